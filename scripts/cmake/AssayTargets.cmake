@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# The few target helpers that every folder shares.
+include_guard(GLOBAL)
+
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+find_program(ASSAY_CCACHE ccache)
+if(ASSAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER ${ASSAY_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ASSAY_CCACHE})
+endif()
+
+# Programs in bin/, plugins in lib/assay/plugins/: the same layout in the build folder and when installed, so that
+# the program finds its plugins relative to itself.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(ASSAY_PLUGIN_DIR lib/assay/plugins)
+
+add_library(assay_warnings INTERFACE)
+target_compile_features(assay_warnings INTERFACE cxx_std_20 c_std_11)
+target_compile_options(assay_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+  $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>)
+
+# IEEE semantics exactly as written: no contraction to FMA, no value-changing optimisation. For everything that
+# decides or produces numbers (harness/base, golden, ops, harness/compare, the portable cpu backend).
+add_library(assay_strict_fp INTERFACE)
+target_compile_options(assay_strict_fp INTERFACE -ffp-contract=off -fno-fast-math -frounding-math)
+
+# assay_add_layer(NAME <target> [DEPS targets...]): every *.cc of the current folder as one OBJECT library. OBJECT,
+# because an object that only registers itself (an operator, a writer) would vanish from a static archive.
+function(assay_add_layer)
+  cmake_parse_arguments(arg "" "NAME" "DEPS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  add_library(${arg_NAME} OBJECT ${sources})
+  target_include_directories(${arg_NAME} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${arg_NAME} PUBLIC assay_strict_fp ${arg_DEPS} PRIVATE assay_warnings)
+  set_property(GLOBAL APPEND PROPERTY ASSAY_LAYERS ${arg_NAME})
+endfunction()
+
+# assay_add_plugin(NAME <backend> SOURCES ... [LIBRARIES ...]): a backend plugin, hidden but for its entry point.
+function(assay_add_plugin)
+  cmake_parse_arguments(arg "" "NAME" "SOURCES;LIBRARIES" ${ARGN})
+  set(target assay_backend_${arg_NAME})
+  add_library(${target} MODULE ${arg_SOURCES})
+  target_link_libraries(${target} PRIVATE assay_plugin_common assay_warnings ${arg_LIBRARIES})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME assay_${arg_NAME}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${ASSAY_PLUGIN_DIR}
+    C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_link_options(${target} PRIVATE -Wl,--no-undefined)
+  install(TARGETS ${target} LIBRARY DESTINATION ${ASSAY_PLUGIN_DIR})
+endfunction()
