@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Input distributions. A fill writes doubles that are then rounded to the operand's storage type, so that the golden
+// value and every backend start from the same bits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/result.h"
+#include "harness/base/tensor.h"
+
+namespace assay {
+
+enum class FillKind : uint8_t {
+  kUniform,    // [-1, 1); integer dtypes: the whole range but the lowest value
+  kNormal,     // N(0, 1); integer dtypes: rounded N(0, (max/4)^2), saturated
+  kLognormal,  // exp(N(0, 2^2)) with random sign
+  kOutlier,    // N(0,1) with six channels of the last axis scaled by x40..x60 (LLM.int8(), arXiv 2208.07339)
+  kCancel,     // cancel-K: pairs along the reduced axis cancel so that sum|terms| / |sum| is about K
+  kRamp,       // small exact integers, first half of the reduced axis positive, second half negative
+  kCoded,      // distinct small exact integers by position
+  kSubnormal,  // a quarter subnormal, the rest within a few binades of the smallest normal
+  kSpecial,    // N(0,1) with sparse NaN, +-Inf, +-0, subnormals, +-max_finite
+  kPow2,       // +-2^e, e uniform in [-3, 3]
+  kNearOne,    // powers of two in {1/2, 1, 2} times values within 2^-4 of one: products stay in range
+};
+
+struct FillSpec {
+  FillKind kind = FillKind::kNormal;
+  double parameter = 0;  // K of cancel-K
+};
+
+// "normal", "cancel-1e6". Errors list the known fills.
+Result<FillSpec> ParseFill(std::string_view text);
+std::vector<std::string> KnownFills();
+
+// Fills `out` (rounded to its dtype). `stream` separates the operands of a case. `reduced_axis` is the axis that the
+// operator sums over (-1: the last), which cancel and ramp follow. `role` 0 is the operand that carries the pattern;
+// for cancel the second operand of a product (role 1) gets factors near one. Bits do not depend on thread count.
+void FillTensor(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, Tensor& out);
+
+}  // namespace assay

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread pool for the host's own work. Results never depend on how many threads it has.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace assay {
+
+int ThreadCount();
+void SetThreadCount(int threads);  // at least 1; before any ParallelFor
+
+// Calls body(begin, end) over [0, n) in chunks that are multiples of `grain` (but the last), on all threads; returns
+// when all are done. Nested calls run inline. body must not throw.
+void ParallelFor(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
+
+}  // namespace assay

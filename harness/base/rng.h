@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counter-based random numbers: element i of stream s of a seed is a pure function of (seed, s, i), so the bits do not
+// depend on threads, order or platform. Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+// SC 2011). Deviates use IEEE basic operations only (no libm), compiled without contraction.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace assay {
+
+using PhiloxCounter = std::array<uint32_t, 4>;
+using PhiloxKey = std::array<uint32_t, 2>;
+PhiloxCounter Philox4x32(PhiloxCounter counter, PhiloxKey key);  // ten rounds
+
+class RandomStream {
+ public:
+  RandomStream(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
+  uint64_t Bits(uint64_t i) const;
+  double Uniform(uint64_t i) const;                  // multiple of 2^-53 in [0, 1)
+  double Normal(uint64_t i) const;                   // standard normal
+  uint64_t Below(uint64_t i, uint64_t bound) const;  // integer in [0, bound)
+
+  // Elements first, first+1, ... in bulk; equal to the calls above, faster.
+  void FillBits(uint64_t first, std::span<uint64_t> out) const;
+  void FillUniform(uint64_t first, std::span<double> out) const;
+  void FillNormal(uint64_t first, std::span<double> out) const;
+
+ private:
+  uint64_t seed_, stream_;
+};
+
+// exp(x), ln(x) to about 1 ulp by IEEE basic operations only: the same bits everywhere. For input generation.
+double PortableExp(double x);
+double PortableLog(double x);
+
+}  // namespace assay
