@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hard bound of VERDICT.md 1 as data: A_i = constant + error_i + sum_j coefficient_j * plane_j[i], and
+// T_hard_i = A_i + max(u_out (|y_i| + A_i), lambda_out). Every correct implementation of the contract stays inside,
+// in any order of operations (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., ch. 3).
+#pragma once
+
+#include <vector>
+
+#include "golden/golden.h"
+#include "harness/base/contract.h"
+#include "harness/base/dtype.h"
+
+namespace assay {
+
+struct BoundTerm {
+  const Plane* plane = nullptr;
+  double coefficient = 0;
+};
+
+struct BoundModel {
+  bool exact = false;  // compare values bit for bit (signed zeros equal); nothing below applies
+  double constant = 0;
+  std::vector<BoundTerm> terms;    // without E_gold, which is always added
+  double u_out = 0;                // unit roundoff of the output, doubled unless it rounds to nearest
+  double lambda_out = 0;           // half the smallest subnormal, or the smallest normal where results are flushed
+  double overflow_at = 0;          // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
+  double partial_overflow_at = 0;  // Inf and NaN are accepted iff growth * S reaches this; infinity: never
+  double growth = 1;               // 1 + gamma
+  bool nan_any = false;            // the contract's nan=any: NaN in the golden leaves the element free
+};
+
+// gamma_h(u) = h u / (1 - h u); infinity when h u >= 1.
+double Gamma(double h, double u);
+
+// The bound of a sum of K products of two operands of the given types (matmul, convolution; K terms of one operand:
+// set `products` to false). `height` is the number of additions that a term can pass through (K for any order, K + 3
+// with a fused epilogue). The magnitude plane is golden.magnitude; golden.Extra("subnormal_mass") is used when the
+// contract flushes inputs.
+struct SumBoundSpec {
+  double terms = 1;   // K
+  double height = 1;  // h
+  bool products = true;
+  double extra_relative = 0;  // further relative errors of each term, e.g. the division of a mean
+};
+BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, const SumBoundSpec& spec);
+
+// Output rounding and overflow alone: for operators that assemble their own terms.
+BoundModel OutputBound(const Contract& contract, DType out);
+
+// A_i without the output's rounding, and T_hard_i.
+double AccumulatedBound(const BoundModel& bound, const Golden& golden, int64_t i);
+double HardBound(const BoundModel& bound, const Golden& golden, int64_t i);
+
+}  // namespace assay

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden matrix products with per-element magnitude, error deviation and certified error.
+#pragma once
+
+#include <cstdint>
+
+#include "golden/golden.h"
+#include "harness/base/result.h"
+#include "harness/base/tensor.h"
+
+namespace assay {
+
+// y[b,m,n] = sum_k a[b,m,k] b[b,k,n]; a is stored [b,k,m] when transa, b is stored [b,n,k] when transb. Dense.
+struct GemmShape {
+  int64_t m = 1, n = 1, k = 1, batch = 1;
+  bool transa = false, transb = false;
+};
+
+// Integer operands give exact = true (sums below 2^53). Float operands: value, magnitude, sigma, error; subnormal
+// operands add the plane "subnormal_mass" (sum of |a_k b_k| with a or b subnormal in its type). fast: library dgemm
+// over 64-wide panels, |value - exact| <= gamma_K(2^-53) S; magnitude by sgemm of |a|, |b|, rounded up. f64 operands
+// always take the reproducible tier. Infinite or NaN operands are carried into value by IEEE rules and left out of
+// magnitude. `wide` planes when out_wide. Deterministic for a given machine; the reproducible tier on every machine.
+Golden GoldenGemm(const GemmShape& shape, const Tensor& a, const Tensor& b, Tier tier, bool out_wide);
+
+}  // namespace assay

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A golden value with what judging needs to know about each element. Contract-independent: how far a correct
+// implementation may be off follows from these planes and a contract (bound.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/base/tensor.h"
+
+namespace assay {
+
+// fast: double arithmetic with its a-priori error; differs in the last bits between machines.
+// reproducible: the same bits on every machine and thread count; value + value_lo carries about 106 bits.
+enum class Tier : uint8_t { kFast, kReproducible };
+std::string_view Name(Tier tier);
+
+// One non-negative number per element, f32 for outputs of up to 32 bits, f64 otherwise (an f64 case can have
+// magnitudes outside f32's range). Magnitude and error planes are rounded up, so that they stay bounds.
+class Plane {
+ public:
+  Plane() = default;
+  Plane(int64_t size, bool wide) : wide_(wide) { wide ? f64_.resize(size) : f32_.resize(size); }
+  bool empty() const { return f32_.empty() && f64_.empty(); }
+  bool wide() const { return wide_; }
+  int64_t size() const { return static_cast<int64_t>(wide_ ? f64_.size() : f32_.size()); }
+  double operator[](int64_t i) const { return wide_ ? f64_[i] : f32_[i]; }
+  void Set(int64_t i, double value) { wide_ ? f64_[i] = value : f32_[i] = static_cast<float>(value); }
+  void SetUp(int64_t i, double value);  // rounds up to the plane's type
+  std::span<float> f32() { return f32_; }
+  std::span<const float> f32() const { return f32_; }
+  std::span<double> f64() { return f64_; }
+  std::span<const double> f64() const { return f64_; }
+
+ private:
+  bool wide_ = false;
+  std::vector<float> f32_;
+  std::vector<double> f64_;
+};
+
+struct Golden {
+  Shape shape;
+  Tier tier = Tier::kFast;
+  bool exact = false;            // integers, selections: no rounding is permitted at all
+  std::vector<double> value;     // may be NaN or infinite; real operators one per element, complex ones two
+  std::vector<double> value_lo;  // reproducible tier: the golden value is value + value_lo; else empty
+  Plane magnitude;               // S: sum of |terms|, of the finite terms only
+  Plane sigma;                   // standard deviation of the accumulator's rounding error in units of u_acc
+  Plane error;                   // E_gold: bound on |value + value_lo - exact|
+  std::vector<std::pair<std::string, Plane>> extra;  // an operator's own planes, e.g. "subnormal_mass"
+  const Plane* Extra(std::string_view name) const;   // nullptr when absent
+  int64_t size() const { return static_cast<int64_t>(value.size()); }
+};
+
+// sigma's constant: standard deviation of one rounding error relative to u|s| for a log-uniform significand,
+// sqrt(0.541 / 3) (NUMERICS: 0.425), and the panel width of VERDICT.md 3.
+inline constexpr double kRoundingDeviation = 0.425;
+inline constexpr int64_t kSigmaPanel = 64;
+
+}  // namespace assay

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store of golden values: one safetensors file per (case id, generator version, golden version, tier), written
+// under a temporary name and renamed, with a checksum over everything. A damaged, truncated or foreign file is
+// reported, recomputed and replaced, never used.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "golden/golden.h"
+#include "harness/base/result.h"
+
+namespace assay {
+
+inline constexpr int kGeneratorVersion = 1;  // of inputs: rng.cc, fill.cc
+inline constexpr int kGoldenVersion = 1;     // of golden values
+
+struct GoldenKey {
+  std::string case_id;
+  std::string input_hash;
+  Tier tier = Tier::kFast;
+};
+
+class GoldenStore {
+ public:
+  // An empty path means no store: Load finds nothing, Save does nothing.
+  explicit GoldenStore(std::filesystem::path root) : root_(std::move(root)) {}
+  // $ASSAY_GOLDEN_STORE, else $XDG_CACHE_HOME/assay/golden, else ~/.cache/assay/golden.
+  static std::filesystem::path DefaultRoot();
+
+  // nullopt: not there. An error describes a damaged or foreign file; the caller recomputes.
+  Result<std::optional<Golden>> Load(const GoldenKey& key) const;
+  // Atomic; safe with concurrent writers of the same key.
+  Status Save(const GoldenKey& key, const Golden& golden) const;
+  std::filesystem::path PathOf(const GoldenKey& key) const;
+
+ private:
+  std::filesystem::path root_;
+};
+
+std::string GoldenHash(const Golden& golden);  // xxh3-64 over value and value_lo, 16 hex digits
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors at rest: the safetensors format (8-byte little-endian header length, JSON header, raw bytes), written
+// atomically, read with every length and offset checked. Complex tensors are stored with a last axis of 2.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/base/result.h"
+#include "harness/base/tensor.h"
+
+namespace assay {
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+struct SafetensorsFile {
+  std::vector<NamedTensor> tensors;
+  std::map<std::string, std::string> metadata;
+  const Tensor* Find(std::string_view name) const;
+};
+
+struct TensorRef {
+  std::string name;
+  DType dtype;
+  Shape shape;
+  const void* data;
+};
+
+// Writes to a temporary name beside `path` and renames it.
+Status WriteSafetensors(const std::filesystem::path& path, const std::vector<TensorRef>& tensors,
+                        const std::map<std::string, std::string>& metadata);
+// Errors say what is damaged: header length, JSON, dtype, offsets, size.
+Result<SafetensorsFile> ReadSafetensors(const std::filesystem::path& path);
+
+}  // namespace assay

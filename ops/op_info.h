@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the harness knows about an operator. One file per operator in ops/ implements this and registers itself;
+// nothing else in the tree lists operators.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "golden/bound.h"
+#include "golden/golden.h"
+#include "harness/base/case_spec.h"
+#include "harness/base/contract.h"
+#include "harness/base/result.h"
+#include "harness/base/tensor.h"
+
+namespace assay {
+
+struct Operand {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape shape;
+};
+
+// A typed attribute as it goes to a backend (assay_attr).
+struct ResolvedAttr {
+  std::string key;
+  AttrType type = AttrType::kInt;
+  int64_t i = 0;
+  double f = 0;
+  std::string s;
+  std::vector<int64_t> list;
+};
+
+// A case bound to concrete operands: everything a backend may know, plus the work it stands for.
+struct Problem {
+  CaseSpec spec;
+  std::vector<Operand> inputs;
+  Operand output;
+  std::vector<ResolvedAttr> attrs;  // all of the schema's, defaults resolved, declared order
+  double flops = 0;                 // per execution
+  double bytes = 0;                 // compulsory traffic: inputs read once, output written once
+
+  int64_t Int(std::string_view key) const;
+  double Float(std::string_view key) const;
+  const std::string& Text(std::string_view key) const;
+  const std::vector<int64_t>& List(std::string_view key) const;
+};
+
+// Integer data on which every legal order of the contract gives the same bits (VERDICT.md 4).
+struct Twin {
+  std::vector<Tensor> inputs;
+  std::vector<double> expected;
+  // Zero: bit for bit. Otherwise the result may be off by this many ulp of the output (a division or square root
+  // at the end, of the contract's math accuracy).
+  double tolerance_ulp = 0;
+  std::string code;  // how to read a wrong result, e.g. "missing k = |diff| / (r_i c_j) - 1 mod 64"
+};
+
+// One faulty result: what output `index` would be (VERDICT.md 6).
+struct Mutant {
+  int64_t index = 0;
+  double value = 0;
+};
+
+class Operator {
+ public:
+  virtual ~Operator() = default;
+  virtual const OpSchema& schema() const = 0;
+
+  // Checks shapes and dtypes against each other. Errors name the attribute and what would be possible.
+  virtual Result<Problem> Bind(const CaseSpec& spec) const = 0;
+
+  // Inputs for the case's fill and seed, rounded to the storage types.
+  virtual std::vector<Tensor> MakeInputs(const Problem& problem) const = 0;
+
+  virtual Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const = 0;
+
+  // The contract's hard bound for this golden; refers to its planes, which must outlive the result.
+  virtual BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const = 0;
+
+  // Twins for a contract, `variant` 0 and 1 carry different digits of the code. nullopt: none exists for it.
+  virtual std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const = 0;
+
+  // The results of omitting one term (first, last, 14 random ones) at each of the given outputs; operators that
+  // select instead of sum give their own mutants. Works on case inputs and on twin inputs alike; `values` are the
+  // fault-free results for those inputs.
+  virtual std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                           std::span<const double> values, std::span<const int64_t> outputs) const = 0;
+
+  // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.
+  virtual void Canonicalise(const Problem&, std::span<const Tensor> /*inputs*/, Tensor& /*got*/) const {}
+};
+
+class OperatorRegistry {
+ public:
+  static OperatorRegistry& Global();
+  void Add(std::unique_ptr<Operator> op);
+  const Operator* Find(std::string_view name) const;  // nullptr when unknown
+  std::vector<const Operator*> All() const;           // by name
+
+ private:
+  std::vector<std::unique_ptr<Operator>> ops_;
+};
+
+template <class Op>
+struct RegisterOperator {
+  RegisterOperator() { OperatorRegistry::Global().Add(std::make_unique<Op>()); }
+};
+
+}  // namespace assay
