@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// One record per (case, backend, device, implementation): a flat JSON line with units in the names, so that
+// pandas.read_json(path, lines=True) simply works. The records are the truth; every report is derived from them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/result.h"
+
+namespace assay {
+
+inline constexpr int kRecordSchemaVersion = 1;
+
+// A number that may be absent (null). A present non-finite one is written as null plus "<key>_nonfinite".
+using Number = std::optional<double>;
+
+struct Record {
+  int64_t schema_version = kRecordSchemaVersion;
+  std::string case_id, op, dtype, shape, fill;
+  uint64_t seed = 0;
+  std::string backend, device, driver, library_version, implementation;
+  std::string contract, required_contract;
+  std::string verdict;       // SPEC.md 5
+  std::string result_class;  // written as "class"
+  std::string outcome;       // the verdict after expectations; equal to verdict without any
+  std::string reason;
+  Number max_abs_err, max_rel_err, max_ulp_err, rms_err, nmse;
+  Number exact_margin, bound_margin, stat_margin, self_margin, exceptional_margin;
+  Number effective_bits, bias_z, power;
+  std::optional<int64_t> outliers, elements, nonfinite_mismatch, worst_index, reps;
+  std::optional<bool> deterministic, twin;
+  std::string tier;
+  Number prepare_s, time_median_s, time_p10_s, time_p90_s;
+  std::optional<int64_t> samples;
+  std::string timing_clock;  // "device" or "host"
+  Number flops, bytes, gflops, gbytes_per_s, roofline_fraction;
+  Number input_s, golden_s, execute_s, compare_s;
+  std::string input_hash, output_hash, golden_hash, plan_hash;
+  std::string tool_version, timestamp;
+  std::string tags, source, reproduce;
+};
+
+// Calls f(key, member) for every field in the order of the file; drives both directions.
+template <class R, class F>
+void VisitFields(R& r, F&& f) {
+  f("schema_version", r.schema_version), f("case_id", r.case_id), f("op", r.op), f("dtype", r.dtype);
+  f("shape", r.shape), f("fill", r.fill), f("seed", r.seed), f("backend", r.backend), f("device", r.device);
+  f("driver", r.driver), f("library_version", r.library_version), f("implementation", r.implementation);
+  f("contract", r.contract), f("required_contract", r.required_contract), f("verdict", r.verdict);
+  f("class", r.result_class), f("outcome", r.outcome), f("reason", r.reason), f("max_abs_err", r.max_abs_err);
+  f("max_rel_err", r.max_rel_err), f("max_ulp_err", r.max_ulp_err), f("rms_err", r.rms_err), f("nmse", r.nmse);
+  f("exact_margin", r.exact_margin), f("bound_margin", r.bound_margin), f("stat_margin", r.stat_margin);
+  f("self_margin", r.self_margin), f("exceptional_margin", r.exceptional_margin);
+  f("effective_bits", r.effective_bits), f("bias_z", r.bias_z), f("power", r.power), f("outliers", r.outliers);
+  f("elements", r.elements), f("nonfinite_mismatch", r.nonfinite_mismatch), f("worst_index", r.worst_index);
+  f("reps", r.reps), f("deterministic", r.deterministic), f("twin", r.twin), f("tier", r.tier);
+  f("prepare_s", r.prepare_s), f("time_median_s", r.time_median_s), f("time_p10_s", r.time_p10_s);
+  f("time_p90_s", r.time_p90_s), f("samples", r.samples), f("timing_clock", r.timing_clock), f("flops", r.flops);
+  f("bytes", r.bytes), f("gflops", r.gflops), f("gbytes_per_s", r.gbytes_per_s);
+  f("roofline_fraction", r.roofline_fraction), f("input_s", r.input_s), f("golden_s", r.golden_s);
+  f("execute_s", r.execute_s), f("compare_s", r.compare_s), f("input_hash", r.input_hash);
+  f("output_hash", r.output_hash), f("golden_hash", r.golden_hash), f("plan_hash", r.plan_hash);
+  f("tool_version", r.tool_version), f("timestamp", r.timestamp), f("tags", r.tags), f("source", r.source);
+  f("reproduce", r.reproduce);
+}
+
+std::string ToJsonLine(const Record& record);          // no newline
+Result<Record> FromJsonLine(const std::string& line);  // unknown keys are ignored, absent ones keep defaults
+
+// Errors name the file and the line.
+Result<std::vector<Record>> ReadRecords(const std::filesystem::path& jsonl);
+
+}  // namespace assay

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# test.sh [--full] [ctest arguments]: sets everything up and runs the tests. --full adds the long ones.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(dirname "$here")
+select=(-LE full)
+if [ "${1:-}" = --full ]; then
+  select=()
+  shift
+fi
+"$here/build.sh" release
+cd "$root"
+exec ctest --preset release -j "$(nproc)" --no-tests=error "${select[@]}" "$@"
