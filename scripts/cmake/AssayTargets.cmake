@@ -26,7 +26,7 @@ target_compile_options(assay_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshado
 # IEEE semantics exactly as written: no contraction to FMA, no value-changing optimisation. For everything that
 # decides or produces numbers (harness/base, golden, ops, harness/compare, the portable cpu backend).
 add_library(assay_strict_fp INTERFACE)
-target_compile_options(assay_strict_fp INTERFACE -ffp-contract=off -fno-fast-math -frounding-math)
+target_compile_options(assay_strict_fp INTERFACE -ffp-contract=off -fno-fast-math)
 
 # assay_add_layer(NAME <target> [DEPS targets...]): every *.cc of the current folder as one OBJECT library. OBJECT,
 # because an object that only registers itself (an operator, a writer) would vanish from a static archive.

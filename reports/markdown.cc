@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/markdown.h"
+
+#include <fmt/format.h>
+
+#include "reports/summary.h"
+
+namespace assay {
+namespace {
+
+constexpr size_t kMaxFailures = 200;
+constexpr size_t kMaxPerformanceRows = 500;
+
+}  // namespace
+
+std::string MarkdownReport(const std::vector<Record>& records) {
+  std::string out = fmt::format("# assay\n\n**{}**\n\n", OutcomeLine(records));
+  size_t failures = 0;
+  for (const Record& r : records) {
+    if (!IsFailure(r)) continue;
+    if (failures++ == 0) out += "## Failures\n\n";
+    if (failures > kMaxFailures) continue;
+    out += fmt::format("- **{}** {} `{}`: {}\n  ```\n  {}\n  ```\n", r.outcome, ColumnOf(r, records), r.case_id,
+                       r.reason, r.reproduce);
+  }
+  if (failures > kMaxFailures) out += fmt::format("- and {} more, see results.jsonl\n", failures - kMaxFailures);
+  out += "\n## Verdicts\n\nPassed/run, and the largest |error| / bound among what passed.\n\n" +
+         AsMarkdown(VerdictMatrix(records));
+  const Table performance = PerformanceTable(records, kMaxPerformanceRows);
+  if (!performance.rows.empty()) {
+    out +=
+        "\n## Performance\n\nThe fastest implementation of each backend that passed, median time per execution.\n\n" +
+        AsMarkdown(performance);
+  }
+  const Table reasons = ReasonsTable(records);
+  if (!reasons.rows.empty()) out += "\n## Not run\n\n" + AsMarkdown(reasons);
+  return out;
+}
+
+}  // namespace assay

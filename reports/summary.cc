@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace assay {
+namespace {
+
+constexpr std::array<std::string_view, 13> kOutcomeOrder = {
+    "crash",           "timeout",   "error",         "missing", "mismatch",    "below_contract", "nondeterministic",
+    "unexpected_pass", "untrusted", "known_failure", "pass",    "unsupported", "unavailable"};
+
+constexpr std::array<std::string_view, 8> kFailures = {
+    "crash", "timeout", "error", "missing", "unexpected_pass", "mismatch", "below_contract", "nondeterministic"};
+
+template <size_t N>
+bool Contains(const std::array<std::string_view, N>& list, std::string_view item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+std::vector<std::string> Columns(const std::vector<Record>& records) {
+  std::vector<std::string> columns;
+  for (const Record& r : records) {
+    std::string column = ColumnOf(r, records);
+    if (!r.implementation.empty() && std::find(columns.begin(), columns.end(), column) == columns.end()) {
+      columns.push_back(std::move(column));
+    }
+  }
+  return columns;
+}
+
+struct Cell {
+  int64_t total = 0, passed = 0;
+  double worst_margin = 0;
+  std::map<std::string, int64_t> other;
+};
+
+std::string CellText(const Cell& cell) {
+  if (cell.total == 0) return "-";
+  std::string text;
+  for (std::string_view outcome : kOutcomeOrder) {
+    auto it = cell.other.find(std::string(outcome));
+    if (it != cell.other.end()) text += fmt::format("{} {}, ", it->second, outcome);
+  }
+  text += fmt::format("{}/{} pass", cell.passed, cell.total);
+  if (cell.passed > 0) text += fmt::format(" {}", MarginText(cell.worst_margin));
+  return text;
+}
+
+bool Timed(const Record& r) {
+  return r.time_median_s.has_value() && *r.time_median_s > 0;
+}
+
+std::string PerformanceCell(const Record& r) {
+  std::string text = fmt::format("{} {}", TimeText(*r.time_median_s), RateText(r));
+  if (r.result_class == "suspect") text = "~~" + text + "~~";
+  return fmt::format("{} ({})", text, r.implementation);
+}
+
+}  // namespace
+
+std::string TimeText(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} us", seconds * 1e6);
+}
+
+std::string RateText(const Record& r) {
+  // Below about four operations per byte a case moves data rather than computes.
+  const bool computes = r.flops && r.bytes && *r.flops > 4 * *r.bytes;
+  if (computes && r.gflops) return fmt::format("{:.3g} GFLOP/s", *r.gflops);
+  return r.gbytes_per_s ? fmt::format("{:.3g} GB/s", *r.gbytes_per_s) : std::string();
+}
+
+std::string MarginText(double margin) {
+  if (margin == 0) return "exact";
+  return margin >= 0.01 ? fmt::format("{:.2f}", margin) : fmt::format("{:.0e}", margin);
+}
+
+std::string ColumnOf(const Record& record, const std::vector<Record>& all) {
+  const bool several = std::any_of(all.begin(), all.end(), [&](const Record& r) {
+    return r.backend == record.backend && r.device != record.device && !r.device.empty() && !record.device.empty();
+  });
+  std::string column = record.backend;
+  if (several) column += "[" + record.device + "]";
+  if (!record.implementation.empty()) column += ":" + record.implementation;
+  return column;
+}
+
+std::map<std::string, int64_t> CountOutcomes(const std::vector<Record>& records) {
+  std::map<std::string, int64_t> counts;
+  for (const Record& r : records) ++counts[r.outcome];
+  return counts;
+}
+
+bool IsFailure(const Record& record) {
+  return Contains(kFailures, record.outcome);
+}
+
+std::string OutcomeLine(const std::vector<Record>& records) {
+  auto counts = CountOutcomes(records);
+  std::string line;
+  for (std::string_view outcome : kOutcomeOrder) {
+    auto it = counts.find(std::string(outcome));
+    if (it != counts.end()) line += fmt::format("{}{} {}", line.empty() ? "" : ", ", it->second, outcome);
+  }
+  return line.empty() ? "no records" : line;
+}
+
+Table VerdictMatrix(const std::vector<Record>& records) {
+  const std::vector<std::string> columns = Columns(records);
+  std::map<std::pair<std::string, std::string>, std::map<std::string, Cell>> rows;
+  for (const Record& r : records) {
+    auto& row = rows[{r.op, r.dtype}];
+    if (r.implementation.empty()) continue;
+    Cell& cell = row[ColumnOf(r, records)];
+    ++cell.total;
+    if (r.outcome == "pass") {
+      ++cell.passed;
+      cell.worst_margin = std::max(cell.worst_margin, r.bound_margin.value_or(0));
+    } else {
+      ++cell.other[r.outcome];
+    }
+  }
+  Table table{{"operator", "dtype"}, {Align::kLeft, Align::kLeft}, {}};
+  table.header.insert(table.header.end(), columns.begin(), columns.end());
+  for (auto& [key, cells] : rows) {
+    std::vector<std::string> row{key.first, key.second};
+    for (const auto& column : columns) row.push_back(CellText(cells[column]));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table PerformanceTable(const std::vector<Record>& records, size_t limit) {
+  std::vector<std::string> backends;
+  std::map<std::string, std::map<std::string, const Record*>> best;  // case -> backend -> fastest
+  std::map<std::string, double> work;
+  for (const Record& r : records) {
+    if (!Timed(r)) continue;
+    if (std::find(backends.begin(), backends.end(), r.backend) == backends.end()) backends.push_back(r.backend);
+    work[r.case_id] = std::max(r.flops.value_or(0), r.bytes.value_or(0));
+    const Record*& slot = best[r.case_id][r.backend];
+    const bool better = !slot || (slot->result_class == "suspect") > (r.result_class == "suspect") ||
+                        (slot->result_class == r.result_class && *r.time_median_s < *slot->time_median_s);
+    if (better) slot = &r;
+  }
+  std::vector<std::string> ids;
+  for (const auto& [id, unused] : best) ids.push_back(id);
+  std::stable_sort(ids.begin(), ids.end(), [&](const auto& a, const auto& b) { return work[a] > work[b]; });
+  if (ids.size() > limit) ids.resize(limit);
+
+  Table table{{"case"}, {Align::kLeft}, {}};
+  for (const auto& backend : backends) {
+    table.header.push_back(backend);
+    table.align.push_back(Align::kRight);
+  }
+  for (const auto& id : ids) {
+    std::vector<std::string> row{id};
+    for (const auto& backend : backends) {
+      auto it = best[id].find(backend);
+      row.push_back(it == best[id].end() ? "-" : PerformanceCell(*it->second));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table ReasonsTable(const std::vector<Record>& records) {
+  std::map<std::tuple<std::string, std::string, std::string>, int64_t> counts;
+  for (const Record& r : records) {
+    if (r.outcome == "unsupported" || r.outcome == "unavailable") ++counts[{r.backend, r.outcome, r.reason}];
+  }
+  Table table{{"cases", "backend", "verdict", "reason"}, {Align::kRight}, {}};
+  for (const auto& [key, count] : counts) {
+    table.rows.push_back({std::to_string(count), std::get<0>(key), std::get<1>(key), std::get<2>(key)});
+  }
+  return table;
+}
+
+}  // namespace assay

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every report shows, derived from the records: the verdict matrix, the performance side by side, what failed.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/base/record.h"
+#include "reports/table.h"
+
+namespace assay {
+
+// "cpu:blocked"; with several devices of one backend "cuda[NVIDIA H200]:direct".
+std::string ColumnOf(const Record& record, const std::vector<Record>& all);
+
+// How a run went, by outcome. Failing outcomes first in the documented order.
+std::map<std::string, int64_t> CountOutcomes(const std::vector<Record>& records);
+bool IsFailure(const Record& record);                         // its outcome makes the exit code non-zero
+std::string OutcomeLine(const std::vector<Record>& records);  // "312 pass, 4 mismatch, 20 unsupported"
+
+// Rows: operator and dtype. Columns: backend and implementation. Cell: "pass 12/12 0.03", the largest bound margin
+// last; what did not pass comes first.
+Table VerdictMatrix(const std::vector<Record>& records);
+
+// Rows: cases, the largest work first, at most `limit`. Per backend the fastest implementation that may be compared:
+// median time and rate. Times of suspect results are struck out.
+Table PerformanceTable(const std::vector<Record>& records, size_t limit);
+
+// One line per distinct reason why something was unsupported or unavailable, with a count.
+Table ReasonsTable(const std::vector<Record>& records);
+
+std::string TimeText(double seconds);        // "1.24 ms"
+std::string RateText(const Record& record);  // "12.3 GFLOP/s" or "9.8 GB/s", whichever the case is about
+std::string MarginText(double margin);
+
+}  // namespace assay
