@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/case_data.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "harness/compare/power.h"
+
+namespace assay::cli {
+namespace {
+
+class Stopwatch {
+ public:
+  double Seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::string HashInputs(const std::vector<Tensor>& inputs) {
+  std::vector<uint64_t> hashes;
+  for (const Tensor& t : inputs) hashes.push_back(HashBytes(t.data(), t.bytes()));
+  return HashHex(HashBytes(hashes.data(), hashes.size() * sizeof(uint64_t)));
+}
+
+Tier ChooseTier(const std::string& tier, const Problem& problem) {
+  if (tier == "reproducible") return Tier::kReproducible;
+  if (tier == "fast") return Tier::kFast;
+  const DType out = problem.output.dtype;
+  return out == DType::kF64 || out == DType::kC128 ? Tier::kReproducible : Tier::kFast;
+}
+
+}  // namespace
+
+Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
+  CaseData data;
+  data.op = OperatorRegistry::Global().Find(spec.op);
+  auto problem = data.op->Bind(spec);
+  if (!problem) return tl::unexpected(problem.error());
+  data.problem = std::move(*problem);
+
+  const Stopwatch input_time;
+  data.inputs = data.op->MakeInputs(data.problem);
+  data.input_hash = HashInputs(data.inputs);
+  data.input_s = input_time.Seconds();
+
+  const Stopwatch golden_time;
+  const GoldenKey key{spec.Id(), data.input_hash, ChooseTier(tier, data.problem)};
+  auto stored = store.Load(key);
+  if (!stored) data.note = stored.error().message;
+  if (stored && *stored) {
+    data.golden = std::move(**stored);
+  } else {
+    data.golden = data.op->ComputeGolden(data.problem, data.inputs, key.tier);
+    if (auto saved = store.Save(key, data.golden); !saved) data.note = saved.error().message;
+  }
+  data.golden_hash = GoldenHash(data.golden);
+  data.golden_s = golden_time.Seconds();
+  return data;
+}
+
+ContractData PrepareContract(const CaseData& data, const Contract& contract) {
+  ContractData result;
+  result.bound = data.op->Bound(data.problem, data.golden, contract);
+  for (int variant : {0, 1}) result.twins[variant] = data.op->MakeTwin(data.problem, contract, variant);
+  result.power = MeasurePower(*data.op, data.problem, data.inputs, data.golden, result.bound, contract, result.twins);
+  return result;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's side of one case: operands, inputs, golden values, twins. Prepared ahead while devices run.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "golden/store.h"
+#include "ops/op_info.h"
+
+namespace assay::cli {
+
+struct CaseData {
+  const Operator* op = nullptr;
+  Problem problem;
+  std::vector<Tensor> inputs;
+  Golden golden;
+  std::string input_hash, golden_hash;
+  double input_s = 0, golden_s = 0;
+  std::string note;  // something the user should know, e.g. a damaged store file that was recomputed
+};
+
+// What depends on an implementation's contract as well: the twins and the power to catch mutants.
+struct ContractData {
+  BoundModel bound;
+  std::array<std::optional<Twin>, 2> twins;
+  double power = 0;
+};
+
+// `tier` "auto" is reproducible for f64 outputs and fast otherwise. Errors come from Operator::Bind.
+Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
+ContractData PrepareContract(const CaseData& data, const Contract& contract);
+
+}  // namespace assay::cli

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "golden/float_env.h"
+#include "harness/cli/environment.h"
+#include "harness/cli/verbs.h"
+
+namespace assay::cli {
+
+int Complain(int exit_code, const std::string& message) {
+  std::fflush(stdout);
+  fmt::print(stderr, "assay: {}\n", message);
+  return exit_code;
+}
+
+namespace {
+
+int Main(int argc, char** argv) {
+  // A worker that dies must not take the host with it through a broken pipe.
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app{"Numerical conformance and consistency testing of accelerators", "assay"};
+  app.set_version_flag("--version", "assay " + ToolVersion());
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::help);
+  Action action;
+  AddRunVerb(app, action);
+  AddListVerb(app, action);
+  AddBackendsVerb(app, action);
+  AddReportVerb(app, action);
+  AddWorkerVerb(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    return Complain(kExitUsage, fmt::format("{}; see assay --help or assay VERB --help", e.what()));
+  }
+  if (auto status = CheckFloatEnvironment(); !status) return Complain(kExitHarness, status.error().message);
+  return action();
+}
+
+}  // namespace
+}  // namespace assay::cli
+
+int main(int argc, char** argv) try { return assay::cli::Main(argc, argv); } catch (const std::exception& e) {
+  return assay::cli::Complain(assay::cli::kExitHarness, std::string("internal error: ") + e.what());
+}

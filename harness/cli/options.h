@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line asks for, shared by the verbs.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay::cli {
+
+// Which cases, on which backends. Everything given must match (suite or cases, then filters).
+struct SelectionOptions {
+  std::string suite = "default";
+  std::vector<std::string> cases;  // ids; replaces the suite
+  std::string contract;            // replaces every case's required contract
+  std::string filter = "*";
+  std::vector<std::string> ops, dtypes;
+  std::optional<std::string> shard;
+  std::optional<uint64_t> seed;  // replaces every case's seed
+};
+
+struct BackendOptions {
+  std::vector<std::string> plugins;            // --plugin [name=]PATH
+  std::vector<std::string> backends;           // --backend
+  std::vector<std::string> implementations;    // --impl
+  std::vector<std::string> required_backends;  // --require-backend
+  double timeout_s = 60;
+};
+
+struct RunOptions {
+  SelectionOptions selection;
+  BackendOptions backend;
+  std::filesystem::path out;  // empty: out/<time> below the current directory
+  int jobs = 0;               // host threads; 0: all cores
+  bool perf = true;
+  double perf_time_s = 0.05;  // per implementation and case
+  bool strict = false;
+  std::string tier = "auto";  // auto | fast | reproducible
+  bool store = true;
+  std::string progress = "auto";  // auto | bar | lines | none
+  std::string color = "auto";     // auto | always | never
+};
+
+void AddSelection(CLI::App& app, SelectionOptions& options);
+void AddBackend(CLI::App& app, BackendOptions& options);
+
+}  // namespace assay::cli

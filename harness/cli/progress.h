@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Progress on stderr: a bar on a terminal, a line every ten seconds otherwise.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace assay::cli {
+
+class Progress {
+ public:
+  enum class Mode { kNone, kBar, kLines };
+  // auto: a bar when stderr is a terminal, else lines.
+  static Mode ParseMode(const std::string& text);
+
+  Progress(Mode mode, size_t total);
+  ~Progress();
+  void Update(size_t done, size_t failed, const std::string& current);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void Clear() const;
+  Mode mode_;
+  size_t total_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = start_;
+};
+
+// Whether text on this stream may be coloured: --color, then NO_COLOR, then whether it is a terminal.
+bool UseColour(const std::string& color_option, int fd);
+
+}  // namespace assay::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output folder of a run (DESIGN: files of a run): results.jsonl is appended to, one flushed line per record.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "harness/base/record.h"
+#include "harness/base/result.h"
+
+namespace assay::cli {
+
+class RunFolder {
+ public:
+  // Creates it. An empty path means out/<UTC time>. Errors: it holds another run, it cannot be written.
+  static Result<RunFolder> Create(std::filesystem::path path);
+
+  const std::filesystem::path& path() const { return path_; }
+  Status WriteJson(const std::string& name, const nlohmann::ordered_json& content) const;
+  Status WriteText(const std::string& name, const std::string& content) const;
+  Status Append(const Record& record);  // one line, flushed
+
+ private:
+  struct CloseFile {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::filesystem::path path_;
+  std::unique_ptr<std::FILE, CloseFile> results_;
+};
+
+}  // namespace assay::cli

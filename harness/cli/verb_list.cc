@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay list ops|cases|suites
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "harness/cli/catalog.h"
+#include "harness/cli/verbs.h"
+#include "ops/op_info.h"
+
+namespace assay::cli {
+namespace {
+
+std::string AttrText(const AttrDef& attr) {
+  const char* types[] = {"int", "float", "name", "dims 2x3", "axes 0+1"};
+  std::string text = fmt::format("  {:<12} {:<9}", attr.key, types[static_cast<int>(attr.type)]);
+  text += attr.default_value.empty() ? "required" : "default " + attr.default_value;
+  if (!attr.choices.empty()) text += fmt::format("  one of {}", fmt::join(attr.choices, "|"));
+  return text + (attr.doc.empty() ? "" : "  " + attr.doc);
+}
+
+int ListOps(bool verbose) {
+  for (const Operator* op : OperatorRegistry::Global().All()) {
+    const OpSchema& schema = op->schema();
+    fmt::print("{:<12} {}\n", schema.op, schema.doc);
+    if (!verbose) continue;
+    fmt::print("  operands     {}\n", fmt::join(schema.operands, ", "));
+    for (const AttrDef& attr : schema.attrs) fmt::print("{}\n", AttrText(attr));
+  }
+  return kExitOk;
+}
+
+int ListCases(const SelectionOptions& selection, bool verbose) {
+  auto cases = PlanCases(selection);
+  if (!cases) return Complain(kExitUsage, cases.error().message);
+  if (cases->empty()) return Complain(kExitNothing, "nothing selected: loosen --filter, --op, --dtype or --shard");
+  for (const PlannedCase& c : *cases) {
+    if (!verbose) {
+      fmt::print("{}\n", c.spec.Id());
+      continue;
+    }
+    const std::string required = c.requirement.empty() ? DefaultRequirement(c.spec) : c.requirement;
+    fmt::print("{}\t{}\t{}\t{}\t{}\n", c.spec.Id(), required, fmt::join(c.tags, ","), c.source, c.where);
+  }
+  return kExitOk;
+}
+
+int PrintSuites() {
+  for (const std::string& name : ListSuites(SuiteDirectories())) fmt::print("{}\n", name);
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddListVerb(CLI::App& app, Action& action) {
+  auto selection = std::make_shared<SelectionOptions>();
+  auto verbose = std::make_shared<bool>(false);
+  CLI::App* verb = app.add_subcommand("list", "List operators, cases or suites");
+  verb->require_subcommand(1);
+  CLI::App* ops = verb->add_subcommand("ops", "Operators; --verbose: operands, attributes and defaults");
+  ops->add_flag("-v,--verbose", *verbose);
+  ops->callback([verbose, &action] { action = [verbose] { return ListOps(*verbose); }; });
+  CLI::App* cases = verb->add_subcommand("cases", "Case ids; --verbose: contract, tags, source, line (tab separated)");
+  cases->add_flag("-v,--verbose", *verbose);
+  AddSelection(*cases, *selection);
+  cases->callback([=, &action] { action = [=] { return ListCases(*selection, *verbose); }; });
+  CLI::App* suites = verb->add_subcommand("suites", "Suites that --suite knows by name");
+  suites->callback([&action] { action = PrintSuites; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay report DIR: every report again, from the records alone.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "harness/base/record.h"
+#include "harness/cli/progress.h"
+#include "harness/cli/verbs.h"
+#include "reports/console.h"
+#include "reports/markdown.h"
+
+namespace assay::cli {
+namespace {
+
+struct Options {
+  std::filesystem::path dir;
+  std::string color = "auto";
+  size_t rows = 24;
+};
+
+int Report(const Options& options) {
+  auto records = ReadRecords(options.dir / "results.jsonl");
+  if (!records) return Complain(kExitUsage, records.error().message);
+  if (records->empty()) {
+    return Complain(kExitNothing, fmt::format("{} has no records yet", (options.dir / "results.jsonl").string()));
+  }
+  fmt::print("{}", ConsoleReport(*records, {UseColour(options.color, STDOUT_FILENO), options.rows}));
+  const auto path = options.dir / "summary.md";
+  std::ofstream file(path);
+  file << MarkdownReport(*records);
+  file.close();
+  if (!file) return Complain(kExitHarness, fmt::format("cannot write {}: is the folder writable?", path.string()));
+  fmt::print("report: {}\n", path.string());
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddReportVerb(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("report", "Print and write the reports of a finished run again");
+  verb->add_option("DIR", options->dir, "output folder of a run")->required();
+  verb->add_option("--color", options->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
+  verb->add_option("--rows", options->rows, "rows of the performance table")->capture_default_str();
+  verb->callback([options, &action] { action = [options] { return Report(*options); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs of the command line, one file each. Each adds its subcommand with its options to `app`; main runs what
+// was chosen and returns its exit code (SPEC.md 5).
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace assay::cli {
+
+// Set by the subcommand that the user named.
+using Action = std::function<int()>;
+
+void AddBackendsVerb(CLI::App& app, Action& action);
+void AddListVerb(CLI::App& app, Action& action);
+void AddRunVerb(CLI::App& app, Action& action);
+void AddReportVerb(CLI::App& app, Action& action);
+void AddWorkerVerb(CLI::App& app, Action& action);  // hidden: what a worker process runs
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitHarness = 3;
+inline constexpr int kExitNothing = 4;
+inline constexpr int kExitRequiredAbsent = 5;
+inline constexpr int kExitInterrupted = 130;
+
+// "assay: message" on stderr; returns the code.
+int Complain(int exit_code, const std::string& message);
+
+}  // namespace assay::cli
