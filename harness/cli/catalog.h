@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/contract.h"
 #include "harness/cli/options.h"
+#include "harness/plan/selection.h"
 #include "harness/plan/suite.h"
 
 namespace assay::cli {
@@ -17,7 +19,7 @@ OpCatalog Catalog();  // the linked operators
 std::vector<std::string> SuiteDirectories();
 std::string ExecutablePath();
 
-// The selected cases in order. An empty result is not an error here; the verbs turn it into exit code 4.
-Result<std::vector<PlannedCase>> PlanCases(const SelectionOptions& options);
+// The selected cases. An empty selection is not an error here (Selection::empty); the verbs make it exit code 4.
+Result<Selection> PlanCases(const CaseOptions& options, const std::vector<std::string>& backends = {});
 
 }  // namespace assay::cli

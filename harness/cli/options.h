@@ -10,8 +10,8 @@
 
 namespace assay::cli {
 
-// Which cases, on which backends. Everything given must match (suite or cases, then filters).
-struct SelectionOptions {
+// Which cases. Everything given must match (suite or cases, then filters).
+struct CaseOptions {
   std::string suite = "default";
   std::vector<std::string> cases;  // ids; replaces the suite
   std::string contract;            // replaces every case's required contract
@@ -30,7 +30,7 @@ struct BackendOptions {
 };
 
 struct RunOptions {
-  SelectionOptions selection;
+  CaseOptions selection;
   BackendOptions backend;
   std::filesystem::path out;  // empty: out/<time> below the current directory
   int jobs = 0;               // host threads; 0: all cores
@@ -43,7 +43,7 @@ struct RunOptions {
   std::string color = "auto";     // auto | always | never
 };
 
-void AddSelection(CLI::App& app, SelectionOptions& options);
+void AddSelection(CLI::App& app, CaseOptions& options);
 void AddBackend(CLI::App& app, BackendOptions& options);
 
 }  // namespace assay::cli

@@ -30,11 +30,11 @@ int ListOps(bool verbose) {
   return kExitOk;
 }
 
-int ListCases(const SelectionOptions& selection, bool verbose) {
-  auto cases = PlanCases(selection);
-  if (!cases) return Complain(kExitUsage, cases.error().message);
-  if (cases->empty()) return Complain(kExitNothing, "nothing selected: loosen --filter, --op, --dtype or --shard");
-  for (const PlannedCase& c : *cases) {
+int ListCases(const CaseOptions& options, bool verbose) {
+  auto selection = PlanCases(options);
+  if (!selection) return Complain(kExitUsage, selection.error().message);
+  if (selection->empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection->empty_message);
+  for (const PlannedCase& c : selection->cases) {
     if (!verbose) {
       fmt::print("{}\n", c.spec.Id());
       continue;
@@ -53,7 +53,7 @@ int PrintSuites() {
 }  // namespace
 
 void AddListVerb(CLI::App& app, Action& action) {
-  auto selection = std::make_shared<SelectionOptions>();
+  auto selection = std::make_shared<CaseOptions>();
   auto verbose = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand("list", "List operators, cases or suites");
   verb->require_subcommand(1);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/catalog.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "ops/op_info.h"
+
+namespace assay::cli {
+namespace fs = std::filesystem;
+namespace {
+
+// The cases of --case: ids instead of a suite.
+Result<std::vector<PlannedCase>> CasesFromIds(const std::vector<std::string>& ids, const OpCatalog& ops) {
+  std::vector<PlannedCase> cases;
+  for (const std::string& id : ids) {
+    auto spec = ParseId(id);
+    if (!spec) return UsageError(fmt::format("--case {}: {}", id, spec.error().message));
+    const OpSchema* schema = ops.find(spec->op);
+    if (schema == nullptr) {
+      return UsageError(
+          fmt::format("--case {}: no operator '{}'; known: {}", id, spec->op, fmt::join(ops.names, ", ")));
+    }
+    auto canonical = Canonicalise(std::move(*spec), *schema);
+    if (!canonical) return UsageError(fmt::format("--case {}: {}", id, canonical.error().message));
+    cases.push_back({std::move(*canonical), "", {}, "", "--case"});
+  }
+  return cases;
+}
+
+Result<std::vector<PlannedCase>> CasesOf(const CaseOptions& options, const OpCatalog& ops) {
+  if (!options.cases.empty()) return CasesFromIds(options.cases, ops);
+  auto path = FindSuite(options.suite, SuiteDirectories());
+  if (!path) return tl::unexpected(path.error());
+  return LoadSuite(*path, ops);
+}
+
+}  // namespace
+
+OpCatalog Catalog() {
+  OpCatalog catalog;
+  catalog.find = [](std::string_view name) -> const OpSchema* {
+    const Operator* op = OperatorRegistry::Global().Find(name);
+    return op == nullptr ? nullptr : &op->schema();
+  };
+  for (const Operator* op : OperatorRegistry::Global().All()) catalog.names.push_back(op->schema().op);
+  return catalog;
+}
+
+std::string ExecutablePath() {
+  std::error_code error;
+  const fs::path path = fs::read_symlink("/proc/self/exe", error);
+  return error ? std::string() : path.string();
+}
+
+std::vector<std::string> SuiteDirectories() {
+  std::vector<std::string> directories;
+  if (const char* extra = std::getenv("ASSAY_SUITES"); extra != nullptr && *extra != '\0')
+    directories.emplace_back(extra);
+  const fs::path prefix = fs::path(ExecutablePath()).parent_path().parent_path();
+  for (const fs::path& candidate : {prefix / "share/assay/suites", fs::path(ASSAY_SOURCE_SUITES)}) {
+    if (fs::is_directory(candidate)) directories.push_back(candidate.string());
+  }
+  return directories;
+}
+
+Result<Selection> PlanCases(const CaseOptions& options, const std::vector<std::string>& backends) {
+  const OpCatalog ops = Catalog();
+  auto cases = CasesOf(options, ops);
+  if (!cases) return tl::unexpected(cases.error());
+  if (!options.contract.empty()) {
+    if (auto contract = ParseRequirement(options.contract); !contract) {
+      return UsageError("--contract: " + contract.error().message);
+    }
+  }
+  for (PlannedCase& c : *cases) {
+    if (options.seed) c.spec.seed = *options.seed;
+    if (!options.contract.empty()) c.requirement = options.contract;
+  }
+  auto shard = ResolveShard(options.shard.value_or(""), [](const char* name) { return std::getenv(name); });
+  if (!shard) return tl::unexpected(shard.error());
+  return Select(*cases, {options.filter, options.ops, options.dtypes, backends, *shard}, ops);
+}
+
+}  // namespace assay::cli
