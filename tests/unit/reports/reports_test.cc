@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/console.h"
+#include "reports/markdown.h"
+#include "reports/summary.h"
+#include "reports/table.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+Record Make(const std::string& backend, const std::string& impl, const std::string& outcome, double time_s = 0) {
+  Record r;
+  r.case_id = "matmul/f32/m=8,n=8,k=8/fill=normal/seed=0";
+  r.op = "matmul";
+  r.dtype = "f32";
+  r.backend = backend;
+  r.device = backend + "-device";
+  r.implementation = impl;
+  r.verdict = r.outcome = outcome;
+  r.reason = outcome == "pass" ? "" : "because of " + outcome;
+  r.reproduce = "assay run --case X --backend " + backend;
+  if (outcome == "pass") r.bound_margin = 0.25;
+  if (time_s > 0) {
+    r.time_median_s = time_s;
+    r.flops = 1024;
+    r.bytes = 768;
+    r.gflops = 1e-9 * 1024 / time_s;
+    r.gbytes_per_s = 1e-9 * 768 / time_s;
+  }
+  return r;
+}
+
+TEST(Table, TextPadsByCharactersNotBytes) {
+  Table t{{"a", "n"}, {Align::kLeft, Align::kRight}, {{"é", "1"}, {"xy", "10"}}};
+  EXPECT_EQ(AsText(t), "a    n\né    1\nxy  10\n");
+}
+
+TEST(Table, MarkdownEscapesBars) {
+  Table t{{"a"}, {}, {{"x|y\nz"}}};
+  EXPECT_THAT(AsMarkdown(t), HasSubstr("x\\|y z"));
+}
+
+TEST(Summary, MatrixCountsWhatPassedAndNamesWhatDidNot) {
+  const std::vector<Record> records{Make("cpu", "naive", "pass"), Make("cpu", "naive", "mismatch"),
+                                    Make("onednn", "gemm", "pass")};
+  const Table t = VerdictMatrix(records);
+  EXPECT_THAT(t.header, ElementsAre("operator", "dtype", "cpu:naive", "onednn:gemm"));
+  ASSERT_EQ(t.rows.size(), 1u);
+  EXPECT_THAT(t.rows[0], ElementsAre("matmul", "f32", "1 mismatch, 1/2 pass 0.25", "1/1 pass 0.25"));
+}
+
+TEST(Summary, SeveralDevicesOfABackendAreSeparateColumns) {
+  auto a = Make("gpu", "x", "pass"), b = Make("gpu", "x", "pass");
+  b.device = "other";
+  EXPECT_THAT(VerdictMatrix({a, b}).header, ElementsAre("operator", "dtype", "gpu[gpu-device]:x", "gpu[other]:x"));
+}
+
+TEST(Summary, PerformanceShowsTheFastestAndPrefersWhatIsNotSuspect) {
+  auto suspect = Make("cpu", "fast-but-suspect", "pass", 1e-6);
+  suspect.result_class = "suspect";
+  const std::vector<Record> records{suspect, Make("cpu", "slow", "pass", 3e-3), Make("cpu", "quick", "pass", 2e-3)};
+  const Table t = PerformanceTable(records, 10);
+  ASSERT_EQ(t.rows.size(), 1u);
+  EXPECT_THAT(t.rows[0][1], HasSubstr("2.00 ms"));
+  EXPECT_THAT(t.rows[0][1], HasSubstr("(quick)"));
+  const Table only_suspect = PerformanceTable({suspect}, 10);
+  EXPECT_THAT(only_suspect.rows[0][1], HasSubstr("~~1.00 us"));
+}
+
+TEST(Console, FailuresComeLastWithAReproductionLine) {
+  const std::vector<Record> records{Make("cpu", "naive", "crash"), Make("cpu", "naive", "pass", 1e-3),
+                                    Make("x", "", "unsupported")};
+  const std::string text = ConsoleReport(records, {});
+  const size_t failures = text.find("Failures");
+  ASSERT_NE(failures, std::string::npos);
+  EXPECT_GT(failures, text.find("Not run"));
+  EXPECT_THAT(text.substr(failures), HasSubstr("reproduce: assay run --case X --backend cpu"));
+  EXPECT_THAT(text, HasSubstr("1 crash, 1 pass, 1 unsupported"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(ConsoleReport(records, {true}), HasSubstr("\x1b[31m"));
+}
+
+TEST(Markdown, StaysUnderTheStepSummaryLimitWithManyFailures) {
+  auto failing = Make("cpu", "naive", "mismatch");
+  failing.reason = std::string(500, 'r');
+  const std::string text = MarkdownReport(std::vector<Record>(5000, failing));
+  EXPECT_LT(text.size(), 1024u * 1024u);
+  EXPECT_THAT(text, HasSubstr("and 4800 more"));
+}
+
+}  // namespace
+}  // namespace assay
