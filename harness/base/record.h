@@ -43,6 +43,11 @@ struct Record {
   std::string input_hash, output_hash, golden_hash, plan_hash;
   std::string tool_version, timestamp;
   std::string tags, source, reproduce;
+  // Up to eight elements, worst first: "index:got:golden:tolerance" joined by ';', index row-major.
+  std::string worst_elements;
+  // Counts of finite elements by |error| / T_hard, comma separated: [0], (0, 2^-20), [2^-20, 2^-19) ... [2^-1, 1), [1,
+  // inf).
+  std::string margin_histogram;
 };
 
 // Calls f(key, member) for every field in the order of the file; drives both directions.
@@ -67,6 +72,7 @@ void VisitFields(R& r, F&& f) {
   f("output_hash", r.output_hash), f("golden_hash", r.golden_hash), f("plan_hash", r.plan_hash);
   f("tool_version", r.tool_version), f("timestamp", r.timestamp), f("tags", r.tags), f("source", r.source);
   f("reproduce", r.reproduce);
+  f("worst_elements", r.worst_elements), f("margin_histogram", r.margin_histogram);
 }
 
 std::string ToJsonLine(const Record& record);          // no newline
