@@ -5,8 +5,6 @@
 
 #include <chrono>
 
-#include "harness/compare/power.h"
-
 namespace assay::cli {
 namespace {
 
@@ -63,7 +61,9 @@ Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, cons
 ContractData PrepareContract(const CaseData& data, const Contract& contract) {
   ContractData result;
   result.bound = data.op->Bound(data.problem, data.golden, contract);
-  for (int variant : {0, 1}) result.twins[variant] = data.op->MakeTwin(data.problem, contract, variant);
+  for (int variant : {0, 1}) {
+    if (auto twin = data.op->MakeTwin(data.problem, contract, variant)) result.twins.push_back(std::move(*twin));
+  }
   result.power = MeasurePower(*data.op, data.problem, data.inputs, data.golden, result.bound, contract, result.twins);
   return result;
 }

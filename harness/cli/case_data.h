@@ -2,13 +2,11 @@
 // The host's side of one case: operands, inputs, golden values, twins. Prepared ahead while devices run.
 #pragma once
 
-#include <array>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "golden/store.h"
+#include "harness/compare/power.h"
 #include "ops/op_info.h"
 
 namespace assay::cli {
@@ -26,8 +24,8 @@ struct CaseData {
 // What depends on an implementation's contract as well: the twins and the power to catch mutants.
 struct ContractData {
   BoundModel bound;
-  std::array<std::optional<Twin>, 2> twins;
-  double power = 0;
+  std::vector<Twin> twins;  // none, or variants 0 and 1 (one variant where the operator has one)
+  Power power;
 };
 
 // `tier` "auto" is reproducible for f64 outputs and fast otherwise. Errors come from Operator::Bind.

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// One column of the report: a device of a backend, reached through a worker process, or the reason why there is none.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/cli/options.h"
+#include "harness/exec/session.h"
+
+namespace assay::cli {
+
+struct Column {
+  std::string backend;              // name shown and selected by
+  std::string path, origin;         // of the plugin
+  BackendDescription description;   // empty when `problem` is not
+  DeviceDescription device;
+  uint32_t device_index = 0;
+  std::string problem;              // why it cannot be used; "" when it can
+  Outcome problem_outcome = Outcome::kUnavailable;
+  std::shared_ptr<Session> session; // null when there is a problem
+};
+
+// Every plugin candidate and device, usable or not, in order. `selected` filters by backend name, empty: all.
+// Errors: a plugin that the user named cannot be tried.
+Result<std::vector<Column>> OpenColumns(const BackendOptions& options);
+
+}  // namespace assay::cli
