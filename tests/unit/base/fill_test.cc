@@ -215,42 +215,6 @@ TEST(Fill, Pow2AndNearOne) {
   }
 }
 
-// Condition of every dot product of `rows` rows of a with as many columns of b, in long double.
-void ExpectCondition(DType dtype, int64_t length, double condition, double factor) {
-  constexpr int64_t kRows = 6, kColumns = 5;
-  const auto fill = "cancel-" + std::to_string(static_cast<int64_t>(condition));
-  const auto a = Filled(fill, dtype, {kRows, length}, 1, 1, 0).ToDoubles();
-  const auto b = Filled(fill, dtype, {length, kColumns}, 1, 0, 1).ToDoubles();
-  for (int64_t row = 0; row < kRows; ++row) {
-    for (int64_t column = 0; column < kColumns; ++column) {
-      long double sum = 0, magnitude = 0;
-      for (int64_t k = 0; k < length; ++k) {
-        const long double term = static_cast<long double>(a[static_cast<size_t>(row * length + k)]) *
-                                 b[static_cast<size_t>(k * kColumns + column)];
-        sum += term;
-        magnitude += std::fabs(term);
-      }
-      const auto achieved = static_cast<double>(magnitude / std::fabs(sum));
-      EXPECT_LT(achieved, condition * factor) << Name(dtype) << " " << fill << " length " << length;
-      EXPECT_GT(achieved, condition / factor) << Name(dtype) << " " << fill << " length " << length;
-    }
-  }
-}
-
-TEST(Fill, CancelReachesItsCondition) {
-  for (DType dtype : {DType::kF64, DType::kF32, DType::kBF16}) {
-    for (double condition : {1e1, 1e2, 1e4, 1e6, 1e8}) {
-      for (int64_t length : {3, 64, 77, 512, 4096}) {
-        if (length > 3 || condition > 10) ExpectCondition(dtype, length, condition, length > 3 ? 2 : 4);
-      }
-    }
-  }
-  for (double condition : {1e1, 1e3, 1e6}) ExpectCondition(DType::kF16, 4096, condition, 2);
-  for (double condition : {1e1, 1e3, 1e5}) ExpectCondition(DType::kE4M3, 4096, condition, 2);
-  for (double condition : {1e1, 1e3, 1e5}) ExpectCondition(DType::kI8, 4096, condition, 4);
-  ExpectCondition(DType::kF64, 2, 1e6, 4);
-}
-
 // Nothing in it but position decides: other threads, other chunks, the same bits.
 TEST(Fill, BitsDoNotDependOnThreads) {
   for (const std::string& name : KnownFills()) {
