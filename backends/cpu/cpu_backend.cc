@@ -4,8 +4,10 @@
 #include "backends/common/host.h"
 #include "backends/common/table.h"
 #include "backends/cpu/matmul.h"
+#include "backends/cpu/matmul_support.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/reduce.h"
+#include "backends/cpu/reduce_support.h"
 
 namespace cpu {
 namespace {

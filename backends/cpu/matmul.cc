@@ -4,12 +4,16 @@
 #include <type_traits>
 #include <vector>
 
+#include "backends/common/matmul_spec.h"
 #include "backends/cpu/elements.h"
 #include "backends/cpu/matmul_kernel.h"
 #include "backends/cpu/parallel.h"
 
 namespace cpu {
 namespace {
+
+using plugin::MatmulSpec;
+using plugin::Matrix;
 
 constexpr int64_t kBlockRows = 32;  // rows of A that one thread takes at a time
 constexpr int64_t kPanel = 256;
@@ -150,7 +154,7 @@ class MatmulPlan : public plugin::HostPlan {
 }  // namespace
 
 std::unique_ptr<plugin::Plan> CreateMatmulPlan(const plugin::OpDesc& op, KOrder order) {
-  const MatmulSpec spec = ParseMatmul(op);
+  const plugin::MatmulSpec spec = plugin::ParseMatmul(op);
   if (spec.IsInteger()) return std::make_unique<MatmulPlan<int32_t>>(spec, order);
   if (spec.IsF64()) return std::make_unique<MatmulPlan<double>>(spec, order);
   return std::make_unique<MatmulPlan<float>>(spec, order);

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "backends/common/host.h"
-#include "backends/cpu/matmul_spec.h"
 
 namespace cpu {
 

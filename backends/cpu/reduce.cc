@@ -5,12 +5,18 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/common/reduce_spec.h"
 #include "backends/cpu/elements.h"
 #include "backends/cpu/fold.h"
 #include "backends/cpu/parallel.h"
 
 namespace cpu {
 namespace {
+
+using plugin::Axis;
+using plugin::Offsets;
+using plugin::ReduceKind;
+using plugin::ReduceSpec;
 
 // Feeds the reduced elements of one output to `consume(Acc* block, count)`, in row-major order, kBlock at a time.
 template <class Acc>
@@ -135,7 +141,7 @@ class ReducePlan : public plugin::HostPlan {
  protected:
   void Run(Pointers inputs, Pointers outputs) override {
     ParallelFor(spec_.outputs, threads_, [&](int64_t index, int slot) {
-      const Offsets at = OffsetsOf(spec_, index);
+      const Offsets at = plugin::OffsetsOf(spec_, index);
       const BlockReader<Acc> reader(spec_, inputs[0] + at.in * plugin::Bytes(spec_.in), blocks_.data() + slot * kBlock);
       std::byte* y = outputs[0] + at.out * plugin::Bytes(spec_.out);
       if (spec_.IsArg()) {
@@ -170,7 +176,7 @@ class ReducePlan : public plugin::HostPlan {
 }  // namespace
 
 std::unique_ptr<plugin::Plan> CreateReducePlan(const plugin::OpDesc& op, SumOrder order) {
-  ReduceSpec spec = ParseReduce(op);
+  plugin::ReduceSpec spec = plugin::ParseReduce(op);
   if (spec.IsF64()) return std::make_unique<ReducePlan<double>>(std::move(spec), order);
   return std::make_unique<ReducePlan<float>>(std::move(spec), order);
 }

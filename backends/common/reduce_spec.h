@@ -9,7 +9,7 @@
 
 #include "backends/common/op_desc.h"
 
-namespace cpu {
+namespace plugin {
 
 enum class ReduceKind { kSum, kMean, kMax, kMin, kProd, kL2, kArgMax, kArgMin, kLogSumExp };
 
@@ -21,18 +21,20 @@ struct Axis {
 struct ReduceSpec {
   ReduceKind kind = ReduceKind::kSum;
   bool ignore_nan = false;
-  plugin::DType in, out;
+  DType in, out;
   std::vector<Axis> kept;
-  std::vector<Axis> reduced;  // row-major; neighbours that form one run are merged, so the last is the longest run
-  int64_t outputs = 1;        // product of kept
-  int64_t count = 1;          // product of reduced
+  std::vector<Axis> reduced;     // row-major; neighbours that form one run are merged, so the last is the longest run
+  std::vector<bool> is_reduced;  // per axis of the input
+  std::vector<int64_t> out_strides;  // per axis of the input; those of reduced axes are 0
+  int64_t outputs = 1;               // product of kept
+  int64_t count = 1;                 // product of reduced
 
   bool IsArg() const { return kind == ReduceKind::kArgMax || kind == ReduceKind::kArgMin; }
-  bool IsF64() const { return in == plugin::kF64 || out == plugin::kF64; }
+  bool IsF64() const { return in == kF64 || out == kF64; }
 };
 
 // Throws Failure naming what contradicts the operator's definition.
-ReduceSpec ParseReduce(const plugin::OpDesc& op);
+ReduceSpec ParseReduce(const OpDesc& op);
 
 // Offsets of output `index` in elements of the input and of the output.
 struct Offsets {
@@ -40,9 +42,4 @@ struct Offsets {
 };
 Offsets OffsetsOf(const ReduceSpec& spec, int64_t index);
 
-std::string ReduceWhyNot(const plugin::OpDesc& op);
-// As ReduceWhyNot, for implementations that reorder a sum: argmax and argmin have none.
-std::string FoldWhyNot(const plugin::OpDesc& op);
-std::string ReduceContract(const plugin::OpDesc& op);
-
-}  // namespace cpu
+}  // namespace plugin

@@ -7,12 +7,12 @@
 
 #include "backends/common/op_desc.h"
 
-namespace cpu {
+namespace plugin {
 
 // An operand as a stack of matrices; strides in elements. Without transposition: the caller sees the logical matrix.
 struct Matrix {
   int input = -1;  // position among the inputs; -1: absent (or the output)
-  plugin::DType dtype;
+  DType dtype;
   int64_t batch_stride = 0, row_stride = 0, column_stride = 0;
 };
 
@@ -23,15 +23,11 @@ struct MatmulSpec {
   Matrix a, b, c, y;
   Matrix bias;  // row_stride 0
 
-  bool IsInteger() const { return y.dtype == plugin::kI32; }
-  bool IsF64() const { return a.dtype == plugin::kF64 || b.dtype == plugin::kF64 || y.dtype == plugin::kF64; }
+  bool IsInteger() const { return y.dtype == kI32; }
+  bool IsF64() const { return a.dtype == kF64 || b.dtype == kF64 || y.dtype == kF64; }
 };
 
 // Throws Failure naming the operand or attribute that contradicts the operator's definition.
-MatmulSpec ParseMatmul(const plugin::OpDesc& op);
+MatmulSpec ParseMatmul(const OpDesc& op);
 
-// Why the cpu backend does not compute it; "" when it does.
-std::string MatmulWhyNot(const plugin::OpDesc& op);
-std::string MatmulContract(const plugin::OpDesc& op);
-
-}  // namespace cpu
+}  // namespace plugin
