@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a C++ backend implements: Backend -> Device -> Plan. A plugin derives these, writes ASSAY_PLUGIN(MyBackend)
+// once, and is done; api.cc forwards the C table to them, checks every argument and keeps exceptions inside.
+// Any method may throw; Error (status.h) chooses the status.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/abi/assay_backend.h"
+#include "backends/common/op_desc.h"
+
+namespace plugin {
+
+struct BackendInfo {
+  std::string name, vendor, version, library_version;
+};
+
+struct DeviceInfo {
+  std::string name, driver;
+  int32_t type = ASSAY_DEVICE_CPU;
+  int32_t id = 0;
+  uint64_t memory_bytes = 0;
+  std::string properties;  // "key=value;key=value"
+};
+
+struct Implementation {
+  std::string name, contract;
+};
+
+// One allocation on a device.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+};
+
+// Where one operand lies. Already checked to lie inside the buffer.
+struct Arg {
+  Buffer* buffer = nullptr;
+  uint64_t byte_offset = 0;  // of the element with all indices zero
+};
+
+struct Args {
+  std::vector<Arg> inputs, outputs;
+};
+
+struct Timing {
+  std::vector<Args> sets;  // repetition r uses sets[r % sets.size()]; never empty
+  bool cold = false;       // asks for FlushCache() before each repetition
+  std::span<double> seconds;
+  bool clock_is_device = false;    // out
+  bool cache_was_flushed = false;  // out
+};
+
+// One implementation, prepared for one operator description. It owns its workspace.
+class Plan {
+ public:
+  virtual ~Plan() = default;
+  // Returns when the outputs are complete and visible to Download().
+  virtual void Execute(const Args& args) = 0;
+  // One duration per repetition. This default times Execute() by the host's steady clock, flushing outside it.
+  virtual void ExecuteTimed(Timing& timing);
+
+ protected:
+  // Evicts the operands from the device's last-level cache. False: this plan cannot.
+  virtual bool FlushCache() { return false; }
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  // Throws Unsupported with the reason when there is no implementation.
+  virtual std::vector<Implementation> Query(const OpDesc& op) = 0;
+  virtual std::unique_ptr<Plan> CreatePlan(const OpDesc& op, const std::string& implementation) = 0;
+  virtual std::unique_ptr<Buffer> Alloc(uint64_t bytes) = 0;
+  // Ranges are already checked against the size of the allocation.
+  virtual void Upload(Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) = 0;
+  virtual void Download(const Buffer& buffer, uint64_t offset, std::span<std::byte> bytes) = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual BackendInfo Info() = 0;
+  // Throws Unavailable naming what is missing (driver, device). All strings of DeviceInfo are kept by the caller.
+  virtual std::vector<DeviceInfo> Devices() = 0;
+  virtual std::unique_ptr<Device> Open(uint32_t index) = 0;
+};
+
+using BackendFactory = std::unique_ptr<Backend> (*)();
+
+// The C table over the backend that `make` creates at the first call that needs it.
+const assay_backend_api* Api(BackendFactory make);
+
+}  // namespace plugin
+
+// Exports the one symbol of a plugin. `Type` derives from plugin::Backend and needs no arguments.
+#define ASSAY_PLUGIN(Type)                                                                             \
+  extern "C" const assay_backend_api* assay_backend_v1(void) {                                         \
+    return plugin::Api([]() -> std::unique_ptr<plugin::Backend> { return std::make_unique<Type>(); }); \
+  }

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/common/host.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+
+namespace plugin {
+namespace {
+
+// Page-aligned, so that the alignment of an operand is what the harness chose by its offset and nothing else.
+constexpr std::align_val_t kAlignment{4096};
+
+class HostBuffer : public Buffer {
+ public:
+  explicit HostBuffer(uint64_t bytes) : data_(static_cast<std::byte*>(::operator new(bytes, kAlignment))) {}
+  // Owns an allocation that must be freed exactly once.
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+  ~HostBuffer() override { ::operator delete(data_, kAlignment); }
+  std::byte* data() const { return data_; }
+
+ private:
+  std::byte* data_;
+};
+
+std::byte* Data(const Buffer& buffer) {
+  return static_cast<const HostBuffer&>(buffer).data();
+}
+
+}  // namespace
+
+uint64_t HostMemoryBytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : 0;
+}
+
+uint64_t LastLevelCacheBytes() {
+  constexpr uint64_t kGuess = uint64_t{64} << 20;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  for (const int level : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
+    if (const long bytes = sysconf(level); bytes > 0) return static_cast<uint64_t>(bytes);
+  }
+#endif
+  return kGuess;
+}
+
+void CacheFlusher::Flush() {
+  if (stream_.empty()) stream_.resize(2 * LastLevelCacheBytes() / sizeof(uint64_t) + 1);
+  // Read and write: written lines must be evicted too. One word per cache line is enough.
+  constexpr size_t kLine = 64 / sizeof(uint64_t);
+  volatile uint64_t* words = stream_.data();
+  for (size_t i = 0; i < stream_.size(); i += kLine) words[i] = words[i] + 1;
+}
+
+std::unique_ptr<Buffer> HostDevice::Alloc(uint64_t bytes) {
+  return std::make_unique<HostBuffer>(bytes);
+}
+
+void HostDevice::Upload(Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) {
+  if (!bytes.empty()) std::memcpy(Data(buffer) + offset, bytes.data(), bytes.size());
+}
+
+void HostDevice::Download(const Buffer& buffer, uint64_t offset, std::span<std::byte> bytes) {
+  if (!bytes.empty()) std::memcpy(bytes.data(), Data(buffer) + offset, bytes.size());
+}
+
+void HostPlan::Execute(const Args& args) {
+  pointers_.clear();
+  for (const auto* operands : {&args.inputs, &args.outputs}) {
+    for (const Arg& arg : *operands) pointers_.push_back(Data(*arg.buffer) + arg.byte_offset);
+  }
+  const Pointers all(pointers_);
+  Run(all.first(args.inputs.size()), all.subspan(args.inputs.size()));
+}
+
+bool HostPlan::FlushCache() {
+  flusher_.Flush();
+  return true;
+}
+
+}  // namespace plugin

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ready-made parts of a backend whose device is the host: buffers in memory, plans that see plain pointers, and a
+// flush of the last-level cache.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backends/common/backend.h"
+
+namespace plugin {
+
+// Bytes of the host's memory; 0 when unknown.
+uint64_t HostMemoryBytes();
+
+// Bytes of the last-level cache; a generous guess when the system does not tell.
+uint64_t LastLevelCacheBytes();
+
+// Streams through a buffer of twice the last-level cache.
+class CacheFlusher {
+ public:
+  void Flush();
+
+ private:
+  std::vector<uint64_t> stream_;  // allocated at the first use
+};
+
+class HostDevice : public Device {
+ public:
+  std::unique_ptr<Buffer> Alloc(uint64_t bytes) override;
+  void Upload(Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) override;
+  void Download(const Buffer& buffer, uint64_t offset, std::span<std::byte> bytes) override;
+};
+
+// A plan that computes from pointers to each operand's element zero, in the order of the description.
+class HostPlan : public Plan {
+ public:
+  void Execute(const Args& args) final;
+
+ protected:
+  using Pointers = std::span<std::byte* const>;
+  virtual void Run(Pointers inputs, Pointers outputs) = 0;
+  bool FlushCache() override;
+
+ private:
+  std::vector<std::byte*> pointers_;  // inputs, then outputs
+  CacheFlusher flusher_;
+};
+
+}  // namespace plugin

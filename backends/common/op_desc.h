@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator description, checked once and then read without casts. It owns its data, so a plan may keep it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "backends/abi/assay_backend.h"
+#include "backends/common/dtype.h"
+
+namespace plugin {
+
+// One operand: shape and strides in elements, same length.
+struct Tensor {
+  std::string name;
+  DType dtype;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;
+
+  int Rank() const { return static_cast<int>(shape.size()); }
+  int64_t Elements() const;
+
+  // The bytes that the tensor may touch, relative to its element zero: [first, last). Empty tensors touch none.
+  struct Extent {
+    int64_t first = 0;
+    int64_t last = 0;
+  };
+  Extent ByteExtent() const;
+};
+
+// "[2, 3, 4]"
+std::string ShapeText(const std::vector<int64_t>& shape);
+
+class OpDesc {
+ public:
+  // Copies and checks `raw`; throws Error (ASSAY_ERROR) naming the member that is missing or malformed.
+  explicit OpDesc(const assay_op_desc* raw);
+
+  const std::string& name() const { return name_; }
+  const std::vector<Tensor>& inputs() const { return inputs_; }
+  const std::vector<Tensor>& outputs() const { return outputs_; }
+
+  // Attributes. A missing key or another type throws Error (ASSAY_ERROR). AttrFloat takes an integer too, AttrList
+  // takes a single integer as a list of one.
+  int64_t AttrInt(std::string_view key) const;
+  double AttrFloat(std::string_view key) const;
+  const std::string& AttrString(std::string_view key) const;
+  std::vector<int64_t> AttrList(std::string_view key) const;
+  bool HasAttr(std::string_view key) const { return attrs_.find(key) != attrs_.end(); }
+
+  // "bf16-bf16-f32": the types of all operands, for messages.
+  std::string DTypesText() const;
+
+ private:
+  using Value = std::variant<int64_t, double, std::string, std::vector<int64_t>>;
+  const Value& Find(std::string_view key) const;
+  [[noreturn]] void FailType(std::string_view key, const char* wanted) const;
+
+  std::string name_;
+  std::vector<Tensor> inputs_;
+  std::vector<Tensor> outputs_;
+  std::map<std::string, Value, std::less<>> attrs_;
+};
+
+}  // namespace plugin

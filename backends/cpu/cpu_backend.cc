@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The portable backend: the host, strict IEEE arithmetic, subnormals kept. The table is the list of what it offers.
+#include "backends/common/backend.h"
+#include "backends/common/host.h"
+#include "backends/common/table.h"
+#include "backends/cpu/matmul.h"
+#include "backends/cpu/matmul_support.h"
+#include "backends/cpu/parallel.h"
+#include "backends/cpu/reduce.h"
+#include "backends/cpu/reduce_support.h"
+
+namespace cpu {
+namespace {
+
+constexpr plugin::Row<plugin::HostDevice> kRows[] = {
+    {"matmul", "naive", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSequential>},
+    {"matmul", "blocked", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kPanels>},
+    {"matmul", "splitk", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSplit>},
+    {"reduce", "sequential", ReduceContract, ReduceWhyNot, CreateReduce<SumOrder::kSequential>},
+    {"reduce", "pairwise", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kPairwise>},
+    {"reduce", "strided", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kStrided>},
+};
+
+class CpuDevice : public plugin::HostDevice {
+ public:
+  std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
+    return plugin::QueryTable<plugin::HostDevice>(kRows, op);
+  }
+  std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
+    return plugin::CreateFromTable<plugin::HostDevice>(kRows, *this, op, implementation);
+  }
+};
+
+class CpuBackend : public plugin::Backend {
+ public:
+  plugin::BackendInfo Info() override { return {"cpu", "assay", "0.1.0", ""}; }
+  std::vector<plugin::DeviceInfo> Devices() override {
+    const std::string properties = fmt::format("subnormals=kept;rounding=rn;fma=no;threads={}", MaxThreads());
+    return {{"host", "", ASSAY_DEVICE_CPU, 0, plugin::HostMemoryBytes(), properties}};
+  }
+  std::unique_ptr<plugin::Device> Open(uint32_t) override { return std::make_unique<CpuDevice>(); }
+};
+
+}  // namespace
+}  // namespace cpu
+
+ASSAY_PLUGIN(cpu::CpuBackend)

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cpu/matmul_kernel.h"
+
+// One body per vector width, chosen when the plugin is loaded. No width changes a result: lanes are different output
+// elements, and multiply and add stay apart. Sanitizers run before such a choice can be made, so not with them.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define ASSAY_CPU_WIDTHS __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define ASSAY_CPU_WIDTHS
+#endif
+
+namespace cpu {
+namespace {
+
+template <class T>
+[[gnu::always_inline]] inline void Multiply(const PanelProduct<T>& p) {
+  for (int64_t row = 0; row < p.rows; row += kTileRows) {
+    T sum[kTileRows][kTileColumns] = {};
+    const T* a = p.a + row * p.lda;
+    const T* b = p.b;
+    for (int64_t k = 0; k < p.k; ++k, b += kTileColumns) {
+      for (int64_t r = 0; r < kTileRows; ++r) {
+        const T factor = a[r * p.lda + k];
+        for (int64_t j = 0; j < kTileColumns; ++j) sum[r][j] += factor * b[j];
+      }
+    }
+    for (int64_t r = 0; r < kTileRows; ++r) {
+      T* out = p.out + (row + r) * p.ldo;
+      for (int64_t j = 0; j < kTileColumns; ++j) out[j] = p.add ? out[j] + sum[r][j] : sum[r][j];
+    }
+  }
+}
+
+}  // namespace
+
+ASSAY_CPU_WIDTHS void MultiplyPanel(const PanelProduct<double>& p) {
+  Multiply(p);
+}
+ASSAY_CPU_WIDTHS void MultiplyPanel(const PanelProduct<float>& p) {
+  Multiply(p);
+}
+ASSAY_CPU_WIDTHS void MultiplyPanel(const PanelProduct<int32_t>& p) {
+  Multiply(p);
+}
+
+}  // namespace cpu

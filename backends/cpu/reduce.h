@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce for f64, f32, f16, bf16. The implementations differ in the order of the sum (or product, or comparison).
+#pragma once
+
+#include <memory>
+
+#include "backends/common/host.h"
+
+namespace cpu {
+
+enum class SumOrder { kSequential, kPairwise, kStrided };
+
+std::unique_ptr<plugin::Plan> CreateReducePlan(const plugin::OpDesc& op, SumOrder order);
+
+template <SumOrder kOrder>
+std::unique_ptr<plugin::Plan> CreateReduce(plugin::HostDevice&, const plugin::OpDesc& op) {
+  return CreateReducePlan(op, kOrder);
+}
+
+}  // namespace cpu

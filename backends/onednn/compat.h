@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What differs between oneDNN 2.6 and 3.x: how primitive descriptors are created, eltwise post-ops, ISA bits.
+#pragma once
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+namespace onednn {
+
+using Md = dnnl::memory::desc;
+
+#if DNNL_VERSION_MAJOR >= 3
+
+inline dnnl::primitive_desc MatmulDescriptor(const dnnl::engine& engine, const Md& a, const Md& b, const Md* bias,
+                                             const Md& y, const dnnl::primitive_attr& attr) {
+  if (bias != nullptr) return dnnl::matmul::primitive_desc(engine, a, b, *bias, y, attr);
+  return dnnl::matmul::primitive_desc(engine, a, b, y, attr);
+}
+
+inline dnnl::primitive_desc ReductionDescriptor(const dnnl::engine& engine, dnnl::algorithm kind, const Md& x,
+                                                const Md& y, float p, const dnnl::primitive_attr& attr) {
+  return dnnl::reduction::primitive_desc(engine, kind, x, y, p, 0.0f, attr);
+}
+
+inline void AppendScale(dnnl::post_ops& ops, float alpha) {
+  ops.append_eltwise(dnnl::algorithm::eltwise_linear, alpha, 0.0f);
+}
+
+inline bool HasInt8DotProduct(unsigned isa) {
+  return (isa & 0x48u) != 0;
+}  // avx2_vnni, avx512_core_vnni
+
+#else
+
+inline dnnl::primitive_desc MatmulDescriptor(const dnnl::engine& engine, const Md& a, const Md& b, const Md* bias,
+                                             const Md& y, const dnnl::primitive_attr& attr) {
+  const auto desc = bias != nullptr ? dnnl::matmul::desc(a, b, *bias, y) : dnnl::matmul::desc(a, b, y);
+  return dnnl::matmul::primitive_desc(desc, attr, engine);
+}
+
+inline dnnl::primitive_desc ReductionDescriptor(const dnnl::engine& engine, dnnl::algorithm kind, const Md& x,
+                                                const Md& y, float p, const dnnl::primitive_attr& attr) {
+  return dnnl::reduction::primitive_desc(dnnl::reduction::desc(kind, x, y, p, 0.0f), attr, engine);
+}
+
+inline void AppendScale(dnnl::post_ops& ops, float alpha) {
+  ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_linear, alpha, 0.0f);
+}
+
+inline bool HasInt8DotProduct(unsigned isa) {
+  return (isa & 0x440u) != 0;
+}  // avx2_vnni, avx512_core_vnni
+
+#endif
+
+}  // namespace onednn

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator in oneDNN's terms: a primitive descriptor that iterates over the library's implementations, and where
+// each operand goes. PrimitivePlan runs it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backends/common/host.h"
+#include "backends/onednn/compat.h"
+
+namespace onednn {
+
+struct Operand {
+  int argument = 0;  // DNNL_ARG_*
+  bool is_output = false;
+  size_t index = 0;  // among the inputs or the outputs
+  Md desc;
+};
+
+struct Problem {
+  dnnl::primitive_desc pd;  // at the library's first implementation
+  std::vector<Operand> operands;
+  std::optional<Operand> preload;  // an input that is copied into the output first, for a sum post-op
+  std::function<std::string(const std::string& implementation)> contract;
+};
+
+// Both throw Unsupported with the reason when oneDNN has no implementation.
+Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
+Problem ReduceProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
+
+// Scratchpad from the caller, arithmetic not relaxed below the operands' types.
+dnnl::primitive_attr StrictAttributes();
+
+class PrimitivePlan : public plugin::HostPlan {
+ public:
+  PrimitivePlan(const Problem& problem, const dnnl::engine& engine);
+
+ protected:
+  void Run(Pointers inputs, Pointers outputs) override;
+
+ private:
+  struct Bound {
+    dnnl::memory memory;
+    bool is_output;
+    size_t index;
+  };
+  static void Attach(Bound& bound, Pointers inputs, Pointers outputs);
+
+  dnnl::stream stream_;
+  dnnl::primitive primitive_;
+  std::vector<Bound> bound_;
+  std::unordered_map<int, dnnl::memory> arguments_;  // share their handles with bound_
+  std::optional<dnnl::reorder> preload_;
+  std::vector<Bound> preload_bound_;  // source, destination
+};
+
+}  // namespace onednn
