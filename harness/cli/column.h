@@ -12,18 +12,21 @@
 namespace assay::cli {
 
 struct Column {
-  std::string backend;              // name shown and selected by
-  std::string path, origin;         // of the plugin
-  BackendDescription description;   // empty when `problem` is not
+  std::string backend;             // name shown and selected by
+  std::string path, origin;        // of the plugin
+  BackendDescription description;  // empty when `problem` is not
   DeviceDescription device;
   uint32_t device_index = 0;
-  std::string problem;              // why it cannot be used; "" when it can
+  std::string problem;  // why it cannot be used; "" when it can
   Outcome problem_outcome = Outcome::kUnavailable;
-  std::shared_ptr<Session> session; // null when there is a problem
+  std::shared_ptr<Session> session;  // null when there is a problem
 };
 
-// Every plugin candidate and device, usable or not, in order. `selected` filters by backend name, empty: all.
-// Errors: a plugin that the user named cannot be tried.
+// Every plugin candidate and device, usable or not, in order; --backend selects. Errors: a plugin that the user named
+// cannot be tried, a --backend that does not exist.
 Result<std::vector<Column>> OpenColumns(const BackendOptions& options);
+
+inline constexpr const char* kNoPlugin =
+    "no backend plugin was found: build or install one beside the program (lib/assay/plugins), or give --plugin PATH";
 
 }  // namespace assay::cli

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay backends [--json]: every plugin candidate and its devices and, for each that is not usable, why.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/column.h"
+#include "harness/cli/verbs.h"
+
+namespace assay::cli {
+namespace {
+
+struct Options {
+  BackendOptions backend;
+  bool json = false;
+};
+
+nlohmann::ordered_json ToJson(const Column& c) {
+  nlohmann::ordered_json out;
+  out["backend"] = c.backend;
+  out["usable"] = c.problem.empty();
+  out["plugin"] = c.path;
+  out["origin"] = c.origin;
+  if (!c.problem.empty()) {
+    out["outcome"] = Name(c.problem_outcome);
+    out["reason"] = c.problem;
+    return out;
+  }
+  out["vendor"] = c.description.vendor;
+  out["version"] = c.description.version;
+  out["library_version"] = c.description.library_version;
+  out["device"] = c.device.name;
+  out["device_index"] = c.device_index;
+  out["driver"] = c.device.driver;
+  out["memory_bytes"] = c.device.memory_bytes;
+  out["properties"] = c.device.properties;
+  return out;
+}
+
+void PrintText(const Column& c) {
+  if (!c.problem.empty()) {
+    fmt::print("{:<12} {}\n             {}\n             {} ({})\n", c.backend, Name(c.problem_outcome), c.problem,
+               c.path, c.origin);
+    return;
+  }
+  fmt::print("{:<12} usable  device {}: {}, {:.1f} GiB\n", c.backend, c.device_index, c.device.name,
+             static_cast<double>(c.device.memory_bytes) / (1 << 30));
+  if (!c.device.driver.empty()) fmt::print("             driver {}\n", c.device.driver);
+  if (!c.description.library_version.empty()) fmt::print("             {}\n", c.description.library_version);
+  if (!c.device.properties.empty()) fmt::print("             {}\n", c.device.properties);
+  fmt::print("             {} ({})\n", c.path, c.origin);
+}
+
+int ListBackends(const Options& options) {
+  auto columns = OpenColumns(options.backend);
+  if (!columns) return Complain(kExitUsage, columns.error().message);
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const Column& c : *columns) options.json ? all.push_back(ToJson(c)) : PrintText(c);
+  if (options.json) fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  for (const std::string& name : options.backend.required_backends) {
+    const bool present = std::any_of(columns->begin(), columns->end(),
+                                     [&](const Column& c) { return c.backend == name && c.problem.empty(); });
+    if (!present) return Complain(kExitRequiredAbsent, fmt::format("the required backend '{}' is absent", name));
+  }
+  if (columns->empty()) return Complain(kExitNothing, kNoPlugin);
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddBackendsVerb(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("backends", "List backends and devices and, for each not usable, why");
+  AddBackend(*verb, options->backend);
+  verb->add_flag("--json", options->json, "as a JSON array");
+  verb->callback([options, &action] { action = [options] { return ListBackends(*options); }; });
+}
+
+}  // namespace assay::cli
