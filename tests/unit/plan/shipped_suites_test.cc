@@ -77,7 +77,7 @@ TEST(ShippedSuites, DefaultCoversEveryFillKindPolicyAndLayout) {
     }
   }
   for (const char* fill : {"uniform", "normal", "lognormal", "outlier", "cancel", "ramp", "coded", "subnormal",
-                           "special", "pow2", "nearone"}) {
+                           "special", "pow2", "near_one"}) {
     EXPECT_TRUE(fills.count(fill)) << fill;
   }
   EXPECT_THAT(kinds, IsSupersetOf(ReduceSchema().Find("kind")->choices));
@@ -93,7 +93,7 @@ TEST(ShippedSuites, ProductsUseFillsThatStayInRange) {
   for (const PlannedCase& planned : Shipped("full")) {
     const CaseSpec& spec = planned.spec;
     if (spec.op != "reduce" || AttrReader(spec, ReduceSchema()).Text("kind") != "prod") continue;
-    EXPECT_TRUE(spec.fill == "nearone" || spec.fill == "pow2") << spec.Id();
+    EXPECT_TRUE(spec.fill == "near_one" || spec.fill == "pow2") << spec.Id();
   }
 }
 
