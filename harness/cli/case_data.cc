@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/case_data.h"
 
-#include <fmt/format.h>
-
-#include <chrono>
+#include "harness/cli/stopwatch.h"
 
 namespace assay::cli {
 namespace {
-
-class Stopwatch {
- public:
-  double Seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 std::string HashInputs(const std::vector<Tensor>& inputs) {
   std::vector<uint64_t> hashes;

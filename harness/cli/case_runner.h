@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flow of one case on one column (DESIGN.md 4): every implementation runs twice with different prefills, its exact
+// twins likewise; outputs are judged; what passed is timed, and what the timed runs produced is judged again.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/base/record.h"
+#include "harness/cli/case_data.h"
+#include "harness/cli/column.h"
+#include "harness/compare/verdict.h"
+#include "harness/plan/suite.h"
+
+namespace assay::cli {
+
+struct RunnerSettings {
+  std::vector<std::string> implementations;  // --impl; empty: all
+  double perf_time_s = 0;                    // 0: no timing
+  std::string command;                       // start of the reproduction line: "build/release/bin/assay run"
+  std::vector<std::string> plugins;          // --plugin, for that line
+  std::string plan_hash;
+  std::function<bool()> interrupted;
+};
+
+// What one implementation did on one case: its record, and what timing needs afterwards.
+struct Attempt {
+  Record record;
+  Verdict verdict = Verdict::kError;
+  std::string implementation;
+  Contract contract;
+  Tensor output;  // of the first run, to recognise equal bits in the timed loop
+};
+
+class CaseRunner {
+ public:
+  CaseRunner(const PlannedCase& planned, const CaseData& data, const RunnerSettings& settings);
+
+  // The correctness phase on one column: one attempt per implementation, or one that says why there is none.
+  std::vector<Attempt> Judge(const Column& column);
+
+  // The timing phase for one attempt that passed; nothing else should run meanwhile. May turn it into a mismatch.
+  void Time(const Column& column, Attempt& attempt);
+
+ private:
+  Attempt JudgeImplementation(const Column& column, const ImplementationInfo& implementation);
+  Call<Evidence> Execute(const Column& column, uint64_t plan, const ContractData& contract, Attempt& attempt);
+  Result<const ContractData*> ContractFor(const ImplementationInfo& implementation, Contract& parsed);
+  Record NewRecord(const Column& column) const;
+  void JudgeTimed(const Timing& timing, const ContractData& contract, Attempt& attempt) const;
+
+  const PlannedCase& planned_;
+  const CaseData& data_;
+  const RunnerSettings& settings_;
+  Contract required_;
+  std::string required_text_;
+  std::map<std::string, ContractData> contracts_;  // by canonical text
+};
+
+// The record's verdict, class and reason from a failure of the worker.
+Verdict VerdictOf(Outcome outcome);
+
+}  // namespace assay::cli

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/record_fields.h"
+
+#include <fmt/format.h>
+
+#include "harness/cli/environment.h"
+#include "harness/perf/statistics.h"
+
+namespace assay::cli {
+namespace {
+
+// The attributes of the id: "m=1,n=4096,k=4096".
+std::string ShapeOf(const CaseSpec& spec) {
+  std::string text;
+  for (const auto& [key, value] : spec.attrs) text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
+  return text;
+}
+
+// The run with the larger error speaks for the case.
+const ErrorMetrics& Worse(const std::vector<ErrorMetrics>& runs) {
+  const ErrorMetrics* worst = &runs[0];
+  for (const ErrorMetrics& run : runs) {
+    const bool worse = worst->Holds() != run.Holds() ? !run.Holds() : run.bound_margin > worst->bound_margin;
+    if (worse) worst = &run;
+  }
+  return *worst;
+}
+
+std::string WorstText(const std::vector<WorstElement>& worst) {
+  std::string text;
+  for (const WorstElement& w : worst) {
+    text += fmt::format("{}{}:{:.9g}:{:.9g}:{:.3g}", text.empty() ? "" : ";", w.index, w.got, w.golden, w.tolerance);
+  }
+  return text;
+}
+
+std::string Quoted(const std::string& text) {
+  const bool plain = text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,+") ==
+                     std::string::npos;
+  if (plain && !text.empty()) return text;
+  std::string out = "'";
+  for (char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace
+
+Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Column& column) {
+  Record r;
+  r.case_id = planned.spec.Id();
+  r.op = planned.spec.op;
+  r.dtype = DTypeListText(planned.spec.dtypes);
+  r.shape = ShapeOf(planned.spec);
+  r.fill = planned.spec.fill;
+  r.seed = planned.spec.seed;
+  r.backend = column.backend;
+  r.device = column.device.name;
+  r.driver = column.device.driver;
+  r.library_version = column.description.library_version;
+  r.tier = Name(data.golden.tier);
+  r.flops = data.problem.flops;
+  r.bytes = data.problem.bytes;
+  r.input_s = data.input_s;
+  r.golden_s = data.golden_s;
+  r.input_hash = data.input_hash;
+  r.golden_hash = data.golden_hash;
+  r.elements = NumElements(data.problem.output.shape);
+  r.tool_version = ToolVersion();
+  r.timestamp = TimestampUtc();
+  r.tags = fmt::format("{}", fmt::join(planned.tags, ","));
+  r.source = planned.source;
+  return r;
+}
+
+void SetVerdict(Record& record, Verdict verdict, ResultClass result_class, const std::string& reason) {
+  record.verdict = record.outcome = Name(verdict);
+  record.result_class = Name(result_class);
+  record.reason = reason;
+}
+
+void SetMetrics(Record& record, const Evidence& evidence, const Decision& decision) {
+  const ErrorMetrics& m = Worse(evidence.runs);
+  record.max_abs_err = m.max_abs_err;
+  record.max_rel_err = m.max_rel_err;
+  record.max_ulp_err = m.max_ulp_err;
+  record.rms_err = m.rms_err;
+  record.nmse = m.nmse;
+  record.exact_margin = decision.exact_margin;
+  record.bound_margin = decision.bound_margin;
+  record.exceptional_margin = decision.exceptional_margin;
+  if (m.statistic.applicable) {
+    record.effective_bits = m.statistic.effective_bits;
+    record.bias_z = m.statistic.bias_z;
+  }
+  if (evidence.power) record.power = evidence.power->power;
+  record.nonfinite_mismatch = m.nonfinite_mismatch;
+  if (m.worst_index >= 0) record.worst_index = m.worst_index;
+  record.reps = static_cast<int64_t>(evidence.runs.size());
+  record.deterministic = evidence.bits_equal;
+  record.twin = !evidence.twins.empty();
+  record.worst_elements = WorstText(m.worst);
+}
+
+void SetTiming(Record& record, const Timing& timing) {
+  if (timing.seconds.empty()) return;
+  const TimingSummary summary = Summarise(timing.seconds);
+  record.time_median_s = summary.median_s;
+  record.time_p10_s = summary.p10_s;
+  record.time_p90_s = summary.p90_s;
+  record.samples = summary.samples;
+  record.timing_clock = timing.clock_is_device ? "device" : "host";
+  if (summary.median_s > 0) {
+    record.gflops = *record.flops / summary.median_s * 1e-9;
+    record.gbytes_per_s = *record.bytes / summary.median_s * 1e-9;
+  }
+}
+
+std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& planned, const Column& column,
+                             const std::string& implementation) {
+  std::string line =
+      fmt::format("{} --case {} --backend {}", settings.command, Quoted(planned.spec.Id()), Quoted(column.backend));
+  if (!implementation.empty()) line += " --impl " + Quoted(implementation);
+  if (!planned.requirement.empty()) line += " --contract " + Quoted(planned.requirement);
+  for (const std::string& plugin : settings.plugins) line += " --plugin " + Quoted(plugin);
+  return line;
+}
+
+}  // namespace assay::cli

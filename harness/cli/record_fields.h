@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills the fields of a record from what the layers found.
+#pragma once
+
+#include <string>
+
+#include "harness/base/record.h"
+#include "harness/cli/case_runner.h"
+
+namespace assay::cli {
+
+Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Column& column);
+void SetVerdict(Record& record, Verdict verdict, ResultClass result_class, const std::string& reason);
+void SetMetrics(Record& record, const Evidence& evidence, const Decision& decision);
+void SetTiming(Record& record, const Timing& timing);
+
+// One line that runs exactly this again; `implementation` may be empty.
+std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& planned, const Column& column,
+                             const std::string& implementation);
+
+}  // namespace assay::cli
