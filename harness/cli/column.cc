@@ -71,6 +71,28 @@ void AppendColumns(const PluginCandidate& candidate, double timeout_s, std::vect
 
 }  // namespace
 
+nlohmann::ordered_json DescribeColumn(const Column& c) {
+  nlohmann::ordered_json out;
+  out["backend"] = c.backend;
+  out["usable"] = c.problem.empty();
+  out["plugin"] = c.path;
+  out["origin"] = c.origin;
+  if (!c.problem.empty()) {
+    out["outcome"] = Name(c.problem_outcome);
+    out["reason"] = c.problem;
+    return out;
+  }
+  out["vendor"] = c.description.vendor;
+  out["version"] = c.description.version;
+  out["library_version"] = c.description.library_version;
+  out["device"] = c.device.name;
+  out["device_index"] = c.device_index;
+  out["driver"] = c.device.driver;
+  out["memory_bytes"] = c.device.memory_bytes;
+  out["properties"] = c.device.properties;
+  return out;
+}
+
 Result<std::vector<Column>> OpenColumns(const BackendOptions& options) {
   const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(options.plugins));
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());

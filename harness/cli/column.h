@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct Column {
 // Every plugin candidate and device, usable or not, in order; --backend selects. Errors: a plugin that the user named
 // cannot be tried, a --backend that does not exist.
 Result<std::vector<Column>> OpenColumns(const BackendOptions& options);
+
+nlohmann::ordered_json DescribeColumn(const Column& column);
 
 inline constexpr const char* kNoPlugin =
     "no backend plugin was found: build or install one beside the program (lib/assay/plugins), or give --plugin PATH";

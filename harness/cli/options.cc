@@ -3,7 +3,7 @@
 
 namespace assay::cli {
 
-void AddSelection(CLI::App& app, CaseOptions& o) {
+void AddCases(CLI::App& app, CaseOptions& o) {
   app.add_option("--suite", o.suite, "suite name (smoke, default, full) or path of a .suite file")
       ->capture_default_str();
   app.add_option("--case", o.cases, "case id instead of a suite; may be repeated")->type_name("ID");

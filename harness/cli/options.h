@@ -43,7 +43,7 @@ struct RunOptions {
   std::string color = "auto";     // auto | always | never
 };
 
-void AddSelection(CLI::App& app, CaseOptions& options);
+void AddCases(CLI::App& app, CaseOptions& options);
 void AddBackend(CLI::App& app, BackendOptions& options);
 
 }  // namespace assay::cli

@@ -17,28 +17,6 @@ struct Options {
   bool json = false;
 };
 
-nlohmann::ordered_json ToJson(const Column& c) {
-  nlohmann::ordered_json out;
-  out["backend"] = c.backend;
-  out["usable"] = c.problem.empty();
-  out["plugin"] = c.path;
-  out["origin"] = c.origin;
-  if (!c.problem.empty()) {
-    out["outcome"] = Name(c.problem_outcome);
-    out["reason"] = c.problem;
-    return out;
-  }
-  out["vendor"] = c.description.vendor;
-  out["version"] = c.description.version;
-  out["library_version"] = c.description.library_version;
-  out["device"] = c.device.name;
-  out["device_index"] = c.device_index;
-  out["driver"] = c.device.driver;
-  out["memory_bytes"] = c.device.memory_bytes;
-  out["properties"] = c.device.properties;
-  return out;
-}
-
 void PrintText(const Column& c) {
   if (!c.problem.empty()) {
     fmt::print("{:<12} {}\n             {}\n             {} ({})\n", c.backend, Name(c.problem_outcome), c.problem,
@@ -57,7 +35,7 @@ int ListBackends(const Options& options) {
   auto columns = OpenColumns(options.backend);
   if (!columns) return Complain(kExitUsage, columns.error().message);
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const Column& c : *columns) options.json ? all.push_back(ToJson(c)) : PrintText(c);
+  for (const Column& c : *columns) options.json ? all.push_back(DescribeColumn(c)) : PrintText(c);
   if (options.json) fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   for (const std::string& name : options.backend.required_backends) {
     const bool present = std::any_of(columns->begin(), columns->end(),

@@ -62,7 +62,7 @@ void AddListVerb(CLI::App& app, Action& action) {
   ops->callback([verbose, &action] { action = [verbose] { return ListOps(*verbose); }; });
   CLI::App* cases = verb->add_subcommand("cases", "Case ids; --verbose: contract, tags, source, line (tab separated)");
   cases->add_flag("-v,--verbose", *verbose);
-  AddSelection(*cases, *selection);
+  AddCases(*cases, *selection);
   cases->callback([=, &action] { action = [=] { return ListCases(*selection, *verbose); }; });
   CLI::App* suites = verb->add_subcommand("suites", "Suites that --suite knows by name");
   suites->callback([&action] { action = PrintSuites; });

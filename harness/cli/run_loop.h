@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the planned cases over the columns, writing one record at a time. The next case's inputs and golden values are
+// prepared while devices run the present one, but never while anything is timed.
+#pragma once
+
+#include <vector>
+
+#include "harness/cli/case_runner.h"
+#include "harness/cli/progress.h"
+#include "harness/cli/run_folder.h"
+
+namespace assay::cli {
+
+struct LoopResult {
+  std::vector<Record> records;
+  std::vector<Verdict> verdicts;
+  bool suspects = false;
+  bool interrupted = false;
+};
+
+struct LoopSettings {
+  RunnerSettings runner;
+  std::string tier;
+  GoldenStore store{std::filesystem::path()};
+  Progress::Mode progress = Progress::Mode::kNone;
+};
+
+// Errors: records cannot be written.
+Result<LoopResult> RunCases(const std::vector<PlannedCase>& cases, const std::vector<Column>& columns,
+                            const LoopSettings& settings, RunFolder& folder);
+
+}  // namespace assay::cli

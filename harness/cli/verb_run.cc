@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay run: plan, judge, time, report.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <memory>
+
+#include "harness/base/parallel.h"
+#include "harness/cli/catalog.h"
+#include "harness/cli/environment.h"
+#include "harness/cli/run_loop.h"
+#include "harness/cli/verbs.h"
+#include "harness/plan/plan.h"
+#include "reports/console.h"
+#include "reports/markdown.h"
+
+namespace assay::cli {
+namespace {
+
+std::atomic<bool> interrupted{false};
+
+// The first Ctrl-C ends the run after the present call, with its records and reports; the second ends it at once.
+void OnInterrupt(int signal) {
+  interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
+
+nlohmann::ordered_json Environment(const std::vector<Column>& columns) {
+  nlohmann::ordered_json out = DescribeEnvironment();
+  out["backends"] = nlohmann::ordered_json::array();
+  for (const Column& c : columns) out["backends"].push_back(DescribeColumn(c));
+  return out;
+}
+
+Status WritePlan(const RunFolder& folder, const Plan& plan, const std::vector<Column>& columns) {
+  if (auto status = folder.WriteText("plan.json", PlanJson(plan)); !status) return status;
+  return folder.WriteJson("environment.json", Environment(columns));
+}
+
+LoopSettings SettingsFor(const RunOptions& options, const Plan& plan) {
+  LoopSettings settings;
+  settings.tier = options.tier;
+  if (options.store) settings.store = GoldenStore(GoldenStore::DefaultRoot());
+  settings.progress = Progress::ParseMode(options.progress);
+  settings.runner.implementations = options.backend.implementations;
+  settings.runner.perf_time_s = options.perf ? options.perf_time_s : 0;
+  settings.runner.command = std::filesystem::proximate(ExecutablePath()).string() + " run";
+  settings.runner.plugins = options.backend.plugins;
+  settings.runner.plan_hash = plan.hash;
+  settings.runner.interrupted = [] { return interrupted.load(); };
+  return settings;
+}
+
+int Finish(const RunOptions& options, const LoopResult& result, const RunFolder& folder, bool required_absent) {
+  fmt::print("{}", ConsoleReport(result.records, {UseColour(options.color, STDOUT_FILENO), 24}));
+  if (auto status = folder.WriteText("summary.md", MarkdownReport(result.records)); !status) {
+    return Complain(kExitHarness, status.error().message);
+  }
+  fmt::print("records: {}\nreport:  {}\n", (folder.path() / "results.jsonl").string(),
+             (folder.path() / "summary.md").string());
+  ExitFlags flags;
+  flags.interrupted = result.interrupted;
+  flags.required_backend_absent = required_absent;
+  flags.strict = options.strict;
+  flags.suspects = result.suspects;
+  return ExitCode(result.verdicts, flags);
+}
+
+bool RequiredAbsent(const RunOptions& options, const std::vector<Column>& columns) {
+  bool absent = false;
+  for (const std::string& name : options.backend.required_backends) {
+    const bool usable = std::any_of(columns.begin(), columns.end(),
+                                    [&](const Column& c) { return c.backend == name && c.problem.empty(); });
+    if (usable) continue;
+    Complain(kExitRequiredAbsent, fmt::format("the required backend '{}' is absent; see assay backends", name));
+    absent = true;
+  }
+  return absent;
+}
+
+int Run(const RunOptions& options) {
+  if (options.jobs > 0) SetThreadCount(options.jobs);
+  auto selection = PlanCases(options.selection);
+  if (!selection) return Complain(kExitUsage, selection.error().message);
+  if (selection->empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection->empty_message);
+  if (selection->empty == EmptyReason::kShardOnly) return Complain(kExitOk, selection->empty_message);
+  auto columns = OpenColumns(options.backend);
+  if (!columns) return Complain(kExitUsage, columns.error().message);
+  if (columns->empty()) return Complain(kExitNothing, kNoPlugin);
+  const bool required_absent = RequiredAbsent(options, *columns);
+
+  auto folder = RunFolder::Create(options.out);
+  if (!folder) return Complain(kExitUsage, folder.error().message);
+  const Plan plan = MakePlan(PlanName(options.selection), *selection);
+  if (auto status = WritePlan(*folder, plan, *columns); !status) return Complain(kExitHarness, status.error().message);
+
+  std::signal(SIGINT, OnInterrupt);
+  std::signal(SIGTERM, OnInterrupt);
+  auto result = RunCases(selection->cases, *columns, SettingsFor(options, plan), *folder);
+  if (!result) return Complain(kExitHarness, result.error().message);
+  if (result->records.empty() && !result->interrupted) {
+    return Complain(kExitNothing, "no implementation ran: --impl fits none that the backends offer for these cases");
+  }
+  return Finish(options, *result, *folder, required_absent);
+}
+
+}  // namespace
+
+void AddRunVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<RunOptions>();
+  CLI::App* verb = app.add_subcommand("run", "Run cases on every backend, judge, time and report");
+  AddCases(*verb, o->selection);
+  AddBackend(*verb, o->backend);
+  verb->add_option("--out", o->out, "output folder; default out/<time>");
+  verb->add_option("--jobs", o->jobs, "host threads; default all cores")->check(CLI::PositiveNumber);
+  verb->add_flag("--perf,!--no-perf", o->perf, "time what passes (default), or do not");
+  verb->add_option("--perf-time", o->perf_time_s, "seconds of timing per implementation and case")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_flag("--strict", o->strict, "untrusted and suspect results fail too");
+  verb->add_option("--tier", o->tier, "golden values: auto, fast or reproducible")
+      ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
+      ->capture_default_str();
+  verb->add_flag("--store,!--no-store", o->store, "keep golden values between runs (default), or do not");
+  verb->add_option("--progress", o->progress)
+      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
+      ->capture_default_str();
+  verb->add_option("--color", o->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
+  verb->callback([o, &action] { action = [o] { return Run(*o); }; });
+}
+
+}  // namespace assay::cli
