@@ -4,6 +4,8 @@
 // in any order of operations (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., ch. 3).
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -18,17 +20,25 @@ struct BoundTerm {
   double coefficient = 0;
 };
 
+// Elements where order decides everything, or where the contract decides nothing: any result is accepted, NaN and
+// infinities included, where plane[i] >= at (a product whose partial products overflow, NaN inputs under nan=any).
+struct FreeWhere {
+  const Plane* plane = nullptr;
+  double at = 0;
+};
+
 struct BoundModel {
   bool exact = false;  // compare values bit for bit (signed zeros equal); nothing below applies
   double constant = 0;
-  std::vector<BoundTerm> terms;    // without E_gold, which is always added
-  double u_out = 0;                // unit roundoff of the output, doubled unless it rounds to nearest
+  std::vector<BoundTerm> terms;  // without E_gold, which is always added
+  double u_out = 0;              // unit roundoff of the output, doubled unless it rounds to nearest
   // Half the smallest subnormal, doubled unless it rounds to nearest; the smallest normal where results are flushed.
   double lambda_out = 0;
-  double overflow_at = 0;          // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
-  double partial_overflow_at = 0;  // Inf and NaN are accepted iff growth * S reaches this; infinity: never
-  double growth = 1;               // 1 + gamma
-  bool nan_any = false;            // the contract's nan=any: NaN in the golden leaves the element free
+  double overflow_at = 0;             // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
+  double partial_overflow_at = 0;     // Inf and NaN are accepted iff growth * S reaches this; infinity: never
+  double growth = 1;                  // 1 + gamma
+  std::vector<FreeWhere> free_where;  // also of exact models
+  bool nan_any = false;               // the contract's nan=any: NaN in the golden leaves the element free
 };
 
 // gamma_h(u) = h u / (1 - h u); infinity when h u >= 1.
@@ -51,6 +61,11 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
 
 // Output rounding and overflow alone: for operators that assemble their own terms.
 BoundModel OutputBound(const Contract& contract, DType out);
+
+// Whether any result is accepted for element i. Says nothing about nan_any.
+inline bool IsFree(const BoundModel& bound, int64_t i) {
+  return std::ranges::any_of(bound.free_where, [i](const FreeWhere& free) { return (*free.plane)[i] >= free.at; });
+}
 
 // A_i without the output's rounding, and T_hard_i; both rounded up. Infinite where the contract promises nothing:
 // gamma is infinite when the accumulator is too narrow for that many terms.

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/binding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "harness/base/check.h"
+#include "harness/base/fill.h"
+#include "harness/base/rng.h"
+
+namespace assay {
+
+Result<Problem> StartProblem(const CaseSpec& spec, const OpSchema& schema) {
+  Result<CaseSpec> canonical = Canonicalise(spec, schema);
+  if (!canonical) return tl::unexpected(canonical.error());
+  Problem problem;
+  problem.spec = *std::move(canonical);
+  const AttrReader reader(problem.spec, schema);
+  for (const AttrDef& def : schema.attrs) {
+    ResolvedAttr attr{.key = def.key, .type = def.type, .s = {}, .list = {}};
+    switch (def.type) {
+      case AttrType::kInt:
+        attr.i = reader.Int(def.key);
+        break;
+      case AttrType::kFloat:
+        attr.f = reader.Float(def.key);
+        break;
+      case AttrType::kName:
+        attr.s = reader.Text(def.key);
+        break;
+      case AttrType::kDims:
+      case AttrType::kAxes:
+        attr.list = reader.List(def.key);
+        break;
+    }
+    problem.attrs.push_back(std::move(attr));
+  }
+  return problem;
+}
+
+tl::unexpected<Error> BindError(const Problem& problem, const std::string& message) {
+  return UsageError(fmt::format("{}: {}", problem.spec.op, message));
+}
+
+double CompulsoryBytes(const Problem& problem) {
+  const auto bytes = [](const Operand& operand) {
+    return static_cast<double>(NumElements(operand.shape)) * SizeOf(operand.dtype);
+  };
+  return std::transform_reduce(problem.inputs.begin(), problem.inputs.end(), bytes(problem.output), std::plus<>(),
+                               bytes);
+}
+
+Tensor FillInput(const Problem& problem, int index, int reduced_axis, int role) {
+  const Result<FillSpec> fill = ParseFill(problem.spec.fill);
+  ASSAY_CHECK(fill.has_value());  // StartProblem has seen it
+  const Operand& operand = problem.inputs[index];
+  Tensor tensor(operand.dtype, operand.shape);
+  FillTensor(*fill, problem.spec.seed, static_cast<uint64_t>(index), reduced_axis, role, tensor);
+  return tensor;
+}
+
+double ValueAt(const Tensor& tensor, int64_t i) {
+  double value = 0;
+  ToF64(tensor.dtype(), tensor.data() + i * SizeOf(tensor.dtype()), {&value, 1});
+  return value;
+}
+
+std::vector<int64_t> SampledTerms(int64_t terms, int64_t output) {
+  constexpr int64_t kSamples = 16;
+  constexpr uint64_t kSeed = 0x6f6d6974;  // any constant: mutants must not depend on the case's own seed
+  std::vector<int64_t> sampled(static_cast<size_t>(std::min(terms, kSamples)));
+  std::iota(sampled.begin(), sampled.end(), int64_t{0});
+  if (terms <= kSamples) return sampled;
+  const RandomStream random(kSeed, static_cast<uint64_t>(output));
+  for (int64_t i = 2; i < kSamples; ++i) {
+    sampled[i] = 1 + static_cast<int64_t>(random.Below(static_cast<uint64_t>(i), static_cast<uint64_t>(terms - 2)));
+  }
+  sampled[1] = terms - 1;
+  std::ranges::sort(sampled);
+  sampled.erase(std::unique(sampled.begin(), sampled.end()), sampled.end());
+  return sampled;
+}
+
+}  // namespace assay

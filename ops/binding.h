@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every operator does alike when it binds a case, makes its inputs and names faulty results.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ops/op_info.h"
+
+namespace assay {
+
+// The case in canonical form with every attribute of the schema resolved; operands, flops and bytes are the caller's.
+Result<Problem> StartProblem(const CaseSpec& spec, const OpSchema& schema);
+
+// A usage error that begins with the operator's name.
+tl::unexpected<Error> BindError(const Problem& problem, const std::string& message);
+
+// Compulsory traffic: every input read once, the output written once.
+double CompulsoryBytes(const Problem& problem);
+
+// Input `index` of the case's fill; the index is also the random stream.
+Tensor FillInput(const Problem& problem, int index, int reduced_axis, int role);
+
+// Element i as double.
+double ValueAt(const Tensor& tensor, int64_t i);
+
+// The terms whose omission is tried at an output: first, last and 14 random ones; all of them when there are no more
+// than 16. Ascending, without repetition.
+std::vector<int64_t> SampledTerms(int64_t terms, int64_t output);
+
+}  // namespace assay

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Coded integer terms for exact twins (VERDICT.md 4): t_0 .. t_{K-1} with sum 1, the first half positive, the second
+// negative, mirrored (t_{K-1-k} = -t_k) but for the middle, which is +1 (K odd) or +2, -1 (K even). The magnitudes
+// carry digits of j = min(k, K-1-k), the sign tells the half, so a result r (1 - t) instead of r names its missing
+// term. Twin data is r_i c_j t_k with small integer row and column factors; partial sums peak as high as exactness
+// allows, which is what exposes an accumulator that is narrower than declared.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/contract.h"
+#include "harness/base/dtype.h"
+
+namespace assay {
+
+struct CodeBudget {
+  int64_t terms = 1;   // K
+  int64_t first = 1;   // largest integer that the first operand holds exactly
+  int64_t second = 0;  // ... the second one; 0: there is none, terms are r_i t_k
+  double partial = 0;  // |r_i c_j * any partial sum| must stay below this
+  double result = 0;   // |r_i c_j (1 - t_k)| must stay below this, so that a faulty result is read exactly
+};
+
+class ExactCode {
+ public:
+  // nullopt when even terms of +-1 exceed the budget.
+  static std::optional<ExactCode> Plan(const CodeBudget& budget);
+
+  int64_t terms() const { return terms_; }
+  // Row and column factors are 1 .. factors().
+  int64_t factors() const { return factors_; }
+  // M: digits per variant. 1 means that magnitudes carry nothing.
+  int64_t digits() const { return static_cast<int64_t>(symbols_.size()); }
+
+  int64_t Term(int64_t k, int variant) const { return First(k, variant) * Second(k, variant); }  // t_k
+  int64_t First(int64_t k, int variant) const;                                                   // s_k u_k
+  int64_t Second(int64_t k, int variant) const;                                                  // v_k
+
+  // Whether a missing term of this value could be term k.
+  bool Names(int64_t value, int64_t k, int variant) const { return Term(k, variant) == value; }
+  // "|t| = m[j mod 6], m = 27-31,33, j = min(k, K-1-k), ...".
+  std::string Describe(int variant) const;
+
+ private:
+  struct Symbol {
+    int64_t first = 1, second = 1;  // |t| = first * second
+    int64_t magnitude() const { return first * second; }
+  };
+  static std::vector<Symbol> Choose(const CodeBudget& budget, int64_t factors, int64_t wanted);
+  const Symbol& SymbolOf(int64_t j, int variant) const;
+
+  int64_t terms_ = 1;
+  int64_t factors_ = 1;
+  std::vector<Symbol> symbols_;  // ascending magnitudes
+};
+
+// The factor of row or column i, 1 .. factors; `stream` keeps rows, columns and epilogue operands apart.
+int64_t TwinFactor(uint64_t stream, int64_t i, int64_t factors);
+
+// Bits of the integers that survive the contract's rounding of an operand of this type: 24 for f32 as it is, 8 when
+// it is cut to bf16. Integers below 2^bits (and at most 127 for i8) are exact.
+int TwinInputBits(DType dtype, const Contract& contract);
+int64_t TwinInputLimit(DType dtype, const Contract& contract);
+
+// Bits of the narrowest place that may hold a partial sum: accumulator and declared intermediates.
+int TwinPartialBits(const Contract& contract);
+// Bits of integers in the output.
+int TwinOutputBits(DType dtype);
+
+}  // namespace assay

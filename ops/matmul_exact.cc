@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact twins and omitted terms of matmul. The twin is the coded rank-one product a[i,k] = r_i s_k u_k,
+// b[k,j] = c_j v_k (exact_code.h): every element is alpha r_i c_j + beta c + bias, no golden product needed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/binding.h"
+#include "ops/exact_code.h"
+#include "ops/matmul.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kAddends = 3;  // |c| and |bias| are 1 .. 3
+enum FactorStream : uint64_t { kRows, kColumns, kC, kBias };
+
+// The weight of x's lowest set bit, at most 1: all multiples of x are multiples of it.
+double LowestBit(double x) {
+  double unit = 1;
+  while (x / unit != std::trunc(x / unit)) unit /= 2;
+  return unit;
+}
+
+std::optional<ExactCode> PlanTwin(const MatmulCase& op, const Problem& problem, const Contract& contract) {
+  if (contract.alg != Algorithm::kDirect) return std::nullopt;
+  // Everything is a multiple of `unit`, so integers below 2^p in that unit are exact.
+  const double unit = std::min(LowestBit(op.alpha), LowestBit(op.beta));
+  const double added = (op.beta != 0 ? std::abs(op.beta) * kAddends : 0) + (op.bias ? kAddends : 0);
+  const double scale = std::max(1.0, std::abs(op.alpha));  // products may be scaled before or after they are summed
+  const double held = std::ldexp(unit, TwinPartialBits(contract));
+  const double shown = std::ldexp(unit, TwinOutputBits(problem.output.dtype));
+  const int64_t limit = TwinInputLimit(problem.inputs[0].dtype, contract);
+  return ExactCode::Plan({.terms = op.gemm.k,
+                          .first = limit,
+                          .second = limit,
+                          .partial = (held - added) / scale,
+                          .result = (std::min(shown, held) - added) / scale});
+}
+
+Tensor CodedA(const MatmulCase& op, const Operand& operand, const ExactCode& code, int variant) {
+  Tensor a(operand.dtype, operand.shape);
+  std::vector<double> values(static_cast<size_t>(a.size()));
+  for (int64_t row = 0; row < op.gemm.batch * op.gemm.m; ++row) {
+    const auto factor = static_cast<double>(TwinFactor(kRows, row, code.factors()));
+    for (int64_t k = 0; k < op.gemm.k; ++k) {
+      values[op.OffsetInA(row / op.gemm.m, row % op.gemm.m, k)] = factor * static_cast<double>(code.First(k, variant));
+    }
+  }
+  a.SetDoubles(values);
+  return a;
+}
+
+Tensor CodedB(const MatmulCase& op, const Operand& operand, const ExactCode& code, int variant) {
+  Tensor b(operand.dtype, operand.shape);
+  std::vector<double> values(static_cast<size_t>(b.size()));
+  for (int64_t column = 0; column < op.gemm.batch * op.gemm.n; ++column) {
+    const auto factor = static_cast<double>(TwinFactor(kColumns, column, code.factors()));
+    for (int64_t k = 0; k < op.gemm.k; ++k) {
+      values[op.OffsetInB(column / op.gemm.n, k, column % op.gemm.n)] =
+          factor * static_cast<double>(code.Second(k, variant));
+    }
+  }
+  b.SetDoubles(values);
+  return b;
+}
+
+// Signs such that nothing cancels against alpha a b > 0 or < 0: outputs stay away from zero.
+Tensor Addends(const Operand& operand, uint64_t stream, double factor, double alpha) {
+  Tensor tensor(operand.dtype, operand.shape);
+  const double sign = std::copysign(1.0, factor) * std::copysign(1.0, alpha);
+  std::vector<double> values(static_cast<size_t>(tensor.size()));
+  for (int64_t i = 0; i < tensor.size(); ++i) values[i] = sign * static_cast<double>(TwinFactor(stream, i, kAddends));
+  tensor.SetDoubles(values);
+  return tensor;
+}
+
+std::string DescribeTwin(const MatmulCase& op, const ExactCode& code, int variant) {
+  const std::string value =
+      op.beta != 0 || op.bias ? "(got - e) / (expected - e), e = beta c + bias" : "got / expected";
+  return fmt::format("one missing term t = 1 - {}; {}", value, code.Describe(variant));
+}
+
+// y without term k, when infinities or NaN forbid y - term.
+double SumWithout(const MatmulCase& op, std::span<const Tensor> inputs, int64_t output, int64_t omitted) {
+  const int64_t batch = op.BatchOf(output), row = op.RowsOfA(output) % op.gemm.m, column = op.ColumnOf(output);
+  double sum = 0;
+  for (int64_t k = 0; k < op.gemm.k; ++k) {
+    if (k == omitted) continue;
+    sum += ValueAt(inputs[0], op.OffsetInA(batch, row, k)) * ValueAt(inputs[1], op.OffsetInB(batch, k, column));
+  }
+  sum *= op.alpha;
+  if (op.beta != 0) sum += op.beta * ValueAt(inputs[op.c_index()], output);
+  if (op.bias) sum += ValueAt(inputs[op.bias_index()], column);
+  return sum;
+}
+
+}  // namespace
+
+std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract, int variant) {
+  const MatmulCase op(problem);
+  const std::optional<ExactCode> code = PlanTwin(op, problem, contract);
+  if (!code) return std::nullopt;
+  Twin twin;
+  twin.inputs.push_back(CodedA(op, problem.inputs[0], *code, variant));
+  twin.inputs.push_back(CodedB(op, problem.inputs[1], *code, variant));
+  if (op.beta != 0) twin.inputs.push_back(Addends(problem.inputs[op.c_index()], kC, op.beta, op.alpha));
+  if (op.bias) twin.inputs.push_back(Addends(problem.inputs[op.bias_index()], kBias, 1, op.alpha));
+
+  const int64_t size = NumElements(problem.output.shape);
+  twin.expected.resize(static_cast<size_t>(size));
+  for (int64_t i = 0; i < size; ++i) {
+    const int64_t column = op.BatchOf(i) * op.gemm.n + op.ColumnOf(i);
+    double y = op.alpha * static_cast<double>(TwinFactor(kRows, op.RowsOfA(i), code->factors()) *
+                                              TwinFactor(kColumns, column, code->factors()));
+    if (op.beta != 0) y += op.beta * ValueAt(twin.inputs[op.c_index()], i);
+    if (op.bias) y += ValueAt(twin.inputs[op.bias_index()], op.ColumnOf(i));
+    twin.expected[i] = y;
+  }
+  twin.code = DescribeTwin(op, *code, variant);
+  return twin;
+}
+
+std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                       std::span<const double> values, std::span<const int64_t> outputs) {
+  const MatmulCase op(problem);
+  std::vector<Mutant> mutants;
+  for (int64_t output : outputs) {
+    const int64_t batch = op.BatchOf(output), row = op.RowsOfA(output) % op.gemm.m, column = op.ColumnOf(output);
+    for (int64_t k : SampledTerms(op.gemm.k, output)) {
+      const double term = op.alpha * ValueAt(inputs[0], op.OffsetInA(batch, row, k)) *
+                          ValueAt(inputs[1], op.OffsetInB(batch, k, column));
+      if (term == 0) continue;  // omitting nothing is no fault
+      const bool plain = std::isfinite(values[output]) && std::isfinite(term);
+      const double value = plain ? values[output] - term : SumWithout(op, inputs, output, k);
+      if (!plain && std::isnan(values[output]) && std::isnan(value)) continue;
+      mutants.push_back({output, value});
+    }
+  }
+  return mutants;
+}
+
+}  // namespace assay

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden value and bound of matmul: the product comes from golden/gemm.h, the epilogue from here.
+#include <algorithm>
+#include <cmath>
+
+#include "golden/dd.h"
+#include "harness/base/parallel.h"
+#include "ops/binding.h"
+#include "ops/matmul.h"
+
+namespace assay {
+namespace {
+
+constexpr double kEpilogueError = 0x1p-98;        // a few double-double operations at 3 * 2^-106 of S', with margin
+constexpr double kEpilogueUnderflow = 0x1p-1070;  // low parts lost below double's range; nothing beside f32 planes
+
+bool IsSubnormal(double x, const FloatFormat& format) {
+  return x != 0 && std::abs(x) < format.MinNormal();
+}
+
+// Everything that the epilogue changes about one element.
+struct EpilogueInput {
+  double c = 0, bias = 0;
+  double flushed = 0;  // |beta c| and |bias| as far as c and bias are subnormal
+};
+
+EpilogueInput ReadEpilogueInput(const MatmulCase& op, std::span<const Tensor> inputs, int64_t i) {
+  EpilogueInput in;
+  if (op.beta != 0) {
+    const Tensor& c = inputs[op.c_index()];
+    in.c = ValueAt(c, i);
+    if (IsSubnormal(in.c, FormatOf(c.dtype()))) in.flushed += std::abs(op.beta * in.c);
+  }
+  if (op.bias) {
+    const Tensor& bias = inputs[op.bias_index()];
+    in.bias = ValueAt(bias, op.ColumnOf(i));
+    if (IsSubnormal(in.bias, FormatOf(bias.dtype()))) in.flushed += std::abs(in.bias);
+  }
+  return in;
+}
+
+double FiniteOrZero(double x) {
+  return std::isfinite(x) ? x : 0;
+}
+
+void FinishElement(const MatmulCase& op, Golden& golden, Plane& subnormal, Plane& rounded, int64_t i,
+                   const EpilogueInput& in) {
+  const double product = golden.value[i];
+  const double product_lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
+  DD y = DD{product, product_lo} * op.alpha;
+  if (op.beta != 0) y = y + TwoProd(op.beta, in.c);
+  if (op.bias) y = y + in.bias;
+
+  const double scaled = std::abs(FiniteOrZero(op.alpha * product));
+  const double added = std::abs(FiniteOrZero(op.beta * in.c)) + std::abs(FiniteOrZero(in.bias));
+  const double magnitude = std::abs(op.alpha) * golden.magnitude[i] + added;
+  double error = std::abs(op.alpha) * golden.error[i] + kEpilogueError * magnitude;
+  if (golden.error.wide()) error += kEpilogueUnderflow;
+  const double plain = op.alpha * product + op.beta * in.c + in.bias;
+  if (!std::isfinite(plain)) {  // IEEE rules decide; the compensation would turn an infinity into NaN
+    golden.value[i] = plain;
+    if (!golden.value_lo.empty()) golden.value_lo[i] = 0;
+  } else {
+    golden.value[i] = y.hi;
+    if (golden.value_lo.empty()) {
+      error += std::abs(y.lo);
+    } else {
+      golden.value_lo[i] = y.lo;
+    }
+  }
+  // Each epilogue operation rounds once more: after alpha, after beta c, after bias.
+  double variance = std::pow(op.alpha * golden.sigma[i], 2);
+  const double step = kRoundingDeviation * kRoundingDeviation;
+  if (op.alpha != 1) variance += step * scaled * scaled;
+  if (op.beta != 0 && op.bias) variance += step * std::pow(scaled + added, 2);
+  golden.magnitude.SetUp(i, magnitude);
+  golden.error.SetUp(i, error);
+  golden.sigma.Set(i, std::sqrt(variance));
+  if (!subnormal.empty()) subnormal.SetUp(i, std::abs(op.alpha) * subnormal[i] + in.flushed);
+  if (!rounded.empty()) rounded.SetUp(i, scaled);
+}
+
+}  // namespace
+
+Golden ApplyEpilogue(const MatmulCase& op, Golden golden, std::span<const Tensor> inputs) {
+  if (!op.HasEpilogue()) return golden;
+  constexpr int64_t kGrain = 4096;
+  const bool wide = golden.magnitude.wide();
+  Plane subnormal, rounded;
+  std::erase_if(golden.extra, [&](auto& extra) {
+    if (extra.first != "subnormal_mass") return false;
+    subnormal = std::move(extra.second);
+    return true;
+  });
+  if (subnormal.empty()) subnormal = Plane(golden.size(), wide);  // c and bias may be subnormal
+  if (op.rounded) rounded = Plane(golden.size(), wide);
+  ParallelFor(golden.size(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      FinishElement(op, golden, subnormal, rounded, i, ReadEpilogueInput(op, inputs, i));
+    }
+  });
+  golden.extra.emplace_back("subnormal_mass", std::move(subnormal));
+  if (op.rounded) golden.extra.emplace_back("rounded_product", std::move(rounded));
+  return golden;
+}
+
+BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
+  if (golden.exact) return {.exact = true, .terms = {}, .free_where = {}};
+  const auto terms = static_cast<double>(op.gemm.k);
+  const double extra_steps = op.HasEpilogue() ? 3 : 0;
+  BoundModel bound =
+      SumBound(golden, contract, out, {.terms = terms, .height = terms + extra_steps, .type_a = in, .type_b = in});
+  if (!op.HasEpilogue()) return bound;
+
+  // SumBound knows nothing of alpha: underflows of the product are scaled by it, sums overflow before it.
+  const double scale = std::abs(op.alpha);
+  bound.constant = bound.constant * std::max(1.0, scale) + 2 * extra_steps * contract.AccMinNormal();
+  bound.partial_overflow_at *= std::min(1.0, scale);
+  if (!op.rounded) return bound;
+
+  // round(ab) = (ab + e)(1 + d): |alpha| (u |ab| + u |e| + lambda), and an infinity where ab itself is too large.
+  const BoundModel output = OutputBound(contract, out);
+  for (BoundTerm& term : bound.terms) term.coefficient *= 1 + output.u_out;
+  bound.constant = bound.constant * (1 + output.u_out) + scale * output.lambda_out;
+  const Plane* product = golden.Extra("rounded_product");
+  bound.terms.push_back({product, output.u_out});
+  bound.free_where.push_back({product, scale * output.overflow_at * (1 - 4 * output.u_out)});
+  return bound;
+}
+
+}  // namespace assay

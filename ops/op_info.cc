@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/op_info.h"
+
+#include <algorithm>
+
+#include "harness/base/check.h"
+
+namespace assay {
+namespace {
+
+const ResolvedAttr& FindAttr(const Problem& problem, std::string_view key) {
+  const auto it = std::ranges::find(problem.attrs, key, &ResolvedAttr::key);
+  ASSAY_CHECK(it != problem.attrs.end());
+  return *it;
+}
+
+}  // namespace
+
+int64_t Problem::Int(std::string_view key) const {
+  const ResolvedAttr& attr = FindAttr(*this, key);
+  ASSAY_CHECK(attr.type == AttrType::kInt);
+  return attr.i;
+}
+
+double Problem::Float(std::string_view key) const {
+  const ResolvedAttr& attr = FindAttr(*this, key);
+  ASSAY_CHECK(attr.type == AttrType::kFloat);
+  return attr.f;
+}
+
+const std::string& Problem::Text(std::string_view key) const {
+  const ResolvedAttr& attr = FindAttr(*this, key);
+  ASSAY_CHECK(attr.type == AttrType::kName);
+  return attr.s;
+}
+
+const std::vector<int64_t>& Problem::List(std::string_view key) const {
+  const ResolvedAttr& attr = FindAttr(*this, key);
+  ASSAY_CHECK(attr.type == AttrType::kDims || attr.type == AttrType::kAxes);
+  return attr.list;
+}
+
+OperatorRegistry& OperatorRegistry::Global() {
+  static OperatorRegistry registry;
+  return registry;
+}
+
+// Kept sorted: the order of registration depends on the linker.
+void OperatorRegistry::Add(std::unique_ptr<Operator> op) {
+  const std::string& name = op->schema().op;
+  ASSAY_CHECK(Find(name) == nullptr);
+  const auto at = std::ranges::upper_bound(ops_, name, {}, [](const auto& other) { return other->schema().op; });
+  ops_.insert(at, std::move(op));
+}
+
+const Operator* OperatorRegistry::Find(std::string_view name) const {
+  const auto it = std::ranges::find_if(ops_, [&](const auto& op) { return op->schema().op == name; });
+  return it == ops_.end() ? nullptr : it->get();
+}
+
+std::vector<const Operator*> OperatorRegistry::All() const {
+  std::vector<const Operator*> all;
+  for (const auto& op : ops_) all.push_back(op.get());
+  return all;
+}
+
+}  // namespace assay

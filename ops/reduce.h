@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the operator reduce (reduce.cc): y[kept axes] = kind over the reduced axes of x.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ops/op_info.h"
+
+namespace assay {
+
+enum class ReduceKind : uint8_t { kSum, kMean, kMax, kMin, kProd, kL2, kArgmax, kArgmin, kLogSumExp };
+std::optional<ReduceKind> ParseReduceKind(std::string_view name);
+inline bool IsArg(ReduceKind kind) {
+  return kind == ReduceKind::kArgmax || kind == ReduceKind::kArgmin;
+}
+// Selections: the result is one of the inputs or its index, exactly.
+inline bool IsSelection(ReduceKind kind) {
+  return kind == ReduceKind::kMax || kind == ReduceKind::kMin || IsArg(kind);
+}
+inline bool WantsSmallest(ReduceKind kind) {
+  return kind == ReduceKind::kMin || kind == ReduceKind::kArgmin;
+}
+
+// The attributes of a bound reduction. Rows are the output's elements in order; a row's terms are numbered row-major
+// over the reduced axes, in the order of the shape.
+struct ReduceCase {
+  explicit ReduceCase(const Problem& problem);
+  int64_t OffsetOfRow(int64_t row) const;                       // of the row's term 0 in x
+  int64_t OffsetOfTerm(int64_t k) const;                        // to add for term k
+  std::vector<double> Rows(const Tensor& x) const;              // [rows, terms], dense
+  std::vector<double> Row(const Tensor& x, int64_t row) const;  // [terms]
+
+  ReduceKind kind = ReduceKind::kSum;
+  bool tie_any = false;
+  bool ignore_nan = false;
+  Shape shape;                // of x
+  std::vector<int64_t> kept;  // axes, ascending
+  std::vector<int64_t> reduced;
+  int64_t rows = 1, terms = 1;
+};
+
+// The index that max, min, argmax and argmin select: the first best one; NaN beats everything under nan=propagate and
+// loses under nan=ignore (a row of NaN gives 0).
+int64_t SelectedTerm(const ReduceCase& op, std::span<const double> row);
+
+// Planes beyond value, magnitude and error: l2 "inverse" (1 / |y|), prod "log2_up", "log2_down" (both >= 0), logsumexp
+// "spread", "log_part"; "subnormal_mass" where subnormal inputs change the result when they are flushed; selections
+// "nan_inputs" and "subnormal_winner" flags.
+Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier);
+
+BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contract& contract);
+
+std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract, int variant);
+
+std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
+                                       std::span<const int64_t> outputs);
+
+}  // namespace assay

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact twins and omitted terms of reduce.
+//   sum, mean  the coded terms of exact_code.h with a factor per row; mean is factor / K
+//   prod       -1, +-2, +-1/2: every factor changes the result, no partial product leaves the range
+//   l2         1 and 2, so that scaling by any earlier maximum is exact too; sum of squares a perfect square if
+//   possible logsumexp  equal terms -log K rounded, so that the result is near zero and 1/K shows in it
+// Selections have none: their case data is exact already.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "golden/bound.h"
+#include "ops/binding.h"
+#include "ops/exact_code.h"
+#include "ops/reduce.h"
+
+namespace assay {
+namespace {
+
+enum FactorStream : uint64_t { kRowFactor = 16, kPlacement };
+// A twin with a tolerance is one only if a missing term is this many times the tolerance.
+constexpr double kDetectable = 4;
+
+// x whose term k of row r is term(r, k).
+template <class Term>
+Tensor FillRows(const ReduceCase& op, const Operand& operand, const Term& term) {
+  Tensor x(operand.dtype, operand.shape);
+  std::vector<double> values(static_cast<size_t>(x.size()));
+  for (int64_t k = 0; k < op.terms; ++k) {
+    const int64_t offset = op.OffsetOfTerm(k);
+    for (int64_t row = 0; row < op.rows; ++row) values[op.OffsetOfRow(row) + offset] = term(row, k);
+  }
+  x.SetDoubles(values);
+  return x;
+}
+
+bool IsPowerOfTwo(int64_t n) {
+  return (n & (n - 1)) == 0;
+}
+
+// One accumulator-side operation at the end, then the output's rounding, in ulp of the output.
+double FinalTolerance(const Contract& contract, DType out, double acc_ulps) {
+  const double acc_ulp = 2 * contract.AccUnitRoundoff(), out_ulp = 2 * FormatOf(out).UnitRoundoff();
+  // A relative error of one acc_ulp is up to two ulp where the significand is near one, and the result may round once.
+  return 2 * acc_ulps * acc_ulp / out_ulp + (contract.out == OutputRounding::kNearest ? 0.5 : 1.0);
+}
+
+std::optional<ExactCode> PlanSum(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+  const double held = std::ldexp(1.0, TwinPartialBits(contract));
+  const double shown = std::ldexp(1.0, TwinOutputBits(problem.output.dtype));
+  return ExactCode::Plan({.terms = op.terms,
+                          .first = TwinInputLimit(problem.inputs[0].dtype, contract),
+                          .second = 0,
+                          .partial = held,
+                          .result = std::min(held, shown)});
+}
+
+std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const Contract& contract, int variant) {
+  const std::optional<ExactCode> code = PlanSum(op, problem, contract);
+  if (!code) return std::nullopt;
+  const bool mean = op.kind == ReduceKind::kMean;
+  const auto count = static_cast<double>(op.terms);
+  const DType out = problem.output.dtype;
+  // 1/K must be a normal number everywhere it can appear.
+  if (mean && 1 / count < std::max(FormatOf(out).MinNormal(), contract.AccMinNormal())) return std::nullopt;
+  const auto factor = [&](int64_t row) { return static_cast<double>(TwinFactor(kRowFactor, row, code->factors())); };
+  Twin twin;
+  twin.inputs.push_back(FillRows(op, problem.inputs[0], [&](int64_t row, int64_t k) {
+    return factor(row) * static_cast<double>(code->Term(k, variant));
+  }));
+  for (int64_t row = 0; row < op.rows; ++row) twin.expected.push_back(mean ? factor(row) / count : factor(row));
+  if (mean && !(IsPowerOfTwo(op.terms) && contract.math_ulp == 0)) {
+    // The sum is exact; a division of the contract's accuracy follows, or a product with a rounded reciprocal.
+    twin.tolerance_ulp = FinalTolerance(contract, out, 2 * std::max(contract.math_ulp, 0.5));
+    // A missing term changes the mean by at least itself.
+    if (kDetectable * twin.tolerance_ulp * 2 * FormatOf(out).UnitRoundoff() > 1) return std::nullopt;
+  }
+  twin.code = fmt::format("one missing term t = 1 - got / expected; {}", code->Describe(variant));
+  return twin;
+}
+
+// +-1/2 and +-2 at hashed places, -1 elsewhere. At most `twos` of either, so that no partial product leaves the range.
+std::optional<Twin> ProdTwin(const ReduceCase& op, const Problem& problem, const Contract& contract, int variant) {
+  const double range = std::min(std::log2(contract.AccMaxFinite()), -std::log2(contract.AccMinNormal()));
+  const double out_range = -std::log2(FormatOf(problem.output.dtype).MinNormal());
+  const auto most = static_cast<int64_t>(std::min(range, out_range)) - 1;
+  const int64_t twos = std::min(most, op.terms / 4);
+  // Every `spacing`-th term is a power other than one, alternately 2 and 1/2.
+  const int64_t spacing = twos > 0 ? (op.terms + 2 * twos - 1) / (2 * twos) : op.terms + 1;
+  const auto term = [&](int64_t row, int64_t k) {
+    const int64_t place = (k + row + variant) % spacing;
+    if (place != 0 || spacing > op.terms) return -1.0;
+    const int64_t which = (k + row + variant) / spacing;
+    const double sign = TwinFactor(kPlacement + static_cast<uint64_t>(variant), row + which, 2) == 1 ? 1.0 : -1.0;
+    return sign * (which % 2 == 0 ? 2.0 : 0.5);
+  };
+  Twin twin;
+  twin.inputs.push_back(FillRows(op, problem.inputs[0], term));
+  for (int64_t row = 0; row < op.rows; ++row) {
+    double product = 1;
+    for (int64_t k = 0; k < op.terms; ++k) product *= term(row, k);
+    twin.expected.push_back(product);
+  }
+  twin.code = "one missing factor = expected / got: -1, or one of the row's few +-2, +-1/2";
+  return twin;
+}
+
+// How many of K terms of l2's twin are 2, the others 1, so that K + 3 n is a perfect square; nullopt: no such n.
+std::optional<int64_t> TwosForSquare(int64_t terms) {
+  for (auto root = static_cast<int64_t>(std::sqrt(1.5 * static_cast<double>(terms))); root * root <= 4 * terms;
+       ++root) {
+    const int64_t rest = root * root - terms;
+    if (rest >= 0 && rest % 3 == 0) return rest / 3;
+  }
+  return std::nullopt;
+}
+
+std::optional<Twin> L2Twin(const ReduceCase& op, const Problem& problem, const Contract& contract, int variant) {
+  const std::optional<int64_t> square = TwosForSquare(op.terms);
+  const int64_t twos = square.value_or(op.terms / 4);
+  const auto total = static_cast<double>(op.terms + 3 * twos);
+  // Four times the total: scaled by a maximum of 2, squares are multiples of 1/4.
+  if (4 * total >= std::ldexp(1.0, TwinPartialBits(contract)) ||
+      TwinInputLimit(problem.inputs[0].dtype, contract) < 2) {
+    return std::nullopt;
+  }
+  const DType out = problem.output.dtype;
+  const double y = std::sqrt(total);
+  Twin twin;
+  const bool exact = square && contract.math_ulp == 0 && RoundTo(FormatOf(out), y) == y;
+  if (!exact) twin.tolerance_ulp = FinalTolerance(contract, out, std::max(contract.math_ulp, 0.5));
+  // The least effect of a missing term: that of a 1.
+  const double effect = y - std::sqrt(total - 1), ulp = UlpAt(FormatOf(out), y);
+  if (effect < (exact ? 1 : kDetectable * twin.tolerance_ulp) * ulp) return std::nullopt;
+
+  // Spread evenly by a stride that visits every term once, rotated by row and variant.
+  const auto term = [&](int64_t row, int64_t k) {
+    const int64_t place = (k + row * 7 + variant * 3) % op.terms;
+    return (place + 1) * twos / op.terms != place * twos / op.terms ? 2.0 : 1.0;
+  };
+  twin.inputs.push_back(FillRows(op, problem.inputs[0], term));
+  twin.expected.assign(static_cast<size_t>(op.rows), y);
+  twin.code = "one missing term x = sqrt(expected^2 - got^2), 1 or 2";
+  return twin;
+}
+
+std::optional<Twin> LogSumExpTwin(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+  if (op.terms < 2) return std::nullopt;  // nothing would be left of it
+  const Operand& in = problem.inputs[0];
+  const DType out = problem.output.dtype;
+  const double log_count = std::log(static_cast<double>(op.terms));
+  // What the contract's rounding of inputs keeps.
+  const int bits = std::min(TwinInputBits(in.dtype, contract), 24);
+  const double grain = std::ldexp(1.0, std::ilogb(log_count) + 1 - bits);
+  const double level = -RoundTo(FormatOf(in.dtype), std::round(log_count / grain) * grain);
+  const double y = log_count + level;
+
+  // The bound of this very input (reduce_bound.cc): terms are equal, so x - m = 0.
+  const double u = 2 * contract.AccUnitRoundoff(), eps = std::max(contract.math_ulp, 0.5) * u;
+  const double accumulated = Gamma(static_cast<double>(op.terms), u) + eps + (eps + u) * (log_count + std::abs(level));
+  const double ulp = UlpAt(FormatOf(out), y);
+  const double flushed = contract.ftz == Flush::kNone ? 0 : FormatOf(out).MinNormal();
+  Twin twin;
+  twin.tolerance_ulp = (accumulated + flushed) / ulp + (contract.out == OutputRounding::kNearest ? 0.5 : 1.0);
+  const double effect = -std::log1p(-1 / static_cast<double>(op.terms));
+  if (!(effect >= kDetectable * twin.tolerance_ulp * ulp)) return std::nullopt;
+  twin.inputs.push_back(FillRows(op, in, [&](int64_t, int64_t) { return level; }));
+  twin.expected.assign(static_cast<size_t>(op.rows), y);
+  twin.code = fmt::format("terms that arrived = {} exp(got - expected)", op.terms);
+  return twin;
+}
+
+// One row's faulty result without term k; NaN-safe only where value and term are finite.
+double Without(const ReduceCase& op, double value, double term) {
+  switch (op.kind) {
+    case ReduceKind::kSum:
+      return value - term;
+    case ReduceKind::kMean:
+      return value - term / static_cast<double>(op.terms);
+    case ReduceKind::kProd:
+      return value / term;
+    case ReduceKind::kL2: {
+      const double share = term / value;
+      return value * std::sqrt(std::max(0.0, (1 - share) * (1 + share)));
+    }
+    default:  // log-sum-exp
+      return value + std::log1p(-std::min(1.0, std::exp(term - value)));
+  }
+}
+
+// The same from the terms, when value or term is infinite, NaN or (prod) zero.
+double Recompute(const ReduceCase& op, std::span<const double> row, int64_t omitted) {
+  double sum = 0, product = 1, largest = -HUGE_VAL, total = 0;
+  for (int64_t k = 0; k < std::ssize(row); ++k) {
+    if (k == omitted) continue;
+    sum += row[k];
+    product *= row[k];
+    total += row[k] * row[k];
+    largest = std::isnan(row[k]) || row[k] > largest ? row[k] : largest;
+  }
+  if (op.kind == ReduceKind::kSum) return sum;
+  if (op.kind == ReduceKind::kMean) return sum / static_cast<double>(op.terms);
+  if (op.kind == ReduceKind::kProd) return product;
+  if (op.kind == ReduceKind::kL2) return std::sqrt(total);
+  if (!std::isfinite(largest)) return largest;
+  double exponentials = 0;
+  for (int64_t k = 0; k < std::ssize(row); ++k) exponentials += k == omitted ? 0 : std::exp(row[k] - largest);
+  return largest + std::log(exponentials);
+}
+
+bool Same(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+// Whether term k takes no part in the result, so that omitting it is no fault.
+bool IsNeutral(const ReduceCase& op, double term) {
+  if (op.kind == ReduceKind::kProd) return term == 1;
+  return op.kind == ReduceKind::kLogSumExp ? term == -HUGE_VAL : term == 0;
+}
+
+// Selections: the second best, as if the winner had not been seen.
+void OmitWinner(const ReduceCase& op, std::span<const double> row, int64_t output, std::vector<Mutant>& mutants) {
+  const int64_t winner = SelectedTerm(op, row);
+  if (op.terms == 1) {
+    if (!IsArg(op.kind)) mutants.push_back({output, WantsSmallest(op.kind) ? HUGE_VAL : -HUGE_VAL});
+    return;
+  }
+  std::vector<double> rest(row.begin(), row.end());
+  rest.erase(rest.begin() + winner);
+  const int64_t second = SelectedTerm(op, rest);
+  const bool tied = Same(rest[second], row[winner]);
+  if (tied && (!IsArg(op.kind) || op.tie_any)) return;  // an equal value is as good
+  const int64_t index = second + (second >= winner ? 1 : 0);
+  mutants.push_back({output, IsArg(op.kind) ? static_cast<double>(index) : rest[second]});
+}
+
+}  // namespace
+
+std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract, int variant) {
+  const ReduceCase op(problem);
+  if (IsSelection(op.kind) || contract.alg != Algorithm::kDirect) return std::nullopt;
+  switch (op.kind) {
+    case ReduceKind::kProd:
+      return ProdTwin(op, problem, contract, variant);
+    case ReduceKind::kL2:
+      return L2Twin(op, problem, contract, variant);
+    case ReduceKind::kLogSumExp:
+      return LogSumExpTwin(op, problem, contract);
+    default:
+      return SumTwin(op, problem, contract, variant);
+  }
+}
+
+std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
+                                       std::span<const int64_t> outputs) {
+  const ReduceCase op(problem);
+  std::vector<Mutant> mutants;
+  for (int64_t output : outputs) {
+    const std::vector<double> row = op.Row(x, output);
+    if (IsSelection(op.kind)) {
+      OmitWinner(op, row, output, mutants);
+      continue;
+    }
+    for (int64_t k : SampledTerms(op.terms, output)) {
+      if (IsNeutral(op, row[k])) continue;
+      const bool plain = std::isfinite(values[output]) && std::isfinite(row[k]) && values[output] != 0;
+      const double value = plain ? Without(op, values[output], row[k]) : Recompute(op, row, k);
+      if (!Same(value, values[output])) mutants.push_back({output, value});
+    }
+  }
+  return mutants;
+}
+
+}  // namespace assay
