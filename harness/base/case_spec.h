@@ -21,7 +21,7 @@ enum class AttrType : uint8_t {
   kInt,    // 4096
   kFloat,  // 0.125, 1e-3
   kName,   // one of `choices`
-  kDims,   // 3x224x224 (also a single number)
+  kDims,   // 3x224x224 (also a single number); against a single-number default, 1x1x1 counts as 1
   kAxes,   // 1+2 (also a single number; negative counts from the end)
 };
 
@@ -29,7 +29,7 @@ struct AttrDef {
   std::string key;
   AttrType type = AttrType::kInt;
   // "": required. "=other": the value of another key. Anything else: the literal default, or a word like "auto" that
-  // the operator resolves.
+  // the operator resolves and that may also be written out.
   std::string default_value;
   std::string doc;
   std::vector<std::string> choices = {};  // kName only
@@ -56,7 +56,10 @@ struct CaseSpec {
   bool operator==(const CaseSpec&) const = default;
 };
 
-// Checks keys, types and choices, orders the keys, drops defaults, normalises numbers (07 -> 7) and a dtype list
+// One attribute value in its canonical text (07 -> 7, 1e-3 -> 0.001). The error says what the key accepts.
+Result<std::string> CanonicalValue(const AttrDef& def, std::string_view text);
+
+// Checks keys, types, choices and the fill's name, orders the keys, drops defaults, normalises numbers and a dtype list
 // whose entries are all equal. Errors name the operator, the key and what it accepts.
 Result<CaseSpec> Canonicalise(CaseSpec spec, const OpSchema& schema);
 
@@ -67,8 +70,9 @@ Result<CaseSpec> ParseId(std::string_view id);
 Result<std::vector<DType>> ParseDTypeList(std::string_view text);
 std::string DTypeListText(const std::vector<DType>& dtypes);
 
-// Typed access to a canonical spec's attributes with defaults resolved. Preconditions: the key is in the schema and
-// has the asked type; the spec is canonical.
+// Typed access to a canonical spec's attributes with defaults resolved; keeps references to both arguments.
+// Preconditions: the key is in the schema and its value has the asked type (ask Text first where the default is a
+// word); the spec is canonical. A breach aborts.
 class AttrReader {
  public:
   AttrReader(const CaseSpec& spec, const OpSchema& schema) : spec_(&spec), schema_(&schema) {}
