@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that turn evidence into a decision, in order of weight: what is proven wrong comes before what is only
+// weaker than required, and that before what could not be proven.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "harness/compare/localise.h"
+#include "harness/compare/verdict.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+std::string ElementText(const Shape& shape, const WorstElement& w) {
+  const std::string part = w.component == 1 ? " (imaginary part)" : "";
+  return fmt::format("element {}{} got {:.9g}, golden {:.9g}, error {:.3g}, tolerance {:.3g}",
+                     IndexText(shape, w.index), part, w.got, w.golden, w.error, w.tolerance);
+}
+
+std::string RunFailure(const Evidence& evidence, size_t run) {
+  const ErrorMetrics& m = evidence.runs[run];
+  const std::string which = evidence.runs.size() > 1 ? fmt::format(" in run {}", run + 1) : "";
+  if (m.nonfinite_mismatch > 0) {
+    const WorstElement example = m.nonfinite_example.value_or(WorstElement{});
+    return fmt::format("exceptional channel{}: {} wrong among non-finite values, first {}; {}", which,
+                       m.nonfinite_mismatch, ElementText(evidence.shape, example), m.where);
+  }
+  const WorstElement worst = m.worst.empty() ? WorstElement{} : m.worst[0];
+  return fmt::format("bound channel{}: {} beyond the bound, worst {}; {}", which, m.violations,
+                     ElementText(evidence.shape, worst), m.where);
+}
+
+// The first thing that proves the implementation wrong; "" when nothing does. Memory faults come first: they can be
+// the cause of all others.
+std::string Failure(const Evidence& evidence) {
+  if (evidence.guard_violations > 0) {
+    return fmt::format("memory: {} guard bytes outside the output were overwritten; {}", evidence.guard_violations,
+                       evidence.guard_where);
+  }
+  if (!evidence.changed_inputs.empty()) {
+    return fmt::format("memory: input {} was changed", fmt::join(evidence.changed_inputs, ", "));
+  }
+  if (evidence.unwritten > 0) {
+    return fmt::format("memory: {} elements were not written; {}", evidence.unwritten, evidence.unwritten_where);
+  }
+  for (const TwinOutcome& twin : evidence.twins) {
+    if (!twin.Holds()) return "exact channel: " + twin.Reason(evidence.shape);
+  }
+  for (size_t run = 0; run < evidence.runs.size(); ++run) {
+    if (!evidence.runs[run].Holds()) return RunFailure(evidence, run);
+  }
+  return "";
+}
+
+void FillMargins(const Evidence& evidence, Decision& decision) {
+  double bound = 0;
+  bool exceptional = true;
+  for (const ErrorMetrics& m : evidence.runs) {
+    bound = std::max(bound, m.bound_margin);
+    exceptional = exceptional && m.nonfinite_mismatch == 0;
+  }
+  decision.bound_margin = bound;
+  decision.exceptional_margin = exceptional ? 0 : kInf;
+  for (const TwinOutcome& twin : evidence.twins) {
+    decision.exact_margin = std::max(decision.exact_margin.value_or(0), twin.Margin());
+  }
+}
+
+ResultClass ClassOfPass(const Evidence& evidence) {
+  if (evidence.suspect) return ResultClass::kSuspect;
+  const bool exact =
+      std::all_of(evidence.runs.begin(), evidence.runs.end(), [](const ErrorMetrics& m) { return m.bit_exact; });
+  if (exact) return ResultClass::kBitExact;
+  return evidence.reordered ? ResultClass::kReordered : ResultClass::kWithinClass;
+}
+
+std::string UntrustedReason(const Power& power) {
+  return fmt::format("only {:.1f} % of faults would be caught (needed {:.0f} %); missed: {}", 100 * power.power,
+                     100 * kRequiredPower, power.missed);
+}
+
+}  // namespace
+
+Decision Decide(const Evidence& evidence) {
+  Decision decision;
+  FillMargins(evidence, decision);
+  decision.reason = Failure(evidence);
+  if (!decision.reason.empty()) {
+    decision.verdict = Verdict::kMismatch;
+    return decision;
+  }
+  decision.result_class = ClassOfPass(evidence);
+  const bool must_repeat = evidence.declared.deterministic || evidence.required.deterministic;
+  if (must_repeat && !evidence.bits_equal) {
+    decision.verdict = Verdict::kNondeterministic;
+    decision.reason = fmt::format("det=yes is {} but two runs on the same inputs differ in their bits",
+                                  evidence.declared.deterministic ? "declared" : "required");
+  } else if (!Meets(evidence.declared, evidence.required)) {
+    decision.verdict = Verdict::kBelowContract;
+    decision.result_class = ResultClass::kWithinLowerClass;
+    decision.reason = Shortfall(evidence.declared, evidence.required);
+  } else if (evidence.power && evidence.power->power < kRequiredPower) {
+    decision.verdict = Verdict::kUntrusted;
+    decision.reason = UntrustedReason(*evidence.power);
+  } else {
+    decision.verdict = Verdict::kPass;
+    if (evidence.suspect) decision.reason = "suspect: a statistic fired that cannot fail a case alone";
+  }
+  return decision;
+}
+
+}  // namespace assay

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/compare/judge.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace assay {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kOneAndAHalf = 0x1.8p52;  // x + 1.5 * 2^52 has its last bit at one
+
+// Formats of up to this precision can be rounded to by adding and subtracting a constant.
+constexpr int kMagicPrecision = 50;
+
+void SetFormat(const FloatFormat& format, JudgeParams& p) {
+  p.max_finite = format.max_finite;
+  p.has_infinity = format.has_infinity;
+  p.ulp_scale = std::ldexp(1.0, 1 - format.precision);
+  p.ulp_floor = format.MinSubnormal();
+  p.round_scale = format.precision <= kMagicPrecision ? kOneAndAHalf : 0;
+}
+
+JudgeParams MakeParams(const BoundModel& bound, const Contract& contract, DType dtype) {
+  JudgeParams p;
+  p.integer = IsInt(dtype);
+  p.exact = bound.exact || p.integer;
+  p.nearest = contract.out == OutputRounding::kNearest || p.exact;
+  p.own_rounding = p.nearest ? 0.5 : 1;
+  p.u_acc = contract.AccUnitRoundoff();
+  p.overflow_at = kInf;
+  if (p.integer) {
+    p.ulp_floor = 1;
+    p.max_finite = kInf;
+  } else {
+    SetFormat(FormatOf(dtype), p);
+    p.overflow_at = FormatOf(dtype).OverflowThreshold();
+  }
+  if (!p.exact) {
+    p.constant = bound.constant;
+    p.coefficient = bound.terms.size() == 1 ? bound.terms[0].coefficient : 0;
+    p.u_out = bound.u_out;
+    p.lambda_out = bound.lambda_out;
+    if (bound.overflow_at > 0) p.overflow_at = bound.overflow_at;
+  }
+  p.special_at = p.nearest ? p.overflow_at : std::min(p.overflow_at, p.max_finite);
+  return p;
+}
+
+}  // namespace
+
+ElementJudge::ElementJudge(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype)
+    : golden_(&golden), bound_(&bound), dtype_(dtype), params_(MakeParams(bound, contract, dtype)) {}
+
+double ElementJudge::Accumulated(int64_t i) const {
+  if (params_.exact) return 0;
+  double sum = params_.constant + PlaneAt(golden_->error, i, golden_->size());
+  for (const BoundTerm& term : bound_->terms) {
+    const double plane = PlaneAt(*term.plane, i, golden_->size());
+    // Zero times infinity is zero here: no term, or no weight.
+    if (plane != 0 && term.coefficient != 0) sum += term.coefficient * plane;
+  }
+  return sum;
+}
+
+double ElementJudge::RoundingSource(int64_t i) const {
+  const double value = golden_->value[i];
+  const double lo = golden_->value_lo.empty() ? 0 : golden_->value_lo[i];
+  if (lo == 0 || value == 0 || !std::isfinite(value) || params_.round_scale == 0) return value;
+  const bool odd = (std::bit_cast<uint64_t>(value) & 1) != 0;
+  return odd ? value : std::nextafter(value, lo > 0 ? kInf : -kInf);
+}
+
+double ElementJudge::RoundToOutput(double x) const {
+  return params_.integer ? x : RoundTo(FormatOf(dtype_), x);
+}
+
+double ElementJudge::Rounded(int64_t i) const {
+  return RoundToOutput(RoundingSource(i));
+}
+
+Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
+  const double y = golden_->value[i];
+  const double lo = golden_->value_lo.empty() ? 0 : golden_->value_lo[i];
+  const double accumulated = Accumulated(i);
+  Judgement judged;
+  judged.finite = std::isfinite(got) && std::isfinite(y);
+  judged.error = (got - y) - (lo - got_lo);
+  judged.tolerance =
+      params_.exact ? 0 : accumulated + std::max(params_.u_out * (std::fabs(y) + accumulated), params_.lambda_out);
+  if (params_.integer) {
+    judged.accepted = judged.error == 0;
+  } else if (!judged.finite || !(std::fabs(y) + accumulated < params_.special_at)) {
+    judged.accepted = AcceptsSpecial(i, got, judged, accumulated);
+  } else {
+    judged.accepted = params_.exact ? got == Rounded(i) : std::fabs(judged.error) <= judged.tolerance;
+  }
+  return judged;
+}
+
+// Elements where infinities and NaN may be right, or where a finite result may be wrong for being finite.
+bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const {
+  const JudgeParams& p = params_;
+  const double y = golden_->value[i];
+  if (std::isnan(y)) return std::isnan(got) || bound_->nan_any || PlaneAt(golden_->error, i, golden_->size()) == kInf;
+  if (p.exact) {
+    const double rounded = Rounded(i);
+    return got == rounded || (std::isnan(got) && std::isnan(rounded));
+  }
+  if (PlaneAt(golden_->error, i, golden_->size()) == kInf) return true;  // the golden claims nothing here
+  const double magnitude = PlaneAt(golden_->magnitude, i, golden_->size());
+  // Some legal order of the finite terms leaves the accumulator's range: infinities of either sign, and their
+  // difference, can follow.
+  const bool partial_overflow = bound_->growth * magnitude >= bound_->partial_overflow_at;
+  if (std::isnan(got)) {
+    // A format without infinities overflows to NaN.
+    return partial_overflow || (!p.has_infinity && std::fabs(y) + accumulated >= p.overflow_at);
+  }
+  // The result may lie anywhere in y +- A, so the sign that counts is that of the infinity.
+  if (std::isinf(got)) return partial_overflow || (got > 0 ? y : -y) + accumulated >= p.overflow_at;
+  if (std::isinf(y)) return false;
+  if (p.nearest) {
+    if (std::fabs(y) - accumulated >= p.overflow_at) return false;
+  } else if (got == std::copysign(p.max_finite, y) && std::fabs(y) + accumulated >= p.max_finite) {
+    return true;  // rounding toward zero stops at the largest finite number
+  }
+  return std::fabs(judged.error) <= judged.tolerance;
+}
+
+}  // namespace assay

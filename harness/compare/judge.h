@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one output value is judged. ElementJudge is the reference for single values; the streaming kernel
+// (judge_kernel.h) does the same arithmetic for whole tiles of finite values.
+#pragma once
+
+#include <cstdint>
+
+#include "golden/bound.h"
+#include "golden/golden.h"
+#include "harness/base/contract.h"
+#include "harness/base/dtype.h"
+
+namespace assay {
+
+// What the judgement of every element of a tensor shares.
+struct JudgeParams {
+  double constant = 0;      // of the bound
+  double coefficient = 0;   // of the single term on the kernel's direct path
+  double u_acc = 0;         // turns the sigma plane into a standard deviation
+  double u_out = 0;         // unit roundoff of the output's rounding
+  double lambda_out = 0;    // its smallest absolute error
+  double overflow_at = 0;   // |y| + A from here on: an infinity is a correct result
+  double special_at = 0;    // |y| + A from here on the rules of non-finite values decide; at most overflow_at
+  double max_finite = 0;    // of the output
+  double ulp_scale = 0;     // ulp(x) = max(2^exponent(x) * ulp_scale, ulp_floor)
+  double ulp_floor = 0;     //
+  double round_scale = 0;   // (x + c) - c with c = round_scale * ulp(x) rounds x to the output; 0: x is rounded
+  double own_rounding = 0;  // largest error of the output's own rounding in ulp
+  bool exact = false;       // the rounded golden value is the only correct one
+  bool integer = false;
+  bool has_infinity = true;
+  bool nearest = true;  // the output rounds to nearest
+};
+
+struct Judgement {
+  bool accepted = false;
+  bool finite = false;  // got and golden are both finite
+  double error = 0;
+  double tolerance = 0;
+};
+
+class ElementJudge {
+ public:
+  ElementJudge(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype);
+
+  // `i` counts golden values: two per complex element. `got_lo` is what a double cannot hold of an i64.
+  Judgement Judge(int64_t i, double got, double got_lo = 0) const;
+
+  double Accumulated(int64_t i) const;  // A_i
+  double Rounded(int64_t i) const;      // the golden value as the output type holds it
+  // value + value_lo to odd: rounding it to any format of up to 51 bits gives what rounding the exact sum would.
+  double RoundingSource(int64_t i) const;
+
+  const JudgeParams& params() const { return params_; }
+  const Golden& golden() const { return *golden_; }
+  const BoundModel& bound() const { return *bound_; }
+  DType dtype() const { return dtype_; }
+
+ private:
+  bool AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const;
+  double RoundToOutput(double x) const;
+
+  const Golden* golden_;
+  const BoundModel* bound_;
+  DType dtype_;
+  JudgeParams params_;
+};
+
+// A plane's value for golden value i. Complex outputs may carry one number per element or per component.
+inline double PlaneAt(const Plane& plane, int64_t i, int64_t values) {
+  if (plane.empty()) return 0;
+  return plane[plane.size() == values ? i : i / (values / plane.size())];
+}
+
+}  // namespace assay

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/compare/judge_kernel.h"
+
+#include <limits>
+
+// Vectors of unknown size cannot be members of the accumulator struct.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "harness/compare/judge_kernel.cc"
+#include "hwy/foreach_target.h"  // compiles the code between HWY_BEFORE and AFTER once per instruction set
+// after foreach_target.h
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class D>
+hn::Vec<D> Widen(D d, const float* p) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), p));
+}
+
+struct NarrowLoads {
+  const JudgeTile& t;
+  template <class D>
+  auto Got(D d, int64_t i) const {
+    return Widen(d, t.got32 + i);
+  }
+  template <class D>
+  auto Sigma(D d, int64_t i) const {
+    return Widen(d, t.sigma32 + i);
+  }
+  template <class D>
+  auto Error(D d, int64_t i) const {
+    return Widen(d, t.error32 + i);
+  }
+  template <class D>
+  auto Difference(D, int64_t, hn::Vec<D> got, hn::Vec<D> value) const {
+    return hn::Sub(got, value);
+  }
+  template <class D>
+  auto Accumulated(D d, int64_t i, const JudgeParams& p, hn::Vec<D> error) const {
+    return hn::Add(hn::Add(hn::Set(d, p.constant), error), hn::Mul(hn::Set(d, p.coefficient), Widen(d, t.term32 + i)));
+  }
+  template <class D>
+  auto RoundingSource(D, int64_t, hn::Vec<D> value) const {
+    return value;
+  }
+};
+
+struct WideLoads {
+  const JudgeTile& t;
+  template <class D>
+  auto Got(D d, int64_t i) const {
+    return hn::LoadU(d, t.got + i);
+  }
+  template <class D>
+  auto Sigma(D d, int64_t i) const {
+    return hn::LoadU(d, t.sigma + i);
+  }
+  template <class D>
+  auto Error(D d, int64_t i) const {
+    return hn::LoadU(d, t.error + i);
+  }
+  template <class D>
+  auto Difference(D d, int64_t i, hn::Vec<D> got, hn::Vec<D> value) const {
+    return hn::Sub(hn::Sub(got, value), hn::LoadU(d, t.lo + i));
+  }
+  template <class D>
+  auto Accumulated(D d, int64_t i, const JudgeParams&, hn::Vec<D>) const {
+    return hn::LoadU(d, t.accumulated + i);
+  }
+  template <class D>
+  auto RoundingSource(D d, int64_t i, hn::Vec<D>) const {
+    return hn::LoadU(d, t.rounding_source + i);
+  }
+};
+
+// The accumulators of one vector of lanes, kept in registers over a tile.
+template <class D>
+struct Registers {
+  using V = hn::Vec<D>;
+  V e2, y2, ulp2, sigma2, r2, bias, zeros, inexact, violations, abs, rel, ulp, margin, r, got, negated_got;
+
+  template <class F>
+  void ForEach(JudgeLanes& lanes, int lane, const F& f) {
+    f(e2, &lanes.sum[kSumE2][lane]);
+    f(y2, &lanes.sum[kSumY2][lane]);
+    f(ulp2, &lanes.sum[kSumUlp2][lane]);
+    f(sigma2, &lanes.sum[kSumSigma2][lane]);
+    f(r2, &lanes.sum[kSumR2][lane]);
+    f(bias, &lanes.sum[kSumBias][lane]);
+    f(zeros, &lanes.sum[kZeros][lane]);
+    f(inexact, &lanes.sum[kInexact][lane]);
+    f(violations, &lanes.sum[kViolations][lane]);
+    f(abs, &lanes.max[kMaxAbs][lane]);
+    f(rel, &lanes.max[kMaxRel][lane]);
+    f(ulp, &lanes.max[kMaxUlp][lane]);
+    f(margin, &lanes.max[kMaxMargin][lane]);
+    f(r, &lanes.max[kMaxR][lane]);
+    f(got, &lanes.max[kMaxGot][lane]);
+    f(negated_got, &lanes.max[kMaxNegatedGot][lane]);
+  }
+};
+
+// ulp(x) for x >= 0: its exponent field read as a number, scaled, but at least the subnormals' spacing.
+template <class D>
+hn::Vec<D> Ulp(D d, hn::Vec<D> x, const JudgeParams& p) {
+  const auto exponent = hn::And(x, hn::Set(d, std::numeric_limits<double>::infinity()));
+  return hn::Max(hn::Mul(exponent, hn::Set(d, p.ulp_scale)), hn::Set(d, p.ulp_floor));
+}
+
+// Adds one vector of elements; returns which of them the kernel cannot decide (kForced: cannot add).
+template <bool kForced, class D, class Loads>
+hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t i, Registers<D>& acc) {
+  const auto zero = hn::Zero(d);
+  const auto one = hn::Set(d, 1.0);
+  const auto largest = hn::Set(d, std::numeric_limits<double>::max());
+  const auto value = hn::LoadU(d, in.t.value + i);
+  const auto got = in.Got(d, i);
+  const auto e = in.Difference(d, i, got, value);
+  const auto y = hn::Abs(value);
+  const auto abs = hn::Abs(e);
+  const auto error = in.Error(d, i);
+  const auto accumulated = in.Accumulated(d, i, p, error);
+  const auto reach = hn::Add(y, accumulated);
+  const auto decidable = kForced ? hn::Le(y, largest) : hn::Lt(reach, hn::Set(d, p.special_at));
+  const auto ordinary = hn::And(hn::Le(hn::Abs(got), largest), decidable);
+
+  const auto ulp_y = Ulp(d, y, p);
+  const auto c = hn::Mul(ulp_y, hn::Set(d, p.round_scale));
+  const auto rounded = hn::Sub(hn::Add(in.RoundingSource(d, i, value), c), c);
+  const auto inexact = p.integer ? hn::Ne(e, zero) : hn::Ne(got, rounded);
+  const auto tolerance = hn::Add(accumulated, hn::Max(hn::Mul(hn::Set(d, p.u_out), reach), hn::Set(d, p.lambda_out)));
+  const auto violation = p.exact ? inexact : hn::Gt(abs, tolerance);
+  const auto margin = p.exact ? hn::IfThenElseZero(inexact, hn::Set(d, std::numeric_limits<double>::infinity()))
+                              : hn::IfThenElseZero(hn::Gt(abs, zero), hn::Div(abs, tolerance));
+
+  const auto ulp_larger = Ulp(d, hn::Max(y, hn::Abs(got)), p);
+  const auto beyond = hn::Max(zero, hn::Sub(abs, hn::Mul(ulp_larger, hn::Set(d, p.own_rounding))));
+  const auto sigma = hn::Mul(in.Sigma(d, i), hn::Set(d, p.u_acc));
+  const auto sigma2 = hn::Mul(sigma, sigma);
+  const auto variance = hn::Add(sigma2, hn::Mul(error, error));
+  const auto r = hn::IfThenElseZero(hn::Gt(variance, zero), hn::Div(beyond, hn::Sqrt(variance)));
+  const auto direction = hn::And(hn::Xor(e, value), hn::Set(d, -0.0));
+
+  acc.e2 = hn::Add(acc.e2, hn::Mul(e, e));
+  acc.y2 = hn::Add(acc.y2, hn::Mul(y, y));
+  acc.ulp2 = hn::Add(acc.ulp2, hn::Mul(ulp_y, ulp_y));
+  acc.sigma2 = hn::Add(acc.sigma2, sigma2);
+  acc.r2 = hn::Add(acc.r2, hn::Mul(r, r));
+  acc.bias = hn::Add(acc.bias, hn::Or(r, direction));
+  acc.zeros = hn::Add(acc.zeros, hn::IfThenElseZero(hn::Eq(got, zero), one));
+  acc.inexact = hn::Add(acc.inexact, hn::IfThenElseZero(inexact, one));
+  acc.violations = hn::Add(acc.violations, hn::IfThenElseZero(violation, one));
+  acc.abs = hn::Max(acc.abs, abs);
+  acc.rel = hn::Max(acc.rel, hn::IfThenElseZero(hn::Gt(y, zero), hn::Div(abs, y)));
+  acc.ulp = hn::Max(acc.ulp, hn::Div(abs, ulp_y));
+  acc.margin = hn::Max(acc.margin, margin);
+  acc.r = hn::Max(acc.r, r);
+  acc.got = hn::Max(acc.got, got);
+  acc.negated_got = hn::Max(acc.negated_got, hn::Neg(got));
+  return hn::Not(ordinary);
+}
+
+// Elements first, first + 8, ... below `end`, as lanes `lane`, `lane` + 1, ...
+template <bool kForced, class D, class Loads>
+bool Run(D d, const Loads& in, const JudgeParams& p, int64_t first, int64_t end, int lane, JudgeLanes& lanes) {
+  Registers<D> acc;
+  acc.ForEach(lanes, lane, [d](auto& v, const double* from) { v = hn::LoadU(d, from); });
+  auto special = hn::Ne(hn::Zero(d), hn::Zero(d));
+  for (int64_t i = first; i < end; i += kJudgeLanes) special = hn::Or(special, Step<kForced>(d, in, p, i, acc));
+  if (!hn::AllFalse(d, special)) return false;
+  acc.ForEach(lanes, lane, [d](const auto& v, double* to) { hn::StoreU(v, d, to); });
+  return true;
+}
+
+template <class Loads>
+bool RunWhole(const Loads& in, const JudgeParams& p, int64_t n, JudgeLanes& lanes) {
+  const hn::CappedTag<double, kJudgeLanes> d;
+  const int width = static_cast<int>(hn::Lanes(d));
+  for (int lane = 0; lane < kJudgeLanes; lane += width) {
+    if (!Run<false>(d, in, p, lane, n, lane, lanes)) return false;
+  }
+  return true;
+}
+
+bool Whole(const JudgeTile& tile, const JudgeParams& p, int64_t n, JudgeLanes& lanes) {
+  return tile.got32 ? RunWhole(NarrowLoads{tile}, p, n, lanes) : RunWhole(WideLoads{tile}, p, n, lanes);
+}
+
+bool One(const JudgeTile& tile, const JudgeParams& p, int64_t i, JudgeLanes& lanes) {
+  const hn::CappedTag<double, 1> d;
+  const int lane = static_cast<int>(i % kJudgeLanes);
+  return tile.got32 ? Run<true>(d, NarrowLoads{tile}, p, i, i + 1, lane, lanes)
+                    : Run<true>(d, WideLoads{tile}, p, i, i + 1, lane, lanes);
+}
+
+}  // namespace assay::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay {
+
+HWY_EXPORT(Whole);
+HWY_EXPORT(One);
+
+bool JudgeWhole(const JudgeTile& tile, const JudgeParams& params, int64_t n, JudgeLanes& lanes) {
+  return HWY_DYNAMIC_DISPATCH(Whole)(tile, params, n, lanes);
+}
+
+bool JudgeOne(const JudgeTile& tile, const JudgeParams& params, int64_t i, JudgeLanes& lanes) {
+  return HWY_DYNAMIC_DISPATCH(One)(tile, params, i, lanes);
+}
+
+}  // namespace assay
+#endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/compare/power.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "harness/base/rng.h"
+#include "harness/compare/judge.h"
+#include "harness/compare/localise.h"
+#include "harness/compare/twin_check.h"
+
+namespace assay {
+namespace {
+
+double RoundOut(DType dtype, double x) {
+  if (IsInt(dtype)) return std::nearbyint(x);
+  return RoundTo(FormatOf(dtype), x);
+}
+
+double MeanOfFinite(std::span<const double> values) {
+  double sum = 0;
+  int64_t count = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    sum += value;
+    ++count;
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+class Mutations {
+ public:
+  Mutations(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const ElementJudge& judge,
+            std::span<const Twin> twins)
+      : op_(op), problem_(problem), inputs_(inputs), judge_(judge), twins_(twins), dtype_(problem.output.dtype) {}
+
+  Power Run() {
+    const std::span<const double> values(judge_.golden().value);
+    if (values.empty()) return {.missed = "the output is empty"};
+    Whole("an output of zeros", [](std::span<const double>) { return 0.0; });
+    // A single output is its own mean.
+    if (values.size() > 1) Whole("a constant output at the mean", MeanOfFinite);
+    Whole("an output never written", [](std::span<const double>) { return kSentinel; });
+    OmittedTerms();
+    power_.power = Share(power_.whole_caught, power_.whole_total);
+    if (power_.omitted_total > 0) {
+      power_.power = std::min(power_.power, Share(power_.omitted_caught, power_.omitted_total));
+    }
+    return power_;
+  }
+
+ private:
+  static double Share(int64_t caught, int64_t total) {
+    return static_cast<double>(caught) / static_cast<double>(total);
+  }
+
+  bool MainCatches(int64_t i, double mutant) const { return !judge_.Judge(i, mutant).accepted; }
+  bool TwinCatches(const Twin& twin, int64_t i, double mutant) const {
+    return !TwinAccepts(twin.expected[static_cast<size_t>(i)], mutant, twin.tolerance_ulp, dtype_);
+  }
+
+  // A tensor that holds one constant, which may depend on the fault-free values.
+  void Whole(const char* name, const std::function<double(std::span<const double>)>& constant) {
+    const int64_t n = judge_.golden().size();
+    const double main = RoundOut(dtype_, constant(judge_.golden().value));
+    bool caught = false;
+    for (int64_t i = 0; i < n && !caught; ++i) caught = MainCatches(i, main);
+    for (const Twin& twin : twins_) {
+      const double coded = RoundOut(dtype_, constant(twin.expected));
+      const auto size = static_cast<int64_t>(twin.expected.size());
+      for (int64_t i = 0; i < size && !caught; ++i) caught = TwinCatches(twin, i, coded);
+    }
+    ++power_.whole_total;
+    power_.whole_caught += caught ? 1 : 0;
+    if (!caught && power_.missed.empty()) power_.missed = name;
+  }
+
+  // The k-th mutant on the twin's data omits the same term of the same output as the k-th on the main data.
+  void OmittedTerms() {
+    const std::vector<int64_t> outputs = SampleOutputs(judge_.golden().size());
+    const std::vector<Mutant> main = op_.OmittedTerms(problem_, inputs_, judge_.golden().value, outputs);
+    std::vector<bool> caught(main.size());
+    for (size_t k = 0; k < main.size(); ++k) caught[k] = MainCatches(main[k].index, RoundOut(dtype_, main[k].value));
+    for (const Twin& twin : twins_) {
+      const std::vector<Mutant> coded = op_.OmittedTerms(problem_, twin.inputs, twin.expected, outputs);
+      if (coded.size() != main.size()) continue;  // not comparable one by one
+      for (size_t k = 0; k < coded.size(); ++k) {
+        if (TwinCatches(twin, coded[k].index, RoundOut(dtype_, coded[k].value))) caught[k] = true;
+      }
+    }
+    power_.omitted_total = static_cast<int64_t>(main.size());
+    power_.omitted_caught = std::count(caught.begin(), caught.end(), true);
+    const auto survivor = std::find(caught.begin(), caught.end(), false);
+    if (survivor == caught.end() || !power_.missed.empty()) return;
+    DescribeMissed(main[static_cast<size_t>(survivor - caught.begin())]);
+  }
+
+  void DescribeMissed(const Mutant& mutant) {
+    const int64_t parts = IsComplex(dtype_) ? 2 : 1;
+    power_.missed = fmt::format("{} of {} omitted terms, such as one of output {} (golden {:.9g}, without it {:.9g})",
+                                power_.omitted_total - power_.omitted_caught, power_.omitted_total,
+                                IndexText(judge_.golden().shape, mutant.index / parts),
+                                judge_.golden().value[static_cast<size_t>(mutant.index)], mutant.value);
+  }
+
+  const Operator& op_;
+  const Problem& problem_;
+  std::span<const Tensor> inputs_;
+  const ElementJudge& judge_;
+  std::span<const Twin> twins_;
+  DType dtype_;
+  Power power_;
+};
+
+}  // namespace
+
+std::vector<int64_t> SampleOutputs(int64_t n) {
+  std::vector<int64_t> outputs;
+  if (n <= kPowerSamples) {
+    for (int64_t i = 0; i < n; ++i) outputs.push_back(i);
+    return outputs;
+  }
+  outputs.push_back(0);
+  const RandomStream random(0, 0);
+  const int64_t stretches = kPowerSamples - 2;
+  for (int64_t k = 0; k < stretches; ++k) {
+    // Stretch k of [1, n - 1).
+    const int64_t begin = 1 + (n - 2) * k / stretches;
+    const int64_t end = 1 + (n - 2) * (k + 1) / stretches;
+    outputs.push_back(begin +
+                      static_cast<int64_t>(random.Below(static_cast<uint64_t>(k), static_cast<uint64_t>(end - begin))));
+  }
+  outputs.push_back(n - 1);
+  return outputs;
+}
+
+Power MeasurePower(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,
+                   const BoundModel& bound, const Contract& contract, std::span<const Twin> twins) {
+  const ElementJudge judge(golden, bound, contract, problem.output.dtype);
+  return Mutations(op, problem, inputs, judge, twins).Run();
+}
+
+}  // namespace assay

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a case could catch a fault at all (VERDICT.md 6). Faulty outputs are made from the golden alone and judged
+// like a real output; those that no channel would reject count against the case.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "golden/bound.h"
+#include "ops/op_info.h"
+
+namespace assay {
+
+struct Power {
+  double power = 0;                       // the smaller of the two shares; a kind without mutants does not count
+  int whole_caught = 0, whole_total = 0;  // outputs that are wrong everywhere
+  int64_t omitted_caught = 0, omitted_total = 0;  // single omitted terms
+  std::string missed;                             // a mutant that would pass, in words; "" when all are caught
+};
+
+inline constexpr int64_t kPowerSamples = 256;
+inline constexpr double kSentinel = 77;  // a finite prefill that every dtype but complex parts holds exactly
+
+// `twins`: the exact twins that will run with the case; the same operator and shapes. Deterministic.
+Power MeasurePower(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,
+                   const BoundModel& bound, const Contract& contract, std::span<const Twin> twins);
+
+// Up to kPowerSamples of n indices, ascending: the first, the last and one at a pseudo-random place of each stretch in
+// between, so that no period of the shape is followed.
+std::vector<int64_t> SampleOutputs(int64_t n);
+
+}  // namespace assay

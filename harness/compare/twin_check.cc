@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/compare/twin_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/base/check.h"
+#include "harness/compare/localise.h"
+
+namespace assay {
+namespace {
+
+double UlpOf(DType dtype, double x) {
+  return IsInt(dtype) ? 1 : UlpAt(FormatOf(dtype), x);
+}
+
+}  // namespace
+
+bool TwinAccepts(double expected, double got, double tolerance_ulp, DType dtype) {
+  if (std::isnan(expected) || std::isnan(got)) return std::isnan(expected) && std::isnan(got);
+  if (expected == got) return true;
+  if (!std::isfinite(expected) || !std::isfinite(got)) return false;
+  return std::fabs(got - expected) <= tolerance_ulp * UlpOf(dtype, expected);
+}
+
+double TwinOutcome::Margin() const {
+  if (nonfinite) return std::numeric_limits<double>::infinity();
+  return max_ulp == 0 ? 0 : max_ulp / tolerance_ulp;
+}
+
+std::string TwinOutcome::Reason(const Shape& shape) const {
+  std::string text =
+      fmt::format("exact twin {}: {} wrong, first element {} got {:.17g}, expected {:.17g}, difference {:.17g}",
+                  variant, wrong, IndexText(shape, first), got, expected, got - expected);
+  if (tolerance_ulp > 0) text += fmt::format(", permitted {:g} ulp", tolerance_ulp);
+  text += "; " + where;
+  if (!code.empty()) text += "; " + code;
+  return text;
+}
+
+TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
+  const std::vector<double> values = got.ToDoubles();
+  ASSAY_CHECK(values.size() == twin.expected.size());
+  TwinOutcome outcome{
+      .variant = variant, .elements = got.size(), .tolerance_ulp = twin.tolerance_ulp, .code = twin.code};
+  const size_t parts = IsComplex(got.dtype()) ? 2 : 1;
+  FailureMap map(got.shape());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double expected = twin.expected[i];
+    const double difference = std::fabs(values[i] - expected);
+    if (std::isfinite(difference)) {
+      outcome.max_ulp = std::max(outcome.max_ulp, difference / UlpOf(got.dtype(), expected));
+    }
+    if (TwinAccepts(expected, values[i], twin.tolerance_ulp, got.dtype())) continue;
+    if (!std::isfinite(difference)) outcome.nonfinite = true;
+    map.Add(static_cast<int64_t>(i / parts));
+    if (outcome.first >= 0) continue;
+    outcome.first = static_cast<int64_t>(i / parts);
+    outcome.expected = expected;
+    outcome.got = values[i];
+  }
+  outcome.wrong = map.count();
+  outcome.where = map.Text();
+  return outcome;
+}
+
+}  // namespace assay

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// From evidence to a verdict (SPEC.md 5): closed lists, their exit codes, and the reason in words. Results are judged
+// against the contract that the implementation declares; what the suite requires decides only below_contract.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/contract.h"
+#include "harness/base/result.h"
+#include "harness/compare/metrics.h"
+#include "harness/compare/power.h"
+#include "harness/compare/twin_check.h"
+
+namespace assay {
+
+enum class Verdict : uint8_t {
+  kPass,
+  kBelowContract,
+  kMismatch,
+  kNondeterministic,
+  kUntrusted,
+  kUnsupported,
+  kUnavailable,
+  kCrash,
+  kTimeout,
+  kError,
+  kMissing,
+};
+inline constexpr int kVerdictCount = 11;
+std::string_view Name(Verdict verdict);  // "below_contract"
+Result<Verdict> ParseVerdict(std::string_view name);
+
+enum class ResultClass : uint8_t { kBitExact, kReordered, kWithinClass, kWithinLowerClass, kSuspect, kNone };
+inline constexpr int kResultClassCount = 6;
+std::string_view Name(ResultClass result_class);  // "within_class"; "none"
+Result<ResultClass> ParseResultClass(std::string_view name);
+
+struct ExitFlags {
+  bool interrupted = false;
+  bool usage_error = false;
+  bool required_backend_absent = false;
+  bool strict = false;           // untrusted and suspect fail
+  bool suspects = false;         // some result has class suspect
+  bool unexpected_pass = false;  // an expectation of failure did not come true
+};
+
+// The highest in the order 130, 2, 3, 5, 1, 4, 0. Verdicts that an expectation covers are left out by the caller.
+// No verdict at all counts as nothing selected: 4.
+int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags);
+
+inline constexpr double kRequiredPower = 0.99;  // VERDICT.md 6
+
+struct Evidence {
+  Shape shape;                              // of the output
+  std::vector<ErrorMetrics> runs;           // of the case itself, one per execution
+  std::vector<TwinOutcome> twins;           // none: the operator has none for this contract
+  int64_t guard_violations = 0;             // bytes written outside the output
+  std::string guard_where;                  // "3 bytes before the output"
+  std::vector<std::string> changed_inputs;  // names of operands that the implementation wrote to
+  int64_t unwritten = 0;                    // elements that kept the prefill in both runs
+  std::string unwritten_where;              // localised
+  bool bits_equal = true;                   // between runs on identical inputs
+  bool reordered = false;                   // an explained order of operations accounts for every difference
+  bool suspect = false;                     // a statistic fired that cannot fail a case alone
+  Contract declared, required;
+  std::optional<Power> power;  // none: not measured
+};
+
+struct Decision {
+  Verdict verdict = Verdict::kError;
+  ResultClass result_class = ResultClass::kNone;
+  std::string reason;  // "" for a plain pass
+  // At most 1 where the channel holds, infinity where an exact demand is broken; none: the channel does not apply.
+  std::optional<double> exact_margin, bound_margin, exceptional_margin;
+};
+
+// Precondition: at least one run.
+Decision Decide(const Evidence& evidence);
+
+}  // namespace assay

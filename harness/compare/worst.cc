@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/compare/worst.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "harness/base/parallel.h"
+#include "harness/compare/localise.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// How bad: failures that have no finite margin come first.
+double Badness(const Judgement& judged) {
+  if (!judged.accepted && (!judged.finite || std::fabs(judged.error) <= judged.tolerance)) return kInf;
+  if (!judged.finite || judged.error == 0) return 0;
+  if (judged.accepted && std::fabs(judged.error) > judged.tolerance) return 0;
+  return std::fabs(judged.error) / judged.tolerance;
+}
+
+double Badness(const ChunkTotals& chunk) {
+  return chunk.nonfinite_mismatch > 0 ? kInf : chunk.max[kMaxMargin];
+}
+
+// Calls f(golden value index, got, judgement) for every element of a chunk.
+template <class F>
+void ForEachInChunk(const ElementJudge& judge, TileReader& reader, int64_t chunk, const F& f) {
+  const int64_t begin = chunk * kJudgeChunk;
+  const int64_t end = std::min(begin + kJudgeChunk, judge.golden().size());
+  for (int64_t at = begin; at < end; at += kJudgeTile) {
+    const int64_t count = std::min(kJudgeTile, end - at);
+    reader.Read(at, count);
+    for (int64_t i = 0; i < count; ++i) {
+      f(at + i, reader.Got(i), judge.Judge(at + i, reader.Got(i), reader.GotLow(i)));
+    }
+  }
+}
+
+// The chunks with the largest badness, ties by position: they hold the elements with the largest badness, because
+// each chunk left out has at least kWorstCount elements before its own.
+std::vector<int64_t> WorstChunks(const std::vector<ChunkTotals>& chunks) {
+  std::vector<int64_t> order;
+  for (size_t k = 0; k < chunks.size(); ++k) {
+    if (Badness(chunks[k]) > 0) order.push_back(static_cast<int64_t>(k));
+  }
+  const auto middle = order.begin() + static_cast<int64_t>(std::min(kWorstCount, order.size()));
+  std::partial_sort(order.begin(), middle, order.end(), [&](int64_t a, int64_t b) {
+    const double x = Badness(chunks[static_cast<size_t>(a)]), y = Badness(chunks[static_cast<size_t>(b)]);
+    return x != y ? x > y : a < b;
+  });
+  order.erase(middle, order.end());
+  return order;
+}
+
+struct Candidate {
+  double badness;
+  int64_t value;  // index among golden values
+  double got;
+  Judgement judged;
+  bool operator<(const Candidate& other) const {
+    return badness != other.badness ? badness > other.badness : value < other.value;
+  }
+};
+
+void KeepWorst(std::vector<Candidate>& worst, const Candidate& next) {
+  if (worst.size() == kWorstCount && !(next < worst.back())) return;
+  worst.insert(std::upper_bound(worst.begin(), worst.end(), next), next);
+  if (worst.size() > kWorstCount) worst.pop_back();
+}
+
+WorstElement Describe(const ElementJudge& judge, const Candidate& c) {
+  const int parts = IsComplex(judge.dtype()) ? 2 : 1;
+  return {.index = c.value / parts,
+          .component = static_cast<int>(c.value % parts),
+          .got = c.got,
+          .golden = judge.golden().value[static_cast<size_t>(c.value)],
+          .error = c.judged.error,
+          .tolerance = c.judged.tolerance};
+}
+
+// The first element of the tensor that fails by a rule of non-finite values.
+void FindNonFiniteExample(const ElementJudge& judge, TileReader& reader, const std::vector<ChunkTotals>& chunks,
+                          ErrorMetrics& metrics) {
+  const auto chunk = std::find_if(chunks.begin(), chunks.end(), [](const auto& c) { return c.nonfinite_mismatch > 0; });
+  if (chunk == chunks.end()) return;
+  ForEachInChunk(judge, reader, chunk - chunks.begin(), [&](int64_t i, double got, const Judgement& judged) {
+    if (metrics.nonfinite_example || judged.accepted) return;
+    if (judged.finite && (judge.params().exact || std::fabs(judged.error) > judged.tolerance)) return;
+    metrics.nonfinite_example = Describe(judge, {kInf, i, got, judged});
+  });
+}
+
+}  // namespace
+
+void FindWorst(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
+               ErrorMetrics& metrics) {
+  TileReader reader(judge, got);
+  std::vector<Candidate> worst;
+  for (const int64_t chunk : WorstChunks(chunks)) {
+    ForEachInChunk(judge, reader, chunk, [&](int64_t i, double value, const Judgement& judged) {
+      const double badness = Badness(judged);
+      if (badness > 0) KeepWorst(worst, {badness, i, value, judged});
+    });
+  }
+  for (const Candidate& candidate : worst) metrics.worst.push_back(Describe(judge, candidate));
+  if (!worst.empty()) metrics.worst_index = metrics.worst[0].index;
+  FindNonFiniteExample(judge, reader, chunks, metrics);
+}
+
+std::string FindFailures(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks) {
+  std::vector<int64_t> failing;
+  for (size_t k = 0; k < chunks.size(); ++k) {
+    if (chunks[k].sum[kViolations] > 0 || chunks[k].nonfinite_mismatch > 0) failing.push_back(static_cast<int64_t>(k));
+  }
+  const int parts = IsComplex(judge.dtype()) ? 2 : 1;
+  std::vector<std::vector<int64_t>> found(failing.size());
+  ParallelFor(static_cast<int64_t>(failing.size()), 1, [&](int64_t begin, int64_t end) {
+    TileReader reader(judge, got);
+    for (int64_t k = begin; k < end; ++k) {
+      auto& indices = found[static_cast<size_t>(k)];
+      ForEachInChunk(judge, reader, failing[static_cast<size_t>(k)], [&](int64_t i, double, const Judgement& judged) {
+        if (!judged.accepted) indices.push_back(i / parts);
+      });
+    }
+  });
+  FailureMap map(got.shape());
+  for (const auto& indices : found) {
+    for (const int64_t index : indices) map.Add(index);
+  }
+  return map.Text();
+}
+
+}  // namespace assay

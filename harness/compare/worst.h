@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds single elements after the streaming pass, by looking again at the few chunks that can hold them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/compare/chunk.h"
+#include "harness/compare/metrics.h"
+
+namespace assay {
+
+// Fills worst, worst_index and nonfinite_example.
+void FindWorst(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
+               ErrorMetrics& metrics);
+
+// Where the failing elements lie, in words.
+std::string FindFailures(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks);
+
+}  // namespace assay
