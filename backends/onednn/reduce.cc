@@ -81,7 +81,7 @@ Problem ReduceProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
     Problem problem;
     problem.operands = {{DNNL_ARG_SRC, false, 0, x}, {DNNL_ARG_DST, true, 0, y}};
     constexpr float kNorm = 2.0f;  // the p of the p-norm; the other kinds do not read it
-    problem.pd = ReductionDescriptor(engine, algorithm, x, y, kNorm, StrictAttributes());
+    problem.descriptor = ReductionDescriptor(engine, algorithm, x, y, kNorm, StrictAttributes());
     problem.contract = [contract = ReduceContract(spec)](const std::string&) { return contract; };
     return problem;
   });
