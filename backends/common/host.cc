@@ -6,6 +6,8 @@
 #include <cstring>
 #include <new>
 
+#include "backends/common/status.h"
+
 namespace plugin {
 namespace {
 
@@ -56,6 +58,12 @@ void CacheFlusher::Flush() {
 }
 
 std::unique_ptr<Buffer> HostDevice::Alloc(uint64_t bytes) {
+  // Asked for here, since a system that overcommits would grant it and end the process at the first touch.
+  const uint64_t memory = HostMemoryBytes();
+  if (memory > 0 && bytes > memory) {
+    throw Error(ASSAY_OUT_OF_MEMORY,
+                fmt::format("a buffer of {} bytes exceeds the host's {} bytes of memory", bytes, memory));
+  }
   return std::make_unique<HostBuffer>(bytes);
 }
 

@@ -2,23 +2,31 @@
 // What differs between oneDNN 2.6 and 3.x: how primitive descriptors are created, eltwise post-ops, ISA bits.
 #pragma once
 
+#include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace onednn {
 
 using Md = dnnl::memory::desc;
 
+// A primitive descriptor that can be advanced by next_impl(). The iteration of 2.x points into the operation's
+// description without copying it: `source` keeps that alive.
+struct Descriptor {
+  std::shared_ptr<const void> source;
+  dnnl::primitive_desc pd;
+};
+
 #if DNNL_VERSION_MAJOR >= 3
 
-inline dnnl::primitive_desc MatmulDescriptor(const dnnl::engine& engine, const Md& a, const Md& b, const Md* bias,
-                                             const Md& y, const dnnl::primitive_attr& attr) {
-  if (bias != nullptr) return dnnl::matmul::primitive_desc(engine, a, b, *bias, y, attr);
-  return dnnl::matmul::primitive_desc(engine, a, b, y, attr);
+inline Descriptor MatmulDescriptor(const dnnl::engine& engine, const Md& a, const Md& b, const Md* bias, const Md& y,
+                                   const dnnl::primitive_attr& attr) {
+  if (bias != nullptr) return {nullptr, dnnl::matmul::primitive_desc(engine, a, b, *bias, y, attr)};
+  return {nullptr, dnnl::matmul::primitive_desc(engine, a, b, y, attr)};
 }
 
-inline dnnl::primitive_desc ReductionDescriptor(const dnnl::engine& engine, dnnl::algorithm kind, const Md& x,
-                                                const Md& y, float p, const dnnl::primitive_attr& attr) {
-  return dnnl::reduction::primitive_desc(engine, kind, x, y, p, 0.0f, attr);
+inline Descriptor ReductionDescriptor(const dnnl::engine& engine, dnnl::algorithm kind, const Md& x, const Md& y,
+                                      float p, const dnnl::primitive_attr& attr) {
+  return {nullptr, dnnl::reduction::primitive_desc(engine, kind, x, y, p, 0.0f, attr)};
 }
 
 inline void AppendScale(dnnl::post_ops& ops, float alpha) {
@@ -31,15 +39,17 @@ inline bool HasInt8DotProduct(unsigned isa) {
 
 #else
 
-inline dnnl::primitive_desc MatmulDescriptor(const dnnl::engine& engine, const Md& a, const Md& b, const Md* bias,
-                                             const Md& y, const dnnl::primitive_attr& attr) {
-  const auto desc = bias != nullptr ? dnnl::matmul::desc(a, b, *bias, y) : dnnl::matmul::desc(a, b, y);
-  return dnnl::matmul::primitive_desc(desc, attr, engine);
+inline Descriptor MatmulDescriptor(const dnnl::engine& engine, const Md& a, const Md& b, const Md* bias, const Md& y,
+                                   const dnnl::primitive_attr& attr) {
+  const auto desc = std::make_shared<const dnnl::matmul::desc>(bias != nullptr ? dnnl::matmul::desc(a, b, *bias, y)
+                                                                               : dnnl::matmul::desc(a, b, y));
+  return {desc, dnnl::matmul::primitive_desc(*desc, attr, engine)};
 }
 
-inline dnnl::primitive_desc ReductionDescriptor(const dnnl::engine& engine, dnnl::algorithm kind, const Md& x,
-                                                const Md& y, float p, const dnnl::primitive_attr& attr) {
-  return dnnl::reduction::primitive_desc(dnnl::reduction::desc(kind, x, y, p, 0.0f), attr, engine);
+inline Descriptor ReductionDescriptor(const dnnl::engine& engine, dnnl::algorithm kind, const Md& x, const Md& y,
+                                      float p, const dnnl::primitive_attr& attr) {
+  const auto desc = std::make_shared<const dnnl::reduction::desc>(kind, x, y, p, 0.0f);
+  return {desc, dnnl::reduction::primitive_desc(*desc, attr, engine)};
 }
 
 inline void AppendScale(dnnl::post_ops& ops, float alpha) {

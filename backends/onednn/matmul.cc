@@ -94,7 +94,7 @@ Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
     }
     dnnl::primitive_attr attr = StrictAttributes();
     attr.set_post_ops(post_ops);
-    problem.pd = MatmulDescriptor(engine, a, b, bias ? &*bias : nullptr, y, attr);
+    problem.descriptor = MatmulDescriptor(engine, a, b, bias ? &*bias : nullptr, y, attr);
     problem.contract = [spec](const std::string& implementation) { return MatmulContract(spec, implementation); };
     return problem;
   });

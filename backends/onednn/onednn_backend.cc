@@ -27,19 +27,19 @@ class OneDnnDevice : public plugin::HostDevice {
     std::vector<plugin::Implementation> found;
     std::set<std::string> names;
     do {
-      const std::string name = CleanName(problem.pd.impl_info_str());
+      const std::string name = CleanName(problem.descriptor.pd.impl_info_str());
       if (names.insert(name).second) found.push_back({name, problem.contract(name)});
-    } while (problem.pd.next_impl());
+    } while (problem.descriptor.pd.next_impl());
     return found;
   }
 
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
     Problem problem = MakeProblem(op, engine_);
     do {
-      if (CleanName(problem.pd.impl_info_str()) == implementation) {
+      if (CleanName(problem.descriptor.pd.impl_info_str()) == implementation) {
         return std::make_unique<PrimitivePlan>(problem, engine_);
       }
-    } while (problem.pd.next_impl());
+    } while (problem.descriptor.pd.next_impl());
     throw plugin::Failure("no implementation '{}' of {} {}; take a name from query()", implementation, op.name(),
                           op.DTypesText());
   }

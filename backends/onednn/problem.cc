@@ -11,12 +11,12 @@ dnnl::primitive_attr StrictAttributes() {
 }
 
 PrimitivePlan::PrimitivePlan(const Problem& problem, const dnnl::engine& engine)
-    : stream_(engine), primitive_(problem.pd) {
+    : stream_(engine), primitive_(problem.descriptor.pd) {
   for (const Operand& operand : problem.operands) {
     bound_.push_back({dnnl::memory(operand.desc, engine, DNNL_MEMORY_NONE), operand.is_output, operand.index});
     arguments_[operand.argument] = bound_.back().memory;
   }
-  arguments_[DNNL_ARG_SCRATCHPAD] = dnnl::memory(problem.pd.scratchpad_desc(), engine);
+  arguments_[DNNL_ARG_SCRATCHPAD] = dnnl::memory(problem.descriptor.pd.scratchpad_desc(), engine);
   if (!problem.preload) return;
   const dnnl::memory source(problem.preload->desc, engine, DNNL_MEMORY_NONE);
   const dnnl::memory& destination = arguments_.at(DNNL_ARG_DST);

@@ -23,7 +23,7 @@ struct Operand {
 };
 
 struct Problem {
-  dnnl::primitive_desc pd;  // at the library's first implementation
+  Descriptor descriptor;  // at the library's first implementation
   std::vector<Operand> operands;
   std::optional<Operand> preload;  // an input that is copied into the output first, for a sum post-op
   std::function<std::string(const std::string& implementation)> contract;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // reduce: sum, mean, max, min, prod and l2 (as the 2-norm). oneDNN keeps the rank: reduced axes have extent 1.
-#include <algorithm>
-
 #include "backends/common/reduce_spec.h"
 #include "backends/common/status.h"
 #include "backends/onednn/library.h"
@@ -43,13 +41,17 @@ void CheckOffered(const ReduceSpec& s, const plugin::OpDesc& op) {
   if (s.is_reduced.size() > DNNL_MAX_NDIMS) throw plugin::Unsupported("oneDNN has at most {} axes", DNNL_MAX_NDIMS);
 }
 
-// The output's strides with the reduced axes put back, at a stride that no neighbour uses.
+// The output's strides with the reduced axes put back where a dense row-major tensor has them: oneDNN's fast
+// implementations want the layouts of input and output to match.
 std::vector<int64_t> FullStrides(const ReduceSpec& spec, const std::vector<int64_t>& shape) {
-  int64_t span = 1;
-  for (size_t i = 0; i < shape.size(); ++i) span = std::max(span, spec.out_strides[i] * shape[i]);
   std::vector<int64_t> strides = spec.out_strides;
-  for (size_t i = 0; i < strides.size(); ++i) {
-    if (spec.is_reduced[i]) strides[i] = span;
+  int64_t dense = 1;
+  for (size_t i = strides.size(); i-- > 0;) {
+    if (spec.is_reduced[i]) {
+      strides[i] = dense;
+    } else {
+      dense = strides[i] * shape[i];
+    }
   }
   return strides;
 }
@@ -81,7 +83,7 @@ Problem ReduceProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
     Problem problem;
     problem.operands = {{DNNL_ARG_SRC, false, 0, x}, {DNNL_ARG_DST, true, 0, y}};
     constexpr float kNorm = 2.0f;  // the p of the p-norm; the other kinds do not read it
-    problem.pd = ReductionDescriptor(engine, algorithm, x, y, kNorm, StrictAttributes());
+    problem.descriptor = ReductionDescriptor(engine, algorithm, x, y, kNorm, StrictAttributes());
     problem.contract = [contract = ReduceContract(spec)](const std::string&) { return contract; };
     return problem;
   });

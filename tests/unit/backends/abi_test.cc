@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of the ABI, for every plugin: errors as status and text, truncation, struct sizes, bounds, timing, exports.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "tests/unit/backends/matmul_case.h"
+
+namespace plugin_test {
+namespace {
+
+class Abi : public testing::TestWithParam<const char*> {
+ protected:
+  Plugin& plugin() { return PluginAt(GetParam()); }
+  const assay_backend_api& api() { return plugin().api(); }
+  assay_device* device() { return plugin().device(); }
+
+  assay_status Query(const assay_op_desc* op, assay_text* error) {
+    uint64_t count = 0;
+    return api().query(device(), op, nullptr, &count, error);
+  }
+};
+
+TEST_P(Abi, DescribesItselfAndItsDevices) {
+  Text error;
+  assay_backend_info info{sizeof info};
+  ASSERT_EQ(api().describe(&info, error.raw()), ASSAY_OK);
+  EXPECT_EQ(info.name, PluginName(GetParam()));
+  uint32_t count = 0;
+  ASSERT_EQ(api().device_count(&count, error.raw()), ASSAY_OK);
+  ASSERT_EQ(count, 1u);
+  assay_device_info device{sizeof device};
+  ASSERT_EQ(api().device_info(0, &device, error.raw()), ASSAY_OK);
+  EXPECT_GT(device.memory_bytes, 0u);
+  EXPECT_NE(std::string(device.properties).find("threads="), std::string::npos);
+  EXPECT_EQ(api().device_info(7, &device, error.raw()), ASSAY_ERROR);
+  EXPECT_NE(error.str().find("no device 7"), std::string::npos);
+}
+
+TEST_P(Abi, WritesOnlyMembersThatTheCallerKnows) {
+  assay_backend_info info;
+  std::memset(&info, 0x5A, sizeof info);
+  const assay_backend_info before = info;
+  info.struct_size = offsetof(assay_backend_info, version);
+  ASSERT_EQ(api().describe(&info, nullptr), ASSAY_OK);
+  EXPECT_STREQ(info.vendor, "assay");
+  EXPECT_EQ(info.version, before.version);
+  EXPECT_EQ(info.library_version, before.library_version);
+}
+
+TEST_P(Abi, NamesAnUnknownOperatorAndType) {
+  Text error;
+  Op unknown("transmogrify");
+  EXPECT_EQ(Query(unknown.raw(), error.raw()), ASSAY_UNSUPPORTED);
+  EXPECT_NE(error.str().find("transmogrify"), std::string::npos) << error.str();
+  constexpr Type kI16{0, 16, 0, 0, "i16"};
+  Op narrow = MatmulCase{.in = kI16, .out = kI16}.Description();
+  EXPECT_EQ(Query(narrow.raw(), error.raw()), ASSAY_UNSUPPORTED);
+  EXPECT_NE(error.str().find("i16"), std::string::npos) << error.str();
+}
+
+TEST_P(Abi, CallsAMalformedDescriptionAnError) {
+  Text error;
+  EXPECT_EQ(Query(nullptr, error.raw()), ASSAY_ERROR);
+  Op missing("matmul");
+  EXPECT_EQ(Query(missing.raw(), error.raw()), ASSAY_ERROR);
+  EXPECT_NE(error.str().find("'m' is missing"), std::string::npos) << error.str();
+  Op wrong = MatmulCase{.m = 3}.Description();
+  wrong.inputs[0].shape[0] = 4;
+  EXPECT_EQ(Query(wrong.raw(), error.raw()), ASSAY_ERROR);
+  EXPECT_NE(error.str().find("[4, 1]"), std::string::npos) << error.str();
+  Op good = MatmulCase{}.Description();
+  assay_op_desc desc = *good.raw();
+  desc.struct_size = 16;
+  EXPECT_EQ(Query(&desc, error.raw()), ASSAY_ERROR);
+  assay_plan* plan = nullptr;
+  EXPECT_EQ(api().plan_create(device(), good.raw(), "no-such", &plan, error.raw()), ASSAY_ERROR);
+  EXPECT_NE(error.str().find("no-such"), std::string::npos) << error.str();
+  EXPECT_EQ(plan, nullptr);
+}
+
+TEST_P(Abi, TruncatesTextToTheCallersBuffer) {
+  Op unknown("transmogrify");
+  for (uint64_t capacity : {0, 1, 5}) {
+    Text error(capacity);
+    EXPECT_EQ(Query(unknown.raw(), error.raw()), ASSAY_UNSUPPORTED);
+    EXPECT_EQ(error.at(capacity), '~') << "wrote beyond " << capacity;
+    if (capacity > 0) {
+      EXPECT_EQ(error.str().size(), capacity - 1);
+    }
+  }
+  assay_text none{sizeof none, nullptr, 0};
+  EXPECT_EQ(Query(unknown.raw(), &none), ASSAY_UNSUPPORTED);
+  EXPECT_EQ(Query(unknown.raw(), nullptr), ASSAY_UNSUPPORTED);
+}
+
+TEST_P(Abi, CountsImplementationsWithoutRoomAndKeepsThemAlive) {
+  Op op = MatmulCase{.m = 4, .n = 4, .k = 4}.Description();
+  uint64_t total = 0;
+  ASSERT_EQ(api().query(device(), op.raw(), nullptr, &total, nullptr), ASSAY_OK);
+  ASSERT_GE(total, 2u);
+  const assay_implementation* first[2] = {nullptr, nullptr};
+  uint64_t count = 1;
+  ASSERT_EQ(api().query(device(), op.raw(), first, &count, nullptr), ASSAY_OK);
+  EXPECT_EQ(count, total);
+  EXPECT_EQ(first[1], nullptr);
+  const assay_implementation* again = nullptr;
+  count = 1;
+  ASSERT_EQ(api().query(device(), op.raw(), &again, &count, nullptr), ASSAY_OK);
+  EXPECT_EQ(again, first[0]);
+  EXPECT_GE(again->struct_size, sizeof(assay_implementation));
+}
+
+TEST_P(Abi, ChecksRangesOfBuffersAndOperands) {
+  Text error;
+  assay_buffer* buffer = nullptr;
+  ASSERT_EQ(api().buffer_alloc(device(), 64, &buffer, error.raw()), ASSAY_OK);
+  char bytes[128] = {};
+  EXPECT_EQ(api().buffer_upload(device(), buffer, 60, bytes, 5, error.raw()), ASSAY_ERROR);
+  EXPECT_EQ(api().buffer_download(device(), buffer, ~uint64_t{0}, bytes, 5, error.raw()), ASSAY_ERROR);
+  EXPECT_EQ(api().buffer_upload(device(), buffer, 60, bytes, 4, error.raw()), ASSAY_OK);
+  Op op = MatmulCase{.m = 4, .n = 4, .k = 4}.Description();
+  assay_plan* plan = nullptr;
+  const auto name = plugin().Query(op).at(0).name;
+  ASSERT_EQ(api().plan_create(device(), op.raw(), name.c_str(), &plan, error.raw()), ASSAY_OK) << error.str();
+  assay_tensor_arg arg{sizeof arg, buffer, 4};
+  const assay_tensor_arg* args[] = {&arg, &arg};
+  const assay_args all{sizeof all, args, args};
+  EXPECT_EQ(api().execute(plan, &all, error.raw()), ASSAY_ERROR);
+  EXPECT_NE(error.str().find("operand 'a' at byte 4"), std::string::npos) << error.str();
+  api().plan_destroy(plan);
+  api().buffer_free(device(), buffer);
+}
+
+TEST_P(Abi, ReportsAnImpossibleAllocation) {
+  Text error;
+  assay_buffer* buffer = nullptr;
+  EXPECT_EQ(api().buffer_alloc(device(), uint64_t{1} << 60, &buffer, error.raw()), ASSAY_OUT_OF_MEMORY);
+  EXPECT_EQ(buffer, nullptr);
+}
+
+TEST_P(Abi, TimesEveryRepetitionOverRotatingSets) {
+  Text error;
+  Op op = MatmulCase{.m = 8, .n = 8, .k = 8}.Description();
+  assay_plan* plan = nullptr;
+  const auto name = plugin().Query(op).at(0).name;
+  ASSERT_EQ(api().plan_create(device(), op.raw(), name.c_str(), &plan, error.raw()), ASSAY_OK) << error.str();
+  assay_buffer* buffer = nullptr;
+  ASSERT_EQ(api().buffer_alloc(device(), 1024, &buffer, error.raw()), ASSAY_OK);
+  float values[256];
+  std::fill(values, values + 64, 1.0f), std::fill(values + 64, values + 256, -7.0f);
+  api().buffer_upload(device(), buffer, 0, values, sizeof values, error.raw());
+  // Both sets read the ones; they write to bytes 256 and 512.
+  assay_tensor_arg in{sizeof in, buffer, 0}, out0{sizeof out0, buffer, 256}, out1{sizeof out1, buffer, 512};
+  const assay_tensor_arg *inputs[] = {&in, &in}, *outputs0[] = {&out0}, *outputs1[] = {&out1};
+  const assay_args set0{sizeof set0, inputs, outputs0}, set1{sizeof set1, inputs, outputs1};
+  const assay_args* sets[] = {&set0, &set1};
+  for (const int32_t cache : {ASSAY_CACHE_WARM, ASSAY_CACHE_COLD}) {
+    double seconds[3] = {-1, -1, -1};
+    assay_timing timing{sizeof timing, 3, 2, sets, cache, 0, seconds, -1, -1};
+    ASSERT_EQ(api().execute_timed(plan, &timing, error.raw()), ASSAY_OK) << error.str();
+    for (double s : seconds) EXPECT_GT(s, 0);
+    EXPECT_EQ(timing.clock_is_device, 0);
+    EXPECT_EQ(timing.cache_was_flushed, cache == ASSAY_CACHE_COLD ? 1 : 0);
+  }
+  api().buffer_download(device(), buffer, 0, values, sizeof values, error.raw());
+  EXPECT_EQ(values[64], 8.0f);
+  EXPECT_EQ(values[128 + 63], 8.0f);
+  EXPECT_EQ(values[192], -7.0f);
+  assay_timing no_sets{sizeof no_sets, 1, 0, nullptr, 0, 0, nullptr, 0, 0};
+  EXPECT_EQ(api().execute_timed(plan, &no_sets, error.raw()), ASSAY_ERROR);
+  api().plan_destroy(plan);
+  api().buffer_free(device(), buffer);
+}
+
+TEST_P(Abi, ExportsOneSymbol) {
+  const std::string command = std::string(ASSAY_NM) + " -D --defined-only --format=posix '" + GetParam() + "'";
+  FILE* pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string text;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
+  ASSERT_EQ(pclose(pipe), 0);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  EXPECT_TRUE(text.starts_with("assay_backend_v1 T")) << text;
+}
+
+std::string NameOf(const testing::TestParamInfo<const char*>& info) {
+  return PluginName(info.param);
+}
+INSTANTIATE_TEST_SUITE_P(Plugins, Abi, testing::ValuesIn(PluginPaths()), NameOf);
+
+}  // namespace
+}  // namespace plugin_test

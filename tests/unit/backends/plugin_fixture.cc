@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/backends/plugin_fixture.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+
+namespace plugin_test {
+namespace {
+
+constexpr std::byte kGuard{0xA5};
+constexpr int64_t kGuardElements = 13;  // odd, so that elements are not aligned to vectors
+
+// A device allocation that holds one tensor between guards.
+class Placed {
+ public:
+  Placed(const Plugin& plugin, const Layout& layout, const std::vector<double>* values)
+      : plugin_(plugin), layout_(layout), size_(layout.type.bits / 8), offsets_(layout.Offsets()) {
+    int64_t reach = 0;
+    for (int64_t offset : offsets_) reach = std::max(reach, offset);
+    bytes_.assign(static_cast<size_t>((reach + 1 + 2 * kGuardElements) * size_), kGuard);
+    for (size_t i = 0; values != nullptr && i < offsets_.size(); ++i) {
+      Encode(layout.type, values->at(i), At(bytes_, offsets_[i]));
+    }
+    Text error;
+    EXPECT_EQ(plugin.api().buffer_alloc(plugin.device(), bytes_.size(), &buffer_, error.raw()), ASSAY_OK)
+        << error.str();
+    plugin.api().buffer_upload(plugin.device(), buffer_, 0, bytes_.data(), bytes_.size(), error.raw());
+    arg_ = {sizeof arg_, buffer_, static_cast<uint64_t>(kGuardElements * size_)};
+  }
+  ~Placed() { plugin_.api().buffer_free(plugin_.device(), buffer_); }
+  Placed(const Placed&) = delete;  // owns a device allocation
+  Placed& operator=(const Placed&) = delete;
+
+  const assay_tensor_arg* arg() const { return &arg_; }
+
+  void ExpectUnchanged() { EXPECT_EQ(Downloaded(), bytes_) << layout_.name << " was written to"; }
+
+  std::vector<double> Values() {
+    std::vector<std::byte> now = Downloaded();
+    std::vector<double> values;
+    for (int64_t offset : offsets_) {
+      values.push_back(Decode(layout_.type, At(now, offset)));
+      std::fill_n(At(now, offset), size_, kGuard);
+    }
+    EXPECT_EQ(now, bytes_) << "bytes outside the elements of " << layout_.name << " were written to";
+    return values;
+  }
+
+ private:
+  std::byte* At(std::vector<std::byte>& bytes, int64_t offset) const {
+    return bytes.data() + (offset + kGuardElements) * size_;
+  }
+  std::vector<std::byte> Downloaded() {
+    std::vector<std::byte> now(bytes_.size());
+    Text error;
+    EXPECT_EQ(plugin_.api().buffer_download(plugin_.device(), buffer_, 0, now.data(), now.size(), error.raw()),
+              ASSAY_OK)
+        << error.str();
+    return now;
+  }
+
+  const Plugin& plugin_;
+  const Layout& layout_;
+  int64_t size_;
+  std::vector<int64_t> offsets_;
+  std::vector<std::byte> bytes_;
+  assay_buffer* buffer_ = nullptr;
+  assay_tensor_arg arg_{};
+};
+
+assay_tensor_desc Describe(const Layout& layout) {
+  return {sizeof(assay_tensor_desc),
+          layout.name.c_str(),
+          layout.type.code,
+          layout.type.bits,
+          1,
+          static_cast<int32_t>(layout.shape.size()),
+          layout.shape.data(),
+          layout.strides.data()};
+}
+
+}  // namespace
+
+assay_attr& Op::Attr(const std::string& key, int32_t type) {
+  assay_attr& attr = attrs_.emplace_back();
+  attr.struct_size = sizeof attr;
+  attr.key = strings_.emplace_back(key).c_str();
+  attr.type = type;
+  return attr;
+}
+
+Op& Op::Int(const std::string& key, int64_t value) {
+  return Attr(key, ASSAY_ATTR_INT).i = value, *this;
+}
+Op& Op::Float(const std::string& key, double value) {
+  return Attr(key, ASSAY_ATTR_FLOAT).f = value, *this;
+}
+Op& Op::String(const std::string& key, const std::string& value) {
+  return Attr(key, ASSAY_ATTR_STRING).s = strings_.emplace_back(value).c_str(), *this;
+}
+Op& Op::List(const std::string& key, const std::vector<int64_t>& value) {
+  assay_attr& attr = Attr(key, ASSAY_ATTR_INT_LIST);
+  attr.list = lists_.emplace_back(value).data();
+  attr.list_size = value.size();
+  return *this;
+}
+
+const assay_op_desc* Op::raw() {
+  tensors_.clear(), attr_pointers_.clear(), input_pointers_.clear(), output_pointers_.clear();
+  for (const Layout& layout : inputs) input_pointers_.push_back(&tensors_.emplace_back(Describe(layout)));
+  for (const Layout& layout : outputs) output_pointers_.push_back(&tensors_.emplace_back(Describe(layout)));
+  for (const assay_attr& attr : attrs_) attr_pointers_.push_back(&attr);
+  raw_ = {sizeof raw_,    name_.c_str(),           inputs.size(),         input_pointers_.data(),
+          outputs.size(), output_pointers_.data(), attr_pointers_.size(), attr_pointers_.data()};
+  return &raw_;
+}
+
+Plugin::Plugin(const char* path) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  EXPECT_NE(library, nullptr) << dlerror();
+  const auto entry = reinterpret_cast<assay_backend_entry>(dlsym(library, ASSAY_BACKEND_ENTRY));
+  EXPECT_NE(entry, nullptr);
+  api_ = entry();
+  Text error;
+  EXPECT_EQ(api_->device_open(0, &device_, error.raw()), ASSAY_OK) << error.str();
+}
+
+Plugin::~Plugin() {
+  api_->device_close(device_);
+}
+
+std::vector<Implementation> Plugin::Query(Op& op, std::string* reason) {
+  Text error;
+  std::array<const assay_implementation*, 32> found{};
+  uint64_t count = found.size();
+  const assay_status status = api_->query(device_, op.raw(), found.data(), &count, error.raw());
+  if (reason != nullptr) *reason = status == ASSAY_OK ? "" : error.str();
+  EXPECT_TRUE(status == ASSAY_OK || status == ASSAY_UNSUPPORTED) << status << ": " << error.str();
+  EXPECT_EQ(status == ASSAY_OK, count > 0);
+  EXPECT_TRUE(status == ASSAY_OK || !error.str().empty()) << "unsupported without a reason";
+  std::vector<Implementation> implementations;
+  for (uint64_t i = 0; i < count; ++i) implementations.push_back({found[i]->name, found[i]->contract});
+  return implementations;
+}
+
+std::vector<double> Plugin::Run(Op& op, const std::string& implementation,
+                                const std::vector<std::vector<double>>& inputs) {
+  Text error;
+  assay_plan* plan = nullptr;
+  EXPECT_EQ(api_->plan_create(device_, op.raw(), implementation.c_str(), &plan, error.raw()), ASSAY_OK) << error.str();
+  if (plan == nullptr) return {};
+  std::deque<Placed> placed;
+  std::vector<const assay_tensor_arg*> in, out;
+  for (size_t i = 0; i < op.inputs.size(); ++i)
+    in.push_back(placed.emplace_back(*this, op.inputs[i], &inputs[i]).arg());
+  for (const Layout& layout : op.outputs) out.push_back(placed.emplace_back(*this, layout, nullptr).arg());
+  const assay_args args{sizeof args, in.data(), out.data()};
+  EXPECT_EQ(api_->execute(plan, &args, error.raw()), ASSAY_OK) << error.str();
+  for (size_t i = 0; i < in.size(); ++i) placed[i].ExpectUnchanged();
+  std::vector<double> values = placed[in.size()].Values();
+  api_->plan_destroy(plan);
+  return values;
+}
+
+std::vector<const char*> PluginPaths() {
+  return {
+      ASSAY_CPU_PLUGIN,
+#ifdef ASSAY_ONEDNN_PLUGIN
+      ASSAY_ONEDNN_PLUGIN,
+#endif
+  };
+}
+
+Plugin& PluginAt(const char* path) {
+  static std::map<std::string, std::unique_ptr<Plugin>> plugins;
+  auto& plugin = plugins[path];
+  if (plugin == nullptr) plugin = std::make_unique<Plugin>(path);
+  return *plugin;
+}
+
+Plugin& Cpu() {
+  return PluginAt(ASSAY_CPU_PLUGIN);
+}
+bool IsCpu(const char* path) {
+  return std::string(path) == ASSAY_CPU_PLUGIN;
+}
+
+std::string PluginName(const char* path) {
+  return IsCpu(path) ? "cpu" : "onednn";
+}
+
+}  // namespace plugin_test
