@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "harness/base/contract.h"
 #include "ops/op_info.h"
 
 namespace assay::cli {
@@ -66,7 +67,7 @@ std::vector<std::string> SuiteDirectories() {
   return directories;
 }
 
-Result<Selection> PlanCases(const CaseOptions& options, const std::vector<std::string>& backends) {
+Result<PlannedRun> PlanCases(const CaseOptions& options) {
   const OpCatalog ops = Catalog();
   auto cases = CasesOf(options, ops);
   if (!cases) return tl::unexpected(cases.error());
@@ -79,9 +80,15 @@ Result<Selection> PlanCases(const CaseOptions& options, const std::vector<std::s
     if (options.seed) c.spec.seed = *options.seed;
     if (!options.contract.empty()) c.requirement = options.contract;
   }
-  auto shard = ResolveShard(options.shard.value_or(""), [](const char* name) { return std::getenv(name); });
+  const EnvLookup env = [](const char* name) { return std::getenv(name); };
+  auto shard = ResolveShard(options.shard.value_or(""), env);
   if (!shard) return tl::unexpected(shard.error());
-  return Select(*cases, {options.filter, options.ops, options.dtypes, backends, *shard}, ops);
+  if (auto touched = TouchShardStatusFiles(env); !touched) return tl::unexpected(touched.error());
+  const SelectionOptions select{options.filter, options.ops, options.dtypes, {}, *shard};
+  auto selection = Select(*cases, select, ops);
+  if (!selection) return tl::unexpected(selection.error());
+  Plan plan = MakePlan(options.cases.empty() ? options.suite : "--case", select, *selection);
+  return PlannedRun{std::move(*selection), std::move(plan)};
 }
 
 }  // namespace assay::cli

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/contract.h"
 #include "harness/cli/options.h"
+#include "harness/plan/plan.h"
 #include "harness/plan/selection.h"
 #include "harness/plan/suite.h"
 
@@ -19,7 +19,12 @@ OpCatalog Catalog();  // the linked operators
 std::vector<std::string> SuiteDirectories();
 std::string ExecutablePath();
 
-// The selected cases. An empty selection is not an error here (Selection::empty); the verbs make it exit code 4.
-Result<Selection> PlanCases(const CaseOptions& options, const std::vector<std::string>& backends = {});
+// The selected cases and the plan that plan.json will hold. An empty selection is not an error here
+// (Selection::empty); the verbs make it exit code 4.
+struct PlannedRun {
+  Selection selection;
+  Plan plan;
+};
+Result<PlannedRun> PlanCases(const CaseOptions& options);
 
 }  // namespace assay::cli

@@ -31,10 +31,11 @@ int ListOps(bool verbose) {
 }
 
 int ListCases(const CaseOptions& options, bool verbose) {
-  auto selection = PlanCases(options);
-  if (!selection) return Complain(kExitUsage, selection.error().message);
-  if (selection->empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection->empty_message);
-  for (const PlannedCase& c : selection->cases) {
+  auto run = PlanCases(options);
+  if (!run) return Complain(kExitUsage, run.error().message);
+  const Selection& selection = run->selection;
+  if (selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection.empty_message);
+  for (const PlannedCase& c : selection.cases) {
     if (!verbose) {
       fmt::print("{}\n", c.spec.Id());
       continue;

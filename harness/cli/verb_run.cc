@@ -83,10 +83,11 @@ bool RequiredAbsent(const RunOptions& options, const std::vector<Column>& column
 
 int Run(const RunOptions& options) {
   if (options.jobs > 0) SetThreadCount(options.jobs);
-  auto selection = PlanCases(options.selection);
-  if (!selection) return Complain(kExitUsage, selection.error().message);
-  if (selection->empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection->empty_message);
-  if (selection->empty == EmptyReason::kShardOnly) return Complain(kExitOk, selection->empty_message);
+  auto planned = PlanCases(options.selection);
+  if (!planned) return Complain(kExitUsage, planned.error().message);
+  const auto& [selection, plan] = *planned;
+  if (selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection.empty_message);
+  if (selection.empty == EmptyReason::kShardOnly) return Complain(kExitOk, selection.empty_message);
   auto columns = OpenColumns(options.backend);
   if (!columns) return Complain(kExitUsage, columns.error().message);
   if (columns->empty()) return Complain(kExitNothing, kNoPlugin);
@@ -94,12 +95,11 @@ int Run(const RunOptions& options) {
 
   auto folder = RunFolder::Create(options.out);
   if (!folder) return Complain(kExitUsage, folder.error().message);
-  const Plan plan = MakePlan(PlanName(options.selection), *selection);
   if (auto status = WritePlan(*folder, plan, *columns); !status) return Complain(kExitHarness, status.error().message);
 
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
-  auto result = RunCases(selection->cases, *columns, SettingsFor(options, plan), *folder);
+  auto result = RunCases(selection.cases, *columns, SettingsFor(options, plan), *folder);
   if (!result) return Complain(kExitHarness, result.error().message);
   if (result->records.empty() && !result->interrupted) {
     return Complain(kExitNothing, "no implementation ran: --impl fits none that the backends offer for these cases");
