@@ -38,7 +38,9 @@ void ExpectEveryScheduleMatches(const Problem& problem, const Contract& contract
       ASSERT_TRUE(Matches(twin, problem.output.dtype, i, got[i]))
           << "order " << static_cast<int>(schedule.order) << " element " << i << ": " << got[i] << " instead of "
           << twin.expected[i];
-      if (twin.tolerance_ulp == 0) ASSERT_NE(twin.expected[i], 0) << "an unwritten zero would pass";
+      if (twin.tolerance_ulp == 0) {
+        ASSERT_NE(twin.expected[i], 0) << "an unwritten zero would pass";
+      }
     }
   }
 }
@@ -120,8 +122,10 @@ TEST(MatmulTwin, AMissingTermChangesTheBitsAndIsNamed) {
       const bool few_codes = std::string_view(type.declaration) == "acc=f16" ||
                              std::string_view(type.declaration).starts_with("acc=tc<13") || type.dtypes[0] == 'e' ||
                              std::string_view(type.dtypes) == "bf16";
-      if (!few_codes || k < 100) EXPECT_EQ(std::ssize(names), k) << "both digits together name every k";
-      if (few_codes) EXPECT_GE(std::ssize(names), 6);
+      if (!few_codes || k < 100) {
+        EXPECT_EQ(std::ssize(names), k) << "both digits together name every k";
+      }
+      EXPECT_GE(std::ssize(names), 6);
     }
   }
 }
