@@ -18,7 +18,8 @@ bool FlushesInputs(const Contract& contract) {
 // The absolute error of one operation that underflows.
 double Lambda(const Contract& contract) {
   if (contract.ftz != Flush::kNone) return contract.AccMinNormal();
-  return contract.AccMinSubnormal() * (contract.acc == Accumulator::kTensorCore ? 1.0 : 0.5);
+  const double share = contract.acc == Accumulator::kTensorCore ? 1.0 : 0.5;  // truncating or to nearest
+  return std::max(share * contract.AccMinSubnormal(), std::numeric_limits<double>::denorm_min());
 }
 
 // Rounding of the inputs to a narrower class changes every term by this, relatively.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <mpfr.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/binding.h"
@@ -64,7 +65,9 @@ Golden GoldenOf(const Problem& problem, std::span<const Tensor> inputs, Tier tie
   Golden golden = Op(problem.spec.op).ComputeGolden(problem, inputs, tier);
   EXPECT_EQ(golden.shape, problem.output.shape);
   EXPECT_EQ(golden.size(), NumElements(problem.output.shape));
-  EXPECT_EQ(golden.sigma.size(), golden.size());
+  if (!golden.exact) {
+    EXPECT_EQ(golden.sigma.size(), golden.size());
+  }
   return golden;
 }
 
@@ -113,7 +116,10 @@ TEST(MatmulGolden, MatchesMpfr) {
 }
 
 // The row's result at 256 bits; sums skip nothing, so infinities and NaN follow IEEE rules.
+// Log-sum-exp is shifted by the largest term: 1e308 is beyond MPFR's exponential too.
 void ReduceExactly(const ReduceCase& op, std::span<const double> row, Big& y) {
+  const double largest = *std::ranges::max_element(row);
+  const double shift = std::isfinite(largest) ? largest : 0;
   mpfr_set_d(y.get(), op.kind == ReduceKind::kProd ? 1 : 0, MPFR_RNDN);
   for (double x : row) {
     if (op.kind == ReduceKind::kProd) {
@@ -122,6 +128,7 @@ void ReduceExactly(const ReduceCase& op, std::span<const double> row, Big& y) {
       y.AddProduct(x, x);
     } else if (op.kind == ReduceKind::kLogSumExp) {
       Big term(x);
+      mpfr_sub_d(term.get(), term.get(), shift, MPFR_RNDN);
       mpfr_exp(term.get(), term.get(), MPFR_RNDN);
       mpfr_add(y.get(), y.get(), term.get(), MPFR_RNDN);
     } else {
@@ -130,7 +137,9 @@ void ReduceExactly(const ReduceCase& op, std::span<const double> row, Big& y) {
   }
   if (op.kind == ReduceKind::kMean) mpfr_div_si(y.get(), y.get(), op.terms, MPFR_RNDN);
   if (op.kind == ReduceKind::kL2) mpfr_sqrt(y.get(), y.get(), MPFR_RNDN);
-  if (op.kind == ReduceKind::kLogSumExp) mpfr_log(y.get(), y.get(), MPFR_RNDN);
+  if (op.kind != ReduceKind::kLogSumExp) return;
+  mpfr_log(y.get(), y.get(), MPFR_RNDN);
+  mpfr_add_d(y.get(), y.get(), shift, MPFR_RNDN);
 }
 
 void CheckReduce(const std::string& id, Tier tier) {
@@ -143,7 +152,6 @@ void CheckReduce(const std::string& id, Tier tier) {
     const std::vector<double> x = op.Row(inputs[0], row);
     Big y;
     ReduceExactly(op, x, y);
-    // An empty exponential sum cannot be told from one that MPFR underflowed; the range of f64 stays far from it.
     ExpectWithin(golden, row, y);
   }
 }

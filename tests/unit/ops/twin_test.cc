@@ -130,9 +130,11 @@ TEST(MatmulTwin, AMissingTermChangesTheBitsAndIsNamed) {
   }
 }
 
+// Of the orders that follow k: in a random order small terms never add up to more than a narrow accumulator holds.
 double WrongShare(const Problem& problem, const Twin& twin, DType accumulator) {
   int wrong = 0, total = 0;
   for (const Schedule& schedule : AllSchedules(3)) {
+    if (schedule.order == Order::kRandom) continue;
     const std::vector<double> got =
         RunnerOf(problem)(problem, twin.inputs, schedule, Arithmetic{.format = accumulator});
     const bool fails = !std::ranges::equal(got, twin.expected);
