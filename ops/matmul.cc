@@ -151,6 +151,7 @@ class Matmul final : public Operator {
     Golden golden = GoldenGemm(op.gemm, inputs[0], inputs[1], tier, problem.output.dtype == DType::kF64);
     golden.shape = problem.output.shape;
     if (golden.exact) return golden;
+    AddLostInfinities(op, inputs[0], inputs[1], golden);
     return ApplyEpilogue(op, std::move(golden), inputs);
   }
 

@@ -144,11 +144,15 @@ Golden Product(const Rows& rows, double min_normal, bool wide) {
     if (name != "log2_down") continue;
     for (int64_t i = 0; i < rows.rows; ++i) plane.Set(i, std::abs(plane[i]));  // planes are non-negative
   }
-  Plane subnormal(rows.rows, wide);  // a flushed factor makes the product zero
+  // A flushed factor makes the product zero, or NaN beside an infinity.
+  Plane subnormal(rows.rows, wide), lost_infinity(rows.rows, false);
   ForRows(rows, [&](int64_t row) {
     const bool any = std::ranges::any_of(rows.Row(row), [&](double x) { return x != 0 && std::abs(x) < min_normal; });
-    if (any) subnormal.SetUp(row, golden.magnitude[row]);
+    if (!any) return;
+    subnormal.SetUp(row, golden.magnitude[row]);
+    if (std::isinf(golden.value[row])) lost_infinity.Set(row, 1);
   });
+  golden.extra.emplace_back("lost_infinity", std::move(lost_infinity));
   golden.extra.emplace_back("subnormal_mass", std::move(subnormal));
   return golden;
 }

@@ -116,14 +116,18 @@ TEST(MatmulBound, HoldsForEveryScheduleFillAndType) {
 
 TEST(MatmulBound, SpecialValuesFollowIeeeRules) {
   Tally tally;
-  for (const char* type : {"f64", "f32", "f16", "bf16", "e5m2-e5m2-f32"}) {
-    const std::string_view name = type;
-    const char* contract = name == "f64" ? "acc=f64" : "acc=f32";
-    for (uint64_t seed = 0; seed < 40; ++seed) {
-      const char* extra = seed % 3 == 0 ? ",alpha=-0.5,beta=2,bias=1" : "";
-      CheckCase(fmt::format("matmul/{}/m=4,n=4,k={}{}/fill=special/seed={}", type, 3 + seed, extra, seed), contract,
-                RunMatmul, tally);
-      if (HasFailure()) return;
+  for (const TypeCase& type :
+       {TypeCase{"f64", {"acc=f64", "acc=f64;ftz=all"}},
+        TypeCase{"f32", {"acc=f32", "acc=f32;ftz=all", "acc=f32;ftz=in"}},
+        TypeCase{"f16", {"acc=f32", "acc=f16", "acc=f16;ftz=all"}}, TypeCase{"bf16", {"acc=f32", "acc=f32;ftz=all"}},
+        TypeCase{"e5m2-e5m2-f32", {"acc=f32", "acc=f32;ftz=in"}}}) {
+    for (const char* contract : type.contracts) {
+      for (uint64_t seed = 0; seed < 40; ++seed) {
+        const char* extra = seed % 3 == 0 ? ",alpha=-0.5,beta=2,bias=1" : "";
+        CheckCase(fmt::format("matmul/{}/m=4,n=4,k={}{}/fill=special/seed={}", type.dtypes, 3 + seed, extra, seed),
+                  contract, RunMatmul, tally);
+        if (HasFailure()) return;
+      }
     }
   }
 }
