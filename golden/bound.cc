@@ -130,10 +130,8 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
   bound.growth = 1 + gamma;
   bound.partial_overflow_at = std::min(contract.AccMaxFinite(), mid.max_finite);
 
-  // An infinite gamma stays infinite, whatever else is zero.
-  const double further = spec.mid_roundings * mid.relative + spec.extra_relative;
-  const double rounded =
-      std::isinf(gamma) ? gamma : gamma + TruncatedOutput(contract, spec.terms) + further * (1 + gamma);
+  const double once = spec.mid_roundings * mid.relative + spec.extra_relative;  // on sums of up to (1 + gamma) S
+  const double rounded = gamma + TruncatedOutput(contract, spec.terms) + (once > 0 ? once * (1 + gamma) : 0);
   bound.terms.push_back({&golden.magnitude, (input.relative + rounded) * input.inflation * kRoundUp});
   const double mass = SubnormalMassCoefficient(contract, input);
   if (const Plane* plane = golden.Extra("subnormal_mass"); plane != nullptr && mass > 0) {
