@@ -138,7 +138,7 @@ std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const T
       const bool plain = std::isfinite(rest) && std::abs(rest) >= kLeastRest * std::abs(term);
       const double value = plain ? rest : SumWithout(op, inputs, output, k);
       if (!plain && std::isnan(values[output]) && std::isnan(value)) continue;
-      mutants.push_back({output, value});
+      mutants.push_back({output, value, k});
     }
   }
   return mutants;

@@ -278,7 +278,7 @@ std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, 
       const bool plain = std::isfinite(values[output]) && std::isfinite(row[k]) && values[output] != 0;
       double value = plain ? Without(op, values[output], row[k]) : 0;
       if (!plain || Cancels(op, value, row[k])) value = Recompute(op, row, k);
-      if (!Same(value, values[output])) mutants.push_back({output, value});
+      if (!Same(value, values[output])) mutants.push_back({output, value, k});
     }
   }
   return mutants;

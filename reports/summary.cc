@@ -10,9 +10,9 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 13> kOutcomeOrder = {
-    "crash",           "timeout",   "error",         "missing", "mismatch",    "below_contract", "nondeterministic",
-    "unexpected_pass", "untrusted", "known_failure", "pass",    "unsupported", "unavailable"};
+constexpr std::array<std::string_view, 14> kOutcomeOrder = {
+    "crash",           "timeout",   "error",         "missing",     "mismatch", "below_contract", "nondeterministic",
+    "unexpected_pass", "untrusted", "known_failure", "known_flake", "pass",     "unsupported",    "unavailable"};
 
 constexpr std::array<std::string_view, 8> kFailures = {
     "crash", "timeout", "error", "missing", "unexpected_pass", "mismatch", "below_contract", "nondeterministic"};

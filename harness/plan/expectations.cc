@@ -15,8 +15,8 @@ namespace {
 Result<Expectation> ParseRule(std::string_view line, const std::string& where) {
   const std::vector<std::string_view> parts = Split(line, '|');
   auto error = [&](std::string_view what) {
-    return UsageError(fmt::format("{}: {}; write: case glob | backend:implementation glob | known_failure | reason",
-                                  where, what));
+    return UsageError(
+        fmt::format("{}: {}; write: case glob | backend:implementation glob | known_failure | reason", where, what));
   };
   if (parts.size() < 4) return error("a rule has four parts");
   Expectation rule;
