@@ -14,7 +14,7 @@
 namespace assay {
 
 enum class FillKind : uint8_t {
-  kUniform,    // [-1, 1); integer dtypes: the whole range but the lowest value
+  kUniform,    // [-1, 1) before rounding; integer dtypes: the whole range but the lowest value
   kNormal,     // N(0, 1); integer dtypes: rounded N(0, (max/4)^2), saturated
   kLognormal,  // exp(N(0, 2^2)) with random sign
   kOutlier,    // N(0,1) with six channels of the last axis scaled by x40..x60 (LLM.int8(), arXiv 2208.07339)
@@ -36,9 +36,11 @@ struct FillSpec {
 Result<FillSpec> ParseFill(std::string_view text);
 std::vector<std::string> KnownFills();
 
-// Fills `out` (rounded to its dtype). `stream` separates the operands of a case. `reduced_axis` is the axis that the
-// operator sums over (-1: the last), which cancel and ramp follow. `role` 0 is the operand that carries the pattern;
-// for cancel the second operand of a product (role 1) gets factors near one. Bits do not depend on thread count.
+// Fills `out` (rounded to its dtype). `stream` separates the operands of a case (below 2^32). Every fill but special is
+// finite: values beyond the format's largest are clamped to it, and integers keep off their lowest value.
+// `reduced_axis` is the axis that the operator sums over (-1: the last), which cancel, ramp, near_one and special
+// follow. `role` 0 is the operand that carries the pattern; for cancel the second operand of a product (role 1) gets
+// factors near one, for ramp 1 or 2. Bits do not depend on thread count.
 void FillTensor(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, Tensor& out);
 
 }  // namespace assay

@@ -7,11 +7,12 @@
 
 namespace assay {
 
-int ThreadCount();
-void SetThreadCount(int threads);  // at least 1; before any ParallelFor
+int ThreadCount();                 // $ASSAY_THREADS, else what the hardware has
+void SetThreadCount(int threads);  // at least 1; never while a ParallelFor runs
 
 // Calls body(begin, end) over [0, n) in chunks that are multiples of `grain` (but the last), on all threads; returns
-// when all are done. Nested calls run inline. body must not throw.
+// when all are done. Nested calls, and calls while another thread's loop has the pool, run on the calling thread.
+// body must not throw.
 void ParallelFor(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
 
 }  // namespace assay

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/base/fill.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "harness/base/check.h"
+#include "harness/base/fill_internal.h"
+#include "harness/base/parallel.h"
+
+namespace assay {
+namespace {
+
+using internal::FillJob;
+using internal::Generator;
+
+struct FillInfo {
+  FillKind kind;
+  std::string_view name;
+  Generator generate;
+};
+
+constexpr std::array<FillInfo, 11> kFills = {{
+    {FillKind::kUniform, "uniform", internal::GenerateUniform},
+    {FillKind::kNormal, "normal", internal::GenerateNormal},
+    {FillKind::kLognormal, "lognormal", internal::GenerateLognormal},
+    {FillKind::kOutlier, "outlier", internal::GenerateOutlier},
+    {FillKind::kCancel, "cancel-K", internal::GenerateCancel},
+    {FillKind::kRamp, "ramp", internal::GenerateRamp},
+    {FillKind::kCoded, "coded", internal::GenerateCoded},
+    {FillKind::kSubnormal, "subnormal", internal::GenerateSubnormal},
+    {FillKind::kSpecial, "special", internal::GenerateNormal},  // and then PlantSpecials
+    {FillKind::kPow2, "pow2", internal::GeneratePow2},
+    {FillKind::kNearOne, "near_one", internal::GenerateNearOne},
+}};
+
+// i64 stops where doubles stop being exact.
+double IntMax(DType dtype) {
+  return dtype == DType::kI8 ? 127.0 : dtype == DType::kI32 ? 2147483647.0 : 0x1p53 - 1;
+}
+
+FillJob MakeJob(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, const Tensor& out) {
+  ASSAY_CHECK(stream >> 32 == 0);
+  FillJob job{.fill = fill, .seed = seed, .stream = stream, .role = role, .dtype = out.dtype()};
+  job.is_int = IsInt(job.dtype);
+  job.max_value = job.is_int ? IntMax(job.dtype) : FormatOf(job.dtype).max_finite;
+  job.exact_limit = job.is_int ? job.max_value : std::ldexp(1.0, FormatOf(job.dtype).precision);
+  job.components = IsComplex(job.dtype) ? 2 : 1;
+  job.size = out.size() * job.components;
+  const Shape& shape = out.shape();
+  if (shape.empty()) return job;
+  const int rank = static_cast<int>(shape.size());
+  const int axis = reduced_axis < 0 ? reduced_axis + rank : reduced_axis;
+  ASSAY_CHECK(axis >= 0 && axis < rank);
+  job.length = shape[static_cast<size_t>(axis)];
+  for (size_t i = static_cast<size_t>(axis) + 1; i < shape.size(); ++i) job.inner *= shape[i];
+  job.channels = shape.back();
+  return job;
+}
+
+}  // namespace
+
+Result<FillSpec> ParseFill(std::string_view text) {
+  constexpr std::string_view kCancelPrefix = "cancel-";
+  if (text.starts_with(kCancelPrefix)) {
+    const std::string_view number = text.substr(kCancelPrefix.size());
+    double k = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), k);
+    if (error != std::errc() || end != number.data() + number.size() || !(k >= 1) || !std::isfinite(k)) {
+      return UsageError(
+          fmt::format("fill '{}': the condition number after 'cancel-' must be a number of at least 1, "
+                      "as in cancel-1e6",
+                      text));
+    }
+    return FillSpec{FillKind::kCancel, k};
+  }
+  for (const FillInfo& info : kFills) {
+    if (info.name == text && info.kind != FillKind::kCancel) return FillSpec{info.kind, 0};
+  }
+  return UsageError(fmt::format("unknown fill '{}'; known: {}", text, fmt::join(KnownFills(), ", ")));
+}
+
+std::vector<std::string> KnownFills() {
+  std::vector<std::string> names;
+  for (const FillInfo& info : kFills) names.emplace_back(info.name);
+  return names;
+}
+
+void FillTensor(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, Tensor& out) {
+  if (out.size() == 0) return;
+  const auto info = std::find_if(kFills.begin(), kFills.end(), [&](const FillInfo& f) { return f.kind == fill.kind; });
+  ASSAY_CHECK(info != kFills.end());
+  const FillJob job = MakeJob(fill, seed, stream, reduced_axis, role, out);
+  const int value_bytes = SizeOf(job.dtype) / job.components;
+  ParallelFor(job.size, internal::kFillChunk, [&](int64_t begin, int64_t end) {
+    double buffer[internal::kFillChunk];
+    for (int64_t first = begin; first < end; first += internal::kFillChunk) {
+      const std::span<double> values(buffer, static_cast<size_t>(std::min(internal::kFillChunk, end - first)));
+      info->generate(job, first, values);
+      for (double& x : values) x = std::clamp(x, -job.max_value, job.max_value);
+      FromF64(job.dtype, values, out.data() + first * value_bytes);
+    }
+  });
+  if (fill.kind == FillKind::kSpecial) internal::PlantSpecials(job, out);
+}
+
+}  // namespace assay

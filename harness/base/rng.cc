@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Block b = i / 2 of a stream is Philox with counter (b, stream) and key = seed; its two 64-bit halves are elements
+// 2b and 2b + 1. A block's two normal deviates are one Box-Muller pair: sqrt(-2 ln u) (cos, sin)(2 pi v) with u from
+// the first half, in (0, 1], and v from the second. The largest deviate is sqrt(106 ln 2) = 8.57.
+#include "harness/base/rng.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/base/multiversion.h"
+#include "harness/base/portable_math.h"
+#include "harness/base/scale_bits.h"
+
+namespace assay {
+namespace {
+
+constexpr uint32_t kMul0 = 0xD2511F53, kMul1 = 0xCD9E8D57;    // multipliers
+constexpr uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;  // key increments: golden ratio, sqrt(3) - 1
+constexpr int64_t kBatch = 256;                               // blocks whose bits fit the first-level cache
+
+struct Block {
+  uint32_t c0, c1, c2, c3;
+};
+
+inline Block PhiloxRounds(Block c, uint32_t k0, uint32_t k1) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = uint64_t{kMul0} * c.c0;
+    const uint64_t p1 = uint64_t{kMul1} * c.c2;
+    c = {static_cast<uint32_t>(p1 >> 32) ^ c.c1 ^ k0, static_cast<uint32_t>(p1),
+         static_cast<uint32_t>(p0 >> 32) ^ c.c3 ^ k1, static_cast<uint32_t>(p0)};
+    k0 += kWeyl0;
+    k1 += kWeyl1;
+  }
+  return c;
+}
+
+struct Halves {
+  uint64_t first, second;
+};
+
+inline Halves BitsOfBlock(uint64_t block, uint64_t stream, uint64_t seed) {
+  const Block c = PhiloxRounds({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
+                                static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)},
+                               static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+  return {c.c0 | uint64_t{c.c1} << 32, c.c2 | uint64_t{c.c3} << 32};
+}
+
+inline double UniformOf(uint64_t bits) {
+  return internal::ExactDouble(bits >> 11) * 0x1p-53;
+}
+
+struct NormalPair {
+  double first, second;
+};
+
+inline NormalPair NormalsOf(Halves bits) {
+  const double u = internal::ExactDouble((bits.first >> 11) + 1) * 0x1p-53;
+  const double radius = std::sqrt(-2.0 * internal::LogKernel(u, 0.0));
+  const internal::SinCos angle = internal::SinCosOfTurns(bits.second >> 11);
+  return {radius * angle.cos, radius * angle.sin};
+}
+
+// The whole blocks [block, block + count), two outputs each.
+ASSAY_MULTIVERSION void BlockBits(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, uint64_t* out) {
+  for (int64_t j = 0; j < count; ++j) {
+    const Halves halves = BitsOfBlock(block + static_cast<uint64_t>(j), stream, seed);
+    out[2 * j] = halves.first;
+    out[2 * j + 1] = halves.second;
+  }
+}
+
+ASSAY_MULTIVERSION void UniformsOf(const uint64_t* bits, int64_t count, double* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = UniformOf(bits[i]);
+}
+
+ASSAY_MULTIVERSION void NormalsOf(const uint64_t* bits, int64_t pairs, double* out) {
+  for (int64_t j = 0; j < pairs; ++j) {
+    const NormalPair pair = NormalsOf(Halves{bits[2 * j], bits[2 * j + 1]});
+    out[2 * j] = pair.first;
+    out[2 * j + 1] = pair.second;
+  }
+}
+
+// Splits [first, first + out.size()) into odd ends, done by `single(index)`, and batches of whole blocks, done by
+// `batch(first block, blocks, destination)`.
+template <class T, class Single, class Batch>
+void ByBlocks(uint64_t first, std::span<T> out, Single single, Batch batch) {
+  size_t i = 0;
+  if (first % 2 == 1 && !out.empty()) {
+    out[0] = single(first);
+    i = 1;
+  }
+  for (; out.size() - i >= 2;) {
+    const int64_t blocks = std::min<int64_t>(kBatch, static_cast<int64_t>((out.size() - i) / 2));
+    batch((first + i) / 2, blocks, out.data() + i);
+    i += static_cast<size_t>(2 * blocks);
+  }
+  if (i < out.size()) out[i] = single(first + i);
+}
+
+}  // namespace
+
+PhiloxCounter Philox4x32(PhiloxCounter counter, PhiloxKey key) {
+  const Block c = PhiloxRounds({counter[0], counter[1], counter[2], counter[3]}, key[0], key[1]);
+  return {c.c0, c.c1, c.c2, c.c3};
+}
+
+uint64_t RandomStream::Bits(uint64_t i) const {
+  const Halves halves = BitsOfBlock(i / 2, stream_, seed_);
+  return i % 2 == 0 ? halves.first : halves.second;
+}
+
+double RandomStream::Uniform(uint64_t i) const {
+  return UniformOf(Bits(i));
+}
+
+double RandomStream::Normal(uint64_t i) const {
+  const NormalPair pair = NormalsOf(BitsOfBlock(i / 2, stream_, seed_));
+  return i % 2 == 0 ? pair.first : pair.second;
+}
+
+uint64_t RandomStream::Below(uint64_t i, uint64_t bound) const {
+  return internal::ScaleBits(Bits(i), bound);
+}
+
+void RandomStream::FillBits(uint64_t first, std::span<uint64_t> out) const {
+  ByBlocks(
+      first, out, [&](uint64_t i) { return Bits(i); },
+      [&](uint64_t block, int64_t count, uint64_t* to) { BlockBits(seed_, stream_, block, count, to); });
+}
+
+void RandomStream::FillUniform(uint64_t first, std::span<double> out) const {
+  uint64_t bits[2 * kBatch];
+  ByBlocks(
+      first, out, [&](uint64_t i) { return Uniform(i); },
+      [&](uint64_t block, int64_t count, double* to) {
+        BlockBits(seed_, stream_, block, count, bits);
+        UniformsOf(bits, 2 * count, to);
+      });
+}
+
+void RandomStream::FillNormal(uint64_t first, std::span<double> out) const {
+  uint64_t bits[2 * kBatch];
+  ByBlocks(
+      first, out, [&](uint64_t i) { return Normal(i); },
+      [&](uint64_t block, int64_t count, double* to) {
+        BlockBits(seed_, stream_, block, count, bits);
+        NormalsOf(bits, count, to);
+      });
+}
+
+}  // namespace assay
