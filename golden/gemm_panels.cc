@@ -18,14 +18,15 @@ namespace {
 
 constexpr int64_t kStripsPerJob = 16;
 
-std::vector<double> PackColumns(const double* b, int64_t k, int64_t n) {
+BigBuffer<double> PackColumns(const double* b, int64_t k, int64_t n) {
   const int64_t panels = (n + kPanelCols - 1) / kPanelCols;
-  std::vector<double> packed(panels * k * kPanelCols);
+  BigBuffer<double> packed(panels * k * kPanelCols);
   ParallelFor(panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; ++j) {
       const int64_t cols = std::min(kPanelCols, n - j * kPanelCols);
       for (int64_t i = 0; i < k; ++i) {
-        std::copy_n(b + i * n + j * kPanelCols, cols, &packed[(j * k + i) * kPanelCols]);
+        double* to = &packed[(j * k + i) * kPanelCols];
+        std::fill(std::copy_n(b + i * n + j * kPanelCols, cols, to), to + kPanelCols, 0.0);
       }
     }
   });
@@ -38,12 +39,12 @@ struct Strip {
 };
 using StripBody = std::function<void(const StripInput&, const Strip&)>;
 
-void ForEachStrip(const GemmOperand& a, const std::vector<double>& a_values, const GemmOperand& b,
-                  const std::vector<double>& b_values, const StripBody& body) {
+void ForEachStrip(const GemmOperand& a, const BigBuffer<double>& a_values, const GemmOperand& b,
+                  const BigBuffer<double>& b_values, const StripBody& body) {
   const int64_t m = a.rows, k = a.cols, n = b.cols;
   const int64_t strips = (m + kStripRows - 1) / kStripRows, panels = (n + kPanelCols - 1) / kPanelCols;
   for (int64_t batch = 0; batch < a.batch; ++batch) {
-    const std::vector<double> packed = PackColumns(b_values.data() + batch * k * n, k, n);
+    const BigBuffer<double> packed = PackColumns(b_values.data() + batch * k * n, k, n);
     ParallelFor(panels * strips, kStripsPerJob, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t panel = i / strips, first = i % strips * kStripRows;
@@ -131,8 +132,8 @@ void DoubleDoubleGemm(const GemmOperand& a, const GemmOperand& b, Golden& golden
   });
 }
 
-void MagnitudeGemm(const GemmOperand& a, const std::vector<double>& a_values, const GemmOperand& b,
-                   const std::vector<double>& b_values, bool add, Plane& plane) {
+void MagnitudeGemm(const GemmOperand& a, const BigBuffer<double>& a_values, const GemmOperand& b,
+                   const BigBuffer<double>& b_values, bool add, Plane& plane) {
   const Certificate certificate(a, b);
   ForEachStrip(a, a_values, b, b_values, [&](const StripInput& in, const Strip& strip) {
     StripSums sums{};
