@@ -20,6 +20,7 @@ void SetFormat(const FloatFormat& format, JudgeParams& p) {
   p.has_infinity = format.has_infinity;
   p.ulp_scale = std::ldexp(1.0, 1 - format.precision);
   p.ulp_floor = format.MinSubnormal();
+  p.ulp_ceiling = UlpAt(format, format.max_finite);
   p.round_scale = format.precision <= kMagicPrecision ? kOneAndAHalf : 0;
 }
 
@@ -32,7 +33,7 @@ JudgeParams MakeParams(const BoundModel& bound, const Contract& contract, DType 
   p.u_acc = contract.AccUnitRoundoff();
   p.overflow_at = kInf;
   if (p.integer) {
-    p.ulp_floor = 1;
+    p.ulp_floor = p.ulp_ceiling = 1;
     p.max_finite = kInf;
   } else {
     SetFormat(FormatOf(dtype), p);

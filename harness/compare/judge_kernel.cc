@@ -103,11 +103,12 @@ struct Registers {
   }
 };
 
-// ulp(x) for x >= 0: its exponent field read as a number, scaled, but at least the subnormals' spacing.
+// ulp(x) for x >= 0: its exponent field read as a number, scaled, within the format's range of spacings.
 template <class D>
 hn::Vec<D> Ulp(D d, hn::Vec<D> x, const JudgeParams& p) {
   const auto exponent = hn::And(x, hn::Set(d, std::numeric_limits<double>::infinity()));
-  return hn::Max(hn::Mul(exponent, hn::Set(d, p.ulp_scale)), hn::Set(d, p.ulp_floor));
+  const auto spacing = hn::Min(hn::Mul(exponent, hn::Set(d, p.ulp_scale)), hn::Set(d, p.ulp_ceiling));
+  return hn::Max(spacing, hn::Set(d, p.ulp_floor));
 }
 
 // Adds one vector of elements; returns which of them the kernel cannot decide (kForced: cannot add).
