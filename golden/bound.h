@@ -4,6 +4,7 @@
 // in any order of operations (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., ch. 3).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "golden/golden.h"
@@ -22,7 +23,8 @@ struct BoundModel {
   double constant = 0;
   std::vector<BoundTerm> terms;    // without E_gold, which is always added
   double u_out = 0;                // unit roundoff of the output, doubled unless it rounds to nearest
-  double lambda_out = 0;           // half the smallest subnormal, or the smallest normal where results are flushed
+  // Half the smallest subnormal, doubled unless it rounds to nearest; the smallest normal where results are flushed.
+  double lambda_out = 0;
   double overflow_at = 0;          // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
   double partial_overflow_at = 0;  // Inf and NaN are accepted iff growth * S reaches this; infinity: never
   double growth = 1;               // 1 + gamma
@@ -41,13 +43,17 @@ struct SumBoundSpec {
   double height = 1;  // h
   bool products = true;
   double extra_relative = 0;  // further relative errors of each term, e.g. the division of a mean
+  int mid_roundings = 1;      // roundings of partial results to the contract's `mid` format, one after another
+  // Types of the operands, where known: an input rounding that is exact on a type (tf32 of f16) costs nothing.
+  std::optional<DType> type_a, type_b;
 };
 BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, const SumBoundSpec& spec);
 
 // Output rounding and overflow alone: for operators that assemble their own terms.
 BoundModel OutputBound(const Contract& contract, DType out);
 
-// A_i without the output's rounding, and T_hard_i.
+// A_i without the output's rounding, and T_hard_i; both rounded up. Infinite where the contract promises nothing:
+// gamma is infinite when the accumulator is too narrow for that many terms.
 double AccumulatedBound(const BoundModel& bound, const Golden& golden, int64_t i);
 double HardBound(const BoundModel& bound, const Golden& golden, int64_t i);
 

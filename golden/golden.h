@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,8 @@ class Plane {
   double operator[](int64_t i) const { return wide_ ? f64_[i] : f32_[i]; }
   void Set(int64_t i, double value) { wide_ ? f64_[i] = value : f32_[i] = static_cast<float>(value); }
   void SetUp(int64_t i, double value);  // rounds up to the plane's type
+  void SetRow(int64_t first, std::span<const double> values);
+  void SetRowUp(int64_t first, std::span<const double> values, double factor);  // factor * value, rounded up
   std::span<float> f32() { return f32_; }
   std::span<const float> f32() const { return f32_; }
   std::span<double> f64() { return f64_; }
@@ -52,6 +55,7 @@ struct Golden {
   Plane error;                   // E_gold: bound on |value + value_lo - exact|
   std::vector<std::pair<std::string, Plane>> extra;  // an operator's own planes, e.g. "subnormal_mass"
   const Plane* Extra(std::string_view name) const;   // nullptr when absent
+  Plane& AddExtra(std::string name, bool wide);      // one more plane of this golden's size, zero
   int64_t size() const { return static_cast<int64_t>(value.size()); }
 };
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "golden/gemm.h"
+
+#include "golden/bound.h"
+#include "golden/float_env.h"
+#include "golden/gemm_engine.h"
+#include "harness/base/check.h"
+
+namespace assay {
+namespace {
+
+// sum |a_k b_k| over the terms with a subnormal factor: |a_sub| |b| + |a_normal| |b_sub|.
+void AddSubnormalMass(const GemmOperand& a, const GemmOperand& b, bool wide, Golden& golden) {
+  Plane& mass = golden.AddExtra("subnormal_mass", wide);
+  if (a.has_subnormal) MagnitudeGemm(a, SelectSubnormal(a, true), b, b.values, false, mass);
+  if (b.has_subnormal) MagnitudeGemm(a, SelectSubnormal(a, false), b, SelectSubnormal(b, true), true, mass);
+}
+
+Golden IntegerGemm(const GemmOperand& a, const GemmOperand& b, Golden golden) {
+  // Every partial sum is an integer below 2^53, so that double adds it exactly in any order.
+  ASSAY_CHECK(a.max_abs * b.max_abs * static_cast<double>(a.cols) < 0x1p53);
+  golden.exact = true;
+  FastGemm(a, b, false, golden);
+  return golden;
+}
+
+}  // namespace
+
+Golden GoldenGemm(const GemmShape& shape, const Tensor& a, const Tensor& b, Tier tier, bool out_wide) {
+  RequireFloatEnvironment("golden matrix product");
+  const GemmOperand left = LoadOperand(a, shape.batch, shape.m, shape.k, shape.transa);
+  const GemmOperand right = LoadOperand(b, shape.batch, shape.k, shape.n, shape.transb);
+  Golden golden{.tier = tier};
+  golden.shape = shape.batch == 1 ? Shape{shape.m, shape.n} : Shape{shape.batch, shape.m, shape.n};
+  const int64_t size = shape.batch * shape.m * shape.n;
+  golden.value.resize(size);
+  if (IsInt(left.dtype) && IsInt(right.dtype)) return IntegerGemm(left, right, std::move(golden));
+
+  if (left.dtype == DType::kF64 || right.dtype == DType::kF64) golden.tier = Tier::kReproducible;
+  golden.magnitude = golden.sigma = golden.error = Plane(size, out_wide);
+  if (golden.tier == Tier::kFast) {
+    FastGemm(left, right, true, golden);
+  } else {
+    golden.value_lo.resize(size);
+    DoubleDoubleGemm(left, right, golden);
+  }
+  if (left.has_subnormal || right.has_subnormal) AddSubnormalMass(left, right, out_wide, golden);
+  if (!left.nonfinite.empty() || !right.nonfinite.empty()) AddNonFiniteTerms(left, right, golden);
+  return golden;
+}
+
+}  // namespace assay

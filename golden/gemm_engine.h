@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the matrix engines share. They fill a Golden whose value and planes already have their sizes.
+#pragma once
+
+#include <cstdint>
+
+#include "golden/gemm_operand.h"
+#include "golden/golden.h"
+
+namespace assay {
+
+// Library dgemm. With `planes` also magnitude, sigma and error; without, exact integer sums.
+void FastGemm(const GemmOperand& a, const GemmOperand& b, bool planes, Golden& golden);
+
+// Double-double: value, value_lo, magnitude, sigma, error; the same bits on every machine.
+void DoubleDoubleGemm(const GemmOperand& a, const GemmOperand& b, Golden& golden);
+
+// sum_k |a_k b_k| (1 + gamma) in plain double, rounded up, in an order that does not depend on the machine. `plane`
+// has batch * m * n elements; `add` adds to it.
+void MagnitudeGemm(const GemmOperand& a, const std::vector<double>& a_values, const GemmOperand& b,
+                   const std::vector<double>& b_values, bool add, Plane& plane);
+
+}  // namespace assay

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "golden/gemm_operand.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "harness/base/check.h"
+#include "harness/base/parallel.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kChunk = 1 << 16;
+constexpr int64_t kBlock = 16;  // transposition in blocks that stay in L1
+
+void Transpose(const double* from, int64_t rows, int64_t cols, double* to) {  // to is [rows, cols]
+  ParallelFor(rows, kBlock, [&](int64_t begin, int64_t end) {
+    for (int64_t c0 = 0; c0 < cols; c0 += kBlock) {
+      const int64_t c1 = std::min(cols, c0 + kBlock);
+      for (int64_t r = begin; r < end; ++r) {
+        for (int64_t c = c0; c < c1; ++c) to[r * cols + c] = from[c * rows + r];
+      }
+    }
+  });
+}
+
+struct Range {
+  double max_abs = 0;
+  double min_abs = std::numeric_limits<double>::infinity();
+  std::vector<NonFiniteEntry> nonfinite;
+};
+
+Range ScanChunk(double* values, int64_t begin, int64_t end) {
+  Range range;
+  for (int64_t i = begin; i < end; ++i) {
+    const double abs = std::fabs(values[i]);
+    if (!(abs <= std::numeric_limits<double>::max())) {
+      range.nonfinite.push_back({i, values[i]});
+      values[i] = 0;
+      continue;
+    }
+    range.max_abs = std::max(range.max_abs, abs);
+    if (abs > 0) range.min_abs = std::min(range.min_abs, abs);
+  }
+  return range;
+}
+
+void ScanValues(GemmOperand& operand) {
+  std::mutex mutex;
+  Range all;
+  ParallelFor(std::ssize(operand.values), kChunk, [&](int64_t begin, int64_t end) {
+    const Range range = ScanChunk(operand.values.data(), begin, end);
+    const std::lock_guard lock(mutex);
+    all.max_abs = std::max(all.max_abs, range.max_abs);
+    all.min_abs = std::min(all.min_abs, range.min_abs);
+    all.nonfinite.insert(all.nonfinite.end(), range.nonfinite.begin(), range.nonfinite.end());
+  });
+  std::sort(all.nonfinite.begin(), all.nonfinite.end(),
+            [](const NonFiniteEntry& x, const NonFiniteEntry& y) { return x.index < y.index; });
+  operand.max_abs = all.max_abs;
+  operand.min_abs = all.max_abs > 0 ? all.min_abs : 0;
+  operand.nonfinite = std::move(all.nonfinite);
+}
+
+}  // namespace
+
+GemmOperand LoadOperand(const Tensor& tensor, int64_t batch, int64_t rows, int64_t cols, bool transposed) {
+  ASSAY_CHECK(tensor.size() == batch * rows * cols && !IsComplex(tensor.dtype()));
+  GemmOperand operand{.batch = batch, .rows = rows, .cols = cols, .dtype = tensor.dtype()};
+  operand.values.resize(tensor.size());
+  ParallelFor(tensor.size(), kChunk, [&](int64_t begin, int64_t end) {
+    ToF64(tensor.dtype(), tensor.data() + begin * SizeOf(tensor.dtype()),
+          {operand.values.data() + begin, static_cast<size_t>(end - begin)});
+  });
+  if (transposed) {
+    std::vector<double> stored(tensor.size());
+    stored.swap(operand.values);
+    for (int64_t i = 0; i < batch; ++i) {
+      Transpose(stored.data() + i * rows * cols, rows, cols, operand.values.data() + i * rows * cols);
+    }
+  }
+  ScanValues(operand);
+  operand.has_subnormal =
+      IsFloat(operand.dtype) && operand.min_abs > 0 && operand.min_abs < FormatOf(operand.dtype).MinNormal();
+  return operand;
+}
+
+std::vector<double> SelectSubnormal(const GemmOperand& operand, bool subnormal) {
+  const double limit = FormatOf(operand.dtype).MinNormal();
+  std::vector<double> selected(operand.values.size());
+  for (size_t i = 0; i < selected.size(); ++i) {
+    const double x = operand.values[i];
+    selected[i] = (std::fabs(x) < limit) == subnormal ? x : 0.0;
+  }
+  return selected;
+}
+
+void AddNonFiniteTerms(const GemmOperand& a, const GemmOperand& b, Golden& golden) {
+  const int64_t m = a.rows, k = a.cols, n = b.cols;
+  // b with its non-finite entries put back, for the terms in which both factors are non-finite.
+  std::vector<double> b_values = b.values;
+  for (const NonFiniteEntry& entry : b.nonfinite) b_values[entry.index] = entry.value;
+  std::vector<bool> a_done(a.nonfinite.empty() ? 0 : a.values.size());
+  for (const auto& [index, value] : a.nonfinite) {
+    a_done[index] = true;
+    const int64_t row = index / k;
+    const double* b_row = &b_values[((row / m) * k + index % k) * n];
+    for (int64_t j = 0; j < n; ++j) golden.value[row * n + j] += value * b_row[j];
+  }
+  for (const auto& [index, value] : b.nonfinite) {
+    const int64_t batch = index / n / k, kk = index / n % k;
+    for (int64_t i = batch * m; i < (batch + 1) * m; ++i) {
+      if (!a_done.empty() && a_done[i * k + kk]) continue;
+      golden.value[i * n + index % n] += a.values[i * k + kk] * value;
+    }
+  }
+  for (size_t i = 0; i < golden.value.size(); ++i) {
+    if (std::isfinite(golden.value[i])) continue;
+    if (std::isnan(golden.value[i])) golden.value[i] = std::numeric_limits<double>::quiet_NaN();  // one NaN everywhere
+    if (!golden.value_lo.empty()) golden.value_lo[i] = 0;
+  }
+}
+
+}  // namespace assay

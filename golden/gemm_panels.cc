@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs b into panels, deals strips to threads, turns strip sums into golden values and planes.
+#include "golden/gemm_panels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "golden/bound.h"
+#include "golden/gemm_engine.h"
+#include "golden/panel_sums.h"
+#include "harness/base/parallel.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kStripsPerJob = 16;
+
+std::vector<double> PackColumns(const double* b, int64_t k, int64_t n) {
+  const int64_t panels = (n + kPanelCols - 1) / kPanelCols;
+  std::vector<double> packed(panels * k * kPanelCols);
+  ParallelFor(panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      const int64_t cols = std::min(kPanelCols, n - j * kPanelCols);
+      for (int64_t i = 0; i < k; ++i) {
+        std::copy_n(b + i * n + j * kPanelCols, cols, &packed[(j * k + i) * kPanelCols]);
+      }
+    }
+  });
+  return packed;
+}
+
+// One strip's place in the output: rows [row, row + rows) of all batches together, columns [col, col + cols).
+struct Strip {
+  int64_t row, col, rows, cols;
+};
+using StripBody = std::function<void(const StripInput&, const Strip&)>;
+
+void ForEachStrip(const GemmOperand& a, const std::vector<double>& a_values, const GemmOperand& b,
+                  const std::vector<double>& b_values, const StripBody& body) {
+  const int64_t m = a.rows, k = a.cols, n = b.cols;
+  const int64_t strips = (m + kStripRows - 1) / kStripRows, panels = (n + kPanelCols - 1) / kPanelCols;
+  for (int64_t batch = 0; batch < a.batch; ++batch) {
+    const std::vector<double> packed = PackColumns(b_values.data() + batch * k * n, k, n);
+    ParallelFor(panels * strips, kStripsPerJob, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t panel = i / strips, first = i % strips * kStripRows;
+        Strip strip{batch * m + first, panel * kPanelCols, std::min(kStripRows, m - first), 0};
+        strip.cols = std::min(kPanelCols, n - strip.col);
+        StripInput in{.a = {}, .b = packed.data() + panel * k * kPanelCols, .k = k, .scale = 1, .exact_products = true};
+        for (int64_t r = 0; r < kStripRows; ++r) {
+          in.a[r] = a_values.data() + (strip.row + std::min(r, strip.rows - 1)) * k;
+        }
+        body(in, strip);
+      }
+    });
+  }
+}
+
+// What each product and each sum can lose, whatever the element.
+struct Certificate {
+  double magnitude_factor;  // makes a double sum of |p| an upper bound
+  double underflow;         // added to magnitudes and errors: products below double's range
+  double error_factor;      // times the magnitude
+  double scale;
+
+  Certificate(const GemmOperand& a, const GemmOperand& b) {
+    const double k = static_cast<double>(a.cols);
+    const bool wide = a.dtype == DType::kF64 || b.dtype == DType::kF64;
+    magnitude_factor = 1 + 2 * Gamma(k + 2, 0x1p-53);
+    // The error term of a product below 2^-960 may underflow, by at most half of 2^-1074; so may the product.
+    underflow = wide && a.min_abs * b.min_abs < 0x1p-960 ? (2 * k + 2) * 0x1p-1074 : 0;
+    error_factor = (k + 2) * (wide ? 0x1p-103 : 0x1p-104) * magnitude_factor;
+    scale = wide ? SquareScale(a.max_abs * b.max_abs) : 1;
+  }
+};
+
+void StoreElement(const Certificate& c, const StripSums& sums, int64_t r, int64_t j, int64_t to, Golden& golden) {
+  const double magnitude = sums.mag[r][j] * c.magnitude_factor + c.underflow;
+  golden.value[to] = sums.hi[r][j];
+  golden.value_lo[to] = sums.lo[r][j];
+  golden.magnitude.SetUp(to, magnitude * (1 + 0x1p-50));
+  golden.error.SetUp(to, magnitude * c.error_factor + c.underflow);
+  if (magnitude < 0x1p1022) return;
+  // A partial sum may have overflowed although the result need not: nothing is certain, so everything is accepted.
+  golden.error.SetUp(to, std::numeric_limits<double>::infinity());
+  golden.value_lo[to] = 0;
+  if (std::isnan(golden.value[to])) golden.value[to] = 0;
+}
+
+}  // namespace
+
+void DoubleDoubleGemm(const GemmOperand& a, const GemmOperand& b, Golden& golden) {
+  const Certificate certificate(a, b);
+  const bool exact_products = a.dtype != DType::kF64 && b.dtype != DType::kF64;
+  const PanelShape panels(a.cols);
+  ForEachStrip(a, a.values, b, b.values, [&](StripInput in, const Strip& strip) {
+    StripSums sums{};
+    in.scale = certificate.scale;
+    in.exact_products = exact_products;
+    SumStrip(in, sums);
+    for (int64_t r = 0; r < strip.rows; ++r) {
+      double sigma[kPanelCols];
+      SigmaFromPanels(sums.hi[r], sums.sum[r], sums.sum_squares[r], panels, in.scale, sigma, kPanelCols);
+      const int64_t to = (strip.row + r) * b.cols + strip.col;
+      golden.sigma.SetRow(to, {sigma, static_cast<size_t>(strip.cols)});
+      for (int64_t j = 0; j < strip.cols; ++j) StoreElement(certificate, sums, r, j, to + j, golden);
+    }
+  });
+}
+
+void MagnitudeGemm(const GemmOperand& a, const std::vector<double>& a_values, const GemmOperand& b,
+                   const std::vector<double>& b_values, bool add, Plane& plane) {
+  const Certificate certificate(a, b);
+  ForEachStrip(a, a_values, b, b_values, [&](const StripInput& in, const Strip& strip) {
+    StripSums sums{};
+    MagnitudeStrip(in, sums);
+    for (int64_t r = 0; r < strip.rows; ++r) {
+      for (int64_t j = 0; j < strip.cols; ++j) {
+        const int64_t to = (strip.row + r) * b.cols + strip.col + j;
+        const double mass = sums.mag[r][j] * certificate.magnitude_factor + certificate.underflow;
+        plane.SetUp(to, (add ? plane[to] : 0.0) + mass);
+      }
+    }
+  });
+}
+
+}  // namespace assay

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work unit of the double-double engine: four rows of a times one panel of eight columns of b, which is stored
+// contiguously as [k][8].
+#pragma once
+
+#include <cstdint>
+
+namespace assay {
+
+inline constexpr int64_t kStripRows = 4, kPanelCols = 8;
+
+struct StripInput {
+  const double* a[kStripRows];  // k values each; a missing row repeats another one
+  const double* b;              // [k][kPanelCols]
+  int64_t k;
+  double scale;         // of the samples for sigma
+  bool exact_products;  // factors of at most 26 bits: products have no error term
+};
+
+struct alignas(64) StripSums {
+  double hi[kStripRows][kPanelCols], lo[kStripRows][kPanelCols], mag[kStripRows][kPanelCols];
+  double sum[kStripRows][kPanelCols], sum_squares[kStripRows][kPanelCols];  // start at zero
+};
+
+void SumStrip(const StripInput& in, StripSums& out);        // everything
+void MagnitudeStrip(const StripInput& in, StripSums& out);  // mag alone
+
+}  // namespace assay

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the bits of random numbers and fills with pinned hashes. Built several times with different flags.
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "harness/base/fill.h"
+#include "harness/base/rng.h"
+
+namespace {
+
+using namespace assay;
+
+constexpr size_t kCount = 1 << 16;
+
+uint64_t HashOf(const std::vector<double>& values) {
+  return HashBytes(values.data(), values.size() * sizeof(double));
+}
+
+uint64_t NormalHash() {
+  std::vector<double> values(kCount);
+  RandomStream(7, 3).FillNormal(5, values);
+  return HashOf(values);
+}
+
+uint64_t SingleNormalHash() {
+  std::vector<double> values(kCount);
+  for (size_t i = 0; i < kCount; ++i) values[i] = RandomStream(7, 3).Normal(5 + i);
+  return HashOf(values);
+}
+
+uint64_t ExpLogHash() {
+  std::vector<double> values;
+  for (size_t i = 0; i < kCount; ++i) {
+    const double u = RandomStream(8, 0).Uniform(i);
+    values.push_back(PortableExp((u - 0.5) * 1500));
+    values.push_back(PortableLog(u * 1e10));
+  }
+  return HashOf(values);
+}
+
+uint64_t FillHash(DType dtype) {
+  Tensor all(DType::kI64, {static_cast<int64_t>(KnownFills().size())});
+  size_t i = 0;
+  for (const std::string& name : KnownFills()) {
+    Tensor tensor(dtype, {96, 128});
+    FillTensor(*ParseFill(name == "cancel-K" ? "cancel-1e4" : name), 11, 2, -1, 0, tensor);
+    all.As<uint64_t>()[i++] = HashBytes(tensor.data(), tensor.bytes());
+  }
+  return HashBytes(all.data(), all.bytes());
+}
+
+bool Check(const char* what, uint64_t got, uint64_t want) {
+  if (got != want) fmt::print("{}: {:#018x}, pinned {:#018x}\n", what, got, want);
+  return got == want;
+}
+
+}  // namespace
+
+int main() {
+  bool ok = Check("FillNormal", NormalHash(), 0xa3296456c5110ba5);
+  ok &= Check("Normal", SingleNormalHash(), 0xa3296456c5110ba5);
+  ok &= Check("PortableExp and PortableLog", ExpLogHash(), 0x54b32214055de6ac);
+  ok &= Check("fills f64", FillHash(DType::kF64), 0xb08c318619ff725c);
+  ok &= Check("fills f16", FillHash(DType::kF16), 0x550923eb4a801682);
+  ok &= Check("fills i8", FillHash(DType::kI8), 0x5d99c52bc4d74671);
+  return ok ? 0 : 1;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/base/rng.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace assay {
+namespace {
+
+// Random123's kat_vectors, philox 4x32 10.
+TEST(Philox, KnownAnswers) {
+  EXPECT_EQ(Philox4x32({0, 0, 0, 0}, {0, 0}), (PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(Philox4x32({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}),
+            (PhiloxCounter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(Philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+            (PhiloxCounter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(RandomStream, BitsArePhiloxOfBlockStreamAndSeed) {
+  const RandomStream random(0x299f31d0a4093822, 0x0370734413198a2e);
+  const uint64_t block = 0x85a308d3243f6a88 & 0x7fffffffffffffff;
+  const PhiloxCounter c = Philox4x32({0x243f6a88, 0x05a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0});
+  EXPECT_EQ(random.Bits(2 * block), c[0] | uint64_t{c[1]} << 32);
+  EXPECT_EQ(random.Bits(2 * block + 1), c[2] | uint64_t{c[3]} << 32);
+}
+
+// Every alignment of the first index and every length around a batch's end.
+TEST(RandomStream, BulkEqualsSingle) {
+  const RandomStream random(1, 2);
+  for (uint64_t first : {uint64_t{0}, uint64_t{1}, uint64_t{1021}, (uint64_t{1} << 33) - 3}) {
+    for (size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{511}, size_t{512}, size_t{1027}}) {
+      std::vector<uint64_t> bits(count);
+      std::vector<double> uniform(count), normal(count);
+      random.FillBits(first, bits);
+      random.FillUniform(first, uniform);
+      random.FillNormal(first, normal);
+      for (size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(bits[i], random.Bits(first + i)) << first << " " << i;
+        ASSERT_EQ(uniform[i], random.Uniform(first + i)) << first << " " << i;
+        ASSERT_EQ(normal[i], random.Normal(first + i)) << first << " " << i;
+      }
+    }
+  }
+}
+
+TEST(RandomStream, UniformIsBitsOver2To64) {
+  const RandomStream random(3, 4);
+  for (uint64_t i = 0; i < 1000; ++i) {
+    EXPECT_EQ(random.Uniform(i), static_cast<double>(random.Bits(i) >> 11) * 0x1p-53);
+    EXPECT_LT(random.Uniform(i), 1.0);
+  }
+}
+
+TEST(RandomStream, BelowCoversItsRangeEvenly) {
+  const RandomStream random(5, 6);
+  std::vector<int> count(7);
+  for (uint64_t i = 0; i < 70000; ++i) ++count.at(random.Below(i, 7));
+  for (int c : count) EXPECT_NEAR(c, 10000, 5 * std::sqrt(10000.0 * 6 / 7));
+}
+
+double LargestCdfGap(std::vector<double> sample, double (*cdf)(double)) {
+  std::sort(sample.begin(), sample.end());
+  const auto n = static_cast<double>(sample.size());
+  double gap = 0;
+  for (size_t i = 0; i < sample.size(); ++i) {
+    const double f = cdf(sample[i]);
+    gap = std::max({gap, f - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - f});
+  }
+  return gap;
+}
+
+// Kolmogorov-Smirnov: sqrt(n) D exceeds 1.95 with probability 0.001. Even and odd elements are the two halves of
+// Box-Muller and are looked at apart.
+TEST(RandomStream, NormalFollowsTheNormalDistribution) {
+  constexpr size_t kCount = 1 << 18;
+  std::vector<double> all(2 * kCount), even, odd;
+  RandomStream(42, 0).FillNormal(0, all);
+  double sum = 0, squares = 0, cubes = 0, fourths = 0, products = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const double x = all[i];
+    (i % 2 == 0 ? even : odd).push_back(x);
+    sum += x;
+    squares += x * x;
+    cubes += x * x * x;
+    fourths += x * x * x * x;
+    if (i > 0) products += x * all[i - 1];
+  }
+  const auto n = static_cast<double>(all.size());
+  const double sd = 1 / std::sqrt(n);
+  EXPECT_NEAR(sum / n, 0, 4 * sd);
+  EXPECT_NEAR(squares / n, 1, 4 * std::sqrt(2.0) * sd);
+  EXPECT_NEAR(cubes / n, 0, 4 * std::sqrt(15.0) * sd);
+  EXPECT_NEAR(fourths / n, 3, 4 * std::sqrt(96.0) * sd);
+  EXPECT_NEAR(products / n, 0, 4 * sd);
+  for (const auto* half : {&even, &odd}) {
+    EXPECT_LT(LargestCdfGap(*half, [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }) *
+                  std::sqrt(static_cast<double>(kCount)),
+              1.95);
+  }
+}
+
+// The pair against Box-Muller by the mathematical library.
+TEST(RandomStream, NormalIsBoxMuller) {
+  const RandomStream random(9, 9);
+  for (uint64_t block = 0; block < 20000; ++block) {
+    const long double u = static_cast<long double>((random.Bits(2 * block) >> 11) + 1) * 0x1p-53L;
+    const long double angle = 6.283185307179586476925286766559L * random.Uniform(2 * block + 1);
+    const long double radius = std::sqrt(-2 * std::log(u));
+    ASSERT_NEAR(random.Normal(2 * block), static_cast<double>(radius * std::cos(angle)), 2e-15);
+    ASSERT_NEAR(random.Normal(2 * block + 1), static_cast<double>(radius * std::sin(angle)), 2e-15);
+  }
+}
+
+double UlpsOff(double got, long double want) {
+  const double near = static_cast<double>(want);
+  const double spacing = std::nextafter(std::fabs(near), INFINITY) - std::fabs(near);
+  return static_cast<double>(std::fabs(got - want) / spacing);
+}
+
+TEST(PortableMath, ExpAndLogWithin1Point5Ulp) {
+  const RandomStream random(10, 0);
+  double worst_exp = 0, worst_log = 0;
+  for (uint64_t i = 0; i < 200000; ++i) {
+    const double u = random.Uniform(i);
+    const double wide = (u - 0.5) * 1416;  // e^-708 is normal
+    const double narrow = (u - 0.5) * 2;
+    const double near_one = 1 + (u - 0.5) * 1e-3;
+    const double any = std::ldexp(1 + u, static_cast<int>(random.Below(i, 2045)) - 1022);
+    for (double x : {wide, narrow})
+      worst_exp = std::max(worst_exp, UlpsOff(PortableExp(x), std::exp(static_cast<long double>(x))));
+    for (double x : {u + 0x1p-60, near_one, any})
+      worst_log = std::max(worst_log, UlpsOff(PortableLog(x), std::log(static_cast<long double>(x))));
+  }
+  EXPECT_LT(worst_exp, 1.5);
+  EXPECT_LT(worst_log, 1.5);
+  EXPECT_GT(worst_exp, 0.5);  // not correctly rounded: the measure is alive
+}
+
+TEST(PortableMath, Specials) {
+  EXPECT_EQ(PortableExp(0.0), 1.0);
+  EXPECT_EQ(PortableExp(-0.0), 1.0);
+  EXPECT_EQ(PortableExp(INFINITY), INFINITY);
+  EXPECT_EQ(PortableExp(-INFINITY), 0.0);
+  EXPECT_EQ(PortableExp(709.79), INFINITY);
+  EXPECT_EQ(PortableExp(-745.2), 0.0);
+  EXPECT_EQ(PortableExp(-745.0), 0x1p-1074);
+  EXPECT_TRUE(std::isnan(PortableExp(NAN)));
+  EXPECT_EQ(PortableLog(1.0), 0.0);
+  EXPECT_EQ(PortableLog(0.0), -INFINITY);
+  EXPECT_EQ(PortableLog(-0.0), -INFINITY);
+  EXPECT_EQ(PortableLog(INFINITY), INFINITY);
+  EXPECT_TRUE(std::isnan(PortableLog(-1.0)));
+  EXPECT_TRUE(std::isnan(PortableLog(NAN)));
+  EXPECT_NEAR(PortableLog(0x1p-1074), -1074 * std::log(2.0), 1e-12);
+}
+
+}  // namespace
+}  // namespace assay
