@@ -113,15 +113,6 @@ std::string KeyList(const OpSchema& schema) {
   return text;
 }
 
-Status CheckDTypes(std::vector<DType>& dtypes, const OpSchema& schema) {
-  if (dtypes.size() != 1 && dtypes.size() != schema.operands.size()) {
-    return UsageError(fmt::format("{} takes one dtype for all operands or {} joined by '-' ({}), got {}", schema.op,
-                                  schema.operands.size(), fmt::join(schema.operands, "-"), dtypes.size()));
-  }
-  if (std::ranges::all_of(dtypes, [&](DType d) { return d == dtypes[0]; })) dtypes.resize(1);
-  return {};
-}
-
 // The attributes in canonical text and declared order, defaults still in place.
 Result<Attrs> OrderedAttrs(const Attrs& given, const OpSchema& schema) {
   for (size_t i = 0; i < given.size(); ++i) {
@@ -183,9 +174,20 @@ Result<std::string> CanonicalValue(const AttrDef& def, std::string_view text) {
   return UsageError(fmt::format("{}={} is not {}", def.key, text, Accepts(def.type)));
 }
 
+Result<std::vector<DType>> CanonicalDTypes(std::vector<DType> dtypes, const OpSchema& schema) {
+  if (dtypes.empty() || (dtypes.size() != 1 && dtypes.size() != schema.operands.size())) {
+    return UsageError(fmt::format("{} takes one dtype for all operands, or {} joined by '-' ({}); got {}", schema.op,
+                                  schema.operands.size(), fmt::join(schema.operands, "-"), dtypes.size()));
+  }
+  if (std::ranges::all_of(dtypes, [&](DType d) { return d == dtypes[0]; })) dtypes.resize(1);
+  return dtypes;
+}
+
 Result<CaseSpec> Canonicalise(CaseSpec spec, const OpSchema& schema) {
   if (spec.op != schema.op) return UsageError(fmt::format("operator '{}' is not '{}'", spec.op, schema.op));
-  if (Status status = CheckDTypes(spec.dtypes, schema); !status) return tl::unexpected(status.error());
+  Result<std::vector<DType>> dtypes = CanonicalDTypes(std::move(spec.dtypes), schema);
+  if (!dtypes) return tl::unexpected(dtypes.error());
+  spec.dtypes = *std::move(dtypes);
   Result<Attrs> ordered = OrderedAttrs(spec.attrs, schema);
   if (!ordered) return tl::unexpected(ordered.error());
 

@@ -146,7 +146,7 @@ CaseSpec RandomSpec(std::mt19937_64& random) {
   const DType dtypes[] = {DType::kF64, DType::kBF16, DType::kE4M3, DType::kI8};
   spec.dtypes.assign(random() % 2 ? 1 : 3, dtypes[random() % 4]);
   if (random() % 2) spec.dtypes.back() = dtypes[random() % 4];
-  spec.fill = pick("normal", "uniform", "cancel-1e6", "nearone");
+  spec.fill = pick("normal", "uniform", "cancel-1e6", "near_one");
   spec.seed = random() >> (random() % 64);
   return spec;
 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan.json: every case that was selected, of all shards, with what it must meet. `assay merge` needs equal hashes of
+// its parts and finds the missing records by it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/plan/selection.h"
+
+namespace assay {
+
+struct PlanEntry {
+  std::string id;
+  std::string requirement;  // never empty: the default is written out
+  std::vector<std::string> tags;
+  std::string source, where;
+  bool operator==(const PlanEntry&) const = default;
+};
+
+struct Plan {
+  std::string suite;  // as the user named it
+  std::string filter;
+  Shard shard;
+  std::string hash;  // PlanHash(entries)
+  std::vector<PlanEntry> entries;
+  bool operator==(const Plan&) const = default;
+};
+
+// xxh3-64 over the sorted lines "id<TAB>requirement": the order, the tags and the shard do not count.
+std::string PlanHash(const std::vector<PlanEntry>& entries);
+
+Plan MakePlan(std::string suite, const SelectionOptions& options, const Selection& selection);
+
+std::string PlanJson(const Plan& plan);
+
+// Refuses another schema version and a text whose hash does not fit its entries.
+Result<Plan> ParsePlanJson(std::string_view text);
+
+}  // namespace assay

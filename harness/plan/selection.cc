@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/selection.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "harness/base/text.h"
+
+namespace assay {
+namespace {
+
+bool MatchesGlob(std::string_view glob, std::string_view text) {
+  // On a mismatch only the last '*' needs to take one character more; so the time is at most |glob| * |text|.
+  size_t g = 0, t = 0, star = std::string_view::npos, resume = 0;
+  while (t < text.size()) {
+    if (g < glob.size() && glob[g] == '*') {
+      star = g++;
+      resume = t;
+    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
+      ++g, ++t;
+    } else if (star != std::string_view::npos) {
+      g = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return glob.find_first_not_of('*', g) == std::string_view::npos;
+}
+
+bool Contains(const std::vector<std::string>& list, std::string_view item) {
+  return std::ranges::find(list, item) != list.end();
+}
+
+bool SelectsDType(const std::vector<std::string>& wanted, const CaseSpec& spec) {
+  if (wanted.empty() || Contains(wanted, DTypeListText(spec.dtypes))) return true;
+  return std::ranges::any_of(spec.dtypes, [&](DType dtype) { return Contains(wanted, Name(dtype)); });
+}
+
+Status CheckNames(const SelectionOptions& options, const OpCatalog& ops) {
+  for (const std::string& op : options.ops) {
+    if (ops.find(op) == nullptr) {
+      return UsageError(fmt::format("--op {}: no such operator; known: {}", op, fmt::join(ops.names, " ")));
+    }
+  }
+  for (const std::string& dtype : options.dtypes) {
+    if (const auto list = ParseDTypeList(dtype); !list) {
+      return UsageError(fmt::format("--dtype {}: {}", dtype, list.error().message));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool MatchesFilter(std::string_view filter, std::string_view id) {
+  bool excluding = false, has_included = false, included = false;
+  for (std::string_view glob : Split(filter, ':')) {
+    if (glob.starts_with('-')) {
+      excluding = true;
+      glob.remove_prefix(1);
+    }
+    if (excluding) {
+      if (MatchesGlob(glob, id)) return false;
+    } else {
+      has_included = true;
+      included = included || MatchesGlob(glob, id);
+    }
+  }
+  return included || !has_included;
+}
+
+Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionOptions& options, const OpCatalog& ops) {
+  if (Status status = CheckNames(options, ops); !status) return tl::unexpected(status.error());
+  Selection selection;
+  for (const PlannedCase& planned : suite) {
+    const std::string id = planned.spec.Id();
+    if (!options.ops.empty() && !Contains(options.ops, planned.spec.op)) continue;
+    if (!SelectsDType(options.dtypes, planned.spec) || !MatchesFilter(options.filter, id)) continue;
+    selection.all.push_back(planned);
+    if (InShard(id, options.shard)) selection.cases.push_back(planned);
+  }
+  if (selection.all.empty()) {
+    selection.empty = EmptyReason::kNoMatch;
+    selection.empty_message =
+        fmt::format("none of the suite's {} cases matches --filter '{}' --op '{}' --dtype '{}'", suite.size(),
+                    options.filter, fmt::join(options.ops, ","), fmt::join(options.dtypes, ","));
+  } else if (selection.cases.empty()) {
+    selection.empty = EmptyReason::kShardOnly;
+    selection.empty_message = fmt::format("shard {}/{} has none of the {} selected cases; use fewer shards",
+                                          options.shard.index, options.shard.count, selection.all.size());
+  }
+  return selection;
+}
+
+bool SelectsBackend(const SelectionOptions& options, std::string_view backend) {
+  return options.backends.empty() || Contains(options.backends, backend);
+}
+
+}  // namespace assay

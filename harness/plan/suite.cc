@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/suite.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <unordered_map>
+
+#include "harness/base/contract.h"
+#include "harness/base/text.h"
+#include "harness/plan/suite_line.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::string> ReadText(const fs::path& path) {
+  std::error_code error;
+  std::ifstream in(path, std::ios::binary);
+  if (!in || fs::is_directory(path, error)) {
+    return Fail(ErrorCode::kIo, fmt::format("cannot read suite file {}; check that it exists", path.string()));
+  }
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  if (in.bad()) return Fail(ErrorCode::kIo, fmt::format("cannot read suite file {} to its end", path.string()));
+  return text;
+}
+
+// The same file has the same key, however its path is written.
+std::string FileKey(const fs::path& path) {
+  std::error_code error;
+  const fs::path canonical = fs::weakly_canonical(path, error);
+  return (error ? path.lexically_normal() : canonical).string();
+}
+
+class SuiteParser {
+ public:
+  explicit SuiteParser(const OpCatalog& ops) : ops_(ops) {}
+
+  Status ParseFile(const fs::path& path) {
+    const Result<std::string> text = ReadText(path);
+    return text ? ParseText(*text, path.string()) : tl::unexpected(text.error());
+  }
+
+  Status ParseText(std::string_view text, const std::string& name) {
+    open_files_.push_back(name);
+    Scope scope;
+    size_t number = 0;
+    for (std::string_view content : Split(text, '\n')) {
+      SuiteLine line{name, ++number, SplitWords(content)};
+      if (line.words.empty()) continue;
+      if (Status status = ParseLine(line, content, scope); !status) return status;
+    }
+    open_files_.pop_back();
+    return {};
+  }
+
+  std::vector<PlannedCase> TakeCases() { return std::move(cases_); }
+
+ private:
+  // What holds for the following lines of one file.
+  struct Scope {
+    std::string requirement, tag, source;
+  };
+
+  Status ParseLine(const SuiteLine& line, std::string_view content, Scope& scope) {
+    const std::string_view first = line.words[0].text;
+    if (first == "include") return Include(line);
+    if (first == "require") return Require(line, content, scope);
+    if (first == "tag") return Tag(line, scope);
+    Result<std::vector<CaseSpec>> family = ExpandFamily(line, ops_);
+    if (!family) return tl::unexpected(family.error());
+    for (CaseSpec& spec : *family) {
+      if (Status status = Add(line, std::move(spec), scope); !status) return status;
+    }
+    return {};
+  }
+
+  Status Include(const SuiteLine& line) {
+    if (line.words.size() != 2) {
+      return line.Fail(line.words[0].column, "include takes one file; write: include other.suite");
+    }
+    const size_t column = line.words[1].column;
+    const fs::path path = (fs::path(line.file).parent_path() / line.words[1].text).lexically_normal();
+    const auto same = [&](const std::string& open) { return FileKey(open) == FileKey(path); };
+    if (const auto open = std::ranges::find_if(open_files_, same); open != open_files_.end()) {
+      return line.Fail(column, fmt::format("includes form a cycle, {} -> {}; remove one of them",
+                                           fmt::join(open, open_files_.end(), " -> "), path.string()));
+    }
+    const Result<std::string> text = ReadText(path);
+    return text ? ParseText(*text, path.string()) : Status(line.Fail(column, text.error().message));
+  }
+
+  static Status Require(const SuiteLine& line, std::string_view content, Scope& scope) {
+    constexpr std::string_view kKey = "contract=";
+    if (line.words.size() < 2 || !line.words[1].text.starts_with(kKey)) {
+      return line.Fail(line.words.back().column, "require takes a contract; write: require contract=f32acc");
+    }
+    // The contract may contain spaces, so it is taken from the line, up to the end of the last word before a comment.
+    const size_t begin = line.words[1].column - 1 + kKey.size();
+    const size_t end = line.words.back().column - 1 + line.words.back().text.size();
+    const std::string_view text = Trim(content.substr(begin, end - begin));
+    if (text == "none") {
+      scope.requirement.clear();
+      return {};
+    }
+    const auto contract = ParseRequirement(text);
+    if (!contract) return line.Fail(begin + 1, contract.error().message);
+    if (text.empty()) return line.Fail(begin + 1, "the contract is empty; write contract=none for the default");
+    scope.requirement = text;
+    return {};
+  }
+
+  static Status Tag(const SuiteLine& line, Scope& scope) {
+    constexpr std::string_view kSource = "source=";
+    const std::vector<Word>& words = line.words;
+    if (words.size() < 2 || words.size() > 3) {
+      return line.Fail(words[0].column, "tag takes a label and a source; write: tag layer.3.ffn source=URL");
+    }
+    if (words.size() == 3 && !words[2].text.starts_with(kSource)) {
+      return line.Fail(words[2].column, fmt::format("'{}' is not source=URL", words[2].text));
+    }
+    if (words[1].text.find('=') != std::string_view::npos) {
+      return line.Fail(words[1].column, "the label is missing; write: tag layer.3.ffn source=URL");
+    }
+    scope.tag = words[1].text == "none" ? "" : words[1].text;
+    scope.source = words.size() == 3 ? words[2].text.substr(kSource.size()) : "";
+    return {};
+  }
+
+  Status Add(const SuiteLine& line, CaseSpec spec, const Scope& scope) {
+    const auto [it, is_new] = index_of_id_.try_emplace(spec.Id(), cases_.size());
+    if (is_new) {
+      PlannedCase planned{std::move(spec), scope.requirement, {}, scope.source, line.Where()};
+      if (!scope.tag.empty()) planned.tags.push_back(scope.tag);
+      cases_.push_back(std::move(planned));
+      return {};
+    }
+    PlannedCase& known = cases_[it->second];
+    if (known.requirement.empty()) known.requirement = scope.requirement;
+    if (!scope.requirement.empty() && known.requirement != scope.requirement) {
+      return line.Fail(line.words[0].column,
+                       fmt::format("{} is required to meet '{}' here and '{}' at {}; one case has one requirement",
+                                   it->first, scope.requirement, known.requirement, known.where));
+    }
+    if (!scope.tag.empty() && std::ranges::find(known.tags, scope.tag) == known.tags.end()) {
+      known.tags.push_back(scope.tag);
+    }
+    if (known.source.empty()) known.source = scope.source;
+    return {};
+  }
+
+  const OpCatalog& ops_;
+  std::vector<PlannedCase> cases_;
+  std::unordered_map<std::string, size_t> index_of_id_;
+  std::vector<std::string> open_files_;  // the chain of includes that leads here
+};
+
+}  // namespace
+
+std::string DefaultRequirement(const CaseSpec& spec) {
+  const auto has = [&](auto... dtypes) {
+    return std::ranges::any_of(spec.dtypes, [&](DType d) { return ((d == dtypes) || ...); });
+  };
+  if (has(DType::kF16, DType::kBF16, DType::kE4M3, DType::kE5M2)) return "f32acc";
+  if (has(DType::kF32, DType::kC64)) return "f32";
+  if (has(DType::kF64, DType::kC128)) return "f64";
+  return "acc=i32";
+}
+
+Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops) {
+  SuiteParser parser(ops);
+  if (Status status = parser.ParseFile(path); !status) return tl::unexpected(status.error());
+  return parser.TakeCases();
+}
+
+Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::string& name, const OpCatalog& ops) {
+  SuiteParser parser(ops);
+  if (Status status = parser.ParseText(text, name); !status) return tl::unexpected(status.error());
+  return parser.TakeCases();
+}
+
+Result<std::string> FindSuite(const std::string& name_or_path, const std::vector<std::string>& directories) {
+  if (name_or_path.ends_with(".suite") || name_or_path.starts_with('/') || name_or_path.starts_with('.')) {
+    std::error_code error;
+    if (fs::is_regular_file(name_or_path, error)) return name_or_path;
+    return UsageError(fmt::format("there is no suite file {}", name_or_path));
+  }
+  for (const std::string& directory : directories) {
+    std::error_code error;
+    const fs::path path = fs::path(directory) / (name_or_path + ".suite");
+    if (fs::is_regular_file(path, error)) return path.string();
+  }
+  return UsageError(
+      fmt::format("there is no suite '{}'; known: {} (searched {}). Give a path that ends in .suite for "
+                  "one of your own",
+                  name_or_path, fmt::join(ListSuites(directories), " "), fmt::join(directories, " ")));
+}
+
+std::vector<std::string> ListSuites(const std::vector<std::string>& directories) {
+  std::vector<std::string> names;
+  for (const std::string& directory : directories) {
+    std::error_code error;
+    for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+      if (it->path().extension() != ".suite") continue;
+      names.push_back(it->path().lexically_relative(directory).replace_extension().string());
+    }
+  }
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+}  // namespace assay

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Suite files: cases as data. One line is one of
+//   matmul dtypes=f32|bf16 {m,n,k}={1,4096,4096}|{32,4096,11008} fill=normal|outlier seed=0|1   # comment
+//       a case family: '|' separates alternatives, and the cross product of all of them is planned, the rightmost
+//       varying fastest. {keys}={values}|{values} vary together. dtypes= is required; fill is normal and seed 0 when
+//       left out; the other keys are the operator's. No spaces inside a word.
+//   include other.suite
+//       that file's cases, here; the path is relative to the including file. A cycle is an error.
+//   require contract=f32acc; det=yes
+//       what implementations must meet, for the following lines of this file; the rest of the line is the contract.
+//       `require contract=none` goes back to the default of the operator's dtypes.
+//   tag layer.3.ffn source=https://...
+//       a label and where the shapes come from, for the following lines of this file; `tag none` ends it.
+// Neither require nor tag reaches into an included file or out of one. '#' starts a comment at the beginning of a line
+// or after a space, so that it may stand inside a URL. A case that several lines plan is planned once, with all their
+// tags; two lines that require different things of it are an error.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/case_spec.h"
+#include "harness/base/result.h"
+
+namespace assay {
+
+using SchemaLookup = std::function<const OpSchema*(std::string_view)>;
+
+struct OpCatalog {
+  SchemaLookup find;               // null for an unknown operator
+  std::vector<std::string> names;  // for messages
+};
+
+struct PlannedCase {
+  CaseSpec spec;                  // canonical
+  std::string requirement;        // contract text; "": DefaultRequirement
+  std::vector<std::string> tags;  // in order of appearance
+  std::string source;             // where the shapes come from; ""
+  std::string where;              // "file:line" of the first line that plans it
+  bool operator==(const PlannedCase&) const = default;
+};
+
+// What a case must meet when its suite does not say: "f64", "f32", "f32acc" for 16 and 8 bit floats, by the narrowest
+// float among its dtypes, and "acc=i32" for integers alone. Complex types count as their components.
+std::string DefaultRequirement(const CaseSpec& spec);
+
+// Errors are "file:line:column: what; what to write instead", all three counted from 1.
+Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops);
+
+// The same for a text that is not in a file. `name` stands for the file in messages; includes are relative to it.
+Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::string& name, const OpCatalog& ops);
+
+// The file of a suite. "smoke" and "models/llama" are names, looked up as <directory>/<name>.suite, first match wins;
+// anything that ends in .suite or starts with '/' or '.' is a path. The current directory is never searched for names.
+Result<std::string> FindSuite(const std::string& name_or_path, const std::vector<std::string>& directories);
+
+// The names that FindSuite knows in these directories, sorted.
+std::vector<std::string> ListSuites(const std::vector<std::string>& directories);
+
+}  // namespace assay

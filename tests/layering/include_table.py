@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks who includes whom, and how long files are.
+
+The table is that of the design: base <- golden <- ops; backends see only abi and common; the harness's parts see base,
+golden, ops/op_info.h and the ABI, and not one another; reports see base; the command line sees everything.
+
+  include_table.py ROOT              checks the tree; prints "file:line: what" and exits 1 on a violation
+  include_table.py ROOT --self-test  plants violations in a copy of the layout and fails unless each one is found
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')  # <> too, or it would be a way around
+SUFFIXES = {".h", ".cc", ".c", ".cu", ".hpp", ".cpp", ".inc"}
+TREES = ("harness", "golden", "ops", "reports", "backends")
+MAX_LINES = 499  # the hard cap is below 500
+HARNESS_PARTS = ("plan", "exec", "compare", "perf", "explain")
+
+BASE, GOLDEN, OPS, ABI = "harness/base/", "golden/", "ops/", "backends/abi/"
+
+
+def allowed(path):
+    """The path prefixes that the file at this path (relative to the root, with '/') may include; None: anything."""
+    parts = path.split("/")
+    if path.startswith(BASE):
+        return [BASE]
+    if parts[0] == "golden":
+        return [GOLDEN, BASE]
+    if parts[0] == "ops":
+        return [OPS, GOLDEN, BASE]
+    if parts[0] == "reports":
+        return ["reports/", BASE]
+    if parts[0] == "backends" and len(parts) > 2:
+        return ["backends/abi/", "backends/common/", f"backends/{parts[1]}/"]
+    if parts[0] == "harness" and parts[1] in HARNESS_PARTS:
+        return [f"harness/{parts[1]}/", BASE, GOLDEN, "ops/op_info.h", ABI]
+    if path.startswith("harness/cli/"):
+        return None
+    return []  # a folder that the design does not know includes nothing of ours
+
+
+def resolve(root, path, name):
+    """The included file relative to the root, or None for a header that is not ours (an SDK's)."""
+    for base in (root, (root / path).parent):
+        target = (base / name).resolve()
+        if target.is_file() and target.is_relative_to(root):
+            return target.relative_to(root).as_posix()
+    # A name under one of our folders is meant as ours even where the file is absent.
+    return name if name.split("/")[0] in TREES else None
+
+
+def violations(root):
+    root = pathlib.Path(root).resolve()
+    found, files = [], 0
+    for tree in TREES + ("tests",):
+        for file in sorted((root / tree).rglob("*")):
+            if file.suffix not in SUFFIXES or not file.is_file():
+                continue
+            files += 1
+            path = file.relative_to(root).as_posix()
+            lines = file.read_text(encoding="utf-8").splitlines()
+            if len(lines) > MAX_LINES:
+                found.append(f"{path}:1: {len(lines)} lines, at most {MAX_LINES}; split it")
+            if tree == "tests":
+                continue  # tests may look at everything
+            prefixes = allowed(path)
+            for number, line in enumerate(lines, 1):
+                match = INCLUDE.match(line)
+                if match is None or prefixes is None:
+                    continue
+                target = resolve(root, path, match.group(1))
+                if target is not None and not target.startswith(tuple(prefixes)):
+                    found.append(f"{path}:{number}: includes {target}; allowed: {' '.join(prefixes) or 'nothing'}")
+    return files, found
+
+
+def self_test():
+    """Each planted line must be found, and the same number of legal ones must pass."""
+    bad = [("harness/base/a.h", "golden/g.h"), ("harness/base/a.cc", "ops/op_info.h"), ("golden/a.cc", "ops/op_info.h"),
+           ("ops/a.cc", "harness/plan/p.h"), ("ops/a.cc", "backends/abi/x.h"), ("backends/cpu/a.cc", "harness/base/b.h"),
+           ("backends/cpu/a.cc", "golden/g.h"), ("backends/cpu/a.cc", "backends/gpu/x.h"),
+           ("backends/cpu/a.cc", "../gpu/x.h"), ("backends/common/a.cc", "ops/op_info.h"),
+           ("harness/plan/a.cc", "harness/exec/e.h"), ("harness/compare/a.cc", "ops/matmul.h"),
+           ("harness/perf/a.cc", "backends/common/x.h"), ("harness/explain/a.cc", "reports/r.h"),
+           ("reports/a.cc", "golden/g.h"), ("reports/a.cc", "harness/cli/c.h"), ("harness/other/a.cc", "harness/base/b.h"),
+           ("harness/plan/a.cc", "ops/absent.h"), ("golden/a.cc", "<ops/op_info.h>")]
+    good = [("harness/base/a.cc", "harness/base/b.h"), ("golden/a.cc", "harness/base/b.h"), ("ops/a.cc", "golden/g.h"),
+            ("ops/a.cc", "ops/op_info.h"), ("backends/gpu/a.cc", "backends/abi/x.h"), ("backends/gpu/a.cc", "x.h"),
+            ("backends/gpu/a.cc", "backends/common/x.h"), ("backends/gpu/a.cc", "cuda/sdk.h"),
+            ("harness/exec/a.cc", "backends/abi/x.h"), ("harness/plan/a.cc", "ops/op_info.h"),
+            ("reports/a.cc", "harness/base/b.h"), ("harness/cli/a.cc", "reports/r.h"), ("golden/a.cc", "<string>")]
+    headers = ["harness/base/b.h", "golden/g.h", "ops/op_info.h", "ops/matmul.h", "harness/plan/p.h", "harness/exec/e.h",
+               "harness/cli/c.h", "reports/r.h", "backends/abi/x.h", "backends/common/x.h", "backends/gpu/x.h"]
+    failures = []
+    for cases, expected in ((bad, 1), (good, 0)):
+        for path, include in cases:
+            with tempfile.TemporaryDirectory() as folder:
+                for name in headers + [path]:
+                    file = pathlib.Path(folder, name)
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    line = f"#include {include}\n" if include.startswith("<") else f'#include "{include}"\n'
+                    file.write_text(line if name == path else "")
+                if len(violations(folder)[1]) != expected:
+                    failures.append(f"self-test: {path} including {include} should give {expected} violations")
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "ops/long.cc")
+        file.parent.mkdir()
+        file.write_text("\n" * (MAX_LINES + 1))
+        if len(violations(folder)[1]) != 1:
+            failures.append("self-test: a file over the length limit was not found")
+    return failures
+
+
+def main():
+    root = sys.argv[1]
+    if "--self-test" in sys.argv[2:]:
+        found = self_test()
+    else:
+        files, found = violations(root)
+        print(f"{files} files looked at")
+        if files == 0:
+            found = [f"no source file under {root}: wrong folder?"]
+    print("\n".join(found) if found else "ok")
+    return 1 if found else 0
+
+
+sys.exit(main())

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/plan/test_catalog.h"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+
+Plan PlanOf(std::string_view suite, const SelectionOptions& options = {}) {
+  const auto cases = ParseSuite(suite, "s.suite", TestCatalog());
+  return MakePlan("mine", options, Select(cases.value(), options, TestCatalog()).value());
+}
+
+constexpr std::string_view kSuite =
+    "tag layer source=url\nmatmul dtypes=f32|bf16 m=1|2 n=1 k=1\nrequire contract=f64\nmatmul dtypes=f32 m=3 n=1 k=1\n";
+
+TEST(Plan, ListsTheCasesOfAllShardsWithTheirRequirements) {
+  const Plan plan = PlanOf(kSuite, {.shard = {1, 2}});
+  ASSERT_EQ(plan.entries.size(), 5u);
+  EXPECT_EQ(plan.entries[0].id, "matmul/f32/m=1,n=1,k=1/fill=normal/seed=0");
+  EXPECT_EQ(plan.entries[0].requirement, "f32");
+  EXPECT_EQ(plan.entries[2].requirement, "f32acc");
+  EXPECT_EQ(plan.entries[4].requirement, "f64");
+  EXPECT_EQ(plan.shard, (Shard{1, 2}));
+}
+
+TEST(Plan, HashFollowsIdsAndRequirementsAlone) {
+  const std::string hash = PlanOf(kSuite).hash;
+  EXPECT_EQ(hash.size(), 16u);
+  EXPECT_EQ(PlanOf(kSuite, {.shard = {1, 2}}).hash, hash);
+  std::vector<PlanEntry> entries = PlanOf(kSuite).entries;
+  std::ranges::reverse(entries);
+  entries[0].tags.clear();
+  EXPECT_EQ(PlanHash(entries), hash);
+  entries[0].requirement = "f32";
+  EXPECT_NE(PlanHash(entries), hash);
+  EXPECT_NE(PlanOf(kSuite, {.filter = "*bf16*"}).hash, hash);
+}
+
+TEST(Plan, JsonRoundTrips) {
+  const Plan plan = PlanOf(kSuite, {.filter = "*:-*\"q*", .shard = {1, 2}});
+  const auto parsed = ParsePlanJson(PlanJson(plan));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, plan);
+}
+
+TEST(Plan, JsonIsValidEvenForAFilterThatIsNotUtf8) {
+  const Plan plan = PlanOf(kSuite, {.filter = "*:-\xff\xfe"});
+  EXPECT_TRUE(nlohmann::json::accept(PlanJson(plan)));
+}
+
+TEST(Plan, ChangedForeignOrBrokenJsonIsRefused) {
+  auto json = nlohmann::json::parse(PlanJson(PlanOf(kSuite)));
+  const auto error = [](const nlohmann::json& j) {
+    const auto parsed = ParsePlanJson(j.dump());
+    return parsed ? "no error" : parsed.error().message;
+  };
+  EXPECT_EQ(error(json), "no error");
+  auto changed = json;
+  changed["cases"].erase(0);
+  EXPECT_THAT(error(changed), HasSubstr("was changed"));
+  auto newer = json;
+  newer["schema_version"] = 2;
+  EXPECT_THAT(error(newer), HasSubstr("schema version 2"));
+  auto partial = json;
+  partial.erase("suite");
+  EXPECT_THAT(error(partial), HasSubstr("cannot be read"));
+  auto wrong_type = json;
+  wrong_type["cases"] = 7;
+  EXPECT_NE(error(wrong_type), "no error");
+  EXPECT_FALSE(ParsePlanJson("{"));
+  EXPECT_FALSE(ParsePlanJson("[]"));
+}
+
+}  // namespace
+}  // namespace assay

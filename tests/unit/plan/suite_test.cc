@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/suite.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/plan/test_catalog.h"
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+std::vector<PlannedCase> Cases(std::string_view text) {
+  auto cases = ParseSuite(text, "s.suite", TestCatalog());
+  EXPECT_TRUE(cases) << cases.error().message;
+  return cases ? *std::move(cases) : std::vector<PlannedCase>();
+}
+
+std::vector<std::string> Ids(std::string_view text) {
+  std::vector<std::string> ids;
+  for (const PlannedCase& planned : Cases(text)) ids.push_back(planned.spec.Id());
+  return ids;
+}
+
+std::string ErrorOf(std::string_view text) {
+  const auto cases = ParseSuite(text, "s.suite", TestCatalog());
+  return cases ? "no error" : cases.error().message;
+}
+
+TEST(Suite, AlternativesMakeACrossProductWithTheRightmostFastest) {
+  EXPECT_THAT(Ids("matmul dtypes=f32|bf16 m=1|2 n=3 k=4 seed=0|1"),
+              ElementsAre("matmul/f32/m=1,n=3,k=4/fill=normal/seed=0", "matmul/f32/m=1,n=3,k=4/fill=normal/seed=1",
+                          "matmul/f32/m=2,n=3,k=4/fill=normal/seed=0", "matmul/f32/m=2,n=3,k=4/fill=normal/seed=1",
+                          "matmul/bf16/m=1,n=3,k=4/fill=normal/seed=0", "matmul/bf16/m=1,n=3,k=4/fill=normal/seed=1",
+                          "matmul/bf16/m=2,n=3,k=4/fill=normal/seed=0", "matmul/bf16/m=2,n=3,k=4/fill=normal/seed=1"));
+}
+
+TEST(Suite, GroupsVaryTogether) {
+  EXPECT_THAT(Ids("matmul dtypes=f32 {m,n,k}={1,2,3}|{4,5,6} fill=outlier"),
+              ElementsAre("matmul/f32/m=1,n=2,k=3/fill=outlier/seed=0", "matmul/f32/m=4,n=5,k=6/fill=outlier/seed=0"));
+  EXPECT_THAT(
+      Ids("matmul {dtypes,fill}={f32,normal}|{i8-i8-i32,ramp} m=1 n=1 k=1"),
+      ElementsAre("matmul/f32/m=1,n=1,k=1/fill=normal/seed=0", "matmul/i8-i8-i32/m=1,n=1,k=1/fill=ramp/seed=0"));
+}
+
+TEST(Suite, CommentsBlankLinesAndCarriageReturnsAreSkipped) {
+  EXPECT_THAT(Ids("# head\n\n  \t\nmatmul dtypes=f32 m=1 n=1 k=1   # tail m=2\r\n#matmul\r\n"),
+              ElementsAre("matmul/f32/m=1,n=1,k=1/fill=normal/seed=0"));
+}
+
+TEST(Suite, RequirementHoldsUntilTheNextOne) {
+  const auto cases = Cases(
+      "matmul dtypes=f32 m=1 n=1 k=1\n"
+      "require contract=in=exact; acc=f32;det=yes  # strict\n"
+      "matmul dtypes=f32 m=2 n=1 k=1\n"
+      "matmul dtypes=f32 m=3 n=1 k=1\n"
+      "require contract=none\n"
+      "matmul dtypes=f32 m=4 n=1 k=1\n");
+  ASSERT_EQ(cases.size(), 4u);
+  EXPECT_EQ(cases[0].requirement, "");
+  EXPECT_EQ(cases[1].requirement, "in=exact; acc=f32;det=yes");
+  EXPECT_EQ(cases[2].requirement, cases[1].requirement);
+  EXPECT_EQ(cases[3].requirement, "");
+  EXPECT_EQ(cases[2].where, "s.suite:4");
+}
+
+TEST(Suite, TagsHoldUntilTheNextOneAndUrlsMayContainAHash) {
+  const auto cases = Cases(
+      "tag layer.3.ffn source=https://example.org/paper#table.3  # why\n"
+      "matmul dtypes=f32 m=1 n=1 k=1\n"
+      "tag layer.4.ffn\n"
+      "matmul dtypes=f32 m=2 n=1 k=1\n"
+      "tag none\n"
+      "matmul dtypes=f32 m=3 n=1 k=1\n");
+  ASSERT_EQ(cases.size(), 3u);
+  EXPECT_THAT(cases[0].tags, ElementsAre("layer.3.ffn"));
+  EXPECT_EQ(cases[0].source, "https://example.org/paper#table.3");
+  EXPECT_THAT(cases[1].tags, ElementsAre("layer.4.ffn"));
+  EXPECT_EQ(cases[1].source, "");
+  EXPECT_THAT(cases[2].tags, IsEmpty());
+}
+
+TEST(Suite, ACasePlannedTwiceIsPlannedOnceWithAllItsTags) {
+  const auto cases = Cases(
+      "tag a source=x\n"
+      "matmul dtypes=f32 m=1 n=1 k=1\n"
+      "tag b source=y\n"
+      "matmul dtypes=f32|bf16 m=01 n=1 k=1 batch=1\n"
+      "require contract=f32\n"
+      "matmul dtypes=f32 m=1 n=1 k=1\n");
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_THAT(cases[0].tags, ElementsAre("a", "b"));
+  EXPECT_EQ(cases[0].source, "x");
+  EXPECT_EQ(cases[0].where, "s.suite:2");
+  EXPECT_EQ(cases[0].requirement, "f32");  // a stated requirement is never lost to a line without one
+  EXPECT_EQ(cases[1].requirement, "");
+}
+
+TEST(Suite, EveryErrorSaysWhereExactlyAndWhatToWrite) {
+  const struct {
+    const char *text, *where, *what;
+  } table[] = {
+      {"\nmatmull dtypes=f32 m=1", "s.suite:2:1: ", "operators: matmul reduce"},
+      {"  matmul dtypes=f32 m=1 n=1 q=1 k=1", "s.suite:1:29: ", "no key 'q'; it takes dtypes m n k batch"},
+      {"matmul dtypes=f32 m=1 n=x|2 k=1", "s.suite:1:25: ", "n=x is not an integer"},
+      {"matmul dtypes=f32 m=1 n=2|x k=1", "s.suite:1:27: ", "n=x is not an integer"},
+      {"matmul dtypes=f32 {m,n}={1,2}|{3,y} k=1", "s.suite:1:34: ", "n=y is not an integer"},
+      {"matmul dtypes=f32 m=1 n=1 k=1 epilogue=lazy", "s.suite:1:40: ", "fused, rounded"},
+      {"matmul dtypes=f32|f99 m=1 n=1 k=1", "s.suite:1:19: ", "f99"},
+      {"matmul dtypes=f32-f16 m=1 n=1 k=1", "s.suite:1:15: ", "3 joined by '-' (a-b-y)"},
+      {"matmul dtypes=f32 m=1 n=1 k=1 fill=gauss", "s.suite:1:36: ", "gauss"},
+      {"matmul dtypes=f32 m=1 n=1 k=1 seed=-1", "s.suite:1:36: ", "[0, 2^64)"},
+      {"matmul dtypes=f32 m=1 n=1", "s.suite:1:1: ", "matmul needs k="},
+      {"matmul m=1 n=1 k=1", "s.suite:1:1: ", "matmul needs dtypes="},
+      {"matmul dtypes=f32 m=1 n=1 k=1 m=2", "s.suite:1:31: ", "given twice; join the values by '|'"},
+      {"matmul dtypes=f32 {m,n,m}={1,2,3} k=1", "s.suite:1:24: ", "given twice"},
+      {"matmul dtypes=f32 m=1||2 n=1 k=1", "s.suite:1:23: ", "empty value"},
+      {"matmul dtypes=f32 m= n=1 k=1", "s.suite:1:21: ", "empty value"},
+      {"matmul dtypes=f32 m n=1 k=1", "s.suite:1:19: ", "'m' is not key=value"},
+      {"matmul dtypes=f32 {m,n=1", "s.suite:1:19: ", "no closing '}'"},
+      {"matmul dtypes=f32 {m, n}={1,2} k=1", "s.suite:1:19: ", "without spaces inside"},
+      {"matmul dtypes=f32 {m,n}={1,2}|3 k=1", "s.suite:1:31: ", "one value for 2 keys"},
+      {"matmul dtypes=f32 {m,n}={1,2}|{1,2,3} k=1", "s.suite:1:31: ", "3 values for the 2 keys"},
+      {"matmul dtypes=f32 m={1,2} n=1 k=1", "s.suite:1:21: ", "joined by '|'"},
+      {"require f32", "s.suite:1:9: ", "write: require contract=f32acc"},
+      {"require", "s.suite:1:1: ", "write: require contract=f32acc"},
+      {"require contract=f31", "s.suite:1:18: ", "'f31' is not a field or shortcut"},
+      {"require contract=", "s.suite:1:18: ", "contract=none"},
+      {"tag", "s.suite:1:1: ", "write: tag layer.3.ffn source=URL"},
+      {"tag a b", "s.suite:1:7: ", "'b' is not source=URL"},
+      {"tag source=x", "s.suite:1:5: ", "label is missing"},
+      {"include", "s.suite:1:1: ", "write: include other.suite"},
+      {"include /nowhere/x.suite", "s.suite:1:9: ", "cannot read suite file /nowhere/x.suite"},
+      {"require contract=f32\nmatmul dtypes=f32 m=1 n=1 k=1\nrequire contract=f32acc\nmatmul dtypes=f32 m=1 n=1 k=1",
+       "s.suite:4:1: ", "'f32acc' here and 'f32' at s.suite:2"},
+  };
+  for (const auto& row : table) {
+    EXPECT_THAT(ErrorOf(row.text), StartsWith(row.where)) << row.text;
+    EXPECT_THAT(ErrorOf(row.text), HasSubstr(row.what)) << row.text;
+  }
+}
+
+TEST(Suite, AnExplosionIsAnErrorAndNotAnOutOfMemory) {
+  std::string line = "matmul dtypes=f32";
+  for (const char* key : {"m", "n", "k", "batch"}) {
+    line += std::string(" ") + key + "=1";
+    for (int i = 2; i <= 40; ++i) line += "|" + std::to_string(i);
+  }
+  EXPECT_THAT(ErrorOf(line), HasSubstr("more than 100000 cases"));
+}
+
+TEST(SuiteFiles, IncludeIsRelativeToTheIncludingFileAndScopesDoNotCross) {
+  TemporaryFolder folder;
+  folder.Write("main.suite",
+               "require contract=f32\ntag outer\ninclude sub/inner.suite\nmatmul dtypes=f32 m=1 n=1 k=1\n");
+  folder.Write("sub/inner.suite", "include ../leaf.suite\nmatmul dtypes=f32 m=2 n=1 k=1\nrequire contract=f64\n");
+  folder.Write("leaf.suite", "matmul dtypes=f32 m=3 n=1 k=1\n");
+  const auto cases = LoadSuite(folder.Path("main.suite"), TestCatalog());
+  ASSERT_TRUE(cases) << cases.error().message;
+  ASSERT_EQ(cases->size(), 3u);
+  EXPECT_EQ((*cases)[0].where, folder.Path("leaf.suite") + ":1");
+  EXPECT_EQ((*cases)[1].requirement, "");
+  EXPECT_THAT((*cases)[1].tags, IsEmpty());
+  EXPECT_EQ((*cases)[2].requirement, "f32");
+  EXPECT_THAT((*cases)[2].tags, ElementsAre("outer"));
+}
+
+TEST(SuiteFiles, CycleIsAnErrorAndADiamondIsNot) {
+  TemporaryFolder folder;
+  folder.Write("a.suite", "include b.suite\n");
+  folder.Write("b.suite", "\n  include ./a.suite\n");
+  const auto cycle = LoadSuite(folder.Path("a.suite"), TestCatalog());
+  ASSERT_FALSE(cycle);
+  EXPECT_THAT(cycle.error().message, StartsWith(folder.Path("b.suite") + ":2:11: includes form a cycle"));
+
+  folder.Write("top.suite", "include x.suite\ninclude y.suite\n");
+  folder.Write("x.suite", "include leaf.suite\n");
+  folder.Write("y.suite", "include leaf.suite\n");
+  folder.Write("leaf.suite", "matmul dtypes=f32 m=3 n=1 k=1\n");
+  const auto diamond = LoadSuite(folder.Path("top.suite"), TestCatalog());
+  ASSERT_TRUE(diamond) << diamond.error().message;
+  EXPECT_EQ(diamond->size(), 1u);
+}
+
+TEST(SuiteFiles, AFileThatIncludesItselfIsACycle) {
+  TemporaryFolder folder;
+  folder.Write("a.suite", "include a.suite\n");
+  EXPECT_THAT(LoadSuite(folder.Path("a.suite"), TestCatalog()).error().message, HasSubstr("cycle"));
+}
+
+TEST(SuiteFiles, NamesAreLookedUpInTheDirectoriesInOrder) {
+  TemporaryFolder folder;
+  folder.Write("one/smoke.suite", "");
+  folder.Write("two/smoke.suite", "");
+  folder.Write("two/models/llama.suite", "");
+  const std::vector<std::string> directories = {folder.Path("one"), folder.Path("two"), folder.Path("absent")};
+  EXPECT_EQ(FindSuite("smoke", directories).value_or(""), folder.Path("one/smoke.suite"));
+  EXPECT_EQ(FindSuite("models/llama", directories).value_or(""), folder.Path("two/models/llama.suite"));
+  EXPECT_EQ(FindSuite(folder.Path("two/smoke.suite"), {}).value_or(""), folder.Path("two/smoke.suite"));
+  EXPECT_THAT(ListSuites(directories), ElementsAre("models/llama", "smoke"));
+
+  const auto missing = FindSuite("smoek", directories);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(missing.error().message, HasSubstr("known: models/llama smoke"));
+  EXPECT_FALSE(FindSuite("./smoke.suite", directories));
+}
+
+TEST(DefaultRequirement, FollowsTheNarrowestFloat) {
+  const std::pair<const char*, const char*> table[] = {
+      {"f64", "f64"},
+      {"f32", "f32"},
+      {"bf16", "f32acc"},
+      {"f16", "f32acc"},
+      {"e4m3-e4m3-f32", "f32acc"},
+      {"f64-f64-f32", "f32"},
+      {"bf16-bf16-f32", "f32acc"},
+      {"f32-i64", "f32"},
+      {"i8-i8-i32", "acc=i32"},
+      {"i8-i8-f32", "f32"},
+      {"c64", "f32"},
+      {"c128", "f64"},
+  };
+  for (const auto& [dtypes, expected] : table) {
+    CaseSpec spec{.op = "matmul", .dtypes = ParseDTypeList(dtypes).value()};
+    EXPECT_EQ(DefaultRequirement(spec), expected) << dtypes;
+  }
+}
+
+}  // namespace
+}  // namespace assay
