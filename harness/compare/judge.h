@@ -12,6 +12,9 @@
 
 namespace assay {
 
+// Covers the roundings of evaluating an error and its bound in double.
+inline constexpr double kJudgeSlack = 1 + 0x1p-48;
+
 // What the judgement of every element of a tensor shares.
 struct JudgeParams {
   double constant = 0;      // of the bound

@@ -132,7 +132,8 @@ hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t i, Register
   const auto c = hn::Mul(ulp_y, hn::Set(d, p.round_scale));
   const auto rounded = hn::Sub(hn::Add(in.RoundingSource(d, i, value), c), c);
   const auto inexact = p.integer ? hn::Ne(e, zero) : hn::Ne(got, rounded);
-  const auto tolerance = hn::Add(accumulated, hn::Max(hn::Mul(hn::Set(d, p.u_out), reach), hn::Set(d, p.lambda_out)));
+  const auto output = hn::Max(hn::Mul(hn::Set(d, p.u_out), reach), hn::Set(d, p.lambda_out));
+  const auto tolerance = hn::Mul(hn::Add(accumulated, output), hn::Set(d, kJudgeSlack));
   const auto violation = p.exact ? inexact : hn::Gt(abs, tolerance);
   const auto margin = p.exact ? hn::IfThenElseZero(inexact, hn::Set(d, std::numeric_limits<double>::infinity()))
                               : hn::IfThenElseZero(hn::Gt(abs, zero), hn::Div(abs, tolerance));

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "harness/base/parallel.h"
+#include "harness/compare/judge.h"
 #include "hwy/highway.h"
 #include "judged_case.h"
 
@@ -164,9 +165,32 @@ TEST(Metrics, JustWithinAndJustBeyondTheBound) {
   c.bound.u_out = 0;
   c.SetGot(0, 8.25);
   EXPECT_EQ(c.Judge().violations, 0);
-  EXPECT_EQ(c.Judge().bound_margin, 1);
-  c.SetGot(0, std::nextafter(8.25, 9));
+  EXPECT_NEAR(c.Judge().bound_margin, 1, 1e-14);
+  c.SetGot(0, 8.25 + 0x1p-46);
   EXPECT_EQ(c.Judge().violations, 1);
+}
+
+TEST(Metrics, ToleranceIsTheHardBound) {
+  const JudgedCase c({.dtype = DType::kF16, .shape = {500}, .extra_term = true});
+  const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF16);
+  for (int64_t i = 0; i < c.values(); ++i) {
+    EXPECT_NEAR(judge.Judge(i, 0).tolerance / HardBound(c.bound, c.golden, i), 1, 1e-13);
+  }
+}
+
+// Selections and integers: one ulp below a power of two is as far as half an ulp above it, and still wrong.
+TEST(Metrics, ExactGoldenPermitsNoRounding) {
+  JudgedCase c({.shape = {1}});
+  c.golden.exact = true;
+  c.golden.value = {8};
+  c.golden.error.Set(0, 0);
+  c.bound.terms.clear();
+  c.SetGot(0, 8);
+  EXPECT_TRUE(c.Judge().Holds());
+  c.SetGot(0, 8 - 0x1p-21);
+  EXPECT_EQ(c.Judge().violations, 1);
+  c.contract.ftz = Flush::kOut;
+  EXPECT_EQ(c.Judge().violations, 0);
 }
 
 TEST_P(EveryType, PerfectRoundingIsBitExactAndHolds) {
@@ -221,7 +245,7 @@ TEST(Metrics, WorstElementsAreTheWorstInOrder) {
   }
   std::sort(margins.rbegin(), margins.rend());
   for (size_t k = 0; k < kWorstCount; ++k) {
-    EXPECT_NEAR(std::fabs(m.worst[k].error) / m.worst[k].tolerance, margins[k], 1e-9);
+    EXPECT_NEAR(std::fabs(m.worst[k].error) / m.worst[k].tolerance / margins[k], 1, 1e-12);
   }
 }
 
