@@ -125,17 +125,17 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
   bound.growth = 1 + gamma;
   bound.partial_overflow_at = std::min(contract.AccMaxFinite(), mid.max_finite);
 
-  const double rounded = gamma + TruncatedOutput(contract, spec.terms) +
-                         (spec.mid_roundings * mid.relative + spec.extra_relative) * (1 + gamma);
+  const double once = spec.mid_roundings * mid.relative + spec.extra_relative;  // on sums of up to (1 + gamma) S
+  const double rounded = gamma + TruncatedOutput(contract, spec.terms) + (once > 0 ? once * (1 + gamma) : 0);
   bound.terms.push_back({&golden.magnitude, (input.relative + rounded) * input.inflation * kRoundUp});
   const double mass = SubnormalMassCoefficient(contract, input);
   if (const Plane* plane = golden.Extra("subnormal_mass"); plane != nullptr && mass > 0) {
     bound.terms.push_back({plane, mass});
   }
   // Every one of the K products and K sums can underflow once, and later roundings can enlarge what it lost.
-  bound.constant = ((2 * spec.terms + 1) * AccumulatorUnderflow(contract) +
-                    spec.mid_roundings * spec.terms * mid.absolute) *
-                   (1 + gamma) * kRoundUp;
+  bound.constant =
+      ((2 * spec.terms + 1) * AccumulatorUnderflow(contract) + spec.mid_roundings * spec.terms * mid.absolute) *
+      (1 + gamma) * kRoundUp;
   return bound;
 }
 

@@ -21,8 +21,8 @@ struct BoundTerm {
 struct BoundModel {
   bool exact = false;  // compare values bit for bit (signed zeros equal); nothing below applies
   double constant = 0;
-  std::vector<BoundTerm> terms;    // without E_gold, which is always added
-  double u_out = 0;                // unit roundoff of the output, doubled unless it rounds to nearest
+  std::vector<BoundTerm> terms;  // without E_gold, which is always added
+  double u_out = 0;              // unit roundoff of the output, doubled unless it rounds to nearest
   // Half the smallest subnormal, doubled unless it rounds to nearest; the smallest normal where results are flushed.
   double lambda_out = 0;
   double overflow_at = 0;          // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
