@@ -12,6 +12,9 @@
 
 namespace assay {
 
+// Covers the roundings of evaluating an error and its bound in double.
+inline constexpr double kJudgeSlack = 1 + 0x1p-48;
+
 // What the judgement of every element of a tensor shares.
 struct JudgeParams {
   double constant = 0;      // of the bound
@@ -22,8 +25,9 @@ struct JudgeParams {
   double overflow_at = 0;   // |y| + A from here on: an infinity is a correct result
   double special_at = 0;    // |y| + A from here on the rules of non-finite values decide; at most overflow_at
   double max_finite = 0;    // of the output
-  double ulp_scale = 0;     // ulp(x) = max(2^exponent(x) * ulp_scale, ulp_floor)
-  double ulp_floor = 0;     //
+  double ulp_scale = 0;     // ulp(x) = 2^exponent(x) * ulp_scale, at least ulp_floor, at most ulp_ceiling
+  double ulp_floor = 0;     // of the subnormals
+  double ulp_ceiling = 0;   // of the largest finite numbers
   double round_scale = 0;   // (x + c) - c with c = round_scale * ulp(x) rounds x to the output; 0: x is rounded
   double own_rounding = 0;  // largest error of the output's own rounding in ulp
   bool exact = false;       // the rounded golden value is the only correct one
