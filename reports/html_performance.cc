@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Per case one bar for each implementation, always in the same order: no ranking. The axis starts at zero and ends at
-// a few times the fastest; a longer bar is cut, visibly, so that one slow implementation does not flatten the others.
+// Per case one bar for each implementation, always in the same order: no ranking. The axis starts at zero. Where one
+// implementation is so slow that it would flatten the others, dots on a logarithmic axis take the place of the bars,
+// because the length of a bar means nothing there.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "reports/html_parts.h"
@@ -13,36 +15,48 @@ namespace assay::html {
 namespace {
 
 constexpr size_t kMaxCasesPerOperator = 60;
-constexpr double kAxisCut = 12;  // times the fastest
+constexpr double kMaxLinearSpread = 12;
 
 struct Axis {
-  double end_s = 0;
-  double Percent(double seconds) const { return std::clamp(100 * seconds / end_s, 0.0, 100.0); }
+  double start_s = 0, end_s = 0;  // logarithmic when it starts above zero
+  bool Logarithmic() const { return start_s > 0; }
+  double Percent(double seconds) const {
+    const double share = Logarithmic() ? std::log(seconds / start_s) / std::log(end_s / start_s) : seconds / end_s;
+    return std::isfinite(share) ? std::clamp(100 * share, 0.0, 100.0) : 0;
+  }
 };
 
 Axis AxisOf(const std::vector<const Record*>& bars) {
-  double fastest = 0, slowest = 0;
+  double fastest = *bars.front()->time_median_s, slowest = 0;
   for (const Record* r : bars) {
-    fastest = fastest == 0 ? *r->time_median_s : std::min(fastest, *r->time_median_s);
+    fastest = std::min(fastest, *r->time_median_s);
     slowest = std::max({slowest, *r->time_median_s, r->time_p90_s.value_or(0)});
   }
-  return {std::min(slowest * 1.02, fastest * kAxisCut)};
+  if (slowest < fastest * kMaxLinearSpread) return {0, slowest * 1.02};
+  return {std::pow(10, std::floor(std::log10(fastest * 0.95))), slowest * 1.3};
+}
+
+std::string Whisker(const Record& r, const Axis& axis) {
+  if (!r.time_p10_s || !r.time_p90_s) return "";
+  return fmt::format(
+      "<line x1=\"{0:.2f}%\" x2=\"{1:.2f}%\" y1=\"8\" y2=\"8\"/><line x1=\"{0:.2f}%\" x2=\"{0:.2f}%\" y1=\"5\" "
+      "y2=\"11\"/><line x1=\"{1:.2f}%\" x2=\"{1:.2f}%\" y1=\"5\" y2=\"11\"/>",
+      axis.Percent(*r.time_p10_s), axis.Percent(*r.time_p90_s));
 }
 
 std::string Bar(const Record& r, const Axis& axis, size_t hue) {
   const double median = axis.Percent(*r.time_median_s);
   std::string out = fmt::format("<svg class=\"bar h{}{}\" width=\"100%\" height=\"16\" aria-hidden=\"true\">", hue,
                                 Comparable(r) ? "" : " struck");
-  out += fmt::format("<rect y=\"3\" width=\"{:.2f}%\" height=\"10\" rx=\"1.5\"/>", median);
-  if (r.time_p10_s && r.time_p90_s) {
-    const double from = axis.Percent(*r.time_p10_s), to = axis.Percent(*r.time_p90_s);
-    out += fmt::format(
-        "<line x1=\"{0:.2f}%\" x2=\"{1:.2f}%\" y1=\"8\" y2=\"8\"/><line x1=\"{0:.2f}%\" x2=\"{0:.2f}%\" y1=\"5\" "
-        "y2=\"11\"/><line x1=\"{1:.2f}%\" x2=\"{1:.2f}%\" y1=\"5\" y2=\"11\"/>",
-        from, to);
+  if (!axis.Logarithmic()) {
+    out += fmt::format("<rect y=\"3\" width=\"{:.2f}%\" height=\"10\" rx=\"1.5\"/>", median);
+    return out + Whisker(r, axis) + "</svg>";
   }
-  if (*r.time_median_s > axis.end_s) out += "<path class=\"cut\" d=\"M0 16 L6 0 h5 L5 16 z\"/>";
-  return out + "</svg>";
+  for (double decade = axis.start_s; decade < axis.end_s; decade *= 10) {
+    out +=
+        fmt::format("<line class=\"tick\" x1=\"{0:.2f}%\" x2=\"{0:.2f}%\" y1=\"-5\" y2=\"21\"/>", axis.Percent(decade));
+  }
+  return out + Whisker(r, axis) + fmt::format("<circle cx=\"{:.2f}%\" cy=\"8\" r=\"4.5\"/></svg>", median);
 }
 
 std::string BarRow(const Record& r, const std::string& column, const Axis& axis, size_t hue) {
@@ -75,10 +89,10 @@ std::string CaseHtml(const std::string& id, const Case& item, const std::map<std
     rows += BarRow(*item.bars[i], item.columns[i]->Name(), axis, hues.at(item.columns[i]->backend) % 8);
   }
   return fmt::format(
-      "<figure class=\"perf\"><figcaption>{}</figcaption>\n<table><thead><tr><th>implementation</th><th>bar</th>"
+      "<figure class=\"perf\"><figcaption>{}{}</figcaption>\n<table><thead><tr><th>implementation</th><th>bar</th>"
       "<th>median time</th><th>rate</th><th>of the measured "
       "ceiling</th></tr></thead>\n<tbody>{}</tbody></table></figure>\n",
-      CaseIdHtml(id), rows);
+      CaseIdHtml(id), axis.Logarithmic() ? "<span class=\"quiet\">log scale</span>" : "", rows);
 }
 
 std::string OperatorHtml(const std::string& op, const std::map<std::string, Case>& cases,
@@ -103,9 +117,9 @@ std::string OperatorHtml(const std::string& op, const std::map<std::string, Case
 constexpr const char* kNote =
     "<p class=\"note\">Median time of one execution, shorter is faster; the whisker spans p10 to p90. Each case has "
     "its "
-    "own axis from zero, and a notched bar is cut at 12 times the fastest. Then GFLOP/s or GB/s, whichever the case is "
-    "about, and the share of the device's measured ceiling. What is <s>struck out</s> is suspect or wrong: its time "
-    "does not count.</p>\n";
+    "own axis from zero; where times differ more than twelvefold, dots on a logarithmic axis with a line per decade. "
+    "Then FLOP/s or B/s, whichever the case is about, and the share of the device's measured ceiling. What is "
+    "<s>struck out</s> is suspect or wrong: its time does not count.</p>\n";
 
 }  // namespace
 

@@ -68,7 +68,7 @@ function start() {
     if (link && Object.keys(link.dataset).length > 0) followLink(link);
   });
   addEventListener('hashchange', openFromHash);
-  addEventListener('beforeprint', () => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
+  addEventListener('beforeprint', () => document.querySelectorAll('.cluster').forEach((d) => { d.open = true; }));
   render();
   openFromHash();
 }

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """report_browser_test.py REPORT.html: opens the report in headless Chromium.
 
-Fails when a script reports an error or the table of results stays empty. Before that it checks that it would notice:
-an error planted into a copy, and a copy without its records, must both fail. Exits 77 (skipped) without Chromium.
+Fails when a script reports an error, the table of results stays empty, or filtering, sorting and following a link show
+other rows than the records ask for. Before that it checks that it would notice: an error planted into a copy, and a
+copy without its records, must both fail. Exits 77 (skipped) without Chromium.
 """
+import html
 import json
 import pathlib
 import re
@@ -14,7 +16,28 @@ import sys
 import tempfile
 
 SKIPPED = 77
+FAILING = {"crash", "timeout", "error", "missing", "mismatch", "below_contract", "nondeterministic", "unexpected_pass"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+# Uses the page as a reader would and leaves what it saw in the document.
+DRIVE = """<script>
+const seen = {};
+const count = () => Number(/ of (\\d+)/.exec(byId('status').textContent)[1]);
+byId('failing-only').click();
+seen.failing = count();
+byId('all-verdicts').click();
+byId('filter-text').value = 'SUSPECT -conv';
+byId('filter-text').dispatchEvent(new Event('input'));
+seen.suspect = count();
+const link = document.querySelector('.matrix a.line');
+link.click();
+seen.link = {...link.dataset, count: count()};
+byId('pinned').querySelector('button').click();
+seen.all = count();
+[...document.querySelectorAll('#results thead button')].find((b) => b.textContent.startsWith('margin')).click();
+seen.worst = document.querySelector('tr.row td:nth-child(5)').textContent;
+document.body.append(make('output', {id: 'seen'}, JSON.stringify(seen)));
+</script>"""
 
 
 def open_page(browser, page, fragment=""):
@@ -42,6 +65,29 @@ def problems(browser, page):
     return found
 
 
+def check_use(browser, page, folder):
+    """What goes wrong when the page is used, as a list of sentences."""
+    records = [json.loads(line) for line in (page.parent / "results.jsonl").read_text("utf-8").splitlines()]
+    driven = folder / "driven.html"
+    driven.write_text(page.read_text("utf-8").replace("</body>", DRIVE + "</body>"), "utf-8")
+    dom, console = open_page(browser, driven)
+    match = re.search(r'<output id="seen">(.*?)</output>', dom)
+    if not match:
+        return [f"using the page failed: {console}"]
+    seen = json.loads(html.unescape(match.group(1)))
+    link = seen["link"]
+    linked = sum(r["op"] == link["op"] and r["dtype"] == link["dtype"] and
+                 f'{r["backend"]}:{r["implementation"]}' == link["column"] for r in records)
+    expected = {
+        "failing": sum(r["outcome"] in FAILING for r in records),
+        "suspect": sum(r["class"] == "suspect" and r["op"] != "conv" for r in records),
+        "link": {**link, "count": linked},
+        "all": len(records),
+        "worst": "inf",
+    }
+    return [f"{name}: saw {seen[name]}, expected {want}" for name, want in expected.items() if seen[name] != want]
+
+
 def main():
     browser = next((path for path in map(shutil.which, BROWSERS) if path), None)
     if browser is None:
@@ -60,8 +106,8 @@ def main():
         if not any("0 rows" in problem for problem in problems(browser, empty)):
             print("self-check failed: a page without rows went unseen")
             return 1
-    found = problems(browser, page)
-    print("\n".join(found) if found else "ok: no console messages, rows and details rendered")
+        found = problems(browser, page) + check_use(browser, page, pathlib.Path(folder))
+    print("\n".join(found) if found else "ok: no console messages, rows and details rendered, filter, sort and links right")
     return 1 if found else 0
 
 
