@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 namespace assay {
@@ -22,15 +23,15 @@ bool Contains(const std::array<std::string_view, N>& list, std::string_view item
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-std::vector<std::string> Columns(const std::vector<Record>& records) {
-  std::vector<std::string> columns;
-  for (const Record& r : records) {
-    std::string column = ColumnOf(r, records);
-    if (!r.implementation.empty() && std::find(columns.begin(), columns.end(), column) == columns.end()) {
-      columns.push_back(std::move(column));
-    }
+// The distinct columns of records that name an implementation, in order of appearance.
+std::vector<std::string> Headings(const std::vector<Column>& columns) {
+  std::vector<std::string> headings;
+  for (const Column& column : columns) {
+    if (column.implementation.empty()) continue;
+    std::string name = column.Name();
+    if (std::find(headings.begin(), headings.end(), name) == headings.end()) headings.push_back(std::move(name));
   }
-  return columns;
+  return headings;
 }
 
 struct Cell {
@@ -51,10 +52,6 @@ std::string CellText(const Cell& cell) {
   return text;
 }
 
-bool Timed(const Record& r) {
-  return r.time_median_s.has_value() && *r.time_median_s > 0;
-}
-
 std::string PerformanceCell(const Record& r) {
   std::string text = fmt::format("{} {}", TimeText(*r.time_median_s), RateText(r));
   if (r.result_class == "suspect") text = "~~" + text + "~~";
@@ -66,14 +63,17 @@ std::string PerformanceCell(const Record& r) {
 std::string TimeText(double seconds) {
   if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
   if (seconds >= 1e-3) return fmt::format("{:.2f} ms", seconds * 1e3);
-  return fmt::format("{:.2f} us", seconds * 1e6);
+  return fmt::format("{:.2f} µs", seconds * 1e6);
 }
 
 std::string RateText(const Record& r) {
   // Below about four operations per byte a case moves data rather than computes.
   const bool computes = r.flops && r.bytes && *r.flops > 4 * *r.bytes;
-  if (computes && r.gflops) return fmt::format("{:.3g} GFLOP/s", *r.gflops);
-  return r.gbytes_per_s ? fmt::format("{:.3g} GB/s", *r.gbytes_per_s) : std::string();
+  const auto text = [](double giga, const char* unit) {
+    return giga >= 1000 ? fmt::format("{:.3g} T{}", giga / 1000, unit) : fmt::format("{:.3g} G{}", giga, unit);
+  };
+  if (computes && r.gflops) return text(*r.gflops, "FLOP/s");
+  return r.gbytes_per_s ? text(*r.gbytes_per_s, "B/s") : std::string();
 }
 
 std::string MarginText(double margin) {
@@ -81,14 +81,33 @@ std::string MarginText(double margin) {
   return margin >= 0.01 ? fmt::format("{:.2f}", margin) : fmt::format("{:.0e}", margin);
 }
 
+std::vector<Column> ColumnsOf(const std::vector<Record>& records) {
+  std::map<std::string, std::set<std::string>> devices;
+  for (const Record& r : records) {
+    if (!r.device.empty()) devices[r.backend].insert(r.device);
+  }
+  std::vector<Column> columns;
+  columns.reserve(records.size());
+  for (const Record& r : records) {
+    const bool several = !r.device.empty() && devices[r.backend].size() > 1;
+    columns.push_back({several ? r.backend + "[" + r.device + "]" : r.backend, r.implementation});
+  }
+  return columns;
+}
+
 std::string ColumnOf(const Record& record, const std::vector<Record>& all) {
   const bool several = std::any_of(all.begin(), all.end(), [&](const Record& r) {
     return r.backend == record.backend && r.device != record.device && !r.device.empty() && !record.device.empty();
   });
-  std::string column = record.backend;
-  if (several) column += "[" + record.device + "]";
-  if (!record.implementation.empty()) column += ":" + record.implementation;
-  return column;
+  return Column{several ? record.backend + "[" + record.device + "]" : record.backend, record.implementation}.Name();
+}
+
+bool Timed(const Record& record) {
+  return record.time_median_s && std::isfinite(*record.time_median_s) && *record.time_median_s > 0;
+}
+
+bool Comparable(const Record& record) {
+  return record.verdict == "pass" && record.result_class != "suspect";
 }
 
 std::map<std::string, int64_t> CountOutcomes(const std::vector<Record>& records) {
@@ -112,12 +131,14 @@ std::string OutcomeLine(const std::vector<Record>& records) {
 }
 
 Table VerdictMatrix(const std::vector<Record>& records) {
-  const std::vector<std::string> columns = Columns(records);
+  const std::vector<Column> column_of = ColumnsOf(records);
+  const std::vector<std::string> columns = Headings(column_of);
   std::map<std::pair<std::string, std::string>, std::map<std::string, Cell>> rows;
-  for (const Record& r : records) {
+  for (size_t i = 0; i < records.size(); ++i) {
+    const Record& r = records[i];
     auto& row = rows[{r.op, r.dtype}];
     if (r.implementation.empty()) continue;
-    Cell& cell = row[ColumnOf(r, records)];
+    Cell& cell = row[column_of[i].Name()];
     ++cell.total;
     if (r.outcome == "pass") {
       ++cell.passed;

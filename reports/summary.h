@@ -14,10 +14,21 @@ namespace assay {
 // "cpu:blocked"; with several devices of one backend "cuda[NVIDIA H200]:direct".
 std::string ColumnOf(const Record& record, const std::vector<Record>& all);
 
+struct Column {
+  std::string backend, implementation;  // "cuda[NVIDIA H200]", "direct"
+  std::string Name() const { return implementation.empty() ? backend : backend + ":" + implementation; }
+};
+
+// The column of every record, in one pass over them.
+std::vector<Column> ColumnsOf(const std::vector<Record>& records);
+
 // How a run went, by outcome. Failing outcomes first in the documented order.
 std::map<std::string, int64_t> CountOutcomes(const std::vector<Record>& records);
 bool IsFailure(const Record& record);                         // its outcome makes the exit code non-zero
 std::string OutcomeLine(const std::vector<Record>& records);  // "312 pass, 4 mismatch, 20 unsupported"
+
+bool Timed(const Record& record);
+bool Comparable(const Record& record);  // its time may stand beside others: it passed and is not suspect
 
 // Rows: operator and dtype. Columns: backend and implementation. Cell: "pass 12/12 0.03", the largest bound margin
 // last; what did not pass comes first.
@@ -31,7 +42,7 @@ Table PerformanceTable(const std::vector<Record>& records, size_t limit);
 Table ReasonsTable(const std::vector<Record>& records);
 
 std::string TimeText(double seconds);        // "1.24 ms"
-std::string RateText(const Record& record);  // "12.3 GFLOP/s" or "9.8 GB/s", whichever the case is about
+std::string RateText(const Record& record);  // "12.3 GFLOP/s" or "1.8 TB/s", whichever the case is about
 std::string MarginText(double margin);
 
 }  // namespace assay

@@ -70,7 +70,7 @@ TEST(Summary, PerformanceShowsTheFastestAndPrefersWhatIsNotSuspect) {
   EXPECT_THAT(t.rows[0][1], HasSubstr("2.00 ms"));
   EXPECT_THAT(t.rows[0][1], HasSubstr("(quick)"));
   const Table only_suspect = PerformanceTable({suspect}, 10);
-  EXPECT_THAT(only_suspect.rows[0][1], HasSubstr("~~1.00 us"));
+  EXPECT_THAT(only_suspect.rows[0][1], HasSubstr("~~1.00 µs"));
 }
 
 TEST(Console, FailuresComeLastWithAReproductionLine) {
