@@ -13,9 +13,9 @@
 #include "harness/cli/environment.h"
 #include "harness/cli/run_loop.h"
 #include "harness/cli/verbs.h"
+#include "harness/cli/write_reports.h"
 #include "harness/plan/plan.h"
 #include "reports/console.h"
-#include "reports/markdown.h"
 
 namespace assay::cli {
 namespace {
@@ -59,11 +59,10 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
 
 int Finish(const RunOptions& options, const LoopResult& result, const RunFolder& folder, bool required_absent) {
   fmt::print("{}", ConsoleReport(result.records, {UseColour(options.color, STDOUT_FILENO), 24}));
-  if (auto status = folder.WriteText("summary.md", MarkdownReport(result.records)); !status) {
-    return Complain(kExitHarness, status.error().message);
-  }
+  auto written = WriteReports(folder.path(), result.records);
+  if (!written) return Complain(kExitHarness, written.error().message);
   fmt::print("records: {}\nreport:  {}\n", (folder.path() / "results.jsonl").string(),
-             (folder.path() / "summary.md").string());
+             (folder.path() / "report.html").string());
   ExitFlags flags;
   flags.interrupted = result.interrupted;
   flags.required_backend_absent = required_absent;

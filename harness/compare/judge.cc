@@ -98,7 +98,9 @@ Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
     const double output = std::max(params_.u_out * (std::fabs(y) + accumulated), params_.lambda_out);
     judged.tolerance = (accumulated + output) * kJudgeSlack;
   }
-  if (params_.integer) {
+  if (Free(i)) {
+    judged.accepted = true;
+  } else if (params_.integer) {
     judged.accepted = judged.error == 0;
   } else if (!judged.finite || !(std::fabs(y) + accumulated < params_.special_at)) {
     judged.accepted = AcceptsSpecial(i, got, judged, accumulated);
