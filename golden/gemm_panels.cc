@@ -43,7 +43,7 @@ void ForEachStrip(const GemmOperand& a, const BigBuffer<double>& a_values, const
                   const BigBuffer<double>& b_values, const StripBody& body) {
   const int64_t m = a.rows, k = a.cols, n = b.cols;
   const int64_t strips = (m + kStripRows - 1) / kStripRows, panels = (n + kPanelCols - 1) / kPanelCols;
-  for (int64_t batch = 0; batch < a.batch; ++batch) {
+  const auto one_batch = [&](int64_t batch) {
     const BigBuffer<double> packed = PackColumns(b_values.data() + batch * k * n, k, n);
     ParallelFor(panels * strips, kStripsPerJob, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -57,7 +57,12 @@ void ForEachStrip(const GemmOperand& a, const BigBuffer<double>& a_values, const
         body(in, strip);
       }
     });
-  }
+  };
+  // Many small products are dealt out whole (nested loops run inline), few large ones strip by strip.
+  const bool many = a.batch >= 4 * int64_t{ThreadCount()};
+  ParallelFor(a.batch, many ? 1 : a.batch, [&](int64_t begin, int64_t end) {
+    for (int64_t batch = begin; batch < end; ++batch) one_batch(batch);
+  });
 }
 
 // What each product and each sum can lose, whatever the element.

@@ -76,6 +76,18 @@ TEST_F(Threads, ProductsDoNotDependOnThem) {
   }
 }
 
+TEST_F(Threads, ManySmallProductsDoNotDependOnThem) {
+  const GemmShape s{.m = 5, .n = 17, .k = 70, .batch = 40};
+  const Tensor a = Make(DType::kF32, {s.batch, s.m, s.k}, 0, "normal"),
+               b = Make(DType::kF32, {s.batch, s.k, s.n}, 1, "normal");
+  for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
+    SetThreadCount(1);
+    const Golden one = GoldenGemm(s, a, b, tier, false);
+    SetThreadCount(4);
+    ExpectSameBits(one, GoldenGemm(s, a, b, tier, false));
+  }
+}
+
 TEST_F(Threads, RowReductionsDoNotDependOnThem) {
   for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
     SetThreadCount(1);

@@ -48,6 +48,7 @@ class Simulator {
     std::vector<size_t> order(a.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.Below(draw_++, i)]);
+    if (contract_.acc == Accumulator::kTensorCore) return Output(TruncatingDot(a, b, order));
     // A few running sums, joined at the end: from sequential to pairwise.
     std::vector<double> lanes(1 + random_.Below(draw_++, a.size()), 0.0);
     for (size_t i = 0; i < order.size(); ++i) {
@@ -66,6 +67,26 @@ class Simulator {
   const Contract& contract() const { return contract_; }
 
  private:
+  // A matrix unit: every product of a block, and the running sum, cut to F bits below the largest exponent; their sum
+  // cut to f32.
+  double TruncatingDot(const std::vector<double>& a, const std::vector<double>& b, const std::vector<size_t>& order) {
+    double sum = 0;
+    const auto block = static_cast<size_t>(contract_.tc_block);
+    for (size_t start = 0; start < order.size(); start += block) {
+      const size_t end = std::min(order.size(), start + block);
+      int exponent = sum == 0 ? -1000 : std::ilogb(sum);
+      for (size_t i = start; i < end; ++i) {
+        const double x = a[order[i]], y = b[order[i]];
+        if (x * y != 0) exponent = std::max(exponent, std::ilogb(x) + std::ilogb(y));
+      }
+      const double quantum = std::ldexp(1.0, exponent - contract_.tc_bits);
+      sum = std::trunc(sum / quantum) * quantum;
+      for (size_t i = start; i < end; ++i) sum += std::trunc(a[order[i]] * b[order[i]] / quantum) * quantum;
+      const double spacing = UlpAt(FormatOf(DType::kF32), sum);
+      sum = std::trunc(sum / spacing) * spacing;
+    }
+    return sum;
+  }
   double Input(double x) const {
     if (Flushes(contract_, true)) x = FlushTo(FormatOf(machine_.in), x);
     return RoundInput(contract_, x);
@@ -145,6 +166,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Machine{"acc=f16;ftz=all", kF16, kF16, kF16}, Machine{"acc=f16;ftz=out", kF16, kF16, kF16},
                       Machine{"acc=f32;out=rz", kF16, kF32, kF16}, Machine{"in=bf16;acc=f32", kF32, kF32, kF32},
                       Machine{"in=tf32rn;acc=f32", kF32, kF32, kF32}, Machine{"in=tf32rz;acc=f32", kF32, kF32, kF32},
+                      Machine{"acc=tc<23,4>", kF16, kF32, kF32}, Machine{"acc=tc<24,8>", kF16, kF32, kF16},
+                      Machine{"acc=tc<25,16>", kBF16, kF32, kF32}, Machine{"acc=tc<13,32>", DType::kE4M3, kF32, kF32},
                       Machine{"in=bf16;acc=f32;ftz=in", kF32, kF32, kF32},
                       Machine{"in=bf16;acc=f32", kF16, kF32, kF16}));
 
