@@ -20,7 +20,14 @@ Problem SmallMatmul() {
   problem.spec.seed = 987654321;
   problem.inputs = {{"a", DType::kF32, {2, 4}}, {"b", DType::kF32, {4, 3}}};
   problem.output = {"y", DType::kF32, {2, 3}};
-  problem.attrs = {{"m", AttrType::kInt, 2, 0, "", {}}};
+  for (const auto& [key, value] : {std::pair{"m", 2}, {"n", 3}, {"k", 4}, {"batch", 1}, {"transa", 0}, {"transb", 0}}) {
+    problem.attrs.push_back({key, AttrType::kInt, value, 0, "", {}});
+  }
+  for (const auto& [key, value] : {std::pair{"alpha", 1.0}, {"beta", 0.0}}) {
+    problem.attrs.push_back({key, AttrType::kFloat, 0, value, "", {}});
+  }
+  problem.attrs.push_back({"bias", AttrType::kInt, 0, 0, "", {}});
+  problem.attrs.push_back({"epilogue", AttrType::kName, 0, 0, "fused", {}});
   return problem;
 }
 
