@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 namespace assay {
 namespace {
@@ -23,34 +24,38 @@ bool Contains(const std::array<std::string_view, N>& list, std::string_view item
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-// The distinct columns of records that name an implementation, in order of appearance.
+// The distinct backends (and devices), in order of appearance.
 std::vector<std::string> Headings(const std::vector<Column>& columns) {
   std::vector<std::string> headings;
-  for (const Column& column : columns) {
-    if (column.implementation.empty()) continue;
-    std::string name = column.Name();
-    if (std::find(headings.begin(), headings.end(), name) == headings.end()) headings.push_back(std::move(name));
+  for (const auto& [name, unused] : columns) {
+    if (std::find(headings.begin(), headings.end(), name) == headings.end()) headings.push_back(name);
   }
   return headings;
 }
 
-struct Cell {
-  int64_t total = 0, passed = 0;
-  double worst_margin = 0;
-  std::map<std::string, int64_t> other;
-};
-
-std::string CellText(const Cell& cell) {
-  if (cell.total == 0) return "-";
-  std::string text;
-  for (std::string_view outcome : kOutcomeOrder) {
-    auto it = cell.other.find(std::string(outcome));
-    if (it != cell.other.end()) text += fmt::format("{} {}, ", it->second, outcome);
+// Some records, counted.
+class Cell {
+ public:
+  void Add(const Record& r) {
+    ++counts_[r.outcome];
+    if (r.outcome == "pass") worst_margin_ = std::max(worst_margin_, r.bound_margin.value_or(0));
   }
-  text += fmt::format("{}/{} pass", cell.passed, cell.total);
-  if (cell.passed > 0) text += fmt::format(" {}", MarginText(cell.worst_margin));
-  return text;
-}
+  // "1 mismatch, 11 pass 0.22".
+  std::string Text() const {
+    std::string text;
+    for (std::string_view outcome : kOutcomeOrder) {
+      auto it = counts_.find(std::string(outcome));
+      if (it == counts_.end()) continue;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", it->second, outcome);
+      if (outcome == "pass") text += " " + MarginText(worst_margin_);
+    }
+    return text.empty() ? "-" : text;
+  }
+
+ private:
+  std::map<std::string, int64_t> counts_;
+  double worst_margin_ = 0;
+};
 
 std::string PerformanceCell(const Record& r) {
   std::string text = fmt::format("{} {}", TimeText(*r.time_median_s), RateText(r));
@@ -132,27 +137,31 @@ std::string OutcomeLine(const std::vector<Record>& records) {
 
 Table VerdictMatrix(const std::vector<Record>& records) {
   const std::vector<Column> column_of = ColumnsOf(records);
-  const std::vector<std::string> columns = Headings(column_of);
+  const std::vector<std::string> backends = Headings(column_of);
   std::map<std::pair<std::string, std::string>, std::map<std::string, Cell>> rows;
   for (size_t i = 0; i < records.size(); ++i) {
-    const Record& r = records[i];
-    auto& row = rows[{r.op, r.dtype}];
-    if (r.implementation.empty()) continue;
-    Cell& cell = row[column_of[i].Name()];
-    ++cell.total;
-    if (r.outcome == "pass") {
-      ++cell.passed;
-      cell.worst_margin = std::max(cell.worst_margin, r.bound_margin.value_or(0));
-    } else {
-      ++cell.other[r.outcome];
-    }
+    rows[{records[i].op, records[i].dtype}][column_of[i].backend].Add(records[i]);
   }
   Table table{{"operator", "dtype"}, {Align::kLeft, Align::kLeft}, {}};
-  table.header.insert(table.header.end(), columns.begin(), columns.end());
+  table.header.insert(table.header.end(), backends.begin(), backends.end());
   for (auto& [key, cells] : rows) {
     std::vector<std::string> row{key.first, key.second};
-    for (const auto& column : columns) row.push_back(CellText(cells[column]));
+    for (const auto& backend : backends) row.push_back(cells[backend].Text());
     table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table ImplementationTable(const std::vector<Record>& records) {
+  const std::vector<Column> column_of = ColumnsOf(records);
+  std::map<std::tuple<std::string, std::string, std::string>, Cell> rows;
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (!records[i].implementation.empty())
+      rows[{records[i].op, records[i].dtype, column_of[i].Name()}].Add(records[i]);
+  }
+  Table table{{"operator", "dtype", "implementation", "verdicts and largest margin"}, {}, {}};
+  for (const auto& [key, cell] : rows) {
+    table.rows.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), cell.Text()});
   }
   return table;
 }

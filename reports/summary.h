@@ -30,9 +30,11 @@ std::string OutcomeLine(const std::vector<Record>& records);  // "312 pass, 4 mi
 bool Timed(const Record& record);
 bool Comparable(const Record& record);  // its time may stand beside others: it passed and is not suspect
 
-// Rows: operator and dtype. Columns: backend and implementation. Cell: "pass 12/12 0.03", the largest bound margin
-// last; what did not pass comes first.
+// Rows: operator and dtype. Columns: backends (and devices). Cell: "1 mismatch, 11 pass 0.22": what its implementations
+// got, with the largest bound margin of those that passed.
 Table VerdictMatrix(const std::vector<Record>& records);
+// The same with a row for each implementation.
+Table ImplementationTable(const std::vector<Record>& records);
 
 // Rows: cases, the largest work first, at most `limit`. Per backend the fastest implementation that may be compared:
 // median time and rate. Times of suspect results are struck out.
