@@ -30,7 +30,7 @@ struct Fixture {
 
 TEST(MarginHistogram, EveryBinHasItsRange) {
   const Fixture f(6);
-  const MarginHistogram bins = f.Count({0, 0x1p-24, 0x1p-20, 0.3, 0.75, -5});
+  const MarginHistogram bins = f.Count({0, 0x1p-24, 0x1.8p-20, 0.3, 0.75, -5});
   EXPECT_EQ(bins[0], 1);
   EXPECT_EQ(bins[1], 1);
   EXPECT_EQ(bins[2], 1);
