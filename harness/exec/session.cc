@@ -87,14 +87,14 @@ Call<Prepared> Session::Prepare(int64_t device, const Problem& problem, const st
   return prepared;
 }
 
-void Session::Release(uint64_t plan) {
+Call<void> Session::Release(uint64_t plan) {
   const Call<Plan*> found = FindPlan(plan);
-  if (found) {
-    // A plugin that crashes in its destructor is met again, by name, in the next call's restart.
-    [[maybe_unused]] const Call<Json> released =
-        Ask("release", {{"plan", (*found)->worker_plan}}, options_.call_timeout_s);
-  }
+  if (!found) return {};  // it went with its worker
+  const uint64_t worker_plan = (*found)->worker_plan;
   plans_.erase(plan);
+  const Call<Json> released = Ask("release", {{"plan", worker_plan}}, options_.call_timeout_s);
+  if (!released) return tl::unexpected(released.error());
+  return {};
 }
 
 Call<void> Session::Bind(Plan& plan, size_t set) {

@@ -93,7 +93,8 @@ class Session {
   Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill);
   // Repetition r uses sets[r % sets.size()]; at least two sets.
   Call<Timing> Time(uint64_t plan, std::span<const InputSet> sets, const TimingRequest& request);
-  void Release(uint64_t plan);
+  // Frees it on the device. A failure says that the plugin did not survive this; the plan is gone in any case.
+  Call<void> Release(uint64_t plan);
 
   // Of the running worker, or of the last one.
   std::string StderrTail() const { return worker_.StderrTail(); }

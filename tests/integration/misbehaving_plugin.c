@@ -82,6 +82,15 @@ FAULT(close_descriptors) {
   for (int fd = 0; fd < 64; ++fd) close(fd);
   for (;;) pause();
 }
+FAULT(leave_child) { /* a process of its own that would stay behind */
+  UNUSED;
+  const pid_t child = fork();
+  if (child == 0) {
+    for (;;) pause();
+  }
+  fprintf(stderr, "child=%d\n", (int)child);
+  abort();
+}
 FAULT(babble) { /* text where only messages belong */
   UNUSED;
   for (int fd = 3; fd < 64; ++fd) {
@@ -146,6 +155,7 @@ static const struct fault kFaults[] = {
     {"exit", "f32acc", exit_now, NULL},
     {"hang", "f32acc", hang, NULL},
     {"close_descriptors", "f32acc", close_descriptors, NULL},
+    {"leave_child", "f32acc", leave_child, NULL},
     {"babble", "f32acc", babble, NULL},
     {"chatter", "f32acc", chatter, NULL},
     {"write_before", "f32acc", NULL, write_before},
@@ -264,9 +274,10 @@ static assay_status buffer_upload(assay_device* device, assay_buffer* buffer, ui
 }
 static assay_status buffer_download(assay_device* device, const assay_buffer* buffer, uint64_t offset, void* bytes,
                                     uint64_t size, assay_text* error) {
-  (void)device, (void)error;
+  static int delivered;
+  (void)device;
   if (misbehaves("lose_device")) return fail(error, ASSAY_DEVICE_LOST, "the bus fell over");
-  if (misbehaves("no_download")) return ASSAY_OK;
+  if (misbehaves("one_download") && ++delivered > 3) return ASSAY_OK; /* a, b and y once, then nothing */
   memcpy(bytes, buffer->bytes + offset, size);
   return ASSAY_OK;
 }
@@ -290,6 +301,7 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
   return fail(error, ASSAY_UNSUPPORTED, "no such implementation");
 }
 static void plan_destroy(assay_plan* plan) {
+  if (misbehaves("crash_on_destroy")) abort();
   free(plan);
 }
 

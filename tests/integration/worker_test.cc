@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
 
 #include "harness/exec/observations.h"
 #include "tests/integration/worker_fixture.h"
@@ -48,6 +53,26 @@ TEST_F(WorkerTest, Exit) {
   EXPECT_EQ(failure.outcome, Outcome::kCrash);
   EXPECT_THAT(failure.message, HasSubstr("exited with code 3"));
   ExpectStillWorks();
+}
+
+bool IsRunning(int pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const size_t state = text.rfind(')') + 2;
+  return state < text.size() && text[state] != 'Z' && text[state] != 'X';
+}
+
+TEST_F(WorkerTest, ChildrenOfAPluginEndWithIt) {
+  const WorkerFailure failure = FirstFailure("leave_child");
+  EXPECT_EQ(failure.outcome, Outcome::kCrash);
+  const size_t at = failure.message.find("child=");
+  ASSERT_NE(at, failure.message.npos) << failure.message;
+  const int child = std::atoi(failure.message.c_str() + at + 6);
+  ASSERT_GT(child, 1);
+  // SIGKILL has been sent when the failure is returned, but takes a moment.
+  for (int wait = 0; wait < 100 && IsRunning(child); ++wait) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(IsRunning(child));
 }
 
 class ShortTimeout : public WorkerTest {
@@ -177,11 +202,25 @@ TEST_F(WorkerTest, APlanDoesNotOutliveItsWorker) {
   const Call<Prepared> before = session_.Prepare(0, problem_, "ok");
   ASSERT_TRUE(before);
   FirstFailure("segfault");
+  const Call<Execution> at_once = session_.Execute(before->plan, inputs_.set(), Prefill::kNanPayload);
+  ASSERT_FALSE(at_once);
+  EXPECT_THAT(at_once.error().message, HasSubstr("prepare it again"));
   ASSERT_TRUE(session_.Describe());  // a new worker, whose first plan has the old one's number
   ASSERT_TRUE(session_.Prepare(0, problem_, "ok"));
   const Call<Execution> execution = session_.Execute(before->plan, inputs_.set(), Prefill::kNanPayload);
   ASSERT_FALSE(execution);
   EXPECT_THAT(execution.error().message, HasSubstr("prepare it again"));
+}
+
+TEST_F(WorkerTest, ACrashInADestructorIsReported) {
+  const Misbehave misbehave("crash_on_destroy");
+  const Call<Prepared> prepared = session_.Prepare(0, problem_, "ok");
+  ASSERT_TRUE(prepared);
+  const Call<void> released = session_.Release(prepared->plan);
+  ASSERT_FALSE(released);
+  EXPECT_EQ(released.error().outcome, Outcome::kCrash);
+  EXPECT_TRUE(session_.Release(prepared->plan));  // nothing left to free
+  EXPECT_TRUE(session_.Describe());
 }
 
 TEST_F(WorkerTest, FaultsOfTransfers) {
@@ -199,9 +238,10 @@ TEST_F(WorkerTest, FaultsOfTransfers) {
   }
 }
 
-TEST_F(WorkerTest, ADownloadThatDeliversNothingIsNoResult) {
-  const Misbehave misbehave("no_download");
+TEST_F(WorkerTest, ADownloadThatDeliversNothingDoesNotShowTheOneBefore) {
+  const Misbehave misbehave("one_download");
   const TwoRuns runs = RunTwice("ok");
+  EXPECT_THAT(runs.nan.guard_violations, IsEmpty());
   EXPECT_THAT(runs.sentinel.guard_violations, testing::SizeIs(6));  // before and after each operand
   EXPECT_THAT(runs.sentinel.changed_inputs, testing::SizeIs(2));
 }
