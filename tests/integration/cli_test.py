@@ -253,10 +253,10 @@ class Run(Cli):
 
     def test_a_declared_weaker_contract_is_below_contract(self):
         done, records = self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf", "--contract",
-                                       "f32;batchinv=yes;det=yes;math=0")
+                                       "f64")
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertEqual((records[0]["verdict"], records[0]["class"]), ("below_contract", "within_lower_class"))
-        self.assertIn("math", records[0]["reason"])
+        self.assertIn("acc=f32", records[0]["reason"])
 
     def test_an_interrupt_keeps_the_records_and_exits_130(self):
         process = subprocess.Popen([ASSAY, "run", "--suite", "full", "--out", "out", "--no-perf", "--progress", "none"],

@@ -179,8 +179,15 @@ TEST_F(WorkerTest, NanResultIsNotTakenForThePrefill) {
 }
 
 TEST_F(WorkerTest, NondeterministicResult) {
+  // Row 0 is 2^24 + 1 + 1 - 2^24: 0 from the left, 2 from the right. Row 1 stays exact.
+  const float row[] = {0x1p24f, 1, 1, -0x1p24f};
+  std::copy(std::begin(row), std::end(row), inputs_.a.As<float>().begin());
+  std::fill(inputs_.b.As<float>().begin(), inputs_.b.As<float>().end(), 1.0f);
   const TwoRuns runs = RunTwice("nondeterministic");
-  EXPECT_EQ(ChangedElements(runs.nan.output, runs.sentinel.output).count, 1);
+  const ElementReport changed = ChangedElements(runs.nan.output, runs.sentinel.output);
+  EXPECT_EQ(changed.count, 3);
+  EXPECT_EQ(changed.first, 0);
+
 }
 
 TEST_F(WorkerTest, WrongNumbersArriveAsTheyAre) {
