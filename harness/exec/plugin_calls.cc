@@ -24,6 +24,9 @@ Json EncodeDevice(const assay_device_info& info) {
 
 Json PluginFailed(assay_status status, const char* function, const ErrorText& error) {
   const std::string text = error.str();
+  // A reason why something is not offered stands for itself; an error is better read with the call that failed.
+  const bool is_reason = status == ASSAY_UNSUPPORTED || status == ASSAY_UNAVAILABLE;
+  if (is_reason && !text.empty()) return Failed(status, text);
   return Failed(status,
                 fmt::format("{}: {}", function, text.empty() ? fmt::format("status {} without a text", status) : text));
 }
