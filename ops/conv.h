@@ -61,6 +61,12 @@ std::vector<ConvTerm> VisibleTerms(const ConvCase& op, int64_t output);
 // multiplied, nothing where it is skipped. Both are in use, so such elements have an infinite error plane: free.
 Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Tensor> inputs, Tier tier);
 
+// Infinite error where a padded tap's weight is infinite or NaN.
+void FreePaddedNonFinite(const ConvCase& op, const Tensor& w, Golden& golden);
+// The plane "lost_infinity": 1 where the sum has an infinity times a subnormal, which is NaN for a unit that flushes
+// the subnormal to zero first. Absent when there is no such element.
+void AddLostInfinities(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden);
+
 BoundModel ConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out);
 
 // Planes of F(2,3) and F(4,3), where the shape permits them (conv_winograd.cc).

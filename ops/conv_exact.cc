@@ -3,10 +3,11 @@
 // integers that differ from place to place, so that a shifted, flipped or regrouped kernel reads other numbers. Every
 // sum of |x w| stays below 2^p. The expected value is an integer sum over the taps that are not padding; one group's
 // outputs share it but for f_o. Two forms:
-//   positive  all terms positive: nothing cancels, sums climb as high as exactness allows
-//   balanced  for narrow outputs, where a long positive sum would hide one term in its rounding: the first half of the
-//             channels positive, the second negative; odd but for one tap that no output has in the padding, where w
-//             is odd too and everything else even, so that no result is zero
+//   wide      all terms positive: nothing cancels, sums climb as high as exactness allows
+//   narrow    for 16-bit outputs, whose rounding would hide small terms behind large ones: |x| and |w| within a factor
+//             of about two. Where a long positive sum would hide terms too, the first half of the channels is
+//             positive, the second negative; everything is odd or even so that no result is zero: x odd, w even but
+//             for one tap that no output has in the padding
 // F(2,3) is exact too when w is a multiple of 4 (G holds halves, twice) and W < 2^p; larger tiles are not.
 #include <fmt/format.h>
 
@@ -28,13 +29,15 @@ constexpr int64_t kLargest = 1 << 10;             // beyond that larger numbers 
 constexpr double kWinogradGrowth = 9 * 4 * 2.25;  // row sums of |A^T|, |B^T|, |G| of F(2,3), squared
 
 struct Form {
-  bool balanced = false;
-  int64_t unit = 1;     // w is a multiple of it
-  int64_t x = 1;        // x is 1 .. x; balanced: 3, 5, 7
-  int64_t w = 1;        // |v| is unit * (1 .. w); balanced: unit * (4, 6, 8), once 5
-  int64_t factors = 1;  // f_o is 1 .. factors; balanced: 1, 3
-  int64_t anchor = -1;  // balanced: the tap of channel 0 that every output sees, if there is one
+  bool narrow = false;
+  bool balanced = false;  // narrow: with both signs
+  int64_t unit = 1;       // w is a multiple of it
+  int64_t x = 1;          // x is 1 .. x; narrow: 3, 5, 7
+  int64_t w = 1;          // |v| is unit * (1 .. w); narrow: unit * (4, 6, 8)
+  int64_t factors = 1;    // f_o is 1 .. factors; narrow: 1, 3
+  int64_t anchor = -1;    // balanced: the tap of channel 0 that every output sees, if there is one; |v| = 5 unit
 };
+constexpr int64_t kNarrowTerm = 7 * 8;
 
 // A tap that is padding for no output, -1 when there is none.
 int64_t AlwaysSeen(const ConvCase& op) {
@@ -61,11 +64,14 @@ std::optional<Form> PlanForm(const ConvCase& op, const Problem& problem, const C
   const double room = (std::ldexp(1.0, TwinPartialBits(contract)) - kAddends - 1) / (terms * growth);
   const int64_t limit = TwinInputLimit(problem.inputs[0].dtype, contract);
   const int shown = TwinOutputBits(problem.output.dtype);
-  form.balanced = shown < 24 && static_cast<double>(op.Terms()) > std::ldexp(1.0, shown - 3);
-  if (form.balanced) {
-    if (limit < 24 * form.unit || room < 56) return std::nullopt;
-    form.factors = room >= 3 * 56 ? 3 : 1;
-    form.anchor = AlwaysSeen(op);
+  form.narrow = IsFloat(problem.output.dtype) && shown < 24;
+  if (form.narrow) {
+    if (limit < 24 * form.unit || room < kNarrowTerm) return std::nullopt;
+    form.factors = room >= 3 * kNarrowTerm ? 3 : 1;
+    const auto sum = static_cast<double>(op.Terms() * form.unit * form.factors * kNarrowTerm + kAddends);
+    form.balanced =
+        static_cast<double>(op.Terms()) > std::ldexp(1.0, shown - 3) || sum > FormatOf(problem.output.dtype).max_finite;
+    form.anchor = form.balanced ? AlwaysSeen(op) : -1;
     return form;
   }
   form.factors = room >= 12 ? 3 : 1;
@@ -78,15 +84,16 @@ std::optional<Form> PlanForm(const ConvCase& op, const Problem& problem, const C
 }
 
 int64_t FactorOf(const Form& form, int64_t output) {
-  if (form.balanced) return form.factors == 1 ? 1 : 2 * TwinFactor(kOutputs, output, 2) - 1;
+  if (form.narrow) return form.factors == 1 ? 1 : 2 * TwinFactor(kOutputs, output, 2) - 1;
   return TwinFactor(kOutputs, output, form.factors);
 }
 
 // v_k of a group's outputs: the digits of k in base w, the lower one in variant 0, the next one in variant 1.
 int64_t TapValue(const ConvCase& op, const Form& form, int64_t k, int variant) {
-  if (!form.balanced) return form.unit * (1 + (variant == 0 ? k : k / form.w) % form.w);
+  if (!form.narrow) return form.unit * (1 + (variant == 0 ? k : k / form.w) % form.w);
   if (k == form.anchor) return form.unit * 5;
   const int64_t magnitude = form.unit * (4 + 2 * ((variant == 0 ? k : k / 3) % 3));
+  if (!form.balanced) return magnitude;
   const int64_t channels = op.GroupInputs(), c = k / op.Taps();
   const bool middle = 2 * c + 1 == channels;
   const bool negative = middle ? 2 * (k % op.Taps()) >= op.Taps() : 2 * c >= channels;
@@ -99,8 +106,8 @@ Tensor TwinImage(const Form& form, const Operand& operand, int variant) {
   const uint64_t stream = kImage + 64 * static_cast<uint64_t>(variant);
   ParallelFor(x.size(), 4096, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t drawn = TwinFactor(stream, i, form.balanced ? 3 : form.x);
-      values[i] = static_cast<double>(form.balanced ? 1 + 2 * drawn : drawn);
+      const int64_t drawn = TwinFactor(stream, i, form.narrow ? 3 : form.x);
+      values[i] = static_cast<double>(form.narrow ? 1 + 2 * drawn : drawn);
     }
   });
   x.SetDoubles(values);
@@ -150,7 +157,7 @@ bool Expect(const Problem& problem, const Contract& contract, std::span<double> 
 }
 
 std::string Describe(const Form& form, int variant) {
-  if (form.balanced) {
+  if (form.narrow) {
     return fmt::format("one missing term = expected - got up to the output's rounding = f x w, w in {}{{4,6,8}}",
                        form.unit > 1 ? "4 " : "");
   }

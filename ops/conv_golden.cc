@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "golden/dd.h"
 #include "golden/gemm.h"
@@ -155,21 +154,17 @@ void AddBias(const ConvCase& op, const Tensor& bias, bool wide, Golden& golden) 
   });
 }
 
-// Elements with a padded tap whose weight is infinite or NaN.
-void FreePaddedNonFinite(const ConvCase& op, const Tensor& w, Golden& golden) {
-  const std::vector<double> weights = w.ToDoubles();
-  for (int64_t k = 0; k < std::ssize(weights); ++k) {
-    if (std::isfinite(weights[k])) continue;
-    const int64_t channel = k / op.Terms();
-    const ConvCase::Extents t = ConvCase::Split(k % op.Taps(), op.kernel);
-    for (int64_t position = 0; position < op.Positions(); ++position) {
-      const ConvCase::Extents p = ConvCase::Split(position, op.out);
-      if (op.Sees(0, p[0], t[0]) && op.Sees(1, p[1], t[1]) && op.Sees(2, p[2], t[2])) continue;
-      for (int64_t image = 0; image < op.n; ++image) {
-        golden.error.Set((image * op.o + channel) * op.Positions() + position, std::numeric_limits<double>::infinity());
-      }
-    }
+// An algorithm that the harness has no theory for on this shape is held to the direct one's bound.
+BoundModel FiniteBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
+  if (contract.alg == Algorithm::kWinograd) {
+    if (std::optional<BoundModel> bound = WinogradBound(op, golden, contract, in, out)) return *std::move(bound);
   }
+  const auto terms = static_cast<double>(op.Terms());
+  const double extra_steps = op.bias ? 3 : 0;
+  BoundModel bound =
+      SumBound(golden, contract, out, {.terms = terms, .height = terms + extra_steps, .type_a = in, .type_b = in});
+  if (op.bias && !bound.exact) bound.constant += 2 * extra_steps * contract.AccMinNormal();
+  return bound;
 }
 
 }  // namespace
@@ -194,20 +189,17 @@ Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Te
   if (golden.exact) return golden;
   if (op.bias) AddBias(op, inputs[2], wide, golden);
   FreePaddedNonFinite(op, inputs[1], golden);
+  AddLostInfinities(op, inputs, golden);
   return golden;
 }
 
-// An algorithm that the harness has no theory for on this shape is held to the direct one's bound.
 BoundModel ConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   if (golden.exact) return {.exact = true, .terms = {}, .free_where = {}};
-  if (contract.alg == Algorithm::kWinograd) {
-    if (std::optional<BoundModel> bound = WinogradBound(op, golden, contract, in, out)) return *std::move(bound);
+  BoundModel bound = FiniteBound(op, golden, contract, in, out);
+  const bool flushes = contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
+  if (const Plane* lost = golden.Extra("lost_infinity"); lost != nullptr && flushes) {
+    bound.free_where.push_back({lost, 1});  // NaN instead of an infinity
   }
-  const auto terms = static_cast<double>(op.Terms());
-  const double extra_steps = op.bias ? 3 : 0;
-  BoundModel bound =
-      SumBound(golden, contract, out, {.terms = terms, .height = terms + extra_steps, .type_a = in, .type_b = in});
-  if (op.bias && !bound.exact) bound.constant += 2 * extra_steps * contract.AccMinNormal();
   return bound;
 }
 
