@@ -69,9 +69,11 @@ std::optional<Form> PlanForm(const ConvCase& op, const Problem& problem, const C
     if (limit < 24 * form.unit || room < kNarrowTerm) return std::nullopt;
     form.factors = room >= 3 * kNarrowTerm ? 3 : 1;
     const auto sum = static_cast<double>(op.Terms() * form.unit * form.factors * kNarrowTerm + kAddends);
-    form.balanced =
-        static_cast<double>(op.Terms()) > std::ldexp(1.0, shown - 3) || sum > FormatOf(problem.output.dtype).max_finite;
-    form.anchor = form.balanced ? AlwaysSeen(op) : -1;
+    // Without an anchor some balanced sum may be zero; a positive one shows at least gross faults.
+    const bool hides = static_cast<double>(op.Terms()) > std::ldexp(1.0, shown - 3);
+    form.anchor = AlwaysSeen(op);
+    form.balanced = sum > FormatOf(problem.output.dtype).max_finite || (hides && form.anchor >= 0);
+    if (!form.balanced) form.anchor = -1;
     return form;
   }
   form.factors = room >= 12 ? 3 : 1;
