@@ -67,7 +67,7 @@ inline OpCatalog TestCatalog() {
             if (op == "conv") return &ConvSchema();
             return op == "reduce" ? &ReduceSchema() : nullptr;
           },
-          {"conv", "matmul", "reduce"}};
+          {"matmul", "reduce", "conv"}};
 }
 
 // A folder of its own for one test, removed with it.
