@@ -37,7 +37,7 @@ Golden GoldenGemm(const GemmShape& shape, const Tensor& a, const Tensor& b, Tier
   if (IsInt(left.dtype) && IsInt(right.dtype)) return IntegerGemm(left, right, std::move(golden));
 
   if (left.dtype == DType::kF64 || right.dtype == DType::kF64) golden.tier = Tier::kReproducible;
-  golden.magnitude = golden.sigma = golden.error = Plane(size, out_wide);
+  for (Plane* plane : {&golden.magnitude, &golden.sigma, &golden.error}) *plane = Plane(size, out_wide);
   if (golden.tier == Tier::kFast) {
     FastGemm(left, right, true, golden);
   } else {

@@ -17,7 +17,7 @@ void DoubleDoubleGemm(const GemmOperand& a, const GemmOperand& b, Golden& golden
 
 // sum_k |a_k b_k| (1 + gamma) in plain double, rounded up, in an order that does not depend on the machine. `plane`
 // has batch * m * n elements; `add` adds to it.
-void MagnitudeGemm(const GemmOperand& a, const std::vector<double>& a_values, const GemmOperand& b,
-                   const std::vector<double>& b_values, bool add, Plane& plane);
+void MagnitudeGemm(const GemmOperand& a, const BigBuffer<double>& a_values, const GemmOperand& b,
+                   const BigBuffer<double>& b_values, bool add, Plane& plane);
 
 }  // namespace assay

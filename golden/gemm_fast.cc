@@ -28,15 +28,15 @@ struct Tile {
 struct Problem {
   const GemmOperand& a;
   const GemmOperand& b;
-  std::vector<float> abs_a, abs_b;  // empty when float could overflow or underflow
+  BigBuffer<float> abs_a, abs_b;  // empty when float could overflow or underflow
   int64_t m, n, k;
 
   const double* A(const Tile& t) const { return a.values.data() + (t.batch * m + t.row) * k; }
   const double* B(const Tile& t) const { return b.values.data() + t.batch * k * n + t.col; }
 };
 
-std::vector<float> AbsFloats(const std::vector<double>& values) {
-  std::vector<float> abs(values.size());
+BigBuffer<float> AbsFloats(const BigBuffer<double>& values) {
+  BigBuffer<float> abs(values.size());
   ParallelFor(std::ssize(values), 1 << 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) abs[i] = static_cast<float>(std::fabs(values[i]));
   });

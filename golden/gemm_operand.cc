@@ -6,6 +6,7 @@
 #include <limits>
 #include <mutex>
 
+#include "golden/value_range.h"
 #include "harness/base/check.h"
 #include "harness/base/parallel.h"
 
@@ -26,42 +27,36 @@ void Transpose(const double* from, int64_t rows, int64_t cols, double* to) {  //
   });
 }
 
-struct Range {
-  double max_abs = 0;
-  double min_abs = std::numeric_limits<double>::infinity();
-  std::vector<NonFiniteEntry> nonfinite;
-};
-
-Range ScanChunk(double* values, int64_t begin, int64_t end) {
-  Range range;
+// Takes the non-finite entries of a chunk out.
+std::vector<NonFiniteEntry> ExtractNonFinite(double* values, int64_t begin, int64_t end) {
+  std::vector<NonFiniteEntry> found;
   for (int64_t i = begin; i < end; ++i) {
-    const double abs = std::fabs(values[i]);
-    if (!(abs <= std::numeric_limits<double>::max())) {
-      range.nonfinite.push_back({i, values[i]});
-      values[i] = 0;
-      continue;
-    }
-    range.max_abs = std::max(range.max_abs, abs);
-    if (abs > 0) range.min_abs = std::min(range.min_abs, abs);
+    if (std::isfinite(values[i])) continue;
+    found.push_back({i, values[i]});
+    values[i] = 0;
   }
-  return range;
+  return found;
 }
 
 void ScanValues(GemmOperand& operand) {
   std::mutex mutex;
-  Range all;
+  operand.min_abs = std::numeric_limits<double>::infinity();
   ParallelFor(std::ssize(operand.values), kChunk, [&](int64_t begin, int64_t end) {
-    const Range range = ScanChunk(operand.values.data(), begin, end);
+    double* values = operand.values.data();
+    std::vector<NonFiniteEntry> nonfinite;
+    ValueRange range = RangeOf(values + begin, end - begin);
+    if (!range.all_finite) {
+      nonfinite = ExtractNonFinite(values, begin, end);
+      range = RangeOf(values + begin, end - begin);
+    }
     const std::lock_guard lock(mutex);
-    all.max_abs = std::max(all.max_abs, range.max_abs);
-    all.min_abs = std::min(all.min_abs, range.min_abs);
-    all.nonfinite.insert(all.nonfinite.end(), range.nonfinite.begin(), range.nonfinite.end());
+    operand.max_abs = std::max(operand.max_abs, range.max_abs);
+    operand.min_abs = std::min(operand.min_abs, range.min_abs);
+    operand.nonfinite.insert(operand.nonfinite.end(), nonfinite.begin(), nonfinite.end());
   });
-  std::sort(all.nonfinite.begin(), all.nonfinite.end(),
+  if (operand.max_abs == 0) operand.min_abs = 0;
+  std::sort(operand.nonfinite.begin(), operand.nonfinite.end(),
             [](const NonFiniteEntry& x, const NonFiniteEntry& y) { return x.index < y.index; });
-  operand.max_abs = all.max_abs;
-  operand.min_abs = all.max_abs > 0 ? all.min_abs : 0;
-  operand.nonfinite = std::move(all.nonfinite);
 }
 
 }  // namespace
@@ -75,7 +70,7 @@ GemmOperand LoadOperand(const Tensor& tensor, int64_t batch, int64_t rows, int64
           {operand.values.data() + begin, static_cast<size_t>(end - begin)});
   });
   if (transposed) {
-    std::vector<double> stored(tensor.size());
+    BigBuffer<double> stored(tensor.size());
     stored.swap(operand.values);
     for (int64_t i = 0; i < batch; ++i) {
       Transpose(stored.data() + i * rows * cols, rows, cols, operand.values.data() + i * rows * cols);
@@ -87,9 +82,9 @@ GemmOperand LoadOperand(const Tensor& tensor, int64_t batch, int64_t rows, int64
   return operand;
 }
 
-std::vector<double> SelectSubnormal(const GemmOperand& operand, bool subnormal) {
+BigBuffer<double> SelectSubnormal(const GemmOperand& operand, bool subnormal) {
   const double limit = FormatOf(operand.dtype).MinNormal();
-  std::vector<double> selected(operand.values.size());
+  BigBuffer<double> selected(operand.values.size());
   for (size_t i = 0; i < selected.size(); ++i) {
     const double x = operand.values[i];
     selected[i] = (std::fabs(x) < limit) == subnormal ? x : 0.0;
@@ -100,7 +95,7 @@ std::vector<double> SelectSubnormal(const GemmOperand& operand, bool subnormal) 
 void AddNonFiniteTerms(const GemmOperand& a, const GemmOperand& b, Golden& golden) {
   const int64_t m = a.rows, k = a.cols, n = b.cols;
   // b with its non-finite entries put back, for the terms in which both factors are non-finite.
-  std::vector<double> b_values = b.values;
+  BigBuffer<double> b_values = b.values;
   for (const NonFiniteEntry& entry : b.nonfinite) b_values[entry.index] = entry.value;
   std::vector<bool> a_done(a.nonfinite.empty() ? 0 : a.values.size());
   for (const auto& [index, value] : a.nonfinite) {

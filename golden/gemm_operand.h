@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "golden/big_buffer.h"
 #include "golden/golden.h"
 #include "harness/base/tensor.h"
 
@@ -18,7 +19,7 @@ struct NonFiniteEntry {
 struct GemmOperand {
   int64_t batch = 1, rows = 1, cols = 1;
   DType dtype = DType::kF32;
-  std::vector<double> values;             // [batch, rows, cols]; infinities and NaNs replaced by zero
+  BigBuffer<double> values;               // [batch, rows, cols]; infinities and NaNs replaced by zero
   std::vector<NonFiniteEntry> nonfinite;  // where they were, in index order
   double max_abs = 0;                     // of the finite entries
   double min_abs = 0;                     // of the finite entries that are not zero; 0 when there are none
@@ -29,7 +30,7 @@ struct GemmOperand {
 GemmOperand LoadOperand(const Tensor& tensor, int64_t batch, int64_t rows, int64_t cols, bool transposed);
 
 // The entries that are subnormal in the operand's type (`subnormal`), or all the others; the rest is zero.
-std::vector<double> SelectSubnormal(const GemmOperand& operand, bool subnormal);
+BigBuffer<double> SelectSubnormal(const GemmOperand& operand, bool subnormal);
 
 // y += the terms with an infinite or NaN factor, by IEEE rules: NaN wins, opposite infinities give NaN. `y` holds the
 // finite part, [batch, m, n]. Library products are not trusted with such values: a kernel may pad or skip.

@@ -65,6 +65,7 @@ struct Twin {
 struct Mutant {
   int64_t index = 0;
   double value = 0;
+  int64_t term = 0;  // which term is missing: pairs the mutants of a case with those of its twin
 };
 
 class Operator {

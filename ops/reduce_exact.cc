@@ -62,6 +62,9 @@ std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const 
   const bool mean = op.kind == ReduceKind::kMean;
   const auto count = static_cast<double>(op.terms);
   const DType out = problem.output.dtype;
+  // Scaling every term by 1/K before the sum is as legal as dividing after it, and exact only for a power of two.
+  // The other lengths rely on the bound.
+  if (mean && !IsPowerOfTwo(op.terms)) return std::nullopt;
   // 1/K must be a normal number everywhere it can appear.
   if (mean && 1 / count < std::max(FormatOf(out).MinNormal(), contract.AccMinNormal())) return std::nullopt;
   const auto factor = [&](int64_t row) { return static_cast<double>(TwinFactor(kRowFactor, row, code->factors())); };
@@ -70,7 +73,7 @@ std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const 
     return factor(row) * static_cast<double>(code->Term(k, variant));
   }));
   for (int64_t row = 0; row < op.rows; ++row) twin.expected.push_back(mean ? factor(row) / count : factor(row));
-  if (mean && !(IsPowerOfTwo(op.terms) && contract.math_ulp == 0)) {
+  if (mean && contract.math_ulp != 0) {
     // The sum is exact; a division of the contract's accuracy follows, or a product with a rounded reciprocal.
     twin.tolerance_ulp = FinalTolerance(contract, out, 2 * std::max(contract.math_ulp, 0.5));
     // A missing term changes the mean by at least itself.
@@ -189,7 +192,15 @@ double Without(const ReduceCase& op, double value, double term) {
   }
 }
 
-// The same from the terms, when value or term is infinite, NaN or (prod) zero.
+// Whether almost nothing is left of a result without a term: the difference has lost its digits.
+bool Cancels(const ReduceCase& op, double rest, double term) {
+  constexpr double kLeast = 1e-6;
+  if (op.kind == ReduceKind::kLogSumExp) return rest < term + std::log(kLeast);
+  if (op.kind == ReduceKind::kMean) rest *= static_cast<double>(op.terms);
+  return op.kind != ReduceKind::kProd && std::abs(rest) < kLeast * std::abs(term);
+}
+
+// The same from the terms, when value or term is infinite, NaN or zero, or the closed form cancels.
 double Recompute(const ReduceCase& op, std::span<const double> row, int64_t omitted) {
   double sum = 0, product = 1, largest = -HUGE_VAL, total = 0;
   for (int64_t k = 0; k < std::ssize(row); ++k) {
@@ -265,8 +276,9 @@ std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, 
     for (int64_t k : SampledTerms(op.terms, output)) {
       if (IsNeutral(op, row[k])) continue;
       const bool plain = std::isfinite(values[output]) && std::isfinite(row[k]) && values[output] != 0;
-      const double value = plain ? Without(op, values[output], row[k]) : Recompute(op, row, k);
-      if (!Same(value, values[output])) mutants.push_back({output, value});
+      double value = plain ? Without(op, values[output], row[k]) : 0;
+      if (!plain || Cancels(op, value, row[k])) value = Recompute(op, row, k);
+      if (!Same(value, values[output])) mutants.push_back({output, value, k});
     }
   }
   return mutants;

@@ -25,7 +25,8 @@ std::string Failures(const std::vector<Record>& records, const ConsoleStyle& sty
 }  // namespace
 
 std::string ConsoleReport(const std::vector<Record>& records, const ConsoleStyle& style) {
-  std::string out = "Verdicts (passed/run and the largest |error| / bound)\n" + AsText(VerdictMatrix(records));
+  std::string out = "Verdicts over all cases and implementations, with the largest |error| / bound of what passed\n" +
+                    AsText(VerdictMatrix(records));
   const Table performance = PerformanceTable(records, style.performance_rows);
   if (!performance.rows.empty()) {
     out += "\nPerformance: the fastest implementation of each backend that passed, median; the largest cases\n" +

@@ -24,8 +24,8 @@ std::string MarkdownReport(const std::vector<Record>& records) {
                        r.reason, r.reproduce);
   }
   if (failures > kMaxFailures) out += fmt::format("- and {} more, see results.jsonl\n", failures - kMaxFailures);
-  out += "\n## Verdicts\n\nPassed/run, and the largest |error| / bound among what passed.\n\n" +
-         AsMarkdown(VerdictMatrix(records));
+  out += "\n## Verdicts\n\nWith the largest |error| / bound of what passed.\n\n" + AsMarkdown(VerdictMatrix(records)) +
+         "\n" + AsMarkdown(ImplementationTable(records));
   const Table performance = PerformanceTable(records, kMaxPerformanceRows);
   if (!performance.rows.empty()) {
     out +=

@@ -5,14 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
+#include <tuple>
 
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 13> kOutcomeOrder = {
-    "crash",           "timeout",   "error",         "missing", "mismatch",    "below_contract", "nondeterministic",
-    "unexpected_pass", "untrusted", "known_failure", "pass",    "unsupported", "unavailable"};
+constexpr std::array<std::string_view, 14> kOutcomeOrder = {
+    "crash",           "timeout",   "error",         "missing",     "mismatch", "below_contract", "nondeterministic",
+    "unexpected_pass", "untrusted", "known_failure", "known_flake", "pass",     "unsupported",    "unavailable"};
 
 constexpr std::array<std::string_view, 8> kFailures = {
     "crash", "timeout", "error", "missing", "unexpected_pass", "mismatch", "below_contract", "nondeterministic"};
@@ -22,38 +24,38 @@ bool Contains(const std::array<std::string_view, N>& list, std::string_view item
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-std::vector<std::string> Columns(const std::vector<Record>& records) {
-  std::vector<std::string> columns;
-  for (const Record& r : records) {
-    std::string column = ColumnOf(r, records);
-    if (!r.implementation.empty() && std::find(columns.begin(), columns.end(), column) == columns.end()) {
-      columns.push_back(std::move(column));
+// The distinct backends (and devices), in order of appearance.
+std::vector<std::string> Headings(const std::vector<Column>& columns) {
+  std::vector<std::string> headings;
+  for (const auto& [name, unused] : columns) {
+    if (std::find(headings.begin(), headings.end(), name) == headings.end()) headings.push_back(name);
+  }
+  return headings;
+}
+
+// Some records, counted.
+class Cell {
+ public:
+  void Add(const Record& r) {
+    ++counts_[r.outcome];
+    if (r.outcome == "pass") worst_margin_ = std::max(worst_margin_, r.bound_margin.value_or(0));
+  }
+  // "1 mismatch, 11 pass 0.22".
+  std::string Text() const {
+    std::string text;
+    for (std::string_view outcome : kOutcomeOrder) {
+      auto it = counts_.find(std::string(outcome));
+      if (it == counts_.end()) continue;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", it->second, outcome);
+      if (outcome == "pass") text += " " + MarginText(worst_margin_);
     }
+    return text.empty() ? "-" : text;
   }
-  return columns;
-}
 
-struct Cell {
-  int64_t total = 0, passed = 0;
-  double worst_margin = 0;
-  std::map<std::string, int64_t> other;
+ private:
+  std::map<std::string, int64_t> counts_;
+  double worst_margin_ = 0;
 };
-
-std::string CellText(const Cell& cell) {
-  if (cell.total == 0) return "-";
-  std::string text;
-  for (std::string_view outcome : kOutcomeOrder) {
-    auto it = cell.other.find(std::string(outcome));
-    if (it != cell.other.end()) text += fmt::format("{} {}, ", it->second, outcome);
-  }
-  text += fmt::format("{}/{} pass", cell.passed, cell.total);
-  if (cell.passed > 0) text += fmt::format(" {}", MarginText(cell.worst_margin));
-  return text;
-}
-
-bool Timed(const Record& r) {
-  return r.time_median_s.has_value() && *r.time_median_s > 0;
-}
 
 std::string PerformanceCell(const Record& r) {
   std::string text = fmt::format("{} {}", TimeText(*r.time_median_s), RateText(r));
@@ -66,14 +68,17 @@ std::string PerformanceCell(const Record& r) {
 std::string TimeText(double seconds) {
   if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
   if (seconds >= 1e-3) return fmt::format("{:.2f} ms", seconds * 1e3);
-  return fmt::format("{:.2f} us", seconds * 1e6);
+  return fmt::format("{:.2f} µs", seconds * 1e6);
 }
 
 std::string RateText(const Record& r) {
   // Below about four operations per byte a case moves data rather than computes.
   const bool computes = r.flops && r.bytes && *r.flops > 4 * *r.bytes;
-  if (computes && r.gflops) return fmt::format("{:.3g} GFLOP/s", *r.gflops);
-  return r.gbytes_per_s ? fmt::format("{:.3g} GB/s", *r.gbytes_per_s) : std::string();
+  const auto text = [](double giga, const char* unit) {
+    return giga >= 1000 ? fmt::format("{:.3g} T{}", giga / 1000, unit) : fmt::format("{:.3g} G{}", giga, unit);
+  };
+  if (computes && r.gflops) return text(*r.gflops, "FLOP/s");
+  return r.gbytes_per_s ? text(*r.gbytes_per_s, "B/s") : std::string();
 }
 
 std::string MarginText(double margin) {
@@ -81,14 +86,33 @@ std::string MarginText(double margin) {
   return margin >= 0.01 ? fmt::format("{:.2f}", margin) : fmt::format("{:.0e}", margin);
 }
 
+std::vector<Column> ColumnsOf(const std::vector<Record>& records) {
+  std::map<std::string, std::set<std::string>> devices;
+  for (const Record& r : records) {
+    if (!r.device.empty()) devices[r.backend].insert(r.device);
+  }
+  std::vector<Column> columns;
+  columns.reserve(records.size());
+  for (const Record& r : records) {
+    const bool several = !r.device.empty() && devices[r.backend].size() > 1;
+    columns.push_back({several ? r.backend + "[" + r.device + "]" : r.backend, r.implementation});
+  }
+  return columns;
+}
+
 std::string ColumnOf(const Record& record, const std::vector<Record>& all) {
   const bool several = std::any_of(all.begin(), all.end(), [&](const Record& r) {
     return r.backend == record.backend && r.device != record.device && !r.device.empty() && !record.device.empty();
   });
-  std::string column = record.backend;
-  if (several) column += "[" + record.device + "]";
-  if (!record.implementation.empty()) column += ":" + record.implementation;
-  return column;
+  return Column{several ? record.backend + "[" + record.device + "]" : record.backend, record.implementation}.Name();
+}
+
+bool Timed(const Record& record) {
+  return record.time_median_s && std::isfinite(*record.time_median_s) && *record.time_median_s > 0;
+}
+
+bool Comparable(const Record& record) {
+  return record.verdict == "pass" && record.result_class != "suspect";
 }
 
 std::map<std::string, int64_t> CountOutcomes(const std::vector<Record>& records) {
@@ -112,26 +136,32 @@ std::string OutcomeLine(const std::vector<Record>& records) {
 }
 
 Table VerdictMatrix(const std::vector<Record>& records) {
-  const std::vector<std::string> columns = Columns(records);
+  const std::vector<Column> column_of = ColumnsOf(records);
+  const std::vector<std::string> backends = Headings(column_of);
   std::map<std::pair<std::string, std::string>, std::map<std::string, Cell>> rows;
-  for (const Record& r : records) {
-    auto& row = rows[{r.op, r.dtype}];
-    if (r.implementation.empty()) continue;
-    Cell& cell = row[ColumnOf(r, records)];
-    ++cell.total;
-    if (r.outcome == "pass") {
-      ++cell.passed;
-      cell.worst_margin = std::max(cell.worst_margin, r.bound_margin.value_or(0));
-    } else {
-      ++cell.other[r.outcome];
-    }
+  for (size_t i = 0; i < records.size(); ++i) {
+    rows[{records[i].op, records[i].dtype}][column_of[i].backend].Add(records[i]);
   }
   Table table{{"operator", "dtype"}, {Align::kLeft, Align::kLeft}, {}};
-  table.header.insert(table.header.end(), columns.begin(), columns.end());
+  table.header.insert(table.header.end(), backends.begin(), backends.end());
   for (auto& [key, cells] : rows) {
     std::vector<std::string> row{key.first, key.second};
-    for (const auto& column : columns) row.push_back(CellText(cells[column]));
+    for (const auto& backend : backends) row.push_back(cells[backend].Text());
     table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table ImplementationTable(const std::vector<Record>& records) {
+  const std::vector<Column> column_of = ColumnsOf(records);
+  std::map<std::tuple<std::string, std::string, std::string>, Cell> rows;
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (!records[i].implementation.empty())
+      rows[{records[i].op, records[i].dtype, column_of[i].Name()}].Add(records[i]);
+  }
+  Table table{{"operator", "dtype", "implementation", "verdicts and largest margin"}, {}, {}};
+  for (const auto& [key, cell] : rows) {
+    table.rows.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), cell.Text()});
   }
   return table;
 }

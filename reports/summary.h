@@ -14,14 +14,27 @@ namespace assay {
 // "cpu:blocked"; with several devices of one backend "cuda[NVIDIA H200]:direct".
 std::string ColumnOf(const Record& record, const std::vector<Record>& all);
 
+struct Column {
+  std::string backend, implementation;  // "cuda[NVIDIA H200]", "direct"
+  std::string Name() const { return implementation.empty() ? backend : backend + ":" + implementation; }
+};
+
+// The column of every record, in one pass over them.
+std::vector<Column> ColumnsOf(const std::vector<Record>& records);
+
 // How a run went, by outcome. Failing outcomes first in the documented order.
 std::map<std::string, int64_t> CountOutcomes(const std::vector<Record>& records);
 bool IsFailure(const Record& record);                         // its outcome makes the exit code non-zero
 std::string OutcomeLine(const std::vector<Record>& records);  // "312 pass, 4 mismatch, 20 unsupported"
 
-// Rows: operator and dtype. Columns: backend and implementation. Cell: "pass 12/12 0.03", the largest bound margin
-// last; what did not pass comes first.
+bool Timed(const Record& record);
+bool Comparable(const Record& record);  // its time may stand beside others: it passed and is not suspect
+
+// Rows: operator and dtype. Columns: backends (and devices). Cell: "1 mismatch, 11 pass 0.22": what its implementations
+// got, with the largest bound margin of those that passed.
 Table VerdictMatrix(const std::vector<Record>& records);
+// The same with a row for each implementation.
+Table ImplementationTable(const std::vector<Record>& records);
 
 // Rows: cases, the largest work first, at most `limit`. Per backend the fastest implementation that may be compared:
 // median time and rate. Times of suspect results are struck out.
@@ -31,7 +44,7 @@ Table PerformanceTable(const std::vector<Record>& records, size_t limit);
 Table ReasonsTable(const std::vector<Record>& records);
 
 std::string TimeText(double seconds);        // "1.24 ms"
-std::string RateText(const Record& record);  // "12.3 GFLOP/s" or "9.8 GB/s", whichever the case is about
+std::string RateText(const Record& record);  // "12.3 GFLOP/s" or "1.8 TB/s", whichever the case is about
 std::string MarginText(double margin);
 
 }  // namespace assay

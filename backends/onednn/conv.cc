@@ -82,6 +82,8 @@ Problem MakeProblem(const ConvSpec& s, const dnnl::engine& engine, dnnl::algorit
   ConvolutionGeometry geometry{algorithm, Spatial(s, s.stride), Spatial(s, s.dilation), Spatial(s, s.pad)};
   for (int64_t& dilation : geometry.dilations) --dilation;
   problem.own_layouts = true;
+  problem.multiply_adds =
+      static_cast<double>(s.n * s.o) * static_cast<double>(s.Positions()) * static_cast<double>(s.Terms());
   problem.suffix = own_layouts ? "-reordered" : "";
   const auto layout = [=](const Md& desc) { return own_layouts ? AnyLayout(desc) : desc; };
   problem.descriptor = ConvolutionDescriptor(engine, geometry, layout(x), layout(w), bias ? &*bias : nullptr, layout(y),

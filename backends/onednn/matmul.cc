@@ -70,6 +70,7 @@ Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
   CheckOffered(spec);
   return OrUnsupported("matmul " + op.DTypesText() + " with these strides", [&] {
     Problem problem;
+    problem.multiply_adds = static_cast<double>(spec.m * spec.n) * static_cast<double>(spec.k * spec.batch);
     const Md a = DescOf(spec.a, spec, spec.m, spec.k);
     const Md b = DescOf(spec.b, spec, spec.k, spec.n);
     const Md y = DescOf(spec.y, spec, spec.m, spec.n);

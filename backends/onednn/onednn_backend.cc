@@ -3,6 +3,7 @@
 // that its just-in-time kernels and its reference code are judged each on its own.
 #include <cstdlib>
 #include <set>
+#include <string_view>
 #include <thread>
 
 #include "backends/common/backend.h"
@@ -22,8 +23,10 @@ std::vector<Problem> MakeProblems(const plugin::OpDesc& op, const dnnl::engine& 
   throw plugin::Unsupported("no operator '{}' in this backend; it has: conv, matmul, reduce", op.name());
 }
 
-// An implementation of the reordered kind that needs no reorder is the plain one again.
+// An implementation of the reordered kind that needs no reorder is the plain one again; so are the reference loops.
 bool IsOffered(const Problem& problem, const dnnl::engine& engine) {
+  const bool reference = CleanName(problem.descriptor.pd.impl_info_str()).starts_with("ref");
+  if (reference && !problem.suffix.empty()) return false;
   const Placement placement = PlacementOf(problem, engine);
   return placement == Placement::kReordered || (placement == Placement::kAsGiven && problem.suffix.empty());
 }
@@ -32,20 +35,31 @@ std::string NameOf(const Problem& problem) {
   return CleanName(problem.descriptor.pd.impl_info_str()) + problem.suffix;
 }
 
+// The library's reference loops run at some 0.1 G multiply-adds a second, a thousandth of its kernels: on large work
+// they are offered only where there is nothing else, or when ASSAY_ONEDNN_REFERENCE=1 asks for them.
+bool TooSlow(const std::string& implementation, const Problem& problem) {
+  constexpr double kLimit = 1 << 24;
+  const char* wanted = std::getenv("ASSAY_ONEDNN_REFERENCE");
+  const bool always = wanted != nullptr && std::string_view(wanted) == "1";
+  return !always && implementation.starts_with("ref") && problem.multiply_adds > kLimit;
+}
+
 class OneDnnDevice : public plugin::HostDevice {
  public:
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
-    std::vector<plugin::Implementation> found;
+    std::vector<plugin::Implementation> found, slow;
     std::set<std::string> names;
     for (Problem& problem : MakeProblems(op, engine_)) {
       do {
-        if (!IsOffered(problem, engine_)) continue;
         const std::string name = NameOf(problem);
-        if (names.insert(name).second) found.push_back({name, problem.contract(name)});
+        if (!IsOffered(problem, engine_) || !names.insert(name).second) continue;
+        (TooSlow(name, problem) ? slow : found).push_back({name, problem.contract(name)});
       } while (problem.descriptor.pd.next_impl());
     }
-    if (found.empty())
+    if (found.empty()) found = std::move(slow);
+    if (found.empty()) {
       throw plugin::Unsupported("{} {}: no implementation can take these strides", op.name(), op.DTypesText());
+    }
     return found;
   }
 

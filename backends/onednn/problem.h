@@ -23,6 +23,7 @@ struct Operand {
 };
 
 struct Problem {
+  double multiply_adds = 0;  // per execution
   Descriptor descriptor;  // at the library's first implementation
   std::vector<Operand> operands;
   std::optional<Operand> preload;  // an input that is copied into the output first, for a sum post-op

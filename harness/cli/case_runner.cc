@@ -8,6 +8,7 @@
 
 #include "harness/cli/record_fields.h"
 #include "harness/cli/stopwatch.h"
+#include "harness/compare/histogram.h"
 #include "harness/exec/observations.h"
 
 namespace assay::cli {
@@ -164,6 +165,9 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     const bool same = run == 1 && SameBits(raw[0], raw[1]);
     evidence.runs.push_back(same ? evidence.runs[0]
                                  : Measure(data_.golden, contract.bound, attempt.contract, execution->output));
+    if (run == 0) {
+      SetHistogram(attempt.record, CountMargins(data_.golden, contract.bound, attempt.contract, execution->output));
+    }
     compare_s += watch.Seconds();
   }
   for (size_t variant = 0; variant < contract.twins.size(); ++variant) {

@@ -37,7 +37,8 @@ struct RunOptions {
   bool perf = true;
   double perf_time_s = 0.05;  // per implementation and case
   bool strict = false;
-  std::string tier = "auto";  // auto | fast | reproducible
+  std::vector<std::string> expectations;  // files; empty: the shipped ones
+  std::string tier = "auto";              // auto | fast | reproducible
   bool store = true;
   std::string progress = "auto";  // auto | bar | lines | none
   std::string color = "auto";     // auto | always | never

@@ -101,6 +101,10 @@ void SetMetrics(Record& record, const Evidence& evidence, const Decision& decisi
   record.worst_elements = WorstText(m.worst);
 }
 
+void SetHistogram(Record& record, const MarginHistogram& histogram) {
+  record.margin_histogram = fmt::format("{}", fmt::join(histogram, ","));
+}
+
 void SetTiming(Record& record, const Timing& timing) {
   if (timing.seconds.empty()) return;
   const TimingSummary summary = Summarise(timing.seconds);

@@ -6,12 +6,14 @@
 
 #include "harness/base/record.h"
 #include "harness/cli/case_runner.h"
+#include "harness/compare/histogram.h"
 
 namespace assay::cli {
 
 Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Column& column);
 void SetVerdict(Record& record, Verdict verdict, ResultClass result_class, const std::string& reason);
 void SetMetrics(Record& record, const Evidence& evidence, const Decision& decision);
+void SetHistogram(Record& record, const MarginHistogram& histogram);
 void SetTiming(Record& record, const Timing& timing);
 
 // One line that runs exactly this again; `implementation` may be empty.

@@ -75,9 +75,14 @@ class Loop {
   }
 
   Status Keep(Attempt attempt) {
+    ApplyExpectations(settings_.expectations, attempt.record);
     if (auto status = folder_.Append(attempt.record); !status) return status;
-    failed_ += attempt.verdict != Verdict::kPass && attempt.verdict != Verdict::kUntrusted &&
-               attempt.verdict != Verdict::kUnsupported && attempt.verdict != Verdict::kUnavailable;
+    const bool known = attempt.record.outcome == "known_failure" || attempt.record.outcome == "known_flake";
+    const bool unexpected = attempt.record.outcome == "unexpected_pass";
+    if (known) attempt.verdict = Verdict::kPass;
+    failed_ += unexpected || (attempt.verdict != Verdict::kPass && attempt.verdict != Verdict::kUntrusted &&
+                              attempt.verdict != Verdict::kUnsupported && attempt.verdict != Verdict::kUnavailable);
+    result_.unexpected_passes = result_.unexpected_passes || unexpected;
     result_.suspects = result_.suspects || attempt.record.result_class == Name(ResultClass::kSuspect);
     result_.verdicts.push_back(attempt.verdict);
     result_.records.push_back(std::move(attempt.record));

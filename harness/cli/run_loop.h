@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/cli/case_runner.h"
+#include "harness/cli/expected.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/run_folder.h"
 
@@ -15,12 +16,14 @@ struct LoopResult {
   std::vector<Record> records;
   std::vector<Verdict> verdicts;
   bool suspects = false;
+  bool unexpected_passes = false;
   bool interrupted = false;
 };
 
 struct LoopSettings {
   RunnerSettings runner;
   std::string tier;
+  std::vector<Expectation> expectations;
   GoldenStore store{std::filesystem::path()};
   Progress::Mode progress = Progress::Mode::kNone;
 };

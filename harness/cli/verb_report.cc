@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "harness/base/record.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/verbs.h"
+#include "harness/cli/write_reports.h"
 #include "reports/console.h"
-#include "reports/markdown.h"
 
 namespace assay::cli {
 namespace {
@@ -29,12 +28,9 @@ int Report(const Options& options) {
     return Complain(kExitNothing, fmt::format("{} has no records yet", (options.dir / "results.jsonl").string()));
   }
   fmt::print("{}", ConsoleReport(*records, {UseColour(options.color, STDOUT_FILENO), options.rows}));
-  const auto path = options.dir / "summary.md";
-  std::ofstream file(path);
-  file << MarkdownReport(*records);
-  file.close();
-  if (!file) return Complain(kExitHarness, fmt::format("cannot write {}: is the folder writable?", path.string()));
-  fmt::print("report: {}\n", path.string());
+  auto written = WriteReports(options.dir, *records);
+  if (!written) return Complain(kExitHarness, written.error().message);
+  for (const auto& path : *written) fmt::print("report: {}\n", path.string());
   return kExitOk;
 }
 

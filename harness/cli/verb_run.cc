@@ -13,9 +13,9 @@
 #include "harness/cli/environment.h"
 #include "harness/cli/run_loop.h"
 #include "harness/cli/verbs.h"
+#include "harness/cli/write_reports.h"
 #include "harness/plan/plan.h"
 #include "reports/console.h"
-#include "reports/markdown.h"
 
 namespace assay::cli {
 namespace {
@@ -28,20 +28,23 @@ void OnInterrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-nlohmann::ordered_json Environment(const std::vector<Column>& columns) {
+nlohmann::ordered_json Environment(const std::vector<Column>& columns, const ExpectationSet& expectations) {
   nlohmann::ordered_json out = DescribeEnvironment();
+  out["expectations"] = expectations.files;
   out["backends"] = nlohmann::ordered_json::array();
   for (const Column& c : columns) out["backends"].push_back(DescribeColumn(c));
   return out;
 }
 
-Status WritePlan(const RunFolder& folder, const Plan& plan, const std::vector<Column>& columns) {
+Status WritePlan(const RunFolder& folder, const Plan& plan, const std::vector<Column>& columns,
+                 const ExpectationSet& expectations) {
   if (auto status = folder.WriteText("plan.json", PlanJson(plan)); !status) return status;
-  return folder.WriteJson("environment.json", Environment(columns));
+  return folder.WriteJson("environment.json", Environment(columns, expectations));
 }
 
-LoopSettings SettingsFor(const RunOptions& options, const Plan& plan) {
+LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const ExpectationSet& expectations) {
   LoopSettings settings;
+  settings.expectations = expectations.rules;
   settings.tier = options.tier;
   if (options.store) settings.store = GoldenStore(GoldenStore::DefaultRoot());
   settings.progress = Progress::ParseMode(options.progress);
@@ -56,16 +59,16 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan) {
 
 int Finish(const RunOptions& options, const LoopResult& result, const RunFolder& folder, bool required_absent) {
   fmt::print("{}", ConsoleReport(result.records, {UseColour(options.color, STDOUT_FILENO), 24}));
-  if (auto status = folder.WriteText("summary.md", MarkdownReport(result.records)); !status) {
-    return Complain(kExitHarness, status.error().message);
-  }
+  auto written = WriteReports(folder.path(), result.records);
+  if (!written) return Complain(kExitHarness, written.error().message);
   fmt::print("records: {}\nreport:  {}\n", (folder.path() / "results.jsonl").string(),
-             (folder.path() / "summary.md").string());
+             (folder.path() / "report.html").string());
   ExitFlags flags;
   flags.interrupted = result.interrupted;
   flags.required_backend_absent = required_absent;
   flags.strict = options.strict;
   flags.suspects = result.suspects;
+  flags.unexpected_pass = result.unexpected_passes;
   return ExitCode(result.verdicts, flags);
 }
 
@@ -93,13 +96,16 @@ int Run(const RunOptions& options) {
   if (columns->empty()) return Complain(kExitNothing, kNoPlugin);
   const bool required_absent = RequiredAbsent(options, *columns);
 
+  auto expectations = LoadExpectationSet(options.expectations);
+  if (!expectations) return Complain(kExitUsage, expectations.error().message);
   auto folder = RunFolder::Create(options.out);
   if (!folder) return Complain(kExitUsage, folder.error().message);
-  if (auto status = WritePlan(*folder, plan, *columns); !status) return Complain(kExitHarness, status.error().message);
+  if (auto status = WritePlan(*folder, plan, *columns, *expectations); !status)
+    return Complain(kExitHarness, status.error().message);
 
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
-  auto result = RunCases(selection.cases, *columns, SettingsFor(options, plan), *folder);
+  auto result = RunCases(selection.cases, *columns, SettingsFor(options, plan, *expectations), *folder);
   if (!result) return Complain(kExitHarness, result.error().message);
   if (result->records.empty() && !result->interrupted) {
     return Complain(kExitNothing, "no implementation ran: --impl fits none that the backends offer for these cases");
@@ -121,6 +127,9 @@ void AddRunVerb(CLI::App& app, Action& action) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   verb->add_flag("--strict", o->strict, "untrusted and suspect results fail too");
+  verb->add_option("--expectations", o->expectations,
+                   "files of known failures, or none; default: those that the backends ship")
+      ->type_name("FILE");
   verb->add_option("--tier", o->tier, "golden values: auto, fast or reproducible")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();

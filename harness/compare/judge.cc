@@ -20,19 +20,25 @@ void SetFormat(const FloatFormat& format, JudgeParams& p) {
   p.has_infinity = format.has_infinity;
   p.ulp_scale = std::ldexp(1.0, 1 - format.precision);
   p.ulp_floor = format.MinSubnormal();
+  p.ulp_ceiling = UlpAt(format, format.max_finite);
   p.round_scale = format.precision <= kMagicPrecision ? kOneAndAHalf : 0;
 }
 
-JudgeParams MakeParams(const BoundModel& bound, const Contract& contract, DType dtype) {
+// Integers and selections have one correct result, unless the contract rounds or flushes it on the way out.
+bool IsExact(const Golden& golden, const BoundModel& bound, const Contract& contract) {
+  return bound.exact || (golden.exact && contract.out == OutputRounding::kNearest && contract.ftz == Flush::kNone);
+}
+
+JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype) {
   JudgeParams p;
   p.integer = IsInt(dtype);
-  p.exact = bound.exact || p.integer;
+  p.exact = p.integer || IsExact(golden, bound, contract);
   p.nearest = contract.out == OutputRounding::kNearest || p.exact;
   p.own_rounding = p.nearest ? 0.5 : 1;
   p.u_acc = contract.AccUnitRoundoff();
   p.overflow_at = kInf;
   if (p.integer) {
-    p.ulp_floor = 1;
+    p.ulp_floor = p.ulp_ceiling = 1;
     p.max_finite = kInf;
   } else {
     SetFormat(FormatOf(dtype), p);
@@ -52,7 +58,7 @@ JudgeParams MakeParams(const BoundModel& bound, const Contract& contract, DType 
 }  // namespace
 
 ElementJudge::ElementJudge(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype)
-    : golden_(&golden), bound_(&bound), dtype_(dtype), params_(MakeParams(bound, contract, dtype)) {}
+    : golden_(&golden), bound_(&bound), dtype_(dtype), params_(MakeParams(golden, bound, contract, dtype)) {}
 
 double ElementJudge::Accumulated(int64_t i) const {
   if (params_.exact) return 0;
@@ -88,9 +94,13 @@ Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
   Judgement judged;
   judged.finite = std::isfinite(got) && std::isfinite(y);
   judged.error = (got - y) - (lo - got_lo);
-  judged.tolerance =
-      params_.exact ? 0 : accumulated + std::max(params_.u_out * (std::fabs(y) + accumulated), params_.lambda_out);
-  if (params_.integer) {
+  if (!params_.exact) {
+    const double output = std::max(params_.u_out * (std::fabs(y) + accumulated), params_.lambda_out);
+    judged.tolerance = (accumulated + output) * kJudgeSlack;
+  }
+  if (Free(i)) {
+    judged.accepted = true;
+  } else if (params_.integer) {
     judged.accepted = judged.error == 0;
   } else if (!judged.finite || !(std::fabs(y) + accumulated < params_.special_at)) {
     judged.accepted = AcceptsSpecial(i, got, judged, accumulated);

@@ -12,6 +12,9 @@
 
 namespace assay {
 
+// Covers the roundings of evaluating an error and its bound in double.
+inline constexpr double kJudgeSlack = 1 + 0x1p-48;
+
 // What the judgement of every element of a tensor shares.
 struct JudgeParams {
   double constant = 0;      // of the bound
@@ -22,8 +25,9 @@ struct JudgeParams {
   double overflow_at = 0;   // |y| + A from here on: an infinity is a correct result
   double special_at = 0;    // |y| + A from here on the rules of non-finite values decide; at most overflow_at
   double max_finite = 0;    // of the output
-  double ulp_scale = 0;     // ulp(x) = max(2^exponent(x) * ulp_scale, ulp_floor)
-  double ulp_floor = 0;     //
+  double ulp_scale = 0;     // ulp(x) = 2^exponent(x) * ulp_scale, at least ulp_floor, at most ulp_ceiling
+  double ulp_floor = 0;     // of the subnormals
+  double ulp_ceiling = 0;   // of the largest finite numbers
   double round_scale = 0;   // (x + c) - c with c = round_scale * ulp(x) rounds x to the output; 0: x is rounded
   double own_rounding = 0;  // largest error of the output's own rounding in ulp
   bool exact = false;       // the rounded golden value is the only correct one
@@ -46,6 +50,8 @@ class ElementJudge {
   // `i` counts golden values: two per complex element. `got_lo` is what a double cannot hold of an i64.
   Judgement Judge(int64_t i, double got, double got_lo = 0) const;
 
+  // Whether the operator's rules leave this element open (BoundModel::free_where): any result is accepted.
+  bool Free(int64_t i) const { return !bound_->free_where.empty() && IsFree(*bound_, i); }
   double Accumulated(int64_t i) const;  // A_i
   double Rounded(int64_t i) const;      // the golden value as the output type holds it
   // value + value_lo to odd: rounding it to any format of up to 51 bits gives what rounding the exact sum would.

@@ -103,11 +103,12 @@ struct Registers {
   }
 };
 
-// ulp(x) for x >= 0: its exponent field read as a number, scaled, but at least the subnormals' spacing.
+// ulp(x) for x >= 0: its exponent field read as a number, scaled, within the format's range of spacings.
 template <class D>
 hn::Vec<D> Ulp(D d, hn::Vec<D> x, const JudgeParams& p) {
   const auto exponent = hn::And(x, hn::Set(d, std::numeric_limits<double>::infinity()));
-  return hn::Max(hn::Mul(exponent, hn::Set(d, p.ulp_scale)), hn::Set(d, p.ulp_floor));
+  const auto spacing = hn::Min(hn::Mul(exponent, hn::Set(d, p.ulp_scale)), hn::Set(d, p.ulp_ceiling));
+  return hn::Max(spacing, hn::Set(d, p.ulp_floor));
 }
 
 // Adds one vector of elements; returns which of them the kernel cannot decide (kForced: cannot add).
@@ -131,7 +132,8 @@ hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t i, Register
   const auto c = hn::Mul(ulp_y, hn::Set(d, p.round_scale));
   const auto rounded = hn::Sub(hn::Add(in.RoundingSource(d, i, value), c), c);
   const auto inexact = p.integer ? hn::Ne(e, zero) : hn::Ne(got, rounded);
-  const auto tolerance = hn::Add(accumulated, hn::Max(hn::Mul(hn::Set(d, p.u_out), reach), hn::Set(d, p.lambda_out)));
+  const auto output = hn::Max(hn::Mul(hn::Set(d, p.u_out), reach), hn::Set(d, p.lambda_out));
+  const auto tolerance = hn::Mul(hn::Add(accumulated, output), hn::Set(d, kJudgeSlack));
   const auto violation = p.exact ? inexact : hn::Gt(abs, tolerance);
   const auto margin = p.exact ? hn::IfThenElseZero(inexact, hn::Set(d, std::numeric_limits<double>::infinity()))
                               : hn::IfThenElseZero(hn::Gt(abs, zero), hn::Div(abs, tolerance));

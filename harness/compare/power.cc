@@ -7,6 +7,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "harness/base/rng.h"
 #include "harness/compare/judge.h"
@@ -44,7 +46,7 @@ class Mutations {
     Whole("an output of zeros", [](std::span<const double>) { return 0.0; });
     // A single output is its own mean.
     if (values.size() > 1) Whole("a constant output at the mean", MeanOfFinite);
-    Whole("an output never written", [](std::span<const double>) { return kSentinel; });
+    Whole("an output never written", [](std::span<const double>) { return kUnwrittenValue; });
     OmittedTerms();
     power_.power = Share(power_.whole_caught, power_.whole_total);
     if (power_.omitted_total > 0) {
@@ -79,7 +81,8 @@ class Mutations {
     if (!caught && power_.missed.empty()) power_.missed = name;
   }
 
-  // The k-th mutant on the twin's data omits the same term of the same output as the k-th on the main data.
+  // A mutant on the twin's data is paired with the one that omits the same term of the same output on the main data;
+  // either list leaves out terms that are zero in it.
   void OmittedTerms() {
     const std::vector<int64_t> outputs = SampleOutputs(judge_.golden().size());
     const std::vector<Mutant> main = op_.OmittedTerms(problem_, inputs_, judge_.golden().value, outputs);
@@ -87,9 +90,12 @@ class Mutations {
     for (size_t k = 0; k < main.size(); ++k) caught[k] = MainCatches(main[k].index, RoundOut(dtype_, main[k].value));
     for (const Twin& twin : twins_) {
       const std::vector<Mutant> coded = op_.OmittedTerms(problem_, twin.inputs, twin.expected, outputs);
-      if (coded.size() != main.size()) continue;  // not comparable one by one
-      for (size_t k = 0; k < coded.size(); ++k) {
-        if (TwinCatches(twin, coded[k].index, RoundOut(dtype_, coded[k].value))) caught[k] = true;
+      std::set<std::pair<int64_t, int64_t>> seen;  // output and term
+      for (const Mutant& mutant : coded) {
+        if (TwinCatches(twin, mutant.index, RoundOut(dtype_, mutant.value))) seen.emplace(mutant.index, mutant.term);
+      }
+      for (size_t k = 0; k < main.size(); ++k) {
+        caught[k] = caught[k] || seen.contains({main[k].index, main[k].term});
       }
     }
     power_.omitted_total = static_cast<int64_t>(main.size());

@@ -21,7 +21,7 @@ struct Power {
 };
 
 inline constexpr int64_t kPowerSamples = 256;
-inline constexpr double kSentinel = 77;  // a finite prefill that every dtype but complex parts holds exactly
+inline constexpr double kUnwrittenValue = 77;  // stands for a finite prefill; every real dtype holds it exactly
 
 // `twins`: the exact twins that will run with the case; the same operator and shapes. Deterministic.
 Power MeasurePower(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,

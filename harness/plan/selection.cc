@@ -7,28 +7,10 @@
 #include <algorithm>
 
 #include "harness/base/text.h"
+#include "harness/plan/glob.h"
 
 namespace assay {
 namespace {
-
-bool MatchesGlob(std::string_view glob, std::string_view text) {
-  // On a mismatch only the last '*' needs to take one character more; so the time is at most |glob| * |text|.
-  size_t g = 0, t = 0, star = std::string_view::npos, resume = 0;
-  while (t < text.size()) {
-    if (g < glob.size() && glob[g] == '*') {
-      star = g++;
-      resume = t;
-    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
-      ++g, ++t;
-    } else if (star != std::string_view::npos) {
-      g = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return glob.find_first_not_of('*', g) == std::string_view::npos;
-}
 
 bool Contains(const std::vector<std::string>& list, std::string_view item) {
   return std::ranges::find(list, item) != list.end();

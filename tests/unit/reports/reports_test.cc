@@ -50,15 +50,18 @@ TEST(Summary, MatrixCountsWhatPassedAndNamesWhatDidNot) {
   const std::vector<Record> records{Make("cpu", "naive", "pass"), Make("cpu", "naive", "mismatch"),
                                     Make("onednn", "gemm", "pass")};
   const Table t = VerdictMatrix(records);
-  EXPECT_THAT(t.header, ElementsAre("operator", "dtype", "cpu:naive", "onednn:gemm"));
+  EXPECT_THAT(t.header, ElementsAre("operator", "dtype", "cpu", "onednn"));
   ASSERT_EQ(t.rows.size(), 1u);
-  EXPECT_THAT(t.rows[0], ElementsAre("matmul", "f32", "1 mismatch, 1/2 pass 0.25", "1/1 pass 0.25"));
+  EXPECT_THAT(t.rows[0], ElementsAre("matmul", "f32", "1 mismatch, 1 pass 0.25", "1 pass 0.25"));
+  const Table by_implementation = ImplementationTable(records);
+  ASSERT_EQ(by_implementation.rows.size(), 2u);
+  EXPECT_THAT(by_implementation.rows[0], ElementsAre("matmul", "f32", "cpu:naive", "1 mismatch, 1 pass 0.25"));
 }
 
 TEST(Summary, SeveralDevicesOfABackendAreSeparateColumns) {
   auto a = Make("gpu", "x", "pass"), b = Make("gpu", "x", "pass");
   b.device = "other";
-  EXPECT_THAT(VerdictMatrix({a, b}).header, ElementsAre("operator", "dtype", "gpu[gpu-device]:x", "gpu[other]:x"));
+  EXPECT_THAT(VerdictMatrix({a, b}).header, ElementsAre("operator", "dtype", "gpu[gpu-device]", "gpu[other]"));
 }
 
 TEST(Summary, PerformanceShowsTheFastestAndPrefersWhatIsNotSuspect) {
@@ -70,7 +73,7 @@ TEST(Summary, PerformanceShowsTheFastestAndPrefersWhatIsNotSuspect) {
   EXPECT_THAT(t.rows[0][1], HasSubstr("2.00 ms"));
   EXPECT_THAT(t.rows[0][1], HasSubstr("(quick)"));
   const Table only_suspect = PerformanceTable({suspect}, 10);
-  EXPECT_THAT(only_suspect.rows[0][1], HasSubstr("~~1.00 us"));
+  EXPECT_THAT(only_suspect.rows[0][1], HasSubstr("~~1.00 µs"));
 }
 
 TEST(Console, FailuresComeLastWithAReproductionLine) {

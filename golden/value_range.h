@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace assay {
+
+// Of finite values: the largest magnitude, and the smallest that is not zero (infinity when all are zero).
+struct ValueRange {
+  double max_abs;
+  double min_abs;
+  bool all_finite;  // otherwise the other two mean nothing
+};
+ValueRange RangeOf(const double* values, int64_t n);
+
+}  // namespace assay

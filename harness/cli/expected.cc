@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/expected.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "harness/base/tensor.h"
+#include "harness/cli/catalog.h"
+#include "harness/compare/verdict.h"
+
+namespace assay::cli {
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<std::string> ShippedFiles() {
+  const fs::path installed = fs::path(ExecutablePath()).parent_path().parent_path() / "share/assay/expectations";
+  std::vector<std::string> files;
+  std::error_code error;
+  const bool use_installed = fs::is_directory(installed, error);
+  for (fs::recursive_directory_iterator it(use_installed ? installed : fs::path(ASSAY_SOURCE_BACKENDS), error), end;
+       !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".expect") files.push_back(it->path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string WithHash(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string content = text.str();
+  return fmt::format("{} xxh3:{}", path, HashHex(HashBytes(content.data(), content.size())));
+}
+
+}  // namespace
+
+Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files) {
+  ExpectationSet set;
+  const bool none = files.size() == 1 && files[0] == "none";
+  for (const std::string& path : files.empty() ? ShippedFiles() : none ? std::vector<std::string>{} : files) {
+    auto rules = LoadExpectations(path);
+    if (!rules) return tl::unexpected(rules.error());
+    set.rules.insert(set.rules.end(), rules->begin(), rules->end());
+    set.files.push_back(WithHash(path));
+  }
+  return set;
+}
+
+void ApplyExpectations(const std::vector<Expectation>& rules, Record& record) {
+  const Expectation* rule =
+      FindExpectation(rules, record.case_id, fmt::format("{}:{}", record.backend, record.implementation));
+  if (rule == nullptr) return;
+  auto verdict = ParseVerdict(record.verdict);
+  if (!verdict || *verdict == Verdict::kUnsupported || *verdict == Verdict::kUnavailable) return;
+  const bool failed = *verdict != Verdict::kPass && *verdict != Verdict::kUntrusted;
+  if (failed) {
+    record.outcome = rule->flake ? "known_flake" : "known_failure";
+    record.reason = fmt::format("{} [known: {}, {}]", record.reason, rule->reason, rule->where);
+  } else if (!rule->flake && *verdict == Verdict::kPass) {
+    record.outcome = "unexpected_pass";
+    record.reason =
+        fmt::format("it passes although {} says: {}; remove or narrow that line", rule->where, rule->reason);
+  }
+}
+
+}  // namespace assay::cli

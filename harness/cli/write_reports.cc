@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/write_reports.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "reports/google_benchmark.h"
+#include "reports/html.h"
+#include "reports/junit.h"
+#include "reports/markdown.h"
+
+namespace assay::cli {
+namespace {
+
+std::string ReadIfPresent(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Under a temporary name first, so that a CI server that collects files never takes half a report.
+bool WriteWhole(const std::filesystem::path& path, const std::string& content) {
+  const std::filesystem::path part = path.string() + ".part";
+  std::ofstream file(part, std::ios::binary);
+  file << content;
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(part, path, error);
+  return file && !error;
+}
+
+}  // namespace
+
+Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::path& dir,
+                                                        const std::vector<Record>& records) {
+  const std::string environment = ReadIfPresent(dir / "environment.json");
+  const std::pair<const char*, std::string> files[] = {
+      {"report.html", HtmlReport(records, environment)},
+      {"summary.md", MarkdownReport(records)},
+      {"junit.xml", JunitReport(records, environment)},
+      {"benchmark.json", GoogleBenchmarkReport(records, environment)},
+  };
+  std::vector<std::filesystem::path> written;
+  for (const auto& [name, content] : files) {
+    if (!WriteWhole(dir / name, content)) {
+      return Fail(ErrorCode::kIo,
+                  fmt::format("cannot write {}: is the folder writable, the disk full?", (dir / name).string()));
+    }
+    written.push_back(dir / name);
+  }
+  return written;
+}
+
+}  // namespace assay::cli

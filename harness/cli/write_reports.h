@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report files of a run folder (DESIGN: files of a run), derived from its records alone.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "harness/base/record.h"
+#include "harness/base/result.h"
+
+namespace assay::cli {
+
+// Writes report.html, summary.md, junit.xml and benchmark.json into `dir`, with the environment of its
+// environment.json when there is one. Returns their paths; an error names the file that could not be written.
+Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::path& dir,
+                                                        const std::vector<Record>& records);
+
+}  // namespace assay::cli

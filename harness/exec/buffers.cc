@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/buffers.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace assay {
+namespace {
+
+constexpr uint64_t RoundUp(uint64_t bytes) {
+  return (bytes + kImageAlignment - 1) / kImageAlignment * kImageAlignment;
+}
+
+// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): every position gets an unrelated word.
+uint64_t Mix(uint64_t x) {
+  x += 0x9E3779B97F4A7C15;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+TensorView ViewOf(const BufferLayout& layout, std::byte* image) {
+  return {layout.dtype, layout.shape, layout.strides, image + layout.offset};
+}
+
+void FillGuards(const BufferLayout& layout, std::span<std::byte> image) {
+  const uint64_t end = layout.offset + layout.span_bytes;
+  if (layout.HasGaps()) return GuardPattern(layout.salt, 0, image.first(layout.total_bytes));
+  GuardPattern(layout.salt, 0, image.first(layout.offset));
+  GuardPattern(layout.salt, end, image.subspan(end, layout.total_bytes - end));
+}
+
+using Bytes = std::array<uint8_t, 16>;
+
+// Little-endian. Two NaN encodings exist in e4m3, so that its "payload" is the value 0x7F itself; a result that is
+// rightly NaN still differs from the other prefill.
+Bytes Pattern(DType dtype, Prefill prefill) {
+  const bool nan = prefill == Prefill::kNanPayload;
+  switch (dtype) {
+    case DType::kF64:
+    case DType::kC128:
+      if (nan) return {0xA5, 0x5A, 0xA5, 0xC3, 0x3C, 0xA5, 0xF9, 0x7F, 0xA5, 0x5A, 0xA5, 0xC3, 0x3C, 0xA5, 0xF9, 0x7F};
+      return {0xC3, 0xA5, 0x5A, 0x3C, 0x5A, 0xC3, 0xA5, 0xC1, 0xC3, 0xA5, 0x5A, 0x3C, 0x5A, 0xC3, 0xA5, 0xC1};
+    case DType::kF32:
+    case DType::kC64:
+      if (nan) return {0x5A, 0xA5, 0xD3, 0x7F, 0x5A, 0xA5, 0xD3, 0x7F};
+      return {0xA5, 0x5A, 0xA5, 0xC9, 0xA5, 0x5A, 0xA5, 0xC9};
+    case DType::kF16:
+      return nan ? Bytes{0x5A, 0x7F} : Bytes{0xA5, 0xD3};
+    case DType::kBF16:
+      return nan ? Bytes{0xDA, 0x7F} : Bytes{0xA5, 0xC9};
+    case DType::kE4M3:
+      return nan ? Bytes{0x7F} : Bytes{0xD5};
+    case DType::kE5M2:
+      return nan ? Bytes{0x7F} : Bytes{0xD5};
+    case DType::kI8:
+    case DType::kI32:
+    case DType::kI64:
+      break;
+  }
+  if (nan) return {0x5A, 0xA5, 0x3C, 0x5A, 0xA5, 0xC3, 0x5A, 0x5A};
+  return {0xA7, 0x5B, 0xC5, 0xA7, 0x5B, 0x3D, 0xA7, 0xA7};
+}
+
+}  // namespace
+
+bool BufferLayout::HasGaps() const {
+  return span_bytes != static_cast<uint64_t>(NumElements(shape)) * static_cast<uint64_t>(SizeOf(dtype));
+}
+
+BufferLayout MakeLayout(DType dtype, const Shape& shape, const LayoutVariant& variant, uint64_t salt) {
+  Shape strides = RowMajorStrides(shape);
+  if (shape.size() >= 2 && variant.row_padding != 0) {
+    int64_t stride = shape.back() + variant.row_padding;
+    for (size_t axis = shape.size() - 1; axis-- > 0;) {
+      strides[axis] = stride;
+      stride *= shape[axis];
+    }
+  }
+  return MakeStridedLayout(dtype, shape, strides, variant.element_offset, salt);
+}
+
+BufferLayout MakeStridedLayout(DType dtype, const Shape& shape, const Shape& strides, int64_t element_offset,
+                               uint64_t salt) {
+  BufferLayout layout{dtype, shape, strides, 0, 0, 0, salt};
+  const auto size = static_cast<uint64_t>(SizeOf(dtype));
+  if (NumElements(shape) > 0) {
+    uint64_t last = 0;
+    for (size_t axis = 0; axis < shape.size(); ++axis) last += static_cast<uint64_t>((shape[axis] - 1) * strides[axis]);
+    layout.span_bytes = (last + 1) * size;
+  }
+  const uint64_t row = shape.empty() ? size : static_cast<uint64_t>(shape.back()) * size;
+  const uint64_t guard = RoundUp(std::clamp(row, kLeastGuardBytes, kLargestGuardBytes));
+  layout.offset = guard + static_cast<uint64_t>(element_offset) * size;
+  layout.total_bytes = RoundUp(layout.offset + layout.span_bytes + guard);
+  return layout;
+}
+
+void GuardPattern(uint64_t salt, uint64_t first, std::span<std::byte> out) {
+  const uint64_t stream = Mix(salt);
+  uint64_t word = Mix(stream ^ (first / 8));
+  for (size_t i = 0; i < out.size(); ++i) {
+    const uint64_t position = first + i;
+    if (position % 8 == 0) word = Mix(stream ^ (position / 8));
+    out[i] = static_cast<std::byte>(word >> (position % 8 * 8));
+  }
+}
+
+std::span<const std::byte> PrefillElement(DType dtype, Prefill prefill) {
+  static const auto table = [] {
+    std::array<std::array<Bytes, 2>, kDTypeCount> all{};
+    for (int d = 0; d < kDTypeCount; ++d) {
+      for (int p = 0; p < 2; ++p) all[d][p] = Pattern(static_cast<DType>(d), static_cast<Prefill>(p));
+    }
+    return all;
+  }();
+  const Bytes& bytes = table[static_cast<size_t>(dtype)][static_cast<size_t>(prefill)];
+  return std::as_bytes(std::span(bytes)).first(static_cast<size_t>(SizeOf(dtype)));
+}
+
+void WriteInputImage(const BufferLayout& layout, const Tensor& tensor, std::span<std::byte> image) {
+  FillGuards(layout, image);
+  if (tensor.size() > 0) Scatter(tensor, ViewOf(layout, image.data()));
+}
+
+void WriteOutputImage(const BufferLayout& layout, Prefill prefill, std::span<std::byte> image) {
+  Tensor filled(layout.dtype, layout.shape);
+  const std::span<const std::byte> element = PrefillElement(layout.dtype, prefill);
+  for (size_t at = 0; at < filled.bytes(); at += element.size()) {
+    std::memcpy(filled.data() + at, element.data(), element.size());
+  }
+  WriteInputImage(layout, filled, image);
+}
+
+Tensor ReadImage(const BufferLayout& layout, std::span<const std::byte> image) {
+  Tensor tensor(layout.dtype, layout.shape);
+  // Gather only reads; a view over constant bytes would be a second type for this one place.
+  if (tensor.size() > 0) Gather(ViewOf(layout, const_cast<std::byte*>(image.data())), tensor);
+  return tensor;
+}
+
+}  // namespace assay

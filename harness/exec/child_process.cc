@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/child_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+namespace assay {
+namespace {
+
+struct Pair {
+  UniqueFd host, worker;
+};
+
+// Between fork and exec of a program with threads: async-signal-safe calls only.
+[[noreturn]] void RunWorker(const char* executable, const char* fd_text, int socket, int stderr_pipe, pid_t host) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != host) ::_exit(127);  // the host ended before the line above took effect
+  const int null = ::open("/dev/null", O_RDONLY);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(stderr_pipe, STDOUT_FILENO);
+  ::dup2(stderr_pipe, STDERR_FILENO);
+  ::fcntl(socket, F_SETFD, 0);
+  ::execl(executable, executable, "worker", "--fd", fd_text, static_cast<char*>(nullptr));
+  constexpr char kText[] = "assay: cannot run the worker\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText, sizeof kText - 1);
+  ::_exit(127);
+}
+
+Result<Pair> MakePipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return Fail(ErrorCode::kIo, fmt::format("cannot create a pipe: {}", std::strerror(errno)));
+  }
+  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return Pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<Pair> MakeSocketPair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Fail(ErrorCode::kIo, fmt::format("cannot create a socket pair: {}", std::strerror(errno)));
+  }
+  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return Pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+}  // namespace
+
+std::string ExitStatus::Text() const {
+  if (WIFSIGNALED(wait_status)) {
+    const int signal = WTERMSIG(wait_status);
+    const char* name = ::sigabbrev_np(signal);
+    const char* hint = signal == SIGKILL && !killed_by_host ? "; was it the kernel, short of memory?" : "";
+    return fmt::format("was killed by SIG{} ({}){}", name == nullptr ? "?" : name, ::strsignal(signal), hint);
+  }
+  return fmt::format("exited with code {}", WEXITSTATUS(wait_status));
+}
+
+Result<ChildProcess> ChildProcess::Spawn(const std::string& executable) {
+  if (::access(executable.c_str(), X_OK) != 0) {
+    return Fail(ErrorCode::kIo,
+                fmt::format("the worker program {} cannot be run: {}", executable, std::strerror(errno)));
+  }
+  Result<Pair> socket = MakeSocketPair();
+  if (!socket) return tl::unexpected(socket.error());
+  Result<Pair> pipe = MakePipe();
+  if (!pipe) return tl::unexpected(pipe.error());
+  const std::string fd_text = std::to_string(socket->worker.get());
+  const pid_t host = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) return Fail(ErrorCode::kIo, fmt::format("cannot start a worker process: {}", std::strerror(errno)));
+  if (pid == 0) RunWorker(executable.c_str(), fd_text.c_str(), socket->worker.get(), pipe->worker.get(), host);
+  ::setpgid(pid, pid);  // in both processes, so that neither can run ahead of it
+  ChildProcess child;
+  child.pid_ = pid;
+  child.socket_ = std::move(socket->host);
+  child.stderr_ = std::move(pipe->host);
+  child.pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  return child;
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept {
+  *this = std::move(other);
+}
+
+ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(socket_, other.socket_);
+  std::swap(stderr_, other.stderr_);
+  std::swap(pidfd_, other.pidfd_);
+  return *this;
+}
+
+ChildProcess::~ChildProcess() {
+  if (running()) Stop(After(0));
+}
+
+bool ChildProcess::WaitUntilEnded(Deadline deadline) const {
+  for (;;) {
+    siginfo_t info{};
+    // NOWAIT: it stays a zombie, so that its group's number cannot be reused before Stop() has killed the group.
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return true;
+    if (info.si_pid == pid_) return true;
+    const int left = MillisecondsLeft(deadline);
+    if (left == 0) return false;
+    constexpr int kPollMilliseconds = 10;  // also what is slept where there is no pidfd
+    pollfd ended{pidfd_.get(), POLLIN, 0};
+    ::poll(&ended, 1, pidfd_ ? left : std::min(left, kPollMilliseconds));
+  }
+}
+
+ExitStatus ChildProcess::Stop(Deadline deadline) {
+  socket_.Close();
+  ExitStatus status;
+  status.killed_by_host = !WaitUntilEnded(deadline);
+  ::kill(-pid_, SIGKILL);
+  while (::waitpid(pid_, &status.wait_status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return status;
+}
+
+}  // namespace assay

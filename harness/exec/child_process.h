@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host side: one worker process as the operating system sees it. It leads a process group of its own, which ends
+// with it: a plugin's children do not stay behind.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "harness/base/result.h"
+#include "harness/exec/protocol.h"
+#include "harness/exec/unique_fd.h"
+
+namespace assay {
+
+// How a process ended, as waitpid tells.
+struct ExitStatus {
+  int wait_status = 0;
+  bool killed_by_host = false;
+  std::string Text() const;  // "was killed by SIGSEGV (segmentation fault)", "exited with code 3"
+};
+
+class ChildProcess {
+ public:
+  // Runs `executable worker --fd N`, N being the other end of socket(). The kernel kills the worker when the calling
+  // *thread* ends (PR_SET_PDEATHSIG), so that thread has to live as long as the worker.
+  static Result<ChildProcess> Spawn(const std::string& executable);
+
+  ChildProcess() = default;
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&& other) noexcept;
+  ~ChildProcess();
+
+  bool running() const { return pid_ > 0; }
+  int socket() const { return socket_.get(); }
+  int stderr_pipe() const { return stderr_.get(); }
+  int pidfd() const { return pidfd_.get(); }  // readable once it has ended; -1 where the kernel lacks it
+
+  // Closes the socket, which asks the worker to end; gives it until the deadline, then kills its group.
+  ExitStatus Stop(Deadline deadline);
+
+ private:
+  bool WaitUntilEnded(Deadline deadline) const;
+  pid_t pid_ = -1;
+  UniqueFd socket_, stderr_, pidfd_;
+};
+
+}  // namespace assay

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can go wrong with a backend in its worker process. Each is a verdict of the case (SPEC 5), never the end of a
+// run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace assay {
+
+enum class Outcome : uint8_t {
+  kUnsupported,  // the backend does not offer it
+  kUnavailable,  // no device, no driver
+  kError,        // the backend returned an error, or broke a rule of the ABI that the worker survived
+  kOutOfMemory,
+  kDeviceLost,
+  kCrash,     // the worker ended during the call: signal or exit
+  kTimeout,   // it was killed at the deadline
+  kProtocol,  // what came back is not a message, or out of bounds
+};
+
+// "unsupported", "out_of_memory", ...
+std::string_view Name(Outcome outcome);
+
+struct WorkerFailure {
+  Outcome outcome = Outcome::kError;
+  std::string message;
+};
+
+// Of an assay_status other than ASSAY_OK.
+Outcome OutcomeOf(int64_t status);
+
+template <class T>
+using Call = tl::expected<T, WorkerFailure>;
+
+inline tl::unexpected<WorkerFailure> CallFailed(Outcome outcome, std::string message) {
+  return tl::unexpected<WorkerFailure>(WorkerFailure{outcome, std::move(message)});
+}
+
+}  // namespace assay

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/plugin_discovery.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kInstalled = "installed";
+
+std::string ProblemOf(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) {
+    return fmt::format("there is no file {}; check the path", path.string());
+  }
+  if (error) return fmt::format("{} cannot be read: {}", path.string(), error.message());
+  if (fs::is_directory(status)) return fmt::format("{} is a folder; name the .so file itself", path.string());
+  return "";
+}
+
+bool IsColumnName(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == text.npos;
+}
+
+PluginCandidate FromArgument(std::string_view text) {
+  PluginCandidate candidate;
+  candidate.origin = "--plugin";
+  // A '=' later in a path (lib/a=b/x.so) is part of it: what stands before it is then no column name.
+  const size_t equals = text.find('=');
+  if (equals != text.npos && IsColumnName(text.substr(0, equals))) {
+    candidate.name = text.substr(0, equals);
+    text.remove_prefix(equals + 1);
+  }
+  if (text.empty()) {
+    candidate.problem = "--plugin names no file; write --plugin PATH or --plugin NAME=PATH";
+    return candidate;
+  }
+  // Absolute, so that the loader never falls back to the library search path for a name without a slash.
+  candidate.path = fs::absolute(fs::path(text));
+  candidate.problem = ProblemOf(candidate.path);
+  return candidate;
+}
+
+void AddFromList(std::string_view list, const char* variable, std::vector<PluginCandidate>& out) {
+  while (!list.empty()) {
+    const std::string_view entry = list.substr(0, list.find(':'));
+    list.remove_prefix(std::min(list.size(), entry.size() + 1));
+    if (entry.empty()) continue;  // not the current directory, as it would be in PATH
+    PluginCandidate candidate{"", fs::path(entry), variable, ""};
+    candidate.problem = candidate.path.is_absolute()
+                            ? ProblemOf(candidate.path)
+                            : fmt::format("'{}' in {} is relative; write an absolute path", entry, variable);
+    out.push_back(std::move(candidate));
+  }
+}
+
+void AddInstalled(const fs::path& executable_folder, std::vector<PluginCandidate>& out) {
+  const fs::path folder = (executable_folder / "../lib/assay/plugins").lexically_normal();
+  std::error_code error;
+  std::vector<fs::path> paths;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".so") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  for (fs::path& path : paths) {
+    std::string problem = ProblemOf(path);  // a dangling link
+    out.push_back({"", std::move(path), kInstalled, std::move(problem)});
+  }
+}
+
+void DropRepeated(std::vector<PluginCandidate>& candidates) {
+  std::vector<fs::path> seen;
+  std::erase_if(candidates, [&](const PluginCandidate& candidate) {
+    if (!candidate.problem.empty()) return false;
+    std::error_code error;
+    fs::path real = fs::weakly_canonical(candidate.path, error);
+    // The same file under two names is two columns on purpose, for example to run it against itself.
+    real += "=" + candidate.name;
+    if (std::find(seen.begin(), seen.end(), real) != seen.end()) return true;
+    seen.push_back(std::move(real));
+    return false;
+  });
+}
+
+std::optional<std::string> Variable(const char* name) {
+  const char* value = ::secure_getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+}  // namespace
+
+DiscoveryOptions DiscoveryFromEnvironment(std::vector<std::string> plugin_args) {
+  std::error_code error;
+  return {std::move(plugin_args), Variable("ASSAY_PLUGIN_FILES"), Variable("ASSAY_ADD_PLUGIN_FILES"),
+          fs::read_symlink("/proc/self/exe", error).parent_path()};
+}
+
+std::vector<PluginCandidate> DiscoverPlugins(const DiscoveryOptions& options) {
+  std::vector<PluginCandidate> candidates;
+  for (const std::string& argument : options.plugin_args) candidates.push_back(FromArgument(argument));
+  if (options.plugin_files) {
+    AddFromList(*options.plugin_files, "ASSAY_PLUGIN_FILES", candidates);
+  } else if (!options.executable_folder.empty()) {
+    AddInstalled(options.executable_folder, candidates);
+  }
+  if (options.add_plugin_files) AddFromList(*options.add_plugin_files, "ASSAY_ADD_PLUGIN_FILES", candidates);
+  DropRepeated(candidates);
+  return candidates;
+}
+
+Status CheckNamedPlugins(const std::vector<PluginCandidate>& candidates) {
+  for (const PluginCandidate& candidate : candidates) {
+    if (candidate.problem.empty() || candidate.origin == kInstalled) continue;
+    return UsageError(fmt::format("plugin from {}: {}", candidate.origin, candidate.problem));
+  }
+  return {};
+}
+
+}  // namespace assay

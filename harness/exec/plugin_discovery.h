@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which plugins there are to try. Nothing is loaded here (plugin_loader.h does that, in a worker).
+//   1. --plugin PATH or NAME=PATH, in the order given; a relative path is relative to the current directory, since
+//      the user typed it there; NAME replaces the name that the plugin gives itself.
+//   2. ASSAY_PLUGIN_FILES, when set (even to nothing), instead of the installed plugins:
+//      <folder of the program>/../lib/assay/plugins/*.so, by name.
+//   3. ASSAY_ADD_PLUGIN_FILES, besides these.
+// Both variables are lists of absolute paths separated by ':'. The current directory is never searched. A file that
+// is named twice counts once.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/result.h"
+
+namespace assay {
+
+struct PluginCandidate {
+  std::string name;  // the user's name for the column; "" : the plugin's own
+  std::filesystem::path path;
+  std::string origin;   // "--plugin", "ASSAY_PLUGIN_FILES", "installed", ...
+  std::string problem;  // why it cannot be tried; "" when it can
+};
+
+struct DiscoveryOptions {
+  std::vector<std::string> plugin_args;         // values of --plugin
+  std::optional<std::string> plugin_files;      // ASSAY_PLUGIN_FILES
+  std::optional<std::string> add_plugin_files;  // ASSAY_ADD_PLUGIN_FILES
+  std::filesystem::path executable_folder;
+};
+
+// Fills in the variables (ignored by a program with raised privileges) and the folder of this program.
+DiscoveryOptions DiscoveryFromEnvironment(std::vector<std::string> plugin_args);
+
+std::vector<PluginCandidate> DiscoverPlugins(const DiscoveryOptions& options);
+
+// The first problem of a candidate that the user named (anything but an installed one), as a usage error.
+Status CheckNamedPlugins(const std::vector<PluginCandidate>& candidates);
+
+}  // namespace assay

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/plugin_loader.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace assay {
+namespace {
+
+// dlopen's own words for these ("invalid ELF header") say less than a look at the file does.
+Status CheckFile(const std::string& path) {
+  if (path.find('/') == path.npos) {
+    return UsageError(fmt::format("plugin path '{}' has no folder; write an absolute path", path));
+  }
+  std::FILE* file = std::fopen(path.c_str(), "rbe");
+  if (file == nullptr) return Fail(ErrorCode::kIo, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  char magic[4] = {};
+  const size_t got = std::fread(magic, 1, sizeof magic, file);
+  std::fclose(file);
+  if (got == sizeof magic && std::memcmp(magic, "\177ELF", sizeof magic) == 0) return {};
+  return Fail(ErrorCode::kIo, fmt::format("{} is not a shared library (no ELF header)", path));
+}
+
+std::string NoEntryText(void* library, const std::string& path) {
+  for (int major = 2; major <= 9; ++major) {
+    const std::string symbol = fmt::format("assay_backend_v{}", major);
+    if (::dlsym(library, symbol.c_str()) == nullptr) continue;
+    return fmt::format("{} exports {}: it was built for plugin ABI {}, this program speaks {}; rebuild one of them",
+                       path, symbol, major, ASSAY_ABI_MAJOR);
+  }
+  return fmt::format("{} does not export {}; is it an assay plugin, and is the symbol marked ASSAY_EXPORT?", path,
+                     ASSAY_BACKEND_ENTRY);
+}
+
+// The first required function that is absent; nullptr when all are there. execute_timed is optional.
+const char* MissingFunction(const assay_backend_api& api) {
+#define ASSAY_REQUIRE(member) \
+  if (!ASSAY_HAS(&api, member) || api.member == nullptr) return #member
+  ASSAY_REQUIRE(describe);
+  ASSAY_REQUIRE(device_count);
+  ASSAY_REQUIRE(device_info);
+  ASSAY_REQUIRE(device_open);
+  ASSAY_REQUIRE(device_close);
+  ASSAY_REQUIRE(query);
+  ASSAY_REQUIRE(buffer_alloc);
+  ASSAY_REQUIRE(buffer_free);
+  ASSAY_REQUIRE(buffer_upload);
+  ASSAY_REQUIRE(buffer_download);
+  ASSAY_REQUIRE(plan_create);
+  ASSAY_REQUIRE(plan_destroy);
+  ASSAY_REQUIRE(execute);
+#undef ASSAY_REQUIRE
+  return nullptr;
+}
+
+}  // namespace
+
+Result<const assay_backend_api*> LoadPlugin(const std::string& path) {
+  if (Status file = CheckFile(path); !file) return tl::unexpected(file.error());
+  // LOCAL: two plugins that bring different versions of one SDK must not see each other's symbols.
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return Fail(ErrorCode::kIo, fmt::format("cannot load {}: {}", path, ::dlerror()));
+  const auto entry = reinterpret_cast<assay_backend_entry>(::dlsym(library, ASSAY_BACKEND_ENTRY));
+  if (entry == nullptr) return Fail(ErrorCode::kInternal, NoEntryText(library, path));
+  const assay_backend_api* api = entry();
+  if (api == nullptr) {
+    return Fail(ErrorCode::kInternal, fmt::format("{}: {}() returned NULL", path, ASSAY_BACKEND_ENTRY));
+  }
+  if (!ASSAY_HAS(api, abi_minor)) {
+    return Fail(ErrorCode::kInternal,
+                fmt::format("{}: struct_size is {}; set it to sizeof(assay_backend_api)", path, api->struct_size));
+  }
+  if (api->abi_major != ASSAY_ABI_MAJOR) {
+    return Fail(ErrorCode::kInternal, fmt::format("{} was built for plugin ABI {}, this program speaks {}", path,
+                                                  api->abi_major, ASSAY_ABI_MAJOR));
+  }
+  if (const char* missing = MissingFunction(*api)) {
+    return Fail(ErrorCode::kInternal,
+                fmt::format("{}: the required function {} is NULL or beyond struct_size", path, missing));
+  }
+  return api;
+}
+
+}  // namespace assay

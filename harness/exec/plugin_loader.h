@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads a plugin into this process: only ever a worker, never the host.
+#pragma once
+
+#include <string>
+
+#include "backends/abi/assay_backend.h"
+#include "harness/base/result.h"
+
+namespace assay {
+
+// The plugin's functions, checked to be of this ABI's major version and complete. The library stays loaded: unloading
+// is not safe while its threads may run, and its strings live as long as it does.
+Result<const assay_backend_api*> LoadPlugin(const std::string& path);
+
+}  // namespace assay

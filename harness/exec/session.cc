@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/session.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <limits>
+
+#include "harness/exec/observations.h"
+#include "harness/exec/session_plan.h"
+#include "harness/exec/wire.h"
+
+namespace assay {
+namespace {
+
+constexpr size_t kMostSets = 64;
+
+// What a download begins as: bytes that the plugin does not deliver then show as damage, not as the result of the
+// execution before.
+constexpr int kUndelivered = 0xDB;
+
+Call<void> CheckInputs(std::span<const BufferLayout> layouts, std::span<const Tensor* const> inputs) {
+  if (inputs.size() + 1 != layouts.size()) {
+    return CallFailed(Outcome::kError, fmt::format("{} inputs given, {} expected", inputs.size(), layouts.size() - 1));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]->dtype() == layouts[i].dtype && inputs[i]->shape() == layouts[i].shape) continue;
+    return CallFailed(Outcome::kError,
+                      fmt::format("input {} is {} {}, expected {} {}", i, Name(inputs[i]->dtype()),
+                                  ShapeText(inputs[i]->shape()), Name(layouts[i].dtype), ShapeText(layouts[i].shape)));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant& variant) {
+  std::vector<BufferLayout> layouts;
+  for (const Operand& input : problem.inputs) {
+    layouts.push_back(MakeLayout(input.dtype, input.shape, variant, layouts.size()));
+  }
+  layouts.push_back(MakeLayout(problem.output.dtype, problem.output.shape, variant, layouts.size()));
+  return layouts;
+}
+
+Session::Session(SessionOptions options) : options_(options), worker_(std::move(options.worker)) {}
+Session::~Session() = default;
+
+Call<Json> Session::Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds) {
+  if (!worker_.running()) {
+    plans_.clear();
+    if (Call<void> started = worker_.Start(); !started) return tl::unexpected(started.error());
+  }
+  return worker_.Request(call, std::move(message), timeout_s, fds);
+}
+
+tl::unexpected<WorkerFailure> Session::BadAnswer(const std::string& call, const std::string& problem) {
+  return CallFailed(Outcome::kError, fmt::format("{}: {}", call, problem));
+}
+
+Call<Session::Plan*> Session::FindPlan(uint64_t plan) {
+  const auto it = plans_.find(plan);
+  if (it != plans_.end() && worker_.running()) return it->second.get();
+  return CallFailed(Outcome::kError,
+                    fmt::format("plan {} was released, or its worker has ended; prepare it again", plan));
+}
+
+Call<Prepared> Session::Prepare(int64_t device, const Problem& problem, const std::string& implementation,
+                                const LayoutVariant& variant) {
+  auto plan = std::make_unique<Plan>();
+  plan->layouts = LayoutsOf(problem, variant);
+  for (const Operand& input : problem.inputs) plan->names.push_back(input.name);
+  plan->names.push_back(problem.output.name);
+  for (const BufferLayout& layout : plan->layouts) {
+    plan->image_at.push_back(plan->image_bytes);
+    plan->image_bytes += layout.total_bytes;  // a multiple of the alignment
+  }
+  Json message = {
+      {"device", device}, {"problem", EncodeProblem(problem, plan->layouts)}, {"implementation", implementation}};
+  const Call<Json> json = Ask("prepare", std::move(message), options_.prepare_timeout_s);
+  if (!json) return tl::unexpected(json.error());
+  Reply reply(*json);
+  plan->worker_plan = reply.Count("plan", std::numeric_limits<uint64_t>::max());
+  const Prepared prepared{next_plan_, reply.Seconds("seconds")};
+  if (!reply.problem().empty()) return BadAnswer("prepare", reply.problem());
+  plans_[next_plan_++] = std::move(plan);
+  return prepared;
+}
+
+Call<void> Session::Release(uint64_t plan) {
+  const Call<Plan*> found = FindPlan(plan);
+  if (!found) return {};  // it went with its worker
+  const uint64_t worker_plan = (*found)->worker_plan;
+  plans_.erase(plan);
+  const Call<Json> released = Ask("release", {{"plan", worker_plan}}, options_.call_timeout_s);
+  if (!released) return tl::unexpected(released.error());
+  return {};
+}
+
+Call<void> Session::Bind(Plan& plan, size_t set) {
+  if (set < plan.sets.size()) return {};
+  if (set >= kMostSets) return CallFailed(Outcome::kError, fmt::format("more than {} input sets", kMostSets));
+  Result<SharedMemory> upload = SharedMemory::Create(plan.image_bytes, Access::kReadOnly);
+  if (!upload) return CallFailed(Outcome::kError, upload.error().message);
+  Result<SharedMemory> download = SharedMemory::Create(plan.image_bytes, Access::kReadWrite);
+  if (!download) return CallFailed(Outcome::kError, download.error().message);
+  Json images = Json::array();
+  for (size_t i = 0; i < plan.layouts.size(); ++i) {
+    const BufferLayout& layout = plan.layouts[i];
+    images.push_back({{"at", plan.image_at[i]}, {"bytes", layout.total_bytes}, {"offset", layout.offset}});
+  }
+  const int fds[] = {upload->fd(), download->fd()};
+  const Call<Json> bound =
+      Ask("bind", {{"plan", plan.worker_plan}, {"set", set}, {"size", plan.image_bytes}, {"images", std::move(images)}},
+          options_.call_timeout_s, fds);
+  if (!bound) return tl::unexpected(bound.error());
+  plan.sets.push_back({std::move(*upload), std::move(*download)});
+  return {};
+}
+
+Call<void> Session::Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill) {
+  if (Call<void> fit = CheckInputs(plan.layouts, inputs); !fit) return fit;
+  if (Call<void> bound = Bind(plan, set); !bound) return bound;
+  SharedMemory& memory = plan.sets[set].upload;
+  for (size_t i = 0; i < inputs.size(); ++i) WriteInputImage(plan.layouts[i], *inputs[i], plan.Image(memory, i));
+  WriteOutputImage(plan.layouts.back(), prefill, plan.Image(memory, inputs.size()));
+  const Call<Json> done = Ask("upload", {{"plan", plan.worker_plan}, {"set", set}}, options_.call_timeout_s);
+  if (!done) return tl::unexpected(done.error());
+  return {};
+}
+
+Call<Execution> Session::Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill) {
+  SharedMemory& memory = plan.sets[set].download;
+  std::memset(memory.bytes().data(), kUndelivered, memory.bytes().size());
+  const Call<Json> done = Ask("download", {{"plan", plan.worker_plan}, {"set", set}}, options_.call_timeout_s);
+  if (!done) return tl::unexpected(done.error());
+  Execution execution;
+  execution.prefill = prefill;
+  for (size_t i = 0; i < plan.layouts.size(); ++i) {
+    // Copied before it is judged: a thread of the plugin may still write to the shared bytes.
+    const std::span<std::byte> shared = plan.Image(memory, i);
+    const std::vector<std::byte> image(shared.begin(), shared.end());
+    for (const GuardViolation& violation : CheckGuards(plan.layouts[i], image)) {
+      execution.guard_violations.push_back(violation.Text(plan.names[i]));
+    }
+    Tensor tensor = ReadImage(plan.layouts[i], image);
+    if (i == inputs.size()) {
+      execution.prefilled = PrefilledElements(tensor, prefill).count;
+      execution.output = std::move(tensor);
+    } else if (const ElementReport changed = ChangedElements(*inputs[i], tensor); changed.count > 0) {
+      execution.changed_inputs.push_back(ChangedText(plan.names[i], plan.layouts[i].shape, changed));
+    }
+  }
+  return execution;
+}
+
+Call<Execution> Session::Execute(uint64_t plan_number, std::span<const Tensor* const> inputs, Prefill prefill) {
+  const Call<Plan*> found = FindPlan(plan_number);
+  if (!found) return tl::unexpected(found.error());
+  Plan& plan = **found;
+  if (Call<void> done = Upload(plan, 0, inputs, prefill); !done) return tl::unexpected(done.error());
+  const Call<Json> json = Ask("execute", {{"plan", plan.worker_plan}, {"set", 0}}, options_.call_timeout_s);
+  if (!json) return tl::unexpected(json.error());
+  Reply reply(*json);
+  const double seconds = reply.Seconds("seconds");
+  if (!reply.problem().empty()) return BadAnswer("execute", reply.problem());
+  Call<Execution> execution = Download(plan, 0, inputs, prefill);
+  if (execution) execution->host_seconds = seconds;
+  return execution;
+}
+
+}  // namespace assay

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// One backend, as the rest of the harness uses it. A call that ends the worker (crash, timeout, lost device) fails,
+// and the next one starts a fresh worker. Plans do not survive that: prepare them again. Use a session from one
+// thread; the worker dies with that thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/exec/buffers.h"
+#include "harness/exec/worker.h"
+#include "ops/op_info.h"
+
+namespace assay {
+
+struct SessionOptions {
+  WorkerOptions worker;
+  double call_timeout_s = 60;      // each of: query, upload, execute, download, a batch of timed repetitions
+  double prepare_timeout_s = 300;  // compilers are slow
+};
+
+struct DeviceDescription {
+  std::string name, driver;
+  int64_t type = 0;  // ASSAY_DEVICE_*
+  int64_t id = 0;
+  uint64_t memory_bytes = 0;
+  std::string properties;
+};
+
+struct BackendDescription {
+  std::string name, vendor, version, library_version;
+  std::vector<DeviceDescription> devices;
+  std::string unavailable;  // why there is no device; "" when there is one
+};
+
+struct ImplementationInfo {
+  std::string name;
+  std::string contract_text;  // as declared; the caller parses it
+};
+
+struct Prepared {
+  uint64_t plan = 0;
+  double prepare_s = 0;
+};
+
+// One execution, as it came back from the device.
+struct Execution {
+  Tensor output;
+  Prefill prefill = Prefill::kNanPayload;
+  int64_t prefilled = 0;  // elements equal to the prefill; UnwrittenElements() of two executions decides
+  std::vector<std::string> guard_violations;
+  std::vector<std::string> changed_inputs;
+  double host_seconds = 0;  // the worker's clock around execute
+};
+
+using InputSet = std::vector<const Tensor*>;
+
+struct TimingRequest {
+  int64_t warmup = 2;            // repetitions before the first that counts
+  int64_t min_repetitions = 10;  // unless max_seconds pass before
+  int64_t max_repetitions = 10000;
+  double max_seconds = 1;  // wall clock of all timed batches
+  bool cold_cache = false;
+  // Asked between batches once there are min_repetitions: whether these suffice. Empty: never.
+  std::function<bool(std::span<const double>)> enough;
+};
+
+struct Timing {
+  std::vector<double> seconds;  // per repetition
+  bool clock_is_device = false;
+  bool cache_was_flushed = false;
+  double host_seconds = 0;  // wall clock around all batches, unrecorded repetitions included: bounds a false clock
+  bool stopped_by_time = false;
+  // Each set's output after a batch that ends at a repetition chosen at random among all. It was prefilled before.
+  std::vector<Execution> judged;
+};
+
+class Session {
+ public:
+  explicit Session(SessionOptions options);
+  ~Session();
+
+  Call<BackendDescription> Describe();
+  Call<std::vector<ImplementationInfo>> Query(int64_t device, const Problem& problem, const LayoutVariant& = {});
+  Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation,
+                         const LayoutVariant& = {});
+  // Inputs in the problem's order.
+  Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill);
+  // Repetition r uses sets[r % sets.size()]; at least two sets.
+  Call<Timing> Time(uint64_t plan, std::span<const InputSet> sets, const TimingRequest& request);
+  // Frees it on the device. A failure says that the plugin did not survive this; the plan is gone in any case.
+  Call<void> Release(uint64_t plan);
+
+  // Of the running worker, or of the last one.
+  std::string StderrTail() const { return worker_.StderrTail(); }
+
+ private:
+  struct Plan;
+  class TimingRun;
+  Call<Json> Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
+  Call<Plan*> FindPlan(uint64_t plan);
+  Call<void> Bind(Plan& plan, size_t set);
+  Call<void> Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill);
+  Call<Execution> Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill);
+  tl::unexpected<WorkerFailure> BadAnswer(const std::string& call, const std::string& problem);
+
+  SessionOptions options_;
+  std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
+  uint64_t next_plan_ = 1;
+  std::mt19937_64 random_{std::random_device{}()};  // not reproducible on purpose: no plugin can foresee it
+  Worker worker_;
+};
+
+}  // namespace assay

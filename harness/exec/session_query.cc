@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a backend says about itself, checked.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "harness/exec/session.h"
+#include "harness/exec/session_plan.h"
+#include "harness/exec/wire.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-_";
+constexpr std::string_view kImplementationCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
+
+bool IsNameOf(std::string_view text, std::string_view characters) {
+  return !text.empty() && text.find_first_not_of(characters) == text.npos;
+}
+
+DeviceDescription ReadDevice(Reply& reply) {
+  DeviceDescription device;
+  device.name = reply.Text("name", kMaxNameBytes);
+  device.driver = reply.Text("driver", kMaxNameBytes);
+  device.type = reply.Integer("type");
+  device.id = reply.Integer("id");
+  device.memory_bytes = reply.Count("memory_bytes", std::numeric_limits<uint64_t>::max());
+  device.properties = reply.Text("properties", kMaxTextBytes);
+  return device;
+}
+
+// "" when it may stand; else what is wrong.
+std::string ProblemOf(const ImplementationInfo& info, const std::vector<ImplementationInfo>& before) {
+  if (!IsNameOf(info.name, kImplementationCharacters)) {
+    return fmt::format("'{}' is no name of an implementation: lower case letters, digits, '-', '_', '.'", info.name);
+  }
+  const auto same = [&](const ImplementationInfo& other) { return other.name == info.name; };
+  if (std::any_of(before.begin(), before.end(), same)) return fmt::format("'{}' is listed twice", info.name);
+  return "";
+}
+
+}  // namespace
+
+Call<BackendDescription> Session::Describe() {
+  const Call<Json> json = Ask("describe", Json::object(), options_.call_timeout_s);
+  if (!json) return tl::unexpected(json.error());
+  Reply reply(*json);
+  BackendDescription backend;
+  backend.name = reply.Text("name", kMaxNameBytes);
+  backend.vendor = reply.Text("vendor", kMaxNameBytes);
+  backend.version = reply.Text("version", kMaxNameBytes);
+  backend.library_version = reply.Text("library_version", kMaxNameBytes);
+  backend.unavailable = reply.Text("unavailable", kMaxTextBytes);
+  for (const Json& entry : reply.List("devices", kMaxDevices)) {
+    Reply device(entry);
+    backend.devices.push_back(ReadDevice(device));
+    if (!device.problem().empty()) return BadAnswer("describe", "device: " + device.problem());
+  }
+  if (!reply.problem().empty()) return BadAnswer("describe", reply.problem());
+  if (!IsNameOf(backend.name, kNameCharacters)) {
+    return BadAnswer("describe",
+                     fmt::format("'{}' is no name of a backend: lower case letters, digits, '-', '_'", backend.name));
+  }
+  return backend;
+}
+
+Call<std::vector<ImplementationInfo>> Session::Query(int64_t device, const Problem& problem,
+                                                     const LayoutVariant& variant) {
+  const std::vector<BufferLayout> layouts = LayoutsOf(problem, variant);
+  const Call<Json> json =
+      Ask("query", {{"device", device}, {"problem", EncodeProblem(problem, layouts)}}, options_.call_timeout_s);
+  if (!json) return tl::unexpected(json.error());
+  Reply reply(*json);
+  std::vector<ImplementationInfo> found;
+  for (const Json& entry : reply.List("implementations", kMaxImplementations)) {
+    Reply implementation(entry);
+    ImplementationInfo info{implementation.Text("name", kMaxNameBytes), implementation.Text("contract", kMaxTextBytes)};
+    if (!implementation.problem().empty()) return BadAnswer("query", "implementation: " + implementation.problem());
+    if (const std::string what = ProblemOf(info, found); !what.empty()) return BadAnswer("query", what);
+    found.push_back(std::move(info));
+  }
+  if (!reply.problem().empty()) return BadAnswer("query", reply.problem());
+  if (found.empty()) return BadAnswer("query", "no implementation, yet not ASSAY_UNSUPPORTED with a reason");
+  return found;
+}
+
+}  // namespace assay

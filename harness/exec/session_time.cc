@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timed repetitions in batches, one call of the worker each. The batches are kept short, so that the stopping rule is
+// asked often and the one whose output is judged can be any of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backends/abi/assay_backend.h"
+#include "harness/exec/session.h"
+#include "harness/exec/session_plan.h"
+
+namespace assay {
+namespace {
+
+constexpr double kBatchSeconds = 0.02;
+constexpr double kTimeoutFactor = 20;  // a batch may take this many times as long as expected, and the call timeout
+
+}  // namespace
+
+class Session::TimingRun {
+ public:
+  TimingRun(Session& session, Plan& plan, std::span<const InputSet> sets, const TimingRequest& request)
+      : session_(session), plan_(plan), sets_(sets), request_(request), unrecorded_(sets.size()) {
+    unrecorded_ = std::max(unrecorded_, static_cast<uint64_t>(std::clamp<int64_t>(request.warmup, 0, kMaxWarmup)));
+  }
+  Call<Timing> Run();
+
+ private:
+  static constexpr int64_t kMaxWarmup = 1000;
+
+  bool Finished();
+  uint64_t NextBatch() const;
+  bool ChooseForJudging(uint64_t batch);
+  Call<void> JudgedBatch(uint64_t repetitions);
+  Call<void> Batch(uint64_t repetitions);
+  Call<void> Record(Reply& reply, uint64_t repetitions);
+
+  Session& session_;
+  Plan& plan_;
+  std::span<const InputSet> sets_;
+  const TimingRequest& request_;
+  Timing timing_;
+  double expected_s_ = 0;  // of one repetition by the wall clock; 0: not known yet
+  // Repetitions at the beginning of the next batch that do not count: the warm-up, and those after a transfer, which
+  // finds the caches full of something else.
+  uint64_t unrecorded_;
+};
+
+Call<Timing> Session::TimingRun::Run() {
+  while (!Finished()) {
+    uint64_t repetitions = NextBatch();
+    if (!ChooseForJudging(repetitions)) {
+      if (Call<void> done = Batch(repetitions); !done) return tl::unexpected(done.error());
+      continue;
+    }
+    // Which repetition comes last is drawn too.
+    repetitions = std::uniform_int_distribution<uint64_t>(1, repetitions)(session_.random_);
+    if (Call<void> done = JudgedBatch(repetitions); !done) return tl::unexpected(done.error());
+  }
+  return std::move(timing_);
+}
+
+bool Session::TimingRun::Finished() {
+  const auto count = static_cast<int64_t>(timing_.seconds.size());
+  if (count == 0) return false;
+  const bool plenty = count >= request_.min_repetitions;
+  if (plenty && request_.enough && request_.enough(timing_.seconds)) return true;
+  if (count >= request_.max_repetitions) return true;
+  if (timing_.host_seconds < request_.max_seconds) return false;
+  timing_.stopped_by_time = !plenty || request_.enough != nullptr;
+  return true;
+}
+
+uint64_t Session::TimingRun::NextBatch() const {
+  if (expected_s_ == 0) return 1;
+  const double by_time = std::min(kBatchSeconds, request_.max_seconds - timing_.host_seconds) / expected_s_;
+  const auto left = static_cast<double>(request_.max_repetitions) - static_cast<double>(timing_.seconds.size());
+  const double most = static_cast<double>(kMaxRepetitionsPerCall / 2);  // the other half is for unrecorded ones
+  return static_cast<uint64_t>(std::max(1.0, std::min({by_time, left, most})));
+}
+
+// Reservoir sampling: with probability (batch / all so far) it takes the place of the one chosen before, so that in
+// the end each repetition was equally likely. The first batch is always taken.
+bool Session::TimingRun::ChooseForJudging(uint64_t batch) {
+  const uint64_t all = timing_.seconds.size() + batch;
+  return std::uniform_int_distribution<uint64_t>(1, all)(session_.random_) <= batch;
+}
+
+Call<void> Session::TimingRun::JudgedBatch(uint64_t repetitions) {
+  // The two prefills take turns over the sets: no constant output passes for both.
+  const auto prefill_of = [](size_t set) { return set % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel; };
+  for (size_t set = 0; set < sets_.size(); ++set) {
+    if (Call<void> done = session_.Upload(plan_, set, sets_[set], prefill_of(set)); !done) return done;
+  }
+  unrecorded_ = std::max<uint64_t>(unrecorded_, sets_.size());  // also: every set is written at least once
+  if (Call<void> done = Batch(repetitions); !done) return done;
+  timing_.judged.clear();
+  for (size_t set = 0; set < sets_.size(); ++set) {
+    Call<Execution> execution = session_.Download(plan_, set, sets_[set], prefill_of(set));
+    if (!execution) return tl::unexpected(execution.error());
+    timing_.judged.push_back(std::move(*execution));
+  }
+  unrecorded_ = sets_.size();
+  return {};
+}
+
+Call<void> Session::TimingRun::Batch(uint64_t repetitions) {
+  const uint64_t all = unrecorded_ + repetitions;
+  const double call_timeout = session_.options_.call_timeout_s;
+  const double timeout = expected_s_ == 0 ? call_timeout * static_cast<double>(all)
+                                          : call_timeout + kTimeoutFactor * expected_s_ * static_cast<double>(all);
+  const Json message = {{"plan", plan_.worker_plan},
+                        {"sets", sets_.size()},
+                        {"repetitions", all},
+                        {"cache", request_.cold_cache ? ASSAY_CACHE_COLD : ASSAY_CACHE_WARM}};
+  const auto begin = std::chrono::steady_clock::now();
+  const Call<Json> json = session_.Ask("time", message, timeout);
+  if (!json) return tl::unexpected(json.error());
+  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  timing_.host_seconds += elapsed;
+  expected_s_ = elapsed / static_cast<double>(all);
+  Reply reply(*json);
+  return Record(reply, all);
+}
+
+Call<void> Session::TimingRun::Record(Reply& reply, uint64_t repetitions) {
+  const std::vector<double> seconds = reply.SecondsList("seconds", repetitions);
+  timing_.clock_is_device = reply.Integer("clock_is_device") == 1;
+  timing_.cache_was_flushed = reply.Integer("cache_was_flushed") == 1;
+  if (!reply.problem().empty()) return session_.BadAnswer("time", reply.problem());
+  if (seconds.size() != repetitions) {
+    return session_.BadAnswer("time", fmt::format("{} durations for {} repetitions", seconds.size(), repetitions));
+  }
+  timing_.seconds.insert(timing_.seconds.end(), seconds.begin() + static_cast<std::ptrdiff_t>(unrecorded_),
+                         seconds.end());
+  unrecorded_ = 0;
+  return {};
+}
+
+Call<Timing> Session::Time(uint64_t plan, std::span<const InputSet> sets, const TimingRequest& request) {
+  const Call<Plan*> found = FindPlan(plan);
+  if (!found) return tl::unexpected(found.error());
+  if (sets.size() < 2) return CallFailed(Outcome::kError, "timing rotates at least two input sets");
+  return TimingRun(*this, **found, sets, request).Run();
+}
+
+}  // namespace assay

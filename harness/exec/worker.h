@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host side: a worker process with one plugin in it, and request and answer with a deadline for each call. Whatever
+// happens to the process becomes a WorkerFailure. After a crash, timeout, protocol error or lost device it is gone, and
+// Start() begins afresh.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "harness/exec/child_process.h"
+#include "harness/exec/failure.h"
+#include "harness/exec/protocol.h"
+
+namespace assay {
+
+struct WorkerOptions {
+  std::string executable;  // run as `executable worker --fd N`; see WorkerMain()
+  std::string plugin;      // absolute path
+  double startup_timeout_s = 60;
+};
+
+class Worker {
+ public:
+  explicit Worker(WorkerOptions options) : options_(std::move(options)) {}
+  ~Worker() { Stop(); }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Starts the process and loads the plugin. Precondition: not running.
+  Call<void> Start();
+  bool running() const { return process_.running(); }
+
+  // Sends {"call": call, ...} and returns the answer of an ASSAY_OK. `fds` are copied to the worker.
+  Call<Json> Request(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
+
+  // Lets it destroy its plans and close its devices, for a while.
+  void Stop();
+
+  // The end of what this process, or the last one, printed; at most a few KiB, cleaned.
+  std::string StderrTail() const;
+
+ private:
+  Call<Json> Await(const std::string& call, double timeout_s, Deadline deadline);
+  Call<Json> Exchange(const std::string& call, const std::string& frame, double timeout_s, std::span<const int> fds);
+  bool ReadSocket();   // false: the other end is closed
+  void DrainStderr();  // a full pipe would stall the worker
+  tl::unexpected<WorkerFailure> Ended(const std::string& call);
+  tl::unexpected<WorkerFailure> Killed(Outcome outcome, const std::string& message);
+  std::string WithTail(std::string message) const;
+
+  WorkerOptions options_;
+  ChildProcess process_;
+  FrameBuffer buffer_;
+  std::string stderr_tail_;
+  bool stderr_open_ = false;
+};
+
+}  // namespace assay

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The other end of worker.h: the process that loads a plugin and calls it.
+#pragma once
+
+namespace assay {
+
+// What `assay worker --fd N` runs: answers the host's messages on the socket `fd`, one at a time on this thread,
+// until the host closes it. Returns the exit code.
+int WorkerMain(int fd);
+
+}  // namespace assay

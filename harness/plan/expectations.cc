@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/expectations.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "harness/base/text.h"
+#include "harness/plan/glob.h"
+
+namespace assay {
+namespace {
+
+Result<Expectation> ParseRule(std::string_view line, const std::string& where) {
+  const std::vector<std::string_view> parts = Split(line, '|');
+  auto error = [&](std::string_view what) {
+    return UsageError(
+        fmt::format("{}: {}; write: case glob | backend:implementation glob | known_failure | reason", where, what));
+  };
+  if (parts.size() < 4) return error("a rule has four parts");
+  Expectation rule;
+  rule.case_glob = Trim(parts[0]);
+  rule.column_glob = Trim(parts[1]);
+  const std::string_view kind = Trim(parts[2]);
+  rule.flake = kind == "known_flake";
+  // The reason is the rest, whatever stands in it.
+  rule.reason = Trim(line.substr(static_cast<size_t>(parts[3].data() - line.data())));
+  rule.where = where;
+  if (rule.case_glob.empty() || rule.column_glob.empty()) return error("a glob is empty");
+  if (kind != "known_failure" && !rule.flake) {
+    return error(fmt::format("'{}' is not one of known_failure, known_flake", kind));
+  }
+  if (rule.reason.empty()) return error("the reason is empty");
+  return rule;
+}
+
+}  // namespace
+
+Result<std::vector<Expectation>> ParseExpectations(std::string_view text, const std::string& file) {
+  std::vector<Expectation> rules;
+  int number = 0;
+  for (std::string_view line : Split(text, '\n')) {
+    ++number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    line = Trim(line);
+    if (line.empty() || line.front() == '#') continue;
+    auto rule = ParseRule(line, fmt::format("{}:{}", file, number));
+    if (!rule) return tl::unexpected(rule.error());
+    rules.push_back(std::move(*rule));
+  }
+  return rules;
+}
+
+Result<std::vector<Expectation>> LoadExpectations(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return UsageError(fmt::format("cannot read the expectations file {}: check the path", path));
+  return ParseExpectations(text.str(), path);
+}
+
+const Expectation* FindExpectation(const std::vector<Expectation>& rules, std::string_view case_id,
+                                   std::string_view column) {
+  for (const Expectation& rule : rules) {
+    if (MatchesGlob(rule.case_glob, case_id) && MatchesGlob(rule.column_glob, column)) return &rule;
+  }
+  return nullptr;
+}
+
+}  // namespace assay

@@ -1,0 +1,82 @@
+// The panel of one record: everything that it says, the important things first.
+function pairs(entries) {
+  const list = make('dl', {class: 'pairs'});
+  for (const [name, value] of entries) {
+    if (present(value)) list.append(make('dt', {}, name), make('dd', {}, value));
+  }
+  return list.children.length > 0 ? list : null;
+}
+
+function block(title, content, wide) {
+  return content ? make('div', {class: wide ? 'wide' : ''}, make('h4', {}, title), content) : null;
+}
+
+function channels(record) {
+  const rows = ['exact', 'bound', 'stat', 'self', 'exceptional']
+      .filter((name) => present(record[name + '_margin']))
+      .map((name) => {
+        const margin = record[name + '_margin'];
+        return make('tr', {}, make('th', {scope: 'row'}, name),
+                    make('td', {class: margin > 1 || typeof margin !== 'number' ? 'over' : ''}, numberText(margin)),
+                    make('td', {}, gauge(margin)));
+      });
+  return rows.length === 0 ? null : make('table', {class: 'numbers'}, make('tbody', {}, rows));
+}
+
+function worstElements(text) {
+  if (!text) return null;
+  const rows = text.split(';').filter(Boolean).map((element) => {
+    const [index, got, golden, tolerance] = element.split(':');
+    const error = Math.abs(Number(got) - Number(golden)), ratio = error / Number(tolerance);
+    return make('tr', {}, [index, got, golden, numberText(error), tolerance].map((text) => make('td', {}, text || '')),
+                make('td', {class: ratio <= 1 ? '' : 'over'}, Number.isFinite(ratio) ? numberText(ratio) : 'not finite'));
+  });
+  const head = ['index', 'got', 'golden', '|error|', 'tolerance', 'ratio'].map((name) => make('th', {scope: 'col'}, name));
+  return make('div', {class: 'scroll'},
+              make('table', {class: 'numbers'}, make('thead', {}, make('tr', {}, head)), make('tbody', {}, rows)));
+}
+
+const metricNames = [['max_abs_err', 'largest |error|'], ['max_rel_err', 'largest relative error'],
+  ['max_ulp_err', 'largest error in ulp'], ['rms_err', 'rms error'], ['nmse', 'normalised mean square error'],
+  ['effective_bits', 'effective bits'], ['bias_z', 'bias (z)'], ['outliers', 'outliers'], ['elements', 'elements'],
+  ['nonfinite_mismatch', 'non-finite mismatches'], ['worst_index', 'worst index']];
+
+function timing(record) {
+  if (!present(record.time_median_s)) return null;
+  const median = timeText(record.time_median_s);
+  const share = record.roofline_fraction;
+  return pairs([
+    ['median', comparable(record) ? median : make('s', {}, median)],
+    ['p10 to p90', present(record.time_p10_s) ? timeText(record.time_p10_s) + ' to ' + timeText(record.time_p90_s) : ''],
+    ['samples', present(record.samples) ? `${record.samples} by the ${record.timing_clock || 'host'} clock` : ''],
+    ['rate', rateText(record)], ['of the measured ceiling', present(share) ? numberText(100 * share) + ' %' : ''],
+    ['preparation', timeText(record.prepare_s)]]);
+}
+
+function contract(record) {
+  const yesNo = (value) => value === true ? 'yes' : value === false ? 'no' : '';
+  return pairs([
+    ['required', record.required_contract], ['declared', record.contract], ['class', record.class],
+    ['verdict', record.verdict === record.outcome ? '' : `${record.verdict}, by the expectations ${record.outcome}`],
+    ['deterministic', yesNo(record.deterministic)], ['exact twin', yesNo(record.twin)],
+    ['power', numberText(record.power)], ['golden', record.tier]]);
+}
+
+function allFields(record) {
+  const entries = Object.keys(record).filter((key) => key !== 'index' && key !== 'haystack').sort()
+      .map((key) => [key, present(record[key]) ? make('code', {}, String(record[key])) : '']);
+  return make('details', {class: 'wide'}, make('summary', {}, 'Every field of the record'), pairs(entries));
+}
+
+function detailPanel(record) {
+  const metrics = pairs(metricNames.map(([key, name]) => [name, numberText(record[key])]));
+  const bins = record.margin_histogram ? histogram(record.margin_histogram) : null;
+  return make('div', {class: 'blocks'},
+    record.reason ? make('p', {class: 'wide'}, record.reason) : null,
+    block('Contract', contract(record)), block('Channels: margin, limit 1', channels(record)),
+    block('Errors', metrics), block('Time of one execution', timing(record)),
+    make('div', {class: 'pair'}, block('Worst elements', worstElements(record.worst_elements)),
+         block('Elements by |error| / bound (heights logarithmic, the limit dashed)', bins)),
+    record.reproduce ? block('Reproduce', addCopyButton(make('div', {class: 'copy'}, make('code', {}, record.reproduce))), true) : null,
+    allFields(record));
+}

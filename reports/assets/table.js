@@ -1,0 +1,93 @@
+// The table of all results: filtered, sorted, one page of rows in the document at a time.
+const pageSize = 50;
+const columns = [
+  {name: 'verdict', key: (r) => verdictOf(r).gravity, cell: chip},
+  {name: 'case', key: (r) => r.case_id, cell: openButton},
+  {name: 'implementation', key: (r) => r.column, cell: (r) => r.column},
+  {name: 'class', key: (r) => r.class, cell: (r) => r.class},
+  {name: 'margin', right: true, key: (r) => marginKey(r.bound_margin), cell: (r) => [numberText(r.bound_margin), gauge(r.bound_margin)]},
+  {name: 'max ulp', right: true, key: (r) => marginKey(r.max_ulp_err), cell: (r) => numberText(r.max_ulp_err)},
+  {name: 'time', right: true, key: (r) => marginKey(r.time_median_s), cell: (r) => struck(r, timeText(r.time_median_s))},
+  {name: 'rate', right: true, key: (r) => rateKey(r), cell: (r) => struck(r, rateText(r))},
+];
+const view = {sort: 0, descending: false, page: 0, text: '', pinned: {}, outcomes: null, open: new Set()};
+
+// What is not finite sorts above every number, what is absent below.
+function marginKey(value) {
+  if (!present(value)) return -1;
+  return typeof value === 'number' ? value : Infinity;
+}
+const rateKey = (r) => marginKey(computes(r) ? r.gflops : r.gbytes_per_s);
+const struck = (r, text) => text && !comparable(r) ? make('s', {}, text) : text;
+
+function openButton(record) {
+  return make('button', {type: 'button', class: 'open', id: 'r' + record.index, 'aria-expanded': view.open.has(record.index),
+                         onclick: () => toggle(record.index)}, breakable(record.case_id));
+}
+
+function toggle(index) {
+  if (!view.open.delete(index)) view.open.add(index);
+  render();
+  byId('r' + index).focus({preventScroll: true});
+}
+
+function matches(record) {
+  if (view.outcomes && !view.outcomes.has(record.outcome)) return false;
+  for (const [key, value] of Object.entries(view.pinned)) if (record[key] !== value) return false;
+  return view.text.toLowerCase().split(/\s+/).filter(Boolean).every((word) =>
+    word.length > 1 && word[0] === '-' ? !record.haystack.includes(word.slice(1)) : record.haystack.includes(word));
+}
+
+function selected() {
+  const {key} = columns[view.sort], sign = view.descending ? -1 : 1;
+  const keyed = records.filter(matches).map((record) => [key(record), record]);
+  keyed.sort(([a, ra], [b, rb]) => (a < b ? -sign : a > b ? sign : ra.index - rb.index));
+  return keyed.map(([, record]) => record);
+}
+
+function headRow() {
+  return make('thead', {}, make('tr', {}, columns.map((column, i) => {
+    const active = view.sort === i;
+    const sort = active ? (view.descending ? 'descending' : 'ascending') : 'none';
+    const mark = active ? (view.descending ? ' ▾' : ' ▴') : '';
+    return make('th', {scope: 'col', 'aria-sort': sort, class: column.right ? 'r' : ''},
+                make('button', {type: 'button', onclick: () => sortBy(i)}, column.name + mark));
+  })));
+}
+
+// Numbers begin with the largest, words with the first.
+function sortBy(i) {
+  view.descending = view.sort === i ? !view.descending : Boolean(columns[i].right);
+  view.sort = i;
+  view.page = 0;
+  render();
+  byId('results').querySelectorAll('thead button')[i].focus({preventScroll: true});
+}
+
+function bodyRows(record) {
+  const row = make('tr', {class: 'row'}, columns.map((column) =>
+    make('td', {class: column.right ? 'r' : ''}, column.cell(record) || '')));
+  if (!view.open.has(record.index)) return [row];
+  return [row, make('tr', {}, make('td', {class: 'detail', colspan: columns.length}, detailPanel(record)))];
+}
+
+function pager(count) {
+  const pages = Math.ceil(count / pageSize);
+  if (pages < 2) return [];
+  const go = (page) => () => { view.page = page; render(); byId('cases').scrollIntoView(); };
+  return [make('button', {type: 'button', disabled: view.page === 0 ? '' : null, onclick: go(view.page - 1)}, '‹ previous'),
+          `page ${view.page + 1} of ${pages}`,
+          make('button', {type: 'button', disabled: view.page + 1 >= pages ? '' : null, onclick: go(view.page + 1)}, 'next ›')];
+}
+
+function render() {
+  const rows = selected();
+  view.page = Math.max(0, Math.min(view.page, Math.ceil(rows.length / pageSize) - 1));
+  const start = view.page * pageSize, shown = rows.slice(start, start + pageSize);
+  byId('results').replaceChildren(headRow(), make('tbody', {}, shown.flatMap(bodyRows)));
+  byId('pager').replaceChildren(...pager(rows.length));
+  byId('status').textContent = rows.length === 0 ? `None of ${records.length} results match.` :
+    `${start + 1} to ${start + shown.length} of ${rows.length}` +
+    (rows.length < records.length ? ` that match, of ${records.length} results` : ' results') + '. Open a case for its details.';
+  return rows;
+}

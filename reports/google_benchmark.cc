@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/google_benchmark.h"
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "reports/environment.h"
+#include "reports/summary.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string RunName(const Record& r, const Column& column) {
+  return r.case_id + "/" + column.backend + (r.implementation.empty() ? "" : "/" + r.implementation);
+}
+
+// The number at the start of a text such as "2596.99"; 0 when there is none.
+int64_t LeadingNumber(const std::string& text) {
+  const double value = std::strtod(text.c_str(), nullptr);
+  return std::isfinite(value) && std::abs(value) < 1e15 ? std::llround(value) : 0;
+}
+
+Json Context(const std::vector<Record>& records, const EnvironmentRows& environment) {
+  const auto value = [&](const char* name) { return EnvironmentValue(environment, name); };
+  const std::string timestamp = value("timestamp");
+  Json context;
+  context["date"] = timestamp.empty() && !records.empty() ? records.front().timestamp : timestamp;
+  context["host_name"] = "";  // runs are handed to others: a machine is described, not named
+  context["executable"] = "assay";
+  context["num_cpus"] = LeadingNumber(value("cores"));
+  context["mhz_per_cpu"] = LeadingNumber(value("cpu_mhz"));
+  const std::string governor = value("cpu_governor");
+  context["cpu_scaling_enabled"] = !governor.empty() && governor != "performance";
+  context["caches"] = Json::array();
+  context["load_avg"] = Json::array();
+  context["library_build_type"] = value("build_type") == "Debug" ? "debug" : "release";
+  context["json_schema_version"] = 1;
+  for (const auto& [name, text] : environment) {
+    if (text.size() <= 200) context["assay_" + name] = text;
+  }
+  return context;
+}
+
+void AddCounter(Json& out, const char* name, const Number& value, double scale = 1) {
+  if (value && std::isfinite(*value)) out[name] = *value * scale;
+}
+
+Json Entry(const Record& r, const std::string& run_name) {
+  const double nanoseconds = *r.time_median_s * 1e9;
+  Json out;
+  out["name"] = run_name + "_median";
+  out["family_index"] = 0;
+  out["per_family_instance_index"] = 0;
+  out["run_name"] = run_name;
+  out["run_type"] = "aggregate";
+  out["repetitions"] = r.samples.value_or(1);
+  out["threads"] = 1;
+  out["aggregate_name"] = "median";
+  out["aggregate_unit"] = "time";
+  out["iterations"] = r.samples.value_or(1);
+  out["real_time"] = nanoseconds;
+  out["cpu_time"] = nanoseconds;  // readers require it; on an accelerator there is no other time to give
+  out["time_unit"] = "ns";
+  AddCounter(out, "p10_ns", r.time_p10_s, 1e9);
+  AddCounter(out, "p90_ns", r.time_p90_s, 1e9);
+  AddCounter(out, "gflops", r.gflops);
+  AddCounter(out, "gbytes_per_s", r.gbytes_per_s);
+  AddCounter(out, "roofline_fraction", r.roofline_fraction);
+  AddCounter(out, "bound_margin", r.bound_margin);
+  if (!r.timing_clock.empty()) out["label"] = r.timing_clock + " clock";
+  return out;
+}
+
+}  // namespace
+
+std::string GoogleBenchmarkReport(const std::vector<Record>& records, const std::string& environment_json) {
+  const std::vector<Column> columns = ColumnsOf(records);
+  Json benchmarks = Json::array(), excluded = Json::array();
+  std::map<std::string, int> families, instances;  // one family per case, as compare.py sorts by them
+  for (size_t i = 0; i < records.size(); ++i) {
+    const Record& r = records[i];
+    if (!Timed(r)) continue;
+    const std::string name = RunName(r, columns[i]);
+    if (!Comparable(r)) {
+      excluded.push_back(name + ": " + (r.outcome == "pass" ? r.result_class : r.outcome));
+      continue;
+    }
+    Json entry = Entry(r, name);
+    entry["family_index"] = families.emplace(r.case_id, static_cast<int>(families.size())).first->second;
+    entry["per_family_instance_index"] = instances[r.case_id]++;
+    benchmarks.push_back(std::move(entry));
+  }
+  Json out;
+  out["context"] = Context(records, FlattenEnvironment(environment_json));
+  out["context"]["assay_excluded"] = std::move(excluded);
+  out["benchmarks"] = std::move(benchmarks);
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace assay

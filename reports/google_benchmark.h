@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/base/record.h"
+
+namespace assay {
+
+// benchmark.json in the shape of Google Benchmark (json_schema_version 1), for its tools/compare.py: per timed record
+// the median as an aggregate named "<case id>/<backend>/<implementation>_median". Times that may not be compared (the
+// result is wrong or suspect) are left out, because compare.py does not look at error_occurred; the context names them
+// under "assay_excluded".
+std::string GoogleBenchmarkReport(const std::vector<Record>& records, const std::string& environment_json);
+
+}  // namespace assay

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What did not run and why, the environment, and how to read the page.
+#include <fmt/format.h>
+
+#include <set>
+#include <tuple>
+
+#include "reports/html_parts.h"
+#include "reports/text.h"
+#include "reports/verdicts.h"
+
+namespace assay::html {
+namespace {
+
+std::string HeaderRow(const std::vector<std::string>& cells) {
+  std::string out = "<thead><tr>";
+  for (const auto& cell : cells) out += "<th scope=\"col\">" + Escaped(cell) + "</th>";
+  return out + "</tr></thead>\n";
+}
+
+std::string BackendTable(const std::vector<Record>& records) {
+  std::set<std::tuple<std::string, std::string, std::string, std::string>> rows;
+  for (const Record& r : records) {
+    if (!r.device.empty()) rows.insert({r.backend, r.device, r.driver, r.library_version});
+  }
+  if (rows.empty()) return "";
+  std::string out =
+      "<div class=\"scroll\"><table class=\"plain\">" + HeaderRow({"backend", "device", "driver", "library"});
+  for (const auto& [backend, device, driver, library] : rows) {
+    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n", Escaped(backend),
+                       Escaped(device), Escaped(driver), Escaped(library));
+  }
+  return out + "</table></div>\n";
+}
+
+std::string ClassList() {
+  constexpr std::pair<const char*, const char*> kClasses[] = {
+      {"bit_exact", "Every element has the bits of the rounded golden value."},
+      {"reordered", "Differs only as another order of the same operations explains."},
+      {"within_class", "Within the bounds of the required arithmetic."},
+      {"within_lower_class", "Within the bounds of a weaker arithmetic only."},
+      {"suspect", "Within every hard bound, but unlike the rest of its own results. Its times are struck out."},
+  };
+  std::string out = "<dl class=\"legend\">";
+  for (const auto& [name, meaning] : kClasses) {
+    out += fmt::format("<div><dt><code>{}</code></dt><dd>{}</dd></div>\n", name, meaning);
+  }
+  return out + "</dl>\n";
+}
+
+}  // namespace
+
+std::string NotRunSection(const Page& page) {
+  const Table reasons = ReasonsTable(page.records);
+  if (reasons.rows.empty()) return "";
+  std::string out =
+      "<div class=\"scroll\"><table class=\"plain\">" + HeaderRow({"backend", "verdict", "results", "reason"});
+  for (const auto& row : reasons.rows) {
+    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"r\">{}</td><td>{}</td></tr>\n",
+                       Escaped(row[1]), Chip(row[2], row[2]), Escaped(row[0]), Escaped(row[3]));
+  }
+  return out + "</table></div>\n";
+}
+
+std::string EnvironmentSection(const Page& page) {
+  std::string out = BackendTable(page.records);
+  if (page.environment.empty()) return out + "<p class=\"note\">This run has no environment.json.</p>\n";
+  out += "<table class=\"plain\">\n";
+  for (const auto& [name, value] : page.environment) {
+    // Flags of a CPU and the like: there for who looks for them, folded away for everyone else.
+    const std::string text = value.size() <= 160 ? Escaped(value)
+                                                 : "<details><summary>" + Escaped(value.substr(0, 60)) + "…</summary>" +
+                                                       Escaped(value) + "</details>";
+    out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", Escaped(name), text);
+  }
+  return out + "</table>\n";
+}
+
+std::string LegendSection() {
+  std::string out =
+      "<div class=\"columns\"><div>\n<h3>Margin</h3>\n<p>For every element the harness computes, from theory alone, "
+      "how "
+      "far a correct implementation of the declared arithmetic can be from the golden value. The margin is the largest "
+      "|error| divided by that bound: below 1 is within, above 1 cannot be explained by rounding. It is never fitted "
+      "to "
+      "a device. Other channels (exact, statistic, self, exceptional) have their own margins with the same limit.</p>\n"
+      "<h3>Contract</h3>\n<p>The arithmetic an implementation declares: how it rounds inputs, what it accumulates in, "
+      "what it rounds in between. A suite requires a contract; meeting only a weaker one is shown as "
+      "below_contract.</p>\n<h3>Class</h3>\n" +
+      ClassList() + "</div><div>\n<h3>Verdicts</h3>\n<dl class=\"legend\">";
+  for (const VerdictStyle& style : VerdictStyles()) {
+    out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", Chip(style.name, style.name), style.meaning);
+  }
+  return out + "</dl></div></div>\n";
+}
+
+}  // namespace assay::html

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Per case one bar for each implementation, always in the same order: no ranking. The axis starts at zero. Where one
+// implementation is so slow that it would flatten the others, dots on a logarithmic axis take the place of the bars,
+// because the length of a bar means nothing there.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "reports/html_parts.h"
+#include "reports/text.h"
+
+namespace assay::html {
+namespace {
+
+constexpr size_t kMaxCasesPerOperator = 60;
+constexpr double kMaxLinearSpread = 12;
+
+struct Axis {
+  double start_s = 0, end_s = 0;  // logarithmic when it starts above zero
+  bool Logarithmic() const { return start_s > 0; }
+  double Percent(double seconds) const {
+    const double share = Logarithmic() ? std::log(seconds / start_s) / std::log(end_s / start_s) : seconds / end_s;
+    return std::isfinite(share) ? std::clamp(100 * share, 0.0, 100.0) : 0;
+  }
+};
+
+Axis AxisOf(const std::vector<const Record*>& bars) {
+  double fastest = *bars.front()->time_median_s, slowest = 0;
+  for (const Record* r : bars) {
+    fastest = std::min(fastest, *r->time_median_s);
+    slowest = std::max({slowest, *r->time_median_s, r->time_p90_s.value_or(0)});
+  }
+  if (slowest < fastest * kMaxLinearSpread) return {0, slowest * 1.02};
+  return {std::pow(10, std::floor(std::log10(fastest * 0.95))), slowest * 1.3};
+}
+
+std::string Whisker(const Record& r, const Axis& axis) {
+  if (!r.time_p10_s || !r.time_p90_s) return "";
+  return fmt::format(
+      "<line x1=\"{0:.2f}%\" x2=\"{1:.2f}%\" y1=\"8\" y2=\"8\"/><line x1=\"{0:.2f}%\" x2=\"{0:.2f}%\" y1=\"5\" "
+      "y2=\"11\"/><line x1=\"{1:.2f}%\" x2=\"{1:.2f}%\" y1=\"5\" y2=\"11\"/>",
+      axis.Percent(*r.time_p10_s), axis.Percent(*r.time_p90_s));
+}
+
+std::string Bar(const Record& r, const Axis& axis, size_t hue) {
+  const double median = axis.Percent(*r.time_median_s);
+  std::string out = fmt::format("<svg class=\"bar h{}{}\" width=\"100%\" height=\"16\" aria-hidden=\"true\">", hue,
+                                Comparable(r) ? "" : " struck");
+  if (!axis.Logarithmic()) {
+    out += fmt::format("<rect y=\"3\" width=\"{:.2f}%\" height=\"10\" rx=\"1.5\"/>", median);
+    return out + Whisker(r, axis) + "</svg>";
+  }
+  for (double decade = axis.start_s; decade < axis.end_s; decade *= 10) {
+    out +=
+        fmt::format("<line class=\"tick\" x1=\"{0:.2f}%\" x2=\"{0:.2f}%\" y1=\"-5\" y2=\"21\"/>", axis.Percent(decade));
+  }
+  return out + Whisker(r, axis) + fmt::format("<circle cx=\"{:.2f}%\" cy=\"8\" r=\"4.5\"/></svg>", median);
+}
+
+std::string BarRow(const Record& r, const std::string& column, const Axis& axis, size_t hue) {
+  std::string time = TimeText(*r.time_median_s), rate = RateText(r);
+  std::string name = Escaped(column);
+  if (!Comparable(r)) {
+    time = "<s>" + time + "</s>";
+    rate = rate.empty() ? "" : "<s>" + rate + "</s>";
+    name += " <span class=\"quiet\">" + Escaped(r.outcome == "pass" ? r.result_class : r.outcome) + "</span>";
+  }
+  const std::string roofline =
+      r.roofline_fraction && Comparable(r) ? fmt::format("{:.0f} %", 100 * *r.roofline_fraction) : "";
+  return fmt::format(
+      "<tr><th scope=\"row\"><i class=\"dot h{}\"></i>{}</th><td "
+      "class=\"plot\">{}</td><td>{}</td><td>{}</td><td>{}</td>"
+      "</tr>\n",
+      hue, name, Bar(r, axis, hue), time, rate, roofline);
+}
+
+struct Case {
+  std::vector<const Record*> bars;
+  std::vector<const Column*> columns;
+  double work = 0;
+};
+
+std::string CaseHtml(const std::string& id, const Case& item, const std::map<std::string, size_t>& hues) {
+  const Axis axis = AxisOf(item.bars);
+  std::string rows;
+  for (size_t i = 0; i < item.bars.size(); ++i) {
+    rows += BarRow(*item.bars[i], item.columns[i]->Name(), axis, hues.at(item.columns[i]->backend) % 8);
+  }
+  return fmt::format(
+      "<figure class=\"perf\"><figcaption>{}{}</figcaption>\n<table><thead><tr><th>implementation</th><th>bar</th>"
+      "<th>median time</th><th>rate</th><th>of the measured "
+      "ceiling</th></tr></thead>\n<tbody>{}</tbody></table></figure>\n",
+      CaseIdHtml(id), axis.Logarithmic() ? "<span class=\"quiet\">log scale</span>" : "", rows);
+}
+
+std::string OperatorHtml(const std::string& op, const std::map<std::string, Case>& cases,
+                         const std::map<std::string, size_t>& hues, bool open) {
+  std::vector<const std::pair<const std::string, Case>*> order;
+  for (const auto& item : cases) order.push_back(&item);
+  std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->second.work > b->second.work; });
+  const size_t shown = std::min(order.size(), kMaxCasesPerOperator);
+  std::string out = fmt::format(
+      "<details{}><summary><h3>{} <span>{} timed cases</span></h3></summary>\n<div "
+      "class=\"perf-grid\">\n",
+      open ? " open" : "", Escaped(op), order.size());
+  for (size_t i = 0; i < shown; ++i) out += CaseHtml(order[i]->first, order[i]->second, hues);
+  out += "</div>\n";
+  if (shown < order.size()) {
+    out += fmt::format("<p class=\"note\">These are the {} largest; the other {} are in the table of results.</p>\n",
+                       shown, order.size() - shown);
+  }
+  return out + "</details>\n";
+}
+
+constexpr const char* kNote =
+    "<p class=\"note\">Median time of one execution, shorter is faster; the whisker spans p10 to p90. Each case has "
+    "its "
+    "own axis from zero; where times differ more than twelvefold, dots on a logarithmic axis with a line per decade. "
+    "Then FLOP/s or B/s, whichever the case is about, and the share of the device's measured ceiling. What is "
+    "<s>struck out</s> is suspect or wrong: its time does not count.</p>\n";
+
+}  // namespace
+
+std::string PerformanceSection(const Page& page) {
+  std::map<std::string, std::map<std::string, Case>> ops;
+  std::map<std::string, size_t> hues;  // one colour per backend, the same everywhere
+  for (size_t i = 0; i < page.records.size(); ++i) {
+    const Record& r = page.records[i];
+    if (!Timed(r)) continue;
+    hues.emplace(page.columns[i].backend, hues.size());
+    Case& item = ops[r.op][r.case_id];
+    item.bars.push_back(&r);
+    item.columns.push_back(&page.columns[i]);
+    item.work = std::max({item.work, r.flops.value_or(0), r.bytes.value_or(0)});
+  }
+  if (ops.empty()) return "";
+  std::string out = kNote;
+  bool open = true;
+  for (const auto& [op, cases] : ops) {
+    out += OperatorHtml(op, cases, hues, open);
+    open = false;
+  }
+  return out;
+}
+
+}  // namespace assay::html

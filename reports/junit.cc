@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/junit.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "reports/environment.h"
+#include "reports/summary.h"
+#include "reports/text.h"
+
+namespace assay {
+namespace {
+
+enum class Status { kPass, kFailure, kError, kSkipped };
+
+// The closed list of outcomes. One this version does not know is an error rather than a silent pass.
+Status StatusOf(const std::string& outcome) {
+  static const std::map<std::string, Status> kStatus = {
+      {"pass", Status::kPass},
+      {"mismatch", Status::kFailure},
+      {"below_contract", Status::kFailure},
+      {"nondeterministic", Status::kFailure},
+      {"unexpected_pass", Status::kFailure},
+      {"unsupported", Status::kSkipped},
+      {"unavailable", Status::kSkipped},
+      {"known_failure", Status::kSkipped},
+      {"known_flake", Status::kSkipped},
+      // It did not fail, but a green case would claim what was not tested.
+      {"untrusted", Status::kSkipped},
+  };
+  const auto it = kStatus.find(outcome);
+  return it == kStatus.end() ? Status::kError : it->second;
+}
+
+// What the case cost: everything that was done for it, timed repetitions included.
+double Seconds(const Record& r) {
+  double sum = r.time_median_s.value_or(0) * static_cast<double>(r.samples.value_or(0));
+  for (const Number& part : {r.prepare_s, r.input_s, r.golden_s, r.execute_s, r.compare_s}) sum += part.value_or(0);
+  return sum >= 0 && sum < 1e9 ? sum : 0;
+}
+
+std::string Body(const Record& r) {
+  std::string text = r.reason;
+  if (!r.required_contract.empty()) text += "\nrequired contract: " + r.required_contract;
+  if (!r.contract.empty()) text += "\ndeclared contract: " + r.contract;
+  if (r.bound_margin) text += fmt::format("\nlargest |error| / bound: {:.4g}", *r.bound_margin);
+  if (!r.worst_elements.empty()) text += "\nworst elements (index:got:golden:tolerance): " + r.worst_elements;
+  if (!r.reproduce.empty()) text += "\nreproduce: " + r.reproduce;
+  return text;
+}
+
+std::string Detail(const Record& r) {
+  const std::string message = r.reason.empty() ? r.outcome : r.reason;
+  switch (StatusOf(r.outcome)) {
+    case Status::kPass:
+      return "";
+    case Status::kSkipped: {
+      const bool plain = r.outcome == "unsupported" || r.outcome == "unavailable";
+      return fmt::format("<skipped message=\"{}\"/>", Escaped(plain ? message : r.outcome + ": " + message));
+    }
+    case Status::kFailure:
+    case Status::kError:
+      break;
+  }
+  const char* element = StatusOf(r.outcome) == Status::kFailure ? "failure" : "error";
+  return fmt::format("<{0} type=\"{1}\" message=\"{2}\">{3}</{0}>", element, Escaped(r.outcome), Escaped(message),
+                     Escaped(Body(r)));
+}
+
+std::string Case(const Record& r) {
+  std::string classname = r.backend;
+  if (!r.implementation.empty()) classname += "." + r.implementation;
+  const std::string detail = Detail(r);
+  const std::string head = fmt::format("    <testcase name=\"{}\" classname=\"{}\" time=\"{:.6f}\"", Escaped(r.case_id),
+                                       Escaped(classname), Seconds(r));
+  return detail.empty() ? head + "/>\n" : head + ">" + detail + "</testcase>\n";
+}
+
+struct Totals {
+  std::array<int64_t, 4> by_status{};
+  int64_t tests = 0;
+  double seconds = 0;
+
+  void Add(const Record& r) {
+    ++tests;
+    ++by_status[static_cast<size_t>(StatusOf(r.outcome))];
+    seconds += Seconds(r);
+  }
+  std::string Attributes() const {
+    return fmt::format(R"(tests="{}" failures="{}" errors="{}" skipped="{}" time="{:.6f}")", tests, by_status[1],
+                       by_status[2], by_status[3], seconds);
+  }
+};
+
+std::string Property(const std::string& name, const std::string& value) {
+  return fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", Escaped(name), Escaped(value));
+}
+
+std::string Properties(const Record& first, const EnvironmentRows& environment) {
+  std::string out = "    <properties>\n";
+  for (const auto& [name, value] : environment) out += Property(name, value);
+  if (!first.driver.empty()) out += Property("driver", first.driver);
+  if (!first.library_version.empty()) out += Property("library_version", first.library_version);
+  return out + "    </properties>\n";
+}
+
+}  // namespace
+
+std::string JunitReport(const std::vector<Record>& records, const std::string& environment_json) {
+  const EnvironmentRows environment = FlattenEnvironment(environment_json);
+  std::map<std::tuple<std::string, std::string, std::string>, std::vector<const Record*>> suites;
+  Totals all;
+  for (const Record& r : records) {
+    suites[{r.backend, r.device, r.op}].push_back(&r);
+    all.Add(r);
+  }
+  std::string out =
+      fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay\" {}>\n", all.Attributes());
+  for (const auto& [key, members] : suites) {
+    const auto& [backend, device, op] = key;
+    Totals totals;
+    for (const Record* r : members) totals.Add(*r);
+    out += fmt::format("  <testsuite name=\"{}\" {}",
+                       Escaped(backend + "/" + (device.empty() ? "-" : device) + "/" + op), totals.Attributes());
+    if (!members.front()->timestamp.empty())
+      out += fmt::format(" timestamp=\"{}\"", Escaped(members.front()->timestamp));
+    out += ">\n" + Properties(*members.front(), environment);
+    for (const Record* r : members) out += Case(*r);
+    out += "  </testsuite>\n";
+  }
+  return out + "</testsuites>\n";
+}
+
+}  // namespace assay

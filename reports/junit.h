@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/base/record.h"
+
+namespace assay {
+
+// junit.xml in the dialect that Jenkins and GitLab read: one testsuite per backend, device and operator, one testcase
+// per record. The environment (the text of environment.json, may be empty) becomes the properties of each suite.
+std::string JunitReport(const std::vector<Record>& records, const std::string& environment_json);
+
+}  // namespace assay

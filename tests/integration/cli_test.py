@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The program as its users run it: cli_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY_PLUGIN OTHER_MAJOR_PLUGIN.
+
+Every fault of the misbehaving plugin ends in its documented verdict, for exactly its implementation, and the run
+completes; every kind of bad input gets its exit code and a message that names it.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ASSAY, PLUGIN, NO_ENTRY, OTHER_MAJOR = sys.argv[1:5]
+CASE = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.dir = pathlib.Path(self.folder.name)
+        self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1")
+        for name in ("ASSAY_SHARD", "GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", "ASSAY_PLUGIN_FILES"):
+            self.env.pop(name, None)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def assay(self, *args, env=None, **kwargs):
+        return subprocess.run([ASSAY, *args], cwd=self.dir, env={**self.env, **(env or {})}, capture_output=True,
+                              text=True, timeout=240, **kwargs)
+
+    def run_cases(self, *args, out="out", env=None):
+        done = self.assay("run", "--out", out, "--progress", "none", *args, env=env)
+        path = self.dir / out / "results.jsonl"
+        records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return done, records
+
+    def fails(self, code, text, *args, env=None):
+        done = self.assay(*args, env=env)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertIn(text, done.stderr)
+        return done
+
+
+class Misbehaviour(Cli):
+    def test_every_fault_has_its_verdict_and_the_run_completes(self):
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--timeout", "2", "--perf-time", "0.02")
+        by_name = {r["implementation"]: r for r in records if r["backend"] == "misbehaving"}
+        expected = {
+            "ok": ("pass", ""),
+            "segfault": ("crash", "SIGSEGV"),
+            "abort": ("crash", "SIGABRT"),
+            "exit": ("crash", "exit"),
+            "hang": ("timeout", "2 s"),
+            "write_before": ("mismatch", "before"),
+            "write_after": ("mismatch", "after"),
+            "unwritten": ("mismatch", "not written"),
+            "unwritten_row": ("mismatch", "not written"),
+            "change_input": ("mismatch", "input"),
+            "liar": ("mismatch", ""),
+            "nondeterministic": ("nondeterministic", "det=yes"),
+            "nan_result": ("mismatch", "nan"),
+            "garbage_contract": ("error", "f99"),
+            "drop_last_k": ("mismatch", "[0,0]"),
+            "stale": ("mismatch", ""),
+            "slow_prepare": ("pass", ""),
+        }
+        for name, (verdict, text) in expected.items():
+            with self.subTest(name):
+                self.assertIn(name, by_name)
+                self.assertEqual(by_name[name]["verdict"], verdict, by_name[name]["reason"])
+                self.assertIn(text, by_name[name]["reason"])
+        # The other backends are untouched by it.
+        others = [r for r in records if r["backend"] != "misbehaving"]
+        self.assertTrue(others)
+        for r in others:
+            self.assertEqual(r["verdict"], "pass", r["reason"])
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("reproduce: ", done.stdout)
+
+    def test_the_reproduction_line_reproduces(self):
+        _, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "drop_last_k")
+        self.assertEqual([r["verdict"] for r in records], ["mismatch"])
+        line = records[0]["reproduce"]
+        again = subprocess.run(line + " --out again --progress none", shell=True, cwd=self.dir, env=self.env,
+                               capture_output=True, text=True, timeout=120)
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        record = json.loads((self.dir / "again/results.jsonl").read_text())
+        self.assertEqual(record["verdict"], "mismatch")
+        self.assertEqual(record["output_hash"], records[0]["output_hash"])
+
+    def test_a_dropped_last_k_in_one_element_is_named_by_the_twin(self):
+        case = "matmul/f32/m=8,n=8,k=4096/fill=normal/seed=0"
+        _, records = self.run_cases("--case", case, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
+                                    "drop_last_k,ok")
+        verdicts = {r["implementation"]: r for r in records}
+        self.assertEqual(verdicts["ok"]["verdict"], "pass")
+        self.assertEqual(verdicts["drop_last_k"]["verdict"], "mismatch")
+        self.assertLess(verdicts["drop_last_k"]["bound_margin"], 1)  # the bound alone would not have seen it
+        self.assertIn("exact", verdicts["drop_last_k"]["reason"])
+
+    def test_faults_while_loading_are_results_and_other_backends_run(self):
+        for how, verdict, text in [("crash_on_load", "crash", "SIG"), ("no_device", "unavailable", ""),
+                                   ("wrong_major", "error", "ABI")]:
+            with self.subTest(how):
+                done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--no-perf", out=how,
+                                               env={"ASSAY_MISBEHAVE": how})
+                bad = [r for r in records if r["backend"] == "misbehaving" or "misbehaving" in r["backend"]]
+                self.assertEqual([r["verdict"] for r in bad], [verdict], done.stderr)
+                self.assertIn(text, bad[0]["reason"])
+                self.assertTrue(any(r["backend"] == "cpu" and r["verdict"] == "pass" for r in records))
+                self.assertEqual(done.returncode, 0 if verdict == "unavailable" else 3)
+
+    def test_hostile_answers_do_no_harm(self):
+        for how in ("huge_count", "bad_utf8", "long_text", "null_strings"):
+            with self.subTest(how):
+                done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--impl", "ok,naive", "--no-perf",
+                                               out=how, env={"ASSAY_MISBEHAVE": how})
+                self.assertIn(done.returncode, (0, 3), done.stderr)
+                self.assertTrue(any(r["backend"] == "cpu" and r["verdict"] == "pass" for r in records))
+
+    def test_an_expectation_makes_a_known_failure_and_catches_a_stale_one(self):
+        rules = self.dir / "rules.expect"
+        rules.write_text("matmul/* | misbehaving:drop_last_k | known_failure | it drops the last k\n")
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
+                                       "drop_last_k", "--expectations", str(rules))
+        self.assertEqual((done.returncode, records[0]["verdict"], records[0]["outcome"]), (0, "mismatch", "known_failure"))
+        rules.write_text("matmul/* | misbehaving:ok | known_failure | once it was broken\n")
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok",
+                                       "--expectations", str(rules), out="stale")
+        self.assertEqual((done.returncode, records[0]["verdict"], records[0]["outcome"]), (1, "pass", "unexpected_pass"))
+
+
+class BadInput(Cli):
+    def test_selection(self):
+        self.fails(2, "known", "run", "--case", "matmull/f32/m=1,n=1,k=1/fill=normal/seed=0")
+        self.fails(2, "f33", "run", "--case", "matmul/f33/m=1,n=1,k=1/fill=normal/seed=0")
+        self.fails(2, "depth", "run", "--case", "matmul/f32/m=1,n=1,k=1,depth=2/fill=normal/seed=0")
+        self.fails(2, "flat", "run", "--case", "matmul/f32/m=1,n=1,k=1/fill=flat/seed=0")
+        self.fails(2, "no-such-suite", "run", "--suite", "no-such-suite")
+        self.fails(2, "--op conw", "run", "--suite", "smoke", "--op", "conw")
+        self.fails(4, "--filter", "list", "cases", "--suite", "smoke", "--filter", "zzz*")
+        self.fails(4, "--filter", "run", "--suite", "smoke", "--filter", "zzz*")
+        self.fails(2, "shard", "run", "--suite", "smoke", "--shard", "4/4")
+        self.fails(2, "--frobnicate", "run", "--frobnicate")
+        self.fails(2, "acc", "run", "--case", CASE, "--contract", "acc=f99")
+        self.fails(4, "--impl", "run", "--case", CASE, "--impl", "no-such", "--backend", "cpu", "--out", "o")
+
+    def test_a_malformed_suite_names_file_line_and_column(self):
+        suite = self.dir / "bad.suite"
+        suite.write_text("# comment\nmatmul dtypes=f32 m=2 n=2 k=2\nmatmul dtypes=f32 m=2 n=2 q=2\n")
+        self.fails(2, f"{suite}:3:", "run", "--suite", str(suite))
+
+    def test_an_impossible_shape_is_an_error_of_that_case_alone(self):
+        suite = self.dir / "mixed.suite"
+        suite.write_text("matmul dtypes=f32 m=0|4 n=4 k=4\n")
+        done, records = self.run_cases("--suite", str(suite), "--backend", "cpu", "--no-perf")
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual({r["verdict"] for r in records}, {"error", "pass"})
+        bad = [r for r in records if r["verdict"] == "error"][0]
+        self.assertIn("mixed.suite:1", bad["reason"])
+
+    def test_output_folders(self):
+        done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        before = (self.dir / "out/results.jsonl").read_bytes()
+        self.fails(2, "holds another run", "run", "--case", CASE, "--out", "out")
+        self.assertEqual((self.dir / "out/results.jsonl").read_bytes(), before)
+        (self.dir / "file").write_text("")
+        self.fails(2, "output folder", "run", "--case", CASE, "--out", "file/below")
+
+    def test_plugins(self):
+        self.fails(2, "/nowhere/lib.so", "run", "--case", CASE, "--plugin", "/nowhere/lib.so")
+        done, records = self.run_cases("--case", CASE, "--plugin", NO_ENTRY, "--no-perf")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("assay_backend_v1", [r for r in records if r["verdict"] == "error"][0]["reason"])
+        done, records = self.run_cases("--case", CASE, "--plugin", OTHER_MAJOR, "--no-perf", out="major")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("assay_backend_v2", [r for r in records if r["verdict"] == "error"][0]["reason"])
+        self.fails(4, "no backend plugin", "run", "--case", CASE, env={"ASSAY_PLUGIN_FILES": ""})
+        self.fails(2, "no such backend", "run", "--case", CASE, "--backend", "cuda13")
+
+    def test_required_backends(self):
+        done, records = self.run_cases("--case", CASE, "--require-backend", "cpu,quantum", "--no-perf")
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("quantum", done.stderr)
+        self.assertTrue(records)  # what is there still ran
+        self.fails(5, "quantum", "backends", "--require-backend", "quantum")
+
+    def test_everything_unsupported_is_4(self):
+        case = "matmul/e4m3-e4m3-f32/m=4,n=4,k=4/fill=normal/seed=0"
+        done, records = self.run_cases("--case", case, "--no-perf")
+        self.assertEqual({r["verdict"] for r in records}, {"unsupported"})
+        self.assertTrue(all(r["reason"] for r in records))
+        self.assertEqual(done.returncode, 4)
+
+
+class Run(Cli):
+    def test_records_are_complete_and_flat(self):
+        done, records = self.run_cases("--case", CASE, "--backend", "cpu", "--perf-time", "0.02")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        keys = ("case_id op dtype shape fill seed backend device implementation contract verdict outcome reason "
+                "max_abs_err max_rel_err max_ulp_err rms_err nmse bound_margin stat_margin effective_bits bias_z "
+                "outliers elements nonfinite_mismatch worst_index deterministic prepare_s time_median_s time_p10_s "
+                "time_p90_s samples gflops gbytes_per_s roofline_fraction golden_s compare_s input_hash output_hash "
+                "golden_hash").split()
+        self.assertEqual(len(records), 3)
+        for r in records:
+            for key in keys:
+                self.assertIn(key, r)
+            self.assertFalse([k for k, v in r.items() if isinstance(v, (list, dict))])
+            self.assertGreater(r["time_median_s"], 0)
+            self.assertLessEqual(r["time_p10_s"], r["time_p90_s"])
+        self.assertEqual(len({r["golden_hash"] for r in records}), 1)
+        for name in ("plan.json", "environment.json", "summary.md", "junit.xml", "benchmark.json", "report.html"):
+            self.assertTrue((self.dir / "out" / name).stat().st_size > 0, name)
+        again = self.assay("report", "out")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("3 pass", again.stdout)
+
+    def test_a_second_run_has_the_same_inputs_golden_values_and_outputs(self):
+        _, first = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", out="a")
+        _, second = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", "--no-store", "--jobs", "1", out="b")
+        for key in ("input_hash", "output_hash", "golden_hash"):
+            self.assertEqual([r[key] for r in first], [r[key] for r in second], key)
+
+    def test_a_damaged_store_file_is_reported_and_replaced(self):
+        args = ("--case", CASE, "--backend", "cpu", "--no-perf")
+        _, first = self.run_cases(*args, out="a")
+        stored = [p for p in (self.dir / "store").rglob("*") if p.is_file()]
+        self.assertEqual(len(stored), 1)
+        damaged = bytearray(stored[0].read_bytes())
+        damaged[-5] ^= 0x40
+        stored[0].write_bytes(damaged)
+        done, second = self.run_cases(*args, out="b")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(stored[0].name, done.stderr)
+        self.assertEqual(second[0]["golden_hash"], first[0]["golden_hash"])
+        done, _ = self.run_cases(*args, out="c")
+        self.assertEqual(done.stderr, "")
+
+    def test_shards_partition_the_suite(self):
+        whole = self.assay("list", "cases", "--suite", "smoke").stdout.splitlines()
+        parts = [self.assay("list", "cases", "--suite", "smoke", "--shard", f"{i}/3").stdout.splitlines() for i in range(3)]
+        self.assertEqual(sorted(sum(parts, [])), sorted(whole))
+        env = {"GTEST_SHARD_INDEX": "1", "GTEST_TOTAL_SHARDS": "3"}
+        self.assertEqual(self.assay("list", "cases", "--suite", "smoke", env=env).stdout.splitlines(), parts[1])
+
+    def test_a_declared_weaker_contract_is_below_contract(self):
+        done, records = self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf", "--contract",
+                                       "f64")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual((records[0]["verdict"], records[0]["class"]), ("below_contract", "within_lower_class"))
+        self.assertIn("acc=f32", records[0]["reason"])
+
+    def test_an_interrupt_keeps_the_records_and_exits_130(self):
+        process = subprocess.Popen([ASSAY, "run", "--suite", "full", "--out", "out", "--no-perf", "--progress", "none"],
+                                   cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        results = self.dir / "out/results.jsonl"
+        for _ in range(600):
+            if results.exists() and results.stat().st_size > 0:
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130)
+        records = [json.loads(line) for line in results.read_text().splitlines()]
+        self.assertTrue(records)
+        self.assertTrue((self.dir / "out/report.html").exists())
+
+    def test_backends_and_lists(self):
+        listed = json.loads(self.assay("backends", "--json").stdout)
+        self.assertIn("cpu", [b["backend"] for b in listed if b["usable"]])
+        missing = self.assay("backends", "--plugin", NO_ENTRY)
+        self.assertIn("assay_backend_v1", missing.stdout)
+        ops = self.assay("list", "ops", "--verbose").stdout
+        for word in ("matmul", "reduce", "transa", "keepdims"):
+            self.assertIn(word, ops)
+        self.assertIn("default", self.assay("list", "suites").stdout.split())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A backend that is wrong in every way the harness has to survive or to notice. It offers matmul in f32 (a[m,k],
+ * b[k,n] -> y[m,n], any strides); each implementation but "ok" commits the one fault that it is named after. The
+ * variable ASSAY_MISBEHAVE adds faults outside of operators. Plain C11: the proof that the ABI header is.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backends/abi/assay_backend.h"
+
+struct assay_device {
+  int unused;
+};
+struct assay_buffer {
+  unsigned char* bytes;
+};
+typedef struct view {
+  float* data;
+  int64_t row, column; /* strides */
+} view;
+struct assay_plan {
+  const struct fault* fault;
+  int64_t m, n, k;
+  int64_t strides[3][2]; /* of a, b, y */
+  uint64_t executions;
+};
+
+static int misbehaves(const char* how) {
+  const char* value = getenv("ASSAY_MISBEHAVE");
+  return value != NULL && strcmp(value, how) == 0;
+}
+
+static assay_status fail(assay_text* error, assay_status status, const char* text) {
+  if (error != NULL && error->data != NULL && error->capacity > 0) {
+    snprintf(error->data, error->capacity, "%s", text);
+  }
+  return status;
+}
+
+/* ---- faults of an execution: each gets a correct y, and spoils it or the process ---- */
+
+typedef void (*spoil)(assay_plan* plan, view a, view b, view y);
+struct fault {
+  const char* name;
+  const char* contract;
+  spoil before; /* may be NULL; runs before y is written */
+  spoil after;
+};
+
+static float* at(view v, int64_t i, int64_t j) {
+  return v.data + i * v.row + j * v.column;
+}
+
+#define FAULT(name) static void name(assay_plan* plan, view a, view b, view y)
+#define UNUSED (void)plan, (void)a, (void)b, (void)y
+
+FAULT(segfault) {
+  UNUSED;
+  raise(SIGSEGV);
+}
+FAULT(abort_now) {
+  UNUSED;
+  fprintf(stderr, "misbehaving: about to abort\n");
+  abort();
+}
+FAULT(exit_now) {
+  UNUSED;
+  exit(3);
+}
+FAULT(hang) {
+  UNUSED;
+  for (;;) pause();
+}
+FAULT(close_descriptors) {
+  UNUSED;
+  for (int fd = 0; fd < 64; ++fd) close(fd);
+  for (;;) pause();
+}
+FAULT(leave_child) { /* a process of its own that would stay behind */
+  UNUSED;
+  const pid_t child = fork();
+  if (child == 0) {
+    for (;;) pause();
+  }
+  fprintf(stderr, "child=%d\n", (int)child);
+  abort();
+}
+FAULT(babble) { /* text where only messages belong */
+  UNUSED;
+  for (int fd = 3; fd < 64; ++fd) {
+    if (write(fd, "hello", 5) < 0) continue;
+  }
+}
+FAULT(chatter) { /* more than any pipe holds */
+  UNUSED;
+  for (int line = 0; line < 20000; ++line) printf("chatter line %d \033[31m\n", line);
+}
+FAULT(write_before) {
+  UNUSED;
+  y.data[-1] = 1;
+}
+FAULT(write_after) {
+  UNUSED;
+  *(at(y, plan->m - 1, plan->n - 1) + 1) = 1;
+}
+FAULT(write_gap) { /* past the end of the first row: y[1,0] in a dense layout, a gap in a padded one */
+  UNUSED;
+  *(at(y, 0, plan->n - 1) + 1) = 1;
+}
+FAULT(change_input) {
+  UNUSED;
+  *at(a, 0, 1) += 1;
+}
+FAULT(nan_result) {
+  UNUSED;
+  *at(y, 0, 0) = NAN;
+}
+FAULT(nondeterministic) { /* a legal result each time, but every other time summed from the other end */
+  if (plan->executions % 2 == 0) return;
+  for (int64_t i = 0; i < plan->m; ++i) {
+    for (int64_t j = 0; j < plan->n; ++j) {
+      float sum = 0;
+      for (int64_t k = plan->k - 1; k >= 0; --k) sum += *at(a, i, k) * *at(b, k, j);
+      *at(y, i, j) = sum;
+    }
+  }
+}
+FAULT(drop_last_k) { /* of one element */
+  UNUSED;
+  *at(y, 0, 0) -= *at(a, 0, plan->k - 1) * *at(b, plan->k - 1, 0);
+}
+
+static float to_bf16(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000u;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+FAULT(liar) { /* declares an f32 accumulator, has a bf16 one */
+  for (int64_t i = 0; i < plan->m; ++i) {
+    for (int64_t j = 0; j < plan->n; ++j) {
+      float sum = 0;
+      for (int64_t p = 0; p < plan->k; ++p) sum = to_bf16(sum + *at(a, i, p) * *at(b, p, j));
+      *at(y, i, j) = sum;
+    }
+  }
+}
+
+/* "unwritten", "unwritten_row" and "stale" are faults of the loop itself: see skips(). */
+static const struct fault kFaults[] = {
+    {"ok", "f32acc;det=yes", NULL, NULL},
+    {"segfault", "f32acc", segfault, NULL},
+    {"abort", "f32acc", abort_now, NULL},
+    {"exit", "f32acc", exit_now, NULL},
+    {"hang", "f32acc", hang, NULL},
+    {"close_descriptors", "f32acc", close_descriptors, NULL},
+    {"leave_child", "f32acc", leave_child, NULL},
+    {"babble", "f32acc", babble, NULL},
+    {"chatter", "f32acc", chatter, NULL},
+    {"write_before", "f32acc", NULL, write_before},
+    {"write_after", "f32acc", NULL, write_after},
+    {"write_gap", "f32acc", NULL, write_gap},
+    {"unwritten", "f32acc", NULL, NULL},
+    {"unwritten_row", "f32acc", NULL, NULL},
+    {"stale", "f32acc", NULL, NULL},
+    {"change_input", "f32acc", NULL, change_input},
+    {"liar", "f32acc", NULL, liar},
+    {"nondeterministic", "f32acc;det=yes", NULL, nondeterministic},
+    {"nan_result", "f32acc", NULL, nan_result},
+    {"garbage_contract", "acc=f99", NULL, NULL},
+    {"drop_last_k", "f32acc", NULL, drop_last_k},
+    {"slow_prepare", "f32acc", NULL, NULL},
+};
+enum { kFaultCount = sizeof kFaults / sizeof kFaults[0] };
+
+static int is(const assay_plan* plan, const char* name) {
+  return strcmp(plan->fault->name, name) == 0;
+}
+
+static int skips(const assay_plan* plan, int64_t i, int64_t j) {
+  if (is(plan, "unwritten")) return i == plan->m - 1 && j == plan->n - 1;
+  if (is(plan, "unwritten_row")) return i == plan->m - 1;
+  return is(plan, "stale") && plan->executions > 0;
+}
+
+/* ---- the ABI ---- */
+
+static assay_status describe(assay_backend_info* out, assay_text* error) {
+  static char long_text[1 << 20];
+  (void)error;
+  out->name = "misbehaving";
+  out->vendor = "assay tests";
+  out->version = "1";
+  out->library_version = "";
+  if (misbehaves("bad_utf8")) out->vendor = "caf\xC3\xA9 \xFF\xC0\xAF \033[31mred\a \xED\xA0\x80";
+  if (misbehaves("long_text")) {
+    memset(long_text, 'x', sizeof long_text - 1);
+    out->vendor = long_text;
+  }
+  if (misbehaves("null_strings")) out->name = out->vendor = out->version = out->library_version = NULL;
+  if (misbehaves("bad_name")) out->name = "Mis Behaving";
+  return ASSAY_OK;
+}
+
+static assay_status device_count(uint32_t* out, assay_text* error) {
+  *out = misbehaves("huge_count") ? UINT32_MAX : 1;
+  if (misbehaves("no_device")) return fail(error, ASSAY_UNAVAILABLE, "no device: install the misbehaving driver");
+  return ASSAY_OK;
+}
+
+static assay_status device_info(uint32_t index, assay_device_info* out, assay_text* error) {
+  (void)index, (void)error;
+  out->name = "imaginary";
+  out->driver = "0";
+  out->device_type = ASSAY_DEVICE_CPU;
+  out->device_id = 0;
+  out->memory_bytes = 1 << 30;
+  out->properties = "subnormals=yes";
+  return ASSAY_OK;
+}
+
+static assay_status device_open(uint32_t index, assay_device** out, assay_text* error) {
+  static assay_device device;
+  if (index != 0) return fail(error, ASSAY_ERROR, "there is one device, number 0");
+  *out = &device;
+  return ASSAY_OK;
+}
+static void device_close(assay_device* device) {
+  (void)device;
+}
+
+static int is_matmul_f32(const assay_op_desc* op) {
+  return strcmp(op->op, "matmul") == 0 && op->n_inputs == 2 && op->n_outputs == 1 &&
+         op->inputs[0]->type_code == ASSAY_TYPE_FLOAT && op->inputs[0]->bits == 32 && op->inputs[0]->ndim == 2;
+}
+
+static assay_status query(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
+                          uint64_t* count, assay_text* error) {
+  static assay_implementation found[kFaultCount];
+  const uint64_t room = *count;
+  (void)device;
+  *count = misbehaves("huge_query") ? UINT64_C(1) << 60 : kFaultCount;
+  if (misbehaves("huge_query")) return ASSAY_OK;
+  if (!is_matmul_f32(op)) return fail(error, ASSAY_UNSUPPORTED, "only matmul in f32 of two matrices");
+  for (uint64_t i = 0; i < kFaultCount && i < room; ++i) {
+    found[i].struct_size = sizeof found[i];
+    found[i].name = kFaults[i].name;
+    found[i].contract = kFaults[i].contract;
+    out[i] = &found[i];
+  }
+  if (misbehaves("null_implementation")) out[1] = NULL;
+  return ASSAY_OK;
+}
+
+static assay_status buffer_alloc(assay_device* device, uint64_t bytes, assay_buffer** out, assay_text* error) {
+  (void)device;
+  if (misbehaves("out_of_memory")) return fail(error, ASSAY_OUT_OF_MEMORY, "the device is full");
+  *out = malloc(sizeof **out);
+  (*out)->bytes = malloc(bytes);
+  return ASSAY_OK;
+}
+static void buffer_free(assay_device* device, assay_buffer* buffer) {
+  (void)device;
+  free(buffer->bytes);
+  free(buffer);
+}
+static assay_status buffer_upload(assay_device* device, assay_buffer* buffer, uint64_t offset, const void* bytes,
+                                  uint64_t size, assay_text* error) {
+  (void)device, (void)error;
+  if (misbehaves("write_source")) *(volatile unsigned char*)bytes = 1;
+  memcpy(buffer->bytes + offset, bytes, size);
+  return ASSAY_OK;
+}
+static assay_status buffer_download(assay_device* device, const assay_buffer* buffer, uint64_t offset, void* bytes,
+                                    uint64_t size, assay_text* error) {
+  static int delivered;
+  (void)device;
+  if (misbehaves("lose_device")) return fail(error, ASSAY_DEVICE_LOST, "the bus fell over");
+  if (misbehaves("one_download") && ++delivered > 3) return ASSAY_OK; /* a, b and y once, then nothing */
+  memcpy(bytes, buffer->bytes + offset, size);
+  return ASSAY_OK;
+}
+
+static assay_status plan_create(assay_device* device, const assay_op_desc* op, const char* implementation,
+                                assay_plan** out, assay_text* error) {
+  const assay_tensor_desc* operands[] = {op->inputs[0], op->inputs[1], op->outputs[0]};
+  (void)device;
+  for (int f = 0; f < kFaultCount; ++f) {
+    if (strcmp(kFaults[f].name, implementation) != 0) continue;
+    assay_plan* plan = calloc(1, sizeof *plan);
+    plan->fault = &kFaults[f];
+    plan->m = operands[2]->shape[0];
+    plan->n = operands[2]->shape[1];
+    plan->k = operands[0]->shape[1];
+    for (int t = 0; t < 3; ++t) memcpy(plan->strides[t], operands[t]->strides, sizeof plan->strides[t]);
+    if (is(plan, "slow_prepare")) usleep(300000);
+    *out = plan;
+    return ASSAY_OK;
+  }
+  return fail(error, ASSAY_UNSUPPORTED, "no such implementation");
+}
+static void plan_destroy(assay_plan* plan) {
+  if (misbehaves("crash_on_destroy")) abort();
+  free(plan);
+}
+
+static view view_of(const assay_plan* plan, int operand, const assay_tensor_arg* arg) {
+  view v = {(float*)(void*)(arg->buffer->bytes + arg->byte_offset), plan->strides[operand][0],
+            plan->strides[operand][1]};
+  return v;
+}
+
+static assay_status execute(assay_plan* plan, const assay_args* args, assay_text* error) {
+  const view a = view_of(plan, 0, args->inputs[0]), b = view_of(plan, 1, args->inputs[1]);
+  const view y = view_of(plan, 2, args->outputs[0]);
+  (void)error;
+  if (plan->fault->before != NULL) plan->fault->before(plan, a, b, y);
+  for (int64_t i = 0; i < plan->m; ++i) {
+    for (int64_t j = 0; j < plan->n; ++j) {
+      float sum = 0;
+      if (skips(plan, i, j)) continue;
+      for (int64_t p = 0; p < plan->k; ++p) sum += *at(a, i, p) * *at(b, p, j);
+      *at(y, i, j) = sum;
+    }
+  }
+  if (plan->fault->after != NULL) plan->fault->after(plan, a, b, y);
+  ++plan->executions;
+  return ASSAY_OK;
+}
+
+/* Claims a clock of its own, and a flushed cache when one is asked for. */
+static assay_status execute_timed(assay_plan* plan, assay_timing* timing, assay_text* error) {
+  for (uint64_t r = 0; r < timing->repetitions; ++r) {
+    const assay_status status = execute(plan, timing->sets[r % timing->n_sets], error);
+    if (status != ASSAY_OK) return status;
+    timing->seconds[r] = misbehaves("nan_time") ? NAN : 1e-3 * (double)(r + 1);
+  }
+  timing->clock_is_device = 1;
+  timing->cache_was_flushed = timing->cache == ASSAY_CACHE_COLD;
+  return ASSAY_OK;
+}
+
+__attribute__((constructor)) static void on_load(void) {
+  if (misbehaves("crash_on_load")) raise(SIGSEGV);
+  if (misbehaves("hang_on_load")) {
+    for (;;) pause();
+  }
+}
+
+ASSAY_EXPORT const assay_backend_api* assay_backend_v1(void) {
+  static assay_backend_api api = {sizeof api,  ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR, describe,    device_count,
+                                  device_info, device_open,     device_close,    query,       buffer_alloc,
+                                  buffer_free, buffer_upload,   buffer_download, plan_create, plan_destroy,
+                                  execute,     execute_timed};
+  if (misbehaves("wrong_major")) api.abi_major = 2;
+  if (misbehaves("tiny_struct")) api.struct_size = 8;
+  if (misbehaves("null_function")) api.query = NULL;
+  if (misbehaves("no_timer")) api.struct_size = offsetof(assay_backend_api, execute_timed);
+  return misbehaves("null_api") ? NULL : &api;
+}

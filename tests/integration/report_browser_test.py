@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""report_browser_test.py REPORT.html: opens the report in headless Chromium.
+
+Fails when a script reports an error, the table of results stays empty, or filtering, sorting and following a link show
+other rows than the records ask for. Before that it checks that it would notice: an error planted into a copy, and a
+copy without its records, must both fail. Exits 77 (skipped) without Chromium.
+"""
+import html
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+FAILING = {"crash", "timeout", "error", "missing", "mismatch", "below_contract", "nondeterministic", "unexpected_pass"}
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+# Uses the page as a reader would and leaves what it saw in the document.
+DRIVE = """<script>
+const seen = {};
+const count = () => Number(/ of (\\d+)/.exec(byId('status').textContent)[1]);
+byId('failing-only').click();
+seen.failing = count();
+byId('all-verdicts').click();
+byId('filter-text').value = 'SUSPECT -conv';
+byId('filter-text').dispatchEvent(new Event('input'));
+seen.suspect = count();
+const link = document.querySelector('.matrix a.line');
+link.click();
+seen.link = {...link.dataset, count: count()};
+byId('pinned').querySelector('button').click();
+seen.all = count();
+[...document.querySelectorAll('#results thead button')].find((b) => b.textContent.startsWith('margin')).click();
+seen.worst = document.querySelector('tr.row td:nth-child(5)').textContent;
+document.body.append(make('output', {id: 'seen'}, JSON.stringify(seen)));
+</script>"""
+
+
+def open_page(browser, page, fragment=""):
+    """Returns the document after its scripts ran, and what went to the console."""
+    with tempfile.TemporaryDirectory() as profile:
+        result = subprocess.run(
+            [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", f"--user-data-dir={profile}",
+             "--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom", page.as_uri() + fragment],
+            capture_output=True, text=True, timeout=120, check=False)
+    console = [line for line in result.stderr.splitlines() if ":CONSOLE" in line]
+    return result.stdout, console
+
+
+def problems(browser, page):
+    """What is wrong with a page, as a list of sentences."""
+    records = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text("utf-8"), re.S).group(1))
+    expected = min(50, len(records.get("rows", [])))
+    dom, console = open_page(browser, page, "#r0")
+    found = [f"console: {line}" for line in console]
+    rows = len(re.findall(r'<tr class="row"', dom))
+    if rows == 0 or rows != expected:
+        found.append(f"{rows} rows of results rendered, expected {expected}")
+    if 'class="detail"' not in dom:
+        found.append("#r0 opens no details")
+    return found
+
+
+def check_use(browser, page, folder):
+    """What goes wrong when the page is used, as a list of sentences."""
+    records = [json.loads(line) for line in (page.parent / "results.jsonl").read_text("utf-8").splitlines()]
+    driven = folder / "driven.html"
+    driven.write_text(page.read_text("utf-8").replace("</body>", DRIVE + "</body>"), "utf-8")
+    dom, console = open_page(browser, driven)
+    match = re.search(r'<output id="seen">(.*?)</output>', dom)
+    if not match:
+        return [f"using the page failed: {console}"]
+    seen = json.loads(html.unescape(match.group(1)))
+    link = seen["link"]
+    linked = sum(r["op"] == link["op"] and r["dtype"] == link["dtype"] and
+                 f'{r["backend"]}:{r["implementation"]}' == link["column"] for r in records)
+    expected = {
+        "failing": sum(r["outcome"] in FAILING for r in records),
+        "suspect": sum(r["class"] == "suspect" and r["op"] != "conv" for r in records),
+        "link": {**link, "count": linked},
+        "all": len(records),
+        "worst": "inf",
+    }
+    return [f"{name}: saw {seen[name]}, expected {want}" for name, want in expected.items() if seen[name] != want]
+
+
+def main():
+    browser = next((path for path in map(shutil.which, BROWSERS) if path), None)
+    if browser is None:
+        print("skipped: no Chromium found (Debian package chromium)")
+        return SKIPPED
+    page = pathlib.Path(sys.argv[1]).resolve()
+    text = page.read_text("utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        broken = pathlib.Path(folder) / "broken.html"
+        broken.write_text(text.replace("'use strict';\n", "'use strict';\nsetTimeout(() => planted(), 0);\n"), "utf-8")
+        if not any("planted is not defined" in problem for problem in problems(browser, broken)):
+            print("self-check failed: an error planted into the script went unseen")
+            return 1
+        empty = pathlib.Path(folder) / "empty.html"
+        empty.write_text(re.sub(r'"rows":\[.*?\],"verdicts"', '"rows":[],"verdicts"', text, flags=re.S), "utf-8")
+        if not any("0 rows" in problem for problem in problems(browser, empty)):
+            print("self-check failed: a page without rows went unseen")
+            return 1
+        found = problems(browser, page) + check_use(browser, page, pathlib.Path(folder))
+    print("\n".join(found) if found else "ok: no console messages, rows and details rendered, filter, sort and links right")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading, describing and querying plugins that are broken, and the process around them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/integration/worker_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class LoadTest : public WorkerTest {
+ protected:
+  static WorkerFailure LoadFailure(const std::string& plugin) {
+    Session session(TestOptions(plugin));
+    const Call<BackendDescription> backend = session.Describe();
+    if (!backend) return backend.error();
+    ADD_FAILURE() << plugin << " was loaded";
+    return {};
+  }
+  static WorkerFailure DescribeFailure(const char* how) {
+    const Misbehave misbehave(how);
+    return LoadFailure(ASSAY_TEST_PLUGIN);
+  }
+};
+
+TEST_F(LoadTest, Describes) {
+  const Call<BackendDescription> backend = session_.Describe();
+  ASSERT_TRUE(backend) << backend.error().message;
+  EXPECT_EQ(backend->name, "misbehaving");
+  EXPECT_EQ(backend->unavailable, "");
+  ASSERT_EQ(backend->devices.size(), 1u);
+  EXPECT_EQ(backend->devices[0].name, "imaginary");
+  EXPECT_EQ(backend->devices[0].memory_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(backend->devices[0].properties, "subnormals=yes");
+}
+
+TEST_F(LoadTest, FilesThatAreNoPlugin) {
+  EXPECT_THAT(LoadFailure("/nonexistent/x.so").message, HasSubstr("cannot open /nonexistent/x.so: No such file"));
+  const std::string text = testing::TempDir() + "assay_not_a_library.so";
+  std::ofstream(text) << "INPUT(libx.so)\n";
+  EXPECT_THAT(LoadFailure(text).message, HasSubstr("is not a shared library"));
+  std::filesystem::remove(text);
+  EXPECT_THAT(LoadFailure(ASSAY_TEST_NO_ENTRY).message, HasSubstr("does not export assay_backend_v1"));
+  EXPECT_THAT(LoadFailure(ASSAY_TEST_OTHER_MAJOR).message, HasSubstr("exports assay_backend_v2"));
+  EXPECT_EQ(LoadFailure(ASSAY_TEST_NO_ENTRY).outcome, Outcome::kError);
+}
+
+TEST_F(LoadTest, BrokenTables) {
+  EXPECT_THAT(DescribeFailure("wrong_major").message, HasSubstr("plugin ABI 2, this program speaks 1"));
+  EXPECT_THAT(DescribeFailure("tiny_struct").message, HasSubstr("struct_size is 8"));
+  EXPECT_THAT(DescribeFailure("null_function").message, HasSubstr("required function query"));
+  EXPECT_THAT(DescribeFailure("null_api").message, HasSubstr("returned NULL"));
+}
+
+TEST_F(LoadTest, CrashWhileLoadingIsSaidToBeOne) {
+  const WorkerFailure failure = DescribeFailure("crash_on_load");
+  EXPECT_EQ(failure.outcome, Outcome::kCrash);
+  EXPECT_THAT(failure.message, StartsWith("while loading " ASSAY_TEST_PLUGIN));
+  EXPECT_THAT(failure.message, HasSubstr("SIGSEGV"));
+}
+
+TEST_F(LoadTest, HangWhileLoading) {
+  const Misbehave misbehave("hang_on_load");
+  SessionOptions options = TestOptions();
+  options.worker.startup_timeout_s = 0.7;
+  Session session(options);
+  const Call<BackendDescription> backend = session.Describe();
+  ASSERT_FALSE(backend);
+  EXPECT_EQ(backend.error().outcome, Outcome::kTimeout);
+  EXPECT_THAT(backend.error().message, StartsWith("while loading"));
+}
+
+TEST_F(LoadTest, WorkerProgramThatCannotRun) {
+  SessionOptions options = TestOptions();
+  options.worker.executable = "/nonexistent/assay";
+  Session missing(options);
+  EXPECT_THAT(missing.Describe().error().message, HasSubstr("/nonexistent/assay cannot be run: No such file"));
+  options.worker.executable = "/bin/true";
+  Session other(options);
+  EXPECT_EQ(other.Describe().error().outcome, Outcome::kCrash);
+}
+
+TEST_F(LoadTest, NoProcessIsLeftBehind) {
+  FirstFailure("segfault");
+  {
+    Session session(TestOptions());
+    ASSERT_TRUE(session.Describe());
+  }
+  const Misbehave misbehave("crash_on_load");
+  EXPECT_FALSE(session_.Describe());  // after the crash above, in a second worker
+  errno = 0;
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+TEST_F(LoadTest, NoDeviceIsAReasonNotAFailure) {
+  const Misbehave misbehave("no_device");
+  const Call<BackendDescription> backend = session_.Describe();
+  ASSERT_TRUE(backend) << backend.error().message;
+  EXPECT_EQ(backend->unavailable, "no device: install the misbehaving driver");
+  EXPECT_TRUE(backend->devices.empty());
+}
+
+TEST_F(LoadTest, WrongDescriptions) {
+  EXPECT_THAT(DescribeFailure("huge_count").message, HasSubstr("4294967295 devices is not credible"));
+  EXPECT_THAT(DescribeFailure("null_strings").message, HasSubstr("'name' in the worker's answer is NULL"));
+  EXPECT_THAT(DescribeFailure("bad_name").message, HasSubstr("'Mis Behaving' is no name of a backend"));
+}
+
+TEST_F(LoadTest, TextIsCleanedAndBounded) {
+  {
+    const Misbehave misbehave("bad_utf8");
+    const Call<BackendDescription> backend = session_.Describe();
+    ASSERT_TRUE(backend) << backend.error().message;
+    EXPECT_THAT(backend->vendor, StartsWith("caf\u00e9 \uFFFD\uFFFD\uFFFD [31mred \uFFFD"));
+  }
+  const Misbehave misbehave("long_text");
+  Session session(TestOptions());
+  const Call<BackendDescription> backend = session.Describe();
+  ASSERT_TRUE(backend) << backend.error().message;
+  EXPECT_EQ(backend->vendor, std::string(kMaxNameBytes - 3, 'x') + "...");
+}
+
+TEST_F(LoadTest, Queries) {
+  const auto found = session_.Query(0, problem_);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->front().name, "ok");
+  EXPECT_EQ(found->front().contract_text, "f32acc;det=yes");
+  const auto garbage = std::find_if(found->begin(), found->end(),
+                                    [](const ImplementationInfo& i) { return i.name == "garbage_contract"; });
+  ASSERT_NE(garbage, found->end());
+  EXPECT_EQ(garbage->contract_text, "acc=f99");  // the reader's to refuse
+}
+
+TEST_F(LoadTest, UnsupportedWithItsReason) {
+  problem_.spec.op = "fft";
+  const auto found = session_.Query(0, problem_);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().outcome, Outcome::kUnsupported);
+  EXPECT_THAT(found.error().message, HasSubstr("only matmul in f32"));
+  EXPECT_THAT(session_.Query(5, problem_).error().message, HasSubstr("there is one device"));
+}
+
+TEST_F(LoadTest, WrongQueries) {
+  for (const auto& [how, text] : {std::pair{"huge_query", "1152921504606846976 implementations"},
+                                  std::pair{"null_implementation", "implementation 1 is a NULL pointer"}}) {
+    const Misbehave misbehave(how);
+    Session session(TestOptions());
+    const auto found = session.Query(0, problem_);
+    ASSERT_FALSE(found) << how;
+    EXPECT_EQ(found.error().outcome, Outcome::kError);
+    EXPECT_THAT(found.error().message, HasSubstr(text));
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timed runs: rotation of the sets, where the durations come from, and outputs that can be judged again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/worker_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::Each;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+
+class TimeTest : public WorkerTest {
+ protected:
+  TimeTest() { request_.max_seconds = 0.2; }
+  Call<Timing> Time(const std::string& implementation) {
+    const Call<Prepared> prepared = session_.Prepare(0, problem_, implementation);
+    if (!prepared) return tl::unexpected(prepared.error());
+    const InputSet sets[] = {inputs_.set(), second_.set(), third_.set()};
+    return session_.Time(prepared->plan, sets, request_);
+  }
+  SmallInputs second_ = MakeSmallInputs(2), third_ = MakeSmallInputs(-4);
+  TimingRequest request_;
+};
+
+TEST_F(TimeTest, JudgedOutputsBelongToTheirSets) {
+  for (int round = 0; round < 5; ++round) {  // the judged batch is drawn at random
+    const Call<Timing> timing = Time("ok");
+    ASSERT_TRUE(timing) << timing.error().message;
+    ASSERT_EQ(timing->judged.size(), 3u);
+    EXPECT_THAT(timing->judged[0].output.As<float>(), ElementsAreArray(inputs_.y));
+    EXPECT_THAT(timing->judged[1].output.As<float>(), ElementsAreArray(second_.y));
+    EXPECT_THAT(timing->judged[2].output.As<float>(), ElementsAreArray(third_.y));
+    EXPECT_GE(static_cast<int64_t>(timing->seconds.size()), request_.min_repetitions);
+    EXPECT_LE(static_cast<int64_t>(timing->seconds.size()), request_.max_repetitions);
+  }
+}
+
+TEST_F(TimeTest, DurationsAndFlagsComeFromThePlugin) {
+  request_.cold_cache = true;
+  request_.max_repetitions = 40;
+  const Call<Timing> timing = Time("ok");
+  ASSERT_TRUE(timing) << timing.error().message;
+  EXPECT_TRUE(timing->clock_is_device);
+  EXPECT_TRUE(timing->cache_was_flushed);
+  EXPECT_FALSE(timing->stopped_by_time);
+  EXPECT_EQ(timing->seconds.size(), 40u);
+  // The plugin counts milliseconds within a call; three repetitions after each transfer are not recorded.
+  EXPECT_DOUBLE_EQ(timing->seconds[0], 4e-3);
+}
+
+TEST_F(TimeTest, HostClockWhereThePluginHasNone) {
+  const Misbehave misbehave("no_timer");
+  request_.cold_cache = true;
+  const Call<Timing> timing = Time("ok");
+  ASSERT_TRUE(timing) << timing.error().message;
+  EXPECT_FALSE(timing->clock_is_device);
+  EXPECT_FALSE(timing->cache_was_flushed);
+  EXPECT_THAT(timing->seconds, Each(testing::AllOf(testing::Gt(0.0), testing::Lt(0.2))));
+}
+
+TEST_F(TimeTest, StoppingRule) {
+  request_.max_seconds = 20;
+  request_.enough = [](std::span<const double> seconds) { return seconds.size() >= 50; };
+  const Call<Timing> timing = Time("ok");
+  ASSERT_TRUE(timing) << timing.error().message;
+  EXPECT_GE(timing->seconds.size(), 50u);
+  EXPECT_LT(timing->host_seconds, 10);
+  EXPECT_FALSE(timing->stopped_by_time);
+  request_.max_seconds = 0.05;
+  request_.max_repetitions = 1 << 30;
+  request_.enough = [](std::span<const double>) { return false; };
+  const Call<Timing> endless = Time("ok");
+  ASSERT_TRUE(endless) << endless.error().message;
+  EXPECT_TRUE(endless->stopped_by_time);
+}
+
+TEST_F(TimeTest, AStaleOutputShows) {
+  const Call<Timing> timing = Time("stale");
+  ASSERT_TRUE(timing) << timing.error().message;
+  int64_t prefilled = 0;
+  for (const Execution& execution : timing->judged) prefilled += execution.prefilled;
+  EXPECT_GE(prefilled, 12);  // all but the one set that the very first execution may have written
+}
+
+TEST_F(TimeTest, FaultsInTimedRuns) {
+  EXPECT_THAT(Time("write_after").value().judged[1].guard_violations, testing::SizeIs(1));
+  EXPECT_THAT(Time("change_input").value().judged[2].changed_inputs, testing::SizeIs(1));
+  const Call<Timing> crashed = Time("segfault");
+  ASSERT_FALSE(crashed);
+  EXPECT_EQ(crashed.error().outcome, Outcome::kCrash);
+  EXPECT_THAT(crashed.error().message, HasSubstr("during time"));
+  ExpectStillWorks();
+}
+
+TEST_F(TimeTest, ADurationThatIsNoneIsAnErrorOfThePlugin) {
+  const Misbehave misbehave("nan_time");
+  const Call<Timing> timing = Time("ok");
+  ASSERT_FALSE(timing);
+  EXPECT_EQ(timing.error().outcome, Outcome::kError);
+  EXPECT_THAT(timing.error().message, HasSubstr("not a duration"));
+}
+
+TEST_F(TimeTest, OneSetIsNotEnough) {
+  const Call<Prepared> prepared = session_.Prepare(0, problem_, "ok");
+  ASSERT_TRUE(prepared);
+  const InputSet sets[] = {inputs_.set()};
+  EXPECT_FALSE(session_.Time(prepared->plan, sets, request_));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rule of VERDICT.md 1 and 5 about NaN, infinities and overflow, one line each, on the single-element judge and
+// through the whole pass.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "harness/compare/judge.h"
+#include "judged_case.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+struct Rule {
+  const char* name;
+  double golden, got;
+  bool accepted;
+  DType dtype = DType::kF16;
+  double accumulated = 0.5;  // A
+  double magnitude = 1;      // S; the accumulator overflows at 1e30
+  double golden_error = 0;
+  bool nan_any = false;
+  OutputRounding rounding = OutputRounding::kNearest;
+};
+
+const Rule kRules[] = {
+    {"NanForNan", kNaN, kNaN, true},
+    {"FiniteForNan", kNaN, 1, false},
+    {"ZeroForNan", kNaN, 0, false},
+    {"InfForNan", kNaN, kInf, false},
+    {"FreeForNanWhenContractSaysAny", kNaN, 1, true, DType::kF16, .5, 1, 0, true},
+    {"NanForFiniteEvenWhenContractSaysAny", 1, kNaN, false, DType::kF16, .5, 1, 0, true},
+    {"FreeWhenGoldenErrorInfinite", kNaN, 1, true, DType::kF16, .5, 1, kInf},
+    {"FreeFiniteWhenGoldenErrorInfinite", 1, kNaN, true, DType::kF16, .5, 1, kInf},
+    {"NanForFinite", 1, kNaN, false},
+    {"InfForFinite", 1, kInf, false},
+    {"InfForInf", kInf, kInf, true},
+    {"MinusInfForInf", kInf, -kInf, false},
+    {"InfForMinusInf", -kInf, kInf, false},
+    {"FiniteForInf", kInf, 65504, false},
+    {"NanForInf", kInf, kNaN, false},
+    {"InfBeyondRange", 70000, kInf, true},
+    {"MinusInfBeyondRange", -70000, -kInf, true},
+    {"WrongSignBeyondRange", 70000, -kInf, false},
+    {"NanBeyondRange", 70000, kNaN, false},
+    {"FiniteBeyondRange", 70000, 65504, false},
+    {"FiniteBeyondRangeEvenWithinTolerance", 65530, 65504, false},
+    {"InfNearThreshold", 65519.75, kInf, true},
+    {"FiniteNearThreshold", 65519.75, 65504, true},
+    {"FiniteJustBeyondThreshold", 65520.25, 65504, true},
+    {"InfBelowThreshold", 65519.25, kInf, false},
+    {"FarInfWhenBoundReachesIt", 100, -kInf, true, DType::kF16, 70000},
+    {"PartialOverflowGivesInf", 1, kInf, true, DType::kF32, .5, 1e30},
+    {"PartialOverflowGivesEitherSign", 1, -kInf, true, DType::kF32, .5, 1e30},
+    {"PartialOverflowGivesNan", 1, kNaN, true, DType::kF32, .5, 1e30},
+    {"PartialOverflowBelowThreshold", 1, kNaN, false, DType::kF32, .5, 0.9e30},
+    {"PartialOverflowIsNoExcuseForFinite", 1, 9, false, DType::kF32, .5, 1e30},
+    {"NanForInfAfterPartialOverflow", kInf, kNaN, true, DType::kF32, .5, 1e30},
+    {"FiniteForInfAfterPartialOverflow", kInf, 1, false, DType::kF32, .5, 1e30},
+    {"NoInfinityOverflowsToNan", 500, kNaN, true, DType::kE4M3},
+    {"NoInfinityNanInRange", 100, kNaN, false, DType::kE4M3},
+    {"NoInfinityGoldenInf", kInf, kNaN, true, DType::kE4M3},
+    {"TowardZeroStopsAtLargest", 70000, 65504, true, DType::kF16, .5, 1, 0, false, OutputRounding::kTowardZero},
+    {"TowardZeroKeepsSign", 70000, -65504, false, DType::kF16, .5, 1, 0, false, OutputRounding::kTowardZero},
+    {"TowardZeroOtherFinite", 70000, 65472, false, DType::kF16, .5, 1, 0, false, OutputRounding::kTowardZero},
+    {"AnyRoundingStopsAtLargest", 70000, 65504, true, DType::kF16, .5, 1, 0, false, OutputRounding::kAny},
+    {"AnyRoundingOverflows", 70000, kInf, true, DType::kF16, .5, 1, 0, false, OutputRounding::kAny},
+    {"SignedZeros", -0.0, 0.0, true, DType::kF16, 0},
+    {"InfiniteBoundTakesAnyFinite", 1, 60000, true, DType::kF16, kInf},
+    {"InfiniteBoundIsNoExcuseForNan", 1, kNaN, false, DType::kF16, kInf},
+    {"WithinBound", 1, 1.5, true},
+    {"BeyondBound", 1, 1.6, false},
+};
+
+class NonFinite : public testing::TestWithParam<Rule> {};
+INSTANTIATE_TEST_SUITE_P(Rules, NonFinite, testing::ValuesIn(kRules),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+// The rule's element among ordinary ones, at a place that the vector path would take.
+TEST_P(NonFinite, IsJudgedByTheRule) {
+  const Rule& rule = GetParam();
+  constexpr int64_t kPlace = 21;
+  JudgedCase c({.dtype = rule.dtype, .shape = {43}, .wide = true, .noise = 0});
+  for (double& y : c.golden.value) y = 1;
+  c.bound.terms = {{&c.second, 1}};
+  c.bound.nan_any = rule.nan_any;
+  c.bound.partial_overflow_at = 1e30;
+  c.contract.out = rule.rounding;
+  if (rule.rounding != OutputRounding::kNearest) c.bound.u_out *= 2;
+  std::vector<double> out(c.golden.value);
+  c.golden.value[kPlace] = rule.golden;
+  c.golden.error.Set(kPlace, rule.golden_error);
+  c.golden.magnitude.Set(kPlace, rule.magnitude);
+  c.second.Set(kPlace, rule.accumulated);
+  out[kPlace] = rule.got;
+  c.got.SetDoubles(out);
+
+  const ElementJudge judge(c.golden, c.bound, c.contract, rule.dtype);
+  EXPECT_EQ(judge.Judge(kPlace, rule.got).accepted, rule.accepted);
+  const ErrorMetrics m = c.Judge();
+  EXPECT_EQ(m.Holds(), rule.accepted) << m.where;
+  EXPECT_EQ(m.violations + m.nonfinite_mismatch, rule.accepted ? 0 : 1);
+  if (rule.accepted) return;
+  EXPECT_EQ(m.worst_index, kPlace);
+  EXPECT_EQ(m.where, "1 of 43 elements, [21]");
+  if (m.nonfinite_mismatch > 0) {
+    ASSERT_TRUE(m.nonfinite_example);
+    EXPECT_EQ(m.nonfinite_example->index, kPlace);
+  }
+}
+
+TEST(NonFiniteRules, ExactOutputsNeedTheSameValue) {
+  JudgedCase c({.shape = {4}, .exact = true});
+  c.golden.value = {kNaN, kInf, -kInf, -0.0};
+  c.got.SetDoubles(c.golden.value);
+  EXPECT_TRUE(c.Judge().Holds());
+  EXPECT_TRUE(c.Judge().bit_exact);
+  c.golden.value[3] = 0.0;
+  EXPECT_TRUE(c.Judge().Holds());
+  c.got.SetDoubles(std::vector<double>{kNaN, kInf, kInf, 0});
+  EXPECT_EQ(c.Judge().nonfinite_mismatch, 1);
+  EXPECT_EQ(c.Judge().nonfinite_example->index, 2);
+  c.got.SetDoubles(std::vector<double>{kInf, kInf, -kInf, 0});
+  EXPECT_EQ(c.Judge().nonfinite_example->index, 0);
+}
+
+// An infinite coefficient (h u >= 1) bounds nothing, but an element with no terms is still exact.
+TEST(NonFiniteRules, InfiniteCoefficientOfNothing) {
+  JudgedCase c({.shape = {2}});
+  c.bound.terms[0].coefficient = kInf;
+  c.golden.magnitude.Set(0, 0);
+  c.golden.error.Set(0, 0);
+  c.golden.value = {0, 1};
+  c.got.SetDoubles(std::vector<double>{0, 1000});
+  EXPECT_TRUE(c.Judge().Holds());
+  EXPECT_EQ(c.Judge().finite, 2);
+  c.got.SetDoubles(std::vector<double>{1, 1000});
+  EXPECT_EQ(c.Judge().violations, 1);
+  EXPECT_EQ(c.Judge().worst_index, 0);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/compare/twin_check.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace assay {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+Tensor Output(std::vector<double> values, DType dtype = DType::kF32) {
+  Tensor t(dtype, {static_cast<int64_t>(values.size()) / (IsComplex(dtype) ? 2 : 1)});
+  t.SetDoubles(values);
+  return t;
+}
+
+Twin MakeTwin(std::vector<double> expected, double tolerance_ulp = 0) {
+  Twin twin;
+  twin.expected = std::move(expected);
+  twin.tolerance_ulp = tolerance_ulp;
+  twin.code = "missing k = |diff| - 1";
+  return twin;
+}
+
+TEST(TwinCheck, EqualHolds) {
+  const TwinOutcome outcome = CheckTwin(MakeTwin({1, -0.0, kNaN, kInf}), 0, Output({1, 0, kNaN, kInf}));
+  EXPECT_TRUE(outcome.Holds());
+  EXPECT_EQ(outcome.Margin(), 0);
+  EXPECT_EQ(outcome.elements, 4);
+}
+
+TEST(TwinCheck, OneUlpIsWrongAndDecodable) {
+  const TwinOutcome outcome = CheckTwin(MakeTwin({4, 12, 7, 8}), 1, Output({4, 9, 7, 2}));
+  EXPECT_FALSE(outcome.Holds());
+  EXPECT_EQ(outcome.wrong, 2);
+  EXPECT_EQ(outcome.first, 1);
+  EXPECT_EQ(outcome.Margin(), kInf);
+  EXPECT_EQ(outcome.Reason({4}),
+            "exact twin 1: 2 wrong, first element [1] got 9, expected 12, difference -3; 2 of 4 elements, in 2 of 4 "
+            "indices; first [1], last [3]; missing k = |diff| - 1");
+  EXPECT_FALSE(CheckTwin(MakeTwin({1}), 0, Output({1 + 0x1p-23})).Holds());
+}
+
+TEST(TwinCheck, ToleranceCountsUlpOfTheOutput) {
+  EXPECT_TRUE(CheckTwin(MakeTwin({1}, 2), 0, Output({1 + 0x1p-22})).Holds());
+  EXPECT_EQ(CheckTwin(MakeTwin({1}, 2), 0, Output({1 + 0x1p-22})).Margin(), 1);
+  EXPECT_FALSE(CheckTwin(MakeTwin({1}, 2), 0, Output({1 + 0x1.8p-22})).Holds());
+  EXPECT_TRUE(CheckTwin(MakeTwin({1}, 1), 0, Output({1 + 0x1p-10}, DType::kF16)).Holds());
+}
+
+TEST(TwinCheck, ToleranceIsNoExcuseForNonFinite) {
+  for (const double bad : {kNaN, kInf, -kInf}) {
+    const TwinOutcome outcome = CheckTwin(MakeTwin({1}, 1e30), 0, Output({bad}));
+    EXPECT_FALSE(outcome.Holds()) << bad;
+    EXPECT_EQ(outcome.Margin(), kInf);
+  }
+  EXPECT_FALSE(CheckTwin(MakeTwin({kNaN}, 4), 0, Output({0})).Holds());
+  EXPECT_FALSE(CheckTwin(MakeTwin({kInf}, 4), 0, Output({-kInf})).Holds());
+}
+
+TEST(TwinCheck, IntegersAndComplex) {
+  EXPECT_FALSE(CheckTwin(MakeTwin({5, 6}), 0, Output({5, 7}, DType::kI32)).Holds());
+  const TwinOutcome outcome = CheckTwin(MakeTwin({1, 2, 3, 4}), 0, Output({1, 2, 5, 6}, DType::kC64));
+  EXPECT_EQ(outcome.wrong, 1);
+  EXPECT_EQ(outcome.first, 1);
+}
+
+}  // namespace
+}  // namespace assay
