@@ -3,6 +3,8 @@
 #include "backends/common/backend.h"
 #include "backends/common/host.h"
 #include "backends/common/table.h"
+#include "backends/cpu/conv.h"
+#include "backends/cpu/conv_support.h"
 #include "backends/cpu/matmul.h"
 #include "backends/cpu/matmul_support.h"
 #include "backends/cpu/parallel.h"
@@ -19,6 +21,9 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     {"reduce", "sequential", ReduceContract, ReduceWhyNot, CreateReduce<SumOrder::kSequential>},
     {"reduce", "pairwise", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kPairwise>},
     {"reduce", "strided", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kStrided>},
+    {"conv", "direct", ConvContract, ConvWhyNot, CreateConvDirect},
+    {"conv", "im2col", ConvContract, ConvWhyNot, CreateConvIm2col},
+    {"conv", "winograd-2x2-3x3", ConvWinogradContract, ConvWinogradWhyNot, CreateConvWinograd},
 };
 
 class CpuDevice : public plugin::HostDevice {

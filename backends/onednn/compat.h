@@ -16,6 +16,12 @@ struct Descriptor {
   dnnl::primitive_desc pd;
 };
 
+// Numbers per spatial axis. oneDNN counts dilations from 0.
+struct ConvolutionGeometry {
+  dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct;
+  dnnl::memory::dims strides, dilations, padding;
+};
+
 #if DNNL_VERSION_MAJOR >= 3
 
 inline Descriptor MatmulDescriptor(const dnnl::engine& engine, const Md& a, const Md& b, const Md* bias, const Md& y,
@@ -27,6 +33,17 @@ inline Descriptor MatmulDescriptor(const dnnl::engine& engine, const Md& a, cons
 inline Descriptor ReductionDescriptor(const dnnl::engine& engine, dnnl::algorithm kind, const Md& x, const Md& y,
                                       float p, const dnnl::primitive_attr& attr) {
   return {nullptr, dnnl::reduction::primitive_desc(engine, kind, x, y, p, 0.0f, attr)};
+}
+
+inline Descriptor ConvolutionDescriptor(const dnnl::engine& engine, const ConvolutionGeometry& g, const Md& x,
+                                        const Md& w, const Md* bias, const Md& y, const dnnl::primitive_attr& attr) {
+  using Pd = dnnl::convolution_forward::primitive_desc;
+  constexpr auto kKind = dnnl::prop_kind::forward_inference;
+  if (bias != nullptr) {
+    return {nullptr,
+            Pd(engine, kKind, g.algorithm, x, w, *bias, y, g.strides, g.dilations, g.padding, g.padding, attr)};
+  }
+  return {nullptr, Pd(engine, kKind, g.algorithm, x, w, y, g.strides, g.dilations, g.padding, g.padding, attr)};
 }
 
 inline void AppendScale(dnnl::post_ops& ops, float alpha) {
@@ -50,6 +67,16 @@ inline Descriptor ReductionDescriptor(const dnnl::engine& engine, dnnl::algorith
                                       float p, const dnnl::primitive_attr& attr) {
   const auto desc = std::make_shared<const dnnl::reduction::desc>(kind, x, y, p, 0.0f);
   return {desc, dnnl::reduction::primitive_desc(*desc, attr, engine)};
+}
+
+inline Descriptor ConvolutionDescriptor(const dnnl::engine& engine, const ConvolutionGeometry& g, const Md& x,
+                                        const Md& w, const Md* bias, const Md& y, const dnnl::primitive_attr& attr) {
+  using Desc = dnnl::convolution_forward::desc;
+  constexpr auto kKind = dnnl::prop_kind::forward_inference;
+  const auto desc = std::make_shared<const Desc>(
+      bias != nullptr ? Desc(kKind, g.algorithm, x, w, *bias, y, g.strides, g.dilations, g.padding, g.padding)
+                      : Desc(kKind, g.algorithm, x, w, y, g.strides, g.dilations, g.padding, g.padding));
+  return {desc, dnnl::convolution_forward::primitive_desc(*desc, attr, engine)};
 }
 
 inline void AppendScale(dnnl::post_ops& ops, float alpha) {

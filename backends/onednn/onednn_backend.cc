@@ -15,10 +15,24 @@
 namespace onednn {
 namespace {
 
-Problem MakeProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
-  if (op.name() == "matmul") return MatmulProblem(op, engine);
-  if (op.name() == "reduce") return ReduceProblem(op, engine);
-  throw plugin::Unsupported("no operator '{}' in this backend; it has: matmul, reduce", op.name());
+std::vector<Problem> MakeProblems(const plugin::OpDesc& op, const dnnl::engine& engine) {
+  const auto one = [](Problem problem) { return std::vector<Problem>{std::move(problem)}; };
+  if (op.name() == "matmul") return one(MatmulProblem(op, engine));
+  if (op.name() == "reduce") return one(ReduceProblem(op, engine));
+  if (op.name() == "conv") return ConvProblems(op, engine);
+  throw plugin::Unsupported("no operator '{}' in this backend; it has: conv, matmul, reduce", op.name());
+}
+
+// An implementation of the reordered kind that needs no reorder is the plain one again; so are the reference loops.
+bool IsOffered(const Problem& problem, const dnnl::engine& engine) {
+  const bool reference = CleanName(problem.descriptor.pd.impl_info_str()).starts_with("ref");
+  if (reference && !problem.suffix.empty()) return false;
+  const Placement placement = PlacementOf(problem, engine);
+  return placement == Placement::kReordered || (placement == Placement::kAsGiven && problem.suffix.empty());
+}
+
+std::string NameOf(const Problem& problem) {
+  return CleanName(problem.descriptor.pd.impl_info_str()) + problem.suffix;
 }
 
 // The library's reference loops run at some 0.1 G multiply-adds a second, a thousandth of its kernels: on large work
@@ -33,24 +47,29 @@ bool TooSlow(const std::string& implementation, const Problem& problem) {
 class OneDnnDevice : public plugin::HostDevice {
  public:
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
-    Problem problem = MakeProblem(op, engine_);
-    std::vector<plugin::Implementation> found;
+    std::vector<plugin::Implementation> found, slow;
     std::set<std::string> names;
-    do {
-      const std::string name = CleanName(problem.descriptor.pd.impl_info_str());
-      if (!found.empty() && TooSlow(name, problem)) continue;
-      if (names.insert(name).second) found.push_back({name, problem.contract(name)});
-    } while (problem.descriptor.pd.next_impl());
+    for (Problem& problem : MakeProblems(op, engine_)) {
+      do {
+        const std::string name = NameOf(problem);
+        if (!IsOffered(problem, engine_) || !names.insert(name).second) continue;
+        (TooSlow(name, problem) ? slow : found).push_back({name, problem.contract(name)});
+      } while (problem.descriptor.pd.next_impl());
+    }
+    if (found.empty()) found = std::move(slow);
+    if (found.empty()) {
+      throw plugin::Unsupported("{} {}: no implementation can take these strides", op.name(), op.DTypesText());
+    }
     return found;
   }
 
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
-    Problem problem = MakeProblem(op, engine_);
-    do {
-      if (CleanName(problem.descriptor.pd.impl_info_str()) == implementation) {
-        return std::make_unique<PrimitivePlan>(problem, engine_);
-      }
-    } while (problem.descriptor.pd.next_impl());
+    for (Problem& problem : MakeProblems(op, engine_)) {
+      do {
+        if (NameOf(problem) == implementation && IsOffered(problem, engine_))
+          return std::make_unique<PrimitivePlan>(problem, engine_);
+      } while (problem.descriptor.pd.next_impl());
+    }
     throw plugin::Failure("no implementation '{}' of {} {}; take a name from query()", implementation, op.name(),
                           op.DTypesText());
   }

@@ -3,6 +3,24 @@
 
 namespace onednn {
 
+Placement PlacementOf(const Problem& problem, const dnnl::engine& engine) {
+  if (!problem.own_layouts) return Placement::kAsGiven;
+  Placement placement = Placement::kAsGiven;
+  for (const Operand& operand : problem.operands) {
+    const Md chosen = problem.descriptor.pd.query_md(dnnl::query::exec_arg_md, operand.argument);
+    if (chosen == operand.desc) continue;
+    placement = Placement::kReordered;
+    const bool out = operand.is_output;
+    try {
+      dnnl::reorder::primitive_desc(engine, out ? chosen : operand.desc, engine, out ? operand.desc : chosen);
+    } catch (const dnnl::error& e) {
+      if (e.status != dnnl_unimplemented && e.status != dnnl_invalid_arguments) throw;
+      return Placement::kImpossible;  // Winograd's weights from strides with gaps
+    }
+  }
+  return placement;
+}
+
 dnnl::primitive_attr StrictAttributes() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -15,6 +33,9 @@ PrimitivePlan::PrimitivePlan(const Problem& problem, const dnnl::engine& engine)
   for (const Operand& operand : problem.operands) {
     bound_.push_back({dnnl::memory(operand.desc, engine, DNNL_MEMORY_NONE), operand.is_output, operand.index});
     arguments_[operand.argument] = bound_.back().memory;
+    if (!problem.own_layouts) continue;
+    const Md chosen = problem.descriptor.pd.query_md(dnnl::query::exec_arg_md, operand.argument);
+    if (chosen != operand.desc) Reorder(operand, chosen, engine);
   }
   arguments_[DNNL_ARG_SCRATCHPAD] = dnnl::memory(problem.descriptor.pd.scratchpad_desc(), engine);
   if (!problem.preload) return;
@@ -22,6 +43,18 @@ PrimitivePlan::PrimitivePlan(const Problem& problem, const dnnl::engine& engine)
   const dnnl::memory& destination = arguments_.at(DNNL_ARG_DST);
   preload_.emplace(source, destination);
   preload_bound_ = {{source, false, problem.preload->index}, {destination, true, 0}};
+}
+
+// The primitive works on a copy of the operand that was bound last.
+void PrimitivePlan::Reorder(const Operand& operand, const Md& chosen, const dnnl::engine& engine) {
+  const dnnl::memory& given = bound_.back().memory;
+  const dnnl::memory copy(chosen, engine);
+  arguments_[operand.argument] = copy;
+  if (operand.is_output) {
+    after_.push_back({dnnl::reorder(copy, given), copy, given});
+  } else {
+    before_.push_back({dnnl::reorder(given, copy), given, copy});
+  }
 }
 
 void PrimitivePlan::Attach(Bound& bound, Pointers inputs, Pointers outputs) {
@@ -34,7 +67,9 @@ void PrimitivePlan::Run(Pointers inputs, Pointers outputs) {
     Attach(preload_bound_[0], inputs, outputs);
     preload_->execute(stream_, preload_bound_[0].memory, preload_bound_[1].memory);
   }
+  for (Copy& copy : before_) copy.reorder.execute(stream_, copy.from, copy.to);
   primitive_.execute(stream_, arguments_);
+  for (Copy& copy : after_) copy.reorder.execute(stream_, copy.from, copy.to);
   stream_.wait();
 }
 

@@ -28,11 +28,20 @@ struct Problem {
   std::vector<Operand> operands;
   std::optional<Operand> preload;  // an input that is copied into the output first, for a sum post-op
   std::function<std::string(const std::string& implementation)> contract;
+  std::string suffix;        // behind the library's name of an implementation
+  bool own_layouts = false;  // operands are reordered into and out of the layouts that the descriptor chose
 };
 
-// Both throw Unsupported with the reason when oneDNN has no implementation.
+// One way for each set of names; at least one.
+std::vector<Problem> ConvProblems(const plugin::OpDesc& op, const dnnl::engine& engine);
+
+// All throw Unsupported with the reason when oneDNN has no implementation.
 Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 Problem ReduceProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
+
+// How the operands get into the layouts that the descriptor, as it is now, works on.
+enum class Placement { kAsGiven, kReordered, kImpossible };
+Placement PlacementOf(const Problem& problem, const dnnl::engine& engine);
 
 // Scratchpad from the caller, arithmetic not relaxed below the operands' types.
 dnnl::primitive_attr StrictAttributes();
@@ -51,6 +60,7 @@ class PrimitivePlan : public plugin::HostPlan {
     size_t index;
   };
   static void Attach(Bound& bound, Pointers inputs, Pointers outputs);
+  void Reorder(const Operand& operand, const Md& chosen, const dnnl::engine& engine);
 
   dnnl::stream stream_;
   dnnl::primitive primitive_;
@@ -58,6 +68,12 @@ class PrimitivePlan : public plugin::HostPlan {
   std::unordered_map<int, dnnl::memory> arguments_;  // share their handles with bound_
   std::optional<dnnl::reorder> preload_;
   std::vector<Bound> preload_bound_;  // source, destination
+
+  struct Copy {
+    dnnl::reorder reorder;
+    dnnl::memory from, to;
+  };
+  std::vector<Copy> before_, after_;
 };
 
 }  // namespace onednn

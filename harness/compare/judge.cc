@@ -112,6 +112,7 @@ Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
 
 // Elements where infinities and NaN may be right, or where a finite result may be wrong for being finite.
 bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const {
+  if (IsFree(*bound_, i)) return true;
   const JudgeParams& p = params_;
   const double y = golden_->value[i];
   if (std::isnan(y)) return std::isnan(got) || bound_->nan_any || PlaneAt(golden_->error, i, golden_->size()) == kInf;

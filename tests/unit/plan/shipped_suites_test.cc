@@ -37,9 +37,31 @@ double MatmulFlops(const CaseSpec& spec) {
          static_cast<double>(read.Int("k")) * static_cast<double>(read.Int("batch"));
 }
 
+// The direct count, padded taps included.
+double ConvFlops(const CaseSpec& spec) {
+  if (spec.op != "conv") return 0;
+  const AttrReader read(spec, ConvSchema());
+  const auto at = [&](const char* key, size_t axis) {
+    const auto list = read.List(key);
+    return list[std::min(axis, list.size() - 1)];
+  };
+  int64_t macs = read.Int("n") * read.Int("o") * read.Int("c") / read.Int("groups");
+  for (size_t a = 0; a < read.List("i").size(); ++a) {
+    const int64_t span = at("dilation", a) * (at("k", a) - 1) + 1;
+    macs *= at("k", a) * ((at("i", a) + 2 * at("pad", a) - span) / at("stride", a) + 1);
+  }
+  return 2.0 * static_cast<double>(macs);
+}
+
 double TotalFlops(const std::vector<PlannedCase>& cases) {
   double flops = 0;
   for (const PlannedCase& planned : cases) flops += MatmulFlops(planned.spec);
+  return flops;
+}
+
+double TotalConvFlops(const std::vector<PlannedCase>& cases) {
+  double flops = 0;
+  for (const PlannedCase& planned : cases) flops += ConvFlops(planned.spec);
   return flops;
 }
 
@@ -53,16 +75,20 @@ TEST(ShippedSuites, EachContainsTheSmallerOne) {
 TEST(ShippedSuites, SmokeTakesSeconds) {
   const auto cases = Shipped("smoke");
   EXPECT_GE(cases.size(), 20u);
-  EXPECT_LE(cases.size(), 30u);
+  EXPECT_LE(cases.size(), 40u);
   EXPECT_LT(TotalFlops(cases), 0.3e9);
+  EXPECT_LT(TotalConvFlops(cases), 0.05e9);
 }
 
 TEST(ShippedSuites, DefaultTakesAboutAMinute) {
   const auto cases = Shipped("default");
   EXPECT_GE(cases.size(), 60u);
-  EXPECT_LE(cases.size(), 120u);
+  EXPECT_LE(cases.size(), 170u);
   EXPECT_LT(TotalFlops(cases), 6e9);
-  for (const PlannedCase& planned : cases) EXPECT_LT(MatmulFlops(planned.spec), 0.3e9) << planned.spec.Id();
+  EXPECT_LT(TotalConvFlops(cases), 2e9);
+  for (const PlannedCase& planned : cases) {
+    EXPECT_LT(MatmulFlops(planned.spec) + ConvFlops(planned.spec), 0.3e9) << planned.spec.Id();
+  }
 }
 
 TEST(ShippedSuites, DefaultCoversEveryFillKindPolicyAndLayout) {
@@ -83,9 +109,11 @@ TEST(ShippedSuites, DefaultCoversEveryFillKindPolicyAndLayout) {
   EXPECT_THAT(kinds, IsSupersetOf(ReduceSchema().Find("kind")->choices));
   EXPECT_THAT(dtypes, IsSupersetOf({"matmul/f32", "matmul/bf16", "matmul/f16", "matmul/f64", "matmul/i8-i8-i32",
                                     "matmul/bf16-bf16-f32", "reduce/f32", "reduce/bf16", "reduce/f16", "reduce/f64",
-                                    "reduce/f32-i64", "reduce/i8-i32"}));
+                                    "reduce/f32-i64", "reduce/i8-i32", "conv/f32", "conv/bf16", "conv/f16", "conv/f64",
+                                    "conv/bf16-bf16-f32", "conv/i8-i8-i32"}));
   EXPECT_THAT(others, IsSupersetOf({"transa=1", "transb=1", "beta=1", "bias=1", "alpha=0.5", "epilogue=rounded",
-                                    "nan=ignore", "keepdims=1", "tie=any", "axes=0+2+3", "axes=-1", "m=1"}));
+                                    "nan=ignore", "keepdims=1", "tie=any", "axes=0+2+3", "axes=-1", "m=1", "stride=2",
+                                    "pad=2x1", "dilation=2x1", "groups=2", "k=3x3x3", "k=3"}));
 }
 
 // prod of normal numbers underflows, and such a case would prove nothing.

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// conv through oneDNN's forward convolution. Its implementations are offered on the operands' own (plain) layouts, and
+// again, with "-reordered" behind the name, on the layouts that oneDNN likes best: there the reorders are part of each
+// execution. Winograd exists in the second form only.
+#include "backends/common/conv_spec.h"
+#include "backends/common/status.h"
+#include "backends/onednn/library.h"
+#include "backends/onednn/problem.h"
+
+namespace onednn {
+namespace {
+
+using plugin::ConvOperand;
+using plugin::ConvSpec;
+
+dnnl::memory::dims Spatial(const ConvSpec& s, const plugin::Extents& extents) {
+  return {extents.end() - s.rank, extents.end()};
+}
+
+dnnl::memory::data_type TypeOf(plugin::DType dtype) {
+  if (const auto type = DataType(dtype)) return *type;
+  throw plugin::Unsupported("conv in {} is not offered: oneDNN on CPUs computes f32, bf16 and i8-i8-i32",
+                            plugin::Name(dtype));
+}
+
+Md DescOf(const ConvSpec& s, const ConvOperand& operand, dnnl::memory::dims outer, dnnl::memory::dims outer_strides,
+          const plugin::Extents& extents) {
+  const dnnl::memory::dims spatial = Spatial(s, extents), strides = Spatial(s, operand.strides);
+  outer.insert(outer.end(), spatial.begin(), spatial.end());
+  outer_strides.insert(outer_strides.end(), strides.begin(), strides.end());
+  return {outer, TypeOf(operand.dtype), outer_strides};
+}
+
+// With groups, w has an axis for them.
+Md WeightsDesc(const ConvSpec& s) {
+  if (s.groups == 1) return DescOf(s, s.w, {s.o, s.c}, {s.w.outer_stride, s.w.inner_stride}, s.kernel);
+  return DescOf(s, s.w, {s.groups, s.GroupOutputs(), s.GroupInputs()},
+                {s.GroupOutputs() * s.w.outer_stride, s.w.outer_stride, s.w.inner_stride}, s.kernel);
+}
+
+Md AnyLayout(const Md& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {desc.get_dims(), desc.get_data_type(), dnnl::memory::format_tag::any};
+#else
+  return {desc.dims(), desc.data_type(), dnnl::memory::format_tag::any};
+#endif
+}
+
+void CheckOffered(const ConvSpec& s) {
+  const bool integer = s.x.dtype == plugin::kI8 && s.w.dtype == plugin::kI8 && s.y.dtype == plugin::kI32;
+  if (s.IsInteger() != integer) throw plugin::Unsupported("the only integer conv is i8-i8-i32");
+  if (!integer) return;
+  if (s.has_bias) throw plugin::Unsupported("an integer conv with bias is not offered: oneDNN adds it in f32");
+  if (!HasInt8DotProduct(IsaBits())) {
+    throw plugin::Unsupported("i8 conv is not offered on {}: without VNNI oneDNN's 16-bit sums saturate", IsaName());
+  }
+}
+
+std::string ConvContract(const ConvSpec& s, const std::string& implementation) {
+  if (s.IsInteger()) return "f32acc;det=yes";  // every one of 2.6.3 passes sums through f32
+  std::string contract = "f32acc;det=yes";
+  // jit_wino_4x3 is F(4 x 4, 3 x 3), jit_wino_2x3 F(2 x 2, 3 x 3) (oneDNN, developer guide, convolution).
+  if (implementation.find("wino") != std::string::npos) {
+    contract += implementation.find("4x3") != std::string::npos ? ";alg=winograd<4,3>" : ";alg=winograd<2,3>";
+  }
+  const bool narrow_input = s.x.dtype == plugin::kBF16 || s.w.dtype == plugin::kBF16;
+  if (narrow_input && !implementation.starts_with("ref")) return contract + ";ftz=all";
+  return s.y.dtype == plugin::kBF16 ? contract + ";ftz=out" : contract;
+}
+
+Problem MakeProblem(const ConvSpec& s, const dnnl::engine& engine, dnnl::algorithm algorithm, bool own_layouts) {
+  Problem problem;
+  const Md x = DescOf(s, s.x, {s.n, s.c}, {s.x.outer_stride, s.x.inner_stride}, s.in), w = WeightsDesc(s);
+  const Md y = DescOf(s, s.y, {s.n, s.o}, {s.y.outer_stride, s.y.inner_stride}, s.out);
+  problem.operands = {{DNNL_ARG_SRC, false, 0, x}, {DNNL_ARG_WEIGHTS, false, 1, w}, {DNNL_ARG_DST, true, 0, y}};
+  std::optional<Md> bias;
+  if (s.has_bias) {
+    bias = Md({s.o}, TypeOf(s.bias_dtype), dnnl::memory::dims{1});  // 2.6.3 would not heed another stride
+    const Md given({s.o}, TypeOf(s.bias_dtype), dnnl::memory::dims{s.bias_stride});
+    problem.operands.push_back({DNNL_ARG_BIAS, false, 2, given});
+  }
+  ConvolutionGeometry geometry{algorithm, Spatial(s, s.stride), Spatial(s, s.dilation), Spatial(s, s.pad)};
+  for (int64_t& dilation : geometry.dilations) --dilation;
+  problem.own_layouts = true;
+  problem.multiply_adds =
+      static_cast<double>(s.n * s.o) * static_cast<double>(s.Positions()) * static_cast<double>(s.Terms());
+  problem.suffix = own_layouts ? "-reordered" : "";
+  const auto layout = [=](const Md& desc) { return own_layouts ? AnyLayout(desc) : desc; };
+  problem.descriptor = ConvolutionDescriptor(engine, geometry, layout(x), layout(w), bias ? &*bias : nullptr, layout(y),
+                                             StrictAttributes());
+  problem.contract = [s](const std::string& implementation) { return ConvContract(s, implementation); };
+  return problem;
+}
+
+}  // namespace
+
+std::vector<Problem> ConvProblems(const plugin::OpDesc& op, const dnnl::engine& engine) {
+  const ConvSpec spec = plugin::ParseConv(op);
+  CheckOffered(spec);
+  std::vector<Problem> problems;
+  std::string reason;
+  for (const auto& [algorithm, own_layouts] :
+       {std::pair(dnnl::algorithm::convolution_direct, false), std::pair(dnnl::algorithm::convolution_direct, true),
+        std::pair(dnnl::algorithm::convolution_winograd, true)}) {
+    try {
+      problems.push_back(OrUnsupported("conv " + op.DTypesText() + " with these attributes and strides",
+                                       [&] { return MakeProblem(spec, engine, algorithm, own_layouts); }));
+    } catch (const plugin::Error& e) {
+      if (e.status() != ASSAY_UNSUPPORTED) throw;
+      if (reason.empty()) reason = e.what();
+    }
+  }
+  if (problems.empty()) throw plugin::Unsupported("{}", reason);
+  return problems;
+}
+
+}  // namespace onednn

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the operator conv (conv.cc): y[n,o,p] = bias[o] + sum over c, t of x[n, c, p stride + t dilation - pad]
+// w[o,c,t], the cross-correlation of neural networks (the kernel is not flipped), in one to three dimensions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ops/op_info.h"
+
+namespace assay {
+
+// The attributes of a bound convolution. Always three spatial axes: leading ones of extent 1 stand in for absent ones.
+struct ConvCase {
+  static constexpr int kAxes = 3;
+  using Extents = std::array<int64_t, kAxes>;
+
+  explicit ConvCase(const Problem& problem);
+
+  int64_t GroupInputs() const { return c / groups; }   // channels that one output sums over
+  int64_t GroupOutputs() const { return o / groups; }  // outputs that share them
+  int64_t Taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t Terms() const { return GroupInputs() * Taps(); }                     // K, padded taps included
+  int64_t Positions() const { return out[0] * out[1] * out[2]; }               // of one output channel
+  int64_t Pixels() const { return in[0] * in[1] * in[2]; }                     // of one input channel
+  int64_t ChannelOf(int64_t i) const { return i / Positions() % o; }           // of output element i
+  Extents PositionOf(int64_t i) const { return Split(i % Positions(), out); }  // of output element i
+  static Extents Split(int64_t index, const Extents& extents);
+
+  // Where tap t reads for an output at p along one axis; outside [0, in) it is padding.
+  int64_t Source(int axis, int64_t p, int64_t t) const { return p * stride[axis] + t * dilation[axis] - pad[axis]; }
+  bool Sees(int axis, int64_t p, int64_t t) const {
+    const int64_t source = Source(axis, p, t);
+    return source >= 0 && source < in[axis];
+  }
+  // The outputs [begin, end) along one axis for which tap t is not padding.
+  struct Range {
+    int64_t begin = 0, end = 0;
+  };
+  Range Seeing(int axis, int64_t t) const;
+
+  // Winograd needs 3x3, stride and dilation 1, two dimensions.
+  bool IsWinograd() const;
+
+  int64_t n = 1, c = 1, o = 1, groups = 1;
+  bool bias = false;
+  int rank = 1;  // spatial axes of the operands
+  Extents in, kernel, stride, pad, dilation, out;
+};
+
+// The terms of one output that are not padding: offsets into x and w, in the order of (c, taps).
+struct ConvTerm {
+  int64_t x = 0, w = 0;
+};
+std::vector<ConvTerm> VisibleTerms(const ConvCase& op, int64_t output);
+
+// x w + bias with all planes. A weight that is infinite or NaN makes 0 * w of a padded tap: NaN where padding is
+// multiplied, nothing where it is skipped. Both are in use, so such elements have an infinite error plane: free.
+Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Tensor> inputs, Tier tier);
+
+// Infinite error where a padded tap's weight is infinite or NaN.
+void FreePaddedNonFinite(const ConvCase& op, const Tensor& w, Golden& golden);
+// The plane "lost_infinity": 1 where the sum has an infinity times a subnormal, which is NaN for a unit that flushes
+// the subnormal to zero first. Absent when there is no such element.
+void AddLostInfinities(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden);
+
+BoundModel ConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out);
+
+// Planes of F(2,3) and F(4,3), where the shape permits them (conv_winograd.cc).
+void AddWinogradPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden);
+// nullopt: no planes for the contract's tile.
+std::optional<BoundModel> WinogradBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in,
+                                        DType out);
+
+std::optional<Twin> ConvTwin(const Problem& problem, const Contract& contract, int variant);
+
+std::vector<Mutant> ConvOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                     std::span<const double> values, std::span<const int64_t> outputs);
+
+}  // namespace assay

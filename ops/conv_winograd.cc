@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Winograd's minimal filtering F(m x m, 3 x 3) may be off by. With U = G g G^T, V = B^T d B, tiles of m outputs
+// that begin at output 0 and the points 0, 1, -1 (m = 2) and 0, +-1, +-2 (m = 4) of Lavin and Gray (arXiv 1509.09308):
+//   |error| <= (alpha u + gamma_C) W,   W = |A^T| [ sum over c of (|G||g||G^T|) .* (|B^T||d||B|) ] |A|
+// alpha = 2 (n_A + n_B + n_G): each of the three transforms is applied twice, a row of n non-zeros costs n roundings,
+// one more with entries that are no binary fractions (Barabasz, Anderson, Soodhalter, Gregg, ACM TOMS 46, 2020).
+// Planes of F(m, 3): "winograd_m_3" = W; "winograd_m_3_absolute": what an absolute error of 1 in every element of d, g
+// and of both transforms becomes in y; "winograd_m_3_peak": the largest element of U and V that y depends on, infinite
+// where an element of d or g is infinite or NaN, for it then spreads over its tile.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "golden/gemm_engine.h"
+#include "harness/base/parallel.h"
+#include "ops/conv.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kTileElements = int64_t{1} << 21;
+constexpr double kRoundUp = 1 + 0x1p-45;  // of sums of up to 36 positive terms in double
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kMaxSide = 6;
+
+// Absolute values of the three matrices; signs play no part in a bound.
+struct Transform {
+  int m, alpha;
+  double a[4][kMaxSide], b[kMaxSide][kMaxSide], g[kMaxSide][3];
+  int Side() const { return m + 2; }
+  int Size() const { return Side() * Side(); }
+};
+
+constexpr Transform kF2{2,
+                        2 * (3 + 2 + 3),
+                        {{1, 1, 1, 0}, {0, 1, 1, 1}},
+                        {{1, 0, 1, 0}, {0, 1, 1, 0}, {0, 1, 1, 0}, {0, 1, 0, 1}},
+                        {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}, {0, 0, 1}}};
+constexpr double k6 = 1.0 / 6, k12 = 1.0 / 12, k24 = 1.0 / 24;
+constexpr Transform kF4{4,
+                        2 * (5 + 4 + 3 + 1),
+                        {{1, 1, 1, 1, 1, 0}, {0, 1, 1, 2, 2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, 1, 8, 8, 1}},
+                        {{4, 0, 5, 0, 1, 0},
+                         {0, 4, 4, 1, 1, 0},
+                         {0, 4, 4, 1, 1, 0},
+                         {0, 2, 1, 2, 1, 0},
+                         {0, 2, 1, 2, 1, 0},
+                         {0, 4, 0, 5, 0, 1}},
+                        {{0.25, 0, 0}, {k6, k6, k6}, {k6, k6, k6}, {k24, k12, k6}, {k24, k12, k6}, {0, 0, 1}}};
+
+std::string PlaneName(int m, const char* suffix) {
+  return fmt::format("winograd_{}_3{}", m, suffix);
+}
+
+// to[e1 * side + e2] = sum left[e1][i] right[e2][j] from[i * n + j]: M x M^T for a matrix M of `side` rows.
+template <int kColumns>
+void ApplyTwice(const double (&matrix)[kMaxSide][kColumns], int side, int n, const double* from, double* to) {
+  for (int e1 = 0; e1 < side; ++e1) {
+    double row[kMaxSide] = {};
+    for (int i = 0; i < n; ++i) {
+      if (matrix[e1][i] == 0) continue;
+      for (int j = 0; j < n; ++j) row[j] += matrix[e1][i] * from[i * n + j];
+    }
+    for (int e2 = 0; e2 < side; ++e2) {
+      double sum = 0;
+      for (int j = 0; j < n; ++j) sum += matrix[e2][j] * row[j];
+      to[e1 * side + e2] = sum * kRoundUp;
+    }
+  }
+}
+
+template <int kColumns>
+double RowSum(const double (&matrix)[kMaxSide][kColumns], int row) {
+  double sum = 0;
+  for (double x : matrix[row]) sum += x;
+  return sum;
+}
+
+// One side of the elementwise product: values [e][rows][cols] for the engine, and what each output's other planes need.
+struct Side {
+  GemmOperand operand;
+  std::vector<double> sums;  // over c: [e][outputs or tiles]
+  std::vector<double> peak;  // [outputs or tiles]
+};
+
+GemmOperand Operand(const Transform& f, int64_t rows, int64_t cols, bool wide) {
+  GemmOperand operand{.batch = f.Size(), .rows = rows, .cols = cols, .dtype = wide ? DType::kF64 : DType::kF32};
+  operand.values.resize(static_cast<size_t>(f.Size() * rows * cols));
+  return operand;  // min_abs 0: the engine allows for underflow of f64 data
+}
+
+// Non-finite elements leave `peak` infinite and count as zero elsewhere.
+double Finite(double x, double& peak) {
+  if (std::isfinite(x)) return std::abs(x);
+  peak = kInfinity;
+  return 0;
+}
+
+class Planes {
+ public:
+  Planes(const ConvCase& op, const Transform& f, std::span<const Tensor> inputs, Golden& golden)
+      : op_(op),
+        f_(f),
+        x_(inputs[0].ToDoubles()),
+        w_(inputs[1].ToDoubles()),
+        wide_(golden.magnitude.wide()),
+        across_((op.out[2] + f.m - 1) / f.m),
+        golden_(golden) {
+    for (const char* suffix : {"", "_absolute", "_peak"}) golden.AddExtra(PlaneName(f.m, suffix), wide_);
+  }
+
+  void Fill() {
+    const int64_t down = (op_.out[1] + f_.m - 1) / f_.m;
+    const int64_t step = std::clamp<int64_t>(kTileElements / (f_.Size() * op_.GroupInputs() * across_), 1, down);
+    for (int64_t group = 0; group < op_.groups; ++group) {
+      const Side u = Weights(group);
+      for (int64_t image = 0; image < op_.n; ++image) {
+        for (int64_t row = 0; row < down; row += step) FillRows(u, image, group, row, std::min(step, down - row));
+      }
+    }
+  }
+
+ private:
+  Side Weights(int64_t group) const {
+    const int64_t outputs = op_.GroupOutputs(), channels = op_.GroupInputs();
+    Side u{Operand(f_, outputs, channels, wide_), {}, {}};
+    u.sums.resize(static_cast<size_t>(f_.Size() * outputs)), u.peak.resize(static_cast<size_t>(outputs));
+    ParallelFor(outputs, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        for (int64_t c = 0; c < channels; ++c) {
+          double g[9], transformed[kMaxSide * kMaxSide];
+          const double* from = &w_[((group * outputs + o) * channels + c) * 9];
+          for (int i = 0; i < 9; ++i) g[i] = Finite(from[i], u.peak[o]);
+          ApplyTwice(f_.g, f_.Side(), 3, g, transformed);
+          for (int e = 0; e < f_.Size(); ++e) {
+            u.operand.values[(e * outputs + o) * channels + c] = transformed[e];
+            u.sums[e * outputs + o] += transformed[e];
+            u.peak[o] = std::max(u.peak[o], transformed[e]);
+          }
+        }
+      }
+    });
+    return u;
+  }
+
+  // Tiles of `rows` tile rows from `first` on, row-major.
+  Side Inputs(int64_t image, int64_t group, int64_t first, int64_t rows) const {
+    const int64_t tiles = rows * across_, channels = op_.GroupInputs();
+    Side v{Operand(f_, channels, tiles, wide_), {}, {}};
+    v.sums.resize(static_cast<size_t>(f_.Size() * tiles)), v.peak.resize(static_cast<size_t>(tiles));
+    ParallelFor(tiles, 8, [&](int64_t begin, int64_t end) {
+      for (int64_t tile = begin; tile < end; ++tile) {
+        for (int64_t c = 0; c < channels; ++c) {
+          double d[kMaxSide * kMaxSide], transformed[kMaxSide * kMaxSide];
+          const int64_t channel = image * op_.c + group * channels + c;
+          ReadTile(channel, (first + tile / across_) * f_.m, tile % across_ * f_.m, d, v.peak[tile]);
+          ApplyTwice(f_.b, f_.Side(), f_.Side(), d, transformed);
+          for (int e = 0; e < f_.Size(); ++e) {
+            v.operand.values[(e * channels + c) * tiles + tile] = transformed[e];
+            v.sums[e * tiles + tile] += transformed[e];
+            v.peak[tile] = std::max(v.peak[tile], transformed[e]);
+          }
+        }
+      }
+    });
+    return v;
+  }
+
+  void ReadTile(int64_t channel, int64_t p1, int64_t p2, double* d, double& peak) const {
+    for (int i = 0; i < f_.Side(); ++i) {
+      for (int j = 0; j < f_.Side(); ++j) {
+        const int64_t row = p1 + i - op_.pad[1], column = p2 + j - op_.pad[2];
+        const bool inside = row >= 0 && row < op_.in[1] && column >= 0 && column < op_.in[2];
+        d[i * f_.Side() + j] = inside ? Finite(x_[(channel * op_.in[1] + row) * op_.in[2] + column], peak) : 0;
+      }
+    }
+  }
+
+  void FillRows(const Side& u, int64_t image, int64_t group, int64_t first, int64_t rows) {
+    const Side v = Inputs(image, group, first, rows);
+    const int64_t outputs = op_.GroupOutputs(), tiles = rows * across_;
+    Plane product(f_.Size() * outputs * tiles, true);
+    MagnitudeGemm(u.operand, u.operand.values, v.operand, v.operand.values, false, product);
+    ParallelFor(outputs, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        for (int64_t tile = 0; tile < tiles; ++tile) {
+          double w[kMaxSide * kMaxSide], absolute[kMaxSide * kMaxSide];
+          for (int e = 0; e < f_.Size(); ++e) {
+            const int e1 = e / f_.Side(), e2 = e % f_.Side();
+            w[e] = product[(e * outputs + o) * tiles + tile];
+            absolute[e] = u.sums[e * outputs + o] * RowSum(f_.b, e1) * RowSum(f_.b, e2) +
+                          v.sums[e * tiles + tile] * RowSum(f_.g, e1) * RowSum(f_.g, e2);
+          }
+          const int64_t channel = image * op_.o + group * outputs + o;
+          Store(channel, (first + tile / across_) * f_.m, tile % across_ * f_.m, w, absolute,
+                std::max(u.peak[o], v.peak[tile]));
+        }
+      }
+    });
+  }
+
+  void Store(int64_t channel, int64_t p1, int64_t p2, const double* w, const double* absolute, double peak) {
+    for (int64_t i = 0; i < f_.m && p1 + i < op_.out[1]; ++i) {
+      for (int64_t j = 0; j < f_.m && p2 + j < op_.out[2]; ++j) {
+        double sum = 0, sum_absolute = 0;
+        for (int e = 0; e < f_.Size(); ++e) {
+          const double factor = f_.a[i][e / f_.Side()] * f_.a[j][e % f_.Side()];
+          if (factor == 0) continue;
+          sum += factor * w[e], sum_absolute += factor * absolute[e];
+        }
+        const int64_t to = (channel * op_.out[1] + p1 + i) * op_.out[2] + p2 + j;
+        const size_t last = golden_.extra.size();
+        golden_.extra[last - 3].second.SetUp(to, sum * kRoundUp);
+        golden_.extra[last - 2].second.SetUp(to, sum_absolute * kRoundUp);
+        golden_.extra[last - 1].second.SetUp(to, peak);
+      }
+    }
+  }
+
+  const ConvCase& op_;
+  const Transform& f_;
+  std::vector<double> x_, w_;
+  bool wide_;
+  int64_t across_;
+  Golden& golden_;
+};
+
+// An absolute error that each element of d, g, U and V may carry: flushed or narrowed inputs, underflow in the
+// transforms, underflow of U and V where they are kept in 16 bits.
+double AbsoluteError(const Contract& contract, DType in, int alpha) {
+  const bool flushes = contract.ftz != Flush::kNone;
+  double error = alpha * (flushes ? contract.AccMinNormal() : contract.AccMinSubnormal());
+  if (contract.ftz == Flush::kIn || contract.ftz == Flush::kAll || contract.in != InputRounding::kExact) {
+    error += FormatOf(in).MinNormal();
+  }
+  if (contract.mid == Intermediate::kNone) return error;
+  const FloatFormat& stored = FormatOf(contract.mid == Intermediate::kF16 ? DType::kF16 : DType::kBF16);
+  return error + (flushes ? stored.MinNormal() : stored.MinSubnormal());
+}
+
+// The largest sum of a row of |A^T|: what an absolute error of the sums over c becomes along one axis.
+double LargestOutputSum(const Transform& f) {
+  double largest = 0;
+  for (int i = 0; i < f.m; ++i) {
+    double sum = 0;
+    for (double x : f.a[i]) sum += x;
+    largest = std::max(largest, sum);
+  }
+  return largest;
+}
+
+}  // namespace
+
+void AddWinogradPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden) {
+  for (const Transform* f : {&kF2, &kF4}) Planes(op, *f, inputs, golden).Fill();
+}
+
+std::optional<BoundModel> WinogradBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in,
+                                        DType out) {
+  const Plane* w = golden.Extra(PlaneName(contract.winograd_m, ""));
+  if (w == nullptr || contract.winograd_r != 3) return std::nullopt;
+  const Transform& f = contract.winograd_m == 2 ? kF2 : kF4;
+  const Plane* absolute = golden.Extra(PlaneName(f.m, "_absolute"));
+  const Plane* peak = golden.Extra(PlaneName(f.m, "_peak"));
+
+  // SumBound's terms for a sum over channels, with the transforms' roundings added and W in the place of S.
+  const double u = contract.AccUnitRoundoff();
+  const auto channels = static_cast<double>(op.GroupInputs());
+  const bool stored = contract.mid != Intermediate::kNone;
+  BoundModel bound = SumBound(golden, contract, out,
+                              {.terms = channels,
+                               .height = channels,
+                               .extra_relative = Gamma(f.alpha, u),
+                               .mid_roundings = stored ? 2 : 0,
+                               .type_a = in,
+                               .type_b = in});
+  if (bound.exact) return bound;
+  for (BoundTerm& term : bound.terms) {
+    if (term.plane == &golden.magnitude) term.plane = w;
+  }
+  const double scale = LargestOutputSum(f) * LargestOutputSum(f);
+  bound.constant = (bound.constant + f.alpha * contract.AccMinNormal()) * scale;
+  bound.terms.push_back({absolute, AbsoluteError(contract, in, f.alpha) * bound.growth * (1 + Gamma(f.alpha, u))});
+  if (op.bias) bound.terms.push_back({&golden.magnitude, Gamma(3, 2 * u)});
+  bound.free_where.push_back({w, contract.AccMaxFinite() / 2});
+  bound.free_where.push_back({peak, bound.partial_overflow_at / 2});
+  return bound;
+}
+
+}  // namespace assay

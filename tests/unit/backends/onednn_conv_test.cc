@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether oneDNN's convolutions, as installed, do what the plugin declares for them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/backends/conv_case.h"
+
+namespace plugin_test {
+namespace {
+
+Plugin& OneDnn() {
+  return PluginAt(ASSAY_ONEDNN_PLUGIN);
+}
+
+bool Has(const Implementation& implementation, const std::string& text) {
+  return implementation.contract.find(text) != std::string::npos;
+}
+
+const ConvCase kLayer{.c = 64, .o = 64, .i = {28, 28}, .pad = {1, 1}};
+
+TEST(OneDnnConv, OffersPlainAndReorderedImplementations) {
+  Op op = kLayer.Description();
+  const auto found = OneDnn().Query(op);
+  const auto reordered = std::ranges::count_if(found, [](const auto& i) { return i.name.ends_with("-reordered"); });
+  EXPECT_GE(reordered, 1);
+  EXPECT_LT(reordered, std::ssize(found));
+  for (const auto& implementation : found) {
+    EXPECT_EQ(Has(implementation, "winograd"), implementation.name.find("wino") != std::string::npos);
+    RecordProperty(implementation.name, implementation.contract);
+  }
+}
+
+TEST(OneDnnConv, SumsInt8AsDeclared) {
+  ConvCase c{.in = kI8, .out = kI32, .c = 2049, .o = 16, .i = {4, 4}, .k = {1, 1}};
+  Op op = c.Description();
+  const double exact = 127.0 * 127 * 2049;
+  for (const auto& implementation : OneDnn().Query(op)) {
+    const auto got = OneDnn().Run(op, implementation.name,
+                                  {std::vector<double>(2049 * 16, 127), std::vector<double>(2049 * 16, 127)});
+    const auto [least, most] = std::ranges::minmax(got);
+    const double worst = std::max(std::abs(least - exact), std::abs(most - exact));
+    EXPECT_LE(worst, Has(implementation, "acc=i32") ? 0 : exact * 0x1p-24) << implementation.name;
+  }
+}
+
+TEST(OneDnnConv, KeepsSubnormalsWhereItDeclaresThat) {
+  struct Row {
+    Type in, out;
+    double x, w;
+  };
+  const Row rows[] = {{kF32, kF32, 0x1p-130, 0x1p20},
+                      {kF32, kF32, 0x1p-70, 0x1p-66},
+                      {kBF16, kF32, 0x1p-130, 0x1p20},
+                      {kBF16, kBF16, 0x1p-70, 0x1p-66}};
+  for (const Row& row : rows) {
+    for (const ConvCase::List& k : {ConvCase::List{1, 1}, ConvCase::List{3, 3}}) {
+      ConvCase c{.in = row.in, .out = row.out, .c = 64, .o = 64, .i = {8, 8}, .k = k};
+      Op op = c.Description();
+      const double terms = static_cast<double>(64 * k[0] * k[1]);
+      for (const auto& implementation : OneDnn().Query(op)) {
+        if (Has(implementation, "ftz=all") || Has(implementation, "winograd")) continue;
+        if (Has(implementation, "ftz=out") && row.x * row.w * terms < 0x1p-126) continue;
+        const auto got = OneDnn().Run(
+            op, implementation.name,
+            {std::vector<double>(64 * 64, row.x), std::vector<double>(static_cast<size_t>(64 * terms), row.w)});
+        EXPECT_EQ(got[0], terms * row.x * row.w)
+            << implementation.name << " " << implementation.contract << " " << c.Text();
+      }
+    }
+  }
+}
+
+TEST(OneDnnConv, RefusesWithAReason) {
+  const auto reason = [](Op op) {
+    std::string text;
+    EXPECT_TRUE(OneDnn().Query(op, &text).empty());
+    return text;
+  };
+  EXPECT_NE(reason(ConvCase{.in = kF16, .out = kF16}.Description()).find("f16"), std::string::npos);
+  EXPECT_NE(reason(ConvCase{.in = kI8, .out = kI32, .bias = true}.Description()).find("bias"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace plugin_test

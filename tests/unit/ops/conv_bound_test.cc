@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// No correct convolution leaves its hard bound, whatever its algorithm, order and accumulator; anything beyond does.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tests/unit/ops/cases.h"
+#include "tests/unit/ops/conv_simulate.h"
+
+namespace assay::test {
+namespace {
+
+constexpr const char* kFills[] = {"uniform", "normal", "lognormal", "outlier", "cancel-1e4",
+                                  "ramp",    "coded",  "subnormal", "pow2",    "near_one"};
+
+struct Tally {
+  int tensors = 0, pushed = 0, freed = 0;
+  double closest = 0;  // largest |error| / bound seen
+};
+
+// A bound problem with everything that judging needs.
+struct Judged {
+  Judged(const std::string& id, const char* declaration)
+      : problem(Bind(id)),
+        contract(Declared(declaration)),
+        inputs(Op("conv").MakeInputs(problem)),
+        golden(
+            Op("conv").ComputeGolden(problem, inputs, problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible)),
+        bound(Op("conv").Bound(problem, golden, contract)) {}
+
+  bool Holds(int64_t i, double got) const {
+    return golden.error.empty() ? got == golden.value[i]
+                                : golden.error[i] == HUGE_VAL || Accepts(bound, golden, i, got);
+  }
+  void Check(std::span<const double> got, Tally& tally) const {
+    for (int64_t i = 0; i < golden.size(); ++i) {
+      ASSERT_TRUE(Holds(i, got[i])) << "element " << i << ": got " << got[i] << " golden " << golden.value[i]
+                                    << (bound.exact ? "" : fmt::format(" bound {}", HardBound(bound, golden, i)));
+      if (IsFree(bound, i)) ++tally.freed;
+      if (bound.exact || !std::isfinite(golden.value[i]) || !std::isfinite(got[i]) || IsFree(bound, i)) continue;
+      const double limit = HardBound(bound, golden, i);
+      if (limit > 0) tally.closest = std::max(tally.closest, std::abs(got[i] - golden.value[i]) / limit);
+    }
+  }
+  // Perfectly rounded results pass; 1.05 times the bound does not.
+  void CheckEdges(Tally& tally) const {
+    const DType out = problem.output.dtype;
+    for (int64_t i = 0; i < golden.size(); ++i) {
+      const double y = golden.value[i];
+      if (!std::isfinite(y)) continue;
+      if (contract.ftz == Flush::kNone) {
+        ASSERT_TRUE(Holds(i, IsInt(out) ? y : RoundTo(FormatOf(out), y))) << "element " << i;
+      }
+      if (bound.exact || IsFree(bound, i) || golden.error[i] == HUGE_VAL) continue;
+      const double limit = HardBound(bound, golden, i), lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
+      for (double side : {-1.05, 1.05}) {
+        const double beyond = y + side * limit;
+        if (!(std::abs((beyond - y) - lo) > 1.02 * limit) || !std::isfinite(beyond)) continue;
+        ASSERT_FALSE(Holds(i, beyond)) << "element " << i;
+        ++tally.pushed;
+      }
+    }
+  }
+
+  Problem problem;
+  Contract contract;
+  std::vector<Tensor> inputs;
+  Golden golden;
+  BoundModel bound;
+};
+
+void CheckDirect(const std::string& id, const char* declaration, Tally& tally) {
+  SCOPED_TRACE(id + " " + declaration);
+  const Judged judged(id, declaration);
+  ++tally.tensors;
+  for (const Schedule& schedule : AllSchedules(judged.problem.spec.seed)) {
+    for (Padding padding : {Padding::kSkipped, Padding::kMultiplied}) {
+      judged.Check(RunConv(judged.problem, judged.inputs, schedule, ArithmeticOf(judged.contract), padding), tally);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+  judged.CheckEdges(tally);
+}
+
+struct TypeCase {
+  const char* dtypes;
+  std::vector<const char*> contracts;
+};
+
+constexpr const char* kShapes[] = {"n=1,c=3,o=2,i=5x4,k=3x3,pad=1",
+                                   "n=1,c=4,o=4,i=7x5,k=3x2,stride=2x3,pad=2x1,dilation=2x1,groups=2,bias=1",
+                                   "n=2,c=20,o=2,i=6,k=5,pad=2", "n=1,c=1,o=1,i=3x3x3,k=2,bias=1"};
+
+TEST(ConvBound, HoldsForEveryScheduleFillAndType) {
+  const std::vector<TypeCase> types = {{"f64", {"acc=f64"}},
+                                       {"f32", {"acc=f32", "acc=f32;ftz=all"}},
+                                       {"f16", {"acc=f32", "acc=f16;ftz=all"}},
+                                       {"bf16", {"acc=f32", "acc=f32;ftz=all"}},
+                                       {"f16-f16-f32", {"acc=f32"}},
+                                       {"bf16-bf16-f32", {"acc=f32"}}};
+  Tally tally;
+  uint64_t seed = 0;
+  for (const TypeCase& type : types) {
+    for (const char* contract : type.contracts) {
+      for (const char* fill : kFills) {
+        for (const char* shape : kShapes) {
+          CheckDirect(fmt::format("conv/{}/{}/fill={}/seed={}", type.dtypes, shape, fill, seed++), contract, tally);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GT(tally.pushed, 1000);
+  EXPECT_GT(tally.closest, 0.5);
+  fmt::print("conv: {} tensors, largest error {:.3f} of the bound\n", tally.tensors, tally.closest);
+}
+
+TEST(ConvBound, SpecialValuesFollowIeeeRulesWithOrWithoutPaddedProducts) {
+  Tally tally;
+  for (const TypeCase& type : {TypeCase{"f32", {"acc=f32", "acc=f32;ftz=all"}}, TypeCase{"f16", {"acc=f32"}},
+                               TypeCase{"bf16", {"acc=f32"}}, TypeCase{"f64", {"acc=f64"}}}) {
+    for (const char* contract : type.contracts) {
+      for (uint64_t seed = 0; seed < 20; ++seed) {
+        CheckDirect(fmt::format("conv/{}/{}/fill=special/seed={}", type.dtypes, kShapes[seed % 4], seed), contract,
+                    tally);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(ConvBound, IntegersAreExact) {
+  Tally tally;
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    CheckDirect(fmt::format("conv/i8-i8-i32/n=1,c=4,o=4,i=7x5,k=3x2,pad=1,groups=2/fill=uniform/seed={}", seed),
+                "acc=i32", tally);
+  }
+  EXPECT_EQ(tally.tensors, 5);
+}
+
+struct WinogradCase {
+  const char* dtypes;
+  const char* contract;
+  int m;
+  DType stored;
+};
+
+// All fills, many seeds, FMA or not. The largest share of the bound says how loose it is.
+TEST(ConvWinogradBound, HoldsForItsAlgorithm) {
+  const WinogradCase cases[] = {{"f32", "acc=f32;alg=winograd<2,3>", 2, DType::kF32},
+                                {"f32", "acc=f32;alg=winograd<4,3>", 4, DType::kF32},
+                                {"f32", "acc=f32;alg=winograd<4,3>;ftz=all", 4, DType::kF32},
+                                {"f64", "acc=f64;alg=winograd<2,3>", 2, DType::kF64},
+                                {"f64", "acc=f64;alg=winograd<4,3>", 4, DType::kF64},
+                                {"bf16", "acc=f32;alg=winograd<2,3>", 2, DType::kF32},
+                                {"f16", "acc=f32;alg=winograd<2,3>", 2, DType::kF32},
+                                {"f16", "acc=f32;mid=f16;alg=winograd<2,3>", 2, DType::kF16},
+                                {"f16-f16-f32", "acc=f32;mid=f16;alg=winograd<4,3>", 4, DType::kF16}};
+  constexpr const char* kPadded[] = {"n=1,c=3,o=2,i=6x7,k=3x3,pad=1", "n=2,c=8,o=4,i=9x5,k=3,groups=2,bias=1",
+                                     "n=1,c=1,o=1,i=5x5,k=3x3,pad=2x0"};
+  for (const WinogradCase& w : cases) {
+    Tally tally;
+    for (const char* fill : kFills) {
+      for (uint64_t seed = 0; seed < 12; ++seed) {
+        const std::string id = fmt::format("conv/{}/{}/fill={}/seed={}", w.dtypes, kPadded[seed % 3], fill, seed);
+        SCOPED_TRACE(id + " " + w.contract);
+        const Judged judged(id, w.contract);
+        ASSERT_EQ(std::ranges::any_of(judged.bound.terms,
+                                      [&](const auto& term) { return term.plane == &judged.golden.magnitude; }),
+                  judged.problem.inputs.size() > 2)
+            << "not the direct bound";
+        const Arithmetic unit = ArithmeticOf(judged.contract);
+        for (bool fma : {false, true}) {
+          judged.Check(RunWinograd(judged.problem, judged.inputs, w.m, fma, unit, w.stored), tally);
+        }
+        judged.CheckEdges(tally);
+        ++tally.tensors;
+        if (HasFailure()) return;
+      }
+    }
+    EXPECT_GT(tally.pushed, 1000);
+    fmt::print("{} {}: {} tensors, largest error {:.3f} of the bound, {} elements free\n", w.dtypes, w.contract,
+               tally.tensors, tally.closest, tally.freed);
+  }
+}
+
+// What spreads over a tile is accepted there, not beyond it.
+TEST(ConvWinogradBound, SpecialValuesStayInTheirTiles) {
+  Tally tally;
+  int64_t elements = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    for (int m : {2, 4}) {
+      const std::string contract = fmt::format("acc=f32;alg=winograd<{},3>", m);
+      const Judged judged(fmt::format("conv/f32/n=1,c=2,o=2,i=16x16,k=3x3,pad=1/fill=special/seed={}", seed),
+                          contract.c_str());
+      const auto unit = ArithmeticOf(judged.contract);
+      judged.Check(RunWinograd(judged.problem, judged.inputs, m, false, unit, DType::kF32), tally);
+      elements += judged.golden.size();
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_LT(tally.freed, elements);
+}
+
+// One dropped channel is far beyond the bound on ordinary data, so the wider contract still proves something.
+TEST(ConvWinogradBound, CatchesADroppedChannel) {
+  const Judged judged("conv/f32/n=1,c=8,o=4,i=8x8,k=3x3,pad=1/fill=normal/seed=0", "acc=f32;alg=winograd<4,3>");
+  const std::vector<double> got =
+      IntegerConv(judged.problem, judged.inputs, [](int64_t, std::vector<ConvProduct>& products) {
+        for (size_t k = products.size() - 9; k < products.size(); ++k) products[k].x = -1;
+      });
+  int64_t caught = 0;
+  for (int64_t i = 0; i < judged.golden.size(); ++i) caught += judged.Holds(i, got[i]) ? 0 : 1;
+  EXPECT_GE(caught, judged.golden.size() * 98 / 100);
+}
+
+// A shape for which no theory of the declared algorithm exists is held to the direct bound.
+TEST(ConvWinogradBound, NoneWithoutPlanes) {
+  const Judged judged("conv/f32/n=1,c=2,o=2,i=8x8,k=3x3,stride=2/fill=normal/seed=0", "acc=f32;alg=winograd<2,3>");
+  ASSERT_EQ(judged.bound.terms.size(), 1u);
+  EXPECT_EQ(judged.bound.terms[0].plane, &judged.golden.magnitude);
+}
+
+}  // namespace
+}  // namespace assay::test
