@@ -13,6 +13,11 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRoundUp = 1 + 0x1p-48;  // covers the few roundings of evaluating a bound in double
 
+// x / 2, which double cannot hold for f64's smallest subnormal.
+double HalfUp(double x) {
+  return std::max(x / 2, std::numeric_limits<double>::denorm_min());
+}
+
 bool Representable(DType type, int precision, double min_subnormal, double max_finite) {
   const FloatFormat& format = FormatOf(type);
   return format.precision <= precision && format.MinSubnormal() >= min_subnormal && format.max_finite <= max_finite;
@@ -63,14 +68,14 @@ MidError RoundedIntermediates(const Contract& contract) {
   if (contract.mid == Intermediate::kNone) return {};
   const FloatFormat& format = FormatOf(contract.mid == Intermediate::kF16 ? DType::kF16 : DType::kBF16);
   const bool flushes = contract.ftz != Flush::kNone;
-  return {format.UnitRoundoff(), flushes ? format.MinNormal() : format.MinSubnormal() / 2, format.max_finite};
+  return {format.UnitRoundoff(), flushes ? format.MinNormal() : HalfUp(format.MinSubnormal()), format.max_finite};
 }
 
 // lambda_acc: what one operation loses to underflow. A unit that flushes inputs also flushes a running sum that it
 // reads back; a truncating unit loses up to a whole spacing.
 double AccumulatorUnderflow(const Contract& contract) {
   if (contract.ftz != Flush::kNone) return contract.AccMinNormal();
-  return contract.AccMinSubnormal() * (contract.acc == Accumulator::kTensorCore ? 1.0 : 0.5);
+  return contract.acc == Accumulator::kTensorCore ? contract.AccMinSubnormal() : HalfUp(contract.AccMinSubnormal());
 }
 
 // A matrix unit that cuts its f32 output after every block of b terms: 2^-23 of the running sum each time.
@@ -102,7 +107,7 @@ BoundModel OutputBound(const Contract& contract, DType out) {
   const FloatFormat& format = FormatOf(out);
   const double directed = contract.out == OutputRounding::kNearest ? 1 : 2;  // a directed rounding loses a whole ulp
   bound.u_out = directed * format.UnitRoundoff();
-  bound.lambda_out = directed * format.MinSubnormal() / 2;
+  bound.lambda_out = directed * HalfUp(format.MinSubnormal());
   if (contract.ftz == Flush::kOut || contract.ftz == Flush::kAll) bound.lambda_out = format.MinNormal();
   // Rounding away from zero overflows as soon as the largest finite number is exceeded.
   bound.overflow_at = contract.out == OutputRounding::kAny ? format.max_finite : format.OverflowThreshold();
@@ -125,17 +130,17 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
   bound.growth = 1 + gamma;
   bound.partial_overflow_at = std::min(contract.AccMaxFinite(), mid.max_finite);
 
-  const double rounded = gamma + TruncatedOutput(contract, spec.terms) +
-                         (spec.mid_roundings * mid.relative + spec.extra_relative) * (1 + gamma);
+  const double once = spec.mid_roundings * mid.relative + spec.extra_relative;  // on sums of up to (1 + gamma) S
+  const double rounded = gamma + TruncatedOutput(contract, spec.terms) + (once > 0 ? once * (1 + gamma) : 0);
   bound.terms.push_back({&golden.magnitude, (input.relative + rounded) * input.inflation * kRoundUp});
   const double mass = SubnormalMassCoefficient(contract, input);
   if (const Plane* plane = golden.Extra("subnormal_mass"); plane != nullptr && mass > 0) {
     bound.terms.push_back({plane, mass});
   }
   // Every one of the K products and K sums can underflow once, and later roundings can enlarge what it lost.
-  bound.constant = ((2 * spec.terms + 1) * AccumulatorUnderflow(contract) +
-                    spec.mid_roundings * spec.terms * mid.absolute) *
-                   (1 + gamma) * kRoundUp;
+  bound.constant =
+      ((2 * spec.terms + 1) * AccumulatorUnderflow(contract) + spec.mid_roundings * spec.terms * mid.absolute) *
+      (1 + gamma) * kRoundUp;
   return bound;
 }
 

@@ -76,7 +76,8 @@ inline DD Scale(DD a, double power) {
 }
 
 // exp(x) for |x| <= 700 and ln(x) for normal x > 0, by IEEE basic operations alone, so that the bits are the same on
-// every machine. Relative error of Exp, and error of Log relative to max(1, |ln x|), below kDDFunctionError.
+// every machine. Relative error of Exp (for x >= -640: further down the low part underflows), and error of Log
+// relative to max(1, |ln x|), below kDDFunctionError.
 inline constexpr double kDDFunctionError = 0x1p-94;
 DD Exp(DD x);
 DD Log(DD x);

@@ -59,10 +59,10 @@ HWY_INLINE void Step(D d, V a, V b, V& hi, V& lo, V& magnitude) {
 }
 
 template <class D, class V>
-HWY_INLINE void SampleEnd(D d, V hi, double scale, double* HWY_RESTRICT sum, double* HWY_RESTRICT sum_squares) {
-  const V s = hn::Mul(hi, hn::Set(d, scale));
-  hn::StoreU(hn::Add(hn::LoadU(d, sum), s), d, sum);
-  hn::StoreU(hn::Add(hn::LoadU(d, sum_squares), hn::Mul(s, s)), d, sum_squares);
+HWY_INLINE void SampleEnd(D d, V hi, size_t row, size_t lane, StripSums& out) {
+  const V s = hn::Mul(hi, hn::LoadU(d, out.scale[row] + lane));
+  hn::StoreU(hn::Add(hn::LoadU(d, out.sum[row] + lane), s), d, out.sum[row] + lane);
+  hn::StoreU(hn::Add(hn::LoadU(d, out.sum_squares[row] + lane), hn::Mul(s, s)), d, out.sum_squares[row] + lane);
 }
 
 template <bool kExactProducts, class D>
@@ -79,10 +79,10 @@ HWY_INLINE void SumLanes(D d, const StripInput& in, size_t lane, StripSums& out)
       Step<kExactProducts>(d, hn::Set(d, in.a[3][k]), b, hi3, lo3, mag3);
     }
     if (k1 == in.k) break;
-    SampleEnd(d, hi0, in.scale, out.sum[0] + lane, out.sum_squares[0] + lane);
-    SampleEnd(d, hi1, in.scale, out.sum[1] + lane, out.sum_squares[1] + lane);
-    SampleEnd(d, hi2, in.scale, out.sum[2] + lane, out.sum_squares[2] + lane);
-    SampleEnd(d, hi3, in.scale, out.sum[3] + lane, out.sum_squares[3] + lane);
+    SampleEnd(d, hi0, 0, lane, out);
+    SampleEnd(d, hi1, 1, lane, out);
+    SampleEnd(d, hi2, 2, lane, out);
+    SampleEnd(d, hi3, 3, lane, out);
   }
   hn::StoreU(hi0, d, out.hi[0] + lane), hn::StoreU(lo0, d, out.lo[0] + lane), hn::StoreU(mag0, d, out.mag[0] + lane);
   hn::StoreU(hi1, d, out.hi[1] + lane), hn::StoreU(lo1, d, out.lo[1] + lane), hn::StoreU(mag1, d, out.mag[1] + lane);

@@ -49,7 +49,7 @@ void ForEachStrip(const GemmOperand& a, const std::vector<double>& a_values, con
         const int64_t panel = i / strips, first = i % strips * kStripRows;
         Strip strip{batch * m + first, panel * kPanelCols, std::min(kStripRows, m - first), 0};
         strip.cols = std::min(kPanelCols, n - strip.col);
-        StripInput in{.a = {}, .b = packed.data() + panel * k * kPanelCols, .k = k, .scale = 1, .exact_products = true};
+        StripInput in{.a = {}, .b = packed.data() + panel * k * kPanelCols, .k = k, .exact_products = true};
         for (int64_t r = 0; r < kStripRows; ++r) {
           in.a[r] = a_values.data() + (strip.row + std::min(r, strip.rows - 1)) * k;
         }
@@ -64,7 +64,7 @@ struct Certificate {
   double magnitude_factor;  // makes a double sum of |p| an upper bound
   double underflow;         // added to magnitudes and errors: products below double's range
   double error_factor;      // times the magnitude
-  double scale;
+  bool extreme;             // squares of sums could leave double's range
 
   Certificate(const GemmOperand& a, const GemmOperand& b) {
     const double k = static_cast<double>(a.cols);
@@ -73,7 +73,8 @@ struct Certificate {
     // The error term of a product below 2^-960 may underflow, by at most half of 2^-1074; so may the product.
     underflow = wide && a.min_abs * b.min_abs < 0x1p-960 ? (2 * k + 2) * 0x1p-1074 : 0;
     error_factor = (k + 2) * (wide ? 0x1p-103 : 0x1p-104) * magnitude_factor;
-    scale = wide ? SquareScale(a.max_abs * b.max_abs) : 1;
+    const bool products_exist = a.min_abs > 0 && b.min_abs > 0;
+    extreme = wide && (a.max_abs * b.max_abs > 0x1p300 || (products_exist && a.min_abs * b.min_abs < 0x1p-300));
   }
 };
 
@@ -90,6 +91,26 @@ void StoreElement(const Certificate& c, const StripSums& sums, int64_t r, int64_
   if (std::isnan(golden.value[to])) golden.value[to] = 0;
 }
 
+// Sums one strip. Extreme data are summed twice: each element's samples are scaled by its own magnitude.
+void SumScaledStrip(const StripInput& in, bool extreme, StripSums& sums) {
+  if (extreme) MagnitudeStrip(in, sums);
+  for (int64_t i = 0; i < kStripRows * kPanelCols; ++i) {
+    double& scale = sums.scale[i / kPanelCols][i % kPanelCols];
+    scale = extreme ? SquareScale(sums.mag[i / kPanelCols][i % kPanelCols]) : 1;
+  }
+  SumStrip(in, sums);
+}
+
+void StripSigma(const StripSums& sums, int64_t r, const PanelShape& panels, bool extreme, double* sigma) {
+  if (!extreme) {
+    SigmaFromPanels(sums.hi[r], sums.sum[r], sums.sum_squares[r], panels, 1, sigma, kPanelCols);
+    return;
+  }
+  for (int64_t j = 0; j < kPanelCols; ++j) {
+    SigmaFromPanels(&sums.hi[r][j], &sums.sum[r][j], &sums.sum_squares[r][j], panels, sums.scale[r][j], sigma + j, 1);
+  }
+}
+
 }  // namespace
 
 void DoubleDoubleGemm(const GemmOperand& a, const GemmOperand& b, Golden& golden) {
@@ -98,12 +119,11 @@ void DoubleDoubleGemm(const GemmOperand& a, const GemmOperand& b, Golden& golden
   const PanelShape panels(a.cols);
   ForEachStrip(a, a.values, b, b.values, [&](StripInput in, const Strip& strip) {
     StripSums sums{};
-    in.scale = certificate.scale;
     in.exact_products = exact_products;
-    SumStrip(in, sums);
+    SumScaledStrip(in, certificate.extreme, sums);
     for (int64_t r = 0; r < strip.rows; ++r) {
       double sigma[kPanelCols];
-      SigmaFromPanels(sums.hi[r], sums.sum[r], sums.sum_squares[r], panels, in.scale, sigma, kPanelCols);
+      StripSigma(sums, r, panels, certificate.extreme, sigma);
       const int64_t to = (strip.row + r) * b.cols + strip.col;
       golden.sigma.SetRow(to, {sigma, static_cast<size_t>(strip.cols)});
       for (int64_t j = 0; j < strip.cols; ++j) StoreElement(certificate, sums, r, j, to + j, golden);

@@ -13,13 +13,13 @@ struct StripInput {
   const double* a[kStripRows];  // k values each; a missing row repeats another one
   const double* b;              // [k][kPanelCols]
   int64_t k;
-  double scale;         // of the samples for sigma
   bool exact_products;  // factors of at most 26 bits: products have no error term
 };
 
 struct alignas(64) StripSums {
   double hi[kStripRows][kPanelCols], lo[kStripRows][kPanelCols], mag[kStripRows][kPanelCols];
   double sum[kStripRows][kPanelCols], sum_squares[kStripRows][kPanelCols];  // start at zero
+  double scale[kStripRows][kPanelCols];                                     // input: of the samples for sigma
 };
 
 void SumStrip(const StripInput& in, StripSums& out);        // everything

@@ -91,8 +91,8 @@ RowLse ReproducibleRow(const double* x, int64_t k, double max) {
   row.value = value.hi;
   row.value_lo = value.lo;
   // Exp and Log, k additions of 3 u^2 each, the last addition.
-  row.error = kDDFunctionError * (2 + row.log_part) + 0x1p-103 * (static_cast<double>(k) + std::fabs(row.value)) +
-              0x1p-1000;
+  row.error =
+      kDDFunctionError * (2 + row.log_part) + 0x1p-103 * (static_cast<double>(k) + std::fabs(row.value)) + 0x1p-1000;
   JoinSigma(sampler.Sigma(total.hi, k), row);
   return row;
 }

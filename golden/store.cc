@@ -38,7 +38,8 @@ std::string Checksum(const std::vector<TensorRef>& tensors, const Metadata& meta
   }
   for (const TensorRef& t : tensors) {
     const size_t bytes = static_cast<size_t>(NumElements(t.shape)) * static_cast<size_t>(SizeOf(t.dtype));
-    lines["t:" + t.name] = fmt::format("{} {} {}", Name(t.dtype), ShapeText(t.shape), HashHex(HashBytes(t.data, bytes)));
+    lines["t:" + t.name] =
+        fmt::format("{} {} {}", Name(t.dtype), ShapeText(t.shape), HashHex(HashBytes(t.data, bytes)));
   }
   std::string text;
   for (const auto& [name, value] : lines) text += fmt::format("{}={}\n", name, value);
@@ -127,17 +128,19 @@ Result<Golden> GoldenOf(const SafetensorsFile& file) {
   return golden;
 }
 
-std::filesystem::path Folder(const char* variable, const char* below) {
+// The folder that an environment variable names; empty when it is not set.
+std::filesystem::path FolderFrom(const char* variable) {
   const char* value = std::getenv(variable);
-  return value == nullptr || *value == '\0' ? std::filesystem::path() : std::filesystem::path(value) / below;
+  return value == nullptr ? "" : value;
 }
 
 }  // namespace
 
 std::filesystem::path GoldenStore::DefaultRoot() {
-  if (const auto root = Folder("ASSAY_GOLDEN_STORE", ""); !root.empty()) return root;
-  if (const auto cache = Folder("XDG_CACHE_HOME", "assay/golden"); !cache.empty()) return cache;
-  return Folder("HOME", ".cache/assay/golden");
+  if (const auto root = FolderFrom("ASSAY_GOLDEN_STORE"); !root.empty()) return root;
+  if (const auto cache = FolderFrom("XDG_CACHE_HOME"); !cache.empty()) return cache / "assay/golden";
+  const auto home = FolderFrom("HOME");
+  return home.empty() ? home : home / ".cache/assay/golden";
 }
 
 std::filesystem::path GoldenStore::PathOf(const GoldenKey& key) const {

@@ -66,7 +66,6 @@ struct SumSpec {
   int64_t k;
   bool squares;
   double min_normal;
-  double scale;  // of the samples for sigma
 };
 
 // Copies one panel, padded with zeros, non-finite terms set apart.
@@ -94,8 +93,19 @@ void Certify(const SumSpec& spec, RowSums& row) {
   if (std::isnan(row.value)) row.value = 0;
 }
 
+double LargestFinite(const double* x, int64_t k) {
+  double largest = 0;
+  for (int64_t i = 0; i < k; ++i) {
+    const double abs = std::fabs(x[i]);
+    if (abs <= std::numeric_limits<double>::max()) largest = std::max(largest, abs);
+  }
+  return largest;
+}
+
 RowSums SumRow(const double* x, const SumSpec& spec) {
   RowSums row;
+  const double largest = LargestFinite(x, spec.k);
+  const double scale = SquareScale(spec.squares ? largest * largest : largest);
   LaneSums lanes;
   double sum = 0, sum_squares = 0;
   alignas(64) double panel[kSigmaPanel];
@@ -104,7 +114,7 @@ RowSums SumRow(const double* x, const SumSpec& spec) {
     LoadPanel(x + k0, width, spec, panel, row);
     for (int64_t i = 0; i < width; i += kLanes) spec.squares ? lanes.AddSquares(panel + i) : lanes.Add(panel + i);
     if (k0 + width == spec.k) break;
-    const double s = lanes.RunningSum() * spec.scale;
+    const double s = lanes.RunningSum() * scale;
     sum += s;
     sum_squares += s * s;
   }
@@ -112,18 +122,9 @@ RowSums SumRow(const double* x, const SumSpec& spec) {
   row.value = total.hi;
   row.value_lo = total.lo;
   row.magnitude = lanes.Magnitude();
-  SigmaFromPanels(&row.value, &sum, &sum_squares, PanelShape(spec.k), spec.scale, &row.sigma, 1);
+  SigmaFromPanels(&row.value, &sum, &sum_squares, PanelShape(spec.k), scale, &row.sigma, 1);
   Certify(spec, row);
   return row;
-}
-
-double LargestFinite(std::span<const double> x) {
-  double largest = 0;
-  for (const double v : x) {
-    const double abs = std::fabs(v);
-    if (abs <= std::numeric_limits<double>::max()) largest = std::max(largest, abs);
-  }
-  return largest;
 }
 
 // Without a low part the golden value itself is rounded to double.
@@ -155,8 +156,7 @@ Golden GoldenRowSums(std::span<const double> x, int64_t rows, int64_t k, Tier ti
   if (tier == Tier::kReproducible) golden.value_lo.resize(rows);
   golden.magnitude = golden.sigma = golden.error = Plane(rows, wide);
   Plane mass(rows, wide);
-  const double largest = LargestFinite(x);
-  const SumSpec spec{k, squares, min_normal, SquareScale(squares ? largest * largest : largest)};
+  const SumSpec spec{k, squares, min_normal};
   std::vector<char> has_mass(rows);
   ParallelFor(rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, k)), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

@@ -39,8 +39,6 @@ class ExactCode {
   int64_t First(int64_t k, int variant) const;                                                   // s_k u_k
   int64_t Second(int64_t k, int variant) const;                                                  // v_k
 
-  // Whether a missing term of this value could be term k.
-  bool Names(int64_t value, int64_t k, int variant) const { return Term(k, variant) == value; }
   // "|t| = m[j mod 6], m = 27-31,33, j = min(k, K-1-k), ...".
   std::string Describe(int variant) const;
 

@@ -141,8 +141,8 @@ class Matmul final : public Operator {
     std::vector<Tensor> inputs;
     inputs.push_back(FillInput(problem, 0, batch_axes + (op.gemm.transa ? 0 : 1), 0));
     inputs.push_back(FillInput(problem, 1, batch_axes + (op.gemm.transb ? 1 : 0), 1));
-    // c and bias are not summed over; the last axis is as good as any.
-    for (size_t i = 2; i < problem.inputs.size(); ++i) inputs.push_back(FillInput(problem, static_cast<int>(i), -1, 0));
+    // c and bias are added, not summed over: a role of their own, and any axis.
+    for (size_t i = 2; i < problem.inputs.size(); ++i) inputs.push_back(FillInput(problem, static_cast<int>(i), -1, 2));
     return inputs;
   }
 
@@ -151,6 +151,7 @@ class Matmul final : public Operator {
     Golden golden = GoldenGemm(op.gemm, inputs[0], inputs[1], tier, problem.output.dtype == DType::kF64);
     golden.shape = problem.output.shape;
     if (golden.exact) return golden;
+    AddLostInfinities(op, inputs[0], inputs[1], golden);
     return ApplyEpilogue(op, std::move(golden), inputs);
   }
 

@@ -34,6 +34,10 @@ struct MatmulCase {
 // plane "rounded_product" |alpha ab| for epilogue=rounded.
 Golden ApplyEpilogue(const MatmulCase& op, Golden product, std::span<const Tensor> inputs);
 
+// The plane "lost_infinity": 1 where the sum has an infinity times a subnormal, which is NaN for a unit that flushes
+// the subnormal to zero first. Absent when there is no such element.
+void AddLostInfinities(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden);
+
 BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out);
 
 std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract, int variant);

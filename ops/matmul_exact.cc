@@ -14,6 +14,7 @@ namespace assay {
 namespace {
 
 constexpr int64_t kAddends = 3;  // |c| and |bias| are 1 .. 3
+constexpr double kLeastRest = 1e-6;
 enum FactorStream : uint64_t { kRows, kColumns, kC, kBias };
 
 // The weight of x's lowest set bit, at most 1: all multiples of x are multiples of it.
@@ -82,7 +83,7 @@ std::string DescribeTwin(const MatmulCase& op, const ExactCode& code, int varian
   return fmt::format("one missing term t = 1 - {}; {}", value, code.Describe(variant));
 }
 
-// y without term k, when infinities or NaN forbid y - term.
+// y without term k, when y - term is not to be had.
 double SumWithout(const MatmulCase& op, std::span<const Tensor> inputs, int64_t output, int64_t omitted) {
   const int64_t batch = op.BatchOf(output), row = op.RowsOfA(output) % op.gemm.m, column = op.ColumnOf(output);
   double sum = 0;
@@ -132,8 +133,10 @@ std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const T
       const double term = op.alpha * ValueAt(inputs[0], op.OffsetInA(batch, row, k)) *
                           ValueAt(inputs[1], op.OffsetInB(batch, k, column));
       if (term == 0) continue;  // omitting nothing is no fault
-      const bool plain = std::isfinite(values[output]) && std::isfinite(term);
-      const double value = plain ? values[output] - term : SumWithout(op, inputs, output, k);
+      // Where nearly nothing is left, the difference has lost its digits.
+      const double rest = values[output] - term;
+      const bool plain = std::isfinite(rest) && std::abs(rest) >= kLeastRest * std::abs(term);
+      const double value = plain ? rest : SumWithout(op, inputs, output, k);
       if (!plain && std::isnan(values[output]) && std::isnan(value)) continue;
       mutants.push_back({output, value});
     }

@@ -80,7 +80,50 @@ void FinishElement(const MatmulCase& op, Golden& golden, Plane& subnormal, Plane
   if (!rounded.empty()) rounded.SetUp(i, scaled);
 }
 
+bool AnyInfinite(const std::vector<double>& x) {
+  return std::ranges::any_of(x, [](double v) { return std::isinf(v); });
+}
+
+bool AnySubnormal(const std::vector<double>& x, const FloatFormat& format) {
+  return std::ranges::any_of(x, [&](double v) { return IsSubnormal(v, format); });
+}
+
+// Flags every output element that adds a product of an infinity in a and a subnormal in b, or the other way round.
+void FlagLostInfinities(const MatmulCase& op, const std::vector<double>& a, const std::vector<double>& b,
+                        const FloatFormat& format, Plane& flags) {
+  const auto [m, n, k, batch, transa, transb] = op.gemm;
+  for (int64_t row = 0; row < batch * m; ++row) {
+    for (int64_t term = 0; term < k; ++term) {
+      if (!std::isinf(a[op.OffsetInA(row / m, row % m, term)])) continue;
+      for (int64_t j = 0; j < n; ++j) {
+        if (IsSubnormal(b[op.OffsetInB(row / m, term, j)], format)) flags.Set(row * n + j, 1);
+      }
+    }
+  }
+  for (int64_t column = 0; column < batch * n; ++column) {
+    const int64_t at = column / n, j = column % n;
+    for (int64_t term = 0; term < k; ++term) {
+      if (!std::isinf(b[op.OffsetInB(at, term, j)])) continue;
+      for (int64_t i = 0; i < m; ++i) {
+        if (IsSubnormal(a[op.OffsetInA(at, i, term)], format)) flags.Set((at * m + i) * n + j, 1);
+      }
+    }
+  }
+}
+
 }  // namespace
+
+void AddLostInfinities(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden) {
+  if (std::ranges::all_of(golden.value, [](double y) { return std::isfinite(y); })) return;
+  const std::vector<double> left = a.ToDoubles(), right = b.ToDoubles();
+  const FloatFormat& format = FormatOf(a.dtype());
+  const bool possible =
+      (AnyInfinite(left) && AnySubnormal(right, format)) || (AnyInfinite(right) && AnySubnormal(left, format));
+  if (!possible) return;
+  Plane flags(golden.size(), false);
+  FlagLostInfinities(op, left, right, format, flags);
+  golden.extra.emplace_back("lost_infinity", std::move(flags));
+}
 
 Golden ApplyEpilogue(const MatmulCase& op, Golden golden, std::span<const Tensor> inputs) {
   if (!op.HasEpilogue()) return golden;
@@ -110,6 +153,10 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   const double extra_steps = op.HasEpilogue() ? 3 : 0;
   BoundModel bound =
       SumBound(golden, contract, out, {.terms = terms, .height = terms + extra_steps, .type_a = in, .type_b = in});
+  const bool flushes = contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
+  if (const Plane* lost = golden.Extra("lost_infinity"); lost != nullptr && flushes) {
+    bound.free_where.push_back({lost, 1});  // NaN instead of an infinity
+  }
   if (!op.HasEpilogue()) return bound;
 
   // SumBound knows nothing of alpha: underflows of the product are scaled by it, sums overflow before it.

@@ -18,7 +18,8 @@ bool FlushesInputs(const Contract& contract) {
 // The absolute error of one operation that underflows.
 double Lambda(const Contract& contract) {
   if (contract.ftz != Flush::kNone) return contract.AccMinNormal();
-  return contract.AccMinSubnormal() * (contract.acc == Accumulator::kTensorCore ? 1.0 : 0.5);
+  const double share = contract.acc == Accumulator::kTensorCore ? 1.0 : 0.5;  // truncating or to nearest
+  return std::max(share * contract.AccMinSubnormal(), std::numeric_limits<double>::denorm_min());
 }
 
 // Rounding of the inputs to a narrower class changes every term by this, relatively.
@@ -75,6 +76,7 @@ BoundModel ProdBound(const ReduceCase& op, const Golden& golden, const Contract&
   const double input = std::expm1(terms * std::log1p(InputError(contract)));
   bound.terms.push_back({&golden.magnitude, (1 + gamma) * (1 + input) - 1});
   AddFlushedInputs(bound, golden, contract);
+  if (FlushesInputs(contract)) bound.free_where.push_back({golden.Extra("lost_infinity"), 1});
   const double slack = std::log2(1 + gamma) + std::log2(1 + input);  // of the partial products' own rounding
   bound.free_where.push_back({golden.Extra("log2_up"), std::log2(contract.AccMaxFinite()) - slack - 0x1p-10});
   bound.free_where.push_back({golden.Extra("log2_down"), -std::log2(contract.AccMinNormal()) - slack - 0x1p-10});

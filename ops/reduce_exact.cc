@@ -189,7 +189,15 @@ double Without(const ReduceCase& op, double value, double term) {
   }
 }
 
-// The same from the terms, when value or term is infinite, NaN or (prod) zero.
+// Whether almost nothing is left of a result without a term: the difference has lost its digits.
+bool Cancels(const ReduceCase& op, double rest, double term) {
+  constexpr double kLeast = 1e-6;
+  if (op.kind == ReduceKind::kLogSumExp) return rest < term + std::log(kLeast);
+  if (op.kind == ReduceKind::kMean) rest *= static_cast<double>(op.terms);
+  return op.kind != ReduceKind::kProd && std::abs(rest) < kLeast * std::abs(term);
+}
+
+// The same from the terms, when value or term is infinite, NaN or zero, or the closed form cancels.
 double Recompute(const ReduceCase& op, std::span<const double> row, int64_t omitted) {
   double sum = 0, product = 1, largest = -HUGE_VAL, total = 0;
   for (int64_t k = 0; k < std::ssize(row); ++k) {
@@ -265,7 +273,8 @@ std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, 
     for (int64_t k : SampledTerms(op.terms, output)) {
       if (IsNeutral(op, row[k])) continue;
       const bool plain = std::isfinite(values[output]) && std::isfinite(row[k]) && values[output] != 0;
-      const double value = plain ? Without(op, values[output], row[k]) : Recompute(op, row, k);
+      double value = plain ? Without(op, values[output], row[k]) : 0;
+      if (!plain || Cancels(op, value, row[k])) value = Recompute(op, row, k);
       if (!Same(value, values[output])) mutants.push_back({output, value});
     }
   }

@@ -13,7 +13,8 @@
 namespace assay {
 namespace {
 
-constexpr double kQuotientError = 0x1p-98;  // a correction step in double-double leaves about 2^-104, with margin
+constexpr double kQuotientError = 0x1p-98;        // a correction step in double-double leaves about 2^-104, with margin
+constexpr double kQuotientUnderflow = 0x1p-1072;  // two roundings below double's normal range; wide planes only
 
 struct Rows {
   std::vector<double> x;  // [rows, terms]
@@ -62,7 +63,8 @@ Golden Mean(const Rows& rows, Tier tier, double min_normal, bool wide) {
       continue;
     }
     const double rest = (std::fma(-quotient, count, sum.hi) + sum.lo) / count;
-    SetValue(golden, i, QuickTwoSum(quotient, rest), golden.error[i] / count + kQuotientError * std::abs(quotient));
+    const double error = golden.error[i] / count + kQuotientError * std::abs(quotient);
+    SetValue(golden, i, QuickTwoSum(quotient, rest), error + (wide ? kQuotientUnderflow : 0));
   }
   return golden;
 }
@@ -122,7 +124,7 @@ Golden L2(Rows& rows, Tier tier, double min_normal, bool wide) {
     golden.value[i] = y.hi;
     if (!golden.value_lo.empty()) golden.value_lo[i] = std::isfinite(y.hi) ? y.lo : 0;
     const double size = std::isfinite(y.hi) ? std::abs(y.hi) : 0;
-    error.SetUp(i, absolute * scales[i]);
+    error.SetUp(i, absolute * scales[i] + (wide && y.hi != 0 ? kQuotientUnderflow : 0));
     magnitude.SetUp(i, size);
     sigma.Set(i, deviation * scales[i]);
     inverse.SetUp(i, size > 0 ? 1 / std::max(size, smallest) : 0);
@@ -142,11 +144,15 @@ Golden Product(const Rows& rows, double min_normal, bool wide) {
     if (name != "log2_down") continue;
     for (int64_t i = 0; i < rows.rows; ++i) plane.Set(i, std::abs(plane[i]));  // planes are non-negative
   }
-  Plane subnormal(rows.rows, wide);  // a flushed factor makes the product zero
+  // A flushed factor makes the product zero, or NaN beside an infinity.
+  Plane subnormal(rows.rows, wide), lost_infinity(rows.rows, false);
   ForRows(rows, [&](int64_t row) {
     const bool any = std::ranges::any_of(rows.Row(row), [&](double x) { return x != 0 && std::abs(x) < min_normal; });
-    if (any) subnormal.SetUp(row, golden.magnitude[row]);
+    if (!any) return;
+    subnormal.SetUp(row, golden.magnitude[row]);
+    if (std::isinf(golden.value[row])) lost_infinity.Set(row, 1);
   });
+  golden.extra.emplace_back("lost_infinity", std::move(lost_infinity));
   golden.extra.emplace_back("subnormal_mass", std::move(subnormal));
   return golden;
 }

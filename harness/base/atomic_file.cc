@@ -56,7 +56,8 @@ Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<
   const std::filesystem::path temporary = TemporaryName(path);
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd < 0) return SystemError(temporary, "cannot be created");
-  const bool written = std::all_of(parts.begin(), parts.end(), [&](const FilePart& part) { return WriteAll(fd, part); });
+  const bool written =
+      std::all_of(parts.begin(), parts.end(), [&](const FilePart& part) { return WriteAll(fd, part); });
   const bool flushed = written && ::fsync(fd) == 0;
   Status status;
   if (!flushed) status = SystemError(temporary, "cannot be written");

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "harness/base/atomic_file.h"
 
@@ -23,9 +24,9 @@ struct StoredType {
   DType dtype;
 };
 constexpr StoredType kStoredTypes[] = {
-    {"F64", DType::kF64},         {"F32", DType::kF32},         {"F16", DType::kF16},
-    {"BF16", DType::kBF16},       {"F8_E4M3", DType::kE4M3},    {"F8_E5M2", DType::kE5M2},
-    {"I8", DType::kI8},           {"I32", DType::kI32},         {"I64", DType::kI64},
+    {"F64", DType::kF64},   {"F32", DType::kF32},      {"F16", DType::kF16},
+    {"BF16", DType::kBF16}, {"F8_E4M3", DType::kE4M3}, {"F8_E5M2", DType::kE5M2},
+    {"I8", DType::kI8},     {"I32", DType::kI32},      {"I64", DType::kI64},
 };
 
 // A complex tensor is stored as its components.
@@ -73,8 +74,8 @@ Result<Shape> ParseShape(const Json& json, const std::string& name) {
   if (!json.is_array()) return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has no shape", name));
   int64_t count = 1;
   for (const Json& extent : json) {
-    const bool fits = extent.is_number_unsigned() &&
-                      extent.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
+    const bool fits =
+        extent.is_number_unsigned() && extent.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
     if (!fits) return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has a bad extent in its shape", name));
     shape.push_back(extent.get<int64_t>());
     if (__builtin_mul_overflow(count, std::max<int64_t>(1, shape.back()), &count)) {
@@ -107,8 +108,9 @@ Result<Entry> ParseEntry(const std::string& name, const Json& json, uint64_t dat
   entry.begin = offsets[0].get<uint64_t>();
   entry.end = offsets[1].get<uint64_t>();
   if (entry.begin > entry.end || entry.end > data_size) {
-    return Fail(ErrorCode::kIo, fmt::format("tensor '{}' lies at bytes {} to {} of {}: the file is cut short or damaged",
-                                            name, entry.begin, entry.end, data_size));
+    return Fail(ErrorCode::kIo,
+                fmt::format("tensor '{}' lies at bytes {} to {} of {}: the file is cut short or damaged", name,
+                            entry.begin, entry.end, data_size));
   }
   const uint64_t bytes = entry.end - entry.begin, size = static_cast<uint64_t>(SizeOf(entry.dtype));
   if (bytes % size != 0 || static_cast<uint64_t>(NumElements(entry.shape)) != bytes / size) {
@@ -123,7 +125,8 @@ Status CheckCoverage(const std::vector<Entry>& entries, uint64_t data_size) {
   uint64_t at = 0;
   for (const Entry& entry : entries) {
     if (entry.begin != at) {
-      return Fail(ErrorCode::kIo, fmt::format("tensor '{}' starts at byte {}, expected {}", entry.name, entry.begin, at));
+      return Fail(ErrorCode::kIo,
+                  fmt::format("tensor '{}' starts at byte {}, expected {}", entry.name, entry.begin, at));
     }
     at = entry.end;
   }
@@ -142,7 +145,26 @@ Status ParseMetadata(const Json& json, std::map<std::string, std::string>& metad
   return {};
 }
 
-Result<SafetensorsFile> Parse(const std::string& bytes) {
+}  // namespace
+
+const Tensor* SafetensorsFile::Find(std::string_view name) const {
+  for (const NamedTensor& named : tensors) {
+    if (named.name == name) return &named.tensor;
+  }
+  return nullptr;
+}
+
+Status WriteSafetensors(const std::filesystem::path& path, const std::vector<TensorRef>& tensors,
+                        const std::map<std::string, std::string>& metadata) {
+  const std::string header = HeaderOf(tensors, metadata);
+  std::string length(8, '\0');
+  for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(uint64_t{header.size()} >> (8 * i));
+  std::vector<FilePart> parts = {{length.data(), length.size()}, {header.data(), header.size()}};
+  for (const TensorRef& tensor : tensors) parts.push_back({tensor.data, BytesOf(tensor)});
+  return WriteFileAtomically(path, parts);
+}
+
+Result<SafetensorsFile> ParseSafetensors(std::string_view bytes) {
   uint64_t length = 0;
   if (bytes.size() < sizeof length) {
     return Fail(ErrorCode::kIo, fmt::format("{} bytes are too few for a header length", bytes.size()));
@@ -179,32 +201,18 @@ Result<SafetensorsFile> Parse(const std::string& bytes) {
   return file;
 }
 
-}  // namespace
-
-const Tensor* SafetensorsFile::Find(std::string_view name) const {
-  for (const NamedTensor& named : tensors) {
-    if (named.name == name) return &named.tensor;
-  }
-  return nullptr;
-}
-
-Status WriteSafetensors(const std::filesystem::path& path, const std::vector<TensorRef>& tensors,
-                        const std::map<std::string, std::string>& metadata) {
-  const std::string header = HeaderOf(tensors, metadata);
-  std::string length(8, '\0');
-  for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(uint64_t{header.size()} >> (8 * i));
-  std::vector<FilePart> parts = {{length.data(), length.size()}, {header.data(), header.size()}};
-  for (const TensorRef& tensor : tensors) parts.push_back({tensor.data, BytesOf(tensor)});
-  return WriteFileAtomically(path, parts);
-}
-
 Result<SafetensorsFile> ReadSafetensors(const std::filesystem::path& path) {
+  const auto fail = [&](const std::string& message) {
+    return Fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), message));
+  };
+  std::error_code error;
+  const uint64_t size = std::filesystem::file_size(path, error);
+  if (error) return fail(error.message());
   std::ifstream stream(path, std::ios::binary);
-  if (!stream) return Fail(ErrorCode::kIo, fmt::format("{}: cannot be opened", path.string()));
-  const std::string bytes((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  if (stream.bad()) return Fail(ErrorCode::kIo, fmt::format("{}: cannot be read", path.string()));
-  Result<SafetensorsFile> file = Parse(bytes);
-  if (!file) return Fail(file.error().code, fmt::format("{}: {}", path.string(), file.error().message));
+  std::string bytes(size, '\0');
+  if (!stream.read(bytes.data(), static_cast<std::streamsize>(size))) return fail("cannot be read");
+  Result<SafetensorsFile> file = ParseSafetensors(bytes);
+  if (!file) return fail(file.error().message);
   return file;
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/result.h"
@@ -36,5 +37,7 @@ Status WriteSafetensors(const std::filesystem::path& path, const std::vector<Ten
                         const std::map<std::string, std::string>& metadata);
 // Errors say what is damaged: header length, JSON, dtype, offsets, size.
 Result<SafetensorsFile> ReadSafetensors(const std::filesystem::path& path);
+// The same for a file's content.
+Result<SafetensorsFile> ParseSafetensors(std::string_view bytes);
 
 }  // namespace assay

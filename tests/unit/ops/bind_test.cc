@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schemas, shapes, and the errors of cases that cannot be.
+#include <gmock/gmock.h>
+
+#include "tests/unit/ops/cases.h"
+
+namespace assay::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Registry, FindsOperatorsByNameInOrder) {
+  EXPECT_NE(OperatorRegistry::Global().Find("matmul"), nullptr);
+  EXPECT_EQ(OperatorRegistry::Global().Find("no-such-operator"), nullptr);
+  const auto all = OperatorRegistry::Global().All();
+  EXPECT_TRUE(std::ranges::is_sorted(all, {}, [](const Operator* op) { return op->schema().op; }));
+}
+
+TEST(MatmulBind, ShapesFollowTheAttributes) {
+  const Problem plain = Bind("matmul/f32/m=2,n=3,k=4/fill=normal/seed=0");
+  ASSERT_EQ(plain.inputs.size(), 2u);
+  EXPECT_THAT(plain.inputs[0].shape, ElementsAre(2, 4));
+  EXPECT_THAT(plain.inputs[1].shape, ElementsAre(4, 3));
+  EXPECT_THAT(plain.output.shape, ElementsAre(2, 3));
+  EXPECT_EQ(plain.flops, 48);
+  EXPECT_EQ(plain.bytes, 4 * (8 + 12 + 6));
+  EXPECT_EQ(plain.attrs.size(), Op("matmul").schema().attrs.size());
+  EXPECT_EQ(plain.Float("alpha"), 1);
+  EXPECT_EQ(plain.Text("epilogue"), "fused");
+
+  const Problem full =
+      Bind("matmul/bf16-bf16-f32/m=2,n=3,k=4,batch=5,transa=1,transb=1,beta=0.5,bias=1/fill=normal/seed=0");
+  ASSERT_EQ(full.inputs.size(), 4u);
+  EXPECT_THAT(full.inputs[0].shape, ElementsAre(5, 4, 2));
+  EXPECT_THAT(full.inputs[1].shape, ElementsAre(5, 3, 4));
+  EXPECT_THAT(full.inputs[2].shape, ElementsAre(5, 2, 3));
+  EXPECT_THAT(full.inputs[3].shape, ElementsAre(3));
+  EXPECT_EQ(full.inputs[1].dtype, DType::kBF16);
+  EXPECT_EQ(full.inputs[2].dtype, DType::kF32);
+  EXPECT_EQ(full.inputs[3].dtype, DType::kF32);
+  EXPECT_EQ(full.output.dtype, DType::kF32);
+  EXPECT_EQ(Bind("matmul/f32/m=2,n=3,k=4,bias=1/fill=normal/seed=0").inputs[2].name, "bias");
+}
+
+TEST(ReduceBind, ShapesFollowTheAxes) {
+  EXPECT_THAT(Bind("reduce/f32/shape=2x3x4,axes=-1/fill=normal/seed=0").output.shape, ElementsAre(2, 3));
+  EXPECT_THAT(Bind("reduce/f32/shape=2x3x4,axes=2+0/fill=normal/seed=0").output.shape, ElementsAre(3));
+  EXPECT_THAT(Bind("reduce/f32/shape=2x3x4,axes=0+2,keepdims=1/fill=normal/seed=0").output.shape, ElementsAre(1, 3, 1));
+  EXPECT_TRUE(Bind("reduce/f32/shape=5,axes=0/fill=normal/seed=0").output.shape.empty());
+  EXPECT_EQ(Bind("reduce/f16/shape=5,axes=0,kind=argmax/fill=normal/seed=0").output.dtype, DType::kI64);
+  EXPECT_EQ(Bind("reduce/f16-i64/shape=5,axes=0,kind=argmin/fill=normal/seed=0").output.dtype, DType::kI64);
+  EXPECT_EQ(Bind("reduce/i8-i32/shape=5,axes=0/fill=normal/seed=0").output.dtype, DType::kI32);
+  EXPECT_EQ(Bind("reduce/bf16-f32/shape=5,axes=0,kind=l2/fill=normal/seed=0").output.dtype, DType::kF32);
+  EXPECT_EQ(Bind("reduce/i8/shape=5,axes=0,kind=max/fill=normal/seed=0").output.dtype, DType::kI8);
+}
+
+struct BadCase {
+  const char* id;
+  const char* message;
+};
+
+class BadCases : public testing::TestWithParam<BadCase> {};
+
+TEST_P(BadCases, AreUsageErrorsThatSayWhy) {
+  const Result<Problem> problem = TryBind(std::string(GetParam().id) + "/fill=normal/seed=0");
+  ASSERT_FALSE(problem.has_value()) << GetParam().id;
+  EXPECT_EQ(problem.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(problem.error().message, HasSubstr(GetParam().message)) << GetParam().id;
+}
+
+INSTANTIATE_TEST_SUITE_P(Matmul, BadCases,
+                         testing::Values(BadCase{"matmul/f32/m=2,n=3", "k"},  //
+                                         BadCase{"matmul/f32/m=0,n=3,k=4", "m=0 must be at least 1"},
+                                         BadCase{"matmul/f32/m=2,n=3,k=4,batch=0", "batch=0"},
+                                         BadCase{"matmul/f32/m=2,n=3,k=4,transa=2", "transa=2 must be 0 or 1"},
+                                         BadCase{"matmul/f32/m=2,n=3,k=4,epilogue=none", "fused, rounded"},
+                                         BadCase{"matmul/f32/m=2,n=3,k=4,alpha=0", "alpha must be finite and not 0"},
+                                         BadCase{"matmul/f16-bf16-f32/m=2,n=3,k=4", "a is f16 and b is bf16"},
+                                         BadCase{"matmul/f32-f32-f16/m=2,n=3,k=4", "possible are f64, f32"},
+                                         BadCase{"matmul/e4m3/m=2,n=3,k=4", "e4m3-e4m3-X"},
+                                         BadCase{"matmul/i8/m=2,n=3,k=4", "i8-i8-i32"},
+                                         BadCase{"matmul/c64/m=2,n=3,k=4", "no product of c64"},
+                                         BadCase{"matmul/i8-i8-i32/m=2,n=3,k=4,alpha=2", "alpha=1, beta=0 and bias=0"},
+                                         BadCase{"matmul/i8-i8-i32/m=2,n=3,k=4,bias=1", "alpha=1, beta=0 and bias=0"},
+                                         BadCase{"matmul/i8-i8-i32/m=2,n=3,k=131072", "at most 131071"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Reduce, BadCases,
+    testing::Values(BadCase{"reduce/f32/shape=2x3", "axes"},  //
+                    BadCase{"reduce/f32/shape=2x3,axes=2", "axis 2 is outside [-2, 1]"},
+                    BadCase{"reduce/f32/shape=2x3,axes=-3", "axis -3 is outside"},
+                    BadCase{"reduce/f32/shape=2x3,axes=1+-1", "given twice"},
+                    BadCase{"reduce/f32/shape=2x0,axes=1", "empty axis"},
+                    BadCase{"reduce/f32/shape=2x3,axes=1,kind=median", "logsumexp"},
+                    BadCase{"reduce/f32/shape=2x3,axes=1,keepdims=3", "keepdims=3"},
+                    BadCase{"reduce/f32/shape=2x3,axes=1,tie=any", "argmax and argmin"},
+                    BadCase{"reduce/f32/shape=2x3,axes=1,nan=ignore", "max, min, argmax and argmin"},
+                    BadCase{"reduce/i8/shape=2x3,axes=1", "i8-i32"},
+                    BadCase{"reduce/i32/shape=2x3,axes=1,kind=prod", "integers have sum as i8-i32"},
+                    BadCase{"reduce/f32-i32/shape=2x3,axes=1,kind=argmax", "i64"},
+                    BadCase{"reduce/f32-f16/shape=2x3,axes=1", "f16-f32"},
+                    BadCase{"reduce/f16-f32/shape=2x3,axes=1,kind=max", "x's type"},
+                    BadCase{"reduce/e4m3/shape=2x3,axes=1", "x may be"},
+                    BadCase{"reduce/i8-i32/shape=4096x4096,axes=0+1", "at most 16777215"}));
+
+}  // namespace
+}  // namespace assay::test

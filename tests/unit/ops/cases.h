@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shorthands of the operator tests: bind an id, compute its golden, judge one element.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "golden/bound.h"
+#include "ops/op_info.h"
+
+namespace assay::test {
+
+inline const Operator& Op(std::string_view name) {
+  const Operator* op = OperatorRegistry::Global().Find(name);
+  if (op == nullptr) std::abort();
+  return *op;
+}
+
+inline Result<Problem> TryBind(std::string_view id) {
+  const Result<CaseSpec> spec = ParseId(id);
+  if (!spec) return tl::unexpected(spec.error());
+  return Op(spec->op).Bind(*spec);
+}
+
+inline Problem Bind(std::string_view id) {
+  Result<Problem> problem = TryBind(id);
+  if (!problem) {
+    ADD_FAILURE() << id << ": " << problem.error().message;
+    std::abort();
+  }
+  return *std::move(problem);
+}
+
+inline Contract Declared(std::string_view text) {
+  const Result<Contract> contract = ParseDeclaration(text);
+  if (!contract) {
+    ADD_FAILURE() << contract.error().message;
+    std::abort();
+  }
+  return *contract;
+}
+
+// VERDICT.md 1, element by element: the test's own reading of it.
+inline bool Accepts(const BoundModel& bound, const Golden& golden, int64_t i, double got) {
+  const double y = golden.value[i];
+  if (IsFree(bound, i)) return true;
+  if (std::isnan(y)) return bound.nan_any || std::isnan(got);
+  if (bound.exact) return got == y;
+  if (got == y) return true;
+  if (!std::isfinite(got)) {
+    const bool partial = bound.growth * golden.magnitude[i] >= bound.partial_overflow_at;
+    if (partial || std::isnan(got)) return partial;
+    const double reach = std::abs(y) + AccumulatedBound(bound, golden, i);
+    const bool sign = std::signbit(got) == std::signbit(y) || AccumulatedBound(bound, golden, i) >= std::abs(y);
+    return reach >= bound.overflow_at && sign;
+  }
+  const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
+  return std::abs((got - y) - lo) <= HardBound(bound, golden, i);
+}
+
+}  // namespace assay::test

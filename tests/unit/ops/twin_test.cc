@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact twins: every legal schedule gives the expected bits, a missing term never does and is named, and an
+// accumulator narrower than declared fails.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "ops/binding.h"
+#include "ops/exact_code.h"
+#include "ops/matmul.h"
+#include "ops/reduce.h"
+#include "tests/unit/ops/cases.h"
+#include "tests/unit/ops/simulate.h"
+
+namespace assay::test {
+namespace {
+
+using Runner = std::vector<double> (*)(const Problem&, std::span<const Tensor>, const Schedule&, const Arithmetic&);
+
+Runner RunnerOf(const Problem& problem) {
+  return problem.spec.op == "matmul" ? RunMatmul : RunReduce;
+}
+
+bool Matches(const Twin& twin, DType out, int64_t i, double got) {
+  if (twin.tolerance_ulp == 0) return got == twin.expected[i];
+  return std::abs(got - twin.expected[i]) <= twin.tolerance_ulp * UlpAt(FormatOf(out), twin.expected[i]);
+}
+
+void ExpectEveryScheduleMatches(const Problem& problem, const Contract& contract, const Twin& twin) {
+  ASSERT_EQ(std::ssize(twin.expected), NumElements(problem.output.shape));
+  ASSERT_EQ(twin.inputs.size(), problem.inputs.size());
+  for (const Schedule& schedule : AllSchedules(7)) {
+    const std::vector<double> got = RunnerOf(problem)(problem, twin.inputs, schedule, ArithmeticOf(contract));
+    for (int64_t i = 0; i < std::ssize(got); ++i) {
+      ASSERT_TRUE(Matches(twin, problem.output.dtype, i, got[i]))
+          << "order " << static_cast<int>(schedule.order) << " element " << i << ": " << got[i] << " instead of "
+          << twin.expected[i];
+      if (twin.tolerance_ulp == 0) {
+        ASSERT_NE(twin.expected[i], 0) << "an unwritten zero would pass";
+      }
+    }
+  }
+}
+
+std::optional<Twin> MakeTwin(const Problem& problem, const char* declaration, int variant) {
+  return Op(problem.spec.op).MakeTwin(problem, Declared(declaration), variant);
+}
+
+struct TypeCase {
+  const char* dtypes;
+  const char* declaration;
+};
+
+constexpr TypeCase kMatmulTypes[] = {{"f64", "acc=f64"},
+                                     {"f32", "acc=f32"},
+                                     {"f32", "in=tf32rz;acc=f32"},
+                                     {"f32", "in=bf16;acc=f32;ftz=all"},
+                                     {"f32", "in=bf16x3;acc=f32"},
+                                     {"f16", "acc=f32"},
+                                     {"f16", "acc=f16"},
+                                     {"bf16", "acc=f32"},
+                                     {"bf16-bf16-f32", "acc=f32"},
+                                     {"bf16-bf16-f32", "acc=tc<24,8>"},
+                                     {"e4m3-e4m3-f32", "acc=tc<13,32>"},
+                                     {"e4m3-e4m3-bf16", "acc=f32"},
+                                     {"e5m2-e5m2-f16", "acc=f32"},
+                                     {"i8-i8-i32", "acc=i32"}};
+
+TEST(MatmulTwin, EveryLegalScheduleGivesTheExpectedBits) {
+  for (const TypeCase& type : kMatmulTypes) {
+    for (int64_t k : {1, 2, 3, 64, 65, 1000}) {
+      for (const char* extra :
+           {"", ",batch=2,transa=1", ",transb=1,alpha=-2,beta=0.5,bias=1", ",alpha=0.25,bias=1,epilogue=rounded"}) {
+        if (type.dtypes[0] == 'i' && std::string_view(extra).find("alpha") != std::string_view::npos) continue;
+        const std::string id = fmt::format("matmul/{}/m=3,n=5,k={}{}/fill=normal/seed=0", type.dtypes, k, extra);
+        SCOPED_TRACE(id + " " + type.declaration);
+        const Problem problem = Bind(id);
+        for (int variant : {0, 1}) {
+          const std::optional<Twin> twin = MakeTwin(problem, type.declaration, variant);
+          const bool narrow = std::string_view(type.declaration) == "acc=f16";
+          if (!twin && (narrow || extra[0] != 0)) continue;  // no room
+          ASSERT_TRUE(twin.has_value());
+          ExpectEveryScheduleMatches(problem, Declared(type.declaration), *twin);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Reads k back from a wrong result, as the twin's code says.
+TEST(MatmulTwin, AMissingTermChangesTheBitsAndIsNamed) {
+  for (const TypeCase& type : kMatmulTypes) {
+    for (int64_t k : {64, 65, 1000}) {
+      const Problem problem = Bind(fmt::format("matmul/{}/m=2,n=2,k={}/fill=normal/seed=0", type.dtypes, k));
+      SCOPED_TRACE(problem.spec.Id() + " " + type.declaration);
+      std::set<std::pair<double, double>> names;
+      std::vector<std::pair<double, double>> terms(static_cast<size_t>(k));
+      for (int variant : {0, 1}) {
+        const std::optional<Twin> twin = MakeTwin(problem, type.declaration, variant);
+        ASSERT_TRUE(twin.has_value());
+        const MatmulCase op(problem);
+        for (int64_t i = 0; i < 4; ++i) {
+          for (int64_t omitted = 0; omitted < k; ++omitted) {
+            const double term = ValueAt(twin->inputs[0], op.OffsetInA(0, i / 2, omitted)) *
+                                ValueAt(twin->inputs[1], op.OffsetInB(0, omitted, i % 2));
+            const double wrong = twin->expected[i] - term;
+            const DType out = problem.output.dtype;
+            const double stored = IsInt(out) ? wrong : RoundTo(FormatOf(out), wrong);
+            ASSERT_NE(stored, twin->expected[i]) << omitted;
+            ASSERT_EQ(stored, wrong) << "a faulty result must be readable";
+            const double t = 1 - stored / twin->expected[i];
+            EXPECT_EQ(t, std::round(t));
+            (variant == 0 ? terms[omitted].first : terms[omitted].second) = t;
+          }
+        }
+      }
+      for (const auto& pair : terms) names.insert(pair);
+      const bool few_codes = std::string_view(type.declaration) == "acc=f16" ||
+                             std::string_view(type.declaration).starts_with("acc=tc<13") || type.dtypes[0] == 'e' ||
+                             std::string_view(type.dtypes) == "bf16";
+      if (!few_codes || k < 100) {
+        EXPECT_EQ(std::ssize(names), k) << "both digits together name every k";
+      }
+      EXPECT_GE(std::ssize(names), 6);
+    }
+  }
+}
+
+// Of the orders that follow k: in a random order small terms never add up to more than a narrow accumulator holds.
+double WrongShare(const Problem& problem, const Twin& twin, DType accumulator) {
+  int wrong = 0, total = 0;
+  for (const Schedule& schedule : AllSchedules(3)) {
+    if (schedule.order == Order::kRandom) continue;
+    const std::vector<double> got =
+        RunnerOf(problem)(problem, twin.inputs, schedule, Arithmetic{.format = accumulator});
+    const bool fails = !std::ranges::equal(got, twin.expected);
+    wrong += fails ? 1 : 0;
+    ++total;
+  }
+  return static_cast<double>(wrong) / total;
+}
+
+TEST(MatmulTwin, NarrowAccumulatorsFail) {
+  for (const char* dtypes : {"f32", "f16", "bf16", "f16-f16-f32", "bf16-bf16-f32"}) {
+    for (int64_t k : {64, 65, 1000}) {
+      const Problem problem = Bind(fmt::format("matmul/{}/m=8,n=8,k={}/fill=normal/seed=0", dtypes, k));
+      SCOPED_TRACE(problem.spec.Id());
+      for (int variant : {0, 1}) {
+        const std::optional<Twin> twin = MakeTwin(problem, "acc=f32", variant);
+        ASSERT_TRUE(twin.has_value());
+        EXPECT_EQ(WrongShare(problem, *twin, DType::kF16), 1);
+        EXPECT_EQ(WrongShare(problem, *twin, DType::kBF16), 1);
+      }
+    }
+  }
+}
+
+TEST(MatmulTwin, NoneWhereExactnessCannotBePromised) {
+  const auto none = [](const char* attrs, const char* types, const char* declaration) {
+    return !MakeTwin(Bind(fmt::format("matmul/{}/{}/fill=normal/seed=0", types, attrs)), declaration, 0).has_value();
+  };
+  EXPECT_TRUE(none("m=2,n=2,k=8192", "f16", "acc=f16"));
+  EXPECT_FALSE(none("m=2,n=2,k=8192", "f16", "acc=f32"));
+  EXPECT_TRUE(none("m=2,n=2,k=8,alpha=0.3", "f32", "acc=f32"));
+  EXPECT_FALSE(none("m=2,n=2,k=8,alpha=0.375", "f32", "acc=f32"));
+  EXPECT_TRUE(none("m=2,n=2,k=8", "f32", "acc=f32;alg=winograd<2,3>"));
+  EXPECT_FALSE(none("m=2,n=2,k=131071", "i8-i8-i32", "acc=i32"));
+}
+
+TEST(ReduceTwin, EveryLegalScheduleGivesTheExpectedResult) {
+  int made = 0;
+  for (const TypeCase& type :
+       {TypeCase{"f64", "acc=f64"}, TypeCase{"f32", "acc=f32"}, TypeCase{"f32", "acc=f32;math=2"},
+        TypeCase{"f16", "acc=f32"}, TypeCase{"f16", "acc=f16"}, TypeCase{"bf16", "acc=f32"},
+        TypeCase{"bf16-f32", "acc=f32;ftz=all"}}) {
+    for (const char* kind : {"sum", "mean", "prod", "l2", "logsumexp"}) {
+      for (const char* shape : {"4x1", "4x2", "4x64", "4x65", "4x1000"}) {
+        const std::string key = std::string_view(kind) == "sum" ? "" : fmt::format(",kind={}", kind);
+        const Problem problem =
+            Bind(fmt::format("reduce/{}/shape={},axes=1{}/fill=normal/seed=0", type.dtypes, shape, key));
+        SCOPED_TRACE(problem.spec.Id() + " " + type.declaration);
+        for (int variant : {0, 1}) {
+          const std::optional<Twin> twin = MakeTwin(problem, type.declaration, variant);
+          if (!twin) continue;
+          ++made;
+          ExpectEveryScheduleMatches(problem, Declared(type.declaration), *twin);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GT(made, 250);
+}
+
+TEST(ReduceTwin, AMissingTermIsSeen) {
+  for (const char* kind : {"sum", "mean", "prod", "l2", "logsumexp"}) {
+    for (const char* dtypes : {"f64", "f32", "bf16"}) {
+      for (int64_t k : {64, 65, 1000}) {
+        const std::string key = std::string_view(kind) == "sum" ? "" : fmt::format(",kind={}", kind);
+        const Problem problem = Bind(fmt::format("reduce/{}/shape=3x{},axes=1{}/fill=normal/seed=0", dtypes, k, key));
+        SCOPED_TRACE(problem.spec.Id());
+        const ReduceCase op(problem);
+        const DType out = problem.output.dtype;
+        const char* declaration = out == DType::kF64 ? "acc=f64" : "acc=f32";
+        const Arithmetic exact{.format = DType::kF64};
+        for (int variant : {0, 1}) {
+          const std::optional<Twin> twin = MakeTwin(problem, declaration, variant);
+          const bool impossible = out == DType::kBF16 && op.kind == ReduceKind::kL2;  // 1/(2K) is below its precision
+          ASSERT_TRUE(twin || impossible);
+          if (!twin) continue;
+          const Problem shorter =
+              Bind(fmt::format("reduce/{}/shape=1x{},axes=1{}/fill=normal/seed=0", dtypes, k - 1, key));
+          for (int64_t omitted = 0; omitted < k; ++omitted) {
+            std::vector<double> row = op.Row(twin->inputs[0], omitted % 3);
+            row.erase(row.begin() + omitted);
+            std::vector<Tensor> inputs;
+            inputs.emplace_back(shorter.inputs[0].dtype, shorter.inputs[0].shape);
+            inputs[0].SetDoubles(row);
+            double wrong = RunReduce(shorter, inputs, {}, exact)[0];
+            if (op.kind == ReduceKind::kMean) wrong *= static_cast<double>(k - 1) / static_cast<double>(k);
+            ASSERT_FALSE(Matches(*twin, out, omitted % 3, RoundTo(FormatOf(out), wrong))) << omitted;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ReduceTwin, NarrowAccumulatorsFailAndIntegersAreExact) {
+  const Problem problem = Bind("reduce/f32/shape=8x1000,axes=1/fill=normal/seed=0");
+  const std::optional<Twin> twin = MakeTwin(problem, "acc=f32", 0);
+  ASSERT_TRUE(twin.has_value());
+  EXPECT_EQ(WrongShare(problem, *twin, DType::kF16), 1);
+  EXPECT_EQ(WrongShare(problem, *twin, DType::kBF16), 1);
+  const Problem integers = Bind("reduce/i8-i32/shape=8x1000,axes=1/fill=normal/seed=0");
+  const std::optional<Twin> exact = MakeTwin(integers, "acc=i32", 1);
+  ASSERT_TRUE(exact.has_value());
+  ExpectEveryScheduleMatches(integers, Declared("acc=i32"), *exact);
+  EXPECT_FALSE(MakeTwin(Bind("reduce/f32/shape=8,axes=0,kind=max/fill=normal/seed=0"), "acc=f32", 0).has_value());
+}
+
+TEST(ExactCode, TermsSumToOneAndDescribeThemselves) {
+  for (int64_t terms : {1, 2, 3, 4, 5, 64, 65, 4096}) {
+    const auto code =
+        ExactCode::Plan({.terms = terms, .first = 2048, .second = 2048, .partial = 0x1p24, .result = 0x1p24});
+    ASSERT_TRUE(code.has_value());
+    for (int variant : {0, 1}) {
+      int64_t sum = 0;
+      for (int64_t k = 0; k < terms; ++k) {
+        EXPECT_NE(code->Term(k, variant), 0);
+        sum += code->Term(k, variant);
+      }
+      EXPECT_EQ(sum, 1) << terms;
+      EXPECT_FALSE(code->Describe(variant).empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::test
