@@ -58,6 +58,8 @@ struct Twin {
   // Zero: bit for bit. Otherwise the result may be off by this many ulp of the output (a division or square root
   // at the end, of the contract's math accuracy).
   double tolerance_ulp = 0;
+  std::vector<double> tolerances = {};  // the same per element; empty: tolerance_ulp for all of them
+  double ToleranceAt(int64_t i) const { return tolerances.empty() ? tolerance_ulp : tolerances[i]; }
   std::string code;  // how to read a wrong result, e.g. "missing k = |diff| / (r_i c_j) - 1 mod 64"
 };
 
@@ -65,6 +67,9 @@ struct Twin {
 struct Mutant {
   int64_t index = 0;
   double value = 0;
+  // Names the fault, where case and twin may show it at different outputs or not at all; -1: they correspond one by
+  // one, in order.
+  int64_t key = -1;
 };
 
 class Operator {

@@ -8,6 +8,7 @@
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/reduce.h"
 #include "backends/cpu/reduce_support.h"
+#include "backends/cpu/softmax.h"
 
 namespace cpu {
 namespace {
@@ -19,6 +20,8 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     {"reduce", "sequential", ReduceContract, ReduceWhyNot, CreateReduce<SumOrder::kSequential>},
     {"reduce", "pairwise", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kPairwise>},
     {"reduce", "strided", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kStrided>},
+    {"softmax", "direct", SoftmaxContract, SoftmaxWhyNot, CreateSoftmax<SoftmaxForm::kDirect>},
+    {"softmax", "online", SoftmaxContract, SoftmaxWhyNot, CreateSoftmax<SoftmaxForm::kOnline>},
 };
 
 class CpuDevice : public plugin::HostDevice {
