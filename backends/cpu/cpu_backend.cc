@@ -3,6 +3,7 @@
 #include "backends/common/backend.h"
 #include "backends/common/host.h"
 #include "backends/common/table.h"
+#include "backends/cpu/attention.h"
 #include "backends/cpu/matmul.h"
 #include "backends/cpu/matmul_support.h"
 #include "backends/cpu/parallel.h"
@@ -22,6 +23,9 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     {"reduce", "strided", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kStrided>},
     {"softmax", "direct", SoftmaxContract, SoftmaxWhyNot, CreateSoftmax<SoftmaxForm::kDirect>},
     {"softmax", "online", SoftmaxContract, SoftmaxWhyNot, CreateSoftmax<SoftmaxForm::kOnline>},
+    {"attention", "materialised", AttentionContract, AttentionWhyNot, CreateAttention<0>},
+    {"attention", "flash-32", AttentionContract, AttentionWhyNot, CreateAttention<32>},
+    {"attention", "flash-64", AttentionContract, AttentionWhyNot, CreateAttention<64>},
 };
 
 class CpuDevice : public plugin::HostDevice {
