@@ -29,6 +29,13 @@ inline Descriptor ReductionDescriptor(const dnnl::engine& engine, dnnl::algorith
   return {nullptr, dnnl::reduction::primitive_desc(engine, kind, x, y, p, 0.0f, attr)};
 }
 
+inline Descriptor SoftmaxDescriptor(const dnnl::engine& engine, bool log, const Md& x, const Md& y, int axis,
+                                    const dnnl::primitive_attr& attr) {
+  const auto kind = log ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
+  return {nullptr,
+          dnnl::softmax_forward::primitive_desc(engine, dnnl::prop_kind::forward_inference, kind, x, y, axis, attr)};
+}
+
 inline void AppendScale(dnnl::post_ops& ops, float alpha) {
   ops.append_eltwise(dnnl::algorithm::eltwise_linear, alpha, 0.0f);
 }
@@ -50,6 +57,14 @@ inline Descriptor ReductionDescriptor(const dnnl::engine& engine, dnnl::algorith
                                       float p, const dnnl::primitive_attr& attr) {
   const auto desc = std::make_shared<const dnnl::reduction::desc>(kind, x, y, p, 0.0f);
   return {desc, dnnl::reduction::primitive_desc(*desc, attr, engine)};
+}
+
+inline Descriptor SoftmaxDescriptor(const dnnl::engine& engine, bool log, const Md& x, const Md& y, int axis,
+                                    const dnnl::primitive_attr& attr) {
+  using Desc = dnnl::softmax_v2_forward::desc;
+  const auto kind = log ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
+  const auto desc = std::make_shared<const Desc>(dnnl::prop_kind::forward_inference, kind, x, y, axis);
+  return {desc, dnnl::softmax_v2_forward::primitive_desc(*desc, attr, engine)};
 }
 
 inline void AppendScale(dnnl::post_ops& ops, float alpha) {

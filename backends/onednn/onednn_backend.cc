@@ -8,6 +8,7 @@
 #include "backends/common/backend.h"
 #include "backends/common/host.h"
 #include "backends/common/status.h"
+#include "backends/onednn/attention.h"
 #include "backends/onednn/library.h"
 #include "backends/onednn/problem.h"
 
@@ -17,12 +18,14 @@ namespace {
 Problem MakeProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
   if (op.name() == "matmul") return MatmulProblem(op, engine);
   if (op.name() == "reduce") return ReduceProblem(op, engine);
-  throw plugin::Unsupported("no operator '{}' in this backend; it has: matmul, reduce", op.name());
+  if (op.name() == "softmax") return SoftmaxProblem(op, engine);
+  throw plugin::Unsupported("no operator '{}' in this backend; it has: attention, matmul, reduce, softmax", op.name());
 }
 
 class OneDnnDevice : public plugin::HostDevice {
  public:
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
+    if (op.name() == "attention") return QueryAttention(op, engine_);
     Problem problem = MakeProblem(op, engine_);
     std::vector<plugin::Implementation> found;
     std::set<std::string> names;
@@ -34,6 +37,7 @@ class OneDnnDevice : public plugin::HostDevice {
   }
 
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
+    if (op.name() == "attention") return CreateAttention(op, engine_);
     Problem problem = MakeProblem(op, engine_);
     do {
       if (CleanName(problem.descriptor.pd.impl_info_str()) == implementation) {

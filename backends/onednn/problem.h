@@ -29,9 +29,10 @@ struct Problem {
   std::function<std::string(const std::string& implementation)> contract;
 };
 
-// Both throw Unsupported with the reason when oneDNN has no implementation.
+// All throw Unsupported with the reason when oneDNN has no implementation.
 Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 Problem ReduceProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
+Problem SoftmaxProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 
 // Scratchpad from the caller, arithmetic not relaxed below the operands' types.
 dnnl::primitive_attr StrictAttributes();
