@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,14 @@ struct FreeWhere {
   double at = 0;
 };
 
+// Elements whose correct value a policy of the contract decides: where plane[i] >= at, exactly `value` is accepted
+// (softmax of a row of -inf under masked=zero).
+struct ValueWhere {
+  const Plane* plane = nullptr;
+  double at = 0;
+  double value = 0;
+};
+
 struct BoundModel {
   bool exact = false;  // compare values bit for bit (signed zeros equal); nothing below applies
   double constant = 0;
@@ -38,7 +47,11 @@ struct BoundModel {
   double partial_overflow_at = 0;     // Inf and NaN are accepted iff growth * S reaches this; infinity: never
   double growth = 1;                  // 1 + gamma
   std::vector<FreeWhere> free_where;  // also of exact models
-  bool nan_any = false;               // the contract's nan=any: NaN in the golden leaves the element free
+  std::vector<ValueWhere> value_where;
+  // A bound that is no linear function of the golden's planes is evaluated into a plane of its own. Infinite: the
+  // contract promises nothing for this element, not even a finite result.
+  std::vector<std::shared_ptr<const Plane>> owned;
+  bool nan_any = false;  // the contract's nan=any: NaN in the golden leaves the element free
 };
 
 // gamma_h(u) = h u / (1 - h u); infinity when h u >= 1.

@@ -70,6 +70,13 @@ inline DD operator*(DD a, DD b) {
   return QuickTwoSum(p.hi, p.lo + cross);
 }
 
+// Relative error below 2^-100: the second quotient corrects the first one's.
+inline DD operator/(DD a, DD b) {
+  const double q = a.hi / b.hi;
+  const DD rest = a - b * q;
+  return QuickTwoSum(q, rest.hi / b.hi);
+}
+
 // By a power of two; exact unless it leaves double's range.
 inline DD Scale(DD a, double power) {
   return {a.hi * power, a.lo * power};

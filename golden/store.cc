@@ -59,7 +59,10 @@ std::vector<TensorRef> TensorsOf(const Golden& golden) {
   // A complex golden has two values per element, and planes of either size: the stored shapes have to say so.
   Shape components = golden.shape;
   if (NumElements(components) != golden.size()) components.push_back(2);
-  const auto shape_of = [&](const Plane& plane) { return plane.size() == golden.size() ? components : golden.shape; };
+  const auto shape_of = [&](const Plane& plane) {
+    if (plane.size() == golden.size()) return components;
+    return plane.size() == NumElements(golden.shape) ? golden.shape : Shape{plane.size()};  // one per row
+  };
   std::vector<TensorRef> tensors = {{"value", DType::kF64, components, golden.value.data()}};
   if (!golden.value_lo.empty()) tensors.push_back({"value_lo", DType::kF64, components, golden.value_lo.data()});
   AddPlane("magnitude", shape_of(golden.magnitude), golden.magnitude, tensors);

@@ -25,7 +25,8 @@ Result<Problem> StartProblem(const CaseSpec& spec, const OpSchema& schema) {
         attr.i = reader.Int(def.key);
         break;
       case AttrType::kFloat:
-        attr.f = reader.Float(def.key);
+        // A default that is a word is for the operator to resolve.
+        if (reader.Text(def.key) != "auto") attr.f = reader.Float(def.key);
         break;
       case AttrType::kName:
         attr.s = reader.Text(def.key);

@@ -221,7 +221,7 @@ std::vector<Mutant> ConvOmittedTerms(const Problem& problem, std::span<const Ten
         for (int64_t j = 0; j < std::ssize(terms); ++j) value += j == k ? 0 : product(terms[j]);
         if (std::isnan(values[output]) && std::isnan(value)) continue;
       }
-      mutants.push_back({output, value});
+      mutants.push_back({output, value, k});
     }
   }
   return mutants;

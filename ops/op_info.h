@@ -58,6 +58,8 @@ struct Twin {
   // Zero: bit for bit. Otherwise the result may be off by this many ulp of the output (a division or square root
   // at the end, of the contract's math accuracy).
   double tolerance_ulp = 0;
+  std::vector<double> tolerances = {};  // the same per element; empty: tolerance_ulp for all of them
+  double ToleranceAt(int64_t i) const { return tolerances.empty() ? tolerance_ulp : tolerances[i]; }
   std::string code;  // how to read a wrong result, e.g. "missing k = |diff| / (r_i c_j) - 1 mod 64"
 };
 
@@ -66,6 +68,8 @@ struct Mutant {
   int64_t index = 0;
   double value = 0;
   int64_t term = 0;  // which term is missing: pairs the mutants of a case with those of its twin
+  // Names the fault, where case and twin may show it at different outputs or not at all; -1: `index` and `term` do.
+  int64_t key = -1;
 };
 
 class Operator {

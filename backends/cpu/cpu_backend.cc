@@ -3,6 +3,7 @@
 #include "backends/common/backend.h"
 #include "backends/common/host.h"
 #include "backends/common/table.h"
+#include "backends/cpu/attention.h"
 #include "backends/cpu/conv.h"
 #include "backends/cpu/conv_support.h"
 #include "backends/cpu/matmul.h"
@@ -10,6 +11,7 @@
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/reduce.h"
 #include "backends/cpu/reduce_support.h"
+#include "backends/cpu/softmax.h"
 
 namespace cpu {
 namespace {
@@ -24,6 +26,11 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     {"conv", "direct", ConvContract, ConvWhyNot, CreateConvDirect},
     {"conv", "im2col", ConvContract, ConvWhyNot, CreateConvIm2col},
     {"conv", "winograd-2x2-3x3", ConvWinogradContract, ConvWinogradWhyNot, CreateConvWinograd},
+    {"softmax", "direct", SoftmaxContract, SoftmaxWhyNot, CreateSoftmax<SoftmaxForm::kDirect>},
+    {"softmax", "online", SoftmaxContract, SoftmaxWhyNot, CreateSoftmax<SoftmaxForm::kOnline>},
+    {"attention", "materialised", AttentionContract, AttentionWhyNot, CreateAttention<0>},
+    {"attention", "flash-32", AttentionContract, AttentionWhyNot, CreateAttention<32>},
+    {"attention", "flash-64", AttentionContract, AttentionWhyNot, CreateAttention<64>},
 };
 
 class CpuDevice : public plugin::HostDevice {

@@ -46,6 +46,13 @@ inline Descriptor ConvolutionDescriptor(const dnnl::engine& engine, const Convol
   return {nullptr, Pd(engine, kKind, g.algorithm, x, w, y, g.strides, g.dilations, g.padding, g.padding, attr)};
 }
 
+inline Descriptor SoftmaxDescriptor(const dnnl::engine& engine, bool log, const Md& x, const Md& y, int axis,
+                                    const dnnl::primitive_attr& attr) {
+  const auto kind = log ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
+  return {nullptr,
+          dnnl::softmax_forward::primitive_desc(engine, dnnl::prop_kind::forward_inference, kind, x, y, axis, attr)};
+}
+
 inline void AppendScale(dnnl::post_ops& ops, float alpha) {
   ops.append_eltwise(dnnl::algorithm::eltwise_linear, alpha, 0.0f);
 }
@@ -77,6 +84,14 @@ inline Descriptor ConvolutionDescriptor(const dnnl::engine& engine, const Convol
       bias != nullptr ? Desc(kKind, g.algorithm, x, w, *bias, y, g.strides, g.dilations, g.padding, g.padding)
                       : Desc(kKind, g.algorithm, x, w, y, g.strides, g.dilations, g.padding, g.padding));
   return {desc, dnnl::convolution_forward::primitive_desc(*desc, attr, engine)};
+}
+
+inline Descriptor SoftmaxDescriptor(const dnnl::engine& engine, bool log, const Md& x, const Md& y, int axis,
+                                    const dnnl::primitive_attr& attr) {
+  using Desc = dnnl::softmax_v2_forward::desc;
+  const auto kind = log ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
+  const auto desc = std::make_shared<const Desc>(dnnl::prop_kind::forward_inference, kind, x, y, axis);
+  return {desc, dnnl::softmax_v2_forward::primitive_desc(*desc, attr, engine)};
 }
 
 inline void AppendScale(dnnl::post_ops& ops, float alpha) {

@@ -9,6 +9,7 @@
 #include "backends/common/backend.h"
 #include "backends/common/host.h"
 #include "backends/common/status.h"
+#include "backends/onednn/attention.h"
 #include "backends/onednn/library.h"
 #include "backends/onednn/problem.h"
 
@@ -20,7 +21,9 @@ std::vector<Problem> MakeProblems(const plugin::OpDesc& op, const dnnl::engine& 
   if (op.name() == "matmul") return one(MatmulProblem(op, engine));
   if (op.name() == "reduce") return one(ReduceProblem(op, engine));
   if (op.name() == "conv") return ConvProblems(op, engine);
-  throw plugin::Unsupported("no operator '{}' in this backend; it has: conv, matmul, reduce", op.name());
+  if (op.name() == "softmax") return one(SoftmaxProblem(op, engine));
+  throw plugin::Unsupported("no operator '{}' in this backend; it has: attention, conv, matmul, reduce, softmax",
+                            op.name());
 }
 
 // An implementation of the reordered kind that needs no reorder is the plain one again; so are the reference loops.
@@ -47,6 +50,7 @@ bool TooSlow(const std::string& implementation, const Problem& problem) {
 class OneDnnDevice : public plugin::HostDevice {
  public:
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
+    if (op.name() == "attention") return QueryAttention(op, engine_);
     std::vector<plugin::Implementation> found, slow;
     std::set<std::string> names;
     for (Problem& problem : MakeProblems(op, engine_)) {
@@ -64,6 +68,7 @@ class OneDnnDevice : public plugin::HostDevice {
   }
 
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
+    if (op.name() == "attention") return CreateAttention(op, engine_);
     for (Problem& problem : MakeProblems(op, engine_)) {
       do {
         if (NameOf(problem) == implementation && IsOffered(problem, engine_))

@@ -24,7 +24,7 @@ struct Operand {
 
 struct Problem {
   double multiply_adds = 0;  // per execution
-  Descriptor descriptor;  // at the library's first implementation
+  Descriptor descriptor;     // at the library's first implementation
   std::vector<Operand> operands;
   std::optional<Operand> preload;  // an input that is copied into the output first, for a sum post-op
   std::function<std::string(const std::string& implementation)> contract;
@@ -38,6 +38,7 @@ std::vector<Problem> ConvProblems(const plugin::OpDesc& op, const dnnl::engine& 
 // All throw Unsupported with the reason when oneDNN has no implementation.
 Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 Problem ReduceProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
+Problem SoftmaxProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 
 // How the operands get into the layouts that the descriptor, as it is now, works on.
 enum class Placement { kAsGiven, kReordered, kImpossible };

@@ -92,6 +92,11 @@ Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
   const double lo = golden_->value_lo.empty() ? 0 : golden_->value_lo[i];
   const double accumulated = Accumulated(i);
   Judgement judged;
+  for (const ValueWhere& where : bound_->value_where) {
+    if (PlaneAt(*where.plane, i, golden_->size()) < where.at) continue;
+    judged.accepted = got == where.value;
+    return judged;
+  }
   judged.finite = std::isfinite(got) && std::isfinite(y);
   judged.error = (got - y) - (lo - got_lo);
   if (!params_.exact) {
@@ -115,6 +120,7 @@ bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged
   if (IsFree(*bound_, i)) return true;
   const JudgeParams& p = params_;
   const double y = golden_->value[i];
+  if (accumulated == kInf) return true;  // the contract promises nothing here
   if (std::isnan(y)) return std::isnan(got) || bound_->nan_any || PlaneAt(golden_->error, i, golden_->size()) == kInf;
   if (p.exact) {
     const double rounded = Rounded(i);

@@ -62,7 +62,7 @@ class Mutations {
 
   bool MainCatches(int64_t i, double mutant) const { return !judge_.Judge(i, mutant).accepted; }
   bool TwinCatches(const Twin& twin, int64_t i, double mutant) const {
-    return !TwinAccepts(twin.expected[static_cast<size_t>(i)], mutant, twin.tolerance_ulp, dtype_);
+    return !TwinAccepts(twin.expected[static_cast<size_t>(i)], mutant, twin.ToleranceAt(i), dtype_);
   }
 
   // A tensor that holds one constant, which may depend on the fault-free values.
@@ -90,6 +90,10 @@ class Mutations {
     for (size_t k = 0; k < main.size(); ++k) caught[k] = MainCatches(main[k].index, RoundOut(dtype_, main[k].value));
     for (const Twin& twin : twins_) {
       const std::vector<Mutant> coded = op_.OmittedTerms(problem_, twin.inputs, twin.expected, outputs);
+      if (!coded.empty() && coded[0].key >= 0) {
+        MarkNamed(twin, main, coded, caught);
+        continue;
+      }
       std::set<std::pair<int64_t, int64_t>> seen;  // output and term
       for (const Mutant& mutant : coded) {
         if (TwinCatches(twin, mutant.index, RoundOut(dtype_, mutant.value))) seen.emplace(mutant.index, mutant.term);
@@ -103,6 +107,16 @@ class Mutations {
     const auto survivor = std::find(caught.begin(), caught.end(), false);
     if (survivor == caught.end() || !power_.missed.empty()) return;
     DescribeMissed(main[static_cast<size_t>(survivor - caught.begin())]);
+  }
+
+  // Mutants that carry names: those that the twin's data shows under the same name.
+  void MarkNamed(const Twin& twin, const std::vector<Mutant>& main, const std::vector<Mutant>& coded,
+                 std::vector<bool>& caught) const {
+    std::set<int64_t> seen;
+    for (const Mutant& mutant : coded) {
+      if (TwinCatches(twin, mutant.index, RoundOut(dtype_, mutant.value))) seen.insert(mutant.key);
+    }
+    for (size_t k = 0; k < main.size(); ++k) caught[k] = caught[k] || seen.contains(main[k].key);
   }
 
   void DescribeMissed(const Mutant& mutant) {

@@ -28,7 +28,7 @@ bool TwinAccepts(double expected, double got, double tolerance_ulp, DType dtype)
 
 double TwinOutcome::Margin() const {
   if (nonfinite) return std::numeric_limits<double>::infinity();
-  return max_ulp == 0 ? 0 : max_ulp / tolerance_ulp;
+  return margin;
 }
 
 std::string TwinOutcome::Reason(const Shape& shape) const {
@@ -51,16 +51,20 @@ TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
   for (size_t i = 0; i < values.size(); ++i) {
     const double expected = twin.expected[i];
     const double difference = std::fabs(values[i] - expected);
+    const double tolerance = twin.ToleranceAt(static_cast<int64_t>(i));
     if (std::isfinite(difference)) {
-      outcome.max_ulp = std::max(outcome.max_ulp, difference / UlpOf(got.dtype(), expected));
+      const double ulps = difference / UlpOf(got.dtype(), expected);
+      outcome.max_ulp = std::max(outcome.max_ulp, ulps);
+      if (ulps > 0) outcome.margin = std::max(outcome.margin, ulps / tolerance);
     }
-    if (TwinAccepts(expected, values[i], twin.tolerance_ulp, got.dtype())) continue;
+    if (TwinAccepts(expected, values[i], tolerance, got.dtype())) continue;
     if (!std::isfinite(difference)) outcome.nonfinite = true;
     map.Add(static_cast<int64_t>(i / parts));
     if (outcome.first >= 0) continue;
     outcome.first = static_cast<int64_t>(i / parts);
     outcome.expected = expected;
     outcome.got = values[i];
+    outcome.tolerance_ulp = tolerance;
   }
   outcome.wrong = map.count();
   outcome.where = map.Text();

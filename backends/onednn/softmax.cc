@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// softmax and log-softmax, forward for inference.
+#include "backends/common/softmax_spec.h"
+#include "backends/common/status.h"
+#include "backends/onednn/library.h"
+#include "backends/onednn/problem.h"
+
+namespace onednn {
+namespace {
+
+// The exponential of oneDNN's vector code is a polynomial within 2 ulp; reference code calls the C library. Results
+// stay in f32 until the output; the vector code's exp and the conversion to bf16 flush what is below the normal range.
+constexpr const char* kContract = "f32acc;math=4;ftz=out;masked=nan;det=yes";
+
+}  // namespace
+
+Problem SoftmaxProblem(const plugin::OpDesc& op, const dnnl::engine& engine) {
+  const plugin::SoftmaxSpec spec = plugin::ParseSoftmax(op);
+  if (spec.dtype != plugin::kF32 && spec.dtype != plugin::kBF16) {
+    throw plugin::Unsupported("softmax {} is not offered: oneDNN on CPUs computes f32 and bf16", op.DTypesText());
+  }
+  if (op.inputs()[0].Rank() > DNNL_MAX_NDIMS) throw plugin::Unsupported("oneDNN has at most {} axes", DNNL_MAX_NDIMS);
+  return OrUnsupported("softmax " + op.DTypesText() + " with this axis and these strides", [&] {
+    const plugin::Tensor &in = op.inputs()[0], &out = op.outputs()[0];
+    const Md x(in.shape, *DataType(in.dtype), in.strides), y(out.shape, *DataType(out.dtype), out.strides);
+    Problem problem;
+    problem.operands = {{DNNL_ARG_SRC, false, 0, x}, {DNNL_ARG_DST, true, 0, y}};
+    problem.descriptor = SoftmaxDescriptor(engine, spec.log, x, y, spec.axis_index, StrictAttributes());
+    problem.contract = [](const std::string&) { return kContract; };
+    return problem;
+  });
+}
+
+}  // namespace onednn

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the operator attention (attention.cc): o[b,h,i] = sum_j p_ij v[b,g,j] over the keys j that query i may see,
+// p_ij = exp(t_ij) / sum_j exp(t_ij), t_ij = cap(scale q[b,h,i] . k[b,g,j]) + mask_ij, cap(s) = softcap tanh(s /
+// softcap). Query head h reads key/value head g = h / (h / hkv).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ops/op_info.h"
+
+namespace assay {
+
+enum class MaskKind : uint8_t { kNone, kBool, kAdd };
+
+// The attributes of a bound attention. A query row is (b, h, i), numbered row-major.
+struct AttentionCase {
+  explicit AttentionCase(const Problem& problem);
+  int64_t Rows() const { return batch * heads * l; }
+  int64_t KeyHead(int64_t row) const {  // b * hkv + g
+    const int64_t head = row / l % heads;
+    return row / (l * heads) * hkv + head / (heads / hkv);
+  }
+  int64_t MaskOffset(int64_t row) const { return (mask_per_head ? row : row % l) * s; }
+  // The keys [first, last) that causality and window leave to query i; br aligns the last query with the last key.
+  struct Range {
+    int64_t first = 0, last = 0;
+  };
+  Range KeysOf(int64_t row) const;
+
+  int64_t batch = 1, heads = 1, hkv = 1, l = 1, s = 1, d = 1, dv = 1, window = 0;
+  bool causal = false, top_left = false, mask_per_head = false, masked_nan = false;
+  MaskKind mask = MaskKind::kNone;
+  double scale = 1, softcap = 0;
+};
+
+// Operands as doubles, k by head as [d, s] for loops along the keys.
+struct AttentionData {
+  AttentionData(const AttentionCase& op, std::span<const Tensor> inputs);
+  std::vector<double> q, k_by_dim, v, mask;
+  std::vector<bool> finite_v;  // per row of v
+  double largest = 0;          // of the finite |q|, |k|
+};
+
+// One query's weights in plain double: keys that it sees, p, and what rounding can do to t.
+struct AttentionRow {
+  std::vector<int64_t> keys;
+  std::vector<double> t;      // below the largest: <= 0
+  std::vector<double> p;      // sums to one
+  std::vector<double> dot;    // scale * sum |q| |k|: what an error of the dot product is relative to
+  std::vector<double> added;  // |mask| + |t|: what later roundings are relative to
+  bool masked = false;        // no key at all
+  bool undefined = false;     // a NaN or +inf among the scores
+  bool unclear = false;       // the result hangs on 0 * inf or NaN - inf, which implementations treat differently
+  double reach = 0;           // largest intermediate of a score
+  double sunk = 0;            // how far below zero the largest t + mask lies: a unit may round all of them to -inf
+};
+AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row);
+
+// Planes per element: "dot_weight" and "added_weight", sum p |v - o| times dot or added; "range" max |v - o|; "values"
+// sum |v|; magnitude sum p |v|. Planes per query row are packed in "rows", kRowFacts numbers each.
+enum RowFact {
+  kDotMean,
+  kAddedMean,
+  kDotMax,
+  kAddedMax,
+  kDotTail,
+  kAddedTail,
+  kReach,
+  kSunk,
+  kLargest,
+  kMasked,
+  kRowFacts
+};
+// Keys with t below this count as tail: their weight is bounded by exp(-kTail / 2) instead of by its error.
+inline constexpr double kTail = 160;
+Golden AttentionGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier);
+
+BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Contract& contract);
+
+// The mask operand: bool (i8, 1 = visible) or additive.
+Tensor MakeAttentionMask(const AttentionCase& op, const Operand& operand, uint64_t seed, bool twin);
+// Makes the keys that no query sees NaN, in k and v.
+void PoisonUnseenKeys(const AttentionCase& op, std::vector<Tensor>& inputs);
+
+std::optional<Twin> AttentionTwin(const Problem& problem, const Contract& contract, int variant);
+
+std::vector<Mutant> AttentionOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                          std::span<const double> values, std::span<const int64_t> outputs);
+
+}  // namespace assay

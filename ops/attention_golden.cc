@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden attention. Fast: double throughout, weights of attention_row.h. Reproducible: scores, exponentials and sums in
+// double-double; the planes, which are bounds, stay double. Masked keys are never read.
+// sigma (NUMERICS.md 4) in units of u_acc: sqrt(keys) sum p |v| for the sums and 0.425 sqrt(sum p^2 v^2) for rounded
+// probabilities. Errors of the scores are shared by a row's columns: m_eff = 1 for row groups.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "golden/dd.h"
+#include "golden/float_env.h"
+#include "harness/base/multiversion.h"
+#include "harness/base/parallel.h"
+#include "ops/attention.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUp = 1 + 0x1p-30;  // the planes' own sums in double
+
+ASSAY_MULTIVERSION void AddValues(const double* v, double p, double* o, double* magnitude, double* squares,
+                                  double* values, int64_t n) {
+  for (int64_t c = 0; c < n; ++c) {
+    const double size = std::fabs(v[c]);
+    o[c] += p * v[c];
+    magnitude[c] += p * size;
+    squares[c] += p * p * size * size;
+    values[c] += size;
+  }
+}
+
+ASSAY_MULTIVERSION void AddDistances(const double* v, const double* o, double dot, double added, double* dots,
+                                     double* addeds, double* range, int64_t n) {
+  for (int64_t c = 0; c < n; ++c) {
+    const double distance = std::fabs(v[c] - o[c]);
+    dots[c] += dot * distance;
+    addeds[c] += added * distance;
+    range[c] = range[c] > distance ? range[c] : distance;
+  }
+}
+
+// The sums over one query's keys, per column of v.
+struct Columns {
+  explicit Columns(int64_t n)
+      : o(n), lo(n), magnitude(n), squares(n), values(n), dot(n), added(n), range(n), special(n) {}
+  void Clear() {
+    for (auto* x : {&o, &lo, &magnitude, &squares, &values, &dot, &added, &range, &special}) std::ranges::fill(*x, 0.0);
+  }
+  std::vector<double> o, lo, magnitude, squares, values, dot, added, range;
+  std::vector<double> special;  // sums of infinities and NaN, apart
+};
+
+DD Sigmoidal(DD x) {  // tanh; its error is absolute, 2^-92, which is all that a score needs
+  if (std::abs(x.hi) > 40) return {std::copysign(1.0, x.hi), 0};
+  const DD e = Exp(Scale(x, -2));
+  return (DD{1, 0} - e) / (e + 1.0);
+}
+
+class Builder {
+ public:
+  Builder(const Problem& problem, std::span<const Tensor> inputs, Tier tier)
+      : op_(problem), data_(op_, inputs), tier_(tier) {
+    const int64_t size = NumElements(problem.output.shape);
+    const bool wide = SizeOf(problem.output.dtype) == 8;
+    golden_.shape = problem.output.shape;
+    golden_.tier = tier;
+    golden_.value.resize(static_cast<size_t>(size));
+    if (tier == Tier::kReproducible) golden_.value_lo.resize(static_cast<size_t>(size));
+    for (Plane* p : {&golden_.magnitude, &golden_.sigma, &golden_.error, &dot_, &added_, &range_, &values_}) {
+      *p = Plane(size, wide);
+    }
+    rows_ = Plane(op_.Rows() * kRowFacts, wide);
+  }
+
+  Golden Run() {
+    ParallelFor(op_.Rows(), 1, [&](int64_t begin, int64_t end) {
+      Columns columns(op_.dv);
+      for (int64_t row = begin; row < end; ++row) Row(row, columns);
+    });
+    golden_.extra.emplace_back("dot_weight", std::move(dot_));
+    golden_.extra.emplace_back("added_weight", std::move(added_));
+    golden_.extra.emplace_back("range", std::move(range_));
+    golden_.extra.emplace_back("values", std::move(values_));
+    golden_.extra.emplace_back("rows", std::move(rows_));
+    return std::move(golden_);
+  }
+
+ private:
+  // Row of v of a key; a row with infinities or NaN as a copy without, which go to columns.special.
+  const double* ValuesOf(int64_t key, double p, std::vector<double>& copy, Columns* columns) const {
+    const double* v = data_.v.data() + key * op_.dv;
+    if (data_.finite_v[key]) return v;
+    copy.assign(v, v + op_.dv);
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      if (std::isfinite(copy[c])) continue;
+      if (columns != nullptr) columns->special[c] += p > 0 ? copy[c] : kNaN;
+      copy[c] = 0;
+    }
+    return copy.data();
+  }
+
+  void Row(int64_t row, Columns& columns) {
+    const AttentionRow r = ComputeRow(op_, data_, row);
+    const int64_t first = row * op_.dv;
+    SetFact(row, kLargest, data_.largest);
+    SetFact(row, kReach, r.reach);
+    SetFact(row, kMasked, r.masked ? 1 : 0);
+    if (r.masked || r.undefined) {
+      const double value = r.undefined || op_.masked_nan ? kNaN : 0;
+      for (int64_t i = first; i < first + op_.dv; ++i) {
+        golden_.value[i] = value;
+        golden_.error.Set(i, r.unclear ? kInfinity : 0);
+      }
+      return;
+    }
+    columns.Clear();
+    std::vector<double> copy;
+    const int64_t head = op_.KeyHead(row) * op_.s;
+    for (size_t i = 0; i < r.keys.size(); ++i) {
+      AddValues(ValuesOf(head + r.keys[i], r.p[i], copy, &columns), r.p[i], columns.o.data(), columns.magnitude.data(),
+                columns.squares.data(), columns.values.data(), op_.dv);
+    }
+    if (tier_ == Tier::kReproducible) Refine(row, r, columns);
+    for (size_t i = 0; i < r.keys.size(); ++i) {
+      AddDistances(ValuesOf(head + r.keys[i], 0, copy, nullptr), columns.o.data(), r.p[i] * r.dot[i],
+                   r.p[i] * r.added[i], columns.dot.data(), columns.added.data(), columns.range.data(), op_.dv);
+    }
+    SetFacts(row, r);
+    Store(first, r, ScoreError(r), columns);
+  }
+
+  // The values again in double-double.
+  void Refine(int64_t row, const AttentionRow& r, Columns& columns) const {
+    const int64_t head = op_.KeyHead(row);
+    std::vector<DD> scores(r.keys.size());
+    const auto top = static_cast<size_t>(std::max_element(r.t.begin(), r.t.end()) - r.t.begin());
+    for (size_t i = 0; i < scores.size(); ++i) {
+      DD dot;
+      for (int64_t c = 0; c < op_.d; ++c) {
+        dot = dot + TwoProd(data_.q[row * op_.d + c], data_.k_by_dim[(head * op_.d + c) * op_.s + r.keys[i]]);
+      }
+      dot = dot * op_.scale;
+      scores[i] = op_.softcap > 0 ? Sigmoidal(dot / DD{op_.softcap, 0}) * op_.softcap : dot;
+    }
+    DD total;
+    std::vector<DD> o(static_cast<size_t>(op_.dv));
+    std::vector<double> copy;
+    for (size_t i = 0; i < scores.size(); ++i) {
+      DD t = scores[i] - scores[top];
+      if (op_.mask == MaskKind::kAdd) {
+        const double* mask = data_.mask.data() + op_.MaskOffset(row);
+        t = t + TwoSum(mask[r.keys[i]], -mask[r.keys[top]]);
+      }
+      if (!(t.hi > -700)) continue;
+      const DD e = Exp(t);
+      total = total + e;
+      const double* v = ValuesOf(head * op_.s + r.keys[i], 0, copy, nullptr);
+      for (int64_t c = 0; c < op_.dv; ++c) o[c] = o[c] + e * v[c];
+    }
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      const DD y = o[c] / total;
+      columns.o[c] = y.hi;
+      columns.lo[c] = y.lo;
+    }
+  }
+
+  // sum p |error of t|, of this golden's own arithmetic. tanh within 4 ulp (or 2^-92).
+  double ScoreError(const AttentionRow& r) const {
+    const bool fast = tier_ == Tier::kFast;
+    const double u = fast ? 0x1p-53 : 0x1p-103;
+    double sum = 0, largest = 0;
+    for (size_t i = 0; i < r.keys.size(); ++i) {
+      const double size = (static_cast<double>(op_.d) + 16) * r.dot[i] + 8 * std::abs(r.t[i]);
+      const double error = u * size + (fast ? 0 : 0x1p-88 * op_.softcap);
+      sum += r.p[i] * error;
+      if (r.t[i] > -kTail) largest = std::max(largest, error);
+    }
+    const double top = u * (static_cast<double>(op_.d) + 16) * *std::ranges::max_element(r.dot);
+    sum += top;  // the largest score, which all are taken from
+    return sum < 0.25 ? 2 * sum * std::exp(largest + top) : kInfinity;
+  }
+
+  void SetFact(int64_t row, RowFact fact, double value) { rows_.SetUp(row * kRowFacts + fact, value * kUp); }
+
+  void SetFacts(int64_t row, const AttentionRow& r) {
+    double facts[kRowFacts] = {};
+    for (size_t i = 0; i < r.keys.size(); ++i) {
+      facts[kDotMean] += r.p[i] * r.dot[i];
+      facts[kAddedMean] += r.p[i] * r.added[i];
+      const bool tail = r.t[i] < -kTail;
+      double& dot = facts[tail ? kDotTail : kDotMax];
+      double& added = facts[tail ? kAddedTail : kAddedMax];
+      dot = std::max(dot, r.dot[i] / (tail ? -r.t[i] : 1));
+      added = std::max(added, r.added[i] / (tail ? -r.t[i] : 1));
+    }
+    facts[kSunk] = r.sunk;
+    for (RowFact fact : {kDotMean, kAddedMean, kDotMax, kAddedMax, kDotTail, kAddedTail, kSunk}) {
+      SetFact(row, fact, facts[fact]);
+    }
+  }
+
+  void Store(int64_t first, const AttentionRow& r, double score_error, const Columns& columns) {
+    const auto n = static_cast<double>(r.keys.size());
+    const double sum_error = tier_ == Tier::kFast ? 0x1p-53 * (2 * n + 16) : 0x1p-90 + 0x1p-102 * n;
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      const int64_t i = first + c;
+      const bool special = columns.special[c] != 0;  // also NaN
+      golden_.value[i] = special ? columns.special[c] : columns.o[c];
+      if (!golden_.value_lo.empty() && !special) golden_.value_lo[i] = columns.lo[c];
+      const double error = std::min(2 * columns.range[c], score_error * columns.range[c]) +
+                           2 * sum_error * columns.magnitude[c] + 0x1p-900 * (columns.values[c] + columns.range[c]) +
+                           0x1p-1070;
+      golden_.error.SetUp(i, r.unclear ? kInfinity : special ? 0 : error);
+      golden_.magnitude.SetUp(i, columns.magnitude[c] * kUp);
+      golden_.sigma.Set(i, std::sqrt(n * columns.magnitude[c] * columns.magnitude[c] +
+                                     kRoundingDeviation * kRoundingDeviation * columns.squares[c]));
+      dot_.SetUp(i, columns.dot[c] * kUp);
+      added_.SetUp(i, columns.added[c] * kUp);
+      range_.SetUp(i, columns.range[c] * kUp);
+      values_.SetUp(i, columns.values[c] * kUp);
+    }
+  }
+
+  const AttentionCase op_;
+  const AttentionData data_;
+  const Tier tier_;
+  Golden golden_;
+  Plane dot_, added_, range_, values_, rows_;
+};
+
+}  // namespace
+
+Golden AttentionGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) {
+  RequireFloatEnvironment("golden attention");
+  return Builder(problem, inputs, tier).Run();
+}
+
+}  // namespace assay

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/exp_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace assay {
+
+OperationErrors::OperationErrors(const Contract& contract)
+    : u(2 * contract.AccUnitRoundoff()),
+      eps(std::max(contract.math_ulp, 0.5) * 2 * contract.AccUnitRoundoff()),
+      in(contract.InputUnitRoundoff()),
+      lambda(contract.ftz != Flush::kNone ? contract.AccMinNormal() : contract.AccMinSubnormal()),
+      range(contract.AccMaxFinite()),
+      flushes_inputs(contract.ftz == Flush::kIn || contract.ftz == Flush::kAll) {
+  if (contract.mid == Intermediate::kNone) return;
+  const FloatFormat& format = FormatOf(contract.mid == Intermediate::kF16 ? DType::kF16 : DType::kBF16);
+  mid = format.UnitRoundoff();
+  mid_abs = contract.ftz != Flush::kNone ? format.MinNormal() : format.MinSubnormal() / 2;
+  range = std::min(range, format.max_finite);
+}
+
+double SpreadError(double a, double b, double spread, double n) {
+  if (!(a < 0.5)) return std::numeric_limits<double>::infinity();
+  const double cut = a < 0x1p-20 ? 800 : 64;
+  // a t exp(-(1 - a) t) falls for t > 1 / (1 - a).
+  const double far = n * a * cut * std::exp(-(1 - a) * cut);
+  return Join(a * spread * std::exp(a * cut) + far, std::expm1(b));
+}
+
+}  // namespace assay

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What softmax and attention share: the contract's errors as they reach an exponential and a sum of exponentials.
+#pragma once
+
+#include "golden/bound.h"
+
+namespace assay {
+
+// Relative and absolute errors of single operations under a contract.
+struct OperationErrors {
+  explicit OperationErrors(const Contract& contract);
+
+  double u = 0;        // of one operation of the accumulator: 2 u_acc, so that truncation is covered (VERDICT.md 1)
+  double eps = 0;      // of one exp, log, tanh or division: math ulp of the accumulator
+  double in = 0;       // of an operand's rounding to the contract's input class
+  double mid = 0;      // of a score or probability that is stored in the contract's `mid` format
+  double mid_abs = 0;  // what such a probability loses to underflow: half the smallest subnormal, or the normal
+  double lambda = 0;   // what one operation of the accumulator loses to underflow
+  double range = 0;    // the largest finite score that accumulator and `mid` hold
+  bool flushes_inputs = false;
+};
+
+// exp(t + e) with |e| <= a |t| + b for weights exp(t), t <= 0: a bound on sum p |expm1(a |t| + b)|, given the row's
+// spread = sum p |t| and its n terms. Rigorous: below -cut an exponential is at most exp(-cut), above it the
+// convexity of exp costs the factor exp(a cut). Infinite for a >= 1/2.
+double SpreadError(double a, double b, double spread, double n);
+
+// (1 + x)(1 + y) - 1
+inline double Join(double x, double y) {
+  return x + y + x * y;
+}
+
+}  // namespace assay

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// No correct attention leaves its hard bound: materialised and by blocks, any order of every sum, P in any declared
+// type, functions as bad as declared. A perfectly rounded result never does; 1.05 of the bound always does.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/unit/ops/attention_simulate.h"
+#include "tests/unit/ops/cases.h"
+
+namespace assay::test {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Tally {
+  double closest = 0;
+  int checked = 0, pushed = 0, free = 0;
+};
+
+void CheckBound(const std::string& id, const char* declaration, Tally& tally) {
+  SCOPED_TRACE(id + " " + declaration);
+  const Problem problem = Bind(id);
+  const AttentionCase op(problem);
+  const Contract contract = Declared(declaration);
+  const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
+  const Tier tier = op.d % 2 == 0 ? Tier::kFast : Tier::kReproducible;
+  const Golden golden = Op("attention").ComputeGolden(problem, inputs, tier);
+  const BoundModel bound = Op("attention").Bound(problem, golden, contract);
+  const auto forms = AllAttentionForms(problem.spec.seed);
+  for (int64_t row = 0; row < op.Rows(); ++row) {
+    for (size_t at = static_cast<size_t>(row) % 3; at < forms.size(); at += 3) {
+      const auto got = RunAttentionRow(problem, inputs, row, contract, forms[at]);
+      for (int64_t c = 0; c < op.dv; ++c) {
+        const int64_t i = row * op.dv + c;
+        const bool free = golden.error[i] == kInfinity || AccumulatedBound(bound, golden, i) == kInfinity;
+        tally.free += free ? 1 : 0;
+        if (free) continue;
+        ASSERT_TRUE(Accepts(bound, golden, i, got[c]))
+            << "form " << at << " block " << forms[at].block << " element " << i << ": " << got[c] << " for "
+            << golden.value[i] << " within " << HardBound(bound, golden, i);
+        ++tally.checked;
+        const double error = std::abs(got[c] - golden.value[i]), limit = HardBound(bound, golden, i);
+        if (std::isfinite(error) && limit > 0) tally.closest = std::max(tally.closest, error / limit);
+      }
+    }
+  }
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const double y = golden.value[i], limit = HardBound(bound, golden, i);
+    if (!std::isfinite(y) || !std::isfinite(limit)) continue;
+    if (contract.ftz == Flush::kNone) {
+      ASSERT_TRUE(Accepts(bound, golden, i, RoundTo(FormatOf(problem.output.dtype), y))) << i;
+    }
+    const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i], beyond = y + 1.05 * limit;
+    if (!std::isfinite(beyond) || !((beyond - y) - lo > 1.01 * limit)) continue;
+    ASSERT_FALSE(Accepts(bound, golden, i, beyond)) << i;
+    ++tally.pushed;
+  }
+}
+
+TEST(AttentionBound, HoldsForEveryFormFillAndType) {
+  struct TypeCase {
+    const char* dtype;
+    std::vector<const char*> contracts;
+  };
+  const std::vector<TypeCase> types = {
+      {"f64", {"acc=f64;math=1"}},
+      {"f32", {"acc=f32;math=1", "acc=f32;math=3", "acc=f32;mid=bf16;math=2", "acc=f32;mid=f16;math=1"}},
+      {"f16", {"acc=f32;math=1;mid=f16", "acc=f16;math=1", "acc=f32;math=2;ftz=all"}},
+      {"bf16", {"acc=f32;math=1", "acc=f32;math=3;mid=bf16", "acc=f32;math=1;ftz=all"}}};
+  constexpr const char* kShapes[] = {
+      "b=1,h=2,hkv=1,l=3,s=37,d=16,dv=3,causal=1",  "b=1,h=1,l=3,s=80,d=8,dv=2,mask=bool",
+      "b=1,h=1,l=3,s=40,d=7,dv=3,mask=add",         "b=1,h=1,l=2,s=33,d=8,dv=2,softcap=3",
+      "b=1,h=1,l=4,s=9,d=64,dv=2,window=3,scale=1", "b=1,h=1,l=1,s=1,d=1"};
+  Tally tally;
+  uint64_t seed = 0;
+  for (const TypeCase& type : types) {
+    for (const char* contract : type.contracts) {
+      for (const char* fill : {"normal", "uniform", "lognormal", "outlier", "subnormal", "special", "pow2"}) {
+        for (const char* shape : kShapes) {
+          CheckBound(fmt::format("attention/{}/{}/fill={}/seed={}", type.dtype, shape, fill, seed++), contract, tally);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GT(tally.checked, 50000);
+  EXPECT_GT(tally.pushed, 1000);
+  EXPECT_GT(tally.closest, 0.3);
+  EXPECT_LT(tally.free, tally.checked / 4);
+  fmt::print("attention: {} results, largest error {:.3f} of the bound, {} free\n", tally.checked, tally.closest,
+             tally.free);
+}
+
+}  // namespace
+}  // namespace assay::test

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// attention: which keys a query sees, golden values against MPFR, twins and faults. Bounds: attention_bound_test.cc.
+#include "ops/attention.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <mpfr.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/binding.h"
+#include "tests/unit/ops/attention_simulate.h"
+#include "tests/unit/ops/cases.h"
+
+namespace assay::test {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::vector<int64_t> Seen(const char* attrs) {
+  const AttentionCase op(Bind(fmt::format("attention/f32/b=1,h=1,{}/fill=normal/seed=0", attrs)));
+  std::vector<int64_t> seen;
+  for (int64_t i = 0; i < op.l; ++i) {
+    const auto range = op.KeysOf(i);
+    seen.push_back(range.first * 100 + range.last);
+  }
+  return seen;
+}
+
+TEST(AttentionBind, QueriesSeeTheirKeys) {
+  using testing::ElementsAre;
+  EXPECT_THAT(Seen("l=2,s=5,d=4"), ElementsAre(5, 5));
+  EXPECT_THAT(Seen("l=2,s=5,d=4,causal=1"), ElementsAre(4, 5));
+  EXPECT_THAT(Seen("l=2,s=5,d=4,causal=1,align=tl"), ElementsAre(1, 2));
+  EXPECT_THAT(Seen("l=4,s=2,d=4,causal=1"), ElementsAre(0, 0, 1, 2));
+  EXPECT_THAT(Seen("l=4,d=4,causal=1,window=2"), ElementsAre(1, 2, 103, 204));
+  EXPECT_THAT(Seen("l=4,d=4,window=2"), ElementsAre(2, 3, 104, 204));
+  EXPECT_THAT(Seen("l=3,s=1,d=4,align=tl,window=1"), ElementsAre(1, 101, 101));
+}
+
+TEST(AttentionBind, ScaleHeadsAndMasks) {
+  const Problem problem = Bind("attention/bf16/b=2,h=6,hkv=2,l=3,s=5,d=16,dv=8,mask=bool/fill=normal/seed=0");
+  EXPECT_EQ(problem.Float("scale"), 0.25);
+  ASSERT_EQ(problem.inputs.size(), 4u);
+  EXPECT_EQ(problem.inputs[3].dtype, DType::kI8);
+  EXPECT_THAT(problem.inputs[3].shape, testing::ElementsAre(3, 5));
+  EXPECT_THAT(problem.output.shape, testing::ElementsAre(2, 6, 3, 8));
+  const AttentionCase op(problem);
+  EXPECT_EQ(op.KeyHead(0), 0);
+  EXPECT_EQ(op.KeyHead(3 * 3), 1);  // head 3 of batch 0
+  EXPECT_EQ(op.KeyHead(6 * 3), 2);  // head 0 of batch 1
+  EXPECT_FALSE(TryBind("attention/f32/b=1,h=3,hkv=2,l=1,d=4/fill=normal/seed=0"));
+  EXPECT_FALSE(TryBind("attention/f32/b=1,h=1,l=1,d=4,scale=-1/fill=normal/seed=0"));
+  EXPECT_FALSE(TryBind("attention/i8/b=1,h=1,l=1,d=4/fill=normal/seed=0"));
+  EXPECT_EQ(Bind("attention/f32/b=1,h=1,l=1,d=4,scale=0.7/fill=normal/seed=0").Float("scale"), 0.7);
+}
+
+// One query's result at 256 bits.
+class Exact {
+ public:
+  Exact(const Problem& problem, std::span<const Tensor> inputs) : op_(problem), inputs_(inputs) {
+    mpfr_inits2(256, s_, max_, total_, sum_, e_, nullptr);
+  }
+  ~Exact() { mpfr_clears(s_, max_, total_, sum_, e_, nullptr); }
+
+  // |o - (hi + lo)|, rounded up.
+  double Distance(int64_t row, int64_t c, double hi, double lo) {
+    const std::vector<int64_t> keys = ComputeRow(op_, AttentionData(op_, inputs_), row).keys;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      Score(row, keys[i]);
+      if (i == 0 || mpfr_cmp(s_, max_) > 0) mpfr_set(max_, s_, MPFR_RNDN);
+    }
+    mpfr_set_d(total_, 0, MPFR_RNDN);
+    mpfr_set_d(sum_, 0, MPFR_RNDN);
+    for (int64_t key : keys) {
+      Score(row, key);
+      mpfr_sub(e_, s_, max_, MPFR_RNDN);
+      mpfr_exp(e_, e_, MPFR_RNDN);
+      mpfr_add(total_, total_, e_, MPFR_RNDN);
+      mpfr_mul_d(e_, e_, ValueAt(inputs_[2], (op_.KeyHead(row) * op_.s + key) * op_.dv + c), MPFR_RNDN);
+      mpfr_add(sum_, sum_, e_, MPFR_RNDN);
+    }
+    mpfr_div(sum_, sum_, total_, MPFR_RNDN);
+    mpfr_sub_d(sum_, sum_, hi, MPFR_RNDN);
+    mpfr_sub_d(sum_, sum_, lo, MPFR_RNDN);
+    return std::abs(mpfr_get_d(sum_, MPFR_RNDA));
+  }
+
+ private:
+  void Score(int64_t row, int64_t key) {
+    mpfr_set_d(s_, 0, MPFR_RNDN);
+    for (int64_t c = 0; c < op_.d; ++c) {
+      mpfr_set_d(e_, ValueAt(inputs_[0], row * op_.d + c), MPFR_RNDN);
+      mpfr_mul_d(e_, e_, ValueAt(inputs_[1], (op_.KeyHead(row) * op_.s + key) * op_.d + c), MPFR_RNDN);
+      mpfr_add(s_, s_, e_, MPFR_RNDN);
+    }
+    mpfr_mul_d(s_, s_, op_.scale, MPFR_RNDN);
+    if (op_.softcap > 0) {
+      mpfr_div_d(s_, s_, op_.softcap, MPFR_RNDN);
+      mpfr_tanh(s_, s_, MPFR_RNDN);
+      mpfr_mul_d(s_, s_, op_.softcap, MPFR_RNDN);
+    }
+    if (op_.mask == MaskKind::kAdd) mpfr_add_d(s_, s_, ValueAt(inputs_[3], op_.MaskOffset(row) + key), MPFR_RNDN);
+  }
+
+  const AttentionCase op_;
+  std::span<const Tensor> inputs_;
+  mpfr_t s_, max_, total_, sum_, e_;
+};
+
+constexpr const char* kShapes[] = {"b=2,h=4,hkv=2,l=5,s=9,d=8,dv=3,causal=1", "b=1,h=2,l=7,d=6,mask=bool,window=4",
+                                   "b=1,h=2,l=6,s=40,d=16,mask=add,mask_per_head=1",
+                                   "b=1,h=1,l=4,s=33,d=8,softcap=5,causal=1,align=tl", "b=1,h=1,l=1,s=1,d=1"};
+
+TEST(AttentionGolden, MatchesMpfr) {
+  uint64_t seed = 0;
+  for (const char* dtype : {"f64", "f32", "f16", "bf16"}) {
+    for (const char* fill : {"normal", "uniform", "lognormal", "outlier", "subnormal", "special"}) {
+      for (const char* shape : kShapes) {
+        for (Tier tier : {Tier::kFast, Tier::kReproducible}) {
+          const Problem problem = Bind(fmt::format("attention/{}/{}/fill={}/seed={}", dtype, shape, fill, ++seed));
+          SCOPED_TRACE(problem.spec.Id() + std::string(Name(tier)));
+          const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
+          const Golden golden = Op("attention").ComputeGolden(problem, inputs, tier);
+          Exact exact(problem, inputs);
+          for (int64_t i = 0; i < golden.size(); i += 1 + golden.size() / 24) {
+            const double y = golden.value[i];
+            if (!std::isfinite(y) || golden.error[i] == kInfinity || golden.Extra("rows") == nullptr) continue;
+            const AttentionCase op(problem);
+            if ((*golden.Extra("rows"))[i / op.dv * kRowFacts + kMasked] > 0) continue;
+            const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
+            ASSERT_LE(exact.Distance(i / op.dv, i % op.dv, y, lo), golden.error[i]) << i << " value " << y;
+          }
+        }
+      }
+    }
+  }
+}
+
+// What lies behind a mask is never looked at: golden values do not change with it.
+TEST(AttentionGolden, IgnoresMaskedKeys) {
+  for (const char* attrs : {"l=3,s=6,d=4,causal=1,align=tl", "l=4,s=8,d=4,mask=bool"}) {
+    const Problem plain = Bind(fmt::format("attention/f32/b=1,h=2,{}/fill=normal/seed=1", attrs));
+    std::vector<Tensor> inputs = Op("attention").MakeInputs(plain);
+    const Golden before = Op("attention").ComputeGolden(plain, inputs, Tier::kFast);
+    PoisonUnseenKeys(AttentionCase(plain), inputs);
+    const std::vector<double> k = inputs[1].ToDoubles();
+    EXPECT_TRUE(std::ranges::any_of(k, [](double x) { return std::isnan(x); }));
+    EXPECT_EQ(Op("attention").ComputeGolden(plain, inputs, Tier::kFast).value, before.value);
+  }
+}
+
+TEST(AttentionGolden, QueriesThatSeeNothing) {
+  for (const char* policy : {"", ",masked_rows=nan"}) {
+    const Problem problem =
+        Bind(fmt::format("attention/f32/b=1,h=1,l=4,s=2,d=4,causal=1{}/fill=normal/seed=1", policy));
+    const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
+    const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+    const bool nan = policy[0] != 0;
+    for (int64_t i = 0; i < 8; ++i) EXPECT_TRUE(nan ? std::isnan(golden.value[i]) : golden.value[i] == 0);
+    EXPECT_TRUE(std::isfinite(golden.value[8]));
+    const BoundModel any = Op("attention").Bound(problem, golden, Declared("acc=f32;math=1;masked=any"));
+    EXPECT_EQ(AccumulatedBound(any, golden, 0), kInfinity);
+  }
+}
+
+bool TwinHolds(const Twin& twin, DType out, int64_t first, const std::vector<double>& got) {
+  for (size_t c = 0; c < got.size(); ++c) {
+    const int64_t i = first + static_cast<int64_t>(c);
+    const double want = twin.expected[i];
+    if (std::isnan(want) && std::isnan(got[c])) continue;
+    if (got[c] != want && !(std::abs(got[c] - want) <= twin.ToleranceAt(i) * UlpAt(FormatOf(out), want))) return false;
+  }
+  return true;
+}
+
+struct TwinCase {
+  const char* dtype;
+  const char* declaration;
+};
+constexpr TwinCase kTwins[] = {{"f64", "acc=f64;math=1"},           {"f32", "acc=f32"},
+                               {"f32", "acc=f32;math=3"},           {"f16", "acc=f32;math=1;mid=f16"},
+                               {"bf16", "acc=f32;math=2;mid=bf16"}, {"bf16", "acc=f32;math=1;ftz=all"}};
+
+TEST(AttentionTwin, LegalFormsPassAndFaultsFail) {
+  for (const TwinCase& t : kTwins) {
+    const Problem problem =
+        Bind(fmt::format("attention/{}/b=1,h=4,hkv=2,l=40,d=16,causal=1/fill=normal/seed=0", t.dtype));
+    SCOPED_TRACE(problem.spec.Id() + " " + t.declaration);
+    const Contract contract = Declared(t.declaration);
+    const AttentionCase op(problem);
+    const std::vector<AttentionFault> faults = {
+        {.drop_first = true}, {.drop_last = true}, {.leak_next = true}, {.next_kv_head = true}};
+    std::vector<Twin> twins;
+    for (int variant : {0, 1}) twins.push_back(*Op("attention").MakeTwin(problem, contract, variant));
+    for (int64_t row = 0; row < op.Rows(); row += 3) {
+      for (const Twin& twin : twins) {
+        for (const AttentionForm& form : AllAttentionForms(5)) {
+          const auto got = RunAttentionRow(problem, twin.inputs, row, contract, form);
+          ASSERT_TRUE(TwinHolds(twin, problem.output.dtype, row * op.dv, got))
+              << "row " << row << " block " << form.block;
+        }
+      }
+      for (const AttentionFault& fault : faults) {
+        if (fault.leak_next && row % op.l == op.l - 1) continue;  // no later key
+        bool seen = false;
+        for (const Twin& twin : twins) {
+          const auto got = RunAttentionRow(problem, twin.inputs, row, contract, {}, fault);
+          seen = seen || !TwinHolds(twin, problem.output.dtype, row * op.dv, got);
+        }
+        ASSERT_TRUE(seen) << "row " << row << " fault " << &fault - faults.data();
+      }
+    }
+  }
+}
+
+TEST(AttentionTwin, WrongScaleFails) {
+  const Problem problem = Bind("attention/f32/b=1,h=2,l=64,d=64/fill=normal/seed=0");
+  const Contract contract = Declared("acc=f32;math=1");
+  const auto twin = Op("attention").MakeTwin(problem, contract, 1);
+  const AttentionFault fault{.scale = std::sqrt(64.0 / 65)};
+  for (int64_t row = 0; row < 128; row += 5) {
+    EXPECT_FALSE(
+        TwinHolds(*twin, DType::kF32, row * 64, RunAttentionRow(problem, twin->inputs, row, contract, {}, fault)));
+  }
+}
+
+TEST(AttentionOmitted, MatchesTheRowWithoutTheKey) {
+  const Problem problem = Bind("attention/f32/b=1,h=2,l=6,s=12,d=8,causal=1/fill=normal/seed=4");
+  const AttentionCase op(problem);
+  const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
+  const std::vector<double> values = Op("attention").ComputeGolden(problem, inputs, Tier::kFast).value;
+  std::vector<int64_t> outputs;
+  for (int64_t i = 0; i < std::ssize(values); ++i) outputs.push_back(i);
+  const auto mutants = Op("attention").OmittedTerms(problem, inputs, values, outputs);
+  EXPECT_GT(mutants.size(), 80u);
+  const AttentionData data(op, inputs);
+  for (const Mutant& mutant : mutants) {
+    const int64_t row = mutant.index / op.dv, key = mutant.key % op.s;
+    EXPECT_EQ(mutant.key / op.s, row);
+    const AttentionRow r = ComputeRow(op, data, row);
+    double sum = 0, total = 0;
+    for (size_t i = 0; i < r.keys.size(); ++i) {
+      if (r.keys[i] == key) continue;
+      total += r.p[i];
+      sum += r.p[i] * data.v[(op.KeyHead(row) * op.s + r.keys[i]) * op.dv + mutant.index % op.dv];
+    }
+    EXPECT_NEAR(mutant.value, sum / total, 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace assay::test

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// softmax: golden values against MPFR, hard bounds against legal schedules, twins, policies for rows without a maximum.
+#include "ops/softmax.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <mpfr.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/binding.h"
+#include "tests/unit/ops/cases.h"
+#include "tests/unit/ops/exp_simulate.h"
+
+namespace assay::test {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr const char* kFills[] = {"uniform", "normal", "lognormal", "outlier", "subnormal", "special", "pow2"};
+
+bool Within(const BoundModel& bound, const Golden& golden, int64_t i, double got) {
+  return AccumulatedBound(bound, golden, i) == kInfinity || Accepts(bound, golden, i, got);
+}
+
+// |value - exact| of one row at 256 bits, against the certified error.
+void ExpectMatchesMpfr(const SoftmaxCase& op, const Tensor& x, const Golden& golden, int64_t row) {
+  mpfr_t total, term, y;
+  mpfr_inits2(256, total, term, y, nullptr);
+  double max = -kInfinity;
+  for (int64_t k = 0; k < op.terms; ++k) max = std::max(max, ValueAt(x, op.Offset(row, k)));
+  mpfr_set_d(total, 0, MPFR_RNDN);
+  const auto exponential = [&](int64_t k) {
+    mpfr_set_d(term, ValueAt(x, op.Offset(row, k)), MPFR_RNDN);
+    mpfr_sub_d(term, term, max, MPFR_RNDN);
+    if (op.log) mpfr_set(y, term, MPFR_RNDN);
+    mpfr_exp(term, term, MPFR_RNDN);
+  };
+  for (int64_t k = 0; k < op.terms; ++k) exponential(k), mpfr_add(total, total, term, MPFR_RNDN);
+  for (int64_t k = 0; k < op.terms; ++k) {
+    exponential(k);
+    if (op.log) {
+      mpfr_log(term, total, MPFR_RNDN);
+      mpfr_sub(y, y, term, MPFR_RNDN);
+    } else {
+      mpfr_div(y, term, total, MPFR_RNDN);
+    }
+    const int64_t i = op.Offset(row, k);
+    if (!std::isfinite(golden.value[i])) {
+      EXPECT_EQ(mpfr_get_d(y, MPFR_RNDN), golden.value[i]) << i;
+      continue;
+    }
+    mpfr_sub_d(y, y, golden.value[i], MPFR_RNDN);
+    if (!golden.value_lo.empty()) mpfr_sub_d(y, y, golden.value_lo[i], MPFR_RNDN);
+    EXPECT_LE(std::abs(mpfr_get_d(y, MPFR_RNDA)), golden.error[i]) << i << " value " << golden.value[i];
+  }
+  mpfr_clears(total, term, y, nullptr);
+}
+
+TEST(SoftmaxGolden, MatchesMpfr) {
+  uint64_t seed = 0;
+  for (const char* dtypes : {"f64", "f32", "f16", "bf16"}) {
+    for (const char* fill : kFills) {
+      for (const char* attrs : {"shape=5x77", "shape=3x9x4,axis=1", "shape=40x3,axis=0,log=1", "shape=6x130,log=1"}) {
+        for (Tier tier : {Tier::kFast, Tier::kReproducible}) {
+          const Problem problem = Bind(fmt::format("softmax/{}/{}/fill={}/seed={}", dtypes, attrs, fill, ++seed));
+          SCOPED_TRACE(problem.spec.Id());
+          const SoftmaxCase op(problem);
+          const std::vector<Tensor> inputs = Op("softmax").MakeInputs(problem);
+          const Golden golden = Op("softmax").ComputeGolden(problem, inputs, tier);
+          for (int64_t row = 0; row < op.rows; ++row) {
+            if (!std::isnan(golden.value[op.Offset(row, 0)])) ExpectMatchesMpfr(op, inputs[0], golden, row);
+          }
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST(SoftmaxGolden, RowsWithoutAMaximum) {
+  const Problem problem = Bind("softmax/f32/shape=4x3/fill=normal/seed=0");
+  std::vector<Tensor> inputs;
+  inputs.emplace_back(DType::kF32, Shape{4, 3});
+  inputs[0].SetDoubles(
+      std::vector<double>{-kInfinity, -kInfinity, -kInfinity, 1, kInfinity, 0, 1, NAN, 0, 0, -kInfinity, 0});
+  const Golden golden = Op("softmax").ComputeGolden(problem, inputs, Tier::kFast);
+  for (int i = 0; i < 9; ++i) EXPECT_TRUE(std::isnan(golden.value[i])) << i;
+  EXPECT_EQ(golden.value[9], 0.5);
+  EXPECT_EQ(golden.value[10], 0);
+  const auto bound = [&](const char* contract) { return Op("softmax").Bound(problem, golden, Declared(contract)); };
+  EXPECT_TRUE(bound("f32;masked=nan").value_where.empty());
+  ASSERT_EQ(bound("f32;masked=zero").value_where.size(), 1u);
+  EXPECT_EQ(bound("f32;masked=zero").value_where[0].value, 0);
+  EXPECT_EQ((*bound("f32;masked=zero").value_where[0].plane)[2], 1);
+  EXPECT_EQ((*bound("f32;masked=zero").value_where[0].plane)[3], 0);
+  EXPECT_EQ(AccumulatedBound(bound("f32;masked=any"), golden, 0), kInfinity);
+  EXPECT_LT(AccumulatedBound(bound("f32;masked=any"), golden, 9), 1);
+}
+
+// One legal way to compute a row.
+struct Form {
+  Schedule schedule;
+  Bias bias = Bias::kNone;
+  int64_t block = 0;  // 0: three passes; else online with this block
+  bool reciprocal = false;
+};
+
+std::vector<double> RunRow(const Problem& problem, const std::vector<double>& x, const Contract& contract,
+                           const Form& form) {
+  const bool log = problem.Int("log") != 0;
+  const DType type = problem.inputs[0].dtype;
+  const FunctionUnit f(contract, form.bias, form.schedule.seed);
+  const auto n = std::ssize(x);
+  std::vector<double> in(x), e(x.size());
+  for (double& value : in) value = f.unit.In(type, value);
+  const double max = *std::ranges::max_element(in);
+  const auto exponential = [&](double value, double m) {
+    return Narrowed(contract, f.Exp(Narrowed(contract, f.unit.Add(value, -m))));
+  };
+  for (int64_t i = 0; i < n; ++i) e[i] = exponential(in[i], max);
+  double total = 0, running = -kInfinity;
+  if (form.block == 0) total = Sum(e, {}, form.schedule, f.unit);
+  for (int64_t begin = 0; form.block > 0 && begin < n; begin += form.block) {
+    const int64_t end = std::min(n, begin + form.block);
+    const double m = std::max(running, *std::max_element(in.begin() + begin, in.begin() + end));
+    if (m == -kInfinity) continue;
+    total = running == -kInfinity ? 0 : f.unit.Mul(total, f.Exp(f.unit.Add(running, -m)));
+    for (int64_t i = begin; i < end; ++i) total = f.unit.Add(total, exponential(in[i], m));
+    running = m;
+  }
+  std::vector<double> y(x.size());
+  for (int64_t i = 0; i < n; ++i) {
+    if (log) {
+      const double l = f.Log(total);
+      y[i] = form.reciprocal ? f.unit.Add(in[i], -f.unit.Add(max, l)) : f.unit.Add(f.unit.Add(in[i], -max), -l);
+    } else {
+      y[i] = form.reciprocal ? f.unit.Mul(e[i], f.Div(1, total)) : f.Div(e[i], total);
+    }
+    y[i] = f.unit.Out(type, y[i]);
+  }
+  return y;
+}
+
+std::vector<Form> AllForms(uint64_t seed) {
+  std::vector<Form> forms;
+  for (Bias bias : kBiases) {
+    for (bool reciprocal : {false, true}) {
+      for (Order order : kOrders) forms.push_back({{order, false, seed}, bias, 0, reciprocal});
+      for (int64_t block : {1, 5, 32}) forms.push_back({{Order::kSequential, false, seed}, bias, block, reciprocal});
+    }
+  }
+  return forms;
+}
+
+void CheckBound(const std::string& id, const char* declaration, double& closest, int& pushed) {
+  SCOPED_TRACE(id + " " + declaration);
+  const Problem problem = Bind(id);
+  const SoftmaxCase op(problem);
+  const Contract contract = Declared(declaration);
+  const std::vector<Tensor> inputs = Op("softmax").MakeInputs(problem);
+  const Tier tier = problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible;
+  const Golden golden = Op("softmax").ComputeGolden(problem, inputs, tier);
+  const BoundModel bound = Op("softmax").Bound(problem, golden, contract);
+  const FloatFormat& format = FormatOf(problem.output.dtype);
+  for (int64_t row = 0; row < op.rows; ++row) {
+    std::vector<double> x(static_cast<size_t>(op.terms));
+    for (int64_t k = 0; k < op.terms; ++k) x[k] = ValueAt(inputs[0], op.Offset(row, k));
+    if (std::isnan(golden.value[op.Offset(row, 0)])) continue;
+    for (const Form& form : AllForms(problem.spec.seed)) {
+      const std::vector<double> got = RunRow(problem, x, contract, form);
+      for (int64_t k = 0; k < op.terms; ++k) {
+        const int64_t i = op.Offset(row, k);
+        ASSERT_TRUE(Within(bound, golden, i, got[k]))
+            << "order " << static_cast<int>(form.schedule.order) << " bias " << static_cast<int>(form.bias) << " block "
+            << form.block << " element " << i << ": " << got[k] << " for " << golden.value[i] << " within "
+            << HardBound(bound, golden, i);
+        const double limit = HardBound(bound, golden, i), error = std::abs(got[k] - golden.value[i]);
+        if (std::isfinite(error) && limit > 0) closest = std::max(closest, error / limit);
+      }
+    }
+    for (int64_t k = 0; k < op.terms; ++k) {
+      const int64_t i = op.Offset(row, k);
+      const double y = golden.value[i], limit = HardBound(bound, golden, i);
+      if (contract.ftz == Flush::kNone) {
+        ASSERT_TRUE(Within(bound, golden, i, RoundTo(format, y)));
+      }
+      const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i], beyond = y + 1.05 * limit;
+      if (!std::isfinite(beyond) || !((beyond - y) - lo > 1.01 * limit)) continue;
+      ASSERT_FALSE(Within(bound, golden, i, beyond)) << i;
+      ++pushed;
+    }
+  }
+}
+
+TEST(SoftmaxBound, HoldsForEveryFormFillAndType) {
+  struct TypeCase {
+    const char* dtype;
+    std::vector<const char*> contracts;
+  };
+  const std::vector<TypeCase> types = {
+      {"f64", {"acc=f64;math=1"}},
+      {"f32", {"acc=f32;math=1", "acc=f32;math=3", "acc=f32;ftz=all;math=2", "acc=f32;mid=bf16;math=1"}},
+      {"f16", {"acc=f32;math=2", "acc=f16;math=1", "acc=f16;ftz=all;math=2"}},
+      {"bf16", {"acc=f32;math=1", "acc=bf16;math=1", "acc=f32;ftz=all;math=3"}}};
+  double closest = 0;
+  int pushed = 0;
+  uint64_t seed = 0;
+  for (const TypeCase& type : types) {
+    for (const char* contract : type.contracts) {
+      for (const char* fill : kFills) {
+        for (const char* attrs : {"shape=4x1", "shape=4x2", "shape=4x37", "shape=3x130", "shape=4x37,log=1"}) {
+          CheckBound(fmt::format("softmax/{}/{}/fill={}/seed={}", type.dtype, attrs, fill, seed++), contract, closest,
+                     pushed);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GT(pushed, 1000);
+  EXPECT_GT(closest, 0.3);
+}
+
+TEST(SoftmaxTwin, LegalFormsPassAndFaultsAreSeen) {
+  int made = 0;
+  for (const char* declaration : {"acc=f32", "acc=f32;math=1", "acc=f32;math=4", "acc=f64;math=1", "acc=f16;math=1"}) {
+    for (const char* dtype : {"f64", "f32", "f16", "bf16"}) {
+      for (const char* attrs :
+           {"shape=3x1", "shape=3x2", "shape=3x64", "shape=2x100", "shape=2x1000", "shape=2x64,log=1"}) {
+        const Problem problem = Bind(fmt::format("softmax/{}/{}/fill=normal/seed=0", dtype, attrs));
+        const Contract contract = Declared(declaration);
+        if (contract.AccUnitRoundoff() > FormatOf(problem.output.dtype).UnitRoundoff()) continue;
+        SCOPED_TRACE(problem.spec.Id() + " " + declaration);
+        const SoftmaxCase op(problem);
+        const FloatFormat& format = FormatOf(problem.output.dtype);
+        for (int variant : {0, 1}) {
+          const auto twin = Op("softmax").MakeTwin(problem, contract, variant);
+          if (!twin) continue;
+          ++made;
+          for (int64_t row = 0; row < op.rows; ++row) {
+            std::vector<double> x(static_cast<size_t>(op.terms));
+            for (int64_t k = 0; k < op.terms; ++k) x[k] = ValueAt(twin->inputs[0], op.Offset(row, k));
+            const auto accepted = [&](const std::vector<double>& got) {
+              for (int64_t k = 0; k < op.terms; ++k) {
+                const double want = twin->expected[op.Offset(row, k)];
+                const double off = std::abs(got[k] - want);
+                if (got[k] != want && !(off <= twin->ToleranceAt(0) * UlpAt(format, want))) return false;
+              }
+              return true;
+            };
+            for (const Form& form : AllForms(3)) ASSERT_TRUE(accepted(RunRow(problem, x, contract, form)));
+            // A term that never reaches the sum.
+            const double visible = static_cast<double>(std::ranges::count(x, 0.0));
+            std::vector<double> wrong(x.size());
+            for (size_t k = 0; k < x.size(); ++k) {
+              const double share = op.log ? -std::log(visible - 1) : 1 / (visible - 1);
+              wrong[k] = x[k] == 0 ? RoundTo(format, share) : op.log ? -kInfinity : 0;
+            }
+            ASSERT_FALSE(accepted(wrong));
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(made, 100);
+}
+
+TEST(SoftmaxOmitted, DividesByTheSumWithoutTheTerm) {
+  for (const char* attrs : {"shape=3x20", "shape=3x20,log=1", "shape=20x3,axis=0"}) {
+    const Problem problem = Bind(fmt::format("softmax/f32/{}/fill=normal/seed=4", attrs));
+    const SoftmaxCase op(problem);
+    const std::vector<Tensor> inputs = Op("softmax").MakeInputs(problem);
+    const std::vector<double> values = Op("softmax").ComputeGolden(problem, inputs, Tier::kFast).value;
+    std::vector<int64_t> outputs(values.size());
+    for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = static_cast<int64_t>(i);
+    const auto mutants = Op("softmax").OmittedTerms(problem, inputs, values, outputs);
+    ASSERT_GT(mutants.size(), 30u);
+    for (const Mutant& mutant : mutants) {
+      const int64_t row = mutant.key / op.terms, omitted = mutant.key % op.terms;
+      EXPECT_EQ(op.RowOf(mutant.index), row);
+      double total = 0;
+      for (int64_t k = 0; k < op.terms; ++k) {
+        if (k != omitted) total += std::exp(ValueAt(inputs[0], op.Offset(row, k)));
+      }
+      const double x = ValueAt(inputs[0], mutant.index);
+      EXPECT_NEAR(mutant.value, op.log ? x - std::log(total) : std::exp(x) / total, 1e-12);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::test
