@@ -37,6 +37,20 @@ double MatmulFlops(const CaseSpec& spec) {
          static_cast<double>(read.Int("k")) * static_cast<double>(read.Int("batch"));
 }
 
+// Every query against every key, masked or not: twice what a causal case costs.
+double AttentionFlops(const CaseSpec& spec) {
+  if (spec.op != "attention") return 0;
+  const AttrReader read(spec, AttentionSchema());
+  return 2.0 * static_cast<double>(read.Int("b") * read.Int("h")) * static_cast<double>(read.Int("l") * read.Int("s")) *
+         static_cast<double>(read.Int("d") + read.Int("dv"));
+}
+
+double TotalAttentionFlops(const std::vector<PlannedCase>& cases) {
+  double flops = 0;
+  for (const PlannedCase& planned : cases) flops += AttentionFlops(planned.spec);
+  return flops;
+}
+
 double TotalFlops(const std::vector<PlannedCase>& cases) {
   double flops = 0;
   for (const PlannedCase& planned : cases) flops += MatmulFlops(planned.spec);
@@ -53,14 +67,16 @@ TEST(ShippedSuites, EachContainsTheSmallerOne) {
 TEST(ShippedSuites, SmokeTakesSeconds) {
   const auto cases = Shipped("smoke");
   EXPECT_GE(cases.size(), 20u);
-  EXPECT_LE(cases.size(), 30u);
+  EXPECT_LE(cases.size(), 60u);
+  EXPECT_LT(TotalAttentionFlops(cases), 0.05e9);
   EXPECT_LT(TotalFlops(cases), 0.3e9);
 }
 
 TEST(ShippedSuites, DefaultTakesAboutAMinute) {
   const auto cases = Shipped("default");
   EXPECT_GE(cases.size(), 60u);
-  EXPECT_LE(cases.size(), 120u);
+  EXPECT_LE(cases.size(), 240u);
+  EXPECT_LT(TotalAttentionFlops(cases), 2e9);
   EXPECT_LT(TotalFlops(cases), 6e9);
   for (const PlannedCase& planned : cases) EXPECT_LT(MatmulFlops(planned.spec), 0.3e9) << planned.spec.Id();
 }
@@ -83,9 +99,14 @@ TEST(ShippedSuites, DefaultCoversEveryFillKindPolicyAndLayout) {
   EXPECT_THAT(kinds, IsSupersetOf(ReduceSchema().Find("kind")->choices));
   EXPECT_THAT(dtypes, IsSupersetOf({"matmul/f32", "matmul/bf16", "matmul/f16", "matmul/f64", "matmul/i8-i8-i32",
                                     "matmul/bf16-bf16-f32", "reduce/f32", "reduce/bf16", "reduce/f16", "reduce/f64",
-                                    "reduce/f32-i64", "reduce/i8-i32"}));
-  EXPECT_THAT(others, IsSupersetOf({"transa=1", "transb=1", "beta=1", "bias=1", "alpha=0.5", "epilogue=rounded",
-                                    "nan=ignore", "keepdims=1", "tie=any", "axes=0+2+3", "axes=-1", "m=1"}));
+                                    "reduce/f32-i64", "reduce/i8-i32", "softmax/bf16", "softmax/f16", "attention/f32",
+                                    "attention/f16", "attention/bf16", "attention/f64"}));
+  EXPECT_THAT(
+      others,
+      IsSupersetOf(
+          {"transa=1",        "transb=1", "beta=1",   "bias=1",   "alpha=0.5",  "epilogue=rounded", "nan=ignore",
+           "keepdims=1",      "causal=1", "align=tl", "window=8", "softcap=50", "mask=bool",        "mask=add",
+           "masked_rows=nan", "hkv=2",    "log=1",    "tie=any",  "axes=0+2+3", "axes=-1",          "m=1"}));
 }
 
 // prod of normal numbers underflows, and such a case would prove nothing.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schemas of matmul and reduce as SPEC.md 3 states them, so that the planner is tested without the operators.
+// The schemas of some operators as SPEC.md 3 states them, so that the planner is tested without the operators.
 #pragma once
 
 #include <filesystem>
@@ -44,10 +44,44 @@ inline const OpSchema& ReduceSchema() {
   return schema;
 }
 
+inline const OpSchema& SoftmaxSchema() {
+  static const OpSchema schema{.op = "softmax",
+                               .doc = "y = exp(x) / sum exp(x)",
+                               .attrs = {{"shape", AttrType::kDims, "", ""},
+                                         {"axis", AttrType::kInt, "-1", ""},
+                                         {"log", AttrType::kInt, "0", ""}},
+                               .operands = {"x", "y"}};
+  return schema;
+}
+
+inline const OpSchema& AttentionSchema() {
+  static const OpSchema schema{.op = "attention",
+                               .doc = "o = softmax(scale q k^T + mask) v",
+                               .attrs = {{"b", AttrType::kInt, "", ""},
+                                         {"h", AttrType::kInt, "", ""},
+                                         {"hkv", AttrType::kInt, "=h", ""},
+                                         {"l", AttrType::kInt, "", ""},
+                                         {"s", AttrType::kInt, "=l", ""},
+                                         {"d", AttrType::kInt, "", ""},
+                                         {"dv", AttrType::kInt, "=d", ""},
+                                         {"causal", AttrType::kInt, "0", ""},
+                                         {"align", AttrType::kName, "br", "", {"br", "tl"}},
+                                         {"window", AttrType::kInt, "0", ""},
+                                         {"scale", AttrType::kFloat, "auto", ""},
+                                         {"softcap", AttrType::kFloat, "0", ""},
+                                         {"mask", AttrType::kName, "none", "", {"none", "bool", "add"}},
+                                         {"masked_rows", AttrType::kName, "zero", "", {"zero", "nan"}},
+                                         {"mask_per_head", AttrType::kInt, "0", ""}},
+                               .operands = {"q", "k", "v", "o"}};
+  return schema;
+}
+
 inline OpCatalog TestCatalog() {
   return {[](std::string_view op) -> const OpSchema* {
-            if (op == "matmul") return &MatmulSchema();
-            return op == "reduce" ? &ReduceSchema() : nullptr;
+            for (const OpSchema* schema : {&MatmulSchema(), &ReduceSchema(), &SoftmaxSchema(), &AttentionSchema()}) {
+              if (op == schema->op) return schema;
+            }
+            return nullptr;
           },
           {"matmul", "reduce"}};
 }
