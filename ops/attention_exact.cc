@@ -90,8 +90,8 @@ std::optional<Twin> AttentionTwin(const Problem& problem, const Contract& contra
   for (const Operand& operand : problem.inputs) twin.inputs.emplace_back(operand.dtype, operand.shape);
   SetScores(op, variant, twin.inputs[0], twin.inputs[1]);
   twin.inputs[2] = CodedValues(op, problem.inputs[2], variant);
-  constexpr uint64_t kSeed = 0x61747469;
-  if (op.mask != MaskKind::kNone) twin.inputs[3] = MakeAttentionMask(op, problem.inputs[3], kSeed, true);
+  // The case's own pattern of visible keys, so that every key that matters there matters here.
+  if (op.mask != MaskKind::kNone) twin.inputs[3] = MakeAttentionMask(op, problem.inputs[3], problem.spec.seed, true);
   Expect(problem, contract, variant == 0, twin);
   twin.code = "column c shows the keys j with j mod dv = c";
   return twin;

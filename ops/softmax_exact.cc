@@ -49,7 +49,7 @@ Plan PlanAt(const SoftmaxCase& op, const Problem& problem, const Contract& contr
 
 // The largest 2^j of which a single missing term can be told.
 std::optional<Plan> PlanTwin(const SoftmaxCase& op, const Problem& problem, const Contract& contract) {
-  if (contract.alg != Algorithm::kDirect || contract.mid != Intermediate::kNone) return std::nullopt;
+  if (contract.alg != Algorithm::kDirect) return std::nullopt;
   int64_t visible = 1;
   while (2 * visible <= op.terms) visible *= 2;
   if (visible == op.terms && visible >= 4) visible /= 2;  // a pattern needs places to hide

@@ -173,8 +173,8 @@ class AttentionPlan : public plugin::HostPlan {
 std::vector<plugin::Implementation> QueryAttention(const plugin::OpDesc& op, const dnnl::engine& engine) {
   CreateAttention(op, engine);
   const AttentionSpec a = plugin::ParseAttention(op);
-  std::string contract =
-      a.dtype == plugin::kBF16 ? "f32acc;math=4;ftz=all;mid=bf16;det=yes" : "f32acc;math=4;ftz=out;det=yes";
+  std::string contract = a.dtype == plugin::kBF16 ? "f32acc;math=4;ftz=all;mid=bf16;nan=any;det=yes"
+                                                  : "f32acc;math=4;ftz=out;nan=any;det=yes";
   if (a.masked_nan) contract += ";masked=nan";
   return {{"matmul-softmax-matmul", contract}};
 }

@@ -9,12 +9,13 @@
 namespace plugin_test {
 namespace {
 
-// Sign, exponent and mantissa of a normal number, zero, infinity or NaN.
+// Sign, exponent and mantissa of a number, zero, infinity or NaN.
 uint16_t EncodeF16(double value) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   if (std::isnan(value)) return sign | 0x7E00;
   if (std::isinf(value)) return sign | 0x7C00;
   if (value == 0) return sign;
+  if (std::abs(value) < 0x1p-14) return static_cast<uint16_t>(sign | static_cast<int>(std::abs(value) * 0x1p24));
   int exponent = 0;
   const double mantissa = std::frexp(std::abs(value), &exponent);
   return static_cast<uint16_t>(sign | ((exponent + 14) << 10) | static_cast<int>((mantissa * 2 - 1) * 1024));

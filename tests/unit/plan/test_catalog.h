@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schemas of matmul, reduce and conv as SPEC.md 3 states them, so that the planner is tested without the operators.
+// The schemas of matmul and reduce as SPEC.md 3 states them, so that the planner is tested without the operators.
 #pragma once
 
 #include <filesystem>
@@ -44,30 +44,12 @@ inline const OpSchema& ReduceSchema() {
   return schema;
 }
 
-inline const OpSchema& ConvSchema() {
-  static const OpSchema schema{.op = "conv",
-                               .doc = "y = x (cross-correlated with) w + bias",
-                               .attrs = {{"n", AttrType::kInt, "", ""},
-                                         {"c", AttrType::kInt, "", ""},
-                                         {"o", AttrType::kInt, "", ""},
-                                         {"i", AttrType::kDims, "", ""},
-                                         {"k", AttrType::kDims, "", ""},
-                                         {"stride", AttrType::kDims, "1", ""},
-                                         {"pad", AttrType::kDims, "0", ""},
-                                         {"dilation", AttrType::kDims, "1", ""},
-                                         {"groups", AttrType::kInt, "1", ""},
-                                         {"bias", AttrType::kInt, "0", ""}},
-                               .operands = {"x", "w", "y"}};
-  return schema;
-}
-
 inline OpCatalog TestCatalog() {
   return {[](std::string_view op) -> const OpSchema* {
             if (op == "matmul") return &MatmulSchema();
-            if (op == "conv") return &ConvSchema();
             return op == "reduce" ? &ReduceSchema() : nullptr;
           },
-          {"matmul", "reduce", "conv"}};
+          {"matmul", "reduce"}};
 }
 
 // A folder of its own for one test, removed with it.
