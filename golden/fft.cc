@@ -258,15 +258,18 @@ Shape FftCase::Half() const {
   return half;
 }
 
-HalfIndex ToHalf(const Shape& n, int64_t full) {
-  const int64_t last = n.back(), half = last / 2 + 1, column = full % last;
-  if (column < half) return {full / last * half + column, false};
-  // The mirror image: every coordinate k becomes (n - k) mod n.
-  int64_t row = full / last, mirrored = 0, stride = 1;
+int64_t MirrorRow(const Shape& n, int64_t row) {
+  int64_t mirrored = 0, stride = 1;
   for (size_t axis = n.size() - 1; axis-- > 0; stride *= n[axis], row /= n[axis]) {
     mirrored += (n[axis] - row % n[axis]) % n[axis] * stride;
   }
-  return {mirrored * half + last - column, true};
+  return mirrored;
+}
+
+HalfIndex ToHalf(const Shape& n, int64_t full) {
+  const int64_t last = n.back(), half = last / 2 + 1, row = full / last, column = full % last;
+  if (column < half) return {row * half + column, false};
+  return {MirrorRow(n, row) * half + last - column, true};
 }
 
 Golden GoldenFft(const FftCase& fft, const Tensor& x, Tier tier, bool wide, double min_normal) {

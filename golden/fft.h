@@ -47,4 +47,7 @@ struct HalfIndex {
 };
 HalfIndex ToHalf(const Shape& n, int64_t full);
 
+// Mirror image of a row (coordinates on all axes but the last, flat): every coordinate k becomes (n - k) mod n.
+int64_t MirrorRow(const Shape& n, int64_t row);
+
 }  // namespace assay
