@@ -3,6 +3,7 @@
 #include "backends/common/backend.h"
 #include "backends/common/host.h"
 #include "backends/common/table.h"
+#include "backends/cpu/fft.h"
 #include "backends/cpu/matmul.h"
 #include "backends/cpu/matmul_support.h"
 #include "backends/cpu/parallel.h"
@@ -12,10 +13,17 @@
 namespace cpu {
 namespace {
 
+using RadixFft = FftRow<FftAlgorithm::kRadix>;
+using BluesteinFft = FftRow<FftAlgorithm::kBluestein>;
+using DirectFft = FftRow<FftAlgorithm::kDirect>;
+
 constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     {"matmul", "naive", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSequential>},
     {"matmul", "blocked", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kPanels>},
     {"matmul", "splitk", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSplit>},
+    {"fft", "radix", RadixFft::Contract, RadixFft::WhyNot, RadixFft::Create},
+    {"fft", "bluestein", BluesteinFft::Contract, BluesteinFft::WhyNot, BluesteinFft::Create},
+    {"fft", "direct", DirectFft::Contract, DirectFft::WhyNot, DirectFft::Create},
     {"reduce", "sequential", ReduceContract, ReduceWhyNot, CreateReduce<SumOrder::kSequential>},
     {"reduce", "pairwise", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kPairwise>},
     {"reduce", "strided", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kStrided>},
