@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "harness/base/fill.h"
@@ -37,6 +38,14 @@ double MatmulFlops(const CaseSpec& spec) {
          static_cast<double>(read.Int("k")) * static_cast<double>(read.Int("batch"));
 }
 
+double FftFlops(const CaseSpec& spec) {
+  if (spec.op != "fft") return 0;
+  const AttrReader read(spec, FftSchema());
+  double points = 1;
+  for (const int64_t n : read.List("n")) points *= static_cast<double>(n);
+  return 5 * points * std::log2(points) * static_cast<double>(read.Int("batch"));
+}
+
 double TotalFlops(const std::vector<PlannedCase>& cases) {
   double flops = 0;
   for (const PlannedCase& planned : cases) flops += MatmulFlops(planned.spec);
@@ -53,14 +62,14 @@ TEST(ShippedSuites, EachContainsTheSmallerOne) {
 TEST(ShippedSuites, SmokeTakesSeconds) {
   const auto cases = Shipped("smoke");
   EXPECT_GE(cases.size(), 20u);
-  EXPECT_LE(cases.size(), 30u);
+  EXPECT_LE(cases.size(), 40u);
   EXPECT_LT(TotalFlops(cases), 0.3e9);
 }
 
 TEST(ShippedSuites, DefaultTakesAboutAMinute) {
   const auto cases = Shipped("default");
   EXPECT_GE(cases.size(), 60u);
-  EXPECT_LE(cases.size(), 120u);
+  EXPECT_LE(cases.size(), 150u);
   EXPECT_LT(TotalFlops(cases), 6e9);
   for (const PlannedCase& planned : cases) EXPECT_LT(MatmulFlops(planned.spec), 0.3e9) << planned.spec.Id();
 }
@@ -86,6 +95,21 @@ TEST(ShippedSuites, DefaultCoversEveryFillKindPolicyAndLayout) {
                                     "reduce/f32-i64", "reduce/i8-i32"}));
   EXPECT_THAT(others, IsSupersetOf({"transa=1", "transb=1", "beta=1", "bias=1", "alpha=0.5", "epilogue=rounded",
                                     "nan=ignore", "keepdims=1", "tie=any", "axes=0+2+3", "axes=-1", "m=1"}));
+}
+
+TEST(ShippedSuites, DefaultHasEveryKindOfFftCheaply) {
+  double flops = 0;
+  std::set<std::string> seen;
+  for (const PlannedCase& planned : Shipped("default")) {
+    flops += FftFlops(planned.spec);
+    if (planned.spec.op != "fft") continue;
+    const AttrReader read(planned.spec, FftSchema());
+    for (const char* key : {"kind", "dir", "norm"}) seen.insert(read.Text(key));
+    seen.insert(DTypeListText(planned.spec.dtypes));
+  }
+  EXPECT_LT(flops, 0.3e9);
+  EXPECT_THAT(seen, IsSupersetOf({"c2c", "r2c", "c2r", "fwd", "inv", "none", "ortho", "backward", "c64", "c128",
+                                  "f32-c64", "f64-c128", "c64-f32", "c128-f64"}));
 }
 
 // prod of normal numbers underflows, and such a case would prove nothing.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schemas of matmul and reduce as SPEC.md 3 states them, so that the planner is tested without the operators.
+// The schemas of matmul, reduce and fft as SPEC.md 3 states them, so that the planner is tested without the operators.
 #pragma once
 
 #include <filesystem>
@@ -44,12 +44,25 @@ inline const OpSchema& ReduceSchema() {
   return schema;
 }
 
+inline const OpSchema& FftSchema() {
+  static const OpSchema schema{.op = "fft",
+                               .doc = "y = scale DFT(x)",
+                               .attrs = {{"kind", AttrType::kName, "", "", {"c2c", "r2c", "c2r"}},
+                                         {"n", AttrType::kDims, "", ""},
+                                         {"batch", AttrType::kInt, "1", ""},
+                                         {"dir", AttrType::kName, "fwd", "", {"fwd", "inv"}},
+                                         {"norm", AttrType::kName, "none", "", {"none", "ortho", "backward"}}},
+                               .operands = {"x", "y"}};
+  return schema;
+}
+
 inline OpCatalog TestCatalog() {
   return {[](std::string_view op) -> const OpSchema* {
             if (op == "matmul") return &MatmulSchema();
+            if (op == "fft") return &FftSchema();
             return op == "reduce" ? &ReduceSchema() : nullptr;
           },
-          {"matmul", "reduce"}};
+          {"fft", "matmul", "reduce"}};
 }
 
 // A folder of its own for one test, removed with it.
