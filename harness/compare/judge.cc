@@ -29,7 +29,7 @@ JudgeParams MakeParams(const BoundModel& bound, const Contract& contract, DType 
   p.exact = bound.exact || p.integer;
   p.nearest = contract.out == OutputRounding::kNearest || p.exact;
   p.own_rounding = p.nearest ? 0.5 : 1;
-  p.u_acc = contract.AccUnitRoundoff();
+  p.u_acc = contract.AccUnitRoundoff() * bound.sigma_scale;
   p.overflow_at = kInf;
   if (p.integer) {
     p.ulp_floor = 1;
