@@ -4,15 +4,12 @@
 // transform per axis; for alg=direct c ||x||_1.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "golden/fft_error.h"
 #include "ops/fft.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool FlushesInputs(const Contract& contract) {
   return contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
@@ -66,6 +63,18 @@ double Growth(const FftCase& fft, bool convolution) {
   for (const int64_t n : fft.n)
     growth *= 2.5 * std::sqrt(static_cast<double>(n)) * static_cast<double>(PaddedLength(n));
   return growth;
+}
+
+// Operations whose underflow can reach one output, each with the largest factor that follows: at most 16 per point and
+// stage; through a convolution, those of the padded length times the chirp's spectrum.
+double Underflows(const FftCase& fft, bool convolution) {
+  double count = 1, stages = 2;
+  for (const int64_t n : fft.n) {
+    const auto length = static_cast<double>(n);
+    stages += std::log2(length);
+    count *= convolution ? 2.5 * std::sqrt(length) * static_cast<double>(PaddedLength(n)) : length;
+  }
+  return 16 * count * (convolution ? 4 : stages);
 }
 
 bool HasLargeFactor(const FftCase& fft) {
@@ -136,13 +145,8 @@ BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& co
     if (lost > 0 || arithmetic.operand > 0)
       bound.terms.push_back({mass, std::max(lost, arithmetic.operand > 0 ? 3 : lost)});
   }
-  // Each of about 8 operations per point and stage can underflow; what is lost reaches an output with a weight of at
-  // most `bound.growth`, the largest factor that follows.
   const double lambda = contract.ftz != Flush::kNone ? contract.AccMinNormal() : contract.AccMinSubnormal() / 2;
-  const double stages = 3 * std::log2(4 * points) + 4;
-  const double operations = contract.alg == Algorithm::kFft ? 8 * points * stages : 64 * points * points * stages;
-  bound.constant = operations * lambda * (convolution ? bound.growth : 1);
-  if (!std::isfinite(bound.constant)) bound.constant = kInfinity;
+  bound.constant = Underflows(fft, convolution) * lambda;
   return bound;
 }
 

@@ -2,6 +2,7 @@
 // Faulty results of fft: one input x_j lost. No fast algorithm can lose it for one output alone: x_j goes missing from
 // all outputs of its transform, and |x_j| is what each of them is off by. So the mutant is judged at the most visible
 // of four outputs, either part, the sampled output being the first of them.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -27,6 +28,18 @@ class Contributions {
     if (fft.norm == FftNorm::kOrtho) scale_ = 1 / std::sqrt(points);
     if (fft.norm == FftNorm::kBackward && fft.inverse) scale_ = 1 / points;
   }
+
+  double LargestInput(int64_t batch) const {
+    const int64_t elements = NumElements(in_);
+    std::vector<double> x(static_cast<size_t>(elements * fft_.InputParts()));
+    ToF64(x_->dtype(), x_->data() + batch * elements * SizeOf(x_->dtype()), x);
+    double largest = 0;
+    for (const double value : x) largest = std::max(largest, std::isfinite(value) ? std::abs(value) : 0.0);
+    return largest;
+  }
+
+  // |x_j|, of the element that was selected.
+  double Size() const { return std::hypot(re_, im_) / scale_; }
 
   // Takes x_j of transform `batch`, with its mirror image where half a spectrum is given.
   void Select(int64_t batch, int64_t j) {
@@ -68,12 +81,17 @@ std::vector<Mutant> FftOmittedTerms(const Problem& problem, const Tensor& x, std
   const int parts = fft.OutputParts();
   const int64_t inputs = NumElements(fft.InputAxes()), elements = NumElements(fft.OutputAxes());
   Contributions contributions(fft, x);
+  const double u = FormatOf(problem.output.dtype).UnitRoundoff();
   std::vector<Mutant> mutants;
+  int64_t measured = -1;
+  double least = 0;
   for (const int64_t output : outputs) {
     const int64_t batch = output / parts / elements;
+    if (batch != measured) least = u * contributions.LargestInput(batch), measured = batch;
     const RandomStream random(kSeed, static_cast<uint64_t>(output));
     for (const int64_t j : SampledTerms(inputs, output)) {
       contributions.Select(batch, j);
+      if (!(contributions.Size() > least)) continue;
       Mutant most;
       double effect = -1;
       for (int place = 0; place < kPlaces; ++place) {
