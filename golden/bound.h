@@ -46,6 +46,7 @@ struct BoundModel {
   double overflow_at = 0;             // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
   double partial_overflow_at = 0;     // Inf and NaN are accepted iff growth * S reaches this; infinity: never
   double growth = 1;                  // 1 + gamma
+  double sigma_scale = 1;             // how far the contract's class of algorithm exceeds the golden's sigma
   std::vector<FreeWhere> free_where;  // also of exact models
   std::vector<ValueWhere> value_where;
   // A bound that is no linear function of the golden's planes is evaluated into a plane of its own. Infinite: the

@@ -26,6 +26,8 @@ inline constexpr DType kBF16{ASSAY_TYPE_BFLOAT, 16};
 inline constexpr DType kI8{ASSAY_TYPE_INT, 8};
 inline constexpr DType kI32{ASSAY_TYPE_INT, 32};
 inline constexpr DType kI64{ASSAY_TYPE_INT, 64};
+inline constexpr DType kC64{ASSAY_TYPE_COMPLEX, 64};    // two f32
+inline constexpr DType kC128{ASSAY_TYPE_COMPLEX, 128};  // two f64
 
 // "f32", "bf16", "i8", "c64", "f8e4m3fn"..., or the numbers of a type without a name.
 std::string Name(DType dtype);

@@ -6,6 +6,7 @@
 #include "backends/cpu/attention.h"
 #include "backends/cpu/conv.h"
 #include "backends/cpu/conv_support.h"
+#include "backends/cpu/fft.h"
 #include "backends/cpu/matmul.h"
 #include "backends/cpu/matmul_support.h"
 #include "backends/cpu/parallel.h"
@@ -16,10 +17,17 @@
 namespace cpu {
 namespace {
 
+using RadixFft = FftRow<FftAlgorithm::kRadix>;
+using BluesteinFft = FftRow<FftAlgorithm::kBluestein>;
+using DirectFft = FftRow<FftAlgorithm::kDirect>;
+
 constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     {"matmul", "naive", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSequential>},
     {"matmul", "blocked", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kPanels>},
     {"matmul", "splitk", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSplit>},
+    {"fft", "radix", RadixFft::Contract, RadixFft::WhyNot, RadixFft::Create},
+    {"fft", "bluestein", BluesteinFft::Contract, BluesteinFft::WhyNot, BluesteinFft::Create},
+    {"fft", "direct", DirectFft::Contract, DirectFft::WhyNot, DirectFft::Create},
     {"reduce", "sequential", ReduceContract, ReduceWhyNot, CreateReduce<SumOrder::kSequential>},
     {"reduce", "pairwise", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kPairwise>},
     {"reduce", "strided", ReduceContract, FoldWhyNot, CreateReduce<SumOrder::kStrided>},

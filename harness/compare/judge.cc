@@ -35,7 +35,7 @@ JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Cont
   p.exact = p.integer || IsExact(golden, bound, contract);
   p.nearest = contract.out == OutputRounding::kNearest || p.exact;
   p.own_rounding = p.nearest ? 0.5 : 1;
-  p.u_acc = contract.AccUnitRoundoff();
+  p.u_acc = contract.AccUnitRoundoff() * bound.sigma_scale;
   p.overflow_at = kInf;
   if (p.integer) {
     p.ulp_floor = p.ulp_ceiling = 1;

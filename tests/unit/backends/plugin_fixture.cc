@@ -22,8 +22,10 @@ class Placed {
     int64_t reach = 0;
     for (int64_t offset : offsets_) reach = std::max(reach, offset);
     bytes_.assign(static_cast<size_t>((reach + 1 + 2 * kGuardElements) * size_), kGuard);
-    for (size_t i = 0; values != nullptr && i < offsets_.size(); ++i) {
-      Encode(layout.type, values->at(i), At(bytes_, offsets_[i]));
+    const int parts = layout.type.Parts();
+    for (size_t i = 0; values != nullptr && i < offsets_.size() * parts; ++i) {
+      std::byte* element = At(bytes_, offsets_[i / parts]);
+      Encode(layout.type.Part(), values->at(i), element + i % parts * size_ / parts);
     }
     Text error;
     EXPECT_EQ(plugin.api().buffer_alloc(plugin.device(), bytes_.size(), &buffer_, error.raw()), ASSAY_OK)
@@ -43,7 +45,10 @@ class Placed {
     std::vector<std::byte> now = Downloaded();
     std::vector<double> values;
     for (int64_t offset : offsets_) {
-      values.push_back(Decode(layout_.type, At(now, offset)));
+      const int parts = layout_.type.Parts();
+      for (int part = 0; part < parts; ++part) {
+        values.push_back(Decode(layout_.type.Part(), At(now, offset) + part * size_ / parts));
+      }
       std::fill_n(At(now, offset), size_, kGuard);
     }
     EXPECT_EQ(now, bytes_) << "bytes outside the elements of " << layout_.name << " were written to";

@@ -71,8 +71,8 @@ class Plugin {
   // Empty with a reason when the plugin says UNSUPPORTED; fails the test on any other status.
   std::vector<Implementation> Query(Op& op, std::string* reason = nullptr);
 
-  // Runs one implementation on row-major input values; returns the first output's in row-major order. Fails the test
-  // when a byte outside the output's elements, or an input, has changed.
+  // Runs one implementation on row-major input values (two per complex element); returns the first output's likewise.
+  // Fails the test when a byte outside the output's elements, or an input, has changed.
   std::vector<double> Run(Op& op, const std::string& implementation, const std::vector<std::vector<double>>& inputs);
 
  private:

@@ -15,6 +15,10 @@ struct Type {
   double unit;        // unit roundoff; 0 for integers
   double min_normal;  // 0 for integers
   const char* name;
+  // A complex element is two numbers of the part's type.
+  bool IsComplex() const { return code == 5; }
+  int Parts() const { return IsComplex() ? 2 : 1; }
+  Type Part() const { return IsComplex() ? Type{2, static_cast<uint8_t>(bits / 2), unit, min_normal, name} : *this; }
   friend bool operator==(const Type& a, const Type& b) { return a.code == b.code && a.bits == b.bits; }
 };
 
@@ -25,6 +29,8 @@ inline constexpr Type kBF16{4, 16, 0x1p-8, 0x1p-126, "bf16"};
 inline constexpr Type kI8{0, 8, 0, 0, "i8"};
 inline constexpr Type kI32{0, 32, 0, 0, "i32"};
 inline constexpr Type kI64{0, 64, 0, 0, "i64"};
+inline constexpr Type kC64{5, 64, 0x1p-24, 0x1p-126, "c64"};
+inline constexpr Type kC128{5, 128, 0x1p-53, 0x1p-1022, "c128"};
 
 void Encode(const Type& type, double value, std::byte* out);
 double Decode(const Type& type, const std::byte* in);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/common/fft_spec.h"
+
+#include <cmath>
+
+#include "backends/common/status.h"
+
+namespace plugin {
+namespace {
+
+FftKind KindOf(const std::string& text) {
+  if (text == "c2c") return FftKind::kC2C;
+  if (text == "r2c") return FftKind::kR2C;
+  if (text == "c2r") return FftKind::kC2R;
+  throw Failure("fft: kind='{}' is none of c2c, r2c and c2r", text);
+}
+
+void CheckShape(const Tensor& tensor, const FftSpec& spec, bool half) {
+  std::vector<int64_t> expected{spec.batch};
+  expected.insert(expected.end(), spec.n.begin(), spec.n.end());
+  if (half) expected.back() = expected.back() / 2 + 1;
+  if (tensor.shape == expected) return;
+  throw Failure("fft: operand '{}' has shape {}, but the attributes imply {}", tensor.name, ShapeText(tensor.shape),
+                ShapeText(expected));
+}
+
+void SetScale(const std::string& norm, FftSpec& spec) {
+  const auto points = static_cast<double>(spec.Points());
+  if (norm == "ortho") {
+    spec.scale = 1 / std::sqrt(points), spec.scaled = true;
+  } else if (norm == "backward") {
+    if (spec.inverse) spec.scale = 1 / points, spec.scaled = true;
+  } else if (norm != "none") {
+    throw Failure("fft: norm='{}' is none of none, ortho and backward", norm);
+  }
+}
+
+}  // namespace
+
+int64_t FftSpec::Points() const {
+  int64_t points = 1;
+  for (const int64_t length : n) points *= length;
+  return points;
+}
+
+FftSpec ParseFft(const OpDesc& op) {
+  FftSpec spec;
+  spec.kind = KindOf(op.AttrString("kind"));
+  spec.n = op.AttrList("n"), spec.batch = op.AttrInt("batch");
+  const std::string& dir = op.AttrString("dir");
+  if (dir != "fwd" && dir != "inv") throw Failure("fft: dir='{}' is neither fwd nor inv", dir);
+  spec.inverse = dir == "inv";
+  if (spec.n.empty()) throw Failure("fft: n is empty");
+  for (const int64_t length : spec.n) {
+    if (length < 1 || spec.batch < 1) throw Failure("fft: an extent below 1");
+  }
+  if (op.inputs().size() != 1 || op.outputs().size() != 1) {
+    throw Failure("fft: {} inputs and {} outputs; expected one of each", op.inputs().size(), op.outputs().size());
+  }
+  const Tensor &x = op.inputs()[0], &y = op.outputs()[0];
+  CheckShape(x, spec, spec.kind == FftKind::kC2R);
+  CheckShape(y, spec, spec.kind == FftKind::kR2C);
+  spec.wide = x.dtype == kF64 || x.dtype == kC128;
+  spec.x_strides = x.strides, spec.y_strides = y.strides;
+  SetScale(op.AttrString("norm"), spec);
+  return spec;
+}
+
+}  // namespace plugin

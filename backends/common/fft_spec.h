@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// An fft description with its shapes checked: y = scale * DFT(x) over all axes but the leading one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/common/op_desc.h"
+
+namespace plugin {
+
+enum class FftKind { kC2C, kR2C, kC2R };
+
+struct FftSpec {
+  FftKind kind = FftKind::kC2C;
+  std::vector<int64_t> n;  // of the real side for r2c and c2r
+  int64_t batch = 1;
+  bool inverse = false;  // the exponent's sign is +
+  double scale = 1;
+  bool scaled = false;
+  bool wide = false;                          // double precision
+  std::vector<int64_t> x_strides, y_strides;  // batch first; in elements, a complex number being one
+
+  int64_t Points() const;
+};
+
+// Throws Failure naming the operand or attribute that contradicts the operator's definition.
+FftSpec ParseFft(const OpDesc& op);
+
+}  // namespace plugin

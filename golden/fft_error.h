@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a discrete Fourier transform of length n in rounded arithmetic can be off, by class of algorithm (VERDICT.md
+// 2). Relative to the norm of the whole result, ||dy||_2 <= error ||y||_2, hence |dy_k| <= error ||y||_2 for every k:
+// an element has no error bound relative to itself.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace assay {
+
+struct FftArithmetic {
+  double u = 0;        // unit roundoff of additions and multiplications
+  double twiddle = 0;  // mu: relative error of a twiddle factor; u when both parts are correctly rounded
+  double operand = 0;  // rounding of both factors of a product to a narrower format (in=tf32rn, ...)
+  double stored = 0;   // rounding of what one stage hands to the next (mid=f16, ...)
+};
+
+// Primes up to this are taken by butterflies of their own; larger factors by a convolution (Bluestein, Rader).
+inline constexpr int64_t kLargestButterfly = 31;
+
+std::vector<int64_t> PrimeFactors(int64_t n);  // ascending, with repetition
+int64_t PaddedLength(int64_t n);               // smallest power of two >= 2n - 1: Bluestein's M
+
+// Cooley-Tukey in any order of radices. Higham, ASNA 2nd ed., theorem 24.2, for radix 2, and the same argument for
+// stages of other primes.
+double RadixError(int64_t n, const FftArithmetic& a);
+
+// Bluestein: chirp, transform of the padded length, product with the transformed chirp, transform back, chirp.
+// `kernel_growth`: by how much the error of the transformed chirp may exceed that of an average element; 1 where it
+// does not depend on data and may be taken as evenly spread, sqrt(2M) in the worst case.
+double BluesteinError(int64_t n, const FftArithmetic& a, double kernel_growth = 1);
+
+// The defining sum, in any order: |dy_k| <= DirectError ||x||_1.
+double DirectError(int64_t n, const FftArithmetic& a);
+
+}  // namespace assay

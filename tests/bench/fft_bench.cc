@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The golden transform of 2^20 complex points in double against FFTW's, both planned beforehand and on one thread,
+// interleaved. Target: at most 4 times FFTW. FFTW is a witness here and is linked by nothing else; it is loaded at run
+// time, and without it the comparison is skipped with a line.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "golden/fft.h"
+#include "golden/fft_transform.h"
+#include "harness/base/parallel.h"
+
+namespace assay {
+namespace {
+
+constexpr int64_t kPoints = int64_t{1} << 20;
+constexpr int kRounds = 11;
+constexpr double kTarget = 4;
+
+double Seconds(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+// fftw_plan_dft_1d and its companions, by their documented C interface.
+struct Fftw {
+  using Plan = void* (*)(int n, double* in, double* out, int sign, unsigned flags);
+  using Execute = void (*)(void* plan);
+  Plan plan = nullptr;
+  Execute execute = nullptr;
+
+  Fftw() {
+    void* library = dlopen("libfftw3.so.3", RTLD_NOW);
+    if (library == nullptr) return;
+    plan = reinterpret_cast<Plan>(dlsym(library, "fftw_plan_dft_1d"));
+    execute = reinterpret_cast<Execute>(dlsym(library, "fftw_execute"));
+  }
+  bool Usable() const { return plan != nullptr && execute != nullptr; }
+};
+
+template <class R>
+std::function<void()> Golden1D() {
+  const auto transform = std::make_shared<std::unique_ptr<Transform<R>>>(MakeTransform<R>(kPoints));
+  const auto re = std::make_shared<std::vector<R>>(kPoints), im = std::make_shared<std::vector<R>>(kPoints);
+  const auto work = std::make_shared<std::vector<R>>((*transform)->WorkSize(1));
+  for (int64_t i = 0; i < kPoints; ++i) (*re)[i] = R{static_cast<double>(i * 2654435761 % 1000003) * 1e-6};
+  return [=] { (*transform)->Run(re->data(), im->data(), 1, work->data()); };
+}
+
+int Main() {
+  SetThreadCount(1);
+  const std::function<void()> fast = Golden1D<double>(), exact = Golden1D<DD>();
+  const Fftw fftw;
+  constexpr int kForward = -1;
+  constexpr unsigned kMeasure = 0;
+  std::vector<double> in(2 * kPoints), out(2 * kPoints), ours, theirs, tight;
+  void* plan = fftw.Usable() ? fftw.plan(kPoints, in.data(), out.data(), kForward, kMeasure) : nullptr;
+  for (int round = 0; round <= kRounds; ++round) {
+    const double golden = Seconds(fast);
+    const double witness = plan != nullptr ? Seconds([&] { fftw.execute(plan); }) : 0;
+    if (round == 0) continue;  // first touch
+    ours.push_back(golden), theirs.push_back(witness);
+  }
+  for (int round = 0; round < 3; ++round) tight.push_back(Seconds(exact));
+  std::printf("fft 2^20 in double %.1f ms, in double-double %.1f ms\n", 1e3 * Median(ours), 1e3 * Median(tight));
+  if (plan == nullptr) {
+    std::printf("golden_fft skipped: libfftw3.so.3 is not installed\n");
+    return 0;
+  }
+  const double ratio = Median(ours) / Median(theirs);
+  const bool ok = ratio <= kTarget;
+  std::printf("golden_fft target %.1f got %.2f %s\n", kTarget, ratio, ok ? "ok" : "over");
+  return ok ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace assay
+
+int main() {
+  return assay::Main();
+}

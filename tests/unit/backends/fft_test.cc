@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// fft: every algorithm against the definition, on every kind, direction, scale and layout.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/unit/backends/fft_case.h"
+
+namespace plugin_test {
+namespace {
+
+bool Declares(const Implementation& implementation, const std::string& text) {
+  return implementation.contract.find(text) != std::string::npos;
+}
+
+// What correct algorithms can be off by, relative to the norm of the whole transform: generous, but below any fault.
+double Tolerance(const FftCase& c, const Implementation& implementation) {
+  double steps = 4;
+  for (const int64_t n : c.n) {
+    const double log = std::log2(4.0 * static_cast<double>(n));
+    int64_t rest = n;
+    if (Declares(implementation, "alg=direct")) steps += 2 * static_cast<double>(n) + 4;
+    if (Declares(implementation, "alg=bluestein")) steps += 60 * log;
+    for (int64_t p = 2; rest > 1; ++p) {
+      for (; rest % p == 0; rest /= p) steps += 3 * std::pow(static_cast<double>(p), 1.5) + 8;
+    }
+  }
+  return steps * c.Real().unit;
+}
+
+class Fft : public testing::Test {
+ protected:
+  void Check(const FftCase& c) {
+    Op op = c.Description();
+    const auto implementations = Cpu().Query(op);
+    ASSERT_FALSE(implementations.empty());
+    const std::vector<double> x = c.Input(7);
+    std::vector<std::vector<FftCase::Complex>> expected;
+    for (int64_t b = 0; b < c.batch; ++b) expected.push_back(c.Transform(c.Signal(x, b)));
+    for (const Implementation& implementation : implementations) {
+      SCOPED_TRACE(implementation.name + " " + c.kind + " n[0]=" + std::to_string(c.n[0]));
+      const std::vector<double> got = Cpu().Run(op, implementation.name, {x});
+      Compare(c, expected, got, Tolerance(c, implementation));
+      ++ran_;
+    }
+  }
+
+  static void Compare(const FftCase& c, const std::vector<std::vector<FftCase::Complex>>& expected,
+                      const std::vector<double>& got, double tolerance) {
+    const int64_t columns = c.YAxes().back(), elements = FftCase::Product(c.YAxes());
+    const int parts = c.Y().Parts();
+    ASSERT_EQ(std::ssize(got), c.batch * elements * parts);
+    std::vector<double> norms;
+    for (const auto& whole : expected) {
+      long double norm = 0;
+      for (const auto& value : whole) norm += std::norm(value);
+      norms.push_back(static_cast<double>(std::sqrt(norm)));
+    }
+    for (int64_t i = 0; i < c.batch * elements; ++i) {
+      const auto& whole = expected[i / elements];
+      const auto& value = whole[i % elements / columns * c.n.back() + i % columns];
+      const double bound = tolerance * norms[i / elements];
+      ASSERT_NEAR(got[i * parts], static_cast<double>(value.real()), bound) << "element " << i;
+      if (parts == 2) {
+        ASSERT_NEAR(got[i * parts + 1], static_cast<double>(value.imag()), bound) << "element " << i;
+      }
+    }
+  }
+
+  int ran_ = 0;
+};
+
+constexpr const char* kKinds[] = {"c2c", "r2c", "c2r"};
+
+TEST_F(Fft, EveryLengthKindAndDirection) {
+  for (int64_t n = 1; n <= 40; ++n) {
+    for (const char* kind : kKinds) {
+      for (const bool inverse : {false, true}) {
+        Check({.kind = kind, .wide = n % 2 == 0, .n = {n}, .batch = 2, .inverse = inverse});
+        Check({.kind = kind, .wide = n % 2 != 0, .n = {n}, .inverse = inverse});
+      }
+    }
+  }
+  EXPECT_GT(ran_, 1000);
+}
+
+TEST_F(Fft, LongerLengths) {
+  for (const int64_t n : {127, 128, 360, 400, 509, 512, 1000, 1009, 1024, 961}) {
+    for (const char* kind : kKinds) Check({.kind = kind, .wide = n == 1009, .n = {n}});
+  }
+}
+
+TEST_F(Fft, SeveralAxesScalesAndStrides) {
+  const std::vector<std::vector<int64_t>> shapes = {{4, 6}, {5, 7},  {1, 8},    {8, 1},
+                                                    {3, 2}, {37, 4}, {3, 4, 5}, {2, 3, 4, 6}};
+  for (const auto& n : shapes) {
+    for (const char* kind : kKinds) {
+      for (const char* norm : {"none", "ortho", "backward"}) {
+        for (int flags = 0; flags < 4; ++flags) {
+          Check({.kind = kind,
+                 .n = n,
+                 .batch = 2,
+                 .inverse = (flags & 1) != 0,
+                 .norm = norm,
+                 .strided = (flags & 2) != 0});
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Fft, SeveralThreads) {
+  Check({.n = {8, 16, 16, 32}});
+}
+
+TEST_F(Fft, DeclaresItsAlgorithmAndRefusesWithAReason) {
+  Op short_line = FftCase{.n = {64}}.Description();
+  const auto all = Cpu().Query(short_line);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_TRUE(all[0].name == "radix" && Declares(all[0], "alg=fft"));
+  EXPECT_TRUE(all[1].name == "bluestein" && Declares(all[1], "alg=bluestein"));
+  EXPECT_TRUE(all[2].name == "direct" && Declares(all[2], "alg=direct"));
+  Op prime = FftCase{.n = {2053}}.Description();
+  const auto one = Cpu().Query(prime);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].name, "bluestein");
+  Op wrong("fft");
+  wrong.In(Dense("x", kF16, {1, 8})).Out(Dense("y", kF16, {1, 8}));
+  wrong.String("kind", "c2c").List("n", {8}).Int("batch", 1).String("dir", "fwd").String("norm", "none");
+  std::string reason;
+  EXPECT_TRUE(Cpu().Query(wrong, &reason).empty());
+  EXPECT_NE(reason.find("not f16-f16"), std::string::npos) << reason;
+}
+
+// A number that is not finite spoils its transform, and no other of the batch.
+TEST_F(Fft, NanStaysInItsTransform) {
+  const FftCase c{.kind = "r2c", .n = {12}, .batch = 3};
+  Op op = c.Description();
+  std::vector<double> x = c.Input(1);
+  x[12 + 5] = NAN;
+  for (const Implementation& implementation : Cpu().Query(op)) {
+    const auto y = Cpu().Run(op, implementation.name, {x});
+    for (int64_t i = 0; i < 3 * 14; ++i) {
+      const bool certain = i / 14 == 1 && i % 2 == 0 && i % 14 != 6;  // real parts but where cos(2 pi 5 k / 12) = 0
+      if (i / 14 != 1) {
+        ASSERT_FALSE(std::isnan(y[i])) << implementation.name << " " << i;
+      }
+      if (certain) {
+        ASSERT_TRUE(std::isnan(y[i])) << implementation.name << " " << i;
+      }
+    }
+  }
+}
+
+#ifdef ASSAY_ONEDNN_PLUGIN
+TEST_F(Fft, IsNotAnOperatorOfOneDnn) {
+  Op op = FftCase{.n = {64}}.Description();
+  std::string reason;
+  EXPECT_TRUE(PluginAt(ASSAY_ONEDNN_PLUGIN).Query(op, &reason).empty());
+  EXPECT_NE(reason.find("no operator 'fft' in this backend"), std::string::npos) << reason;
+}
+#endif
+
+}  // namespace
+}  // namespace plugin_test
