@@ -31,6 +31,7 @@ int Main(int argc, char** argv) {
   AddRunVerb(app, action);
   AddListVerb(app, action);
   AddBackendsVerb(app, action);
+  AddCheckVerb(app, action);
   AddReportVerb(app, action);
   AddWorkerVerb(app, action);
   try {
