@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import random as randoms
 import struct
 import subprocess
 import sys
@@ -201,6 +202,39 @@ class Check(Base):
         self.assertEqual(done.returncode, 0)
         self.assertEqual(read_npy(self.dir / "g.npy"), ((2, 2), Y))
         self.refused(".npy", "--write-golden", "g.txt")
+
+    def test_the_statistic_only_advises(self):
+        random = randoms.Random(5)
+        x = [[random.gauss(0, 1) for _ in range(256)] for _ in range(4)]
+        x = [struct.unpack("<256f", struct.pack("<256f", *row)) for row in x]
+        write_npy(self.dir / "x.npy", "f4", (4, 256), sum(x, ()))
+        right = [math.fsum(row) for row in x]
+        for off, rounding, strict in ((3e-4, "suspect", 1), (0, "bit_exact", 0)):
+            write_npy(self.dir / "s.npy", "f4", (4,), [right[0] + off] + right[1:])
+            args = ("check", "--op", "reduce", "--attr", "axes=1", "--input", "x=x.npy", "--output", "s.npy")
+            done = self.assay(*args)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertIn(f"pass ({rounding})", done.stdout)
+            self.assertEqual(self.assay(*args, "--strict").returncode, strict)
+
+    def test_plain_sums_that_cancel_are_not_suspect(self):
+        random = randoms.Random(6)
+        for trial in range(25):
+            k = random.choice((2, 7, 40, 130))
+            a = [random.gauss(0, 1) for _ in range(20 * k)]
+            b = [random.gauss(0, 1) for _ in range(20 * k)]
+            y = []
+            for i in range(20):
+                for j in range(20):
+                    total = 0.0
+                    for t in range(k):
+                        total += a[i * k + t] * b[t * 20 + j]
+                    y.append(total)
+            write_npy(self.dir / "a.npy", "f8", (20, k), a)
+            write_npy(self.dir / "b.npy", "f8", (k, 20), b)
+            write_npy(self.dir / "y.npy", "f8", (20, 20), y)
+            done = self.matmul("--strict")
+            self.assertEqual(done.returncode, 0, f"trial {trial}, k {k}: {done.stdout}")
 
     def test_json_is_one_record(self):
         write_npy(self.dir / "y.npy", "f4", (2, 2), Y[:3] + [math.inf])
