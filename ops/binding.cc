@@ -45,6 +45,20 @@ tl::unexpected<Error> BindError(const Problem& problem, const std::string& messa
   return UsageError(fmt::format("{}: {}", problem.spec.op, message));
 }
 
+const Operand* FindOperand(const std::vector<Operand>& operands, std::string_view name) {
+  const auto it = std::ranges::find(operands, name, &Operand::name);
+  return it == operands.end() ? nullptr : &*it;
+}
+
+const std::string* FindGiven(const AttrList& given, std::string_view key) {
+  const auto it = std::ranges::find(given, key, &AttrList::value_type::first);
+  return it == given.end() ? nullptr : &it->second;
+}
+
+void SetIfAbsent(AttrList& given, const std::string& key, const std::string& value) {
+  if (FindGiven(given, key) == nullptr) given.emplace_back(key, value);
+}
+
 double CompulsoryBytes(const Problem& problem) {
   const auto bytes = [](const Operand& operand) {
     return static_cast<double>(NumElements(operand.shape)) * SizeOf(operand.dtype);

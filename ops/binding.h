@@ -16,6 +16,12 @@ Result<Problem> StartProblem(const CaseSpec& spec, const OpSchema& schema);
 // A usage error that begins with the operator's name.
 tl::unexpected<Error> BindError(const Problem& problem, const std::string& message);
 
+// For InferAttrs: the operand of that name (nullptr when it is not there), the value given for a key (nullptr when
+// none is), and a value for a key that has none yet.
+const Operand* FindOperand(const std::vector<Operand>& operands, std::string_view name);
+const std::string* FindGiven(const AttrList& given, std::string_view key);
+void SetIfAbsent(AttrList& given, const std::string& key, const std::string& value);
+
 // Compulsory traffic: every input read once, the output written once.
 double CompulsoryBytes(const Problem& problem);
 

@@ -56,7 +56,12 @@ OpSchema MatmulSchema() {
                      "fused",
                      "rounded: a b is rounded to y's type before alpha, c and bias",
                      {"fused", "rounded"}}},
-          .operands = {"a", "b", "y"}};
+          .operands = {"a", "b", "y"},
+          .layouts = {{"a", "[batch,m,k]", "no batch axis when batch=1; [k,m] when transa=1"},
+                      {"b", "[batch,k,n]", "no batch axis when batch=1; [n,k] when transb=1"},
+                      {"c", "[batch,m,n]", "only when beta is not 0"},
+                      {"bias", "[n]", "only when bias=1"},
+                      {"y", "[batch,m,n]"}}};
 }
 
 // The error's text, empty when the types fit.
@@ -133,6 +138,10 @@ class Matmul final : public Operator {
         2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) * static_cast<double>(batch);
     problem->bytes = CompulsoryBytes(*problem);
     return problem;
+  }
+
+  Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const override {
+    return InferMatmul(inputs, std::move(given));
   }
 
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {

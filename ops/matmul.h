@@ -30,6 +30,9 @@ struct MatmulCase {
   bool rounded = false;  // epilogue=rounded: a b is rounded to the output type before alpha, beta c and bias
 };
 
+// m, n, k and batch from the shapes of a and b, bias from whether there is one.
+Result<AttrList> InferMatmul(const std::vector<Operand>& inputs, AttrList given);
+
 // golden = alpha ab + beta c + bias in double-double, with S' = |alpha| S + |beta||c| + |bias| (VERDICT.md 1), and the
 // plane "rounded_product" |alpha ab| for epilogue=rounded.
 Golden ApplyEpilogue(const MatmulCase& op, Golden product, std::span<const Tensor> inputs);

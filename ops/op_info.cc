@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/op_info.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/base/check.h"
@@ -38,6 +40,16 @@ const std::vector<int64_t>& Problem::List(std::string_view key) const {
   const ResolvedAttr& attr = FindAttr(*this, key);
   ASSAY_CHECK(attr.type == AttrType::kDims || attr.type == AttrType::kAxes);
   return attr.list;
+}
+
+Result<AttrList> Operator::InferAttrs(const std::vector<Operand>& /*inputs*/, AttrList given) const {
+  std::string missing;
+  for (const AttrDef& def : schema().attrs) {
+    const bool has = std::ranges::find(given, def.key, &AttrList::value_type::first) != given.end();
+    if (def.default_value.empty() && !has) missing += fmt::format(" --attr {}=", def.key);
+  }
+  if (missing.empty()) return given;
+  return UsageError(fmt::format("{} does not infer attributes from shapes: give{}", schema().op, missing));
 }
 
 OperatorRegistry& OperatorRegistry::Global() {

@@ -80,6 +80,11 @@ class Operator {
   // Checks shapes and dtypes against each other. Errors name the attribute and what would be possible.
   virtual Result<Problem> Bind(const CaseSpec& spec) const = 0;
 
+  // The attributes of a problem with tensors of these shapes: `given`, and what follows from the shapes of the inputs
+  // (for tensors that a user brings). Leaves contradictions to Bind. Preconditions: the inputs named in
+  // OpSchema::operands are there. Default: errors that name the required attributes missing from `given`.
+  virtual Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const;
+
   // Inputs for the case's fill and seed, rounded to the storage types.
   virtual std::vector<Tensor> MakeInputs(const Problem& problem) const = 0;
 

@@ -41,7 +41,9 @@ OpSchema ReduceSchema() {
                      "propagate",
                      "max, min, argmax, argmin: whether NaN wins or is skipped",
                      {"propagate", "ignore"}}},
-          .operands = {"x", "y"}};
+          .operands = {"x", "y"},
+          .layouts = {{"x", "[shape]"},
+                      {"y", "[shape without axes]", "axes of extent 1 with keepdims=1; indices are i64"}}};
 }
 
 // Reduced axes in ascending order, or the error's text.
@@ -130,6 +132,13 @@ class Reduce final : public Operator {
     problem->flops = static_cast<double>(NumElements(shape));
     problem->bytes = CompulsoryBytes(*problem);
     return problem;
+  }
+
+  Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const override {
+    const Operand* x = FindOperand(inputs, "x");
+    if (x->shape.empty()) return UsageError("reduce: x is a scalar, so there is nothing to reduce; give it an axis");
+    SetIfAbsent(given, "shape", ShapeText(x->shape));
+    return given;
   }
 
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {

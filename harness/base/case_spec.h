@@ -35,20 +35,30 @@ struct AttrDef {
   std::vector<std::string> choices = {};  // kName only
 };
 
+// How a tensor lies in memory, for people: axis names in row-major order, attribute keys where an axis is one.
+struct OperandDoc {
+  std::string name;
+  std::string layout;    // "[...,m,k]"
+  std::string doc = {};  // when it is there, what changes its layout
+};
+
 // What the id, the suite parser and the command line need to know about an operator.
 struct OpSchema {
   std::string op;
   std::string doc;
-  std::vector<AttrDef> attrs;         // in declared order
-  std::vector<std::string> operands;  // inputs, then the output, for reading a dtype list: {"a","b","y"}
+  std::vector<AttrDef> attrs;            // in declared order
+  std::vector<std::string> operands;     // inputs, then the output, for reading a dtype list: {"a","b","y"}
+  std::vector<OperandDoc> layouts = {};  // every input, optional ones included, then the output
   const AttrDef* Find(std::string_view key) const;
 };
 
+using AttrList = std::vector<std::pair<std::string, std::string>>;  // keys and values as text
+
 struct CaseSpec {
   std::string op;
-  std::vector<DType> dtypes;  // one when all operands share it, else one per OpSchema::operands
-  std::vector<std::pair<std::string, std::string>> attrs;  // canonical text, declared order, defaults left out
-  std::string fill = "normal";                             // "uniform", "cancel-1e6", ...
+  std::vector<DType> dtypes;    // one when all operands share it, else one per OpSchema::operands
+  AttrList attrs;               // canonical text, declared order, defaults left out
+  std::string fill = "normal";  // "uniform", "cancel-1e6", ...
   uint64_t seed = 0;
 
   std::string Id() const;

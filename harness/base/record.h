@@ -43,6 +43,9 @@ struct Record {
   std::string input_hash, output_hash, golden_hash, plan_hash;
   std::string tool_version, timestamp;
   std::string tags, source, reproduce;
+  // Folder with the tensors of a failure, below the output folder: "failures/<hash of the case id>"; "" when there is
+  // none.
+  std::string failure_dir;
   // Up to eight elements, worst first: "index:got:golden:tolerance" joined by ';', index row-major.
   std::string worst_elements;
   // Counts of finite elements by |error| / T_hard, comma separated: [0], (0, 2^-20), [2^-20, 2^-19) ... [2^-1, 1), [1,
@@ -71,7 +74,7 @@ void VisitFields(R& r, F&& f) {
   f("execute_s", r.execute_s), f("compare_s", r.compare_s), f("input_hash", r.input_hash);
   f("output_hash", r.output_hash), f("golden_hash", r.golden_hash), f("plan_hash", r.plan_hash);
   f("tool_version", r.tool_version), f("timestamp", r.timestamp), f("tags", r.tags), f("source", r.source);
-  f("reproduce", r.reproduce);
+  f("reproduce", r.reproduce), f("failure_dir", r.failure_dir);
   f("worst_elements", r.worst_elements), f("margin_histogram", r.margin_histogram);
 }
 

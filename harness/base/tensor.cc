@@ -59,6 +59,11 @@ Tensor Tensor::Clone() const {
   return copy;
 }
 
+void Tensor::Reshape(Shape shape) {
+  ASSAY_CHECK(NumElements(shape) == size_);
+  shape_ = std::move(shape);
+}
+
 std::vector<double> Tensor::ToDoubles() const {
   std::vector<double> values(static_cast<size_t>(size_) * (IsComplex(dtype_) ? 2 : 1));
   ToF64(dtype_, data(), values);

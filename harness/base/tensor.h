@@ -25,6 +25,7 @@ class Tensor {
   Tensor() = default;
   Tensor(DType dtype, Shape shape);
   Tensor Clone() const;
+  void Reshape(Shape shape);  // precondition: as many elements
   Tensor(Tensor&&) noexcept = default;
   Tensor& operator=(Tensor&&) noexcept = default;
 

@@ -4,7 +4,6 @@
 #include "harness/cli/stopwatch.h"
 
 namespace assay::cli {
-namespace {
 
 std::string HashInputs(const std::vector<Tensor>& inputs) {
   std::vector<uint64_t> hashes;
@@ -18,8 +17,6 @@ Tier ChooseTier(const std::string& tier, const Problem& problem) {
   const DType out = problem.output.dtype;
   return out == DType::kF64 || out == DType::kC128 ? Tier::kReproducible : Tier::kFast;
 }
-
-}  // namespace
 
 Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
   CaseData data;

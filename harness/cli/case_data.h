@@ -28,7 +28,11 @@ struct ContractData {
   Power power;
 };
 
-// `tier` "auto" is reproducible for f64 outputs and fast otherwise. Errors come from Operator::Bind.
+// `tier` "auto" is reproducible for f64 outputs and fast otherwise.
+Tier ChooseTier(const std::string& tier, const Problem& problem);
+std::string HashInputs(const std::vector<Tensor>& inputs);
+
+// `tier` as in ChooseTier. Errors come from Operator::Bind.
 Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
 ContractData PrepareContract(const CaseData& data, const Contract& contract);
 

@@ -45,6 +45,19 @@ void AddObservations(const Execution& execution, Evidence& evidence) {
   }
 }
 
+// What a failure folder shows of the runs: those that a channel rejects; else, when bits differ, both; else the first.
+// Those of twins are there already.
+void KeepRuns(const Evidence& evidence, const std::vector<Tensor>& raw, Attempt& attempt) {
+  const auto keep = [&](size_t run) { attempt.kept.push_back({fmt::format("run{}", run + 1), -1, raw[run].Clone()}); };
+  const bool both = !evidence.bits_equal;
+  for (size_t run = 0; run < raw.size(); ++run) {
+    if (!evidence.runs[run].Holds() && (run == 0 || both)) keep(run);
+  }
+  if (!attempt.kept.empty()) return;
+  keep(0);
+  if (both) keep(1);
+}
+
 }  // namespace
 
 Verdict VerdictOf(Outcome outcome) {
@@ -60,6 +73,10 @@ Verdict VerdictOf(Outcome outcome) {
     default:
       return Verdict::kError;
   }
+}
+
+bool IsFailingResult(Verdict verdict) {
+  return verdict == Verdict::kMismatch || verdict == Verdict::kBelowContract || verdict == Verdict::kNondeterministic;
 }
 
 CaseRunner::CaseRunner(const PlannedCase& planned, const CaseData& data, const RunnerSettings& settings)
@@ -179,12 +196,16 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     const Stopwatch watch;
     data_.op->Canonicalise(data_.problem, twin.inputs, execution->output);
     evidence.twins.push_back(CheckTwin(twin, static_cast<int>(variant), execution->output));
+    if (!evidence.twins.back().Holds() && attempt.kept.empty()) {  // one shows it
+      attempt.kept.push_back({fmt::format("twin{}", variant), static_cast<int>(variant), execution->output.Clone()});
+    }
     compare_s += watch.Seconds();
   }
   const ElementReport unwritten = UnwrittenElements(raw[0], raw[1]);
   evidence.unwritten = unwritten.count;
   evidence.unwritten_where = UnwrittenText(data_.problem.output.name, evidence.shape, unwritten);
   evidence.bits_equal = SameBits(raw[0], raw[1]);
+  if (IsFailingResult(Decide(evidence).verdict)) KeepRuns(evidence, raw, attempt);
   attempt.record.execute_s = execute_s;
   attempt.record.compare_s = compare_s;
   attempt.record.output_hash = HashHex(HashBytes(raw[0].data(), raw[0].bytes()));
@@ -216,29 +237,38 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
   JudgeTimed(*timing, contract, attempt);
 }
 
+const ContractData* CaseRunner::DataOf(const Attempt& attempt) const {
+  const auto it = contracts_.find(ToText(attempt.contract));
+  return it == contracts_.end() ? nullptr : &it->second;
+}
+
 void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& contract, Attempt& attempt) const {
-  auto fail = [&](const std::string& what) {
+  auto fail = [&](const std::string& what, const Tensor& output, size_t set) {
+    attempt.kept.clear();
+    attempt.kept.push_back({"timed", set == 1 && !contract.twins.empty() ? 0 : -1, output.Clone()});
     attempt.verdict = Verdict::kMismatch;
     SetVerdict(attempt.record, Verdict::kMismatch, ResultClass::kNone,
                "in the timed loop, after passing outside it: " + what);
   };
   for (size_t set = 0; set < timing.judged.size(); ++set) {
     const Execution& execution = timing.judged[set];
-    if (!execution.guard_violations.empty()) return fail(execution.guard_violations[0]);
-    if (!execution.changed_inputs.empty())
-      return fail(fmt::format("it changed its input {}", execution.changed_inputs[0]));
     Tensor output = execution.output.Clone();
+    if (!execution.guard_violations.empty()) return fail(execution.guard_violations[0], output, set);
+    if (!execution.changed_inputs.empty())
+      return fail(fmt::format("it changed its input {}", execution.changed_inputs[0]), output, set);
     if (set == 1 && !contract.twins.empty()) {
       data_.op->Canonicalise(data_.problem, contract.twins[0].inputs, output);
       const TwinOutcome outcome = CheckTwin(contract.twins[0], 0, output);
-      if (!outcome.Holds()) return fail(outcome.Reason(data_.problem.output.shape));
+      if (!outcome.Holds()) return fail(outcome.Reason(data_.problem.output.shape), output, set);
     } else if (!SameBits(output, attempt.output)) {
       data_.op->Canonicalise(data_.problem, data_.inputs, output);
       const ErrorMetrics metrics = Measure(data_.golden, contract.bound, attempt.contract, output);
-      if (!metrics.Holds()) return fail(metrics.where);
+      if (!metrics.Holds()) return fail(metrics.where, execution.output, set);
       attempt.record.deterministic = false;
       if (attempt.contract.deterministic) {
         attempt.verdict = Verdict::kNondeterministic;
+        attempt.kept.push_back({"run1", -1, attempt.output.Clone()});
+        attempt.kept.push_back({"timed", -1, execution.output.Clone()});
         SetVerdict(attempt.record, Verdict::kNondeterministic, ResultClass::kNone,
                    "the bits changed in the timed loop although the contract says det=yes");
       }

@@ -25,13 +25,21 @@ struct RunnerSettings {
   std::function<bool()> interrupted;
 };
 
+// An output of a failing attempt, for its failure folder.
+struct KeptOutput {
+  std::string label;  // "run1", "twin0", "timed"
+  int twin = -1;      // made from this twin's inputs; -1: from the case's own
+  Tensor output;
+};
+
 // What one implementation did on one case: its record, and what timing needs afterwards.
 struct Attempt {
   Record record;
   Verdict verdict = Verdict::kError;
   std::string implementation;
   Contract contract;
-  Tensor output;  // of the first run, to recognise equal bits in the timed loop
+  Tensor output;                 // of the first run, to recognise equal bits in the timed loop
+  std::vector<KeptOutput> kept;  // of a result that failed
 };
 
 class CaseRunner {
@@ -43,6 +51,9 @@ class CaseRunner {
 
   // The timing phase for one attempt that passed; nothing else should run meanwhile. May turn it into a mismatch.
   void Time(const Column& column, Attempt& attempt);
+
+  // What the attempt was judged by. Null when no contract could be read.
+  const ContractData* DataOf(const Attempt& attempt) const;
 
  private:
   Attempt JudgeImplementation(const Column& column, const ImplementationInfo& implementation);
@@ -61,5 +72,8 @@ class CaseRunner {
 
 // The record's verdict, class and reason from a failure of the worker.
 Verdict VerdictOf(Outcome outcome);
+
+// Verdicts about a result that is there: mismatch, below_contract, nondeterministic.
+bool IsFailingResult(Verdict verdict);
 
 }  // namespace assay::cli

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <cstdio>
 #include <exception>
 
 #include "golden/float_env.h"
@@ -11,12 +10,6 @@
 #include "harness/cli/verbs.h"
 
 namespace assay::cli {
-
-int Complain(int exit_code, const std::string& message) {
-  std::fflush(stdout);
-  fmt::print(stderr, "assay: {}\n", message);
-  return exit_code;
-}
 
 namespace {
 
@@ -31,6 +24,7 @@ int Main(int argc, char** argv) {
   AddRunVerb(app, action);
   AddListVerb(app, action);
   AddBackendsVerb(app, action);
+  AddCheckVerb(app, action);
   AddReportVerb(app, action);
   AddWorkerVerb(app, action);
   try {

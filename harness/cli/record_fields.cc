@@ -34,16 +34,16 @@ std::string WorstText(const std::vector<WorstElement>& worst) {
   return text;
 }
 
+}  // namespace
+
 std::string Quoted(const std::string& text) {
-  const bool plain = text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,+") ==
+  const bool plain = text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,+:") ==
                      std::string::npos;
   if (plain && !text.empty()) return text;
   std::string out = "'";
   for (char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
   return out + "'";
 }
-
-}  // namespace
 
 Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Column& column) {
   Record r;

@@ -5,6 +5,8 @@
 
 #include <future>
 
+#include "harness/cli/catalog.h"
+#include "harness/cli/failure_folder.h"
 #include "harness/cli/record_fields.h"
 
 namespace assay::cli {
@@ -12,6 +14,10 @@ namespace {
 
 bool MayBeTimed(const Attempt& attempt) {
   return attempt.verdict == Verdict::kPass;
+}
+
+bool IsKnown(const Record& record) {
+  return record.outcome == "known_failure" || record.outcome == "known_flake";
 }
 
 class Loop {
@@ -22,6 +28,7 @@ class Loop {
         columns_(columns),
         settings_(settings),
         folder_(folder),
+        failures_(folder.path(), std::filesystem::proximate(ExecutablePath()).string()),
         progress_(settings.progress, cases.size()) {}
 
   Result<LoopResult> Run() {
@@ -56,6 +63,16 @@ class Loop {
         if (MayBeTimed(attempt) && !settings_.runner.interrupted()) runner.Time(*column, attempt);
       }
     }
+    std::vector<Attempt*> failing;
+    for (auto& [column, attempt] : attempts) {
+      ApplyExpectations(settings_.expectations, attempt.record);
+      if (IsFailingResult(attempt.verdict) && !IsKnown(attempt.record)) failing.push_back(&attempt);
+    }
+    if (!failing.empty()) {
+      if (auto status = failures_.Write(data, runner, failing); !status) {
+        fmt::print(stderr, "assay: the failure's tensors are not kept: {}\n", status.error().message);
+      }
+    }
     for (auto& [column, attempt] : attempts) {
       if (auto status = Keep(std::move(attempt)); !status) return status;
     }
@@ -71,13 +88,13 @@ class Loop {
     attempt.verdict = Verdict::kError;
     SetVerdict(attempt.record, Verdict::kError, ResultClass::kNone,
                planned.where.empty() ? error.message : planned.where + ": " + error.message);
+    ApplyExpectations(settings_.expectations, attempt.record);
     return Keep(std::move(attempt));
   }
 
   Status Keep(Attempt attempt) {
-    ApplyExpectations(settings_.expectations, attempt.record);
     if (auto status = folder_.Append(attempt.record); !status) return status;
-    const bool known = attempt.record.outcome == "known_failure" || attempt.record.outcome == "known_flake";
+    const bool known = IsKnown(attempt.record);
     const bool unexpected = attempt.record.outcome == "unexpected_pass";
     if (known) attempt.verdict = Verdict::kPass;
     failed_ += unexpected || (attempt.verdict != Verdict::kPass && attempt.verdict != Verdict::kUntrusted &&
@@ -93,6 +110,7 @@ class Loop {
   const std::vector<Column>& columns_;
   const LoopSettings& settings_;
   RunFolder& folder_;
+  FailureFolders failures_;
   Progress progress_;
   std::future<Result<CaseData>> next_;
   size_t failed_ = 0;

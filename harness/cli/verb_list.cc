@@ -24,7 +24,11 @@ int ListOps(bool verbose) {
     const OpSchema& schema = op->schema();
     fmt::print("{:<12} {}\n", schema.op, schema.doc);
     if (!verbose) continue;
-    fmt::print("  operands     {}\n", fmt::join(schema.operands, ", "));
+    fmt::print("  dtypes of    {}\n", fmt::join(schema.operands, ", "));
+    for (const OperandDoc& o : schema.layouts) {
+      const std::string line = fmt::format("  {:<12} {:<22} {}", o.name, o.layout, o.doc);
+      fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
+    }
     for (const AttrDef& attr : schema.attrs) fmt::print("{}\n", AttrText(attr));
   }
   return kExitOk;

@@ -279,7 +279,7 @@ class Run(Cli):
         missing = self.assay("backends", "--plugin", NO_ENTRY)
         self.assertIn("assay_backend_v1", missing.stdout)
         ops = self.assay("list", "ops", "--verbose").stdout
-        for word in ("matmul", "reduce", "transa", "keepdims"):
+        for word in ("matmul", "reduce", "transa", "keepdims", "[batch,m,k]", "only when beta is not 0", "[shape]"):
             self.assertIn(word, ops)
         self.assertIn("default", self.assay("list", "suites").stdout.split())
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tensor set of the user's, judged like a result of a run: the same golden values and bounds, whatever made it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/record.h"
+#include "harness/cli/case_data.h"
+#include "harness/compare/verdict.h"
+
+namespace assay::cli {
+
+// The options of `assay check`, as given.
+struct CheckRequest {
+  std::string op;
+  std::vector<std::string> attrs;   // "axis=-1"
+  std::vector<std::string> inputs;  // "x=x.npy"
+  std::string output;               // "y=y.npy" or "y.npy"
+  std::vector<std::string> dtypes;  // "x=bf16"
+  std::string contract;             // a declaration; "": JudgingContract's default
+  std::string tier = "auto";        // of the golden values
+  std::optional<double> exact_ulp;  // the data are such that every legal order gives the same bits; see JudgeUserCase
+};
+
+// The same request as a line for the shell; `program` is how to call assay.
+std::string CheckLine(const std::string& program, const CheckRequest& request);
+
+// The contract to judge by when no implementation declares one: `text`, or the default requirement of the dtypes, read
+// as a declaration. Where it does not say math=, functions may be off by kDefaultMathUlp.
+Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec);
+
+// OpenCL's full profile allows 3 ulp for exp, log and sqrt and 2.5 for a division; CUDA's library stays below 2.
+inline constexpr double kDefaultMathUlp = 4;
+
+struct UserCase {
+  CaseData data;  // without the golden values
+  Tensor got;
+  Contract contract;
+};
+
+// Loads the tensors, infers the attributes that their shapes give, binds the operator. Errors name what it takes.
+Result<UserCase> BindUserCase(const CheckRequest& request);
+
+struct CheckResult {
+  Evidence evidence;
+  Decision decision;
+  Record record;
+};
+
+// Computes the golden values and judges. The channels bound, exact and exceptional fail; the statistic and the power of
+// the data only advise (VERDICT.md 3). With `exact_ulp` the rounded golden value is the only correct one, give or take
+// that many ulp of a final division.
+CheckResult JudgeUserCase(const CheckRequest& request, UserCase& user);
+
+}  // namespace assay::cli

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/failure_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/base/atomic_file.h"
+#include "harness/cli/check_case.h"
+#include "harness/cli/failure_tensors.h"
+
+namespace assay::cli {
+namespace fs = std::filesystem;
+namespace {
+
+// A part of a file name from a plugin's text.
+std::string FileWord(const std::string& text) {
+  constexpr size_t kLongest = 60;
+  std::string word = text.substr(0, kLongest);
+  for (char& c : word) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (!plain) c = '_';
+  }
+  return word;
+}
+
+std::string OneLine(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+// A check says math=4 where a declaration says nothing, which means 0.
+std::string ExplicitContract(const Contract& contract) {
+  const std::string text = ToText(contract);
+  return text.find("math=") == std::string::npos ? text + "; math=0" : text;
+}
+
+// One kept output with its files' names.
+struct Entry {
+  const Attempt* attempt;
+  const KeptOutput* kept;
+  std::string stem;  // "cpu-naive", "cpu-naive-twin0"
+  bool OwnInputs() const { return kept->twin >= 0; }
+  std::string File(const std::string& what) const {
+    return OwnInputs() || what == "got" ? what + "-" + stem + ".safetensors" : what + ".safetensors";
+  }
+};
+
+std::vector<Entry> Entries(const std::vector<Attempt*>& failing) {
+  std::vector<Entry> entries;
+  std::set<std::string> used;
+  for (const Attempt* attempt : failing) {
+    for (const KeptOutput& kept : attempt->kept) {
+      std::string stem = FileWord(attempt->record.backend) + "-" + FileWord(attempt->implementation);
+      if (attempt->kept.size() > 1 || kept.twin >= 0) stem += "-" + kept.label;
+      const std::string base = stem;
+      for (int i = 2; !used.insert(stem).second; ++i) stem = fmt::format("{}-{}", base, i);  // several devices
+      entries.push_back({attempt, &kept, stem});
+    }
+  }
+  return entries;
+}
+
+std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunner& runner, const fs::path& folder,
+                        const std::string& program) {
+  CheckRequest request;
+  request.op = data.problem.spec.op;
+  for (const auto& [key, value] : data.problem.spec.attrs) request.attrs.push_back(key + "=" + value);
+  const auto file = [&](const std::string& name, const char* what) {
+    return fmt::format("{0}={1}:{0}", name, (folder / entry.File(what)).string());
+  };
+  const auto add_complex = [&](const Operand& o) {
+    if (IsComplex(o.dtype)) request.dtypes.push_back(fmt::format("{}={}", o.name, Name(o.dtype)));
+  };
+  for (const Operand& o : data.problem.inputs) {
+    request.inputs.push_back(file(o.name, "inputs"));
+    add_complex(o);
+  }
+  request.output = file(data.problem.output.name, "got");
+  add_complex(data.problem.output);
+  request.contract = ExplicitContract(entry.attempt->contract);
+  request.tier = Name(data.golden.tier);
+  if (entry.OwnInputs()) {
+    const ContractData* contract = runner.DataOf(*entry.attempt);
+    request.exact_ulp = contract->twins[static_cast<size_t>(entry.kept->twin)].tolerance_ulp;
+  }
+  return CheckLine(program, request);
+}
+
+Status WriteTensors(const std::vector<Entry>& entries, const CaseData& data, const CaseRunner& runner,
+                    const fs::path& folder) {
+  Status status = WriteOperands(folder / "inputs.safetensors", data.problem, data.inputs);
+  if (status) status = WriteGoldenPlanes(folder / "golden.safetensors", data.problem, data.golden);
+  for (const Entry& entry : entries) {
+    if (!status) return status;
+    const ContractData& contract = *runner.DataOf(*entry.attempt);
+    const GotFile got{*entry.attempt, *entry.kept, data.problem, folder / entry.File("got")};
+    if (!entry.OwnInputs()) {
+      status = WriteGot(got, data.golden, contract.bound);
+      continue;
+    }
+    const std::vector<Tensor>& inputs = contract.twins[static_cast<size_t>(entry.kept->twin)].inputs;
+    const Golden golden = data.op->ComputeGolden(data.problem, inputs, data.golden.tier);
+    status = WriteOperands(folder / entry.File("inputs"), data.problem, inputs);
+    if (status) status = WriteGoldenPlanes(folder / entry.File("golden"), data.problem, golden);
+    if (status) status = WriteGot(got, golden, data.op->Bound(data.problem, golden, entry.attempt->contract));
+  }
+  return status;
+}
+
+uint64_t TensorBytes(const std::vector<Entry>& entries, const CaseData& data) {
+  const uint64_t set = BytesOfSet(data.problem, data.golden);
+  uint64_t bytes = set;
+  for (const Entry& entry : entries) {
+    bytes += entry.kept->output.bytes() + data.golden.value.size() * sizeof(double) + (entry.OwnInputs() ? set : 0);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+FailureFolders::FailureFolders(fs::path out, std::string program, FailureLimits limits)
+    : out_(std::move(out)), program_(std::move(program)), limits_(limits) {}
+
+Status FailureFolders::Write(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing) {
+  const fs::path below = fs::path("failures") / data.problem.spec.IdHash();
+  const fs::path folder = out_ / below;
+  const std::vector<Entry> entries = Entries(failing);
+  std::string text = fmt::format("# {}\n", data.problem.spec.Id());
+  const uint64_t bytes = TensorBytes(entries, data);
+  const bool keep = cases_ < limits_.cases && bytes <= limits_.bytes;
+  if (cases_ >= limits_.cases) {
+    text += fmt::format("# Without tensors: {} cases of this run have failed already.\n", limits_.cases);
+  } else if (!keep) {
+    text += fmt::format("# Without tensors: they take {} MB, more than {}.\n", bytes >> 20, limits_.bytes >> 20);
+  } else {
+    text += "# Lines for a shell, in the directory where assay run was called.\n";
+  }
+  ++cases_;
+  if (keep) {
+    if (Status status = WriteTensors(entries, data, runner, folder); !status) return status;
+  }
+  for (Attempt* attempt : failing) {
+    const Record& r = attempt->record;
+    const std::string what = fmt::format("{} {}: {}: {}", r.backend, r.implementation, r.verdict, r.reason);
+    text += fmt::format("\n# {}\n{}\n", OneLine(what), OneLine(r.reproduce));
+    for (const Entry& entry : entries) {
+      if (!keep || entry.attempt != attempt) continue;
+      text += fmt::format("# {} alone:\n{}\n", entry.File("got"),
+                          OneLine(CheckLineOf(entry, data, runner, folder, program_)));
+    }
+  }
+  Status status = WriteFileAtomically(folder / "reproduce.txt", {{text.data(), text.size()}});
+  if (!status) return status;
+  for (Attempt* attempt : failing) attempt->record.failure_dir = below.string();
+  return {};
+}
+
+}  // namespace assay::cli

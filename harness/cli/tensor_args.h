@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors that a user names on the command line: NAME=FILE.npy, NAME=FILE.safetensors or
+// NAME=FILE.safetensors:TENSOR (without :TENSOR, the one called NAME, or the only one).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/base/result.h"
+#include "harness/base/tensor.h"
+
+namespace assay::cli {
+
+struct NamedFile {
+  std::string name;  // of the operand; "" when only a file was given
+  std::string path;
+};
+
+// "x=x.npy". Errors: no name, unless `name_optional`; no file.
+Result<NamedFile> ParseNamedFile(const std::string& text, bool name_optional);
+
+// "key=value", each key once. `what` names the option in errors.
+Result<std::map<std::string, std::string>> ParsePairs(const std::vector<std::string>& texts, const std::string& what);
+
+// The tensor, as dtype `as` where the user gave one ("" otherwise): u2 and u1 hold its bits; a wider float type whose
+// values it holds exactly is narrowed (frameworks store bf16 as f32); a last axis of 2 makes a complex type. Errors
+// name operand, file and what to give.
+Result<Tensor> LoadOperand(const NamedFile& file, const std::string& as);
+
+}  // namespace assay::cli

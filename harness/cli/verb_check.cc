@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay check: judges tensors that any program dumped.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "harness/base/npy.h"
+#include "harness/cli/catalog.h"
+#include "harness/cli/check_case.h"
+#include "harness/cli/check_text.h"
+#include "harness/cli/verbs.h"
+
+namespace assay::cli {
+namespace {
+
+struct CheckOptions {
+  CheckRequest request;
+  std::filesystem::path write_golden;
+  bool json = false, strict = false;
+};
+
+// The golden values as f64 or c128; what exceeds a double of the reproducible tier is left out.
+Status WriteGolden(const std::filesystem::path& path, const CaseData& data) {
+  const DType dtype = IsComplex(data.problem.output.dtype) ? DType::kC128 : DType::kF64;
+  return WriteNpy(path, {"", dtype, data.problem.output.shape, data.golden.value.data()});
+}
+
+int Check(const CheckOptions& options) {
+  if (!options.write_golden.empty() && options.write_golden.extension() != ".npy") {
+    return Complain(kExitUsage,
+                    fmt::format("--write-golden {}: give a name that ends in .npy", options.write_golden.string()));
+  }
+  auto user = BindUserCase(options.request);
+  if (!user) return Complain(kExitUsage, user.error().message);
+  CheckResult result = JudgeUserCase(options.request, *user);
+  const std::string program = std::filesystem::proximate(ExecutablePath()).string();
+  result.record.reproduce = CheckLine(program, options.request);
+  if (!options.write_golden.empty()) {
+    if (auto written = WriteGolden(options.write_golden, user->data); !written) {
+      return Complain(kExitUsage, "--write-golden: " + written.error().message);
+    }
+  }
+  fmt::print("{}", options.json ? ToJsonLine(result.record) + "\n" : CheckText(*user, result));
+  ExitFlags flags;
+  flags.strict = options.strict;
+  flags.suspects = result.decision.result_class == ResultClass::kSuspect;
+  const Verdict verdicts[] = {result.decision.verdict};
+  return ExitCode(verdicts, flags);
+}
+
+void AddJudging(CLI::App& verb, CheckOptions& o) {
+  verb.add_option("--contract", o.request.contract,
+                  fmt::format("arithmetic to judge by, e.g. f32acc or 'tf32; ftz=all'; default: that of the dtype. "
+                              "Without math= functions may be off by {} ulp",
+                              kDefaultMathUlp));
+  verb.add_option("--exact-ulp", o.request.exact_ulp,
+                  "the data are integers on which every legal order is exact: results must equal the rounded golden "
+                  "value within this many ulp (0: bit for bit)")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--tier", o.request.tier, "golden values: auto, fast or reproducible")
+      ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
+      ->capture_default_str();
+  verb.add_option("--write-golden", o.write_golden, "write the golden values, f64 or c128")->type_name("FILE.npy");
+  verb.add_flag("--json", o.json, "print one JSON record instead of text");
+  verb.add_flag("--strict", o.strict, "a suspect result fails too");
+}
+
+}  // namespace
+
+void AddCheckVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<CheckOptions>();
+  CLI::App* verb = app.add_subcommand("check", "Judge tensors that any program dumped (.npy or .safetensors)");
+  verb->add_option("--op", o->request.op, "operator; assay list ops --verbose shows operands and attributes")
+      ->required();
+  verb->add_option("--attr", o->request.attrs, "attribute; those that the shapes give can be left out; may be repeated")
+      ->type_name("KEY=VALUE");
+  verb->add_option("--input", o->request.inputs,
+                   "input operand: NAME=FILE.npy or NAME=FILE.safetensors:TENSOR; may be repeated")
+      ->type_name("NAME=FILE")
+      ->required();
+  verb->add_option("--output", o->request.output, "the result to judge")->type_name("NAME=FILE")->required();
+  verb->add_option("--dtype", o->request.dtypes, "type of an operand where its file does not say it: x=bf16")
+      ->type_name("NAME=TYPE");
+  AddJudging(*verb, *o);
+  verb->callback([o, &action] { action = [o] { return Check(*o); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors of any program, judged by `assay check`, and the failure folders of a run: check_test.py ASSAY PLUGIN.
+
+The .npy and .safetensors files are written by hand, so that no package is needed.
+"""
+import json
+import math
+import os
+import pathlib
+import random as randoms
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ASSAY, PLUGIN = sys.argv[1:3]
+A, B = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 0.5, -1.0, 2.0, 0.25, 4.0]  # 2x3 and 3x2
+Y = [-0.25, 16.5, 0.5, 36.0]
+
+
+def write_npy(path, descr, shape, values, order="<", fortran=False):
+    kind = {"f4": "f", "f8": "d", "u2": "H", "i1": "b", "i4": "i", "i8": "q", "f2": "e"}[descr]
+    sign = "|" if descr == "i1" else order
+    text = f"{{'descr': '{sign}{descr}', 'fortran_order': {fortran}, 'shape': {tuple(shape)}, }}".encode()
+    text += b" " * (-(10 + len(text) + 1) % 64) + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
+                     + struct.pack(f"{order}{len(values)}{kind}", *values))
+
+
+def read_npy(path):
+    data = path.read_bytes()
+    length = struct.unpack("<H", data[8:10])[0]
+    header = eval(data[10:10 + length])  # a dict literal that this test asked for
+    body = data[10 + length:]
+    count = {"f8": 8, "c16": 8}[header["descr"][1:]]
+    return header["shape"], list(struct.unpack(f"<{len(body) // count}d", body))
+
+
+def write_safetensors(path, tensors):
+    header, body = {}, b""
+    for name, (dtype, shape, raw) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(body), len(body) + len(raw)]}
+        body += raw
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+def safetensors_header(path):
+    data = path.read_bytes()
+    return json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
+
+
+def bf16(values):
+    return [struct.unpack("<I", struct.pack("<f", v))[0] >> 16 for v in values]
+
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.dir = pathlib.Path(self.folder.name)
+        self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def assay(self, *args):
+        return subprocess.run([ASSAY, *args], cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=240)
+
+    def shell(self, line):
+        return subprocess.run(line, shell=True, cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=240)
+
+
+class Check(Base):
+    def setUp(self):
+        super().setUp()
+        write_npy(self.dir / "a.npy", "f4", (2, 3), A)
+        write_npy(self.dir / "b.npy", "f4", (3, 2), B)
+        write_npy(self.dir / "y.npy", "f4", (2, 2), Y)
+
+    def matmul(self, *args, a="a.npy", b="b.npy", y="y=y.npy"):
+        return self.assay("check", "--op", "matmul", "--input", f"a={a}", "--input", f"b={b}", "--output", y, *args)
+
+    def refused(self, text, *args, **kwargs):
+        done = self.matmul(*args, **kwargs)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn(text, done.stderr)
+        self.assertEqual(done.stdout, "")
+
+    def test_a_right_result_passes_and_the_text_says_so(self):
+        done = self.matmul()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertTrue(done.stdout.startswith("pass (bit_exact)  matmul f32 m=2,n=2,k=3"), done.stdout)
+        for word in ("acc=f32; math=4", "bound", "exceptional", "statistic"):
+            self.assertIn(word, done.stdout)
+
+    def test_a_wrong_element_is_a_mismatch_that_is_located(self):
+        write_npy(self.dir / "y.npy", "f4", (2, 2), Y[:3] + [36.001])
+        done = self.matmul()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("mismatch", done.stdout)
+        self.assertIn("1 of 4 elements, [1,1]", done.stdout)
+        self.assertRegex(done.stdout, r"\[1,1\] +36\.0009995 +36 ")
+        write_npy(self.dir / "y.npy", "f4", (2, 2), Y[:3] + [math.nan])
+        done = self.matmul()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("exceptional channel", done.stdout)
+
+    def test_a_weaker_contract_gives_more_room(self):
+        write_npy(self.dir / "y.npy", "f4", (2, 2), Y[:3] + [36.01])
+        self.assertEqual(self.matmul().returncode, 1)
+        self.assertEqual(self.matmul("--contract", "bf16acc").returncode, 0)
+        self.refused("acc", "--contract", "acc=f99")
+
+    def test_exact_data_may_not_round(self):
+        write_npy(self.dir / "y.npy", "f4", (2, 2), [Y[0], math.nextafter(16.5, 17) + 2e-6, Y[2], Y[3]])
+        self.assertEqual(self.matmul("--contract", "bf16acc").returncode, 0)
+        done = self.matmul("--contract", "bf16acc", "--exact-ulp", "0")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("exact channel", done.stdout)
+
+    def test_a_shape_that_does_not_fit_names_the_expected_one(self):
+        write_npy(self.dir / "b5.npy", "f4", (5, 2), B + [0] * 4)
+        self.refused("b has shape 5x2, expected 3x2", b="b5.npy")
+        write_npy(self.dir / "y4.npy", "f4", (4,), Y)
+        self.refused("y has shape 4, expected 2x2", y="y4.npy")
+        self.refused("a has shape 2x3, expected 7x3", "--attr", "m=7")
+        write_npy(self.dir / "a1.npy", "f4", (6,), A)
+        self.refused("a has shape 6, expected rows and columns", a="a1.npy")
+
+    def test_operands_and_attributes_that_do_not_exist(self):
+        self.refused("no input 'z'; it takes a[batch,m,k]", "--input", "z=a.npy")
+        self.refused("'c'", "--input", "c=y.npy")  # beta is 0
+        self.refused("gives 'a' twice", "--input", "a=a.npy")
+        self.refused("no output 'z'", y="z=y.npy")
+        self.refused("no attribute 'depth'", "--attr", "depth=2")
+        self.refused("epilogue=melted", "--attr", "epilogue=melted")
+        self.refused("KEY=VALUE", "--attr", "m")
+        self.refused("there is no tensor 'q'", "--dtype", "q=bf16")
+        self.refused("f33", "--dtype", "a=f33")
+        self.refused("nowhere.npy", a="nowhere.npy")
+        self.refused("neither a .npy nor a .safetensors", a="a.bin")
+        self.refused("also needs --input c=FILE of f32 2x2", "--attr", "beta=1")
+        done = self.assay("check", "--op", "matmul", "--input", "a=a.npy", "--output", "y.npy")
+        self.assertIn("needs --input b=FILE", done.stderr)
+        self.assertEqual(done.returncode, 2)
+        done = self.assay("check", "--op", "matmull", "--input", "a=a.npy", "--output", "y.npy")
+        self.assertIn("known: matmul", done.stderr)
+        self.assertEqual(done.returncode, 2)
+        done = self.assay("check", "--op", "reduce", "--input", "x=a.npy", "--output", "y.npy")
+        self.assertIn("axes", done.stderr)
+        self.assertEqual(done.returncode, 2)
+
+    def test_attributes_follow_from_shapes(self):
+        write_npy(self.dir / "at.npy", "f4", (3, 2), [1, 4, 2, 5, 3, 6])
+        self.assertEqual(self.matmul("--attr", "transa=1", a="at.npy").returncode, 0)
+        write_npy(self.dir / "bias.npy", "f4", (2,), [0, 0])
+        self.assertEqual(self.matmul("--input", "bias=bias.npy").returncode, 0)
+        write_npy(self.dir / "ab.npy", "f4", (2, 2, 3), A + A)
+        write_npy(self.dir / "bb.npy", "f4", (2, 3, 2), B + B)
+        write_npy(self.dir / "yb.npy", "f4", (2, 2, 2), Y + Y)
+        done = self.matmul(a="ab.npy", b="bb.npy", y="yb.npy")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("batch=2", done.stdout)
+        write_npy(self.dir / "s.npy", "f4", (2,), [6, 15])
+        done = self.assay("check", "--op", "reduce", "--attr", "axes=-1", "--input", "x=a.npy", "--output", "s.npy")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        write_npy(self.dir / "i.npy", "i8", (2,), [2, 1])
+        done = self.assay("check", "--op", "reduce", "--attr", "axes=1", "--attr", "kind=argmax", "--input", "x=a.npy",
+                          "--output", "i.npy")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("1 of 2 elements, [1]", done.stdout)
+
+    def test_byte_order_and_fortran_order(self):
+        write_npy(self.dir / "a.npy", "f4", (2, 3), [1, 4, 2, 5, 3, 6], order=">", fortran=True)
+        self.assertEqual(self.matmul().returncode, 0)
+
+    def test_bf16_travels_as_u2_or_as_f32(self):
+        write_npy(self.dir / "ab.npy", "u2", (2, 3), bf16(A))
+        self.refused("--dtype NAME=TYPE", a="ab.npy")
+        done = self.matmul("--dtype", "a=bf16", "--dtype", "b=bf16", a="ab.npy")  # b is stored as f32
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("matmul bf16-bf16-f32", done.stdout)
+        write_npy(self.dir / "b.npy", "f4", (3, 2), [1.001] + B[1:])
+        self.refused("does not hold its element [0,0]", "--dtype", "a=bf16", "--dtype", "b=bf16", a="ab.npy")
+        self.refused("must have one type", "--dtype", "a=bf16", a="ab.npy")
+
+    def test_safetensors(self):
+        raw = lambda values: struct.pack(f"<{len(values)}f", *values)
+        bits = struct.pack("<6H", *bf16(A))
+        write_safetensors(self.dir / "t.safetensors", {"a": ("F32", [2, 3], raw(A)), "w": ("F32", [3, 2], raw(B)),
+                                                       "half": ("BF16", [2, 3], bits)})
+        write_safetensors(self.dir / "y.safetensors", {"only": ("F32", [2, 2], raw(Y))})
+        done = self.matmul(a="t.safetensors", b="t.safetensors:w", y="y.safetensors")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.refused("no tensor 'b', it has a", a="t.safetensors", b="t.safetensors")
+        self.refused("half", a="t.safetensors:zz")
+
+    def test_golden_values_are_written(self):
+        done = self.matmul("--write-golden", "g.npy")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(read_npy(self.dir / "g.npy"), ((2, 2), Y))
+        self.refused(".npy", "--write-golden", "g.txt")
+
+    def test_the_statistic_only_advises(self):
+        random = randoms.Random(5)
+        x = [[random.gauss(0, 1) for _ in range(256)] for _ in range(4)]
+        x = [struct.unpack("<256f", struct.pack("<256f", *row)) for row in x]
+        write_npy(self.dir / "x.npy", "f4", (4, 256), sum(x, ()))
+        right = [math.fsum(row) for row in x]
+        for off, rounding, strict in ((3e-4, "suspect", 1), (0, "bit_exact", 0)):
+            write_npy(self.dir / "s.npy", "f4", (4,), [right[0] + off] + right[1:])
+            args = ("check", "--op", "reduce", "--attr", "axes=1", "--input", "x=x.npy", "--output", "s.npy")
+            done = self.assay(*args)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertIn(f"pass ({rounding})", done.stdout)
+            self.assertEqual(self.assay(*args, "--strict").returncode, strict)
+
+    def test_plain_sums_that_cancel_are_not_suspect(self):
+        random = randoms.Random(6)
+        for trial in range(25):
+            k = random.choice((2, 7, 40, 130))
+            a = [random.gauss(0, 1) for _ in range(20 * k)]
+            b = [random.gauss(0, 1) for _ in range(20 * k)]
+            y = []
+            for i in range(20):
+                for j in range(20):
+                    total = 0.0
+                    for t in range(k):
+                        total += a[i * k + t] * b[t * 20 + j]
+                    y.append(total)
+            write_npy(self.dir / "a.npy", "f8", (20, k), a)
+            write_npy(self.dir / "b.npy", "f8", (k, 20), b)
+            write_npy(self.dir / "y.npy", "f8", (20, 20), y)
+            done = self.matmul("--strict")
+            self.assertEqual(done.returncode, 0, f"trial {trial}, k {k}: {done.stdout}")
+
+    def test_json_is_one_record(self):
+        write_npy(self.dir / "y.npy", "f4", (2, 2), Y[:3] + [math.inf])
+        done = self.matmul("--json")
+        self.assertEqual(done.returncode, 1)
+        record = json.loads(done.stdout)
+        self.assertEqual(len(done.stdout.splitlines()), 1)
+        self.assertEqual((record["verdict"], record["op"], record["backend"]), ("mismatch", "matmul", "user"))
+        self.assertEqual(record["nonfinite_mismatch"], 1)
+        self.assertEqual(record["fill"], "user")
+        again = self.shell(record["reproduce"] + " --json")
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertEqual(json.loads(again.stdout)["output_hash"], record["output_hash"])
+
+
+class FailureFolder(Base):
+    def run_case(self, case, *args):
+        done = self.assay("run", "--out", "out", "--progress", "none", "--case", case, *args)
+        records = [json.loads(line) for line in (self.dir / "out/results.jsonl").read_text().splitlines()]
+        return done, {r["implementation"]: r for r in records}
+
+    def lines(self, record):
+        text = (self.dir / "out" / record["failure_dir"] / "reproduce.txt").read_text()
+        lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+        return text, [l for l in lines if " run " in l], [l for l in lines if " check " in l]
+
+    def test_holds_the_tensors_and_is_judged_alike(self):
+        case = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
+        _, records = self.run_case(case, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
+                                   "ok,nan_result,drop_last_k,liar,nondeterministic,stale", "--perf-time", "0.02")
+        self.assertEqual(records["ok"]["failure_dir"], "")
+        folder = self.dir / "out" / records["nan_result"]["failure_dir"]
+        self.assertRegex(records["nan_result"]["failure_dir"], "^failures/[0-9a-f]{16}$")
+        self.assertEqual(set(safetensors_header(folder / "inputs.safetensors")) - {"__metadata__"}, {"a", "b"})
+        planes = safetensors_header(folder / "golden.safetensors")
+        self.assertEqual(set(planes) - {"__metadata__"}, {"value", "magnitude", "sigma", "error"})
+        self.assertEqual(planes["value"]["shape"], [17, 9])
+        text, runs, checks = self.lines(records["nan_result"])
+        self.assertIn(case, text)
+        for name, record in records.items():
+            if name == "ok":
+                continue
+            with self.subTest(name):
+                self.assertIn(record["reproduce"], runs)
+                self.assertIn(record["reason"].split("\n")[0][:40], text)
+                # The output file of an implementation, and the line that judges it.
+                mine = [line for line in checks if f"got-misbehaving-{name}" in line]
+                self.assertTrue(mine)
+                results = [self.shell(line + " --json") for line in mine]
+                for result in results:
+                    self.assertIn(result.returncode, (0, 1), result.stderr)
+                if record["verdict"] == "mismatch":
+                    self.assertIn(1, [result.returncode for result in results], record["reason"])
+        one = sorted(folder.glob("got-misbehaving-nan_result*"))[0]
+        got = safetensors_header(one)
+        self.assertEqual(got["__metadata__"]["verdict"], "mismatch")
+        self.assertEqual((got["y"]["shape"], got["bound"]["shape"]), ([17, 9], [17, 9]))
+
+    def test_the_same_numbers_come_out(self):
+        case = "matmul/f32/m=16,n=16,k=64/fill=normal/seed=1"
+        _, records = self.run_case(case, "--plugin", PLUGIN, "--backend", "cpu", "--impl", "naive", "--no-perf",
+                                   "--contract", "f64")
+        record = records["naive"]
+        self.assertEqual(record["verdict"], "below_contract")
+        _, runs, checks = self.lines(record)
+        self.assertEqual((len(runs), len(checks)), (1, 1))
+        judged = json.loads(self.shell(checks[0] + " --json").stdout)
+        for key in ("bound_margin", "max_abs_err", "max_ulp_err", "rms_err", "nmse", "worst_elements", "output_hash",
+                    "input_hash", "golden_hash", "contract", "tier", "dtype"):
+            self.assertEqual(judged[key], record[key], key)
+        again = self.shell(runs[0] + " --out again --progress none --no-perf")
+        self.assertEqual(again.returncode, 1, again.stderr)
+
+    def test_a_known_failure_gets_no_folder(self):
+        (self.dir / "rules.expect").write_text("matmul/* | misbehaving:nan_result | known_failure | it makes NaN\n")
+        case = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
+        done, records = self.run_case(case, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "nan_result",
+                                      "--no-perf", "--expectations", "rules.expect")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(records["nan_result"]["failure_dir"], "")
+        self.assertFalse((self.dir / "out/failures").exists())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes that follow from the shapes of a user's tensors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/ops/cases.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+std::vector<Operand> Operands(std::initializer_list<std::pair<const char*, Shape>> shapes) {
+  std::vector<Operand> operands;
+  for (const auto& [name, shape] : shapes) operands.push_back({name, DType::kF32, shape});
+  return operands;
+}
+
+using Attr = AttrList::value_type;
+
+TEST(Infer, MatmulFromItsOperands) {
+  const Operator& op = test::Op("matmul");
+  EXPECT_THAT(*op.InferAttrs(Operands({{"a", {2, 3}}, {"b", {3, 4}}}), {}),
+              UnorderedElementsAre(Attr{"m", "2"}, Attr{"n", "4"}, Attr{"k", "3"}));
+  EXPECT_THAT(
+      *op.InferAttrs(Operands({{"b", {7, 4, 3}}, {"bias", {4}}, {"a", {7, 3, 2}}}), {{"transa", "1"}, {"transb", "1"}}),
+      UnorderedElementsAre(Attr{"transa", "1"}, Attr{"transb", "1"}, Attr{"m", "2"}, Attr{"n", "4"}, Attr{"k", "3"},
+                           Attr{"batch", "7"}, Attr{"bias", "1"}));
+  // What is given stays, even where it does not fit: Bind and the shapes decide.
+  EXPECT_THAT(*op.InferAttrs(Operands({{"a", {2, 3}}, {"b", {3, 4}}}), {{"k", "9"}}),
+              UnorderedElementsAre(Attr{"m", "2"}, Attr{"n", "4"}, Attr{"k", "9"}));
+  const auto four = op.InferAttrs(Operands({{"a", {5, 2, 3, 4}}, {"b", {4, 4}}}), {});
+  ASSERT_FALSE(four);
+  EXPECT_THAT(four.error().message, HasSubstr("join the leading axes"));
+}
+
+TEST(Infer, ReduceTakesTheShapeOfX) {
+  const Operator& op = test::Op("reduce");
+  EXPECT_THAT(*op.InferAttrs(Operands({{"x", {2, 3}}}), {{"axes", "1"}}),
+              UnorderedElementsAre(Attr{"axes", "1"}, Attr{"shape", "2x3"}));
+  EXPECT_FALSE(op.InferAttrs(Operands({{"x", {}}}), {}));
+}
+
+// An operator that infers nothing.
+class Plain final : public Operator {
+ public:
+  const OpSchema& schema() const override { return schema_; }
+  Result<Problem> Bind(const CaseSpec&) const override { std::abort(); }
+  std::vector<Tensor> MakeInputs(const Problem&) const override { std::abort(); }
+  Golden ComputeGolden(const Problem&, std::span<const Tensor>, Tier) const override { std::abort(); }
+  BoundModel Bound(const Problem&, const Golden&, const Contract&) const override { std::abort(); }
+  std::optional<Twin> MakeTwin(const Problem&, const Contract&, int) const override { std::abort(); }
+  std::vector<Mutant> OmittedTerms(const Problem&, std::span<const Tensor>, std::span<const double>,
+                                   std::span<const int64_t>) const override {
+    std::abort();
+  }
+
+ private:
+  OpSchema schema_{.op = "plain",
+                   .doc = "",
+                   .attrs = {{"n", AttrType::kInt, ""}, {"d", AttrType::kInt, ""}, {"flag", AttrType::kInt, "0"}},
+                   .operands = {"x", "y"}};
+};
+
+TEST(Infer, AnOperatorThatInfersNothingAsksForWhatIsRequired) {
+  const Plain op;
+  const auto missing = op.InferAttrs(Operands({{"x", {4}}}), {{"n", "4"}});
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message, HasSubstr("give --attr d="));
+  EXPECT_TRUE(op.InferAttrs(Operands({{"x", {4}}}), {{"n", "4"}, {"d", "2"}}));
+}
+
+// The command line names operands by these.
+TEST(Infer, LayoutsListEveryOperand) {
+  for (const Operator* op : OperatorRegistry::Global().All()) {
+    const OpSchema& schema = op->schema();
+    if (schema.layouts.empty()) continue;  // allowed: names come from `operands` then
+    for (const std::string& name : schema.operands) {
+      EXPECT_TRUE(std::ranges::any_of(schema.layouts, [&](const OperandDoc& o) { return o.name == name; }))
+          << schema.op << " " << name;
+    }
+    EXPECT_EQ(schema.layouts.back().name, schema.operands.back()) << schema.op;
+  }
+}
+
+}  // namespace
+}  // namespace assay
