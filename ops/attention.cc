@@ -70,7 +70,12 @@ OpSchema AttentionSchema() {
                      {"none", "bool", "add"}},
                     {"masked_rows", AttrType::kName, "zero", "the result of a query that sees no key", {"zero", "nan"}},
                     {"mask_per_head", AttrType::kInt, "0", "1: the mask is [b,h,l,s] instead of [l,s]"}},
-          .operands = {"q", "k", "v", "o"}};
+          .operands = {"q", "k", "v", "o"},
+          .layouts = {{"q", "[b,h,l,d]"},
+                      {"k", "[b,hkv,s,d]"},
+                      {"v", "[b,hkv,s,dv]"},
+                      {"mask", "[l,s]", "only with mask=bool or mask=add; [b,h,l,s] when mask_per_head=1"},
+                      {"o", "[b,h,l,dv]"}}};
 }
 
 std::string CheckAttributes(const Problem& problem) {
@@ -107,6 +112,26 @@ class Attention final : public Operator {
   const OpSchema& schema() const override {
     static const OpSchema schema = AttentionSchema();
     return schema;
+  }
+
+  Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const override {
+    const Operand &q = *FindOperand(inputs, "q"), &k = *FindOperand(inputs, "k"), &v = *FindOperand(inputs, "v");
+    for (const Operand* operand : {&q, &k, &v}) {
+      if (operand->shape.size() == 4) continue;
+      return UsageError(fmt::format("attention: {} has shape {}, but it needs four axes: {}", operand->name,
+                                    ShapeText(operand->shape),
+                                    operand == &q   ? "[b,h,l,d]"
+                                    : operand == &k ? "[b,hkv,s,d]"
+                                                    : "[b,hkv,s,dv]"));
+    }
+    const auto set = [&](const char* key, int64_t value) { SetIfAbsent(given, key, std::to_string(value)); };
+    set("b", q.shape[0]), set("h", q.shape[1]), set("hkv", k.shape[1]), set("l", q.shape[2]);
+    set("s", k.shape[2]), set("d", q.shape[3]), set("dv", v.shape[3]);
+    if (const Operand* mask = FindOperand(inputs, "mask")) {
+      SetIfAbsent(given, "mask", mask->dtype == DType::kI8 ? "bool" : "add");
+      set("mask_per_head", mask->shape.size() == 4 ? 1 : 0);
+    }
+    return given;
   }
 
   Result<Problem> Bind(const CaseSpec& spec) const override {

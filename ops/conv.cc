@@ -44,7 +44,11 @@ OpSchema ConvSchema() {
                     {"dilation", AttrType::kDims, "1", "steps between taps"},
                     {"groups", AttrType::kInt, "1", "independent convolutions side by side; c: depthwise"},
                     {"bias", AttrType::kInt, "0", "1: bias[o] is added, an input"}},
-          .operands = {"x", "w", "y"}};
+          .operands = {"x", "w", "y"},
+          .layouts = {{"x", "[n,c,i...]"},
+                      {"w", "[o,c/groups,k...]"},
+                      {"bias", "[o]", "only with bias=1"},
+                      {"y", "[n,o,spatial...]"}}};
 }
 
 // The error's text, empty when the types fit.
@@ -122,6 +126,25 @@ class Conv final : public Operator {
   const OpSchema& schema() const override {
     static const OpSchema schema = ConvSchema();
     return schema;
+  }
+
+  Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const override {
+    const Shape &x = FindOperand(inputs, "x")->shape, &w = FindOperand(inputs, "w")->shape;
+    if (x.size() < 3 || x.size() > 2 + ConvCase::kAxes || w.size() != x.size()) {
+      return UsageError(
+          fmt::format("conv: x has shape {} and w {}, but they need to be [n,c,i...] and [o,c/groups,k...] "
+                      "with one to three spatial axes",
+                      ShapeText(x), ShapeText(w)));
+    }
+    SetIfAbsent(given, "n", std::to_string(x[0]));
+    SetIfAbsent(given, "c", std::to_string(x[1]));
+    SetIfAbsent(given, "o", std::to_string(w[0]));
+    SetIfAbsent(given, "i", ShapeText(Shape(x.begin() + 2, x.end())));
+    SetIfAbsent(given, "k", ShapeText(Shape(w.begin() + 2, w.end())));
+    // Fewer channels in the kernel than in x mean groups.
+    if (w[1] > 0 && x[1] % w[1] == 0) SetIfAbsent(given, "groups", std::to_string(x[1] / w[1]));
+    if (FindOperand(inputs, "bias") != nullptr) SetIfAbsent(given, "bias", "1");
+    return given;
   }
 
   Result<Problem> Bind(const CaseSpec& spec) const override {

@@ -66,7 +66,9 @@ OpSchema FftSchema() {
                      "none",
                      "none: scale 1; ortho: 1/sqrt(N); backward: 1/N with dir=inv",
                      {"none", "ortho", "backward"}}},
-          .operands = {"x", "y"}};
+          .operands = {"x", "y"},
+          .layouts = {{"x", "[batch,n...]", "no batch axis when batch=1; c2r: the last axis is n/2+1"},
+                      {"y", "[batch,n...]", "r2c: the last axis is n/2+1"}}};
 }
 
 std::string CheckTypes(FftKind kind, DType x, DType y) {
@@ -107,6 +109,21 @@ class Fft final : public Operator {
   const OpSchema& schema() const override {
     static const OpSchema schema = FftSchema();
     return schema;
+  }
+
+  // A leading axis of several is the batch, unless the attributes say otherwise. The length of a c2r result cannot be
+  // seen from its input: 2 (m - 1), the even one, is assumed.
+  Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const override {
+    const Operand& x = *FindOperand(inputs, "x");
+    if (x.shape.empty()) return UsageError("fft: x is a scalar; give it an axis");
+    SetIfAbsent(given, "kind", IsComplex(x.dtype) ? "c2c" : "r2c");
+    const std::string* batch = FindGiven(given, "batch");
+    const bool has_batch = x.shape.size() > 1 && (batch == nullptr || *batch != "1");
+    if (has_batch) SetIfAbsent(given, "batch", std::to_string(x.shape[0]));
+    Shape lengths(x.shape.begin() + (has_batch ? 1 : 0), x.shape.end());
+    if (*FindGiven(given, "kind") == "c2r") lengths.back() = 2 * (lengths.back() - 1);
+    SetIfAbsent(given, "n", ShapeText(lengths));
+    return given;
   }
 
   Result<Problem> Bind(const CaseSpec& spec) const override {

@@ -25,7 +25,8 @@ OpSchema SoftmaxSchema() {
           .attrs = {{"shape", AttrType::kDims, "", "of x and y"},
                     {"axis", AttrType::kInt, "-1", "the axis that sums to one; negative ones count from the end"},
                     {"log", AttrType::kInt, "0", "1: the logarithm of the result"}},
-          .operands = {"x", "y"}};
+          .operands = {"x", "y"},
+          .layouts = {{"x", "[shape]"}, {"y", "[shape]"}}};
 }
 
 std::string CheckAttributes(const Problem& problem) {
@@ -48,6 +49,13 @@ class Softmax final : public Operator {
   const OpSchema& schema() const override {
     static const OpSchema schema = SoftmaxSchema();
     return schema;
+  }
+
+  Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const override {
+    const Operand* x = FindOperand(inputs, "x");
+    if (x->shape.empty()) return UsageError("softmax: x is a scalar; give it an axis");
+    SetIfAbsent(given, "shape", ShapeText(x->shape));
+    return given;
   }
 
   Result<Problem> Bind(const CaseSpec& spec) const override {

@@ -37,6 +37,41 @@ TEST(Infer, MatmulFromItsOperands) {
   EXPECT_THAT(four.error().message, HasSubstr("join the leading axes"));
 }
 
+TEST(Infer, SoftmaxTakesTheShapeOfX) {
+  EXPECT_THAT(*test::Op("softmax").InferAttrs(Operands({{"x", {2, 5}}}), {}),
+              UnorderedElementsAre(Attr{"shape", "2x5"}));
+}
+
+TEST(Infer, AttentionFromItsOperands) {
+  const Operator& op = test::Op("attention");
+  const auto attrs = op.InferAttrs(
+      Operands({{"q", {2, 8, 3, 16}}, {"k", {2, 4, 7, 16}}, {"v", {2, 4, 7, 5}}, {"mask", {3, 7}}}), {{"causal", "1"}});
+  EXPECT_THAT(*attrs, UnorderedElementsAre(Attr{"b", "2"}, Attr{"h", "8"}, Attr{"hkv", "4"}, Attr{"l", "3"},
+                                           Attr{"s", "7"}, Attr{"d", "16"}, Attr{"dv", "5"}, Attr{"mask", "add"},
+                                           Attr{"mask_per_head", "0"}, Attr{"causal", "1"}));
+  const auto flat = op.InferAttrs(Operands({{"q", {3, 16}}, {"k", {7, 16}}, {"v", {7, 5}}}), {});
+  ASSERT_FALSE(flat);
+  EXPECT_THAT(flat.error().message, HasSubstr("[b,h,l,d]"));
+}
+
+TEST(Infer, ConvFromItsOperands) {
+  const Operator& op = test::Op("conv");
+  EXPECT_THAT(*op.InferAttrs(Operands({{"x", {1, 8, 9, 7}}, {"w", {6, 2, 3, 1}}, {"bias", {6}}}), {{"pad", "1"}}),
+              UnorderedElementsAre(Attr{"n", "1"}, Attr{"c", "8"}, Attr{"o", "6"}, Attr{"i", "9x7"}, Attr{"k", "3x1"},
+                                   Attr{"groups", "4"}, Attr{"bias", "1"}, Attr{"pad", "1"}));
+  EXPECT_FALSE(op.InferAttrs(Operands({{"x", {8, 9}}, {"w", {6, 8}}}), {}));
+}
+
+TEST(Infer, FftTakesALeadingAxisForTheBatch) {
+  const Operator& op = test::Op("fft");
+  EXPECT_THAT(*op.InferAttrs(Operands({{"x", {4, 30}}}), {}),
+              UnorderedElementsAre(Attr{"kind", "r2c"}, Attr{"batch", "4"}, Attr{"n", "30"}));
+  EXPECT_THAT(*op.InferAttrs(Operands({{"x", {4, 30}}}), {{"batch", "1"}}),
+              UnorderedElementsAre(Attr{"kind", "r2c"}, Attr{"batch", "1"}, Attr{"n", "4x30"}));
+  EXPECT_THAT(*op.InferAttrs(Operands({{"x", {9}}}), {{"kind", "c2r"}}),
+              UnorderedElementsAre(Attr{"kind", "c2r"}, Attr{"n", "16"}));
+}
+
 TEST(Infer, ReduceTakesTheShapeOfX) {
   const Operator& op = test::Op("reduce");
   EXPECT_THAT(*op.InferAttrs(Operands({{"x", {2, 3}}}), {{"axes", "1"}}),
