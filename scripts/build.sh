@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# build.sh PRESET [cmake arguments]: dependencies, configuration (once), build. Quiet unless something is wrong.
+# build.sh PRESET TARGET [cmake arguments]: dependencies, configuration (once), build. Quiet unless something is wrong.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$here")
 preset=$1
-shift
+target=$2
+shift 2
 "$here/deps.sh"
 cd "$root"
 log=build/$preset.log
@@ -19,10 +20,10 @@ if [ ! -f "build/$preset/build.ninja" ] || [ $# -gt 0 ]; then
   fi
   sed -n '/assay backends:/,/^-- Configuring done/p' "$log" | grep -v 'Configuring done' >&2 || true
 fi
-if ! ninja -C "build/$preset" -n 2>/dev/null | grep -q 'no work to do'; then
-  echo "assay: building ($preset), a few minutes the first time" >&2
+if ! ninja -C "build/$preset" -n "$target" 2>/dev/null | grep -q 'no work to do'; then
+  echo "assay: building ($preset), some minutes the first time" >&2
 fi
-if ! ninja -C "build/$preset" >"$log" 2>&1; then
+if ! ninja -C "build/$preset" "$target" >"$log" 2>&1; then
   tail -n 60 "$log" >&2
   echo "assay: the build failed, see above and $log" >&2
   exit 1

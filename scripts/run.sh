@@ -3,5 +3,5 @@
 # run.sh [arguments of assay run]: sets everything up, then runs the default suite (or what the arguments select).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-"$here/build.sh" release
+"$here/build.sh" release product
 exec "$(dirname "$here")/build/release/bin/assay" run "$@"

@@ -9,6 +9,6 @@ if [ "${1:-}" = --full ]; then
   select=()
   shift
 fi
-"$here/build.sh" release
+"$here/build.sh" release all
 cd "$root"
 exec ctest --preset release -j "$(nproc)" --no-tests=error "${select[@]}" "$@"

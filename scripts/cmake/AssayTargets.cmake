@@ -52,5 +52,6 @@ function(assay_add_plugin)
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${ASSAY_PLUGIN_DIR}
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_link_options(${target} PRIVATE -Wl,--no-undefined)
+  set_property(GLOBAL APPEND PROPERTY ASSAY_PLUGINS ${target})
   install(TARGETS ${target} LIBRARY DESTINATION ${ASSAY_PLUGIN_DIR})
 endfunction()
