@@ -16,6 +16,9 @@ void SetMetrics(Record& record, const Evidence& evidence, const Decision& decisi
 void SetHistogram(Record& record, const MarginHistogram& histogram);
 void SetTiming(Record& record, const Timing& timing);
 
+// A word of a shell command line.
+std::string Quoted(const std::string& text);
+
 // One line that runs exactly this again; `implementation` may be empty.
 std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& planned, const Column& column,
                              const std::string& implementation);
