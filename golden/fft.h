@@ -31,8 +31,8 @@ struct FftCase {
 // c2r takes the half that it is given as one of a Hermitian whole; where the given part contradicts itself (a DC term
 // that is not real), the result is the real part of the transform.
 // Planes, per number of the output and constant over each transform: magnitude ||x||_1, extra "norm2" ||y||_2, extra
-// "subnormal_mass" (the part of ||x||_1 below min_normal), sigma 0.6 max(sqrt(log2 N) ||y||_2 / sqrt(N), ||y||_max), all times scale.
-// `wide`: the output has 64-bit parts; such cases are always computed in the reproducible tier.
+// "subnormal_mass" (the part of ||x||_1 below min_normal), sigma 0.6 max(sqrt(log2 N) ||y||_2 / sqrt(N), ||y||_max),
+// all times scale. `wide`: the output has 64-bit parts; such cases are always computed in the reproducible tier.
 // Non-finite inputs: fft_special.cc.
 Golden GoldenFft(const FftCase& fft, const Tensor& x, Tier tier, bool wide, double min_normal);
 

@@ -2,8 +2,8 @@
 // Exact twins and omitted terms of reduce.
 //   sum, mean  the coded terms of exact_code.h with a factor per row; mean is factor / K
 //   prod       -1, +-2, +-1/2: every factor changes the result, no partial product leaves the range
-//   l2         1 and 2, so that scaling by any earlier maximum is exact too; sum of squares a perfect square if
-//   possible logsumexp  equal terms -log K rounded, so that the result is near zero and 1/K shows in it
+//   l2         1 and 2, so that scaling by any earlier maximum is exact too; a perfect square where one is possible
+//   logsumexp  equal terms -log K rounded, so that the result is near zero and 1/K shows in it
 // Selections have none: their case data is exact already.
 #include <fmt/format.h>
 

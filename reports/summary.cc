@@ -171,7 +171,8 @@ Table PerformanceTable(const std::vector<Record>& records, size_t limit) {
   std::map<std::string, std::map<std::string, const Record*>> best;  // case -> backend -> fastest
   std::map<std::string, double> work;
   for (const Record& r : records) {
-    if (!Timed(r)) continue;
+    const bool suspect = r.verdict == "pass" && r.result_class == "suspect";
+    if (!Timed(r) || (!Comparable(r) && !suspect)) continue;
     if (std::find(backends.begin(), backends.end(), r.backend) == backends.end()) backends.push_back(r.backend);
     work[r.case_id] = std::max(r.flops.value_or(0), r.bytes.value_or(0));
     const Record*& slot = best[r.case_id][r.backend];

@@ -87,8 +87,8 @@ Result<std::vector<Record>> ReadRecords(const std::filesystem::path& jsonl) {
   for (int number = 1; std::getline(file, line); ++number) {
     if (line.empty()) continue;
     auto record = FromJsonLine(line);
-    // A run that was killed can leave one torn line at the end: everything before it is good.
-    if (!record && file.peek() == EOF) break;
+    // A run that was killed can leave one torn line, without its newline: everything before it is good.
+    if (!record && file.eof()) break;
     if (!record) return Fail(ErrorCode::kIo, fmt::format("{}:{}: {}", jsonl.string(), number, record.error().message));
     records.push_back(std::move(*record));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/case_data.h"
 
+#include "harness/cli/host_memory.h"
 #include "harness/cli/stopwatch.h"
 
 namespace assay::cli {
@@ -24,6 +25,7 @@ Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, cons
   auto problem = data.op->Bind(spec);
   if (!problem) return tl::unexpected(problem.error());
   data.problem = std::move(*problem);
+  if (auto fits = CheckFits(data.problem, AvailableBytes()); !fits) return tl::unexpected(fits.error());
 
   const Stopwatch input_time;
   data.inputs = data.op->MakeInputs(data.problem);

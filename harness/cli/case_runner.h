@@ -20,7 +20,7 @@ struct RunnerSettings {
   std::vector<std::string> implementations;  // --impl; empty: all
   double perf_time_s = 0;                    // 0: no timing
   std::string command;                       // start of the reproduction line: "build/release/bin/assay run"
-  std::vector<std::string> plugins;          // --plugin, for that line
+  std::vector<std::string> carried;          // options for that line that change results: {"--tier", "fast"}
   std::string plan_hash;
   std::function<bool()> interrupted;
 };
@@ -40,14 +40,16 @@ struct Attempt {
   Contract contract;
   Tensor output;                 // of the first run, to recognise equal bits in the timed loop
   std::vector<KeptOutput> kept;  // of a result that failed
+  double first_execute_s = 0;    // by the worker's clock
 };
 
 class CaseRunner {
  public:
   CaseRunner(const PlannedCase& planned, const CaseData& data, const RunnerSettings& settings);
 
-  // The correctness phase on one column: one attempt per implementation, or one that says why there is none.
-  std::vector<Attempt> Judge(const Column& column);
+  // The correctness phase on one column: one attempt per implementation, handed out when it is judged, or one that says
+  // why there is none.
+  void Judge(const Column& column, const std::function<void(Attempt)>& done);
 
   // The timing phase for one attempt that passed; nothing else should run meanwhile. May turn it into a mismatch.
   void Time(const Column& column, Attempt& attempt);
@@ -58,6 +60,8 @@ class CaseRunner {
  private:
   Attempt JudgeImplementation(const Column& column, const ImplementationInfo& implementation);
   Call<Evidence> Execute(const Column& column, uint64_t plan, const ContractData& contract, Attempt& attempt);
+  void JudgePadded(const Column& column, const ContractData& contract, Attempt& attempt);
+  Call<std::string> ProblemWhenPadded(const Column& column, const ContractData& contract, const Attempt& attempt);
   Result<const ContractData*> ContractFor(const ImplementationInfo& implementation, Contract& parsed);
   Record NewRecord(const Column& column) const;
   void JudgeTimed(const Timing& timing, const ContractData& contract, Attempt& attempt) const;

@@ -30,11 +30,17 @@ std::string NameFromFile(const std::filesystem::path& path) {
   return name;
 }
 
+std::string PluginArgument(const PluginCandidate& candidate) {
+  if (candidate.origin == "installed") return "";
+  return candidate.name.empty() ? candidate.path.string() : candidate.name + "=" + candidate.path.string();
+}
+
 Column Unusable(const PluginCandidate& candidate, Outcome outcome, std::string problem) {
   Column column;
   column.backend = candidate.name.empty() ? NameFromFile(candidate.path) : candidate.name;
   column.path = candidate.path.string();
   column.origin = candidate.origin;
+  column.plugin_argument = PluginArgument(candidate);
   column.problem = std::move(problem);
   column.problem_outcome = outcome;
   return column;
@@ -55,6 +61,7 @@ void AppendColumns(const PluginCandidate& candidate, double timeout_s, std::vect
   column.backend = candidate.name.empty() ? description->name : candidate.name;
   column.path = candidate.path.string();
   column.origin = candidate.origin;
+  column.plugin_argument = PluginArgument(candidate);
   column.description = *description;
   if (description->devices.empty()) {
     column.problem = description->unavailable.empty() ? "the plugin lists no device" : description->unavailable;
@@ -93,12 +100,16 @@ nlohmann::ordered_json DescribeColumn(const Column& c) {
   return out;
 }
 
-Result<std::vector<Column>> OpenColumns(const BackendOptions& options) {
+Result<std::vector<Column>> OpenColumns(const BackendOptions& options, std::vector<std::string>& absent) {
   const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(options.plugins));
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
   std::vector<Column> columns;
   for (const PluginCandidate& candidate : candidates) AppendColumns(candidate, options.timeout_s, columns);
 
+  for (const std::string& name : options.required_backends) {
+    const auto usable = [&](const Column& c) { return c.backend == name && c.problem.empty(); };
+    if (std::none_of(columns.begin(), columns.end(), usable)) absent.push_back(name);
+  }
   std::vector<std::string> names;
   for (const Column& c : columns) names.push_back(c.backend);
   for (const std::string& wanted : options.backends) {

@@ -15,6 +15,7 @@ namespace assay::cli {
 struct Column {
   std::string backend;             // name shown and selected by
   std::string path, origin;        // of the plugin
+  std::string plugin_argument;     // what --plugin must say to load it; "" when it is installed
   BackendDescription description;  // empty when `problem` is not
   DeviceDescription device;
   uint32_t device_index = 0;
@@ -24,8 +25,9 @@ struct Column {
 };
 
 // Every plugin candidate and device, usable or not, in order; --backend selects. Errors: a plugin that the user named
-// cannot be tried, a --backend that does not exist.
-Result<std::vector<Column>> OpenColumns(const BackendOptions& options);
+// cannot be tried, a --backend that does not exist. `absent` gets the required backends that are not usable, whether
+// or not --backend selects them.
+Result<std::vector<Column>> OpenColumns(const BackendOptions& options, std::vector<std::string>& absent);
 
 nlohmann::ordered_json DescribeColumn(const Column& column);
 

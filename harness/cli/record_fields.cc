@@ -121,11 +121,12 @@ void SetTiming(Record& record, const Timing& timing) {
 
 std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& planned, const Column& column,
                              const std::string& implementation) {
-  std::string line =
-      fmt::format("{} --case {} --backend {}", settings.command, Quoted(planned.spec.Id()), Quoted(column.backend));
+  std::string line = fmt::format("{} --case {}", settings.command, Quoted(planned.spec.Id()));
+  if (!column.backend.empty()) line += " --backend " + Quoted(column.backend);
   if (!implementation.empty()) line += " --impl " + Quoted(implementation);
   if (!planned.requirement.empty()) line += " --contract " + Quoted(planned.requirement);
-  for (const std::string& plugin : settings.plugins) line += " --plugin " + Quoted(plugin);
+  if (!column.plugin_argument.empty()) line += " --plugin " + Quoted(column.plugin_argument);
+  for (const std::string& word : settings.carried) line += " " + Quoted(word);
   return line;
 }
 

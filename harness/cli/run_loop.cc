@@ -3,14 +3,23 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <deque>
 #include <future>
+#include <thread>
 
 #include "harness/cli/catalog.h"
 #include "harness/cli/failure_folder.h"
+#include "harness/cli/host_memory.h"
 #include "harness/cli/record_fields.h"
 
 namespace assay::cli {
 namespace {
+
+constexpr std::chrono::milliseconds kInterruptPoll{50};
+
+// Attempts that passed, until they were timed.
+using Untimed = std::deque<std::pair<const Column*, Attempt>>;
 
 bool MayBeTimed(const Attempt& attempt) {
   return attempt.verdict == Verdict::kPass;
@@ -31,69 +40,128 @@ class Loop {
         failures_(folder.path(), std::filesystem::proximate(ExecutablePath()).string()),
         progress_(settings.progress, cases.size()) {}
 
-  Result<LoopResult> Run() {
+  ~Loop() {
+    if (preparing_.joinable()) preparing_.detach();
+  }
+
+  LoopResult Run() {
     if (!cases_.empty()) Prefetch(0);
-    for (size_t i = 0; i < cases_.size() && !settings_.runner.interrupted(); ++i) {
+    for (size_t i = 0; i < cases_.size() && result_.write_error.empty(); ++i) {
       progress_.Update(i, failed_, cases_[i].spec.Id());
+      if (!AwaitNext()) break;
+      preparing_.join();
       Result<CaseData> data = next_.get();
       if (i + 1 < cases_.size()) Prefetch(i + 1);
-      Status status = data ? RunCase(cases_[i], *data) : CannotBind(cases_[i], data.error());
-      if (!status) return tl::unexpected(status.error());
+      data ? RunCase(cases_[i], *data) : CannotRun(cases_[i], data.error().message);
     }
     result_.interrupted = settings_.runner.interrupted();
+    result_.abandoned = preparing_.joinable();
     return std::move(result_);
   }
 
  private:
+  // The thread owns what it works on, so that an interrupt can leave it behind instead of waiting for a golden value.
   void Prefetch(size_t index) {
-    next_ = std::async(std::launch::async,
-                       [this, index] { return PrepareCase(cases_[index].spec, settings_.tier, settings_.store); });
+    std::packaged_task<Result<CaseData>()> task(
+        [spec = cases_[index].spec, tier = settings_.tier, store = settings_.store]() -> Result<CaseData> {
+          try {
+            return PrepareCase(spec, tier, store);
+          } catch (const std::exception& e) {
+            return Fail(ErrorCode::kInternal, DescribeException(e));
+          }
+        });
+    next_ = task.get_future();
+    preparing_ = std::thread(std::move(task));
   }
 
-  Status RunCase(const PlannedCase& planned, const CaseData& data) {
+  // Whether the next case, if there is one, is ready; false when the user interrupts before.
+  bool AwaitNext() const {
+    while (!settings_.runner.interrupted()) {
+      if (!next_.valid() || next_.wait_for(kInterruptPoll) == std::future_status::ready) return true;
+    }
+    return false;
+  }
+
+  void RunCase(const PlannedCase& planned, const CaseData& data) {
     if (!data.note.empty()) fmt::print(stderr, "assay: {}\n", data.note);
+    Untimed untimed;
+    std::string broken;
     CaseRunner runner(planned, data, settings_.runner);
-    std::vector<std::pair<const Column*, Attempt>> attempts;
-    for (const Column& column : columns_) {
-      for (Attempt& attempt : runner.Judge(column)) attempts.emplace_back(&column, std::move(attempt));
+    try {
+      JudgeAll(runner, untimed);
+      TimeAll(runner, untimed);
+    } catch (const std::exception& e) {
+      broken = DescribeException(e);
     }
-    if (settings_.runner.perf_time_s > 0) {
-      if (next_.valid()) next_.wait();  // nothing else may run while timing
-      for (auto& [column, attempt] : attempts) {
-        if (MayBeTimed(attempt) && !settings_.runner.interrupted()) runner.Time(*column, attempt);
-      }
-    }
-    std::vector<Attempt*> failing;
-    for (auto& [column, attempt] : attempts) {
-      ApplyExpectations(settings_.expectations, attempt.record);
-      if (IsFailingResult(attempt.verdict) && !IsKnown(attempt.record)) failing.push_back(&attempt);
-    }
-    if (!failing.empty()) {
-      if (auto status = failures_.Write(data, runner, failing); !status) {
-        fmt::print(stderr, "assay: the failure's tensors are not kept: {}\n", status.error().message);
-      }
-    }
-    for (auto& [column, attempt] : attempts) {
-      if (auto status = Keep(std::move(attempt)); !status) return status;
-    }
-    return {};
+    for (auto& [column, attempt] : untimed) Keep(std::move(attempt));
+    KeepFailing(data, runner);
+    if (!broken.empty()) CannotRun(planned, broken);
   }
 
-  // A case of the suite that its operator refuses: an error of the suite, shown with the case, not the end of a run.
-  Status CannotBind(const PlannedCase& planned, const Error& error) {
+  // Keeps what is final at once, so that a run that dies has lost no finished result.
+  void JudgeAll(CaseRunner& runner, Untimed& untimed) {
+    for (const Column& column : columns_) {
+      if (settings_.runner.interrupted()) return;
+      runner.Judge(column, [&](Attempt attempt) {
+        const bool timed = settings_.runner.perf_time_s > 0 && MayBeTimed(attempt);
+        if (timed) {
+          untimed.emplace_back(&column, std::move(attempt));
+        } else {
+          Keep(std::move(attempt));
+        }
+      });
+    }
+  }
+
+  void TimeAll(CaseRunner& runner, Untimed& untimed) {
+    // Nothing else may run while timing.
+    while (!untimed.empty() && AwaitNext()) {
+      auto& [column, attempt] = untimed.front();
+      runner.Time(*column, attempt);
+      Keep(std::move(attempt));
+      untimed.pop_front();
+    }
+  }
+
+  // A case of the suite that its operator refuses or that is too large: shown with the case, not the end of a run.
+  void CannotRun(const PlannedCase& planned, const std::string& why) {
     Attempt attempt;
     attempt.record = CaseRecord(planned, CaseData{}, Column{});
     attempt.record.backend = "assay";
     attempt.record.reproduce = ReproductionLine(settings_.runner, planned, Column{}, "");
     attempt.verdict = Verdict::kError;
     SetVerdict(attempt.record, Verdict::kError, ResultClass::kNone,
-               planned.where.empty() ? error.message : planned.where + ": " + error.message);
+               planned.where.empty() ? why : planned.where + ": " + why);
     ApplyExpectations(settings_.expectations, attempt.record);
-    return Keep(std::move(attempt));
+    Append(std::move(attempt));
   }
 
-  Status Keep(Attempt attempt) {
-    if (auto status = folder_.Append(attempt.record); !status) return status;
+  // Writes what is final; a failing result waits for the end of its case, which writes its folder.
+  void Keep(Attempt attempt) {
+    ApplyExpectations(settings_.expectations, attempt.record);
+    if (IsFailingResult(attempt.verdict) && !IsKnown(attempt.record)) {
+      failing_.push_back(std::move(attempt));
+    } else {
+      Append(std::move(attempt));
+    }
+  }
+
+  void KeepFailing(const CaseData& data, const CaseRunner& runner) {
+    std::vector<Attempt*> failing;
+    for (Attempt& attempt : failing_) failing.push_back(&attempt);
+    if (!failing.empty()) {
+      if (auto status = failures_.Write(data, runner, failing); !status) {
+        fmt::print(stderr, "assay: the failure's tensors are not kept: {}\n", status.error().message);
+      }
+    }
+    for (Attempt& attempt : failing_) Append(std::move(attempt));
+    failing_.clear();
+  }
+
+  void Append(Attempt attempt) {
+    if (auto status = folder_.Append(attempt.record); !status && result_.write_error.empty()) {
+      result_.write_error = status.error().message;
+    }
     const bool known = IsKnown(attempt.record);
     const bool unexpected = attempt.record.outcome == "unexpected_pass";
     if (known) attempt.verdict = Verdict::kPass;
@@ -103,7 +171,6 @@ class Loop {
     result_.suspects = result_.suspects || attempt.record.result_class == Name(ResultClass::kSuspect);
     result_.verdicts.push_back(attempt.verdict);
     result_.records.push_back(std::move(attempt.record));
-    return {};
   }
 
   const std::vector<PlannedCase>& cases_;
@@ -111,16 +178,18 @@ class Loop {
   const LoopSettings& settings_;
   RunFolder& folder_;
   FailureFolders failures_;
+  std::vector<Attempt> failing_;  // of the present case
   Progress progress_;
   std::future<Result<CaseData>> next_;
+  std::thread preparing_;  // makes next_
   size_t failed_ = 0;
   LoopResult result_;
 };
 
 }  // namespace
 
-Result<LoopResult> RunCases(const std::vector<PlannedCase>& cases, const std::vector<Column>& columns,
-                            const LoopSettings& settings, RunFolder& folder) {
+LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Column>& columns,
+                    const LoopSettings& settings, RunFolder& folder) {
   return Loop(cases, columns, settings, folder).Run();
 }
 

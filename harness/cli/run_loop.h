@@ -18,6 +18,8 @@ struct LoopResult {
   bool suspects = false;
   bool unexpected_passes = false;
   bool interrupted = false;
+  std::string write_error;  // why records are missing from the file; "" when none is
+  bool abandoned = false;   // a thread still prepares a case that will not run: leave without destroying what it uses
 };
 
 struct LoopSettings {
@@ -28,8 +30,8 @@ struct LoopSettings {
   Progress::Mode progress = Progress::Mode::kNone;
 };
 
-// Errors: records cannot be written.
-Result<LoopResult> RunCases(const std::vector<PlannedCase>& cases, const std::vector<Column>& columns,
-                            const LoopSettings& settings, RunFolder& folder);
+// Ends early when the user interrupts or records cannot be written; the result holds what was found until then.
+LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Column>& columns,
+                    const LoopSettings& settings, RunFolder& folder);
 
 }  // namespace assay::cli

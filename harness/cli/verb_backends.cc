@@ -2,7 +2,6 @@
 // assay backends [--json]: every plugin candidate and its devices and, for each that is not usable, why.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -32,15 +31,14 @@ void PrintText(const Column& c) {
 }
 
 int ListBackends(const Options& options) {
-  auto columns = OpenColumns(options.backend);
+  std::vector<std::string> absent;
+  auto columns = OpenColumns(options.backend, absent);
   if (!columns) return Complain(kExitUsage, columns.error().message);
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const Column& c : *columns) options.json ? all.push_back(DescribeColumn(c)) : PrintText(c);
   if (options.json) fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-  for (const std::string& name : options.backend.required_backends) {
-    const bool present = std::any_of(columns->begin(), columns->end(),
-                                     [&](const Column& c) { return c.backend == name && c.problem.empty(); });
-    if (!present) return Complain(kExitRequiredAbsent, fmt::format("the required backend '{}' is absent", name));
+  if (!absent.empty()) {
+    return Complain(kExitRequiredAbsent, fmt::format("required and absent: {}", fmt::join(absent, ", ")));
   }
   if (columns->empty()) return Complain(kExitNothing, kNoPlugin);
   return kExitOk;

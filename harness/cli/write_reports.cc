@@ -42,14 +42,16 @@ Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::p
       {"benchmark.json", GoogleBenchmarkReport(records, environment)},
   };
   std::vector<std::filesystem::path> written;
+  std::string missing;
   for (const auto& [name, content] : files) {
-    if (!WriteWhole(dir / name, content)) {
-      return Fail(ErrorCode::kIo,
-                  fmt::format("cannot write {}: is the folder writable, the disk full?", (dir / name).string()));
+    if (WriteWhole(dir / name, content)) {
+      written.push_back(dir / name);
+    } else if (missing.empty()) {
+      missing = (dir / name).string();  // the others may be small enough for a full disk
     }
-    written.push_back(dir / name);
   }
-  return written;
+  if (missing.empty()) return written;
+  return Fail(ErrorCode::kIo, fmt::format("cannot write {}: is the folder writable, the disk full?", missing));
 }
 
 }  // namespace assay::cli

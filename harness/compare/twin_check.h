@@ -17,12 +17,12 @@ struct TwinOutcome {
   int64_t wrong = 0;
   int64_t first = -1;  // first wrong element; expected and got are its values
   double expected = 0, got = 0;
-  double max_ulp = 0;  // largest finite difference in ulp of the output at the expected value
+  double max_ulp = 0;        // largest finite difference in ulp of the output at the expected value
   double tolerance_ulp = 0;  // of the first wrong element, where elements have their own
   double margin = 0;         // largest difference over the permitted one, of the finite differences
-  bool nonfinite = false;  // some value is not finite although the other is, or differs in sign
-  std::string where;       // localised
-  std::string code;        // how to read a wrong value
+  bool nonfinite = false;    // some value is not finite although the other is, or differs in sign
+  std::string where;         // localised
+  std::string code;          // how to read a wrong value
 
   bool Holds() const { return wrong == 0; }
   double Margin() const;  // largest difference over the permitted one; 0 or infinity when none is permitted

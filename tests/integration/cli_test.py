@@ -8,6 +8,9 @@ completes; every kind of bad input gets its exit code and a message that names i
 import json
 import os
 import pathlib
+import resource
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,7 +27,7 @@ class Cli(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.dir = pathlib.Path(self.folder.name)
         self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1")
-        for name in ("ASSAY_SHARD", "GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", "ASSAY_PLUGIN_FILES"):
+        for name in ("ASSAY_SHARD", "GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", "ASSAY_PLUGIN_FILES", "ASSAY_ADD_PLUGIN_FILES"):
             self.env.pop(name, None)
 
     def tearDown(self):
@@ -39,6 +42,13 @@ class Cli(unittest.TestCase):
         path = self.dir / out / "results.jsonl"
         records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         return done, records
+
+    @staticmethod
+    def await_text(path):
+        for _ in range(600):
+            if path.exists() and path.stat().st_size > 0:
+                return
+            time.sleep(0.05)
 
     def fails(self, code, text, *args, env=None):
         done = self.assay(*args, env=env)
@@ -59,6 +69,8 @@ class Misbehaviour(Cli):
             "hang": ("timeout", "2 s"),
             "write_before": ("mismatch", "before"),
             "write_after": ("mismatch", "after"),
+            "write_gap": ("mismatch", ""),
+            "ignores_padding": ("mismatch", "with padded rows and an unaligned start"),
             "unwritten": ("mismatch", "not written"),
             "unwritten_row": ("mismatch", "not written"),
             "change_input": ("mismatch", "input"),
@@ -93,6 +105,41 @@ class Misbehaviour(Cli):
         record = json.loads((self.dir / "again/results.jsonl").read_text())
         self.assertEqual(record["verdict"], "mismatch")
         self.assertEqual(record["output_hash"], records[0]["output_hash"])
+
+    def test_a_fault_of_the_timed_loop_alone_is_a_mismatch_without_a_time(self):
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
+                                       "wrong_later,ok", "--perf-time", "0.02")
+        by_name = {r["implementation"]: r for r in records}
+        self.assertEqual(by_name["wrong_later"]["verdict"], "mismatch", by_name["wrong_later"]["reason"])
+        self.assertIn("in the timed loop", by_name["wrong_later"]["reason"])
+        self.assertIsNone(by_name["wrong_later"]["time_median_s"])
+        self.assertGreater(by_name["ok"]["time_median_s"], 0)
+        self.assertNotIn("(wrong_later)", done.stdout)
+        self.assertEqual(done.returncode, 1)
+
+    def test_the_reproduction_line_carries_what_the_result_needs(self):
+        program = self.dir / "a folder/assay"
+        program.parent.mkdir()
+        shutil.copy2(ASSAY, program)
+        rules = self.dir / "my rules.expect"
+        rules.write_text("fft/* | * | known_failure | another operator\n")
+        for variable in ("ASSAY_PLUGIN_FILES", "ASSAY_ADD_PLUGIN_FILES"):
+            with self.subTest(variable):
+                done = subprocess.run([str(program), "run", "--case", CASE, "--backend", "misbehaving", "--impl",
+                                       "drop_last_k", "--tier", "reproducible", "--timeout", "7", "--expectations",
+                                       str(rules), "--out", variable], cwd=self.dir, capture_output=True, text=True,
+                                      env={**self.env, variable: PLUGIN}, timeout=120)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                record = json.loads((self.dir / variable / "results.jsonl").read_text())
+                words = shlex.split(record["reproduce"])
+                for option, value in [("--plugin", PLUGIN), ("--tier", "reproducible"), ("--timeout", "7"),
+                                      ("--expectations", str(rules))]:
+                    self.assertEqual(words[words.index(option) + 1], value)
+                again = subprocess.run(record["reproduce"] + f" --out again-{variable}", shell=True, cwd=self.dir,
+                                       env=self.env, capture_output=True, text=True, timeout=120)
+                self.assertEqual(again.returncode, 1, again.stderr)
+                same = json.loads((self.dir / f"again-{variable}/results.jsonl").read_text())
+                self.assertEqual(same["golden_hash"], record["golden_hash"])
 
     def test_a_dropped_last_k_in_one_element_is_named_by_the_twin(self):
         case = "matmul/f32/m=8,n=8,k=4096/fill=normal/seed=0"
@@ -165,6 +212,38 @@ class BadInput(Cli):
         bad = [r for r in records if r["verdict"] == "error"][0]
         self.assertIn("mixed.suite:1", bad["reason"])
 
+    def test_an_oversized_case_is_an_error_of_that_case_alone(self):
+        suite = self.dir / "large.suite"
+        suite.write_text("matmul dtypes=f32 {m,n}={1000000,1000000}|{4,4} k=4\n")
+        done, records = self.run_cases("--suite", str(suite), "--backend", "cpu", "--no-perf")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual([r["verdict"] for r in records][:2], ["error", "pass"])
+        self.assertIn("4e+04 GB", records[0]["reason"])
+        self.assertIn("1000000x1000000", records[0]["reason"])
+        self.assertIn("large.suite:1", records[0]["reason"])
+        self.assertNotIn("--backend", records[0]["reproduce"])
+        self.assertTrue((self.dir / "out/report.html").exists())
+
+    def test_records_that_cannot_be_written_end_the_run_with_the_reports_that_can(self):
+        def limit():  # of every file, as a full disk would be
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (40000, 40000))
+        cases = [word for seed in range(40) for word in ("--case", f"matmul/f32/m=2,n=2,k=2/fill=normal/seed={seed}")]
+        done = self.assay("run", *cases, "--backend", "cpu", "--no-perf", "--no-store", "--out", "out",
+                          preexec_fn=limit)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("results.jsonl", done.stderr)
+        self.assertIn("pass", (self.dir / "out/summary.md").read_text())
+
+    def test_records_of_a_newer_program_are_named(self):
+        self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf")
+        path = self.dir / "out/results.jsonl"
+        text = path.read_text()
+        path.write_text(text.replace('"schema_version":1', '"schema_version":99'))
+        self.fails(2, "schema_version 99", "report", "out")
+        path.write_text(text + text[:100])
+        self.assertIn("1 pass", self.assay("report", "out").stdout)
+
     def test_output_folders(self):
         done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -191,6 +270,16 @@ class BadInput(Cli):
         self.assertIn("quantum", done.stderr)
         self.assertTrue(records)  # what is there still ran
         self.fails(5, "quantum", "backends", "--require-backend", "quantum")
+        none = {"ASSAY_PLUGIN_FILES": ""}
+        self.fails(5, "quantum", "run", "--case", CASE, "--require-backend", "quantum", env=none)
+        self.fails(5, "quantum", "run", "--case", CASE, "--require-backend", "quantum", "--impl", "no-such", "--out", "i")
+        # What --backend leaves out is not absent.
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "cpu", "--require-backend",
+                                       "misbehaving", "--no-perf", out="b")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({r["backend"] for r in records}, {"cpu"})
+        self.assertEqual(self.assay("backends", "--plugin", PLUGIN, "--backend", "cpu", "--require-backend",
+                                    "misbehaving").returncode, 0)
 
     def test_everything_unsupported_is_4(self):
         case = "matmul/e4m3-e4m3-f32/m=4,n=4,k=4/fill=normal/seed=0"
@@ -251,6 +340,39 @@ class Run(Cli):
         env = {"GTEST_SHARD_INDEX": "1", "GTEST_TOTAL_SHARDS": "3"}
         self.assertEqual(self.assay("list", "cases", "--suite", "smoke", env=env).stdout.splitlines(), parts[1])
 
+    def test_a_shard_without_cases_leaves_a_folder_like_the_others(self):
+        codes = []
+        for i in range(8):
+            done, records = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", "--shard", f"{i}/8",
+                                           out=f"s{i}")
+            codes.append((done.returncode, len(records) > 0))
+            for name in ("plan.json", "environment.json", "summary.md", "junit.xml", "benchmark.json", "report.html"):
+                self.assertTrue((self.dir / f"s{i}" / name).stat().st_size > 0, name)
+            self.assertTrue((self.dir / f"s{i}/results.jsonl").exists())
+        self.assertEqual(sorted(codes), [(0, False)] * 7 + [(0, True)])
+
+    def test_records_are_written_as_they_become_final(self):
+        process = subprocess.Popen([ASSAY, "run", "--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving",
+                                    "--impl", "ok,hang", "--timeout", "30", "--no-perf", "--out", "out"],
+                                   cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        results = self.dir / "out/results.jsonl"
+        self.await_text(results)
+        self.assertIsNone(process.poll())  # it is still at "hang"
+        process.kill()
+        process.communicate(timeout=60)
+        self.assertEqual([json.loads(line)["implementation"] for line in results.read_text().splitlines()], ["ok"])
+
+    def test_an_interrupt_waits_for_no_golden_value(self):
+        large = "matmul/f64/m=3000,n=3000,k=3000/fill=normal/seed=0"
+        process = subprocess.Popen([ASSAY, "run", "--case", CASE, "--case", large, "--backend", "cpu", "--no-perf",
+                                    "--no-store", "--tier", "reproducible", "--out", "out"],
+                                   cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.await_text(self.dir / "out/results.jsonl")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130)
+        self.assertTrue((self.dir / "out/report.html").exists())
+
     def test_a_declared_weaker_contract_is_below_contract(self):
         done, records = self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf", "--contract",
                                        "f64")
@@ -262,10 +384,7 @@ class Run(Cli):
         process = subprocess.Popen([ASSAY, "run", "--suite", "full", "--out", "out", "--no-perf", "--progress", "none"],
                                    cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         results = self.dir / "out/results.jsonl"
-        for _ in range(600):
-            if results.exists() and results.stat().st_size > 0:
-                break
-            time.sleep(0.05)
+        self.await_text(results)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=120)
         self.assertEqual(process.returncode, 130)

@@ -135,6 +135,11 @@ FAULT(drop_last_k) { /* of one element */
   UNUSED;
   *at(y, 0, 0) -= *at(a, 0, plan->k - 1) * *at(b, plan->k - 1, 0);
 }
+FAULT(wrong_later) { /* not before the process has seen it a few times, as a cache that fills up would be */
+  static int executions;
+  UNUSED;
+  if (executions++ >= 6) *at(y, 0, 0) += 1;
+}
 
 static float to_bf16(float x) {
   uint32_t bits;
@@ -153,7 +158,8 @@ FAULT(liar) { /* declares an f32 accumulator, has a bf16 one */
   }
 }
 
-/* "unwritten", "unwritten_row" and "stale" are faults of the loop itself: see skips(). */
+/* "unwritten", "unwritten_row" and "stale" are faults of the loop itself: see skips(); "ignores_padding" is one of
+ * plan_create. */
 static const struct fault kFaults[] = {
     {"ok", "f32acc;det=yes", NULL, NULL},
     {"segfault", "f32acc", segfault, NULL},
@@ -177,6 +183,8 @@ static const struct fault kFaults[] = {
     {"garbage_contract", "acc=f99", NULL, NULL},
     {"drop_last_k", "f32acc", NULL, drop_last_k},
     {"slow_prepare", "f32acc", NULL, NULL},
+    {"ignores_padding", "f32acc", NULL, NULL},
+    {"wrong_later", "f32acc", NULL, wrong_later},
 };
 enum { kFaultCount = sizeof kFaults / sizeof kFaults[0] };
 
@@ -300,6 +308,10 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
     plan->n = operands[2]->shape[1];
     plan->k = operands[0]->shape[1];
     for (int t = 0; t < 3; ++t) memcpy(plan->strides[t], operands[t]->strides, sizeof plan->strides[t]);
+    for (int t = 0; t < 3 && is(plan, "ignores_padding"); ++t) {
+      plan->strides[t][0] = operands[t]->shape[1];
+      plan->strides[t][1] = 1;
+    }
     if (is(plan, "slow_prepare")) usleep(300000);
     *out = plan;
     return ASSAY_OK;

@@ -187,7 +187,6 @@ TEST_F(WorkerTest, NondeterministicResult) {
   const ElementReport changed = ChangedElements(runs.nan.output, runs.sentinel.output);
   EXPECT_EQ(changed.count, 3);
   EXPECT_EQ(changed.first, 0);
-
 }
 
 TEST_F(WorkerTest, WrongNumbersArriveAsTheyAre) {

@@ -113,7 +113,7 @@ TEST(FftBound, HoldsForEveryLegalAlgorithm) {
           ASSERT_LE(margin, 1) << line.name << " n=" << n << " " << fill << " seed " << seed;
           largest = std::max(largest, margin), ++ran;
           if (n > 8 && std::string(line.algorithm) == "fft")
-          deviation = std::max(deviation, judged.LargestDeviation(got));
+            deviation = std::max(deviation, judged.LargestDeviation(got));
         }
       }
     }

@@ -210,8 +210,8 @@ TEST(ReduceTwin, AMissingTermIsSeen) {
         for (int variant : {0, 1}) {
           const std::optional<Twin> twin = MakeTwin(problem, declaration, variant);
           // One term of an l2 is below bf16's precision; a mean that is no binary fraction depends on the schedule.
-          const bool impossible = (out == DType::kBF16 && op.kind == ReduceKind::kL2) ||
-                                  (op.kind == ReduceKind::kMean && k != 64);
+          const bool impossible =
+              (out == DType::kBF16 && op.kind == ReduceKind::kL2) || (op.kind == ReduceKind::kMean && k != 64);
           ASSERT_NE(twin.has_value(), impossible);
           if (!twin) continue;
           const Problem shorter =
@@ -232,8 +232,8 @@ TEST(ReduceTwin, AMissingTermIsSeen) {
   }
 }
 
-// Scaling each term by a rounded 1/K before the sum is a legal mean. On coded integers it stays exact for a power of two
-// only, which is why other lengths have no twin.
+// Scaling each term by a rounded 1/K before the sum is a legal mean. On coded integers it stays exact for a power of
+// two only, which is why other lengths have no twin.
 TEST(ReduceTwin, AMeanMayScaleItsTermsFirst) {
   const Problem problem = Bind("reduce/f32/shape=4x64,axes=1,kind=mean/fill=normal/seed=0");
   const std::optional<Twin> twin = MakeTwin(problem, "acc=f32", 0);

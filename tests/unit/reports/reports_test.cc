@@ -76,6 +76,16 @@ TEST(Summary, PerformanceShowsTheFastestAndPrefersWhatIsNotSuspect) {
   EXPECT_THAT(only_suspect.rows[0][1], HasSubstr("~~1.00 µs"));
 }
 
+TEST(Summary, PerformanceShowsNothingOfAResultThatIsWrong) {
+  const auto wrong = Make("cpu", "fast-but-wrong", "mismatch", 1e-6);
+  auto known = Make("cpu", "known-wrong", "mismatch", 2e-6);
+  known.outcome = "known_failure", known.result_class = "suspect";
+  const Table t = PerformanceTable({wrong, known, Make("cpu", "slow", "pass", 3e-3)}, 10);
+  ASSERT_EQ(t.rows.size(), 1u);
+  EXPECT_THAT(t.rows[0][1], HasSubstr("(slow)"));
+  EXPECT_TRUE(PerformanceTable({wrong, known}, 10).rows.empty());
+}
+
 TEST(Console, FailuresComeLastWithAReproductionLine) {
   const std::vector<Record> records{Make("cpu", "naive", "crash"), Make("cpu", "naive", "pass", 1e-3),
                                     Make("x", "", "unsupported")};

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/host_memory.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fstream>
+#include <limits>
+#include <new>
+
+namespace assay::cli {
+namespace {
+
+// Per output element: the planes of the golden value, two raw outputs, and what judging holds beside them.
+constexpr double kBytesPerOutput = 40;
+
+// In floating point, because the element count of an absurd shape overflows an integer.
+double Elements(const Operand& operand) {
+  double count = 1;
+  for (const int64_t extent : operand.shape) count *= static_cast<double>(extent);
+  return count;
+}
+
+std::string Gigabytes(double bytes) {
+  return fmt::format("{:.3g} GB", bytes * 1e-9);
+}
+
+std::string OperandsText(const Problem& problem) {
+  std::string text;
+  for (const Operand& input : problem.inputs) text += fmt::format("{} {}, ", input.name, fmt::join(input.shape, "x"));
+  return text + fmt::format("{} {}", problem.output.name, fmt::join(problem.output.shape, "x"));
+}
+
+}  // namespace
+
+double AvailableBytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  for (double kib = 0; file >> key >> kib; std::getline(file, unit)) {
+    if (key == "MemAvailable:") return kib * 1024;
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+Status CheckFits(const Problem& problem, double available_bytes) {
+  double bytes = kBytesPerOutput * Elements(problem.output);
+  for (const Operand& input : problem.inputs) bytes += Elements(input) * static_cast<double>(SizeOf(input.dtype));
+  if (bytes <= available_bytes) return {};
+  return Fail(ErrorCode::kInternal,
+              fmt::format("the case is too large for this host: its tensors and golden values ({}) need about {}, and "
+                          "{} of memory are available; make the shape smaller",
+                          OperandsText(problem), Gigabytes(bytes), Gigabytes(available_bytes)));
+}
+
+std::string DescribeException(const std::exception& exception) {
+  if (dynamic_cast<const std::bad_alloc*>(&exception) == nullptr) {
+    return fmt::format("the harness failed on this case: {}", exception.what());
+  }
+  return fmt::format("the host ran out of memory on this case, with {} available now; make the shape smaller",
+                     Gigabytes(AvailableBytes()));
+}
+
+}  // namespace assay::cli

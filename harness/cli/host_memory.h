@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases that do not fit into this host are told apart before anything is allocated for them: one oversized case is an
+// error of that case, not the end of a run.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "harness/base/result.h"
+#include "ops/op_info.h"
+
+namespace assay::cli {
+
+// Bytes that the kernel could hand out now without swapping; infinity where it does not say.
+double AvailableBytes();
+
+// An error that says how much the case needs when it needs more than `available_bytes`.
+Status CheckFits(const Problem& problem, double available_bytes);
+
+// What an exception says to a user: std::bad_alloc by itself names nothing.
+std::string DescribeException(const std::exception& exception);
+
+}  // namespace assay::cli
