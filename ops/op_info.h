@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the harness knows about an operator. One file per operator in ops/ implements this and registers itself;
+// What the harness knows about an operator. The files ops/<op>*.cc of an operator implement this and register it;
 // nothing else in the tree lists operators.
 #pragma once
 

@@ -42,6 +42,15 @@ std::string ShapeText(const Shape& shape) {
   return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
 }
 
+std::string IndexText(const Shape& shape, int64_t index) {
+  std::string text = "[";
+  const Shape strides = RowMajorStrides(shape);
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    text += fmt::format("{}{}", axis == 0 ? "" : ",", index / strides[axis] % shape[axis]);
+  }
+  return text + "]";
+}
+
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)), size_(NumElements(shape_)) {
   ASSAY_CHECK(size_ <= std::numeric_limits<int64_t>::max() / SizeOf(dtype));
   data_.reset(static_cast<std::byte*>(::operator new(bytes(), kAlignment)));

@@ -56,15 +56,6 @@ std::string AxisText(const AxisName& name, const std::vector<bool>& hit) {
 
 }  // namespace
 
-std::string IndexText(const Shape& shape, int64_t index) {
-  std::string text = "[";
-  const Shape strides = RowMajorStrides(shape);
-  for (size_t axis = 0; axis < shape.size(); ++axis) {
-    text += fmt::format("{}{}", axis == 0 ? "" : ",", index / strides[axis] % shape[axis]);
-  }
-  return text + "]";
-}
-
 FailureMap::FailureMap(const Shape& shape) : shape_(shape), strides_(RowMajorStrides(shape)) {
   for (const int64_t size : shape) hit_.emplace_back(static_cast<size_t>(size), false);
 }

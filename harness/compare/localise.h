@@ -12,9 +12,6 @@
 
 namespace assay {
 
-// "[3,5]"; "[]" for a scalar.
-std::string IndexText(const Shape& shape, int64_t index);
-
 // Collects failing elements in ascending order; a repeated index (a complex element's second part) counts once.
 class FailureMap {
  public:

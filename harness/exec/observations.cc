@@ -2,7 +2,6 @@
 #include "harness/exec/observations.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstring>
 
@@ -10,12 +9,6 @@ namespace assay {
 namespace {
 
 using Where = GuardViolation::Where;
-
-std::string IndexText(const Shape& shape, int64_t index) {
-  Shape at(shape.size());
-  for (size_t axis = shape.size(); axis-- > 0; index /= shape[axis]) at[axis] = index % shape[axis];
-  return fmt::format("[{}]", fmt::join(at, ","));
-}
 
 struct Damage {
   uint64_t first = 0, last = 0, count = 0;

@@ -164,12 +164,30 @@ class Misbehaviour(Cli):
                 self.assertEqual(done.returncode, 0 if verdict == "unavailable" else 3)
 
     def test_hostile_answers_do_no_harm(self):
-        for how in ("huge_count", "bad_utf8", "long_text", "null_strings"):
+        expected = {
+            "huge_count": (3, "error", "4294967295 devices is not credible"),
+            "huge_query": (3, "error", "1152921504606846976 implementations"),
+            "null_implementation": (3, "error", "NULL"),
+            "null_strings": (3, "error", "'name' in the worker's answer is NULL"),
+            "bad_name": (3, "error", "'Mis Behaving' is no name of a backend"),
+            "bad_utf8": (0, "pass", ""),
+            "long_text": (0, "pass", ""),
+        }
+        for how, (code, verdict, text) in expected.items():
             with self.subTest(how):
                 done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--impl", "ok,naive", "--no-perf",
                                                out=how, env={"ASSAY_MISBEHAVE": how})
-                self.assertIn(done.returncode, (0, 3), done.stderr)
+                bad = [r for r in records if "misbehaving" in r["backend"]]
+                self.assertEqual([r["verdict"] for r in bad], [verdict], done.stderr)
+                self.assertIn(text, bad[0]["reason"])
+                self.assertEqual(done.returncode, code, done.stderr)
                 self.assertTrue(any(r["backend"] == "cpu" and r["verdict"] == "pass" for r in records))
+                environment = json.loads((self.dir / how / "environment.json").read_text())
+                vendors = [b["vendor"] for b in environment["backends"] if b["backend"] == "misbehaving"]
+                self.assertEqual(len(vendors), how in ("huge_query", "null_implementation") or code == 0)
+                for vendor in vendors:
+                    self.assertLess(len(vendor), 2000)
+                    self.assertNotIn("\x1b", vendor)
 
     def test_an_expectation_makes_a_known_failure_and_catches_a_stale_one(self):
         rules = self.dir / "rules.expect"
@@ -363,13 +381,13 @@ class Run(Cli):
         self.assertEqual([json.loads(line)["implementation"] for line in results.read_text().splitlines()], ["ok"])
 
     def test_an_interrupt_waits_for_no_golden_value(self):
-        large = "matmul/f64/m=3000,n=3000,k=3000/fill=normal/seed=0"
+        large = "matmul/f64/m=3000,n=3000,k=10000/fill=normal/seed=0"
         process = subprocess.Popen([ASSAY, "run", "--case", CASE, "--case", large, "--backend", "cpu", "--no-perf",
                                     "--no-store", "--tier", "reproducible", "--out", "out"],
                                    cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.await_text(self.dir / "out/results.jsonl")
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=15)
         self.assertEqual(process.returncode, 130)
         self.assertTrue((self.dir / "out/report.html").exists())
 
