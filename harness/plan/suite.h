@@ -43,7 +43,8 @@ struct PlannedCase {
 };
 
 // What a case must meet when its suite does not say: "f64", "f32", "f32acc" for 16 and 8 bit floats, by the narrowest
-// float among its dtypes, and "acc=i32" for integers alone. Complex types count as their components.
+// float among its dtypes, each with a limit of `out` and `math`, and "acc=i32" for integers alone. Complex types count
+// as their components.
 std::string DefaultRequirement(const CaseSpec& spec);
 
 // Errors are "file:line:column: what; what to write instead", all three counted from 1.

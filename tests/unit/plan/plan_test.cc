@@ -26,8 +26,8 @@ TEST(Plan, ListsTheCasesOfAllShardsWithTheirRequirements) {
   const Plan plan = PlanOf(kSuite, {.shard = {1, 2}});
   ASSERT_EQ(plan.entries.size(), 5u);
   EXPECT_EQ(plan.entries[0].id, "matmul/f32/m=1,n=1,k=1/fill=normal/seed=0");
-  EXPECT_EQ(plan.entries[0].requirement, "f32");
-  EXPECT_EQ(plan.entries[2].requirement, "f32acc");
+  EXPECT_EQ(plan.entries[0].requirement, "f32;out=rn;math=256");
+  EXPECT_EQ(plan.entries[2].requirement, "f32acc;out=rn;math=256");
   EXPECT_EQ(plan.entries[4].requirement, "f64");
   EXPECT_EQ(plan.shard, (Shard{1, 2}));
 }

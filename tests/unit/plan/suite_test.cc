@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/base/contract.h"
 #include "tests/unit/plan/test_catalog.h"
 
 namespace assay {
@@ -212,22 +213,31 @@ TEST(SuiteFiles, NamesAreLookedUpInTheDirectoriesInOrder) {
 
 TEST(DefaultRequirement, FollowsTheNarrowestFloat) {
   const std::pair<const char*, const char*> table[] = {
-      {"f64", "f64"},
-      {"f32", "f32"},
-      {"bf16", "f32acc"},
-      {"f16", "f32acc"},
-      {"e4m3-e4m3-f32", "f32acc"},
-      {"f64-f64-f32", "f32"},
-      {"bf16-bf16-f32", "f32acc"},
-      {"f32-i64", "f32"},
+      {"f64", "f64;out=rn;math=8"},
+      {"f32", "f32;out=rn;math=256"},
+      {"bf16", "f32acc;out=rn;math=256"},
+      {"f16", "f32acc;out=rn;math=256"},
+      {"e4m3-e4m3-f32", "f32acc;out=rn;math=256"},
+      {"f64-f64-f32", "f32;out=rn;math=256"},
+      {"bf16-bf16-f32", "f32acc;out=rn;math=256"},
+      {"f32-i64", "f32;out=rn;math=256"},
       {"i8-i8-i32", "acc=i32"},
-      {"i8-i8-f32", "f32"},
-      {"c64", "f32"},
-      {"c128", "f64"},
+      {"i8-i8-f32", "f32;out=rn;math=256"},
+      {"c64", "f32;out=rn;math=256"},
+      {"c128", "f64;out=rn;math=8"},
   };
   for (const auto& [dtypes, expected] : table) {
     CaseSpec spec{.op = "matmul", .dtypes = ParseDTypeList(dtypes).value()};
     EXPECT_EQ(DefaultRequirement(spec), expected) << dtypes;
+  }
+}
+
+TEST(DefaultRequirement, DoesNotLetDeclaredSlackPass) {
+  const CaseSpec spec{.op = "reduce", .dtypes = {DType::kF32}};
+  const Contract required = ParseRequirement(DefaultRequirement(spec)).value();
+  EXPECT_TRUE(Meets(ParseDeclaration("f32acc;ftz=all;math=256").value(), required)) << "normal practice";
+  for (const char* slack : {"f32;out=any", "f32;math=8192", "f32acc;mid=bf16"}) {
+    EXPECT_FALSE(Meets(ParseDeclaration(slack).value(), required)) << slack;
   }
 }
 
