@@ -59,9 +59,21 @@ void SetIfAbsent(AttrList& given, const std::string& key, const std::string& val
   if (FindGiven(given, key) == nullptr) given.emplace_back(key, value);
 }
 
+std::string ShapeProblem(const Shape& shape) {
+  double count = 1;
+  for (const int64_t extent : shape) {
+    if (extent < 1) return fmt::format("shape={} has an empty axis", ShapeText(shape));
+    count *= static_cast<double>(extent);
+  }
+  return count < 0x1p60 ? "" : fmt::format("shape={} has more elements than can be counted", ShapeText(shape));
+}
+
 double CompulsoryBytes(const Problem& problem) {
+  // In floating point: an absurd shape, which the host refuses later, must not overflow here.
   const auto bytes = [](const Operand& operand) {
-    return static_cast<double>(NumElements(operand.shape)) * SizeOf(operand.dtype);
+    double count = SizeOf(operand.dtype);
+    for (const int64_t extent : operand.shape) count *= static_cast<double>(extent);
+    return count;
   };
   return std::transform_reduce(problem.inputs.begin(), problem.inputs.end(), bytes(problem.output), std::plus<>(),
                                bytes);

@@ -22,6 +22,9 @@ const Operand* FindOperand(const std::vector<Operand>& operands, std::string_vie
 const std::string* FindGiven(const AttrList& given, std::string_view key);
 void SetIfAbsent(AttrList& given, const std::string& key, const std::string& value);
 
+// What is wrong with a shape attribute: an empty axis, more elements than an index can count; "" when nothing is.
+std::string ShapeProblem(const Shape& shape);
+
 // Compulsory traffic: every input read once, the output written once.
 double CompulsoryBytes(const Problem& problem);
 

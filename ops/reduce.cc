@@ -85,9 +85,7 @@ tl::expected<DType, std::string> OutputType(ReduceKind kind, std::string_view ki
 
 std::string CheckAttributes(const Problem& problem, ReduceKind kind) {
   const std::string& name = problem.Text("kind");
-  for (int64_t extent : problem.List("shape")) {
-    if (extent < 1) return fmt::format("shape={} has an empty axis", ShapeText(problem.List("shape")));
-  }
+  if (std::string text = ShapeProblem(problem.List("shape")); !text.empty()) return text;
   if (problem.Int("keepdims") != 0 && problem.Int("keepdims") != 1) {
     return fmt::format("keepdims={} must be 0 or 1", problem.Int("keepdims"));
   }

@@ -32,9 +32,7 @@ OpSchema SoftmaxSchema() {
 std::string CheckAttributes(const Problem& problem) {
   const Shape& shape = problem.List("shape");
   const int64_t axis = problem.Int("axis"), rank = std::ssize(shape);
-  for (int64_t extent : shape) {
-    if (extent < 1) return fmt::format("shape={} has an empty axis", ShapeText(shape));
-  }
+  if (std::string text = ShapeProblem(shape); !text.empty()) return text;
   if (axis < -rank || axis >= rank) {
     return fmt::format("axis {} is outside [{}, {}] of a shape of rank {}", axis, -rank, rank - 1, rank);
   }

@@ -242,6 +242,18 @@ class BadInput(Cli):
         self.assertNotIn("--backend", records[0]["reproduce"])
         self.assertTrue((self.dir / "out/report.html").exists())
 
+    def test_an_absurd_shape_of_any_operator_is_an_error_of_that_case(self):
+        huge = "4000000000"
+        for op, dtype, attrs in (("matmul", "f32", f"m={huge},n={huge},k={huge}"),
+                                 ("reduce", "f32", f"shape={huge}x{huge},axes=1,kind=sum"),
+                                 ("softmax", "f32", f"shape={huge}x{huge}"),
+                                 ("conv", "f32", f"n={huge},c={huge},o=4,i=3,k=1"),
+                                 ("attention", "f32", f"b={huge},h={huge},l=4,d=4"),
+                                 ("fft", "c64", f"kind=c2c,n={huge},batch={huge}")):
+            with self.subTest(op):
+                done, records = self.run_cases("--case", f"{op}/{dtype}/{attrs}/fill=normal/seed=0", out=op)
+                self.assertEqual((done.returncode, [r["verdict"] for r in records]), (3, ["error"]), done.stderr)
+
     def test_records_that_cannot_be_written_end_the_run_with_the_reports_that_can(self):
         def limit():  # of every file, as a full disk would be
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
