@@ -50,7 +50,7 @@ struct InputError {
 
 InputError RoundedInputs(const Contract& contract, const SumBoundSpec& spec) {
   const auto u = [&](const std::optional<DType>& type) {
-    return type && KeepsInputs(contract.in, *type) ? 0.0 : contract.InputUnitRoundoff();
+    return type ? InputRoundoff(contract, *type) : contract.InputUnitRoundoff();
   };
   const double a = u(spec.type_a), b = spec.products ? u(spec.type_b) : 0.0;
   if (a == 0 && b == 0) return {};
@@ -92,6 +92,10 @@ double SubnormalMassCoefficient(const Contract& contract, const InputError& inpu
 }
 
 }  // namespace
+
+double InputRoundoff(const Contract& contract, DType type) {
+  return KeepsInputs(contract.in, type) ? 0 : contract.InputUnitRoundoff();
+}
 
 double Gamma(double h, double u) {
   const double hu = h * u;

@@ -73,6 +73,9 @@ struct SumBoundSpec {
 };
 BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, const SumBoundSpec& spec);
 
+// The contract's u_in of an operand of this type: 0 where the rounding keeps every number of the type.
+double InputRoundoff(const Contract& contract, DType type);
+
 // Output rounding and overflow alone: for operators that assemble their own terms.
 BoundModel OutputBound(const Contract& contract, DType out);
 

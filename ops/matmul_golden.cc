@@ -170,8 +170,12 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   for (BoundTerm& term : bound.terms) term.coefficient *= 1 + output.u_out;
   bound.constant = bound.constant * (1 + output.u_out) + scale * output.lambda_out;
   const Plane* product = golden.Extra("rounded_product");
+  // What is rounded may be as large as |alpha ab| + |alpha| A; the bound so far covers the second.
+  auto reach = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
+  for (int64_t i = 0; i < golden.size(); ++i) reach->SetUp(i, (*product)[i] + AccumulatedBound(bound, golden, i));
   bound.terms.push_back({product, output.u_out});
-  bound.free_where.push_back({product, scale * output.overflow_at * (1 - 4 * output.u_out)});
+  bound.free_where.push_back({reach.get(), scale * output.overflow_at * (1 - 4 * output.u_out)});
+  bound.owned.push_back(std::move(reach));
   return bound;
 }
 

@@ -102,6 +102,10 @@ class Operator {
   virtual std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                            std::span<const double> values, std::span<const int64_t> outputs) const = 0;
 
+  // Fields of a contract that this case asks for beside what its suite requires, as "nan=propagate"; "": none. For
+  // policies that an attribute states and the case's data puts to the test.
+  virtual std::string RequiredFields(const Problem&) const { return {}; }
+
   // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.
   virtual void Canonicalise(const Problem&, std::span<const Tensor> /*inputs*/, Tensor& /*got*/) const {}
 };

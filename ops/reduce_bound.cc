@@ -94,10 +94,15 @@ BoundModel LogSumExpBound(const ReduceCase& op, const Golden& golden, const Cont
   // A relative error d of the sum moves its logarithm by at most d / (1 - d).
   const double sum = Gamma(terms, u) + eps + terms * Lambda(contract);
   bound.constant += sum < 0.5 ? sum / (1 - sum) : kInfinity;
-  if (FlushesInputs(contract)) bound.constant += 2 * FormatOf(in).MinNormal();
+  // Inputs that move by u_in |x| <= u_in (|m| + d), d = m - x, move LSE by at most u_in |m| for all of them together
+  // and g(1 - u_in) - g(1) <= u_in (log K - g(1)) with g(s) = log sum exp(-s d), which is convex, g(0) = log K and
+  // g(1) = LSE - m. Together u_in (|LSE| + log K): |LSE| alone can vanish. Subnormals have no relative bound.
+  const double input = InputRoundoff(contract, in);
+  bound.constant += input * std::log(terms) * (1 + 0x1p-40);
+  if (FlushesInputs(contract) || input > 0) bound.constant += 2 * FormatOf(in).MinNormal();
   bound.terms.push_back({golden.Extra("spread"), 2 * u});
   bound.terms.push_back({golden.Extra("log_part"), eps});
-  bound.terms.push_back({&golden.magnitude, u + InputError(contract)});
+  bound.terms.push_back({&golden.magnitude, u + input});
   bound.constant += Lambda(contract);
   bound.growth = 1;
   bound.partial_overflow_at = kInfinity;
