@@ -146,7 +146,7 @@ class Check(Base):
         self.assertIn("needs --input b=FILE", done.stderr)
         self.assertEqual(done.returncode, 2)
         done = self.assay("check", "--op", "matmull", "--input", "a=a.npy", "--output", "y.npy")
-        self.assertIn("known: matmul", done.stderr)
+        self.assertRegex(done.stderr, "known: .*matmul")
         self.assertEqual(done.returncode, 2)
         done = self.assay("check", "--op", "reduce", "--input", "x=a.npy", "--output", "y.npy")
         self.assertIn("axes", done.stderr)

@@ -182,8 +182,7 @@ TEST(Decide, Margins) {
   EXPECT_FALSE(decision.exact_margin);
   evidence.twins.resize(1);
   EXPECT_EQ(Decide(evidence).exact_margin, 0);
-  evidence.twins[0].max_ulp = 3;
-  evidence.twins[0].tolerance_ulp = 4;
+  evidence.twins[0].margin = 0.75;
   evidence.runs[0].nonfinite_mismatch = 1;
   decision = Decide(evidence);
   EXPECT_EQ(decision.exact_margin, 0.75);

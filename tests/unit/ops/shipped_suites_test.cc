@@ -81,6 +81,7 @@ TEST(ShippedSuites, DefaultCoversEveryFillKindPolicyAndLayout) {
     const CaseSpec& spec = planned.spec;
     fills.insert(spec.fill.substr(0, spec.fill.find('-')));
     dtypes.insert(spec.op + "/" + DTypeListText(spec.dtypes));
+    if (spec.op == "reduce") kinds.insert(AttrReader(spec, *RealOperators().find("reduce")).Text("kind"));
     for (const auto& [key, value] : spec.attrs) {
       if (key == "kind") kinds.insert(value);
       others.insert(key + "=" + value);
