@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "golden/dd.h"
+#include "golden/inverse_factorial.h"
 
 namespace assay {
 namespace {
@@ -11,17 +12,8 @@ namespace {
 // ln 2 to 160 bits: k ln2 has to be right to 2^-110 for |k| up to 1100.
 constexpr double kLn2[3] = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56, 0x1.7b57a079a1934p-111};
 
-// 1 / n!, n = 2..9. The first term left out is (ln2 / 1024)^10 / 10! < 2^-126.
-constexpr DD kInverseFactorial[] = {
-    {0x1p-1, 0},
-    {0x1.5555555555555p-3, 0x1.5555555555555p-57},
-    {0x1.5555555555555p-5, 0x1.5555555555555p-59},
-    {0x1.1111111111111p-7, 0x1.1111111111111p-63},
-    {0x1.6c16c16c16c17p-10, -0x1.f49f49f49f49fp-65},
-    {0x1.a01a01a01a01ap-13, 0x1.a01a01a01a01ap-73},
-    {0x1.a01a01a01a01ap-16, 0x1.a01a01a01a01ap-76},
-    {0x1.71de3a556c734p-19, -0x1.c154f8ddc6cp-73},
-};
+// The first term of the series left out is (ln2 / 1024)^10 / 10! < 2^-126.
+constexpr int kLastTerm = 9;
 
 // x + k ln2. k is an integer below 2^11 in magnitude.
 DD AddMultipleOfLn2(DD x, double k) {
@@ -29,8 +21,8 @@ DD AddMultipleOfLn2(DD x, double k) {
 }
 
 DD ExpM1Small(DD r) {  // |r| <= ln2 / 1024
-  DD series = kInverseFactorial[7];
-  for (int n = 6; n >= 0; --n) series = series * r + kInverseFactorial[n];
+  DD series = InverseFactorial(kLastTerm);
+  for (int n = kLastTerm - 1; n >= 2; --n) series = series * r + InverseFactorial(n);
   return r + r * r * series;
 }
 

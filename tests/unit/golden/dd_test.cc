@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "golden/inverse_factorial.h"
 #include "harness/base/rng.h"
 #include "tests/unit/golden/mpfr_sum.h"
 
@@ -34,6 +35,15 @@ double LogError(DD x) {
   Load(x, reference);
   mpfr_log(reference.x, reference.x, MPFR_RNDN);
   return RelativeError(reference.x, Log(x), 1);
+}
+
+TEST(DoubleDouble, InverseFactorials) {
+  Mpfr factorial, inverse;
+  for (int k = 2; k <= kMaxInverseFactorial; ++k) {
+    mpfr_fac_ui(factorial.x, static_cast<unsigned long>(k), MPFR_RNDN);
+    mpfr_ui_div(inverse.x, 1, factorial.x, MPFR_RNDN);
+    EXPECT_LE(RelativeError(inverse.x, InverseFactorial(k), 0), 0x1p-106) << k;
+  }
 }
 
 TEST(DoubleDouble, ExpOfManyPoints) {
