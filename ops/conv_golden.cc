@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "golden/dd.h"
 #include "golden/gemm.h"
 #include "harness/base/parallel.h"
 #include "ops/binding.h"
 #include "ops/conv.h"
+#include "ops/epilogue.h"
 
 namespace assay {
 namespace {
@@ -119,17 +119,7 @@ void AddBiasTo(Golden& golden, int64_t i, double bias) {
   const double magnitude = golden.magnitude[i] + (std::isfinite(bias) ? std::abs(bias) : 0);
   double error = golden.error[i] + kBiasError * magnitude;
   const DD y = DD{golden.value[i], golden.value_lo.empty() ? 0 : golden.value_lo[i]} + bias;
-  if (!std::isfinite(plain)) {  // IEEE rules decide; the compensation would turn an infinity into NaN
-    golden.value[i] = plain;
-    if (!golden.value_lo.empty()) golden.value_lo[i] = 0;
-  } else {
-    golden.value[i] = y.hi;
-    if (golden.value_lo.empty()) {
-      error += std::abs(y.lo);
-    } else {
-      golden.value_lo[i] = y.lo;
-    }
-  }
+  error += SetElement(golden, i, y, plain);
   golden.magnitude.SetUp(i, magnitude);
   golden.error.SetUp(i, error);
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "golden/dd.h"
 #include "harness/base/parallel.h"
 #include "ops/binding.h"
+#include "ops/epilogue.h"
 #include "ops/matmul.h"
 
 namespace assay {
@@ -56,18 +56,7 @@ void FinishElement(const MatmulCase& op, Golden& golden, Plane& subnormal, Plane
   const double magnitude = std::abs(op.alpha) * golden.magnitude[i] + added;
   double error = std::abs(op.alpha) * golden.error[i] + kEpilogueError * magnitude;
   if (golden.error.wide()) error += kEpilogueUnderflow;
-  const double plain = op.alpha * product + op.beta * in.c + in.bias;
-  if (!std::isfinite(plain)) {  // IEEE rules decide; the compensation would turn an infinity into NaN
-    golden.value[i] = plain;
-    if (!golden.value_lo.empty()) golden.value_lo[i] = 0;
-  } else {
-    golden.value[i] = y.hi;
-    if (golden.value_lo.empty()) {
-      error += std::abs(y.lo);
-    } else {
-      golden.value_lo[i] = y.lo;
-    }
-  }
+  error += SetElement(golden, i, y, op.alpha * product + op.beta * in.c + in.bias);
   // Each epilogue operation rounds once more: after alpha, after beta c, after bias.
   double variance = std::pow(op.alpha * golden.sigma[i], 2);
   const double step = kRoundingDeviation * kRoundingDeviation;
