@@ -200,7 +200,9 @@ Result<CaseSpec> Canonicalise(CaseSpec spec, const OpSchema& schema) {
     if (!def.default_value.empty() && IsAtDefault(def, value, Resolve(others, schema, key))) continue;
     spec.attrs.emplace_back(key, value);
   }
-  if (const auto fill = ParseFill(spec.fill); !fill) return tl::unexpected(fill.error());
+  const Result<FillSpec> fill = ParseFill(spec.fill);
+  if (!fill) return tl::unexpected(fill.error());
+  spec.fill = FillText(*fill);
   return spec;
 }
 

@@ -72,8 +72,8 @@ Result<std::string> CanonicalValue(const AttrDef& def, std::string_view text);
 // One dtype when all are equal, else one per operand; any other number is an error that names the operands.
 Result<std::vector<DType>> CanonicalDTypes(std::vector<DType> dtypes, const OpSchema& schema);
 
-// Checks keys, types, choices and the fill's name, orders the keys, drops defaults, normalises numbers and a dtype list
-// whose entries are all equal. Errors name the operator, the key and what it accepts.
+// Checks keys, types, choices and the fill's name, orders the keys, drops defaults, normalises numbers, the fill's
+// included, and a dtype list whose entries are all equal. Errors name the operator, the key and what it accepts.
 Result<CaseSpec> Canonicalise(CaseSpec spec, const OpSchema& schema);
 
 // The grammar alone; the caller canonicalises. Errors name the part of the id.

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "harness/base/check.h"
 #include "harness/base/fill_internal.h"
@@ -38,6 +39,14 @@ constexpr std::array<FillInfo, 11> kFills = {{
     {FillKind::kNearOne, "near_one", internal::GenerateNearOne},
 }};
 
+constexpr std::string_view kCancelPrefix = "cancel-";
+
+const FillInfo& InfoOf(FillKind kind) {
+  const auto info = std::ranges::find(kFills, kind, &FillInfo::kind);
+  ASSAY_CHECK(info != kFills.end());
+  return *info;
+}
+
 // i64 stops where doubles stop being exact.
 double IntMax(DType dtype) {
   return dtype == DType::kI8 ? 127.0 : dtype == DType::kI32 ? 2147483647.0 : 0x1p53 - 1;
@@ -65,7 +74,6 @@ FillJob MakeJob(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduce
 }  // namespace
 
 Result<FillSpec> ParseFill(std::string_view text) {
-  constexpr std::string_view kCancelPrefix = "cancel-";
   if (text.starts_with(kCancelPrefix)) {
     const std::string_view number = text.substr(kCancelPrefix.size());
     double k = 0;
@@ -84,6 +92,16 @@ Result<FillSpec> ParseFill(std::string_view text) {
   return UsageError(fmt::format("unknown fill '{}'; known: {}", text, fmt::join(KnownFills(), ", ")));
 }
 
+std::string FillText(const FillSpec& fill) {
+  if (fill.kind != FillKind::kCancel) return std::string(InfoOf(fill.kind).name);
+  char buffer[32];
+  const char* end = std::to_chars(buffer, std::end(buffer), fill.parameter, std::chars_format::scientific).ptr;
+  const std::string_view number(buffer, static_cast<size_t>(end - buffer));  // 1e+06
+  const size_t e = number.find('e');
+  const size_t digits = std::min(number.find_first_not_of("+0", e + 1), number.size() - 1);
+  return fmt::format("{}{}e{}", kCancelPrefix, number.substr(0, e), number.substr(digits));
+}
+
 std::vector<std::string> KnownFills() {
   std::vector<std::string> names;
   for (const FillInfo& info : kFills) names.emplace_back(info.name);
@@ -92,15 +110,14 @@ std::vector<std::string> KnownFills() {
 
 void FillTensor(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, Tensor& out) {
   if (out.size() == 0) return;
-  const auto info = std::find_if(kFills.begin(), kFills.end(), [&](const FillInfo& f) { return f.kind == fill.kind; });
-  ASSAY_CHECK(info != kFills.end());
+  const FillInfo& info = InfoOf(fill.kind);
   const FillJob job = MakeJob(fill, seed, stream, reduced_axis, role, out);
   const int value_bytes = SizeOf(job.dtype) / job.components;
   ParallelFor(job.size, internal::kFillChunk, [&](int64_t begin, int64_t end) {
     double buffer[internal::kFillChunk];
     for (int64_t first = begin; first < end; first += internal::kFillChunk) {
       const std::span<double> values(buffer, static_cast<size_t>(std::min(internal::kFillChunk, end - first)));
-      info->generate(job, first, values);
+      info.generate(job, first, values);
       for (double& x : values) x = std::clamp(x, -job.max_value, job.max_value);
       FromF64(job.dtype, values, out.data() + first * value_bytes);
     }

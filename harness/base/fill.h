@@ -34,6 +34,9 @@ struct FillSpec {
 
 // "normal", "cancel-1e6". Errors list the known fills.
 Result<FillSpec> ParseFill(std::string_view text);
+// The one text of a fill that ids carry: K as the shortest decimal mantissa and its exponent, so that cancel-1000000
+// and cancel-1e6 are one case.
+std::string FillText(const FillSpec& fill);
 std::vector<std::string> KnownFills();
 
 // Fills `out` (rounded to its dtype). `stream` separates the operands of a case (below 2^32). Every fill but special is

@@ -90,6 +90,16 @@ TEST(CaseSpec, UnknownFillIsAnError) {
   EXPECT_FALSE(Canonicalise(spec, TestSchema()));
 }
 
+TEST(CaseSpec, AFillHasOneSpelling) {
+  for (const char* fill : {"cancel-1e6", "cancel-1000000", "cancel-1e06", "cancel-1000000.0"}) {
+    CaseSpec spec = Spec({{"m", "7"}});
+    spec.fill = fill;
+    const std::string id = Canonicalise(spec, TestSchema())->Id();
+    EXPECT_EQ(id, "thing/f32/m=7/fill=cancel-1e6/seed=0") << fill;
+    EXPECT_EQ(Canonicalise(*ParseId(id), TestSchema())->Id(), id);
+  }
+}
+
 TEST(CaseSpec, NoAttributeIsADash) {
   CaseSpec spec{.op = "thing", .dtypes = {DType::kF32}};
   EXPECT_EQ(spec.Id(), "thing/f32/-/fill=normal/seed=0");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/base/parallel.h"
+#include "harness/base/rng.h"
 
 namespace assay {
 namespace {
@@ -264,6 +265,30 @@ TEST(Fill, ParseErrorsSayWhatIsKnown) {
     EXPECT_FALSE(ParseFill(text).has_value()) << text;
   }
   EXPECT_EQ(ParseFill("cancel-1e6").value().parameter, 1e6);
+}
+
+TEST(Fill, EveryFillHasOneText) {
+  for (const std::string& name : KnownFills()) {
+    if (name == "cancel-K") continue;
+    EXPECT_EQ(FillText(ParseFill(name).value()), name);
+  }
+  const std::pair<const char*, const char*> table[] = {
+      {"cancel-1e6", "cancel-1e6"},      {"cancel-1000000", "cancel-1e6"}, {"cancel-1000000.0", "cancel-1e6"},
+      {"cancel-1e06", "cancel-1e6"},     {"cancel-0.1e7", "cancel-1e6"},   {"cancel-1", "cancel-1e0"},
+      {"cancel-2500", "cancel-2.5e3"},   {"cancel-1e10", "cancel-1e10"},   {"cancel-1e100", "cancel-1e100"},
+      {"cancel-1024", "cancel-1.024e3"},
+  };
+  for (const auto& [text, canonical] : table) EXPECT_EQ(FillText(ParseFill(text).value()), canonical) << text;
+}
+
+TEST(FillProperty, TheTextKeepsTheParameter) {
+  const RandomStream random(7, 0);
+  for (uint64_t i = 0; i < 2000; ++i) {
+    const FillSpec fill{FillKind::kCancel, std::exp(600 * random.Uniform(i))};
+    const FillSpec again = ParseFill(FillText(fill)).value();
+    EXPECT_EQ(again.kind, fill.kind);
+    EXPECT_EQ(again.parameter, fill.parameter) << FillText(fill);
+  }
 }
 
 }  // namespace

@@ -101,6 +101,13 @@ TEST(Suite, ACasePlannedTwiceIsPlannedOnceWithAllItsTags) {
   EXPECT_EQ(cases[1].requirement, "");
 }
 
+TEST(Suite, ANumberInAFillHasOneSpelling) {
+  const auto cases = Cases("matmul dtypes=f32 m=1 n=1 k=1 fill=cancel-1e6|cancel-1000000|cancel-1e3\n");
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[0].spec.fill, "cancel-1e6");
+  EXPECT_EQ(cases[1].spec.fill, "cancel-1e3");
+}
+
 TEST(Suite, EveryErrorSaysWhereExactlyAndWhatToWrite) {
   const struct {
     const char *text, *where, *what;
