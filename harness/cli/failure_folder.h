@@ -24,7 +24,7 @@ struct FailureLimits {
 
 class FailureFolders {
  public:
-  // `out`: the run's output folder; `program`: how to call assay from the current directory.
+  // `out`: the run's output folder; `program`: assay as a word of a shell command line.
   FailureFolders(std::filesystem::path out, std::string program, FailureLimits limits = {});
 
   // Writes the folder of a case with these failing attempts, and sets their records' failure_dir. Errors: files that

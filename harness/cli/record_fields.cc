@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
+#include "harness/cli/catalog.h"
 #include "harness/cli/environment.h"
 #include "harness/perf/statistics.h"
 
@@ -43,6 +46,12 @@ std::string Quoted(const std::string& text) {
   std::string out = "'";
   for (char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
   return out + "'";
+}
+
+std::string ProgramWord() {
+  const std::string path = std::filesystem::proximate(ExecutablePath()).string();
+  // A shell looks for a name without a slash elsewhere.
+  return Quoted(path.find('/') == std::string::npos ? "./" + path : path);
 }
 
 Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Column& column) {

@@ -19,6 +19,9 @@ void SetTiming(Record& record, const Timing& timing);
 // A word of a shell command line.
 std::string Quoted(const std::string& text);
 
+// This program as the first word of a command line that is pasted in the current directory.
+std::string ProgramWord();
+
 // One line that runs exactly this again; `implementation` may be empty.
 std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& planned, const Column& column,
                              const std::string& implementation);

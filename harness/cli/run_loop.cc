@@ -8,7 +8,6 @@
 #include <future>
 #include <thread>
 
-#include "harness/cli/catalog.h"
 #include "harness/cli/failure_folder.h"
 #include "harness/cli/host_memory.h"
 #include "harness/cli/record_fields.h"
@@ -37,7 +36,7 @@ class Loop {
         columns_(columns),
         settings_(settings),
         folder_(folder),
-        failures_(folder.path(), std::filesystem::proximate(ExecutablePath()).string()),
+        failures_(folder.path(), ProgramWord()),
         progress_(settings.progress, cases.size()) {}
 
   ~Loop() {

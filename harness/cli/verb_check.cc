@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "harness/base/npy.h"
-#include "harness/cli/catalog.h"
 #include "harness/cli/check_case.h"
 #include "harness/cli/check_text.h"
+#include "harness/cli/record_fields.h"
 #include "harness/cli/verbs.h"
 
 namespace assay::cli {
@@ -34,8 +34,7 @@ int Check(const CheckOptions& options) {
   auto user = BindUserCase(options.request);
   if (!user) return Complain(kExitUsage, user.error().message);
   CheckResult result = JudgeUserCase(options.request, *user);
-  const std::string program = std::filesystem::proximate(ExecutablePath()).string();
-  result.record.reproduce = CheckLine(program, options.request);
+  result.record.reproduce = CheckLine(ProgramWord(), options.request);
   if (!options.write_golden.empty()) {
     if (auto written = WriteGolden(options.write_golden, user->data); !written) {
       return Complain(kExitUsage, "--write-golden: " + written.error().message);

@@ -44,12 +44,6 @@ Status WritePlan(const RunFolder& folder, const Plan& plan, const std::vector<Co
   return folder.WriteJson("environment.json", Environment(columns, expectations));
 }
 
-// From the current directory. A shell looks for a name without a slash elsewhere.
-std::string ProgramPath() {
-  const std::string path = std::filesystem::proximate(ExecutablePath()).string();
-  return path.find('/') == std::string::npos ? "./" + path : path;
-}
-
 // What a reproduction line needs besides the case, its backend and implementation.
 std::vector<std::string> CarriedOptions(const RunOptions& options) {
   const RunOptions defaults;
@@ -70,7 +64,7 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
   settings.progress = Progress::ParseMode(options.progress);
   settings.runner.implementations = options.backend.implementations;
   settings.runner.perf_time_s = options.perf ? options.perf_time_s : 0;
-  settings.runner.command = Quoted(ProgramPath()) + " run";
+  settings.runner.command = ProgramWord() + " run";
   settings.runner.carried = CarriedOptions(options);
   settings.runner.plan_hash = plan.hash;
   settings.runner.interrupted = [] { return interrupted.load(); };

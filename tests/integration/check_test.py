@@ -9,6 +9,7 @@ import math
 import os
 import pathlib
 import random as randoms
+import shutil
 import struct
 import subprocess
 import sys
@@ -65,8 +66,12 @@ class Base(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def assay(self, *args):
-        return subprocess.run([ASSAY, *args], cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=240)
+    def assay(self, *args, program=ASSAY):
+        return subprocess.run([str(program), *args], cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=240)
+
+    def copy_program(self, place):
+        (self.dir / place).parent.mkdir(parents=True, exist_ok=True)
+        return shutil.copy2(ASSAY, self.dir / place)
 
     def shell(self, line):
         return subprocess.run(line, shell=True, cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=240)
@@ -79,8 +84,9 @@ class Check(Base):
         write_npy(self.dir / "b.npy", "f4", (3, 2), B)
         write_npy(self.dir / "y.npy", "f4", (2, 2), Y)
 
-    def matmul(self, *args, a="a.npy", b="b.npy", y="y=y.npy"):
-        return self.assay("check", "--op", "matmul", "--input", f"a={a}", "--input", f"b={b}", "--output", y, *args)
+    def matmul(self, *args, a="a.npy", b="b.npy", y="y=y.npy", program=ASSAY):
+        return self.assay("check", "--op", "matmul", "--input", f"a={a}", "--input", f"b={b}", "--output", y, *args,
+                          program=program)
 
     def refused(self, text, *args, **kwargs):
         done = self.matmul(*args, **kwargs)
@@ -249,10 +255,18 @@ class Check(Base):
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertEqual(json.loads(again.stdout)["output_hash"], record["output_hash"])
 
+    def test_the_line_can_be_pasted_where_the_program_has_a_space_in_its_path(self):
+        for place in ("a folder/it's/assay", "assay"):
+            with self.subTest(place):
+                record = json.loads(self.matmul("--json", program=self.copy_program(place)).stdout)
+                again = self.shell(record["reproduce"] + " --json")
+                self.assertEqual(again.returncode, 0, again.stderr)
+                self.assertEqual(json.loads(again.stdout)["output_hash"], record["output_hash"])
+
 
 class FailureFolder(Base):
-    def run_case(self, case, *args):
-        done = self.assay("run", "--out", "out", "--progress", "none", "--case", case, *args)
+    def run_case(self, case, *args, program=ASSAY):
+        done = self.assay("run", "--out", "out", "--progress", "none", "--case", case, *args, program=program)
         records = [json.loads(line) for line in (self.dir / "out/results.jsonl").read_text().splitlines()]
         return done, {r["implementation"]: r for r in records}
 
@@ -292,6 +306,20 @@ class FailureFolder(Base):
         got = safetensors_header(one)
         self.assertEqual(got["__metadata__"]["verdict"], "mismatch")
         self.assertEqual((got["y"]["shape"], got["bound"]["shape"]), ([17, 9], [17, 9]))
+
+    def test_its_lines_can_be_pasted_where_the_program_has_a_space_in_its_path(self):
+        case = "matmul/f32/m=5,n=3,k=4/fill=normal/seed=0"
+        for place in ("a folder/assay", "assay"):
+            with self.subTest(place):
+                _, records = self.run_case(case, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "nan_result",
+                                           "--no-perf", program=self.copy_program(place))
+                _, runs, checks = self.lines(records["nan_result"])
+                self.assertTrue(runs and checks)
+                for line in runs + checks:
+                    again = self.shell(line + (" --out again" if " run " in line else ""))
+                    self.assertEqual(again.returncode, 1, line + again.stderr)
+                shutil.rmtree(self.dir / "out")
+                shutil.rmtree(self.dir / "again")
 
     def test_the_same_numbers_come_out(self):
         case = "matmul/f32/m=16,n=16,k=64/fill=normal/seed=1"
