@@ -213,6 +213,13 @@ class BadInput(Cli):
         self.fails(4, "--filter", "run", "--suite", "smoke", "--filter", "zzz*")
         self.fails(2, "shard", "run", "--suite", "smoke", "--shard", "4/4")
         self.fails(2, "--frobnicate", "run", "--frobnicate")
+        for verb in ("compare", "explain", "fingerprint", "shrink", "golden", "merge", "bundle", "verify",
+                     "check-plugin", "runn"):
+            with self.subTest(verb):
+                self.assertEqual(self.fails(2, f"no verb '{verb}'; known: run, list, ", verb).stdout, "")
+                self.fails(2, f"no verb '{verb}'", verb, "out", "--json")
+        self.fails(2, "subcommand is required; see assay --help")
+        self.assertNotIn("worker", self.fails(2, "known", "runn").stderr)
         self.fails(2, "acc", "run", "--case", CASE, "--contract", "acc=f99")
         self.fails(4, "--impl", "run", "--case", CASE, "--impl", "no-such", "--backend", "cpu", "--out", "o")
 
