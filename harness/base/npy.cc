@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <fstream>
 
 #include "harness/base/atomic_file.h"
 #include "harness/base/npy_header.h"
+#include "harness/base/whole_file.h"
 
 namespace assay {
 namespace {
@@ -138,13 +138,9 @@ Result<Tensor> ParseNpy(std::string_view bytes, std::optional<DType> bits_as) {
 
 Result<Tensor> ReadNpy(const std::filesystem::path& path, std::optional<DType> bits_as) {
   const auto fail = [&](const std::string& message) { return Bad(fmt::format("{}: {}", path.string(), message)); };
-  std::error_code error;
-  const uint64_t size = std::filesystem::file_size(path, error);
-  if (error) return fail(error.message());
-  std::ifstream stream(path, std::ios::binary);
-  std::string bytes(size, '\0');
-  if (!stream.read(bytes.data(), static_cast<std::streamsize>(size))) return fail("cannot be read");
-  Result<Tensor> tensor = ParseNpy(bytes, bits_as);
+  const Result<std::string> bytes = ReadWholeFile(path);
+  if (!bytes) return tl::unexpected(bytes.error());
+  Result<Tensor> tensor = ParseNpy(*bytes, bits_as);
   if (!tensor) return fail(tensor.error().message);
   return tensor;
 }

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "harness/base/atomic_file.h"
+#include "harness/base/whole_file.h"
 
 namespace assay {
 namespace {
@@ -205,13 +205,9 @@ Result<SafetensorsFile> ReadSafetensors(const std::filesystem::path& path) {
   const auto fail = [&](const std::string& message) {
     return Fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), message));
   };
-  std::error_code error;
-  const uint64_t size = std::filesystem::file_size(path, error);
-  if (error) return fail(error.message());
-  std::ifstream stream(path, std::ios::binary);
-  std::string bytes(size, '\0');
-  if (!stream.read(bytes.data(), static_cast<std::streamsize>(size))) return fail("cannot be read");
-  Result<SafetensorsFile> file = ParseSafetensors(bytes);
+  const Result<std::string> bytes = ReadWholeFile(path);
+  if (!bytes) return tl::unexpected(bytes.error());
+  Result<SafetensorsFile> file = ParseSafetensors(*bytes);
   if (!file) return fail(file.error().message);
   return file;
 }

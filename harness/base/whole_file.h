@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tensor file as one piece of memory.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "harness/base/result.h"
+
+namespace assay {
+
+// Errors (kIo) name the path and the system's reason.
+Result<std::string> ReadWholeFile(const std::filesystem::path& path);
+
+}  // namespace assay
