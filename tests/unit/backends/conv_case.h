@@ -51,14 +51,7 @@ struct ConvCase {
     return op;
   }
 
-  std::vector<std::vector<double>> Inputs() const {
-    std::vector<std::vector<double>> inputs;
-    const Op op = Description();
-    for (const Layout& layout : op.inputs) {
-      inputs.push_back(RandomValues(layout.type, static_cast<size_t>(layout.Elements()), 7 + inputs.size()));
-    }
-    return inputs;
-  }
+  std::vector<std::vector<double>> Inputs() const { return RandomInputs(Description()); }
 
   struct Expected {
     // `bound`: any order of a direct sum. Winograd's errors stand to the largest magnitude of its tile.

@@ -124,6 +124,14 @@ const assay_op_desc* Op::raw() {
   return &raw_;
 }
 
+std::vector<std::vector<double>> RandomInputs(const Op& op) {
+  std::vector<std::vector<double>> inputs;
+  for (const Layout& layout : op.inputs) {
+    inputs.push_back(RandomValues(layout.type, static_cast<size_t>(layout.Elements()), 7 + inputs.size()));
+  }
+  return inputs;
+}
+
 Plugin::Plugin(const char* path) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   EXPECT_NE(library, nullptr) << dlerror();
@@ -150,6 +158,12 @@ std::vector<Implementation> Plugin::Query(Op& op, std::string* reason) {
   std::vector<Implementation> implementations;
   for (uint64_t i = 0; i < count; ++i) implementations.push_back({found[i]->name, found[i]->contract});
   return implementations;
+}
+
+std::string Plugin::Refusal(Op op) {
+  std::string reason;
+  EXPECT_TRUE(Query(op, &reason).empty());
+  return reason;
 }
 
 std::vector<double> Plugin::Run(Op& op, const std::string& implementation,

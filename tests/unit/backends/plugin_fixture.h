@@ -54,8 +54,12 @@ class Op {
   assay_op_desc raw_{};
 };
 
+// Random values for every input, from a stream of its own.
+std::vector<std::vector<double>> RandomInputs(const Op& op);
+
 struct Implementation {
   std::string name, contract;
+  bool Declares(const std::string& text) const { return contract.find(text) != std::string::npos; }
 };
 
 class Plugin {
@@ -70,6 +74,8 @@ class Plugin {
 
   // Empty with a reason when the plugin says UNSUPPORTED; fails the test on any other status.
   std::vector<Implementation> Query(Op& op, std::string* reason = nullptr);
+  // The reason of a plugin that offers nothing for it; fails the test when it offers something.
+  std::string Refusal(Op op);
 
   // Runs one implementation on row-major input values (two per complex element); returns the first output's likewise.
   // Fails the test when a byte outside the output's elements, or an input, has changed.
