@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "golden/fft.h"
 #include "golden/fft_transform.h"
 #include "harness/base/parallel.h"
+#include "tests/bench/targets.h"
 
 namespace assay {
 namespace {
@@ -22,16 +22,8 @@ constexpr int64_t kPoints = int64_t{1} << 20;
 constexpr int kRounds = 11;
 constexpr double kTarget = 4;
 
-double Seconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
+using bench::Median;
+using bench::SecondsOf;
 
 // fftw_plan_dft_1d and its companions, by their documented C interface.
 struct Fftw {
@@ -67,12 +59,12 @@ int Main() {
   std::vector<double> in(2 * kPoints), out(2 * kPoints), ours, theirs, tight;
   void* plan = fftw.Usable() ? fftw.plan(kPoints, in.data(), out.data(), kForward, kMeasure) : nullptr;
   for (int round = 0; round <= kRounds; ++round) {
-    const double golden = Seconds(fast);
-    const double witness = plan != nullptr ? Seconds([&] { fftw.execute(plan); }) : 0;
+    const double golden = SecondsOf(fast);
+    const double witness = plan != nullptr ? SecondsOf([&] { fftw.execute(plan); }) : 0;
     if (round == 0) continue;  // first touch
     ours.push_back(golden), theirs.push_back(witness);
   }
-  for (int round = 0; round < 3; ++round) tight.push_back(Seconds(exact));
+  for (int round = 0; round < 3; ++round) tight.push_back(SecondsOf(exact));
   std::printf("fft 2^20 in double %.1f ms, in double-double %.1f ms\n", 1e3 * Median(ours), 1e3 * Median(tight));
   if (plan == nullptr) {
     std::printf("golden_fft skipped: libfftw3.so.3 is not installed\n");

@@ -4,9 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -17,6 +15,7 @@
 #include "harness/base/parallel.h"
 #include "harness/compare/metrics.h"
 #include "hwy/highway.h"
+#include "tests/bench/targets.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::HWY_NAMESPACE {
@@ -102,25 +101,17 @@ double PlainRead(const Arrays& a) {
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-double Seconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
+using bench::Median;
+using bench::SecondsOf;
 
 int Main() {
   const Arrays arrays;
   std::vector<double> ratios, reads;
   bool holds = true;
   for (int round = 0; round <= kRounds; ++round) {
-    const double read = Seconds([&] { benchmark::DoNotOptimize(PlainRead(arrays)); });
+    const double read = SecondsOf([&] { benchmark::DoNotOptimize(PlainRead(arrays)); });
     const double judge =
-        Seconds([&] { holds = Measure(arrays.golden, arrays.bound, arrays.contract, arrays.got).Holds() && holds; });
+        SecondsOf([&] { holds = Measure(arrays.golden, arrays.bound, arrays.contract, arrays.got).Holds() && holds; });
     if (round == 0) continue;  // first touch
     ratios.push_back(judge / read);
     reads.push_back(read);
