@@ -25,6 +25,7 @@ bool Representable(DType type, int precision, double min_subnormal, double max_f
 
 // Whether the contract's rounding of inputs leaves every number of `type` as it is.
 bool KeepsInputs(InputRounding in, DType type) {
+  if (type == DType::kI8) return in != InputRounding::kFP8;  // 8 bits
   if (!IsFloat(type)) return false;
   const FloatFormat& bf16 = FormatOf(DType::kBF16);
   switch (in) {
@@ -84,6 +85,40 @@ double TruncatedOutput(const Contract& contract, double terms) {
   return std::ceil(terms / std::max(1, contract.tc_block)) * 0x1p-23;
 }
 
+// The relative error of a sum's accumulation and intermediates, of S, with rounded operands.
+double SumCoefficient(const Contract& contract, const SumBoundSpec& spec, const InputError& input, double gamma) {
+  // On sums of up to (1 + gamma) S.
+  const double once = spec.mid_roundings * RoundedIntermediates(contract).relative + spec.extra_relative;
+  const double rounded = gamma + TruncatedOutput(contract, spec.terms) + (once > 0 ? once * (1 + gamma) : 0);
+  return (input.relative + rounded) * input.inflation * kRoundUp;
+}
+
+// Integer terms and an integer output.
+BoundModel IntegerSumBound(const Golden& golden, const Contract& contract, DType out, const SumBoundSpec& spec) {
+  BoundModel bound = OutputBound(contract, out);
+  if (contract.acc == Accumulator::kI32 || golden.magnitude.empty()) return bound;
+  const InputError input = RoundedInputs(contract, spec);
+  const double held = input.relative > 0 ? 0 : ExactIntegers(contract);
+  const double gamma = SumError(spec.height, 2 * contract.AccUnitRoundoff());
+  const double coefficient = SumCoefficient(contract, spec, input, gamma);
+  const double reach = std::min(contract.AccMaxFinite(), RoundedIntermediates(contract).max_finite);
+  const double largest = std::ldexp(1.0, 8 * SizeOf(out) - 1) - 1;
+  auto beyond = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const double s = golden.magnitude[i];
+    if (s <= held) continue;
+    bound.exact = false;
+    beyond->SetUp(i, s);
+    // What a conversion gives for a number outside the integers, or for infinity and NaN, is the machine's choice.
+    const bool outside = std::fabs(golden.value[i]) + coefficient * s >= largest;
+    if (outside || (1 + gamma) * input.inflation * s >= reach) Admit(bound, golden.size(), i, kAlsoIntegerLimits);
+  }
+  if (bound.exact) return bound;
+  bound.terms.push_back({beyond.get(), coefficient});
+  bound.owned.push_back(std::move(beyond));
+  return bound;
+}
+
 // Coefficient of the mass of terms with a subnormal factor: 1 where inputs are flushed (the term is lost). A rounding
 // to fewer bits has no relative bound there, but changes a factor by at most itself: (1 + 1)^2 - 1 = 3.
 double SubnormalMassCoefficient(const Contract& contract, const InputError& input) {
@@ -102,9 +137,45 @@ double Gamma(double h, double u) {
   return hu < 1 ? hu / (1 - hu) : kInfinity;
 }
 
+double SumError(double h, double u) {
+  const double gamma = Gamma(h, u);
+  return std::isfinite(gamma) || u >= 1 ? gamma : std::expm1(-h * std::log1p(-u)) * kRoundUp;
+}
+
+double ExactIntegers(const Contract& contract) {
+  int bits = contract.AccExactBits();
+  if (contract.mid == Intermediate::kF16) bits = std::min(bits, FormatOf(DType::kF16).precision);
+  if (contract.mid == Intermediate::kBF16) bits = std::min(bits, FormatOf(DType::kBF16).precision);
+  return std::ldexp(1.0, bits);
+}
+
+void Admit(BoundModel& bound, int64_t values, int64_t i, unsigned also) {
+  if (bound.also.empty()) bound.also.resize(static_cast<size_t>(values));
+  bound.also[static_cast<size_t>(i)] |= static_cast<uint8_t>(also);
+}
+
+void AdmitWhere(BoundModel& bound, const Plane& plane, double at, unsigned also) {
+  for (int64_t i = 0; i < plane.size(); ++i) {
+    if (plane[i] >= at) Admit(bound, plane.size(), i, also);
+  }
+}
+
+bool IsAlsoRight(const BoundModel& bound, int64_t i, DType out, double y, double got) {
+  const unsigned also = AlsoAt(bound, i);
+  const auto has = [also](unsigned bits) { return (also & bits) != 0; };
+  if (also == 0) return false;
+  if (has(kAnything) || (has(kAlsoValue) && got == (*bound.also_value)[i])) return true;
+  if (std::isnan(got)) return has(kAlsoNan);
+  const bool signed_alike = y == 0 || std::signbit(got) == std::signbit(y);
+  if (std::isinf(got)) return has(kAlsoInfinity) || (has(kAlsoSignedInfinity) && signed_alike);
+  if (has(kAlsoSignedFinite) && (got == 0 || signed_alike)) return true;
+  if (has(kAlsoIndex) && got >= 0 && got < bound.also_indices && got == std::trunc(got)) return true;
+  const double limit = std::ldexp(1.0, 8 * SizeOf(out) - 1);
+  return has(kAlsoIntegerLimits) && (got == 0 || got == -limit || got == limit - 1);
+}
+
 BoundModel OutputBound(const Contract& contract, DType out) {
   BoundModel bound;
-  bound.nan_any = contract.nan == NanPolicy::kAny;
   bound.partial_overflow_at = bound.overflow_at = kInfinity;
   bound.exact = IsInt(out);
   if (bound.exact) return bound;
@@ -119,24 +190,19 @@ BoundModel OutputBound(const Contract& contract, DType out) {
 }
 
 BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, const SumBoundSpec& spec) {
+  if (IsInt(out)) return IntegerSumBound(golden, contract, out, spec);
   BoundModel bound = OutputBound(contract, out);
-  if (bound.exact || golden.exact) {
-    // Integer terms: nothing but a conversion to a floating-point output can round.
-    return bound;
-  }
+  if (golden.exact) return bound;  // integer terms: nothing but a conversion to a floating-point output can round
   if (contract.acc == Accumulator::kI32) {
     bound.exact = true;
     return bound;
   }
   const InputError input = RoundedInputs(contract, spec);
   const MidError mid = RoundedIntermediates(contract);
-  const double gamma = Gamma(spec.height, 2 * contract.AccUnitRoundoff());
+  const double gamma = SumError(spec.height, 2 * contract.AccUnitRoundoff());
   bound.growth = 1 + gamma;
   bound.partial_overflow_at = std::min(contract.AccMaxFinite(), mid.max_finite);
-
-  const double once = spec.mid_roundings * mid.relative + spec.extra_relative;  // on sums of up to (1 + gamma) S
-  const double rounded = gamma + TruncatedOutput(contract, spec.terms) + (once > 0 ? once * (1 + gamma) : 0);
-  bound.terms.push_back({&golden.magnitude, (input.relative + rounded) * input.inflation * kRoundUp});
+  bound.terms.push_back({&golden.magnitude, SumCoefficient(contract, spec, input, gamma)});
   const double mass = SubnormalMassCoefficient(contract, input);
   if (const Plane* plane = golden.Extra("subnormal_mass"); plane != nullptr && mass > 0) {
     bound.terms.push_back({plane, mass});

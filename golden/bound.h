@@ -4,7 +4,6 @@
 // in any order of operations (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., ch. 3).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,11 +20,16 @@ struct BoundTerm {
   double coefficient = 0;
 };
 
-// Elements where order decides everything, or where the contract decides nothing: any result is accepted, NaN and
-// infinities included, where plane[i] >= at (a product whose partial products overflow, NaN inputs under nan=any).
-struct FreeWhere {
-  const Plane* plane = nullptr;
-  double at = 0;
+// Results that are right for an element beside those that the bound admits. Bits, to be joined.
+enum Also : uint8_t {
+  kAlsoNan = 1,
+  kAlsoInfinity = 2,        // of either sign
+  kAlsoSignedInfinity = 4,  // of the golden value's sign; of either where that is zero
+  kAlsoSignedFinite = 8,    // zero, and every finite number of the golden value's sign
+  kAlsoValue = 16,          // also_value[i]
+  kAlsoIndex = 32,          // any integer in [0, also_indices)
+  kAlsoIntegerLimits = 64,  // the output's smallest and largest integer, and zero
+  kAnything = 128,          // nothing is promised: power.h counts these
 };
 
 // Elements whose correct value a policy of the contract decides: where plane[i] >= at, exactly `value` is accepted
@@ -43,25 +47,32 @@ struct BoundModel {
   double u_out = 0;              // unit roundoff of the output, doubled unless it rounds to nearest
   // Half the smallest subnormal, doubled unless it rounds to nearest; the smallest normal where results are flushed.
   double lambda_out = 0;
-  double overflow_at = 0;             // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
-  double partial_overflow_at = 0;     // Inf and NaN are accepted iff growth * S reaches this; infinity: never
-  double growth = 1;                  // 1 + gamma
-  double sigma_scale = 1;             // how far the contract's class of algorithm exceeds the golden's sigma
-  std::vector<FreeWhere> free_where;  // also of exact models
+  double overflow_at = 0;          // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
+  double partial_overflow_at = 0;  // Inf and NaN are accepted iff growth * S reaches this; infinity: never
+  double growth = 1;               // 1 + gamma
+  double sigma_scale = 1;          // how far the contract's class of algorithm exceeds the golden's sigma
+  std::vector<uint8_t> also;       // Also bits of every golden value, of exact models too; empty: none
+  const Plane* also_value = nullptr;
+  double also_indices = 0;
   std::vector<ValueWhere> value_where;
   // A bound that is no linear function of the golden's planes is evaluated into a plane of its own. Infinite: the
   // contract promises nothing for this element, not even a finite result.
   std::vector<std::shared_ptr<const Plane>> owned;
-  bool nan_any = false;  // the contract's nan=any: NaN in the golden leaves the element free
 };
 
 // gamma_h(u) = h u / (1 - h u); infinity when h u >= 1.
 double Gamma(double h, double u);
 
+// gamma_h(u) where it exists, else what it is an estimate of: (1 - u)^-h - 1, finite for u < 1. So a sum of too many
+// terms for its accumulator has a bound that is of little use, but not none.
+double SumError(double h, double u);
+
 // The bound of a sum of K products of two operands of the given types (matmul, convolution; K terms of one operand:
 // set `products` to false). `height` is the number of additions that a term can pass through (K for any order, K + 3
 // with a fused epilogue). The magnitude plane is golden.magnitude; golden.Extra("subnormal_mass") is used when the
-// contract flushes inputs.
+// contract flushes inputs. Integer sums (golden.exact with an integer output and a magnitude plane) are exact where S
+// is at most ExactIntegers; beyond that a float accumulator is held to the same bound, which it meets in integers: sums
+// of integers stay integers in every float format, so that the conversion at the end rounds nothing.
 struct SumBoundSpec {
   double terms = 1;   // K
   double height = 1;  // h
@@ -76,16 +87,27 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
 // The contract's u_in of an operand of this type: 0 where the rounding keeps every number of the type.
 double InputRoundoff(const Contract& contract, DType type);
 
-// Output rounding and overflow alone: for operators that assemble their own terms.
+// The largest magnitude up to which the contract's accumulator and intermediates hold every integer: 2^p.
+double ExactIntegers(const Contract& contract);
+
+// Output rounding and overflow alone: for operators that assemble their own terms. Integer outputs are exact.
 BoundModel OutputBound(const Contract& contract, DType out);
 
-// Whether any result is accepted for element i. Says nothing about nan_any.
-inline bool IsFree(const BoundModel& bound, int64_t i) {
-  return std::ranges::any_of(bound.free_where, [i](const FreeWhere& free) { return (*free.plane)[i] >= free.at; });
-}
+// Adds the bits `also` to element i of a golden with `values` values, or to all where plane[i] >= at.
+void Admit(BoundModel& bound, int64_t values, int64_t i, unsigned also);
+void AdmitWhere(BoundModel& bound, const Plane& plane, double at, unsigned also);
 
-// A_i without the output's rounding, and T_hard_i; both rounded up. Infinite where the contract promises nothing:
-// gamma is infinite when the accumulator is too narrow for that many terms.
+inline unsigned AlsoAt(const BoundModel& bound, int64_t i) {
+  return bound.also.empty() ? 0U : bound.also[static_cast<size_t>(i)];
+}
+// Whether any result is accepted for element i.
+inline bool IsFree(const BoundModel& bound, int64_t i) {
+  return (AlsoAt(bound, i) & kAnything) != 0;
+}
+// Whether `got` is right for element i with the golden value y because of its Also bits.
+bool IsAlsoRight(const BoundModel& bound, int64_t i, DType out, double y, double got);
+
+// A_i without the output's rounding, and T_hard_i; both rounded up. Infinite where the contract promises nothing.
 double AccumulatedBound(const BoundModel& bound, const Golden& golden, int64_t i);
 double HardBound(const BoundModel& bound, const Golden& golden, int64_t i);
 

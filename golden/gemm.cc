@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "golden/gemm.h"
 
+#include <cmath>
+
 #include "golden/bound.h"
 #include "golden/float_env.h"
 #include "golden/gemm_engine.h"
@@ -16,10 +18,22 @@ void AddSubnormalMass(const GemmOperand& a, const GemmOperand& b, bool wide, Gol
   if (b.has_subnormal) MagnitudeGemm(a, SelectSubnormal(a, false), b, SelectSubnormal(b, true), true, mass);
 }
 
-Golden IntegerGemm(const GemmOperand& a, const GemmOperand& b, Golden golden) {
+GemmOperand Absolute(const GemmOperand& operand) {
+  GemmOperand absolute = operand;
+  for (int64_t i = 0; i < std::ssize(absolute.values); ++i) absolute.values[i] = std::fabs(absolute.values[i]);
+  return absolute;
+}
+
+Golden IntegerGemm(const GemmOperand& a, const GemmOperand& b, bool wide, Golden golden) {
   // Every partial sum is an integer below 2^53, so that double adds it exactly in any order.
   ASSAY_CHECK(a.max_abs * b.max_abs * static_cast<double>(a.cols) < 0x1p53);
   golden.exact = true;
+  // S is exact before it is stored, so that what lies below an accumulator's 2^p is not rounded beyond it.
+  Golden sums;
+  sums.value.resize(golden.value.size());
+  FastGemm(Absolute(a), Absolute(b), false, sums);
+  golden.magnitude = Plane(golden.size(), wide);
+  for (int64_t i = 0; i < golden.size(); ++i) golden.magnitude.SetUp(i, sums.value[i]);
   FastGemm(a, b, false, golden);
   return golden;
 }
@@ -34,7 +48,7 @@ Golden GoldenGemm(const GemmShape& shape, const Tensor& a, const Tensor& b, Tier
   golden.shape = shape.batch == 1 ? Shape{shape.m, shape.n} : Shape{shape.batch, shape.m, shape.n};
   const int64_t size = shape.batch * shape.m * shape.n;
   golden.value.resize(size);
-  if (IsInt(left.dtype) && IsInt(right.dtype)) return IntegerGemm(left, right, std::move(golden));
+  if (IsInt(left.dtype) && IsInt(right.dtype)) return IntegerGemm(left, right, out_wide, std::move(golden));
 
   if (left.dtype == DType::kF64 || right.dtype == DType::kF64) golden.tier = Tier::kReproducible;
   for (Plane* plane : {&golden.magnitude, &golden.sigma, &golden.error}) *plane = Plane(size, out_wide);

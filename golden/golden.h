@@ -47,7 +47,7 @@ class Plane {
 struct Golden {
   Shape shape;
   Tier tier = Tier::kFast;
-  bool exact = false;            // integers, selections: no rounding is permitted at all
+  bool exact = false;            // integers, selections: value is the result itself, without error
   std::vector<double> value;     // may be NaN or infinite; real operators one per element, complex ones two
   std::vector<double> value_lo;  // reproducible tier: the golden value is value + value_lo; else empty
   Plane magnitude;               // S: sum of |terms|, of the finite terms only

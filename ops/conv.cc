@@ -198,6 +198,9 @@ class Conv final : public Operator {
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {
     return ConvOmittedTerms(problem, inputs, values, outputs);
   }
+
+  // Neither sums nor transforms need to be rounded to 16 bits on the way.
+  std::string RequiredFields(const Problem&) const override { return "mid=none"; }
 };
 
 const RegisterOperator<Conv> registered;

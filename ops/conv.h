@@ -58,11 +58,13 @@ struct ConvTerm {
 std::vector<ConvTerm> VisibleTerms(const ConvCase& op, int64_t output);
 
 // x w + bias with all planes. A weight that is infinite or NaN makes 0 * w of a padded tap: NaN where padding is
-// multiplied, nothing where it is skipped. Both are in use, so such elements have an infinite error plane: free.
+// multiplied, nothing where it is skipped. Both are in use: the golden value skips, and the plane "padded_nonfinite" is
+// 1 where NaN is as right.
 Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Tensor> inputs, Tier tier);
 
-// Infinite error where a padded tap's weight is infinite or NaN.
-void FreePaddedNonFinite(const ConvCase& op, const Tensor& w, Golden& golden);
+// Sums the elements with a padded tap whose weight is infinite or NaN over their other taps; 1 for each of them in the
+// plane that is returned, which is empty when there is none. Before the bias.
+Plane SkipPaddedNonFinite(const ConvCase& op, const Tensor& x, const Tensor& w, Golden& golden);
 // The plane "lost_infinity": 1 where the sum has an infinity times a subnormal, which is NaN for a unit that flushes
 // the subnormal to zero first. Absent when there is no such element.
 void AddLostInfinities(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden);

@@ -153,7 +153,7 @@ BoundModel FiniteBound(const ConvCase& op, const Golden& golden, const Contract&
   const double extra_steps = op.bias ? 3 : 0;
   BoundModel bound =
       SumBound(golden, contract, out, {.terms = terms, .height = terms + extra_steps, .type_a = in, .type_b = in});
-  if (op.bias && !bound.exact) bound.constant += 2 * extra_steps * contract.AccMinNormal();
+  if (op.bias && !golden.exact) bound.constant += 2 * extra_steps * contract.AccMinNormal();
   return bound;
 }
 
@@ -168,8 +168,9 @@ Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Te
   for (const Tile& tile : TilesOf(op)) {
     const GemmShape shape{.m = op.GroupOutputs(), .n = tile.rows * op.out[2], .k = op.Terms(), .batch = tile.groups};
     const Golden part = GoldenGemm(shape, Weights(op, tile, inputs[1]), Patches(op, tile, inputs[0]), tier, wide);
-    if (golden.magnitude.empty() && !part.exact) {
-      golden.magnitude = golden.sigma = golden.error = Plane(size, wide);
+    if (golden.magnitude.empty()) {
+      golden.magnitude = Plane(size, wide);
+      if (!part.exact) golden.sigma = golden.error = Plane(size, wide);
       if (!part.value_lo.empty()) golden.value_lo.resize(static_cast<size_t>(size));
     }
     golden.exact = part.exact;
@@ -177,19 +178,23 @@ Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Te
     CopyTile(op, tile, part, wide, golden);
   }
   if (golden.exact) return golden;
+  Plane padded = SkipPaddedNonFinite(op, inputs[0], inputs[1], golden);
   if (op.bias) AddBias(op, inputs[2], wide, golden);
-  FreePaddedNonFinite(op, inputs[1], golden);
+  if (!padded.empty()) golden.extra.emplace_back("padded_nonfinite", std::move(padded));
   AddLostInfinities(op, inputs, golden);
   return golden;
 }
 
 BoundModel ConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
-  if (golden.exact) return {.exact = true, .terms = {}, .free_where = {}};
   BoundModel bound = FiniteBound(op, golden, contract, in, out);
+  if (IsInt(out)) return bound;
   const bool flushes = contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
   if (const Plane* lost = golden.Extra("lost_infinity"); lost != nullptr && flushes) {
-    bound.free_where.push_back({lost, 1});  // NaN instead of an infinity
+    AdmitWhere(bound, *lost, 1, kAlsoNan);
   }
+  // The zeros of the padding may be multiplied as well as skipped.
+  if (const Plane* padded = golden.Extra("padded_nonfinite"); padded != nullptr)
+    AdmitWhere(bound, *padded, 1, kAlsoNan);
   return bound;
 }
 

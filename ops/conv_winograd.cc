@@ -284,8 +284,9 @@ std::optional<BoundModel> WinogradBound(const ConvCase& op, const Golden& golden
   bound.constant = (bound.constant + f.alpha * contract.AccMinNormal()) * scale;
   bound.terms.push_back({absolute, AbsoluteError(contract, in, f.alpha) * bound.growth * (1 + Gamma(f.alpha, u))});
   if (op.bias) bound.terms.push_back({&golden.magnitude, Gamma(3, 2 * u)});
-  bound.free_where.push_back({w, contract.AccMaxFinite() / 2});
-  bound.free_where.push_back({peak, bound.partial_overflow_at / 2});
+  // An infinity in any transform spreads over its tile, and meets its like there.
+  AdmitWhere(bound, *w, contract.AccMaxFinite() / 2, kAnything);
+  AdmitWhere(bound, *peak, bound.partial_overflow_at / 2, kAnything);
   return bound;
 }
 

@@ -176,6 +176,9 @@ class Matmul final : public Operator {
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {
     return MatmulOmittedTerms(problem, inputs, values, outputs);
   }
+
+  // Nothing of a sum needs to be rounded to 16 bits on the way.
+  std::string RequiredFields(const Problem&) const override { return "mid=none"; }
 };
 
 const RegisterOperator<Matmul> registered;

@@ -100,6 +100,20 @@ void FlagLostInfinities(const MatmulCase& op, const std::vector<double>& a, cons
   }
 }
 
+// epilogue=rounded: alpha ab is rounded to the output's type and may overflow there. To nearest that is an infinity,
+// which keeps what c and bias do not make NaN. A directed rounding stops at the largest finite number, as far from
+// alpha ab as that may be.
+void AdmitOverflowOfProduct(const Golden& golden, const Contract& contract, const Plane& reach, double at,
+                            BoundModel& bound) {
+  const bool nearest = contract.out == OutputRounding::kNearest;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    if (!(reach[i] >= at)) continue;
+    unsigned also = nearest ? kAlsoInfinity : kAnything;
+    if (!std::isfinite(golden.value[i])) also |= kAlsoNan;
+    Admit(bound, golden.size(), i, also);
+  }
+}
+
 }  // namespace
 
 void AddLostInfinities(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden) {
@@ -137,14 +151,14 @@ Golden ApplyEpilogue(const MatmulCase& op, Golden golden, std::span<const Tensor
 }
 
 BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
-  if (golden.exact) return {.exact = true, .terms = {}, .free_where = {}};
   const auto terms = static_cast<double>(op.gemm.k);
   const double extra_steps = op.HasEpilogue() ? 3 : 0;
   BoundModel bound =
       SumBound(golden, contract, out, {.terms = terms, .height = terms + extra_steps, .type_a = in, .type_b = in});
+  if (IsInt(out)) return bound;
   const bool flushes = contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
   if (const Plane* lost = golden.Extra("lost_infinity"); lost != nullptr && flushes) {
-    bound.free_where.push_back({lost, 1});  // NaN instead of an infinity
+    AdmitWhere(bound, *lost, 1, kAlsoNan);
   }
   if (!op.HasEpilogue()) return bound;
 
@@ -160,11 +174,10 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   bound.constant = bound.constant * (1 + output.u_out) + scale * output.lambda_out;
   const Plane* product = golden.Extra("rounded_product");
   // What is rounded may be as large as |alpha ab| + |alpha| A; the bound so far covers the second.
-  auto reach = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
-  for (int64_t i = 0; i < golden.size(); ++i) reach->SetUp(i, (*product)[i] + AccumulatedBound(bound, golden, i));
+  Plane reach(golden.size(), golden.magnitude.wide());
+  for (int64_t i = 0; i < golden.size(); ++i) reach.SetUp(i, (*product)[i] + AccumulatedBound(bound, golden, i));
   bound.terms.push_back({product, output.u_out});
-  bound.free_where.push_back({reach.get(), scale * output.overflow_at * (1 - 4 * output.u_out)});
-  bound.owned.push_back(std::move(reach));
+  AdmitOverflowOfProduct(golden, contract, reach, scale * output.overflow_at * (1 - 4 * output.u_out), bound);
   return bound;
 }
 

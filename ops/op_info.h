@@ -102,8 +102,9 @@ class Operator {
   virtual std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                            std::span<const double> values, std::span<const int64_t> outputs) const = 0;
 
-  // Fields of a contract that this case asks for beside what its suite requires, as "nan=propagate"; "": none. For
-  // policies that an attribute states and the case's data puts to the test.
+  // Fields of a contract that this case asks for beside what its suite requires, as "mid=none;nan=propagate"; "": none.
+  // For slack that no correct implementation needs, and for policies that an attribute states and the case's data puts
+  // to the test. `assay list cases --verbose` and plan.json print them.
   virtual std::string RequiredFields(const Problem&) const { return {}; }
 
   // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.

@@ -162,10 +162,11 @@ class Reduce final : public Operator {
     return ReduceOmittedTerms(problem, inputs[0], values, outputs);
   }
 
-  // Where NaN stands among the terms, losing it is not what the case asks for; elsewhere the policy shows in nothing.
+  // No partial result needs to be rounded to 16 bits on the way. Where NaN stands among the terms, losing it is not
+  // what the case asks for; elsewhere the policy shows in nothing.
   std::string RequiredFields(const Problem& problem) const override {
     const bool asks = IsSelection(ReduceCase(problem).kind) && IsFloat(problem.inputs[0].dtype);
-    return asks && problem.spec.fill == "special" ? "nan=" + problem.Text("nan") : "";
+    return asks && problem.spec.fill == "special" ? "mid=none;nan=" + problem.Text("nan") : "mid=none";
   }
 
   // tie=any: an index of an equal value is as good as the golden one. Equal means the same value, zeros of either

@@ -53,7 +53,7 @@ BoundModel MeanBound(const ReduceCase& op, const Golden& golden, const Contract&
 BoundModel L2Bound(const ReduceCase& op, const Golden& golden, const Contract& contract, DType out) {
   BoundModel bound = OutputBound(contract, out);
   const auto terms = static_cast<double>(op.terms);
-  const double gamma = Gamma(terms + 1, 2 * contract.AccUnitRoundoff());
+  const double gamma = SumError(terms + 1, 2 * contract.AccUnitRoundoff());
   const double root = gamma < 0.5 ? gamma / (2 * (1 - gamma)) : gamma;  // sqrt(1 - g) >= 1 - g / (2 (1 - g))
   const double input = InputError(contract);
   const double relative = (1 + root) * (1 + MathError(contract)) * (1 + input) - 1;
@@ -67,19 +67,34 @@ BoundModel L2Bound(const ReduceCase& op, const Golden& golden, const Contract& c
   return bound;
 }
 
-// gamma_{K-1}(2u) |y| unless some order's partial product leaves the accumulator's normal range: then any result is
-// accepted, for a partial product that underflows and is scaled up again is as wrong as it likes.
+// What some order makes of partial products outside the accumulator's normal range. Beyond the largest number they are
+// infinite and stay so, or meet a zero. Below the smallest they lose digits, or vanish, and are scaled up again: any
+// number of the right sign. Both together: zero times infinity.
+void AdmitPartialProducts(const Golden& golden, double up_at, double down_at, BoundModel& bound) {
+  const Plane &up = *golden.Extra("log2_up"), &down = *golden.Extra("log2_down");
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const bool overflows = up[i] >= up_at, underflows = down[i] >= down_at;
+    const double y = golden.value[i];
+    if (overflows) Admit(bound, golden.size(), i, kAlsoSignedInfinity);
+    if (underflows) Admit(bound, golden.size(), i, kAlsoSignedFinite);
+    if ((overflows && (underflows || y == 0)) || (underflows && std::isinf(y))) {
+      Admit(bound, golden.size(), i, kAlsoNan);
+    }
+  }
+}
+
+// gamma_{K-1}(2u) |y| unless some order's partial product leaves the accumulator's normal range.
 BoundModel ProdBound(const ReduceCase& op, const Golden& golden, const Contract& contract, DType out) {
   BoundModel bound = OutputBound(contract, out);
   const auto terms = static_cast<double>(op.terms);
-  const double gamma = Gamma(terms - 1, 2 * contract.AccUnitRoundoff());
+  const double gamma = SumError(terms - 1, 2 * contract.AccUnitRoundoff());
   const double input = std::expm1(terms * std::log1p(InputError(contract)));
   bound.terms.push_back({&golden.magnitude, (1 + gamma) * (1 + input) - 1});
   AddFlushedInputs(bound, golden, contract);
-  if (FlushesInputs(contract)) bound.free_where.push_back({golden.Extra("lost_infinity"), 1});
+  if (FlushesInputs(contract)) AdmitWhere(bound, *golden.Extra("lost_infinity"), 1, kAlsoNan);
   const double slack = std::log2(1 + gamma) + std::log2(1 + input);  // of the partial products' own rounding
-  bound.free_where.push_back({golden.Extra("log2_up"), std::log2(contract.AccMaxFinite()) - slack - 0x1p-10});
-  bound.free_where.push_back({golden.Extra("log2_down"), -std::log2(contract.AccMinNormal()) - slack - 0x1p-10});
+  AdmitPartialProducts(golden, std::log2(contract.AccMaxFinite()) - slack - 0x1p-10,
+                       -std::log2(contract.AccMinNormal()) - slack - 0x1p-10, bound);
   bound.growth = 1;
   bound.partial_overflow_at = kInfinity;
   return bound;
@@ -114,10 +129,17 @@ BoundModel SelectionBound(const ReduceCase& op, const Golden& golden, const Cont
   BoundModel bound;
   bound.exact = true;
   if (integers) return bound;
-  if (contract.nan == NanPolicy::kAny) bound.free_where.push_back({golden.Extra("nan_inputs"), 1});
+  if (contract.nan == NanPolicy::kAny) {
+    // The golden value follows the case's policy, the plane the other one.
+    bound.also_value = golden.Extra("other_policy");
+    const Plane& with_nan = *golden.Extra("nan_inputs");
+    AdmitWhere(bound, with_nan, 1, kAlsoValue);
+    if (!IsArg(op.kind)) AdmitWhere(bound, with_nan, 1, kAlsoNan);
+  }
   if (contract.ftz == Flush::kNone) return bound;
   if (IsArg(op.kind)) {
-    bound.free_where.push_back({golden.Extra("subnormal_winner"), 1});
+    bound.also_indices = static_cast<double>(op.terms);
+    AdmitWhere(bound, *golden.Extra("subnormal_winner"), 1, kAlsoIndex);
     return bound;
   }
   bound.exact = false;
@@ -133,8 +155,6 @@ BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contr
   const DType in = problem.inputs[0].dtype, out = problem.output.dtype;
   if (IsSelection(op.kind)) return SelectionBound(op, golden, contract, IsInt(in));
   BoundModel bound;
-  bound.exact = golden.exact;
-  if (golden.exact) return bound;
   const auto terms = static_cast<double>(op.terms);
   switch (op.kind) {
     case ReduceKind::kMean:
@@ -150,9 +170,8 @@ BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contr
       bound = LogSumExpBound(op, golden, contract, in, out);
       break;
     default:
-      bound = SumBound(golden, contract, out, {.terms = terms, .height = terms, .products = false});
+      bound = SumBound(golden, contract, out, {.terms = terms, .height = terms, .products = false, .type_a = in});
   }
-  bound.nan_any = contract.nan == NanPolicy::kAny;
   return bound;
 }
 

@@ -172,6 +172,9 @@ Golden Selection(const ReduceCase& op, const Rows& rows, double min_normal, bool
   golden.exact = true;
   golden.value.resize(static_cast<size_t>(rows.rows));
   golden.magnitude = golden.sigma = golden.error = Plane(rows.rows, wide);
+  ReduceCase other = op;
+  other.ignore_nan = !op.ignore_nan;
+  Plane other_policy(rows.rows, wide);
   Plane nan_inputs(rows.rows, false), subnormal(rows.rows, wide), subnormal_winner(rows.rows, false);
   ForRows(rows, [&](int64_t row) {
     const std::span<const double> x = rows.Row(row);
@@ -180,12 +183,17 @@ Golden Selection(const ReduceCase& op, const Rows& rows, double min_normal, bool
     golden.value[row] = IsArg(op.kind) ? static_cast<double>(selected) : best;
     const double size = std::isfinite(best) ? std::abs(best) : 0;
     golden.magnitude.SetUp(row, size);
-    if (std::ranges::any_of(x, [](double value) { return std::isnan(value); })) nan_inputs.Set(row, 1);
+    if (std::ranges::any_of(x, [](double value) { return std::isnan(value); })) {
+      nan_inputs.Set(row, 1);
+      const int64_t winner = SelectedTerm(other, x);
+      other_policy.Set(row, IsArg(op.kind) ? static_cast<double>(winner) : x[winner]);
+    }
     // Where subnormals are flushed, a winner below the smallest normal ties with zero and every other subnormal.
     if (std::abs(best) < min_normal) subnormal_winner.Set(row, 1);
     if (std::abs(best) < min_normal) subnormal.SetUp(row, size);
   });
   golden.extra.emplace_back("nan_inputs", std::move(nan_inputs));
+  golden.extra.emplace_back("other_policy", std::move(other_policy));
   golden.extra.emplace_back("subnormal_winner", std::move(subnormal_winner));
   golden.extra.emplace_back("subnormal_mass", std::move(subnormal));
   return golden;
@@ -208,6 +216,17 @@ Golden Compute(const ReduceCase& op, Rows& rows, Tier tier, double min_normal, b
   }
 }
 
+// S of integer sums without the slack of floating-point ones: what lies below an accumulator's 2^p must not be rounded
+// beyond it.
+void SetIntegerMagnitudes(const Rows& rows, Golden& golden) {
+  golden.sigma = golden.error = Plane();
+  ForRows(rows, [&](int64_t row) {
+    double sum = 0;
+    for (double x : rows.Row(row)) sum += std::abs(x);
+    golden.magnitude.SetUp(row, sum);
+  });
+}
+
 }  // namespace
 
 Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
@@ -217,6 +236,7 @@ Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
   Rows rows{op.Rows(x), op.rows, op.terms};
   Golden golden = Compute(op, rows, tier, integers ? 0 : FormatOf(x.dtype()).MinNormal(), wide);
   golden.exact |= integers;  // sums of i8 stay far below 2^53
+  if (integers && op.kind == ReduceKind::kSum) SetIntegerMagnitudes(rows, golden);
   golden.shape = problem.output.shape;
   golden.tier = tier;
   return golden;

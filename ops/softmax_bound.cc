@@ -61,7 +61,7 @@ void FollowMaskedPolicy(BoundModel& bound, const Golden& golden, const Contract&
   const Plane* masked = golden.Extra("masked");
   if (masked == nullptr || contract.masked == MaskedRows::kNan) return;
   if (contract.masked == MaskedRows::kAny) {
-    bound.free_where.push_back({masked, 1});
+    AdmitWhere(bound, *masked, 1, kAnything);
   } else {
     bound.value_where.push_back({masked, 1, log ? -kInfinity : 0});
   }

@@ -83,16 +83,8 @@ bool IsFailingResult(Verdict verdict) {
 
 CaseRunner::CaseRunner(const PlannedCase& planned, const CaseData& data, const RunnerSettings& settings)
     : planned_(planned), data_(data), settings_(settings) {
-  required_text_ = planned.requirement.empty() ? DefaultRequirement(planned.spec) : planned.requirement;
+  required_text_ = RequirementOf(planned);
   required_ = ParseRequirement(required_text_).value();  // checked when the suite was read
-  const std::string fields = data.op->RequiredFields(data.problem);
-  if (fields.empty()) return;
-  // A suite that states one of these fields itself has the last word: a field cannot be given twice.
-  const std::string text = required_text_ + ";" + fields;
-  if (const Result<Contract> required = ParseRequirement(text)) {
-    required_text_ = text;
-    required_ = *required;
-  }
 }
 
 Record CaseRunner::NewRecord(const Column& column) const {

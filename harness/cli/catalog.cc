@@ -38,6 +38,13 @@ Result<std::vector<PlannedCase>> CasesOf(const CaseOptions& options, const OpCat
   return LoadSuite(*path, ops);
 }
 
+// What the operator asks for beside the suite; nothing of a case that does not bind, which fails when it runs.
+std::string AskedBy(const CaseSpec& spec) {
+  const Operator* op = OperatorRegistry::Global().Find(spec.op);
+  const auto problem = op->Bind(spec);
+  return problem ? op->RequiredFields(*problem) : "";
+}
+
 }  // namespace
 
 OpCatalog Catalog() {
@@ -79,6 +86,7 @@ Result<PlannedRun> PlanCases(const CaseOptions& options) {
   for (PlannedCase& c : *cases) {
     if (options.seed) c.spec.seed = *options.seed;
     if (!options.contract.empty()) c.requirement = options.contract;
+    c.asked = AskedBy(c.spec);
   }
   const EnvLookup env = [](const char* name) { return std::getenv(name); };
   auto shard = ResolveShard(options.shard.value_or(""), env);

@@ -19,8 +19,8 @@ OpCatalog Catalog();  // the linked operators
 std::vector<std::string> SuiteDirectories();
 std::string ExecutablePath();
 
-// The selected cases and the plan that plan.json will hold. An empty selection is not an error here
-// (Selection::empty); the verbs make it exit code 4.
+// The selected cases, with what their operators ask for, and the plan that plan.json will hold. An empty selection is
+// not an error here (Selection::empty); the verbs make it exit code 4.
 struct PlannedRun {
   Selection selection;
   Plan plan;

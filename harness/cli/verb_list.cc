@@ -44,8 +44,7 @@ int ListCases(const CaseOptions& options, bool verbose) {
       fmt::print("{}\n", c.spec.Id());
       continue;
     }
-    const std::string required = c.requirement.empty() ? DefaultRequirement(c.spec) : c.requirement;
-    fmt::print("{}\t{}\t{}\t{}\t{}\n", c.spec.Id(), required, fmt::join(c.tags, ","), c.source, c.where);
+    fmt::print("{}\t{}\t{}\t{}\t{}\n", c.spec.Id(), RequirementOf(c), fmt::join(c.tags, ","), c.source, c.where);
   }
   return kExitOk;
 }

@@ -22,8 +22,8 @@ void AddOne(const ElementJudge& judge, const TileReader& reader, const JudgeTile
   const double got = reader.Got(i);
   const Judgement judged = judge.Judge(first + i, got, reader.GotLow(i));
   const bool within = std::fabs(judged.error) <= judged.tolerance || judge.params().exact;
-  // The sums would count a free element that is off as an error.
-  const bool ordinary = judge.params().exact ? !judge.Free(first + i) : judged.accepted == within;
+  // The sums would count an element that is right for other reasons than the bound's as an error.
+  const bool ordinary = judge.params().exact ? !judge.Open(first + i) : judged.accepted == within;
   if (judged.finite && ordinary) {
     JudgeOne(tile, judge.params(), i, lanes);
     ++counts.finite;
@@ -34,10 +34,10 @@ void AddOne(const ElementJudge& judge, const TileReader& reader, const JudgeTile
   if (got != rounded && !(std::isnan(got) && std::isnan(rounded))) ++counts.inexact;
 }
 
-bool AnyFree(const ElementJudge& judge, int64_t first, int64_t count) {
-  if (judge.bound().free_where.empty()) return false;
+bool AnyOpen(const ElementJudge& judge, int64_t first, int64_t count) {
+  if (judge.bound().also.empty()) return false;
   for (int64_t i = first; i < first + count; ++i) {
-    if (judge.Free(i)) return true;
+    if (judge.Open(i)) return true;
   }
   return false;
 }
@@ -67,7 +67,7 @@ ChunkTotals JudgeChunk(const ElementJudge& judge, TileReader& reader, int64_t fi
     const JudgeTile& tile = reader.Read(at, count);
     int64_t done = count / kJudgeLanes * kJudgeLanes;
     const JudgeLanes before = lanes;
-    if (!AnyFree(judge, at, count) && JudgeWhole(tile, judge.params(), done, lanes)) {
+    if (!AnyOpen(judge, at, count) && JudgeWhole(tile, judge.params(), done, lanes)) {
       counts.finite += done;
     } else {
       lanes = before;

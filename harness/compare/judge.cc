@@ -32,7 +32,7 @@ bool IsExact(const Golden& golden, const BoundModel& bound, const Contract& cont
 JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype) {
   JudgeParams p;
   p.integer = IsInt(dtype);
-  p.exact = p.integer || IsExact(golden, bound, contract);
+  p.exact = p.integer ? bound.exact : IsExact(golden, bound, contract);
   p.nearest = contract.out == OutputRounding::kNearest || p.exact;
   p.own_rounding = p.nearest ? 0.5 : 1;
   p.u_acc = contract.AccUnitRoundoff() * bound.sigma_scale;
@@ -71,6 +71,13 @@ double ElementJudge::Accumulated(int64_t i) const {
   return sum;
 }
 
+bool ElementJudge::Unbounded(int64_t i) const {
+  if (IsFree(*bound_, i)) return true;
+  if (params_.exact) return false;
+  if (PlaneAt(golden_->error, i, golden_->size()) == kInf) return true;  // the golden value itself is unknown
+  return std::isfinite(golden_->value[i]) && Accumulated(i) == kInf;
+}
+
 double ElementJudge::RoundingSource(int64_t i) const {
   const double value = golden_->value[i];
   const double lo = golden_->value_lo.empty() ? 0 : golden_->value_lo[i];
@@ -103,9 +110,9 @@ Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
     const double output = std::max(params_.u_out * (std::fabs(y) + accumulated), params_.lambda_out);
     judged.tolerance = (accumulated + output) * kJudgeSlack;
   }
-  if (Free(i)) {
+  if (IsAlsoRight(*bound_, i, dtype_, y, got)) {
     judged.accepted = true;
-  } else if (params_.integer) {
+  } else if (params_.integer && params_.exact) {
     judged.accepted = judged.error == 0;
   } else if (!judged.finite || !(std::fabs(y) + accumulated < params_.special_at)) {
     judged.accepted = AcceptsSpecial(i, got, judged, accumulated);
@@ -117,16 +124,16 @@ Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
 
 // Elements where infinities and NaN may be right, or where a finite result may be wrong for being finite.
 bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const {
-  if (IsFree(*bound_, i)) return true;
   const JudgeParams& p = params_;
   const double y = golden_->value[i];
-  if (accumulated == kInf) return true;  // the contract promises nothing here
-  if (std::isnan(y)) return std::isnan(got) || bound_->nan_any || PlaneAt(golden_->error, i, golden_->size()) == kInf;
+  if (Unbounded(i)) return true;
+  if (std::isnan(y)) return std::isnan(got);  // whatever the bound of the finite terms
   if (p.exact) {
     const double rounded = Rounded(i);
     return got == rounded || (std::isnan(got) && std::isnan(rounded));
   }
-  if (PlaneAt(golden_->error, i, golden_->size()) == kInf) return true;  // the golden claims nothing here
+  // An infinite term leaves nothing finite, and its opposite only as NaN, whatever the bound of the finite terms.
+  if (accumulated == kInf) return got == y || std::isnan(got);
   const double magnitude = PlaneAt(golden_->magnitude, i, golden_->size());
   // Some legal order of the finite terms leaves the accumulator's range: infinities of either sign, and their
   // difference, can follow.

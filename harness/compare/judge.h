@@ -50,8 +50,10 @@ class ElementJudge {
   // `i` counts golden values: two per complex element. `got_lo` is what a double cannot hold of an i64.
   Judgement Judge(int64_t i, double got, double got_lo = 0) const;
 
-  // Whether the operator's rules leave this element open (BoundModel::free_where): any result is accepted.
-  bool Free(int64_t i) const { return !bound_->free_where.empty() && IsFree(*bound_, i); }
+  // Whether more than the bound's results may be right (BoundModel::also).
+  bool Open(int64_t i) const { return AlsoAt(*bound_, i) != 0; }
+  // Whether any result is accepted: nothing is promised here, so nothing is tested (power.h counts such elements).
+  bool Unbounded(int64_t i) const;
   double Accumulated(int64_t i) const;  // A_i
   double Rounded(int64_t i) const;      // the golden value as the output type holds it
   // value + value_lo to odd: rounding it to any format of up to 51 bits gives what rounding the exact sum would.

@@ -52,6 +52,7 @@ class Mutations {
     if (power_.omitted_total > 0) {
       power_.power = std::min(power_.power, Share(power_.omitted_caught, power_.omitted_total));
     }
+    CountUnbounded();
     return power_;
   }
 
@@ -79,6 +80,18 @@ class Mutations {
     ++power_.whole_total;
     power_.whole_caught += caught ? 1 : 0;
     if (!caught && power_.missed.empty()) power_.missed = name;
+  }
+
+  // The samples above can miss a few outputs among many for which nothing is promised.
+  void CountUnbounded() {
+    const int64_t n = judge_.golden().size();
+    for (int64_t i = 0; i < n; ++i) power_.unbounded += judge_.Unbounded(i) ? 1 : 0;
+    if (!twins_.empty() || power_.unbounded == 0) return;
+    power_.power = std::min(power_.power, Share(n - power_.unbounded, n));
+    if (power_.missed.empty()) {
+      power_.missed =
+          fmt::format("any result of {} of {} outputs, for which the contract bounds nothing", power_.unbounded, n);
+    }
   }
 
   // A mutant on the twin's data is paired with the one that omits the same term of the same output on the main data;

@@ -17,7 +17,9 @@ struct Power {
   double power = 0;                       // the smaller of the two shares; a kind without mutants does not count
   int whole_caught = 0, whole_total = 0;  // outputs that are wrong everywhere
   int64_t omitted_caught = 0, omitted_total = 0;  // single omitted terms
-  std::string missed;                             // a mutant that would pass, in words; "" when all are caught
+  // Outputs that accept any result; they count against the case unless a twin runs with it.
+  int64_t unbounded = 0;
+  std::string missed;  // a mutant that would pass, in words; "" when all are caught
 };
 
 inline constexpr int64_t kPowerSamples = 256;

@@ -29,9 +29,7 @@ std::string PlanHash(const std::vector<PlanEntry>& entries) {
 Plan MakePlan(std::string suite, const SelectionOptions& options, const Selection& selection) {
   Plan plan{std::move(suite), options.filter, options.shard, "", {}};
   for (const PlannedCase& planned : selection.all) {
-    const std::string& stated = planned.requirement;
-    plan.entries.push_back({planned.spec.Id(), stated.empty() ? DefaultRequirement(planned.spec) : stated, planned.tags,
-                            planned.source, planned.where});
+    plan.entries.push_back({planned.spec.Id(), RequirementOf(planned), planned.tags, planned.source, planned.where});
   }
   plan.hash = PlanHash(plan.entries);
   return plan;

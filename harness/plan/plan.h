@@ -13,7 +13,7 @@ namespace assay {
 
 struct PlanEntry {
   std::string id;
-  std::string requirement;  // never empty: the default is written out
+  std::string requirement;  // RequirementOf: never empty, the default is written out
   std::vector<std::string> tags;
   std::string source, where;
   bool operator==(const PlanEntry&) const = default;

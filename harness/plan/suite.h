@@ -39,6 +39,7 @@ struct PlannedCase {
   std::vector<std::string> tags;  // in order of appearance
   std::string source;             // where the shapes come from; ""
   std::string where;              // "file:line" of the first line that plans it
+  std::string asked = {};         // Operator::RequiredFields of the case; "": nothing
   bool operator==(const PlannedCase&) const = default;
 };
 
@@ -46,6 +47,10 @@ struct PlannedCase {
 // float among its dtypes, each with a limit of `out` and `math`, and "acc=i32" for integers alone. Complex types count
 // as their components.
 std::string DefaultRequirement(const CaseSpec& spec);
+
+// The contract text that a case is judged by: what its suite states, or the default, and those fields of `asked` that
+// this leaves open. A suite that states a field has the last word on it.
+std::string RequirementOf(const PlannedCase& planned);
 
 // Errors are "file:line:column: what; what to write instead", all three counted from 1.
 Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops);

@@ -349,6 +349,18 @@ class Run(Cli):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("3 pass", again.stdout)
 
+    def test_the_requirement_that_is_listed_is_the_one_that_is_judged(self):
+        cases = {"matmul/bf16/m=4,n=4,k=8/fill=normal/seed=0": "f32acc;out=rn;math=256;mid=none",
+                 "reduce/f32/shape=4x8,axes=1,kind=max/fill=special/seed=0": "f32;out=rn;math=256;nan=propagate",
+                 "softmax/bf16/shape=4x8/fill=normal/seed=0": "f32acc;out=rn;math=256"}
+        for case, requirement in cases.items():
+            listed = self.assay("list", "cases", "--case", case, "--verbose").stdout.split("\t")
+            self.assertEqual(listed[1], requirement)
+            _, records = self.run_cases("--case", case, "--backend", "cpu", "--no-perf", out="stated")
+            self.assertEqual({r["required_contract"] for r in records}, {requirement})
+            plan = json.loads((self.dir / "stated" / "plan.json").read_text())
+            self.assertEqual([c["requirement"] for c in plan["cases"]], [requirement])
+
     def test_a_second_run_has_the_same_inputs_golden_values_and_outputs(self):
         _, first = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", out="a")
         _, second = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", "--no-store", "--jobs", "1", out="b")

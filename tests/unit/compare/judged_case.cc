@@ -45,7 +45,7 @@ JudgedCase::JudgedCase(const JudgedCaseSpec& spec) : got(spec.dtype, spec.shape)
   golden.value.resize(static_cast<size_t>(n));
   golden.magnitude = golden.sigma = golden.error = second = Plane(n, spec.wide);
   if (spec.low_parts) golden.value_lo.resize(static_cast<size_t>(n));
-  bound.exact = spec.exact;
+  bound.exact = spec.exact || IsInt(spec.dtype);
   const double u = IsInt(spec.dtype) ? 0 : FormatOf(spec.dtype).UnitRoundoff();
   bound.terms = {{&golden.magnitude, 0.25 * u}};
   if (spec.extra_term) bound.terms.push_back({&second, 0.5 * u});
@@ -95,7 +95,7 @@ NaiveJudgement JudgeNaively(const JudgedCase& c, int64_t i, double got, long dou
   const double y = c.golden.value[static_cast<size_t>(i)];
   const DType type = ComponentType(c.got.dtype());
   const bool within = error <= tolerance && -error <= tolerance;
-  if (std::isnan(y)) return {std::isnan(got) || c.bound.nan_any ? 1 : -1, false};
+  if (std::isnan(y)) return {std::isnan(got) ? 1 : -1, false};
   if (IsInt(type) || c.bound.exact) {
     if (std::isfinite(got) && std::isfinite(y)) return {got == Round(type, y) ? 1 : 0, true};
     return {got == Round(type, y) ? 1 : -1, false};

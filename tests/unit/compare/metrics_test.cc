@@ -193,6 +193,37 @@ TEST(Metrics, ExactGoldenPermitsNoRounding) {
   EXPECT_EQ(c.Judge().violations, 0);
 }
 
+// Integer sums of a float accumulator: a bound in place of equality, on the vector path and at a tile's end alike.
+TEST(Metrics, IntegersWithABoundMayBeOffByIt) {
+  JudgedCase c({.dtype = DType::kI32, .shape = {4099}, .noise = 0});
+  c.bound.exact = false;
+  c.bound.terms = {{&c.second, 1}};
+  for (double& y : c.golden.value) y = 1 << 25;
+  c.second = c.golden.error = c.golden.sigma = Plane(c.values(), false);
+  std::vector<double> out(c.golden.value);
+  for (int64_t place : {64, 4098}) {
+    c.second.Set(place, 2.5);
+    out[static_cast<size_t>(place)] += 2;
+  }
+  c.got.SetDoubles(out);
+  EXPECT_TRUE(c.Judge().Holds()) << c.Judge().where;
+  EXPECT_FALSE(c.Judge().bit_exact);
+  EXPECT_NEAR(c.Judge().bound_margin, 0.8, 1e-9);
+  for (int64_t place : {64, 4098, 70, 0}) {
+    const double y = c.GotValue(place);
+    c.SetGot(place, y + 1);
+    EXPECT_EQ(c.Judge().violations, 1) << place;
+    c.SetGot(place, y);
+  }
+  // Where the accumulator may leave the integers, a conversion gives their limits.
+  c.SetGot(70, -0x1p31);
+  EXPECT_FALSE(c.Judge().Holds());
+  Admit(c.bound, c.values(), 70, kAlsoIntegerLimits);
+  EXPECT_TRUE(c.Judge().Holds()) << c.Judge().where;
+  c.SetGot(70, -0x1p30);
+  EXPECT_FALSE(c.Judge().Holds());
+}
+
 TEST_P(EveryType, PerfectRoundingIsBitExactAndHolds) {
   JudgedCase c({.dtype = GetParam(), .shape = {31, 101}, .seed = 11});
   // Without any allowance for the accumulator.

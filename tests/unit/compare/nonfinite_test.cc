@@ -23,7 +23,7 @@ struct Rule {
   double accumulated = 0.5;  // A
   double magnitude = 1;      // S; the accumulator overflows at 1e30
   double golden_error = 0;
-  bool nan_any = false;
+  unsigned also = 0;  // BoundModel::also
   OutputRounding rounding = OutputRounding::kNearest;
 };
 
@@ -32,8 +32,25 @@ const Rule kRules[] = {
     {"FiniteForNan", kNaN, 1, false},
     {"ZeroForNan", kNaN, 0, false},
     {"InfForNan", kNaN, kInf, false},
-    {"FreeForNanWhenContractSaysAny", kNaN, 1, true, DType::kF16, .5, 1, 0, true},
-    {"NanForFiniteEvenWhenContractSaysAny", 1, kNaN, false, DType::kF16, .5, 1, 0, true},
+    {"NanAsWell", 1, kNaN, true, DType::kF16, .5, 1, 0, kAlsoNan},
+    {"NanAsWellIsNotAnythingElse", 1, 9, false, DType::kF16, .5, 1, 0, kAlsoNan},
+    {"NanAsWellIsNotInf", 1, kInf, false, DType::kF16, .5, 1, 0, kAlsoNan},
+    {"NanAsWellKeepsTheBound", 1, 1.25, true, DType::kF16, .5, 1, 0, kAlsoNan},
+    {"ValueForNan", kNaN, 7, true, DType::kF16, .5, 1, 0, kAlsoValue},
+    {"OtherValueForNan", kNaN, 8, false, DType::kF16, .5, 1, 0, kAlsoValue},
+    {"EitherInf", 1, -kInf, true, DType::kF16, .5, 1, 0, kAlsoInfinity},
+    {"InfAsWellIsNotNan", 1, kNaN, false, DType::kF16, .5, 1, 0, kAlsoInfinity},
+    {"SignedInf", -1, -kInf, true, DType::kF16, .5, 1, 0, kAlsoSignedInfinity},
+    {"SignedInfOfTheOtherSign", -1, kInf, false, DType::kF16, .5, 1, 0, kAlsoSignedInfinity},
+    {"SignedFinite", -1, -500, true, DType::kF16, .5, 1, 0, kAlsoSignedFinite},
+    {"SignedFiniteZero", -1, 0, true, DType::kF16, .5, 1, 0, kAlsoSignedFinite},
+    {"SignedFiniteOfTheOtherSign", -1, 500, false, DType::kF16, .5, 1, 0, kAlsoSignedFinite},
+    {"SignedFiniteIsNotNan", -1, kNaN, false, DType::kF16, .5, 1, 0, kAlsoSignedFinite},
+    {"Anything", 1, kNaN, true, DType::kF16, .5, 1, 0, kAnything},
+    {"NanForNanWhateverTheBound", kNaN, 1, false, DType::kF16, kInf},
+    {"InfForInfWhateverTheBound", kInf, 1, false, DType::kF16, kInf},
+    {"OtherInfWhateverTheBound", kInf, -kInf, false, DType::kF16, kInf},
+    {"NanForInfWithoutABound", kInf, kNaN, true, DType::kF16, kInf},
     {"FreeWhenGoldenErrorInfinite", kNaN, 1, true, DType::kF16, .5, 1, kInf},
     {"FreeFiniteWhenGoldenErrorInfinite", 1, kNaN, true, DType::kF16, .5, 1, kInf},
     {"NanForFinite", 1, kNaN, false},
@@ -64,11 +81,11 @@ const Rule kRules[] = {
     {"NoInfinityOverflowsToNan", 500, kNaN, true, DType::kE4M3},
     {"NoInfinityNanInRange", 100, kNaN, false, DType::kE4M3},
     {"NoInfinityGoldenInf", kInf, kNaN, true, DType::kE4M3},
-    {"TowardZeroStopsAtLargest", 70000, 65504, true, DType::kF16, .5, 1, 0, false, OutputRounding::kTowardZero},
-    {"TowardZeroKeepsSign", 70000, -65504, false, DType::kF16, .5, 1, 0, false, OutputRounding::kTowardZero},
-    {"TowardZeroOtherFinite", 70000, 65472, false, DType::kF16, .5, 1, 0, false, OutputRounding::kTowardZero},
-    {"AnyRoundingStopsAtLargest", 70000, 65504, true, DType::kF16, .5, 1, 0, false, OutputRounding::kAny},
-    {"AnyRoundingOverflows", 70000, kInf, true, DType::kF16, .5, 1, 0, false, OutputRounding::kAny},
+    {"TowardZeroStopsAtLargest", 70000, 65504, true, DType::kF16, .5, 1, 0, 0, OutputRounding::kTowardZero},
+    {"TowardZeroKeepsSign", 70000, -65504, false, DType::kF16, .5, 1, 0, 0, OutputRounding::kTowardZero},
+    {"TowardZeroOtherFinite", 70000, 65472, false, DType::kF16, .5, 1, 0, 0, OutputRounding::kTowardZero},
+    {"AnyRoundingStopsAtLargest", 70000, 65504, true, DType::kF16, .5, 1, 0, 0, OutputRounding::kAny},
+    {"AnyRoundingOverflows", 70000, kInf, true, DType::kF16, .5, 1, 0, 0, OutputRounding::kAny},
     {"SignedZeros", -0.0, 0.0, true, DType::kF16, 0},
     {"InfiniteBoundTakesAnyFinite", 1, 60000, true, DType::kF16, kInf},
     // Where A is infinite the contract promises nothing, and the measured power says so (untrusted).
@@ -87,9 +104,11 @@ TEST_P(NonFinite, IsJudgedByTheRule) {
   const Rule& rule = GetParam();
   constexpr int64_t kPlace = 21;
   JudgedCase c({.dtype = rule.dtype, .shape = {43}, .wide = true, .noise = 0});
+  Plane third(c.values(), true);
   for (double& y : c.golden.value) y = 1;
   c.bound.terms = {{&c.second, 1}};
-  c.bound.nan_any = rule.nan_any;
+  c.bound.also_value = &third;
+  if (rule.also != 0) Admit(c.bound, c.values(), kPlace, rule.also);
   c.bound.partial_overflow_at = 1e30;
   c.contract.out = rule.rounding;
   if (rule.rounding != OutputRounding::kNearest) c.bound.u_out *= 2;
@@ -98,6 +117,7 @@ TEST_P(NonFinite, IsJudgedByTheRule) {
   c.golden.error.Set(kPlace, rule.golden_error);
   c.golden.magnitude.Set(kPlace, rule.magnitude);
   c.second.Set(kPlace, rule.accumulated);
+  third.Set(kPlace, 7);
   out[kPlace] = rule.got;
   c.got.SetDoubles(out);
 

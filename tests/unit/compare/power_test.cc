@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace assay {
@@ -97,6 +98,35 @@ TEST(Power, ZeroWithinTheBoundIsMissed) {
   const Power power = c.Measure();
   EXPECT_NEAR(power.power, 1.0 / 3, 1e-12);  // only the sentinel is caught; the mean passes as well
   EXPECT_EQ(power.missed, "an output of zeros");
+}
+
+// Two outputs of 40 for which nothing is promised, be it by the operator's rules or by an infinite bound.
+TEST(Power, OutputsThatAcceptAnythingCountAgainstTheCase) {
+  RowSumCase c(40, 8, 1e-6, Distinct);
+  Admit(c.bound, c.golden.size(), 3, kAnything);
+  c.golden.error.Set(5, std::numeric_limits<double>::infinity());
+  const Power power = c.Measure();
+  EXPECT_EQ(power.unbounded, 2);
+  EXPECT_NEAR(power.power, 0.95, 1e-12);
+  EXPECT_NE(power.missed, "");
+  RowSumCase coded(40, 8, 0, Distinct);
+  std::vector<Twin> twins;
+  twins.push_back(coded.AsTwin());
+  EXPECT_EQ(c.Measure(twins).power, 1) << "the twin tests those outputs";
+  EXPECT_EQ(c.Measure(twins).unbounded, 2);
+}
+
+// The samples see one of four outputs, but a promise is missing for each.
+TEST(Power, UnboundedOutputsBetweenTheSamplesCountAsWell) {
+  RowSumCase c(1024, 2, 1e-6, Distinct);
+  const std::vector<int64_t> sampled = SampleOutputs(1024);
+  for (int64_t i = 0; i < 1024; ++i) {
+    if (!std::ranges::binary_search(sampled, i)) Admit(c.bound, c.golden.size(), i, kAnything);
+  }
+  const Power power = c.Measure();
+  EXPECT_EQ(power.omitted_caught, power.omitted_total);
+  EXPECT_EQ(power.power, 0.25);
+  EXPECT_EQ(power.missed, "any result of 768 of 1024 outputs, for which the contract bounds nothing");
 }
 
 TEST(Power, TwinMakesUpForTheMainData) {

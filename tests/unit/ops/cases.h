@@ -47,8 +47,17 @@ inline Contract Declared(std::string_view text) {
 // VERDICT.md 1, element by element: the test's own reading of it.
 inline bool Accepts(const BoundModel& bound, const Golden& golden, int64_t i, double got) {
   const double y = golden.value[i];
-  if (IsFree(bound, i)) return true;
-  if (std::isnan(y)) return bound.nan_any || std::isnan(got);
+  const unsigned also = AlsoAt(bound, i);
+  const bool same_sign = y == 0 || (got < 0) == (y < 0);
+  if ((also & kAnything) != 0) return true;
+  if ((also & kAlsoNan) != 0 && std::isnan(got)) return true;
+  if ((also & kAlsoInfinity) != 0 && std::isinf(got)) return true;
+  if ((also & kAlsoSignedInfinity) != 0 && std::isinf(got) && same_sign) return true;
+  if ((also & kAlsoSignedFinite) != 0 && std::isfinite(got) && (got == 0 || same_sign)) return true;
+  if ((also & kAlsoValue) != 0 && got == (*bound.also_value)[i]) return true;
+  if ((also & kAlsoIndex) != 0 && got == std::floor(got) && got >= 0 && got < bound.also_indices) return true;
+  if ((also & kAlsoIntegerLimits) != 0 && (got == 0 || got == 0x1p31 - 1 || got == -0x1p31)) return true;
+  if (std::isnan(y)) return std::isnan(got);
   if (bound.exact) return got == y;
   if (got == y) return true;
   if (!std::isfinite(got)) {

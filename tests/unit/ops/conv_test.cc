@@ -154,15 +154,17 @@ TEST(ConvGolden, IsACrossCorrelation) {
   EXPECT_THAT(Op("conv").ComputeGolden(problem, inputs, Tier::kFast).value, ElementsAre(2, 3, 0, 5, 6, 0, 8, 9, 0));
 }
 
-TEST(ConvGolden, AnInfiniteWeightFreesOnlyWhatItsPaddingTouches) {
+TEST(ConvGolden, AnInfiniteWeightIsSkippedInThePaddingAlone) {
   const Problem problem = Bind("conv/f32/n=1,c=1,o=2,i=4,k=3,pad=1/fill=normal/seed=0");
   std::vector<Tensor> inputs = Op("conv").MakeInputs(problem);
   inputs[0].SetDoubles(std::vector<double>{1, 1, 1, 1});
   inputs[1].SetDoubles(std::vector<double>{INFINITY, 1, 1, 1, 1, 1});
   const Golden golden = Op("conv").ComputeGolden(problem, inputs, Tier::kFast);
-  EXPECT_EQ(golden.error[0], INFINITY);  // its first tap is padding: NaN or 2, as the kernel treats it
+  EXPECT_EQ(golden.value[0], 2);  // its first tap is padding: NaN or 2, as the kernel treats it
+  ASSERT_NE(golden.Extra("padded_nonfinite"), nullptr);
+  for (int64_t i = 0; i < 8; ++i) EXPECT_EQ((*golden.Extra("padded_nonfinite"))[i], i == 0 ? 1 : 0) << i;
   for (int64_t i = 1; i < 4; ++i) EXPECT_EQ(golden.value[i], INFINITY) << i;
-  for (int64_t i = 1; i < 8; ++i) EXPECT_LT(golden.error[i], 1e-6) << i;
+  for (int64_t i = 0; i < 8; ++i) EXPECT_LT(golden.error[i], 1e-6) << i;
 }
 
 }  // namespace

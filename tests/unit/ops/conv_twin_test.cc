@@ -2,6 +2,7 @@
 // Exact twins of conv: every legal schedule gives the expected bits, and each kind of wrong convolution does not.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 

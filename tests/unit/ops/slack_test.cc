@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Legal results at the far end of a contract's slack, each worked out by hand.
+#include <fmt/format.h>
+
 #include <cmath>
+#include <limits>
 
 #include "tests/unit/ops/cases.h"
 
@@ -44,10 +47,107 @@ TEST(Slack, LosingNanIsNotWhatASelectionOfNanAsksFor) {
     const Problem problem = Bind(id);
     return Op("reduce").RequiredFields(problem);
   };
-  EXPECT_EQ(fields("reduce/f32/shape=8x8,axes=1,kind=max/fill=special/seed=0"), "nan=propagate");
-  EXPECT_EQ(fields("reduce/f32-i64/shape=8x8,axes=1,kind=argmin,nan=ignore/fill=special/seed=0"), "nan=ignore");
-  EXPECT_EQ(fields("reduce/f32/shape=8x8,axes=1,kind=max/fill=normal/seed=0"), "") << "no NaN to lose";
-  EXPECT_EQ(fields("reduce/f32/shape=8x8,axes=1/fill=special/seed=0"), "");
+  EXPECT_EQ(fields("reduce/f32/shape=8x8,axes=1,kind=max/fill=special/seed=0"), "mid=none;nan=propagate");
+  EXPECT_EQ(fields("reduce/f32-i64/shape=8x8,axes=1,kind=argmin,nan=ignore/fill=special/seed=0"),
+            "mid=none;nan=ignore");
+  EXPECT_EQ(fields("reduce/f32/shape=8x8,axes=1,kind=max/fill=normal/seed=0"), "mid=none") << "no NaN to lose";
+  EXPECT_EQ(fields("reduce/f32/shape=8x8,axes=1/fill=special/seed=0"), "mid=none");
+}
+
+TEST(Slack, SumsHaveNoUseFor16BitIntermediates) {
+  for (const char* id : {"matmul/bf16/m=2,n=2,k=8/fill=normal/seed=0", "reduce/f16/shape=2x8,axes=1/fill=normal/seed=0",
+                         "conv/bf16/n=1,c=2,o=2,i=4x4,k=3x3/fill=normal/seed=0"}) {
+    const Problem problem = Bind(id);
+    const std::string asked = "f32acc;out=rn;" + Op(problem.spec.op).RequiredFields(problem);
+    const Contract required = ParseRequirement(asked).value();
+    EXPECT_TRUE(Meets(Declared("f32acc"), required)) << id;
+    EXPECT_FALSE(Meets(Declared("f32acc;mid=bf16"), required)) << id;
+    EXPECT_FALSE(Meets(Declared("f32acc;mid=f16"), required)) << id;
+  }
+  EXPECT_EQ(Op("softmax").RequiredFields(Bind("softmax/bf16/shape=2x8/fill=normal/seed=0")), "") << "normal practice";
+}
+
+const auto kNan = std::numeric_limits<double>::quiet_NaN();
+
+Golden Reduced(const Problem& problem, const std::vector<double>& x) {
+  std::vector<Tensor> inputs;
+  inputs.emplace_back(problem.inputs[0].dtype, problem.inputs[0].shape);
+  inputs[0].SetDoubles(x);
+  return Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
+}
+
+// nan=any leaves open whether NaN wins or loses, not what the others make.
+TEST(Slack, AnyNanPolicyOfASelectionIsOneOfTheTwo) {
+  const Contract any = Declared("f32;nan=any");
+  for (const char* policy : {"", ",nan=ignore"}) {
+    const Problem max = Bind(fmt::format("reduce/f32/shape=2x4,axes=1,kind=max{}/fill=special/seed=0", policy));
+    const Golden golden = Reduced(max, {-5, kNan, -3, -4, 1, 2, 3, 4});
+    const BoundModel bound = Op("reduce").Bound(max, golden, any);
+    EXPECT_TRUE(Accepts(bound, golden, 0, kNan)) << policy;
+    EXPECT_TRUE(Accepts(bound, golden, 0, -3)) << policy;
+    EXPECT_FALSE(Accepts(bound, golden, 0, -4)) << policy << ": what came before NaN is lost";
+    EXPECT_FALSE(Accepts(bound, golden, 0, HUGE_VAL)) << policy;
+    EXPECT_FALSE(Accepts(bound, golden, 1, kNan)) << policy << ": no NaN in that row";
+    EXPECT_FALSE(Accepts(bound, golden, 1, 3)) << policy;
+
+    const Problem arg = Bind(fmt::format("reduce/f32-i64/shape=1x4,axes=1,kind=argmin{}/fill=special/seed=0", policy));
+    const Golden index = Reduced(arg, {-5, kNan, -3, -6});
+    const BoundModel of_index = Op("reduce").Bound(arg, index, any);
+    EXPECT_TRUE(Accepts(of_index, index, 0, 1)) << policy;
+    EXPECT_TRUE(Accepts(of_index, index, 0, 3)) << policy;
+    EXPECT_FALSE(Accepts(of_index, index, 0, 0)) << policy;
+  }
+  const Problem sum = Bind("reduce/f32/shape=1x4,axes=1/fill=special/seed=0");
+  const Golden golden = Reduced(sum, {1, kNan, 2, 3});
+  EXPECT_TRUE(Accepts(Op("reduce").Bound(sum, golden, any), golden, 0, kNan));
+  EXPECT_FALSE(Accepts(Op("reduce").Bound(sum, golden, any), golden, 0, 6)) << "a sum has one way to treat NaN";
+}
+
+// A unit that flushes sees zeros: any of their indices, but an index.
+TEST(Slack, FlushedWinnersAreAnIndexOfTheRow) {
+  const Problem problem = Bind("reduce/f32-i64/shape=1x4,axes=1,kind=argmax/fill=normal/seed=0");
+  const Golden golden = Reduced(problem, {0x1p-140, 0x1p-130, -1, 0});
+  const BoundModel bound = Op("reduce").Bound(problem, golden, Declared("f32;ftz=all"));
+  EXPECT_TRUE(Accepts(bound, golden, 0, 0));
+  EXPECT_FALSE(Accepts(bound, golden, 0, 4));
+  EXPECT_FALSE(Accepts(bound, golden, 0, -1));
+  EXPECT_FALSE(Accepts(Op("reduce").Bound(problem, golden, Declared("f32")), golden, 0, 0));
+}
+
+// A flushed subnormal makes infinity times it NaN, and nothing else.
+TEST(Slack, FlushedInfinityIsNan) {
+  const Problem problem = Bind("matmul/f32/m=1,n=1,k=2/fill=special/seed=0");
+  std::vector<Tensor> inputs;
+  for (int i : {0, 1}) inputs.emplace_back(DType::kF32, problem.inputs[i].shape);
+  inputs[0].SetDoubles(std::vector<double>{HUGE_VAL, 1});
+  inputs[1].SetDoubles(std::vector<double>{0x1p-140, 1});
+  const Golden golden = Op("matmul").ComputeGolden(problem, inputs, Tier::kFast);
+  const BoundModel bound = Op("matmul").Bound(problem, golden, Declared("f32;ftz=in"));
+  EXPECT_TRUE(Accepts(bound, golden, 0, HUGE_VAL));
+  EXPECT_TRUE(Accepts(bound, golden, 0, kNan));
+  EXPECT_FALSE(Accepts(bound, golden, 0, -HUGE_VAL));
+  EXPECT_EQ(AlsoAt(bound, 0), kAlsoNan);
+  EXPECT_FALSE(IsAlsoRight(bound, 0, DType::kF32, golden.value[0], 1));
+  EXPECT_FALSE(Accepts(Op("matmul").Bound(problem, golden, Declared("f32")), golden, 0, kNan));
+}
+
+// 0 * infinity in the padding is NaN where it is multiplied; where it is skipped the other taps decide.
+TEST(Slack, PaddedInfinityIsSkippedOrNan) {
+  const Problem problem = Bind("conv/f32/n=1,c=1,o=1,i=3,k=3,pad=1/fill=special/seed=0");
+  for (Tier tier : {Tier::kFast, Tier::kReproducible}) {
+    std::vector<Tensor> inputs;
+    for (int i : {0, 1}) inputs.emplace_back(DType::kF32, problem.inputs[i].shape);
+    inputs[0].SetDoubles(std::vector<double>{1, 2, 3});
+    inputs[1].SetDoubles(std::vector<double>{HUGE_VAL, 5, 7});
+    const Golden golden = Op("conv").ComputeGolden(problem, inputs, tier);
+    const BoundModel bound = Op("conv").Bound(problem, golden, Declared("f32"));
+    EXPECT_TRUE(Accepts(bound, golden, 0, 19)) << "1 * 5 + 2 * 7";
+    EXPECT_TRUE(Accepts(bound, golden, 0, kNan));
+    EXPECT_FALSE(Accepts(bound, golden, 0, 20));
+    EXPECT_FALSE(Accepts(bound, golden, 0, HUGE_VAL));
+    EXPECT_FALSE(Accepts(bound, golden, 1, kNan)) << "nothing padded: 1 * inf + ...";
+    EXPECT_TRUE(Accepts(bound, golden, 1, HUGE_VAL));
+  }
 }
 
 // The product is just below f16's overflow threshold and an accumulator in f16 can be above it.

@@ -32,6 +32,14 @@ TEST(Plan, ListsTheCasesOfAllShardsWithTheirRequirements) {
   EXPECT_EQ(plan.shard, (Shard{1, 2}));
 }
 
+TEST(Plan, PrintsWhatTheOperatorAsksForAsWell) {
+  auto cases = ParseSuite("matmul dtypes=bf16 m=1 n=1 k=1\n", "s.suite", TestCatalog()).value();
+  cases[0].asked = "mid=none";
+  const Plan plan = MakePlan("mine", {}, Select(cases, {}, TestCatalog()).value());
+  ASSERT_EQ(plan.entries.size(), 1u);
+  EXPECT_EQ(plan.entries[0].requirement, "f32acc;out=rn;math=256;mid=none");
+}
+
 TEST(Plan, HashFollowsIdsAndRequirementsAlone) {
   const std::string hash = PlanOf(kSuite).hash;
   EXPECT_EQ(hash.size(), 16u);

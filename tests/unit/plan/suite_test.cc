@@ -239,6 +239,17 @@ TEST(DefaultRequirement, FollowsTheNarrowestFloat) {
   }
 }
 
+TEST(RequirementOf, AddsWhatTheOperatorAsksForAndNothingTwice) {
+  PlannedCase planned{.spec = {.op = "reduce", .dtypes = {DType::kBF16}}};
+  EXPECT_EQ(RequirementOf(planned), "f32acc;out=rn;math=256");
+  planned.asked = "mid=none;nan=propagate";
+  EXPECT_EQ(RequirementOf(planned), "f32acc;out=rn;math=256;mid=none;nan=propagate");
+  planned.requirement = "f32";  // which says mid=none
+  EXPECT_EQ(RequirementOf(planned), "f32;nan=propagate");
+  planned.requirement = "acc=f32;mid=bf16;nan=any";
+  EXPECT_EQ(RequirementOf(planned), planned.requirement) << "the suite has the last word";
+}
+
 TEST(DefaultRequirement, DoesNotLetDeclaredSlackPass) {
   const CaseSpec spec{.op = "reduce", .dtypes = {DType::kF32}};
   const Contract required = ParseRequirement(DefaultRequirement(spec)).value();
