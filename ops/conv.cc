@@ -193,6 +193,9 @@ class Conv final : public Operator {
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
     return ConvTwin(problem, contract, variant);
   }
+  int TwinVariants(const Problem& problem, const Contract& contract) const override {
+    return ConvTwinVariants(problem, contract);
+  }
 
   std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {

@@ -77,7 +77,12 @@ void AddWinogradPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golde
 std::optional<BoundModel> WinogradBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in,
                                         DType out);
 
+// The bound of F(4,3)'s error, before bias and output rounding, where |x| and |w| are 1 in `channels` channels that add
+// up to one output, and 0 in the others.
+double WinogradUnitError(const Contract& contract, int64_t channels);
+
 std::optional<Twin> ConvTwin(const Problem& problem, const Contract& contract, int variant);
+int ConvTwinVariants(const Problem& problem, const Contract& contract);
 
 std::vector<Mutant> ConvOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                      std::span<const double> values, std::span<const int64_t> outputs);

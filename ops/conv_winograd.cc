@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Winograd's minimal filtering F(m x m, 3 x 3) may be off by. With U = G g G^T, V = B^T d B, tiles of m outputs
-// that begin at output 0 and the points 0, 1, -1 (m = 2) and 0, +-1, +-2 (m = 4) of Lavin and Gray (arXiv 1509.09308):
+// that begin at output 0 and the points 0, 1, -1 (m = 2) and 0, +-1, +-2 (m = 4) of Lavin and Gray (arXiv 1509.09308).
+// For m = 4 also 0, +-5/8, +-3/2, which oneDNN uses; W is the larger of the two, for a contract does not tell them
+// apart:
 //   |error| <= (alpha u + gamma_C) W,   W = |A^T| [ sum over c of (|G||g||G^T|) .* (|B^T||d||B|) ] |A|
 // alpha = 2 (n_A + n_B + n_G): each of the three transforms is applied twice, a row of n non-zeros costs n roundings,
 // one more with entries that are no binary fractions (Barabasz, Anderson, Soodhalter, Gregg, ACM TOMS 46, 2020).
@@ -49,6 +51,26 @@ constexpr Transform kF4{4,
                          {0, 2, 1, 2, 1, 0},
                          {0, 4, 0, 5, 0, 1}},
                         {{0.25, 0, 0}, {k6, k6, k6}, {k6, k6, k6}, {k24, k12, k6}, {k24, k12, k6}, {0, 0, 1}}};
+
+constexpr double kA1 = 64 / 119.0 / 2 * 64 / 25, kB1 = 64 / 119.0 / 2 * 4 / 9;  // 1 / (2 p^2 |p^2 - q^2|)
+constexpr Transform kF4Fractions{4,
+                                 2 * (5 + 4 + 3 + 1),
+                                 {{1, 1, 1, 1, 1, 0},
+                                  {0, 0.625, 0.625, 1.5, 1.5, 0},
+                                  {0, 0.390625, 0.390625, 2.25, 2.25, 0},
+                                  {0, 0.244140625, 0.244140625, 3.375, 3.375, 1}},
+                                 {{0.87890625, 0, 2.640625, 0, 1, 0},
+                                  {0, 1.40625, 2.25, 0.625, 1, 0},
+                                  {0, 1.40625, 2.25, 0.625, 1, 0},
+                                  {0, 0.5859375, 0.390625, 1.5, 1, 0},
+                                  {0, 0.5859375, 0.390625, 1.5, 1, 0},
+                                  {0, 0.87890625, 0, 2.640625, 0, 1}},
+                                 {{256 / 225.0, 0, 0},
+                                  {kA1, kA1 * 0.625, kA1 * 0.390625},
+                                  {kA1, kA1 * 0.625, kA1 * 0.390625},
+                                  {kB1, kB1 * 1.5, kB1 * 2.25},
+                                  {kB1, kB1 * 1.5, kB1 * 2.25},
+                                  {0, 0, 1}}};
 
 std::string PlaneName(int m, const char* suffix) {
   return fmt::format("winograd_{}_3{}", m, suffix);
@@ -108,6 +130,7 @@ class Planes {
         wide_(golden.magnitude.wide()),
         across_((op.out[2] + f.m - 1) / f.m),
         golden_(golden) {
+    if (golden.Extra(PlaneName(f.m, "")) != nullptr) return;  // of another set of points
     for (const char* suffix : {"", "_absolute", "_peak"}) golden.AddExtra(PlaneName(f.m, suffix), wide_);
   }
 
@@ -212,11 +235,15 @@ class Planes {
         }
         const int64_t to = (channel * op_.out[1] + p1 + i) * op_.out[2] + p2 + j;
         const size_t last = golden_.extra.size();
-        golden_.extra[last - 3].second.SetUp(to, sum * kRoundUp);
-        golden_.extra[last - 2].second.SetUp(to, sum_absolute * kRoundUp);
-        golden_.extra[last - 1].second.SetUp(to, peak);
+        Raise(golden_.extra[last - 3].second, to, sum * kRoundUp);
+        Raise(golden_.extra[last - 2].second, to, sum_absolute * kRoundUp);
+        Raise(golden_.extra[last - 1].second, to, peak);
       }
     }
+  }
+
+  static void Raise(Plane& plane, int64_t i, double value) {
+    if (value > plane[i]) plane.SetUp(i, value);
   }
 
   const ConvCase& op_;
@@ -240,7 +267,8 @@ double AbsoluteError(const Contract& contract, DType in, int alpha) {
   return error + (flushes ? stored.MinNormal() : stored.MinSubnormal());
 }
 
-// The largest sum of a row of |A^T|: what an absolute error of the sums over c becomes along one axis.
+// The largest sum of a row of |A^T| (of F(4,3): the larger of the two sets): what an absolute error of the sums over c
+// becomes along one axis.
 double LargestOutputSum(const Transform& f) {
   double largest = 0;
   for (int i = 0; i < f.m; ++i) {
@@ -254,7 +282,21 @@ double LargestOutputSum(const Transform& f) {
 }  // namespace
 
 void AddWinogradPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden) {
-  for (const Transform* f : {&kF2, &kF4}) Planes(op, *f, inputs, golden).Fill();
+  for (const Transform* f : {&kF2, &kF4, &kF4Fractions}) Planes(op, *f, inputs, golden).Fill();
+}
+
+double WinogradUnitError(const Contract& contract, int64_t channels) {
+  double largest = 0;
+  for (const Transform* f : {&kF4, &kF4Fractions}) {
+    for (int i = 0; i < f->m; ++i) {
+      double sum = 0;
+      for (int e = 0; e < f->Side(); ++e) sum += f->a[i][e] * RowSum(f->g, e) * RowSum(f->b, e);
+      largest = std::max(largest, sum);
+    }
+  }
+  const auto terms = static_cast<double>(channels);
+  const double u = contract.AccUnitRoundoff(), gamma = Gamma(terms, 2 * u);
+  return (gamma + Gamma(kF4.alpha, u) * (1 + gamma)) * terms * largest * largest * kRoundUp;
 }
 
 std::optional<BoundModel> WinogradBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in,

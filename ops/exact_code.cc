@@ -41,10 +41,11 @@ std::vector<ExactCode::Symbol> ExactCode::Choose(const CodeBudget& budget, int64
   if (first_limit < 2 || second_limit < (pairwise ? 2 : 1)) return symbols;  // the middle needs a 2
 
   // Strictly below both budgets: r c (pairs t + 2) for a partial sum, r c (1 + t) for a faulty result.
-  double top = std::min((budget.partial / scale - 2) / static_cast<double>(pairs), budget.result / scale - 1);
-  top = std::min(
-      {std::ceil(top) - 1, kLargestMagnitude, static_cast<double>(first_limit) * static_cast<double>(second_limit)});
-  for (auto t = static_cast<int64_t>(top); t >= kSmallestCoded && std::ssize(symbols) < wanted; --t) {
+  const double top = std::min((budget.partial / scale - 2) / static_cast<double>(pairs), budget.result / scale - 1);
+  const double largest =
+      std::min({std::ceil(top) - 1, std::floor((budget.unscaled - 2) / static_cast<double>(pairs)), kLargestMagnitude,
+                static_cast<double>(first_limit) * static_cast<double>(second_limit)});
+  for (auto t = static_cast<int64_t>(largest); t >= kSmallestCoded && std::ssize(symbols) < wanted; --t) {
     // Alternately the wide factor stands in the second and in the first operand, so that a rounding of either shows.
     const bool swap = symbols.size() % 2 != 0;
     const int64_t factor =
@@ -71,6 +72,8 @@ std::optional<ExactCode> ExactCode::Plan(const CodeBudget& budget) {
   if (!best.symbols_.empty()) return best;
 
   // No room for digits: terms of +-1, which still show that something is missing.
+  if (static_cast<double>(PairsOf(budget.terms) + (budget.terms % 2 == 0 ? 2 : 1)) > budget.unscaled)
+    return std::nullopt;
   best.symbols_ = {Symbol{}};
   const bool pairwise = budget.second > 0;
   for (int64_t factors : {5, 3, 2, 1}) {

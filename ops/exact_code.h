@@ -6,6 +6,7 @@
 // allows, which is what exposes an accumulator that is narrower than declared.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,11 +18,12 @@
 namespace assay {
 
 struct CodeBudget {
-  int64_t terms = 1;   // K
-  int64_t first = 1;   // largest integer that the first operand holds exactly
-  int64_t second = 0;  // ... the second one; 0: there is none, terms are r_i t_k
-  double partial = 0;  // |r_i c_j * any partial sum| must stay below this
-  double result = 0;   // |r_i c_j (1 - t_k)| must stay below this, so that a faulty result is read exactly
+  int64_t terms = 1;           // K
+  int64_t first = 1;           // largest integer that the first operand holds exactly
+  int64_t second = 0;          // ... the second one; 0: there is none, terms are r_i t_k
+  double partial = 0;          // |r_i c_j * any partial sum| must stay below this
+  double result = 0;           // |r_i c_j (1 - t_k)| must stay below this, so that a faulty result is read exactly
+  double unscaled = HUGE_VAL;  // sums of t_k of one sign must not exceed this, whatever r_i and c_j are
 };
 
 class ExactCode {

@@ -93,8 +93,10 @@ class Operator {
   // The contract's hard bound for this golden; refers to its planes, which must outlive the result.
   virtual BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const = 0;
 
-  // Twins for a contract, `variant` 0 and 1 carry different digits of the code. nullopt: none exists for it.
+  // Twins for a contract: variants 0 .. TwinVariants - 1 carry different digits of the code, or test different terms.
+  // nullopt: none exists for it.
   virtual std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const = 0;
+  virtual int TwinVariants(const Problem&, const Contract&) const { return 2; }
 
   // The results of omitting one term (first, last, 14 random ones) at each of the given outputs; operators that
   // select instead of sum give their own mutants. Works on case inputs and on twin inputs alike; `values` are the

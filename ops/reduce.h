@@ -55,6 +55,24 @@ Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier);
 BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contract& contract);
 
 std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract, int variant);
+int ReduceTwinVariants(const Problem& problem, const Contract& contract);
+
+// Twins of a mean, with a tolerance that every legal way to scale keeps; none where that would hide a missing term.
+std::optional<Twin> MeanTwin(const Problem& problem, const Contract& contract, int variant);
+int MeanTwinVariants(const Problem& problem, const Contract& contract);
+
+// x whose term k of row r is term(r, k).
+template <class Term>
+Tensor FillRows(const ReduceCase& op, const Operand& operand, const Term& term) {
+  Tensor x(operand.dtype, operand.shape);
+  std::vector<double> values(static_cast<size_t>(x.size()));
+  for (int64_t k = 0; k < op.terms; ++k) {
+    const int64_t offset = op.OffsetOfTerm(k);
+    for (int64_t row = 0; row < op.rows; ++row) values[op.OffsetOfRow(row) + offset] = term(row, k);
+  }
+  x.SetDoubles(values);
+  return x;
+}
 
 std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                        std::span<const int64_t> outputs);

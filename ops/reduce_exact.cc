@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact twins and omitted terms of reduce.
-//   sum, mean  the coded terms of exact_code.h with a factor per row; mean is factor / K
+//   sum, mean  the coded terms of exact_code.h with a factor per row; mean is factor / K, see reduce_mean_twin.cc where
+//              K is no power of two
 //   prod       -1, +-2, +-1/2: every factor changes the result, no partial product leaves the range
 //   l2         1 and 2, so that scaling by any earlier maximum is exact too; a perfect square where one is possible
 //   logsumexp  equal terms -log K rounded, so that the result is near zero and 1/K shows in it
@@ -21,19 +22,6 @@ namespace {
 enum FactorStream : uint64_t { kRowFactor = 16, kPlacement };
 // A twin with a tolerance is one only if a missing term is this many times the tolerance.
 constexpr double kDetectable = 4;
-
-// x whose term k of row r is term(r, k).
-template <class Term>
-Tensor FillRows(const ReduceCase& op, const Operand& operand, const Term& term) {
-  Tensor x(operand.dtype, operand.shape);
-  std::vector<double> values(static_cast<size_t>(x.size()));
-  for (int64_t k = 0; k < op.terms; ++k) {
-    const int64_t offset = op.OffsetOfTerm(k);
-    for (int64_t row = 0; row < op.rows; ++row) values[op.OffsetOfRow(row) + offset] = term(row, k);
-  }
-  x.SetDoubles(values);
-  return x;
-}
 
 bool IsPowerOfTwo(int64_t n) {
   return (n & (n - 1)) == 0;
@@ -62,9 +50,6 @@ std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const 
   const bool mean = op.kind == ReduceKind::kMean;
   const auto count = static_cast<double>(op.terms);
   const DType out = problem.output.dtype;
-  // Scaling every term by 1/K before the sum is as legal as dividing after it, and exact only for a power of two.
-  // The other lengths rely on the bound.
-  if (mean && !IsPowerOfTwo(op.terms)) return std::nullopt;
   // 1/K must be a normal number everywhere it can appear.
   if (mean && 1 / count < std::max(FormatOf(out).MinNormal(), contract.AccMinNormal())) return std::nullopt;
   const auto factor = [&](int64_t row) { return static_cast<double>(TwinFactor(kRowFactor, row, code->factors())); };
@@ -251,6 +236,8 @@ void OmitWinner(const ReduceCase& op, std::span<const double> row, int64_t outpu
 std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract, int variant) {
   const ReduceCase op(problem);
   if (IsSelection(op.kind) || contract.alg != Algorithm::kDirect) return std::nullopt;
+  // Scaling every term by 1/K before the sum is as legal as dividing after it, and exact only for a power of two.
+  if (op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms)) return MeanTwin(problem, contract, variant);
   switch (op.kind) {
     case ReduceKind::kProd:
       return ProdTwin(op, problem, contract, variant);
@@ -261,6 +248,12 @@ std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract,
     default:
       return SumTwin(op, problem, contract, variant);
   }
+}
+
+int ReduceTwinVariants(const Problem& problem, const Contract& contract) {
+  const ReduceCase op(problem);
+  const bool rounded = op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms);
+  return rounded ? MeanTwinVariants(problem, contract) : 2;
 }
 
 std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,

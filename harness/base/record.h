@@ -38,6 +38,8 @@ struct Record {
   Number prepare_s, time_median_s, time_p10_s, time_p90_s;
   std::optional<int64_t> samples;
   std::string timing_clock;  // "device" or "host"
+  // The second input set of the timed loop: "twin", the case whose data it is, or "same" where there is no other.
+  std::string second_set;
   Number flops, bytes, gflops, gbytes_per_s, roofline_fraction;
   Number input_s, golden_s, execute_s, compare_s;
   std::string input_hash, output_hash, golden_hash, plan_hash;
@@ -68,7 +70,8 @@ void VisitFields(R& r, F&& f) {
   f("elements", r.elements), f("nonfinite_mismatch", r.nonfinite_mismatch), f("worst_index", r.worst_index);
   f("reps", r.reps), f("deterministic", r.deterministic), f("twin", r.twin), f("tier", r.tier);
   f("prepare_s", r.prepare_s), f("time_median_s", r.time_median_s), f("time_p10_s", r.time_p10_s);
-  f("time_p90_s", r.time_p90_s), f("samples", r.samples), f("timing_clock", r.timing_clock), f("flops", r.flops);
+  f("time_p90_s", r.time_p90_s), f("samples", r.samples), f("timing_clock", r.timing_clock),
+      f("second_set", r.second_set), f("flops", r.flops);
   f("bytes", r.bytes), f("gflops", r.gflops), f("gbytes_per_s", r.gbytes_per_s);
   f("roofline_fraction", r.roofline_fraction), f("input_s", r.input_s), f("golden_s", r.golden_s);
   f("execute_s", r.execute_s), f("compare_s", r.compare_s), f("input_hash", r.input_hash);

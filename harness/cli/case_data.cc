@@ -19,8 +19,9 @@ Tier ChooseTier(const std::string& tier, const Problem& problem) {
   return out == DType::kF64 || out == DType::kC128 ? Tier::kReproducible : Tier::kFast;
 }
 
-Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
-  CaseData data;
+namespace {
+
+Result<void> MakeInputs(CaseData& data, const CaseSpec& spec) {
   data.op = OperatorRegistry::Global().Find(spec.op);
   auto problem = data.op->Bind(spec);
   if (!problem) return tl::unexpected(problem.error());
@@ -31,6 +32,14 @@ Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, cons
   data.inputs = data.op->MakeInputs(data.problem);
   data.input_hash = HashInputs(data.inputs);
   data.input_s = input_time.Seconds();
+  return {};
+}
+
+}  // namespace
+
+Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
+  CaseData data;
+  if (auto made = MakeInputs(data, spec); !made) return tl::unexpected(made.error());
 
   const Stopwatch golden_time;
   const GoldenKey key{spec.Id(), data.input_hash, ChooseTier(tier, data.problem)};
@@ -47,10 +56,24 @@ Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, cons
   return data;
 }
 
+Result<CaseData> PrepareSecondSet(const CaseData& data) {
+  CaseSpec spec = data.problem.spec;
+  ++spec.seed;
+  CaseData second;
+  if (auto made = MakeInputs(second, spec); !made) return tl::unexpected(made.error());
+  if (second.input_hash == data.input_hash) {
+    spec.fill = "uniform";
+    if (auto made = MakeInputs(second, spec); !made) return tl::unexpected(made.error());
+  }
+  if (second.input_hash == data.input_hash) return Fail(ErrorCode::kUsage, "every seed has the same data");
+  second.golden = second.op->ComputeGolden(second.problem, second.inputs, data.golden.tier);
+  return second;
+}
+
 ContractData PrepareContract(const CaseData& data, const Contract& contract) {
   ContractData result;
   result.bound = data.op->Bound(data.problem, data.golden, contract);
-  for (int variant : {0, 1}) {
+  for (int variant = 0; variant < data.op->TwinVariants(data.problem, contract); ++variant) {
     if (auto twin = data.op->MakeTwin(data.problem, contract, variant)) result.twins.push_back(std::move(*twin));
   }
   result.power = MeasurePower(*data.op, data.problem, data.inputs, data.golden, result.bound, contract, result.twins);

@@ -24,7 +24,7 @@ struct CaseData {
 // What depends on an implementation's contract as well: the twins and the power to catch mutants.
 struct ContractData {
   BoundModel bound;
-  std::vector<Twin> twins;  // none, or variants 0 and 1 (one variant where the operator has one)
+  std::vector<Twin> twins;  // none, or the operator's variants (0 and 1 of most)
   Power power;
 };
 
@@ -34,6 +34,12 @@ std::string HashInputs(const std::vector<Tensor>& inputs);
 
 // `tier` as in ChooseTier. Errors come from Operator::Bind.
 Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
+
+// The same problem with other data, for the second input set of a timed loop where the case has no twin: the next
+// seed's, or, where the fill does not depend on the seed, a uniform one. Errors: it does not fit into memory, or the
+// operator has no other data (a single constant).
+Result<CaseData> PrepareSecondSet(const CaseData& data);
+
 ContractData PrepareContract(const CaseData& data, const Contract& contract);
 
 }  // namespace assay::cli

@@ -261,9 +261,13 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
     SetFailure(attempt, prepared.error());
     return;
   }
-  // The second set differs in its data where there is a twin, so that a kernel cannot get away with an old result.
-  const std::vector<InputSet> sets = {Pointers(data_.inputs),
-                                      Pointers(contract.twins.empty() ? data_.inputs : contract.twins[0].inputs)};
+  // The second set has other data, so that a kernel cannot get away with an old result.
+  const CaseData* second = contract.twins.empty() ? SecondSet() : nullptr;
+  attempt.record.second_set = !contract.twins.empty() ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
+  const std::vector<Tensor>& other = !contract.twins.empty() ? contract.twins[0].inputs
+                                     : second != nullptr     ? second->inputs
+                                                             : data_.inputs;
+  const std::vector<InputSet> sets = {Pointers(data_.inputs), Pointers(other)};
   TimingRequest request;
   request.warmup = 1;
   request.min_repetitions = 5;
@@ -283,10 +287,37 @@ const ContractData* CaseRunner::DataOf(const Attempt& attempt) const {
   return it == contracts_.end() ? nullptr : &it->second;
 }
 
+const std::vector<Tensor>& CaseRunner::InputsOf(const Attempt& attempt, const KeptOutput& kept) const {
+  if (kept.twin >= 0) return DataOf(attempt)->twins[static_cast<size_t>(kept.twin)].inputs;
+  return kept.twin == KeptOutput::kSecondSet ? (*second_set_)->inputs : data_.inputs;
+}
+
+// Null where there is no other data.
+const CaseData* CaseRunner::SecondSet() {
+  if (!second_set_) second_set_ = PrepareSecondSet(data_);
+  return *second_set_ ? &**second_set_ : nullptr;
+}
+
+// "" when the output of the timed loop's second set holds. Precondition: the sets differ.
+std::string CaseRunner::ProblemOfSecondSet(const ContractData& contract, const Attempt& attempt, Tensor output) const {
+  if (!contract.twins.empty()) {
+    data_.op->Canonicalise(data_.problem, contract.twins[0].inputs, output);
+    const TwinOutcome outcome = CheckTwin(contract.twins[0], 0, output);
+    return outcome.Holds() ? "" : outcome.Reason(data_.problem.output.shape);
+  }
+  const CaseData& second = **second_set_;
+  second.op->Canonicalise(second.problem, second.inputs, output);
+  const BoundModel bound = second.op->Bound(second.problem, second.golden, attempt.contract);
+  const ErrorMetrics metrics = Measure(second.golden, bound, attempt.contract, output);
+  return metrics.Holds() ? "" : fmt::format("on {}: {}", second.problem.spec.Id(), metrics.where);
+}
+
 void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& contract, Attempt& attempt) const {
+  const bool differs = attempt.record.second_set != "same";
   auto fail = [&](const std::string& what, const Tensor& output, size_t set) {
+    const int other = contract.twins.empty() ? KeptOutput::kSecondSet : 0;
     attempt.kept.clear();
-    attempt.kept.push_back({"timed", set == 1 && !contract.twins.empty() ? 0 : -1, output.Clone()});
+    attempt.kept.push_back({"timed", set == 1 && differs ? other : KeptOutput::kOwn, output.Clone()});
     attempt.verdict = Verdict::kMismatch;
     SetVerdict(attempt.record, Verdict::kMismatch, ResultClass::kNone,
                "in the timed loop, after passing outside it: " + what);
@@ -297,10 +328,9 @@ void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& contract, 
     if (!execution.guard_violations.empty()) return fail(execution.guard_violations[0], output, set);
     if (!execution.changed_inputs.empty())
       return fail(fmt::format("it changed its input {}", execution.changed_inputs[0]), output, set);
-    if (set == 1 && !contract.twins.empty()) {
-      data_.op->Canonicalise(data_.problem, contract.twins[0].inputs, output);
-      const TwinOutcome outcome = CheckTwin(contract.twins[0], 0, output);
-      if (!outcome.Holds()) return fail(outcome.Reason(data_.problem.output.shape), output, set);
+    if (set == 1 && differs) {
+      const std::string problem = ProblemOfSecondSet(contract, attempt, std::move(output));
+      if (!problem.empty()) return fail(problem, execution.output, set);
     } else if (!SameBits(output, attempt.output)) {
       data_.op->Canonicalise(data_.problem, data_.inputs, output);
       const ErrorMetrics metrics = Measure(data_.golden, contract.bound, attempt.contract, output);

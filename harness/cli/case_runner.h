@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,9 @@ struct RunnerSettings {
 
 // An output of a failing attempt, for its failure folder.
 struct KeptOutput {
+  static constexpr int kOwn = -1, kSecondSet = -2;
   std::string label;  // "run1", "twin0", "timed"
-  int twin = -1;      // made from this twin's inputs; -1: from the case's own
+  int twin = kOwn;    // made from this twin's inputs, the case's own, or those of CaseRunner::SecondSet
   Tensor output;
 };
 
@@ -57,6 +59,9 @@ class CaseRunner {
   // What the attempt was judged by. Null when no contract could be read.
   const ContractData* DataOf(const Attempt& attempt) const;
 
+  // What the output was made from. Precondition: DataOf(attempt).
+  const std::vector<Tensor>& InputsOf(const Attempt& attempt, const KeptOutput& kept) const;
+
  private:
   Attempt JudgeImplementation(const Column& column, const ImplementationInfo& implementation);
   Call<Evidence> Execute(const Column& column, uint64_t plan, const ContractData& contract, Attempt& attempt);
@@ -64,7 +69,9 @@ class CaseRunner {
   Call<std::string> ProblemWhenPadded(const Column& column, const ContractData& contract, const Attempt& attempt);
   Result<const ContractData*> ContractFor(const ImplementationInfo& implementation, Contract& parsed);
   Record NewRecord(const Column& column) const;
+  const CaseData* SecondSet();
   void JudgeTimed(const Timing& timing, const ContractData& contract, Attempt& attempt) const;
+  std::string ProblemOfSecondSet(const ContractData& contract, const Attempt& attempt, Tensor output) const;
 
   const PlannedCase& planned_;
   const CaseData& data_;
@@ -72,6 +79,7 @@ class CaseRunner {
   Contract required_;
   std::string required_text_;
   std::map<std::string, ContractData> contracts_;  // by canonical text
+  std::optional<Result<CaseData>> second_set_;     // made when the first implementation without a twin is timed
 };
 
 // The record's verdict, class and reason from a failure of the worker.

@@ -42,7 +42,7 @@ struct Entry {
   const Attempt* attempt;
   const KeptOutput* kept;
   std::string stem;  // "cpu-naive", "cpu-naive-twin0"
-  bool OwnInputs() const { return kept->twin >= 0; }
+  bool OwnInputs() const { return kept->twin != KeptOutput::kOwn; }
   std::string File(const std::string& what) const {
     return OwnInputs() || what == "got" ? what + "-" + stem + ".safetensors" : what + ".safetensors";
   }
@@ -54,7 +54,7 @@ std::vector<Entry> Entries(const std::vector<Attempt*>& failing) {
   for (const Attempt* attempt : failing) {
     for (const KeptOutput& kept : attempt->kept) {
       std::string stem = FileWord(attempt->record.backend) + "-" + FileWord(attempt->implementation);
-      if (attempt->kept.size() > 1 || kept.twin >= 0) stem += "-" + kept.label;
+      if (attempt->kept.size() > 1 || kept.twin != KeptOutput::kOwn) stem += "-" + kept.label;
       const std::string base = stem;
       for (int i = 2; !used.insert(stem).second; ++i) stem = fmt::format("{}-{}", base, i);  // several devices
       entries.push_back({attempt, &kept, stem});
@@ -82,7 +82,7 @@ std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunn
   add_complex(data.problem.output);
   request.contract = ExplicitContract(entry.attempt->contract);
   request.tier = Name(data.golden.tier);
-  if (entry.OwnInputs()) {
+  if (entry.kept->twin >= 0) {
     const ContractData* contract = runner.DataOf(*entry.attempt);
     request.exact_ulp = contract->twins[static_cast<size_t>(entry.kept->twin)].tolerance_ulp;
   }
@@ -101,7 +101,7 @@ Status WriteTensors(const std::vector<Entry>& entries, const CaseData& data, con
       status = WriteGot(got, data.golden, contract.bound);
       continue;
     }
-    const std::vector<Tensor>& inputs = contract.twins[static_cast<size_t>(entry.kept->twin)].inputs;
+    const std::vector<Tensor>& inputs = runner.InputsOf(*entry.attempt, *entry.kept);
     const Golden golden = data.op->ComputeGolden(data.problem, inputs, data.golden.tier);
     status = WriteOperands(folder / entry.File("inputs"), data.problem, inputs);
     if (status) status = WriteGoldenPlanes(folder / entry.File("golden"), data.problem, golden);

@@ -4,7 +4,8 @@
 //   golden.safetensors   value, value_lo (reproducible tier), magnitude, sigma, error
 //   got-B-I.safetensors  of implementation I of backend B: the output, and `bound`, the tolerance per element that
 //                        its contract gives; -run2, -timed when several differ
-//   *-B-I-twinN.*        the same three where the exact twin failed, whose inputs are others
+//   *-B-I-twinN.*        the same three where the exact twin failed, whose inputs are others; -timed where the second
+//                        set of a timed loop did
 //   reproduce.txt        lines for a shell: the run again, and the tensors alone with assay check
 #pragma once
 

@@ -28,8 +28,10 @@ std::vector<double> RunConv(const Problem& problem, std::span<const Tensor> inpu
 using Fault = std::function<void(int64_t output, std::vector<ConvProduct>& products)>;
 std::vector<double> IntegerConv(const Problem& problem, std::span<const Tensor> inputs, const Fault& fault = {});
 
-// F(m x m, 3 x 3) by Lavin and Gray's matrices in the unit's arithmetic; U and V rounded to `stored`.
+// F(m x m, 3 x 3) by Lavin and Gray's matrices in the unit's arithmetic; U and V rounded to `stored`. kFractions:
+// F(4,3) with the points 0, +-5/8, +-3/2.
+enum class Points : uint8_t { kIntegers, kFractions };
 std::vector<double> RunWinograd(const Problem& problem, std::span<const Tensor> inputs, int m, bool fma,
-                                const Arithmetic& unit, DType stored);
+                                const Arithmetic& unit, DType stored, Points points = Points::kIntegers);
 
 }  // namespace assay::test

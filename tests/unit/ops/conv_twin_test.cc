@@ -71,16 +71,14 @@ TEST(ConvTwin, ExpectsTheExactSumRoundedOnce) {
   }
 }
 
-TEST(ConvTwin, WinogradIsExactForTheSmallTileOnly) {
+TEST(ConvTwin, WinogradIsExactForTheSmallTile) {
   for (const char* dtypes : {"f32", "f16", "bf16", "f64"}) {
     const bool wide = std::string_view(dtypes) == "f64";
     const std::string two = fmt::format("acc={};alg=winograd<2,3>", wide ? "f64" : "f32");
-    const std::string four = fmt::format("acc={};alg=winograd<4,3>", wide ? "f64" : "f32");
     for (const char* shape : {"n=1,c=5,o=3,i=6x7,k=3x3,pad=1", "n=1,c=64,o=2,i=5x5,k=3x3,pad=1,bias=1",
                               "n=1,c=8,o=4,i=7x7,k=3x3,groups=2"}) {
       const Problem problem = Bind(fmt::format("conv/{}/{}/fill=normal/seed=0", dtypes, shape));
       SCOPED_TRACE(problem.spec.Id());
-      EXPECT_FALSE(MakeTwin(problem, four.c_str(), 0).has_value());
       for (int variant : {0, 1}) {
         const std::optional<Twin> twin = MakeTwin(problem, two.c_str(), variant);
         ASSERT_TRUE(twin.has_value());

@@ -13,7 +13,29 @@ struct Filtering {
   Matrix at, bt, g;
 };
 
-const Filtering& FilteringOf(int m) {
+// Winograd's matrices of F(4,3) for the points 0, +-a, +-b, written out from the interpolation itself.
+Filtering Interpolating(double a, double b) {
+  const double a2 = a * a, b2 = b * b, s = a2 + b2, p = a2 * b2;
+  Filtering f{
+      {{1, 1, 1, 1, 1, 0}, {0, a, -a, b, -b, 0}, {0, a2, a2, b2, b2, 0}, {0, a2 * a, -a2 * a, b2 * b, -b2 * b, 1}},
+      {{p, 0, -s, 0, 1, 0},
+       {0, -a * b2, -b2, a, 1, 0},
+       {0, a * b2, -b2, -a, 1, 0},
+       {0, -b * a2, -a2, b, 1, 0},
+       {0, b * a2, -a2, -b, 1, 0},
+       {0, p, 0, -s, 0, 1}},
+      {{1 / p, 0, 0}}};
+  for (const auto& [x, other] : {std::pair(a, b2), std::pair(-a, b2), std::pair(b, a2), std::pair(-b, a2)}) {
+    const double scale = 1 / (2 * x * x * (x * x - other));
+    f.g.push_back({scale, scale * x, scale * x * x});
+  }
+  f.g.push_back({0, 0, 1});
+  return f;
+}
+
+const Filtering& FilteringOf(int m, Points points) {
+  static const Filtering fractions = Interpolating(5.0 / 8, 3.0 / 2);
+  if (m == 4 && points == Points::kFractions) return fractions;
   static const Filtering f2{{{1, 1, 1, 0}, {0, 1, -1, -1}},
                             {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}},
                             {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}}};
@@ -92,8 +114,8 @@ struct Image {
 }  // namespace
 
 std::vector<double> RunWinograd(const Problem& problem, std::span<const Tensor> inputs, int m, bool fma,
-                                const Arithmetic& unit, DType stored) {
-  const Filtering& f = FilteringOf(m);
+                                const Arithmetic& unit, DType stored, Points points) {
+  const Filtering& f = FilteringOf(m, points);
   const Machine machine{unit, fma};
   const Image image{problem, inputs[0].ToDoubles(), inputs[1].ToDoubles()};
   const int64_t channels = problem.Int("c") / problem.Int("groups"), outputs = problem.Int("o");
