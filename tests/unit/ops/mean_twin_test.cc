@@ -127,8 +127,8 @@ TEST(MeanTwin, EveryMissingOrDoubledTermIsSeen) {
     for (int64_t terms : {7, 49, 768, 12544}) {
       const Problem problem = MeanOf(type.dtypes, 2, terms);
       const std::vector<Twin> twins = TwinsOf(problem, type.declaration);
-      const bool narrow = type.format == DType::kF16;
-      ASSERT_TRUE(narrow || twins.size() >= 2);
+      if (type.format == DType::kF16 && twins.empty()) continue;  // too narrow for that many terms
+      ASSERT_GE(twins.size(), 2u);
       if (terms > 1000 && &type != &kTypes[0]) continue;  // as many terms each time as other lengths have in all
       std::vector<bool> tested(static_cast<size_t>(terms));
       for (size_t variant = 0; variant < twins.size(); ++variant) {
