@@ -175,6 +175,7 @@ TEST(MeanTwin, ToleratesNoMoreThanHalfATerm) {
 TEST(MeanTwin, NoneWhereATermCouldHide) {
   EXPECT_TRUE(TwinsOf(MeanOf("f16", 1, 768), "acc=f16").empty());
   EXPECT_TRUE(TwinsOf(MeanOf("f32", 1, 100001), "acc=f32").empty());
+  EXPECT_EQ(TwinsOf(MeanOf("f32", 1, 23001), "acc=f32").size(), 8u);
   EXPECT_TRUE(TwinsOf(MeanOf("f16", 1, 100001), "acc=f32").empty()) << "1/K is subnormal";
   EXPECT_TRUE(TwinsOf(MeanOf("f32", 1, 768), "acc=f32;mid=f16").empty());
   EXPECT_FALSE(TwinsOf(MeanOf("f64", 1, 100001), "acc=f64").empty());
