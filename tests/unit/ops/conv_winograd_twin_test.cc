@@ -3,6 +3,7 @@
 // output that has it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/binding.h"
