@@ -36,8 +36,9 @@ AttentionCase::Range AttentionCase::KeysOf(int64_t row) const {
   const int64_t at = row % l + (top_left ? 0 : s - l);
   int64_t first = 0, last = s;
   if (causal) last = std::min(last, at + 1);
-  if (window > 0) first = std::max(first, at - window + 1);
-  if (window > 0) last = std::min(last, at + window);
+  const int64_t reach = std::min(window, l + s);  // beyond that every key is near enough; at + window could overflow
+  if (window > 0) first = std::max(first, at - reach + 1);
+  if (window > 0) last = std::min(last, at + reach);
   last = std::max<int64_t>(last, 0);
   return {std::min(first, last), last};
 }
@@ -97,14 +98,21 @@ std::string CheckAttributes(const Problem& problem) {
   return {};
 }
 
-// Queries, keys and additions that are visible; the rest is skipped by any kernel worth its name.
+// sum over i in [0, l) of i + offset, kept within [0, s].
+double SumWithin(int64_t l, int64_t s, int64_t offset) {
+  const int64_t begin = std::clamp<int64_t>(-offset, 0, l), end = std::clamp(s - offset, begin, l);
+  const auto rising = static_cast<double>(end - begin), first = static_cast<double>(begin + offset);
+  return rising * first + rising * (rising - 1) / 2 + static_cast<double>(l - end) * static_cast<double>(s);
+}
+
+// Pairs of a query and a key that it sees by causality and window; the rest is skipped by any kernel worth its name.
+// In closed form: l may be absurd.
 double VisiblePairs(const AttentionCase& op) {
-  double pairs = 0;
-  for (int64_t i = 0; i < op.l; ++i) {
-    const AttentionCase::Range keys = op.KeysOf(i);
-    pairs += static_cast<double>(keys.last - keys.first);
-  }
-  return pairs * static_cast<double>(op.batch * op.heads);
+  const int64_t at = op.top_left ? 0 : op.s - op.l, reach = std::min(op.window, op.l + op.s);
+  double pairs = static_cast<double>(op.l) * static_cast<double>(op.s);
+  if (op.causal || op.window > 0) pairs = SumWithin(op.l, op.s, at + (op.causal ? 1 : reach));
+  if (op.window > 0) pairs -= SumWithin(op.l, op.s, at - reach + 1);
+  return pairs * static_cast<double>(op.batch) * static_cast<double>(op.heads);
 }
 
 class Attention final : public Operator {
@@ -158,6 +166,7 @@ class Attention final : public Operator {
       problem->inputs.push_back({"mask", op.mask == MaskKind::kBool ? DType::kI8 : type, shape});
     }
     problem->output = {"o", type, {op.batch, op.heads, op.l, op.dv}};
+    if (const std::string text = SizeProblem(*problem); !text.empty()) return BindError(*problem, text);
     problem->flops = 2 * VisiblePairs(op) * static_cast<double>(op.d + op.dv);
     problem->bytes = CompulsoryBytes(*problem);
     return problem;

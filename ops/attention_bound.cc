@@ -53,10 +53,11 @@ class Bounder {
   double At(const Golden& golden, const Plane& rows, int64_t i) const {
     const int64_t first = i / op_.dv * kRowFacts;
     const auto fact = [&](RowFact f) { return rows[first + f]; };
-    const double extra = [&] { return fact(kMasked); }();
-    if (extra >= 1) return masked_any_ ? kInfinity : 0;
+    const bool masked = fact(kMasked) >= 1;
+    if (masked && masked_any_) return kInfinity;
     if (fact(kReach) * kLog2E * (1 + dot_) >= e_.range || fact(kSunk) * kLog2E * (1 + added_) >= e_.range)
       return kInfinity;
+    if (masked) return 0;
 
     const double range = (*golden.Extra("range"))[i], values = (*golden.Extra("values"))[i];
     const double lost = lost_score_ + op_.scale * static_cast<double>(op_.d) * in_normal_ * fact(kLargest);

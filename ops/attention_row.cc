@@ -74,11 +74,12 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
     const double mask = op.mask == MaskKind::kNone ? 1 : data.mask[op.MaskOffset(row) + j];
     if (op.mask == MaskKind::kBool && mask == 0) continue;
     const double s = Capped(op, op.scale * dots[i]), m = op.mask == MaskKind::kAdd ? mask : 0;
+    // Also of a score that an added -inf hides: where a unit overflows it to +inf, the sum is NaN.
+    out.reach = std::max(out.reach, magnitudes[i] * std::max(1.0, op.scale));
     if (m == -kInfinity) {  // adds nothing, unless the unit meets NaN or 0 * inf on the way
       out.unclear = out.unclear || !std::isfinite(s) || !data.finite_v[head * op.s + j];
       continue;
     }
-    out.reach = std::max(out.reach, magnitudes[i] * std::max(1.0, op.scale));
     out.undefined = out.undefined || std::isnan(s + m) || s + m == kInfinity;
     if (s == -kInfinity) {
       sunk = true;

@@ -68,6 +68,18 @@ std::string ShapeProblem(const Shape& shape) {
   return count < 0x1p60 ? "" : fmt::format("shape={} has more elements than can be counted", ShapeText(shape));
 }
 
+std::string SizeProblem(const Problem& problem) {
+  std::vector<Operand> operands = problem.inputs;
+  operands.push_back(problem.output);
+  for (const Operand& operand : operands) {
+    double count = 1;
+    for (const int64_t extent : operand.shape) count *= static_cast<double>(extent);
+    if (count < 0x1p60) continue;
+    return fmt::format("{} of shape {} has more elements than can be counted", operand.name, ShapeText(operand.shape));
+  }
+  return "";
+}
+
 double CompulsoryBytes(const Problem& problem) {
   // In floating point: an absurd shape, which the host refuses later, must not overflow here.
   const auto bytes = [](const Operand& operand) {

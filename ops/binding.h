@@ -25,6 +25,9 @@ void SetIfAbsent(AttrList& given, const std::string& key, const std::string& val
 // What is wrong with a shape attribute: an empty axis, more elements than an index can count; "" when nothing is.
 std::string ShapeProblem(const Shape& shape);
 
+// Which operand has more elements than can be counted; "" when none has. Before any product of extents is formed.
+std::string SizeProblem(const Problem& problem);
+
 // Compulsory traffic: every input read once, the output written once.
 double CompulsoryBytes(const Problem& problem);
 

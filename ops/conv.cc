@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "ops/binding.h"
@@ -18,6 +19,8 @@ namespace {
 
 // |sum| <= 128^2 K < 2^31, so that no order of i32 additions overflows.
 constexpr int64_t kMaxIntTerms = 131071;
+// Of every spatial attribute, so that spans and outputs can be computed in 64 bits. Frameworks index axes by i32, too.
+constexpr int64_t kMaxExtent = std::numeric_limits<int32_t>::max();
 constexpr const char* kTypes = "possible are f64, f32, f16, bf16, f16-f16-f32, bf16-bf16-f32 and i8-i8-i32";
 constexpr const char* kSpatial[] = {"k", "stride", "pad", "dilation"};
 
@@ -82,12 +85,12 @@ std::string CheckSpatial(const Problem& problem) {
     for (const char* key : {"i", "k", "stride", "dilation"}) {
       if (problem.List(key)[axis] < 1) return fmt::format("{} of axis {} is 0, must be at least 1", key, axis);
     }
+    for (const char* key : {"i", "k", "stride", "pad", "dilation"}) {
+      if (problem.List(key)[axis] <= kMaxExtent) continue;
+      return fmt::format("{}={} of axis {} is above 2^31 - 1", key, problem.List(key)[axis], axis);
+    }
     const int64_t span = Span(problem.List("k")[axis], problem.List("dilation")[axis]);
     const int64_t in = problem.List("i")[axis], pad = problem.List("pad")[axis];
-    if (pad >= span) {
-      return fmt::format("pad={} of axis {} must be below the kernel's span {}, or outputs would see padding alone",
-                         pad, axis, span);
-    }
     if (in + 2 * pad < span) {
       return fmt::format("axis {}: the kernel spans {} elements, but i={} with pad={} has {}; i must be at least {}",
                          axis, span, in, pad, in + 2 * pad, span - 2 * pad);
@@ -110,9 +113,11 @@ std::string CheckChannels(const Problem& problem, bool integers) {
   if (!integers) return {};
   if (bias != 0) return "integer convolutions take bias=0";
   const auto& k = problem.List("k");
-  const int64_t terms = std::accumulate(k.begin(), k.end(), problem.Int("c") / groups, std::multiplies<>());
+  // In floating point: an absurd product must not overflow.
+  const double terms =
+      std::accumulate(k.begin(), k.end(), static_cast<double>(problem.Int("c") / groups), std::multiplies<>());
   if (terms <= kMaxIntTerms) return {};
-  return fmt::format("{} terms c/groups * k can overflow i32; at most {} for i8", terms, kMaxIntTerms);
+  return fmt::format("{:.0f} terms c/groups * k can overflow i32; at most {} for i8", terms, kMaxIntTerms);
 }
 
 Shape WithSpatial(int64_t outer, int64_t inner, const ConvCase& op, const ConvCase::Extents& extents) {
@@ -163,6 +168,7 @@ class Conv final : public Operator {
                        {"w", w, WithSpatial(op.o, op.GroupInputs(), op, op.kernel)}};
     if (op.bias) problem->inputs.push_back({"bias", y, {op.o}});
     problem->output = {"y", y, WithSpatial(op.n, op.o, op, op.out)};
+    if (const std::string text = SizeProblem(*problem); !text.empty()) return BindError(*problem, text);
     // The usual count of the direct algorithm: padded taps count like others.
     problem->flops = 2.0 * static_cast<double>(op.n) * static_cast<double>(op.o) * static_cast<double>(op.Positions()) *
                      static_cast<double>(op.Terms());
@@ -232,11 +238,21 @@ ConvCase::Extents ConvCase::Split(int64_t index, const Extents& extents) {
   return {index / extents[2] / extents[1], index / extents[2] % extents[1], index % extents[2]};
 }
 
+bool ConvCase::SeesPaddingAlone(int64_t position) const {
+  const Extents p = Split(position, out);
+  for (int axis = 0; axis < kAxes; ++axis) {
+    bool sees = false;
+    for (int64_t t = 0; t < kernel[axis] && !sees; ++t) sees = Sees(axis, p[axis], t);
+    if (!sees) return true;
+  }
+  return false;
+}
+
 ConvCase::Range ConvCase::Seeing(int axis, int64_t t) const {
   const int64_t shift = t * dilation[axis] - pad[axis];
   const int64_t begin = std::max<int64_t>(0, -FloorDivide(shift, stride[axis]));
   const int64_t end = std::min(out[axis], FloorDivide(in[axis] - 1 - shift, stride[axis]) + 1);
-  return {begin, std::max(begin, end)};
+  return {std::min(begin, out[axis]), std::max(std::min(begin, out[axis]), end)};
 }
 
 bool ConvCase::IsWinograd() const {

@@ -36,6 +36,8 @@ struct ConvCase {
     const int64_t source = Source(axis, p, t);
     return source >= 0 && source < in[axis];
   }
+  // Whether no tap of an output's position (PositionOf, flat) reads an element of x: wide padding, or gaps of dilation.
+  bool SeesPaddingAlone(int64_t position) const;
   // The outputs [begin, end) along one axis for which tap t is not padding.
   struct Range {
     int64_t begin = 0, end = 0;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/binding.h"
@@ -77,7 +78,8 @@ std::string CheckTypes(FftKind kind, DType x, DType y) {
   switch (kind) {
     case FftKind::kC2C:
       if (x == complex && y == complex) return {};
-      return fmt::format("kind=c2c transforms c64 or c128, not {}-{}", Name(x), Name(y));
+      return fmt::format("kind=c2c transforms c64 or c128, not {}-{}{}", Name(x), Name(y),
+                         IsComplex(x) == IsComplex(y) ? "" : "; say kind=r2c or kind=c2r for a real side");
     case FftKind::kR2C:
       if (x == real && y == complex) return {};
       return fmt::format("kind=r2c transforms f32-c64 or f64-c128, not {}-{}", Name(x), Name(y));
@@ -99,6 +101,13 @@ std::string CheckAttributes(const Problem& problem) {
   return {};
 }
 
+// Whether the leading axis of a user's tensor is the batch: as many axes as n has are not.
+bool HasBatchAxis(const Shape& shape, const AttrList& given) {
+  if (const std::string* n = FindGiven(given, "n")) return std::ssize(shape) > 1 + std::ranges::count(*n, 'x');
+  const std::string* batch = FindGiven(given, "batch");
+  return shape.size() > 1 && (batch == nullptr || *batch != "1");
+}
+
 Shape WithBatch(int64_t batch, Shape axes) {
   axes.insert(axes.begin(), batch);
   return axes;
@@ -117,8 +126,7 @@ class Fft final : public Operator {
     const Operand& x = *FindOperand(inputs, "x");
     if (x.shape.empty()) return UsageError("fft: x is a scalar; give it an axis");
     SetIfAbsent(given, "kind", IsComplex(x.dtype) ? "c2c" : "r2c");
-    const std::string* batch = FindGiven(given, "batch");
-    const bool has_batch = x.shape.size() > 1 && (batch == nullptr || *batch != "1");
+    const bool has_batch = HasBatchAxis(x.shape, given);
     if (has_batch) SetIfAbsent(given, "batch", std::to_string(x.shape[0]));
     Shape lengths(x.shape.begin() + (has_batch ? 1 : 0), x.shape.end());
     if (*FindGiven(given, "kind") == "c2r") lengths.back() = 2 * (lengths.back() - 1);

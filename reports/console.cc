@@ -13,10 +13,12 @@ std::string Coloured(const ConsoleStyle& style, std::string_view code, std::stri
 }
 
 std::string Failures(const std::vector<Record>& records, const ConsoleStyle& style) {
+  const std::vector<Column> columns = ColumnsOf(records);
   std::string out;
-  for (const Record& r : records) {
+  for (size_t i = 0; i < records.size(); ++i) {
+    const Record& r = records[i];
     if (!IsFailure(r)) continue;
-    out += Coloured(style, "31", fmt::format("{:<16} {}  {}", r.outcome, ColumnOf(r, records), r.case_id)) + "\n";
+    out += Coloured(style, "31", fmt::format("{:<16} {}  {}", r.outcome, columns[i].Name(), r.case_id)) + "\n";
     out += fmt::format("    {}\n    reproduce: {}\n", r.reason, r.reproduce);
   }
   return out.empty() ? out : "\nFailures\n" + out;

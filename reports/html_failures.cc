@@ -51,37 +51,32 @@ std::string Failure(const Record& r, size_t index) {
       CaseIdHtml(r.case_id), Escaped(r.reason), facts, WorstElements(r), CopyBox(r.reproduce));
 }
 
-struct Cluster {
-  std::vector<size_t> members;
-};
-
 }  // namespace
 
 std::string FailuresSection(const Page& page) {
-  std::map<std::tuple<size_t, std::string, std::string>, Cluster> clusters;
+  std::map<std::tuple<size_t, std::string, std::string, std::string>, std::vector<size_t>> clusters;
   for (size_t i = 0; i < page.records.size(); ++i) {
     const Record& r = page.records[i];
-    if (IsFailure(r)) clusters[{GravityOf(r.outcome), page.columns[i].Name(), r.op}].members.push_back(i);
+    if (IsFailure(r)) clusters[{GravityOf(r.outcome), r.outcome, page.columns[i].Name(), r.op}].push_back(i);
   }
   std::string out;
   size_t number = 0;
-  for (const auto& [key, cluster] : clusters) {
-    const auto& [gravity, column, op] = key;
-    const std::string outcome(VerdictStyles()[gravity].name);
-    const size_t count = cluster.members.size();
+  for (const auto& [key, members] : clusters) {
+    const auto& [gravity, outcome, column, op] = key;
+    const size_t count = members.size();
     out += fmt::format(
         "<details class=\"cluster\"{}><summary><h3>{} <span>{}</span> {}</h3> <span class=\"quiet\">{}"
         "</span></summary>\n",
         number++ < kOpenClusters ? " open" : "", Chip(outcome, fmt::format("{} {}", count, outcome)), Escaped(column),
-        Escaped(op), Escaped(page.records[cluster.members.front()].reason));
+        Escaped(op), Escaped(page.records[members.front()].reason));
     for (size_t i = 0; i < std::min(count, kShownPerCluster); ++i) {
-      out += Failure(page.records[cluster.members[i]], cluster.members[i]);
+      out += Failure(page.records[members[i]], members[i]);
     }
     if (count > kShownPerCluster) {
       out += fmt::format(
           "<p><a href=\"#cases\" data-op=\"{}\" data-outcome=\"{}\" data-column=\"{}\">All {} of these "
           "in the table of results</a></p>\n",
-          Escaped(op), outcome, Escaped(column), count);
+          Escaped(op), Escaped(outcome), Escaped(column), count);
     }
     out += "</details>\n";
   }

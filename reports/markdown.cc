@@ -15,13 +15,15 @@ constexpr size_t kMaxPerformanceRows = 500;
 
 std::string MarkdownReport(const std::vector<Record>& records) {
   std::string out = fmt::format("# assay\n\n**{}**\n\n", OutcomeLine(records));
+  const std::vector<Column> columns = ColumnsOf(records);
   size_t failures = 0;
-  for (const Record& r : records) {
+  for (size_t i = 0; i < records.size(); ++i) {
+    const Record& r = records[i];
     if (!IsFailure(r)) continue;
     if (failures++ == 0) out += "## Failures\n\n";
     if (failures > kMaxFailures) continue;
-    out += fmt::format("- **{}** {} `{}`: {}\n  ```\n  {}\n  ```\n", r.outcome, ColumnOf(r, records), r.case_id,
-                       r.reason, r.reproduce);
+    out += fmt::format("- **{}** {} `{}`: {}\n  ```\n  {}\n  ```\n", MarkdownText(r.outcome),
+                       MarkdownText(columns[i].Name()), r.case_id, MarkdownText(r.reason), r.reproduce);
   }
   if (failures > kMaxFailures) out += fmt::format("- and {} more, see results.jsonl\n", failures - kMaxFailures);
   out += "\n## Verdicts\n\nWith the largest |error| / bound of what passed.\n\n" + AsMarkdown(VerdictMatrix(records)) +

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <tuple>
 
@@ -16,12 +17,26 @@ constexpr std::array<std::string_view, 14> kOutcomeOrder = {
     "crash",           "timeout",   "error",         "missing",     "mismatch", "below_contract", "nondeterministic",
     "unexpected_pass", "untrusted", "known_failure", "known_flake", "pass",     "unsupported",    "unavailable"};
 
-constexpr std::array<std::string_view, 8> kFailures = {
-    "crash", "timeout", "error", "missing", "unexpected_pass", "mismatch", "below_contract", "nondeterministic"};
+constexpr std::array<std::string_view, 6> kHarmless = {"untrusted", "known_failure", "known_flake",
+                                                       "pass",      "unsupported",   "unavailable"};
 
 template <size_t N>
 bool Contains(const std::array<std::string_view, N>& list, std::string_view item) {
   return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+using Counts = std::map<std::string, int64_t>;
+
+// In the documented order, behind outcomes that this version does not know: they count like errors.
+std::vector<std::pair<std::string, int64_t>> Ordered(const Counts& counts) {
+  std::vector<std::pair<std::string, int64_t>> ordered;
+  for (const auto& [outcome, count] : counts) {
+    if (!Contains(kOutcomeOrder, outcome)) ordered.emplace_back(outcome.empty() ? "no outcome" : outcome, count);
+  }
+  for (std::string_view outcome : kOutcomeOrder) {
+    if (const auto it = counts.find(std::string(outcome)); it != counts.end()) ordered.emplace_back(*it);
+  }
+  return ordered;
 }
 
 // The distinct backends (and devices), in order of appearance.
@@ -43,19 +58,22 @@ class Cell {
   // "1 mismatch, 11 pass 0.22".
   std::string Text() const {
     std::string text;
-    for (std::string_view outcome : kOutcomeOrder) {
-      auto it = counts_.find(std::string(outcome));
-      if (it == counts_.end()) continue;
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", it->second, outcome);
+    for (const auto& [outcome, count] : Ordered(counts_)) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, outcome);
       if (outcome == "pass") text += " " + MarginText(worst_margin_);
     }
     return text.empty() ? "-" : text;
   }
 
  private:
-  std::map<std::string, int64_t> counts_;
+  Counts counts_;
   double worst_margin_ = 0;
 };
+
+// What is not suspect goes before what is, then the shorter time.
+std::pair<bool, double> RankOf(const Record& r) {
+  return {r.result_class == "suspect", *r.time_median_s};
+}
 
 std::string PerformanceCell(const Record& r) {
   std::string text = fmt::format("{} {}", TimeText(*r.time_median_s), RateText(r));
@@ -100,13 +118,6 @@ std::vector<Column> ColumnsOf(const std::vector<Record>& records) {
   return columns;
 }
 
-std::string ColumnOf(const Record& record, const std::vector<Record>& all) {
-  const bool several = std::any_of(all.begin(), all.end(), [&](const Record& r) {
-    return r.backend == record.backend && r.device != record.device && !r.device.empty() && !record.device.empty();
-  });
-  return Column{several ? record.backend + "[" + record.device + "]" : record.backend, record.implementation}.Name();
-}
-
 bool Timed(const Record& record) {
   return record.time_median_s && std::isfinite(*record.time_median_s) && *record.time_median_s > 0;
 }
@@ -122,15 +133,13 @@ std::map<std::string, int64_t> CountOutcomes(const std::vector<Record>& records)
 }
 
 bool IsFailure(const Record& record) {
-  return Contains(kFailures, record.outcome);
+  return !Contains(kHarmless, record.outcome);
 }
 
 std::string OutcomeLine(const std::vector<Record>& records) {
-  auto counts = CountOutcomes(records);
   std::string line;
-  for (std::string_view outcome : kOutcomeOrder) {
-    auto it = counts.find(std::string(outcome));
-    if (it != counts.end()) line += fmt::format("{}{} {}", line.empty() ? "" : ", ", it->second, outcome);
+  for (const auto& [outcome, count] : Ordered(CountOutcomes(records))) {
+    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, outcome);
   }
   return line.empty() ? "no records" : line;
 }
@@ -167,18 +176,19 @@ Table ImplementationTable(const std::vector<Record>& records) {
 }
 
 Table PerformanceTable(const std::vector<Record>& records, size_t limit) {
-  std::vector<std::string> backends;
+  const std::vector<Column> column_of = ColumnsOf(records);
+  std::vector<std::string> backends;                                 // and devices
   std::map<std::string, std::map<std::string, const Record*>> best;  // case -> backend -> fastest
   std::map<std::string, double> work;
-  for (const Record& r : records) {
+  for (size_t i = 0; i < records.size(); ++i) {
+    const Record& r = records[i];
     const bool suspect = r.verdict == "pass" && r.result_class == "suspect";
     if (!Timed(r) || (!Comparable(r) && !suspect)) continue;
-    if (std::find(backends.begin(), backends.end(), r.backend) == backends.end()) backends.push_back(r.backend);
+    const std::string& backend = column_of[i].backend;
+    if (std::find(backends.begin(), backends.end(), backend) == backends.end()) backends.push_back(backend);
     work[r.case_id] = std::max(r.flops.value_or(0), r.bytes.value_or(0));
-    const Record*& slot = best[r.case_id][r.backend];
-    const bool better = !slot || (slot->result_class == "suspect") > (r.result_class == "suspect") ||
-                        (slot->result_class == r.result_class && *r.time_median_s < *slot->time_median_s);
-    if (better) slot = &r;
+    const Record*& slot = best[r.case_id][backend];
+    if (slot == nullptr || RankOf(r) < RankOf(*slot)) slot = &r;
   }
   std::vector<std::string> ids;
   for (const auto& [id, unused] : best) ids.push_back(id);
@@ -201,14 +211,25 @@ Table PerformanceTable(const std::vector<Record>& records, size_t limit) {
   return table;
 }
 
-Table ReasonsTable(const std::vector<Record>& records) {
+Table ReasonsTable(const std::vector<Record>& records, size_t limit) {
   std::map<std::tuple<std::string, std::string, std::string>, int64_t> counts;
   for (const Record& r : records) {
     if (r.outcome == "unsupported" || r.outcome == "unavailable") ++counts[{r.backend, r.outcome, r.reason}];
   }
+  std::vector<std::pair<std::tuple<std::string, std::string, std::string>, int64_t>> rows(counts.begin(), counts.end());
+  if (rows.size() > limit) {
+    std::ranges::stable_sort(rows, std::greater<>(), [](const auto& row) { return row.second; });
+  }
   Table table{{"cases", "backend", "verdict", "reason"}, {Align::kRight}, {}};
-  for (const auto& [key, count] : counts) {
-    table.rows.push_back({std::to_string(count), std::get<0>(key), std::get<1>(key), std::get<2>(key)});
+  int64_t left_out = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto& [backend, outcome, reason] = rows[i].first;
+    if (i < limit) table.rows.push_back({std::to_string(rows[i].second), backend, outcome, reason});
+    if (i >= limit) left_out += rows[i].second;
+  }
+  if (left_out > 0) {
+    table.rows.push_back(
+        {std::to_string(left_out), "", "", fmt::format("{} more reasons, see results.jsonl", rows.size() - limit)});
   }
   return table;
 }

@@ -12,8 +12,6 @@
 namespace assay {
 
 // "cpu:blocked"; with several devices of one backend "cuda[NVIDIA H200]:direct".
-std::string ColumnOf(const Record& record, const std::vector<Record>& all);
-
 struct Column {
   std::string backend, implementation;  // "cuda[NVIDIA H200]", "direct"
   std::string Name() const { return implementation.empty() ? backend : backend + ":" + implementation; }
@@ -24,7 +22,8 @@ std::vector<Column> ColumnsOf(const std::vector<Record>& records);
 
 // How a run went, by outcome. Failing outcomes first in the documented order.
 std::map<std::string, int64_t> CountOutcomes(const std::vector<Record>& records);
-bool IsFailure(const Record& record);                         // its outcome makes the exit code non-zero
+// Its outcome makes the exit code non-zero; so does one that this version does not know.
+bool IsFailure(const Record& record);
 std::string OutcomeLine(const std::vector<Record>& records);  // "312 pass, 4 mismatch, 20 unsupported"
 
 bool Timed(const Record& record);
@@ -36,12 +35,13 @@ Table VerdictMatrix(const std::vector<Record>& records);
 // The same with a row for each implementation.
 Table ImplementationTable(const std::vector<Record>& records);
 
-// Rows: cases, the largest work first, at most `limit`. Per backend the fastest implementation that may be compared:
-// median time and rate. Times of suspect results are struck out.
+// Rows: cases, the largest work first, at most `limit`. Per backend (and device) the fastest implementation that may be
+// compared: median time and rate. Times of suspect results are struck out.
 Table PerformanceTable(const std::vector<Record>& records, size_t limit);
 
-// One line per distinct reason why something was unsupported or unavailable, with a count.
-Table ReasonsTable(const std::vector<Record>& records);
+// One line per distinct reason why something was unsupported or unavailable, with a count. Beyond `limit` the most
+// frequent, and how many more there are.
+Table ReasonsTable(const std::vector<Record>& records, size_t limit = 200);
 
 std::string TimeText(double seconds);        // "1.24 ms"
 std::string RateText(const Record& record);  // "12.3 GFLOP/s" or "1.8 TB/s", whichever the case is about

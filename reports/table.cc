@@ -15,16 +15,20 @@ Align AlignOf(const Table& table, size_t column) {
   return column < table.align.size() ? table.align[column] : Align::kLeft;
 }
 
-std::string Escaped(const std::string& cell) {
+}  // namespace
+
+std::string MarkdownText(const std::string& text) {
   std::string out;
-  for (char c : cell) {
+  for (char c : text) {
     if (c == '|') out += '\\';
-    out += c == '\n' ? ' ' : c;
+    if (c == '<') {
+      out += "&lt;";
+    } else {
+      out += c == '\n' || c == '\r' ? ' ' : c;
+    }
   }
   return out;
 }
-
-}  // namespace
 
 std::string AsText(const Table& table) {
   std::vector<size_t> widths(table.header.size(), 0);
@@ -52,13 +56,13 @@ std::string AsText(const Table& table) {
 
 std::string AsMarkdown(const Table& table) {
   std::string out = "|";
-  for (const auto& cell : table.header) out += " " + Escaped(cell) + " |";
+  for (const auto& cell : table.header) out += " " + MarkdownText(cell) + " |";
   out += "\n|";
   for (size_t c = 0; c < table.header.size(); ++c) out += AlignOf(table, c) == Align::kRight ? "---:|" : "---|";
   out += "\n";
   for (const auto& row : table.rows) {
     out += "|";
-    for (const auto& cell : row) out += " " + Escaped(cell) + " |";
+    for (const auto& cell : row) out += " " + MarkdownText(cell) + " |";
     out += "\n";
   }
   return out;

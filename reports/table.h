@@ -16,6 +16,9 @@ struct Table {
 };
 
 std::string AsText(const Table& table);      // columns padded to their widest cell, two spaces between
-std::string AsMarkdown(const Table& table);  // GitHub flavour; '|' in cells is escaped
+std::string AsMarkdown(const Table& table);  // GitHub flavour; cells as MarkdownText
+
+// One line of text that holds no markup of HTML and does not end a table's cell.
+std::string MarkdownText(const std::string& text);
 
 }  // namespace assay

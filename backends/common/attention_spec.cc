@@ -43,7 +43,8 @@ AttentionSpec::Range AttentionSpec::KeysOf(int64_t i) const {
   const int64_t at = i + (top_left ? 0 : s - l);
   int64_t first = 0, last = s;
   if (causal) last = std::min(last, at + 1);
-  if (window > 0) first = std::max(first, at - window + 1), last = std::min(last, at + window);
+  const int64_t reach = std::min(window, l + s);  // beyond that every key is near enough; at + window could overflow
+  if (window > 0) first = std::max(first, at - reach + 1), last = std::min(last, at + reach);
   last = std::max<int64_t>(last, 0);
   return {std::min(first, last), last};
 }

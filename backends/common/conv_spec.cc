@@ -59,6 +59,7 @@ ConvSpec ParseConv(const OpDesc& op) {
     const int64_t room = s.in[a] + 2 * s.pad[a] - s.dilation[a] * (s.kernel[a] - 1) - 1;
     if (room < 0) throw Failure("conv: the kernel is longer than the padded input along axis {}", a);
     s.out[a] = room / s.stride[a] + 1;
+    s.stride[a] = std::min(s.stride[a], s.in[a] + 2 * s.pad[a]);  // the same; kernels' buffers grow with it
   }
   const size_t wanted = s.has_bias ? 3 : 2;
   if (op.inputs().size() != wanted || op.outputs().size() != 1) {

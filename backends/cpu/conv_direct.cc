@@ -73,6 +73,7 @@ class DirectPlan : public plugin::HostPlan {
         const Acc* tap_weights = weights + (t0 * spec_.kernel[1] + t1) * spec_.kernel[2];
         for (int64_t t2 = 0; t2 < spec_.kernel[2]; ++t2) {
           const Tap& tap = last_axis_[static_cast<size_t>(t2)];
+          if (tap.begin == tap.end) continue;
           AddTap(TapUpdate<Acc>{row + tap.phase * operands_.PhaseSize() + tap.begin + tap.shift, tap_weights + t2,
                                 spec_.Terms(), sums + tap.begin, spec_.out[2], tap.end - tap.begin});
         }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 
 #include "harness/base/atomic_file.h"
@@ -24,9 +25,10 @@ struct StoredType {
   DType dtype;
 };
 constexpr StoredType kStoredTypes[] = {
-    {"F64", DType::kF64},   {"F32", DType::kF32},      {"F16", DType::kF16},
-    {"BF16", DType::kBF16}, {"F8_E4M3", DType::kE4M3}, {"F8_E5M2", DType::kE5M2},
-    {"I8", DType::kI8},     {"I32", DType::kI32},      {"I64", DType::kI64},
+    {"F64", DType::kF64},      {"F32", DType::kF32},      {"F16", DType::kF16}, {"BF16", DType::kBF16},
+    {"F8_E4M3", DType::kE4M3}, {"F8_E5M2", DType::kE5M2}, {"I8", DType::kI8},   {"I32", DType::kI32},
+    {"I64", DType::kI64},      {"BOOL", DType::kI8},      {"C64", DType::kC64},  // read, never written: the first name
+                                                                                 // of a type is
 };
 
 // A complex tensor is stored as its components.
@@ -64,7 +66,8 @@ std::string HeaderOf(const std::vector<TensorRef>& tensors, const std::map<std::
 
 struct Entry {
   std::string name;
-  DType dtype;
+  std::string type;            // as the file calls it
+  std::optional<DType> dtype;  // none: a type that is not supported
   Shape shape;
   uint64_t begin, end;
 };
@@ -89,14 +92,11 @@ Result<Entry> ParseEntry(const std::string& name, const Json& json, uint64_t dat
   if (!json.is_object() || !json.contains("dtype") || !json.contains("shape") || !json.contains("data_offsets")) {
     return Fail(ErrorCode::kIo, fmt::format("tensor '{}' lacks dtype, shape or data_offsets", name));
   }
-  Entry entry{.name = name, .dtype = DType::kF32, .shape = {}, .begin = 0, .end = 0};
-  const std::string type = json["dtype"].is_string() ? json["dtype"].get<std::string>() : json["dtype"].dump();
-  const auto* stored = std::find_if(std::begin(kStoredTypes), std::end(kStoredTypes),
-                                    [&](const StoredType& known) { return known.name == type; });
-  if (stored == std::end(kStoredTypes)) {
-    return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has dtype {}, which is not supported", name, type));
-  }
-  entry.dtype = stored->dtype;
+  if (!json["dtype"].is_string())
+    return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has a dtype that is no text", name));
+  Entry entry{.name = name, .type = json["dtype"].get<std::string>(), .dtype = {}, .shape = {}, .begin = 0, .end = 0};
+  const auto* stored = std::ranges::find(kStoredTypes, entry.type, &StoredType::name);
+  if (stored != std::end(kStoredTypes)) entry.dtype = stored->dtype;
   Result<Shape> shape = ParseShape(json["shape"], name);
   if (!shape) return tl::unexpected(shape.error());
   entry.shape = std::move(*shape);
@@ -112,10 +112,11 @@ Result<Entry> ParseEntry(const std::string& name, const Json& json, uint64_t dat
                 fmt::format("tensor '{}' lies at bytes {} to {} of {}: the file is cut short or damaged", name,
                             entry.begin, entry.end, data_size));
   }
-  const uint64_t bytes = entry.end - entry.begin, size = static_cast<uint64_t>(SizeOf(entry.dtype));
+  if (!entry.dtype) return entry;
+  const uint64_t bytes = entry.end - entry.begin, size = static_cast<uint64_t>(SizeOf(*entry.dtype));
   if (bytes % size != 0 || static_cast<uint64_t>(NumElements(entry.shape)) != bytes / size) {
     return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has {} bytes, but its shape {} of {} needs another number",
-                                            name, bytes, ShapeText(entry.shape), type));
+                                            name, bytes, ShapeText(entry.shape), entry.type));
   }
   return entry;
 }
@@ -194,7 +195,11 @@ Result<SafetensorsFile> ParseSafetensors(std::string_view bytes) {
             [](const Entry& a, const Entry& b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
   if (Status status = CheckCoverage(entries, data_size); !status) return tl::unexpected(status.error());
   for (Entry& entry : entries) {
-    Tensor tensor(entry.dtype, entry.shape);
+    if (!entry.dtype) {
+      file.unsupported.emplace(std::move(entry.name), std::move(entry.type));
+      continue;
+    }
+    Tensor tensor(*entry.dtype, entry.shape);
     if (tensor.bytes() > 0) std::memcpy(tensor.data(), data + entry.begin, tensor.bytes());
     file.tensors.push_back({std::move(entry.name), std::move(tensor)});
   }

@@ -22,6 +22,7 @@ struct NamedTensor {
 struct SafetensorsFile {
   std::vector<NamedTensor> tensors;
   std::map<std::string, std::string> metadata;
+  std::map<std::string, std::string> unsupported;  // tensors of other types: name to type; not read
   const Tensor* Find(std::string_view name) const;
 };
 
@@ -35,7 +36,7 @@ struct TensorRef {
 // Writes to a temporary name beside `path` and renames it.
 Status WriteSafetensors(const std::filesystem::path& path, const std::vector<TensorRef>& tensors,
                         const std::map<std::string, std::string>& metadata);
-// Errors say what is damaged: header length, JSON, dtype, offsets, size.
+// Errors say what is damaged: header length, JSON, offsets, size. BOOL is read as i8.
 Result<SafetensorsFile> ReadSafetensors(const std::filesystem::path& path);
 // The same for a file's content.
 Result<SafetensorsFile> ParseSafetensors(std::string_view bytes);

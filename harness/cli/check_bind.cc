@@ -89,12 +89,6 @@ Result<Loaded> LoadTensors(const OpSchema& schema, const CheckRequest& request) 
   return loaded;
 }
 
-// Operators on complex data are named by the type of the components where that is the case's dtype (fft/f32).
-std::vector<DType> Components(std::vector<DType> dtypes) {
-  for (DType& dtype : dtypes) dtype = dtype == DType::kC64 ? DType::kF32 : dtype == DType::kC128 ? DType::kF64 : dtype;
-  return dtypes;
-}
-
 Result<Problem> BindLoaded(const Operator& op, const CheckRequest& request, const Loaded& loaded) {
   auto given = ParsePairs(request.attrs, "--attr");
   if (!given) return tl::unexpected(given.error());
@@ -111,11 +105,7 @@ Result<Problem> BindLoaded(const Operator& op, const CheckRequest& request, cons
   if (!attrs) return tl::unexpected(attrs.error());
   spec.attrs = *std::move(attrs);
   for (const std::string& name : op.schema().operands) spec.dtypes.push_back(loaded.Find(name)->dtype);
-  auto problem = op.Bind(spec);
-  if (problem || std::ranges::none_of(spec.dtypes, IsComplex)) return problem;
-  spec.dtypes = Components(std::move(spec.dtypes));
-  auto by_components = op.Bind(spec);
-  return by_components ? by_components : problem;
+  return op.Bind(spec);
 }
 
 // Leading axes of extent 1 do not change which element is where.

@@ -86,6 +86,7 @@ std::string CheckLine(const std::string& program, const CheckRequest& request) {
 Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) {
   auto contract = ParseDeclaration(text.empty() ? DefaultRequirement(spec) : text);
   if (contract && text.find("math=") == std::string::npos) contract->math_ulp = kDefaultMathUlp;
+  if (contract && text.empty()) contract->masked = MaskedRows::kNan;
   return contract;
 }
 

@@ -28,7 +28,8 @@ struct CheckRequest {
 std::string CheckLine(const std::string& program, const CheckRequest& request);
 
 // The contract to judge by when no implementation declares one: `text`, or the default requirement of the dtypes, read
-// as a declaration. Where it does not say math=, functions may be off by kDefaultMathUlp.
+// as a declaration. Where it does not say math=, functions may be off by kDefaultMathUlp. Without a text a softmax of
+// -inf alone is NaN, as the formula and the frameworks have it (attention has its attribute masked_rows).
 Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec);
 
 // OpenCL's full profile allows 3 ulp for exp, log and sqrt and 2.5 for a division; CUDA's library stays below 2.

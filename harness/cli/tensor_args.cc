@@ -33,6 +33,9 @@ Result<Tensor> LoadSafetensors(const NamedFile& file) {
   const std::string wanted = alone ? content->tensors[0].name : asked.empty() ? file.name : asked;
   const Tensor* found = content->Find(wanted);
   if (found != nullptr) return found->Clone();
+  if (const auto other = content->unsupported.find(wanted); other != content->unsupported.end()) {
+    return UsageError(fmt::format("{}: tensor '{}' has dtype {}, which is not supported", path, wanted, other->second));
+  }
   std::vector<std::string> names;
   for (const NamedTensor& t : content->tensors) names.push_back(t.name);
   return UsageError(fmt::format("{} has no tensor '{}', it has {}; write {}={}:TENSOR", path, wanted,

@@ -2,10 +2,12 @@
 // assay check: judges tensors that any program dumped.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
 #include "harness/base/npy.h"
+#include "harness/base/text.h"
 #include "harness/cli/check_case.h"
 #include "harness/cli/check_text.h"
 #include "harness/cli/record_fields.h"
@@ -56,7 +58,11 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
   verb.add_option("--exact-ulp", o.request.exact_ulp,
                   "the data are integers on which every legal order is exact: results must equal the rounded golden "
                   "value within this many ulp (0: bit for bit)")
-      ->check(CLI::NonNegativeNumber);
+      ->check([](const std::string& text) {
+        const auto ulp = ParseNumber<double>(text);
+        return ulp && std::isfinite(*ulp) && *ulp >= 0 ? std::string()
+                                                       : "'" + text + "' is not a finite number of ulp from 0 up";
+      });
   verb.add_option("--tier", o.request.tier, "golden values: auto, fast or reproducible")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();

@@ -125,6 +125,8 @@ class Check(Base):
         done = self.matmul("--contract", "bf16acc", "--exact-ulp", "0")
         self.assertEqual(done.returncode, 1)
         self.assertIn("exact channel", done.stdout)
+        for ulp in ("nan", "inf", "-1", "one"):  # NaN is no tolerance: no comparison with it is ever true
+            self.refused(f"'{ulp}' is not a finite number of ulp", f"--exact-ulp={ulp}")
 
     def test_a_shape_that_does_not_fit_names_the_expected_one(self):
         write_npy(self.dir / "b5.npy", "f4", (5, 2), B + [0] * 4)
@@ -178,6 +180,35 @@ class Check(Base):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("1 of 2 elements, [1]", done.stdout)
 
+    def test_shapes_that_frameworks_allow(self):
+        write_npy(self.dir / "x.npy", "f4", (1, 1, 2), [2.0, 3.0])
+        write_npy(self.dir / "w.npy", "f4", (1, 1, 1), [5.0])
+        write_npy(self.dir / "y.npy", "f4", (1, 1, 4), [0.0, 10.0, 15.0, 0.0])
+        conv = ("check", "--op", "conv", "--input", "x=x.npy", "--input", "w=w.npy", "--output", "y.npy")
+        done = self.assay(*conv, "--attr", "pad=1")  # outputs that see padding alone
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        write_npy(self.dir / "y.npy", "f4", (1, 1, 4), [1.0, 10.0, 15.0, 0.0])
+        self.assertEqual(self.assay(*conv, "--attr", "pad=1").returncode, 1)
+
+        write_npy(self.dir / "q.npy", "f4", (1, 1, 2, 1), [0.0, 0.0])
+        write_npy(self.dir / "o.npy", "f4", (1, 1, 2, 1), [0.0, 0.0])
+        write_npy(self.dir / "v.npy", "f4", (1, 1, 2, 1), [1.0, 3.0])
+        attention = ("check", "--op", "attention", "--input", "q=q.npy", "--input", "k=q.npy", "--input", "v=v.npy",
+                     "--output", "o.npy", "--attr", "window=9223372036854775807")
+        self.assertEqual(self.assay(*attention).returncode, 1)  # not queries that see nothing
+        write_npy(self.dir / "o.npy", "f4", (1, 1, 2, 1), [2.0, 2.0])
+        done = self.assay(*attention)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_softmax_of_minus_infinity_alone_is_nan_unless_the_contract_says_otherwise(self):
+        write_npy(self.dir / "x.npy", "f4", (2, 2), [0.0, 0.0, -math.inf, -math.inf])
+        for value, contract, code in ((math.nan, (), 0), (0.0, (), 1), (math.nan, ("--contract", "f32"), 1),
+                                      (0.0, ("--contract", "f32;masked=zero"), 0),
+                                      (math.nan, ("--contract", "f32;masked=nan"), 0)):
+            write_npy(self.dir / "s.npy", "f4", (2, 2), [0.5, 0.5, value, value])
+            done = self.assay("check", "--op", "softmax", "--input", "x=x.npy", "--output", "s.npy", *contract)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+
     def test_byte_order_and_fortran_order(self):
         write_npy(self.dir / "a.npy", "f4", (2, 3), [1, 4, 2, 5, 3, 6], order=">", fortran=True)
         self.assertEqual(self.matmul().returncode, 0)
@@ -202,6 +233,19 @@ class Check(Base):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.refused("no tensor 'b', it has a", a="t.safetensors", b="t.safetensors")
         self.refused("half", a="t.safetensors:zz")
+
+    def test_safetensors_of_other_types(self):
+        zeros = struct.pack("<2f", 0, 0)
+        write_safetensors(self.dir / "d.safetensors", {
+            "q": ("F32", [1, 1, 2, 1], zeros), "k": ("F32", [1, 1, 2, 1], zeros),
+            "v": ("F32", [1, 1, 2, 1], struct.pack("<2f", 1, 3)), "mask": ("BOOL", [2, 2], bytes([1, 1, 0, 1])),
+            "o": ("F32", [1, 1, 2, 1], struct.pack("<2f", 2, 3)), "step": ("U16", [1], b"\0\0")})
+        inputs = [word for name in ("q", "k", "v", "mask") for word in ("--input", f"{name}=d.safetensors")]
+        done = self.assay("check", "--op", "attention", *inputs, "--output", "d.safetensors:o")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.assay("check", "--op", "attention", *inputs, "--output", "o=d.safetensors:step")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("tensor 'step' has dtype U16, which is not supported", done.stderr)
 
     def test_golden_values_are_written(self):
         done = self.matmul("--write-golden", "g.npy")

@@ -103,6 +103,27 @@ TEST_P(Conv, StridesDilationsAndPadding) {
   }
 }
 
+TEST_P(Conv, StridesBeyondTheInput) {
+  Check({.in = kF32,
+         .out = kF32,
+         .c = 2,
+         .o = 3,
+         .i = {5},
+         .k = {3},
+         .stride = {int64_t{1} << 62},
+         .pad = {1},
+         .dilation = {1}});
+  EXPECT_FALSE(ran_.empty());
+}
+
+TEST_P(Conv, OutputsOfPaddingAlone) {
+  for (const auto& [in, out] : kTypes) {
+    Check({.in = in, .out = out, .c = 2, .o = 3, .i = {5, 4}, .k = {1, 1}, .stride = {1, 2}, .pad = {2, 3}});
+    Check({.in = in, .out = out, .c = 2, .o = 3, .i = {2}, .k = {2}, .stride = {1}, .pad = {9}, .dilation = {4}});
+    Check({.in = in, .out = out, .c = 2, .o = 3, .i = {3, 3}, .pad = {4, 6}});
+  }
+}
+
 TEST_P(Conv, GroupsBiasAndStridedOperands) {
   for (const auto& [in, out] : kTypes) {
     for (int64_t groups : {1, 2, 6}) {

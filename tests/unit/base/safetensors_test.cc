@@ -92,7 +92,7 @@ TEST_F(Safetensors, HostileHeadersAreErrors) {
       "nonsense",
       R"({"a":1})",
       R"({"a":{"dtype":"F32","shape":[2]}})",
-      R"({"a":{"dtype":"F4","shape":[2],"data_offsets":[0,8]}})",
+      R"({"a":{"dtype":"F4","shape":[2],"data_offsets":[0,16]}})",
       R"({"a":{"dtype":7,"shape":[2],"data_offsets":[0,8]}})",
       R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})",
       R"({"a":{"dtype":"F32","shape":[2.5],"data_offsets":[0,8]}})",
@@ -122,6 +122,20 @@ TEST_F(Safetensors, HostileHeadersAreErrors) {
   EXPECT_FALSE(ReadSafetensors(path_).has_value());
   WriteRaw(std::string(200000, '['), 0);
   EXPECT_FALSE(ReadSafetensors(path_).has_value());
+}
+
+TEST_F(Safetensors, OneTensorOfAnotherTypeDoesNotHideTheRest) {
+  WriteRaw(
+      R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"m":{"dtype":"BOOL","shape":[2],"data_offsets":[4,6]},)"
+      R"("u":{"dtype":"U16","shape":[1],"data_offsets":[6,8]}})",
+      8);
+  const auto file = ReadSafetensors(path_);
+  ASSERT_TRUE(file.has_value()) << file.error().message;
+  ASSERT_NE(file->Find("a"), nullptr);
+  ASSERT_NE(file->Find("m"), nullptr);
+  EXPECT_EQ(file->Find("m")->dtype(), DType::kI8);
+  EXPECT_EQ(file->Find("u"), nullptr);
+  EXPECT_EQ(file->unsupported.at("u"), "U16");
 }
 
 TEST_F(Safetensors, MissingFileAndFolder) {

@@ -37,6 +37,25 @@ TEST(AttentionBind, QueriesSeeTheirKeys) {
   EXPECT_THAT(Seen("l=4,d=4,causal=1,window=2"), ElementsAre(1, 2, 103, 204));
   EXPECT_THAT(Seen("l=4,d=4,window=2"), ElementsAre(2, 3, 104, 204));
   EXPECT_THAT(Seen("l=3,s=1,d=4,align=tl,window=1"), ElementsAre(1, 101, 101));
+  EXPECT_THAT(Seen("l=3,s=5,d=4,window=9223372036854775807"), ElementsAre(5, 5, 5));
+  EXPECT_THAT(Seen("l=5,s=3,d=4,causal=1,window=9223372036854775807"), ElementsAre(0, 0, 1, 2, 3));
+}
+
+TEST(AttentionBind, WorkIsThatOfTheKeysThatAreSeen) {
+  for (int64_t l : {1, 3, 6}) {
+    for (int64_t s : {1, 4, 9}) {
+      for (int64_t window : {0, 1, 2, 5, 100}) {
+        for (const char* rest : {"", ",causal=1", ",align=tl", ",causal=1,align=tl"}) {
+          const std::string attrs = fmt::format("b=2,h=3,l={},s={},d=4,dv=5,window={}{}", l, s, window, rest);
+          const Problem problem = Bind("attention/f32/" + attrs + "/fill=normal/seed=0");
+          const AttentionCase op(problem);
+          double pairs = 0;
+          for (int64_t i = 0; i < op.Rows(); ++i) pairs += static_cast<double>(op.KeysOf(i).last - op.KeysOf(i).first);
+          EXPECT_EQ(problem.flops, 2 * pairs * 9) << attrs;
+        }
+      }
+    }
+  }
 }
 
 TEST(AttentionBind, ScaleHeadsAndMasks) {
@@ -163,6 +182,28 @@ TEST(AttentionGolden, QueriesThatSeeNothing) {
     const BoundModel any = Op("attention").Bound(problem, golden, Declared("acc=f32;math=1;masked=any"));
     EXPECT_EQ(AccumulatedBound(any, golden, 0), kInfinity);
   }
+}
+
+// A score that overflows the unit to +inf is NaN once -inf is added to it.
+TEST(AttentionBound, PromisesNothingWhereAHiddenScoreOverflows) {
+  const Problem problem = Bind("attention/f16/b=1,h=1,l=2,s=2,d=2,mask=add/fill=normal/seed=0");
+  std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
+  inputs[0].SetDoubles(std::vector<double>{300, 300, 1, 1});
+  inputs[1].SetDoubles(std::vector<double>{300, 300, 1, 1});
+  const double hidden = -kInfinity;
+  inputs[3].SetDoubles(std::vector<double>{hidden, 0, hidden, 0});
+  const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+  const BoundModel narrow = Op("attention").Bound(problem, golden, Declared("acc=f32;mid=f16;math=1"));
+  const BoundModel wide = Op("attention").Bound(problem, golden, Declared("acc=f32;math=1"));
+  EXPECT_EQ(AccumulatedBound(narrow, golden, 0), kInfinity);
+  EXPECT_LT(AccumulatedBound(narrow, golden, 2), 1);
+  EXPECT_LT(AccumulatedBound(wide, golden, 0), 1);
+
+  inputs[3].SetDoubles(std::vector<double>{hidden, hidden, hidden, hidden});
+  const Golden masked = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+  const BoundModel bound = Op("attention").Bound(problem, masked, Declared("acc=f32;mid=f16;math=1"));
+  EXPECT_EQ(AccumulatedBound(bound, masked, 0), kInfinity);
+  EXPECT_EQ(AccumulatedBound(bound, masked, 2), 0);
 }
 
 bool TwinHolds(const Twin& twin, DType out, int64_t first, const std::vector<double>& got) {

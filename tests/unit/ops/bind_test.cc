@@ -104,5 +104,21 @@ INSTANTIATE_TEST_SUITE_P(
                     BadCase{"reduce/e4m3/shape=2x3,axes=1", "x may be"},
                     BadCase{"reduce/i8-i32/shape=4096x4096,axes=0+1", "at most 16777215"}));
 
+INSTANTIATE_TEST_SUITE_P(
+    Absurd, BadCases,
+    testing::Values(BadCase{"conv/f32/n=1,c=1,o=1,i=5,k=3,stride=9223372036854775807", "stride=9223372036854775807 of"},
+                    BadCase{"conv/f32/n=1,c=1,o=1,i=9223372036854775807,k=3,pad=1", "i=9223372036854775807 of axis 0"},
+                    BadCase{"conv/f32/n=1,c=1,o=1,i=5,k=4611686018427387905,dilation=2", "is above 2^31 - 1"},
+                    BadCase{"conv/f32/n=1,c=1,o=1,i=2000000000x2000000000,k=1", "x of shape 1x1x2000000000x2000000000"},
+                    BadCase{"conv/i8-i8-i32/n=1,c=4611686018427387904,o=1,i=8,k=8", "can overflow i32"},
+                    BadCase{"attention/f32/b=9000000000000000000,h=2,l=1,d=8", "q of shape 9000000000000000000x2x1x8"},
+                    BadCase{"attention/f32/b=1,h=1,l=1,s=9223372036854775807,d=8", "k of shape"},
+                    BadCase{"fft/c64/kind=c2c,n=9223372036854775807", "at most 2^32"},
+                    BadCase{"softmax/f32/shape=3000000000x3000000000", "than can be counted"}));
+
+TEST(AttentionBind, TakesNoTimeForManyQueries) {
+  EXPECT_GT(Bind("attention/f32/b=1,h=1,l=100000000000000,d=8,causal=1/fill=normal/seed=0").flops, 1e28);
+}
+
 }  // namespace
 }  // namespace assay::test

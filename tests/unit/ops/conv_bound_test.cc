@@ -87,9 +87,9 @@ struct TypeCase {
   std::vector<const char*> contracts;
 };
 
-constexpr const char* kShapes[] = {"n=1,c=3,o=2,i=5x4,k=3x3,pad=1",
-                                   "n=1,c=4,o=4,i=7x5,k=3x2,stride=2x3,pad=2x1,dilation=2x1,groups=2,bias=1",
-                                   "n=2,c=20,o=2,i=6,k=5,pad=2", "n=1,c=1,o=1,i=3x3x3,k=2,bias=1"};
+constexpr const char* kShapes[] = {
+    "n=1,c=3,o=2,i=5x4,k=3x3,pad=1", "n=1,c=4,o=4,i=7x5,k=3x2,stride=2x3,pad=2x1,dilation=2x1,groups=2,bias=1",
+    "n=1,c=3,o=2,i=3x2,k=1,pad=1,bias=1", "n=2,c=20,o=2,i=6,k=5,pad=2", "n=1,c=1,o=1,i=3x3x3,k=2,bias=1"};
 
 TEST(ConvBound, HoldsForEveryScheduleFillAndType) {
   const std::vector<TypeCase> types = {{"f64", {"acc=f64"}},

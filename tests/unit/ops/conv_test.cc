@@ -59,7 +59,6 @@ INSTANTIATE_TEST_SUITE_P(
                     BadCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3,pad=1x1x1", "pad=1x1x1 has 3 axes"},
                     BadCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3,stride=0", "stride of axis 0 is 0"},
                     BadCase{"conv/f32/n=1,c=2,o=2,i=8x5,k=3,dilation=3,pad=0", "i must be at least 7"},
-                    BadCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3,pad=3", "below the kernel's span 3"},
                     BadCase{"conv/f32/n=0,c=2,o=2,i=8,k=3", "n=0 must be at least 1"},
                     BadCase{"conv/f32/n=1,c=3,o=2,i=8,k=3,groups=2", "c=3 must be a multiple of groups=2"},
                     BadCase{"conv/f32/n=1,c=2,o=3,i=8,k=3,groups=2", "[o, c/groups, kernel]"},
@@ -93,7 +92,22 @@ constexpr const char* kShapes[] = {"n=2,c=3,o=4,i=9x7,k=3x3,pad=1",
                                    "n=1,c=4,o=8,i=6x5,k=1x1,groups=4",
                                    "n=1,c=2,o=3,i=4x5x6,k=2x3x3,pad=0x1x2,stride=1x2x1",
                                    "n=1,c=3,o=2,i=8x8,k=3,pad=2,dilation=2",
-                                   "n=1,c=2,o=2,i=1x1,k=3,pad=1"};
+                                   "n=1,c=2,o=2,i=1x1,k=3,pad=1",
+                                   "n=1,c=2,o=2,i=4x3,k=1,pad=2,stride=2x1,bias=1",
+                                   "n=1,c=2,o=2,i=2,k=2,dilation=4,pad=9"};
+
+TEST(ConvBind, OutputsOfPaddingAlone) {
+  const auto alone = [](const char* attrs) {
+    const ConvCase op(Bind(fmt::format("conv/f32/n=1,c=1,o=1,{}/fill=normal/seed=0", attrs)));
+    std::string text;
+    for (int64_t p = 0; p < op.Positions(); ++p) text += op.SeesPaddingAlone(p) ? '0' : 'x';
+    return text;
+  };
+  EXPECT_EQ(alone("i=3,k=3,pad=2"), "xxxxx");
+  EXPECT_EQ(alone("i=2,k=1,pad=3"), "000xx000");
+  EXPECT_EQ(alone("i=1,k=2,dilation=3,pad=3"), "x00x");
+  EXPECT_EQ(alone("i=1x2,k=1,pad=1"), "00000xx00000");
+}
 
 TEST(ConvGolden, AgreesWithMpfr) {
   for (const char* dtypes : {"f64", "f32", "f16", "bf16", "f16-f16-f32", "bf16-bf16-f32"}) {

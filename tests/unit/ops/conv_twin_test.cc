@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ops/binding.h"
+#include "ops/conv.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/ops/conv_simulate.h"
 
@@ -55,6 +56,31 @@ TEST(ConvTwin, EveryLegalScheduleGivesTheExpectedBits) {
             if (HasFailure()) return;
           }
         }
+      }
+    }
+  }
+}
+
+// Where an output has terms it is not zero; where it has none, zero or the bias is all that it can be.
+TEST(ConvTwin, ZeroStandsForOutputsOfPaddingAlone) {
+  for (const char* dtypes : {"f32", "bf16", "i8-i8-i32"}) {
+    for (const char* shape : {"n=1,c=4,o=2,i=5x5,k=1,pad=1", "n=1,c=3,o=2,i=2,k=2,dilation=4,pad=9"}) {
+      const Problem problem = Bind(fmt::format("conv/{}/{}/fill=normal/seed=0", dtypes, shape));
+      SCOPED_TRACE(problem.spec.Id());
+      const ConvCase op(problem);
+      const char* declaration = dtypes[0] == 'i' ? "acc=i32" : "acc=f32";
+      const std::optional<Twin> twin = MakeTwin(problem, declaration, 0);
+      ASSERT_TRUE(twin.has_value());
+      int alone = 0;
+      for (int64_t i = 0; i < std::ssize(twin->expected); ++i) {
+        const bool padding = op.SeesPaddingAlone(i % op.Positions());
+        EXPECT_EQ(twin->expected[i] == 0, padding) << i;
+        alone += padding ? 1 : 0;
+      }
+      EXPECT_GT(alone, 0);
+      for (const Schedule& schedule : AllSchedules(7)) {
+        const auto unit = ArithmeticOf(Declared(declaration));
+        EXPECT_EQ(RunConv(problem, twin->inputs, schedule, unit, Padding::kMultiplied), twin->expected);
       }
     }
   }

@@ -68,6 +68,11 @@ TEST(Infer, FftTakesALeadingAxisForTheBatch) {
               UnorderedElementsAre(Attr{"kind", "r2c"}, Attr{"batch", "4"}, Attr{"n", "30"}));
   EXPECT_THAT(*op.InferAttrs(Operands({{"x", {4, 30}}}), {{"batch", "1"}}),
               UnorderedElementsAre(Attr{"kind", "r2c"}, Attr{"batch", "1"}, Attr{"n", "4x30"}));
+  // n says how many axes are transformed.
+  EXPECT_THAT(*op.InferAttrs(Operands({{"x", {4, 30}}}), {{"n", "4x30"}}),
+              UnorderedElementsAre(Attr{"kind", "r2c"}, Attr{"n", "4x30"}));
+  EXPECT_THAT(*op.InferAttrs(Operands({{"x", {1, 30}}}), {{"n", "30"}}),
+              UnorderedElementsAre(Attr{"kind", "r2c"}, Attr{"batch", "1"}, Attr{"n", "30"}));
   EXPECT_THAT(*op.InferAttrs(Operands({{"x", {9}}}), {{"kind", "c2r"}}),
               UnorderedElementsAre(Attr{"kind", "c2r"}, Attr{"n", "16"}));
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/console.h"
+#include "reports/html.h"
 #include "reports/markdown.h"
 #include "reports/summary.h"
 #include "reports/table.h"
@@ -76,6 +77,31 @@ TEST(Summary, PerformanceShowsTheFastestAndPrefersWhatIsNotSuspect) {
   EXPECT_THAT(only_suspect.rows[0][1], HasSubstr("~~1.00 µs"));
 }
 
+TEST(Summary, PerformanceShowsTheFastestWhateverItsClass) {
+  auto exact = Make("cpu", "slow", "pass", 3e-3), other = Make("cpu", "quick", "pass", 2e-3);
+  exact.result_class = "bit_exact", other.result_class = "within_class";
+  EXPECT_THAT(PerformanceTable({exact, other}, 10).rows[0][1], HasSubstr("(quick)"));
+  EXPECT_THAT(PerformanceTable({other, exact}, 10).rows[0][1], HasSubstr("(quick)"));
+}
+
+TEST(Summary, PerformanceKeepsDevicesApart) {
+  auto a = Make("gpu", "x", "pass", 1e-3), b = Make("gpu", "x", "pass", 2e-3);
+  b.device = "other";
+  const Table t = PerformanceTable({a, b}, 10);
+  EXPECT_THAT(t.header, ElementsAre("case", "gpu[gpu-device]", "gpu[other]"));
+  EXPECT_THAT(t.rows[0][2], HasSubstr("2.00 ms"));
+}
+
+TEST(Summary, AnUnknownOutcomeIsAFailureThatEveryReportNames) {
+  const std::vector<Record> records{Make("cpu", "naive", "melted"), Make("cpu", "naive", "pass")};
+  EXPECT_TRUE(IsFailure(records[0]));
+  EXPECT_EQ(OutcomeLine(records), "1 melted, 1 pass");
+  EXPECT_EQ(VerdictMatrix(records).rows[0][2], "1 melted, 1 pass 0.25");
+  EXPECT_THAT(ConsoleReport(records, {}), HasSubstr("because of melted"));
+  EXPECT_THAT(MarkdownReport(records), HasSubstr("because of melted"));
+  EXPECT_THAT(HtmlReport(records, ""), HasSubstr("because of melted"));
+}
+
 TEST(Summary, PerformanceShowsNothingOfAResultThatIsWrong) {
   const auto wrong = Make("cpu", "fast-but-wrong", "mismatch", 1e-6);
   auto known = Make("cpu", "known-wrong", "mismatch", 2e-6);
@@ -105,6 +131,26 @@ TEST(Markdown, StaysUnderTheStepSummaryLimitWithManyFailures) {
   const std::string text = MarkdownReport(std::vector<Record>(5000, failing));
   EXPECT_LT(text.size(), 1024u * 1024u);
   EXPECT_THAT(text, HasSubstr("and 4800 more"));
+}
+
+TEST(Markdown, StaysUnderTheStepSummaryLimitWithManyReasons) {
+  std::vector<Record> records;
+  for (int i = 0; i < 5000; ++i) {
+    records.push_back(Make("cpu", "", "unsupported"));
+    records.back().reason = std::to_string(i) + std::string(500, 'r');
+  }
+  records.push_back(records[4321]);
+  const std::string text = MarkdownReport(records);
+  EXPECT_LT(text.size(), 1024u * 1024u);
+  EXPECT_THAT(text, HasSubstr("| 2 | cpu | unsupported | 4321r"));
+  EXPECT_THAT(text, HasSubstr("| 4800 |  |  | 4800 more reasons"));
+}
+
+TEST(Markdown, AReasonStaysOneLineOfText) {
+  auto failing = Make("cpu", "naive", "mismatch");
+  failing.reason = "alg=winograd<4,3>\n# not a heading <script>";
+  const std::string text = MarkdownReport({failing});
+  EXPECT_THAT(text, HasSubstr(": alg=winograd&lt;4,3> # not a heading &lt;script>\n"));
 }
 
 }  // namespace
