@@ -41,17 +41,21 @@ function(assay_add_layer)
   set_property(GLOBAL APPEND PROPERTY ASSAY_LAYERS ${arg_NAME})
 endfunction()
 
-# assay_add_plugin(NAME <backend> SOURCES ... [LIBRARIES ...]): a backend plugin, hidden but for its entry point.
+# assay_add_plugin(NAME <backend> SOURCES ... [LIBRARIES ...] [DIRECTORY <folder>]): a backend plugin, hidden but for its
+# entry point. Programs look for plugins in ASSAY_PLUGIN_DIR alone; another folder hides one from them.
 function(assay_add_plugin)
-  cmake_parse_arguments(arg "" "NAME" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "NAME;DIRECTORY" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT arg_DIRECTORY)
+    set(arg_DIRECTORY ${ASSAY_PLUGIN_DIR})
+  endif()
   set(target assay_backend_${arg_NAME})
   add_library(${target} MODULE ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE assay_plugin_common assay_warnings ${arg_LIBRARIES})
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME assay_${arg_NAME}
-    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${ASSAY_PLUGIN_DIR}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DIRECTORY}
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_link_options(${target} PRIVATE -Wl,--no-undefined)
   set_property(GLOBAL APPEND PROPERTY ASSAY_PLUGINS ${target})
-  install(TARGETS ${target} LIBRARY DESTINATION ${ASSAY_PLUGIN_DIR})
+  install(TARGETS ${target} LIBRARY DESTINATION ${arg_DIRECTORY})
 endfunction()

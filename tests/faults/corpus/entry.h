@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The corpus: correct schedules and kernel bugs, each an implementation of an operator. Adding one is adding an entry
+// to its operator's list.
+//   legal.<schedule>        declares the class that it belongs to
+//   fault.<bug>             declares what the kernel would honestly declare without the bug
+//   fault.<bug>.effect      the same bug in exact arithmetic, to a f64 (complex: c128) output; corpus_plugin.cc makes
+//                           it out of every fault
+// Where a bug strikes follows from the shape, never from the values.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/common/backend.h"
+
+namespace corpus {
+
+struct Entry {
+  std::string op;
+  std::string name;  // "legal.pairwise", "fault.last-k-dropped-everywhere"
+  std::function<std::string(const plugin::OpDesc&)> contract;
+  // Why the entry does not take the description, or why the bug could not strike there; "" when it does.
+  std::function<std::string(const plugin::OpDesc&)> why_not;
+  // `exact`: every operation in double (long double where an operand is f64), except the one that is the bug. Elements
+  // that the bug leaves unwritten or stale are then NaN.
+  std::function<std::unique_ptr<plugin::Plan>(const plugin::OpDesc&, bool exact)> create;
+};
+
+// One list per operator.
+std::vector<Entry> MatmulEntries();
+
+}  // namespace corpus

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/faults/corpus_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "harness/base/case_spec.h"
+
+namespace assay {
+namespace {
+
+// Every declared class is as good as another here: what a suite requires is not the question.
+constexpr const char* kAnyClass = "acc=bf16";
+
+template <class T, class E>
+T Require(tl::expected<T, E> result, const std::string& what) {
+  if (result) return std::move(*result);
+  throw std::runtime_error(what + ": " + result.error().message);
+}
+
+}  // namespace
+
+Corpus::Corpus() {
+  SessionOptions options;
+  options.worker = {ASSAY_TEST_WORKER, ASSAY_TEST_CORPUS};
+  column_.backend = "corpus";
+  column_.path = ASSAY_TEST_CORPUS;
+  column_.session = std::make_shared<Session>(options);
+  column_.description = Require(column_.session->Describe(), "describe");
+  column_.device = column_.description.devices.at(0);
+}
+
+cli::CaseData Corpus::Prepare(const std::string& case_id) {
+  const CaseSpec spec = Require(ParseId(case_id), case_id);
+  return Require(cli::PrepareCase(spec, "auto", GoldenStore({})), case_id);
+}
+
+std::vector<ImplementationInfo> Corpus::Offered(const Problem& problem, const std::string& prefix) {
+  auto offered = Require(column_.session->Query(0, problem), "query");
+  std::erase_if(offered, [&](const ImplementationInfo& info) { return !info.name.starts_with(prefix); });
+  return offered;
+}
+
+std::vector<Judged> Corpus::Judge(const std::string& case_id, const std::string& prefix) {
+  const cli::CaseData data = Prepare(case_id);
+  PlannedCase planned;
+  planned.spec = data.problem.spec;
+  planned.requirement = kAnyClass;
+  cli::RunnerSettings settings;
+  settings.interrupted = [] { return false; };
+  for (const ImplementationInfo& info : Offered(data.problem, prefix)) settings.implementations.push_back(info.name);
+  std::vector<Judged> judged;
+  if (settings.implementations.empty()) return judged;
+  cli::CaseRunner(planned, data, settings).Judge(column_, [&](const cli::Attempt& attempt) {
+    judged.push_back({attempt.implementation, attempt.verdict, attempt.record.reason});
+  });
+  return judged;
+}
+
+Tensor Corpus::Run(const Problem& problem, const std::vector<Tensor>& inputs, const std::string& implementation) {
+  const Prepared prepared = Require(column_.session->Prepare(0, problem, implementation), implementation);
+  InputSet set;
+  for (const Tensor& input : inputs) set.push_back(&input);
+  Execution execution = Require(column_.session->Execute(prepared.plan, set, Prefill::kNanPayload), implementation);
+  column_.session->Release(prepared.plan);
+  return std::move(execution.output);
+}
+
+}  // namespace assay

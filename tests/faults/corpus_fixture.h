@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The corpus in a real worker, judged by the very flow of a run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/cli/case_runner.h"
+
+namespace assay {
+
+// Result of one implementation on one case: judged, as `assay run` would.
+struct Judged {
+  std::string implementation;
+  Verdict verdict = Verdict::kError;
+  std::string reason;
+};
+
+class Corpus {
+ public:
+  Corpus();
+
+  // What the corpus offers for a case; those whose names begin with `prefix`.
+  std::vector<ImplementationInfo> Offered(const Problem& problem, const std::string& prefix);
+  // Every implementation whose name begins with `prefix`. The test fails when the case cannot be read.
+  std::vector<Judged> Judge(const std::string& case_id, const std::string& prefix);
+  // The output of one execution; the test fails when there is none.
+  Tensor Run(const Problem& problem, const std::vector<Tensor>& inputs, const std::string& implementation);
+
+  // Inputs and golden values of a case; the test fails when the id is wrong.
+  static cli::CaseData Prepare(const std::string& case_id);
+
+ private:
+  cli::Column column_;
+};
+
+}  // namespace assay
