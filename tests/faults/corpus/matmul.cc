@@ -23,9 +23,16 @@ std::string MatmulContract(const plugin::OpDesc& op) {
   return fmt::format("{};det=yes;batchinv=yes", acc);
 }
 
+bool HasInputs(const plugin::OpDesc& op, plugin::DType dtype) {
+  return op.inputs()[0].dtype == dtype;
+}
+
 std::vector<Entry> MatmulEntries() {
-  std::vector<Entry> all = MatmulLegalEntries();
-  for (Entry& fault : MatmulFaultEntries()) all.push_back(std::move(fault));
+  std::vector<Entry> all;
+  for (const auto& list : {MatmulLegalEntries(), MatmulUnitEntries(), MatmulTermFaults(), MatmulPrecisionFaults(),
+                           MatmulMemoryFaults(), MatmulEpilogueFaults()}) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
   return all;
 }
 

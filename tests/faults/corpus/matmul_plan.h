@@ -37,6 +37,7 @@ class MatmulPlan : public DensePlan<T> {
 
  protected:
   using Operands = MatmulOperands<T>;
+  virtual void Before(const DenseOutput<T>& /*former*/) {}
   virtual void Prepare(Operands&) {}
   // sum_k a[k] b[k] of a row and a column of length spec().k.
   virtual T Dot(const T* a, const T* b, const Place& place) = 0;
@@ -49,6 +50,7 @@ class MatmulPlan : public DensePlan<T> {
   virtual void Finish(const Operands&, DenseOutput<T>&) {}
 
   const plugin::MatmulSpec& spec() const { return spec_; }
+  int64_t runs() const { return runs_; }  // completed executions of this plan
   int64_t Index(const Place& p) const { return (p.batch * spec_.m + p.row) * spec_.n + p.column; }
   T Beta() const { return static_cast<T>(spec_.beta); }
   // alpha times the product, rounded first where the operator's epilogue demands it.
@@ -68,6 +70,7 @@ class MatmulPlan : public DensePlan<T> {
     x.b = transb_ ? inputs[1] : Transposed(inputs[1], batch, k, n);
     if (spec_.c.input >= 0) x.c = inputs[static_cast<size_t>(spec_.c.input)];
     if (spec_.bias.input >= 0) x.bias = inputs[static_cast<size_t>(spec_.bias.input)];
+    Before(output);
     Prepare(x);
     Place at;
     for (at.batch = 0; at.batch < batch; ++at.batch) {
@@ -80,6 +83,7 @@ class MatmulPlan : public DensePlan<T> {
       }
     }
     Finish(x, output);
+    ++runs_;
   }
 
   // [batch, rows, columns] as [batch, columns, rows].
@@ -97,6 +101,25 @@ class MatmulPlan : public DensePlan<T> {
 
   const plugin::MatmulSpec spec_;
   bool transa_ = false, transb_ = false;
+  int64_t runs_ = 0;
+};
+
+// The sum in order, each product and each sum rounded in T: what a kernel without a bug does.
+template <class T>
+T CleanDot(const T* a, const T* b, int64_t k) {
+  T sum = 0;
+  for (int64_t i = 0; i < k; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// The kernel without a bug, for bugs that are not in the sum.
+template <class T>
+class CleanMatmul : public MatmulPlan<T> {
+ public:
+  using MatmulPlan<T>::MatmulPlan;
+
+ protected:
+  T Dot(const T* a, const T* b, const Place&) override { return CleanDot(a, b, this->spec().k); }
 };
 
 // "" for the floating-point types that the corpus decodes and for i8 products.
@@ -104,7 +127,24 @@ std::string MatmulWhyNot(const plugin::OpDesc& op);
 // f32acc, f64 or acc=i32, as a kernel with sums of the carrier declares it.
 std::string MatmulContract(const plugin::OpDesc& op);
 
-std::vector<Entry> MatmulLegalEntries();
-std::vector<Entry> MatmulFaultEntries();
+// Whether some input is of the type, for entries that are about one.
+bool HasInputs(const plugin::OpDesc& op, plugin::DType dtype);
+
+// A bug that is a plan of its own: Plan<T>(op, exact).
+template <template <class> class Plan>
+Entry MatmulFault(const char* name, std::string (*why_not)(const plugin::OpDesc&) = MatmulWhyNot) {
+  return {"matmul", name, MatmulContract, why_not, [](const plugin::OpDesc& op, bool exact) {
+            return WithCarrier(op, exact, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<plugin::Plan> {
+              return std::make_unique<Plan<T>>(op, exact);
+            });
+          }};
+}
+
+std::vector<Entry> MatmulLegalEntries();     // orders of summation
+std::vector<Entry> MatmulUnitEntries();      // matrix units of GPUs, and roundings that classes permit
+std::vector<Entry> MatmulTermFaults();       // terms lost, repeated or mixed up
+std::vector<Entry> MatmulPrecisionFaults();  // narrowings
+std::vector<Entry> MatmulMemoryFaults();     // elements read from or written to the wrong place, or not at all
+std::vector<Entry> MatmulEpilogueFaults();   // alpha, beta, bias, non-finite values
 
 }  // namespace corpus
