@@ -17,6 +17,9 @@
 
 namespace corpus {
 
+using Description = const plugin::OpDesc&;
+using TextOf = std::string (*)(Description);
+
 struct Entry {
   std::string op;
   std::string name;  // "legal.pairwise", "fault.last-k-dropped-everywhere"
@@ -30,5 +33,6 @@ struct Entry {
 
 // One list per operator.
 std::vector<Entry> MatmulEntries();
+std::vector<Entry> ReduceEntries();
 
 }  // namespace corpus

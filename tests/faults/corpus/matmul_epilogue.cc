@@ -8,8 +8,6 @@
 namespace corpus {
 namespace {
 
-using Description = const plugin::OpDesc&;
-
 template <class T>
 class AlphaTwice : public CleanMatmul<T> {
   using CleanMatmul<T>::CleanMatmul;

@@ -51,9 +51,6 @@ class SchedulePlan : public MatmulPlan<T> {
   const Schedule<T> schedule_;
 };
 
-using Description = const plugin::OpDesc&;
-using TextOf = std::string (*)(Description);
-
 // An entry whose `make(std::type_identity<T>{})` gives the schedule in T.
 template <class Make>
 Entry ScheduleEntry(std::string name, TextOf contract, TextOf why_not, Make make) {

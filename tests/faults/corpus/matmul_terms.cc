@@ -8,7 +8,6 @@
 namespace corpus {
 namespace {
 
-using Description = const plugin::OpDesc&;
 constexpr int64_t kTile = 16;   // rows and columns of a tile of y
 constexpr int64_t kPanel = 32;  // terms that a kernel holds at a time
 

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Correct reductions: orders, and the narrower arithmetic that they declare.
+#include <algorithm>
+#include <array>
+
+#include "tests/faults/corpus/reduce_plan.h"
+
+namespace corpus {
+namespace {
+
+using plugin::BF16;
+using plugin::F16;
+
+template <class V, class Op>
+V Tree(const V* x, size_t count, Op op) {
+  if (count == 1) return x[0];
+  return op(Tree(x, count / 2, op), Tree(x + count / 2, count - count / 2, op));
+}
+
+struct PairwiseOrder {
+  template <class V, class Op>
+  static V Fold(const std::vector<V>& x, int64_t, Op op) {
+    return Tree(x.data(), x.size(), op);
+  }
+};
+
+// A warp: term i goes to lane i mod 32, then lanes exchange over distances 16, 8, ... 1.
+struct WarpOrder {
+  template <class V, class Op>
+  static V Fold(const std::vector<V>& x, int64_t, Op op) {
+    const size_t lanes = std::min<size_t>(32, x.size());
+    std::vector<V> lane(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(lanes));
+    for (size_t i = lanes; i < x.size(); ++i) lane[i % 32] = op(lane[i % 32], x[i]);
+    for (size_t half = 16; half > 0; half /= 2) {
+      for (size_t i = 0; i < half && i + half < lane.size(); ++i) lane[i] = op(lane[i], lane[i + half]);
+      lane.resize(std::min(lane.size(), half));
+    }
+    return lane[0];
+  }
+};
+
+// Blocks of 64 terms; their results are combined from the last to the first.
+template <class V, class Op>
+std::vector<V> Blocks(const std::vector<V>& x, Op op) {
+  std::vector<V> parts;
+  for (size_t i = 0; i < x.size(); i += 64) parts.push_back(Tree(x.data() + i, std::min<size_t>(64, x.size() - i), op));
+  return parts;
+}
+
+struct TwoStageOrder {
+  template <class V, class Op>
+  static V Fold(const std::vector<V>& x, int64_t run, Op op) {
+    std::vector<V> parts = Blocks(x, op);
+    std::reverse(parts.begin(), parts.end());
+    return SequentialOrder::Fold(parts, run, op);
+  }
+};
+
+// The blocks add themselves in the order in which they finish: another one in every run.
+struct AtomicOrder {
+  template <class V, class Op>
+  static V Fold(const std::vector<V>& x, int64_t run, Op op) {
+    std::vector<V> parts = Blocks(x, op);
+    std::rotate(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(run) % parts.size()),
+                parts.end());
+    return SequentialOrder::Fold(parts, run, op);
+  }
+};
+
+// Kahan's sum of the terms that the kind adds.
+template <class T>
+T CompensatedSum(std::vector<T> x, const ReduceContext& c) {
+  if (c.spec->kind == ReduceKind::kL2) {
+    for (T& term : x) term *= term;
+  }
+  T sum = 0, lost = 0;
+  for (T term : x) {
+    const T corrected = term - lost, total = sum + corrected;
+    lost = std::isfinite(total) ? (total - sum) - corrected : T{0};
+    sum = total;
+  }
+  if (c.spec->kind == ReduceKind::kMean) return sum / static_cast<T>(c.spec->count);
+  return c.spec->kind == ReduceKind::kL2 ? std::sqrt(sum) : sum;
+}
+
+// A mean by multiplication with the rounded reciprocal of the count.
+template <class T>
+T ReciprocalMean(std::vector<T> x, const ReduceContext& c) {
+  return WarpOrder::Fold(x, c.run, Plain<T>::Add) * (T{1} / static_cast<T>(c.spec->count));
+}
+
+// One pass with a running maximum: exp in base 2, as GPUs have it. NaN or an infinite maximum is the result itself.
+template <class T>
+T OnlineLogSumExp(std::vector<T> x, const ReduceContext&) {
+  constexpr T kLog2E = static_cast<T>(1.4426950408889634074L);
+  T max = -std::numeric_limits<T>::infinity(), sum = 0;
+  for (T term : x) {
+    const T before = max;
+    max = Extreme<1>(max, term, false);
+    if (!std::isfinite(max)) continue;
+    if (std::isfinite(before)) sum *= std::exp2((before - max) * kLog2E);
+    sum += std::exp2((term - max) * kLog2E);
+  }
+  return std::isfinite(max) ? max + std::log(sum) : max;
+}
+
+template <class T>
+T Ftz(T x) {
+  return Flushed(x, 0x1p-126);
+}
+
+template <class T>
+struct Flushing {
+  using Value = T;
+  static T Add(T a, T b) { return Ftz(a + b); }
+  static T Multiply(T a, T b) { return Ftz(a * b); }
+};
+
+template <class T>
+T FlushedResult(T x, plugin::DType y) {
+  return Flushed(x, MinNormal(y));
+}
+
+std::string F16Inputs(Description op) {
+  return plugin::ParseReduce(op).in == plugin::kF16 ? ReduceWhyNot(op) : "this takes f16 operands";
+}
+
+std::string BF16Inputs(Description op) {
+  return plugin::ParseReduce(op).in == plugin::kBF16 ? ReduceWhyNot(op) : "this takes bf16 operands";
+}
+
+std::string F32Inputs(Description op) {
+  return plugin::ParseReduce(op).in == plugin::kF32 ? ReduceWhyNot(op) : "this takes f32 operands";
+}
+
+std::string PlainSums(Description op) {
+  const ReduceKind kind = plugin::ParseReduce(op).kind;
+  return IsSummation(op) && kind != ReduceKind::kLogSumExp ? ReduceWhyNot(op) : "compensation is for sums";
+}
+
+std::string Means(Description op) {
+  return plugin::ParseReduce(op).kind == ReduceKind::kMean ? ReduceWhyNot(op) : "this is a mean";
+}
+
+std::string LogSumExps(Description op) {
+  return plugin::ParseReduce(op).kind == ReduceKind::kLogSumExp ? ReduceWhyNot(op) : "this is a logsumexp";
+}
+
+std::string AnyOrder(Description op) {
+  return ReduceClass(op, "f32acc");
+}
+std::string F16Class(Description op) {
+  return ReduceClass(op, "f16acc") + ";det=yes;batchinv=yes";
+}
+std::string BF16Class(Description op) {
+  return ReduceClass(op, "bf16acc") + ";det=yes;batchinv=yes";
+}
+std::string FlushingClass(Description op) {
+  return ReduceContract(op) + ";ftz=all";
+}
+std::string NarrowAlready(Description op) {
+  return plugin::ParseReduce(op).IsF64() ? "f64 has no wider accumulator here" : ReduceWhyNot(op);
+}
+std::string WideClass(Description op) {
+  return ReduceClass(op, "f64") + ";det=yes;batchinv=yes";
+}
+
+template <class Order>
+Entry Ordered(const char* name, TextOf contract = ReduceContract) {
+  return ReduceEntry(name, contract, ReduceWhyNot,
+                     []<class T>(std::type_identity<T>) { return ReduceSchedule<T>{ReduceValue<Plain<T>, Order>}; });
+}
+
+}  // namespace
+
+std::vector<Entry> ReduceLegalEntries() {
+  return {
+      Ordered<SequentialOrder>("legal.sequential"),
+      Ordered<PairwiseOrder>("legal.pairwise"),
+      Ordered<WarpOrder>("legal.warp-shuffle-32"),
+      Ordered<TwoStageOrder>("legal.two-stage-64"),
+      Ordered<AtomicOrder>("legal.two-stage-64-atomics", AnyOrder),
+      ReduceEntry("legal.compensated", ReduceContract, PlainSums,
+                  []<class T>(std::type_identity<T>) { return ReduceSchedule<T>{CompensatedSum<T>}; }),
+      ReduceEntry("legal.reciprocal-mean", ReduceContract, Means,
+                  []<class T>(std::type_identity<T>) { return ReduceSchedule<T>{ReciprocalMean<T>}; }),
+      ReduceEntry("legal.online-logsumexp", ReduceContract, LogSumExps,
+                  []<class T>(std::type_identity<T>) { return ReduceSchedule<T>{OnlineLogSumExp<T>}; }),
+      {"reduce", "legal.f64-accumulator", WideClass, NarrowAlready,
+       [](Description op, bool exact) -> std::unique_ptr<plugin::Plan> {
+         return std::make_unique<ReduceSchedulePlan<double>>(
+             op, exact, ReduceSchedule<double>{ReduceValue<Plain<double>, SequentialOrder>});
+       }},
+      ReduceEntry("legal.f16-accumulator", F16Class, F16Inputs,
+                  []<class T>(std::type_identity<T>) {
+                    return ReduceSchedule<T>{ReduceValue<Narrowed<T, F16>, PairwiseOrder>};
+                  }),
+      ReduceEntry("legal.bf16-accumulator", BF16Class, BF16Inputs,
+                  []<class T>(std::type_identity<T>) {
+                    return ReduceSchedule<T>{ReduceValue<Narrowed<T, BF16>, PairwiseOrder>};
+                  }),
+      ReduceEntry("legal.flush-to-zero", FlushingClass, F32Inputs,
+                  []<class T>(std::type_identity<T>) {
+                    return ReduceSchedule<T>{ReduceValue<Flushing<T>, WarpOrder>, Ftz<T>, FlushedResult<T>};
+                  }),
+  };
+}
+
+}  // namespace corpus
