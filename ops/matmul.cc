@@ -161,6 +161,7 @@ class Matmul final : public Operator {
     golden.shape = problem.output.shape;
     if (golden.exact) return golden;
     AddLostInfinities(op, inputs[0], inputs[1], golden);
+    AddLargestOperands(op, inputs[0], inputs[1], golden);
     return ApplyEpilogue(op, std::move(golden), inputs);
   }
 

@@ -41,6 +41,11 @@ Golden ApplyEpilogue(const MatmulCase& op, Golden product, std::span<const Tenso
 // the subnormal to zero first. Absent when there is no such element.
 void AddLostInfinities(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden);
 
+// The plane "largest_operand": the largest finite |a| and |b| among the factors of each element, where some of them
+// becomes infinite in a narrower class's rounding of operands (f32's largest numbers in tf32 and bf16). Absent when
+// there is none.
+void AddLargestOperands(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden);
+
 BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out);
 
 std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract, int variant);

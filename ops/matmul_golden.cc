@@ -2,6 +2,7 @@
 // Golden value and bound of matmul: the product comes from golden/gemm.h, the epilogue from here.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "harness/base/parallel.h"
 #include "ops/binding.h"
@@ -13,6 +14,24 @@ namespace {
 
 constexpr double kEpilogueError = 0x1p-98;        // a few double-double operations at 3 * 2^-106 of S', with margin
 constexpr double kEpilogueUnderflow = 0x1p-1070;  // low parts lost below double's range; nothing beside f32 planes
+
+// From here on rounding an operand to nearest gives an infinity: half a spacing above the largest finite number.
+constexpr double kBF16Overflow = 0x1.FFp127, kTF32Overflow = 0x1.FFEp127;
+constexpr double kNarrowestOverflow = kBF16Overflow;
+
+// Where rounding the operands as the contract does overflows; infinity: nowhere. Units that cut tf32 off never do, for
+// operands of f32's range, and what is scaled to fp8 has no limit of its own.
+double OperandOverflow(const Contract& contract) {
+  switch (contract.in) {
+    case InputRounding::kTF32RN:
+      return kTF32Overflow;
+    case InputRounding::kBF16:
+    case InputRounding::kBF16x3:
+      return kBF16Overflow;
+    default:
+      return std::numeric_limits<double>::infinity();
+  }
+}
 
 bool IsSubnormal(double x, const FloatFormat& format) {
   return x != 0 && std::abs(x) < format.MinNormal();
@@ -128,6 +147,30 @@ void AddLostInfinities(const MatmulCase& op, const Tensor& a, const Tensor& b, G
   golden.extra.emplace_back("lost_infinity", std::move(flags));
 }
 
+void AddLargestOperands(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden) {
+  const std::vector<double> left = a.ToDoubles(), right = b.ToDoubles();
+  const auto finite = [](double x) { return std::isfinite(x) ? std::abs(x) : 0.0; };
+  const auto reaches = [&](double x) { return finite(x) >= kNarrowestOverflow; };
+  if (std::ranges::none_of(left, reaches) && std::ranges::none_of(right, reaches)) return;
+  const auto [m, n, k, batch, transa, transb] = op.gemm;
+  std::vector<double> rows(batch * m), columns(batch * n);
+  for (int64_t at = 0; at < batch; ++at) {
+    for (int64_t term = 0; term < k; ++term) {
+      for (int64_t i = 0; i < m; ++i) {
+        rows[at * m + i] = std::max(rows[at * m + i], finite(left[op.OffsetInA(at, i, term)]));
+      }
+      for (int64_t j = 0; j < n; ++j) {
+        columns[at * n + j] = std::max(columns[at * n + j], finite(right[op.OffsetInB(at, term, j)]));
+      }
+    }
+  }
+  Plane largest(golden.size(), golden.magnitude.wide());
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    largest.Set(i, std::max(rows[op.RowsOfA(i)], columns[op.BatchOf(i) * n + op.ColumnOf(i)]));
+  }
+  golden.extra.emplace_back("largest_operand", std::move(largest));
+}
+
 Golden ApplyEpilogue(const MatmulCase& op, Golden golden, std::span<const Tensor> inputs) {
   if (!op.HasEpilogue()) return golden;
   constexpr int64_t kGrain = 4096;
@@ -159,6 +202,9 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   const bool flushes = contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
   if (const Plane* lost = golden.Extra("lost_infinity"); lost != nullptr && flushes) {
     AdmitWhere(bound, *lost, 1, kAlsoNan);
+  }
+  if (const Plane* largest = golden.Extra("largest_operand"); largest != nullptr && InputRoundoff(contract, in) > 0) {
+    bound.free_where.push_back({largest, OperandOverflow(contract)});  // infinite after the rounding of operands
   }
   if (!op.HasEpilogue()) return bound;
 

@@ -16,11 +16,7 @@ std::string Narrow(Description op) {
 }
 
 std::string F32Inputs(Description op) {
-  return HasInputs(op, plugin::kF32) ? MatmulWhyNot(op) : "operands of 16 bits survive this narrowing";
-}
-
-std::string NoF16Inputs(Description op) {
-  return HasInputs(op, plugin::kF16) ? "f16 operands survive this narrowing" : Narrow(op);
+  return HasInputs(op, plugin::kF32) ? MatmulWhyNot(op) : "f16 and most bf16 operands survive this narrowing";
 }
 
 std::string NoBF16Inputs(Description op) {
@@ -115,10 +111,6 @@ template <class T>
 T FlushedF32(T x) {
   return Flushed(x, 0x1p-126);
 }
-template <class T>
-T FlushedF64(T x) {
-  return Flushed(x, 0x1p-1022);
-}
 
 std::string F16Inputs(Description op) {
   return HasInputs(op, plugin::kF16) ? MatmulWhyNot(op) : "this flushes subnormal f16 numbers";
@@ -168,11 +160,10 @@ std::vector<Entry> MatmulPrecisionFaults() {
       Sum("fault.f64-sums-in-f32", F64Inputs, []<class T>(Type<T>) { return SequentialDot<Narrowed<T, float>>; }),
       Cast("fault.operands-cast-to-tf32", F32Inputs, []<class T>(Type<T>) { return RoundedToTf32<T>; }),
       Cast("fault.operands-cast-to-bf16", NoBF16Inputs, []<class T>(Type<T>) { return RoundedTo<BF16, T>; }),
-      Cast("fault.operands-cast-to-f16", NoF16Inputs, []<class T>(Type<T>) { return RoundedTo<F16, T>; }),
+      Cast("fault.operands-cast-to-f16", F32Inputs, []<class T>(Type<T>) { return RoundedTo<F16, T>; }),
       Cast("fault.operands-cast-to-f32", F64Inputs, []<class T>(Type<T>) { return RoundedTo<float, T>; }),
       Cast("fault.subnormal-operands-flushed", F32Range, []<class T>(Type<T>) { return FlushedF32<T>; }),
       Cast("fault.subnormal-f16-operands-flushed", F16Inputs, []<class T>(Type<T>) { return FlushedF16<T>; }),
-      Cast("fault.subnormal-f64-operands-flushed", F64Inputs, []<class T>(Type<T>) { return FlushedF64<T>; }),
       Store("fault.output-rounded-through-f16", NotF16Output, []<class T>(Type<T>) { return StoredThrough<F16, T>; }),
       Store("fault.output-rounded-through-bf16", NotBF16Output,
             []<class T>(Type<T>) { return StoredThrough<BF16, T>; }),

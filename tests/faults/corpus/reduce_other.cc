@@ -98,14 +98,20 @@ std::string Narrows(Description op) {
                                                                     : ReduceWhyNot(op);
 }
 
-std::string NoF16(Description op) {
-  const plugin::ReduceSpec s = plugin::ParseReduce(op);
-  return s.in == plugin::kF16 || s.out == plugin::kF16 ? "f16 is what it should be" : Narrows(op);
+std::string F32Inputs(Description op) {
+  return plugin::ParseReduce(op).in == plugin::kF32 ? Narrows(op) : "f16 and most bf16 operands survive this narrowing";
 }
 
-std::string NoBF16(Description op) {
-  const plugin::ReduceSpec s = plugin::ParseReduce(op);
-  return s.in == plugin::kBF16 || s.out == plugin::kBF16 ? "bf16 is what it should be" : Narrows(op);
+std::string NoBF16Inputs(Description op) {
+  return plugin::ParseReduce(op).in == plugin::kBF16 ? "bf16 operands survive this narrowing" : Narrows(op);
+}
+
+std::string NoF16Sums(Description op) {
+  return plugin::ParseReduce(op).out == plugin::kF16 ? "f16 is what it should be" : Sums(op);
+}
+
+std::string NoBF16Sums(Description op) {
+  return plugin::ParseReduce(op).out == plugin::kBF16 ? "bf16 is what it should be" : Sums(op);
 }
 
 std::string F32Range(Description op) {
@@ -173,11 +179,11 @@ std::vector<Entry> ReduceOtherFaults() {
                 []<class T>(Type<T>) { return ReduceSchedule<T>{ReduceValue<Narrowed<T, BF16>, SequentialOrder>}; }),
       Narrowing("fault.f64-sums-in-f32", F64Sums,
                 []<class T>(Type<T>) { return ReduceSchedule<T>{ReduceValue<Narrowed<T, float>, SequentialOrder>}; }),
-      Narrowing("fault.operands-cast-to-f16", NoF16,
+      Narrowing("fault.operands-cast-to-f16", F32Inputs,
                 []<class T>(Type<T>) {
                   return ReduceSchedule<T>{CleanReduce<T>, RoundedTo<F16, T>};
                 }),
-      Narrowing("fault.operands-cast-to-bf16", NoBF16,
+      Narrowing("fault.operands-cast-to-bf16", NoBF16Inputs,
                 []<class T>(Type<T>) {
                   return ReduceSchedule<T>{CleanReduce<T>, RoundedTo<BF16, T>};
                 }),
@@ -185,11 +191,11 @@ std::vector<Entry> ReduceOtherFaults() {
                 []<class T>(Type<T>) {
                   return ReduceSchedule<T>{CleanReduce<T>, Ftz<T>};
                 }),
-      Narrowing("fault.output-rounded-through-f16", NoF16,
+      Narrowing("fault.output-rounded-through-f16", NoF16Sums,
                 []<class T>(Type<T>) {
                   return ReduceSchedule<T>{CleanReduce<T>, nullptr, Through<F16, T>};
                 }),
-      Narrowing("fault.output-rounded-through-bf16", NoBF16,
+      Narrowing("fault.output-rounded-through-bf16", NoBF16Sums,
                 []<class T>(Type<T>) {
                   return ReduceSchedule<T>{CleanReduce<T>, nullptr, Through<BF16, T>};
                 }),

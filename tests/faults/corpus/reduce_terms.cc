@@ -145,14 +145,6 @@ T BlockBaseLost(std::vector<T> x, const ReduceContext& c) {
   return std::fmod(CleanReduce(x, c), T{64});
 }
 
-// An i16 accumulator that saturates.
-template <class T>
-T SaturatedI16(std::vector<T> x, const ReduceContext&) {
-  T sum = 0;
-  for (T term : x) sum = std::clamp(sum + term, T{-32768}, T{32767});
-  return sum;
-}
-
 std::string OfKinds(Description op, std::initializer_list<ReduceKind> kinds, const char* otherwise) {
   const ReduceKind kind = plugin::ParseReduce(op).kind;
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end() ? ReduceWhyNot(op) : otherwise;
@@ -163,19 +155,20 @@ std::string Adds(Description op) {
   using enum ReduceKind;
   return OfKinds(op, {kSum, kMean, kProd, kL2, kLogSumExp}, "an extreme may not show this bug");
 }
-// A kind in which every term shows, or at least its number.
-std::string AnyKind(Description op) {
-  return plugin::ParseReduce(op).count < 2 ? "one term has no second one for this bug" : ReduceWhyNot(op);
+// Where an index moves as well.
+std::string AddsOrArgs(Description op) {
+  const plugin::ReduceSpec s = plugin::ParseReduce(op);
+  return s.IsArg() && s.count > 1 ? ReduceWhyNot(op) : Adds(op);
 }
 std::string NeedsTail(Description op) {
   const int64_t count = plugin::ParseReduce(op).count;
-  return count < 32 || count % 32 == 0 ? "no tail behind warps of 32" : AnyKind(op);
+  return count < 32 || count % 32 == 0 ? "no tail behind warps of 32" : Adds(op);
 }
-// Zeros change products, maxima of what is negative, and logsumexp.
-std::string NeedsTailAndKind(Description op) {
+// Zeros add nothing to the other sums, and hide among the terms of extremes.
+std::string NeedsTailOfProducts(Description op) {
   using enum ReduceKind;
   if (plugin::ParseReduce(op).count % 32 == 0) return "no tail behind warps of 32";
-  return OfKinds(op, {kProd, kMax, kMin, kLogSumExp}, "zeros do not show in a sum");
+  return OfKinds(op, {kProd, kLogSumExp}, "zeros do not show in a sum");
 }
 std::string Extremes(Description op) {
   return OfKinds(op, {ReduceKind::kMax, ReduceKind::kMin}, "this is a bug of max and min");
@@ -213,10 +206,6 @@ std::string LogSumExps(Description op) {
              ? "this overflows f32"
              : OfKinds(op, {ReduceKind::kLogSumExp}, "this is a bug of logsumexp");
 }
-std::string I8Sums(Description op) {
-  return plugin::ParseReduce(op).in == plugin::kI8 ? OfKinds(op, {ReduceKind::kSum}, "this is a bug of sums")
-                                                   : "this is a bug of i8 sums";
-}
 
 template <class Pick>
 Entry Fault(const char* name, TextOf why_not, Pick pick) {
@@ -233,12 +222,12 @@ std::vector<Entry> ReduceTermFaults() {
   return {
       Fault("fault.last-term-dropped-everywhere", Adds, []<class T>(Type<T>) { return LastDropped<T>; }),
       Fault("fault.last-term-dropped-in-one-output", Adds, []<class T>(Type<T>) { return LastDroppedOnce<T>; }),
-      Fault("fault.first-term-dropped-everywhere", AnyKind, []<class T>(Type<T>) { return FirstDropped<T>; }),
+      Fault("fault.first-term-dropped-everywhere", AddsOrArgs, []<class T>(Type<T>) { return FirstDropped<T>; }),
       Fault("fault.last-term-repeated-everywhere", Adds, []<class T>(Type<T>) { return LastRepeated<T>; }),
       Fault("fault.last-term-repeated-in-one-output", Adds, []<class T>(Type<T>) { return LastRepeatedOnce<T>; }),
       Fault("fault.accumulator-starts-with-first-term", Adds, []<class T>(Type<T>) { return StartsWithFirst<T>; }),
       Fault("fault.tail-of-warp-lost", NeedsTail, []<class T>(Type<T>) { return TailLost<T>; }),
-      Fault("fault.tail-of-warp-reads-zero", NeedsTailAndKind, []<class T>(Type<T>) { return TailReadsZero<T>; }),
+      Fault("fault.tail-of-warp-reads-zero", NeedsTailOfProducts, []<class T>(Type<T>) { return TailReadsZero<T>; }),
       Fault("fault.gap-between-blocks", Adds, []<class T>(Type<T>) { return BlockGap<T>; }),
       Fault("fault.race-between-blocks-in-one-output", Adds, []<class T>(Type<T>) { return Race<T>; }),
       Fault("fault.extreme-starts-at-zero", Extremes, []<class T>(Type<T>) { return StartsAtZero<T>; }),
@@ -251,7 +240,6 @@ std::vector<Entry> ReduceTermFaults() {
       Fault("fault.extreme-loses-nan-by-position", FloatExtremes, []<class T>(Type<T>) { return NanByPosition<T>; }),
       Fault("fault.arg-takes-last-of-ties", FirstOfTies, []<class T>(Type<T>) { return LastOfTies<T>; }),
       Fault("fault.arg-loses-base-of-block", LongArgs, []<class T>(Type<T>) { return BlockBaseLost<T>; }),
-      Fault("fault.i8-sum-saturates-in-i16", I8Sums, []<class T>(Type<T>) { return SaturatedI16<T>; }),
   };
 }
 

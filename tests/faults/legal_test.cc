@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// No correct schedule fails in the class that it declares, whatever the data.
+#include <gtest/gtest.h>
+
+#include "tests/faults/corpus_fixture.h"
+
+namespace assay {
+namespace {
+
+struct Family {
+  const char* name;
+  const char* problem;             // operator, dtypes and attributes of an id
+  std::vector<const char*> fills;  // each with three seeds
+  size_t schedules;                // that the corpus has for it, at least
+};
+
+void PrintTo(const Family& family, std::ostream* out) {
+  *out << family.problem;
+}
+
+class Legal : public testing::TestWithParam<Family> {};
+
+TEST_P(Legal, PassesInItsClass) {
+  Corpus corpus;
+  for (const char* fill : GetParam().fills) {
+    for (int seed = 0; seed < 3; ++seed) {
+      const std::string id = std::string(GetParam().problem) + "/fill=" + fill + "/seed=" + std::to_string(seed);
+      const std::vector<Judged> judged = corpus.Judge(id, "legal.");
+      EXPECT_GE(judged.size(), GetParam().schedules) << id;
+      for (const Judged& one : judged) {
+        // A case that proves little is not the schedule's fault.
+        EXPECT_TRUE(one.verdict == Verdict::kPass || one.verdict == Verdict::kUntrusted)
+            << one.implementation << " on " << id << ": " << Name(one.verdict) << ": " << one.reason;
+      }
+    }
+  }
+}
+
+const std::vector<const char*> kAll = {"normal", "uniform", "outlier", "special", "subnormal"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Corpus, Legal,
+    testing::Values(Family{"MatmulF32", "matmul/f32/m=33,n=40,k=300", kAll, 16},
+                    Family{"MatmulF16", "matmul/f16/m=33,n=40,k=300", kAll, 18},
+                    Family{"MatmulF16ToF32", "matmul/f16-f16-f32/m=20,n=24,k=512", kAll, 17},
+                    Family{"MatmulBF16ToF32", "matmul/bf16-bf16-f32/m=20,n=24,k=512", kAll, 17},
+                    Family{"MatmulF64", "matmul/f64/m=17,n=9,k=130", {"normal", "cancel-1e6"}, 10},
+                    Family{"MatmulI8", "matmul/i8-i8-i32/m=17,n=9,k=130", {"uniform"}, 10},
+                    Family{"MatmulEpilogue", "matmul/bf16/m=9,n=20,k=77,alpha=1.25,beta=0.5,bias=1", {"normal"}, 18},
+                    Family{"Sum", "reduce/f32/shape=33x300,axes=1,kind=sum", kAll, 8},
+                    Family{"SumOfF16", "reduce/f16/shape=33x300,axes=1,kind=sum", kAll, 8},
+                    Family{"Mean", "reduce/bf16-f32/shape=300x33,axes=0,kind=mean", kAll, 9},
+                    Family{"L2", "reduce/f32/shape=33x300,axes=1,kind=l2", kAll, 8},
+                    Family{"Prod", "reduce/f32/shape=33x300,axes=1,kind=prod", {"near_one", "normal"}, 7},
+                    Family{"LogSumExp", "reduce/f32/shape=33x300,axes=1,kind=logsumexp", kAll, 8},
+                    Family{"Max", "reduce/bf16/shape=33x300,axes=1,kind=max", kAll, 6},
+                    Family{
+                        "ArgMin", "reduce/f32-i64/shape=33x300,axes=1,kind=argmin", {"normal", "special", "ramp"}, 6}),
+    [](const auto& family) { return family.param.name; });
+
+}  // namespace
+}  // namespace assay
