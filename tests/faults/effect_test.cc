@@ -24,7 +24,7 @@ constexpr OfValues kOfValues[] = {
     {"fault.nan-replaced-by-zero", "matmul/f32/m=9,n=20,k=64/fill=special/seed=0"},
     {"fault.zero-operand-skips-infinity", "matmul/f32/m=200,n=200,k=16/fill=special/seed=0"},
     {"fault.infinity-for-large-finite", "matmul/f32/m=40,n=40,k=16/fill=special/seed=0"},
-    {"fault.subnormal-operands-flushed", "matmul/f32/m=9,n=20,k=64/fill=subnormal/seed=0"},
+    {"fault.subnormal-operands-flushed", "matmul/f32/m=200,n=20,k=1/fill=special/seed=0"},
     {"fault.subnormal-f16-operands-flushed", "matmul/f16/m=9,n=20,k=64/fill=subnormal/seed=0"},
     {"fault.i8-sums-saturate-in-i16", "matmul/i8-i8-i32/m=9,n=20,k=256/fill=uniform/seed=0"},
     {"fault.subnormal-operands-flushed", "reduce/f32/shape=9x64,axes=1,kind=sum/fill=subnormal/seed=0"},
