@@ -204,7 +204,7 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
     AdmitWhere(bound, *lost, 1, kAlsoNan);
   }
   if (const Plane* largest = golden.Extra("largest_operand"); largest != nullptr && InputRoundoff(contract, in) > 0) {
-    bound.free_where.push_back({largest, OperandOverflow(contract)});  // infinite after the rounding of operands
+    AdmitWhere(bound, *largest, OperandOverflow(contract), kAlsoNan | kAlsoInfinity);
   }
   if (!op.HasEpilogue()) return bound;
 
