@@ -353,12 +353,12 @@ class Run(Cli):
         cases = {"matmul/bf16/m=4,n=4,k=8/fill=normal/seed=0": "f32acc;out=rn;math=256;mid=none",
                  "reduce/f32/shape=4x8,axes=1,kind=max/fill=special/seed=0": "f32;out=rn;math=256;nan=propagate",
                  "softmax/bf16/shape=4x8/fill=normal/seed=0": "f32acc;out=rn;math=256"}
-        for case, requirement in cases.items():
+        for number, (case, requirement) in enumerate(cases.items()):
             listed = self.assay("list", "cases", "--case", case, "--verbose").stdout.split("\t")
             self.assertEqual(listed[1], requirement)
-            _, records = self.run_cases("--case", case, "--backend", "cpu", "--no-perf", out="stated")
+            _, records = self.run_cases("--case", case, "--backend", "cpu", "--no-perf", out=f"stated{number}")
             self.assertEqual({r["required_contract"] for r in records}, {requirement})
-            plan = json.loads((self.dir / "stated" / "plan.json").read_text())
+            plan = json.loads((self.dir / f"stated{number}" / "plan.json").read_text())
             self.assertEqual([c["requirement"] for c in plan["cases"]], [requirement])
 
     def test_a_second_run_has_the_same_inputs_golden_values_and_outputs(self):
