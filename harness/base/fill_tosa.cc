@@ -8,7 +8,8 @@
 //   3  +-16 at k = 0, then exp(2 s0) s1: small terms of varying size onto a large one
 //   4  zeros mixed with B / sqrt(KS) s, one +-0.5 at KS / 2
 //   5  B / sqrt(KS + 1) s: signed, large range                     (third operand of all but 1: zero)
-// Seed 0 is the definition; other seeds begin elsewhere in its sequence, whose period is 2^32. f16 takes the B of an
+// Seed 0 of an operand whose stream number is its role (the factors of a matmul, a convolution) is the definition;
+// others begin elsewhere in its sequence, whose period is 2^32. f16 takes the B of an
 // f16 result; f64 that of f32; formats that TOSA does not know their largest number, at most 2^64.
 #include <algorithm>
 #include <cmath>
@@ -20,7 +21,7 @@ namespace assay::internal {
 namespace {
 
 // Spreads the seeds over the period: multiples of 2^32 / golden ratio keep far apart.
-constexpr uint64_t kSeedStride = 0x9E3779B1;
+constexpr uint64_t kSeedStride = 0x9E3779B1, kStreamStride = 0x85EBCA6B;
 
 double LimitOf(const FillJob& job) {
   if (job.is_int) return std::min(job.max_value, 0x1p31);
@@ -108,7 +109,9 @@ void GenerateTosa(const FillJob& job, int64_t first, std::span<double> out) {
   const auto operand = static_cast<uint32_t>(std::min(job.role, 2));
   const double terms = job.fill.terms > 0 ? job.fill.terms : static_cast<double>(job.length);
   const TosaSet values{static_cast<int>(set), operand, terms, LimitOf(job)};
-  Draws draws(set, operand, job.seed * kSeedStride, static_cast<uint64_t>(first));
+  const uint64_t others = job.stream - static_cast<uint64_t>(job.role);  // 0 where the definition applies
+  const uint64_t start = job.seed * kSeedStride + others * kStreamStride;
+  Draws draws(set, operand, start, static_cast<uint64_t>(first));
   Cursor cursor(job, first);
   for (double& x : out) {
     const double s0 = draws.First(), s1 = draws.Second();
