@@ -53,6 +53,7 @@ class CaseMeasurement {
   CaseMeasurement(const PlannedCase& planned, const Column& column, const PowerSettings& settings)
       : planned_(planned), column_(column), settings_(settings) {
     planned_.requirement = kRequireNothing;
+    planned_.asked.clear();
     runner_.command = "assay run";
     runner_.interrupted = [] { return false; };
   }
