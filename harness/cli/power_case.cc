@@ -81,7 +81,7 @@ class CaseMeasurement {
     if (!offered) {
       const std::string text = fmt::format("{}: {}", planned_.spec.Id(), offered.error().message);
       auto& list = offered.error().outcome == Outcome::kUnsupported ? tally_.unsupported : tally_.could_not_run;
-      if (planned_.spec.seed == 0 && !effects) list.push_back(text);
+      if (planned_.spec.seed == 0 && prefix == kLegal) list.push_back(text);
       return names;
     }
     for (const ImplementationInfo& info : *offered) {
