@@ -100,6 +100,7 @@ Result<FillSpec> ParseFill(std::string_view text) {
 }
 
 std::string FillText(const FillSpec& fill) {
+  if (fill.kind == FillKind::kTosa) return fmt::format("tosa-{}", fill.parameter);
   if (fill.kind != FillKind::kCancel) return std::string(InfoOf(fill.kind).name);
   char buffer[32];
   const char* end = std::to_chars(buffer, std::end(buffer), fill.parameter, std::chars_format::scientific).ptr;

@@ -103,6 +103,10 @@ TEST(FillTosa, SeedsDiffer) {
   EXPECT_EQ(Filled("tosa-3", {64}, 0, 0, 0, 7), Filled("tosa-3", {64}, 0, 0, 0, 7));
 }
 
+TEST(FillTosa, NamesComeBack) {
+  for (const char* name : {"tosa-0", "tosa-3", "tosa-5"}) EXPECT_EQ(FillText(ParseFill(name).value()), name);
+}
+
 TEST(FillTosa, OnlySixSets) {
   for (const char* name : {"tosa-6", "tosa-", "tosa", "tosa-00"}) {
     const auto fill = ParseFill(name);
