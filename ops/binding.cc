@@ -91,9 +91,10 @@ double CompulsoryBytes(const Problem& problem) {
                                bytes);
 }
 
-Tensor FillInput(const Problem& problem, int index, int reduced_axis, int role) {
-  const Result<FillSpec> fill = ParseFill(problem.spec.fill);
+Tensor FillInput(const Problem& problem, int index, int reduced_axis, int role, double terms) {
+  Result<FillSpec> fill = ParseFill(problem.spec.fill);
   ASSAY_CHECK(fill.has_value());  // StartProblem has seen it
+  fill->terms = terms;
   const Operand& operand = problem.inputs[index];
   Tensor tensor(operand.dtype, operand.shape);
   FillTensor(*fill, problem.spec.seed, static_cast<uint64_t>(index), reduced_axis, role, tensor);

@@ -31,8 +31,9 @@ std::string SizeProblem(const Problem& problem);
 // Compulsory traffic: every input read once, the output written once.
 double CompulsoryBytes(const Problem& problem);
 
-// Input `index` of the case's fill; the index is also the random stream.
-Tensor FillInput(const Problem& problem, int index, int reduced_axis, int role);
+// Input `index` of the case's fill; the index is also the random stream. `terms` of a sum, where they are more than
+// the reduced axis.
+Tensor FillInput(const Problem& problem, int index, int reduced_axis, int role, double terms = 0);
 
 // Element i as double.
 double ValueAt(const Tensor& tensor, int64_t i);

@@ -178,10 +178,12 @@ class Conv final : public Operator {
 
   // Patterns follow the channels, the one axis that every output sums over whole (per group).
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {
+    const Shape& weights = problem.inputs[1].shape;
+    const auto terms = static_cast<double>(NumElements(weights) / weights[0]);  // per output
     std::vector<Tensor> inputs;
-    inputs.push_back(FillInput(problem, 0, 1, 0));
-    inputs.push_back(FillInput(problem, 1, 1, 1));
-    if (problem.inputs.size() > 2) inputs.push_back(FillInput(problem, 2, -1, 2));
+    inputs.push_back(FillInput(problem, 0, 1, 0, terms));
+    inputs.push_back(FillInput(problem, 1, 1, 1, terms));
+    if (problem.inputs.size() > 2) inputs.push_back(FillInput(problem, 2, -1, 2, terms));
     return inputs;
   }
 

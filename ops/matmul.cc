@@ -151,7 +151,8 @@ class Matmul final : public Operator {
     inputs.push_back(FillInput(problem, 0, batch_axes + (op.gemm.transa ? 0 : 1), 0));
     inputs.push_back(FillInput(problem, 1, batch_axes + (op.gemm.transb ? 1 : 0), 1));
     // c and bias are added, not summed over: a role of their own, and any axis.
-    for (size_t i = 2; i < problem.inputs.size(); ++i) inputs.push_back(FillInput(problem, static_cast<int>(i), -1, 2));
+    for (size_t i = 2; i < problem.inputs.size(); ++i)
+      inputs.push_back(FillInput(problem, static_cast<int>(i), -1, 2, static_cast<double>(op.gemm.k)));
     return inputs;
   }
 

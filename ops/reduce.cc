@@ -140,8 +140,9 @@ class Reduce final : public Operator {
   }
 
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {
+    const ReduceCase op(problem);
     std::vector<Tensor> inputs;
-    inputs.push_back(FillInput(problem, 0, static_cast<int>(ReduceCase(problem).reduced.back()), 0));
+    inputs.push_back(FillInput(problem, 0, static_cast<int>(op.reduced.back()), 0, static_cast<double>(op.terms)));
     return inputs;
   }
 

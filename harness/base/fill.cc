@@ -23,9 +23,10 @@ struct FillInfo {
   FillKind kind;
   std::string_view name;
   Generator generate;
+  double parameter = 0;
 };
 
-constexpr std::array<FillInfo, 11> kFills = {{
+constexpr std::array<FillInfo, 17> kFills = {{
     {FillKind::kUniform, "uniform", internal::GenerateUniform},
     {FillKind::kNormal, "normal", internal::GenerateNormal},
     {FillKind::kLognormal, "lognormal", internal::GenerateLognormal},
@@ -37,6 +38,12 @@ constexpr std::array<FillInfo, 11> kFills = {{
     {FillKind::kSpecial, "special", internal::GenerateNormal},  // and then PlantSpecials
     {FillKind::kPow2, "pow2", internal::GeneratePow2},
     {FillKind::kNearOne, "near_one", internal::GenerateNearOne},
+    {FillKind::kTosa, "tosa-0", internal::GenerateTosa, 0},
+    {FillKind::kTosa, "tosa-1", internal::GenerateTosa, 1},
+    {FillKind::kTosa, "tosa-2", internal::GenerateTosa, 2},
+    {FillKind::kTosa, "tosa-3", internal::GenerateTosa, 3},
+    {FillKind::kTosa, "tosa-4", internal::GenerateTosa, 4},
+    {FillKind::kTosa, "tosa-5", internal::GenerateTosa, 5},
 }};
 
 constexpr std::string_view kCancelPrefix = "cancel-";
@@ -87,12 +94,13 @@ Result<FillSpec> ParseFill(std::string_view text) {
     return FillSpec{FillKind::kCancel, k};
   }
   for (const FillInfo& info : kFills) {
-    if (info.name == text && info.kind != FillKind::kCancel) return FillSpec{info.kind, 0};
+    if (info.name == text && info.kind != FillKind::kCancel) return FillSpec{info.kind, info.parameter};
   }
   return UsageError(fmt::format("unknown fill '{}'; known: {}", text, fmt::join(KnownFills(), ", ")));
 }
 
 std::string FillText(const FillSpec& fill) {
+  if (fill.kind == FillKind::kTosa) return fmt::format("tosa-{}", fill.parameter);
   if (fill.kind != FillKind::kCancel) return std::string(InfoOf(fill.kind).name);
   char buffer[32];
   const char* end = std::to_chars(buffer, std::end(buffer), fill.parameter, std::chars_format::scientific).ptr;

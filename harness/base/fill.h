@@ -25,11 +25,13 @@ enum class FillKind : uint8_t {
   kSpecial,    // N(0,1) with sparse NaN, +-Inf, +-0, subnormals, +-max_finite
   kPow2,       // +-2^e, e uniform in [-3, 3]
   kNearOne,    // powers of two in {1/2, 1, 2} times values within 2^-4 of one: products stay in range
+  kTosa,       // tosa-0 to tosa-5: the data sets of TOSA's dot product conformance
 };
 
 struct FillSpec {
   FillKind kind = FillKind::kNormal;
-  double parameter = 0;  // K of cancel-K
+  double parameter = 0;  // K of cancel-K, number of a tosa set
+  double terms = 0;      // of the sums that the operands enter, for tosa; 0: the extent of the reduced axis
 };
 
 // "normal", "cancel-1e6". Errors list the known fills.
@@ -43,7 +45,8 @@ std::vector<std::string> KnownFills();
 // finite: values beyond the format's largest are clamped to it, and integers keep off their lowest value.
 // `reduced_axis` is the axis that the operator sums over (-1: the last), which cancel, ramp, near_one and special
 // follow. `role` 0 is the operand that carries the pattern; for cancel the second operand of a product (role 1) gets
-// factors near one, for ramp 1 or 2. Bits do not depend on thread count.
+// factors near one, for ramp 1 or 2; tosa takes roles 0 and 1 as the factors, 2 as what is added. Bits do not depend on
+// thread count.
 void FillTensor(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, Tensor& out);
 
 }  // namespace assay

@@ -78,6 +78,20 @@ void GenerateRamp(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateCoded(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateNearOne(const FillJob& job, int64_t first, std::span<double> out);
 
+void GenerateTosa(const FillJob& job, int64_t first, std::span<double> out);
+
+// TOSA's pseudo-random sequence set_data(number): r_{n+1} = r_n m + 1 with m = (8 number + 1) 0x705A5E75, r_0 = 1, as
+// sign and 31-bit magnitude in [-1, 1]. Its first value is that of r_1.
+class TosaSequence {
+ public:
+  TosaSequence(uint32_t number, uint64_t first);  // starts at value `first`, from 0
+  double Next();
+  uint32_t state() const { return state_; }  // r of the next value
+
+ private:
+  uint32_t multiplier_, state_ = 1;
+};
+
 // Plants special values in a tensor that has been filled.
 void PlantSpecials(const FillJob& job, Tensor& out);
 

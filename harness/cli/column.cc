@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "harness/cli/catalog.h"
-#include "harness/exec/plugin_discovery.h"
 
 namespace assay::cli {
 namespace {
@@ -77,6 +76,12 @@ void AppendColumns(const PluginCandidate& candidate, double timeout_s, std::vect
 }
 
 }  // namespace
+
+std::vector<Column> OpenPlugin(const PluginCandidate& candidate, double timeout_s) {
+  std::vector<Column> columns;
+  AppendColumns(candidate, timeout_s, columns);
+  return columns;
+}
 
 nlohmann::ordered_json DescribeColumn(const Column& c) {
   nlohmann::ordered_json out;

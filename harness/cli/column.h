@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/cli/options.h"
+#include "harness/exec/plugin_discovery.h"
 #include "harness/exec/session.h"
 
 namespace assay::cli {
@@ -28,6 +29,9 @@ struct Column {
 // cannot be tried, a --backend that does not exist. `absent` gets the required backends that are not usable, whether
 // or not --backend selects them.
 Result<std::vector<Column>> OpenColumns(const BackendOptions& options, std::vector<std::string>& absent);
+
+// The devices of one plugin, with a worker of their own.
+std::vector<Column> OpenPlugin(const PluginCandidate& candidate, double timeout_s);
 
 nlohmann::ordered_json DescribeColumn(const Column& column);
 

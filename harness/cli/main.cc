@@ -41,6 +41,7 @@ int Main(int argc, char** argv) {
   AddListVerb(app, action);
   AddBackendsVerb(app, action);
   AddCheckVerb(app, action);
+  AddPowerVerb(app, action);
   AddReportVerb(app, action);
   AddWorkerVerb(app, action);
   try {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The power of the verdict on one case: every legal schedule and every fault of the corpus plugin goes through the flow
+// of `assay run` (case_runner.h), and what came out through the peers' rules as well.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/cli/column.h"
+#include "harness/cli/power_tally.h"
+#include "harness/plan/suite.h"
+
+namespace assay::cli {
+
+// Seeds from here on were never looked at while bounds, thresholds or schedules were chosen.
+inline constexpr uint64_t kFirstHeldBackSeed = 1000;
+
+struct PowerSettings {
+  uint64_t seeds = 20;       // 0 .. seeds - 1 make the envelope
+  uint64_t held_back = 1;    // seeds from kFirstHeldBackSeed on, legal schedules alone
+  uint64_t fault_seeds = 1;  // 0 .. fault_seeds - 1: every fault
+};
+
+// Precondition: the column is usable. Each implementation is required what it declares, so that a verdict says
+// something about the judge, not about the class of a schedule.
+PowerTally MeasureCase(const PlannedCase& planned, const Column& column, const PowerSettings& settings);
+
+}  // namespace assay::cli

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay power: how many kernel bugs the verdict catches and how often it rejects a correct result, measured with the
+// corpus plugin, beside the same for other systems' rules (VERDICT.md 7). Exit codes: 0; 1 a false alarm or less than
+// kLeastCaught of the effective faults caught; 2 usage, or no corpus plugin; 3 an implementation of the corpus could
+// not run; 4 nothing to measure.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "harness/base/parallel.h"
+#include "harness/cli/catalog.h"
+#include "harness/cli/column.h"
+#include "harness/cli/power_text.h"
+#include "harness/cli/progress.h"
+#include "harness/cli/stopwatch.h"
+#include "harness/cli/verbs.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kCorpusFile = "libassay_corpus.so";
+
+struct PowerOptions {
+  CaseOptions selection;
+  std::string corpus;  // empty: beside the program
+  bool full = false, quick = false, json = false;
+  int jobs = 0;
+  double timeout_s = 60;
+  uint64_t seeds = 20;
+  std::optional<uint64_t> held_back, fault_seeds;
+  std::string progress = "auto";
+};
+
+std::string CorpusPath(const PowerOptions& options) {
+  if (!options.corpus.empty()) return fs::absolute(options.corpus).lexically_normal().string();
+  const fs::path prefix = fs::path(ExecutablePath()).parent_path().parent_path();
+  return (prefix / "lib/assay/corpus" / kCorpusFile).string();
+}
+
+Status CheckCorpus(const std::string& path) {
+  if (fs::is_regular_file(path)) return {};
+  return UsageError(
+      fmt::format("there is no corpus plugin at {}: build it (ninja assay_backend_corpus, or the target product), or "
+                  "give --corpus PATH",
+                  path));
+}
+
+PowerSettings SettingsFor(const PowerOptions& o) {
+  PowerSettings settings;
+  settings.seeds = o.seeds;
+  settings.held_back = o.held_back.value_or(o.full ? 3 : 1);
+  settings.fault_seeds = std::min(o.fault_seeds.value_or(o.full ? 2 : 1), o.seeds);
+  return settings;
+}
+
+// Hands the cases to threads, each with a worker of its own.
+class PowerLoop {
+ public:
+  PowerLoop(const std::vector<PlannedCase>& cases, const PowerOptions& options, const PowerSettings& settings,
+            std::string corpus)
+      : cases_(cases),
+        settings_(settings),
+        corpus_(std::move(corpus)),
+        timeout_s_(options.timeout_s),
+        progress_(Progress::ParseMode(options.progress), cases.size()),
+        tallies_(cases.size()) {}
+
+  PowerTally Run(int jobs) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < jobs; ++i) threads.emplace_back([this] { Work(); });
+    for (std::thread& thread : threads) thread.join();
+    PowerTally all;
+    for (PowerTally& tally : tallies_) all.Add(std::move(tally));
+    if (!problem_.empty()) all.could_not_run.push_back(problem_);
+    return all;
+  }
+
+ private:
+  void Work() {
+    PluginCandidate candidate;
+    candidate.path = corpus_;
+    candidate.origin = "--corpus";
+    const std::vector<Column> columns = OpenPlugin(candidate, timeout_s_);
+    if (columns.empty() || !columns[0].problem.empty()) {
+      const std::lock_guard lock(mutex_);
+      problem_ = fmt::format("{}: {}", corpus_, columns.empty() ? "it has no device" : columns[0].problem);
+      return;
+    }
+    for (size_t i = next_++; i < cases_.size(); i = next_++) {
+      PowerTally tally = MeasureCase(cases_[i], columns[0], settings_);
+      const std::lock_guard lock(mutex_);
+      alarms_ += tally.false_alarms.size();
+      tallies_[i] = std::move(tally);
+      progress_.Update(++done_, alarms_, cases_[i].spec.Id());
+    }
+  }
+
+  const std::vector<PlannedCase>& cases_;
+  const PowerSettings& settings_;
+  const std::string corpus_;
+  const double timeout_s_;
+  std::atomic<size_t> next_{0};
+  std::mutex mutex_;  // of all below
+  Progress progress_;
+  size_t done_ = 0, alarms_ = 0;
+  std::string problem_;
+  std::vector<PowerTally> tallies_;
+};
+
+int ExitCodeOf(const PowerTally& tally) {
+  if (!tally.could_not_run.empty()) {
+    return Complain(kExitHarness, fmt::format("{} runs of the corpus failed, the first: {}", tally.could_not_run.size(),
+                                              tally.could_not_run[0]));
+  }
+  const RuleSummary own = Summarise(tally, kAssayRule);
+  if (own.legal_tensors == 0) {
+    return Complain(kExitNothing, "nothing was measured: the corpus has no legal schedule for any of these cases");
+  }
+  const bool holds = own.false_alarms == 0 && own.CaughtFraction() >= kLeastCaught;
+  return holds ? kExitOk : kExitFailed;
+}
+
+int Power(const PowerOptions& options) {
+  if (options.full && options.quick) return Complain(kExitUsage, "--quick and --full exclude each other");
+  PowerRun run;
+  run.corpus = CorpusPath(options);
+  if (auto found = CheckCorpus(run.corpus); !found) return Complain(kExitUsage, found.error().message);
+  CaseOptions selection = options.selection;
+  if (selection.suite.empty()) selection.suite = options.full ? "power-full" : "power-quick";
+  auto planned = PlanCases(selection);
+  if (!planned) return Complain(kExitUsage, planned.error().message);
+  const Selection& selected = planned->selection;
+  if (selected.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selected.empty_message);
+
+  const Stopwatch watch;
+  run.suite = selection.suite;
+  run.cases = selected.cases.size();
+  run.settings = SettingsFor(options);
+  const int jobs = options.jobs > 0 ? options.jobs : ThreadCount();
+  SetThreadCount(1);  // the threads are busy with cases of their own
+  const PowerTally tally = PowerLoop(selected.cases, options, run.settings, run.corpus).Run(jobs);
+  run.seconds = watch.Seconds();
+  fmt::print("{}", options.json ? PowerJson(tally, run).dump(2) + "\n" : PowerText(tally, run));
+  return ExitCodeOf(tally);
+}
+
+}  // namespace
+
+void AddPowerVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<PowerOptions>();
+  o->selection.suite.clear();
+  CLI::App* verb = app.add_subcommand(
+      "power", "Measure how many kernel bugs the verdict catches and how often it rejects a correct result");
+  verb->add_flag("--quick", o->quick, "suite power-quick, a few minutes (default)");
+  verb->add_flag("--full", o->full, "suite power-full, more seeds");
+  verb->add_flag("--json", o->json, "print JSON instead of a table");
+  verb->add_option("--suite", o->selection.suite, "suite name or path of a .suite file; its seeds are replaced");
+  verb->add_option("--op", o->selection.ops, "operators, comma separated")->delimiter(',');
+  verb->add_option("--dtype", o->selection.dtypes, "dtypes or dtype lists, comma separated")->delimiter(',');
+  verb->add_option("--filter", o->selection.filter, "GoogleTest globs on case ids")->capture_default_str();
+  verb->add_option("--corpus", o->corpus, "the corpus plugin; default: lib/assay/corpus beside the program")
+      ->type_name("PATH");
+  verb->add_option("--seeds", o->seeds, "seeds that make the envelope of correct results")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_option(
+      "--held-back", o->held_back,
+      fmt::format("seeds from {} on, legal schedules alone; default 1, with --full 3", kFirstHeldBackSeed));
+  verb->add_option("--fault-seeds", o->fault_seeds, "seeds on which the faults run; default 1, with --full 2")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--jobs", o->jobs, "workers at a time; default all cores")->check(CLI::PositiveNumber);
+  verb->add_option("--timeout", o->timeout_s, "seconds that the corpus may take for one call")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_option("--progress", o->progress)
+      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
+      ->capture_default_str();
+  verb->callback([o, &action] { action = [o] { return Power(*o); }; });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`assay power` on the real corpus plugin, and what it says to bad input: power_test.py ASSAY CORPUS GROUP."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ASSAY, CORPUS = sys.argv[1:3]
+RULES = ["assay", "torch", "ggml", "benchdnn", "tosa"]
+FLOOR = 0.99  # VERDICT.md 7; `assay power` itself exits 1 below it
+
+
+def run(*args):
+    return subprocess.run([ASSAY, "power", *args], capture_output=True, text=True, timeout=900)
+
+
+class BadInput(unittest.TestCase):
+    def says(self, code, *texts, args):
+        done = run(*args)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        for text in texts:
+            self.assertIn(text, done.stderr)
+
+    def test_unknown_suite(self):
+        self.says(2, "no-such-suite", args=["--corpus", CORPUS, "--suite", "no-such-suite"])
+
+    def test_missing_corpus_says_what_to_build(self):
+        self.says(2, "/no/such/corpus.so", "assay_backend_corpus", "--corpus", args=["--corpus", "/no/such/corpus.so"])
+
+    def test_corpus_that_is_no_plugin(self):
+        with tempfile.NamedTemporaryFile(suffix=".so") as file:
+            file.write(b"not a library")
+            file.flush()
+            self.says(3, file.name, args=["--corpus", file.name, "--op", "matmul", "--seeds", "1"])
+
+    def test_unknown_operator_and_numbers(self):
+        self.says(2, "matmull", args=["--corpus", CORPUS, "--op", "matmull"])
+        self.says(2, "--seeds", args=["--corpus", CORPUS, "--seeds", "0"])
+        self.says(2, "exclude", args=["--corpus", CORPUS, "--quick", "--full"])
+
+    def test_nothing_selected(self):
+        self.says(4, "", args=["--corpus", CORPUS, "--filter", "no-case*"])
+
+
+class Quick(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.done = run("--quick", "--json", "--corpus", CORPUS, "--progress", "none")
+        cls.data = json.loads(cls.done.stdout)
+
+    def test_every_rule_was_measured(self):
+        for rule in RULES:
+            self.assertGreater(self.data[rule]["legal_tensors"], 100, rule)
+            self.assertGreater(self.data[rule]["effective_pairs"], 0, rule)
+        self.assertEqual(self.data["seeds"], 20)
+        self.assertEqual(self.data["could_not_run"], [])
+
+    def test_no_correct_result_is_rejected(self):
+        self.assertEqual(self.data["assay"]["false_alarms"], 0, self.data["false_alarm_list"][:5])
+        self.assertEqual(self.data["false_alarm_list"], [])
+
+    def test_effective_faults_are_caught(self):
+        self.assertGreaterEqual(self.data["assay"]["caught_fraction"], FLOOR, self.data["missed"])
+
+    def test_missed_faults_are_named_with_their_reason(self):
+        own = self.data["assay"]
+        self.assertEqual(len(self.data["missed"]), own["effective_pairs"] - own["effective_caught"])
+        for miss in self.data["missed"]:
+            self.assertIn("effect", miss["reason"])
+            self.assertTrue(miss["fault"].startswith("fault."))
+
+    def test_exit_code_says_whether_the_floor_holds(self):
+        own = self.data["assay"]
+        holds = own["false_alarms"] == 0 and own["caught_fraction"] >= FLOOR
+        self.assertEqual(self.done.returncode, 0 if holds else 1, self.done.stderr)
+
+
+class Table(unittest.TestCase):
+    def test_a_line_per_rule_and_the_limit(self):
+        done = run("--corpus", CORPUS, "--op", "matmul", "--filter", "*tosa-3*", "--seeds", "3", "--held-back", "0")
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in lines[1:6]], RULES)
+        self.assertIn("95% limit", lines[0])
+
+
+if __name__ == "__main__":
+    group = sys.argv[3]
+    unittest.main(argv=[sys.argv[0], group], verbosity=2)
