@@ -24,7 +24,8 @@ void AddOne(const ElementJudge& judge, const TileReader& reader, const JudgeTile
   const Judgement judged = judge.Judge(first + i, got, reader.GotLow(i));
   const bool within = std::fabs(judged.error) <= judged.tolerance || judge.params().exact;
   // The sums would count an element that is right for other reasons than the bound's as an error.
-  const bool ordinary = !judge.Open(first + i) && (judge.params().exact || judged.accepted == within);
+  const bool right_anyway = judge.Open(first + i) && (judge.params().exact || judged.accepted);
+  const bool ordinary = !right_anyway && (judge.params().exact || judged.accepted == within);
   if (judged.finite && ordinary) {
     JudgeOne(tile, judge.params(), i, lanes);
     ++counts.finite;
