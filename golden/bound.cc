@@ -126,6 +126,46 @@ double SubnormalMassCoefficient(const Contract& contract, const InputError& inpu
   return contract.ftz == Flush::kIn || contract.ftz == Flush::kAll ? 1 : 0;
 }
 
+// A sum's running values between the panel ends that golden.sigma samples. Any partial sum is at most (S + |y|) / 2 in
+// magnitude, so h roundings have a deviation of at most 0.425 u sqrt(h) (S + |y|) / 2, in any order: the floor of short
+// sums. Inside panels of 64, with the magnitude spread evenly over them, |s| departs from the panel's end by at most
+// its share (S + |y|) / 2 * 64 / h, which makes 0.425 u 64 / sqrt(h) (S + |y|) / 2; sqrt(h) 64 / h = 1 at h = 4096,
+// from where on panel ends follow the running sum well enough and a single S remains.
+double SigmaFloor(double height, double u) {
+  const double panel = static_cast<double>(kSigmaPanel);
+  const double steps = std::max(1.0, std::min(std::sqrt(height), panel / std::sqrt(height)));
+  return 0.5 * kRoundingDeviation * u * steps;
+}
+
+// T_TC of a truncating unit, which errs in one direction: per block of b terms 2^-23 |s| of the cut result and
+// (b + 1) 2^-F max(2 |s|, largest product) of the alignment. The products' share is at most (b + 1) 2^-F S; over
+// ceil(K / b) of the K running sums, sum |s| <= sqrt(K sum s^2) / b, and sigma = 0.425 u sqrt(sum s^2).
+void AddTruncation(const Contract& contract, double terms, StatisticModel& statistic) {
+  if (contract.acc != Accumulator::kTensorCore) return;
+  const double block = std::max(1, contract.tc_block), step = std::ldexp(1.0, -contract.tc_bits);
+  const double per_sum = 0x1p-23 + 2 * (block + 1) * step;
+  statistic.of_magnitude += (block + 1) * step;
+  statistic.of_sigma += per_sum * std::sqrt(terms) / (kRoundingDeviation * contract.AccUnitRoundoff() * block);
+  statistic.shared = true;
+}
+
+// Sums of up to this many u keep growing; beyond, an addend can be less than half an ulp of the sum every time.
+constexpr double kStagnation = 0.125;
+
+StatisticModel SumStatistic(const Contract& contract, const SumBoundSpec& spec, const InputError& input) {
+  StatisticModel statistic;
+  const double u = contract.AccUnitRoundoff();
+  // A rounded operand errs alike in every output that reads it, and how much of S^2 its few largest terms hold is not
+  // known; partial results are rounded to `mid` an unknown number of times; alg=any may transform its operands.
+  statistic.applicable =
+      input.relative == 0 && contract.mid == Intermediate::kNone && contract.alg == Algorithm::kDirect;
+  statistic.stagnates = spec.height * u > kStagnation;
+  statistic.floor = SigmaFloor(spec.height, u);
+  statistic.of_value = spec.extra_relative;
+  AddTruncation(contract, spec.terms, statistic);
+  return statistic;
+}
+
 }  // namespace
 
 double InputRoundoff(const Contract& contract, DType type) {
@@ -204,13 +244,18 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
   bound.partial_overflow_at = std::min(contract.AccMaxFinite(), mid.max_finite);
   bound.terms.push_back({&golden.magnitude, SumCoefficient(contract, spec, input, gamma)});
   const double mass = SubnormalMassCoefficient(contract, input);
+  const Plane* lost = nullptr;
   if (const Plane* plane = golden.Extra("subnormal_mass"); plane != nullptr && mass > 0) {
     bound.terms.push_back({plane, mass});
+    lost = plane;
   }
   // Every one of the K products and K sums can underflow once, and later roundings can enlarge what it lost.
   bound.constant =
       ((2 * spec.terms + 1) * AccumulatorUnderflow(contract) + spec.mid_roundings * spec.terms * mid.absolute) *
       (1 + gamma) * kRoundUp;
+  bound.statistic = SumStatistic(contract, spec, input);
+  bound.statistic.constant = bound.constant;
+  if (lost != nullptr) bound.statistic.systematic.push_back({lost, mass});
   return bound;
 }
 

@@ -40,6 +40,20 @@ struct ValueWhere {
   double value = 0;
 };
 
+// How errors of a correct implementation are distributed inside the hard bound (VERDICT.md 3): independent roundings of
+// deviation sigma_i = max(u_acc sigma_scale golden.sigma_i, floor (S_i + |y_i|)), joined in quadrature by `deviations`,
+// on top of systematic errors of up to T_i = constant + of_value |y_i| + of_magnitude S_i + of_sigma sigma_i + sum of
+// `systematic`: what functions, truncation and underflow may cost always in the same direction.
+struct StatisticModel {
+  bool applicable = true;  // false: the contract permits errors that are no independent roundings of known size
+  bool stagnates = false;  // u_acc times the number of additions is no longer small: sums can stop growing, biased
+  bool shared = false;     // errors of the outputs of one row are not independent: m_eff = 1
+  double sigma_scale = 1;  // how far the contract's class of algorithm exceeds the golden's sigma
+  double floor = 0;
+  double constant = 0, of_value = 0, of_magnitude = 0, of_sigma = 0;
+  std::vector<BoundTerm> deviations, systematic;
+};
+
 struct BoundModel {
   bool exact = false;  // compare values bit for bit (signed zeros equal); nothing below applies
   double constant = 0;
@@ -50,10 +64,10 @@ struct BoundModel {
   double overflow_at = 0;          // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
   double partial_overflow_at = 0;  // Inf and NaN are accepted iff growth * S reaches this; infinity: never
   double growth = 1;               // 1 + gamma
-  double sigma_scale = 1;          // how far the contract's class of algorithm exceeds the golden's sigma
   std::vector<uint8_t> also;       // Also bits of every golden value, of exact models too; empty: none
   const Plane* also_value = nullptr;
   double also_indices = 0;
+  StatisticModel statistic;
   std::vector<ValueWhere> value_where;
   // A bound that is no linear function of the golden's planes is evaluated into a plane of its own. Infinite: the
   // contract promises nothing for this element, not even a finite result.
@@ -82,6 +96,7 @@ struct SumBoundSpec {
   // Types of the operands, where known: an input rounding that is exact on a type (tf32 of f16) costs nothing.
   std::optional<DType> type_a, type_b;
 };
+// Also sets `statistic`.
 BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, const SumBoundSpec& spec);
 
 // The contract's u_in of an operand of this type: 0 where the rounding keeps every number of the type.

@@ -47,15 +47,16 @@ struct AttentionData {
 // One query's weights in plain double: keys that it sees, p, and what rounding can do to t.
 struct AttentionRow {
   std::vector<int64_t> keys;
-  std::vector<double> t;      // below the largest: <= 0
-  std::vector<double> p;      // sums to one
-  std::vector<double> dot;    // scale * sum |q| |k|: what an error of the dot product is relative to
-  std::vector<double> added;  // |mask| + |t|: what later roundings are relative to
-  bool masked = false;        // no key at all
-  bool undefined = false;     // a NaN or +inf among the scores
-  bool unclear = false;       // the result hangs on 0 * inf or NaN - inf, which implementations treat differently
-  double reach = 0;           // largest intermediate of a score
-  double sunk = 0;            // how far below zero the largest t + mask lies: a unit may round all of them to -inf
+  std::vector<double> t;       // below the largest: <= 0
+  std::vector<double> p;       // sums to one
+  std::vector<double> dot;     // scale * sum |q| |k|: what an error of the dot product is relative to
+  std::vector<double> added;   // |mask| + |t|: what later roundings are relative to
+  std::vector<double> stored;  // |mask| + |score|: what keeping scores in a narrow format is relative to
+  bool masked = false;         // no key at all
+  bool undefined = false;      // a NaN or +inf among the scores
+  bool unclear = false;        // the result hangs on 0 * inf or NaN - inf, which implementations treat differently
+  double reach = 0;            // largest intermediate of a score
+  double sunk = 0;             // how far below zero the largest t + mask lies: a unit may round all of them to -inf
 };
 AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row);
 

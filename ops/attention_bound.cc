@@ -90,6 +90,31 @@ class Bounder {
   double sums_ = 0;  // relative error of numerator, denominator and their quotient
 };
 
+// Scores err like sums of d products, which golden.sigma leaves out, then by up to eight roundings of their own (see
+// dot_ and added_ above); summed over the keys instead of in quadrature. Exponentials, tanh and the division may be off
+// by their ulp in any direction, and of the rescalings about log2 of the blocks meet a new maximum: systematic.
+StatisticModel AttentionStatistic(const AttentionCase& op, const Golden& golden, const Contract& contract,
+                                  const OperationErrors& e) {
+  StatisticModel statistic;
+  const Plane* mid = golden.Extra("mid_weight");
+  statistic.applicable = e.in == 0 && contract.acc != Accumulator::kTensorCore && mid != nullptr;
+  if (!statistic.applicable) return statistic;
+  statistic.shared = true;
+  const auto d = static_cast<double>(op.d), keys = static_cast<double>(op.s);
+  const double u = contract.AccUnitRoundoff();
+  statistic.stagnates = std::max(d, keys) * u > 0.125;
+  // As in SumBound: (S + |y|) / 2 <= S, sqrt(h) of short sums, panels of 64 in longer ones.
+  const double steps = std::max(1.0, std::min(std::sqrt(d), 64 / std::sqrt(d)));
+  statistic.deviations.push_back({golden.Extra("dot_weight"), kRoundingDeviation * u * steps});
+  statistic.deviations.push_back({golden.Extra("added_weight"), kRoundingDeviation * u * std::sqrt(8.0)});
+  if (e.mid > 0) statistic.deviations.push_back({mid, kRoundingDeviation * e.mid});
+  if (op.softcap > 0) statistic.systematic.push_back({golden.Extra("dot_weight"), e.eps});
+  statistic.of_magnitude = e.eps * (3 + std::log2(std::ceil(keys / kBlock)));
+  statistic.constant = e.lambda * (2 * keys + 4);
+  if (e.mid_abs > 0) statistic.systematic.push_back({golden.Extra("values"), e.mid_abs});
+  return statistic;
+}
+
 }  // namespace
 
 BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Contract& contract) {
@@ -98,6 +123,7 @@ BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Co
   // Sums before the division by l, and l itself up to s.
   bound.partial_overflow_at = contract.AccMaxFinite() / (2 * static_cast<double>(op.s));
   const Bounder bounder(op, contract, problem.inputs[0].dtype);
+  bound.statistic = AttentionStatistic(op, golden, contract, OperationErrors(contract));
   const Plane& rows = *golden.Extra("rows");
   const auto owned = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
   ParallelFor(golden.size(), 4096, [&](int64_t begin, int64_t end) {

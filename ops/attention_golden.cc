@@ -2,7 +2,9 @@
 // Golden attention. Fast: double throughout, weights of attention_row.h. Reproducible: scores, exponentials and sums in
 // double-double; the planes, which are bounds, stay double. Masked keys are never read.
 // sigma (NUMERICS.md 4) in units of u_acc: sqrt(keys) sum p |v| for the sums and 0.425 sqrt(sum p^2 v^2) for rounded
-// probabilities. Errors of the scores are shared by a row's columns: m_eff = 1 for row groups.
+// probabilities. What rounding scores and probabilities to a narrower format adds is the plane "mid_weight", in units
+// of that format's u: sqrt(sum p^2 v^2 + 2 sum p^2 (v - o)^2 (|mask| + |score|)^2), the score stored before and after
+// its mask. Errors of the scores are shared by a row's columns: m_eff = 1 for row groups.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,12 +33,13 @@ ASSAY_MULTIVERSION void AddValues(const double* v, double p, double* o, double* 
   }
 }
 
-ASSAY_MULTIVERSION void AddDistances(const double* v, const double* o, double dot, double added, double* dots,
-                                     double* addeds, double* range, int64_t n) {
+ASSAY_MULTIVERSION void AddDistances(const double* v, const double* o, double dot, double added, double stored,
+                                     double* dots, double* addeds, double* shifts, double* range, int64_t n) {
   for (int64_t c = 0; c < n; ++c) {
     const double distance = std::fabs(v[c] - o[c]);
     dots[c] += dot * distance;
     addeds[c] += added * distance;
+    shifts[c] += (stored * distance) * (stored * distance);
     range[c] = range[c] > distance ? range[c] : distance;
   }
 }
@@ -44,11 +47,12 @@ ASSAY_MULTIVERSION void AddDistances(const double* v, const double* o, double do
 // The sums over one query's keys, per column of v.
 struct Columns {
   explicit Columns(int64_t n)
-      : o(n), lo(n), magnitude(n), squares(n), values(n), dot(n), added(n), range(n), special(n) {}
+      : o(n), lo(n), magnitude(n), squares(n), values(n), dot(n), added(n), shifts(n), range(n), special(n) {}
   void Clear() {
-    for (auto* x : {&o, &lo, &magnitude, &squares, &values, &dot, &added, &range, &special}) std::ranges::fill(*x, 0.0);
+    for (auto* x : {&o, &lo, &magnitude, &squares, &values, &dot, &added, &shifts, &range, &special})
+      std::ranges::fill(*x, 0.0);
   }
-  std::vector<double> o, lo, magnitude, squares, values, dot, added, range;
+  std::vector<double> o, lo, magnitude, squares, values, dot, added, shifts, range;
   std::vector<double> special;  // sums of infinities and NaN, apart
 };
 
@@ -68,7 +72,7 @@ class Builder {
     golden_.tier = tier;
     golden_.value.resize(static_cast<size_t>(size));
     if (tier == Tier::kReproducible) golden_.value_lo.resize(static_cast<size_t>(size));
-    for (Plane* p : {&golden_.magnitude, &golden_.sigma, &golden_.error, &dot_, &added_, &range_, &values_}) {
+    for (Plane* p : {&golden_.magnitude, &golden_.sigma, &golden_.error, &dot_, &added_, &range_, &values_, &mid_}) {
       *p = Plane(size, wide);
     }
     rows_ = Plane(op_.Rows() * kRowFacts, wide);
@@ -84,6 +88,7 @@ class Builder {
     golden_.extra.emplace_back("range", std::move(range_));
     golden_.extra.emplace_back("values", std::move(values_));
     golden_.extra.emplace_back("rows", std::move(rows_));
+    golden_.extra.emplace_back("mid_weight", std::move(mid_));
     return std::move(golden_);
   }
 
@@ -125,7 +130,8 @@ class Builder {
     if (tier_ == Tier::kReproducible) Refine(row, r, columns);
     for (size_t i = 0; i < r.keys.size(); ++i) {
       AddDistances(ValuesOf(head + r.keys[i], 0, copy, nullptr), columns.o.data(), r.p[i] * r.dot[i],
-                   r.p[i] * r.added[i], columns.dot.data(), columns.added.data(), columns.range.data(), op_.dv);
+                   r.p[i] * r.added[i], r.p[i] * r.stored[i], columns.dot.data(), columns.added.data(),
+                   columns.shifts.data(), columns.range.data(), op_.dv);
     }
     SetFacts(row, r);
     Store(first, r, ScoreError(r), columns);
@@ -216,6 +222,7 @@ class Builder {
       golden_.magnitude.SetUp(i, columns.magnitude[c] * kUp);
       golden_.sigma.Set(i, std::sqrt(n * columns.magnitude[c] * columns.magnitude[c] +
                                      kRoundingDeviation * kRoundingDeviation * columns.squares[c]));
+      mid_.Set(i, std::sqrt(columns.squares[c] + 2 * columns.shifts[c]));
       dot_.SetUp(i, columns.dot[c] * kUp);
       added_.SetUp(i, columns.added[c] * kUp);
       range_.SetUp(i, columns.range[c] * kUp);
@@ -227,7 +234,7 @@ class Builder {
   const AttentionData data_;
   const Tier tier_;
   Golden golden_;
-  Plane dot_, added_, range_, values_, rows_;
+  Plane dot_, added_, range_, values_, rows_, mid_;
 };
 
 }  // namespace

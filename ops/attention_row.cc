@@ -107,6 +107,7 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
   for (size_t i = 0; i < scores.size(); ++i) {
     out.p[i] /= total;
     out.added.push_back(std::abs(masks[i]) + std::abs(out.t[i]));
+    out.stored.push_back(std::abs(masks[i]) + std::abs(scores[i]));
     if (!data.finite_v[head * op.s + out.keys[i]] && out.p[i] < kTinyWeight) out.unclear = true;
   }
   return out;

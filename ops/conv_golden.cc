@@ -154,6 +154,7 @@ BoundModel FiniteBound(const ConvCase& op, const Golden& golden, const Contract&
   BoundModel bound =
       SumBound(golden, contract, out, {.terms = terms, .height = terms + extra_steps, .type_a = in, .type_b = in});
   if (op.bias && !golden.exact) bound.constant += 2 * extra_steps * contract.AccMinNormal();
+  bound.statistic.constant = bound.constant;
   return bound;
 }
 

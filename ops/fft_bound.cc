@@ -111,6 +111,19 @@ double SigmaScale(const FftCase& fft, Algorithm algorithm) {
   return std::sqrt(std::max(1.0, variance / std::log2(points)));
 }
 
+// Twiddles off by up to m ulp = 2 m u, evenly spread, have a deviation of 2 m u / sqrt(3) where the roundings of a
+// stage have 0.6 u; correctly rounded ones are in those 0.6 u. An error made anywhere reaches every output: shared.
+StatisticModel FftStatistic(const FftCase& fft, const Contract& contract) {
+  StatisticModel statistic;
+  statistic.applicable = contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
+                         contract.acc != Accumulator::kTensorCore && contract.out == OutputRounding::kNearest &&
+                         contract.alg != Algorithm::kAny && contract.alg != Algorithm::kWinograd;
+  statistic.shared = true;
+  statistic.sigma_scale = SigmaScale(fft, contract.alg);
+  if (contract.math_ulp > 0.6) statistic.sigma_scale *= std::hypot(1.0, 2 / std::sqrt(3.0) * contract.math_ulp / 0.6);
+  return statistic;
+}
+
 }  // namespace
 
 BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& contract, DType out) {
@@ -118,7 +131,7 @@ BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& co
   const FftArithmetic arithmetic = ArithmeticOf(contract);
   const bool convolution =
       contract.alg == Algorithm::kBluestein || (contract.alg != Algorithm::kDirect && HasLargeFactor(fft));
-  bound.sigma_scale = SigmaScale(fft, contract.alg);
+  bound.statistic = FftStatistic(fft, contract);
   bound.growth = Growth(fft, convolution);
   bound.partial_overflow_at = contract.AccMaxFinite();
   if (contract.mid == Intermediate::kF16) bound.partial_overflow_at = FormatOf(DType::kF16).max_finite;
@@ -144,9 +157,10 @@ BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& co
     const double lost = FlushesInputs(contract) ? 1 : 0;
     if (lost > 0 || arithmetic.operand > 0)
       bound.terms.push_back({mass, std::max(lost, arithmetic.operand > 0 ? 3 : lost)});
+    if (lost > 0) bound.statistic.systematic.push_back({mass, lost});
   }
   const double lambda = contract.ftz != Flush::kNone ? contract.AccMinNormal() : contract.AccMinSubnormal() / 2;
-  bound.constant = Underflows(fft, convolution) * lambda;
+  bound.constant = bound.statistic.constant = Underflows(fft, convolution) * lambda;
   return bound;
 }
 

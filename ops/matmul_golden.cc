@@ -211,6 +211,7 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   // SumBound knows nothing of alpha: underflows of the product are scaled by it, sums overflow before it.
   const double scale = std::abs(op.alpha);
   bound.constant = bound.constant * std::max(1.0, scale) + 2 * extra_steps * contract.AccMinNormal();
+  bound.statistic.constant = bound.constant;
   bound.partial_overflow_at *= std::min(1.0, scale);
   if (!op.rounded) return bound;
 
@@ -218,11 +219,13 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   const BoundModel output = OutputBound(contract, out);
   for (BoundTerm& term : bound.terms) term.coefficient *= 1 + output.u_out;
   bound.constant = bound.constant * (1 + output.u_out) + scale * output.lambda_out;
+  bound.statistic.constant = bound.constant;
   const Plane* product = golden.Extra("rounded_product");
   // What is rounded may be as large as |alpha ab| + |alpha| A; the bound so far covers the second.
   Plane reach(golden.size(), golden.magnitude.wide());
   for (int64_t i = 0; i < golden.size(); ++i) reach.SetUp(i, (*product)[i] + AccumulatedBound(bound, golden, i));
   bound.terms.push_back({product, output.u_out});
+  bound.statistic.systematic.push_back({product, output.u_out});
   AdmitOverflowOfProduct(golden, contract, reach, scale * output.overflow_at * (1 - 4 * output.u_out), bound);
   return bound;
 }

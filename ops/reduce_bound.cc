@@ -61,6 +61,7 @@ BoundModel L2Bound(const ReduceCase& op, const Golden& golden, const Contract& c
   bound.terms.push_back({golden.Extra("inverse"), (2 * terms + 1) * Lambda(contract)});
   AddFlushedInputs(bound, golden, contract);
   bound.constant += Lambda(contract);
+  bound.statistic.of_value = MathError(contract);  // of the root
   // An infinity is accepted where Q reaches the accumulator's range; magnitude is sqrt(Q).
   bound.growth = 1 + relative;
   bound.partial_overflow_at = std::sqrt(contract.AccMaxFinite());
@@ -119,6 +120,10 @@ BoundModel LogSumExpBound(const ReduceCase& op, const Golden& golden, const Cont
   bound.terms.push_back({golden.Extra("log_part"), eps});
   bound.terms.push_back({&golden.magnitude, u + input});
   bound.constant += Lambda(contract);
+  // The functions' errors are no random roundings, and dominate: exp, about log2 K rescalings, log.
+  const double functions = eps * (2 + std::log2(terms) + std::log(terms));
+  bound.statistic.constant = functions + (terms + 1) * Lambda(contract);
+  bound.statistic.shared = true;
   bound.growth = 1;
   bound.partial_overflow_at = kInfinity;
   return bound;
@@ -148,6 +153,21 @@ BoundModel SelectionBound(const ReduceCase& op, const Golden& golden, const Cont
   return bound;
 }
 
+// For kinds whose bound is not SumBound's. What is flushed or underflows is systematic.
+void CompleteStatistic(double terms, bool squares, DType in, const Golden& golden, const Contract& contract,
+                       BoundModel& bound) {
+  StatisticModel& statistic = bound.statistic;
+  statistic.applicable = InputRoundoff(contract, in) == 0 && contract.mid == Intermediate::kNone &&
+                         contract.acc != Accumulator::kTensorCore && contract.alg == Algorithm::kDirect;
+  // Squares are 0 or 1 modulo 4: those of narrow numbers, a few bits above the sum's last one, round down together.
+  if (squares && FormatOf(in).precision <= FormatOf(DType::kF16).precision) statistic.applicable = false;
+  statistic.stagnates = terms * contract.AccUnitRoundoff() > 0.125;
+  for (const BoundTerm& term : bound.terms) {
+    const bool lost = term.plane == golden.Extra("subnormal_mass") || term.plane == golden.Extra("inverse");
+    if (lost) statistic.systematic.push_back(term);
+  }
+}
+
 }  // namespace
 
 BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contract& contract) {
@@ -172,6 +192,8 @@ BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contr
     default:
       bound = SumBound(golden, contract, out, {.terms = terms, .height = terms, .products = false, .type_a = in});
   }
+  if (op.kind != ReduceKind::kSum && op.kind != ReduceKind::kMean)
+    CompleteStatistic(terms, op.kind == ReduceKind::kL2, in, golden, contract, bound);
   return bound;
 }
 

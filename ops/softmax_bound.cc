@@ -67,6 +67,22 @@ void FollowMaskedPolicy(BoundModel& bound, const Golden& golden, const Contract&
   }
 }
 
+// Errors of one exponential, logarithm or division may lie anywhere within the contract's ulp, and those of the row's
+// sum are the same for the whole row: systematic. Of the rescalings of an online sum, about log2 n meet a new maximum.
+StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Golden& golden, const Contract& contract,
+                                const OperationErrors& errors) {
+  StatisticModel statistic;
+  statistic.applicable = errors.in == 0 && errors.mid == 0 && contract.acc != Accumulator::kTensorCore;
+  statistic.shared = true;
+  const double functions = errors.eps * (3 + std::log2(static_cast<double>(op.terms)));
+  statistic.stagnates = static_cast<double>(op.terms) * errors.u > 0.125;
+  statistic.of_value = op.log ? errors.eps : functions;
+  statistic.constant = 4 * errors.lambda + (op.log ? functions : 0);
+  // x - (m + ln l) rounds m + ln l.
+  if (op.log) statistic.deviations.push_back({golden.Extra("peak"), kRoundingDeviation * contract.AccUnitRoundoff()});
+  return statistic;
+}
+
 }  // namespace
 
 double SoftmaxRelativeError(const Contract& contract, DType in, double n, double distance, double spread, double peak) {
@@ -99,6 +115,7 @@ BoundModel SoftmaxBound(const Problem& problem, const Golden& golden, const Cont
   BoundModel bound = OutputBound(contract, problem.output.dtype);
   bound.terms.push_back({owned.get(), 1});
   bound.owned.push_back(owned);
+  bound.statistic = SoftmaxStatistic(op, golden, contract, errors);
   FollowMaskedPolicy(bound, golden, contract, op.log);
   return bound;
 }

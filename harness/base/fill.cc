@@ -110,6 +110,22 @@ std::string FillText(const FillSpec& fill) {
   return fmt::format("{}{}e{}", kCancelPrefix, number.substr(0, e), number.substr(digits));
 }
 
+bool IsRandomLike(const FillSpec& fill) {
+  switch (fill.kind) {
+    case FillKind::kUniform:
+    case FillKind::kNormal:
+    case FillKind::kLognormal:
+    case FillKind::kOutlier:
+    case FillKind::kCancel:
+    case FillKind::kSubnormal:
+    case FillKind::kSpecial:
+    case FillKind::kNearOne:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::vector<std::string> KnownFills() {
   std::vector<std::string> names;
   for (const FillInfo& info : kFills) names.emplace_back(info.name);

@@ -41,6 +41,10 @@ Result<FillSpec> ParseFill(std::string_view text);
 std::string FillText(const FillSpec& fill);
 std::vector<std::string> KnownFills();
 
+// Whether terms are drawn at random, so that rounding errors behave like independent ones. Patterns of few distinct
+// values repeat the same rounding error over and over.
+bool IsRandomLike(const FillSpec& fill);
+
 // Fills `out` (rounded to its dtype). `stream` separates the operands of a case (below 2^32). Every fill but special is
 // finite: values beyond the format's largest are clamped to it, and integers keep off their lowest value.
 // `reduced_axis` is the axis that the operator sums over (-1: the last), which cancel, ramp, near_one and special

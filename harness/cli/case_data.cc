@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/case_data.h"
 
+#include "harness/base/fill.h"
 #include "harness/cli/host_memory.h"
 #include "harness/cli/stopwatch.h"
 
@@ -73,6 +74,9 @@ Result<CaseData> PrepareSecondSet(const CaseData& data) {
 ContractData PrepareContract(const CaseData& data, const Contract& contract) {
   ContractData result;
   result.bound = data.op->Bound(data.problem, data.golden, contract);
+  // The statistic speaks of random data; check, whose data are whatever the user has, only advises.
+  const Result<FillSpec> fill = ParseFill(data.problem.spec.fill);
+  if (!fill || !IsRandomLike(*fill)) result.bound.statistic.applicable = false;
   for (int variant = 0; variant < data.op->TwinVariants(data.problem, contract); ++variant) {
     if (auto twin = data.op->MakeTwin(data.problem, contract, variant)) result.twins.push_back(std::move(*twin));
   }

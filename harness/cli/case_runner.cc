@@ -53,7 +53,8 @@ void KeepRuns(const Evidence& evidence, const std::vector<Tensor>& raw, Attempt&
   const auto keep = [&](size_t run) { attempt.kept.push_back({fmt::format("run{}", run + 1), -1, raw[run].Clone()}); };
   const bool both = !evidence.bits_equal;
   for (size_t run = 0; run < raw.size(); ++run) {
-    if (!evidence.runs[run].Holds() && (run == 0 || both)) keep(run);
+    const bool fails = !evidence.runs[run].Holds() || !evidence.runs[run].statistic.Holds();
+    if (fails && (run == 0 || both)) keep(run);
   }
   if (!attempt.kept.empty()) return;
   keep(0);
@@ -158,7 +159,8 @@ Attempt CaseRunner::JudgeImplementation(const Column& column, const Implementati
   attempt.verdict = decision.verdict;
   SetVerdict(attempt.record, decision.verdict, decision.result_class, decision.reason);
   SetMetrics(attempt.record, *evidence, decision);
-  const bool failed = attempt.verdict == Verdict::kMismatch || attempt.verdict == Verdict::kNondeterministic;
+  const bool failed = attempt.verdict == Verdict::kMismatch || attempt.verdict == Verdict::kNondeterministic ||
+                      evidence->lower_class.has_value();
   if (!failed && attempt.first_execute_s <= kMostSecondsToRepeat) JudgePadded(column, **contract, attempt);
   return attempt;
 }
@@ -195,7 +197,8 @@ Call<std::string> CaseRunner::ProblemWhenPadded(const Column& column, const Cont
   data_.op->Canonicalise(data_.problem, inputs, execution->output);
   if (twin == nullptr) {
     const ErrorMetrics metrics = Measure(data_.golden, contract.bound, attempt.contract, execution->output);
-    return metrics.Holds() ? std::string() : metrics.where;
+    if (!metrics.Holds()) return metrics.where;
+    return metrics.statistic.Holds() ? std::string() : metrics.statistic.reason;
   }
   const TwinOutcome outcome = CheckTwin(*twin, static_cast<int>(contract.twins.size()) - 1, execution->output);
   return outcome.Holds() ? std::string() : outcome.Reason(data_.problem.output.shape);
@@ -209,7 +212,8 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
   evidence.required = required_;
   evidence.power = contract.power;
   double execute_s = 0, compare_s = 0;
-  std::vector<Tensor> raw;  // as they came back, for bits and prefills
+  std::vector<Tensor> raw;            // as they came back, for bits and prefills
+  std::vector<Tensor> judged, coded;  // canonical: the first run that fails or else the first; the twins'
   for (size_t run = 0; run < 2; ++run) {
     auto execution = column.session->Execute(plan, Pointers(data_.inputs), kPrefills[run]);
     if (!execution) return tl::unexpected(execution.error());
@@ -223,6 +227,8 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     const bool same = run == 1 && SameBits(raw[0], raw[1]);
     evidence.runs.push_back(same ? evidence.runs[0]
                                  : Measure(data_.golden, contract.bound, attempt.contract, execution->output));
+    const bool fails = !evidence.runs[run].Holds() || !evidence.runs[run].statistic.Holds();
+    if (fails && judged.empty()) judged.push_back(execution->output.Clone());
     if (run == 0) {
       SetHistogram(attempt.record, CountMargins(data_.golden, contract.bound, attempt.contract, execution->output));
     }
@@ -240,18 +246,28 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     if (!evidence.twins.back().Holds() && attempt.kept.empty()) {  // one shows it
       attempt.kept.push_back({fmt::format("twin{}", variant), static_cast<int>(variant), execution->output.Clone()});
     }
+    coded.push_back(std::move(execution->output));
     compare_s += watch.Seconds();
   }
   const ElementReport unwritten = UnwrittenElements(raw[0], raw[1]);
   evidence.unwritten = unwritten.count;
   evidence.unwritten_where = UnwrittenText(data_.problem.output.name, evidence.shape, unwritten);
   evidence.bits_equal = SameBits(raw[0], raw[1]);
+  if (!judged.empty() && ValuesFail(evidence)) evidence.lower_class = LowerClassOf(contract, judged[0], coded, attempt);
   if (IsFailingResult(Decide(evidence).verdict)) KeepRuns(evidence, raw, attempt);
   attempt.record.execute_s = execute_s;
   attempt.record.compare_s = compare_s;
   attempt.record.output_hash = HashHex(HashBytes(raw[0].data(), raw[0].bytes()));
   attempt.output = std::move(raw[0]);
   return evidence;
+}
+
+// Which weaker arithmetic explains an output that fails, and those on the twins' data.
+std::optional<LowerClass> CaseRunner::LowerClassOf(const ContractData& contract, const Tensor& output,
+                                                   const std::vector<Tensor>& coded, const Attempt& attempt) const {
+  std::vector<JudgedOutput> twins;
+  for (size_t k = 0; k < coded.size(); ++k) twins.push_back({contract.twins[k].inputs, &coded[k]});
+  return FindLowerClass(*data_.op, data_.problem, attempt.contract, data_.golden, {data_.inputs, &output}, twins);
 }
 
 void CaseRunner::Time(const Column& column, Attempt& attempt) {
@@ -335,6 +351,7 @@ void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& contract, 
       data_.op->Canonicalise(data_.problem, data_.inputs, output);
       const ErrorMetrics metrics = Measure(data_.golden, contract.bound, attempt.contract, output);
       if (!metrics.Holds()) return fail(metrics.where, execution.output, set);
+      if (!metrics.statistic.Holds()) return fail(metrics.statistic.reason, execution.output, set);
       attempt.record.deterministic = false;
       if (attempt.contract.deterministic) {
         attempt.verdict = Verdict::kNondeterministic;

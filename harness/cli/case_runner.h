@@ -65,6 +65,8 @@ class CaseRunner {
  private:
   Attempt JudgeImplementation(const Column& column, const ImplementationInfo& implementation);
   Call<Evidence> Execute(const Column& column, uint64_t plan, const ContractData& contract, Attempt& attempt);
+  std::optional<LowerClass> LowerClassOf(const ContractData& contract, const Tensor& output,
+                                         const std::vector<Tensor>& coded, const Attempt& attempt) const;
   void JudgePadded(const Column& column, const ContractData& contract, Attempt& attempt);
   Call<std::string> ProblemWhenPadded(const Column& column, const ContractData& contract, const Attempt& attempt);
   Result<const ContractData*> ContractFor(const ImplementationInfo& implementation, Contract& parsed);

@@ -15,39 +15,12 @@
 namespace assay::cli {
 namespace {
 
-// VERDICT.md 3: r beyond this is 1.2 times what the largest of 4096 random errors reaches once in a million tensors.
-constexpr double kElementThreshold = 8;
-
 Twin ExactExpectation(const CaseData& data, const BoundModel& bound, const Contract& contract, double ulp) {
   const ElementJudge judge(data.golden, bound, contract, data.problem.output.dtype);
   Twin twin;
   twin.tolerance_ulp = ulp;
   for (int64_t i = 0; i < data.golden.size(); ++i) twin.expected.push_back(judge.Rounded(i));
   return twin;
-}
-
-// The largest r of VERDICT.md 3 over its threshold. The sigma plane follows sums at panel ends, so it knows nothing of
-// a few terms that cancel; a standard deviation of 0.425 u S is not exceeded there, and is no more than that of a long
-// random sum. None where the contract's errors do not behave like independent roundings.
-Number StatisticMargin(const CaseData& data, const ElementJudge& judge, const ErrorMetrics& metrics,
-                       const Tensor& got) {
-  if (!metrics.statistic.applicable) return std::nullopt;
-  const Golden& golden = data.golden;
-  const FloatFormat& format = FormatOf(got.dtype());
-  const std::vector<double> values = got.ToDoubles();
-  double largest = 0;
-  for (int64_t i = 0; i < golden.size(); ++i) {
-    const double x = values[static_cast<size_t>(i)], y = golden.value[static_cast<size_t>(i)];
-    const Judgement judged = judge.Judge(i, x);
-    const auto at = [&](const Plane& plane) { return PlaneAt(plane, i, golden.size()); };
-    const double own = judge.params().own_rounding * std::max(UlpAt(format, x), UlpAt(format, y));
-    const double beyond = std::fabs(judged.error) - own;
-    if (!judged.finite || !(beyond > 0)) continue;
-    const double sigma = judge.params().u_acc * std::max(at(golden.sigma), kRoundingDeviation * at(golden.magnitude));
-    const double scale = std::hypot(sigma, at(golden.error));
-    largest = std::max(largest, scale > 0 ? beyond / scale : std::numeric_limits<double>::infinity());
-  }
-  return largest / kElementThreshold;
 }
 
 Record UserRecord(const CheckRequest& request, const UserCase& user, const CheckResult& result) {
@@ -109,13 +82,13 @@ CheckResult JudgeUserCase(const CheckRequest& request, UserCase& user) {
   if (request.exact_ulp) {
     evidence.twins.push_back(CheckTwin(ExactExpectation(data, bound, user.contract, *request.exact_ulp), 0, got));
   }
-  const ElementJudge judge(data.golden, bound, user.contract, got.dtype());
-  const Number statistic = StatisticMargin(data, judge, evidence.runs[0], got);
-  evidence.suspect = statistic.value_or(0) > 1;
+  evidence.statistic_advises = true;
+  if (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds()) {
+    evidence.lower_class = FindLowerClass(*data.op, data.problem, user.contract, data.golden, {data.inputs, &got}, {});
+  }
   result.decision = Decide(evidence);  // before the power is known: it must not decide here
   evidence.power = MeasurePower(*data.op, data.problem, data.inputs, data.golden, bound, user.contract, {});
   result.record = UserRecord(request, user, result);
-  result.record.stat_margin = statistic;
   return result;
 }
 

@@ -23,7 +23,9 @@ std::string ShapeOf(const CaseSpec& spec) {
 const ErrorMetrics& Worse(const std::vector<ErrorMetrics>& runs) {
   const ErrorMetrics* worst = &runs[0];
   for (const ErrorMetrics& run : runs) {
-    const bool worse = worst->Holds() != run.Holds() ? !run.Holds() : run.bound_margin > worst->bound_margin;
+    const bool worse = worst->Holds() != run.Holds()                       ? !run.Holds()
+                       : worst->statistic.Holds() != run.statistic.Holds() ? !run.statistic.Holds()
+                                                                           : run.bound_margin > worst->bound_margin;
     if (worse) worst = &run;
   }
   return *worst;
@@ -96,10 +98,13 @@ void SetMetrics(Record& record, const Evidence& evidence, const Decision& decisi
   record.nmse = m.nmse;
   record.exact_margin = decision.exact_margin;
   record.bound_margin = decision.bound_margin;
+  record.stat_margin = decision.stat_margin;
+  record.self_margin = decision.self_margin;
   record.exceptional_margin = decision.exceptional_margin;
   if (m.statistic.applicable) {
     record.effective_bits = m.statistic.effective_bits;
     record.bias_z = m.statistic.bias_z;
+    record.outliers = m.statistic.outliers;
   }
   if (evidence.power) record.power = evidence.power->power;
   record.nonfinite_mismatch = m.nonfinite_mismatch;

@@ -19,11 +19,13 @@ struct SpecialCounts {
 // error to add.
 void AddOne(const ElementJudge& judge, const TileReader& reader, const JudgeTile& tile, int64_t first, int64_t i,
             JudgeLanes& lanes, SpecialCounts& counts) {
+  tile.r2[i] = 0;
   const double got = reader.Got(i);
   const Judgement judged = judge.Judge(first + i, got, reader.GotLow(i));
   const bool within = std::fabs(judged.error) <= judged.tolerance || judge.params().exact;
   // The sums would count an element that is right for other reasons than the bound's as an error.
-  const bool ordinary = judge.params().exact ? !judge.Open(first + i) : judged.accepted == within;
+  const bool right_anyway = judge.Open(first + i) && (judge.params().exact || judged.accepted);
+  const bool ordinary = !right_anyway && (judge.params().exact || judged.accepted == within);
   if (judged.finite && ordinary) {
     JudgeOne(tile, judge.params(), i, lanes);
     ++counts.finite;
@@ -59,7 +61,7 @@ void ChunkTotals::Add(const ChunkTotals& next) {
   special_inexact += next.special_inexact;
 }
 
-ChunkTotals JudgeChunk(const ElementJudge& judge, TileReader& reader, int64_t first, int64_t end) {
+ChunkTotals JudgeChunk(const ElementJudge& judge, TileReader& reader, int64_t first, int64_t end, GroupStripe* groups) {
   JudgeLanes lanes;
   SpecialCounts counts;
   for (int64_t at = first; at < end; at += kJudgeTile) {
@@ -74,6 +76,7 @@ ChunkTotals JudgeChunk(const ElementJudge& judge, TileReader& reader, int64_t fi
       done = 0;
     }
     for (int64_t i = done; i < count; ++i) AddOne(judge, reader, tile, at, i, lanes, counts);
+    if (groups != nullptr) groups->Add(tile.r2, count);
   }
   ChunkTotals totals(lanes);
   totals.finite = counts.finite;

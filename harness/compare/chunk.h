@@ -2,9 +2,11 @@
 // Judges a chunk of an output: the unit of work of the threads, and of the fixed order of summation.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
+#include "harness/compare/groups.h"
 #include "harness/compare/judge_kernel.h"
 #include "harness/compare/tile_reader.h"
 
@@ -24,7 +26,23 @@ struct ChunkTotals {
   void Add(const ChunkTotals& next);
 };
 
-// Golden values [first, end). Precondition: first is a multiple of kJudgeChunk, end - first <= kJudgeChunk.
-ChunkTotals JudgeChunk(const ElementJudge& judge, TileReader& reader, int64_t first, int64_t end);
+// Golden values [first, end). Squared deviations go to `groups`, unless that is null. Precondition: first is a multiple
+// of kJudgeChunk, end - first <= kJudgeChunk.
+ChunkTotals JudgeChunk(const ElementJudge& judge, TileReader& reader, int64_t first, int64_t end,
+                       GroupStripe* groups = nullptr);
+
+// Calls f(golden value index, got, judgement) for every element of a chunk.
+template <class F>
+void ForEachInChunk(const ElementJudge& judge, TileReader& reader, int64_t chunk, const F& f) {
+  const int64_t begin = chunk * kJudgeChunk;
+  const int64_t end = std::min(begin + kJudgeChunk, judge.golden().size());
+  for (int64_t at = begin; at < end; at += kJudgeTile) {
+    const int64_t count = std::min(kJudgeTile, end - at);
+    reader.Read(at, count);
+    for (int64_t i = 0; i < count; ++i) {
+      f(at + i, reader.Got(i), judge.Judge(at + i, reader.Got(i), reader.GotLow(i)));
+    }
+  }
+}
 
 }  // namespace assay

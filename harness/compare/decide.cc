@@ -34,9 +34,16 @@ std::string RunFailure(const Evidence& evidence, size_t run) {
                      ElementText(evidence.shape, worst), m.where);
 }
 
-// The first thing that proves the implementation wrong; "" when nothing does. Memory faults come first: they can be
-// the cause of all others.
-std::string Failure(const Evidence& evidence) {
+std::string StatisticFailure(const Evidence& evidence) {
+  if (evidence.statistic_advises) return "";
+  for (const ErrorMetrics& m : evidence.runs) {
+    if (!m.statistic.Holds()) return "statistic channel: " + m.statistic.reason;
+  }
+  return "";
+}
+
+// Faults of memory, which can be the cause of all others; "" when there are none.
+std::string MemoryFailure(const Evidence& evidence) {
   if (evidence.guard_violations > 0) {
     return fmt::format("memory: {} guard bytes outside the output were overwritten; {}", evidence.guard_violations,
                        evidence.guard_where);
@@ -47,13 +54,31 @@ std::string Failure(const Evidence& evidence) {
   if (evidence.unwritten > 0) {
     return fmt::format("memory: {} elements were not written; {}", evidence.unwritten, evidence.unwritten_where);
   }
+  return "";
+}
+
+// The first thing that proves the values wrong.
+std::string ValueFailure(const Evidence& evidence) {
   for (const TwinOutcome& twin : evidence.twins) {
     if (!twin.Holds()) return "exact channel: " + twin.Reason(evidence.shape);
   }
   for (size_t run = 0; run < evidence.runs.size(); ++run) {
     if (!evidence.runs[run].Holds()) return RunFailure(evidence, run);
   }
-  return "";
+  return StatisticFailure(evidence);
+}
+
+// A statistic that advises, or the implementation's own scale.
+std::string Suspicion(const Evidence& evidence) {
+  for (const ErrorMetrics& m : evidence.runs) {
+    if (!m.statistic.Holds() && evidence.lower_class) {
+      return fmt::format("behaves like {} ({}); {}", evidence.lower_class->name, evidence.lower_class->field,
+                         m.statistic.reason);
+    }
+    if (!m.statistic.Holds()) return m.statistic.reason;
+    if (m.statistic.Suspect()) return m.statistic.self_reason;
+  }
+  return evidence.suspect ? "a statistic fired that cannot fail a case alone" : "";
 }
 
 void FillMargins(const Evidence& evidence, Decision& decision) {
@@ -63,6 +88,12 @@ void FillMargins(const Evidence& evidence, Decision& decision) {
     bound = std::max(bound, m.bound_margin);
     exceptional = exceptional && m.nonfinite_mismatch == 0;
   }
+  for (const ErrorMetrics& m : evidence.runs) {
+    if (!m.statistic.applicable) continue;
+    decision.stat_margin = std::max(decision.stat_margin.value_or(0), m.statistic.margin);
+    if (!m.statistic.self_margin) continue;
+    decision.self_margin = std::max(decision.self_margin.value_or(0), *m.statistic.self_margin);
+  }
   decision.bound_margin = bound;
   decision.exceptional_margin = exceptional ? 0 : kInf;
   for (const TwinOutcome& twin : evidence.twins) {
@@ -71,7 +102,7 @@ void FillMargins(const Evidence& evidence, Decision& decision) {
 }
 
 ResultClass ClassOfPass(const Evidence& evidence) {
-  if (evidence.suspect) return ResultClass::kSuspect;
+  if (!Suspicion(evidence).empty()) return ResultClass::kSuspect;
   const bool exact =
       std::all_of(evidence.runs.begin(), evidence.runs.end(), [](const ErrorMetrics& m) { return m.bit_exact; });
   if (exact) return ResultClass::kBitExact;
@@ -83,14 +114,31 @@ std::string UntrustedReason(const Power& power) {
                      100 * kRequiredPower, power.missed);
 }
 
+std::string LowerClassReason(const Evidence& evidence, const std::string& failure) {
+  return fmt::format("declared {}, behaves like {} ({}); {}", ToText(evidence.declared), evidence.lower_class->name,
+                     evidence.lower_class->field, failure);
+}
+
 }  // namespace
+
+bool ValuesFail(const Evidence& evidence) {
+  const bool finite =
+      std::ranges::all_of(evidence.runs, [](const ErrorMetrics& m) { return m.nonfinite_mismatch == 0; });
+  return finite && MemoryFailure(evidence).empty() && !ValueFailure(evidence).empty();
+}
 
 Decision Decide(const Evidence& evidence) {
   Decision decision;
   FillMargins(evidence, decision);
-  decision.reason = Failure(evidence);
+  decision.reason = MemoryFailure(evidence);
+  const bool memory = !decision.reason.empty();
+  if (!memory) decision.reason = ValueFailure(evidence);
   if (!decision.reason.empty()) {
     decision.verdict = Verdict::kMismatch;
+    if (memory || !evidence.lower_class) return decision;
+    decision.verdict = Verdict::kBelowContract;
+    decision.result_class = ResultClass::kWithinLowerClass;
+    decision.reason = LowerClassReason(evidence, decision.reason);
     return decision;
   }
   decision.result_class = ClassOfPass(evidence);
@@ -108,7 +156,8 @@ Decision Decide(const Evidence& evidence) {
     decision.reason = UntrustedReason(*evidence.power);
   } else {
     decision.verdict = Verdict::kPass;
-    if (evidence.suspect) decision.reason = "suspect: a statistic fired that cannot fail a case alone";
+    const std::string suspicion = Suspicion(evidence);
+    if (!suspicion.empty()) decision.reason = "suspect: " + suspicion;
   }
   return decision;
 }

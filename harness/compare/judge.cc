@@ -29,13 +29,21 @@ bool IsExact(const Golden& golden, const BoundModel& bound, const Contract& cont
   return bound.exact || (golden.exact && contract.out == OutputRounding::kNearest && contract.ftz == Flush::kNone);
 }
 
+void SetStatistic(const StatisticModel& statistic, JudgeParams& p) {
+  p.sigma_floor = statistic.floor;
+  p.shift = statistic.constant;
+  p.shift_of_value = statistic.of_value;
+  p.shift_of_magnitude = statistic.of_magnitude;
+  p.shift_of_sigma = statistic.of_sigma;
+}
+
 JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype) {
   JudgeParams p;
   p.integer = IsInt(dtype);
   p.exact = p.integer ? bound.exact : IsExact(golden, bound, contract);
   p.nearest = contract.out == OutputRounding::kNearest || p.exact;
   p.own_rounding = p.nearest ? 0.5 : 1;
-  p.u_acc = contract.AccUnitRoundoff() * bound.sigma_scale;
+  p.u_acc = contract.AccUnitRoundoff() * bound.statistic.sigma_scale;
   p.overflow_at = kInf;
   if (p.integer) {
     p.ulp_floor = p.ulp_ceiling = 1;
@@ -51,6 +59,7 @@ JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Cont
     p.lambda_out = bound.lambda_out;
     if (bound.overflow_at > 0) p.overflow_at = bound.overflow_at;
   }
+  SetStatistic(bound.statistic, p);
   p.special_at = p.nearest ? p.overflow_at : std::min(p.overflow_at, p.max_finite);
   return p;
 }
@@ -76,6 +85,46 @@ bool ElementJudge::Unbounded(int64_t i) const {
   if (params_.exact) return false;
   if (PlaneAt(golden_->error, i, golden_->size()) == kInf) return true;  // the golden value itself is unknown
   return std::isfinite(golden_->value[i]) && Accumulated(i) == kInf;
+}
+
+double ElementJudge::Sigma(int64_t i) const {
+  const int64_t values = golden_->size();
+  double sigma = params_.u_acc * PlaneAt(golden_->sigma, i, values);
+  if (params_.sigma_floor > 0) {
+    const double reach = PlaneAt(golden_->magnitude, i, values) + std::fabs(golden_->value[i]);
+    sigma = std::max(sigma, params_.sigma_floor * reach);
+  }
+  const std::vector<BoundTerm>& others = bound_->statistic.deviations;
+  if (others.empty()) return sigma;
+  double variance = sigma * sigma;
+  for (const BoundTerm& term : others) {
+    const double deviation = term.coefficient * PlaneAt(*term.plane, i, values);
+    variance += deviation * deviation;
+  }
+  return std::sqrt(variance);
+}
+
+double ElementJudge::Systematic(int64_t i) const {
+  const int64_t values = golden_->size();
+  double shift = params_.shift + params_.shift_of_value * std::fabs(golden_->value[i]);
+  if (params_.shift_of_magnitude > 0) shift += params_.shift_of_magnitude * PlaneAt(golden_->magnitude, i, values);
+  if (params_.shift_of_sigma > 0) shift += params_.shift_of_sigma * Sigma(i);
+  for (const BoundTerm& term : bound_->statistic.systematic) {
+    const double plane = PlaneAt(*term.plane, i, values);
+    if (plane != 0 && term.coefficient != 0) shift += term.coefficient * plane;
+  }
+  return shift;
+}
+
+double ElementJudge::Deviation(int64_t i, const Judgement& judged, double got) const {
+  if (!judged.finite || params_.integer) return 0;
+  const FloatFormat& format = FormatOf(dtype_);
+  const double ulp = UlpAt(format, std::max(std::fabs(got), std::fabs(golden_->value[i])));
+  const double own = std::max(params_.own_rounding * ulp, params_.lambda_out);
+  const double beyond = std::fabs(judged.error) - own - Systematic(i);
+  if (!(beyond > 0)) return 0;
+  const double scale = std::hypot(Sigma(i), PlaneAt(golden_->error, i, golden_->size()));
+  return scale > 0 ? beyond / scale : 0;
 }
 
 double ElementJudge::RoundingSource(int64_t i) const {

@@ -17,9 +17,13 @@ inline constexpr double kJudgeSlack = 1 + 0x1p-48;
 
 // What the judgement of every element of a tensor shares.
 struct JudgeParams {
-  double constant = 0;      // of the bound
-  double coefficient = 0;   // of the single term on the kernel's direct path
-  double u_acc = 0;         // turns the sigma plane into a standard deviation
+  double constant = 0;     // of the bound
+  double coefficient = 0;  // of the single term on the kernel's direct path
+  double u_acc = 0;        // turns the sigma plane into a standard deviation
+  // The statistic's model of errors (StatisticModel): sigma = max(u_acc sigma, floor (S + |y|)), and the systematic
+  // part. The sum of S comes from the bound's single term on the kernel's direct path.
+  double sigma_floor = 0;
+  double shift = 0, shift_of_value = 0, shift_of_magnitude = 0, shift_of_sigma = 0;
   double u_out = 0;         // unit roundoff of the output's rounding
   double lambda_out = 0;    // its smallest absolute error
   double overflow_at = 0;   // |y| + A from here on: an infinity is a correct result
@@ -55,7 +59,11 @@ class ElementJudge {
   // Whether any result is accepted: nothing is promised here, so nothing is tested (power.h counts such elements).
   bool Unbounded(int64_t i) const;
   double Accumulated(int64_t i) const;  // A_i
-  double Rounded(int64_t i) const;      // the golden value as the output type holds it
+  double Sigma(int64_t i) const;        // standard deviation of the roundings before the output's own, without E_gold
+  double Systematic(int64_t i) const;   // largest error that is no random rounding; given Sigma
+  // Error beyond the output's own rounding and the systematic part, in standard deviations; 0 where undefined.
+  double Deviation(int64_t i, const Judgement& judged, double got) const;
+  double Rounded(int64_t i) const;  // the golden value as the output type holds it
   // value + value_lo to odd: rounding it to any format of up to 51 bits gives what rounding the exact sum would.
   double RoundingSource(int64_t i) const;
 

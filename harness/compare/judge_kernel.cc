@@ -21,14 +21,23 @@ hn::Vec<D> Widen(D d, const float* p) {
 }
 
 struct NarrowLoads {
-  const JudgeTile& t;
+  const JudgeTile t;
   template <class D>
   auto Got(D d, int64_t i) const {
     return Widen(d, t.got32 + i);
   }
   template <class D>
-  auto Sigma(D d, int64_t i) const {
-    return Widen(d, t.sigma32 + i);
+  auto Sigma(D d, int64_t i, const JudgeParams& p, hn::Vec<D> size) const {
+    const auto sampled = hn::Mul(Widen(d, t.sigma32 + i), hn::Set(d, p.u_acc));
+    const auto reach = hn::Add(Widen(d, t.term32 + i), size);
+    return hn::Max(sampled, hn::Mul(hn::Set(d, p.sigma_floor), reach));
+  }
+  template <class D>
+  auto Systematic(D d, int64_t i, const JudgeParams& p, hn::Vec<D> size, hn::Vec<D> sigma) const {
+    const auto constant = hn::Add(hn::Set(d, p.shift), hn::Mul(hn::Set(d, p.shift_of_value), size));
+    if (p.shift_of_magnitude == 0 && p.shift_of_sigma == 0) return constant;
+    const auto magnitude = hn::Mul(hn::Set(d, p.shift_of_magnitude), Widen(d, t.term32 + i));
+    return hn::Add(constant, hn::Add(magnitude, hn::Mul(hn::Set(d, p.shift_of_sigma), sigma)));
   }
   template <class D>
   auto Error(D d, int64_t i) const {
@@ -49,14 +58,18 @@ struct NarrowLoads {
 };
 
 struct WideLoads {
-  const JudgeTile& t;
+  const JudgeTile t;
   template <class D>
   auto Got(D d, int64_t i) const {
     return hn::LoadU(d, t.got + i);
   }
   template <class D>
-  auto Sigma(D d, int64_t i) const {
+  auto Sigma(D d, int64_t i, const JudgeParams&, hn::Vec<D>) const {
     return hn::LoadU(d, t.sigma + i);
+  }
+  template <class D>
+  auto Systematic(D d, int64_t i, const JudgeParams&, hn::Vec<D>, hn::Vec<D>) const {
+    return hn::LoadU(d, t.systematic + i);
   }
   template <class D>
   auto Error(D d, int64_t i) const {
@@ -111,9 +124,27 @@ hn::Vec<D> Ulp(D d, hn::Vec<D> x, const JudgeParams& p) {
   return hn::Max(spacing, hn::Set(d, p.ulp_floor));
 }
 
+// The largest quotients. Few elements are larger than all before them in their lane, and only those are divided; what a
+// lane does depends on that lane alone, so the vector width does not matter.
+template <class D>
+HWY_INLINE void Maxima(D d, const JudgeParams& p, hn::Vec<D> abs, hn::Vec<D> y, hn::Vec<D> ulp, hn::Vec<D> tolerance,
+                       hn::Mask<D> inexact, Registers<D>& acc) {
+  const auto rel = hn::And(hn::Gt(abs, hn::Mul(acc.rel, y)), hn::Gt(y, hn::Zero(d)));
+  const auto ulps = hn::Gt(abs, hn::Mul(acc.ulp, ulp));
+  auto margin = hn::Gt(abs, hn::Mul(acc.margin, tolerance));
+  if (p.exact) {
+    acc.margin = hn::Max(acc.margin, hn::IfThenElseZero(inexact, hn::Set(d, std::numeric_limits<double>::infinity())));
+    margin = hn::Gt(hn::Zero(d), hn::Zero(d));
+  }
+  if (hn::AllFalse(d, hn::Or(hn::Or(rel, ulps), margin))) return;
+  acc.rel = hn::Max(acc.rel, hn::IfThenElseZero(rel, hn::Div(abs, y)));
+  acc.ulp = hn::Max(acc.ulp, hn::IfThenElseZero(ulps, hn::Div(abs, ulp)));
+  acc.margin = hn::Max(acc.margin, hn::IfThenElseZero(margin, hn::Div(abs, tolerance)));
+}
+
 // Adds one vector of elements; returns which of them the kernel cannot decide (kForced: cannot add).
 template <bool kForced, class D, class Loads>
-hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t i, Registers<D>& acc) {
+HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t i, Registers<D>& acc) {
   const auto zero = hn::Zero(d);
   const auto one = hn::Set(d, 1.0);
   const auto largest = hn::Set(d, std::numeric_limits<double>::max());
@@ -135,12 +166,11 @@ hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t i, Register
   const auto output = hn::Max(hn::Mul(hn::Set(d, p.u_out), reach), hn::Set(d, p.lambda_out));
   const auto tolerance = hn::Mul(hn::Add(accumulated, output), hn::Set(d, kJudgeSlack));
   const auto violation = p.exact ? inexact : hn::Gt(abs, tolerance);
-  const auto margin = p.exact ? hn::IfThenElseZero(inexact, hn::Set(d, std::numeric_limits<double>::infinity()))
-                              : hn::IfThenElseZero(hn::Gt(abs, zero), hn::Div(abs, tolerance));
 
   const auto ulp_larger = Ulp(d, hn::Max(y, hn::Abs(got)), p);
-  const auto beyond = hn::Max(zero, hn::Sub(abs, hn::Mul(ulp_larger, hn::Set(d, p.own_rounding))));
-  const auto sigma = hn::Mul(in.Sigma(d, i), hn::Set(d, p.u_acc));
+  const auto own = hn::Max(hn::Mul(ulp_larger, hn::Set(d, p.own_rounding)), hn::Set(d, p.lambda_out));
+  const auto sigma = in.Sigma(d, i, p, y);
+  const auto beyond = hn::Max(zero, hn::Sub(hn::Sub(abs, own), in.Systematic(d, i, p, y, sigma)));
   const auto sigma2 = hn::Mul(sigma, sigma);
   const auto variance = hn::Add(sigma2, hn::Mul(error, error));
   const auto r = hn::IfThenElseZero(hn::Gt(variance, zero), hn::Div(beyond, hn::Sqrt(variance)));
@@ -150,15 +180,16 @@ hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t i, Register
   acc.y2 = hn::Add(acc.y2, hn::Mul(y, y));
   acc.ulp2 = hn::Add(acc.ulp2, hn::Mul(ulp_y, ulp_y));
   acc.sigma2 = hn::Add(acc.sigma2, sigma2);
-  acc.r2 = hn::Add(acc.r2, hn::Mul(r, r));
+  const auto r2 = hn::Mul(r, r);
+  const hn::Rebind<float, D> narrow;
+  hn::StoreU(hn::DemoteTo(narrow, r2), narrow, in.t.r2 + i);
+  acc.r2 = hn::Add(acc.r2, r2);
   acc.bias = hn::Add(acc.bias, hn::Or(r, direction));
   acc.zeros = hn::Add(acc.zeros, hn::IfThenElseZero(hn::Eq(got, zero), one));
   acc.inexact = hn::Add(acc.inexact, hn::IfThenElseZero(inexact, one));
   acc.violations = hn::Add(acc.violations, hn::IfThenElseZero(violation, one));
   acc.abs = hn::Max(acc.abs, abs);
-  acc.rel = hn::Max(acc.rel, hn::IfThenElseZero(hn::Gt(y, zero), hn::Div(abs, y)));
-  acc.ulp = hn::Max(acc.ulp, hn::Div(abs, ulp_y));
-  acc.margin = hn::Max(acc.margin, margin);
+  Maxima(d, p, abs, y, ulp_y, tolerance, inexact, acc);
   acc.r = hn::Max(acc.r, r);
   acc.got = hn::Max(acc.got, got);
   acc.negated_got = hn::Max(acc.negated_got, hn::Neg(got));
@@ -167,7 +198,10 @@ hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t i, Register
 
 // Elements first, first + 8, ... below `end`, as lanes `lane`, `lane` + 1, ...
 template <bool kForced, class D, class Loads>
-bool Run(D d, const Loads& in, const JudgeParams& p, int64_t first, int64_t end, int lane, JudgeLanes& lanes) {
+bool Run(D d, const Loads& loads, const JudgeParams& params, int64_t first, int64_t end, int lane, JudgeLanes& lanes) {
+  // Copies, which the stores of r2 cannot change: everything constant stays in registers.
+  const Loads in = loads;
+  const JudgeParams p = params;
   Registers<D> acc;
   acc.ForEach(lanes, lane, [d](auto& v, const double* from) { v = hn::LoadU(d, from); });
   auto special = hn::Ne(hn::Zero(d), hn::Zero(d));

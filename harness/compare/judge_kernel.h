@@ -35,9 +35,11 @@ struct JudgeTile {
   const double* got = nullptr;
   const double* lo = nullptr;
   const double* accumulated = nullptr;
-  const double* sigma = nullptr;
+  const double* sigma = nullptr;       // the kernel's double path: standard deviations
+  const double* systematic = nullptr;  // and what is no random rounding
   const double* error = nullptr;
   const double* rounding_source = nullptr;
+  float* r2 = nullptr;  // written: squares of the deviations, for sums over groups
 };
 
 // Adds elements [0, n) to the lanes; n is a multiple of kJudgeLanes. False: the tile holds elements that only

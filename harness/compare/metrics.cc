@@ -29,37 +29,6 @@ void FillErrors(const ChunkTotals& t, ErrorMetrics& m) {
   if (std::isfinite(nmse)) m.nmse = nmse;
 }
 
-// Rounding errors of these contracts are not those of independent roundings of a high-precision accumulator: input
-// roundings repeat in every output that reads the operand, truncating units are biased (VERDICT.md 3).
-bool StatisticApplies(const Golden& golden, const Contract& contract, const JudgeParams& params) {
-  return !params.exact && !golden.sigma.empty() && contract.in == InputRounding::kExact &&
-         contract.acc != Accumulator::kTensorCore && contract.mid == Intermediate::kNone &&
-         contract.alg != Algorithm::kWinograd;
-}
-
-// The unit roundoff of an accumulator that would explain the error beyond the output's own rounding (SPEC.md 6).
-std::optional<double> EffectiveBits(double mean_e2, double mean_ulp2, double mean_sigma2, double u_acc) {
-  const double rounding = mean_ulp2 / 12;
-  const double beyond = mean_e2 - rounding;
-  // Below a tenth of the rounding's own variance the difference is noise.
-  if (beyond <= 0.1 * rounding || mean_sigma2 <= 0 || u_acc <= 0) return std::nullopt;
-  const double bits = -std::log2(u_acc * std::sqrt(beyond / mean_sigma2));
-  return std::isfinite(bits) ? std::optional(bits) : std::nullopt;
-}
-
-StatisticSums FillStatistic(const ChunkTotals& t, const ElementJudge& judge, const Contract& contract) {
-  StatisticSums s;
-  s.applicable = t.finite > 0 && StatisticApplies(judge.golden(), contract, judge.params());
-  if (!s.applicable) return s;
-  const auto n = static_cast<double>(t.finite);
-  s.sum_r2 = t.sum[kSumR2];
-  s.max_r = t.max[kMaxR];
-  s.sigma_acc_rms = std::sqrt(t.sum[kSumSigma2] / n);
-  s.effective_bits = EffectiveBits(t.sum[kSumE2] / n, t.sum[kSumUlp2] / n, t.sum[kSumSigma2] / n, judge.params().u_acc);
-  s.bias_z = t.sum[kSumBias] / std::sqrt(n);
-  return s;
-}
-
 OutputRange FillRange(const ChunkTotals& t, int64_t values) {
   OutputRange range;
   if (t.finite == 0) return range;
@@ -70,26 +39,42 @@ OutputRange FillRange(const ChunkTotals& t, int64_t values) {
   return range;
 }
 
-}  // namespace
-
-ErrorMetrics Measure(const Golden& golden, const BoundModel& bound, const Contract& contract, const Tensor& got) {
-  const int64_t values = got.size() * (IsComplex(got.dtype()) ? 2 : 1);
-  ASSAY_CHECK(values == golden.size());
-  const ElementJudge judge(golden, bound, contract, got.dtype());
+// Judges all chunks, stripe by stripe when groups are summed.
+std::vector<ChunkTotals> JudgeChunks(const ElementJudge& judge, const Tensor& got, const GroupLayout& layout,
+                                     GroupSums* groups) {
+  const int64_t values = judge.golden().size();
   std::vector<ChunkTotals> chunks(static_cast<size_t>((values + kJudgeChunk - 1) / kJudgeChunk));
-  ParallelFor(values, kJudgeChunk, [&](int64_t begin, int64_t end) {
+  const int64_t grain = groups == nullptr ? kJudgeChunk : layout.stripe;
+  ParallelFor(values, grain, [&](int64_t begin, int64_t end) {
     TileReader reader(judge, got);
     for (int64_t at = begin; at < end; at += kJudgeChunk) {
-      chunks[static_cast<size_t>(at / kJudgeChunk)] = JudgeChunk(judge, reader, at, std::min(at + kJudgeChunk, end));
+      GroupStripe* stripe = groups == nullptr ? nullptr : &groups->stripe(at / layout.stripe);
+      chunks[static_cast<size_t>(at / kJudgeChunk)] =
+          JudgeChunk(judge, reader, at, std::min(at + kJudgeChunk, end), stripe);
     }
   });
+  return chunks;
+}
+
+}  // namespace
+
+ErrorMetrics Measure(const Golden& golden, const BoundModel& bound, const Contract& contract, const Tensor& got,
+                     bool even_if_stagnating) {
+  const int parts = IsComplex(got.dtype()) ? 2 : 1;
+  const int64_t values = got.size() * parts;
+  ASSAY_CHECK(values == golden.size());
+  const ElementJudge judge(golden, bound, contract, got.dtype());
+  const bool statistic = values > 0 && StatisticApplies(judge, even_if_stagnating);
+  const GroupLayout layout(got.shape(), parts);
+  GroupSums groups(layout, bound.statistic.shared);
+  const std::vector<ChunkTotals> chunks = JudgeChunks(judge, got, layout, statistic ? &groups : nullptr);
   ChunkTotals total;
   for (const ChunkTotals& chunk : chunks) total.Add(chunk);
 
   ErrorMetrics metrics;
   metrics.elements = got.size();
   FillErrors(total, metrics);
-  metrics.statistic = FillStatistic(total, judge, contract);
+  if (statistic) metrics.statistic = JudgeStatistic(judge, got, chunks, total, &groups);
   metrics.range = FillRange(total, values);
   FindWorst(judge, got, chunks, metrics);
   if (!metrics.Holds()) metrics.where = FindFailures(judge, got, chunks);

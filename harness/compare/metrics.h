@@ -13,6 +13,7 @@
 #include "golden/golden.h"
 #include "harness/base/contract.h"
 #include "harness/base/tensor.h"
+#include "harness/compare/statistic.h"
 
 namespace assay {
 
@@ -22,15 +23,6 @@ struct WorstElement {
   double got = 0, golden = 0;
   double error = 0;      // got - golden
   double tolerance = 0;  // T_hard; 0 where the value must be exact
-};
-
-// The numbers behind VERDICT.md 3. r = max(0, |e| - half the output's spacing) / sqrt(sigma_acc^2 + E_gold^2).
-struct StatisticSums {
-  bool applicable = false;  // needs a sigma plane and a contract whose errors behave like independent roundings
-  double sum_r2 = 0, max_r = 0;
-  double sigma_acc_rms = 0;
-  std::optional<double> effective_bits;  // none when the output's own rounding dominates
-  double bias_z = 0;                     // sum of r with the sign of e times the sign of y, over sqrt(N)
 };
 
 struct OutputRange {
@@ -51,15 +43,17 @@ struct ErrorMetrics {
   int64_t worst_index = -1;                       // -1: no error anywhere
   std::vector<WorstElement> worst;                // by |e| / T_hard, then index; up to kWorstCount
   bool bit_exact = false;                         // every output is the correctly rounded golden value
-  StatisticSums statistic;
+  StatisticOutcome statistic;
   OutputRange range;
   std::string where;  // localised failures (localise.h); "" when there are none
 
+  // The channels that prove a result wrong; the statistic is asked apart.
   bool Holds() const { return violations == 0 && nonfinite_mismatch == 0; }
 };
 inline constexpr size_t kWorstCount = 8;
 
-// Precondition: got has the golden's shape.
-ErrorMetrics Measure(const Golden& golden, const BoundModel& bound, const Contract& contract, const Tensor& got);
+// Precondition: got has the golden's shape. `even_if_stagnating` as for StatisticApplies.
+ErrorMetrics Measure(const Golden& golden, const BoundModel& bound, const Contract& contract, const Tensor& got,
+                     bool even_if_stagnating = false);
 
 }  // namespace assay

@@ -13,12 +13,20 @@ bool IsNarrowPlane(const Plane& plane, int64_t values) {
   return !plane.wide() && !plane.empty() && plane.size() == values;
 }
 
+// Whether the statistic's model needs no other planes than the direct path has.
+bool SimpleStatistic(const BoundModel& bound, const Golden& golden) {
+  const StatisticModel& s = bound.statistic;
+  if (!s.deviations.empty() || !s.systematic.empty()) return false;
+  return bound.terms[0].plane == &golden.magnitude || (s.floor == 0 && s.of_magnitude == 0);
+}
+
 bool CanReadInPlace(const ElementJudge& judge) {
   const Golden& golden = judge.golden();
   const BoundModel& bound = judge.bound();
   return judge.dtype() == DType::kF32 && !judge.params().exact && golden.value_lo.empty() && bound.terms.size() == 1 &&
          std::isfinite(bound.terms[0].coefficient) && IsNarrowPlane(*bound.terms[0].plane, golden.size()) &&
-         IsNarrowPlane(golden.sigma, golden.size()) && IsNarrowPlane(golden.error, golden.size());
+         IsNarrowPlane(golden.sigma, golden.size()) && IsNarrowPlane(golden.error, golden.size()) &&
+         SimpleStatistic(bound, golden);
 }
 
 // x - rounded, exactly; `rounded` is x as a double and can be 2^63, which no int64_t holds.
@@ -46,6 +54,7 @@ TileReader::TileReader(const ElementJudge& judge, const Tensor& got)
 const JudgeTile& TileReader::Read(int64_t first, int64_t count) {
   const Golden& golden = judge_->golden();
   tile_.value = golden.value.data() + first;
+  tile_.r2 = squares_.data();
   if (narrow_) {
     tile_.got32 = tensor_->As<float>().data() + first;
     tile_.term32 = judge_->bound().terms[0].plane->f32().data() + first;
@@ -59,6 +68,7 @@ const JudgeTile& TileReader::Read(int64_t first, int64_t count) {
   tile_.lo = lo_.data();
   tile_.accumulated = accumulated_.data();
   tile_.sigma = sigma_.data();
+  tile_.systematic = systematic_.data();
   tile_.error = error_.data();
   tile_.rounding_source = rounding_source_.data();
   return tile_;
@@ -82,7 +92,8 @@ void TileReader::ReadGot(int64_t first, int64_t count) {
 void TileReader::ReadGolden(int64_t first, int64_t count) {
   const Golden& golden = judge_->golden();
   const int64_t values = golden.size();
-  CopyPlane(golden.sigma, first, count, values, sigma_.data());
+  for (int64_t i = 0; i < count; ++i) sigma_[i] = judge_->Sigma(first + i);
+  for (int64_t i = 0; i < count; ++i) systematic_[i] = judge_->Systematic(first + i);
   CopyPlane(golden.error, first, count, values, error_.data());
   for (int64_t i = 0; i < count; ++i) accumulated_[i] = judge_->Accumulated(first + i);
   if (golden.value_lo.empty()) {

@@ -25,6 +25,8 @@ class TileReader {
 
   // Output value i of the tile read last, and what a double cannot hold of an i64.
   double Got(int64_t i) const { return narrow_ ? static_cast<double>(tile_.got32[i]) : got_[i]; }
+  // The squared deviations that the kernel wrote for the tile read last.
+  float* squares() { return squares_.data(); }
   double GotLow(int64_t i) const { return low_parts_ ? got_lo_[i] : 0; }
 
  private:
@@ -42,8 +44,10 @@ class TileReader {
   alignas(64) Buffer lo_;
   alignas(64) Buffer accumulated_;
   alignas(64) Buffer sigma_;
+  alignas(64) Buffer systematic_;
   alignas(64) Buffer error_;
   alignas(64) Buffer rounding_source_;
+  alignas(64) std::array<float, kJudgeTile> squares_;
 };
 
 }  // namespace assay

@@ -12,6 +12,7 @@
 
 #include "harness/base/contract.h"
 #include "harness/base/result.h"
+#include "harness/compare/lower_class.h"
 #include "harness/compare/metrics.h"
 #include "harness/compare/power.h"
 #include "harness/compare/twin_check.h"
@@ -67,6 +68,8 @@ struct Evidence {
   bool bits_equal = true;                   // between runs on identical inputs
   bool reordered = false;                   // an explained order of operations accounts for every difference
   bool suspect = false;                     // a statistic fired that cannot fail a case alone
+  bool statistic_advises = false;           // the statistic makes a result suspect instead of failing it (user data)
+  std::optional<LowerClass> lower_class;    // a weaker arithmetic that explains failing values
   Contract declared, required;
   std::optional<Power> power;  // none: not measured
 };
@@ -76,8 +79,11 @@ struct Decision {
   ResultClass result_class = ResultClass::kNone;
   std::string reason;  // "" for a plain pass
   // At most 1 where the channel holds, infinity where an exact demand is broken; none: the channel does not apply.
-  std::optional<double> exact_margin, bound_margin, exceptional_margin;
+  std::optional<double> exact_margin, bound_margin, stat_margin, self_margin, exceptional_margin;
 };
+
+// Whether a weaker arithmetic could explain why the values fail: nothing but exact twins, bound and statistic did.
+bool ValuesFail(const Evidence& evidence);
 
 // Precondition: at least one run.
 Decision Decide(const Evidence& evidence);

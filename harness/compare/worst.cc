@@ -26,20 +26,6 @@ double Badness(const ChunkTotals& chunk) {
   return chunk.nonfinite_mismatch > 0 ? kInf : chunk.max[kMaxMargin];
 }
 
-// Calls f(golden value index, got, judgement) for every element of a chunk.
-template <class F>
-void ForEachInChunk(const ElementJudge& judge, TileReader& reader, int64_t chunk, const F& f) {
-  const int64_t begin = chunk * kJudgeChunk;
-  const int64_t end = std::min(begin + kJudgeChunk, judge.golden().size());
-  for (int64_t at = begin; at < end; at += kJudgeTile) {
-    const int64_t count = std::min(kJudgeTile, end - at);
-    reader.Read(at, count);
-    for (int64_t i = 0; i < count; ++i) {
-      f(at + i, reader.Got(i), judge.Judge(at + i, reader.Got(i), reader.GotLow(i)));
-    }
-  }
-}
-
 // The chunks with the largest badness, ties by position: they hold the elements with the largest badness, because
 // each chunk left out has at least kWorstCount elements before its own.
 std::vector<int64_t> WorstChunks(const std::vector<ChunkTotals>& chunks) {

@@ -48,7 +48,7 @@ struct Judged {
     double largest = 0;
     for (int64_t i = 0; i < golden.size(); ++i) {
       const double beyond = std::abs(got[i] - golden.value[i]) - UlpAt(format, golden.value[i]) / 2;
-      largest = std::max(largest, beyond / (golden.sigma[i] * bound.sigma_scale * format.UnitRoundoff()));
+      largest = std::max(largest, beyond / (golden.sigma[i] * bound.statistic.sigma_scale * format.UnitRoundoff()));
     }
     return largest;
   }

@@ -11,7 +11,7 @@
 
 #include "ops/binding.h"
 #include "tests/unit/ops/cases.h"
-#include "tests/unit/ops/exp_simulate.h"
+#include "tests/unit/ops/softmax_simulate.h"
 
 namespace assay::test {
 namespace {
@@ -98,61 +98,6 @@ TEST(SoftmaxGolden, RowsWithoutAMaximum) {
   EXPECT_LT(AccumulatedBound(bound("f32;masked=any"), golden, 9), 1);
 }
 
-// One legal way to compute a row.
-struct Form {
-  Schedule schedule;
-  Bias bias = Bias::kNone;
-  int64_t block = 0;  // 0: three passes; else online with this block
-  bool reciprocal = false;
-};
-
-std::vector<double> RunRow(const Problem& problem, const std::vector<double>& x, const Contract& contract,
-                           const Form& form) {
-  const bool log = problem.Int("log") != 0;
-  const DType type = problem.inputs[0].dtype;
-  const FunctionUnit f(contract, form.bias, form.schedule.seed);
-  const auto n = std::ssize(x);
-  std::vector<double> in(x), e(x.size());
-  for (double& value : in) value = f.unit.In(type, value);
-  const double max = *std::ranges::max_element(in);
-  const auto exponential = [&](double value, double m) {
-    return Narrowed(contract, f.Exp(Narrowed(contract, f.unit.Add(value, -m))));
-  };
-  for (int64_t i = 0; i < n; ++i) e[i] = exponential(in[i], max);
-  double total = 0, running = -kInfinity;
-  if (form.block == 0) total = Sum(e, {}, form.schedule, f.unit);
-  for (int64_t begin = 0; form.block > 0 && begin < n; begin += form.block) {
-    const int64_t end = std::min(n, begin + form.block);
-    const double m = std::max(running, *std::max_element(in.begin() + begin, in.begin() + end));
-    if (m == -kInfinity) continue;
-    total = running == -kInfinity ? 0 : f.unit.Mul(total, f.Exp(f.unit.Add(running, -m)));
-    for (int64_t i = begin; i < end; ++i) total = f.unit.Add(total, exponential(in[i], m));
-    running = m;
-  }
-  std::vector<double> y(x.size());
-  for (int64_t i = 0; i < n; ++i) {
-    if (log) {
-      const double l = f.Log(total);
-      y[i] = form.reciprocal ? f.unit.Add(in[i], -f.unit.Add(max, l)) : f.unit.Add(f.unit.Add(in[i], -max), -l);
-    } else {
-      y[i] = form.reciprocal ? f.unit.Mul(e[i], f.Div(1, total)) : f.Div(e[i], total);
-    }
-    y[i] = f.unit.Out(type, y[i]);
-  }
-  return y;
-}
-
-std::vector<Form> AllForms(uint64_t seed) {
-  std::vector<Form> forms;
-  for (Bias bias : kBiases) {
-    for (bool reciprocal : {false, true}) {
-      for (Order order : kOrders) forms.push_back({{order, false, seed}, bias, 0, reciprocal});
-      for (int64_t block : {1, 5, 32}) forms.push_back({{Order::kSequential, false, seed}, bias, block, reciprocal});
-    }
-  }
-  return forms;
-}
-
 void CheckBound(const std::string& id, const char* declaration, double& closest, int& pushed) {
   SCOPED_TRACE(id + " " + declaration);
   const Problem problem = Bind(id);
@@ -167,8 +112,8 @@ void CheckBound(const std::string& id, const char* declaration, double& closest,
     std::vector<double> x(static_cast<size_t>(op.terms));
     for (int64_t k = 0; k < op.terms; ++k) x[k] = ValueAt(inputs[0], op.Offset(row, k));
     if (std::isnan(golden.value[op.Offset(row, 0)])) continue;
-    for (const Form& form : AllForms(problem.spec.seed)) {
-      const std::vector<double> got = RunRow(problem, x, contract, form);
+    for (const SoftmaxForm& form : AllSoftmaxForms(problem.spec.seed)) {
+      const std::vector<double> got = RunSoftmaxRow(problem, x, contract, form);
       for (int64_t k = 0; k < op.terms; ++k) {
         const int64_t i = op.Offset(row, k);
         ASSERT_TRUE(Within(bound, golden, i, got[k]))
@@ -248,7 +193,8 @@ TEST(SoftmaxTwin, LegalFormsPassAndFaultsAreSeen) {
               }
               return true;
             };
-            for (const Form& form : AllForms(3)) ASSERT_TRUE(accepted(RunRow(problem, x, contract, form)));
+            for (const SoftmaxForm& form : AllSoftmaxForms(3))
+              ASSERT_TRUE(accepted(RunSoftmaxRow(problem, x, contract, form)));
             // A term that never reaches the sum.
             const double visible = static_cast<double>(std::ranges::count(x, 0.0));
             std::vector<double> wrong(x.size());

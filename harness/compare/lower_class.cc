@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/compare/lower_class.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "harness/compare/judge.h"
+#include "harness/compare/metrics.h"
+
+namespace assay {
+namespace {
+
+// Root mean square of r in a class whose errors fill it; less, and the class explains more than there is.
+constexpr double kLeastFilled = 0.05, kMostFilled = 1.25;
+// Of the elements, how many have to show an error of a tenth of the class's deviation. Independent roundings of as
+// little as a quarter of that deviation make 69 %.
+constexpr double kLeastSpread = 0.5, kVisible = 0.1;
+
+struct Candidate {
+  std::string field, name;
+  std::function<void(Contract&)> weaken;         // makes the class of a contract
+  std::function<double(DType, double)> operand;  // what the unit makes of an operand; none: nothing
+  std::function<void(Contract&)> judge_by;       // changes the declared contract to the one that judges; none: nothing
+  std::function<bool(const ElementJudge&, const Tensor&, const ErrorMetrics&)> fills;  // besides bound and statistic
+};
+
+double CutTo(int precision, double x) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  int exponent = 0;
+  const double significand = std::frexp(x, &exponent);
+  return std::ldexp(std::trunc(std::ldexp(significand, precision)), exponent - precision);
+}
+
+FloatFormat Tf32() {
+  FloatFormat format = FormatOf(DType::kF32);
+  format.precision = 11;
+  return format;
+}
+
+double FlushInput(DType type, double x) {
+  return std::fabs(x) < FormatOf(type).MinNormal() ? std::copysign(0.0, x) : x;
+}
+
+// Calls f(i, got, judgement) for all finite values.
+template <class F>
+void ForEachFinite(const ElementJudge& judge, const Tensor& got, const F& f) {
+  const std::vector<double> values = got.ToDoubles();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Judgement judged = judge.Judge(static_cast<int64_t>(i), values[i]);
+    if (judged.finite) f(static_cast<int64_t>(i), values[i], judged);
+  }
+}
+
+// Errors of the size that the class permits, all over the tensor.
+bool FillsEvenly(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
+  const double rms = std::sqrt(metrics.statistic.sum_r2 / static_cast<double>(metrics.finite));
+  if (rms < kLeastFilled || rms > kMostFilled) return false;
+  int64_t visible = 0, all = 0;
+  ForEachFinite(judge, got, [&](int64_t i, double, const Judgement& judged) {
+    if (!(judge.Sigma(i) > 0)) return;
+    ++all;
+    if (std::fabs(judged.error) > kVisible * judge.Sigma(i)) ++visible;
+  });
+  return all > 0 && static_cast<double>(visible) >= kLeastSpread * static_cast<double>(all);
+}
+
+// A narrow accumulator leaves results of its own precision in a wider output.
+bool HoldsPrecision(const FloatFormat& format, DType out, const Tensor& got) {
+  if (FormatOf(out).precision <= format.precision) return true;
+  const std::vector<double> values = got.ToDoubles();
+  return std::ranges::all_of(values, [&](double x) { return !std::isfinite(x) || RoundTo(format, x) == x; });
+}
+
+// Truncation makes results smaller: twice as many errors go toward zero as away from it.
+bool IsBiased(const ElementJudge& judge, const Tensor& got) {
+  int64_t toward = 0, away = 0;
+  ForEachFinite(judge, got, [&](int64_t i, double, const Judgement& judged) {
+    const double direction = judged.error * judge.golden().value[static_cast<size_t>(i)];
+    toward += direction < 0 ? 1 : 0;
+    away += direction > 0 ? 1 : 0;
+  });
+  return toward > 2 * away;
+}
+
+// Every error beyond half an ulp goes toward zero, and a good part of the results has one.
+bool RoundsTowardZero(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
+  const FloatFormat& format = FormatOf(judge.dtype());
+  int64_t toward = 0, away = 0;
+  ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement& judged) {
+    const double y = judge.golden().value[static_cast<size_t>(i)];
+    const double noise = judge.Sigma(i) * kElementThreshold + judge.golden().error[i];
+    if (std::fabs(judged.error) <= 0.5 * UlpAt(format, std::max(std::fabs(x), std::fabs(y))) + noise) return;
+    ++(judged.error * y < 0 ? toward : away);
+  });
+  return away == 0 && static_cast<double>(toward) >= 0.1 * static_cast<double>(metrics.finite);
+}
+
+// Every result below the smallest normal number is zero, and there are several.
+bool FlushesResults(const ElementJudge& judge, const Tensor& got, const ErrorMetrics&) {
+  const double least = FormatOf(judge.dtype()).MinNormal();
+  int64_t flushed = 0, kept = 0;
+  ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement&) {
+    const double y = std::fabs(judge.golden().value[static_cast<size_t>(i)]);
+    if (y > 0 && y < least / 2) ++(x == 0 ? flushed : kept);
+  });
+  return kept == 0 && flushed >= 2;
+}
+
+Candidate Accumulates(const char* field, const char* name, Accumulator acc, DType type) {
+  const auto change = [acc](Contract& c) { c.acc = acc; };
+  return {field,
+          name,
+          change,
+          nullptr,
+          change,
+          [type](const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
+            return HoldsPrecision(FormatOf(type), judge.dtype(), got) && FillsEvenly(judge, got, metrics);
+          }};
+}
+
+Candidate StoresMiddle(const char* field, const char* name, Intermediate mid) {
+  const auto change = [mid](Contract& c) { c.mid = mid; };
+  return {field, name, change, nullptr, change, FillsEvenly};
+}
+
+// Matrix units of 13 fraction bits for fp8 operands cut their f32 results to as many.
+Candidate Truncates13() {
+  const auto change = [](Contract& c) {
+    c.acc = Accumulator::kTensorCore;
+    c.tc_bits = 13;
+    c.tc_block = 32;
+  };
+  return {"acc=tc<13,32>",
+          "a matrix unit of 13 fraction bits",
+          change,
+          nullptr,
+          change,
+          [](const ElementJudge& judge, const Tensor& got, const ErrorMetrics&) {
+            FloatFormat format = FormatOf(DType::kF32);
+            format.precision = 14;
+            return FormatOf(judge.dtype()).precision > 14 && HoldsPrecision(format, judge.dtype(), got) &&
+                   !HoldsPrecision(FormatOf(DType::kF16), judge.dtype(), got) && IsBiased(judge, got);
+          }};
+}
+
+Candidate RoundsOperands(const char* field, const char* name, InputRounding in, std::function<double(double)> round) {
+  return {field,   name,   [in](Contract& c) { c.in = in; }, [round](DType, double x) { return round(x); },
+          nullptr, nullptr};
+}
+
+// From tight to loose.
+std::vector<Candidate> Ladder() {
+  const auto flush = [](Flush what) { return [what](Contract& c) { c.ftz = what; }; };
+  const auto toward_zero = [](Contract& c) { c.out = OutputRounding::kTowardZero; };
+  const auto to_tf32 = [format = Tf32()](double x) { return RoundTo(format, x); };
+  const auto to_bf16 = [](double x) { return RoundTo(FormatOf(DType::kBF16), x); };
+  return {
+      {"ftz=in", "flushed operands", flush(Flush::kIn), FlushInput, nullptr, nullptr},
+      {"ftz=out", "flushed results", flush(Flush::kOut), nullptr, flush(Flush::kOut), FlushesResults},
+      {"ftz=all", "flushed operands and results", flush(Flush::kAll), FlushInput, flush(Flush::kOut), FlushesResults},
+      {"out=rz", "rounding toward zero", toward_zero, nullptr, toward_zero, RoundsTowardZero},
+      RoundsOperands("in=tf32rn", "tf32", InputRounding::kTF32RN, to_tf32),
+      RoundsOperands("in=tf32rz", "tf32", InputRounding::kTF32RZ, [](double x) { return CutTo(11, x); }),
+      Truncates13(),
+      StoresMiddle("mid=f16", "f16 between its steps", Intermediate::kF16),
+      Accumulates("acc=f16", "f16 sums", Accumulator::kF16, DType::kF16),
+      RoundsOperands("in=bf16", "bf16 operands", InputRounding::kBF16, to_bf16),
+      StoresMiddle("mid=bf16", "bf16 between its steps", Intermediate::kBF16),
+      Accumulates("acc=bf16", "bf16 sums", Accumulator::kBF16, DType::kBF16),
+  };
+}
+
+// The operands as the unit sees them: those of the products, which every operator names first. False: no change.
+bool RoundOperands(const Candidate& candidate, const Problem& problem, std::span<const Tensor> inputs,
+                   std::vector<Tensor>& rounded) {
+  bool changed = false;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    rounded.push_back(inputs[k].Clone());
+    const std::string& name = problem.inputs[k].name;
+    if (name == "c" || name == "bias" || name == "mask" || !IsFloat(inputs[k].dtype())) continue;
+    std::vector<double> values = inputs[k].ToDoubles();
+    for (double& x : values) {
+      const double seen = candidate.operand(inputs[k].dtype(), x);
+      changed = changed || seen != x;
+      x = seen;
+    }
+    rounded.back().SetDoubles(values);
+  }
+  return changed;
+}
+
+class Search {
+ public:
+  Search(const Operator& op, const Problem& problem, const Contract& declared, const Golden& golden)
+      : op_(op), problem_(problem), declared_(declared), golden_(golden) {}
+
+  bool Explains(const Candidate& candidate, const JudgedOutput& main, std::span<const JudgedOutput> twins) const {
+    Contract contract = declared_;
+    if (candidate.judge_by) candidate.judge_by(contract);
+    if (!Holds(candidate, contract, main, /*is_twin=*/false)) return false;
+    return std::ranges::all_of(twins, [&](const JudgedOutput& twin) { return Holds(candidate, contract, twin, true); });
+  }
+
+ private:
+  bool Holds(const Candidate& candidate, const Contract& contract, const JudgedOutput& output, bool is_twin) const {
+    std::vector<Tensor> rounded;
+    std::span<const Tensor> inputs = output.inputs;
+    if (candidate.operand) {
+      const bool changed = RoundOperands(candidate, problem_, inputs, rounded);
+      if (!changed && !is_twin) return false;
+      inputs = rounded;
+    }
+    const bool own = is_twin || candidate.operand;
+    const Golden computed = own ? op_.ComputeGolden(problem_, inputs, golden_.tier) : Golden();
+    const Golden& golden = own ? computed : golden_;
+    BoundModel bound = op_.Bound(problem_, golden, contract);
+    // A narrow accumulator promises nothing for sums of more than 1 / (2 u) terms; an error of S is no result at all.
+    for (BoundTerm& term : bound.terms) term.coefficient = std::min(term.coefficient, 1.0);
+    if (!std::isfinite(bound.constant)) bound.constant = bound.statistic.constant = 0;
+    const ErrorMetrics metrics = Measure(golden, bound, contract, *output.got, /*even_if_stagnating=*/true);
+    if (!metrics.Holds() || is_twin) return metrics.Holds();
+    if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return false;
+    const ElementJudge judge(golden, bound, contract, output.got->dtype());
+    return !candidate.fills || candidate.fills(judge, *output.got, metrics);
+  }
+
+  const Operator& op_;
+  const Problem& problem_;
+  const Contract& declared_;
+  const Golden& golden_;
+};
+
+}  // namespace
+
+std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& problem, const Contract& declared,
+                                         const Golden& golden, const JudgedOutput& main,
+                                         std::span<const JudgedOutput> twins) {
+  if (!IsFloat(main.got->dtype()) || IsComplex(main.got->dtype()) || golden.exact) return std::nullopt;
+  const Search search(op, problem, declared, golden);
+  for (const Candidate& candidate : Ladder()) {
+    Contract weaker = declared;
+    candidate.weaken(weaker);
+    // What the declaration permits already explains nothing.
+    if (!Meets(declared, weaker) || Meets(weaker, declared)) continue;
+    if (search.Explains(candidate, main, twins)) return LowerClass{weaker, candidate.field, candidate.name};
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds out whether a result that fails its declared contract is what a weaker arithmetic gives everywhere: the
+// tightest contract under which hard bound and statistic hold, with errors that fill it. A wrong element, or a cluster
+// of them, is no such class.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "ops/op_info.h"
+
+namespace assay {
+
+struct JudgedOutput {
+  std::span<const Tensor> inputs;
+  const Tensor* got = nullptr;  // canonical, see Operator::Canonicalise
+};
+
+struct LowerClass {
+  Contract contract;
+  std::string field;  // "in=tf32rn"
+  std::string name;   // "tf32 operands"
+};
+
+// `golden` belongs to the case's own inputs in `main`. Outputs on `twins` data have to stay within the class too; they
+// are compared by its hard bound. Roundings of operands are taken as a fact: the golden values of the rounded operands
+// are computed and judged by the declared contract, which leaves a wrong term no room. Other classes are judged by
+// their own bound and statistic. nullopt: nothing weaker explains the result.
+std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& problem, const Contract& declared,
+                                         const Golden& golden, const JudgedOutput& main,
+                                         std::span<const JudgedOutput> twins);
+
+}  // namespace assay
