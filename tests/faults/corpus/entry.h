@@ -34,5 +34,7 @@ struct Entry {
 // One list per operator.
 std::vector<Entry> MatmulEntries();
 std::vector<Entry> ReduceEntries();
+std::vector<Entry> AttentionEntries();
+std::vector<Entry> SoftmaxEntries();
 
 }  // namespace corpus
