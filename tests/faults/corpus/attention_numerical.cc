@@ -100,9 +100,9 @@ std::string TwoTiles(Description op) {
 std::string Tail(Description op) {
   const AttentionSpec s = AttentionSpecOf(op);
   const AttentionSpec::Range keys = s.KeysOf(s.l - 1);
-  return s.s > 16 && s.s % 16 != 0 && keys.last == s.s && keys.first < s.s / 16 * 16
+  return s.mask_kind == MaskKind::kNone && s.s > 16 && s.s % 16 != 0 && keys.last == s.s && keys.first < s.s / 16 * 16
              ? AttentionWhyNot(op)
-             : "this needs a tail behind whole tiles of 16 keys";
+             : "this needs a tail behind whole tiles of 16 keys that no mask hides";
 }
 std::string Wider(Description op, plugin::DType narrow) {
   return AttentionSpecOf(op).dtype == narrow ? "the operands are that narrow anyway" : AttentionWhyNot(op);

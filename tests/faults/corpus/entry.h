@@ -36,5 +36,7 @@ std::vector<Entry> MatmulEntries();
 std::vector<Entry> ReduceEntries();
 std::vector<Entry> AttentionEntries();
 std::vector<Entry> SoftmaxEntries();
+std::vector<Entry> ConvEntries();
+std::vector<Entry> FftEntries();
 
 }  // namespace corpus
