@@ -14,7 +14,9 @@ constexpr std::string_view kFault = "fault.", kEffect = ".effect";
 const std::vector<Entry>& AllEntries() {
   static const std::vector<Entry> entries = [] {
     std::vector<Entry> all;
-    for (const auto& list : {MatmulEntries(), ReduceEntries()}) all.insert(all.end(), list.begin(), list.end());
+    for (const auto& list :
+         {MatmulEntries(), ReduceEntries(), AttentionEntries(), SoftmaxEntries(), ConvEntries(), FftEntries()})
+      all.insert(all.end(), list.begin(), list.end());
     return all;
   }();
   return entries;

@@ -158,7 +158,8 @@ inline bool HasDoubleInputs(const plugin::OpDesc& op) {
 template <class Make>
 auto WithCarrier(const plugin::OpDesc& op, bool exact, Make&& make) {
   const bool integers = op.inputs()[0].dtype.code == ASSAY_TYPE_INT;
-  const bool wide = HasDoubleInputs(op) || op.outputs()[0].dtype == plugin::kF64;
+  const plugin::DType out = op.outputs()[0].dtype;
+  const bool wide = HasDoubleInputs(op) || out == plugin::kF64 || out == plugin::kC128;
   if (exact && HasDoubleInputs(op)) return make(std::type_identity<long double>{});
   if (exact || integers || wide) return make(std::type_identity<double>{});
   return make(std::type_identity<float>{});

@@ -34,5 +34,9 @@ struct Entry {
 // One list per operator.
 std::vector<Entry> MatmulEntries();
 std::vector<Entry> ReduceEntries();
+std::vector<Entry> AttentionEntries();
+std::vector<Entry> SoftmaxEntries();
+std::vector<Entry> ConvEntries();
+std::vector<Entry> FftEntries();
 
 }  // namespace corpus

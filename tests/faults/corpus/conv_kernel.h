@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution as a kernel of replaceable steps: where each tap reads, which terms an output sums and in which order,
+// what follows the sum. Winograd's algorithm is in conv_winograd.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/common/conv_spec.h"
+#include "tests/faults/corpus/arithmetic.h"
+#include "tests/faults/corpus/dense.h"
+#include "tests/faults/corpus/entry.h"
+
+namespace corpus {
+
+using plugin::ConvSpec;
+using plugin::Extents;
+
+// The output that is being computed.
+struct Pixel {
+  int64_t image = 0, channel = 0;
+  Extents at{};
+};
+
+inline int64_t PositionOf(const ConvSpec& s, const Pixel& p) {
+  return (p.at[0] * s.out[1] + p.at[1]) * s.out[2] + p.at[2];
+}
+
+inline Extents SplitIndex(int64_t index, const Extents& extents) {
+  return {index / extents[2] / extents[1], index / extents[2] % extents[1], index % extents[2]};
+}
+
+// Where tap t reads along an axis; outside [0, in) it is padding.
+inline int64_t SourceOf(const ConvSpec& s, int axis, int64_t p, int64_t t) {
+  return s.Source(axis, p, t);
+}
+// The channel of x that is number c of those which output channel o sums.
+inline int64_t ChannelOf(const ConvSpec& s, int64_t o, int64_t c) {
+  return o / s.GroupOutputs() * s.GroupInputs() + c;
+}
+inline Extents SameTap(const ConvSpec&, const Extents& t) {
+  return t;
+}
+inline bool EveryTerm(const ConvSpec&, const Pixel&, int64_t /*channel*/, int64_t /*tap*/) {
+  return true;
+}
+
+template <class T>
+T ConvDot(const T* a, const T* b, int64_t n) {
+  T sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// `bias` is empty where there is none.
+template <class T>
+T AddBias(const ConvSpec&, const Pixel& at, T sum, std::span<const T> bias) {
+  return bias.empty() ? sum : sum + bias[static_cast<size_t>(at.channel)];
+}
+
+template <class T>
+struct ConvKernel {
+  bool channels_last = false;  // terms in the order (tap, channel) in place of (channel, tap)
+  bool tail_repeats = false;   // terms beyond the last multiple of 16 are read twice
+  int64_t (*source)(const ConvSpec&, int axis, int64_t p, int64_t t) = SourceOf;
+  int64_t (*channel)(const ConvSpec&, int64_t o, int64_t c) = ChannelOf;
+  Extents (*tap)(const ConvSpec&, const Extents&) = SameTap;  // of w
+  bool (*keeps)(const ConvSpec&, const Pixel&, int64_t channel, int64_t tap) = EveryTerm;
+  T (*dot)(const T*, const T*, int64_t) = ConvDot<T>;
+  T (*epilogue)(const ConvSpec&, const Pixel&, T sum, std::span<const T> bias) = AddBias<T>;
+  T (*cast)(T) = [](T x) { return x; };
+};
+
+template <class T>
+class ConvPlan : public DensePlan<T> {
+ public:
+  ConvPlan(Description op, bool exact, ConvKernel<T> kernel)
+      : DensePlan<T>(op, exact), kernel_(kernel), spec_(plugin::ParseConv(op)) {}
+
+ protected:
+  virtual void Finish(DenseOutput<T>&) {}
+  const ConvSpec& spec() const { return spec_; }
+
+ private:
+  struct Term {
+    T x, w;
+  };
+
+  void Compute(std::span<const std::vector<T>> inputs, DenseOutput<T>& output) final {
+    x_ = inputs[0], w_ = inputs[1], bias_ = spec_.has_bias ? inputs[2] : std::vector<T>{};
+    for (T& element : x_) element = kernel_.cast(element);
+    for (T& element : w_) element = kernel_.cast(element);
+    T* y = output.values.data();
+    Pixel at;
+    for (at.image = 0; at.image < spec_.n; ++at.image) {
+      for (at.channel = 0; at.channel < spec_.o; ++at.channel) {
+        for (int64_t i = 0; i < spec_.Positions(); ++i) {
+          at.at = SplitIndex(i, spec_.out);
+          *y++ = kernel_.epilogue(spec_, at, Sum(at), bias_);
+        }
+      }
+    }
+    Finish(output);
+  }
+
+  T Sum(const Pixel& at) {
+    a_.clear(), b_.clear();
+    const int64_t taps = spec_.Taps(), channels = spec_.GroupInputs();
+    for (int64_t i = 0; i < spec_.Terms(); ++i) {
+      const int64_t c = kernel_.channels_last ? i % channels : i / taps;
+      const int64_t tap = kernel_.channels_last ? i / channels : i % taps;
+      if (!kernel_.keeps(spec_, at, c, tap)) continue;
+      a_.push_back(Read(at, c, SplitIndex(tap, spec_.kernel)));
+      const Extents t = kernel_.tap(spec_, SplitIndex(tap, spec_.kernel));
+      const int64_t w = (t[0] * spec_.kernel[1] + t[1]) * spec_.kernel[2] + t[2];
+      b_.push_back(w_[static_cast<size_t>((at.channel * channels + c) * taps + w)]);
+    }
+    if (kernel_.tail_repeats) RepeatTail();
+    return kernel_.dot(a_.data(), b_.data(), std::ssize(a_));
+  }
+
+  void RepeatTail() {
+    const size_t count = a_.size();
+    for (size_t i = count / 16 * 16; i < count; ++i) a_.push_back(a_[i]), b_.push_back(b_[i]);
+  }
+
+  T Read(const Pixel& at, int64_t c, const Extents& t) const {
+    int64_t index = at.image * spec_.c + kernel_.channel(spec_, at.channel, c);
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto a = static_cast<size_t>(axis);
+      const int64_t source = kernel_.source(spec_, axis, at.at[a], t[a]);
+      if (source < 0 || source >= spec_.in[a]) return 0;
+      index = index * spec_.in[a] + source;
+    }
+    return x_[static_cast<size_t>(index)];
+  }
+
+  const ConvKernel<T> kernel_;
+  const ConvSpec spec_;
+  std::vector<T> x_, w_, bias_, a_, b_;
+};
+
+// "" for the types that conv has; the output may be f64, for effects.
+std::string ConvWhyNot(Description op);
+// `acc`, or f64 or acc=i32 where the operands ask for it, with `more` behind.
+std::string ConvClass(Description op, const std::string& acc, const std::string& more);
+std::string ConvContract(Description op);  // f32acc with det and batchinv
+
+// ConvWhyNot, then `otherwise` unless `test(spec)`.
+template <class Test>
+std::string ConvWhen(Description op, Test test, const char* otherwise) {
+  const std::string reason = ConvWhyNot(op);
+  return !reason.empty() ? reason : test(plugin::ParseConv(op)) ? "" : otherwise;
+}
+
+// An entry whose `make(std::type_identity<T>{})` gives the kernel in T.
+template <class Make>
+Entry ConvEntry(std::string name, TextOf contract, TextOf why_not, Make make) {
+  return {"conv", std::move(name), contract, why_not, [make](Description op, bool exact) {
+            return WithCarrier(op, exact, [&]<class T>(std::type_identity<T> type) -> std::unique_ptr<plugin::Plan> {
+              return std::make_unique<ConvPlan<T>>(op, exact, make(type));
+            });
+          }};
+}
+
+std::vector<Entry> ConvLegalEntries();
+std::vector<Entry> ConvTermFaults();       // taps, channels, groups, padding, terms
+std::vector<Entry> ConvOtherFaults();      // bias, narrowings, memory
+std::vector<Entry> ConvWinogradEntries();  // legal and faulty
+
+}  // namespace corpus

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/faults/corpus_checks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/faults/corpus_fixture.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kEffect = ".effect";
+// Classes that round on the way.
+constexpr const char* kNarrow[] = {"mid=", "f16acc", "bf16acc", "tf32"};
+
+// The case with an output of doubles, which bugs in exact arithmetic write.
+cli::CaseData PrepareEffect(const std::string& case_id) {
+  cli::CaseData data = Corpus::Prepare(case_id);
+  DType& type = data.problem.output.dtype;
+  type = type == DType::kC64 || type == DType::kC128 ? DType::kC128 : DType::kF64;
+  return data;
+}
+
+// Values in which an effect differs from the golden value by more than the rounding of either; complex elements have
+// two. Where the golden value is free (NaN by an invalid operation), nothing counts.
+int64_t Changed(const Golden& golden, const Tensor& effect) {
+  const std::vector<double> values = effect.ToDoubles();
+  double largest = 0;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    largest = std::isfinite(golden.value[i]) ? std::max(largest, std::abs(golden.value[i])) : largest;
+  }
+  int64_t changed = 0;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const double y = golden.value[i], got = values[static_cast<size_t>(i)];
+    const double magnitude = golden.magnitude.empty() ? largest : golden.magnitude[i];
+    const bool both_finite = std::isfinite(y) && std::isfinite(got);
+    if (both_finite ? std::abs(got - y) > 1e-12 * magnitude : !(got == y || (std::isnan(got) && std::isnan(y)))) {
+      ++changed;
+    }
+  }
+  return changed;
+}
+
+int64_t ChangedBy(Corpus& corpus, const cli::CaseData& data, const std::string& effect) {
+  return Changed(data.golden, corpus.Run(data.problem, data.inputs, effect));
+}
+
+}  // namespace
+
+void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<const char*>& fills, size_t schedules,
+                              const std::vector<std::string>& known) {
+  Corpus corpus;
+  for (const char* fill : fills) {
+    for (int seed = 0; seed < 3; ++seed) {
+      const std::string id = problem + "/fill=" + fill + "/seed=" + std::to_string(seed);
+      const std::vector<Judged> judged = corpus.Judge(id, "legal.");
+      EXPECT_GE(judged.size(), schedules) << id;
+      for (const Judged& one : judged) {
+        if (std::ranges::find(known, one.implementation) != known.end()) continue;
+        EXPECT_TRUE(one.verdict == Verdict::kPass || one.verdict == Verdict::kUntrusted)
+            << one.implementation << " on " << id << ": " << Name(one.verdict) << ": " << one.reason;
+      }
+    }
+  }
+}
+
+void ExpectBugsHaveEffects(const std::string& case_id, const std::vector<std::string>& of_values, size_t faults) {
+  Corpus corpus;
+  const cli::CaseData data = PrepareEffect(case_id);
+  size_t offered = 0;
+  for (const ImplementationInfo& info : corpus.Offered(data.problem, "fault.")) {
+    if (!info.name.ends_with(kEffect)) continue;
+    ++offered;
+    const std::string fault = info.name.substr(0, info.name.size() - kEffect.size());
+    if (std::ranges::find(of_values, fault) != of_values.end()) continue;
+    const int64_t changed = ChangedBy(corpus, data, info.name);
+    EXPECT_GT(changed, 0) << fault << " changes nothing of " << case_id;
+    if (fault.find("-element") != std::string::npos) EXPECT_LE(changed, 2) << fault;
+  }
+  EXPECT_GE(offered, faults) << case_id;
+  // What the measure compares with: a correct schedule in the same arithmetic changes nothing.
+  for (const ImplementationInfo& info : corpus.Offered(data.problem, "legal.")) {
+    const std::string& contract = info.contract_text;
+    const bool is_narrow =
+        std::ranges::any_of(kNarrow, [&](const char* field) { return contract.find(field) != std::string::npos; });
+    if (is_narrow) continue;
+    if (data.problem.inputs[0].dtype == DType::kF64 || data.problem.inputs[0].dtype == DType::kC128) continue;
+    EXPECT_EQ(ChangedBy(corpus, data, info.name), 0) << info.name << " of " << case_id;
+  }
+}
+
+void ExpectEffect(const std::string& case_id, const std::string& fault) {
+  Corpus corpus;
+  const cli::CaseData data = PrepareEffect(case_id);
+  EXPECT_GT(ChangedBy(corpus, data, fault + std::string(kEffect)), 0) << fault << " changes nothing of " << case_id;
+}
+
+}  // namespace assay

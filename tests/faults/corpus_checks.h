@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every operator's part of the corpus must hold.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+// Every legal schedule passes in the class that it declares, for each fill and three seeds of `problem` (operator,
+// dtypes and attributes of an id); a case that proves little is not the schedule's fault. At least `schedules` of them.
+// `known`: schedules that the bound is known to be too narrow for, here.
+void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<const char*>& fills, size_t schedules,
+                              const std::vector<std::string>& known = {});
+
+// Every bug that the corpus offers for the case changes its exact result, but those of `of_values`, which strike on
+// other values; at least `faults` of them. Bugs of one element change one.
+void ExpectBugsHaveEffects(const std::string& case_id, const std::vector<std::string>& of_values, size_t faults);
+
+// The one bug changes the exact result of the case.
+void ExpectEffect(const std::string& case_id, const std::string& fault);
+
+}  // namespace assay

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/faults/corpus_checks.h"
+
+namespace assay {
+namespace {
+
+const std::vector<const char*> kAll = {"normal", "uniform", "outlier", "near_one", "special", "subnormal"};
+
+TEST(CorpusFft, LegalSchedulesPass) {
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=64,batch=3", kAll, 8);
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=90,dir=inv,norm=ortho", kAll, 6);
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=37", kAll, 3);
+  ExpectLegalSchedulesPass("fft/c128/kind=c2c,n=48,batch=2,dir=inv,norm=backward", {"normal"}, 6);
+}
+
+TEST(CorpusFft, LegalSchedulesOfRealsAndAxesPass) {
+  ExpectLegalSchedulesPass("fft/f32-c64/kind=r2c,n=60,batch=2", kAll, 7);
+  ExpectLegalSchedulesPass("fft/c64-f32/kind=c2r,n=60,batch=2,dir=inv,norm=backward", kAll, 7);
+  ExpectLegalSchedulesPass("fft/c64-f32/kind=c2r,n=6x9,norm=ortho", {"normal"}, 5);
+  ExpectLegalSchedulesPass("fft/f32-c64/kind=r2c,n=8x16,dir=inv", {"normal"}, 8);
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=4x6x5", {"normal"}, 5);
+}
+
+TEST(CorpusFft, BugsChangeTheExactResult) {
+  ExpectBugsHaveEffects("fft/c64/kind=c2c,n=64,batch=3/fill=normal/seed=0", {}, 19);
+  ExpectBugsHaveEffects("fft/c64/kind=c2c,n=90,dir=inv,norm=ortho/fill=normal/seed=0", {}, 19);
+  ExpectBugsHaveEffects("fft/c128/kind=c2c,n=48,batch=2,dir=inv,norm=backward/fill=normal/seed=0", {}, 20);
+  ExpectBugsHaveEffects("fft/f32-c64/kind=r2c,n=60,batch=2/fill=normal/seed=0", {}, 18);
+  ExpectBugsHaveEffects("fft/c64-f32/kind=c2r,n=60,batch=2,dir=inv,norm=backward/fill=normal/seed=0", {}, 18);
+  ExpectBugsHaveEffects("fft/c64/kind=c2c,n=6x10,norm=ortho,dir=inv/fill=normal/seed=0", {}, 18);
+}
+
+}  // namespace
+}  // namespace assay
