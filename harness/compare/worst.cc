@@ -3,27 +3,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
+#include "harness/base/infinity.h"
 #include "harness/base/parallel.h"
 #include "harness/compare/localise.h"
 
 namespace assay {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 // How bad: failures that have no finite margin come first.
 double Badness(const Judgement& judged) {
-  if (!judged.accepted && (!judged.finite || std::fabs(judged.error) <= judged.tolerance)) return kInf;
+  if (!judged.accepted && (!judged.finite || std::fabs(judged.error) <= judged.tolerance)) return kInfinity;
   if (!judged.finite || judged.error == 0) return 0;
   if (judged.accepted && std::fabs(judged.error) > judged.tolerance) return 0;
   return std::fabs(judged.error) / judged.tolerance;
 }
 
 double Badness(const ChunkTotals& chunk) {
-  return chunk.nonfinite_mismatch > 0 ? kInf : chunk.max[kMaxMargin];
+  return chunk.nonfinite_mismatch > 0 ? kInfinity : chunk.max[kMaxMargin];
 }
 
 // The chunks with the largest badness, ties by position: they hold the elements with the largest badness, because
@@ -76,7 +74,7 @@ void FindNonFiniteExample(const ElementJudge& judge, TileReader& reader, const s
   ForEachInChunk(judge, reader, chunk - chunks.begin(), [&](int64_t i, double got, const Judgement& judged) {
     if (metrics.nonfinite_example || judged.accepted) return;
     if (judged.finite && (judge.params().exact || std::fabs(judged.error) > judged.tolerance)) return;
-    metrics.nonfinite_example = Describe(judge, {kInf, i, got, judged});
+    metrics.nonfinite_example = Describe(judge, {kInfinity, i, got, judged});
   });
 }
 
