@@ -40,23 +40,23 @@ std::vector<int64_t> WorstChunks(const std::vector<ChunkTotals>& chunks) {
   return order;
 }
 
-struct Candidate {
+struct WorstCandidate {
   double badness;
   int64_t value;  // index among golden values
   double got;
   Judgement judged;
-  bool operator<(const Candidate& other) const {
+  bool operator<(const WorstCandidate& other) const {
     return badness != other.badness ? badness > other.badness : value < other.value;
   }
 };
 
-void KeepWorst(std::vector<Candidate>& worst, const Candidate& next) {
+void KeepWorst(std::vector<WorstCandidate>& worst, const WorstCandidate& next) {
   if (worst.size() == kWorstCount && !(next < worst.back())) return;
   worst.insert(std::upper_bound(worst.begin(), worst.end(), next), next);
   if (worst.size() > kWorstCount) worst.pop_back();
 }
 
-WorstElement Describe(const ElementJudge& judge, const Candidate& c) {
+WorstElement Describe(const ElementJudge& judge, const WorstCandidate& c) {
   const int parts = IsComplex(judge.dtype()) ? 2 : 1;
   return {.index = c.value / parts,
           .component = static_cast<int>(c.value % parts),
@@ -83,14 +83,14 @@ void FindNonFiniteExample(const ElementJudge& judge, TileReader& reader, const s
 void FindWorst(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
                ErrorMetrics& metrics) {
   TileReader reader(judge, got);
-  std::vector<Candidate> worst;
+  std::vector<WorstCandidate> worst;
   for (const int64_t chunk : WorstChunks(chunks)) {
     ForEachInChunk(judge, reader, chunk, [&](int64_t i, double value, const Judgement& judged) {
       const double badness = Badness(judged);
       if (badness > 0) KeepWorst(worst, {badness, i, value, judged});
     });
   }
-  for (const Candidate& candidate : worst) metrics.worst.push_back(Describe(judge, candidate));
+  for (const WorstCandidate& candidate : worst) metrics.worst.push_back(Describe(judge, candidate));
   if (!worst.empty()) metrics.worst_index = metrics.worst[0].index;
   FindNonFiniteExample(judge, reader, chunks, metrics);
 }
