@@ -7,10 +7,11 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/base/infinity.h"
+
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRoundUp = 1 + 0x1p-48;  // covers the few roundings of evaluating a bound in double
 
 // x / 2, which double cannot hold for f64's smallest subnormal.

@@ -11,11 +11,10 @@
 #include <vector>
 
 #include "golden/fft.h"
+#include "harness/base/infinity.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Culprit {
   std::vector<int64_t> index;  // coordinates

@@ -10,12 +10,12 @@
 #include "golden/panel_sums.h"
 #include "golden/sum.h"
 #include "harness/base/check.h"
+#include "harness/base/infinity.h"
 #include "harness/base/parallel.h"
 
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // exp(-700) = 1e-304 of the largest term: left out, far below every error bound here.
 constexpr double kNegligible = -700;
 

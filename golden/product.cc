@@ -8,12 +8,11 @@
 #include "golden/float_env.h"
 #include "golden/sum.h"
 #include "harness/base/check.h"
+#include "harness/base/infinity.h"
 #include "harness/base/parallel.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct ScaledProduct {
   DD significand{1, 0};

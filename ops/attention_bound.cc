@@ -10,8 +10,8 @@
 // kernels.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "harness/base/infinity.h"
 #include "harness/base/parallel.h"
 #include "ops/attention.h"
 #include "ops/exp_error.h"
@@ -19,7 +19,6 @@
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kBlock = 16;
 constexpr double kMerges = 4;      // of keys that were split over units
 constexpr double kLog2E = 1.4427;  // scores in units of ln 2 are that much larger

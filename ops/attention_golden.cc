@@ -11,6 +11,7 @@
 
 #include "golden/dd.h"
 #include "golden/float_env.h"
+#include "harness/base/infinity.h"
 #include "harness/base/multiversion.h"
 #include "harness/base/parallel.h"
 #include "ops/attention.h"
@@ -18,7 +19,6 @@
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kUp = 1 + 0x1p-30;  // the planes' own sums in double
 

@@ -3,8 +3,8 @@
 // (mask_j - mask_m), so that finite masks of any size cost no accuracy.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "harness/base/infinity.h"
 #include "harness/base/multiversion.h"
 #include "harness/base/portable_math.h"
 #include "ops/attention.h"
@@ -12,7 +12,6 @@
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Products of a probability below this with an infinity depend on where a type underflows.
 constexpr double kTinyWeight = 0x1p-10;
 

@@ -13,9 +13,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "golden/gemm_engine.h"
+#include "harness/base/infinity.h"
 #include "harness/base/parallel.h"
 #include "ops/conv.h"
 
@@ -24,7 +24,6 @@ namespace {
 
 constexpr int64_t kTileElements = int64_t{1} << 21;
 constexpr double kRoundUp = 1 + 0x1p-45;  // of sums of up to 36 positive terms in double
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMaxSide = 6;
 
 // Absolute values of the three matrices; signs play no part in a bound.

@@ -4,12 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/base/infinity.h"
 #include "ops/reduce.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 bool FlushesInputs(const Contract& contract) {
   return contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;

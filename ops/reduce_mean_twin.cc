@@ -22,7 +22,7 @@
 namespace assay {
 namespace {
 
-constexpr uint64_t kRowFactor = 16;
+constexpr uint64_t kMeanRowFactor = 16;
 constexpr int kMostParts = 8;         // each is one more execution
 constexpr double kRoundUp = 0x1p-50;  // r / K and the tolerance are evaluated in double
 
@@ -119,7 +119,9 @@ std::optional<Twin> MeanTwin(const Problem& problem, const Contract& contract, i
   // The last parts may have one term less; a code for fewer terms needs less room.
   const std::optional<ExactCode> code =
       PlanPart(problem, contract, ErrorsOf(op, contract, problem.output.dtype), TermsOf(op, parts, part));
-  const auto factor = [&](int64_t row) { return static_cast<double>(TwinFactor(kRowFactor, row, code->factors())); };
+  const auto factor = [&](int64_t row) {
+    return static_cast<double>(TwinFactor(kMeanRowFactor, row, code->factors()));
+  };
   Twin twin;
   twin.inputs.push_back(FillRows(op, problem.inputs[0], [&](int64_t row, int64_t k) {
     return k % parts == part ? factor(row) * static_cast<double>(code->Term(k / parts, digit)) : 0.0;

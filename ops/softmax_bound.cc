@@ -6,16 +6,14 @@
 // - ln l or x - (m + ln l).
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "harness/base/infinity.h"
 #include "harness/base/parallel.h"
 #include "ops/exp_error.h"
 #include "ops/softmax.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Errors of the exponents x_j - m: at most relative * |x_j - m| + absolute.
 struct ExponentError {

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <set>
 
+#include "harness/base/infinity.h"
 #include "harness/base/rng.h"
 #include "ops/binding.h"
 #include "ops/softmax.h"
@@ -18,7 +18,6 @@
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kDetectable = 4;  // a missing term is at least this many tolerances
 
 struct Plan {

@@ -8,6 +8,7 @@
 
 #include "golden/dd.h"
 #include "golden/float_env.h"
+#include "harness/base/infinity.h"
 #include "harness/base/multiversion.h"
 #include "harness/base/parallel.h"
 #include "harness/base/portable_math.h"
@@ -16,7 +17,6 @@
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLowest = -700;          // of the double-double exponential
 constexpr double kExpVariance = 4.0 / 3;  // of an error uniform within 1 ulp = 2 u

@@ -17,18 +17,12 @@ dnnl::memory::dims Spatial(const ConvSpec& s, const plugin::Extents& extents) {
   return {extents.end() - s.rank, extents.end()};
 }
 
-dnnl::memory::data_type TypeOf(plugin::DType dtype) {
-  if (const auto type = DataType(dtype)) return *type;
-  throw plugin::Unsupported("conv in {} is not offered: oneDNN on CPUs computes f32, bf16 and i8-i8-i32",
-                            plugin::Name(dtype));
-}
-
 Md DescOf(const ConvSpec& s, const ConvOperand& operand, dnnl::memory::dims outer, dnnl::memory::dims outer_strides,
           const plugin::Extents& extents) {
   const dnnl::memory::dims spatial = Spatial(s, extents), strides = Spatial(s, operand.strides);
   outer.insert(outer.end(), spatial.begin(), spatial.end());
   outer_strides.insert(outer_strides.end(), strides.begin(), strides.end());
-  return {outer, TypeOf(operand.dtype), outer_strides};
+  return {outer, DataTypeFor("conv", operand.dtype), outer_strides};
 }
 
 // With groups, w has an axis for them.
@@ -76,8 +70,8 @@ Problem MakeProblem(const ConvSpec& s, const dnnl::engine& engine, dnnl::algorit
   problem.operands = {{DNNL_ARG_SRC, false, 0, x}, {DNNL_ARG_WEIGHTS, false, 1, w}, {DNNL_ARG_DST, true, 0, y}};
   std::optional<Md> bias;
   if (s.has_bias) {
-    bias = Md({s.o}, TypeOf(s.bias_dtype), dnnl::memory::dims{1});  // 2.6.3 would not heed another stride
-    const Md given({s.o}, TypeOf(s.bias_dtype), dnnl::memory::dims{s.bias_stride});
+    bias = Md({s.o}, DataTypeFor("conv", s.bias_dtype), dnnl::memory::dims{1});  // 2.6.3 would not heed another stride
+    const Md given({s.o}, DataTypeFor("conv", s.bias_dtype), dnnl::memory::dims{s.bias_stride});
     problem.operands.push_back({DNNL_ARG_BIAS, false, 2, given});
   }
   ConvolutionGeometry geometry{algorithm, Spatial(s, s.stride), Spatial(s, s.dilation), Spatial(s, s.pad)};

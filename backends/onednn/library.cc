@@ -60,6 +60,12 @@ std::optional<dnnl::memory::data_type> DataType(plugin::DType dtype) {
   return std::nullopt;
 }
 
+dnnl::memory::data_type DataTypeFor(const char* op, plugin::DType dtype) {
+  if (const auto type = DataType(dtype)) return *type;
+  throw plugin::Unsupported("{} in {} is not offered: oneDNN on CPUs computes f32, bf16 and i8-i8-i32", op,
+                            plugin::Name(dtype));
+}
+
 std::string CleanName(const char* impl_info) {
   std::string name = impl_info;
   for (char& c : name) {

@@ -18,6 +18,8 @@ std::string IsaName();      // the effective instruction set, "avx512_core_bf16"
 std::string RuntimeName();  // "omp", "tbb", "seq", "threadpool"
 
 std::optional<dnnl::memory::data_type> DataType(plugin::DType dtype);
+// Throws Unsupported in the name of `op`, a matmul or conv.
+dnnl::memory::data_type DataTypeFor(const char* op, plugin::DType dtype);
 
 // "brg:avx512_core" -> "brg-avx512_core": a name that the ABI allows.
 std::string CleanName(const char* impl_info);

@@ -13,24 +13,20 @@ namespace {
 using plugin::MatmulSpec;
 using plugin::Matrix;
 
-dnnl::memory::data_type TypeOf(plugin::DType dtype) {
-  if (const auto type = DataType(dtype)) return *type;
-  throw plugin::Unsupported("matmul in {} is not offered: oneDNN on CPUs computes f32, bf16 and i8-i8-i32",
-                            plugin::Name(dtype));
-}
-
 Md DescOf(const Matrix& x, const MatmulSpec& spec, int64_t rows, int64_t columns) {
   if (spec.batch > 1) {
-    return {{spec.batch, rows, columns}, TypeOf(x.dtype), {x.batch_stride, x.row_stride, x.column_stride}};
+    return {
+        {spec.batch, rows, columns}, DataTypeFor("matmul", x.dtype), {x.batch_stride, x.row_stride, x.column_stride}};
   }
-  return {{rows, columns}, TypeOf(x.dtype), {x.row_stride, x.column_stride}};
+  return {{rows, columns}, DataTypeFor("matmul", x.dtype), {x.row_stride, x.column_stride}};
 }
 
 // [n] as the [1, n] or [1, 1, n] that broadcasts over rows.
 Md BiasDesc(const MatmulSpec& spec) {
   const int64_t outer = spec.n * spec.bias.column_stride;
-  if (spec.batch > 1) return {{1, 1, spec.n}, TypeOf(spec.bias.dtype), {outer, outer, spec.bias.column_stride}};
-  return {{1, spec.n}, TypeOf(spec.bias.dtype), {outer, spec.bias.column_stride}};
+  if (spec.batch > 1)
+    return {{1, 1, spec.n}, DataTypeFor("matmul", spec.bias.dtype), {outer, outer, spec.bias.column_stride}};
+  return {{1, spec.n}, DataTypeFor("matmul", spec.bias.dtype), {outer, spec.bias.column_stride}};
 }
 
 void CheckOffered(const MatmulSpec& s) {

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string_view NonFiniteTag(double x) {
   if (std::isnan(x)) return "nan";
@@ -18,7 +18,7 @@ std::string_view NonFiniteTag(double x) {
 }
 
 struct Writer {
-  Json& out;
+  OrderedJson& out;
   template <class T>
   void operator()(const char* key, const T& value) const {
     out[key] = value;
@@ -38,7 +38,7 @@ struct Writer {
 };
 
 struct Reader {
-  const Json& in;
+  const OrderedJson& in;
   template <class T>
   void operator()(const char* key, T& value) const {
     if (auto it = in.find(key); it != in.end() && !it->is_null()) value = it->get<T>();
@@ -59,21 +59,21 @@ struct Reader {
 }  // namespace
 
 std::string ToJsonLine(const Record& record) {
-  Json out;
+  OrderedJson out;
   VisitFields(record, Writer{out});
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 Result<Record> FromJsonLine(const std::string& line) try {
   Record record;
-  VisitFields(record, Reader{Json::parse(line)});
+  VisitFields(record, Reader{OrderedJson::parse(line)});
   if (record.schema_version > kRecordSchemaVersion) {
     return Fail(ErrorCode::kIo,
                 fmt::format("the record has schema_version {}, this program reads up to {}: use a newer assay",
                             record.schema_version, kRecordSchemaVersion));
   }
   return record;
-} catch (const Json::exception& e) {
+} catch (const OrderedJson::exception& e) {
   return Fail(ErrorCode::kIo, fmt::format("not a record: {}", e.what()));
 }
 

@@ -18,13 +18,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr uint64_t kMaxHeader = 100'000'000;  // the format's own limit
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
 
-struct StoredType {
+struct NamedType {
   std::string_view name;
   DType dtype;
 };
-constexpr StoredType kStoredTypes[] = {
+constexpr NamedType kNamedTypes[] = {
     {"F64", DType::kF64},      {"F32", DType::kF32},      {"F16", DType::kF16}, {"BF16", DType::kBF16},
     {"F8_E4M3", DType::kE4M3}, {"F8_E5M2", DType::kE5M2}, {"I8", DType::kI8},   {"I32", DType::kI32},
     {"I64", DType::kI64},      {"BOOL", DType::kI8},      {"C64", DType::kC64},  // read, never written: the first name
@@ -38,7 +38,7 @@ DType ComponentType(DType dtype) {
 }
 
 std::string_view StoredName(DType dtype) {
-  for (const StoredType& type : kStoredTypes) {
+  for (const NamedType& type : kNamedTypes) {
     if (type.dtype == ComponentType(dtype)) return type.name;
   }
   return "";
@@ -95,8 +95,8 @@ Result<Entry> ParseEntry(const std::string& name, const Json& json, uint64_t dat
   if (!json["dtype"].is_string())
     return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has a dtype that is no text", name));
   Entry entry{.name = name, .type = json["dtype"].get<std::string>(), .dtype = {}, .shape = {}, .begin = 0, .end = 0};
-  const auto* stored = std::ranges::find(kStoredTypes, entry.type, &StoredType::name);
-  if (stored != std::end(kStoredTypes)) entry.dtype = stored->dtype;
+  const auto* stored = std::ranges::find(kNamedTypes, entry.type, &NamedType::name);
+  if (stored != std::end(kNamedTypes)) entry.dtype = stored->dtype;
   Result<Shape> shape = ParseShape(json["shape"], name);
   if (!shape) return tl::unexpected(shape.error());
   entry.shape = std::move(*shape);
@@ -171,7 +171,7 @@ Result<SafetensorsFile> ParseSafetensors(std::string_view bytes) {
     return Fail(ErrorCode::kIo, fmt::format("{} bytes are too few for a header length", bytes.size()));
   }
   for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<uint8_t>(bytes[i]);
-  if (length > kMaxHeader || length > bytes.size() - sizeof length) {
+  if (length > kMaxHeaderBytes || length > bytes.size() - sizeof length) {
     return Fail(ErrorCode::kIo, fmt::format("the header claims {} bytes, the file has {}", length, bytes.size()));
   }
   const char* text = bytes.data() + sizeof length;

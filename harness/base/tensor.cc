@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};  // a cache line, and the widest vector register
+constexpr std::align_val_t kTensorAlignment{64};  // a cache line, and the widest vector register
 
 }  // namespace
 
@@ -53,11 +53,11 @@ std::string IndexText(const Shape& shape, int64_t index) {
 
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)), size_(NumElements(shape_)) {
   ASSAY_CHECK(size_ <= std::numeric_limits<int64_t>::max() / SizeOf(dtype));
-  data_.reset(static_cast<std::byte*>(::operator new(bytes(), kAlignment)));
+  data_.reset(static_cast<std::byte*>(::operator new(bytes(), kTensorAlignment)));
 }
 
 void Tensor::Free::operator()(std::byte* p) const {
-  ::operator delete(p, kAlignment);
+  ::operator delete(p, kTensorAlignment);
 }
 
 Tensor Tensor::Clone() const {

@@ -10,12 +10,15 @@
 #include "harness/cli/stopwatch.h"
 #include "harness/compare/histogram.h"
 #include "harness/exec/observations.h"
+#include "harness/perf/stopping.h"
 
 namespace assay::cli {
 namespace {
 
 // A slower implementation is not run once more for its layouts.
 constexpr double kMostSecondsToRepeat = 0.2;
+// Timing ends when the median is known to this relative accuracy, or when its time is over.
+constexpr double kSettledMedian = 0.02;
 constexpr Prefill kPrefills[] = {Prefill::kNanPayload, Prefill::kSentinel};
 
 bool SameBits(const Tensor& a, const Tensor& b) {
@@ -288,6 +291,7 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
   request.warmup = 1;
   request.min_repetitions = 5;
   request.max_seconds = settings_.perf_time_s;
+  request.enough = [](std::span<const double> seconds) { return MedianIsSettled(seconds, kSettledMedian); };
   auto timing = column.session->Time(prepared->plan, sets, request);
   column.session->Release(prepared->plan);
   if (!timing) {

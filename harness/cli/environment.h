@@ -2,7 +2,7 @@
 // The machine and build behind a run's numbers, for environment.json.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace assay::cli {

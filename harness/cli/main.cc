@@ -1,61 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
-#include <csignal>
 #include <exception>
 #include <string>
-#include <vector>
 
-#include "golden/float_env.h"
-#include "harness/cli/environment.h"
 #include "harness/cli/verbs.h"
-
-namespace assay::cli {
-
-namespace {
-
-// A first word that is no verb is named, rather than reported as a verb that is missing.
-std::string ParseProblem(CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> rest = app.remaining();
-  const std::string see = "see assay --help or assay VERB --help";
-  if (!app.get_subcommands().empty() || rest.empty() || rest[0].starts_with('-')) {
-    return fmt::format("{}; {}", error.what(), see);
-  }
-  std::string known;
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App* v) { return !v->get_group().empty(); })) {
-    known += (known.empty() ? "" : ", ") + verb->get_name();
-  }
-  return fmt::format("no verb '{}'; known: {}; {}", rest[0], known, see);
-}
-
-int Main(int argc, char** argv) {
-  // A worker that dies must not take the host with it through a broken pipe.
-  std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app{"Numerical conformance and consistency testing of accelerators", "assay"};
-  app.set_version_flag("--version", "assay " + ToolVersion());
-  app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::help);
-  Action action;
-  AddRunVerb(app, action);
-  AddListVerb(app, action);
-  AddBackendsVerb(app, action);
-  AddCheckVerb(app, action);
-  AddPowerVerb(app, action);
-  AddReportVerb(app, action);
-  AddWorkerVerb(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
-    return Complain(kExitUsage, ParseProblem(app, e));
-  }
-  if (auto status = CheckFloatEnvironment(); !status) return Complain(kExitHarness, status.error().message);
-  return action();
-}
-
-}  // namespace
-}  // namespace assay::cli
 
 int main(int argc, char** argv) try { return assay::cli::Main(argc, argv); } catch (const std::exception& e) {
   return assay::cli::Complain(assay::cli::kExitHarness, std::string("internal error: ") + e.what());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/options.h"
 
+#include <CLI/CLI.hpp>
+
 namespace assay::cli {
 
 void AddCases(CLI::App& app, CaseOptions& o) {

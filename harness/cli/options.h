@@ -2,11 +2,14 @@
 // What the command line asks for, shared by the verbs.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace assay::cli {
 

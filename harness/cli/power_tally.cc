@@ -73,7 +73,7 @@ double RuleSummary::CaughtAllFraction() const {
   return Share(all_caught, all_pairs);
 }
 
-RuleSummary Summarise(const PowerTally& tally, size_t rule) {
+RuleSummary SummariseRule(const PowerTally& tally, size_t rule) {
   RuleSummary out;
   for (const FaultPair& pair : tally.pairs) {
     const Opinion opinion = pair.opinions[rule];

@@ -72,7 +72,7 @@ struct RuleSummary {
   double CaughtAllFraction() const;
 };
 
-RuleSummary Summarise(const PowerTally& tally, size_t rule);
+RuleSummary SummariseRule(const PowerTally& tally, size_t rule);
 
 // Upper 95 % confidence limit of a rate of which `events` of `trials` were seen (Clopper and Pearson 1934, one-sided;
 // about 3 / trials when none was seen). 1 without trials.

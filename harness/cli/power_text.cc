@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace assay::cli {
 namespace {
@@ -21,7 +22,7 @@ Json Number(double x) {
 }
 
 Json RuleJson(const PowerTally& tally, size_t rule) {
-  const RuleSummary s = Summarise(tally, rule);
+  const RuleSummary s = SummariseRule(tally, rule);
   Json out;
   out["caught_fraction"] = s.CaughtFraction();
   out["effective_pairs"] = s.effective_pairs;
@@ -48,7 +49,7 @@ std::string Percent(int64_t part, int64_t whole) {
 }
 
 std::string RuleLine(const PowerTally& tally, size_t rule) {
-  const RuleSummary s = Summarise(tally, rule);
+  const RuleSummary s = SummariseRule(tally, rule);
   const std::string limit =
       s.legal_tensors == 0 ? "-" : fmt::format("{:.2g} %", 100 * UpperLimit(s.false_alarms, s.legal_tensors));
   return fmt::format("{:<9} {:>22} {:>22} {:>22} {:>9} {:>8}\n", RuleName(rule),

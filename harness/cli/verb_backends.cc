@@ -2,6 +2,7 @@
 // assay backends [--json]: every plugin candidate and its devices and, for each that is not usable, why.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -11,7 +12,7 @@
 namespace assay::cli {
 namespace {
 
-struct Options {
+struct BackendsOptions {
   BackendOptions backend;
   bool json = false;
 };
@@ -30,7 +31,7 @@ void PrintText(const Column& c) {
   fmt::print("             {} ({})\n", c.path, c.origin);
 }
 
-int ListBackends(const Options& options) {
+int ListBackends(const BackendsOptions& options) {
   std::vector<std::string> absent;
   auto columns = OpenColumns(options.backend, absent);
   if (!columns) return Complain(kExitUsage, columns.error().message);
@@ -47,7 +48,7 @@ int ListBackends(const Options& options) {
 }  // namespace
 
 void AddBackendsVerb(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BackendsOptions>();
   CLI::App* verb = app.add_subcommand("backends", "List backends and devices and, for each not usable, why");
   AddBackend(*verb, options->backend);
   verb->add_flag("--json", options->json, "as a JSON array");

@@ -2,6 +2,7 @@
 // assay check: judges tensors that any program dumped.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
 #include <memory>

@@ -2,6 +2,7 @@
 // assay list ops|cases|suites
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "harness/cli/catalog.h"

@@ -5,11 +5,13 @@
 // not run; 4 nothing to measure.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
@@ -119,7 +121,7 @@ int ExitCodeOf(const PowerTally& tally) {
     return Complain(kExitHarness, fmt::format("{} runs of the corpus failed, the first: {}", tally.could_not_run.size(),
                                               tally.could_not_run[0]));
   }
-  const RuleSummary own = Summarise(tally, kAssayRule);
+  const RuleSummary own = SummariseRule(tally, kAssayRule);
   if (own.legal_tensors == 0) {
     return Complain(kExitNothing, "nothing was measured: the corpus has no legal schedule for any of these cases");
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 
@@ -15,13 +16,13 @@
 namespace assay::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::filesystem::path dir;
   std::string color = "auto";
   size_t rows = 24;
 };
 
-int Report(const Options& options) {
+int Report(const ReportOptions& options) {
   auto records = ReadRecords(options.dir / "results.jsonl");
   if (!records) return Complain(kExitUsage, records.error().message);
   if (records->empty()) {
@@ -37,7 +38,7 @@ int Report(const Options& options) {
 }  // namespace
 
 void AddReportVerb(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* verb = app.add_subcommand("report", "Print and write the reports of a finished run again");
   verb->add_option("DIR", options->dir, "output folder of a run")->required();
   verb->add_option("--color", options->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "harness/base/parallel.h"
 #include "harness/cli/catalog.h"
@@ -141,7 +143,8 @@ void AddRunVerb(CLI::App& app, Action& action) {
   verb->add_option("--out", o->out, "output folder; default out/<time>");
   verb->add_option("--jobs", o->jobs, "host threads; default all cores")->check(CLI::PositiveNumber);
   verb->add_flag("--perf,!--no-perf", o->perf, "time what passes (default), or do not");
-  verb->add_option("--perf-time", o->perf_time_s, "seconds of timing per implementation and case")
+  verb->add_option("--perf-time", o->perf_time_s,
+                   "most seconds of timing per implementation and case; it ends when the median is known to 2 %")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   verb->add_flag("--strict", o->strict, "untrusted and suspect results fail too");

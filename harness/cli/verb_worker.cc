@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay worker --fd N: the process in which a plugin lives. Started by the host only.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "harness/cli/verbs.h"

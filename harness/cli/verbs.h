@@ -3,9 +3,12 @@
 // was chosen and returns its exit code (SPEC.md 5).
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+
+namespace CLI {
+class App;
+}
 
 namespace assay::cli {
 
@@ -27,6 +30,9 @@ inline constexpr int kExitHarness = 3;
 inline constexpr int kExitNothing = 4;
 inline constexpr int kExitRequiredAbsent = 5;
 inline constexpr int kExitInterrupted = 130;
+
+// The whole program: parses the command line and runs the verb that it names. Returns the exit code.
+int Main(int argc, char** argv);
 
 // "assay: message" on stderr; returns the code.
 int Complain(int exit_code, const std::string& message);

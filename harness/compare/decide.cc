@@ -5,15 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 
+#include "harness/base/infinity.h"
 #include "harness/compare/localise.h"
 #include "harness/compare/verdict.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 std::string ElementText(const Shape& shape, const WorstElement& w) {
   const std::string part = w.component == 1 ? " (imaginary part)" : "";
@@ -95,7 +93,7 @@ void FillMargins(const Evidence& evidence, Decision& decision) {
     decision.self_margin = std::max(decision.self_margin.value_or(0), *m.statistic.self_margin);
   }
   decision.bound_margin = bound;
-  decision.exceptional_margin = exceptional ? 0 : kInf;
+  decision.exceptional_margin = exceptional ? 0 : kInfinity;
   for (const TwinOutcome& twin : evidence.twins) {
     decision.exact_margin = std::max(decision.exact_margin.value_or(0), twin.Margin());
   }

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
+
+#include "harness/base/infinity.h"
 
 namespace assay {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kOneAndAHalf = 0x1.8p52;  // x + 1.5 * 2^52 has its last bit at one
 
 // Formats of up to this precision can be rounded to by adding and subtracting a constant.
@@ -44,10 +44,10 @@ JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Cont
   p.nearest = contract.out == OutputRounding::kNearest || p.exact;
   p.own_rounding = p.nearest ? 0.5 : 1;
   p.u_acc = contract.AccUnitRoundoff() * bound.statistic.sigma_scale;
-  p.overflow_at = kInf;
+  p.overflow_at = kInfinity;
   if (p.integer) {
     p.ulp_floor = p.ulp_ceiling = 1;
-    p.max_finite = kInf;
+    p.max_finite = kInfinity;
   } else {
     SetFormat(FormatOf(dtype), p);
     p.overflow_at = FormatOf(dtype).OverflowThreshold();
@@ -83,8 +83,8 @@ double ElementJudge::Accumulated(int64_t i) const {
 bool ElementJudge::Unbounded(int64_t i) const {
   if (IsFree(*bound_, i)) return true;
   if (params_.exact) return false;
-  if (PlaneAt(golden_->error, i, golden_->size()) == kInf) return true;  // the golden value itself is unknown
-  return std::isfinite(golden_->value[i]) && Accumulated(i) == kInf;
+  if (PlaneAt(golden_->error, i, golden_->size()) == kInfinity) return true;  // the golden value itself is unknown
+  return std::isfinite(golden_->value[i]) && Accumulated(i) == kInfinity;
 }
 
 double ElementJudge::Sigma(int64_t i) const {
@@ -132,7 +132,7 @@ double ElementJudge::RoundingSource(int64_t i) const {
   const double lo = golden_->value_lo.empty() ? 0 : golden_->value_lo[i];
   if (lo == 0 || value == 0 || !std::isfinite(value) || params_.round_scale == 0) return value;
   const bool odd = (std::bit_cast<uint64_t>(value) & 1) != 0;
-  return odd ? value : std::nextafter(value, lo > 0 ? kInf : -kInf);
+  return odd ? value : std::nextafter(value, lo > 0 ? kInfinity : -kInfinity);
 }
 
 double ElementJudge::RoundToOutput(double x) const {
@@ -182,7 +182,7 @@ bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged
     return got == rounded || (std::isnan(got) && std::isnan(rounded));
   }
   // An infinite term leaves nothing finite, and its opposite only as NaN, whatever the bound of the finite terms.
-  if (accumulated == kInf) return got == y || std::isnan(got);
+  if (accumulated == kInfinity) return got == y || std::isnan(got);
   const double magnitude = PlaneAt(golden_->magnitude, i, golden_->size());
   // Some legal order of the finite terms leaves the accumulator's range: infinities of either sign, and their
   // difference, can follow.

@@ -3,27 +3,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
+#include "harness/base/infinity.h"
 #include "harness/base/parallel.h"
 #include "harness/compare/localise.h"
 
 namespace assay {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 // How bad: failures that have no finite margin come first.
 double Badness(const Judgement& judged) {
-  if (!judged.accepted && (!judged.finite || std::fabs(judged.error) <= judged.tolerance)) return kInf;
+  if (!judged.accepted && (!judged.finite || std::fabs(judged.error) <= judged.tolerance)) return kInfinity;
   if (!judged.finite || judged.error == 0) return 0;
   if (judged.accepted && std::fabs(judged.error) > judged.tolerance) return 0;
   return std::fabs(judged.error) / judged.tolerance;
 }
 
 double Badness(const ChunkTotals& chunk) {
-  return chunk.nonfinite_mismatch > 0 ? kInf : chunk.max[kMaxMargin];
+  return chunk.nonfinite_mismatch > 0 ? kInfinity : chunk.max[kMaxMargin];
 }
 
 // The chunks with the largest badness, ties by position: they hold the elements with the largest badness, because
@@ -42,23 +40,23 @@ std::vector<int64_t> WorstChunks(const std::vector<ChunkTotals>& chunks) {
   return order;
 }
 
-struct Candidate {
+struct WorstCandidate {
   double badness;
   int64_t value;  // index among golden values
   double got;
   Judgement judged;
-  bool operator<(const Candidate& other) const {
+  bool operator<(const WorstCandidate& other) const {
     return badness != other.badness ? badness > other.badness : value < other.value;
   }
 };
 
-void KeepWorst(std::vector<Candidate>& worst, const Candidate& next) {
+void KeepWorst(std::vector<WorstCandidate>& worst, const WorstCandidate& next) {
   if (worst.size() == kWorstCount && !(next < worst.back())) return;
   worst.insert(std::upper_bound(worst.begin(), worst.end(), next), next);
   if (worst.size() > kWorstCount) worst.pop_back();
 }
 
-WorstElement Describe(const ElementJudge& judge, const Candidate& c) {
+WorstElement Describe(const ElementJudge& judge, const WorstCandidate& c) {
   const int parts = IsComplex(judge.dtype()) ? 2 : 1;
   return {.index = c.value / parts,
           .component = static_cast<int>(c.value % parts),
@@ -76,7 +74,7 @@ void FindNonFiniteExample(const ElementJudge& judge, TileReader& reader, const s
   ForEachInChunk(judge, reader, chunk - chunks.begin(), [&](int64_t i, double got, const Judgement& judged) {
     if (metrics.nonfinite_example || judged.accepted) return;
     if (judged.finite && (judge.params().exact || std::fabs(judged.error) > judged.tolerance)) return;
-    metrics.nonfinite_example = Describe(judge, {kInf, i, got, judged});
+    metrics.nonfinite_example = Describe(judge, {kInfinity, i, got, judged});
   });
 }
 
@@ -85,14 +83,14 @@ void FindNonFiniteExample(const ElementJudge& judge, TileReader& reader, const s
 void FindWorst(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
                ErrorMetrics& metrics) {
   TileReader reader(judge, got);
-  std::vector<Candidate> worst;
+  std::vector<WorstCandidate> worst;
   for (const int64_t chunk : WorstChunks(chunks)) {
     ForEachInChunk(judge, reader, chunk, [&](int64_t i, double value, const Judgement& judged) {
       const double badness = Badness(judged);
       if (badness > 0) KeepWorst(worst, {badness, i, value, judged});
     });
   }
-  for (const Candidate& candidate : worst) metrics.worst.push_back(Describe(judge, candidate));
+  for (const WorstCandidate& candidate : worst) metrics.worst.push_back(Describe(judge, candidate));
   if (!worst.empty()) metrics.worst_index = metrics.worst[0].index;
   FindNonFiniteExample(judge, reader, chunks, metrics);
 }

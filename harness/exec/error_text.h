@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "backends/abi/assay_backend.h"

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "harness/exec/clean_text.h"
 #include "harness/exec/protocol.h"

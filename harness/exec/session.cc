@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "harness/exec/observations.h"
 #include "harness/exec/session_plan.h"

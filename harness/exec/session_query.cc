@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "harness/exec/session.h"
 #include "harness/exec/session_plan.h"

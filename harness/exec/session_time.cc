@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "backends/abi/assay_backend.h"
 #include "harness/exec/session.h"
@@ -14,7 +15,7 @@
 namespace assay {
 namespace {
 
-constexpr double kBatchSeconds = 0.02;
+constexpr double kBatchSeconds = 0.01;
 constexpr double kTimeoutFactor = 20;  // a batch may take this many times as long as expected, and the call timeout
 
 }  // namespace

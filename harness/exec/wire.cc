@@ -2,6 +2,7 @@
 #include "harness/exec/wire.h"
 
 #include <bit>
+#include <nlohmann/json.hpp>
 
 namespace assay {
 namespace {

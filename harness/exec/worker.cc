@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <nlohmann/json.hpp>
 
 #include "harness/base/check.h"
 #include "harness/exec/clean_text.h"

@@ -30,14 +30,47 @@ target_compile_options(assay_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshado
 add_library(assay_strict_fp INTERFACE)
 target_compile_options(assay_strict_fp INTERFACE -ffp-contract=off -fno-fast-math)
 
-# assay_add_layer(NAME <target> [DEPS targets...]): every *.cc of the current folder as one OBJECT library. OBJECT,
+# What tells and reports rather than computes: its build time counts, its run time does not.
+add_library(assay_cold INTERFACE)
+target_compile_options(assay_cold INTERFACE $<$<CONFIG:Release>:-O1>)
+
+# assay_group_sources(<target> [BY_WORD]): where CMAKE_UNITY_BUILD is on (the release preset, which is built whole more
+# often than edited), all files of the target are compiled together, or BY_WORD those that share their first word
+# (conv.cc with conv_exact.cc). What Highway compiles once per instruction set must stand alone.
+function(assay_group_sources target)
+  cmake_parse_arguments(arg "BY_WORD" "" "" ${ARGN})
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    file(STRINGS ${source} highway REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
+    if(highway)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    elseif(arg_BY_WORD)
+      string(REGEX REPLACE "_.*" "" word ${name})
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${word})
+    else()
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP all)
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# assay_add_layer(NAME <target> [COLD] [BY_WORD] [DEPS targets...]): every *.cc of the current folder as one OBJECT library. OBJECT,
 # because an object that only registers itself (an operator, a writer) would vanish from a static archive.
 function(assay_add_layer)
-  cmake_parse_arguments(arg "" "NAME" "DEPS" ${ARGN})
+  cmake_parse_arguments(arg "COLD;BY_WORD" "NAME" "DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   add_library(${arg_NAME} OBJECT ${sources})
   target_include_directories(${arg_NAME} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${arg_NAME} PUBLIC assay_strict_fp ${arg_DEPS} PRIVATE assay_warnings)
+  if(arg_COLD)
+    target_link_libraries(${arg_NAME} PRIVATE assay_cold)
+  endif()
+  if(arg_BY_WORD)
+    assay_group_sources(${arg_NAME} BY_WORD)
+  else()
+    assay_group_sources(${arg_NAME})
+  endif()
   set_property(GLOBAL APPEND PROPERTY ASSAY_LAYERS ${arg_NAME})
 endfunction()
 
@@ -51,6 +84,7 @@ function(assay_add_plugin)
   set(target assay_backend_${arg_NAME})
   add_library(${target} MODULE ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE assay_plugin_common assay_warnings ${arg_LIBRARIES})
+  assay_group_sources(${target} BY_WORD)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME assay_${arg_NAME}
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DIRECTORY}

@@ -41,7 +41,7 @@ TEST(PowerTally, CountsEffectivePairsAndLeavesOutWhatHasNoRule) {
   tally.legal.Add(All(Opinion::kAccepts));
   tally.legal.Add(All(Opinion::kRejects));
   tally.legal.Add(All(Opinion::kNoRule));
-  const RuleSummary s = Summarise(tally, 2);
+  const RuleSummary s = SummariseRule(tally, 2);
   EXPECT_EQ(s.effective_pairs, 2);
   EXPECT_EQ(s.CaughtFraction(), 0.5);
   EXPECT_EQ(s.all_pairs, 3);
