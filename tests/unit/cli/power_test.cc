@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "harness/cli/power_envelope.h"
 #include "harness/cli/power_tally.h"
