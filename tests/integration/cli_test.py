@@ -74,7 +74,7 @@ class Misbehaviour(Cli):
             "unwritten": ("mismatch", "not written"),
             "unwritten_row": ("mismatch", "not written"),
             "change_input": ("mismatch", "input"),
-            "liar": ("mismatch", ""),
+            "liar": ("below_contract", "behaves like bf16 sums"),
             "nondeterministic": ("nondeterministic", "det=yes"),
             "nan_result": ("mismatch", "nan"),
             "garbage_contract": ("error", "f99"),
