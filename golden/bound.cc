@@ -14,6 +14,9 @@ namespace {
 
 constexpr double kRoundUp = 1 + 0x1p-48;  // covers the few roundings of evaluating a bound in double
 
+// Half a spacing above the largest number of tf32.
+constexpr double kTF32Overflow = 0x1.FFEp127;
+
 // x / 2, which double cannot hold for f64's smallest subnormal.
 double HalfUp(double x) {
   return std::max(x / 2, std::numeric_limits<double>::denorm_min());
@@ -173,6 +176,25 @@ double InputRoundoff(const Contract& contract, DType type) {
   return KeepsInputs(contract.in, type) ? 0 : contract.InputUnitRoundoff();
 }
 
+double OperandOverflow(const Contract& contract, DType type) {
+  if (InputRoundoff(contract, type) == 0) return kInfinity;
+  switch (contract.in) {
+    case InputRounding::kTF32RN:
+      return kTF32Overflow;
+    case InputRounding::kBF16:
+    case InputRounding::kBF16x3:
+      return kNarrowestOverflow;
+    default:
+      return kInfinity;
+  }
+}
+
+void AdmitOperandOverflow(BoundModel& bound, const Golden& golden, const Contract& contract, DType type) {
+  const double at = OperandOverflow(contract, type);
+  const Plane* largest = golden.Extra("largest_operand");
+  if (largest != nullptr && std::isfinite(at)) AdmitWhere(bound, *largest, at, kAlsoNan | kAlsoInfinity);
+}
+
 double Gamma(double h, double u) {
   const double hu = h * u;
   return hu < 1 ? hu / (1 - hu) : kInfinity;
@@ -241,7 +263,7 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
   const InputError input = RoundedInputs(contract, spec);
   const MidError mid = RoundedIntermediates(contract);
   const double gamma = SumError(spec.height, 2 * contract.AccUnitRoundoff());
-  bound.growth = 1 + gamma;
+  bound.growth = (1 + gamma) * input.inflation;
   bound.partial_overflow_at = std::min(contract.AccMaxFinite(), mid.max_finite);
   bound.terms.push_back({&golden.magnitude, SumCoefficient(contract, spec, input, gamma)});
   const double mass = SubnormalMassCoefficient(contract, input);

@@ -63,7 +63,7 @@ struct BoundModel {
   double lambda_out = 0;
   double overflow_at = 0;          // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
   double partial_overflow_at = 0;  // Inf and NaN are accepted iff growth * S reaches this; infinity: never
-  double growth = 1;               // 1 + gamma
+  double growth = 1;               // 1 + gamma, times what rounded operands add
   std::vector<uint8_t> also;       // Also bits of every golden value, of exact models too; empty: none
   const Plane* also_value = nullptr;
   double also_indices = 0;
@@ -101,6 +101,15 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
 
 // The contract's u_in of an operand of this type: 0 where the rounding keeps every number of the type.
 double InputRoundoff(const Contract& contract, DType type);
+
+// From here on rounding an operand of this type as the contract does gives an infinity; infinity: nowhere. Units that
+// cut tf32 off never do, for operands of f32's range, and what is scaled to fp8 has no limit of its own.
+double OperandOverflow(const Contract& contract, DType type);
+// The least of them, f32's numbers that are infinite in bf16.
+inline constexpr double kNarrowestOverflow = 0x1.FFp127;
+// Where the plane "largest_operand", the largest finite operand of each element, reaches OperandOverflow, infinities
+// and NaN are as right. Goldens have the plane where some element reaches kNarrowestOverflow.
+void AdmitOperandOverflow(BoundModel& bound, const Golden& golden, const Contract& contract, DType type);
 
 // The largest magnitude up to which the contract's accumulator and intermediates hold every integer: 2^p.
 double ExactIntegers(const Contract& contract);

@@ -57,6 +57,7 @@ class Bounder {
     if (fact(kReach) * kLog2E * (1 + dot_) >= e_.range || fact(kSunk) * kLog2E * (1 + added_) >= e_.range)
       return kInfinity;
     if (masked) return 0;
+    if (!(sums_ < kInfinity)) return kInfinity;
 
     const double range = (*golden.Extra("range"))[i], values = (*golden.Extra("values"))[i];
     const double lost = lost_score_ + op_.scale * static_cast<double>(op_.d) * in_normal_ * fact(kLargest);
@@ -69,12 +70,13 @@ class Bounder {
       const double tail = static_cast<double>(op_.s) * 2 * std::exp(-kTail / 2);
       const double linear =
           dot_ * (*golden.Extra("dot_weight"))[i] + added_ * (*golden.Extra("added_weight"))[i] + 2 * lost * range;
-      weights = std::min(range, inflation * (linear + tail * range));
+      if (inflation < kInfinity) weights = std::min(range, inflation * (linear + tail * range));
       inflation += tail;
     }
     // sum w |v|, by the inflated weights or by the largest |v|.
     const double y = std::isfinite(golden.value[i]) ? std::fabs(golden.value[i]) : 0;
-    const double magnitude = std::min(inflation * golden.magnitude[i] + 0x1p-80 * range, y + range);
+    const double inflated = inflation < kInfinity ? inflation * golden.magnitude[i] + 0x1p-80 * range : kInfinity;
+    const double magnitude = std::min(inflated, y + range);  // of finite values: all of them may be zero
     const double keys = static_cast<double>(op_.s);
     const double underflow = lost_weight_ * (values + keys * (y + range)) + e_.lambda * (2 * keys + 4) + 2 * in_normal_;
     return (weights + sums_ * magnitude + underflow * (1 + std::min(sums_, 1.0))) * (1 + 0x1p-40);

@@ -71,6 +71,10 @@ Plane SkipPaddedNonFinite(const ConvCase& op, const Tensor& x, const Tensor& w, 
 // the subnormal to zero first. Absent when there is no such element.
 void AddLostInfinities(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden);
 
+// The plane "largest_operand": the largest finite |x| and |w| among the factors of each element, padded taps included,
+// whose zeros may be multiplied; only where some of them becomes infinite in a narrower class's rounding of operands.
+void AddLargestOperands(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden);
+
 BoundModel ConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out);
 
 // Planes of F(2,3) and F(4,3), where the shape permits them (conv_winograd.cc).

@@ -183,6 +183,7 @@ Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Te
   if (op.bias) AddBias(op, inputs[2], wide, golden);
   if (!padded.empty()) golden.extra.emplace_back("padded_nonfinite", std::move(padded));
   AddLostInfinities(op, inputs, golden);
+  AddLargestOperands(op, inputs, golden);
   return golden;
 }
 
@@ -193,6 +194,7 @@ BoundModel ConvBound(const ConvCase& op, const Golden& golden, const Contract& c
   if (const Plane* lost = golden.Extra("lost_infinity"); lost != nullptr && flushes) {
     AdmitWhere(bound, *lost, 1, kAlsoNan);
   }
+  AdmitOperandOverflow(bound, golden, contract, in);
   // The zeros of the padding may be multiplied as well as skipped.
   if (const Plane* padded = golden.Extra("padded_nonfinite"); padded != nullptr)
     AdmitWhere(bound, *padded, 1, kAlsoNan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Infinities and NaN in conv where correct kernels differ: zeros of the padding that are multiplied or skipped, and
-// subnormals that are flushed before an infinity meets them.
+// Infinities and NaN in conv where correct kernels differ: zeros of the padding that are multiplied or skipped,
+// subnormals that are flushed before an infinity meets them, and operands that a narrower class rounds to infinity.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -86,6 +86,27 @@ void AddLostInfinities(const ConvCase& op, std::span<const Tensor> inputs, Golde
     }
   });
   golden.extra.emplace_back("lost_infinity", std::move(flags));
+}
+
+void AddLargestOperands(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden) {
+  const std::vector<double> x = inputs[0].ToDoubles(), w = inputs[1].ToDoubles();
+  const auto finite = [](double v) { return std::isfinite(v) ? std::abs(v) : 0.0; };
+  const auto reaches = [&](double v) { return finite(v) >= kNarrowestOverflow; };
+  if (std::ranges::none_of(x, reaches) && std::ranges::none_of(w, reaches)) return;
+  std::vector<double> weights(static_cast<size_t>(op.o));
+  for (int64_t k = 0; k < std::ssize(w); ++k) {
+    double& largest = weights[k / op.Terms()];
+    largest = std::max(largest, finite(w[k]));
+  }
+  Plane plane(golden.size(), golden.magnitude.wide());
+  ParallelFor(golden.size(), 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      double largest = weights[i / op.Positions() % op.o];
+      for (const ConvTerm& term : VisibleTerms(op, i)) largest = std::max(largest, finite(x[term.x]));
+      plane.SetUp(i, largest);
+    }
+  });
+  golden.extra.emplace_back("largest_operand", std::move(plane));
 }
 
 }  // namespace assay

@@ -15,24 +15,6 @@ namespace {
 constexpr double kEpilogueError = 0x1p-98;        // a few double-double operations at 3 * 2^-106 of S', with margin
 constexpr double kEpilogueUnderflow = 0x1p-1070;  // low parts lost below double's range; nothing beside f32 planes
 
-// From here on rounding an operand to nearest gives an infinity: half a spacing above the largest finite number.
-constexpr double kBF16Overflow = 0x1.FFp127, kTF32Overflow = 0x1.FFEp127;
-constexpr double kNarrowestOverflow = kBF16Overflow;
-
-// Where rounding the operands as the contract does overflows; infinity: nowhere. Units that cut tf32 off never do, for
-// operands of f32's range, and what is scaled to fp8 has no limit of its own.
-double OperandOverflow(const Contract& contract) {
-  switch (contract.in) {
-    case InputRounding::kTF32RN:
-      return kTF32Overflow;
-    case InputRounding::kBF16:
-    case InputRounding::kBF16x3:
-      return kBF16Overflow;
-    default:
-      return std::numeric_limits<double>::infinity();
-  }
-}
-
 bool IsSubnormal(double x, const FloatFormat& format) {
   return x != 0 && std::abs(x) < format.MinNormal();
 }
@@ -203,9 +185,7 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   if (const Plane* lost = golden.Extra("lost_infinity"); lost != nullptr && flushes) {
     AdmitWhere(bound, *lost, 1, kAlsoNan);
   }
-  if (const Plane* largest = golden.Extra("largest_operand"); largest != nullptr && InputRoundoff(contract, in) > 0) {
-    AdmitWhere(bound, *largest, OperandOverflow(contract), kAlsoNan | kAlsoInfinity);
-  }
+  AdmitOperandOverflow(bound, golden, contract, in);
   if (!op.HasEpilogue()) return bound;
 
   // SumBound knows nothing of alpha: underflows of the product are scaled by it, sums overflow before it.

@@ -191,6 +191,7 @@ BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contr
     default:
       bound = SumBound(golden, contract, out, {.terms = terms, .height = terms, .products = false, .type_a = in});
   }
+  AdmitOperandOverflow(bound, golden, contract, in);
   if (op.kind != ReduceKind::kSum && op.kind != ReduceKind::kMean)
     CompleteStatistic(terms, op.kind == ReduceKind::kL2, in, golden, contract, bound);
   return bound;

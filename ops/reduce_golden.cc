@@ -216,6 +216,19 @@ Golden Compute(const ReduceCase& op, Rows& rows, Tier tier, double min_normal, b
   }
 }
 
+// The plane "largest_operand" of bound.h; empty where no operand reaches so far.
+Plane LargestOperands(const Rows& rows, bool wide) {
+  const auto reaches = [](double x) { return std::isfinite(x) && std::abs(x) >= kNarrowestOverflow; };
+  if (std::ranges::none_of(rows.x, reaches)) return {};
+  Plane plane(rows.rows, wide);
+  ForRows(rows, [&](int64_t row) {
+    double largest = 0;
+    for (double x : rows.Row(row)) largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
+    plane.SetUp(row, largest);
+  });
+  return plane;
+}
+
 // S of integer sums without the slack of floating-point ones: what lies below an accumulator's 2^p must not be rounded
 // beyond it.
 void SetIntegerMagnitudes(const Rows& rows, Golden& golden) {
@@ -234,9 +247,11 @@ Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
   const bool integers = IsInt(x.dtype());
   const bool wide = SizeOf(problem.output.dtype) == 8;
   Rows rows{op.Rows(x), op.rows, op.terms};
+  Plane operands = IsSelection(op.kind) ? Plane() : LargestOperands(rows, wide);  // before rows are scaled
   Golden golden = Compute(op, rows, tier, integers ? 0 : FormatOf(x.dtype()).MinNormal(), wide);
   golden.exact |= integers;  // sums of i8 stay far below 2^53
   if (integers && op.kind == ReduceKind::kSum) SetIntegerMagnitudes(rows, golden);
+  if (!operands.empty()) golden.extra.emplace_back("largest_operand", std::move(operands));
   golden.shape = problem.output.shape;
   golden.tier = tier;
   return golden;

@@ -177,6 +177,7 @@ bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged
   const double y = golden_->value[i];
   if (Unbounded(i)) return true;
   if (std::isnan(y)) return std::isnan(got);  // whatever the bound of the finite terms
+  if (std::isinf(y) && got == y) return true;
   if (p.exact) {
     const double rounded = Rounded(i);
     return got == rounded || (std::isnan(got) && std::isnan(rounded));

@@ -225,6 +225,55 @@ TEST(MatmulBound, OperandsBeyondTheNarrowerFormatMayBecomeInfinite) {
   EXPECT_FALSE(may_overflow("acc=f32", 0x1.FFFFFEp127));
 }
 
+// The same of conv, whose taps see some operands each; weights of padded taps meet the padding's zeros.
+TEST(ConvBound, OperandsBeyondTheNarrowerFormatMayBecomeInfinite) {
+  const Problem problem = Bind("conv/f32/n=1,c=1,o=2,i=5,k=3,pad=1/fill=normal/seed=0");
+  std::vector<Tensor> inputs = Op("conv").MakeInputs(problem);
+  const auto bound_of = [&](const std::vector<double>& x, const std::vector<double>& w, const char* contract,
+                            Golden& golden) {
+    inputs[0].SetDoubles(x);
+    inputs[1].SetDoubles(w);
+    golden = Op("conv").ComputeGolden(problem, inputs, Tier::kFast);
+    return Op("conv").Bound(problem, golden, Declared(contract));
+  };
+  constexpr double kLargest = 0x1.FFFFFEp127, kSmall = 0x1p-20;
+  for (const char* contract : {"in=tf32rn;acc=f32", "in=bf16;acc=f32", "in=bf16x3;acc=f32"}) {
+    Golden golden;
+    const BoundModel bound =
+        bound_of({kLargest, 1, 2, 3, 4}, {kSmall, kSmall, kSmall, 1e-3, 1e-3, 1e-3}, contract, golden);
+    for (int64_t i : {0, 1, 5, 6}) {
+      EXPECT_TRUE(Accepts(bound, golden, i, HUGE_VAL) && Accepts(bound, golden, i, NAN)) << contract << " " << i;
+    }
+    for (int64_t i : {2, 3, 4, 7, 8, 9}) EXPECT_FALSE(Accepts(bound, golden, i, HUGE_VAL)) << contract << " " << i;
+    EXPECT_FALSE(Accepts(bound, golden, 0, 3e38)) << "finite results stay bounded";
+    const BoundModel weights = bound_of({1e-3, 1e-3, 1e-3, 1e-3, 1e-3}, {1, 2, -kLargest, 1, 2, 3}, contract, golden);
+    EXPECT_TRUE(Accepts(weights, golden, 2, -HUGE_VAL) && Accepts(weights, golden, 4, NAN)) << contract;
+    EXPECT_FALSE(Accepts(weights, golden, 7, -HUGE_VAL) || Accepts(weights, golden, 9, NAN)) << contract;
+  }
+  for (const char* contract : {"acc=f32", "in=tf32rz;acc=f32"}) {
+    Golden golden;
+    const BoundModel bound =
+        bound_of({kLargest, 1, 2, 3, 4}, {kSmall, kSmall, kSmall, 1e-3, 1e-3, 1e-3}, contract, golden);
+    EXPECT_FALSE(Accepts(bound, golden, 0, HUGE_VAL)) << contract;
+  }
+}
+
+// And of reduce, all kinds that compute.
+TEST(ReduceBound, OperandsBeyondTheNarrowerFormatMayBecomeInfinite) {
+  for (const char* kind : {"sum", "mean", "l2", "prod", "logsumexp"}) {
+    const Problem problem = Bind(fmt::format("reduce/f32/shape=2x4,axes=1,kind={}/fill=normal/seed=0", kind));
+    std::vector<Tensor> inputs = Op("reduce").MakeInputs(problem);
+    inputs[0].SetDoubles(std::vector<double>{0x1.FFFFFEp127, 0x1p-100, 1, 0.5, 1, 2, 3, 4});
+    const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
+    for (const char* contract : {"in=tf32rn;acc=f32", "in=bf16;acc=f32", "in=bf16x3;acc=f32"}) {
+      const BoundModel bound = Op("reduce").Bound(problem, golden, Declared(contract));
+      EXPECT_TRUE(Accepts(bound, golden, 0, HUGE_VAL)) << kind << " " << contract;
+      EXPECT_FALSE(Accepts(bound, golden, 1, HUGE_VAL)) << kind << " " << contract;
+    }
+    EXPECT_FALSE(Accepts(Op("reduce").Bound(problem, golden, Declared("in=tf32rz;acc=f32")), golden, 1, HUGE_VAL));
+  }
+}
+
 // A product whose partial products overflow in some order, or underflow: the order decides.
 TEST(ReduceBound, ProductsBeyondTheRangeKeepTheirSign) {
   const Problem problem = Bind("reduce/f32/shape=2x4,axes=1,kind=prod/fill=normal/seed=0");
