@@ -12,7 +12,7 @@ function block(title, content, wide) {
 }
 
 function channels(record) {
-  const rows = ['exact', 'bound', 'stat', 'self', 'exceptional']
+  const rows = ['exact', 'bound', 'stat', 'self', 'exceptional', 'metamorphic']
       .filter((name) => present(record[name + '_margin']))
       .map((name) => {
         const margin = record[name + '_margin'];
