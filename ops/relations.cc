@@ -156,8 +156,10 @@ Tensor TakeAlong(const Tensor& tensor, int64_t axis, std::span<const int64_t> in
 }
 
 Relation Reversed(std::string name, Claim claim, const SliceAxes& axes) {
-  std::vector<int64_t> indices(static_cast<size_t>(axes.extent));
-  std::iota(indices.rbegin(), indices.rend(), 0);
+  std::vector<int64_t> indices;
+  // An odd extent's reversal would leave every slice at a place of the same parity, as tiles and lanes see it.
+  const int64_t last = axes.extent % 2 == 0 ? axes.extent - 1 : axes.extent;
+  for (int64_t i = 0; i < axes.extent; ++i) indices.push_back((last - i) % axes.extent);
   return Slices(std::move(name), claim, axes, std::move(indices));
 }
 

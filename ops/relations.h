@@ -25,7 +25,7 @@ struct SliceAxes {
   int64_t output = 0;
   int64_t extent = 1;
 };
-// The slices in reverse order, as a claim or a property.
+// The slices in reverse order (of an odd number the first stays), as a claim or a property.
 Relation Reversed(std::string name, Claim claim, const SliceAxes& axes);
 // Fewer of them: `key` is the attribute that counts them, resized by `resized(n)` (a list may hold it). Relations
 // "<name>1", "<name>_part" of about half, "<name>7" and "<name>17", as far as they are fewer.

@@ -29,7 +29,7 @@ struct RelationRequest {
   const std::string& implementation;
   const Tensor& output;  // of the first execution, as it came back
   uint64_t plan = 0;     // the prepared case
-  double execute_s = 0;  // of the first execution
+  double execute_s = 0;  // of one execution, about
   RelationEffort effort = RelationEffort::kQuick;
 };
 
