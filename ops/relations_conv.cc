@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 // The kernel of channel o is one at term o (mod K) and zero elsewhere.
-std::optional<OtherExecution> Selecting(const ExecutedCase& executed) {
+std::optional<OtherExecution> SelectingTaps(const ExecutedCase& executed) {
   const ConvCase op(executed.problem);
   if (!AllFinite(executed.inputs[0])) return std::nullopt;
   OtherExecution other{.inputs = Clones(executed.inputs)};
@@ -53,7 +53,7 @@ std::vector<Relation> ConvRelations(const Operator& op, const Problem& problem) 
   std::vector<Relation> all;
   if (c.n > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, images));
   all.push_back(Negated(scaled));
-  all.push_back({.name = "one_hot", .claim = Claim::kCopies, .make = Selecting});
+  all.push_back({.name = "one_hot", .claim = Claim::kCopies, .make = SelectingTaps});
   // The transforms of Winograd's algorithms multiply by at least 1/24 and add up fewer than 2^8 terms each.
   all.push_back(Scaled(Claim::kScalable, {.scaled = scaled,
                                           .factors = {0, 1},

@@ -20,7 +20,7 @@ SliceAxes Axes(const MatmulCase& op, int64_t a, int64_t b, int64_t output, int64
 }
 
 // Column j of b is one at k = 7 j + 3 (mod K) and zero elsewhere, so that y[i,j] is a[i,k].
-std::optional<OtherExecution> Selecting(const ExecutedCase& executed) {
+std::optional<OtherExecution> SelectingColumns(const ExecutedCase& executed) {
   const MatmulCase op(executed.problem);
   if (op.alpha != 1 || op.rounded || !AllFinite(executed.inputs[0])) return std::nullopt;
   OtherExecution other{.inputs = Clones(executed.inputs)};
@@ -61,7 +61,7 @@ std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem
   std::vector<Relation> all;
   if (m > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, rows));
   all.push_back(Negated(scaled));
-  all.push_back({.name = "one_hot", .claim = Claim::kCopies, .make = Selecting});
+  all.push_back({.name = "one_hot", .claim = Claim::kCopies, .make = SelectingColumns});
   all.push_back(Scaled(Claim::kScalable, {.scaled = scaled,
                                           .factors = {0, 1},
                                           .terms = static_cast<double>(k) + 2,

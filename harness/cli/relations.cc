@@ -34,13 +34,13 @@ class HostLoad {
   std::vector<std::jthread> threads_;
 };
 
-InputSet Pointers(const std::vector<Tensor>& tensors) {
+InputSet AllOf(const std::vector<Tensor>& tensors) {
   InputSet set;
   for (const Tensor& t : tensors) set.push_back(&t);
   return set;
 }
 
-uint64_t BytesOf(const CaseData& data) {
+uint64_t OperandBytes(const CaseData& data) {
   uint64_t bytes = static_cast<uint64_t>(NumElements(data.problem.output.shape)) * SizeOf(data.problem.output.dtype);
   for (const Tensor& t : data.inputs) bytes += t.bytes();
   return bytes;
@@ -85,7 +85,7 @@ bool Runner::IsOfCase(const ImplementationInfo& info) const {
 Call<Tensor> Runner::Execute(uint64_t plan, const std::vector<Tensor>& inputs) {
   ++executions_;
   const Prefill prefill = executions_ % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel;
-  auto execution = request_.column.session->Execute(plan, Pointers(inputs), prefill);
+  auto execution = request_.column.session->Execute(plan, AllOf(inputs), prefill);
   if (!execution) return tl::unexpected(execution.error());
   for (const std::string& violation : execution->guard_violations) {
     ++evidence_.guard_violations;
@@ -200,7 +200,7 @@ std::optional<RelationEffort> ParseRelationEffort(const std::string& name) {
 Call<void> RunRelations(const RelationRequest& request, Evidence& evidence) {
   const bool quick = request.effort == RelationEffort::kQuick;
   if (request.effort == RelationEffort::kNone) return {};
-  if (quick && static_cast<double>(BytesOf(request.data)) > kMostRelationBytes) return {};
+  if (quick && static_cast<double>(OperandBytes(request.data)) > kMostRelationBytes) return {};
   if (quick && 2 * request.execute_s > kMostRelationSeconds) return {};
   return Runner(request, evidence).Run();
 }
@@ -223,7 +223,7 @@ std::string BreaksText(const std::vector<PropertyOutcome>& properties) {
 
 std::optional<double> Agreement::Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
                                      const Tensor& output) {
-  if (bound.exact || static_cast<double>(BytesOf(data)) > kMostRelationBytes) return std::nullopt;
+  if (bound.exact || static_cast<double>(OperandBytes(data)) > kMostRelationBytes) return std::nullopt;
   std::vector<double> values = output.ToDoubles(), tolerances;
   for (int64_t i = 0; i < data.golden.size(); ++i) {
     const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(data.golden.value[i]);
