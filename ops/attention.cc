@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "ops/binding.h"
+#include "ops/relation.h"
 
 namespace assay {
 
@@ -201,6 +202,8 @@ class Attention final : public Operator {
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {
     return AttentionOmittedTerms(problem, inputs, values, outputs);
   }
+
+  std::vector<Relation> Relations(const Problem& problem) const override { return AttentionRelations(*this, problem); }
 };
 
 const RegisterOperator<Attention> registered;

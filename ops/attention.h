@@ -91,4 +91,6 @@ std::optional<Twin> AttentionTwin(const Problem& problem, const Contract& contra
 std::vector<Mutant> AttentionOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                           std::span<const double> values, std::span<const int64_t> outputs);
 
+std::vector<Relation> AttentionRelations(const Operator& op, const Problem& problem);
+
 }  // namespace assay

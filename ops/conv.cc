@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "ops/binding.h"
+#include "ops/relation.h"
 
 namespace assay {
 namespace {
@@ -209,6 +210,8 @@ class Conv final : public Operator {
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {
     return ConvOmittedTerms(problem, inputs, values, outputs);
   }
+
+  std::vector<Relation> Relations(const Problem& problem) const override { return ConvRelations(*this, problem); }
 
   // Neither sums nor transforms need to be rounded to 16 bits on the way.
   std::string RequiredFields(const Problem&) const override { return "mid=none"; }

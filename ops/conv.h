@@ -93,4 +93,6 @@ int ConvTwinVariants(const Problem& problem, const Contract& contract);
 std::vector<Mutant> ConvOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                      std::span<const double> values, std::span<const int64_t> outputs);
 
+std::vector<Relation> ConvRelations(const Operator& op, const Problem& problem);
+
 }  // namespace assay

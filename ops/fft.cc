@@ -13,6 +13,7 @@
 #include <cmath>
 
 #include "ops/binding.h"
+#include "ops/relation.h"
 
 namespace assay {
 
@@ -181,6 +182,8 @@ class Fft final : public Operator {
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {
     return FftOmittedTerms(problem, inputs[0], values, outputs);
   }
+
+  std::vector<Relation> Relations(const Problem& problem) const override { return FftRelations(*this, problem); }
 };
 
 const RegisterOperator<Fft> registered;

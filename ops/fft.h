@@ -21,4 +21,6 @@ BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& co
 std::vector<Mutant> FftOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                     std::span<const int64_t> outputs);
 
+std::vector<Relation> FftRelations(const Operator& op, const Problem& problem);
+
 }  // namespace assay

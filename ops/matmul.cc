@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "ops/binding.h"
+#include "ops/relation.h"
 
 namespace assay {
 
@@ -178,6 +179,8 @@ class Matmul final : public Operator {
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {
     return MatmulOmittedTerms(problem, inputs, values, outputs);
   }
+
+  std::vector<Relation> Relations(const Problem& problem) const override { return MatmulRelations(*this, problem); }
 
   // Nothing of a sum needs to be rounded to 16 bits on the way.
   std::string RequiredFields(const Problem&) const override { return "mid=none"; }

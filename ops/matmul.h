@@ -53,4 +53,6 @@ std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract,
 std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                        std::span<const double> values, std::span<const int64_t> outputs);
 
+std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem);
+
 }  // namespace assay

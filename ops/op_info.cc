@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/base/check.h"
+#include "ops/relation.h"
 
 namespace assay {
 namespace {
@@ -50,6 +51,10 @@ Result<AttrList> Operator::InferAttrs(const std::vector<Operand>& /*inputs*/, At
   }
   if (missing.empty()) return given;
   return UsageError(fmt::format("{} does not infer attributes from shapes: give{}", schema().op, missing));
+}
+
+std::vector<Relation> Operator::Relations(const Problem& /*problem*/) const {
+  return {};
 }
 
 OperatorRegistry& OperatorRegistry::Global() {

@@ -72,6 +72,8 @@ struct Mutant {
   int64_t key = -1;
 };
 
+struct Relation;  // ops/relation.h
+
 class Operator {
  public:
   virtual ~Operator() = default;
@@ -108,6 +110,10 @@ class Operator {
   // For slack that no correct implementation needs, and for policies that an attribute states and the case's data puts
   // to the test. `assay list cases --verbose` and plan.json print them.
   virtual std::string RequiredFields(const Problem&) const { return {}; }
+
+  // What must or may hold between an execution of this problem and another one (VERDICT.md 5), in the order in which
+  // they are worth their time. Default: none.
+  virtual std::vector<Relation> Relations(const Problem& problem) const;
 
   // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.
   virtual void Canonicalise(const Problem&, std::span<const Tensor> /*inputs*/, Tensor& /*got*/) const {}

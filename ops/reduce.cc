@@ -10,6 +10,7 @@
 #include <set>
 
 #include "ops/binding.h"
+#include "ops/relation.h"
 
 namespace assay {
 namespace {
@@ -165,6 +166,8 @@ class Reduce final : public Operator {
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {
     return ReduceOmittedTerms(problem, inputs[0], values, outputs);
   }
+
+  std::vector<Relation> Relations(const Problem& problem) const override { return ReduceRelations(*this, problem); }
 
   // No partial result needs to be rounded to 16 bits on the way. Where NaN stands among the terms, losing it is not
   // what the case asks for; elsewhere the policy shows in nothing.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ops/binding.h"
+#include "ops/relation.h"
 
 namespace assay {
 
@@ -96,6 +97,8 @@ class Softmax final : public Operator {
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {
     return SoftmaxOmittedTerms(problem, inputs[0], values, outputs);
   }
+
+  std::vector<Relation> Relations(const Problem& problem) const override { return SoftmaxRelations(*this, problem); }
 };
 
 const RegisterOperator<Softmax> registered;

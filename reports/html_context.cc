@@ -83,7 +83,8 @@ std::string LegendSection() {
       "far a correct implementation of the declared arithmetic can be from the golden value. The margin is the largest "
       "|error| divided by that bound: below 1 is within, above 1 cannot be explained by rounding. It is never fitted "
       "to "
-      "a device. Other channels (exact, statistic, self, exceptional) have their own margins with the same limit.</p>\n"
+      "a device. Other channels (exact, statistic, self, exceptional, metamorphic) have their own margins with the "
+      "same limit.</p>\n"
       "<h3>Contract</h3>\n<p>The arithmetic an implementation declares: how it rounds inputs, what it accumulates in, "
       "what it rounds in between. A suite requires a contract; meeting only a weaker one is shown as "
       "below_contract.</p>\n<h3>Class</h3>\n" +

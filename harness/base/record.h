@@ -30,10 +30,14 @@ struct Record {
   std::string outcome;       // the verdict after expectations; equal to verdict without any
   std::string reason;
   Number max_abs_err, max_rel_err, max_ulp_err, rms_err, nmse;
-  Number exact_margin, bound_margin, stat_margin, self_margin, exceptional_margin;
+  Number exact_margin, bound_margin, stat_margin, self_margin, exceptional_margin, metamorphic_margin;
   Number effective_bits, bias_z, power;
   std::optional<int64_t> outliers, elements, nonfinite_mismatch, worst_index, reps;
   std::optional<bool> deterministic, twin;
+  // Relations to other executions: "batch1=yes;columns=no", and the first differing element of what does not hold:
+  // "columns: element [0,1] is 1, expected 2; 3 of 12 elements" joined by " | ". "agreement(first)=0.1": how far this
+  // result lies from that implementation's, over the sum of both bounds.
+  std::string properties, property_breaks;
   std::string tier;
   Number prepare_s, time_median_s, time_p10_s, time_p90_s;
   std::optional<int64_t> samples;
@@ -41,7 +45,7 @@ struct Record {
   // The second input set of the timed loop: "twin", the case whose data it is, or "same" where there is no other.
   std::string second_set;
   Number flops, bytes, gflops, gbytes_per_s, roofline_fraction;
-  Number input_s, golden_s, execute_s, compare_s;
+  Number input_s, golden_s, execute_s, compare_s, relations_s;
   std::string input_hash, output_hash, golden_hash, plan_hash;
   std::string tool_version, timestamp;
   std::string tags, source, reproduce;
@@ -66,6 +70,8 @@ void VisitFields(R& r, F&& f) {
   f("max_rel_err", r.max_rel_err), f("max_ulp_err", r.max_ulp_err), f("rms_err", r.rms_err), f("nmse", r.nmse);
   f("exact_margin", r.exact_margin), f("bound_margin", r.bound_margin), f("stat_margin", r.stat_margin);
   f("self_margin", r.self_margin), f("exceptional_margin", r.exceptional_margin);
+  f("metamorphic_margin", r.metamorphic_margin), f("properties", r.properties);
+  f("property_breaks", r.property_breaks);
   f("effective_bits", r.effective_bits), f("bias_z", r.bias_z), f("power", r.power), f("outliers", r.outliers);
   f("elements", r.elements), f("nonfinite_mismatch", r.nonfinite_mismatch), f("worst_index", r.worst_index);
   f("reps", r.reps), f("deterministic", r.deterministic), f("twin", r.twin), f("tier", r.tier);
@@ -74,7 +80,8 @@ void VisitFields(R& r, F&& f) {
       f("second_set", r.second_set), f("flops", r.flops);
   f("bytes", r.bytes), f("gflops", r.gflops), f("gbytes_per_s", r.gbytes_per_s);
   f("roofline_fraction", r.roofline_fraction), f("input_s", r.input_s), f("golden_s", r.golden_s);
-  f("execute_s", r.execute_s), f("compare_s", r.compare_s), f("input_hash", r.input_hash);
+  f("execute_s", r.execute_s), f("compare_s", r.compare_s), f("relations_s", r.relations_s),
+      f("input_hash", r.input_hash);
   f("output_hash", r.output_hash), f("golden_hash", r.golden_hash), f("plan_hash", r.plan_hash);
   f("tool_version", r.tool_version), f("timestamp", r.timestamp), f("tags", r.tags), f("source", r.source);
   f("reproduce", r.reproduce), f("failure_dir", r.failure_dir);

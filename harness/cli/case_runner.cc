@@ -124,11 +124,14 @@ void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>&
   auto implementations = column.session->Query(column.device_index, data_.problem);
   if (!implementations) return only(implementations.error());
 
+  Agreement agreement;
   for (const ImplementationInfo& implementation : *implementations) {
     const auto& wanted = settings_.implementations;
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), implementation.name) == wanted.end()) continue;
     if (settings_.interrupted()) break;
-    done(JudgeImplementation(column, implementation));
+    Attempt attempt = JudgeImplementation(column, implementation);
+    NoteAgreement(attempt, agreement);
+    done(std::move(attempt));
   }
 }
 
@@ -153,6 +156,11 @@ Attempt CaseRunner::JudgeImplementation(const Column& column, const Implementati
   }
   attempt.record.prepare_s = prepared->prepare_s;
   auto evidence = Execute(column, prepared->plan, **contract, attempt);
+  if (evidence) {
+    if (auto related = JudgeRelations(column, prepared->plan, **contract, attempt, *evidence); !related) {
+      evidence = tl::unexpected(related.error());
+    }
+  }
   column.session->Release(prepared->plan);
   if (!evidence) {
     SetFailure(attempt, evidence.error());
@@ -166,6 +174,33 @@ Attempt CaseRunner::JudgeImplementation(const Column& column, const Implementati
                       evidence->lower_class.has_value();
   if (!failed && attempt.first_execute_s <= kMostSecondsToRepeat) JudgePadded(column, **contract, attempt);
   return attempt;
+}
+
+// Only what holds alone is asked for more.
+Call<void> CaseRunner::JudgeRelations(const Column& column, uint64_t plan, const ContractData& contract,
+                                      Attempt& attempt, Evidence& evidence) {
+  const Verdict verdict = Decide(evidence).verdict;
+  if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || evidence.lower_class) return {};
+  const Stopwatch watch;
+  // The first execution may have paid for threads and caches.
+  const double mean_s = *attempt.record.execute_s / static_cast<double>(evidence.runs.size() + evidence.twins.size());
+  auto run = RunRelations({column, data_, contract.bound, attempt.contract, attempt.implementation, attempt.output,
+                           plan, std::min(mean_s, attempt.first_execute_s), settings_.relations},
+                          evidence);
+  attempt.record.relations_s = watch.Seconds();
+  if (attempt.kept.empty() && IsFailingResult(Decide(evidence).verdict)) {
+    attempt.kept.push_back({"run1", KeptOutput::kOwn, attempt.output.Clone()});
+  }
+  return run;
+}
+
+void CaseRunner::NoteAgreement(Attempt& attempt, Agreement& agreement) const {
+  if (attempt.verdict != Verdict::kPass || settings_.relations == RelationEffort::kNone) return;
+  const std::string first = agreement.first();
+  const auto margin = agreement.Add(data_, DataOf(attempt)->bound, attempt.implementation, attempt.output);
+  if (!margin) return;
+  std::string& text = attempt.record.properties;
+  text += fmt::format("{}agreement({})={:.3g}", text.empty() ? "" : ";", first, *margin);
 }
 
 void CaseRunner::JudgePadded(const Column& column, const ContractData& contract, Attempt& attempt) {

@@ -12,6 +12,7 @@
 #include "harness/base/record.h"
 #include "harness/cli/case_data.h"
 #include "harness/cli/column.h"
+#include "harness/cli/relations.h"
 #include "harness/compare/verdict.h"
 #include "harness/plan/suite.h"
 
@@ -20,8 +21,9 @@ namespace assay::cli {
 struct RunnerSettings {
   std::vector<std::string> implementations;  // --impl; empty: all
   double perf_time_s = 0;                    // 0: no timing
-  std::string command;                       // start of the reproduction line: "build/release/bin/assay run"
-  std::vector<std::string> carried;          // options for that line that change results: {"--tier", "fast"}
+  RelationEffort relations = RelationEffort::kQuick;
+  std::string command;               // start of the reproduction line: "build/release/bin/assay run"
+  std::vector<std::string> carried;  // options for that line that change results: {"--tier", "fast"}
   std::string plan_hash;
   std::function<bool()> interrupted;
 };
@@ -67,6 +69,9 @@ class CaseRunner {
   Call<Evidence> Execute(const Column& column, uint64_t plan, const ContractData& contract, Attempt& attempt);
   std::optional<LowerClass> LowerClassOf(const ContractData& contract, const Tensor& output,
                                          const std::vector<Tensor>& coded, const Attempt& attempt) const;
+  Call<void> JudgeRelations(const Column& column, uint64_t plan, const ContractData& contract, Attempt& attempt,
+                            Evidence& evidence);
+  void NoteAgreement(Attempt& attempt, Agreement& agreement) const;
   void JudgePadded(const Column& column, const ContractData& contract, Attempt& attempt);
   Call<std::string> ProblemWhenPadded(const Column& column, const ContractData& contract, const Attempt& attempt);
   Result<const ContractData*> ContractFor(const ImplementationInfo& implementation, Contract& parsed);

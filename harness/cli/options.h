@@ -41,6 +41,7 @@ struct RunOptions {
   double perf_time_s = 0.05;  // per implementation and case
   bool strict = false;
   std::vector<std::string> expectations;  // files; empty: the shipped ones
+  std::string relations = "quick";        // all | quick | none
   std::string tier = "auto";              // auto | fast | reproducible
   bool store = true;
   std::string progress = "auto";  // auto | bar | lines | none

@@ -7,6 +7,7 @@
 
 #include "harness/cli/catalog.h"
 #include "harness/cli/environment.h"
+#include "harness/cli/relations.h"
 #include "harness/perf/statistics.h"
 
 namespace assay::cli {
@@ -101,6 +102,9 @@ void SetMetrics(Record& record, const Evidence& evidence, const Decision& decisi
   record.stat_margin = decision.stat_margin;
   record.self_margin = decision.self_margin;
   record.exceptional_margin = decision.exceptional_margin;
+  record.metamorphic_margin = decision.metamorphic_margin;
+  record.properties = PropertiesText(evidence.properties);
+  record.property_breaks = BreaksText(evidence.properties);
   if (m.statistic.applicable) {
     record.effective_bits = m.statistic.effective_bits;
     record.bias_z = m.statistic.bias_z;

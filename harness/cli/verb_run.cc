@@ -32,24 +32,27 @@ void OnInterrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-nlohmann::ordered_json Environment(const std::vector<Column>& columns, const ExpectationSet& expectations) {
+nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<Column>& columns,
+                                   const ExpectationSet& expectations) {
   nlohmann::ordered_json out = DescribeEnvironment();
+  if (options.relations != RunOptions().relations) out["relations"] = options.relations;
   out["expectations"] = expectations.files;
   out["backends"] = nlohmann::ordered_json::array();
   for (const Column& c : columns) out["backends"].push_back(DescribeColumn(c));
   return out;
 }
 
-Status WritePlan(const RunFolder& folder, const Plan& plan, const std::vector<Column>& columns,
-                 const ExpectationSet& expectations) {
+Status WritePlan(const RunOptions& options, const RunFolder& folder, const Plan& plan,
+                 const std::vector<Column>& columns, const ExpectationSet& expectations) {
   if (auto status = folder.WriteText("plan.json", PlanJson(plan)); !status) return status;
-  return folder.WriteJson("environment.json", Environment(columns, expectations));
+  return folder.WriteJson("environment.json", Environment(options, columns, expectations));
 }
 
 // What a reproduction line needs besides the case, its backend and implementation.
 std::vector<std::string> CarriedOptions(const RunOptions& options) {
   const RunOptions defaults;
   std::vector<std::string> words;
+  if (options.relations != defaults.relations) words.insert(words.end(), {"--relations", options.relations});
   if (options.tier != defaults.tier) words.insert(words.end(), {"--tier", options.tier});
   if (options.backend.timeout_s != defaults.backend.timeout_s) {
     words.insert(words.end(), {"--timeout", fmt::format("{}", options.backend.timeout_s)});
@@ -66,6 +69,7 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
   settings.progress = Progress::ParseMode(options.progress);
   settings.runner.implementations = options.backend.implementations;
   settings.runner.perf_time_s = options.perf ? options.perf_time_s : 0;
+  settings.runner.relations = *ParseRelationEffort(options.relations);  // checked when it was read
   settings.runner.command = ProgramWord() + " run";
   settings.runner.carried = CarriedOptions(options);
   settings.runner.plan_hash = plan.hash;
@@ -118,7 +122,7 @@ int Run(const RunOptions& options) {
   if (!expectations) return Complain(kExitUsage, expectations.error().message);
   auto folder = RunFolder::Create(options.out);
   if (!folder) return Complain(kExitUsage, folder.error().message);
-  if (auto status = WritePlan(*folder, plan, *columns, *expectations); !status)
+  if (auto status = WritePlan(options, *folder, plan, *columns, *expectations); !status)
     return Complain(kExitHarness, status.error().message);
 
   std::signal(SIGINT, OnInterrupt);
@@ -151,6 +155,10 @@ void AddRunVerb(CLI::App& app, Action& action) {
   verb->add_option("--expectations", o->expectations,
                    "files of known failures, or none; default: those that the backends ship")
       ->type_name("FILE");
+  verb->add_option("--relations", o->relations,
+                   "relations between executions (batches, negation, ...): all, those that are quick, or none")
+      ->check(CLI::IsMember({"all", "quick", "none"}))
+      ->capture_default_str();
   verb->add_option("--tier", o->tier, "golden values: auto, fast or reproducible")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();

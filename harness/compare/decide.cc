@@ -66,6 +66,14 @@ std::string ValueFailure(const Evidence& evidence) {
   return StatisticFailure(evidence);
 }
 
+// The first relation to another execution that the contract claims and that does not hold.
+std::string RelationFailure(const Evidence& evidence) {
+  const auto broken = std::ranges::find_if(evidence.properties, &PropertyOutcome::Fails);
+  if (broken == evidence.properties.end()) return "";
+  return fmt::format("metamorphic channel: {} does not hold, which the contract claims: {}", broken->name,
+                     broken->where);
+}
+
 // A statistic that advises, or the implementation's own scale.
 std::string Suspicion(const Evidence& evidence) {
   for (const ErrorMetrics& m : evidence.runs) {
@@ -96,6 +104,10 @@ void FillMargins(const Evidence& evidence, Decision& decision) {
   decision.exceptional_margin = exceptional ? 0 : kInfinity;
   for (const TwinOutcome& twin : evidence.twins) {
     decision.exact_margin = std::max(decision.exact_margin.value_or(0), twin.Margin());
+  }
+  for (const PropertyOutcome& property : evidence.properties) {
+    if (!property.claimed) continue;
+    decision.metamorphic_margin = std::max(decision.metamorphic_margin.value_or(0), property.margin);
   }
 }
 
@@ -137,6 +149,11 @@ Decision Decide(const Evidence& evidence) {
     decision.verdict = Verdict::kBelowContract;
     decision.result_class = ResultClass::kWithinLowerClass;
     decision.reason = LowerClassReason(evidence, decision.reason);
+    return decision;
+  }
+  decision.reason = RelationFailure(evidence);
+  if (!decision.reason.empty()) {
+    decision.verdict = Verdict::kMismatch;
     return decision;
   }
   decision.result_class = ClassOfPass(evidence);

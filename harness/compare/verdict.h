@@ -15,6 +15,7 @@
 #include "harness/compare/lower_class.h"
 #include "harness/compare/metrics.h"
 #include "harness/compare/power.h"
+#include "harness/compare/property.h"
 #include "harness/compare/twin_check.h"
 
 namespace assay {
@@ -70,6 +71,7 @@ struct Evidence {
   bool suspect = false;                     // a statistic fired that cannot fail a case alone
   bool statistic_advises = false;           // the statistic makes a result suspect instead of failing it (user data)
   std::optional<LowerClass> lower_class;    // a weaker arithmetic that explains failing values
+  std::vector<PropertyOutcome> properties;  // relations to other executions
   Contract declared, required;
   std::optional<Power> power;  // none: not measured
 };
@@ -79,7 +81,7 @@ struct Decision {
   ResultClass result_class = ResultClass::kNone;
   std::string reason;  // "" for a plain pass
   // At most 1 where the channel holds, infinity where an exact demand is broken; none: the channel does not apply.
-  std::optional<double> exact_margin, bound_margin, stat_margin, self_margin, exceptional_margin;
+  std::optional<double> exact_margin, bound_margin, stat_margin, self_margin, exceptional_margin, metamorphic_margin;
 };
 
 // Whether a weaker arithmetic could explain why the values fail: nothing but exact twins, bound and statistic did.

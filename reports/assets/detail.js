@@ -12,7 +12,7 @@ function block(title, content, wide) {
 }
 
 function channels(record) {
-  const rows = ['exact', 'bound', 'stat', 'self', 'exceptional']
+  const rows = ['exact', 'bound', 'stat', 'self', 'exceptional', 'metamorphic']
       .filter((name) => present(record[name + '_margin']))
       .map((name) => {
         const margin = record[name + '_margin'];
@@ -62,6 +62,13 @@ function contract(record) {
     ['power', numberText(record.power)], ['golden', record.tier]]);
 }
 
+// Relations between executions of the implementation; what breaks is named. A claimed one would have failed the result.
+function relations(record) {
+  if (!record.properties) return null;
+  const held = record.properties.split(';').map((entry) => entry.replace('=', ': ')).join(', ');
+  return make('div', {}, make('p', {}, held), record.property_breaks ? make('p', {}, record.property_breaks) : null);
+}
+
 function allFields(record) {
   const entries = Object.keys(record).filter((key) => key !== 'index' && key !== 'haystack').sort()
       .map((key) => [key, present(record[key]) ? make('code', {}, String(record[key])) : '']);
@@ -77,6 +84,7 @@ function detailPanel(record) {
     block('Errors', metrics), block('Time of one execution', timing(record)),
     make('div', {class: 'pair'}, block('Worst elements', worstElements(record.worst_elements)),
          block('Elements by |error| / bound (heights logarithmic, the limit dashed)', bins)),
+    block('Relations between executions', relations(record), true),
     record.reproduce ? block('Reproduce', addCopyButton(make('div', {class: 'copy'}, make('code', {}, record.reproduce))), true) : null,
     allFields(record));
 }

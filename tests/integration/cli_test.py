@@ -59,7 +59,8 @@ class Cli(unittest.TestCase):
 
 class Misbehaviour(Cli):
     def test_every_fault_has_its_verdict_and_the_run_completes(self):
-        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--timeout", "2", "--perf-time", "0.02")
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--timeout", "2", "--perf-time", "0.02",
+                                       "--relations", "all")
         by_name = {r["implementation"]: r for r in records if r["backend"] == "misbehaving"}
         expected = {
             "ok": ("pass", ""),
@@ -78,6 +79,10 @@ class Misbehaviour(Cli):
             "nondeterministic": ("nondeterministic", "det=yes"),
             "nan_result": ("mismatch", "nan"),
             "garbage_contract": ("error", "f99"),
+            "depends_on_row": ("mismatch", "metamorphic channel: position does not hold"),
+            "depends_on_batch": ("mismatch", "metamorphic channel: batch1 does not hold"),
+            "depends_on_column": ("pass", ""),
+            "rounds_up": ("mismatch", "metamorphic channel: negation does not hold"),
             "drop_last_k": ("mismatch", "[0,0]"),
             "stale": ("mismatch", ""),
             "slow_prepare": ("pass", ""),
@@ -150,6 +155,34 @@ class Misbehaviour(Cli):
         self.assertEqual(verdicts["drop_last_k"]["verdict"], "mismatch")
         self.assertLess(verdicts["drop_last_k"]["bound_margin"], 1)  # the bound alone would not have seen it
         self.assertIn("exact", verdicts["drop_last_k"]["reason"])
+
+    def test_a_relation_fails_where_the_contract_claims_it_and_is_a_property_elsewhere(self):
+        args = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--no-perf", "--impl",
+                "ok,depends_on_row,depends_on_column")
+        done, records = self.run_cases(*args, "--relations", "all")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        by_name = {r["implementation"]: r for r in records}
+        ok, row, column = by_name["ok"], by_name["depends_on_row"], by_name["depends_on_column"]
+        self.assertEqual([r["verdict"] for r in (ok, row, column)], ["pass", "mismatch", "pass"])
+        self.assertNotIn("=no", ok["properties"])
+        for name in ("position", "batch1", "batch_part", "negation", "one_hot", "scale", "columns", "repeat"):
+            self.assertIn(f"{name}=yes", ok["properties"].split(";"))
+        self.assertEqual((ok["metamorphic_margin"], ok["property_breaks"]), (0, ""))
+        self.assertEqual(row["metamorphic_margin_nonfinite"], "inf")
+        self.assertIn("position=no", row["properties"].split(";"))
+        # Reported with its first differing element, and no failure.
+        self.assertIn("columns=no", column["properties"].split(";"))
+        self.assertIn("columns: element [0,", column["property_breaks"])
+        self.assertEqual(column["metamorphic_margin"], 0)
+        self.assertLess(float(column["properties"].split("agreement(ok)=")[1]), 1)
+        words = shlex.split(row["reproduce"])
+        self.assertEqual(words[words.index("--relations") + 1], "all")
+        environment = json.loads((self.dir / "out/environment.json").read_text())
+        self.assertEqual(environment["relations"], "all")
+
+        done, records = self.run_cases(*args, "--relations", "none", out="none")
+        self.assertEqual(done.returncode, 0, done.stderr)  # nothing else sees it
+        self.assertEqual([r["properties"] for r in records], ["", "", ""])
 
     def test_faults_while_loading_are_results_and_other_backends_run(self):
         for how, verdict, text in [("crash_on_load", "crash", "SIG"), ("no_device", "unavailable", ""),

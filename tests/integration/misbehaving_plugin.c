@@ -131,6 +131,34 @@ FAULT(nondeterministic) { /* a legal result each time, but every other time summ
     }
   }
 }
+static void sum_backwards(const assay_plan* plan, view a, view b, view y, int64_t i, int64_t j) {
+  float sum = 0;
+  for (int64_t k = plan->k - 1; k >= 0; --k) sum += *at(a, i, k) * *at(b, k, j);
+  *at(y, i, j) = sum;
+}
+FAULT(depends_on_row) { /* legal results, but a row's bits depend on where it stands */
+  for (int64_t i = 1; i < plan->m; i += 2) {
+    for (int64_t j = 0; j < plan->n; ++j) sum_backwards(plan, a, b, y, i, j);
+  }
+}
+FAULT(depends_on_batch) { /* legal results, but a row's bits depend on how many there are */
+  if (plan->m < 2) return;
+  for (int64_t i = 0; i < plan->m; ++i) {
+    for (int64_t j = 0; j < plan->n; ++j) sum_backwards(plan, a, b, y, i, j);
+  }
+}
+FAULT(depends_on_column) { /* legal, and nothing claims otherwise */
+  for (int64_t i = 0; i < plan->m; ++i) {
+    for (int64_t j = 1; j < plan->n; j += 2) sum_backwards(plan, a, b, y, i, j);
+  }
+}
+FAULT(rounds_up) { /* by one ulp, within the bound, but not to nearest */
+  UNUSED;
+  for (int64_t j = 0; j < plan->n; ++j) {
+    const float sum = *at(y, 0, j);
+    if (sum != truncf(sum)) *at(y, 0, j) = nextafterf(sum, INFINITY);
+  }
+}
 FAULT(drop_last_k) { /* of one element */
   UNUSED;
   *at(y, 0, 0) -= *at(a, 0, plan->k - 1) * *at(b, plan->k - 1, 0);
@@ -138,7 +166,7 @@ FAULT(drop_last_k) { /* of one element */
 FAULT(wrong_later) { /* not before the process has seen it a few times, as a cache that fills up would be */
   static int executions;
   UNUSED;
-  if (executions++ >= 6) *at(y, 0, 0) += 1;
+  if (executions++ >= 24) *at(y, 0, 0) += 1;
 }
 
 static float to_bf16(float x) {
@@ -184,6 +212,10 @@ static const struct fault kFaults[] = {
     {"drop_last_k", "f32acc", NULL, drop_last_k},
     {"slow_prepare", "f32acc", NULL, NULL},
     {"ignores_padding", "f32acc", NULL, NULL},
+    {"depends_on_row", "f32acc;det=yes;batchinv=yes", NULL, depends_on_row},
+    {"depends_on_batch", "f32acc;det=yes;batchinv=yes", NULL, depends_on_batch},
+    {"depends_on_column", "f32acc;det=yes", NULL, depends_on_column},
+    {"rounds_up", "f32acc;det=yes", NULL, rounds_up},
     {"wrong_later", "f32acc", NULL, wrong_later},
 };
 enum { kFaultCount = sizeof kFaults / sizeof kFaults[0] };

@@ -81,6 +81,11 @@ Evidence GoodEvidence() {
   return e;
 }
 
+PropertyOutcome Broken(bool claimed) {
+  return {
+      .name = "position", .claimed = claimed, .broken = 1, .margin = kInf, .where = "element [0,1] is 2, expected 1"};
+}
+
 void AddViolation(ErrorMetrics& m) {
   m.violations = 1;
   m.bound_margin = 4;
@@ -145,6 +150,11 @@ const std::vector<DecideCase>& DecideCases() {
        },
        kMismatch, RC::kNone, "exact channel: exact twin 1: 1 wrong, first element [1,1] got 9, expected 12"},
       {"TwinHolds", [](Evidence& e) { e.twins.resize(2); }, kPass, RC::kWithinClass, ""},
+      {"PropertyClaimed", [](Evidence& e) { e.properties = {Broken(true)}; }, kMismatch, RC::kNone,
+       "metamorphic channel: position does not hold, which the contract claims: element [0,1] is 2, expected 1"},
+      {"PropertyOfNobody", [](Evidence& e) { e.properties = {Broken(false)}; }, kPass, RC::kWithinClass, ""},
+      {"PropertyAfterBound", [](Evidence& e) { AddViolation(e.runs[0]), e.properties = {Broken(true)}; }, kMismatch,
+       RC::kNone, "bound channel in run 1"},
       {"Guards", [](Evidence& e) { e.guard_violations = 3, e.guard_where = "before the output"; }, kMismatch, RC::kNone,
        "3 guard bytes outside the output were overwritten; before the output"},
       {"Inputs",
@@ -180,6 +190,10 @@ TEST(Decide, Margins) {
   EXPECT_EQ(decision.bound_margin, 0.5);
   EXPECT_EQ(decision.exceptional_margin, 0);
   EXPECT_FALSE(decision.exact_margin);
+  evidence.properties = {Broken(false)};
+  EXPECT_FALSE(Decide(evidence).metamorphic_margin);
+  evidence.properties.push_back({.name = "roll", .claimed = true, .margin = 0.25});
+  EXPECT_EQ(Decide(evidence).metamorphic_margin, 0.25);
   evidence.twins.resize(1);
   EXPECT_EQ(Decide(evidence).exact_margin, 0);
   evidence.twins[0].margin = 0.75;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The metamorphic channel's executions (VERDICT.md 5): after a case's own, with the same worker and plan.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/cli/case_data.h"
+#include "harness/cli/column.h"
+#include "harness/compare/verdict.h"
+
+namespace assay::cli {
+
+enum class RelationEffort : uint8_t { kNone, kQuick, kAll };
+std::optional<RelationEffort> ParseRelationEffort(const std::string& name);  // "none", "quick", "all"
+
+// Quick: what fits into this much beside the case's own executions. All: every relation, and repetitions under load.
+inline constexpr int kMostRelationExecutions = 8;
+inline constexpr double kMostRelationSeconds = 0.01;
+inline constexpr double kMostRelationBytes = 8 << 20;  // of inputs and output
+
+struct RelationRequest {
+  const Column& column;
+  const CaseData& data;
+  const BoundModel& bound;
+  const Contract& contract;
+  const std::string& implementation;
+  const Tensor& output;  // of the first execution, as it came back
+  uint64_t plan = 0;     // the prepared case
+  double execute_s = 0;  // of one execution, about
+  RelationEffort effort = RelationEffort::kQuick;
+};
+
+// Adds to evidence.properties, to its side effects, and, when a repetition gives other bits, to evidence.runs. Errors:
+// the worker did not survive; they name the relation.
+Call<void> RunRelations(const RelationRequest& request, Evidence& evidence);
+
+// "batch1=yes;columns=no", and what broke: "columns: element [0,1] is ...".
+std::string PropertiesText(const std::vector<PropertyOutcome>& properties);
+std::string BreaksText(const std::vector<PropertyOutcome>& properties);
+
+// Follows how far implementations of one case lie apart, over the sum of what their bounds permit. No implementation
+// can break this alone without breaking its own bound, so it is a property.
+class Agreement {
+ public:
+  // The largest |a - b| / (T_a + T_b) to the first implementation; none for that one, and for exact results.
+  std::optional<double> Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
+                            const Tensor& output);
+  const std::string& first() const { return implementation_; }
+
+ private:
+  std::string implementation_;
+  std::vector<double> values_, tolerances_;
+};
+
+}  // namespace assay::cli

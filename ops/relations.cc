@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/relations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+#include "harness/base/check.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Slices of the inputs, and the same ones of the output that is there. `problem`: of another number of slices.
+Relation Slices(std::string name, Claim claim, const SliceAxes& axes, std::vector<int64_t> indices,
+                std::optional<Problem> problem = {}) {
+  Relation relation{.name = std::move(name), .claim = claim, .problem = problem, .make = nullptr};
+  relation.make = [axes, indices = std::move(indices), problem = std::move(problem)](const ExecutedCase& executed) {
+    OtherExecution other;
+    for (size_t i = 0; i < executed.inputs.size(); ++i) {
+      const int64_t axis = axes.inputs[i];
+      other.inputs.push_back(axis < 0 ? executed.inputs[i].Clone() : TakeAlong(executed.inputs[i], axis, indices));
+      if (problem) other.inputs.back().Reshape(problem->inputs[i].shape);  // an axis of extent 1 may be left out
+    }
+    other.expected = TakeAlong(executed.output, axes.output, indices).ToDoubles();
+    return std::optional(std::move(other));
+  };
+  return relation;
+}
+
+struct Magnitudes {
+  double low = kInfinity, high = 0;  // of what is not zero
+  bool finite = true;
+};
+
+Magnitudes MagnitudesOf(const Tensor& tensor) {
+  Magnitudes m;
+  for (const double x : tensor.ToDoubles()) {
+    m.finite = m.finite && std::isfinite(x);
+    if (x != 0) m.low = std::min(m.low, std::abs(x)), m.high = std::max(m.high, std::abs(x));
+  }
+  return m;
+}
+
+Tensor Times(const Tensor& tensor, double factor) {
+  std::vector<double> values = tensor.ToDoubles();
+  for (double& x : values) x *= factor;
+  Tensor scaled(tensor.dtype(), tensor.shape());
+  scaled.SetDoubles(values);
+  return scaled;
+}
+
+// Whether no product, no part of one (an intermediate sum that cancels holds at least the last bit of its terms) and no
+// sum leaves the accumulator's normal numbers, before or after scaling by `factor`.
+bool StaysNormal(const ScaleSpec& spec, const ExecutedCase& executed, double factor) {
+  double low = spec.gain_low, high = spec.gain_high * spec.terms;
+  for (const int i : spec.factors) {
+    const Magnitudes m = MagnitudesOf(executed.inputs[i]);
+    if (!m.finite) return false;
+    if (m.high == 0) continue;
+    low *= m.low * 0x1p-25, high *= 2 * m.high;
+  }
+  for (const int i : spec.scaled) {
+    const Magnitudes m = MagnitudesOf(executed.inputs[i]);
+    const DType type = executed.inputs[i].dtype();
+    if (!m.finite || m.high * factor > FormatOf(type).max_finite) return false;
+    high += 2 * m.high;
+  }
+  const Contract& contract = executed.contract;
+  return low >= contract.AccMinNormal() && high * factor < contract.AccMaxFinite() / 4;
+}
+
+std::optional<OtherExecution> MakeScaled(const ScaleSpec& spec, const ExecutedCase& executed) {
+  if (!IsFloat(executed.inputs[0].dtype()) && !IsComplex(executed.inputs[0].dtype())) return std::nullopt;
+  double factor = 64;
+  while (factor > 1 && !StaysNormal(spec, executed, factor)) factor /= factor == 64 ? 32 : 2;
+  if (factor <= 1) return std::nullopt;
+  OtherExecution other{.inputs = Clones(executed.inputs)};
+  for (const int i : spec.scaled) other.inputs[i] = Times(executed.inputs[i], factor);
+  other.expected = executed.output.ToDoubles();
+  other.tolerance.assign(other.expected.size(), 0);
+  const FloatFormat& out = FormatOf(executed.output.dtype());
+  for (size_t i = 0; i < other.expected.size(); ++i) {
+    double& y = other.expected[i];
+    // A zero may be a number that the output cannot hold.
+    if (y == 0) other.tolerance[i] = factor * out.MinNormal();
+    const bool normal = std::abs(y) >= out.MinNormal() && std::abs(y) < out.max_finite / factor;
+    if (y != 0 && !normal) other.tolerance[i] = kInfinity;
+    y *= factor;
+  }
+  return other;
+}
+
+}  // namespace
+
+bool IsClaimed(Claim claim, const Contract& contract, DType in) {
+  const bool nearest = contract.out == OutputRounding::kNearest && contract.acc != Accumulator::kTensorCore &&
+                       contract.mid == Intermediate::kNone && contract.in != InputRounding::kFP8 &&
+                       contract.ftz == Flush::kNone;
+  switch (claim) {
+    case Claim::kNone:
+      return false;
+    case Claim::kBatchInvariant:
+      return contract.batch_invariant;
+    case Claim::kSymmetric:
+    case Claim::kScalable:
+      return contract.deterministic && nearest;
+    case Claim::kDefinition:
+      return contract.deterministic;
+    case Claim::kBound:
+      return true;
+    case Claim::kCopies: {
+      const int bits = IsInt(in) ? 8 * SizeOf(in) - 1 : FormatOf(in).precision;
+      return nearest && contract.alg == Algorithm::kDirect && InputRoundoff(contract, in) == 0 &&
+             contract.AccExactBits() >= bits;
+    }
+  }
+  return false;
+}
+
+Problem Rebind(const Operator& op, const Problem& problem, const AttrList& changes) {
+  CaseSpec spec = problem.spec;
+  for (const auto& [key, value] : changes) {
+    const auto at = std::ranges::find(spec.attrs, key, &AttrList::value_type::first);
+    if (at == spec.attrs.end()) {
+      spec.attrs.emplace_back(key, value);
+    } else {
+      at->second = value;
+    }
+  }
+  Result<Problem> bound = op.Bind(spec);
+  ASSAY_CHECK(bound.has_value());
+  return *std::move(bound);
+}
+
+Tensor TakeAlong(const Tensor& tensor, int64_t axis, std::span<const int64_t> indices) {
+  const Shape& shape = tensor.shape();
+  const int64_t outer = NumElements(Shape(shape.begin(), shape.begin() + axis));
+  const auto inner = static_cast<size_t>(NumElements(Shape(shape.begin() + axis + 1, shape.end()))) *
+                     static_cast<size_t>(SizeOf(tensor.dtype()));
+  Shape taken = shape;
+  taken[axis] = std::ssize(indices);
+  Tensor out(tensor.dtype(), taken);
+  std::byte* to = out.data();
+  for (int64_t o = 0; o < outer; ++o) {
+    for (const int64_t index : indices) {
+      std::memcpy(to, tensor.data() + static_cast<size_t>(o * shape[axis] + index) * inner, inner);
+      to += inner;
+    }
+  }
+  return out;
+}
+
+Relation Reversed(std::string name, Claim claim, const SliceAxes& axes) {
+  std::vector<int64_t> indices;
+  // An odd extent's reversal would leave every slice at a place of the same parity, as tiles and lanes see it.
+  const int64_t last = axes.extent % 2 == 0 ? axes.extent - 1 : axes.extent;
+  for (int64_t i = 0; i < axes.extent; ++i) indices.push_back((last - i) % axes.extent);
+  return Slices(std::move(name), claim, axes, std::move(indices));
+}
+
+std::vector<Relation> Prefixes(const Operator& op, const Problem& problem, const std::string& name,
+                               const SliceAxes& axes, const std::function<AttrList(int64_t)>& resized) {
+  std::vector<Relation> relations;
+  const int64_t half = (axes.extent + 1) / 2;
+  const auto add = [&](const std::string& suffix, int64_t count) {
+    std::vector<int64_t> indices(static_cast<size_t>(count));
+    std::iota(indices.begin(), indices.end(), 0);
+    relations.push_back(
+        Slices(name + suffix, Claim::kBatchInvariant, axes, std::move(indices), Rebind(op, problem, resized(count))));
+  };
+  if (axes.extent > 1) add("1", 1);
+  if (axes.extent > 2) add("_part", half);
+  for (const int64_t count : {7, 17}) {
+    if (count < axes.extent && count != half) add(std::to_string(count), count);
+  }
+  return relations;
+}
+
+Relation Negated(std::vector<int> scaled, double sign) {
+  Relation relation{.name = "negation", .claim = Claim::kSymmetric, .make = nullptr};
+  relation.make = [scaled = std::move(scaled), sign](const ExecutedCase& executed) {
+    OtherExecution other{.inputs = Clones(executed.inputs)};
+    for (const int i : scaled) other.inputs[i] = Times(executed.inputs[i], -1);
+    other.expected = executed.output.ToDoubles();
+    for (double& y : other.expected) y *= sign;
+    return std::optional(std::move(other));
+  };
+  return relation;
+}
+
+Relation Scaled(Claim claim, const ScaleSpec& spec) {
+  return {.name = "scale", .claim = claim, .make = [spec](const ExecutedCase& executed) {
+            return MakeScaled(spec, executed);
+          }};
+}
+
+OtherExecution JudgedByBound(const ExecutedCase& executed, const Problem& problem, std::vector<Tensor> inputs) {
+  const Golden golden = executed.op.ComputeGolden(problem, inputs, executed.golden.tier);
+  const BoundModel bound = executed.op.Bound(problem, golden, executed.contract);
+  OtherExecution other{.inputs = std::move(inputs), .expected = golden.value};
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    // What a double does not keep of the golden value is no error of the result.
+    const double low = golden.value_lo.empty() ? 0 : std::abs(golden.value_lo[i]);
+    // What non-finite numbers may become is the exceptional channel's.
+    const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(golden.value[i]);
+    other.tolerance.push_back(open ? kInfinity : HardBound(bound, golden, i) + low);
+  }
+  return other;
+}
+
+std::vector<Tensor> Clones(std::span<const Tensor> tensors) {
+  std::vector<Tensor> clones;
+  for (const Tensor& t : tensors) clones.push_back(t.Clone());
+  return clones;
+}
+
+bool AllFinite(const Tensor& tensor) {
+  return MagnitudesOf(tensor).finite;
+}
+
+void Append(std::vector<Relation>& all, std::vector<Relation> more) {
+  std::ranges::move(more, std::back_inserter(all));
+}
+
+}  // namespace assay

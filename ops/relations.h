@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The relations that operators share; an operator's own are in its ops/relations_<op>.cc.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/relation.h"
+
+namespace assay {
+
+// The problem with some attributes changed. Precondition: the operator binds it.
+Problem Rebind(const Operator& op, const Problem& problem, const AttrList& changes);
+
+// The slices `indices` of the tensor along one axis, in that order.
+Tensor TakeAlong(const Tensor& tensor, int64_t axis, std::span<const int64_t> indices);
+
+// What slices along one axis of some inputs do to the output: the same slices, bit for bit.
+struct SliceAxes {
+  std::vector<int64_t> inputs;  // axis of each input, -1 where it has none
+  int64_t output = 0;
+  int64_t extent = 1;
+};
+// The slices in reverse order (of an odd number the first stays), as a claim or a property.
+Relation Reversed(std::string name, Claim claim, const SliceAxes& axes);
+// Fewer of them: `key` is the attribute that counts them, resized by `resized(n)` (a list may hold it). Relations
+// "<name>1", "<name>_part" of about half, "<name>7" and "<name>17", as far as they are fewer.
+std::vector<Relation> Prefixes(const Operator& op, const Problem& problem, const std::string& name,
+                               const SliceAxes& axes, const std::function<AttrList(int64_t)>& resized);
+
+// The inputs `scaled` times -1; the output times `sign`.
+Relation Negated(std::vector<int> scaled, double sign = -1);
+
+// The inputs `scaled` times 2^k, and with them the output. Data whose products, or sums of `terms` of them, may leave
+// the accumulator's normal numbers are left out, as are elements that leave those of the output.
+struct ScaleSpec {
+  std::vector<int> scaled;   // inputs that get the factor
+  std::vector<int> factors;  // inputs that the products are made of
+  double terms = 1;
+  double gain_low = 1, gain_high = 1;  // of further factors: alpha, 1/n
+};
+Relation Scaled(Claim claim, const ScaleSpec& spec);
+
+// Inputs that are judged by their golden value and the contract's bound; finite golden values alone.
+OtherExecution JudgedByBound(const ExecutedCase& executed, const Problem& problem, std::vector<Tensor> inputs);
+
+std::vector<Tensor> Clones(std::span<const Tensor> tensors);
+bool AllFinite(const Tensor& tensor);
+
+// All of `more` at the end of `all`.
+void Append(std::vector<Relation>& all, std::vector<Relation> more);
+
+}  // namespace assay
