@@ -71,15 +71,20 @@ enum RowFact {
   kAddedTail,
   kReach,
   kSunk,
+  kStored,
   kLargest,
   kMasked,
   kRowFacts
 };
 // Keys with t below this count as tail: their weight is bounded by exp(-kTail / 2) instead of by its error.
 inline constexpr double kTail = 160;
+// Those below this weigh nothing beside the accumulator's roundings: kStored is the largest `stored` of the others.
+inline constexpr double kWeightless = 40;
 Golden AttentionGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier);
 
 BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Contract& contract);
+// Its statistic, attention_statistic.cc.
+void SetAttentionStatistic(const AttentionCase& op, const Golden& golden, const Contract& contract, BoundModel& bound);
 
 // The mask operand: bool (i8, 1 = visible) or additive.
 Tensor MakeAttentionMask(const AttentionCase& op, const Operand& operand, uint64_t seed, bool twin);

@@ -46,6 +46,7 @@ class Bounder {
     const double ending = Join(e_.eps, e_.u);
     sums_ = denominator < 1 ? (1 + numerator) * (1 + ending) / (1 - denominator) - 1 : kInfinity;
     lost_weight_ = 2 * e_.lambda + e_.mid_abs;
+    most_exponent_ = std::log(std::min(contract.AccMaxFinite() / keys, 1 / contract.AccMinNormal()));
   }
 
   // A of element i; the row's facts from `facts`.
@@ -56,6 +57,7 @@ class Bounder {
     if (masked && masked_any_) return kInfinity;
     if (fact(kReach) * kLog2E * (1 + dot_) >= e_.range || fact(kSunk) * kLog2E * (1 + added_) >= e_.range)
       return kInfinity;
+    if (2 * e_.u * fact(kStored) >= most_exponent_) return kInfinity;
     if (masked) return 0;
     if (!(sums_ < kInfinity)) return kInfinity;
 
@@ -88,33 +90,11 @@ class Bounder {
   bool masked_any_ = false;
   double dot_ = 0, added_ = 0;  // a and b
   double lost_score_ = 0, lost_weight_ = 0, in_normal_ = 0;
+  // With exp2, scores and maximum are multiplied by log2 e apart, and their difference, of the largest score zero, errs
+  // by 2 u |score|. From here on sums of exponentials overflow, or all of them vanish.
+  double most_exponent_ = 0;
   double sums_ = 0;  // relative error of numerator, denominator and their quotient
 };
-
-// Scores err like sums of d products, which golden.sigma leaves out, then by up to eight roundings of their own (see
-// dot_ and added_ above); summed over the keys instead of in quadrature. Exponentials, tanh and the division may be off
-// by their ulp in any direction, and of the rescalings about log2 of the blocks meet a new maximum: systematic.
-StatisticModel AttentionStatistic(const AttentionCase& op, const Golden& golden, const Contract& contract,
-                                  const OperationErrors& e) {
-  StatisticModel statistic;
-  const Plane* mid = golden.Extra("mid_weight");
-  statistic.applicable = e.in == 0 && contract.acc != Accumulator::kTensorCore && mid != nullptr;
-  if (!statistic.applicable) return statistic;
-  statistic.shared = true;
-  const auto d = static_cast<double>(op.d), keys = static_cast<double>(op.s);
-  const double u = contract.AccUnitRoundoff();
-  statistic.stagnates = std::max(d, keys) * u > 0.125;
-  // As in SumBound: (S + |y|) / 2 <= S, sqrt(h) of short sums, panels of 64 in longer ones.
-  const double steps = std::max(1.0, std::min(std::sqrt(d), 64 / std::sqrt(d)));
-  statistic.deviations.push_back({golden.Extra("dot_weight"), kRoundingDeviation * u * steps});
-  statistic.deviations.push_back({golden.Extra("added_weight"), kRoundingDeviation * u * std::sqrt(8.0)});
-  if (e.mid > 0) statistic.deviations.push_back({mid, kRoundingDeviation * e.mid});
-  if (op.softcap > 0) statistic.systematic.push_back({golden.Extra("dot_weight"), e.eps});
-  statistic.of_magnitude = e.eps * (3 + std::log2(std::ceil(keys / kBlock)));
-  statistic.constant = e.lambda * (2 * keys + 4);
-  if (e.mid_abs > 0) statistic.systematic.push_back({golden.Extra("values"), e.mid_abs});
-  return statistic;
-}
 
 }  // namespace
 
@@ -124,12 +104,14 @@ BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Co
   // Sums before the division by l, and l itself up to s.
   bound.partial_overflow_at = contract.AccMaxFinite() / (2 * static_cast<double>(op.s));
   const Bounder bounder(op, contract, problem.inputs[0].dtype);
-  bound.statistic = AttentionStatistic(op, golden, contract, OperationErrors(contract));
+  SetAttentionStatistic(op, golden, contract, bound);
   const Plane& rows = *golden.Extra("rows");
   const auto owned = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
   ParallelFor(golden.size(), 4096, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) owned->SetUp(i, bounder.At(golden, rows, i));
   });
+  // Nothing finite or not is promised there, and nothing is known of its distribution.
+  AdmitWhere(bound, *owned, kInfinity, kAnything);
   bound.terms.push_back({owned.get(), 1});
   bound.owned.push_back(owned);
   return bound;

@@ -3,8 +3,9 @@
 // double-double; the planes, which are bounds, stay double. Masked keys are never read.
 // sigma (NUMERICS.md 4) in units of u_acc: sqrt(keys) sum p |v| for the sums and 0.425 sqrt(sum p^2 v^2) for rounded
 // probabilities. What rounding scores and probabilities to a narrower format adds is the plane "mid_weight", in units
-// of that format's u: sqrt(sum p^2 v^2 + 2 sum p^2 (v - o)^2 (|mask| + |score|)^2), the score stored before and after
-// its mask. Errors of the scores are shared by a row's columns: m_eff = 1 for row groups.
+// of that format's u: sqrt(sum p^2 max(v^2, (v - o)^2) + 2 sum p^2 (v - o)^2 (|mask| + |score|)^2), the probabilities
+// divided by their unrounded or rounded sum, the score stored before and after its mask. Errors of the scores are
+// shared by a row's columns: m_eff = 1 for row groups.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,13 +34,15 @@ ASSAY_MULTIVERSION void AddValues(const double* v, double p, double* o, double* 
   }
 }
 
-ASSAY_MULTIVERSION void AddDistances(const double* v, const double* o, double dot, double added, double stored,
-                                     double* dots, double* addeds, double* shifts, double* range, int64_t n) {
+ASSAY_MULTIVERSION void AddDistances(const double* v, const double* o, double p, double dot, double added,
+                                     double stored, double* dots, double* addeds, double* shifts, double* range,
+                                     int64_t n) {
   for (int64_t c = 0; c < n; ++c) {
-    const double distance = std::fabs(v[c] - o[c]);
+    const double distance = std::fabs(v[c] - o[c]), size = std::fabs(v[c]);
+    const double weighted = p * (size > distance ? size : distance);
     dots[c] += dot * distance;
     addeds[c] += added * distance;
-    shifts[c] += (stored * distance) * (stored * distance);
+    shifts[c] += weighted * weighted + 2 * (stored * distance) * (stored * distance);
     range[c] = range[c] > distance ? range[c] : distance;
   }
 }
@@ -129,7 +132,7 @@ class Builder {
     }
     if (tier_ == Tier::kReproducible) Refine(row, r, columns);
     for (size_t i = 0; i < r.keys.size(); ++i) {
-      AddDistances(ValuesOf(head + r.keys[i], 0, copy, nullptr), columns.o.data(), r.p[i] * r.dot[i],
+      AddDistances(ValuesOf(head + r.keys[i], 0, copy, nullptr), columns.o.data(), r.p[i], r.p[i] * r.dot[i],
                    r.p[i] * r.added[i], r.p[i] * r.stored[i], columns.dot.data(), columns.added.data(),
                    columns.shifts.data(), columns.range.data(), op_.dv);
     }
@@ -200,9 +203,10 @@ class Builder {
       double& added = facts[tail ? kAddedTail : kAddedMax];
       dot = std::max(dot, r.dot[i] / (tail ? -r.t[i] : 1));
       added = std::max(added, r.added[i] / (tail ? -r.t[i] : 1));
+      if (r.t[i] > -kWeightless) facts[kStored] = std::max(facts[kStored], r.stored[i]);
     }
     facts[kSunk] = r.sunk;
-    for (RowFact fact : {kDotMean, kAddedMean, kDotMax, kAddedMax, kDotTail, kAddedTail, kSunk}) {
+    for (RowFact fact : {kDotMean, kAddedMean, kDotMax, kAddedMax, kDotTail, kAddedTail, kStored, kSunk}) {
       SetFact(row, fact, facts[fact]);
     }
   }
@@ -222,7 +226,7 @@ class Builder {
       golden_.magnitude.SetUp(i, columns.magnitude[c] * kUp);
       golden_.sigma.Set(i, std::sqrt(n * columns.magnitude[c] * columns.magnitude[c] +
                                      kRoundingDeviation * kRoundingDeviation * columns.squares[c]));
-      mid_.Set(i, std::sqrt(columns.squares[c] + 2 * columns.shifts[c]));
+      mid_.Set(i, std::sqrt(columns.shifts[c]));
       dot_.SetUp(i, columns.dot[c] * kUp);
       added_.SetUp(i, columns.added[c] * kUp);
       range_.SetUp(i, columns.range[c] * kUp);

@@ -142,7 +142,8 @@ TEST(NoFalseAlarm, Attention) {
   constexpr TypeCase kTypes[] = {{"f32", "acc=f32;math=1"},
                                  {"f16", "acc=f32;math=2"},
                                  {"bf16", "acc=f32;math=2;mid=bf16"},
-                                 {"f16", "acc=f32;math=2;mid=f16"}};
+                                 {"f16", "acc=f32;math=2;mid=f16"},
+                                 {"f32", "acc=f32;math=1;mid=bf16"}};
   AlarmTally tally;
   uint64_t seed = 0;
   for (const TypeCase& type : kTypes) {
