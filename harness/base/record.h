@@ -42,7 +42,8 @@ struct Record {
   Number prepare_s, time_median_s, time_p10_s, time_p90_s;
   std::optional<int64_t> samples;
   std::string timing_clock;  // "device" or "host"
-  // The second input set of the timed loop: "twin", the case whose data it is, or "same" where there is no other.
+  // The second input set, of the timed loop and, where there is no twin and golden values are cheap, of the correctness
+  // phase: "twin", the case whose data it is, or "same" where there is no other. "": none ran.
   std::string second_set;
   Number flops, bytes, gflops, gbytes_per_s, roofline_fraction;
   Number input_s, golden_s, execute_s, compare_s, relations_s;

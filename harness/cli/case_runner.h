@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flow of one case on one column (DESIGN.md 4): every implementation runs twice with different prefills, its exact
-// twins likewise; outputs are judged; what passed is timed, and what the timed runs produced is judged again.
+// The flow of one case on one column (DESIGN.md 4): every implementation runs twice with different prefills, then on
+// its exact twins or, where it has none, on other data; outputs are judged; what passed is timed, and what the timed
+// runs produced is judged again.
 #pragma once
 
 #include <functional>
@@ -31,7 +32,7 @@ struct RunnerSettings {
 // An output of a failing attempt, for its failure folder.
 struct KeptOutput {
   static constexpr int kOwn = -1, kSecondSet = -2;
-  std::string label;  // "run1", "twin0", "timed"
+  std::string label;  // "run1", "twin0", "second", "timed"
   int twin = kOwn;    // made from this twin's inputs, the case's own, or those of CaseRunner::SecondSet
   Tensor output;
 };
@@ -67,6 +68,8 @@ class CaseRunner {
  private:
   Attempt JudgeImplementation(const Column& column, const ImplementationInfo& implementation);
   Call<Evidence> Execute(const Column& column, uint64_t plan, const ContractData& contract, Attempt& attempt);
+  Call<double> ExecuteSecondSet(const Column& column, uint64_t plan, const ContractData& contract, Evidence& evidence,
+                                std::vector<Tensor>& coded, Attempt& attempt);
   std::optional<LowerClass> LowerClassOf(const ContractData& contract, const Tensor& output,
                                          const std::vector<Tensor>& coded, const Attempt& attempt) const;
   Call<void> JudgeRelations(const Column& column, uint64_t plan, const ContractData& contract, Attempt& attempt,
@@ -86,7 +89,7 @@ class CaseRunner {
   Contract required_;
   std::string required_text_;
   std::map<std::string, ContractData> contracts_;  // by canonical text
-  std::optional<Result<CaseData>> second_set_;     // made when the first implementation without a twin is timed
+  std::optional<Result<CaseData>> second_set_;     // made when the first implementation without a twin needs it
 };
 
 // The record's verdict, class and reason from a failure of the worker.

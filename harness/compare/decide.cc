@@ -63,6 +63,7 @@ std::string ValueFailure(const Evidence& evidence) {
   for (size_t run = 0; run < evidence.runs.size(); ++run) {
     if (!evidence.runs[run].Holds()) return RunFailure(evidence, run);
   }
+  if (!evidence.second_set.empty()) return "second input set, after passing with the first: " + evidence.second_set;
   return StatisticFailure(evidence);
 }
 

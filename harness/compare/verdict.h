@@ -61,6 +61,7 @@ struct Evidence {
   Shape shape;                              // of the output
   std::vector<ErrorMetrics> runs;           // of the case itself, one per execution
   std::vector<TwinOutcome> twins;           // none: the operator has none for this contract
+  std::string second_set;                   // what is wrong on the case's other data; "": nothing, or it has none
   int64_t guard_violations = 0;             // bytes written outside the output
   std::string guard_where;                  // "3 bytes before the output"
   std::vector<std::string> changed_inputs;  // names of operands that the implementation wrote to

@@ -125,5 +125,18 @@ TEST(Corpus, RacesAreCaught) {
   }
 }
 
+// The output of a plan's first call must not pass for that of later ones, with a twin or without.
+TEST(Corpus, StaleOutputsAreCaught) {
+  Corpus corpus;
+  for (const char* id :
+       {"matmul/f32/m=33,n=40,k=300/fill=normal/seed=0", "reduce/f32/shape=33x300,axes=1,kind=max/fill=normal/seed=0",
+        "reduce/f32-i64/shape=33x300,axes=1,kind=argmax/fill=normal/seed=0",
+        "reduce/f32-i64/shape=33x300,axes=1,kind=argmin,tie=any/fill=ramp/seed=0"}) {
+    const std::vector<Judged> judged = corpus.Judge(id, "fault.stale-output-of-first-call");
+    ASSERT_FALSE(judged.empty()) << id;
+    EXPECT_EQ(judged[0].verdict, Verdict::kMismatch) << id << ": " << judged[0].reason;
+  }
+}
+
 }  // namespace
 }  // namespace assay

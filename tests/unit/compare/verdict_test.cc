@@ -132,6 +132,10 @@ const std::vector<DecideCase>& DecideCases() {
       {"Bound", [](Evidence& e) { AddViolation(e.runs[1]); }, kMismatch, RC::kNone,
        "bound channel in run 2: 1 beyond the bound, worst element [1,5] got 1.5, golden 1, error 0.5, tolerance 0.125; "
        "1 of 32 elements, [1,5]"},
+      {"SecondSet", [](Evidence& e) { e.second_set = "on other data: 3 of 32 elements"; }, kMismatch, RC::kNone,
+       "second input set, after passing with the first: on other data: 3 of 32 elements"},
+      {"FirstSetBeforeSecond", [](Evidence& e) { AddViolation(e.runs[0]), e.second_set = "on other data"; }, kMismatch,
+       RC::kNone, "bound channel in run 1"},
       {"MismatchBeforeUntrusted", [](Evidence& e) { AddViolation(e.runs[0]), e.power->power = 0; }, kMismatch,
        RC::kNone, "bound channel in run 1"},
       {"MismatchBeforeBelowContract", [](Evidence& e) { AddViolation(e.runs[0]), e.declared = f16acc; }, kMismatch,
