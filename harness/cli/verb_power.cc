@@ -49,7 +49,7 @@ std::string CorpusPath(const PowerOptions& options) {
 Status CheckCorpus(const std::string& path) {
   if (fs::is_regular_file(path)) return {};
   return UsageError(
-      fmt::format("there is no corpus plugin at {}: build it (ninja assay_backend_corpus, or the target product), or "
+      fmt::format("there is no corpus plugin at {}: build it (./scripts/build.sh release assay_backend_corpus), or "
                   "give --corpus PATH",
                   path));
 }
