@@ -33,7 +33,9 @@ T RoundedTo(T x) {
   if constexpr (sizeof(T) > sizeof(double)) {
     return static_cast<T>(RoundedTo<Storage>(static_cast<double>(x)));
   } else {
-    return static_cast<T>(plugin::Convert<float>(plugin::Convert<Storage>(x)));
+    // Volatile: GCC 12 drops the narrowing of (double)(float)(double) of a long double.
+    const volatile float narrow = plugin::Convert<float>(plugin::Convert<Storage>(x));
+    return static_cast<T>(narrow);
   }
 }
 
