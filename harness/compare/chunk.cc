@@ -68,11 +68,9 @@ ChunkTotals JudgeChunk(const ElementJudge& judge, TileReader& reader, int64_t fi
     const int64_t count = std::min(kJudgeTile, end - at);
     const JudgeTile& tile = reader.Read(at, count);
     int64_t done = count / kJudgeLanes * kJudgeLanes;
-    const JudgeLanes before = lanes;
     if (!AnyOpen(judge, at, count) && JudgeWhole(tile, judge.params(), done, lanes)) {
       counts.finite += done;
     } else {
-      lanes = before;
       done = 0;
     }
     for (int64_t i = done; i < count; ++i) AddOne(judge, reader, tile, at, i, lanes, counts);

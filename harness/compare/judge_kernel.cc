@@ -7,6 +7,7 @@
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "harness/compare/judge_kernel.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // compiles the code between HWY_BEFORE and AFTER once per instruction set
 // after foreach_target.h
 #include "hwy/highway.h"
@@ -20,8 +21,25 @@ hn::Vec<D> Widen(D d, const float* p) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), p));
 }
 
+// The arrays lie in memory, and the arithmetic of an element is too long for a processor to reach the next loads while
+// it waits: they are asked for this many elements early. Beyond the end of an array that does nothing.
+constexpr int64_t kAhead = 512;
+
+template <class T>
+HWY_INLINE void Ahead(const T* p, int64_t i) {
+  const auto address = reinterpret_cast<uintptr_t>(p) + sizeof(T) * static_cast<uintptr_t>(i + kAhead);
+  hwy::Prefetch(reinterpret_cast<const T*>(address));
+}
+
 struct NarrowLoads {
   const JudgeTile t;
+  HWY_INLINE void Prefetch(int64_t i) const {
+    Ahead(t.value, i);
+    Ahead(t.got32, i);
+    Ahead(t.term32, i);
+    Ahead(t.sigma32, i);
+    Ahead(t.error32, i);
+  }
   template <class D>
   auto Got(D d, int64_t i) const {
     return Widen(d, t.got32 + i);
@@ -59,6 +77,7 @@ struct NarrowLoads {
 
 struct WideLoads {
   const JudgeTile t;
+  HWY_INLINE void Prefetch(int64_t) const {}  // copies, in a cache already
   template <class D>
   auto Got(D d, int64_t i) const {
     return hn::LoadU(d, t.got + i);
@@ -145,6 +164,7 @@ HWY_INLINE void Maxima(D d, const JudgeParams& p, hn::Vec<D> abs, hn::Vec<D> y, 
 // Adds one vector of elements; returns which of them the kernel cannot decide (kForced: cannot add).
 template <bool kForced, class D, class Loads>
 HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t i, Registers<D>& acc) {
+  in.Prefetch(i);
   const auto zero = hn::Zero(d);
   const auto one = hn::Set(d, 1.0);
   const auto largest = hn::Set(d, std::numeric_limits<double>::max());
@@ -215,9 +235,12 @@ template <class Loads>
 bool RunWhole(const Loads& in, const JudgeParams& p, int64_t n, JudgeLanes& lanes) {
   const hn::CappedTag<double, kJudgeLanes> d;
   const int width = static_cast<int>(hn::Lanes(d));
+  if (width == kJudgeLanes) return Run<false>(d, in, p, 0, n, 0, lanes);
+  JudgeLanes next = lanes;
   for (int lane = 0; lane < kJudgeLanes; lane += width) {
-    if (!Run<false>(d, in, p, lane, n, lane, lanes)) return false;
+    if (!Run<false>(d, in, p, lane, n, lane, next)) return false;
   }
+  lanes = next;
   return true;
 }
 

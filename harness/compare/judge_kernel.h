@@ -43,7 +43,7 @@ struct JudgeTile {
 };
 
 // Adds elements [0, n) to the lanes; n is a multiple of kJudgeLanes. False: the tile holds elements that only
-// ElementJudge can decide, and `lanes` is unspecified.
+// ElementJudge can decide, and `lanes` is unchanged.
 bool JudgeWhole(const JudgeTile& tile, const JudgeParams& params, int64_t n, JudgeLanes& lanes);
 
 // Adds element i alone whenever got and golden are finite; false, and nothing added, when they are not. Whether it is

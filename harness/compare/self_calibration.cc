@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "harness/base/parallel.h"
 #include "harness/compare/localise.h"
 #include "harness/compare/statistic.h"
 
@@ -15,7 +16,9 @@ namespace {
 constexpr int kStrata = 4;
 constexpr int64_t kSamples = 8192;
 constexpr int64_t kFewestSamples = 64;  // less gives no scale; a stratum without one takes the interior's
+constexpr int64_t kSampleGrain = 512;   // samples, each a few cache misses
 constexpr size_t kSearchedChunks = 4;
+constexpr double kNotFinite = -1;         // no sample
 constexpr double kNormalMedian = 0.6745;  // of |x| for standard normal x
 constexpr double kNormalTail = 2.576;     // its 99 % quantile
 // Against that scale. The slack is the one that groups have for the model of sigma.
@@ -55,12 +58,12 @@ class Calibration {
   void Run(StatisticOutcome& outcome) {
     MeasureScales();
     if (scales_[0] == 0) return;
-    for (const int64_t chunk : Searched()) Search(chunk);
-    outcome.self_margin = largest_ / kSelfThreshold;
-    if (largest_ <= kSelfThreshold) return;
+    SearchLargest();
+    outcome.self_margin = largest_.value / kSelfThreshold;
+    if (largest_.value <= kSelfThreshold) return;
     outcome.self_reason = fmt::format(
         "element {} is {:.3g} times as far off as the implementation's other results there usually are (above {:g})",
-        IndexText(got_.shape(), where_ / parts_), largest_, kSelfThreshold);
+        IndexText(got_.shape(), largest_.where / parts_), largest_.value, kSelfThreshold);
   }
 
  private:
@@ -76,16 +79,24 @@ class Calibration {
   double GoldenError(int64_t i) const { return PlaneAt(judge_.golden().error, i, judge_.golden().size()); }
 
   void MeasureScales() {
+    const int64_t values = judge_.golden().size(), count = std::min(values, kSamples), stretch = values / count;
+    // One at a pseudo-random place of each stretch, so that no period of the shape is followed.
+    const auto place = [stretch](int64_t k) {
+      return stretch * k + static_cast<int64_t>(static_cast<uint64_t>(k) * 0x9e3779b97f4a7c15U >> 32) % stretch;
+    };
+    std::vector<double> scaled(static_cast<size_t>(count), kNotFinite);
+    ParallelFor(count, kSampleGrain, [&](int64_t begin, int64_t end) {
+      TileReader reader(judge_, got_);
+      for (int64_t k = begin; k < end; ++k) {
+        reader.Read(place(k), 1);
+        const Judgement judged = judge_.Judge(place(k), reader.Got(0), reader.GotLow(0));
+        if (judged.finite) scaled[static_cast<size_t>(k)] = Scaled(place(k), reader.Got(0), judged);
+      }
+    });
     std::array<std::vector<double>, kStrata> samples;
-    TileReader reader(judge_, got_);
-    const int64_t values = judge_.golden().size(), count = std::min(values, kSamples);
     for (int64_t k = 0; k < count; ++k) {
-      // One at a pseudo-random place of each stretch, so that no period of the shape is followed.
-      const int64_t begin = values / count * k, stretch = values / count;
-      const int64_t i = begin + static_cast<int64_t>(static_cast<uint64_t>(k) * 0x9e3779b97f4a7c15U >> 32) % stretch;
-      reader.Read(i, 1);
-      const Judgement judged = judge_.Judge(i, reader.Got(0), reader.GotLow(0));
-      if (judged.finite) samples[strata_.Of(i)].push_back(Scaled(i, reader.Got(0), judged));
+      const double sample = scaled[static_cast<size_t>(k)];
+      if (sample != kNotFinite) samples[strata_.Of(place(k))].push_back(sample);
     }
     for (size_t s = 0; s < kStrata; ++s) scales_[s] = ScaleOf(samples[s]);
     for (size_t s = 1; s < kStrata; ++s) scales_[s] = std::max(scales_[s], scales_[0]);
@@ -116,14 +127,26 @@ class Calibration {
     return order;
   }
 
-  void Search(int64_t chunk) {
-    TileReader reader(judge_, got_);
-    ForEachInChunk(judge_, reader, chunk, [&](int64_t i, double x, const Judgement& judged) {
-      const double own = Scaled(i, x, judged) / scales_[strata_.Of(i)];
-      if (!(own > largest_)) return;
-      largest_ = own;
-      where_ = i;
+  struct Largest {
+    double value = 0;
+    int64_t where = 0;
+    void Consider(const Largest& next) {
+      if (next.value > value) *this = next;
+    }
+  };
+
+  void SearchLargest() {
+    const std::vector<int64_t> searched = Searched();
+    std::vector<Largest> found(searched.size());
+    ParallelFor(static_cast<int64_t>(searched.size()), 1, [&](int64_t begin, int64_t end) {
+      TileReader reader(judge_, got_);
+      for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k) {
+        ForEachInChunk(judge_, reader, searched[k], [&](int64_t i, double x, const Judgement& judged) {
+          found[k].Consider({Scaled(i, x, judged) / scales_[strata_.Of(i)], i});
+        });
+      }
     });
+    for (const Largest& next : found) largest_.Consider(next);
   }
 
   const ElementJudge& judge_;
@@ -133,8 +156,7 @@ class Calibration {
   const GroupLayout layout_;
   const Strata strata_;
   std::array<double, kStrata> scales_{};
-  double largest_ = 0;
-  int64_t where_ = 0;
+  Largest largest_;
 };
 
 }  // namespace

@@ -82,16 +82,24 @@ void FindNonFiniteExample(const ElementJudge& judge, TileReader& reader, const s
 
 void FindWorst(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
                ErrorMetrics& metrics) {
-  TileReader reader(judge, got);
+  const std::vector<int64_t> searched = WorstChunks(chunks);
+  std::vector<std::vector<WorstCandidate>> found(searched.size());
+  ParallelFor(static_cast<int64_t>(searched.size()), 1, [&](int64_t begin, int64_t end) {
+    TileReader reader(judge, got);
+    for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k) {
+      ForEachInChunk(judge, reader, searched[k], [&](int64_t i, double value, const Judgement& judged) {
+        const double badness = Badness(judged);
+        if (badness > 0) KeepWorst(found[k], {badness, i, value, judged});
+      });
+    }
+  });
   std::vector<WorstCandidate> worst;
-  for (const int64_t chunk : WorstChunks(chunks)) {
-    ForEachInChunk(judge, reader, chunk, [&](int64_t i, double value, const Judgement& judged) {
-      const double badness = Badness(judged);
-      if (badness > 0) KeepWorst(worst, {badness, i, value, judged});
-    });
+  for (const auto& candidates : found) {
+    for (const WorstCandidate& candidate : candidates) KeepWorst(worst, candidate);
   }
   for (const WorstCandidate& candidate : worst) metrics.worst.push_back(Describe(judge, candidate));
   if (!worst.empty()) metrics.worst_index = metrics.worst[0].index;
+  TileReader reader(judge, got);
   FindNonFiniteExample(judge, reader, chunks, metrics);
 }
 
