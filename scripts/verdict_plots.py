@@ -119,7 +119,7 @@ def plot_twin():
             figure.line(panel.at(at, 0), panel.at(at, terms[at]), "lb" if hit else "la")
             if hit:
                 panel.points([at], [terms[at]], "lb dot big")
-                panel.note(at, terms[at], f"k = {at}", "fb", "end", 4, 18)
+                panel.note(at, 0, f"k = {at}", "fb", "end" if at == k - 1 else "start", 0, -8)
         panel.level(difference, f"got − expected = {difference:g}" if first == 0 else "", "lb dash")
     figure.save(PLOTS / "twin.svg")
 
@@ -141,7 +141,7 @@ def plot_magnitude():
     panel.points(flat[0], flat[3], "ls dot thin")
     panel.points(flat[0], flat[2], "lb dot thin")
     panel.points(flat[0], flat[1], "la dot thin")
-    order = np.argsort(s.ravel())[::64]
+    order = np.argsort(s.ravel())[::-64]
     panel.curve(s.ravel()[order], legal["bound"].ravel()[order], "lc")
     row, column = 32, 21
     term = abs(inputs["a"][row, -1] * inputs["b"][-1, column])
