@@ -182,9 +182,12 @@ bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged
     const double rounded = Rounded(i);
     return got == rounded || (std::isnan(got) && std::isnan(rounded));
   }
-  // An infinite term leaves nothing finite, and its opposite only as NaN, whatever the bound of the finite terms.
-  if (accumulated == kInfinity) return got == y || std::isnan(got);
   const double magnitude = PlaneAt(golden_->magnitude, i, golden_->size());
+  // An infinite term leaves nothing finite, and its opposite only as NaN, whatever the bound of the finite terms; with
+  // an infinite magnitude the golden says that the sign is the algorithm's (a transform of an infinity).
+  if (accumulated == kInfinity) {
+    return got == y || std::isnan(got) || (magnitude == kInfinity && std::isinf(y) && std::isinf(got));
+  }
   // Some legal order of the finite terms leaves the accumulator's range: infinities of either sign, and their
   // difference, can follow.
   const bool partial_overflow = bound_->growth * magnitude >= bound_->partial_overflow_at;
