@@ -4,63 +4,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
+#include "harness/cli/executions.h"
 #include "harness/cli/record_fields.h"
 #include "harness/cli/stopwatch.h"
 #include "harness/compare/histogram.h"
 #include "harness/exec/observations.h"
-#include "harness/perf/stopping.h"
 
 namespace assay::cli {
 namespace {
 
 // A slower implementation is not run once more for its layouts.
 constexpr double kMostSecondsToRepeat = 0.2;
-// Golden values of a second input set are computed for the correctness phase up to these sizes, which take some tenths
-// of a second at most; numbers of the case, no times, so that every machine judges the same cases by them.
-constexpr double kMostFlopsOfSecondSet = 1e8, kMostBytesOfSecondSet = 0x1p22;
-// Timing ends when the median is known to this relative accuracy, or when its time is over.
-constexpr double kSettledMedian = 0.02;
 constexpr Prefill kPrefills[] = {Prefill::kNanPayload, Prefill::kSentinel};
-
-bool SameBits(const Tensor& a, const Tensor& b) {
-  return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
-}
-
-InputSet Pointers(const std::vector<Tensor>& tensors) {
-  InputSet set;
-  for (const Tensor& t : tensors) set.push_back(&t);
-  return set;
-}
-
-void SetFailure(Attempt& attempt, const WorkerFailure& failure) {
-  attempt.verdict = VerdictOf(failure.outcome);
-  SetVerdict(attempt.record, attempt.verdict, ResultClass::kNone, failure.message);
-}
-
-// Side effects of one execution that no correct implementation has.
-void AddObservations(const Execution& execution, Evidence& evidence) {
-  for (const std::string& violation : execution.guard_violations) {
-    ++evidence.guard_violations;
-    if (evidence.guard_where.empty()) evidence.guard_where = violation;
-  }
-  for (const std::string& changed : execution.changed_inputs) {
-    if (std::find(evidence.changed_inputs.begin(), evidence.changed_inputs.end(), changed) ==
-        evidence.changed_inputs.end()) {
-      evidence.changed_inputs.push_back(changed);
-    }
-  }
-}
 
 // What a failure folder shows of the runs: those that a channel rejects; else, when bits differ, both; else the first.
 // Those of twins are there already.
 void KeepRuns(const Evidence& evidence, const std::vector<Tensor>& raw, Attempt& attempt) {
-  const auto keep = [&](size_t run) { attempt.kept.push_back({fmt::format("run{}", run + 1), -1, raw[run].Clone()}); };
+  const auto keep = [&](size_t run) {
+    attempt.kept.push_back({fmt::format("run{}", run + 1), KeptOutput::kOwn, raw[run].Clone()});
+  };
   const bool both = !evidence.bits_equal;
   for (size_t run = 0; run < raw.size(); ++run) {
-    const bool fails = !evidence.runs[run].Holds() || !evidence.runs[run].statistic.Holds();
-    if (fails && (run == 0 || both)) keep(run);
+    if (!Holds(evidence.runs[run]) && (run == 0 || both)) keep(run);
   }
   if (!attempt.kept.empty()) return;
   keep(0);
@@ -82,6 +48,11 @@ Verdict VerdictOf(Outcome outcome) {
     default:
       return Verdict::kError;
   }
+}
+
+void SetFailure(Attempt& attempt, const WorkerFailure& failure) {
+  attempt.verdict = VerdictOf(failure.outcome);
+  SetVerdict(attempt.record, attempt.verdict, ResultClass::kNone, failure.message);
 }
 
 bool IsFailingResult(Verdict verdict) {
@@ -230,16 +201,13 @@ Call<std::string> CaseRunner::ProblemWhenPadded(const Column& column, const Cont
   if (!prepared) return tl::unexpected(prepared.error());
   const Twin* twin = contract.twins.empty() ? nullptr : &contract.twins.back();
   const std::vector<Tensor>& inputs = twin != nullptr ? twin->inputs : data_.inputs;
-  auto execution = column.session->Execute(prepared->plan, Pointers(inputs), kPrefills[1]);
+  auto execution = column.session->Execute(prepared->plan, PointersTo(inputs), kPrefills[1]);
   column.session->Release(prepared->plan);
   if (!execution) return tl::unexpected(execution.error());
-  if (!execution->guard_violations.empty()) return execution->guard_violations[0];
-  if (!execution->changed_inputs.empty()) return fmt::format("it changed its input {}", execution->changed_inputs[0]);
+  if (std::string effect = SideEffect(*execution); !effect.empty()) return effect;
   data_.op->Canonicalise(data_.problem, inputs, execution->output);
   if (twin == nullptr) {
-    const ErrorMetrics metrics = Measure(data_.golden, contract.bound, attempt.contract, execution->output);
-    if (!metrics.Holds()) return metrics.where;
-    return metrics.statistic.Holds() ? std::string() : metrics.statistic.reason;
+    return FirstProblem(Measure(data_.golden, contract.bound, attempt.contract, execution->output));
   }
   const TwinOutcome outcome = CheckTwin(*twin, static_cast<int>(contract.twins.size()) - 1, execution->output);
   return outcome.Holds() ? std::string() : outcome.Reason(data_.problem.output.shape);
@@ -256,7 +224,7 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
   std::vector<Tensor> raw;            // as they came back, for bits and prefills
   std::vector<Tensor> judged, coded;  // canonical: the first run that fails; the twins' or the second set's
   for (size_t run = 0; run < 2; ++run) {
-    auto execution = column.session->Execute(plan, Pointers(data_.inputs), kPrefills[run]);
+    auto execution = column.session->Execute(plan, PointersTo(data_.inputs), kPrefills[run]);
     if (!execution) return tl::unexpected(execution.error());
     AddObservations(*execution, evidence);
     execute_s += execution->host_seconds;
@@ -268,8 +236,7 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     const bool same = run == 1 && SameBits(raw[0], raw[1]);
     evidence.runs.push_back(same ? evidence.runs[0]
                                  : Measure(data_.golden, contract.bound, attempt.contract, execution->output));
-    const bool fails = !evidence.runs[run].Holds() || !evidence.runs[run].statistic.Holds();
-    if (fails && judged.empty()) judged.push_back(execution->output.Clone());
+    if (!Holds(evidence.runs[run]) && judged.empty()) judged.push_back(execution->output.Clone());
     if (run == 0) {
       SetHistogram(attempt.record, CountMargins(data_.golden, contract.bound, attempt.contract, execution->output));
     }
@@ -277,7 +244,7 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
   }
   for (size_t variant = 0; variant < contract.twins.size(); ++variant) {
     const Twin& twin = contract.twins[variant];
-    auto execution = column.session->Execute(plan, Pointers(twin.inputs), kPrefills[variant % 2]);
+    auto execution = column.session->Execute(plan, PointersTo(twin.inputs), kPrefills[variant % 2]);
     if (!execution) return tl::unexpected(execution.error());
     AddObservations(*execution, evidence);
     execute_s += execution->host_seconds;
@@ -306,27 +273,6 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
   return evidence;
 }
 
-// Other data for cases without a twin, so that an old result does not pass for a new one. Seconds of the execution.
-Call<double> CaseRunner::ExecuteSecondSet(const Column& column, uint64_t plan, const ContractData& contract,
-                                          Evidence& evidence, std::vector<Tensor>& coded, Attempt& attempt) {
-  const Problem& problem = data_.problem;
-  const bool cheap = problem.flops <= kMostFlopsOfSecondSet && problem.bytes <= kMostBytesOfSecondSet;
-  if (!contract.twins.empty() || !cheap) return 0;
-  const CaseData* second = SecondSet();
-  if (second == nullptr) return 0;
-  auto execution = column.session->Execute(plan, Pointers(second->inputs), kPrefills[0]);
-  if (!execution) return tl::unexpected(execution.error());
-  AddObservations(*execution, evidence);
-  attempt.record.second_set = second->problem.spec.Id();
-  evidence.second_set = ProblemOfSecondSet(contract, attempt, execution->output.Clone());
-  if (!evidence.second_set.empty()) {
-    attempt.kept.push_back({"second", KeptOutput::kSecondSet, execution->output.Clone()});
-  }
-  second->op->Canonicalise(second->problem, second->inputs, execution->output);
-  coded.push_back(std::move(execution->output));
-  return execution->host_seconds;
-}
-
 // Which weaker arithmetic explains an output that fails, and those on other data: the twins' or the second set.
 std::optional<LowerClass> CaseRunner::LowerClassOf(const ContractData& contract, const Tensor& output,
                                                    const std::vector<Tensor>& coded, const Attempt& attempt) const {
@@ -338,35 +284,6 @@ std::optional<LowerClass> CaseRunner::LowerClassOf(const ContractData& contract,
   return FindLowerClass(*data_.op, data_.problem, attempt.contract, data_.golden, {data_.inputs, &output}, twins);
 }
 
-void CaseRunner::Time(const Column& column, Attempt& attempt) {
-  const ContractData& contract = contracts_.at(ToText(attempt.contract));
-  auto prepared = column.session->Prepare(column.device_index, data_.problem, attempt.implementation);
-  if (!prepared) {
-    SetFailure(attempt, prepared.error());
-    return;
-  }
-  // The second set has other data, so that a kernel cannot get away with an old result.
-  const CaseData* second = contract.twins.empty() ? SecondSet() : nullptr;
-  attempt.record.second_set = !contract.twins.empty() ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
-  const std::vector<Tensor>& other = !contract.twins.empty() ? contract.twins[0].inputs
-                                     : second != nullptr     ? second->inputs
-                                                             : data_.inputs;
-  const std::vector<InputSet> sets = {Pointers(data_.inputs), Pointers(other)};
-  TimingRequest request;
-  request.warmup = 1;
-  request.min_repetitions = 5;
-  request.max_seconds = settings_.perf_time_s;
-  request.enough = [](std::span<const double> seconds) { return MedianIsSettled(seconds, kSettledMedian); };
-  auto timing = column.session->Time(prepared->plan, sets, request);
-  column.session->Release(prepared->plan);
-  if (!timing) {
-    SetFailure(attempt, timing.error());
-    return;
-  }
-  JudgeTimed(*timing, contract, attempt);
-  if (attempt.verdict == Verdict::kPass) SetTiming(attempt.record, *timing);  // a wrong result has no speed
-}
-
 const ContractData* CaseRunner::DataOf(const Attempt& attempt) const {
   const auto it = contracts_.find(ToText(attempt.contract));
   return it == contracts_.end() ? nullptr : &it->second;
@@ -375,62 +292,6 @@ const ContractData* CaseRunner::DataOf(const Attempt& attempt) const {
 const std::vector<Tensor>& CaseRunner::InputsOf(const Attempt& attempt, const KeptOutput& kept) const {
   if (kept.twin >= 0) return DataOf(attempt)->twins[static_cast<size_t>(kept.twin)].inputs;
   return kept.twin == KeptOutput::kSecondSet ? (*second_set_)->inputs : data_.inputs;
-}
-
-// Null where there is no other data.
-const CaseData* CaseRunner::SecondSet() {
-  if (!second_set_) second_set_ = PrepareSecondSet(data_);
-  return *second_set_ ? &**second_set_ : nullptr;
-}
-
-// "" when the output of the second set holds. Precondition: the sets differ.
-std::string CaseRunner::ProblemOfSecondSet(const ContractData& contract, const Attempt& attempt, Tensor output) const {
-  if (!contract.twins.empty()) {
-    data_.op->Canonicalise(data_.problem, contract.twins[0].inputs, output);
-    const TwinOutcome outcome = CheckTwin(contract.twins[0], 0, output);
-    return outcome.Holds() ? "" : outcome.Reason(data_.problem.output.shape);
-  }
-  const CaseData& second = **second_set_;
-  second.op->Canonicalise(second.problem, second.inputs, output);
-  const BoundModel bound = second.op->Bound(second.problem, second.golden, attempt.contract);
-  const ErrorMetrics metrics = Measure(second.golden, bound, attempt.contract, output);
-  return metrics.Holds() ? "" : fmt::format("on {}: {}", second.problem.spec.Id(), metrics.where);
-}
-
-void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& contract, Attempt& attempt) const {
-  const bool differs = attempt.record.second_set != "same";
-  auto fail = [&](const std::string& what, const Tensor& output, size_t set) {
-    const int other = contract.twins.empty() ? KeptOutput::kSecondSet : 0;
-    attempt.kept.clear();
-    attempt.kept.push_back({"timed", set == 1 && differs ? other : KeptOutput::kOwn, output.Clone()});
-    attempt.verdict = Verdict::kMismatch;
-    SetVerdict(attempt.record, Verdict::kMismatch, ResultClass::kNone,
-               "in the timed loop, after passing outside it: " + what);
-  };
-  for (size_t set = 0; set < timing.judged.size(); ++set) {
-    const Execution& execution = timing.judged[set];
-    Tensor output = execution.output.Clone();
-    if (!execution.guard_violations.empty()) return fail(execution.guard_violations[0], output, set);
-    if (!execution.changed_inputs.empty())
-      return fail(fmt::format("it changed its input {}", execution.changed_inputs[0]), output, set);
-    if (set == 1 && differs) {
-      const std::string problem = ProblemOfSecondSet(contract, attempt, std::move(output));
-      if (!problem.empty()) return fail(problem, execution.output, set);
-    } else if (!SameBits(output, attempt.output)) {
-      data_.op->Canonicalise(data_.problem, data_.inputs, output);
-      const ErrorMetrics metrics = Measure(data_.golden, contract.bound, attempt.contract, output);
-      if (!metrics.Holds()) return fail(metrics.where, execution.output, set);
-      if (!metrics.statistic.Holds()) return fail(metrics.statistic.reason, execution.output, set);
-      attempt.record.deterministic = false;
-      if (attempt.contract.deterministic) {
-        attempt.verdict = Verdict::kNondeterministic;
-        attempt.kept.push_back({"run1", -1, attempt.output.Clone()});
-        attempt.kept.push_back({"timed", -1, execution.output.Clone()});
-        SetVerdict(attempt.record, Verdict::kNondeterministic, ResultClass::kNone,
-                   "the bits changed in the timed loop although the contract says det=yes");
-      }
-    }
-  }
 }
 
 }  // namespace assay::cli

@@ -94,6 +94,7 @@ class CaseRunner {
 
 // The record's verdict, class and reason from a failure of the worker.
 Verdict VerdictOf(Outcome outcome);
+void SetFailure(Attempt& attempt, const WorkerFailure& failure);
 
 // Verdicts about a result that is there: mismatch, below_contract, nondeterministic.
 bool IsFailingResult(Verdict verdict);

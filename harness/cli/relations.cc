@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <thread>
 
+#include "harness/cli/executions.h"
 #include "harness/cli/stopwatch.h"
 #include "ops/relation.h"
 
@@ -33,12 +33,6 @@ class HostLoad {
  private:
   std::vector<std::jthread> threads_;
 };
-
-InputSet AllOf(const std::vector<Tensor>& tensors) {
-  InputSet set;
-  for (const Tensor& t : tensors) set.push_back(&t);
-  return set;
-}
 
 uint64_t OperandBytes(const CaseData& data) {
   uint64_t bytes = static_cast<uint64_t>(NumElements(data.problem.output.shape)) * SizeOf(data.problem.output.dtype);
@@ -85,13 +79,9 @@ bool Runner::IsOfCase(const ImplementationInfo& info) const {
 Call<Tensor> Runner::Execute(uint64_t plan, const std::vector<Tensor>& inputs) {
   ++executions_;
   const Prefill prefill = executions_ % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel;
-  auto execution = request_.column.session->Execute(plan, AllOf(inputs), prefill);
+  auto execution = request_.column.session->Execute(plan, PointersTo(inputs), prefill);
   if (!execution) return tl::unexpected(execution.error());
-  for (const std::string& violation : execution->guard_violations) {
-    ++evidence_.guard_violations;
-    if (evidence_.guard_where.empty()) evidence_.guard_where = violation;
-  }
-  for (const std::string& changed : execution->changed_inputs) evidence_.changed_inputs.push_back(changed);
+  AddObservations(*execution, evidence_);
   return std::move(execution->output);
 }
 
@@ -155,10 +145,7 @@ Call<void> Runner::Repeat() {
   for (int i = 0; i < (load ? kLoadedRepetitions : 1) && outcome.Holds(); ++i) {
     auto again = Execute(request_.plan, request_.data.inputs);
     if (!again) return tl::unexpected(again.error());
-    if (again->bytes() == request_.output.bytes() &&
-        std::memcmp(again->data(), request_.output.data(), again->bytes()) == 0) {
-      continue;
-    }
+    if (SameBits(*again, request_.output)) continue;
     const std::vector<double> expected = request_.output.ToDoubles(), got = again->ToDoubles();
     outcome = CheckProperty("repeat", request_.data.problem.output.shape, expected, {}, got);
     evidence_.bits_equal = false;  // Decide knows what det=yes asks for

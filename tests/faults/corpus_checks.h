@@ -10,9 +10,7 @@ namespace assay {
 
 // Every legal schedule passes in the class that it declares, for each fill and three seeds of `problem` (operator,
 // dtypes and attributes of an id); a case that proves little is not the schedule's fault. At least `schedules` of them.
-// `known`: schedules that the bound is known to be too narrow for, here.
-void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<const char*>& fills, size_t schedules,
-                              const std::vector<std::string>& known = {});
+void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<const char*>& fills, size_t schedules);
 
 // Every bug that the corpus offers for the case changes its exact result, but those of `of_values`, which strike on
 // other values; at least `faults` of them. Bugs of one element change one.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention with wrong scores and exponentials, undeclared narrowings, and outputs that stay unwritten.
 #include "tests/faults/corpus/attention_plan.h"
+#include "tests/faults/corpus/exponentials.h"
 
 namespace corpus {
 namespace {
@@ -31,14 +32,6 @@ template <class T>
 T UnshiftedExponential(T score, T) {
   return RoundedTo<float>(std::exp(score));
 }
-template <class T>
-T ExponentialInF32Range(T score, T max) {
-  return RoundedTo<float>(std::exp(score - max));
-}
-template <class T>
-T ExponentialToBF16(T score, T max) {
-  return RoundedTo<BF16>(std::exp(score - max));
-}
 // exp2 of a polynomial of degree 2 between powers of two: 2^-9.3 off at worst.
 template <class T>
 T CoarseExponential(T score, T max) {
@@ -51,11 +44,6 @@ T CoarseExponential(T score, T max) {
 template <class T>
 T ExponentOfRoundedDifference(T score, T max) {
   return std::exp(RoundedTo<F16>(score - max));
-}
-// A kernel written for exp2 that forgot log2 e.
-template <class T>
-T PowerOfTwo(T score, T max) {
-  return std::exp2(score - max);
 }
 
 bool ExceptTailTile(const AttentionSpec& s, const Query&, int64_t j) {
@@ -193,7 +181,7 @@ std::vector<Entry> ScoreFaults() {
               return AttentionKernel<T>{.exponential = ExponentOfRoundedDifference<T>};
             }),
       Fault("fault.exp2-without-log2e", SeveralKeys,
-            []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.exponential = PowerOfTwo<T>}; }),
+            []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.exponential = ExponentialOfTwo<T>}; }),
       Fault("fault.maximum-misses-tail", Tail,
             []<class T>(std::type_identity<T>) {
               return AttentionKernel<T>{.counts_for_max = ExceptTailTile, .exponential = ExponentialInF32Range<T>};

@@ -3,8 +3,10 @@
 // elements are two values, real part first.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -143,6 +145,20 @@ class DensePlan : public plugin::HostPlan {
   const bool exact_;
   std::vector<std::vector<int64_t>> input_offsets_;
   std::vector<int64_t> output_offsets_;
+};
+
+// Values that a plan takes from its first call ever after; in exact arithmetic, where there is one call, NaN.
+template <class T>
+class FirstCall {
+ public:
+  void Replace(bool exact, std::vector<T>& values) {
+    if (exact) std::fill(values.begin(), values.end(), std::numeric_limits<T>::quiet_NaN());
+    if (kept_.empty()) kept_ = values;
+    values = kept_;
+  }
+
+ private:
+  std::vector<T> kept_;
 };
 
 // Whether any operand is f64 or c128: then exact arithmetic is long double. The output of an effect does not count.

@@ -49,24 +49,16 @@ class OneElementUnwritten : public UnwrittenPart<T> {
 template <class T>
 class StaleOutput : public CleanMatmul<T> {
   using CleanMatmul<T>::CleanMatmul;
-  void Finish(const MatmulOperands<T>&, DenseOutput<T>& y) override {
-    if (this->exact()) std::fill(y.values.begin(), y.values.end(), std::numeric_limits<T>::quiet_NaN());
-    if (first_.empty()) first_ = y.values;
-    y.values = first_;
-  }
-  std::vector<T> first_;
+  void Finish(const MatmulOperands<T>&, DenseOutput<T>& y) override { first_.Replace(this->exact(), y.values); }
+  FirstCall<T> first_;
 };
 
 // A cache of the packed b from the first call.
 template <class T>
 class StalePackedB : public CleanMatmul<T> {
   using CleanMatmul<T>::CleanMatmul;
-  void Prepare(MatmulOperands<T>& x) override {
-    if (this->exact()) std::fill(x.b.begin(), x.b.end(), std::numeric_limits<T>::quiet_NaN());
-    if (b_.empty()) b_ = x.b;
-    x.b = b_;
-  }
-  std::vector<T> b_;
+  void Prepare(MatmulOperands<T>& x) override { b_.Replace(this->exact(), x.b); }
+  FirstCall<T> b_;
 };
 
 // a is read with the leading dimension of its transpose.

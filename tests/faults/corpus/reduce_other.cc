@@ -47,12 +47,8 @@ template <class T>
 class StaleOutput : public ReducePlan<T> {
   using ReducePlan<T>::ReducePlan;
   T Value(std::vector<T> x, const ReduceContext& c) override { return CleanReduce(x, c); }
-  void Finish(DenseOutput<T>& y) override {
-    if (this->exact()) y.values.assign(y.values.size(), std::numeric_limits<T>::quiet_NaN());
-    if (first_.empty()) first_ = y.values;
-    y.values = first_;
-  }
-  std::vector<T> first_;
+  void Finish(DenseOutput<T>& y) override { first_.Replace(this->exact(), y.values); }
+  FirstCall<T> first_;
 };
 
 // The accumulator is not cleared between outputs.

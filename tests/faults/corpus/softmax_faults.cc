@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax with terms lost, wrong maxima, coarse exponentials, or rows mixed up.
+#include "tests/faults/corpus/exponentials.h"
 #include "tests/faults/corpus/softmax_plan.h"
 
 namespace corpus {
@@ -22,21 +23,8 @@ T Same(T x) {
   return x;
 }
 template <class T>
-T ExponentialToBF16(T x, T max) {
-  return RoundedTo<BF16>(std::exp(x - max));
-}
-template <class T>
 T ExponentialToF16(T x, T max) {
   return RoundedTo<F16>(std::exp(x - max));
-}
-// What f32 cannot hold is lost.
-template <class T>
-T ExponentialInF32(T x, T max) {
-  return RoundedTo<float>(std::exp(x - max));
-}
-template <class T>
-T PowerOfTwo(T x, T max) {
-  return std::exp2(x - max);
 }
 
 template <class T, T (*kExponential)(T, T)>
@@ -47,14 +35,14 @@ T ProbabilityWith(T x, const RowFacts<T>& row) {
 template <class T>
 RowFacts<T> NoMaximum(const std::vector<T>& x) {
   RowFacts<T> row;
-  for (T term : x) row.sum += ExponentialInF32(term, T{0});
+  for (T term : x) row.sum += ExponentialInF32Range(term, T{0});
   return row;
 }
 
 template <class T>
 RowFacts<T> MaximumOfFirstTile(const std::vector<T>& x) {
   RowFacts<T> row{MaxOf(std::vector<T>(x.begin(), x.begin() + std::min<std::ptrdiff_t>(16, std::ssize(x)))), 0};
-  for (T term : x) row.sum += ExponentialInF32(term, row.max);
+  for (T term : x) row.sum += ExponentialInF32Range(term, row.max);
   return row;
 }
 
@@ -229,12 +217,13 @@ std::vector<Entry> SumFaults() {
             }),
       Fault("fault.no-maximum-subtracted", Several,
             []<class T>(std::type_identity<T>) {
-              return SoftmaxKernel<T>{.facts = NoMaximum<T>, .probability = ProbabilityWith<T, ExponentialInF32<T>>};
+              return SoftmaxKernel<T>{.facts = NoMaximum<T>,
+                                      .probability = ProbabilityWith<T, ExponentialInF32Range<T>>};
             }),
       Fault("fault.maximum-of-first-tile", Tiles,
             []<class T>(std::type_identity<T>) {
               return SoftmaxKernel<T>{.facts = MaximumOfFirstTile<T>,
-                                      .probability = ProbabilityWith<T, ExponentialInF32<T>>};
+                                      .probability = ProbabilityWith<T, ExponentialInF32Range<T>>};
             }),
   };
 }
@@ -252,8 +241,8 @@ std::vector<Entry> ElementFaults() {
             }),
       Fault("fault.exp2-without-log2e", Several,
             []<class T>(std::type_identity<T>) {
-              return SoftmaxKernel<T>{.facts = FactsWith<T, PowerOfTwo<T>, Same<T>, 0>,
-                                      .probability = ProbabilityWith<T, PowerOfTwo<T>>};
+              return SoftmaxKernel<T>{.facts = FactsWith<T, ExponentialOfTwo<T>, Same<T>, 0>,
+                                      .probability = ProbabilityWith<T, ExponentialOfTwo<T>>};
             }),
       Fault("fault.not-divided", Probabilities,
             []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.probability = NotDivided<T>}; }),

@@ -44,6 +44,17 @@ inline Contract Declared(std::string_view text) {
   return *contract;
 }
 
+// Every twin that the operator has for the contract.
+inline std::vector<Twin> TwinsOf(const Problem& problem, std::string_view declaration) {
+  std::vector<Twin> twins;
+  const Operator& op = Op(problem.spec.op);
+  const Contract contract = Declared(declaration);
+  for (int variant = 0; variant < op.TwinVariants(problem, contract); ++variant) {
+    if (auto twin = op.MakeTwin(problem, contract, variant)) twins.push_back(*std::move(twin));
+  }
+  return twins;
+}
+
 // VERDICT.md 1, element by element: the test's own reading of it.
 inline bool Accepts(const BoundModel& bound, const Golden& golden, int64_t i, double got) {
   const double y = golden.value[i];

@@ -15,16 +15,6 @@ namespace {
 
 constexpr Points kPoints[] = {Points::kIntegers, Points::kFractions};
 
-std::vector<Twin> TwinsOf(const Problem& problem, const std::string& declaration) {
-  std::vector<Twin> twins;
-  const Contract contract = Declared(declaration);
-  for (int variant = 0; variant < Op("conv").TwinVariants(problem, contract); ++variant) {
-    auto twin = Op("conv").MakeTwin(problem, contract, variant);
-    if (twin) twins.push_back(*std::move(twin));
-  }
-  return twins;
-}
-
 // The error over the tolerance.
 double Share(const Twin& twin, DType out, int64_t i, double got) {
   return std::abs(got - twin.expected[i]) / (twin.ToleranceAt(i) * UlpAt(FormatOf(out), twin.expected[i]));

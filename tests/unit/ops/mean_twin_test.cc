@@ -56,16 +56,6 @@ Problem MeanOf(const char* dtypes, int64_t rows, int64_t terms) {
   return Bind(fmt::format("reduce/{}/shape={}x{},axes=1,kind=mean/fill=normal/seed=0", dtypes, rows, terms));
 }
 
-std::vector<Twin> TwinsOf(const Problem& problem, const char* declaration) {
-  std::vector<Twin> twins;
-  const Contract contract = Declared(declaration);
-  for (int variant = 0; variant < Op("reduce").TwinVariants(problem, contract); ++variant) {
-    auto twin = Op("reduce").MakeTwin(problem, contract, variant);
-    if (twin) twins.push_back(*std::move(twin));
-  }
-  return twins;
-}
-
 bool Passes(const Twin& twin, DType out, int64_t row, double mean) {
   const double got = RoundTo(FormatOf(out), mean), ulp = UlpAt(FormatOf(out), twin.expected[row]);
   return std::abs(got - twin.expected[row]) <= twin.ToleranceAt(row) * ulp;
