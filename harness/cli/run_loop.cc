@@ -107,8 +107,8 @@ class Loop {
         }
       };
       runner.Judge(column, done, [&](const std::vector<std::string>& names) {
-        const Offer& offer = result_.offers.emplace_back(planned.spec.Id(), column.backend, column.device.name, names);
-        NoteWriteError(folder_.Append(offer));
+        result_.offers.push_back({planned.spec.Id(), column.backend, column.device.name, names});
+        NoteWriteError(folder_.Append(result_.offers.back()));
       });
     }
   }

@@ -120,8 +120,9 @@ class Ending(Base):
         done, _ = self.run_cases("--case", CASE, "--case", OTHER_CASE, "--impl", "naive", "--no-perf")
         self.assertEqual(done.returncode, 0, done.stderr)
         # A case that no backend saw has its record too.
-        impossible = "matmul/f32/m=0,n=3,k=7/fill=normal/seed=0"
-        broken, records = self.run_cases("--case", impossible, "--no-perf", out="broken")
+        suite = self.dir / "large.suite"
+        suite.write_text("matmul dtypes=f32 m=1000000 n=1000000 k=4\n")
+        broken, records = self.run_cases("--suite", str(suite), "--no-perf", out="broken")
         self.assertEqual([r["verdict"] for r in records], ["error"])
         for out, code in (("out", 0), ("broken", 3)):
             again = self.assay("report", out)
