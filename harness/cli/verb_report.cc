@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "harness/base/record.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
@@ -42,7 +43,7 @@ void AddReportVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("report", "Print and write the reports of a finished run again");
   verb->add_option("DIR", options->dir, "output folder of a run")->required();
   verb->add_option("--color", options->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
-  verb->add_option("--rows", options->rows, "rows of the performance table")->capture_default_str();
+  AddNumber<size_t>(*verb, "--rows", options->rows, {0, 1'000'000}, "rows of the performance table");
   verb->callback([options, &action] { action = [options] { return Report(*options); }; });
 }
 

@@ -5,11 +5,18 @@
 
 #include <cstdio>
 
+#include "harness/exec/clean_text.h"
+
 namespace assay::cli {
+namespace {
+
+constexpr size_t kMostBytes = 1 << 16;  // of a message
+
+}  // namespace
 
 int Complain(int exit_code, const std::string& message) {
   std::fflush(stdout);
-  fmt::print(stderr, "assay: {}\n", message);
+  fmt::print(stderr, "assay: {}\n", CleanText(message, kMostBytes, Lines::kKeep));
   return exit_code;
 }
 
