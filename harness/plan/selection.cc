@@ -16,6 +16,16 @@ bool Contains(const std::vector<std::string>& list, std::string_view item) {
   return std::ranges::find(list, item) != list.end();
 }
 
+// f32-f32-f32 is f32: ids write a list of equal dtypes as one.
+std::vector<std::string> ShortLists(std::vector<std::string> dtypes) {
+  for (std::string& text : dtypes) {
+    const std::vector<std::string_view> names = Split(text, '-');
+    const bool same = std::ranges::all_of(names, [&](std::string_view name) { return name == names[0]; });
+    if (same) text = std::string(names[0]);
+  }
+  return dtypes;
+}
+
 bool SelectsDType(const std::vector<std::string>& wanted, const CaseSpec& spec) {
   if (wanted.empty() || Contains(wanted, DTypeListText(spec.dtypes))) return true;
   return std::ranges::any_of(spec.dtypes, [&](DType dtype) { return Contains(wanted, Name(dtype)); });
@@ -73,11 +83,12 @@ Status CheckOperator(const std::string& name, const OpCatalog& ops) {
 
 Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionOptions& options, const OpCatalog& ops) {
   if (Status status = CheckNames(options, ops); !status) return tl::unexpected(status.error());
+  const std::vector<std::string> dtypes = ShortLists(options.dtypes);
   Selection selection;
   for (const PlannedCase& planned : suite) {
     const std::string id = planned.spec.Id();
     if (!options.ops.empty() && !Contains(options.ops, planned.spec.op)) continue;
-    if (!SelectsDType(options.dtypes, planned.spec) || !MatchesFilter(options.filter, id)) continue;
+    if (!SelectsDType(dtypes, planned.spec) || !MatchesFilter(options.filter, id)) continue;
     selection.all.push_back(planned);
     if (InShard(id, options.shard)) selection.cases.push_back(planned);
   }
