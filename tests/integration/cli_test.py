@@ -309,8 +309,8 @@ class BadInput(Cli):
         self.fails(2, "--op foo: no such operator; known: attention", "list", "ops", "--op", "foo")
 
     def test_a_selection_without_cases_says_what_was_asked(self):
-        done = self.fails(4, "none of the ", "list", "cases", "--suite", "smoke", "--op", "matmul", "--dtype", "i32")
-        self.assertRegex(done.stderr, r"none of the \d+ cases of suite smoke matches --op 'matmul' --dtype 'i32'; ")
+        done = self.fails(4, "none of the ", "list", "cases", "--suite", "smoke", "--op", "matmul", "--dtype", "c64")
+        self.assertRegex(done.stderr, r"none of the \d+ cases of suite smoke matches --op 'matmul' --dtype 'c64'; ")
         self.assertNotIn("--filter", done.stderr)
         self.fails(4, "the only case of --case does not match --op 'fft'; ", "run", "--case", CASE, "--op", "fft")
         empty = self.dir / "empty.suite"
