@@ -160,7 +160,7 @@ void AddPowerVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<PowerOptions>();
   CLI::App* verb = app.add_subcommand(
       "power", "Measure how many kernel bugs the verdict catches and how often it rejects a correct result");
-  verb->add_flag("--quick", o->quick, "suite power-quick, a few minutes (default)");
+  verb->add_flag("--quick", o->quick, "suite power-quick, a minute or two on two cores (default)");
   verb->add_flag("--full", o->full, "suite power-full, more seeds");
   verb->add_flag("--json", o->json, "print JSON instead of a table");
   verb->add_option("--suite", o->selection.suite, "suite name or path of a .suite file; its seeds are replaced");
