@@ -94,8 +94,8 @@ TEST(Console, PerformanceHasItsHeadersAboveTheirColumns) {
   std::getline(lines, header);
   std::getline(lines, header);
   std::getline(lines, row);
-  EXPECT_EQ(row.substr(header.find("first")).rfind("3 ms", 0), 0u) << text;
-  EXPECT_EQ(row.substr(header.find("second")).rfind("1 ms", 0), 0u) << text;
+  EXPECT_EQ(row.substr(header.find("first")).rfind("3.00 ms", 0), 0u) << text;
+  EXPECT_EQ(row.substr(header.find("second")).rfind("1.00 ms", 0), 0u) << text;
 }
 
 TEST(Summary, PerformanceKeepsDevicesApart) {
