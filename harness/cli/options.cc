@@ -19,7 +19,9 @@ void AddCases(CLI::App& app, CaseOptions& o) {
   app.add_option("--filter", o.filter, "GoogleTest globs on case ids: 'a*:b*:-c*'")->capture_default_str();
   app.add_option("--op", o.ops, "operators, comma separated")->delimiter(',');
   app.add_option("--dtype", o.dtypes, "dtypes or dtype lists (bf16-bf16-f32), comma separated")->delimiter(',');
-  app.add_option("--shard", o.shard, "I/N: the I-th (from 0) of N shards; also ASSAY_SHARD, GTEST_*, TEST_*");
+  app.add_option(
+      "--shard", o.shard,
+      "I/N: the I-th (from 0) of N shards; also ASSAY_SHARD, GTEST_*, TEST_*. A shard without cases is no failure");
   AddNumber<uint64_t>(app, "--seed", o.seed, {0, std::numeric_limits<uint64_t>::max()},
                       "replaces the seed of every case");
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/verbs.h"
 
-#include <fmt/format.h>
-
+#include <cerrno>
 #include <cstdio>
 
+#include "harness/cli/output.h"
 #include "harness/exec/clean_text.h"
 
 namespace assay::cli {
@@ -15,8 +15,8 @@ constexpr size_t kMostBytes = 1 << 16;  // of a message
 }  // namespace
 
 int Complain(int exit_code, const std::string& message) {
-  std::fflush(stdout);
-  fmt::print(stderr, "assay: {}\n", CleanText(message, kMostBytes, Lines::kKeep));
+  if (std::fflush(stdout) != 0) NoteOutputError(errno);
+  Note(CleanText(message, kMostBytes, Lines::kKeep));
   return exit_code;
 }
 
