@@ -48,7 +48,7 @@ int FinishOutput(int code) {
   // Who looks at no result, such as the writer of --help, leaves this mark alone.
   if (std::ferror(stdout) != 0) NoteOutputError(ReaderHasLeft() ? EPIPE : EIO);
   if (output_error == 0 || output_error == EPIPE) return code;
-  Note(fmt::format("cannot write to standard output: {}; what was to be printed is lost, files are not",
+  Note(fmt::format("cannot write to standard output: {}. Send it elsewhere; the files of a run are complete",
                    std::strerror(output_error)));
   return code == kExitInterrupted || code == kExitUsage ? code : kExitHarness;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay report DIR: every report again, from the files of the run alone, with the run's exit code.
+// assay report DIR: every report again, from the files of the run alone, with the exit code of its verdicts.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -81,7 +81,8 @@ int Report(const ReportOptions& options) {
 
 void AddReportVerb(CLI::App& app, Action& action) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* verb = app.add_subcommand("report", "Print and write the reports of a run again, with its exit code");
+  CLI::App* verb =
+      app.add_subcommand("report", "Print and write the reports of a run again; exits as its verdicts say");
   verb->add_option("DIR", options->dir, "output folder of a run")->required();
   verb->add_flag("--strict", options->strict, "untrusted and suspect results fail too");
   verb->add_option("--color", options->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
