@@ -298,7 +298,7 @@ class Search {
     std::optional<Golden> own;
     if (candidate.golden) {
       own = candidate.golden(op_, problem_, inputs, golden_.tier);
-      if (!own) return false;
+      if (!own) return std::nullopt;
     } else if (is_twin || candidate.operand) {
       own = op_.ComputeGolden(problem_, inputs, golden_.tier);
     }
