@@ -94,7 +94,7 @@ class Parts(unittest.TestCase):
             self.assertEqual(sum(s["assay"][count] for s in shards), whole["assay"][count])
 
     def test_an_interruption_leaves_the_figures_of_what_is_complete(self):
-        process = subprocess.Popen([ASSAY, "power", *self.ARGS, "--seeds", "2000", "--progress", "lines"],
+        process = subprocess.Popen([ASSAY, "power", *self.ARGS, "--seeds", "1000", "--progress", "lines"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         time.sleep(2)  # it takes minutes
         process.send_signal(signal.SIGINT)
