@@ -26,8 +26,9 @@ constexpr double kLeastEffect = 0.7;
 bool Separates(const FftCase& fft, const Contract& contract, int parts) {
   const auto [norm2, norm1] = FftErrors(fft, contract);
   const auto points = static_cast<double>(fft.Points());
-  // A half spectrum stands for up to twice as many.
-  const double shown = std::min(points, 2 * std::ceil(static_cast<double>(NumElements(fft.InputAxes())) / parts));
+  // Of half a spectrum each may stand for two.
+  const double given = std::ceil(static_cast<double>(NumElements(fft.InputAxes())) / parts);
+  const double shown = std::min(points, fft.kind == FftKind::kC2R ? 2 * given : given);
   const double squares = fft.kind == FftKind::kR2C ? shown : 2 * shown;
   const double error = norm2 * std::sqrt(points * squares) + norm1 * std::sqrt(squares * shown);
   const double rounding = contract.AccUnitRoundoff() * 4 * std::sqrt(squares * std::log(2 * points + 2));
