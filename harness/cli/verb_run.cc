@@ -184,8 +184,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
                    "files of known failures, or none; default: those that the backends ship")
       ->type_name("FILE");
   verb->add_option("--relations", o->relations,
-                   "relations between executions (batches, negation, ...): all, the few that cost at most 10 ms for a "
-                   "result, or none")
+                   "relations between executions (batches, negation, ...): all, the few that cost little, or none")
       ->check(CLI::IsMember({"all", "quick", "none"}))
       ->capture_default_str();
   verb->add_option("--tier", o->tier, "golden values: auto, fast or reproducible")
