@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether whole cycles (open, allocate, prepare, execute, destroy, close) leave something behind. Caches fill up and
+// stop growing; a leak grows in every batch of cycles, by at least one small allocation each.
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "harness/exec/plugin_check_operands.h"
+
+namespace assay::plugin_check {
+namespace {
+
+constexpr int kWarmUp = 20;
+constexpr int kBatches = 3;
+constexpr double kSecondsPerBatch = 3;
+constexpr int kLeastCycles = 8, kMostCycles = 50;
+constexpr double kLeakedHeap = 16;           // bytes per cycle in every batch: less than malloc's smallest piece
+constexpr double kLeakedResident = 1 << 16;  // where memory does not come from malloc; pages are coarse
+constexpr double kLeakedFiles = 0.5;         // per cycle
+
+// What the process holds.
+struct Holdings {
+  double heap = 0, resident = 0, files = 0;
+};
+
+Holdings Measure() {
+  const struct mallinfo2 heap = ::mallinfo2();
+  std::ifstream statm("/proc/self/statm");
+  double pages = 0;
+  statm >> pages >> pages;  // the second number
+  std::error_code error;
+  const auto files = std::distance(std::filesystem::directory_iterator("/proc/self/fd", error), {});
+  return {static_cast<double>(heap.uordblks + heap.hblkhd), pages * static_cast<double>(::sysconf(_SC_PAGESIZE)),
+          static_cast<double>(files)};
+}
+
+struct NamedOffer {
+  const assay_op_desc* op;
+  std::string implementation;  // a copy: the plugin's own string ends with the device
+};
+
+Finding Cycle(PluginUnderTest& plugin, const std::vector<NamedOffer>& offers) {
+  ErrorText error;
+  const assay_status status = plugin.api->device_open(0, &plugin.device, error.out());
+  if (status != ASSAY_OK) {
+    plugin.device = nullptr;
+    return Bad("{}", Told("device_open", status, error));
+  }
+  for (const NamedOffer& offer : offers) {
+    std::vector<const assay_implementation*> found(kMaxImplementations);
+    uint64_t count = found.size();
+    plugin.api->query(plugin.device, offer.op, found.data(), &count, error.out());
+    Operands operands(plugin);
+    TestPlan plan(plugin);
+    if (Finding f = operands.Make(*offer.op); f.kind != Finding::Kind::kOk) return f;
+    if (Finding f = plan.Create(*offer.op, offer.implementation.c_str()); f.kind != Finding::Kind::kOk) return f;
+    if (Finding f = plan.Execute(operands); f.kind != Finding::Kind::kOk) return f;
+  }
+  plugin.api->device_close(plugin.device);
+  plugin.device = nullptr;
+  return Good("");
+}
+
+Finding Cycles(PluginUnderTest& plugin, const std::vector<NamedOffer>& offers, int n) {
+  for (int i = 0; i < n; ++i) {
+    if (Finding f = Cycle(plugin, offers); f.kind != Finding::Kind::kOk) return f;
+  }
+  return Good("");
+}
+
+}  // namespace
+
+Finding Leaks(PluginUnderTest& plugin) {
+  std::vector<NamedOffer> offers;
+  for (const Offer& offer : plugin.offers) {
+    offers.push_back({&offer.op->get(), offer.implementations.front()->name});
+  }
+  plugin.api->device_close(plugin.device);
+  plugin.device = nullptr;
+  if (Finding f = Cycles(plugin, offers, kWarmUp / 2); f.kind != Finding::Kind::kOk) return f;
+  const auto begin = std::chrono::steady_clock::now();
+  if (Finding f = Cycles(plugin, offers, kWarmUp / 2); f.kind != Finding::Kind::kOk) return f;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  const double fitting = kSecondsPerBatch / std::max(took.count() / (kWarmUp / 2), 1e-6);
+  const int cycles = static_cast<int>(std::clamp<double>(fitting, kLeastCycles, kMostCycles));
+
+  Holdings before = Measure(), least{1e300, 1e300, 1e300};  // growth per cycle in the batch that grew least
+  for (int batch = 0; batch < kBatches; ++batch) {
+    if (Finding f = Cycles(plugin, offers, cycles); f.kind != Finding::Kind::kOk) return f;
+    const Holdings now = Measure();
+    least.heap = std::min(least.heap, (now.heap - before.heap) / cycles);
+    least.resident = std::min(least.resident, (now.resident - before.resident) / cycles);
+    least.files = std::min(least.files, (now.files - before.files) / cycles);
+    before = now;
+  }
+  const int all = kBatches * cycles;
+  if (least.heap >= kLeakedHeap) {
+    return Bad(
+        "malloc's memory grew by {:.0f} bytes per cycle or more in each of {} batches of {}; run the plugin under "
+        "a leak checker",
+        least.heap, kBatches, cycles);
+  }
+  if (least.resident >= kLeakedResident) {
+    return Bad(
+        "resident memory grew by {:.0f} bytes per cycle or more in each of {} batches of {}; look for mappings "
+        "and buffers that are not given back",
+        least.resident, kBatches, cycles);
+  }
+  if (least.files >= kLeakedFiles) return Bad("{:.1f} file descriptors per cycle stay open", least.files);
+  return Good("no growth over {} cycles after {}", all, kWarmUp);
+}
+
+}  // namespace assay::plugin_check
