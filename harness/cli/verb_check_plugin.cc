@@ -20,7 +20,7 @@ namespace {
 
 struct CheckPluginOptions {
   std::string plugin;
-  std::vector<std::string> cases, only;
+  std::vector<std::string> cases, only, skip;
   double timeout_s = 60;
   bool json = false, list = false;
 };
@@ -74,14 +74,21 @@ Checked RunInWorker(const CheckPluginOptions& options, const PluginCheck& check,
           fmt::format("{}; debug it with assay check-plugin --only {}", answer.error().message, check.name)};
 }
 
+bool Lists(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool IsCheck(const std::string& name) {
+  const auto checks = PluginChecks();
+  return std::any_of(checks.begin(), checks.end(), [&](const PluginCheck& check) { return check.name == name; });
+}
+
 std::vector<Checked> RunChecks(const CheckPluginOptions& options, const assay::Json& problems,
                                const std::function<void(const Checked&)>& done) {
   std::vector<Checked> all;
   const PluginCheck* closed = nullptr;  // the first gate that did not hold
   for (const PluginCheck& check : PluginChecks()) {
-    const bool wanted =
-        options.only.empty() || std::find(options.only.begin(), options.only.end(), check.name) != options.only.end();
-    if (!wanted) continue;
+    if ((!options.only.empty() && !Lists(options.only, check.name)) || Lists(options.skip, check.name)) continue;
     if (closed != nullptr && check.needs >= closed->opens) {
       all.push_back({&check, "skip", fmt::format("needs {}", closed->name)});
     } else {
@@ -104,10 +111,11 @@ int CheckPlugin(const CheckPluginOptions& options) {
   if (!std::filesystem::is_regular_file(options.plugin)) {
     return Complain(kExitUsage, fmt::format("there is no file {}; check the path", options.plugin));
   }
-  for (const std::string& name : options.only) {
-    const auto checks = PluginChecks();
-    if (std::any_of(checks.begin(), checks.end(), [&](const auto& c) { return c.name == name; })) continue;
-    return Complain(kExitUsage, fmt::format("--only {}: there is no such check; see check-plugin --list", name));
+  for (const auto* names : {&options.only, &options.skip}) {
+    for (const std::string& name : *names) {
+      if (IsCheck(name)) continue;
+      return Complain(kExitUsage, fmt::format("there is no check '{}'; see assay check-plugin --list", name));
+    }
   }
   const auto problems = ProblemsToTry(options);
   if (!problems) return Complain(kExitUsage, problems.error().message);
@@ -146,6 +154,7 @@ void AddCheckPluginVerb(CLI::App& app, Action& action) {
                    "case that the plugin offers, when it offers none of the smoke suite; may be repeated")
       ->type_name("ID");
   verb->add_option("--only", o->only, "only these checks, comma separated")->delimiter(',');
+  verb->add_option("--skip", o->skip, "all but these checks, comma separated")->delimiter(',');
   verb->add_option("--timeout", o->timeout_s, "seconds that the plugin may take in one check")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -83,11 +83,16 @@ class CheckPlugin(unittest.TestCase):
         return {name for name, status in statuses.items() if status in wanted}
 
     def test_the_real_plugins_keep_every_rule(self):
-        for plugin in REAL:
-            with self.subTest(pathlib.Path(plugin).name):
-                code, statuses, findings = self.check(plugin)
+        names = [pathlib.Path(plugin).name for plugin in REAL]
+        self.assertIn("libassay_cpu.so", names)
+        for name, plugin in zip(names, REAL):
+            with self.subTest(name):
+                # Drivers leak too (Mesa's and PoCL's do), and whose memory it is the check cannot tell.
+                on_the_host = name in ("libassay_cpu.so", "libassay_onednn.so")
+                code, statuses, findings = self.check(plugin, *([] if on_the_host else ["--skip", "leaks"]))
                 self.assertEqual(self.named(statuses, "FAIL", "crash", "timeout"), set(), findings)
-                self.assertEqual(self.named(statuses, "skip"), set(), findings)
+                if statuses["devices"] == "ok":  # else there is none here, and what needs one is skipped
+                    self.assertEqual(self.named(statuses, "skip"), set(), findings)
                 self.assertEqual(code, 0)
 
     def test_the_example_keeps_every_rule_with_and_without_a_clock(self):
@@ -142,6 +147,7 @@ class CheckPlugin(unittest.TestCase):
 
     def test_usage(self):
         for words, text in (((), "name the plugin"), (("/nowhere/x.so",), "/nowhere/x.so"),
+                            ((ALTERED, "--skip", "nothing"), "nothing"),
                             ((ALTERED, "--only", "everything"), "everything"),
                             ((ALTERED, "--case", "matmul/f33/-/fill=normal/seed=0"), "f33")):
             done = self.run_assay(*words)
@@ -154,6 +160,8 @@ class CheckPlugin(unittest.TestCase):
         self.assertIn("--case", findings["plans"])
         code, statuses, _ = self.check(ALTERED, "--only", "plans,leaks")
         self.assertEqual((code, statuses), (0, {"plans": "ok", "leaks": "ok"}))
+        code, statuses, _ = self.check(ALTERED, "--skip", "leaks", alter="leaks-heap")
+        self.assertEqual((code, statuses.get("leaks"), statuses["plans"]), (0, None, "ok"))
         listed = self.run_assay("--list").stdout
         for name in BROKEN.values():
             for check in name:
