@@ -15,6 +15,8 @@ namespace assay::cli {
 
 OpCatalog Catalog();  // the linked operators
 
+inline constexpr const char* kFromCaseOption = "--case";  // PlannedCase::where of a case named by its id
+
 // Where suites are looked up by name: $ASSAY_SUITES, then the shipped ones.
 std::vector<std::string> SuiteDirectories();
 std::string ExecutablePath();

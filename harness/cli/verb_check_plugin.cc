@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/catalog.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/verbs.h"
 #include "harness/exec/plugin_check.h"
 #include "harness/exec/worker.h"
@@ -36,7 +37,7 @@ struct Checked {
 // What is offered to the plugin to try: the cases of the smoke suite, or those of --case, the smallest first.
 Result<assay::Json> ProblemsToTry(const CheckPluginOptions& options) {
   CaseOptions selection;
-  selection.suite = "smoke";
+  if (options.cases.empty()) selection.suite = "smoke";
   selection.cases = options.cases;
   const auto planned = PlanCases(selection);
   if (!planned) return tl::unexpected(planned.error());
@@ -155,9 +156,7 @@ void AddCheckPluginVerb(CLI::App& app, Action& action) {
       ->type_name("ID");
   verb->add_option("--only", o->only, "only these checks, comma separated")->delimiter(',');
   verb->add_option("--skip", o->skip, "all but these checks, comma separated")->delimiter(',');
-  verb->add_option("--timeout", o->timeout_s, "seconds that the plugin may take in one check")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  AddNumber<double>(*verb, "--timeout", o->timeout_s, kSecondsLimits, "seconds that the plugin may take in one check");
   verb->add_flag("--list", o->list, "print the checks and what each asks for");
   verb->add_flag("--json", o->json, "as JSON");
   verb->callback([o, &action] { action = [o] { return CheckPlugin(*o); }; });

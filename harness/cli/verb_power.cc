@@ -18,6 +18,7 @@
 #include "harness/base/parallel.h"
 #include "harness/cli/catalog.h"
 #include "harness/cli/column.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/power_text.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/stopwatch.h"
@@ -157,10 +158,9 @@ int Power(const PowerOptions& options) {
 
 void AddPowerVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<PowerOptions>();
-  o->selection.suite.clear();
   CLI::App* verb = app.add_subcommand(
       "power", "Measure how many kernel bugs the verdict catches and how often it rejects a correct result");
-  verb->add_flag("--quick", o->quick, "suite power-quick, a few minutes (default)");
+  verb->add_flag("--quick", o->quick, "suite power-quick, a minute or two on two cores (default)");
   verb->add_flag("--full", o->full, "suite power-full, more seeds");
   verb->add_flag("--json", o->json, "print JSON instead of a table");
   verb->add_option("--suite", o->selection.suite, "suite name or path of a .suite file; its seeds are replaced");
@@ -169,18 +169,15 @@ void AddPowerVerb(CLI::App& app, Action& action) {
   verb->add_option("--filter", o->selection.filter, "GoogleTest globs on case ids")->capture_default_str();
   verb->add_option("--corpus", o->corpus, "the corpus plugin; default: lib/assay/corpus beside the program")
       ->type_name("PATH");
-  verb->add_option("--seeds", o->seeds, "seeds that make the envelope of correct results")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb->add_option(
-      "--held-back", o->held_back,
+  AddNumber<uint64_t>(*verb, "--seeds", o->seeds, {1, kFirstHeldBackSeed},
+                      "seeds that make the envelope of correct results");
+  AddNumber<uint64_t>(
+      *verb, "--held-back", o->held_back, {0, kFirstHeldBackSeed},
       fmt::format("seeds from {} on, legal schedules alone; default 1, with --full 3", kFirstHeldBackSeed));
-  verb->add_option("--fault-seeds", o->fault_seeds, "seeds on which the faults run; default 1, with --full 2")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--jobs", o->jobs, "workers at a time; default all cores")->check(CLI::PositiveNumber);
-  verb->add_option("--timeout", o->timeout_s, "seconds that the corpus may take for one call")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  AddNumber<uint64_t>(*verb, "--fault-seeds", o->fault_seeds, {1, kFirstHeldBackSeed},
+                      "seeds on which the faults run; default 1, with --full 2");
+  AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits, "workers at a time; default all cores")->default_str("");
+  AddNumber<double>(*verb, "--timeout", o->timeout_s, kSecondsLimits, "seconds that the corpus may take for one call");
   verb->add_option("--progress", o->progress)
       ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
       ->capture_default_str();

@@ -196,20 +196,27 @@ class Search {
   Search(const Operator& op, const Problem& problem, const Contract& declared, const Golden& golden)
       : op_(op), problem_(problem), declared_(declared), golden_(golden) {}
 
-  bool Explains(const Candidate& candidate, const JudgedOutput& main, std::span<const JudgedOutput> twins) const {
+  // The main output's metrics by the class, if it explains all outputs.
+  std::optional<ErrorMetrics> Explains(const Candidate& candidate, const JudgedOutput& main,
+                                       std::span<const JudgedOutput> twins) const {
     Contract contract = declared_;
     if (candidate.judge_by) candidate.judge_by(contract);
-    if (!Holds(candidate, contract, main, /*is_twin=*/false)) return false;
-    return std::ranges::all_of(twins, [&](const JudgedOutput& twin) { return Holds(candidate, contract, twin, true); });
+    auto metrics = MetricsIfHolds(candidate, contract, main, /*is_twin=*/false);
+    const auto holds = [&](const JudgedOutput& twin) {
+      return MetricsIfHolds(candidate, contract, twin, /*is_twin=*/true).has_value();
+    };
+    if (metrics && !std::ranges::all_of(twins, holds)) metrics.reset();
+    return metrics;
   }
 
  private:
-  bool Holds(const Candidate& candidate, const Contract& contract, const JudgedOutput& output, bool is_twin) const {
+  std::optional<ErrorMetrics> MetricsIfHolds(const Candidate& candidate, const Contract& contract,
+                                             const JudgedOutput& output, bool is_twin) const {
     std::vector<Tensor> rounded;
     std::span<const Tensor> inputs = output.inputs;
     if (candidate.operand) {
       const bool changed = RoundOperands(candidate, problem_, inputs, rounded);
-      if (!changed && !is_twin) return false;
+      if (!changed && !is_twin) return std::nullopt;
       inputs = rounded;
     }
     const bool own = is_twin || candidate.operand;
@@ -219,11 +226,13 @@ class Search {
     // A narrow accumulator promises nothing for sums of more than 1 / (2 u) terms; an error of S is no result at all.
     for (BoundTerm& term : bound.terms) term.coefficient = std::min(term.coefficient, 1.0);
     if (!std::isfinite(bound.constant)) bound.constant = bound.statistic.constant = 0;
-    const ErrorMetrics metrics = Measure(golden, bound, contract, *output.got, /*even_if_stagnating=*/true);
-    if (!metrics.Holds() || is_twin) return metrics.Holds();
-    if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return false;
+    ErrorMetrics metrics = Measure(golden, bound, contract, *output.got, /*even_if_stagnating=*/true);
+    if (!metrics.Holds()) return std::nullopt;
+    if (is_twin) return metrics;
+    if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return std::nullopt;
     const ElementJudge judge(golden, bound, contract, output.got->dtype());
-    return !candidate.fills || candidate.fills(judge, *output.got, metrics);
+    if (candidate.fills && !candidate.fills(judge, *output.got, metrics)) return std::nullopt;
+    return metrics;
   }
 
   const Operator& op_;
@@ -244,7 +253,9 @@ std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& prob
     candidate.weaken(weaker);
     // What the declaration permits already explains nothing.
     if (!Meets(declared, weaker) || Meets(weaker, declared)) continue;
-    if (search.Explains(candidate, main, twins)) return LowerClass{weaker, candidate.field, candidate.name};
+    if (const auto metrics = search.Explains(candidate, main, twins)) {
+      return LowerClass{weaker, candidate.field, candidate.name, metrics->bound_margin, metrics->statistic.margin};
+    }
   }
   return std::nullopt;
 }
