@@ -115,8 +115,10 @@ Status CheckSelection(const BackendOptions& options, const std::vector<Column>& 
   for (const std::string& wanted : options.backends) {
     if (std::any_of(columns.begin(), columns.end(), [&](const Column& c) { return IsNamed(c, wanted); })) continue;
     const std::string why = WhyNoPlugin(wanted);
+    const std::string no_such =
+        fmt::format("there is no such {}", wanted.find(':') == wanted.npos ? "backend" : "device");
     return UsageError(fmt::format("--backend {}: {}; found: {}. See assay backends", wanted,
-                                  why.empty() ? "there is no such backend or device" : why, FoundText(columns)));
+                                  why.empty() ? no_such : why, FoundText(columns)));
   }
   for (const std::string& glob : options.devices) {
     const auto fits = [&](const Column& c) { return MatchesGlob(glob, c.device.name); };
