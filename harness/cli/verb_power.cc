@@ -2,12 +2,13 @@
 // assay power: how many kernel bugs the verdict catches and how often it rejects a correct result, measured with the
 // corpus plugin, beside the same for other systems' rules (VERDICT.md 7). Exit codes: 0; 1 a false alarm or less than
 // kLeastCaught of the effective faults caught; 2 usage, or no corpus plugin; 3 an implementation of the corpus could
-// not run; 4 nothing to measure.
+// not run; 4 nothing to measure; 130 interrupted, after the figures of the cases that were complete.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -29,6 +30,14 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kCorpusFile = "libassay_corpus.so";
+
+std::atomic<bool> power_interrupted{false};
+
+// The first Ctrl-C ends the measurement after the present calls, with what is complete; the second ends it at once.
+void OnPowerInterrupt(int signal) {
+  power_interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
 
 struct PowerOptions {
   CaseOptions selection;
@@ -60,6 +69,7 @@ PowerSettings SettingsFor(const PowerOptions& o) {
   settings.seeds = o.seeds;
   settings.held_back = o.held_back.value_or(o.full ? 3 : 1);
   settings.fault_seeds = std::min(o.fault_seeds.value_or(o.full ? 2 : 1), o.seeds);
+  settings.interrupted = [] { return power_interrupted.load(); };
   return settings;
 }
 
@@ -74,6 +84,8 @@ class PowerLoop {
         timeout_s_(options.timeout_s),
         progress_(Progress::ParseMode(options.progress), cases.size()),
         tallies_(cases.size()) {}
+
+  size_t done() const { return done_; }  // cases whose measurement is complete
 
   PowerTally Run(int jobs) {
     std::vector<std::thread> threads;
@@ -98,6 +110,7 @@ class PowerLoop {
     }
     for (size_t i = next_++; i < cases_.size(); i = next_++) {
       PowerTally tally = MeasureCase(cases_[i], columns[0], settings_);
+      if (settings_.interrupted()) return;
       const std::lock_guard lock(mutex_);
       alarms_ += tally.false_alarms.size();
       tallies_[i] = std::move(tally);
@@ -141,16 +154,24 @@ int Power(const PowerOptions& options) {
   if (!planned) return Complain(kExitUsage, planned.error().message);
   const Selection& selected = planned->selection;
   if (selected.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selected.empty_message);
+  if (selected.empty == EmptyReason::kShardOnly) return Complain(kExitOk, selected.empty_message);
 
+  std::signal(SIGINT, OnPowerInterrupt);
+  std::signal(SIGTERM, OnPowerInterrupt);
   const Stopwatch watch;
   run.suite = selection.suite;
   run.cases = selected.cases.size();
   run.settings = SettingsFor(options);
   const int jobs = options.jobs > 0 ? options.jobs : ThreadCount();
   SetThreadCount(1);  // the threads are busy with cases of their own
-  const PowerTally tally = PowerLoop(selected.cases, options, run.settings, run.corpus).Run(jobs);
+  PowerLoop loop(selected.cases, options, run.settings, run.corpus);
+  const PowerTally tally = loop.Run(jobs);
+  run.complete = loop.done();
   run.seconds = watch.Seconds();
   fmt::print("{}", options.json ? PowerJson(tally, run).dump(2) + "\n" : PowerText(tally, run));
+  if (run.settings.interrupted()) {
+    return Complain(kExitInterrupted, fmt::format("interrupted after {} of {} cases", run.complete, run.cases));
+  }
   return ExitCodeOf(tally);
 }
 
@@ -167,6 +188,7 @@ void AddPowerVerb(CLI::App& app, Action& action) {
   verb->add_option("--op", o->selection.ops, "operators, comma separated")->delimiter(',');
   verb->add_option("--dtype", o->selection.dtypes, "dtypes or dtype lists, comma separated")->delimiter(',');
   verb->add_option("--filter", o->selection.filter, "GoogleTest globs on case ids")->capture_default_str();
+  verb->add_option("--shard", o->selection.shard, "I/N: the I-th (from 0) of N shards of the cases");
   verb->add_option("--corpus", o->corpus, "the corpus plugin; default: lib/assay/corpus beside the program")
       ->type_name("PATH");
   AddNumber<uint64_t>(*verb, "--seeds", o->seeds, {1, kFirstHeldBackSeed},
