@@ -137,7 +137,7 @@ int Run(const RunOptions& options) {
   auto columns = OpenColumns(options.backend, absent);
   if (!columns) return Complain(kExitUsage, columns.error().message);
   for (const std::string& name : absent) {
-    Complain(kExitRequiredAbsent, fmt::format("the required backend '{}' is absent; see assay backends", name));
+    Complain(kExitRequiredAbsent, fmt::format("required and absent: {}; see assay backends", name));
   }
   if (columns->empty()) return Complain(absent.empty() ? kExitNothing : kExitRequiredAbsent, kNoPlugin);
 
