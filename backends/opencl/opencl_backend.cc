@@ -7,7 +7,7 @@ namespace opencl {
 namespace {
 
 std::span<const Row> RowsOf(const plugin::OpDesc& op) {
-  for (const std::span<const Row> rows : {MatmulRows(), ReduceRows()}) {
+  for (const std::span<const Row> rows : {MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows()}) {
     if (op.name() == rows.front().op) return rows;
   }
   throw plugin::Unsupported("no operator '{}' in this backend; it has: attention, conv, fft, matmul, reduce, softmax",

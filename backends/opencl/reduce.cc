@@ -36,7 +36,7 @@ ReduceParams ParamsOf(const ReduceSpec& s) {
 }
 
 ProgramSpec ReduceProgram(const ReduceSpec& s, Accumulator acc) {
-  ProgramSpec program{{"reduce.cl"}, acc, {}};
+  ProgramSpec program{{"reduce_axes.cl", s.IsArg() ? "reduce_arg.cl" : "reduce.cl"}, acc, {}};
   program.options.Type("X", s.in).Type("Y", s.out).Define("KIND", static_cast<int>(s.kind));
   program.options.Define("SKIP_NAN", s.ignore_nan).Define("GROUP", kGroup);
   program.options.Define("REDUCED_AXES", std::ssize(s.reduced));
@@ -47,10 +47,9 @@ template <bool kTree>
 std::unique_ptr<plugin::Plan> CreateReduce(Device& device, const plugin::OpDesc& op) {
   const ReduceSpec s = plugin::ParseReduce(op);
   auto plan = std::make_unique<KernelPlan>(device, op);
-  const char* kernel = kTree ? (s.IsArg() ? "arg_tree" : "tree") : (s.IsArg() ? "arg_sequential" : "sequential");
   const int64_t groups = kTree ? s.outputs : (s.outputs + kGroup - 1) / kGroup;
-  plan->Launch(ReduceProgram(s, AccumulatorOf(op)), kernel, {plan->Input(0), plan->Output()}, ParamsOf(s),
-               Grid{{static_cast<size_t>(groups), 1, 1}, {kGroup, 1, 1}});
+  plan->Launch(ReduceProgram(s, AccumulatorOf(op)), kTree ? "tree" : "sequential", {plan->Input(0), plan->Output()},
+               ParamsOf(s), Grid{{static_cast<size_t>(groups), 1, 1}, {kGroup, 1, 1}});
   return plan;
 }
 
