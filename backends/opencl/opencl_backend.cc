@@ -2,12 +2,14 @@
 // Every device of every OpenCL platform, a column each. The rows stand beside each operator's kernels.
 #include "backends/common/status.h"
 #include "backends/opencl/table.h"
+#include "backends/opencl/vkfft.h"
 
 namespace opencl {
 namespace {
 
 std::span<const Row> RowsOf(const plugin::OpDesc& op) {
-  for (const std::span<const Row> rows : {MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows()}) {
+  for (const std::span<const Row> rows :
+       {MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows()}) {
     if (op.name() == rows.front().op) return rows;
   }
   throw plugin::Unsupported("no operator '{}' in this backend; it has: attention, conv, fft, matmul, reduce, softmax",
@@ -16,7 +18,10 @@ std::span<const Row> RowsOf(const plugin::OpDesc& op) {
 
 class OpenClBackend : public plugin::Backend {
  public:
-  plugin::BackendInfo Info() override { return {"opencl", "assay", "0.1.0", ""}; }
+  plugin::BackendInfo Info() override {
+    const std::string version = VkFftVersion();
+    return {"opencl", "assay", "0.1.0", version.empty() ? "" : "VkFFT " + version};
+  }
 
   std::vector<plugin::DeviceInfo> Devices() override {
     traits_ = FindDevices();
