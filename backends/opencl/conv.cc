@@ -83,9 +83,9 @@ std::unique_ptr<plugin::Plan> CreateDirect(Device& device, const plugin::OpDesc&
 
 std::unique_ptr<plugin::Plan> CreateImplicitGemm(Device& device, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
-  const Tile tile = TileFor(s.GroupOutputs());
+  const Tile tile = TileFor(device.traits(), AccumulatorOf(op), s.GroupOutputs());
   ProgramSpec program = ConvProgram(s, op, {"tile.cl", "conv_axes.cl", "conv_gemm.cl"});
-  program.options.Define("B_ALONG_K", 0);
+  program.options.Define("A_ALONG_K", 1).Define("B_ALONG_K", 0);
   tile.Define(program.options);
   auto plan = std::make_unique<KernelPlan>(device, op);
   plan->Launch(program, "implicit_gemm", ConvOperands(*plan, s), ParamsOf(s),
@@ -117,7 +117,8 @@ std::string GemmWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
   if (s.groups > 1 && s.GroupOutputs() == 1) return "a depthwise conv is no matrix product: use direct";
   std::string reason = ConvWhyNot(traits, op);
-  return reason.empty() ? TileFor(s.GroupOutputs()).WhyNot(traits, AccumulatorOf(op)) : reason;
+  return reason.empty() ? TileFor(traits, AccumulatorOf(op), s.GroupOutputs()).WhyNot(traits, AccumulatorOf(op))
+                        : reason;
 }
 
 std::string ConvContract(const Traits& traits, const plugin::OpDesc& op) {

@@ -72,6 +72,7 @@ struct MatmulKernels {
     program.options.Type("A", s.a.dtype).Type("B", s.b.dtype).Type("Y", s.y.dtype);
     program.options.Type("C", s.c.input >= 0 ? s.c.dtype : s.a.dtype);
     program.options.Type("V", s.bias.input >= 0 ? s.bias.dtype : s.a.dtype);
+    program.options.Define("A_ALONG_K", s.a.column_stride == 1 || s.a.row_stride != 1);
     program.options.Define("B_ALONG_K", s.b.row_stride == 1 && s.b.column_stride != 1);
     tile.Define(program.options);
   }
@@ -82,7 +83,7 @@ struct MatmulKernels {
 std::unique_ptr<plugin::Plan> CreateTiled(Device& device, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
   const Accumulator acc = AccumulatorOf(op);
-  const Tile tile = TileFor(s.m);
+  const Tile tile = TileFor(device.traits(), acc, s.m);
   auto plan = std::make_unique<KernelPlan>(device, op);
   const MatmulKernels kernels(*plan, s, acc, tile);
   plan->Launch(kernels.program, "tiled", {kernels.a, kernels.b, kernels.c, kernels.bias, kernels.y},
@@ -93,7 +94,7 @@ std::unique_ptr<plugin::Plan> CreateTiled(Device& device, const plugin::OpDesc& 
 std::unique_ptr<plugin::Plan> CreateSplitK(Device& device, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
   const Accumulator acc = AccumulatorOf(op);
-  const Tile tile = TileFor(s.m);
+  const Tile tile = TileFor(device.traits(), acc, s.m);
   const MatmulParams params = ParamsOf(s, acc, PartsOf(s.k));
   auto plan = std::make_unique<KernelPlan>(device, op);
   const MatmulKernels kernels(*plan, s, acc, tile);
@@ -133,7 +134,7 @@ std::string MatmulWhyNot(const Traits& traits, const plugin::OpDesc& op) {
     }
   }
   if (std::string reason = OperandsWhyNot(traits, op); !reason.empty()) return reason;
-  return TileFor(s.m).WhyNot(traits, AccumulatorOf(op));
+  return TileFor(traits, AccumulatorOf(op), s.m).WhyNot(traits, AccumulatorOf(op));
 }
 
 std::string SplitKWhyNot(const Traits& traits, const plugin::OpDesc& op) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace opencl {
 namespace {
 
@@ -13,7 +15,8 @@ size_t Ceiling(int64_t n, int64_t unit) {
 }  // namespace
 
 void Tile::Define(Options& options) const {
-  options.Define("GX", gx).Define("GY", gy).Define("TM", tm).Define("TN", tn).Define("BK", bk);
+  options.Define("GX", gx).Define("GY", gy).Define("TM", tm).Define("TN", tn);
+  options.Define("WIDTH", width).Define("BK", bk);
 }
 
 std::string Tile::WhyNot(const Traits& traits, Accumulator acc) const {
@@ -33,9 +36,15 @@ Grid Tile::Over(int64_t rows, int64_t columns, int64_t stack) const {
           {static_cast<size_t>(gx), static_cast<size_t>(gy), 1}};
 }
 
-Tile TileFor(int64_t rows) {
-  if (rows <= 4) return {.gx = 64, .gy = 1, .tm = 4, .tn = 2, .bk = 16};
-  if (rows <= 16) return {.gx = 32, .gy = 4, .tm = 4, .tn = 2, .bk = 16};
+Tile TileFor(const Traits& traits, Accumulator acc, int64_t rows) {
+  if (traits.is_cpu) {
+    const int64_t width = acc == Accumulator::kF64 ? 8 : 16;
+    const int64_t tm = std::min<int64_t>(rows, 8);
+    return {
+        .gx = 4, .gy = std::clamp<int64_t>((rows + tm - 1) / tm, 1, 16), .tm = tm, .tn = 2, .width = width, .bk = 32};
+  }
+  if (rows <= 4) return {.gx = 64, .gy = 1};
+  if (rows <= 16) return {.gx = 32, .gy = 4};
   return {};
 }
 

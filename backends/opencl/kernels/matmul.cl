@@ -14,12 +14,19 @@ struct Factors {
   const Params* p;
 };
 
-ACC LoadA(const Factors* f, long row, long k) {
-  return row < f->p->m ? LOAD(A, f->a, row * f->p->a_row + k * f->p->a_column) : 0;
+DEFINE_LINE(LineOfA, A)
+DEFINE_LINE(LineOfB, B)
+
+VEC LoadA(const Factors* f, long row, long k, long end) {
+  const Params* p = f->p;
+  const long count = A_ALONG_K ? (row < p->m ? end - k : 0) : (k < end ? p->m - row : 0);
+  return LineOfA(f->a, row * p->a_row + k * p->a_column, A_ALONG_K ? p->a_column : p->a_row, count);
 }
 
-ACC LoadB(const Factors* f, long k, long column) {
-  return column < f->p->n ? LOAD(B, f->b, k * f->p->b_row + column * f->p->b_column) : 0;
+VEC LoadB(const Factors* f, long k, long column, long end) {
+  const Params* p = f->p;
+  const long count = B_ALONG_K ? (column < p->n ? end - k : 0) : (k < end ? p->n - column : 0);
+  return LineOfB(f->b, k * p->b_row + column * p->b_column, B_ALONG_K ? p->b_row : p->b_column, count);
 }
 
 // The operands behind the product: each comes with the offset of its element zero.
@@ -44,16 +51,21 @@ void Finish(const Params* p, const Addends* at, long batch, long row, long colum
 kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void tiled(
     const global TYPE(A)* a, long a_at, const global TYPE(B)* b, long b_at, const global TYPE(C)* c, long c_at,
     const global TYPE(V)* bias, long bias_at, global TYPE(Y)* y, long y_at, Params p) {
-  local ACC tile_a[BK * BM], tile_b[BK * BN];
-  ACC sum[TM][TN];
+  local ACC tile_a[BM * ROW_A], tile_b[BK * BN];
+  VEC sum[TM][TN];
   const long batch = get_group_id(2), row = get_group_id(1) * BM, column = get_group_id(0) * BN;
   const Factors factors = {a + a_at + batch * p.a_batch, b + b_at + batch * p.b_batch, &p};
   const Addends addends = {c + c_at, bias + bias_at, y + y_at};
-  TileProduct(&factors, row, column, 0, p.k, tile_a, tile_b, sum);
+  TileProduct(&factors, p.m, row, column, 0, p.k, tile_a, tile_b, sum);
   for (int i = 0; i < TM; ++i) {
-    for (int j = 0; j < TN; ++j) {
-      const long at = row + get_local_id(1) * TM + i, to = column + get_local_id(0) + GX * j;
-      if (at < p.m && to < p.n) Finish(&p, &addends, batch, at, to, sum[i][j]);
+    const long at = row + get_local_id(1) * TM + i;
+    for (int j = 0; j < TN && at < p.m; ++j) {
+      ACC values[WIDTH];
+      VSTORE(sum[i][j], 0, values);
+      const long to = column + TileColumn(j);
+      for (int l = 0; l < WIDTH; ++l) {
+        if (to + l < p.n) Finish(&p, &addends, batch, at, to + l, values[l]);
+      }
     }
   }
 }
@@ -62,16 +74,21 @@ kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void tiled(
 kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void split(const global TYPE(A)* a, long a_at,
                                                                    const global TYPE(B)* b, long b_at,
                                                                    global ACC* sums, long sums_at, Params p) {
-  local ACC tile_a[BK * BM], tile_b[BK * BN];
-  ACC sum[TM][TN];
+  local ACC tile_a[BM * ROW_A], tile_b[BK * BN];
+  VEC sum[TM][TN];
   const long batch = get_group_id(2) / p.parts, part = get_group_id(2) % p.parts;
   const long row = get_group_id(1) * BM, column = get_group_id(0) * BN;
   const Factors factors = {a + a_at + batch * p.a_batch, b + b_at + batch * p.b_batch, &p};
-  TileProduct(&factors, row, column, part * p.part, min((part + 1) * p.part, p.k), tile_a, tile_b, sum);
+  TileProduct(&factors, p.m, row, column, part * p.part, min((part + 1) * p.part, p.k), tile_a, tile_b, sum);
   for (int i = 0; i < TM; ++i) {
-    for (int j = 0; j < TN; ++j) {
-      const long at = row + get_local_id(1) * TM + i, to = column + get_local_id(0) + GX * j;
-      if (at < p.m && to < p.n) sums[sums_at + (get_group_id(2) * p.m + at) * p.n + to] = sum[i][j];
+    const long at = row + get_local_id(1) * TM + i;
+    for (int j = 0; j < TN && at < p.m; ++j) {
+      ACC values[WIDTH];
+      VSTORE(sum[i][j], 0, values);
+      const long to = column + TileColumn(j);
+      for (int l = 0; l < WIDTH; ++l) {
+        if (to + l < p.n) sums[sums_at + (get_group_id(2) * p.m + at) * p.n + to + l] = values[l];
+      }
     }
   }
 }

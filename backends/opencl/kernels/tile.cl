@@ -1,39 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 // One tile of a matrix product in local memory. The operator behind this file defines `Factors`, which holds the two
-// operands, and their elements, zero outside the matrix.
-// A group has GX x GY items, each with TM x TN sums; k goes through local memory BK at a time, in ascending order, so
-// that an element's sum does not depend on the shape of the tile.
-typedef struct Factors Factors;
-ACC LoadA(const Factors* factors, long row, long k);
-ACC LoadB(const Factors* factors, long k, long column);
-
+// operands, and LoadA and LoadB: WIDTH elements from (row, k) or (k, column) on, along k where A_ALONG_K or B_ALONG_K
+// says so, zero outside the matrix and from `end` of k on.
+// A group has GX x GY items, each with TM x TN vectors of WIDTH sums; k goes through local memory BK at a time, in
+// ascending order, so that an element's sum does not depend on the shape of the tile.
+#define VEC JOIN(ACC, WIDTH)
+#define VLOAD JOIN(vload, WIDTH)
+#define VSTORE JOIN(vstore, WIDTH)
 #define BM (GY * TM)
-#define BN (GX * TN)
+#define BN (GX * TN * WIDTH)
+#define ROW_A (BK + 1)  // an odd stride, against bank conflicts
 
-void TileProduct(const Factors* factors, long row, long column, long begin, long end, local ACC* a, local ACC* b,
-                 ACC sum[TM][TN]) {
+typedef struct Factors Factors;
+VEC LoadA(const Factors* factors, long row, long k, long end);
+VEC LoadB(const Factors* factors, long k, long column, long end);
+
+#define LOAD_VECTOR(type, p, offset) JOIN(LOAD_VECTOR_, type)((p) + (offset))
+#define LOAD_VECTOR_f64(p) JOIN(convert_, VEC)(VLOAD(0, p))
+#define LOAD_VECTOR_f32(p) JOIN(convert_, VEC)(VLOAD(0, p))
+#define LOAD_VECTOR_i8(p) JOIN(convert_, VEC)(VLOAD(0, p))
+#define LOAD_VECTOR_f16(p) JOIN(convert_, VEC)(JOIN(vload_half, WIDTH)(0, p))
+#define LOAD_VECTOR_bf16(p) \
+  JOIN(convert_, VEC)(JOIN(as_float, WIDTH)(JOIN(convert_uint, WIDTH)(VLOAD(0, p)) << 16))
+
+// Defines `name`: `count` elements of an operand from `offset` on, `step` apart, then zeros.
+#define DEFINE_LINE(name, type)                                                                    \
+  VEC name(const global TYPE(type) * p, long offset, long step, long count) {                      \
+    if (step == 1 && count >= WIDTH) return LOAD_VECTOR(type, p, offset);                          \
+    ACC line[WIDTH];                                                                               \
+    for (int i = 0; i < WIDTH; ++i) line[i] = i < count ? LOAD(type, p, offset + i * step) : (ACC)0; \
+    return VLOAD(0, line);                                                                         \
+  }
+
+void TileProduct(const Factors* factors, long rows, long row, long column, long begin, long end, local ACC* a, local ACC* b,
+                 VEC sum[TM][TN]) {
   const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * GX + x;
+  // Nothing to do for an item that stands below the matrix. (That the bound differs between items also keeps PoCL from
+  // exchanging this loop with its own over the items, which would keep the sums in memory.)
+  const int depth = row + y * TM < rows ? BK : 0;
   for (int i = 0; i < TM; ++i) {
     for (int j = 0; j < TN; ++j) sum[i][j] = 0;
   }
   for (long k = begin; k < end; k += BK) {
-    for (int e = item; e < BM * BK; e += GX * GY) {
-      const int r = e / BK, c = e % BK;
-      a[c * BM + r] = k + c < end ? LoadA(factors, row + r, k + c) : 0;
+    for (int e = item; e < BM * BK / WIDTH; e += GX * GY) {
+      const int r = A_ALONG_K ? e / (BK / WIDTH) : e % (BM / WIDTH) * WIDTH;
+      const int c = A_ALONG_K ? e % (BK / WIDTH) * WIDTH : e / (BM / WIDTH);
+      const VEC line = LoadA(factors, row + r, k + c, end);
+      if (A_ALONG_K) {
+        VSTORE(line, 0, a + r * ROW_A + c);
+      } else {
+        ACC values[WIDTH];
+        VSTORE(line, 0, values);
+        for (int i = 0; i < WIDTH; ++i) a[(r + i) * ROW_A + c] = values[i];
+      }
     }
-    for (int e = item; e < BN * BK; e += GX * GY) {
-      const int r = B_ALONG_K ? e % BK : e / BN, c = B_ALONG_K ? e / BK : e % BN;
-      b[r * BN + c] = k + r < end ? LoadB(factors, k + r, column + c) : 0;
+    for (int e = item; e < BN * BK / WIDTH; e += GX * GY) {
+      const int r = B_ALONG_K ? e % (BK / WIDTH) * WIDTH : e / (BN / WIDTH);
+      const int c = B_ALONG_K ? e / (BK / WIDTH) : e % (BN / WIDTH) * WIDTH;
+      const VEC line = LoadB(factors, k + r, column + c, end);
+      if (!B_ALONG_K) {
+        VSTORE(line, 0, b + r * BN + c);
+      } else {
+        ACC values[WIDTH];
+        VSTORE(line, 0, values);
+        for (int i = 0; i < WIDTH; ++i) b[(r + i) * BN + c] = values[i];
+      }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    // Held apart from `sum`, which lives across barriers and so, on a processor, in memory.
+    VEC own[TM][TN];
 #pragma unroll
-    for (int c = 0; c < BK; ++c) {
+    for (int i = 0; i < TM; ++i) {
+#pragma unroll
+      for (int j = 0; j < TN; ++j) own[i][j] = sum[i][j];
+    }
+    for (int c = 0; c < depth; ++c) {
+      VEC factor[TN];
+#pragma unroll
+      for (int j = 0; j < TN; ++j) factor[j] = VLOAD(0, b + c * BN + (j * GX + x) * WIDTH);
 #pragma unroll
       for (int i = 0; i < TM; ++i) {
+        const VEC scalar = a[(y * TM + i) * ROW_A + c];
 #pragma unroll
-        for (int j = 0; j < TN; ++j) sum[i][j] = MAD(a[c * BM + y * TM + i], b[c * BN + x + GX * j], sum[i][j]);
+        for (int j = 0; j < TN; ++j) own[i][j] = MAD(scalar, factor[j], own[i][j]);
       }
+    }
+#pragma unroll
+    for (int i = 0; i < TM; ++i) {
+#pragma unroll
+      for (int j = 0; j < TN; ++j) sum[i][j] = own[i][j];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
+
+// Column of the first sum of vector j, within the tile.
+int TileColumn(int j) { return (j * GX + (int)get_local_id(0)) * WIDTH; }
