@@ -17,7 +17,7 @@ namespace {
 using plugin::ConvSpec;
 using plugin::Extents;
 
-constexpr int64_t kDirectItems = 64;
+constexpr int64_t kDirectItems = 16;
 
 // As kernels/conv_axes.cl declares it.
 struct ConvParams {
@@ -68,15 +68,22 @@ std::vector<Operand> ConvOperands(const KernelPlan& plan, const ConvSpec& s) {
   return {plan.Input(0), plan.Input(1), plan.Input(s.has_bias ? 2 : 0), plan.Output()};
 }
 
+// Neighbours along the last axis that an item computes together.
+int64_t DirectWidth(const Traits& traits, const ConvSpec& s) {
+  if (!traits.is_cpu) return 4;
+  return s.IsF64() || s.out[2] <= 8 ? 8 : 16;
+}
+
 std::unique_ptr<plugin::Plan> CreateDirect(Device& device, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
-  const int64_t outputs = std::min<int64_t>(s.GroupOutputs(), 4);
-  ProgramSpec program = ConvProgram(s, op, {"conv_axes.cl", "conv_direct.cl"});
-  program.options.Define("OUTPUTS", outputs);
-  auto plan = std::make_unique<KernelPlan>(device, op);
+  const int64_t outputs = std::min<int64_t>(s.GroupOutputs(), 8), width = DirectWidth(device.traits(), s);
+  ProgramSpec program = ConvProgram(s, op, {"vectors.cl", "conv_axes.cl", "conv_direct.cl"});
+  program.options.Define("OUTPUTS", outputs).Define("WIDTH", width);
   const auto blocks = [](int64_t n, int64_t unit) { return static_cast<size_t>((n + unit - 1) / unit); };
+  const int64_t vectors = s.out[0] * s.out[1] * ((s.out[2] + width - 1) / width);
+  auto plan = std::make_unique<KernelPlan>(device, op);
   plan->Launch(program, "direct", ConvOperands(*plan, s), ParamsOf(s),
-               Grid{{blocks(s.Positions(), kDirectItems), blocks(s.GroupOutputs(), outputs), blocks(s.n * s.groups, 1)},
+               Grid{{blocks(vectors, kDirectItems), blocks(s.GroupOutputs(), outputs), blocks(s.n * s.groups, 1)},
                     {kDirectItems, 1, 1}});
   return plan;
 }
@@ -84,7 +91,7 @@ std::unique_ptr<plugin::Plan> CreateDirect(Device& device, const plugin::OpDesc&
 std::unique_ptr<plugin::Plan> CreateImplicitGemm(Device& device, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
   const Tile tile = TileFor(device.traits(), AccumulatorOf(op), s.GroupOutputs());
-  ProgramSpec program = ConvProgram(s, op, {"tile.cl", "conv_axes.cl", "conv_gemm.cl"});
+  ProgramSpec program = ConvProgram(s, op, {"vectors.cl", "tile.cl", "conv_axes.cl", "conv_gemm.cl"});
   program.options.Define("A_ALONG_K", 1).Define("B_ALONG_K", 0);
   tile.Define(program.options);
   auto plan = std::make_unique<KernelPlan>(device, op);

@@ -29,6 +29,10 @@ cl_mem Memory(const plugin::Buffer& buffer) {
 }  // namespace
 
 DeviceBuffer::DeviceBuffer(cl_context context, const Traits& traits, uint64_t bytes) {
+  if (bytes > traits.memory_bytes) {
+    throw plugin::Error(ASSAY_OUT_OF_MEMORY, fmt::format("a buffer of {} bytes exceeds the memory of {}, {} bytes",
+                                                         bytes, traits.name, traits.memory_bytes));
+  }
   if (bytes > traits.max_alloc_bytes) {
     throw plugin::Unsupported("a buffer of {} bytes exceeds CL_DEVICE_MAX_MEM_ALLOC_SIZE of {}, {} bytes", bytes,
                               traits.name, traits.max_alloc_bytes);

@@ -13,7 +13,8 @@ namespace opencl {
 
 class DeviceBuffer : public plugin::Buffer {
  public:
-  // Throws Unsupported above CL_DEVICE_MAX_MEM_ALLOC_SIZE. Zero bytes become one, since OpenCL has no empty buffer.
+  // Throws out of memory above the device's memory, Unsupported above CL_DEVICE_MAX_MEM_ALLOC_SIZE. Zero bytes become
+  // one, since OpenCL has no empty buffer.
   DeviceBuffer(cl_context context, const Traits& traits, uint64_t bytes);
   cl_mem get() const { return memory_.get(); }
 

@@ -16,7 +16,7 @@ namespace {
 using plugin::MatmulSpec;
 
 constexpr int64_t kMostParts = 8;
-constexpr int64_t kLeastPart = 256;  // extent of k worth a part of its own
+constexpr int64_t kPart = 256;  // extent of k that is worth a part, beyond the first two
 
 // As kernels/matmul.cl declares it.
 struct MatmulParams {
@@ -28,7 +28,7 @@ struct MatmulParams {
 
 // Depends on k alone, so that a row's bits do not depend on the rows beside it.
 int64_t PartsOf(int64_t k) {
-  return std::clamp<int64_t>(k / kLeastPart, 1, kMostParts);
+  return std::clamp<int64_t>(k / kPart, 2, kMostParts);
 }
 
 MatmulParams ParamsOf(const MatmulSpec& s, Accumulator acc, int64_t parts) {
@@ -68,11 +68,13 @@ struct MatmulKernels {
         c(plan.Input(std::max(s.c.input, 0))),
         bias(plan.Input(std::max(s.bias.input, 0))),
         y(plan.Output()),
-        program{{"tile.cl", "matmul.cl"}, acc, {}} {
+        program{{"vectors.cl", "tile.cl", "matmul.cl"}, acc, {}} {
     program.options.Type("A", s.a.dtype).Type("B", s.b.dtype).Type("Y", s.y.dtype);
     program.options.Type("C", s.c.input >= 0 ? s.c.dtype : s.a.dtype);
     program.options.Type("V", s.bias.input >= 0 ? s.bias.dtype : s.a.dtype);
-    program.options.Define("A_ALONG_K", s.a.column_stride == 1 || s.a.row_stride != 1);
+    // Along the rows only where they are consecutive and fill vectors.
+    const bool a_along_rows = s.a.column_stride != 1 && s.a.row_stride == 1 && tile.Rows() % tile.width == 0;
+    program.options.Define("A_ALONG_K", !a_along_rows);
     program.options.Define("B_ALONG_K", s.b.row_stride == 1 && s.b.column_stride != 1);
     tile.Define(program.options);
   }
@@ -138,8 +140,14 @@ std::string MatmulWhyNot(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 std::string SplitKWhyNot(const Traits& traits, const plugin::OpDesc& op) {
-  const int64_t k = plugin::ParseMatmul(op).k;
-  if (PartsOf(k) < 2) return fmt::format("k={} is too short to be split; at least {}", k, 2 * kLeastPart);
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  if (s.k < 2) return "k=1 cannot be split";
+  const double sums = static_cast<double>(s.batch * PartsOf(s.k)) * static_cast<double>(s.m) *
+                      static_cast<double>(s.n * Bytes(AccumulatorOf(op)));
+  if (sums > static_cast<double>(traits.max_alloc_bytes)) {
+    return fmt::format("its partial sums of {} bytes exceed CL_DEVICE_MAX_MEM_ALLOC_SIZE of {}, {} bytes", sums,
+                       traits.name, traits.max_alloc_bytes);
+  }
   return MatmulWhyNot(traits, op);
 }
 

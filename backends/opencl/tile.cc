@@ -38,10 +38,9 @@ Grid Tile::Over(int64_t rows, int64_t columns, int64_t stack) const {
 
 Tile TileFor(const Traits& traits, Accumulator acc, int64_t rows) {
   if (traits.is_cpu) {
-    const int64_t width = acc == Accumulator::kF64 ? 8 : 16;
-    const int64_t tm = std::min<int64_t>(rows, 8);
-    return {
-        .gx = 4, .gy = std::clamp<int64_t>((rows + tm - 1) / tm, 1, 16), .tm = tm, .tn = 2, .width = width, .bk = 32};
+    Tile tile{.gx = 4, .gy = 16, .tm = 8, .tn = 2, .width = acc == Accumulator::kF64 ? 8 : 16, .bk = 32};
+    if (rows <= 8) tile.gy = 1, tile.tm = rows == 1 ? 1 : 8;
+    return tile;
   }
   if (rows <= 4) return {.gx = 64, .gy = 1};
   if (rows <= 16) return {.gx = 32, .gy = 4};

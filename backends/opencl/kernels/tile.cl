@@ -4,9 +4,6 @@
 // says so, zero outside the matrix and from `end` of k on.
 // A group has GX x GY items, each with TM x TN vectors of WIDTH sums; k goes through local memory BK at a time, in
 // ascending order, so that an element's sum does not depend on the shape of the tile.
-#define VEC JOIN(ACC, WIDTH)
-#define VLOAD JOIN(vload, WIDTH)
-#define VSTORE JOIN(vstore, WIDTH)
 #define BM (GY * TM)
 #define BN (GX * TN * WIDTH)
 #define ROW_A (BK + 1)  // an odd stride, against bank conflicts
@@ -15,25 +12,8 @@ typedef struct Factors Factors;
 VEC LoadA(const Factors* factors, long row, long k, long end);
 VEC LoadB(const Factors* factors, long k, long column, long end);
 
-#define LOAD_VECTOR(type, p, offset) JOIN(LOAD_VECTOR_, type)((p) + (offset))
-#define LOAD_VECTOR_f64(p) JOIN(convert_, VEC)(VLOAD(0, p))
-#define LOAD_VECTOR_f32(p) JOIN(convert_, VEC)(VLOAD(0, p))
-#define LOAD_VECTOR_i8(p) JOIN(convert_, VEC)(VLOAD(0, p))
-#define LOAD_VECTOR_f16(p) JOIN(convert_, VEC)(JOIN(vload_half, WIDTH)(0, p))
-#define LOAD_VECTOR_bf16(p) \
-  JOIN(convert_, VEC)(JOIN(as_float, WIDTH)(JOIN(convert_uint, WIDTH)(VLOAD(0, p)) << 16))
-
-// Defines `name`: `count` elements of an operand from `offset` on, `step` apart, then zeros.
-#define DEFINE_LINE(name, type)                                                                    \
-  VEC name(const global TYPE(type) * p, long offset, long step, long count) {                      \
-    if (step == 1 && count >= WIDTH) return LOAD_VECTOR(type, p, offset);                          \
-    ACC line[WIDTH];                                                                               \
-    for (int i = 0; i < WIDTH; ++i) line[i] = i < count ? LOAD(type, p, offset + i * step) : (ACC)0; \
-    return VLOAD(0, line);                                                                         \
-  }
-
-void TileProduct(const Factors* factors, long rows, long row, long column, long begin, long end, local ACC* a, local ACC* b,
-                 VEC sum[TM][TN]) {
+void TileProduct(const Factors* factors, long rows, long row, long column, long begin, long end, local ACC* a,
+                 local ACC* b, VEC sum[TM][TN]) {
   const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * GX + x;
   // Nothing to do for an item that stands below the matrix. (That the bound differs between items also keeps PoCL from
   // exchanging this loop with its own over the items, which would keep the sums in memory.)
