@@ -51,22 +51,28 @@ int64_t QueriesOf(const AttentionSpec& a) {
   return a.l == 1 ? 1 : a.l <= 4 ? 4 : 8;
 }
 
-// Of one flash group: rows of q, weights, and four numbers per query.
-int64_t FlashLocalBytes(const AttentionSpec& a, Accumulator acc) {
-  return QueriesOf(a) * (a.d + kKeyBlock + 4) * Bytes(acc);
-}
-
-ProgramSpec AttentionProgram(const AttentionSpec& a, Accumulator acc) {
-  ProgramSpec program{{"group.cl", "attention.cl"}, acc, {}};
-  program.options.Type("T", a.dtype).Type("M", a.mask_kind == MaskKind::kNone ? a.dtype : a.mask_dtype);
-  program.options.Define("GROUP", kKeyBlock);
-  if (a.mask_kind != MaskKind::kNone)
-    program.options.Define(a.mask_kind == MaskKind::kBool ? "BOOL_MASK" : "ADD_MASK", 1);
-  return program;
+// Elements of d or dv that an item loads together.
+int64_t WidthOf(const Traits& traits, Accumulator acc) {
+  return !traits.is_cpu ? 4 : acc == Accumulator::kF64 ? 8 : 16;
 }
 
 size_t BlocksOf(int64_t n, int64_t unit) {
   return static_cast<size_t>((n + unit - 1) / unit);
+}
+
+// Of one flash group: rows of q, weights, and four numbers per query.
+int64_t FlashLocalBytes(const Traits& traits, const AttentionSpec& a, Accumulator acc) {
+  const int64_t width = WidthOf(traits, acc), depth = static_cast<int64_t>(BlocksOf(a.d, width)) * width;
+  return QueriesOf(a) * (depth + kKeyBlock + 4) * Bytes(acc);
+}
+
+ProgramSpec AttentionProgram(const Traits& traits, const AttentionSpec& a, Accumulator acc) {
+  ProgramSpec program{{"vectors.cl", "group.cl", "attention.cl"}, acc, {}};
+  program.options.Type("T", a.dtype).Type("M", a.mask_kind == MaskKind::kNone ? a.dtype : a.mask_dtype);
+  program.options.Define("GROUP", kKeyBlock).Define("WIDTH", WidthOf(traits, acc));
+  if (a.mask_kind != MaskKind::kNone)
+    program.options.Define(a.mask_kind == MaskKind::kBool ? "BOOL_MASK" : "ADD_MASK", 1);
+  return program;
 }
 
 // Without a mask the kernels get q in its place, and do not read it.
@@ -77,9 +83,10 @@ Operand MaskOperand(const KernelPlan& plan, const AttentionSpec& a) {
 std::unique_ptr<plugin::Plan> CreateFlash(Device& device, const plugin::OpDesc& op) {
   const AttentionSpec a = plugin::ParseAttention(op);
   const Accumulator acc = AccumulatorOf(op);
-  ProgramSpec program = AttentionProgram(a, acc);
-  program.options.Define("QUERIES", QueriesOf(a)).Define("DEPTH", a.d);
-  program.options.Define("COLUMNS", static_cast<int64_t>(BlocksOf(a.dv, kKeyBlock)));
+  ProgramSpec program = AttentionProgram(device.traits(), a, acc);
+  const int64_t width = WidthOf(device.traits(), acc);
+  program.options.Define("QUERIES", QueriesOf(a)).Define("DEPTH", static_cast<int64_t>(BlocksOf(a.d, width)));
+  program.options.Define("COLUMNS", static_cast<int64_t>(BlocksOf(a.dv, kKeyBlock * width)));
   auto plan = std::make_unique<KernelPlan>(device, op);
   plan->Launch(program, "flash",
                {plan->Input(0), plan->Input(1), plan->Input(2), MaskOperand(*plan, a), plan->Output()},
@@ -92,17 +99,19 @@ std::unique_ptr<plugin::Plan> CreateFlash(Device& device, const plugin::OpDesc& 
 std::unique_ptr<plugin::Plan> CreateMaterialised(Device& device, const plugin::OpDesc& op) {
   const AttentionSpec a = plugin::ParseAttention(op);
   const Accumulator acc = AccumulatorOf(op);
-  const ProgramSpec program = AttentionProgram(a, acc);
+  const ProgramSpec program = AttentionProgram(device.traits(), a, acc);
   const AttentionParams params = ParamsOf(a, acc);
   const size_t rows = static_cast<size_t>(a.l), heads = static_cast<size_t>(a.batch * a.heads);
   auto plan = std::make_unique<KernelPlan>(device, op);
+  const int64_t width = WidthOf(device.traits(), acc);
+  constexpr int64_t kItems = 8;
   const Operand scores = plan->Workspace(a.batch * a.heads * a.l * a.s, Bytes(acc));
   plan->Launch(program, "scores", {plan->Input(0), plan->Input(1), scores}, params,
                Grid{{BlocksOf(a.s, kKeyBlock), rows, heads}, {kKeyBlock, 1, 1}});
   plan->Launch(program, "normalise", {MaskOperand(*plan, a), scores}, params,
                Grid{{1, rows, heads}, {kKeyBlock, 1, 1}});
   plan->Launch(program, "values", {scores, plan->Input(2), plan->Output()}, params,
-               Grid{{BlocksOf(a.dv, kKeyBlock), rows, heads}, {kKeyBlock, 1, 1}});
+               Grid{{BlocksOf(a.dv, kItems * width), rows, heads}, {kItems, 1, 1}});
   return plan;
 }
 
@@ -115,7 +124,7 @@ std::string AttentionWhyNot(const Traits& traits, const plugin::OpDesc& op) {
 
 std::string FlashWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const AttentionSpec a = plugin::ParseAttention(op);
-  const int64_t bytes = FlashLocalBytes(a, AccumulatorOf(op));
+  const int64_t bytes = FlashLocalBytes(traits, a, AccumulatorOf(op));
   if (static_cast<uint64_t>(bytes) > traits.local_bytes) {
     return fmt::format("d={} takes {} bytes of local memory; {} has {}", a.d, bytes, traits.name, traits.local_bytes);
   }

@@ -3,6 +3,8 @@
 // probabilities in the accumulator's type. A probability below zero stands for a masked key, whose value is never used.
 #define MASKED ((ACC)-1)
 
+DEFINE_LINE(Line, T)
+
 typedef struct {
   long batch, heads, group, l, s, d, dv;  // `group` query heads share a key head
   long causal, window, shift;             // query i stands at key i + shift; window 0: none
@@ -49,13 +51,13 @@ ACC FinishScore(const Params* p, ACC dot, ACC mask) {
 ACC EmptyRow(const Params* p) { return p->masked_nan ? (ACC)NAN : (ACC)0; }
 
 // ---- flash: blocks of GROUP keys with running maximum and sum (Dao et al., arXiv 2205.14135). A group has QUERIES
-// queries of one head; each item has one key of a block, and COLUMNS columns of the output. Blocks begin at multiples of
+// queries of one head; each item has one key of a block, and COLUMNS vectors of the output; a row of q has DEPTH vectors. Blocks begin at multiples of
 // GROUP, so that a query's bits do not depend on the queries beside it.
 #if defined(QUERIES)
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void flash(
     const global TYPE(T)* q, long q_at, const global TYPE(T)* k, long k_at, const global TYPE(T)* v, long v_at,
     const global TYPE(M)* mask, long mask_at, global TYPE(T)* o, long o_at, Params p) {
-  local ACC rows[QUERIES * DEPTH], weights[QUERIES * GROUP], top[QUERIES], sum[QUERIES], rescale[QUERIES];
+  local ACC rows[QUERIES * DEPTH * WIDTH], weights[QUERIES * GROUP], top[QUERIES], sum[QUERIES], rescale[QUERIES];
   local int seen[QUERIES];
   const int item = (int)get_local_id(0);
   const long batch = get_group_id(2), head = get_group_id(1), query = get_group_id(0) * QUERIES;
@@ -63,11 +65,12 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void flash(
   k += k_at + RowOf(p.k, batch, head / p.group, 0), v += v_at + RowOf(p.v, batch, head / p.group, 0);
 
   for (int e = item; e < QUERIES * DEPTH; e += GROUP) {
-    const int row = e / DEPTH, c = e % DEPTH;
-    rows[e] = row < queries && c < p.d ? LOAD(T, q, q_at + RowOf(p.q, batch, head, query + row) + c * p.q[3]) : 0;
+    const int row = e / DEPTH, c = e % DEPTH * WIDTH;
+    const long count = row < queries ? p.d - c : 0;
+    VSTORE(Line(q, q_at + RowOf(p.q, batch, head, query + row) + c * p.q[3], p.q[3], count), e, rows);
   }
   if (item < QUERIES) top[item] = -(ACC)INFINITY, sum[item] = 0, seen[item] = 0;
-  ACC out[QUERIES][COLUMNS];
+  VEC out[QUERIES][COLUMNS];
   for (int row = 0; row < QUERIES; ++row) {
     for (int c = 0; c < COLUMNS; ++c) out[row][c] = 0;
   }
@@ -76,13 +79,13 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void flash(
   const long last = KeysOf(&p, query + queries - 1).last;
   for (long block = KeysOf(&p, query).first / GROUP * GROUP; block < last; block += GROUP) {
     const long key = block + item;
-    ACC dot[QUERIES];
+    VEC dot[QUERIES];
     for (int row = 0; row < QUERIES; ++row) dot[row] = 0;
     if (key < p.s) {
-      for (int c = 0; c < (int)p.d; ++c) {
-        const ACC factor = LOAD(T, k, key * p.k[2] + c * p.k[3]);
+      for (int c = 0; c < DEPTH; ++c) {
+        const VEC factor = Line(k, key * p.k[2] + c * WIDTH * p.k[3], p.k[3], p.d - c * WIDTH);
 #pragma unroll
-        for (int row = 0; row < QUERIES; ++row) dot[row] = MAD(rows[row * DEPTH + c], factor, dot[row]);
+        for (int row = 0; row < QUERIES; ++row) dot[row] = MAD(VLOAD(row * DEPTH + c, rows), factor, dot[row]);
       }
     }
     int masked[QUERIES];
@@ -92,7 +95,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void flash(
         add = MaskOf(&p, mask + mask_at + RowOf(p.mask, batch, head, query + row), KeysOf(&p, query + row), key);
       }
       masked[row] = add == -(ACC)INFINITY;
-      weights[row * GROUP + item] = masked[row] ? add : FinishScore(&p, dot[row], add);
+      weights[row * GROUP + item] = masked[row] ? add : FinishScore(&p, Total(dot[row]), add);
       if (!masked[row]) seen[row] = 1;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -116,16 +119,16 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void flash(
     }
     const int keys = (int)min((long)GROUP, p.s - block);
     for (int c = 0; c < COLUMNS; ++c) {
-      const long column = item + c * GROUP;
+      const long column = (item + c * GROUP) * WIDTH;
       if (column >= p.dv) continue;
-      ACC part[QUERIES];
+      VEC part[QUERIES];
       for (int row = 0; row < QUERIES; ++row) part[row] = out[row][c] * rescale[row];
       for (int j = 0; j < keys; ++j) {
-        const ACC value = LOAD(T, v, (block + j) * p.v[2] + column * p.v[3]);
+        const VEC value = Line(v, (block + j) * p.v[2] + column * p.v[3], p.v[3], p.dv - column);
 #pragma unroll
         for (int row = 0; row < QUERIES; ++row) {
           const ACC weight = weights[row * GROUP + j];
-          part[row] = weight < 0 ? part[row] : MAD(weight, value, part[row]);
+          part[row] = weight < 0 ? part[row] : MAD((VEC)weight, value, part[row]);
         }
       }
       for (int row = 0; row < QUERIES; ++row) out[row][c] = part[row];
@@ -135,10 +138,13 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void flash(
 
   for (int row = 0; row < queries; ++row) {
     for (int c = 0; c < COLUMNS; ++c) {
-      const long column = item + c * GROUP;
-      if (column >= p.dv) continue;
-      const ACC value = seen[row] ? out[row][c] / sum[row] : EmptyRow(&p);
-      STORE(T, o, o_at + RowOf(p.o, batch, head, query + row) + column * p.o[3], value);
+      const long column = (item + c * GROUP) * WIDTH;
+      ACC values[WIDTH];
+      VSTORE(out[row][c], 0, values);
+      for (int i = 0; i < WIDTH && column + i < p.dv; ++i) {
+        const ACC value = seen[row] ? values[i] / sum[row] : EmptyRow(&p);
+        STORE(T, o, o_at + RowOf(p.o, batch, head, query + row) + (column + i) * p.o[3], value);
+      }
     }
   }
 }
@@ -152,9 +158,11 @@ kernel void scores(const global TYPE(T)* q, long q_at, const global TYPE(T)* k, 
   const long head = get_global_id(2) % p.heads;
   if (j >= p.s) return;
   q += q_at + RowOf(p.q, batch, head, i), k += k_at + RowOf(p.k, batch, head / p.group, j);
-  ACC dot = 0;
-  for (long c = 0; c < p.d; ++c) dot = MAD(LOAD(T, q, c * p.q[3]), LOAD(T, k, c * p.k[3]), dot);
-  scores[scores_at + (get_global_id(2) * p.l + i) * p.s + j] = dot;
+  VEC dot = 0;
+  for (long c = 0; c < p.d; c += WIDTH) {
+    dot = MAD(Line(q, c * p.q[3], p.q[3], p.d - c), Line(k, c * p.k[3], p.k[3], p.d - c), dot);
+  }
+  scores[scores_at + (get_global_id(2) * p.l + i) * p.s + j] = Total(dot);
 }
 
 // Group (1, l, batch * heads).
@@ -184,20 +192,24 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void normalise(const g
   for (long j = get_local_id(0); j < p.s; j += GROUP) row[j] = row[j] < 0 ? MASKED : row[j] / sum;
 }
 
-// Global size (at least dv, l, batch * heads).
+// Global size (at least vectors of dv, l, batch * heads).
 kernel void values(const global ACC* scores, long scores_at, const global TYPE(T)* v, long v_at, global TYPE(T)* o,
                    long o_at, Params p) {
-  const long c = get_global_id(0), i = get_global_id(1), batch = get_global_id(2) / p.heads;
+  const long c = get_global_id(0) * WIDTH, i = get_global_id(1), batch = get_global_id(2) / p.heads;
   const long head = get_global_id(2) % p.heads;
   if (c >= p.dv) return;
   const global ACC* row = scores + scores_at + (get_global_id(2) * p.l + i) * p.s;
   v += v_at + RowOf(p.v, batch, head / p.group, 0) + c * p.v[3];
-  ACC sum = 0;
+  VEC sum = 0;
   bool seen = false;
   for (long j = 0; j < p.s; ++j) {
     if (row[j] < 0) continue;
     seen = true;
-    sum = MAD(row[j], LOAD(T, v, j * p.v[2]), sum);
+    sum = MAD((VEC)row[j], Line(v, j * p.v[2], p.v[3], p.dv - c), sum);
   }
-  STORE(T, o, o_at + RowOf(p.o, batch, head, i) + c * p.o[3], seen ? sum : EmptyRow(&p));
+  ACC columns[WIDTH];
+  VSTORE(sum, 0, columns);
+  for (int l = 0; l < WIDTH && c + l < p.dv; ++l) {
+    STORE(T, o, o_at + RowOf(p.o, batch, head, i) + (c + l) * p.o[3], seen ? columns[l] : EmptyRow(&p));
+  }
 }

@@ -20,3 +20,13 @@
     for (int i = 0; i < WIDTH; ++i) line[i] = i < count ? LOAD(type, p, offset + i * step) : (ACC)0; \
     return VLOAD(0, line);                                                                         \
   }
+
+// The sum of the elements, as a tree.
+ACC Total(VEC vector) {
+  ACC values[WIDTH];
+  VSTORE(vector, 0, values);
+  for (int width = WIDTH / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) values[i] += values[i + width];
+  }
+  return values[0];
+}
