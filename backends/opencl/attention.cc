@@ -48,7 +48,7 @@ AttentionParams ParamsOf(const AttentionSpec& a, Accumulator acc) {
 
 // Queries that share the keys of a block.
 int64_t QueriesOf(const AttentionSpec& a) {
-  return a.l == 1 ? 1 : a.l <= 4 ? 4 : 8;
+  return a.l == 1 ? 1 : 8;
 }
 
 // Elements of d or dv that an item loads together.
@@ -66,8 +66,8 @@ int64_t FlashLocalBytes(const Traits& traits, const AttentionSpec& a, Accumulato
   return QueriesOf(a) * (depth + kKeyBlock + 4) * Bytes(acc);
 }
 
-ProgramSpec AttentionProgram(const Traits& traits, const AttentionSpec& a, Accumulator acc) {
-  ProgramSpec program{{"vectors.cl", "group.cl", "attention.cl"}, acc, {}};
+ProgramSpec AttentionProgram(const Traits& traits, const AttentionSpec& a, Accumulator acc, const char* kernels) {
+  ProgramSpec program{{"vectors.cl", "group.cl", "attention.cl", kernels}, acc, {}};
   program.options.Type("T", a.dtype).Type("M", a.mask_kind == MaskKind::kNone ? a.dtype : a.mask_dtype);
   program.options.Define("GROUP", kKeyBlock).Define("WIDTH", WidthOf(traits, acc));
   if (a.mask_kind != MaskKind::kNone)
@@ -83,7 +83,7 @@ Operand MaskOperand(const KernelPlan& plan, const AttentionSpec& a) {
 std::unique_ptr<plugin::Plan> CreateFlash(Device& device, const plugin::OpDesc& op) {
   const AttentionSpec a = plugin::ParseAttention(op);
   const Accumulator acc = AccumulatorOf(op);
-  ProgramSpec program = AttentionProgram(device.traits(), a, acc);
+  ProgramSpec program = AttentionProgram(device.traits(), a, acc, "attention_flash.cl");
   const int64_t width = WidthOf(device.traits(), acc);
   program.options.Define("QUERIES", QueriesOf(a)).Define("DEPTH", static_cast<int64_t>(BlocksOf(a.d, width)));
   program.options.Define("COLUMNS", static_cast<int64_t>(BlocksOf(a.dv, kKeyBlock * width)));
@@ -99,7 +99,7 @@ std::unique_ptr<plugin::Plan> CreateFlash(Device& device, const plugin::OpDesc& 
 std::unique_ptr<plugin::Plan> CreateMaterialised(Device& device, const plugin::OpDesc& op) {
   const AttentionSpec a = plugin::ParseAttention(op);
   const Accumulator acc = AccumulatorOf(op);
-  const ProgramSpec program = AttentionProgram(device.traits(), a, acc);
+  const ProgramSpec program = AttentionProgram(device.traits(), a, acc, "attention_materialised.cl");
   const AttentionParams params = ParamsOf(a, acc);
   const size_t rows = static_cast<size_t>(a.l), heads = static_cast<size_t>(a.batch * a.heads);
   auto plan = std::make_unique<KernelPlan>(device, op);

@@ -59,7 +59,7 @@ ConvParams ParamsOf(const ConvSpec& s) {
 ProgramSpec ConvProgram(const ConvSpec& s, const plugin::OpDesc& op, std::vector<const char*> files) {
   ProgramSpec program{std::move(files), AccumulatorOf(op), {}};
   program.options.Type("X", s.x.dtype).Type("W", s.w.dtype).Type("Y", s.y.dtype);
-  program.options.Type("V", s.has_bias ? s.bias_dtype : s.x.dtype).Define("RANK", s.rank);
+  program.options.Type("V", s.has_bias ? s.bias_dtype : s.y.dtype).Define("RANK", s.rank);
   return program;
 }
 

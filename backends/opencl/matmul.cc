@@ -70,8 +70,9 @@ struct MatmulKernels {
         y(plan.Output()),
         program{{"vectors.cl", "tile.cl", "matmul.cl"}, acc, {}} {
     program.options.Type("A", s.a.dtype).Type("B", s.b.dtype).Type("Y", s.y.dtype);
-    program.options.Type("C", s.c.input >= 0 ? s.c.dtype : s.a.dtype);
-    program.options.Type("V", s.bias.input >= 0 ? s.bias.dtype : s.a.dtype);
+    // Those that are absent have the type that they mostly have: fewer programs to compile.
+    program.options.Type("C", s.c.input >= 0 ? s.c.dtype : s.y.dtype);
+    program.options.Type("V", s.bias.input >= 0 ? s.bias.dtype : s.y.dtype);
     // Along the rows only where they are consecutive and fill vectors.
     const bool a_along_rows = s.a.column_stride != 1 && s.a.row_stride == 1 && tile.Rows() % tile.width == 0;
     program.options.Define("A_ALONG_K", !a_along_rows);

@@ -16,18 +16,18 @@ constexpr int64_t kRowGroup = 64;
 
 // As kernels/softmax.cl declares it.
 struct SoftmaxParams {
-  int64_t rows, size, x_step, y_step, axes;
+  int64_t rows, size, x_step, y_step, log, axes;
   int64_t axis_size[kOtherAxes], axis_x[kOtherAxes], axis_y[kOtherAxes];
 };
 
 std::unique_ptr<plugin::Plan> CreateSoftmax(Device& device, const plugin::OpDesc& op, const char* kernel) {
   const SoftmaxSpec s = plugin::ParseSoftmax(op);
-  SoftmaxParams p{s.rows, s.axis.size, s.axis.x_stride, s.axis.y_stride, std::ssize(s.others), {}, {}, {}};
+  SoftmaxParams p{s.rows, s.axis.size, s.axis.x_stride, s.axis.y_stride, s.log, std::ssize(s.others), {}, {}, {}};
   for (size_t i = 0; i < s.others.size(); ++i) {
     p.axis_size[i] = s.others[i].size, p.axis_x[i] = s.others[i].x_stride, p.axis_y[i] = s.others[i].y_stride;
   }
   ProgramSpec program{{"group.cl", "softmax.cl"}, AccumulatorOf(op), {}};
-  program.options.Type("X", s.dtype).Type("Y", s.dtype).Define("LOG", s.log).Define("GROUP", kRowGroup);
+  program.options.Type("X", s.dtype).Type("Y", s.dtype).Define("GROUP", kRowGroup);
   auto plan = std::make_unique<KernelPlan>(device, op);
   plan->Launch(program, kernel, {plan->Input(0), plan->Output()}, p,
                Grid{{static_cast<size_t>(s.rows), 1, 1}, {kRowGroup, 1, 1}});

@@ -94,16 +94,18 @@ class Faults(OpenCl):
 
 class Smoke(OpenCl):
     def test_the_smoke_suite_passes_with_every_implementation(self):
+        expected = {("matmul", "tiled"), ("matmul", "splitk"), ("reduce", "sequential"), ("reduce", "tree"),
+                    ("conv", "direct"), ("conv", "implicit-gemm"), ("softmax", "three-pass"), ("softmax", "online"),
+                    ("attention", "flash"), ("attention", "materialised")}
+        if "VkFFT" in json.dumps(self.columns()):
+            expected.add(("fft", "vkfft"))
         done, records = self.run_cases("--suite", "smoke")
         self.assertEqual(done.returncode, 0, done.stdout)
-        wrong = [(r["case_id"], r["implementation"], r["verdict"], r["reason"]) for r in records
+        ran = [r for r in records if r["implementation"]]
+        wrong = [(r["case_id"], r["implementation"], r["verdict"], r["reason"]) for r in ran
                  if r["verdict"] not in ("pass", "untrusted")]
         self.assertEqual(wrong, [])
-        self.assertEqual({(r["op"], r["implementation"]) for r in records},
-                         {("matmul", "tiled"), ("matmul", "splitk"), ("reduce", "sequential"), ("reduce", "tree"),
-                          ("conv", "direct"), ("conv", "implicit-gemm"), ("softmax", "three-pass"),
-                          ("softmax", "online"), ("attention", "flash"), ("attention", "materialised"),
-                          ("fft", "vkfft")})
+        self.assertEqual({(r["op"], r["implementation"]) for r in ran}, expected)
 
 
 if __name__ == "__main__":

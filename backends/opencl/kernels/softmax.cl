@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax of rows, a group per row. Types X and Y; LOG: the logarithm of it. `three_pass` reads the row for its maximum,
+// Softmax of rows, a group per row. Types X and Y. `three_pass` reads the row for its maximum,
 // for the sum of exponentials and for the result; `online` takes maximum and sum in one pass (Milakov and Gimelshein,
 // arXiv 1805.02867).
 #define AXES 8
 typedef struct {
-  long rows, size, x_step, y_step, axes;
+  long rows, size, x_step, y_step, log, axes;
   long axis_size[AXES], axis_x[AXES], axis_y[AXES];  // the other axes
 } Params;
 
@@ -17,10 +17,10 @@ void RowOffsets(const Params* p, long row, long* x, long* y) {
 }
 
 void WriteRow(const Params* p, const global TYPE(X)* x, global TYPE(Y)* y, ACC top, ACC sum) {
-  const ACC log_sum = LOG ? log(sum) : 0;
+  const ACC log_sum = log(sum);
   for (long i = get_local_id(0); i < p->size; i += GROUP) {
     const ACC shifted = LOAD(X, x, i * p->x_step) - top;
-    STORE(Y, y, i * p->y_step, LOG ? shifted - log_sum : exp(shifted) / sum);
+    STORE(Y, y, i * p->y_step, p->log ? shifted - log_sum : exp(shifted) / sum);
   }
 }
 
