@@ -60,55 +60,38 @@ MatmulParams ParamsOf(const MatmulSpec& s, Accumulator acc, int64_t parts) {
           ScalarBits(acc, s.beta)};
 }
 
-// An operand that is absent is passed as a, and not read.
-struct MatmulKernels {
-  MatmulKernels(const KernelPlan& plan, const MatmulSpec& s, Accumulator acc, const Tile& tile)
-      : a(plan.Input(0)),
-        b(plan.Input(1)),
-        c(plan.Input(std::max(s.c.input, 0))),
-        bias(plan.Input(std::max(s.bias.input, 0))),
-        y(plan.Output()),
-        program{{"vectors.cl", "tile.cl", "matmul.cl"}, acc, {}} {
-    program.options.Type("A", s.a.dtype).Type("B", s.b.dtype).Type("Y", s.y.dtype);
-    // Those that are absent have the type that they mostly have: fewer programs to compile.
-    program.options.Type("C", s.c.input >= 0 ? s.c.dtype : s.y.dtype);
-    program.options.Type("V", s.bias.input >= 0 ? s.bias.dtype : s.y.dtype);
-    // Along the rows only where they are consecutive and fill vectors.
-    const bool a_along_rows = s.a.column_stride != 1 && s.a.row_stride == 1 && tile.Rows() % tile.width == 0;
-    program.options.Define("A_ALONG_K", !a_along_rows);
-    program.options.Define("B_ALONG_K", s.b.row_stride == 1 && s.b.column_stride != 1);
-    tile.Define(program.options);
-  }
-  Operand a, b, c, bias, y;
-  ProgramSpec program;
-};
-
-std::unique_ptr<plugin::Plan> CreateTiled(Device& device, const plugin::OpDesc& op) {
-  const MatmulSpec s = plugin::ParseMatmul(op);
-  const Accumulator acc = AccumulatorOf(op);
-  const Tile tile = TileFor(device.traits(), acc, s.m);
-  auto plan = std::make_unique<KernelPlan>(device, op);
-  const MatmulKernels kernels(*plan, s, acc, tile);
-  plan->Launch(kernels.program, "tiled", {kernels.a, kernels.b, kernels.c, kernels.bias, kernels.y},
-               ParamsOf(s, acc, 1), tile.Over(s.m, s.n, s.batch));
-  return plan;
+ProgramSpec MatmulProgram(const MatmulSpec& s, Accumulator acc, const Tile& tile) {
+  ProgramSpec program{{"vectors.cl", "tile.cl", "matmul.cl"}, acc, {}};
+  program.options.Type("A", s.a.dtype).Type("B", s.b.dtype).Type("Y", s.y.dtype);
+  // Those that are absent have the type that they mostly have: fewer programs to compile.
+  program.options.Type("C", s.c.input >= 0 ? s.c.dtype : s.y.dtype);
+  program.options.Type("V", s.bias.input >= 0 ? s.bias.dtype : s.y.dtype);
+  // Along the rows only where they are consecutive and fill vectors.
+  const bool a_along_rows = s.a.column_stride != 1 && s.a.row_stride == 1 && tile.Rows() % tile.width == 0;
+  program.options.Define("A_ALONG_K", !a_along_rows);
+  program.options.Define("B_ALONG_K", s.b.row_stride == 1 && s.b.column_stride != 1);
+  tile.Define(program.options);
+  return program;
 }
 
-std::unique_ptr<plugin::Plan> CreateSplitK(Device& device, const plugin::OpDesc& op) {
+template <bool kSplit>
+std::unique_ptr<plugin::Plan> CreateMatmul(Device& device, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
   const Accumulator acc = AccumulatorOf(op);
   const Tile tile = TileFor(device.traits(), acc, s.m);
-  const MatmulParams params = ParamsOf(s, acc, PartsOf(s.k));
+  const MatmulParams params = ParamsOf(s, acc, kSplit ? PartsOf(s.k) : 1);
+  const ProgramSpec program = MatmulProgram(s, acc, tile);
   auto plan = std::make_unique<KernelPlan>(device, op);
-  const MatmulKernels kernels(*plan, s, acc, tile);
-  const Operand sums = plan->Workspace(s.batch * params.parts * s.m * s.n, Bytes(acc));
-  plan->Launch(kernels.program, "split", {kernels.a, kernels.b, sums}, params,
-               tile.Over(s.m, s.n, s.batch * params.parts));
+  // What is absent is passed as another operand, and not read.
+  const Operand a = plan->Input(0), b = plan->Input(1), c = plan->Input(std::max(s.c.input, 0)),
+                bias = plan->Input(std::max(s.bias.input, 0)), y = plan->Output();
+  const Operand sums = kSplit ? plan->Workspace(s.batch * params.parts * s.m * s.n, Bytes(acc)) : y;
+  plan->Launch(program, "tiled", {a, b, c, bias, y, sums}, params, tile.Over(s.m, s.n, s.batch * params.parts));
+  if (!kSplit) return plan;
   constexpr int64_t kItems = 64;
-  const Grid elements{
-      {static_cast<size_t>((s.n + kItems - 1) / kItems), static_cast<size_t>(s.m), static_cast<size_t>(s.batch)},
-      {kItems, 1, 1}};
-  plan->Launch(kernels.program, "combine", {sums, kernels.c, kernels.bias, kernels.y}, params, elements);
+  const size_t blocks = static_cast<size_t>((s.n + kItems - 1) / kItems);
+  plan->Launch(program, "combine", {sums, c, bias, y}, params,
+               Grid{{blocks, static_cast<size_t>(s.m), static_cast<size_t>(s.batch)}, {kItems, 1, 1}});
   return plan;
 }
 
@@ -157,8 +140,8 @@ std::string MatmulContract(const Traits& traits, const plugin::OpDesc& op) {
 }
 
 constexpr Row kMatmulRows[] = {
-    {"matmul", "tiled", MatmulContract, MatmulWhyNot, CreateTiled},
-    {"matmul", "splitk", MatmulContract, SplitKWhyNot, CreateSplitK},
+    {"matmul", "tiled", MatmulContract, MatmulWhyNot, CreateMatmul<false>},
+    {"matmul", "splitk", MatmulContract, SplitKWhyNot, CreateMatmul<true>},
 };
 
 }  // namespace

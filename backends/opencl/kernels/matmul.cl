@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = alpha A B + beta c + bias for operands with any strides. Types A, B, C (addend), V (bias) and Y. Kernels `tiled`
-// (whole sums) and `split` (partial sums over a part of k, which `combine` adds in the order of the parts).
+// y = alpha A B + beta c + bias for operands with any strides. Types A, B, C (addend), V (bias) and Y. `tiled` gives
+// whole sums, or partial ones over the parts of k, which `combine` adds in the order of the parts.
 typedef struct {
   long m, n, k, batch, parts, part;  // `part`: extent of k in one part
   long a_batch, a_row, a_column, b_batch, b_row, b_column;
@@ -47,38 +47,16 @@ void Finish(const Params* p, const Addends* at, long batch, long row, long colum
   STORE(Y, at->y, batch * p->y_batch + row * p->y_row + column * p->y_column, value);
 }
 
-// Work-group (tile of columns, tile of rows, batch).
+// Work-group (tile of columns, tile of rows, batch * parts). With several parts into sums[batch, part, m, n].
 kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void tiled(
     const global TYPE(A)* a, long a_at, const global TYPE(B)* b, long b_at, const global TYPE(C)* c, long c_at,
-    const global TYPE(V)* bias, long bias_at, global TYPE(Y)* y, long y_at, Params p) {
-  local ACC tile_a[BM * ROW_A], tile_b[BK * BN];
-  VEC sum[TM][TN];
-  const long batch = get_group_id(2), row = get_group_id(1) * BM, column = get_group_id(0) * BN;
-  const Factors factors = {a + a_at + batch * p.a_batch, b + b_at + batch * p.b_batch, &p};
-  const Addends addends = {c + c_at, bias + bias_at, y + y_at};
-  TileProduct(&factors, p.m, row, column, 0, p.k, tile_a, tile_b, sum);
-  for (int i = 0; i < TM; ++i) {
-    const long at = row + get_local_id(1) * TM + i;
-    for (int j = 0; j < TN && at < p.m; ++j) {
-      ACC values[WIDTH];
-      VSTORE(sum[i][j], 0, values);
-      const long to = column + TileColumn(j);
-      for (int l = 0; l < WIDTH; ++l) {
-        if (to + l < p.n) Finish(&p, &addends, batch, at, to + l, values[l]);
-      }
-    }
-  }
-}
-
-// The same with (batch, part) in the third axis, into sums[batch, part, m, n].
-kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void split(const global TYPE(A)* a, long a_at,
-                                                                   const global TYPE(B)* b, long b_at,
-                                                                   global ACC* sums, long sums_at, Params p) {
+    const global TYPE(V)* bias, long bias_at, global TYPE(Y)* y, long y_at, global ACC* sums, long sums_at, Params p) {
   local ACC tile_a[BM * ROW_A], tile_b[BK * BN];
   VEC sum[TM][TN];
   const long batch = get_group_id(2) / p.parts, part = get_group_id(2) % p.parts;
   const long row = get_group_id(1) * BM, column = get_group_id(0) * BN;
   const Factors factors = {a + a_at + batch * p.a_batch, b + b_at + batch * p.b_batch, &p};
+  const Addends addends = {c + c_at, bias + bias_at, y + y_at};
   TileProduct(&factors, p.m, row, column, part * p.part, min((part + 1) * p.part, p.k), tile_a, tile_b, sum);
   for (int i = 0; i < TM; ++i) {
     const long at = row + get_local_id(1) * TM + i;
@@ -86,8 +64,12 @@ kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void split(const global 
       ACC values[WIDTH];
       VSTORE(sum[i][j], 0, values);
       const long to = column + TileColumn(j);
-      for (int l = 0; l < WIDTH; ++l) {
-        if (to + l < p.n) sums[sums_at + (get_group_id(2) * p.m + at) * p.n + to + l] = values[l];
+      for (int l = 0; l < WIDTH && to + l < p.n; ++l) {
+        if (p.parts == 1) {
+          Finish(&p, &addends, batch, at, to + l, values[l]);
+        } else {
+          sums[sums_at + (get_group_id(2) * p.m + at) * p.n + to + l] = values[l];
+        }
       }
     }
   }
