@@ -65,12 +65,6 @@ Operand KernelPlan::Workspace(int64_t elements, int64_t element_bytes) {
   return {Operand::From::kWorkspace, 0, element_bytes, workspaces_.back()->get()};
 }
 
-Operand KernelPlan::Constant(std::span<const std::byte> bytes, int64_t element_bytes) {
-  const Operand operand = Workspace(std::ssize(bytes) / element_bytes, element_bytes);
-  device_.Upload(*workspaces_.back(), 0, bytes);
-  return operand;
-}
-
 void KernelPlan::AddLaunch(const ProgramSpec& program, const char* kernel, const std::vector<Operand>& operands,
                            const void* params, size_t bytes, const Grid& grid) {
   Handle<cl_kernel> handle = device_.programs().Kernel(program, kernel);

@@ -40,8 +40,6 @@ class KernelPlan : public plugin::Plan {
   Operand Input(int index) const;
   Operand Output() const;
   Operand Workspace(int64_t elements, int64_t element_bytes);
-  // Copies `bytes` into a new workspace: tables that the kernels read.
-  Operand Constant(std::span<const std::byte> bytes, int64_t element_bytes);
 
   // Appends a launch. Params is a struct of 8-byte integers that the kernel declares alike.
   template <class Params>

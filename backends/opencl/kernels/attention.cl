@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the attention kernels share: softmax(scale q k^T + mask) v with type T throughout, mask type M (BOOL_MASK,
-// ADD_MASK or neither), scores and probabilities in the accumulator's type. A probability below zero stands for a masked
-// key, whose value is never used.
+// ADD_MASK or neither), scores and probabilities in the accumulator's type. A probability below zero stands for a
+// masked key, whose value is never used.
 #define MASKED ((ACC)-1)
 
 DEFINE_LINE(Line, T)

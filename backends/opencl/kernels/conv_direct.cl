@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each item has WIDTH neighbours along the last axis, of OUTPUTS channels, so that each x is loaded once for them. Terms
-// in the order (c, taps), padded ones skipped. Global size (at least vectors, blocks of channels in a group,
+// Each item has WIDTH neighbours along the last axis, of OUTPUTS channels, so that each x is loaded once for them.
+// Terms in the order (c, taps), padded ones skipped. Global size (at least vectors, blocks of channels in a group,
 // n * groups).
 DEFINE_LINE(Line, X)
 

@@ -10,7 +10,16 @@ struct Factors {
 
 DEFINE_LINE(Line, W)
 
-// Along the terms, which lie one after the other where w is dense.
+// Whether the terms of an output's weights lie one after the other.
+bool IsDense(const Params* p) {
+  long expected = 1;
+  for (int axis = 2; axis >= 0; --axis) {
+    if (p->kernel_size[axis] > 1 && p->w[axis] != expected) return false;
+    expected *= p->kernel_size[axis];
+  }
+  return p->c == 1 || p->w_inner == expected;
+}
+
 VEC LoadA(const Factors* f, long output, long term, long end) {
   const Params* p = f->p;
   const long count = output < p->o ? end - term : 0;
@@ -59,8 +68,7 @@ kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void implicit_gemm(
                            (int)p.c * taps,
                            taps,
                            (int)(p.out[0] * p.out[1] * p.out[2]),
-                           p.w_inner == taps && p.w[2] == 1 && (p.w[1] == p.kernel_size[2] || p.kernel_size[1] == 1) &&
-                               (p.w[0] == p.kernel_size[1] * p.kernel_size[2] || p.kernel_size[0] == 1)};
+                           IsDense(&p)};
   TileProduct(&factors, p.o, row, column, 0, factors.terms, tile_a, tile_b, sum);
   for (int i = 0; i < TM; ++i) {
     const long at = row + get_local_id(1) * TM + i;
@@ -69,7 +77,8 @@ kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void implicit_gemm(
       VSTORE(sum[i][j], 0, values);
       const long to = column + TileColumn(j);
       for (int l = 0; l < WIDTH; ++l) {
-        if (to + l < factors.positions) Finish(&p, bias + bias_at, y + y_at, image, group * p.o + at, (int)(to + l), values[l]);
+        if (to + l >= factors.positions) continue;
+        Finish(&p, bias + bias_at, y + y_at, image, group * p.o + at, (int)(to + l), values[l]);
       }
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ways between a case's operands, of any strides, and the dense complex field [batch, n0, n1, n2] that is
-// transformed in place. KIND counts as FftKind does on the host. A real input gets zero imaginary parts; half a spectrum
-// is completed by its mirror image.
+// transformed in place. KIND counts as FftKind does on the host. A real input gets zero imaginary parts; half a
+// spectrum is completed by its mirror image.
 enum { kC2C, kR2C, kC2R };
 
 typedef struct {

@@ -12,12 +12,37 @@ typedef struct Factors Factors;
 VEC LoadA(const Factors* factors, long row, long k, long end);
 VEC LoadB(const Factors* factors, long k, long column, long end);
 
+// sum += a b for one item over BK of k. `own` is apart from `sum`, which lives across barriers and so, on a processor, in
+// memory.
+void MultiplyAdd(const local ACC* a, const local ACC* b, VEC sum[TM][TN]) {
+  VEC own[TM][TN];
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; ++j) own[i][j] = sum[i][j];
+  }
+  for (int c = 0; c < BK; ++c) {
+    VEC factor[TN];
+#pragma unroll
+    for (int j = 0; j < TN; ++j) factor[j] = VLOAD(0, b + c * BN + j * GX * WIDTH);
+#pragma unroll
+    for (int i = 0; i < TM; ++i) {
+      const VEC scalar = a[i * ROW_A + c];
+#pragma unroll
+      for (int j = 0; j < TN; ++j) own[i][j] = MAD(scalar, factor[j], own[i][j]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < TN; ++j) sum[i][j] = own[i][j];
+  }
+}
+
 void TileProduct(const Factors* factors, long rows, long row, long column, long begin, long end, local ACC* a,
                  local ACC* b, VEC sum[TM][TN]) {
   const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * GX + x;
-  // Nothing to do for an item that stands below the matrix. (That the bound differs between items also keeps PoCL from
-  // exchanging this loop with its own over the items, which would keep the sums in memory.)
-  const int depth = row + y * TM < rows ? BK : 0;
+  const bool has_rows = row + y * TM < rows;
   for (int i = 0; i < TM; ++i) {
     for (int j = 0; j < TN; ++j) sum[i][j] = 0;
   }
@@ -25,6 +50,7 @@ void TileProduct(const Factors* factors, long rows, long row, long column, long 
     for (int e = item; e < BM * BK / WIDTH; e += GX * GY) {
       const int r = A_ALONG_K ? e / (BK / WIDTH) : e % (BM / WIDTH) * WIDTH;
       const int c = A_ALONG_K ? e % (BK / WIDTH) * WIDTH : e / (BM / WIDTH);
+      if (row + r >= rows) continue;  // no sum that counts reads it
       const VEC line = LoadA(factors, row + r, k + c, end);
       if (A_ALONG_K) {
         VSTORE(line, 0, a + r * ROW_A + c);
@@ -47,29 +73,9 @@ void TileProduct(const Factors* factors, long rows, long row, long column, long 
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    // Held apart from `sum`, which lives across barriers and so, on a processor, in memory.
-    VEC own[TM][TN];
-#pragma unroll
-    for (int i = 0; i < TM; ++i) {
-#pragma unroll
-      for (int j = 0; j < TN; ++j) own[i][j] = sum[i][j];
-    }
-    for (int c = 0; c < depth; ++c) {
-      VEC factor[TN];
-#pragma unroll
-      for (int j = 0; j < TN; ++j) factor[j] = VLOAD(0, b + c * BN + (j * GX + x) * WIDTH);
-#pragma unroll
-      for (int i = 0; i < TM; ++i) {
-        const VEC scalar = a[(y * TM + i) * ROW_A + c];
-#pragma unroll
-        for (int j = 0; j < TN; ++j) own[i][j] = MAD(scalar, factor[j], own[i][j]);
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < TM; ++i) {
-#pragma unroll
-      for (int j = 0; j < TN; ++j) sum[i][j] = own[i][j];
-    }
+    // Nothing to do for an item that stands below the matrix. (A condition that differs between items also keeps PoCL
+    // from exchanging the loop over c with its own over the items, which would keep the sums in memory.)
+    if (has_rows) MultiplyAdd(a + y * TM * ROW_A, b + x * WIDTH, sum);
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
