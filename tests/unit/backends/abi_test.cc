@@ -29,11 +29,11 @@ TEST_P(Abi, DescribesItselfAndItsDevices) {
   EXPECT_EQ(info.name, PluginName(GetParam()));
   uint32_t count = 0;
   ASSERT_EQ(api().device_count(&count, error.raw()), ASSAY_OK);
-  ASSERT_EQ(count, 1u);
+  ASSERT_TRUE(count == 1 || (count > 1 && !plugin().IsHost())) << count;
   assay_device_info device{sizeof device};
   ASSERT_EQ(api().device_info(0, &device, error.raw()), ASSAY_OK);
   EXPECT_GT(device.memory_bytes, 0u);
-  EXPECT_NE(std::string(device.properties).find("threads="), std::string::npos);
+  EXPECT_NE(std::string(device.properties).find(plugin().IsHost() ? "threads=" : "subnormals"), std::string::npos);
   EXPECT_EQ(api().device_info(7, &device, error.raw()), ASSAY_ERROR);
   EXPECT_NE(error.str().find("no device 7"), std::string::npos);
 }
@@ -161,7 +161,7 @@ TEST_P(Abi, TimesEveryRepetitionOverRotatingSets) {
     assay_timing timing{sizeof timing, 3, 2, sets, cache, 0, seconds, -1, -1};
     ASSERT_EQ(api().execute_timed(plan, &timing, error.raw()), ASSAY_OK) << error.str();
     for (double s : seconds) EXPECT_GT(s, 0);
-    EXPECT_EQ(timing.clock_is_device, 0);
+    EXPECT_EQ(timing.clock_is_device, plugin().IsHost() ? 0 : 1);
     EXPECT_EQ(timing.cache_was_flushed, cache == ASSAY_CACHE_COLD ? 1 : 0);
   }
   api().buffer_download(device(), buffer, 0, values, sizeof values, error.raw());
