@@ -21,5 +21,6 @@ struct Row {
 std::span<const Row> MatmulRows();
 std::span<const Row> ReduceRows();
 std::span<const Row> SoftmaxRows();
+std::span<const Row> AttentionRows();
 
 }  // namespace vulkan

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // reduce: a balanced tree per output ("tree"), or trees over chunks and a tree over their results ("split").
+#include <algorithm>
+
 #include "backends/common/reduce_spec.h"
 #include "backends/vulkan/axes.h"
 #include "backends/vulkan/operators.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // softmax and log-softmax, a workgroup per row.
+#include <algorithm>
+
 #include "backends/common/softmax_spec.h"
 #include "backends/vulkan/axes.h"
 #include "backends/vulkan/operators.h"

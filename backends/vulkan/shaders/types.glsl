@@ -105,44 +105,44 @@ real RoundedTo(uint type, real x) {
   return x;
 }
 
-// READS(slot, x) declares x_words and Load_x(index); WRITES(slot, y) declares Store_y(index, value).
+// READS(slot, NAME) declares x_words and Load_x(index); WRITES(slot, NAME) declares Store_y(index, value).
 #if defined(VARIANT_F64)
-#define READS(slot, x)                                                                            \
-  layout(set = 0, binding = slot, std430) readonly buffer x##_block { uint x##_words[]; };        \
-  double Load_##x(uint index) {                                                                   \
+#define READS(slot, NAME)                                                                            \
+  layout(set = 0, binding = slot, std430) readonly buffer NAME##_block { uint NAME##_words[]; };        \
+  double Load_##NAME(uint index) {                                                                   \
     const uint i = push.base[slot - 1] + index;                                                   \
-    if (TYPE_##slot == kI8) return double(ByteOf(x##_words[i >> 2], i));                          \
-    return packDouble2x32(uvec2(x##_words[2 * i], x##_words[2 * i + 1]));                         \
+    if (TYPE_##slot == kI8) return double(ByteOf(NAME##_words[i >> 2], i));                          \
+    return packDouble2x32(uvec2(NAME##_words[2 * i], NAME##_words[2 * i + 1]));                         \
   }
-#define WRITES(slot, y)                                                                           \
-  layout(set = 0, binding = slot, std430) writeonly buffer y##_block { uint y##_words[]; };       \
-  void Store_##y(uint index, double value) {                                                      \
+#define WRITES(slot, NAME)                                                                           \
+  layout(set = 0, binding = slot, std430) writeonly buffer NAME##_block { uint NAME##_words[]; };       \
+  void Store_##NAME(uint index, double value) {                                                      \
     const uint i = push.base[slot - 1] + index;                                                   \
     const uvec2 words = unpackDouble2x32(value);                                                  \
-    y##_words[2 * i] = words.x, y##_words[2 * i + 1] = words.y;                                   \
+    NAME##_words[2 * i] = words.x, NAME##_words[2 * i + 1] = words.y;                                   \
   }
 #else
-#define READS(slot, x)                                                                            \
-  layout(set = 0, binding = slot, std430) readonly buffer x##_block { uint x##_words[]; };        \
-  real Load_##x(uint index) {                                                                     \
+#define READS(slot, NAME)                                                                            \
+  layout(set = 0, binding = slot, std430) readonly buffer NAME##_block { uint NAME##_words[]; };        \
+  real Load_##NAME(uint index) {                                                                     \
     const uint i = push.base[slot - 1] + index;                                                   \
-    return FromWord(TYPE_##slot, x##_words[WordOf(TYPE_##slot, i)], i);                           \
+    return FromWord(TYPE_##slot, NAME##_words[WordOf(TYPE_##slot, i)], i);                           \
   }
 #if defined(VARIANT_F32STORE16)
-#define WRITES(slot, y)                                                                           \
-  layout(set = 0, binding = slot, std430) writeonly buffer y##_block { uint16_t y##_halves[]; };  \
-  void Store_##y(uint index, float value) {                                                       \
-    y##_halves[push.base[slot - 1] + index] = uint16_t(ToHalf(TYPE_##slot, value));               \
+#define WRITES(slot, NAME)                                                                           \
+  layout(set = 0, binding = slot, std430) writeonly buffer NAME##_block { uint16_t NAME##_halves[]; };  \
+  void Store_##NAME(uint index, float value) {                                                       \
+    NAME##_halves[push.base[slot - 1] + index] = uint16_t(ToHalf(TYPE_##slot, value));               \
   }
 #elif defined(VARIANT_I32)
-#define WRITES(slot, y)                                                                           \
-  layout(set = 0, binding = slot, std430) writeonly buffer y##_block { uint y##_words[]; };       \
-  void Store_##y(uint index, int value) { y##_words[push.base[slot - 1] + index] = uint(value); }
+#define WRITES(slot, NAME)                                                                           \
+  layout(set = 0, binding = slot, std430) writeonly buffer NAME##_block { uint NAME##_words[]; };       \
+  void Store_##NAME(uint index, int value) { NAME##_words[push.base[slot - 1] + index] = uint(value); }
 #else
-#define WRITES(slot, y)                                                                           \
-  layout(set = 0, binding = slot, std430) writeonly buffer y##_block { uint y##_words[]; };       \
-  void Store_##y(uint index, float value) {                                                       \
-    y##_words[push.base[slot - 1] + index] = floatBitsToUint(value);                              \
+#define WRITES(slot, NAME)                                                                           \
+  layout(set = 0, binding = slot, std430) writeonly buffer NAME##_block { uint NAME##_words[]; };       \
+  void Store_##NAME(uint index, float value) {                                                       \
+    NAME##_words[push.base[slot - 1] + index] = floatBitsToUint(value);                              \
   }
 #endif
 #endif
