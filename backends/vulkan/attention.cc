@@ -47,17 +47,25 @@ std::vector<std::byte> ParamsFor(const AttentionSpec& s, int64_t first_head, int
   return BytesOf(p);
 }
 
-Step StepFor(const Facts& facts, const plugin::OpDesc& op, const AttentionSpec& s, const char* shader, uint32_t columns,
-             bool builtin, int64_t first_head, int64_t heads) {
+// How a kernel is laid out, and the key heads that it takes.
+struct Layout {
+  uint32_t subgroups = kWorkgroupSubgroups;
+  uint32_t columns = 1;
+  bool builtin = false;
+  int64_t first_head = 0, heads = 1;
+};
+
+Step StepFor(const Facts& facts, const plugin::OpDesc& op, const AttentionSpec& s, const char* shader,
+             const Layout& layout) {
   const bool masked = s.mask_kind != plugin::MaskKind::kNone;
   const uint32_t lanes = facts.subgroup_size;
   Step step;
   step.kernel = {
       shader, VariantFor(op),
-      Constants(lanes * kWorkgroupSubgroups, {s.dtype, s.dtype, s.dtype, masked ? s.mask_dtype : s.dtype, s.dtype},
-                {lanes, TileRowsOf(s), columns, kWorkgroupSubgroups, builtin ? 1u : 0u})};
+      Constants(lanes * layout.subgroups, {s.dtype, s.dtype, s.dtype, masked ? s.mask_dtype : s.dtype, s.dtype},
+                {lanes, TileRowsOf(s), layout.columns, layout.subgroups, layout.builtin ? 1u : 0u})};
   step.kernel.full_subgroups = true;
-  step.params = s.IsF64() ? ParamsFor<double>(s, first_head, heads) : ParamsFor<float>(s, first_head, heads);
+  step.params = s.IsF64() ? ParamsFor<double>(s, layout.first_head, layout.heads) : ParamsFor<float>(s, layout.first_head, layout.heads);
   step.slots = {In(0), In(1), In(2), In(masked ? 3 : 0), Out()};
   return step;
 }
@@ -66,8 +74,10 @@ template <bool kBuiltin>
 Recipe FlashRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const AttentionSpec s = plugin::ParseAttention(op);
   const int64_t heads = s.batch * s.kv_heads;
-  const auto columns = static_cast<uint32_t>(CeilDiv(s.dv, facts.subgroup_size * kWorkgroupSubgroups));
-  Step step = StepFor(facts, op, s, "attention_flash", columns, kBuiltin, 0, heads);
+  // One subgroup needs no barriers; it keeps up to eight columns of results per lane.
+  const uint32_t subgroups = s.dv <= 8 * facts.subgroup_size ? 1 : kWorkgroupSubgroups;
+  const auto columns = static_cast<uint32_t>(CeilDiv(s.dv, facts.subgroup_size * subgroups));
+  Step step = StepFor(facts, op, s, "attention_flash", {subgroups, columns, kBuiltin, 0, heads});
   step.groups = static_cast<uint64_t>(heads) * CeilDiv(RowsOf(s), TileRowsOf(s));
   return {{step}, {}};
 }
@@ -86,7 +96,7 @@ Recipe MaterialisedRecipe(const Facts& facts, const plugin::OpDesc& op) {
   for (int64_t first = 0; first < all; first += at_once) {
     const int64_t heads = std::min(at_once, all - first);
     const auto add = [&](const char* shader, uint64_t subgroups) {
-      Step step = StepFor(facts, op, s, shader, columns, false, first, heads);
+      Step step = StepFor(facts, op, s, shader, {kWorkgroupSubgroups, columns, false, first, heads});
       step.slots.push_back(Work(0));
       step.groups = CeilDiv(static_cast<int64_t>(subgroups), kWorkgroupSubgroups);
       recipe.steps.push_back(std::move(step));

@@ -1,22 +1,32 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
-// Attention in one pass over blocks of SUBGROUPS * LANES keys with running maximum and sum (Dao et al., arXiv
-// 2205.14135). Subgroups share the keys of a block, then the rows of its weights, then the columns of the values.
-// Blocks start at multiples of their size, so that a row's result does not depend on its neighbours.
+// Attention in one pass over blocks of TILES * LANES keys with running maximum and sum (Dao et al., arXiv 2205.14135).
+// Subgroups share the tiles of a block, then the rows of its weights, then the columns of the values. Blocks start at
+// multiples of their size, so that a row's result does not depend on its neighbours.
 #include "attention.glsl"
 WRITES(5, o)
 
-const uint kBlock = SUBGROUPS * LANES;
+const uint TILES = 4;  // a multiple of SUBGROUPS
+const uint kBlock = TILES * LANES;
 shared real weights[ROWS * kBlock];
 shared real row_max[ROWS], row_sum[ROWS], row_factor[ROWS];
 shared bool row_seen[ROWS];
+
+void Synchronise() {
+  if (SUBGROUPS > 1u) {
+    barrier();
+  } else {
+    subgroupMemoryBarrierShared();
+    subgroupBarrier();
+  }
+}
 
 // The block's scores of one row become weights, by one subgroup.
 void WeighRow(uint r) {
   const uint lane = gl_SubgroupInvocationID;
   real greatest = row_max[r];
   uint seen = 0u;
-  [[unroll]] for (uint t = 0; t < SUBGROUPS; ++t) {
+  [[unroll]] for (uint t = 0; t < TILES; ++t) {
     const real score = weights[r * kBlock + t * LANES + lane];
     if (IsMasked(score)) continue;
     seen = 1u;
@@ -28,7 +38,7 @@ void WeighRow(uint r) {
     seen |= subgroupShuffleXor(seen, apart);
   }
   precise real total = real(0);
-  [[unroll]] for (uint t = 0; t < SUBGROUPS; ++t) {
+  [[unroll]] for (uint t = 0; t < TILES; ++t) {
     const uint at = r * kBlock + t * LANES + lane;
     const real score = weights[at];
     real weight = real(-1);
@@ -60,27 +70,30 @@ void main() {
   }
   ClearSum();
 
+  Synchronise();
   const ivec2 keys = KeysOfTile(kv, first_row);
   for (uint block = uint(keys.x) / kBlock * kBlock; int(block) < keys.y; block += kBlock) {
-    const uint own_key = gl_SubgroupID * LANES + lane;
-    real score[ROWS];
-    ScoreKey(kv, first_row, block + own_key, score);
-    [[unroll]] for (uint r = 0; r < ROWS; ++r) weights[r * kBlock + own_key] = score[r];
-    barrier();
+    for (uint t = gl_SubgroupID; t < TILES; t += SUBGROUPS) {
+      const uint own_key = t * LANES + lane;
+      real score[ROWS];
+      ScoreKey(kv, first_row, block + own_key, score);
+      [[unroll]] for (uint r = 0; r < ROWS; ++r) weights[r * kBlock + own_key] = score[r];
+    }
+    Synchronise();
     for (uint r = gl_SubgroupID; r < ROWS; r += SUBGROUPS) WeighRow(r);
-    barrier();
+    Synchronise();
     [[unroll]] for (uint r = 0; r < ROWS; ++r) {
       const real factor = row_factor[r];
       [[unroll]] for (uint c = 0; c < COLUMNS; ++c) sum[r * COLUMNS + c] *= factor;
     }
-    for (uint t = 0; t < SUBGROUPS && int(block + t * LANES) < keys.y; ++t) {
+    for (uint t = 0; t < TILES && int(block + t * LANES) < keys.y; ++t) {
       real own[ROWS];
       [[unroll]] for (uint r = 0; r < ROWS; ++r) own[r] = weights[r * kBlock + t * LANES + lane];
       AddValues(kv, block + t * LANES, first_column, own);
     }
-    barrier();
+    Synchronise();
   }
-  barrier();
+  Synchronise();
   [[unroll]] for (uint r = 0; r < ROWS; ++r) {
     if (first_row + r >= RowCount()) break;
     const Query query = QueryOf(kv, first_row + r);
