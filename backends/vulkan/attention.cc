@@ -65,7 +65,8 @@ Step StepFor(const Facts& facts, const plugin::OpDesc& op, const AttentionSpec& 
       Constants(lanes * layout.subgroups, {s.dtype, s.dtype, s.dtype, masked ? s.mask_dtype : s.dtype, s.dtype},
                 {lanes, TileRowsOf(s), layout.columns, layout.subgroups, layout.builtin ? 1u : 0u})};
   step.kernel.full_subgroups = true;
-  step.params = s.IsF64() ? ParamsFor<double>(s, layout.first_head, layout.heads) : ParamsFor<float>(s, layout.first_head, layout.heads);
+  step.params = s.IsF64() ? ParamsFor<double>(s, layout.first_head, layout.heads)
+                          : ParamsFor<float>(s, layout.first_head, layout.heads);
   step.slots = {In(0), In(1), In(2), In(masked ? 3 : 0), Out()};
   return step;
 }

@@ -22,5 +22,6 @@ std::span<const Row> MatmulRows();
 std::span<const Row> ReduceRows();
 std::span<const Row> SoftmaxRows();
 std::span<const Row> AttentionRows();
+std::span<const Row> ConvRows();
 
 }  // namespace vulkan
