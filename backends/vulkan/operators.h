@@ -23,5 +23,6 @@ std::span<const Row> ReduceRows();
 std::span<const Row> SoftmaxRows();
 std::span<const Row> AttentionRows();
 std::span<const Row> ConvRows();
+std::span<const Row> FftRows();
 
 }  // namespace vulkan

@@ -13,6 +13,7 @@ uint32_t TypeCode(plugin::DType dtype) {
 }
 
 Variant VariantFor(const plugin::OpDesc& op) {
+  if (op.outputs()[0].dtype == plugin::kC128) return Variant::kF64;
   const plugin::Tensor& x = op.inputs()[0];
   const plugin::DType out = op.outputs()[0].dtype;
   if (x.dtype == plugin::kF64 || x.dtype == plugin::kC128) return Variant::kF64;

@@ -12,7 +12,7 @@ class VulkanDevice : public plugin::Device {
  public:
   VulkanDevice(std::shared_ptr<Instance> instance, const Facts& facts)
       : instance_(std::move(instance)), context_(instance_->vk(), facts), pipelines_(context_), transfer_(context_) {
-    for (const auto rows : {MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows()}) {
+    for (const auto rows : {MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows()}) {
       rows_.insert(rows_.end(), rows.begin(), rows.end());
     }
   }
