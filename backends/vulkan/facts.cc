@@ -101,6 +101,21 @@ void ReadFeatures(const InstanceFunctions& vk, Facts& facts) {
   facts.store16 = storage.storageBuffer16BitAccess != 0;
 }
 
+const char* TypeText(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return "discrete";
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return "integrated";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return "virtual";
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return "cpu";
+    default:
+      return "other";
+  }
+}
+
 std::string ControlsText(const FloatControls& c) {
   return fmt::format("{},{},{}", c.round_to_nearest ? "rn" : "rounding unspecified",
                      c.keep_subnormals ? "subnormals kept" : "subnormals may be flushed",
@@ -148,9 +163,9 @@ std::string Facts::SubgroupsWhyNot() const {
 
 std::string Facts::Properties() const {
   return fmt::format(
-      "vulkan={}.{}.{};subgroup={};shared={};max_storage_buffer={};f32={};f64={};store16={};timestamp_ns={}",
+      "vulkan={}.{}.{};type={};subgroup={};shared={};max_storage_buffer={};f32={};f64={};store16={};timestamp_ns={}",
       VK_API_VERSION_MAJOR(api_version), VK_API_VERSION_MINOR(api_version), VK_API_VERSION_PATCH(api_version),
-      subgroup_size, limits.maxComputeSharedMemorySize, limits.maxStorageBufferRange, ControlsText(f32),
+      TypeText(type), subgroup_size, limits.maxComputeSharedMemorySize, limits.maxStorageBufferRange, ControlsText(f32),
       f64 ? ControlsText(f64_controls) : "absent", store16 ? "yes" : "no",
       timestamp_bits > 0 ? fmt::format("{}", limits.timestampPeriod) : "absent");
 }

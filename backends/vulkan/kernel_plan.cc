@@ -35,6 +35,7 @@ KernelPlan::KernelPlan(Context& context, Pipelines& pipelines, const plugin::OpD
     MakeWork();
     MakeParams();
     MakeSets();
+    if (pipelines_.TakeFresh()) WarmUp();
   } catch (...) {
     context_.vk().vkDestroyDescriptorPool(context_.device(), pool_, nullptr);
     throw;
@@ -58,6 +59,7 @@ void KernelPlan::MakeParams() {
   const uint64_t unit = std::max<uint64_t>(context_.facts().limits.minUniformBufferOffsetAlignment, 16);
   uint64_t bytes = 0;
   for (const Step& step : recipe_.steps) {
+    GridOf(step.groups, context_.facts().limits);  // refuses what is too large
     prepared_.push_back({pipelines_.Get(step.kernel), VK_NULL_HANDLE, bytes});
     bytes += RoundUp(std::max<uint64_t>(step.params.size(), 1), unit);
   }
@@ -110,34 +112,46 @@ KernelPlan::Binding KernelPlan::BindingOf(const Slot& slot, const plugin::Args& 
   return {{work_[at]->handle(), 0, work_[at]->bytes()}, 0};
 }
 
+void KernelPlan::WriteSet(size_t step, const std::vector<VkDescriptorBufferInfo>& operands) const {
+  const VkDescriptorBufferInfo params{params_->handle(), prepared_[step].params_offset,
+                                      std::max<uint64_t>(recipe_.steps[step].params.size(), 16)};
+  std::vector<VkWriteDescriptorSet> writes;
+  for (uint32_t binding = 0; binding <= operands.size(); ++binding) {
+    VkWriteDescriptorSet write{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
+    write.dstSet = prepared_[step].set;
+    write.dstBinding = binding;
+    write.descriptorCount = 1;
+    write.descriptorType = binding == 0 ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    write.pBufferInfo = binding == 0 ? &params : &operands[binding - 1];
+    writes.push_back(write);
+  }
+  context_.vk().vkUpdateDescriptorSets(context_.device(), static_cast<uint32_t>(writes.size()), writes.data(), 0,
+                                       nullptr);
+}
+
+void KernelPlan::WarmUp() {
+  const VkDescriptorBufferInfo anything{params_->handle(), 0, params_->bytes()};
+  for (size_t i = 0; i < prepared_.size(); ++i) {
+    WriteSet(i, std::vector<VkDescriptorBufferInfo>(recipe_.steps[i].slots.size(), anything));
+  }
+  const std::vector<PushConstants> nothing(prepared_.size());
+  context_.Run([&](VkCommandBuffer commands) { Record(commands, nothing); });
+}
+
 std::vector<PushConstants> KernelPlan::Bind(const plugin::Args& args) {
   std::vector<PushConstants> pushes;
   for (size_t i = 0; i < prepared_.size(); ++i) {
     const Step& step = recipe_.steps[i];
     PushConstants push;
-    std::array<VkDescriptorBufferInfo, kStorageBindings + 1> ranges{};
-    std::vector<VkWriteDescriptorSet> writes;
-    const auto write = [&](uint32_t binding, VkDescriptorType type) {
-      VkWriteDescriptorSet one{VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET};
-      one.dstSet = prepared_[i].set;
-      one.dstBinding = binding;
-      one.descriptorCount = 1;
-      one.descriptorType = type;
-      one.pBufferInfo = &ranges[binding];
-      writes.push_back(one);
-    };
-    ranges[0] = {params_->handle(), prepared_[i].params_offset, std::max<uint64_t>(step.params.size(), 16)};
-    write(0, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER);
-    for (uint32_t s = 0; s < step.slots.size(); ++s) {
-      const Binding binding = BindingOf(step.slots[s], args);
-      ranges[s + 1] = binding.range;
-      push.base[s] = binding.base;
-      write(s + 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
+    std::vector<VkDescriptorBufferInfo> operands;
+    for (const Slot& slot : step.slots) {
+      const Binding binding = BindingOf(slot, args);
+      push.base[operands.size()] = binding.base;
+      operands.push_back(binding.range);
     }
     push.groups = static_cast<uint32_t>(step.groups);
     pushes.push_back(push);
-    context_.vk().vkUpdateDescriptorSets(context_.device(), static_cast<uint32_t>(writes.size()), writes.data(), 0,
-                                         nullptr);
+    WriteSet(i, operands);
   }
   return pushes;
 }
@@ -149,7 +163,7 @@ void KernelPlan::Record(VkCommandBuffer commands, const std::vector<PushConstant
       context_.Barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                        VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
     }
-    const auto [x, y] = GridOf(recipe_.steps[i].groups, context_.facts().limits);
+    const auto [x, y] = GridOf(std::max(pushes[i].groups, 1u), context_.facts().limits);
     vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, prepared_[i].pipeline);
     vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines_.layout(), 0, 1, &prepared_[i].set,
                                0, nullptr);

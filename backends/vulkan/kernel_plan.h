@@ -35,6 +35,9 @@ class KernelPlan : public plugin::Plan {
   void MakeWork();
   void MakeParams();
   void MakeSets();
+  // Dispatches every step once without work: some drivers compile no earlier than that, and it is preparation.
+  void WarmUp();
+  void WriteSet(size_t step, const std::vector<VkDescriptorBufferInfo>& operands) const;
   // Writes the descriptor sets; returns what each step pushes.
   std::vector<PushConstants> Bind(const plugin::Args& args);
   Binding BindingOf(const plugin::Arg& arg, const plugin::Tensor& tensor) const;

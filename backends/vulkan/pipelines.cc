@@ -55,6 +55,7 @@ VkPipeline Pipelines::Get(const KernelSpec& spec) {
   if (found != pipelines_.end()) return found->second;
   const VkPipeline pipeline = Create(spec);
   pipelines_.emplace(spec, pipeline);
+  fresh_ = true;
   // At once, not at the end: a worker may be ended at any time.
   StorePipelineData(context_, cache_);
   return pipeline;

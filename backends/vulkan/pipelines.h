@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "backends/vulkan/context.h"
@@ -37,6 +37,8 @@ class Pipelines {
 
   // Compiled at the first request. Throws Failure naming the shader when the driver refuses it.
   VkPipeline Get(const KernelSpec& spec);
+  // Whether pipelines were compiled since the last call.
+  bool TakeFresh() { return std::exchange(fresh_, false); }
   VkPipelineLayout layout() const { return layout_; }
   VkDescriptorSetLayout set_layout() const { return set_layout_; }
 
@@ -49,6 +51,7 @@ class Pipelines {
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   std::map<KernelSpec, VkPipeline> pipelines_;
+  bool fresh_ = false;
 };
 
 }  // namespace vulkan

@@ -5,6 +5,7 @@
 layout(set = 0, binding = 6, std430) writeonly buffer Scores { real scores[]; };  // [heads, rows, s]
 
 void main() {
+  if (Group() >= push.groups) return;
   const uint tile = Group() * gl_NumSubgroups + gl_SubgroupID, lane = gl_SubgroupInvocationID;
   const uint key_tiles = (p.s + LANES - 1u) / LANES;
   const uint head = tile / key_tiles / p.row_tiles, first_row = tile / key_tiles % p.row_tiles * ROWS;

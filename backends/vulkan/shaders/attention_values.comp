@@ -6,6 +6,7 @@ WRITES(5, o)
 layout(set = 0, binding = 6, std430) readonly buffer Scores { real weights[]; };
 
 void main() {
+  if (Group() >= push.groups) return;
   const uint tile = Group() * gl_NumSubgroups + gl_SubgroupID, lane = gl_SubgroupInvocationID;
   const uint width = COLUMNS * LANES, column_tiles = (p.dv + width - 1u) / width;
   const uint head = tile / column_tiles / p.row_tiles, first_row = tile / column_tiles % p.row_tiles * ROWS;

@@ -5,6 +5,7 @@
 layout(set = 0, binding = 6, std430) buffer Scores { real scores[]; };
 
 void main() {
+  if (Group() >= push.groups) return;
   const uint row = Group() * gl_NumSubgroups + gl_SubgroupID, lane = gl_SubgroupInvocationID;
   if (row >= p.heads * RowCount()) return;
   const uint start = row * p.s;

@@ -14,6 +14,7 @@ layout(constant_id = 9) const uint COLUMNS = 2;
 layout(set = 0, binding = 5, std430) readonly buffer Terms { uvec4 terms[]; };  // .x: offset in x, .y: in w, then taps
 
 void main() {
+  if (Group() >= push.groups) return;
   const uint tile = Group() * gl_NumSubgroups + gl_SubgroupID, lane = gl_SubgroupInvocationID;
   const uint width = COLUMNS * LANES, column_tiles = (p.images * p.positions + width - 1u) / width;
   const uint blocks = (p.group_outputs + ROWS - 1u) / ROWS;

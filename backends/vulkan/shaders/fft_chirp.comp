@@ -20,6 +20,7 @@ uint Strided(uint line, uint j) {
 }
 
 void main() {
+  if (Group() >= push.groups) return;
   const uint number = Group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   if (number >= p.count) return;
   const uint length = MODE == 2u ? p.n : p.padded;

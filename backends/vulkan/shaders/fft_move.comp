@@ -44,6 +44,7 @@ uint OffsetOf(uint index, out bool conjugate) {
 }
 
 void main() {
+  if (Group() >= push.groups) return;
   const uint number = Group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   if (number >= p.count) return;
   const uint per_batch = DIRECTION == 0u ? p.points : p.points / p.full_row * p.row;

@@ -18,6 +18,7 @@ complex Root(uint j) {
 }
 
 void main() {
+  if (Group() >= push.groups) return;
   const uint number = Group() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   if (number >= p.count) return;
   const bool small = RADIX == 2u || RADIX == 4u;

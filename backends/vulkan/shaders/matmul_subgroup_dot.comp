@@ -12,6 +12,7 @@ layout(constant_id = 8) const uint ROWS = 4;
 layout(constant_id = 9) const uint COLUMNS = 4;
 
 void main() {
+  if (Group() >= push.groups) return;
   const uint tile = Group() * gl_NumSubgroups + gl_SubgroupID, lane = gl_SubgroupInvocationID;
   const uint row_tiles = (p.m + ROWS - 1) / ROWS, column_tiles = (p.n + COLUMNS - 1) / COLUMNS;
   const uint batch = tile / column_tiles / row_tiles;

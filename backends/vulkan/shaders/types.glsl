@@ -31,7 +31,8 @@ layout(push_constant) uniform Push {
 
 const uint kF32 = 0, kF16 = 1, kBF16 = 2, kF64 = 3, kI8 = 4, kI32 = 5, kI64 = 6;
 
-// The workgroup's number; those from push.groups on have no work.
+// The workgroup's number; those from push.groups on have no work and return at once (a plan's first, empty dispatch
+// counts on that).
 uint Group() {
   return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
 }

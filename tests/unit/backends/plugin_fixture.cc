@@ -186,12 +186,24 @@ std::vector<double> Plugin::Run(Op& op, const std::string& implementation,
 }
 
 std::vector<const char*> PluginPaths() {
-  return {
+  std::vector<const char*> paths{
       ASSAY_CPU_PLUGIN,
 #ifdef ASSAY_ONEDNN_PLUGIN
       ASSAY_ONEDNN_PLUGIN,
 #endif
   };
+#ifdef ASSAY_VULKAN_PLUGIN
+  if (HasDevice(ASSAY_VULKAN_PLUGIN)) paths.push_back(ASSAY_VULKAN_PLUGIN);
+#endif
+  return paths;
+}
+
+bool HasDevice(const char* path) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  uint32_t count = 0;
+  const auto entry = reinterpret_cast<assay_backend_entry>(dlsym(library, ASSAY_BACKEND_ENTRY));
+  return entry != nullptr && entry()->device_count(&count, nullptr) == ASSAY_OK;
 }
 
 Plugin& PluginAt(const char* path) {
@@ -209,6 +221,9 @@ bool IsCpu(const char* path) {
 }
 
 std::string PluginName(const char* path) {
+#ifdef ASSAY_VULKAN_PLUGIN
+  if (std::string(path) == ASSAY_VULKAN_PLUGIN) return "vulkan";
+#endif
   return IsCpu(path) ? "cpu" : "onednn";
 }
 
