@@ -12,6 +12,8 @@ namespace {
 using plugin::AttentionSpec;
 
 constexpr uint32_t kWorkgroupSubgroups = 4;
+constexpr uint32_t kBlockTiles = 4;  // of a subgroup's width, in a block of keys
+constexpr uint32_t kScoreKeys = 2;   // that a lane scores at once
 
 // As in shaders/attention.glsl.
 template <class Real>
@@ -51,6 +53,7 @@ std::vector<std::byte> ParamsFor(const AttentionSpec& s, int64_t first_head, int
 struct Layout {
   uint32_t subgroups = kWorkgroupSubgroups;
   uint32_t columns = 1;
+  uint32_t keys = 1;
   bool builtin = false;
   int64_t first_head = 0, heads = 1;
 };
@@ -63,7 +66,7 @@ Step StepFor(const Facts& facts, const plugin::OpDesc& op, const AttentionSpec& 
   step.kernel = {
       shader, VariantFor(op),
       Constants(lanes * layout.subgroups, {s.dtype, s.dtype, s.dtype, masked ? s.mask_dtype : s.dtype, s.dtype},
-                {lanes, TileRowsOf(s), layout.columns, layout.subgroups, layout.builtin ? 1u : 0u})};
+                {lanes, TileRowsOf(s), layout.columns, layout.subgroups, layout.builtin ? 1u : 0u, layout.keys})};
   step.kernel.full_subgroups = true;
   step.params = s.IsF64() ? ParamsFor<double>(s, layout.first_head, layout.heads)
                           : ParamsFor<float>(s, layout.first_head, layout.heads);
@@ -78,7 +81,8 @@ Recipe FlashRecipe(const Facts& facts, const plugin::OpDesc& op) {
   // One subgroup needs no barriers; it keeps up to eight columns of results per lane.
   const uint32_t subgroups = s.dv <= 8 * facts.subgroup_size ? 1 : kWorkgroupSubgroups;
   const auto columns = static_cast<uint32_t>(CeilDiv(s.dv, facts.subgroup_size * subgroups));
-  Step step = StepFor(facts, op, s, "attention_flash", {subgroups, columns, kBuiltin, 0, heads});
+  Step step =
+      StepFor(facts, op, s, "attention_flash", {subgroups, columns, kBlockTiles / subgroups, kBuiltin, 0, heads});
   step.groups = static_cast<uint64_t>(heads) * CeilDiv(RowsOf(s), TileRowsOf(s));
   return {{step}, {}};
 }
@@ -97,13 +101,13 @@ Recipe MaterialisedRecipe(const Facts& facts, const plugin::OpDesc& op) {
   for (int64_t first = 0; first < all; first += at_once) {
     const int64_t heads = std::min(at_once, all - first);
     const auto add = [&](const char* shader, uint64_t subgroups) {
-      Step step = StepFor(facts, op, s, shader, {kWorkgroupSubgroups, columns, false, first, heads});
+      Step step = StepFor(facts, op, s, shader, {kWorkgroupSubgroups, columns, kScoreKeys, false, first, heads});
       step.slots.push_back(Work(0));
       step.groups = CeilDiv(static_cast<int64_t>(subgroups), kWorkgroupSubgroups);
       recipe.steps.push_back(std::move(step));
     };
     const uint64_t tiles = static_cast<uint64_t>(heads) * CeilDiv(RowsOf(s), TileRowsOf(s));
-    add("attention_scores", tiles * CeilDiv(s.s, lanes));
+    add("attention_scores", tiles * CeilDiv(s.s, kScoreKeys * lanes));
     add("attention_weights", static_cast<uint64_t>(heads * RowsOf(s)));
     add("attention_values", tiles * CeilDiv(s.dv, columns * lanes));
   }

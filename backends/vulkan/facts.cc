@@ -72,7 +72,7 @@ void ReadProperties(const InstanceFunctions& vk, Facts& facts) {
   chain(subgroup), chain(id), chain(allocation);
   if (facts.Has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) chain(sizes);
   if (v12 || facts.Has(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) chain(driver);
-  if (facts.Has(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME)) chain(controls);
+  if (v12 || facts.Has(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME)) chain(controls);
   vk.vkGetPhysicalDeviceProperties2(facts.handle, &properties);
 
   facts.subgroup_size = std::max(1u, subgroup.subgroupSize);

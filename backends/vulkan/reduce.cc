@@ -41,24 +41,24 @@ ReduceParams ParamsFor(const ReduceSpec& s, int64_t chunk) {
   return p;
 }
 
-Step StepFor(const plugin::OpDesc& op, const ReduceSpec& s, int64_t chunk, Stage stage) {
+Step StepFor(const Facts& facts, const plugin::OpDesc& op, const ReduceSpec& s, int64_t chunk, Stage stage) {
   const ReduceParams params = ParamsFor(s, chunk);
   const int64_t folded = stage == kSecond ? params.chunks : chunk;
   KernelSpec kernel{Selects(s.kind) ? "select" : "reduce", VariantFor(op),
-                    Constants(LanesFor(folded), {s.in, s.out}, {static_cast<uint32_t>(s.kind), stage})};
+                    Constants(LanesFor(facts, folded), {s.in, s.out}, {static_cast<uint32_t>(s.kind), stage})};
   const uint64_t groups = static_cast<uint64_t>(s.outputs) * (stage == kSecond ? 1 : params.chunks);
   return {std::move(kernel), BytesOf(params), {In(0), Out(), Work(0)}, groups};
 }
 
-Recipe TreeRecipe(const Facts&, const plugin::OpDesc& op) {
+Recipe TreeRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const ReduceSpec s = plugin::ParseReduce(op);
-  return {{StepFor(op, s, s.count, kWhole)}, {{16, {}}}};
+  return {{StepFor(facts, op, s, s.count, kWhole)}, {{16, {}}}};
 }
 
-Recipe SplitRecipe(const Facts&, const plugin::OpDesc& op) {
+Recipe SplitRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const ReduceSpec s = plugin::ParseReduce(op);
   const uint64_t partials = static_cast<uint64_t>(s.outputs) * CeilDiv(s.count, kChunk);
-  return {{StepFor(op, s, kChunk, kFirst), StepFor(op, s, kChunk, kSecond)}, {{16 * partials, {}}}};
+  return {{StepFor(facts, op, s, kChunk, kFirst), StepFor(facts, op, s, kChunk, kSecond)}, {{16 * partials, {}}}};
 }
 
 std::string TypesWhyNot(const plugin::OpDesc& op, const ReduceSpec& s) {

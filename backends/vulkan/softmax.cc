@@ -20,7 +20,7 @@ struct SoftmaxParams {
 };
 
 template <SoftmaxForm kForm>
-Recipe SoftmaxRecipe(const Facts&, const plugin::OpDesc& op) {
+Recipe SoftmaxRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const SoftmaxSpec s = plugin::ParseSoftmax(op);
   SoftmaxParams p{};
   p.count = static_cast<uint32_t>(s.axis.size), p.log = s.log ? 1 : 0;
@@ -30,7 +30,7 @@ Recipe SoftmaxRecipe(const Facts&, const plugin::OpDesc& op) {
     return ShaderAxis{static_cast<uint32_t>(axis.size), static_cast<uint32_t>(axis.x_stride),
                       static_cast<uint32_t>(axis.y_stride), 0};
   });
-  KernelSpec kernel{"softmax", VariantFor(op), Constants(LanesFor(s.axis.size), {s.dtype, s.dtype}, {kForm})};
+  KernelSpec kernel{"softmax", VariantFor(op), Constants(LanesFor(facts, s.axis.size), {s.dtype, s.dtype}, {kForm})};
   return {{{std::move(kernel), BytesOf(p), {In(0), Out()}, static_cast<uint64_t>(s.rows)}}, {}};
 }
 

@@ -11,6 +11,7 @@ layout(constant_id = 7) const uint LANES = 8;      // the subgroup's size
 layout(constant_id = 8) const uint ROWS = 8;
 layout(constant_id = 9) const uint COLUMNS = 2;    // of values, per lane
 layout(constant_id = 10) const uint SUBGROUPS = 4;  // of the workgroup
+layout(constant_id = 12) const uint KEYS = 1;      // of scores, per lane
 layout(constant_id = 11) const bool BUILTIN = false;  // the device's exp
 
 layout(set = 0, binding = 0, std140) uniform Params {
@@ -89,31 +90,45 @@ real ScoreOf(Query query, uint key, real dot_product) {
   return score;
 }
 
-// Scores of ROWS rows from `first_row` on with this lane's key. To be called by whole subgroups.
-void ScoreKey(uint kv, uint first_row, uint key, out real score[ROWS]) {
+real score[ROWS * KEYS];
+
+// Sets score[r * KEYS + i] to that of row first_row + r with key first_key + i * LANES. To be called by whole subgroups.
+void ScoreKeys(uint kv, uint first_row, uint first_key) {
   const uint lane = gl_SubgroupInvocationID;
-  const uint k_start = kv / p.kv_heads * p.k.x + kv % p.kv_heads * p.k.y + min(key, p.s - 1u) * p.k.z;
-  uint q_start[ROWS];
+  uint k_start[KEYS], q_start[ROWS];
+  [[unroll]] for (uint i = 0; i < KEYS; ++i) {
+    const uint key = min(first_key + i * LANES, p.s - 1u);
+    k_start[i] = kv / p.kv_heads * p.k.x + kv % p.kv_heads * p.k.y + key * p.k.z;
+  }
   [[unroll]] for (uint r = 0; r < ROWS; ++r) {
     const Query query = QueryOf(kv, min(first_row + r, RowCount() - 1u));
     q_start[r] = query.batch * p.q.x + query.head * p.q.y + query.index * p.q.z;
-    score[r] = real(0);
   }
+  [[unroll]] for (uint i = 0; i < ROWS * KEYS; ++i) score[i] = real(0);
   for (uint c0 = 0; c0 < p.d; c0 += LANES) {
     real own[ROWS];
     [[unroll]] for (uint r = 0; r < ROWS; ++r) {
       own[r] = c0 + lane < p.d ? Load_q(q_start[r] + (c0 + lane) * p.q.w) : real(0);
     }
     [[unroll]] for (uint step = 0; step < LANES; ++step) {
-      const real factor = c0 + step < p.d ? Load_k(k_start + (c0 + step) * p.k.w) : real(0);
+      real factor[KEYS];
+      [[unroll]] for (uint i = 0; i < KEYS; ++i) {
+        factor[i] = c0 + step < p.d ? Load_k(k_start[i] + (c0 + step) * p.k.w) : real(0);
+      }
       [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-        score[r] = MultiplyAdd(subgroupShuffle(own[r], step), factor, score[r]);
+        const real other = subgroupShuffle(own[r], step);
+        [[unroll]] for (uint i = 0; i < KEYS; ++i) {
+          score[r * KEYS + i] = MultiplyAdd(other, factor[i], score[r * KEYS + i]);
+        }
       }
     }
   }
   [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-    const bool inside = first_row + r < RowCount() && key < p.s;
-    score[r] = inside ? ScoreOf(QueryOf(kv, first_row + r), key, score[r]) : MASKED;
+    [[unroll]] for (uint i = 0; i < KEYS; ++i) {
+      const uint key = first_key + i * LANES;
+      const bool inside = first_row + r < RowCount() && key < p.s;
+      score[r * KEYS + i] = inside ? ScoreOf(QueryOf(kv, first_row + r), key, score[r * KEYS + i]) : MASKED;
+    }
   }
 }
 

@@ -6,11 +6,11 @@
 #include "attention.glsl"
 WRITES(5, o)
 
-const uint TILES = 4;  // a multiple of SUBGROUPS
+const uint TILES = SUBGROUPS * KEYS;
 const uint kBlock = TILES * LANES;
 shared real weights[ROWS * kBlock];
-shared real row_max[ROWS], row_sum[ROWS], row_factor[ROWS];
-shared bool row_seen[ROWS];
+shared real row_max[ROWS], row_factor[ROWS];
+shared real lane_sum[ROWS * LANES];  // of the weights that each lane has seen, per row
 
 void Synchronise() {
   if (SUBGROUPS > 1u) {
@@ -21,41 +21,37 @@ void Synchronise() {
   }
 }
 
-// The block's scores of one row become weights, by one subgroup.
+// The block's scores of one row become weights, by one subgroup. The least finite number stands for scores of -inf and
+// NaN, so that a maximum of -inf says that every key is masked.
 void WeighRow(uint r) {
   const uint lane = gl_SubgroupInvocationID;
-  real greatest = row_max[r];
-  uint seen = 0u;
+  const real before = row_max[r];
+  real greatest = before;
   [[unroll]] for (uint t = 0; t < TILES; ++t) {
-    const real score = weights[r * kBlock + t * LANES + lane];
-    if (IsMasked(score)) continue;
-    seen = 1u;
-    if (score > greatest) greatest = score;
+    const real own = weights[r * kBlock + t * LANES + lane], level = own > LOWEST ? own : LOWEST;
+    if (!IsMasked(own) && level > greatest) greatest = level;
   }
-  for (uint apart = LANES / 2u; apart > 0u; apart /= 2u) {
+  [[unroll]] for (uint apart = LANES / 2u; apart > 0u; apart /= 2u) {
     const real other = subgroupShuffleXor(greatest, apart);
     if (other > greatest) greatest = other;
-    seen |= subgroupShuffleXor(seen, apart);
   }
   precise real total = real(0);
   [[unroll]] for (uint t = 0; t < TILES; ++t) {
     const uint at = r * kBlock + t * LANES + lane;
-    const real score = weights[at];
+    const real own = weights[at];
     real weight = real(-1);
-    if (!IsMasked(score)) {
-      weight = score == MINUS_INFINITY ? real(0) : Weigh(score - greatest);
+    if (!IsMasked(own)) {
+      weight = own == MINUS_INFINITY ? real(0) : Weigh(own - greatest);
       total += weight;
     }
     weights[at] = weight;
   }
-  for (uint apart = LANES / 2u; apart > 0u; apart /= 2u) total = total + subgroupShuffleXor(total, apart);
+  const real factor = before == greatest ? real(1) : Weigh(before - greatest);
+  total = lane_sum[r * LANES + lane] * factor + total;
+  lane_sum[r * LANES + lane] = total;
   if (lane != 0u) return;
-  const real before = row_max[r], factor = before == greatest ? real(1) : Weigh(before - greatest);
-  total = row_sum[r] * factor + total;
   row_factor[r] = factor;
   row_max[r] = greatest;
-  row_sum[r] = total;
-  row_seen[r] = row_seen[r] || seen != 0u;
 }
 
 void main() {
@@ -63,21 +59,17 @@ void main() {
   if (group >= push.groups) return;
   const uint kv = group / p.row_tiles, first_row = group % p.row_tiles * ROWS;
   const uint first_column = gl_SubgroupID * COLUMNS * LANES + lane;
-  if (gl_LocalInvocationID.x < ROWS) {
-    row_max[gl_LocalInvocationID.x] = MINUS_INFINITY;
-    row_sum[gl_LocalInvocationID.x] = real(0);
-    row_seen[gl_LocalInvocationID.x] = false;
-  }
+  if (gl_LocalInvocationID.x < ROWS) row_max[gl_LocalInvocationID.x] = MINUS_INFINITY;
+  for (uint i = gl_LocalInvocationID.x; i < ROWS * LANES; i += gl_WorkGroupSize.x) lane_sum[i] = real(0);
   ClearSum();
 
   Synchronise();
   const ivec2 keys = KeysOfTile(kv, first_row);
   for (uint block = uint(keys.x) / kBlock * kBlock; int(block) < keys.y; block += kBlock) {
-    for (uint t = gl_SubgroupID; t < TILES; t += SUBGROUPS) {
-      const uint own_key = t * LANES + lane;
-      real score[ROWS];
-      ScoreKey(kv, first_row, block + own_key, score);
-      [[unroll]] for (uint r = 0; r < ROWS; ++r) weights[r * kBlock + own_key] = score[r];
+    const uint own_key = gl_SubgroupID * KEYS * LANES + lane;
+    ScoreKeys(kv, first_row, block + own_key);
+    [[unroll]] for (uint i = 0; i < ROWS * KEYS; ++i) {
+      weights[i / KEYS * kBlock + own_key + i % KEYS * LANES] = score[i];
     }
     Synchronise();
     for (uint r = gl_SubgroupID; r < ROWS; r += SUBGROUPS) WeighRow(r);
@@ -94,6 +86,12 @@ void main() {
     Synchronise();
   }
   Synchronise();
+  real total[ROWS];
+  [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+    precise real joined = lane_sum[r * LANES + lane];
+    [[unroll]] for (uint apart = LANES / 2u; apart > 0u; apart /= 2u) joined = joined + subgroupShuffleXor(joined, apart);
+    total[r] = joined;
+  }
   [[unroll]] for (uint r = 0; r < ROWS; ++r) {
     if (first_row + r >= RowCount()) break;
     const Query query = QueryOf(kv, first_row + r);
@@ -101,8 +99,8 @@ void main() {
     [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
       const uint column = first_column + c * LANES;
       if (column >= p.dv) break;
-      real value = sum[r * COLUMNS + c] / row_sum[r];
-      if (!row_seen[r]) value = p.masked_nan != 0u ? NOT_A_NUMBER : real(0);
+      real value = sum[r * COLUMNS + c] / total[r];
+      if (row_max[r] == MINUS_INFINITY) value = p.masked_nan != 0u ? NOT_A_NUMBER : real(0);
       Store_o(start + column * p.o.w, value);
     }
   }

@@ -4,6 +4,7 @@
 #if defined(VARIANT_F64)
 #define MINUS_INFINITY packDouble2x32(uvec2(0u, 0xFFF00000u))
 #define NOT_A_NUMBER packDouble2x32(uvec2(0u, 0x7FF80000u))
+#define LOWEST packDouble2x32(uvec2(0xFFFFFFFFu, 0xFFEFFFFFu))
 bool IsNan(double x) {
   const uvec2 bits = unpackDouble2x32(x);
   return (bits.y & 0x7FFFFFFFu) > 0x7FF00000u || ((bits.y & 0x7FFFFFFFu) == 0x7FF00000u && bits.x != 0u);
@@ -19,6 +20,7 @@ const int kExpTerms = 13, kExpm1Terms = 22, kLogTerms = 12;
 #else
 #define MINUS_INFINITY uintBitsToFloat(0xFF800000u)
 #define NOT_A_NUMBER uintBitsToFloat(0x7FC00000u)
+#define LOWEST uintBitsToFloat(0xFF7FFFFFu)
 bool IsNan(float x) {
   return (floatBitsToUint(x) & 0x7FFFFFFFu) > 0x7F800000u;
 }

@@ -38,7 +38,7 @@ void main() {
   // After the tree every lane holds every total; lane i stores output i.
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; ++i) {
     precise real total = sum[i];
-    for (uint apart = LANES / 2u; apart > 0u; apart /= 2u) total = total + subgroupShuffleXor(total, apart);
+    [[unroll]] for (uint apart = LANES / 2u; apart > 0u; apart /= 2u) total = total + subgroupShuffleXor(total, apart);
     const uint row = first_row + i / COLUMNS, column = first_column + i % COLUMNS;
     if (lane == i % LANES && row < p.m && column < p.n) Finish(batch, row, column, total);
   }
