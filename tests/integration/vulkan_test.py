@@ -29,9 +29,7 @@ class Vulkan(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.dir = pathlib.Path(self.folder.name)
-        # A cache folder of its own, so that nothing is taken from or left in the user's.
-        self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1", ASSAY_PLUGIN_FILES=PLUGIN,
-                        XDG_CACHE_HOME=str(self.dir / "cache"))
+        self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1", ASSAY_PLUGIN_FILES=PLUGIN)
         for name in ("ASSAY_SHARD", "GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", "ASSAY_ADD_PLUGIN_FILES"):
             self.env.pop(name, None)
 
@@ -110,6 +108,10 @@ class Validation(Vulkan):
 
 
 class Cache(Vulkan):
+    def setUp(self):
+        super().setUp()
+        self.env["XDG_CACHE_HOME"] = str(self.dir / "cache")
+
     def files(self):
         return list((self.dir / "cache" / "assay" / "vulkan").glob("*.pipelines"))
 
