@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "reports/incomplete.h"
 #include "reports/summary.h"
+#include "reports/text.h"
 
 namespace assay {
 namespace {
@@ -12,12 +14,25 @@ std::string Coloured(const ConsoleStyle& style, std::string_view code, std::stri
   return style.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
 }
 
+struct PrintableFields {
+  void operator()(const char*, std::string& text) const { text = Printable(text); }
+  template <class T>
+  void operator()(const char*, T&) const {}
+};
+
+// Records may come from anywhere: none of them gets at the terminal.
+std::vector<Record> PrintableRecords(std::vector<Record> records) {
+  for (Record& r : records) VisitFields(r, PrintableFields());
+  return records;
+}
+
+// Those that ran: what is missing is counted, since one cause leaves all of it.
 std::string Failures(const std::vector<Record>& records, const ConsoleStyle& style) {
   const std::vector<Column> columns = ColumnsOf(records);
   std::string out;
   for (size_t i = 0; i < records.size(); ++i) {
     const Record& r = records[i];
-    if (!IsFailure(r)) continue;
+    if (!IsFailure(r) || IsMissing(r)) continue;
     out += Coloured(style, "31", fmt::format("{:<16} {}  {}", r.outcome, columns[i].Name(), r.case_id)) + "\n";
     out += fmt::format("    {}\n    reproduce: {}\n", r.reason, r.reproduce);
   }
@@ -26,9 +41,12 @@ std::string Failures(const std::vector<Record>& records, const ConsoleStyle& sty
 
 }  // namespace
 
-std::string ConsoleReport(const std::vector<Record>& records, const ConsoleStyle& style) {
-  std::string out = "Verdicts over all cases and implementations, with the largest |error| / bound of what passed\n" +
-                    AsText(VerdictMatrix(records));
+std::string ConsoleReport(const std::vector<Record>& foreign, const ConsoleStyle& style) {
+  const std::vector<Record> records = PrintableRecords(foreign);
+  const std::string incomplete = IncompleteLine(records);
+  std::string out = incomplete.empty() ? incomplete : Coloured(style, "31;1", incomplete) + "\n\n";
+  out += "Verdicts over all cases and implementations, with the largest |error| / bound of what passed\n" +
+         AsText(VerdictMatrix(records));
   const Table performance = PerformanceTable(records, style.performance_rows);
   if (!performance.rows.empty()) {
     out += "\nPerformance: the fastest implementation of each backend that passed, median; the largest cases\n" +
@@ -36,6 +54,7 @@ std::string ConsoleReport(const std::vector<Record>& records, const ConsoleStyle
   }
   const Table reasons = ReasonsTable(records);
   if (!reasons.rows.empty()) out += "\nNot run\n" + AsText(reasons);
+  if (!incomplete.empty()) out += "\nMissing\n" + AsText(MissingTable(records));
   out += Failures(records, style);
   bool failed = false;
   for (const Record& r : records) failed = failed || IsFailure(r);

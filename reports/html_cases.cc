@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 
 #include "reports/html_parts.h"
-#include "reports/verdicts.h"
+#include "reports/text.h"
 
 namespace assay::html {
 namespace {
 
 std::string VerdictBoxes(const std::vector<Record>& records) {
-  const auto counts = CountOutcomes(records);
   std::string out = "<fieldset><legend class=\"hidden\">Verdicts shown</legend>";
-  for (const VerdictStyle& style : VerdictStyles()) {
-    const auto it = counts.find(std::string(style.name));
-    if (it == counts.end()) continue;
-    out += fmt::format("<label><input type=\"checkbox\" name=\"outcome\" value=\"{0}\" checked> {1}</label>\n",
-                       style.name, Chip(style.name, fmt::format("{} {}", style.name, it->second)));
+  for (const auto& [outcome, count] : CountOutcomes(records)) {
+    out += fmt::format("<label><input type=\"checkbox\" name=\"outcome\" value=\"{}\" checked> {}</label>\n",
+                       Escaped(outcome), Chip(outcome, fmt::format("{} {}", outcome, count)));
   }
   return out +
          "<button type=\"button\" id=\"failing-only\">failing only</button><button type=\"button\" "

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "reports/html_parts.h"
+#include "reports/incomplete.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"
 
@@ -13,27 +14,39 @@ namespace assay::html {
 namespace {
 
 std::string Headline(const std::vector<Record>& records) {
-  const auto failed = std::count_if(records.begin(), records.end(), IsFailure);
+  const auto failed =
+      std::count_if(records.begin(), records.end(), [](const Record& r) { return IsFailure(r) && !IsMissing(r); });
   const auto ran = std::count_if(records.begin(), records.end(), [](const Record& r) {
-    return r.outcome != "unsupported" && r.outcome != "unavailable";
+    return r.outcome != "unsupported" && r.outcome != "unavailable" && !IsMissing(r);
   });
   if (failed > 0) {
     return fmt::format("<h1 class=\"bad\"><b aria-hidden=\"true\">✗</b> {} of {} results failed</h1>", failed, ran);
   }
   if (ran == 0) return "<h1 class=\"off\"><b aria-hidden=\"true\">∅</b> Nothing ran</h1>";
+  if (std::any_of(records.begin(), records.end(), IsMissing)) {
+    return fmt::format("<h1 class=\"broken\"><b aria-hidden=\"true\">?</b> Incomplete: {} results, none failed</h1>",
+                       ran);
+  }
   return fmt::format("<h1 class=\"ok\"><b aria-hidden=\"true\">✓</b> None of {} results failed</h1>", ran);
+}
+
+std::string Incomplete(const std::vector<Record>& records) {
+  const std::string line = IncompleteLine(records);
+  if (line.empty()) return line;
+  std::string columns;
+  for (const auto& row : MissingTable(records).rows) {
+    columns += fmt::format("{}{} in {}", columns.empty() ? "" : ", ", row[0], row[1]);
+  }
+  return fmt::format("<p class=\"incomplete\">{} Missing: {}.</p>\n", Chip("missing", line), Escaped(columns));
 }
 
 // A bar of all outcomes in proportion, and its key, whose entries select rows of the table.
 std::string OutcomeBar(const std::vector<Record>& records) {
-  const auto counts = CountOutcomes(records);
   std::string bar = "<div class=\"outcomes\" aria-hidden=\"true\">", key = "<ul class=\"key\">";
-  for (const VerdictStyle& style : VerdictStyles()) {
-    const auto it = counts.find(std::string(style.name));
-    if (it == counts.end()) continue;
-    bar += fmt::format("<i class=\"{}\" style=\"flex:{}\"></i>", style.tone, it->second);
-    key += fmt::format("<li><a href=\"#cases\" data-outcome=\"{}\">{}</a></li>", style.name,
-                       Chip(style.name, fmt::format("{} {}", it->second, style.name)));
+  for (const auto& [outcome, count] : CountOutcomes(records)) {
+    bar += fmt::format("<i class=\"{}\" style=\"flex:{}\"></i>", StyleOf(outcome).tone, count);
+    key += fmt::format("<li><a href=\"#cases\" data-outcome=\"{}\">{}</a></li>", Escaped(outcome),
+                       Chip(outcome, fmt::format("{} {}", count, outcome)));
   }
   const auto suspect =
       std::count_if(records.begin(), records.end(), [](const Record& r) { return r.result_class == "suspect"; });
@@ -70,11 +83,14 @@ std::string Facts(const Page& page) {
   const auto value = [&](const char* name) { return EnvironmentValue(page.environment, name); };
   const std::string cores = value("cores");
   std::set<std::string> cases;
-  for (const Record& r : page.records) cases.insert(r.case_id);
+  for (const Record& r : page.records) {
+    if (!IsMissing(r)) cases.insert(r.case_id);
+  }
+  const auto missing = static_cast<size_t>(std::count_if(page.records.begin(), page.records.end(), IsMissing));
   std::string backends =
       Distinct(page.records, [](const Record& r) { return Joined(r.backend, " ", r.library_version); });
   std::string out = "<dl class=\"facts\">\n";
-  out += Fact("Ran", fmt::format("{} cases, {} results", cases.size(), page.records.size()));
+  out += Fact("Ran", fmt::format("{} cases, {} results", cases.size(), page.records.size() - missing));
   out += Fact("Backends", backends);
   out += Fact("Devices", Distinct(page.records, [](const Record& r) { return r.device; }));
   out += Fact("CPU", Joined(value("cpu"), ", ", cores.empty() ? "" : cores + " cores"));
@@ -89,8 +105,8 @@ std::string Facts(const Page& page) {
 }  // namespace
 
 std::string HeaderSection(const Page& page) {
-  return "<header><div class=\"wrap\">\n" + Headline(page.records) + "\n" + OutcomeBar(page.records) + Facts(page) +
-         "</div></header>\n";
+  return "<header><div class=\"wrap\">\n" + Headline(page.records) + "\n" + Incomplete(page.records) +
+         OutcomeBar(page.records) + Facts(page) + "</div></header>\n";
 }
 
 }  // namespace assay::html

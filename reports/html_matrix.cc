@@ -15,7 +15,7 @@ namespace assay::html {
 namespace {
 
 struct Line {
-  std::map<size_t, int64_t> counts;  // by gravity
+  std::map<std::pair<size_t, std::string>, int64_t> counts;  // by gravity and outcome
   int64_t suspect = 0;
   Number worst_margin;  // of what passed
 };
@@ -26,9 +26,9 @@ using DtypeRows = std::map<std::string, Row>;  // of one operator
 
 std::string Words(const Line& line) {
   std::string out;
-  for (const auto& [gravity, count] : line.counts) {
+  for (const auto& [outcome, count] : line.counts) {
     if (!out.empty()) out += ", ";
-    out += fmt::format("{} {}", count, VerdictStyles()[gravity].name);
+    out += fmt::format("{} {}", count, Escaped(outcome.second));
   }
   return line.suspect > 0 ? fmt::format("{} ({} suspect)", out, line.suspect) : out;
 }
@@ -43,7 +43,7 @@ std::string Margin(const Number& margin) {
 
 std::string LineHtml(const std::string& op, const std::string& dtype, const std::string& backend,
                      const std::string& implementation, const Line& line) {
-  const VerdictStyle& gravest = VerdictStyles()[line.counts.begin()->first];
+  const VerdictStyle& gravest = StyleOf(line.counts.begin()->first.second);
   const bool tinged = line.suspect > 0 && gravest.tone == "ok";
   return fmt::format(
       "<a class=\"line {}\" href=\"#cases\" data-op=\"{}\" data-dtype=\"{}\" data-column=\"{}\"><b "
@@ -59,7 +59,7 @@ std::map<std::string, DtypeRows> Collect(const Page& page) {
     Line& line = ops[r.op][r.dtype][page.columns[i].backend][r.implementation];
     // An outcome that this version does not know counts as an error.
     const size_t gravity = GravityOf(r.outcome);
-    ++line.counts[gravity < VerdictStyles().size() ? gravity : GravityOf("error")];
+    ++line.counts[{gravity < VerdictStyles().size() ? gravity : GravityOf("error"), r.outcome}];
     if (r.result_class == "suspect") ++line.suspect;
     if (r.outcome == "pass" && r.bound_margin) {
       line.worst_margin = std::max(line.worst_margin.value_or(0), *r.bound_margin);

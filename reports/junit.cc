@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "reports/environment.h"
+#include "reports/incomplete.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 
@@ -99,8 +100,9 @@ std::string Property(const std::string& name, const std::string& value) {
   return fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", Escaped(name), Escaped(value));
 }
 
-std::string Properties(const Record& first, const EnvironmentRows& environment) {
+std::string Properties(const Record& first, const EnvironmentRows& environment, const std::string& incomplete) {
   std::string out = "    <properties>\n";
+  if (!incomplete.empty()) out += Property("incomplete", incomplete);
   for (const auto& [name, value] : environment) out += Property(name, value);
   if (!first.driver.empty()) out += Property("driver", first.driver);
   if (!first.library_version.empty()) out += Property("library_version", first.library_version);
@@ -111,6 +113,7 @@ std::string Properties(const Record& first, const EnvironmentRows& environment) 
 
 std::string JunitReport(const std::vector<Record>& records, const std::string& environment_json) {
   const EnvironmentRows environment = FlattenEnvironment(environment_json);
+  const std::string incomplete = IncompleteLine(records);
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<const Record*>> suites;
   Totals all;
   for (const Record& r : records) {
@@ -127,7 +130,7 @@ std::string JunitReport(const std::vector<Record>& records, const std::string& e
                        Escaped(backend + "/" + (device.empty() ? "-" : device) + "/" + op), totals.Attributes());
     if (!members.front()->timestamp.empty())
       out += fmt::format(" timestamp=\"{}\"", Escaped(members.front()->timestamp));
-    out += ">\n" + Properties(*members.front(), environment);
+    out += ">\n" + Properties(*members.front(), environment, incomplete);
     for (const Record* r : members) out += Case(*r);
     out += "  </testsuite>\n";
   }

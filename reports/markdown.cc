@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/incomplete.h"
 #include "reports/summary.h"
 
 namespace assay {
@@ -15,11 +16,14 @@ constexpr size_t kMaxPerformanceRows = 500;
 
 std::string MarkdownReport(const std::vector<Record>& records) {
   std::string out = fmt::format("# assay\n\n**{}**\n\n", OutcomeLine(records));
+  if (const std::string incomplete = IncompleteLine(records); !incomplete.empty()) {
+    out += fmt::format("**{}**\n\n## Missing\n\n{}\n", incomplete, AsMarkdown(MissingTable(records)));
+  }
   const std::vector<Column> columns = ColumnsOf(records);
   size_t failures = 0;
   for (size_t i = 0; i < records.size(); ++i) {
     const Record& r = records[i];
-    if (!IsFailure(r)) continue;
+    if (!IsFailure(r) || IsMissing(r)) continue;
     if (failures++ == 0) out += "## Failures\n\n";
     if (failures > kMaxFailures) continue;
     out += fmt::format("- **{}** {} `{}`: {}\n  ```\n  {}\n  ```\n", MarkdownText(r.outcome),

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -31,7 +32,7 @@ using Counts = std::map<std::string, int64_t>;
 std::vector<std::pair<std::string, int64_t>> Ordered(const Counts& counts) {
   std::vector<std::pair<std::string, int64_t>> ordered;
   for (const auto& [outcome, count] : counts) {
-    if (!Contains(kOutcomeOrder, outcome)) ordered.emplace_back(outcome.empty() ? "no outcome" : outcome, count);
+    if (!Contains(kOutcomeOrder, outcome)) ordered.emplace_back(outcome, count);
   }
   for (std::string_view outcome : kOutcomeOrder) {
     if (const auto it = counts.find(std::string(outcome)); it != counts.end()) ordered.emplace_back(*it);
@@ -126,10 +127,10 @@ bool Comparable(const Record& record) {
   return record.verdict == "pass" && record.result_class != "suspect";
 }
 
-std::map<std::string, int64_t> CountOutcomes(const std::vector<Record>& records) {
-  std::map<std::string, int64_t> counts;
+std::vector<std::pair<std::string, int64_t>> CountOutcomes(const std::vector<Record>& records) {
+  Counts counts;
   for (const Record& r : records) ++counts[r.outcome];
-  return counts;
+  return Ordered(counts);
 }
 
 bool IsFailure(const Record& record) {
@@ -138,7 +139,7 @@ bool IsFailure(const Record& record) {
 
 std::string OutcomeLine(const std::vector<Record>& records) {
   std::string line;
-  for (const auto& [outcome, count] : Ordered(CountOutcomes(records))) {
+  for (const auto& [outcome, count] : CountOutcomes(records)) {
     line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, outcome);
   }
   return line.empty() ? "no records" : line;

@@ -2,8 +2,8 @@
 // What every report shows, derived from the records: the verdict matrix, the performance side by side, what failed.
 #pragma once
 
-#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/record.h"
@@ -20,8 +20,9 @@ struct Column {
 // The column of every record, in one pass over them.
 std::vector<Column> ColumnsOf(const std::vector<Record>& records);
 
-// How a run went, by outcome. Failing outcomes first in the documented order.
-std::map<std::string, int64_t> CountOutcomes(const std::vector<Record>& records);
+// How a run went: each outcome with its count, those first that this version does not know, which count like errors,
+// then the documented order, the gravest first.
+std::vector<std::pair<std::string, int64_t>> CountOutcomes(const std::vector<Record>& records);
 // Its outcome makes the exit code non-zero; so does one that this version does not know.
 bool IsFailure(const Record& record);
 std::string OutcomeLine(const std::vector<Record>& records);  // "312 pass, 4 mismatch, 20 unsupported"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/text.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 
 namespace assay {
@@ -83,6 +85,25 @@ std::string Escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 16);
   EachCodePoint(text, [&](uint32_t c, std::string_view bytes) { AppendEscaped(out, c, bytes); });
+  return out;
+}
+
+std::string Printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  EachCodePoint(text, [&](uint32_t c, std::string_view bytes) {
+    const bool control = c < 0x20 || (c >= 0x7F && c <= 0x9F);
+    const bool reorders = (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (control) {
+      out += fmt::format("\\x{:02x}", c);
+    } else if (reorders) {
+      out += fmt::format("\\u{:04x}", c);
+    } else {
+      out += bytes;
+    }
+  });
   return out;
 }
 

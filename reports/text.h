@@ -11,6 +11,10 @@ namespace assay {
 // characters that XML 1.0 forbids dropped, invalid UTF-8 replaced by U+FFFD.
 std::string Escaped(std::string_view text);
 
+// For a terminal: control characters and marks that reorder text are shown as \x1b or \u202e instead of being obeyed,
+// line breaks as \n; invalid UTF-8 is replaced by U+FFFD.
+std::string Printable(std::string_view text);
+
 // Valid UTF-8, invalid bytes replaced by U+FFFD.
 std::string ValidUtf8(std::string_view text);
 

@@ -39,16 +39,27 @@ struct Writer {
 
 struct Reader {
   const OrderedJson& in;
+  std::string& misfit;  // the first key whose value has another type
+  template <class T, class Field>
+  void Get(const char* key, Field& value) const {
+    const auto it = in.find(key);
+    if (it == in.end() || it->is_null()) return;
+    try {
+      value = it->template get<T>();
+    } catch (const OrderedJson::type_error&) {
+      if (misfit.empty()) misfit = key;
+    }
+  }
   template <class T>
   void operator()(const char* key, T& value) const {
-    if (auto it = in.find(key); it != in.end() && !it->is_null()) value = it->get<T>();
+    Get<T>(key, value);
   }
   template <class T>
   void operator()(const char* key, std::optional<T>& value) const {
-    if (auto it = in.find(key); it != in.end() && !it->is_null()) value = it->get<T>();
+    Get<T>(key, value);
   }
   void operator()(const char* key, Number& value) const {
-    if (auto it = in.find(key); it != in.end() && !it->is_null()) value = it->get<double>();
+    Get<double>(key, value);
     auto tag = in.find(std::string(key) + "_nonfinite");
     if (tag == in.end()) return;
     const double inf = std::numeric_limits<double>::infinity();
@@ -64,35 +75,50 @@ std::string ToJsonLine(const Record& record) {
   return out.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-Result<Record> FromJsonLine(const std::string& line) try {
+Result<Record> FromJsonLine(const std::string& line) {
+  const auto no_record = [](const std::string& why) {
+    return Fail(ErrorCode::kIo,
+                fmt::format("not a record: {}. The file was changed or damaged: take it from a copy, or "
+                            "remove this line to report the other results",
+                            why));
+  };
+  const OrderedJson json = OrderedJson::parse(line, nullptr, false);
+  if (!json.is_object()) return no_record("it is no JSON object");
   Record record;
-  VisitFields(record, Reader{OrderedJson::parse(line)});
+  std::string misfit;
+  VisitFields(record, Reader{json, misfit});
   if (record.schema_version > kRecordSchemaVersion) {
     return Fail(ErrorCode::kIo,
                 fmt::format("the record has schema_version {}, this program reads up to {}: use a newer assay",
                             record.schema_version, kRecordSchemaVersion));
   }
+  if (!misfit.empty()) return no_record(fmt::format("the value of '{}' has another type", misfit));
+  if (record.case_id.empty() || record.outcome.empty()) {
+    return no_record(fmt::format("it has no {}", record.case_id.empty() ? "case_id" : "outcome"));
+  }
   return record;
-} catch (const OrderedJson::exception& e) {
-  return Fail(ErrorCode::kIo, fmt::format("not a record: {}", e.what()));
 }
 
-Result<std::vector<Record>> ReadRecords(const std::filesystem::path& jsonl) {
+Result<RecordFile> ReadRecords(const std::filesystem::path& jsonl) {
   std::ifstream file(jsonl);
   if (!file) {
     return Fail(ErrorCode::kIo, fmt::format("cannot read {}: give the output folder of a run", jsonl.string()));
   }
-  std::vector<Record> records;
+  RecordFile out;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     if (line.empty()) continue;
     auto record = FromJsonLine(line);
     // A run that was killed can leave one torn line, without its newline: everything before it is good.
-    if (!record && file.eof()) break;
+    if (!record && file.eof() && !OrderedJson::accept(line)) {
+      out.torn = fmt::format("{}:{}: the last line is torn, as a killed run leaves it; its result is left out",
+                             jsonl.string(), number);
+      break;
+    }
     if (!record) return Fail(ErrorCode::kIo, fmt::format("{}:{}: {}", jsonl.string(), number, record.error().message));
-    records.push_back(std::move(*record));
+    out.records.push_back(std::move(*record));
   }
-  return records;
+  return out;
 }
 
 }  // namespace assay

@@ -89,10 +89,17 @@ void VisitFields(R& r, F&& f) {
   f("worst_elements", r.worst_elements), f("margin_histogram", r.margin_histogram);
 }
 
-std::string ToJsonLine(const Record& record);          // no newline
-Result<Record> FromJsonLine(const std::string& line);  // unknown keys are ignored, absent ones keep defaults
+std::string ToJsonLine(const Record& record);  // no newline
 
-// Errors name the file and the line.
-Result<std::vector<Record>> ReadRecords(const std::filesystem::path& jsonl);
+// Unknown keys are ignored, absent ones keep defaults, but for case_id and outcome. Errors say what is wrong with it.
+Result<Record> FromJsonLine(const std::string& line);
+
+struct RecordFile {
+  std::vector<Record> records;
+  std::string torn;  // what to say of a last line that its writer did not finish; "" when there is none
+};
+
+// Errors name the file and the line, and what to do.
+Result<RecordFile> ReadRecords(const std::filesystem::path& jsonl);
 
 }  // namespace assay

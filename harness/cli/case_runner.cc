@@ -86,7 +86,7 @@ Result<const ContractData*> CaseRunner::ContractFor(const ImplementationInfo& im
   return &it->second;
 }
 
-void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>& done) {
+void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>& done, const Offered& offered) {
   auto only = [&](const WorkerFailure& failure) {
     Attempt attempt;
     attempt.record = NewRecord(column);
@@ -98,10 +98,16 @@ void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>&
   auto implementations = column.session->Query(column.device_index, data_.problem);
   if (!implementations) return only(implementations.error());
 
+  std::erase_if(*implementations, [&](const ImplementationInfo& implementation) {
+    const auto& wanted = settings_.implementations;
+    return !wanted.empty() && std::find(wanted.begin(), wanted.end(), implementation.name) == wanted.end();
+  });
+  std::vector<std::string> names;
+  for (const ImplementationInfo& implementation : *implementations) names.push_back(implementation.name);
+  if (offered) offered(names);
+
   Agreement agreement;
   for (const ImplementationInfo& implementation : *implementations) {
-    const auto& wanted = settings_.implementations;
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), implementation.name) == wanted.end()) continue;
     if (settings_.interrupted()) break;
     Attempt attempt = JudgeImplementation(column, implementation);
     NoteAgreement(attempt, agreement);

@@ -52,9 +52,11 @@ class CaseRunner {
  public:
   CaseRunner(const PlannedCase& planned, const CaseData& data, const RunnerSettings& settings);
 
+  using Offered = std::function<void(const std::vector<std::string>&)>;
+
   // The correctness phase on one column: one attempt per implementation, handed out when it is judged, or one that says
-  // why there is none.
-  void Judge(const Column& column, const std::function<void(Attempt)>& done);
+  // why there is none. `offered` gets the names of the implementations before the first of them runs.
+  void Judge(const Column& column, const std::function<void(Attempt)>& done, const Offered& offered = nullptr);
 
   // The timing phase for one attempt that passed; nothing else should run meanwhile. May turn it into a mismatch.
   void Time(const Column& column, Attempt& attempt);

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "harness/cli/environment.h"
 #include "harness/cli/record_fields.h"
 #include "harness/cli/stopwatch.h"
+#include "harness/cli/tensor_args.h"
 #include "harness/compare/judge.h"
 
 namespace assay::cli {
@@ -39,6 +41,15 @@ Record UserRecord(const CheckRequest& request, const UserCase& user, const Check
   return record;
 }
 
+// "x=x.npy" with the path from the root. A '=' in the path of a file without a name would begin one.
+std::string FromRoot(const std::string& named) {
+  const auto file = ParseNamedFile(named, true);
+  if (!file) return named;
+  const std::string path = std::filesystem::absolute(file->path).string();
+  if (!file->name.empty()) return file->name + "=" + path;
+  return path.find('=') == std::string::npos ? path : named;
+}
+
 }  // namespace
 
 std::string CheckLine(const std::string& program, const CheckRequest& request) {
@@ -47,8 +58,8 @@ std::string CheckLine(const std::string& program, const CheckRequest& request) {
     for (const std::string& value : values) line += std::string(" ") + option + " " + Quoted(value);
   };
   add("--attr", request.attrs);
-  add("--input", request.inputs);
-  add("--output", {request.output});
+  for (const std::string& input : request.inputs) add("--input", {FromRoot(input)});
+  add("--output", {FromRoot(request.output)});
   add("--dtype", request.dtypes);
   if (!request.contract.empty()) add("--contract", {request.contract});
   if (request.tier != "auto") add("--tier", {request.tier});

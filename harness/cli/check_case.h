@@ -24,7 +24,7 @@ struct CheckRequest {
   std::optional<double> exact_ulp;  // the data are such that every legal order gives the same bits; see JudgeUserCase
 };
 
-// The same request as a line for the shell; `program` is assay as a word of it.
+// The same request as a line for the shell, in any directory; `program` is assay as a word of it.
 std::string CheckLine(const std::string& program, const CheckRequest& request);
 
 // The contract to judge by when no implementation declares one: `text`, or the default requirement of the dtypes, read

@@ -3,11 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdio>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "golden/float_env.h"
 #include "harness/cli/environment.h"
+#include "harness/cli/output.h"
 #include "harness/cli/verbs.h"
 
 namespace assay::cli {
@@ -28,10 +31,18 @@ std::string ParseProblem(CLI::App& app, const CLI::ParseError& error) {
   return fmt::format("no verb '{}'; known: {}; {}", rest[0], known, see);
 }
 
+// fmt throws when standard output cannot be written to, which is no error of this program.
+int RunVerb(const Action& action) try { return action(); } catch (const std::system_error& e) {
+  if (std::ferror(stdout) == 0) throw;
+  NoteOutputError(e.code().value());
+  return kExitOk;
+}
+
 }  // namespace
 
 int Main(int argc, char** argv) {
-  // A worker that dies must not take the host with it through a broken pipe.
+  KeepStandardStreams();
+  // Neither a worker that dies nor a reader of the output that leaves may take the host with it.
   std::signal(SIGPIPE, SIG_IGN);
   CLI::App app{"Numerical conformance and consistency testing of accelerators", "assay"};
   app.set_version_flag("--version", "assay " + ToolVersion());
@@ -48,11 +59,11 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
+    if (e.get_exit_code() == 0) return FinishOutput(app.exit(e));
     return Complain(kExitUsage, ParseProblem(app, e));
   }
   if (auto status = CheckFloatEnvironment(); !status) return Complain(kExitHarness, status.error().message);
-  return action();
+  return FinishOutput(RunVerb(action));
 }
 
 }  // namespace assay::cli

@@ -136,7 +136,7 @@ Status FailureFolders::Write(const CaseData& data, const CaseRunner& runner, con
   } else if (!keep) {
     text += fmt::format("# Without tensors: they take {} MB, more than {}.\n", bytes >> 20, limits_.bytes >> 20);
   } else {
-    text += "# Lines for a shell, in the directory where assay run was called.\n";
+    text += "# Lines for a shell, in any directory.\n";
   }
   ++cases_;
   if (keep) {

@@ -13,7 +13,9 @@ void AddCases(CLI::App& app, CaseOptions& o) {
   app.add_option("--filter", o.filter, "GoogleTest globs on case ids: 'a*:b*:-c*'")->capture_default_str();
   app.add_option("--op", o.ops, "operators, comma separated")->delimiter(',');
   app.add_option("--dtype", o.dtypes, "dtypes or dtype lists (bf16-bf16-f32), comma separated")->delimiter(',');
-  app.add_option("--shard", o.shard, "I/N: the I-th (from 0) of N shards; also ASSAY_SHARD, GTEST_*, TEST_*");
+  app.add_option(
+      "--shard", o.shard,
+      "I/N: the I-th (from 0) of N shards; also ASSAY_SHARD, GTEST_*, TEST_*. A shard without cases is no failure");
   app.add_option("--seed", o.seed, "replaces the seed of every case");
 }
 

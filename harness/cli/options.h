@@ -35,8 +35,8 @@ struct BackendOptions {
 struct RunOptions {
   CaseOptions selection;
   BackendOptions backend;
-  std::filesystem::path out;  // empty: out/<time> below the current directory
-  int jobs = 0;               // host threads; 0: all cores
+  std::optional<std::filesystem::path> out;  // without: out/<time> below the current directory
+  int jobs = 0;                              // host threads; 0: all cores
   bool perf = true;
   double perf_time_s = 0.05;  // per implementation and case
   bool strict = false;

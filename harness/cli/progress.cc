@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "harness/cli/output.h"
+
 namespace assay::cli {
 namespace {
 
@@ -47,7 +49,7 @@ void Progress::Update(size_t done, size_t failed, const std::string& current) {
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   std::string line = fmt::format("{}/{} cases, {} failed, {:.0f} s", done, total_, failed, elapsed);
   if (mode_ == Mode::kLines) {
-    fmt::print(stderr, "assay: {}  {}\n", line, current);
+    Note(fmt::format("{}  {}", line, current));
     return;
   }
   const size_t width = TerminalWidth();
@@ -55,8 +57,7 @@ void Progress::Update(size_t done, size_t failed, const std::string& current) {
   const size_t filled = total_ == 0 ? bar : bar * done / total_;
   line = fmt::format("[{}{}] {}  {}", std::string(filled, '#'), std::string(bar - filled, '.'), line, current);
   line.resize(std::min(line.size(), width - 1));
-  fmt::print(stderr, "\r\x1b[2K{}", line);
-  std::fflush(stderr);
+  std::fputs(("\r\x1b[2K" + line).c_str(), stderr);
 }
 
 bool UseColour(const std::string& color_option, int fd) {

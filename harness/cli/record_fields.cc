@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "harness/cli/catalog.h"
 #include "harness/cli/environment.h"
 #include "harness/cli/relations.h"
@@ -52,19 +50,21 @@ std::string Quoted(const std::string& text) {
 }
 
 std::string ProgramWord() {
-  const std::string path = std::filesystem::proximate(ExecutablePath()).string();
-  // A shell looks for a name without a slash elsewhere.
-  return Quoted(path.find('/') == std::string::npos ? "./" + path : path);
+  return Quoted(ExecutablePath());
+}
+
+void SetCase(Record& r, const CaseSpec& spec) {
+  r.case_id = spec.Id();
+  r.op = spec.op;
+  r.dtype = DTypeListText(spec.dtypes);
+  r.shape = ShapeOf(spec);
+  r.fill = spec.fill;
+  r.seed = spec.seed;
 }
 
 Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Column& column) {
   Record r;
-  r.case_id = planned.spec.Id();
-  r.op = planned.spec.op;
-  r.dtype = DTypeListText(planned.spec.dtypes);
-  r.shape = ShapeOf(planned.spec);
-  r.fill = planned.spec.fill;
-  r.seed = planned.spec.seed;
+  SetCase(r, planned.spec);
   r.backend = column.backend;
   r.device = column.device.name;
   r.driver = column.device.driver;

@@ -10,6 +10,7 @@
 
 namespace assay::cli {
 
+void SetCase(Record& record, const CaseSpec& spec);  // what its id says
 Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Column& column);
 void SetVerdict(Record& record, Verdict verdict, ResultClass result_class, const std::string& reason);
 void SetMetrics(Record& record, const Evidence& evidence, const Decision& decision);
@@ -19,7 +20,7 @@ void SetTiming(Record& record, const Timing& timing);
 // A word of a shell command line.
 std::string Quoted(const std::string& text);
 
-// This program as the first word of a command line that is pasted in the current directory.
+// This program as the first word of a command line that can be pasted anywhere.
 std::string ProgramWord();
 
 // One line that runs exactly this again; `implementation` may be empty.

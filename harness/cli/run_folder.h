@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output folder of a run (DESIGN: files of a run): results.jsonl is appended to, one flushed line per record.
+// The output folder of a run (DESIGN: files of a run): results.jsonl is appended to, one flushed line per record, and
+// offers.jsonl, one per case and column before anything of it runs.
 #pragma once
 
 #include <filesystem>
@@ -9,25 +10,30 @@
 
 #include "harness/base/record.h"
 #include "harness/base/result.h"
+#include "harness/cli/missing.h"
 
 namespace assay::cli {
 
 class RunFolder {
  public:
-  // Creates it. An empty path means out/<UTC time>. Errors: it holds another run, it cannot be written.
+  // Creates it. An empty path means out/<UTC time>. Errors: it is not empty, it cannot be written.
   static Result<RunFolder> Create(std::filesystem::path path);
 
   const std::filesystem::path& path() const { return path_; }
   Status WriteJson(const std::string& name, const nlohmann::ordered_json& content) const;
   Status WriteText(const std::string& name, const std::string& content) const;
-  Status Append(const Record& record);  // one line, flushed
+  Status Append(const Record& record);
+  Status Append(const Offer& offer);
 
  private:
   struct CloseFile {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
+  using File = std::unique_ptr<std::FILE, CloseFile>;
+  Status AppendLine(const File& file, const char* name, const std::string& line) const;
+
   std::filesystem::path path_;
-  std::unique_ptr<std::FILE, CloseFile> results_;
+  File results_, offers_;
 };
 
 }  // namespace assay::cli

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/run_loop.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <deque>
 #include <future>
 #include <thread>
 
+#include "harness/cli/exit_code.h"
 #include "harness/cli/failure_folder.h"
 #include "harness/cli/host_memory.h"
+#include "harness/cli/output.h"
 #include "harness/cli/record_fields.h"
+#include "reports/summary.h"
 
 namespace assay::cli {
 namespace {
@@ -22,10 +23,6 @@ using Untimed = std::deque<std::pair<const Column*, Attempt>>;
 
 bool MayBeTimed(const Attempt& attempt) {
   return attempt.verdict == Verdict::kPass;
-}
-
-bool IsKnown(const Record& record) {
-  return record.outcome == "known_failure" || record.outcome == "known_flake";
 }
 
 class Loop {
@@ -82,12 +79,12 @@ class Loop {
   }
 
   void RunCase(const PlannedCase& planned, const CaseData& data) {
-    if (!data.note.empty()) fmt::print(stderr, "assay: {}\n", data.note);
+    if (!data.note.empty()) Note(data.note);
     Untimed untimed;
     std::string broken;
     CaseRunner runner(planned, data, settings_.runner);
     try {
-      JudgeAll(runner, untimed);
+      JudgeAll(planned, runner, untimed);
       TimeAll(runner, untimed);
     } catch (const std::exception& e) {
       broken = DescribeException(e);
@@ -98,16 +95,20 @@ class Loop {
   }
 
   // Keeps what is final at once, so that a run that dies has lost no finished result.
-  void JudgeAll(CaseRunner& runner, Untimed& untimed) {
+  void JudgeAll(const PlannedCase& planned, CaseRunner& runner, Untimed& untimed) {
     for (const Column& column : columns_) {
       if (settings_.runner.interrupted()) return;
-      runner.Judge(column, [&](Attempt attempt) {
+      const auto done = [&](Attempt attempt) {
         const bool timed = settings_.runner.perf_time_s > 0 && MayBeTimed(attempt);
         if (timed) {
           untimed.emplace_back(&column, std::move(attempt));
         } else {
           Keep(std::move(attempt));
         }
+      };
+      runner.Judge(column, done, [&](const std::vector<std::string>& names) {
+        result_.offers.push_back({planned.spec.Id(), column.backend, column.device.name, names});
+        NoteWriteError(folder_.Append(result_.offers.back()));
       });
     }
   }
@@ -126,7 +127,7 @@ class Loop {
   void CannotRun(const PlannedCase& planned, const std::string& why) {
     Attempt attempt;
     attempt.record = CaseRecord(planned, CaseData{}, Column{});
-    attempt.record.backend = "assay";
+    attempt.record.backend = kHarnessBackend;
     attempt.record.reproduce = ReproductionLine(settings_.runner, planned, Column{}, "");
     attempt.verdict = Verdict::kError;
     SetVerdict(attempt.record, Verdict::kError, ResultClass::kNone,
@@ -150,7 +151,7 @@ class Loop {
     for (Attempt& attempt : failing_) failing.push_back(&attempt);
     if (!failing.empty()) {
       if (auto status = failures_.Write(data, runner, failing); !status) {
-        fmt::print(stderr, "assay: the failure's tensors are not kept: {}\n", status.error().message);
+        Note("the failure's tensors are not kept: " + status.error().message);
       }
     }
     for (Attempt& attempt : failing_) Append(std::move(attempt));
@@ -158,18 +159,13 @@ class Loop {
   }
 
   void Append(Attempt attempt) {
-    if (auto status = folder_.Append(attempt.record); !status && result_.write_error.empty()) {
-      result_.write_error = status.error().message;
-    }
-    const bool known = IsKnown(attempt.record);
-    const bool unexpected = attempt.record.outcome == "unexpected_pass";
-    if (known) attempt.verdict = Verdict::kPass;
-    failed_ += unexpected || (attempt.verdict != Verdict::kPass && attempt.verdict != Verdict::kUntrusted &&
-                              attempt.verdict != Verdict::kUnsupported && attempt.verdict != Verdict::kUnavailable);
-    result_.unexpected_passes = result_.unexpected_passes || unexpected;
-    result_.suspects = result_.suspects || attempt.record.result_class == Name(ResultClass::kSuspect);
-    result_.verdicts.push_back(attempt.verdict);
+    NoteWriteError(folder_.Append(attempt.record));
+    failed_ += IsFailure(attempt.record);
     result_.records.push_back(std::move(attempt.record));
+  }
+
+  void NoteWriteError(const Status& status) {
+    if (!status && result_.write_error.empty()) result_.write_error = status.error().message;
   }
 
   const std::vector<PlannedCase>& cases_;

@@ -14,11 +14,9 @@ namespace assay::cli {
 
 struct LoopResult {
   std::vector<Record> records;
-  std::vector<Verdict> verdicts;
-  bool suspects = false;
-  bool unexpected_passes = false;
+  std::vector<Offer> offers;
   bool interrupted = false;
-  std::string write_error;  // why records are missing from the file; "" when none is
+  std::string write_error;  // why lines are missing from the files; "" when none is
   bool abandoned = false;   // a thread still prepares a case that will not run: leave without destroying what it uses
 };
 

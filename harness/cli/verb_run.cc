@@ -6,14 +6,16 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "harness/base/parallel.h"
 #include "harness/cli/catalog.h"
 #include "harness/cli/environment.h"
+#include "harness/cli/exit_code.h"
+#include "harness/cli/output.h"
 #include "harness/cli/record_fields.h"
 #include "harness/cli/run_loop.h"
 #include "harness/cli/verbs.h"
@@ -57,7 +59,10 @@ std::vector<std::string> CarriedOptions(const RunOptions& options) {
   if (options.backend.timeout_s != defaults.backend.timeout_s) {
     words.insert(words.end(), {"--timeout", fmt::format("{}", options.backend.timeout_s)});
   }
-  for (const std::string& file : options.expectations) words.insert(words.end(), {"--expectations", file});
+  for (const std::string& file : options.expectations) {
+    const bool is_file = file != "none";
+    words.insert(words.end(), {"--expectations", is_file ? std::filesystem::absolute(file).string() : file});
+  }
   return words;
 }
 
@@ -77,23 +82,24 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
   return settings;
 }
 
-int Finish(const RunOptions& options, const LoopResult& result, const RunFolder& folder, bool required_absent,
-           bool no_case) {
-  fmt::print("{}", ConsoleReport(result.records, {UseColour(options.color, STDOUT_FILENO), 24}));
-  auto written = WriteReports(folder.path(), result.records);
+// The files first: whatever becomes of standard output, they are complete.
+int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result, const RunFolder& folder,
+           bool required_absent, bool no_case) {
+  std::vector<Record> records = result.records;
+  for (Record& missing : MissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
+  auto written = WriteReports(folder.path(), records);
+  Print(ConsoleReport(records, {UseColour(options.color, STDOUT_FILENO), 24}));
   const std::string problem = !result.write_error.empty() ? result.write_error
                               : written                   ? std::string()
                                                           : written.error().message;
   if (!problem.empty()) return Complain(result.interrupted ? kExitInterrupted : kExitHarness, problem);
-  fmt::print("records: {}\nreport:  {}\n", (folder.path() / "results.jsonl").string(),
-             (folder.path() / "report.html").string());
+  Print(fmt::format("records: {}\nreport:  {}\n", (folder.path() / "results.jsonl").string(),
+                    (folder.path() / "report.html").string()));
   ExitFlags flags;
   flags.interrupted = result.interrupted;
   flags.required_backend_absent = required_absent;
   flags.strict = options.strict;
-  flags.suspects = result.suspects;
-  flags.unexpected_pass = result.unexpected_passes;
-  const int code = ExitCode(result.verdicts, flags);
+  const int code = ExitCodeOfRecords(records, flags);
   if (no_case && code == kExitNothing) return kExitOk;
   if (result.records.empty() && !no_case && !result.interrupted) {
     Complain(code, "no implementation ran: --impl fits none that the backends offer for these cases");
@@ -105,7 +111,7 @@ int Run(const RunOptions& options) {
   if (options.jobs > 0) SetThreadCount(options.jobs);
   auto planned = PlanCases(options.selection);
   if (!planned) return Complain(kExitUsage, planned.error().message);
-  const auto& [selection, plan] = *planned;
+  auto& [selection, plan] = *planned;
   if (selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection.empty_message);
   // A shard without cases leaves its folder behind like the others, since CI collects it.
   const bool no_case = selection.empty == EmptyReason::kShardOnly;
@@ -120,20 +126,20 @@ int Run(const RunOptions& options) {
 
   auto expectations = LoadExpectationSet(options.expectations);
   if (!expectations) return Complain(kExitUsage, expectations.error().message);
-  auto folder = RunFolder::Create(options.out);
+  for (const Column& c : *columns) plan.columns.push_back({c.backend, c.device.name});
+
+  std::signal(SIGINT, OnInterrupt);
+  std::signal(SIGTERM, OnInterrupt);
+  auto folder = RunFolder::Create(options.out.value_or(""));
   if (!folder) return Complain(kExitUsage, folder.error().message);
   if (auto status = WritePlan(options, *folder, plan, *columns, *expectations); !status)
     return Complain(kExitHarness, status.error().message);
 
-  std::signal(SIGINT, OnInterrupt);
-  std::signal(SIGTERM, OnInterrupt);
   const LoopSettings settings = SettingsFor(options, plan, *expectations);
   const LoopResult result = RunCases(selection.cases, *columns, settings, *folder);
-  const int code = Finish(options, result, *folder, !absent.empty(), no_case);
-  if (result.abandoned) {  // nobody waits for a golden value that nobody will use
-    std::fflush(nullptr);
-    std::_Exit(code);
-  }
+  const int code = Finish(options, plan, result, *folder, !absent.empty(), no_case);
+  // Nobody waits for a golden value that nobody will use.
+  if (result.abandoned) std::_Exit(FinishOutput(code));
   return code;
 }
 
@@ -144,7 +150,10 @@ void AddRunVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("run", "Run cases on every backend, judge, time and report");
   AddCases(*verb, o->selection);
   AddBackend(*verb, o->backend);
-  verb->add_option("--out", o->out, "output folder; default out/<time>");
+  verb->add_option("--out", o->out, "output folder, new or empty; default out/<time>")
+      ->check([](const std::string& text) {
+        return text.empty() ? std::string("the name is empty; leave the option out for out/<time>") : std::string();
+      });
   verb->add_option("--jobs", o->jobs, "host threads; default all cores")->check(CLI::PositiveNumber);
   verb->add_flag("--perf,!--no-perf", o->perf, "time what passes (default), or do not");
   verb->add_option("--perf-time", o->perf_time_s,

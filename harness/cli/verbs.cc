@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/verbs.h"
 
-#include <fmt/format.h>
-
+#include <cerrno>
 #include <cstdio>
+
+#include "harness/cli/output.h"
 
 namespace assay::cli {
 
 int Complain(int exit_code, const std::string& message) {
-  std::fflush(stdout);
-  fmt::print(stderr, "assay: {}\n", message);
+  if (std::fflush(stdout) != 0) NoteOutputError(errno);
+  Note(message);
   return exit_code;
 }
 

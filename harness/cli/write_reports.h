@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report files of a run folder (DESIGN: files of a run), derived from its records alone.
+// The report files of a run folder (DESIGN: files of a run), derived from its records and those that are missing.
 #pragma once
 
 #include <filesystem>

@@ -99,11 +99,12 @@ BufferLayout MakeStridedLayout(DType dtype, const Shape& shape, const Shape& str
 
 void GuardPattern(uint64_t salt, uint64_t first, std::span<std::byte> out) {
   const uint64_t stream = Mix(salt);
-  uint64_t word = Mix(stream ^ (first / 8));
-  for (size_t i = 0; i < out.size(); ++i) {
-    const uint64_t position = first + i;
-    if (position % 8 == 0) word = Mix(stream ^ (position / 8));
-    out[i] = static_cast<std::byte>(word >> (position % 8 * 8));
+  for (size_t done = 0; done < out.size();) {
+    const uint64_t position = first + done;
+    const uint64_t word = Mix(stream ^ (position / 8)) >> (position % 8 * 8);  // little-endian, as every host so far
+    const size_t bytes = std::min<size_t>(8 - position % 8, out.size() - done);
+    std::memcpy(out.data() + done, &word, bytes);
+    done += bytes;
   }
 }
 

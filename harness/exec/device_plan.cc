@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <limits>
+#include <span>
 
 namespace assay {
 namespace {
@@ -46,8 +47,8 @@ Json OperandSet::Bind(const Json& request, std::vector<UniqueFd> fds) {
   return Ok();
 }
 
-Json OperandSet::Upload() {
-  for (const Image& image : images_) {
+Json OperandSet::Upload(size_t first, size_t end) {
+  for (const Image& image : std::span(images_).subspan(first, end - first)) {
     ErrorText error;
     const assay_status status =
         api_->buffer_upload(device_, image.buffer, 0, upload_.bytes().data() + image.at, image.bytes, error.out());
@@ -56,8 +57,8 @@ Json OperandSet::Upload() {
   return Ok();
 }
 
-Json OperandSet::Download() {
-  for (const Image& image : images_) {
+Json OperandSet::Download(size_t first, size_t end) {
+  for (const Image& image : std::span(images_).subspan(first, end - first)) {
     ErrorText error;
     const assay_status status =
         api_->buffer_download(device_, image.buffer, 0, download_.bytes().data() + image.at, image.bytes, error.out());
@@ -75,9 +76,9 @@ Json DevicePlan::Answer(const std::string& call, const Json& request, std::vecto
   if (call == "bind") return Bind(request, std::move(fds));
   if (call == "time") return Time(request);
   OperandSet& set = *sets_.at(request.at("set"));
-  if (call == "upload") return set.Upload();
   if (call == "execute") return Execute(set);
-  if (call == "download") return set.Download();
+  if (call == "upload") return set.Upload(request.at("first"), request.at("end"));
+  if (call == "download") return set.Download(request.at("first"), request.at("end"));
   return Failed(ASSAY_ERROR, "worker: unknown call '" + call + "'");
 }
 

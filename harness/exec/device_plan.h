@@ -22,8 +22,9 @@ class OperandSet {
   ~OperandSet();
 
   Json Bind(const Json& request, std::vector<UniqueFd> fds);
-  Json Upload();
-  Json Download();
+  // The operands [first, end), as bound.
+  Json Upload(size_t first, size_t end);
+  Json Download(size_t first, size_t end);
   const assay_args& args() const { return args_; }
 
  private:

@@ -119,54 +119,74 @@ Call<void> Session::Bind(Plan& plan, size_t set) {
   return {};
 }
 
-Call<void> Session::Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill) {
-  if (Call<void> fit = CheckInputs(plan.layouts, inputs); !fit) return fit;
-  if (Call<void> bound = Bind(plan, set); !bound) return bound;
-  SharedMemory& memory = plan.sets[set].upload;
-  for (size_t i = 0; i < inputs.size(); ++i) WriteInputImage(plan.layouts[i], *inputs[i], plan.Image(memory, i));
-  WriteOutputImage(plan.layouts.back(), prefill, plan.Image(memory, inputs.size()));
-  const Call<Json> done = Ask("upload", {{"plan", plan.worker_plan}, {"set", set}}, options_.call_timeout_s);
+Call<void> Session::Transfer(const char* call, Plan& plan, size_t set, Operands which) {
+  const Json message = {{"plan", plan.worker_plan}, {"set", set}, {"first", which.first}, {"end", which.end}};
+  const Call<Json> done = Ask(call, message, options_.call_timeout_s);
   if (!done) return tl::unexpected(done.error());
   return {};
 }
 
-Call<Execution> Session::Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill) {
+Call<void> Session::Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill,
+                           Operands which) {
+  if (Call<void> fit = CheckInputs(plan.layouts, inputs); !fit) return fit;
+  if (Call<void> bound = Bind(plan, set); !bound) return bound;
+  SharedMemory& memory = plan.sets[set].upload;
+  for (size_t i = which.first; i < which.end; ++i) {
+    const std::span<std::byte> image = plan.Image(memory, i);
+    if (i == inputs.size()) {
+      WriteOutputImage(plan.layouts[i], prefill, image);
+    } else {
+      WriteInputImage(plan.layouts[i], *inputs[i], image);
+    }
+  }
+  return Transfer("upload", plan, set, which);
+}
+
+Call<void> Session::Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,
+                             Execution& execution) {
   SharedMemory& memory = plan.sets[set].download;
-  std::memset(memory.bytes().data(), kUndelivered, memory.bytes().size());
-  const Call<Json> done = Ask("download", {{"plan", plan.worker_plan}, {"set", set}}, options_.call_timeout_s);
-  if (!done) return tl::unexpected(done.error());
-  Execution execution;
-  execution.prefill = prefill;
-  for (size_t i = 0; i < plan.layouts.size(); ++i) {
-    // Copied before it is judged: a thread of the plugin may still write to the shared bytes.
+  for (size_t i = which.first; i < which.end; ++i) {
+    const std::span<std::byte> image = plan.Image(memory, i);
+    std::memset(image.data(), kUndelivered, image.size());
+  }
+  if (Call<void> done = Transfer("download", plan, set, which); !done) return done;
+  for (size_t i = which.first; i < which.end; ++i) {
     const std::span<std::byte> shared = plan.Image(memory, i);
+    // The worker cannot change what was uploaded: an input that equals it, guards included, is as it was.
+    const bool is_input = i < inputs.size();
+    const std::byte* sent = plan.Image(plan.sets[set].upload, i).data();
+    if (is_input && std::memcmp(shared.data(), sent, shared.size()) == 0) continue;
+    // Copied before it is judged: a thread of the plugin may still write to the shared bytes.
     const std::vector<std::byte> image(shared.begin(), shared.end());
     for (const GuardViolation& violation : CheckGuards(plan.layouts[i], image)) {
       execution.guard_violations.push_back(violation.Text(plan.names[i]));
     }
     Tensor tensor = ReadImage(plan.layouts[i], image);
-    if (i == inputs.size()) {
-      execution.prefilled = PrefilledElements(tensor, prefill).count;
+    if (!is_input) {
+      execution.prefilled = PrefilledElements(tensor, execution.prefill).count;
       execution.output = std::move(tensor);
     } else if (const ElementReport changed = ChangedElements(*inputs[i], tensor); changed.count > 0) {
       execution.changed_inputs.push_back(ChangedText(plan.names[i], plan.layouts[i].shape, changed));
     }
   }
-  return execution;
+  return {};
 }
 
 Call<Execution> Session::Execute(uint64_t plan_number, std::span<const Tensor* const> inputs, Prefill prefill) {
   const Call<Plan*> found = FindPlan(plan_number);
   if (!found) return tl::unexpected(found.error());
   Plan& plan = **found;
-  if (Call<void> done = Upload(plan, 0, inputs, prefill); !done) return tl::unexpected(done.error());
+  const Operands all{0, plan.layouts.size()};
+  if (Call<void> done = Upload(plan, 0, inputs, prefill, all); !done) return tl::unexpected(done.error());
   const Call<Json> json = Ask("execute", {{"plan", plan.worker_plan}, {"set", 0}}, options_.call_timeout_s);
   if (!json) return tl::unexpected(json.error());
   Reply reply(*json);
   const double seconds = reply.Seconds("seconds");
   if (!reply.problem().empty()) return BadAnswer("execute", reply.problem());
-  Call<Execution> execution = Download(plan, 0, inputs, prefill);
-  if (execution) execution->host_seconds = seconds;
+  Execution execution;
+  execution.prefill = prefill;
+  execution.host_seconds = seconds;
+  if (Call<void> done = Download(plan, 0, inputs, all, execution); !done) return tl::unexpected(done.error());
   return execution;
 }
 

@@ -76,7 +76,8 @@ struct Timing {
   bool cache_was_flushed = false;
   double host_seconds = 0;  // wall clock around all batches, unrecorded repetitions included: bounds a false clock
   bool stopped_by_time = false;
-  // Each set's output after a batch that ends at a repetition chosen at random among all. It was prefilled before.
+  // Each set's output after a batch that ends at a repetition chosen at random among all. It was prefilled before. The
+  // inputs are checked after the last.
   std::vector<Execution> judged;
 };
 
@@ -105,8 +106,14 @@ class Session {
   Call<Json> Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
   Call<Plan*> FindPlan(uint64_t plan);
   Call<void> Bind(Plan& plan, size_t set);
-  Call<void> Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill);
-  Call<Execution> Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill);
+  struct Operands {
+    size_t first = 0, end = 0;  // of the plan's: the inputs, then the output
+  };
+  Call<void> Transfer(const char* call, Plan& plan, size_t set, Operands which);
+  Call<void> Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
+  // Adds what it finds to `execution`, which says with what its output was prefilled.
+  Call<void> Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,
+                      Execution& execution);
   tl::unexpected<WorkerFailure> BadAnswer(const std::string& call, const std::string& problem);
 
   SessionOptions options_;

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;  // 1 had no columns
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::string PlanHash(const std::vector<PlanEntry>& entries) {
 }
 
 Plan MakePlan(std::string suite, const SelectionOptions& options, const Selection& selection) {
-  Plan plan{std::move(suite), options.filter, options.shard, "", {}};
+  Plan plan{std::move(suite), options.filter, options.shard, "", {}, {}};
   for (const PlannedCase& planned : selection.all) {
     plan.entries.push_back({planned.spec.Id(), RequirementOf(planned), planned.tags, planned.source, planned.where});
   }
@@ -44,13 +44,15 @@ std::string PlanJson(const Plan& plan) {
     if (!entry.where.empty()) object["where"] = entry.where;
     cases.push_back(std::move(object));
   }
-  const Json json = {{"schema_version", kSchemaVersion},
-                     {"plan_hash", plan.hash},
-                     {"suite", plan.suite},
-                     {"filter", plan.filter},
-                     {"shard_index", plan.shard.index},
-                     {"shard_count", plan.shard.count},
-                     {"cases", std::move(cases)}};
+  Json json = {{"schema_version", kSchemaVersion},
+               {"plan_hash", plan.hash},
+               {"suite", plan.suite},
+               {"filter", plan.filter},
+               {"shard_index", plan.shard.index},
+               {"shard_count", plan.shard.count},
+               {"columns", Json::array()}};
+  for (const PlanColumn& c : plan.columns) json["columns"].push_back({{"backend", c.backend}, {"device", c.device}});
+  json["cases"] = std::move(cases);
   // A filter comes from a command line and may hold bytes that are not UTF-8.
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -67,7 +69,9 @@ Result<Plan> ParsePlanJson(std::string_view text) {
               json.at("filter"),
               {json.at("shard_index"), json.at("shard_count")},
               json.at("plan_hash"),
+              {},
               {}};
+    for (const Json& column : json.at("columns")) plan.columns.push_back({column.at("backend"), column.at("device")});
     for (const Json& object : json.at("cases")) {
       plan.entries.push_back({object.at("id"), object.at("requirement"),
                               object.value("tags", std::vector<std::string>()), object.value("source", ""),
@@ -78,8 +82,8 @@ Result<Plan> ParsePlanJson(std::string_view text) {
                                     PlanHash(plan.entries), plan.hash));
     }
     return plan;
-  } catch (const Json::exception& error) {
-    return UsageError(fmt::format("plan.json cannot be read: {}", error.what()));
+  } catch (const Json::exception&) {
+    return UsageError("plan.json cannot be read: it was changed or damaged; take it from a copy");
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan.json: every case that was selected, of all shards, with what it must meet. `assay merge` needs equal hashes of
-// its parts and finds the missing records by it.
+// plan.json: every case that was selected, of all shards, with what it must meet, and the columns it is run on. Parts
+// of one run have equal hashes; what lacks a record is found by it.
 #pragma once
 
 #include <string>
@@ -19,16 +19,23 @@ struct PlanEntry {
   bool operator==(const PlanEntry&) const = default;
 };
 
+// A device of a backend, or a backend that has none (device "").
+struct PlanColumn {
+  std::string backend, device;
+  bool operator==(const PlanColumn&) const = default;
+};
+
 struct Plan {
   std::string suite;  // as the user named it
   std::string filter;
   Shard shard;
   std::string hash;  // PlanHash(entries)
   std::vector<PlanEntry> entries;
+  std::vector<PlanColumn> columns;  // in order; devices of one name are listed once each
   bool operator==(const Plan&) const = default;
 };
 
-// xxh3-64 over the sorted lines "id<TAB>requirement": the order, the tags and the shard do not count.
+// xxh3-64 over the sorted lines "id<TAB>requirement": the order, the tags, the shard and the columns do not count.
 std::string PlanHash(const std::vector<PlanEntry>& entries);
 
 Plan MakePlan(std::string suite, const SelectionOptions& options, const Selection& selection);

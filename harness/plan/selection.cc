@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "harness/base/text.h"
 #include "harness/plan/glob.h"
@@ -35,6 +36,19 @@ Status CheckNames(const SelectionOptions& options, const OpCatalog& ops) {
   return {};
 }
 
+// A case that is planned again (--case repeated, seeds that --seed made equal) runs once, with the tags of both.
+Status Merge(const PlannedCase& again, PlannedCase& known) {
+  if (RequirementOf(again) != RequirementOf(known)) {
+    return UsageError(fmt::format("{} is planned twice, to meet '{}' ({}) and '{}' ({}); give --contract",
+                                  known.spec.Id(), RequirementOf(known), known.where, RequirementOf(again),
+                                  again.where));
+  }
+  for (const std::string& tag : again.tags) {
+    if (!Contains(known.tags, tag)) known.tags.push_back(tag);
+  }
+  return {};
+}
+
 }  // namespace
 
 bool MatchesFilter(std::string_view filter, std::string_view id) {
@@ -57,13 +71,20 @@ bool MatchesFilter(std::string_view filter, std::string_view id) {
 Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionOptions& options, const OpCatalog& ops) {
   if (Status status = CheckNames(options, ops); !status) return tl::unexpected(status.error());
   Selection selection;
+  std::unordered_map<std::string, size_t> place;  // of an id in selection.all
   for (const PlannedCase& planned : suite) {
     const std::string id = planned.spec.Id();
     if (!options.ops.empty() && !Contains(options.ops, planned.spec.op)) continue;
     if (!SelectsDType(options.dtypes, planned.spec) || !MatchesFilter(options.filter, id)) continue;
-    selection.all.push_back(planned);
-    if (InShard(id, options.shard)) selection.cases.push_back(planned);
+    const auto [known, is_new] = place.try_emplace(id, selection.all.size());
+    if (is_new) {
+      selection.all.push_back(planned);
+    } else if (Status merged = Merge(planned, selection.all[known->second]); !merged) {
+      return tl::unexpected(merged.error());
+    }
   }
+  std::ranges::copy_if(selection.all, std::back_inserter(selection.cases),
+                       [&](const PlannedCase& planned) { return InShard(planned.spec.Id(), options.shard); });
   if (selection.all.empty()) {
     selection.empty = EmptyReason::kNoMatch;
     selection.empty_message =
@@ -71,10 +92,13 @@ Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionO
                     options.filter, fmt::join(options.ops, ","), fmt::join(options.dtypes, ","));
   } else if (selection.cases.empty()) {
     selection.empty = EmptyReason::kShardOnly;
-    selection.empty_message = fmt::format("shard {}/{} has none of the {} selected cases; use fewer shards",
-                                          options.shard.index, options.shard.count, selection.all.size());
+    selection.empty_message = EmptyShardText(options.shard, selection.all.size());
   }
   return selection;
+}
+
+std::string EmptyShardText(const Shard& shard, size_t selected) {
+  return fmt::format("shard {}/{} holds none of the {} selected cases", shard.index, shard.count, selected);
 }
 
 bool SelectsBackend(const SelectionOptions& options, std::string_view backend) {

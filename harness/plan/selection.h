@@ -57,14 +57,18 @@ enum class EmptyReason {
 };
 
 struct Selection {
-  std::vector<PlannedCase> all;    // of every shard, in suite order: what plan.json lists
+  std::vector<PlannedCase> all;    // of every shard, in suite order, each case once: what plan.json lists
   std::vector<PlannedCase> cases;  // of this shard
   EmptyReason empty = EmptyReason::kNone;
   std::string empty_message;  // what to say then
 };
 
-// Errors: an operator or dtype that does not exist. An empty selection is not one, see `empty`.
+// Errors: an operator or dtype that does not exist, one case with two requirements. An empty selection is not one, see
+// `empty`.
 Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionOptions& options, const OpCatalog& ops);
+
+// "shard 7/9 holds none of the 5 selected cases"
+std::string EmptyShardText(const Shard& shard, size_t selected);
 
 bool SelectsBackend(const SelectionOptions& options, std::string_view backend);
 

@@ -61,7 +61,7 @@ function start() {
   byId('filter').addEventListener('submit', (event) => event.preventDefault());
   byId('filter-text').addEventListener('input', applyFilter);
   boxes().forEach((box) => box.addEventListener('change', applyFilter));
-  byId('failing-only').addEventListener('click', () => { setOutcomes((name) => verdicts.get(name).fails); applyFilter(); });
+  byId('failing-only').addEventListener('click', () => { setOutcomes((name) => (verdicts.get(name) || unknownVerdict).fails); applyFilter(); });
   byId('all-verdicts').addEventListener('click', () => { setOutcomes(() => true); applyFilter(); });
   document.addEventListener('click', (event) => {
     const link = event.target.closest('a[href="#cases"]');

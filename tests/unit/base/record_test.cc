@@ -69,14 +69,28 @@ TEST_F(RecordFile, ATornLastLineIsDropped) {
   const std::string line = ToJsonLine(Sample());
   auto records = ReadRecords(Write(line + "\n" + line + "\n" + line.substr(0, 40)));
   ASSERT_TRUE(records) << records.error().message;
-  EXPECT_EQ(records->size(), 2u);
+  EXPECT_EQ(records->records.size(), 2u);
+  EXPECT_THAT(records->torn, testing::HasSubstr(".jsonl:3: the last line is torn"));
+  EXPECT_EQ(ReadRecords(Write(line + "\n" + line))->torn, "");  // only its newline is not there
 }
 
 TEST_F(RecordFile, ADamagedLineInTheMiddleIsNamed) {
   const std::string line = ToJsonLine(Sample());
   auto records = ReadRecords(Write(line + "\n{broken\n" + line + "\n"));
   ASSERT_FALSE(records);
-  EXPECT_THAT(records.error().message, testing::HasSubstr(".jsonl:2:"));
+  EXPECT_THAT(records.error().message, testing::HasSubstr(".jsonl:2: not a record: it is no JSON object. "));
+}
+
+TEST(Record, WhatIsNoRecordIsSaidInWordsOfTheFile) {
+  const auto error = [](const std::string& line) { return FromJsonLine(line).error().message; };
+  EXPECT_THAT(error("{"), testing::HasSubstr("no JSON object"));
+  EXPECT_THAT(error("7"), testing::HasSubstr("no JSON object"));
+  EXPECT_THAT(error("{}"), testing::HasSubstr("no case_id"));
+  EXPECT_THAT(error(R"({"case_id": "x"})"), testing::HasSubstr("no outcome"));
+  EXPECT_THAT(error(R"({"case_id": "x", "outcome": 7})"), testing::HasSubstr("'outcome' has another type"));
+  EXPECT_THAT(error(R"({"case_id": "x", "outcome": "pass", "nmse": "small"})"), testing::HasSubstr("'nmse'"));
+  EXPECT_THAT(error(R"({"case_id": "x", "outcome": "pass", "reps": []})"), testing::HasSubstr("'reps'"));
+  EXPECT_TRUE(FromJsonLine(R"({"case_id": "x", "outcome": "pass", "a key of the future": []})"));
 }
 
 }  // namespace

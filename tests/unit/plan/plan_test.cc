@@ -54,7 +54,8 @@ TEST(Plan, HashFollowsIdsAndRequirementsAlone) {
 }
 
 TEST(Plan, JsonRoundTrips) {
-  const Plan plan = PlanOf(kSuite, {.filter = "*:-*\"q*", .shard = {1, 2}});
+  Plan plan = PlanOf(kSuite, {.filter = "*:-*\"q*", .shard = {1, 2}});
+  plan.columns = {{"gpu", "a \"device\""}, {"gpu", "a \"device\""}, {"absent", ""}};
   const auto parsed = ParsePlanJson(PlanJson(plan));
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(*parsed, plan);
@@ -76,8 +77,8 @@ TEST(Plan, ChangedForeignOrBrokenJsonIsRefused) {
   changed["cases"].erase(0);
   EXPECT_THAT(error(changed), HasSubstr("was changed"));
   auto newer = json;
-  newer["schema_version"] = 2;
-  EXPECT_THAT(error(newer), HasSubstr("schema version 2"));
+  newer["schema_version"] = 3;
+  EXPECT_THAT(error(newer), HasSubstr("schema version 3"));
   auto partial = json;
   partial.erase("suite");
   EXPECT_THAT(error(partial), HasSubstr("cannot be read"));

@@ -134,6 +134,19 @@ TEST(Shard, PartitionsEveryIdIntoExactlyOneShardAndSpreads) {
   for (const auto& [shard, size] : sizes) EXPECT_NEAR(size, 1000, 150) << shard;
 }
 
+TEST(Select, ACaseThatIsPlannedAgainIsThereOnceWithTheTagsOfBoth) {
+  std::vector<PlannedCase> twice = Suite();
+  const size_t size = twice.size();
+  twice.push_back(twice[1]);
+  twice[1].tags = {"a"}, twice[size].tags = {"b", "a"};
+  const Selection selection = Select(twice, {}, TestCatalog()).value();
+  EXPECT_EQ(selection.all.size(), size);
+  EXPECT_EQ(selection.cases.size(), size);
+  EXPECT_THAT(selection.cases[1].tags, ElementsAre("a", "b"));
+  twice[size].requirement = "f64";
+  EXPECT_THAT(Select(twice, {}, TestCatalog()).error().message, HasSubstr("is planned twice"));
+}
+
 // These numbers must never change: a case that moved would be run twice or never by shards of different versions.
 TEST(Shard, AssignmentIsFixedForEver) {
   const auto owner = [](std::string_view id) {

@@ -45,6 +45,19 @@ TEST(Html, NothingFromARecordBecomesMarkup) {
   EXPECT_EQ(EmbeddedRecords(page)["common"]["reason"], hostile);
 }
 
+TEST(Html, AnOutcomeOfTheFutureIsCountedAndShownEverywhere) {
+  Record r;
+  r.case_id = "fft/f32/n=8/fill=normal/seed=0", r.op = "fft", r.dtype = "f32", r.backend = "cpu";
+  r.implementation = "x", r.verdict = r.outcome = "melted";
+  const std::string page = HtmlReport({r, r}, "");
+  const std::string header = page.substr(page.find("<header>"), page.find("</header>") - page.find("<header>"));
+  EXPECT_THAT(header, HasSubstr("2 of 2 results failed"));
+  EXPECT_THAT(header, HasSubstr("<i class=\"broken\" style=\"flex:2\"></i>"));
+  EXPECT_THAT(header, HasSubstr("data-outcome=\"melted\""));
+  EXPECT_THAT(page, HasSubstr("name=\"outcome\" value=\"melted\" checked"));
+  EXPECT_THAT(page, HasSubstr("<em>x</em> 2 melted</span>"));  // the matrix
+}
+
 TEST(Html, LoadsNothing) {
   const std::string page = HtmlReport(sample::SampleRecords(50), sample::SampleEnvironment());
   for (const char* loading : {" src=", "<link", "@import", "url(", "fetch(", "XMLHttpRequest", "import("}) {

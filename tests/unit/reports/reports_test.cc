@@ -4,6 +4,8 @@
 
 #include "reports/console.h"
 #include "reports/html.h"
+#include "reports/incomplete.h"
+#include "reports/junit.h"
 #include "reports/markdown.h"
 #include "reports/summary.h"
 #include "reports/table.h"
@@ -100,6 +102,40 @@ TEST(Summary, AnUnknownOutcomeIsAFailureThatEveryReportNames) {
   EXPECT_THAT(ConsoleReport(records, {}), HasSubstr("because of melted"));
   EXPECT_THAT(MarkdownReport(records), HasSubstr("because of melted"));
   EXPECT_THAT(HtmlReport(records, ""), HasSubstr("because of melted"));
+}
+
+TEST(Incomplete, EveryReportSaysSoAndCountsByColumn) {
+  std::vector<Record> records{Make("cpu", "naive", "pass"), Make("cpu", "blocked", "missing")};
+  for (int seed = 1; seed < 4; ++seed) {
+    records.push_back(Make("cpu", seed == 3 ? "naive" : "", seed == 3 ? "pass" : "missing"));
+    records.back().case_id += std::to_string(seed);
+  }
+  const std::string line = "incomplete: 2 of 4 planned cases have no record, 1 has a part of them";
+  EXPECT_EQ(IncompleteLine(records), line);
+  const std::string console = ConsoleReport(records, {}), markdown = MarkdownReport(records);
+  EXPECT_EQ(console.find(line), 0u);
+  EXPECT_THAT(console, HasSubstr("\nMissing\nmissing  column\n      2  cpu\n      1  cpu:blocked\n"));
+  EXPECT_THAT(console, HasSubstr("3 missing, 2 pass"));
+  EXPECT_THAT(console, Not(HasSubstr("Failures")));  // one cause: not a line each
+  EXPECT_THAT(markdown, HasSubstr("**" + line + "**"));
+  EXPECT_THAT(markdown, HasSubstr("| 2 | cpu |\n| 1 | cpu:blocked |\n"));
+  const std::string html = HtmlReport(records, "");
+  EXPECT_THAT(html, HasSubstr(line));
+  EXPECT_THAT(html, HasSubstr("2 in cpu, 1 in cpu:blocked"));
+  EXPECT_THAT(html, HasSubstr("Incomplete: 2 results, none failed</h1>"));
+  EXPECT_THAT(JunitReport(records, ""), HasSubstr("<property name=\"incomplete\" value=\"" + line));
+  EXPECT_EQ(IncompleteLine({records[0]}), "");
+  EXPECT_THAT(ConsoleReport({records[0]}, {}), Not(HasSubstr("issing")));
+}
+
+TEST(Console, RecordsCannotReachTheTerminal) {
+  auto hostile = Make("cpu", "naive", "mismatch");
+  hostile.reason = "red \x1b[31m\nassay: 0 failed\xff";
+  hostile.device = hostile.case_id = "\u202e\x9b";
+  const std::string text = ConsoleReport({hostile}, {});
+  EXPECT_THAT(text, HasSubstr("red \\x1b[31m\\nassay: 0 failed\uFFFD\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("\u202e")));
 }
 
 TEST(Summary, PerformanceShowsNothingOfAResultThatIsWrong) {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Standard output and standard error as other programs leave them: closed, a full device, a pipe that nobody reads any
+// more. None of that ends a run or loses a record.
+#pragma once
+
+#include <string_view>
+
+namespace assay::cli {
+
+// Opens what was closed, so that no file of the run takes the place of a standard stream. What is then written there
+// fails, as it should.
+void KeepStandardStreams();
+
+// Text on standard output. A failure is kept for FinishOutput.
+void Print(std::string_view text);
+
+// The same for a failure that another writer of standard output met.
+void NoteOutputError(int error_number);
+
+// A line on standard error, with "assay: " before it; what cannot be said is dropped.
+void Note(std::string_view line);
+
+// Flushes standard output and returns the exit code: `code`, or, when a part of the output was lost, that of a harness
+// error, and says why. A pipe whose reader has left (assay run | head) is no failure.
+int FinishOutput(int code);
+
+}  // namespace assay::cli

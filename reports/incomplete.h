@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reports say of a run that did not come to its end: its records of verdict `missing` stand for those that were
+// planned and never written.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/base/record.h"
+#include "reports/table.h"
+
+namespace assay {
+
+bool IsMissing(const Record& record);
+
+// "incomplete: 37 of 120 planned cases have no record, 1 has a part of them"; "" when nothing is missing.
+std::string IncompleteLine(const std::vector<Record>& records);
+
+// How many results are missing in each column; no rows when none is.
+Table MissingTable(const std::vector<Record>& records);
+
+}  // namespace assay

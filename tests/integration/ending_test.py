@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How runs end, and what their reports say afterwards: ending_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR.
+
+Interrupted and killed runs, output that nobody takes, folders that hold something else, records that were damaged or
+made elsewhere.
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+import xml.etree.ElementTree
+
+import cli_test
+from cli_test import ASSAY, CASE, PLUGIN
+
+OTHER_CASE = "matmul/f32/m=5,n=3,k=7/fill=normal/seed=0"
+HANGING = ("--case", CASE, "--case", OTHER_CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok,hang",
+           "--no-perf", "--progress", "none")
+
+
+def is_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def children_of(host):
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == host:
+            found.append(int(stat.parent.name))
+    return found
+
+
+class Base(cli_test.Cli):
+    def start(self, *args, out="out"):
+        return subprocess.Popen([ASSAY, "run", *args, "--out", out], cwd=self.dir, env=self.env, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def text(self, name, out="out"):
+        return (self.dir / out / name).read_text()
+
+    def everywhere(self, text, stdout):
+        """It stands on the console and in every report."""
+        self.assertIn(text, stdout)
+        for name in ("summary.md", "junit.xml", "report.html"):
+            self.assertIn(text, self.text(name), name)
+
+
+class Ending(Base):
+    def junit(self):
+        cases = xml.etree.ElementTree.parse(self.dir / "out/junit.xml").getroot().findall("testsuite/testcase")
+        return sorted((c.get("name"), c.get("classname"), *(e.get("type") for e in c.findall("error"))) for c in cases)
+
+    def test_a_signal_ends_the_run_with_reports_that_name_what_is_missing(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                shutil.rmtree(self.dir / "out", ignore_errors=True)
+                process = self.start(*HANGING, "--timeout", "3")
+                self.await_text(self.dir / "out/results.jsonl")
+                workers = children_of(process.pid)
+                self.assertTrue(workers)
+                process.send_signal(number)
+                stdout, stderr = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 130, stderr)
+                self.everywhere("incomplete: 1 of 2 planned cases have no record", stdout)
+                self.assertIn("1  misbehaving\n", stdout)
+                self.assertEqual(self.junit(), [(CASE, "misbehaving.hang", "timeout"), (CASE, "misbehaving.ok"),
+                                                (OTHER_CASE, "misbehaving", "missing")])
+                self.assertEqual([pid for pid in workers if is_alive(pid)], [])
+                before = {name: self.text(name) for name in ("summary.md", "junit.xml", "report.html")}
+                again = self.assay("report", "out")
+                self.assertEqual(again.returncode, 3, again.stderr)
+                self.assertEqual(again.stdout.split("\nreport:")[0], stdout.split("\nrecords:")[0])
+                self.assertEqual({name: self.text(name) for name in before}, before)
+
+    def test_a_killed_run_is_reported_as_what_it_is_and_leaves_no_worker(self):
+        process = self.start(*HANGING, "--timeout", "60")
+        self.await_text(self.dir / "out/results.jsonl")
+        workers = children_of(process.pid)
+        self.assertTrue(workers)
+        process.kill()
+        process.communicate(timeout=60)
+        for _ in range(200):  # the worker hangs in a call: only the end of its host ends it
+            if not any(map(is_alive, workers)):
+                break
+            time.sleep(0.05)
+        self.assertEqual([pid for pid in workers if is_alive(pid)], [])
+        done = self.assay("report", "out")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.everywhere("incomplete: 1 of 2 planned cases have no record, 1 has a part of them", done.stdout)
+        self.assertEqual(self.junit(), [(CASE, "misbehaving.hang", "missing"), (CASE, "misbehaving.ok"),
+                                        (OTHER_CASE, "misbehaving", "missing")])
+        self.assertIn("| 1 | misbehaving:hang |", self.text("summary.md"))
+        self.assertEqual(json.loads(self.text("benchmark.json"))["benchmarks"], [])
+
+    def test_a_torn_last_line_is_a_missing_result(self):
+        self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive,blocked", "--no-perf")
+        path = self.dir / "out/results.jsonl"
+        text = path.read_text()
+        path.write_text(text[:-20])
+        done = self.assay("report", "out")
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn(f"{path.relative_to(self.dir)}:2: the last line is torn", done.stderr)
+        self.assertIn("1 missing, 1 pass", done.stdout)
+
+    def test_what_ended_by_itself_is_complete(self):
+        # onednn offers no implementation of this name: nothing of it was planned.
+        done, _ = self.run_cases("--case", CASE, "--case", OTHER_CASE, "--impl", "naive", "--no-perf")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # A case that no backend saw has its record too.
+        suite = self.dir / "large.suite"
+        suite.write_text("matmul dtypes=f32 m=1000000 n=1000000 k=4\n")
+        broken, records = self.run_cases("--suite", str(suite), "--no-perf", out="broken")
+        self.assertEqual([r["verdict"] for r in records], ["error"])
+        for out, code in (("out", 0), ("broken", 3)):
+            again = self.assay("report", out)
+            self.assertEqual((again.returncode, again.stderr), (code, ""))
+            for text in (done.stdout, broken.stdout, again.stdout, self.text("summary.md", out)):
+                self.assertNotIn("missing", text)
+                self.assertNotIn("incomplete", text)
+
+    def test_records_without_their_run_are_reported_alone(self):
+        self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf")
+        (self.dir / "out/offers.jsonl").unlink()
+        self.assertEqual(self.assay("report", "out").returncode, 0)
+        (self.dir / "out/plan.json").unlink()
+        done = self.assay("report", "out")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("no plan.json", done.stderr)
+
+    def test_a_report_has_the_exit_code_of_its_run(self):
+        rules = self.dir / "rules.expect"
+        rules.write_text("matmul/* | misbehaving:* | known_failure | that is what it is for\n")
+        for name, options, code in (("ok", (), 0), ("drop_last_k", (), 1), ("segfault", (), 3),
+                                    ("drop_last_k", ("--expectations", str(rules)), 0),
+                                    ("ok", ("--expectations", str(rules)), 1)):
+            with self.subTest(name=name, options=options):
+                out = f"{name}{len(options)}"
+                done, _ = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", name,
+                                         "--no-perf", *options, out=out)
+                self.assertEqual((done.returncode, self.assay("report", out).returncode), (code, code), done.stderr)
+
+    def test_a_shard_without_cases_is_no_failure(self):
+        codes = []
+        for i in range(4):
+            done, records = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", "--shard", f"{i}/4", out=f"{i}")
+            again = self.assay("report", f"{i}")
+            codes.append((done.returncode, again.returncode, len(records) > 0))
+            if not records:
+                for stderr in (done.stderr, again.stderr):
+                    self.assertEqual(stderr, f"assay: shard {i}/4 holds none of the 1 selected cases\n")
+        self.assertEqual(sorted(codes), [(0, 0, False)] * 3 + [(0, 0, True)])
+        self.assertIn("A shard without cases is no failure", " ".join(self.assay("run", "--help").stdout.split()))
+
+    def test_a_case_that_is_planned_twice_runs_once(self):
+        done, records = self.run_cases("--case", CASE, "--case", OTHER_CASE, "--case", CASE, "--backend", "cpu", "--impl",
+                                       "naive", "--no-perf")
+        self.assertEqual([r["case_id"] for r in records], [CASE, OTHER_CASE], done.stderr)
+        suite = self.dir / "two.suite"
+        suite.write_text("tag a\nmatmul dtypes=f32 m=2 n=2 k=2 seed=0|1\ntag b\nmatmul dtypes=f32 m=2 n=2 k=2 seed=1\n")
+        done, records = self.run_cases("--suite", str(suite), "--seed", "7", "--backend", "cpu", "--impl", "naive",
+                                       "--no-perf", out="seeds")
+        self.assertEqual([(r["seed"], r["tags"]) for r in records], [(7, "a,b")], done.stderr)
+        suite.write_text("matmul dtypes=f32 m=2 n=2 k=2\nrequire contract=f64\nmatmul dtypes=f32 m=2 n=2 k=2 seed=1\n")
+        self.fails(2, "is planned twice", "list", "cases", "--suite", str(suite), "--seed", "7")
+
+
+class Output(Base):
+    RUN = ("run", "--case", CASE, "--backend", "cpu", "--no-perf", "--progress", "none", "--out", "out")
+
+    def piped(self, stdout, *args):
+        shutil.rmtree(self.dir / "out", ignore_errors=True)
+        done = subprocess.run([ASSAY, *args], cwd=self.dir, env=self.env, stdout=stdout, stderr=subprocess.PIPE, text=True,
+                              timeout=120)
+        self.assertNotIn("internal error", done.stderr)
+        return done
+
+    def check_files(self):
+        self.assertEqual([json.loads(line)["outcome"] for line in self.text("results.jsonl").splitlines()], ["pass"] * 3)
+        for name in ("summary.md", "junit.xml", "benchmark.json", "report.html"):
+            self.assertGreater(len(self.text(name)), 0, name)
+
+    def test_a_full_device_is_said_and_fails(self):
+        for args in (self.RUN, ("report", "out"), ("list", "cases", "--suite", "full"), ("list", "suites"), ("backends",),
+                     ("--help",), ("--version",)):
+            with self.subTest(args), open("/dev/full", "w") as full:
+                if args[0] == "report":
+                    self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", out="kept")
+                    args = ("report", "kept")
+                done = self.piped(full, *args)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn("cannot write to standard output: ", done.stderr)
+                if args == self.RUN:
+                    self.assertIn("No space left on device", done.stderr)
+                    self.check_files()
+
+    def test_a_reader_that_has_left_is_no_failure(self):
+        for args in (self.RUN, ("list", "cases", "--suite", "full"), ("list", "suites"), ("--help",)):
+            with self.subTest(args):
+                reader, writer = os.pipe()
+                os.close(reader)
+                done = self.piped(writer, *args)
+                os.close(writer)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                if args == self.RUN:
+                    self.check_files()
+
+    def test_the_exit_code_is_the_runs_when_the_reader_has_left(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = self.piped(writer, "run", "--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
+                          "drop_last_k", "--no-perf", "--progress", "none", "--out", "out")
+        os.close(writer)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+
+    def test_closed_streams_take_no_part_of_the_records(self):
+        for closed in (">&-", "2>&-", "<&- >&- 2>&-"):
+            with self.subTest(closed):
+                shutil.rmtree(self.dir / "out", ignore_errors=True)
+                done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", ASSAY, *self.RUN], cwd=self.dir,
+                                      env=self.env, capture_output=True, text=True, timeout=120)
+                self.assertEqual(done.returncode, 0 if closed == "2>&-" else 3, done.stderr)
+                self.check_files()
+
+    def test_messages_that_cannot_be_shown_are_left_out(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([ASSAY, *self.RUN, "--require-backend", "quantum"], cwd=self.dir, env=self.env,
+                                  stdout=subprocess.PIPE, stderr=full, text=True, timeout=120)
+        self.assertEqual(done.returncode, 5)
+        self.check_files()
+
+
+class Folder(Base):
+    def test_a_folder_that_holds_something_else_is_refused(self):
+        (self.dir / "home").mkdir()
+        (self.dir / "home/thesis.txt").write_text("years")
+        self.fails(2, "home is not empty (it has thesis.txt): give a new or an empty --out", "run", "--case", CASE, "--out",
+                   "home")
+        self.assertEqual([p.name for p in (self.dir / "home").iterdir()], ["thesis.txt"])
+        (self.dir / "empty").mkdir()
+        done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", out="empty")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.fails(2, "empty holds another run", "run", "--case", CASE, "--out", "empty")
+
+    def test_an_empty_name_is_refused(self):
+        self.fails(2, "--out", "run", "--case", CASE, "--out", "")
+        self.assertFalse((self.dir / "out").exists())
+
+    def test_a_damaged_record_is_named_with_what_to_do(self):
+        self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf")
+        path = self.dir / "out/results.jsonl"
+        lines = path.read_text().splitlines()
+        for damaged, text in (("{broken", "it is no JSON object"), ("[1]", "it is no JSON object"), ("{}", "it has no case_id"),
+                              (lines[1].replace('"seed":0', '"seed":"none"'), "the value of 'seed' has another type")):
+            with self.subTest(text):
+                path.write_text("\n".join([lines[0], damaged, lines[2], ""]))
+                done = self.fails(2, f"out/results.jsonl:2: not a record: {text}", "report", "out")
+                self.assertIn("remove this line", done.stderr)
+                self.assertNotIn("json.exception", done.stderr)
+        path.write_text("\n".join(lines) + "\n")
+        offers = self.dir / "out/offers.jsonl"
+        offers.write_text("{}\n" + offers.read_text())
+        self.assertNotIn("json.exception", self.fails(2, "out/offers.jsonl:1: ", "report", "out").stderr)
+        offers.unlink()
+        (self.dir / "out/plan.json").write_text("{}")
+        self.assertNotIn("json.exception", self.fails(2, "out/plan.json", "report", "out").stderr)
+
+    def test_no_record_reaches_the_terminal_as_it_is(self):
+        self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf")
+        path = self.dir / "out/results.jsonl"
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        for key in ("reason", "case_id", "backend", "device", "implementation", "op", "dtype", "reproduce", "outcome"):
+            records[0][key] = f"{key}\x1b]0;owned\x07\x9b2J\u202e\r"
+        path.write_text("".join(json.dumps(r) + "\n" for r in records))
+        done = self.assay("report", "out")
+        self.assertEqual(done.returncode, 3)
+        for character in "\x1b\x07\x9b\u202e\r":
+            self.assertNotIn(character, done.stdout)
+        self.assertIn(r"reason\x1b]0;owned\x07\x9b2J\u202e\x0d", done.stdout)
+
+    def test_the_lines_to_paste_work_in_any_directory(self):
+        shutil.copy2(PLUGIN, self.dir / "it's a plugin.so")
+        (self.dir / "rules.expect").write_text("fft/* | * | known_failure | another operator\n")
+        _, records = self.run_cases("--case", CASE, "--plugin", "bad=it's a plugin.so", "--backend", "bad", "--impl",
+                                    "drop_last_k", "--expectations", "rules.expect", "--no-perf")
+        record = records[0]
+        lines = self.text("reproduce.txt", f"out/{record['failure_dir']}").splitlines()
+        checks = [line for line in lines if " check " in line]
+        self.assertTrue(checks)
+        for line in [record["reproduce"] + f" --no-perf --out '{self.dir}/again'"] + checks:
+            done = subprocess.run(line, shell=True, cwd="/", env=self.env, capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 1, line + done.stderr)
+        same = json.loads(self.text("results.jsonl", "again"))
+        self.assertEqual(same["output_hash"], record["output_hash"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
