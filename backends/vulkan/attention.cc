@@ -96,7 +96,7 @@ Recipe MaterialisedRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const AttentionSpec s = plugin::ParseAttention(op);
   const uint32_t lanes = facts.subgroup_size, columns = s.dv > lanes ? 2 : 1;
   const int64_t all = s.batch * s.kv_heads;
-  const auto at_once = std::min(all, static_cast<int64_t>(facts.limits.maxStorageBufferRange / ScoreBytesPerHead(s)));
+  const auto at_once = std::min(all, static_cast<int64_t>(facts.MaxBinding() / ScoreBytesPerHead(s)));
   Recipe recipe{{}, {{static_cast<uint64_t>(at_once) * ScoreBytesPerHead(s), {}}}};
   for (int64_t first = 0; first < all; first += at_once) {
     const int64_t heads = std::min(at_once, all - first);
@@ -133,15 +133,17 @@ std::string FlashWhyNot(const Facts& facts, const plugin::OpDesc& op) {
 
 std::string FlashBuiltinWhyNot(const Facts& facts, const plugin::OpDesc& op) {
   if (plugin::ParseAttention(op).IsF64()) return "Vulkan has no exp in f64: use flash or materialised";
-  return FlashWhyNot(facts, op);
+  if (std::string reason = FlashWhyNot(facts, op); !reason.empty()) return reason;
+  // What is slow is its compilation, once more for another exp.
+  return SlowWhyNot(facts, plugin::ParseAttention(op).Work(), 1 << 19);
 }
 
 std::string MaterialisedWhyNot(const Facts& facts, const plugin::OpDesc& op) {
   if (std::string reason = AttentionWhyNot(facts, op); !reason.empty()) return reason;
   const uint64_t bytes = ScoreBytesPerHead(plugin::ParseAttention(op));
-  if (bytes <= facts.limits.maxStorageBufferRange) return "";
+  if (bytes <= facts.MaxBinding()) return "";
   return fmt::format("the scores of one key head take {} bytes, {} binds at most {}", bytes, facts.name,
-                     facts.limits.maxStorageBufferRange);
+                     facts.MaxBinding());
 }
 
 std::string ContractWith(const Facts& facts, const plugin::OpDesc& op, double exp_ulp) {

@@ -2,6 +2,8 @@
 #include "backends/vulkan/contract.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "backends/vulkan/recipe.h"
 
@@ -42,7 +44,7 @@ std::string DeviceWhyNot(const Facts& facts, const plugin::OpDesc& op) {
   if (variant == Variant::kF32Store16 && !facts.store16) {
     return fmt::format("{} stores no 16-bit elements (VK_KHR_16bit_storage)", facts.name);
   }
-  const uint64_t most = facts.limits.maxStorageBufferRange;
+  const uint64_t most = facts.MaxBinding();
   for (const auto* tensors : {&op.inputs(), &op.outputs()}) {
     for (const plugin::Tensor& tensor : *tensors) {
       const plugin::Tensor::Extent extent = tensor.ByteExtent();
@@ -53,6 +55,15 @@ std::string DeviceWhyNot(const Facts& facts, const plugin::OpDesc& op) {
     }
   }
   return "";
+}
+
+std::string SlowWhyNot(const Facts& facts, double multiply_adds, double most) {
+  const char* all = std::getenv("ASSAY_VULKAN_ALL");
+  const bool wanted = all != nullptr && std::string_view(all) == "1";
+  const bool alone = !facts.SubgroupsWhyNot().empty();
+  if (wanted || alone || facts.type != VK_PHYSICAL_DEVICE_TYPE_CPU || multiply_adds <= most) return "";
+  return fmt::format("slow on {}, which is a CPU: offered up to {:.0f} multiply-adds (ASSAY_VULKAN_ALL=1 for all)",
+                     facts.name, most);
 }
 
 std::string FloatTypesWhyNot(const plugin::OpDesc& op) {

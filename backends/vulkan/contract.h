@@ -31,6 +31,10 @@ std::string Declare(const Facts& facts, const plugin::OpDesc& op, const Declarat
 // Why the device cannot compute in these types; "" when it can. Checks f64, 16-bit stores and the sizes of operands.
 std::string DeviceWhyNot(const Facts& facts, const plugin::OpDesc& op);
 
+// Why an implementation that is slow on a device of the host's own cores is not offered for so much work where others
+// are; "" when it is. ASSAY_VULKAN_ALL=1 asks for all of them.
+std::string SlowWhyNot(const Facts& facts, double multiply_adds, double most);
+
 // "matmul computes ..., not i8-f32" when the types are no combination of floats of up to 32 bits or of f64 alone; "".
 std::string FloatTypesWhyNot(const plugin::OpDesc& op);
 

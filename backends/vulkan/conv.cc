@@ -103,6 +103,13 @@ std::string ConvWhyNot(const Facts&, const plugin::OpDesc& op) {
   return fmt::format("{} terms can overflow the int32 accumulator; at most {}", s.Terms(), kMaxIntegerTerms);
 }
 
+std::string DirectWhyNot(const Facts& facts, const plugin::OpDesc& op) {
+  if (std::string reason = ConvWhyNot(facts, op); !reason.empty()) return reason;
+  const ConvSpec s = plugin::ParseConv(op);
+  const double outputs = static_cast<double>(s.n * s.o) * static_cast<double>(s.Positions());
+  return SlowWhyNot(facts, outputs * static_cast<double>(s.Terms()), 1 << 24);
+}
+
 std::string GemmWhyNot(const Facts& facts, const plugin::OpDesc& op) {
   if (std::string reason = ConvWhyNot(facts, op); !reason.empty()) return reason;
   constexpr int64_t kPacked = 1 << 16;
@@ -111,7 +118,7 @@ std::string GemmWhyNot(const Facts& facts, const plugin::OpDesc& op) {
     return fmt::format("a kernel that reaches over {} elements or more", kPacked);
   }
   const uint64_t bytes = 16 * static_cast<uint64_t>(s.Terms());
-  if (bytes > facts.limits.maxStorageBufferRange) return fmt::format("a table of {} bytes", bytes);
+  if (bytes > facts.MaxBinding()) return fmt::format("a table of {} bytes", bytes);
   return facts.SubgroupsWhyNot();
 }
 
@@ -120,7 +127,7 @@ std::string ConvContract(const Facts& facts, const plugin::OpDesc& op) {
 }
 
 constexpr Row kConvRows[] = {
-    {"conv", "direct", ConvContract, ConvWhyNot, DirectRecipe},
+    {"conv", "direct", ConvContract, DirectWhyNot, DirectRecipe},
     {"conv", "implicit-gemm", ConvContract, GemmWhyNot, GemmRecipe},
 };
 

@@ -2,6 +2,7 @@
 #include "backends/vulkan/facts.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 namespace vulkan {
@@ -149,6 +150,12 @@ Facts ReadFacts(const InstanceFunctions& vk, VkPhysicalDevice device) {
   ReadProperties(vk, facts);
   ReadFeatures(vk, facts);
   return facts;
+}
+
+uint64_t Facts::MaxBinding() const {
+  const char* value = std::getenv("ASSAY_VULKAN_MAX_BINDING");
+  const uint64_t wanted = value != nullptr ? std::strtoull(value, nullptr, 10) : 0;
+  return wanted > 0 ? std::min<uint64_t>(wanted, limits.maxStorageBufferRange) : limits.maxStorageBufferRange;
 }
 
 std::string Facts::SubgroupsWhyNot() const {

@@ -40,6 +40,8 @@ struct Facts {
 
   bool Has(const char* extension) const { return extensions.count(extension) != 0; }
   const FloatControls& Controls(bool wide) const { return wide ? f64_controls : f32; }
+  // Bytes that one binding may span: the device's limit, or less when ASSAY_VULKAN_MAX_BINDING says so (for tests).
+  uint64_t MaxBinding() const;
   // Why kernels that exchange values inside a subgroup cannot run; "" when they can.
   std::string SubgroupsWhyNot() const;
   // "key=value;key=value", for the record of a run.

@@ -51,7 +51,7 @@ class FftBuilder {
   FftBuilder(const Facts& facts, const FftSpec& spec, bool bluestein)
       : spec_(spec), bluestein_(bluestein), variant_(spec.wide ? Variant::kF64 : Variant::kF32), tables_(spec.wide) {
     const int64_t bytes = WorkPoints(spec, bluestein) * ComplexBytes(spec);
-    const auto most = static_cast<int64_t>(facts.limits.maxStorageBufferRange);
+    const auto most = static_cast<int64_t>(facts.MaxBinding());
     const int64_t at_once = std::max<int64_t>(1, std::min(spec.batch, most / bytes));
     for (size_t axis = 0; axis < spec.n.size(); ++axis) MakeTables(spec.n[axis]);
     for (int64_t first = 0; first < spec.batch; first += at_once) {
@@ -205,9 +205,9 @@ std::string FftWhyNot(const Facts& facts, const plugin::OpDesc& op) {
     }
   }
   const int64_t bytes = WorkPoints(s, kBluestein) * ComplexBytes(s);
-  if (static_cast<uint64_t>(bytes) <= facts.limits.maxStorageBufferRange) return "";
+  if (static_cast<uint64_t>(bytes) <= facts.MaxBinding()) return "";
   return fmt::format("one transform takes a workspace of {} bytes, {} binds at most {}", bytes, facts.name,
-                     facts.limits.maxStorageBufferRange);
+                     facts.MaxBinding());
 }
 
 // Tables in f32 are rounded from double: nearest but for rare ties. In f64 they are rounded from 64 bits: under 1 ulp.

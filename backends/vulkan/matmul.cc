@@ -117,6 +117,13 @@ std::string MatmulWhyNot(const Facts&, const plugin::OpDesc& op) {
   return s.IsInteger() ? IntegerWhyNot(s) : FloatTypesWhyNot(op);
 }
 
+std::string TileWhyNot(const Facts& facts, const plugin::OpDesc& op) {
+  if (std::string reason = MatmulWhyNot(facts, op); !reason.empty()) return reason;
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  const double work = static_cast<double>(s.batch * s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  return SlowWhyNot(facts, work, 1 << 23);
+}
+
 std::string SubgroupWhyNot(const Facts& facts, const plugin::OpDesc& op) {
   const std::string reason = MatmulWhyNot(facts, op);
   return reason.empty() ? facts.SubgroupsWhyNot() : reason;
@@ -127,7 +134,7 @@ std::string MatmulContract(const Facts& facts, const plugin::OpDesc& op) {
 }
 
 constexpr Row kMatmulRows[] = {
-    {"matmul", "tile", MatmulContract, MatmulWhyNot, TileRecipe},
+    {"matmul", "tile", MatmulContract, TileWhyNot, TileRecipe},
     {"matmul", "subgroup-tile", MatmulContract, SubgroupWhyNot, SubgroupTileRecipe},
     {"matmul", "subgroup-dot", MatmulContract, SubgroupWhyNot, SubgroupDotRecipe},
 };

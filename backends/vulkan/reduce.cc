@@ -94,9 +94,8 @@ std::string SplitWhyNot(const Facts& facts, const plugin::OpDesc& op) {
   const ReduceSpec s = plugin::ParseReduce(op);
   if (s.count <= 2 * kChunk) return fmt::format("{} elements are not worth splitting", s.count);
   const uint64_t bytes = 16 * static_cast<uint64_t>(s.outputs) * CeilDiv(s.count, kChunk);
-  if (bytes <= facts.limits.maxStorageBufferRange) return "";
-  return fmt::format("{} bytes of partial results, {} binds at most {}", bytes, facts.name,
-                     facts.limits.maxStorageBufferRange);
+  if (bytes <= facts.MaxBinding()) return "";
+  return fmt::format("{} bytes of partial results, {} binds at most {}", bytes, facts.name, facts.MaxBinding());
 }
 
 double UlpOf(ReduceKind kind) {

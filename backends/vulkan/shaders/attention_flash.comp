@@ -26,10 +26,11 @@ void Synchronise() {
 void WeighRow(uint r) {
   const uint lane = gl_SubgroupInvocationID;
   const real before = row_max[r];
-  real greatest = before;
+  real own[TILES], greatest = before;
   [[unroll]] for (uint t = 0; t < TILES; ++t) {
-    const real own = weights[r * kBlock + t * LANES + lane], level = own > LOWEST ? own : LOWEST;
-    if (!IsMasked(own) && level > greatest) greatest = level;
+    own[t] = weights[r * kBlock + t * LANES + lane];
+    const real level = own[t] > LOWEST ? own[t] : LOWEST;
+    if (!IsMasked(own[t]) && level > greatest) greatest = level;
   }
   [[unroll]] for (uint apart = LANES / 2u; apart > 0u; apart /= 2u) {
     const real other = subgroupShuffleXor(greatest, apart);
@@ -37,14 +38,12 @@ void WeighRow(uint r) {
   }
   precise real total = real(0);
   [[unroll]] for (uint t = 0; t < TILES; ++t) {
-    const uint at = r * kBlock + t * LANES + lane;
-    const real own = weights[at];
     real weight = real(-1);
-    if (!IsMasked(own)) {
-      weight = own == MINUS_INFINITY ? real(0) : Weigh(own - greatest);
+    if (!IsMasked(own[t])) {
+      weight = own[t] == MINUS_INFINITY ? real(0) : Weigh(own[t] - greatest);
       total += weight;
     }
-    weights[at] = weight;
+    weights[r * kBlock + t * LANES + lane] = weight;
   }
   const real factor = before == greatest ? real(1) : Weigh(before - greatest);
   total = lane_sum[r * LANES + lane] * factor + total;

@@ -96,6 +96,34 @@ TEST_F(Vulkan, RefusesWhatOneBindingCannotHold) {
   EXPECT_NE(reason.find("8589934592 bytes"), std::string::npos) << reason;
 }
 
+// What exceeds a binding is done in parts: a few transforms or heads at a time give the bits that all at once give.
+TEST_F(Vulkan, PartsGiveTheSameBitsAsTheWhole) {
+  Op fft = FftCase{.n = {6, 35}, .batch = 7}.Description();
+  Op attention("attention");
+  for (const char* name : {"q", "k", "v"}) attention.In(Dense(name, kF32, {2, 3, 33, 8}));
+  attention.Out(Dense("o", kF32, {2, 3, 33, 8}));
+  attention.Int("b", 2).Int("h", 3).Int("hkv", 3).Int("l", 33).Int("s", 33).Int("d", 8).Int("dv", 8).Int("causal", 1);
+  attention.String("align", "br").Int("window", 0).Float("scale", 0.5).Float("softcap", 0).String("mask", "none");
+  attention.String("masked_rows", "zero").Int("mask_per_head", 0);
+  struct Part {
+    Op* op;
+    const char *implementation, *bytes;
+  };
+  // Seven convolutions of 768 points and six heads of 33 x 33 scores; the operands themselves fit.
+  const Part parts[] = {{&fft, "bluestein", "12288"}, {&attention, "materialised", "8000"}};
+  for (const Part& part : parts) {
+    const auto inputs = RandomInputs(*part.op);
+    const auto whole = plugin().Run(*part.op, part.implementation, inputs);
+    ::setenv("ASSAY_VULKAN_MAX_BINDING", part.bytes, 1);
+    const auto in_parts = plugin().Run(*part.op, part.implementation, inputs);
+    ::setenv("ASSAY_VULKAN_MAX_BINDING", "64", 1);
+    EXPECT_NE(plugin().Refusal(MatmulCase{.m = 9, .n = 9, .k = 9}.Description()).find("binds at most 64"),
+              std::string::npos);
+    ::unsetenv("ASSAY_VULKAN_MAX_BINDING");
+    EXPECT_EQ(in_parts, whole) << part.implementation;
+  }
+}
+
 TEST_F(Vulkan, RefusesMixedDoublesWithAReason) {
   EXPECT_NE(plugin().Refusal(MatmulCase{.in = kF32, .out = kF64}.Description()).find("f64 alone"), std::string::npos);
 }
