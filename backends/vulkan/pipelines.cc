@@ -39,6 +39,7 @@ Pipelines::Pipelines(Context& context) : context_(context) {
 }
 
 Pipelines::~Pipelines() {
+  if (unstored_) Store();
   Destroy();
 }
 
@@ -55,10 +56,17 @@ VkPipeline Pipelines::Get(const KernelSpec& spec) {
   if (found != pipelines_.end()) return found->second;
   const VkPipeline pipeline = Create(spec);
   pipelines_.emplace(spec, pipeline);
-  fresh_ = true;
-  // At once, not at the end: a worker may be ended at any time.
-  StorePipelineData(context_, cache_);
+  fresh_ = unstored_ = true;
+  // Now and then, not at the end alone: a worker may be ended at any time.
+  constexpr std::chrono::seconds kPause{2};
+  if (std::chrono::steady_clock::now() - stored_at_ >= kPause) Store();
   return pipeline;
+}
+
+void Pipelines::Store() {
+  StorePipelineData(context_, cache_);
+  unstored_ = false;
+  stored_at_ = std::chrono::steady_clock::now();
 }
 
 VkPipeline Pipelines::Create(const KernelSpec& spec) {

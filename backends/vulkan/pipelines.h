@@ -3,6 +3,7 @@
 // kStorageBindings its operands.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -44,6 +45,7 @@ class Pipelines {
 
  private:
   VkPipeline Create(const KernelSpec& spec);
+  void Store();
   void Destroy();
 
   Context& context_;
@@ -51,7 +53,8 @@ class Pipelines {
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   std::map<KernelSpec, VkPipeline> pipelines_;
-  bool fresh_ = false;
+  bool fresh_ = false, unstored_ = false;
+  std::chrono::steady_clock::time_point stored_at_{};
 };
 
 }  // namespace vulkan
