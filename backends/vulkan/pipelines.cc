@@ -2,6 +2,7 @@
 #include "backends/vulkan/pipelines.h"
 
 #include <array>
+#include <exception>
 
 #include "backends/vulkan/float_modes.h"
 #include "backends/vulkan/pipeline_store.h"
@@ -39,7 +40,10 @@ Pipelines::Pipelines(Context& context) : context_(context) {
 }
 
 Pipelines::~Pipelines() {
-  if (unstored_) Store();
+  try {
+    if (unstored_) Store();
+  } catch (const std::exception&) {  // no memory for the copy: the next run compiles again
+  }
   Destroy();
 }
 
