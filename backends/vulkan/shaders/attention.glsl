@@ -92,7 +92,8 @@ real ScoreOf(Query query, uint key, real dot_product) {
 
 real score[ROWS * KEYS];
 
-// Sets score[r * KEYS + i] to that of row first_row + r with key first_key + i * LANES. To be called by whole subgroups.
+// Sets score[r * KEYS + i] to that of row first_row + r with key first_key + i * LANES. To be called by whole
+// subgroups.
 void ScoreKeys(uint kv, uint first_row, uint first_key) {
   const uint lane = gl_SubgroupInvocationID;
   uint k_start[KEYS], q_start[ROWS];

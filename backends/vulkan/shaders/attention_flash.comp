@@ -88,7 +88,9 @@ void main() {
   real total[ROWS];
   [[unroll]] for (uint r = 0; r < ROWS; ++r) {
     precise real joined = lane_sum[r * LANES + lane];
-    [[unroll]] for (uint apart = LANES / 2u; apart > 0u; apart /= 2u) joined = joined + subgroupShuffleXor(joined, apart);
+    [[unroll]] for (uint apart = LANES / 2u; apart > 0u; apart /= 2u) {
+      joined = joined + subgroupShuffleXor(joined, apart);
+    }
     total[r] = joined;
   }
   [[unroll]] for (uint r = 0; r < ROWS; ++r) {

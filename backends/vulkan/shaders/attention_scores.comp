@@ -1,6 +1,7 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
-// All scores of the heads [first_head, first_head + heads), masked ones marked: each subgroup ROWS x (KEYS * LANES) of them.
+// All scores of the heads [first_head, first_head + heads), masked ones marked: each subgroup ROWS x (KEYS * LANES) of
+// them.
 #include "attention.glsl"
 layout(set = 0, binding = 6, std430) writeonly buffer Scores { real scores[]; };  // [heads, rows, s]
 

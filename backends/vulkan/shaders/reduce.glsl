@@ -2,7 +2,7 @@
 // One reduction's loop nests. A workgroup reduces one chunk of the elements of one output; when an output has several
 // chunks, a second dispatch reduces what they left in `partial`.
 layout(constant_id = 7) const uint KIND = 0;
-layout(constant_id = 8) const uint STAGE = 0;  // 0: elements to results, 1: elements to partials, 2: partials to results
+layout(constant_id = 8) const uint STAGE = 0;  // elements to results (0) or to partials (1); partials to results (2)
 
 const uint kSum = 0, kMean = 1, kMax = 2, kMin = 3, kProd = 4, kL2 = 5, kArgMax = 6, kArgMin = 7, kLogSumExp = 8;
 
