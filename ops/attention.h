@@ -49,7 +49,7 @@ struct AttentionRow {
   std::vector<int64_t> keys;
   std::vector<double> t;       // below the largest: <= 0
   std::vector<double> p;       // sums to one
-  std::vector<double> dot;     // scale * sum |q| |k|: what an error of the dot product is relative to
+  std::vector<double> dot;     // |scale| sum |q| |k|: what an error of the dot product is relative to
   std::vector<double> added;   // |mask| + |t|: what later roundings are relative to
   std::vector<double> stored;  // |mask| + |score|: what keeping scores in a narrow format is relative to
   bool masked = false;         // no key at all

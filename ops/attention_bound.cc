@@ -36,7 +36,7 @@ class Bounder {
     if (op.softcap > 0) dot_ = Join(dot_, e_.eps);
     added_ = std::expm1(6 * std::log1p(e_.u) + 2 * std::log1p(e_.mid));
     if (op.mask == MaskKind::kAdd) added_ = Join(added_, e_.in);
-    lost_score_ = (2 * d + 4) * e_.lambda * std::max(1.0, op.scale) + e_.mid_abs;
+    lost_score_ = (2 * d + 4) * e_.lambda * std::max(1.0, std::abs(op.scale)) + e_.mid_abs;
     in_normal_ = e_.flushes_inputs ? FormatOf(in).MinNormal() : 0;
 
     const double rescales = std::ceil(keys / kBlock) + kMerges;
@@ -62,7 +62,7 @@ class Bounder {
     if (!(sums_ < kInfinity)) return kInfinity;
 
     const double range = (*golden.Extra("range"))[i], values = (*golden.Extra("values"))[i];
-    const double lost = lost_score_ + op_.scale * static_cast<double>(op_.d) * in_normal_ * fact(kLargest);
+    const double lost = lost_score_ + std::abs(op_.scale) * static_cast<double>(op_.d) * in_normal_ * fact(kLargest);
     const double mean = dot_ * fact(kDotMean) + added_ * fact(kAddedMean) + lost;
     const double largest = dot_ * fact(kDotMax) + added_ * fact(kAddedMax) + lost;
     const bool tame = mean < 0.5 && dot_ * fact(kDotTail) + added_ * fact(kAddedTail) + lost / kTail <= 0.5;

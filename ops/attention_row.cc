@@ -74,7 +74,7 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
     if (op.mask == MaskKind::kBool && mask == 0) continue;
     const double s = Capped(op, op.scale * dots[i]), m = op.mask == MaskKind::kAdd ? mask : 0;
     // Also of a score that an added -inf hides: where a unit overflows it to +inf, the sum is NaN.
-    out.reach = std::max(out.reach, magnitudes[i] * std::max(1.0, op.scale));
+    out.reach = std::max(out.reach, magnitudes[i] * std::max(1.0, std::abs(op.scale)));
     if (m == -kInfinity) {  // adds nothing, unless the unit meets NaN or 0 * inf on the way
       out.unclear = out.unclear || !std::isfinite(s) || !data.finite_v[head * op.s + j];
       continue;
@@ -87,7 +87,7 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
     }
     if (s + m > largest) largest = s + m, top = out.keys.size();
     out.keys.push_back(j);
-    out.dot.push_back(op.scale * magnitudes[i]);
+    out.dot.push_back(std::abs(op.scale) * magnitudes[i]);
     scores.push_back(s);
     masks.push_back(m);
   }

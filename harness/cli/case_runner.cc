@@ -176,11 +176,9 @@ Call<void> CaseRunner::JudgeRelations(const Column& column, uint64_t plan, const
 
 void CaseRunner::NoteAgreement(Attempt& attempt, Agreement& agreement) const {
   if (attempt.verdict != Verdict::kPass || settings_.relations == RelationEffort::kNone) return;
-  const std::string first = agreement.first();
-  const auto margin = agreement.Add(data_, DataOf(attempt)->bound, attempt.implementation, attempt.output);
-  if (!margin) return;
+  const std::string added = agreement.Add(data_, DataOf(attempt)->bound, attempt.implementation, attempt.output);
   std::string& text = attempt.record.properties;
-  text += fmt::format("{}agreement({})={:.3g}", text.empty() ? "" : ";", first, *margin);
+  if (!added.empty()) text += (text.empty() ? "" : ";") + added;
 }
 
 void CaseRunner::JudgePadded(const Column& column, const ContractData& contract, Attempt& attempt) {

@@ -14,6 +14,8 @@ namespace assay::cli {
 
 OpCatalog Catalog();  // the linked operators
 
+inline constexpr const char* kFromCaseOption = "--case";  // PlannedCase::where of a case named by its id
+
 // Where suites are looked up by name: $ASSAY_SUITES, the installed share/assay/suites beside the program, the source
 // tree's ops/suites when the program runs from its build folder.
 std::vector<std::string> SuiteDirectories();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <thread>
 
 #include "harness/cli/executions.h"
@@ -38,6 +39,19 @@ uint64_t OperandBytes(const CaseData& data) {
   uint64_t bytes = static_cast<uint64_t>(NumElements(data.problem.output.shape)) * SizeOf(data.problem.output.dtype);
   for (const Tensor& t : data.inputs) bytes += t.bytes();
   return bytes;
+}
+
+// The largest |a - b| over the sum of what is permitted to both.
+double LargestDistance(std::span<const double> a, std::span<const double> permitted_a, std::span<const double> b,
+                       std::span<const double> permitted_b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double permitted = permitted_a[i] + permitted_b[i];
+    if (a[i] == b[i] || std::isinf(permitted)) continue;
+    const double distance = std::abs(a[i] - b[i]) / permitted;
+    largest = distance > largest || std::isnan(distance) ? distance : largest;
+  }
+  return std::isnan(largest) ? HUGE_VAL : largest;
 }
 
 class Runner {
@@ -208,21 +222,37 @@ std::string BreaksText(const std::vector<PropertyOutcome>& properties) {
   return text;
 }
 
-std::optional<double> Agreement::Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
-                                     const Tensor& output) {
-  if (bound.exact || static_cast<double>(OperandBytes(data)) > kMostRelationBytes) return std::nullopt;
-  std::vector<double> values = output.ToDoubles(), tolerances;
+std::string Agreement::Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
+                           const Tensor& output) {
+  if (bound.exact || static_cast<double>(OperandBytes(data)) > kMostRelationBytes) return "";
+  Member added{implementation, output.ToDoubles(), {}, HUGE_VAL};
   for (int64_t i = 0; i < data.golden.size(); ++i) {
     const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(data.golden.value[i]);
-    tolerances.push_back(open ? HUGE_VAL : HardBound(bound, data.golden, i));
+    added.tolerances.push_back(open ? HUGE_VAL : HardBound(bound, data.golden, i));
   }
-  if (implementation_.empty()) {
-    implementation_ = implementation;
-    values_ = std::move(values), tolerances_ = std::move(tolerances);
-    return std::nullopt;
+  double largest = -1;
+  const Member* farthest = nullptr;
+  for (Member& other : members_) {
+    const double distance = LargestDistance(added.values, added.tolerances, other.values, other.tolerances);
+    if (distance > largest) largest = distance, farthest = &other;
+    added.nearest = std::min(added.nearest, distance);
+    if (members_.size() < kMostCompared) other.nearest = std::min(other.nearest, distance);
   }
-  for (size_t i = 0; i < tolerances.size(); ++i) tolerances[i] += tolerances_[i];
-  return CheckProperty("agreement", data.problem.output.shape, values_, tolerances, values).margin;
+  std::string text = farthest == nullptr ? "" : fmt::format("agreement({})={:.3g}", farthest->implementation, largest);
+  if (members_.size() == kMostCompared) return text;
+  members_.push_back(std::move(added));
+  const std::string odd = OddOneOut();
+  return odd.empty() ? text : text + ";" + odd;
+}
+
+std::string Agreement::OddOneOut() const {
+  if (members_.size() < 3) return "";
+  const auto nearer = [](const Member& a, const Member& b) { return a.nearest < b.nearest; };
+  const auto odd = std::ranges::max_element(members_, nearer);
+  double others = 0;
+  for (const Member& member : members_) others = &member == &*odd ? others : std::max(others, member.nearest);
+  if (!(odd->nearest > kOdd * others)) return "";
+  return fmt::format("odd_one_out({})={:.3g}", odd->implementation, odd->nearest);
 }
 
 }  // namespace assay::cli

@@ -41,18 +41,28 @@ Call<void> RunRelations(const RelationRequest& request, Evidence& evidence);
 std::string PropertiesText(const std::vector<PropertyOutcome>& properties);
 std::string BreaksText(const std::vector<PropertyOutcome>& properties);
 
-// Follows how far implementations of one case lie apart, over the sum of what their bounds permit. No implementation
+// Follows how far implementations of one case lie apart: the largest |a - b| / (T_a + T_b) of each two. None of them
 // can break this alone without breaking its own bound, so it is a property.
 class Agreement {
  public:
-  // The largest |a - b| / (T_a + T_b) to the first implementation; none for that one, and for exact results.
-  std::optional<double> Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
-                            const Tensor& output);
-  const std::string& first() const { return implementation_; }
+  // "agreement(NAME)=0.12": the distance to the one that lies farthest, among up to kMostCompared before. From the
+  // third on, "odd_one_out(NAME)=0.12" as well where one has no neighbour nearer than that, which is more than kOdd
+  // times what any other has. "" for the first, and for exact results.
+  std::string Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
+                  const Tensor& output);
+
+  static constexpr size_t kMostCompared = 8;
+  static constexpr double kOdd = 3;
 
  private:
-  std::string implementation_;
-  std::vector<double> values_, tolerances_;
+  struct Member {
+    std::string implementation;
+    std::vector<double> values, tolerances;
+    double nearest;  // distance to the nearest other one
+  };
+  std::string OddOneOut() const;
+
+  std::vector<Member> members_;
 };
 
 }  // namespace assay::cli

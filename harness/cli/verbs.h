@@ -34,7 +34,7 @@ inline constexpr int kExitInterrupted = 130;
 // The whole program: parses the command line and runs the verb that it names. Returns the exit code.
 int Main(int argc, char** argv);
 
-// "assay: message" on stderr; returns the code.
+// "assay: message" on stderr, without what could control a terminal; returns the code.
 int Complain(int exit_code, const std::string& message);
 
 }  // namespace assay::cli
