@@ -13,7 +13,8 @@ using plugin::AttentionSpec;
 
 constexpr uint32_t kWorkgroupSubgroups = 4;
 constexpr uint32_t kBlockTiles = 4;  // of a subgroup's width, in a block of keys
-constexpr uint32_t kScoreKeys = 2;   // that a lane scores at once
+constexpr int64_t kLongRow = 1024;
+constexpr uint32_t kScoreKeys = 2;  // that a lane scores at once
 
 // As in shaders/attention.glsl.
 template <class Real>
@@ -78,8 +79,10 @@ template <bool kBuiltin>
 Recipe FlashRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const AttentionSpec s = plugin::ParseAttention(op);
   const int64_t heads = s.batch * s.kv_heads;
-  // One subgroup needs no barriers; it keeps up to eight columns of results per lane.
-  const uint32_t subgroups = s.dv <= 8 * facts.subgroup_size ? 1 : kWorkgroupSubgroups;
+  // Long rows: one subgroup, which needs no barriers, with up to eight columns of results per lane. Short ones: the
+  // smaller kernel, which compiles several times sooner.
+  const bool alone = s.s >= kLongRow && s.dv <= 8 * facts.subgroup_size;
+  const uint32_t subgroups = alone ? 1 : kWorkgroupSubgroups;
   const auto columns = static_cast<uint32_t>(CeilDiv(s.dv, facts.subgroup_size * subgroups));
   Step step =
       StepFor(facts, op, s, "attention_flash", {subgroups, columns, kBlockTiles / subgroups, kBuiltin, 0, heads});

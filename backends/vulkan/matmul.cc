@@ -55,7 +55,8 @@ Step StepFor(const plugin::OpDesc& op, const MatmulSpec& s, const char* shader, 
   return step;
 }
 
-// Few rows take few registers. The order in which an element is summed is the same for every tile.
+// Few rows take few registers, and a small tile compiles sooner. The order in which an element is summed is the same
+// for every tile.
 uint32_t TileRows(int64_t m, uint32_t most) {
   return m >= most ? most : m > 1 ? 4 : 1;
 }
@@ -74,7 +75,7 @@ constexpr uint32_t kSubgroups = 4;  // of a workgroup
 Recipe SubgroupTileRecipe(const Facts& facts, const plugin::OpDesc& op) {
   constexpr uint32_t kColumns = 4;
   const MatmulSpec s = plugin::ParseMatmul(op);
-  const uint32_t lanes = facts.subgroup_size, rows = TileRows(s.m, 16);
+  const uint32_t lanes = facts.subgroup_size, rows = TileRows(s.m, s.m >= 256 ? 16 : 8);
   Step step = StepFor(op, s, "matmul_subgroup_tile", lanes * kSubgroups, {lanes, rows, kColumns});
   step.kernel.full_subgroups = true;
   step.groups = CeilDiv(s.m, rows * kSubgroups) * CeilDiv(s.n, kColumns * lanes) * static_cast<uint64_t>(s.batch);
