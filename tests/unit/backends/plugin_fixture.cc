@@ -194,7 +194,7 @@ std::vector<double> Plugin::Run(Op& op, const std::string& implementation,
 }
 
 std::vector<const char*> PluginPaths() {
-  return {
+  std::vector<const char*> paths{
       ASSAY_CPU_PLUGIN,
 #ifdef ASSAY_ONEDNN_PLUGIN
       ASSAY_ONEDNN_PLUGIN,
@@ -202,7 +202,20 @@ std::vector<const char*> PluginPaths() {
 #ifdef ASSAY_OPENCL_PLUGIN
       ASSAY_OPENCL_PLUGIN,
 #endif
+#ifdef ASSAY_VULKAN_PLUGIN
+      ASSAY_VULKAN_PLUGIN,
+#endif
   };
+  std::erase_if(paths, [](const char* path) { return !HasDevice(path); });
+  return paths;
+}
+
+bool HasDevice(const char* path) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  uint32_t count = 0;
+  const auto entry = reinterpret_cast<assay_backend_entry>(dlsym(library, ASSAY_BACKEND_ENTRY));
+  return entry != nullptr && entry()->device_count(&count, nullptr) == ASSAY_OK;
 }
 
 Plugin& PluginAt(const char* path) {

@@ -87,7 +87,10 @@ class Plugin {
   assay_device* device_ = nullptr;
 };
 
-// The plugins under test. Loaded once, never unloaded.
+// Whether a plugin's device_count says that there is one.
+bool HasDevice(const char* path);
+
+// The plugins under test: those that were built and have a device here. Loaded once, never unloaded.
 std::vector<const char*> PluginPaths();
 Plugin& Cpu();
 Plugin& PluginAt(const char* path);
