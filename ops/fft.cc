@@ -3,8 +3,7 @@
 // dir=inv. The batch axis is always there. c2c transforms c64 or c128; r2c takes f32-c64 or f64-c128 and keeps the
 // first n/2 + 1 elements of the last axis; c2r (c64-f32, c128-f64) takes those and gives the n real ones, so that n is
 // the shape of the real side in both. Both directions exist for every kind (NumPy's rfft, ihfft, irfft, hfft).
-// There is no exact twin: rounded twiddles make no output but trivial ones exact. Bound and mutants in fft_bound.cc and
-// fft_mutants.cc.
+// Bound, twin and mutants in fft_bound.cc, fft_twin.cc and fft_mutants.cc.
 #include "ops/fft.h"
 
 #include <fmt/format.h>
@@ -199,7 +198,12 @@ class Fft final : public Operator {
     return FftBound(FftCaseOf(problem), golden, contract, problem.output.dtype);
   }
 
-  std::optional<Twin> MakeTwin(const Problem&, const Contract&, int) const override { return std::nullopt; }
+  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
+    return FftTwin(*this, problem, contract, variant);
+  }
+  int TwinVariants(const Problem& problem, const Contract& contract) const override {
+    return FftTwinVariants(problem, contract);
+  }
 
   std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {

@@ -97,11 +97,16 @@ std::vector<std::string> SuiteDirectories() {
   std::vector<std::string> directories;
   if (const char* extra = std::getenv("ASSAY_SUITES"); extra != nullptr && *extra != '\0')
     directories.emplace_back(extra);
-  const fs::path prefix = fs::path(ExecutablePath()).parent_path().parent_path();
-  for (const fs::path& candidate : {prefix / "share/assay/suites", fs::path(ASSAY_SOURCE_SUITES)}) {
-    if (fs::is_directory(candidate)) directories.push_back(candidate.string());
-  }
+  const fs::path shipped = ShippedFolder("suites", ASSAY_SOURCE_SUITES);
+  if (fs::is_directory(shipped)) directories.push_back(shipped.string());
   return directories;
+}
+
+fs::path ShippedFolder(const char* name, const char* source) {
+  const fs::path prefix = fs::path(ExecutablePath()).parent_path().parent_path();
+  std::error_code error;
+  const bool is_build = fs::equivalent(prefix, ASSAY_BUILD_FOLDER, error);
+  return is_build && !error ? fs::path(source) : prefix / "share/assay" / name;
 }
 
 Result<PlannedRun> PlanCases(const CaseOptions& options) {

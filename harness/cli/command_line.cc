@@ -66,6 +66,7 @@ int Main(int argc, char** argv) {
   AddListVerb(app, action);
   AddBackendsVerb(app, action);
   AddCheckVerb(app, action);
+  AddCheckPluginVerb(app, action);
   AddPowerVerb(app, action);
   AddReportVerb(app, action);
   AddWorkerVerb(app, action);

@@ -28,8 +28,14 @@ void AddCases(CLI::App& app, CaseOptions& o) {
 
 void AddBackend(CLI::App& app, BackendOptions& o) {
   app.add_option("--plugin", o.plugins, "backend plugin to load, [name=]PATH; may be repeated")->type_name("PATH");
-  app.add_option("--backend", o.backends, "only these backends, comma separated")->delimiter(',');
-  app.add_option("--require-backend", o.required_backends, "exit 5 when one of these is absent")->delimiter(',');
+  app.add_option("--backend", o.backends, "only these backends, comma separated; NAME:INDEX for one of its devices")
+      ->delimiter(',')
+      ->type_name("NAME[:INDEX]");
+  app.add_option("--device", o.devices, "only devices whose name fits the glob, e.g. 'NVIDIA*'; may be repeated")
+      ->type_name("GLOB");
+  app.add_option("--require-backend", o.required_backends, "exit 5 when one of these is absent or unusable")
+      ->delimiter(',')
+      ->type_name("NAME[:INDEX]");
   AddNumber<double>(app, "--timeout", o.timeout_s, kSecondsLimits, "seconds that a backend may take for one call");
 }
 

@@ -26,7 +26,8 @@ struct CaseOptions {
 
 struct BackendOptions {
   std::vector<std::string> plugins;            // --plugin [name=]PATH
-  std::vector<std::string> backends;           // --backend
+  std::vector<std::string> backends;           // --backend: NAME, or NAME:INDEX for one device
+  std::vector<std::string> devices;            // --device: globs on names of devices
   std::vector<std::string> implementations;    // --impl
   std::vector<std::string> required_backends;  // --require-backend
   double timeout_s = 60;

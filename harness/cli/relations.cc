@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "harness/cli/executions.h"
-#include "harness/cli/stopwatch.h"
 #include "ops/relation.h"
 
 namespace assay::cli {
@@ -62,7 +61,7 @@ class Runner {
 
  private:
   bool IsAffordable(const Relation& relation) const;
-  bool HasRoom(double seconds) const;
+  bool HasRoom(double executions) const;
   Call<void> Try(const Relation& relation);
   Call<std::optional<Tensor>> ExecuteOther(const Relation& relation, const std::vector<Tensor>& inputs);
   Call<Tensor> Execute(uint64_t plan, const std::vector<Tensor>& inputs);
@@ -71,17 +70,17 @@ class Runner {
 
   const RelationRequest& request_;
   Evidence& evidence_;
-  Stopwatch watch_;
-  int executions_ = 0;
+  int executions_ = 0, goldens_ = 0;
 };
 
-bool Runner::HasRoom(double seconds) const {
+bool Runner::HasRoom(double executions) const {
   if (request_.effort == RelationEffort::kAll) return true;
-  return executions_ < kMostRelationExecutions && watch_.Seconds() + seconds <= kMostRelationSeconds;
+  const double flops = (executions_ + goldens_ * kGoldenExecutions + executions) * request_.data.problem.flops;
+  return executions_ < kMostRelationExecutions && flops <= kMostRelationFlops;
 }
 
 bool Runner::IsAffordable(const Relation& relation) const {
-  return HasRoom(request_.execute_s + (relation.needs_golden ? request_.data.golden_s : 0));
+  return HasRoom(relation.needs_golden ? 1 + kGoldenExecutions : 1);
 }
 
 bool Runner::IsOfCase(const ImplementationInfo& info) const {
@@ -129,6 +128,7 @@ Call<void> Runner::Try(const Relation& relation) {
   const CaseData& data = request_.data;
   auto other = relation.make(
       {*data.op, data.problem, data.inputs, data.golden, request_.bound, request_.contract, request_.output});
+  if (relation.needs_golden) ++goldens_;
   if (!other) return {};
   if (!other->first.empty()) {
     auto first = Execute(request_.plan, other->first);
@@ -184,7 +184,7 @@ Call<void> Runner::Run() {
     if (!IsAffordable(relation)) continue;
     if (auto tried = Try(relation); !tried) return explain(relation.name, tried.error());
   }
-  if (!HasRoom(request_.execute_s)) return {};
+  if (!HasRoom(1)) return {};
   if (auto repeated = Repeat(); !repeated) return explain("repeat", repeated.error());
   return {};
 }
@@ -202,7 +202,6 @@ Call<void> RunRelations(const RelationRequest& request, Evidence& evidence) {
   const bool quick = request.effort == RelationEffort::kQuick;
   if (request.effort == RelationEffort::kNone) return {};
   if (quick && static_cast<double>(OperandBytes(request.data)) > kMostRelationBytes) return {};
-  if (quick && 2 * request.execute_s > kMostRelationSeconds) return {};
   return Runner(request, evidence).Run();
 }
 

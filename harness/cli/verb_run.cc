@@ -137,7 +137,7 @@ int Run(const RunOptions& options) {
   auto columns = OpenColumns(options.backend, absent);
   if (!columns) return Complain(kExitUsage, columns.error().message);
   for (const std::string& name : absent) {
-    Complain(kExitRequiredAbsent, fmt::format("the required backend '{}' is absent; see assay backends", name));
+    Complain(kExitRequiredAbsent, fmt::format("required and absent: {}; see assay backends", name));
   }
   if (columns->empty()) return Complain(absent.empty() ? kExitNothing : kExitRequiredAbsent, kNoPlugin);
 
@@ -184,8 +184,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
                    "files of known failures, or none; default: those that the backends ship")
       ->type_name("FILE");
   verb->add_option("--relations", o->relations,
-                   "relations between executions (batches, negation, ...): all, the few that cost at most 10 ms for a "
-                   "result, or none")
+                   "relations between executions (batches, negation, ...): all, the few that cost little, or none")
       ->check(CLI::IsMember({"all", "quick", "none"}))
       ->capture_default_str();
   verb->add_option("--tier", o->tier, "golden values: auto, fast or reproducible")

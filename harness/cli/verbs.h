@@ -19,6 +19,7 @@ void AddBackendsVerb(CLI::App& app, Action& action);
 void AddListVerb(CLI::App& app, Action& action);
 void AddRunVerb(CLI::App& app, Action& action);
 void AddCheckVerb(CLI::App& app, Action& action);
+void AddCheckPluginVerb(CLI::App& app, Action& action);
 void AddPowerVerb(CLI::App& app, Action& action);
 void AddReportVerb(CLI::App& app, Action& action);
 void AddWorkerVerb(CLI::App& app, Action& action);  // hidden: what a worker process runs

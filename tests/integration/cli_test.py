@@ -247,7 +247,7 @@ class BadInput(Cli):
         self.fails(2, "shard", "run", "--suite", "smoke", "--shard", "4/4")
         self.fails(2, "--frobnicate", "run", "--frobnicate")
         for verb in ("compare", "explain", "fingerprint", "shrink", "golden", "merge", "bundle", "verify",
-                     "check-plugin", "runn"):
+                     "runn"):
             with self.subTest(verb):
                 self.assertEqual(self.fails(2, f"no verb '{verb}'; known: run, list, ", verb).stdout, "")
                 self.fails(2, f"no verb '{verb}'", verb, "out", "--json")

@@ -16,13 +16,11 @@ class Abi : public testing::TestWithParam<const char*> {
   const assay_backend_api& api() { return plugin().api(); }
   assay_device* device() { return plugin().device(); }
 
-  // Of the device: the vulkan plugin's properties name the period of its time stamps.
+  // A device of its own has one, but for Vulkan queues without time stamps.
   bool HasClock() {
     assay_device_info info{sizeof info};
     EXPECT_EQ(api().device_info(0, &info, nullptr), ASSAY_OK);
-    const std::string properties = info.properties, key = "timestamp_ns=";
-    const size_t at = properties.find(key);
-    return at != std::string::npos && properties.compare(at + key.size(), 6, "absent") != 0;
+    return !plugin().IsHost() && std::string(info.properties).find("timestamp_ns=absent") == std::string::npos;
   }
 
   assay_status Query(const assay_op_desc* op, assay_text* error) {
@@ -38,7 +36,7 @@ TEST_P(Abi, DescribesItselfAndItsDevices) {
   EXPECT_EQ(info.name, PluginName(GetParam()));
   uint32_t count = 0;
   ASSERT_EQ(api().device_count(&count, error.raw()), ASSAY_OK);
-  ASSERT_GE(count, 1u);
+  ASSERT_TRUE(count == 1 || (count > 1 && !plugin().IsHost())) << count;
   assay_device_info device{sizeof device};
   ASSERT_EQ(api().device_info(0, &device, error.raw()), ASSAY_OK);
   EXPECT_GT(device.memory_bytes, 0u);

@@ -71,6 +71,7 @@ class Plugin {
 
   const assay_backend_api& api() const { return *api_; }
   assay_device* device() const { return device_; }
+  bool IsHost() const;  // its device is the processor that the tests run on, without a driver between
 
   // Empty with a reason when the plugin says UNSUPPORTED; fails the test on any other status.
   std::vector<Implementation> Query(Op& op, std::string* reason = nullptr);
