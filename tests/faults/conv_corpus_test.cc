@@ -18,7 +18,7 @@ TEST(CorpusConv, LegalSchedulesPass) {
 TEST(CorpusConv, LegalSchedulesPassInOtherShapes) {
   ExpectLegalSchedulesPass("conv/f32/n=2,c=6,o=4,i=17,k=5,stride=2,pad=2,groups=2,bias=1", kAll, 8);
   ExpectLegalSchedulesPass("conv/bf16/n=1,c=4,o=6,i=5x6x7,k=2x3x3,dilation=1x2x2,pad=1", {"normal"}, 8);
-  ExpectLegalSchedulesPass("conv/i8-i8-i32/n=1,c=9,o=3,i=9x7,k=3x3,pad=1", {"uniform"}, 6);
+  ExpectLegalSchedulesPass("conv/i8-i8-i32/n=1,c=9,o=3,i=9x7,k=3x3,pad=1", {"uniform", "special"}, 6);
 }
 
 TEST(CorpusConv, BugsChangeTheExactResult) {
