@@ -145,6 +145,9 @@ class Ending(Base):
         rules.write_text("matmul/* | misbehaving:* | known_failure | that is what it is for\n")
         for name, options, code in (("ok", (), 0), ("drop_last_k", (), 1), ("segfault", (), 3),
                                     ("drop_last_k", ("--expectations", str(rules)), 0),
+                                    ("segfault", ("--expectations", str(rules)), 3),
+                                    ("write_after", ("--expectations", str(rules)), 1),
+                                    ("change_input", ("--expectations", str(rules)), 1),
                                     ("ok", ("--expectations", str(rules)), 1)):
             with self.subTest(name=name, options=options):
                 out = f"{name}{len(options)}"
