@@ -84,6 +84,18 @@ class Parts(unittest.TestCase):
     """What --full is run in, when an hour is not at hand."""
     ARGS = ["--corpus", CORPUS, "--json", "--progress", "none", "--op", "reduce", "--dtype", "f32", "--held-back", "0"]
 
+    def test_held_back_seeds_can_be_fresh(self):
+        done = run(*self.ARGS[:-1], "2", "--seeds", "1", "--held-back-from", "123456")
+        data = json.loads(done.stdout)
+        self.assertEqual((data["first_held_back_seed"], data["held_back_seeds"]), (123456, 2))
+        own = data["assay"]
+        self.assertEqual(own["held_back_tensors"] * 3, own["legal_tensors"] * 2)
+        self.assertEqual(data["could_not_run"], [])
+        # A seed of the envelope is none that was held back.
+        done = run(*self.ARGS, "--held-back-from", "999")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--held-back-from", done.stderr)
+
     def test_shards_are_the_whole(self):
         whole, *shards = [json.loads(run(*self.ARGS, "--seeds", "1", *more).stdout)
                           for more in ([], ["--shard", "0/2"], ["--shard", "1/2"])]
