@@ -82,7 +82,7 @@ class Quick(unittest.TestCase):
 
 class Parts(unittest.TestCase):
     """What --full is run in, when an hour is not at hand."""
-    ARGS = ["--corpus", CORPUS, "--json", "--progress", "none", "--op", "reduce", "--dtype", "f32", "--held-back", "0"]
+    ARGS = ["--corpus", CORPUS, "--json", "--op", "reduce", "--dtype", "f32", "--held-back", "0"]
 
     def test_held_back_seeds_can_be_fresh(self):
         done = run(*self.ARGS[:-1], "2", "--seeds", "1", "--held-back-from", "123456")
