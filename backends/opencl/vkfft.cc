@@ -23,7 +23,8 @@ class VkFftStep final : public Step {
     configuration.device = &id_, configuration.context = &context_;
     configuration.buffer = &field_.memory, configuration.bufferSize = &bytes_;
     configuration.doublePrecision = field.wide ? 1 : 0;
-    configuration.useLUT = 1;  // twiddles from a table of double precision, not from the device's sine
+    configuration.useLUT = 1;                // twiddles from a table of double precision, not from the device's sine
+    configuration.fixMaxRadixBluestein = 2;  // Bluestein's padded length is a power of two, as its error bound assumes
     (field.inverse ? configuration.makeInversePlanOnly : configuration.makeForwardPlanOnly) = 1;
     const VkFFTResult result = initializeVkFFT(&application_, configuration);
     if (result == VKFFT_ERROR_MALLOC_FAILED || result == VKFFT_ERROR_FAILED_TO_ALLOCATE_MEMORY) {
