@@ -275,7 +275,13 @@ class Folder(Base):
         path.write_text("\n".join(lines) + "\n")
         offers = self.dir / "out/offers.jsonl"
         offers.write_text("{}\n" + offers.read_text())
-        self.assertNotIn("json.exception", self.fails(2, "out/offers.jsonl:1: ", "report", "out").stderr)
+        (self.dir / "out/summary.md").unlink()
+        done = self.assay("report", "out")  # whole records are worth their report
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("out/offers.jsonl:1: ", done.stderr)
+        self.assertNotIn("json.exception", done.stderr)
+        self.assertNotIn("missing", done.stdout)
+        self.assertIn("3 pass", self.text("summary.md"))
         offers.unlink()
         (self.dir / "out/plan.json").write_text("{}")
         self.assertNotIn("json.exception", self.fails(2, "out/plan.json", "report", "out").stderr)
