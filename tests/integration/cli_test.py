@@ -167,7 +167,8 @@ class Misbehaviour(Cli):
         self.assertNotIn("=no", ok["properties"])
         for name in ("position", "batch1", "batch_part", "negation", "one_hot", "scale", "columns", "repeat"):
             self.assertIn(f"{name}=yes", ok["properties"].split(";"))
-        self.assertEqual((ok["metamorphic_margin"], ok["property_breaks"]), (0, ""))
+        self.assertLess(ok["metamorphic_margin"], 1)  # the bits, but for those judged by the bound
+        self.assertEqual(ok["property_breaks"], "")
         self.assertEqual(row["metamorphic_margin_nonfinite"], "inf")
         self.assertIn("position=no", row["properties"].split(";"))
         # Reported with its first differing element, and no failure.
