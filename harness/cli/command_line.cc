@@ -55,6 +55,7 @@ int Main(int argc, char** argv) {
   AddCheckVerb(app, action);
   AddPowerVerb(app, action);
   AddReportVerb(app, action);
+  AddCompareVerb(app, action);
   AddWorkerVerb(app, action);
   try {
     app.parse(argc, argv);

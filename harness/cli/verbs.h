@@ -21,6 +21,7 @@ void AddRunVerb(CLI::App& app, Action& action);
 void AddCheckVerb(CLI::App& app, Action& action);
 void AddPowerVerb(CLI::App& app, Action& action);
 void AddReportVerb(CLI::App& app, Action& action);
+void AddCompareVerb(CLI::App& app, Action& action);
 void AddWorkerVerb(CLI::App& app, Action& action);  // hidden: what a worker process runs
 
 inline constexpr int kExitOk = 0;
