@@ -28,6 +28,7 @@ struct CompareOptions {
   std::vector<std::string> columns;
   std::string policy;
   std::optional<double> perf_gate;
+  double minimum_effect = 5;  // percent
   bool allow_lost = false;
   std::string markdown;
   bool json = false, github = false;
@@ -97,6 +98,8 @@ Result<RunPair> ReadPair(const CompareOptions& options) {
 Result<CompareSettings> SettingsOf(const CompareOptions& options) {
   CompareSettings settings;
   settings.harness_backend = kHarnessBackend;
+  settings.minimum_effect = options.minimum_effect / 100;
+  settings.same_rounds = !options.columns.empty();
   if (!options.policy.empty()) {
     auto policy = LoadPolicy(options.policy);
     if (!policy) return tl::unexpected(policy.error());
@@ -159,6 +162,10 @@ void AddCompareVerb(CLI::App& app, Action& action) {
                    "SLOWER by at least this is a regression; a rule of the policy prevails")
       ->type_name("PERCENT")
       ->check(CLI::NonNegativeNumber);
+  verb->add_option("--min-effect", o->minimum_effect, "least difference of a SLOWER or FASTER")
+      ->type_name("PERCENT")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   verb->add_flag("--allow-lost", o->allow_lost, "results without a record in the new run are reported only");
   verb->add_option("--markdown", o->markdown, "write it as Markdown too")->type_name("FILE");
   auto* json = verb->add_flag("--json", o->json, "print JSON instead of text");

@@ -70,6 +70,7 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
   LoopSettings settings;
   settings.expectations = expectations.rules;
   settings.tier = options.tier;
+  settings.rounds = options.perf ? options.rounds : 1;
   if (options.store) settings.store = GoldenStore(GoldenStore::DefaultRoot());
   settings.progress = Progress::ParseMode(options.progress);
   settings.runner.implementations = options.backend.implementations;
@@ -157,8 +158,12 @@ void AddRunVerb(CLI::App& app, Action& action) {
   verb->add_option("--jobs", o->jobs, "host threads; default all cores")->check(CLI::PositiveNumber);
   verb->add_flag("--perf,!--no-perf", o->perf, "time what passes (default), or do not");
   verb->add_option("--perf-time", o->perf_time_s,
-                   "most seconds of timing per implementation and case; it ends when the median is known to 2 %")
+                   "most seconds of timing per implementation, case and round; it ends when the median is known to 2 %")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_option("--rounds", o->rounds,
+                   "times that everything is timed, each in a fresh worker; assay compare needs several")
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   verb->add_flag("--strict", o->strict, "untrusted and suspect results fail too");
   verb->add_option("--expectations", o->expectations,

@@ -10,6 +10,7 @@
 
 #include "harness/perf/compare_records.h"
 #include "harness/perf/match_records.h"
+#include "harness/perf/run_times.h"
 
 namespace assay {
 namespace {
@@ -46,6 +47,7 @@ class RunComparer {
     for (const MatchedPlace& place : places) devices_[place.backend].insert(place.device);
     for (const MatchedPlace& place : places) ComparePlace(place);
     if (!any_in_common_) return NothingInCommon();
+    times_.Decide(settings_, out_);
     return std::move(out_);
   }
 
@@ -155,6 +157,7 @@ class RunComparer {
     if (HasResult(before) && HasResult(after)) {
       result.in_both = true;
       result.changes = CompareRecords(before, after, limits);
+      times_.Add(out_.results.size() - 1, before, after, WhyTimesDiffer(place, before, after));
     } else if (HasResult(before)) {
       result.changes.push_back(Gone(before, after, limits));
     } else if (HasResult(after)) {
@@ -162,6 +165,16 @@ class RunComparer {
     } else {
       result.in_both = true;  // neither ran
     }
+  }
+
+  // Why times say nothing of the code; "" when they do.
+  std::string WhyTimesDiffer(const MatchedPlace& place, const Record& before, const Record& after) const {
+    if (before.timing_clock != after.timing_clock) {
+      return "one was timed by the device's clock, the other by the host's";
+    }
+    if (place.device_renamed) return "the device has another name";
+    const bool other_host = after.timing_clock != "device" && base_.host != now_.host;
+    return other_host ? "the hosts differ in processor, cores or variables" : "";
   }
 
   void CompareGone(const MatchedPlace& place, const Record& before) {
@@ -227,6 +240,7 @@ class RunComparer {
   std::map<std::string, std::set<std::string>> devices_;  // by backend
   std::map<std::string, const Record*> ran_nowhere_;
   bool any_in_common_ = false;
+  RunTimes times_;
   RunComparison out_;
 };
 

@@ -24,6 +24,8 @@ struct CompareSettings {
   ComparePolicy policy;
   // A backend that stands for no device: its records say why a case ran nowhere.
   std::string harness_backend;
+  double minimum_effect = 0.05;  // of a SLOWER or FASTER
+  bool same_rounds = false;      // both were timed in turns, in one run
 };
 
 // Results belong together by case, backend, device and implementation. Where a backend has one device in each run,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""assay compare on the folders of real runs: compare_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR GROUP."""
+"""assay compare on the folders of real runs: compare_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR DELAYED_PLUGIN
+GROUP."""
 import json
 import shutil
 import sys
@@ -9,13 +10,15 @@ import unittest
 import cli_test
 from cli_test import CASE, PLUGIN
 
+DELAYED = sys.argv[5]
+
 OTHER_CASE = "matmul/f32/m=5,n=3,k=7/fill=normal/seed=0"
 BOTH = ("--case", CASE, "--case", OTHER_CASE, "--no-perf")
 
 
 class Base(cli_test.Cli):
     def one_run(self, out, *args):
-        done, records = self.run_cases(*args, "--progress", "none", out=out)
+        done, records = self.run_cases(*args, out=out)
         self.assertTrue(records, done.stderr)
 
     def misbehaving(self, out, name, spoil="ok"):
@@ -87,6 +90,74 @@ class Compare(Base):
         self.assertIn("has no backend 'absent'", self.compare(2, "ab", "--columns", "old,absent").stderr)
 
 
+class CompareTimes(Base):
+    ROUNDS = 6
+
+    def with_rounds(self, source, target, factor, backend=None):
+        """A copy whose times are `factor` of 1 ms, with a scatter of a few per mille."""
+        def change(records):
+            for r in records:
+                if backend in (None, r["backend"]):
+                    r["round_medians_s"] = ",".join(str(1e-3 * factor * (1 + 1e-3 * i)) for i in range(self.ROUNDS))
+            return records
+        self.change_records(source, target, change)
+
+    def run_rounds(self, out, *args):
+        self.one_run(out, "--case", CASE, "--case", OTHER_CASE, "--perf-time", "0.005", "--rounds", str(self.ROUNDS), *args)
+
+    def test_rounds_are_recorded_and_two_columns_compared(self):
+        self.run_rounds("ab", "--plugin", f"base={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "base,new",
+                        "--impl", "ok")
+        records = [json.loads(line) for line in (self.dir / "ab/results.jsonl").read_text().splitlines()]
+        self.assertEqual(len(records), 4)
+        for r in records:
+            medians = [float(x) for x in r["round_medians_s"].split(",")]
+            self.assertEqual(len(medians), self.ROUNDS)
+            self.assertLessEqual(min(medians), r["time_median_s"])
+            self.assertLessEqual(r["time_median_s"], max(medians))
+            self.assertGreaterEqual(r["samples"], 5 * self.ROUNDS)
+        report = self.as_json(0, "ab", "--columns", "base,new")
+        self.assertEqual({(r["time"]["base_rounds"], r["time"]["new_rounds"]) for r in report["results"]},
+                         {(self.ROUNDS, self.ROUNDS)})
+        self.with_rounds("ab", "flat", 1)
+        self.with_rounds("flat", "slow", 1.2, "new")
+        self.assertEqual(self.verdicts(self.as_json(0, "flat", "--columns", "base,new")), {"SAME"})
+        report = self.as_json(0, "slow", "--columns", "base,new")  # reported, but nothing asked for a gate
+        self.assertEqual(self.verdicts(report), {"SLOWER"})
+        self.assertEqual(self.verdicts(self.as_json(1, "slow", "--columns", "base,new", "--perf-gate", "10")), {"SLOWER"})
+        self.compare(0, "slow", "--columns", "base,new", "--perf-gate", "25")
+        self.assertEqual(self.verdicts(self.as_json(0, "slow", "--columns", "new,base")), {"FASTER"})
+        self.assertEqual(self.verdicts(self.as_json(0, "slow", "--columns", "base,new", "--min-effect", "30")), {"SAME"})
+        (self.dir / "policy.toml").write_text("slower_percent = 5\n[[rule]]\nop = 'matmul'\nslower_percent = false\n")
+        self.compare(0, "slow", "--columns", "base,new", "--policy", "policy.toml")
+
+    @staticmethod
+    def verdicts(report):
+        return {r["time"]["verdict"] for r in report["results"]}
+
+    def test_plain_runs_are_unsure_and_say_why(self):
+        for out in ("a", "b"):
+            self.one_run(out, "--case", CASE, "--perf-time", "0.005", "--backend", "cpu", "--impl", "naive")
+        report = self.as_json(0, "a", "b", "--perf-gate", "5")
+        self.assertEqual(self.verdicts(report), {"UNSURE"})
+        self.assertIn("single round", report["results"][0]["time"]["why"])
+        self.assertIn("times: none can be compared", "\n".join(report["notes"]))
+
+    def test_each_round_has_a_worker_of_its_own(self):
+        self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.dir / "workers"))
+        self.run_rounds("out", "--plugin", f"one={DELAYED}", "--backend", "one", "--impl", "ok")
+        self.assertEqual((self.dir / "workers").stat().st_size, self.ROUNDS)
+
+    def test_a_failure_in_a_later_round_is_that_of_the_result(self):
+        self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.dir / "workers"), ASSAY_CRASH_FROM="3")
+        done, records = self.run_cases("--case", CASE, "--perf-time", "0.005", "--rounds", "4", "--plugin",
+                                       f"one={DELAYED}", "--backend", "one", "--impl", "ok", out="out")
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertEqual([(r["verdict"], r["time_median_s"], r["round_medians_s"]) for r in records],
+                         [("crash", None, "")])
+        self.assertIn("1 crash", self.assay("report", "out").stdout)
+
+
 class CompareErrors(Base):
     def setUp(self):
         super().setUp()
@@ -121,4 +192,4 @@ class CompareErrors(Base):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]] + sys.argv[5:], verbosity=2)
+    unittest.main(argv=[sys.argv[0]] + sys.argv[6:], verbosity=2)
