@@ -104,13 +104,14 @@ double RelativeError(const FftCase& fft, bool fast) {
   const double u = fast ? 0x1p-53 : 0x1p-103;
   const FftArithmetic arithmetic{.u = u, .twiddle = fast ? u * (1 + 0x1p-40) : 2 * kUnitRootError};
   double sum = std::log1p(4 * u);
+  bool convolution = false;
   for (const int64_t n : fft.n) {
     const std::vector<int64_t> factors = PrimeFactors(n);
     const bool bluestein = !factors.empty() && factors.back() > kLargestButterfly;
-    const double growth = fast ? 1 : std::sqrt(2.0 * static_cast<double>(PaddedLength(n)));
-    sum += std::log1p(bluestein ? BluesteinError(n, arithmetic, growth) : RadixError(n, arithmetic));
+    sum += std::log1p(bluestein ? BluesteinError(n, arithmetic) : RadixError(n, arithmetic));
+    convolution = convolution || bluestein;
   }
-  return std::expm1(sum);
+  return Compose(sum, fft.Points(), convolution);
 }
 
 template <class R>

@@ -26,10 +26,13 @@ int64_t PaddedLength(int64_t n);               // smallest power of two >= 2n - 
 // stages of other primes.
 double RadixError(int64_t n, const FftArithmetic& a);
 
-// Bluestein: chirp, transform of the padded length, product with the transformed chirp, transform back, chirp.
-// `kernel_growth`: by how much the error of the transformed chirp may exceed that of an average element; 1 where it
-// does not depend on data and may be taken as evenly spread, sqrt(2M) in the worst case.
-double BluesteinError(int64_t n, const FftArithmetic& a, double kernel_growth = 1);
+// Bluestein: chirp, transform of the padded length M, product with the transformed chirp, transform back, chirp.
+// |dy_k| <= BluesteinError ||y||_2 for every k; M is PaddedLength(n) or twice that.
+double BluesteinError(int64_t n, const FftArithmetic& a);
+
+// The error of transforms and stages one after another, log_sum their log1p summed. `convolution`: one of them is
+// Bluestein's, whose bound is one of the elements and not of their norm.
+double Compose(double log_sum, int64_t points, bool convolution);
 
 // The defining sum, in any order: |dy_k| <= DirectError ||x||_1.
 double DirectError(int64_t n, const FftArithmetic& a);

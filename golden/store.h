@@ -15,7 +15,7 @@
 namespace assay {
 
 inline constexpr int kGeneratorVersion = 1;  // of inputs: rng.cc, fill.cc
-inline constexpr int kGoldenVersion = 7;     // of golden values
+inline constexpr int kGoldenVersion = 8;     // of golden values
 
 struct GoldenKey {
   std::string case_id;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/binding.h"
@@ -63,7 +64,7 @@ OpSchema AttentionSchema() {
                      "br: the last query sees the last key; tl: the first the first",
                      {"br", "tl"}},
                     {"window", AttrType::kInt, "0", "a query sees keys less than this far away; 0: all"},
-                    {"scale", AttrType::kFloat, "auto", "factor of q k; auto: 1/sqrt(d)"},
+                    {"scale", AttrType::kFloat, "auto", "factor of q k, not 0; auto: 1/sqrt(d)"},
                     {"softcap", AttrType::kFloat, "0", "scores pass through softcap tanh(x / softcap); 0: not"},
                     {"mask",
                      AttrType::kName,
@@ -76,7 +77,7 @@ OpSchema AttentionSchema() {
           .layouts = {{"q", "[b,h,l,d]"},
                       {"k", "[b,hkv,s,d]"},
                       {"v", "[b,hkv,s,dv]"},
-                      {"mask", "[l,s]", "only with mask=bool or mask=add; [b,h,l,s] when mask_per_head=1"},
+                      {"mask", "[l,s]", "only with mask=bool or mask=add; [b,h,l,s] when mask_per_head=1", true},
                       {"o", "[b,h,l,dv]"}}};
 }
 
@@ -93,9 +94,11 @@ std::string CheckAttributes(const Problem& problem) {
   }
   if (problem.Int("window") < 0) return fmt::format("window={} must not be negative", problem.Int("window"));
   const double scale = problem.Float("scale"), softcap = problem.Float("softcap");
-  if (!std::isfinite(scale) || scale <= 0) return "scale must be finite and above 0";
-  if (!std::isfinite(softcap) || softcap < 0) return "softcap must be finite and not negative";
-  if (problem.Int("mask_per_head") != 0 && problem.Text("mask") == "none") return "mask_per_head=1 needs a mask";
+  if (!std::isfinite(scale) || scale == 0) return fmt::format("scale={} must be finite and not 0", scale);
+  if (!std::isfinite(softcap) || softcap < 0) return fmt::format("softcap={} must not be negative", softcap);
+  if (problem.Int("mask_per_head") != 0 && problem.Text("mask") == "none") {
+    return "mask_per_head=1 needs mask=bool or mask=add";
+  }
   return {};
 }
 
@@ -138,7 +141,10 @@ class Attention final : public Operator {
     set("s", k.shape[2]), set("d", q.shape[3]), set("dv", v.shape[3]);
     if (const Operand* mask = FindOperand(inputs, "mask")) {
       SetIfAbsent(given, "mask", mask->dtype == DType::kI8 ? "bool" : "add");
-      set("mask_per_head", mask->shape.size() == 4 ? 1 : 0);
+      const Shape& shape = mask->shape;  // leading axes of extent 1 are those of one mask for all
+      const bool differs = std::ranges::any_of(shape.begin(), shape.end() - std::min<int64_t>(2, std::ssize(shape)),
+                                               [](int64_t extent) { return extent != 1; });
+      set("mask_per_head", differs ? 1 : 0);
     }
     return given;
   }

@@ -41,7 +41,8 @@ struct AttentionData {
   AttentionData(const AttentionCase& op, std::span<const Tensor> inputs);
   std::vector<double> q, k_by_dim, v, mask;
   std::vector<bool> finite_v;  // per row of v
-  double largest = 0;          // of the finite |q|, |k|
+  // The largest finite |q| of each query row and |k| of each key.
+  std::vector<double> largest_q, largest_k;
 };
 
 // One query's weights in plain double: keys that it sees, p, and what rounding can do to t.
@@ -49,19 +50,21 @@ struct AttentionRow {
   std::vector<int64_t> keys;
   std::vector<double> t;       // below the largest: <= 0
   std::vector<double> p;       // sums to one
-  std::vector<double> dot;     // scale * sum |q| |k|: what an error of the dot product is relative to
+  std::vector<double> dot;     // |scale| sum |q| |k|: what an error of the dot product is relative to
   std::vector<double> added;   // |mask| + |t|: what later roundings are relative to
   std::vector<double> stored;  // |mask| + |score|: what keeping scores in a narrow format is relative to
   bool masked = false;         // no key at all
   bool undefined = false;      // a NaN or +inf among the scores
   bool unclear = false;        // the result hangs on 0 * inf or NaN - inf, which implementations treat differently
   double reach = 0;            // largest intermediate of a score
+  double operand = 0;          // largest finite |q| and |k| that is read, behind an added -inf too
   double sunk = 0;             // how far below zero the largest t + mask lies: a unit may round all of them to -inf
 };
 AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row);
 
 // Planes per element: "dot_weight" and "added_weight", sum p |v - o| times dot or added; "range" max |v - o|; "values"
-// sum |v|; magnitude sum p |v|. Planes per query row are packed in "rows", kRowFacts numbers each.
+// sum |v|; magnitude sum p |v|; "largest_operand", of the values |v| that are read, as in bound.h. Planes per query row
+// are packed in "rows", kRowFacts numbers each.
 enum RowFact {
   kDotMean,
   kAddedMean,
@@ -81,6 +84,9 @@ inline constexpr double kTail = 160;
 // Those below this weigh nothing beside the accumulator's roundings: kStored is the largest `stored` of the others.
 inline constexpr double kWeightless = 40;
 Golden AttentionGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier);
+
+// Adds "largest_operand".
+void AddLargestOperands(const AttentionCase& op, const AttentionData& data, Golden& golden);
 
 BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Contract& contract);
 // Its statistic, attention_statistic.cc.

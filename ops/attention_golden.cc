@@ -92,6 +92,7 @@ class Builder {
     golden_.extra.emplace_back("values", std::move(values_));
     golden_.extra.emplace_back("rows", std::move(rows_));
     golden_.extra.emplace_back("mid_weight", std::move(mid_));
+    AddLargestOperands(op_, data_, golden_);
     return std::move(golden_);
   }
 
@@ -112,7 +113,7 @@ class Builder {
   void Row(int64_t row, Columns& columns) {
     const AttentionRow r = ComputeRow(op_, data_, row);
     const int64_t first = row * op_.dv;
-    SetFact(row, kLargest, data_.largest);
+    rows_.SetUp(row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow
     SetFact(row, kReach, r.reach);
     SetFact(row, kMasked, r.masked ? 1 : 0);
     if (r.masked || r.undefined) {

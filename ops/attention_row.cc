@@ -27,6 +27,15 @@ ASSAY_MULTIVERSION void ExponentialsOf(const double* t, double* e, int64_t n) {
   for (int64_t j = 0; j < n; ++j) e[j] = internal::ExpKernel(t[j]);
 }
 
+std::vector<double> LargestPerRow(std::span<const double> values, int64_t width) {
+  std::vector<double> largest(values.size() / static_cast<size_t>(width));
+  for (size_t i = 0; i < values.size(); ++i) {
+    double& to = largest[i / static_cast<size_t>(width)];
+    if (std::isfinite(values[i])) to = std::max(to, std::abs(values[i]));
+  }
+  return largest;
+}
+
 double Capped(const AttentionCase& op, double s) {
   return op.softcap > 0 ? op.softcap * std::tanh(s / op.softcap) : s;
 }
@@ -43,9 +52,8 @@ AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> in
     }
   }
   if (op.mask != MaskKind::kNone) mask = inputs[3].ToDoubles();
-  for (const std::vector<double>* values : {static_cast<const std::vector<double>*>(&q), &k}) {
-    for (double x : *values) largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
-  }
+  largest_q = LargestPerRow(q, op.d);
+  largest_k = LargestPerRow(k, op.d);
   finite_v.resize(static_cast<size_t>(op.batch * op.hkv * op.s));
   for (size_t j = 0; j < finite_v.size(); ++j) {
     finite_v[j] =
@@ -68,13 +76,15 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
   double largest = -kInfinity;
   size_t top = 0;
   bool sunk = false;
+  out.operand = data.largest_q[row];
   for (size_t i = 0; i < n; ++i) {
     const int64_t j = range.first + static_cast<int64_t>(i);
     const double mask = op.mask == MaskKind::kNone ? 1 : data.mask[op.MaskOffset(row) + j];
     if (op.mask == MaskKind::kBool && mask == 0) continue;
     const double s = Capped(op, op.scale * dots[i]), m = op.mask == MaskKind::kAdd ? mask : 0;
     // Also of a score that an added -inf hides: where a unit overflows it to +inf, the sum is NaN.
-    out.reach = std::max(out.reach, magnitudes[i] * std::max(1.0, op.scale));
+    out.reach = std::max(out.reach, magnitudes[i] * std::max(1.0, std::abs(op.scale)));
+    out.operand = std::max(out.operand, data.largest_k[head * op.s + j]);
     if (m == -kInfinity) {  // adds nothing, unless the unit meets NaN or 0 * inf on the way
       out.unclear = out.unclear || !std::isfinite(s) || !data.finite_v[head * op.s + j];
       continue;
@@ -87,7 +97,7 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
     }
     if (s + m > largest) largest = s + m, top = out.keys.size();
     out.keys.push_back(j);
-    out.dot.push_back(op.scale * magnitudes[i]);
+    out.dot.push_back(std::abs(op.scale) * magnitudes[i]);
     scores.push_back(s);
     masks.push_back(m);
   }

@@ -36,23 +36,24 @@ int64_t Span(int64_t kernel, int64_t dilation) {
 }
 
 OpSchema ConvSchema() {
-  return {.op = "conv",
-          .doc = "y = x (cross-correlated with) w + bias, in one to three dimensions",
-          .attrs = {{"n", AttrType::kInt, "", "images"},
-                    {"c", AttrType::kInt, "", "channels of x"},
-                    {"o", AttrType::kInt, "", "channels of y"},
-                    {"i", AttrType::kDims, "", "spatial extents of x, one to three"},
-                    {"k", AttrType::kDims, "", "extents of the kernel; one number stands for all axes, as below"},
-                    {"stride", AttrType::kDims, "1", "steps between outputs"},
-                    {"pad", AttrType::kDims, "0", "zeros at either end"},
-                    {"dilation", AttrType::kDims, "1", "steps between taps"},
-                    {"groups", AttrType::kInt, "1", "independent convolutions side by side; c: depthwise"},
-                    {"bias", AttrType::kInt, "0", "1: bias[o] is added, an input"}},
-          .operands = {"x", "w", "y"},
-          .layouts = {{"x", "[n,c,i...]"},
-                      {"w", "[o,c/groups,k...]"},
-                      {"bias", "[o]", "only with bias=1"},
-                      {"y", "[n,o,spatial...]"}}};
+  return {
+      .op = "conv",
+      .doc = "y = x (cross-correlated with) w + bias, in one to three dimensions",
+      .attrs = {{"n", AttrType::kInt, "", "images"},
+                {"c", AttrType::kInt, "", "channels of x"},
+                {"o", AttrType::kInt, "", "channels of y"},
+                {"i", AttrType::kDims, "", "spatial extents of x, one to three"},
+                {"k", AttrType::kDims, "", "extents of the kernel; one number stands for all axes, as below", {}, "i"},
+                {"stride", AttrType::kDims, "1", "steps between outputs", {}, "i"},
+                {"pad", AttrType::kDims, "0", "zeros at either end", {}, "i"},
+                {"dilation", AttrType::kDims, "1", "steps between taps", {}, "i"},
+                {"groups", AttrType::kInt, "1", "independent convolutions side by side; c: depthwise"},
+                {"bias", AttrType::kInt, "0", "1: bias[o] is added, an input"}},
+      .operands = {"x", "w", "y"},
+      .layouts = {{"x", "[n,c,i...]"},
+                  {"w", "[o,c/groups,k...]"},
+                  {"bias", "[o]", "only with bias=1"},
+                  {"y", "[n,o,spatial...]"}}};
 }
 
 // The error's text, empty when the types fit.
@@ -84,16 +85,16 @@ std::string ExpandLists(Problem& problem) {
 std::string CheckSpatial(const Problem& problem) {
   for (size_t axis = 0; axis < problem.List("i").size(); ++axis) {
     for (const char* key : {"i", "k", "stride", "dilation"}) {
-      if (problem.List(key)[axis] < 1) return fmt::format("{} of axis {} is 0, must be at least 1", key, axis);
+      if (problem.List(key)[axis] < 1) return fmt::format("{}=0 of axis {} must be at least 1", key, axis);
     }
     for (const char* key : {"i", "k", "stride", "pad", "dilation"}) {
       if (problem.List(key)[axis] <= kMaxExtent) continue;
       return fmt::format("{}={} of axis {} is above 2^31 - 1", key, problem.List(key)[axis], axis);
     }
-    const int64_t span = Span(problem.List("k")[axis], problem.List("dilation")[axis]);
+    const int64_t k = problem.List("k")[axis], span = Span(k, problem.List("dilation")[axis]);
     const int64_t in = problem.List("i")[axis], pad = problem.List("pad")[axis];
     if (in + 2 * pad < span) {
-      return fmt::format("axis {}: the kernel spans {} elements, but i={} with pad={} has {}; i must be at least {}",
+      return fmt::format("k={} of axis {} spans {} elements, but i={} with pad={} has {}; i must be at least {}", k,
                          axis, span, in, pad, in + 2 * pad, span - 2 * pad);
     }
   }
@@ -112,7 +113,7 @@ std::string CheckChannels(const Problem& problem, bool integers) {
   }
   if (bias != 0 && bias != 1) return fmt::format("bias={} must be 0 or 1", bias);
   if (!integers) return {};
-  if (bias != 0) return "integer convolutions take bias=0";
+  if (bias != 0) return "bias=1 must be 0 for integers";
   const auto& k = problem.List("k");
   // In floating point: an absurd product must not overflow.
   const double terms =

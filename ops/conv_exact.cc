@@ -29,7 +29,7 @@ namespace {
 enum FactorStream : uint64_t { kOutputs = 32, kImage, kBias, kTaps };
 constexpr int64_t kAddends = 3;                   // |bias| is 1 .. 3
 constexpr int64_t kLargest = 1 << 10;             // beyond that larger numbers would expose nothing more
-constexpr int kMostParts = 8;                     // each is one more execution
+constexpr int kMostParts = 16;                    // each is one more execution
 constexpr double kWinogradGrowth = 9 * 4 * 2.25;  // row sums of |A^T|, |B^T|, |G| of F(2,3), squared
 
 struct Form {
@@ -179,6 +179,7 @@ std::vector<double> GroupSum(const ConvCase& op, const Form& form, std::span<con
   std::vector<double> sums(static_cast<size_t>(op.Positions()));
   for (int64_t k = 0; k < op.Terms(); ++k) {
     const auto v = static_cast<double>(TapValue(op, form, k, variant));
+    if (v == 0) continue;
     const ConvCase::Extents t = ConvCase::Split(k % op.Taps(), op.kernel);
     const double* channel = &x[(image * op.c + group * op.GroupInputs() + k / op.Taps()) * op.Pixels()];
     const ConvCase::Range seen = op.Seeing(2, t[2]);

@@ -3,11 +3,11 @@
 // dir=inv. The batch axis is always there. c2c transforms c64 or c128; r2c takes f32-c64 or f64-c128 and keeps the
 // first n/2 + 1 elements of the last axis; c2r (c64-f32, c128-f64) takes those and gives the n real ones, so that n is
 // the shape of the real side in both. Both directions exist for every kind (NumPy's rfft, ihfft, irfft, hfft).
-// There is no exact twin: rounded twiddles make no output but trivial ones exact. Bound and mutants in fft_bound.cc and
-// fft_mutants.cc.
+// Bound, twin and mutants in fft_bound.cc, fft_twin.cc and fft_mutants.cc.
 #include "ops/fft.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -53,24 +53,27 @@ namespace {
 constexpr int64_t kMaxPoints = int64_t{1} << 32;
 
 OpSchema FftSchema() {
-  return {.op = "fft",
-          .doc = "y = scale sum_j x_j e^(-+2 pi i jk/n), over all axes of n",
-          .attrs = {{"kind",
-                     AttrType::kName,
-                     "",
-                     "complex to complex, or real to or from half a spectrum",
-                     {"c2c", "r2c", "c2r"}},
-                    {"n", AttrType::kDims, "", "lengths of the transformed axes; of the real side for r2c and c2r"},
-                    {"batch", AttrType::kInt, "1", "independent transforms, the leading axis"},
-                    {"dir", AttrType::kName, "fwd", "sign of the exponent: fwd -, inv +", {"fwd", "inv"}},
-                    {"norm",
-                     AttrType::kName,
-                     "none",
-                     "none: scale 1; ortho: 1/sqrt(N); backward: 1/N with dir=inv",
-                     {"none", "ortho", "backward"}}},
-          .operands = {"x", "y"},
-          .layouts = {{"x", "[batch,n...]", "no batch axis when batch=1; c2r: the last axis is n/2+1"},
-                      {"y", "[batch,n...]", "r2c: the last axis is n/2+1"}}};
+  return {
+      .op = "fft",
+      .doc = "y = scale sum_j x_j e^(-+2 pi i jk/n), over all axes of n",
+      .attrs =
+          {{"kind",
+            AttrType::kName,
+            "",
+            "complex to complex, or real to or from half a spectrum",
+            {"c2c", "r2c", "c2r"}},
+           {"n", AttrType::kDims, "",
+            "lengths of the transformed axes, of the real side for r2c and c2r; check needs it for c2r of odd length"},
+           {"batch", AttrType::kInt, "1", "independent transforms, the leading axis"},
+           {"dir", AttrType::kName, "fwd", "sign of the exponent: fwd -, inv +", {"fwd", "inv"}},
+           {"norm",
+            AttrType::kName,
+            "none",
+            "none: scale 1; ortho: 1/sqrt(N); backward: 1/N with dir=inv",
+            {"none", "ortho", "backward"}}},
+      .operands = {"x", "y"},
+      .layouts = {{"x", "[batch,n...]", "no batch axis when batch=1; c2r: the last axis is n/2+1"},
+                  {"y", "[batch,n...]", "r2c: the last axis is n/2+1"}}};
 }
 
 std::string CheckTypes(FftKind kind, DType x, DType y) {
@@ -98,7 +101,10 @@ std::string CheckAttributes(const Problem& problem) {
     if (n < 1) return fmt::format("n={}: every length must be at least 1", n);
     points *= static_cast<double>(n);
   }
-  if (points > static_cast<double>(kMaxPoints)) return fmt::format("n times batch is {} points; at most 2^32", points);
+  if (points > static_cast<double>(kMaxPoints))
+    return fmt::format("n={},batch={} are {} points; at most 2^32", fmt::join(problem.List("n"), "x"),
+                       problem.Int("batch"), points);
+
   return {};
 }
 
@@ -107,6 +113,19 @@ bool HasBatchAxis(const Shape& shape, const AttrList& given) {
   if (const std::string* n = FindGiven(given, "n")) return std::ssize(shape) > 1 + std::ranges::count(*n, 'x');
   const std::string* batch = FindGiven(given, "batch");
   return shape.size() > 1 && (batch == nullptr || *batch != "1");
+}
+
+// A half spectrum of m points belongs to 2m-2 real points or to 2m-1. The error's text where the result has the latter
+// and nothing says that this is right.
+std::string OddLengthProblem(const std::vector<Operand>& operands, const AttrList& given, Shape lengths) {
+  const Operand* y = FindOperand(operands, "y");
+  const int64_t odd = lengths.back() + 1;
+  if (y == nullptr || y->shape.empty() || y->shape.back() != odd || FindGiven(given, "n") != nullptr) return "";
+  lengths.back() = odd;
+  return fmt::format(
+      "fft: x has {} points of half a spectrum, which are of {} or {} real ones, and y has {}: c2r of odd "
+      "length needs --attr n={}",
+      odd / 2 + 1, odd - 1, odd, odd, ShapeText(lengths));
 }
 
 Shape WithBatch(int64_t batch, Shape axes) {
@@ -123,14 +142,17 @@ class Fft final : public Operator {
 
   // A leading axis of several is the batch, unless the attributes say otherwise. The length of a c2r result cannot be
   // seen from its input: 2 (m - 1), the even one, is assumed.
-  Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const override {
-    const Operand& x = *FindOperand(inputs, "x");
+  Result<AttrList> InferAttrs(const std::vector<Operand>& operands, AttrList given) const override {
+    const Operand& x = *FindOperand(operands, "x");
     if (x.shape.empty()) return UsageError("fft: x is a scalar; give it an axis");
     SetIfAbsent(given, "kind", IsComplex(x.dtype) ? "c2c" : "r2c");
     const bool has_batch = HasBatchAxis(x.shape, given);
     if (has_batch) SetIfAbsent(given, "batch", std::to_string(x.shape[0]));
     Shape lengths(x.shape.begin() + (has_batch ? 1 : 0), x.shape.end());
-    if (*FindGiven(given, "kind") == "c2r") lengths.back() = 2 * (lengths.back() - 1);
+    if (*FindGiven(given, "kind") == "c2r") {
+      lengths.back() = 2 * (lengths.back() - 1);
+      if (const std::string text = OddLengthProblem(operands, given, lengths); !text.empty()) return UsageError(text);
+    }
     SetIfAbsent(given, "n", ShapeText(lengths));
     return given;
   }
@@ -176,7 +198,12 @@ class Fft final : public Operator {
     return FftBound(FftCaseOf(problem), golden, contract, problem.output.dtype);
   }
 
-  std::optional<Twin> MakeTwin(const Problem&, const Contract&, int) const override { return std::nullopt; }
+  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
+    return FftTwin(*this, problem, contract, variant);
+  }
+  int TwinVariants(const Problem& problem, const Contract& contract) const override {
+    return FftTwinVariants(problem, contract);
+  }
 
   std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {

@@ -4,6 +4,7 @@
 // transform per axis; for alg=direct c ||x||_1.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "golden/fft_error.h"
 #include "ops/fft.h"
@@ -47,12 +48,26 @@ double PackingError(const FftArithmetic& a) {
   return (1 + RadixError(2, a)) * (1 + 2 * a.u) - 1;
 }
 
+bool HasLargeFactor(const FftCase& fft) {
+  return std::ranges::any_of(fft.n, [](int64_t n) {
+    const std::vector<int64_t> factors = PrimeFactors(n);
+    return !factors.empty() && factors.back() > kLargestButterfly;
+  });
+}
+
+bool IsConvolution(const FftCase& fft, Algorithm algorithm) {
+  return algorithm == Algorithm::kBluestein || (algorithm != Algorithm::kDirect && HasLargeFactor(fft));
+}
+
 double RelativeError(const FftCase& fft, Algorithm algorithm, const FftArithmetic& a) {
   double sum = 0;
   for (const int64_t n : fft.n) sum += std::log1p(AxisError(n, algorithm, a));
   if (fft.kind != FftKind::kC2C && algorithm != Algorithm::kDirect) sum += std::log1p(PackingError(a));
   if (fft.norm != FftNorm::kNone) sum += std::log1p(4 * a.u);  // a root or quotient, rounded, and its product
-  return std::expm1(sum);
+  const bool convolution = IsConvolution(fft, algorithm);
+  // Taking even and odd parts apart adds two elements of one line, ||y||_2 grows by sqrt(2) only.
+  const double packed = convolution && fft.kind == FftKind::kR2C ? std::numbers::sqrt2 : 1;
+  return packed * Compose(sum, fft.Points(), convolution);
 }
 
 // How far intermediate results may exceed ||x||_1 in either part. Butterflies add up partial sums of the transform; a
@@ -75,13 +90,6 @@ double Underflows(const FftCase& fft, bool convolution) {
     count *= convolution ? 2.5 * std::sqrt(length) * static_cast<double>(PaddedLength(n)) : length;
   }
   return 16 * count * (convolution ? 4 : stages);
-}
-
-bool HasLargeFactor(const FftCase& fft) {
-  return std::ranges::any_of(fft.n, [](int64_t n) {
-    const std::vector<int64_t> factors = PrimeFactors(n);
-    return !factors.empty() && factors.back() > kLargestButterfly;
-  });
 }
 
 // The variance of a factor's stage in units of a radix-2 stage's. A sum of p terms in order has running sums of up to
@@ -119,6 +127,7 @@ StatisticModel FftStatistic(const FftCase& fft, const Contract& contract) {
                          contract.acc != Accumulator::kTensorCore && contract.out == OutputRounding::kNearest &&
                          contract.alg != Algorithm::kAny && contract.alg != Algorithm::kWinograd;
   statistic.shared = true;
+  statistic.independent_rows = fft.n.size() == 1;  // each row is a transform of data of its own
   statistic.sigma_scale = SigmaScale(fft, contract.alg);
   if (contract.math_ulp > 0.6) statistic.sigma_scale *= std::hypot(1.0, 2 / std::sqrt(3.0) * contract.math_ulp / 0.6);
   return statistic;
@@ -126,11 +135,25 @@ StatisticModel FftStatistic(const FftCase& fft, const Contract& contract) {
 
 }  // namespace
 
+FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract) {
+  const FftArithmetic arithmetic = ArithmeticOf(contract);
+  const auto of = [&](Algorithm algorithm) { return RelativeError(fft, algorithm, arithmetic) * (1 + 0x1p-40); };
+  switch (contract.alg) {
+    case Algorithm::kDirect:
+      return {.norm1 = of(Algorithm::kDirect)};
+    case Algorithm::kAny:
+    case Algorithm::kWinograd:
+      // Nothing is known of the algorithm: the sum of all bounds holds for each.
+      return {.norm2 = of(Algorithm::kFft) + of(Algorithm::kBluestein), .norm1 = of(Algorithm::kDirect)};
+    default:
+      return {.norm2 = of(contract.alg)};
+  }
+}
+
 BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& contract, DType out) {
   BoundModel bound = OutputBound(contract, out);
   const FftArithmetic arithmetic = ArithmeticOf(contract);
-  const bool convolution =
-      contract.alg == Algorithm::kBluestein || (contract.alg != Algorithm::kDirect && HasLargeFactor(fft));
+  const bool convolution = IsConvolution(fft, contract.alg);
   bound.statistic = FftStatistic(fft, contract);
   bound.growth = Growth(fft, convolution);
   bound.partial_overflow_at = contract.AccMaxFinite();
@@ -141,17 +164,9 @@ BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& co
     bound.growth *= !scaled ? 1 : fft.norm == FftNorm::kOrtho ? std::sqrt(points) : points;
   }
 
-  const auto add = [&](Algorithm algorithm) {
-    const double error = RelativeError(fft, algorithm, arithmetic);
-    const Plane* plane = algorithm == Algorithm::kDirect ? &golden.magnitude : golden.Extra("norm2");
-    bound.terms.push_back({plane, error * (1 + 0x1p-40)});
-  };
-  if (contract.alg == Algorithm::kAny || contract.alg == Algorithm::kWinograd) {
-    // Nothing is known of the algorithm: the sum of all bounds holds for each.
-    for (const Algorithm algorithm : {Algorithm::kDirect, Algorithm::kFft, Algorithm::kBluestein}) add(algorithm);
-  } else {
-    add(contract.alg);
-  }
+  const auto [norm2, norm1] = FftErrors(fft, contract);
+  if (norm2 > 0) bound.terms.push_back({golden.Extra("norm2"), norm2});
+  if (norm1 > 0) bound.terms.push_back({&golden.magnitude, norm1});
   if (const Plane* mass = golden.Extra("subnormal_mass"); mass != nullptr) {
     // A rounding to fewer bits has no relative bound below the normal range, but changes a number by at most itself.
     const double lost = FlushesInputs(contract) ? 1 : 0;

@@ -104,7 +104,7 @@ std::vector<Mutant> FftOmittedTerms(const Problem& problem, const Tensor& x, std
           const int64_t at = (batch * elements + k) * parts + part;
           if (!std::isfinite(values[at]) || !(std::abs(change) > effect)) continue;
           effect = std::abs(change);
-          most = {at, values[at] - change};
+          most = {.index = at, .value = values[at] - change, .key = batch * inputs + j};
         }
       }
       // An x_j of zero is not missed; one that is not finite makes the golden value so.

@@ -100,10 +100,11 @@ std::string CheckAttributes(const Problem& problem, bool integers) {
     }
   }
   const double alpha = problem.Float("alpha"), beta = problem.Float("beta");
-  if (!std::isfinite(alpha) || alpha == 0) return "alpha must be finite and not 0: 0 leaves no product to test";
-  if (!std::isfinite(beta)) return "beta must be finite";
+  if (alpha == 0) return "alpha=0 must not be 0: no product is left to test";
   if (!integers) return {};
-  if (alpha != 1 || beta != 0 || problem.Int("bias") != 0) return "integer products take alpha=1, beta=0 and bias=0";
+  if (alpha != 1) return fmt::format("alpha={} must be 1 for integers", alpha);
+  if (beta != 0) return fmt::format("beta={} must be 0 for integers", beta);
+  if (problem.Int("bias") != 0) return "bias=1 must be 0 for integers";
   if (problem.Int("k") > kMaxIntTerms) {
     return fmt::format("k={} can overflow i32; at most {} for i8", problem.Int("k"), kMaxIntTerms);
   }

@@ -43,7 +43,7 @@ const std::vector<int64_t>& Problem::List(std::string_view key) const {
   return attr.list;
 }
 
-Result<AttrList> Operator::InferAttrs(const std::vector<Operand>& /*inputs*/, AttrList given) const {
+Result<AttrList> Operator::InferAttrs(const std::vector<Operand>& /*operands*/, AttrList given) const {
   std::string missing;
   for (const AttrDef& def : schema().attrs) {
     const bool has = std::ranges::find(given, def.key, &AttrList::value_type::first) != given.end();

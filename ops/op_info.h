@@ -83,9 +83,10 @@ class Operator {
   virtual Result<Problem> Bind(const CaseSpec& spec) const = 0;
 
   // The attributes of a problem with tensors of these shapes: `given`, and what follows from the shapes of the inputs
-  // (for tensors that a user brings). Leaves contradictions to Bind. Preconditions: the inputs named in
-  // OpSchema::operands are there. Default: errors that name the required attributes missing from `given`.
-  virtual Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const;
+  // (for tensors that a user brings). Leaves contradictions to Bind. The output may be among the operands: it decides
+  // nothing, but shows where the inputs are ambiguous. Preconditions: the inputs named in OpSchema::operands are there.
+  // Errors name what does not follow from the shapes; by default every required attribute.
+  virtual Result<AttrList> InferAttrs(const std::vector<Operand>& operands, AttrList given) const;
 
   // Inputs for the case's fill and seed, rounded to the storage types.
   virtual std::vector<Tensor> MakeInputs(const Problem& problem) const = 0;

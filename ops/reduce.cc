@@ -4,6 +4,7 @@
 #include "ops/reduce.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -52,11 +53,11 @@ tl::expected<std::vector<int64_t>, std::string> ResolveAxes(const std::vector<in
   std::set<int64_t> resolved;
   for (int64_t axis : axes) {
     if (axis < -rank || axis >= rank) {
-      return tl::unexpected(
-          fmt::format("axis {} is outside [{}, {}] of a shape of rank {}", axis, -rank, rank - 1, rank));
+      return tl::unexpected(fmt::format("axes={}: {} is outside [{}, {}] of a shape of rank {}", fmt::join(axes, "+"),
+                                        axis, -rank, rank - 1, rank));
     }
     if (!resolved.insert(axis < 0 ? axis + rank : axis).second) {
-      return tl::unexpected(fmt::format("axis {} is given twice", axis));
+      return tl::unexpected(fmt::format("axes={}: axis {} is given twice", fmt::join(axes, "+"), axis));
     }
   }
   return std::vector<int64_t>(resolved.begin(), resolved.end());
@@ -90,7 +91,8 @@ std::string CheckAttributes(const Problem& problem, ReduceKind kind) {
   if (problem.Int("keepdims") != 0 && problem.Int("keepdims") != 1) {
     return fmt::format("keepdims={} must be 0 or 1", problem.Int("keepdims"));
   }
-  if (problem.Text("tie") != "first" && !IsArg(kind)) return fmt::format("tie is for argmax and argmin, not {}", name);
+  if (problem.Text("tie") != "first" && !IsArg(kind))
+    return fmt::format("tie=any is for argmax and argmin, not {}", name);
   if (problem.Text("nan") != "propagate" && !IsSelection(kind)) {
     return fmt::format("nan=ignore is for max, min, argmax and argmin, not {}", name);
   }

@@ -61,6 +61,16 @@ int ReduceTwinVariants(const Problem& problem, const Contract& contract);
 std::optional<Twin> MeanTwin(const Problem& problem, const Contract& contract, int variant);
 int MeanTwinVariants(const Problem& problem, const Contract& contract);
 
+// Twins of equal terms, of which a variant shows as many as let one missing be seen.
+std::optional<Twin> L2Twin(const Problem& problem, const Contract& contract, int variant);
+std::optional<Twin> LogSumExpTwin(const Problem& problem, const Contract& contract, int variant);
+int WindowTwinVariants(const Problem& problem, const Contract& contract);
+
+// A twin with a tolerance is one only if a missing term is this many times the tolerance.
+inline constexpr double kTwinDetectable = 4;
+// One accumulator-side operation of that many ulp at the end, then the output's rounding, in ulp of the output.
+double FinalTolerance(const Contract& contract, DType out, double acc_ulps);
+
 // x whose term k of row r is term(r, k).
 template <class Term>
 Tensor FillRows(const ReduceCase& op, const Operand& operand, const Term& term) {

@@ -3,8 +3,7 @@
 //   sum, mean  the coded terms of exact_code.h with a factor per row; mean is factor / K, see reduce_mean_twin.cc where
 //              K is no power of two
 //   prod       -1, +-2, +-1/2: every factor changes the result, no partial product leaves the range
-//   l2         1 and 2, so that scaling by any earlier maximum is exact too; a perfect square where one is possible
-//   logsumexp  equal terms -log K rounded, so that the result is near zero and 1/K shows in it
+//   l2, logsumexp  equal terms, see reduce_window_twin.cc
 // Selections have none: their case data is exact already.
 #include <fmt/format.h>
 
@@ -20,18 +19,9 @@ namespace assay {
 namespace {
 
 enum FactorStream : uint64_t { kRowFactor = 16, kPlacement };
-// A twin with a tolerance is one only if a missing term is this many times the tolerance.
-constexpr double kDetectable = 4;
 
 bool IsPowerOfTwo(int64_t n) {
   return (n & (n - 1)) == 0;
-}
-
-// One accumulator-side operation at the end, then the output's rounding, in ulp of the output.
-double FinalTolerance(const Contract& contract, DType out, double acc_ulps) {
-  const double acc_ulp = 2 * contract.AccUnitRoundoff(), out_ulp = 2 * FormatOf(out).UnitRoundoff();
-  // A relative error of one acc_ulp is up to two ulp where the significand is near one, and the result may round once.
-  return 2 * acc_ulps * acc_ulp / out_ulp + (contract.out == OutputRounding::kNearest ? 0.5 : 1.0);
 }
 
 std::optional<ExactCode> PlanSum(const ReduceCase& op, const Problem& problem, const Contract& contract) {
@@ -62,7 +52,7 @@ std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const 
     // The sum is exact; a division of the contract's accuracy follows, or a product with a rounded reciprocal.
     twin.tolerance_ulp = FinalTolerance(contract, out, 2 * std::max(contract.math_ulp, 0.5));
     // A missing term changes the mean by at least itself.
-    if (kDetectable * twin.tolerance_ulp * 2 * FormatOf(out).UnitRoundoff() > 1) return std::nullopt;
+    if (kTwinDetectable * twin.tolerance_ulp * 2 * FormatOf(out).UnitRoundoff() > 1) return std::nullopt;
   }
   twin.code = fmt::format("one missing term t = 1 - got / expected; {}", code->Describe(variant));
   return twin;
@@ -91,71 +81,6 @@ std::optional<Twin> ProdTwin(const ReduceCase& op, const Problem& problem, const
     twin.expected.push_back(product);
   }
   twin.code = "one missing factor = expected / got: -1, or one of the row's few +-2, +-1/2";
-  return twin;
-}
-
-// How many of K terms of l2's twin are 2, the others 1, so that K + 3 n is a perfect square; nullopt: no such n.
-std::optional<int64_t> TwosForSquare(int64_t terms) {
-  for (auto root = static_cast<int64_t>(std::sqrt(1.5 * static_cast<double>(terms))); root * root <= 4 * terms;
-       ++root) {
-    const int64_t rest = root * root - terms;
-    if (rest >= 0 && rest % 3 == 0) return rest / 3;
-  }
-  return std::nullopt;
-}
-
-std::optional<Twin> L2Twin(const ReduceCase& op, const Problem& problem, const Contract& contract, int variant) {
-  const std::optional<int64_t> square = TwosForSquare(op.terms);
-  const int64_t twos = square.value_or(op.terms / 4);
-  const auto total = static_cast<double>(op.terms + 3 * twos);
-  // Four times the total: scaled by a maximum of 2, squares are multiples of 1/4.
-  if (4 * total >= std::ldexp(1.0, TwinPartialBits(contract)) ||
-      TwinInputLimit(problem.inputs[0].dtype, contract) < 2) {
-    return std::nullopt;
-  }
-  const DType out = problem.output.dtype;
-  const double y = std::sqrt(total);
-  Twin twin;
-  const bool exact = square && contract.math_ulp == 0 && RoundTo(FormatOf(out), y) == y;
-  if (!exact) twin.tolerance_ulp = FinalTolerance(contract, out, std::max(contract.math_ulp, 0.5));
-  // The least effect of a missing term: that of a 1.
-  const double effect = y - std::sqrt(total - 1), ulp = UlpAt(FormatOf(out), y);
-  if (effect < (exact ? 1 : kDetectable * twin.tolerance_ulp) * ulp) return std::nullopt;
-
-  // Spread evenly by a stride that visits every term once, rotated by row and variant.
-  const auto term = [&](int64_t row, int64_t k) {
-    const int64_t place = (k + row * 7 + variant * 3) % op.terms;
-    return (place + 1) * twos / op.terms != place * twos / op.terms ? 2.0 : 1.0;
-  };
-  twin.inputs.push_back(FillRows(op, problem.inputs[0], term));
-  twin.expected.assign(static_cast<size_t>(op.rows), y);
-  twin.code = "one missing term x = sqrt(expected^2 - got^2), 1 or 2";
-  return twin;
-}
-
-std::optional<Twin> LogSumExpTwin(const ReduceCase& op, const Problem& problem, const Contract& contract) {
-  if (op.terms < 2) return std::nullopt;  // nothing would be left of it
-  const Operand& in = problem.inputs[0];
-  const DType out = problem.output.dtype;
-  const double log_count = std::log(static_cast<double>(op.terms));
-  // What the contract's rounding of inputs keeps.
-  const int bits = std::min(TwinInputBits(in.dtype, contract), 24);
-  const double grain = std::ldexp(1.0, std::ilogb(log_count) + 1 - bits);
-  const double level = -RoundTo(FormatOf(in.dtype), std::round(log_count / grain) * grain);
-  const double y = log_count + level;
-
-  // The bound of this very input (reduce_bound.cc): terms are equal, so x - m = 0.
-  const double u = 2 * contract.AccUnitRoundoff(), eps = std::max(contract.math_ulp, 0.5) * u;
-  const double accumulated = Gamma(static_cast<double>(op.terms), u) + eps + (eps + u) * (log_count + std::abs(level));
-  const double ulp = UlpAt(FormatOf(out), y);
-  const double flushed = contract.ftz == Flush::kNone ? 0 : FormatOf(out).MinNormal();
-  Twin twin;
-  twin.tolerance_ulp = (accumulated + flushed) / ulp + (contract.out == OutputRounding::kNearest ? 0.5 : 1.0);
-  const double effect = -std::log1p(-1 / static_cast<double>(op.terms));
-  if (!(effect >= kDetectable * twin.tolerance_ulp * ulp)) return std::nullopt;
-  twin.inputs.push_back(FillRows(op, in, [&](int64_t, int64_t) { return level; }));
-  twin.expected.assign(static_cast<size_t>(op.rows), y);
-  twin.code = fmt::format("terms that arrived = {} exp(got - expected)", op.terms);
   return twin;
 }
 
@@ -233,6 +158,12 @@ void OmitWinner(const ReduceCase& op, std::span<const double> row, int64_t outpu
 
 }  // namespace
 
+double FinalTolerance(const Contract& contract, DType out, double acc_ulps) {
+  const double acc_ulp = 2 * contract.AccUnitRoundoff(), out_ulp = 2 * FormatOf(out).UnitRoundoff();
+  // A relative error of one acc_ulp is up to two ulp where the significand is near one, and the result may round once.
+  return 2 * acc_ulps * acc_ulp / out_ulp + (contract.out == OutputRounding::kNearest ? 0.5 : 1.0);
+}
+
 std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract, int variant) {
   const ReduceCase op(problem);
   if (IsSelection(op.kind) || contract.alg != Algorithm::kDirect) return std::nullopt;
@@ -242,9 +173,9 @@ std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract,
     case ReduceKind::kProd:
       return ProdTwin(op, problem, contract, variant);
     case ReduceKind::kL2:
-      return L2Twin(op, problem, contract, variant);
+      return L2Twin(problem, contract, variant);
     case ReduceKind::kLogSumExp:
-      return LogSumExpTwin(op, problem, contract);
+      return LogSumExpTwin(problem, contract, variant);
     default:
       return SumTwin(op, problem, contract, variant);
   }
@@ -252,6 +183,7 @@ std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract,
 
 int ReduceTwinVariants(const Problem& problem, const Contract& contract) {
   const ReduceCase op(problem);
+  if (op.kind == ReduceKind::kL2 || op.kind == ReduceKind::kLogSumExp) return WindowTwinVariants(problem, contract);
   const bool rounded = op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms);
   return rounded ? MeanTwinVariants(problem, contract) : 2;
 }

@@ -15,6 +15,35 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// All in reverse order; of an odd number the first stays, or every slice would keep a place of the same parity, as
+// tiles and lanes see it.
+std::vector<int64_t> ReverseOrder(int64_t extent) {
+  std::vector<int64_t> indices;
+  const int64_t last = extent % 2 == 0 ? extent - 1 : extent;
+  for (int64_t i = 0; i < extent; ++i) indices.push_back((last - i) % extent);
+  return indices;
+}
+
+// Whether some order of the terms, or the rounding of the result, may leave the range of finite numbers.
+bool MayOverflow(const Golden& golden, const BoundModel& bound, int64_t i) {
+  const double magnitude = golden.magnitude.empty() ? 0 : golden.magnitude[i];
+  return bound.growth * magnitude >= bound.partial_overflow_at ||
+         (bound.overflow_at > 0 && std::abs(golden.value[i]) + AccumulatedBound(bound, golden, i) >= bound.overflow_at);
+}
+
+// What the bound permits to the elements of a golden value. What non-finite numbers may become is the exceptional
+// channel's.
+std::vector<double> Tolerances(const Golden& golden, const BoundModel& bound) {
+  std::vector<double> tolerance;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    // What a double does not keep of the golden value is no error of the result.
+    const double low = golden.value_lo.empty() ? 0 : std::abs(golden.value_lo[i]);
+    const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(golden.value[i]) || MayOverflow(golden, bound, i);
+    tolerance.push_back(open ? kInfinity : HardBound(bound, golden, i) + low);
+  }
+  return tolerance;
+}
+
 // Slices of the inputs, and the same ones of the output that is there. `problem`: of another number of slices.
 Relation Slices(std::string name, Claim claim, const SliceAxes& axes, std::vector<int64_t> indices,
                 std::optional<Problem> problem = {}) {
@@ -156,11 +185,21 @@ Tensor TakeAlong(const Tensor& tensor, int64_t axis, std::span<const int64_t> in
 }
 
 Relation Reversed(std::string name, Claim claim, const SliceAxes& axes) {
-  std::vector<int64_t> indices;
-  // An odd extent's reversal would leave every slice at a place of the same parity, as tiles and lanes see it.
-  const int64_t last = axes.extent % 2 == 0 ? axes.extent - 1 : axes.extent;
-  for (int64_t i = 0; i < axes.extent; ++i) indices.push_back((last - i) % axes.extent);
-  return Slices(std::move(name), claim, axes, std::move(indices));
+  return Slices(std::move(name), claim, axes, ReverseOrder(axes.extent));
+}
+
+Relation TermOrder(std::vector<TermAxis> axes) {
+  Relation relation{.name = "term_order", .claim = Claim::kBound, .make = nullptr};
+  relation.make = [axes = std::move(axes)](const ExecutedCase& executed) {
+    OtherExecution other{.inputs = Clones(executed.inputs), .expected = executed.golden.value};
+    for (const TermAxis& at : axes) {
+      Tensor& input = other.inputs[at.input];
+      input = TakeAlong(input, at.axis, ReverseOrder(input.shape()[at.axis]));
+    }
+    other.tolerance = Tolerances(executed.golden, executed.bound);
+    return std::optional(std::move(other));
+  };
+  return relation;
 }
 
 std::vector<Relation> Prefixes(const Operator& op, const Problem& problem, const std::string& name,
@@ -203,13 +242,7 @@ OtherExecution JudgedByBound(const ExecutedCase& executed, const Problem& proble
   const Golden golden = executed.op.ComputeGolden(problem, inputs, executed.golden.tier);
   const BoundModel bound = executed.op.Bound(problem, golden, executed.contract);
   OtherExecution other{.inputs = std::move(inputs), .expected = golden.value};
-  for (int64_t i = 0; i < golden.size(); ++i) {
-    // What a double does not keep of the golden value is no error of the result.
-    const double low = golden.value_lo.empty() ? 0 : std::abs(golden.value_lo[i]);
-    // What non-finite numbers may become is the exceptional channel's.
-    const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(golden.value[i]);
-    other.tolerance.push_back(open ? kInfinity : HardBound(bound, golden, i) + low);
-  }
+  other.tolerance = Tolerances(golden, bound);
   return other;
 }
 

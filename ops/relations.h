@@ -45,6 +45,14 @@ struct ScaleSpec {
 };
 Relation Scaled(Claim claim, const ScaleSpec& spec);
 
+// Terms in reverse order along an axis of some inputs, where each output element keeps its terms: it stays within the
+// bound of the golden value that is there.
+struct TermAxis {
+  int input = 0;
+  int64_t axis = 0;
+};
+Relation TermOrder(std::vector<TermAxis> axes);
+
 // Inputs that are judged by their golden value and the contract's bound; finite golden values alone.
 OtherExecution JudgedByBound(const ExecutedCase& executed, const Problem& problem, std::vector<Tensor> inputs);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relations of attention: sequences (or queries that all see all keys) alone or elsewhere, -v, other keys and values
-// where a mask hides them, and values that are all alike.
+// where a mask hides them, values that are all alike, and keys in another order.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -106,6 +106,7 @@ std::vector<Relation> AttentionRelations(const Operator& op, const Problem& prob
                  }});
   all.push_back(Negated({2}));
   Append(all, Prefixes(op, problem, "batch", axes, resized));
+  if (alike && c.s > 1) all.push_back(TermOrder({{.input = 1, .axis = 2}, {.input = 2, .axis = 2}}));
   all.push_back({.name = "equal_values", .claim = Claim::kBound, .needs_golden = true, .make = WithEqualValues});
   all.push_back({.name = "masked_nan", .claim = Claim::kNone, .make = [](const ExecutedCase& executed) {
                    return WithOtherHidden(executed, true);

@@ -63,21 +63,48 @@ std::optional<OtherExecution> Rolled(const ExecutedCase& executed) {
   return other;
 }
 
-// The output transformed back. Its error e comes back as at most scale * sum |e|.
+// The other way: the opposite sign and, between reals and half spectra, the opposite kind. Of several axes only c2c:
+// a half spectrum with errors is none of a real signal, and what its halves of one plane make is the algorithm's.
+std::optional<Problem> BackOf(const Operator& op, const Problem& problem, const FftCase& fft) {
+  AttrList changes = {{"dir", fft.inverse ? "fwd" : "inv"}};
+  if (fft.kind == FftKind::kC2C) return Rebind(op, problem, changes);
+  if (fft.n.size() > 1) return std::nullopt;
+  changes.emplace_back("kind", fft.kind == FftKind::kR2C ? "c2r" : "r2c");
+  Problem swapped = problem;
+  std::ranges::reverse(swapped.spec.dtypes);
+  return Rebind(op, swapped, changes);
+}
+
+// A half spectrum whose terms that mirror themselves are real: what they are in truth, so no farther from it.
+Tensor HalfSpectrum(const FftCase& fft, const Tensor& output) {
+  std::vector<double> y = output.ToDoubles();
+  const int64_t n = fft.n.back(), width = n / 2 + 1;
+  for (int64_t b = 0; b < fft.batch; ++b) {
+    y[2 * b * width + 1] = 0;
+    if (n % 2 == 0) y[2 * (b * width + n / 2) + 1] = 0;
+  }
+  Tensor half(output.dtype(), output.shape());
+  half.SetDoubles(y);
+  return half;
+}
+
+// The output transformed back. Its error e comes back as at most scale * sum |e|, half spectra as their wholes.
 std::optional<OtherExecution> Back(const ExecutedCase& executed, const Problem& back) {
   if (!Applies(executed)) return std::nullopt;
   const FftCase fft = FftCaseOf(executed.problem);
-  const int64_t points = fft.Points();
   std::vector<Tensor> inputs;
-  inputs.push_back(executed.output.Clone());
+  const bool half = fft.kind == FftKind::kR2C;
+  inputs.push_back(half ? HalfSpectrum(fft, executed.output) : executed.output.Clone());
   OtherExecution other = JudgedByBound(executed, back, std::move(inputs));
   other.expected = executed.inputs[0].ToDoubles();
-  const double factor = fft.norm == FftNorm::kNone ? static_cast<double>(points) : 1;
+  const double factor = fft.norm == FftNorm::kNone ? static_cast<double>(fft.Points()) : 1;
   for (double& x : other.expected) x *= factor;
+  const int64_t values = executed.golden.size() / fft.batch, restored = std::ssize(other.expected) / fft.batch;
   for (int64_t b = 0; b < fft.batch; ++b) {
-    double sum = 0;
-    for (int64_t i = b * points; i < (b + 1) * points; ++i) sum += Tolerance(executed, i);
-    for (int64_t i = 2 * b * points; i < 2 * (b + 1) * points; ++i) {
+    double sum = 0;  // |e| <= |re e| + |im e|
+    for (int64_t i = b * values; i < (b + 1) * values; ++i) sum += HardBound(executed.bound, executed.golden, i);
+    if (half) sum *= 2;
+    for (int64_t i = b * restored; i < (b + 1) * restored; ++i) {
       other.tolerance[i] += kSlack * ScaleOf(FftCaseOf(back)) * sum;
     }
   }
@@ -115,13 +142,12 @@ std::vector<Relation> FftRelations(const Operator& op, const Problem& problem) {
   if (fft.kind == FftKind::kC2C) all.push_back({.name = "parseval", .claim = Claim::kBound, .make = Parseval});
   if (fft.kind != FftKind::kC2R) all.push_back({.name = "roll", .claim = Claim::kBound, .make = Rolled});
   all.push_back({.name = "impulse", .claim = Claim::kBound, .needs_golden = true, .make = Impulse});
-  if (fft.kind == FftKind::kC2C) {
-    const Problem back = Rebind(op, problem, {{"dir", fft.inverse ? "fwd" : "inv"}});
+  if (const std::optional<Problem> back = BackOf(op, problem, fft)) {
     all.push_back({.name = "inverse",
                    .claim = Claim::kBound,
                    .problem = back,
                    .needs_golden = true,
-                   .make = [back](const ExecutedCase& executed) { return Back(executed, back); }});
+                   .make = [back = *back](const ExecutedCase& executed) { return Back(executed, back); }});
   }
   // Twiddles near zero may make products that underflow, whatever the data.
   all.push_back(Scaled(Claim::kNone, {.scaled = {0}, .factors = {0}, .terms = 4 * static_cast<double>(fft.Points())}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relations of matmul: rows of a alone or elsewhere, columns of b elsewhere, -a and 2^k a, and a b that selects columns
-// of a.
+// Relations of matmul: rows of a alone or elsewhere, columns of b elsewhere, -a and 2^k a, a b that selects columns of
+// a, and the terms of the sums in another order.
 #include <algorithm>
 #include <cmath>
 
@@ -70,6 +70,10 @@ std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem
   Append(all, Prefixes(op, problem, "batch", rows, [](int64_t count) {
            return AttrList{{"m", std::to_string(count)}};
          }));
+  if (k > 1) {
+    const int64_t of_a = first + (transa ? 0 : 1), of_b = first + (transb ? 1 : 0);
+    all.push_back(TermOrder({{.input = 0, .axis = of_a}, {.input = 1, .axis = of_b}}));
+  }
   if (n > 1) all.push_back(Reversed("columns", Claim::kNone, columns));
   if (batch > 1) all.push_back(Reversed("outer_position", Claim::kBatchInvariant, outer));
   Append(all, Prefixes(op, problem, "outer_batch", outer, [](int64_t count) {

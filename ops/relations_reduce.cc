@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relations of reduce and softmax: rows alone or elsewhere; -x and 2^k x of the kinds that are linear or even; one
-// number among zeros; a softmax whose scores are all larger by 16.
+// number among zeros; terms in another order; a softmax whose scores are all larger by 16.
 #include <algorithm>
 #include <cmath>
 
@@ -77,6 +77,11 @@ std::vector<Relation> ReduceRelations(const Operator& op, const Problem& problem
   if (linear || c.kind == ReduceKind::kMax || c.kind == ReduceKind::kMin) {
     all.push_back(
         Scaled(Claim::kScalable, {.scaled = {0}, .factors = {0}, .terms = terms + 1, .gain_low = 1 / (terms + 1)}));
+  }
+  if (!IsArg(c.kind) && c.terms > 1) {
+    std::vector<TermAxis> axes;
+    for (const int64_t axis : c.reduced) axes.push_back({.input = 0, .axis = axis});
+    all.push_back(TermOrder(std::move(axes)));
   }
   // May be scaled inside by what the data demand, hence no claim.
   if (even) all.push_back(Scaled(Claim::kNone, {.scaled = {0}, .factors = {0, 0}, .terms = terms + 1}));

@@ -35,7 +35,7 @@ std::string CheckAttributes(const Problem& problem) {
   const int64_t axis = problem.Int("axis"), rank = std::ssize(shape);
   if (std::string text = ShapeProblem(shape); !text.empty()) return text;
   if (axis < -rank || axis >= rank) {
-    return fmt::format("axis {} is outside [{}, {}] of a shape of rank {}", axis, -rank, rank - 1, rank);
+    return fmt::format("axis={} is outside [{}, {}] of a shape of rank {}", axis, -rank, rank - 1, rank);
   }
   if (problem.Int("log") != 0 && problem.Int("log") != 1) {
     return fmt::format("log={} must be 0 or 1", problem.Int("log"));

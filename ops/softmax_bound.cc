@@ -2,8 +2,8 @@
 // The hard bound of softmax (VERDICT.md 2), made rigorous: no term is cut off after first order. It holds for
 // subtract-max, three-pass and online forms in any order and any block size: a term of the running sum then meets up to
 // n rescalings, whose differences telescope to its own |x_j - m|. Division or multiplication by a reciprocal. log: x -
-// m
-// - ln l or x - (m + ln l).
+// m - ln l or x - (m + ln l). An input class that rounds can merge inputs however far apart, and the largest numbers
+// become infinite: where it moves the exponents by too much, nothing is promised to the whole row.
 #include <algorithm>
 #include <cmath>
 
@@ -41,6 +41,15 @@ double Relative(const OperationErrors& op, DType in, double n, double distance, 
   const double own = std::expm1(exponent.relative * distance + exponent.absolute);
   const double rounded = Join(Join(op.eps, op.mid), Join(op.eps, op.u));
   return (1 + own) * (1 + rounded) / (1 - sum) - 1;
+}
+
+// The same of a probability of zero, absolutely: of x = -inf, whose distance is zero, or of one of at most
+// exp(-distance) that no double holds.
+double Vanished(const OperationErrors& op, DType in, double n, double distance, double spread, double peak) {
+  const ExponentError exponent = OfExponent(op, in, peak);
+  const double others = Relative(op, in, n, 0, spread, peak);
+  if (others == kInfinity || distance == 0) return others == kInfinity ? others : 0;
+  return std::exp(exponent.relative * distance + exponent.absolute - distance) * (1 + others);
 }
 
 // ln l^ - ln l is at most sum / (1 - sum); the rest are roundings of the parts of x - m - ln l or x - (m + ln l).
@@ -102,10 +111,12 @@ BoundModel SoftmaxBound(const Problem& problem, const Golden& golden, const Cont
       double a = errors.mid_abs + 4 * errors.lambda;
       if (op.log) {
         a = LogError(errors, in, n, distance[i], spread[i], peak[i], size);
-      } else if (size > 0) {
+      } else if (golden.value[i] > 0) {
         a += size * Relative(errors, in, n, distance[i], spread[i], peak[i]);
+      } else if (golden.value[i] == 0) {
+        a += Vanished(errors, in, n, distance[i], spread[i], peak[i]);
       }
-      if (std::isinf(golden.value[i])) a = 0;  // ln 0, exactly
+      if (std::isinf(golden.value[i]) && a < kInfinity) a = 0;  // ln 0, exactly
       if (masked_any && (*golden.Extra("masked"))[i] >= 1) a = kInfinity;
       owned->SetUp(i, a * (1 + 0x1p-40));
     }

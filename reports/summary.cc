@@ -196,11 +196,8 @@ Table PerformanceTable(const std::vector<Record>& records, size_t limit) {
   std::stable_sort(ids.begin(), ids.end(), [&](const auto& a, const auto& b) { return work[a] > work[b]; });
   if (ids.size() > limit) ids.resize(limit);
 
-  Table table{{"case"}, {Align::kLeft}, {}};
-  for (const auto& backend : backends) {
-    table.header.push_back(backend);
-    table.align.push_back(Align::kRight);
-  }
+  Table table{{"case"}, {}, {}};
+  table.header.insert(table.header.end(), backends.begin(), backends.end());
   for (const auto& id : ids) {
     std::vector<std::string> row{id};
     for (const auto& backend : backends) {

@@ -5,32 +5,10 @@
 
 #include <cstdint>
 
+#include "harness/base/utf8.h"
+
 namespace assay {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-struct CodePoint {
-  uint32_t value = 0;
-  size_t length = 0;  // 0: not valid UTF-8 here
-};
-
-CodePoint Decode(std::string_view s) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const size_t length = lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 && lead < 0xF0 ? 3 : lead >= 0xC2 ? 2 : 0;
-  if (length == 0 || lead >= 0xF5 || s.size() < length) return {};
-  uint32_t value = lead & (0xFFu >> (length + 1));
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {};
-    value = (value << 6) | (byte(i) & 0x3Fu);
-  }
-  const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
-  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-  if (overlong || surrogate || value > 0x10FFFF) return {};
-  return {value, length};
-}
 
 bool AllowedInXml(uint32_t c) {
   if (c < 0x20) return c == '\t' || c == '\n' || c == '\r';
@@ -72,10 +50,10 @@ void AppendEscaped(std::string& out, uint32_t c, std::string_view bytes) {
 template <class F>
 void EachCodePoint(std::string_view text, F&& f) {
   while (!text.empty()) {
-    const CodePoint c = Decode(text);
-    const size_t length = c.length == 0 ? 1 : c.length;
-    c.length == 0 ? f(0xFFFDu, kReplacement) : f(c.value, text.substr(0, length));
-    text.remove_prefix(length);
+    const Utf8Character c = DecodeUtf8(text);
+    const size_t bytes = c.bytes == 0 ? 1 : c.bytes;
+    c.bytes == 0 ? f(0xFFFDu, kReplacementCharacter) : f(c.code, text.substr(0, bytes));
+    text.remove_prefix(bytes);
   }
 }
 

@@ -15,6 +15,9 @@
  *    the outputs are complete and visible to download().
  *  - The harness owns whole allocations on the device (alloc/upload/download/free). A tensor argument is a view into
  *    one: a byte offset, and the shape and strides of its description. Guards lie around it: touch nothing outside.
+ *    A range of upload or download that reaches outside of its allocation is refused with an error.
+ *  - The functions that close, free or destroy do nothing with NULL. The harness destroys each object once: plans
+ *    first, then buffers, then the device.
  *  - Return values: ASSAY_OK; ASSAY_UNSUPPORTED (this backend does not offer it; the text says why);
  *    ASSAY_UNAVAILABLE (no usable device; the text says why and what to install); any other value is an error of
  *    the backend and becomes the verdict of the case.
@@ -34,6 +37,9 @@ extern "C" {
 
 /* Whether *s, as its owner compiled it, has the member m. */
 #define ASSAY_HAS(s, m) ((s)->struct_size >= offsetof(__typeof__(*(s)), m) + sizeof((s)->m))
+
+/* (s)->m = value where *s has it: for what a plugin hands out. */
+#define ASSAY_SET(s, m, value) ((void)(ASSAY_HAS(s, m) && ((s)->m = (value), 1)))
 
 #if defined(_WIN32)
 #define ASSAY_EXPORT __declspec(dllexport)

@@ -18,7 +18,7 @@ AttentionSpec::Strides StridesOf(const Tensor& tensor, const std::vector<int64_t
 
 void ParseMask(const OpDesc& op, AttentionSpec& spec) {
   const std::string& kind = op.AttrString("mask");
-  if (kind != "none" && kind != "bool" && kind != "add") throw Failure("attention: unknown mask '{}'", kind);
+  if (kind != "none" && kind != "bool" && kind != "add") throw Unsupported("attention: unknown mask '{}'", kind);
   spec.mask_kind = kind == "bool" ? MaskKind::kBool : kind == "add" ? MaskKind::kAdd : MaskKind::kNone;
   const size_t wanted = spec.mask_kind == MaskKind::kNone ? 3 : 4;
   if (op.inputs().size() != wanted || op.outputs().size() != 1) {
@@ -63,7 +63,7 @@ AttentionSpec ParseAttention(const OpDesc& op) {
   const auto& in = op.inputs();
   a.dtype = in[0].dtype;
   if (in[1].dtype != a.dtype || in[2].dtype != a.dtype || op.outputs()[0].dtype != a.dtype) {
-    throw Failure("attention: q, k, v and o must have one type, not {}", op.DTypesText());
+    throw Unsupported("attention: q, k, v and o of one type are offered, not {}", op.DTypesText());
   }
   a.q = StridesOf(in[0], {a.batch, a.heads, a.l, a.d});
   a.k = StridesOf(in[1], {a.batch, a.kv_heads, a.s, a.d});

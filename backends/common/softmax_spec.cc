@@ -18,9 +18,10 @@ SoftmaxSpec ParseSoftmax(const OpDesc& op) {
   if (op.inputs().size() != 1 || op.outputs().size() != 1) throw Failure("softmax: not one input, one output");
   const Tensor& x = op.inputs()[0];
   const Tensor& y = op.outputs()[0];
-  if (x.shape != y.shape || x.dtype != y.dtype) {
-    throw Failure("softmax: x is {} {} and y is {} {}, but they must be alike", Name(x.dtype), ShapeText(x.shape),
-                  Name(y.dtype), ShapeText(y.shape));
+  if (x.dtype != y.dtype) throw Unsupported("softmax: x and y of one type are offered, not {}", op.DTypesText());
+  if (x.shape != y.shape) {
+    throw Failure("softmax: x has shape {} and y has shape {}, but they must be alike", ShapeText(x.shape),
+                  ShapeText(y.shape));
   }
   SoftmaxSpec spec;
   spec.log = op.AttrInt("log") != 0;

@@ -55,13 +55,13 @@ Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<
 
   const std::filesystem::path temporary = TemporaryName(path);
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (fd < 0) return SystemError(temporary, "cannot be created");
+  if (fd < 0) return SystemError(path, "cannot be written");
   const bool written =
       std::all_of(parts.begin(), parts.end(), [&](const FilePart& part) { return WriteAll(fd, part); });
   const bool flushed = written && ::fsync(fd) == 0;
   Status status;
-  if (!flushed) status = SystemError(temporary, "cannot be written");
-  if (::close(fd) != 0 && status) status = SystemError(temporary, "cannot be written");
+  if (!flushed) status = SystemError(path, "cannot be written");
+  if (::close(fd) != 0 && status) status = SystemError(path, "cannot be written");
   if (status && ::rename(temporary.c_str(), path.c_str()) != 0) status = SystemError(path, "cannot be replaced");
   if (!status) {
     ::unlink(temporary.c_str());

@@ -107,6 +107,16 @@ bool IsAtDefault(const AttrDef& def, const std::string& value, const std::string
   return repeats(value, default_value) || repeats(default_value, value);
 }
 
+// AttrDef::axes_of: k=3 of i=5x5 becomes k=3x3, stride=2x2 becomes stride=2. A list of another length stays, for the
+// operator to refuse.
+std::string OneSpelling(const AttrDef& def, const std::string& value, size_t axes) {
+  const std::vector<std::string_view> parts = Split(value, 'x');
+  if (std::ranges::any_of(parts, [&](std::string_view part) { return part != parts[0]; })) return value;
+  if (!def.default_value.empty()) return std::string(parts.size() == axes ? parts[0] : value);
+  if (parts.size() != 1) return value;
+  return fmt::to_string(fmt::join(std::vector<std::string_view>(axes, parts[0]), "x"));
+}
+
 std::string KeyList(const OpSchema& schema) {
   std::string text;
   for (const AttrDef& def : schema.attrs) text += (text.empty() ? "" : " ") + def.key;
@@ -135,6 +145,10 @@ Result<Attrs> OrderedAttrs(const Attrs& given, const OpSchema& schema) {
     Result<std::string> value = CanonicalValue(def, *text);
     if (!value) return UsageError(schema.op + ": " + value.error().message);
     ordered.emplace_back(def.key, *std::move(value));
+  }
+  for (auto& [key, value] : ordered) {
+    const AttrDef& def = *schema.Find(key);
+    if (!def.axes_of.empty()) value = OneSpelling(def, value, Split(Resolve(ordered, schema, def.axes_of), 'x').size());
   }
   return ordered;
 }

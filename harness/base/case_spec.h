@@ -33,6 +33,9 @@ struct AttrDef {
   std::string default_value;
   std::string doc;
   std::vector<std::string> choices = {};  // kName only
+  // kDims: the key whose list has as many entries. One number stands for all of them, and is how equal entries are
+  // written where the key has a default; a required key is written out.
+  std::string axes_of = {};
 };
 
 // How a tensor lies in memory, for people: axis names in row-major order, attribute keys where an axis is one.
@@ -40,6 +43,8 @@ struct OperandDoc {
   std::string name;
   std::string layout;    // "[...,m,k]"
   std::string doc = {};  // when it is there, what changes its layout
+  // Axes of extent 1 and absent leading axes stand for repetition in a tensor that a user brings, as in NumPy.
+  bool broadcasts = false;
 };
 
 // What the id, the suite parser and the command line need to know about an operator.
@@ -73,7 +78,8 @@ Result<std::string> CanonicalValue(const AttrDef& def, std::string_view text);
 Result<std::vector<DType>> CanonicalDTypes(std::vector<DType> dtypes, const OpSchema& schema);
 
 // Checks keys, types, choices and the fill's name, orders the keys, drops defaults, normalises numbers, the fill's
-// included, and a dtype list whose entries are all equal. Errors name the operator, the key and what it accepts.
+// included, and lists of equal entries (dtypes, AttrDef::axes_of). Errors name the operator, the key and what it
+// accepts.
 Result<CaseSpec> Canonicalise(CaseSpec spec, const OpSchema& schema);
 
 // The grammar alone; the caller canonicalises. Errors name the part of the id.

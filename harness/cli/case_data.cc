@@ -71,12 +71,17 @@ Result<CaseData> PrepareSecondSet(const CaseData& data) {
   return second;
 }
 
-ContractData PrepareContract(const CaseData& data, const Contract& contract) {
-  ContractData result;
-  result.bound = data.op->Bound(data.problem, data.golden, contract);
+BoundModel BoundOf(const CaseData& data, const Contract& contract) {
+  BoundModel bound = data.op->Bound(data.problem, data.golden, contract);
   // The statistic speaks of random data; check, whose data are whatever the user has, only advises.
   const Result<FillSpec> fill = ParseFill(data.problem.spec.fill);
-  if (!fill || !IsRandomLike(*fill)) result.bound.statistic.applicable = false;
+  if (!fill || !IsRandomLike(*fill)) bound.statistic.applicable = false;
+  return bound;
+}
+
+ContractData PrepareContract(const CaseData& data, const Contract& contract) {
+  ContractData result;
+  result.bound = BoundOf(data, contract);
   for (int variant = 0; variant < data.op->TwinVariants(data.problem, contract); ++variant) {
     if (auto twin = data.op->MakeTwin(data.problem, contract, variant)) result.twins.push_back(std::move(*twin));
   }

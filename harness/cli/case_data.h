@@ -40,6 +40,9 @@ Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, cons
 // operator has no other data (a single constant).
 Result<CaseData> PrepareSecondSet(const CaseData& data);
 
+// The operator's bound, with a statistic where the data are random.
+BoundModel BoundOf(const CaseData& data, const Contract& contract);
+
 ContractData PrepareContract(const CaseData& data, const Contract& contract);
 
 }  // namespace assay::cli

@@ -166,10 +166,8 @@ Call<void> CaseRunner::JudgeRelations(const Column& column, uint64_t plan, const
   const Verdict verdict = Decide(evidence).verdict;
   if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || evidence.lower_class) return {};
   const Stopwatch watch;
-  // The first execution may have paid for threads and caches.
-  const double mean_s = *attempt.record.execute_s / static_cast<double>(evidence.runs.size() + evidence.twins.size());
   auto run = RunRelations({column, data_, contract.bound, attempt.contract, attempt.implementation, attempt.output,
-                           plan, std::min(mean_s, attempt.first_execute_s), settings_.relations},
+                           plan, settings_.relations},
                           evidence);
   attempt.record.relations_s = watch.Seconds();
   if (attempt.kept.empty() && IsFailingResult(Decide(evidence).verdict)) {
@@ -180,11 +178,9 @@ Call<void> CaseRunner::JudgeRelations(const Column& column, uint64_t plan, const
 
 void CaseRunner::NoteAgreement(Attempt& attempt, Agreement& agreement) const {
   if (attempt.verdict != Verdict::kPass || settings_.relations == RelationEffort::kNone) return;
-  const std::string first = agreement.first();
-  const auto margin = agreement.Add(data_, DataOf(attempt)->bound, attempt.implementation, attempt.output);
-  if (!margin) return;
+  const std::string added = agreement.Add(data_, DataOf(attempt)->bound, attempt.implementation, attempt.output);
   std::string& text = attempt.record.properties;
-  text += fmt::format("{}agreement({})={:.3g}", text.empty() ? "" : ";", first, *margin);
+  if (!added.empty()) text += (text.empty() ? "" : ";") + added;
 }
 
 void CaseRunner::JudgePadded(const Column& column, const ContractData& contract, Attempt& attempt) {

@@ -50,9 +50,9 @@ std::string CaseRunner::ProblemOfSecondSet(const ContractData& contract, const A
   }
   const CaseData& second = **second_set_;
   second.op->Canonicalise(second.problem, second.inputs, output);
-  const BoundModel bound = second.op->Bound(second.problem, second.golden, attempt.contract);
-  const ErrorMetrics metrics = Measure(second.golden, bound, attempt.contract, output);
-  return metrics.Holds() ? "" : fmt::format("on {}: {}", second.problem.spec.Id(), metrics.where);
+  const BoundModel bound = BoundOf(second, attempt.contract);
+  const std::string problem = FirstProblem(Measure(second.golden, bound, attempt.contract, output));
+  return problem.empty() ? "" : fmt::format("on {}: {}", second.problem.spec.Id(), problem);
 }
 
 }  // namespace assay::cli

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "harness/base/contract.h"
 #include "ops/op_info.h"
@@ -13,32 +14,57 @@ namespace assay::cli {
 namespace fs = std::filesystem;
 namespace {
 
-// The cases of --case: ids instead of a suite.
-Result<std::vector<PlannedCase>> CasesFromIds(const std::vector<std::string>& ids, const OpCatalog& ops) {
-  std::vector<PlannedCase> cases;
-  for (const std::string& id : ids) {
-    auto spec = ParseId(id);
-    if (!spec) return UsageError(fmt::format("--case {}: {}", id, spec.error().message));
-    const OpSchema* schema = ops.find(spec->op);
-    if (schema == nullptr) {
-      return UsageError(
-          fmt::format("--case {}: no operator '{}'; known: {}", id, spec->op, fmt::join(ops.names, ", ")));
-    }
-    auto canonical = Canonicalise(std::move(*spec), *schema);
-    if (!canonical) return UsageError(fmt::format("--case {}: {}", id, canonical.error().message));
-    cases.push_back({std::move(*canonical), "", {}, "", "--case"});
+Result<CaseSpec> SpecFromId(const std::string& id, const OpCatalog& ops) {
+  auto spec = ParseId(id);
+  if (!spec) return spec;
+  const OpSchema* schema = ops.find(spec->op);
+  if (schema == nullptr) {
+    return UsageError(fmt::format("no operator '{}'; known: {}", spec->op, fmt::join(ops.names, ", ")));
   }
-  return cases;
+  auto canonical = Canonicalise(std::move(*spec), *schema);
+  if (!canonical) return canonical;
+  if (const Status possible = ops.check(*canonical); !possible) return tl::unexpected(possible.error());
+  return canonical;
 }
 
-Result<std::vector<PlannedCase>> CasesOf(const CaseOptions& options, const OpCatalog& ops) {
-  if (!options.cases.empty()) return CasesFromIds(options.cases, ops);
-  auto path = FindSuite(options.suite, SuiteDirectories());
-  if (!path) return tl::unexpected(path.error());
-  return LoadSuite(*path, ops);
+// Those of --case, each once; one of the suite keeps what the suite says of it.
+Status AddCasesFromIds(const std::vector<std::string>& ids, const OpCatalog& ops, std::vector<PlannedCase>& cases) {
+  std::set<std::string> known;
+  for (const PlannedCase& planned : cases) known.insert(planned.spec.Id());
+  for (const std::string& id : ids) {
+    auto spec = SpecFromId(id, ops);
+    if (!spec) return UsageError(fmt::format("--case {}: {}", id, spec.error().message));
+    if (known.insert(spec->Id()).second) cases.push_back({*std::move(spec), "", {}, "", kFromCaseOption});
+  }
+  return {};
 }
 
-// What the operator asks for beside the suite; nothing of a case that does not bind, which fails when it runs.
+struct CaseSource {
+  std::vector<PlannedCase> cases;
+  std::string name;    // as the user gave it: "smoke", "--case"
+  std::string origin;  // for messages
+};
+
+Result<CaseSource> CasesOf(const CaseOptions& options, const OpCatalog& ops) {
+  CaseSource source;
+  if (!options.suite.empty() || options.cases.empty()) {
+    source.name = options.suite.empty() ? "default" : options.suite;
+    auto path = FindSuite(source.name, SuiteDirectories());
+    if (!path) return tl::unexpected(path.error());
+    auto cases = LoadSuite(*path, ops);
+    if (!cases) return tl::unexpected(cases.error());
+    source.cases = *std::move(cases);
+    source.origin = "suite " + (source.cases.empty() ? *path : source.name);
+  }
+  if (!options.cases.empty()) {
+    if (auto added = AddCasesFromIds(options.cases, ops, source.cases); !added) return tl::unexpected(added.error());
+    source.name += source.name.empty() ? "--case" : " --case";
+    source.origin += source.origin.empty() ? "--case" : " and --case";
+  }
+  return source;
+}
+
+// What the operator asks for beside the suite.
 std::string AskedBy(const CaseSpec& spec) {
   const Operator* op = OperatorRegistry::Global().Find(spec.op);
   const auto problem = op->Bind(spec);
@@ -52,6 +78,10 @@ OpCatalog Catalog() {
   catalog.find = [](std::string_view name) -> const OpSchema* {
     const Operator* op = OperatorRegistry::Global().Find(name);
     return op == nullptr ? nullptr : &op->schema();
+  };
+  catalog.check = [](const CaseSpec& spec) -> Status {
+    const auto problem = OperatorRegistry::Global().Find(spec.op)->Bind(spec);
+    return problem ? Status() : tl::unexpected(problem.error());
   };
   for (const Operator* op : OperatorRegistry::Global().All()) catalog.names.push_back(op->schema().op);
   return catalog;
@@ -67,23 +97,28 @@ std::vector<std::string> SuiteDirectories() {
   std::vector<std::string> directories;
   if (const char* extra = std::getenv("ASSAY_SUITES"); extra != nullptr && *extra != '\0')
     directories.emplace_back(extra);
-  const fs::path prefix = fs::path(ExecutablePath()).parent_path().parent_path();
-  for (const fs::path& candidate : {prefix / "share/assay/suites", fs::path(ASSAY_SOURCE_SUITES)}) {
-    if (fs::is_directory(candidate)) directories.push_back(candidate.string());
-  }
+  const fs::path shipped = ShippedFolder("suites", ASSAY_SOURCE_SUITES);
+  if (fs::is_directory(shipped)) directories.push_back(shipped.string());
   return directories;
+}
+
+fs::path ShippedFolder(const char* name, const char* source) {
+  const fs::path prefix = fs::path(ExecutablePath()).parent_path().parent_path();
+  std::error_code error;
+  const bool is_build = fs::equivalent(prefix, ASSAY_BUILD_FOLDER, error);
+  return is_build && !error ? fs::path(source) : prefix / "share/assay" / name;
 }
 
 Result<PlannedRun> PlanCases(const CaseOptions& options) {
   const OpCatalog ops = Catalog();
-  auto cases = CasesOf(options, ops);
-  if (!cases) return tl::unexpected(cases.error());
+  auto source = CasesOf(options, ops);
+  if (!source) return tl::unexpected(source.error());
   if (!options.contract.empty()) {
     if (auto contract = ParseRequirement(options.contract); !contract) {
       return UsageError("--contract: " + contract.error().message);
     }
   }
-  for (PlannedCase& c : *cases) {
+  for (PlannedCase& c : source->cases) {
     if (options.seed) c.spec.seed = *options.seed;
     if (!options.contract.empty()) c.requirement = options.contract;
     c.asked = AskedBy(c.spec);
@@ -92,10 +127,10 @@ Result<PlannedRun> PlanCases(const CaseOptions& options) {
   auto shard = ResolveShard(options.shard.value_or(""), env);
   if (!shard) return tl::unexpected(shard.error());
   if (auto touched = TouchShardStatusFiles(env); !touched) return tl::unexpected(touched.error());
-  const SelectionOptions select{options.filter, options.ops, options.dtypes, {}, *shard};
-  auto selection = Select(*cases, select, ops);
+  const SelectionOptions select{options.filter, options.ops, options.dtypes, {}, *shard, source->origin};
+  auto selection = Select(source->cases, select, ops);
   if (!selection) return tl::unexpected(selection.error());
-  Plan plan = MakePlan(options.cases.empty() ? options.suite : "--case", select, *selection);
+  Plan plan = MakePlan(source->name, select, *selection);
   return PlannedRun{std::move(*selection), std::move(plan)};
 }
 

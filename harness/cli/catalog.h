@@ -2,6 +2,7 @@
 // Operators and suites as this program finds them, and the cases that a selection plans.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,15 @@ namespace assay::cli {
 
 OpCatalog Catalog();  // the linked operators
 
-// Where suites are looked up by name: $ASSAY_SUITES, the installed share/assay/suites beside the program, the source
-// tree's ops/suites when the program runs from its build folder.
+inline constexpr const char* kFromCaseOption = "--case";  // PlannedCase::where of a case named by its id
+
+// Where suites are looked up by name: $ASSAY_SUITES, then the shipped ones.
 std::vector<std::string> SuiteDirectories();
 std::string ExecutablePath();
+
+// <prefix>/share/assay/<name> beside the program; `source` when the program runs from its build folder. Elsewhere the
+// source tree counts for nothing, even where it still exists: an installed program is what was installed.
+std::filesystem::path ShippedFolder(const char* name, const char* source);
 
 // The selected cases, with what their operators ask for, and the plan that plan.json will hold. An empty selection is
 // not an error here (Selection::empty); the verbs make it exit code 4.

@@ -100,8 +100,7 @@ Result<Problem> BindLoaded(const Operator& op, const CheckRequest& request, cons
     return UsageError(
         fmt::format("{} has no attribute '{}'; assay list ops --verbose shows what it takes", spec.op, key));
   }
-  const std::vector<Operand> inputs(loaded.operands.begin(), loaded.operands.end() - 1);
-  auto attrs = op.InferAttrs(inputs, std::move(spec.attrs));
+  auto attrs = op.InferAttrs(loaded.operands, std::move(spec.attrs));
   if (!attrs) return tl::unexpected(attrs.error());
   spec.attrs = *std::move(attrs);
   for (const std::string& name : op.schema().operands) spec.dtypes.push_back(loaded.Find(name)->dtype);
@@ -116,6 +115,11 @@ bool SameLayout(const Shape& got, const Shape& expected) {
   return tail(got) == tail(expected);
 }
 
+bool MayBroadcast(const Problem& problem, const std::string& name) {
+  const std::vector<OperandDoc>& layouts = OperatorRegistry::Global().Find(problem.spec.op)->schema().layouts;
+  return std::ranges::any_of(layouts, [&](const OperandDoc& o) { return o.name == name && o.broadcasts; });
+}
+
 Status CheckFit(const Problem& problem, const Operand& expected, const Operand& got) {
   std::string attrs;
   for (const auto& [key, value] : problem.spec.attrs) attrs += fmt::format(" {}={}", key, value);
@@ -125,6 +129,7 @@ Status CheckFit(const Problem& problem, const Operand& expected, const Operand& 
                                   Name(expected.dtype)));
   }
   if (SameLayout(got.shape, expected.shape)) return {};
+  if (MayBroadcast(problem, got.name) && BroadcastsTo(got.shape, expected.shape)) return {};
   return UsageError(fmt::format("{}: {} has shape {}, expected {} (with{})", problem.spec.op, got.name,
                                 ShapeText(got.shape), ShapeText(expected.shape), attrs));
 }
@@ -144,7 +149,8 @@ Result<std::vector<Tensor>> TakeTensors(const Problem& problem, Loaded& loaded) 
     }
     if (Status status = CheckFit(problem, operand, *got); !status) return tl::unexpected(status.error());
     Tensor& tensor = loaded.tensors[static_cast<size_t>(got - loaded.operands.data())];
-    tensors.push_back(std::move(tensor));
+    const bool complete = SameLayout(got->shape, operand.shape);
+    tensors.push_back(complete ? std::move(tensor) : BroadcastTo(tensor, operand.shape));
     tensors.back().Reshape(operand.shape);
   }
   for (const Operand& got : loaded.operands) {

@@ -46,6 +46,19 @@ std::string WorstLines(const Shape& shape, const ErrorMetrics& metrics) {
   return text;
 }
 
+// Why a result that breaks its contract is no plain mismatch.
+std::string LowerClassLines(const CheckResult& result) {
+  if (!result.evidence.lower_class) return "";
+  const LowerClass& found = *result.evidence.lower_class;
+  std::string text = fmt::format(
+      "behaves like: {} ({}): judged by that class, the largest |error| / tolerance is {:.3g} and the statistic "
+      "{:.3g}; "
+      "judged by the contract, {:.3g} and {:.3g}\n",
+      found.name, found.field, found.bound_margin, found.stat_margin, result.record.bound_margin.value_or(0),
+      result.record.stat_margin.value_or(0));
+  return text + fmt::format("              --contract '{}' judges by that class\n", ToText(found.contract));
+}
+
 std::string PowerLine(const Evidence& evidence) {
   if (!evidence.power || evidence.power->power >= kRequiredPower) return "";
   return fmt::format("note: with these data the bound would notice {:.1f} % of single faults; it misses {}\n",
@@ -58,10 +71,12 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
   const Record& r = result.record;
   const ErrorMetrics& metrics = result.evidence.runs[0];
   const std::string with_class = r.result_class == Name(ResultClass::kNone) ? "" : " (" + r.result_class + ")";
-  std::string text = fmt::format("{}{}  {} {} {}, {} elements\ncontract: {}\n", r.verdict, with_class, r.op, r.dtype,
-                                 r.shape, metrics.elements, r.contract);
+  const char* origin = r.required_contract.empty() ? " (the default; --contract states another)" : "";
+  std::string text = fmt::format("{}{}  {} {} {}, {} elements\ncontract: {}{}\n", r.verdict, with_class, r.op, r.dtype,
+                                 r.shape, metrics.elements, r.contract, origin);
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
+  text += LowerClassLines(result);
   return text + ChannelLines(r) + MetricLines(r) + WorstLines(user.data.problem.output.shape, metrics) +
          PowerLine(result.evidence);
 }

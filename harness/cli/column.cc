@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/glob.h"
 #include "harness/cli/catalog.h"
+#include "harness/cli/configured_backends.h"
 
 namespace assay::cli {
 namespace {
@@ -69,11 +71,67 @@ void AppendColumns(const PluginCandidate& candidate, double timeout_s, std::vect
     return;
   }
   column.session = session;
-  for (size_t i = 0; i < description->devices.size(); ++i) {
-    column.device = description->devices[i];
+  const std::vector<DeviceDescription>& devices = description->devices;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const auto same_name = [&](const DeviceDescription& other) { return other.name == devices[i].name; };
+    column.device = devices[i];
+    if (std::count_if(devices.begin(), devices.end(), same_name) > 1) column.device.name += fmt::format(" #{}", i);
     column.device_index = static_cast<uint32_t>(i);
+    column.selector = devices.size() > 1 ? fmt::format("{}:{}", column.backend, i) : column.backend;
     columns.push_back(column);
   }
+}
+
+// Whether --backend WANTED means this column.
+bool IsNamed(const Column& c, const std::string& wanted) {
+  if (wanted == c.backend) return true;
+  return c.problem.empty() && wanted == fmt::format("{}:{}", c.backend, c.device_index);
+}
+
+bool IsNamedByAny(const Column& c, const std::vector<std::string>& wanted) {
+  return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) { return IsNamed(c, name); });
+}
+
+// "cpu, cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)"
+std::string FoundText(const std::vector<Column>& columns) {
+  std::string text;
+  for (const Column& c : columns) {
+    text += (text.empty() ? "" : ", ") + (c.selector.empty() ? c.backend : c.selector);
+    if (!c.device.name.empty()) text += " (" + c.device.name + ")";
+  }
+  return text.empty() ? "none" : text;
+}
+
+// "vulkan (not built: ...)", "cuda (unavailable: no driver)", "cuda:3".
+std::string AbsentText(const std::vector<Column>& columns, const std::string& wanted) {
+  for (const Column& c : columns) {
+    if (c.backend == wanted) return fmt::format("{} ({}: {})", wanted, Name(c.problem_outcome), c.problem);
+  }
+  const std::string why = WhyNoPlugin(wanted);
+  return why.empty() ? wanted : fmt::format("{} ({})", wanted, why);
+}
+
+Status CheckSelection(const BackendOptions& options, const std::vector<Column>& columns) {
+  for (const std::string& wanted : options.backends) {
+    if (std::any_of(columns.begin(), columns.end(), [&](const Column& c) { return IsNamed(c, wanted); })) continue;
+    const std::string why = WhyNoPlugin(wanted);
+    const std::string no_such =
+        fmt::format("there is no such {}", wanted.find(':') == wanted.npos ? "backend" : "device");
+    return UsageError(fmt::format("--backend {}: {}; found: {}. See assay backends", wanted,
+                                  why.empty() ? no_such : why, FoundText(columns)));
+  }
+  for (const std::string& glob : options.devices) {
+    const auto fits = [&](const Column& c) { return MatchesGlob(glob, c.device.name); };
+    if (std::any_of(columns.begin(), columns.end(), fits)) continue;
+    return UsageError(fmt::format("--device {}: no device has such a name; found: {}", glob, FoundText(columns)));
+  }
+  return {};
+}
+
+bool IsSelected(const BackendOptions& options, const Column& c) {
+  const auto fits = [&](const std::string& glob) { return MatchesGlob(glob, c.device.name); };
+  const bool device = options.devices.empty() || std::any_of(options.devices.begin(), options.devices.end(), fits);
+  return device && (options.backends.empty() || IsNamedByAny(c, options.backends));
 }
 
 }  // namespace
@@ -100,6 +158,7 @@ nlohmann::ordered_json DescribeColumn(const Column& c) {
   out["library_version"] = c.description.library_version;
   out["device"] = c.device.name;
   out["device_index"] = c.device_index;
+  out["selector"] = c.selector;
   out["driver"] = c.device.driver;
   out["memory_bytes"] = c.device.memory_bytes;
   out["properties"] = c.device.properties;
@@ -113,21 +172,11 @@ Result<std::vector<Column>> OpenColumns(const BackendOptions& options, std::vect
   for (const PluginCandidate& candidate : candidates) AppendColumns(candidate, options.timeout_s, columns);
 
   for (const std::string& name : options.required_backends) {
-    const auto usable = [&](const Column& c) { return c.backend == name && c.problem.empty(); };
-    if (std::none_of(columns.begin(), columns.end(), usable)) absent.push_back(name);
+    const auto usable = [&](const Column& c) { return IsNamed(c, name) && c.problem.empty(); };
+    if (std::none_of(columns.begin(), columns.end(), usable)) absent.push_back(AbsentText(columns, name));
   }
-  std::vector<std::string> names;
-  for (const Column& c : columns) names.push_back(c.backend);
-  for (const std::string& wanted : options.backends) {
-    if (std::find(names.begin(), names.end(), wanted) != names.end()) continue;
-    return UsageError(fmt::format("--backend {}: there is no such backend; found: {}. See assay backends", wanted,
-                                  names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
-  }
-  if (!options.backends.empty()) {
-    std::erase_if(columns, [&](const Column& c) {
-      return std::find(options.backends.begin(), options.backends.end(), c.backend) == options.backends.end();
-    });
-  }
+  if (Status selection = CheckSelection(options, columns); !selection) return tl::unexpected(selection.error());
+  std::erase_if(columns, [&](const Column& c) { return !IsSelected(options, c); });
   return columns;
 }
 

@@ -20,17 +20,19 @@ struct Column {
   BackendDescription description;  // empty when `problem` is not
   DeviceDescription device;
   uint32_t device_index = 0;
+  std::string
+      selector;         // what --backend must say to get this device alone: "cuda", or "cuda:1" where there are several
   std::string problem;  // why it cannot be used; "" when it can
   Outcome problem_outcome = Outcome::kUnavailable;
   std::shared_ptr<Session> session;  // null when there is a problem
 };
 
-// Every plugin candidate and device, usable or not, in order; --backend selects. Errors: a plugin that the user named
-// cannot be tried, a --backend that does not exist. `absent` gets the required backends that are not usable, whether
-// or not --backend selects them.
+// Every plugin candidate and device, usable or not, in order; --backend and --device select. Errors: a plugin that the
+// user named cannot be tried, a --backend or --device that does not exist. `absent` gets the required backends that are
+// not usable, each with the reason, whether or not --backend selects them.
 Result<std::vector<Column>> OpenColumns(const BackendOptions& options, std::vector<std::string>& absent);
 
-// The devices of one plugin, with a worker of their own.
+// The devices of one plugin, with a worker of their own. Devices of one name are numbered: "H200 #0", "H200 #1".
 std::vector<Column> OpenPlugin(const PluginCandidate& candidate, double timeout_s);
 
 nlohmann::ordered_json DescribeColumn(const Column& column);

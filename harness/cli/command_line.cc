@@ -17,18 +17,31 @@ namespace assay::cli {
 
 namespace {
 
-// A first word that is no verb is named, rather than reported as a verb that is missing.
-std::string ParseProblem(CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> rest = app.remaining();
-  const std::string see = "see assay --help or assay VERB --help";
-  if (!app.get_subcommands().empty() || rest.empty() || rest[0].starts_with('-')) {
-    return fmt::format("{}; {}", error.what(), see);
-  }
+// Of the subcommands that --help shows.
+std::string KnownVerbs(const CLI::App& app) {
   std::string known;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App* v) { return !v->get_group().empty(); })) {
     known += (known.empty() ? "" : ", ") + verb->get_name();
   }
-  return fmt::format("no verb '{}'; known: {}; {}", rest[0], known, see);
+  return known;
+}
+
+// A word that is no verb is named, rather than reported as a verb that is missing; also where a verb takes a second
+// one.
+std::string ParseProblem(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> rest = app.remaining(/*recurse=*/true);
+  const bool has_word = !rest.empty() && !rest[0].starts_with('-');
+  const std::vector<CLI::App*> verbs = app.get_subcommands();
+  if (verbs.empty()) {
+    const std::string see = "see assay --help or assay VERB --help";
+    if (!has_word) return fmt::format("{}; {}", error.what(), see);
+    return fmt::format("no verb '{}'; known: {}; {}", rest[0], KnownVerbs(app), see);
+  }
+  const CLI::App& verb = *verbs[0];
+  const std::string known = KnownVerbs(verb), see = fmt::format("see assay {} --help", verb.get_name());
+  if (known.empty() || !verb.get_subcommands().empty()) return fmt::format("{}; {}", error.what(), see);
+  return fmt::format("{} takes one of {}{}; {}", verb.get_name(), known,
+                     has_word ? fmt::format(", not '{}'", rest[0]) : "", see);
 }
 
 // fmt throws when standard output cannot be written to, which is no error of this program.
@@ -53,6 +66,7 @@ int Main(int argc, char** argv) {
   AddListVerb(app, action);
   AddBackendsVerb(app, action);
   AddCheckVerb(app, action);
+  AddCheckPluginVerb(app, action);
   AddPowerVerb(app, action);
   AddReportVerb(app, action);
   AddCompareVerb(app, action);

@@ -17,12 +17,10 @@ namespace fs = std::filesystem;
 namespace {
 
 std::vector<std::string> ShippedFiles() {
-  const fs::path installed = fs::path(ExecutablePath()).parent_path().parent_path() / "share/assay/expectations";
+  const fs::path folder = ShippedFolder("expectations", ASSAY_SOURCE_BACKENDS);
   std::vector<std::string> files;
   std::error_code error;
-  const bool use_installed = fs::is_directory(installed, error);
-  for (fs::recursive_directory_iterator it(use_installed ? installed : fs::path(ASSAY_SOURCE_BACKENDS), error), end;
-       !error && it != end; it.increment(error)) {
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (it->path().extension() == ".expect") files.push_back(it->path().string());
   }
   std::sort(files.begin(), files.end());

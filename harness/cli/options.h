@@ -13,10 +13,10 @@ class App;
 
 namespace assay::cli {
 
-// Which cases. Everything given must match (suite or cases, then filters).
+// Which cases: the suite's and those named by id, as far as they match everything else that is given.
 struct CaseOptions {
-  std::string suite = "default";
-  std::vector<std::string> cases;  // ids; replaces the suite
+  std::string suite;               // "": default, or none where there are cases
+  std::vector<std::string> cases;  // ids
   std::string contract;            // replaces every case's required contract
   std::string filter = "*";
   std::vector<std::string> ops, dtypes;
@@ -26,7 +26,8 @@ struct CaseOptions {
 
 struct BackendOptions {
   std::vector<std::string> plugins;            // --plugin [name=]PATH
-  std::vector<std::string> backends;           // --backend
+  std::vector<std::string> backends;           // --backend: NAME, or NAME:INDEX for one device
+  std::vector<std::string> devices;            // --device: globs on names of devices
   std::vector<std::string> implementations;    // --impl
   std::vector<std::string> required_backends;  // --require-backend
   double timeout_s = 60;
@@ -51,5 +52,6 @@ struct RunOptions {
 
 void AddCases(CLI::App& app, CaseOptions& options);
 void AddBackend(CLI::App& app, BackendOptions& options);
+void AddImplementations(CLI::App& app, BackendOptions& options);
 
 }  // namespace assay::cli

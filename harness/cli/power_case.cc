@@ -55,13 +55,14 @@ class CaseMeasurement {
     planned_.requirement = kRequireNothing;
     planned_.asked.clear();
     runner_.command = "assay run";
-    runner_.interrupted = [] { return false; };
+    runner_.interrupted = settings.interrupted;
   }
 
   PowerTally Run() {
-    for (uint64_t seed = 0; seed < settings_.seeds; ++seed) Legal(seed, false);
-    for (uint64_t i = 0; i < settings_.held_back; ++i) Legal(kFirstHeldBackSeed + i, true);
-    for (uint64_t seed = 0; seed < settings_.fault_seeds; ++seed) Faults(seed);
+    const auto goes_on = [this](uint64_t done, uint64_t all) { return done < all && !settings_.interrupted(); };
+    for (uint64_t seed = 0; goes_on(seed, settings_.seeds); ++seed) Legal(seed, false);
+    for (uint64_t i = 0; goes_on(i, settings_.held_back); ++i) Legal(kFirstHeldBackSeed + i, true);
+    for (uint64_t seed = 0; goes_on(seed, settings_.fault_seeds); ++seed) Faults(seed);
     return std::move(tally_);
   }
 
@@ -93,7 +94,7 @@ class CaseMeasurement {
   // Runs the named implementations through the flow of `assay run`.
   template <class Done>
   void Judge(const CaseData& data, std::vector<std::string> names, Done&& done) {
-    if (names.empty()) return;
+    if (names.empty() || settings_.interrupted()) return;
     runner_.implementations = std::move(names);
     CaseRunner runner(planned_, data, runner_);
     const PeerCase peers(data.problem, data.golden);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <functional>
 
 #include "harness/cli/column.h"
 #include "harness/cli/power_tally.h"
@@ -19,10 +19,11 @@ struct PowerSettings {
   uint64_t seeds = 20;       // 0 .. seeds - 1 make the envelope
   uint64_t held_back = 1;    // seeds from kFirstHeldBackSeed on, legal schedules alone
   uint64_t fault_seeds = 1;  // 0 .. fault_seeds - 1: every fault
+  std::function<bool()> interrupted = [] { return false; };
 };
 
 // Precondition: the column is usable. Each implementation is required what it declares, so that a verdict says
-// something about the judge, not about the class of a schedule.
+// something about the judge, not about the class of a schedule. An interrupted measurement is incomplete.
 PowerTally MeasureCase(const PlannedCase& planned, const Column& column, const PowerSettings& settings);
 
 }  // namespace assay::cli

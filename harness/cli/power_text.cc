@@ -64,6 +64,8 @@ Json PowerJson(const PowerTally& tally, const PowerRun& run) {
   out["suite"] = run.suite;
   out["corpus"] = run.corpus;
   out["cases"] = run.cases;
+  out["complete_cases"] = run.complete;
+  out["least_caught_fraction"] = kLeastCaught;
   out["seeds"] = run.settings.seeds;
   out["held_back_seeds"] = run.settings.held_back;
   out["first_held_back_seed"] = kFirstHeldBackSeed;
@@ -95,10 +97,10 @@ std::string PowerText(const PowerTally& tally, const PowerRun& run) {
                                  "false alarms", "95% limit", "no rule");
   for (size_t rule = 0; rule < kRules; ++rule) text += RuleLine(tally, rule);
   text += fmt::format(
-      "suite {}: {} cases, envelope of {} seeds, faults on {}, {} held-back tensors; {:.0f} s\n"
+      "suite {}: {} of {} cases, envelope of {} seeds, faults on {}, {} held-back tensors; {:.0f} s\n"
       "effective: the fault moves an element by more than {} times the largest error of any correct schedule there\n",
-      run.suite, run.cases, run.settings.seeds, run.settings.fault_seeds, tally.held_back.tensors, run.seconds,
-      kEffective);
+      run.suite, run.complete, run.cases, run.settings.seeds, run.settings.fault_seeds, tally.held_back.tensors,
+      run.seconds, kEffective);
   for (const std::string& line : tally.unsupported) text += fmt::format("not in the corpus: {}\n", line);
   for (const FaultPair& pair : tally.pairs) {
     if (IsMissed(pair)) text += fmt::format("missed: {} on {}: {}\n", pair.fault, pair.case_id, pair.reason);

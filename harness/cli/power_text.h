@@ -14,7 +14,7 @@ namespace assay::cli {
 // What was measured, to stand beside the figures.
 struct PowerRun {
   std::string suite, corpus;
-  size_t cases = 0;
+  size_t cases = 0, complete = 0;  // selected, and measured to the end
   PowerSettings settings;
   double seconds = 0;
 };

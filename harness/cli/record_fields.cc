@@ -158,7 +158,8 @@ void ClearTiming(Record& record) {
 std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& planned, const Column& column,
                              const std::string& implementation) {
   std::string line = fmt::format("{} --case {}", settings.command, Quoted(planned.spec.Id()));
-  if (!column.backend.empty()) line += " --backend " + Quoted(column.backend);
+  const std::string& selector = column.selector.empty() ? column.backend : column.selector;
+  if (!selector.empty()) line += " --backend " + Quoted(selector);
   if (!implementation.empty()) line += " --impl " + Quoted(implementation);
   if (!planned.requirement.empty()) line += " --contract " + Quoted(planned.requirement);
   if (!column.plugin_argument.empty()) line += " --plugin " + Quoted(column.plugin_argument);

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <thread>
 
 #include "harness/cli/executions.h"
-#include "harness/cli/stopwatch.h"
 #include "ops/relation.h"
 
 namespace assay::cli {
@@ -40,6 +40,19 @@ uint64_t OperandBytes(const CaseData& data) {
   return bytes;
 }
 
+// The largest |a - b| over the sum of what is permitted to both.
+double LargestDistance(std::span<const double> a, std::span<const double> permitted_a, std::span<const double> b,
+                       std::span<const double> permitted_b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double permitted = permitted_a[i] + permitted_b[i];
+    if (a[i] == b[i] || std::isinf(permitted)) continue;
+    const double distance = std::abs(a[i] - b[i]) / permitted;
+    largest = distance > largest || std::isnan(distance) ? distance : largest;
+  }
+  return std::isnan(largest) ? HUGE_VAL : largest;
+}
+
 class Runner {
  public:
   Runner(const RelationRequest& request, Evidence& evidence) : request_(request), evidence_(evidence) {}
@@ -48,7 +61,7 @@ class Runner {
 
  private:
   bool IsAffordable(const Relation& relation) const;
-  bool HasRoom(double seconds) const;
+  bool HasRoom(double executions) const;
   Call<void> Try(const Relation& relation);
   Call<std::optional<Tensor>> ExecuteOther(const Relation& relation, const std::vector<Tensor>& inputs);
   Call<Tensor> Execute(uint64_t plan, const std::vector<Tensor>& inputs);
@@ -57,17 +70,17 @@ class Runner {
 
   const RelationRequest& request_;
   Evidence& evidence_;
-  Stopwatch watch_;
-  int executions_ = 0;
+  int executions_ = 0, goldens_ = 0;
 };
 
-bool Runner::HasRoom(double seconds) const {
+bool Runner::HasRoom(double executions) const {
   if (request_.effort == RelationEffort::kAll) return true;
-  return executions_ < kMostRelationExecutions && watch_.Seconds() + seconds <= kMostRelationSeconds;
+  const double flops = (executions_ + goldens_ * kGoldenExecutions + executions) * request_.data.problem.flops;
+  return executions_ < kMostRelationExecutions && flops <= kMostRelationFlops;
 }
 
 bool Runner::IsAffordable(const Relation& relation) const {
-  return HasRoom(request_.execute_s + (relation.needs_golden ? request_.data.golden_s : 0));
+  return HasRoom(relation.needs_golden ? 1 + kGoldenExecutions : 1);
 }
 
 bool Runner::IsOfCase(const ImplementationInfo& info) const {
@@ -115,6 +128,7 @@ Call<void> Runner::Try(const Relation& relation) {
   const CaseData& data = request_.data;
   auto other = relation.make(
       {*data.op, data.problem, data.inputs, data.golden, request_.bound, request_.contract, request_.output});
+  if (relation.needs_golden) ++goldens_;
   if (!other) return {};
   if (!other->first.empty()) {
     auto first = Execute(request_.plan, other->first);
@@ -170,7 +184,7 @@ Call<void> Runner::Run() {
     if (!IsAffordable(relation)) continue;
     if (auto tried = Try(relation); !tried) return explain(relation.name, tried.error());
   }
-  if (!HasRoom(request_.execute_s)) return {};
+  if (!HasRoom(1)) return {};
   if (auto repeated = Repeat(); !repeated) return explain("repeat", repeated.error());
   return {};
 }
@@ -188,7 +202,6 @@ Call<void> RunRelations(const RelationRequest& request, Evidence& evidence) {
   const bool quick = request.effort == RelationEffort::kQuick;
   if (request.effort == RelationEffort::kNone) return {};
   if (quick && static_cast<double>(OperandBytes(request.data)) > kMostRelationBytes) return {};
-  if (quick && 2 * request.execute_s > kMostRelationSeconds) return {};
   return Runner(request, evidence).Run();
 }
 
@@ -208,21 +221,37 @@ std::string BreaksText(const std::vector<PropertyOutcome>& properties) {
   return text;
 }
 
-std::optional<double> Agreement::Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
-                                     const Tensor& output) {
-  if (bound.exact || static_cast<double>(OperandBytes(data)) > kMostRelationBytes) return std::nullopt;
-  std::vector<double> values = output.ToDoubles(), tolerances;
+std::string Agreement::Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
+                           const Tensor& output) {
+  if (bound.exact || static_cast<double>(OperandBytes(data)) > kMostRelationBytes) return "";
+  Member added{implementation, output.ToDoubles(), {}, HUGE_VAL};
   for (int64_t i = 0; i < data.golden.size(); ++i) {
     const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(data.golden.value[i]);
-    tolerances.push_back(open ? HUGE_VAL : HardBound(bound, data.golden, i));
+    added.tolerances.push_back(open ? HUGE_VAL : HardBound(bound, data.golden, i));
   }
-  if (implementation_.empty()) {
-    implementation_ = implementation;
-    values_ = std::move(values), tolerances_ = std::move(tolerances);
-    return std::nullopt;
+  double largest = -1;
+  const Member* farthest = nullptr;
+  for (Member& other : members_) {
+    const double distance = LargestDistance(added.values, added.tolerances, other.values, other.tolerances);
+    if (distance > largest) largest = distance, farthest = &other;
+    added.nearest = std::min(added.nearest, distance);
+    if (members_.size() < kMostCompared) other.nearest = std::min(other.nearest, distance);
   }
-  for (size_t i = 0; i < tolerances.size(); ++i) tolerances[i] += tolerances_[i];
-  return CheckProperty("agreement", data.problem.output.shape, values_, tolerances, values).margin;
+  std::string text = farthest == nullptr ? "" : fmt::format("agreement({})={:.3g}", farthest->implementation, largest);
+  if (members_.size() == kMostCompared) return text;
+  members_.push_back(std::move(added));
+  const std::string odd = OddOneOut();
+  return odd.empty() ? text : text + ";" + odd;
+}
+
+std::string Agreement::OddOneOut() const {
+  if (members_.size() < 3) return "";
+  const auto nearer = [](const Member& a, const Member& b) { return a.nearest < b.nearest; };
+  const auto odd = std::ranges::max_element(members_, nearer);
+  double others = 0;
+  for (const Member& member : members_) others = &member == &*odd ? others : std::max(others, member.nearest);
+  if (!(odd->nearest > kOdd * others)) return "";
+  return fmt::format("odd_one_out({})={:.3g}", odd->implementation, odd->nearest);
 }
 
 }  // namespace assay::cli

@@ -17,8 +17,10 @@ enum class RelationEffort : uint8_t { kNone, kQuick, kAll };
 std::optional<RelationEffort> ParseRelationEffort(const std::string& name);  // "none", "quick", "all"
 
 // Quick: what fits into this much beside the case's own executions. All: every relation, and repetitions under load.
+// Numbers of the case and no times, so that every machine, however busy, judges a case by the same relations.
 inline constexpr int kMostRelationExecutions = 8;
-inline constexpr double kMostRelationSeconds = 0.01;
+inline constexpr double kMostRelationFlops = 2e7;  // of all of them; a golden value counts as kGoldenExecutions
+inline constexpr double kGoldenExecutions = 4;
 inline constexpr double kMostRelationBytes = 8 << 20;  // of inputs and output
 
 struct RelationRequest {
@@ -29,7 +31,6 @@ struct RelationRequest {
   const std::string& implementation;
   const Tensor& output;  // of the first execution, as it came back
   uint64_t plan = 0;     // the prepared case
-  double execute_s = 0;  // of one execution, about
   RelationEffort effort = RelationEffort::kQuick;
 };
 
@@ -41,18 +42,28 @@ Call<void> RunRelations(const RelationRequest& request, Evidence& evidence);
 std::string PropertiesText(const std::vector<PropertyOutcome>& properties);
 std::string BreaksText(const std::vector<PropertyOutcome>& properties);
 
-// Follows how far implementations of one case lie apart, over the sum of what their bounds permit. No implementation
+// Follows how far implementations of one case lie apart: the largest |a - b| / (T_a + T_b) of each two. None of them
 // can break this alone without breaking its own bound, so it is a property.
 class Agreement {
  public:
-  // The largest |a - b| / (T_a + T_b) to the first implementation; none for that one, and for exact results.
-  std::optional<double> Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
-                            const Tensor& output);
-  const std::string& first() const { return implementation_; }
+  // "agreement(NAME)=0.12": the distance to the one that lies farthest, among up to kMostCompared before. From the
+  // third on, "odd_one_out(NAME)=0.12" as well where one has no neighbour nearer than that, which is more than kOdd
+  // times what any other has. "" for the first, and for exact results.
+  std::string Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
+                  const Tensor& output);
+
+  static constexpr size_t kMostCompared = 8;
+  static constexpr double kOdd = 3;
 
  private:
-  std::string implementation_;
-  std::vector<double> values_, tolerances_;
+  struct Member {
+    std::string implementation;
+    std::vector<double> values, tolerances;
+    double nearest;  // distance to the nearest other one
+  };
+  std::string OddOneOut() const;
+
+  std::vector<Member> members_;
 };
 
 }  // namespace assay::cli

@@ -118,4 +118,24 @@ Result<Tensor> LoadOperand(const NamedFile& file, const std::string& as) {
   return converted;
 }
 
+bool BroadcastsTo(const Shape& from, const Shape& to) {
+  for (size_t back = 1; back <= from.size(); ++back) {
+    const int64_t extent = from[from.size() - back];
+    if (extent != 1 && (back > to.size() || extent != to[to.size() - back])) return false;
+  }
+  return true;
+}
+
+Tensor BroadcastTo(const Tensor& from, const Shape& to) {
+  Tensor result(from.dtype(), to);
+  Shape strides(to.size(), 0);
+  const Shape own = RowMajorStrides(from.shape());
+  for (size_t back = 1; back <= std::min(to.size(), own.size()); ++back) {
+    if (from.shape()[own.size() - back] != 1) strides[to.size() - back] = own[own.size() - back];
+  }
+  // Gather only reads.
+  Gather({from.dtype(), to, strides, const_cast<std::byte*>(from.data())}, result);
+  return result;
+}
+
 }  // namespace assay::cli

@@ -28,4 +28,9 @@ Result<std::map<std::string, std::string>> ParsePairs(const std::vector<std::str
 // name operand, file and what to give.
 Result<Tensor> LoadOperand(const NamedFile& file, const std::string& as);
 
+// NumPy's broadcasting: axes from the last one on are as long as in `to`, or 1, or absent; surplus leading ones are 1.
+bool BroadcastsTo(const Shape& from, const Shape& to);
+// The tensor with its axes of extent 1 repeated. Precondition: BroadcastsTo.
+Tensor BroadcastTo(const Tensor& from, const Shape& to);
+
 }  // namespace assay::cli

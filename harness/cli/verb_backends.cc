@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay backends [--json]: every plugin candidate and its devices and, for each that is not usable, why.
+// assay backends [--json]: every plugin candidate and its devices, every backend that this build left out and, for each
+// that is not usable, why and what to install.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/column.h"
+#include "harness/cli/configured_backends.h"
 #include "harness/cli/verbs.h"
 
 namespace assay::cli {
@@ -23,12 +27,27 @@ void PrintText(const Column& c) {
                c.path, c.origin);
     return;
   }
-  fmt::print("{:<12} usable  device {}: {}, {:.1f} GiB\n", c.backend, c.device_index, c.device.name,
+  fmt::print("{:<12} usable  device {}: {}, {:.1f} GiB\n", c.selector, c.device_index, c.device.name,
              static_cast<double>(c.device.memory_bytes) / (1 << 30));
   if (!c.device.driver.empty()) fmt::print("             driver {}\n", c.device.driver);
   if (!c.description.library_version.empty()) fmt::print("             {}\n", c.description.library_version);
   if (!c.device.properties.empty()) fmt::print("             {}\n", c.device.properties);
   fmt::print("             {} ({})\n", c.path, c.origin);
+}
+
+// The backends that the configuration knew and that no plugin stands for, by name and reason. Only where everything is
+// listed: what the user selected exists.
+std::vector<std::pair<std::string, std::string>> BackendsWithoutPlugin(const BackendOptions& options,
+                                                                       const std::vector<Column>& columns) {
+  std::vector<std::pair<std::string, std::string>> missing;
+  if (!options.backends.empty() || !options.devices.empty()) return missing;
+  for (const ConfiguredBackend& backend : ConfiguredBackends()) {
+    const bool replaced = backend.built && std::getenv("ASSAY_PLUGIN_FILES") != nullptr;
+    const auto same = [&](const Column& c) { return c.backend == backend.name; };
+    if (replaced || std::any_of(columns.begin(), columns.end(), same)) continue;
+    missing.emplace_back(backend.name, WhyNoPlugin(backend.name));
+  }
+  return missing;
 }
 
 int ListBackends(const BackendsOptions& options) {
@@ -37,6 +56,13 @@ int ListBackends(const BackendsOptions& options) {
   if (!columns) return Complain(kExitUsage, columns.error().message);
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const Column& c : *columns) options.json ? all.push_back(DescribeColumn(c)) : PrintText(c);
+  for (const auto& [name, why] : BackendsWithoutPlugin(options.backend, *columns)) {
+    if (options.json) {
+      all.push_back({{"backend", name}, {"usable", false}, {"outcome", "absent"}, {"reason", why}});
+    } else {
+      fmt::print("{:<12} absent\n             {}\n", name, why);
+    }
+  }
   if (options.json) fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   if (!absent.empty()) {
     return Complain(kExitRequiredAbsent, fmt::format("required and absent: {}", fmt::join(absent, ", ")));

@@ -29,10 +29,24 @@ Status WriteGolden(const std::filesystem::path& path, const CaseData& data) {
   return WriteNpy(path, {"", dtype, data.problem.output.shape, data.golden.value.data()});
 }
 
+// Before anything is computed; no folder is made for a path that may hold a typing error.
+Status CheckGoldenPath(const std::filesystem::path& path) {
+  const auto refuse = [&](std::string_view why) {
+    return UsageError(fmt::format("--write-golden {}: {}", path.string(), why));
+  };
+  std::error_code error;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (path.extension() != ".npy") return refuse("give a name that ends in .npy");
+  if (!std::filesystem::is_directory(folder, error)) {
+    return refuse(fmt::format("there is no folder {}; make it first", folder.string()));
+  }
+  if (std::filesystem::is_directory(path, error)) return refuse("this is a folder; give the name of a file");
+  return {};
+}
+
 int Check(const CheckOptions& options) {
-  if (!options.write_golden.empty() && options.write_golden.extension() != ".npy") {
-    return Complain(kExitUsage,
-                    fmt::format("--write-golden {}: give a name that ends in .npy", options.write_golden.string()));
+  if (!options.write_golden.empty()) {
+    if (auto fine = CheckGoldenPath(options.write_golden); !fine) return Complain(kExitUsage, fine.error().message);
   }
   auto user = BindUserCase(options.request);
   if (!user) return Complain(kExitUsage, user.error().message);
@@ -67,7 +81,8 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
   verb.add_option("--tier", o.request.tier, "golden values: auto, fast or reproducible")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
-  verb.add_option("--write-golden", o.write_golden, "write the golden values, f64 or c128")->type_name("FILE.npy");
+  verb.add_option("--write-golden", o.write_golden, "write the golden values, f64 or c128; replaces the file")
+      ->type_name("FILE.npy");
   verb.add_flag("--json", o.json, "print one JSON record instead of text");
   verb.add_flag("--strict", o.strict, "a suspect result fails too");
 }

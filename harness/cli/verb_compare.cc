@@ -12,6 +12,7 @@
 #include "harness/base/whole_file.h"
 #include "harness/cli/finished_run.h"
 #include "harness/cli/missing.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/output.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/verbs.h"
@@ -158,21 +159,17 @@ void AddCompareVerb(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->expected(2);
   verb->add_option("--policy", o->policy, "TOML file that says what is a regression")->type_name("FILE");
-  verb->add_option("--perf-gate", o->perf_gate,
-                   "SLOWER by at least this is a regression; a rule of the policy prevails")
-      ->type_name("PERCENT")
-      ->check(CLI::NonNegativeNumber);
-  verb->add_option("--min-effect", o->minimum_effect, "least difference of a SLOWER or FASTER")
-      ->type_name("PERCENT")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  AddNumber<double>(*verb, "--perf-gate", o->perf_gate, {0, 1e6},
+                    "SLOWER by at least so many percent is a regression; a rule of the policy prevails");
+  AddNumber<double>(*verb, "--min-effect", o->minimum_effect, {0.1, 1e6},
+                    "least difference of a SLOWER or FASTER, in percent");
   verb->add_flag("--allow-lost", o->allow_lost, "results without a record in the new run are reported only");
   verb->add_option("--markdown", o->markdown, "write it as Markdown too")->type_name("FILE");
   auto* json = verb->add_flag("--json", o->json, "print JSON instead of text");
   verb->add_flag("--github", o->github, "print annotations for GitHub too, one per backend and operator")
       ->excludes(json);
   verb->add_option("--color", o->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
-  verb->add_option("--rows", o->rows, "most rows of each list")->capture_default_str();
+  AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "most rows of each list");
   verb->callback([o, &action] { action = [o] { return Compare(*o); }; });
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "harness/cli/catalog.h"
@@ -20,17 +21,25 @@ std::string AttrText(const AttrDef& attr) {
   return text + (attr.doc.empty() ? "" : "  " + attr.doc);
 }
 
-int ListOps(bool verbose) {
-  for (const Operator* op : OperatorRegistry::Global().All()) {
-    const OpSchema& schema = op->schema();
-    fmt::print("{:<12} {}\n", schema.op, schema.doc);
-    if (!verbose) continue;
-    fmt::print("  dtypes of    {}\n", fmt::join(schema.operands, ", "));
-    for (const OperandDoc& o : schema.layouts) {
-      const std::string line = fmt::format("  {:<12} {:<22} {}", o.name, o.layout, o.doc);
-      fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
-    }
-    for (const AttrDef& attr : schema.attrs) fmt::print("{}\n", AttrText(attr));
+void PrintSchema(const OpSchema& schema, bool verbose) {
+  fmt::print("{:<12} {}\n", schema.op, schema.doc);
+  if (!verbose) return;
+  fmt::print("  dtypes of    {}\n", fmt::join(schema.operands, ", "));
+  for (const OperandDoc& o : schema.layouts) {
+    const std::string line = fmt::format("  {:<12} {:<22} {}", o.name, o.layout, o.doc);
+    fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
+  }
+  for (const AttrDef& attr : schema.attrs) fmt::print("{}\n", AttrText(attr));
+}
+
+int ListOps(const std::vector<std::string>& only, bool verbose) {
+  const OpCatalog ops = Catalog();
+  for (const std::string& name : only) {
+    if (auto known = CheckOperator(name, ops); !known) return Complain(kExitUsage, known.error().message);
+  }
+  for (const std::string& name : ops.names) {
+    const bool wanted = only.empty() || std::ranges::find(only, name) != only.end();
+    if (wanted) PrintSchema(*ops.find(name), verbose);
   }
   return kExitOk;
 }
@@ -64,12 +73,13 @@ void AddListVerb(CLI::App& app, Action& action) {
   verb->require_subcommand(1);
   CLI::App* ops = verb->add_subcommand("ops", "Operators; --verbose: operands, attributes and defaults");
   ops->add_flag("-v,--verbose", *verbose);
-  ops->callback([verbose, &action] { action = [verbose] { return ListOps(*verbose); }; });
+  ops->add_option("--op", selection->ops, "only these, comma separated")->delimiter(',');
+  ops->callback([=, &action] { action = [=] { return ListOps(selection->ops, *verbose); }; });
   CLI::App* cases = verb->add_subcommand("cases", "Case ids; --verbose: contract, tags, source, line (tab separated)");
   cases->add_flag("-v,--verbose", *verbose);
   AddCases(*cases, *selection);
   cases->callback([=, &action] { action = [=] { return ListCases(*selection, *verbose); }; });
-  CLI::App* suites = verb->add_subcommand("suites", "Suites that --suite knows by name");
+  CLI::App* suites = verb->add_subcommand("suites", "Names of suites that --suite takes; others are given by path");
   suites->callback([&action] { action = PrintSuites; });
 }
 

@@ -2,12 +2,13 @@
 // assay power: how many kernel bugs the verdict catches and how often it rejects a correct result, measured with the
 // corpus plugin, beside the same for other systems' rules (VERDICT.md 7). Exit codes: 0; 1 a false alarm or less than
 // kLeastCaught of the effective faults caught; 2 usage, or no corpus plugin; 3 an implementation of the corpus could
-// not run; 4 nothing to measure.
+// not run; 4 nothing to measure; 130 interrupted, after the figures of the cases that were complete.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include "harness/base/parallel.h"
 #include "harness/cli/catalog.h"
 #include "harness/cli/column.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/power_text.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/stopwatch.h"
@@ -28,6 +30,14 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kCorpusFile = "libassay_corpus.so";
+
+std::atomic<bool> power_interrupted{false};
+
+// The first Ctrl-C ends the measurement after the present calls, with what is complete; the second ends it at once.
+void OnPowerInterrupt(int signal) {
+  power_interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
 
 struct PowerOptions {
   CaseOptions selection;
@@ -59,6 +69,7 @@ PowerSettings SettingsFor(const PowerOptions& o) {
   settings.seeds = o.seeds;
   settings.held_back = o.held_back.value_or(o.full ? 3 : 1);
   settings.fault_seeds = std::min(o.fault_seeds.value_or(o.full ? 2 : 1), o.seeds);
+  settings.interrupted = [] { return power_interrupted.load(); };
   return settings;
 }
 
@@ -73,6 +84,8 @@ class PowerLoop {
         timeout_s_(options.timeout_s),
         progress_(Progress::ParseMode(options.progress), cases.size()),
         tallies_(cases.size()) {}
+
+  size_t done() const { return done_; }  // cases whose measurement is complete
 
   PowerTally Run(int jobs) {
     std::vector<std::thread> threads;
@@ -97,6 +110,7 @@ class PowerLoop {
     }
     for (size_t i = next_++; i < cases_.size(); i = next_++) {
       PowerTally tally = MeasureCase(cases_[i], columns[0], settings_);
+      if (settings_.interrupted()) return;
       const std::lock_guard lock(mutex_);
       alarms_ += tally.false_alarms.size();
       tallies_[i] = std::move(tally);
@@ -140,16 +154,24 @@ int Power(const PowerOptions& options) {
   if (!planned) return Complain(kExitUsage, planned.error().message);
   const Selection& selected = planned->selection;
   if (selected.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selected.empty_message);
+  if (selected.empty == EmptyReason::kShardOnly) return Complain(kExitOk, selected.empty_message);
 
+  std::signal(SIGINT, OnPowerInterrupt);
+  std::signal(SIGTERM, OnPowerInterrupt);
   const Stopwatch watch;
   run.suite = selection.suite;
   run.cases = selected.cases.size();
   run.settings = SettingsFor(options);
   const int jobs = options.jobs > 0 ? options.jobs : ThreadCount();
   SetThreadCount(1);  // the threads are busy with cases of their own
-  const PowerTally tally = PowerLoop(selected.cases, options, run.settings, run.corpus).Run(jobs);
+  PowerLoop loop(selected.cases, options, run.settings, run.corpus);
+  const PowerTally tally = loop.Run(jobs);
+  run.complete = loop.done();
   run.seconds = watch.Seconds();
   fmt::print("{}", options.json ? PowerJson(tally, run).dump(2) + "\n" : PowerText(tally, run));
+  if (run.settings.interrupted()) {
+    return Complain(kExitInterrupted, fmt::format("interrupted after {} of {} cases", run.complete, run.cases));
+  }
   return ExitCodeOf(tally);
 }
 
@@ -157,30 +179,27 @@ int Power(const PowerOptions& options) {
 
 void AddPowerVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<PowerOptions>();
-  o->selection.suite.clear();
   CLI::App* verb = app.add_subcommand(
       "power", "Measure how many kernel bugs the verdict catches and how often it rejects a correct result");
-  verb->add_flag("--quick", o->quick, "suite power-quick, a few minutes (default)");
+  verb->add_flag("--quick", o->quick, "suite power-quick, a minute or two on two cores (default)");
   verb->add_flag("--full", o->full, "suite power-full, more seeds");
   verb->add_flag("--json", o->json, "print JSON instead of a table");
   verb->add_option("--suite", o->selection.suite, "suite name or path of a .suite file; its seeds are replaced");
   verb->add_option("--op", o->selection.ops, "operators, comma separated")->delimiter(',');
   verb->add_option("--dtype", o->selection.dtypes, "dtypes or dtype lists, comma separated")->delimiter(',');
   verb->add_option("--filter", o->selection.filter, "GoogleTest globs on case ids")->capture_default_str();
+  verb->add_option("--shard", o->selection.shard, "I/N: the I-th (from 0) of N shards of the cases");
   verb->add_option("--corpus", o->corpus, "the corpus plugin; default: lib/assay/corpus beside the program")
       ->type_name("PATH");
-  verb->add_option("--seeds", o->seeds, "seeds that make the envelope of correct results")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb->add_option(
-      "--held-back", o->held_back,
+  AddNumber<uint64_t>(*verb, "--seeds", o->seeds, {1, kFirstHeldBackSeed},
+                      "seeds that make the envelope of correct results");
+  AddNumber<uint64_t>(
+      *verb, "--held-back", o->held_back, {0, kFirstHeldBackSeed},
       fmt::format("seeds from {} on, legal schedules alone; default 1, with --full 3", kFirstHeldBackSeed));
-  verb->add_option("--fault-seeds", o->fault_seeds, "seeds on which the faults run; default 1, with --full 2")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--jobs", o->jobs, "workers at a time; default all cores")->check(CLI::PositiveNumber);
-  verb->add_option("--timeout", o->timeout_s, "seconds that the corpus may take for one call")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  AddNumber<uint64_t>(*verb, "--fault-seeds", o->fault_seeds, {1, kFirstHeldBackSeed},
+                      "seeds on which the faults run; default 1, with --full 2");
+  AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits, "workers at a time; default all cores")->default_str("");
+  AddNumber<double>(*verb, "--timeout", o->timeout_s, kSecondsLimits, "seconds that the corpus may take for one call");
   verb->add_option("--progress", o->progress)
       ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
       ->capture_default_str();

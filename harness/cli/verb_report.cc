@@ -9,6 +9,7 @@
 
 #include "harness/cli/exit_code.h"
 #include "harness/cli/finished_run.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/output.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/verbs.h"
@@ -51,7 +52,7 @@ void AddReportVerb(CLI::App& app, Action& action) {
   verb->add_option("DIR", options->dir, "output folder of a run")->required();
   verb->add_flag("--strict", options->strict, "untrusted and suspect results fail too");
   verb->add_option("--color", options->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
-  verb->add_option("--rows", options->rows, "rows of the performance table")->capture_default_str();
+  AddNumber<size_t>(*verb, "--rows", options->rows, {0, 1'000'000}, "rows of the performance table");
   verb->callback([options, &action] { action = [options] { return Report(*options); }; });
 }
 

@@ -15,7 +15,10 @@
 #include "harness/cli/catalog.h"
 #include "harness/cli/environment.h"
 #include "harness/cli/exit_code.h"
+#include "harness/cli/host_memory.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/output.h"
+#include "harness/cli/preflight.h"
 #include "harness/cli/record_fields.h"
 #include "harness/cli/run_loop.h"
 #include "harness/cli/verbs.h"
@@ -108,12 +111,26 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
   return code;
 }
 
+// An unknown name is refused, unless a backend that cannot be asked now may know it.
+Status CheckImplementations(const std::vector<std::string>& wanted, const std::vector<Column>& columns,
+                            const std::vector<PlannedCase>& cases) {
+  if (wanted.empty()) return {};
+  const UnknownImplementations unknown = FindUnknownImplementations(wanted, columns, cases);
+  if (unknown.message.empty()) return {};
+  if (unknown.certain) return UsageError(unknown.message);
+  Complain(kExitOk, unknown.message);
+  return {};
+}
+
 int Run(const RunOptions& options) {
   if (options.jobs > 0) SetThreadCount(options.jobs);
   auto planned = PlanCases(options.selection);
   if (!planned) return Complain(kExitUsage, planned.error().message);
   auto& [selection, plan] = *planned;
   if (selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection.empty_message);
+  if (auto fits = CheckNamedCasesFit(selection.cases, AvailableBytes()); !fits) {
+    return Complain(kExitUsage, fits.error().message);
+  }
   // A shard without cases leaves its folder behind like the others, since CI collects it.
   const bool no_case = selection.empty == EmptyReason::kShardOnly;
   if (no_case) Complain(kExitOk, selection.empty_message);
@@ -121,10 +138,13 @@ int Run(const RunOptions& options) {
   auto columns = OpenColumns(options.backend, absent);
   if (!columns) return Complain(kExitUsage, columns.error().message);
   for (const std::string& name : absent) {
-    Complain(kExitRequiredAbsent, fmt::format("the required backend '{}' is absent; see assay backends", name));
+    Complain(kExitRequiredAbsent, fmt::format("required and absent: {}; see assay backends", name));
   }
   if (columns->empty()) return Complain(absent.empty() ? kExitNothing : kExitRequiredAbsent, kNoPlugin);
 
+  if (auto possible = CheckImplementations(options.backend.implementations, *columns, selection.all); !possible) {
+    return Complain(kExitUsage, possible.error().message);
+  }
   auto expectations = LoadExpectationSet(options.expectations);
   if (!expectations) return Complain(kExitUsage, expectations.error().message);
   for (const Column& c : *columns) plan.columns.push_back({c.backend, c.device.name});
@@ -151,26 +171,24 @@ void AddRunVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("run", "Run cases on every backend, judge, time and report");
   AddCases(*verb, o->selection);
   AddBackend(*verb, o->backend);
+  AddImplementations(*verb, o->backend);
   verb->add_option("--out", o->out, "output folder, new or empty; default out/<time>")
       ->check([](const std::string& text) {
         return text.empty() ? std::string("the name is empty; leave the option out for out/<time>") : std::string();
       });
-  verb->add_option("--jobs", o->jobs, "host threads; default all cores")->check(CLI::PositiveNumber);
+  AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits, "host threads; default all cores")->default_str("");
   verb->add_flag("--perf,!--no-perf", o->perf, "time what passes (default), or do not");
-  verb->add_option("--perf-time", o->perf_time_s,
-                   "most seconds of timing per implementation, case and round; it ends when the median is known to 2 %")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb->add_option("--rounds", o->rounds,
-                   "times that everything is timed, each in a fresh worker; assay compare needs several")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  AddNumber<double>(
+      *verb, "--perf-time", o->perf_time_s, kSecondsLimits,
+      "most seconds of timing per implementation, case and round; it ends when the median is known to 2 %");
+  AddNumber<int>(*verb, "--rounds", o->rounds, {1, 1000},
+                 "times that everything is timed, each in a fresh worker; assay compare needs several");
   verb->add_flag("--strict", o->strict, "untrusted and suspect results fail too");
   verb->add_option("--expectations", o->expectations,
                    "files of known failures, or none; default: those that the backends ship")
       ->type_name("FILE");
   verb->add_option("--relations", o->relations,
-                   "relations between executions (batches, negation, ...): all, those that are quick, or none")
+                   "relations between executions (batches, negation, ...): all, the few that cost little, or none")
       ->check(CLI::IsMember({"all", "quick", "none"}))
       ->capture_default_str();
   verb->add_option("--tier", o->tier, "golden values: auto, fast or reproducible")

@@ -5,12 +5,18 @@
 #include <cstdio>
 
 #include "harness/cli/output.h"
+#include "harness/exec/clean_text.h"
 
 namespace assay::cli {
+namespace {
+
+constexpr size_t kMostBytes = 1 << 16;  // of a message
+
+}  // namespace
 
 int Complain(int exit_code, const std::string& message) {
   if (std::fflush(stdout) != 0) NoteOutputError(errno);
-  Note(message);
+  Note(CleanText(message, kMostBytes, Lines::kKeep));
   return exit_code;
 }
 

@@ -19,6 +19,7 @@ void AddBackendsVerb(CLI::App& app, Action& action);
 void AddListVerb(CLI::App& app, Action& action);
 void AddRunVerb(CLI::App& app, Action& action);
 void AddCheckVerb(CLI::App& app, Action& action);
+void AddCheckPluginVerb(CLI::App& app, Action& action);
 void AddPowerVerb(CLI::App& app, Action& action);
 void AddReportVerb(CLI::App& app, Action& action);
 void AddCompareVerb(CLI::App& app, Action& action);
@@ -35,7 +36,7 @@ inline constexpr int kExitInterrupted = 130;
 // The whole program: parses the command line and runs the verb that it names. Returns the exit code.
 int Main(int argc, char** argv);
 
-// "assay: message" on stderr; returns the code.
+// "assay: message" on stderr, without what could control a terminal; returns the code.
 int Complain(int exit_code, const std::string& message);
 
 }  // namespace assay::cli

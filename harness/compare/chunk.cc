@@ -46,8 +46,6 @@ bool AnyOpen(const ElementJudge& judge, int64_t first, int64_t count) {
 
 }  // namespace
 
-ChunkTotals::ChunkTotals() : ChunkTotals(JudgeLanes()) {}
-
 ChunkTotals::ChunkTotals(const JudgeLanes& lanes) {
   for (int k = 0; k < kJudgeSums; ++k) sum[k] = SumLanes(lanes.sum[k]);
   for (int k = 0; k < kJudgeMaxima; ++k) max[k] = *std::max_element(lanes.max[k].begin(), lanes.max[k].end());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "harness/compare/groups.h"
 #include "harness/compare/judge_kernel.h"
@@ -21,7 +22,7 @@ struct ChunkTotals {
   int64_t nonfinite_mismatch = 0;
   int64_t special_inexact = 0;  // among elements that are not in the sums: not the rounded golden value
 
-  ChunkTotals();
+  ChunkTotals() { max[kMaxGot] = max[kMaxNegatedGot] = -std::numeric_limits<double>::infinity(); }
   explicit ChunkTotals(const JudgeLanes& lanes);
   void Add(const ChunkTotals& next);
 };
@@ -31,18 +32,24 @@ struct ChunkTotals {
 ChunkTotals JudgeChunk(const ElementJudge& judge, TileReader& reader, int64_t first, int64_t end,
                        GroupStripe* groups = nullptr);
 
-// Calls f(golden value index, got, judgement) for every element of a chunk.
-template <class F>
-void ForEachInChunk(const ElementJudge& judge, TileReader& reader, int64_t chunk, const F& f) {
+// Calls f(golden value index, got, judgement) for every element of a chunk, except in tiles for which skip(tile, count)
+// says that they are of no interest.
+template <class F, class Skip>
+void ForEachInChunk(const ElementJudge& judge, TileReader& reader, int64_t chunk, const F& f, const Skip& skip) {
   const int64_t begin = chunk * kJudgeChunk;
   const int64_t end = std::min(begin + kJudgeChunk, judge.golden().size());
   for (int64_t at = begin; at < end; at += kJudgeTile) {
     const int64_t count = std::min(kJudgeTile, end - at);
-    reader.Read(at, count);
+    if (skip(reader.Read(at, count), count)) continue;
     for (int64_t i = 0; i < count; ++i) {
       f(at + i, reader.Got(i), judge.Judge(at + i, reader.Got(i), reader.GotLow(i)));
     }
   }
+}
+
+template <class F>
+void ForEachInChunk(const ElementJudge& judge, TileReader& reader, int64_t chunk, const F& f) {
+  ForEachInChunk(judge, reader, chunk, f, [](const JudgeTile&, int64_t) { return false; });
 }
 
 }  // namespace assay

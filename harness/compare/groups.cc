@@ -12,15 +12,10 @@
 namespace assay {
 namespace {
 
-constexpr int64_t kLeastMembers = 16;      // smaller groups say no more than their elements
 constexpr int64_t kStripeUnit = 4096;      // of the judging chunk
 constexpr int64_t kLeastStripe = 1 << 16;  // values; less is not worth a thread
 constexpr int64_t kMostStripes = 64;
 constexpr int64_t kRowsPerStripe = 16;  // at least, where columns are summed: they cost memory per stripe
-
-int64_t CeilDiv(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 void Consider(GroupKind kind, double sum, int64_t members, int64_t index, double limit, GroupFinding& worst) {
   const double rms = std::sqrt(sum / static_cast<double>(members));
@@ -117,12 +112,14 @@ void GroupStripe::Finish() {
   if (block_values_ > 0 && layout_->by_column) EndBlock();
 }
 
-GroupSums::GroupSums(const GroupLayout& layout, bool shared) : layout_(layout), shared_(shared) {
+GroupSums::GroupSums(const GroupLayout& layout, bool shared, bool independent_rows)
+    : layout_(layout), shared_(shared), independent_rows_(independent_rows) {
   for (int64_t k = 0; k < layout_.Stripes(); ++k) stripes_.emplace_back(layout_, k * layout_.stripe, shared);
 }
 
 void GroupSums::Test(GroupKind kind, const std::vector<double>& sums, int64_t members, GroupFinding& worst) const {
-  const double limit = GroupLimit(static_cast<double>(members), static_cast<double>(sums.size()), shared_);
+  const bool shared = shared_ && !(kind == GroupKind::kColumn && independent_rows_);
+  const double limit = GroupLimit(static_cast<double>(members), static_cast<double>(sums.size()), shared);
   for (size_t i = 0; i < sums.size(); ++i) {
     Consider(kind, sums[i], members, static_cast<int64_t>(i), limit, worst);
   }

@@ -43,6 +43,10 @@ struct GroupLayout {
   int64_t Tiles() const;
 };
 inline constexpr int64_t kGroupTile = 64;
+inline constexpr int64_t kLeastMembers = 16;  // smaller groups say no more than their elements
+inline int64_t CeilDiv(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
 class GroupStripe {
  public:
@@ -69,7 +73,8 @@ class GroupStripe {
 // Joins the stripes. Empty when the tensor is.
 class GroupSums {
  public:
-  GroupSums(const GroupLayout& layout, bool shared);
+  // `shared`: the errors of a row are not independent; `independent_rows`: those of a column are.
+  GroupSums(const GroupLayout& layout, bool shared, bool independent_rows = false);
   GroupSums(const GroupSums&) = delete;  // stripes point to layout_
   GroupStripe& stripe(int64_t k) { return stripes_[static_cast<size_t>(k)]; }
   // The group with the largest margin. Call once, when all stripes are full.
@@ -79,7 +84,7 @@ class GroupSums {
   void Test(GroupKind kind, const std::vector<double>& sums, int64_t members, GroupFinding& worst) const;
 
   const GroupLayout layout_;
-  bool shared_;
+  bool shared_, independent_rows_;
   std::vector<GroupStripe> stripes_;
 };
 

@@ -59,6 +59,9 @@ JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Cont
     p.lambda_out = bound.lambda_out;
     if (bound.overflow_at > 0) p.overflow_at = bound.overflow_at;
   }
+  p.own_scale = p.own_rounding * p.ulp_scale;
+  p.own_floor = std::max(p.own_rounding * p.ulp_floor, p.lambda_out);
+  p.own_ceiling = std::max(p.own_rounding * p.ulp_ceiling, p.lambda_out);
   SetStatistic(bound.statistic, p);
   p.special_at = p.nearest ? p.overflow_at : std::min(p.overflow_at, p.max_finite);
   return p;

@@ -34,7 +34,9 @@ struct JudgeParams {
   double ulp_ceiling = 0;   // of the largest finite numbers
   double round_scale = 0;   // (x + c) - c with c = round_scale * ulp(x) rounds x to the output; 0: x is rounded
   double own_rounding = 0;  // largest error of the output's own rounding in ulp
-  bool exact = false;       // the rounded golden value is the only correct one
+  // The same for the kernel: own_rounding ulp(x), at least lambda_out, from x's exponent.
+  double own_scale = 0, own_floor = 0, own_ceiling = 0;
+  bool exact = false;  // the rounded golden value is the only correct one
   bool integer = false;
   bool has_infinity = true;
   bool nearest = true;  // the output rounds to nearest

@@ -14,7 +14,7 @@ namespace assay {
 inline constexpr int kJudgeLanes = 8;
 
 enum JudgeSum { kSumE2, kSumY2, kSumUlp2, kSumSigma2, kSumR2, kSumBias, kZeros, kInexact, kViolations, kJudgeSums };
-enum JudgeMax { kMaxAbs, kMaxRel, kMaxUlp, kMaxMargin, kMaxR, kMaxGot, kMaxNegatedGot, kJudgeMaxima };
+enum JudgeMax { kMaxAbs, kMaxRel, kMaxUlp, kMaxMargin, kMaxR2, kMaxGot, kMaxNegatedGot, kJudgeMaxima };
 
 struct JudgeLanes {
   std::array<std::array<double, kJudgeLanes>, kJudgeSums> sum{};
@@ -43,7 +43,8 @@ struct JudgeTile {
 };
 
 // Adds elements [0, n) to the lanes; n is a multiple of kJudgeLanes. False: the tile holds elements that only
-// ElementJudge can decide, and `lanes` is unchanged.
+// ElementJudge can decide, and `lanes` is unchanged. Where there is a tolerance, kInexact stops to count after the
+// first tile that has any.
 bool JudgeWhole(const JudgeTile& tile, const JudgeParams& params, int64_t n, JudgeLanes& lanes);
 
 // Adds element i alone whenever got and golden are finite; false, and nothing added, when they are not. Whether it is

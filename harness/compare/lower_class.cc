@@ -17,6 +17,9 @@ constexpr double kLeastFilled = 0.05, kMostFilled = 1.25;
 // Of the elements, how many have to show an error of a tenth of the class's deviation. Independent roundings of as
 // little as a quarter of that deviation make 69 %.
 constexpr double kLeastSpread = 0.5, kVisible = 0.1;
+// How much of what a truncating unit may lose at most its results lose in the mean: about a fifth, since what is cut
+// off is half a unit in the mean, and no block meets the worst case. What loses more is rather of the next width.
+constexpr double kMostTypical = 0.3;
 
 struct Candidate {
   std::string field, name;
@@ -24,6 +27,9 @@ struct Candidate {
   std::function<double(DType, double)> operand;  // what the unit makes of an operand; none: nothing
   std::function<void(Contract&)> judge_by;       // changes the declared contract to the one that judges; none: nothing
   std::function<bool(const ElementJudge&, const Tensor&, const ErrorMetrics&)> fills;  // besides bound and statistic
+  // Instead of `operand`: the golden value of what the unit computes. nullopt: it does not compute such a thing.
+  std::function<std::optional<Golden>(const Operator&, const Problem&, std::span<const Tensor>, Tier)> golden = {};
+  double roundings = 1;  // of the accumulator, for each that the declared contract has
 };
 
 double CutTo(int precision, double x) {
@@ -125,6 +131,24 @@ Candidate StoresMiddle(const char* field, const char* name, Intermediate mid) {
   return {field, name, change, nullptr, change, FillsEvenly};
 }
 
+// Matrix units that align a block of products and cut what lies below F fraction bits, and their f32 results.
+Candidate Truncates(const char* field, const char* name, int bits, int block) {
+  const auto change = [bits, block](Contract& c) {
+    c.acc = Accumulator::kTensorCore;
+    c.tc_bits = bits;
+    c.tc_block = block;
+  };
+  return {field, name, change, nullptr, change, [](const ElementJudge& judge, const Tensor& got, const ErrorMetrics&) {
+            double lost = 0, most = 0;
+            ForEachFinite(judge, got, [&](int64_t i, double, const Judgement& judged) {
+              lost += std::fabs(judged.error);
+              most += judge.Systematic(i);
+            });
+            return FormatOf(judge.dtype()).precision >= FormatOf(DType::kF32).precision &&
+                   lost <= kMostTypical * most && IsBiased(judge, got);
+          }};
+}
+
 // Matrix units of 13 fraction bits for fp8 operands cut their f32 results to as many.
 Candidate Truncates13() {
   const auto change = [](Contract& c) {
@@ -150,25 +174,70 @@ Candidate RoundsOperands(const char* field, const char* name, InputRounding in, 
           nullptr, nullptr};
 }
 
+double ToBf16(double x) {
+  return RoundTo(FormatOf(DType::kBF16), x);
+}
+
+// a b = (a1 + a2)(b1 + b2) - a2 b2 with a1 = bf16(a), a2 = bf16(a - a1): products of bf16 parts, without the smallest.
+// Sums of products alone: their first two operands are the factors.
+std::optional<Golden> ThreeBf16Products(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                                        Tier tier) {
+  const std::string& name = problem.spec.op;
+  if ((name != "matmul" && name != "conv") || inputs[0].dtype() != DType::kF32) return std::nullopt;
+  std::vector<Tensor> whole, rest;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    whole.push_back(inputs[k].Clone());
+    rest.emplace_back(inputs[k].dtype(), inputs[k].shape());  // zeros: c and bias count once
+    if (k >= 2) continue;
+    std::vector<double> both = inputs[k].ToDoubles(), second = both;
+    for (size_t i = 0; i < both.size(); ++i) {
+      const double first = ToBf16(both[i]);
+      second[i] = std::isfinite(first) ? ToBf16(both[i] - first) : 0;
+      both[i] = first + second[i];
+    }
+    whole[k].SetDoubles(both);
+    rest[k].SetDoubles(second);
+  }
+  Golden golden = op.ComputeGolden(problem, whole, tier);
+  const Golden left_out = op.ComputeGolden(problem, rest, tier);
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    double& y = golden.value[static_cast<size_t>(i)];
+    y -= left_out.value[static_cast<size_t>(i)];
+    const double rounding = std::isfinite(y) ? 0x1p-52 * std::fabs(y) : 0;
+    golden.error.SetUp(i, golden.error[i] + left_out.error[i] + rounding);
+  }
+  return golden;
+}
+
 // From tight to loose.
 std::vector<Candidate> Ladder() {
   const auto flush = [](Flush what) { return [what](Contract& c) { c.ftz = what; }; };
   const auto toward_zero = [](Contract& c) { c.out = OutputRounding::kTowardZero; };
   const auto to_tf32 = [format = Tf32()](double x) { return RoundTo(format, x); };
-  const auto to_bf16 = [](double x) { return RoundTo(FormatOf(DType::kBF16), x); };
+  const auto bf16x3 = [](Contract& c) { c.in = InputRounding::kBF16x3; };
+  FloatFormat scaled_fp8 = FormatOf(DType::kF32);
+  scaled_fp8.precision = FormatOf(DType::kE4M3).precision;
   return {
       {"ftz=in", "flushed operands", flush(Flush::kIn), FlushInput, nullptr, nullptr},
       {"ftz=out", "flushed results", flush(Flush::kOut), nullptr, flush(Flush::kOut), FlushesResults},
       {"ftz=all", "flushed operands and results", flush(Flush::kAll), FlushInput, flush(Flush::kOut), FlushesResults},
       {"out=rz", "rounding toward zero", toward_zero, nullptr, toward_zero, RoundsTowardZero},
+      Truncates("acc=tc<25,16>", "a matrix unit of 25 fraction bits", 25, 16),
+      Truncates("acc=tc<24,8>", "a matrix unit of 24 fraction bits", 24, 8),
+      Truncates("acc=tc<23,4>", "a matrix unit of 23 fraction bits", 23, 4),
+      {"in=bf16x3", "three bf16 products", bf16x3, nullptr, nullptr, nullptr, ThreeBf16Products, 3},
       RoundsOperands("in=tf32rn", "tf32", InputRounding::kTF32RN, to_tf32),
       RoundsOperands("in=tf32rz", "tf32", InputRounding::kTF32RZ, [](double x) { return CutTo(11, x); }),
       Truncates13(),
       StoresMiddle("mid=f16", "f16 between its steps", Intermediate::kF16),
       Accumulates("acc=f16", "f16 sums", Accumulator::kF16, DType::kF16),
-      RoundsOperands("in=bf16", "bf16 operands", InputRounding::kBF16, to_bf16),
+      RoundsOperands("in=bf16", "bf16 operands", InputRounding::kBF16, ToBf16),
       StoresMiddle("mid=bf16", "bf16 between its steps", Intermediate::kBF16),
       Accumulates("acc=bf16", "bf16 sums", Accumulator::kBF16, DType::kBF16),
+      RoundsOperands("in=fp8", "e4m3 operands", InputRounding::kFP8,
+                     [](double x) { return RoundTo(FormatOf(DType::kE4M3), x); }),
+      RoundsOperands("in=fp8", "scaled e4m3 operands", InputRounding::kFP8,
+                     [scaled_fp8](double x) { return RoundTo(scaled_fp8, x); }),
   };
 }
 
@@ -191,39 +260,61 @@ bool RoundOperands(const Candidate& candidate, const Problem& problem, std::span
   return changed;
 }
 
+// As many roundings in place of each one.
+void AddRoundings(double roundings, BoundModel& bound) {
+  for (BoundTerm& term : bound.terms) term.coefficient *= roundings;
+  bound.statistic.sigma_scale *= std::sqrt(roundings);
+  bound.statistic.floor *= std::sqrt(roundings);
+}
+
 class Search {
  public:
   Search(const Operator& op, const Problem& problem, const Contract& declared, const Golden& golden)
       : op_(op), problem_(problem), declared_(declared), golden_(golden) {}
 
-  bool Explains(const Candidate& candidate, const JudgedOutput& main, std::span<const JudgedOutput> twins) const {
+  // The main output's metrics by the class, if it explains all outputs.
+  std::optional<ErrorMetrics> Explains(const Candidate& candidate, const JudgedOutput& main,
+                                       std::span<const JudgedOutput> twins) const {
     Contract contract = declared_;
     if (candidate.judge_by) candidate.judge_by(contract);
-    if (!Holds(candidate, contract, main, /*is_twin=*/false)) return false;
-    return std::ranges::all_of(twins, [&](const JudgedOutput& twin) { return Holds(candidate, contract, twin, true); });
+    auto metrics = MetricsIfHolds(candidate, contract, main, /*is_twin=*/false);
+    const auto holds = [&](const JudgedOutput& twin) {
+      return MetricsIfHolds(candidate, contract, twin, /*is_twin=*/true).has_value();
+    };
+    if (metrics && !std::ranges::all_of(twins, holds)) metrics.reset();
+    return metrics;
   }
 
  private:
-  bool Holds(const Candidate& candidate, const Contract& contract, const JudgedOutput& output, bool is_twin) const {
+  std::optional<ErrorMetrics> MetricsIfHolds(const Candidate& candidate, const Contract& contract,
+                                             const JudgedOutput& output, bool is_twin) const {
     std::vector<Tensor> rounded;
     std::span<const Tensor> inputs = output.inputs;
     if (candidate.operand) {
       const bool changed = RoundOperands(candidate, problem_, inputs, rounded);
-      if (!changed && !is_twin) return false;
+      if (!changed && !is_twin) return std::nullopt;
       inputs = rounded;
     }
-    const bool own = is_twin || candidate.operand;
-    const Golden computed = own ? op_.ComputeGolden(problem_, inputs, golden_.tier) : Golden();
-    const Golden& golden = own ? computed : golden_;
+    std::optional<Golden> own;
+    if (candidate.golden) {
+      own = candidate.golden(op_, problem_, inputs, golden_.tier);
+      if (!own) return std::nullopt;
+    } else if (is_twin || candidate.operand) {
+      own = op_.ComputeGolden(problem_, inputs, golden_.tier);
+    }
+    const Golden& golden = own ? *own : golden_;
     BoundModel bound = op_.Bound(problem_, golden, contract);
+    AddRoundings(candidate.roundings, bound);
     // A narrow accumulator promises nothing for sums of more than 1 / (2 u) terms; an error of S is no result at all.
     for (BoundTerm& term : bound.terms) term.coefficient = std::min(term.coefficient, 1.0);
     if (!std::isfinite(bound.constant)) bound.constant = bound.statistic.constant = 0;
-    const ErrorMetrics metrics = Measure(golden, bound, contract, *output.got, /*even_if_stagnating=*/true);
-    if (!metrics.Holds() || is_twin) return metrics.Holds();
-    if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return false;
+    ErrorMetrics metrics = Measure(golden, bound, contract, *output.got, /*even_if_stagnating=*/true);
+    if (!metrics.Holds()) return std::nullopt;
+    if (is_twin) return metrics;
+    if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return std::nullopt;
     const ElementJudge judge(golden, bound, contract, output.got->dtype());
-    return !candidate.fills || candidate.fills(judge, *output.got, metrics);
+    if (candidate.fills && !candidate.fills(judge, *output.got, metrics)) return std::nullopt;
+    return metrics;
   }
 
   const Operator& op_;
@@ -244,7 +335,9 @@ std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& prob
     candidate.weaken(weaker);
     // What the declaration permits already explains nothing.
     if (!Meets(declared, weaker) || Meets(weaker, declared)) continue;
-    if (search.Explains(candidate, main, twins)) return LowerClass{weaker, candidate.field, candidate.name};
+    if (const auto metrics = search.Explains(candidate, main, twins)) {
+      return LowerClass{weaker, candidate.field, candidate.name, metrics->bound_margin, metrics->statistic.margin};
+    }
   }
   return std::nullopt;
 }

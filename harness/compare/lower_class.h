@@ -21,6 +21,8 @@ struct LowerClass {
   Contract contract;
   std::string field;  // "in=tf32rn"
   std::string name;   // "tf32 operands"
+  // Of the main output, judged by the class as FindLowerClass says: at most 1, or it would not be the class.
+  double bound_margin = 0, stat_margin = 0;
 };
 
 // `golden` belongs to the case's own inputs in `main`. Outputs on `twins` data have to stay within the class too; they

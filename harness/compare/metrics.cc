@@ -66,7 +66,7 @@ ErrorMetrics Measure(const Golden& golden, const BoundModel& bound, const Contra
   const ElementJudge judge(golden, bound, contract, got.dtype());
   const bool statistic = values > 0 && StatisticApplies(judge, even_if_stagnating);
   const GroupLayout layout(got.shape(), parts);
-  GroupSums groups(layout, bound.statistic.shared);
+  GroupSums groups(layout, bound.statistic.shared, bound.statistic.independent_rows);
   const std::vector<ChunkTotals> chunks = JudgeChunks(judge, got, layout, statistic ? &groups : nullptr);
   ChunkTotals total;
   for (const ChunkTotals& chunk : chunks) total.Add(chunk);

@@ -17,6 +17,7 @@ constexpr int kStrata = 4;
 constexpr int64_t kSamples = 8192;
 constexpr int64_t kFewestSamples = 64;  // less gives no scale; a stratum without one takes the interior's
 constexpr int64_t kSampleGrain = 512;   // samples, each a few cache misses
+constexpr int64_t kSamplesAhead = 8;    // those are asked for
 constexpr size_t kSearchedChunks = 4;
 constexpr double kNotFinite = -1;         // no sample
 constexpr double kNormalMedian = 0.6745;  // of |x| for standard normal x
@@ -88,6 +89,7 @@ class Calibration {
     ParallelFor(count, kSampleGrain, [&](int64_t begin, int64_t end) {
       TileReader reader(judge_, got_);
       for (int64_t k = begin; k < end; ++k) {
+        if (k + kSamplesAhead < end) reader.Prefetch(place(k + kSamplesAhead));
         reader.Read(place(k), 1);
         const Judgement judged = judge_.Judge(place(k), reader.Got(0), reader.GotLow(0));
         if (judged.finite) scaled[static_cast<size_t>(k)] = Scaled(place(k), reader.Got(0), judged);
@@ -120,7 +122,7 @@ class Calibration {
     std::iota(order.begin(), order.end(), 0);
     const auto end = order.begin() + static_cast<int64_t>(std::min(kSearchedChunks, order.size()));
     std::partial_sort(order.begin(), end, order.end(), [&](int64_t a, int64_t b) {
-      const double x = chunks_[static_cast<size_t>(a)].max[kMaxR], y = chunks_[static_cast<size_t>(b)].max[kMaxR];
+      const double x = chunks_[static_cast<size_t>(a)].max[kMaxR2], y = chunks_[static_cast<size_t>(b)].max[kMaxR2];
       return x != y ? x > y : a < b;
     });
     order.erase(end, order.end());

@@ -11,11 +11,13 @@
 
 #include "harness/base/tensor.h"
 #include "harness/compare/chunk.h"
+#include "harness/compare/scan.h"
 
 namespace assay {
 
 // No element of N = 10^7 with normal errors reaches sqrt(2 ln(2 N / 1e-6)) = 7.8; the chance at 8 is 1e-15, so the
-// budget of outliers that a binomial quantile would grant stays 0 for every tensor that fits a memory.
+// budget that a binomial quantile would grant beyond it stays 0 for every tensor that fits a memory. The budget of what
+// lies between kOutlierLevel and here, and its clusters: scan.h.
 inline constexpr double kElementThreshold = 8;
 // Below this bias is what truncation makes of errors; it only labels (VERDICT.md 3).
 inline constexpr double kBiasThreshold = 8;
@@ -26,9 +28,10 @@ struct StatisticOutcome {
   double sigma_acc_rms = 0;
   std::optional<double> effective_bits;  // none when the output's own rounding dominates
   double bias_z = 0;                     // sum of r with the sign of e times the sign of y, over sqrt(N)
-  int64_t outliers = 0;                  // values beyond kElementThreshold
+  int64_t outliers = 0;                  // values beyond kOutlierLevel
+  Cluster cluster;                       // of them, where errors are independent
   GroupFinding group;                    // with the largest margin
-  double margin = 0;                     // the larger of max_r / kElementThreshold and the group's; above 1 fails
+  double margin = 0;                     // the largest of max_r / kElementThreshold, cluster and group; above 1 fails
   std::string reason;                    // what fired and where; "" when nothing did
   // The largest error against the implementation's own robust scale, over 1.25 times 8: above 1 is suspect. None
   // where there is no such scale.

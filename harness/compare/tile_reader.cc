@@ -74,6 +74,16 @@ const JudgeTile& TileReader::Read(int64_t first, int64_t count) {
   return tile_;
 }
 
+void TileReader::Prefetch(int64_t i) const {
+  if (!narrow_) return;
+  const Golden& golden = judge_->golden();
+  __builtin_prefetch(golden.value.data() + i);
+  __builtin_prefetch(tensor_->As<float>().data() + i);
+  __builtin_prefetch(judge_->bound().terms[0].plane->f32().data() + i);
+  __builtin_prefetch(golden.sigma.f32().data() + i);
+  __builtin_prefetch(golden.error.f32().data() + i);
+}
+
 void TileReader::ReadGot(int64_t first, int64_t count) {
   const int component_bytes = SizeOf(tensor_->dtype()) / (IsComplex(tensor_->dtype()) ? 2 : 1);
   // A stretch of complex components may begin in the middle of an element, so components are read as reals.

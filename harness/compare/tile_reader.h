@@ -23,6 +23,9 @@ class TileReader {
   // Valid until the next call. Precondition: count <= kJudgeTile.
   const JudgeTile& Read(int64_t first, int64_t count);
 
+  // Asks the memory for what Read will want of one value.
+  void Prefetch(int64_t i) const;
+
   // Output value i of the tile read last, and what a double cannot hold of an i64.
   double Got(int64_t i) const { return narrow_ ? static_cast<double>(tile_.got32[i]) : got_[i]; }
   // The squared deviations that the kernel wrote for the tile read last.

@@ -50,6 +50,14 @@ struct WorstCandidate {
   }
 };
 
+// Whether no element of the tile is worse than `least`, by the kernel's quick look. Its largest margin can miss the
+// true one by a rounding.
+bool IsHarmless(const ElementJudge& judge, const JudgeTile& tile, int64_t count, double least) {
+  JudgeLanes lanes;
+  if (judge.params().exact || count % kJudgeLanes != 0 || !JudgeWhole(tile, judge.params(), count, lanes)) return false;
+  return ChunkTotals(lanes).max[kMaxMargin] * (1 + 0x1p-40) < least;
+}
+
 void KeepWorst(std::vector<WorstCandidate>& worst, const WorstCandidate& next) {
   if (worst.size() == kWorstCount && !(next < worst.back())) return;
   worst.insert(std::upper_bound(worst.begin(), worst.end(), next), next);
@@ -87,10 +95,16 @@ void FindWorst(const ElementJudge& judge, const Tensor& got, const std::vector<C
   ParallelFor(static_cast<int64_t>(searched.size()), 1, [&](int64_t begin, int64_t end) {
     TileReader reader(judge, got);
     for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k) {
-      ForEachInChunk(judge, reader, searched[k], [&](int64_t i, double value, const Judgement& judged) {
-        const double badness = Badness(judged);
-        if (badness > 0) KeepWorst(found[k], {badness, i, value, judged});
-      });
+      std::vector<WorstCandidate>& own = found[k];
+      ForEachInChunk(
+          judge, reader, searched[k],
+          [&](int64_t i, double value, const Judgement& judged) {
+            const double badness = Badness(judged);
+            if (badness > 0) KeepWorst(own, {badness, i, value, judged});
+          },
+          [&](const JudgeTile& tile, int64_t count) {
+            return own.size() == kWorstCount && IsHarmless(judge, tile, count, own.back().badness);
+          });
     }
   });
   std::vector<WorstCandidate> worst;

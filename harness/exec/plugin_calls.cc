@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "harness/exec/plugin_check.h"
 #include "harness/exec/plugin_loader.h"
 #include "harness/exec/wire.h"
 
@@ -39,6 +40,7 @@ PluginCalls::~PluginCalls() {
 Json PluginCalls::Answer(const Json& request, std::vector<UniqueFd> fds) {
   const std::string call = request.at("call");
   if (call == "load") return Load(request);
+  if (call == "check") return RunPluginCheck(request);
   if (api_ == nullptr) return Failed(ASSAY_ERROR, "worker: no plugin is loaded");
   if (call == "describe") return Describe();
   if (call == "query") return Query(request);

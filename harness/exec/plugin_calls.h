@@ -8,6 +8,7 @@
 //   upload, execute -> seconds, download{plan,set}
 //   time{plan,sets,repetitions,cache}      -> seconds[], clock_is_device, cache_was_flushed
 //   release{plan}
+//   check{plugin,check,problems}           -> kind, finding (plugin_check.h); loads the plugin by itself
 #pragma once
 
 #include <map>

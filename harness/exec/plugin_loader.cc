@@ -59,14 +59,21 @@ const char* MissingFunction(const assay_backend_api& api) {
 
 }  // namespace
 
-Result<const assay_backend_api*> LoadPlugin(const std::string& path) {
+Result<void*> OpenPluginLibrary(const std::string& path) {
   if (Status file = CheckFile(path); !file) return tl::unexpected(file.error());
   // LOCAL: two plugins that bring different versions of one SDK must not see each other's symbols.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Fail(ErrorCode::kIo, fmt::format("cannot load {}: {}", path, ::dlerror()));
+  return library;
+}
+
+Result<assay_backend_entry> FindPluginEntry(void* library, const std::string& path) {
   const auto entry = reinterpret_cast<assay_backend_entry>(::dlsym(library, ASSAY_BACKEND_ENTRY));
   if (entry == nullptr) return Fail(ErrorCode::kInternal, NoEntryText(library, path));
-  const assay_backend_api* api = entry();
+  return entry;
+}
+
+Status CheckPluginVersion(const assay_backend_api* api, const std::string& path) {
   if (api == nullptr) {
     return Fail(ErrorCode::kInternal, fmt::format("{}: {}() returned NULL", path, ASSAY_BACKEND_ENTRY));
   }
@@ -74,14 +81,26 @@ Result<const assay_backend_api*> LoadPlugin(const std::string& path) {
     return Fail(ErrorCode::kInternal,
                 fmt::format("{}: struct_size is {}; set it to sizeof(assay_backend_api)", path, api->struct_size));
   }
-  if (api->abi_major != ASSAY_ABI_MAJOR) {
-    return Fail(ErrorCode::kInternal, fmt::format("{} was built for plugin ABI {}, this program speaks {}", path,
-                                                  api->abi_major, ASSAY_ABI_MAJOR));
-  }
-  if (const char* missing = MissingFunction(*api)) {
-    return Fail(ErrorCode::kInternal,
-                fmt::format("{}: the required function {} is NULL or beyond struct_size", path, missing));
-  }
+  if (api->abi_major == ASSAY_ABI_MAJOR) return {};
+  return Fail(ErrorCode::kInternal, fmt::format("{} was built for plugin ABI {}, this program speaks {}", path,
+                                                api->abi_major, ASSAY_ABI_MAJOR));
+}
+
+Status CheckPluginFunctions(const assay_backend_api& api, const std::string& path) {
+  const char* missing = MissingFunction(api);
+  if (missing == nullptr) return {};
+  return Fail(ErrorCode::kInternal,
+              fmt::format("{}: the required function {} is NULL or beyond struct_size", path, missing));
+}
+
+Result<const assay_backend_api*> LoadPlugin(const std::string& path) {
+  const Result<void*> library = OpenPluginLibrary(path);
+  if (!library) return tl::unexpected(library.error());
+  const Result<assay_backend_entry> entry = FindPluginEntry(*library, path);
+  if (!entry) return tl::unexpected(entry.error());
+  const assay_backend_api* api = (*entry)();
+  if (Status version = CheckPluginVersion(api, path); !version) return tl::unexpected(version.error());
+  if (Status functions = CheckPluginFunctions(*api, path); !functions) return tl::unexpected(functions.error());
   return api;
 }
 

@@ -9,6 +9,13 @@
 
 namespace assay {
 
+// The steps of LoadPlugin, for whoever wants to tell them apart.
+Result<void*> OpenPluginLibrary(const std::string& path);
+Result<assay_backend_entry> FindPluginEntry(void* library, const std::string& path);
+// The table that the entry returned: of this ABI's major version, with every required function.
+Status CheckPluginVersion(const assay_backend_api* api, const std::string& path);
+Status CheckPluginFunctions(const assay_backend_api& api, const std::string& path);
+
 // The plugin's functions, checked to be of this ABI's major version and complete. The library stays loaded: unloading
 // is not safe while its threads may run, and its strings live as long as it does.
 Result<const assay_backend_api*> LoadPlugin(const std::string& path);

@@ -6,19 +6,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "harness/exec/plugin_names.h"
 #include "harness/exec/session.h"
 #include "harness/exec/session_plan.h"
 #include "harness/exec/wire.h"
 
 namespace assay {
 namespace {
-
-constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-_";
-constexpr std::string_view kImplementationCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
-
-bool IsNameOf(std::string_view text, std::string_view characters) {
-  return !text.empty() && text.find_first_not_of(characters) == text.npos;
-}
 
 DeviceDescription ReadDevice(Reply& reply) {
   DeviceDescription device;
@@ -33,7 +27,7 @@ DeviceDescription ReadDevice(Reply& reply) {
 
 // "" when it may stand; else what is wrong.
 std::string ProblemOf(const ImplementationInfo& info, const std::vector<ImplementationInfo>& before) {
-  if (!IsNameOf(info.name, kImplementationCharacters)) {
+  if (!IsImplementationName(info.name)) {
     return fmt::format("'{}' is no name of an implementation: lower case letters, digits, '-', '_', '.'", info.name);
   }
   const auto same = [&](const ImplementationInfo& other) { return other.name == info.name; };
@@ -59,7 +53,7 @@ Call<BackendDescription> Session::Describe() {
     if (!device.problem().empty()) return BadAnswer("describe", "device: " + device.problem());
   }
   if (!reply.problem().empty()) return BadAnswer("describe", reply.problem());
-  if (!IsNameOf(backend.name, kNameCharacters)) {
+  if (!IsBackendName(backend.name)) {
     return BadAnswer("describe",
                      fmt::format("'{}' is no name of a backend: lower case letters, digits, '-', '_'", backend.name));
   }

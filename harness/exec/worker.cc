@@ -29,6 +29,7 @@ Call<void> Worker::Start() {
   Result<ChildProcess> child = ChildProcess::Spawn(options_.executable);
   if (!child) return CallFailed(Outcome::kError, child.error().message);
   process_ = std::move(*child);
+  if (options_.plugin.empty()) return {};
   const Call<Json> loaded = Request("load", {{"plugin", options_.plugin}}, options_.startup_timeout_s);
   if (loaded) return {};
   Stop();

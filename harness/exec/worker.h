@@ -15,7 +15,7 @@ namespace assay {
 
 struct WorkerOptions {
   std::string executable;  // run as `executable worker --fd N`; see WorkerMain()
-  std::string plugin;      // absolute path
+  std::string plugin;      // absolute path; "": none is loaded by Start()
   double startup_timeout_s = 60;
 };
 

@@ -17,6 +17,16 @@ bool Contains(const std::vector<std::string>& list, std::string_view item) {
   return std::ranges::find(list, item) != list.end();
 }
 
+// f32-f32-f32 is f32: ids write a list of equal dtypes as one.
+std::vector<std::string> ShortLists(std::vector<std::string> dtypes) {
+  for (std::string& text : dtypes) {
+    const std::vector<std::string_view> names = Split(text, '-');
+    const bool same = std::ranges::all_of(names, [&](std::string_view name) { return name == names[0]; });
+    if (same) text = std::string(names[0]);
+  }
+  return dtypes;
+}
+
 bool SelectsDType(const std::vector<std::string>& wanted, const CaseSpec& spec) {
   if (wanted.empty() || Contains(wanted, DTypeListText(spec.dtypes))) return true;
   return std::ranges::any_of(spec.dtypes, [&](DType dtype) { return Contains(wanted, Name(dtype)); });
@@ -24,9 +34,7 @@ bool SelectsDType(const std::vector<std::string>& wanted, const CaseSpec& spec) 
 
 Status CheckNames(const SelectionOptions& options, const OpCatalog& ops) {
   for (const std::string& op : options.ops) {
-    if (ops.find(op) == nullptr) {
-      return UsageError(fmt::format("--op {}: no such operator; known: {}", op, fmt::join(ops.names, " ")));
-    }
+    if (Status known = CheckOperator(op, ops); !known) return known;
   }
   for (const std::string& dtype : options.dtypes) {
     if (const auto list = ParseDTypeList(dtype); !list) {
@@ -34,6 +42,20 @@ Status CheckNames(const SelectionOptions& options, const OpCatalog& ops) {
     }
   }
   return {};
+}
+
+std::string NoMatch(size_t cases, const SelectionOptions& options) {
+  std::string asked;
+  const auto add = [&](std::string_view option, const std::string& value) {
+    asked += fmt::format(" {} '{}'", option, value);
+  };
+  if (options.filter != "*") add("--filter", options.filter);
+  if (!options.ops.empty()) add("--op", fmt::format("{}", fmt::join(options.ops, ",")));
+  if (!options.dtypes.empty()) add("--dtype", fmt::format("{}", fmt::join(options.dtypes, ",")));
+  const std::string of = options.origin.empty() ? "" : " of " + options.origin;
+  const std::string which = cases == 1 ? "the only case" : fmt::format("none of the {} cases", cases);
+  return fmt::format("{}{} {}{}; assay list cases shows what there is", which, of,
+                     cases == 1 ? "does not match" : "matches", asked);
 }
 
 // A case that is planned again (--case repeated, seeds that --seed made equal) runs once, with the tags of both.
@@ -68,14 +90,20 @@ bool MatchesFilter(std::string_view filter, std::string_view id) {
   return included || !has_included;
 }
 
+Status CheckOperator(const std::string& name, const OpCatalog& ops) {
+  if (ops.find(name) != nullptr) return {};
+  return UsageError(fmt::format("--op {}: no such operator; known: {}", name, fmt::join(ops.names, " ")));
+}
+
 Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionOptions& options, const OpCatalog& ops) {
   if (Status status = CheckNames(options, ops); !status) return tl::unexpected(status.error());
+  const std::vector<std::string> dtypes = ShortLists(options.dtypes);
   Selection selection;
   std::unordered_map<std::string, size_t> place;  // of an id in selection.all
   for (const PlannedCase& planned : suite) {
     const std::string id = planned.spec.Id();
     if (!options.ops.empty() && !Contains(options.ops, planned.spec.op)) continue;
-    if (!SelectsDType(options.dtypes, planned.spec) || !MatchesFilter(options.filter, id)) continue;
+    if (!SelectsDType(dtypes, planned.spec) || !MatchesFilter(options.filter, id)) continue;
     const auto [known, is_new] = place.try_emplace(id, selection.all.size());
     if (is_new) {
       selection.all.push_back(planned);
@@ -88,8 +116,9 @@ Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionO
   if (selection.all.empty()) {
     selection.empty = EmptyReason::kNoMatch;
     selection.empty_message =
-        fmt::format("none of the suite's {} cases matches --filter '{}' --op '{}' --dtype '{}'", suite.size(),
-                    options.filter, fmt::join(options.ops, ","), fmt::join(options.dtypes, ","));
+        suite.empty() ? fmt::format("there is no case{}: give it a line such as matmul dtypes=f32 m=64 n=64 k=64",
+                                    options.origin.empty() ? "" : " in " + options.origin)
+                      : NoMatch(suite.size(), options);
   } else if (selection.cases.empty()) {
     selection.empty = EmptyReason::kShardOnly;
     selection.empty_message = EmptyShardText(options.shard, selection.all.size());

@@ -48,6 +48,7 @@ struct SelectionOptions {
   std::vector<std::string> dtypes;    // a case's whole list ("bf16-bf16-f32") or any one of its dtypes; empty: all
   std::vector<std::string> backends;  // empty: all
   Shard shard;
+  std::string origin;  // where the cases come from, for messages: "suite smoke"
 };
 
 enum class EmptyReason {
@@ -62,6 +63,9 @@ struct Selection {
   EmptyReason empty = EmptyReason::kNone;
   std::string empty_message;  // what to say then
 };
+
+// For --op: an error that lists the operators when there is none of that name.
+Status CheckOperator(const std::string& name, const OpCatalog& ops);
 
 // Errors: an operator or dtype that does not exist, one case with two requirements. An empty selection is not one, see
 // `empty`.

@@ -12,6 +12,7 @@
 
 #include "harness/base/contract.h"
 #include "harness/base/text.h"
+#include "harness/base/utf8.h"
 #include "harness/plan/suite_line.h"
 
 namespace assay {
@@ -28,6 +29,15 @@ Result<std::string> ReadText(const fs::path& path) {
   std::string text(std::istreambuf_iterator<char>(in), {});
   if (in.bad()) return Fail(ErrorCode::kIo, fmt::format("cannot read suite file {} to its end", path.string()));
   return text;
+}
+
+Status CheckIsText(std::string_view bytes, const std::string& name) {
+  const size_t at = FindNonText(bytes);
+  if (at == std::string_view::npos) return {};
+  return UsageError(
+      fmt::format("{}:{}: not a text file, it has byte 0x{:02x}; a suite is UTF-8 text with a case family a "
+                  "line",
+                  name, 1 + std::ranges::count(bytes.substr(0, at), '\n'), static_cast<unsigned char>(bytes[at])));
 }
 
 // The same file has the same key, however its path is written.
@@ -47,6 +57,7 @@ class SuiteParser {
   }
 
   Status ParseText(std::string_view text, const std::string& name) {
+    if (Status status = CheckIsText(text, name); !status) return status;
     open_files_.push_back(name);
     Scope scope;
     size_t number = 0;

@@ -31,6 +31,9 @@ using SchemaLookup = std::function<const OpSchema*(std::string_view)>;
 struct OpCatalog {
   SchemaLookup find;               // null for an unknown operator
   std::vector<std::string> names;  // for messages
+  // Whether the operator can make a problem of a canonical case; its errors say "key=value" of what is wrong. Empty:
+  // not asked.
+  std::function<Status(const CaseSpec&)> check = {};
 };
 
 struct PlannedCase {
@@ -52,7 +55,8 @@ std::string DefaultRequirement(const CaseSpec& spec);
 // this leaves open. A suite that states a field has the last word on it.
 std::string RequirementOf(const PlannedCase& planned);
 
-// Errors are "file:line:column: what; what to write instead", all three counted from 1.
+// Errors are "file:line:column: what; what to write instead", all three counted from 1; of a file that is not text,
+// "file:line: ...".
 Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops);
 
 // The same for a text that is not in a file. `name` stands for the file in messages; includes are relative to it.

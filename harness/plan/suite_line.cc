@@ -22,6 +22,10 @@ struct Axis {
   std::vector<std::vector<Word>> alternatives;  // one value per key
 };
 
+bool IsNameCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 std::vector<Word> SplitWord(Word word, char separator) {
   std::vector<Word> parts;
   for (std::string_view part : Split(word.text, separator)) {
@@ -131,8 +135,26 @@ Status CheckAxes(const SuiteLine& line, const OpSchema& schema, const std::vecto
   return {};
 }
 
-Result<std::vector<CaseSpec>> CrossProduct(const SuiteLine& line, const OpSchema& schema,
-                                           const std::vector<Axis>& axes) {
+// The column of the value that an operator's error is about: of the key that it names first as "key=".
+size_t ColumnOf(std::string_view message, const SuiteLine& line, const std::vector<Axis>& axes, size_t index) {
+  size_t column = line.words[0].column, first = message.size();
+  for (size_t a = axes.size(); a-- > 0;) {  // the rightmost axis varies fastest
+    const auto& values = axes[a].alternatives[index % axes[a].alternatives.size()];
+    index /= axes[a].alternatives.size();
+    for (size_t i = 0; i < values.size(); ++i) {
+      const std::string key = fmt::format("{}=", axes[a].keys[i].text);
+      size_t at = message.find(key);
+      while (at != std::string_view::npos && at > 0 && IsNameCharacter(message[at - 1])) at = message.find(key, at + 1);
+      if (at >= first) continue;
+      first = at;
+      column = values[i].column;
+    }
+  }
+  return column;
+}
+
+Result<std::vector<CaseSpec>> CrossProduct(const SuiteLine& line, const OpSchema& schema, const std::vector<Axis>& axes,
+                                           const OpCatalog& ops) {
   size_t count = 1;
   for (const Axis& axis : axes) {
     count *= axis.alternatives.size();
@@ -155,6 +177,10 @@ Result<std::vector<CaseSpec>> CrossProduct(const SuiteLine& line, const OpSchema
     }
     Result<CaseSpec> canonical = Canonicalise(std::move(spec), schema);
     if (!canonical) return line.Fail(line.words[0].column, canonical.error().message);
+    if (const Status status = ops.check ? ops.check(*canonical) : Status(); !status) {
+      const std::string& message = status.error().message;
+      return line.Fail(ColumnOf(message, line, axes, index), message);
+    }
     cases.push_back(*std::move(canonical));
   }
   return cases;
@@ -196,7 +222,7 @@ Result<std::vector<CaseSpec>> ExpandFamily(const SuiteLine& line, const OpCatalo
     axes.push_back(*std::move(axis));
   }
   if (Status status = CheckAxes(line, *schema, axes); !status) return tl::unexpected(status.error());
-  return CrossProduct(line, *schema, axes);
+  return CrossProduct(line, *schema, axes, ops);
 }
 
 }  // namespace assay

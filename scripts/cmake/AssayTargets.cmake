@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The few target helpers that every folder shares.
 include_guard(GLOBAL)
+include(AssayPlugin)
 
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
@@ -17,6 +18,13 @@ endif()
 # the program finds its plugins relative to itself.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(ASSAY_PLUGIN_DIR lib/assay/plugins)
+
+# A relocatable package brings shared libraries in lib/assay/deps (scripts/package.sh). RPATH rather than RUNPATH: what
+# those libraries need is then found in the same folder.
+function(assay_find_deps_at target folder)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH $ORIGIN/${folder})
+  target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
+endfunction()
 
 add_library(assay_warnings INTERFACE)
 target_compile_features(assay_warnings INTERFACE cxx_std_20 c_std_11)
@@ -85,11 +93,14 @@ function(assay_add_plugin)
   add_library(${target} MODULE ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE assay_plugin_common assay_warnings ${arg_LIBRARIES})
   assay_group_sources(${target} BY_WORD)
-  set_target_properties(${target} PROPERTIES
-    OUTPUT_NAME assay_${arg_NAME}
-    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DIRECTORY}
-    C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-  target_link_options(${target} PRIVATE -Wl,--no-undefined)
+  assay_make_plugin(${target} ${arg_NAME})
+  assay_find_deps_at(${target} ../deps)
+  set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DIRECTORY})
   set_property(GLOBAL APPEND PROPERTY ASSAY_PLUGINS ${target})
-  install(TARGETS ${target} LIBRARY DESTINATION ${arg_DIRECTORY})
+  # A plugin that no run needs is not part of `product`: it is installed when it was built.
+  set(optional "")
+  if(NOT arg_DIRECTORY STREQUAL ASSAY_PLUGIN_DIR)
+    set(optional OPTIONAL)
+  endif()
+  install(TARGETS ${target} LIBRARY DESTINATION ${arg_DIRECTORY} ${optional})
 endfunction()

@@ -85,6 +85,7 @@ TEST_P(Effects, EveryBugChangesTheExactResult) {
 
 INSTANTIATE_TEST_SUITE_P(Corpus, Effects,
                          testing::Values("matmul/f32/m=33,n=40,k=300/fill=normal/seed=0",
+                                         "matmul/e4m3-e4m3-f32/m=33,n=40,k=64/fill=normal/seed=0",
                                          "matmul/f16-f16-f32/m=33,n=40,k=64/fill=normal/seed=0",
                                          "matmul/bf16/m=9,n=20,k=77,alpha=1.25,beta=0.5,bias=1/fill=normal/seed=0",
                                          "matmul/f64/m=9,n=20,k=77,batch=3,transa=1,transb=1/fill=normal/seed=0",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "tests/faults/corpus_checks.h"
+#include "tests/faults/corpus_fixture.h"
 
 namespace assay {
 namespace {
@@ -21,6 +22,26 @@ TEST(CorpusFft, LegalSchedulesOfRealsAndAxesPass) {
   ExpectLegalSchedulesPass("fft/c64-f32/kind=c2r,n=6x9,norm=ortho", {"normal"}, 5);
   ExpectLegalSchedulesPass("fft/f32-c64/kind=r2c,n=8x16,dir=inv", {"normal"}, 8);
   ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=4x6x5", {"normal"}, 5);
+}
+
+// Within the bound; the first two calls, on the case's own data, are right.
+TEST(CorpusFft, TheStatisticJudgesTheSecondInputSet) {
+  Corpus corpus;
+  const auto judged =
+      corpus.Judge("fft/c64/kind=c2c,n=64,batch=3/fill=normal/seed=0", "fault.coarser-from-the-third-call");
+  ASSERT_EQ(judged.size(), 1u);
+  EXPECT_EQ(judged[0].verdict, Verdict::kMismatch);
+  EXPECT_THAT(judged[0].reason, testing::HasSubstr("second input set"));
+  EXPECT_THAT(judged[0].reason, testing::HasSubstr("standard deviations"));
+}
+
+// Every column is sixteen transforms' error at one frequency: none of them beyond 8 deviations, all together too large.
+TEST(CorpusFft, AnErrorThatGrowsAlongTheFrequenciesIsSeen) {
+  Corpus corpus;
+  const auto judged = corpus.Judge("fft/c64/kind=c2c,n=60,batch=16/fill=normal/seed=0", "fault.twiddles-by-recurrence");
+  ASSERT_EQ(judged.size(), 1u);
+  EXPECT_EQ(judged[0].verdict, Verdict::kMismatch) << judged[0].reason;
+  EXPECT_THAT(judged[0].reason, testing::HasSubstr("column"));
 }
 
 TEST(CorpusFft, BugsChangeTheExactResult) {

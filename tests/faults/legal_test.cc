@@ -44,6 +44,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Family{"MatmulF16", "matmul/f16/m=33,n=40,k=300", kAll, 18},
                     Family{"MatmulF16ToF32", "matmul/f16-f16-f32/m=20,n=24,k=512", kAll, 17},
                     Family{"MatmulBF16ToF32", "matmul/bf16-bf16-f32/m=20,n=24,k=512", kAll, 17},
+                    Family{"MatmulE4M3ToF32", "matmul/e4m3-e4m3-f32/m=20,n=24,k=512", kAll, 12},
+                    Family{"MatmulE5M2ToBF16", "matmul/e5m2-e5m2-bf16/m=20,n=24,k=130", {"normal", "uniform"}, 12},
                     Family{"MatmulF64", "matmul/f64/m=17,n=9,k=130", {"normal", "cancel-1e6"}, 10},
                     Family{"MatmulI8", "matmul/i8-i8-i32/m=17,n=9,k=130", {"uniform"}, 10},
                     Family{"MatmulEpilogue", "matmul/bf16/m=9,n=20,k=77,alpha=1.25,beta=0.5,bias=1", {"normal"}, 18},

@@ -9,6 +9,7 @@ import math
 import os
 import pathlib
 import random as randoms
+import re
 import shutil
 import struct
 import subprocess
@@ -200,6 +201,85 @@ class Check(Base):
         done = self.assay(*attention)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_masks_are_broadcast_as_frameworks_dump_them(self):
+        random = randoms.Random(7)
+        b, h, l, s, d = 2, 3, 4, 5, 2
+        values = lambda *shape: [round(random.gauss(0, 1), 3) for _ in range(math.prod(shape))]
+        for name, shape in (("q", (b, h, l, d)), ("k", (b, h, s, d)), ("v", (b, h, s, d)), ("o", (b, h, l, d))):
+            write_npy(self.dir / f"{name}.npy", "f4", shape, values(*shape))
+        inputs = [word for name in "qkv" for word in ("--input", f"{name}={name}.npy")]
+
+        def judged(shape, mask):
+            write_npy(self.dir / "mask.npy", "f4", shape, mask)
+            done = self.assay("check", "--op", "attention", *inputs, "--input", "mask=mask.npy", "--output", "o.npy",
+                              "--json", "--write-golden", "g.npy")
+            self.assertEqual(done.returncode, 1, done.stderr)  # the results are noise
+            record = json.loads(done.stdout)
+            return (record["golden_hash"], record["bound_margin"], record["power"],
+                    read_npy(self.dir / "g.npy"))
+
+        golden = set()
+        for shape in ((1, 1, l, s), (b, 1, l, s), (1, h, l, s), (b, 1, 1, s), (h, l, s), (l, s), (s,)):
+            with self.subTest(shape):
+                mask = values(*shape)
+                full = (1,) * (4 - len(shape)) + shape
+                at = lambda *index: sum(
+                    (0 if extent == 1 else i) * math.prod(full[axis + 1:]) for axis, (i, extent) in enumerate(zip(index, full)))
+                expanded = [mask[at(i, j, r, c)] for i in range(b) for j in range(h) for r in range(l) for c in range(s)]
+                short, long = judged(shape, mask), judged((b, h, l, s), expanded)
+                self.assertEqual(short, long)
+                golden.add(short[0])
+        self.assertEqual(len(golden), 7)
+        write_npy(self.dir / "mask.npy", "f4", (h, 1, l, s), values(h, l, s))
+        done = self.assay("check", "--op", "attention", *inputs, "--input", "mask=mask.npy", "--output", "o.npy")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("mask has shape 3x1x4x5, expected 2x3x4x5", done.stderr)
+
+    def test_a_negative_scale_of_attention(self):
+        write_npy(self.dir / "q.npy", "f4", (1, 1, 1, 1), [1.0])
+        write_npy(self.dir / "k.npy", "f4", (1, 1, 2, 1), [0.0, 1.0])
+        write_npy(self.dir / "v.npy", "f4", (1, 1, 2, 1), [1.0, 0.0])
+        for scale, code in ((-2.0, 0), (2.0, 1)):
+            write_npy(self.dir / "o.npy", "f4", (1, 1, 1, 1), [1 / (1 + math.exp(-2))])
+            done = self.assay("check", "--op", "attention", "--input", "q=q.npy", "--input", "k=k.npy", "--input",
+                              "v=v.npy", "--output", "o.npy", "--attr", f"scale={scale}")
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+
+    def test_an_odd_length_of_c2r_has_to_be_said(self):
+        write_safetensors(self.dir / "x.safetensors", {"x": ("C64", [2], struct.pack("<4f", 3, 0, 0, 0))})
+        write_npy(self.dir / "y.npy", "f4", (3,), [3.0, 3.0, 3.0])
+        fft = ("check", "--op", "fft", "--attr", "kind=c2r", "--attr", "dir=inv", "--input", "x=x.safetensors", "--output",
+               "y.npy")
+        done = self.assay(*fft)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("c2r of odd length needs --attr n=3", done.stderr)
+        done = self.assay(*fft, "--attr", "n=3")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_result_below_its_contract_says_why(self):
+        random = randoms.Random(8)
+        m, n, k = 16, 16, 64
+        single = lambda x: struct.unpack("<f", struct.pack("<f", x))[0]
+        a = [single(random.gauss(0, 1)) for _ in range(m * k)]
+        b = [single(random.gauss(0, 1)) for _ in range(k * n)]
+        narrow = lambda x: struct.unpack("<f", struct.pack("<I", (struct.unpack("<I", struct.pack("<f", x))[0] + 0x8000) & 0xFFFF0000))[0]
+        y = [math.fsum(narrow(a[i * k + t]) * narrow(b[t * n + j]) for t in range(k)) for i in range(m) for j in range(n)]
+        for name, shape, data in (("a", (m, k), a), ("b", (k, n), b), ("y", (m, n), y)):
+            write_npy(self.dir / f"{name}.npy", "f4", shape, data)
+        done = self.matmul()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("below_contract (within_lower_class)", done.stdout)
+        self.assertIn("contract: acc=f32; math=4; masked=nan (the default; --contract states another)", done.stdout)
+        figures = re.search(r"behaves like: bf16 operands \(in=bf16\): judged by that class, the largest \|error\| / "
+                            r"tolerance is (\S+) and the statistic (\S+); judged by the contract, (\S+) and (\S+)\n",
+                            done.stdout)
+        self.assertTrue(figures, done.stdout)
+        by_class, by_contract = [float(x) for x in figures.groups()[:2]], [float(x) for x in figures.groups()[2:]]
+        self.assertLessEqual(max(by_class), 1)
+        self.assertGreater(min(by_contract), 1)
+        contract = re.search(r"--contract '(.*)' judges by that class", done.stdout).group(1)
+        self.assertEqual(self.matmul("--contract", contract).returncode, 0)
+
     def test_a_softmax_of_minus_infinity_alone_is_nan_unless_the_contract_says_otherwise(self):
         write_npy(self.dir / "x.npy", "f4", (2, 2), [0.0, 0.0, -math.inf, -math.inf])
         for value, contract, code in ((math.nan, (), 0), (0.0, (), 1), (math.nan, ("--contract", "f32"), 1),
@@ -251,7 +331,21 @@ class Check(Base):
         done = self.matmul("--write-golden", "g.npy")
         self.assertEqual(done.returncode, 0)
         self.assertEqual(read_npy(self.dir / "g.npy"), ((2, 2), Y))
-        self.refused(".npy", "--write-golden", "g.txt")
+        (self.dir / "g.npy").write_text("old")
+        self.assertEqual(self.matmul("--write-golden", "g.npy").returncode, 0)
+        self.assertEqual(read_npy(self.dir / "g.npy"), ((2, 2), Y))
+
+    def test_golden_values_go_where_the_user_said_or_nowhere(self):
+        self.refused("--write-golden g.txt: give a name that ends in .npy", "--write-golden", "g.txt")
+        self.refused("--write-golden no/such/g.npy: there is no folder no/such; make it first", "--write-golden",
+                     "no/such/g.npy")
+        self.assertFalse((self.dir / "no").exists())
+        (self.dir / "d.npy").mkdir()
+        self.refused("--write-golden d.npy: this is a folder", "--write-golden", "d.npy")
+        done = self.matmul("--write-golden", "/proc/g.npy")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("/proc/g.npy: cannot be written", done.stderr)
+        self.assertNotIn(".tmp", done.stderr)
 
     def test_the_statistic_only_advises(self):
         random = randoms.Random(5)

@@ -16,6 +16,7 @@
 #include "backends/common/host.h"
 #include "backends/common/op_desc.h"
 #include "backends/common/status.h"
+#include "tests/faults/corpus/fp8.h"
 
 namespace corpus {
 
@@ -60,6 +61,13 @@ inline std::vector<int64_t> ElementOffsets(const plugin::Tensor& tensor) {
 // memcpy, because an operand may lie at any byte.
 template <class T>
 std::vector<T> Decode(const plugin::Tensor& tensor, std::span<const int64_t> offsets, const std::byte* base) {
+  if (IsFp8(tensor.dtype)) {
+    std::vector<T> values;
+    for (int64_t offset : offsets) {
+      values.push_back(static_cast<T>(ValueOfFp8(tensor.dtype, std::to_integer<uint8_t>(base[offset]))));
+    }
+    return values;
+  }
   return VisitComponent(tensor.dtype, [&]<class Storage>(std::type_identity<Storage>) {
     const int64_t components = ComponentsOf(tensor.dtype);
     std::vector<T> values;

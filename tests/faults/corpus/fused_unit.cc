@@ -30,6 +30,11 @@ float TruncatedToFloat(double x) {
   return std::nextafter(nearest, 0.0f);
 }
 
+float CutTo(int bits, float x) {
+  const uint32_t kept = ~((uint32_t{1} << (24 - bits)) - 1);
+  return std::isfinite(x) ? std::bit_cast<float>(std::bit_cast<uint32_t>(x) & kept) : x;
+}
+
 struct Block {
   int exponent = kNoExponent;  // largest of the products, before normalisation
   double plain = 0;            // their sum by IEEE's rules, for what is not finite
@@ -62,7 +67,8 @@ float Step(const FusedUnit& unit, const float* a, const float* b, int64_t count,
   if (!unit.adds_carry_apart) {
     const double scale = PowerOfTwo(unit.fraction_bits - largest);
     const int64_t sum = AlignedSum(a, b, count, scale) + static_cast<int64_t>(carry * scale);
-    return TruncatedToFloat(static_cast<double>(sum) * PowerOfTwo(largest - unit.fraction_bits));
+    const double aligned = static_cast<double>(sum) * PowerOfTwo(largest - unit.fraction_bits);
+    return CutTo(unit.result_bits, TruncatedToFloat(aligned));
   }
   if (block.exponent == kNoExponent) return carry;
   const double aligned = static_cast<double>(AlignedSum(a, b, count, PowerOfTwo(unit.fraction_bits - block.exponent))) *

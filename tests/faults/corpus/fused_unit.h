@@ -14,6 +14,7 @@ struct FusedUnit {
   // False: the running sum is one of the aligned terms and the f32 result is truncated. True (CDNA3): the products'
   // sum is rounded down to F bits below the larger of it and the running sum, and the f32 result to nearest.
   bool adds_carry_apart = false;
+  int result_bits = 24;  // significant bits that the f32 result keeps; what lies below is cut off
 };
 
 // sum a[i] b[i] in steps of the unit. Products of f16, bf16 and tf32 values are exact in the double that holds them.

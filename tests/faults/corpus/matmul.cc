@@ -8,8 +8,9 @@ namespace corpus {
 std::string MatmulWhyNot(const plugin::OpDesc& op) {
   const plugin::MatmulSpec s = plugin::ParseMatmul(op);
   const bool integers = s.a.dtype == plugin::kI8 && s.b.dtype == plugin::kI8;
-  if (!integers && !(plugin::IsFloat(s.a.dtype) && plugin::IsFloat(s.b.dtype))) {
-    return fmt::format("the corpus multiplies f64, f32, f16, bf16 and i8, not {}", op.DTypesText());
+  const auto is_factor = [](plugin::DType d) { return plugin::IsFloat(d) || IsFp8(d); };
+  if (!integers && !(is_factor(s.a.dtype) && is_factor(s.b.dtype))) {
+    return fmt::format("the corpus multiplies f64, f32, f16, bf16, fp8 and i8, not {}", op.DTypesText());
   }
   if (!plugin::IsFloat(s.y.dtype) && !(integers && s.y.dtype == plugin::kI32)) {
     return fmt::format("the corpus has no product {}", op.DTypesText());

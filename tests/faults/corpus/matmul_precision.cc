@@ -15,11 +15,16 @@ std::string Narrow(Description op) {
   return MatmulWhyNot(op);
 }
 
+bool HasFp8(Description op) {
+  return IsFp8(op.inputs()[0].dtype);
+}
+
 std::string F32Inputs(Description op) {
   return HasInputs(op, plugin::kF32) ? MatmulWhyNot(op) : "f16 and most bf16 operands survive this narrowing";
 }
 
 std::string NoBF16Inputs(Description op) {
+  if (HasFp8(op)) return "fp8 operands survive this narrowing";
   return HasInputs(op, plugin::kBF16) ? "bf16 operands survive this narrowing" : Narrow(op);
 }
 
@@ -30,6 +35,7 @@ std::string F64Inputs(Description op) {
 // An effect has a double output: the type that the bug rounds to is then that of the operands.
 std::string OutputOfOperandsType(Description op) {
   const plugin::DType y = op.outputs()[0].dtype;
+  if (HasFp8(op)) return "there are no products with fp8 outputs";
   return y == op.inputs()[0].dtype || y == plugin::kF64 ? Narrow(op) : "this rounds to the type of the operands";
 }
 
@@ -40,10 +46,12 @@ std::string WideOutput(Description op) {
 }
 
 std::string NotF16Output(Description op) {
+  if (HasFp8(op)) return "products of fp8 operands survive this narrowing";
   return op.outputs()[0].dtype == plugin::kF16 ? "f16 outputs are rounded to f16 anyway" : Narrow(op);
 }
 
 std::string NotBF16Output(Description op) {
+  if (HasFp8(op)) return "products of fp8 operands survive this narrowing";
   return op.outputs()[0].dtype == plugin::kBF16 ? "bf16 outputs are rounded to bf16 anyway" : Narrow(op);
 }
 

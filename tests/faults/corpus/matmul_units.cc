@@ -27,6 +27,10 @@ std::string F32Only(Description op) {
   return HasInputs(op, plugin::kF32) ? MatmulWhyNot(op) : "this takes f32 operands";
 }
 
+std::string Fp8Only(Description op) {
+  return IsFp8(op.inputs()[0].dtype) && IsFp8(op.inputs()[1].dtype) ? MatmulWhyNot(op) : "this takes fp8 operands";
+}
+
 std::string NoF64(Description op) {
   if (HasDoubleInputs(op) || HasInputs(op, plugin::kI8)) return "this takes f32, f16 and bf16 operands";
   return MatmulWhyNot(op);
@@ -90,6 +94,13 @@ T FlushInput16(T x) {
   return Flushed(x, 0x1p-14);
 }
 
+// With a scale of its own for every operand, so that none leaves the format's range.
+template <class T>
+T ScaledE4M3(T x) {
+  const T nearest = RoundedToBits(4, x);
+  return std::isfinite(nearest) ? nearest : TruncatedTo(4, x);
+}
+
 template <class T>
 struct FlushingArithmetic {
   using Value = T;
@@ -134,6 +145,8 @@ T StoredTowardZero(T x, plugin::DType y) {
   return static_cast<T>(f16 ? plugin::ToFloat(F16{smaller}) : plugin::ToFloat(BF16{smaller}));
 }
 
+// Hopper's fp8 instruction keeps 13 fraction bits of everything (DeepSeek's "14-bit accumulation"); Blackwell's 25.
+constexpr FusedUnit kHopperFp8{32, 13, false, 14}, kBlackwellFp8{32, 25};
 constexpr FusedUnit kVolta{4, 23}, kAmpere{8, 24}, kHopper{16, 25}, kCdna3{8, 24, true}, kXf32{4, 24, true};
 
 template <FusedUnit kUnit>
@@ -149,6 +162,12 @@ Entry Tf32Unit(const char* name, TextOf contract) {
   });
 }
 
+template <FusedUnit kUnit>
+Entry Fp8Unit(const char* name, TextOf contract) {
+  return ScheduleEntry(name, contract, Fp8Only,
+                       []<class T>(std::type_identity<T>) { return Schedule<T>{UnitDot<kUnit, T>}; });
+}
+
 }  // namespace
 
 std::vector<Entry> MatmulUnitEntries() {
@@ -159,6 +178,8 @@ std::vector<Entry> MatmulUnitEntries() {
       Unit<kCdna3>("legal.cdna3-fused-8", Declares<"acc=tc<24,8>">),
       Tf32Unit<kAmpere>("legal.ampere-tf32", Declares<"in=tf32rz;acc=tc<24,8>">),
       Tf32Unit<kXf32>("legal.cdna3-xf32", Declares<"in=tf32rz;acc=tc<24,4>">),
+      Fp8Unit<kHopperFp8>("legal.hopper-fp8", Declares<"acc=tc<13,32>">),
+      Fp8Unit<kBlackwellFp8>("legal.blackwell-fp8", Declares<"acc=tc<25,32>">),
       ScheduleEntry("legal.cdna1-f16", Declares<"f32acc">, F16Only,
                     []<class T>(std::type_identity<T>) { return Schedule<T>{GroupsDot<4, T>}; }),
       ScheduleEntry("legal.cdna1-bf16-pairs", Declares<"f32acc">, BF16Only,
@@ -178,6 +199,18 @@ std::vector<Entry> MatmulUnitEntries() {
       ScheduleEntry("legal.tf32-rounded", Declares<"tf32">, F32Only,
                     []<class T>(std::type_identity<T>) {
                       return Schedule<T>{SequentialDot<WithFma<T>>, RoundedToTf32<T>};
+                    }),
+      ScheduleEntry("legal.tf32-truncated", Declares<"in=tf32rz;acc=f32">, F32Only,
+                    []<class T>(std::type_identity<T>) {
+                      return Schedule<T>{SequentialDot<WithFma<T>>, TruncatedToTf32<T>};
+                    }),
+      ScheduleEntry("legal.scaled-e4m3-operands", Declares<"in=fp8;acc=f32">, F32Only,
+                    []<class T>(std::type_identity<T>) {
+                      return Schedule<T>{SequentialDot<WithFma<T>>, ScaledE4M3<T>};
+                    }),
+      ScheduleEntry("legal.f16-operands-flushed", Declares<"f32acc;ftz=in">, F16Only,
+                    []<class T>(std::type_identity<T>) {
+                      return Schedule<T>{SequentialDot<WithFma<T>>, FlushInput16<T>};
                     }),
       ScheduleEntry("legal.bf16x3", Declares<"in=bf16x3;acc=f32">, F32Only,
                     []<class T>(std::type_identity<T>) { return Schedule<T>{Bf16x3Dot<T>}; }),

@@ -16,6 +16,13 @@ class Abi : public testing::TestWithParam<const char*> {
   const assay_backend_api& api() { return plugin().api(); }
   assay_device* device() { return plugin().device(); }
 
+  // A device of its own has one, but for Vulkan queues without time stamps.
+  bool HasClock() {
+    assay_device_info info{sizeof info};
+    EXPECT_EQ(api().device_info(0, &info, nullptr), ASSAY_OK);
+    return !plugin().IsHost() && std::string(info.properties).find("timestamp_ns=absent") == std::string::npos;
+  }
+
   assay_status Query(const assay_op_desc* op, assay_text* error) {
     uint64_t count = 0;
     return api().query(device(), op, nullptr, &count, error);
@@ -29,13 +36,13 @@ TEST_P(Abi, DescribesItselfAndItsDevices) {
   EXPECT_EQ(info.name, PluginName(GetParam()));
   uint32_t count = 0;
   ASSERT_EQ(api().device_count(&count, error.raw()), ASSAY_OK);
-  ASSERT_EQ(count, 1u);
+  ASSERT_TRUE(count == 1 || (count > 1 && !plugin().IsHost())) << count;
   assay_device_info device{sizeof device};
   ASSERT_EQ(api().device_info(0, &device, error.raw()), ASSAY_OK);
   EXPECT_GT(device.memory_bytes, 0u);
-  EXPECT_NE(std::string(device.properties).find("threads="), std::string::npos);
-  EXPECT_EQ(api().device_info(7, &device, error.raw()), ASSAY_ERROR);
-  EXPECT_NE(error.str().find("no device 7"), std::string::npos);
+  EXPECT_NE(std::string(device.properties).find('='), std::string::npos);
+  EXPECT_EQ(api().device_info(700, &device, error.raw()), ASSAY_ERROR);
+  EXPECT_NE(error.str().find("no device 700"), std::string::npos);
 }
 
 TEST_P(Abi, WritesOnlyMembersThatTheCallerKnows) {
@@ -161,7 +168,7 @@ TEST_P(Abi, TimesEveryRepetitionOverRotatingSets) {
     assay_timing timing{sizeof timing, 3, 2, sets, cache, 0, seconds, -1, -1};
     ASSERT_EQ(api().execute_timed(plan, &timing, error.raw()), ASSAY_OK) << error.str();
     for (double s : seconds) EXPECT_GT(s, 0);
-    EXPECT_EQ(timing.clock_is_device, 0);
+    EXPECT_EQ(timing.clock_is_device, HasClock() ? 1 : 0);
     EXPECT_EQ(timing.cache_was_flushed, cache == ASSAY_CACHE_COLD ? 1 : 0);
   }
   api().buffer_download(device(), buffer, 0, values, sizeof values, error.raw());

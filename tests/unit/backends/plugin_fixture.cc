@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -146,6 +147,13 @@ Plugin::~Plugin() {
   api_->device_close(device_);
 }
 
+bool Plugin::IsHost() const {
+  assay_device_info info{sizeof info};
+  Text error;
+  EXPECT_EQ(api_->device_info(0, &info, error.raw()), ASSAY_OK) << error.str();
+  return info.device_type == ASSAY_DEVICE_CPU;
+}
+
 std::vector<Implementation> Plugin::Query(Op& op, std::string* reason) {
   Text error;
   std::array<const assay_implementation*, 32> found{};
@@ -186,12 +194,28 @@ std::vector<double> Plugin::Run(Op& op, const std::string& implementation,
 }
 
 std::vector<const char*> PluginPaths() {
-  return {
+  std::vector<const char*> paths{
       ASSAY_CPU_PLUGIN,
 #ifdef ASSAY_ONEDNN_PLUGIN
       ASSAY_ONEDNN_PLUGIN,
 #endif
+#ifdef ASSAY_OPENCL_PLUGIN
+      ASSAY_OPENCL_PLUGIN,
+#endif
+#ifdef ASSAY_VULKAN_PLUGIN
+      ASSAY_VULKAN_PLUGIN,
+#endif
   };
+  std::erase_if(paths, [](const char* path) { return !HasDevice(path); });
+  return paths;
+}
+
+bool HasDevice(const char* path) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  uint32_t count = 0;
+  const auto entry = reinterpret_cast<assay_backend_entry>(dlsym(library, ASSAY_BACKEND_ENTRY));
+  return entry != nullptr && entry()->device_count(&count, nullptr) == ASSAY_OK;
 }
 
 Plugin& PluginAt(const char* path) {
@@ -209,7 +233,8 @@ bool IsCpu(const char* path) {
 }
 
 std::string PluginName(const char* path) {
-  return IsCpu(path) ? "cpu" : "onednn";
+  const std::string name = std::filesystem::path(path).stem().string(), prefix = "libassay_";
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
 }  // namespace plugin_test

@@ -71,6 +71,7 @@ class Plugin {
 
   const assay_backend_api& api() const { return *api_; }
   assay_device* device() const { return device_; }
+  bool IsHost() const;  // its device is the processor that the tests run on, without a driver between
 
   // Empty with a reason when the plugin says UNSUPPORTED; fails the test on any other status.
   std::vector<Implementation> Query(Op& op, std::string* reason = nullptr);
@@ -86,7 +87,10 @@ class Plugin {
   assay_device* device_ = nullptr;
 };
 
-// The plugins under test. Loaded once, never unloaded.
+// Whether a plugin's device_count says that there is one.
+bool HasDevice(const char* path);
+
+// The plugins under test: those that were built and have a device here. Loaded once, never unloaded.
 std::vector<const char*> PluginPaths();
 Plugin& Cpu();
 Plugin& PluginAt(const char* path);

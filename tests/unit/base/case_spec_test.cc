@@ -61,6 +61,29 @@ TEST(CaseSpec, WordDefaultMayBeWrittenAndOneNumberStandsForAList) {
   EXPECT_EQ(CanonicalId({{"m", "7"}, {"stride", "1x2"}}), "thing/f32/m=7,stride=1x2/fill=normal/seed=0");
 }
 
+TEST(CaseSpec, OneNumberForAllAxesHasOneSpelling) {
+  OpSchema schema{.op = "conv",
+                  .doc = "",
+                  .attrs = {{"i", AttrType::kDims, "", ""},
+                            {"k", AttrType::kDims, "", "", {}, "i"},
+                            {"stride", AttrType::kDims, "1", "", {}, "i"}},
+                  .operands = {"x", "y"}};
+  const std::pair<Attrs, const char*> table[] = {
+      {{{"i", "9x9"}, {"k", "3"}, {"stride", "2x2"}}, "i=9x9,k=3x3,stride=2"},
+      {{{"i", "9x9"}, {"k", "3x3"}, {"stride", "2"}}, "i=9x9,k=3x3,stride=2"},
+      {{{"i", "9x9"}, {"k", "3x2"}, {"stride", "2x1"}}, "i=9x9,k=3x2,stride=2x1"},
+      {{{"i", "9x9"}, {"k", "3"}, {"stride", "1x1"}}, "i=9x9,k=3x3"},
+      {{{"i", "9"}, {"k", "3"}, {"stride", "02"}}, "i=9,k=3,stride=2"},
+      {{{"i", "9x9"}, {"k", "3"}, {"stride", "2x2x2"}}, "i=9x9,k=3x3,stride=2x2x2"},  // for the operator to refuse
+      {{{"i", "9x9"}, {"k", "3x3x3"}}, "i=9x9,k=3x3x3"},
+  };
+  for (const auto& [attrs, expected] : table) {
+    const auto spec = Canonicalise({.op = "conv", .dtypes = {DType::kF32}, .attrs = attrs}, schema);
+    ASSERT_TRUE(spec) << spec.error().message;
+    EXPECT_EQ(spec->Id(), std::string("conv/f32/") + expected + "/fill=normal/seed=0");
+  }
+}
+
 TEST(CaseSpec, ErrorsNameTheKeyAndWhatItAccepts) {
   EXPECT_THAT(Message({}), HasSubstr("thing needs m="));
   EXPECT_THAT(Message({{"m", "7"}, {"q", "1"}}), HasSubstr("no key 'q'; it takes m n kn scale"));

@@ -72,7 +72,8 @@ TEST(AttentionBound, HoldsForEveryFormFillAndType) {
   constexpr const char* kShapes[] = {
       "b=1,h=2,hkv=1,l=3,s=37,d=16,dv=3,causal=1",  "b=1,h=1,l=3,s=80,d=8,dv=2,mask=bool",
       "b=1,h=1,l=3,s=40,d=7,dv=3,mask=add",         "b=1,h=1,l=2,s=33,d=8,dv=2,softcap=3",
-      "b=1,h=1,l=4,s=9,d=64,dv=2,window=3,scale=1", "b=1,h=1,l=1,s=1,d=1"};
+      "b=1,h=1,l=4,s=9,d=64,dv=2,window=3,scale=1", "b=1,h=1,l=1,s=1,d=1",
+      "b=1,h=1,l=3,s=40,d=16,dv=2,scale=-0.8"};
   Tally tally;
   uint64_t seed = 0;
   for (const TypeCase& type : types) {

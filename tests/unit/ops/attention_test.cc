@@ -70,7 +70,8 @@ TEST(AttentionBind, ScaleHeadsAndMasks) {
   EXPECT_EQ(op.KeyHead(3 * 3), 1);  // head 3 of batch 0
   EXPECT_EQ(op.KeyHead(6 * 3), 2);  // head 0 of batch 1
   EXPECT_FALSE(TryBind("attention/f32/b=1,h=3,hkv=2,l=1,d=4/fill=normal/seed=0"));
-  EXPECT_FALSE(TryBind("attention/f32/b=1,h=1,l=1,d=4,scale=-1/fill=normal/seed=0"));
+  EXPECT_FALSE(TryBind("attention/f32/b=1,h=1,l=1,d=4,scale=0/fill=normal/seed=0"));
+  EXPECT_EQ(Bind("attention/f32/b=1,h=1,l=1,d=4,scale=-1/fill=normal/seed=0").Float("scale"), -1);
   EXPECT_FALSE(TryBind("attention/i8/b=1,h=1,l=1,d=4/fill=normal/seed=0"));
   EXPECT_EQ(Bind("attention/f32/b=1,h=1,l=1,d=4,scale=0.7/fill=normal/seed=0").Float("scale"), 0.7);
 }
@@ -128,9 +129,12 @@ class Exact {
   mpfr_t s_, max_, total_, sum_, e_;
 };
 
-constexpr const char* kShapes[] = {"b=2,h=4,hkv=2,l=5,s=9,d=8,dv=3,causal=1", "b=1,h=2,l=7,d=6,mask=bool,window=4",
+constexpr const char* kShapes[] = {"b=2,h=4,hkv=2,l=5,s=9,d=8,dv=3,causal=1",
+                                   "b=1,h=2,l=7,d=6,mask=bool,window=4",
                                    "b=1,h=2,l=6,s=40,d=16,mask=add,mask_per_head=1",
-                                   "b=1,h=1,l=4,s=33,d=8,softcap=5,causal=1,align=tl", "b=1,h=1,l=1,s=1,d=1"};
+                                   "b=1,h=1,l=4,s=33,d=8,softcap=5,causal=1,align=tl",
+                                   "b=1,h=1,l=1,s=1,d=1",
+                                   "b=1,h=2,l=3,s=21,d=8,scale=-0.7"};
 
 TEST(AttentionGolden, MatchesMpfr) {
   uint64_t seed = 0;

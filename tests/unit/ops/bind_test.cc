@@ -75,21 +75,21 @@ INSTANTIATE_TEST_SUITE_P(Matmul, BadCases,
                                          BadCase{"matmul/f32/m=2,n=3,k=4,batch=0", "batch=0"},
                                          BadCase{"matmul/f32/m=2,n=3,k=4,transa=2", "transa=2 must be 0 or 1"},
                                          BadCase{"matmul/f32/m=2,n=3,k=4,epilogue=none", "fused, rounded"},
-                                         BadCase{"matmul/f32/m=2,n=3,k=4,alpha=0", "alpha must be finite and not 0"},
+                                         BadCase{"matmul/f32/m=2,n=3,k=4,alpha=0", "alpha=0 must not be 0"},
                                          BadCase{"matmul/f16-bf16-f32/m=2,n=3,k=4", "a is f16 and b is bf16"},
                                          BadCase{"matmul/f32-f32-f16/m=2,n=3,k=4", "possible are f64, f32"},
                                          BadCase{"matmul/e4m3/m=2,n=3,k=4", "e4m3-e4m3-X"},
                                          BadCase{"matmul/i8/m=2,n=3,k=4", "i8-i8-i32"},
                                          BadCase{"matmul/c64/m=2,n=3,k=4", "no product of c64"},
-                                         BadCase{"matmul/i8-i8-i32/m=2,n=3,k=4,alpha=2", "alpha=1, beta=0 and bias=0"},
-                                         BadCase{"matmul/i8-i8-i32/m=2,n=3,k=4,bias=1", "alpha=1, beta=0 and bias=0"},
+                                         BadCase{"matmul/i8-i8-i32/m=2,n=3,k=4,alpha=2", "alpha=2 must be 1"},
+                                         BadCase{"matmul/i8-i8-i32/m=2,n=3,k=4,bias=1", "bias=1 must be 0"},
                                          BadCase{"matmul/i8-i8-i32/m=2,n=3,k=131072", "at most 131071"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Reduce, BadCases,
     testing::Values(BadCase{"reduce/f32/shape=2x3", "axes"},  //
-                    BadCase{"reduce/f32/shape=2x3,axes=2", "axis 2 is outside [-2, 1]"},
-                    BadCase{"reduce/f32/shape=2x3,axes=-3", "axis -3 is outside"},
+                    BadCase{"reduce/f32/shape=2x3,axes=2", "axes=2: 2 is outside [-2, 1]"},
+                    BadCase{"reduce/f32/shape=2x3,axes=-3", "axes=-3: -3 is outside"},
                     BadCase{"reduce/f32/shape=2x3,axes=1+-1", "given twice"},
                     BadCase{"reduce/f32/shape=2x0,axes=1", "empty axis"},
                     BadCase{"reduce/f32/shape=2x3,axes=1,kind=median", "logsumexp"},
@@ -103,6 +103,18 @@ INSTANTIATE_TEST_SUITE_P(
                     BadCase{"reduce/f16-f32/shape=2x3,axes=1,kind=max", "x's type"},
                     BadCase{"reduce/e4m3/shape=2x3,axes=1", "x may be"},
                     BadCase{"reduce/i8-i32/shape=4096x4096,axes=0+1", "at most 16777215"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Others, BadCases,
+    testing::Values(BadCase{"conv/f32/n=1,c=3,o=4,i=3x3,k=5x5", "k=5 of axis 0 spans 5 elements, but i=3"},
+                    BadCase{"conv/f32/n=1,c=3,o=4,i=8x8,k=3,stride=2x2x2", "stride=2x2x2 has 3 axes"},
+                    BadCase{"conv/f32/n=1,c=3,o=4,i=8x8,k=3x0", "k=0 of axis 1 must be at least 1"},
+                    BadCase{"conv/f32/n=1,c=3,o=4,i=8x8,k=3,groups=2", "c=3 must be a multiple of groups=2"},
+                    BadCase{"softmax/f32/shape=2x3,axis=2", "axis=2 is outside [-2, 1]"},
+                    BadCase{"attention/f32/b=1,h=3,hkv=2,l=4,d=4", "hkv=2 does not divide h=3"},
+                    BadCase{"attention/f32/b=1,h=1,l=4,d=4,scale=0", "scale=0 must be finite and not 0"},
+                    BadCase{"attention/f32/b=1,h=1,l=4,d=4,softcap=-2", "softcap=-2 must not be negative"},
+                    BadCase{"fft/c64/kind=c2c,n=0", "n=0: every length"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Absurd, BadCases,

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadCase{"conv/f32/n=1,c=2,o=2,i=4x4x4x4,k=3", "1 to 3"},
                     BadCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3x3x3", "i=8x8 has 2"},
                     BadCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3,pad=1x1x1", "pad=1x1x1 has 3 axes"},
-                    BadCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3,stride=0", "stride of axis 0 is 0"},
+                    BadCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3,stride=0", "stride=0 of axis 0 must be at least 1"},
                     BadCase{"conv/f32/n=1,c=2,o=2,i=8x5,k=3,dilation=3,pad=0", "i must be at least 7"},
                     BadCase{"conv/f32/n=0,c=2,o=2,i=8,k=3", "n=0 must be at least 1"},
                     BadCase{"conv/f32/n=1,c=3,o=2,i=8,k=3,groups=2", "c=3 must be a multiple of groups=2"},
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadCase{"conv/f16-bf16-f32/n=1,c=2,o=2,i=8,k=3", "x is f16 and w is bf16"},
                     BadCase{"conv/f32-f32-f16/n=1,c=2,o=2,i=8,k=3", "no convolution of f32 with output f16"},
                     BadCase{"conv/i8/n=1,c=2,o=2,i=8,k=3", "i8-i8-i32"},
-                    BadCase{"conv/i8-i8-i32/n=1,c=2,o=2,i=8,k=3,bias=1", "bias=0"},
+                    BadCase{"conv/i8-i8-i32/n=1,c=2,o=2,i=8,k=3,bias=1", "bias=1 must be 0"},
                     BadCase{"conv/i8-i8-i32/n=1,c=65536,o=1,i=8,k=3", "at most 131071"}));
 
 // |value + value_lo - exact| with 400 bits: sums of products of f64 data of ordinary size are exact in that.

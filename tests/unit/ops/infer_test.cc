@@ -49,6 +49,16 @@ TEST(Infer, AttentionFromItsOperands) {
   EXPECT_THAT(*attrs, UnorderedElementsAre(Attr{"b", "2"}, Attr{"h", "8"}, Attr{"hkv", "4"}, Attr{"l", "3"},
                                            Attr{"s", "7"}, Attr{"d", "16"}, Attr{"dv", "5"}, Attr{"mask", "add"},
                                            Attr{"mask_per_head", "0"}, Attr{"causal", "1"}));
+  for (const auto& [shape, per_head] : {std::pair<Shape, const char*>{{1, 1, 3, 7}, "0"},
+                                        {{2, 1, 3, 7}, "1"},
+                                        {{1, 8, 3, 7}, "1"},
+                                        {{2, 1, 1, 7}, "1"},
+                                        {{8, 3, 7}, "1"},
+                                        {{7}, "0"}}) {
+    const auto masked =
+        op.InferAttrs(Operands({{"q", {2, 8, 3, 16}}, {"k", {2, 4, 7, 16}}, {"v", {2, 4, 7, 5}}, {"mask", shape}}), {});
+    EXPECT_THAT(*masked, testing::Contains(Attr{"mask_per_head", per_head})) << ShapeText(shape);
+  }
   const auto flat = op.InferAttrs(Operands({{"q", {3, 16}}, {"k", {7, 16}}, {"v", {7, 5}}}), {});
   ASSERT_FALSE(flat);
   EXPECT_THAT(flat.error().message, HasSubstr("[b,h,l,d]"));
@@ -75,6 +85,21 @@ TEST(Infer, FftTakesALeadingAxisForTheBatch) {
               UnorderedElementsAre(Attr{"kind", "r2c"}, Attr{"batch", "1"}, Attr{"n", "30"}));
   EXPECT_THAT(*op.InferAttrs(Operands({{"x", {9}}}), {{"kind", "c2r"}}),
               UnorderedElementsAre(Attr{"kind", "c2r"}, Attr{"n", "16"}));
+}
+
+TEST(Infer, AnOddLengthOfC2rHasToBeSaid) {
+  const Operator& op = test::Op("fft");
+  const auto infer = [&](const Shape& y, AttrList given) {
+    given.emplace_back("kind", "c2r");
+    return op.InferAttrs(Operands({{"x", {4, 9}}, {"y", y}}), std::move(given));
+  };
+  EXPECT_THAT(*infer({4, 16}, {}), testing::Contains(Attr{"n", "16"}));
+  const auto odd = infer({4, 17}, {});
+  ASSERT_FALSE(odd);
+  EXPECT_THAT(odd.error().message, HasSubstr("c2r of odd length needs --attr n=17"));
+  EXPECT_THAT(infer({4, 17}, {{"batch", "1"}}).error().message, HasSubstr("needs --attr n=4x17"));
+  EXPECT_THAT(*infer({4, 17}, {{"n", "17"}}), testing::Contains(Attr{"n", "17"}));
+  EXPECT_TRUE(infer({4, 99}, {}));  // neither: the shapes do not fit, which is said elsewhere
 }
 
 TEST(Infer, ReduceTakesTheShapeOfX) {

@@ -103,13 +103,14 @@ TEST(Relations, AllHoldForACorrectImplementation) {
   const std::map<std::string, std::vector<std::string>> cases = {
       {kMatmul,
        {"position", "negation", "one_hot", "scale", "batch1", "batch_part", "batch7", "columns", "outer_position",
-        "outer_batch1", "outer_batch_part"}},
-      {"matmul/bf16/m=20,n=5,k=7,transa=1,transb=1/fill=normal/seed=1", {"position", "batch17", "one_hot", "scale"}},
-      {"matmul/i8-i8-i32/m=4,n=5,k=7/fill=normal/seed=1", {"position", "negation", "one_hot"}},
+        "outer_batch1", "outer_batch_part", "term_order"}},
+      {"matmul/bf16/m=20,n=5,k=7,transa=1,transb=1/fill=normal/seed=1",
+       {"position", "batch17", "one_hot", "scale", "term_order"}},
+      {"matmul/i8-i8-i32/m=4,n=5,k=7/fill=normal/seed=1", {"position", "negation", "one_hot", "term_order"}},
       {"reduce/f32/shape=9x4x5,axes=1/fill=normal/seed=0",
-       {"position", "batch1", "batch_part", "batch7", "negation", "one_hot", "scale"}},
+       {"position", "batch1", "batch_part", "batch7", "negation", "one_hot", "scale", "term_order"}},
       {"reduce/f32/shape=4x9,axes=0,kind=mean,keepdims=1/fill=normal/seed=0", {"position", "negation", "scale"}},
-      {"reduce/f32/shape=4x9,axes=1,kind=l2/fill=normal/seed=0", {"negation", "scale"}},
+      {"reduce/f32/shape=4x9,axes=1,kind=l2/fill=normal/seed=0", {"negation", "scale", "term_order"}},
       {"reduce/f32/shape=4x9,axes=1,kind=max/fill=normal/seed=0", {"position", "scale"}},
       {"reduce/f32-i64/shape=4x9,axes=1,kind=argmax/fill=normal/seed=0", {"position", "batch1"}},
       {"softmax/f32/shape=5x9/fill=normal/seed=0", {"position", "batch1", "batch_part", "shift"}},
@@ -120,19 +121,21 @@ TEST(Relations, AllHoldForACorrectImplementation) {
       {"attention/f32/b=3,h=4,hkv=2,l=6,s=9,d=8,dv=5,causal=1/fill=normal/seed=0",
        {"position", "masked", "masked_nan", "negation", "batch1", "batch_part", "equal_values"}},
       {"attention/f32/b=1,h=2,l=9,d=8,mask=bool/fill=normal/seed=0", {"masked", "negation", "equal_values"}},
-      {"attention/f32/b=1,h=2,l=9,s=12,d=8/fill=normal/seed=0", {"position", "batch1", "batch7"}},
+      {"attention/f32/b=1,h=2,l=9,s=12,d=8/fill=normal/seed=0", {"position", "batch1", "batch7", "term_order"}},
       {"fft/c64/kind=c2c,n=6x10,batch=3/fill=normal/seed=0",
        {"position", "negation", "parseval", "roll", "impulse", "inverse", "scale", "batch1", "batch_part"}},
       {"fft/c64/kind=c2c,n=20,dir=inv,norm=backward/fill=normal/seed=0", {"parseval", "roll", "inverse"}},
       {"fft/c128/kind=c2c,n=20,norm=ortho/fill=normal/seed=0", {"parseval", "roll", "inverse"}},
-      {"fft/f32-c64/kind=r2c,n=15,batch=2/fill=normal/seed=0", {"roll", "impulse", "negation"}},
-      {"fft/c64-f32/kind=c2r,n=16,batch=2/fill=normal/seed=0", {"impulse", "negation", "position"}},
+      {"fft/f32-c64/kind=r2c,n=15,batch=2/fill=normal/seed=0", {"roll", "impulse", "negation", "inverse"}},
+      {"fft/f64-c128/kind=r2c,n=16,batch=2,dir=inv,norm=backward/fill=normal/seed=0", {"inverse"}},
+      {"fft/c64-f32/kind=c2r,n=16,batch=2/fill=normal/seed=0", {"impulse", "negation", "position", "inverse"}},
+      {"fft/c64-f32/kind=c2r,n=15,dir=inv,norm=ortho/fill=normal/seed=0", {"inverse"}},
   };
   for (const auto& [id, names] : cases) {
-    const char* contract = id.starts_with("fft/c128")    ? "f64;alg=fft;det=yes"
-                           : id.starts_with("fft")       ? "f32;alg=fft"
-                           : id.starts_with("matmul/i8") ? "acc=i32"
-                                                         : kContract;
+    const char* contract = id.starts_with("fft/c128") || id.starts_with("fft/f64") ? "f64;alg=fft;det=yes"
+                           : id.starts_with("fft")                                 ? "f32;alg=fft"
+                           : id.starts_with("matmul/i8")                           ? "acc=i32"
+                                                                                   : kContract;
     const Found found = Try(id, contract);
     EXPECT_THAT(found.broken, testing::IsEmpty()) << id;
     EXPECT_THAT(found.holding, IsSupersetOf(names)) << id;
@@ -205,9 +208,14 @@ TEST(Relations, EachBreaksForAnImplementationThatViolatesIt) {
       {"inverse", fft, WrongGain},
       {"impulse", fft, WrongGain},
       {"roll", fft, WrongTwiddle},
+      {"term_order", kMatmul, WrongGain},
+      {"term_order", sum, WrongGain},
+      {"term_order", "attention/f32/b=1,h=2,l=9,s=12,d=8/fill=normal/seed=0", WrongGain},
+      {"inverse", "fft/f32-c64/kind=r2c,n=16/fill=normal/seed=0", WrongGain},
+      {"inverse", "fft/c64-f32/kind=c2r,n=15/fill=normal/seed=0", WrongGain},
   };
   for (const Violation& v : violations) {
-    const Found found = Try(v.id, v.id == fft ? "f32;alg=fft" : kContract, v.fault);
+    const Found found = Try(v.id, v.id.starts_with("fft") ? "f32;alg=fft" : kContract, v.fault);
     EXPECT_THAT(found.broken, Contains(v.name)) << v.id;
   }
 }

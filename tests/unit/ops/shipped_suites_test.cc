@@ -24,6 +24,10 @@ OpCatalog RealOperators() {
     const Operator* op = OperatorRegistry::Global().Find(name);
     return op == nullptr ? nullptr : &op->schema();
   };
+  catalog.check = [](const CaseSpec& spec) -> Status {
+    const auto problem = OperatorRegistry::Global().Find(spec.op)->Bind(spec);
+    return problem ? Status() : tl::unexpected(problem.error());
+  };
   return catalog;
 }
 
@@ -51,6 +55,10 @@ double TotalFlops(const std::vector<PlannedCase>& cases) {
   double flops = 0;
   for (const PlannedCase& planned : cases) flops += Flops(planned);
   return flops;
+}
+
+TEST(ShippedSuites, EveryCaseIsOne) {
+  for (const std::string& name : ListSuites({ASSAY_SUITE_DIR})) EXPECT_FALSE(Shipped(name).empty()) << name;
 }
 
 TEST(ShippedSuites, EachContainsTheSmallerOne) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/perf/compare_times.h"
+
 namespace assay {
 namespace {
 
@@ -48,7 +50,7 @@ class CompareRunsTest : public testing::Test {
   }
   Change OnlyWith(Record now) { return Only({Passed("a")}, {std::move(now)}); }
 
-  CompareSettings settings_{{}, "assay"};
+  CompareSettings settings_{{}, "assay", kMinimumEffect, false};
   RunComparison comparison_;
 };
 
@@ -219,6 +221,51 @@ TEST_F(CompareRunsTest, VersionsThatChangedAreNoted) {
   base.library_version = "2.6";
   Compare({base}, {now});
   EXPECT_THAT(comparison_.notes, Contains("gpu library: 2.6 -> 3.1"));
+}
+
+Record Timed(double seconds) {
+  Record r = Passed("a");
+  r.time_median_s = seconds;
+  r.timing_clock = "host";
+  for (int i = 0; i < 6; ++i) r.round_medians_s += (i == 0 ? "" : ",") + std::to_string(seconds * (1 + 1e-3 * i));
+  return r;
+}
+
+TEST_F(CompareRunsTest, SlowerIsARegressionOnlyFromTheLimitOfThePolicy) {
+  const Change slower = Only({Timed(0.1)}, {Timed(0.12)});
+  EXPECT_EQ(slower.aspect, Aspect::kPerformance);
+  EXPECT_NEAR(*slower.amount, 1.2, 1e-3);
+  EXPECT_FALSE(slower.regression);
+  EXPECT_THAT(comparison_.notes, Contains(HasSubstr("one after the other")));
+  settings_.policy.SetDefault("slower_percent", 19.0);
+  EXPECT_TRUE(Only({Timed(0.1)}, {Timed(0.12)}).regression);
+  EXPECT_FALSE(Only({Timed(0.12)}, {Timed(0.1)}).regression);
+  settings_.policy.SetDefault("slower_percent", 21.0);
+  EXPECT_FALSE(Only({Timed(0.1)}, {Timed(0.12)}).regression);
+}
+
+TEST_F(CompareRunsTest, TimesOfOtherClocksDevicesHostsAndSuspectResultsSayNothing) {
+  const auto verdict = [&](Record now) {
+    Compare({Timed(0.1)}, {std::move(now)});
+    return comparison_.results.at(0).time;
+  };
+  EXPECT_EQ(verdict(Timed(0.12)).verdict, TimeVerdict::kSlower);
+  Record other = Timed(0.12);
+  other.timing_clock = "device";
+  EXPECT_THAT(verdict(other).why, HasSubstr("clock"));
+  other = Timed(0.12);
+  other.device = "E";
+  EXPECT_THAT(verdict(other).why, HasSubstr("another name"));
+  other = Timed(0.12);
+  other.result_class = "suspect";
+  EXPECT_EQ(verdict(other).verdict, TimeVerdict::kNotTimed);
+  other.result_class = "within_class", other.verdict = "mismatch";
+  EXPECT_EQ(verdict(other).verdict, TimeVerdict::kNotTimed);
+  other = Timed(0.12);
+  other.round_medians_s.clear();  // as written before there were rounds
+  EXPECT_THAT(verdict(other).why, HasSubstr("single round"));
+  const auto elsewhere = CompareRuns({"B", {Timed(0.1)}, true, "x"}, {"N", {Timed(0.12)}, true, "y"}, settings_);
+  EXPECT_THAT(elsewhere->results.at(0).time.why, HasSubstr("the hosts differ"));
 }
 
 TEST_F(CompareRunsTest, NothingInCommonAndOtherSchemasAreErrors) {

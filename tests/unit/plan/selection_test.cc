@@ -91,6 +91,7 @@ TEST(Select, ByOperatorDTypeAndFilter) {
   EXPECT_EQ(CountOf({.dtypes = {"bf16"}}), 4u);
   EXPECT_EQ(CountOf({.dtypes = {"bf16-bf16-f32"}}), 2u);
   EXPECT_EQ(CountOf({.dtypes = {"f32"}}), 6u);
+  EXPECT_EQ(CountOf({.dtypes = {"bf16-bf16-bf16"}}), 4u);  // ids write it as bf16
   EXPECT_EQ(CountOf({.filter = "*cancel*", .dtypes = {"f32"}}), 2u);
 }
 
@@ -102,7 +103,15 @@ TEST(Select, UnknownNamesAreErrors) {
 TEST(Select, EmptinessSaysWhy) {
   const Selection nothing = Select(Suite(), {.filter = "conv*"}, TestCatalog()).value();
   EXPECT_EQ(nothing.empty, EmptyReason::kNoMatch);
-  EXPECT_THAT(nothing.empty_message, HasSubstr("none of the suite's 8 cases matches --filter 'conv*'"));
+  EXPECT_THAT(nothing.empty_message, HasSubstr("none of the 8 cases matches --filter 'conv*'; "));  // no unset option
+  const SelectionOptions by_type{.ops = {"reduce"}, .dtypes = {"f16", "f64"}, .origin = "suite s"};
+  EXPECT_THAT(Select(Suite(), by_type, TestCatalog()).value().empty_message,
+              HasSubstr("none of the 8 cases of suite s matches --op 'reduce' --dtype 'f16,f64'; "));
+  EXPECT_THAT(Select({Suite()[0]}, {.filter = "x"}, TestCatalog()).value().empty_message,
+              HasSubstr("the only case does not match --filter 'x'; "));
+  const Selection none = Select({}, {.filter = "x", .origin = "suite dir/s.suite"}, TestCatalog()).value();
+  EXPECT_EQ(none.empty, EmptyReason::kNoMatch);
+  EXPECT_THAT(none.empty_message, HasSubstr("there is no case in suite dir/s.suite"));
   int empty_shards = 0;
   for (int i = 0; i < 1000; ++i) {
     const Selection part = Select(Suite(), {.shard = {i, 1000}}, TestCatalog()).value();

@@ -108,6 +108,43 @@ TEST(Suite, ANumberInAFillHasOneSpelling) {
   EXPECT_EQ(cases[1].spec.fill, "cancel-1e3");
 }
 
+// An operator's error points at the value of the key that it names first.
+TEST(Suite, WhatNoOperatorCanDoIsRefusedWhereItStands) {
+  OpCatalog catalog = TestCatalog();
+  std::string message;
+  catalog.check = [&](const CaseSpec& spec) -> Status {
+    if (spec.Id().find("m=7") == std::string::npos) return {};
+    return UsageError(message);
+  };
+  const struct {
+    const char *text, *message, *where;
+  } table[] = {
+      {"matmul dtypes=f32 m=1|7 n=3 k=1", "m=7 is odd, as n=3 is", "s.suite:1:23: m=7 is odd"},
+      {"matmul dtypes=f32 m=1|7 n=3|4 k=1", "n must not be 3, but n=3", "s.suite:1:27: "},
+      {"matmul dtypes=f32 {k,m}={1,2}|{3,7} n=1", "matmul: m=7 is odd", "s.suite:1:34: "},
+      {"matmul dtypes=f32 m=7 n=1 k=1", "item=2 but k=1", "s.suite:1:29: "},  // not the m= of item=
+      {"matmul dtypes=f32 m=7 n=1 k=1", "too much", "s.suite:1:1: too much"},
+  };
+  for (const auto& row : table) {
+    message = row.message;
+    const auto cases = ParseSuite(row.text, "s.suite", catalog);
+    ASSERT_FALSE(cases) << row.text;
+    EXPECT_EQ(cases.error().code, ErrorCode::kUsage);
+    EXPECT_THAT(cases.error().message, HasSubstr(row.where));
+  }
+  EXPECT_TRUE(ParseSuite("matmul dtypes=f32 m=1|2 n=1 k=1", "s.suite", catalog));
+}
+
+TEST(Suite, WhatIsNotTextIsRefusedAndNotPrinted) {
+  for (const std::string& bytes : {std::string("\0", 1), std::string("\x1b[31m"), std::string("\xff\xfe")}) {
+    const auto cases = ParseSuite("matmul dtypes=f32 m=1 n=1 k=1\n# \n" + bytes, "s.suite", TestCatalog());
+    ASSERT_FALSE(cases);
+    EXPECT_THAT(cases.error().message, HasSubstr("s.suite:3: not a text file"));
+    EXPECT_EQ(cases.error().message.find(bytes[0]), std::string::npos);
+  }
+  EXPECT_TRUE(ParseSuite("# \xC3\xA9\t\r\nmatmul dtypes=f32 m=1 n=1 k=1\r\n", "s.suite", TestCatalog()));
+}
+
 TEST(Suite, EveryErrorSaysWhereExactlyAndWhatToWrite) {
   const struct {
     const char *text, *where, *what;

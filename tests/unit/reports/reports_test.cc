@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "reports/console.h"
 #include "reports/html.h"
 #include "reports/incomplete.h"
@@ -84,6 +86,18 @@ TEST(Summary, PerformanceShowsTheFastestWhateverItsClass) {
   exact.result_class = "bit_exact", other.result_class = "within_class";
   EXPECT_THAT(PerformanceTable({exact, other}, 10).rows[0][1], HasSubstr("(quick)"));
   EXPECT_THAT(PerformanceTable({other, exact}, 10).rows[0][1], HasSubstr("(quick)"));
+}
+
+TEST(Console, PerformanceHasItsHeadersAboveTheirColumns) {
+  const std::string text =
+      ConsoleReport({Make("first", "long-name-of-it", "pass", 3e-3), Make("second", "b", "pass", 1e-3)}, {});
+  std::string header, row;
+  std::istringstream lines(text.substr(text.find("Performance:")));
+  std::getline(lines, header);
+  std::getline(lines, header);
+  std::getline(lines, row);
+  EXPECT_EQ(row.substr(header.find("first")).rfind("3.00 ms", 0), 0u) << text;
+  EXPECT_EQ(row.substr(header.find("second")).rfind("1.00 ms", 0), 0u) << text;
 }
 
 TEST(Summary, PerformanceKeepsDevicesApart) {

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// fft through VkFFT: the operand is gathered into a dense complex field, transformed in place and scattered. Real
+// transforms are complex ones with zero imaginary parts or mirrored spectra.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/common/fft_spec.h"
+#include "backends/opencl/arithmetic.h"
+#include "backends/opencl/table.h"
+#include "backends/opencl/vkfft.h"
+
+namespace opencl {
+namespace {
+
+using plugin::FftKind;
+using plugin::FftSpec;
+using Three = std::array<int64_t, 3>;
+
+constexpr int64_t kFftItems = 64;
+
+// As kernels/fft.cl declares it.
+struct FftParams {
+  int64_t points, outputs;
+  Three n, x_size, y_size;
+  int64_t x_batch;
+  Three x;
+  int64_t y_batch;
+  Three y;
+  int64_t scaled, scale;
+};
+
+// Right-aligned among three axes, with `absent` in front.
+Three Aligned(const std::vector<int64_t>& values, size_t skip, int64_t absent) {
+  Three aligned{absent, absent, absent};
+  std::copy_backward(values.begin() + static_cast<int64_t>(skip), values.end(), aligned.end());
+  return aligned;
+}
+
+FftParams ParamsOf(const FftSpec& s, Accumulator acc) {
+  const Three n = Aligned(s.n, 0, 1);
+  Three half = n;
+  half[2] = n[2] / 2 + 1;
+  const Three x_size = s.kind == FftKind::kC2R ? half : n, y_size = s.kind == FftKind::kR2C ? half : n;
+  return {s.Points(),
+          y_size[0] * y_size[1] * y_size[2],
+          n,
+          x_size,
+          y_size,
+          s.x_strides[0],
+          Aligned(s.x_strides, 1, 0),
+          s.y_strides[0],
+          Aligned(s.y_strides, 1, 0),
+          s.scaled,
+          ScalarBits(acc, s.scale)};
+}
+
+std::unique_ptr<plugin::Plan> CreateVkFft(Device& device, const plugin::OpDesc& op) {
+  const FftSpec s = plugin::ParseFft(op);
+  const Accumulator acc = AccumulatorOf(op);
+  const FftParams params = ParamsOf(s, acc);
+  ProgramSpec program{{"fft.cl"}, acc, {}};
+  program.options.Define("KIND", static_cast<int>(s.kind));
+  const auto grid = [&](int64_t elements) {
+    return Grid{{static_cast<size_t>((elements + kFftItems - 1) / kFftItems), static_cast<size_t>(s.batch), 1},
+                {kFftItems, 1, 1}};
+  };
+  auto plan = std::make_unique<KernelPlan>(device, op);
+  const Operand field = plan->Workspace(s.batch * params.points, 2 * Bytes(acc));
+  plan->Launch(program, "gather", {plan->Input(0), field}, params, grid(params.points));
+  if (params.points > 1) {
+    plan->Add(MakeVkFftStep(device, {field.workspace, params.n, s.batch, s.wide, s.inverse}));
+  }
+  plan->Launch(program, "scatter", {field, plan->Output()}, params, grid(params.outputs));
+  return plan;
+}
+
+bool TypesFit(const plugin::OpDesc& op, const FftSpec& s) {
+  const plugin::DType real = s.wide ? plugin::kF64 : plugin::kF32, complex = s.wide ? plugin::kC128 : plugin::kC64;
+  return op.inputs()[0].dtype == (s.kind == FftKind::kR2C ? real : complex) &&
+         op.outputs()[0].dtype == (s.kind == FftKind::kC2R ? real : complex);
+}
+
+bool HasFactorAbove(int64_t n, int64_t largest) {
+  for (int64_t p = 2; p <= largest; ++p) {
+    while (n % p == 0) n /= p;
+  }
+  return n > 1;
+}
+
+std::string FftWhyNot(const Traits& traits, const plugin::OpDesc& op) {
+  if (VkFftVersion().empty()) return "this plugin was built without VkFFT: install libvkfft-dev and configure again";
+  const FftSpec s = plugin::ParseFft(op);
+  if (!TypesFit(op, s)) {
+    return fmt::format("fft computes c64 and c128, f32-c64 and f64-c128 (r2c), c64-f32 and c128-f64 (c2r), not {}",
+                       op.DTypesText());
+  }
+  if (s.n.size() > 3) return fmt::format("{} axes; VkFFT transforms up to 3", s.n.size());
+  const auto field = static_cast<uint64_t>(s.batch * s.Points()) * (s.wide ? 16 : 8);
+  if (field > traits.max_alloc_bytes) {
+    return fmt::format("its field of {} bytes exceeds CL_DEVICE_MAX_MEM_ALLOC_SIZE of {}, {} bytes", field, traits.name,
+                       traits.max_alloc_bytes);
+  }
+  return OperandsWhyNot(traits, op);
+}
+
+// VkFFT makes its twiddles on the host from angles computed in double. In f32 that is the nearest but for rare ties. In
+// f64 an angle near a full turn is off by several roundings: the worst of 11 million twiddles (radices 2 to 13, stages
+// up to 10^6) is off by 15.04 * 2^-53, within the 16 * 2^-53 of 8 ulp. How its kernels depend on the batch is not
+// documented: no claim of invariance.
+std::string FftContract(const Traits& traits, const plugin::OpDesc& op) {
+  const FftSpec s = plugin::ParseFft(op);
+  const bool bluestein = std::ranges::any_of(s.n, [](int64_t n) { return HasFactorAbove(n, kVkFftLargestRadix); });
+  std::string text = fmt::format("{};math={};alg={};det=yes", s.wide ? "f64" : "f32", s.wide ? "8" : "0.51",
+                                 bluestein ? "bluestein" : "fft");
+  if (!traits.KeepsSubnormals(s.wide)) text += ";ftz=all";
+  return traits.RoundsToNearest(s.wide) ? text : text + ";out=rz";
+}
+
+constexpr Row kFftRows[] = {
+    {"fft", "vkfft", FftContract, FftWhyNot, CreateVkFft},
+};
+
+}  // namespace
+
+std::span<const Row> FftRows() {
+  return kFftRows;
+}
+
+}  // namespace opencl

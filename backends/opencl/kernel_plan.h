@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan as a list of steps on the device's queue, most of them kernel launches. A kernel's arguments are, for each
+// operand, a buffer and the offset of its element zero in elements (long), then one struct of parameters.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "backends/common/backend.h"
+#include "backends/common/op_desc.h"
+#include "backends/opencl/device.h"
+
+namespace opencl {
+
+// Which buffer a kernel argument is: one of the case, or a workspace of the plan.
+struct Operand {
+  enum class From { kInput, kOutput, kWorkspace } from = From::kInput;
+  size_t index = 0;
+  int64_t element_bytes = 1;
+  cl_mem workspace = nullptr;
+};
+
+struct Grid {
+  std::array<size_t, 3> groups{1, 1, 1};
+  std::array<size_t, 3> items{1, 1, 1};  // per group
+};
+
+class Step {
+ public:
+  virtual ~Step() = default;
+  // Puts its work into the queue; `event`, when not null, receives a reference to that work's event.
+  virtual void Enqueue(cl_command_queue queue, const plugin::Args& args, cl_event* event) = 0;
+};
+
+class KernelPlan : public plugin::Plan {
+ public:
+  KernelPlan(Device& device, const plugin::OpDesc& op) : device_(device), op_(op) {}
+
+  Operand Input(int index) const;
+  Operand Output() const;
+  Operand Workspace(int64_t elements, int64_t element_bytes);
+
+  // Appends a launch. Params is a struct of 8-byte integers that the kernel declares alike.
+  template <class Params>
+  void Launch(const ProgramSpec& program, const char* kernel, const std::vector<Operand>& operands,
+              const Params& params, const Grid& grid) {
+    AddLaunch(program, kernel, operands, &params, sizeof params, grid);
+  }
+  void Add(std::unique_ptr<Step> step) { steps_.push_back(std::move(step)); }
+
+  void Execute(const plugin::Args& args) override;
+  // From the start of the first launch to the end of the last, by the device's clock.
+  void ExecuteTimed(plugin::Timing& timing) override;
+
+ protected:
+  bool FlushCache() override { return device_.FlushCache(); }
+
+ private:
+  void AddLaunch(const ProgramSpec& program, const char* kernel, const std::vector<Operand>& operands,
+                 const void* params, size_t bytes, const Grid& grid);
+  void Enqueue(const plugin::Args& args, cl_event* first, cl_event* last);
+
+  Device& device_;
+  const plugin::OpDesc op_;
+  std::vector<std::unique_ptr<DeviceBuffer>> workspaces_;
+  std::vector<std::unique_ptr<Step>> steps_;
+};
+
+}  // namespace opencl

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the attention kernels share: softmax(scale q k^T + mask) v with type T throughout, mask type M (BOOL_MASK,
+// ADD_MASK or neither), scores and probabilities in the accumulator's type. A probability below zero stands for a
+// masked key, whose value is never used.
+#define MASKED ((ACC)-1)
+
+DEFINE_LINE(Line, T)
+
+typedef struct {
+  long batch, heads, group, l, s, d, dv;  // `group` query heads share a key head
+  long causal, window, shift;             // query i stands at key i + shift; window 0: none
+  long masked_nan, scale, softcap, capped;
+  long q[4], k[4], v[4], o[4], mask[4];  // strides of batch, head, row, column
+} Params;
+
+typedef struct {
+  long first, last;
+} Keys;
+
+Keys KeysOf(const Params* p, long i) {
+  const long at = i + p->shift, reach = min(p->window, p->l + p->s);
+  Keys keys = {0, p->s};
+  if (p->causal) keys.last = min(keys.last, at + 1);
+  if (p->window > 0) keys.first = max(keys.first, at - reach + 1), keys.last = min(keys.last, at + reach);
+  keys.last = max(keys.last, 0L);
+  keys.first = min(keys.first, keys.last);
+  return keys;
+}
+
+long RowOf(const long* strides, long batch, long head, long row) {
+  return batch * strides[0] + head * strides[1] + row * strides[2];
+}
+
+// What the mask adds to the score of key j, or -inf: masked. `mask` points at the query's row.
+ACC MaskOf(const Params* p, const global TYPE(M)* mask, Keys keys, long j) {
+  if (j < keys.first || j >= keys.last) return -(ACC)INFINITY;
+#if defined(BOOL_MASK)
+  return mask[j * p->mask[3]] != 0 ? (ACC)0 : -(ACC)INFINITY;
+#elif defined(ADD_MASK)
+  return LOAD(M, mask, j * p->mask[3]);
+#else
+  return 0;
+#endif
+}
+
+ACC FinishScore(const Params* p, ACC dot, ACC mask) {
+  ACC score = dot * SCALAR(p->scale);
+  if (p->capped) score = SCALAR(p->softcap) * tanh(score / SCALAR(p->softcap));
+  return score + mask;
+}
+
+ACC EmptyRow(const Params* p) { return p->masked_nan ? (ACC)NAN : (ACC)0; }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folds: what an element becomes, how two values combine, what changes nothing. `stage` is the kind itself, or, inside
+// kLogSumExp, kMax and then kLogSumExp for the sum of exponentials.
+#if defined(ACC_int)
+ACC Map(int stage, ACC x, ACC shift) { return x; }
+ACC Combine(int stage, ACC a, ACC b) { return stage == kMax ? max(a, b) : stage == kMin ? min(a, b) : a + b; }
+ACC Identity(int stage) { return stage == kMax ? INT_MIN : stage == kMin ? INT_MAX : 0; }
+ACC Last(ACC value, long count) { return value; }
+#else
+ACC Map(int stage, ACC x, ACC shift) {
+  if (stage == kL2) return x * x;
+  if (stage == kLogSumExp) return exp(x - shift);
+  return x;
+}
+
+// NaN wins, or with SKIP_NAN loses.
+ACC Greater(ACC a, ACC b, int sign) {
+  const bool beaten = sign > 0 ? b > a : b < a;
+  if (SKIP_NAN) return isnan(b) || (!isnan(a) && !beaten) ? a : b;
+  return isnan(a) || (!isnan(b) && !beaten) ? a : b;
+}
+
+ACC Combine(int stage, ACC a, ACC b) {
+  if (stage == kMax) return Greater(a, b, 1);
+  if (stage == kMin) return Greater(a, b, -1);
+  return stage == kProd ? a * b : a + b;
+}
+
+ACC Identity(int stage) {
+  if (stage == kMax || stage == kMin) return SKIP_NAN ? (ACC)NAN : stage == kMax ? -(ACC)INFINITY : (ACC)INFINITY;
+  return stage == kProd ? (ACC)1 : -(ACC)0;  // -0 + x is x for either zero
+}
+
+ACC Last(ACC value, long count) {
+  if (KIND == kMean) return value / (ACC)count;
+  return KIND == kL2 ? sqrt(value) : value;
+}
+#endif
+
+ACC FoldRange(int stage, const Params* p, const global TYPE(X)* x, long begin, long step, ACC shift) {
+  ACC value = Identity(stage);
+  for (long i = begin; i < p->count; i += step) {
+    value = Combine(stage, value, Map(stage, LOAD(X, x, ReducedOffset(p, i)), shift));
+  }
+  return value;
+}
+
+kernel void sequential(const global TYPE(X)* x, long x_at, global TYPE(Y)* y, long y_at, Params p) {
+  if (get_global_id(0) >= p.outputs) return;
+  long in = x_at, out = y_at;
+  KeptOffsets(&p, get_global_id(0), &in, &out);
+#if KIND == 8
+  const ACC top = FoldRange(kMax, &p, x + in, 0, 1, 0);
+  // The shift keeps exp from overflowing; a maximum that is not finite is the result itself.
+  const ACC value = isfinite(top) ? top + log(FoldRange(kLogSumExp, &p, x + in, 0, 1, top)) : top;
+#else
+  const ACC value = Last(FoldRange(KIND, &p, x + in, 0, 1, 0), p.count);
+#endif
+  STORE(Y, y, out, value);
+}
+
+// Every item of the group gets the result.
+ACC FoldGroup(int stage, const Params* p, const global TYPE(X)* x, ACC shift, local ACC* values) {
+  const int item = (int)get_local_id(0);
+  values[item] = FoldRange(stage, p, x, item, GROUP, shift);
+  for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < half_size) values[item] = Combine(stage, values[item], values[item + half_size]);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const ACC result = values[0];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return result;
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void tree(const global TYPE(X)* x, long x_at,
+                                                                    global TYPE(Y)* y, long y_at, Params p) {
+  local ACC values[GROUP];
+  long in = x_at, out = y_at;
+  KeptOffsets(&p, get_group_id(0), &in, &out);
+#if KIND == 8
+  const ACC top = FoldGroup(kMax, &p, x + in, 0, values);
+  const ACC sum = FoldGroup(kLogSumExp, &p, x + in, top, values);
+  const ACC value = isfinite(top) ? top + log(sum) : top;
+#else
+  const ACC value = Last(FoldGroup(KIND, &p, x + in, 0, values), p.count);
+#endif
+  if (get_local_id(0) == 0) STORE(Y, y, out, value);
+}

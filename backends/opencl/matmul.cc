@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul for any strides and combination of storage types: `tiled` sums k in ascending order in local memory tiles,
+// `splitk` sums up to 8 parts of k apart and adds them in order.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/common/matmul_spec.h"
+#include "backends/opencl/arithmetic.h"
+#include "backends/opencl/table.h"
+#include "backends/opencl/tile.h"
+
+namespace opencl {
+namespace {
+
+using plugin::MatmulSpec;
+
+constexpr int64_t kMostParts = 8;
+constexpr int64_t kPart = 256;  // extent of k that is worth a part, beyond the first two
+
+// As kernels/matmul.cl declares it.
+struct MatmulParams {
+  int64_t m, n, k, batch, parts, part;
+  int64_t a_batch, a_row, a_column, b_batch, b_row, b_column;
+  int64_t c_batch, c_row, c_column, bias_column, y_batch, y_row, y_column;
+  int64_t has_c, has_bias, rounded, one, alpha, beta;
+};
+
+// Depends on k alone, so that a row's bits do not depend on the rows beside it.
+int64_t PartsOf(int64_t k) {
+  return std::clamp<int64_t>(k / kPart, 2, kMostParts);
+}
+
+MatmulParams ParamsOf(const MatmulSpec& s, Accumulator acc, int64_t parts) {
+  const int64_t part = (s.k + parts - 1) / parts;
+  return {s.m,
+          s.n,
+          s.k,
+          s.batch,
+          parts,
+          part,
+          s.a.batch_stride,
+          s.a.row_stride,
+          s.a.column_stride,
+          s.b.batch_stride,
+          s.b.row_stride,
+          s.b.column_stride,
+          s.c.batch_stride,
+          s.c.row_stride,
+          s.c.column_stride,
+          s.bias.column_stride,
+          s.y.batch_stride,
+          s.y.row_stride,
+          s.y.column_stride,
+          s.c.input >= 0,
+          s.bias.input >= 0,
+          s.epilogue_rounded,
+          ScalarBits(acc, 1),
+          ScalarBits(acc, s.alpha),
+          ScalarBits(acc, s.beta)};
+}
+
+ProgramSpec MatmulProgram(const MatmulSpec& s, Accumulator acc, const Tile& tile) {
+  ProgramSpec program{{"vectors.cl", "tile.cl", "matmul.cl"}, acc, {}};
+  program.options.Type("A", s.a.dtype).Type("B", s.b.dtype).Type("Y", s.y.dtype);
+  // Those that are absent have the type that they mostly have: fewer programs to compile.
+  program.options.Type("C", s.c.input >= 0 ? s.c.dtype : s.y.dtype);
+  program.options.Type("V", s.bias.input >= 0 ? s.bias.dtype : s.y.dtype);
+  // Along the rows only where they are consecutive and fill vectors.
+  const bool a_along_rows = s.a.column_stride != 1 && s.a.row_stride == 1 && tile.Rows() % tile.width == 0;
+  program.options.Define("A_ALONG_K", !a_along_rows);
+  program.options.Define("B_ALONG_K", s.b.row_stride == 1 && s.b.column_stride != 1);
+  tile.Define(program.options);
+  return program;
+}
+
+template <bool kSplit>
+std::unique_ptr<plugin::Plan> CreateMatmul(Device& device, const plugin::OpDesc& op) {
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  const Accumulator acc = AccumulatorOf(op);
+  const Tile tile = TileFor(device.traits(), acc, s.m);
+  const MatmulParams params = ParamsOf(s, acc, kSplit ? PartsOf(s.k) : 1);
+  const ProgramSpec program = MatmulProgram(s, acc, tile);
+  auto plan = std::make_unique<KernelPlan>(device, op);
+  // What is absent is passed as another operand, and not read.
+  const Operand a = plan->Input(0), b = plan->Input(1), c = plan->Input(std::max(s.c.input, 0)),
+                bias = plan->Input(std::max(s.bias.input, 0)), y = plan->Output();
+  const Operand sums = kSplit ? plan->Workspace(s.batch * params.parts * s.m * s.n, Bytes(acc)) : y;
+  plan->Launch(program, "tiled", {a, b, c, bias, y, sums}, params, tile.Over(s.m, s.n, s.batch * params.parts));
+  if (!kSplit) return plan;
+  constexpr int64_t kItems = 64;
+  const size_t blocks = static_cast<size_t>((s.n + kItems - 1) / kItems);
+  plan->Launch(program, "combine", {sums, c, bias, y}, params,
+               Grid{{blocks, static_cast<size_t>(s.m), static_cast<size_t>(s.batch)}, {kItems, 1, 1}});
+  return plan;
+}
+
+std::string IntegerWhyNot(const MatmulSpec& s) {
+  // The longest k whose int sum cannot overflow: 2^14 is the largest |product| of two i8.
+  constexpr int64_t kMaxK = (int64_t{1} << 17) - 1;
+  const auto is_integer = [](plugin::DType d) { return d == plugin::kI8 || d == plugin::kI32; };
+  if (s.a.dtype != plugin::kI8 || s.b.dtype != plugin::kI8) return "the only integer matmul is i8-i8-i32";
+  if (s.k > kMaxK) return fmt::format("k={} can overflow the int accumulator; at most {}", s.k, kMaxK);
+  if (s.alpha != 1 || s.beta != static_cast<int16_t>(s.beta)) return "an integer matmul takes alpha=1, integer beta";
+  if ((s.c.input >= 0 && !is_integer(s.c.dtype)) || (s.bias.input >= 0 && !is_integer(s.bias.dtype))) {
+    return "an integer matmul adds i32 or i8 operands only";
+  }
+  return "";
+}
+
+std::string MatmulWhyNot(const Traits& traits, const plugin::OpDesc& op) {
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  if (s.m < 1 || s.n < 1 || s.k < 1 || s.batch < 1) return "matmul with an extent below 1";
+  if (s.IsInteger()) return IntegerWhyNot(s);
+  for (const auto* tensors : {&op.inputs(), &op.outputs()}) {
+    for (const plugin::Tensor& tensor : *tensors) {
+      if (!plugin::IsFloat(tensor.dtype)) {
+        return fmt::format("matmul computes f64, f32, f16, bf16 and i8-i8-i32, not {}", op.DTypesText());
+      }
+    }
+  }
+  if (std::string reason = OperandsWhyNot(traits, op); !reason.empty()) return reason;
+  return TileFor(traits, AccumulatorOf(op), s.m).WhyNot(traits, AccumulatorOf(op));
+}
+
+std::string SplitKWhyNot(const Traits& traits, const plugin::OpDesc& op) {
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  if (s.k < 2) return "k=1 cannot be split";
+  const double sums = static_cast<double>(s.batch * PartsOf(s.k)) * static_cast<double>(s.m) *
+                      static_cast<double>(s.n * Bytes(AccumulatorOf(op)));
+  if (sums > static_cast<double>(traits.max_alloc_bytes)) {
+    return fmt::format("its partial sums of {} bytes exceed CL_DEVICE_MAX_MEM_ALLOC_SIZE of {}, {} bytes", sums,
+                       traits.name, traits.max_alloc_bytes);
+  }
+  return MatmulWhyNot(traits, op);
+}
+
+std::string MatmulContract(const Traits& traits, const plugin::OpDesc& op) {
+  return ContractText(traits, AccumulatorOf(op), Math::kNone);
+}
+
+constexpr Row kMatmulRows[] = {
+    {"matmul", "tiled", MatmulContract, MatmulWhyNot, CreateMatmul<false>},
+    {"matmul", "splitk", MatmulContract, SplitKWhyNot, CreateMatmul<true>},
+};
+
+}  // namespace
+
+std::span<const Row> MatmulRows() {
+  return kMatmulRows;
+}
+
+}  // namespace opencl

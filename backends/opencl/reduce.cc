@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce over any axes: `sequential`, one work-item per output in row-major order, and `tree`, a group per output.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/common/reduce_spec.h"
+#include "backends/opencl/arithmetic.h"
+#include "backends/opencl/table.h"
+
+namespace opencl {
+namespace {
+
+using plugin::ReduceKind;
+using plugin::ReduceSpec;
+
+constexpr size_t kMostAxes = 8;
+constexpr int64_t kGroup = 64;
+
+// As kernels/reduce.cl declares it.
+struct ReduceParams {
+  int64_t outputs, count, kept_axes, reduced_axes;
+  int64_t kept_size[kMostAxes], kept_in[kMostAxes], kept_out[kMostAxes];
+  int64_t reduced_size[kMostAxes], reduced_in[kMostAxes];
+};
+
+ReduceParams ParamsOf(const ReduceSpec& s) {
+  ReduceParams p{s.outputs, s.count, std::ssize(s.kept), std::ssize(s.reduced), {}, {}, {}, {}, {}};
+  for (size_t i = 0; i < s.kept.size(); ++i) {
+    p.kept_size[i] = s.kept[i].size, p.kept_in[i] = s.kept[i].in_stride, p.kept_out[i] = s.kept[i].out_stride;
+  }
+  for (size_t i = 0; i < s.reduced.size(); ++i) {
+    p.reduced_size[i] = s.reduced[i].size, p.reduced_in[i] = s.reduced[i].in_stride;
+  }
+  return p;
+}
+
+ProgramSpec ReduceProgram(const ReduceSpec& s, Accumulator acc) {
+  ProgramSpec program{{"reduce_axes.cl", s.IsArg() ? "reduce_arg.cl" : "reduce.cl"}, acc, {}};
+  program.options.Type("X", s.in).Type("Y", s.out).Define("KIND", static_cast<int>(s.kind));
+  program.options.Define("SKIP_NAN", s.ignore_nan).Define("GROUP", kGroup);
+  program.options.Define("REDUCED_AXES", std::ssize(s.reduced));
+  return program;
+}
+
+template <bool kTree>
+std::unique_ptr<plugin::Plan> CreateReduce(Device& device, const plugin::OpDesc& op) {
+  const ReduceSpec s = plugin::ParseReduce(op);
+  auto plan = std::make_unique<KernelPlan>(device, op);
+  const int64_t groups = kTree ? s.outputs : (s.outputs + kGroup - 1) / kGroup;
+  plan->Launch(ReduceProgram(s, AccumulatorOf(op)), kTree ? "tree" : "sequential", {plan->Input(0), plan->Output()},
+               ParamsOf(s), Grid{{static_cast<size_t>(groups), 1, 1}, {kGroup, 1, 1}});
+  return plan;
+}
+
+bool IsNanAware(const ReduceSpec& s) {
+  return s.kind == ReduceKind::kMax || s.kind == ReduceKind::kMin || s.IsArg();
+}
+
+std::string ReduceWhyNot(const Traits& traits, const plugin::OpDesc& op) {
+  const ReduceSpec s = plugin::ParseReduce(op);
+  if (s.reduced.empty()) return "reduce without axes";
+  if (s.kept.size() > kMostAxes || s.reduced.size() > kMostAxes) {
+    return fmt::format("more than {} kept or reduced axes", kMostAxes);
+  }
+  if (s.count == 0 || s.outputs == 0) return "reduce of an empty extent has no defined value for every kind";
+  const bool integer_sum = s.kind == ReduceKind::kSum && s.in == plugin::kI8 && s.out == plugin::kI32;
+  if (integer_sum && s.count > (int64_t{1} << 24)) {
+    return fmt::format("a sum of {} i8 can overflow the int accumulator", s.count);
+  }
+  if (!integer_sum && (!plugin::IsFloat(s.in) || !(s.IsArg() ? s.out == plugin::kI64 : plugin::IsFloat(s.out)))) {
+    return fmt::format("reduce computes f64, f32, f16, bf16 (argmax and argmin to i64) and i8-i32 sums, not {}",
+                       op.DTypesText());
+  }
+  if (s.ignore_nan && !IsNanAware(s)) return "nan=ignore is offered for max, min, argmax and argmin only";
+  return OperandsWhyNot(traits, op);
+}
+
+std::string ReduceContract(const Traits& traits, const plugin::OpDesc& op) {
+  const ReduceSpec s = plugin::ParseReduce(op);
+  const Math math = s.kind == ReduceKind::kMean        ? Math::kDivide
+                    : s.kind == ReduceKind::kL2        ? Math::kSqrt
+                    : s.kind == ReduceKind::kLogSumExp ? Math::kExpLog
+                                                       : Math::kNone;
+  return ContractText(traits, AccumulatorOf(op), math) + (s.ignore_nan ? ";nan=ignore" : "");
+}
+
+constexpr Row kReduceRows[] = {
+    {"reduce", "sequential", ReduceContract, ReduceWhyNot, CreateReduce<false>},
+    {"reduce", "tree", ReduceContract, ReduceWhyNot, CreateReduce<true>},
+};
+
+}  // namespace
+
+std::span<const Row> ReduceRows() {
+  return kReduceRows;
+}
+
+}  // namespace opencl

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one physical device offers, asked for once: limits, float controls, subgroups, identity.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "backends/vulkan/api.h"
+
+namespace vulkan {
+
+// Of one float width, from VkPhysicalDeviceFloatControlsProperties: what a shader may ask for, and does.
+struct FloatControls {
+  bool round_to_nearest = false;
+  bool keep_subnormals = false;
+  bool keep_special = false;  // signed zeros, infinities and NaN
+};
+
+struct Facts {
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  std::string name, driver;
+  uint32_t api_version = 0;
+  VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
+  VkPhysicalDeviceLimits limits{};
+  std::array<uint8_t, VK_UUID_SIZE> device_uuid{}, driver_uuid{}, cache_uuid{};
+  std::set<std::string> extensions;
+  uint64_t memory_bytes = 0;    // of the largest device-local heap
+  uint64_t max_allocation = 0;  // bytes of one allocation
+  uint32_t subgroup_size = 1;
+  bool subgroup_shuffle = false;       // subgroupShuffleXor in compute shaders
+  bool full_subgroups = false;         // a pipeline may demand that all lanes of its subgroups exist
+  bool subgroup_size_control = false;  // and that there are subgroup_size of them
+  bool f64 = false;                    // shaderFloat64
+  bool store16 = false;                // 16-bit elements in storage buffers
+  FloatControls f32, f64_controls;
+  uint32_t queue_family = 0;
+  uint32_t timestamp_bits = 0;  // 0: the queue has no clock
+
+  bool Has(const char* extension) const { return extensions.count(extension) != 0; }
+  const FloatControls& Controls(bool wide) const { return wide ? f64_controls : f32; }
+  // Bytes that one binding may span: the device's limit, or less when ASSAY_VULKAN_MAX_BINDING says so (for tests).
+  uint64_t MaxBinding() const;
+  // Why kernels that exchange values inside a subgroup cannot run; "" when they can.
+  std::string SubgroupsWhyNot() const;
+  // "key=value;key=value", for the record of a run.
+  std::string Properties() const;
+};
+
+// Throws Unavailable when the device cannot be used (Vulkan below 1.1, no compute queue), naming what is missing.
+Facts ReadFacts(const InstanceFunctions& vk, VkPhysicalDevice device);
+
+// Storage buffers that every kernel of this backend may bind at once.
+inline constexpr uint32_t kStorageBindings = 6;
+
+}  // namespace vulkan

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// fft: mixed-radix Stockham stages ("radix"), or Bluestein's convolution along every axis ("bluestein").
+#include <algorithm>
+
+#include "backends/common/fft_spec.h"
+#include "backends/vulkan/axes.h"
+#include "backends/vulkan/fft_tables.h"
+#include "backends/vulkan/operators.h"
+
+namespace vulkan {
+namespace {
+
+using plugin::FftKind;
+using plugin::FftSpec;
+
+constexpr int64_t kLargestRadix = 31;
+constexpr uint32_t kFftLanes = 64;
+
+// As in the shaders fft_move, fft_stage and fft_chirp.
+template <class Real>
+struct MoveParams {
+  uint32_t count, points, first_batch, axes_count;
+  uint32_t batch_stride, real_operand, mirrored, swapped;
+  uint32_t has_scale, row, full_row, unused;
+  ShaderAxis axes[kMaxAxes];
+  Real scale;
+};
+struct StageParams {
+  uint32_t count, n, inner, m;
+  uint32_t s, roots, unused[2];
+};
+struct ChirpParams {
+  uint32_t count, n, padded, inner;
+  uint32_t chirp, spectrum, unused[2];
+};
+
+// Elements of the workspace that one transform needs.
+int64_t WorkPoints(const FftSpec& s, bool bluestein) {
+  int64_t most = s.Points();
+  for (int64_t n : s.n) most = std::max(most, bluestein ? s.Points() / n * PaddedLength(n) : 0);
+  return most;
+}
+
+int64_t ComplexBytes(const FftSpec& s) {
+  return s.wide ? 16 : 8;
+}
+
+// Builds the steps for as many transforms at a time as a binding holds. Buffers 0 and 1 take turns; 2 holds the tables.
+class FftBuilder {
+ public:
+  FftBuilder(const Facts& facts, const FftSpec& spec, bool bluestein)
+      : spec_(spec), bluestein_(bluestein), variant_(spec.wide ? Variant::kF64 : Variant::kF32), tables_(spec.wide) {
+    const int64_t bytes = WorkPoints(spec, bluestein) * ComplexBytes(spec);
+    const auto most = static_cast<int64_t>(facts.MaxBinding());
+    const int64_t at_once = std::max<int64_t>(1, std::min(spec.batch, most / bytes));
+    for (size_t axis = 0; axis < spec.n.size(); ++axis) MakeTables(spec.n[axis]);
+    for (int64_t first = 0; first < spec.batch; first += at_once) {
+      AddBatches(first, std::min(at_once, spec.batch - first));
+    }
+    const auto room = static_cast<uint64_t>(at_once * bytes);
+    recipe_.work = {{room, {}}, {room, {}}, {0, tables_.Bytes()}};
+  }
+  Recipe Take() { return std::move(recipe_); }
+
+ private:
+  struct Tables {
+    uint32_t roots = 0, chirp = 0, spectrum = 0;
+  };
+
+  void MakeTables(int64_t n) {
+    if (bluestein_) {
+      axis_tables_.push_back({tables_.AddRoots(PaddedLength(n)), tables_.AddChirp(n), tables_.AddSpectrum(n)});
+    } else {
+      axis_tables_.push_back({tables_.AddRoots(n), 0, 0});
+    }
+  }
+
+  void AddBatches(int64_t first, int64_t batches) {
+    current_ = 0;
+    AddMove(first, batches, false);
+    int64_t inner = 1;
+    for (size_t axis = spec_.n.size(); axis-- > 0; inner *= spec_.n[axis]) {
+      const int64_t lines = batches * spec_.Points() / spec_.n[axis];
+      if (bluestein_) {
+        AddBluestein(spec_.n[axis], inner, lines, axis_tables_[axis]);
+      } else {
+        AddStages(spec_.n[axis], inner, lines, axis_tables_[axis].roots);
+      }
+    }
+    AddMove(first, batches, true);
+  }
+
+  void AddMove(int64_t first, int64_t batches, bool out) {
+    const auto params = spec_.wide ? MoveBytes<double>(first, batches, out) : MoveBytes<float>(first, batches, out);
+    const int64_t points = out ? spec_.Points() / spec_.n.back() * StoredRow(out) : spec_.Points();
+    Add("fft_move", out ? 1 : 0, params, {out ? Out() : In(0), Work(current_)}, batches * points);
+  }
+
+  // Elements of a row as the operand stores it.
+  int64_t StoredRow(bool out) const {
+    const bool half = out ? spec_.kind == FftKind::kR2C : spec_.kind == FftKind::kC2R;
+    return half ? spec_.n.back() / 2 + 1 : spec_.n.back();
+  }
+
+  template <class Real>
+  std::vector<std::byte> MoveBytes(int64_t first, int64_t batches, bool out) const {
+    MoveParams<Real> p{};
+    const auto& strides = out ? spec_.y_strides : spec_.x_strides;
+    const auto u = [](int64_t x) { return static_cast<uint32_t>(x); };
+    p.row = u(StoredRow(out)), p.full_row = u(spec_.n.back()), p.points = u(spec_.Points());
+    p.count = u(batches * (out ? spec_.Points() / spec_.n.back() * StoredRow(out) : spec_.Points()));
+    p.first_batch = u(first), p.batch_stride = u(strides[0]), p.axes_count = u(static_cast<int64_t>(spec_.n.size()));
+    for (size_t a = 0; a < spec_.n.size(); ++a) {
+      const bool last = a + 1 == spec_.n.size();
+      p.axes[a] = {last ? p.row : u(spec_.n[a]), u(strides[a + 1]), 0, 0};
+    }
+    p.real_operand = spec_.kind == (out ? FftKind::kC2R : FftKind::kR2C) ? 1 : 0;
+    p.mirrored = !out && spec_.kind == FftKind::kC2R ? 1 : 0;
+    p.swapped = spec_.inverse ? 1 : 0;
+    p.has_scale = out && spec_.scaled ? 1 : 0, p.scale = static_cast<Real>(spec_.scale);
+    return BytesOf(p);
+  }
+
+  void AddStages(int64_t n, int64_t inner, int64_t lines, uint32_t roots) {
+    std::vector<int64_t> radices;
+    int64_t rest = n;
+    for (; rest % 4 == 0; rest /= 4) radices.push_back(4);
+    for (int64_t p : PrimeFactors(rest)) radices.push_back(p);
+    int64_t m = n, s = 1;
+    for (int64_t radix : radices) {
+      m /= radix;
+      const int64_t count = lines * (radix == 2 || radix == 4 ? n / radix : n);
+      const auto u = [](int64_t x) { return static_cast<uint32_t>(x); };
+      const StageParams params{u(count), u(n), u(inner), u(m), u(s), roots, {}};
+      AddInTurn("fft_stage", u(radix), BytesOf(params), count);
+      s *= radix;
+    }
+  }
+
+  void AddBluestein(int64_t n, int64_t inner, int64_t lines, const Tables& tables) {
+    if (n == 1) return;
+    const int64_t padded = PaddedLength(n);
+    const auto product = [&](uint32_t mode, int64_t count) {
+      const ChirpParams params{static_cast<uint32_t>(count),
+                               static_cast<uint32_t>(n),
+                               static_cast<uint32_t>(padded),
+                               static_cast<uint32_t>(inner),
+                               tables.chirp,
+                               tables.spectrum,
+                               {}};
+      AddInTurn("fft_chirp", mode, BytesOf(params), count);
+    };
+    product(0, lines * padded);
+    AddStages(padded, 1, lines, tables.roots);
+    product(1, lines * padded);
+    AddStages(padded, 1, lines, tables.roots);
+    product(2, lines * n);
+  }
+
+  void AddInTurn(const char* shader, uint32_t constant, std::vector<std::byte> params, int64_t count) {
+    Add(shader, constant, std::move(params), {Work(current_), Work(1 - current_), Work(2)}, count);
+    current_ = 1 - current_;
+  }
+
+  void Add(const char* shader, uint32_t constant, std::vector<std::byte> params, std::vector<Slot> slots,
+           int64_t count) {
+    recipe_.steps.push_back({{shader, variant_, Constants(kFftLanes, {}, {constant})},
+                             std::move(params),
+                             std::move(slots),
+                             CeilDiv(count, kFftLanes)});
+  }
+
+  const FftSpec spec_;
+  const bool bluestein_;
+  const Variant variant_;
+  FftTables tables_;
+  std::vector<Tables> axis_tables_;
+  Recipe recipe_;
+  int current_ = 0;
+};
+
+template <bool kBluestein>
+Recipe FftRecipe(const Facts& facts, const plugin::OpDesc& op) {
+  return FftBuilder(facts, plugin::ParseFft(op), kBluestein).Take();
+}
+
+bool TypesFit(const plugin::OpDesc& op, const FftSpec& s) {
+  const plugin::DType real = s.wide ? plugin::kF64 : plugin::kF32, complex = s.wide ? plugin::kC128 : plugin::kC64;
+  return op.inputs()[0].dtype == (s.kind == FftKind::kR2C ? real : complex) &&
+         op.outputs()[0].dtype == (s.kind == FftKind::kC2R ? real : complex);
+}
+
+template <bool kBluestein>
+std::string FftWhyNot(const Facts& facts, const plugin::OpDesc& op) {
+  const FftSpec s = plugin::ParseFft(op);
+  if (!TypesFit(op, s)) {
+    return fmt::format("fft computes c64 and c128, f32-c64 and f64-c128 (r2c), c64-f32 and c128-f64 (c2r), not {}",
+                       op.DTypesText());
+  }
+  if (s.n.size() > kMaxAxes) return fmt::format("fft over {} axes; at most {}", s.n.size(), kMaxAxes);
+  for (const int64_t n : s.n) {
+    const auto factors = PrimeFactors(n);
+    if (!kBluestein && !factors.empty() && factors.back() > kLargestRadix) {
+      return fmt::format("n={} has the prime factor {}; radix stages go up to {}", n, factors.back(), kLargestRadix);
+    }
+  }
+  const int64_t bytes = WorkPoints(s, kBluestein) * ComplexBytes(s);
+  if (static_cast<uint64_t>(bytes) <= facts.MaxBinding()) return "";
+  return fmt::format("one transform takes a workspace of {} bytes, {} binds at most {}", bytes, facts.name,
+                     facts.MaxBinding());
+}
+
+// Tables in f32 are rounded from double: nearest but for rare ties. In f64 they are rounded from 64 bits: under 1 ulp.
+template <bool kBluestein>
+std::string FftContract(const Facts& facts, const plugin::OpDesc& op) {
+  const bool wide = plugin::ParseFft(op).wide;
+  return Declare(facts, op, {wide ? 1.0 : 0.51, kBluestein ? "alg=bluestein;" : "alg=fft;"});
+}
+
+constexpr Row kFftRows[] = {
+    {"fft", "radix", FftContract<false>, FftWhyNot<false>, FftRecipe<false>},
+    {"fft", "bluestein", FftContract<true>, FftWhyNot<true>, FftRecipe<true>},
+};
+
+}  // namespace
+
+std::span<const Row> FftRows() {
+  return kFftRows;
+}
+
+}  // namespace vulkan

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul: register tiles over panels in shared memory, or a subgroup per block of outputs.
+#include <algorithm>
+#include <cmath>
+
+#include "backends/common/matmul_spec.h"
+#include "backends/vulkan/operators.h"
+
+namespace vulkan {
+namespace {
+
+using plugin::MatmulSpec;
+using plugin::Matrix;
+
+constexpr uint32_t kScaled = 1, kRounded = 2, kAddend = 4, kBias = 8;
+
+// As in shaders/matmul.glsl.
+template <class Real>
+struct MatmulParams {
+  uint32_t m, n, k, batch;
+  uint32_t a[3], b[3], y[3], c[3], bias_column;
+  uint32_t flags;
+  Real alpha, beta;
+};
+
+template <class Real>
+std::vector<std::byte> ParamsFor(const MatmulSpec& s) {
+  MatmulParams<Real> p{};
+  const auto set = [](const Matrix& x, uint32_t* strides) {
+    strides[0] = static_cast<uint32_t>(x.batch_stride);
+    strides[1] = static_cast<uint32_t>(x.row_stride);
+    strides[2] = static_cast<uint32_t>(x.column_stride);
+  };
+  p.m = static_cast<uint32_t>(s.m), p.n = static_cast<uint32_t>(s.n), p.k = static_cast<uint32_t>(s.k);
+  p.batch = static_cast<uint32_t>(s.batch);
+  set(s.a, p.a), set(s.b, p.b), set(s.y, p.y), set(s.c, p.c);
+  p.bias_column = static_cast<uint32_t>(s.bias.column_stride);
+  p.flags = (s.alpha != 1 ? kScaled : 0) | (s.epilogue_rounded ? kRounded : 0) | (s.c.input >= 0 ? kAddend : 0) |
+            (s.bias.input >= 0 ? kBias : 0);
+  p.alpha = static_cast<Real>(s.alpha), p.beta = static_cast<Real>(s.beta);
+  return BytesOf(p);
+}
+
+Step StepFor(const plugin::OpDesc& op, const MatmulSpec& s, const char* shader, uint32_t group_size,
+             std::initializer_list<uint32_t> tile) {
+  const plugin::DType c = s.c.input >= 0 ? s.c.dtype : s.a.dtype, bias = s.bias.input >= 0 ? s.bias.dtype : s.a.dtype;
+  Step step;
+  step.kernel = {shader, VariantFor(op), Constants(group_size, {s.a.dtype, s.b.dtype, c, bias, s.y.dtype}, tile)};
+  const Variant variant = step.kernel.variant;
+  step.params = variant == Variant::kF64   ? ParamsFor<double>(s)
+                : variant == Variant::kI32 ? ParamsFor<int32_t>(s)
+                                           : ParamsFor<float>(s);
+  // Absent operands are bound to something that exists; the flags keep the kernel from reading them.
+  step.slots = {In(0), In(1), In(std::max(s.c.input, 0)), In(std::max(s.bias.input, 0)), Out()};
+  return step;
+}
+
+// Few rows take few registers, and a small tile compiles sooner. The order in which an element is summed is the same
+// for every tile.
+uint32_t TileRows(int64_t m, uint32_t most) {
+  return m >= most ? most : m > 1 ? 4 : 1;
+}
+
+Recipe TileRecipe(const Facts&, const plugin::OpDesc& op) {
+  constexpr uint32_t kLanes = 64, kColumns = 2, kDepth = 16;
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  const uint32_t rows = TileRows(s.m, 8);
+  Step step = StepFor(op, s, "matmul_tile", kLanes, {rows, kColumns, kDepth});
+  step.groups = CeilDiv(s.m, rows) * CeilDiv(s.n, kColumns * kLanes) * static_cast<uint64_t>(s.batch);
+  return {{step}, {}};
+}
+
+constexpr uint32_t kSubgroups = 4;  // of a workgroup
+
+Recipe SubgroupTileRecipe(const Facts& facts, const plugin::OpDesc& op) {
+  constexpr uint32_t kColumns = 4;
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  const uint32_t lanes = facts.subgroup_size, rows = TileRows(s.m, s.m >= 256 ? 16 : 8);
+  Step step = StepFor(op, s, "matmul_subgroup_tile", lanes * kSubgroups, {lanes, rows, kColumns});
+  step.kernel.full_subgroups = true;
+  step.groups = CeilDiv(s.m, rows * kSubgroups) * CeilDiv(s.n, kColumns * lanes) * static_cast<uint64_t>(s.batch);
+  return {{step}, {}};
+}
+
+Recipe SubgroupDotRecipe(const Facts& facts, const plugin::OpDesc& op) {
+  constexpr uint32_t kColumns = 4;
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  const uint32_t lanes = facts.subgroup_size, rows = TileRows(s.m, 4);
+  Step step = StepFor(op, s, "matmul_subgroup_dot", lanes * kSubgroups, {lanes, rows, kColumns});
+  step.kernel.full_subgroups = true;
+  const uint64_t tiles = CeilDiv(s.m, rows) * CeilDiv(s.n, kColumns) * static_cast<uint64_t>(s.batch);
+  step.groups = CeilDiv(static_cast<int64_t>(tiles), kSubgroups);
+  return {{step}, {}};
+}
+
+bool IsSmallInteger(double x) {
+  return std::abs(x) <= 65536 && x == std::trunc(x);
+}
+
+// The longest k whose int32 sum cannot overflow: 2^14 is the largest |product| of two i8.
+constexpr int64_t kMaxIntegerK = (int64_t{1} << 17) - 1;
+
+std::string IntegerWhyNot(const MatmulSpec& s) {
+  if (s.a.dtype != plugin::kI8 || s.b.dtype != plugin::kI8) return "the only integer matmul is i8-i8-i32";
+  if (s.k > kMaxIntegerK) return fmt::format("k={} can overflow the int32 accumulator; at most {}", s.k, kMaxIntegerK);
+  if (s.alpha != 1 || !IsSmallInteger(s.beta)) return "an integer matmul takes alpha=1 and an integer beta only";
+  for (const Matrix* addend : {&s.c, &s.bias}) {
+    if (addend->input >= 0 && addend->dtype != plugin::kI32 && addend->dtype != plugin::kI8) {
+      return "an integer matmul adds i32 or i8 operands only";
+    }
+  }
+  return "";
+}
+
+std::string MatmulWhyNot(const Facts&, const plugin::OpDesc& op) {
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  if (s.m < 1 || s.n < 1 || s.k < 1 || s.batch < 1) return "matmul with an extent below 1";
+  return s.IsInteger() ? IntegerWhyNot(s) : FloatTypesWhyNot(op);
+}
+
+std::string TileWhyNot(const Facts& facts, const plugin::OpDesc& op) {
+  if (std::string reason = MatmulWhyNot(facts, op); !reason.empty()) return reason;
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  const double work = static_cast<double>(s.batch * s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  return SlowWhyNot(facts, work, 1 << 23);
+}
+
+std::string SubgroupWhyNot(const Facts& facts, const plugin::OpDesc& op) {
+  const std::string reason = MatmulWhyNot(facts, op);
+  return reason.empty() ? facts.SubgroupsWhyNot() : reason;
+}
+
+std::string MatmulContract(const Facts& facts, const plugin::OpDesc& op) {
+  return Declare(facts, op, {});
+}
+
+constexpr Row kMatmulRows[] = {
+    {"matmul", "tile", MatmulContract, TileWhyNot, TileRecipe},
+    {"matmul", "subgroup-tile", MatmulContract, SubgroupWhyNot, SubgroupTileRecipe},
+    {"matmul", "subgroup-dot", MatmulContract, SubgroupWhyNot, SubgroupDotRecipe},
+};
+
+}  // namespace
+
+std::span<const Row> MatmulRows() {
+  return kMatmulRows;
+}
+
+}  // namespace vulkan

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// reduce: a balanced tree per output ("tree"), or trees over chunks and a tree over their results ("split").
+#include <algorithm>
+
+#include "backends/common/reduce_spec.h"
+#include "backends/vulkan/axes.h"
+#include "backends/vulkan/operators.h"
+
+namespace vulkan {
+namespace {
+
+using plugin::ReduceKind;
+using plugin::ReduceSpec;
+
+constexpr int64_t kChunk = 1024;
+enum Stage : uint32_t { kWhole, kFirst, kSecond };  // as in shaders/reduce.glsl
+
+struct ReduceParams {
+  uint32_t outputs, count, chunk, chunks;
+  uint32_t kept_count, reduced_count, ignore_nan, unused;
+  ShaderAxis kept[kMaxAxes], reduced[kMaxAxes];
+};
+
+bool Selects(ReduceKind kind) {
+  return kind == ReduceKind::kMax || kind == ReduceKind::kMin || kind == ReduceKind::kArgMax ||
+         kind == ReduceKind::kArgMin;
+}
+
+ReduceParams ParamsFor(const ReduceSpec& s, int64_t chunk) {
+  ReduceParams p{};
+  p.outputs = static_cast<uint32_t>(s.outputs), p.count = static_cast<uint32_t>(s.count);
+  p.chunk = static_cast<uint32_t>(chunk), p.chunks = static_cast<uint32_t>(CeilDiv(s.count, chunk));
+  p.kept_count = static_cast<uint32_t>(s.kept.size()), p.reduced_count = static_cast<uint32_t>(s.reduced.size());
+  p.ignore_nan = s.ignore_nan ? 1 : 0;
+  const auto convert = [](const plugin::Axis& axis) {
+    return ShaderAxis{static_cast<uint32_t>(axis.size), static_cast<uint32_t>(axis.in_stride),
+                      static_cast<uint32_t>(axis.out_stride), 0};
+  };
+  std::ranges::transform(s.kept, p.kept, convert);
+  std::ranges::transform(s.reduced, p.reduced, convert);
+  return p;
+}
+
+Step StepFor(const Facts& facts, const plugin::OpDesc& op, const ReduceSpec& s, int64_t chunk, Stage stage) {
+  const ReduceParams params = ParamsFor(s, chunk);
+  const int64_t folded = stage == kSecond ? params.chunks : chunk;
+  KernelSpec kernel{Selects(s.kind) ? "select" : "reduce", VariantFor(op),
+                    Constants(LanesFor(facts, folded), {s.in, s.out}, {static_cast<uint32_t>(s.kind), stage})};
+  const uint64_t groups = static_cast<uint64_t>(s.outputs) * (stage == kSecond ? 1 : params.chunks);
+  return {std::move(kernel), BytesOf(params), {In(0), Out(), Work(0)}, groups};
+}
+
+Recipe TreeRecipe(const Facts& facts, const plugin::OpDesc& op) {
+  const ReduceSpec s = plugin::ParseReduce(op);
+  return {{StepFor(facts, op, s, s.count, kWhole)}, {{16, {}}}};
+}
+
+Recipe SplitRecipe(const Facts& facts, const plugin::OpDesc& op) {
+  const ReduceSpec s = plugin::ParseReduce(op);
+  const uint64_t partials = static_cast<uint64_t>(s.outputs) * CeilDiv(s.count, kChunk);
+  return {{StepFor(facts, op, s, kChunk, kFirst), StepFor(facts, op, s, kChunk, kSecond)}, {{16 * partials, {}}}};
+}
+
+std::string TypesWhyNot(const plugin::OpDesc& op, const ReduceSpec& s) {
+  if (s.in == plugin::kI8) {
+    if (s.out == plugin::kI32 && s.kind == ReduceKind::kSum) return "";
+    return "the only integer reduce is the sum of i8 in i32";
+  }
+  if (s.IsArg()) {
+    return plugin::IsFloat(s.in) && s.out == plugin::kI64
+               ? ""
+               : fmt::format("argmax and argmin take f64, f32, f16 and bf16 to i64, not {}", op.DTypesText());
+  }
+  if (Selects(s.kind) && s.in != s.out) return "max and min keep the type";
+  return FloatTypesWhyNot(op);
+}
+
+std::string TreeWhyNot(const Facts&, const plugin::OpDesc& op) {
+  const ReduceSpec s = plugin::ParseReduce(op);
+  if (s.reduced.empty()) return "reduce without axes";
+  if (s.count == 0 || s.outputs == 0) return "reduce of an empty extent has no defined value for every kind";
+  if (s.kept.size() > kMaxAxes || s.reduced.size() > kMaxAxes) {
+    return fmt::format("reduce over {} and {} axes that do not merge; at most {}", s.kept.size(), s.reduced.size(),
+                       kMaxAxes);
+  }
+  if (s.ignore_nan && !Selects(s.kind)) return "nan=ignore is offered for max, min, argmax and argmin only";
+  constexpr int64_t kMostTerms = int64_t{1} << 24;
+  if (s.in == plugin::kI8 && s.count > kMostTerms) return "a longer sum of i8 can overflow int32";
+  return TypesWhyNot(op, s);
+}
+
+std::string SplitWhyNot(const Facts& facts, const plugin::OpDesc& op) {
+  if (std::string reason = TreeWhyNot(facts, op); !reason.empty()) return reason;
+  const ReduceSpec s = plugin::ParseReduce(op);
+  if (s.count <= 2 * kChunk) return fmt::format("{} elements are not worth splitting", s.count);
+  const uint64_t bytes = 16 * static_cast<uint64_t>(s.outputs) * CeilDiv(s.count, kChunk);
+  if (bytes <= facts.MaxBinding()) return "";
+  return fmt::format("{} bytes of partial results, {} binds at most {}", bytes, facts.name, facts.MaxBinding());
+}
+
+double UlpOf(ReduceKind kind) {
+  if (kind == ReduceKind::kL2) return kSquareRootUlp;
+  if (kind == ReduceKind::kMean) return kDivisionUlp;
+  return kind == ReduceKind::kLogSumExp ? kOwnFunctionUlp : 0;
+}
+
+std::string ReduceContract(const Facts& facts, const plugin::OpDesc& op) {
+  const ReduceSpec s = plugin::ParseReduce(op);
+  return Declare(facts, op, {UlpOf(s.kind), s.ignore_nan ? "nan=ignore;" : "", Selects(s.kind)});
+}
+
+constexpr Row kReduceRows[] = {
+    {"reduce", "tree", ReduceContract, TreeWhyNot, TreeRecipe},
+    {"reduce", "split", ReduceContract, SplitWhyNot, SplitRecipe},
+};
+
+}  // namespace
+
+std::span<const Row> ReduceRows() {
+  return kReduceRows;
+}
+
+}  // namespace vulkan

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the attention kernels share. The queries of all heads that use one key head are the rows of one matrix; a
+// subgroup takes ROWS of them, and a lane one key (of scores) or one column (of values). A masked key is marked, and
+// never used: nothing behind a mask reaches a result.
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+#include "types.glsl"
+#include "functions.glsl"
+
+layout(constant_id = 7) const uint LANES = 8;      // the subgroup's size
+layout(constant_id = 8) const uint ROWS = 8;
+layout(constant_id = 9) const uint COLUMNS = 2;    // of values, per lane
+layout(constant_id = 10) const uint SUBGROUPS = 4;  // of the workgroup
+layout(constant_id = 12) const uint KEYS = 1;      // of scores, per lane
+layout(constant_id = 11) const bool BUILTIN = false;  // the device's exp
+
+layout(set = 0, binding = 0, std140) uniform Params {
+  uint heads, group, l, s;  // key heads in all and query heads per key head
+  uint d, dv, kv_heads, first_head;
+  uint causal, top_left, window, mask_kind;
+  uint masked_nan, row_tiles, unused_1, unused_2;
+  uvec4 q, k, v, o, mask;  // strides of batch, head, row, column
+  real scale, softcap;
+} p;
+const uint kMaskNone = 0, kMaskBool = 1, kMaskAdd = 2;
+
+READS(1, q)
+READS(2, k)
+READS(3, v)
+READS(4, mask)
+
+// A NaN that no arithmetic makes.
+#if defined(VARIANT_F64)
+#define MASKED packDouble2x32(uvec2(0x55A5C35Au, 0x7FFC5A3Cu))
+bool IsMasked(double x) {
+  return unpackDouble2x32(x) == uvec2(0x55A5C35Au, 0x7FFC5A3Cu);
+}
+#else
+#define MASKED uintBitsToFloat(0x7FE5A35Cu)
+bool IsMasked(float x) {
+  return floatBitsToUint(x) == 0x7FE5A35Cu;
+}
+#endif
+
+real Weigh(real x) {
+#if !defined(VARIANT_F64)
+  if (BUILTIN) return exp(x);
+#endif
+  return Exp(x);
+}
+
+// Row `row` of key head `kv`.
+struct Query {
+  uint batch, head, index;
+  int first, last;  // the keys that causality and window leave
+};
+
+Query QueryOf(uint kv, uint row) {
+  Query query;
+  query.batch = kv / p.kv_heads;
+  query.head = kv % p.kv_heads * p.group + row / p.l;
+  query.index = row % p.l;
+  const int at = int(query.index) + (p.top_left != 0u ? 0 : int(p.s) - int(p.l));
+  int first = 0, last = int(p.s);
+  if (p.causal != 0u) last = min(last, at + 1);
+  if (p.window > 0u) {
+    const int reach = int(min(p.window, p.l + p.s));
+    first = max(first, at - reach + 1);
+    last = min(last, at + reach);
+  }
+  query.last = max(last, 0);
+  query.first = min(first, query.last);
+  return query;
+}
+
+uint RowCount() {
+  return p.group * p.l;
+}
+
+// What becomes of a product of query and key.
+real ScoreOf(Query query, uint key, real dot_product) {
+  if (int(key) < query.first || int(key) >= query.last) return MASKED;
+  precise real score = dot_product * p.scale;
+  if (p.softcap > real(0)) score = p.softcap * Tanh(score / p.softcap);
+  if (p.mask_kind == kMaskNone) return score;
+  const real mask = Load_mask(query.batch * p.mask.x + query.head * p.mask.y + query.index * p.mask.z + key * p.mask.w);
+  if (p.mask_kind == kMaskBool) return mask == real(0) ? MASKED : score;
+  if (mask == MINUS_INFINITY) return MASKED;
+  score += mask;
+  return score;
+}
+
+real score[ROWS * KEYS];
+
+// Sets score[r * KEYS + i] to that of row first_row + r with key first_key + i * LANES. To be called by whole
+// subgroups.
+void ScoreKeys(uint kv, uint first_row, uint first_key) {
+  const uint lane = gl_SubgroupInvocationID;
+  uint k_start[KEYS], q_start[ROWS];
+  [[unroll]] for (uint i = 0; i < KEYS; ++i) {
+    const uint key = min(first_key + i * LANES, p.s - 1u);
+    k_start[i] = kv / p.kv_heads * p.k.x + kv % p.kv_heads * p.k.y + key * p.k.z;
+  }
+  [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+    const Query query = QueryOf(kv, min(first_row + r, RowCount() - 1u));
+    q_start[r] = query.batch * p.q.x + query.head * p.q.y + query.index * p.q.z;
+  }
+  [[unroll]] for (uint i = 0; i < ROWS * KEYS; ++i) score[i] = real(0);
+  for (uint c0 = 0; c0 < p.d; c0 += LANES) {
+    real own[ROWS];
+    [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+      own[r] = c0 + lane < p.d ? Load_q(q_start[r] + (c0 + lane) * p.q.w) : real(0);
+    }
+    [[unroll]] for (uint step = 0; step < LANES; ++step) {
+      real factor[KEYS];
+      [[unroll]] for (uint i = 0; i < KEYS; ++i) {
+        factor[i] = c0 + step < p.d ? Load_k(k_start[i] + (c0 + step) * p.k.w) : real(0);
+      }
+      [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+        const real other = subgroupShuffle(own[r], step);
+        [[unroll]] for (uint i = 0; i < KEYS; ++i) {
+          score[r * KEYS + i] = MultiplyAdd(other, factor[i], score[r * KEYS + i]);
+        }
+      }
+    }
+  }
+  [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+    [[unroll]] for (uint i = 0; i < KEYS; ++i) {
+      const uint key = first_key + i * LANES;
+      const bool inside = first_row + r < RowCount() && key < p.s;
+      score[r * KEYS + i] = inside ? ScoreOf(QueryOf(kv, first_row + r), key, score[r * KEYS + i]) : MASKED;
+    }
+  }
+}
+
+real sum[ROWS * COLUMNS];  // of weighted values
+
+void ClearSum() {
+  [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; ++i) sum[i] = real(0);
+}
+
+// sum[r] += weight of key (first_key + i) for row r times its values, for LANES keys. own[r] is the weight of this
+// lane's key, negative when it is masked. To be called by whole subgroups.
+void AddValues(uint kv, uint first_key, uint first_column, real own[ROWS]) {
+  const uint v_start = kv / p.kv_heads * p.v.x + kv % p.kv_heads * p.v.y;
+  [[unroll]] for (uint step = 0; step < LANES; ++step) {
+    real value[COLUMNS];
+    [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
+      const uint key = min(first_key + step, p.s - 1u), column = min(first_column + c * LANES, p.dv - 1u);
+      value[c] = Load_v(v_start + key * p.v.z + column * p.v.w);
+    }
+    [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+      const real weight = subgroupShuffle(own[r], step);
+      [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
+        const real added = MultiplyAdd(weight, value[c], sum[r * COLUMNS + c]);
+        sum[r * COLUMNS + c] = weight < real(0) ? sum[r * COLUMNS + c] : added;
+      }
+    }
+  }
+}
+
+// The keys that some of ROWS rows from `first_row` on see.
+ivec2 KeysOfTile(uint kv, uint first_row) {
+  ivec2 keys = ivec2(p.s, 0);
+  for (uint r = 0; r < ROWS; ++r) {
+    if (first_row + r >= RowCount()) break;
+    const Query query = QueryOf(kv, first_row + r);
+    if (query.first < query.last) keys = ivec2(min(keys.x, query.first), max(keys.y, query.last));
+  }
+  return keys;
+}

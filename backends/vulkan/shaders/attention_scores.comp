@@ -1,0 +1,20 @@
+#version 450
+// SPDX-License-Identifier: Apache-2.0
+// All scores of the heads [first_head, first_head + heads), masked ones marked: each subgroup ROWS x (KEYS * LANES) of
+// them.
+#include "attention.glsl"
+layout(set = 0, binding = 6, std430) writeonly buffer Scores { real scores[]; };  // [heads, rows, s]
+
+void main() {
+  if (Group() >= push.groups) return;
+  const uint tile = Group() * gl_NumSubgroups + gl_SubgroupID, lane = gl_SubgroupInvocationID;
+  const uint width = KEYS * LANES, key_tiles = (p.s + width - 1u) / width;
+  const uint head = tile / key_tiles / p.row_tiles, first_row = tile / key_tiles % p.row_tiles * ROWS;
+  if (head >= p.heads) return;
+  const uint first_key = tile % key_tiles * width + lane;
+  ScoreKeys(p.first_head + head, first_row, first_key);
+  [[unroll]] for (uint i = 0; i < ROWS * KEYS; ++i) {
+    const uint row = first_row + i / KEYS, key = first_key + i % KEYS * LANES;
+    if (row < RowCount() && key < p.s) scores[(head * RowCount() + row) * p.s + key] = score[i];
+  }
+}

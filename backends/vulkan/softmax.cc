@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// softmax and log-softmax, a workgroup per row.
+#include <algorithm>
+
+#include "backends/common/softmax_spec.h"
+#include "backends/vulkan/axes.h"
+#include "backends/vulkan/operators.h"
+
+namespace vulkan {
+namespace {
+
+using plugin::SoftmaxSpec;
+
+enum SoftmaxForm : uint32_t { kDirect, kOnline, kBuiltin };  // as in shaders/softmax.comp
+
+struct SoftmaxParams {
+  uint32_t count, x_stride, y_stride, log;
+  uint32_t others_count, unused[3];
+  ShaderAxis others[kMaxAxes];
+};
+
+template <SoftmaxForm kForm>
+Recipe SoftmaxRecipe(const Facts& facts, const plugin::OpDesc& op) {
+  const SoftmaxSpec s = plugin::ParseSoftmax(op);
+  SoftmaxParams p{};
+  p.count = static_cast<uint32_t>(s.axis.size), p.log = s.log ? 1 : 0;
+  p.x_stride = static_cast<uint32_t>(s.axis.x_stride), p.y_stride = static_cast<uint32_t>(s.axis.y_stride);
+  p.others_count = static_cast<uint32_t>(s.others.size());
+  std::ranges::transform(s.others, p.others, [](const SoftmaxSpec::Axis& axis) {
+    return ShaderAxis{static_cast<uint32_t>(axis.size), static_cast<uint32_t>(axis.x_stride),
+                      static_cast<uint32_t>(axis.y_stride), 0};
+  });
+  KernelSpec kernel{"softmax", VariantFor(op), Constants(LanesFor(facts, s.axis.size), {s.dtype, s.dtype}, {kForm})};
+  return {{{std::move(kernel), BytesOf(p), {In(0), Out()}, static_cast<uint64_t>(s.rows)}}, {}};
+}
+
+std::string SoftmaxWhyNot(const Facts&, const plugin::OpDesc& op) {
+  const SoftmaxSpec s = plugin::ParseSoftmax(op);
+  if (s.rows == 0 || s.axis.size == 0) return "softmax of an empty extent";
+  if (s.others.size() > kMaxAxes) return fmt::format("softmax over {} axes; at most {}", s.others.size(), kMaxAxes);
+  return FloatTypesWhyNot(op);
+}
+
+std::string BuiltinWhyNot(const Facts& facts, const plugin::OpDesc& op) {
+  if (op.inputs()[0].dtype == plugin::kF64) return "Vulkan has no exp in f64: use direct or online";
+  return SoftmaxWhyNot(facts, op);
+}
+
+// The result of a row of -inf is NaN, by the formula.
+std::string SoftmaxContract(const Facts& facts, const plugin::OpDesc& op) {
+  return Declare(facts, op, {std::max(kDivisionUlp, kOwnFunctionUlp), "masked=nan;"});
+}
+
+std::string BuiltinContract(const Facts& facts, const plugin::OpDesc& op) {
+  return Declare(facts, op, {kDeviceExpUlp, "masked=nan;"});
+}
+
+constexpr Row kSoftmaxRows[] = {
+    {"softmax", "direct", SoftmaxContract, SoftmaxWhyNot, SoftmaxRecipe<kDirect>},
+    {"softmax", "online", SoftmaxContract, SoftmaxWhyNot, SoftmaxRecipe<kOnline>},
+    {"softmax", "direct-builtin", BuiltinContract, BuiltinWhyNot, SoftmaxRecipe<kBuiltin>},
+};
+
+}  // namespace
+
+std::span<const Row> SoftmaxRows() {
+  return kSoftmaxRows;
+}
+
+}  // namespace vulkan

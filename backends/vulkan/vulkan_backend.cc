@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compute shaders on any Vulkan 1.1 device; one device of this backend per physical device of the loader.
+#include "backends/vulkan/instance.h"
+#include "backends/vulkan/kernel_plan.h"
+#include "backends/vulkan/operators.h"
+#include "backends/vulkan/pipeline_store.h"
+
+namespace vulkan {
+namespace {
+
+class VulkanDevice : public plugin::Device {
+ public:
+  VulkanDevice(std::shared_ptr<Instance> instance, const Facts& facts)
+      : instance_(std::move(instance)), context_(instance_->vk(), facts), pipelines_(context_), transfer_(context_) {
+    for (const auto rows : {MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows()}) {
+      rows_.insert(rows_.end(), rows.begin(), rows.end());
+    }
+  }
+
+  std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
+    std::vector<plugin::Implementation> found;
+    std::string reasons, offered;
+    for (const Row& row : rows_) {
+      if (op.name() != row.op) {
+        if (offered.find(row.op) == std::string::npos)
+          offered += fmt::format("{}{}", offered.empty() ? "" : ", ", row.op);
+        continue;
+      }
+      const std::string reason = WhyNot(row, op);
+      if (reason.empty()) {
+        found.push_back({row.name, row.contract(context_.facts(), op)});
+      } else if (reasons.find(reason) == std::string::npos) {
+        reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", reason);
+      }
+    }
+    if (!found.empty()) return found;
+    if (!reasons.empty()) throw plugin::Unsupported("{}", reasons);
+    throw plugin::Unsupported("no operator '{}' in this backend; it has: {}", op.name(), offered);
+  }
+
+  std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
+    for (const Row& row : rows_) {
+      if (op.name() != row.op || implementation != row.name) continue;
+      const std::string reason = WhyNot(row, op);
+      if (!reason.empty()) throw plugin::Unsupported("{}", reason);
+      return std::make_unique<KernelPlan>(context_, pipelines_, op, row.recipe(context_.facts(), op));
+    }
+    throw plugin::Failure("no implementation '{}' of '{}'; take a name from query()", implementation, op.name());
+  }
+
+  std::unique_ptr<plugin::Buffer> Alloc(uint64_t bytes) override {
+    return std::make_unique<DeviceBuffer>(context_, bytes, Placement::kDevice);
+  }
+  void Upload(plugin::Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) override {
+    transfer_.Upload(static_cast<DeviceBuffer&>(buffer), offset, bytes);
+  }
+  void Download(const plugin::Buffer& buffer, uint64_t offset, std::span<std::byte> bytes) override {
+    transfer_.Download(static_cast<const DeviceBuffer&>(buffer), offset, bytes);
+  }
+
+ private:
+  std::string WhyNot(const Row& row, const plugin::OpDesc& op) const {
+    const std::string reason = row.why_not(context_.facts(), op);
+    return reason.empty() ? DeviceWhyNot(context_.facts(), op) : reason;
+  }
+
+  std::shared_ptr<Instance> instance_;
+  Context context_;
+  Pipelines pipelines_;
+  Transfer transfer_;
+  std::vector<Row> rows_;
+};
+
+class VulkanBackend : public plugin::Backend {
+ public:
+  plugin::BackendInfo Info() override { return {"vulkan", "assay", "0.1.0", ""}; }
+
+  std::vector<plugin::DeviceInfo> Devices() override {
+    instance_ = std::make_shared<Instance>();
+    std::vector<plugin::DeviceInfo> devices;
+    for (const Facts& facts : instance_->devices()) {
+      const size_t stored = LoadPipelineData(facts).size();
+      devices.push_back({facts.name, facts.driver, ASSAY_DEVICE_VULKAN, static_cast<int32_t>(devices.size()),
+                         facts.memory_bytes,
+                         fmt::format("{};pipeline_cache={}", facts.Properties(),
+                                     stored > 0 ? fmt::format("{} bytes", stored) : "cold")});
+    }
+    return devices;
+  }
+
+  std::unique_ptr<plugin::Device> Open(uint32_t index) override {
+    return std::make_unique<VulkanDevice>(instance_, instance_->devices().at(index));
+  }
+
+ private:
+  std::shared_ptr<Instance> instance_;
+};
+
+}  // namespace
+}  // namespace vulkan
+
+ASSAY_PLUGIN(vulkan::VulkanBackend)

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a shared library exports, read from its file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/base/result.h"
+
+namespace assay {
+
+// The defined symbols of the dynamic table that other libraries can bind to, without versions, in the file's order.
+// 64-bit ELF of this machine's byte order only.
+Result<std::vector<std::string>> ExportedSymbols(const std::string& path);
+
+}  // namespace assay

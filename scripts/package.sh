@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# package.sh [--build DIR] [--out DIR]: assay-<version>-linux-<machine>.tar.gz, which runs where it is unpacked: the
+# program, its plugins, suites, and the shared libraries they need with their licences. What it leaves to the system is
+# in its MANIFEST. Without --build it sets everything up and builds first; DIR of --out is the current one by default.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(dirname "$here")
+
+fail() {
+  echo "assay: package: $*" >&2
+  exit 1
+}
+
+build= out=$PWD
+while [ $# -gt 0 ]; do
+  [ $# -ge 2 ] || fail "$1 needs a value"
+  case $1 in
+    --build) build=$(cd "$2" && pwd) || fail "--build $2: no such folder" ;;
+    --out) mkdir -p "$2" && out=$(cd "$2" && pwd) ;;
+    *) fail "unknown option $1; known: --build DIR, --out DIR" ;;
+  esac
+  shift 2
+done
+if [ -z "$build" ]; then
+  "$here/build.sh" release product
+  build=$root/build/release
+fi
+[ -f "$build/CMakeCache.txt" ] || fail "$build is no build folder"
+command -v dpkg-query >/dev/null || fail "the libraries' licences are read from Debian packages: run this on Debian"
+
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
+name=assay-$version-linux-$(uname -m)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+stage=$work/$name
+cmake --install "$build" --prefix "$stage" --strip >"$work/install.log" || { cat "$work/install.log" >&2; exit 1; }
+mkdir -p "$stage/lib/assay/deps" "$stage/licences"
+
+# The C library and what belongs to a device stay the system's.
+is_of_the_system() {
+  case $1 in
+    ld-linux* | libc.so.* | libm.so.* | libmvec.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libresolv.so.* | libutil.so.*) ;;
+    libvulkan.so.* | libcuda.so.* | libcudart.so.* | libcudnn* | libcublas* | libcufft* | libnvrtc* | libamdhip64.so.* | libhsa-runtime64.so.*) ;;
+    *) return 1 ;;
+  esac
+}
+
+# What the system has to bring for a plugin.
+needs_of() {
+  case $1 in
+    vulkan) echo "Vulkan loader and a driver (Debian: libvulkan1, and mesa-vulkan-drivers or the vendor's own)" ;;
+    opencl) echo "an OpenCL driver (Debian: pocl-opencl-icd, mesa-opencl-icd or the vendor's own)" ;;
+    cuda) echo "NVIDIA's driver and the CUDA runtime" ;;
+    hip) echo "AMD's driver and ROCm" ;;
+    *) echo "nothing" ;;
+  esac
+}
+
+# "soname path" of all shared libraries that the given files need, directly or not. Asked of the build's own files:
+# they still know where an SDK outside of the system's folders lies.
+libraries_of() {
+  ldd "$@" | awk '/not found/ {print $1, "missing"} $2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u
+}
+
+# The Debian package of a file; /lib and /usr/lib are one folder on today's systems, but not in its database.
+package_of() {
+  local real
+  real=$(realpath "$1")
+  for path in "$real" "${real#/usr}" "/usr$real"; do
+    if dpkg-query -S "$path" 2>/dev/null | sed 's/:.*//' | head -n 1 | grep .; then return; fi
+  done
+  fail "$1 belongs to no Debian package, so its licence is not known"
+}
+
+add_licence() {
+  [ -f "/usr/share/doc/$1/copyright" ] || fail "package $1 has no copyright file"
+  cp -L "/usr/share/doc/$1/copyright" "$stage/licences/$1.txt"
+}
+
+cp "$root/LICENSE" "$stage/LICENSE"
+rm -rf "$stage/lib/assay/corpus"  # measures the judge, not a device
+plugins=("$build"/lib/assay/plugins/*.so)
+{
+  echo "assay $version for Linux on $(uname -m). Unpack anywhere; bin/assay finds the rest beside itself."
+  echo
+  echo "From the system: the C library, glibc $(ldd --version | sed -n '1s/.* //p') or newer (the one this was built on), and for"
+  for plugin in "${plugins[@]}"; do
+    short=$(basename "$plugin" .so)
+    printf '  %-10s %s\n' "${short#libassay_}" "$(needs_of "${short#libassay_}")"
+  done
+  echo
+  echo "Shared libraries in lib/assay/deps, unmodified from Debian packages (source: https://sources.debian.org):"
+} >"$stage/MANIFEST"
+
+while read -r soname path; do
+  [ "$path" != missing ] || fail "$soname is not found; is its package installed?"
+  is_of_the_system "$soname" && continue
+  case $soname in libfftw*) fail "$soname is under the GPL and never shipped" ;; esac
+  cp -L "$path" "$stage/lib/assay/deps/$soname"
+  package=$(package_of "$path")
+  add_licence "$package"
+  printf '  %-22s %-26s %s\n' "$soname" "$package" "$(dpkg-query -W -f '${Version}, source ${source:Package}' "$package")" >>"$stage/MANIFEST"
+done < <(libraries_of "$build/bin/assay" "${plugins[@]}")
+
+{
+  echo
+  echo "Compiled in (headers of Debian packages):"
+  for package in libcli11-dev nlohmann-json3-dev libexpected-dev; do
+    add_licence "$package"
+    printf '  %-26s %s\n' "$package" "$(dpkg-query -W -f '${Version}' "$package")"
+  done
+  echo
+  echo "Licences: LICENSE (assay) and licences/<package>.txt."
+  echo "libstdc++.so.6 and libgcc_s.so.1 are those of the system that this was built on. Where a driver asks for newer"
+  echo "ones, delete them from lib/assay/deps: the system's own are then taken."
+} >>"$stage/MANIFEST"
+
+# The same bytes each time from the same build.
+epoch=$(git -C "$root" log -1 --format=%ct 2>/dev/null || date +%s)
+tar --create --directory "$work" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$epoch" "$name" |
+  gzip -n9 >"$work/$name.tar.gz"
+mv "$work/$name.tar.gz" "$out/$name.tar.gz"
+echo "$out/$name.tar.gz"

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A vendor's way, from the installed package to a judged run: consumer_test.py CMAKE BUILD VENDOR CMAKE_ARGUMENTS...
+
+Installs BUILD into a temporary prefix, builds the project VENDOR against it, and runs its plugins through the installed
+program: the correct ones pass, the one with a kernel bug is a mismatch.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CMAKE, BUILD, VENDOR, *CMAKE_ARGUMENTS = sys.argv[1:]
+CASES = ["matmul/f32/m=5,n=7,k=64/fill=normal/seed=0", "matmul/f32/m=33,n=17,k=129/fill=uniform/seed=1"]
+
+
+class Consumer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.dir = pathlib.Path(cls.folder.name)
+        cls.prefix, cls.build = cls.dir / "prefix", cls.dir / "build"
+        cls.env = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
+        cls.env["ASSAY_GOLDEN_STORE"] = str(cls.dir / "store")
+        cls.check(CMAKE, "--install", BUILD, "--prefix", cls.prefix)
+        cls.check(CMAKE, "-S", VENDOR, "-B", cls.build, f"-DCMAKE_PREFIX_PATH={cls.prefix}", "-DVENDOR_CXX=ON",
+                  *CMAKE_ARGUMENTS)
+        cls.check(CMAKE, "--build", cls.build)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def do(cls, *words):
+        return subprocess.run([str(w) for w in words], cwd=cls.dir, env=cls.env, capture_output=True, text=True,
+                              timeout=300)
+
+    @classmethod
+    def check(cls, *words):
+        done = cls.do(*words)
+        if done.returncode != 0:
+            raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def plugin(self, name):
+        return self.build / f"libassay_{name}.so"
+
+    def judge(self, name):
+        """Exit code and records of the column of one plugin."""
+        out = self.dir / f"out-{name}"
+        done = self.do(self.prefix / "bin/assay", "run", *[word for case in CASES for word in ("--case", case)],
+                       "--plugin", f"{name}={self.plugin(name)}", "--backend", name, "--no-perf", "--out", out)
+        records = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+        self.assertEqual([r["case_id"] for r in records], CASES, done.stderr)
+        self.assertEqual({(r["backend"], r["device"], r["implementation"]) for r in records},
+                         {(name, "Example 1", "loops")})
+        return done.returncode, records
+
+    def test_the_correct_plugins_pass(self):
+        for name in ("vendor", "vendor_cxx"):
+            with self.subTest(name):
+                code, records = self.judge(name)
+                self.assertEqual([r["verdict"] for r in records], ["pass", "pass"], [r["reason"] for r in records])
+                self.assertTrue(all(r["twin"] for r in records))
+                self.assertEqual(code, 0)
+
+    def test_the_kernel_bug_is_a_mismatch(self):
+        code, records = self.judge("vendor_wrong")
+        self.assertEqual([r["verdict"] for r in records], ["mismatch", "mismatch"])
+        self.assertEqual(code, 1)
+
+    def test_the_vendors_own_tests_pass(self):
+        done = self.do(pathlib.Path(CMAKE).with_name("ctest"), "--test-dir", self.build, "--output-on-failure")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("tests passed", done.stdout)
+
+    def test_a_plugin_exports_its_entry_point_alone(self):
+        for name in ("vendor", "vendor_cxx"):
+            symbols = self.check("nm", "-D", "--defined-only", "--format=posix", self.plugin(name)).stdout
+            self.assertEqual([line.split()[0] for line in symbols.splitlines()], ["assay_backend_v1"])
+
+    def test_the_installed_program_uses_what_is_installed(self):
+        suites = self.prefix / "share/assay/suites"
+        self.assertIn("smoke.suite", os.listdir(suites))
+        (suites / "own.suite").write_text("matmul dtypes=f32 m=2 n=2 k=2\n")
+        listed = self.check(self.prefix / "bin/assay", "list", "suites").stdout.split()
+        self.assertIn("own", listed)
+        backends = json.loads(self.check(self.prefix / "bin/assay", "backends", "--json").stdout)
+        usable = {b["backend"]: b["plugin"] for b in backends if b["usable"]}
+        self.assertIn("cpu", usable)
+        for path in usable.values():
+            self.assertTrue(path.startswith(str(self.prefix / "lib/assay/plugins")), path)
+
+    def test_a_version_that_does_not_fit_is_refused(self):
+        project = self.dir / "too_new"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES C)\n"
+                                                "find_package(assay 99 REQUIRED)\n")
+        done = self.do(CMAKE, "-S", project, "-B", project / "b", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("99", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay check-plugin: check_plugin_test.py ASSAY ALTERED_PLUGIN EXPORTING_PLUGIN NO_ENTRY_PLUGIN OTHER_MAJOR_PLUGIN REAL...
+
+The real plugins keep every rule; each alteration of the vendor's example breaks one and is found by the name of its
+check.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ASSAY, ALTERED, EXPORTING, NO_ENTRY, OTHER_MAJOR, *REAL = sys.argv[1:]
+
+BROKEN = {  # alteration: the checks that fail; everything else has to hold
+    "two-tables": {"entry-symbol"},
+    "starts-thread": {"entry-is-quiet"},
+    "wrong-major": {"abi-version"},
+    "null-function": {"functions"},
+    "bad-name": {"describe"},
+    "null-driver": {"devices"},
+    "any-index": {"device-index"},
+    "ignores-struct-size": {"older-caller"},
+    "clears-struct": {"newer-caller"},
+    "silent": {"error-reason", "error-short"},
+    "terminates-nothing": {"error-empty"},
+    "overruns-text": {"error-short"},
+    "cuts-without-end": {"error-short"},
+    "opens-once": {"open-close"},
+    "declines-as-error": {"unknown-operator", "unknown-type"},
+    "any-type": {"unknown-type"},
+    "known-attributes": {"unknown-attribute"},
+    "exact-size": {"newer-description"},
+    "overruns-query": {"query-capacity"},
+    "lists-twice": {"implementations"},
+    "bad-contract": {"implementations"},
+    "forgets-offset": {"buffer-roundtrip"},
+    "null-for-zero": {"buffer-zero"},
+    "promises-all": {"buffer-huge"},
+    "cuts-range": {"buffer-range"},
+    "any-implementation": {"plan-unknown"},
+    "plans-run-out": {"plans", "leaks"},
+    "other-bits": {"execute-twice"},
+    "times-but-one": {"execute-timed"},
+    "times-for-newer": {"execute-timed"},
+    "opens-while-unused": {"close-after-use", "leaks"},
+    "leaks-heap": {"leaks"},
+    "leaks-pages": {"leaks"},
+    "leaks-files": {"leaks"},
+}
+CRASHING = {  # alteration: (the first check that it ends, the outcome)
+    "needs-text": ("error-null", "crash"),
+    "writes-on-free": ("destroy-null", "crash"),
+    "crashes": ("execute-twice", "crash"),
+    "hangs": ("execute-twice", "timeout"),
+}
+
+
+class CheckPlugin(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.dir = pathlib.Path(self.folder.name)
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def run_assay(self, *words, alter=None):
+        env = dict(self.env, **({"ASSAY_ALTER": alter} if alter else {}))
+        return subprocess.run([ASSAY, "check-plugin", *words], cwd=self.dir, env=env, capture_output=True, text=True,
+                              timeout=300)
+
+    def check(self, plugin, *words, alter=None):
+        """Exit code, and the status and finding of every check by name."""
+        done = self.run_assay(plugin, "--json", *words, alter=alter)
+        self.assertTrue(done.stdout, done.stderr)
+        checks = json.loads(done.stdout)["checks"]
+        return done.returncode, {c["name"]: c["status"] for c in checks}, {c["name"]: c["finding"] for c in checks}
+
+    def named(self, statuses, *wanted):
+        return {name for name, status in statuses.items() if status in wanted}
+
+    def test_the_real_plugins_keep_every_rule(self):
+        names = [pathlib.Path(plugin).name for plugin in REAL]
+        self.assertIn("libassay_cpu.so", names)
+        for name, plugin in zip(names, REAL):
+            with self.subTest(name):
+                # Drivers leak too (Mesa's and PoCL's do), and whose memory it is the check cannot tell.
+                on_the_host = name in ("libassay_cpu.so", "libassay_onednn.so")
+                code, statuses, findings = self.check(plugin, *([] if on_the_host else ["--skip", "leaks"]))
+                self.assertEqual(self.named(statuses, "FAIL", "crash", "timeout"), set(), findings)
+                if statuses["devices"] == "ok":  # else there is none here, and what needs one is skipped
+                    self.assertEqual(self.named(statuses, "skip"), set(), findings)
+                self.assertEqual(code, 0)
+
+    def test_the_example_keeps_every_rule_with_and_without_a_clock(self):
+        code, statuses, findings = self.check(ALTERED)
+        self.assertEqual((code, self.named(statuses, "skip")), (0, {"execute-timed"}), findings)
+        code, statuses, findings = self.check(ALTERED, alter="times")
+        self.assertEqual((code, self.named(statuses, "skip")), (0, set()), findings)
+
+    def test_each_broken_rule_is_found_by_its_name(self):
+        for alter, expected in BROKEN.items():
+            with self.subTest(alter):
+                code, statuses, findings = self.check(ALTERED, alter=alter)
+                self.assertEqual(self.named(statuses, "FAIL", "crash", "timeout"), expected, findings)
+                self.assertEqual(code, 1)
+                self.assertTrue(all(findings[name] for name in expected))
+
+    def test_a_crash_or_hang_is_a_finding_and_the_other_checks_run(self):
+        for alter, (check, outcome) in CRASHING.items():
+            with self.subTest(alter):
+                code, statuses, findings = self.check(ALTERED, "--timeout", "5", alter=alter)
+                ended = [name for name, status in statuses.items() if status in ("crash", "timeout")]
+                self.assertEqual((ended[:1], statuses[check]), ([check], outcome), findings)
+                self.assertIn("SIG" if outcome == "crash" else "5 s", findings[check])
+                self.assertIn(f"--only {check}", findings[check])
+                self.assertEqual((statuses["loads"], statuses["buffer-range"], statuses["plan-unknown"]),
+                                 ("ok", "ok", "ok"))
+                self.assertEqual(code, 3)
+
+    def test_other_symbols_are_named(self):
+        code, statuses, findings = self.check(EXPORTING)
+        self.assertEqual((code, self.named(statuses, "FAIL")), (1, {"exports"}))
+        self.assertIn("helper_of_the_plugin", findings["exports"])
+
+    def test_what_is_no_plugin(self):
+        code, statuses, findings = self.check(NO_ENTRY)
+        self.assertEqual((code, statuses["loads"], statuses["entry-symbol"]), (1, "ok", "FAIL"))
+        self.assertEqual(findings["describe"], "needs entry-symbol")
+        code, statuses, findings = self.check(OTHER_MAJOR)
+        self.assertIn("assay_backend_v2", findings["entry-symbol"])
+        text = self.dir / "text.so"
+        text.write_text("not a library")
+        code, statuses, findings = self.check(str(text))
+        self.assertEqual((code, self.named(statuses, "FAIL")), (1, {"loads"}))
+        self.assertEqual(self.named(statuses, "ok"), set())
+        self.assertIn("no ELF header", findings["loads"])
+
+    def test_without_a_device_the_reason_is_told_and_the_rest_is_skipped(self):
+        code, statuses, findings = self.check(ALTERED, alter="no-device")
+        self.assertEqual((code, self.named(statuses, "FAIL", "crash", "timeout")), (0, set()), findings)
+        self.assertIn("install its driver", findings["devices"])
+        self.assertEqual(statuses["leaks"], "skip")
+
+    def test_usage(self):
+        for words, text in (((), "name the plugin"), (("/nowhere/x.so",), "/nowhere/x.so"),
+                            ((ALTERED, "--skip", "nothing"), "nothing"),
+                            ((ALTERED, "--only", "everything"), "everything"),
+                            ((ALTERED, "--case", "matmul/f33/-/fill=normal/seed=0"), "f33")):
+            done = self.run_assay(*words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(text, done.stderr)
+
+    def test_a_case_of_the_users_and_single_checks(self):
+        code, statuses, findings = self.check(ALTERED, "--case", "softmax/f32/shape=4x4/fill=normal/seed=0")
+        self.assertEqual((code, statuses["plans"]), (0, "skip"))
+        self.assertIn("--case", findings["plans"])
+        code, statuses, _ = self.check(ALTERED, "--only", "plans,leaks")
+        self.assertEqual((code, statuses), (0, {"plans": "ok", "leaks": "ok"}))
+        code, statuses, _ = self.check(ALTERED, "--skip", "leaks", alter="leaks-heap")
+        self.assertEqual((code, statuses.get("leaks"), statuses["plans"]), (0, None, "ok"))
+        listed = self.run_assay("--list").stdout
+        for name in BROKEN.values():
+            for check in name:
+                self.assertIn(check, listed)
+        text = self.run_assay(ALTERED, alter="bad-name").stdout
+        self.assertRegex(text, r"(?m)^FAIL +describe +describe: 'Vendor Inc.' is no name")
+        self.assertIn("1 failed", text)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The vulkan plugin in real runs: vulkan_test.py ASSAY VULKAN_PLUGIN FAILING_LOADER GROUP.
+
+The smoke suite holds on the device that is there; the validation layer finds nothing to say; every fault of loader,
+driver and device ends in its documented verdict. Without a Vulkan device the tests that need one are skipped.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ASSAY, PLUGIN, FAILING = sys.argv[1:4]
+CASE = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
+LAYER = "VK_LAYER_KHRONOS_validation"
+
+
+def real_loader():
+    for line in subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout.splitlines():
+        if line.strip().startswith("libvulkan.so.1"):
+            return line.split("=>")[1].strip()
+    return None
+
+
+class Vulkan(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.dir = pathlib.Path(self.folder.name)
+        self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1", ASSAY_PLUGIN_FILES=PLUGIN)
+        for name in ("ASSAY_SHARD", "GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", "ASSAY_ADD_PLUGIN_FILES"):
+            self.env.pop(name, None)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def assay(self, *args, env=None):
+        return subprocess.run([ASSAY, *args], cwd=self.dir, env={**self.env, **(env or {})}, capture_output=True,
+                              text=True, timeout=500)
+
+    def backends(self, env=None):
+        return self.assay("backends", env=env).stdout
+
+    def need_device(self):
+        text = self.backends()
+        if "usable  device" not in text:
+            self.skipTest("no Vulkan device: " + text)
+
+    def run_cases(self, *args, env=None):
+        out = tempfile.mkdtemp(dir=self.dir)
+        done = self.assay("run", "--backend", "vulkan", "--progress", "none", "--no-perf", "--out", out, *args, env=env)
+        path = pathlib.Path(out) / "results.jsonl"
+        records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return done, records
+
+
+class Smoke(Vulkan):
+    def test_every_implementation_holds(self):
+        self.need_device()
+        done, records = self.run_cases("--suite", "smoke")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        failing = [(r["case_id"], r["implementation"], r["reason"]) for r in records
+                   if r["verdict"] not in ("pass", "unsupported", "untrusted", "known_failure")]
+        self.assertEqual(failing, [])
+        ran = {(r["op"], r["implementation"]) for r in records if r["verdict"] == "pass"}
+        wanted = {"matmul": {"tile", "subgroup-tile", "subgroup-dot"}, "reduce": {"tree", "split"},
+                  "softmax": {"direct", "online", "direct-builtin"},
+                  "attention": {"materialised", "flash", "flash-builtin"}, "conv": {"direct", "implicit-gemm"},
+                  "fft": {"radix", "bluestein"}}
+        for op, names in wanted.items():
+            # A device without full subgroups lacks those; lavapipe has all.
+            self.assertTrue({name for o, name in ran if o == op} & names, op)
+        if any("llvmpipe" in r["device"] for r in records):
+            self.assertEqual(ran, {(op, name) for op, names in wanted.items() for name in names})
+
+    def test_device_time_is_measured(self):
+        self.need_device()
+        done = self.assay("run", "--backend", "vulkan", "--progress", "none", "--perf", "--out", "out", "--case", CASE)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        records = [json.loads(line) for line in (self.dir / "out" / "results.jsonl").read_text().splitlines()]
+        clock = "host" if "timestamp_ns=absent" in self.backends() else "device"
+        self.assertEqual({r["timing_clock"] for r in records}, {clock})
+        self.assertTrue(all(r["time_median_s"] > 0 for r in records))
+
+
+class Validation(Vulkan):
+    def test_the_layer_has_nothing_to_say(self):
+        self.need_device()
+        layers = [pathlib.Path(f) for f in ("/usr/share/vulkan/explicit_layer.d", "/etc/vulkan/explicit_layer.d")]
+        if not any(LAYER in f.read_text() for folder in layers if folder.is_dir() for f in folder.glob("*.json")):
+            self.skipTest(f"{LAYER} is not installed; install vulkan-validationlayers")
+        log = self.dir / "validation.log"
+        settings = self.dir / "vk_layer_settings.txt"
+        settings.write_text("khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG\n"
+                            "khronos_validation.report_flags = error,warn,info\n"
+                            f"khronos_validation.log_filename = {log}\n"
+                            "khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT\n")
+        done, records = self.run_cases("--suite", "smoke", "--relations", "none", env={
+            "VK_INSTANCE_LAYERS": LAYER, "VK_LAYER_SETTINGS_PATH": str(settings), "ASSAY_VULKAN_STAGING": "1"})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertGreater(sum(r["verdict"] == "pass" for r in records), 50)
+        text = log.read_text()
+        self.assertIn("Validation Layer Active", text)  # it was there, and heard
+        complaints = [line for line in text.splitlines() if "Error" in line or "Warning" in line or "VUID" in line]
+        self.assertEqual(complaints, [], "\n".join(complaints[:20]))
+
+
+class Cache(Vulkan):
+    def setUp(self):
+        super().setUp()
+        self.env["XDG_CACHE_HOME"] = str(self.dir / "cache")
+
+    def files(self):
+        return list((self.dir / "cache" / "assay" / "vulkan").glob("*.pipelines"))
+
+    def test_pipelines_are_kept_and_a_damaged_file_is_ignored(self):
+        self.need_device()
+        self.assertIn("pipeline_cache=cold", self.backends())
+        done, records = self.run_cases("--case", CASE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(all(r["prepare_s"] > 0 for r in records))
+        [file] = self.files()
+        self.assertNotIn("pipeline_cache=cold", self.backends())
+        good = file.read_bytes()
+        for damaged in (b"", good[:-1], good[:-1] + bytes([good[-1] ^ 1]), b"x" * 4096):
+            file.write_bytes(damaged)
+            self.assertIn("pipeline_cache=cold", self.backends())
+            done, _ = self.run_cases("--case", CASE)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("pipeline_cache=cold", self.backends())
+
+    def test_no_folder_to_write_to_is_no_fault(self):
+        self.need_device()
+        for cache in ("/proc/nowhere", "not-absolute"):
+            done, _ = self.run_cases("--case", CASE, env={"XDG_CACHE_HOME": cache, "HOME": "/proc/nowhere"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Faults(Vulkan):
+    def fails_to_open(self, env, *texts):
+        shown = self.backends(env=env)
+        done, records = self.run_cases("--case", CASE, env=env)
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        self.assertEqual([r["verdict"] for r in records], ["unavailable"])
+        for text in texts:
+            self.assertIn(text, shown)
+            self.assertIn(text, records[0]["reason"])
+
+    def loader_folder(self, fault):
+        real = real_loader()
+        if real is None:
+            self.skipTest("there is no libvulkan.so.1; install libvulkan1")
+        folder = self.dir / "loader"
+        folder.mkdir(exist_ok=True)
+        link = folder / "libvulkan.so.1"
+        if not link.exists():
+            link.symlink_to(FAILING)
+        return {"LD_LIBRARY_PATH": str(folder), "ASSAY_TEST_REAL_VULKAN": real, "ASSAY_TEST_VULKAN_FAULT": fault}
+
+    def test_no_loader(self):
+        folder = self.dir / "broken"
+        folder.mkdir()
+        (folder / "libvulkan.so.1").write_text("not a library")
+        self.fails_to_open({"LD_LIBRARY_PATH": str(folder)}, "libvulkan1", "mesa-vulkan-drivers")
+
+    def test_no_driver(self):
+        if real_loader() is None:
+            self.skipTest("there is no libvulkan.so.1; install libvulkan1")
+        for variable in ("VK_DRIVER_FILES", "VK_ICD_FILENAMES"):
+            env = {"VK_DRIVER_FILES": "", "VK_ICD_FILENAMES": ""}
+            env[variable] = str(self.dir / "absent.json")
+            self.fails_to_open({k: v for k, v in env.items() if v}, "mesa-vulkan-drivers", variable)
+
+    def test_no_device(self):
+        self.need_device()
+        self.fails_to_open(self.loader_folder("none"), "no device", "mesa-vulkan-drivers")
+
+    def test_driver_too_old(self):
+        self.need_device()
+        self.fails_to_open(self.loader_folder("old"), "Vulkan 1.0", "needs 1.1")
+
+    def fails_to_run(self, fault, *texts):
+        self.need_device()
+        done, records = self.run_cases("--case", CASE, "--expectations", "none", env=self.loader_folder(fault))
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertGreater(len(records), 0)
+        for record in records:
+            self.assertEqual(record["verdict"], "error")
+            for text in texts:
+                self.assertIn(text, record["reason"])
+
+    def test_device_lost(self):
+        self.fails_to_run("lost", "VK_ERROR_DEVICE_LOST")
+
+    def test_out_of_memory(self):
+        self.fails_to_run("memory", "VK_ERROR_OUT_OF_DEVICE_MEMORY")
+
+    def test_pipeline_does_not_compile(self):
+        self.fails_to_run("pipeline", "compiling the shader matmul_")
+
+    def test_the_failing_loader_without_a_fault_passes(self):
+        self.need_device()
+        done, records = self.run_cases("--case", CASE, env=self.loader_folder(""))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual({r["verdict"] for r in records}, {"pass"})
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The relocatable package: package_test.py PACKAGE_SH BUILD.
+
+Unpacked into a folder whose name nobody foresaw, with an empty environment, every library but the system's resolves
+inside of the package, and it still runs after it has been moved.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+PACKAGE_SH, BUILD = sys.argv[1:]
+CASES = ["matmul/f32/m=5,n=7,k=64/fill=normal/seed=0", "softmax/f32/shape=4x33/fill=normal/seed=0"]
+SYSTEM = re.compile(r"(linux-vdso|/lib64/ld-linux|ld-linux|lib(c|m|mvec|dl|pthread|rt|resolv|util|vulkan|cuda\w*)\.so)")
+
+
+def run(*words, cwd=None):
+    """With an empty environment: no LD_LIBRARY_PATH, no HOME, no PATH."""
+    return subprocess.run(["/usr/bin/env", "-i", *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+class Package(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.dir = pathlib.Path(cls.folder.name)
+        made = subprocess.run([PACKAGE_SH, "--build", BUILD, "--out", cls.dir], capture_output=True, text=True)
+        if made.returncode != 0:
+            raise AssertionError(made.stdout + made.stderr)
+        cls.archive = pathlib.Path(made.stdout.strip())
+        with tarfile.open(cls.archive) as archive:
+            archive.extractall(cls.dir / "first place")
+        cls.tree = next((cls.dir / "first place").iterdir())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def binaries(self):
+        return [self.tree / "bin/assay", *(self.tree / "lib/assay/plugins").glob("*.so"),
+                *(self.tree / "lib/assay/deps").iterdir()]
+
+    def test_the_name_says_version_and_system(self):
+        self.assertRegex(self.archive.name, r"^assay-\d+\.\d+\.\d+-linux-x86_64\.tar\.gz$")
+        self.assertEqual(self.tree.name + ".tar.gz", self.archive.name)
+
+    def test_every_library_but_the_systems_is_inside(self):
+        plugins = list((self.tree / "lib/assay/plugins").glob("*.so"))
+        self.assertIn("libassay_cpu.so", [p.name for p in plugins])
+        for binary in [self.tree / "bin/assay", *plugins]:
+            listed = run("/usr/bin/ldd", binary).stdout
+            self.assertIn("=>", listed)
+            for line in listed.splitlines():
+                name, _, where = line.strip().partition(" => ")
+                if SYSTEM.match(name):
+                    continue
+                folder = os.path.normpath(os.path.dirname(where))
+                self.assertEqual(folder, str(self.tree / "lib/assay/deps"), f"{binary.name}: {line}")
+
+    def test_nothing_of_the_system_or_the_device_is_shipped(self):
+        names = [p.name for p in (self.tree / "lib/assay/deps").iterdir()]
+        self.assertTrue(names)
+        for name in names:
+            self.assertIsNone(SYSTEM.match(name), name)
+            self.assertNotIn("fftw", name)
+
+    def test_paths_in_the_files_are_relative(self):
+        for binary in [self.tree / "bin/assay", *(self.tree / "lib/assay/plugins").glob("*.so")]:
+            dynamic = subprocess.run(["readelf", "-d", binary], capture_output=True, text=True).stdout
+            paths = re.findall(r"\((RPATH|RUNPATH)\).*\[(.*)\]", dynamic)
+            self.assertEqual([kind for kind, _ in paths], ["RPATH"], binary)
+            self.assertTrue(paths[0][1].startswith("$ORIGIN/"), paths)
+
+    def test_every_library_has_its_licence_and_its_line(self):
+        manifest = (self.tree / "MANIFEST").read_text()
+        licences = {p.stem for p in (self.tree / "licences").iterdir()}
+        for library in (self.tree / "lib/assay/deps").iterdir():
+            line = next(line for line in manifest.splitlines() if line.split()[:1] == [library.name])
+            self.assertIn(line.split()[1], licences)
+        for word in ("glibc", "libcli11-dev", "cpu "):
+            self.assertIn(word, manifest)
+        self.assertIn("Apache License", (self.tree / "LICENSE").read_text())
+
+    def test_it_runs_and_still_does_elsewhere(self):
+        for place in ("first place", "second/place, moved"):
+            here = self.dir / place / self.tree.name
+            if not here.exists():
+                here.parent.mkdir(parents=True)
+                self.tree.rename(here)
+                type(self).tree = here
+            with self.subTest(place), tempfile.TemporaryDirectory() as work:
+                words = [word for case in CASES for word in ("--case", case)]
+                done = run(f"ASSAY_GOLDEN_STORE={work}/store", here / "bin/assay", "run", *words, "--no-perf", "--out",
+                           "out", cwd=work)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                records = [json.loads(line) for line in pathlib.Path(work, "out/results.jsonl").read_text().splitlines()]
+                built = {p.name[len("libassay_"):-len(".so")] for p in pathlib.Path(BUILD, "lib/assay/plugins").iterdir()}
+                self.assertEqual({r["verdict"] for r in records if r["backend"] in ("cpu", "onednn")}, {"pass"})
+                self.assertEqual({r["backend"] for r in records}, built)
+                suite = here / "share/assay/suites/smoke.suite"
+                whole = suite.read_text()
+                suite.write_text("matmul dtypes=f32 m=2 n=2 k=2\n")
+                listed = run(here / "bin/assay", "list", "cases", "--suite", "smoke", cwd=work)
+                suite.write_text(whole)
+                self.assertEqual(listed.stdout.splitlines(), ["matmul/f32/m=2,n=2,k=2/fill=normal/seed=0"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
