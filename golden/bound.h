@@ -48,7 +48,7 @@ struct StatisticModel {
   bool applicable = true;  // false: the contract permits errors that are no independent roundings of known size
   bool stagnates = false;  // u_acc times the number of additions is no longer small: sums can stop growing, biased
   bool shared = false;     // errors of the outputs of one row are not independent: m_eff = 1
-  // Those of different rows are nevertheless: the rows come from other data. So a column counts its rows.
+  // Those of rows are, but for the operator's constants: they come from other data. A column counts up to 16 of them.
   bool independent_rows = false;
   double sigma_scale = 1;  // how far the contract's class of algorithm exceeds the golden's sigma
   double floor = 0;

@@ -22,7 +22,9 @@ enum class Claim : uint8_t {
   // The same, and nothing is flushed: 2^k x gives 2^k y. The relation applies where nothing over- or underflows.
   kScalable,
   kCopies,      // x times one plus zeros is x, where the contract's operands and accumulator hold x
-  kDefinition,  // the operator's definition, for an implementation that repeats itself (what a mask hides is not read)
+  // The operator's definition, for an implementation that repeats itself: values that a mask hides have weight zero. Not
+  // where operands are scaled to fp8 together with what is hidden.
+  kDefinition,
   kBound,       // follows from the contract's bound, which holds for all data
 };
 

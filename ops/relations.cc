@@ -31,19 +31,6 @@ bool MayOverflow(const Golden& golden, const BoundModel& bound, int64_t i) {
          (bound.overflow_at > 0 && std::abs(golden.value[i]) + AccumulatedBound(bound, golden, i) >= bound.overflow_at);
 }
 
-// What the bound permits to the elements of a golden value. What non-finite numbers may become is the exceptional
-// channel's.
-std::vector<double> Tolerances(const Golden& golden, const BoundModel& bound) {
-  std::vector<double> tolerance;
-  for (int64_t i = 0; i < golden.size(); ++i) {
-    // What a double does not keep of the golden value is no error of the result.
-    const double low = golden.value_lo.empty() ? 0 : std::abs(golden.value_lo[i]);
-    const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(golden.value[i]) || MayOverflow(golden, bound, i);
-    tolerance.push_back(open ? kInfinity : HardBound(bound, golden, i) + low);
-  }
-  return tolerance;
-}
-
 // Slices of the inputs, and the same ones of the output that is there. `problem`: of another number of slices.
 Relation Slices(std::string name, Claim claim, const SliceAxes& axes, std::vector<int64_t> indices,
                 std::optional<Problem> problem = {}) {
@@ -124,7 +111,25 @@ std::optional<OtherExecution> MakeScaled(const ScaleSpec& spec, const ExecutedCa
   return other;
 }
 
+// The lowest integer of a type has no negative: it saturates.
+bool NegatesExactly(const Tensor& tensor) {
+  if (!IsInt(tensor.dtype())) return true;
+  const std::vector<double> values = tensor.ToDoubles(), negated = Times(tensor, -1).ToDoubles();
+  return std::ranges::equal(values, negated, [](double x, double y) { return x == -y; });
+}
+
 }  // namespace
+
+std::vector<double> Tolerances(const Golden& golden, const BoundModel& bound) {
+  std::vector<double> tolerance;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    // What a double does not keep of the golden value is no error of the result.
+    const double low = golden.value_lo.empty() ? 0 : std::abs(golden.value_lo[i]);
+    const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(golden.value[i]) || MayOverflow(golden, bound, i);
+    tolerance.push_back(open ? kInfinity : HardBound(bound, golden, i) + low);
+  }
+  return tolerance;
+}
 
 bool IsClaimed(Claim claim, const Contract& contract, DType in) {
   const bool nearest = contract.out == OutputRounding::kNearest && contract.acc != Accumulator::kTensorCore &&
@@ -139,7 +144,7 @@ bool IsClaimed(Claim claim, const Contract& contract, DType in) {
     case Claim::kScalable:
       return contract.deterministic && nearest;
     case Claim::kDefinition:
-      return contract.deterministic;
+      return contract.deterministic && contract.in != InputRounding::kFP8;
     case Claim::kBound:
       return true;
     case Claim::kCopies: {
@@ -222,12 +227,16 @@ std::vector<Relation> Prefixes(const Operator& op, const Problem& problem, const
 
 Relation Negated(std::vector<int> scaled, double sign) {
   Relation relation{.name = "negation", .claim = Claim::kSymmetric, .make = nullptr};
-  relation.make = [scaled = std::move(scaled), sign](const ExecutedCase& executed) {
+  relation.make = [scaled = std::move(scaled), sign](const ExecutedCase& executed) -> std::optional<OtherExecution> {
     OtherExecution other{.inputs = Clones(executed.inputs)};
-    for (const int i : scaled) other.inputs[i] = Times(executed.inputs[i], -1);
+    for (const int i : scaled) {
+      if (!NegatesExactly(executed.inputs[i])) return std::nullopt;
+      other.inputs[i] = Times(executed.inputs[i], -1);
+    }
+    if (!NegatesExactly(executed.output)) return std::nullopt;  // it may have been saturated
     other.expected = executed.output.ToDoubles();
     for (double& y : other.expected) y *= sign;
-    return std::optional(std::move(other));
+    return other;
   };
   return relation;
 }

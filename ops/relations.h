@@ -32,7 +32,7 @@ Relation Reversed(std::string name, Claim claim, const SliceAxes& axes);
 std::vector<Relation> Prefixes(const Operator& op, const Problem& problem, const std::string& name,
                                const SliceAxes& axes, const std::function<AttrList(int64_t)>& resized);
 
-// The inputs `scaled` times -1; the output times `sign`.
+// The inputs `scaled` times -1; the output times `sign`. Integers that have no negative are left out.
 Relation Negated(std::vector<int> scaled, double sign = -1);
 
 // The inputs `scaled` times 2^k, and with them the output. Data whose products, or sums of `terms` of them, may leave
@@ -52,6 +52,9 @@ struct TermAxis {
   int64_t axis = 0;
 };
 Relation TermOrder(std::vector<TermAxis> axes);
+
+// What the bound permits to each element of a golden value; infinite where the exceptional channel decides.
+std::vector<double> Tolerances(const Golden& golden, const BoundModel& bound);
 
 // Inputs that are judged by their golden value and the contract's bound; finite golden values alone.
 OtherExecution JudgedByBound(const ExecutedCase& executed, const Problem& problem, std::vector<Tensor> inputs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relations of attention: sequences (or queries that all see all keys) alone or elsewhere, -v, other keys and values
+// Relations of attention: sequences (or queries that all see all keys) alone or elsewhere, -v, other keys or values
 // where a mask hides them, values that are all alike, and keys in another order.
 #include <algorithm>
 #include <cmath>
@@ -44,27 +44,33 @@ std::optional<Keys> HiddenKeys(const AttentionCase& op, const ExecutedCase& exec
   return found;
 }
 
-// Replaces the hidden rows of k and v by their values times -0.75 (or by NaN, in v). Queries that see one of them may
-// give anything.
-std::optional<OtherExecution> WithOtherHidden(const ExecutedCase& executed, bool with_nan) {
+// What becomes of the rows that a mask hides. Weights of zero make other values the same bits. Other keys need not: a
+// kernel may take its maximum before it masks, so they are judged by the bound.
+enum class Hidden : uint8_t { kOtherValues, kNanValues, kOtherKeys };
+
+// Replaces hidden rows by their values times -0.75, or by NaN. Queries that see one of them may give anything.
+std::optional<OtherExecution> WithOtherHidden(const ExecutedCase& executed, Hidden hidden) {
   const AttentionCase op(executed.problem);
   const std::optional<Keys> keys = HiddenKeys(op, executed);
   if (!keys) return std::nullopt;
   OtherExecution other{.inputs = Clones(executed.inputs)};
-  for (const int operand : {1, 2}) {
-    if (with_nan && operand == 1) continue;
-    const int64_t width = operand == 1 ? op.d : op.dv;
-    std::vector<double> values = other.inputs[operand].ToDoubles();
-    for (int64_t head = 0; head < op.batch * op.hkv; ++head) {
-      for (int64_t at = (head * op.s + keys->first) * width; at < (head * op.s + keys->last) * width; ++at) {
-        if (!std::isfinite(values[at])) return std::nullopt;  // 0 * inf is NaN where all keys are multiplied
-        values[at] = with_nan ? NAN : -0.75 * values[at];
-      }
+  const int operand = hidden == Hidden::kOtherKeys ? 1 : 2;
+  const int64_t width = operand == 1 ? op.d : op.dv;
+  std::vector<double> values = other.inputs[operand].ToDoubles();
+  for (int64_t head = 0; head < op.batch * op.hkv; ++head) {
+    for (int64_t at = (head * op.s + keys->first) * width; at < (head * op.s + keys->last) * width; ++at) {
+      if (!std::isfinite(values[at])) return std::nullopt;  // 0 * inf is NaN where all keys are multiplied
+      values[at] = hidden == Hidden::kNanValues ? NAN : -0.75 * values[at];
     }
-    other.inputs[operand].SetDoubles(values);
   }
-  other.expected = executed.output.ToDoubles();
-  other.tolerance.assign(other.expected.size(), 0);
+  other.inputs[operand].SetDoubles(values);
+  if (hidden == Hidden::kOtherKeys) {
+    other.expected = executed.golden.value;
+    other.tolerance = Tolerances(executed.golden, executed.bound);
+  } else {
+    other.expected = executed.output.ToDoubles();
+    other.tolerance.assign(other.expected.size(), 0);
+  }
   for (int64_t row = 0; row < op.Rows(); ++row) {
     if (!Sees(op, executed, row, *keys)) continue;
     std::fill_n(other.tolerance.begin() + row * op.dv, op.dv, std::numeric_limits<double>::infinity());
@@ -101,16 +107,18 @@ std::vector<Relation> AttentionRelations(const Operator& op, const Problem& prob
   if (c.mask != MaskKind::kNone) axes.inputs.push_back(mask_axis);
   std::vector<Relation> all;
   if (axes.extent > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, axes));
-  all.push_back({.name = "masked", .claim = Claim::kDefinition, .make = [](const ExecutedCase& executed) {
-                   return WithOtherHidden(executed, false);
-                 }});
+  const auto add_hidden = [&](const char* name, Claim claim, Hidden hidden) {
+    all.push_back({.name = name, .claim = claim, .make = [hidden](const ExecutedCase& executed) {
+                     return WithOtherHidden(executed, hidden);
+                   }});
+  };
+  add_hidden("masked", Claim::kDefinition, Hidden::kOtherValues);
+  add_hidden("masked_keys", Claim::kBound, Hidden::kOtherKeys);
   all.push_back(Negated({2}));
   Append(all, Prefixes(op, problem, "batch", axes, resized));
   if (alike && c.s > 1) all.push_back(TermOrder({{.input = 1, .axis = 2}, {.input = 2, .axis = 2}}));
   all.push_back({.name = "equal_values", .claim = Claim::kBound, .needs_golden = true, .make = WithEqualValues});
-  all.push_back({.name = "masked_nan", .claim = Claim::kNone, .make = [](const ExecutedCase& executed) {
-                   return WithOtherHidden(executed, true);
-                 }});
+  add_hidden("masked_nan", Claim::kNone, Hidden::kNanValues);
   return all;
 }
 

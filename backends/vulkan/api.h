@@ -10,37 +10,34 @@
 
 namespace vulkan {
 
-// One line per function, in the order of the specification: instance functions first, then those of a device.
-#define ASSAY_VULKAN_INSTANCE_FUNCTIONS(X) \
-  X(vkDestroyInstance)                     \
-  X(vkEnumeratePhysicalDevices)            \
-  X(vkEnumerateDeviceExtensionProperties)  \
-  X(vkGetPhysicalDeviceProperties)         \
-  X(vkGetPhysicalDeviceProperties2)        \
-  X(vkGetPhysicalDeviceFeatures2)          \
-  X(vkGetPhysicalDeviceMemoryProperties)   \
-  X(vkGetPhysicalDeviceQueueFamilyProperties) X(vkCreateDevice) X(vkGetDeviceProcAddr)
+// In the order of the specification: instance functions first, then those of a device.
+// clang-format off
+#define ASSAY_VULKAN_INSTANCE_FUNCTIONS(X)                                                    \
+  X(vkDestroyInstance) X(vkEnumeratePhysicalDevices) X(vkEnumerateDeviceExtensionProperties)  \
+  X(vkGetPhysicalDeviceProperties) X(vkGetPhysicalDeviceProperties2)                          \
+  X(vkGetPhysicalDeviceFeatures2)                                                             \
+  X(vkGetPhysicalDeviceMemoryProperties) X(vkGetPhysicalDeviceQueueFamilyProperties)          \
+  X(vkCreateDevice) X(vkGetDeviceProcAddr)
 
-#define ASSAY_VULKAN_DEVICE_FUNCTIONS(X)                                                                               \
-  X(vkDestroyDevice)                                                                                                   \
-  X(vkGetDeviceQueue)                                                                                                  \
-  X(vkQueueSubmit)                                                                                                     \
-  X(vkAllocateMemory)                                                                                                  \
-  X(vkFreeMemory)                                                                                                      \
-  X(vkMapMemory)                                                                                                       \
-  X(vkCreateBuffer)                                                                                                    \
-  X(vkDestroyBuffer)                                                                                                   \
-  X(vkGetBufferMemoryRequirements) X(vkBindBufferMemory) X(vkCreateFence) X(vkDestroyFence) X(vkWaitForFences)         \
-      X(vkResetFences) X(vkCreateQueryPool) X(vkDestroyQueryPool) X(vkGetQueryPoolResults) X(vkCreateShaderModule)     \
-          X(vkDestroyShaderModule) X(vkCreatePipelineCache) X(vkDestroyPipelineCache) X(vkGetPipelineCacheData)        \
-              X(vkCreateComputePipelines) X(vkDestroyPipeline) X(vkCreatePipelineLayout) X(vkDestroyPipelineLayout)    \
-                  X(vkCreateDescriptorSetLayout) X(vkDestroyDescriptorSetLayout) X(vkCreateDescriptorPool)             \
-                      X(vkDestroyDescriptorPool) X(vkAllocateDescriptorSets) X(vkUpdateDescriptorSets)                 \
-                          X(vkCreateCommandPool) X(vkDestroyCommandPool) X(vkAllocateCommandBuffers)                   \
-                              X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkCmdBindPipeline)                       \
-                                  X(vkCmdBindDescriptorSets) X(vkCmdPushConstants) X(vkCmdDispatch) X(vkCmdCopyBuffer) \
-                                      X(vkCmdFillBuffer) X(vkCmdPipelineBarrier) X(vkCmdResetQueryPool)                \
-                                          X(vkCmdWriteTimestamp)
+#define ASSAY_VULKAN_DEVICE_FUNCTIONS(X)                                                      \
+  X(vkDestroyDevice) X(vkGetDeviceQueue) X(vkQueueSubmit)                                     \
+  X(vkAllocateMemory) X(vkFreeMemory) X(vkMapMemory)                                          \
+  X(vkCreateBuffer) X(vkDestroyBuffer) X(vkGetBufferMemoryRequirements) X(vkBindBufferMemory) \
+  X(vkCreateFence) X(vkDestroyFence) X(vkWaitForFences) X(vkResetFences)                      \
+  X(vkCreateQueryPool) X(vkDestroyQueryPool) X(vkGetQueryPoolResults)                         \
+  X(vkCreateShaderModule) X(vkDestroyShaderModule)                                            \
+  X(vkCreatePipelineCache) X(vkDestroyPipelineCache) X(vkGetPipelineCacheData)                \
+  X(vkCreateComputePipelines) X(vkDestroyPipeline)                                            \
+  X(vkCreatePipelineLayout) X(vkDestroyPipelineLayout)                                        \
+  X(vkCreateDescriptorSetLayout) X(vkDestroyDescriptorSetLayout)                              \
+  X(vkCreateDescriptorPool) X(vkDestroyDescriptorPool)                                        \
+  X(vkAllocateDescriptorSets) X(vkUpdateDescriptorSets)                                       \
+  X(vkCreateCommandPool) X(vkDestroyCommandPool) X(vkAllocateCommandBuffers)                  \
+  X(vkBeginCommandBuffer) X(vkEndCommandBuffer)                                               \
+  X(vkCmdBindPipeline) X(vkCmdBindDescriptorSets) X(vkCmdPushConstants) X(vkCmdDispatch)      \
+  X(vkCmdCopyBuffer) X(vkCmdFillBuffer) X(vkCmdPipelineBarrier)                               \
+  X(vkCmdResetQueryPool) X(vkCmdWriteTimestamp)
+// clang-format on
 
 #define ASSAY_VULKAN_MEMBER(name) PFN_##name name = nullptr;
 struct InstanceFunctions {

@@ -27,7 +27,7 @@ Result<void> MakeInputs(CaseData& data, const CaseSpec& spec) {
   auto problem = data.op->Bind(spec);
   if (!problem) return tl::unexpected(problem.error());
   data.problem = std::move(*problem);
-  if (auto fits = CheckFits(data.problem, AvailableBytes()); !fits) return tl::unexpected(fits.error());
+  if (auto fits = CheckFitsHost(data.problem); !fits) return tl::unexpected(fits.error());
 
   const Stopwatch input_time;
   data.inputs = data.op->MakeInputs(data.problem);

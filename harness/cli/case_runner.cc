@@ -152,6 +152,7 @@ Attempt CaseRunner::JudgeImplementation(const Column& column, const Implementati
   }
   const Decision decision = Decide(*evidence);
   attempt.verdict = decision.verdict;
+  attempt.memory_fault = decision.memory_fault;
   SetVerdict(attempt.record, decision.verdict, decision.result_class, decision.reason);
   SetMetrics(attempt.record, *evidence, decision);
   const bool failed = attempt.verdict == Verdict::kMismatch || attempt.verdict == Verdict::kNondeterministic ||
@@ -196,8 +197,7 @@ void CaseRunner::JudgePadded(const Column& column, const ContractData& contract,
 }
 
 // "" when the result holds there too. Kernels for dense and aligned data alone go wrong here.
-Call<std::string> CaseRunner::ProblemWhenPadded(const Column& column, const ContractData& contract,
-                                                const Attempt& attempt) {
+Call<std::string> CaseRunner::ProblemWhenPadded(const Column& column, const ContractData& contract, Attempt& attempt) {
   const LayoutVariant layout{.element_offset = 1, .row_padding = 3};
   const auto offered = column.session->Query(column.device_index, data_.problem, layout);
   if (!offered) return tl::unexpected(offered.error());
@@ -210,7 +210,10 @@ Call<std::string> CaseRunner::ProblemWhenPadded(const Column& column, const Cont
   auto execution = column.session->Execute(prepared->plan, PointersTo(inputs), kPrefills[1]);
   column.session->Release(prepared->plan);
   if (!execution) return tl::unexpected(execution.error());
-  if (std::string effect = SideEffect(*execution); !effect.empty()) return effect;
+  if (std::string effect = SideEffect(*execution); !effect.empty()) {
+    attempt.memory_fault = true;
+    return effect;
+  }
   data_.op->Canonicalise(data_.problem, inputs, execution->output);
   if (twin == nullptr) {
     return FirstProblem(Measure(data_.golden, contract.bound, attempt.contract, execution->output));
@@ -281,13 +284,14 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
 
 // Which weaker arithmetic explains an output that fails, and those on other data: the twins' or the second set.
 std::optional<LowerClass> CaseRunner::LowerClassOf(const ContractData& contract, const Tensor& output,
-                                                   const std::vector<Tensor>& coded, const Attempt& attempt) const {
+                                                   const std::vector<Tensor>& coded, const Attempt& attempt) {
   std::vector<JudgedOutput> twins;
   for (size_t k = 0; k < coded.size(); ++k) {
     const bool is_twin = k < contract.twins.size();
     twins.push_back({is_twin ? contract.twins[k].inputs : (*second_set_)->inputs, &coded[k]});
   }
-  return FindLowerClass(*data_.op, data_.problem, attempt.contract, data_.golden, {data_.inputs, &output}, twins);
+  return FindLowerClass(*data_.op, data_.problem, attempt.contract, data_.golden, {data_.inputs, &output}, twins,
+                        &ladder_);
 }
 
 const ContractData* CaseRunner::DataOf(const Attempt& attempt) const {

@@ -47,6 +47,7 @@ struct Attempt {
   Tensor output;                      // of the first run, to recognise equal bits in the timed loop
   std::vector<KeptOutput> kept;       // of a result that failed
   double first_execute_s = 0;         // by the worker's clock
+  bool memory_fault = false;          // it wrote where it may not, or not all that it has to
   std::vector<TimingSummary> rounds;  // one per timing
 };
 
@@ -75,12 +76,12 @@ class CaseRunner {
   Call<double> ExecuteSecondSet(const Column& column, uint64_t plan, const ContractData& contract, Evidence& evidence,
                                 std::vector<Tensor>& coded, Attempt& attempt);
   std::optional<LowerClass> LowerClassOf(const ContractData& contract, const Tensor& output,
-                                         const std::vector<Tensor>& coded, const Attempt& attempt) const;
+                                         const std::vector<Tensor>& coded, const Attempt& attempt);
   Call<void> JudgeRelations(const Column& column, uint64_t plan, const ContractData& contract, Attempt& attempt,
                             Evidence& evidence);
   void NoteAgreement(Attempt& attempt, Agreement& agreement) const;
   void JudgePadded(const Column& column, const ContractData& contract, Attempt& attempt);
-  Call<std::string> ProblemWhenPadded(const Column& column, const ContractData& contract, const Attempt& attempt);
+  Call<std::string> ProblemWhenPadded(const Column& column, const ContractData& contract, Attempt& attempt);
   const ContractData& DataFor(const Contract& contract);  // prepared when it is first asked for
   Result<const ContractData*> ContractFor(const ImplementationInfo& implementation, Contract& parsed);
   Record NewRecord(const Column& column) const;
@@ -95,6 +96,7 @@ class CaseRunner {
   std::string required_text_;
   std::map<std::string, ContractData> contracts_;  // by canonical text
   std::optional<Result<CaseData>> second_set_;     // made when the first implementation without a twin needs it
+  LadderGoldens ladder_;
 };
 
 // The record's verdict, class and reason from a failure of the worker.

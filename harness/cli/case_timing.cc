@@ -59,7 +59,10 @@ void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& contract, 
   for (size_t set = 0; set < timing.judged.size(); ++set) {
     const Execution& execution = timing.judged[set];
     Tensor output = execution.output.Clone();
-    if (const std::string effect = SideEffect(execution); !effect.empty()) return fail(effect, output, set);
+    if (const std::string effect = SideEffect(execution); !effect.empty()) {
+      attempt.memory_fault = true;
+      return fail(effect, output, set);
+    }
     if (set == 1 && differs) {
       const std::string problem = ProblemOfSecondSet(contract, attempt, std::move(output));
       if (!problem.empty()) return fail(problem, execution.output, set);

@@ -2,6 +2,7 @@
 #include "harness/cli/expected.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -49,14 +50,17 @@ Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files)
   return set;
 }
 
-void ApplyExpectations(const std::vector<Expectation>& rules, Record& record) {
-  const Expectation* rule =
-      FindExpectation(rules, record.case_id, fmt::format("{}:{}", record.backend, record.implementation));
+void ApplyExpectations(const std::vector<Expectation>& rules, bool memory_fault, Record& record) {
+  const std::string column = fmt::format("{}:{}", record.backend, record.implementation);
+  const Expectation* rule = FindExpectation(rules, record.case_id, column, record.verdict);
   if (rule == nullptr) return;
   auto verdict = ParseVerdict(record.verdict);
   if (!verdict || *verdict == Verdict::kUnsupported || *verdict == Verdict::kUnavailable) return;
   const bool failed = *verdict != Verdict::kPass && *verdict != Verdict::kUntrusted;
-  if (failed) {
+  if (failed && (memory_fault || !Covers(*rule, record.verdict))) {
+    record.reason = fmt::format("{} [{} expects another failure: {}, no fault of memory]", record.reason, rule->where,
+                                fmt::join(rule->verdicts, ", "));
+  } else if (failed) {
     record.outcome = rule->flake ? "known_flake" : "known_failure";
     record.reason = fmt::format("{} [known: {}, {}]", record.reason, rule->reason, rule->where);
   } else if (!rule->flake && *verdict == Verdict::kPass) {

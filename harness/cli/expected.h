@@ -20,7 +20,8 @@ struct ExpectationSet {
 // build folder.
 Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files);
 
-// Sets the outcome (and the reason, when a rule decides) of a judged record.
-void ApplyExpectations(const std::vector<Expectation>& rules, Record& record);
+// Sets the outcome (and the reason, when a rule decides) of a judged record. `memory_fault`: it overwrote guards,
+// changed inputs or left elements unwritten, which no rule covers.
+void ApplyExpectations(const std::vector<Expectation>& rules, bool memory_fault, Record& record);
 
 }  // namespace assay::cli

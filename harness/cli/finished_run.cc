@@ -37,7 +37,10 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
                                   (dir / "plan.json").string(), plan.error().message));
   }
   auto offers = ReadOffers(dir / kOffersFile, run.records);
-  if (!offers) return tl::unexpected(offers.error());
+  if (!offers) {
+    Note(offers.error().message);
+    offers = OffersIn(run.records);
+  }
   for (Record& missing : MissingRecords(*plan, *offers, run.records)) run.records.push_back(std::move(missing));
   const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry.id, plan->shard); };
   if (std::ranges::none_of(plan->entries, in_shard)) run.empty = EmptyShardText(plan->shard, plan->entries.size());

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <malloc.h>
 
 #include <fstream>
 #include <limits>
@@ -50,6 +51,12 @@ Status CheckFits(const Problem& problem, double available_bytes) {
               fmt::format("the case is too large for this host: its tensors and golden values ({}) need about {}, and "
                           "{} of memory are available; make the shape smaller",
                           OperandsText(problem), Gigabytes(bytes), Gigabytes(available_bytes)));
+}
+
+Status CheckFitsHost(const Problem& problem, const std::function<double()>& available_bytes) {
+  if (CheckFits(problem, available_bytes())) return {};
+  malloc_trim(0);
+  return CheckFits(problem, available_bytes());
 }
 
 std::string DescribeException(const std::exception& exception) {

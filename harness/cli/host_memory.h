@@ -4,6 +4,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <string>
 
 #include "harness/base/result.h"
@@ -16,6 +17,10 @@ double AvailableBytes();
 
 // An error that says how much the case needs when it needs more than `available_bytes`.
 Status CheckFits(const Problem& problem, double available_bytes);
+
+// The same of what this host has. Before it refuses, memory that the program freed but keeps goes back to the kernel,
+// and `available_bytes` is asked again: whether a case fits does not depend on those before it.
+Status CheckFitsHost(const Problem& problem, const std::function<double()>& available_bytes = AvailableBytes);
 
 // What an exception says to a user: std::bad_alloc by itself names nothing.
 std::string DescribeException(const std::exception& exception);

@@ -8,8 +8,8 @@
 
 namespace {
 
-// Tensors come and go by the thousand in a run, here and in its workers. Returned to the kernel each time, their pages
-// would be faulted in and cleared again for every execution.
+// Tensors come and go by the thousand in a run, on the main threads here and in its workers. Returned to the kernel
+// each time, their pages would be faulted in and cleared again for every execution.
 void KeepFreedMemory() {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);

@@ -61,28 +61,14 @@ Record MissingRecord(const Plan& plan, const PlanEntry& entry, const Place& plac
   return r;
 }
 
-// At least those that ran.
-std::vector<Offer> OffersIn(const std::vector<Record>& records) {
-  std::map<std::tuple<std::string, std::string, std::string>, Offer> offers;
-  for (const Record& r : records) {
-    if (r.implementation.empty()) continue;
-    Offer& offer = offers[{r.case_id, r.backend, r.device}];
-    offer.case_id = r.case_id, offer.backend = r.backend, offer.device = r.device;
-    offer.implementations.push_back(r.implementation);
-  }
-  std::vector<Offer> out;
-  for (auto& [key, offer] : offers) out.push_back(std::move(offer));
-  return out;
-}
-
 Result<Offer> OfferFromLine(const std::string& line) try {
   const OfferJson json = OfferJson::parse(line);
   return Offer{json.at("case_id"), json.at("backend"), json.at("device"),
                json.at("implementations").get<std::vector<std::string>>()};
 } catch (const OfferJson::exception&) {
   return Fail(ErrorCode::kIo,
-              "not a line that assay wrote. The file was changed or damaged: take it from a copy, or remove it; "
-              "missing results are then named per case and device");
+              "not a line that assay wrote: the file was changed or damaged. Without it missing results are named per "
+              "case and device; take it from a copy to have them named per implementation");
 }
 
 }  // namespace
@@ -93,6 +79,22 @@ std::string ToJsonLine(const Offer& offer) {
                           {"device", offer.device},
                           {"implementations", offer.implementations}};
   return json.dump(-1, ' ', false, OfferJson::error_handler_t::replace);
+}
+
+// The n-th record of one implementation, case and device name is of the n-th device of that name.
+std::vector<Offer> OffersIn(const std::vector<Record>& records) {
+  std::map<std::pair<std::string, Place>, int64_t> seen;
+  std::map<std::tuple<std::string, std::string, std::string, int64_t>, Offer> offers;
+  for (const Record& r : records) {
+    if (r.implementation.empty()) continue;
+    const int64_t ordinal = seen[{r.case_id, {r.backend, r.device, r.implementation}}]++;
+    Offer& offer = offers[{r.case_id, r.backend, r.device, ordinal}];
+    offer.case_id = r.case_id, offer.backend = r.backend, offer.device = r.device;
+    offer.implementations.push_back(r.implementation);
+  }
+  std::vector<Offer> out;
+  for (auto& [key, offer] : offers) out.push_back(std::move(offer));
+  return out;
 }
 
 Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const std::vector<Record>& records) {

@@ -24,8 +24,11 @@ struct Offer {
 
 std::string ToJsonLine(const Offer& offer);  // no newline
 
-// A last line that its writer did not finish is left out. Without the file, what `records` show. Errors name the file
-// and the line.
+// At least the offers of what ran: what `records` show.
+std::vector<Offer> OffersIn(const std::vector<Record>& records);
+
+// A last line that its writer did not finish is left out. Without the file, OffersIn(records). Errors name the file and
+// the line.
 Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const std::vector<Record>& records);
 
 // The backend of a record that says why a case ran nowhere.

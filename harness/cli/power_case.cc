@@ -61,7 +61,9 @@ class CaseMeasurement {
   PowerTally Run() {
     const auto goes_on = [this](uint64_t done, uint64_t all) { return done < all && !settings_.interrupted(); };
     for (uint64_t seed = 0; goes_on(seed, settings_.seeds); ++seed) Legal(seed, false);
-    for (uint64_t i = 0; goes_on(i, settings_.held_back); ++i) Legal(kFirstHeldBackSeed + i, true);
+    for (const uint64_t seed : HeldBackSeeds(settings_)) {
+      if (!settings_.interrupted()) Legal(seed, true);
+    }
     for (uint64_t seed = 0; goes_on(seed, settings_.fault_seeds); ++seed) Faults(seed);
     return std::move(tally_);
   }
@@ -203,6 +205,12 @@ class CaseMeasurement {
 };
 
 }  // namespace
+
+std::vector<uint64_t> HeldBackSeeds(const PowerSettings& settings) {
+  std::vector<uint64_t> seeds;
+  for (uint64_t i = 0; i < settings.held_back; ++i) seeds.push_back(settings.held_back_from + i);
+  return seeds;
+}
 
 PowerTally MeasureCase(const PlannedCase& planned, const Column& column, const PowerSettings& settings) {
   return CaseMeasurement(planned, column, settings).Run();

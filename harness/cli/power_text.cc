@@ -48,13 +48,17 @@ std::string Percent(int64_t part, int64_t whole) {
   return fmt::format("{:.1f} % ({}/{})", 100.0 * static_cast<double>(part) / static_cast<double>(whole), part, whole);
 }
 
+std::string LimitText(int64_t events, int64_t trials) {
+  return trials == 0 ? "-" : fmt::format("{:.2g} %", 100 * UpperLimit(events, trials));
+}
+
 std::string RuleLine(const PowerTally& tally, size_t rule) {
   const RuleSummary s = SummariseRule(tally, rule);
-  const std::string limit =
-      s.legal_tensors == 0 ? "-" : fmt::format("{:.2g} %", 100 * UpperLimit(s.false_alarms, s.legal_tensors));
-  return fmt::format("{:<9} {:>22} {:>22} {:>22} {:>9} {:>8}\n", RuleName(rule),
+  return fmt::format("{:<9} {:>22} {:>22} {:>22} {:>9} {:>20} {:>9} {:>8}\n", RuleName(rule),
                      Percent(s.effective_caught, s.effective_pairs), Percent(s.all_caught, s.all_pairs),
-                     Percent(s.false_alarms, s.legal_tensors), limit, s.not_applicable_pairs);
+                     Percent(s.false_alarms, s.legal_tensors), LimitText(s.false_alarms, s.legal_tensors),
+                     Percent(s.held_back_alarms, s.held_back_tensors),
+                     LimitText(s.held_back_alarms, s.held_back_tensors), s.not_applicable_pairs);
 }
 
 }  // namespace
@@ -68,7 +72,7 @@ Json PowerJson(const PowerTally& tally, const PowerRun& run) {
   out["least_caught_fraction"] = kLeastCaught;
   out["seeds"] = run.settings.seeds;
   out["held_back_seeds"] = run.settings.held_back;
-  out["first_held_back_seed"] = kFirstHeldBackSeed;
+  out["first_held_back_seed"] = run.settings.held_back_from;
   out["fault_seeds"] = run.settings.fault_seeds;
   out["seconds"] = run.seconds;
   for (size_t rule = 0; rule < kRules; ++rule) out[std::string(RuleName(rule))] = RuleJson(tally, rule);
@@ -93,14 +97,18 @@ Json PowerJson(const PowerTally& tally, const PowerRun& run) {
 }
 
 std::string PowerText(const PowerTally& tally, const PowerRun& run) {
-  std::string text = fmt::format("{:<9} {:>22} {:>22} {:>22} {:>9} {:>8}\n", "rule", "effective faults", "all faults",
-                                 "false alarms", "95% limit", "no rule");
+  std::string text = fmt::format("{:<9} {:>22} {:>22} {:>22} {:>9} {:>20} {:>9} {:>8}\n", "rule", "effective faults",
+                                 "all faults", "false alarms", "95% limit", "held back", "95% limit", "no rule");
   for (size_t rule = 0; rule < kRules; ++rule) text += RuleLine(tally, rule);
   text += fmt::format(
-      "suite {}: {} of {} cases, envelope of {} seeds, faults on {}, {} held-back tensors; {:.0f} s\n"
+      "suite {}: {} of {} cases, envelope of {} seeds, faults on {}, {} held-back tensors of seeds from {}; {:.0f} s\n"
       "effective: the fault moves an element by more than {} times the largest error of any correct schedule there\n",
       run.suite, run.complete, run.cases, run.settings.seeds, run.settings.fault_seeds, tally.held_back.tensors,
-      run.seconds, kEffective);
+      run.settings.held_back_from, run.seconds, kEffective);
+  if (tally.held_back.tensors < kLeastHeldBack) {
+    text +=
+        fmt::format("a release is judged on {} held-back tensors at least: give more by --held-back\n", kLeastHeldBack);
+  }
   for (const std::string& line : tally.unsupported) text += fmt::format("not in the corpus: {}\n", line);
   for (const FaultPair& pair : tally.pairs) {
     if (IsMissed(pair)) text += fmt::format("missed: {} on {}: {}\n", pair.fault, pair.case_id, pair.reason);

@@ -221,18 +221,25 @@ std::string BreaksText(const std::vector<PropertyOutcome>& properties) {
   return text;
 }
 
-std::string Agreement::Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
-                           const Tensor& output) {
-  if (bound.exact || static_cast<double>(OperandBytes(data)) > kMostRelationBytes) return "";
-  Member added{implementation, output.ToDoubles(), {}, HUGE_VAL};
+const std::vector<double>& Agreement::Tolerances(const CaseData& data, const BoundModel& bound) {
+  std::vector<double>& tolerances = tolerances_[&bound];
+  if (!tolerances.empty()) return tolerances;
   for (int64_t i = 0; i < data.golden.size(); ++i) {
     const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(data.golden.value[i]);
-    added.tolerances.push_back(open ? HUGE_VAL : HardBound(bound, data.golden, i));
+    tolerances.push_back(open ? HUGE_VAL : HardBound(bound, data.golden, i));
   }
+  return tolerances;
+}
+
+std::string Agreement::Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
+                           const Tensor& output) {
+  if (bound.exact || data.golden.size() > kMostAgreementValues) return "";
+  if (static_cast<double>(OperandBytes(data)) > kMostRelationBytes) return "";
+  Member added{implementation, output.ToDoubles(), &Tolerances(data, bound), HUGE_VAL};
   double largest = -1;
   const Member* farthest = nullptr;
   for (Member& other : members_) {
-    const double distance = LargestDistance(added.values, added.tolerances, other.values, other.tolerances);
+    const double distance = LargestDistance(added.values, *added.tolerances, other.values, *other.tolerances);
     if (distance > largest) largest = distance, farthest = &other;
     added.nearest = std::min(added.nearest, distance);
     if (members_.size() < kMostCompared) other.nearest = std::min(other.nearest, distance);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,21 +49,26 @@ class Agreement {
  public:
   // "agreement(NAME)=0.12": the distance to the one that lies farthest, among up to kMostCompared before. From the
   // third on, "odd_one_out(NAME)=0.12" as well where one has no neighbour nearer than that, which is more than kOdd
-  // times what any other has. "" for the first, and for exact results.
+  // times what any other has. "" for the first, for exact results and for more than kMostAgreementValues.
+  // Precondition: `bound` lives as long as this; implementations of one contract have the same object.
   std::string Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
                   const Tensor& output);
 
   static constexpr size_t kMostCompared = 8;
+  static constexpr int64_t kMostAgreementValues = 1 << 18;  // 2 MiB for each one compared
   static constexpr double kOdd = 3;
 
  private:
   struct Member {
     std::string implementation;
-    std::vector<double> values, tolerances;
+    std::vector<double> values;
+    const std::vector<double>* tolerances;
     double nearest;  // distance to the nearest other one
   };
+  const std::vector<double>& Tolerances(const CaseData& data, const BoundModel& bound);
   std::string OddOneOut() const;
 
+  std::map<const BoundModel*, std::vector<double>> tolerances_;
   std::vector<Member> members_;
 };
 

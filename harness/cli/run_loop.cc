@@ -208,13 +208,13 @@ class Loop {
     attempt.verdict = Verdict::kError;
     SetVerdict(attempt.record, Verdict::kError, ResultClass::kNone,
                planned.where.empty() ? why : planned.where + ": " + why);
-    ApplyExpectations(settings_.expectations, attempt.record);
+    ApplyExpectations(settings_.expectations, attempt.memory_fault, attempt.record);
     Append(std::move(attempt));
   }
 
   // Writes what is final; a failing result waits for the end of its case, which writes its folder.
   void Keep(Attempt attempt) {
-    ApplyExpectations(settings_.expectations, attempt.record);
+    ApplyExpectations(settings_.expectations, attempt.memory_fault, attempt.record);
     if (IsFailingResult(attempt.verdict) && !IsKnown(attempt.record)) {
       failing_.push_back(std::move(attempt));
     } else {

@@ -29,6 +29,7 @@ namespace assay::cli {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr uint64_t kLastHeldBackSeed = 1'000'000'000'000;
 constexpr const char* kCorpusFile = "libassay_corpus.so";
 
 std::atomic<bool> power_interrupted{false};
@@ -45,7 +46,7 @@ struct PowerOptions {
   bool full = false, quick = false, json = false;
   int jobs = 0;
   double timeout_s = 60;
-  uint64_t seeds = 20;
+  uint64_t seeds = 20, held_back_from = kFirstHeldBackSeed;
   std::optional<uint64_t> held_back, fault_seeds;
   std::string progress = "auto";
 };
@@ -68,6 +69,7 @@ PowerSettings SettingsFor(const PowerOptions& o) {
   PowerSettings settings;
   settings.seeds = o.seeds;
   settings.held_back = o.held_back.value_or(o.full ? 3 : 1);
+  settings.held_back_from = o.held_back_from;
   settings.fault_seeds = std::min(o.fault_seeds.value_or(o.full ? 2 : 1), o.seeds);
   settings.interrupted = [] { return power_interrupted.load(); };
   return settings;
@@ -193,9 +195,11 @@ void AddPowerVerb(CLI::App& app, Action& action) {
       ->type_name("PATH");
   AddNumber<uint64_t>(*verb, "--seeds", o->seeds, {1, kFirstHeldBackSeed},
                       "seeds that make the envelope of correct results");
-  AddNumber<uint64_t>(
-      *verb, "--held-back", o->held_back, {0, kFirstHeldBackSeed},
-      fmt::format("seeds from {} on, legal schedules alone; default 1, with --full 3", kFirstHeldBackSeed));
+  AddNumber<uint64_t>(*verb, "--held-back", o->held_back, {0, kFirstHeldBackSeed},
+                      "seeds from --held-back-from on, legal schedules alone; default 1, with --full 3");
+  AddNumber<uint64_t>(*verb, "--held-back-from", o->held_back_from, {kFirstHeldBackSeed, kLastHeldBackSeed},
+                      "the first held-back seed; a fresh one makes data that nobody has seen")
+      ->type_name("SEED");
   AddNumber<uint64_t>(*verb, "--fault-seeds", o->fault_seeds, {1, kFirstHeldBackSeed},
                       "seeds on which the faults run; default 1, with --full 2");
   AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits, "workers at a time; default all cores")->default_str("");

@@ -142,11 +142,11 @@ Decision Decide(const Evidence& evidence) {
   Decision decision;
   FillMargins(evidence, decision);
   decision.reason = MemoryFailure(evidence);
-  const bool memory = !decision.reason.empty();
-  if (!memory) decision.reason = ValueFailure(evidence);
+  decision.memory_fault = !decision.reason.empty();
+  if (!decision.memory_fault) decision.reason = ValueFailure(evidence);
   if (!decision.reason.empty()) {
     decision.verdict = Verdict::kMismatch;
-    if (memory || !evidence.lower_class) return decision;
+    if (decision.memory_fault || !evidence.lower_class) return decision;
     decision.verdict = Verdict::kBelowContract;
     decision.result_class = ResultClass::kWithinLowerClass;
     decision.reason = LowerClassReason(evidence, decision.reason);

@@ -118,8 +118,10 @@ GroupSums::GroupSums(const GroupLayout& layout, bool shared, bool independent_ro
 }
 
 void GroupSums::Test(GroupKind kind, const std::vector<double>& sums, int64_t members, GroupFinding& worst) const {
-  const bool shared = shared_ && !(kind == GroupKind::kColumn && independent_rows_);
-  const double limit = GroupLimit(static_cast<double>(members), static_cast<double>(sums.size()), shared);
+  const bool columns = shared_ && independent_rows_ && kind == GroupKind::kColumn;
+  const int64_t independent = columns ? std::min(members, kMostIndependentRows) : members;
+  const double limit =
+      GroupLimit(static_cast<double>(independent), static_cast<double>(sums.size()), shared_ && !columns);
   for (size_t i = 0; i < sums.size(); ++i) {
     Consider(kind, sums[i], members, static_cast<int64_t>(i), limit, worst);
   }

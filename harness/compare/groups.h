@@ -33,6 +33,10 @@ struct GroupFinding {
   int64_t members = 0;
 };
 
+// Rows of data of their own share the constants of their operator (the twiddles of a transform), whose errors do not
+// average out: a column of more rows than this counts as many independent ones.
+inline constexpr int64_t kMostIndependentRows = 16;
+
 // The sizes that follow from a shape and the number of values per element.
 struct GroupLayout {
   GroupLayout(const Shape& shape, int parts);
@@ -73,7 +77,8 @@ class GroupStripe {
 // Joins the stripes. Empty when the tensor is.
 class GroupSums {
  public:
-  // `shared`: the errors of a row are not independent; `independent_rows`: those of a column are.
+  // `shared`: the errors of a row are not independent; `independent_rows`: those of a column are, up to
+  // kMostIndependentRows of them.
   GroupSums(const GroupLayout& layout, bool shared, bool independent_rows = false);
   GroupSums(const GroupSums&) = delete;  // stripes point to layout_
   GroupStripe& stripe(int64_t k) { return stripes_[static_cast<size_t>(k)]; }

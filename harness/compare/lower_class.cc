@@ -267,10 +267,19 @@ void AddRoundings(double roundings, BoundModel& bound) {
   bound.statistic.floor *= std::sqrt(roundings);
 }
 
+double BytesOf(const Golden& golden) {
+  const auto plane = [](const Plane& p) { return static_cast<double>(p.size()) * (p.wide() ? 8 : 4); };
+  double bytes = 8 * static_cast<double>(golden.value.size() + golden.value_lo.size());
+  bytes += plane(golden.magnitude) + plane(golden.sigma) + plane(golden.error);
+  for (const auto& [name, extra] : golden.extra) bytes += plane(extra);
+  return bytes;
+}
+
 class Search {
  public:
-  Search(const Operator& op, const Problem& problem, const Contract& declared, const Golden& golden)
-      : op_(op), problem_(problem), declared_(declared), golden_(golden) {}
+  Search(const Operator& op, const Problem& problem, const Contract& declared, const Golden& golden,
+         LadderGoldens& goldens)
+      : op_(op), problem_(problem), declared_(declared), golden_(golden), goldens_(goldens) {}
 
   // The main output's metrics by the class, if it explains all outputs.
   std::optional<ErrorMetrics> Explains(const Candidate& candidate, const JudgedOutput& main,
@@ -286,21 +295,26 @@ class Search {
   }
 
  private:
+  // Null where the class makes nothing else of the case's operands.
+  LadderGoldens::Made MakeGolden(const Candidate& candidate, std::span<const Tensor> inputs, bool is_twin) const {
+    if (candidate.golden) {
+      auto golden = candidate.golden(op_, problem_, inputs, golden_.tier);
+      return golden ? std::make_shared<const Golden>(*std::move(golden)) : nullptr;
+    }
+    std::vector<Tensor> rounded;
+    if (candidate.operand && !RoundOperands(candidate, problem_, inputs, rounded) && !is_twin) return nullptr;
+    return std::make_shared<const Golden>(
+        op_.ComputeGolden(problem_, candidate.operand ? std::span<const Tensor>(rounded) : inputs, golden_.tier));
+  }
+
   std::optional<ErrorMetrics> MetricsIfHolds(const Candidate& candidate, const Contract& contract,
                                              const JudgedOutput& output, bool is_twin) const {
-    std::vector<Tensor> rounded;
-    std::span<const Tensor> inputs = output.inputs;
-    if (candidate.operand) {
-      const bool changed = RoundOperands(candidate, problem_, inputs, rounded);
-      if (!changed && !is_twin) return std::nullopt;
-      inputs = rounded;
-    }
-    std::optional<Golden> own;
-    if (candidate.golden) {
-      own = candidate.golden(op_, problem_, inputs, golden_.tier);
-      if (!own) return std::nullopt;
-    } else if (is_twin || candidate.operand) {
-      own = op_.ComputeGolden(problem_, inputs, golden_.tier);
+    LadderGoldens::Made own;
+    if (is_twin || candidate.operand || candidate.golden) {
+      const bool as_they_are = !candidate.operand && !candidate.golden;
+      own = goldens_.Get(as_they_are ? "" : candidate.field + " " + candidate.name, output.inputs,
+                         [&] { return MakeGolden(candidate, output.inputs, is_twin); });
+      if (own == nullptr) return std::nullopt;
     }
     const Golden& golden = own ? *own : golden_;
     BoundModel bound = op_.Bound(problem_, golden, contract);
@@ -308,7 +322,8 @@ class Search {
     // A narrow accumulator promises nothing for sums of more than 1 / (2 u) terms; an error of S is no result at all.
     for (BoundTerm& term : bound.terms) term.coefficient = std::min(term.coefficient, 1.0);
     if (!std::isfinite(bound.constant)) bound.constant = bound.statistic.constant = 0;
-    ErrorMetrics metrics = Measure(golden, bound, contract, *output.got, /*even_if_stagnating=*/true);
+    ErrorMetrics metrics =
+        Measure(golden, bound, contract, *output.got, {.even_if_stagnating = true, .only_if_holds = true});
     if (!metrics.Holds()) return std::nullopt;
     if (is_twin) return metrics;
     if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return std::nullopt;
@@ -321,15 +336,30 @@ class Search {
   const Problem& problem_;
   const Contract& declared_;
   const Golden& golden_;
+  LadderGoldens& goldens_;
 };
 
 }  // namespace
 
+LadderGoldens::Made LadderGoldens::Get(const std::string& name, std::span<const Tensor> inputs,
+                                       const std::function<Made()>& make) {
+  const auto key = std::pair(name, inputs.data());
+  if (const auto it = goldens_.find(key); it != goldens_.end()) return it->second;
+  ++made_;
+  Made golden = make();
+  const double bytes = golden == nullptr ? 0 : BytesOf(*golden);
+  if (bytes_ + bytes > most_bytes_) return golden;
+  bytes_ += bytes;
+  goldens_.emplace(key, golden);
+  return golden;
+}
+
 std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& problem, const Contract& declared,
                                          const Golden& golden, const JudgedOutput& main,
-                                         std::span<const JudgedOutput> twins) {
+                                         std::span<const JudgedOutput> twins, LadderGoldens* goldens) {
   if (!IsFloat(main.got->dtype()) || IsComplex(main.got->dtype()) || golden.exact) return std::nullopt;
-  const Search search(op, problem, declared, golden);
+  LadderGoldens own;
+  const Search search(op, problem, declared, golden, goldens == nullptr ? own : *goldens);
   for (const Candidate& candidate : Ladder()) {
     Contract weaker = declared;
     candidate.weaken(weaker);

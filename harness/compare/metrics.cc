@@ -59,12 +59,12 @@ std::vector<ChunkTotals> JudgeChunks(const ElementJudge& judge, const Tensor& go
 }  // namespace
 
 ErrorMetrics Measure(const Golden& golden, const BoundModel& bound, const Contract& contract, const Tensor& got,
-                     bool even_if_stagnating) {
+                     const MeasureOptions& options) {
   const int parts = IsComplex(got.dtype()) ? 2 : 1;
   const int64_t values = got.size() * parts;
   ASSAY_CHECK(values == golden.size());
   const ElementJudge judge(golden, bound, contract, got.dtype());
-  const bool statistic = values > 0 && StatisticApplies(judge, even_if_stagnating);
+  const bool statistic = values > 0 && StatisticApplies(judge, options.even_if_stagnating);
   const GroupLayout layout(got.shape(), parts);
   GroupSums groups(layout, bound.statistic.shared, bound.statistic.independent_rows);
   const std::vector<ChunkTotals> chunks = JudgeChunks(judge, got, layout, statistic ? &groups : nullptr);
@@ -74,8 +74,9 @@ ErrorMetrics Measure(const Golden& golden, const BoundModel& bound, const Contra
   ErrorMetrics metrics;
   metrics.elements = got.size();
   FillErrors(total, metrics);
-  if (statistic) metrics.statistic = JudgeStatistic(judge, got, chunks, total, &groups);
   metrics.range = FillRange(total, values);
+  if (options.only_if_holds && !metrics.Holds()) return metrics;
+  if (statistic) metrics.statistic = JudgeStatistic(judge, got, chunks, total, &groups);
   FindWorst(judge, got, chunks, metrics);
   if (!metrics.Holds()) metrics.where = FindFailures(judge, got, chunks);
   return metrics;

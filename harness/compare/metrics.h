@@ -52,8 +52,15 @@ struct ErrorMetrics {
 };
 inline constexpr size_t kWorstCount = 8;
 
-// Precondition: got has the golden's shape. `even_if_stagnating` as for StatisticApplies.
+struct MeasureOptions {
+  bool even_if_stagnating = false;  // as for StatisticApplies
+  // Of a result that breaks its bound, nothing but what the judging pass gathers: no statistic, no worst elements, no
+  // places.
+  bool only_if_holds = false;
+};
+
+// Precondition: got has the golden's shape.
 ErrorMetrics Measure(const Golden& golden, const BoundModel& bound, const Contract& contract, const Tensor& got,
-                     bool even_if_stagnating = false);
+                     const MeasureOptions& options = {});
 
 }  // namespace assay

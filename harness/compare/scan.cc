@@ -18,8 +18,6 @@ constexpr int64_t kEdgeTiles[] = {16, 64};
 constexpr int64_t kLanes = 16;
 // Whole tensor, row, column, slab, tiles, last row and column, both edges of each edge tile, lanes.
 constexpr double kScans = 4 + 3 + 2 + 2 * 2 + 1;
-// With more outliers than this the whole tensor is what fails, and sorting them by every part would take seconds.
-constexpr size_t kMostScanned = 1 << 20;
 // Terms of a binomial tail below this share of delta cannot move the quantile.
 constexpr double kNegligible = 1e-12;
 
@@ -28,9 +26,13 @@ class Scan {
   Scan(const Shape& shape, int parts, std::span<const int64_t> outliers)
       : shape_(shape), parts_(parts), layout_(shape, parts), outliers_(outliers) {}
 
+  Cluster Whole(int64_t count) {
+    if (layout_.values >= kLeastMembers) Weigh(layout_.values, 1, count, [] { return "the whole tensor"; });
+    return worst_;
+  }
+
   Cluster Worst() {
-    ScanWhole();
-    if (outliers_.size() > kMostScanned) return worst_;
+    Whole(std::ssize(outliers_));
     if (layout_.by_row) ScanRows();
     if (layout_.by_column) ScanColumns();
     if (layout_.by_slab) ScanSlabs();
@@ -64,17 +66,17 @@ class Scan {
       run = i > 0 && keys_[i] == keys_[i - 1] ? run + 1 : 1;
       if (run > most) most = run, fullest = keys_[i];
     }
-    if (most == 0) return;
+    if (most > 0) Weigh(members, groups, most, [&] { return text(fullest); });
+  }
+
+  // The fullest of the parts has `most`.
+  void Weigh(int64_t members, int64_t groups, int64_t most, const std::function<std::string()>& where) {
     const double delta = kGroupDelta / (kScans * static_cast<double>(groups));
     const int64_t limit = std::max<int64_t>(1, BinomialUpperQuantile(members, kOutlierChance, delta));
     const double margin = static_cast<double>(most) / static_cast<double>(limit);
-    if (margin > worst_.margin) worst_ = {most, limit, margin, text(fullest)};
+    if (margin > worst_.margin) worst_ = {most, limit, margin, where()};
   }
 
-  void ScanWhole() {
-    Consider(
-        layout_.values, 1, [](int64_t) { return 0; }, [](int64_t) { return std::string("the whole tensor"); });
-  }
   void ScanRows() {
     Consider(
         layout_.columns, layout_.rows, [this](int64_t v) { return v / layout_.columns; },
@@ -162,6 +164,10 @@ int64_t BinomialUpperQuantile(int64_t trials, double chance, double delta) {
 Cluster WorstCluster(const Shape& shape, int parts, std::span<const int64_t> outliers) {
   if (outliers.empty()) return {};
   return Scan(shape, parts, outliers).Worst();
+}
+
+Cluster WholeCluster(const Shape& shape, int parts, int64_t outliers) {
+  return Scan(shape, parts, {}).Whole(outliers);
 }
 
 }  // namespace assay

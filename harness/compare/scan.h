@@ -19,6 +19,9 @@ inline constexpr double kOutlierLevel = 5;
 inline constexpr double kOutlierChance = 6.334248366623996e-05;
 static_assert(kOutlierLevel == 4 * kModelSlack);
 
+// Of more outliers than this the whole tensor is what fails, and sorting them by every part would take seconds.
+inline constexpr int64_t kMostScanned = 1 << 20;
+
 // The least c with P(X > c) <= delta for X of a binomial distribution.
 int64_t BinomialUpperQuantile(int64_t trials, double chance, double delta);
 
@@ -33,5 +36,8 @@ struct Cluster {
 // of them together alarm on one tensor of independent errors with a chance of at most kGroupDelta. `outliers`: their
 // values (two per complex element), ascending.
 Cluster WorstCluster(const Shape& shape, int parts, std::span<const int64_t> outliers);
+
+// The whole tensor alone, for which their number is enough.
+Cluster WholeCluster(const Shape& shape, int parts, int64_t outliers);
 
 }  // namespace assay

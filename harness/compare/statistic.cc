@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/parallel.h"
 #include "harness/compare/localise.h"
+#include "harness/compare/outliers.h"
 
 namespace assay {
 namespace {
@@ -22,53 +22,17 @@ std::optional<double> EffectiveBits(double mean_e2, double mean_ulp2, double mea
   return std::isfinite(bits) ? std::optional(bits) : std::nullopt;
 }
 
-struct Outlier {
-  int64_t value = 0;  // index among golden values
-  float r = 0;
-};
-
-// In ascending order.
-std::vector<Outlier> FindOutliers(const ElementJudge& judge, const Tensor& got,
-                                  const std::vector<ChunkTotals>& chunks) {
-  std::vector<int64_t> searched;
-  for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
-    if (std::sqrt(chunks[chunk].max[kMaxR2]) > kOutlierLevel) searched.push_back(static_cast<int64_t>(chunk));
-  }
-  std::vector<std::vector<Outlier>> found(searched.size());
-  ParallelFor(std::ssize(searched), 1, [&](int64_t begin, int64_t end) {
-    TileReader reader(judge, got);
-    for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k) {
-      ForEachInChunk(judge, reader, searched[k], [&](int64_t i, double x, const Judgement& judged) {
-        const double r = judge.Open(i) ? 0 : judge.Deviation(i, judged, x);
-        if (r > kOutlierLevel) found[k].push_back({i, static_cast<float>(r)});
-      });
-    }
-  });
-  std::vector<Outlier> all;
-  for (const auto& some : found) all.insert(all.end(), some.begin(), some.end());
-  return all;
-}
-
 // What lies beyond the element's threshold, in words; "" when nothing does.
-std::string DescribeExtremes(const ElementJudge& judge, const Tensor& got, const std::vector<Outlier>& outliers) {
-  const int parts = IsComplex(judge.dtype()) ? 2 : 1;
-  FailureMap map(got.shape());
-  int64_t count = 0;
-  const Outlier* worst = nullptr;
-  for (const Outlier& outlier : outliers) {
-    if (!(static_cast<double>(outlier.r) > kElementThreshold)) continue;
-    ++count;
-    map.Add(outlier.value / parts);
-    if (worst == nullptr || outlier.r > worst->r) worst = &outlier;
-  }
-  if (worst == nullptr) return "";
+std::string DescribeExtremes(const ElementJudge& judge, const Tensor& got, const Outliers& outliers) {
+  if (outliers.extremes.count() == 0) return "";
+  const int64_t worst = outliers.worst;
   TileReader reader(judge, got);
-  reader.Read(worst->value, 1);
+  reader.Read(worst, 1);
   return fmt::format(
       "{} beyond {:g} standard deviations of the contract's roundings, worst element {} got {:.9g}, golden {:.9g}, "
       "{:.3g} standard deviations off; {}",
-      count, kElementThreshold, IndexText(got.shape(), worst->value / parts), reader.Got(0),
-      judge.golden().value[static_cast<size_t>(worst->value)], worst->r, map.Text());
+      outliers.extremes.count(), kElementThreshold, IndexText(got.shape(), worst / (IsComplex(judge.dtype()) ? 2 : 1)),
+      reader.Got(0), judge.golden().value[static_cast<size_t>(worst)], outliers.worst_r, outliers.extremes.Text());
 }
 
 void AddReason(StatisticOutcome& outcome, const std::string& reason) {
@@ -79,13 +43,13 @@ void AddReason(StatisticOutcome& outcome, const std::string& reason) {
 // Single values, and where they cluster. A row that shares its errors exceeds any level as a whole: no scan.
 void JudgeOutliers(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
                    StatisticOutcome& outcome) {
-  const std::vector<Outlier> outliers = FindOutliers(judge, got, chunks);
-  outcome.outliers = std::ssize(outliers);
+  const Outliers outliers = FindOutliers(judge, got, chunks);
+  outcome.outliers = outliers.count;
   outcome.reason = DescribeExtremes(judge, got, outliers);
   if (judge.bound().statistic.shared) return;
-  std::vector<int64_t> values;
-  for (const Outlier& outlier : outliers) values.push_back(outlier.value);
-  outcome.cluster = WorstCluster(got.shape(), IsComplex(got.dtype()) ? 2 : 1, values);
+  const int parts = IsComplex(got.dtype()) ? 2 : 1;
+  outcome.cluster = outliers.count > kMostScanned ? WholeCluster(got.shape(), parts, outliers.count)
+                                                  : WorstCluster(got.shape(), parts, outliers.values);
   outcome.margin = std::max(outcome.margin, outcome.cluster.margin);
   if (outcome.cluster.margin <= 1) return;
   AddReason(outcome,

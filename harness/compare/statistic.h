@@ -11,14 +11,11 @@
 
 #include "harness/base/tensor.h"
 #include "harness/compare/chunk.h"
+#include "harness/compare/outliers.h"
 #include "harness/compare/scan.h"
 
 namespace assay {
 
-// No element of N = 10^7 with normal errors reaches sqrt(2 ln(2 N / 1e-6)) = 7.8; the chance at 8 is 1e-15, so the
-// budget that a binomial quantile would grant beyond it stays 0 for every tensor that fits a memory. The budget of what
-// lies between kOutlierLevel and here, and its clusters: scan.h.
-inline constexpr double kElementThreshold = 8;
 // Below this bias is what truncation makes of errors; it only labels (VERDICT.md 3).
 inline constexpr double kBiasThreshold = 8;
 

@@ -26,6 +26,16 @@ TEST(CorpusAttention, LegalSchedulesPassWithMasksWindowsAndCaps) {
   ExpectLegalSchedulesPass("attention/f32/b=1,h=1,l=1,s=1,d=1", {"normal"}, 14);
 }
 
+TEST(CorpusAttention, LegalSchedulesHaveNoEffect) {
+  ExpectLegalSchedulesHaveNone("attention/f32/b=1,h=2,l=33,s=77,d=17,dv=9/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("attention/f16/b=1,h=4,hkv=2,l=40,s=60,d=32,causal=1/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone(
+      "attention/bf16/b=2,h=3,l=20,s=51,d=17,mask=add,softcap=3,mask_per_head=1/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("attention/f32/b=1,h=2,l=65,s=33,d=24,causal=1/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("attention/f32/b=1,h=2,l=64,s=64,d=24,causal=1,window=20/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("attention/f64/b=1,h=2,l=16,d=8,causal=1/fill=normal/seed=0");
+}
+
 TEST(CorpusAttention, BugsChangeTheExactResult) {
   ExpectBugsHaveEffects("attention/f32/b=1,h=2,l=33,s=77,d=17,dv=9/fill=normal/seed=0", kOfValues, 30);
   ExpectBugsHaveEffects("attention/f16/b=1,h=4,hkv=2,l=40,s=60,d=32,causal=1/fill=normal/seed=0", kOfValues, 35);

@@ -18,7 +18,16 @@ TEST(CorpusConv, LegalSchedulesPass) {
 TEST(CorpusConv, LegalSchedulesPassInOtherShapes) {
   ExpectLegalSchedulesPass("conv/f32/n=2,c=6,o=4,i=17,k=5,stride=2,pad=2,groups=2,bias=1", kAll, 8);
   ExpectLegalSchedulesPass("conv/bf16/n=1,c=4,o=6,i=5x6x7,k=2x3x3,dilation=1x2x2,pad=1", {"normal"}, 8);
-  ExpectLegalSchedulesPass("conv/i8-i8-i32/n=1,c=9,o=3,i=9x7,k=3x3,pad=1", {"uniform"}, 6);
+  ExpectLegalSchedulesPass("conv/i8-i8-i32/n=1,c=9,o=3,i=9x7,k=3x3,pad=1", {"uniform", "special"}, 6);
+}
+
+TEST(CorpusConv, LegalSchedulesHaveNoEffect) {
+  ExpectLegalSchedulesHaveNone("conv/f32/n=1,c=5,o=4,i=9x11,k=3x3,pad=1/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("conv/f16/n=1,c=8,o=4,i=8x8,k=3x3,pad=1,bias=1/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("conv/f32/n=2,c=6,o=4,i=17,k=5,stride=2,pad=2,groups=2,bias=1/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("conv/bf16/n=1,c=4,o=6,i=9x16,k=3x3,dilation=2,pad=1,stride=1x2/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("conv/f64/n=1,c=3,o=2,i=9x9,k=3x3,pad=1/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("conv/i8-i8-i32/n=1,c=9,o=3,i=9x7,k=3x3,pad=1/fill=uniform/seed=0");
 }
 
 TEST(CorpusConv, BugsChangeTheExactResult) {

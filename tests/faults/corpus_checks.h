@@ -12,11 +12,22 @@ namespace assay {
 // dtypes and attributes of an id); a case that proves little is not the schedule's fault. At least `schedules` of them.
 void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<const char*>& fills, size_t schedules);
 
+// How an effect is told from rounding.
+struct EffectLimits {
+  // Of a value's magnitude, or where the operator has no such plane, of the largest golden value or the value itself.
+  double noise = 1e-12;
+  bool of_largest = true;
+};
+
 // Every bug that the corpus offers for the case changes its exact result, but those of `of_values`, which strike on
 // other values; at least `faults` of them. Bugs of one element change one.
-void ExpectBugsHaveEffects(const std::string& case_id, const std::vector<std::string>& of_values, size_t faults);
+void ExpectBugsHaveEffects(const std::string& case_id, const std::vector<std::string>& of_values, size_t faults,
+                           const EffectLimits& limits = {});
+
+// Correct schedules in exact arithmetic, those whose class rounds on the way left out, change nothing.
+void ExpectLegalSchedulesHaveNone(const std::string& case_id, const EffectLimits& limits = {});
 
 // The one bug changes the exact result of the case.
-void ExpectEffect(const std::string& case_id, const std::string& fault);
+void ExpectEffect(const std::string& case_id, const std::string& fault, const EffectLimits& limits = {});
 
 }  // namespace assay

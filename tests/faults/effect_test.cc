@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every bug changes the exact result wherever the corpus offers it; those that depend on values, on data that has them.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <set>
+#include <string>
+#include <vector>
 
+#include "tests/faults/corpus_checks.h"
 #include "tests/faults/corpus_fixture.h"
 
 namespace assay {
 namespace {
 
-constexpr std::string_view kEffect = ".effect";
+// Sums and products alone, whose golden values are exact to the last bits.
+constexpr EffectLimits kLimits{.noise = 1e-13, .of_largest = false};
 
 // Bugs that only some values show, each with a case that has them.
 struct OfValues {
@@ -34,53 +34,16 @@ constexpr OfValues kOfValues[] = {
     {"fault.logsumexp-without-shift", "reduce/f32/shape=33x300,axes=1,kind=logsumexp/fill=outlier/seed=0"},
 };
 
-bool DependsOnValues(const std::string& fault) {
-  return std::ranges::any_of(kOfValues, [&](const OfValues& one) { return fault == one.fault; });
-}
-
-// The case with a double output, which the bugs in exact arithmetic write.
-cli::CaseData PrepareEffect(const std::string& case_id) {
-  cli::CaseData data = Corpus::Prepare(case_id);
-  data.problem.output.dtype = DType::kF64;
-  return data;
-}
-
-// Elements in which an effect differs from the golden value by more than the rounding of either.
-int64_t Changed(const Golden& golden, const Tensor& effect) {
-  const auto values = effect.As<double>();
-  int64_t changed = 0;
-  for (int64_t i = 0; i < golden.size(); ++i) {
-    const double y = golden.value[i], got = values[i];
-    const double magnitude = golden.magnitude.empty() ? std::abs(y) : golden.magnitude[i];
-    const bool both_finite = std::isfinite(y) && std::isfinite(got);
-    if (both_finite ? std::abs(got - y) > 1e-13 * magnitude : !(got == y || (std::isnan(got) && std::isnan(y)))) {
-      ++changed;
-    }
-  }
-  return changed;
-}
-
-std::string FaultOf(const std::string& implementation) {
-  return implementation.substr(0, implementation.size() - kEffect.size());
+std::vector<std::string> FaultsOfValues() {
+  std::vector<std::string> faults;
+  for (const OfValues& one : kOfValues) faults.emplace_back(one.fault);
+  return faults;
 }
 
 class Effects : public testing::TestWithParam<const char*> {};
 
 TEST_P(Effects, EveryBugChangesTheExactResult) {
-  Corpus corpus;
-  const cli::CaseData data = PrepareEffect(GetParam());
-  int faults = 0;
-  for (const ImplementationInfo& info : corpus.Offered(data.problem, "fault.")) {
-    if (!info.name.ends_with(kEffect) || DependsOnValues(FaultOf(info.name))) continue;
-    ++faults;
-    const Tensor effect = corpus.Run(data.problem, data.inputs, info.name);
-    const int64_t changed = Changed(data.golden, effect);
-    EXPECT_GT(changed, 0) << info.name << " changes nothing of " << GetParam();
-    if (info.name.find("-in-one-element") != std::string::npos) {
-      EXPECT_EQ(changed, 1) << info.name;
-    }
-  }
-  EXPECT_GT(faults, 5);
+  ExpectBugsHaveEffects(GetParam(), FaultsOfValues(), 6, kLimits);
 }
 
 INSTANTIATE_TEST_SUITE_P(Corpus, Effects,
@@ -100,19 +63,12 @@ INSTANTIATE_TEST_SUITE_P(Corpus, Effects,
                                          "reduce/f32-i64/shape=33x300,axes=1,kind=argmax/fill=normal/seed=0"));
 
 TEST(Corpus, BugsOfValuesChangeTheExactResultWhereTheyAre) {
-  Corpus corpus;
-  for (const OfValues& one : kOfValues) {
-    const cli::CaseData data = PrepareEffect(one.case_id);
-    const Tensor effect = corpus.Run(data.problem, data.inputs, one.fault + std::string(kEffect));
-    EXPECT_GT(Changed(data.golden, effect), 0) << one.fault << " changes nothing of " << one.case_id;
-  }
+  for (const OfValues& one : kOfValues) ExpectEffect(one.case_id, one.fault, kLimits);
 }
 
 // What the measure above compares with: a correct schedule in the same arithmetic changes nothing.
 TEST(Corpus, DoubleSumsOfNarrowOperandsAreNotChanged) {
-  Corpus corpus;
-  const cli::CaseData data = PrepareEffect("matmul/f16-f16-f32/m=33,n=40,k=64/fill=normal/seed=0");
-  EXPECT_EQ(Changed(data.golden, corpus.Run(data.problem, data.inputs, "legal.sequential")), 0);
+  ExpectLegalSchedulesHaveNone("matmul/f16-f16-f32/m=33,n=40,k=64/fill=normal/seed=0", kLimits);
 }
 
 // A race must show in some run of a plan, whatever the data.

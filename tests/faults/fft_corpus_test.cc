@@ -24,6 +24,12 @@ TEST(CorpusFft, LegalSchedulesOfRealsAndAxesPass) {
   ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=4x6x5", {"normal"}, 5);
 }
 
+// Rows have data of their own and twiddles in common.
+TEST(CorpusFft, LegalSchedulesOfManyRowsPass) {
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=60,batch=4096", {"normal"}, 5);
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=128,batch=4096", {"normal"}, 5);
+}
+
 // Within the bound; the first two calls, on the case's own data, are right.
 TEST(CorpusFft, TheStatisticJudgesTheSecondInputSet) {
   Corpus corpus;
@@ -42,6 +48,15 @@ TEST(CorpusFft, AnErrorThatGrowsAlongTheFrequenciesIsSeen) {
   ASSERT_EQ(judged.size(), 1u);
   EXPECT_EQ(judged[0].verdict, Verdict::kMismatch) << judged[0].reason;
   EXPECT_THAT(judged[0].reason, testing::HasSubstr("column"));
+}
+
+TEST(CorpusFft, LegalSchedulesHaveNoEffect) {
+  ExpectLegalSchedulesHaveNone("fft/c64/kind=c2c,n=64,batch=3/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("fft/c64/kind=c2c,n=90,dir=inv,norm=ortho/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("fft/c128/kind=c2c,n=48,batch=2,dir=inv,norm=backward/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("fft/f32-c64/kind=r2c,n=60,batch=2/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("fft/c64-f32/kind=c2r,n=60,batch=2,dir=inv,norm=backward/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("fft/c64/kind=c2c,n=6x10,norm=ortho,dir=inv/fill=normal/seed=0");
 }
 
 TEST(CorpusFft, BugsChangeTheExactResult) {

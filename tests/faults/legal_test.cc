@@ -2,7 +2,9 @@
 // No correct schedule fails in the class that it declares, whatever the data.
 #include <gtest/gtest.h>
 
-#include "tests/faults/corpus_fixture.h"
+#include <ostream>
+
+#include "tests/faults/corpus_checks.h"
 
 namespace assay {
 namespace {
@@ -21,19 +23,7 @@ void PrintTo(const Family& family, std::ostream* out) {
 class Legal : public testing::TestWithParam<Family> {};
 
 TEST_P(Legal, PassesInItsClass) {
-  Corpus corpus;
-  for (const char* fill : GetParam().fills) {
-    for (int seed = 0; seed < 3; ++seed) {
-      const std::string id = std::string(GetParam().problem) + "/fill=" + fill + "/seed=" + std::to_string(seed);
-      const std::vector<Judged> judged = corpus.Judge(id, "legal.");
-      EXPECT_GE(judged.size(), GetParam().schedules) << id;
-      for (const Judged& one : judged) {
-        // A case that proves little is not the schedule's fault.
-        EXPECT_TRUE(one.verdict == Verdict::kPass || one.verdict == Verdict::kUntrusted)
-            << one.implementation << " on " << id << ": " << Name(one.verdict) << ": " << one.reason;
-      }
-    }
-  }
+  ExpectLegalSchedulesPass(GetParam().problem, GetParam().fills, GetParam().schedules);
 }
 
 const std::vector<const char*> kAll = {"normal", "uniform", "outlier", "special", "subnormal"};
@@ -47,7 +37,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Family{"MatmulE4M3ToF32", "matmul/e4m3-e4m3-f32/m=20,n=24,k=512", kAll, 12},
                     Family{"MatmulE5M2ToBF16", "matmul/e5m2-e5m2-bf16/m=20,n=24,k=130", {"normal", "uniform"}, 12},
                     Family{"MatmulF64", "matmul/f64/m=17,n=9,k=130", {"normal", "cancel-1e6"}, 10},
-                    Family{"MatmulI8", "matmul/i8-i8-i32/m=17,n=9,k=130", {"uniform"}, 10},
+                    Family{"MatmulI8", "matmul/i8-i8-i32/m=17,n=9,k=130", {"uniform", "special"}, 10},
+                    Family{"MatmulI8Square", "matmul/i8-i8-i32/m=64,n=64,k=64", {"special"}, 10},
                     Family{"MatmulEpilogue", "matmul/bf16/m=9,n=20,k=77,alpha=1.25,beta=0.5,bias=1", {"normal"}, 18},
                     Family{"Sum", "reduce/f32/shape=33x300,axes=1,kind=sum", kAll, 8},
                     Family{"SumOfF16", "reduce/f16/shape=33x300,axes=1,kind=sum", kAll, 8},

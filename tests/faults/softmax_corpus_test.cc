@@ -23,6 +23,13 @@ TEST(CorpusSoftmax, LegalLogarithmsPass) {
   ExpectLegalSchedulesPass("softmax/f16/shape=129x5,axis=0,log=1", kAll, 9);
 }
 
+TEST(CorpusSoftmax, LegalSchedulesHaveNoEffect) {
+  ExpectLegalSchedulesHaveNone("softmax/f32/shape=9x300/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("softmax/f16/shape=9x77,log=1/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("softmax/bf16/shape=5x129x3,axis=1/fill=normal/seed=0");
+  ExpectLegalSchedulesHaveNone("softmax/f64/shape=7x65/fill=normal/seed=0");
+}
+
 TEST(CorpusSoftmax, BugsChangeTheExactResult) {
   ExpectBugsHaveEffects("softmax/f32/shape=9x300/fill=normal/seed=0", kOfValues, 18);
   ExpectBugsHaveEffects("softmax/f16/shape=9x77,log=1/fill=normal/seed=0", kOfValues, 17);

@@ -145,6 +145,9 @@ class Ending(Base):
         rules.write_text("matmul/* | misbehaving:* | known_failure | that is what it is for\n")
         for name, options, code in (("ok", (), 0), ("drop_last_k", (), 1), ("segfault", (), 3),
                                     ("drop_last_k", ("--expectations", str(rules)), 0),
+                                    ("segfault", ("--expectations", str(rules)), 3),
+                                    ("write_after", ("--expectations", str(rules)), 1),
+                                    ("change_input", ("--expectations", str(rules)), 1),
                                     ("ok", ("--expectations", str(rules)), 1)):
             with self.subTest(name=name, options=options):
                 out = f"{name}{len(options)}"
@@ -272,7 +275,13 @@ class Folder(Base):
         path.write_text("\n".join(lines) + "\n")
         offers = self.dir / "out/offers.jsonl"
         offers.write_text("{}\n" + offers.read_text())
-        self.assertNotIn("json.exception", self.fails(2, "out/offers.jsonl:1: ", "report", "out").stderr)
+        (self.dir / "out/summary.md").unlink()
+        done = self.assay("report", "out")  # whole records are worth their report
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("out/offers.jsonl:1: ", done.stderr)
+        self.assertNotIn("json.exception", done.stderr)
+        self.assertNotIn("missing", done.stdout)
+        self.assertIn("3 pass", self.text("summary.md"))
         offers.unlink()
         (self.dir / "out/plan.json").write_text("{}")
         self.assertNotIn("json.exception", self.fails(2, "out/plan.json", "report", "out").stderr)

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 ASSAY, CORPUS = sys.argv[1:3]
@@ -83,7 +82,19 @@ class Quick(unittest.TestCase):
 
 class Parts(unittest.TestCase):
     """What --full is run in, when an hour is not at hand."""
-    ARGS = ["--corpus", CORPUS, "--json", "--progress", "none", "--op", "reduce", "--dtype", "f32", "--held-back", "0"]
+    ARGS = ["--corpus", CORPUS, "--json", "--op", "reduce", "--dtype", "f32", "--held-back", "0"]
+
+    def test_held_back_seeds_can_be_fresh(self):
+        done = run(*self.ARGS[:-1], "2", "--seeds", "1", "--held-back-from", "123456")
+        data = json.loads(done.stdout)
+        self.assertEqual((data["first_held_back_seed"], data["held_back_seeds"]), (123456, 2))
+        own = data["assay"]
+        self.assertEqual(own["held_back_tensors"] * 3, own["legal_tensors"] * 2)
+        self.assertEqual(data["could_not_run"], [])
+        # A seed of the envelope is none that was held back.
+        done = run(*self.ARGS, "--held-back-from", "999")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--held-back-from", done.stderr)
 
     def test_shards_are_the_whole(self):
         whole, *shards = [json.loads(run(*self.ARGS, "--seeds", "1", *more).stdout)
@@ -94,13 +105,16 @@ class Parts(unittest.TestCase):
             self.assertEqual(sum(s["assay"][count] for s in shards), whole["assay"][count])
 
     def test_an_interruption_leaves_the_figures_of_what_is_complete(self):
-        process = subprocess.Popen([ASSAY, "power", *self.ARGS, "--seeds", "1000", "--progress", "lines"],
+        # One case after the other: the first line comes when the first is complete, and most of the work is to come.
+        process = subprocess.Popen([ASSAY, "power", *self.ARGS, "--jobs", "1", "--seeds", "100", "--progress", "lines"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(2)  # it takes minutes
+        line = process.stderr.readline()
+        self.assertRegex(line, r"1/\d+ cases")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         self.assertEqual(process.returncode, 130, err)
         data = json.loads(out)
+        self.assertGreaterEqual(data["complete_cases"], 1)
         self.assertLess(data["complete_cases"], data["cases"])
         self.assertIn(f"interrupted after {data['complete_cases']} of {data['cases']} cases", err)
         self.assertEqual(data["could_not_run"], [])

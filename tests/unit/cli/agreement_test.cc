@@ -35,6 +35,32 @@ TEST_F(AgreementOf, IsTheDistanceToTheFarthest) {
   EXPECT_EQ(Add("c", 0.1), "agreement(b)=0.05");
 }
 
+// Each distance is over what both contracts permit.
+TEST_F(AgreementOf, CountsTheToleranceOfEachContract) {
+  BoundModel wide = bound_;
+  for (auto& term : wide.terms) term.coefficient *= 3;
+  Add("a", 0);
+  Tensor output(data_.problem.output.dtype, data_.problem.output.shape);
+  output.SetDoubles(data_.golden.value);
+  agreement_.Add(data_, wide, "wide", output);
+  const std::string text = Add("b", 0.2);
+  EXPECT_THAT(text, testing::StartsWith("agreement(a)=0.1;odd_one_out(b)=0.05"));
+}
+
+// Its time and memory do not grow with the case.
+TEST(Agreement, IsOfOutputsUpToASize) {
+  for (const auto& [m, compared] : {std::pair{512, true}, std::pair{513, false}}) {
+    const std::string id = "matmul/f32/m=" + std::to_string(m) + ",n=512,k=2/fill=normal/seed=0";
+    const CaseData data = PrepareCase(*ParseId(id), "auto", GoldenStore({})).value();
+    const BoundModel bound = BoundOf(data, *ParseDeclaration("f32acc"));
+    Tensor output(data.problem.output.dtype, data.problem.output.shape);
+    output.SetDoubles(data.golden.value);
+    Agreement agreement;
+    EXPECT_EQ(agreement.Add(data, bound, "a", output), "");
+    EXPECT_EQ(agreement.Add(data, bound, "b", output), compared ? "agreement(a)=0" : "") << id;
+  }
+}
+
 TEST_F(AgreementOf, NamesTheOddOneOutWhicheverCameFirst) {
   Add("odd", 0.8);
   Add("a", 0.02);

@@ -74,6 +74,21 @@ TEST(Missing, DevicesOfOneNameAreCounted) {
   EXPECT_THAT(Names(MissingRecords(plan, offers, records)), ElementsAre("f32 gpu/x", "bf16 gpu/"));
 }
 
+TEST(Missing, NothingIsWhereTheRecordsOfTwoDevicesOfOneNameAreWhole) {
+  const Plan plan = TwoCasesOn({{"gpu", "d"}, {"gpu", "d"}});
+  std::vector<Record> records;
+  for (const char* implementation : {"x", "y"}) {
+    for (const char* id : {kFirst, kFirst, kSecond, kSecond}) records.push_back(Of(id, "gpu", implementation));
+  }
+  EXPECT_THAT(MissingRecords(plan, OffersIn(records), records), IsEmpty());
+  records.pop_back();
+  records.pop_back();  // what no record shows was not offered
+  EXPECT_THAT(Names(MissingRecords(plan, OffersIn(records), records)), IsEmpty());
+  std::erase_if(records, [](const Record& r) { return r.case_id == kSecond; });
+  records.push_back(Of(kSecond, "gpu", "x"));
+  EXPECT_THAT(Names(MissingRecords(plan, OffersIn(records), records)), ElementsAre("bf16 gpu/"));
+}
+
 TEST(Missing, CasesOfOtherShardsAreNot) {
   Plan plan = TwoCasesOn({{"cpu", "d"}});
   size_t missing = 0;

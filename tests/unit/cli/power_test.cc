@@ -117,5 +117,25 @@ TEST(PowerText, JsonNamesEveryMissedFaultAndHasNoBareInfinity) {
   EXPECT_NE(PowerText(tally, {}).find("missed: fault.a on case-1: why"), std::string::npos);
 }
 
+// 3 / 15000 and 3 / 700: the many tensors that bounds were tuned on say nothing about those that were held back.
+TEST(PowerText, HeldBackTensorsHaveALimitOfTheirOwn) {
+  PowerTally tally;
+  for (int i = 0; i < 15000; ++i) tally.legal.Add(All(Opinion::kAccepts));
+  for (int i = 0; i < 700; ++i) tally.held_back.Add(All(Opinion::kAccepts));
+  const auto json = PowerJson(tally, {});
+  EXPECT_NEAR(json["assay"]["false_alarm_upper_95"], 3.0 / 15000, 1e-6);
+  EXPECT_NEAR(json["assay"]["held_back_upper_95"], 3.0 / 700, 2e-5);
+  const std::string text = PowerText(tally, {});
+  EXPECT_NE(text.find("0.0 % (0/15000)    0.02 %        0.0 % (0/700)    0.43 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("2000 held-back tensors at least"), std::string::npos);
+  for (int i = 700; i < kLeastHeldBack; ++i) tally.held_back.Add(All(Opinion::kAccepts));
+  EXPECT_EQ(PowerText(tally, {}).find("at least"), std::string::npos);
+}
+
+TEST(HeldBackSeeds, BeginWhereTheyAreToldTo) {
+  EXPECT_EQ(HeldBackSeeds({.held_back = 2}), (std::vector<uint64_t>{1000, 1001}));
+  EXPECT_EQ(HeldBackSeeds({.held_back = 2, .held_back_from = 5000}), (std::vector<uint64_t>{5000, 5001}));
+}
+
 }  // namespace
 }  // namespace assay::cli

@@ -87,6 +87,29 @@ TEST(GroupSums, TheSumsDoNotDependOnThePieces) {
   EXPECT_LT(found.rms, 0.9);
 }
 
+// The margin of a column whose deviations are all `r` where those of the others are 1.
+double MarginOfColumn(int64_t rows, float r) {
+  const Shape shape{rows, 120};
+  const GroupLayout layout(shape, 1);
+  GroupSums sums(layout, /*shared=*/true, /*independent_rows=*/true);
+  std::vector<float> squares(static_cast<size_t>(layout.values), 1.0F);
+  for (int64_t i = 0; i < rows; ++i) squares[static_cast<size_t>(i * 120 + 7)] = r * r;
+  for (int64_t s = 0; s < layout.Stripes(); ++s) {
+    const int64_t begin = s * layout.stripe, end = std::min(layout.values, begin + layout.stripe);
+    sums.stripe(s).Add(squares.data() + begin, end - begin);
+  }
+  const GroupFinding found = sums.Worst();
+  EXPECT_TRUE(found.kind == GroupKind::kColumn || found.margin < 1);
+  return found.margin;
+}
+
+// The error of one frequency's twiddles is the same in every row, however many there are.
+TEST(GroupSums, ManyRowsDoNotNarrowTheLimitOfWhatTheyShare) {
+  EXPECT_LT(MarginOfColumn(4096, 2), 1);
+  EXPECT_GT(MarginOfColumn(4096, 4), 1);
+  EXPECT_NEAR(MarginOfColumn(16, 4), MarginOfColumn(4096, 4), 1e-6);
+}
+
 TEST(GroupText, NamesThePlace) {
   const Shape shape{4, 5, 32};
   EXPECT_EQ(GroupText(shape, 1, {.kind = GroupKind::kRow, .index = 7}), "the row at [1,2,0]");

@@ -119,7 +119,7 @@ TEST(Relations, AllHoldForACorrectImplementation) {
        {"position", "negation", "one_hot", "scale", "batch1", "batch_part"}},
       {"conv/f32/n=1,c=4,o=6,i=9,k=3/fill=normal/seed=0", {"negation", "one_hot", "scale", "columns"}},
       {"attention/f32/b=3,h=4,hkv=2,l=6,s=9,d=8,dv=5,causal=1/fill=normal/seed=0",
-       {"position", "masked", "masked_nan", "negation", "batch1", "batch_part", "equal_values"}},
+       {"position", "masked", "masked_keys", "masked_nan", "negation", "batch1", "batch_part", "equal_values"}},
       {"attention/f32/b=1,h=2,l=9,d=8,mask=bool/fill=normal/seed=0", {"masked", "negation", "equal_values"}},
       {"attention/f32/b=1,h=2,l=9,s=12,d=8/fill=normal/seed=0", {"position", "batch1", "batch7", "term_order"}},
       {"fft/c64/kind=c2c,n=6x10,batch=3/fill=normal/seed=0",
@@ -153,6 +153,17 @@ void ReadsHidden(const Problem&, Inputs inputs, Values& y) {
   double sum = 0;
   for (const double v : inputs[2].ToDoubles()) sum += v;
   for (double& v : y) v += 1e-3 * sum;
+}
+void ReadsHiddenKeys(const Problem&, Inputs inputs, Values& y) {
+  double sum = 0;
+  for (const double k : inputs[1].ToDoubles()) sum += k;
+  for (double& v : y) v += 1e-3 * sum;
+}
+// The maximum is taken before the mask: another last bit, within the bound.
+void LastBitFollowsKeys(const Problem& problem, Inputs inputs, Values& y) {
+  double sum = 0;
+  for (const double k : inputs[1].ToDoubles()) sum += k;
+  if (std::fmod(std::abs(sum), 1e-3) < 5e-4) RoundsUp(problem, inputs, y);
 }
 // Scores are used as they are, not relative to the largest: exp loses bits.
 void ForgetsTheMaximum(const Problem&, Inputs inputs, Values& y) {
@@ -199,6 +210,7 @@ TEST(Relations, EachBreaksForAnImplementationThatViolatesIt) {
       {"negation", attention, RoundsUp},
       {"masked", attention, ReadsHidden},
       {"masked_nan", attention, ReadsHidden},
+      {"masked_keys", attention, ReadsHiddenKeys},
       {"equal_values", attention, WrongGain},
       {"position", fft, OddRowsUp(40)},
       {"batch1", fft, AnotherWayForMany("batch")},
@@ -217,6 +229,24 @@ TEST(Relations, EachBreaksForAnImplementationThatViolatesIt) {
   for (const Violation& v : violations) {
     const Found found = Try(v.id, v.id.starts_with("fft") ? "f32;alg=fft" : kContract, v.fault);
     EXPECT_THAT(found.broken, Contains(v.name)) << v.id;
+  }
+}
+
+TEST(Relations, HiddenKeysMayDecideTheLastBit) {
+  for (int seed = 0; seed < 20; ++seed) {
+    const Found found = Try("attention/f32/b=3,h=2,l=6,d=8,causal=1/fill=normal/seed=" + std::to_string(seed), kContract,
+                            LastBitFollowsKeys);
+    EXPECT_THAT(found.holding, IsSupersetOf({"masked", "masked_keys"})) << seed;
+  }
+}
+
+// -128 has no negative in 8 bits.
+TEST(Relations, NegationLeavesOutIntegersWithoutANegative) {
+  for (const char* id : {"matmul/i8-i8-i32/m=64,n=64,k=64/fill=special/seed=0",
+                         "conv/i8-i8-i32/n=2,c=8,o=8,i=8x8,k=3x3/fill=special/seed=0"}) {
+    const Found found = Try(id, "acc=i32;det=yes");
+    EXPECT_THAT(found.broken, testing::IsEmpty()) << id;
+    EXPECT_THAT(found.holding, Contains("position")) << id;
   }
 }
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/host_memory.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "harness/base/case_spec.h"
+#include "ops/op_info.h"
+
+namespace assay::cli {
+namespace {
+
+Problem Bound(const char* id) {
+  const CaseSpec spec = *ParseId(id);
+  return *OperatorRegistry::Global().Find(spec.op)->Bind(spec);
+}
+
+double ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  double all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+constexpr const char* kSquare = "matmul/f32/m=1000,n=1000,k=1000/fill=normal/seed=0";  // needs 48 MB
+
+TEST(CheckFits, ComparesWhatTheCaseNeeds) {
+  EXPECT_TRUE(CheckFitsHost(Bound(kSquare), [] { return 49e6; }));
+  const Status fits = CheckFitsHost(Bound(kSquare), [] { return 47e6; });
+  ASSERT_FALSE(fits);
+  EXPECT_NE(fits.error().message.find("need about 0.048 GB, and 0.047 GB"), std::string::npos) << fits.error().message;
+}
+
+// As in a run: the allocator keeps what is freed, and nothing of it is below the top of the heap.
+TEST(CheckFits, MemoryThatTheProgramFreedAndKeepsIsAvailable) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers have allocators of their own";
+#endif
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  const double before = ResidentBytes();
+  auto tensor = std::make_unique<std::vector<char>>(256 << 20, 'x');
+  const auto above = std::make_unique<std::vector<char>>(1 << 20, 'y');
+  tensor.reset();
+  ASSERT_GT(ResidentBytes() - before, 200e6);
+  // A host with room for one case beside what the program had before.
+  const auto available = [before] { return 60e6 - (ResidentBytes() - before); };
+  ASSERT_LT(available(), 0);
+  const Status fits = CheckFitsHost(Bound(kSquare), available);
+  EXPECT_TRUE(fits) << fits.error().message;
+}
+
+}  // namespace
+}  // namespace assay::cli
