@@ -39,9 +39,10 @@ struct Record {
   // result lies from that implementation's, over the sum of both bounds.
   std::string properties, property_breaks;
   std::string tier;
-  Number prepare_s, time_median_s, time_p10_s, time_p90_s;
-  std::optional<int64_t> samples;
-  std::string timing_clock;  // "device" or "host"
+  Number prepare_s, time_median_s, time_p10_s, time_p90_s;  // times: the median of those of the rounds
+  std::optional<int64_t> samples;                           // of all rounds
+  std::string round_medians_s;  // comma separated: one median per round, each from a worker process of its own
+  std::string timing_clock;     // "device" or "host"
   // The second input set, of the timed loop and, where there is no twin and golden values are cheap, of the correctness
   // phase: "twin", the case whose data it is, or "same" where there is no other. "": none ran.
   std::string second_set;
@@ -77,8 +78,8 @@ void VisitFields(R& r, F&& f) {
   f("elements", r.elements), f("nonfinite_mismatch", r.nonfinite_mismatch), f("worst_index", r.worst_index);
   f("reps", r.reps), f("deterministic", r.deterministic), f("twin", r.twin), f("tier", r.tier);
   f("prepare_s", r.prepare_s), f("time_median_s", r.time_median_s), f("time_p10_s", r.time_p10_s);
-  f("time_p90_s", r.time_p90_s), f("samples", r.samples), f("timing_clock", r.timing_clock),
-      f("second_set", r.second_set), f("flops", r.flops);
+  f("time_p90_s", r.time_p90_s), f("samples", r.samples), f("round_medians_s", r.round_medians_s),
+      f("timing_clock", r.timing_clock), f("second_set", r.second_set), f("flops", r.flops);
   f("bytes", r.bytes), f("gflops", r.gflops), f("gbytes_per_s", r.gbytes_per_s);
   f("roofline_fraction", r.roofline_fraction), f("input_s", r.input_s), f("golden_s", r.golden_s);
   f("execute_s", r.execute_s), f("compare_s", r.compare_s), f("relations_s", r.relations_s),

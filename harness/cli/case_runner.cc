@@ -80,10 +80,14 @@ Result<const ContractData*> CaseRunner::ContractFor(const ImplementationInfo& im
                             implementation.contract_text, implementation.name, contract.error().message));
   }
   parsed = *contract;
-  const std::string key = ToText(parsed);
+  return &DataFor(parsed);
+}
+
+const ContractData& CaseRunner::DataFor(const Contract& contract) {
+  const std::string key = ToText(contract);
   auto it = contracts_.find(key);
-  if (it == contracts_.end()) it = contracts_.emplace(key, PrepareContract(data_, parsed)).first;
-  return &it->second;
+  if (it == contracts_.end()) it = contracts_.emplace(key, PrepareContract(data_, contract)).first;
+  return it->second;
 }
 
 void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>& done, const Offered& offered) {

@@ -15,6 +15,7 @@
 #include "harness/cli/column.h"
 #include "harness/cli/relations.h"
 #include "harness/compare/verdict.h"
+#include "harness/perf/statistics.h"
 #include "harness/plan/suite.h"
 
 namespace assay::cli {
@@ -43,10 +44,11 @@ struct Attempt {
   Verdict verdict = Verdict::kError;
   std::string implementation;
   Contract contract;
-  Tensor output;                 // of the first run, to recognise equal bits in the timed loop
-  std::vector<KeptOutput> kept;  // of a result that failed
-  double first_execute_s = 0;    // by the worker's clock
-  bool memory_fault = false;     // it wrote where it may not, or not all that it has to
+  Tensor output;                      // of the first run, to recognise equal bits in the timed loop
+  std::vector<KeptOutput> kept;       // of a result that failed
+  double first_execute_s = 0;         // by the worker's clock
+  bool memory_fault = false;          // it wrote where it may not, or not all that it has to
+  std::vector<TimingSummary> rounds;  // one per timing
 };
 
 class CaseRunner {
@@ -59,7 +61,7 @@ class CaseRunner {
   // why there is none. `offered` gets the names of the implementations before the first of them runs.
   void Judge(const Column& column, const std::function<void(Attempt)>& done, const Offered& offered = nullptr);
 
-  // The timing phase for one attempt that passed; nothing else should run meanwhile. May turn it into a mismatch.
+  // One round of timing for an attempt that passed; nothing else should run meanwhile. May turn it into a mismatch.
   void Time(const Column& column, Attempt& attempt);
 
   // What the attempt was judged by. Null when no contract could be read.
@@ -80,6 +82,7 @@ class CaseRunner {
   void NoteAgreement(Attempt& attempt, Agreement& agreement) const;
   void JudgePadded(const Column& column, const ContractData& contract, Attempt& attempt);
   Call<std::string> ProblemWhenPadded(const Column& column, const ContractData& contract, Attempt& attempt);
+  const ContractData& DataFor(const Contract& contract);  // prepared when it is first asked for
   Result<const ContractData*> ContractFor(const ImplementationInfo& implementation, Contract& parsed);
   Record NewRecord(const Column& column) const;
   const CaseData* SecondSet();

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/glob.h"
 #include "harness/cli/catalog.h"
 #include "harness/cli/configured_backends.h"
-#include "harness/plan/glob.h"
 
 namespace assay::cli {
 namespace {

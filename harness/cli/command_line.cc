@@ -69,6 +69,7 @@ int Main(int argc, char** argv) {
   AddCheckPluginVerb(app, action);
   AddPowerVerb(app, action);
   AddReportVerb(app, action);
+  AddCompareVerb(app, action);
   AddWorkerVerb(app, action);
   try {
     app.parse(argc, argv);

@@ -39,7 +39,8 @@ struct RunOptions {
   std::optional<std::filesystem::path> out;  // without: out/<time> below the current directory
   int jobs = 0;                              // host threads; 0: all cores
   bool perf = true;
-  double perf_time_s = 0.05;  // per implementation and case
+  double perf_time_s = 0.05;  // per implementation, case and round
+  int rounds = 1;
   bool strict = false;
   std::vector<std::string> expectations;  // files; empty: the shipped ones
   std::string relations = "quick";        // all | quick | none

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/atomic_file.h"
 #include "harness/cli/environment.h"
 
 namespace assay::cli {
@@ -74,6 +75,16 @@ Status RunFolder::Append(const Record& record) {
 
 Status RunFolder::Append(const Offer& offer) {
   return AppendLine(offers_, kOffersFile, ToJsonLine(offer) + "\n");
+}
+
+Status RunFolder::Rewrite(const std::vector<Record>& records) {
+  std::string text;
+  for (const Record& record : records) text += ToJsonLine(record) + "\n";
+  const fs::path path = path_ / "results.jsonl";
+  if (auto status = WriteFileAtomically(path, {{text.data(), text.size()}}); !status) return status;
+  results_.reset(std::fopen(path.c_str(), "ae"));
+  if (results_) return {};
+  return Fail(ErrorCode::kIo, fmt::format("cannot append to {}: {}", path.string(), std::strerror(errno)));
 }
 
 Status RunFolder::AppendLine(const File& file, const char* name, const std::string& line) const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "harness/base/record.h"
 #include "harness/base/result.h"
@@ -24,6 +25,8 @@ class RunFolder {
   Status WriteText(const std::string& name, const std::string& content) const;
   Status Append(const Record& record);
   Status Append(const Offer& offer);
+  // In the place of all records that were appended: the old file is there until the new one is complete.
+  Status Rewrite(const std::vector<Record>& records);
 
  private:
   struct CloseFile {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/run_loop.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <future>
+#include <map>
+#include <random>
 #include <thread>
 
 #include "harness/cli/exit_code.h"
@@ -21,6 +26,24 @@ constexpr std::chrono::milliseconds kInterruptPoll{50};
 // Attempts that passed, until they were timed.
 using Untimed = std::deque<std::pair<const Column*, Attempt>>;
 
+// A result with a time, for further rounds.
+struct TimedResult {
+  size_t case_index;
+  const Column* column;
+  size_t record;    // its place in LoopResult::records
+  Attempt attempt;  // without its output
+};
+
+Attempt WithoutOutput(const Attempt& attempt) {
+  Attempt light;
+  light.record = attempt.record;
+  light.verdict = attempt.verdict;
+  light.implementation = attempt.implementation;
+  light.contract = attempt.contract;
+  light.rounds = attempt.rounds;
+  return light;
+}
+
 bool MayBeTimed(const Attempt& attempt) {
   return attempt.verdict == Verdict::kPass;
 }
@@ -34,7 +57,7 @@ class Loop {
         settings_(settings),
         folder_(folder),
         failures_(folder.path(), ProgramWord()),
-        progress_(settings.progress, cases.size()) {}
+        progress_(settings.progress, cases.size() * static_cast<size_t>(settings.rounds)) {}
 
   ~Loop() {
     if (preparing_.joinable()) preparing_.detach();
@@ -48,8 +71,9 @@ class Loop {
       preparing_.join();
       Result<CaseData> data = next_.get();
       if (i + 1 < cases_.size()) Prefetch(i + 1);
-      data ? RunCase(cases_[i], *data) : CannotRun(cases_[i], data.error().message);
+      data ? RunCase(i, *data) : CannotRun(cases_[i], data.error().message);
     }
+    if (settings_.rounds > 1 && !timed_.empty()) TimeFurtherRounds();
     result_.interrupted = settings_.runner.interrupted();
     result_.abandoned = preparing_.joinable();
     return std::move(result_);
@@ -78,14 +102,15 @@ class Loop {
     return false;
   }
 
-  void RunCase(const PlannedCase& planned, const CaseData& data) {
+  void RunCase(size_t index, const CaseData& data) {
+    const PlannedCase& planned = cases_[index];
     if (!data.note.empty()) Note(data.note);
     Untimed untimed;
     std::string broken;
     CaseRunner runner(planned, data, settings_.runner);
     try {
       JudgeAll(planned, runner, untimed);
-      TimeAll(runner, untimed);
+      TimeAll(index, runner, untimed);
     } catch (const std::exception& e) {
       broken = DescribeException(e);
     }
@@ -113,13 +138,64 @@ class Loop {
     }
   }
 
-  void TimeAll(CaseRunner& runner, Untimed& untimed) {
+  void TimeAll(size_t index, CaseRunner& runner, Untimed& untimed) {
+    std::shuffle(untimed.begin(), untimed.end(), random_);
     // Nothing else may run while timing.
     while (!untimed.empty() && AwaitNext()) {
       auto& [column, attempt] = untimed.front();
       runner.Time(*column, attempt);
+      // Keep appends a record that passes at once.
+      if (settings_.rounds > 1 && attempt.verdict == Verdict::kPass) {
+        timed_.push_back({index, column, result_.records.size(), WithoutOutput(attempt)});
+      }
       Keep(std::move(attempt));
       untimed.pop_front();
+    }
+  }
+
+  // The first round came with the judgement. Each of the others is a pass over all cases in random order, in fresh
+  // workers, so that rounds see different memory layouts and moments.
+  void TimeFurtherRounds() {
+    std::map<size_t, std::vector<TimedResult*>> by_case;
+    for (TimedResult& timed : timed_) by_case[timed.case_index].push_back(&timed);
+    std::vector<size_t> order;
+    for (const auto& [index, unused] : by_case) order.push_back(index);
+    for (int round = 1; round < settings_.rounds; ++round) {
+      for (const Column& column : columns_) {
+        if (column.session) column.session->Restart();
+      }
+      std::shuffle(order.begin(), order.end(), random_);
+      for (size_t i = 0; i < order.size() && !settings_.runner.interrupted(); ++i) {
+        const size_t done = static_cast<size_t>(round) * cases_.size() + i;
+        progress_.Update(done, failed_, fmt::format("round {} {}", round + 1, cases_[order[i]].spec.Id()));
+        TimeCaseAgain(cases_[order[i]], by_case[order[i]]);
+      }
+    }
+    NoteWriteError(folder_.Rewrite(result_.records));
+  }
+
+  void TimeCaseAgain(const PlannedCase& planned, std::vector<TimedResult*>& results) {
+    const Result<CaseData> data = PrepareCase(planned.spec, settings_.tier, settings_.store);
+    if (!data) return Note(data.error().message + "; further rounds are left out");
+    CaseRunner runner(planned, *data, settings_.runner);
+    std::shuffle(results.begin(), results.end(), random_);
+    for (TimedResult* timed : results) {
+      if (settings_.runner.interrupted()) return;
+      if (timed->attempt.verdict != Verdict::kPass) continue;
+      runner.Time(*timed->column, timed->attempt);
+      if (timed->attempt.verdict != Verdict::kPass) FailLater(*data, runner, *timed);
+      result_.records[timed->record] = timed->attempt.record;
+      ApplyExpectations(settings_.expectations, timed->attempt.memory_fault, result_.records[timed->record]);
+    }
+  }
+
+  // What passed in the rounds before.
+  void FailLater(const CaseData& data, const CaseRunner& runner, TimedResult& timed) {
+    ClearTiming(timed.attempt.record);
+    ++failed_;
+    if (!IsFailingResult(timed.attempt.verdict)) return;
+    if (auto status = failures_.Write(data, runner, {&timed.attempt}); !status) {
+      Note("the failure's tensors are not kept: " + status.error().message);
     }
   }
 
@@ -177,6 +253,8 @@ class Loop {
   Progress progress_;
   std::future<Result<CaseData>> next_;
   std::thread preparing_;  // makes next_
+  std::vector<TimedResult> timed_;
+  std::mt19937_64 random_{std::random_device{}()};  // of orders alone
   size_t failed_ = 0;
   LoopResult result_;
 };

@@ -23,6 +23,7 @@ struct LoopResult {
 struct LoopSettings {
   RunnerSettings runner;
   std::string tier;
+  int rounds = 1;  // of timing
   std::vector<Expectation> expectations;
   GoldenStore store{std::filesystem::path()};
   Progress::Mode progress = Progress::Mode::kNone;

@@ -4,14 +4,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 
-#include "harness/base/record.h"
-#include "harness/base/whole_file.h"
 #include "harness/cli/exit_code.h"
-#include "harness/cli/missing.h"
+#include "harness/cli/finished_run.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/output.h"
 #include "harness/cli/progress.h"
@@ -29,40 +26,6 @@ struct ReportOptions {
   std::string color = "auto";
   size_t rows = 24;
 };
-
-// What a run folder holds, with a record for each planned one that is missing.
-struct FinishedRun {
-  std::vector<Record> records;
-  std::string empty;  // what to say when there are none: a shard without cases; "" for any other reason
-};
-
-Result<FinishedRun> ReadRun(const fs::path& dir) {
-  auto file = ReadRecords(dir / "results.jsonl");
-  if (!file) return tl::unexpected(file.error());
-  if (!file->torn.empty()) Note(file->torn);
-  FinishedRun run{std::move(file->records), ""};
-  std::error_code error;
-  if (!fs::exists(dir / "plan.json", error)) {
-    Note(fmt::format("{} has no plan.json: what else was planned is not known", dir.string()));
-    return run;
-  }
-  auto text = ReadWholeFile(dir / "plan.json");
-  if (!text) return tl::unexpected(text.error());
-  auto plan = ParsePlanJson(*text);
-  if (!plan) {
-    return UsageError(fmt::format("{}: {}; without the file the records alone are reported",
-                                  (dir / "plan.json").string(), plan.error().message));
-  }
-  auto offers = ReadOffers(dir / kOffersFile, run.records);
-  if (!offers) {
-    Note(offers.error().message);
-    offers = OffersIn(run.records);
-  }
-  for (Record& missing : MissingRecords(*plan, *offers, run.records)) run.records.push_back(std::move(missing));
-  const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry.id, plan->shard); };
-  if (std::ranges::none_of(plan->entries, in_shard)) run.empty = EmptyShardText(plan->shard, plan->entries.size());
-  return run;
-}
 
 int Report(const ReportOptions& options) {
   auto run = ReadRun(options.dir);

@@ -73,6 +73,7 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
   LoopSettings settings;
   settings.expectations = expectations.rules;
   settings.tier = options.tier;
+  settings.rounds = options.perf ? options.rounds : 1;
   if (options.store) settings.store = GoldenStore(GoldenStore::DefaultRoot());
   settings.progress = Progress::ParseMode(options.progress);
   settings.runner.implementations = options.backend.implementations;
@@ -177,8 +178,11 @@ void AddRunVerb(CLI::App& app, Action& action) {
       });
   AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits, "host threads; default all cores")->default_str("");
   verb->add_flag("--perf,!--no-perf", o->perf, "time what passes (default), or do not");
-  AddNumber<double>(*verb, "--perf-time", o->perf_time_s, kSecondsLimits,
-                    "most seconds of timing per implementation and case; it ends when the median is known to 2 %");
+  AddNumber<double>(
+      *verb, "--perf-time", o->perf_time_s, kSecondsLimits,
+      "most seconds of timing per implementation, case and round; it ends when the median is known to 2 %");
+  AddNumber<int>(*verb, "--rounds", o->rounds, {1, 1000},
+                 "times that everything is timed, each in a fresh worker; assay compare needs several");
   verb->add_flag("--strict", o->strict, "untrusted and suspect results fail too");
   verb->add_option("--expectations", o->expectations,
                    "files of known failures, or none; default: those that the backends ship")

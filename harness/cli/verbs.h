@@ -22,6 +22,7 @@ void AddCheckVerb(CLI::App& app, Action& action);
 void AddCheckPluginVerb(CLI::App& app, Action& action);
 void AddPowerVerb(CLI::App& app, Action& action);
 void AddReportVerb(CLI::App& app, Action& action);
+void AddCompareVerb(CLI::App& app, Action& action);
 void AddWorkerVerb(CLI::App& app, Action& action);  // hidden: what a worker process runs
 
 inline constexpr int kExitOk = 0;

@@ -55,6 +55,11 @@ Call<Json> Session::Ask(const std::string& call, Json message, double timeout_s,
   return worker_.Request(call, std::move(message), timeout_s, fds);
 }
 
+void Session::Restart() {
+  worker_.Stop();
+  plans_.clear();
+}
+
 tl::unexpected<WorkerFailure> Session::BadAnswer(const std::string& call, const std::string& problem) {
   return CallFailed(Outcome::kError, fmt::format("{}: {}", call, problem));
 }

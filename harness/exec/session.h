@@ -97,6 +97,9 @@ class Session {
   // Frees it on the device. A failure says that the plugin did not survive this; the plan is gone in any case.
   Call<void> Release(uint64_t plan);
 
+  // Ends the worker; the next call starts a fresh one. Plans are gone.
+  void Restart();
+
   // Of the running worker, or of the last one.
   std::string StderrTail() const { return worker_.StderrTail(); }
 

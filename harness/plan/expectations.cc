@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "harness/base/glob.h"
 #include "harness/base/text.h"
-#include "harness/plan/glob.h"
 
 namespace assay {
 namespace {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "harness/base/glob.h"
 #include "harness/base/text.h"
-#include "harness/plan/glob.h"
 
 namespace assay {
 namespace {

@@ -38,6 +38,17 @@ TEST_F(TimeTest, JudgedOutputsBelongToTheirSets) {
   }
 }
 
+TEST_F(TimeTest, AFreshWorkerKnowsNoPlanOfTheLastOne) {
+  const Call<Prepared> prepared = session_.Prepare(0, problem_, "ok");
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  session_.Restart();
+  const InputSet sets[] = {inputs_.set(), second_.set()};
+  const Call<Timing> lost = session_.Time(prepared->plan, sets, request_);
+  ASSERT_FALSE(lost);
+  EXPECT_THAT(lost.error().message, HasSubstr("its worker has ended; prepare it again"));
+  EXPECT_TRUE(Time("ok"));
+}
+
 TEST_F(TimeTest, DurationsAndFlagsComeFromThePlugin) {
   request_.cold_cache = true;
   request_.max_repetitions = 40;

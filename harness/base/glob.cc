@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/plan/glob.h"
+#include "harness/base/glob.h"
 
 namespace assay {
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/finished_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/whole_file.h"
+#include "harness/cli/missing.h"
+#include "harness/cli/output.h"
+#include "harness/plan/plan.h"
+
+namespace assay::cli {
+namespace fs = std::filesystem;
+
+Result<FinishedRun> ReadRecordsAlone(const fs::path& jsonl) {
+  auto file = ReadRecords(jsonl);
+  if (!file) return tl::unexpected(file.error());
+  if (!file->torn.empty()) Note(file->torn);
+  return FinishedRun{std::move(file->records), ""};
+}
+
+Result<FinishedRun> ReadRun(const fs::path& dir) {
+  auto read = ReadRecordsAlone(dir / "results.jsonl");
+  if (!read) return read;
+  FinishedRun run = std::move(*read);
+  std::error_code error;
+  if (!fs::exists(dir / "plan.json", error)) {
+    Note(fmt::format("{} has no plan.json: what else was planned is not known", dir.string()));
+    return run;
+  }
+  auto text = ReadWholeFile(dir / "plan.json");
+  if (!text) return tl::unexpected(text.error());
+  auto plan = ParsePlanJson(*text);
+  if (!plan) {
+    return UsageError(fmt::format("{}: {}; without the file the records alone are reported",
+                                  (dir / "plan.json").string(), plan.error().message));
+  }
+  auto offers = ReadOffers(dir / kOffersFile, run.records);
+  if (!offers) {
+    Note(offers.error().message);
+    offers = OffersIn(run.records);
+  }
+  for (Record& missing : MissingRecords(*plan, *offers, run.records)) run.records.push_back(std::move(missing));
+  const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry.id, plan->shard); };
+  if (std::ranges::none_of(plan->entries, in_shard)) run.empty = EmptyShardText(plan->shard, plan->entries.size());
+  return run;
+}
+
+}  // namespace assay::cli

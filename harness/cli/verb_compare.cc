@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay compare BASE NEW: what changed between two runs, and whether any of it is a regression.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/whole_file.h"
+#include "harness/cli/finished_run.h"
+#include "harness/cli/missing.h"
+#include "harness/cli/number_option.h"
+#include "harness/cli/output.h"
+#include "harness/cli/progress.h"
+#include "harness/cli/verbs.h"
+#include "harness/perf/compare_runs.h"
+#include "reports/comparison.h"
+#include "reports/incomplete.h"
+
+namespace assay::cli {
+namespace fs = std::filesystem;
+namespace {
+
+struct CompareOptions {
+  fs::path base, now;
+  std::vector<std::string> columns;
+  std::string policy;
+  std::optional<double> perf_gate;
+  double minimum_effect = 5;  // percent
+  bool allow_lost = false;
+  std::string markdown;
+  bool json = false, github = false;
+  std::string color = "auto";
+  size_t rows = 50;
+};
+
+// What times by the host's clock depend on, as environment.json has it; "" when there is none.
+std::string HostOf(const fs::path& dir) {
+  const auto text = ReadWholeFile(dir / "environment.json");
+  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  if (!json.is_object()) return "";
+  std::string host;
+  for (const char* key : {"cpu", "cores", "variables"}) {
+    if (const auto it = json.find(key); it != json.end()) host += (host.empty() ? "" : ", ") + it->dump();
+  }
+  return host;
+}
+
+Result<RunToCompare> ReadForComparison(const fs::path& path) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(path, error);
+  auto run = is_folder ? ReadRun(path) : ReadRecordsAlone(path);
+  if (!run) return tl::unexpected(run.error());
+  if (run->records.empty()) {
+    return UsageError(run->empty.empty() ? fmt::format("{} has no records", path.string())
+                                         : fmt::format("{}: {}", path.string(), run->empty));
+  }
+  const bool offers_known = is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
+  return RunToCompare{path.string(), std::move(run->records), offers_known, is_folder ? HostOf(path) : ""};
+}
+
+// One backend of a run under the name of another, so that the results of both belong together.
+Result<RunToCompare> TakeColumn(const RunToCompare& run, const std::string& backend, const std::string& shown_as) {
+  RunToCompare column{fmt::format("{} ({})", run.name, backend), {}, run.offers_known, run.host};
+  std::vector<std::string> known;
+  for (const Record& r : run.records) {
+    if (std::find(known.begin(), known.end(), r.backend) == known.end()) known.push_back(r.backend);
+    if (r.backend != backend) continue;
+    column.records.push_back(r);
+    column.records.back().backend = shown_as;
+  }
+  if (!column.records.empty()) return column;
+  return UsageError(
+      fmt::format("--columns: {} has no backend '{}'; it has {}", run.name, backend, fmt::join(known, ", ")));
+}
+
+struct RunPair {
+  RunToCompare base, now;
+};
+
+Result<RunPair> ReadPair(const CompareOptions& options) {
+  auto base = ReadForComparison(options.base);
+  if (!base) return tl::unexpected(base.error());
+  if (options.columns.empty()) {
+    auto now = ReadForComparison(options.now);
+    if (!now) return tl::unexpected(now.error());
+    return RunPair{std::move(*base), std::move(*now)};
+  }
+  auto first = TakeColumn(*base, options.columns[0], options.columns[1]);
+  if (!first) return tl::unexpected(first.error());
+  auto second = TakeColumn(*base, options.columns[1], options.columns[1]);
+  if (!second) return tl::unexpected(second.error());
+  return RunPair{std::move(*first), std::move(*second)};
+}
+
+Result<CompareSettings> SettingsOf(const CompareOptions& options) {
+  CompareSettings settings;
+  settings.harness_backend = kHarnessBackend;
+  settings.minimum_effect = options.minimum_effect / 100;
+  settings.same_rounds = !options.columns.empty();
+  if (!options.policy.empty()) {
+    auto policy = LoadPolicy(options.policy);
+    if (!policy) return tl::unexpected(policy.error());
+    settings.policy = std::move(*policy);
+  }
+  if (options.perf_gate) settings.policy.SetDefault("slower_percent", *options.perf_gate);
+  if (options.allow_lost) settings.policy.SetDefault("lost_results", 0.0);
+  return settings;
+}
+
+void NoteIncomplete(const RunToCompare& run, RunComparison& comparison) {
+  if (const std::string line = IncompleteLine(run.records); !line.empty()) {
+    comparison.notes.push_back(fmt::format("{}: {}", run.name, line));
+  }
+}
+
+Status WriteTo(const std::string& path, const std::string& content) {
+  std::ofstream file(path, std::ios::binary);
+  file << content;
+  file.close();
+  if (file) return {};
+  return Fail(ErrorCode::kIo, fmt::format("cannot write {}: is the folder there and writable?", path));
+}
+
+int Compare(const CompareOptions& options) {
+  if (options.columns.empty() == options.now.empty()) {
+    return Complain(kExitUsage, "give two runs (assay compare BASE NEW), or one run with --columns BASE,NEW");
+  }
+  auto settings = SettingsOf(options);
+  if (!settings) return Complain(kExitUsage, settings.error().message);
+  auto pair = ReadPair(options);
+  if (!pair) return Complain(kExitUsage, pair.error().message);
+  auto comparison = CompareRuns(pair->base, pair->now, *settings);
+  if (!comparison) return Complain(kExitUsage, comparison.error().message);
+  NoteIncomplete(pair->base, *comparison);
+  NoteIncomplete(pair->now, *comparison);
+
+  const int code = comparison->Incomplete() > 0 ? kExitHarness : comparison->Regressions() > 0 ? kExitFailed : kExitOk;
+  Status written;
+  if (!options.markdown.empty()) written = WriteTo(options.markdown, ComparisonMarkdown(*comparison));
+  Print(options.json ? ComparisonJson(*comparison, code)
+                     : ComparisonConsole(*comparison, {UseColour(options.color, STDOUT_FILENO), options.rows}));
+  if (options.github) Print(ComparisonAnnotations(*comparison));
+  if (!written) return Complain(kExitHarness, written.error().message);
+  return code;
+}
+
+}  // namespace
+
+void AddCompareVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<CompareOptions>();
+  CLI::App* verb = app.add_subcommand("compare", "Compare two runs; exit 1 when the new one has a regression");
+  verb->add_option("BASE", o->base, "output folder of a run, or its results.jsonl")->required();
+  verb->add_option("NEW", o->now, "the same of the run to judge");
+  verb->add_option("--columns", o->columns, "compare two backends of one run instead: BASE,NEW")
+      ->delimiter(',')
+      ->expected(2);
+  verb->add_option("--policy", o->policy, "TOML file that says what is a regression")->type_name("FILE");
+  AddNumber<double>(*verb, "--perf-gate", o->perf_gate, {0, 1e6},
+                    "SLOWER by at least so many percent is a regression; a rule of the policy prevails");
+  AddNumber<double>(*verb, "--min-effect", o->minimum_effect, {0.1, 1e6},
+                    "least difference of a SLOWER or FASTER, in percent");
+  verb->add_flag("--allow-lost", o->allow_lost, "results without a record in the new run are reported only");
+  verb->add_option("--markdown", o->markdown, "write it as Markdown too")->type_name("FILE");
+  auto* json = verb->add_flag("--json", o->json, "print JSON instead of text");
+  verb->add_flag("--github", o->github, "print annotations for GitHub too, one per backend and operator")
+      ->excludes(json);
+  verb->add_option("--color", o->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
+  AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "most rows of each list");
+  verb->callback([o, &action] { action = [o] { return Compare(*o); }; });
+}
+
+}  // namespace assay::cli

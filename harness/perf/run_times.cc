@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/perf/run_times.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/perf/statistics.h"
+
+namespace assay {
+namespace {
+
+// A record of before there were rounds has one.
+std::vector<double> RoundsOf(const Record& r) {
+  if (!r.time_median_s || !(*r.time_median_s > 0)) return {};
+  const auto rounds = ParseRounds(r.round_medians_s);
+  return rounds.empty() ? std::vector<double>{*r.time_median_s} : rounds;
+}
+
+bool HasTime(const Record& r) {
+  return r.verdict == "pass" && r.result_class != "suspect" && !RoundsOf(r).empty();
+}
+
+std::string MedianText(const std::vector<double>& seconds) {
+  return fmt::format("{:.4g} s", Quantile(seconds, 0.5));
+}
+
+Change TimeChange(const TimedPair& pair, const TimeComparison& time, const Number& limit_percent) {
+  const bool slower = time.verdict == TimeVerdict::kSlower;
+  Change change;
+  change.aspect = Aspect::kPerformance;
+  change.trend = slower ? Trend::kWorse : Trend::kBetter;
+  change.field = "time_median_s";
+  change.base = MedianText(pair.base), change.now = MedianText(pair.now);
+  change.amount = time.ratio;
+  change.detail = Name(time.verdict);
+  change.regression = slower && limit_percent && (time.ratio - 1) * 100 >= *limit_percent;
+  return change;
+}
+
+void NoteTimes(const std::vector<TimeComparison>& times, bool in_turns, std::vector<std::string>& notes) {
+  size_t tested = 0, decided = 0, fewest = SIZE_MAX;
+  for (const TimeComparison& time : times) {
+    decided += time.verdict == TimeVerdict::kSlower || time.verdict == TimeVerdict::kFaster;
+    if (!time.p_slower) continue;
+    ++tested;
+    fewest = std::min({fewest, time.base_rounds, time.new_rounds});
+  }
+  if (!times.empty() && tested == 0) {
+    notes.push_back(fmt::format("times: none can be compared: {}", times[0].why));
+  } else if (tested > 0 && fewest < RoundsNeeded(tested)) {
+    notes.push_back(fmt::format(
+        "times: with {} rounds one slow result among {} cannot be told from chance; it takes {} of each run", fewest,
+        tested, RoundsNeeded(tested)));
+  }
+  if (decided > 0 && !in_turns) {
+    notes.push_back(
+        "times: the runs were timed one after the other, so a machine that changed in between counts as a change; "
+        "--plugin base=A.so --plugin new=B.so --rounds N and --columns base,new leave it out");
+  }
+}
+
+}  // namespace
+
+void RunTimes::Add(size_t result, const Record& base, const Record& now, std::string not_comparable) {
+  if (!HasTime(base) || !HasTime(now)) return;
+  results_.push_back(result);
+  pairs_.push_back({RoundsOf(base), RoundsOf(now), std::move(not_comparable)});
+}
+
+void RunTimes::Decide(const CompareSettings& settings, RunComparison& comparison) const {
+  const std::vector<TimeComparison> times = CompareTimes(pairs_, settings.minimum_effect);
+  for (size_t i = 0; i < times.size(); ++i) {
+    ResultComparison& result = comparison.results[results_[i]];
+    result.time = times[i];
+    if (times[i].verdict != TimeVerdict::kSlower && times[i].verdict != TimeVerdict::kFaster) continue;
+    const RegressionLimits limits =
+        settings.policy.For(result.op, result.backend, result.implementation, result.case_id);
+    result.changes.push_back(TimeChange(pairs_[i], times[i], limits.slower_percent));
+  }
+  NoteTimes(times, settings.same_rounds, comparison.notes);
+}
+
+}  // namespace assay

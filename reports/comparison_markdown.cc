@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "reports/comparison.h"
+
+namespace assay {
+namespace {
+
+constexpr size_t kMostChangeRows = 1000;  // of some 300 bytes
+
+std::string ChangesSection(const char* title, const std::vector<const ResultComparison*>& results) {
+  if (results.empty()) return "";
+  size_t left_out = 0;
+  std::string out = fmt::format("\n## {}\n\n{}", title, AsMarkdown(ChangesTable(results, kMostChangeRows, left_out)));
+  if (left_out > 0) out += fmt::format("\n{} more: see `assay compare --json`.\n", left_out);
+  return out;
+}
+
+}  // namespace
+
+std::string ComparisonMarkdown(const RunComparison& comparison) {
+  std::string out = fmt::format("# assay compare\n\n**{}**\n\nbase: {}, new: {}\n", ComparisonLine(comparison),
+                                MarkdownText(comparison.base), MarkdownText(comparison.now));
+  for (const std::string& note : comparison.notes) out += fmt::format("\n- {}", MarkdownText(note));
+  if (!comparison.notes.empty()) out += "\n";
+  std::vector<const ResultComparison*> grave, other;
+  for (const ResultComparison* r : ChangedResults(comparison)) (IsGrave(*r) ? grave : other).push_back(r);
+  out += ChangesSection("Regressions and lost results", grave);
+  out += "\n## By backend and operator\n\n" + AsMarkdown(ComparisonSummary(comparison));
+  return out + ChangesSection("Changes that are no regression", other);
+}
+
+}  // namespace assay

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""assay compare on the folders of real runs: compare_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR DELAYED_PLUGIN
+GROUP."""
+import json
+import shutil
+import sys
+import unittest
+
+import cli_test
+from cli_test import CASE, PLUGIN
+
+DELAYED = sys.argv[5]
+
+OTHER_CASE = "matmul/f32/m=5,n=3,k=7/fill=normal/seed=0"
+BOTH = ("--case", CASE, "--case", OTHER_CASE, "--no-perf")
+
+
+class Base(cli_test.Cli):
+    def one_run(self, out, *args):
+        done, records = self.run_cases(*args, out=out)
+        self.assertTrue(records, done.stderr)
+
+    def misbehaving(self, out, name, spoil="ok"):
+        """A run of one implementation of the misbehaving plugin."""
+        self.one_run(out, *BOTH, "--plugin", f"{name}={PLUGIN}", "--backend", name, "--impl", spoil)
+
+    def change_records(self, source, target, change):
+        shutil.copytree(self.dir / source, self.dir / target)
+        path = self.dir / target / "results.jsonl"
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps(r) + "\n" for r in change(records)))
+
+    def compare(self, code, *args):
+        done = self.assay("compare", *args)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def as_json(self, code, *args):
+        report = json.loads(self.compare(code, *args, "--json").stdout)
+        self.assertEqual(report["exit_code"], code)
+        return report
+
+
+class Compare(Base):
+    def test_two_runs_of_the_same_have_no_change(self):
+        self.one_run("a", *BOTH, "--backend", "cpu")
+        self.one_run("b", *BOTH, "--backend", "cpu")
+        self.assertIn("0 regressions; 6 results in both runs, 0 changed", self.compare(0, "a", "b").stdout)
+        self.assertIn("0 changed", self.compare(0, "a/results.jsonl", "b").stdout)
+
+    def test_a_result_that_became_wrong_is_a_regression(self):
+        def spoil(records):
+            records[0].update(verdict="mismatch", outcome="mismatch", reason="50 % is wrong")
+            return records
+        self.one_run("a", *BOTH, "--backend", "cpu", "--impl", "naive")
+        self.change_records("a", "b", spoil)
+        done = self.compare(1, "a", "b", "--github", "--markdown", "compare.md")
+        self.assertIn(f"verdict: pass -> mismatch  cpu:naive  {CASE}\n    50 % is wrong\n    reproduce: ", done.stdout)
+        self.assertIn("\n::error title=assay compare%3A matmul on cpu::1 of 1 changed results regressed or lost%0A"
+                      "verdict: pass -> mismatch 50 %25 is wrong", done.stdout)
+        self.assertIn("| verdict | pass | mismatch | 50 % is wrong | cpu:naive |", (self.dir / "compare.md").read_text())
+        (self.dir / "policy.toml").write_text("[[rule]]\nbackend = 'cpu'\nverdict_worse = false\n")
+        self.compare(0, "a", "b", "--policy", "policy.toml")
+        self.compare(0, "b", "a")
+
+    def test_an_implementation_that_is_gone_is_support_lost(self):
+        self.one_run("a", *BOTH, "--backend", "cpu")
+        self.one_run("b", *BOTH, "--backend", "cpu", "--impl", "naive,blocked")
+        report = self.as_json(1, "a", "b")
+        self.assertEqual({(c["aspect"], c["new"]) for r in report["results"] for c in r["changes"]},
+                         {("support", "not offered")})
+        self.assertEqual(report["regressions"], 2)
+
+    def test_a_run_that_lost_results_is_incomplete(self):
+        self.one_run("a", *BOTH, "--backend", "cpu", "--impl", "naive")
+        self.change_records("a", "torn", lambda records: records[:1])
+        report = self.as_json(3, "a", "torn")
+        self.assertEqual([c["new"] for r in report["results"] for c in r["changes"]], ["missing"])
+        self.assertIn("torn: incomplete: 1 of 2 planned cases have no record", "\n".join(report["notes"]))
+        self.compare(0, "a", "torn", "--allow-lost")
+        self.compare(0, "torn", "a")  # the base's loss is only said
+        self.one_run("fewer", "--case", CASE, "--no-perf", "--backend", "cpu", "--impl", "naive")
+        self.assertIn("the case was not run", self.compare(3, "a", "fewer").stdout)
+
+    def test_two_columns_of_one_run(self):
+        self.one_run("ab", *BOTH, "--plugin", f"old={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "old,new",
+                     "--impl", "ok")
+        self.assertIn("2 results in both runs", self.compare(0, "ab", "--columns", "old,new").stdout)
+        self.assertIn("has no backend 'absent'", self.compare(2, "ab", "--columns", "old,absent").stderr)
+
+
+class CompareTimes(Base):
+    ROUNDS = 6
+
+    def with_rounds(self, source, target, factor, backend=None):
+        """A copy whose times are `factor` of 1 ms, with a scatter of a few per mille."""
+        def change(records):
+            for r in records:
+                if backend in (None, r["backend"]):
+                    r["round_medians_s"] = ",".join(str(1e-3 * factor * (1 + 1e-3 * i)) for i in range(self.ROUNDS))
+            return records
+        self.change_records(source, target, change)
+
+    def run_rounds(self, out, *args):
+        self.one_run(out, "--case", CASE, "--case", OTHER_CASE, "--perf-time", "0.005", "--rounds", str(self.ROUNDS), *args)
+
+    def test_rounds_are_recorded_and_two_columns_compared(self):
+        self.run_rounds("ab", "--plugin", f"base={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "base,new",
+                        "--impl", "ok")
+        records = [json.loads(line) for line in (self.dir / "ab/results.jsonl").read_text().splitlines()]
+        self.assertEqual(len(records), 4)
+        for r in records:
+            medians = [float(x) for x in r["round_medians_s"].split(",")]
+            self.assertEqual(len(medians), self.ROUNDS)
+            self.assertLessEqual(min(medians), r["time_median_s"])
+            self.assertLessEqual(r["time_median_s"], max(medians))
+            self.assertGreaterEqual(r["samples"], 5 * self.ROUNDS)
+        report = self.as_json(0, "ab", "--columns", "base,new")
+        self.assertEqual({(r["time"]["base_rounds"], r["time"]["new_rounds"]) for r in report["results"]},
+                         {(self.ROUNDS, self.ROUNDS)})
+        self.with_rounds("ab", "flat", 1)
+        self.with_rounds("flat", "slow", 1.2, "new")
+        self.assertEqual(self.verdicts(self.as_json(0, "flat", "--columns", "base,new")), {"SAME"})
+        report = self.as_json(0, "slow", "--columns", "base,new")  # reported, but nothing asked for a gate
+        self.assertEqual(self.verdicts(report), {"SLOWER"})
+        self.assertEqual(self.verdicts(self.as_json(1, "slow", "--columns", "base,new", "--perf-gate", "10")), {"SLOWER"})
+        self.compare(0, "slow", "--columns", "base,new", "--perf-gate", "25")
+        self.assertEqual(self.verdicts(self.as_json(0, "slow", "--columns", "new,base")), {"FASTER"})
+        self.assertEqual(self.verdicts(self.as_json(0, "slow", "--columns", "base,new", "--min-effect", "30")), {"SAME"})
+        (self.dir / "policy.toml").write_text("slower_percent = 5\n[[rule]]\nop = 'matmul'\nslower_percent = false\n")
+        self.compare(0, "slow", "--columns", "base,new", "--policy", "policy.toml")
+
+    @staticmethod
+    def verdicts(report):
+        return {r["time"]["verdict"] for r in report["results"]}
+
+    def test_plain_runs_are_unsure_and_say_why(self):
+        for out in ("a", "b"):
+            self.one_run(out, "--case", CASE, "--perf-time", "0.005", "--backend", "cpu", "--impl", "naive")
+        report = self.as_json(0, "a", "b", "--perf-gate", "5")
+        self.assertEqual(self.verdicts(report), {"UNSURE"})
+        self.assertIn("single round", report["results"][0]["time"]["why"])
+        self.assertIn("times: none can be compared", "\n".join(report["notes"]))
+
+    def test_each_round_has_a_worker_of_its_own(self):
+        self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.dir / "workers"))
+        self.run_rounds("out", "--plugin", f"one={DELAYED}", "--backend", "one", "--impl", "ok")
+        self.assertEqual((self.dir / "workers").stat().st_size, self.ROUNDS)
+
+    def test_a_failure_in_a_later_round_is_that_of_the_result(self):
+        self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.dir / "workers"), ASSAY_CRASH_FROM="3")
+        done, records = self.run_cases("--case", CASE, "--perf-time", "0.005", "--rounds", "4", "--plugin",
+                                       f"one={DELAYED}", "--backend", "one", "--impl", "ok", out="out")
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertEqual([(r["verdict"], r["time_median_s"], r["round_medians_s"]) for r in records],
+                         [("crash", None, "")])
+        self.assertIn("1 crash", self.assay("report", "out").stdout)
+
+
+class CompareErrors(Base):
+    def setUp(self):
+        super().setUp()
+        self.one_run("a", "--case", CASE, "--no-perf", "--backend", "cpu", "--impl", "naive")
+
+    def test_what_is_no_run(self):
+        (self.dir / "empty").mkdir()
+        self.assertIn("cannot read empty/results.jsonl: give the output folder of a run",
+                      self.compare(2, "a", "empty").stderr)
+        self.assertIn("give two runs", self.compare(2, "a").stderr)
+        (self.dir / "text.jsonl").write_text("hello\nworld\n")
+        self.assertIn("text.jsonl:1: not a record", self.compare(2, "text.jsonl", "a").stderr)
+
+    def test_nothing_in_common(self):
+        self.one_run("b", "--case", OTHER_CASE, "--no-perf", "--backend", "cpu", "--impl", "naive")
+        self.assertIn("no result in common", self.compare(2, "a", "b").stderr)
+
+    def test_another_schema(self):
+        self.change_records("a", "old", lambda records: [dict(r, schema_version=0) for r in records])
+        self.assertIn("schema versions 0 and 1", self.compare(2, "old", "a").stderr)
+
+    def test_policy_errors_name_file_line_and_column(self):
+        for text, where in (("verdict = true\n", "policy.toml:1:1: no key 'verdict'; known: verdict_worse"),
+                            ("\n[[rule]]\nop = 3\n", "policy.toml:3:6: 'op' takes a glob"),
+                            ("bits_changed = \n", "policy.toml:1:")):
+            (self.dir / "policy.toml").write_text(text)
+            self.assertIn(where, self.compare(2, "a", "a", "--policy", "policy.toml").stderr)
+        self.assertIn("cannot read the policy file", self.compare(2, "a", "a", "--policy", "absent.toml").stderr)
+
+    def test_a_report_that_cannot_be_written(self):
+        self.assertIn("cannot write no/such.md", self.compare(3, "a", "a", "--markdown", "no/such.md").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]] + sys.argv[6:], verbosity=2)

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/comparison.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+ResultComparison Changed(const std::string& backend, const std::string& op, Change change) {
+  ResultComparison r;
+  r.case_id = op + "/f32/m=1/fill=normal/seed=0", r.op = op, r.dtype = "f32", r.backend = backend;
+  r.implementation = "a", r.column = backend + ":a", r.in_both = true, r.reproduce = "assay run --case x";
+  r.changes.push_back(std::move(change));
+  return r;
+}
+
+Change Regressed(const std::string& why) {
+  return {Aspect::kVerdict, Trend::kWorse, "outcome", "pass", "mismatch", std::nullopt, why, true, false};
+}
+Change Grown() {
+  return {Aspect::kMargin, Trend::kWorse, "bound_margin", "0.1", "0.3", 3.0, "", false, false};
+}
+Change Improved() {
+  return {Aspect::kVerdict, Trend::kBetter, "outcome", "mismatch", "pass", std::nullopt, "", false, false};
+}
+
+RunComparison Sample() {
+  RunComparison c;
+  c.base = "out/a", c.now = "out/b";
+  c.results = {Changed("cpu", "fft", Improved()), Changed("cpu", "matmul", Grown()),
+               Changed("gpu", "matmul", Regressed("100 % wrong,\nsaid \x1b[31mit"))};
+  c.notes = {"gpu driver: 1 -> 2"};
+  return c;
+}
+
+TEST(Comparison, TheGravestComesFirst) {
+  const RunComparison c = Sample();
+  const auto changed = ChangedResults(c);
+  ASSERT_EQ(changed.size(), 3u);
+  EXPECT_EQ(changed[0]->backend, "gpu");
+  EXPECT_EQ(changed[1]->op, "matmul");
+  EXPECT_EQ(changed[2]->op, "fft");
+  EXPECT_EQ(ComparisonLine(c), "1 regression; 3 results in both runs, 3 changed (2 worse)");
+}
+
+TEST(Comparison, ConsoleEndsWithRegressionsAndObeysNoControlCharacter) {
+  const std::string text = ComparisonConsole(Sample(), {});
+  EXPECT_THAT(text, HasSubstr("verdict: pass -> mismatch  gpu:a  matmul/f32/m=1/fill=normal/seed=0\n"
+                              "    100 % wrong,\\nsaid \\x1b[31mit\n    reproduce: assay run --case x\n"));
+  EXPECT_THAT(text, HasSubstr("bound_margin  0.1       0.3   x3.00  cpu:a"));
+  EXPECT_THAT(text, HasSubstr("note: gpu driver: 1 -> 2"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_LT(text.find("no regression"), text.find("Regressions and lost results"));
+}
+
+TEST(Comparison, SummaryCountsResultsAndLeavesOutEmptyColumns) {
+  const Table table = ComparisonSummary(Sample());
+  EXPECT_EQ(table.header, (std::vector<std::string>{"backend", "operator", "in both", "regressions", "verdict worse",
+                                                    "better", "margin up"}));
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(table.rows[1], (std::vector<std::string>{"cpu", "matmul", "1", "-", "-", "-", "1"}));
+  EXPECT_EQ(table.rows[2], (std::vector<std::string>{"gpu", "matmul", "1", "1", "1", "-", "-"}));
+}
+
+TEST(Comparison, ListsSayHowMuchTheyLeaveOut) {
+  RunComparison c = Sample();
+  for (int i = 0; i < 5; ++i) c.results.push_back(Changed("cpu", "conv", Grown()));
+  EXPECT_THAT(ComparisonConsole(c, {false, 3}), HasSubstr("... and 4 more"));
+}
+
+TEST(Comparison, AnnotationsAreOneLinePerBackendAndOperatorWithEscapes) {
+  RunComparison c = Sample();
+  c.results.push_back(Changed("gpu:0,x", "matmul", Grown()));
+  const std::string text = ComparisonAnnotations(c);
+  EXPECT_THAT(text,
+              StartsWith("::error title=assay compare%3A matmul on gpu::1 of 1 changed results regressed or lost%0A"
+                         "verdict: pass -> mismatch 100 %25 wrong,%0Asaid"));
+  EXPECT_THAT(text, HasSubstr("\n::warning title=assay compare%3A matmul on cpu::"));
+  EXPECT_THAT(text, HasSubstr("\n::warning title=assay compare%3A matmul on gpu%3A0%2Cx::"));
+  EXPECT_THAT(text, HasSubstr("\n::notice title=assay compare%3A fft on cpu::"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+  EXPECT_EQ(ComparisonAnnotations(RunComparison()), "");
+}
+
+TEST(Comparison, NoMoreThanTenAnnotationsOfALevelAndTheLastNamesTheRest) {
+  RunComparison c;
+  for (int i = 0; i < 13; ++i) c.results.push_back(Changed("cpu", fmt::format("op{:02}", i), Grown()));
+  const std::string text = ComparisonAnnotations(c);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10);
+  EXPECT_THAT(text, HasSubstr("::4 more:%0Aop09 on cpu%0Aop10 on cpu%0Aop11 on cpu%0Aop12 on cpu\n"));
+}
+
+TEST(Comparison, MarkdownStaysBelowTheLimitOfAStepSummaryAndBreaksNoTable) {
+  RunComparison c = Sample();
+  c.results.push_back(Changed("a|b", "conv", Grown()));
+  EXPECT_THAT(ComparisonMarkdown(c), HasSubstr("| a\\|b:a |"));
+  for (int i = 0; i < 20000; ++i) c.results.push_back(Changed("cpu", "conv", Grown()));
+  EXPECT_LT(ComparisonMarkdown(c).size(), size_t{1} << 20);
+  EXPECT_THAT(ComparisonMarkdown(c), HasSubstr(" more: see `assay compare --json`"));
+}
+
+TEST(Comparison, JsonHoldsEveryResultAndNoBareInfinity) {
+  RunComparison c = Sample();
+  c.results[1].changes[0].amount = std::numeric_limits<double>::infinity();
+  const auto json = nlohmann::json::parse(ComparisonJson(c, 1));
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["results"].size(), 3u);
+  EXPECT_TRUE(json["results"][1]["changes"][0]["amount"].is_null());
+  EXPECT_EQ(json["results"][2]["changes"][0]["regression"], true);
+  EXPECT_FALSE(json["results"][0].contains("time"));
+}
+
+}  // namespace
+}  // namespace assay
