@@ -174,7 +174,7 @@ class Misbehaviour(Cli):
         # Reported with its first differing element, and no failure.
         self.assertIn("columns=no", column["properties"].split(";"))
         self.assertIn("columns: element [0,", column["property_breaks"])
-        self.assertEqual(column["metamorphic_margin"], 0)
+        self.assertLess(column["metamorphic_margin"], 1)
         self.assertLess(float(column["properties"].split("agreement(ok)=")[1]), 1)
         words = shlex.split(row["reproduce"])
         self.assertEqual(words[words.index("--relations") + 1], "all")
@@ -247,7 +247,7 @@ class BadInput(Cli):
         self.fails(4, "--filter", "run", "--suite", "smoke", "--filter", "zzz*")
         self.fails(2, "shard", "run", "--suite", "smoke", "--shard", "4/4")
         self.fails(2, "--frobnicate", "run", "--frobnicate")
-        for verb in ("compare", "explain", "fingerprint", "shrink", "golden", "merge", "bundle", "verify",
+        for verb in ("explain", "fingerprint", "shrink", "golden", "merge", "bundle", "verify",
                      "runn"):
             with self.subTest(verb):
                 self.assertEqual(self.fails(2, f"no verb '{verb}'; known: run, list, ", verb).stdout, "")
