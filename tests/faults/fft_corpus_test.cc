@@ -26,12 +26,11 @@ TEST(CorpusFft, LegalSchedulesOfRealsAndAxesPass) {
 
 // Rows have data of their own and twiddles in common.
 TEST(CorpusFft, LegalSchedulesOfManyRowsPass) {
-  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=60,batch=4096", {"normal"}, 5);
-  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=128,batch=4096", {"normal"}, 5);
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=60,batch=512", {"normal"}, 2);
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=128,batch=512", {"normal"}, 2);
 }
 
-// Within the bound; the first two calls, on the case's own data, are right.
-// A transform so long that it has no twin.
+// Within the bound; the first two calls, on the case's own data, are right. So long a transform has no twin.
 TEST(CorpusFft, TheStatisticJudgesTheSecondInputSet) {
   Corpus corpus;
   const auto judged = corpus.Judge("fft/c64/kind=c2c,n=262144/fill=normal/seed=0", "fault.coarser-from-the-third-call");
