@@ -66,4 +66,34 @@ FftSpec ParseFft(const OpDesc& op) {
   return spec;
 }
 
+std::string FftTypesWhyNot(const OpDesc& op, const FftSpec& spec) {
+  const DType real = spec.wide ? kF64 : kF32, complex = spec.wide ? kC128 : kC64;
+  if (op.inputs()[0].dtype == (spec.kind == FftKind::kR2C ? real : complex) &&
+      op.outputs()[0].dtype == (spec.kind == FftKind::kC2R ? real : complex)) {
+    return "";
+  }
+  return fmt::format("fft computes c64 and c128, f32-c64 and f64-c128 (r2c), c64-f32 and c128-f64 (c2r), not {}",
+                     op.DTypesText());
+}
+
+std::vector<int64_t> PrimeFactors(int64_t n) {
+  std::vector<int64_t> factors;
+  for (int64_t p = 2; p * p <= n; ++p) {
+    for (; n % p == 0; n /= p) factors.push_back(p);
+  }
+  if (n > 1) factors.push_back(n);
+  return factors;
+}
+
+int64_t LargestPrimeFactor(int64_t n) {
+  const std::vector<int64_t> factors = PrimeFactors(n);
+  return factors.empty() ? 1 : factors.back();
+}
+
+int64_t PaddedLength(int64_t n) {
+  int64_t padded = 1;
+  while (padded < 2 * n - 1) padded *= 2;
+  return padded;
+}
+
 }  // namespace plugin

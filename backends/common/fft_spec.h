@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "backends/common/op_desc.h"
@@ -26,5 +27,15 @@ struct FftSpec {
 
 // Throws Failure naming the operand or attribute that contradicts the operator's definition.
 FftSpec ParseFft(const OpDesc& op);
+
+// "" when both operands have the types of the transform's kind in one precision; else the reason.
+std::string FftTypesWhyNot(const OpDesc& op, const FftSpec& spec);
+
+// Ascending; none of 1.
+std::vector<int64_t> PrimeFactors(int64_t n);
+int64_t LargestPrimeFactor(int64_t n);  // 1 of 1
+
+// Of Bluestein's cyclic convolution: the smallest power of two >= 2n - 1.
+int64_t PaddedLength(int64_t n);
 
 }  // namespace plugin

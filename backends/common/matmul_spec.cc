@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/common/matmul_spec.h"
 
+#include <cmath>
 #include <utility>
 
 #include "backends/common/status.h"
@@ -54,6 +55,21 @@ MatmulSpec ParseMatmul(const OpDesc& op) {
   if (s.beta != 0) s.c = MatrixOf(op.inputs()[2], s.batch, s.m, s.n, false), s.c.input = 2;
   if (has_bias) s.bias = BiasOf(op.inputs().back(), s.n), s.bias.input = static_cast<int>(wanted) - 1;
   return s;
+}
+
+std::string IntegerMatmulWhyNot(const MatmulSpec& s, double most_beta) {
+  // The longest k whose int32 sum cannot overflow: 2^14 is the largest |product| of two i8.
+  constexpr int64_t kMostK = (int64_t{1} << 17) - 1;
+  if (s.a.dtype != kI8 || s.b.dtype != kI8) return "the only integer matmul is i8-i8-i32";
+  if (s.k > kMostK) return fmt::format("k={} can overflow the int32 accumulator; at most {}", s.k, kMostK);
+  const bool integer_beta = std::abs(s.beta) <= most_beta && s.beta == std::trunc(s.beta);
+  if (s.alpha != 1 || !integer_beta) return "an integer matmul takes alpha=1 and an integer beta only";
+  for (const Matrix* addend : {&s.c, &s.bias}) {
+    if (addend->input >= 0 && addend->dtype != kI32 && addend->dtype != kI8) {
+      return "an integer matmul adds i32 or i8 operands only";
+    }
+  }
+  return "";
 }
 
 }  // namespace plugin

@@ -30,4 +30,7 @@ struct MatmulSpec {
 // Throws Failure naming the operand or attribute that contradicts the operator's definition.
 MatmulSpec ParseMatmul(const OpDesc& op);
 
+// Why i8-i8-i32 arithmetic in int32 does not compute this; "" when it does. beta is an integer up to `most_beta`.
+std::string IntegerMatmulWhyNot(const MatmulSpec& s, double most_beta = 65536);
+
 }  // namespace plugin

@@ -21,9 +21,12 @@ struct Row {
   std::unique_ptr<Plan> (*create)(DeviceType&, const OpDesc&);
 };
 
-// The rows that take `op`. Throws Unsupported with every distinct reason when there are none.
-template <class DeviceType>
-std::vector<Implementation> QueryTable(std::span<const Row<DeviceType>> rows, const OpDesc& op) {
+// Tables may have rows of another kind, which ask the device too: `why_not` and `contract` then say how a row is asked.
+
+// The rows that take `op`, each with its contract. Throws Unsupported with every distinct reason when there are none.
+template <class RowType, class WhyNot, class ContractOf>
+std::vector<Implementation> QueryRows(std::span<const RowType> rows, const OpDesc& op, WhyNot why_not,
+                                      ContractOf contract) {
   std::vector<Implementation> found;
   std::string reasons, offered;
   for (const auto& row : rows) {
@@ -31,9 +34,9 @@ std::vector<Implementation> QueryTable(std::span<const Row<DeviceType>> rows, co
       if (offered.find(row.op) == std::string::npos) offered += (offered.empty() ? "" : ", ") + std::string(row.op);
       continue;
     }
-    const std::string reason = row.why_not(op);
+    const std::string reason = why_not(row);
     if (reason.empty()) {
-      found.push_back({row.name, row.contract(op)});
+      found.push_back({row.name, contract(row)});
     } else if (reasons.find(reason) == std::string::npos) {
       reasons += (reasons.empty() ? "" : "; ") + reason;
     }
@@ -43,17 +46,28 @@ std::vector<Implementation> QueryTable(std::span<const Row<DeviceType>> rows, co
   throw Unsupported("no operator '{}' in this backend; it has: {}", op.name(), offered);
 }
 
-// The plan of the row `name`. Throws Unsupported with its reason, or Failure when there is no such row.
+// The row `name` of `op`. Throws Unsupported with its reason, or Failure when there is no such row.
+template <class RowType, class WhyNot>
+const RowType& FindRow(std::span<const RowType> rows, const OpDesc& op, const std::string& name, WhyNot why_not) {
+  for (const auto& row : rows) {
+    if (op.name() != row.op || name != row.name) continue;
+    const std::string reason = why_not(row);
+    if (!reason.empty()) throw Unsupported("{}", reason);
+    return row;
+  }
+  throw Failure("no implementation '{}' of '{}'; take a name from query()", name, op.name());
+}
+
+template <class DeviceType>
+std::vector<Implementation> QueryTable(std::span<const Row<DeviceType>> rows, const OpDesc& op) {
+  return QueryRows(
+      rows, op, [&](const auto& row) { return row.why_not(op); }, [&](const auto& row) { return row.contract(op); });
+}
+
 template <class DeviceType>
 std::unique_ptr<Plan> CreateFromTable(std::span<const Row<DeviceType>> rows, DeviceType& device, const OpDesc& op,
                                       const std::string& name) {
-  for (const auto& row : rows) {
-    if (op.name() != row.op || name != row.name) continue;
-    const std::string reason = row.why_not(op);
-    if (!reason.empty()) throw Unsupported("{}", reason);
-    return row.create(device, op);
-  }
-  throw Failure("no implementation '{}' of '{}'; take a name from query()", name, op.name());
+  return FindRow(rows, op, name, [&](const auto& row) { return row.why_not(op); }).create(device, op);
 }
 
 }  // namespace plugin

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <utility>
 
+#include "backends/common/fft_spec.h"
+
 namespace cpu {
 namespace {
 
@@ -31,7 +33,7 @@ class RadixLine final : public LineFft<T> {
  public:
   explicit RadixLine(int64_t n) : n_(n), roots_(Roots<T>(n)) {
     for (; n % 4 == 0; n /= 4) radices_.push_back(4);
-    for (const int64_t p : PrimeFactors(n)) radices_.push_back(p);
+    for (const int64_t p : plugin::PrimeFactors(n)) radices_.push_back(p);
   }
   int64_t WorkSize() const override { return n_; }
 
@@ -115,7 +117,8 @@ class RadixLine final : public LineFft<T> {
 template <class T>
 class BluesteinLine final : public LineFft<T> {
  public:
-  explicit BluesteinLine(int64_t n) : n_(n), padded_(Padded(n)), inner_(padded_), chirp_(n), kernel_(padded_) {
+  explicit BluesteinLine(int64_t n)
+      : n_(n), padded_(plugin::PaddedLength(n)), inner_(padded_), chirp_(n), kernel_(padded_) {
     const Line<T> roots = Roots<T>(2 * n);
     for (int64_t j = 0; j < n; ++j) {
       const int64_t at = j * j % (2 * n), mirror = (padded_ - j) % padded_;
@@ -142,11 +145,6 @@ class BluesteinLine final : public LineFft<T> {
   }
 
  private:
-  static int64_t Padded(int64_t n) {
-    int64_t padded = 1;
-    while (padded < 2 * n - 1) padded *= 2;
-    return padded;
-  }
   static void Multiply(const T* re, const T* im, const Line<T>& by, int64_t n, T* out_re, T* out_im) {
     for (int64_t j = 0; j < n; ++j) {
       const T x = re[j], y = im[j];
@@ -187,15 +185,6 @@ class DirectLine final : public LineFft<T> {
 };
 
 }  // namespace
-
-std::vector<int64_t> PrimeFactors(int64_t n) {
-  std::vector<int64_t> factors;
-  for (int64_t p = 2; p * p <= n; ++p) {
-    for (; n % p == 0; n /= p) factors.push_back(p);
-  }
-  if (n > 1) factors.push_back(n);
-  return factors;
-}
 
 template <class T>
 Line<T> Roots(int64_t n) {

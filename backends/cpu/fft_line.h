@@ -35,9 +35,6 @@ std::unique_ptr<LineFft<T>> MakeLineFft(FftAlgorithm algorithm, int64_t n);
 extern template std::unique_ptr<LineFft<float>> MakeLineFft(FftAlgorithm algorithm, int64_t n);
 extern template std::unique_ptr<LineFft<double>> MakeLineFft(FftAlgorithm algorithm, int64_t n);
 
-// Ascending prime factors of n.
-std::vector<int64_t> PrimeFactors(int64_t n);
-
 // e^(-2 pi i j / n), j < n.
 template <class T>
 Line<T> Roots(int64_t n);

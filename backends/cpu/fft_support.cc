@@ -6,34 +6,18 @@
 #include "backends/cpu/fft.h"
 
 namespace cpu {
-namespace {
-
-using plugin::FftKind;
 using plugin::FftSpec;
-
-bool TypesFit(const plugin::OpDesc& op, const FftSpec& spec) {
-  const plugin::DType real = spec.wide ? plugin::kF64 : plugin::kF32,
-                      complex = spec.wide ? plugin::kC128 : plugin::kC64;
-  return op.inputs()[0].dtype == (spec.kind == FftKind::kR2C ? real : complex) &&
-         op.outputs()[0].dtype == (spec.kind == FftKind::kC2R ? real : complex);
-}
-
-}  // namespace
 
 std::string FftWhyNot(const plugin::OpDesc& op, FftAlgorithm algorithm) {
   const FftSpec spec = plugin::ParseFft(op);
-  if (!TypesFit(op, spec)) {
-    return fmt::format("fft computes c64 and c128, f32-c64 and f64-c128 (r2c), c64-f32 and c128-f64 (c2r), not {}",
-                       op.DTypesText());
-  }
+  if (std::string reason = plugin::FftTypesWhyNot(op, spec); !reason.empty()) return reason;
   for (const int64_t n : spec.n) {
     if (algorithm == FftAlgorithm::kDirect && n > kLongestDirect) {
       return fmt::format("n={} is too long for the direct sum; at most {}", n, kLongestDirect);
     }
-    const auto factors = PrimeFactors(n);
-    if (algorithm == FftAlgorithm::kRadix && !factors.empty() && factors.back() > kLargestRadix) {
-      return fmt::format("n={} has the prime factor {}; radix butterflies go up to {}", n, factors.back(),
-                         kLargestRadix);
+    const int64_t largest = plugin::LargestPrimeFactor(n);
+    if (algorithm == FftAlgorithm::kRadix && largest > kLargestRadix) {
+      return fmt::format("n={} has the prime factor {}; radix butterflies go up to {}", n, largest, kLargestRadix);
     }
   }
   return "";

@@ -75,26 +75,10 @@ std::unique_ptr<plugin::Plan> CreateVkFft(Device& device, const plugin::OpDesc& 
   return plan;
 }
 
-bool TypesFit(const plugin::OpDesc& op, const FftSpec& s) {
-  const plugin::DType real = s.wide ? plugin::kF64 : plugin::kF32, complex = s.wide ? plugin::kC128 : plugin::kC64;
-  return op.inputs()[0].dtype == (s.kind == FftKind::kR2C ? real : complex) &&
-         op.outputs()[0].dtype == (s.kind == FftKind::kC2R ? real : complex);
-}
-
-bool HasFactorAbove(int64_t n, int64_t largest) {
-  for (int64_t p = 2; p <= largest; ++p) {
-    while (n % p == 0) n /= p;
-  }
-  return n > 1;
-}
-
 std::string FftWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   if (VkFftVersion().empty()) return "this plugin was built without VkFFT: install libvkfft-dev and configure again";
   const FftSpec s = plugin::ParseFft(op);
-  if (!TypesFit(op, s)) {
-    return fmt::format("fft computes c64 and c128, f32-c64 and f64-c128 (r2c), c64-f32 and c128-f64 (c2r), not {}",
-                       op.DTypesText());
-  }
+  if (std::string reason = plugin::FftTypesWhyNot(op, s); !reason.empty()) return reason;
   if (s.n.size() > 3) return fmt::format("{} axes; VkFFT transforms up to 3", s.n.size());
   const auto field = static_cast<uint64_t>(s.batch * s.Points()) * (s.wide ? 16 : 8);
   if (field > traits.max_alloc_bytes) {
@@ -110,7 +94,8 @@ std::string FftWhyNot(const Traits& traits, const plugin::OpDesc& op) {
 // documented: no claim of invariance.
 std::string FftContract(const Traits& traits, const plugin::OpDesc& op) {
   const FftSpec s = plugin::ParseFft(op);
-  const bool bluestein = std::ranges::any_of(s.n, [](int64_t n) { return HasFactorAbove(n, kVkFftLargestRadix); });
+  const bool bluestein =
+      std::ranges::any_of(s.n, [](int64_t n) { return plugin::LargestPrimeFactor(n) > kVkFftLargestRadix; });
   std::string text = fmt::format("{};math={};alg={};det=yes", s.wide ? "f64" : "f32", s.wide ? "8" : "0.51",
                                  bluestein ? "bluestein" : "fft");
   if (!traits.KeepsSubnormals(s.wide)) text += ";ftz=all";

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "backends/common/matmul_spec.h"
 #include "backends/opencl/arithmetic.h"
@@ -95,23 +96,10 @@ std::unique_ptr<plugin::Plan> CreateMatmul(Device& device, const plugin::OpDesc&
   return plan;
 }
 
-std::string IntegerWhyNot(const MatmulSpec& s) {
-  // The longest k whose int sum cannot overflow: 2^14 is the largest |product| of two i8.
-  constexpr int64_t kMaxK = (int64_t{1} << 17) - 1;
-  const auto is_integer = [](plugin::DType d) { return d == plugin::kI8 || d == plugin::kI32; };
-  if (s.a.dtype != plugin::kI8 || s.b.dtype != plugin::kI8) return "the only integer matmul is i8-i8-i32";
-  if (s.k > kMaxK) return fmt::format("k={} can overflow the int accumulator; at most {}", s.k, kMaxK);
-  if (s.alpha != 1 || s.beta != static_cast<int16_t>(s.beta)) return "an integer matmul takes alpha=1, integer beta";
-  if ((s.c.input >= 0 && !is_integer(s.c.dtype)) || (s.bias.input >= 0 && !is_integer(s.bias.dtype))) {
-    return "an integer matmul adds i32 or i8 operands only";
-  }
-  return "";
-}
-
 std::string MatmulWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
   if (s.m < 1 || s.n < 1 || s.k < 1 || s.batch < 1) return "matmul with an extent below 1";
-  if (s.IsInteger()) return IntegerWhyNot(s);
+  if (s.IsInteger()) return plugin::IntegerMatmulWhyNot(s, std::numeric_limits<int16_t>::max());
   for (const auto* tensors : {&op.inputs(), &op.outputs()}) {
     for (const plugin::Tensor& tensor : *tensors) {
       if (!plugin::IsFloat(tensor.dtype)) {

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every device of every OpenCL platform, a column each. The rows stand beside each operator's kernels.
-#include "backends/common/status.h"
+#include "backends/common/table.h"
 #include "backends/opencl/table.h"
 #include "backends/opencl/vkfft.h"
 
 namespace opencl {
 namespace {
 
-std::span<const Row> RowsOf(const plugin::OpDesc& op) {
-  for (const std::span<const Row> rows :
-       {MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows()}) {
-    if (op.name() == rows.front().op) return rows;
-  }
-  throw plugin::Unsupported("no operator '{}' in this backend; it has: attention, conv, fft, matmul, reduce, softmax",
-                            op.name());
+std::span<const Row> Rows() {
+  static const std::vector<Row> all = [] {
+    std::vector<Row> rows;
+    for (const auto some : {AttentionRows(), ConvRows(), FftRows(), MatmulRows(), ReduceRows(), SoftmaxRows()}) {
+      rows.insert(rows.end(), some.begin(), some.end());
+    }
+    return rows;
+  }();
+  return all;
 }
 
 class OpenClBackend : public plugin::Backend {
@@ -42,28 +44,14 @@ class OpenClBackend : public plugin::Backend {
 }  // namespace
 
 std::vector<plugin::Implementation> Device::Query(const plugin::OpDesc& op) {
-  std::vector<plugin::Implementation> found;
-  std::string reasons;
-  for (const Row& row : RowsOf(op)) {
-    const std::string reason = row.why_not(traits_, op);
-    if (reason.empty()) {
-      found.push_back({row.name, row.contract(traits_, op)});
-    } else if (reasons.find(reason) == std::string::npos) {
-      reasons += (reasons.empty() ? "" : "; ") + reason;
-    }
-  }
-  if (found.empty()) throw plugin::Unsupported("{}", reasons);
-  return found;
+  return plugin::QueryRows(
+      Rows(), op, [&](const Row& row) { return row.why_not(traits_, op); },
+      [&](const Row& row) { return row.contract(traits_, op); });
 }
 
 std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {
-  for (const Row& row : RowsOf(op)) {
-    if (implementation != row.name) continue;
-    const std::string reason = row.why_not(traits_, op);
-    if (!reason.empty()) throw plugin::Unsupported("{}", reason);
-    return row.create(*this, op);
-  }
-  throw plugin::Failure("no implementation '{}' of '{}'; take a name from query()", implementation, op.name());
+  const auto why_not = [&](const Row& row) { return row.why_not(traits_, op); };
+  return plugin::FindRow(Rows(), op, implementation, why_not).create(*this, op);
 }
 
 }  // namespace opencl

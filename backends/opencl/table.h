@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the backend offers, as a table: an algorithm is one row. Unlike backends/common/table.h a row sees the device,
-// whose arithmetic decides the contract.
+// What the backend offers, as a table: an algorithm is one row. It sees the device, whose arithmetic decides the
+// contract.
 #pragma once
 
 #include <memory>

@@ -37,7 +37,7 @@ struct ChirpParams {
 // Elements of the workspace that one transform needs.
 int64_t WorkPoints(const FftSpec& s, bool bluestein) {
   int64_t most = s.Points();
-  for (int64_t n : s.n) most = std::max(most, bluestein ? s.Points() / n * PaddedLength(n) : 0);
+  for (int64_t n : s.n) most = std::max(most, bluestein ? s.Points() / n * plugin::PaddedLength(n) : 0);
   return most;
 }
 
@@ -69,7 +69,7 @@ class FftBuilder {
 
   void MakeTables(int64_t n) {
     if (bluestein_) {
-      axis_tables_.push_back({tables_.AddRoots(PaddedLength(n)), tables_.AddChirp(n), tables_.AddSpectrum(n)});
+      axis_tables_.push_back({tables_.AddRoots(plugin::PaddedLength(n)), tables_.AddChirp(n), tables_.AddSpectrum(n)});
     } else {
       axis_tables_.push_back({tables_.AddRoots(n), 0, 0});
     }
@@ -125,7 +125,7 @@ class FftBuilder {
     std::vector<int64_t> radices;
     int64_t rest = n;
     for (; rest % 4 == 0; rest /= 4) radices.push_back(4);
-    for (int64_t p : PrimeFactors(rest)) radices.push_back(p);
+    for (int64_t p : plugin::PrimeFactors(rest)) radices.push_back(p);
     int64_t m = n, s = 1;
     for (int64_t radix : radices) {
       m /= radix;
@@ -139,7 +139,7 @@ class FftBuilder {
 
   void AddBluestein(int64_t n, int64_t inner, int64_t lines, const Tables& tables) {
     if (n == 1) return;
-    const int64_t padded = PaddedLength(n);
+    const int64_t padded = plugin::PaddedLength(n);
     const auto product = [&](uint32_t mode, int64_t count) {
       const ChirpParams params{static_cast<uint32_t>(count),
                                static_cast<uint32_t>(n),
@@ -184,24 +184,15 @@ Recipe FftRecipe(const Facts& facts, const plugin::OpDesc& op) {
   return FftBuilder(facts, plugin::ParseFft(op), kBluestein).Take();
 }
 
-bool TypesFit(const plugin::OpDesc& op, const FftSpec& s) {
-  const plugin::DType real = s.wide ? plugin::kF64 : plugin::kF32, complex = s.wide ? plugin::kC128 : plugin::kC64;
-  return op.inputs()[0].dtype == (s.kind == FftKind::kR2C ? real : complex) &&
-         op.outputs()[0].dtype == (s.kind == FftKind::kC2R ? real : complex);
-}
-
 template <bool kBluestein>
 std::string FftWhyNot(const Facts& facts, const plugin::OpDesc& op) {
   const FftSpec s = plugin::ParseFft(op);
-  if (!TypesFit(op, s)) {
-    return fmt::format("fft computes c64 and c128, f32-c64 and f64-c128 (r2c), c64-f32 and c128-f64 (c2r), not {}",
-                       op.DTypesText());
-  }
+  if (std::string reason = plugin::FftTypesWhyNot(op, s); !reason.empty()) return reason;
   if (s.n.size() > kMaxAxes) return fmt::format("fft over {} axes; at most {}", s.n.size(), kMaxAxes);
   for (const int64_t n : s.n) {
-    const auto factors = PrimeFactors(n);
-    if (!kBluestein && !factors.empty() && factors.back() > kLargestRadix) {
-      return fmt::format("n={} has the prime factor {}; radix stages go up to {}", n, factors.back(), kLargestRadix);
+    const int64_t largest = plugin::LargestPrimeFactor(n);
+    if (!kBluestein && largest > kLargestRadix) {
+      return fmt::format("n={} has the prime factor {}; radix stages go up to {}", n, largest, kLargestRadix);
     }
   }
   const int64_t bytes = WorkPoints(s, kBluestein) * ComplexBytes(s);

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <utility>
 
+#include "backends/common/fft_spec.h"
+
 namespace vulkan {
 namespace {
 
@@ -57,21 +59,6 @@ std::vector<std::byte> Rounded(const std::vector<Complex>& all) {
 
 }  // namespace
 
-std::vector<int64_t> PrimeFactors(int64_t n) {
-  std::vector<int64_t> factors;
-  for (int64_t p = 2; p * p <= n; ++p) {
-    for (; n % p == 0; n /= p) factors.push_back(p);
-  }
-  if (n > 1) factors.push_back(n);
-  return factors;
-}
-
-int64_t PaddedLength(int64_t n) {
-  int64_t padded = 1;
-  while (padded < 2 * n - 1) padded *= 2;
-  return padded;
-}
-
 uint32_t FftTables::Add(const std::vector<Complex>& table) {
   const auto start = static_cast<uint32_t>(all_.size());
   all_.insert(all_.end(), table.begin(), table.end());
@@ -89,7 +76,7 @@ uint32_t FftTables::AddChirp(int64_t n) {
 }
 
 uint32_t FftTables::AddSpectrum(int64_t n) {
-  const int64_t padded = PaddedLength(n);
+  const int64_t padded = plugin::PaddedLength(n);
   const std::vector<Complex> chirp = ChirpOf(n);
   std::vector<Complex> wrapped(static_cast<size_t>(padded));
   for (int64_t j = 0; j < n; ++j) {

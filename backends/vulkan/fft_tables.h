@@ -9,11 +9,6 @@
 
 namespace vulkan {
 
-// Ascending prime factors of n.
-std::vector<int64_t> PrimeFactors(int64_t n);
-// The smallest power of two >= 2n - 1.
-int64_t PaddedLength(int64_t n);
-
 // Complex numbers of one type, one table after the other.
 class FftTables {
  public:
@@ -23,7 +18,7 @@ class FftTables {
   uint32_t AddRoots(int64_t n);
   // e^(-i pi j^2 / n) for j < n.
   uint32_t AddChirp(int64_t n);
-  // The transform of the conjugate chirp, wrapped around to PaddedLength(n), over that length.
+  // The transform of the conjugate chirp, wrapped around to plugin::PaddedLength(n), over that length.
   uint32_t AddSpectrum(int64_t n);
 
   std::vector<std::byte> Bytes() const;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul: register tiles over panels in shared memory, or a subgroup per block of outputs.
 #include <algorithm>
-#include <cmath>
 
 #include "backends/common/matmul_spec.h"
 #include "backends/vulkan/operators.h"
@@ -93,29 +92,10 @@ Recipe SubgroupDotRecipe(const Facts& facts, const plugin::OpDesc& op) {
   return {{step}, {}};
 }
 
-bool IsSmallInteger(double x) {
-  return std::abs(x) <= 65536 && x == std::trunc(x);
-}
-
-// The longest k whose int32 sum cannot overflow: 2^14 is the largest |product| of two i8.
-constexpr int64_t kMaxIntegerK = (int64_t{1} << 17) - 1;
-
-std::string IntegerWhyNot(const MatmulSpec& s) {
-  if (s.a.dtype != plugin::kI8 || s.b.dtype != plugin::kI8) return "the only integer matmul is i8-i8-i32";
-  if (s.k > kMaxIntegerK) return fmt::format("k={} can overflow the int32 accumulator; at most {}", s.k, kMaxIntegerK);
-  if (s.alpha != 1 || !IsSmallInteger(s.beta)) return "an integer matmul takes alpha=1 and an integer beta only";
-  for (const Matrix* addend : {&s.c, &s.bias}) {
-    if (addend->input >= 0 && addend->dtype != plugin::kI32 && addend->dtype != plugin::kI8) {
-      return "an integer matmul adds i32 or i8 operands only";
-    }
-  }
-  return "";
-}
-
 std::string MatmulWhyNot(const Facts&, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
   if (s.m < 1 || s.n < 1 || s.k < 1 || s.batch < 1) return "matmul with an extent below 1";
-  return s.IsInteger() ? IntegerWhyNot(s) : FloatTypesWhyNot(op);
+  return s.IsInteger() ? plugin::IntegerMatmulWhyNot(s) : FloatTypesWhyNot(op);
 }
 
 std::string TileWhyNot(const Facts& facts, const plugin::OpDesc& op) {

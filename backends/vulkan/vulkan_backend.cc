@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compute shaders on any Vulkan 1.1 device; one device of this backend per physical device of the loader.
+#include "backends/common/table.h"
 #include "backends/vulkan/instance.h"
 #include "backends/vulkan/kernel_plan.h"
 #include "backends/vulkan/operators.h"
@@ -8,44 +9,31 @@
 namespace vulkan {
 namespace {
 
+std::span<const Row> Rows() {
+  static const std::vector<Row> all = [] {
+    std::vector<Row> rows;
+    for (const auto some : {MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows()}) {
+      rows.insert(rows.end(), some.begin(), some.end());
+    }
+    return rows;
+  }();
+  return all;
+}
+
 class VulkanDevice : public plugin::Device {
  public:
   VulkanDevice(std::shared_ptr<Instance> instance, const Facts& facts)
-      : instance_(std::move(instance)), context_(instance_->vk(), facts), pipelines_(context_), transfer_(context_) {
-    for (const auto rows : {MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows()}) {
-      rows_.insert(rows_.end(), rows.begin(), rows.end());
-    }
-  }
+      : instance_(std::move(instance)), context_(instance_->vk(), facts), pipelines_(context_), transfer_(context_) {}
 
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
-    std::vector<plugin::Implementation> found;
-    std::string reasons, offered;
-    for (const Row& row : rows_) {
-      if (op.name() != row.op) {
-        if (offered.find(row.op) == std::string::npos)
-          offered += fmt::format("{}{}", offered.empty() ? "" : ", ", row.op);
-        continue;
-      }
-      const std::string reason = WhyNot(row, op);
-      if (reason.empty()) {
-        found.push_back({row.name, row.contract(context_.facts(), op)});
-      } else if (reasons.find(reason) == std::string::npos) {
-        reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", reason);
-      }
-    }
-    if (!found.empty()) return found;
-    if (!reasons.empty()) throw plugin::Unsupported("{}", reasons);
-    throw plugin::Unsupported("no operator '{}' in this backend; it has: {}", op.name(), offered);
+    return plugin::QueryRows(
+        Rows(), op, [&](const Row& row) { return WhyNot(row, op); },
+        [&](const Row& row) { return row.contract(context_.facts(), op); });
   }
 
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
-    for (const Row& row : rows_) {
-      if (op.name() != row.op || implementation != row.name) continue;
-      const std::string reason = WhyNot(row, op);
-      if (!reason.empty()) throw plugin::Unsupported("{}", reason);
-      return std::make_unique<KernelPlan>(context_, pipelines_, op, row.recipe(context_.facts(), op));
-    }
-    throw plugin::Failure("no implementation '{}' of '{}'; take a name from query()", implementation, op.name());
+    const Row& row = plugin::FindRow(Rows(), op, implementation, [&](const Row& r) { return WhyNot(r, op); });
+    return std::make_unique<KernelPlan>(context_, pipelines_, op, row.recipe(context_.facts(), op));
   }
 
   std::unique_ptr<plugin::Buffer> Alloc(uint64_t bytes) override {
@@ -68,7 +56,6 @@ class VulkanDevice : public plugin::Device {
   Context context_;
   Pipelines pipelines_;
   Transfer transfer_;
-  std::vector<Row> rows_;
 };
 
 class VulkanBackend : public plugin::Backend {
