@@ -87,7 +87,7 @@ class CheckPlugin(unittest.TestCase):
         self.assertIn("libassay_cpu.so", names)
         for name, plugin in zip(names, REAL):
             with self.subTest(name):
-                # Drivers leak too (Mesa's and PoCL's do), and whose memory it is the check cannot tell.
+                # Beneath these a driver keeps memory too; whose it is that grows the check cannot tell.
                 on_the_host = name in ("libassay_cpu.so", "libassay_onednn.so")
                 code, statuses, findings = self.check(plugin, *([] if on_the_host else ["--skip", "leaks"]))
                 self.assertEqual(self.named(statuses, "FAIL", "crash", "timeout"), set(), findings)
