@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few things of device code that compilers spell differently. Kernels take one struct of parameters by value; a
+// grid has one dimension, so that no limit of the other two counts.
+//   GPU_FN        a function of host and device     GPU_DEVICE  of the device alone
+//   GPU_KERNEL    a kernel                          GPU_SHARED  a variable of the block
+#pragma once
+
+#include <cstdint>
+
+#if defined(ASSAY_GPU_CUDA)
+#include "backends/gpu/device/vendor_cuda.h"
+#elif defined(ASSAY_GPU_HIP)
+#include "backends/gpu/device/vendor_hip.h"
+#elif defined(ASSAY_GPU_HIP_CPU)
+#include "backends/gpu/device/vendor_hip_cpu.h"
+#else
+// Plain C++, for unit tests of index arithmetic, tails and masks.
+#define GPU_FN inline
+#endif
