@@ -47,4 +47,7 @@ void LaunchFftMove(bool wide, const FftMoveParams& params, void* stream);
 void LaunchFftStage(bool wide, const FftStageParams& params, void* stream);
 void LaunchFftChirp(bool wide, const FftChirpParams& params, void* stream);
 
+// data[i] *= factor, of f64 or f32.
+void LaunchScale(bool wide, void* data, int64_t count, double factor, void* stream);
+
 }  // namespace gpu

@@ -88,6 +88,11 @@ void Queue::ToHost(void* to, const void* from, uint64_t bytes) const {
   Wait();
 }
 
+void Queue::Copy(void* to, const void* from, uint64_t bytes) const {
+  Check(RUNTIME(MemcpyAsync)(to, from, bytes, RUNTIME(MemcpyDeviceToDevice), static_cast<StreamHandle>(stream_)),
+        "Memcpy on the device");
+}
+
 void Queue::Fill(void* to, int byte, uint64_t bytes) const {
   Check(RUNTIME(MemsetAsync)(to, byte, bytes, static_cast<StreamHandle>(stream_)), "Memset");
 }

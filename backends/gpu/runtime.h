@@ -50,7 +50,8 @@ class Queue {
   void Wait() const;
   void ToDevice(void* to, const void* from, uint64_t bytes) const;  // both wait
   void ToHost(void* to, const void* from, uint64_t bytes) const;
-  void Fill(void* to, int byte, uint64_t bytes) const;  // does not wait
+  void Copy(void* to, const void* from, uint64_t bytes) const;  // on the device; neither of these waits
+  void Fill(void* to, int byte, uint64_t bytes) const;
 
  private:
   void* stream_ = nullptr;

@@ -51,7 +51,9 @@ gpu::Traits Describe(int index, const hipDeviceProp_t& properties) {
   if (t.architecture == "gfx90a") {
     // CDNA 2 adds pairs to nearest in f32, and flushes subnormals of operands and results.
     t.has_unit = true, t.unit_accumulator = "acc=f32;ftz=all";
-  } else if (t.architecture == "gfx1100") {
+  } else if (t.architecture.starts_with("gfx94")) {
+    t.has_unit = true, t.unit_accumulator = "acc=tc<24,8>";  // CDNA 3 adds eight products at once
+  } else if (t.architecture.starts_with("gfx110")) {
     // What RDNA 3 keeps of a product is not published: declared as the weakest unit that is known.
     t.has_unit = true, t.unit_accumulator = "acc=tc<23,4>;ftz=all";
   }

@@ -11,6 +11,13 @@ namespace gpu {
 inline constexpr int kAttentionThreads = 256;
 inline constexpr int kMasked = -1;
 
+template <class A>
+GPU_CALL A LoadMask(const AttentionParams& p, int64_t batch, int64_t head, int64_t query, int64_t key) {
+  const int64_t at = RowOf(p.mask_at, batch, head, query) + key * p.mask_at[3];
+  if (p.mask_form == MaskForm::kAdd) return Load<A>(p.mask, p.mask_type, at);
+  return static_cast<const int8_t*>(p.mask)[at] != 0 ? A{0} : -Infinity<A>();
+}
+
 // Where a head's operands begin.
 template <class T>
 struct AttentionHead {
@@ -35,12 +42,8 @@ struct AttentionHead {
 
   // What the mask adds to a score; -inf: masked.
   GPU_DEVICE Acc<T> Mask(int64_t query, int64_t key, const KeyRange& keys) const {
-    using A = Acc<T>;
-    if (key < keys.first || key >= keys.last) return -Infinity<A>();
-    if (p.mask_form == MaskForm::kNone) return A{0};
-    const int64_t at = RowOf(p.mask_at, batch, head, query) + key * p.mask_at[3];
-    if (p.mask_form == MaskForm::kAdd) return Load<A>(p.mask, p.mask_type, at);
-    return static_cast<const int8_t*>(p.mask)[at] != 0 ? A{0} : -Infinity<A>();
+    if (key < keys.first || key >= keys.last) return -Infinity<Acc<T>>();
+    return p.mask_form == MaskForm::kNone ? Acc<T>{0} : LoadMask<Acc<T>>(p, batch, head, query, key);
   }
   GPU_DEVICE Acc<T> Score(Acc<T> dot, Acc<T> mask) const {
     using A = Acc<T>;
@@ -53,7 +56,7 @@ struct AttentionHead {
 
 // A thread per score.
 template <class T>
-GPU_KERNEL void AttentionScores(AttentionParams p) {
+GPU_KERNEL void AttentionScores(const GPU_CONSTANT AttentionParams p) {
   const int64_t index = static_cast<int64_t>(blockIdx.x) * kAttentionThreads + threadIdx.x;
   if (index >= p.batch * p.heads * p.l * p.s) return;
   const int64_t key = index % p.s, query = index / p.s % p.l, row = index / p.s / p.l;
@@ -66,7 +69,7 @@ GPU_KERNEL void AttentionScores(AttentionParams p) {
 
 // A block per row of scores, which become weights.
 template <class T>
-GPU_KERNEL void AttentionWeights(AttentionParams p) {
+GPU_KERNEL void AttentionWeights(const GPU_CONSTANT AttentionParams p) {
   using A = Acc<T>;
   GPU_SHARED A values[kAttentionThreads];
   const int64_t query = blockIdx.x % p.l, row = blockIdx.x / p.l;
@@ -95,7 +98,7 @@ GPU_KERNEL void AttentionWeights(AttentionParams p) {
 
 // A thread per element of o.
 template <class T>
-GPU_KERNEL void AttentionValues(AttentionParams p) {
+GPU_KERNEL void AttentionValues(const GPU_CONSTANT AttentionParams p) {
   using A = Acc<T>;
   const int64_t index = static_cast<int64_t>(blockIdx.x) * kAttentionThreads + threadIdx.x;
   if (index >= p.batch * p.heads * p.l * p.dv) return;

@@ -84,7 +84,7 @@ struct FlashBlock {
 };
 
 template <class T>
-GPU_KERNEL void FlashAttention(AttentionParams p) {
+GPU_KERNEL void FlashAttention(const GPU_CONSTANT AttentionParams p) {
   using A = Acc<T>;
   GPU_SHARED FlashMemory<A> memory;
   const int64_t blocks = CeilDiv(p.l, kFlashQueries), head = blockIdx.x / blocks;

@@ -165,14 +165,16 @@ struct UnitFlash {
   }
 
   GPU_DEVICE void AddValuesOneByOne() {
-#pragma unroll
-    for (int j = 0; j < kTiles; ++j) {
+#pragma unroll 1
+    for (int k = 0; k < kUnitKeys; ++k) {
 #pragma unroll
       for (int e = 0; e < U::kSums; ++e) {
-        for (int k = 0; k < kUnitKeys; ++k) {
-          const float weight = ToAcc(memory.weights[(wave_row + U::Row(lane, e)) * Memory::kWeightPitch + k]);
+        const float weight = ToAcc(memory.weights[(wave_row + U::Row(lane, e)) * Memory::kWeightPitch + k]);
+        if (weight < 0) continue;
+#pragma unroll
+        for (int j = 0; j < kTiles; ++j) {
           const float value = ToAcc(memory.keys[k * Memory::kPitch + 16 * j + U::Column(lane, e)]);
-          if (!(weight < 0)) out[j][e] = MultiplyAdd(weight, value, out[j][e]);
+          out[j][e] = MultiplyAdd(weight, value, out[j][e]);
         }
       }
     }
@@ -226,7 +228,7 @@ struct UnitFlash {
 };
 
 template <class T, int kDepth>
-GPU_KERNEL void UnitFlashAttention(AttentionParams p) {
+GPU_KERNEL void UnitFlashAttention(const GPU_CONSTANT AttentionParams p) {
   using Flash = UnitFlash<T, kDepth>;
   GPU_SHARED UnitFlashMemory<T, kDepth> memory;
   const int64_t blocks = CeilDiv(p.l, kUnitQueries), head = blockIdx.x / blocks;

@@ -12,14 +12,14 @@ namespace gpu {
 inline constexpr int kConvThreads = 128;
 
 template <class A>
-GPU_DEVICE void FinishConv(const ConvParams& p, int64_t image, int64_t output, int32_t position, A value) {
+GPU_CALL void FinishConv(const ConvParams& p, int64_t image, int64_t output, int32_t position, A value) {
   if (p.has_bias) value += Load<A>(p.bias, p.bias_type, output * p.bias_at);
   Store(p.y, p.y_type, image * p.y_outer + output * p.y_inner + Along(p.y_at, Split(p.out, position)), value);
 }
 
 // Terms in the order (c, taps); padding is left out of the sum.
 template <class T>
-GPU_KERNEL void DirectConv(ConvParams p) {
+GPU_KERNEL void DirectConv(const GPU_CONSTANT ConvParams p) {
   const int64_t index = static_cast<int64_t>(blockIdx.x) * kConvThreads + threadIdx.x, positions = p.Positions();
   if (index >= p.n * int64_t{p.groups} * p.o * positions) return;
   const auto position = static_cast<int32_t>(index % positions);
@@ -87,7 +87,7 @@ GPU_DEVICE ConvFactors<T, kCount> FactorsOf(const ConvParams& p, int64_t stack) 
 }
 
 template <class T, class Shape>
-GPU_KERNEL void GemmConv(ConvParams p) {
+GPU_KERNEL void GemmConv(const GPU_CONSTANT ConvParams p) {
   using A = Acc<T>;
   using Factors = ConvFactors<T, kPack>;
   GPU_SHARED TileMemory<A, Shape> memory;
@@ -109,7 +109,7 @@ GPU_KERNEL void GemmConv(ConvParams p) {
 }
 
 template <class T>
-GPU_KERNEL void UnitConv(ConvParams p) {
+GPU_KERNEL void UnitConv(const GPU_CONSTANT ConvParams p) {
   using Product = UnitProduct<T, false, ConvFactors<T, kUnitPack>>;
   GPU_SHARED UnitTileMemory<T, false> memory;
   const TileAt at = TileOf<UnitShape>(blockIdx.x, p.o, p.Positions());

@@ -53,7 +53,7 @@ struct Transform<1, R> {
 };
 
 template <class R>
-GPU_KERNEL void FftMove(FftMoveParams p) {
+GPU_KERNEL void FftMove(const GPU_CONSTANT FftMoveParams p) {
   const int64_t number = static_cast<int64_t>(blockIdx.x) * kFftThreads + threadIdx.x;
   if (number >= p.count) return;
   const int64_t per_batch = p.out ? p.points / p.full_row * p.row : p.points;
@@ -84,7 +84,7 @@ GPU_KERNEL void FftMove(FftMoveParams p) {
 
 // A thread per butterfly of kRadix = 2, 4, 8 or 16.
 template <class R, int kRadix>
-GPU_KERNEL void FftStage(FftStageParams p) {
+GPU_KERNEL void FftStage(const GPU_CONSTANT FftStageParams p) {
   const int64_t number = static_cast<int64_t>(blockIdx.x) * kFftThreads + threadIdx.x;
   if (number >= p.count) return;
   const Butterfly b = ButterflyOf(p, number);
@@ -101,7 +101,7 @@ GPU_KERNEL void FftStage(FftStageParams p) {
 
 // A thread per result of an odd radix up to kLargestRadix.
 template <class R>
-GPU_KERNEL void FftOddStage(FftStageParams p) {
+GPU_KERNEL void FftOddStage(const GPU_CONSTANT FftStageParams p) {
   const int64_t number = static_cast<int64_t>(blockIdx.x) * kFftThreads + threadIdx.x;
   if (number >= p.count) return;
   const int64_t butterfly = number / p.inner / p.radix * p.inner + number % p.inner, t = number / p.inner % p.radix;
@@ -116,7 +116,7 @@ GPU_KERNEL void FftOddStage(FftStageParams p) {
 }
 
 template <class R>
-GPU_KERNEL void FftChirp(FftChirpParams p) {
+GPU_KERNEL void FftChirp(const GPU_CONSTANT FftChirpParams p) {
   const int64_t number = static_cast<int64_t>(blockIdx.x) * kFftThreads + threadIdx.x;
   if (number >= p.count) return;
   const int64_t length = p.mode == 2 ? p.n : p.padded, line = number / length, j = number % length;
@@ -130,6 +130,12 @@ GPU_KERNEL void FftChirp(FftChirpParams p) {
   } else {
     to[LineElement(p, line, j)] = Swapped(from[line * p.padded + j]) * table[j];
   }
+}
+
+template <class R>
+GPU_KERNEL void Scale(const GPU_CONSTANT ScaleParams p) {
+  const int64_t number = static_cast<int64_t>(blockIdx.x) * kFftThreads + threadIdx.x;
+  if (number < p.count) static_cast<R*>(p.data)[number] *= static_cast<R>(p.factor);
 }
 
 }  // namespace gpu

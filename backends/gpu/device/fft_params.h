@@ -78,6 +78,12 @@ struct FftChirpParams {
   int64_t count = 0, n = 0, padded = 0, inner = 1;
 };
 
+struct ScaleParams {
+  void* data = nullptr;
+  int64_t count = 0;
+  double factor = 1;
+};
+
 // Element j of a line in the workspace [outer, n, inner].
 GPU_FN int64_t LineElement(const FftChirpParams& p, int64_t line, int64_t j) {
   return (line / p.inner * p.n + j) * p.inner + line % p.inner;

@@ -26,7 +26,7 @@ struct MatmulFactors {
 
 // The epilogue of one element.
 template <class A>
-GPU_DEVICE void FinishMatmul(const MatmulParams& p, int64_t batch, int64_t row, int64_t column, A value) {
+GPU_CALL void FinishMatmul(const MatmulParams& p, int64_t batch, int64_t row, int64_t column, A value) {
   if (p.alpha != 1) value *= static_cast<A>(p.alpha);
   if (p.rounded) value = Rounded(p.y_type, value);
   if (p.has_c) {
@@ -39,7 +39,7 @@ GPU_DEVICE void FinishMatmul(const MatmulParams& p, int64_t batch, int64_t row, 
 
 // Block: a tile of one part of one batch element.
 template <class T, class Shape>
-GPU_KERNEL void TiledMatmul(MatmulParams p) {
+GPU_KERNEL void TiledMatmul(const GPU_CONSTANT MatmulParams p) {
   using A = Acc<T>;
   GPU_SHARED TileMemory<A, Shape> memory;
   const int thread = static_cast<int>(threadIdx.x);
@@ -69,7 +69,7 @@ GPU_KERNEL void TiledMatmul(MatmulParams p) {
 
 // A thread per element of y.
 template <class A>
-GPU_KERNEL void CombineParts(MatmulParams p) {
+GPU_KERNEL void CombineParts(const GPU_CONSTANT MatmulParams p) {
   const int64_t element = static_cast<int64_t>(blockIdx.x) * kTileThreads + threadIdx.x;
   if (element >= p.batch * p.m * p.n) return;
   const int64_t column = element % p.n, row = element / p.n % p.m, batch = element / p.n / p.m;

@@ -8,7 +8,7 @@
 namespace gpu {
 
 template <class T, bool kAlongK>
-GPU_KERNEL void UnitMatmul(MatmulParams p) {
+GPU_KERNEL void UnitMatmul(const GPU_CONSTANT MatmulParams p) {
   using Product = UnitProduct<T, kAlongK, MatmulFactors<T, kUnitPack>>;
   GPU_SHARED UnitTileMemory<T, kAlongK> memory;
   const TileAt at = TileOf<UnitShape>(blockIdx.x, p.m, p.n);

@@ -134,7 +134,7 @@ GPU_DEVICE Acc<T> FoldAs(const ReduceParams& p, const Folder& folder) {
 }
 
 template <class T>
-GPU_KERNEL void SequentialReduce(ReduceParams p) {
+GPU_KERNEL void SequentialReduce(const GPU_CONSTANT ReduceParams p) {
   const int64_t output = static_cast<int64_t>(blockIdx.x) * kReduceThreads + threadIdx.x;
   if (output >= p.outputs) return;
   const OffsetPair at = OffsetsOf(output, p.kept_axes, p.kept_size, p.kept_in, p.kept_out);
@@ -144,7 +144,7 @@ GPU_KERNEL void SequentialReduce(ReduceParams p) {
 
 // A block per output, or per part of one.
 template <class T>
-GPU_KERNEL void TreeReduce(ReduceParams p) {
+GPU_KERNEL void TreeReduce(const GPU_CONSTANT ReduceParams p) {
   GPU_SHARED Acc<T> values[kReduceThreads];
   const int64_t output = blockIdx.x / p.parts, part = blockIdx.x % p.parts;
   const OffsetPair at = OffsetsOf(output, p.kept_axes, p.kept_size, p.kept_in, p.kept_out);
@@ -175,7 +175,7 @@ struct PartsFold {
 
 // The parts of every output in their order, or the one sum that atomics made of them.
 template <class T>
-GPU_KERNEL void FinishReduce(ReduceParams p) {
+GPU_KERNEL void FinishReduce(const GPU_CONSTANT ReduceParams p) {
   const int64_t output = static_cast<int64_t>(blockIdx.x) * kReduceThreads + threadIdx.x;
   if (output >= p.outputs) return;
   const OffsetPair at = OffsetsOf(output, p.kept_axes, p.kept_size, p.kept_in, p.kept_out);

@@ -39,7 +39,7 @@ GPU_DEVICE void StorePosition(const ReduceParams& p, int64_t to, int64_t at) {
 }
 
 template <class T>
-GPU_KERNEL void SequentialArg(ReduceParams p) {
+GPU_KERNEL void SequentialArg(const GPU_CONSTANT ReduceParams p) {
   const int64_t output = static_cast<int64_t>(blockIdx.x) * kReduceThreads + threadIdx.x;
   if (output >= p.outputs) return;
   const OffsetPair to = OffsetsOf(output, p.kept_axes, p.kept_size, p.kept_in, p.kept_out);
@@ -47,7 +47,7 @@ GPU_KERNEL void SequentialArg(ReduceParams p) {
 }
 
 template <class T>
-GPU_KERNEL void TreeArg(ReduceParams p) {
+GPU_KERNEL void TreeArg(const GPU_CONSTANT ReduceParams p) {
   GPU_SHARED Best<Acc<T>> values[kReduceThreads];
   const OffsetPair to = OffsetsOf(blockIdx.x, p.kept_axes, p.kept_size, p.kept_in, p.kept_out);
   const Best<Acc<T>> own = BestOf(p, static_cast<const T*>(p.x) + to.in, threadIdx.x, kReduceThreads);

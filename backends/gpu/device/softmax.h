@@ -35,7 +35,7 @@ struct SoftmaxRow {
 
 // For its maximum, for the sum of exponentials, for the result.
 template <class T>
-GPU_KERNEL void ThreePassSoftmax(SoftmaxParams p) {
+GPU_KERNEL void ThreePassSoftmax(const GPU_CONSTANT SoftmaxParams p) {
   using A = Acc<T>;
   GPU_SHARED A values[kReduceThreads];
   const auto row = SoftmaxRow<T>::Of(p);
@@ -49,7 +49,7 @@ GPU_KERNEL void ThreePassSoftmax(SoftmaxParams p) {
 
 // Maximum and sum in one pass (Milakov and Gimelshein, arXiv 1805.02867).
 template <class T>
-GPU_KERNEL void OnlineSoftmax(SoftmaxParams p) {
+GPU_KERNEL void OnlineSoftmax(const GPU_CONSTANT SoftmaxParams p) {
   using A = Acc<T>;
   GPU_SHARED A values[kReduceThreads];
   const auto row = SoftmaxRow<T>::Of(p);

@@ -9,6 +9,8 @@
 #define GPU_DEVICE __device__ inline
 #define GPU_KERNEL __global__
 #define GPU_SHARED __shared__
+#define GPU_CALL __device__ __noinline__
+#define GPU_CONSTANT __grid_constant__
 
 namespace gpu {
 
@@ -30,9 +32,6 @@ GPU_DEVICE double MultiplyAdd(double a, double b, double c) {
 
 GPU_DEVICE void Sync() {
   __syncthreads();
-}
-GPU_DEVICE void SyncWave() {
-  __syncwarp();
 }
 
 template <class Params>

@@ -8,6 +8,8 @@
 #define GPU_DEVICE __device__ inline
 #define GPU_KERNEL __global__
 #define GPU_SHARED __shared__
+#define GPU_CALL __device__ __attribute__((noinline))
+#define GPU_CONSTANT
 
 namespace gpu {
 
@@ -29,12 +31,6 @@ GPU_DEVICE double MultiplyAdd(double a, double b, double c) {
 
 GPU_DEVICE void Sync() {
   __syncthreads();
-}
-// The lanes of a wave run in step; what they wrote to shared memory has to have arrived.
-GPU_DEVICE void SyncWave() {
-  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
-  __builtin_amdgcn_wave_barrier();
-  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 
 template <class Params>

@@ -12,6 +12,8 @@
 #define GPU_DEVICE inline
 #define GPU_KERNEL
 #define GPU_SHARED static thread_local
+#define GPU_CALL inline __attribute__((noinline))
+#define GPU_CONSTANT
 
 namespace gpu {
 
@@ -33,9 +35,6 @@ GPU_DEVICE double MultiplyAdd(double a, double b, double c) {
 }
 
 GPU_DEVICE void Sync() {
-  __syncthreads();
-}
-GPU_DEVICE void SyncWave() {
   __syncthreads();
 }
 

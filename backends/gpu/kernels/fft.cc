@@ -34,4 +34,8 @@ void LaunchFftChirp(bool wide, const FftChirpParams& p, void* stream) {
   LaunchEither(FftChirp<double>, FftChirp<float>, wide, p, stream);
 }
 
+void LaunchScale(bool wide, void* data, int64_t count, double factor, void* stream) {
+  LaunchEither(Scale<double>, Scale<float>, wide, ScaleParams{data, count, factor}, stream);
+}
+
 }  // namespace gpu
