@@ -97,8 +97,7 @@ std::unique_ptr<plugin::Plan> CreateImplicitGemm(Device& device, const plugin::O
   const ConvSpec s = plugin::ParseConv(op);
   const Tile tile = TileFor(device.traits(), AccumulatorOf(op), s.GroupOutputs());
   ProgramSpec program = ConvProgram(s, op, {"vectors.cl", "tile.cl", "conv_axes.cl", "conv_gemm.cl"});
-  // A single axis counts as two: fewer programs to compile.
-  program.options.Define("A_ALONG_K", 1).Define("RANK", std::max<int64_t>(s.rank, 2));
+  program.options.Define("A_ALONG_K", 1).Define("RANK", s.rank);
   tile.Define(program.options);
   auto plan = std::make_unique<KernelPlan>(device, op);
   plan->Launch(program, "implicit_gemm", ConvOperands(*plan, s), ParamsOf(s),

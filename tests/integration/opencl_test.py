@@ -197,8 +197,8 @@ class Compiled(OpenCl):
         self.shares("attention/f32/b=1,h=2,l=24,d=16", "attention/f32/b=1,h=2,l=24,d=40,mask=bool",
                     "attention/f32/b=1,h=2,l=20,d=32,mask=add")
 
-    def test_convolutions_of_one_and_two_axes(self):
-        self.shares("conv/f32/n=1,c=4,o=8,i=20x20,k=3x3,pad=1", "conv/f32/n=1,c=4,o=16,i=40,k=3,pad=1")
+    def test_direct_convolutions_of_few_channels(self):
+        self.shares("conv/f32/n=1,c=2,o=4,i=20x20,k=3x3,pad=1", "conv/f32/n=1,c=3,o=3,i=20x20,k=3x3,pad=1,bias=1")
 
     def test_a_sum_and_a_mean(self):
         self.shares("reduce/f32/shape=6x40,axes=1,kind=sum", "reduce/f32/shape=60x7,axes=1,kind=mean")
