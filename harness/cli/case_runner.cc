@@ -14,8 +14,9 @@
 namespace assay::cli {
 namespace {
 
-// A slower implementation is not run once more for its layouts.
-constexpr double kMostSecondsToRepeat = 0.2;
+// Larger cases are not run once more for their layouts; on a slow implementation of one GFLOP/s it takes 0.2 s. Numbers
+// of the case and no times, so that what is checked depends neither on the load nor on what a first execution compiles.
+constexpr double kMostPaddedFlops = 2e8, kMostPaddedBytes = 0x1p26;
 constexpr Prefill kPrefills[] = {Prefill::kNanPayload, Prefill::kSentinel};
 
 // What a failure folder shows of the runs: those that a channel rejects; else, when bits differ, both; else the first.
@@ -157,7 +158,8 @@ Attempt CaseRunner::JudgeImplementation(const Column& column, const Implementati
   SetMetrics(attempt.record, *evidence, decision);
   const bool failed = attempt.verdict == Verdict::kMismatch || attempt.verdict == Verdict::kNondeterministic ||
                       evidence->lower_class.has_value();
-  if (!failed && attempt.first_execute_s <= kMostSecondsToRepeat) JudgePadded(column, **contract, attempt);
+  const bool cheap = data_.problem.flops <= kMostPaddedFlops && data_.problem.bytes <= kMostPaddedBytes;
+  if (!failed && cheap) JudgePadded(column, **contract, attempt);
   return attempt;
 }
 
@@ -237,7 +239,6 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     if (!execution) return tl::unexpected(execution.error());
     AddObservations(*execution, evidence);
     execute_s += execution->host_seconds;
-    if (run == 0) attempt.first_execute_s = execution->host_seconds;
     const Stopwatch watch;
     raw.push_back(execution->output.Clone());
     data_.op->Canonicalise(data_.problem, data_.inputs, execution->output);

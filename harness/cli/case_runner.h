@@ -46,7 +46,6 @@ struct Attempt {
   Contract contract;
   Tensor output;                      // of the first run, to recognise equal bits in the timed loop
   std::vector<KeptOutput> kept;       // of a result that failed
-  double first_execute_s = 0;         // by the worker's clock
   bool memory_fault = false;          // it wrote where it may not, or not all that it has to
   std::vector<TimingSummary> rounds;  // one per timing
 };
