@@ -85,10 +85,10 @@ Result<const ContractData*> CaseRunner::ContractFor(const ImplementationInfo& im
 }
 
 const ContractData& CaseRunner::DataFor(const Contract& contract) {
-  const std::string key = ToText(contract);
-  auto it = contracts_.find(key);
-  if (it == contracts_.end()) it = contracts_.emplace(key, PrepareContract(data_, contract)).first;
-  return it->second;
+  std::unique_lock lock(contracts_mutex_);
+  Lazy<ContractData>& prepared = contracts_[ToText(contract)];
+  lock.unlock();
+  return prepared.Get([&] { return PrepareContract(data_, contract); });
 }
 
 void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>& done, const Offered& offered) {
@@ -289,20 +289,22 @@ std::optional<LowerClass> CaseRunner::LowerClassOf(const ContractData& contract,
   std::vector<JudgedOutput> twins;
   for (size_t k = 0; k < coded.size(); ++k) {
     const bool is_twin = k < contract.twins.size();
-    twins.push_back({is_twin ? contract.twins[k].inputs : (*second_set_)->inputs, &coded[k]});
+    twins.push_back({is_twin ? contract.twins[k].inputs : KnownSecondSet().inputs, &coded[k]});
   }
+  const std::lock_guard lock(ladder_mutex_);
   return FindLowerClass(*data_.op, data_.problem, attempt.contract, data_.golden, {data_.inputs, &output}, twins,
                         &ladder_);
 }
 
 const ContractData* CaseRunner::DataOf(const Attempt& attempt) const {
+  const std::lock_guard lock(contracts_mutex_);
   const auto it = contracts_.find(ToText(attempt.contract));
-  return it == contracts_.end() ? nullptr : &it->second;
+  return it == contracts_.end() ? nullptr : it->second.IfMade();
 }
 
 const std::vector<Tensor>& CaseRunner::InputsOf(const Attempt& attempt, const KeptOutput& kept) const {
   if (kept.twin >= 0) return DataOf(attempt)->twins[static_cast<size_t>(kept.twin)].inputs;
-  return kept.twin == KeptOutput::kSecondSet ? (*second_set_)->inputs : data_.inputs;
+  return kept.twin == KeptOutput::kSecondSet ? KnownSecondSet().inputs : data_.inputs;
 }
 
 }  // namespace assay::cli

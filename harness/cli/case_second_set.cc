@@ -35,10 +35,13 @@ Call<double> CaseRunner::ExecuteSecondSet(const Column& column, uint64_t plan, c
   return execution->host_seconds;
 }
 
-// Null where there is no other data.
 const CaseData* CaseRunner::SecondSet() {
-  if (!second_set_) second_set_ = PrepareSecondSet(data_);
-  return *second_set_ ? &**second_set_ : nullptr;
+  const Result<CaseData>& second = second_set_.Get([this] { return PrepareSecondSet(data_); });
+  return second ? &*second : nullptr;
+}
+
+const CaseData& CaseRunner::KnownSecondSet() const {
+  return **second_set_.IfMade();
 }
 
 // "" when the output of the second set holds. Precondition: the sets differ.
@@ -48,7 +51,7 @@ std::string CaseRunner::ProblemOfSecondSet(const ContractData& contract, const A
     const TwinOutcome outcome = CheckTwin(contract.twins[0], 0, output);
     return outcome.Holds() ? "" : outcome.Reason(data_.problem.output.shape);
   }
-  const CaseData& second = **second_set_;
+  const CaseData& second = KnownSecondSet();
   second.op->Canonicalise(second.problem, second.inputs, output);
   const BoundModel bound = BoundOf(second, attempt.contract);
   const std::string problem = FirstProblem(Measure(second.golden, bound, attempt.contract, output));

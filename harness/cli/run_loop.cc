@@ -7,12 +7,15 @@
 #include <chrono>
 #include <future>
 #include <map>
+#include <mutex>
 #include <random>
 #include <thread>
 #include <tuple>
 
+#include "harness/base/parallel.h"
 #include "harness/cli/host_memory.h"
 #include "harness/cli/kept_records.h"
+#include "harness/cli/lanes.h"
 #include "harness/cli/output.h"
 #include "harness/cli/record_fields.h"
 
@@ -55,6 +58,7 @@ class Loop {
         columns_(columns),
         settings_(settings),
         kept_(folder, settings.expectations),
+        lanes_(columns, static_cast<size_t>(ThreadCount())),
         progress_(settings.progress, cases.size() * static_cast<size_t>(settings.rounds)) {}
 
   ~Loop() {
@@ -110,7 +114,7 @@ class Loop {
     std::string broken;
     CaseRunner runner(planned, data, settings_.runner);
     try {
-      JudgeAll(index, runner, untimed);
+      JudgeAll(index, data, runner, untimed);
       TimeAll(runner, untimed);
     } catch (const std::exception& e) {
       broken = DescribeException(e);
@@ -120,15 +124,16 @@ class Loop {
     if (!broken.empty()) CannotRun(index, broken);
   }
 
-  // Keeps what is final at once.
-  void JudgeAll(size_t index, CaseRunner& runner, std::vector<Untimed>& untimed) {
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      const Column& column = columns_[c];
+  // All columns at once, as far as there are threads and memory. Keeps what is final at once.
+  void JudgeAll(size_t index, const CaseData& data, CaseRunner& runner, std::vector<Untimed>& untimed) {
+    std::mutex mutex;  // guards `untimed`
+    lanes_.ForEach(ColumnsAtOnce(data.problem, columns_.size()), [&](size_t c) {
       if (settings_.runner.interrupted()) return;
+      const Column& column = columns_[c];
       RecordPlace place{index, c};
       const auto done = [&](Attempt attempt) {
-        const bool timed = settings_.runner.perf_time_s > 0 && MayBeTimed(attempt);
-        if (timed) {
+        if (settings_.runner.perf_time_s > 0 && MayBeTimed(attempt)) {
+          const std::lock_guard lock(mutex);
           untimed.push_back({place, std::move(attempt)});
         } else {
           kept_.Add(place, std::move(attempt));
@@ -138,7 +143,7 @@ class Loop {
       runner.Judge(column, done, [&](const std::vector<std::string>& names) {
         kept_.Add(Offer{cases_[index].spec.Id(), column.backend, column.device.name, names});
       });
-    }
+    });
   }
 
   void TimeAll(CaseRunner& runner, std::vector<Untimed>& untimed) {
@@ -205,6 +210,7 @@ class Loop {
   const std::vector<Column>& columns_;
   const LoopSettings& settings_;
   KeptRecords kept_;
+  Lanes lanes_;
   Progress progress_;
   std::future<Result<CaseData>> next_;
   std::thread preparing_;  // makes next_

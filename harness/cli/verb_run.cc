@@ -176,7 +176,9 @@ void AddRunVerb(CLI::App& app, Action& action) {
       ->check([](const std::string& text) {
         return text.empty() ? std::string("the name is empty; leave the option out for out/<time>") : std::string();
       });
-  AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits, "host threads; default all cores")->default_str("");
+  AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits,
+                 "threads of the host, and most backends judged at a time; default all cores")
+      ->default_str("");
   verb->add_flag("--perf,!--no-perf", o->perf, "time what passes (default), or do not");
   AddNumber<double>(
       *verb, "--perf-time", o->perf_time_s, kSecondsLimits,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One backend, as the rest of the harness uses it. A call that ends the worker (crash, timeout, lost device) fails,
 // and the next one starts a fresh worker. Plans do not survive that: prepare them again. Use a session from one
-// thread; the worker dies with that thread.
+// thread at a time; the worker dies with the thread that started it.
 #pragma once
 
 #include <functional>
@@ -99,6 +99,9 @@ class Session {
 
   // Ends the worker; the next call starts a fresh one. Plans are gone.
   void Restart();
+
+  // By which timeouts count from now on, see SharedTime.
+  void ShareTime(std::shared_ptr<SharedTime> time) { worker_.ShareTime(std::move(time)); }
 
   // Of the running worker, or of the last one.
   std::string StderrTail() const { return worker_.StderrTail(); }
