@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/base/profile.h"
 #include "harness/cli/executions.h"
 #include "harness/cli/record_fields.h"
 #include "harness/cli/stopwatch.h"
@@ -100,6 +101,7 @@ void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>&
     done(std::move(attempt));
   };
   if (!column.problem.empty()) return only({column.problem_outcome, column.problem});
+  const SpanContext context(planned_.spec.Id(), column.selector, "");
   auto implementations = column.session->Query(column.device_index, data_.problem);
   if (!implementations) return only(implementations.error());
 
@@ -114,6 +116,7 @@ void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>&
   Agreement agreement;
   for (const ImplementationInfo& implementation : *implementations) {
     if (settings_.interrupted()) break;
+    const SpanContext here(planned_.spec.Id(), column.selector, implementation.name);
     Attempt attempt = JudgeImplementation(column, implementation);
     NoteAgreement(attempt, agreement);
     done(std::move(attempt));
@@ -121,6 +124,7 @@ void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>&
 }
 
 Attempt CaseRunner::JudgeImplementation(const Column& column, const ImplementationInfo& implementation) {
+  const Span span(Phase::kJudge);
   Attempt attempt;
   attempt.implementation = implementation.name;
   attempt.record = NewRecord(column);
@@ -168,6 +172,7 @@ Call<void> CaseRunner::JudgeRelations(const Column& column, uint64_t plan, const
                                       Attempt& attempt, Evidence& evidence) {
   const Verdict verdict = Decide(evidence).verdict;
   if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || evidence.lower_class) return {};
+  const Span span(Phase::kRelations);
   const Stopwatch watch;
   auto run = RunRelations({column, data_, contract.bound, attempt.contract, attempt.implementation, attempt.output,
                            plan, settings_.relations},
@@ -181,12 +186,14 @@ Call<void> CaseRunner::JudgeRelations(const Column& column, uint64_t plan, const
 
 void CaseRunner::NoteAgreement(Attempt& attempt, Agreement& agreement) const {
   if (attempt.verdict != Verdict::kPass || settings_.relations == RelationEffort::kNone) return;
+  const Span span(Phase::kRelations);
   const std::string added = agreement.Add(data_, DataOf(attempt)->bound, attempt.implementation, attempt.output);
   std::string& text = attempt.record.properties;
   if (!added.empty()) text += (text.empty() ? "" : ";") + added;
 }
 
 void CaseRunner::JudgePadded(const Column& column, const ContractData& contract, Attempt& attempt) {
+  const Span span(Phase::kPadded);
   const std::string how = "with padded rows and an unaligned start: ";
   auto problem = ProblemWhenPadded(column, contract, attempt);
   if (!problem) {
@@ -239,6 +246,7 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     if (!execution) return tl::unexpected(execution.error());
     AddObservations(*execution, evidence);
     execute_s += execution->host_seconds;
+    const Span span(Phase::kCompare);
     const Stopwatch watch;
     raw.push_back(execution->output.Clone());
     data_.op->Canonicalise(data_.problem, data_.inputs, execution->output);
@@ -258,6 +266,7 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     if (!execution) return tl::unexpected(execution.error());
     AddObservations(*execution, evidence);
     execute_s += execution->host_seconds;
+    const Span span(Phase::kCompare);
     const Stopwatch watch;
     data_.op->Canonicalise(data_.problem, twin.inputs, execution->output);
     evidence.twins.push_back(CheckTwin(twin, static_cast<int>(variant), execution->output));
@@ -291,6 +300,7 @@ std::optional<LowerClass> CaseRunner::LowerClassOf(const ContractData& contract,
     const bool is_twin = k < contract.twins.size();
     twins.push_back({is_twin ? contract.twins[k].inputs : KnownSecondSet().inputs, &coded[k]});
   }
+  const Span span(Phase::kCompare);
   const std::lock_guard lock(ladder_mutex_);
   return FindLowerClass(*data_.op, data_.problem, attempt.contract, data_.golden, {data_.inputs, &output}, twins,
                         &ladder_);

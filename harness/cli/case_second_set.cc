@@ -2,6 +2,7 @@
 // The second input set: other data, so that an old result does not pass for a new one.
 #include <fmt/format.h>
 
+#include "harness/base/profile.h"
 #include "harness/cli/case_runner.h"
 #include "harness/cli/executions.h"
 
@@ -25,6 +26,7 @@ Call<double> CaseRunner::ExecuteSecondSet(const Column& column, uint64_t plan, c
   auto execution = column.session->Execute(plan, PointersTo(second->inputs), Prefill::kNanPayload);
   if (!execution) return tl::unexpected(execution.error());
   AddObservations(*execution, evidence);
+  const Span span(Phase::kCompare);
   attempt.record.second_set = second->problem.spec.Id();
   evidence.second_set = ProblemOfSecondSet(contract, attempt, execution->output.Clone());
   if (!evidence.second_set.empty()) {

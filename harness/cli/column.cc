@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "harness/base/glob.h"
+#include "harness/base/profile.h"
 #include "harness/cli/catalog.h"
 #include "harness/cli/configured_backends.h"
 
@@ -54,6 +55,7 @@ void AppendColumns(const PluginCandidate& candidate, double timeout_s, std::vect
     columns.push_back(Unusable(candidate, Outcome::kError, candidate.problem));
     return;
   }
+  const SpanContext context("", candidate.name.empty() ? NameFromFile(candidate.path) : candidate.name, "");
   auto session = std::make_shared<Session>(SessionFor(candidate, timeout_s));
   auto description = session->Describe();
   if (!description) {

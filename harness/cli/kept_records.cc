@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/kept_records.h"
 
+#include "harness/base/profile.h"
 #include "harness/cli/exit_code.h"
 #include "harness/cli/output.h"
 #include "harness/cli/record_fields.h"
@@ -19,6 +20,7 @@ void KeptRecords::Add(Offer offer) {
 
 void KeptRecords::Add(const RecordPlace& place, Attempt attempt) {
   ApplyExpectations(expectations_, attempt.memory_fault, attempt.record);
+  const Span span(Phase::kRecord);
   const std::lock_guard lock(mutex_);
   if (IsFailingResult(attempt.verdict) && !IsKnown(attempt.record)) {
     failing_.emplace(place, std::move(attempt));
@@ -74,6 +76,7 @@ void KeptRecords::Append(const RecordPlace& place, Record record) {
 }
 
 void KeptRecords::WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing) {
+  const Span span(Phase::kFailures);
   if (auto status = failures_.Write(data, runner, failing); !status) {
     Note("the failure's tensors are not kept: " + status.error().message);
   }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/lanes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "harness/base/profile.h"
 #include "harness/cli/stopwatch.h"
 
 namespace assay::cli {
@@ -18,7 +21,7 @@ Lanes::Lanes(const std::vector<Column>& columns, size_t most_at_once) : columns_
     if (column.session) column.session->ShareTime(time_);
   }
   while (threads_.size() + 1 < std::min(most_at_once, lanes_.size())) {
-    threads_.emplace_back([this] { Help(); });
+    threads_.emplace_back([this, number = threads_.size() + 2] { Help(number); });
   }
 }
 
@@ -48,13 +51,15 @@ void Lanes::ForEach(size_t at_once, const std::function<void(size_t)>& work) {
     if (MayRunOne()) {
       RunOne(lock);
     } else {
+      const Span span(Phase::kWait);
       changed_.wait(lock);
     }
   }
   if (thrown_) std::rethrow_exception(thrown_);
 }
 
-void Lanes::Help() {
+void Lanes::Help(size_t number) {
+  const ProfiledThread thread(fmt::format("columns {}", number));
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stop_ || MayRunOne(); });

@@ -36,7 +36,7 @@ class Lanes {
     std::vector<size_t> columns;
     double busy_s = 0;  // of all calls until now
   };
-  void Help();
+  void Help(size_t number);
   void RunOne(std::unique_lock<std::mutex>& lock);
   bool MayRunOne() const { return !waiting_.empty() && running_ < at_once_; }
 

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "harness/base/parallel.h"
+#include "harness/base/profile.h"
 #include "harness/cli/host_memory.h"
 #include "harness/cli/kept_records.h"
 #include "harness/cli/lanes.h"
@@ -89,6 +90,8 @@ class Loop {
   void Prefetch(size_t index) {
     std::packaged_task<Result<CaseData>()> task(
         [spec = cases_[index].spec, tier = settings_.tier, store = settings_.store]() -> Result<CaseData> {
+          const ProfiledThread thread("next case");
+          const SpanContext context(spec.Id(), "", "");
           try {
             return PrepareCase(spec, tier, store);
           } catch (const std::exception& e) {
@@ -101,6 +104,7 @@ class Loop {
 
   // Whether the next case, if there is one, is ready; false when the user interrupts before.
   bool AwaitNext() const {
+    const Span span(Phase::kWait);
     while (!settings_.runner.interrupted()) {
       if (!next_.valid() || next_.wait_for(kInterruptPoll) == std::future_status::ready) return true;
     }
@@ -112,6 +116,7 @@ class Loop {
     if (!data.note.empty()) Note(data.note);
     std::vector<Untimed> untimed;
     std::string broken;
+    const SpanContext context(data.problem.spec.Id(), "", "");
     CaseRunner runner(planned, data, settings_.runner);
     try {
       JudgeAll(index, data, runner, untimed);
@@ -222,6 +227,7 @@ class Loop {
 
 LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Column>& columns,
                     const LoopSettings& settings, RunFolder& folder) {
+  const Span span(Phase::kRun);
   return Loop(cases, columns, settings, folder).Run();
 }
 

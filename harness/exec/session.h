@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/profile.h"
 #include "harness/exec/buffers.h"
 #include "harness/exec/worker.h"
 #include "ops/op_info.h"
@@ -115,7 +116,9 @@ class Session {
   struct Operands {
     size_t first = 0, end = 0;  // of the plan's: the inputs, then the output
   };
-  Call<void> Transfer(const char* call, Plan& plan, size_t set, Operands which);
+  // Upload or download.
+  Call<void> Transfer(Phase call, Plan& plan, size_t set, Operands which);
+  void WriteImages(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
   Call<void> Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
   // Adds what it finds to `execution`, which says with what its output was prefilled.
   Call<void> Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,
