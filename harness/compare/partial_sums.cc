@@ -49,10 +49,10 @@ std::vector<Cut> CutsOf(int64_t k) {
   return cuts;
 }
 
-// A matmul's operands as doubles.
-class Product {
+// The products that a matmul adds.
+class MatmulTerms {
  public:
-  Product(const Problem& problem, std::span<const Tensor> inputs)
+  MatmulTerms(const Problem& problem, std::span<const Tensor> inputs)
       : m_(problem.Int("m")),
         n_(problem.Int("n")),
         k_(problem.Int("k")),
@@ -139,13 +139,13 @@ std::optional<std::string> FindRoundedPartials(const Problem& problem, std::span
                                                const ElementJudge& judge, const Tensor& got,
                                                const FloatFormat& format) {
   if (!IsPlainMatmul(problem)) return std::nullopt;
-  const Product product(problem, inputs);
-  const std::vector<Cut> cuts = CutsOf(product.k());
+  const MatmulTerms terms(problem, inputs);
+  const std::vector<Cut> cuts = CutsOf(terms.k());
   std::vector<Fit> fits(cuts.size());
   const std::vector<double> values = got.ToDoubles();
-  const int64_t size = std::ssize(values), most = std::max<int64_t>(256, kMostProducts / product.k());
+  const int64_t size = std::ssize(values), most = std::max<int64_t>(256, kMostProducts / terms.k());
   const int64_t step = (size + most - 1) / most;
-  std::vector<double> sums(static_cast<size_t>(product.k()) + 1);
+  std::vector<double> sums(static_cast<size_t>(terms.k()) + 1);
   int64_t formed = 0;
   double squares = 0;
   for (int64_t i = 0; i < size; i += step) {
@@ -153,7 +153,7 @@ std::optional<std::string> FindRoundedPartials(const Problem& problem, std::span
     if (!std::isfinite(values[i]) || !std::isfinite(y)) continue;
     ++formed;
     squares += std::pow(values[i] - judge.Rounded(i), 2);
-    product.PrefixSums(i, sums);
+    terms.PrefixSums(i, sums);
     for (size_t c = 0; c < cuts.size(); ++c) {
       if (fits[c].possible) Compare(judge, format, i, values[i], Predict(cuts[c], sums, format), fits[c]);
     }

@@ -46,7 +46,7 @@ TEST(CorpusConv, BugsChangeTheExactResult) {
 
 // The case of smoke.suite for padding and weights that are not finite.
 TEST(CorpusConv, BugsOfValuesAreSeenInTheSmokeSuite) {
-  constexpr const char* kCase = "conv/f32/n=1,c=4,o=6,i=6x5,k=3x3,pad=1/fill=special/seed=0";
+  constexpr const char* kCase = "conv/f32/n=1,c=4,o=8,i=6x5,k=3x3,pad=1/fill=special/seed=0";
   Corpus corpus;
   for (const std::string& fault : kOfValues) {
     ExpectEffect(kCase, fault);

@@ -116,5 +116,35 @@ TEST(LogSumExpBound, CountsEveryRescalingOfAnOnlineSum) {
   }
 }
 
+// Twins whose exponentials may be off: right in every form, and wrong where a term is missing.
+TEST(LogSumExpTwin, LegalFormsPassAndAMissingTermDoesNot) {
+  int seen = 0;
+  for (const char* declaration : {"acc=f32;math=1", "acc=f32;math=2", "acc=f32;math=4"}) {
+    for (int64_t terms : {2, 64, 300, 1001}) {
+      const Problem problem =
+          Bind(fmt::format("reduce/f32/shape=2x{},axes=1,kind=logsumexp/fill=normal/seed=0", terms));
+      SCOPED_TRACE(problem.spec.Id() + " " + declaration);
+      const Contract contract = Declared(declaration);
+      for (const Twin& twin : TwinsOf(problem, declaration)) {
+        for (int64_t row = 0; row < 2; ++row) {
+          std::vector<double> x = ReduceCase(problem).Row(twin.inputs[0], row);
+          const double expected = twin.expected[row];
+          const double tolerance = twin.ToleranceAt(row) * UlpAt(FormatOf(DType::kF32), expected);
+          for (Bias bias : kBiases) {
+            for (int64_t block : {0, 1, 7}) {
+              EXPECT_LE(std::abs(RunRow(x, DType::kF32, contract, bias, block) - expected), tolerance);
+            }
+          }
+          *std::ranges::find_if(x, [](double value) { return std::isfinite(value); }) = -kInfinity;
+          const double without = RunRow(x, DType::kF32, contract, Bias::kNone, 0);
+          EXPECT_GT(std::abs(without - expected), tolerance);
+          ++seen;
+        }
+      }
+    }
+  }
+  EXPECT_GE(seen, 24);
+}
+
 }  // namespace
 }  // namespace assay::test
