@@ -107,7 +107,8 @@ VkPipeline Pipelines::Create(const KernelSpec& spec) {
   result = vk.vkCreateComputePipelines(context_.device(), cache_, 1, &info, nullptr, &pipeline);
   vk.vkDestroyShaderModule(context_.device(), module, nullptr);
   if (result != VK_SUCCESS) {
-    throw ErrorOf(result, fmt::format("compiling the shader {} for {}", spec.shader, context_.facts().name));
+    throw ErrorOf(result, fmt::format("compiling the shader {} for {} (another version of the driver {} may do it)",
+                                      spec.shader, context_.facts().name, context_.facts().driver));
   }
   return pipeline;
 }
