@@ -51,6 +51,7 @@ Call<Json> Session::Ask(const std::string& call, Json message, double timeout_s,
   if (!worker_.running()) {
     plans_.clear();
     if (Call<void> started = worker_.Start(); !started) return tl::unexpected(started.error());
+    ++workers_started_;
   }
   return worker_.Request(call, std::move(message), timeout_s, fds);
 }

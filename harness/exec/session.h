@@ -100,6 +100,9 @@ class Session {
   // Ends the worker; the next call starts a fresh one. Plans are gone.
   void Restart();
 
+  // How many workers were started: what one has prepared and kept, the next has not.
+  uint64_t workers_started() const { return workers_started_; }
+
   // Of the running worker, or of the last one.
   std::string StderrTail() const { return worker_.StderrTail(); }
 
@@ -121,7 +124,7 @@ class Session {
 
   SessionOptions options_;
   std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
-  uint64_t next_plan_ = 1;
+  uint64_t next_plan_ = 1, workers_started_ = 0;
   std::mt19937_64 random_{std::random_device{}()};  // not reproducible on purpose: no plugin can foresee it
   Worker worker_;
 };
