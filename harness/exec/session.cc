@@ -53,6 +53,7 @@ Call<Json> Session::Ask(const std::string& call, Json message, double timeout_s,
     plans_.clear();
     const Span span(Phase::kStart);
     if (Call<void> started = worker_.Start(); !started) return tl::unexpected(started.error());
+    ++workers_started_;
   }
   return worker_.Request(call, std::move(message), timeout_s, fds);
 }
