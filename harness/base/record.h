@@ -60,6 +60,20 @@ struct Record {
   // Counts of finite elements by |error| / T_hard, comma separated, in the bins
   // [0], (0, 2^-20), [2^-20, 2^-19) ... [2^-1, 1), [1, inf).
   std::string margin_histogram;
+  std::optional<int64_t> violations;  // finite values beyond their tolerance
+  std::string where;                  // localised failures of the bound and of non-finite values; "" without any
+  // Of worst_elements, in their order: "place:error" joined by ';', place as "[3,4]" or, of an imaginary part,
+  // "[3,4] imag".
+  std::string worst_errors;
+  // The statistic's parts, each against its limit: the worst element, the worst cluster of outliers, the worst row,
+  // column, slab or tile, and which that is ("column 5"); what fired, in words.
+  Number stat_element_margin, stat_cluster_margin, stat_group_margin;
+  std::string stat_group, stat_reason;
+  std::string power_missed;  // the faults that would go unnoticed, where `power` is below 1
+  // The weaker arithmetic that explains a result: "in=bf16", "bf16 operands", the contract that judges by it and the
+  // margins by that contract. "" and null: none does, or none was sought.
+  std::string lower_class, lower_class_name, lower_class_contract;
+  Number lower_class_bound_margin, lower_class_stat_margin;
 };
 
 // Calls f(key, member) for every field in the order of the file; drives both directions.
@@ -89,6 +103,12 @@ void VisitFields(R& r, F&& f) {
   f("tool_version", r.tool_version), f("timestamp", r.timestamp), f("tags", r.tags), f("source", r.source);
   f("reproduce", r.reproduce), f("failure_dir", r.failure_dir);
   f("worst_elements", r.worst_elements), f("margin_histogram", r.margin_histogram);
+  f("violations", r.violations), f("where", r.where), f("worst_errors", r.worst_errors);
+  f("stat_element_margin", r.stat_element_margin), f("stat_cluster_margin", r.stat_cluster_margin);
+  f("stat_group_margin", r.stat_group_margin), f("stat_group", r.stat_group), f("stat_reason", r.stat_reason);
+  f("power_missed", r.power_missed), f("lower_class", r.lower_class), f("lower_class_name", r.lower_class_name);
+  f("lower_class_contract", r.lower_class_contract), f("lower_class_bound_margin", r.lower_class_bound_margin);
+  f("lower_class_stat_margin", r.lower_class_stat_margin);
 }
 
 std::string ToJsonLine(const Record& record);  // no newline
