@@ -82,7 +82,7 @@ TEST(Profile, ATableOfPhasesAndBackendsTheLargestFirst) {
   EXPECT_THAT(table.rows[0], ElementsAre("<b>|x", "3.00 s (30.0 %)", "", "3.00 s (30.0 %)"));
   EXPECT_THAT(table.rows[1], ElementsAre("run", "1.50 s (15.0 %)", "1.00 s (10.0 %)", "0.50 s (5.0 %)"));
   EXPECT_EQ(ProfileLine(json), "10 s, of which 4 s (40 %) with a backend at work and 6 s (60 %) without");
-  for (const std::string report : {HtmlReport({}, "", json), MarkdownReport({}, json)}) {
+  for (const std::string& report : {HtmlReport({}, "", json), MarkdownReport({}, json)}) {
     EXPECT_THAT(report, HasSubstr("6 s (60 %) without"));
     EXPECT_THAT(report, Not(HasSubstr("<b>|x")));
   }
