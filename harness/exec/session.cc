@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/profile.h"
 #include "harness/exec/observations.h"
 #include "harness/exec/session_plan.h"
 #include "harness/exec/wire.h"
@@ -44,13 +45,16 @@ std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant&
   return layouts;
 }
 
-Session::Session(SessionOptions options) : options_(options), worker_(std::move(options.worker)) {}
+Session::Session(SessionOptions options)
+    : options_(options), spare_(std::make_unique<SpareMemory>()), worker_(std::move(options.worker)) {}
 Session::~Session() = default;
 
 Call<Json> Session::Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds) {
   if (!worker_.running()) {
     plans_.clear();
+    const Span span(Phase::kStart);
     if (Call<void> started = worker_.Start(); !started) return tl::unexpected(started.error());
+    ++workers_started_;
   }
   return worker_.Request(call, std::move(message), timeout_s, fds);
 }
@@ -83,12 +87,15 @@ Call<Prepared> Session::Prepare(int64_t device, const Problem& problem, const st
   }
   Json message = {
       {"device", device}, {"problem", EncodeProblem(problem, plan->layouts)}, {"implementation", implementation}};
+  const Span span(Phase::kPrepare);
   const Call<Json> json = Ask("prepare", std::move(message), options_.prepare_timeout_s);
   if (!json) return tl::unexpected(json.error());
   Reply reply(*json);
+  const Nanoseconds begin = reply.Integer("begin_ns");
   plan->worker_plan = reply.Count("plan", std::numeric_limits<uint64_t>::max());
   const Prepared prepared{next_plan_, reply.Seconds("seconds")};
   if (!reply.problem().empty()) return BadAnswer("prepare", reply.problem());
+  span.AddWorker(begin, prepared.prepare_s);
   plans_[next_plan_++] = std::move(plan);
   return prepared;
 }
@@ -97,44 +104,45 @@ Call<void> Session::Release(uint64_t plan) {
   const Call<Plan*> found = FindPlan(plan);
   if (!found) return {};  // it went with its worker
   const uint64_t worker_plan = (*found)->worker_plan;
+  std::vector<Plan::Set> sets = std::move((*found)->sets);
   plans_.erase(plan);
+  const Span span(Phase::kRelease);
   const Call<Json> released = Ask("release", {{"plan", worker_plan}}, options_.call_timeout_s);
   if (!released) return tl::unexpected(released.error());
+  spare_->Keep(std::move(sets));
   return {};
 }
 
 Call<void> Session::Bind(Plan& plan, size_t set) {
   if (set < plan.sets.size()) return {};
   if (set >= kMostSets) return CallFailed(Outcome::kError, fmt::format("more than {} input sets", kMostSets));
-  Result<SharedMemory> upload = SharedMemory::Create(plan.image_bytes, Access::kReadOnly);
-  if (!upload) return CallFailed(Outcome::kError, upload.error().message);
-  Result<SharedMemory> download = SharedMemory::Create(plan.image_bytes, Access::kReadWrite);
-  if (!download) return CallFailed(Outcome::kError, download.error().message);
+  const Span span(Phase::kBind);
+  Result<Plan::Set> memory = spare_->TakeOrCreate(plan.image_bytes);
+  if (!memory) return CallFailed(Outcome::kError, memory.error().message);
   Json images = Json::array();
   for (size_t i = 0; i < plan.layouts.size(); ++i) {
     const BufferLayout& layout = plan.layouts[i];
     images.push_back({{"at", plan.image_at[i]}, {"bytes", layout.total_bytes}, {"offset", layout.offset}});
   }
-  const int fds[] = {upload->fd(), download->fd()};
+  const int fds[] = {memory->upload.fd(), memory->download.fd()};
   const Call<Json> bound =
       Ask("bind", {{"plan", plan.worker_plan}, {"set", set}, {"size", plan.image_bytes}, {"images", std::move(images)}},
           options_.call_timeout_s, fds);
   if (!bound) return tl::unexpected(bound.error());
-  plan.sets.push_back({std::move(*upload), std::move(*download)});
+  plan.sets.push_back(std::move(*memory));
   return {};
 }
 
-Call<void> Session::Transfer(const char* call, Plan& plan, size_t set, Operands which) {
+Call<void> Session::Transfer(Phase call, Plan& plan, size_t set, Operands which) {
   const Json message = {{"plan", plan.worker_plan}, {"set", set}, {"first", which.first}, {"end", which.end}};
-  const Call<Json> done = Ask(call, message, options_.call_timeout_s);
+  const Span span(call);
+  const Call<Json> done = Ask(Name(call), message, options_.call_timeout_s);
   if (!done) return tl::unexpected(done.error());
   return {};
 }
 
-Call<void> Session::Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill,
-                           Operands which) {
-  if (Call<void> fit = CheckInputs(plan.layouts, inputs); !fit) return fit;
-  if (Call<void> bound = Bind(plan, set); !bound) return bound;
+void Session::WriteImages(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill,
+                          Operands which) {
   SharedMemory& memory = plan.sets[set].upload;
   for (size_t i = which.first; i < which.end; ++i) {
     const std::span<std::byte> image = plan.Image(memory, i);
@@ -144,17 +152,31 @@ Call<void> Session::Upload(Plan& plan, size_t set, std::span<const Tensor* const
       WriteInputImage(plan.layouts[i], *inputs[i], image);
     }
   }
-  return Transfer("upload", plan, set, which);
+}
+
+Call<void> Session::Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill,
+                           Operands which) {
+  if (Call<void> fit = CheckInputs(plan.layouts, inputs); !fit) return fit;
+  if (Call<void> bound = Bind(plan, set); !bound) return bound;
+  {
+    const Span span(Phase::kImages);
+    WriteImages(plan, set, inputs, prefill, which);
+  }
+  return Transfer(Phase::kUpload, plan, set, which);
 }
 
 Call<void> Session::Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,
                              Execution& execution) {
   SharedMemory& memory = plan.sets[set].download;
-  for (size_t i = which.first; i < which.end; ++i) {
-    const std::span<std::byte> image = plan.Image(memory, i);
-    std::memset(image.data(), kUndelivered, image.size());
+  {
+    const Span span(Phase::kImages);
+    for (size_t i = which.first; i < which.end; ++i) {
+      const std::span<std::byte> image = plan.Image(memory, i);
+      std::memset(image.data(), kUndelivered, image.size());
+    }
   }
-  if (Call<void> done = Transfer("download", plan, set, which); !done) return done;
+  if (Call<void> done = Transfer(Phase::kDownload, plan, set, which); !done) return done;
+  const Span span(Phase::kObserve);
   for (size_t i = which.first; i < which.end; ++i) {
     const std::span<std::byte> shared = plan.Image(memory, i);
     // The worker cannot change what was uploaded: an input that equals it, guards included, is as it was.
@@ -183,14 +205,18 @@ Call<Execution> Session::Execute(uint64_t plan_number, std::span<const Tensor* c
   Plan& plan = **found;
   const Operands all{0, plan.layouts.size()};
   if (Call<void> done = Upload(plan, 0, inputs, prefill, all); !done) return tl::unexpected(done.error());
-  const Call<Json> json = Ask("execute", {{"plan", plan.worker_plan}, {"set", 0}}, options_.call_timeout_s);
-  if (!json) return tl::unexpected(json.error());
-  Reply reply(*json);
-  const double seconds = reply.Seconds("seconds");
-  if (!reply.problem().empty()) return BadAnswer("execute", reply.problem());
   Execution execution;
   execution.prefill = prefill;
-  execution.host_seconds = seconds;
+  {
+    const Span span(Phase::kExecute);
+    const Call<Json> json = Ask("execute", {{"plan", plan.worker_plan}, {"set", 0}}, options_.call_timeout_s);
+    if (!json) return tl::unexpected(json.error());
+    Reply reply(*json);
+    execution.host_seconds = reply.Seconds("seconds");
+    const Nanoseconds begin = reply.Integer("begin_ns");
+    if (!reply.problem().empty()) return BadAnswer("execute", reply.problem());
+    span.AddWorker(begin, execution.host_seconds);
+  }
   if (Call<void> done = Download(plan, 0, inputs, all, execution); !done) return tl::unexpected(done.error());
   return execution;
 }

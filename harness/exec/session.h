@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One backend, as the rest of the harness uses it. A call that ends the worker (crash, timeout, lost device) fails,
 // and the next one starts a fresh worker. Plans do not survive that: prepare them again. Use a session from one
-// thread; the worker dies with that thread.
+// thread at a time; the worker dies with the thread that started it.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/profile.h"
 #include "harness/exec/buffers.h"
 #include "harness/exec/worker.h"
 #include "ops/op_info.h"
@@ -100,19 +101,28 @@ class Session {
   // Ends the worker; the next call starts a fresh one. Plans are gone.
   void Restart();
 
+  // How many workers were started: what one has prepared and kept, the next has not.
+  uint64_t workers_started() const { return workers_started_; }
+
+  // By which timeouts count from now on, see SharedTime.
+  void ShareTime(std::shared_ptr<SharedTime> time) { worker_.ShareTime(std::move(time)); }
+
   // Of the running worker, or of the last one.
   std::string StderrTail() const { return worker_.StderrTail(); }
 
  private:
   struct Plan;
   class TimingRun;
+  class SpareMemory;
   Call<Json> Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
   Call<Plan*> FindPlan(uint64_t plan);
   Call<void> Bind(Plan& plan, size_t set);
   struct Operands {
     size_t first = 0, end = 0;  // of the plan's: the inputs, then the output
   };
-  Call<void> Transfer(const char* call, Plan& plan, size_t set, Operands which);
+  // Upload or download.
+  Call<void> Transfer(Phase call, Plan& plan, size_t set, Operands which);
+  void WriteImages(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
   Call<void> Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
   // Adds what it finds to `execution`, which says with what its output was prefilled.
   Call<void> Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,
@@ -121,7 +131,8 @@ class Session {
 
   SessionOptions options_;
   std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
-  uint64_t next_plan_ = 1;
+  std::unique_ptr<SpareMemory> spare_;
+  uint64_t next_plan_ = 1, workers_started_ = 0;
   std::mt19937_64 random_{std::random_device{}()};  // not reproducible on purpose: no plugin can foresee it
   Worker worker_;
 };

@@ -50,7 +50,8 @@ function timing(record) {
     ['p10 to p90', present(record.time_p10_s) ? timeText(record.time_p10_s) + ' to ' + timeText(record.time_p90_s) : ''],
     ['samples', present(record.samples) ? `${record.samples} by the ${record.timing_clock || 'host'} clock` : ''],
     ['rate', rateText(record)], ['of the measured ceiling', present(share) ? numberText(100 * share) + ' %' : ''],
-    ['preparation', timeText(record.prepare_s)]]);
+    ['preparation', timeText(record.prepare_s)],
+    ['again in the same process', present(record.prepare_cached_s) ? timeText(record.prepare_cached_s) : '']]);
 }
 
 function contract(record) {

@@ -101,6 +101,10 @@ FAULT(chatter) { /* more than any pipe holds */
   UNUSED;
   for (int line = 0; line < 20000; ++line) printf("chatter line %d \033[31m\n", line);
 }
+FAULT(compile_late) { /* as compilers that begin with the first execution */
+  UNUSED;
+  if (plan->executions == 0) usleep(300000);
+}
 FAULT(write_before) {
   UNUSED;
   y.data[-1] = 1;
@@ -190,6 +194,7 @@ FAULT(liar) { /* declares an f32 accumulator, has a bf16 one */
  * plan_create. */
 static const struct fault kFaults[] = {
     {"ok", "f32acc;det=yes", NULL, NULL},
+    {"keeps_prepared", "f32acc", NULL, NULL},
     {"segfault", "f32acc", segfault, NULL},
     {"abort", "f32acc", abort_now, NULL},
     {"exit", "f32acc", exit_now, NULL},
@@ -211,7 +216,7 @@ static const struct fault kFaults[] = {
     {"garbage_contract", "acc=f99", NULL, NULL},
     {"drop_last_k", "f32acc", NULL, drop_last_k},
     {"slow_prepare", "f32acc", NULL, NULL},
-    {"ignores_padding", "f32acc", NULL, NULL},
+    {"ignores_padding", "f32acc", compile_late, NULL},
     {"depends_on_row", "f32acc;det=yes;batchinv=yes", NULL, depends_on_row},
     {"depends_on_batch", "f32acc;det=yes;batchinv=yes", NULL, depends_on_batch},
     {"depends_on_column", "f32acc;det=yes", NULL, depends_on_column},
@@ -345,6 +350,8 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
       plan->strides[t][1] = 1;
     }
     if (is(plan, "slow_prepare")) usleep(300000);
+    static int kept;
+    if (is(plan, "keeps_prepared") && !kept++) usleep(300000);
     *out = plan;
     return ASSAY_OK;
   }

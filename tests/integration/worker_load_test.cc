@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loading, describing and querying plugins that are broken, and the process around them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -127,7 +128,7 @@ TEST_F(LoadTest, TextIsCleanedAndBounded) {
   Session session(TestOptions());
   const Call<BackendDescription> backend = session.Describe();
   ASSERT_TRUE(backend) << backend.error().message;
-  EXPECT_EQ(backend->vendor, std::string(kMaxNameBytes - 3, 'x') + "...");
+  EXPECT_EQ(backend->vendor, fmt::format("{:x>{}}...", "", kMaxNameBytes - 3));
 }
 
 TEST_F(LoadTest, Queries) {

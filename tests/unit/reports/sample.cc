@@ -285,7 +285,7 @@ std::string SampleEnvironment() {
                                               {"architecture", "x86_64"},
                                               {"cpu", "Example CPU @ 2.60GHz"},
                                               {"cpu_mhz", "2596.99"},
-                                              {"cpu_flags", std::string(300, 'f') + " avx512f"},
+                                              {"cpu_flags", fmt::format("{:f>300} avx512f", "")},
                                               {"cpu_governor", "performance"},
                                               {"cores", 2},
                                               {"memory", "16376812 kB"},
