@@ -67,14 +67,16 @@ std::string Navigation(const std::vector<Section>& sections) {
 
 }  // namespace
 
-std::string HtmlReport(const std::vector<Record>& records, const std::string& environment_json) {
-  const html::Page page{records, ColumnsOf(records), FlattenEnvironment(environment_json)};
+std::string HtmlReport(const std::vector<Record>& records, const std::string& environment_json,
+                       const std::string& profile_json) {
+  const html::Page page{records, ColumnsOf(records), FlattenEnvironment(environment_json), profile_json};
   const std::vector<Section> sections = {
       {"verdicts", "Verdicts", html::MatrixSection(page)},
       {"failures", "Failures", html::FailuresSection(page)},
       {"cases", "All results", html::CasesSection(page)},
       {"performance", "Performance", html::PerformanceSection(page)},
       {"not-run", "Not run", html::NotRunSection(page)},
+      {"profile", "Profile", html::ProfileSection(page)},
       {"environment", "Environment", html::EnvironmentSection(page)},
       {"legend", "How to read this", html::LegendSection()},
   };

@@ -9,8 +9,9 @@
 namespace assay {
 
 // report.html: one self-contained page that loads nothing. Header, verdict matrix, failures, performance, reasons and
-// environment are plain HTML; the table of all results with its drill-down is built by the script from the embedded
-// records. Everything that comes from records is escaped.
-std::string HtmlReport(const std::vector<Record>& records, const std::string& environment_json);
+// environment, and the profile of a run that was asked for one, are plain HTML; the table of all results with its
+// drill-down is built by the script from the embedded records. Everything that comes from records is escaped.
+std::string HtmlReport(const std::vector<Record>& records, const std::string& environment_json,
+                       const std::string& profile_json = "");
 
 }  // namespace assay

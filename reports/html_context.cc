@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What did not run and why, the environment, and how to read the page.
+// What did not run and why, where the time went, the environment, and how to read the page.
 #include <fmt/format.h>
 
 #include <set>
 #include <tuple>
 
 #include "reports/html_parts.h"
+#include "reports/profile.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"
 
@@ -58,6 +59,21 @@ std::string NotRunSection(const Page& page) {
   for (const auto& row : reasons.rows) {
     out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"r\">{}</td><td>{}</td></tr>\n",
                        Escaped(row[1]), Chip(row[2], row[2]), Escaped(row[0]), Escaped(row[3]));
+  }
+  return out + "</table></div>\n";
+}
+
+std::string ProfileSection(const Page& page) {
+  const Table profile = ProfileTable(page.profile);
+  if (profile.rows.empty()) return "";
+  std::string out = "<p>" + Escaped(ProfileLine(page.profile)) +
+                    ". Seconds of all threads, without what a phase is made of, and the share of the run.</p>\n"
+                    "<div class=\"scroll\"><table class=\"plain\">" +
+                    HeaderRow(profile.header);
+  for (const auto& row : profile.rows) {
+    out += "<tr><th scope=\"row\">" + Escaped(row[0]) + "</th>";
+    for (size_t i = 1; i < row.size(); ++i) out += "<td class=\"r\">" + Escaped(row[i]) + "</td>";
+    out += "</tr>\n";
   }
   return out + "</table></div>\n";
 }

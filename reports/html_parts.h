@@ -16,6 +16,7 @@ struct Page {
   const std::vector<Record>& records;
   std::vector<Column> columns;  // of each record
   EnvironmentRows environment;
+  std::string profile;  // profile.json, or ""
 };
 
 std::string HeaderSection(const Page& page);
@@ -24,6 +25,7 @@ std::string FailuresSection(const Page& page);
 std::string CasesSection(const Page& page);
 std::string PerformanceSection(const Page& page);
 std::string NotRunSection(const Page& page);
+std::string ProfileSection(const Page& page);
 std::string EnvironmentSection(const Page& page);
 std::string LegendSection();
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "reports/incomplete.h"
+#include "reports/profile.h"
 #include "reports/summary.h"
 
 namespace assay {
@@ -14,7 +15,7 @@ constexpr size_t kMaxPerformanceRows = 500;
 
 }  // namespace
 
-std::string MarkdownReport(const std::vector<Record>& records) {
+std::string MarkdownReport(const std::vector<Record>& records, const std::string& profile_json) {
   std::string out = fmt::format("# assay\n\n**{}**\n\n", OutcomeLine(records));
   if (const std::string incomplete = IncompleteLine(records); !incomplete.empty()) {
     out += fmt::format("**{}**\n\n## Missing\n\n{}\n", incomplete, AsMarkdown(MissingTable(records)));
@@ -40,6 +41,10 @@ std::string MarkdownReport(const std::vector<Record>& records) {
   }
   const Table reasons = ReasonsTable(records);
   if (!reasons.rows.empty()) out += "\n## Not run\n\n" + AsMarkdown(reasons);
+  const Table profile = ProfileTable(profile_json);
+  if (!profile.rows.empty()) {
+    out += fmt::format("\n## Profile\n\n{}.\n\n{}", ProfileLine(profile_json), AsMarkdown(profile));
+  }
   return out;
 }
 

@@ -8,7 +8,8 @@
 
 namespace assay {
 
-// summary.md: the console report's content as GitHub Markdown, kept under the 1 MiB limit of a step summary.
-std::string MarkdownReport(const std::vector<Record>& records);
+// summary.md: the console report's content, and the profile of a run that was asked for one, as GitHub Markdown, kept
+// under the 1 MiB limit of a step summary.
+std::string MarkdownReport(const std::vector<Record>& records, const std::string& profile_json = "");
 
 }  // namespace assay

@@ -178,7 +178,7 @@ Table ImplementationTable(const std::vector<Record>& records) {
 
 Table PerformanceTable(const std::vector<Record>& records, size_t limit) {
   const std::vector<Column> column_of = ColumnsOf(records);
-  std::vector<std::string> backends;                                 // and devices
+  std::vector<std::string> backends = Headings(column_of);
   std::map<std::string, std::map<std::string, const Record*>> best;  // case -> backend -> fastest
   std::map<std::string, double> work;
   for (size_t i = 0; i < records.size(); ++i) {
@@ -186,13 +186,17 @@ Table PerformanceTable(const std::vector<Record>& records, size_t limit) {
     const bool suspect = r.verdict == "pass" && r.result_class == "suspect";
     if (!Timed(r) || (!Comparable(r) && !suspect)) continue;
     const std::string& backend = column_of[i].backend;
-    if (std::find(backends.begin(), backends.end(), backend) == backends.end()) backends.push_back(backend);
     work[r.case_id] = std::max(r.flops.value_or(0), r.bytes.value_or(0));
     const Record*& slot = best[r.case_id][backend];
     if (slot == nullptr || RankOf(r) < RankOf(*slot)) slot = &r;
   }
   std::vector<std::string> ids;
-  for (const auto& [id, unused] : best) ids.push_back(id);
+  std::set<std::string> timed;
+  for (const auto& [id, cells] : best) {
+    ids.push_back(id);
+    for (const auto& [backend, unused] : cells) timed.insert(backend);
+  }
+  std::erase_if(backends, [&](const std::string& backend) { return !timed.contains(backend); });
   std::stable_sort(ids.begin(), ids.end(), [&](const auto& a, const auto& b) { return work[a] > work[b]; });
   if (ids.size() > limit) ids.resize(limit);
 

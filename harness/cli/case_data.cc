@@ -2,6 +2,7 @@
 #include "harness/cli/case_data.h"
 
 #include "harness/base/fill.h"
+#include "harness/base/profile.h"
 #include "harness/cli/host_memory.h"
 #include "harness/cli/stopwatch.h"
 
@@ -29,6 +30,7 @@ Result<void> MakeInputs(CaseData& data, const CaseSpec& spec) {
   data.problem = std::move(*problem);
   if (auto fits = CheckFitsHost(data.problem); !fits) return tl::unexpected(fits.error());
 
+  const Span span(Phase::kInputs);
   const Stopwatch input_time;
   data.inputs = data.op->MakeInputs(data.problem);
   data.input_hash = HashInputs(data.inputs);
@@ -42,6 +44,7 @@ Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, cons
   CaseData data;
   if (auto made = MakeInputs(data, spec); !made) return tl::unexpected(made.error());
 
+  const Span span(Phase::kGolden);
   const Stopwatch golden_time;
   const GoldenKey key{spec.Id(), data.input_hash, ChooseTier(tier, data.problem)};
   auto stored = store.Load(key);
@@ -67,6 +70,7 @@ Result<CaseData> PrepareSecondSet(const CaseData& data) {
     if (auto made = MakeInputs(second, spec); !made) return tl::unexpected(made.error());
   }
   if (second.input_hash == data.input_hash) return Fail(ErrorCode::kUsage, "every seed has the same data");
+  const Span span(Phase::kGolden);
   second.golden = second.op->ComputeGolden(second.problem, second.inputs, data.golden.tier);
   return second;
 }
@@ -81,10 +85,17 @@ BoundModel BoundOf(const CaseData& data, const Contract& contract) {
 
 ContractData PrepareContract(const CaseData& data, const Contract& contract) {
   ContractData result;
-  result.bound = BoundOf(data, contract);
-  for (int variant = 0; variant < data.op->TwinVariants(data.problem, contract); ++variant) {
-    if (auto twin = data.op->MakeTwin(data.problem, contract, variant)) result.twins.push_back(std::move(*twin));
+  {
+    const Span span(Phase::kBounds);
+    result.bound = BoundOf(data, contract);
   }
+  {
+    const Span span(Phase::kTwins);
+    for (int variant = 0; variant < data.op->TwinVariants(data.problem, contract); ++variant) {
+      if (auto twin = data.op->MakeTwin(data.problem, contract, variant)) result.twins.push_back(std::move(*twin));
+    }
+  }
+  const Span span(Phase::kPower);
   result.power = MeasurePower(*data.op, data.problem, data.inputs, data.golden, result.bound, contract, result.twins);
   return result;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/base/profile.h"
 #include "harness/cli/executions.h"
 #include "harness/cli/record_fields.h"
 #include "harness/cli/stopwatch.h"
@@ -14,8 +15,9 @@
 namespace assay::cli {
 namespace {
 
-// A slower implementation is not run once more for its layouts.
-constexpr double kMostSecondsToRepeat = 0.2;
+// Larger cases are not run once more for their layouts; on a slow implementation of one GFLOP/s it takes 0.2 s. Numbers
+// of the case and no times, so that what is checked depends neither on the load nor on what a first execution compiles.
+constexpr double kMostPaddedFlops = 2e8, kMostPaddedBytes = 0x1p26;
 constexpr Prefill kPrefills[] = {Prefill::kNanPayload, Prefill::kSentinel};
 
 // What a failure folder shows of the runs: those that a channel rejects; else, when bits differ, both; else the first.
@@ -84,10 +86,10 @@ Result<const ContractData*> CaseRunner::ContractFor(const ImplementationInfo& im
 }
 
 const ContractData& CaseRunner::DataFor(const Contract& contract) {
-  const std::string key = ToText(contract);
-  auto it = contracts_.find(key);
-  if (it == contracts_.end()) it = contracts_.emplace(key, PrepareContract(data_, contract)).first;
-  return it->second;
+  std::unique_lock lock(contracts_mutex_);
+  Lazy<ContractData>& prepared = contracts_[ToText(contract)];
+  lock.unlock();
+  return prepared.Get([&] { return PrepareContract(data_, contract); });
 }
 
 void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>& done, const Offered& offered) {
@@ -99,6 +101,7 @@ void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>&
     done(std::move(attempt));
   };
   if (!column.problem.empty()) return only({column.problem_outcome, column.problem});
+  const SpanContext context(planned_.spec.Id(), column.selector, "");
   auto implementations = column.session->Query(column.device_index, data_.problem);
   if (!implementations) return only(implementations.error());
 
@@ -113,6 +116,7 @@ void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>&
   Agreement agreement;
   for (const ImplementationInfo& implementation : *implementations) {
     if (settings_.interrupted()) break;
+    const SpanContext here(planned_.spec.Id(), column.selector, implementation.name);
     Attempt attempt = JudgeImplementation(column, implementation);
     NoteAgreement(attempt, agreement);
     done(std::move(attempt));
@@ -120,6 +124,7 @@ void CaseRunner::Judge(const Column& column, const std::function<void(Attempt)>&
 }
 
 Attempt CaseRunner::JudgeImplementation(const Column& column, const ImplementationInfo& implementation) {
+  const Span span(Phase::kJudge);
   Attempt attempt;
   attempt.implementation = implementation.name;
   attempt.record = NewRecord(column);
@@ -157,7 +162,8 @@ Attempt CaseRunner::JudgeImplementation(const Column& column, const Implementati
   SetMetrics(attempt.record, *evidence, decision);
   const bool failed = attempt.verdict == Verdict::kMismatch || attempt.verdict == Verdict::kNondeterministic ||
                       evidence->lower_class.has_value();
-  if (!failed && attempt.first_execute_s <= kMostSecondsToRepeat) JudgePadded(column, **contract, attempt);
+  const bool cheap = data_.problem.flops <= kMostPaddedFlops && data_.problem.bytes <= kMostPaddedBytes;
+  if (!failed && cheap) JudgePadded(column, **contract, attempt);
   return attempt;
 }
 
@@ -166,6 +172,7 @@ Call<void> CaseRunner::JudgeRelations(const Column& column, uint64_t plan, const
                                       Attempt& attempt, Evidence& evidence) {
   const Verdict verdict = Decide(evidence).verdict;
   if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || evidence.lower_class) return {};
+  const Span span(Phase::kRelations);
   const Stopwatch watch;
   auto run = RunRelations({column, data_, contract.bound, attempt.contract, attempt.implementation, attempt.output,
                            plan, settings_.relations},
@@ -179,12 +186,14 @@ Call<void> CaseRunner::JudgeRelations(const Column& column, uint64_t plan, const
 
 void CaseRunner::NoteAgreement(Attempt& attempt, Agreement& agreement) const {
   if (attempt.verdict != Verdict::kPass || settings_.relations == RelationEffort::kNone) return;
+  const Span span(Phase::kRelations);
   const std::string added = agreement.Add(data_, DataOf(attempt)->bound, attempt.implementation, attempt.output);
   std::string& text = attempt.record.properties;
   if (!added.empty()) text += (text.empty() ? "" : ";") + added;
 }
 
 void CaseRunner::JudgePadded(const Column& column, const ContractData& contract, Attempt& attempt) {
+  const Span span(Phase::kPadded);
   const std::string how = "with padded rows and an unaligned start: ";
   auto problem = ProblemWhenPadded(column, contract, attempt);
   if (!problem) {
@@ -237,7 +246,7 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     if (!execution) return tl::unexpected(execution.error());
     AddObservations(*execution, evidence);
     execute_s += execution->host_seconds;
-    if (run == 0) attempt.first_execute_s = execution->host_seconds;
+    const Span span(Phase::kCompare);
     const Stopwatch watch;
     raw.push_back(execution->output.Clone());
     data_.op->Canonicalise(data_.problem, data_.inputs, execution->output);
@@ -257,6 +266,7 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     if (!execution) return tl::unexpected(execution.error());
     AddObservations(*execution, evidence);
     execute_s += execution->host_seconds;
+    const Span span(Phase::kCompare);
     const Stopwatch watch;
     data_.op->Canonicalise(data_.problem, twin.inputs, execution->output);
     evidence.twins.push_back(CheckTwin(twin, static_cast<int>(variant), execution->output));
@@ -288,20 +298,23 @@ std::optional<LowerClass> CaseRunner::LowerClassOf(const ContractData& contract,
   std::vector<JudgedOutput> twins;
   for (size_t k = 0; k < coded.size(); ++k) {
     const bool is_twin = k < contract.twins.size();
-    twins.push_back({is_twin ? contract.twins[k].inputs : (*second_set_)->inputs, &coded[k]});
+    twins.push_back({is_twin ? contract.twins[k].inputs : KnownSecondSet().inputs, &coded[k]});
   }
+  const Span span(Phase::kCompare);
+  const std::lock_guard lock(ladder_mutex_);
   return FindLowerClass(*data_.op, data_.problem, attempt.contract, data_.golden, {data_.inputs, &output}, twins,
                         &ladder_);
 }
 
 const ContractData* CaseRunner::DataOf(const Attempt& attempt) const {
+  const std::lock_guard lock(contracts_mutex_);
   const auto it = contracts_.find(ToText(attempt.contract));
-  return it == contracts_.end() ? nullptr : &it->second;
+  return it == contracts_.end() ? nullptr : it->second.IfMade();
 }
 
 const std::vector<Tensor>& CaseRunner::InputsOf(const Attempt& attempt, const KeptOutput& kept) const {
   if (kept.twin >= 0) return DataOf(attempt)->twins[static_cast<size_t>(kept.twin)].inputs;
-  return kept.twin == KeptOutput::kSecondSet ? (*second_set_)->inputs : data_.inputs;
+  return kept.twin == KeptOutput::kSecondSet ? KnownSecondSet().inputs : data_.inputs;
 }
 
 }  // namespace assay::cli

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "harness/base/record.h"
 #include "harness/cli/case_data.h"
 #include "harness/cli/column.h"
+#include "harness/cli/lazy.h"
 #include "harness/cli/relations.h"
 #include "harness/compare/verdict.h"
 #include "harness/perf/statistics.h"
@@ -46,7 +48,6 @@ struct Attempt {
   Contract contract;
   Tensor output;                      // of the first run, to recognise equal bits in the timed loop
   std::vector<KeptOutput> kept;       // of a result that failed
-  double first_execute_s = 0;         // by the worker's clock
   bool memory_fault = false;          // it wrote where it may not, or not all that it has to
   std::vector<TimingSummary> rounds;  // one per timing
 };
@@ -57,8 +58,9 @@ class CaseRunner {
 
   using Offered = std::function<void(const std::vector<std::string>&)>;
 
-  // The correctness phase on one column: one attempt per implementation, handed out when it is judged, or one that says
-  // why there is none. `offered` gets the names of the implementations before the first of them runs.
+  // The correctness phase on one column, at the same time as on others with other sessions: one attempt per
+  // implementation, handed out when it is judged, or one that says why there is none. `offered` gets the names of the
+  // implementations before the first of them runs.
   void Judge(const Column& column, const std::function<void(Attempt)>& done, const Offered& offered = nullptr);
 
   // One round of timing for an attempt that passed; nothing else should run meanwhile. May turn it into a mismatch.
@@ -85,7 +87,8 @@ class CaseRunner {
   const ContractData& DataFor(const Contract& contract);  // prepared when it is first asked for
   Result<const ContractData*> ContractFor(const ImplementationInfo& implementation, Contract& parsed);
   Record NewRecord(const Column& column) const;
-  const CaseData* SecondSet();
+  const CaseData* SecondSet();             // null where there is no other data
+  const CaseData& KnownSecondSet() const;  // precondition: SecondSet() gave it
   void JudgeTimed(const Timing& timing, const ContractData& contract, Attempt& attempt) const;
   std::string ProblemOfSecondSet(const ContractData& contract, const Attempt& attempt, Tensor output) const;
 
@@ -94,8 +97,10 @@ class CaseRunner {
   const RunnerSettings& settings_;
   Contract required_;
   std::string required_text_;
-  std::map<std::string, ContractData> contracts_;  // by canonical text
-  std::optional<Result<CaseData>> second_set_;     // made when the first implementation without a twin needs it
+  mutable std::mutex contracts_mutex_;                   // guards the map, not what is in it
+  std::map<std::string, Lazy<ContractData>> contracts_;  // by canonical text
+  Lazy<Result<CaseData>> second_set_;                    // made when the first implementation without a twin needs it
+  std::mutex ladder_mutex_;
   LadderGoldens ladder_;
 };
 

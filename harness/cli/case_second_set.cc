@@ -2,6 +2,7 @@
 // The second input set: other data, so that an old result does not pass for a new one.
 #include <fmt/format.h>
 
+#include "harness/base/profile.h"
 #include "harness/cli/case_runner.h"
 #include "harness/cli/executions.h"
 
@@ -25,6 +26,7 @@ Call<double> CaseRunner::ExecuteSecondSet(const Column& column, uint64_t plan, c
   auto execution = column.session->Execute(plan, PointersTo(second->inputs), Prefill::kNanPayload);
   if (!execution) return tl::unexpected(execution.error());
   AddObservations(*execution, evidence);
+  const Span span(Phase::kCompare);
   attempt.record.second_set = second->problem.spec.Id();
   evidence.second_set = ProblemOfSecondSet(contract, attempt, execution->output.Clone());
   if (!evidence.second_set.empty()) {
@@ -35,10 +37,13 @@ Call<double> CaseRunner::ExecuteSecondSet(const Column& column, uint64_t plan, c
   return execution->host_seconds;
 }
 
-// Null where there is no other data.
 const CaseData* CaseRunner::SecondSet() {
-  if (!second_set_) second_set_ = PrepareSecondSet(data_);
-  return *second_set_ ? &**second_set_ : nullptr;
+  const Result<CaseData>& second = second_set_.Get([this] { return PrepareSecondSet(data_); });
+  return second ? &*second : nullptr;
+}
+
+const CaseData& CaseRunner::KnownSecondSet() const {
+  return **second_set_.IfMade();
 }
 
 // "" when the output of the second set holds. Precondition: the sets differ.
@@ -48,7 +53,7 @@ std::string CaseRunner::ProblemOfSecondSet(const ContractData& contract, const A
     const TwinOutcome outcome = CheckTwin(contract.twins[0], 0, output);
     return outcome.Holds() ? "" : outcome.Reason(data_.problem.output.shape);
   }
-  const CaseData& second = **second_set_;
+  const CaseData& second = KnownSecondSet();
   second.op->Canonicalise(second.problem, second.inputs, output);
   const BoundModel bound = BoundOf(second, attempt.contract);
   const std::string problem = FirstProblem(Measure(second.golden, bound, attempt.contract, output));

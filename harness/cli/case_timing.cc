@@ -2,6 +2,7 @@
 // The timing phase of a case, and the judgement of what the timed runs left.
 #include <fmt/format.h>
 
+#include "harness/base/profile.h"
 #include "harness/cli/case_runner.h"
 #include "harness/cli/executions.h"
 #include "harness/cli/record_fields.h"
@@ -16,6 +17,8 @@ constexpr double kSettledMedian = 0.02;
 }  // namespace
 
 void CaseRunner::Time(const Column& column, Attempt& attempt) {
+  const SpanContext context(planned_.spec.Id(), column.selector, attempt.implementation);
+  const Span span(Phase::kTiming);
   const ContractData& contract = DataFor(attempt.contract);
   auto prepared = column.session->Prepare(column.device_index, data_.problem, attempt.implementation);
   if (!prepared) {
@@ -47,6 +50,7 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
 }
 
 void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& contract, Attempt& attempt) const {
+  const Span span(Phase::kCompare);
   const bool differs = attempt.record.second_set != "same";
   auto fail = [&](const std::string& what, const Tensor& output, size_t set) {
     const int other = contract.twins.empty() ? KeptOutput::kSecondSet : 0;

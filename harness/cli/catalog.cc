@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/base/contract.h"
+#include "harness/base/profile.h"
 #include "ops/op_info.h"
 
 namespace assay::cli {
@@ -110,6 +111,7 @@ fs::path ShippedFolder(const char* name, const char* source) {
 }
 
 Result<PlannedRun> PlanCases(const CaseOptions& options) {
+  const Span span(Phase::kPlan);
   const OpCatalog ops = Catalog();
   auto source = CasesOf(options, ops);
   if (!source) return tl::unexpected(source.error());

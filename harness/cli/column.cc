@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "harness/base/glob.h"
+#include "harness/base/profile.h"
 #include "harness/cli/catalog.h"
 #include "harness/cli/configured_backends.h"
 
@@ -53,6 +55,7 @@ void AppendColumns(const PluginCandidate& candidate, double timeout_s, std::vect
     columns.push_back(Unusable(candidate, Outcome::kError, candidate.problem));
     return;
   }
+  const SpanContext context("", candidate.name.empty() ? NameFromFile(candidate.path) : candidate.name, "");
   auto session = std::make_shared<Session>(SessionFor(candidate, timeout_s));
   auto description = session->Describe();
   if (!description) {
@@ -134,6 +137,17 @@ bool IsSelected(const BackendOptions& options, const Column& c) {
   return device && (options.backends.empty() || IsNamedByAny(c, options.backends));
 }
 
+// As the user named them with --backend; else "cpu", which the others are looked at beside, then by name. Devices of
+// one backend stay as they are.
+void Order(const std::vector<std::string>& wanted, std::vector<Column>& columns) {
+  const auto rank = [&](const Column& c) {
+    const auto names = [&](const std::string& name) { return IsNamed(c, name); };
+    const auto place = std::ranges::find_if(wanted, names) - wanted.begin();
+    return std::tuple(place, c.backend != "cpu", c.backend);
+  };
+  std::ranges::stable_sort(columns, {}, rank);
+}
+
 }  // namespace
 
 std::vector<Column> OpenPlugin(const PluginCandidate& candidate, double timeout_s) {
@@ -177,6 +191,7 @@ Result<std::vector<Column>> OpenColumns(const BackendOptions& options, std::vect
   }
   if (Status selection = CheckSelection(options, columns); !selection) return tl::unexpected(selection.error());
   std::erase_if(columns, [&](const Column& c) { return !IsSelected(options, c); });
+  Order(options.backends, columns);
   return columns;
 }
 

@@ -27,9 +27,10 @@ struct Column {
   std::shared_ptr<Session> session;  // null when there is a problem
 };
 
-// Every plugin candidate and device, usable or not, in order; --backend and --device select. Errors: a plugin that the
-// user named cannot be tried, a --backend or --device that does not exist. `absent` gets the required backends that are
-// not usable, each with the reason, whether or not --backend selects them.
+// Every plugin candidate and device, usable or not; --backend and --device select. In the order of --backend; without
+// it "cpu" first, then by name, devices as the plugin lists them. Errors: a plugin that the user named cannot be tried,
+// a --backend or --device that does not exist. `absent` gets the required backends that are not usable, each with the
+// reason, whether or not --backend selects them.
 Result<std::vector<Column>> OpenColumns(const BackendOptions& options, std::vector<std::string>& absent);
 
 // The devices of one plugin, with a worker of their own. Devices of one name are numbered: "H200 #0", "H200 #1".

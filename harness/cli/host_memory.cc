@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <new>
@@ -57,6 +58,18 @@ Status CheckFitsHost(const Problem& problem, const std::function<double()>& avai
   if (CheckFits(problem, available_bytes())) return {};
   malloc_trim(0);
   return CheckFits(problem, available_bytes());
+}
+
+size_t ColumnsAtOnce(const Problem& problem, size_t columns) {
+  // Uploaded, downloaded, and on the device.
+  constexpr double kCopies = 3;
+  double bytes =
+      (kBytesPerOutput + kCopies * static_cast<double>(SizeOf(problem.output.dtype))) * Elements(problem.output);
+  for (const Operand& input : problem.inputs) {
+    bytes += kCopies * Elements(input) * static_cast<double>(SizeOf(input.dtype));
+  }
+  return static_cast<size_t>(
+      std::clamp(1 + kMostBytesBeside / bytes, 1.0, std::max(1.0, static_cast<double>(columns))));
 }
 
 std::string DescribeException(const std::exception& exception) {

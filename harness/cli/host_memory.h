@@ -3,6 +3,7 @@
 // error of that case, not the end of a run.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <string>
@@ -21,6 +22,11 @@ Status CheckFits(const Problem& problem, double available_bytes);
 // The same of what this host has. Before it refuses, memory that the program freed but keeps goes back to the kernel,
 // and `available_bytes` is asked again: whether a case fits does not depend on those before it.
 Status CheckFitsHost(const Problem& problem, const std::function<double()>& available_bytes = AvailableBytes);
+
+// On how many of `columns` the case may be judged at once: each has the operands in memory that it shares with its
+// worker and, on a CPU, in the worker's own. What all but the first hold stays below kMostBytesBeside.
+size_t ColumnsAtOnce(const Problem& problem, size_t columns);
+inline constexpr double kMostBytesBeside = 0x1p27;
 
 // What an exception says to a user: std::bad_alloc by itself names nothing.
 std::string DescribeException(const std::exception& exception);

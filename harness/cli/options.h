@@ -48,6 +48,8 @@ struct RunOptions {
   bool store = true;
   std::string progress = "auto";  // auto | bar | lines | none
   std::string color = "auto";     // auto | always | never
+  bool profile = false;
+  std::optional<std::filesystem::path> trace;
 };
 
 void AddCases(CLI::App& app, CaseOptions& options);

@@ -19,6 +19,7 @@
 #include "harness/cli/number_option.h"
 #include "harness/cli/output.h"
 #include "harness/cli/preflight.h"
+#include "harness/cli/profile_output.h"
 #include "harness/cli/record_fields.h"
 #include "harness/cli/run_loop.h"
 #include "harness/cli/verbs.h"
@@ -88,14 +89,17 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
 
 // The files first: whatever becomes of standard output, they are complete.
 int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result, const RunFolder& folder,
-           bool required_absent, bool no_case) {
+           ProfileOutput& profile, bool required_absent, bool no_case) {
   std::vector<Record> records = result.records;
   for (Record& missing : MissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
+  Status profiled = profile.WriteTotals(folder.path());
   auto written = WriteReports(folder.path(), records);
+  if (profiled) profiled = profile.Finish(folder.path());
   Print(ConsoleReport(records, {UseColour(options.color, STDOUT_FILENO), 24}));
   const std::string problem = !result.write_error.empty() ? result.write_error
-                              : written                   ? std::string()
-                                                          : written.error().message;
+                              : !written                  ? written.error().message
+                              : !profiled                 ? profiled.error().message
+                                                          : std::string();
   if (!problem.empty()) return Complain(result.interrupted ? kExitInterrupted : kExitHarness, problem);
   Print(fmt::format("records: {}\nreport:  {}\n", (folder.path() / "results.jsonl").string(),
                     (folder.path() / "report.html").string()));
@@ -124,6 +128,8 @@ Status CheckImplementations(const std::vector<std::string>& wanted, const std::v
 
 int Run(const RunOptions& options) {
   if (options.jobs > 0) SetThreadCount(options.jobs);
+  auto profile = ProfileOutput::Start(options);
+  if (!profile) return Complain(kExitUsage, profile.error().message);
   auto planned = PlanCases(options.selection);
   if (!planned) return Complain(kExitUsage, planned.error().message);
   auto& [selection, plan] = *planned;
@@ -158,7 +164,7 @@ int Run(const RunOptions& options) {
 
   const LoopSettings settings = SettingsFor(options, plan, *expectations);
   const LoopResult result = RunCases(selection.cases, *columns, settings, *folder);
-  const int code = Finish(options, plan, result, *folder, !absent.empty(), no_case);
+  const int code = Finish(options, plan, result, *folder, *profile, !absent.empty(), no_case);
   // Nobody waits for a golden value that nobody will use.
   if (result.abandoned) std::_Exit(FinishOutput(code));
   return code;
@@ -176,7 +182,9 @@ void AddRunVerb(CLI::App& app, Action& action) {
       ->check([](const std::string& text) {
         return text.empty() ? std::string("the name is empty; leave the option out for out/<time>") : std::string();
       });
-  AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits, "host threads; default all cores")->default_str("");
+  AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits,
+                 "threads of the host, and most backends judged at a time; default all cores")
+      ->default_str("");
   verb->add_flag("--perf,!--no-perf", o->perf, "time what passes (default), or do not");
   AddNumber<double>(
       *verb, "--perf-time", o->perf_time_s, kSecondsLimits,
@@ -194,6 +202,10 @@ void AddRunVerb(CLI::App& app, Action& action) {
   verb->add_option("--tier", o->tier, "golden values: auto, fast or reproducible")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
+  verb->add_flag("--profile", o->profile,
+                 "where the time went, by phase and backend: on standard error, in the reports");
+  verb->add_option("--trace", o->trace, "write what ran when, for ui.perfetto.dev or chrome://tracing")
+      ->type_name("FILE");
   verb->add_flag("--store,!--no-store", o->store, "keep golden values between runs (default), or do not");
   verb->add_option("--progress", o->progress)
       ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))

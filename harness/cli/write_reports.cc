@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "harness/base/profile.h"
+#include "harness/cli/profile_output.h"
 #include "reports/google_benchmark.h"
 #include "reports/html.h"
 #include "reports/junit.h"
@@ -34,10 +36,12 @@ bool WriteWhole(const std::filesystem::path& path, const std::string& content) {
 
 Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::path& dir,
                                                         const std::vector<Record>& records) {
+  const Span span(Phase::kReports);
   const std::string environment = ReadIfPresent(dir / "environment.json");
+  const std::string profile = ReadIfPresent(dir / kProfileFile);
   const std::pair<const char*, std::string> files[] = {
-      {"report.html", HtmlReport(records, environment)},
-      {"summary.md", MarkdownReport(records)},
+      {"report.html", HtmlReport(records, environment, profile)},
+      {"summary.md", MarkdownReport(records, profile)},
       {"junit.xml", JunitReport(records, environment)},
       {"benchmark.json", GoogleBenchmarkReport(records, environment)},
   };

@@ -11,7 +11,8 @@
 namespace assay::cli {
 
 // Writes report.html, summary.md, junit.xml and benchmark.json into `dir`, with the environment of its
-// environment.json when there is one. Returns their paths; an error names the file that could not be written.
+// environment.json and the profile of its profile.json when there are such. Returns their paths; an error names the
+// file that could not be written.
 Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::path& dir,
                                                         const std::vector<Record>& records);
 

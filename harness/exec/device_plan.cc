@@ -5,6 +5,8 @@
 #include <limits>
 #include <span>
 
+#include "harness/base/profile.h"
+
 namespace assay {
 namespace {
 
@@ -92,11 +94,11 @@ Json DevicePlan::Bind(const Json& request, std::vector<UniqueFd> fds) {
 
 Json DevicePlan::Execute(const OperandSet& set) {
   ErrorText error;
-  const Clock::time_point begin = Clock::now();
+  const Nanoseconds begin = NowNanoseconds();
   const assay_status status = api_->execute(plan_, &set.args(), error.out());
-  const double seconds = SecondsSince(begin);
+  const double seconds = static_cast<double>(NowNanoseconds() - begin) * 1e-9;
   if (status != ASSAY_OK) return PluginFailed(status, "execute", error);
-  return {{"status", ASSAY_OK}, {"seconds", seconds}};
+  return {{"status", ASSAY_OK}, {"seconds", seconds}, {"begin_ns", begin}};
 }
 
 Json DevicePlan::Time(const Json& request) {
@@ -112,6 +114,7 @@ Json DevicePlan::Time(const Json& request) {
   timing.sets = sets.data();
   timing.cache = request.at("cache");
   timing.seconds = seconds.data();
+  const Nanoseconds begin = NowNanoseconds();
   if (!ASSAY_HAS(api_, execute_timed) || api_->execute_timed == nullptr) {
     if (Json failure = TimeByHostClock(timing); failure.at("status") != ASSAY_OK) return failure;
   } else {
@@ -121,6 +124,8 @@ Json DevicePlan::Time(const Json& request) {
   }
   return {{"status", ASSAY_OK},
           {"seconds", seconds},
+          {"begin_ns", begin},
+          {"call_s", static_cast<double>(NowNanoseconds() - begin) * 1e-9},
           {"clock_is_device", timing.clock_is_device},
           {"cache_was_flushed", timing.cache_was_flushed}};
 }

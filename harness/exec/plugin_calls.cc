@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
+#include "harness/base/profile.h"
 #include "harness/exec/plugin_check.h"
 #include "harness/exec/plugin_loader.h"
 #include "harness/exec/wire.h"
@@ -138,18 +137,19 @@ Json PluginCalls::Prepare(const Json& request) {
   assay_plan* plan = nullptr;
   ErrorText error;
   double seconds = 0;
+  Nanoseconds begin = 0;
   {
     // The description ends before the first execution: a plan that keeps pointers into it is found out.
     const OpDescription op(request.at("problem"));
     const std::string implementation = request.at("implementation");
-    const auto begin = std::chrono::steady_clock::now();
+    begin = NowNanoseconds();
     const assay_status status = api_->plan_create(device, &op.get(), implementation.c_str(), &plan, error.out());
-    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    seconds = static_cast<double>(NowNanoseconds() - begin) * 1e-9;
     if (status != ASSAY_OK) return PluginFailed(status, "plan_create", error);
   }
   if (plan == nullptr) return Failed(ASSAY_ERROR, "plan_create returned ASSAY_OK and a NULL plan");
   plans_.try_emplace(next_plan_, *api_, device, plan);
-  return {{"status", ASSAY_OK}, {"plan", next_plan_++}, {"seconds", seconds}};
+  return {{"status", ASSAY_OK}, {"plan", next_plan_++}, {"seconds", seconds}, {"begin_ns", begin}};
 }
 
 }  // namespace assay

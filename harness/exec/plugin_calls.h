@@ -3,10 +3,10 @@
 // and, when it is not ASSAY_OK, "text".
 //   load{plugin}                           describe{} -> backend, devices | unavailable
 //   query{device,problem}                  -> implementations
-//   prepare{device,problem,implementation} -> plan, seconds
+//   prepare{device,problem,implementation} -> plan, seconds, begin_ns
 //   bind{plan,set,size,images}, 2 fds      allocates one set of operands and maps its upload and download memory
-//   upload, execute -> seconds, download{plan,set}
-//   time{plan,sets,repetitions,cache}      -> seconds[], clock_is_device, cache_was_flushed
+//   upload, execute -> seconds, begin_ns, download{plan,set}
+//   time{plan,sets,repetitions,cache}      -> seconds[], begin_ns, call_s, clock_is_device, cache_was_flushed
 //   release{plan}
 //   check{plugin,check,problems}           -> kind, finding (plugin_check.h); loads the plugin by itself
 #pragma once

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/profile.h"
 #include "harness/exec/observations.h"
 #include "harness/exec/session_plan.h"
 #include "harness/exec/wire.h"
@@ -50,6 +51,7 @@ Session::~Session() = default;
 Call<Json> Session::Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds) {
   if (!worker_.running()) {
     plans_.clear();
+    const Span span(Phase::kStart);
     if (Call<void> started = worker_.Start(); !started) return tl::unexpected(started.error());
   }
   return worker_.Request(call, std::move(message), timeout_s, fds);
@@ -83,12 +85,15 @@ Call<Prepared> Session::Prepare(int64_t device, const Problem& problem, const st
   }
   Json message = {
       {"device", device}, {"problem", EncodeProblem(problem, plan->layouts)}, {"implementation", implementation}};
+  const Span span(Phase::kPrepare);
   const Call<Json> json = Ask("prepare", std::move(message), options_.prepare_timeout_s);
   if (!json) return tl::unexpected(json.error());
   Reply reply(*json);
+  const Nanoseconds begin = reply.Integer("begin_ns");
   plan->worker_plan = reply.Count("plan", std::numeric_limits<uint64_t>::max());
   const Prepared prepared{next_plan_, reply.Seconds("seconds")};
   if (!reply.problem().empty()) return BadAnswer("prepare", reply.problem());
+  span.AddWorker(begin, prepared.prepare_s);
   plans_[next_plan_++] = std::move(plan);
   return prepared;
 }
@@ -98,6 +103,7 @@ Call<void> Session::Release(uint64_t plan) {
   if (!found) return {};  // it went with its worker
   const uint64_t worker_plan = (*found)->worker_plan;
   plans_.erase(plan);
+  const Span span(Phase::kRelease);
   const Call<Json> released = Ask("release", {{"plan", worker_plan}}, options_.call_timeout_s);
   if (!released) return tl::unexpected(released.error());
   return {};
@@ -106,6 +112,7 @@ Call<void> Session::Release(uint64_t plan) {
 Call<void> Session::Bind(Plan& plan, size_t set) {
   if (set < plan.sets.size()) return {};
   if (set >= kMostSets) return CallFailed(Outcome::kError, fmt::format("more than {} input sets", kMostSets));
+  const Span span(Phase::kBind);
   Result<SharedMemory> upload = SharedMemory::Create(plan.image_bytes, Access::kReadOnly);
   if (!upload) return CallFailed(Outcome::kError, upload.error().message);
   Result<SharedMemory> download = SharedMemory::Create(plan.image_bytes, Access::kReadWrite);
@@ -124,17 +131,16 @@ Call<void> Session::Bind(Plan& plan, size_t set) {
   return {};
 }
 
-Call<void> Session::Transfer(const char* call, Plan& plan, size_t set, Operands which) {
+Call<void> Session::Transfer(Phase call, Plan& plan, size_t set, Operands which) {
   const Json message = {{"plan", plan.worker_plan}, {"set", set}, {"first", which.first}, {"end", which.end}};
-  const Call<Json> done = Ask(call, message, options_.call_timeout_s);
+  const Span span(call);
+  const Call<Json> done = Ask(Name(call), message, options_.call_timeout_s);
   if (!done) return tl::unexpected(done.error());
   return {};
 }
 
-Call<void> Session::Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill,
-                           Operands which) {
-  if (Call<void> fit = CheckInputs(plan.layouts, inputs); !fit) return fit;
-  if (Call<void> bound = Bind(plan, set); !bound) return bound;
+void Session::WriteImages(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill,
+                          Operands which) {
   SharedMemory& memory = plan.sets[set].upload;
   for (size_t i = which.first; i < which.end; ++i) {
     const std::span<std::byte> image = plan.Image(memory, i);
@@ -144,17 +150,31 @@ Call<void> Session::Upload(Plan& plan, size_t set, std::span<const Tensor* const
       WriteInputImage(plan.layouts[i], *inputs[i], image);
     }
   }
-  return Transfer("upload", plan, set, which);
+}
+
+Call<void> Session::Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill,
+                           Operands which) {
+  if (Call<void> fit = CheckInputs(plan.layouts, inputs); !fit) return fit;
+  if (Call<void> bound = Bind(plan, set); !bound) return bound;
+  {
+    const Span span(Phase::kImages);
+    WriteImages(plan, set, inputs, prefill, which);
+  }
+  return Transfer(Phase::kUpload, plan, set, which);
 }
 
 Call<void> Session::Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,
                              Execution& execution) {
   SharedMemory& memory = plan.sets[set].download;
-  for (size_t i = which.first; i < which.end; ++i) {
-    const std::span<std::byte> image = plan.Image(memory, i);
-    std::memset(image.data(), kUndelivered, image.size());
+  {
+    const Span span(Phase::kImages);
+    for (size_t i = which.first; i < which.end; ++i) {
+      const std::span<std::byte> image = plan.Image(memory, i);
+      std::memset(image.data(), kUndelivered, image.size());
+    }
   }
-  if (Call<void> done = Transfer("download", plan, set, which); !done) return done;
+  if (Call<void> done = Transfer(Phase::kDownload, plan, set, which); !done) return done;
+  const Span span(Phase::kObserve);
   for (size_t i = which.first; i < which.end; ++i) {
     const std::span<std::byte> shared = plan.Image(memory, i);
     // The worker cannot change what was uploaded: an input that equals it, guards included, is as it was.
@@ -183,14 +203,18 @@ Call<Execution> Session::Execute(uint64_t plan_number, std::span<const Tensor* c
   Plan& plan = **found;
   const Operands all{0, plan.layouts.size()};
   if (Call<void> done = Upload(plan, 0, inputs, prefill, all); !done) return tl::unexpected(done.error());
-  const Call<Json> json = Ask("execute", {{"plan", plan.worker_plan}, {"set", 0}}, options_.call_timeout_s);
-  if (!json) return tl::unexpected(json.error());
-  Reply reply(*json);
-  const double seconds = reply.Seconds("seconds");
-  if (!reply.problem().empty()) return BadAnswer("execute", reply.problem());
   Execution execution;
   execution.prefill = prefill;
-  execution.host_seconds = seconds;
+  {
+    const Span span(Phase::kExecute);
+    const Call<Json> json = Ask("execute", {{"plan", plan.worker_plan}, {"set", 0}}, options_.call_timeout_s);
+    if (!json) return tl::unexpected(json.error());
+    Reply reply(*json);
+    execution.host_seconds = reply.Seconds("seconds");
+    const Nanoseconds begin = reply.Integer("begin_ns");
+    if (!reply.problem().empty()) return BadAnswer("execute", reply.problem());
+    span.AddWorker(begin, execution.host_seconds);
+  }
   if (Call<void> done = Download(plan, 0, inputs, all, execution); !done) return tl::unexpected(done.error());
   return execution;
 }

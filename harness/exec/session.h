@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One backend, as the rest of the harness uses it. A call that ends the worker (crash, timeout, lost device) fails,
 // and the next one starts a fresh worker. Plans do not survive that: prepare them again. Use a session from one
-// thread; the worker dies with that thread.
+// thread at a time; the worker dies with the thread that started it.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/profile.h"
 #include "harness/exec/buffers.h"
 #include "harness/exec/worker.h"
 #include "ops/op_info.h"
@@ -100,6 +101,9 @@ class Session {
   // Ends the worker; the next call starts a fresh one. Plans are gone.
   void Restart();
 
+  // By which timeouts count from now on, see SharedTime.
+  void ShareTime(std::shared_ptr<SharedTime> time) { worker_.ShareTime(std::move(time)); }
+
   // Of the running worker, or of the last one.
   std::string StderrTail() const { return worker_.StderrTail(); }
 
@@ -112,7 +116,9 @@ class Session {
   struct Operands {
     size_t first = 0, end = 0;  // of the plan's: the inputs, then the output
   };
-  Call<void> Transfer(const char* call, Plan& plan, size_t set, Operands which);
+  // Upload or download.
+  Call<void> Transfer(Phase call, Plan& plan, size_t set, Operands which);
+  void WriteImages(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
   Call<void> Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
   // Adds what it finds to `execution`, which says with what its output was prefilled.
   Call<void> Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,

@@ -38,6 +38,7 @@ std::string ProblemOf(const ImplementationInfo& info, const std::vector<Implemen
 }  // namespace
 
 Call<BackendDescription> Session::Describe() {
+  const Span span(Phase::kQuery);
   const Call<Json> json = Ask("describe", Json::object(), options_.call_timeout_s);
   if (!json) return tl::unexpected(json.error());
   Reply reply(*json);
@@ -63,6 +64,7 @@ Call<BackendDescription> Session::Describe() {
 Call<std::vector<ImplementationInfo>> Session::Query(int64_t device, const Problem& problem,
                                                      const LayoutVariant& variant) {
   const std::vector<BufferLayout> layouts = LayoutsOf(problem, variant);
+  const Span span(Phase::kQuery);
   const Call<Json> json =
       Ask("query", {{"device", device}, {"problem", EncodeProblem(problem, layouts)}}, options_.call_timeout_s);
   if (!json) return tl::unexpected(json.error());

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "backends/abi/assay_backend.h"
 #include "harness/exec/session.h"
@@ -45,7 +46,8 @@ class Session::TimingRun {
   std::span<const InputSet> sets_;
   const TimingRequest& request_;
   Timing timing_;
-  double expected_s_ = 0;  // of one repetition by the wall clock; 0: not known yet
+  double repetitions_s_ = 0;  // of the last batch, as measured
+  double expected_s_ = 0;     // of one repetition by the wall clock; 0: not known yet
   // Repetitions at the beginning of the next batch that do not count: the warm-up, and those after a transfer, which
   // finds the caches full of something else.
   uint64_t unrecorded_;
@@ -138,13 +140,19 @@ Call<void> Session::TimingRun::Batch(uint64_t repetitions) {
                         {"repetitions", all},
                         {"cache", request_.cold_cache ? ASSAY_CACHE_COLD : ASSAY_CACHE_WARM}};
   const auto begin = std::chrono::steady_clock::now();
+  const Span span(Phase::kTimedLoop);
   const Call<Json> json = session_.Ask("time", message, timeout);
   if (!json) return tl::unexpected(json.error());
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   timing_.host_seconds += elapsed;
   expected_s_ = elapsed / static_cast<double>(all);
   Reply reply(*json);
-  return Record(reply, all);
+  if (Call<void> done = Record(reply, all); !done) return done;
+  const Nanoseconds at = reply.Integer("begin_ns");
+  const double seconds = reply.Seconds("call_s");
+  if (!reply.problem().empty()) return session_.BadAnswer("time", reply.problem());
+  span.AddWorker(at, seconds, static_cast<int64_t>(all), repetitions_s_);
+  return {};
 }
 
 Call<void> Session::TimingRun::Record(Reply& reply, uint64_t repetitions) {
@@ -155,6 +163,7 @@ Call<void> Session::TimingRun::Record(Reply& reply, uint64_t repetitions) {
   if (seconds.size() != repetitions) {
     return session_.BadAnswer("time", fmt::format("{} durations for {} repetitions", seconds.size(), repetitions));
   }
+  repetitions_s_ = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   timing_.seconds.insert(timing_.seconds.end(), seconds.begin() + static_cast<std::ptrdiff_t>(unrecorded_),
                          seconds.end());
   unrecorded_ = 0;

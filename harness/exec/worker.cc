@@ -5,7 +5,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "harness/base/check.h"
@@ -16,7 +18,8 @@ namespace {
 
 constexpr size_t kStderrTailBytes = 8192;
 constexpr size_t kTailInMessageBytes = 600;
-constexpr double kStopSeconds = 2;     // for an orderly end
+constexpr double kStopSeconds = 2;  // for an orderly end
+constexpr double kLongestPoll = 1 << 30;
 constexpr double kEndedSeconds = 0.5;  // between a closed socket and the end of its process
 
 }  // namespace
@@ -57,19 +60,23 @@ Call<Json> Worker::Request(const std::string& call, Json message, double timeout
 
 Call<Json> Worker::Exchange(const std::string& call, const std::string& frame, double timeout_s,
                             std::span<const int> fds) {
-  const Deadline deadline = After(timeout_s);
   // A failed send is seen by Await, as the end of the process or as the deadline.
-  [[maybe_unused]] const Status sent = SendFrame(process_.socket(), frame, fds, deadline);
-  return Await(call, timeout_s, deadline);
+  [[maybe_unused]] const Status sent = SendFrame(process_.socket(), frame, fds, After(timeout_s));
+  return Await(call, timeout_s);
 }
 
-Call<Json> Worker::Await(const std::string& call, double timeout_s, Deadline deadline) {
+Call<Json> Worker::Await(const std::string& call, double timeout_s) {
+  const double end = time_->Seconds() + timeout_s;
+  // Rounded up. Where time is shared, poll() is back before the end.
+  const auto milliseconds_left = [&] {
+    return static_cast<int>(std::clamp(std::ceil((end - time_->Seconds()) * 1e3), 0.0, kLongestPoll));
+  };
   for (;;) {
     // A pipe whose writers have all gone is always ready: it is left out then (-1), so that poll() waits.
     pollfd events[] = {{process_.socket(), POLLIN, 0},
                        {process_.pidfd(), POLLIN, 0},
                        {stderr_open_ ? process_.stderr_pipe() : -1, POLLIN, 0}};
-    const int ready = ::poll(events, 3, MillisecondsLeft(deadline));
+    const int ready = ::poll(events, 3, milliseconds_left());
     if (ready < 0 && errno != EINTR) return Killed(Outcome::kError, fmt::format("{}: poll failed", call));
     DrainStderr();
     const bool open = ReadSocket();
@@ -77,7 +84,7 @@ Call<Json> Worker::Await(const std::string& call, double timeout_s, Deadline dea
     if (!message) return Killed(Outcome::kProtocol, fmt::format("{}: {}", call, message.error().message));
     if (message->has_value()) return std::move(**message);
     if (!open || (events[1].revents & POLLIN) != 0) return Ended(call);
-    if (MillisecondsLeft(deadline) == 0) {
+    if (milliseconds_left() == 0) {
       return Killed(Outcome::kTimeout,
                     fmt::format("{} did not end within {} s; the worker was killed", call, timeout_s));
     }

@@ -4,12 +4,15 @@
 // Start() begins afresh.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "harness/exec/child_process.h"
 #include "harness/exec/failure.h"
 #include "harness/exec/protocol.h"
+#include "harness/exec/shared_time.h"
 
 namespace assay {
 
@@ -33,6 +36,9 @@ class Worker {
   // Sends {"call": call, ...} and returns the answer of an ASSAY_OK. `fds` are copied to the worker.
   Call<Json> Request(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
 
+  // By which the deadlines of calls count from now on. Not while one is made.
+  void ShareTime(std::shared_ptr<SharedTime> time) { time_ = std::move(time); }
+
   // Lets it destroy its plans and close its devices, for a while.
   void Stop();
 
@@ -40,7 +46,7 @@ class Worker {
   std::string StderrTail() const;
 
  private:
-  Call<Json> Await(const std::string& call, double timeout_s, Deadline deadline);
+  Call<Json> Await(const std::string& call, double timeout_s);
   Call<Json> Exchange(const std::string& call, const std::string& frame, double timeout_s, std::span<const int> fds);
   bool ReadSocket();   // false: the other end is closed
   void DrainStderr();  // a full pipe would stall the worker
@@ -49,6 +55,7 @@ class Worker {
   std::string WithTail(std::string message) const;
 
   WorkerOptions options_;
+  std::shared_ptr<SharedTime> time_ = std::make_shared<SharedTime>();
   ChildProcess process_;
   FrameBuffer buffer_;
   std::string stderr_tail_;

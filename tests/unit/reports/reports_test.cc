@@ -63,6 +63,13 @@ TEST(Summary, MatrixCountsWhatPassedAndNamesWhatDidNot) {
   EXPECT_THAT(by_implementation.rows[0], ElementsAre("matmul", "f32", "cpu:naive", "1 mismatch, 1 pass 0.25"));
 }
 
+// Which of them is timed first changes from run to run.
+TEST(Summary, ThePerformanceTableHasTheColumnsInTheOrderOfTheOthers) {
+  const std::vector<Record> records{Make("cpu", "naive", "unsupported"), Make("opencl", "x", "unsupported"),
+                                    Make("vulkan", "x", "pass", 1e-3), Make("cpu", "naive", "pass", 1e-3)};
+  EXPECT_THAT(PerformanceTable(records, 9).header, ElementsAre("case", "cpu", "vulkan"));
+}
+
 TEST(Summary, SeveralDevicesOfABackendAreSeparateColumns) {
   auto a = Make("gpu", "x", "pass"), b = Make("gpu", "x", "pass");
   b.device = "other";

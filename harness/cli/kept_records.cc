@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/kept_records.h"
+
+#include "harness/base/profile.h"
+#include "harness/cli/exit_code.h"
+#include "harness/cli/output.h"
+#include "harness/cli/record_fields.h"
+#include "reports/summary.h"
+
+namespace assay::cli {
+
+KeptRecords::KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations)
+    : folder_(folder), expectations_(expectations), failures_(folder.path(), ProgramWord()) {}
+
+void KeptRecords::Add(Offer offer) {
+  const std::lock_guard lock(mutex_);
+  NoteWriteError(folder_.Append(offer));
+  offers_.push_back(std::move(offer));
+}
+
+void KeptRecords::Add(const RecordPlace& place, Attempt attempt) {
+  ApplyExpectations(expectations_, attempt.memory_fault, attempt.record);
+  const Span span(Phase::kRecord);
+  const std::lock_guard lock(mutex_);
+  if (IsFailingResult(attempt.verdict) && !IsKnown(attempt.record)) {
+    failing_.emplace(place, std::move(attempt));
+  } else {
+    Append(place, std::move(attempt.record));
+  }
+}
+
+void KeptRecords::EndCase(const CaseData& data, const CaseRunner& runner) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Attempt*> failing;
+  for (auto& [place, attempt] : failing_) failing.push_back(&attempt);
+  if (!failing.empty()) WriteFailures(data, runner, failing);
+  for (auto& [place, attempt] : failing_) Append(place, std::move(attempt.record));
+  failing_.clear();
+}
+
+void KeptRecords::Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner) {
+  const std::lock_guard lock(mutex_);
+  if (attempt.verdict != Verdict::kPass) {  // it passed in the rounds before
+    ClearTiming(attempt.record);
+    ++failed_;
+    if (IsFailingResult(attempt.verdict)) WriteFailures(data, runner, {&attempt});
+  }
+  Record& record = records_.at(place) = attempt.record;
+  ApplyExpectations(expectations_, attempt.memory_fault, record);
+  file_is_current_ = false;
+}
+
+std::pair<std::vector<Record>, std::vector<Offer>> KeptRecords::Finish() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Record> records;
+  for (auto& [place, record] : records_) records.push_back(std::move(record));
+  if (!file_is_current_) NoteWriteError(folder_.Rewrite(records));
+  return {std::move(records), std::move(offers_)};
+}
+
+size_t KeptRecords::failed() const {
+  const std::lock_guard lock(mutex_);
+  return failed_;
+}
+
+std::string KeptRecords::write_error() const {
+  const std::lock_guard lock(mutex_);
+  return write_error_;
+}
+
+void KeptRecords::Append(const RecordPlace& place, Record record) {
+  NoteWriteError(folder_.Append(record));
+  failed_ += IsFailure(record);
+  file_is_current_ = file_is_current_ && (records_.empty() || records_.rbegin()->first < place);
+  records_.emplace(place, std::move(record));
+}
+
+void KeptRecords::WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing) {
+  const Span span(Phase::kFailures);
+  if (auto status = failures_.Write(data, runner, failing); !status) {
+    Note("the failure's tensors are not kept: " + status.error().message);
+  }
+}
+
+void KeptRecords::NoteWriteError(const Status& status) {
+  if (!status && write_error_.empty()) write_error_ = status.error().message;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work on several columns at once. Columns of one session are one lane: a session serves one call after the other.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "harness/cli/column.h"
+#include "harness/exec/shared_time.h"
+
+namespace assay::cli {
+
+class Lanes {
+ public:
+  // Threads for at most `most_at_once` lanes, the calling one included. `columns` outlives this.
+  Lanes(const std::vector<Column>& columns, size_t most_at_once);
+
+  // A worker dies with the thread that started it: each is let end before.
+  ~Lanes();
+
+  // Calls work(index of a column) for every column, in order within a lane, on at most `at_once` lanes at a time. The
+  // timeouts of backends make up for that (SharedTime). Returns when all is done; then throws what was thrown first.
+  void ForEach(size_t at_once, const std::function<void(size_t)>& work);
+
+  size_t size() const { return lanes_.size(); }
+
+ private:
+  struct Lane {
+    std::vector<size_t> columns;
+    double busy_s = 0;  // of all calls until now
+  };
+  void Help(size_t number);
+  void RunOne(std::unique_lock<std::mutex>& lock);
+  bool MayRunOne() const { return !waiting_.empty() && running_ < at_once_; }
+
+  const std::vector<Column>& columns_;
+  std::vector<Lane> lanes_;
+  std::shared_ptr<SharedTime> time_ = std::make_shared<SharedTime>();
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  const std::function<void(size_t)>* work_ = nullptr;
+  std::deque<Lane*> waiting_;
+  size_t at_once_ = 0, running_ = 0;
+  std::exception_ptr thrown_;
+  bool stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace assay::cli

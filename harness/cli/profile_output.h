@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// --profile and --trace of a run.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/base/profile.h"
+#include "harness/base/result.h"
+#include "harness/cli/options.h"
+
+namespace assay::cli {
+
+inline constexpr const char* kProfileFile = "profile.json";
+
+class ProfileOutput {
+ public:
+  // Collects from now on what is asked for; nothing where neither is. Errors: the trace's file cannot be written.
+  static Result<ProfileOutput> Start(const RunOptions& options);
+
+  // profile.json of the folder, which reports show.
+  Status WriteTotals(const std::filesystem::path& dir) const;
+
+  // The same with the time that the reports took; the table on standard error; the trace.
+  Status Finish(const std::filesystem::path& dir);
+
+ private:
+  bool table_ = false;
+  std::filesystem::path trace_path_;
+  std::ofstream trace_;
+  Nanoseconds begin_ = 0;
+};
+
+}  // namespace assay::cli

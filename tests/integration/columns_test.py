@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Several columns of one run: their order, that they are judged at once, where the time goes: columns_test.py ASSAY
+MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR.
+"""
+import json
+import sys
+import unittest
+
+import cli_test
+from cli_test import CASE, PLUGIN
+
+OTHER_CASE = "matmul/f32/m=5,n=3,k=7/fill=normal/seed=0"
+
+
+def order_of(records):
+    return [(r["case_id"], r["backend"], r["implementation"]) for r in records]
+
+
+def appearance(records):
+    return list(dict.fromkeys(r["backend"] for r in records))
+
+
+class Order(cli_test.Cli):
+    def test_records_stand_in_the_order_of_the_plan_whatever_ended_first(self):
+        plugins = ("--plugin", f"zebra={PLUGIN}", "--plugin", f"ant={PLUGIN}", "--backend", "zebra,ant,cpu,onednn")
+        orders = []
+        for out in ("first", "second"):
+            _, records = self.run_cases("--case", CASE, "--case", OTHER_CASE, *plugins, "--perf-time", "0.001", "--impl",
+                                        "ok,drop_last_k,segfault,naive,blocked,gemm", out=out)
+            self.assertGreater({r["verdict"] for r in records}, {"pass", "mismatch", "crash"})
+            orders.append(order_of(records))
+        self.assertEqual(*orders)
+        self.assertEqual(list(dict.fromkeys(case for case, _, _ in orders[0])), [CASE, OTHER_CASE])
+        for case in (CASE, OTHER_CASE):
+            part = [r for r in records if r["case_id"] == case]
+            self.assertEqual(appearance(part), ["zebra", "ant", "cpu"])
+            names = [r["implementation"] for r in part if r["backend"] == "ant"]
+            self.assertEqual(names, ["ok", "segfault", "drop_last_k"])  # as the plugin lists them
+
+    def test_cpu_comes_first_and_the_others_by_name(self):
+        plugins = ("--plugin", f"zebra={PLUGIN}", "--plugin", f"ant={PLUGIN}")
+        done, records = self.run_cases("--case", CASE, *plugins, "--no-perf", "--impl", "ok,naive")
+        self.assertEqual(appearance(records)[:2], ["cpu", "ant"], done.stderr)
+        self.assertEqual(appearance(records)[-1], "zebra")
+        header = next(line for line in done.stdout.splitlines() if line.startswith("operator"))
+        self.assertEqual(header.split()[2:], appearance(records))
+        listed = json.loads(self.assay("backends", "--json", *plugins).stdout)
+        usable = [b["backend"] for b in listed if b["usable"]]
+        self.assertEqual(usable, ["cpu", *sorted(set(usable) - {"cpu"})])
+
+
+class AtOnce(cli_test.Cli):
+    # Both hang for as long as they may: that they overlap does not depend on the speed of the machine.
+    HANGING = ("--case", CASE, "--plugin", f"a={PLUGIN}", "--plugin", f"b={PLUGIN}", "--backend", "a,b", "--impl",
+               "ok,hang", "--no-perf", "--timeout", "1")
+
+    def hangs(self, *args):
+        """Begin and end of the executions that hang, by backend."""
+        done, records = self.run_cases(*self.HANGING, *args, "--trace", str(self.dir / "trace.json"))
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual([(r["backend"], r["implementation"], r["verdict"]) for r in records],
+                         [("a", "ok", "pass"), ("a", "hang", "timeout"), ("b", "ok", "pass"), ("b", "hang", "timeout")])
+        for r in records[1::2]:
+            self.assertIn("execute did not end within 1 s", r["reason"])
+        events = json.loads((self.dir / "trace.json").read_text())["traceEvents"]
+        return {e["args"]["backend"]: (e["ts"] * 1e-6, (e["ts"] + e["dur"]) * 1e-6) for e in events
+                if e["ph"] == "X" and e["name"] == "execute" and e["args"].get("implementation") == "hang"}
+
+    def test_backends_are_judged_at_once_and_their_timeouts_make_up_for_it(self):
+        spans = self.hangs("--jobs", "2")
+        self.assertLess(max(begin for begin, _ in spans.values()), min(end for _, end in spans.values()))
+        for begin, end in spans.values():
+            self.assertGreater(end - begin, 1.2)  # 2 while both hang
+        # No longer than one after the other, up to what a busy machine adds.
+        everything = max(end for _, end in spans.values()) - min(begin for begin, _ in spans.values())
+        self.assertGreater(everything, 1.9)
+
+    def test_one_job_is_one_backend_after_the_other(self):
+        spans = self.hangs("--jobs", "1")
+        self.assertLessEqual(spans["a"][1], spans["b"][0])
+
+    def test_verdicts_and_bits_are_the_same_at_once_and_one_after_the_other(self):
+        results = []
+        for jobs in ("1", "4"):
+            done, records = self.run_cases("--suite", "smoke", "--op", "matmul,softmax,reduce", "--plugin", PLUGIN,
+                                           "--backend", "cpu,onednn,misbehaving", "--impl",
+                                           "naive,blocked,gemm,matmul,softmax,ok,drop_last_k,write_after,liar,segfault",
+                                           "--no-perf", "--jobs", jobs, out=jobs)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertTrue(any(r["failure_dir"] for r in records))
+            results.append([(*order, r["verdict"], r["class"], r["output_hash"], r["power"], r["twin"], r["failure_dir"])
+                            for order, r in zip(order_of(records), records)])
+        self.assertEqual(*results)
+
+    def test_padded_rows_are_judged_however_slow_the_first_execution_is(self):
+        _, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
+                                    "ignores_padding", "--no-perf")
+        self.assertGreater(records[0]["execute_s"], 0.3)
+        self.assertIn("with padded rows and an unaligned start", records[0]["reason"])
+
+
+class Profile(cli_test.Cli):
+    def check_nesting(self, events):
+        """Spans of one thread are apart, or one holds the other."""
+        tracks = {}
+        for e in events:
+            if e["ph"] == "X":
+                tracks.setdefault((e["pid"], e["tid"]), []).append((e["ts"], -e["dur"], e["name"]))
+        for track in tracks.values():
+            opened = []
+            for begin, minus, name in sorted(track):
+                while opened and opened[-1][0] <= begin + 1e-3:
+                    opened.pop()
+                end = begin - minus
+                if opened:
+                    self.assertLessEqual(end, opened[-1][0] + 1e-3, (name, opened[-1]))
+                opened.append((end, name))
+        return tracks
+
+    def test_a_profile_adds_up_and_is_shown(self):
+        done, records = self.run_cases("--suite", "smoke", "--op", "matmul", "--backend", "cpu,onednn", "--perf-time",
+                                       "0.002", "--profile", "--trace", str(self.dir / "trace.json"), "--jobs", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        profile = json.loads((self.dir / "out/profile.json").read_text())
+        phases = {(p["backend"], p["phase"]): p for p in profile["phases"]}
+        for backend in ("cpu", "onednn"):
+            for phase in ("query", "prepare", "execute", "images", "compare", "timed loop", "judge"):
+                self.assertGreater(phases[backend, phase]["seconds"], 0, (backend, phase))
+        for phase in ("inputs", "golden", "plan", "reports", "run"):
+            self.assertGreater(phases["", phase]["seconds"], 0, phase)
+        self.assertGreaterEqual(min(p["seconds"] for p in profile["phases"]), -1e-9)
+        self.assertGreaterEqual(phases["cpu", "execute"]["spans"],
+                                2 * sum(r["backend"] == "cpu" and r["verdict"] == "pass" for r in records))
+        self.assertLess(profile["backends_s"], profile["wall_s"])
+        self.assertAlmostEqual(profile["host_alone_s"], profile["wall_s"] - profile["backends_s"])
+
+        events = json.loads((self.dir / "trace.json").read_text())["traceEvents"]
+        tracks = self.check_nesting(events)
+        threads = {e["args"]["name"]: (e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
+        self.assertLessEqual({"main", "next case", "columns 2"}, set(threads))
+        # Phases of one thread are apart: they fit into the wall clock, those of all threads into as many times that.
+        self.assertLess(max(t - minus for track in tracks.values() for t, minus, _ in track), profile["wall_s"] * 1e6)
+        self.assertLessEqual(sum(p["seconds"] for p in profile["phases"]), 3 * profile["wall_s"])
+        processes = {e["args"]["name"]: e["pid"] for e in events if e["name"] == "process_name"}
+        self.assertEqual(set(processes), {"assay", "cpu worker", "onednn worker"})
+        starts = {e["id"]: e for e in events if e["ph"] == "s"}
+        ends = {e["id"]: e for e in events if e["ph"] == "f"}
+        self.assertEqual(set(starts), set(ends))
+        for number, call in starts.items():
+            self.assertEqual(call["pid"], processes["assay"])
+            self.assertGreaterEqual(ends[number]["ts"], call["ts"])
+        loops = [e for e in events if e["ph"] == "X" and e["pid"] != 1 and e["name"] == "timed loop"]
+        self.assertTrue(loops)
+        for e in loops:
+            self.assertGreater(e["args"]["repetitions"], 0)
+            self.assertLessEqual(e["args"]["timed_s"] * 1e6, e["dur"] * 1.01 + 1)
+
+        self.assertIn("with a backend at work", done.stderr)
+        self.assertIn("timed loop", done.stderr)
+        for name in ("report.html", "summary.md"):
+            self.assertIn("with a backend at work", (self.dir / "out" / name).read_text(), name)
+        self.assertEqual(self.assay("report", "out").returncode, 0)
+        self.assertIn("## Profile", (self.dir / "out/summary.md").read_text())
+
+    def test_without_the_options_there_is_none(self):
+        done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf")
+        self.assertFalse((self.dir / "out/profile.json").exists())
+        self.assertNotIn("Profile", (self.dir / "out/report.html").read_text())
+        self.assertEqual(done.stderr, "")
+        self.fails(2, "--trace /no/such/folder/x: the file cannot be written", "run", "--case", CASE, "--trace",
+                   "/no/such/folder/x", "--out", "o")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/lanes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+
+#include "harness/cli/lazy.h"
+
+namespace assay::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+// Columns 0 and 2 share a session; none of these sessions ever starts a worker.
+std::vector<Column> ThreeColumns() {
+  std::vector<Column> columns(3);
+  columns[0].session = columns[2].session = std::make_shared<Session>(SessionOptions());
+  columns[1].session = std::make_shared<Session>(SessionOptions());
+  return columns;
+}
+
+TEST(Lanes, LanesRunAtOnceAndTheColumnsOfOneInOrder) {
+  const std::vector<Column> columns = ThreeColumns();
+  Lanes lanes(columns, 2);
+  ASSERT_EQ(lanes.size(), 2u);
+  for (int round = 0; round < 3; ++round) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<size_t> begun, ended;
+    // Column 0 ends only when 1 has begun, and 1 only when 0 has: together or never.
+    lanes.ForEach(2, [&](size_t c) {
+      std::unique_lock lock(mutex);
+      begun.push_back(c);
+      changed.notify_all();
+      const auto both = [&] { return begun.size() >= 2; };
+      EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), both));
+      ended.push_back(c);
+    });
+    EXPECT_THAT(ended, UnorderedElementsAre(0, 1, 2));
+    EXPECT_LT(std::ranges::find(ended, 0u), std::ranges::find(ended, 2u));
+  }
+}
+
+TEST(Lanes, OneAtATimeIsInOrder) {
+  const std::vector<Column> columns = ThreeColumns();
+  Lanes lanes(columns, 2);
+  std::atomic<int> running = 0;
+  std::vector<size_t> order;
+  lanes.ForEach(1, [&](size_t c) {
+    EXPECT_EQ(++running, 1);
+    order.push_back(c);
+    --running;
+  });
+  EXPECT_THAT(order, UnorderedElementsAre(0, 1, 2));
+  std::vector<size_t> alone;
+  Lanes(columns, 1).ForEach(2, [&](size_t c) { alone.push_back(c); });
+  EXPECT_THAT(alone, UnorderedElementsAre(0, 1, 2));
+}
+
+TEST(Lanes, WhatIsThrownEndsItsLaneAloneAndReachesTheCaller) {
+  const std::vector<Column> columns = ThreeColumns();
+  Lanes lanes(columns, 2);
+  std::atomic<int> done = 0;
+  const auto work = [&](size_t c) {
+    if (c == 1) throw std::runtime_error("column 1");
+    ++done;
+  };
+  EXPECT_THROW(lanes.ForEach(2, work), std::runtime_error);
+  EXPECT_EQ(done, 2);
+  lanes.ForEach(2, [&](size_t) { ++done; });  // and is forgotten
+  EXPECT_EQ(done, 5);
+}
+
+TEST(Lazy, IsMadeOnceForAllThreads) {
+  Lazy<int> lazy;
+  EXPECT_EQ(lazy.IfMade(), nullptr);
+  EXPECT_THROW(lazy.Get([]() -> int { throw std::runtime_error("no memory"); }), std::runtime_error);
+  std::atomic<int> made = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] { EXPECT_EQ(lazy.Get([&] { return ++made; }), 1); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(*lazy.IfMade(), 1);
+}
+
+}  // namespace
+}  // namespace assay::cli
