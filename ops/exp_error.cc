@@ -29,4 +29,9 @@ double SpreadError(double a, double b, double spread, double n) {
   return Join(a * spread * std::exp(a * cut) + far, std::expm1(b));
 }
 
+double RunningSumError(const OperationErrors& op, double n) {
+  const double steps = std::expm1((n + 1) * (2 * std::log1p(op.u) + std::log1p(op.eps)) + std::log1p(op.mid));
+  return steps + n * (2 * op.lambda + op.mid_abs);
+}
+
 }  // namespace assay

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What softmax and attention share: the contract's errors as they reach an exponential and a sum of exponentials.
+// What softmax, attention and logsumexp share: the contract's errors as they reach an exponential and a sum of
+// exponentials.
 #pragma once
 
 #include "golden/bound.h"
@@ -24,6 +25,11 @@ struct OperationErrors {
 // spread = sum p |t| and its n terms. Rigorous: below -cut an exponential is at most exp(-cut), above it the
 // convexity of exp costs the factor exp(a cut). Infinite for a >= 1/2.
 double SpreadError(double a, double b, double spread, double n);
+
+// The relative error of a running sum of n exponentials beside that of their exponents: each its own exponential, and
+// up to n additions and n rescalings by exp(m_old - m_new), as with blocks of one term. Where the maximum stays, a
+// kernel may rescale by exp(0), which is not said to be 1. The sum is at least 1: what underflows counts absolutely.
+double RunningSumError(const OperationErrors& op, double n);
 
 // (1 + x)(1 + y) - 1
 inline double Join(double x, double y) {

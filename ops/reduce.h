@@ -52,6 +52,10 @@ int64_t SelectedTerm(const ReduceCase& op, std::span<const double> row);
 // result under the other policy for NaN, where a row holds one.
 Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier);
 
+// How far the logarithm of a running sum of n exponentials may be off when their exponents are exact; infinity:
+// anywhere.
+double LogOfSumError(const Contract& contract, double n);
+
 BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contract& contract);
 
 std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract, int variant);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "harness/base/infinity.h"
+#include "ops/exp_error.h"
 #include "ops/reduce.h"
 
 namespace assay {
@@ -100,27 +101,25 @@ BoundModel ProdBound(const ReduceCase& op, const Golden& golden, const Contract&
   return bound;
 }
 
-// eps_exp + gamma_h + u sum p |x - m| + eps_log |LSE - m| + the final addition (VERDICT.md 2).
+// The running sum's error, u sum p |x - m|, eps_log |LSE - m| and the final addition (VERDICT.md 2). The differences of
+// all rescalings that a term meets add up to its own |x - m|: their errors are within its share of the second.
 BoundModel LogSumExpBound(const ReduceCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   BoundModel bound = OutputBound(contract, out);
   const auto terms = static_cast<double>(op.terms);
-  const double u = 2 * contract.AccUnitRoundoff();
-  const double eps = contract.math_ulp == 0 ? contract.AccUnitRoundoff() : MathError(contract);
-  // A relative error d of the sum moves its logarithm by at most d / (1 - d).
-  const double sum = Gamma(terms, u) + eps + terms * Lambda(contract);
-  bound.constant += sum < 0.5 ? sum / (1 - sum) : kInfinity;
+  const OperationErrors errors(contract);
+  bound.constant += LogOfSumError(contract, terms);
   // Inputs that move by u_in |x| <= u_in (|m| + d), d = m - x, move LSE by at most u_in |m| for all of them together
   // and g(1 - u_in) - g(1) <= u_in (log K - g(1)) with g(s) = log sum exp(-s d), which is convex, g(0) = log K and
   // g(1) = LSE - m. Together u_in (|LSE| + log K): |LSE| alone can vanish. Subnormals have no relative bound.
   const double input = InputRoundoff(contract, in);
   bound.constant += input * std::log(terms) * (1 + 0x1p-40);
   if (FlushesInputs(contract) || input > 0) bound.constant += 2 * FormatOf(in).MinNormal();
-  bound.terms.push_back({golden.Extra("spread"), 2 * u});
-  bound.terms.push_back({golden.Extra("log_part"), eps});
-  bound.terms.push_back({&golden.magnitude, u + input});
-  bound.constant += Lambda(contract);
+  bound.terms.push_back({golden.Extra("spread"), 2 * Join(errors.u, errors.mid)});
+  bound.terms.push_back({golden.Extra("log_part"), Join(errors.eps, errors.mid)});
+  bound.terms.push_back({&golden.magnitude, errors.u + input});
+  bound.constant += Lambda(contract) + errors.mid_abs;
   // The functions' errors are no random roundings, and dominate: exp, about log2 K rescalings, log.
-  const double functions = eps * (2 + std::log2(terms) + std::log(terms));
+  const double functions = errors.eps * (2 + std::log2(terms) + std::log(terms));
   bound.statistic.constant = functions + (terms + 1) * Lambda(contract);
   bound.statistic.shared = true;
   bound.growth = 1;
@@ -168,6 +167,11 @@ void CompleteStatistic(double terms, bool squares, DType in, const Golden& golde
 }
 
 }  // namespace
+
+double LogOfSumError(const Contract& contract, double n) {
+  const double sum = RunningSumError(OperationErrors(contract), n);
+  return sum < 0.5 ? sum / (1 - sum) : kInfinity;  // |ln(1 + d)| <= |d| / (1 - |d|)
+}
 
 BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contract& contract) {
   const ReduceCase op(problem);

@@ -5,7 +5,7 @@
 //   l2         r^2 ones, so that the result is r to the bit wherever the root's error disappears in the output's
 //              rounding; of short rows all terms, 1 and 2, a perfect square where one is possible
 //   logsumexp  v terms of level -ln v rounded, so that the result is near zero and 1 / v shows in it. Exponentials of
-//              zero and their sum are exact where math <= 1, as in softmax; of short rows all K, to within any math
+//              zero and their sum are exact where math <= 1, as in softmax; else off by what the contract permits
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -146,9 +146,8 @@ double LevelSumError(const Contract& contract, int64_t shown, int64_t terms) {
   const bool plain = contract.mid == Intermediate::kNone && contract.acc != Accumulator::kTensorCore;
   const bool exact = plain && contract.math_ulp <= 1 && std::log2(shown) < contract.AccExactBits();
   if (exact) return 0;
-  // The bound of this very input (reduce_bound.cc): x - m = 0. Only rows without -inf are as simple.
-  const double u = 2 * contract.AccUnitRoundoff();
-  return shown == terms ? Gamma(static_cast<double>(terms), u) + std::max(contract.math_ulp, 0.5) * u : kInfinity;
+  // The bound of this very input: x - m is 0, or -inf, whose exponential is 0; each term may rescale those before it.
+  return plain || shown == terms ? LogOfSumError(contract, static_cast<double>(terms)) : kInfinity;
 }
 
 // Of a row that shows this many, in ulp of the output.

@@ -24,7 +24,11 @@ OpSchema SoftmaxSchema() {
   return {.op = "softmax",
           .doc = "y = exp(x) / sum exp(x) along an axis, or its logarithm",
           .attrs = {{"shape", AttrType::kDims, "", "of x and y"},
-                    {"axis", AttrType::kInt, "-1", "the axis that sums to one; negative ones count from the end"},
+                    {.key = "axis",
+                     .type = AttrType::kInt,
+                     .default_value = "-1",
+                     .doc = "the axis that sums to one; negative ones count from the end",
+                     .axes_in = "shape"},
                     {"log", AttrType::kInt, "0", "1: the logarithm of the result"}},
           .operands = {"x", "y"},
           .layouts = {{"x", "[shape]"}, {"y", "[shape]"}}};

@@ -27,11 +27,9 @@ ExponentError OfExponent(const OperationErrors& op, DType in, double peak) {
   return {Join(rounded, op.in), (2 * op.in * peak + flushed) * (1 + rounded) + 2 * op.lambda};
 }
 
-// |l^ - l| / l: exponents, exponentials, and up to n additions and n rescalings by exp(m_old - m_new) each.
+// |l^ - l| / l
 double SumError(const OperationErrors& op, const ExponentError& exponent, double n, double spread) {
-  const double exponents = SpreadError(exponent.relative, exponent.absolute, spread, n);
-  const double steps = std::expm1((n + 1) * (2 * std::log1p(op.u) + std::log1p(op.eps)) + std::log1p(op.mid));
-  return Join(exponents, steps) + n * (2 * op.lambda + op.mid_abs);
+  return Join(SpreadError(exponent.relative, exponent.absolute, spread, n), RunningSumError(op, n));
 }
 
 double Relative(const OperationErrors& op, DType in, double n, double distance, double spread, double peak) {

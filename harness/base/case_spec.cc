@@ -117,6 +117,27 @@ std::string OneSpelling(const AttrDef& def, const std::string& value, size_t axe
   return fmt::to_string(fmt::join(std::vector<std::string_view>(axes, parts[0]), "x"));
 }
 
+// AttrDef::axes_in: axes=-1+0 of a shape of rank 3 becomes axes=0+2. What is out of range or given twice stays, for the
+// operator to refuse.
+std::string FromTheFront(const std::string& value, int64_t rank) {
+  std::vector<int64_t> axes = ParseList(value, '+').value_or(std::vector<int64_t>());
+  for (int64_t& axis : axes) {
+    if (axis < -rank || axis >= rank) return value;
+    if (axis < 0) axis += rank;
+  }
+  std::ranges::sort(axes);
+  if (axes.empty() || std::ranges::adjacent_find(axes) != axes.end()) return value;
+  return fmt::to_string(fmt::join(axes, "+"));
+}
+
+// The spelling of a value that ids have, given the values of the other keys.
+std::string Spelled(const AttrDef& def, const std::string& value, const Attrs& attrs, const OpSchema& schema) {
+  const auto length = [&](const std::string& key) { return Split(Resolve(attrs, schema, key), 'x').size(); };
+  if (!def.axes_of.empty()) return OneSpelling(def, value, length(def.axes_of));
+  if (!def.axes_in.empty()) return FromTheFront(value, static_cast<int64_t>(length(def.axes_in)));
+  return value;
+}
+
 std::string KeyList(const OpSchema& schema) {
   std::string text;
   for (const AttrDef& def : schema.attrs) text += (text.empty() ? "" : " ") + def.key;
@@ -146,10 +167,7 @@ Result<Attrs> OrderedAttrs(const Attrs& given, const OpSchema& schema) {
     if (!value) return UsageError(schema.op + ": " + value.error().message);
     ordered.emplace_back(def.key, *std::move(value));
   }
-  for (auto& [key, value] : ordered) {
-    const AttrDef& def = *schema.Find(key);
-    if (!def.axes_of.empty()) value = OneSpelling(def, value, Split(Resolve(ordered, schema, def.axes_of), 'x').size());
-  }
+  for (auto& [key, value] : ordered) value = Spelled(*schema.Find(key), value, ordered, schema);
   return ordered;
 }
 
@@ -211,7 +229,13 @@ Result<CaseSpec> Canonicalise(CaseSpec spec, const OpSchema& schema) {
     const AttrDef& def = *schema.Find(key);
     Attrs others = *ordered;
     std::erase_if(others, [&, k = key](const auto& attr) { return attr.first == k; });
-    if (!def.default_value.empty() && IsAtDefault(def, value, Resolve(others, schema, key))) continue;
+    if (!def.default_value.empty()) {
+      const std::string default_value = Resolve(others, schema, key);
+      // As it is written where it applies: -1 is another axis of every rank.
+      if (IsAtDefault(def, value, def.axes_in.empty() ? default_value : Spelled(def, default_value, others, schema))) {
+        continue;
+      }
+    }
     spec.attrs.emplace_back(key, value);
   }
   const Result<FillSpec> fill = ParseFill(spec.fill);

@@ -36,6 +36,9 @@ struct AttrDef {
   // kDims: the key whose list has as many entries. One number stands for all of them, and is how equal entries are
   // written where the key has a default; a required key is written out.
   std::string axes_of = {};
+  // kInt, kAxes: the key of the shape whose axes are counted; negative ones from its end. Written counted from the
+  // front, lists in ascending order.
+  std::string axes_in = {};
 };
 
 // How a tensor lies in memory, for people: axis names in row-major order, attribute keys where an axis is one.

@@ -39,8 +39,11 @@ struct Record {
   // result lies from that implementation's, over the sum of both bounds.
   std::string properties, property_breaks;
   std::string tier;
-  Number prepare_s, time_median_s, time_p10_s, time_p90_s;  // times: the median of those of the rounds
-  std::optional<int64_t> samples;                           // of all rounds
+  // Preparing (compiling) for the first time in a worker process, and once more in the same process, where the backend
+  // may have kept what it made; null where it was not prepared twice in one process, as without timing.
+  Number prepare_s, prepare_cached_s;
+  Number time_median_s, time_p10_s, time_p90_s;  // the median of those of the rounds
+  std::optional<int64_t> samples;                // of all rounds
   std::string round_medians_s;  // comma separated: one median per round, each from a worker process of its own
   std::string timing_clock;     // "device" or "host"
   // The second input set, of the timed loop and, where there is no twin and golden values are cheap, of the correctness
@@ -67,6 +70,7 @@ struct Record {
   Number package_power_w;                  // of the host's processors while it was timed
   Number price_per_hour;                   // as the user stated it
   std::string sweep;                       // "b=16": what --sweep set
+  // These, and prepare_s, are taken while other columns are judged, unless --jobs is 1; times of the loop never are.
   Number input_s, golden_s, execute_s, compare_s, relations_s;
   std::string input_hash, output_hash, golden_hash, plan_hash;
   std::string tool_version, timestamp;
@@ -79,6 +83,20 @@ struct Record {
   // Counts of finite elements by |error| / T_hard, comma separated, in the bins
   // [0], (0, 2^-20), [2^-20, 2^-19) ... [2^-1, 1), [1, inf).
   std::string margin_histogram;
+  std::optional<int64_t> violations;  // finite values beyond their tolerance
+  std::string where;                  // localised failures of the bound and of non-finite values; "" without any
+  // Of worst_elements, in their order: "place:error" joined by ';', place as "[3,4]" or, of an imaginary part,
+  // "[3,4] imag".
+  std::string worst_errors;
+  // The statistic's parts, each against its limit: the worst element, the worst cluster of outliers, the worst row,
+  // column, slab or tile, and which that is ("column 5"); what fired, in words.
+  Number stat_element_margin, stat_cluster_margin, stat_group_margin;
+  std::string stat_group, stat_reason;
+  std::string power_missed;  // the faults that would go unnoticed, where `power` is below 1
+  // The weaker arithmetic that explains a result: "in=bf16", "bf16 operands", the contract that judges by it and the
+  // margins by that contract. "" and null: none does, or none was sought.
+  std::string lower_class, lower_class_name, lower_class_contract;
+  Number lower_class_bound_margin, lower_class_stat_margin;
 };
 
 // Calls f(key, member) for every field in the order of the file; drives both directions.
@@ -97,7 +115,8 @@ void VisitFields(R& r, F&& f) {
   f("effective_bits", r.effective_bits), f("bias_z", r.bias_z), f("power", r.power), f("outliers", r.outliers);
   f("elements", r.elements), f("nonfinite_mismatch", r.nonfinite_mismatch), f("worst_index", r.worst_index);
   f("reps", r.reps), f("deterministic", r.deterministic), f("twin", r.twin), f("tier", r.tier);
-  f("prepare_s", r.prepare_s), f("time_median_s", r.time_median_s), f("time_p10_s", r.time_p10_s);
+  f("prepare_s", r.prepare_s), f("prepare_cached_s", r.prepare_cached_s), f("time_median_s", r.time_median_s),
+      f("time_p10_s", r.time_p10_s);
   f("time_p90_s", r.time_p90_s), f("samples", r.samples), f("round_medians_s", r.round_medians_s),
       f("timing_clock", r.timing_clock), f("second_set", r.second_set);
   f("stop_reason", r.stop_reason), f("time_cold_median_s", r.time_cold_median_s), f("cold_samples", r.cold_samples);
@@ -117,6 +136,12 @@ void VisitFields(R& r, F&& f) {
   f("tool_version", r.tool_version), f("timestamp", r.timestamp), f("tags", r.tags), f("source", r.source);
   f("reproduce", r.reproduce), f("failure_dir", r.failure_dir);
   f("worst_elements", r.worst_elements), f("margin_histogram", r.margin_histogram);
+  f("violations", r.violations), f("where", r.where), f("worst_errors", r.worst_errors);
+  f("stat_element_margin", r.stat_element_margin), f("stat_cluster_margin", r.stat_cluster_margin);
+  f("stat_group_margin", r.stat_group_margin), f("stat_group", r.stat_group), f("stat_reason", r.stat_reason);
+  f("power_missed", r.power_missed), f("lower_class", r.lower_class), f("lower_class_name", r.lower_class_name);
+  f("lower_class_contract", r.lower_class_contract), f("lower_class_bound_margin", r.lower_class_bound_margin);
+  f("lower_class_stat_margin", r.lower_class_stat_margin);
 }
 
 std::string ToJsonLine(const Record& record);  // no newline

@@ -145,6 +145,7 @@ Attempt CaseRunner::JudgeImplementation(const Column& column, const Implementati
     return attempt;
   }
   attempt.record.prepare_s = prepared->prepare_s;
+  attempt.prepared_by = column.session->workers_started();
   auto evidence = Execute(column, prepared->plan, **contract, attempt);
   if (evidence) {
     if (auto related = JudgeRelations(column, prepared->plan, **contract, attempt, *evidence); !related) {

@@ -56,6 +56,7 @@ struct Attempt {
   Contract contract;
   Tensor output;                      // of the first run, to recognise equal bits in the timed loop
   std::vector<KeptOutput> kept;       // of a result that failed
+  uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation
   bool memory_fault = false;          // it wrote where it may not, or not all that it has to
   std::vector<TimingSummary> rounds;  // one per timing
 };

@@ -47,6 +47,7 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
     SetFailure(attempt, prepared.error());
     return;
   }
+  if (attempt.prepared_by == column.session->workers_started()) attempt.record.prepare_cached_s = prepared->prepare_s;
   // The second set has other data, so that a kernel cannot get away with an old result.
   const CaseData* second = contract.twins.empty() ? SecondSet() : nullptr;
   attempt.record.second_set = !contract.twins.empty() ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";

@@ -36,7 +36,7 @@ std::string MatmulId(DType dtype, int n) {
 
 Probe ProbeOf(const Column& column, double value, const std::string& case_id, const ProbeTime& time) {
   return {value,   column.backend,      column.device.name,
-          case_id, time.implementation, "device or host clock of the backend"};
+          case_id, time.implementation, "the fastest repetition by the clock of the backend"};
 }
 
 void Keep(std::optional<Probe>& best, const Probe& probe) {
@@ -127,8 +127,7 @@ void Ceilings::MeasureBandwidth(const std::string& hardware) {
         break;
       }
       for (const ProbeTime& time : *times) {
-        if (time.median_s > 0)
-          Keep(best, ProbeOf(*column, problem.bytes / time.median_s * 1e-9, problem.spec.Id(), time));
+        if (time.best_s > 0) Keep(best, ProbeOf(*column, problem.bytes / time.best_s * 1e-9, problem.spec.Id(), time));
       }
     }
     if (!best) continue;
@@ -161,13 +160,13 @@ std::optional<Probe> Ceilings::FastestMatmul(const Column& column, DType dtype, 
     }
     double fastest_s = 0;
     for (const ProbeTime& time : *times) {
-      if (time.median_s <= 0) continue;
-      Keep(best, ProbeOf(column, problem.flops / time.median_s * 1e-9, problem.spec.Id(), time));
-      if (fastest_s == 0 || time.median_s < fastest_s) fastest_s = time.median_s;
+      if (time.best_s <= 0) continue;
+      Keep(best, ProbeOf(column, problem.flops / time.best_s * 1e-9, problem.spec.Id(), time));
+      if (fastest_s == 0 || time.best_s < fastest_s) fastest_s = time.best_s;
     }
     if (fastest_s == 0 || 8 * fastest_s > kLongestMatmulSeconds) break;
     for (const ProbeTime& time : *times) {
-      if (fastest_s < kNotWorthALargerOne * time.median_s) settings.left_out.insert(time.implementation);
+      if (fastest_s < kNotWorthALargerOne * time.best_s) settings.left_out.insert(time.implementation);
     }
   }
   return best;

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "harness/compare/localise.h"
+#include "harness/compare/worst.h"
 
 namespace assay::cli {
 namespace {
@@ -39,9 +39,8 @@ std::string WorstLines(const Shape& shape, const ErrorMetrics& metrics) {
   for (const WorstElement& w : metrics.worst) {
     const std::string margin =
         w.tolerance > 0 && std::isfinite(w.error) ? fmt::format("{:.3g}", std::fabs(w.error) / w.tolerance) : "-";
-    text += fmt::format("  {:<16} {:>16.9g} {:>16.9g} {:>10.3g} {:>10.3g} {:>8}\n",
-                        IndexText(shape, w.index) + (w.component == 1 ? " imag" : ""), w.got, w.golden, w.error,
-                        w.tolerance, margin);
+    text += fmt::format("  {:<16} {:>16.9g} {:>16.9g} {:>10.3g} {:>10.3g} {:>8}\n", PlaceText(shape, w), w.got,
+                        w.golden, w.error, w.tolerance, margin);
   }
   return text;
 }

@@ -5,7 +5,6 @@
 
 #include "harness/base/contract.h"
 #include "harness/cli/executions.h"
-#include "harness/perf/statistics.h"
 #include "harness/perf/stopping.h"
 
 namespace assay::cli {
@@ -65,7 +64,7 @@ Call<std::vector<ProbeTime>> TimeProbe(const Column& column, const Problem& prob
         prepared ? column.session->Time(prepared->plan, sets, request) : Call<Timing>(tl::unexpected(prepared.error()));
     if (prepared) column.session->Release(prepared->plan);
     if (timing) {
-      times.push_back({implementation.name, Summarise(timing->seconds).median_s, timing->wall_s});
+      times.push_back({implementation.name, *std::ranges::min_element(timing->seconds), timing->wall_s});
     } else if (EndedTheWorker(timing.error())) {
       return tl::unexpected(timing.error());
     }

@@ -12,8 +12,8 @@ namespace assay::cli {
 
 struct ProbeTime {
   std::string implementation;
-  double median_s = 0;  // by the clock of the backend
-  double wall_s = 0;    // by the worker's, around everything
+  double best_s = 0;  // the fastest repetition by the clock of the backend
+  double wall_s = 0;  // the mean by the worker's, around everything
 };
 
 struct ProbeSettings {

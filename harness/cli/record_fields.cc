@@ -6,6 +6,7 @@
 #include "harness/cli/catalog.h"
 #include "harness/cli/environment.h"
 #include "harness/cli/relations.h"
+#include "harness/compare/worst.h"
 
 namespace assay::cli {
 namespace {
@@ -35,6 +36,34 @@ std::string WorstText(const std::vector<WorstElement>& worst) {
     text += fmt::format("{}{}:{:.9g}:{:.9g}:{:.3g}", text.empty() ? "" : ";", w.index, w.got, w.golden, w.tolerance);
   }
   return text;
+}
+
+std::string ErrorsText(const Shape& shape, const std::vector<WorstElement>& worst) {
+  std::string text;
+  for (const WorstElement& w : worst) {
+    text += fmt::format("{}{}:{:.3g}", text.empty() ? "" : ";", PlaceText(shape, w), w.error);
+  }
+  return text;
+}
+
+void SetStatistic(Record& record, const StatisticOutcome& statistic) {
+  if (!statistic.applicable) return;
+  record.effective_bits = statistic.effective_bits;
+  record.bias_z = statistic.bias_z;
+  record.outliers = statistic.outliers;
+  record.stat_element_margin = statistic.max_r / kElementThreshold;
+  record.stat_cluster_margin = statistic.cluster.margin;
+  record.stat_group_margin = statistic.group.margin;
+  record.stat_reason = statistic.reason;
+  record.stat_group = statistic.group_where;
+}
+
+void SetLowerClass(Record& record, const LowerClass& found) {
+  record.lower_class = found.field;
+  record.lower_class_name = found.name;
+  record.lower_class_contract = ToText(found.contract);
+  record.lower_class_bound_margin = found.bound_margin;
+  record.lower_class_stat_margin = found.stat_margin;
 }
 
 }  // namespace
@@ -104,18 +133,21 @@ void SetMetrics(Record& record, const Evidence& evidence, const Decision& decisi
   record.metamorphic_margin = decision.metamorphic_margin;
   record.properties = PropertiesText(evidence.properties);
   record.property_breaks = BreaksText(evidence.properties);
-  if (m.statistic.applicable) {
-    record.effective_bits = m.statistic.effective_bits;
-    record.bias_z = m.statistic.bias_z;
-    record.outliers = m.statistic.outliers;
+  SetStatistic(record, m.statistic);
+  if (evidence.lower_class) SetLowerClass(record, *evidence.lower_class);
+  if (evidence.power) {
+    record.power = evidence.power->power;
+    record.power_missed = evidence.power->missed;
   }
-  if (evidence.power) record.power = evidence.power->power;
+  record.violations = m.violations;
+  record.where = m.where;
   record.nonfinite_mismatch = m.nonfinite_mismatch;
   if (m.worst_index >= 0) record.worst_index = m.worst_index;
   record.reps = static_cast<int64_t>(evidence.runs.size());
   record.deterministic = evidence.bits_equal;
   record.twin = !evidence.twins.empty();
   record.worst_elements = WorstText(m.worst);
+  record.worst_errors = ErrorsText(evidence.shape, m.worst);
 }
 
 void SetHistogram(Record& record, const MarginHistogram& histogram) {

@@ -8,6 +8,7 @@
 
 #include "harness/compare/judge.h"
 #include "harness/compare/metrics.h"
+#include "harness/compare/partial_sums.h"
 
 namespace assay {
 namespace {
@@ -30,6 +31,8 @@ struct Candidate {
   // Instead of `operand`: the golden value of what the unit computes. nullopt: it does not compute such a thing.
   std::function<std::optional<Golden>(const Operator&, const Problem&, std::span<const Tensor>, Tier)> golden = {};
   double roundings = 1;  // of the accumulator, for each that the declared contract has
+  // The format of partial sums that are formed and compared; their errors make the statistic.
+  std::optional<DType> partials = std::nullopt;
 };
 
 double CutTo(int precision, double x) {
@@ -126,9 +129,11 @@ Candidate Accumulates(const char* field, const char* name, Accumulator acc, DTyp
           }};
 }
 
-Candidate StoresMiddle(const char* field, const char* name, Intermediate mid) {
+Candidate StoresPartials(const char* field, const char* name, Intermediate mid, DType type) {
   const auto change = [mid](Contract& c) { c.mid = mid; };
-  return {field, name, change, nullptr, change, FillsEvenly};
+  Candidate candidate{field, name, change, nullptr, change, FillsEvenly};
+  candidate.partials = type;
+  return candidate;
 }
 
 // Matrix units that align a block of products and cut what lies below F fraction bits, and their f32 results.
@@ -229,10 +234,10 @@ std::vector<Candidate> Ladder() {
       RoundsOperands("in=tf32rn", "tf32", InputRounding::kTF32RN, to_tf32),
       RoundsOperands("in=tf32rz", "tf32", InputRounding::kTF32RZ, [](double x) { return CutTo(11, x); }),
       Truncates13(),
-      StoresMiddle("mid=f16", "f16 between its steps", Intermediate::kF16),
+      StoresPartials("mid=f16", "f16", Intermediate::kF16, DType::kF16),
       Accumulates("acc=f16", "f16 sums", Accumulator::kF16, DType::kF16),
       RoundsOperands("in=bf16", "bf16 operands", InputRounding::kBF16, ToBf16),
-      StoresMiddle("mid=bf16", "bf16 between its steps", Intermediate::kBF16),
+      StoresPartials("mid=bf16", "bf16", Intermediate::kBF16, DType::kBF16),
       Accumulates("acc=bf16", "bf16 sums", Accumulator::kBF16, DType::kBF16),
       RoundsOperands("in=fp8", "e4m3 operands", InputRounding::kFP8,
                      [](double x) { return RoundTo(FormatOf(DType::kE4M3), x); }),
@@ -281,20 +286,37 @@ class Search {
          LadderGoldens& goldens)
       : op_(op), problem_(problem), declared_(declared), golden_(golden), goldens_(goldens) {}
 
-  // The main output's metrics by the class, if it explains all outputs.
-  std::optional<ErrorMetrics> Explains(const Candidate& candidate, const JudgedOutput& main,
-                                       std::span<const JudgedOutput> twins) const {
+  // What the class is called with these results, and the main output's metrics by it, if it explains all outputs.
+  struct Explanation {
+    std::string name;
+    ErrorMetrics metrics;
+  };
+  std::optional<Explanation> Explains(const Candidate& candidate, const JudgedOutput& main,
+                                      std::span<const JudgedOutput> twins) const {
+    std::string name = candidate.name;
+    if (candidate.partials) {
+      const auto partials = RoundedPartials(candidate, main);
+      if (!partials) return std::nullopt;
+      name += " " + *partials;
+    }
     Contract contract = declared_;
     if (candidate.judge_by) candidate.judge_by(contract);
     auto metrics = MetricsIfHolds(candidate, contract, main, /*is_twin=*/false);
     const auto holds = [&](const JudgedOutput& twin) {
       return MetricsIfHolds(candidate, contract, twin, /*is_twin=*/true).has_value();
     };
-    if (metrics && !std::ranges::all_of(twins, holds)) metrics.reset();
-    return metrics;
+    if (!metrics || !std::ranges::all_of(twins, holds)) return std::nullopt;
+    return Explanation{std::move(name), *std::move(metrics)};
   }
 
  private:
+  std::optional<std::string> RoundedPartials(const Candidate& candidate, const JudgedOutput& main) const {
+    const BoundModel bound = op_.Bound(problem_, golden_, declared_);
+    const ElementJudge judge(golden_, bound, declared_, main.got->dtype());
+    if (!StatisticApplies(judge)) return std::nullopt;  // what would remain has no known size
+    return FindRoundedPartials(problem_, main.inputs, judge, *main.got, FormatOf(*candidate.partials));
+  }
+
   // Null where the class makes nothing else of the case's operands.
   LadderGoldens::Made MakeGolden(const Candidate& candidate, std::span<const Tensor> inputs, bool is_twin) const {
     if (candidate.golden) {
@@ -319,6 +341,11 @@ class Search {
     const Golden& golden = own ? *own : golden_;
     BoundModel bound = op_.Bound(problem_, golden, contract);
     AddRoundings(candidate.roundings, bound);
+    if (candidate.partials && !is_twin) {
+      auto own_errors = StatisticOfOwnErrors(golden, *output.got, contract.AccUnitRoundoff());
+      if (!own_errors) return std::nullopt;
+      bound.statistic = *std::move(own_errors);
+    }
     // A narrow accumulator promises nothing for sums of more than 1 / (2 u) terms; an error of S is no result at all.
     for (BoundTerm& term : bound.terms) term.coefficient = std::min(term.coefficient, 1.0);
     if (!std::isfinite(bound.constant)) bound.constant = bound.statistic.constant = 0;
@@ -365,8 +392,9 @@ std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& prob
     candidate.weaken(weaker);
     // What the declaration permits already explains nothing.
     if (!Meets(declared, weaker) || Meets(weaker, declared)) continue;
-    if (const auto metrics = search.Explains(candidate, main, twins)) {
-      return LowerClass{weaker, candidate.field, candidate.name, metrics->bound_margin, metrics->statistic.margin};
+    if (const auto found = search.Explains(candidate, main, twins)) {
+      const ErrorMetrics& metrics = found->metrics;
+      return LowerClass{weaker, candidate.field, found->name, metrics.bound_margin, metrics.statistic.margin};
     }
   }
   return std::nullopt;

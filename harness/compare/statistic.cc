@@ -57,11 +57,13 @@ void JudgeOutliers(const ElementJudge& judge, const Tensor& got, const std::vect
                         outcome.outliers, kOutlierLevel, outcome.cluster.where, outcome.cluster.limit));
 }
 
-void DescribeGroup(const Tensor& got, StatisticOutcome& outcome) {
-  const GroupFinding& group = outcome.group;
+void JudgeGroups(const GroupFinding& group, const Tensor& got, StatisticOutcome& outcome) {
+  outcome.group = group;
+  outcome.margin = std::max(outcome.margin, group.margin);
+  if (group.members > 0) outcome.group_where = GroupText(got.shape(), IsComplex(got.dtype()) ? 2 : 1, group);
+  if (group.margin <= 1) return;
   AddReason(outcome, fmt::format("{} has errors of {:.3g} standard deviations in the mean over {} values, limit {:.3g}",
-                                 GroupText(got.shape(), IsComplex(got.dtype()) ? 2 : 1, group), group.rms,
-                                 group.members, group.rms / group.margin));
+                                 outcome.group_where, group.rms, group.members, group.rms / group.margin));
 }
 
 }  // namespace
@@ -86,11 +88,7 @@ StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, co
   outcome.bias_z = sum[kSumBias] / std::sqrt(n);
   outcome.margin = outcome.max_r / kElementThreshold;
   if (outcome.max_r > kOutlierLevel) JudgeOutliers(judge, got, chunks, outcome);
-  if (groups != nullptr) {
-    outcome.group = groups->Worst();
-    outcome.margin = std::max(outcome.margin, outcome.group.margin);
-    if (outcome.group.margin > 1) DescribeGroup(got, outcome);
-  }
+  if (groups != nullptr) JudgeGroups(groups->Worst(), got, outcome);
   CalibrateOnItself(judge, got, chunks, outcome);
   return outcome;
 }

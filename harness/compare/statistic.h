@@ -28,6 +28,7 @@ struct StatisticOutcome {
   int64_t outliers = 0;                  // values beyond kOutlierLevel
   Cluster cluster;                       // of them, where errors are independent
   GroupFinding group;                    // with the largest margin
+  std::string group_where;               // "column 5"; "" when no group was tested
   double margin = 0;                     // the largest of max_r / kElementThreshold, cluster and group; above 1 fails
   std::string reason;                    // what fired and where; "" when nothing did
   // The largest error against the implementation's own robust scale, over 1.25 times 8: above 1 is suspect. None

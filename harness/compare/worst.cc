@@ -140,4 +140,8 @@ std::string FindFailures(const ElementJudge& judge, const Tensor& got, const std
   return map.Text();
 }
 
+std::string PlaceText(const Shape& shape, const WorstElement& worst) {
+  return IndexText(shape, worst.index) + (worst.component == 1 ? " imag" : "");
+}
+
 }  // namespace assay

@@ -17,4 +17,7 @@ void FindWorst(const ElementJudge& judge, const Tensor& got, const std::vector<C
 // Where the failing elements lie, in words.
 std::string FindFailures(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks);
 
+// "[3,4]"; of an imaginary part "[3,4] imag".
+std::string PlaceText(const Shape& shape, const WorstElement& worst);
+
 }  // namespace assay

@@ -114,6 +114,9 @@ class Session {
   // Ends the worker; the next call starts a fresh one. Plans are gone.
   void Restart();
 
+  // How many workers were started: what one has prepared and kept, the next has not.
+  uint64_t workers_started() const { return workers_started_; }
+
   // By which timeouts count from now on, see SharedTime.
   void ShareTime(std::shared_ptr<SharedTime> time) { worker_.ShareTime(std::move(time)); }
 
@@ -123,6 +126,7 @@ class Session {
  private:
   struct Plan;
   class TimingRun;
+  class SpareMemory;
   Call<Json> Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
   Call<Plan*> FindPlan(uint64_t plan);
   Call<void> Bind(Plan& plan, size_t set);
@@ -140,7 +144,8 @@ class Session {
 
   SessionOptions options_;
   std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
-  uint64_t next_plan_ = 1;
+  std::unique_ptr<SpareMemory> spare_;
+  uint64_t next_plan_ = 1, workers_started_ = 0;
   std::mt19937_64 random_{std::random_device{}()};  // not reproducible on purpose: no plugin can foresee it
   Worker worker_;
 };

@@ -58,7 +58,8 @@ function timing(record) {
     ['roofline', record.roofline_note], ['cannot be true', record.timing_invalid],
     ['launch', present(record.launch_fraction) ? numberText(100 * record.launch_fraction) + ' % of the wall clock' : ''],
     ['upload, download', present(record.upload_s) ? `${timeText(record.upload_s)}, ${timeText(record.download_s)}` : ''],
-    ['preparation', timeText(record.prepare_s)]]);
+    ['preparation', timeText(record.prepare_s)],
+    ['again in the same process', present(record.prepare_cached_s) ? timeText(record.prepare_cached_s) : '']]);
 }
 
 function contract(record) {

@@ -3,6 +3,7 @@
 // f32 sums of its operands.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -16,18 +17,31 @@ struct Rung {
   const char* implementation;  // declares the class
   const char* case_id;         // on data that show it
   const char* field;           // of the class, as its name begins: how wide a truncating unit is is a guess
-  bool positive = false;       // the data's magnitudes, so that what is cut off adds up
+  double (*change)(size_t operand, double x) = nullptr;  // makes other data of the case's
 };
 
 void PrintTo(const Rung& rung, std::ostream* out) {
   *out << rung.implementation << " on " << rung.case_id;
 }
 
-void TakeMagnitudes(cli::CaseData& data) {
-  for (Tensor& input : data.inputs) {
-    std::vector<double> values = input.ToDoubles();
-    for (double& x : values) x = std::abs(x);
-    input.SetDoubles(values);
+// What is cut off adds up.
+double Magnitude(size_t, double x) {
+  return std::abs(x);
+}
+// Of f16, with sums of 512: results on both sides of the smallest normal number, operands above it.
+double SmallResults(size_t, double x) {
+  return std::copysign(std::max(std::abs(x), 0.125), x) * 0x1p-10;
+}
+// Most of b subnormal in f16, results as above.
+double SmallBoth(size_t operand, double x) {
+  return x * (operand == 0 ? 0x1p-3 : 0x1p-15);
+}
+
+void Change(cli::CaseData& data, double (*change)(size_t, double)) {
+  for (size_t operand = 0; operand < data.inputs.size(); ++operand) {
+    std::vector<double> values = data.inputs[operand].ToDoubles();
+    for (double& x : values) x = change(operand, x);
+    data.inputs[operand].SetDoubles(values);
   }
   data.golden = data.op->ComputeGolden(data.problem, data.inputs, data.golden.tier);
 }
@@ -38,7 +52,7 @@ TEST_P(Ladder, NamesTheClassOfALegalImplementationThatDeclaresMore) {
   const Rung& rung = GetParam();
   Corpus corpus;
   cli::CaseData data = Corpus::Prepare(rung.case_id);
-  if (rung.positive) TakeMagnitudes(data);
+  if (rung.change != nullptr) Change(data, rung.change);
   const Contract declared = ParseDeclaration("f32acc;det=yes").value();
   const Tensor got = corpus.Run(data.problem, data.inputs, rung.implementation);
   const ErrorMetrics metrics = Measure(data.golden, cli::BoundOf(data, declared), declared, got);
@@ -52,6 +66,13 @@ INSTANTIATE_TEST_SUITE_P(
     Corpus, Ladder,
     testing::Values(
         Rung{"legal.f16-operands-flushed", "matmul/f16-f16-f32/m=64,n=64,k=512/fill=normal/seed=0", "ftz=in"},
+        Rung{"legal.results-flushed", "matmul/f16/m=64,n=64,k=512/fill=normal/seed=0", "ftz=out", SmallResults},
+        Rung{"legal.cdna2-f16", "matmul/f16/m=64,n=64,k=512/fill=normal/seed=0", "ftz=all", SmallBoth},
+        Rung{"legal.f16-partials", "matmul/f16-f16-f32/m=32,n=32,k=512/fill=normal/seed=0", "mid=f16"},
+        Rung{"legal.f16-partials", "matmul/f16/m=64,n=64,k=512/fill=normal/seed=0", "mid=f16"},
+        Rung{"legal.f16-blocks-32", "matmul/f16-f16-f32/m=32,n=32,k=300/fill=normal/seed=0", "mid=f16"},
+        Rung{"legal.bf16-partials", "matmul/bf16-bf16-f32/m=32,n=32,k=512/fill=uniform/seed=0", "mid=bf16"},
+        Rung{"legal.bf16-blocks-32", "matmul/bf16-bf16-f32/m=32,n=32,k=1000/fill=normal/seed=0", "mid=bf16"},
         Rung{"legal.output-toward-zero", "matmul/bf16/m=64,n=64,k=512/fill=normal/seed=0", "out=rz"},
         Rung{"legal.hopper-fused-16", "matmul/f16-f16-f32/m=32,n=32,k=1024/fill=near_one/seed=0", "acc=tc<25,16>"},
         Rung{"legal.ampere-fused-8", "matmul/f16-f16-f32/m=32,n=32,k=1024/fill=near_one/seed=0", "acc=tc<"},
@@ -59,11 +80,24 @@ INSTANTIATE_TEST_SUITE_P(
         Rung{"legal.bf16x3", "matmul/f32/m=32,n=32,k=256/fill=normal/seed=0", "in=bf16x3"},
         Rung{"legal.tf32-rounded", "matmul/f32/m=32,n=32,k=256/fill=normal/seed=0", "in=tf32rn"},
         Rung{"legal.tf32-truncated", "matmul/f32/m=32,n=32,k=256/fill=normal/seed=0", "in=tf32rz"},
-        Rung{"legal.hopper-fp8", "matmul/e4m3-e4m3-f32/m=32,n=32,k=512/fill=normal/seed=0", "acc=tc<13,32>", true},
+        Rung{"legal.hopper-fp8", "matmul/e4m3-e4m3-f32/m=32,n=32,k=512/fill=normal/seed=0", "acc=tc<13,32>", Magnitude},
         Rung{"legal.f16-accumulator", "matmul/f16-f16-f32/m=32,n=32,k=256/fill=normal/seed=0", "acc=f16"},
         Rung{"legal.bf16-operands", "matmul/f32/m=32,n=32,k=256/fill=normal/seed=0", "in=bf16"},
         Rung{"legal.bf16-accumulator", "matmul/bf16-bf16-f32/m=32,n=32,k=256/fill=normal/seed=0", "acc=bf16"},
         Rung{"legal.scaled-e4m3-operands", "matmul/f32/m=32,n=32,k=256/fill=normal/seed=0", "in=fp8"}));
+
+// A term that is missing from one of the elements leaves no class.
+TEST(LadderOfPartials, RoundedPartialSumsWithAWrongElementAreNoClass) {
+  Corpus corpus;
+  const cli::CaseData data = Corpus::Prepare("matmul/f16-f16-f32/m=32,n=32,k=512/fill=normal/seed=0");
+  const Contract declared = ParseDeclaration("f32acc;det=yes").value();
+  Tensor got = corpus.Run(data.problem, data.inputs, "legal.f16-partials");
+  const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden, {data.inputs, &got}, {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->name, "f16 sums of 2 equal parts");
+  got.As<float>()[100] -= 0.2f;  // |a b| = 0.6 in the mean
+  EXPECT_FALSE(FindLowerClass(*data.op, data.problem, declared, data.golden, {data.inputs, &got}, {}));
+}
 
 }  // namespace
 }  // namespace assay

@@ -380,6 +380,69 @@ class Check(Base):
             done = self.matmul("--strict")
             self.assertEqual(done.returncode, 0, f"trial {trial}, k {k}: {done.stdout}")
 
+    def test_what_the_text_says_is_in_the_record(self):
+        random = randoms.Random(8)
+        single = lambda x: struct.unpack("<f", struct.pack("<f", x))[0]
+        narrow = lambda x: struct.unpack("<f", struct.pack("<I", (struct.unpack("<I", struct.pack("<f", x))[0] + 0x8000) & 0xFFFF0000))[0]
+        m, n, k = 16, 16, 64
+        a = [single(random.gauss(0, 1)) for _ in range(m * k)]
+        b = [single(random.gauss(0, 1)) for _ in range(k * n)]
+        product = lambda cast: [math.fsum(cast(a[i * k + t]) * cast(b[t * n + j]) for t in range(k))
+                                for i in range(m) for j in range(n)]
+        right = product(lambda x: x)
+        results = {"pass": right, "below_contract": product(narrow), "mismatch": right[:37] + [right[37] + 1] + right[38:],
+                   "suspect": [y + (3e-5 if i % n == 5 else 0) for i, y in enumerate(right)]}
+        write_npy(self.dir / "a.npy", "f4", (m, k), a)
+        write_npy(self.dir / "b.npy", "f4", (k, n), b)
+        for name, y in results.items():
+            with self.subTest(name):
+                write_npy(self.dir / "y.npy", "f4", (m, n), y)
+                text = self.matmul().stdout
+                record = json.loads(self.matmul("--json").stdout)
+                found = (record["verdict"], record["class"])
+                self.assertIn(name, found)
+                self.assertTrue(text.startswith("{} ({})".format(*found) if found[1] != "none" else found[0]), text)
+                self.assert_text_is_in(record, text)
+                self.assertEqual(bool(record["lower_class"]), name == "below_contract")
+                self.assertEqual(record["violations"] > 0, name in ("mismatch", "below_contract"))
+                self.assertEqual(record["stat_margin"], max(record[f"stat_{part}_margin"]
+                                                            for part in ("element", "cluster", "group")))
+                if name == "suspect":
+                    self.assertEqual(record["stat_group"], "column 5")
+                    self.assertGreater(record["stat_group_margin"], 1)
+                    self.assertEqual(record["reason"], "suspect: " + record["stat_reason"])
+
+    # Every figure and word of the text, line by line.
+    def assert_text_is_in(self, record, text):
+        shown = lambda x, digits: f"{x:.{digits}g}"
+        lines = {line.split(":")[0]: line for line in text.splitlines()}
+        self.assertIn(record["contract"], lines["contract"])
+        self.assertEqual(lines.get("reason", "reason: ")[8:], record["reason"])
+        if "where" in lines:
+            self.assertEqual(lines["where"][7:], record["where"])
+        if "behaves like" in lines:
+            for key in ("lower_class", "lower_class_name"):
+                self.assertIn(record[key], lines["behaves like"])
+            for key in ("lower_class_bound_margin", "lower_class_stat_margin", "bound_margin", "stat_margin"):
+                self.assertIn(" " + shown(record[key], 3), lines["behaves like"])
+            self.assertIn(f"--contract '{record['lower_class_contract']}'", text)
+        for channel in ("bound", "exceptional"):
+            self.assertRegex(text, rf"\n  {channel} +{re.escape(shown(record[channel + '_margin'], 4))} ")
+        self.assertRegex(text, rf"\n  statistic +{re.escape(shown(record['stat_margin'], 4))} ")
+        for key in ("max_abs_err", "max_rel_err", "max_ulp_err", "rms_err", "nmse"):
+            self.assertIn(shown(record[key], 3), lines["errors"])
+        rows = text.split("worst elements:\n")[1].splitlines()[1:] if "worst elements" in text else []
+        rows = [row.split() for row in rows if row.startswith("  ")]
+        worst = [word.split(":") for word in record["worst_elements"].split(";") if word]
+        errors = [word.split(":") for word in record["worst_errors"].split(";") if word]
+        self.assertEqual([row[0] for row in rows], [place for place, _ in errors])
+        self.assertEqual([row[1:4] for row in rows], [[w[1], w[2], e] for w, (_, e) in zip(worst, errors)])
+        self.assertEqual([row[4] for row in rows], [w[3] for w in worst])
+        if "note" in lines:
+            self.assertIn(f"{100 * record['power']:.1f} %", lines["note"])
+            self.assertTrue(lines["note"].endswith("it misses " + record["power_missed"]), lines["note"])
+        self.assertEqual("note" in lines, record["power"] < 0.99)
+
     def test_json_is_one_record(self):
         write_npy(self.dir / "y.npy", "f4", (2, 2), Y[:3] + [math.inf])
         done = self.matmul("--json")

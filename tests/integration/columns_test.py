@@ -23,12 +23,12 @@ def appearance(records):
 
 class Order(cli_test.Cli):
     def test_records_stand_in_the_order_of_the_plan_whatever_ended_first(self):
-        plugins = ("--plugin", f"zebra={PLUGIN}", "--plugin", f"ant={PLUGIN}", "--backend", "zebra,ant,cpu,onednn")
+        plugins = ("--plugin", f"zebra={PLUGIN}", "--plugin", f"ant={PLUGIN}", "--backend", "zebra,ant,cpu")
         orders = []
         for out in ("first", "second"):
             _, records = self.run_cases("--case", CASE, "--case", OTHER_CASE, *plugins, "--perf-time", "0.001", "--impl",
-                                        "ok,drop_last_k,segfault,naive,blocked,gemm", out=out)
-            self.assertGreater({r["verdict"] for r in records}, {"pass", "mismatch", "crash"})
+                                        "ok,drop_last_k,segfault,naive,blocked", out=out)
+            self.assertEqual({r["verdict"] for r in records}, {"pass", "mismatch", "crash"})
             orders.append(order_of(records))
         self.assertEqual(*orders)
         self.assertEqual(list(dict.fromkeys(case for case, _, _ in orders[0])), [CASE, OTHER_CASE])
@@ -83,10 +83,11 @@ class AtOnce(cli_test.Cli):
     def test_verdicts_and_bits_are_the_same_at_once_and_one_after_the_other(self):
         results = []
         for jobs in ("1", "4"):
-            done, records = self.run_cases("--suite", "smoke", "--op", "matmul,softmax,reduce", "--plugin", PLUGIN,
-                                           "--backend", "cpu,onednn,misbehaving", "--impl",
-                                           "naive,blocked,gemm,matmul,softmax,ok,drop_last_k,write_after,liar,segfault",
-                                           "--no-perf", "--jobs", jobs, out=jobs)
+            done, records = self.run_cases("--case", CASE, "--case", OTHER_CASE, "--case",
+                                           "matmul/f32/m=8,n=8,k=4096/fill=normal/seed=0",
+                                           "--plugin", f"a={PLUGIN}", "--plugin", f"b={PLUGIN}", "--backend", "cpu,a,b", "--impl",
+                                           "naive,blocked,ok,drop_last_k,write_after,liar,segfault", "--no-perf",
+                                           "--jobs", jobs, out=jobs)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertTrue(any(r["failure_dir"] for r in records))
             results.append([(*order, r["verdict"], r["class"], r["output_hash"], r["power"], r["twin"], r["failure_dir"])

@@ -65,6 +65,7 @@ template <class T>
 struct ConvKernel {
   bool channels_last = false;  // terms in the order (tap, channel) in place of (channel, tap)
   bool tail_repeats = false;   // terms beyond the last multiple of 16 are read twice
+  bool tail_of_next = false;   // zeros fill x up to a multiple of 16 terms, and meet the next channel's weights
   int64_t (*source)(const ConvSpec&, int axis, int64_t p, int64_t t) = SourceOf;
   int64_t (*channel)(const ConvSpec&, int64_t o, int64_t c) = ChannelOf;
   Extents (*tap)(const ConvSpec&, const Extents&) = SameTap;  // of w
@@ -119,12 +120,19 @@ class ConvPlan : public DensePlan<T> {
       b_.push_back(w_[static_cast<size_t>((at.channel * channels + c) * taps + w)]);
     }
     if (kernel_.tail_repeats) RepeatTail();
+    if (kernel_.tail_of_next) FillTail(at.channel);
     return kernel_.dot(a_.data(), b_.data(), std::ssize(a_));
   }
 
   void RepeatTail() {
     const size_t count = a_.size();
     for (size_t i = count / 16 * 16; i < count; ++i) a_.push_back(a_[i]), b_.push_back(b_[i]);
+  }
+
+  void FillTail(int64_t channel) {
+    for (auto w = static_cast<size_t>((channel + 1) * spec_.Terms()); a_.size() % 16 != 0 && w < w_.size(); ++w) {
+      a_.push_back(0), b_.push_back(w_[w]);
+    }
   }
 
   T Read(const Pixel& at, int64_t c, const Extents& t) const {

@@ -194,6 +194,12 @@ std::string Tail(Description op) {
       "this needs terms that are no multiple of 16");
 }
 
+std::string TailBeforeAnother(Description op) {
+  return ConvWhen(
+      op, [](const auto& s) { return s.Terms() % 16 != 0 && s.o > 1 && s.x.dtype != plugin::kI8; },
+      "this needs several channels of terms that are no multiple of 16");
+}
+
 template <class Make>
 Entry Fault(const char* name, TextOf why_not, Make make) {
   return ConvEntry(name, ConvContract, why_not, make);
@@ -244,6 +250,8 @@ std::vector<Entry> ConvTermFaults() {
       Keeps<WithoutFirstTap>("fault.first-tap-dropped", SeveralTaps),
       Fault("fault.im2col-tail-repeated", Tail,
             []<class T>(std::type_identity<T>) { return ConvKernel<T>{.tail_repeats = true}; }),
+      Fault("fault.im2col-tail-meets-next-weights", TailBeforeAnother,
+            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.tail_of_next = true}; }),
   };
 }
 

@@ -134,6 +134,16 @@ T RoundedPartsDot(const T* a, const T* b, const DotContext& x) {
          RoundedTo<Storage>(SequentialDot<WithFma<T>>(a + half, b + half, {x.k - half}));
 }
 
+// Sums of 32 terms, each rounded to Storage before they are added.
+template <class Storage, class T>
+T RoundedBlocksDot(const T* a, const T* b, const DotContext& x) {
+  T sum = 0;
+  for (int64_t i = 0; i < x.k; i += 32) {
+    sum += RoundedTo<Storage>(SequentialDot<WithFma<T>>(a + i, b + i, {std::min<int64_t>(32, x.k - i)}));
+  }
+  return sum;
+}
+
 // To a 16-bit type, toward zero. Values beyond its range become infinities.
 template <class T>
 T StoredTowardZero(T x, plugin::DType y) {
@@ -226,6 +236,14 @@ std::vector<Entry> MatmulUnitEntries() {
                     []<class T>(std::type_identity<T>) { return Schedule<T>{RoundedPartsDot<F16, T>}; }),
       ScheduleEntry("legal.bf16-partials", Declares<"f32acc;mid=bf16">, BF16Only,
                     []<class T>(std::type_identity<T>) { return Schedule<T>{RoundedPartsDot<BF16, T>}; }),
+      ScheduleEntry("legal.f16-blocks-32", Declares<"f32acc;mid=f16">, F16Only,
+                    []<class T>(std::type_identity<T>) { return Schedule<T>{RoundedBlocksDot<F16, T>}; }),
+      ScheduleEntry("legal.bf16-blocks-32", Declares<"f32acc;mid=bf16">, BF16Only,
+                    []<class T>(std::type_identity<T>) { return Schedule<T>{RoundedBlocksDot<BF16, T>}; }),
+      ScheduleEntry("legal.results-flushed", Declares<"f32acc;ftz=out">, SixteenBitOutput,
+                    []<class T>(std::type_identity<T>) {
+                      return Schedule<T>{SequentialDot<WithFma<T>>, nullptr, FlushedResult<T>};
+                    }),
       ScheduleEntry("legal.output-toward-zero", Declares<"f32acc;out=rz">, SixteenBitOutput,
                     []<class T>(std::type_identity<T>) {
                       return Schedule<T>{SequentialDot<WithFma<T>>, nullptr, StoredTowardZero<T>};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <tuple>
 
 namespace assay {
 namespace {
@@ -105,6 +106,38 @@ TEST(CaseSpec, DTypesAreOneOrOnePerOperand) {
   EXPECT_EQ(Canonicalise(spec, TestSchema())->Id(), "thing/bf16-bf16-f32/m=7/fill=normal/seed=0");
   spec.dtypes.resize(2);
   EXPECT_THAT(Canonicalise(spec, TestSchema()).error().message, HasSubstr("a-b-y"));
+}
+
+TEST(CaseSpec, AxesOfAShapeHaveOneSpelling) {
+  const OpSchema schema = {
+      .op = "thing",
+      .doc = "for tests",
+      .attrs = {{"shape", AttrType::kDims, "", "extents"},
+                {.key = "axis", .default_value = "-1", .doc = "one", .axes_in = "shape"},
+                {.key = "axes", .type = AttrType::kAxes, .default_value = "0", .doc = "several", .axes_in = "shape"}},
+      .operands = {"a", "y"}};
+  const std::tuple<const char*, const char*, const char*> table[] = {
+      {"axis", "2", ""},
+      {"axis", "-1", ""},
+      {"axis", "-2", ",axis=1"},
+      {"axis", "1", ",axis=1"},
+      {"axis", "-3", ",axis=0"},
+      {"axis", "3", ",axis=3"},
+      {"axis", "-4", ",axis=-4"},  // the operator refuses
+      {"axes", "-3", ""},
+      {"axes", "0", ""},
+      {"axes", "-1", ",axes=2"},
+      {"axes", "-1+0", ",axes=0+2"},
+      {"axes", "2+0", ",axes=0+2"},
+      {"axes", "1+-2", ",axes=1+-2"},  // twice the same
+  };
+  for (const auto& [key, value, expected] : table) {
+    const auto spec = Canonicalise(Spec({{"shape", "4x5x6"}, {key, value}}), schema);
+    ASSERT_TRUE(spec) << spec.error().message;
+    EXPECT_EQ(spec->Id(), std::string("thing/f32/shape=4x5x6") + expected + "/fill=normal/seed=0")
+        << key << "=" << value;
+    EXPECT_EQ(*Canonicalise(*ParseId(spec->Id()), schema), *spec);
+  }
 }
 
 TEST(CaseSpec, UnknownFillIsAnError) {

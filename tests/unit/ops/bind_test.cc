@@ -55,6 +55,16 @@ TEST(ReduceBind, ShapesFollowTheAxes) {
   EXPECT_EQ(Bind("reduce/i8/shape=5,axes=0,kind=max/fill=normal/seed=0").output.dtype, DType::kI8);
 }
 
+TEST(Bind, SpellingsOfAnAxisAreOneCase) {
+  for (const auto& [given, id] : {std::pair{"softmax/f32/shape=2x3,axis=1", "softmax/f32/shape=2x3"},
+                                  {"softmax/f32/shape=2x3,axis=-1", "softmax/f32/shape=2x3"},
+                                  {"softmax/f32/shape=2x3,axis=-2", "softmax/f32/shape=2x3,axis=0"},
+                                  {"reduce/f32/shape=2x3,axes=-1", "reduce/f32/shape=2x3,axes=1"},
+                                  {"reduce/f32/shape=2x3x4,axes=-1+0", "reduce/f32/shape=2x3x4,axes=0+2"}}) {
+    EXPECT_EQ(Bind(std::string(given) + "/fill=normal/seed=0").spec.Id(), std::string(id) + "/fill=normal/seed=0");
+  }
+}
+
 struct BadCase {
   const char* id;
   const char* message;

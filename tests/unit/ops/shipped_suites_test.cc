@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "harness/base/fill.h"
 #include "harness/plan/suite.h"
+#include "ops/conv.h"
 #include "ops/op_info.h"
 
 namespace assay {
@@ -113,9 +115,40 @@ TEST(ShippedSuites, DefaultCoversEveryFillKindPolicyAndLayout) {
   EXPECT_THAT(
       others,
       IsSupersetOf({"transa=1",   "transb=1", "beta=1",     "bias=1",   "alpha=0.5", "epilogue=rounded", "nan=ignore",
-                    "keepdims=1", "tie=any",  "axes=0+2+3", "axes=-1",  "m=1",       "stride=2",         "groups=2",
+                    "keepdims=1", "tie=any",  "axes=0+2+3", "axis=0",   "m=1",       "stride=2",         "groups=2",
                     "k=3x3x3",    "k=3",      "causal=1",   "align=tl", "window=8",  "softcap=50",       "mask=bool",
                     "mask=add",   "hkv=2",    "log=1",      "dir=inv",  "norm=ortho"}));
+}
+
+// Weights that meet padding at some output: zeros times infinities, tails that read the next weights.
+int64_t NonFiniteWeightsAtPadding(const Problem& problem) {
+  const ConvCase op(problem);
+  const std::vector<Tensor> inputs = OperatorRegistry::Global().Find("conv")->MakeInputs(problem);
+  const std::vector<double> weights = inputs[1].ToDoubles();
+  int64_t count = 0;
+  for (int64_t k = 0; k < std::ssize(weights); ++k) {
+    const ConvCase::Extents tap = ConvCase::Split(k % op.Taps(), op.kernel);
+    bool padded = false;
+    for (int64_t position = 0; position < op.Positions() && !padded; ++position) {
+      const ConvCase::Extents p = ConvCase::Split(position, op.out);
+      for (int axis = 0; axis < 3; ++axis) padded = padded || !op.Sees(axis, p[axis], tap[axis]);
+    }
+    count += padded && !std::isfinite(weights[k]) ? 1 : 0;
+  }
+  return count;
+}
+
+TEST(ShippedSuites, WeightsThatAreNotFiniteMeetPadding) {
+  for (const char* suite : {"smoke", "default"}) {
+    int64_t most = 0;
+    for (const PlannedCase& planned : Shipped(suite)) {
+      if (planned.spec.op != "conv" || planned.spec.fill != "special") continue;
+      const auto problem = OperatorRegistry::Global().Find("conv")->Bind(planned.spec);
+      ASSERT_TRUE(problem);
+      if (IsFloat(problem->output.dtype)) most = std::max(most, NonFiniteWeightsAtPadding(*problem));
+    }
+    EXPECT_GE(most, 3) << suite;
+  }
 }
 
 // prod of normal numbers underflows, and such a case would prove nothing.
