@@ -50,6 +50,7 @@ struct Record {
   // phase: "twin", the case whose data it is, or "same" where there is no other. "": none ran.
   std::string second_set;
   Number flops, bytes, gflops, gbytes_per_s, roofline_fraction;
+  // These, and prepare_s, are taken while other columns are judged, unless --jobs is 1; times of the loop never are.
   Number input_s, golden_s, execute_s, compare_s, relations_s;
   std::string input_hash, output_hash, golden_hash, plan_hash;
   std::string tool_version, timestamp;

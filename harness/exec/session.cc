@@ -45,7 +45,8 @@ std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant&
   return layouts;
 }
 
-Session::Session(SessionOptions options) : options_(options), worker_(std::move(options.worker)) {}
+Session::Session(SessionOptions options)
+    : options_(options), spare_(std::make_unique<SpareMemory>()), worker_(std::move(options.worker)) {}
 Session::~Session() = default;
 
 Call<Json> Session::Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds) {
@@ -103,10 +104,12 @@ Call<void> Session::Release(uint64_t plan) {
   const Call<Plan*> found = FindPlan(plan);
   if (!found) return {};  // it went with its worker
   const uint64_t worker_plan = (*found)->worker_plan;
+  std::vector<Plan::Set> sets = std::move((*found)->sets);
   plans_.erase(plan);
   const Span span(Phase::kRelease);
   const Call<Json> released = Ask("release", {{"plan", worker_plan}}, options_.call_timeout_s);
   if (!released) return tl::unexpected(released.error());
+  spare_->Keep(std::move(sets));
   return {};
 }
 
@@ -114,21 +117,19 @@ Call<void> Session::Bind(Plan& plan, size_t set) {
   if (set < plan.sets.size()) return {};
   if (set >= kMostSets) return CallFailed(Outcome::kError, fmt::format("more than {} input sets", kMostSets));
   const Span span(Phase::kBind);
-  Result<SharedMemory> upload = SharedMemory::Create(plan.image_bytes, Access::kReadOnly);
-  if (!upload) return CallFailed(Outcome::kError, upload.error().message);
-  Result<SharedMemory> download = SharedMemory::Create(plan.image_bytes, Access::kReadWrite);
-  if (!download) return CallFailed(Outcome::kError, download.error().message);
+  Result<Plan::Set> memory = spare_->TakeOrCreate(plan.image_bytes);
+  if (!memory) return CallFailed(Outcome::kError, memory.error().message);
   Json images = Json::array();
   for (size_t i = 0; i < plan.layouts.size(); ++i) {
     const BufferLayout& layout = plan.layouts[i];
     images.push_back({{"at", plan.image_at[i]}, {"bytes", layout.total_bytes}, {"offset", layout.offset}});
   }
-  const int fds[] = {upload->fd(), download->fd()};
+  const int fds[] = {memory->upload.fd(), memory->download.fd()};
   const Call<Json> bound =
       Ask("bind", {{"plan", plan.worker_plan}, {"set", set}, {"size", plan.image_bytes}, {"images", std::move(images)}},
           options_.call_timeout_s, fds);
   if (!bound) return tl::unexpected(bound.error());
-  plan.sets.push_back({std::move(*upload), std::move(*download)});
+  plan.sets.push_back(std::move(*memory));
   return {};
 }
 

@@ -113,6 +113,7 @@ class Session {
  private:
   struct Plan;
   class TimingRun;
+  class SpareMemory;
   Call<Json> Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
   Call<Plan*> FindPlan(uint64_t plan);
   Call<void> Bind(Plan& plan, size_t set);
@@ -130,6 +131,7 @@ class Session {
 
   SessionOptions options_;
   std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
+  std::unique_ptr<SpareMemory> spare_;
   uint64_t next_plan_ = 1, workers_started_ = 0;
   std::mt19937_64 random_{std::random_device{}()};  // not reproducible on purpose: no plugin can foresee it
   Worker worker_;
