@@ -109,7 +109,9 @@ typedef struct assay_device_info {
   int32_t device_type; /* ASSAY_DEVICE_* */
   int32_t device_id;
   uint64_t memory_bytes;
-  const char* properties; /* "key=value;key=value": subnormals, rounding, instruction sets... */
+  /* "key=value;key=value": subnormals, rounding, instruction sets... The harness itself reads type=cpu (the host's
+   * processors, also behind another device_type) and cache_bytes=N (the last-level cache), of timing. */
+  const char* properties;
 } assay_device_info;
 
 #define ASSAY_ATTR_INT 0

@@ -71,6 +71,7 @@ Record CaseRunner::NewRecord(const Column& column) const {
   Record record = CaseRecord(planned_, data_, column);
   record.required_contract = required_text_;
   record.plan_hash = settings_.plan_hash;
+  if (settings_.sweep) record.sweep = SweepPoint(planned_.spec, *settings_.sweep, data_.op->schema());
   return record;
 }
 

@@ -16,6 +16,7 @@ namespace assay {
 namespace {
 
 constexpr size_t kMostSets = 64;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What a download begins as: bytes that the plugin does not deliver then show as damage, not as the result of the
 // execution before.
@@ -85,6 +86,8 @@ Call<Prepared> Session::Prepare(int64_t device, const Problem& problem, const st
     plan->image_at.push_back(plan->image_bytes);
     plan->image_bytes += layout.total_bytes;  // a multiple of the alignment
   }
+  plan->upload_s.assign(plan->layouts.size(), kNever);
+  plan->download_s = plan->upload_s;
   Json message = {
       {"device", device}, {"problem", EncodeProblem(problem, plan->layouts)}, {"implementation", implementation}};
   const Span span(Phase::kPrepare);
@@ -138,6 +141,13 @@ Call<void> Session::Transfer(Phase call, Plan& plan, size_t set, Operands which)
   const Span span(call);
   const Call<Json> done = Ask(Name(call), message, options_.call_timeout_s);
   if (!done) return tl::unexpected(done.error());
+  Reply reply(*done);
+  const std::vector<double> seconds = reply.SecondsList("seconds", which.end - which.first);
+  std::vector<double>& fastest = call == Phase::kUpload ? plan.upload_s : plan.download_s;
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    fastest[which.first + i] = std::min(fastest[which.first + i], seconds[i]);
+  }
+  if (!reply.problem().empty()) return BadAnswer(Name(call), reply.problem());
   return {};
 }
 

@@ -24,7 +24,9 @@ struct Session::Plan {
   std::vector<uint64_t> image_at;  // where each operand's image begins in the shared memory
   uint64_t image_bytes = 0;        // of all
   std::vector<Set> sets;
+  std::vector<double> upload_s, download_s;  // the fastest of each operand; infinite where there was none
 
+  TransferTimes Transfers() const;
   std::span<std::byte> Image(SharedMemory& memory, size_t operand) const {
     return memory.bytes().subspan(image_at[operand], layouts[operand].total_bytes);
   }
