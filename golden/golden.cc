@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "golden/golden.h"
 
+#include <bit>
 #include <cmath>
-#include <limits>
 
 #ifdef __FAST_MATH__
 #error "golden values need IEEE arithmetic: build without -ffast-math"
@@ -14,7 +14,8 @@ namespace {
 float RoundUpToFloat(double value) {
   const float nearest = static_cast<float>(value);
   if (static_cast<double>(nearest) >= value || std::isnan(value)) return nearest;
-  return std::nextafter(nearest, std::numeric_limits<float>::infinity());
+  if (nearest < 0) return std::nextafter(nearest, 0.0F);
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(nearest) + 1);  // the next one, as positive floats are ordered
 }
 
 }  // namespace

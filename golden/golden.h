@@ -15,7 +15,7 @@
 namespace assay {
 
 // fast: double arithmetic with its a-priori error; differs in the last bits between machines.
-// reproducible: the same bits on every machine and thread count; value + value_lo carries about 106 bits.
+// reproducible: the same bits on every machine and thread count; value + value_lo is far more accurate than double.
 enum class Tier : uint8_t { kFast, kReproducible };
 std::string_view Name(Tier tier);
 

@@ -41,6 +41,7 @@ struct AttentionData {
   AttentionData(const AttentionCase& op, std::span<const Tensor> inputs);
   std::vector<double> q, k_by_dim, v, mask;
   std::vector<bool> finite_v;  // per row of v
+  bool all_finite_v = true;
   // The largest finite |q| of each query row and |k| of each key.
   std::vector<double> largest_q, largest_k;
 };
@@ -61,6 +62,17 @@ struct AttentionRow {
   double sunk = 0;             // how far below zero the largest t + mask lies: a unit may round all of them to -inf
 };
 AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row);
+
+// The dot products of some queries of one head, [rows, count], with the keys from `first` on that any of them sees, and
+// the sums of their terms' magnitudes.
+struct RawScores {
+  int64_t first = 0, count = 0;
+  std::vector<double> dots, magnitudes;
+};
+RawScores ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows);
+// The same as above from scores that are at hand, as row `index` of them.
+AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw,
+                        int64_t index);
 
 // Planes per element: "dot_weight" and "added_weight", sum p |v - o| times dot or added; "range" max |v - o|; "values"
 // sum |v|; magnitude sum p |v|; "largest_operand", of the values |v| that are read, as in bound.h. Planes per query row

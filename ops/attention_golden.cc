@@ -8,14 +8,15 @@
 // shared by a row's columns: m_eff = 1 for row groups.
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 
 #include "golden/dd.h"
 #include "golden/float_env.h"
 #include "harness/base/infinity.h"
-#include "harness/base/multiversion.h"
 #include "harness/base/parallel.h"
 #include "ops/attention.h"
+#include "ops/attention_columns.h"
 
 namespace assay {
 namespace {
@@ -23,40 +24,12 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kUp = 1 + 0x1p-30;  // the planes' own sums in double
 
-ASSAY_MULTIVERSION void AddValues(const double* v, double p, double* o, double* magnitude, double* squares,
-                                  double* values, int64_t n) {
-  for (int64_t c = 0; c < n; ++c) {
-    const double size = std::fabs(v[c]);
-    o[c] += p * v[c];
-    magnitude[c] += p * size;
-    squares[c] += p * p * size * size;
-    values[c] += size;
-  }
-}
-
-ASSAY_MULTIVERSION void AddDistances(const double* v, const double* o, double p, double dot, double added,
-                                     double stored, double* dots, double* addeds, double* shifts, double* range,
-                                     int64_t n) {
-  for (int64_t c = 0; c < n; ++c) {
-    const double distance = std::fabs(v[c] - o[c]), size = std::fabs(v[c]);
-    const double weighted = p * (size > distance ? size : distance);
-    dots[c] += dot * distance;
-    addeds[c] += added * distance;
-    shifts[c] += weighted * weighted + 2 * (stored * distance) * (stored * distance);
-    range[c] = range[c] > distance ? range[c] : distance;
-  }
-}
-
-// The sums over one query's keys, per column of v.
-struct Columns {
-  explicit Columns(int64_t n)
-      : o(n), lo(n), magnitude(n), squares(n), values(n), dot(n), added(n), shifts(n), range(n), special(n) {}
-  void Clear() {
-    for (auto* x : {&o, &lo, &magnitude, &squares, &values, &dot, &added, &shifts, &range, &special})
-      std::ranges::fill(*x, 0.0);
-  }
-  std::vector<double> o, lo, magnitude, squares, values, dot, added, shifts, range;
-  std::vector<double> special;  // sums of infinities and NaN, apart
+// What a thread needs for one query, kept from row to row.
+struct RowWork {
+  explicit RowWork(int64_t n) : columns(n) {}
+  AttentionColumns columns;
+  std::vector<WeightedKey> keys;
+  std::deque<std::vector<double>> copies;  // rows of v without their infinities and NaN
 };
 
 DD Sigmoidal(DD x) {  // tanh; its error is absolute, 2^-92, which is all that a score needs
@@ -82,9 +55,14 @@ class Builder {
   }
 
   Golden Run() {
-    ParallelFor(op_.Rows(), 1, [&](int64_t begin, int64_t end) {
-      Columns columns(op_.dv);
-      for (int64_t row = begin; row < end; ++row) Row(row, columns);
+    ParallelFor(op_.Rows(), kScoreRows, [&](int64_t begin, int64_t end) {
+      RowWork work(op_.dv);
+      for (int64_t row = begin; row < end;) {
+        const int64_t rows = std::min({kScoreRows, end - row, op_.l - row % op_.l});  // of one head
+        const RawScores scores = ScoreRows(op_, data_, row, rows);
+        for (int64_t i = 0; i < rows; ++i) Row(row + i, ComputeRow(op_, data_, row + i, scores, i), work);
+        row += rows;
+      }
     });
     golden_.extra.emplace_back("dot_weight", std::move(dot_));
     golden_.extra.emplace_back("added_weight", std::move(added_));
@@ -97,21 +75,31 @@ class Builder {
   }
 
  private:
-  // Row of v of a key; a row with infinities or NaN as a copy without, which go to columns.special.
-  const double* ValuesOf(int64_t key, double p, std::vector<double>& copy, Columns* columns) const {
-    const double* v = data_.v.data() + key * op_.dv;
-    if (data_.finite_v[key]) return v;
-    copy.assign(v, v + op_.dv);
+  // The keys with their weights. A row of v with infinities or NaN is a copy without them; they go to columns.special.
+  void Weigh(int64_t row, const AttentionRow& r, RowWork& w) const {
+    w.keys.resize(r.keys.size());
+    w.copies.clear();
+    std::ranges::fill(w.columns.special, 0.0);
+    const int64_t head = op_.KeyHead(row) * op_.s;
+    for (size_t i = 0; i < r.keys.size(); ++i) {
+      const int64_t key = head + r.keys[i];
+      const double *v = data_.v.data() + key * op_.dv, p = r.p[i];
+      if (!data_.all_finite_v && !data_.finite_v[key]) v = FiniteCopy(v, p, w);
+      w.keys[i] = {v, p, p * r.dot[i], p * r.added[i], p * r.stored[i]};
+    }
+  }
+
+  const double* FiniteCopy(const double* v, double p, RowWork& w) const {
+    std::vector<double>& copy = w.copies.emplace_back(v, v + op_.dv);
     for (int64_t c = 0; c < op_.dv; ++c) {
       if (std::isfinite(copy[c])) continue;
-      if (columns != nullptr) columns->special[c] += p > 0 ? copy[c] : kNaN;
+      w.columns.special[c] += p > 0 ? copy[c] : kNaN;
       copy[c] = 0;
     }
     return copy.data();
   }
 
-  void Row(int64_t row, Columns& columns) {
-    const AttentionRow r = ComputeRow(op_, data_, row);
+  void Row(int64_t row, const AttentionRow& r, RowWork& w) {
     const int64_t first = row * op_.dv;
     rows_.SetUp(row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow
     SetFact(row, kReach, r.reach);
@@ -124,25 +112,18 @@ class Builder {
       }
       return;
     }
-    columns.Clear();
-    std::vector<double> copy;
-    const int64_t head = op_.KeyHead(row) * op_.s;
-    for (size_t i = 0; i < r.keys.size(); ++i) {
-      AddValues(ValuesOf(head + r.keys[i], r.p[i], copy, &columns), r.p[i], columns.o.data(), columns.magnitude.data(),
-                columns.squares.data(), columns.values.data(), op_.dv);
-    }
-    if (tier_ == Tier::kReproducible) Refine(row, r, columns);
-    for (size_t i = 0; i < r.keys.size(); ++i) {
-      AddDistances(ValuesOf(head + r.keys[i], 0, copy, nullptr), columns.o.data(), r.p[i], r.p[i] * r.dot[i],
-                   r.p[i] * r.added[i], r.p[i] * r.stored[i], columns.dot.data(), columns.added.data(),
-                   columns.shifts.data(), columns.range.data(), op_.dv);
-    }
-    SetFacts(row, r);
-    Store(first, r, ScoreError(r), columns);
+    Weigh(row, r, w);
+    SumValues(w.keys, op_.dv, w.columns);
+    std::ranges::fill(w.columns.lo, 0.0);
+    if (tier_ == Tier::kReproducible) Refine(row, r, w);
+    SumDistances(w.keys, op_.dv, w.columns);
+    const RowSums sums = SumRow(r, static_cast<double>(op_.d) + 16);
+    SetFacts(row, r, sums);
+    Store(first, r, ScoreError(sums), w.columns);
   }
 
   // The values again in double-double.
-  void Refine(int64_t row, const AttentionRow& r, Columns& columns) const {
+  void Refine(int64_t row, const AttentionRow& r, RowWork& w) const {
     const int64_t head = op_.KeyHead(row);
     std::vector<DD> scores(r.keys.size());
     const auto top = static_cast<size_t>(std::max_element(r.t.begin(), r.t.end()) - r.t.begin());
@@ -156,7 +137,6 @@ class Builder {
     }
     DD total;
     std::vector<DD> o(static_cast<size_t>(op_.dv));
-    std::vector<double> copy;
     for (size_t i = 0; i < scores.size(); ++i) {
       DD t = scores[i] - scores[top];
       if (op_.mask == MaskKind::kAdd) {
@@ -166,53 +146,46 @@ class Builder {
       if (!(t.hi > -700)) continue;
       const DD e = Exp(t);
       total = total + e;
-      const double* v = ValuesOf(head * op_.s + r.keys[i], 0, copy, nullptr);
-      for (int64_t c = 0; c < op_.dv; ++c) o[c] = o[c] + e * v[c];
+      for (int64_t c = 0; c < op_.dv; ++c) o[c] = o[c] + e * w.keys[i].v[c];
     }
     for (int64_t c = 0; c < op_.dv; ++c) {
       const DD y = o[c] / total;
-      columns.o[c] = y.hi;
-      columns.lo[c] = y.lo;
+      w.columns.o[c] = y.hi;
+      w.columns.lo[c] = y.lo;
     }
   }
 
   // sum p |error of t|, of this golden's own arithmetic. tanh within 4 ulp (or 2^-92).
-  double ScoreError(const AttentionRow& r) const {
+  double ScoreError(const RowSums& row) const {
     const bool fast = tier_ == Tier::kFast;
-    const double u = fast ? 0x1p-53 : 0x1p-103;
-    double sum = 0, largest = 0;
-    for (size_t i = 0; i < r.keys.size(); ++i) {
-      const double size = (static_cast<double>(op_.d) + 16) * r.dot[i] + 8 * std::abs(r.t[i]);
-      const double error = u * size + (fast ? 0 : 0x1p-88 * op_.softcap);
-      sum += r.p[i] * error;
-      if (r.t[i] > -kTail) largest = std::max(largest, error);
-    }
-    const double top = u * (static_cast<double>(op_.d) + 16) * *std::ranges::max_element(r.dot);
-    sum += top;  // the largest score, which all are taken from
+    const double u = fast ? 0x1p-53 : 0x1p-103, cap = fast ? 0 : 0x1p-88 * op_.softcap;
+    const double largest = u * row.size_max + cap;
+    const double top =
+        u * (static_cast<double>(op_.d) + 16) * row.dot_top;  // the largest score, which all are taken from
+    const double sum = u * row.size_mean + cap + top;
     return sum < 0.25 ? 2 * sum * std::exp(largest + top) : kInfinity;
   }
 
   void SetFact(int64_t row, RowFact fact, double value) { rows_.SetUp(row * kRowFacts + fact, value * kUp); }
 
-  void SetFacts(int64_t row, const AttentionRow& r) {
-    double facts[kRowFacts] = {};
-    for (size_t i = 0; i < r.keys.size(); ++i) {
-      facts[kDotMean] += r.p[i] * r.dot[i];
-      facts[kAddedMean] += r.p[i] * r.added[i];
-      const bool tail = r.t[i] < -kTail;
-      double& dot = facts[tail ? kDotTail : kDotMax];
-      double& added = facts[tail ? kAddedTail : kAddedMax];
-      dot = std::max(dot, r.dot[i] / (tail ? -r.t[i] : 1));
-      added = std::max(added, r.added[i] / (tail ? -r.t[i] : 1));
-      if (r.t[i] > -kWeightless) facts[kStored] = std::max(facts[kStored], r.stored[i]);
+  void SetFacts(int64_t row, const AttentionRow& r, const RowSums& sums) {
+    SetFact(row, kDotMean, sums.dot_mean);
+    SetFact(row, kAddedMean, sums.added_mean);
+    SetFact(row, kDotMax, sums.dot_max);
+    SetFact(row, kAddedMax, sums.added_max);
+    SetFact(row, kStored, sums.stored_max);
+    SetFact(row, kSunk, r.sunk);
+    double dot = 0, added = 0;
+    for (size_t i = 0; sums.tail && i < r.keys.size(); ++i) {
+      if (!(r.t[i] < -kTail)) continue;
+      dot = std::max(dot, r.dot[i] / -r.t[i]);
+      added = std::max(added, r.added[i] / -r.t[i]);
     }
-    facts[kSunk] = r.sunk;
-    for (RowFact fact : {kDotMean, kAddedMean, kDotMax, kAddedMax, kDotTail, kAddedTail, kStored, kSunk}) {
-      SetFact(row, fact, facts[fact]);
-    }
+    SetFact(row, kDotTail, dot);
+    SetFact(row, kAddedTail, added);
   }
 
-  void Store(int64_t first, const AttentionRow& r, double score_error, const Columns& columns) {
+  void Store(int64_t first, const AttentionRow& r, double score_error, const AttentionColumns& columns) {
     const auto n = static_cast<double>(r.keys.size());
     const double sum_error = tier_ == Tier::kFast ? 0x1p-53 * (2 * n + 16) : 0x1p-90 + 0x1p-102 * n;
     for (int64_t c = 0; c < op_.dv; ++c) {

@@ -3,11 +3,13 @@
 // (mask_j - mask_m), so that finite masks of any size cost no accuracy.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "harness/base/infinity.h"
 #include "harness/base/multiversion.h"
 #include "harness/base/portable_math.h"
 #include "ops/attention.h"
+#include "ops/attention_columns.h"
 
 namespace assay {
 namespace {
@@ -15,16 +17,27 @@ namespace {
 // Products of a probability below this with an infinity depend on where a type underflows.
 constexpr double kTinyWeight = 0x1p-10;
 
-ASSAY_MULTIVERSION void AddProducts(const double* k, double q, double* dot, double* magnitude, int64_t n) {
+ASSAY_MULTIVERSION void ExponentialsOf(const double* __restrict t, double* __restrict e, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) e[j] = internal::ExpKernel(t[j]);
+}
+
+// What ComputeRow's general loops make of scores without mask and cap, but for p.
+ASSAY_MULTIVERSION void WeighPlain(const double* __restrict dots, const double* __restrict magnitudes, double scale,
+                                   double largest, double* __restrict t, double* __restrict dot,
+                                   double* __restrict added, double* __restrict stored, int64_t n) {
+  const double positive = std::fabs(scale);
   for (int64_t j = 0; j < n; ++j) {
-    const double product = q * k[j];
-    dot[j] += product;
-    magnitude[j] += std::fabs(product);
+    const double s = scale * dots[j], below = s - largest;
+    const double capped = below < 0 ? below : 0.0;
+    t[j] = capped;
+    dot[j] = positive * magnitudes[j];
+    stored[j] = std::fabs(s);
+    added[j] = std::fabs(capped);
   }
 }
 
-ASSAY_MULTIVERSION void ExponentialsOf(const double* t, double* e, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) e[j] = internal::ExpKernel(t[j]);
+ASSAY_MULTIVERSION void Divide(double* p, double by, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) p[j] /= by;
 }
 
 std::vector<double> LargestPerRow(std::span<const double> values, int64_t width) {
@@ -38,6 +51,31 @@ std::vector<double> LargestPerRow(std::span<const double> values, int64_t width)
 
 double Capped(const AttentionCase& op, double s) {
   return op.softcap > 0 ? op.softcap * std::tanh(s / op.softcap) : s;
+}
+
+// False, and nothing is done, where the row has more to it than finite scores.
+bool PlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, std::span<const double> dots,
+              std::span<const double> magnitudes, AttentionRow& out) {
+  if (op.mask != MaskKind::kNone || op.softcap > 0 || !data.all_finite_v || dots.empty() || !(op.scale > 0))
+    return false;
+  const int64_t n = std::ssize(dots), first = op.KeyHead(row) * op.s + op.KeysOf(row).first;
+  const LargestOf found = FindLargest(dots.data(), magnitudes.data(), n);
+  const double largest = op.scale * found.largest;  // rounding keeps the order
+  if (!found.finite || !std::isfinite(op.scale * found.magnitude)) return false;
+  out.keys.resize(dots.size());
+  std::iota(out.keys.begin(), out.keys.end(), op.KeysOf(row).first);
+  for (auto* v : {&out.t, &out.p, &out.dot, &out.added, &out.stored}) v->resize(dots.size());
+  WeighPlain(dots.data(), magnitudes.data(), op.scale, largest, out.t.data(), out.dot.data(), out.added.data(),
+             out.stored.data(), n);
+  ExponentialsOf(out.t.data(), out.p.data(), n);
+  double total = 0;
+  for (const double e : out.p) total += e;
+  Divide(out.p.data(), total, n);
+  out.reach = found.magnitude * std::max(1.0, op.scale);
+  const double* keys = data.largest_k.data() + first;
+  out.operand = std::max(data.largest_q[row], FindLargest(keys, keys, n).largest);
+  out.sunk = std::max(0.0, -largest);
+  return true;
 }
 
 }  // namespace
@@ -59,19 +97,36 @@ AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> in
     finite_v[j] =
         std::all_of(v.begin() + static_cast<int64_t>(j) * op.dv, v.begin() + static_cast<int64_t>(j + 1) * op.dv,
                     [](double x) { return std::isfinite(x); });
+    all_finite_v = all_finite_v && finite_v[j];
   }
 }
 
+RawScores ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows) {
+  RawScores scores{.first = op.KeysOf(row).first, .count = op.KeysOf(row).last, .dots = {}, .magnitudes = {}};
+  for (int64_t r = row; r < row + rows; ++r) {
+    scores.first = std::min(scores.first, op.KeysOf(r).first);
+    scores.count = std::max(scores.count, op.KeysOf(r).last);
+  }
+  scores.count = std::max<int64_t>(0, scores.count - scores.first);
+  scores.dots.resize(rows * scores.count), scores.magnitudes.resize(rows * scores.count);
+  ScoresOf(data.q.data() + row * op.d, rows, data.k_by_dim.data() + op.KeyHead(row) * op.d * op.s + scores.first, op.s,
+           op.d, scores.count, scores.dots.data(), scores.magnitudes.data());
+  return scores;
+}
+
 AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row) {
+  return ComputeRow(op, data, row, ScoreRows(op, data, row, 1), 0);
+}
+
+AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw,
+                        int64_t index) {
   const AttentionCase::Range range = op.KeysOf(row);
   const auto n = static_cast<size_t>(range.last - range.first);
-  const int64_t head = op.KeyHead(row);
-  std::vector<double> dots(n), magnitudes(n), added;
-  for (int64_t c = 0; c < op.d; ++c) {
-    AddProducts(data.k_by_dim.data() + (head * op.d + c) * op.s + range.first, data.q[row * op.d + c], dots.data(),
-                magnitudes.data(), static_cast<int64_t>(n));
-  }
+  const int64_t head = op.KeyHead(row), begin = index * raw.count + range.first - raw.first;
+  const auto dots = std::span(raw.dots).subspan(n == 0 ? 0 : begin, n);
+  const auto magnitudes = std::span(raw.magnitudes).subspan(n == 0 ? 0 : begin, n);
   AttentionRow out;
+  if (PlainRow(op, data, row, dots, magnitudes, out)) return out;
   std::vector<double> scores, masks;
   double largest = -kInfinity;
   size_t top = 0;

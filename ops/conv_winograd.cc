@@ -16,6 +16,7 @@
 
 #include "golden/gemm_engine.h"
 #include "harness/base/infinity.h"
+#include "harness/base/multiversion.h"
 #include "harness/base/parallel.h"
 #include "ops/conv.h"
 
@@ -97,6 +98,14 @@ double RowSum(const double (&matrix)[kMaxSide][kColumns], int row) {
   double sum = 0;
   for (double x : matrix[row]) sum += x;
   return sum;
+}
+
+ASSAY_MULTIVERSION void AddProducts(double factor, const double* __restrict from, int64_t n, double* __restrict to) {
+  for (int64_t t = 0; t < n; ++t) to[t] += factor * from[t];
+}
+
+void AddScaled(double factor, const double* from, int64_t n, double* to) {
+  if (factor != 0) AddProducts(factor, from, n, to);
 }
 
 // One side of the elementwise product: values [e][rows][cols] for the engine, and what each output's other planes need.
@@ -205,40 +214,65 @@ class Planes {
     const int64_t outputs = op_.GroupOutputs(), tiles = rows * across_;
     Plane product(f_.Size() * outputs * tiles, true);
     MagnitudeGemm(u.operand, u.operand.values, v.operand, v.operand.values, false, product);
+    // One part of the absolute errors depends on the tile alone, the other on the output channel alone.
+    const int64_t places = f_.m * f_.m;
+    const std::vector<double> of_tiles = Spread(v.sums, tiles, f_.g);
+    const std::vector<double> of_outputs = Spread(u.sums, outputs, f_.b);
     ParallelFor(outputs, 1, [&](int64_t begin, int64_t end) {
+      std::vector<double> half(f_.m * f_.Side() * tiles), w(places * tiles);
       for (int64_t o = begin; o < end; ++o) {
+        TransformOutput(product.f64().data() + o * tiles, outputs * tiles, tiles, half, w);
+        const int64_t channel = image * op_.o + group * outputs + o;
         for (int64_t tile = 0; tile < tiles; ++tile) {
-          double w[kMaxSide * kMaxSide], absolute[kMaxSide * kMaxSide];
-          for (int e = 0; e < f_.Size(); ++e) {
-            const int e1 = e / f_.Side(), e2 = e % f_.Side();
-            w[e] = product[(e * outputs + o) * tiles + tile];
-            absolute[e] = u.sums[e * outputs + o] * RowSum(f_.b, e1) * RowSum(f_.b, e2) +
-                          v.sums[e * tiles + tile] * RowSum(f_.g, e1) * RowSum(f_.g, e2);
+          const int64_t p1 = (first + tile / across_) * f_.m, p2 = tile % across_ * f_.m;
+          const double peak = std::max(u.peak[o], v.peak[tile]);
+          for (int64_t place = 0; place < places; ++place) {
+            const int64_t row = p1 + place / f_.m, column = p2 + place % f_.m;
+            if (row >= op_.out[1] || column >= op_.out[2]) continue;
+            Store((channel * op_.out[1] + row) * op_.out[2] + column, w[place * tiles + tile],
+                  of_tiles[place * tiles + tile] + of_outputs[place * outputs + o], peak);
           }
-          const int64_t channel = image * op_.o + group * outputs + o;
-          Store(channel, (first + tile / across_) * f_.m, tile % across_ * f_.m, w, absolute,
-                std::max(u.peak[o], v.peak[tile]));
         }
       }
     });
   }
 
-  void Store(int64_t channel, int64_t p1, int64_t p2, const double* w, const double* absolute, double peak) {
-    for (int64_t i = 0; i < f_.m && p1 + i < op_.out[1]; ++i) {
-      for (int64_t j = 0; j < f_.m && p2 + j < op_.out[2]; ++j) {
-        double sum = 0, sum_absolute = 0;
-        for (int e = 0; e < f_.Size(); ++e) {
-          const double factor = f_.a[i][e / f_.Side()] * f_.a[j][e % f_.Side()];
-          if (factor == 0) continue;
-          sum += factor * w[e], sum_absolute += factor * absolute[e];
-        }
-        const int64_t to = (channel * op_.out[1] + p1 + i) * op_.out[2] + p2 + j;
-        const size_t last = golden_.extra.size();
-        Raise(golden_.extra[last - 3].second, to, sum * kRoundUp);
-        Raise(golden_.extra[last - 2].second, to, sum_absolute * kRoundUp);
-        Raise(golden_.extra[last - 1].second, to, peak);
+  // What sums[e][i], with the row sums of `matrix` as factors, become at each place of an output tile: [place][i].
+  template <int kColumns>
+  std::vector<double> Spread(const std::vector<double>& sums, int64_t n,
+                             const double (&matrix)[kMaxSide][kColumns]) const {
+    std::vector<double> scaled(sums.size()), half(f_.m * f_.Side() * n), to(f_.m * f_.m * n);
+    for (int e = 0; e < f_.Size(); ++e) {
+      const double factor = RowSum(matrix, e / f_.Side()) * RowSum(matrix, e % f_.Side());
+      for (int64_t i = e * n; i < (e + 1) * n; ++i) scaled[i] = sums[i] * factor;
+    }
+    TransformOutput(scaled.data(), n, n, half, to);
+    return to;
+  }
+
+  // to[(i m + j) n + t] = sum over e1, e2 of a[i][e1] a[j][e2] from[(e1 side + e2) stride + t], for t < n.
+  void TransformOutput(const double* from, int64_t stride, int64_t n, std::vector<double>& half,
+                       std::vector<double>& to) const {
+    const int side = f_.Side();
+    std::ranges::fill(half, 0.0);
+    std::ranges::fill(to, 0.0);
+    for (int i = 0; i < f_.m; ++i) {
+      for (int e = 0; e < f_.Size(); ++e) {
+        AddScaled(f_.a[i][e / side], from + e * stride, n, &half[(i * side + e % side) * n]);
       }
     }
+    for (int place = 0; place < f_.m * f_.m; ++place) {
+      for (int e = 0; e < side; ++e) {
+        AddScaled(f_.a[place % f_.m][e], &half[(place / f_.m * side + e) * n], n, &to[place * n]);
+      }
+    }
+  }
+
+  void Store(int64_t to, double w, double absolute, double peak) {
+    const size_t last = golden_.extra.size();
+    Raise(golden_.extra[last - 3].second, to, w * kRoundUp);
+    Raise(golden_.extra[last - 2].second, to, absolute * kRoundUp);
+    Raise(golden_.extra[last - 1].second, to, peak);
   }
 
   static void Raise(Plane& plane, int64_t i, double value) {

@@ -136,13 +136,14 @@ void FillTensor(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduce
   if (out.size() == 0) return;
   const FillInfo& info = InfoOf(fill.kind);
   const FillJob job = MakeJob(fill, seed, stream, reduced_axis, role, out);
+  if (internal::FillUniformInPlace(job, out)) return;
   const int value_bytes = SizeOf(job.dtype) / job.components;
   ParallelFor(job.size, internal::kFillChunk, [&](int64_t begin, int64_t end) {
     double buffer[internal::kFillChunk];
     for (int64_t first = begin; first < end; first += internal::kFillChunk) {
       const std::span<double> values(buffer, static_cast<size_t>(std::min(internal::kFillChunk, end - first)));
       info.generate(job, first, values);
-      for (double& x : values) x = std::clamp(x, -job.max_value, job.max_value);
+      internal::ClampValues(values.data(), std::ssize(values), job.max_value);
       FromF64(job.dtype, values, out.data() + first * value_bytes);
     }
   });

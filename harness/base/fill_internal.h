@@ -92,6 +92,13 @@ class TosaSequence {
   uint32_t multiplier_, state_ = 1;
 };
 
+// Uniform f32 and f64, real or complex, without an intermediate buffer: the values need neither clamping nor, but for
+// the one rounding, conversion. False, and nothing is done, for everything else.
+bool FillUniformInPlace(const FillJob& job, Tensor& out);
+
+// To [-limit, limit].
+void ClampValues(double* values, int64_t n, double limit);
+
 // Plants special values in a tensor that has been filled.
 void PlantSpecials(const FillJob& job, Tensor& out);
 

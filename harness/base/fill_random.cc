@@ -6,6 +6,7 @@
 
 #include "harness/base/fill_internal.h"
 #include "harness/base/multiversion.h"
+#include "harness/base/parallel.h"
 #include "harness/base/portable_math.h"
 #include "harness/base/scale_bits.h"
 
@@ -51,11 +52,30 @@ ASSAY_MULTIVERSION void LognormalsOf(const uint64_t* signs, double* values, int6
 
 }  // namespace
 
+ASSAY_MULTIVERSION void ClampValues(double* values, int64_t n, double limit) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double x = values[i] > limit ? limit : values[i];  // NaN stays
+    values[i] = x < -limit ? -limit : x;
+  }
+}
+
+bool FillUniformInPlace(const FillJob& job, Tensor& out) {
+  if (job.fill.kind != FillKind::kUniform || job.is_int) return false;
+  const int bytes = SizeOf(job.dtype) / job.components;
+  if (bytes < 4) return false;
+  const RandomStream random = job.Random(Purpose::kValues);
+  ParallelFor(job.size, kFillChunk, [&](int64_t begin, int64_t end) {
+    const auto first = static_cast<uint64_t>(begin), count = static_cast<uint64_t>(end - begin);
+    bytes == 4 ? random.FillSymmetric(first, out.As<float>().subspan(first, count))
+               : random.FillSymmetric(first, out.As<double>().subspan(first, count));
+  });
+  return true;
+}
+
 void GenerateUniform(const FillJob& job, int64_t first, std::span<double> out) {
   const RandomStream random = job.Random(Purpose::kValues);
   if (!job.is_int) {
-    random.FillUniform(static_cast<uint64_t>(first), out);
-    for (double& x : out) x = 2.0 * x - 1.0;
+    random.FillSymmetric(static_cast<uint64_t>(first), out);
     return;
   }
   uint64_t bits[kFillChunk];

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "harness/base/multiversion.h"
+#include "harness/base/philox.h"
 #include "harness/base/portable_math.h"
 #include "harness/base/scale_bits.h"
 
@@ -58,19 +59,6 @@ inline NormalPair NormalsOf(Halves bits) {
   const double radius = std::sqrt(-2.0 * internal::LogKernel(u, 0.0));
   const internal::SinCos angle = internal::SinCosOfTurns(bits.second >> 11);
   return {radius * angle.cos, radius * angle.sin};
-}
-
-// The whole blocks [block, block + count), two outputs each.
-ASSAY_MULTIVERSION void BlockBits(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, uint64_t* out) {
-  for (int64_t j = 0; j < count; ++j) {
-    const Halves halves = BitsOfBlock(block + static_cast<uint64_t>(j), stream, seed);
-    out[2 * j] = halves.first;
-    out[2 * j + 1] = halves.second;
-  }
-}
-
-ASSAY_MULTIVERSION void UniformsOf(const uint64_t* bits, int64_t count, double* out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = UniformOf(bits[i]);
 }
 
 ASSAY_MULTIVERSION void NormalsOf(const uint64_t* bits, int64_t pairs, double* out) {
@@ -126,16 +114,30 @@ uint64_t RandomStream::Below(uint64_t i, uint64_t bound) const {
 void RandomStream::FillBits(uint64_t first, std::span<uint64_t> out) const {
   ByBlocks(
       first, out, [&](uint64_t i) { return Bits(i); },
-      [&](uint64_t block, int64_t count, uint64_t* to) { BlockBits(seed_, stream_, block, count, to); });
+      [&](uint64_t block, int64_t count, uint64_t* to) { internal::PhiloxBits(seed_, stream_, block, count, to); });
 }
 
 void RandomStream::FillUniform(uint64_t first, std::span<double> out) const {
-  uint64_t bits[2 * kBatch];
   ByBlocks(
       first, out, [&](uint64_t i) { return Uniform(i); },
       [&](uint64_t block, int64_t count, double* to) {
-        BlockBits(seed_, stream_, block, count, bits);
-        UniformsOf(bits, 2 * count, to);
+        internal::PhiloxUniforms(seed_, stream_, block, count, 1, 0, to);
+      });
+}
+
+void RandomStream::FillSymmetric(uint64_t first, std::span<double> out) const {
+  ByBlocks(
+      first, out, [&](uint64_t i) { return 2 * Uniform(i) - 1; },
+      [&](uint64_t block, int64_t count, double* to) {
+        internal::PhiloxUniforms(seed_, stream_, block, count, 2, -1, to);
+      });
+}
+
+void RandomStream::FillSymmetric(uint64_t first, std::span<float> out) const {
+  ByBlocks(
+      first, out, [&](uint64_t i) { return static_cast<float>(2 * Uniform(i) - 1); },
+      [&](uint64_t block, int64_t count, float* to) {
+        internal::PhiloxUniforms(seed_, stream_, block, count, 2, -1, to);
       });
 }
 
@@ -144,7 +146,7 @@ void RandomStream::FillNormal(uint64_t first, std::span<double> out) const {
   ByBlocks(
       first, out, [&](uint64_t i) { return Normal(i); },
       [&](uint64_t block, int64_t count, double* to) {
-        BlockBits(seed_, stream_, block, count, bits);
+        internal::PhiloxBits(seed_, stream_, block, count, bits);
         NormalsOf(bits, count, to);
       });
 }

@@ -25,6 +25,8 @@ class RandomStream {
   // Elements first, first+1, ... in bulk; equal to the calls above, faster.
   void FillBits(uint64_t first, std::span<uint64_t> out) const;
   void FillUniform(uint64_t first, std::span<double> out) const;
+  void FillSymmetric(uint64_t first, std::span<double> out) const;  // 2 Uniform - 1
+  void FillSymmetric(uint64_t first, std::span<float> out) const;   // rounded
   void FillNormal(uint64_t first, std::span<double> out) const;
 
  private:

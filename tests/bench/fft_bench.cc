@@ -70,10 +70,9 @@ int Main() {
     std::printf("golden_fft skipped: libfftw3.so.3 is not installed\n");
     return 0;
   }
-  const double ratio = Median(ours) / Median(theirs);
-  const bool ok = ratio <= kTarget;
-  std::printf("golden_fft target %.1f got %.2f %s\n", kTarget, ratio, ok ? "ok" : "over");
-  return ok ? 0 : 1;
+  bench::Targets targets;
+  targets.AtMost("golden_fft", kTarget, Median(ours) / Median(theirs));
+  return targets.ExitCode();
 }
 
 }  // namespace

@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden values against what the library takes for the bare numbers: a fast golden f32 product (value, magnitude,
-// sigma, error) against one dgemm of the same shape on the same threads.
+// Golden values (value, magnitude, sigma, error and the operator's own planes) against what the library's dgemm takes
+// for the bare products of the same shapes on the same threads.
 #include <cblas.h>
 
 #include "golden/gemm.h"
 #include "golden/sum.h"
 #include "harness/base/fill.h"
 #include "harness/base/parallel.h"
+#include "ops/conv.h"
+#include "ops/op_info.h"
 #include "tests/bench/targets.h"
 
 namespace assay {
 namespace {
+
+struct Yardstick {
+  int64_t m, n, k;
+};
+
+// With the library's own threads, as many as ours; the golden engine needs it back at one.
+void Dgemm(const std::vector<Yardstick>& products) {
+  static std::vector<double> a, b, c;
+  openblas_set_num_threads(ThreadCount());
+  for (const auto& [m, n, k] : products) {
+    const auto reserve = [](std::vector<double>& v, int64_t size) {
+      if (std::ssize(v) < size) v.assign(static_cast<size_t>(size), 1.5);
+    };
+    reserve(a, m * k), reserve(b, k * n), reserve(c, m * n);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(m), static_cast<int>(n),
+                static_cast<int>(k), 1, a.data(), static_cast<int>(k), b.data(), static_cast<int>(n), 0, c.data(),
+                static_cast<int>(n));
+  }
+  openblas_set_num_threads(1);
+}
 
 Tensor Normal(DType dtype, Shape shape, uint64_t stream) {
   Tensor t(dtype, std::move(shape));
@@ -19,25 +41,13 @@ Tensor Normal(DType dtype, Shape shape, uint64_t stream) {
 }
 
 struct Product {
-  explicit Product(DType dtype, int64_t size)
-      : n(size), a(Normal(dtype, {n, n}, 0)), b(Normal(dtype, {n, n}, 1)), da(a.ToDoubles()), db(b.ToDoubles()) {
-    c.resize(n * n);
-  }
+  explicit Product(DType dtype, int64_t size) : n(size), a(Normal(dtype, {n, n}, 0)), b(Normal(dtype, {n, n}, 1)) {}
   void Golden(Tier tier) const {
     benchmark::DoNotOptimize(GoldenGemm({.m = n, .n = n, .k = n}, a, b, tier, a.dtype() == DType::kF64));
-  }
-  // With the library's own threads, as many as ours; the golden engine needs it back at one.
-  void Dgemm() {
-    openblas_set_num_threads(ThreadCount());
-    const int size = static_cast<int>(n);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1, da.data(), size, db.data(), size, 0,
-                c.data(), size);
-    openblas_set_num_threads(1);
   }
 
   int64_t n;
   Tensor a, b;
-  std::vector<double> da, db, c;
 };
 
 void Rate(benchmark::State& state, int64_t terms) {
@@ -56,22 +66,10 @@ BENCHMARK_CAPTURE(GoldenMatmul, f32_reproducible, DType::kF32, Tier::kReproducib
 BENCHMARK_CAPTURE(GoldenMatmul, f64_reproducible, DType::kF64, Tier::kReproducible)->Arg(512)->UseRealTime();
 
 void LibraryDgemm(benchmark::State& state) {
-  Product product(DType::kF32, state.range(0));
-  for (auto _ : state) product.Dgemm();
-  Rate(state, product.n * product.n * product.n);
+  for (auto _ : state) Dgemm({{1024, 1024, 1024}});
+  Rate(state, int64_t{1024} * 1024 * 1024);
 }
-BENCHMARK(LibraryDgemm)->Arg(1024)->UseRealTime();
-
-// Both in turn; the counter is what the target at the end of the program is about.
-void GoldenAgainstDgemm(benchmark::State& state) {
-  Product product(DType::kF32, state.range(0));
-  double speed = 0;
-  for (auto _ : state) {
-    speed = bench::RelativeSpeed([&] { product.Golden(Tier::kFast); }, [&] { product.Dgemm(); }, 3);
-  }
-  state.counters["dgemm_time/golden_time"] = speed;
-}
-BENCHMARK(GoldenAgainstDgemm)->Arg(512)->Arg(1024)->Arg(2048)->Iterations(1)->UseRealTime();
+BENCHMARK(LibraryDgemm)->UseRealTime();
 
 void GoldenRows(benchmark::State& state, Tier tier, bool logsumexp) {
   const int64_t rows = 256, k = 4096;
@@ -86,10 +84,90 @@ BENCHMARK_CAPTURE(GoldenRows, sum, Tier::kReproducible, false)->UseRealTime();
 BENCHMARK_CAPTURE(GoldenRows, logsumexp_fast, Tier::kFast, true)->UseRealTime();
 BENCHMARK_CAPTURE(GoldenRows, logsumexp_reproducible, Tier::kReproducible, true)->UseRealTime();
 
+// The whole golden value of a case.
+class OperatorGolden {
+ public:
+  explicit OperatorGolden(const std::string& id)
+      : spec_(ParseId(id).value()),
+        op_(OperatorRegistry::Global().Find(spec_.op)),
+        problem_(op_->Bind(spec_).value()),
+        inputs_(op_->MakeInputs(problem_)) {}
+  void Compute(Tier tier) const { benchmark::DoNotOptimize(op_->ComputeGolden(problem_, inputs_, tier)); }
+  // Without the planes that only Winograd's contracts need.
+  void ComputeDirectConv() const {
+    benchmark::DoNotOptimize(ConvGolden(ConvCase(problem_), problem_, inputs_, Tier::kFast));
+  }
+
+ private:
+  CaseSpec spec_;
+  const Operator* op_;
+  Problem problem_;
+  std::vector<Tensor> inputs_;
+};
+
+struct OperatorTarget {
+  const char* name;
+  double target;
+  const char* id;
+  Tier tier;
+  std::vector<Yardstick> products;
+};
+
+const OperatorTarget kOperatorTargets[] = {
+    {"golden_matmul_f32_1024",
+     0.4,
+     "matmul/f32/m=1024,n=1024,k=1024/fill=normal/seed=0",
+     Tier::kFast,
+     {{1024, 1024, 1024}}},
+    {"golden_attention_2048_64",
+     0.3,
+     "attention/f32/b=1,h=1,l=2048,d=64/fill=normal/seed=0",
+     Tier::kFast,
+     {{2048, 2048, 64}, {2048, 64, 2048}}},
+    {"golden_matmul_f32_reproducible",
+     0.1,
+     "matmul/f32/m=1024,n=1024,k=1024/fill=normal/seed=0",
+     Tier::kReproducible,
+     {{1024, 1024, 1024}}},
+    {"golden_matmul_f64_reproducible",
+     0.04,
+     "matmul/f64/m=1024,n=1024,k=1024/fill=normal/seed=0",
+     Tier::kReproducible,
+     {{1024, 1024, 1024}}},
+};
+
+struct ConvTarget {
+  const char* name;
+  const char* id;
+  Yardstick product;
+};
+
+// ResNet-50's 3x3 convolutions: value, S, sigma and error against their target; the whole golden value with the planes
+// of three Winograd transforms without one.
+const ConvTarget kConvTargets[] = {
+    {"golden_conv_resnet50_3x3_56",
+     "conv/f32/n=1,c=64,o=64,i=56x56,k=3x3,pad=1/fill=normal/seed=0",
+     {64, 56 * 56, 64 * 9}},
+    {"golden_conv_resnet50_3x3_28",
+     "conv/f32/n=1,c=128,o=128,i=28x28,k=3x3,pad=1/fill=normal/seed=0",
+     {128, 28 * 28, 128 * 9}},
+};
+
 void CheckTargets(bench::Targets& targets) {
-  Product product(DType::kF32, 1024);
-  const double speed = bench::RelativeSpeed([&] { product.Golden(Tier::kFast); }, [&] { product.Dgemm(); }, 15);
-  targets.Check("golden_matmul_f32_1024", 0.25, speed);
+  for (const ConvTarget& target : kConvTargets) {
+    const OperatorGolden golden(target.id);
+    const auto dgemm = [&] { Dgemm({target.product}); };
+    targets.AtLeast(target.name, 0.3, bench::RelativeSpeed([&] { golden.ComputeDirectConv(); }, dgemm, 15));
+    std::printf("%s with the planes of Winograd: %.3g\n", target.name,
+                bench::RelativeSpeed([&] { golden.Compute(Tier::kFast); }, dgemm, 9));
+  }
+  for (const OperatorTarget& target : kOperatorTargets) {
+    const OperatorGolden golden(target.id);
+    const int rounds = target.target < 0.2 ? 5 : 15;
+    targets.AtLeast(
+        target.name, target.target,
+        bench::RelativeSpeed([&] { golden.Compute(target.tier); }, [&] { Dgemm(target.products); }, rounds));
+  }
 }
 
 }  // namespace

@@ -40,15 +40,20 @@ inline double RelativeSpeed(const std::function<void()>& subject, const std::fun
 
 class Targets {
  public:
-  // `measured` must be at least `target`.
-  void Check(const std::string& name, double target, double measured) {
-    const bool met = measured >= target;
-    std::printf("%s target %.2f got %.2f %s\n", name.c_str(), target, measured, met ? "ok" : "SHORT");
-    all_met_ = all_met_ && met;
+  void AtLeast(const std::string& name, double target, double measured) {
+    Check(name, target, measured, measured >= target);
+  }
+  void AtMost(const std::string& name, double target, double measured) {
+    Check(name, target, measured, measured <= target);
   }
   int ExitCode() const { return all_met_ ? 0 : 1; }
 
  private:
+  // scripts/bench.sh reads these lines.
+  void Check(const std::string& name, double target, double measured, bool met) {
+    std::printf("%s target %.3g got %.3g %s\n", name.c_str(), target, measured, met ? "ok" : "SHORT");
+    all_met_ = all_met_ && met;
+  }
   bool all_met_ = true;
 };
 

@@ -163,16 +163,16 @@ void CheckTargets(Targets& targets) {
   const std::vector<float> a(kN * kN, 1.0f), b(kN * kN, 0.5f);
   std::vector<float> y(kN * kN);
   const auto matmul = Matmul(kN, "subgroup-tile");
-  targets.Check("vulkan_matmul_f32_512_over_sgemm", 1.0 / 40,
-                RelativeSpeed([&] { matmul->Run(); },
-                              [&] {
-                                cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kN, kN, kN, 1, a.data(), kN,
-                                            b.data(), kN, 0, y.data(), kN);
-                              },
-                              9));
+  targets.AtLeast("vulkan_matmul_f32_512_over_sgemm", 1.0 / 40,
+                  RelativeSpeed([&] { matmul->Run(); },
+                                [&] {
+                                  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kN, kN, kN, 1, a.data(), kN,
+                                              b.data(), kN, 0, y.data(), kN);
+                                },
+                                9));
   const auto flash = Attention(2048, "flash"), materialised = Attention(2048, "materialised");
-  targets.Check("vulkan_flash_over_materialised_2048", 1.0,
-                RelativeSpeed([&] { flash->Run(); }, [&] { materialised->Run(); }, 5));
+  targets.AtLeast("vulkan_flash_over_materialised_2048", 1.0,
+                  RelativeSpeed([&] { flash->Run(); }, [&] { materialised->Run(); }, 5));
   if (!Device().ok()) std::printf("vulkan: %s\n", g_problem.c_str());
 }
 

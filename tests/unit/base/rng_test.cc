@@ -2,6 +2,7 @@
 #include "harness/base/rng.h"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <algorithm>
 #include <cmath>
@@ -27,23 +28,37 @@ TEST(RandomStream, BitsArePhiloxOfBlockStreamAndSeed) {
   EXPECT_EQ(random.Bits(2 * block + 1), c[2] | uint64_t{c[3]} << 32);
 }
 
-// Every alignment of the first index and every length around a batch's end.
-TEST(RandomStream, BulkEqualsSingle) {
+// Every alignment of the first index and every length around a batch's end, with every kind of vector.
+void ExpectBulkEqualsSingle() {
   const RandomStream random(1, 2);
   for (uint64_t first : {uint64_t{0}, uint64_t{1}, uint64_t{1021}, (uint64_t{1} << 33) - 3}) {
     for (size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{511}, size_t{512}, size_t{1027}}) {
       std::vector<uint64_t> bits(count);
-      std::vector<double> uniform(count), normal(count);
+      std::vector<double> uniform(count), symmetric(count), normal(count);
+      std::vector<float> rounded(count);
       random.FillBits(first, bits);
       random.FillUniform(first, uniform);
+      random.FillSymmetric(first, symmetric);
+      random.FillSymmetric(first, rounded);
       random.FillNormal(first, normal);
       for (size_t i = 0; i < count; ++i) {
         ASSERT_EQ(bits[i], random.Bits(first + i)) << first << " " << i;
         ASSERT_EQ(uniform[i], random.Uniform(first + i)) << first << " " << i;
+        ASSERT_EQ(symmetric[i], 2 * random.Uniform(first + i) - 1) << first << " " << i;
+        ASSERT_EQ(rounded[i], static_cast<float>(symmetric[i])) << first << " " << i;
         ASSERT_EQ(normal[i], random.Normal(first + i)) << first << " " << i;
       }
     }
   }
+}
+
+TEST(RandomStream, BulkEqualsSingle) {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    ExpectBulkEqualsSingle();
+  }
+  hwy::SetSupportedTargetsForTest(0);
 }
 
 TEST(RandomStream, UniformIsBitsOver2To64) {

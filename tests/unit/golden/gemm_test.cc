@@ -137,6 +137,26 @@ INSTANTIATE_TEST_SUITE_P(Types, GemmTypes,
                                            DType::kE5M2, DType::kI8),
                          [](const auto& type) { return std::string(Name(type.param)); });
 
+// Also where a row's largest entry is far above what enters an element, so that sums with an anchor are too coarse.
+TEST(Gemm, ReproducibleErrorsAreFarBelowDoublesRounding) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    for (const std::string fill : {"normal", "outlier", "lognormal", "cancel-1e6"}) {
+      Case c = MakeCase({.m = 13, .n = 41, .k = 700}, dtype, dtype, fill, 2);
+      std::vector<double> a = c.a.ToDoubles();
+      a[700 * 3 + 5] = 0x1p120, a[700 * 4 + 5] = 0x1p-120;  // rows 3 and 4; column 7 meets neither
+      c.a.SetDoubles(a);
+      std::vector<double> b = c.b.ToDoubles();
+      b[5 * 41 + 7] = 0;
+      c.b.SetDoubles(b);
+      const Golden golden = GoldenGemm(c.shape, c.a, c.b, Tier::kReproducible, dtype == DType::kF64);
+      const Operands in(c);
+      for (int64_t i = 0; i < golden.size(); ++i)
+        ASSERT_LE(golden.error[i], 0x1p-69 * golden.magnitude[i]) << fill << i;
+      for (int64_t i = 3 * 41; i < 5 * 41; ++i) ExpectElement(in, golden, i);
+    }
+  }
+}
+
 TEST(Gemm, MixedTypes) {
   ExpectSampled(MakeCase({.m = 20, .n = 30, .k = 100}, DType::kBF16, DType::kF32, "normal", 1), Tier::kFast, 50);
   ExpectSampled(MakeCase({.m = 20, .n = 30, .k = 100}, DType::kF64, DType::kF32, "normal", 1), Tier::kFast, 50);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner loops of golden attention over the keys of one query: per column of v the sums in the order of the keys, a
+// few columns at a time in registers. The bits do not depend on the vectors' width.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace assay {
+
+// The sums over one query's keys, per column of v.
+struct AttentionColumns {
+  explicit AttentionColumns(int64_t n)
+      : o(n), lo(n), magnitude(n), squares(n), values(n), dot(n), added(n), shifts(n), range(n), special(n) {}
+  std::vector<double> o, lo;                       // sum p v, and what it lacks
+  std::vector<double> magnitude, squares, values;  // sum p |v|, sum p^2 v^2, sum |v|
+  std::vector<double> dot, added;                  // sum w |v - o| for the weights' w
+  std::vector<double> shifts;                      // sum (p max(|v|, |v - o|))^2 + 2 (stored |v - o|)^2
+  std::vector<double> range;                       // max |v - o|
+  std::vector<double> special;                     // sums of infinities and NaN, apart
+};
+
+// One key: its row of v and its weights.
+struct WeightedKey {
+  const double* v;
+  double p;
+  double dot = 0, added = 0, stored = 0;  // p times what AttentionRow has
+};
+
+// o, magnitude, squares and values of columns [0, n).
+void SumValues(const std::vector<WeightedKey>& keys, int64_t n, AttentionColumns& columns);
+// dot, added, shifts and range, from o.
+void SumDistances(const std::vector<WeightedKey>& keys, int64_t n, AttentionColumns& columns);
+
+// dots[r * n + j] = sum_c q[r * d + c] k[c * stride + j], and the same of magnitudes, for r < rows, j < n. Up to
+// kScoreRows rows cost little more than one: they share what is read of k.
+inline constexpr int64_t kScoreRows = 4;
+void ScoresOf(const double* q, int64_t rows, const double* k, int64_t stride, int64_t d, int64_t n, double* dots,
+              double* magnitudes);
+
+struct LargestOf {
+  double largest, magnitude;  // of the values with their sign; of the magnitudes
+  bool finite;                // all of both; otherwise the other two mean nothing
+};
+LargestOf FindLargest(const double* values, const double* magnitudes, int64_t n);
+
+// Sums and largest values over a row's keys, of what AttentionRow holds. Keys with t below -kTail are left out of
+// dot_max, added_max and error_max, those below -kWeightless out of stored_max.
+struct RowSums {
+  double dot_mean = 0, added_mean = 0;  // sum p dot, sum p added
+  double size_mean = 0;                 // sum p (depth dot + 8 |t|)
+  double dot_max = 0, added_max = 0, size_max = 0, stored_max = 0;
+  double dot_top = 0;  // of all keys
+  bool tail = false;   // some t is below -kTail
+};
+struct AttentionRow;
+RowSums SumRow(const AttentionRow& row, double depth);
+
+}  // namespace assay
