@@ -58,6 +58,7 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
   const bool first = attempt.rounds.empty();
   const PowerState before = ReadPowerState();
   auto timing = column.session->Time(prepared->plan, sets, WarmRequest(settings_.perf_time_s));
+  const PowerState after = ReadPowerState();
   std::optional<Call<Timing>> cold;
   if (timing && first && settings_.cold) {
     cold = column.session->Time(prepared->plan, sets, ColdRequest(settings_.perf_time_s));
@@ -74,7 +75,7 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
   if (first) SetFirstRound(attempt.record, *timing);
   if (cold) SetCold(attempt.record, **cold);
   if (!settings_.cold) attempt.record.cold_note = "left out (--no-cold)";
-  SetPower(attempt.record, before, ReadPowerState(), HardwareOf(column) == kHostHardware);
+  SetPower(attempt.record, before, after, HardwareOf(column) == kHostHardware);
   SetLimits(column, attempt);
 }
 
