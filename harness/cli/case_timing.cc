@@ -90,7 +90,11 @@ void CaseRunner::SetLimits(const Column& column, Attempt& attempt) const {
   if (!settings_.ceilings) return;
   // An FFT does fewer operations than the count that is usual for it.
   const bool direct = attempt.contract.alg == Algorithm::kDirect && record.op != "fft";
-  SetRoofline(record, settings_.ceilings->For(column, data_.problem.inputs[0].dtype), direct);
+  const DType dtype = data_.problem.inputs[0].dtype;
+  SetRoofline(record, settings_.ceilings->For(column, dtype), direct);
+  if (direct && record.compute_fraction.value_or(0) > 1) {
+    SetRoofline(record, settings_.ceilings->For(column, dtype, true), direct);
+  }
   const auto launch_s = settings_.ceilings->LaunchSeconds(column);
   if (launch_s && record.time_wall_s.value_or(0) > 0) {
     record.launch_fraction = std::min(1.0, *launch_s / *record.time_wall_s);

@@ -28,8 +28,9 @@ class Ceilings {
            std::function<bool()> interrupted);
 
   // Of the hardware below this column: several backends that compute on the same processors share their ceilings. The
-  // first case of a type has it measured, some tenths of a second for each of them.
-  Ceiling For(const Column& column, DType dtype);
+  // first case of a type has it measured, some tenths of a second for each of them. `above`: a result lies above the
+  // compute rate, as after measuring it beside other work; it is measured again, at most twice, and can only grow.
+  Ceiling For(const Column& column, DType dtype, bool above = false);
 
   // By the worker's clock around everything. Null where the column runs none of the cases that are tried.
   assay::Number LaunchSeconds(const Column& column);
@@ -40,6 +41,7 @@ class Ceilings {
   struct Rate {
     std::optional<Probe> best;
     std::vector<Probe> all;  // the best of each column
+    int again = 0;           // how often it was measured once more
   };
   void MeasureBandwidth(const std::string& hardware);
   void MeasureMatmul(const Column& asking, DType dtype);

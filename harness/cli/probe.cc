@@ -57,7 +57,7 @@ Call<std::vector<ProbeTime>> TimeProbe(const Column& column, const Problem& prob
   const std::vector<InputSet> sets = {PointersTo(inputs), PointersTo(inputs)};
   TimingRequest request;
   request.warmup = 1;
-  request.min_repetitions = 3;
+  request.min_repetitions = 10;
   request.max_seconds = settings.max_seconds;
   request.enough = [](std::span<const double> seconds) { return MedianIsSettled(seconds, 0.05); };
   for (const ImplementationInfo& implementation : chosen) {
