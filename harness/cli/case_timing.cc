@@ -88,8 +88,7 @@ void CaseRunner::SetLimits(const Column& column, Attempt& attempt) const {
     break;
   }
   if (!settings_.ceilings) return;
-  // An FFT does fewer operations than the count that is usual for it.
-  const bool direct = attempt.contract.alg == Algorithm::kDirect && record.op != "fft";
+  const bool direct = DoesWhatIsCounted(record.op, attempt.contract);
   const DType dtype = data_.problem.inputs[0].dtype;
   SetRoofline(record, settings_.ceilings->For(column, dtype), direct);
   if (direct && record.compute_fraction.value_or(0) > 1) {

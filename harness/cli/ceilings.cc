@@ -67,6 +67,10 @@ std::string HardwareOf(const Column& column) {
   return host ? kHostHardware : column.device.name;
 }
 
+bool DoesWhatIsCounted(const std::string& op, const Contract& contract) {
+  return contract.alg == Algorithm::kDirect && op != "fft";
+}
+
 Ceilings::Ceilings(const std::vector<Column>& columns, std::vector<std::string> implementations,
                    std::function<bool()> interrupted)
     : columns_(columns), implementations_(std::move(implementations)), interrupted_(std::move(interrupted)) {}
@@ -205,6 +209,18 @@ assay::Number Ceilings::LaunchSeconds(const Column& column) {
     seconds_ += watch.Seconds();
   }
   return it->second ? assay::Number(it->second->value) : std::nullopt;
+}
+
+void Ceilings::SetFinal(std::vector<Record>& records) {
+  for (Record& record : records) {
+    const auto column = std::ranges::find_if(columns_, [&](const Column& c) {
+      return c.session && c.backend == record.backend && c.device.name == record.device;
+    });
+    const auto dtypes = ParseDTypeList(record.dtype);
+    const auto contract = ParseDeclaration(record.contract);
+    if (column == columns_.end() || !dtypes || !contract || !record.ceiling_gbytes_per_s) continue;
+    SetRoofline(record, For(*column, dtypes->front()), DoesWhatIsCounted(record.op, *contract));
+  }
 }
 
 nlohmann::ordered_json Ceilings::Json() const {

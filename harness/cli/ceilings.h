@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/contract.h"
 #include "harness/cli/column.h"
 #include "harness/perf/roofline.h"
 
@@ -34,6 +35,9 @@ class Ceilings {
 
   // By the worker's clock around everything. Null where the column runs none of the cases that are tried.
   assay::Number LaunchSeconds(const Column& column);
+
+  // Holds every record against what was measured in the end, so that those of one run have the same ceilings.
+  void SetFinal(std::vector<Record>& records);
 
   nlohmann::ordered_json Json() const;
 
@@ -63,6 +67,9 @@ inline constexpr const char* kHostHardware = "host";
 
 // kHostHardware for what runs on the processors of this machine, else the name of the device.
 std::string HardwareOf(const Column& column);
+
+// Whether its operations are those that are counted: Winograd and FFT do fewer.
+bool DoesWhatIsCounted(const std::string& op, const Contract& contract);
 
 // The value of "key" in "key=value;key=value"; "" when it is not there.
 std::string Property(const std::string& properties, std::string_view key);
