@@ -156,6 +156,9 @@ void AddTruncation(const Contract& contract, double terms, StatisticModel& stati
 // Sums of up to this many u keep growing; beyond, an addend can be less than half an ulp of the sum every time.
 constexpr double kStagnation = 0.125;
 
+// Beyond this share of sigma AddGridBias counts; less is within what the model of sigma may be off.
+constexpr double kLeastGridBias = 1.0 / 16;
+
 StatisticModel SumStatistic(const Contract& contract, const SumBoundSpec& spec, const InputError& input) {
   StatisticModel statistic;
   const double u = contract.AccUnitRoundoff();
@@ -171,6 +174,19 @@ StatisticModel SumStatistic(const Contract& contract, const SumBoundSpec& spec, 
 }
 
 }  // namespace
+
+void AddGridBias(BoundModel& bound, const Golden& golden, const Contract& contract, double terms, double share) {
+  const double u = contract.AccUnitRoundoff();
+  const bool short_sum = 1.5 * kRoundingDeviation * share * u * terms * std::sqrt(terms) < kLeastGridBias;
+  if (short_sum || golden.sigma.empty() || golden.magnitude.size() != golden.sigma.size()) return;
+  auto bias = std::make_shared<Plane>(golden.sigma.size(), golden.sigma.wide());
+  for (int64_t i = 0; i < golden.sigma.size(); ++i) {
+    const double deviation = u * golden.sigma[i];
+    if (golden.magnitude[i] > 0) bias->SetUp(i, 1.5 * share * terms * deviation * deviation / golden.magnitude[i]);
+  }
+  bound.statistic.systematic.push_back({bias.get(), 1});
+  bound.owned.push_back(std::move(bias));
+}
 
 double InputRoundoff(const Contract& contract, DType type) {
   return KeepsInputs(contract.in, type) ? 0 : contract.InputUnitRoundoff();
@@ -279,6 +295,7 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
   bound.statistic = SumStatistic(contract, spec, input);
   bound.statistic.constant = bound.constant;
   if (lost != nullptr) bound.statistic.systematic.push_back({lost, mass});
+  AddGridBias(bound, golden, contract, spec.terms);
   return bound;
 }
 

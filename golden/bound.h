@@ -101,6 +101,15 @@ struct SumBoundSpec {
 // Also sets `statistic`.
 BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, const SumBoundSpec& spec);
 
+// What long sums of terms of one sign lose in the same direction, as a systematic part of the statistic; SumBound adds
+// it. A running sum lies on a grid of spacing h, so the error of adding x is a sawtooth of x with period h. Its
+// integral can be chosen within +-h^2 / 16, hence |mean error| <= V h^2 / 16 for terms whose density has the variation
+// V (integration by parts). V = 2 K / S, that of magnitudes with an exponential distribution: a density that falls from
+// its peak K / S at zero. The h^2 / 12 of all additions are sigma_acc^2: together 1.5 K sigma_acc^2 / S. It grows with
+// u K^1.5 against sigma_acc, but only where the running sum grows as S does: signed terms make it vanish. `share`: of
+// planes that are a function of the sum.
+void AddGridBias(BoundModel& bound, const Golden& golden, const Contract& contract, double terms, double share = 1);
+
 // The contract's u_in of an operand of this type: 0 where the rounding keeps every number of the type.
 double InputRoundoff(const Contract& contract, DType type);
 

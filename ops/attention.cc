@@ -90,7 +90,8 @@ std::string CheckAttributes(const Problem& problem) {
       return fmt::format("{}={} must be 0 or 1", key, problem.Int(key));
   }
   if (problem.Int("h") % problem.Int("hkv") != 0) {
-    return fmt::format("hkv={} does not divide h={}", problem.Int("hkv"), problem.Int("h"));
+    return fmt::format("hkv={} does not divide h={}: q is [b,h,l,d], k and v are [b,hkv,s,d], so transpose [b,l,h,d]",
+                       problem.Int("hkv"), problem.Int("h"));
   }
   if (problem.Int("window") < 0) return fmt::format("window={} must not be negative", problem.Int("window"));
   const double scale = problem.Float("scale"), softcap = problem.Float("softcap");

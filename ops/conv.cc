@@ -94,8 +94,10 @@ std::string CheckSpatial(const Problem& problem) {
     const int64_t k = problem.List("k")[axis], span = Span(k, problem.List("dilation")[axis]);
     const int64_t in = problem.List("i")[axis], pad = problem.List("pad")[axis];
     if (in + 2 * pad < span) {
-      return fmt::format("k={} of axis {} spans {} elements, but i={} with pad={} has {}; i must be at least {}", k,
-                         axis, span, in, pad, in + 2 * pad, span - 2 * pad);
+      return fmt::format(
+          "k={} of axis {} spans {} elements, but i={} with pad={} has {}; i must be at least {}; x is [n,c,i...], w "
+          "[o,c/groups,k...]",
+          k, axis, span, in, pad, in + 2 * pad, span - 2 * pad);
     }
   }
   return {};

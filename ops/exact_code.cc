@@ -105,6 +105,14 @@ int64_t ExactCode::Second(int64_t k, int variant) const {
   return j >= PairsOf(terms_) ? 1 : SymbolOf(j, variant).second;
 }
 
+std::vector<int64_t> ExactCode::TermsOf(double value, int variant) const {
+  std::vector<int64_t> terms;
+  for (int64_t k = 0; k < terms_; ++k) {
+    if (static_cast<double>(Term(k, variant)) == value) terms.push_back(k);
+  }
+  return terms;
+}
+
 std::string ExactCode::Describe(int variant) const {
   std::string magnitudes;
   for (size_t begin = 0, end = 0; begin < symbols_.size(); begin = end) {

@@ -41,6 +41,9 @@ class ExactCode {
   int64_t First(int64_t k, int variant) const;                                                   // s_k u_k
   int64_t Second(int64_t k, int variant) const;                                                  // v_k
 
+  // The k with t_k = value, ascending.
+  std::vector<int64_t> TermsOf(double value, int variant) const;
+
   // "|t| = m[j mod 6], m = 27-31,33, j = min(k, K-1-k), ...".
   std::string Describe(int variant) const;
 

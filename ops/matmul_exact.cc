@@ -77,12 +77,6 @@ Tensor Addends(const Operand& operand, uint64_t stream, double factor, double al
   return tensor;
 }
 
-std::string DescribeTwin(const MatmulCase& op, const ExactCode& code, int variant) {
-  const std::string value =
-      op.beta != 0 || op.bias ? "(got - e) / (expected - e), e = beta c + bias" : "got / expected";
-  return fmt::format("one missing term t = 1 - {}; {}", value, code.Describe(variant));
-}
-
 // y without term k, when y - term is not to be had.
 double SumWithout(const MatmulCase& op, std::span<const Tensor> inputs, int64_t output, int64_t omitted) {
   const int64_t batch = op.BatchOf(output), row = op.RowsOfA(output) % op.gemm.m, column = op.ColumnOf(output);
@@ -119,7 +113,12 @@ std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract,
     if (op.bias) y += ValueAt(twin.inputs[op.bias_index()], op.ColumnOf(i));
     twin.expected[i] = y;
   }
-  twin.code = DescribeTwin(op, *code, variant);
+  twin.terms_of = [op, code = *code, variant](int64_t i, double part) {
+    const int64_t column = op.BatchOf(i) * op.gemm.n + op.ColumnOf(i);
+    return code.TermsOf(part / (op.alpha * static_cast<double>(TwinFactor(kRows, op.RowsOfA(i), code.factors()) *
+                                                               TwinFactor(kColumns, column, code.factors()))),
+                        variant);
+  };
   return twin;
 }
 

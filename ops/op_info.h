@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,7 +61,9 @@ struct Twin {
   double tolerance_ulp = 0;
   std::vector<double> tolerances = {};  // the same per element; empty: tolerance_ulp for all of them
   double ToleranceAt(int64_t i) const { return tolerances.empty() ? tolerance_ulp : tolerances[i]; }
-  std::string code;  // how to read a wrong result, e.g. "missing k = |diff| / (r_i c_j) - 1 mod 64"
+  std::string code;  // how to read a wrong result; "" where terms_of does
+  // The terms that add exactly `part` to an output. Empty function: the data do not tell terms apart.
+  std::function<std::vector<int64_t>(int64_t output, double part)> terms_of = {};
 };
 
 // One faulty result: what output `index` would be (VERDICT.md 6).

@@ -62,6 +62,8 @@ BoundModel L2Bound(const ReduceCase& op, const Golden& golden, const Contract& c
   AddFlushedInputs(bound, golden, contract);
   bound.constant += Lambda(contract);
   bound.statistic.of_value = MathError(contract);  // of the root
+  // With Q = y^2 the sum's 1.5 K sigma_Q^2 / Q, sigma_Q = 2 y sigma, is over 2 y as well.
+  AddGridBias(bound, golden, contract, terms, 2);
   // An infinity is accepted where Q reaches the accumulator's range; magnitude is sqrt(Q).
   bound.growth = 1 + relative;
   bound.partial_overflow_at = std::sqrt(contract.AccMaxFinite());

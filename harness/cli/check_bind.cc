@@ -130,8 +130,13 @@ Status CheckFit(const Problem& problem, const Operand& expected, const Operand& 
   }
   if (SameLayout(got.shape, expected.shape)) return {};
   if (MayBroadcast(problem, got.name) && BroadcastsTo(got.shape, expected.shape)) return {};
-  return UsageError(fmt::format("{}: {} has shape {}, expected {} (with{})", problem.spec.op, got.name,
-                                ShapeText(got.shape), ShapeText(expected.shape), attrs));
+  const std::vector<OperandDoc>& layouts = OperatorRegistry::Global().Find(problem.spec.op)->schema().layouts;
+  const auto doc = std::ranges::find(layouts, got.name, &OperandDoc::name);
+  const std::string layout = doc == layouts.end() || doc->layout.find(',') == std::string::npos
+                                 ? ""
+                                 : fmt::format("; {}{}: transpose a tensor of another layout", doc->name, doc->layout);
+  return UsageError(fmt::format("{}: {} has shape {}, expected {} (with{}){}", problem.spec.op, got.name,
+                                ShapeText(got.shape), ShapeText(expected.shape), attrs, layout));
 }
 
 // The tensor of each operand of the problem, in its order and shape.

@@ -20,6 +20,7 @@ namespace {
 Twin ExactExpectation(const CaseData& data, const BoundModel& bound, const Contract& contract, double ulp) {
   const ElementJudge judge(data.golden, bound, contract, data.problem.output.dtype);
   Twin twin;
+  for (const Tensor& input : data.inputs) twin.inputs.push_back(input.Clone());
   twin.tolerance_ulp = ulp;
   for (int64_t i = 0; i < data.golden.size(); ++i) twin.expected.push_back(judge.Rounded(i));
   return twin;
@@ -70,7 +71,8 @@ std::string CheckLine(const std::string& program, const CheckRequest& request) {
 Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) {
   auto contract = ParseDeclaration(text.empty() ? DefaultRequirement(spec) : text);
   if (contract && text.find("math=") == std::string::npos) contract->math_ulp = kDefaultMathUlp;
-  if (contract && text.empty()) contract->masked = MaskedRows::kNan;
+  if (contract && text.empty() && spec.op == "softmax") contract->masked = MaskedRows::kNan;
+  if (contract && text.empty() && spec.op == "fft") contract->alg = Algorithm::kFft;
   return contract;
 }
 
@@ -90,15 +92,17 @@ CheckResult JudgeUserCase(const CheckRequest& request, UserCase& user) {
   evidence.shape = data.problem.output.shape;
   evidence.declared = evidence.required = user.contract;
   evidence.runs.push_back(Measure(data.golden, bound, user.contract, got));
+  std::vector<Twin> exact;
   if (request.exact_ulp) {
-    evidence.twins.push_back(CheckTwin(ExactExpectation(data, bound, user.contract, *request.exact_ulp), 0, got));
+    exact.push_back(ExactExpectation(data, bound, user.contract, *request.exact_ulp));
+    evidence.twins.push_back(CheckTwin(exact[0], 0, got));
   }
-  evidence.statistic_advises = true;
+  evidence.user_data = true;
   if (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds()) {
     evidence.lower_class = FindLowerClass(*data.op, data.problem, user.contract, data.golden, {data.inputs, &got}, {});
   }
-  result.decision = Decide(evidence);  // before the power is known: it must not decide here
-  evidence.power = MeasurePower(*data.op, data.problem, data.inputs, data.golden, bound, user.contract, {});
+  evidence.power = MeasurePower(*data.op, data.problem, data.inputs, data.golden, bound, user.contract, exact);
+  result.decision = Decide(evidence);
   result.record = UserRecord(request, user, result);
   return result;
 }

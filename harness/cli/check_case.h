@@ -29,7 +29,8 @@ std::string CheckLine(const std::string& program, const CheckRequest& request);
 
 // The contract to judge by when no implementation declares one: `text`, or the default requirement of the dtypes, read
 // as a declaration. Where it does not say math=, functions may be off by kDefaultMathUlp. Without a text a softmax of
-// -inf alone is NaN, as the formula and the frameworks have it (attention has its attribute masked_rows).
+// -inf alone is NaN, as the formula and the frameworks have it (attention has its attribute masked_rows), and an fft is
+// one by butterflies or a convolution: the bound of the plain sum is wide enough for a lost input.
 Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec);
 
 // OpenCL's full profile allows 3 ulp for exp, log and sqrt and 2.5 for a division; CUDA's library stays below 2.
@@ -50,9 +51,10 @@ struct CheckResult {
   Record record;
 };
 
-// Computes the golden values and judges. The channels bound, exact and exceptional fail; the statistic and the power of
-// the data only advise (VERDICT.md 3). With `exact_ulp` the rounded golden value is the only correct one, give or take
-// that many ulp of a final division.
+// Computes the golden values and judges. The channels bound, exact and exceptional fail; the statistic and the share of
+// omitted terms that the bound would notice only advise (VERDICT.md 3). Where a tensor of zeros, or any other that has
+// nothing of the result, would pass, the result is untrusted. With `exact_ulp` the rounded golden value is the only
+// correct one, give or take that many ulp of a final division.
 CheckResult JudgeUserCase(const CheckRequest& request, UserCase& user);
 
 }  // namespace assay::cli

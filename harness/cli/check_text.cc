@@ -59,7 +59,7 @@ std::string LowerClassLines(const CheckResult& result) {
 }
 
 std::string PowerLine(const Evidence& evidence) {
-  if (!evidence.power || evidence.power->power >= kRequiredPower) return "";
+  if (!evidence.power || !evidence.power->BlindTo().empty() || evidence.power->power >= kRequiredPower) return "";
   return fmt::format("note: with these data the bound would notice {:.1f} % of single faults; it misses {}\n",
                      100 * evidence.power->power, evidence.power->missed);
 }

@@ -6,12 +6,15 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "harness/base/npy.h"
 #include "harness/base/text.h"
 #include "harness/cli/check_case.h"
 #include "harness/cli/check_text.h"
 #include "harness/cli/record_fields.h"
+#include "harness/cli/tensor_args.h"
 #include "harness/cli/verbs.h"
 
 namespace assay::cli {
@@ -44,9 +47,24 @@ Status CheckGoldenPath(const std::filesystem::path& path) {
   return {};
 }
 
+// The golden value may replace what an earlier call wrote, but none of the tensors that this one reads.
+Status CheckGoldenIsNew(const CheckOptions& options) {
+  std::vector<std::string> read = options.request.inputs;
+  read.push_back(options.request.output);
+  for (const std::string& text : read) {
+    const auto file = ParseNamedFile(text, true);
+    std::error_code error;
+    if (!file || !std::filesystem::equivalent(file->path, options.write_golden, error)) continue;
+    return UsageError(fmt::format("--write-golden {}: {} is read from this file; give another one",
+                                  options.write_golden.string(), file->name.empty() ? "the output" : file->name));
+  }
+  return {};
+}
+
 int Check(const CheckOptions& options) {
   if (!options.write_golden.empty()) {
     if (auto fine = CheckGoldenPath(options.write_golden); !fine) return Complain(kExitUsage, fine.error().message);
+    if (auto fine = CheckGoldenIsNew(options); !fine) return Complain(kExitUsage, fine.error().message);
   }
   auto user = BindUserCase(options.request);
   if (!user) return Complain(kExitUsage, user.error().message);
@@ -81,10 +99,11 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
   verb.add_option("--tier", o.request.tier, "golden values: auto, fast or reproducible")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
-  verb.add_option("--write-golden", o.write_golden, "write the golden values, f64 or c128; replaces the file")
+  verb.add_option("--write-golden", o.write_golden,
+                  "write the golden values, f64 or c128; replaces a file that is not read")
       ->type_name("FILE.npy");
   verb.add_flag("--json", o.json, "print one JSON record instead of text");
-  verb.add_flag("--strict", o.strict, "a suspect result fails too");
+  verb.add_flag("--strict", o.strict, "a suspect or untrusted result fails too");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "golden/store_files.h"
 #include "harness/base/parallel.h"
 #include "harness/cli/catalog.h"
 #include "harness/cli/ceilings.h"
@@ -78,7 +79,10 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
   settings.expectations = expectations.rules;
   settings.tier = options.tier;
   settings.rounds = options.perf ? options.rounds : 1;
-  if (options.store) settings.store = GoldenStore(GoldenStore::DefaultRoot());
+  if (options.store) {
+    settings.store = GoldenStore(GoldenStore::DefaultRoot());
+    RemoveAbandonedWrites(settings.store.root());
+  }
   settings.progress = Progress::ParseMode(options.progress);
   settings.runner.implementations = options.backend.implementations;
   settings.runner.perf_time_s = options.perf ? options.perf_time_s : 0;

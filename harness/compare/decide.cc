@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/base/infinity.h"
 #include "harness/compare/localise.h"
@@ -15,8 +16,10 @@ namespace {
 
 std::string ElementText(const Shape& shape, const WorstElement& w) {
   const std::string part = w.component == 1 ? " (imaginary part)" : "";
-  return fmt::format("element {}{} got {:.9g}, golden {:.9g}, error {:.3g}, tolerance {:.3g}",
-                     IndexText(shape, w.index), part, w.got, w.golden, w.error, w.tolerance);
+  const std::string values =
+      fmt::format("element {}{} got {:.9g}, golden {:.9g}", IndexText(shape, w.index), part, w.got, w.golden);
+  if (!std::isfinite(w.error)) return values;
+  return fmt::format("{}, error {:.3g}, tolerance {:.3g}", values, w.error, w.tolerance);
 }
 
 std::string RunFailure(const Evidence& evidence, size_t run) {
@@ -33,7 +36,7 @@ std::string RunFailure(const Evidence& evidence, size_t run) {
 }
 
 std::string StatisticFailure(const Evidence& evidence) {
-  if (evidence.statistic_advises) return "";
+  if (evidence.user_data) return "";
   for (const ErrorMetrics& m : evidence.runs) {
     if (!m.statistic.Holds()) return "statistic channel: " + m.statistic.reason;
   }
@@ -120,7 +123,20 @@ ResultClass ClassOfPass(const Evidence& evidence) {
   return evidence.reordered ? ResultClass::kReordered : ResultClass::kWithinClass;
 }
 
-std::string UntrustedReason(const Power& power) {
+// Why a result that nothing is wrong with is not believed; "": it is.
+std::string UntrustedReason(const Evidence& evidence) {
+  if (!evidence.power) return "";
+  const Power& power = *evidence.power;
+  if (evidence.user_data) {
+    const std::string blind = power.BlindTo();
+    if (blind.empty()) return "";
+    const std::string suspicion = Suspicion(evidence);
+    return fmt::format(
+        "with these data the contract {} would accept {} as well, so that acceptance says nothing; judge by a tighter "
+        "contract, or dump sums of fewer terms or with less cancellation{}",
+        ToText(evidence.declared), blind, suspicion.empty() ? "" : "; suspect: " + suspicion);
+  }
+  if (power.power >= kRequiredPower) return "";
   return fmt::format("only {:.1f} % of faults would be caught (needed {:.0f} %); missed: {}", 100 * power.power,
                      100 * kRequiredPower, power.missed);
 }
@@ -167,9 +183,8 @@ Decision Decide(const Evidence& evidence) {
     decision.verdict = Verdict::kBelowContract;
     decision.result_class = ResultClass::kWithinLowerClass;
     decision.reason = Shortfall(evidence.declared, evidence.required);
-  } else if (evidence.power && evidence.power->power < kRequiredPower) {
+  } else if (decision.reason = UntrustedReason(evidence); !decision.reason.empty()) {
     decision.verdict = Verdict::kUntrusted;
-    decision.reason = UntrustedReason(*evidence.power);
   } else {
     decision.verdict = Verdict::kPass;
     const std::string suspicion = Suspicion(evidence);

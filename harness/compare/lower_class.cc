@@ -7,20 +7,12 @@
 #include <vector>
 
 #include "harness/compare/judge.h"
+#include "harness/compare/lower_class_fit.h"
 #include "harness/compare/metrics.h"
 #include "harness/compare/partial_sums.h"
 
 namespace assay {
 namespace {
-
-// Root mean square of r in a class whose errors fill it; less, and the class explains more than there is.
-constexpr double kLeastFilled = 0.05, kMostFilled = 1.25;
-// Of the elements, how many have to show an error of a tenth of the class's deviation. Independent roundings of as
-// little as a quarter of that deviation make 69 %.
-constexpr double kLeastSpread = 0.5, kVisible = 0.1;
-// How much of what a truncating unit may lose at most its results lose in the mean: about a fifth, since what is cut
-// off is half a unit in the mean, and no block meets the worst case. What loses more is rather of the next width.
-constexpr double kMostTypical = 0.3;
 
 struct Candidate {
   std::string field, name;
@@ -52,71 +44,6 @@ double FlushInput(DType type, double x) {
   return std::fabs(x) < FormatOf(type).MinNormal() ? std::copysign(0.0, x) : x;
 }
 
-// Calls f(i, got, judgement) for all finite values.
-template <class F>
-void ForEachFinite(const ElementJudge& judge, const Tensor& got, const F& f) {
-  const std::vector<double> values = got.ToDoubles();
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Judgement judged = judge.Judge(static_cast<int64_t>(i), values[i]);
-    if (judged.finite) f(static_cast<int64_t>(i), values[i], judged);
-  }
-}
-
-// Errors of the size that the class permits, all over the tensor.
-bool FillsEvenly(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
-  const double rms = std::sqrt(metrics.statistic.sum_r2 / static_cast<double>(metrics.finite));
-  if (rms < kLeastFilled || rms > kMostFilled) return false;
-  int64_t visible = 0, all = 0;
-  ForEachFinite(judge, got, [&](int64_t i, double, const Judgement& judged) {
-    if (!(judge.Sigma(i) > 0)) return;
-    ++all;
-    if (std::fabs(judged.error) > kVisible * judge.Sigma(i)) ++visible;
-  });
-  return all > 0 && static_cast<double>(visible) >= kLeastSpread * static_cast<double>(all);
-}
-
-// A narrow accumulator leaves results of its own precision in a wider output.
-bool HoldsPrecision(const FloatFormat& format, DType out, const Tensor& got) {
-  if (FormatOf(out).precision <= format.precision) return true;
-  const std::vector<double> values = got.ToDoubles();
-  return std::ranges::all_of(values, [&](double x) { return !std::isfinite(x) || RoundTo(format, x) == x; });
-}
-
-// Truncation makes results smaller: twice as many errors go toward zero as away from it.
-bool IsBiased(const ElementJudge& judge, const Tensor& got) {
-  int64_t toward = 0, away = 0;
-  ForEachFinite(judge, got, [&](int64_t i, double, const Judgement& judged) {
-    const double direction = judged.error * judge.golden().value[static_cast<size_t>(i)];
-    toward += direction < 0 ? 1 : 0;
-    away += direction > 0 ? 1 : 0;
-  });
-  return toward > 2 * away;
-}
-
-// Every error beyond half an ulp goes toward zero, and a good part of the results has one.
-bool RoundsTowardZero(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
-  const FloatFormat& format = FormatOf(judge.dtype());
-  int64_t toward = 0, away = 0;
-  ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement& judged) {
-    const double y = judge.golden().value[static_cast<size_t>(i)];
-    const double noise = judge.Sigma(i) * kElementThreshold + judge.golden().error[i];
-    if (std::fabs(judged.error) <= 0.5 * UlpAt(format, std::max(std::fabs(x), std::fabs(y))) + noise) return;
-    ++(judged.error * y < 0 ? toward : away);
-  });
-  return away == 0 && static_cast<double>(toward) >= 0.1 * static_cast<double>(metrics.finite);
-}
-
-// Every result below the smallest normal number is zero, and there are several.
-bool FlushesResults(const ElementJudge& judge, const Tensor& got, const ErrorMetrics&) {
-  const double least = FormatOf(judge.dtype()).MinNormal();
-  int64_t flushed = 0, kept = 0;
-  ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement&) {
-    const double y = std::fabs(judge.golden().value[static_cast<size_t>(i)]);
-    if (y > 0 && y < least / 2) ++(x == 0 ? flushed : kept);
-  });
-  return kept == 0 && flushed >= 2;
-}
-
 Candidate Accumulates(const char* field, const char* name, Accumulator acc, DType type) {
   const auto change = [acc](Contract& c) { c.acc = acc; };
   return {field,
@@ -125,7 +52,8 @@ Candidate Accumulates(const char* field, const char* name, Accumulator acc, DTyp
           nullptr,
           change,
           [type](const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
-            return HoldsPrecision(FormatOf(type), judge.dtype(), got) && FillsEvenly(judge, got, metrics);
+            return HoldsPrecision(FormatOf(type), judge.dtype(), got) && FillsEvenly(judge, got, metrics) &&
+                   FollowsRunningSums(judge, got, metrics);
           }};
 }
 
@@ -144,13 +72,8 @@ Candidate Truncates(const char* field, const char* name, int bits, int block) {
     c.tc_block = block;
   };
   return {field, name, change, nullptr, change, [](const ElementJudge& judge, const Tensor& got, const ErrorMetrics&) {
-            double lost = 0, most = 0;
-            ForEachFinite(judge, got, [&](int64_t i, double, const Judgement& judged) {
-              lost += std::fabs(judged.error);
-              most += judge.Systematic(i);
-            });
-            return FormatOf(judge.dtype()).precision >= FormatOf(DType::kF32).precision &&
-                   lost <= kMostTypical * most && IsBiased(judge, got);
+            return FormatOf(judge.dtype()).precision >= FormatOf(DType::kF32).precision && LosesTypically(judge, got) &&
+                   IsBiased(judge, got);
           }};
 }
 
@@ -352,11 +275,26 @@ class Search {
     ErrorMetrics metrics =
         Measure(golden, bound, contract, *output.got, {.even_if_stagnating = true, .only_if_holds = true});
     if (!metrics.Holds()) return std::nullopt;
+    const ElementJudge judge(golden, bound, contract, output.got->dtype());
+    if (BreaksExactSum(problem_, output.inputs, golden, contract, judge, *output.got)) return std::nullopt;
     if (is_twin) return metrics;
     if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return std::nullopt;
-    const ElementJudge judge(golden, bound, contract, output.got->dtype());
+    if (candidate.golden && !LeavesLess(metrics, *output.got)) return std::nullopt;
     if (candidate.fills && !candidate.fills(judge, *output.got, metrics)) return std::nullopt;
     return metrics;
+  }
+
+  // A class with bounds of its own and another golden value is there for its golden value: with it at least half of
+  // the squared error is gone.
+  bool LeavesLess(const ErrorMetrics& by_class, const Tensor& got) const {
+    const std::vector<double> values = got.ToDoubles();
+    double squares = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double error = values[i] - golden_.value[i];
+      if (std::isfinite(error)) squares += error * error;
+    }
+    const double left = by_class.rms_err * by_class.rms_err * static_cast<double>(by_class.finite);
+    return left <= 0.5 * squares;
   }
 
   const Operator& op_;

@@ -53,6 +53,7 @@ class Mutations {
       power_.power = std::min(power_.power, Share(power_.omitted_caught, power_.omitted_total));
     }
     CountUnbounded();
+    CountZeros();
     return power_;
   }
 
@@ -91,6 +92,16 @@ class Mutations {
     if (power_.missed.empty()) {
       power_.missed =
           fmt::format("any result of {} of {} outputs, for which the contract bounds nothing", power_.unbounded, n);
+    }
+  }
+
+  void CountZeros() {
+    if (!twins_.empty() || IsInt(dtype_)) return;
+    const int64_t n = judge_.golden().size(), step = (n + kZeroSamples - 1) / kZeroSamples;
+    for (int64_t i = 0; i < n; i += step) {
+      if (!(std::fabs(judge_.golden().value[static_cast<size_t>(i)]) >= FormatOf(dtype_).MinNormal())) continue;
+      ++power_.nonzero;
+      power_.zeros_accepted += MainCatches(i, 0) ? 0 : 1;
     }
   }
 
@@ -169,6 +180,12 @@ std::vector<int64_t> SampleOutputs(int64_t n) {
   }
   outputs.push_back(n - 1);
   return outputs;
+}
+
+std::string Power::BlindTo() const {
+  if (whole_caught < whole_total) return missed;  // the first that is noted
+  if (2 * zeros_accepted > nonzero) return fmt::format("a zero in place of {} of {} results", zeros_accepted, nonzero);
+  return "";
 }
 
 Power MeasurePower(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,

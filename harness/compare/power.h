@@ -19,10 +19,18 @@ struct Power {
   int64_t omitted_caught = 0, omitted_total = 0;  // single omitted terms
   // Outputs that accept any result; they count against the case unless a twin runs with it.
   int64_t unbounded = 0;
+  // Where no twin runs with the case: outputs that are at least the smallest normal number, of up to kZeroSamples, and
+  // those of them that could be zero.
+  int64_t nonzero = 0, zeros_accepted = 0;
   std::string missed;  // a mutant that would pass, in words; "" when all are caught
+
+  // A tensor with nothing of the result in it that would pass, in words; "": none. What a single omitted term does is
+  // another question.
+  std::string BlindTo() const;
 };
 
 inline constexpr int64_t kPowerSamples = 256;
+inline constexpr int64_t kZeroSamples = 1 << 16;
 inline constexpr double kUnwrittenValue = 77;  // stands for a finite prefill; every real dtype holds it exactly
 
 // `twins`: the exact twins that will run with the case; the same operator and shapes. Deterministic.

@@ -2,10 +2,13 @@
 #include "harness/compare/twin_check.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <vector>
 
 #include "harness/base/check.h"
 #include "harness/compare/localise.h"
@@ -15,6 +18,43 @@ namespace {
 
 double UlpOf(DType dtype, double x) {
   return IsInt(dtype) ? 1 : UlpAt(FormatOf(dtype), x);
+}
+
+constexpr size_t kMostDecoded = 64;  // wrong elements; more are not read
+constexpr size_t kMostNamed = 4;     // terms
+
+struct WrongElement {
+  int64_t index;
+  double missing;  // expected - got
+};
+
+// The terms that every wrong element lacks, or has twice where `sign` is -1.
+std::vector<int64_t> CommonTerms(const Twin& twin, const std::vector<WrongElement>& wrong, double sign) {
+  std::vector<int64_t> common = twin.terms_of(wrong[0].index, sign * wrong[0].missing);
+  for (size_t i = 1; i < wrong.size() && !common.empty(); ++i) {
+    const std::vector<int64_t> terms = twin.terms_of(wrong[i].index, sign * wrong[i].missing);
+    std::vector<int64_t> both;
+    std::ranges::set_intersection(common, terms, std::back_inserter(both));
+    common = std::move(both);
+  }
+  return common;
+}
+
+std::string TermsText(const std::vector<int64_t>& terms, const char* what) {
+  const std::vector<int64_t> first(terms.begin(),
+                                   terms.begin() + static_cast<std::ptrdiff_t>(std::min(terms.size(), kMostNamed)));
+  const std::string rest =
+      terms.size() > kMostNamed ? fmt::format(" or {} others", terms.size() - kMostNamed) : std::string();
+  return fmt::format("looks like term k={}{} {}", fmt::join(first, " or "), rest, what);
+}
+
+// What the wrong values say of their cause; "" when they do not agree on one.
+std::string Decode(const Twin& twin, const std::vector<WrongElement>& wrong, const TwinOutcome& outcome) {
+  if (outcome.nonfinite) return "";
+  if (!twin.terms_of) return outcome.wrong < outcome.elements ? twin.code : "";
+  if (const auto terms = CommonTerms(twin, wrong, 1); !terms.empty()) return TermsText(terms, "missing");
+  if (const auto terms = CommonTerms(twin, wrong, -1); !terms.empty()) return TermsText(terms, "added twice");
+  return "";
 }
 
 }  // namespace
@@ -44,8 +84,8 @@ std::string TwinOutcome::Reason(const Shape& shape) const {
 TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
   const std::vector<double> values = got.ToDoubles();
   ASSAY_CHECK(values.size() == twin.expected.size());
-  TwinOutcome outcome{
-      .variant = variant, .elements = got.size(), .tolerance_ulp = twin.tolerance_ulp, .code = twin.code};
+  TwinOutcome outcome{.variant = variant, .elements = got.size(), .tolerance_ulp = twin.tolerance_ulp};
+  std::vector<WrongElement> wrong;
   const size_t parts = IsComplex(got.dtype()) ? 2 : 1;
   FailureMap map(got.shape());
   for (size_t i = 0; i < values.size(); ++i) {
@@ -60,6 +100,7 @@ TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
     if (TwinAccepts(expected, values[i], tolerance, got.dtype())) continue;
     if (!std::isfinite(difference)) outcome.nonfinite = true;
     map.Add(static_cast<int64_t>(i / parts));
+    if (wrong.size() < kMostDecoded) wrong.push_back({static_cast<int64_t>(i), expected - values[i]});
     if (outcome.first >= 0) continue;
     outcome.first = static_cast<int64_t>(i / parts);
     outcome.expected = expected;
@@ -68,6 +109,7 @@ TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
   }
   outcome.wrong = map.count();
   outcome.where = map.Text();
+  if (!wrong.empty()) outcome.code = Decode(twin, wrong, outcome);
   return outcome;
 }
 

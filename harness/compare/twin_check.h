@@ -22,7 +22,7 @@ struct TwinOutcome {
   double margin = 0;         // largest difference over the permitted one, of the finite differences
   bool nonfinite = false;    // some value is not finite although the other is, or differs in sign
   std::string where;         // localised
-  std::string code;          // how to read a wrong value
+  std::string code;          // what the wrong values say of their cause, where they agree; "" otherwise
 
   bool Holds() const { return wrong == 0; }
   double Margin() const;  // largest difference over the permitted one; 0 or infinity when none is permitted

@@ -70,7 +70,9 @@ struct Evidence {
   bool bits_equal = true;                   // between runs on identical inputs
   bool reordered = false;                   // an explained order of operations accounts for every difference
   bool suspect = false;                     // a statistic fired that cannot fail a case alone
-  bool statistic_advises = false;           // the statistic makes a result suspect instead of failing it (user data)
+  // Tensors of a user's: the statistic makes a result suspect instead of failing it, and what counts of the power is
+  // Power::BlindTo alone.
+  bool user_data = false;
   std::optional<LowerClass> lower_class;    // a weaker arithmetic that explains failing values
   std::vector<PropertyOutcome> properties;  // relations to other executions
   Contract declared, required;

@@ -58,6 +58,8 @@ class SuiteParser {
 
   Status ParseText(std::string_view text, const std::string& name) {
     if (Status status = CheckIsText(text, name); !status) return status;
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // that some editors begin UTF-8 with
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     open_files_.push_back(name);
     Scope scope;
     size_t number = 0;

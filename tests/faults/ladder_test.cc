@@ -86,6 +86,26 @@ INSTANTIATE_TEST_SUITE_P(
         Rung{"legal.bf16-accumulator", "matmul/bf16-bf16-f32/m=32,n=32,k=256/fill=normal/seed=0", "acc=bf16"},
         Rung{"legal.scaled-e4m3-operands", "matmul/f32/m=32,n=32,k=256/fill=normal/seed=0", "in=fp8"}));
 
+// Scores without their cap, or scaled by a wrong dimension, are as near to the right ones as narrow sums would be.
+TEST(LadderOfFormulas, WrongScoresOfAttentionAreNoClass) {
+  Corpus corpus;
+  for (const char* id : {"attention/f32/b=1,h=2,l=64,d=64,softcap=30/fill=normal/seed=0",
+                         "attention/bf16/b=1,h=2,l=64,d=64,softcap=30/fill=normal/seed=0",
+                         "attention/bf16/b=1,h=2,l=64,d=64,softcap=10/fill=normal/seed=0",
+                         "attention/bf16/b=1,h=2,l=64,d=64,causal=1/fill=normal/seed=0"}) {
+    const cli::CaseData data = Corpus::Prepare(id);
+    const Contract declared = ParseDeclaration("f32acc;math=2;det=yes").value();
+    for (const char* fault : {"fault.softcap-missing", "fault.scale-of-d-plus-1"}) {
+      if (corpus.Offered(data.problem, fault).empty()) continue;  // no cap
+      const Tensor got = corpus.Run(data.problem, data.inputs, fault);
+      const ErrorMetrics metrics = Measure(data.golden, cli::BoundOf(data, declared), declared, got);
+      EXPECT_FALSE(metrics.Holds() && metrics.statistic.Holds()) << id << " " << fault;
+      const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden, {data.inputs, &got}, {});
+      EXPECT_FALSE(found) << id << " " << fault << " " << found->name;
+    }
+  }
+}
+
 // A term that is missing from one of the elements leaves no class.
 TEST(LadderOfPartials, RoundedPartialSumsWithAWrongElementAreNoClass) {
   Corpus corpus;

@@ -112,7 +112,8 @@ class Check(Base):
         write_npy(self.dir / "y.npy", "f4", (2, 2), Y[:3] + [math.nan])
         done = self.matmul()
         self.assertEqual(done.returncode, 1)
-        self.assertIn("exceptional channel", done.stdout)
+        self.assertIn("exceptional channel: 1 wrong among non-finite values, first element [1,1] got nan, golden 36; ",
+                      done.stdout)
 
     def test_a_weaker_contract_gives_more_room(self):
         write_npy(self.dir / "y.npy", "f4", (2, 2), Y[:3] + [36.01])
@@ -132,6 +133,7 @@ class Check(Base):
     def test_a_shape_that_does_not_fit_names_the_expected_one(self):
         write_npy(self.dir / "b5.npy", "f4", (5, 2), B + [0] * 4)
         self.refused("b has shape 5x2, expected 3x2", b="b5.npy")
+        self.refused("; b[batch,k,n]: transpose a tensor of another layout", b="b5.npy")
         write_npy(self.dir / "y4.npy", "f4", (4,), Y)
         self.refused("y has shape 4, expected 2x2", y="y4.npy")
         self.refused("a has shape 2x3, expected 7x3", "--attr", "m=7")
@@ -269,7 +271,7 @@ class Check(Base):
         done = self.matmul()
         self.assertEqual(done.returncode, 1)
         self.assertIn("below_contract (within_lower_class)", done.stdout)
-        self.assertIn("contract: acc=f32; math=4; masked=nan (the default; --contract states another)", done.stdout)
+        self.assertIn("contract: acc=f32; math=4 (the default; --contract states another)", done.stdout)
         figures = re.search(r"behaves like: bf16 operands \(in=bf16\): judged by that class, the largest \|error\| / "
                             r"tolerance is (\S+) and the statistic (\S+); judged by the contract, (\S+) and (\S+)\n",
                             done.stdout)
@@ -346,6 +348,83 @@ class Check(Base):
         self.assertEqual(done.returncode, 2)
         self.assertIn("/proc/g.npy: cannot be written", done.stderr)
         self.assertNotIn(".tmp", done.stderr)
+
+    def test_the_golden_value_replaces_no_operand(self):
+        before = (self.dir / "a.npy").read_bytes()
+        os.symlink("y.npy", self.dir / "link.npy")
+        for path, name in (("a.npy", "a"), ("./b.npy", "b"), ("link.npy", "y")):
+            self.refused(f"{name} is read from this file", "--write-golden", path)
+        self.refused("the output is read from this file", "--write-golden", "y.npy", y="y.npy")
+        self.assertEqual((self.dir / "a.npy").read_bytes(), before)
+
+    def test_what_would_accept_zeros_is_untrusted(self):
+        random = randoms.Random(9)
+        m, n, k = 8, 8, 256
+        single = lambda x: struct.unpack("<f", struct.pack("<f", x))[0]
+        a = [single(random.gauss(0, 1)) for _ in range(m * k)]
+        b = [single(random.gauss(0, 1)) for _ in range(k * n)]
+        right = [math.fsum(a[i * k + t] * b[t * n + j] for t in range(k)) for i in range(m) for j in range(n)]
+        write_npy(self.dir / "a.npy", "f4", (m, k), a)
+        write_npy(self.dir / "b.npy", "f4", (k, n), b)
+        for values in (right, [0.0] * len(right), [-y for y in right]):
+            write_npy(self.dir / "y.npy", "f4", (m, n), values)
+            done = self.matmul("--contract", "bf16acc")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertTrue(done.stdout.startswith("untrusted"), done.stdout)
+            self.assertIn("would accept an output of zeros as well", done.stdout)
+            self.assertEqual(self.matmul("--contract", "bf16acc", "--strict").returncode, 1)
+            self.assertEqual(self.matmul("--strict").returncode, 0 if values is right else 1)
+
+    def test_omitted_terms_that_nobody_would_notice_are_a_note(self):
+        x = [1.0 + i / 4096 for i in range(4096)]
+        write_npy(self.dir / "x.npy", "f4", (1, 4096), x)
+        write_npy(self.dir / "s.npy", "u2", (1,), bf16([math.fsum(x)]))
+        done = self.assay("check", "--op", "reduce", "--attr", "axes=1", "--input", "x=x.npy", "--output", "s.npy",
+                          "--dtype", "x=bf16", "--dtype", "y=bf16", "--strict")
+        self.assertEqual(done.returncode, 2, done.stdout)  # not every x is a bf16
+        x = [struct.unpack("<f", struct.pack("<I", bits << 16))[0] for bits in bf16(x)]
+        write_npy(self.dir / "x.npy", "f4", (1, 4096), x)
+        write_npy(self.dir / "s.npy", "u2", (1,), bf16([math.fsum(x)]))
+        done = self.assay("check", "--op", "reduce", "--attr", "axes=1", "--input", "x=x.npy", "--output", "s.npy",
+                          "--dtype", "x=bf16", "--dtype", "y=bf16", "--strict")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("note: with these data the bound would notice", done.stdout)
+
+    def test_integers_leave_no_arithmetic_to_blame(self):
+        random = randoms.Random(10)
+        m, n, k = 8, 8, 64
+        a = [float(random.randint(-8, 8)) for _ in range(m * k)]
+        b = [float(random.randint(-8, 8)) for _ in range(k * n)]
+        y = [math.fsum(a[i * k + t] * b[t * n + j] for t in range(k)) for i in range(m) for j in range(n)]
+        y[11] += math.ldexp(1.0, math.frexp(y[11])[1] - 24)
+        for name, shape, data in (("a", (m, k), a), ("b", (k, n), b), ("y", (m, n), y)):
+            write_npy(self.dir / f"{name}.npy", "f4", shape, data)
+        done = self.matmul("--exact-ulp", "0")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stdout.startswith("mismatch"), done.stdout)
+
+    def test_an_fft_is_judged_as_one(self):
+        n = 64
+        random = randoms.Random(11)
+        x = [random.gauss(0, 1) for _ in range(2 * n)]
+        x = list(struct.unpack(f"<{2 * n}f", struct.pack(f"<{2 * n}f", *x)))
+        points = [complex(x[2 * i], x[2 * i + 1]) for i in range(n)]
+        y = []
+        for f in range(n):
+            turns = [math.tau * f * i / n for i in range(n)]
+            value = sum(p * complex(math.cos(t), -math.sin(t)) for p, t in zip(points, turns))
+            y += [value.real, value.imag]
+        for name, values in (("x", x), ("y", y)):
+            header = f"{{'descr': '<c8', 'fortran_order': False, 'shape': ({n},), }}".encode()
+            header += b" " * (-(10 + len(header) + 1) % 64) + b"\n"
+            (self.dir / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+                                                  + struct.pack(f"<{2 * n}f", *values))
+        fft = ("check", "--op", "fft", "--attr", "batch=1", "--input", "x=x.npy", "--output", "y.npy", "--json")
+        tight = json.loads(self.assay(*fft).stdout)
+        direct = json.loads(self.assay(*fft, "--contract", "f32acc;alg=direct").stdout)
+        self.assertIn("alg=fft", tight["contract"])
+        self.assertEqual((tight["verdict"], direct["verdict"]), ("pass", "pass"))
+        self.assertGreater(tight["bound_margin"], direct["bound_margin"])
 
     def test_the_statistic_only_advises(self):
         random = randoms.Random(5)

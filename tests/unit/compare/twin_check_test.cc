@@ -45,6 +45,35 @@ TEST(TwinCheck, OneUlpIsWrongAndDecodable) {
   EXPECT_FALSE(CheckTwin(MakeTwin({1}), 0, Output({1 + 0x1p-23})).Holds());
 }
 
+// Terms 1, 2, 4, 8 and a second 8 in every output.
+Twin CodedTwin(std::vector<double> expected) {
+  Twin twin;
+  twin.expected = std::move(expected);
+  twin.terms_of = [](int64_t, double part) {
+    if (part == 8) return std::vector<int64_t>{3, 4};
+    return part == 1 || part == 2 || part == 4 ? std::vector<int64_t>{std::ilogb(part)} : std::vector<int64_t>{};
+  };
+  return twin;
+}
+
+TEST(TwinCheck, NamesTheTermsThatAllWrongElementsAgreeOn) {
+  const auto code = [](std::vector<double> got) {
+    return CheckTwin(CodedTwin({23, 23, 23}), 0, Output(std::move(got))).code;
+  };
+  EXPECT_EQ(code({23, 21, 23}), "looks like term k=1 missing");
+  EXPECT_EQ(code({23, 15, 23}), "looks like term k=3 or 4 missing");
+  EXPECT_EQ(code({27, 27, 27}), "looks like term k=2 added twice");
+  EXPECT_EQ(code({21, 22, 23}), "") << "different terms";
+  EXPECT_EQ(code({20, 23, 23}), "") << "no term";
+  EXPECT_EQ(code({21, kNaN, 23}), "");
+  EXPECT_EQ(code({23, 23, 23}), "");
+}
+
+TEST(TwinCheck, SaysNothingOfOutputsThatAreWrongAllOver) {
+  EXPECT_EQ(CheckTwin(MakeTwin({4, 12}), 0, Output({5, 9})).code, "");
+  EXPECT_EQ(CheckTwin(MakeTwin({4, 12}), 0, Output({4, kInf})).code, "");
+}
+
 TEST(TwinCheck, ToleranceCountsUlpOfTheOutput) {
   EXPECT_TRUE(CheckTwin(MakeTwin({1}, 2), 0, Output({1 + 0x1p-22})).Holds());
   EXPECT_EQ(CheckTwin(MakeTwin({1}, 2), 0, Output({1 + 0x1p-22})).Margin(), 1);

@@ -127,11 +127,36 @@ const std::vector<DecideCase>& DecideCases() {
        kBelowContract, RC::kWithinLowerClass, "acc=f16"},
       {"Untrusted", [](Evidence& e) { e.power = Power{.power = 0.98, .missed = "an output of zeros"}; }, kUntrusted,
        RC::kWithinClass, "missed: an output of zeros"},
+      {"UserOmittedTerms",
+       [](Evidence& e) {
+         e.user_data = true;
+         e.power = Power{.power = 0.2, .whole_caught = 3, .whole_total = 3, .missed = "9 of 12 omitted terms"};
+       },
+       kPass, RC::kWithinClass, ""},
+      {"UserZeros",
+       [](Evidence& e) {
+         e.user_data = true;
+         e.power = Power{.power = 0, .whole_caught = 2, .whole_total = 3, .missed = "an output of zeros"};
+       },
+       kUntrusted, RC::kWithinClass, "would accept an output of zeros as well"},
+      {"UserMostZeros",
+       [](Evidence& e) {
+         e.user_data = e.suspect = true;
+         e.power = Power{.whole_caught = 3, .whole_total = 3, .nonzero = 9, .zeros_accepted = 5};
+       },
+       kUntrusted, RC::kSuspect, "a zero in place of 5 of 9 results as well"},
       {"PowerEnough", [](Evidence& e) { e.power->power = 0.99; }, kPass, RC::kWithinClass, ""},
       {"PowerUnknown", [](Evidence& e) { e.power.reset(); }, kPass, RC::kWithinClass, ""},
       {"Bound", [](Evidence& e) { AddViolation(e.runs[1]); }, kMismatch, RC::kNone,
        "bound channel in run 2: 1 beyond the bound, worst element [1,5] got 1.5, golden 1, error 0.5, tolerance 0.125; "
        "1 of 32 elements, [1,5]"},
+      {"NotFinite",
+       [](Evidence& e) {
+         e.runs[0].nonfinite_mismatch = 1;
+         e.runs[0].nonfinite_example = WorstElement{.index = 13, .got = 0, .golden = kInf, .error = -kInf};
+         e.runs[0].where = "[1,5]";
+       },
+       kMismatch, RC::kNone, "1 wrong among non-finite values, first element [1,5] got 0, golden inf; [1,5]"},
       {"SecondSet", [](Evidence& e) { e.second_set = "on other data: 3 of 32 elements"; }, kMismatch, RC::kNone,
        "second input set, after passing with the first: on other data: 3 of 32 elements"},
       {"FirstSetBeforeSecond", [](Evidence& e) { AddViolation(e.runs[0]), e.second_set = "on other data"; }, kMismatch,

@@ -2,6 +2,7 @@
 // Exact twins: every legal schedule gives the expected bits, a missing term never does and is named, and an
 // accumulator narrower than declared fails.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <cmath>
@@ -114,6 +115,7 @@ TEST(MatmulTwin, AMissingTermChangesTheBitsAndIsNamed) {
             ASSERT_EQ(stored, wrong) << "a faulty result must be readable";
             const double t = 1 - stored / twin->expected[i];
             EXPECT_EQ(t, std::round(t));
+            EXPECT_THAT(twin->terms_of(i, twin->expected[i] - stored), testing::Contains(omitted));
             (variant == 0 ? terms[omitted].first : terms[omitted].second) = t;
           }
         }

@@ -32,6 +32,11 @@ std::string ErrorOf(std::string_view text) {
   return cases ? "no error" : cases.error().message;
 }
 
+TEST(Suite, AByteOrderMarkIsNoPartOfTheFirstWord) {
+  const std::string line = "matmul dtypes=f32 m=2 n=2 k=2\n";
+  EXPECT_EQ(Ids("\xEF\xBB\xBF" + line), Ids(line));
+}
+
 TEST(Suite, AlternativesMakeACrossProductWithTheRightmostFastest) {
   EXPECT_THAT(Ids("matmul dtypes=f32|bf16 m=1|2 n=3 k=4 seed=0|1"),
               ElementsAre("matmul/f32/m=1,n=3,k=4/fill=normal/seed=0", "matmul/f32/m=1,n=3,k=4/fill=normal/seed=1",
