@@ -106,7 +106,10 @@ std::string Saturation(const SweepCurve& curve, const std::string& key) {
     if (near && from == nullptr) from = &point;
     if (!near) from = nullptr;
   }
-  if (from == nullptr) return "its rate falls again at the largest sizes";
+  if (from == nullptr) {
+    return fmt::format("at {}={:g} its rate is {:.0f} % of its best", key, curve.points.back().value,
+                       100 * RateOf(*curve.points.back().record) / best);
+  }
   if (from == &curve.points.back()) return fmt::format("its rate still grows at {}={:g}", key, from->value);
   return fmt::format("{:.0f} % of its best rate from {}={:g}", 100 * kNearlyBest, key, from->value);
 }

@@ -58,6 +58,7 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
   const bool first = attempt.rounds.empty();
   const PowerState before = ReadPowerState();
   auto timing = column.session->Time(prepared->plan, sets, WarmRequest(settings_.perf_time_s));
+  const PowerState after = ReadPowerState();
   std::optional<Call<Timing>> cold;
   if (timing && first && settings_.cold) {
     cold = column.session->Time(prepared->plan, sets, ColdRequest(settings_.perf_time_s));
@@ -74,7 +75,7 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
   if (first) SetFirstRound(attempt.record, *timing);
   if (cold) SetCold(attempt.record, **cold);
   if (!settings_.cold) attempt.record.cold_note = "left out (--no-cold)";
-  SetPower(attempt.record, before, ReadPowerState(), HardwareOf(column) == kHostHardware);
+  SetPower(attempt.record, before, after, HardwareOf(column) == kHostHardware);
   SetLimits(column, attempt);
 }
 
@@ -87,9 +88,12 @@ void CaseRunner::SetLimits(const Column& column, Attempt& attempt) const {
     break;
   }
   if (!settings_.ceilings) return;
-  // An FFT does fewer operations than the count that is usual for it.
-  const bool direct = attempt.contract.alg == Algorithm::kDirect && record.op != "fft";
-  SetRoofline(record, settings_.ceilings->For(column, data_.problem.inputs[0].dtype), direct);
+  const bool direct = DoesWhatIsCounted(record.op, attempt.contract);
+  const DType dtype = data_.problem.inputs[0].dtype;
+  SetRoofline(record, settings_.ceilings->For(column, dtype), direct);
+  if (direct && record.compute_fraction.value_or(0) > 1) {
+    SetRoofline(record, settings_.ceilings->For(column, dtype, true), direct);
+  }
   const auto launch_s = settings_.ceilings->LaunchSeconds(column);
   if (launch_s && record.time_wall_s.value_or(0) > 0) {
     record.launch_fraction = std::min(1.0, *launch_s / *record.time_wall_s);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/contract.h"
 #include "harness/cli/column.h"
 #include "harness/perf/roofline.h"
 
@@ -28,11 +29,15 @@ class Ceilings {
            std::function<bool()> interrupted);
 
   // Of the hardware below this column: several backends that compute on the same processors share their ceilings. The
-  // first case of a type has it measured, some tenths of a second for each of them.
-  Ceiling For(const Column& column, DType dtype);
+  // first case of a type has it measured, some tenths of a second for each of them. `above`: a result lies above the
+  // compute rate, as after measuring it beside other work; it is measured again, at most twice, and can only grow.
+  Ceiling For(const Column& column, DType dtype, bool above = false);
 
   // By the worker's clock around everything. Null where the column runs none of the cases that are tried.
   assay::Number LaunchSeconds(const Column& column);
+
+  // Holds every record against what was measured in the end, so that those of one run have the same ceilings.
+  void SetFinal(std::vector<Record>& records);
 
   nlohmann::ordered_json Json() const;
 
@@ -40,6 +45,7 @@ class Ceilings {
   struct Rate {
     std::optional<Probe> best;
     std::vector<Probe> all;  // the best of each column
+    int again = 0;           // how often it was measured once more
   };
   void MeasureBandwidth(const std::string& hardware);
   void MeasureMatmul(const Column& asking, DType dtype);
@@ -61,6 +67,9 @@ inline constexpr const char* kHostHardware = "host";
 
 // kHostHardware for what runs on the processors of this machine, else the name of the device.
 std::string HardwareOf(const Column& column);
+
+// Whether its operations are those that are counted: Winograd and FFT do fewer.
+bool DoesWhatIsCounted(const std::string& op, const Contract& contract);
 
 // The value of "key" in "key=value;key=value"; "" when it is not there.
 std::string Property(const std::string& properties, std::string_view key);

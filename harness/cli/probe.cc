@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "harness/base/contract.h"
+#include "harness/base/profile.h"
 #include "harness/cli/executions.h"
 #include "harness/perf/stopping.h"
 
@@ -44,6 +45,7 @@ Problem ProblemOf(const std::string& case_id) {
 
 Call<std::vector<ProbeTime>> TimeProbe(const Column& column, const Problem& problem, const ProbeSettings& settings) {
   std::vector<ProbeTime> times;
+  const SpanContext context("", column.selector, "");
   const auto offered = column.session->Query(column.device_index, problem);
   if (!offered) {
     if (EndedTheWorker(offered.error())) return tl::unexpected(offered.error());
@@ -55,7 +57,7 @@ Call<std::vector<ProbeTime>> TimeProbe(const Column& column, const Problem& prob
   const std::vector<InputSet> sets = {PointersTo(inputs), PointersTo(inputs)};
   TimingRequest request;
   request.warmup = 1;
-  request.min_repetitions = 3;
+  request.min_repetitions = 10;
   request.max_seconds = settings.max_seconds;
   request.enough = [](std::span<const double> seconds) { return MedianIsSettled(seconds, 0.05); };
   for (const ImplementationInfo& implementation : chosen) {

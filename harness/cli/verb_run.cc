@@ -205,7 +205,11 @@ int Run(const RunOptions& options) {
     settings.runner.ceilings =
         std::make_shared<Ceilings>(*columns, options.backend.implementations, settings.runner.interrupted);
   }
-  const LoopResult result = RunCases(selection.cases, *columns, settings, *folder);
+  LoopResult result = RunCases(selection.cases, *columns, settings, *folder);
+  if (settings.runner.ceilings && result.write_error.empty()) {
+    settings.runner.ceilings->SetFinal(result.records);
+    if (auto status = folder->Rewrite(result.records); !status) result.write_error = status.error().message;
+  }
   if (auto status = WriteMeasured(settings, *folder, environment); !status) Note(status.error().message);
   const int code = Finish(options, plan, result, *folder, *profile, !absent.empty(), no_case);
   // Nobody waits for a golden value that nobody will use.

@@ -58,6 +58,11 @@ TEST(SweepReport, FindsTheSizeWhereTheBoundChanges) {
                                                   "cpu: 80 % of its best rate from b=32"));
 }
 
+TEST(SweepReport, SaysSoWhereALargerSizeIsSlower) {
+  const std::vector<Record> records{Point(1, 1e-6, 0), Point(2, 8e-6, 0)};
+  EXPECT_THAT(SweepAdvice(SweepsOf(records)[0]), Contains("cpu: at b=2 its rate is 25 % of its best"));
+}
+
 TEST(SweepReport, SaysSoWhereNothingChanges) {
   std::vector<Record> records{Point(1, 200e-6, 0), Point(2, 200e-6, 0)};
   const auto groups = SweepsOf(records);
