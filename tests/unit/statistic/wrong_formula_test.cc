@@ -46,8 +46,9 @@ double AsItIs(double y) {
 class WrongFormula : public testing::TestWithParam<Formula> {};
 
 TEST_P(WrongFormula, IsNoClass) {
-  for (const char* id : {"matmul/bf16/m=48,n=40,k=512/fill=normal/seed=0", "matmul/f16/m=48,n=40,k=512/fill=normal/seed=1",
-                         "matmul/f32/m=48,n=40,k=512/fill=normal/seed=2"}) {
+  for (const char* id :
+       {"matmul/bf16/m=48,n=40,k=512/fill=normal/seed=0", "matmul/f16/m=48,n=40,k=512/fill=normal/seed=1",
+        "matmul/f32/m=48,n=40,k=512/fill=normal/seed=2"}) {
     const StatisticCase c(id, "acc=f32");
     std::vector<double> got = Product(c, GetParam().term);
     for (double& y : got) y = In(c.problem.output.dtype, GetParam().result(y));
@@ -58,14 +59,14 @@ TEST_P(WrongFormula, IsNoClass) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Matmul, WrongFormula,
-    testing::Values(Formula{"a factor", Times, [](double y) { return y * (1 + 0x1p-8); }},
-                    Formula{"a smaller factor", Times, [](double y) { return y * (1 - 0x1p-9); }},
-                    Formula{"weights in steps of 1/16", [](double a, double b) { return a * std::round(16 * b) / 16; },
-                            AsItIs},
-                    Formula{"something added", Times, [](double y) { return y + 0.25; }},
-                    Formula{"zeros", Times, [](double) { return 0.0; }}));
+INSTANTIATE_TEST_SUITE_P(Matmul, WrongFormula,
+                         testing::Values(Formula{"a factor", Times, [](double y) { return y * (1 + 0x1p-8); }},
+                                         Formula{"a smaller factor", Times, [](double y) { return y * (1 - 0x1p-9); }},
+                                         Formula{"weights in steps of 1/16",
+                                                 [](double a, double b) { return a * std::round(16 * b) / 16; },
+                                                 AsItIs},
+                                         Formula{"something added", Times, [](double y) { return y + 0.25; }},
+                                         Formula{"zeros", Times, [](double) { return 0.0; }}));
 
 // Zeros in place of sums so long that the bound of narrower sums says nothing at all.
 TEST(WrongFormula, ZerosAreNoSumsInBf16) {
