@@ -68,6 +68,27 @@ INSTANTIATE_TEST_SUITE_P(Matmul, WrongFormula,
                                          Formula{"something added", Times, [](double y) { return y + 0.25; }},
                                          Formula{"zeros", Times, [](double) { return 0.0; }}));
 
+// Few roundings to bf16 are as small as many to f16; what they leave has 8 bits all the same.
+TEST(WrongFormula, BlocksAddedInBf16AreNoSumsInF16) {
+  const StatisticCase c("matmul/f32/m=48,n=40,k=256/fill=normal/seed=0", "acc=f32");
+  const std::vector<double> a = c.inputs[0].ToDoubles(), b = c.inputs[1].ToDoubles();
+  for (const int64_t block : {4, 16, 64}) {
+    std::vector<double> got(48 * 40);
+    for (int64_t i = 0; i < 48 * 40; ++i) {
+      double part = 0;
+      for (int64_t t = 0; t < 256; ++t) {
+        part += a[i / 40 * 256 + t] * b[t * 40 + i % 40];
+        if ((t + 1) % block != 0) continue;
+        got[i] = In(DType::kBF16, got[i] + part);
+        part = 0;
+      }
+    }
+    const auto found = c.Explain(got);
+    if (block == 4) ASSERT_TRUE(found);
+    if (found) EXPECT_EQ(found->field, "acc=bf16") << block;
+  }
+}
+
 // Zeros in place of sums so long that the bound of narrower sums says nothing at all.
 TEST(WrongFormula, ZerosAreNoSumsInBf16) {
   const StatisticCase c("reduce/f32/shape=4x100000,axes=1,kind=sum/fill=normal/seed=0", "acc=f32");
