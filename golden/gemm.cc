@@ -56,7 +56,7 @@ Golden GoldenGemm(const GemmShape& shape, const Tensor& a, const Tensor& b, Tier
     FastGemm(left, right, true, golden);
   } else {
     golden.value_lo.resize(size);
-    DoubleDoubleGemm(left, right, golden);
+    ReproducibleGemm(left, right, golden);
   }
   if (left.has_subnormal || right.has_subnormal) AddSubnormalMass(left, right, out_wide, golden);
   if (!left.nonfinite.empty() || !right.nonfinite.empty()) AddNonFiniteTerms(left, right, golden);

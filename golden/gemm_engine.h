@@ -12,8 +12,9 @@ namespace assay {
 // Library dgemm. With `planes` also magnitude, sigma and error; without, exact integer sums.
 void FastGemm(const GemmOperand& a, const GemmOperand& b, bool planes, Golden& golden);
 
-// Double-double: value, value_lo, magnitude, sigma, error; the same bits on every machine.
-void DoubleDoubleGemm(const GemmOperand& a, const GemmOperand& b, Golden& golden);
+// value, value_lo, magnitude, sigma, error, without a library; the same bits on every machine. With anchors
+// (gemm_anchor.h) where that is accurate enough, else in double-double (gemm_dd.cc).
+void ReproducibleGemm(const GemmOperand& a, const GemmOperand& b, Golden& golden);
 
 // sum_k |a_k b_k| (1 + gamma) in plain double, rounded up, in an order that does not depend on the machine. `plane`
 // has batch * m * n elements; `add` adds to it.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "golden/bound.h"
+#include "golden/gemm_anchor.h"
 #include "golden/gemm_engine.h"
 #include "golden/panel_sums.h"
 #include "harness/base/parallel.h"
@@ -35,7 +36,8 @@ BigBuffer<double> PackColumns(const double* b, int64_t k, int64_t n) {
 
 // One strip's place in the output: rows [row, row + rows) of all batches together, columns [col, col + cols).
 struct Strip {
-  int64_t row, col, rows, cols;
+  int64_t row, col, rows, cols, batch;
+  int64_t RowOf(int64_t r) const { return row + std::min(r, rows - 1); }
 };
 using StripBody = std::function<void(const StripInput&, const Strip&)>;
 
@@ -48,11 +50,11 @@ void ForEachStrip(const GemmOperand& a, const BigBuffer<double>& a_values, const
     ParallelFor(panels * strips, kStripsPerJob, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t panel = i / strips, first = i % strips * kStripRows;
-        Strip strip{batch * m + first, panel * kPanelCols, std::min(kStripRows, m - first), 0};
+        Strip strip{batch * m + first, panel * kPanelCols, std::min(kStripRows, m - first), 0, batch};
         strip.cols = std::min(kPanelCols, n - strip.col);
         StripInput in{.a = {}, .b = packed.data() + panel * k * kPanelCols, .k = k, .exact_products = true};
         for (int64_t r = 0; r < kStripRows; ++r) {
-          in.a[r] = a_values.data() + (strip.row + std::min(r, strip.rows - 1)) * k;
+          in.a[r] = a_values.data() + strip.RowOf(r) * k;
         }
         body(in, strip);
       }
@@ -84,12 +86,15 @@ struct Certificate {
   }
 };
 
-void StoreElement(const Certificate& c, const StripSums& sums, int64_t r, int64_t j, int64_t to, Golden& golden) {
+// Of sums with `anchors`, or of double-double ones.
+void StoreElement(const Certificate& c, const Anchors* anchors, const StripSums& sums, int64_t r, int64_t j, int64_t to,
+                  Golden& golden) {
   const double magnitude = sums.mag[r][j] * c.magnitude_factor + c.underflow;
+  const double error = anchors != nullptr ? anchors->ErrorOf(sums.anchor[r][j], magnitude) : magnitude * c.error_factor;
   golden.value[to] = sums.hi[r][j];
   golden.value_lo[to] = sums.lo[r][j];
   golden.magnitude.SetUp(to, magnitude * (1 + 0x1p-50));
-  golden.error.SetUp(to, magnitude * c.error_factor + c.underflow);
+  golden.error.SetUp(to, error * (1 + 0x1p-50) + c.underflow);
   if (magnitude < 0x1p1022) return;
   // A partial sum may have overflowed although the result need not: nothing is certain, so everything is accepted.
   golden.error.SetUp(to, std::numeric_limits<double>::infinity());
@@ -107,6 +112,21 @@ void SumScaledStrip(const StripInput& in, bool extreme, StripSums& sums) {
   SumStrip(in, sums);
 }
 
+// Four operations a term instead of a dozen; false where that is too coarse, because a row's or a column's largest
+// entry is far above what enters some element.
+bool SumAnchoredStrip(const StripInput& in, const Strip& strip, const Anchors& anchors, StripSums& sums) {
+  int64_t rows[kStripRows];
+  for (int64_t r = 0; r < kStripRows; ++r) rows[r] = strip.RowOf(r);
+  if (!anchors.Set(rows, strip.batch, strip.col, sums)) return false;
+  AnchorStrip(in, sums);
+  for (int64_t r = 0; r < strip.rows; ++r) {
+    for (int64_t j = 0; j < strip.cols; ++j) {
+      if (!(anchors.ErrorOf(sums.anchor[r][j], sums.mag[r][j]) <= kAnchorEnough * sums.mag[r][j])) return false;
+    }
+  }
+  return true;
+}
+
 void StripSigma(const StripSums& sums, int64_t r, const PanelShape& panels, bool extreme, double* sigma) {
   if (!extreme) {
     SigmaFromPanels(sums.hi[r], sums.sum[r], sums.sum_squares[r], panels, 1, sigma, kPanelCols);
@@ -119,20 +139,24 @@ void StripSigma(const StripSums& sums, int64_t r, const PanelShape& panels, bool
 
 }  // namespace
 
-void DoubleDoubleGemm(const GemmOperand& a, const GemmOperand& b, Golden& golden) {
+void ReproducibleGemm(const GemmOperand& a, const GemmOperand& b, Golden& golden) {
   const Certificate certificate(a, b);
   const bool exact_products = a.dtype != DType::kF64 && b.dtype != DType::kF64;
   const PanelShape panels(a.cols);
+  const Anchors anchors(a, b);
   ForEachStrip(a, a.values, b, b.values, [&](StripInput in, const Strip& strip) {
     StripSums sums{};
     in.exact_products = exact_products;
-    SumScaledStrip(in, certificate.extreme, sums);
+    const bool anchored = !certificate.extreme && SumAnchoredStrip(in, strip, anchors, sums);
+    if (!anchored) sums = {}, SumScaledStrip(in, certificate.extreme, sums);
     for (int64_t r = 0; r < strip.rows; ++r) {
       double sigma[kPanelCols];
       StripSigma(sums, r, panels, certificate.extreme, sigma);
       const int64_t to = (strip.row + r) * b.cols + strip.col;
       golden.sigma.SetRow(to, {sigma, static_cast<size_t>(strip.cols)});
-      for (int64_t j = 0; j < strip.cols; ++j) StoreElement(certificate, sums, r, j, to + j, golden);
+      for (int64_t j = 0; j < strip.cols; ++j) {
+        StoreElement(certificate, anchored ? &anchors : nullptr, sums, r, j, to + j, golden);
+      }
     }
   });
 }

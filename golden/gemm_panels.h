@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work unit of the double-double engine: four rows of a times one panel of eight columns of b, which is stored
+// The work unit of the reproducible engine: four rows of a times one panel of eight columns of b, which is stored
 // contiguously as [k][8].
 #pragma once
 
@@ -19,10 +19,11 @@ struct StripInput {
 struct alignas(64) StripSums {
   double hi[kStripRows][kPanelCols], lo[kStripRows][kPanelCols], mag[kStripRows][kPanelCols];
   double sum[kStripRows][kPanelCols], sum_squares[kStripRows][kPanelCols];  // start at zero
-  double scale[kStripRows][kPanelCols];                                     // input: of the samples for sigma
+  double scale[kStripRows][kPanelCols];   // input of SumStrip: of the samples for sigma
+  double anchor[kStripRows][kPanelCols];  // input of AnchorStrip (gemm_anchor.h)
 };
 
-void SumStrip(const StripInput& in, StripSums& out);        // everything
+void SumStrip(const StripInput& in, StripSums& out);        // everything, in double-double
 void MagnitudeStrip(const StripInput& in, StripSums& out);  // mag alone
 
 }  // namespace assay

@@ -9,17 +9,17 @@
 #include <limits>
 #include <map>
 
+#include "golden/store_format.h"
 #include "harness/base/safetensors.h"
 
 namespace assay {
 namespace {
 
 using Metadata = std::map<std::string, std::string>;
-constexpr std::string_view kFormat = "assay-golden-1";
 constexpr std::string_view kExtraPrefix = "extra.";
 
 Metadata MetadataOf(const GoldenKey& key, const Golden& golden) {
-  return {{"format", std::string(kFormat)},
+  return {{"format", std::string(kStoreFormat)},
           {"case_id", key.case_id},
           {"input_hash", key.input_hash},
           {"generator_version", std::to_string(kGeneratorVersion)},
@@ -146,18 +146,18 @@ std::filesystem::path GoldenStore::DefaultRoot() {
   return home.empty() ? home : home / ".cache/assay/golden";
 }
 
-std::filesystem::path GoldenStore::PathOf(const GoldenKey& key) const {
+std::filesystem::path StoreFileName(const GoldenKey& key, int generator_version, int golden_version) {
   const std::string text =
-      fmt::format("{}\n{}\n{}\n{}", key.case_id, kGeneratorVersion, kGoldenVersion, Name(key.tier));
+      fmt::format("{}\n{}\n{}\n{}", key.case_id, generator_version, golden_version, Name(key.tier));
   const std::string hash = HashHex(HashBytes(text.data(), text.size()));
-  return root_ / hash.substr(0, 2) / (hash + ".safetensors");
+  return std::filesystem::path(hash.substr(0, 2)) / (hash + std::string(kStoreExtension));
 }
 
-Result<std::optional<Golden>> GoldenStore::Load(const GoldenKey& key) const {
-  if (root_.empty()) return std::nullopt;
-  const std::filesystem::path path = PathOf(key);
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::nullopt;
+std::filesystem::path GoldenStore::PathOf(const GoldenKey& key) const {
+  return root_ / StoreFileName(key, kGeneratorVersion, kGoldenVersion);
+}
+
+Result<Golden> ReadGolden(const std::filesystem::path& path, const GoldenKey& key) {
   Result<SafetensorsFile> file = ReadSafetensors(path);
   if (!file) return tl::unexpected(file.error());
   const auto fail = [&](const Error& e) { return Fail(e.code, fmt::format("{}: {}", path.string(), e.message)); };
@@ -165,15 +165,32 @@ Result<std::optional<Golden>> GoldenStore::Load(const GoldenKey& key) const {
   if (Status status = CheckContent(*file); !status) return fail(status.error());
   Result<Golden> golden = GoldenOf(*file);
   if (!golden) return fail(golden.error());
+  return golden;
+}
+
+Result<std::optional<Golden>> GoldenStore::Load(const GoldenKey& key) const {
+  if (root_.empty()) return std::nullopt;
+  const std::filesystem::path path = PathOf(key);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  Result<Golden> golden = ReadGolden(path, key);
+  if (!golden && !std::filesystem::exists(path, error)) return std::nullopt;  // collected in the meantime
+  if (!golden) return tl::unexpected(golden.error());
+  // What is in use is young to the collection of old files; a store that cannot be written to is none the worse.
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now(), error);
   return std::optional<Golden>(std::move(*golden));
 }
 
 Status GoldenStore::Save(const GoldenKey& key, const Golden& golden) const {
   if (root_.empty()) return {};
+  return WriteGolden(PathOf(key), key, golden);
+}
+
+Status WriteGolden(const std::filesystem::path& path, const GoldenKey& key, const Golden& golden) {
   const std::vector<TensorRef> tensors = TensorsOf(golden);
   Metadata metadata = MetadataOf(key, golden);
   metadata["checksum"] = Checksum(tensors, metadata);
-  return WriteSafetensors(PathOf(key), tensors, metadata);
+  return WriteSafetensors(path, tensors, metadata);
 }
 
 std::string GoldenHash(const Golden& golden) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store of golden values: one safetensors file per (case id, generator version, golden version, tier), written
 // under a temporary name and renamed, with a checksum over everything. A damaged, truncated or foreign file is
-// reported, recomputed and replaced, never used.
+// reported, recomputed and replaced, never used. Any number of processes may share a store. store_files.h lists and
+// collects.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +16,7 @@
 namespace assay {
 
 inline constexpr int kGeneratorVersion = 1;  // of inputs: rng.cc, fill.cc
-inline constexpr int kGoldenVersion = 8;     // of golden values
+inline constexpr int kGoldenVersion = 9;     // of golden values
 
 struct GoldenKey {
   std::string case_id;
@@ -35,10 +36,15 @@ class GoldenStore {
   // Atomic; safe with concurrent writers of the same key.
   Status Save(const GoldenKey& key, const Golden& golden) const;
   std::filesystem::path PathOf(const GoldenKey& key) const;
+  const std::filesystem::path& root() const { return root_; }
 
  private:
   std::filesystem::path root_;
 };
+
+// One golden value as a file of the store, wherever it lies. Errors of reading: damaged, or not this key's.
+Result<Golden> ReadGolden(const std::filesystem::path& path, const GoldenKey& key);
+Status WriteGolden(const std::filesystem::path& path, const GoldenKey& key, const Golden& golden);
 
 std::string GoldenHash(const Golden& golden);  // xxh3-64 over value and value_lo, 16 hex digits
 

@@ -5,6 +5,7 @@
 
 #include "reports/incomplete.h"
 #include "reports/summary.h"
+#include "reports/sweep.h"
 #include "reports/text.h"
 
 namespace assay {
@@ -49,8 +50,17 @@ std::string ConsoleReport(const std::vector<Record>& foreign, const ConsoleStyle
          AsText(VerdictMatrix(records));
   const Table performance = PerformanceTable(records, style.performance_rows);
   if (!performance.rows.empty()) {
-    out += "\nPerformance: the fastest implementation of each backend that passed, median; the largest cases\n" +
-           AsText(performance);
+    out +=
+        "\nPerformance: the fastest implementation of each backend that passed, median, share of the roofline; the "
+        "largest cases\n" +
+        AsText(performance);
+  }
+  for (const std::string& line : InvalidTimes(records)) {
+    out += Coloured(style, "33", "cannot be true      " + line) + "\n";
+  }
+  for (const SweepGroup& group : SweepsOf(records)) {
+    out += fmt::format("\nSweep over {} of {}\n", group.key, group.title);
+    for (const std::string& line : SweepAdvice(group)) out += "  " + line + "\n";
   }
   const Table reasons = ReasonsTable(records);
   if (!reasons.rows.empty()) out += "\nNot run\n" + AsText(reasons);

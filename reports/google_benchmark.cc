@@ -69,6 +69,15 @@ Json Entry(const Record& r, const std::string& run_name) {
   AddCounter(out, "gflops", r.gflops);
   AddCounter(out, "gbytes_per_s", r.gbytes_per_s);
   AddCounter(out, "roofline_fraction", r.roofline_fraction);
+  AddCounter(out, "memory_fraction", r.memory_fraction);
+  AddCounter(out, "compute_fraction", r.compute_fraction);
+  AddCounter(out, "cold_ns", r.time_cold_median_s, 1e9);
+  AddCounter(out, "wall_ns", r.time_wall_s, 1e9);
+  AddCounter(out, "launch_fraction", r.launch_fraction);
+  AddCounter(out, "upload_gbytes_per_s", r.upload_gbytes_per_s);
+  AddCounter(out, "download_gbytes_per_s", r.download_gbytes_per_s);
+  AddCounter(out, "cost_per_million", CostPerMillion(r));
+  AddCounter(out, "energy_j", EnergyJoules(r));
   AddCounter(out, "bound_margin", r.bound_margin);
   if (!r.timing_clock.empty()) out["label"] = r.timing_clock + " clock";
   return out;
@@ -85,7 +94,8 @@ std::string GoogleBenchmarkReport(const std::vector<Record>& records, const std:
     if (!Timed(r)) continue;
     const std::string name = RunName(r, columns[i]);
     if (!Comparable(r)) {
-      excluded.push_back(name + ": " + (r.outcome == "pass" ? r.result_class : r.outcome));
+      const std::string why = r.outcome != "pass" ? r.outcome : r.timing_invalid;
+      excluded.push_back(name + ": " + (why.empty() ? r.result_class : why));
       continue;
     }
     Json entry = Entry(r, name);

@@ -74,6 +74,7 @@ std::string HtmlReport(const std::vector<Record>& records, const std::string& en
       {"verdicts", "Verdicts", html::MatrixSection(page)},
       {"failures", "Failures", html::FailuresSection(page)},
       {"cases", "All results", html::CasesSection(page)},
+      {"sweep", "Sweep", html::SweepSection(page)},
       {"performance", "Performance", html::PerformanceSection(page)},
       {"not-run", "Not run", html::NotRunSection(page)},
       {"profile", "Profile", html::ProfileSection(page)},

@@ -24,6 +24,7 @@ std::string MatrixSection(const Page& page);
 std::string FailuresSection(const Page& page);
 std::string CasesSection(const Page& page);
 std::string PerformanceSection(const Page& page);
+std::string SweepSection(const Page& page);
 std::string NotRunSection(const Page& page);
 std::string ProfileSection(const Page& page);
 std::string EnvironmentSection(const Page& page);

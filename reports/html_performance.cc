@@ -59,21 +59,26 @@ std::string Bar(const Record& r, const Axis& axis, size_t hue) {
   return out + Whisker(r, axis) + fmt::format("<circle cx=\"{:.2f}%\" cy=\"8\" r=\"4.5\"/></svg>", median);
 }
 
+std::string WhyNotComparable(const Record& r) {
+  if (r.outcome != "pass") return r.outcome;
+  return r.timing_invalid.empty() ? r.result_class : "faster than possible: " + r.timing_invalid;
+}
+
 std::string BarRow(const Record& r, const std::string& column, const Axis& axis, size_t hue) {
   std::string time = TimeText(*r.time_median_s), rate = RateText(r);
   std::string name = Escaped(column);
   if (!Comparable(r)) {
     time = "<s>" + time + "</s>";
     rate = rate.empty() ? "" : "<s>" + rate + "</s>";
-    name += " <span class=\"quiet\">" + Escaped(r.outcome == "pass" ? r.result_class : r.outcome) + "</span>";
+    name += " <span class=\"quiet\">" + Escaped(WhyNotComparable(r)) + "</span>";
   }
-  const std::string roofline =
-      r.roofline_fraction && Comparable(r) ? fmt::format("{:.0f} %", 100 * *r.roofline_fraction) : "";
+  const std::string roofline = Comparable(r) ? Escaped(RooflineText(r)) : "";
+  const std::string cold = r.time_cold_median_s && Comparable(r) ? TimeText(*r.time_cold_median_s) : "";
   return fmt::format(
       "<tr><th scope=\"row\"><i class=\"dot h{}\"></i>{}</th><td "
-      "class=\"plot\">{}</td><td>{}</td><td>{}</td><td>{}</td>"
+      "class=\"plot\">{}</td><td>{}</td><td title=\"{}\">{}</td><td>{}</td><td title=\"{}\">{}</td>"
       "</tr>\n",
-      hue, name, Bar(r, axis, hue), time, rate, roofline);
+      hue, name, Bar(r, axis, hue), time, Escaped(r.cold_note), cold, rate, Escaped(r.roofline_note), roofline);
 }
 
 struct Case {
@@ -90,8 +95,8 @@ std::string CaseHtml(const std::string& id, const Case& item, const std::map<std
   }
   return fmt::format(
       "<figure class=\"perf\"><figcaption>{}{}</figcaption>\n<table><thead><tr><th>implementation</th><th>bar</th>"
-      "<th>median time</th><th>rate</th><th>of the measured "
-      "ceiling</th></tr></thead>\n<tbody>{}</tbody></table></figure>\n",
+      "<th>median time</th><th>with cold caches</th><th>rate</th><th>of the "
+      "roofline</th></tr></thead>\n<tbody>{}</tbody></table></figure>\n",
       CaseIdHtml(id), axis.Logarithmic() ? "<span class=\"quiet\">log scale</span>" : "", rows);
 }
 
@@ -118,8 +123,10 @@ constexpr const char* kNote =
     "<p class=\"note\">Median time of one execution, shorter is faster; the whisker spans p10 to p90. Each case has "
     "its "
     "own axis from zero; where times differ more than twelvefold, dots on a logarithmic axis with a line per decade. "
-    "Then FLOP/s or B/s, whichever the case is about, and the share of the device's measured ceiling. What is "
-    "<s>struck out</s> is suspect or wrong: its time does not count.</p>\n";
+    "Then the median with cold caches, FLOP/s or B/s, whichever the case is about, the share of what the measured "
+    "ceilings of the device permit (its roofline, of the cold time), and which of them binds: the bandwidth of its "
+    "memory or its compute rate. What is <s>struck out</s> is suspect, wrong or faster than possible: its time does "
+    "not count.</p>\n";
 
 }  // namespace
 

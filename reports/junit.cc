@@ -39,7 +39,10 @@ Status StatusOf(const std::string& outcome) {
 // What the case cost: everything that was done for it, timed repetitions included.
 double Seconds(const Record& r) {
   double sum = r.time_median_s.value_or(0) * static_cast<double>(r.samples.value_or(0));
-  for (const Number& part : {r.prepare_s, r.input_s, r.golden_s, r.execute_s, r.compare_s}) sum += part.value_or(0);
+  for (const Number& part :
+       {r.prepare_s, r.prepare_cached_s, r.input_s, r.golden_s, r.execute_s, r.compare_s, r.relations_s}) {
+    sum += part.value_or(0);
+  }
   return sum >= 0 && sum < 1e9 ? sum : 0;
 }
 

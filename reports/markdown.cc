@@ -6,12 +6,13 @@
 #include "reports/incomplete.h"
 #include "reports/profile.h"
 #include "reports/summary.h"
+#include "reports/sweep.h"
 
 namespace assay {
 namespace {
 
 constexpr size_t kMaxFailures = 200;
-constexpr size_t kMaxPerformanceRows = 500;
+constexpr size_t kMaxPerformanceRows = 500, kMaxLimitsRows = 100;
 
 }  // namespace
 
@@ -38,6 +39,17 @@ std::string MarkdownReport(const std::vector<Record>& records, const std::string
     out +=
         "\n## Performance\n\nThe fastest implementation of each backend that passed, median time per execution.\n\n" +
         AsMarkdown(performance);
+    out +=
+        "\n### Limits\n\nCold caches, the roofline of the cold time, the share of the wall clock that the smallest "
+        "launch takes, transfers.\n\n" +
+        AsMarkdown(LimitsTable(records, kMaxLimitsRows));
+  }
+  for (const std::string& line : InvalidTimes(records)) {
+    out += fmt::format("\n- **cannot be true** {}\n", MarkdownText(line));
+  }
+  for (const SweepGroup& group : SweepsOf(records)) {
+    out += fmt::format("\n## Sweep over {} of {}\n\n", MarkdownText(group.key), MarkdownText(group.title));
+    for (const std::string& line : SweepAdvice(group)) out += "- " + MarkdownText(line) + "\n";
   }
   const Table reasons = ReasonsTable(records);
   if (!reasons.rows.empty()) out += "\n## Not run\n\n" + AsMarkdown(reasons);

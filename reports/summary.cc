@@ -71,17 +71,6 @@ class Cell {
   double worst_margin_ = 0;
 };
 
-// What is not suspect goes before what is, then the shorter time.
-std::pair<bool, double> RankOf(const Record& r) {
-  return {r.result_class == "suspect", *r.time_median_s};
-}
-
-std::string PerformanceCell(const Record& r) {
-  std::string text = fmt::format("{} {}", TimeText(*r.time_median_s), RateText(r));
-  if (r.result_class == "suspect") text = "~~" + text + "~~";
-  return fmt::format("{} ({})", text, r.implementation);
-}
-
 }  // namespace
 
 std::string TimeText(double seconds) {
@@ -124,7 +113,7 @@ bool Timed(const Record& record) {
 }
 
 bool Comparable(const Record& record) {
-  return record.verdict == "pass" && record.result_class != "suspect";
+  return record.verdict == "pass" && record.result_class != "suspect" && record.timing_invalid.empty();
 }
 
 std::vector<std::pair<std::string, int64_t>> CountOutcomes(const std::vector<Record>& records) {
@@ -172,43 +161,6 @@ Table ImplementationTable(const std::vector<Record>& records) {
   Table table{{"operator", "dtype", "implementation", "verdicts and largest margin"}, {}, {}};
   for (const auto& [key, cell] : rows) {
     table.rows.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), cell.Text()});
-  }
-  return table;
-}
-
-Table PerformanceTable(const std::vector<Record>& records, size_t limit) {
-  const std::vector<Column> column_of = ColumnsOf(records);
-  std::vector<std::string> backends = Headings(column_of);
-  std::map<std::string, std::map<std::string, const Record*>> best;  // case -> backend -> fastest
-  std::map<std::string, double> work;
-  for (size_t i = 0; i < records.size(); ++i) {
-    const Record& r = records[i];
-    const bool suspect = r.verdict == "pass" && r.result_class == "suspect";
-    if (!Timed(r) || (!Comparable(r) && !suspect)) continue;
-    const std::string& backend = column_of[i].backend;
-    work[r.case_id] = std::max(r.flops.value_or(0), r.bytes.value_or(0));
-    const Record*& slot = best[r.case_id][backend];
-    if (slot == nullptr || RankOf(r) < RankOf(*slot)) slot = &r;
-  }
-  std::vector<std::string> ids;
-  std::set<std::string> timed;
-  for (const auto& [id, cells] : best) {
-    ids.push_back(id);
-    for (const auto& [backend, unused] : cells) timed.insert(backend);
-  }
-  std::erase_if(backends, [&](const std::string& backend) { return !timed.contains(backend); });
-  std::stable_sort(ids.begin(), ids.end(), [&](const auto& a, const auto& b) { return work[a] > work[b]; });
-  if (ids.size() > limit) ids.resize(limit);
-
-  Table table{{"case"}, {}, {}};
-  table.header.insert(table.header.end(), backends.begin(), backends.end());
-  for (const auto& id : ids) {
-    std::vector<std::string> row{id};
-    for (const auto& backend : backends) {
-      auto it = best[id].find(backend);
-      row.push_back(it == best[id].end() ? "-" : PerformanceCell(*it->second));
-    }
-    table.rows.push_back(std::move(row));
   }
   return table;
 }

@@ -28,7 +28,7 @@ bool IsFailure(const Record& record);
 std::string OutcomeLine(const std::vector<Record>& records);  // "312 pass, 4 mismatch, 20 unsupported"
 
 bool Timed(const Record& record);
-bool Comparable(const Record& record);  // its time may stand beside others: it passed and is not suspect
+bool Comparable(const Record& record);  // its time may stand beside others: it passed, is not suspect, and possible
 
 // Rows: operator and dtype. Columns: backends (and devices). Cell: "1 mismatch, 11 pass 0.22": what its implementations
 // got, with the largest bound margin of those that passed.
@@ -37,15 +37,26 @@ Table VerdictMatrix(const std::vector<Record>& records);
 Table ImplementationTable(const std::vector<Record>& records);
 
 // Rows: cases, the largest work first, at most `limit`. Per backend (and device) the fastest implementation that may be
-// compared: median time and rate. Times of suspect results are struck out.
+// compared: median time, rate, share of the roofline and what that case is bound by. Times of suspect results and those
+// that cannot be true are struck out.
 Table PerformanceTable(const std::vector<Record>& records, size_t limit);
+
+// The same results in rows: cold beside warm, roofline, launch, transfers, cost and energy. A column that would be
+// empty is left out.
+Table LimitsTable(const std::vector<Record>& records, size_t limit);
+
+// One line for each time that cannot be true, with the reason.
+std::vector<std::string> InvalidTimes(const std::vector<Record>& records);
 
 // One line per distinct reason why something was unsupported or unavailable, with a count. Beyond `limit` the most
 // frequent, and how many more there are.
 Table ReasonsTable(const std::vector<Record>& records, size_t limit = 200);
 
-std::string TimeText(double seconds);        // "1.24 ms"
-std::string RateText(const Record& record);  // "12.3 GFLOP/s" or "1.8 TB/s", whichever the case is about
+std::string TimeText(double seconds);            // "1.24 ms"
+std::string RooflineText(const Record& record);  // "45 % memory"; "" without a roofline
+Number CostPerMillion(const Record& record);     // of executions, in the currency of --price
+Number EnergyJoules(const Record& record);       // of the host's processors for one execution
+std::string RateText(const Record& record);      // "12.3 GFLOP/s" or "1.8 TB/s", whichever the case is about
 std::string MarginText(double margin);
 
 }  // namespace assay

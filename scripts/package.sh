@@ -24,6 +24,7 @@ while [ $# -gt 0 ]; do
 done
 if [ -z "$build" ]; then
   "$here/build.sh" release product
+  "$here/build.sh" release gpu
   build=$root/build/release
 fi
 [ -f "$build/CMakeCache.txt" ] || fail "$build is no build folder"

@@ -84,6 +84,16 @@ typedef struct assay_text {
   uint64_t capacity;
 } assay_text;
 
+/* Writes `why`, cut to fit, where the caller has room for it, and returns `status`:
+ * return assay_fail(error, ASSAY_UNSUPPORTED, "only f32 is offered"); */
+static inline assay_status assay_fail(assay_text* error, assay_status status, const char* why) {
+  if (error == NULL || !ASSAY_HAS(error, capacity) || error->capacity == 0) return status;
+  uint64_t size = 0;
+  for (; size + 1 < error->capacity && why[size] != '\0'; ++size) error->data[size] = why[size];
+  error->data[size] = '\0';
+  return status;
+}
+
 typedef struct assay_backend_info {
   uint64_t struct_size;
   const char* name;            /* column name: lower case letters, digits, '-', '_' */
@@ -99,7 +109,9 @@ typedef struct assay_device_info {
   int32_t device_type; /* ASSAY_DEVICE_* */
   int32_t device_id;
   uint64_t memory_bytes;
-  const char* properties; /* "key=value;key=value": subnormals, rounding, instruction sets... */
+  /* "key=value;key=value": subnormals, rounding, instruction sets... The harness itself reads type=cpu (the host's
+   * processors, also behind another device_type) and cache_bytes=N (the last-level cache), of timing. */
+  const char* properties;
 } assay_device_info;
 
 #define ASSAY_ATTR_INT 0

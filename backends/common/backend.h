@@ -50,7 +50,7 @@ struct Args {
 
 struct Timing {
   std::vector<Args> sets;  // repetition r uses sets[r % sets.size()]; never empty
-  bool cold = false;       // asks for FlushCache() before each repetition
+  bool cold = false;       // asks for EvictOperands() before each repetition
   std::span<double> seconds;
   bool clock_is_device = false;    // out
   bool cache_was_flushed = false;  // out
@@ -66,7 +66,9 @@ class Plan {
   virtual void ExecuteTimed(Timing& timing);
 
  protected:
-  // Evicts the operands from the device's last-level cache. False: this plan cannot.
+  // Evicts what is about to be used from the device's caches, these operands at least. False: this plan cannot.
+  virtual bool EvictOperands(const Args&) { return FlushCache(); }
+  // The same of a device that can only flush all of its last-level cache.
   virtual bool FlushCache() { return false; }
 };
 

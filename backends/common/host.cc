@@ -16,15 +16,18 @@ constexpr std::align_val_t kAlignment{4096};
 
 class HostBuffer : public Buffer {
  public:
-  explicit HostBuffer(uint64_t bytes) : data_(static_cast<std::byte*>(::operator new(bytes, kAlignment))) {}
+  explicit HostBuffer(uint64_t bytes)
+      : data_(static_cast<std::byte*>(::operator new(bytes, kAlignment))), bytes_(bytes) {}
   // Owns an allocation that must be freed exactly once.
   HostBuffer(const HostBuffer&) = delete;
   HostBuffer& operator=(const HostBuffer&) = delete;
   ~HostBuffer() override { ::operator delete(data_, kAlignment); }
   std::byte* data() const { return data_; }
+  std::span<const std::byte> bytes() const { return {data_, bytes_}; }
 
  private:
   std::byte* data_;
+  uint64_t bytes_;
 };
 
 std::byte* Data(const Buffer& buffer) {
@@ -37,24 +40,6 @@ uint64_t HostMemoryBytes() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGESIZE);
   return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : 0;
-}
-
-uint64_t LastLevelCacheBytes() {
-  constexpr uint64_t kGuess = uint64_t{64} << 20;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  for (const int level : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
-    if (const long bytes = sysconf(level); bytes > 0) return static_cast<uint64_t>(bytes);
-  }
-#endif
-  return kGuess;
-}
-
-void CacheFlusher::Flush() {
-  if (stream_.empty()) stream_.resize(2 * LastLevelCacheBytes() / sizeof(uint64_t) + 1);
-  // Read and write: written lines must be evicted too. One word per cache line is enough.
-  constexpr size_t kLine = 64 / sizeof(uint64_t);
-  volatile uint64_t* words = stream_.data();
-  for (size_t i = 0; i < stream_.size(); i += kLine) words[i] = words[i] + 1;
 }
 
 std::unique_ptr<Buffer> HostDevice::Alloc(uint64_t bytes) {
@@ -84,8 +69,14 @@ void HostPlan::Execute(const Args& args) {
   Run(all.first(args.inputs.size()), all.subspan(args.inputs.size()));
 }
 
-bool HostPlan::FlushCache() {
-  flusher_.Flush();
+bool HostPlan::EvictOperands(const Args& args) {
+  for (const auto* operands : {&args.inputs, &args.outputs}) {
+    for (const Arg& arg : *operands) {
+      if (EvictFromCaches(static_cast<const HostBuffer&>(*arg.buffer).bytes())) continue;
+      flusher_.Flush();
+      return true;
+    }
+  }
   return true;
 }
 

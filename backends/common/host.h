@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ready-made parts of a backend whose device is the host: buffers in memory, plans that see plain pointers, and a
-// flush of the last-level cache.
+// Ready-made parts of a backend whose device is the host: buffers in memory, and plans that see plain pointers and can
+// begin with cold caches.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,12 @@
 #include <vector>
 
 #include "backends/common/backend.h"
+#include "backends/common/cache.h"
 
 namespace plugin {
 
 // Bytes of the host's memory; 0 when unknown.
 uint64_t HostMemoryBytes();
-
-// Bytes of the last-level cache; a generous guess when the system does not tell.
-uint64_t LastLevelCacheBytes();
-
-// Streams through a buffer of twice the last-level cache.
-class CacheFlusher {
- public:
-  void Flush();
-
- private:
-  std::vector<uint64_t> stream_;  // allocated at the first use
-};
 
 class HostDevice : public Device {
  public:
@@ -42,11 +31,11 @@ class HostPlan : public Plan {
  protected:
   using Pointers = std::span<std::byte* const>;
   virtual void Run(Pointers inputs, Pointers outputs) = 0;
-  bool FlushCache() override;
+  bool EvictOperands(const Args& args) override;
 
  private:
   std::vector<std::byte*> pointers_;  // inputs, then outputs
-  CacheFlusher flusher_;
+  CacheFlusher flusher_;              // where lines cannot be evicted
 };
 
 }  // namespace plugin

@@ -10,7 +10,7 @@ void Plan::ExecuteTimed(Timing& timing) {
   bool flushed = timing.cold;
   for (size_t r = 0; r < timing.seconds.size(); ++r) {
     const Args& args = timing.sets[r % timing.sets.size()];
-    if (timing.cold) flushed = FlushCache() && flushed;
+    if (timing.cold) flushed = EvictOperands(args) && flushed;
     const auto begin = Clock::now();
     Execute(args);
     timing.seconds[r] = std::chrono::duration<double>(Clock::now() - begin).count();

@@ -2,6 +2,7 @@
 // The implementations of a backend as a table: adding an algorithm is adding one row.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,14 @@ struct Row {
   std::string (*why_not)(const OpDesc&);  // the reason why this row does not take the description; "" when it does
   std::unique_ptr<Plan> (*create)(DeviceType&, const OpDesc&);
 };
+
+// The tables of several operators, one after the other.
+template <class RowType>
+std::vector<RowType> JoinRows(std::initializer_list<std::span<const RowType>> tables) {
+  std::vector<RowType> joined;
+  for (const auto table : tables) joined.insert(joined.end(), table.begin(), table.end());
+  return joined;
+}
 
 // Tables may have rows of another kind, which ask the device too: `why_not` and `contract` then say how a row is asked.
 

@@ -55,7 +55,8 @@ class CpuBackend : public plugin::Backend {
  public:
   plugin::BackendInfo Info() override { return {"cpu", "assay", "0.1.0", ""}; }
   std::vector<plugin::DeviceInfo> Devices() override {
-    const std::string properties = fmt::format("subnormals=kept;rounding=rn;fma=no;threads={}", MaxThreads());
+    const std::string properties = fmt::format("subnormals=kept;rounding=rn;fma=no;threads={};cache_bytes={}",
+                                               MaxThreads(), plugin::LastLevelCacheBytes());
     return {{"host", "", ASSAY_DEVICE_CPU, 0, plugin::HostMemoryBytes(), properties}};
   }
   std::unique_ptr<plugin::Device> Open(uint32_t) override { return std::make_unique<CpuDevice>(); }

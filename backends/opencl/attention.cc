@@ -21,6 +21,7 @@ struct AttentionParams {
   int64_t batch, heads, group, l, s, d, dv;
   int64_t causal, window, shift;
   int64_t masked_nan, scale, softcap, capped;
+  int64_t mask_kind;
   AttentionSpec::Strides q, k, v, o, mask;
 };
 
@@ -39,6 +40,7 @@ AttentionParams ParamsOf(const AttentionSpec& a, Accumulator acc) {
           ScalarBits(acc, a.scale),
           ScalarBits(acc, a.softcap),
           a.softcap > 0,
+          static_cast<int64_t>(a.mask_kind),
           a.q,
           a.k,
           a.v,
@@ -60,18 +62,21 @@ size_t BlocksOf(int64_t n, int64_t unit) {
   return static_cast<size_t>((n + unit - 1) / unit);
 }
 
-// Of one flash group: rows of q, weights, and four numbers per query.
-int64_t FlashLocalBytes(const Traits& traits, const AttentionSpec& a, Accumulator acc) {
+// Of one flash group: the rows of q in whole vectors.
+int64_t QueryBytes(const Traits& traits, const AttentionSpec& a, Accumulator acc) {
   const int64_t width = WidthOf(traits, acc), depth = static_cast<int64_t>(BlocksOf(a.d, width)) * width;
-  return QueriesOf(a) * (depth + kKeyBlock + 4) * Bytes(acc);
+  return QueriesOf(a) * depth * Bytes(acc);
+}
+
+// Beside them weights, and four numbers per query.
+int64_t FlashLocalBytes(const Traits& traits, const AttentionSpec& a, Accumulator acc) {
+  return QueryBytes(traits, a, acc) + QueriesOf(a) * (kKeyBlock + 4) * Bytes(acc);
 }
 
 ProgramSpec AttentionProgram(const Traits& traits, const AttentionSpec& a, Accumulator acc, const char* kernels) {
   ProgramSpec program{{"vectors.cl", "group.cl", "attention.cl", kernels}, acc, {}};
-  program.options.Type("T", a.dtype).Type("M", a.mask_kind == MaskKind::kNone ? a.dtype : a.mask_dtype);
+  program.options.Type("T", a.dtype).Type("M", a.mask_kind == MaskKind::kAdd ? a.mask_dtype : a.dtype);
   program.options.Define("GROUP", kKeyBlock).Define("WIDTH", WidthOf(traits, acc));
-  if (a.mask_kind != MaskKind::kNone)
-    program.options.Define(a.mask_kind == MaskKind::kBool ? "BOOL_MASK" : "ADD_MASK", 1);
   return program;
 }
 
@@ -85,14 +90,15 @@ std::unique_ptr<plugin::Plan> CreateFlash(Device& device, const plugin::OpDesc& 
   const Accumulator acc = AccumulatorOf(op);
   ProgramSpec program = AttentionProgram(device.traits(), a, acc, "attention_flash.cl");
   const int64_t width = WidthOf(device.traits(), acc);
-  program.options.Define("QUERIES", QueriesOf(a)).Define("DEPTH", static_cast<int64_t>(BlocksOf(a.d, width)));
+  program.options.Define("QUERIES", QueriesOf(a));
   program.options.Define("COLUMNS", static_cast<int64_t>(BlocksOf(a.dv, kKeyBlock * width)));
   auto plan = std::make_unique<KernelPlan>(device, op);
   plan->Launch(program, "flash",
                {plan->Input(0), plan->Input(1), plan->Input(2), MaskOperand(*plan, a), plan->Output()},
                ParamsOf(a, acc),
                Grid{{BlocksOf(a.l, QueriesOf(a)), static_cast<size_t>(a.heads), static_cast<size_t>(a.batch)},
-                    {kKeyBlock, 1, 1}});
+                    {kKeyBlock, 1, 1},
+                    static_cast<size_t>(QueryBytes(device.traits(), a, acc))});
   return plan;
 }
 

@@ -59,7 +59,7 @@ ConvParams ParamsOf(const ConvSpec& s) {
 ProgramSpec ConvProgram(const ConvSpec& s, const plugin::OpDesc& op, std::vector<const char*> files) {
   ProgramSpec program{std::move(files), AccumulatorOf(op), {}};
   program.options.Type("X", s.x.dtype).Type("W", s.w.dtype).Type("Y", s.y.dtype);
-  program.options.Type("V", s.has_bias ? s.bias_dtype : s.y.dtype).Define("RANK", s.rank);
+  program.options.Type("V", s.has_bias ? s.bias_dtype : s.y.dtype);
   return program;
 }
 
@@ -68,7 +68,12 @@ std::vector<Operand> ConvOperands(const KernelPlan& plan, const ConvSpec& s) {
   return {plan.Input(0), plan.Input(1), plan.Input(s.has_bias ? 2 : 0), plan.Output()};
 }
 
-// Neighbours along the last axis that an item computes together.
+// Channels that an item computes together.
+int64_t DirectOutputs(const ConvSpec& s) {
+  return s.GroupOutputs() == 1 ? 1 : s.GroupOutputs() <= 4 ? 4 : 8;
+}
+
+// Neighbours along the last axis that it computes together.
 int64_t DirectWidth(const Traits& traits, const ConvSpec& s) {
   if (!traits.is_cpu) return 4;
   return s.IsF64() || s.out[2] <= 8 ? 8 : 16;
@@ -76,7 +81,7 @@ int64_t DirectWidth(const Traits& traits, const ConvSpec& s) {
 
 std::unique_ptr<plugin::Plan> CreateDirect(Device& device, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
-  const int64_t outputs = std::min<int64_t>(s.GroupOutputs(), 8), width = DirectWidth(device.traits(), s);
+  const int64_t outputs = DirectOutputs(s), width = DirectWidth(device.traits(), s);
   ProgramSpec program = ConvProgram(s, op, {"vectors.cl", "conv_axes.cl", "conv_direct.cl"});
   program.options.Define("OUTPUTS", outputs).Define("WIDTH", width);
   const auto blocks = [](int64_t n, int64_t unit) { return static_cast<size_t>((n + unit - 1) / unit); };
@@ -92,7 +97,7 @@ std::unique_ptr<plugin::Plan> CreateImplicitGemm(Device& device, const plugin::O
   const ConvSpec s = plugin::ParseConv(op);
   const Tile tile = TileFor(device.traits(), AccumulatorOf(op), s.GroupOutputs());
   ProgramSpec program = ConvProgram(s, op, {"vectors.cl", "tile.cl", "conv_axes.cl", "conv_gemm.cl"});
-  program.options.Define("A_ALONG_K", 1).Define("B_ALONG_K", 0);
+  program.options.Define("A_ALONG_K", 1).Define("RANK", s.rank);
   tile.Define(program.options);
   auto plan = std::make_unique<KernelPlan>(device, op);
   plan->Launch(program, "implicit_gemm", ConvOperands(*plan, s), ParamsOf(s),

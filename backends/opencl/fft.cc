@@ -28,6 +28,7 @@ struct FftParams {
   int64_t y_batch;
   Three y;
   int64_t scaled, scale;
+  int64_t kind, inverse;
 };
 
 // Right-aligned among three axes, with `absent` in front.
@@ -52,24 +53,25 @@ FftParams ParamsOf(const FftSpec& s, Accumulator acc) {
           s.y_strides[0],
           Aligned(s.y_strides, 1, 0),
           s.scaled,
-          ScalarBits(acc, s.scale)};
+          ScalarBits(acc, s.scale),
+          static_cast<int64_t>(s.kind),
+          s.inverse};
 }
 
 std::unique_ptr<plugin::Plan> CreateVkFft(Device& device, const plugin::OpDesc& op) {
   const FftSpec s = plugin::ParseFft(op);
   const Accumulator acc = AccumulatorOf(op);
   const FftParams params = ParamsOf(s, acc);
-  ProgramSpec program{{"fft.cl"}, acc, {}};
-  program.options.Define("KIND", static_cast<int>(s.kind));
+  const ProgramSpec program{{"fft.cl"}, acc, {}};
   const auto grid = [&](int64_t elements) {
     return Grid{{static_cast<size_t>((elements + kFftItems - 1) / kFftItems), static_cast<size_t>(s.batch), 1},
                 {kFftItems, 1, 1}};
   };
   auto plan = std::make_unique<KernelPlan>(device, op);
-  const Operand field = plan->Workspace(s.batch * params.points, 2 * Bytes(acc));
+  const Operand field = plan->Workspace(FieldBatch(params.n, s.batch) * params.points, 2 * Bytes(acc));
   plan->Launch(program, "gather", {plan->Input(0), field}, params, grid(params.points));
   if (params.points > 1) {
-    plan->Add(MakeVkFftStep(device, {field.workspace, params.n, s.batch, s.wide, s.inverse}));
+    plan->Add(MakeVkFftStep(device, {field.workspace, params.n, s.batch, s.wide}));
   }
   plan->Launch(program, "scatter", {field, plan->Output()}, params, grid(params.outputs));
   return plan;
@@ -80,7 +82,7 @@ std::string FftWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const FftSpec s = plugin::ParseFft(op);
   if (std::string reason = plugin::FftTypesWhyNot(op, s); !reason.empty()) return reason;
   if (s.n.size() > 3) return fmt::format("{} axes; VkFFT transforms up to 3", s.n.size());
-  const auto field = static_cast<uint64_t>(s.batch * s.Points()) * (s.wide ? 16 : 8);
+  const auto field = static_cast<uint64_t>(FieldBatch(Aligned(s.n, 0, 1), s.batch) * s.Points()) * (s.wide ? 16 : 8);
   if (field > traits.max_alloc_bytes) {
     return fmt::format("its field of {} bytes exceeds CL_DEVICE_MAX_MEM_ALLOC_SIZE of {}, {} bytes", field, traits.name,
                        traits.max_alloc_bytes);

@@ -36,16 +36,18 @@ const char* StatusName(cl_int status) {
   return "an OpenCL error";
 }
 
-void Check(cl_int status, const char* call) {
+void Check(cl_int status, const char* call, const char* object) {
   if (status == CL_SUCCESS) return;
   assay_status meaning = ASSAY_ERROR;
+  const char* advice = "see the driver's log";
   if (status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY ||
       status == CL_INVALID_BUFFER_SIZE) {
-    meaning = ASSAY_OUT_OF_MEMORY;
+    meaning = ASSAY_OUT_OF_MEMORY, advice = "free memory of the device or of the host, or take a smaller case";
   } else if (status == CL_DEVICE_NOT_AVAILABLE || status == CL_INVALID_COMMAND_QUEUE || status == CL_INVALID_CONTEXT) {
-    meaning = ASSAY_DEVICE_LOST;
+    meaning = ASSAY_DEVICE_LOST, advice = "the device is lost: see the driver's log, and whether clinfo still lists it";
   }
-  throw plugin::Error(meaning, fmt::format("{} failed with {} ({})", call, StatusName(status), status));
+  throw plugin::Error(meaning, fmt::format("{}{}{} failed with {} ({}); {}", call, *object != 0 ? " of " : "", object,
+                                           StatusName(status), status, advice));
 }
 
 }  // namespace opencl

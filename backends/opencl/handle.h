@@ -56,7 +56,8 @@ class Handle {
 // "CL_OUT_OF_RESOURCES", or the number of a status that this file does not know.
 const char* StatusName(cl_int status);
 
-// Throws plugin::Error when `status` is not CL_SUCCESS: out of memory, device lost or failure, naming `call`.
-void Check(cl_int status, const char* call);
+// Throws plugin::Error when `status` is not CL_SUCCESS: out of memory, device lost or failure, naming `call`, `object`
+// (a kernel) and what to do.
+void Check(cl_int status, const char* call, const char* object = "");
 
 }  // namespace opencl

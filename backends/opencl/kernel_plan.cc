@@ -8,15 +8,15 @@ namespace {
 
 class KernelStep final : public Step {
  public:
-  KernelStep(Handle<cl_kernel> kernel, std::vector<Operand> operands, const Grid& grid)
-      : kernel_(std::move(kernel)), operands_(std::move(operands)), local_(grid.items) {
+  KernelStep(Handle<cl_kernel> kernel, const char* name, std::vector<Operand> operands, const Grid& grid)
+      : kernel_(std::move(kernel)), name_(name), operands_(std::move(operands)), local_(grid.items) {
     for (size_t axis = 0; axis < 3; ++axis) global_[axis] = grid.groups[axis] * grid.items[axis];
   }
 
   void Enqueue(cl_command_queue queue, const plugin::Args& args, cl_event* event) override {
     for (size_t i = 0; i < operands_.size(); ++i) Bind(static_cast<cl_uint>(2 * i), operands_[i], args);
     Check(clEnqueueNDRangeKernel(queue, kernel_.get(), 3, nullptr, global_.data(), local_.data(), 0, nullptr, event),
-          "clEnqueueNDRangeKernel");
+          "clEnqueueNDRangeKernel", name_);
   }
 
  private:
@@ -38,6 +38,7 @@ class KernelStep final : public Step {
   }
 
   Handle<cl_kernel> kernel_;
+  const char* name_;
   std::vector<Operand> operands_;
   std::array<size_t, 3> global_{}, local_{};
 };
@@ -48,7 +49,23 @@ cl_ulong Timestamp(cl_event event, cl_profiling_info what) {
   return nanoseconds;
 }
 
+// Throws when the command ended with an error: some drivers report it nowhere else.
+void CheckCompleted(cl_event event) {
+  cl_int status = CL_COMPLETE;
+  Check(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr), "clGetEventInfo");
+  if (status < 0) Check(status, "a command of the queue");
+}
+
 }  // namespace
+
+Grid RowOfGroups(int64_t groups, int64_t items) {
+  constexpr int64_t kLong = 256;
+  int64_t rows = 1;
+  for (int64_t divisor = 2; divisor <= kLong && groups / rows > kLong; ++divisor) {
+    if (groups % divisor == 0) rows = divisor;
+  }
+  return {{static_cast<size_t>(groups / rows), static_cast<size_t>(rows), 1}, {static_cast<size_t>(items), 1, 1}};
+}
 
 Operand KernelPlan::Input(int index) const {
   const auto at = static_cast<size_t>(index);
@@ -77,31 +94,35 @@ void KernelPlan::AddLaunch(const ProgramSpec& program, const char* kernel, const
     throw plugin::Unsupported("kernel {} needs {} work-items in a group; {} offers {}", kernel, items,
                               device_.traits().name, limit);
   }
-  Check(clSetKernelArg(handle.get(), static_cast<cl_uint>(2 * operands.size()), bytes, params), "clSetKernelArg");
-  Add(std::make_unique<KernelStep>(std::move(handle), operands, grid));
+  const auto next = static_cast<cl_uint>(2 * operands.size());
+  Check(clSetKernelArg(handle.get(), next, bytes, params), "clSetKernelArg");
+  if (grid.local_bytes > 0) {
+    Check(clSetKernelArg(handle.get(), next + 1, grid.local_bytes, nullptr), "clSetKernelArg");
+  }
+  Add(std::make_unique<KernelStep>(std::move(handle), kernel, operands, grid));
 }
 
-void KernelPlan::Enqueue(const plugin::Args& args, cl_event* first, cl_event* last) {
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    cl_event* event = i == 0 ? first : i + 1 == steps_.size() ? last : nullptr;
-    steps_[i]->Enqueue(device_.queue(), args, event);
-  }
+std::vector<Handle<cl_event>> KernelPlan::Run(const plugin::Args& args) {
+  std::vector<Handle<cl_event>> events(steps_.size());
+  for (size_t i = 0; i < steps_.size(); ++i) steps_[i]->Enqueue(device_.queue(), args, events[i].Receive());
   Check(clFinish(device_.queue()), "clFinish");
+  for (const Handle<cl_event>& event : events) {
+    if (event.get() != nullptr) CheckCompleted(event.get());
+  }
+  return events;
 }
 
 void KernelPlan::Execute(const plugin::Args& args) {
-  Enqueue(args, nullptr, nullptr);
+  Run(args);
 }
 
 void KernelPlan::ExecuteTimed(plugin::Timing& timing) {
   bool flushed = timing.cold;
   for (size_t r = 0; r < timing.seconds.size(); ++r) {
     if (timing.cold) flushed = FlushCache() && flushed;
-    Handle<cl_event> first, last;
-    Enqueue(timing.sets[r % timing.sets.size()], first.Receive(), last.Receive());
-    const cl_event end = last.get() != nullptr ? last.get() : first.get();
-    const cl_ulong begin = Timestamp(first.get(), CL_PROFILING_COMMAND_START);
-    timing.seconds[r] = 1e-9 * static_cast<double>(Timestamp(end, CL_PROFILING_COMMAND_END) - begin);
+    const std::vector<Handle<cl_event>> events = Run(timing.sets[r % timing.sets.size()]);
+    const cl_ulong begin = Timestamp(events.front().get(), CL_PROFILING_COMMAND_START);
+    timing.seconds[r] = 1e-9 * static_cast<double>(Timestamp(events.back().get(), CL_PROFILING_COMMAND_END) - begin);
   }
   timing.clock_is_device = true;
   timing.cache_was_flushed = flushed && !timing.seconds.empty();

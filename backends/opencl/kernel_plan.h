@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan as a list of steps on the device's queue, most of them kernel launches. A kernel's arguments are, for each
-// operand, a buffer and the offset of its element zero in elements (long), then one struct of parameters.
+// operand, a buffer and the offset of its element zero in elements (long), then one struct of parameters, and, where
+// the grid says so, local memory.
 #pragma once
 
 #include <array>
@@ -24,7 +25,12 @@ struct Operand {
 struct Grid {
   std::array<size_t, 3> groups{1, 1, 1};
   std::array<size_t, 3> items{1, 1, 1};  // per group
+  size_t local_bytes = 0;                // of the last argument; 0: there is none
 };
+
+// A grid of `groups` groups in two dimensions, neither of them long: PoCL compiles a kernel once more for long ones.
+// The kernel finds its group by GroupIndex() of elements.cl.
+Grid RowOfGroups(int64_t groups, int64_t items);
 
 class Step {
  public:
@@ -59,7 +65,8 @@ class KernelPlan : public plugin::Plan {
  private:
   void AddLaunch(const ProgramSpec& program, const char* kernel, const std::vector<Operand>& operands,
                  const void* params, size_t bytes, const Grid& grid);
-  void Enqueue(const plugin::Args& args, cl_event* first, cl_event* last);
+  // Runs the steps; an event of each that gives one. Throws when a command failed after the queue had taken it.
+  std::vector<Handle<cl_event>> Run(const plugin::Args& args);
 
   Device& device_;
   const plugin::OpDesc op_;

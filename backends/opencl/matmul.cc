@@ -25,6 +25,7 @@ struct MatmulParams {
   int64_t a_batch, a_row, a_column, b_batch, b_row, b_column;
   int64_t c_batch, c_row, c_column, bias_column, y_batch, y_row, y_column;
   int64_t has_c, has_bias, rounded, one, alpha, beta;
+  int64_t b_along_k;
 };
 
 // Depends on k alone, so that a row's bits do not depend on the rows beside it.
@@ -58,19 +59,23 @@ MatmulParams ParamsOf(const MatmulSpec& s, Accumulator acc, int64_t parts) {
           s.epilogue_rounded,
           ScalarBits(acc, 1),
           ScalarBits(acc, s.alpha),
-          ScalarBits(acc, s.beta)};
+          ScalarBits(acc, s.beta),
+          s.b.row_stride == 1 && s.b.column_stride != 1};
 }
 
-ProgramSpec MatmulProgram(const MatmulSpec& s, Accumulator acc, const Tile& tile) {
-  ProgramSpec program{{"vectors.cl", "tile.cl", "matmul.cl"}, acc, {}};
-  program.options.Type("A", s.a.dtype).Type("B", s.b.dtype).Type("Y", s.y.dtype);
-  // Those that are absent have the type that they mostly have: fewer programs to compile.
-  program.options.Type("C", s.c.input >= 0 ? s.c.dtype : s.y.dtype);
-  program.options.Type("V", s.bias.input >= 0 ? s.bias.dtype : s.y.dtype);
+// The types behind the product. Those that are absent have the type that they mostly have: fewer programs to compile.
+Options EpilogueTypes(const MatmulSpec& s) {
+  Options options;
+  options.Type("Y", s.y.dtype).Type("C", s.c.input >= 0 ? s.c.dtype : s.y.dtype);
+  return options.Type("V", s.bias.input >= 0 ? s.bias.dtype : s.y.dtype);
+}
+
+ProgramSpec TiledProgram(const MatmulSpec& s, Accumulator acc, const Tile& tile) {
+  ProgramSpec program{{"vectors.cl", "tile.cl", "matmul_epilogue.cl", "matmul.cl"}, acc, EpilogueTypes(s)};
+  program.options.Type("A", s.a.dtype).Type("B", s.b.dtype);
   // Along the rows only where they are consecutive and fill vectors.
   const bool a_along_rows = s.a.column_stride != 1 && s.a.row_stride == 1 && tile.Rows() % tile.width == 0;
   program.options.Define("A_ALONG_K", !a_along_rows);
-  program.options.Define("B_ALONG_K", s.b.row_stride == 1 && s.b.column_stride != 1);
   tile.Define(program.options);
   return program;
 }
@@ -81,17 +86,18 @@ std::unique_ptr<plugin::Plan> CreateMatmul(Device& device, const plugin::OpDesc&
   const Accumulator acc = AccumulatorOf(op);
   const Tile tile = TileFor(device.traits(), acc, s.m);
   const MatmulParams params = ParamsOf(s, acc, kSplit ? PartsOf(s.k) : 1);
-  const ProgramSpec program = MatmulProgram(s, acc, tile);
   auto plan = std::make_unique<KernelPlan>(device, op);
   // What is absent is passed as another operand, and not read.
   const Operand a = plan->Input(0), b = plan->Input(1), c = plan->Input(std::max(s.c.input, 0)),
                 bias = plan->Input(std::max(s.bias.input, 0)), y = plan->Output();
   const Operand sums = kSplit ? plan->Workspace(s.batch * params.parts * s.m * s.n, Bytes(acc)) : y;
-  plan->Launch(program, "tiled", {a, b, c, bias, y, sums}, params, tile.Over(s.m, s.n, s.batch * params.parts));
+  plan->Launch(TiledProgram(s, acc, tile), "tiled", {a, b, c, bias, y, sums}, params,
+               tile.Over(s.m, s.n, s.batch * params.parts));
   if (!kSplit) return plan;
   constexpr int64_t kItems = 64;
   const size_t blocks = static_cast<size_t>((s.n + kItems - 1) / kItems);
-  plan->Launch(program, "combine", {sums, c, bias, y}, params,
+  const ProgramSpec combine{{"matmul_epilogue.cl", "matmul_combine.cl"}, acc, EpilogueTypes(s)};
+  plan->Launch(combine, "combine", {sums, c, bias, y}, params,
                Grid{{blocks, static_cast<size_t>(s.m), static_cast<size_t>(s.batch)}, {kItems, 1, 1}});
   return plan;
 }

@@ -8,13 +8,8 @@ namespace opencl {
 namespace {
 
 std::span<const Row> Rows() {
-  static const std::vector<Row> all = [] {
-    std::vector<Row> rows;
-    for (const auto some : {AttentionRows(), ConvRows(), FftRows(), MatmulRows(), ReduceRows(), SoftmaxRows()}) {
-      rows.insert(rows.end(), some.begin(), some.end());
-    }
-    return rows;
-  }();
+  static const std::vector<Row> all =
+      plugin::JoinRows<Row>({AttentionRows(), ConvRows(), FftRows(), MatmulRows(), ReduceRows(), SoftmaxRows()});
   return all;
 }
 

@@ -29,8 +29,7 @@ std::unique_ptr<plugin::Plan> CreateSoftmax(Device& device, const plugin::OpDesc
   ProgramSpec program{{"group.cl", "softmax.cl"}, AccumulatorOf(op), {}};
   program.options.Type("X", s.dtype).Type("Y", s.dtype).Define("GROUP", kRowGroup);
   auto plan = std::make_unique<KernelPlan>(device, op);
-  plan->Launch(program, kernel, {plan->Input(0), plan->Output()}, p,
-               Grid{{static_cast<size_t>(s.rows), 1, 1}, {kRowGroup, 1, 1}});
+  plan->Launch(program, kernel, {plan->Input(0), plan->Output()}, p, RowOfGroups(s.rows, kRowGroup));
   return plan;
 }
 

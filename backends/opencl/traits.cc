@@ -91,9 +91,10 @@ const char* YesNo(bool yes) {
 std::string Traits::Properties() const {
   return fmt::format(
       "platform={};version={};subnormals_f32={};rounding_f32={};fma_f32={};rounded_divide_sqrt_f32={};f64={};"
-      "compute_units={};max_alloc_bytes={}",
+      "compute_units={};max_alloc_bytes={};type={};cache_bytes={}",
       platform_name, version, KeepsSubnormals(false) ? "kept" : "flushed", RoundsToNearest(false) ? "rn" : "rz",
-      YesNo(HasFma(false)), YesNo(RoundsDivideAndSqrt()), YesNo(HasF64()), units, max_alloc_bytes);
+      YesNo(HasFma(false)), YesNo(RoundsDivideAndSqrt()), YesNo(HasF64()), units, max_alloc_bytes,
+      is_cpu ? "cpu" : "accelerator", cache_bytes);
 }
 
 std::vector<Traits> FindDevices() {

@@ -1,13 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/opencl/vkfft.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "backends/common/status.h"
+
+namespace opencl {
+namespace {
+
+constexpr int64_t kGroupPoints = 1024;  // that keep a work-group busy
+
+// Transforms of a work-group: several only where there is one axis, and that is short.
+int64_t GroupBatch(const std::array<int64_t, 3>& n) {
+  if (n[0] > 1 || n[1] > 1) return 1;
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(kGroupPoints / n[2], 1))));
+}
+
+}  // namespace
+
+int64_t FieldBatch(const std::array<int64_t, 3>& n, int64_t batch) {
+  const int64_t group = GroupBatch(n);
+  return (batch + group - 1) / group * group;
+}
+
+}  // namespace opencl
 
 #ifdef ASSAY_HAVE_VKFFT
 #include <vkFFT.h>
 
 namespace opencl {
 namespace {
+
+// VkFFT numbers what it does not offer from 3000, and failing calls of the driver from 4000 on.
+[[noreturn]] void ThrowRefusal(VkFFTResult result, const FftField& field, const Traits& traits) {
+  const std::string what = fmt::format("{} x {} x {} points on {}: VkFFTResult {}", field.n[0], field.n[1], field.n[2],
+                                       traits.name, int{result});
+  if (result >= 3000 && result < 4000) throw plugin::Unsupported("VkFFT {} refuses {}", VkFftVersion(), what);
+  const bool memory = result == VKFFT_ERROR_MALLOC_FAILED || result == VKFFT_ERROR_FAILED_TO_ALLOCATE ||
+                      result == VKFFT_ERROR_FAILED_TO_ALLOCATE_MEMORY || result == VKFFT_ERROR_FAILED_TO_CREATE_BUFFER;
+  throw plugin::Error(memory ? ASSAY_OUT_OF_MEMORY : ASSAY_ERROR,
+                      fmt::format("VkFFT {} fails to prepare {}; {}", VkFftVersion(), what,
+                                  memory ? "free memory of the device or of the host"
+                                         : "vkFFT.h says what failed; see the driver's log"));
+}
 
 class VkFftStep final : public Step {
  public:
@@ -18,22 +54,27 @@ class VkFftStep final : public Step {
     for (size_t axis = 3; axis-- > 0;) {
       if (field.n[axis] > 1) configuration.size[configuration.FFTdim++] = static_cast<uint64_t>(field.n[axis]);
     }
-    bytes_ = static_cast<uint64_t>(field.batch * field.n[0] * field.n[1] * field.n[2]) * (field.wide ? 16 : 8);
-    configuration.numberBatches = static_cast<uint64_t>(field.batch);
+    const int64_t group = GroupBatch(field.n), transforms = FieldBatch(field.n, field.batch);
+    bytes_ = static_cast<uint64_t>(transforms * field.n[0] * field.n[1] * field.n[2]) * (field.wide ? 16 : 8);
+    configuration.numberBatches = static_cast<uint64_t>(transforms / group);
+    // VkFFT writes the batch of a single axis into its kernel. With the group as a second axis that is not transformed
+    // (it takes none of extent 1), and otherwise beside several axes, the kernel depends only on whether there is more
+    // than one batch, and the batch is how many are launched.
+    if (group > 1) {
+      configuration.size[configuration.FFTdim++] = static_cast<uint64_t>(group);
+      configuration.omitDimension[1] = 1;
+    }
+    const uint64_t launched = configuration.FFTdim > 1 ? configuration.numberBatches : 0;
+    if (launched == 1) configuration.numberBatches = 2;
     configuration.device = &id_, configuration.context = &context_;
     configuration.buffer = &field_.memory, configuration.bufferSize = &bytes_;
     configuration.doublePrecision = field.wide ? 1 : 0;
     configuration.useLUT = 1;                // twiddles from a table of double precision, not from the device's sine
     configuration.fixMaxRadixBluestein = 2;  // Bluestein's padded length is a power of two, as its error bound assumes
-    (field.inverse ? configuration.makeInversePlanOnly : configuration.makeForwardPlanOnly) = 1;
+    configuration.makeForwardPlanOnly = 1;
     const VkFFTResult result = initializeVkFFT(&application_, configuration);
-    if (result == VKFFT_ERROR_MALLOC_FAILED || result == VKFFT_ERROR_FAILED_TO_ALLOCATE_MEMORY) {
-      throw plugin::Error(ASSAY_OUT_OF_MEMORY, fmt::format("VkFFT could not allocate memory ({})", int{result}));
-    }
-    if (result != VKFFT_SUCCESS) {
-      throw plugin::Unsupported("VkFFT {} refuses {} x {} x {} points on {}: VkFFTResult {}", VkFftVersion(),
-                                field.n[0], field.n[1], field.n[2], device.traits().name, int{result});
-    }
+    if (result != VKFFT_SUCCESS) ThrowRefusal(result, field, device.traits());
+    if (launched > 0) application_.configuration.numberBatches = launched;
   }
   // Owns an application that must be deleted exactly once.
   VkFftStep(const VkFftStep&) = delete;
@@ -43,7 +84,7 @@ class VkFftStep final : public Step {
   void Enqueue(cl_command_queue, const plugin::Args&, cl_event*) override {
     VkFFTLaunchParams launch{};
     launch.commandQueue = &queue_, launch.buffer = &field_.memory;
-    const VkFFTResult result = VkFFTAppend(&application_, field_.inverse ? 1 : -1, &launch);
+    const VkFFTResult result = VkFFTAppend(&application_, -1, &launch);
     if (result != VKFFT_SUCCESS) throw plugin::Failure("VkFFTAppend failed with VkFFTResult {}", int{result});
   }
 

@@ -72,7 +72,7 @@ plugin::Error ErrorOf(VkResult result, const std::string& what) {
   switch (result) {
     case VK_ERROR_OUT_OF_HOST_MEMORY:
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
-      return {ASSAY_OUT_OF_MEMORY, text};
+      return {ASSAY_OUT_OF_MEMORY, text + "; free memory there, or take smaller cases"};
     case VK_ERROR_DEVICE_LOST:
       return {ASSAY_DEVICE_LOST, text + "; the driver's log (dmesg) may say why"};
     default:

@@ -14,7 +14,7 @@ using plugin::AttentionSpec;
 constexpr uint32_t kWorkgroupSubgroups = 4;
 constexpr uint32_t kBlockTiles = 4;  // of a subgroup's width, in a block of keys
 constexpr int64_t kLongRow = 1024;
-constexpr uint32_t kScoreKeys = 2;  // that a lane scores at once
+constexpr uint32_t kScoreKeys = 4;  // that a lane scores at once
 
 // As in shaders/attention.glsl.
 template <class Real>
@@ -22,7 +22,7 @@ struct AttentionParams {
   uint32_t heads, group, l, s;
   uint32_t d, dv, kv_heads, first_head;
   uint32_t causal, top_left, window, mask_kind;
-  uint32_t masked_nan, row_tiles, unused[2];
+  uint32_t masked_nan, row_tiles, capped, unused;
   uint32_t q[4], k[4], v[4], o[4], mask[4];
   Real scale, softcap;
 };
@@ -42,7 +42,8 @@ std::vector<std::byte> ParamsFor(const AttentionSpec& s, int64_t first_head, int
   p.heads = u(heads), p.group = u(s.heads / s.kv_heads), p.l = u(s.l), p.s = u(s.s);
   p.d = u(s.d), p.dv = u(s.dv), p.kv_heads = u(s.kv_heads), p.first_head = u(first_head);
   p.causal = s.causal ? 1 : 0, p.top_left = s.top_left ? 1 : 0, p.window = u(std::min(s.window, s.l + s.s));
-  p.mask_kind = static_cast<uint32_t>(s.mask_kind), p.masked_nan = s.masked_nan ? 1 : 0;
+  p.mask_kind = static_cast<uint32_t>(s.mask_kind), p.masked_nan = s.masked_nan ? 1 : 0,
+  p.capped = s.softcap > 0 ? 1 : 0;
   p.row_tiles = u(static_cast<int64_t>(CeilDiv(RowsOf(s), TileRowsOf(s))));
   const auto set = [&](const AttentionSpec::Strides& from, uint32_t* to) { std::ranges::transform(from, to, u); };
   set(s.q, p.q), set(s.k, p.k), set(s.v, p.v), set(s.o, p.o), set(s.mask, p.mask);
@@ -50,8 +51,10 @@ std::vector<std::byte> ParamsFor(const AttentionSpec& s, int64_t first_head, int
   return BytesOf(p);
 }
 
-// How a kernel is laid out, and the key heads that it takes.
+// How a kernel is laid out, and the key heads that it takes. What a kernel does not use stays at its default, so that
+// fewer of them are compiled.
 struct Layout {
+  uint32_t rows = 1;
   uint32_t subgroups = kWorkgroupSubgroups;
   uint32_t columns = 1;
   uint32_t keys = 1;
@@ -62,12 +65,14 @@ struct Layout {
 Step StepFor(const Facts& facts, const plugin::OpDesc& op, const AttentionSpec& s, const char* shader,
              const Layout& layout) {
   const bool masked = s.mask_kind != plugin::MaskKind::kNone;
+  const bool added = s.mask_kind == plugin::MaskKind::kAdd;  // else it has no type that matters
   const uint32_t lanes = facts.subgroup_size;
   Step step;
   step.kernel = {
       shader, VariantFor(op),
-      Constants(lanes * layout.subgroups, {s.dtype, s.dtype, s.dtype, masked ? s.mask_dtype : s.dtype, s.dtype},
-                {lanes, TileRowsOf(s), layout.columns, layout.subgroups, layout.builtin ? 1u : 0u, layout.keys})};
+      Constants(lanes * layout.subgroups, {s.dtype, s.dtype, s.dtype, added ? s.mask_dtype : s.dtype, s.dtype},
+                {lanes, layout.rows, layout.columns, layout.subgroups, layout.builtin ? 1u : 0u, layout.keys,
+                 facts.UnrolledSteps()})};
   step.kernel.full_subgroups = true;
   step.params = s.IsF64() ? ParamsFor<double>(s, layout.first_head, layout.heads)
                           : ParamsFor<float>(s, layout.first_head, layout.heads);
@@ -84,8 +89,8 @@ Recipe FlashRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const bool alone = s.s >= kLongRow && s.dv <= 8 * facts.subgroup_size;
   const uint32_t subgroups = alone ? 1 : kWorkgroupSubgroups;
   const auto columns = static_cast<uint32_t>(CeilDiv(s.dv, facts.subgroup_size * subgroups));
-  Step step =
-      StepFor(facts, op, s, "attention_flash", {subgroups, columns, kBlockTiles / subgroups, kBuiltin, 0, heads});
+  Step step = StepFor(facts, op, s, "attention_flash",
+                      {TileRowsOf(s), subgroups, columns, kBlockTiles / subgroups, kBuiltin, 0, heads});
   step.groups = static_cast<uint64_t>(heads) * CeilDiv(RowsOf(s), TileRowsOf(s));
   return {{step}, {}};
 }
@@ -97,22 +102,23 @@ uint64_t ScoreBytesPerHead(const AttentionSpec& s) {
 // As many heads at a time as one binding holds the scores of.
 Recipe MaterialisedRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const AttentionSpec s = plugin::ParseAttention(op);
-  const uint32_t lanes = facts.subgroup_size, columns = s.dv > lanes ? 2 : 1;
+  const uint32_t lanes = facts.subgroup_size, columns = s.dv > lanes ? 4 : 1;
   const int64_t all = s.batch * s.kv_heads;
   const auto at_once = std::min(all, static_cast<int64_t>(facts.MaxBinding() / ScoreBytesPerHead(s)));
   Recipe recipe{{}, {{static_cast<uint64_t>(at_once) * ScoreBytesPerHead(s), {}}}};
   for (int64_t first = 0; first < all; first += at_once) {
     const int64_t heads = std::min(at_once, all - first);
-    const auto add = [&](const char* shader, uint64_t subgroups) {
-      Step step = StepFor(facts, op, s, shader, {kWorkgroupSubgroups, columns, kScoreKeys, false, first, heads});
+    const auto add = [&](const char* shader, uint64_t subgroups, Layout layout) {
+      layout.first_head = first, layout.heads = heads;
+      Step step = StepFor(facts, op, s, shader, layout);
       step.slots.push_back(Work(0));
       step.groups = CeilDiv(static_cast<int64_t>(subgroups), kWorkgroupSubgroups);
       recipe.steps.push_back(std::move(step));
     };
     const uint64_t tiles = static_cast<uint64_t>(heads) * CeilDiv(RowsOf(s), TileRowsOf(s));
-    add("attention_scores", tiles * CeilDiv(s.s, kScoreKeys * lanes));
-    add("attention_weights", static_cast<uint64_t>(heads * RowsOf(s)));
-    add("attention_values", tiles * CeilDiv(s.dv, columns * lanes));
+    add("attention_scores", tiles * CeilDiv(s.s, kScoreKeys * lanes), {.rows = TileRowsOf(s), .keys = kScoreKeys});
+    add("attention_weights", static_cast<uint64_t>(heads * RowsOf(s)), {});
+    add("attention_values", tiles * CeilDiv(s.dv, columns * lanes), {.rows = TileRowsOf(s), .columns = columns});
   }
   return recipe;
 }

@@ -84,7 +84,7 @@ Recipe GemmRecipe(const Facts& facts, const plugin::OpDesc& op) {
   constexpr uint32_t kSubgroups = 4, kColumns = 4;
   const ConvSpec s = plugin::ParseConv(op);
   const uint32_t lanes = facts.subgroup_size, rows = RowsFor(s, 8);
-  Step step = StepFor(op, s, "conv_gemm", lanes * kSubgroups, {lanes, rows, kColumns});
+  Step step = StepFor(op, s, "conv_gemm", lanes * kSubgroups, {lanes, rows, kColumns, facts.UnrolledSteps()});
   step.kernel.full_subgroups = true;
   step.slots.push_back(Work(0));
   const uint64_t tiles = CeilDiv(s.n * s.Positions(), lanes * kColumns) * CeilDiv(s.GroupOutputs(), rows) *

@@ -42,6 +42,9 @@ struct Facts {
   const FloatControls& Controls(bool wide) const { return wide ? f64_controls : f32; }
   // Bytes that one binding may span: the device's limit, or less when ASSAY_VULKAN_MAX_BINDING says so (for tests).
   uint64_t MaxBinding() const;
+  // How many steps of a loop over the lanes of a subgroup kernels unroll. All of them save exchanges between lanes,
+  // which cost next to nothing on a CPU; there the compilation of the unrolled code does.
+  uint32_t UnrolledSteps() const { return type == VK_PHYSICAL_DEVICE_TYPE_CPU ? 1 : subgroup_size; }
   // Why kernels that exchange values inside a subgroup cannot run; "" when they can.
   std::string SubgroupsWhyNot() const;
   // "key=value;key=value", for the record of a run.

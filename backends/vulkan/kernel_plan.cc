@@ -57,10 +57,15 @@ void KernelPlan::MakeWork() {
 
 void KernelPlan::MakeParams() {
   const uint64_t unit = std::max<uint64_t>(context_.facts().limits.minUniformBufferOffsetAlignment, 16);
-  uint64_t bytes = 0;
+  std::vector<KernelSpec> kernels;
   for (const Step& step : recipe_.steps) {
     GridOf(step.groups, context_.facts().limits);  // refuses what is too large
-    prepared_.push_back({pipelines_.Get(step.kernel), VK_NULL_HANDLE, bytes});
+    kernels.push_back(step.kernel);
+  }
+  const std::vector<VkPipeline> pipelines = pipelines_.Get(kernels);
+  uint64_t bytes = 0;
+  for (const Step& step : recipe_.steps) {
+    prepared_.push_back({pipelines[prepared_.size()], VK_NULL_HANDLE, bytes});
     bytes += RoundUp(std::max<uint64_t>(step.params.size(), 1), unit);
   }
   params_ = std::make_unique<DeviceBuffer>(context_, bytes, Placement::kMapped);

@@ -75,7 +75,8 @@ Recipe SubgroupTileRecipe(const Facts& facts, const plugin::OpDesc& op) {
   constexpr uint32_t kColumns = 4;
   const MatmulSpec s = plugin::ParseMatmul(op);
   const uint32_t lanes = facts.subgroup_size, rows = TileRows(s.m, s.m >= 256 ? 16 : 8);
-  Step step = StepFor(op, s, "matmul_subgroup_tile", lanes * kSubgroups, {lanes, rows, kColumns});
+  Step step =
+      StepFor(op, s, "matmul_subgroup_tile", lanes * kSubgroups, {lanes, rows, kColumns, facts.UnrolledSteps()});
   step.kernel.full_subgroups = true;
   step.groups = CeilDiv(s.m, rows * kSubgroups) * CeilDiv(s.n, kColumns * lanes) * static_cast<uint64_t>(s.batch);
   return {{step}, {}};

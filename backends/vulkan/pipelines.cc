@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/vulkan/pipelines.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <exception>
+#include <set>
+#include <thread>
 
 #include "backends/vulkan/float_modes.h"
 #include "backends/vulkan/pipeline_store.h"
@@ -55,16 +59,46 @@ void Pipelines::Destroy() {
   vk.vkDestroyDescriptorSetLayout(context_.device(), set_layout_, nullptr);
 }
 
-VkPipeline Pipelines::Get(const KernelSpec& spec) {
-  const auto found = pipelines_.find(spec);
-  if (found != pipelines_.end()) return found->second;
-  const VkPipeline pipeline = Create(spec);
-  pipelines_.emplace(spec, pipeline);
+std::vector<VkPipeline> Pipelines::Get(const std::vector<KernelSpec>& specs) {
+  std::set<KernelSpec> missing;
+  for (const KernelSpec& spec : specs) {
+    if (pipelines_.count(spec) == 0) missing.insert(spec);
+  }
+  if (!missing.empty()) Compile({missing.begin(), missing.end()});
+  std::vector<VkPipeline> pipelines;
+  for (const KernelSpec& spec : specs) pipelines.push_back(pipelines_.at(spec));
+  return pipelines;
+}
+
+void Pipelines::Compile(const std::vector<KernelSpec>& specs) {
+  std::vector<VkPipeline> made(specs.size(), VK_NULL_HANDLE);
+  std::vector<std::exception_ptr> problems(specs.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < specs.size(); i = next++) {
+      try {
+        made[i] = Create(specs[i]);
+      } catch (...) {
+        problems[i] = std::current_exception();
+      }
+    }
+  };
+  const size_t others = std::min<size_t>(specs.size(), std::max(1u, std::thread::hardware_concurrency())) - 1;
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < others; ++i) threads.emplace_back(work);
+    work();
+  }
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (made[i] != VK_NULL_HANDLE) pipelines_.emplace(specs[i], made[i]);
+  }
   fresh_ = unstored_ = true;
+  for (const std::exception_ptr& problem : problems) {
+    if (problem) std::rethrow_exception(problem);
+  }
   // Now and then, not at the end alone: a worker may be ended at any time.
   constexpr std::chrono::seconds kPause{2};
   if (std::chrono::steady_clock::now() - stored_at_ >= kPause) Store();
-  return pipeline;
 }
 
 void Pipelines::Store() {
@@ -73,7 +107,7 @@ void Pipelines::Store() {
   stored_at_ = std::chrono::steady_clock::now();
 }
 
-VkPipeline Pipelines::Create(const KernelSpec& spec) {
+VkPipeline Pipelines::Create(const KernelSpec& spec) const {
   const DeviceFunctions& vk = context_.vk();
   const bool wide = spec.variant == Variant::kF64;
   const std::vector<uint32_t> code =
@@ -107,7 +141,8 @@ VkPipeline Pipelines::Create(const KernelSpec& spec) {
   result = vk.vkCreateComputePipelines(context_.device(), cache_, 1, &info, nullptr, &pipeline);
   vk.vkDestroyShaderModule(context_.device(), module, nullptr);
   if (result != VK_SUCCESS) {
-    throw ErrorOf(result, fmt::format("compiling the shader {} for {}", spec.shader, context_.facts().name));
+    throw ErrorOf(result, fmt::format("compiling the shader {} for {} (another version of the driver {} may do it)",
+                                      spec.shader, context_.facts().name, context_.facts().driver));
   }
   return pipeline;
 }

@@ -36,15 +36,17 @@ class Pipelines {
   Pipelines(const Pipelines&) = delete;  // owns the pipelines
   Pipelines& operator=(const Pipelines&) = delete;
 
-  // Compiled at the first request. Throws Failure naming the shader when the driver refuses it.
-  VkPipeline Get(const KernelSpec& spec);
+  // In the order of `specs`. What is asked for the first time is compiled, several at once on the host's cores. Throws
+  // Failure naming the shader when the driver refuses one.
+  std::vector<VkPipeline> Get(const std::vector<KernelSpec>& specs);
   // Whether pipelines were compiled since the last call.
   bool TakeFresh() { return std::exchange(fresh_, false); }
   VkPipelineLayout layout() const { return layout_; }
   VkDescriptorSetLayout set_layout() const { return set_layout_; }
 
  private:
-  VkPipeline Create(const KernelSpec& spec);
+  void Compile(const std::vector<KernelSpec>& specs);
+  VkPipeline Create(const KernelSpec& spec) const;
   void Store();
   void Destroy();
 

@@ -13,11 +13,12 @@ using plugin::ReduceKind;
 using plugin::ReduceSpec;
 
 constexpr int64_t kChunk = 1024;
-enum Stage : uint32_t { kWhole, kFirst, kSecond };  // as in shaders/reduce.glsl
+enum class Stage { kWhole, kFirst, kSecond };  // elements to results, to partials; partials to results
 
 struct ReduceParams {
   uint32_t outputs, count, chunk, chunks;
-  uint32_t kept_count, reduced_count, ignore_nan, unused;
+  uint32_t kept_count, reduced_count, to_partials, mean;
+  uint32_t ignore_nan, flip, positions, unused;
   ShaderAxis kept[kMaxAxes], reduced[kMaxAxes];
 };
 
@@ -26,12 +27,21 @@ bool Selects(ReduceKind kind) {
          kind == ReduceKind::kArgMin;
 }
 
-ReduceParams ParamsFor(const ReduceSpec& s, int64_t chunk) {
+// Of the kernel `reduce`, as in shaders/reduce.glsl. A mean is a sum that a parameter has divided.
+uint32_t KindCode(ReduceKind kind) {
+  if (kind == ReduceKind::kProd) return 1;
+  if (kind == ReduceKind::kL2) return 2;
+  return kind == ReduceKind::kLogSumExp ? 3 : 0;
+}
+
+ReduceParams ParamsFor(const ReduceSpec& s, int64_t chunk, Stage stage) {
   ReduceParams p{};
   p.outputs = static_cast<uint32_t>(s.outputs), p.count = static_cast<uint32_t>(s.count);
   p.chunk = static_cast<uint32_t>(chunk), p.chunks = static_cast<uint32_t>(CeilDiv(s.count, chunk));
   p.kept_count = static_cast<uint32_t>(s.kept.size()), p.reduced_count = static_cast<uint32_t>(s.reduced.size());
-  p.ignore_nan = s.ignore_nan ? 1 : 0;
+  p.to_partials = stage == Stage::kFirst ? 1 : 0, p.mean = s.kind == ReduceKind::kMean ? 1 : 0;
+  p.ignore_nan = s.ignore_nan ? 1 : 0, p.positions = s.IsArg() ? 1 : 0;
+  p.flip = s.kind == ReduceKind::kMin || s.kind == ReduceKind::kArgMin ? UINT32_MAX : 0;
   const auto convert = [](const plugin::Axis& axis) {
     return ShaderAxis{static_cast<uint32_t>(axis.size), static_cast<uint32_t>(axis.in_stride),
                       static_cast<uint32_t>(axis.out_stride), 0};
@@ -42,23 +52,25 @@ ReduceParams ParamsFor(const ReduceSpec& s, int64_t chunk) {
 }
 
 Step StepFor(const Facts& facts, const plugin::OpDesc& op, const ReduceSpec& s, int64_t chunk, Stage stage) {
-  const ReduceParams params = ParamsFor(s, chunk);
-  const int64_t folded = stage == kSecond ? params.chunks : chunk;
-  KernelSpec kernel{Selects(s.kind) ? "select" : "reduce", VariantFor(op),
-                    Constants(LanesFor(facts, folded), {s.in, s.out}, {static_cast<uint32_t>(s.kind), stage})};
-  const uint64_t groups = static_cast<uint64_t>(s.outputs) * (stage == kSecond ? 1 : params.chunks);
+  const ReduceParams params = ParamsFor(s, chunk, stage);
+  const int64_t folded = stage == Stage::kSecond ? params.chunks : chunk;
+  KernelSpec kernel{
+      Selects(s.kind) ? "select" : "reduce", VariantFor(op),
+      Constants(LanesFor(facts, folded), {s.in, s.out}, {KindCode(s.kind), stage == Stage::kSecond ? 1u : 0u})};
+  const uint64_t groups = static_cast<uint64_t>(s.outputs) * (stage == Stage::kSecond ? 1 : params.chunks);
   return {std::move(kernel), BytesOf(params), {In(0), Out(), Work(0)}, groups};
 }
 
 Recipe TreeRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const ReduceSpec s = plugin::ParseReduce(op);
-  return {{StepFor(facts, op, s, s.count, kWhole)}, {{16, {}}}};
+  return {{StepFor(facts, op, s, s.count, Stage::kWhole)}, {{16, {}}}};
 }
 
 Recipe SplitRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const ReduceSpec s = plugin::ParseReduce(op);
   const uint64_t partials = static_cast<uint64_t>(s.outputs) * CeilDiv(s.count, kChunk);
-  return {{StepFor(facts, op, s, kChunk, kFirst), StepFor(facts, op, s, kChunk, kSecond)}, {{16 * partials, {}}}};
+  return {{StepFor(facts, op, s, kChunk, Stage::kFirst), StepFor(facts, op, s, kChunk, Stage::kSecond)},
+          {{16 * partials, {}}}};
 }
 
 std::string TypesWhyNot(const plugin::OpDesc& op, const ReduceSpec& s) {

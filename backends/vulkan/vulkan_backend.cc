@@ -10,13 +10,8 @@ namespace vulkan {
 namespace {
 
 std::span<const Row> Rows() {
-  static const std::vector<Row> all = [] {
-    std::vector<Row> rows;
-    for (const auto some : {MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows()}) {
-      rows.insert(rows.end(), some.begin(), some.end());
-    }
-    return rows;
-  }();
+  static const std::vector<Row> all =
+      plugin::JoinRows<Row>({MatmulRows(), ReduceRows(), SoftmaxRows(), AttentionRows(), ConvRows(), FftRows()});
   return all;
 }
 

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+
+#include "harness/base/text.h"
 
 namespace assay {
 namespace {
@@ -37,6 +41,38 @@ std::filesystem::path TemporaryName(const std::filesystem::path& path) {
   return temporary;
 }
 
+enum class Lock { kHeld, kOfAnother, kImpossible };
+
+Lock TryLock(int fd) {
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return Lock::kHeld;
+  return errno == EWOULDBLOCK ? Lock::kOfAnother : Lock::kImpossible;
+}
+
+bool SameFile(int fd, const std::filesystem::path& path) {
+  struct stat open_file {
+  }, named_file{};
+  return ::fstat(fd, &open_file) == 0 && ::stat(path.c_str(), &named_file) == 0 &&
+         open_file.st_dev == named_file.st_dev && open_file.st_ino == named_file.st_ino;
+}
+
+struct OpenFile {
+  std::filesystem::path path;
+  int fd = -1;
+};
+
+// A temporary file that this process has locked. Another one that looks for abandoned files may come between creation
+// and lock, and remove it: then there is a next name. Where files cannot be locked nobody removes any.
+OpenFile CreateTemporary(const std::filesystem::path& path) {
+  for (;;) {
+    OpenFile file{TemporaryName(path)};
+    file.fd = ::open(file.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (file.fd < 0) return file;
+    const Lock lock = TryLock(file.fd);
+    if (lock == Lock::kImpossible || (lock == Lock::kHeld && SameFile(file.fd, file.path))) return file;
+    ::close(file.fd);
+  }
+}
+
 // The rename itself has to reach the disk; a file system that cannot do this for a folder is not an error.
 void SyncFolder(const std::filesystem::path& folder) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -53,22 +89,39 @@ Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<
   std::filesystem::create_directories(folder, error);
   if (error) return Fail(ErrorCode::kIo, fmt::format("{}: cannot be created: {}", folder.string(), error.message()));
 
-  const std::filesystem::path temporary = TemporaryName(path);
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const auto [temporary, fd] = CreateTemporary(path);
   if (fd < 0) return SystemError(path, "cannot be written");
-  const bool written =
-      std::all_of(parts.begin(), parts.end(), [&](const FilePart& part) { return WriteAll(fd, part); });
+  bool written = true;
+  for (const FilePart& part : parts) written = written && WriteAll(fd, part);
   const bool flushed = written && ::fsync(fd) == 0;
   Status status;
   if (!flushed) status = SystemError(path, "cannot be written");
-  if (::close(fd) != 0 && status) status = SystemError(path, "cannot be written");
+  // Before the lock goes.
   if (status && ::rename(temporary.c_str(), path.c_str()) != 0) status = SystemError(path, "cannot be replaced");
+  if (::close(fd) != 0 && status) status = SystemError(path, "cannot be written");
   if (!status) {
     ::unlink(temporary.c_str());
     return status;
   }
   SyncFolder(folder);
   return {};
+}
+
+bool IsTemporaryName(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  const std::vector<std::string_view> parts = Split(name, '.');
+  const size_t n = parts.size();
+  return n >= 4 && parts[n - 1] == "tmp" && ParseNumber<uint64_t>(parts[n - 2]) && ParseNumber<pid_t>(parts[n - 3]);
+}
+
+bool RemoveIfAbandoned(const std::filesystem::path& path, bool dry_run) {
+  if (!IsTemporaryName(path)) return false;
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return false;
+  const bool abandoned = TryLock(fd) == Lock::kHeld && SameFile(fd, path);
+  const bool removed = abandoned && (dry_run || ::unlink(path.c_str()) == 0);
+  ::close(fd);
+  return removed;
 }
 
 }  // namespace assay

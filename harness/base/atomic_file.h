@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that appear whole or not at all: written under a temporary name beside the target, flushed to the disk,
-// renamed. Safe with concurrent writers of the same path: the last one wins.
+// renamed. Safe with concurrent writers of the same path: the last one wins. A writer that is killed leaves its
+// temporary file; it holds a lock on it while it lives, so that others can tell and remove what was left.
 #pragma once
 
 #include <cstddef>
@@ -18,5 +19,12 @@ struct FilePart {
 
 // Creates missing folders. Errors name the path and the system's reason.
 Status WriteFileAtomically(const std::filesystem::path& path, const std::vector<FilePart>& parts);
+
+// Whether a file's name is that of a temporary file of WriteFileAtomically.
+bool IsTemporaryName(const std::filesystem::path& path);
+
+// Removes a temporary file whose writer is gone (only says so when `dry_run`). False, and nothing is touched, when it
+// is being written, is no temporary file, cannot be removed, or lies where files cannot be locked.
+bool RemoveIfAbandoned(const std::filesystem::path& path, bool dry_run = false);
 
 }  // namespace assay

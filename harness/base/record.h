@@ -39,14 +39,38 @@ struct Record {
   // result lies from that implementation's, over the sum of both bounds.
   std::string properties, property_breaks;
   std::string tier;
-  Number prepare_s, time_median_s, time_p10_s, time_p90_s;  // times: the median of those of the rounds
-  std::optional<int64_t> samples;                           // of all rounds
+  // Preparing (compiling) for the first time in a worker process, and once more in the same process, where the backend
+  // may have kept what it made; null where it was not prepared twice in one process, as without timing.
+  Number prepare_s, prepare_cached_s;
+  Number time_median_s, time_p10_s, time_p90_s;  // the median of those of the rounds
+  std::optional<int64_t> samples;                // of all rounds
   std::string round_medians_s;  // comma separated: one median per round, each from a worker process of its own
   std::string timing_clock;     // "device" or "host"
   // The second input set, of the timed loop and, where there is no twin and golden values are cheap, of the correctness
   // phase: "twin", the case whose data it is, or "same" where there is no other. "": none ran.
   std::string second_set;
+  std::string stop_reason;  // of the first round: "settled" (the median is known), "time limit" or "repetitions"
+  // With the operands evicted from the caches before each repetition. Null: cold_note says why.
+  Number time_cold_median_s;
+  std::optional<int64_t> cold_samples;
+  std::string cold_note;
+  // Mean of a warm repetition by the worker's clock around whole batches, and the share of it that the smallest launch
+  // of the column takes (at most 1).
+  Number time_wall_s, launch_fraction;
+  // Of all inputs once, and of the output.
+  Number upload_s, upload_gbytes_per_s, download_s, download_gbytes_per_s;
   Number flops, bytes, gflops, gbytes_per_s, roofline_fraction;
+  // Roofline: ceilings measured on this device, the shares of them that the cold time (without one, the warm) reaches,
+  // and which of both limits this case: "memory" or "compute". roofline_fraction is the larger share.
+  Number memory_fraction, compute_fraction, ceiling_gbytes_per_s, ceiling_gflops;
+  std::string bound_by;
+  std::string roofline_note;               // what is missing or remarkable about it; "": nothing
+  std::string timing_invalid;              // why the time cannot be true: it does not count then; "": valid
+  std::optional<int64_t> throttle_events;  // of the host's processors while it was timed; null where they do not tell
+  Number package_power_w;                  // of the host's processors while it was timed
+  Number price_per_hour;                   // as the user stated it
+  std::string sweep;                       // "b=16": what --sweep set
+  // These, and prepare_s, are taken while other columns are judged, unless --jobs is 1; times of the loop never are.
   Number input_s, golden_s, execute_s, compare_s, relations_s;
   std::string input_hash, output_hash, golden_hash, plan_hash;
   std::string tool_version, timestamp;
@@ -91,11 +115,21 @@ void VisitFields(R& r, F&& f) {
   f("effective_bits", r.effective_bits), f("bias_z", r.bias_z), f("power", r.power), f("outliers", r.outliers);
   f("elements", r.elements), f("nonfinite_mismatch", r.nonfinite_mismatch), f("worst_index", r.worst_index);
   f("reps", r.reps), f("deterministic", r.deterministic), f("twin", r.twin), f("tier", r.tier);
-  f("prepare_s", r.prepare_s), f("time_median_s", r.time_median_s), f("time_p10_s", r.time_p10_s);
+  f("prepare_s", r.prepare_s), f("prepare_cached_s", r.prepare_cached_s), f("time_median_s", r.time_median_s),
+      f("time_p10_s", r.time_p10_s);
   f("time_p90_s", r.time_p90_s), f("samples", r.samples), f("round_medians_s", r.round_medians_s),
-      f("timing_clock", r.timing_clock), f("second_set", r.second_set), f("flops", r.flops);
+      f("timing_clock", r.timing_clock), f("second_set", r.second_set);
+  f("stop_reason", r.stop_reason), f("time_cold_median_s", r.time_cold_median_s), f("cold_samples", r.cold_samples);
+  f("cold_note", r.cold_note), f("time_wall_s", r.time_wall_s), f("launch_fraction", r.launch_fraction);
+  f("upload_s", r.upload_s), f("upload_gbytes_per_s", r.upload_gbytes_per_s), f("download_s", r.download_s);
+  f("download_gbytes_per_s", r.download_gbytes_per_s), f("flops", r.flops);
   f("bytes", r.bytes), f("gflops", r.gflops), f("gbytes_per_s", r.gbytes_per_s);
-  f("roofline_fraction", r.roofline_fraction), f("input_s", r.input_s), f("golden_s", r.golden_s);
+  f("roofline_fraction", r.roofline_fraction), f("memory_fraction", r.memory_fraction);
+  f("compute_fraction", r.compute_fraction), f("ceiling_gbytes_per_s", r.ceiling_gbytes_per_s);
+  f("ceiling_gflops", r.ceiling_gflops), f("bound_by", r.bound_by), f("roofline_note", r.roofline_note);
+  f("timing_invalid", r.timing_invalid), f("throttle_events", r.throttle_events);
+  f("package_power_w", r.package_power_w), f("price_per_hour", r.price_per_hour), f("sweep", r.sweep);
+  f("input_s", r.input_s), f("golden_s", r.golden_s);
   f("execute_s", r.execute_s), f("compare_s", r.compare_s), f("relations_s", r.relations_s),
       f("input_hash", r.input_hash);
   f("output_hash", r.output_hash), f("golden_hash", r.golden_hash), f("plan_hash", r.plan_hash);

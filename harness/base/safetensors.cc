@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,6 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr int kLengthBytes = 8;
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
 
 struct NamedType {
@@ -137,6 +139,19 @@ Status CheckCoverage(const std::vector<Entry>& entries, uint64_t data_size) {
   return {};
 }
 
+// Of a file of `size` bytes that begins with `start`.
+Result<uint64_t> HeaderLength(std::string_view start, uint64_t size) {
+  if (start.size() < kLengthBytes) {
+    return Fail(ErrorCode::kIo, fmt::format("{} bytes are too few for a header length", start.size()));
+  }
+  uint64_t length = 0;
+  for (int i = kLengthBytes - 1; i >= 0; --i) length = length << 8 | static_cast<uint8_t>(start[i]);
+  if (length > kMaxHeaderBytes || length > size - kLengthBytes) {
+    return Fail(ErrorCode::kIo, fmt::format("the header claims {} bytes, the file has {}", length, size));
+  }
+  return length;
+}
+
 Status ParseMetadata(const Json& json, std::map<std::string, std::string>& metadata) {
   if (!json.is_object()) return Fail(ErrorCode::kIo, "__metadata__ is not an object");
   for (const auto& [key, value] : json.items()) {
@@ -165,22 +180,38 @@ Status WriteSafetensors(const std::filesystem::path& path, const std::vector<Ten
   return WriteFileAtomically(path, parts);
 }
 
+Result<std::map<std::string, std::string>> ReadSafetensorsMetadata(const std::filesystem::path& path) {
+  const auto fail = [&](const std::string& message) {
+    return Fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), message));
+  };
+  std::ifstream stream(path, std::ios::binary | std::ios::ate);
+  const auto size = stream ? static_cast<int64_t>(stream.tellg()) : -1;
+  if (size < 0) return fail("cannot be read");
+  std::string start(kLengthBytes, '\0');
+  stream.seekg(0);
+  if (!stream.read(start.data(), kLengthBytes)) return fail("too short for a header length");
+  const Result<uint64_t> length = HeaderLength(start, static_cast<uint64_t>(size));
+  if (!length) return fail(length.error().message);
+  std::string text(*length, '\0');
+  if (!stream.read(text.data(), static_cast<std::streamsize>(text.size()))) return fail("cannot be read");
+  const Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!header.is_object()) return fail("the header is not a JSON object");
+  std::map<std::string, std::string> metadata;
+  if (!header.contains("__metadata__")) return metadata;
+  if (Status status = ParseMetadata(header["__metadata__"], metadata); !status) return fail(status.error().message);
+  return metadata;
+}
+
 Result<SafetensorsFile> ParseSafetensors(std::string_view bytes) {
-  uint64_t length = 0;
-  if (bytes.size() < sizeof length) {
-    return Fail(ErrorCode::kIo, fmt::format("{} bytes are too few for a header length", bytes.size()));
-  }
-  for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<uint8_t>(bytes[i]);
-  if (length > kMaxHeaderBytes || length > bytes.size() - sizeof length) {
-    return Fail(ErrorCode::kIo, fmt::format("the header claims {} bytes, the file has {}", length, bytes.size()));
-  }
-  const char* text = bytes.data() + sizeof length;
-  const Json header = Json::parse(text, text + length, nullptr, /*allow_exceptions=*/false);
+  const Result<uint64_t> length = HeaderLength(bytes, bytes.size());
+  if (!length) return tl::unexpected(length.error());
+  const char* text = bytes.data() + kLengthBytes;
+  const Json header = Json::parse(text, text + *length, nullptr, /*allow_exceptions=*/false);
   if (!header.is_object()) return Fail(ErrorCode::kIo, "the header is not a JSON object");
 
   SafetensorsFile file;
-  const char* data = text + length;
-  const uint64_t data_size = bytes.size() - sizeof length - length;
+  const char* data = text + *length;
+  const uint64_t data_size = bytes.size() - kLengthBytes - *length;
   std::vector<Entry> entries;
   for (const auto& [name, json] : header.items()) {
     if (name == "__metadata__") {

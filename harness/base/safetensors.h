@@ -40,5 +40,7 @@ Status WriteSafetensors(const std::filesystem::path& path, const std::vector<Ten
 Result<SafetensorsFile> ReadSafetensors(const std::filesystem::path& path);
 // The same for a file's content.
 Result<SafetensorsFile> ParseSafetensors(std::string_view bytes);
+// The metadata alone, from the file's header.
+Result<std::map<std::string, std::string>> ReadSafetensorsMetadata(const std::filesystem::path& path);
 
 }  // namespace assay

@@ -21,9 +21,8 @@ Tier ChooseTier(const std::string& tier, const Problem& problem) {
   return out == DType::kF64 || out == DType::kC128 ? Tier::kReproducible : Tier::kFast;
 }
 
-namespace {
-
-Result<void> MakeInputs(CaseData& data, const CaseSpec& spec) {
+Result<CaseData> PrepareInputs(const CaseSpec& spec) {
+  CaseData data;
   data.op = OperatorRegistry::Global().Find(spec.op);
   auto problem = data.op->Bind(spec);
   if (!problem) return tl::unexpected(problem.error());
@@ -35,14 +34,13 @@ Result<void> MakeInputs(CaseData& data, const CaseSpec& spec) {
   data.inputs = data.op->MakeInputs(data.problem);
   data.input_hash = HashInputs(data.inputs);
   data.input_s = input_time.Seconds();
-  return {};
+  return data;
 }
 
-}  // namespace
-
 Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
-  CaseData data;
-  if (auto made = MakeInputs(data, spec); !made) return tl::unexpected(made.error());
+  auto prepared = PrepareInputs(spec);
+  if (!prepared) return prepared;
+  CaseData& data = *prepared;
 
   const Span span(Phase::kGolden);
   const Stopwatch golden_time;
@@ -57,21 +55,21 @@ Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, cons
   }
   data.golden_hash = GoldenHash(data.golden);
   data.golden_s = golden_time.Seconds();
-  return data;
+  return prepared;
 }
 
 Result<CaseData> PrepareSecondSet(const CaseData& data) {
   CaseSpec spec = data.problem.spec;
   ++spec.seed;
-  CaseData second;
-  if (auto made = MakeInputs(second, spec); !made) return tl::unexpected(made.error());
-  if (second.input_hash == data.input_hash) {
+  auto second = PrepareInputs(spec);
+  if (second && second->input_hash == data.input_hash) {
     spec.fill = "uniform";
-    if (auto made = MakeInputs(second, spec); !made) return tl::unexpected(made.error());
+    second = PrepareInputs(spec);
   }
-  if (second.input_hash == data.input_hash) return Fail(ErrorCode::kUsage, "every seed has the same data");
+  if (!second) return second;
+  if (second->input_hash == data.input_hash) return Fail(ErrorCode::kUsage, "every seed has the same data");
   const Span span(Phase::kGolden);
-  second.golden = second.op->ComputeGolden(second.problem, second.inputs, data.golden.tier);
+  second->golden = second->op->ComputeGolden(second->problem, second->inputs, data.golden.tier);
   return second;
 }
 

@@ -32,6 +32,9 @@ struct ContractData {
 Tier ChooseTier(const std::string& tier, const Problem& problem);
 std::string HashInputs(const std::vector<Tensor>& inputs);
 
+// The case without its golden value. Errors come from Operator::Bind; or it does not fit into memory.
+Result<CaseData> PrepareInputs(const CaseSpec& spec);
+
 // `tier` as in ChooseTier. Errors come from Operator::Bind.
 Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
 

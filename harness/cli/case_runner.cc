@@ -71,6 +71,7 @@ Record CaseRunner::NewRecord(const Column& column) const {
   Record record = CaseRecord(planned_, data_, column);
   record.required_contract = required_text_;
   record.plan_hash = settings_.plan_hash;
+  if (settings_.sweep) record.sweep = SweepPoint(planned_.spec, *settings_.sweep, data_.op->schema());
   return record;
 }
 
@@ -144,6 +145,7 @@ Attempt CaseRunner::JudgeImplementation(const Column& column, const Implementati
     return attempt;
   }
   attempt.record.prepare_s = prepared->prepare_s;
+  attempt.prepared_by = column.session->workers_started();
   auto evidence = Execute(column, prepared->plan, **contract, attempt);
   if (evidence) {
     if (auto related = JudgeRelations(column, prepared->plan, **contract, attempt, *evidence); !related) {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -19,13 +20,20 @@
 #include "harness/compare/verdict.h"
 #include "harness/perf/statistics.h"
 #include "harness/plan/suite.h"
+#include "harness/plan/sweep.h"
 
 namespace assay::cli {
+
+class Ceilings;
 
 struct RunnerSettings {
   std::vector<std::string> implementations;  // --impl; empty: all
   double perf_time_s = 0;                    // 0: no timing
+  bool cold = true;                          // time with cold caches too
+  std::shared_ptr<Ceilings> ceilings;        // null: no roofline
+  std::map<std::string, double> prices;      // per hour, by backend; "": of all others
   RelationEffort relations = RelationEffort::kQuick;
+  std::optional<Sweep> sweep;        // that made the cases
   std::string command;               // start of the reproduction line: "build/release/bin/assay run"
   std::vector<std::string> carried;  // options for that line that change results: {"--tier", "fast"}
   std::string plan_hash;
@@ -48,6 +56,7 @@ struct Attempt {
   Contract contract;
   Tensor output;                      // of the first run, to recognise equal bits in the timed loop
   std::vector<KeptOutput> kept;       // of a result that failed
+  uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation
   bool memory_fault = false;          // it wrote where it may not, or not all that it has to
   std::vector<TimingSummary> rounds;  // one per timing
 };
@@ -89,6 +98,7 @@ class CaseRunner {
   Record NewRecord(const Column& column) const;
   const CaseData* SecondSet();             // null where there is no other data
   const CaseData& KnownSecondSet() const;  // precondition: SecondSet() gave it
+  void SetLimits(const Column& column, Attempt& attempt) const;
   void JudgeTimed(const Timing& timing, const ContractData& contract, Attempt& attempt) const;
   std::string ProblemOfSecondSet(const ContractData& contract, const Attempt& attempt, Tensor output) const;
 

@@ -70,6 +70,7 @@ int Main(int argc, char** argv) {
   AddPowerVerb(app, action);
   AddReportVerb(app, action);
   AddCompareVerb(app, action);
+  AddGoldenVerb(app, action);
   AddWorkerVerb(app, action);
   try {
     app.parse(argc, argv);

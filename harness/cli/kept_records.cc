@@ -5,6 +5,7 @@
 #include "harness/cli/exit_code.h"
 #include "harness/cli/output.h"
 #include "harness/cli/record_fields.h"
+#include "harness/cli/timing_fields.h"
 #include "reports/summary.h"
 
 namespace assay::cli {

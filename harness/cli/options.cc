@@ -36,7 +36,8 @@ void AddBackend(CLI::App& app, BackendOptions& o) {
   app.add_option("--require-backend", o.required_backends, "exit 5 when one of these is absent or unusable")
       ->delimiter(',')
       ->type_name("NAME[:INDEX]");
-  AddNumber<double>(app, "--timeout", o.timeout_s, kSecondsLimits, "seconds that a backend may take for one call");
+  AddNumber<double>(app, "--timeout", o.timeout_s, kSecondsLimits,
+                    "seconds that a backend may take for one call; fewer count while others share the host");
 }
 
 void AddImplementations(CLI::App& app, BackendOptions& o) {

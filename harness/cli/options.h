@@ -40,6 +40,10 @@ struct RunOptions {
   int jobs = 0;                              // host threads; 0: all cores
   bool perf = true;
   double perf_time_s = 0.05;  // per implementation, case and round
+  bool cold = true;           // the first round also with cold caches
+  bool roofline = true;
+  std::vector<std::string> prices;  // per hour: NUMBER, or BACKEND=NUMBER
+  std::string sweep;                // KEY=VALUES, see ParseSweep
   int rounds = 1;
   bool strict = false;
   std::vector<std::string> expectations;  // files; empty: the shipped ones

@@ -7,8 +7,6 @@
 #include "harness/cli/environment.h"
 #include "harness/cli/relations.h"
 #include "harness/compare/worst.h"
-#include "harness/perf/compare_times.h"
-#include "harness/perf/statistics.h"
 
 namespace assay::cli {
 namespace {
@@ -154,37 +152,6 @@ void SetMetrics(Record& record, const Evidence& evidence, const Decision& decisi
 
 void SetHistogram(Record& record, const MarginHistogram& histogram) {
   record.margin_histogram = fmt::format("{}", fmt::join(histogram, ","));
-}
-
-void SetTiming(Record& record, std::span<const TimingSummary> rounds, bool clock_is_device) {
-  const auto all = [&](double TimingSummary::*field) {
-    std::vector<double> values;
-    for (const TimingSummary& round : rounds) values.push_back(round.*field);
-    return values;
-  };
-  const std::vector<double> medians = all(&TimingSummary::median_s);
-  const double median = Quantile(medians, 0.5);
-  record.time_median_s = median;
-  record.time_p10_s = Quantile(all(&TimingSummary::p10_s), 0.5);
-  record.time_p90_s = Quantile(all(&TimingSummary::p90_s), 0.5);
-  record.samples = 0;
-  for (const TimingSummary& round : rounds) *record.samples += round.samples;
-  record.round_medians_s = RoundsText(medians);
-  record.timing_clock = clock_is_device ? "device" : "host";
-  if (median > 0) {
-    record.gflops = *record.flops / median * 1e-9;
-    record.gbytes_per_s = *record.bytes / median * 1e-9;
-  }
-}
-
-void ClearTiming(Record& record) {
-  for (assay::Number Record::*field :
-       {&Record::time_median_s, &Record::time_p10_s, &Record::time_p90_s, &Record::gflops, &Record::gbytes_per_s}) {
-    (record.*field).reset();
-  }
-  record.samples.reset();
-  record.round_medians_s.clear();
-  record.timing_clock.clear();
 }
 
 std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& planned, const Column& column,

@@ -2,7 +2,6 @@
 // Fills the fields of a record from what the layers found.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "harness/base/record.h"
@@ -16,8 +15,6 @@ Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Column
 void SetVerdict(Record& record, Verdict verdict, ResultClass result_class, const std::string& reason);
 void SetMetrics(Record& record, const Evidence& evidence, const Decision& decision);
 void SetHistogram(Record& record, const MarginHistogram& histogram);
-void SetTiming(Record& record, std::span<const TimingSummary> rounds, bool clock_is_device);
-void ClearTiming(Record& record);  // of a result that turned out wrong
 
 // A word of a shell command line.
 std::string Quoted(const std::string& text);

@@ -11,19 +11,23 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "golden/store_files.h"
 #include "harness/base/parallel.h"
 #include "harness/cli/catalog.h"
+#include "harness/cli/ceilings.h"
 #include "harness/cli/environment.h"
 #include "harness/cli/exit_code.h"
 #include "harness/cli/host_memory.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/output.h"
 #include "harness/cli/preflight.h"
+#include "harness/cli/prices.h"
 #include "harness/cli/profile_output.h"
 #include "harness/cli/record_fields.h"
 #include "harness/cli/run_loop.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
+#include "harness/perf/machine_state.h"
 #include "harness/plan/plan.h"
 #include "reports/console.h"
 
@@ -43,15 +47,15 @@ nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<
   nlohmann::ordered_json out = DescribeEnvironment();
   if (options.relations != RunOptions().relations) out["relations"] = options.relations;
   out["expectations"] = expectations.files;
+  out["machine_before"] = DescribeMachineState();
   out["backends"] = nlohmann::ordered_json::array();
   for (const Column& c : columns) out["backends"].push_back(DescribeColumn(c));
   return out;
 }
 
-Status WritePlan(const RunOptions& options, const RunFolder& folder, const Plan& plan,
-                 const std::vector<Column>& columns, const ExpectationSet& expectations) {
+Status WritePlan(const RunFolder& folder, const Plan& plan, const nlohmann::ordered_json& environment) {
   if (auto status = folder.WriteText("plan.json", PlanJson(plan)); !status) return status;
-  return folder.WriteJson("environment.json", Environment(options, columns, expectations));
+  return folder.WriteJson("environment.json", environment);
 }
 
 // What a reproduction line needs besides the case, its backend and implementation.
@@ -75,16 +79,29 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
   settings.expectations = expectations.rules;
   settings.tier = options.tier;
   settings.rounds = options.perf ? options.rounds : 1;
-  if (options.store) settings.store = GoldenStore(GoldenStore::DefaultRoot());
+  if (options.store) {
+    settings.store = GoldenStore(GoldenStore::DefaultRoot());
+    RemoveAbandonedWrites(settings.store.root());
+  }
   settings.progress = Progress::ParseMode(options.progress);
   settings.runner.implementations = options.backend.implementations;
   settings.runner.perf_time_s = options.perf ? options.perf_time_s : 0;
-  settings.runner.relations = *ParseRelationEffort(options.relations);  // checked when it was read
+  settings.runner.cold = options.cold;
+  settings.runner.prices = *ParsePrices(options.prices);                // checked when it was read
+  settings.runner.relations = *ParseRelationEffort(options.relations);  // likewise
   settings.runner.command = ProgramWord() + " run";
   settings.runner.carried = CarriedOptions(options);
   settings.runner.plan_hash = plan.hash;
   settings.runner.interrupted = [] { return interrupted.load(); };
   return settings;
+}
+
+// What only the whole run tells.
+Status WriteMeasured(const LoopSettings& settings, const RunFolder& folder, nlohmann::ordered_json environment) {
+  environment["machine_after"] = DescribeMachineState();
+  if (auto status = folder.WriteJson("environment.json", environment); !status) return status;
+  const auto& ceilings = settings.runner.ceilings;
+  return ceilings ? folder.WriteJson("ceilings.json", ceilings->Json()) : Status();
 }
 
 // The files first: whatever becomes of standard output, they are complete.
@@ -126,11 +143,30 @@ Status CheckImplementations(const std::vector<std::string>& wanted, const std::v
   return {};
 }
 
+// Takes the swept cases in place of those of --case.
+Result<std::optional<Sweep>> ApplySweep(const std::string& text, CaseOptions& options) {
+  if (text.empty()) return std::optional<Sweep>();
+  auto sweep = ParseSweep(text);
+  if (!sweep) return UsageError("--sweep: " + sweep.error().message);
+  if (options.cases.empty()) return UsageError("--sweep: give the case whose attribute it sets with --case");
+  std::vector<std::string> swept;
+  for (const std::string& id : options.cases) {
+    auto ids = SweptCases(id, *sweep, Catalog());
+    if (!ids) return UsageError("--sweep: " + ids.error().message);
+    swept.insert(swept.end(), ids->begin(), ids->end());
+  }
+  options.cases = std::move(swept);
+  return std::optional<Sweep>(*std::move(sweep));
+}
+
 int Run(const RunOptions& options) {
   if (options.jobs > 0) SetThreadCount(options.jobs);
   auto profile = ProfileOutput::Start(options);
   if (!profile) return Complain(kExitUsage, profile.error().message);
-  auto planned = PlanCases(options.selection);
+  CaseOptions chosen = options.selection;
+  const auto sweep = ApplySweep(options.sweep, chosen);
+  if (!sweep) return Complain(kExitUsage, sweep.error().message);
+  auto planned = PlanCases(chosen);
   if (!planned) return Complain(kExitUsage, planned.error().message);
   auto& [selection, plan] = *planned;
   if (selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection.empty_message);
@@ -159,11 +195,18 @@ int Run(const RunOptions& options) {
   std::signal(SIGTERM, OnInterrupt);
   auto folder = RunFolder::Create(options.out.value_or(""));
   if (!folder) return Complain(kExitUsage, folder.error().message);
-  if (auto status = WritePlan(options, *folder, plan, *columns, *expectations); !status)
+  const nlohmann::ordered_json environment = Environment(options, *columns, *expectations);
+  if (auto status = WritePlan(*folder, plan, environment); !status) {
     return Complain(kExitHarness, status.error().message);
-
-  const LoopSettings settings = SettingsFor(options, plan, *expectations);
+  }
+  LoopSettings settings = SettingsFor(options, plan, *expectations);
+  settings.runner.sweep = *sweep;
+  if (options.perf && options.roofline) {
+    settings.runner.ceilings =
+        std::make_shared<Ceilings>(*columns, options.backend.implementations, settings.runner.interrupted);
+  }
   const LoopResult result = RunCases(selection.cases, *columns, settings, *folder);
+  if (auto status = WriteMeasured(settings, *folder, environment); !status) Note(status.error().message);
   const int code = Finish(options, plan, result, *folder, *profile, !absent.empty(), no_case);
   // Nobody waits for a golden value that nobody will use.
   if (result.abandoned) std::_Exit(FinishOutput(code));
@@ -189,6 +232,20 @@ void AddRunVerb(CLI::App& app, Action& action) {
   AddNumber<double>(
       *verb, "--perf-time", o->perf_time_s, kSecondsLimits,
       "most seconds of timing per implementation, case and round; it ends when the median is known to 2 %");
+  verb->add_flag("--cold,!--no-cold", o->cold,
+                 "time with cold caches too (default), for at most as long again, or do not");
+  verb->add_flag("--roofline,!--no-roofline", o->roofline,
+                 "measure what the devices can do at most (default), some seconds for each, or do not");
+  verb->add_option("--price", o->prices, "what an hour of a backend costs, NUMBER or BACKEND=NUMBER; may be repeated")
+      ->check([](const std::string& text) {
+        const auto prices = ParsePrices({text});
+        return prices ? std::string() : prices.error().message;
+      })
+      ->type_name("[BACKEND=]NUMBER");
+  verb->add_option("--sweep", o->sweep,
+                   "run the cases of --case at many sizes: b=1..256 (doubling), b=1..256*4, l=64..512+64, b=1,3,5, "
+                   "shape.0=1..64")
+      ->type_name("KEY=VALUES");
   AddNumber<int>(*verb, "--rounds", o->rounds, {1, 1000},
                  "times that everything is timed, each in a fresh worker; assay compare needs several");
   verb->add_flag("--strict", o->strict, "untrusted and suspect results fail too");

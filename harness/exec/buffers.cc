@@ -99,13 +99,19 @@ BufferLayout MakeStridedLayout(DType dtype, const Shape& shape, const Shape& str
 
 void GuardPattern(uint64_t salt, uint64_t first, std::span<std::byte> out) {
   const uint64_t stream = Mix(salt);
-  for (size_t done = 0; done < out.size();) {
-    const uint64_t position = first + done;
-    const uint64_t word = Mix(stream ^ (position / 8)) >> (position % 8 * 8);  // little-endian, as every host so far
-    const size_t bytes = std::min<size_t>(8 - position % 8, out.size() - done);
-    std::memcpy(out.data() + done, &word, bytes);
-    done += bytes;
+  const auto word_at = [&](uint64_t position) { return Mix(stream ^ (position / 8)); };
+  const auto part = [&](size_t from, size_t bytes) {
+    const uint64_t position = first + from;
+    const uint64_t word = word_at(position) >> (position % 8 * 8);  // little-endian, as every host so far
+    std::memcpy(out.data() + from, &word, bytes);
+  };
+  size_t done = std::min<size_t>((8 - first % 8) % 8, out.size());
+  if (done > 0) part(0, done);
+  for (; done + 8 <= out.size(); done += 8) {
+    const uint64_t word = word_at(first + done);
+    std::memcpy(out.data() + done, &word, 8);
   }
+  if (done < out.size()) part(done, out.size() - done);
 }
 
 std::span<const std::byte> PrefillElement(DType dtype, Prefill prefill) {
@@ -128,8 +134,11 @@ void WriteInputImage(const BufferLayout& layout, const Tensor& tensor, std::span
 void WriteOutputImage(const BufferLayout& layout, Prefill prefill, std::span<std::byte> image) {
   Tensor filled(layout.dtype, layout.shape);
   const std::span<const std::byte> element = PrefillElement(layout.dtype, prefill);
-  for (size_t at = 0; at < filled.bytes(); at += element.size()) {
-    std::memcpy(filled.data() + at, element.data(), element.size());
+  // What is filled is copied behind itself, twice as much each time.
+  for (size_t done = 0; done < filled.bytes();) {
+    const size_t bytes = std::min(done == 0 ? element.size() : done, filled.bytes() - done);
+    std::memcpy(filled.data() + done, done == 0 ? element.data() : filled.data(), bytes);
+    done += bytes;
   }
   WriteInputImage(layout, filled, image);
 }

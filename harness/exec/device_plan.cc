@@ -50,23 +50,29 @@ Json OperandSet::Bind(const Json& request, std::vector<UniqueFd> fds) {
 }
 
 Json OperandSet::Upload(size_t first, size_t end) {
+  Json seconds = Json::array();
   for (const Image& image : std::span(images_).subspan(first, end - first)) {
     ErrorText error;
+    const Clock::time_point begin = Clock::now();
     const assay_status status =
         api_->buffer_upload(device_, image.buffer, 0, upload_.bytes().data() + image.at, image.bytes, error.out());
     if (status != ASSAY_OK) return PluginFailed(status, "buffer_upload", error);
+    seconds.push_back(SecondsSince(begin));
   }
-  return Ok();
+  return {{"status", ASSAY_OK}, {"seconds", std::move(seconds)}};
 }
 
 Json OperandSet::Download(size_t first, size_t end) {
+  Json seconds = Json::array();
   for (const Image& image : std::span(images_).subspan(first, end - first)) {
     ErrorText error;
+    const Clock::time_point begin = Clock::now();
     const assay_status status =
         api_->buffer_download(device_, image.buffer, 0, download_.bytes().data() + image.at, image.bytes, error.out());
     if (status != ASSAY_OK) return PluginFailed(status, "buffer_download", error);
+    seconds.push_back(SecondsSince(begin));
   }
-  return Ok();
+  return {{"status", ASSAY_OK}, {"seconds", std::move(seconds)}};
 }
 
 DevicePlan::~DevicePlan() {

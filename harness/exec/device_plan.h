@@ -22,7 +22,7 @@ class OperandSet {
   ~OperandSet();
 
   Json Bind(const Json& request, std::vector<UniqueFd> fds);
-  // The operands [first, end), as bound.
+  // The operands [first, end), as bound; answers with the seconds of each.
   Json Upload(size_t first, size_t end);
   Json Download(size_t first, size_t end);
   const assay_args& args() const { return args_; }

@@ -41,6 +41,11 @@ Damage CompareGaps(const BufferLayout& layout, std::span<const std::byte> image)
                  image.subspan(layout.offset, layout.span_bytes), layout.offset);
 }
 
+// The first byte decides for most.
+bool IsElement(const std::byte* at, std::span<const std::byte> element) {
+  return *at == element[0] && std::memcmp(at, element.data(), element.size()) == 0;
+}
+
 // Counts the elements for which matches(byte offset) holds.
 template <class Predicate>
 ElementReport CountElements(const Tensor& tensor, Predicate matches) {
@@ -98,16 +103,14 @@ std::vector<GuardViolation> CheckGuards(const BufferLayout& layout, std::span<co
 
 ElementReport PrefilledElements(const Tensor& output, Prefill prefill) {
   const std::span<const std::byte> element = PrefillElement(output.dtype(), prefill);
-  return CountElements(output,
-                       [&](size_t at) { return std::memcmp(output.data() + at, element.data(), element.size()) == 0; });
+  return CountElements(output, [&](size_t at) { return IsElement(output.data() + at, element); });
 }
 
 ElementReport UnwrittenElements(const Tensor& after_nan, const Tensor& after_sentinel) {
   const std::span<const std::byte> nan = PrefillElement(after_nan.dtype(), Prefill::kNanPayload);
   const std::span<const std::byte> sentinel = PrefillElement(after_nan.dtype(), Prefill::kSentinel);
   return CountElements(after_nan, [&](size_t at) {
-    return std::memcmp(after_nan.data() + at, nan.data(), nan.size()) == 0 &&
-           std::memcmp(after_sentinel.data() + at, sentinel.data(), sentinel.size()) == 0;
+    return IsElement(after_nan.data() + at, nan) && IsElement(after_sentinel.data() + at, sentinel);
   });
 }
 

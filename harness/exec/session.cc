@@ -16,6 +16,7 @@ namespace assay {
 namespace {
 
 constexpr size_t kMostSets = 64;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What a download begins as: bytes that the plugin does not deliver then show as damage, not as the result of the
 // execution before.
@@ -45,7 +46,8 @@ std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant&
   return layouts;
 }
 
-Session::Session(SessionOptions options) : options_(options), worker_(std::move(options.worker)) {}
+Session::Session(SessionOptions options)
+    : options_(options), spare_(std::make_unique<SpareMemory>()), worker_(std::move(options.worker)) {}
 Session::~Session() = default;
 
 Call<Json> Session::Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds) {
@@ -53,6 +55,7 @@ Call<Json> Session::Ask(const std::string& call, Json message, double timeout_s,
     plans_.clear();
     const Span span(Phase::kStart);
     if (Call<void> started = worker_.Start(); !started) return tl::unexpected(started.error());
+    ++workers_started_;
   }
   return worker_.Request(call, std::move(message), timeout_s, fds);
 }
@@ -83,6 +86,8 @@ Call<Prepared> Session::Prepare(int64_t device, const Problem& problem, const st
     plan->image_at.push_back(plan->image_bytes);
     plan->image_bytes += layout.total_bytes;  // a multiple of the alignment
   }
+  plan->upload_s.assign(plan->layouts.size(), kNever);
+  plan->download_s = plan->upload_s;
   Json message = {
       {"device", device}, {"problem", EncodeProblem(problem, plan->layouts)}, {"implementation", implementation}};
   const Span span(Phase::kPrepare);
@@ -102,10 +107,12 @@ Call<void> Session::Release(uint64_t plan) {
   const Call<Plan*> found = FindPlan(plan);
   if (!found) return {};  // it went with its worker
   const uint64_t worker_plan = (*found)->worker_plan;
+  std::vector<Plan::Set> sets = std::move((*found)->sets);
   plans_.erase(plan);
   const Span span(Phase::kRelease);
   const Call<Json> released = Ask("release", {{"plan", worker_plan}}, options_.call_timeout_s);
   if (!released) return tl::unexpected(released.error());
+  spare_->Keep(std::move(sets));
   return {};
 }
 
@@ -113,21 +120,19 @@ Call<void> Session::Bind(Plan& plan, size_t set) {
   if (set < plan.sets.size()) return {};
   if (set >= kMostSets) return CallFailed(Outcome::kError, fmt::format("more than {} input sets", kMostSets));
   const Span span(Phase::kBind);
-  Result<SharedMemory> upload = SharedMemory::Create(plan.image_bytes, Access::kReadOnly);
-  if (!upload) return CallFailed(Outcome::kError, upload.error().message);
-  Result<SharedMemory> download = SharedMemory::Create(plan.image_bytes, Access::kReadWrite);
-  if (!download) return CallFailed(Outcome::kError, download.error().message);
+  Result<Plan::Set> memory = spare_->TakeOrCreate(plan.image_bytes);
+  if (!memory) return CallFailed(Outcome::kError, memory.error().message);
   Json images = Json::array();
   for (size_t i = 0; i < plan.layouts.size(); ++i) {
     const BufferLayout& layout = plan.layouts[i];
     images.push_back({{"at", plan.image_at[i]}, {"bytes", layout.total_bytes}, {"offset", layout.offset}});
   }
-  const int fds[] = {upload->fd(), download->fd()};
+  const int fds[] = {memory->upload.fd(), memory->download.fd()};
   const Call<Json> bound =
       Ask("bind", {{"plan", plan.worker_plan}, {"set", set}, {"size", plan.image_bytes}, {"images", std::move(images)}},
           options_.call_timeout_s, fds);
   if (!bound) return tl::unexpected(bound.error());
-  plan.sets.push_back({std::move(*upload), std::move(*download)});
+  plan.sets.push_back(std::move(*memory));
   return {};
 }
 
@@ -136,6 +141,13 @@ Call<void> Session::Transfer(Phase call, Plan& plan, size_t set, Operands which)
   const Span span(call);
   const Call<Json> done = Ask(Name(call), message, options_.call_timeout_s);
   if (!done) return tl::unexpected(done.error());
+  Reply reply(*done);
+  const std::vector<double> seconds = reply.SecondsList("seconds", which.end - which.first);
+  std::vector<double>& fastest = call == Phase::kUpload ? plan.upload_s : plan.download_s;
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    fastest[which.first + i] = std::min(fastest[which.first + i], seconds[i]);
+  }
+  if (!reply.problem().empty()) return BadAnswer(Name(call), reply.problem());
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/profile.h"
@@ -62,7 +63,7 @@ struct Execution {
 using InputSet = std::vector<const Tensor*>;
 
 struct TimingRequest {
-  int64_t warmup = 2;            // repetitions before the first that counts
+  int64_t warmup = 2;            // repetitions before the first that counts; cold ones need none
   int64_t min_repetitions = 10;  // unless max_seconds pass before
   int64_t max_repetitions = 10000;
   double max_seconds = 1;  // wall clock of all timed batches
@@ -71,12 +72,24 @@ struct TimingRequest {
   std::function<bool(std::span<const double>)> enough;
 };
 
+// Why no more repetitions were made. kNotFlushed: cold caches were asked for, and the plugin has no way to them.
+enum class StopReason : uint8_t { kSettled, kTimeLimit, kRepetitions, kNotFlushed };
+std::string_view Name(StopReason reason);  // "settled", "time limit", "repetitions", "not flushed"
+
+// Of one set by the worker's clock, the fastest of those that were made; guards travel too.
+struct TransferTimes {
+  double upload_s = 0, download_s = 0;  // of all inputs; of the output
+  uint64_t upload_bytes = 0, download_bytes = 0;
+};
+
 struct Timing {
   std::vector<double> seconds;  // per repetition
   bool clock_is_device = false;
   bool cache_was_flushed = false;
   double host_seconds = 0;  // wall clock around all batches, unrecorded repetitions included: bounds a false clock
-  bool stopped_by_time = false;
+  double wall_s = 0;        // mean of a repetition by the worker's clock around whole batches: with what a launch costs
+  StopReason stop = StopReason::kTimeLimit;
+  TransferTimes transfers;
   // Each set's output after a batch that ends at a repetition chosen at random among all. It was prefilled before. The
   // inputs are checked after the last.
   std::vector<Execution> judged;
@@ -101,6 +114,9 @@ class Session {
   // Ends the worker; the next call starts a fresh one. Plans are gone.
   void Restart();
 
+  // How many workers were started: what one has prepared and kept, the next has not.
+  uint64_t workers_started() const { return workers_started_; }
+
   // By which timeouts count from now on, see SharedTime.
   void ShareTime(std::shared_ptr<SharedTime> time) { worker_.ShareTime(std::move(time)); }
 
@@ -110,6 +126,7 @@ class Session {
  private:
   struct Plan;
   class TimingRun;
+  class SpareMemory;
   Call<Json> Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
   Call<Plan*> FindPlan(uint64_t plan);
   Call<void> Bind(Plan& plan, size_t set);
@@ -127,7 +144,8 @@ class Session {
 
   SessionOptions options_;
   std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
-  uint64_t next_plan_ = 1;
+  std::unique_ptr<SpareMemory> spare_;
+  uint64_t next_plan_ = 1, workers_started_ = 0;
   std::mt19937_64 random_{std::random_device{}()};  // not reproducible on purpose: no plugin can foresee it
   Worker worker_;
 };

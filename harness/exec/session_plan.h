@@ -2,6 +2,7 @@
 // Private to session*.cc: what the host keeps of a prepared plan.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,26 @@ struct Session::Plan {
   std::vector<uint64_t> image_at;  // where each operand's image begins in the shared memory
   uint64_t image_bytes = 0;        // of all
   std::vector<Set> sets;
+  std::vector<double> upload_s, download_s;  // the fastest of each operand; infinite where there was none
 
+  TransferTimes Transfers() const;
   std::span<std::byte> Image(SharedMemory& memory, size_t operand) const {
     return memory.bytes().subspan(image_at[operand], layouts[operand].total_bytes);
   }
+};
+
+// The shared memory of plans that were released, for the next one of the same size, as the implementations of a case
+// have it: the kernel then clears and maps no page anew. Each transfer writes all of what it hands over.
+class Session::SpareMemory {
+ public:
+  Result<Plan::Set> TakeOrCreate(uint64_t bytes);
+  // Beyond the limit the oldest are dropped.
+  void Keep(std::vector<Plan::Set> sets);
+
+ private:
+  std::optional<Plan::Set> Take(uint64_t bytes);              // the one kept last
+  static constexpr uint64_t kMostBytes = uint64_t{16} << 20;  // of uploads; downloads have as many
+  std::vector<Plan::Set> sets_;
 };
 
 }  // namespace assay

@@ -22,11 +22,29 @@ constexpr double kTimeoutFactor = 20;  // a batch may take this many times as lo
 
 }  // namespace
 
+std::string_view Name(StopReason reason) {
+  constexpr std::string_view kNames[] = {"settled", "time limit", "repetitions", "not flushed"};
+  return kNames[static_cast<size_t>(reason)];
+}
+
+TransferTimes Session::Plan::Transfers() const {
+  TransferTimes times;
+  const size_t output = layouts.size() - 1;
+  for (size_t i = 0; i < output; ++i) {
+    times.upload_s += upload_s[i];
+    times.upload_bytes += layouts[i].total_bytes;
+  }
+  times.download_s = download_s[output];
+  times.download_bytes = layouts[output].total_bytes;
+  return times;
+}
+
 class Session::TimingRun {
  public:
   TimingRun(Session& session, Plan& plan, std::span<const InputSet> sets, const TimingRequest& request)
-      : session_(session), plan_(plan), sets_(sets), request_(request), unrecorded_(sets.size()) {
-    unrecorded_ = std::max(unrecorded_, static_cast<uint64_t>(std::clamp<int64_t>(request.warmup, 0, kMaxWarmup)));
+      : session_(session), plan_(plan), sets_(sets), request_(request) {
+    if (request.cold_cache) return;
+    unrecorded_ = std::max(sets.size(), static_cast<uint64_t>(std::clamp<int64_t>(request.warmup, 0, kMaxWarmup)));
   }
   Call<Timing> Run();
 
@@ -34,6 +52,7 @@ class Session::TimingRun {
   static constexpr int64_t kMaxWarmup = 1000;
 
   bool Finished();
+  bool Stop(StopReason reason);
   uint64_t NextBatch() const;
   bool ChooseForJudging(uint64_t batch);
   Call<void> JudgedBatch(uint64_t repetitions);
@@ -50,7 +69,9 @@ class Session::TimingRun {
   double expected_s_ = 0;     // of one repetition by the wall clock; 0: not known yet
   // Repetitions at the beginning of the next batch that do not count: the warm-up, and those after a transfer, which
   // finds the caches full of something else.
-  uint64_t unrecorded_;
+  uint64_t unrecorded_ = 0;
+  double calls_s_ = 0;  // by the worker's clock
+  uint64_t repetitions_ = 0;
 };
 
 Call<Timing> Session::TimingRun::Run() {
@@ -65,18 +86,24 @@ Call<Timing> Session::TimingRun::Run() {
     if (Call<void> done = JudgedBatch(repetitions); !done) return tl::unexpected(done.error());
   }
   if (Call<void> done = CheckInputs(); !done) return tl::unexpected(done.error());
+  timing_.wall_s = calls_s_ / static_cast<double>(repetitions_);
+  timing_.transfers = plan_.Transfers();
   return std::move(timing_);
+}
+
+bool Session::TimingRun::Stop(StopReason reason) {
+  timing_.stop = reason;
+  return true;
 }
 
 bool Session::TimingRun::Finished() {
   const auto count = static_cast<int64_t>(timing_.seconds.size());
   if (count == 0) return false;
+  if (request_.cold_cache && !timing_.cache_was_flushed) return Stop(StopReason::kNotFlushed);
   const bool plenty = count >= request_.min_repetitions;
-  if (plenty && request_.enough && request_.enough(timing_.seconds)) return true;
-  if (count >= request_.max_repetitions) return true;
-  if (timing_.host_seconds < request_.max_seconds) return false;
-  timing_.stopped_by_time = !plenty || request_.enough != nullptr;
-  return true;
+  if (plenty && request_.enough && request_.enough(timing_.seconds)) return Stop(StopReason::kSettled);
+  if (count >= request_.max_repetitions) return Stop(StopReason::kRepetitions);
+  return timing_.host_seconds >= request_.max_seconds && Stop(StopReason::kTimeLimit);
 }
 
 uint64_t Session::TimingRun::NextBatch() const {
@@ -104,8 +131,8 @@ Call<void> Session::TimingRun::JudgedBatch(uint64_t repetitions) {
     if (Call<void> done = session_.Upload(plan_, set, sets_[set], prefill_of(set), sent); !done) return done;
   }
   // Every set is written at least once.
-  const bool slow = expected_s_ >= kCachesRefilledSeconds;
-  if (slow) {
+  const bool every_counts = request_.cold_cache || expected_s_ >= kCachesRefilledSeconds;
+  if (every_counts) {
     repetitions = std::max<uint64_t>(repetitions, sets_.size());
   } else {
     unrecorded_ = std::max<uint64_t>(unrecorded_, sets_.size());
@@ -118,7 +145,7 @@ Call<void> Session::TimingRun::JudgedBatch(uint64_t repetitions) {
     if (Call<void> done = session_.Download(plan_, set, sets_[set], output, execution); !done) return done;
     timing_.judged.push_back(std::move(execution));
   }
-  unrecorded_ = slow ? 0 : sets_.size();
+  unrecorded_ = every_counts ? 0 : sets_.size();
   return {};
 }
 
@@ -151,6 +178,8 @@ Call<void> Session::TimingRun::Batch(uint64_t repetitions) {
   const Nanoseconds at = reply.Integer("begin_ns");
   const double seconds = reply.Seconds("call_s");
   if (!reply.problem().empty()) return session_.BadAnswer("time", reply.problem());
+  calls_s_ += seconds;
+  repetitions_ += all;
   span.AddWorker(at, seconds, static_cast<int64_t>(all), repetitions_s_);
   return {};
 }

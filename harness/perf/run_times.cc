@@ -18,7 +18,7 @@ std::vector<double> RoundsOf(const Record& r) {
 }
 
 bool HasTime(const Record& r) {
-  return r.verdict == "pass" && r.result_class != "suspect" && !RoundsOf(r).empty();
+  return r.verdict == "pass" && r.result_class != "suspect" && r.timing_invalid.empty() && !RoundsOf(r).empty();
 }
 
 std::string MedianText(const std::vector<double>& seconds) {

@@ -39,7 +39,7 @@ function rateText(record) {
   return record.gbytes_per_s ? text(record.gbytes_per_s, 'B/s') : '';
 }
 
-const comparable = (record) => record.verdict === 'pass' && record.class !== 'suspect';
+const comparable = (record) => record.verdict === 'pass' && record.class !== 'suspect' && !record.timing_invalid;
 
 function chip(record) {
   const verdict = verdictOf(record);

@@ -49,8 +49,17 @@ function timing(record) {
     ['median', comparable(record) ? median : make('s', {}, median)],
     ['p10 to p90', present(record.time_p10_s) ? timeText(record.time_p10_s) + ' to ' + timeText(record.time_p90_s) : ''],
     ['samples', present(record.samples) ? `${record.samples} by the ${record.timing_clock || 'host'} clock` : ''],
-    ['rate', rateText(record)], ['of the measured ceiling', present(share) ? numberText(100 * share) + ' %' : ''],
-    ['preparation', timeText(record.prepare_s)]]);
+    ['ended by', record.stop_reason],
+    ['cold caches', present(record.time_cold_median_s) ? timeText(record.time_cold_median_s) : record.cold_note],
+    ['rate', rateText(record)],
+    ['of the roofline', present(share) ? `${numberText(100 * share)} % ${record.bound_by || ''}` : ''],
+    ['of the bandwidth, of the compute rate', present(record.memory_fraction) && present(record.compute_fraction) ?
+      `${numberText(100 * record.memory_fraction)} %, ${numberText(100 * record.compute_fraction)} %` : ''],
+    ['roofline', record.roofline_note], ['cannot be true', record.timing_invalid],
+    ['launch', present(record.launch_fraction) ? numberText(100 * record.launch_fraction) + ' % of the wall clock' : ''],
+    ['upload, download', present(record.upload_s) ? `${timeText(record.upload_s)}, ${timeText(record.download_s)}` : ''],
+    ['preparation', timeText(record.prepare_s)],
+    ['again in the same process', present(record.prepare_cached_s) ? timeText(record.prepare_cached_s) : '']]);
 }
 
 function contract(record) {

@@ -83,10 +83,11 @@ function(assay_add_layer)
   set_property(GLOBAL APPEND PROPERTY ASSAY_LAYERS ${arg_NAME})
 endfunction()
 
-# assay_add_plugin(NAME <backend> SOURCES ... [LIBRARIES ...] [DIRECTORY <folder>]): a backend plugin, hidden but for its
-# entry point. Programs look for plugins in ASSAY_PLUGIN_DIR alone; another folder hides one from them.
+# assay_add_plugin(NAME <backend> SOURCES ... [LIBRARIES ...] [DIRECTORY <folder>] [APART]): a backend plugin, hidden but
+# for its entry point. Programs look for plugins in ASSAY_PLUGIN_DIR alone; another folder hides one from them. APART: one
+# that takes long to build and has no device here belongs to target gpu, not to product.
 function(assay_add_plugin)
-  cmake_parse_arguments(arg "" "NAME;DIRECTORY" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "APART" "NAME;DIRECTORY" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT arg_DIRECTORY)
     set(arg_DIRECTORY ${ASSAY_PLUGIN_DIR})
   endif()
@@ -97,10 +98,14 @@ function(assay_add_plugin)
   assay_make_plugin(${target} ${arg_NAME})
   assay_find_deps_at(${target} ../deps)
   set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DIRECTORY})
-  set_property(GLOBAL APPEND PROPERTY ASSAY_PLUGINS ${target})
+  if(arg_APART)
+    set_property(GLOBAL APPEND PROPERTY ASSAY_PLUGINS_APART ${target})
+  else()
+    set_property(GLOBAL APPEND PROPERTY ASSAY_PLUGINS ${target})
+  endif()
   # A plugin that no run needs is not part of `product`: it is installed when it was built.
   set(optional "")
-  if(NOT arg_DIRECTORY STREQUAL ASSAY_PLUGIN_DIR)
+  if(arg_APART OR NOT arg_DIRECTORY STREQUAL ASSAY_PLUGIN_DIR)
     set(optional OPTIONAL)
   endif()
   install(TARGETS ${target} LIBRARY DESTINATION ${arg_DIRECTORY} ${optional})

@@ -7,6 +7,7 @@ program: the correct ones pass, the one with a kernel bug is a mismatch.
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -66,6 +67,10 @@ class Consumer(unittest.TestCase):
                 self.assertEqual([r["verdict"] for r in records], ["pass", "pass"], [r["reason"] for r in records])
                 self.assertTrue(all(r["twin"] for r in records))
                 self.assertEqual(code, 0)
+
+    def test_the_example_stays_short(self):
+        text = re.sub(r"/\*.*?\*/", "", (pathlib.Path(VENDOR) / "vendor_backend.c").read_text(), flags=re.DOTALL)
+        self.assertLess(sum(bool(line.strip()) for line in text.splitlines()), 100)
 
     def test_the_kernel_bug_is_a_mismatch(self):
         code, records = self.judge("vendor_wrong")

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,6 +16,10 @@
 #undef ASSAY_EXPORT
 #define ASSAY_EXPORT static
 #define assay_backend_v1 example_backend
+/* The example keeps nothing of its device. */
+struct assay_device {
+  int unused;
+};
 #include "tests/consumer/vendor/vendor_backend.c"
 #undef assay_backend_v1
 
@@ -72,7 +77,7 @@ static assay_status cuts_without_end(uint32_t index, assay_device** out, assay_t
 
 static assay_status opens_once(uint32_t index, assay_device** out, assay_text* error) {
   static int opened;
-  if (index == 0 && opened++ > 0) return fail(error, ASSAY_ERROR, "it is open already");
+  if (index == 0 && opened++ > 0) return assay_fail(error, ASSAY_ERROR, "it is open already");
   return device_open(index, out, error);
 }
 static int used;
@@ -81,7 +86,7 @@ static assay_status use(assay_plan* plan, const assay_args* args, assay_text* er
   return execute(plan, args, error);
 }
 static assay_status opens_while_unused(uint32_t index, assay_device** out, assay_text* error) {
-  return used ? fail(error, ASSAY_ERROR, "the device is used up") : device_open(index, out, error);
+  return used ? assay_fail(error, ASSAY_ERROR, "the device is used up") : device_open(index, out, error);
 }
 static assay_status leaks_heap(uint32_t index, assay_device** out, assay_text* error) {
   char* volatile lost = malloc(24);
@@ -94,7 +99,7 @@ static assay_status leaks_pages(uint32_t index, assay_device** out, assay_text* 
   return device_open(index, out, error);
 }
 static assay_status leaks_files(uint32_t index, assay_device** out, assay_text* error) {
-  if (open("/dev/null", O_RDONLY) < 0) return fail(error, ASSAY_ERROR, "no file descriptor is left");
+  if (open("/dev/null", O_RDONLY) < 0) return assay_fail(error, ASSAY_ERROR, "no file descriptor is left");
   return device_open(index, out, error);
 }
 
@@ -115,13 +120,13 @@ static assay_status any_type(assay_device* device, const assay_op_desc* op, cons
 static assay_status known_attributes(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
                                      uint64_t* count, assay_text* error) {
   for (uint64_t i = 0; i < op->n_attrs; ++i) {
-    if (strstr(op->attrs[i]->key, "unknown") != NULL) return fail(error, ASSAY_ERROR, "what is this attribute?");
+    if (strstr(op->attrs[i]->key, "unknown") != NULL) return assay_fail(error, ASSAY_ERROR, "what is this attribute?");
   }
   return query(device, op, out, count, error);
 }
 static assay_status exact_size(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
                                uint64_t* count, assay_text* error) {
-  if (op->struct_size != sizeof *op) return fail(error, ASSAY_ERROR, "the description has the wrong size");
+  if (op->struct_size != sizeof *op) return assay_fail(error, ASSAY_ERROR, "the description has the wrong size");
   return query(device, op, out, count, error);
 }
 static assay_status overruns_query(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
@@ -180,7 +185,7 @@ static assay_status any_implementation(assay_device* device, const assay_op_desc
 static assay_status plans_run_out(assay_device* device, const assay_op_desc* op, const char* implementation,
                                   assay_plan** out, assay_text* error) {
   static int made;
-  if (made++ >= 10) return fail(error, ASSAY_OUT_OF_MEMORY, "no slot is left");
+  if (made++ >= 10) return assay_fail(error, ASSAY_OUT_OF_MEMORY, "no slot is left");
   return plan_create(device, op, implementation, out, error);
 }
 static assay_status other_bits(assay_plan* plan, const assay_args* args, assay_text* error) {
@@ -252,16 +257,16 @@ static assay_status two(uint32_t* out, assay_text* error) {
   return ASSAY_OK;
 }
 static assay_status none(uint32_t* out, assay_text* error) {
-  return fail(error, ASSAY_UNAVAILABLE, "no accelerator was found; install its driver");
+  return assay_fail(error, ASSAY_UNAVAILABLE, "no accelerator was found; install its driver");
 }
 static assay_status no_info(uint32_t index, assay_device_info* out, assay_text* error) {
-  return fail(error, ASSAY_ERROR, "there is no device");
+  return assay_fail(error, ASSAY_ERROR, "there is no device");
 }
 static assay_status no_open(uint32_t index, assay_device** out, assay_text* error) {
-  return fail(error, ASSAY_ERROR, "there is no device");
+  return assay_fail(error, ASSAY_ERROR, "there is no device");
 }
 static assay_status twin_info(uint32_t index, assay_device_info* out, assay_text* error) {
-  return index > 1 ? fail(error, ASSAY_ERROR, "there are two devices") : device_info(0, out, error);
+  return index > 1 ? assay_fail(error, ASSAY_ERROR, "there are two devices") : device_info(0, out, error);
 }
 static assay_status two_infos(uint32_t index, assay_device_info* out, assay_text* error) {
   const assay_status status = twin_info(index, out, error);
@@ -270,7 +275,7 @@ static assay_status two_infos(uint32_t index, assay_device_info* out, assay_text
 }
 static assay_status open_two(uint32_t index, assay_device** out, assay_text* error) {
   static assay_device devices[2] = {{0}, {1}};
-  if (index > 1) return fail(error, ASSAY_ERROR, "there are two devices");
+  if (index > 1) return assay_fail(error, ASSAY_ERROR, "there are two devices");
   *out = &devices[index];
   return ASSAY_OK;
 }

@@ -87,9 +87,10 @@ class CheckPlugin(unittest.TestCase):
         self.assertIn("libassay_cpu.so", names)
         for name, plugin in zip(names, REAL):
             with self.subTest(name):
-                # Beneath these a driver keeps memory too; whose it is that grows the check cannot tell.
-                on_the_host = name in ("libassay_cpu.so", "libassay_onednn.so")
-                code, statuses, findings = self.check(plugin, *([] if on_the_host else ["--skip", "leaks"]))
+                # PoCL 3.1 keeps some 100 bytes of every context and program that a program opens and gives back without
+                # any plugin. That this backend gives every object back is tested in opencl_test.py.
+                skipped = ["--skip", "leaks"] if name == "libassay_opencl.so" else []
+                code, statuses, findings = self.check(plugin, *skipped)
                 self.assertEqual(self.named(statuses, "FAIL", "crash", "timeout"), set(), findings)
                 if statuses["devices"] == "ok":  # else there is none here, and what needs one is skipped
                     self.assertEqual(self.named(statuses, "skip"), set(), findings)

@@ -470,7 +470,7 @@ class Check(Base):
                                 for i in range(m) for j in range(n)]
         right = product(lambda x: x)
         results = {"pass": right, "below_contract": product(narrow), "mismatch": right[:37] + [right[37] + 1] + right[38:],
-                   "suspect": [y + (3e-6 if i % n == 5 else 0) for i, y in enumerate(right)]}
+                   "suspect": [y + (3e-5 if i % n == 5 else 0) for i, y in enumerate(right)]}
         write_npy(self.dir / "a.npy", "f4", (m, k), a)
         write_npy(self.dir / "b.npy", "f4", (k, n), b)
         for name, y in results.items():
@@ -489,7 +489,7 @@ class Check(Base):
                 if name == "suspect":
                     self.assertEqual(record["stat_group"], "column 5")
                     self.assertGreater(record["stat_group_margin"], 1)
-                    self.assertEqual(record["reason"], record["stat_reason"])
+                    self.assertEqual(record["reason"], "suspect: " + record["stat_reason"])
 
     # Every figure and word of the text, line by line.
     def assert_text_is_in(self, record, text):

@@ -85,7 +85,7 @@ class Misbehaviour(Cli):
             "rounds_up": ("mismatch", "metamorphic channel: negation does not hold"),
             "drop_last_k": ("mismatch", "[0,0]"),
             "stale": ("mismatch", ""),
-            "slow_prepare": ("pass", ""),
+            "slow_prepare": ("pass", ""), "keeps_prepared": ("pass", ""),
         }
         for name, (verdict, text) in expected.items():
             with self.subTest(name):
@@ -121,6 +121,20 @@ class Misbehaviour(Cli):
         self.assertGreater(by_name["ok"]["time_median_s"], 0)
         self.assertNotIn("(wrong_later)", done.stdout)
         self.assertEqual(done.returncode, 1)
+
+    def test_the_second_preparation_in_a_process_is_recorded_apart(self):
+        words = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--perf-time", "0.02")
+        _, [record] = self.run_cases(*words, "--impl", "keeps_prepared")
+        self.assertGreater(record["prepare_s"], 0.29)
+        self.assertLess(record["prepare_cached_s"], 0.29)
+        _, [record] = self.run_cases(*words, "--impl", "keeps_prepared", "--no-perf", out="untimed")
+        self.assertIsNone(record["prepare_cached_s"])
+        # The worker that prepared it is gone when it is timed.
+        _, records = self.run_cases(*words, "--impl", "keeps_prepared,segfault", out="restarted")
+        by_name = {r["implementation"]: r for r in records}
+        self.assertEqual([by_name[name]["verdict"] for name in ("keeps_prepared", "segfault")], ["pass", "crash"])
+        self.assertGreater(by_name["keeps_prepared"]["time_median_s"], 0)
+        self.assertIsNone(by_name["keeps_prepared"]["prepare_cached_s"])
 
     def test_the_reproduction_line_carries_what_the_result_needs(self):
         program = self.dir / "a folder/assay"
@@ -467,8 +481,8 @@ class Run(Cli):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         keys = ("case_id op dtype shape fill seed backend device implementation contract verdict outcome reason "
                 "max_abs_err max_rel_err max_ulp_err rms_err nmse bound_margin stat_margin effective_bits bias_z "
-                "outliers elements nonfinite_mismatch worst_index deterministic prepare_s time_median_s time_p10_s "
-                "time_p90_s samples gflops gbytes_per_s roofline_fraction golden_s compare_s input_hash output_hash "
+                "outliers elements nonfinite_mismatch worst_index deterministic prepare_s prepare_cached_s time_median_s "
+                "time_p10_s time_p90_s samples gflops gbytes_per_s roofline_fraction golden_s compare_s input_hash output_hash "
                 "golden_hash").split()
         self.assertEqual(len(records), 3)
         for r in records:

@@ -194,6 +194,7 @@ FAULT(liar) { /* declares an f32 accumulator, has a bf16 one */
  * plan_create. */
 static const struct fault kFaults[] = {
     {"ok", "f32acc;det=yes", NULL, NULL},
+    {"keeps_prepared", "f32acc", NULL, NULL},
     {"segfault", "f32acc", segfault, NULL},
     {"abort", "f32acc", abort_now, NULL},
     {"exit", "f32acc", exit_now, NULL},
@@ -349,6 +350,8 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
       plan->strides[t][1] = 1;
     }
     if (is(plan, "slow_prepare")) usleep(300000);
+    static int kept;
+    if (is(plan, "keeps_prepared") && !kept++) usleep(300000);
     *out = plan;
     return ASSAY_OK;
   }

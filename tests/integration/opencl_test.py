@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The OpenCL plugin through real workers, on PoCL or whatever device the machine has: opencl_test.py ASSAY CLASS.
+"""The OpenCL plugin through real workers, on PoCL or whatever device the machine has:
+opencl_test.py ASSAY PLUGIN LAYER CLASS.
 
 What goes wrong around it (no platform, a kernel that does not compile, too little memory) ends in a verdict with its
-reason, and the run completes. PoCL's own variables bring these faults about.
+reason, and the run completes. PoCL's own variables bring these faults about, or failing_opencl.c, a layer of the loader
+between the plugin and the driver.
 """
 import json
 import os
@@ -13,9 +15,10 @@ import sys
 import tempfile
 import unittest
 
-ASSAY = sys.argv[1]
+ASSAY, PLUGIN, LAYER = sys.argv[1:4]
 SUM = "reduce/f32/shape=3x5,axes=1/fill=normal/seed=0"
 PRODUCT = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
+TRANSFORM = "fft/c64/kind=c2c,n=48/fill=normal/seed=0"
 
 
 class OpenCl(unittest.TestCase):
@@ -37,9 +40,9 @@ class OpenCl(unittest.TestCase):
         listed = json.loads(self.assay("backends", "--json", **env).stdout)
         return [b for b in listed if b["backend"] == "opencl"]
 
-    def run_cases(self, *args, **env):
-        done = self.assay("run", "--backend", "opencl", "--out", "out", "--progress", "none", "--no-perf", *args, **env)
-        path = self.dir / "out/results.jsonl"
+    def run_cases(self, *args, out="out", **env):
+        done = self.assay("run", "--backend", "opencl", "--out", out, "--progress", "none", "--no-perf", *args, **env)
+        path = self.dir / out / "results.jsonl"
         return done, [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def on_pocl(self):
@@ -92,6 +95,121 @@ class Faults(OpenCl):
         self.assertEqual(len({r["device"] for r in records}), 2)
 
 
+class Layer(OpenCl):
+    """Faults of the driver, by status code."""
+
+    def setUp(self):
+        super().setUp()
+        if not any(c["usable"] for c in self.columns()):
+            self.skipTest("needs an OpenCL device: install pocl-opencl-icd")
+        # A loader without layers would make every test below pass or fail for nothing.
+        if [c["usable"] for c in self.columns(**self.fault("devices"))] != [False]:
+            self.skipTest("needs an OpenCL loader with layers, as ocl-icd 2.3 is")
+
+    def fault(self, fault, once=False):
+        return {"OPENCL_LAYERS": LAYER, "ASSAY_TEST_OPENCL_FAULT": fault,
+                **({"ASSAY_TEST_OPENCL_ONCE": str(self.dir / "once")} if once else {})}
+
+    def fails_to_open(self, fault, verdict, *texts):
+        done, records = self.run_cases("--case", SUM, **self.fault(fault))
+        self.assertEqual({r["verdict"] for r in records}, {verdict}, done.stdout + done.stderr)
+        for text in texts:
+            self.assertIn(text, records[0]["reason"])
+        return done.returncode
+
+    def test_no_device(self):
+        self.assertEqual(self.fails_to_open("devices", "unavailable", "no usable device", "pocl-opencl-icd"), 4)
+
+    def test_a_driver_that_is_too_old(self):
+        self.assertEqual(self.fails_to_open("old", "unavailable", "OpenCL 1.1", "older than 1.2"), 4)
+
+    def test_a_device_that_is_lost_when_it_is_opened(self):
+        self.assertEqual(self.fails_to_open("context:-2", "error", "clCreateContext", "CL_DEVICE_NOT_AVAILABLE"), 3)
+
+    def test_a_fault_ends_its_case_and_the_next_one_is_clean(self):
+        expected = {
+            "buffer:-4": ("clCreateBuffer", "CL_MEM_OBJECT_ALLOCATION_FAILURE", "free memory"),
+            "buffer:-6": ("clCreateBuffer", "CL_OUT_OF_HOST_MEMORY", "free memory"),
+            "buffer:-2": ("clCreateBuffer", "CL_DEVICE_NOT_AVAILABLE", "the device is lost"),
+            "build:-6": ("clBuildProgram", "CL_OUT_OF_HOST_MEMORY", "free memory"),
+            "launch:-5": ("clEnqueueNDRangeKernel of sequential", "CL_OUT_OF_RESOURCES", "free memory"),
+            "launch:-4": ("clEnqueueNDRangeKernel of sequential", "CL_MEM_OBJECT_ALLOCATION_FAILURE", "free memory"),
+            "launch:-2": ("clEnqueueNDRangeKernel of sequential", "CL_DEVICE_NOT_AVAILABLE", "the device is lost"),
+            "finish:-36": ("clFinish", "CL_INVALID_COMMAND_QUEUE", "the device is lost"),
+            "event:-5": ("a command of the queue", "CL_OUT_OF_RESOURCES", "free memory"),
+        }
+        for fault, texts in expected.items():
+            with self.subTest(fault):
+                (self.dir / "once").unlink(missing_ok=True)
+                done, records = self.run_cases("--case", SUM, "--case", PRODUCT, out=fault.replace(":", ""),
+                                               **self.fault(fault, once=True))
+                failed = [r for r in records if r["verdict"] != "pass"]
+                self.assertEqual([(r["op"], r["verdict"]) for r in failed[:1]], [("reduce", "error")], done.stderr)
+                for text in texts:
+                    self.assertIn(text, failed[0]["reason"])
+                self.assertEqual([r for r in failed if r["op"] != "reduce"], [])
+                self.assertEqual(len([r for r in records if r["op"] == "matmul" and r["verdict"] == "pass"]), 2)
+                self.assertEqual(done.returncode, 3)
+
+    def test_a_transform_that_the_driver_fails_is_an_error(self):
+        if "VkFFT" not in json.dumps(self.columns()):
+            self.skipTest("this plugin was built without VkFFT: install libvkfft-dev")
+        done, records = self.run_cases("--case", TRANSFORM, **self.fault("build:-11"))
+        self.assertEqual([r["verdict"] for r in records], ["error"], done.stderr)
+        done, records = self.run_cases("--case", TRANSFORM, out="again", OPENCL_LAYERS=LAYER)
+        self.assertEqual([r["verdict"] for r in records], ["pass"], done.stderr)
+
+    def test_every_object_of_the_driver_is_given_back(self):
+        counts = self.dir / "counts"
+        env = {"OPENCL_LAYERS": LAYER, "ASSAY_TEST_OPENCL_COUNTS": str(counts)}
+        checked = subprocess.run([ASSAY, "check-plugin", PLUGIN, "--only", "execute-twice,execute-timed,close-after-use"],
+                                 cwd=self.dir, env={**self.env, **env}, capture_output=True, text=True, timeout=280)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        lines = counts.read_text().splitlines()
+        self.assertGreater(len(lines), 20)  # close-after-use opens that often
+        for line in lines:
+            for item in line.strip(";").split(";"):
+                self.assertEqual(item.split()[1], "0", line)
+        self.assertRegex(lines[-1], r"kernel 0 [1-9].*buffer 0 [1-9].*event 0 [1-9]")
+
+
+class Compiled(OpenCl):
+    """PoCL takes half a second to compile a kernel: what differs in sizes, layouts, masks or kinds alone shares one."""
+
+    def kernels(self, *cases):
+        cache = self.dir / "kernels"
+        args = [word for case in cases for word in ("--case", case + "/fill=normal/seed=0")]
+        done, records = self.run_cases(*args, out=f"run{len(list(self.dir.glob('run*')))}", POCL_CACHE_DIR=str(cache))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual({r["verdict"] for r in records} - {"pass", "untrusted"}, set())
+        return {str(path.relative_to(cache)) for path in cache.rglob("*.so")}
+
+    def shares(self, first, *others):
+        self.on_pocl()
+        before = self.kernels(first)
+        self.assertGreater(len(before), 0)
+        self.assertEqual(self.kernels(*others) - before, set())
+
+    def test_products_of_either_layout_of_b(self):
+        self.shares("matmul/f32/m=17,n=33,k=65", "matmul/f32/m=20,n=18,k=70,transb=1")
+
+    def test_attention_of_every_depth_and_mask(self):
+        self.shares("attention/f32/b=1,h=2,l=24,d=16", "attention/f32/b=1,h=2,l=24,d=40,mask=bool",
+                    "attention/f32/b=1,h=2,l=20,d=32,mask=add")
+
+    def test_direct_convolutions_of_few_channels(self):
+        self.shares("conv/f32/n=1,c=2,o=4,i=20x20,k=3x3,pad=1", "conv/f32/n=1,c=3,o=3,i=20x20,k=3x3,pad=1,bias=1")
+
+    def test_a_sum_and_a_mean(self):
+        self.shares("reduce/f32/shape=6x40,axes=1,kind=sum", "reduce/f32/shape=60x7,axes=1,kind=mean")
+
+    def test_transforms_of_every_batch_and_direction(self):
+        if "VkFFT" not in json.dumps(self.columns()):
+            self.skipTest("this plugin was built without VkFFT: install libvkfft-dev")
+        self.shares("fft/c64/kind=c2c,n=48,batch=3", "fft/c64/kind=c2c,n=48,batch=40,dir=inv", "fft/c64/kind=c2c,n=48",
+                    "fft/f32-c64/kind=r2c,n=48,batch=2")
+
+
 class Smoke(OpenCl):
     def test_the_smoke_suite_passes_with_every_implementation(self):
         expected = {("matmul", "tiled"), ("matmul", "splitk"), ("reduce", "sequential"), ("reduce", "tree"),
@@ -109,4 +227,4 @@ class Smoke(OpenCl):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -192,13 +192,28 @@ class Faults(Vulkan):
                 self.assertIn(text, record["reason"])
 
     def test_device_lost(self):
-        self.fails_to_run("lost", "VK_ERROR_DEVICE_LOST")
+        self.fails_to_run("lost", "VK_ERROR_DEVICE_LOST", "dmesg")
 
     def test_out_of_memory(self):
-        self.fails_to_run("memory", "VK_ERROR_OUT_OF_DEVICE_MEMORY")
+        self.fails_to_run("memory", "VK_ERROR_OUT_OF_DEVICE_MEMORY", "bytes on", "smaller")
 
     def test_pipeline_does_not_compile(self):
-        self.fails_to_run("pipeline", "compiling the shader matmul_")
+        self.fails_to_run("pipeline", "compiling the shader matmul_", "driver")
+
+    def test_what_comes_after_a_fault_runs_clean(self):
+        self.need_device()
+        other = CASE.replace("seed=0", "seed=1")
+        for fault, text in (("lost", "VK_ERROR_DEVICE_LOST"), ("memory", "VK_ERROR_OUT_OF_DEVICE_MEMORY"),
+                            ("pipeline", "compiling the shader")):
+            with self.subTest(fault):
+                env = {**self.loader_folder(fault), "ASSAY_TEST_VULKAN_ONCE": str(self.dir / f"{fault}.done")}
+                done, records = self.run_cases("--case", CASE, "--case", other, "--expectations", "none", env=env)
+                self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+                self.assertGreater(len(records), 3)
+                self.assertEqual([r["verdict"] for r in records].count("error"), 1)
+                self.assertEqual(records[0]["verdict"], "error")
+                self.assertIn(text, records[0]["reason"])
+                self.assertEqual({r["verdict"] for r in records[1:]}, {"pass"})
 
     def test_the_failing_loader_without_a_fault_passes(self):
         self.need_device()

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -202,6 +204,46 @@ TEST_F(WorkerTest, PreparationIsTimed) {
   ASSERT_TRUE(slow && fast);
   EXPECT_GE(slow->prepare_s, 0.29);
   EXPECT_LT(fast->prepare_s, 0.29);
+}
+
+// Where the memory is that this process shares, as the kernel numbers it.
+std::set<std::string> SharedSegments() {
+  std::ifstream maps("/proc/self/maps");
+  std::set<std::string> segments;
+  std::string line, address, mode, offset, device, number, path;
+  while (std::getline(maps, line)) {
+    std::istringstream fields(line);
+    if (fields >> address >> mode >> offset >> device >> number >> path && path == "/memfd:assay") {
+      segments.insert(number);
+    }
+  }
+  return segments;
+}
+
+// Clearing and mapping fresh pages for every plan would cost more than small executions.
+TEST_F(WorkerTest, PlansOfOneSizeUseTheSameMemoryOneAfterTheOther) {
+  const auto execute = [&](const char* implementation, const LayoutVariant& variant) {
+    const Call<Prepared> prepared = session_.Prepare(0, problem_, implementation, variant);
+    ASSERT_TRUE(prepared);
+    const Call<Execution> done = session_.Execute(prepared->plan, inputs_.set(), Prefill::kSentinel);
+    ASSERT_TRUE(done);
+    EXPECT_TRUE(done->guard_violations.empty() && done->changed_inputs.empty());
+    if (std::string(implementation) == "ok") {
+      EXPECT_THAT(done->output.As<float>(), testing::ElementsAreArray(inputs_.y));
+    }
+    ASSERT_TRUE(session_.Release(prepared->plan));
+  };
+  execute("ok", {});
+  const std::set<std::string> first = SharedSegments();
+  EXPECT_EQ(first.size(), 2u);
+  execute("drop_last_k", {});
+  execute("ok", {});
+  EXPECT_EQ(SharedSegments(), first);
+  const LayoutVariant larger{.element_offset = 300, .row_padding = 7};
+  execute("ok", larger);
+  EXPECT_EQ(SharedSegments().size(), 4u);
+  execute("ok", {});
+  EXPECT_EQ(SharedSegments().size(), 4u);
 }
 
 TEST_F(WorkerTest, APlanDoesNotOutliveItsWorker) {

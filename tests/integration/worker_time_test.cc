@@ -56,10 +56,13 @@ TEST_F(TimeTest, DurationsAndFlagsComeFromThePlugin) {
   ASSERT_TRUE(timing) << timing.error().message;
   EXPECT_TRUE(timing->clock_is_device);
   EXPECT_TRUE(timing->cache_was_flushed);
-  EXPECT_FALSE(timing->stopped_by_time);
+  EXPECT_EQ(timing->stop, StopReason::kRepetitions);
   EXPECT_EQ(timing->seconds.size(), 40u);
-  // The plugin counts milliseconds within a call; three repetitions after each transfer are not recorded.
-  EXPECT_DOUBLE_EQ(timing->seconds[0], 4e-3);
+  // The plugin counts milliseconds within a call; with cold caches every repetition counts.
+  EXPECT_DOUBLE_EQ(timing->seconds[0], 1e-3);
+  request_.cold_cache = false;
+  // Three repetitions after each transfer are not recorded.
+  EXPECT_DOUBLE_EQ(Time("ok").value().seconds[0], 4e-3);
 }
 
 TEST_F(TimeTest, HostClockWhereThePluginHasNone) {
@@ -69,6 +72,8 @@ TEST_F(TimeTest, HostClockWhereThePluginHasNone) {
   ASSERT_TRUE(timing) << timing.error().message;
   EXPECT_FALSE(timing->clock_is_device);
   EXPECT_FALSE(timing->cache_was_flushed);
+  EXPECT_EQ(timing->stop, StopReason::kNotFlushed);
+  EXPECT_LE(timing->seconds.size(), 3u);  // not worth more
   EXPECT_THAT(timing->seconds, Each(testing::AllOf(testing::Gt(0.0), testing::Lt(0.2))));
 }
 
@@ -79,13 +84,27 @@ TEST_F(TimeTest, StoppingRule) {
   ASSERT_TRUE(timing) << timing.error().message;
   EXPECT_GE(timing->seconds.size(), 50u);
   EXPECT_LT(timing->host_seconds, 10);
-  EXPECT_FALSE(timing->stopped_by_time);
+  EXPECT_EQ(timing->stop, StopReason::kSettled);
   request_.max_seconds = 0.05;
   request_.max_repetitions = 1 << 30;
   request_.enough = [](std::span<const double>) { return false; };
   const Call<Timing> endless = Time("ok");
   ASSERT_TRUE(endless) << endless.error().message;
-  EXPECT_TRUE(endless->stopped_by_time);
+  EXPECT_EQ(endless->stop, StopReason::kTimeLimit);
+  EXPECT_EQ(Name(endless->stop), "time limit");
+}
+
+TEST_F(TimeTest, WallClockAndTransfersAreMeasuredApart) {
+  const Call<Timing> timing = Time("ok");
+  ASSERT_TRUE(timing) << timing.error().message;
+  EXPECT_GT(timing->wall_s, 0);
+  EXPECT_LT(timing->wall_s, timing->host_seconds);
+  const TransferTimes& transfers = timing->transfers;
+  EXPECT_GT(transfers.upload_s, 0);
+  EXPECT_GT(transfers.download_s, 0);
+  EXPECT_LT(transfers.upload_s + transfers.download_s, 10);  // there was one of each
+  EXPECT_GE(transfers.upload_bytes, inputs_.a.bytes() + inputs_.b.bytes());
+  EXPECT_GE(transfers.download_bytes, inputs_.y.size() * sizeof(float));
 }
 
 TEST_F(TimeTest, AStaleOutputShows) {

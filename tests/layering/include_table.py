@@ -33,7 +33,8 @@ def allowed(path):
     if parts[0] == "reports":
         return ["reports/", BASE]
     if parts[0] == "backends" and len(parts) > 2:
-        return ["backends/abi/", "backends/common/", f"backends/{parts[1]}/"]
+        shared = ["backends/gpu/"] if parts[1] in ("cuda", "hip") else []  # one kernel source for both
+        return ["backends/abi/", "backends/common/", f"backends/{parts[1]}/"] + shared
     if parts[0] == "harness" and parts[1] in HARNESS_PARTS:
         return [f"harness/{parts[1]}/", BASE, GOLDEN, "ops/op_info.h", ABI]
     if path.startswith("harness/cli/"):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the attention kernels share: softmax(scale q k^T + mask) v with type T throughout, mask type M (BOOL_MASK,
-// ADD_MASK or neither), scores and probabilities in the accumulator's type. A probability below zero stands for a
-// masked key, whose value is never used.
+// What the attention kernels share: softmax(scale q k^T + mask) v with type T throughout, an additive mask of type M or
+// one of bytes, scores and probabilities in the accumulator's type. A probability below zero stands for a masked key,
+// whose value is never used.
 #define MASKED ((ACC)-1)
 
 DEFINE_LINE(Line, T)
@@ -10,6 +10,7 @@ typedef struct {
   long batch, heads, group, l, s, d, dv;  // `group` query heads share a key head
   long causal, window, shift;             // query i stands at key i + shift; window 0: none
   long masked_nan, scale, softcap, capped;
+  long mask_kind;  // 0: none, 1: of bytes, 2: additive
   long q[4], k[4], v[4], o[4], mask[4];  // strides of batch, head, row, column
 } Params;
 
@@ -31,16 +32,13 @@ long RowOf(const long* strides, long batch, long head, long row) {
   return batch * strides[0] + head * strides[1] + row * strides[2];
 }
 
-// What the mask adds to the score of key j, or -inf: masked. `mask` points at the query's row.
-ACC MaskOf(const Params* p, const global TYPE(M)* mask, Keys keys, long j) {
+// What the mask adds to the score of key j, or -inf: masked. The query's row begins at element `row` of the mask.
+ACC MaskOf(const Params* p, const global void* mask, long row, Keys keys, long j) {
   if (j < keys.first || j >= keys.last) return -(ACC)INFINITY;
-#if defined(BOOL_MASK)
-  return mask[j * p->mask[3]] != 0 ? (ACC)0 : -(ACC)INFINITY;
-#elif defined(ADD_MASK)
-  return LOAD(M, mask, j * p->mask[3]);
-#else
+  const long at = row + j * p->mask[3];
+  if (p->mask_kind == 1) return ((const global char*)mask)[at] != 0 ? (ACC)0 : -(ACC)INFINITY;
+  if (p->mask_kind == 2) return LOAD(M, (const global TYPE(M)*)mask, at);
   return 0;
-#endif
 }
 
 ACC FinishScore(const Params* p, ACC dot, ACC mask) {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of GROUP keys with running maximum and sum (Dao et al., arXiv 2205.14135). A group has QUERIES queries of one
-// head; each item has one key of a block, and COLUMNS vectors of the output; a row of q has DEPTH vectors. Blocks begin
-// at multiples of GROUP, so that a query's bits do not depend on the queries beside it.
+// head; each item has one key of a block, and COLUMNS vectors of the output. Blocks begin at multiples of GROUP, so that a
+// query's bits do not depend on the queries beside it. `rows` has room for QUERIES rows of q in whole vectors.
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void flash(
     const global TYPE(T)* q, long q_at, const global TYPE(T)* k, long k_at, const global TYPE(T)* v, long v_at,
-    const global TYPE(M)* mask, long mask_at, global TYPE(T)* o, long o_at, Params p) {
-  local ACC rows[QUERIES * DEPTH * WIDTH], weights[QUERIES * GROUP], top[QUERIES], sum[QUERIES], rescale[QUERIES];
+    const global void* mask, long mask_at, global TYPE(T)* o, long o_at, Params p, local ACC* rows) {
+  local ACC weights[QUERIES * GROUP], top[QUERIES], sum[QUERIES], rescale[QUERIES];
   local int seen[QUERIES];
-  const int item = (int)get_local_id(0);
+  const int item = (int)get_local_id(0), depth = ((int)p.d + WIDTH - 1) / WIDTH;
   const long batch = get_group_id(2), head = get_group_id(1), query = get_group_id(0) * QUERIES;
   const int queries = (int)min((long)QUERIES, p.l - query);
   k += k_at + RowOf(p.k, batch, head / p.group, 0), v += v_at + RowOf(p.v, batch, head / p.group, 0);
 
-  for (int e = item; e < QUERIES * DEPTH; e += GROUP) {
-    const int row = e / DEPTH, c = e % DEPTH * WIDTH;
+  for (int e = item; e < QUERIES * depth; e += GROUP) {
+    const int row = e / depth, c = e % depth * WIDTH;
     const long count = row < queries ? p.d - c : 0;
     VSTORE(Line(q, q_at + RowOf(p.q, batch, head, query + row) + c * p.q[3], p.q[3], count), e, rows);
   }
@@ -30,17 +30,17 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void flash(
     VEC dot[QUERIES];
     for (int row = 0; row < QUERIES; ++row) dot[row] = 0;
     if (key < p.s) {
-      for (int c = 0; c < DEPTH; ++c) {
+      for (int c = 0; c < depth; ++c) {
         const VEC factor = Line(k, key * p.k[2] + c * WIDTH * p.k[3], p.k[3], p.d - c * WIDTH);
 #pragma unroll
-        for (int row = 0; row < QUERIES; ++row) dot[row] = MAD(VLOAD(row * DEPTH + c, rows), factor, dot[row]);
+        for (int row = 0; row < QUERIES; ++row) dot[row] = MAD(VLOAD(row * depth + c, rows), factor, dot[row]);
       }
     }
     int masked[QUERIES];
     for (int row = 0; row < QUERIES; ++row) {
       ACC add = -(ACC)INFINITY;
       if (row < queries && key < p.s) {
-        add = MaskOf(&p, mask + mask_at + RowOf(p.mask, batch, head, query + row), KeysOf(&p, query + row), key);
+        add = MaskOf(&p, mask, mask_at + RowOf(p.mask, batch, head, query + row), KeysOf(&p, query + row), key);
       }
       masked[row] = add == -(ACC)INFINITY;
       weights[row * GROUP + item] = masked[row] ? add : FinishScore(&p, Total(dot[row]), add);

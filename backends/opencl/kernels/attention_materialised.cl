@@ -15,17 +15,17 @@ kernel void scores(const global TYPE(T)* q, long q_at, const global TYPE(T)* k, 
 }
 
 // Group (1, l, batch * heads).
-kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void normalise(const global TYPE(M)* mask, long mask_at,
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void normalise(const global void* mask, long mask_at,
                                                                          global ACC* scores, long scores_at,
                                                                          Params p) {
   local ACC values[GROUP];
   const long i = get_group_id(1), batch = get_group_id(2) / p.heads, head = get_group_id(2) % p.heads;
   global ACC* row = scores + scores_at + (get_group_id(2) * p.l + i) * p.s;
   const Keys keys = KeysOf(&p, i);
-  mask += mask_at + RowOf(p.mask, batch, head, i);
+  mask_at += RowOf(p.mask, batch, head, i);
   ACC own = -(ACC)INFINITY;
   for (long j = get_local_id(0); j < p.s; j += GROUP) {
-    const ACC add = MaskOf(&p, mask, keys, j);
+    const ACC add = MaskOf(&p, mask, mask_at, keys, j);
     if (add == -(ACC)INFINITY) continue;
     row[j] = FinishScore(&p, row[j], add);
     own = Greatest(own, row[j]);
@@ -33,7 +33,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void normalise(const g
   const ACC top = GroupGreatest(own, values);
   own = 0;
   for (long j = get_local_id(0); j < p.s; j += GROUP) {
-    const bool masked = MaskOf(&p, mask, keys, j) == -(ACC)INFINITY;
+    const bool masked = MaskOf(&p, mask, mask_at, keys, j) == -(ACC)INFINITY;
     row[j] = masked ? MASKED : exp(row[j] - top);
     if (!masked) own += row[j];
   }

@@ -67,7 +67,7 @@ kernel void direct(const global TYPE(X)* x, long x_at, const global TYPE(W)* w, 
     ACC values[WIDTH];
     VSTORE(sum[r], 0, values);
     for (int i = 0; i < count && first + r < p.o; ++i) {
-      const int position = line * (int)p.out[2] + p2 + i;
+      const Index position = {{p0, p1, p2 + i}};
       Finish(&p, bias + bias_at, y + y_at, image, group * p.o + first + r, position, values[i]);
     }
   }

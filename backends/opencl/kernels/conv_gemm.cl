@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implicit GEMM: w as [outputs, terms] times patches [terms, positions] that exist in local memory only, padding as
-// zeros. Work-group (tile of positions, tile of channels, n * groups).
+// zeros. The last RANK axes may have an extent. Work-group (tile of positions, tile of channels, n * groups).
 struct Factors {
   const global TYPE(W)* w;
   const global TYPE(X)* x;
   const Params* p;
   int terms, taps, positions, dense;
 };
+
+// The position or tap with row-major index `index` among `extents`.
+Index Split(const long* extents, int index) {
+  Index split = {{0, 0, 0}};
+  for (int axis = 2; axis > 3 - RANK; --axis) {
+    const int extent = (int)extents[axis], next = index / extent;
+    split.at[axis] = index - next * extent;
+    index = next;
+  }
+  split.at[3 - RANK] = index;
+  return split;
+}
 
 DEFINE_LINE(Line, W)
 
@@ -34,7 +46,7 @@ VEC LoadA(const Factors* f, long output, long term, long end) {
 }
 
 // Along the positions: one term, read where each of them sees it.
-VEC LoadB(const Factors* f, long term, long position, long end) {
+VEC LoadB(const Factors* f, int along_k, long term, long position, long end) {
   const Params* p = f->p;
   const int c = (int)term / f->taps;
   const Index tap = Split(p->kernel_size, (int)term - c * f->taps);
@@ -69,7 +81,7 @@ kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void implicit_gemm(
                            taps,
                            (int)(p.out[0] * p.out[1] * p.out[2]),
                            IsDense(&p)};
-  TileProduct(&factors, p.o, row, column, 0, factors.terms, tile_a, tile_b, sum);
+  TileProduct(&factors, 0, p.o, row, column, 0, factors.terms, tile_a, tile_b, sum);
   for (int i = 0; i < TM; ++i) {
     const long at = row + get_local_id(1) * TM + i;
     for (int j = 0; j < TN && at < p.o; ++j) {
@@ -78,7 +90,8 @@ kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void implicit_gemm(
       const long to = column + TileColumn(j);
       for (int l = 0; l < WIDTH; ++l) {
         if (to + l >= factors.positions) continue;
-        Finish(&p, bias + bias_at, y + y_at, image, group * p.o + at, (int)(to + l), values[l]);
+        const Index position = Split(p.out, (int)(to + l));
+        Finish(&p, bias + bias_at, y + y_at, image, group * p.o + at, position, values[l]);
       }
     }
   }

@@ -7,6 +7,9 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
+// The number of the group in a grid that RowOfGroups made.
+long GroupIndex() { return get_group_id(1) * get_num_groups(0) + get_group_id(0); }
+
 #define TYPE_f64 double
 #define TYPE_f32 float
 #define TYPE_f16 half

@@ -5,7 +5,7 @@
 ACC Map(int stage, ACC x, ACC shift) { return x; }
 ACC Combine(int stage, ACC a, ACC b) { return stage == kMax ? max(a, b) : stage == kMin ? min(a, b) : a + b; }
 ACC Identity(int stage) { return stage == kMax ? INT_MIN : stage == kMin ? INT_MAX : 0; }
-ACC Last(ACC value, long count) { return value; }
+ACC Last(const Params* p, ACC value) { return value; }
 #else
 ACC Map(int stage, ACC x, ACC shift) {
   if (stage == kL2) return x * x;
@@ -31,8 +31,8 @@ ACC Identity(int stage) {
   return stage == kProd ? (ACC)1 : -(ACC)0;  // -0 + x is x for either zero
 }
 
-ACC Last(ACC value, long count) {
-  if (KIND == kMean) return value / (ACC)count;
+ACC Last(const Params* p, ACC value) {
+  if (p->mean) return value / (ACC)p->count;
   return KIND == kL2 ? sqrt(value) : value;
 }
 #endif
@@ -54,7 +54,7 @@ kernel void sequential(const global TYPE(X)* x, long x_at, global TYPE(Y)* y, lo
   // The shift keeps exp from overflowing; a maximum that is not finite is the result itself.
   const ACC value = isfinite(top) ? top + log(FoldRange(kLogSumExp, &p, x + in, 0, 1, top)) : top;
 #else
-  const ACC value = Last(FoldRange(KIND, &p, x + in, 0, 1, 0), p.count);
+  const ACC value = Last(&p, FoldRange(KIND, &p, x + in, 0, 1, 0));
 #endif
   STORE(Y, y, out, value);
 }
@@ -77,13 +77,13 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void tree(const global
                                                                     global TYPE(Y)* y, long y_at, Params p) {
   local ACC values[GROUP];
   long in = x_at, out = y_at;
-  KeptOffsets(&p, get_group_id(0), &in, &out);
+  KeptOffsets(&p, GroupIndex(), &in, &out);
 #if KIND == 8
   const ACC top = FoldGroup(kMax, &p, x + in, 0, values);
   const ACC sum = FoldGroup(kLogSumExp, &p, x + in, top, values);
   const ACC value = isfinite(top) ? top + log(sum) : top;
 #else
-  const ACC value = Last(FoldGroup(KIND, &p, x + in, 0, values), p.count);
+  const ACC value = Last(&p, FoldGroup(KIND, &p, x + in, 0, values));
 #endif
   if (get_local_id(0) == 0) STORE(Y, y, out, value);
 }

@@ -38,7 +38,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void tree(const global
   local long at[GROUP];
   const int item = (int)get_local_id(0);
   long in = x_at, out = y_at;
-  KeptOffsets(&p, get_group_id(0), &in, &out);
+  KeptOffsets(&p, GroupIndex(), &in, &out);
   const Best own = BestOf(&p, x + in, item, GROUP);
   values[item] = own.value, at[item] = own.at;
   for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {

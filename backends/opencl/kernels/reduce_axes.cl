@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The axes of a reduction, for the files behind this one. KIND and SKIP_NAN come from the build options; KIND counts as
-// ReduceKind does on the host. Their kernels come in two forms: `sequential` gives each output one item, which reads in
+// ReduceKind does on the host, but that a mean is a sum. Their kernels come in two forms: `sequential` gives each output one item, which reads in
 // row-major order; `tree` gives it a group, whose items read every GROUP-th element.
 enum { kSum, kMean, kMax, kMin, kProd, kL2, kArgMax, kArgMin, kLogSumExp };
 
 #define AXES 8
 typedef struct {
-  long outputs, count, kept_axes, reduced_axes;
+  long mean, outputs, count, kept_axes, reduced_axes;
   long kept_size[AXES], kept_in[AXES], kept_out[AXES], reduced_size[AXES], reduced_in[AXES];
 } Params;
 

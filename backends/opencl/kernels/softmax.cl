@@ -27,7 +27,7 @@ void WriteRow(const Params* p, const global TYPE(X)* x, global TYPE(Y)* y, ACC t
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void three_pass(const global TYPE(X)* x, long x_at,
                                                                           global TYPE(Y)* y, long y_at, Params p) {
   local ACC values[GROUP];
-  RowOffsets(&p, get_group_id(0), &x_at, &y_at);
+  RowOffsets(&p, GroupIndex(), &x_at, &y_at);
   x += x_at, y += y_at;
   ACC own = -(ACC)INFINITY;
   for (long i = get_local_id(0); i < p.size; i += GROUP) own = Greatest(own, LOAD(X, x, i * p.x_step));
@@ -40,7 +40,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void three_pass(const 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void online(const global TYPE(X)* x, long x_at,
                                                                       global TYPE(Y)* y, long y_at, Params p) {
   local ACC values[GROUP];
-  RowOffsets(&p, get_group_id(0), &x_at, &y_at);
+  RowOffsets(&p, GroupIndex(), &x_at, &y_at);
   x += x_at, y += y_at;
   ACC own = -(ACC)INFINITY, sum = 0;
   for (long i = get_local_id(0); i < p.size; i += GROUP) {

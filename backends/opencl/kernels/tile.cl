@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One tile of a matrix product in local memory. The operator behind this file defines `Factors`, which holds the two
-// operands, and LoadA and LoadB: WIDTH elements from (row, k) or (k, column) on, along k where A_ALONG_K or B_ALONG_K
-// says so, zero outside the matrix and from `end` of k on.
+// operands, and LoadA and LoadB: WIDTH elements from (row, k) or (k, column) on, along k where A_ALONG_K
+// or `along_k` says so, zero outside the matrix and from `end` of k on.
 // A group has GX x GY items, each with TM x TN vectors of WIDTH sums; k goes through local memory BK at a time, in
 // ascending order, so that an element's sum does not depend on the shape of the tile.
 #define BM (GY * TM)
@@ -10,7 +10,14 @@
 
 typedef struct Factors Factors;
 VEC LoadA(const Factors* factors, long row, long k, long end);
-VEC LoadB(const Factors* factors, long k, long column, long end);
+VEC LoadB(const Factors* factors, int along_k, long k, long column, long end);
+
+// WIDTH elements of a tile, `step` apart.
+void Scatter(VEC line, local ACC* to, int step) {
+  ACC values[WIDTH];
+  VSTORE(line, 0, values);
+  for (int i = 0; i < WIDTH; ++i) to[i * step] = values[i];
+}
 
 // sum += a b for one item over BK of k. `own` is apart from `sum`, which lives across barriers and so, on a processor, in
 // memory.
@@ -39,8 +46,8 @@ void MultiplyAdd(const local ACC* a, const local ACC* b, VEC sum[TM][TN]) {
   }
 }
 
-void TileProduct(const Factors* factors, long rows, long row, long column, long begin, long end, local ACC* a,
-                 local ACC* b, VEC sum[TM][TN]) {
+void TileProduct(const Factors* factors, int b_along_k, long rows, long row, long column, long begin,
+                 long end, local ACC* a, local ACC* b, VEC sum[TM][TN]) {
   const int x = (int)get_local_id(0), y = (int)get_local_id(1), item = y * GX + x;
   const bool has_rows = row + y * TM < rows;
   for (int i = 0; i < TM; ++i) {
@@ -55,21 +62,17 @@ void TileProduct(const Factors* factors, long rows, long row, long column, long 
       if (A_ALONG_K) {
         VSTORE(line, 0, a + r * ROW_A + c);
       } else {
-        ACC values[WIDTH];
-        VSTORE(line, 0, values);
-        for (int i = 0; i < WIDTH; ++i) a[(r + i) * ROW_A + c] = values[i];
+        Scatter(line, a + r * ROW_A + c, ROW_A);
       }
     }
     for (int e = item; e < BN * BK / WIDTH; e += GX * GY) {
-      const int r = B_ALONG_K ? e % (BK / WIDTH) * WIDTH : e / (BN / WIDTH);
-      const int c = B_ALONG_K ? e / (BK / WIDTH) : e % (BN / WIDTH) * WIDTH;
-      const VEC line = LoadB(factors, k + r, column + c, end);
-      if (!B_ALONG_K) {
+      const int r = b_along_k ? e % (BK / WIDTH) * WIDTH : e / (BN / WIDTH);
+      const int c = b_along_k ? e / (BK / WIDTH) : e % (BN / WIDTH) * WIDTH;
+      const VEC line = LoadB(factors, b_along_k, k + r, column + c, end);
+      if (!b_along_k) {
         VSTORE(line, 0, b + r * BN + c);
       } else {
-        ACC values[WIDTH];
-        VSTORE(line, 0, values);
-        for (int i = 0; i < WIDTH; ++i) b[(r + i) * BN + c] = values[i];
+        Scatter(line, b + r * BN + c, BN);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -11,14 +11,15 @@ layout(constant_id = 7) const uint LANES = 8;      // the subgroup's size
 layout(constant_id = 8) const uint ROWS = 8;
 layout(constant_id = 9) const uint COLUMNS = 2;    // of values, per lane
 layout(constant_id = 10) const uint SUBGROUPS = 4;  // of the workgroup
-layout(constant_id = 12) const uint KEYS = 1;      // of scores, per lane
 layout(constant_id = 11) const bool BUILTIN = false;  // the device's exp
+layout(constant_id = 12) const uint KEYS = 1;      // of scores, per lane
+layout(constant_id = 13) const uint STEPS = 1;     // that divide LANES: unrolled steps over the lanes
 
 layout(set = 0, binding = 0, std140) uniform Params {
   uint heads, group, l, s;  // key heads in all and query heads per key head
   uint d, dv, kv_heads, first_head;
   uint causal, top_left, window, mask_kind;
-  uint masked_nan, row_tiles, unused_1, unused_2;
+  uint masked_nan, row_tiles, capped, unused;
   uvec4 q, k, v, o, mask;  // strides of batch, head, row, column
   real scale, softcap;
 } p;
@@ -27,7 +28,7 @@ const uint kMaskNone = 0, kMaskBool = 1, kMaskAdd = 2;
 READS(1, q)
 READS(2, k)
 READS(3, v)
-READS(4, mask)
+READS(4, mask)  // what is added; bytes otherwise
 
 // A NaN that no arithmetic makes.
 #if defined(VARIANT_F64)
@@ -62,8 +63,8 @@ Query QueryOf(uint kv, uint row) {
   query.index = row % p.l;
   const int at = int(query.index) + (p.top_left != 0u ? 0 : int(p.s) - int(p.l));
   int first = 0, last = int(p.s);
-  if (p.causal != 0u) last = min(last, at + 1);
-  if (p.window > 0u) {
+  if (Opaque(p.causal) != 0u) last = min(last, at + 1);
+  if (Opaque(p.window) > 0u) {
     const int reach = int(min(p.window, p.l + p.s));
     first = max(first, at - reach + 1);
     last = min(last, at + reach);
@@ -81,10 +82,15 @@ uint RowCount() {
 real ScoreOf(Query query, uint key, real dot_product) {
   if (int(key) < query.first || int(key) >= query.last) return MASKED;
   precise real score = dot_product * p.scale;
-  if (p.softcap > real(0)) score = p.softcap * Tanh(score / p.softcap);
-  if (p.mask_kind == kMaskNone) return score;
-  const real mask = Load_mask(query.batch * p.mask.x + query.head * p.mask.y + query.index * p.mask.z + key * p.mask.w);
-  if (p.mask_kind == kMaskBool) return mask == real(0) ? MASKED : score;
+  if (Opaque(p.capped) != 0u) score = p.softcap * Tanh(score / p.softcap);
+  const uint mask_kind = Opaque(p.mask_kind);
+  if (mask_kind == kMaskNone) return score;
+  const uint at = query.batch * p.mask.x + query.head * p.mask.y + query.index * p.mask.z + key * p.mask.w;
+  if (mask_kind == kMaskBool) {
+    const uint byte_at = push.base[3] + at;
+    return ByteOf(mask_words[byte_at >> 2], byte_at) == 0 ? MASKED : score;
+  }
+  const real mask = Load_mask(at);
   if (mask == MINUS_INFINITY) return MASKED;
   score += mask;
   return score;
@@ -92,9 +98,9 @@ real ScoreOf(Query query, uint key, real dot_product) {
 
 real score[ROWS * KEYS];
 
-// Sets score[r * KEYS + i] to that of row first_row + r with key first_key + i * LANES. To be called by whole
-// subgroups.
-void ScoreKeys(uint kv, uint first_row, uint first_key) {
+// Sets score[r * KEYS + i] to the product of row first_row + r with key first_key + i * LANES, which ScoreOf takes. To
+// be called by whole subgroups.
+void MultiplyKeys(uint kv, uint first_row, uint first_key) {
   const uint lane = gl_SubgroupInvocationID;
   uint k_start[KEYS], q_start[ROWS];
   [[unroll]] for (uint i = 0; i < KEYS; ++i) {
@@ -106,29 +112,25 @@ void ScoreKeys(uint kv, uint first_row, uint first_key) {
     q_start[r] = query.batch * p.q.x + query.head * p.q.y + query.index * p.q.z;
   }
   [[unroll]] for (uint i = 0; i < ROWS * KEYS; ++i) score[i] = real(0);
-  for (uint c0 = 0; c0 < p.d; c0 += LANES) {
+  for (uint c0 = 0; c0 < Opaque(p.d); c0 += LANES) {
     real own[ROWS];
     [[unroll]] for (uint r = 0; r < ROWS; ++r) {
       own[r] = c0 + lane < p.d ? Load_q(q_start[r] + (c0 + lane) * p.q.w) : real(0);
     }
-    [[unroll]] for (uint step = 0; step < LANES; ++step) {
-      real factor[KEYS];
-      [[unroll]] for (uint i = 0; i < KEYS; ++i) {
-        factor[i] = c0 + step < p.d ? Load_k(k_start[i] + (c0 + step) * p.k.w) : real(0);
-      }
-      [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-        const real other = subgroupShuffle(own[r], step);
+    [[dont_unroll]] for (uint c = c0; c < c0 + LANES; c += STEPS) {
+      [[unroll]] for (uint step = 0; step < STEPS; ++step) {
+        real factor[KEYS];
         [[unroll]] for (uint i = 0; i < KEYS; ++i) {
-          score[r * KEYS + i] = MultiplyAdd(other, factor[i], score[r * KEYS + i]);
+          factor[i] = c + step < p.d ? Load_k(k_start[i] + (c + step) * p.k.w) : real(0);
+        }
+        [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+          const real other = subgroupShuffle(own[r], step);
+          [[unroll]] for (uint i = 0; i < KEYS; ++i) {
+            score[r * KEYS + i] = MultiplyAdd(other, factor[i], score[r * KEYS + i]);
+          }
         }
       }
-    }
-  }
-  [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-    [[unroll]] for (uint i = 0; i < KEYS; ++i) {
-      const uint key = first_key + i * LANES;
-      const bool inside = first_row + r < RowCount() && key < p.s;
-      score[r * KEYS + i] = inside ? ScoreOf(QueryOf(kv, first_row + r), key, score[r * KEYS + i]) : MASKED;
+      ROTATE(own, ROWS, LANES, STEPS);
     }
   }
 }
@@ -143,26 +145,29 @@ void ClearSum() {
 // lane's key, negative when it is masked. To be called by whole subgroups.
 void AddValues(uint kv, uint first_key, uint first_column, real own[ROWS]) {
   const uint v_start = kv / p.kv_heads * p.v.x + kv % p.kv_heads * p.v.y;
-  [[unroll]] for (uint step = 0; step < LANES; ++step) {
-    real value[COLUMNS];
-    [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-      const uint key = min(first_key + step, p.s - 1u), column = min(first_column + c * LANES, p.dv - 1u);
-      value[c] = Load_v(v_start + key * p.v.z + column * p.v.w);
-    }
-    [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-      const real weight = subgroupShuffle(own[r], step);
+  [[dont_unroll]] for (uint k = first_key; k < first_key + LANES; k += STEPS) {
+    [[unroll]] for (uint step = 0; step < STEPS; ++step) {
+      real value[COLUMNS];
       [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-        const real added = MultiplyAdd(weight, value[c], sum[r * COLUMNS + c]);
-        sum[r * COLUMNS + c] = weight < real(0) ? sum[r * COLUMNS + c] : added;
+        const uint key = min(k + step, p.s - 1u), column = min(first_column + c * LANES, p.dv - 1u);
+        value[c] = Load_v(v_start + key * p.v.z + column * p.v.w);
+      }
+      [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+        const real weight = subgroupShuffle(own[r], step);
+        [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
+          const real added = MultiplyAdd(weight, value[c], sum[r * COLUMNS + c]);
+          sum[r * COLUMNS + c] = weight < real(0) ? sum[r * COLUMNS + c] : added;
+        }
       }
     }
+    ROTATE(own, ROWS, LANES, STEPS);
   }
 }
 
 // The keys that some of ROWS rows from `first_row` on see.
 ivec2 KeysOfTile(uint kv, uint first_row) {
   ivec2 keys = ivec2(p.s, 0);
-  for (uint r = 0; r < ROWS; ++r) {
+  [[dont_unroll]] for (uint r = 0; r < ROWS; ++r) {
     if (first_row + r >= RowCount()) break;
     const Query query = QueryOf(kv, first_row + r);
     if (query.first < query.last) keys = ivec2(min(keys.x, query.first), max(keys.y, query.last));

@@ -66,12 +66,18 @@ void main() {
   const ivec2 keys = KeysOfTile(kv, first_row);
   for (uint block = uint(keys.x) / kBlock * kBlock; int(block) < keys.y; block += kBlock) {
     const uint own_key = gl_SubgroupID * KEYS * LANES + lane;
-    ScoreKeys(kv, first_row, block + own_key);
-    [[unroll]] for (uint i = 0; i < ROWS * KEYS; ++i) {
-      weights[i / KEYS * kBlock + own_key + i % KEYS * LANES] = score[i];
+    MultiplyKeys(kv, first_row, block + own_key);
+    ADDRESSABLE(products, score, ROWS * KEYS);
+    [[dont_unroll]] for (uint r = 0; r < ROWS; ++r) {
+      const Query query = QueryOf(kv, first_row + r);
+      [[dont_unroll]] for (uint i = 0; i < KEYS; ++i) {
+        const uint key = block + own_key + i * LANES;
+        const bool inside = first_row + r < RowCount() && key < p.s;
+        weights[r * kBlock + own_key + i * LANES] = inside ? ScoreOf(query, key, products[r * KEYS + i]) : MASKED;
+      }
     }
     Synchronise();
-    for (uint r = gl_SubgroupID; r < ROWS; r += SUBGROUPS) WeighRow(r);
+    [[dont_unroll]] for (uint r = gl_SubgroupID; r < ROWS; r += SUBGROUPS) WeighRow(r);
     Synchronise();
     [[unroll]] for (uint r = 0; r < ROWS; ++r) {
       const real factor = row_factor[r];
@@ -85,23 +91,17 @@ void main() {
     Synchronise();
   }
   Synchronise();
-  real total[ROWS];
-  [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-    precise real joined = lane_sum[r * LANES + lane];
-    [[unroll]] for (uint apart = LANES / 2u; apart > 0u; apart /= 2u) {
-      joined = joined + subgroupShuffleXor(joined, apart);
-    }
-    total[r] = joined;
-  }
-  [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-    if (first_row + r >= RowCount()) break;
+  ADDRESSABLE(results, sum, ROWS * COLUMNS);
+  [[dont_unroll]] for (uint r = 0; r < ROWS && first_row + r < RowCount(); ++r) {
+    precise real total = lane_sum[r * LANES + lane];
+    [[unroll]] for (uint apart = LANES / 2u; apart > 0u; apart /= 2u) total = total + subgroupShuffleXor(total, apart);
     const Query query = QueryOf(kv, first_row + r);
     const uint start = query.batch * p.o.x + query.head * p.o.y + query.index * p.o.z;
-    [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
+    [[dont_unroll]] for (uint c = 0; c < COLUMNS; ++c) {
       const uint column = first_column + c * LANES;
       if (column >= p.dv) break;
-      real value = sum[r * COLUMNS + c] / total[r];
-      if (row_max[r] == MINUS_INFINITY) value = p.masked_nan != 0u ? NOT_A_NUMBER : real(0);
+      real value = results[r * COLUMNS + c] / total;
+      if (row_max[r] == MINUS_INFINITY) value = Opaque(p.masked_nan) != 0u ? NOT_A_NUMBER : real(0);
       Store_o(start + column * p.o.w, value);
     }
   }

@@ -12,9 +12,14 @@ void main() {
   const uint head = tile / key_tiles / p.row_tiles, first_row = tile / key_tiles % p.row_tiles * ROWS;
   if (head >= p.heads) return;
   const uint first_key = tile % key_tiles * width + lane;
-  ScoreKeys(p.first_head + head, first_row, first_key);
-  [[unroll]] for (uint i = 0; i < ROWS * KEYS; ++i) {
-    const uint row = first_row + i / KEYS, key = first_key + i % KEYS * LANES;
-    if (row < RowCount() && key < p.s) scores[(head * RowCount() + row) * p.s + key] = score[i];
+  MultiplyKeys(p.first_head + head, first_row, first_key);
+  ADDRESSABLE(products, score, ROWS * KEYS);
+  [[dont_unroll]] for (uint r = 0; r < ROWS && first_row + r < RowCount(); ++r) {
+    const uint start = (head * RowCount() + first_row + r) * p.s;
+    const Query query = QueryOf(p.first_head + head, first_row + r);
+    [[dont_unroll]] for (uint i = 0; i < KEYS; ++i) {
+      const uint key = first_key + i * LANES;
+      if (key < p.s) scores[start + key] = ScoreOf(query, key, products[r * KEYS + i]);
+    }
   }
 }

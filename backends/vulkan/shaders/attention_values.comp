@@ -15,8 +15,8 @@ void main() {
   ClearSum();
   ivec2 keys = KeysOfTile(kv, first_row);
   // The first key may hold the NaN of a query that sees nothing.
-  const uint first = p.masked_nan != 0u ? 0u : uint(keys.x) / LANES * LANES;
-  if (p.masked_nan != 0u) keys.y = max(keys.y, 1);
+  const uint first = Opaque(p.masked_nan) != 0u ? 0u : uint(keys.x) / LANES * LANES;
+  if (Opaque(p.masked_nan) != 0u) keys.y = max(keys.y, 1);
   for (uint j0 = first; int(j0) < keys.y; j0 += LANES) {
     real own[ROWS];
     [[unroll]] for (uint r = 0; r < ROWS; ++r) {
@@ -25,13 +25,13 @@ void main() {
     }
     AddValues(kv, j0, first_column, own);
   }
-  [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-    if (first_row + r >= RowCount()) break;
+  ADDRESSABLE(results, sum, ROWS * COLUMNS);
+  [[dont_unroll]] for (uint r = 0; r < ROWS && first_row + r < RowCount(); ++r) {
     const Query query = QueryOf(kv, first_row + r);
     const uint start = query.batch * p.o.x + query.head * p.o.y + query.index * p.o.z;
     [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
       const uint column = first_column + c * LANES;
-      if (column < p.dv) Store_o(start + column * p.o.w, sum[r * COLUMNS + c]);
+      if (column < p.dv) Store_o(start + column * p.o.w, results[r * COLUMNS + c]);
     }
   }
 }

@@ -11,7 +11,7 @@ void main() {
   const uint start = row * p.s;
   // The least finite number stands for scores of -inf and NaN: a maximum of -inf says that every key is masked.
   real greatest = MINUS_INFINITY;
-  for (uint j = lane; j < p.s; j += LANES) {
+  for (uint j = lane; j < Opaque(p.s); j += LANES) {
     const real own = scores[start + j], level = own > LOWEST ? own : LOWEST;
     if (!IsMasked(own) && level > greatest) greatest = level;
   }
@@ -20,7 +20,7 @@ void main() {
     if (other > greatest) greatest = other;
   }
   precise real total = real(0);
-  for (uint j = lane; j < p.s; j += LANES) {
+  for (uint j = lane; j < Opaque(p.s); j += LANES) {
     const real own = scores[start + j];
     real weight = real(-1);
     if (!IsMasked(own)) {
@@ -30,10 +30,10 @@ void main() {
     scores[start + j] = weight;
   }
   [[unroll]] for (uint apart = LANES / 2u; apart > 0u; apart /= 2u) total = total + subgroupShuffleXor(total, apart);
-  for (uint j = lane; j < p.s; j += LANES) {
+  for (uint j = lane; j < Opaque(p.s); j += LANES) {
     const real weight = scores[start + j];
     if (!(weight < real(0))) scores[start + j] = weight / total;
     // A query that sees nothing: no weights sum to zero, a NaN among them to NaN.
-    if (greatest == MINUS_INFINITY && j == 0u && p.masked_nan != 0u) scores[start] = NOT_A_NUMBER;
+    if (greatest == MINUS_INFINITY && j == 0u && Opaque(p.masked_nan) != 0u) scores[start] = NOT_A_NUMBER;
   }
 }

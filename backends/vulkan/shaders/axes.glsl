@@ -9,7 +9,7 @@ const uint kMaxAxes = 8;
 #define OFFSETS_OF(name, axes, count)                                                   \
   uvec2 name(uint index) {                                                              \
     uvec2 at = uvec2(0);                                                                \
-    for (uint i = count; i-- > 0u;) {                                                   \
+    for (uint i = Opaque(count); i-- > 0u;) {                                                   \
       const uint step = i == 0u ? index : index % axes[i].size;                         \
       at += step * uvec2(axes[i].in_stride, axes[i].out_stride);                        \
       if (i > 0u) index /= axes[i].size;                                                \

@@ -41,6 +41,6 @@ bool Sees(ivec3 at) {
 
 void Finish(Place place, uint channel, real sum) {
   precise real value = sum;
-  if (p.has_bias != 0u) value += Load_bias(channel * p.bias_stride);
+  if (Opaque(p.has_bias) != 0u) value += Load_bias(channel * p.bias_stride);
   Store_y(place.y_start + channel * p.y.w, value);
 }

@@ -20,10 +20,11 @@ void main() {
     sum[o] = real(0);
     w_start[o] = (group * p.group_outputs + min(first + o, p.group_outputs - 1u)) * p.w_output;
   }
-  for (uint c = 0; c < p.group_inputs; ++c) {
-    for (int t0 = 0; t0 < p.kernel.x; ++t0) {
-      for (int t1 = 0; t1 < p.kernel.y; ++t1) {
-        for (int t2 = 0; t2 < p.kernel.z; ++t2) {
+  const ivec3 kernel = p.kernel.xyz + int(Opaque(0u));
+  for (uint c = 0; c < Opaque(p.group_inputs); ++c) {
+    for (int t0 = 0; t0 < kernel.x; ++t0) {
+      for (int t1 = 0; t1 < kernel.y; ++t1) {
+        for (int t2 = 0; t2 < kernel.z; ++t2) {
           const ivec3 tap = ivec3(t0, t1, t2), apart = tap * p.dilation.xyz;
           if (!Sees(place.first + apart)) continue;
           const uvec3 x_parts = uvec3(apart) * p.x.xyz, w_parts = uvec3(tap) * p.w.xyz;

@@ -31,12 +31,12 @@ void PutReal(uint i, real value) {
 uint OffsetOf(uint index, out bool conjugate) {
   uint offset = 0u;
   conjugate = false;
-  for (uint a = p.axes_count; a-- > 0u;) {
+  for (uint a = Opaque(p.axes_count); a-- > 0u;) {
     const bool last = a == p.axes_count - 1u;
     const uint size = last ? (DIRECTION == 0u ? p.full_row : p.row) : p.axes[a].size;
     uint at = index % size;
     index /= size;
-    if (last && p.mirrored != 0u && at >= p.axes[a].size) conjugate = true;
+    if (last && Opaque(p.mirrored) != 0u && at >= p.axes[a].size) conjugate = true;
     if (conjugate) at = at == 0u ? 0u : size - at;
     offset += at * p.axes[a].in_stride;
   }
@@ -53,19 +53,19 @@ void main() {
   const uint at = push.base[0] + (p.first_batch + batch) * p.batch_stride + OffsetOf(index, conjugate);
   if (DIRECTION == 0u) {
     complex value = complex(0);
-    if (p.real_operand != 0u) {
+    if (Opaque(p.real_operand) != 0u) {
       value.x = FROM_WORDS(words, at);
     } else {
       value = complex(FROM_WORDS(words, 2u * at), FROM_WORDS(words, 2u * at + 1u));
     }
     if (conjugate) value.y = -value.y;
-    work[batch * p.points + index] = p.swapped != 0u ? value.yx : value;
+    work[batch * p.points + index] = Opaque(p.swapped) != 0u ? value.yx : value;
     return;
   }
   complex value = work[batch * p.points + index / p.row * p.full_row + index % p.row];
-  if (p.swapped != 0u) value = value.yx;
-  if (p.has_scale != 0u) value = value * p.scale;
-  if (p.real_operand != 0u) {
+  if (Opaque(p.swapped) != 0u) value = value.yx;
+  if (Opaque(p.has_scale) != 0u) value = value * p.scale;
+  if (Opaque(p.real_operand) != 0u) {
     PutReal(at, value.x);
   } else {
     PutReal(2u * at, value.x);

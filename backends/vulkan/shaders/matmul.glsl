@@ -16,13 +16,15 @@ READS(3, c)
 READS(4, bias)
 WRITES(5, y)
 
+// What becomes of the sum of products of one output.
 void Finish(uint batch, uint row, uint column, real sum) {
+  const uint flags = Opaque(p.flags);
   precise real value = sum;
-  if ((p.flags & kScaled) != 0) value = p.alpha * value;
-  if ((p.flags & kRounded) != 0) value = RoundedTo(TYPE_5, value);
-  if ((p.flags & kAddend) != 0) {
+  if ((flags & kScaled) != 0) value = p.alpha * value;
+  if ((flags & kRounded) != 0) value = RoundedTo(TYPE_5, value);
+  if ((flags & kAddend) != 0) {
     value += p.beta * Load_c(batch * p.c_batch + row * p.c_row + column * p.c_column);
   }
-  if ((p.flags & kBias) != 0) value += Load_bias(column * p.bias_column);
+  if ((flags & kBias) != 0) value += Load_bias(column * p.bias_column);
   Store_y(batch * p.y_batch + row * p.y_row + column * p.y_column, value);
 }

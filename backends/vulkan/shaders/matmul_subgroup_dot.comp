@@ -21,7 +21,7 @@ void main() {
 
   real sum[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; ++i) sum[i] = real(0);
-  for (uint k = lane; k < p.k; k += LANES) {
+  for (uint k = lane; k < Opaque(p.k); k += LANES) {
     real factor[COLUMNS];
     [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
       const uint column = min(first_column + c, p.n - 1);

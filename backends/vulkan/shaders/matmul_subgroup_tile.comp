@@ -11,6 +11,7 @@
 layout(constant_id = 7) const uint LANES = 8;  // the subgroup's size
 layout(constant_id = 8) const uint ROWS = 16;
 layout(constant_id = 9) const uint COLUMNS = 4;
+layout(constant_id = 10) const uint STEPS = 1;  // unrolled steps over the lanes; divides LANES
 
 const uint kWidth = COLUMNS * LANES;
 
@@ -24,31 +25,36 @@ void main() {
 
   real sum[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; ++i) sum[i] = real(0);
-  for (uint k0 = 0; k0 < p.k; k0 += LANES) {
+  for (uint k0 = 0; k0 < Opaque(p.k); k0 += LANES) {
     real own[ROWS];
     [[unroll]] for (uint r = 0; r < ROWS; ++r) {
       const bool inside = first_row + r < p.m && k0 + lane < p.k;
       own[r] = inside ? Load_a(batch * p.a_batch + (first_row + r) * p.a_row + (k0 + lane) * p.a_column) : real(0);
     }
-    [[unroll]] for (uint d = 0; d < LANES; ++d) {
-      real factor[COLUMNS];
-      [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-        const uint k = k0 + d, column = first_column + c * LANES + lane;
-        const bool inside = k < p.k && column < p.n;
-        factor[c] = inside ? Load_b(batch * p.b_batch + k * p.b_row + column * p.b_column) : real(0);
-      }
-      [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-        const real broadcast = subgroupShuffle(own[r], d);
+    [[dont_unroll]] for (uint k1 = k0; k1 < k0 + LANES; k1 += STEPS) {
+      [[unroll]] for (uint step = 0; step < STEPS; ++step) {
+        const uint k = k1 + step;
+        real factor[COLUMNS];
         [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-          sum[r * COLUMNS + c] = MultiplyAdd(broadcast, factor[c], sum[r * COLUMNS + c]);
+          const uint column = first_column + c * LANES + lane;
+          const bool inside = k < p.k && column < p.n;
+          factor[c] = inside ? Load_b(batch * p.b_batch + k * p.b_row + column * p.b_column) : real(0);
+        }
+        [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+          const real broadcast = subgroupShuffle(own[r], step);
+          [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
+            sum[r * COLUMNS + c] = MultiplyAdd(broadcast, factor[c], sum[r * COLUMNS + c]);
+          }
         }
       }
+      ROTATE(own, ROWS, LANES, STEPS);
     }
   }
-  [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+  ADDRESSABLE(results, sum, ROWS * COLUMNS);
+  [[dont_unroll]] for (uint r = 0; r < ROWS && first_row + r < p.m; ++r) {
     [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-      const uint row = first_row + r, column = first_column + c * LANES + lane;
-      if (row < p.m && column < p.n) Finish(batch, row, column, sum[r * COLUMNS + c]);
+      const uint column = first_column + c * LANES + lane;
+      if (column < p.n) Finish(batch, first_row + r, column, results[r * COLUMNS + c]);
     }
   }
 }

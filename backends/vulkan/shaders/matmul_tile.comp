@@ -21,7 +21,7 @@ void main() {
 
   real sum[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; ++i) sum[i] = real(0);
-  for (uint k0 = 0; k0 < p.k; k0 += DEPTH) {
+  for (uint k0 = 0; k0 < Opaque(p.k); k0 += DEPTH) {
     barrier();
     for (uint e = lane; e < DEPTH * ROWS; e += lanes) {
       const uint row = first_row + e / DEPTH, k = k0 + e % DEPTH;
@@ -45,10 +45,11 @@ void main() {
       }
     }
   }
-  [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+  ADDRESSABLE(results, sum, ROWS * COLUMNS);
+  [[dont_unroll]] for (uint r = 0; r < ROWS && first_row + r < p.m; ++r) {
     [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-      const uint row = first_row + r, column = first_column + c * lanes;
-      if (row < p.m && column < p.n) Finish(batch, row, column, sum[r * COLUMNS + c]);
+      const uint column = first_column + c * lanes;
+      if (column < p.n) Finish(batch, first_row + r, column, results[r * COLUMNS + c]);
     }
   }
 }

@@ -62,8 +62,8 @@ State ElementState(real x) {
 }
 
 real Result(State s) {
-  if (KIND == kMean) return s.value / real(p.count);
   if (KIND == kL2) return sqrt(s.value);
+  if (KIND == kSum && Opaque(p.mean) != 0u) return s.value / real(p.count);
   if (KIND != kLogSumExp) return s.value;
   if (IsNan(s.value)) return s.value;
   if (s.max == MINUS_INFINITY || s.max == -MINUS_INFINITY) return s.max;
@@ -80,7 +80,7 @@ void main() {
   State state = Identity();
   for (uint i = span.first + lane; i < span.last; i += LANES) {
     State next;
-    if (STAGE == 2u) {
+    if (FROM_PARTIALS) {
       const uint from = 2u * (span.index * p.chunks + i);
       next = State(partial[from], partial[from + 1u]);
     } else {
@@ -99,7 +99,7 @@ void main() {
     }
   }
   if (lane != 0u) return;
-  if (STAGE == 1u) {
+  if (Opaque(p.to_partials) != 0u) {
     partial[2u * group] = state.value;
     partial[2u * group + 1u] = state.max;
   } else {

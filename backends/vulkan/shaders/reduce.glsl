@@ -2,13 +2,14 @@
 // One reduction's loop nests. A workgroup reduces one chunk of the elements of one output; when an output has several
 // chunks, a second dispatch reduces what they left in `partial`.
 layout(constant_id = 7) const uint KIND = 0;
-layout(constant_id = 8) const uint STAGE = 0;  // elements to results (0) or to partials (1); partials to results (2)
+layout(constant_id = 8) const bool FROM_PARTIALS = false;  // what is reduced: partials, or elements
 
-const uint kSum = 0, kMean = 1, kMax = 2, kMin = 3, kProd = 4, kL2 = 5, kArgMax = 6, kArgMin = 7, kLogSumExp = 8;
+const uint kSum = 0, kProd = 1, kL2 = 2, kLogSumExp = 3;  // KIND of the kernel `reduce`
 
 layout(set = 0, binding = 0, std140) uniform Params {
   uint outputs, count, chunk, chunks;  // elements per output, per chunk; chunks per output
-  uint kept_count, reduced_count, ignore_nan, unused;
+  uint kept_count, reduced_count, to_partials, mean;  // what becomes of it: partials, or results; divided by the count
+  uint ignore_nan, flip, positions, unused;           // of the kernel `select`
   Axis kept[kMaxAxes];
   Axis reduced[kMaxAxes];
 } p;
@@ -22,7 +23,7 @@ struct Span {
 };
 
 Span SpanOf(uint group) {
-  if (STAGE == 2u) return Span(group, 0u, p.chunks);
+  if (FROM_PARTIALS) return Span(group, 0u, p.chunks);
   const uint index = group / p.chunks, first = group % p.chunks * p.chunk;
   return Span(index, first, min(p.count, first + p.chunk));
 }

@@ -1,6 +1,6 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
-// max, min, argmax, argmin: elements are compared as integers that sort like them, and the winner is the first of the
+// max, min (p.flip: all ones), argmax, argmin (p.positions): elements are compared as integers that sort like them, and the winner is the first of the
 // greatest keys. No float operation touches them, so that NaN, subnormals and ties are exact on every device.
 #include "types.glsl"
 #include "axes.glsl"
@@ -33,10 +33,10 @@ bool IsNanBits(uvec2 bits) {
 
 // Greater keys win. Both zeros have one key.
 uvec2 KeyOf(uvec2 bits) {
-  if (IsNanBits(bits)) return p.ignore_nan != 0u ? uvec2(0u) : uvec2(0xFFFFFFFFu);
+  if (IsNanBits(bits)) return Opaque(p.ignore_nan) != 0u ? uvec2(0u) : uvec2(0xFFFFFFFFu);
   if ((bits.x & 0x7FFFFFFFu) == 0u && bits.y == 0u) bits = uvec2(0u);
-  uvec2 key = (bits.x & 0x80000000u) != 0u ? ~bits : uvec2(bits.x | 0x80000000u, bits.y);
-  return KIND == kMin || KIND == kArgMin ? ~key : key;
+  const uvec2 key = (bits.x & 0x80000000u) != 0u ? ~bits : uvec2(bits.x | 0x80000000u, bits.y);
+  return key ^ p.flip;
 }
 
 bool Wins(uvec4 a, uvec4 b) {
@@ -48,7 +48,7 @@ bool Wins(uvec4 a, uvec4 b) {
 
 void StoreResult(uint index, Span span, uint position) {
   const uint i = push.base[1] + index;
-  if (KIND == kArgMax || KIND == kArgMin) {
+  if (Opaque(p.positions) != 0u) {
 #if !defined(VARIANT_F32STORE16)
     y_words[2u * i] = position;
     y_words[2u * i + 1u] = 0u;
@@ -74,7 +74,7 @@ void main() {
   uvec4 best = uvec4(0u);
   for (uint i = span.first + lane; i < span.last; i += LANES) {
     uvec4 next;
-    if (STAGE == 2u) {
+    if (FROM_PARTIALS) {
       next = partial[span.index * p.chunks + i];
     } else {
       next = uvec4(KeyOf(BitsOf(at.x + ReducedOffsets(i).x)), i, 1u);
@@ -90,7 +90,7 @@ void main() {
     }
   }
   if (lane != 0u) return;
-  if (STAGE == 1u) {
+  if (Opaque(p.to_partials) != 0u) {
     partial[group] = best;
   } else {
     StoreResult(at.y, span, best.z);

@@ -47,7 +47,7 @@ void main() {
   if (group >= push.groups) return;
   const uvec2 row = RowOffsets(group);
   real m = MINUS_INFINITY, sum = real(0);
-  for (uint i = lane; i < p.count; i += LANES) {
+  for (uint i = lane; i < Opaque(p.count); i += LANES) {
     const real value = Load_x(row.x + i * p.x_stride);
     if (FORM == 1u) {
       if (IsNan(value)) sum = value;
@@ -75,7 +75,7 @@ void main() {
   if (FORM != 1u) {
     barrier();
     precise real own = real(0);
-    for (uint i = lane; i < p.count; i += LANES) own += RowExp(Load_x(row.x + i * p.x_stride) - m);
+    for (uint i = lane; i < Opaque(p.count); i += LANES) own += RowExp(Load_x(row.x + i * p.x_stride) - m);
     lanes_sum[lane] = own;
     for (uint half_way = LANES / 2u; half_way > 0u; half_way /= 2u) {
       barrier();
@@ -89,10 +89,10 @@ void main() {
   sum = lanes_sum[0];
   // inf - inf, as the formula has it for a row of -inf or one with +inf.
   if (m == MINUS_INFINITY || m == -MINUS_INFINITY) sum = NOT_A_NUMBER;
-  const real log_sum = p.log_result != 0u ? Log(sum) : real(0);
-  for (uint i = lane; i < p.count; i += LANES) {
+  const real log_sum = Opaque(p.log_result) != 0u ? Log(sum) : real(0);
+  for (uint i = lane; i < Opaque(p.count); i += LANES) {
     precise real value = Load_x(row.x + i * p.x_stride) - m;
-    if (p.log_result != 0u) {
+    if (Opaque(p.log_result) != 0u) {
       value = value - log_sum;
     } else {
       value = RowExp(value) / sum;

@@ -37,6 +37,12 @@ uint Group() {
   return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
 }
 
+// A value of the parameters that decides a branch or a loop, plus 0: grids are flat. Some drivers (lavapipe) look for
+// branches that parameters alone decide, and compile the kernel anew, at a dispatch, for the values that they have then.
+uint Opaque(uint x) {
+  return x + gl_WorkGroupID.z;
+}
+
 // The float bits of a half. A subnormal half is its significand times 2^-24, which is normal in f32.
 uint HalfToFloatBits(uint h) {
   const uint sign = (h & 0x8000u) << 16, magnitude = h & 0x7FFFu;
@@ -147,6 +153,20 @@ real RoundedTo(uint type, real x) {
   }
 #endif
 #endif
+
+// Copies a register array into one that a loop addresses at run time. An epilogue that runs once per tile is such a loop:
+// unrolled, its many copies would take longer to compile than the rest of the kernel.
+#define ADDRESSABLE(copy, array, size) \
+  real copy[size];                     \
+  [[unroll]] for (uint i_ = 0; i_ < size; ++i_) copy[i_] = array[i_]
+
+// What the lanes of a subgroup hold is used one lane after the other: an unrolled body takes the values of the first
+// `steps` lanes by shuffles with constant indices, then all values move on by as many lanes.
+#define ROTATE(array, size, lanes, steps)                                                        \
+  if (steps < lanes) {                                                                           \
+    const uint from_ = (gl_SubgroupInvocationID + steps) % lanes;                                \
+    [[unroll]] for (uint i_ = 0; i_ < size; ++i_) array[i_] = subgroupShuffle(array[i_], from_); \
+  }
 
 // One product added. Contracted or not by the device, but never differently in two places.
 #if defined(VARIANT_I32)

@@ -158,5 +158,27 @@ TEST_F(OpenClFft, DeclaresItsAlgorithm) {
   }
 }
 
+// Work-groups take several short lines, and a batch need not fill them.
+TEST_F(OpenClFft, EveryBatchOfShortAndLongLines) {
+  for (const int64_t n : {12, 300, 1500}) {
+    for (const int64_t batch : {1, 2, 5, 90}) Check({.kind = "c2c", .n = {n}, .batch = batch, .inverse = batch == 5});
+  }
+  Check({.kind = "c2c", .n = {6, 4}, .batch = 7});
+  EXPECT_EQ(ran_, 13);
+}
+
+// More groups than a short grid has, in numbers that split into two dimensions and in one that does not.
+TEST(OpenCl, ReducesManyRows) {
+  for (const int64_t rows : {1536, 2053}) {
+    Op op = ReduceCase{.kind = "max", .shape = {rows, 3}, .axes = {1}}.Description();
+    std::vector<double> x(static_cast<size_t>(3 * rows));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+    for (const Implementation& implementation : OpenCl().Query(op)) {
+      const auto got = OpenCl().Run(op, implementation.name, {x});
+      for (size_t row = 0; row < got.size(); ++row) ASSERT_EQ(got[row], x[3 * row + 2]) << implementation.name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plugin_test

@@ -106,6 +106,9 @@ TEST(VectorTargets, ReproducibleTierGivesTheSameBitsOnAll) {
     std::vector<Golden> now = RowReductions(Tier::kReproducible);
     now.push_back(Product(DType::kF64, Tier::kReproducible, "lognormal"));
     now.push_back(Product(DType::kF64, Tier::kReproducible, "subnormal"));
+    now.push_back(Product(DType::kF64, Tier::kReproducible, "normal"));
+    now.push_back(Product(DType::kF32, Tier::kReproducible, "normal"));
+    now.push_back(Product(DType::kF32, Tier::kReproducible, "outlier"));
     now.push_back(Product(DType::kBF16, Tier::kReproducible, "special"));
     if (first.empty()) first = std::move(now);
     for (size_t i = 0; i < now.size(); ++i) ExpectSameBits(first[i], now[i]);

@@ -9,6 +9,7 @@
 #include "reports/incomplete.h"
 #include "reports/junit.h"
 #include "reports/markdown.h"
+#include "reports/profile.h"
 #include "reports/summary.h"
 #include "reports/table.h"
 
@@ -68,6 +69,28 @@ TEST(Summary, ThePerformanceTableHasTheColumnsInTheOrderOfTheOthers) {
   const std::vector<Record> records{Make("cpu", "naive", "unsupported"), Make("opencl", "x", "unsupported"),
                                     Make("vulkan", "x", "pass", 1e-3), Make("cpu", "naive", "pass", 1e-3)};
   EXPECT_THAT(PerformanceTable(records, 9).header, ElementsAre("case", "cpu", "vulkan"));
+}
+
+TEST(Profile, ATableOfPhasesAndBackendsTheLargestFirst) {
+  const std::string json = R"({"wall_s": 10, "backends_s": 4, "phases": [
+    {"backend": "", "phase": "run", "seconds": 1, "share": 0.1},
+    {"backend": "cpu", "phase": "run", "seconds": 0.5, "share": 0.05},
+    {"backend": "cpu", "phase": "<b>|x", "seconds": 3, "share": 0.3}]})";
+  const Table table = ProfileTable(json);
+  EXPECT_THAT(table.header, ElementsAre("phase", "all", "host", "cpu"));
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_THAT(table.rows[0], ElementsAre("<b>|x", "3.00 s (30.0 %)", "", "3.00 s (30.0 %)"));
+  EXPECT_THAT(table.rows[1], ElementsAre("run", "1.50 s (15.0 %)", "1.00 s (10.0 %)", "0.50 s (5.0 %)"));
+  EXPECT_EQ(ProfileLine(json), "10 s, of which 4 s (40 %) with a backend at work and 6 s (60 %) without");
+  for (const std::string& report : {HtmlReport({}, "", json), MarkdownReport({}, json)}) {
+    EXPECT_THAT(report, HasSubstr("6 s (60 %) without"));
+    EXPECT_THAT(report, Not(HasSubstr("<b>|x")));
+  }
+  for (const char* text : {"", "{", "[]", R"({"wall_s": 0, "backends_s": 0, "phases": []})", R"({"wall_s": "x"})"}) {
+    EXPECT_TRUE(ProfileTable(text).rows.empty()) << text;
+    EXPECT_EQ(ProfileLine(text), "");
+    EXPECT_THAT(HtmlReport({}, "", text), Not(HasSubstr("id=\"profile\"")));
+  }
 }
 
 TEST(Summary, SeveralDevicesOfABackendAreSeparateColumns) {

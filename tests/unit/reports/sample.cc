@@ -185,12 +185,20 @@ class Generator {
     r.time_p90_s = median * (1 + 0.2 * Uniform());
     r.samples = 40 + static_cast<int64_t>(200 * Uniform()), r.timing_clock = r.backend == "cuda" ? "device" : "host";
     r.gflops = op.flops / median * 1e-9, r.gbytes_per_s = op.bytes / median * 1e-9;
-    r.roofline_fraction = ceiling / median, r.prepare_s = 0.02 * Uniform();
+    r.time_cold_median_s = 1.05 * median, r.cold_samples = 5, r.stop_reason = "settled";
+    r.roofline_fraction = ceiling / *r.time_cold_median_s, r.prepare_s = 0.02 * Uniform();
+    r.memory_fraction = move / *r.time_cold_median_s, r.compute_fraction = compute / *r.time_cold_median_s;
+    r.ceiling_gflops = backend.gflops, r.ceiling_gbytes_per_s = backend.gbytes;
+    r.bound_by = move > compute ? "memory" : "compute";
+    r.time_wall_s = median + 3e-6, r.launch_fraction = 3e-6 / *r.time_wall_s;
   }
 
   static void Untime(Record& r) {
     r.time_median_s = r.time_p10_s = r.time_p90_s = r.gflops = r.gbytes_per_s = r.roofline_fraction = std::nullopt;
-    r.samples = std::nullopt;
+    r.time_cold_median_s = r.memory_fraction = r.compute_fraction = r.ceiling_gflops = r.ceiling_gbytes_per_s =
+        r.time_wall_s = r.launch_fraction = std::nullopt;
+    r.samples = r.cold_samples = std::nullopt;
+    r.bound_by = r.stop_reason = "";
   }
 
   static void Unjudge(Record& r) {

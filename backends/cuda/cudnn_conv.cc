@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// conv by cuDNN, each algorithm that it names on its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "backends/common/conv_spec.h"
+#include "backends/cuda/cudnn_library.h"
+#include "backends/cuda/rows.h"
+#include "backends/gpu/kernel_plan.h"
+
+namespace cuda_backend {
+namespace {
+
+using plugin::ConvSpec;
+
+std::vector<int> Narrowed(const auto& values, size_t skip) {
+  std::vector<int> narrow;
+  for (size_t i = skip; i < values.size(); ++i) narrow.push_back(static_cast<int>(values[i]));
+  return narrow;
+}
+
+// cuDNN has no convolution in one dimension: two spatial axes at least, the first of extent 1.
+size_t SkippedAxes(const ConvSpec& s) {
+  return s.rank == 3 ? 0 : 1;
+}
+
+std::vector<int> Joined(int64_t outer, int64_t inner, const std::vector<int>& rest) {
+  std::vector<int> all{static_cast<int>(outer), static_cast<int>(inner)};
+  all.insert(all.end(), rest.begin(), rest.end());
+  return all;
+}
+
+class CudnnConv {
+ public:
+  CudnnConv(const ConvSpec& s, cudnnConvolutionFwdAlgo_t algorithm, void* stream)
+      : s_(s), algorithm_(algorithm), handle_(stream) {
+    Cudnn::Check(cudnn_.TensorCreate(&x_), "cudnnCreateTensorDescriptor");
+    Cudnn::Check(cudnn_.TensorCreate(&y_), "cudnnCreateTensorDescriptor");
+    Cudnn::Check(cudnn_.FilterCreate(&w_), "cudnnCreateFilterDescriptor");
+    Cudnn::Check(cudnn_.ConvCreate(&conv_), "cudnnCreateConvolutionDescriptor");
+    SetTensor(x_, s.x, s.n, s.c, s.in), SetTensor(y_, s.y, s.n, s.o, s.out);
+    const size_t skip = SkippedAxes(s);
+    const std::vector<int> filter = Joined(s.o, s.GroupInputs(), Narrowed(s.kernel, skip));
+    Cudnn::Check(
+        cudnn_.FilterSet(w_, CudnnType(s.w.dtype), CUDNN_TENSOR_NCHW, static_cast<int>(filter.size()), filter.data()),
+        "cudnnSetFilterNdDescriptor");
+    const std::vector<int> pad = Narrowed(s.pad, skip), stride = Narrowed(s.stride, skip),
+                           dilation = Narrowed(s.dilation, skip);
+    Cudnn::Check(cudnn_.ConvSet(conv_, static_cast<int>(pad.size()), pad.data(), stride.data(), dilation.data(),
+                                CUDNN_CROSS_CORRELATION, s.IsF64() ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT),
+                 "cudnnSetConvolutionNdDescriptor");
+    Cudnn::Check(cudnn_.ConvSetGroups(conv_, static_cast<int>(s.groups)), "cudnnSetConvolutionGroupCount");
+    // f32 without tensor cores: with them its operands would be cut to TF32.
+    const bool narrow = s.x.dtype == plugin::kF16 || s.x.dtype == plugin::kBF16;
+    Cudnn::Check(cudnn_.ConvSetMath(conv_, narrow ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH),
+                 "cudnnSetConvolutionMathType");
+    Cudnn::Check(cudnn_.ConvWorkspace(handle_.get(), x_, w_, conv_, y_, algorithm_, &workspace_bytes_),
+                 "cudnnGetConvolutionForwardWorkspaceSize");
+  }
+  CudnnConv(const CudnnConv&) = delete;
+  CudnnConv& operator=(const CudnnConv&) = delete;
+  ~CudnnConv() {
+    if (conv_ != nullptr) (void)cudnn_.ConvDestroy(conv_);
+    if (w_ != nullptr) (void)cudnn_.FilterDestroy(w_);
+    if (y_ != nullptr) (void)cudnn_.TensorDestroy(y_);
+    if (x_ != nullptr) (void)cudnn_.TensorDestroy(x_);
+  }
+
+  size_t WorkspaceBytes() const { return workspace_bytes_; }
+
+  void Run(const gpu::Bound& at, std::byte* workspace) const {
+    const double one = 1, zero = 0;
+    const float one_f = 1, zero_f = 0;
+    const bool wide = s_.IsF64();
+    Cudnn::Check(cudnn_.ConvForward(handle_.get(), wide ? static_cast<const void*>(&one) : &one_f, x_, at.Input(0), w_,
+                                    at.Input(1), conv_, algorithm_, workspace, workspace_bytes_,
+                                    wide ? static_cast<const void*>(&zero) : &zero_f, y_, at.Output()),
+                 "cudnnConvolutionForward");
+  }
+
+ private:
+  void SetTensor(cudnnTensorDescriptor_t tensor, const plugin::ConvOperand& operand, int64_t outer, int64_t inner,
+                 const plugin::Extents& extents) const {
+    const size_t skip = SkippedAxes(s_);
+    const std::vector<int> dims = Joined(outer, inner, Narrowed(extents, skip));
+    std::vector<int> strides = Joined(operand.outer_stride, operand.inner_stride, Narrowed(operand.strides, skip));
+    for (size_t axis = 0; axis < strides.size(); ++axis) {
+      if (dims[axis] == 1)
+        strides[axis] = axis + 1 < strides.size() ? dims[axis + 1] * std::max(strides[axis + 1], 1) : 1;
+    }
+    Cudnn::Check(
+        cudnn_.TensorSet(tensor, CudnnType(operand.dtype), static_cast<int>(dims.size()), dims.data(), strides.data()),
+        "cudnnSetTensorNdDescriptor");
+  }
+
+  const ConvSpec s_;
+  const cudnnConvolutionFwdAlgo_t algorithm_;
+  const Cudnn& cudnn_ = Cudnn::Get();
+  CudnnHandle handle_;
+  cudnnTensorDescriptor_t x_ = nullptr, y_ = nullptr;
+  cudnnFilterDescriptor_t w_ = nullptr;
+  cudnnConvolutionDescriptor_t conv_ = nullptr;
+  size_t workspace_bytes_ = 0;
+};
+
+template <cudnnConvolutionFwdAlgo_t kAlgorithm>
+std::unique_ptr<plugin::Plan> CreateCudnnConv(gpu::Device& device, const plugin::OpDesc& op) {
+  auto plan = std::make_unique<gpu::KernelPlan>(device, op);
+  const auto conv = std::make_shared<CudnnConv>(plugin::ParseConv(op), kAlgorithm, device.queue().get());
+  std::byte* workspace = plan->Workspace(conv->WorkspaceBytes());
+  plan->Add([conv, workspace](const gpu::Bound& at) { conv->Run(at, workspace); });
+  return plan;
+}
+
+bool HasDenseFilter(const ConvSpec& s) {
+  int64_t expected = 1;
+  for (size_t axis = 3; axis-- > 0; expected *= s.kernel[axis]) {
+    if (s.kernel[axis] > 1 && s.w.strides[axis] != expected) return false;
+  }
+  return (s.GroupInputs() == 1 || s.w.inner_stride == expected) && (s.o == 1 || s.w.outer_stride == s.Terms());
+}
+
+bool FitsInt(const ConvSpec& s) {
+  const auto fits = [](int64_t x) { return x >= 0 && x <= std::numeric_limits<int>::max(); };
+  for (const plugin::ConvOperand* operand : {&s.x, &s.y}) {
+    if (!fits(operand->outer_stride) || !fits(operand->inner_stride)) return false;
+    if (!std::ranges::all_of(operand->strides, fits)) return false;
+  }
+  return fits(s.n) && fits(s.c) && fits(s.o) && fits(s.Terms()) && fits(s.Positions());
+}
+
+std::string CudnnConvWhyNot(const gpu::Traits&, const plugin::OpDesc& op) {
+  const ConvSpec s = plugin::ParseConv(op);
+  if (!plugin::IsFloat(s.x.dtype) || s.w.dtype != s.x.dtype || s.y.dtype != s.x.dtype) {
+    return "cudnn is offered for x, w and y of one type: f64, f32, f16, bf16";
+  }
+  if (s.has_bias) return "cuDNN's convolution rounds before a bias is added: not offered";
+  if (!HasDenseFilter(s)) return "cuDNN needs a dense w";
+  if (!FitsInt(s)) return "cuDNN takes extents and strides that fit into an int";
+  return Cudnn::Get().why_not;
+}
+
+// For algorithms whose intermediate values would be rounded to 16 bits, which no contract here declares.
+std::string F32OnlyWhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
+  if (plugin::ParseConv(op).x.dtype != plugin::kF32)
+    return "offered in f32: in what type it keeps what it transforms is not documented";
+  return CudnnConvWhyNot(traits, op);
+}
+
+std::string CudnnWinogradWhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
+  if (!plugin::ParseConv(op).IsWinograd()) return "offered for 3x3 kernels without strides and dilation";
+  return F32OnlyWhyNot(traits, op);
+}
+
+std::string CudnnDirectContract(const gpu::Traits& traits, const plugin::OpDesc& op) {
+  const ConvSpec s = plugin::ParseConv(op);
+  if (s.IsF64()) return "f64";
+  return s.x.dtype == plugin::kF32 ? "f32" : "in=exact;" + traits.unit_accumulator;
+}
+
+std::string CudnnFftContract(const gpu::Traits&, const plugin::OpDesc&) {
+  return "f32;alg=fft";
+}
+
+// NVIDIA does not say how large its tiles are: 4 x 4 is the largest that has been seen.
+std::string CudnnWinogradContract(const gpu::Traits&, const plugin::OpDesc&) {
+  return "f32;alg=winograd<4,3>";
+}
+
+constexpr gpu::Row kCudnnConvRows[] = {
+    {"conv", "cudnn-implicit-gemm", CudnnDirectContract, CudnnConvWhyNot,
+     CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM>},
+    {"conv", "cudnn-precomputed", CudnnDirectContract, CudnnConvWhyNot,
+     CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM>},
+    {"conv", "cudnn-gemm", CudnnDirectContract, CudnnConvWhyNot, CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_GEMM>},
+    {"conv", "cudnn-fft", CudnnFftContract, F32OnlyWhyNot, CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_FFT>},
+    {"conv", "cudnn-fft-tiling", CudnnFftContract, F32OnlyWhyNot,
+     CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING>},
+    {"conv", "cudnn-winograd", CudnnWinogradContract, CudnnWinogradWhyNot,
+     CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD>},
+    {"conv", "cudnn-winograd-nonfused", CudnnWinogradContract, CudnnWinogradWhyNot,
+     CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED>},
+};
+
+}  // namespace
+
+std::span<const gpu::Row> CudnnConvRows() {
+  return kCudnnConvRows;
+}
+
+}  // namespace cuda_backend

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/cuda/devices.h"
+
+#include <cuda_runtime_api.h>
+
+#include "backends/abi/assay_backend.h"
+#include "backends/common/status.h"
+#include "backends/cuda/driver.h"
+
+namespace cuda_backend {
+namespace {
+
+gpu::Traits Describe(int index, const cudaDeviceProp& properties) {
+  gpu::Traits t;
+  int driver = 0;
+  (void)cudaDriverGetVersion(&driver);
+  t.index = index, t.device_type = ASSAY_DEVICE_CUDA, t.name = properties.name;
+  t.driver = "CUDA driver " + CudaVersionText(driver);
+  t.major = properties.major, t.minor = properties.minor;
+  t.architecture = fmt::format("sm_{}{}", t.major, t.minor);
+  t.memory_bytes = properties.totalGlobalMem, t.shared_bytes = properties.sharedMemPerBlock;
+  t.cache_bytes = properties.l2CacheSize > 0 ? static_cast<uint64_t>(properties.l2CacheSize) : 0;
+  t.units = properties.multiProcessorCount, t.lanes = 32;
+  t.has_unit = true, t.unit_accumulator = TensorCoreAccumulator(t.major, 16);
+  t.exp_ulp = 2, t.tanh_ulp = 2;  // CUDA C++ Programming Guide, "Mathematical Functions", without -use_fast_math
+  return t;
+}
+
+}  // namespace
+
+// Fraction bits that are kept when a block's products and its sum are aligned to the largest exponent, and the terms of
+// a block: Ampere and Ada take an instruction in two halves.
+std::string TensorCoreAccumulator(int major, int terms) {
+  return major >= 9 ? fmt::format("acc=tc<25,{}>", terms) : fmt::format("acc=tc<24,{}>", terms / 2);
+}
+
+std::vector<gpu::Traits> FindDevices() {
+  const DriverState driver = AskDriver();
+  if (const std::string reason = DriverWhyNot(driver, CUDART_VERSION); !reason.empty()) {
+    throw plugin::Unavailable("{}", reason);
+  }
+  int count = 0;
+  if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess) {
+    throw plugin::Unavailable("the CUDA runtime finds no device: {}", cudaGetErrorString(status));
+  }
+  std::vector<gpu::Traits> devices;
+  std::string left_out;
+  for (int index = 0; index < count; ++index) {
+    cudaDeviceProp properties{};
+    if (cudaGetDeviceProperties(&properties, index) != cudaSuccess) continue;
+    gpu::Traits t = Describe(index, properties);
+    if (10 * t.major + t.minor >= ASSAY_CUDA_OLDEST) {
+      devices.push_back(std::move(t));
+    } else {
+      left_out += fmt::format(" {} is {};", t.name, t.architecture);
+    }
+  }
+  if (!devices.empty()) return devices;
+  throw plugin::Unavailable(
+      "no device of an architecture that this plugin has code for (sm_{} and later):{} configure "
+      "with its architecture in ASSAY_CUDA_ARCHITECTURES",
+      ASSAY_CUDA_OLDEST, left_out);
+}
+
+}  // namespace cuda_backend

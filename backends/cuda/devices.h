@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backends/gpu/traits.h"
+
+namespace cuda_backend {
+
+// The usable devices. Throws plugin::Unavailable, saying what is missing, when there are none.
+std::vector<gpu::Traits> FindDevices();
+
+// What the tensor cores of a compute capability keep of a product, as a contract says it.
+std::string TensorCoreAccumulator(int major, int terms);
+
+}  // namespace cuda_backend

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// conv in one to three dimensions for any strides: `direct`, `implicit-gemm` on the tiles of the matrix product, and
+// `implicit-gemm-matrix-unit` for f16 and bf16.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "backends/common/conv_spec.h"
+#include "backends/gpu/arithmetic.h"
+#include "backends/gpu/kernel_plan.h"
+#include "backends/gpu/kernels.h"
+
+namespace gpu {
+namespace {
+
+using plugin::ConvSpec;
+
+// Whether the terms of an output's weights lie one after the other.
+bool IsDense(const ConvSpec& s) {
+  int64_t expected = 1;
+  for (size_t axis = 3; axis-- > 0; expected *= s.kernel[axis]) {
+    if (s.kernel[axis] > 1 && s.w.strides[axis] != expected) return false;
+  }
+  return s.GroupInputs() == 1 || s.w.inner_stride == expected;
+}
+
+ConvParams ConvParamsOf(const ConvSpec& s) {
+  const auto narrow = [](int64_t x) { return static_cast<int32_t>(x); };
+  ConvParams p;
+  p.has_bias = s.has_bias, p.bias_at = s.bias_stride, p.dense = IsDense(s), p.y_type = TagOf(s.y.dtype);
+  if (s.has_bias) p.bias_type = TagOf(s.bias_dtype);
+  p.n = narrow(s.n), p.c = narrow(s.GroupInputs()), p.o = narrow(s.GroupOutputs()), p.groups = narrow(s.groups);
+  for (size_t a = 0; a < 3; ++a) {
+    p.in[a] = narrow(s.in[a]), p.out[a] = narrow(s.out[a]), p.kernel[a] = narrow(s.kernel[a]);
+    p.stride[a] = narrow(s.stride[a]), p.pad[a] = narrow(s.pad[a]), p.dilation[a] = narrow(s.dilation[a]);
+    p.x_at[a] = s.x.strides[a], p.w_at[a] = s.w.strides[a], p.y_at[a] = s.y.strides[a];
+  }
+  p.x_outer = s.x.outer_stride, p.x_inner = s.x.inner_stride, p.w_outer = s.w.outer_stride;
+  p.w_inner = s.w.inner_stride, p.y_outer = s.y.outer_stride, p.y_inner = s.y.inner_stride;
+  return p;
+}
+
+// The plan of one launch, which gets the operands' addresses.
+template <class LaunchConv>
+std::unique_ptr<plugin::Plan> ConvPlan(Device& device, const plugin::OpDesc& op, const LaunchConv& launch) {
+  const ConvSpec s = plugin::ParseConv(op);
+  auto plan = std::make_unique<KernelPlan>(device, op);
+  plan->Add([type = TagOf(s.x.dtype), launch, p = ConvParamsOf(s)](const Bound& at) mutable {
+    p.x = at.Input(0), p.w = at.Input(1), p.y = at.Output();
+    if (p.has_bias) p.bias = at.Input(2);
+    launch(type, p, at.stream());
+  });
+  return plan;
+}
+
+std::unique_ptr<plugin::Plan> CreateDirect(Device& device, const plugin::OpDesc& op) {
+  return ConvPlan(device, op, LaunchDirectConv);
+}
+
+std::unique_ptr<plugin::Plan> CreateImplicitGemm(Device& device, const plugin::OpDesc& op) {
+  const TileKind tile =
+      plugin::ParseConv(op).GroupOutputs() <= ExtentOf(TileKind::kSkinny).rows ? TileKind::kSkinny : TileKind::kMedium;
+  return ConvPlan(device, op,
+                  [tile](Tag type, const ConvParams& p, void* stream) { LaunchGemmConv(type, tile, p, stream); });
+}
+
+std::unique_ptr<plugin::Plan> CreateUnitConv(Device& device, const plugin::OpDesc& op) {
+  return ConvPlan(device, op, [lanes = device.traits().lanes](Tag type, const ConvParams& p, void* stream) {
+    LaunchUnitConv(type, lanes, p, stream);
+  });
+}
+
+std::string ConvWhyNot(const Traits&, const plugin::OpDesc& op) {
+  const ConvSpec s = plugin::ParseConv(op);
+  constexpr double kMost32 = std::numeric_limits<int32_t>::max() / 2;
+  const bool integer = s.x.dtype == plugin::kI8 && s.w.dtype == plugin::kI8 && s.y.dtype == plugin::kI32;
+  if (s.IsInteger() && !integer) return "the only integer conv is i8-i8-i32";
+  if (integer && s.has_bias && s.bias_dtype != plugin::kI32 && s.bias_dtype != plugin::kI8) {
+    return "an integer conv adds an i32 or i8 bias only";
+  }
+  if (integer && s.Terms() >= (int64_t{1} << 17)) return fmt::format("{} i8 products can overflow the sum", s.Terms());
+  if (!integer && s.x.dtype != s.w.dtype) return fmt::format("conv takes x and w of one type, not {}", op.DTypesText());
+  if (std::string reason = integer ? "" : FloatTypesWhyNot(op); !reason.empty()) return reason;
+  double most = static_cast<double>(std::max(s.Positions(), s.Terms()));
+  for (size_t a = 0; a < 3; ++a) {
+    for (const int64_t x : {s.in[a], s.stride[a], s.pad[a], s.dilation[a]})
+      most = std::max(most, static_cast<double>(x));
+  }
+  if (std::max({most, static_cast<double>(s.n), static_cast<double>(s.c), static_cast<double>(s.o)}) > kMost32) {
+    return "more than 2^30 positions, terms or channels: the kernels count them in 32 bits";
+  }
+  return BlocksWhyNot(static_cast<double>(s.n * s.o) * static_cast<double>(s.Positions()) / 16);
+}
+
+// A tile has rows of one group only: with one output in each it would compute mostly padding.
+std::string GemmWhyNot(const Traits& traits, const plugin::OpDesc& op) {
+  const ConvSpec s = plugin::ParseConv(op);
+  if (s.groups > 1 && s.GroupOutputs() == 1) return "a depthwise conv is no matrix product: use direct";
+  return ConvWhyNot(traits, op);
+}
+
+std::string UnitConvWhyNot(const Traits& traits, const plugin::OpDesc& op) {
+  std::string reason = UnitWhyNot(traits, plugin::ParseConv(op).x.dtype);
+  return reason.empty() ? GemmWhyNot(traits, op) : reason;
+}
+
+std::string ConvContract(const Traits&, const plugin::OpDesc& op) {
+  return ContractText(TagOf(plugin::ParseConv(op).x.dtype), 0);
+}
+
+std::string UnitConvContract(const Traits& traits, const plugin::OpDesc&) {
+  return UnitContractText(traits, 0);
+}
+
+constexpr Row kConvRows[] = {
+    {"conv", "direct", ConvContract, ConvWhyNot, CreateDirect},
+    {"conv", "implicit-gemm", ConvContract, GemmWhyNot, CreateImplicitGemm},
+    {"conv", "implicit-gemm-matrix-unit", UnitConvContract, UnitConvWhyNot, CreateUnitConv},
+};
+
+}  // namespace
+
+std::span<const Row> ConvRows() {
+  return kConvRows;
+}
+
+}  // namespace gpu

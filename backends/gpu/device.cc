@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/device.h"
+
+#include "backends/common/table.h"
+
+namespace gpu {
+namespace {
+
+std::byte* Address(const plugin::Buffer& buffer) {
+  return static_cast<const DeviceBuffer&>(buffer).get();
+}
+
+}  // namespace
+
+std::vector<Row> AllRows(std::span<const Row> libraries) {
+  std::vector<Row> rows;
+  for (const auto some :
+       {AttentionRows(), ConvRows(), FftRows(), MatmulRows(), ReduceRows(), SoftmaxRows(), libraries}) {
+    rows.insert(rows.end(), some.begin(), some.end());
+  }
+  return rows;
+}
+
+Device::Device(const Traits& traits, std::span<const Row> rows) : traits_(traits), rows_(rows) {
+  SelectDevice(traits_.index);
+  queue_ = std::make_unique<Queue>();
+}
+
+std::vector<plugin::Implementation> Device::Query(const plugin::OpDesc& op) {
+  return plugin::QueryRows(
+      rows_, op, [&](const Row& row) { return row.why_not(traits_, op); },
+      [&](const Row& row) { return row.contract(traits_, op); });
+}
+
+std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {
+  SelectDevice(traits_.index);
+  const auto why_not = [&](const Row& row) { return row.why_not(traits_, op); };
+  return plugin::FindRow(rows_, op, implementation, why_not).create(*this, op);
+}
+
+std::unique_ptr<plugin::Buffer> Device::Alloc(uint64_t bytes) {
+  SelectDevice(traits_.index);
+  if (bytes > traits_.memory_bytes) {
+    throw plugin::Error(ASSAY_OUT_OF_MEMORY, fmt::format("a buffer of {} bytes exceeds the memory of {}, {} bytes",
+                                                         bytes, traits_.name, traits_.memory_bytes));
+  }
+  return std::make_unique<DeviceBuffer>(bytes);
+}
+
+void Device::Upload(plugin::Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) {
+  if (!bytes.empty()) queue().ToDevice(Address(buffer) + offset, bytes.data(), bytes.size());
+}
+
+void Device::Download(const plugin::Buffer& buffer, uint64_t offset, std::span<std::byte> bytes) {
+  if (!bytes.empty()) queue().ToHost(bytes.data(), Address(buffer) + offset, bytes.size());
+}
+
+bool Device::FlushCache() {
+  if (traits_.cache_bytes == 0) return false;
+  const uint64_t bytes = 2 * traits_.cache_bytes;
+  if (stream_ == nullptr) stream_ = std::make_unique<Memory>(bytes);
+  queue().Fill(stream_->get(), 0, bytes);
+  return true;
+}
+
+}  // namespace gpu

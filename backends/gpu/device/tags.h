@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element types, as kernels are told at run time.
+#pragma once
+
+#include <cstdint>
+
+namespace gpu {
+
+enum class Tag : int32_t { kF64, kF32, kF16, kBF16, kI8, kI32, kI64 };
+
+}  // namespace gpu

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device code as hipcc takes it.
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+#define GPU_FN __host__ __device__ inline
+#define GPU_DEVICE __device__ inline
+#define GPU_KERNEL __global__
+#define GPU_SHARED __shared__
+#define GPU_CALL __device__ __attribute__((noinline))
+#define GPU_CONSTANT
+
+namespace gpu {
+
+using Stream = hipStream_t;
+
+GPU_DEVICE float HalfToFloat(uint16_t bits) {
+  return static_cast<float>(__builtin_bit_cast(_Float16, bits));
+}
+GPU_DEVICE uint16_t FloatToHalf(float value) {
+  return __builtin_bit_cast(uint16_t, static_cast<_Float16>(value));
+}
+
+GPU_DEVICE float MultiplyAdd(float a, float b, float c) {
+  return __builtin_fmaf(a, b, c);
+}
+GPU_DEVICE double MultiplyAdd(double a, double b, double c) {
+  return __builtin_fma(a, b, c);
+}
+
+GPU_DEVICE void Sync() {
+  __syncthreads();
+}
+
+template <class Params>
+void Launch(void (*kernel)(Params), int64_t blocks, int threads, Stream stream, const Params& params) {
+  kernel<<<dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)), 0, stream>>>(params);
+}
+
+}  // namespace gpu

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/kernel_plan.h"
+
+#include <array>
+#include <utility>
+
+#include "backends/common/status.h"
+
+namespace gpu {
+namespace {
+
+constexpr plugin::DType kBool8{ASSAY_TYPE_BOOL, 8};
+
+// A mask of truth values is read as bytes.
+constexpr std::array<std::pair<plugin::DType, Tag>, 8> kTags{{{plugin::kF64, Tag::kF64},
+                                                              {plugin::kF32, Tag::kF32},
+                                                              {plugin::kF16, Tag::kF16},
+                                                              {plugin::kBF16, Tag::kBF16},
+                                                              {plugin::kI8, Tag::kI8},
+                                                              {plugin::kI32, Tag::kI32},
+                                                              {plugin::kI64, Tag::kI64},
+                                                              {kBool8, Tag::kI8}}};
+
+}  // namespace
+
+bool IsKnown(plugin::DType dtype) {
+  for (const auto& [known, tag] : kTags) {
+    if (known == dtype) return true;
+  }
+  return false;
+}
+
+Tag TagOf(plugin::DType dtype) {
+  for (const auto& [known, tag] : kTags) {
+    if (known == dtype) return tag;
+  }
+  throw plugin::Failure("{} is not among the types of the kernels", Name(dtype));
+}
+
+void* Bound::At(const std::vector<plugin::Arg>& args, const std::vector<plugin::Tensor>& tensors, size_t index) const {
+  const auto bytes = static_cast<uint64_t>(plugin::Bytes(tensors[index].dtype));
+  if (args[index].byte_offset % bytes != 0) {
+    throw plugin::Unsupported("operand '{}' at byte {} is not aligned to its elements of {} bytes", tensors[index].name,
+                              args[index].byte_offset, bytes);
+  }
+  return static_cast<const DeviceBuffer*>(args[index].buffer)->get() + args[index].byte_offset;
+}
+
+std::byte* KernelPlan::Workspace(uint64_t bytes) {
+  memory_.push_back(std::make_unique<Memory>(bytes));
+  return memory_.back()->get();
+}
+
+const std::byte* KernelPlan::Table(const void* data, uint64_t bytes) {
+  std::byte* table = Workspace(bytes);
+  device_.queue().ToDevice(table, data, bytes);
+  return table;
+}
+
+void KernelPlan::Enqueue(const plugin::Args& args) const {
+  const Bound bound(op_, args, device_.queue().get());
+  for (const auto& step : steps_) {
+    step(bound);
+    CheckLaunch("launch of a kernel");
+  }
+}
+
+void KernelPlan::Execute(const plugin::Args& args) {
+  SelectDevice(device_.traits().index);
+  Enqueue(args);
+  device_.queue().Wait();
+}
+
+void KernelPlan::ExecuteTimed(plugin::Timing& timing) {
+  if (!device_.traits().device_clock) return plugin::Plan::ExecuteTimed(timing);
+  SelectDevice(device_.traits().index);
+  std::vector<std::unique_ptr<Graph>> graphs(timing.sets.size());
+  if (steps_.size() > 1) {
+    for (size_t i = 0; i < graphs.size() && i < timing.seconds.size(); ++i) {
+      graphs[i] = Graph::Record(device_.queue(), [&] { Enqueue(timing.sets[i]); });
+    }
+  }
+  Stopwatch watch;
+  bool flushed = timing.cold;
+  for (size_t r = 0; r < timing.seconds.size(); ++r) {
+    const size_t set = r % timing.sets.size();
+    if (timing.cold) flushed = device_.FlushCache() && flushed;
+    watch.Start(device_.queue());
+    if (graphs[set] != nullptr) {
+      graphs[set]->Launch(device_.queue());
+    } else {
+      Enqueue(timing.sets[set]);
+    }
+    watch.Stop(device_.queue());
+    timing.seconds[r] = watch.Seconds();
+  }
+  device_.queue().Wait();
+  timing.clock_is_device = true;
+  timing.cache_was_flushed = flushed && !timing.seconds.empty();
+}
+
+bool KernelPlan::FlushCache() {
+  const bool flushed = device_.FlushCache();
+  device_.queue().Wait();
+  return flushed;
+}
+
+}  // namespace gpu

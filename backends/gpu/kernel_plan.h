@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan as a list of steps, each of which puts its work into the device's stream.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "backends/common/op_desc.h"
+#include "backends/gpu/device.h"
+#include "backends/gpu/device/tags.h"
+
+namespace gpu {
+
+// The operands of one execution as addresses of their elements zero. Throws Unsupported where one is not aligned to its
+// elements.
+class Bound {
+ public:
+  Bound(const plugin::OpDesc& op, const plugin::Args& args, void* stream) : op_(op), args_(args), stream_(stream) {}
+  void* Input(int index) const { return At(args_.inputs, op_.inputs(), static_cast<size_t>(index)); }
+  void* Output() const { return At(args_.outputs, op_.outputs(), 0); }
+  void* stream() const { return stream_; }
+
+ private:
+  void* At(const std::vector<plugin::Arg>& args, const std::vector<plugin::Tensor>& tensors, size_t index) const;
+
+  const plugin::OpDesc& op_;
+  const plugin::Args& args_;
+  void* stream_;
+};
+
+class KernelPlan : public plugin::Plan {
+ public:
+  KernelPlan(Device& device, const plugin::OpDesc& op) : device_(device), op_(op) {}
+
+  // Lives as long as the plan.
+  std::byte* Workspace(uint64_t bytes);
+  // The same, with its contents.
+  const std::byte* Table(const void* data, uint64_t bytes);
+  void Add(std::function<void(const Bound&)> step) { steps_.push_back(std::move(step)); }
+  Device& device() const { return device_; }
+
+  void Execute(const plugin::Args& args) override;
+  // By the device's events; several steps are replayed as a graph, since their launches would cost more than they do.
+  void ExecuteTimed(plugin::Timing& timing) override;
+
+ protected:
+  bool FlushCache() override;
+
+ private:
+  void Enqueue(const plugin::Args& args) const;
+
+  Device& device_;
+  const plugin::OpDesc op_;
+  std::vector<std::unique_ptr<Memory>> memory_;
+  std::vector<std::function<void(const Bound&)>> steps_;
+};
+
+// The tag of a type that kernels know; IsKnown before.
+Tag TagOf(plugin::DType dtype);
+bool IsKnown(plugin::DType dtype);
+
+}  // namespace gpu

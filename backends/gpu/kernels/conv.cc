@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/gpu/device/conv.h"
+
+#include "backends/gpu/kernels.h"
+#include "backends/gpu/kernels/dispatch.h"
+
+namespace gpu {
+namespace {
+
+template <class T, class Shape>
+void LaunchTile(const ConvParams& p, void* stream) {
+  Launch(GemmConv<T, Shape>, TileCount<Shape>(p.o, p.Positions(), int64_t{p.n} * p.groups), kTileThreads,
+         static_cast<Stream>(stream), p);
+}
+
+}  // namespace
+
+void LaunchDirectConv(Tag x, const ConvParams& p, void* stream) {
+  const int64_t blocks = CeilDiv(int64_t{p.n} * p.groups * p.o * p.Positions(), kConvThreads);
+  ForFloatOrInt8(
+      x, [&](auto type) { Launch(DirectConv<decltype(type)>, blocks, kConvThreads, static_cast<Stream>(stream), p); });
+}
+
+void LaunchGemmConv(Tag x, TileKind tile, const ConvParams& p, void* stream) {
+  ForFloatOrInt8(x, [&](auto type) {
+    using T = decltype(type);
+    if (tile == TileKind::kSkinny) return LaunchTile<T, SkinnyTile>(p, stream);
+    LaunchTile<T, MediumTile>(p, stream);
+  });
+}
+
+void LaunchUnitConv(Tag x, int lanes, const ConvParams& p, void* stream) {
+  const int64_t blocks = TileCount<UnitShape>(p.o, p.Positions(), int64_t{p.n} * p.groups);
+  ForHalf(x,
+          [&](auto type) { Launch(UnitConv<decltype(type)>, blocks, kWaves * lanes, static_cast<Stream>(stream), p); });
+}
+
+}  // namespace gpu

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device is and what its arithmetic is specified to be. Vendors fill it in (backends/cuda, backends/hip).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gpu {
+
+struct Traits {
+  int index = 0;
+  int32_t device_type = 0;                 // ASSAY_DEVICE_*
+  std::string name, driver, architecture;  // "sm_90", "gfx90a"
+  int major = 0, minor = 0;
+  uint64_t memory_bytes = 0, cache_bytes = 0, shared_bytes = 0;  // shared: of a block
+  int units = 1;                                                 // multiprocessors
+  int lanes = 32;                                                // of a wave, as kernels on matrix units see it
+  bool has_unit = false;                                         // matrix units that take f16 and bf16
+  std::string unit_accumulator = "acc=f32";                      // of them, as a contract says it
+  bool device_clock = true;                                      // events tell the device's own time
+  double exp_ulp = 2, tanh_ulp = 2;                              // of exp and log, and of tanh, in the vendor's table
+
+  // "architecture=sm_90;..." for people and for environment.json.
+  std::string Properties() const;
+};
+
+}  // namespace gpu

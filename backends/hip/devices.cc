@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/hip/devices.h"
+
+#include <hip/hip_runtime_api.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "backends/common/status.h"
+
+namespace hip_backend {
+namespace {
+
+std::string VersionText(int version) {
+  return fmt::format("{}.{}.{}", version / 10000000, version / 100000 % 100, version % 100000);
+}
+
+// What stands between the process and an AMD GPU, as far as the system's files tell.
+std::string WhatToCheck() {
+  if (access("/dev/kfd", F_OK) != 0) {
+    return "/dev/kfd is absent: is there a supported AMD GPU, and is the kernel module amdgpu loaded?";
+  }
+  if (access("/dev/kfd", R_OK | W_OK) != 0) {
+    return "/dev/kfd may not be opened by this user: join the groups render and video";
+  }
+  return "check that rocminfo lists a GPU, and that HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES do not hide it";
+}
+
+// "gfx90a:sramecc+:xnack-" names an architecture and its modes.
+std::string Architecture(std::string_view full) {
+  return std::string(full.substr(0, full.find(':')));
+}
+
+bool IsBuiltFor(std::string_view architecture) {
+  const std::string built = std::string(",") + ASSAY_HIP_BUILT_FOR + ",";
+  return built.find(fmt::format(",{},", architecture)) != std::string::npos;
+}
+
+gpu::Traits Describe(int index, const hipDeviceProp_t& properties) {
+  gpu::Traits t;
+  int driver = 0;
+  (void)hipDriverGetVersion(&driver);
+  t.index = index, t.device_type = ASSAY_DEVICE_ROCM, t.architecture = Architecture(properties.gcnArchName);
+  t.name = properties.name[0] != '\0' ? properties.name : t.architecture;
+  t.driver = "HIP driver " + VersionText(driver);
+  t.major = properties.major, t.minor = properties.minor;
+  t.memory_bytes = properties.totalGlobalMem, t.shared_bytes = properties.sharedMemPerBlock;
+  t.cache_bytes = properties.l2CacheSize > 0 ? static_cast<uint64_t>(properties.l2CacheSize) : 0;
+  t.units = properties.multiProcessorCount, t.lanes = properties.warpSize;
+  t.exp_ulp = 3, t.tanh_ulp = 5;  // ROCm's device libraries keep OpenCL's limits
+  if (t.architecture == "gfx90a") {
+    // CDNA 2 adds pairs to nearest in f32, and flushes subnormals of operands and results.
+    t.has_unit = true, t.unit_accumulator = "acc=f32;ftz=all";
+  } else if (t.architecture.starts_with("gfx94")) {
+    t.has_unit = true, t.unit_accumulator = "acc=tc<24,8>";  // CDNA 3 adds eight products at once
+  } else if (t.architecture.starts_with("gfx110")) {
+    // What RDNA 3 keeps of a product is not published: declared as the weakest unit that is known.
+    t.has_unit = true, t.unit_accumulator = "acc=tc<23,4>;ftz=all";
+  }
+  return t;
+}
+
+}  // namespace
+
+const char* const kBackendName = "hip";
+
+std::string LibraryVersion() {
+  return "HIP " + VersionText(HIP_VERSION);
+}
+
+std::vector<gpu::Traits> FindDevices() {
+  int count = 0;
+  const hipError_t status = hipGetDeviceCount(&count);
+  if (status != hipSuccess || count == 0) {
+    throw plugin::Unavailable("no AMD device ({}): {}",
+                              status == hipSuccess ? "none listed" : hipGetErrorString(status), WhatToCheck());
+  }
+  std::vector<gpu::Traits> devices;
+  std::string left_out;
+  for (int index = 0; index < count; ++index) {
+    hipDeviceProp_t properties{};
+    if (hipGetDeviceProperties(&properties, index) != hipSuccess) continue;
+    gpu::Traits t = Describe(index, properties);
+    if (IsBuiltFor(t.architecture)) {
+      devices.push_back(std::move(t));
+    } else {
+      left_out += fmt::format(" {} is {};", t.name, t.architecture);
+    }
+  }
+  if (!devices.empty()) return devices;
+  throw plugin::Unavailable(
+      "no device of an architecture that this plugin has code for ({}):{} configure with its "
+      "architecture in ASSAY_HIP_ARCHITECTURES",
+      ASSAY_HIP_BUILT_FOR, left_out);
+}
+
+}  // namespace hip_backend

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the devices of a run can do at most, measured when the first timed case asks for it: the bandwidth of their
+// memory, the rate of their fastest matmul for each type, the time of a smallest launch. Nothing else may run then.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/cli/column.h"
+#include "harness/perf/roofline.h"
+
+namespace assay::cli {
+
+// A measured rate or time, and how it came about.
+struct Probe {
+  double value = 0;  // GB/s, GFLOP/s or seconds
+  std::string backend, device, case_id, implementation, how;
+};
+
+class Ceilings {
+ public:
+  // `columns` outlives this. `implementations`: --impl; they alone are tried where they are offered.
+  Ceilings(const std::vector<Column>& columns, std::vector<std::string> implementations,
+           std::function<bool()> interrupted);
+
+  // Of the hardware below this column: several backends that compute on the same processors share their ceilings. The
+  // first case of a type has it measured, some tenths of a second for each of them.
+  Ceiling For(const Column& column, DType dtype);
+
+  // By the worker's clock around everything. Null where the column runs none of the cases that are tried.
+  assay::Number LaunchSeconds(const Column& column);
+
+  nlohmann::ordered_json Json() const;
+
+ private:
+  struct Rate {
+    std::optional<Probe> best;
+    std::vector<Probe> all;  // the best of each column
+  };
+  void MeasureBandwidth(const std::string& hardware);
+  void MeasureMatmul(const Column& asking, DType dtype);
+  std::optional<Probe> FastestMatmul(const Column& column, DType dtype, bool others);
+  std::vector<const Column*> ColumnsOn(const std::string& hardware) const;
+  double CacheBytes(const std::string& hardware) const;
+
+  const std::vector<Column>& columns_;
+  std::vector<std::string> implementations_;
+  std::function<bool()> interrupted_;
+  std::map<std::string, Rate> bandwidth_;                 // by hardware
+  std::map<std::pair<std::string, DType>, Rate> matmul_;  // by hardware and type of the operands
+  std::map<std::string, std::optional<Probe>> launch_;    // by selector
+  std::map<std::string, std::string> given_up_;           // selectors that crashed or hung: why
+  double seconds_ = 0;                                    // that all this took
+};
+
+inline constexpr const char* kHostHardware = "host";
+
+// kHostHardware for what runs on the processors of this machine, else the name of the device.
+std::string HardwareOf(const Column& column);
+
+// The value of "key" in "key=value;key=value"; "" when it is not there.
+std::string Property(const std::string& properties, std::string_view key);
+
+}  // namespace assay::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/prices.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "harness/base/text.h"
+
+namespace assay::cli {
+
+Result<std::map<std::string, double>> ParsePrices(const std::vector<std::string>& texts) {
+  std::map<std::string, double> prices;
+  for (const std::string& text : texts) {
+    const size_t equals = text.rfind('=');
+    const size_t number = equals == text.npos ? 0 : equals + 1;
+    const auto price = ParseNumber<double>(std::string_view(text).substr(number));
+    if (!price || !std::isfinite(*price) || *price < 0 || equals == 0) {
+      return UsageError(fmt::format("'{}' is no price; give a number per hour, as 0.2 or cuda=3.5", text));
+    }
+    prices[number == 0 ? "" : text.substr(0, equals)] = *price;
+  }
+  return prices;
+}
+
+}  // namespace assay::cli

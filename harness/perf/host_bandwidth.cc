@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/perf/host_bandwidth.h"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace assay {
+namespace {
+
+constexpr int kPasses = 5;
+using Clock = std::chrono::steady_clock;
+
+// Every thread calls work(thread) at the same time; the seconds from the first begin to the last end.
+template <class F>
+double SecondsOfAll(int threads, const F& work) {
+  std::vector<std::pair<Clock::time_point, Clock::time_point>> spans(static_cast<size_t>(threads));
+  std::barrier ready(threads);
+  std::vector<std::thread> others;
+  const auto run = [&](int t) {
+    ready.arrive_and_wait();
+    spans[static_cast<size_t>(t)].first = Clock::now();
+    work(t);
+    spans[static_cast<size_t>(t)].second = Clock::now();
+  };
+  for (int t = 1; t < threads; ++t) others.emplace_back(run, t);
+  run(0);
+  for (std::thread& other : others) other.join();
+  Clock::time_point begin = spans[0].first, end = spans[0].second;
+  for (const auto& [from, to] : spans) begin = std::min(begin, from), end = std::max(end, to);
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+// Independent sums, so that the additions do not hold the loads up.
+uint64_t Sum(const uint64_t* words, size_t count) {
+  constexpr size_t kSums = 32;
+  uint64_t sums[kSums] = {};
+  for (size_t i = 0; i + kSums <= count; i += kSums) {
+    for (size_t j = 0; j < kSums; ++j) sums[j] += words[i + j];
+  }
+  uint64_t all = 0;
+  for (const uint64_t sum : sums) all += sum;
+  return all;
+}
+
+}  // namespace
+
+HostBandwidth MeasureHostBandwidth(uint64_t bytes, int threads) {
+  const size_t each = bytes / 2 / sizeof(uint64_t) / static_cast<size_t>(threads);  // words of a half per thread
+  const size_t words = each * static_cast<size_t>(threads);
+  const std::unique_ptr<uint64_t[]> memory(new uint64_t[2 * words]);  // touched first by the thread that uses it
+  uint64_t* from = memory.get();
+  uint64_t* to = from + words;
+  const auto part = [&](int t) { return each * static_cast<size_t>(t); };
+  std::atomic<uint64_t> sink = 0;  // keeps the sums
+  SecondsOfAll(threads, [&](int t) {
+    std::fill_n(from + part(t), each, uint64_t{1});
+    std::fill_n(to + part(t), each, uint64_t{2});
+  });
+  HostBandwidth best;
+  const double moved = static_cast<double>(2 * words * sizeof(uint64_t)) * 1e-9;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const double read =
+        SecondsOfAll(threads, [&](int t) { sink += Sum(from + part(t), each) + Sum(to + part(t), each); });
+    const double copy =
+        SecondsOfAll(threads, [&](int t) { std::memcpy(to + part(t), from + part(t), each * sizeof(uint64_t)); });
+    best.read_gbytes_per_s = std::max(best.read_gbytes_per_s, moved / read);
+    best.copy_gbytes_per_s = std::max(best.copy_gbytes_per_s, moved / copy);
+  }
+  return best;
+}
+
+}  // namespace assay

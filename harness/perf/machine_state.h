@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operating system tells of the host's clocks, temperature, throttling and power. Nothing where it does not,
+// as in most virtual machines. (Accelerators are another matter: their libraries would have to be loaded for it.)
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <vector>
+
+#include "harness/base/record.h"
+
+namespace assay {
+
+// Cheap enough to be read around every timing.
+struct PowerState {
+  struct Energy {
+    uint64_t microjoules = 0, range = 0;  // the counter begins again after `range`
+  };
+  std::chrono::steady_clock::time_point when;
+  std::vector<Energy> packages;            // RAPL; empty where it cannot be read
+  std::optional<int64_t> throttle_events;  // of all cores and packages since boot
+};
+
+// `root` is where /sys and /proc are, for tests.
+PowerState ReadPowerState(const std::filesystem::path& root = "/");
+
+// Watts of all packages between both; null without counters.
+Number MeanPower(const PowerState& before, const PowerState& after);
+
+// For environment.json: clock frequencies, temperature, throttling, load and the time that the hypervisor took away.
+nlohmann::ordered_json DescribeMachineState(const std::filesystem::path& root = "/");
+
+}  // namespace assay

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The same backend with a kernel bug, to see that it is found: the last term of every sum is dropped.
+ */
+#define assay_backend_v1 correct_backend
+#include "vendor_backend.c"
+#undef assay_backend_v1
+
+static assay_status drop_a_term(assay_device* device, const assay_op_desc* op, const char* implementation,
+                                assay_plan** out, assay_text* error) {
+  const assay_status status = plan_create(device, op, implementation, out, error);
+  if (status == ASSAY_OK) --(*out)->k;
+  return status;
+}
+
+ASSAY_EXPORT const assay_backend_api* assay_backend_v1(void) {
+  static assay_backend_api api;
+  api = *correct_backend();
+  api.plan_create = drop_a_term;
+  return &api;
+}

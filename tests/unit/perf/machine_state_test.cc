@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/perf/machine_state.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+class MachineState : public testing::Test {
+ protected:
+  MachineState() : root_(fs::path(testing::TempDir()) / "assay_machine_state") { fs::remove_all(root_); }
+  ~MachineState() override { fs::remove_all(root_); }
+  void Write(const std::string& name, const std::string& text) {
+    fs::create_directories((root_ / name).parent_path());
+    std::ofstream(root_ / name) << text << '\n';
+  }
+  const fs::path root_;
+};
+
+TEST_F(MachineState, NothingIsMadeUp) {
+  const PowerState none = ReadPowerState(root_);
+  EXPECT_TRUE(none.packages.empty());
+  EXPECT_FALSE(none.throttle_events);
+  EXPECT_FALSE(MeanPower(none, none));
+  const auto json = DescribeMachineState(root_);
+  for (const char* key : {"clock_mhz", "temperature_celsius", "throttle_events", "load_average", "stolen_cpu_s"}) {
+    EXPECT_TRUE(json.at(key).is_null()) << key;
+  }
+}
+
+TEST_F(MachineState, ReadsWhatLinuxTells) {
+  Write("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1500000");
+  Write("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "3500000");
+  Write("sys/devices/system/cpu/cpufreq/other", "1");
+  for (const char* cpu : {"cpu0", "cpu1"}) {
+    Write(std::string("sys/devices/system/cpu/") + cpu + "/thermal_throttle/core_throttle_count", "3");
+    Write(std::string("sys/devices/system/cpu/") + cpu + "/thermal_throttle/package_throttle_count", "1");
+  }
+  Write("sys/class/thermal/thermal_zone0/temp", "45000");
+  Write("sys/class/thermal/thermal_zone1/temp", "61500");
+  Write("proc/loadavg", "1.25 1 1 1/2 3");
+  Write("proc/stat", "cpu 1 2 3 4 5 6 7 " + std::to_string(2 * sysconf(_SC_CLK_TCK)) + " 0 0");
+  const auto json = DescribeMachineState(root_);
+  EXPECT_EQ(json["clock_mhz"]["min"], 1500);
+  EXPECT_EQ(json["clock_mhz"]["mean"], 2500);
+  EXPECT_EQ(json["clock_mhz"]["max"], 3500);
+  EXPECT_EQ(json["temperature_celsius"], 61.5);
+  EXPECT_EQ(json["throttle_events"], 8);
+  EXPECT_EQ(json["load_average"], 1.25);
+  EXPECT_EQ(json["stolen_cpu_s"], 2);
+}
+
+TEST_F(MachineState, PowerIsEnergyOverTimeAlsoWhereACounterBeginsAgain) {
+  for (const char* zone : {"0", "1", "0:0"}) {
+    Write(std::string("sys/class/powercap/intel-rapl:") + zone + "/energy_uj", "9000000");
+    Write(std::string("sys/class/powercap/intel-rapl:") + zone + "/max_energy_range_uj", "10000000");
+  }
+  PowerState before = ReadPowerState(root_);
+  ASSERT_EQ(before.packages.size(), 2u);
+  Write("sys/class/powercap/intel-rapl:0/energy_uj", "9500000");
+  Write("sys/class/powercap/intel-rapl:1/energy_uj", "2000000");
+  PowerState after = ReadPowerState(root_);
+  after.when = before.when + std::chrono::milliseconds(500);
+  EXPECT_DOUBLE_EQ(MeanPower(before, after).value(), (0.5 + 3) / 0.5);
+}
+
+}  // namespace
+}  // namespace assay
