@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the plugins of backends/cuda and backends/hip share: the sources of backends/gpu, compiled for one vendor.
 include_guard(GLOBAL)
-set(ASSAY_GPU_FOLDER ${CMAKE_CURRENT_LIST_DIR})
 
 # assay_gpu_objects(<variable> NAME <name> COMMENT <word> COMMAND <compiler and flags>... SOURCES <files>...): device code
 # to object files, by a compiler that CMake does not know as a language: it takes -c, -o, -MD and -MF.
@@ -22,7 +21,7 @@ endfunction()
 
 # assay_gpu_kernels(<variable>): the files of kernels/, whatever compiles them.
 function(assay_gpu_kernels variable)
-  file(GLOB kernels CONFIGURE_DEPENDS ${ASSAY_GPU_FOLDER}/kernels/*.cc)
+  file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels/*.cc)
   set(${variable} ${kernels} PARENT_SCOPE)
 endfunction()
 
@@ -30,7 +29,7 @@ endfunction()
 # [LIBRARIES ...]): SOURCES are the vendor's own, OBJECTS what assay_gpu_objects makes.
 function(assay_add_gpu_plugin)
   cmake_parse_arguments(arg "APART" "NAME;VENDOR" "SOURCES;OBJECTS;LIBRARIES" ${ARGN})
-  file(GLOB host CONFIGURE_DEPENDS ${ASSAY_GPU_FOLDER}/*.cc)
+  file(GLOB host CONFIGURE_DEPENDS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/*.cc)
   set(apart "")
   if(arg_APART)
     set(apart APART)
