@@ -52,8 +52,12 @@ Candidate Accumulates(const char* field, const char* name, Accumulator acc, DTyp
           nullptr,
           change,
           [type](const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
-            return HoldsPrecision(FormatOf(type), judge.dtype(), got) && FillsEvenly(judge, got, metrics) &&
-                   FollowsRunningSums(judge, got, metrics);
+            // What a narrower accumulator leaves as well is the narrower one's.
+            const FloatFormat& bf16 = FormatOf(DType::kBF16);
+            const bool narrower = type != DType::kBF16 && FormatOf(judge.dtype()).precision > bf16.precision &&
+                                  HoldsPrecision(bf16, judge.dtype(), got);
+            return !narrower && HoldsPrecision(FormatOf(type), judge.dtype(), got) &&
+                   FillsEvenly(judge, got, metrics) && FollowsRunningSums(judge, got, metrics);
           }};
 }
 

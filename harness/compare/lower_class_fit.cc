@@ -96,7 +96,9 @@ bool FollowsRunningSums(const ElementJudge& judge, const Tensor& got, const Erro
   ScaledNormal sums;
   std::array<ScaledNormal, 3> others;  // in proportion to the results, to the terms, equal
   ForEachFinite(judge, got, [&](int64_t i, double, const Judgement& judged) {
-    const double y = GoldenAt(judge, i), s = PlaneAt(golden.magnitude, i, golden.size()), sigma = judge.Sigma(i);
+    const double y = GoldenAt(judge, i), s = PlaneAt(golden.magnitude, i, golden.size());
+    // Without the floor of the statistic, which knows the terms alone.
+    const double sigma = judge.params().u_acc * PlaneAt(golden.sigma, i, golden.size());
     if (!(sigma > 0) || !(s > 0)) return;
     const double own = UlpAt(out, std::fabs(y));
     sums.Add(judged.error, sigma * sigma + own * own / 12);

@@ -43,10 +43,10 @@ class Mutations {
   Power Run() {
     const std::span<const double> values(judge_.golden().value);
     if (values.empty()) return {.missed = "the output is empty"};
-    Whole("an output of zeros", [](std::span<const double>) { return 0.0; });
+    Blank("an output of zeros", 0);
     // A single output is its own mean.
     if (values.size() > 1) Whole("a constant output at the mean", MeanOfFinite);
-    Whole("an output never written", [](std::span<const double>) { return kUnwrittenValue; });
+    Blank("an output never written", kUnwrittenValue);
     OmittedTerms();
     power_.power = Share(power_.whole_caught, power_.whole_total);
     if (power_.omitted_total > 0) {
@@ -67,8 +67,13 @@ class Mutations {
     return !TwinAccepts(twin.expected[static_cast<size_t>(i)], mutant, twin.ToleranceAt(i), dtype_);
   }
 
-  // A tensor that holds one constant, which may depend on the fault-free values.
-  void Whole(const char* name, const std::function<double(std::span<const double>)>& constant) {
+  void Blank(const char* name, double value) {
+    const bool caught = Whole(name, [value](std::span<const double>) { return value; });
+    if (!caught && power_.blank.empty()) power_.blank = name;
+  }
+
+  // Whether a tensor that holds one constant is caught; the constant may depend on the fault-free values.
+  bool Whole(const char* name, const std::function<double(std::span<const double>)>& constant) {
     const int64_t n = judge_.golden().size();
     const double main = RoundOut(dtype_, constant(judge_.golden().value));
     bool caught = false;
@@ -81,6 +86,7 @@ class Mutations {
     ++power_.whole_total;
     power_.whole_caught += caught ? 1 : 0;
     if (!caught && power_.missed.empty()) power_.missed = name;
+    return caught;
   }
 
   // The samples above can miss a few outputs among many for which nothing is promised.
@@ -183,7 +189,7 @@ std::vector<int64_t> SampleOutputs(int64_t n) {
 }
 
 std::string Power::BlindTo() const {
-  if (whole_caught < whole_total) return missed;  // the first that is noted
+  if (!blank.empty()) return blank;
   if (2 * zeros_accepted > nonzero) return fmt::format("a zero in place of {} of {} results", zeros_accepted, nonzero);
   return "";
 }

@@ -24,8 +24,10 @@ struct Power {
   int64_t nonzero = 0, zeros_accepted = 0;
   std::string missed;  // a mutant that would pass, in words; "" when all are caught
 
-  // A tensor with nothing of the result in it that would pass, in words; "": none. What a single omitted term does is
-  // another question.
+  // A tensor with nothing of the result in it that would pass, zeros or what was there before; "": none.
+  std::string blank;
+  // The same, or zeros in place of most results, in words; "": none. A constant at the mean of the results is no such
+  // thing, and what a single omitted term does is another question.
   std::string BlindTo() const;
 };
 

@@ -127,22 +127,22 @@ const std::vector<DecideCase>& DecideCases() {
        kBelowContract, RC::kWithinLowerClass, "acc=f16"},
       {"Untrusted", [](Evidence& e) { e.power = Power{.power = 0.98, .missed = "an output of zeros"}; }, kUntrusted,
        RC::kWithinClass, "missed: an output of zeros"},
-      {"UserOmittedTerms",
+      {"UserConstant",
        [](Evidence& e) {
          e.user_data = true;
-         e.power = Power{.power = 0.2, .whole_caught = 3, .whole_total = 3, .missed = "9 of 12 omitted terms"};
+         e.power = Power{.power = 0, .whole_caught = 2, .whole_total = 3, .missed = "a constant output at the mean"};
        },
        kPass, RC::kWithinClass, ""},
       {"UserZeros",
        [](Evidence& e) {
          e.user_data = true;
-         e.power = Power{.power = 0, .whole_caught = 2, .whole_total = 3, .missed = "an output of zeros"};
+         e.power = Power{.power = 0, .missed = "an output of zeros", .blank = "an output of zeros"};
        },
        kUntrusted, RC::kWithinClass, "would accept an output of zeros as well"},
       {"UserMostZeros",
        [](Evidence& e) {
          e.user_data = e.suspect = true;
-         e.power = Power{.whole_caught = 3, .whole_total = 3, .nonzero = 9, .zeros_accepted = 5};
+         e.power = Power{.nonzero = 9, .zeros_accepted = 5};
        },
        kUntrusted, RC::kSuspect, "a zero in place of 5 of 9 results as well"},
       {"PowerEnough", [](Evidence& e) { e.power->power = 0.99; }, kPass, RC::kWithinClass, ""},

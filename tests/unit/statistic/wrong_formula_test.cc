@@ -46,8 +46,9 @@ double AsItIs(double y) {
 class WrongFormula : public testing::TestWithParam<Formula> {};
 
 TEST_P(WrongFormula, IsNoClass) {
-  for (const char* id : {"matmul/bf16/m=48,n=40,k=512/fill=normal/seed=0", "matmul/f16/m=48,n=40,k=512/fill=normal/seed=1",
-                         "matmul/f32/m=48,n=40,k=512/fill=normal/seed=2"}) {
+  for (const char* id :
+       {"matmul/bf16/m=48,n=40,k=512/fill=normal/seed=0", "matmul/f16/m=48,n=40,k=512/fill=normal/seed=1",
+        "matmul/f32/m=48,n=40,k=512/fill=normal/seed=2"}) {
     const StatisticCase c(id, "acc=f32");
     std::vector<double> got = Product(c, GetParam().term);
     for (double& y : got) y = In(c.problem.output.dtype, GetParam().result(y));
@@ -58,14 +59,35 @@ TEST_P(WrongFormula, IsNoClass) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Matmul, WrongFormula,
-    testing::Values(Formula{"a factor", Times, [](double y) { return y * (1 + 0x1p-8); }},
-                    Formula{"a smaller factor", Times, [](double y) { return y * (1 - 0x1p-9); }},
-                    Formula{"weights in steps of 1/16", [](double a, double b) { return a * std::round(16 * b) / 16; },
-                            AsItIs},
-                    Formula{"something added", Times, [](double y) { return y + 0.25; }},
-                    Formula{"zeros", Times, [](double) { return 0.0; }}));
+INSTANTIATE_TEST_SUITE_P(Matmul, WrongFormula,
+                         testing::Values(Formula{"a factor", Times, [](double y) { return y * (1 + 0x1p-8); }},
+                                         Formula{"a smaller factor", Times, [](double y) { return y * (1 - 0x1p-9); }},
+                                         Formula{"weights in steps of 1/16",
+                                                 [](double a, double b) { return a * std::round(16 * b) / 16; },
+                                                 AsItIs},
+                                         Formula{"something added", Times, [](double y) { return y + 0.25; }},
+                                         Formula{"zeros", Times, [](double) { return 0.0; }}));
+
+// Few roundings to bf16 are as small as many to f16; what they leave has 8 bits all the same.
+TEST(WrongFormula, BlocksAddedInBf16AreNoSumsInF16) {
+  const StatisticCase c("matmul/f32/m=48,n=40,k=256/fill=normal/seed=0", "acc=f32");
+  const std::vector<double> a = c.inputs[0].ToDoubles(), b = c.inputs[1].ToDoubles();
+  for (const int64_t block : {4, 16, 64}) {
+    std::vector<double> got(48 * 40);
+    for (int64_t i = 0; i < 48 * 40; ++i) {
+      double part = 0;
+      for (int64_t t = 0; t < 256; ++t) {
+        part += a[i / 40 * 256 + t] * b[t * 40 + i % 40];
+        if ((t + 1) % block != 0) continue;
+        got[i] = In(DType::kBF16, got[i] + part);
+        part = 0;
+      }
+    }
+    const auto found = c.Explain(got);
+    if (block == 4) ASSERT_TRUE(found);
+    if (found) EXPECT_EQ(found->field, "acc=bf16") << block;
+  }
+}
 
 // Zeros in place of sums so long that the bound of narrower sums says nothing at all.
 TEST(WrongFormula, ZerosAreNoSumsInBf16) {
