@@ -75,15 +75,21 @@ bool IsIntegerSum(const Problem& problem, std::span<const Tensor> inputs) {
 }  // namespace
 
 bool FillsEvenly(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
-  const double rms = std::sqrt(metrics.statistic.sum_r2 / static_cast<double>(metrics.finite));
-  if (rms < kLeastFilled || rms > kMostFilled) return false;
+  if (std::sqrt(metrics.statistic.sum_r2 / static_cast<double>(metrics.finite)) > kMostFilled) return false;
+  // Without what the class may lose in one direction: that need not be there.
+  const FloatFormat& out = FormatOf(judge.dtype());
   int64_t visible = 0, all = 0;
-  ForEachFinite(judge, got, [&](int64_t i, double, const Judgement& judged) {
-    if (!(judge.Sigma(i) > 0)) return;
+  double squares = 0;
+  ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement& judged) {
+    const double sigma = judge.Sigma(i), error = std::fabs(judged.error);
+    if (!(sigma > 0)) return;
     ++all;
-    if (std::fabs(judged.error) > kVisible * judge.Sigma(i)) ++visible;
+    const double own = judge.params().own_rounding * UlpAt(out, std::max(std::fabs(x), std::fabs(GoldenAt(judge, i))));
+    squares += std::pow(std::max(0.0, error - own) / sigma, 2);
+    if (error > kVisible * sigma) ++visible;
   });
-  return all > 0 && static_cast<double>(visible) >= kLeastSpread * static_cast<double>(all);
+  const auto n = static_cast<double>(all);
+  return all > 0 && std::sqrt(squares / n) >= kLeastFilled && static_cast<double>(visible) >= kLeastSpread * n;
 }
 
 bool FollowsRunningSums(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
