@@ -74,7 +74,7 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
   SetTiming(attempt.record, attempt.rounds, timing->clock_is_device);
   if (first) SetFirstRound(attempt.record, *timing);
   if (cold) SetCold(attempt.record, **cold);
-  if (!settings_.cold) attempt.record.cold_note = "left out (--no-cold)";
+  if (!settings_.cold) attempt.record.cold_note = "left out; --cold asks for it";
   SetPower(attempt.record, before, after, HardwareOf(column) == kHostHardware);
   SetLimits(column, attempt);
 }

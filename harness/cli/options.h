@@ -40,8 +40,11 @@ struct RunOptions {
   int jobs = 0;                              // host threads; 0: all cores
   bool perf = true;
   double perf_time_s = 0.05;  // per implementation, case and round
-  bool cold = true;           // the first round also with cold caches
-  bool roofline = true;
+  // They take longer than everything else of a short case; a sweep is about them.
+  bool Cold() const { return cold.value_or(!sweep.empty()); }
+  bool Roofline() const { return roofline.value_or(!sweep.empty()); }
+  std::optional<bool> cold;  // the first round also with cold caches
+  std::optional<bool> roofline;
   std::vector<std::string> prices;  // per hour: NUMBER, or BACKEND=NUMBER
   std::string sweep;                // KEY=VALUES, see ParseSweep
   int rounds = 1;

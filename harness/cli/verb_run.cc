@@ -86,7 +86,7 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
   settings.progress = Progress::ParseMode(options.progress);
   settings.runner.implementations = options.backend.implementations;
   settings.runner.perf_time_s = options.perf ? options.perf_time_s : 0;
-  settings.runner.cold = options.cold;
+  settings.runner.cold = options.Cold();
   settings.runner.prices = *ParsePrices(options.prices);                // checked when it was read
   settings.runner.relations = *ParseRelationEffort(options.relations);  // likewise
   settings.runner.command = ProgramWord() + " run";
@@ -201,7 +201,7 @@ int Run(const RunOptions& options) {
   }
   LoopSettings settings = SettingsFor(options, plan, *expectations);
   settings.runner.sweep = *sweep;
-  if (options.perf && options.roofline) {
+  if (options.perf && options.Roofline()) {
     settings.runner.ceilings =
         std::make_shared<Ceilings>(*columns, options.backend.implementations, settings.runner.interrupted);
   }
@@ -237,9 +237,9 @@ void AddRunVerb(CLI::App& app, Action& action) {
       *verb, "--perf-time", o->perf_time_s, kSecondsLimits,
       "most seconds of timing per implementation, case and round; it ends when the median is known to 2 %");
   verb->add_flag("--cold,!--no-cold", o->cold,
-                 "time with cold caches too (default), for at most as long again, or do not");
+                 "time with cold caches too, for at most as long again; --sweep does unless told not to");
   verb->add_flag("--roofline,!--no-roofline", o->roofline,
-                 "measure what the devices can do at most (default), some seconds for each, or do not");
+                 "measure what the devices can do at most, seconds to minutes for each; --sweep does unless told not to");
   verb->add_option("--price", o->prices, "what an hour of a backend costs, NUMBER or BACKEND=NUMBER; may be repeated")
       ->check([](const std::string& text) {
         const auto prices = ParsePrices({text});

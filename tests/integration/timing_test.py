@@ -28,20 +28,20 @@ class Protocol(cli_test.Cli):
             self.assertGreaterEqual(r["cold_samples"], 2)
 
     def test_cold_and_warm_times_of_every_backend(self):
-        done, records = self.run_cases("--case", CASE, "--perf-time", "0.01")
+        done, records = self.run_cases("--case", CASE, "--perf-time", "0.01", "--cold")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for r in records:
             self.check_times(r)
             self.assertIsNotNone(r["time_cold_median_s"], r["backend"])
 
     def test_cold_times_are_null_with_a_reason_where_there_are_none(self):
-        _, records = self.run_cases("--case", CASE, "--backend", "cpu", "--perf-time", "0.01", "--no-cold", out="without")
+        _, records = self.run_cases("--case", CASE, "--backend", "cpu", "--perf-time", "0.01", out="without")
         for r in records:
             self.check_times(r)
-            self.assertIn("--no-cold", r["cold_note"])
+            self.assertIn("--cold", r["cold_note"])
         self.env["ASSAY_MISBEHAVE"] = "no_timer"
         _, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok",
-                                    "--perf-time", "0.01")
+                                    "--perf-time", "0.01", "--cold")
         self.check_times(records[0])
         self.assertIn("no way to flush", records[0]["cold_note"])
         self.assertEqual(records[0]["timing_clock"], "host")
@@ -50,7 +50,7 @@ class Protocol(cli_test.Cli):
 class Roofline(cli_test.Cli):
     def test_ceilings_are_measured_once_and_kept(self):
         done, records = self.run_cases("--suite", "smoke", "--op", "matmul,softmax", "--dtype", "f32,bf16", "--backend",
-                                       "cpu,onednn", "--perf-time", "0.005")
+                                       "cpu,onednn", "--perf-time", "0.005", "--cold", "--roofline")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         ceilings = json.loads((self.dir / "out/ceilings.json").read_text())
         self.assertEqual(ceilings["given_up"], [])
@@ -79,7 +79,7 @@ class Roofline(cli_test.Cli):
         self.assertLessEqual({"cold_ns", "wall_ns", "roofline_fraction", "launch_fraction"}, set(entry))
 
     def test_without_it_nothing_is_measured(self):
-        _, records = self.run_cases("--case", CASE, "--backend", "cpu", "--no-roofline", "--perf-time", "0.005", "--price",
+        _, records = self.run_cases("--case", CASE, "--backend", "cpu", "--perf-time", "0.005", "--price",
                                     "7", "--price", "cpu=3")
         self.assertFalse((self.dir / "out/ceilings.json").exists())
         for r in records:
@@ -92,7 +92,7 @@ class Roofline(cli_test.Cli):
     def test_a_plugin_that_dies_while_it_is_measured_loses_no_record(self):
         plugin = ("--plugin", PLUGIN, "--backend", "misbehaving")
         # "ok" alone can be timed; the ceilings try what else there is as well, since nothing is selected.
-        done, records = self.run_cases("--case", CASE, *plugin, "--perf-time", "0.002", "--timeout", "2")
+        done, records = self.run_cases("--case", CASE, *plugin, "--perf-time", "0.002", "--timeout", "2", "--roofline")
         ok = next(r for r in records if r["implementation"] == "ok")
         self.assertEqual(ok["verdict"], "pass", done.stderr)
         self.assertGreater(ok["time_median_s"], 0)
