@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/perf/machine_state.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,7 +15,8 @@ namespace fs = std::filesystem;
 
 class MachineState : public testing::Test {
  protected:
-  MachineState() : root_(fs::path(testing::TempDir()) / "assay_machine_state") { fs::remove_all(root_); }
+  // Of its own: tests of one program run at the same time.
+  MachineState() : root_(fs::path(testing::TempDir()) / fmt::format("assay_machine_state_{}", ::getpid())) {}
   ~MachineState() override { fs::remove_all(root_); }
   void Write(const std::string& name, const std::string& text) {
     fs::create_directories((root_ / name).parent_path());
