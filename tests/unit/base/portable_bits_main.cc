@@ -44,7 +44,7 @@ uint64_t FillHash(DType dtype) {
   size_t i = 0;
   for (const std::string& name : KnownFills()) {
     Tensor tensor(dtype, {96, 128});
-    FillTensor(*ParseFill(name == "cancel-K" ? "cancel-1e4" : name), 11, 2, -1, 0, tensor);
+    FillTensor(ParseFill(name == "cancel-K" ? "cancel-1e4" : name).value(), 11, 2, -1, 0, tensor);
     all.As<uint64_t>()[i++] = HashBytes(tensor.data(), tensor.bytes());
   }
   return HashBytes(all.data(), all.bytes());

@@ -11,8 +11,9 @@ namespace {
 class AgreementOf : public testing::Test {
  protected:
   AgreementOf()
-      : data_(PrepareCase(*ParseId("matmul/f32/m=4,n=4,k=1000/fill=normal/seed=0"), "auto", GoldenStore({})).value()),
-        bound_(BoundOf(data_, *ParseDeclaration("f32acc"))) {}
+      : data_(PrepareCase(ParseId("matmul/f32/m=4,n=4,k=1000/fill=normal/seed=0").value(), "auto", GoldenStore({}))
+                  .value()),
+        bound_(BoundOf(data_, ParseDeclaration("f32acc").value())) {}
 
   // An output that is off by `share` of the bound everywhere.
   std::string Add(const char* implementation, double share) {
@@ -51,8 +52,8 @@ TEST_F(AgreementOf, CountsTheToleranceOfEachContract) {
 TEST(Agreement, IsOfOutputsUpToASize) {
   for (const auto& [m, compared] : {std::pair{512, true}, std::pair{513, false}}) {
     const std::string id = "matmul/f32/m=" + std::to_string(m) + ",n=512,k=2/fill=normal/seed=0";
-    const CaseData data = PrepareCase(*ParseId(id), "auto", GoldenStore({})).value();
-    const BoundModel bound = BoundOf(data, *ParseDeclaration("f32acc"));
+    const CaseData data = PrepareCase(ParseId(id).value(), "auto", GoldenStore({})).value();
+    const BoundModel bound = BoundOf(data, ParseDeclaration("f32acc").value());
     Tensor output(data.problem.output.dtype, data.problem.output.shape);
     output.SetDoubles(data.golden.value);
     Agreement agreement;

@@ -9,7 +9,7 @@ namespace assay::cli {
 namespace {
 
 CaseData Prepare(const char* id) {
-  return *PrepareCase(*ParseId(id), "auto", GoldenStore(std::filesystem::path()));
+  return PrepareCase(ParseId(id).value(), "auto", GoldenStore(std::filesystem::path())).value();
 }
 
 TEST(SecondSet, HoldsOtherDataWithItsOwnGolden) {

@@ -18,8 +18,8 @@ using testing::Not;
 class FailureFolderLimits : public testing::Test {
  protected:
   FailureFolderLimits() {
-    planned_.spec = *ParseId("reduce/f32/shape=4x1000,axes=1/fill=normal/seed=0");
-    data_ = *PrepareCase(planned_.spec, "auto", GoldenStore(fs::path()));
+    planned_.spec = ParseId("reduce/f32/shape=4x1000,axes=1/fill=normal/seed=0").value();
+    data_ = PrepareCase(planned_.spec, "auto", GoldenStore(fs::path())).value();
     attempt_.implementation = "../evil\nname";
     attempt_.record.implementation = "../evil\nname";
     attempt_.record.backend = "cpu";

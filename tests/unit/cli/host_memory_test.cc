@@ -17,7 +17,7 @@ namespace assay::cli {
 namespace {
 
 Problem Bound(const char* id) {
-  const CaseSpec spec = *ParseId(id);
+  const CaseSpec spec = ParseId(id).value();
   return *OperatorRegistry::Global().Find(spec.op)->Bind(spec);
 }
 

@@ -19,13 +19,13 @@ const Operator& Fft() {
 }
 
 Problem Bound(const std::string& id) {
-  Result<Problem> problem = Fft().Bind(*ParseId(id));
+  Result<Problem> problem = Fft().Bind(ParseId(id).value());
   EXPECT_TRUE(problem.has_value()) << id << ": " << (problem ? "" : problem.error().message);
   return problem.value_or(Problem{});
 }
 
 std::string BindFailure(const std::string& id) {
-  const Result<Problem> problem = Fft().Bind(*ParseId(id));
+  const Result<Problem> problem = Fft().Bind(ParseId(id).value());
   return problem ? "" : problem.error().message;
 }
 
@@ -135,7 +135,7 @@ double Caught(const std::string& id, const std::string& contract) {
   const Problem problem = Bound(id);
   const std::vector<Tensor> inputs = Fft().MakeInputs(problem);
   const Golden golden = Fft().ComputeGolden(problem, inputs, Tier::kFast);
-  const BoundModel bound = Fft().Bound(problem, golden, *ParseDeclaration(contract));
+  const BoundModel bound = Fft().Bound(problem, golden, ParseDeclaration(contract).value());
   std::vector<int64_t> outputs;
   for (int64_t i = 0; i < golden.size(); i += std::max<int64_t>(1, golden.size() / 256)) outputs.push_back(i);
   const std::vector<Mutant> mutants = Fft().OmittedTerms(problem, inputs, golden.value, outputs);
