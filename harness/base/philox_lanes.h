@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "hwy/highway.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace assay::internal {
 namespace HWY_NAMESPACE {
