@@ -13,12 +13,14 @@
 namespace assay::html {
 namespace {
 
+bool Ran(const Record& r) {
+  return r.outcome != "unsupported" && r.outcome != "unavailable" && !IsMissing(r);
+}
+
 std::string Headline(const std::vector<Record>& records) {
   const auto failed =
       std::count_if(records.begin(), records.end(), [](const Record& r) { return IsFailure(r) && !IsMissing(r); });
-  const auto ran = std::count_if(records.begin(), records.end(), [](const Record& r) {
-    return r.outcome != "unsupported" && r.outcome != "unavailable" && !IsMissing(r);
-  });
+  const auto ran = std::ranges::count_if(records, Ran);
   if (failed > 0) {
     return fmt::format("<h1 class=\"bad\"><b aria-hidden=\"true\">✗</b> {} of {} failed</h1>", failed,
                        Counted(ran, "result"));
@@ -88,11 +90,14 @@ std::string Facts(const Page& page) {
   for (const Record& r : page.records) {
     if (!IsMissing(r)) cases.insert(r.case_id);
   }
-  const int64_t ran = std::ranges::count_if(page.records, [](const Record& r) { return !IsMissing(r); });
+  const int64_t ran = std::ranges::count_if(page.records, Ran);
+  const int64_t missing = std::ranges::count_if(page.records, IsMissing);
+  const int64_t rest = static_cast<int64_t>(page.records.size()) - ran - missing;
   std::string backends =
       Distinct(page.records, [](const Record& r) { return Joined(r.backend, " ", r.library_version); });
   std::string out = "<dl class=\"facts\">\n";
-  out += Fact("Ran", Counted(static_cast<int64_t>(cases.size()), "case") + ", " + Counted(ran, "result"));
+  out += Fact("Ran", Counted(static_cast<int64_t>(cases.size()), "case") + ", " + Counted(ran, "result") +
+                         (rest > 0 ? fmt::format("; {} not offered", rest) : ""));
   out += Fact("Backends", backends);
   out += Fact("Devices", Distinct(page.records, [](const Record& r) { return r.device; }));
   out += Fact("CPU", Joined(value("cpu"), ", ", cores.empty() ? "" : cores + (cores == "1" ? " core" : " cores")));
