@@ -30,8 +30,11 @@ std::string Headline(const std::vector<Record>& records) {
     return fmt::format("<h1 class=\"broken\"><b aria-hidden=\"true\">?</b> Incomplete: {}, none failed</h1>",
                        Counted(ran, "result"));
   }
-  return fmt::format("<h1 class=\"ok\"><b aria-hidden=\"true\">✓</b> {} failed</h1>",
-                     ran == 1 ? "The only result has not" : fmt::format("None of {} results", ran));
+  const auto known = std::ranges::count_if(
+      records, [](const Record& r) { return r.outcome == "known_failure" || r.outcome == "known_flake"; });
+  return fmt::format("<h1 class=\"ok\"><b aria-hidden=\"true\">✓</b> {} failed{}</h1>",
+                     ran == 1 ? "The only result has not" : fmt::format("None of {} results", ran),
+                     known == 0 ? "" : ", apart from " + Counted(known, "known failure"));
 }
 
 std::string Incomplete(const std::vector<Record>& records) {

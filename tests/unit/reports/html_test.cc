@@ -74,6 +74,30 @@ TEST(Html, OneIsNoPlural) {
   EXPECT_THAT(HtmlReport({r, other}, ""), HasSubstr("2 cases, 2 results<"));
 }
 
+TEST(Html, WhatWasNotMeasuredHasNoColumn) {
+  Record r;
+  r.case_id = "fft/f32/n=8/fill=normal/seed=0", r.op = "fft", r.dtype = "f32", r.backend = "cpu";
+  r.implementation = "x", r.verdict = r.outcome = "pass", r.time_median_s = 1e-3;
+  const std::string warm = HtmlReport({r}, "");
+  EXPECT_THAT(warm, HasSubstr("<div class=\"no-cold no-roofline\">"));
+  EXPECT_THAT(warm, HasSubstr("assay run --cold --roofline"));
+  EXPECT_THAT(warm, Not(HasSubstr("the median with cold caches")));
+  r.time_cold_median_s = 2e-3;
+  EXPECT_THAT(HtmlReport({r}, ""), HasSubstr("<div class=\"no-roofline\">"));
+  r.roofline_fraction = 0.5;
+  const std::string all = HtmlReport({r}, "");
+  EXPECT_THAT(all, HasSubstr("<div class=\"\">\n"));
+  EXPECT_THAT(all, HasSubstr("the median with cold caches"));
+  EXPECT_THAT(all, Not(HasSubstr("measures more")));
+}
+
+TEST(Html, KnownFailuresAreInTheHeadline) {
+  Record r;
+  r.case_id = "fft/f32/n=8/fill=normal/seed=0", r.op = "fft", r.dtype = "f32", r.backend = "cpu";
+  r.implementation = "x", r.verdict = "mismatch", r.outcome = "known_failure";
+  EXPECT_THAT(HtmlReport({r, r}, ""), HasSubstr("None of 2 results failed, apart from 2 known failures</h1>"));
+}
+
 TEST(Html, LoadsNothing) {
   const std::string page = HtmlReport(sample::SampleRecords(50), sample::SampleEnvironment());
   for (const char* loading : {" src=", "<link", "@import", "url(", "fetch(", "XMLHttpRequest", "import("}) {
