@@ -116,11 +116,7 @@ std::unique_ptr<plugin::Plan> CreateCudnnConv(gpu::Device& device, const plugin:
 }
 
 bool HasDenseFilter(const ConvSpec& s) {
-  int64_t expected = 1;
-  for (size_t axis = 3; axis-- > 0; expected *= s.kernel[axis]) {
-    if (s.kernel[axis] > 1 && s.w.strides[axis] != expected) return false;
-  }
-  return (s.GroupInputs() == 1 || s.w.inner_stride == expected) && (s.o == 1 || s.w.outer_stride == s.Terms());
+  return s.HasDenseTerms() && (s.o == 1 || s.w.outer_stride == s.Terms());
 }
 
 bool FitsInt(const ConvSpec& s) {
