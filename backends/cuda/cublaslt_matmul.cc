@@ -185,7 +185,7 @@ std::string LtWhyNot(const MatmulSpec& s) {
   if (s.bias.input >= 0 && (s.bias.column_stride != 1 || s.bias.dtype != s.y.dtype)) {
     return "cuBLASLt takes a contiguous bias in the type of y";
   }
-  return CublasLt::Get().why_not;
+  return CublasLt::Get().why_not();
 }
 
 std::string StrictWhyNot(const gpu::Traits&, const plugin::OpDesc& op) {

@@ -136,7 +136,7 @@ std::string CudnnConvWhyNot(const gpu::Traits&, const plugin::OpDesc& op) {
   if (s.has_bias) return "cuDNN's convolution rounds before a bias is added: not offered";
   if (!HasDenseFilter(s)) return "cuDNN needs a dense w";
   if (!FitsInt(s)) return "cuDNN takes extents and strides that fit into an int";
-  return Cudnn::Get().why_not;
+  return Cudnn::Get().why_not();
 }
 
 // For algorithms whose intermediate values would be rounded to 16 bits, which no contract here declares.
