@@ -107,9 +107,9 @@ std::string OperatorHtml(const std::string& op, const std::map<std::string, Case
   std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->second.work > b->second.work; });
   const size_t shown = std::min(order.size(), kMaxCasesPerOperator);
   std::string out = fmt::format(
-      "<details{}><summary><h3>{} <span>{} timed cases</span></h3></summary>\n<div "
+      "<details{}><summary><h3>{} <span>{}</span></h3></summary>\n<div "
       "class=\"perf-grid\">\n",
-      open ? " open" : "", Escaped(op), order.size());
+      open ? " open" : "", Escaped(op), Counted(static_cast<int64_t>(order.size()), "timed case"));
   for (size_t i = 0; i < shown; ++i) out += CaseHtml(order[i]->first, order[i]->second, hues);
   out += "</div>\n";
   if (shown < order.size()) {

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -122,7 +124,8 @@ Status WriteTo(const std::string& path, const std::string& content) {
   file << content;
   file.close();
   if (file) return {};
-  return Fail(ErrorCode::kIo, fmt::format("cannot write {}: is the folder there and writable?", path));
+  return Fail(ErrorCode::kIo, fmt::format("cannot write {}: {}; name a file in a folder that is there and writable",
+                                          path, std::strerror(errno)));
 }
 
 int Compare(const CompareOptions& options) {

@@ -10,6 +10,7 @@
 #include "harness/cli/stopwatch.h"
 #include "harness/cli/verb_golden.h"
 #include "harness/cli/verbs.h"
+#include "reports/text.h"
 
 namespace assay::cli {
 namespace {
@@ -28,9 +29,12 @@ BuildResult BuildOne(const CaseSpec& spec, const std::string& tier, const Golden
   const auto stored = store.Load(key);
   if (stored && *stored) return {BuildOutcome::kPresent, ""};
   const Golden golden = data->op->ComputeGolden(data->problem, data->inputs, key.tier);
-  if (auto saved = store.Save(key, golden); !saved) return {BuildOutcome::kFailed, saved.error().message};
+  if (auto saved = store.Save(key, golden); !saved) {
+    return {BuildOutcome::kFailed, fmt::format("golden store: {}", saved.error().message)};
+  }
   if (stored) return {BuildOutcome::kComputed, ""};
-  return {BuildOutcome::kReplaced, fmt::format("{}; computed again", stored.error().message)};
+  return {BuildOutcome::kReplaced,
+          fmt::format("golden store: {}; the value was computed anew and the file replaced", stored.error().message)};
 }
 
 // Outcomes as they come, from several threads.
@@ -68,9 +72,10 @@ int BuildAll(const GoldenOptions& options, const std::vector<CaseSpec>& cases, c
       });
   for (const std::string& note : tally.notes()) Note(note);
   const size_t failed = tally.Count(BuildOutcome::kFailed);
-  Print(fmt::format("{}: {} cases, {} computed, {} there already, {} damaged and computed again, {} failed; {:.1f} s\n",
-                    store.root().string(), cases.size(), tally.Count(BuildOutcome::kComputed),
-                    tally.Count(BuildOutcome::kPresent), tally.Count(BuildOutcome::kReplaced), failed, time.Seconds()));
+  Print(fmt::format("{}: {}, {} computed, {} there already, {} damaged and computed again, {} failed; {:.1f} s\n",
+                    store.root().string(), Counted(static_cast<int64_t>(cases.size()), "case"),
+                    tally.Count(BuildOutcome::kComputed), tally.Count(BuildOutcome::kPresent),
+                    tally.Count(BuildOutcome::kReplaced), failed, time.Seconds()));
   return failed > 0 ? kExitHarness : kExitOk;
 }
 

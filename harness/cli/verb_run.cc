@@ -112,7 +112,8 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
   Status profiled = profile.WriteTotals(folder.path());
   auto written = WriteReports(folder.path(), records);
   if (profiled) profiled = profile.Finish(folder.path());
-  Print(ConsoleReport(records, {UseColour(options.color, STDOUT_FILENO), 24}));
+  const std::filesystem::path all = folder.path() / (written ? "report.html" : "results.jsonl");
+  Print(ConsoleReport(records, {.colour = UseColour(options.color, STDOUT_FILENO), .all_file = all.string()}));
   const std::string problem = !result.write_error.empty() ? result.write_error
                               : !written                  ? written.error().message
                               : !profiled                 ? profiled.error().message
@@ -238,8 +239,9 @@ void AddRunVerb(CLI::App& app, Action& action) {
       "most seconds of timing per implementation, case and round; it ends when the median is known to 2 %");
   verb->add_flag("--cold,!--no-cold", o->cold,
                  "time with cold caches too, for at most as long again; --sweep does unless told not to");
-  verb->add_flag("--roofline,!--no-roofline", o->roofline,
-                 "measure what the devices can do at most, seconds to minutes for each; --sweep does unless told not to");
+  verb->add_flag(
+      "--roofline,!--no-roofline", o->roofline,
+      "measure what the devices can do at most, seconds to minutes for each; --sweep does unless told not to");
   verb->add_option("--price", o->prices, "what an hour of a backend costs, NUMBER or BACKEND=NUMBER; may be repeated")
       ->check([](const std::string& text) {
         const auto prices = ParsePrices({text});

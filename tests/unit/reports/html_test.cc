@@ -58,6 +58,22 @@ TEST(Html, AnOutcomeOfTheFutureIsCountedAndShownEverywhere) {
   EXPECT_THAT(page, HasSubstr("<em>x</em> 2 melted</span>"));  // the matrix
 }
 
+TEST(Html, OneIsNoPlural) {
+  Record r;
+  r.case_id = "fft/f32/n=8/fill=normal/seed=0", r.op = "fft", r.dtype = "f32", r.backend = "cpu";
+  r.implementation = "x", r.verdict = r.outcome = "mismatch", r.time_median_s = 1e-3, r.elements = r.violations = 1;
+  const std::string one = HtmlReport({r}, R"({"cpu": "Example", "cores": 1})");
+  for (const char* text :
+       {"1 of 1 result failed", "1 case, 1 result<", "1 timed case<", "1 of 1 element outside", "Example, 1 core<"}) {
+    EXPECT_THAT(one, HasSubstr(text));
+  }
+  r.verdict = r.outcome = "pass";
+  EXPECT_THAT(HtmlReport({r}, ""), HasSubstr("The only result has not failed"));
+  Record other = r;
+  other.case_id += "1";
+  EXPECT_THAT(HtmlReport({r, other}, ""), HasSubstr("2 cases, 2 results<"));
+}
+
 TEST(Html, LoadsNothing) {
   const std::string page = HtmlReport(sample::SampleRecords(50), sample::SampleEnvironment());
   for (const char* loading : {" src=", "<link", "@import", "url(", "fetch(", "XMLHttpRequest", "import("}) {
