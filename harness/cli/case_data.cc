@@ -22,9 +22,8 @@ void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::s
   }
   if (saved) return;
   data.unsaved = fmt::format(
-      "golden store: {}; the value was computed and is used, but not kept for later runs. Make room there, name "
-      "another "
-      "folder in ASSAY_GOLDEN_STORE, or use --no-store",
+      "golden store: {}; the value was computed and is used, but not kept for later runs. Make room there, or name "
+      "another folder in ASSAY_GOLDEN_STORE, or use --no-store",
       saved.error().message);
 }
 
