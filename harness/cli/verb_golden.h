@@ -34,6 +34,14 @@ int ExportGolden(const GoldenOptions& options);
 // The store that the options name. Error: the environment names none either.
 Result<GoldenStore> StoreOf(const GoldenOptions& options);
 
+struct StoreAndCases {
+  GoldenStore store;
+  std::vector<CaseSpec> cases;
+};
+
+// Where a verb begins. An error has been printed: its exit code.
+tl::expected<StoreAndCases, int> StoreAndCasesOf(const GoldenOptions& options);
+
 // The files of the store, golden ones only as far as --filter fits their id.
 Result<std::vector<StoreFile>> FilesOf(const GoldenOptions& options);
 

@@ -61,26 +61,23 @@ class BuildTally {
 }  // namespace
 
 int BuildGoldens(const GoldenOptions& options) {
-  const auto store = StoreOf(options);
-  if (!store) return Complain(kExitUsage, store.error().message);
-  const auto run = PlanCases(options.selection);
-  if (!run) return Complain(kExitUsage, run.error().message);
-  if (run->selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, run->selection.empty_message);
-  std::vector<CaseSpec> cases;
-  for (const PlannedCase& planned : run->selection.cases) cases.push_back(planned.spec);
+  const auto selected = StoreAndCasesOf(options);
+  if (!selected) return selected.error();
+  const GoldenStore& store = selected->store;
+  const std::vector<CaseSpec>& cases = selected->cases;
 
-  RemoveAbandonedWrites(store->root());
+  RemoveAbandonedWrites(store.root());
   const Stopwatch time;
   BuildTally tally(cases, Progress::ParseMode(options.progress));
   ForEachCase(
-      cases, [&](size_t i) { tally.Add(i, BuildOne(cases[i], options.tier, *store)); },
+      cases, [&](size_t i) { tally.Add(i, BuildOne(cases[i], options.tier, store)); },
       [&](size_t i, const std::string& why) {
         tally.Add(i, {BuildOutcome::kFailed, why});
       });
   for (const std::string& note : tally.notes()) Note(note);
   const size_t failed = tally.Count(BuildOutcome::kFailed);
   Print(fmt::format("{}: {} cases, {} computed, {} there already, {} damaged and computed again, {} failed; {:.1f} s\n",
-                    store->root().string(), cases.size(), tally.Count(BuildOutcome::kComputed),
+                    store.root().string(), cases.size(), tally.Count(BuildOutcome::kComputed),
                     tally.Count(BuildOutcome::kPresent), tally.Count(BuildOutcome::kReplaced), failed, time.Seconds()));
   return failed > 0 ? kExitHarness : kExitOk;
 }
