@@ -113,7 +113,8 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
   Status profiled = profile.WriteTotals(folder.path());
   auto written = WriteReports(folder.path(), records);
   if (profiled) profiled = profile.Finish(folder.path());
-  Print(ConsoleReport(records, {UseColour(options.color, STDOUT_FILENO), 24}));
+  const std::filesystem::path all = folder.path() / (written ? "report.html" : "results.jsonl");
+  Print(ConsoleReport(records, {.colour = UseColour(options.color, STDOUT_FILENO), .all_file = all.string()}));
   const std::string problem = !result.write_error.empty() ? result.write_error
                               : !written                  ? written.error().message
                               : !profiled                 ? profiled.error().message
