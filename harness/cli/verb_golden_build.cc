@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "harness/cli/case_data.h"
-#include "harness/cli/catalog.h"
 #include "harness/cli/output.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/stopwatch.h"
@@ -62,32 +61,30 @@ class BuildTally {
   std::vector<std::string> notes_;
 };
 
-}  // namespace
-
-int BuildGoldens(const GoldenOptions& options) {
-  const auto store = StoreOf(options);
-  if (!store) return Complain(kExitUsage, store.error().message);
-  const auto run = PlanCases(options.selection);
-  if (!run) return Complain(kExitUsage, run.error().message);
-  if (run->selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, run->selection.empty_message);
-  std::vector<CaseSpec> cases;
-  for (const PlannedCase& planned : run->selection.cases) cases.push_back(planned.spec);
-
-  RemoveAbandonedWrites(store->root());
+int BuildAll(const GoldenOptions& options, const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+  RemoveAbandonedWrites(store.root());
   const Stopwatch time;
   BuildTally tally(cases, Progress::ParseMode(options.progress));
   ForEachCase(
-      cases, [&](size_t i) { tally.Add(i, BuildOne(cases[i], options.tier, *store)); },
+      cases, [&](size_t i) { tally.Add(i, BuildOne(cases[i], options.tier, store)); },
       [&](size_t i, const std::string& why) {
         tally.Add(i, {BuildOutcome::kFailed, why});
       });
   for (const std::string& note : tally.notes()) Note(note);
   const size_t failed = tally.Count(BuildOutcome::kFailed);
   Print(fmt::format("{}: {}, {} computed, {} there already, {} damaged and computed again, {} failed; {:.1f} s\n",
-                    store->root().string(), Counted(static_cast<int64_t>(cases.size()), "case"),
+                    store.root().string(), Counted(static_cast<int64_t>(cases.size()), "case"),
                     tally.Count(BuildOutcome::kComputed), tally.Count(BuildOutcome::kPresent),
                     tally.Count(BuildOutcome::kReplaced), failed, time.Seconds()));
   return failed > 0 ? kExitHarness : kExitOk;
+}
+
+}  // namespace
+
+int BuildGoldens(const GoldenOptions& options) {
+  return WithCases(options, [&](const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+    return BuildAll(options, cases, store);
+  });
 }
 
 }  // namespace assay::cli

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "harness/base/npy.h"
-#include "harness/cli/catalog.h"
+#include "harness/cli/case_data.h"
 #include "harness/cli/output.h"
 #include "harness/cli/verb_golden.h"
 #include "harness/cli/verb_golden_manifest.h"
@@ -105,14 +105,9 @@ int ExportManifest(const GoldenOptions& options, const std::vector<CaseSpec>& ca
 
 int ExportGolden(const GoldenOptions& options) {
   if (options.out.empty() == options.manifest.empty()) return Complain(kExitUsage, "give either --out or --manifest");
-  const auto store = StoreOf(options);
-  if (!store) return Complain(kExitUsage, store.error().message);
-  const auto run = PlanCases(options.selection);
-  if (!run) return Complain(kExitUsage, run.error().message);
-  if (run->selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, run->selection.empty_message);
-  std::vector<CaseSpec> cases;
-  for (const PlannedCase& planned : run->selection.cases) cases.push_back(planned.spec);
-  return options.out.empty() ? ExportManifest(options, cases, *store) : ExportOne(options, cases, *store);
+  return WithCases(options, [&](const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+    return options.out.empty() ? ExportManifest(options, cases, store) : ExportOne(options, cases, store);
+  });
 }
 
 }  // namespace assay::cli

@@ -42,7 +42,7 @@ int Report(const ReportOptions& options) {
   if (!written) return Complain(kExitHarness, written.error().message);
   for (const auto& path : *written) Print(fmt::format("report: {}\n", path.string()));
   ExitFlags flags;
-  flags.strict = options.strict;
+  flags.strict = options.strict || run->strict;
   return ExitCodeOfRecords(run->records, flags);
 }
 

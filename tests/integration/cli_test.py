@@ -82,7 +82,7 @@ class Misbehaviour(Cli):
             "unwritten": ("mismatch", "not written"),
             "unwritten_row": ("mismatch", "not written"),
             "change_input": ("mismatch", "input"),
-            "liar": ("mismatch", ""),  # too few elements to tell by which arithmetic
+            "liar": ("below_contract", "behaves like bf16 sums, one term after another"),
             "nondeterministic": ("nondeterministic", "det=yes"),
             "nan_result": ("mismatch", "nan"),
             "garbage_contract": ("error", "f99"),
