@@ -34,13 +34,10 @@ int ExportGolden(const GoldenOptions& options);
 // The store that the options name. Error: the environment names none either.
 Result<GoldenStore> StoreOf(const GoldenOptions& options);
 
-struct StoreAndCases {
-  GoldenStore store;
-  std::vector<CaseSpec> cases;
-};
-
-// Where a verb begins. An error has been printed: its exit code.
-tl::expected<StoreAndCases, int> StoreAndCasesOf(const GoldenOptions& options);
+// Calls work(cases, store) with the selected cases and returns its exit code. Without a store, a plan or a case it
+// complains and returns the code of that.
+int WithCases(const GoldenOptions& options,
+              const std::function<int(const std::vector<CaseSpec>&, const GoldenStore&)>& work);
 
 // The files of the store, golden ones only as far as --filter fits their id.
 Result<std::vector<StoreFile>> FilesOf(const GoldenOptions& options);

@@ -5,12 +5,12 @@
 #include <mutex>
 
 #include "harness/cli/case_data.h"
-#include "harness/cli/catalog.h"
 #include "harness/cli/output.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/stopwatch.h"
 #include "harness/cli/verb_golden.h"
 #include "harness/cli/verbs.h"
+#include "reports/text.h"
 
 namespace assay::cli {
 namespace {
@@ -29,9 +29,12 @@ BuildResult BuildOne(const CaseSpec& spec, const std::string& tier, const Golden
   const auto stored = store.Load(key);
   if (stored && *stored) return {BuildOutcome::kPresent, ""};
   const Golden golden = data->op->ComputeGolden(data->problem, data->inputs, key.tier);
-  if (auto saved = store.Save(key, golden); !saved) return {BuildOutcome::kFailed, saved.error().message};
+  if (auto saved = store.Save(key, golden); !saved) {
+    return {BuildOutcome::kFailed, fmt::format("golden store: {}", saved.error().message)};
+  }
   if (stored) return {BuildOutcome::kComputed, ""};
-  return {BuildOutcome::kReplaced, fmt::format("{}; computed again", stored.error().message)};
+  return {BuildOutcome::kReplaced,
+          fmt::format("golden store: {}; the value was computed anew and the file replaced", stored.error().message)};
 }
 
 // Outcomes as they come, from several threads.
@@ -58,14 +61,7 @@ class BuildTally {
   std::vector<std::string> notes_;
 };
 
-}  // namespace
-
-int BuildGoldens(const GoldenOptions& options) {
-  const auto selected = StoreAndCasesOf(options);
-  if (!selected) return selected.error();
-  const GoldenStore& store = selected->store;
-  const std::vector<CaseSpec>& cases = selected->cases;
-
+int BuildAll(const GoldenOptions& options, const std::vector<CaseSpec>& cases, const GoldenStore& store) {
   RemoveAbandonedWrites(store.root());
   const Stopwatch time;
   BuildTally tally(cases, Progress::ParseMode(options.progress));
@@ -76,10 +72,19 @@ int BuildGoldens(const GoldenOptions& options) {
       });
   for (const std::string& note : tally.notes()) Note(note);
   const size_t failed = tally.Count(BuildOutcome::kFailed);
-  Print(fmt::format("{}: {} cases, {} computed, {} there already, {} damaged and computed again, {} failed; {:.1f} s\n",
-                    store.root().string(), cases.size(), tally.Count(BuildOutcome::kComputed),
-                    tally.Count(BuildOutcome::kPresent), tally.Count(BuildOutcome::kReplaced), failed, time.Seconds()));
+  Print(fmt::format("{}: {}, {} computed, {} there already, {} damaged and computed again, {} failed; {:.1f} s\n",
+                    store.root().string(), Counted(static_cast<int64_t>(cases.size()), "case"),
+                    tally.Count(BuildOutcome::kComputed), tally.Count(BuildOutcome::kPresent),
+                    tally.Count(BuildOutcome::kReplaced), failed, time.Seconds()));
   return failed > 0 ? kExitHarness : kExitOk;
+}
+
+}  // namespace
+
+int BuildGoldens(const GoldenOptions& options) {
+  return WithCases(options, [&](const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+    return BuildAll(options, cases, store);
+  });
 }
 
 }  // namespace assay::cli

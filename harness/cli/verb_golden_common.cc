@@ -8,9 +8,9 @@
 #include "harness/base/text.h"
 #include "harness/cli/catalog.h"
 #include "harness/cli/host_memory.h"
+#include "harness/cli/output.h"
 #include "harness/cli/verb_golden.h"
 #include "harness/cli/verbs.h"
-#include "harness/plan/selection.h"
 #include "ops/op_info.h"
 
 namespace assay::cli {
@@ -80,16 +80,16 @@ Result<GoldenStore> StoreOf(const GoldenOptions& options) {
   return UsageError("there is no store: neither ASSAY_GOLDEN_STORE nor HOME is set; give --store DIR");
 }
 
-tl::expected<StoreAndCases, int> StoreAndCasesOf(const GoldenOptions& options) {
-  auto store = StoreOf(options);
-  if (!store) return tl::unexpected(Complain(kExitUsage, store.error().message));
+int WithCases(const GoldenOptions& options,
+              const std::function<int(const std::vector<CaseSpec>&, const GoldenStore&)>& work) {
+  const auto store = StoreOf(options);
+  if (!store) return Complain(kExitUsage, store.error().message);
   const auto run = PlanCases(options.selection);
-  if (!run) return tl::unexpected(Complain(kExitUsage, run.error().message));
-  if (run->selection.empty == EmptyReason::kNoMatch)
-    return tl::unexpected(Complain(kExitNothing, run->selection.empty_message));
+  if (!run) return Complain(kExitUsage, run.error().message);
+  if (run->selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, run->selection.empty_message);
   std::vector<CaseSpec> cases;
   for (const PlannedCase& planned : run->selection.cases) cases.push_back(planned.spec);
-  return StoreAndCases{*std::move(store), std::move(cases)};
+  return work(cases, *store);
 }
 
 Result<std::vector<StoreFile>> FilesOf(const GoldenOptions& options) {
