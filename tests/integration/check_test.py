@@ -282,6 +282,30 @@ class Check(Base):
         contract = re.search(r"--contract '(.*)' judges by that class", done.stdout).group(1)
         self.assertEqual(self.matmul("--contract", contract).returncode, 0)
 
+    def test_narrow_sums_are_named_by_their_order(self):
+        random = randoms.Random(9)
+        m, n, k = 8, 8, 40
+        word = lambda x: struct.unpack("<I", struct.pack("<f", x))[0]
+        single = lambda bits: struct.unpack("<f", struct.pack("<I", bits))[0]
+        narrow = lambda x: single((word(x) + 0x7FFF + (word(x) >> 16 & 1)) & 0xFFFF0000)
+        a = [narrow(random.gauss(0, 1)) for _ in range(m * k)]
+        b = [narrow(random.gauss(0, 1)) for _ in range(k * n)]
+        y = [0.0] * (m * n)
+        for t in range(k):
+            y = [narrow(y[i * n + j] + a[i * k + t] * b[t * n + j]) for i in range(m) for j in range(n)]
+        for name, shape, data in (("a", (m, k), a), ("b", (k, n), b), ("y", (m, n), y)):
+            write_npy(self.dir / f"{name}.npy", "f4", shape, data)
+        done = self.matmul()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("below_contract (within_lower_class)", done.stdout)
+        self.assertRegex(done.stdout, r"behaves like: bf16 sums, one term after another \(acc=bf16\): judged by that class, "
+                         r"the largest \|error\| / tolerance is \S+ and the statistic -; judged by the contract, ")
+        self.assertIn("\n              sums that are formed like that give these results\n", done.stdout)
+        write_npy(self.dir / "y.npy", "f4", (m, n), [y[0] + 0.25] + y[1:])
+        done = self.matmul()
+        self.assertIn("mismatch", done.stdout.splitlines()[0])
+        self.assertNotIn("behaves like", done.stdout)
+
     def test_a_softmax_of_minus_infinity_alone_is_nan_unless_the_contract_says_otherwise(self):
         write_npy(self.dir / "x.npy", "f4", (2, 2), [0.0, 0.0, -math.inf, -math.inf])
         for value, contract, code in ((math.nan, (), 0), (0.0, (), 1), (math.nan, ("--contract", "f32"), 1),
