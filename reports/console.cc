@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "reports/incomplete.h"
 #include "reports/summary.h"
 #include "reports/sweep.h"
 #include "reports/text.h"
+#include "reports/verdicts.h"
 
 namespace assay {
 namespace {
@@ -27,17 +31,35 @@ std::vector<Record> PrintableRecords(std::vector<Record> records) {
   return records;
 }
 
-// Those that ran: what is missing is counted, since one cause leaves all of it.
+// Those that ran: what is missing is counted, since one cause leaves all of it. The gravest first, an outcome that this
+// version does not know before all others.
+std::vector<size_t> ListedFailures(const std::vector<Record>& records) {
+  std::vector<size_t> listed;
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (IsFailure(records[i]) && !IsMissing(records[i])) listed.push_back(i);
+  }
+  std::ranges::stable_sort(listed, {}, [&](size_t i) {
+    const size_t gravity = GravityOf(records[i].outcome);
+    return gravity < VerdictStyles().size() ? gravity + 1 : 0;
+  });
+  return listed;
+}
+
 std::string Failures(const std::vector<Record>& records, const ConsoleStyle& style) {
   const std::vector<Column> columns = ColumnsOf(records);
-  std::string out;
-  for (size_t i = 0; i < records.size(); ++i) {
+  const std::vector<size_t> listed = ListedFailures(records);
+  if (listed.empty()) return "";
+  const size_t shown = std::min(listed.size(), style.failures);
+  std::string out = "\nFailures\n";
+  for (const size_t i : std::span(listed).first(shown)) {
     const Record& r = records[i];
-    if (!IsFailure(r) || IsMissing(r)) continue;
     out += Coloured(style, "31", fmt::format("{:<16} {}  {}", r.outcome, columns[i].Name(), r.case_id)) + "\n";
     out += fmt::format("    {}\n    reproduce: {}\n", r.reason, r.reproduce);
   }
-  return out.empty() ? out : "\nFailures\n" + out;
+  if (shown < listed.size()) {
+    out += Coloured(style, "31", fmt::format("and {} more: {}", listed.size() - shown, style.all_file)) + "\n";
+  }
+  return out;
 }
 
 }  // namespace

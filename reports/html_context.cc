@@ -81,7 +81,7 @@ std::string ProfileSection(const Page& page) {
 std::string EnvironmentSection(const Page& page) {
   std::string out = BackendTable(page.records);
   if (page.environment.empty()) return out + "<p class=\"note\">This run has no environment.json.</p>\n";
-  out += "<table class=\"plain\">\n";
+  out += "<div class=\"scroll\"><table class=\"plain environment\">\n";
   for (const auto& [name, value] : page.environment) {
     // Flags of a CPU and the like: there for who looks for them, folded away for everyone else.
     const std::string text = value.size() <= 160 ? Escaped(value)
@@ -89,7 +89,7 @@ std::string EnvironmentSection(const Page& page) {
                                                        Escaped(value) + "</details>";
     out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", Escaped(name), text);
   }
-  return out + "</table>\n";
+  return out + "</table></div>\n";
 }
 
 std::string LegendSection() {

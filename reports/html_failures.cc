@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
+#include <span>
 #include <tuple>
 
+#include "reports/elements.h"
 #include "reports/html_parts.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"
@@ -18,37 +19,31 @@ constexpr size_t kShownPerCluster = 4;
 constexpr size_t kOpenClusters = 6;
 constexpr size_t kShownElements = 3;  // the table of results shows all that a record holds
 
-std::vector<std::string> Split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::stringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
-
-std::string WorstElements(const Record& r) {
-  if (r.worst_elements.empty()) return "";
-  std::string rows;
-  std::vector<std::string> elements = Split(r.worst_elements, ';');
-  elements.resize(std::min(elements.size(), kShownElements));
-  for (const std::string& element : elements) {
-    rows += "<tr>";
-    for (const std::string& part : Split(element, ':')) rows += "<td>" + Escaped(part) + "</td>";
-    rows += "</tr>\n";
+std::string ElementTable(const Record& r) {
+  const WrongElements wrong = WrongElementsOf(r);
+  if (wrong.rows.empty()) return "";
+  std::string out = "<div class=\"scroll\"><table class=\"numbers\"><thead><tr>";
+  for (const std::string& name : wrong.header) out += fmt::format("<th scope=\"col\">{}</th>", name);
+  out += "</tr></thead>\n<tbody>";
+  for (const auto& row : std::span(wrong.rows).first(std::min(wrong.rows.size(), kShownElements))) {
+    out += "<tr>";
+    for (const std::string& part : row) out += "<td>" + Escaped(part) + "</td>";
+    out += "</tr>\n";
   }
-  return "<table class=\"numbers\"><thead><tr><th scope=\"col\">worst index</th><th scope=\"col\">got</th><th "
-         "scope=\"col\">golden</th><th scope=\"col\">tolerance</th></tr></thead>\n<tbody>" +
-         rows + "</tbody></table>\n";
+  return out + "</tbody></table></div>\n";
 }
 
 std::string Failure(const Record& r, size_t index) {
   std::string facts;
   if (r.bound_margin) facts += fmt::format(" · |error| / bound <b>{:.3g}</b>", *r.bound_margin);
-  if (r.outliers) facts += fmt::format(" · {} of {} elements outside", *r.outliers, r.elements.value_or(0));
+  if (r.violations.value_or(0) > 0) {
+    facts += fmt::format(" · {} of {} outside", *r.violations, Counted(r.elements.value_or(0), "element"));
+  }
   if (r.bound_margin && !r.required_contract.empty())
     facts += " · requires <code>" + Escaped(r.required_contract) + "</code>";
   return fmt::format(
       "<article>\n<h4><a href=\"#r{}\">{}</a></h4>\n<p>{}<span class=\"quiet\">{}</span></p>\n{}{}</article>\n", index,
-      CaseIdHtml(r.case_id), Escaped(r.reason), facts, WorstElements(r), CopyBox(r.reproduce));
+      CaseIdHtml(r.case_id), Escaped(r.reason), facts, ElementTable(r), CopyBox(r.reproduce));
 }
 
 }  // namespace

@@ -13,21 +13,28 @@
 namespace assay::html {
 namespace {
 
+bool Ran(const Record& r) {
+  return r.outcome != "unsupported" && r.outcome != "unavailable" && !IsMissing(r);
+}
+
 std::string Headline(const std::vector<Record>& records) {
   const auto failed =
       std::count_if(records.begin(), records.end(), [](const Record& r) { return IsFailure(r) && !IsMissing(r); });
-  const auto ran = std::count_if(records.begin(), records.end(), [](const Record& r) {
-    return r.outcome != "unsupported" && r.outcome != "unavailable" && !IsMissing(r);
-  });
+  const auto ran = std::ranges::count_if(records, Ran);
   if (failed > 0) {
-    return fmt::format("<h1 class=\"bad\"><b aria-hidden=\"true\">✗</b> {} of {} results failed</h1>", failed, ran);
+    return fmt::format("<h1 class=\"bad\"><b aria-hidden=\"true\">✗</b> {} of {} failed</h1>", failed,
+                       Counted(ran, "result"));
   }
   if (ran == 0) return "<h1 class=\"off\"><b aria-hidden=\"true\">∅</b> Nothing ran</h1>";
   if (std::any_of(records.begin(), records.end(), IsMissing)) {
-    return fmt::format("<h1 class=\"broken\"><b aria-hidden=\"true\">?</b> Incomplete: {} results, none failed</h1>",
-                       ran);
+    return fmt::format("<h1 class=\"broken\"><b aria-hidden=\"true\">?</b> Incomplete: {}, none failed</h1>",
+                       Counted(ran, "result"));
   }
-  return fmt::format("<h1 class=\"ok\"><b aria-hidden=\"true\">✓</b> None of {} results failed</h1>", ran);
+  const auto known = std::ranges::count_if(
+      records, [](const Record& r) { return r.outcome == "known_failure" || r.outcome == "known_flake"; });
+  return fmt::format("<h1 class=\"ok\"><b aria-hidden=\"true\">✓</b> {} failed{}</h1>",
+                     ran == 1 ? "The only result has not" : fmt::format("None of {} results", ran),
+                     known == 0 ? "" : ", apart from " + Counted(known, "known failure"));
 }
 
 std::string Incomplete(const std::vector<Record>& records) {
@@ -86,14 +93,17 @@ std::string Facts(const Page& page) {
   for (const Record& r : page.records) {
     if (!IsMissing(r)) cases.insert(r.case_id);
   }
-  const auto missing = static_cast<size_t>(std::count_if(page.records.begin(), page.records.end(), IsMissing));
+  const int64_t ran = std::ranges::count_if(page.records, Ran);
+  const int64_t missing = std::ranges::count_if(page.records, IsMissing);
+  const int64_t rest = static_cast<int64_t>(page.records.size()) - ran - missing;
   std::string backends =
       Distinct(page.records, [](const Record& r) { return Joined(r.backend, " ", r.library_version); });
   std::string out = "<dl class=\"facts\">\n";
-  out += Fact("Ran", fmt::format("{} cases, {} results", cases.size(), page.records.size() - missing));
+  out += Fact("Ran", Counted(static_cast<int64_t>(cases.size()), "case") + ", " + Counted(ran, "result") +
+                         (rest > 0 ? fmt::format("; {} not offered", rest) : ""));
   out += Fact("Backends", backends);
   out += Fact("Devices", Distinct(page.records, [](const Record& r) { return r.device; }));
-  out += Fact("CPU", Joined(value("cpu"), ", ", cores.empty() ? "" : cores + " cores"));
+  out += Fact("CPU", Joined(value("cpu"), ", ", cores.empty() ? "" : cores + (cores == "1" ? " core" : " cores")));
   out += Fact("System", Joined(Joined(value("os"), ", ", value("kernel")), ", ", value("architecture")));
   out += Fact("Tool", Joined("assay " + Distinct(page.records, [](const Record& r) { return r.tool_version; }), ", ",
                              value("compiler")));

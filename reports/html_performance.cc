@@ -3,6 +3,7 @@
 // implementation is so slow that it would flatten the others, dots on a logarithmic axis take the place of the bars,
 // because the length of a bar means nothing there.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -107,9 +108,9 @@ std::string OperatorHtml(const std::string& op, const std::map<std::string, Case
   std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->second.work > b->second.work; });
   const size_t shown = std::min(order.size(), kMaxCasesPerOperator);
   std::string out = fmt::format(
-      "<details{}><summary><h3>{} <span>{} timed cases</span></h3></summary>\n<div "
+      "<details{}><summary><h3>{} <span>{}</span></h3></summary>\n<div "
       "class=\"perf-grid\">\n",
-      open ? " open" : "", Escaped(op), order.size());
+      open ? " open" : "", Escaped(op), Counted(static_cast<int64_t>(order.size()), "timed case"));
   for (size_t i = 0; i < shown; ++i) out += CaseHtml(order[i]->first, order[i]->second, hues);
   out += "</div>\n";
   if (shown < order.size()) {
@@ -119,23 +120,51 @@ std::string OperatorHtml(const std::string& op, const std::map<std::string, Case
   return out + "</details>\n";
 }
 
-constexpr const char* kNote =
-    "<p class=\"note\">Median time of one execution, shorter is faster; the whisker spans p10 to p90. Each case has "
-    "its "
-    "own axis from zero; where times differ more than twelvefold, dots on a logarithmic axis with a line per decade. "
-    "Then the median with cold caches, FLOP/s or B/s, whichever the case is about, the share of what the measured "
-    "ceilings of the device permit (its roofline, of the cold time), and which of them binds: the bandwidth of its "
-    "memory or its compute rate. What is <s>struck out</s> is suspect, wrong or faster than possible: its time does "
-    "not count.</p>\n";
+// What the run measured besides warm times; columns without it are left out.
+struct Measured {
+  bool cold = false, roofline = false;
+  void Add(const Record& r) {
+    cold = cold || r.time_cold_median_s.has_value();
+    roofline = roofline || r.roofline_fraction.has_value();
+  }
+  std::string Classes() const {
+    return std::string(cold ? "" : "no-cold") + (cold || roofline ? "" : " ") + (roofline ? "" : "no-roofline");
+  }
+};
+
+std::string Note(const Measured& measured) {
+  std::string out =
+      "<p class=\"note\">Median time of one execution, shorter is faster; the whisker spans p10 to p90. Each case has "
+      "its own axis from zero; where times differ more than twelvefold, dots on a logarithmic axis with a line per "
+      "decade. Then ";
+  if (measured.cold) out += "the median with cold caches, ";
+  out += "FLOP/s or B/s, whichever the case is about";
+  if (measured.roofline) {
+    out +=
+        ", the share of what the measured ceilings of the device permit (its roofline, of the cold time), and which of "
+        "them binds: the bandwidth of its memory or its compute rate";
+  }
+  out += ". What is <s>struck out</s> is suspect, wrong or faster than possible: its time does not count.";
+  if (!measured.cold || !measured.roofline) {
+    out += fmt::format(" <code>assay run {}</code> measures more.",
+                       fmt::join(measured.cold       ? std::vector{"--roofline"}
+                                 : measured.roofline ? std::vector{"--cold"}
+                                                     : std::vector{"--cold", "--roofline"},
+                                 " "));
+  }
+  return out + "</p>\n";
+}
 
 }  // namespace
 
 std::string PerformanceSection(const Page& page) {
   std::map<std::string, std::map<std::string, Case>> ops;
   std::map<std::string, size_t> hues;  // one colour per backend, the same everywhere
+  Measured measured;
   for (size_t i = 0; i < page.records.size(); ++i) {
     const Record& r = page.records[i];
     if (!Timed(r)) continue;
+    measured.Add(r);
     hues.emplace(page.columns[i].backend, hues.size());
     Case& item = ops[r.op][r.case_id];
     item.bars.push_back(&r);
@@ -143,13 +172,13 @@ std::string PerformanceSection(const Page& page) {
     item.work = std::max({item.work, r.flops.value_or(0), r.bytes.value_or(0)});
   }
   if (ops.empty()) return "";
-  std::string out = kNote;
+  std::string out = fmt::format("<div class=\"{}\">\n{}", measured.Classes(), Note(measured));
   bool open = true;
   for (const auto& [op, cases] : ops) {
     out += OperatorHtml(op, cases, hues, open);
     open = false;
   }
-  return out;
+  return out + "</div>\n";
 }
 
 }  // namespace assay::html

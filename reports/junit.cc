@@ -2,11 +2,13 @@
 #include "reports/junit.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <map>
 #include <tuple>
 
+#include "reports/elements.h"
 #include "reports/environment.h"
 #include "reports/incomplete.h"
 #include "reports/summary.h"
@@ -51,7 +53,10 @@ std::string Body(const Record& r) {
   if (!r.required_contract.empty()) text += "\nrequired contract: " + r.required_contract;
   if (!r.contract.empty()) text += "\ndeclared contract: " + r.contract;
   if (r.bound_margin) text += fmt::format("\nlargest |error| / bound: {:.4g}", *r.bound_margin);
-  if (!r.worst_elements.empty()) text += "\nworst elements (index:got:golden:tolerance): " + r.worst_elements;
+  if (const WrongElements wrong = WrongElementsOf(r); !wrong.rows.empty()) {
+    text += fmt::format("\n{}: ", fmt::join(wrong.header, " | "));
+    for (const auto& row : wrong.rows) text += fmt::format("\n  {}", fmt::join(row, " | "));
+  }
   if (!r.reproduce.empty()) text += "\nreproduce: " + r.reproduce;
   return text;
 }

@@ -2,6 +2,7 @@
 // Text as XML 1.0 and HTML allow it. Reasons and names come from plugins, so nothing about them is taken for granted.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,9 @@ std::string Escaped(std::string_view text);
 // For a terminal: control characters and marks that reorder text are shown as \x1b or \u202e instead of being obeyed,
 // line breaks as \n; invalid UTF-8 is replaced by U+FFFD.
 std::string Printable(std::string_view text);
+
+// "1 case", "2 cases".
+std::string Counted(int64_t count, std::string_view noun);
 
 // Valid UTF-8, invalid bytes replaced by U+FFFD.
 std::string ValidUtf8(std::string_view text);

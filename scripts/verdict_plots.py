@@ -5,8 +5,9 @@
 usage: scripts/verdict_plots.py [--run] [--build DIR] [--scratch DIR]      from the repository root; needs numpy
 
 --run removes out/verdicts and runs every command of the page again, each of which has to end with the exit code that
-the page states (`# exit N`; 0 without one). The plots come from the records and tensors in out/verdicts alone. What is
-computed again here (deviations, groups) is compared with the records first, and a difference is an error.
+the page states (`# exit N`; 0 without one). Then the page's quotations and tables are compared with the records, and a
+difference is an error. The plots come from the records and tensors in out/verdicts alone. What is computed again here
+(deviations, groups) is compared with the records first, too.
 --build DIR stands for build/release in the commands. --scratch DIR takes the runs and the plots and leaves the tree as
 it is: for tests.
 """
@@ -26,6 +27,7 @@ except ModuleNotFoundError:
     print("verdict_plots.py needs numpy (Debian: python3-numpy)", file=sys.stderr)
     sys.exit(77)  # ctest: skipped
 
+import verdict_page
 from verdict_svg import Figure, Panel
 
 PAGE = pathlib.Path("harness/compare/README.md")
@@ -42,6 +44,8 @@ def run_page(build):
         done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
         if done.returncode != int(expected.group(1) if expected else 0):
             sys.exit(f"exit code {done.returncode} of\n{block}\n{done.stdout}{done.stderr}")
+    if wrong := verdict_page.problems(PAGE.read_text(encoding="utf-8"), RUNS):
+        sys.exit("the page differs from its runs:\n" + "\n".join(wrong))
 
 
 def records(run):
@@ -211,7 +215,8 @@ def plot_groups():
             panel.points([k], [rms[k]], "lb dot big")
             panel.note(k, rms[k], f"column {k}: {rms[k]:.2f}", "fb", "start", 8, 4)
         if axis == 0:
-            same(rms.max() / limit, records("group")[name]["stat_margin"], "group margin")
+            same(rms.max() / limit, records("group")[name]["stat_group_margin"], "group margin")
+    same(float((r > 5).sum()), records("group")[name]["outliers"], "outliers")
     print(f"group: largest r of one element {r.max():.3g}, whole tensor {math.sqrt((r**2).mean()):.3g}")
     figure.save(PLOTS / "groups.svg")
 
@@ -271,24 +276,32 @@ def plot_bias():
 
 
 def plot_self():
-    u = 2.0**-8
-    golden = tensors("self", "golden")
-    got = tensors("self", "got-corpus-fault_last_k_dropped_in_one_element-run1")["y"]
-    error = np.abs(got - golden["value"])
-    sigma = deviation(golden, 32, u)
-    figure = Figure(720, 350, "Errors of an f32 kernel with one wrong element, judged as a bf16 accumulator")
-    panel = Panel(figure, 60, 60, 440, 230, (3, 100), (1e-9, 10), True, True)
-    panel.axes("S = Σ|a b| of the element", "|error|", [(3, "3"), (10, "10"), (30, "30"), (100, "100")], decades(-9, 1, 2),
-               "f32 matmul, K = 32, judged by acc=bf16")
-    s, e = golden["magnitude"].ravel(), error.ravel()
-    panel.points(s[::3], np.maximum(e[::3], 1e-9), "la dot thin")
-    order = np.argsort(s)[::40]
-    panel.curve(s[order], 8 * sigma.ravel()[order], "lc")
-    worst = int(e.argmax())
-    panel.points([s[worst]], [e[worst]], "lb dot big")
-    figure.legend(516, 90, [("fc", "8 deviations of a bf16"), ("fc", "accumulator's roundings")])
-    figure.legend(516, 140, [("fb", "⬤ the element without its"), ("fb", f"    last term, {e[worst]:.2g}")])
-    figure.legend(516, 240, [("fa", "• all others: what f32"), ("fa", "  sums give")])
+    name = "fault.rows-swapped-in-one-tile"
+    golden = tensors("metamorphic", "golden")
+    y = tensors("metamorphic", "got-corpus-fault_rows_swapped_in_one_tile")["y"]
+    own = spacing(np.maximum(np.abs(y), np.abs(golden["value"])), *FORMATS["f32"]) / 2
+    beyond = np.maximum(np.abs(y - golden["value"]) - golden["error"], 0)
+    scaled = beyond / np.hypot(deviation(golden, 64, 2.0**-24), own / math.sqrt(3))
+    ranked = np.sort(scaled.ravel())
+    scale = max(ranked[int(0.5 * ranked.size)] / 0.6745, ranked[int(0.99 * ranked.size)] / 2.576)
+    same(scaled.max() / (10 * scale), records("self")[name]["self_margin"], "self-calibrated margin")
+    figure = Figure(720, 310, "Errors of an f32 kernel that swaps two rows of a tile, in its own usual errors")
+    panel = Panel(figure, 60, 60, 440, 190, (-1, 64), (0, 14))
+    panel.axes("row", "|error| over the usual error", [0, 16, 32, 48, 63], [0, 4, 8, 12],
+               "f32 matmul, K = 64, products that cancel")
+    apart = np.zeros(scaled.shape, bool)
+    apart[48:50, 48:] = True
+    rows = np.broadcast_to(np.arange(64)[:, None], scaled.shape)
+    pick = slice(None, None, 3)
+    panel.points(rows[~apart][pick], (scaled[~apart] / scale)[pick], "la dot thin")
+    panel.points(rows[apart], scaled[apart] / scale, "lb dot")
+    panel.level(10, "threshold 10")
+    count, usual = int(apart.sum()), scaled[~apart].max() / scale
+    figure.legend(516, 90, [("fb", f"• the {count} swapped elements,"),
+                            ("fb", f"  {scaled[apart].min() / scale:.1f} to {scaled.max() / scale:.1f}")])
+    figure.legend(516, 150, [("fa", "• all others,"), ("fa", f"  at most {usual:.1f}")])
+    print(f"self: scale {scale:.3g} deviations, swapped {scaled[apart].min() / scale:.3g} to {scaled.max() / scale:.3g}, "
+          f"others at most {usual:.3g}; above 10: {int((scaled > 10 * scale).sum())}")
     figure.save(PLOTS / "self.svg")
 
 

@@ -72,4 +72,10 @@ AttentionSpec ParseAttention(const OpDesc& op) {
   return a;
 }
 
+std::string FloatAttentionWhyNot(const AttentionSpec& spec, const OpDesc& op) {
+  if (!IsFloat(spec.dtype)) return fmt::format("attention computes f64, f32, f16 and bf16, not {}", op.DTypesText());
+  const bool empty = spec.batch < 1 || spec.l < 1 || spec.s < 1 || spec.d < 1 || spec.dv < 1;
+  return empty ? "attention with an extent below 1" : "";
+}
+
 }  // namespace plugin

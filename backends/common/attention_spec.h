@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "backends/common/op_desc.h"
 
@@ -35,5 +36,8 @@ struct AttentionSpec {
 
 // Throws Failure naming the operand or attribute that contradicts the operator's definition.
 AttentionSpec ParseAttention(const OpDesc& op);
+
+// Why it is no attention over floats with extents of at least 1; "" when it is.
+std::string FloatAttentionWhyNot(const AttentionSpec& spec, const OpDesc& op);
 
 }  // namespace plugin

@@ -42,6 +42,14 @@ bool ConvSpec::IsWinograd() const {
   return rank == 2 && kernel == Extents{1, 3, 3} && stride == Extents{1, 1, 1} && dilation == Extents{1, 1, 1};
 }
 
+bool ConvSpec::HasDenseTerms() const {
+  int64_t expected = 1;
+  for (size_t axis = 3; axis-- > 0; expected *= kernel[axis]) {
+    if (kernel[axis] > 1 && w.strides[axis] != expected) return false;
+  }
+  return GroupInputs() == 1 || w.inner_stride == expected;
+}
+
 ConvSpec ParseConv(const OpDesc& op) {
   ConvSpec s;
   s.n = op.AttrInt("n"), s.c = op.AttrInt("c"), s.o = op.AttrInt("o"), s.groups = op.AttrInt("groups");
@@ -76,6 +84,16 @@ ConvSpec ParseConv(const OpDesc& op) {
   }
   s.bias_dtype = bias.dtype, s.bias_stride = bias.strides[0];
   return s;
+}
+
+std::string IntegerConvWhyNot(const ConvSpec& s, bool takes_bias) {
+  // The longest sum that cannot overflow int32: 2^14 is the largest |product| of two i8.
+  constexpr int64_t kMostTerms = (int64_t{1} << 17) - 1;
+  if (!s.IsInteger() || s.x.dtype != kI8 || s.w.dtype != kI8) return "the only integer conv is i8-i8-i32";
+  if (s.has_bias && !takes_bias) return "an integer conv takes no bias";
+  if (s.has_bias && s.bias_dtype != kI32 && s.bias_dtype != kI8) return "an integer conv adds an i32 or i8 bias only";
+  if (s.Terms() <= kMostTerms) return "";
+  return fmt::format("{} terms can overflow the int32 accumulator; at most {}", s.Terms(), kMostTerms);
 }
 
 }  // namespace plugin

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "backends/common/op_desc.h"
 
@@ -38,6 +39,8 @@ struct ConvSpec {
   bool IsF64() const { return x.dtype == kF64 || w.dtype == kF64 || y.dtype == kF64; }
   // Two dimensions, 3x3, stride and dilation 1: what Winograd's F(m x m, 3 x 3) computes.
   bool IsWinograd() const;
+  // The weights of one output channel lie one after the other, as the taps of each input channel do.
+  bool HasDenseTerms() const;
   // Where tap t reads for an output at p; outside [0, in) it is padding.
   int64_t Source(int axis, int64_t p, int64_t t) const { return p * stride[axis] + t * dilation[axis] - pad[axis]; }
   bool Sees(int axis, int64_t p, int64_t t) const { return Source(axis, p, t) >= 0 && Source(axis, p, t) < in[axis]; }
@@ -45,5 +48,8 @@ struct ConvSpec {
 
 // Throws Failure naming the operand or attribute that contradicts the operator's definition.
 ConvSpec ParseConv(const OpDesc& op);
+
+// Why i8-i8-i32 arithmetic in int32 does not compute this; "" when it does. A bias is i32 or i8, where one is taken.
+std::string IntegerConvWhyNot(const ConvSpec& s, bool takes_bias);
 
 }  // namespace plugin

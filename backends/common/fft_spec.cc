@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/common/fft_spec.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "backends/common/status.h"
@@ -15,10 +16,10 @@ FftKind KindOf(const std::string& text) {
   throw Failure("fft: kind='{}' is none of c2c, r2c and c2r", text);
 }
 
-void CheckShape(const Tensor& tensor, const FftSpec& spec, bool half) {
+void CheckShape(const Tensor& tensor, const FftSpec& spec, int64_t row) {
   std::vector<int64_t> expected{spec.batch};
   expected.insert(expected.end(), spec.n.begin(), spec.n.end());
-  if (half) expected.back() = expected.back() / 2 + 1;
+  expected.back() = row;
   if (tensor.shape == expected) return;
   throw Failure("fft: operand '{}' has shape {}, but the attributes imply {}", tensor.name, ShapeText(tensor.shape),
                 ShapeText(expected));
@@ -43,6 +44,11 @@ int64_t FftSpec::Points() const {
   return points;
 }
 
+int64_t FftSpec::StoredRow(bool out) const {
+  const bool half = kind == (out ? FftKind::kR2C : FftKind::kC2R);
+  return half ? n.back() / 2 + 1 : n.back();
+}
+
 FftSpec ParseFft(const OpDesc& op) {
   FftSpec spec;
   spec.kind = KindOf(op.AttrString("kind"));
@@ -58,8 +64,8 @@ FftSpec ParseFft(const OpDesc& op) {
     throw Failure("fft: {} inputs and {} outputs; expected one of each", op.inputs().size(), op.outputs().size());
   }
   const Tensor &x = op.inputs()[0], &y = op.outputs()[0];
-  CheckShape(x, spec, spec.kind == FftKind::kC2R);
-  CheckShape(y, spec, spec.kind == FftKind::kR2C);
+  CheckShape(x, spec, spec.StoredRow(false));
+  CheckShape(y, spec, spec.StoredRow(true));
   spec.wide = x.dtype == kF64 || x.dtype == kC128;
   spec.x_strides = x.strides, spec.y_strides = y.strides;
   SetScale(op.AttrString("norm"), spec);
@@ -74,6 +80,15 @@ std::string FftTypesWhyNot(const OpDesc& op, const FftSpec& spec) {
   }
   return fmt::format("fft computes c64 and c128, f32-c64 and f64-c128 (r2c), c64-f32 and c128-f64 (c2r), not {}",
                      op.DTypesText());
+}
+
+std::string RadixStagesWhyNot(const FftSpec& spec, int64_t largest_radix) {
+  for (const int64_t length : spec.n) {
+    const int64_t largest = LargestPrimeFactor(length);
+    if (largest <= largest_radix) continue;
+    return fmt::format("n={} has the prime factor {}; radix stages go up to {}", length, largest, largest_radix);
+  }
+  return "";
 }
 
 std::vector<int64_t> PrimeFactors(int64_t n) {
@@ -94,6 +109,13 @@ int64_t PaddedLength(int64_t n) {
   int64_t padded = 1;
   while (padded < 2 * n - 1) padded *= 2;
   return padded;
+}
+
+int64_t WorkPoints(const FftSpec& spec, bool bluestein) {
+  const int64_t points = spec.Points();
+  int64_t most = points;
+  for (const int64_t n : spec.n) most = std::max(most, bluestein ? points / n * PaddedLength(n) : 0);
+  return most;
 }
 
 }  // namespace plugin

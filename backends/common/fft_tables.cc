@@ -65,6 +65,11 @@ uint32_t FftTables::Add(const std::vector<Complex>& table) {
   return start;
 }
 
+FftTables::AxisStarts FftTables::AddAxis(int64_t n, bool bluestein) {
+  if (!bluestein) return {AddRoots(n), 0, 0};
+  return {AddRoots(PaddedLength(n)), AddChirp(n), AddSpectrum(n)};
+}
+
 uint32_t FftTables::AddRoots(int64_t n) {
   std::vector<Complex> roots;
   for (int64_t j = 0; j < n; ++j) roots.push_back(Root(j, n));

@@ -23,6 +23,7 @@ struct MatmulSpec {
   Matrix a, b, c, y;
   Matrix bias;  // row_stride 0
 
+  bool IsEmpty() const { return m < 1 || n < 1 || k < 1 || batch < 1; }
   bool IsInteger() const { return y.dtype == kI32; }
   bool IsF64() const { return a.dtype == kF64 || b.dtype == kF64 || y.dtype == kF64; }
 };

@@ -2,6 +2,7 @@
 // An operator description, checked once and then read without casts. It owns its data, so a plan may keep it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -52,6 +53,12 @@ class OpDesc {
   std::vector<int64_t> AttrList(std::string_view key) const;
   bool HasAttr(std::string_view key) const { return attrs_.find(key) != attrs_.end(); }
 
+  // Whether `holds(dtype)` of every operand.
+  template <class Predicate>
+  bool AllTypes(const Predicate& holds) const {
+    const auto of = [&](const Tensor& tensor) { return holds(tensor.dtype); };
+    return std::ranges::all_of(inputs_, of) && std::ranges::all_of(outputs_, of);
+  }
   // "bf16-bf16-f32": the types of all operands, for messages.
   std::string DTypesText() const;
 

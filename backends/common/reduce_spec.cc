@@ -74,6 +74,20 @@ ReduceSpec ParseReduce(const OpDesc& op) {
   return spec;
 }
 
+std::string ReduceShapeWhyNot(const ReduceSpec& spec, size_t most_axes) {
+  if (spec.reduced.empty()) return "reduce without axes";
+  if (spec.kept.size() > most_axes || spec.reduced.size() > most_axes) {
+    return fmt::format("more than {} kept or reduced axes", most_axes);
+  }
+  if (spec.count > 0 && spec.outputs > 0) return "";
+  return "reduce of an empty extent has no defined value for every kind";
+}
+
+std::string NanPolicyWhyNot(const ReduceSpec& spec) {
+  if (!spec.ignore_nan || spec.SelectsElement()) return "";
+  return "nan=ignore is offered for max, min, argmax and argmin only";
+}
+
 Offsets OffsetsOf(const ReduceSpec& spec, int64_t index) {
   Offsets offsets;
   for (size_t i = spec.kept.size(); i-- > 0;) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,21 @@ struct ReduceSpec {
 
   bool IsArg() const { return kind == ReduceKind::kArgMax || kind == ReduceKind::kArgMin; }
   bool IsF64() const { return in == kF64 || out == kF64; }
+  bool IsIntegerSum() const { return kind == ReduceKind::kSum && in == kI8 && out == kI32; }
+  // The result is one of the elements, or its index: kinds that can pass over NaN.
+  bool SelectsElement() const { return kind == ReduceKind::kMax || kind == ReduceKind::kMin || IsArg(); }
 };
+
+// As many i8 at most have a sum that fits into 32 bits.
+inline constexpr int64_t kMostI8Terms = int64_t{1} << 24;
 
 // Throws Failure naming what contradicts the operator's definition.
 ReduceSpec ParseReduce(const OpDesc& op);
+
+// Why there is nothing to reduce, or more kept or reduced axes than a kernel's loops have; "" otherwise.
+std::string ReduceShapeWhyNot(const ReduceSpec& spec, size_t most_axes = std::numeric_limits<size_t>::max());
+// Why NaN cannot be passed over where the description asks for it; "" otherwise.
+std::string NanPolicyWhyNot(const ReduceSpec& spec);
 
 // Offsets of output `index` in elements of the input and of the output.
 struct Offsets {

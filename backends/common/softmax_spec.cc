@@ -42,4 +42,9 @@ SoftmaxSpec ParseSoftmax(const OpDesc& op) {
   return spec;
 }
 
+std::string FloatSoftmaxWhyNot(const SoftmaxSpec& spec, const OpDesc& op) {
+  if (!IsFloat(spec.dtype)) return fmt::format("softmax computes f64, f32, f16 and bf16, not {}", op.DTypesText());
+  return spec.rows == 0 || spec.axis.size == 0 ? "softmax of an empty extent" : "";
+}
+
 }  // namespace plugin

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "backends/common/op_desc.h"
@@ -30,5 +31,8 @@ struct SoftmaxSpec {
 
 // Throws Failure naming what contradicts the operator's definition.
 SoftmaxSpec ParseSoftmax(const OpDesc& op);
+
+// Why it is no softmax of floats over something; "" when it is.
+std::string FloatSoftmaxWhyNot(const SoftmaxSpec& spec, const OpDesc& op);
 
 }  // namespace plugin

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "backends/common/backend.h"
@@ -13,14 +14,20 @@
 
 namespace plugin {
 
-template <class DeviceType>
-struct Row {
+// `Facts` is what a row sees of the device, whose arithmetic may decide the contract: one type, or none where all
+// devices are alike. `Create` is the type of the function that makes what is executed.
+template <class Create, class... Facts>
+struct BasicRow {
   const char* op;
   const char* name;
-  std::string (*contract)(const OpDesc&);
-  std::string (*why_not)(const OpDesc&);  // the reason why this row does not take the description; "" when it does
-  std::unique_ptr<Plan> (*create)(DeviceType&, const OpDesc&);
+  std::string (*contract)(const Facts&..., const OpDesc&);
+  std::string (*why_not)(const Facts&..., const OpDesc&);  // the reason against this row; "" when it takes the op
+  Create* create;
 };
+
+// A row that makes a plan for an opened device.
+template <class DeviceType, class... Facts>
+using Row = BasicRow<std::unique_ptr<Plan>(DeviceType&, const OpDesc&), Facts...>;
 
 // The tables of several operators, one after the other.
 template <class RowType>
@@ -30,9 +37,8 @@ std::vector<RowType> JoinRows(std::initializer_list<std::span<const RowType>> ta
   return joined;
 }
 
-// Tables may have rows of another kind, which ask the device too: `why_not` and `contract` then say how a row is asked.
-
-// The rows that take `op`, each with its contract. Throws Unsupported with every distinct reason when there are none.
+// The rows that take `op`, each with its contract; `why_not` and `contract` say how a row is asked. Throws Unsupported
+// with every distinct reason when there are none.
 template <class RowType, class WhyNot, class ContractOf>
 std::vector<Implementation> QueryRows(std::span<const RowType> rows, const OpDesc& op, WhyNot why_not,
                                       ContractOf contract) {
@@ -67,16 +73,21 @@ const RowType& FindRow(std::span<const RowType> rows, const OpDesc& op, const st
   throw Failure("no implementation '{}' of '{}'; take a name from query()", name, op.name());
 }
 
-template <class DeviceType>
-std::vector<Implementation> QueryTable(std::span<const Row<DeviceType>> rows, const OpDesc& op) {
+// The same where the rows alone decide. Not deduced from the table, so that an array is one too.
+template <class DeviceType, class... Facts>
+using Table = std::type_identity_t<std::span<const Row<DeviceType, Facts...>>>;
+
+template <class DeviceType, class... Facts>
+std::vector<Implementation> QueryTable(Table<DeviceType, Facts...> rows, const OpDesc& op, const Facts&... facts) {
   return QueryRows(
-      rows, op, [&](const auto& row) { return row.why_not(op); }, [&](const auto& row) { return row.contract(op); });
+      rows, op, [&](const auto& row) { return row.why_not(facts..., op); },
+      [&](const auto& row) { return row.contract(facts..., op); });
 }
 
-template <class DeviceType>
-std::unique_ptr<Plan> CreateFromTable(std::span<const Row<DeviceType>> rows, DeviceType& device, const OpDesc& op,
-                                      const std::string& name) {
-  return FindRow(rows, op, name, [&](const auto& row) { return row.why_not(op); }).create(device, op);
+template <class DeviceType, class... Facts>
+std::unique_ptr<Plan> CreateFromTable(Table<DeviceType, Facts...> rows, DeviceType& device, const OpDesc& op,
+                                      const std::string& name, const Facts&... facts) {
+  return FindRow(rows, op, name, [&](const auto& row) { return row.why_not(facts..., op); }).create(device, op);
 }
 
 }  // namespace plugin

@@ -174,13 +174,7 @@ class AttentionPlan : public plugin::HostPlan {
 }  // namespace
 
 std::string AttentionWhyNot(const plugin::OpDesc& op) {
-  const AttentionSpec spec = plugin::ParseAttention(op);
-  if (!plugin::IsFloat(spec.dtype)) {
-    return fmt::format("attention computes f64, f32, f16 and bf16, not {}", op.DTypesText());
-  }
-  if (spec.batch < 1 || spec.l < 1 || spec.s < 1 || spec.d < 1 || spec.dv < 1)
-    return "attention with an extent below 1";
-  return "";
+  return plugin::FloatAttentionWhyNot(plugin::ParseAttention(op), op);
 }
 
 // exp and tanh of glibc and IEEE division: under 1 ulp (tanhf 2). Rows that see no key follow the case's masked_rows.

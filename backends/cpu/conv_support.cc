@@ -4,28 +4,12 @@
 #include <fmt/format.h>
 
 namespace cpu {
-namespace {
-
-// The longest sum that cannot overflow int32: 2^14 is the largest |product| of two i8.
-constexpr int64_t kMaxIntegerTerms = (int64_t{1} << 17) - 1;
-
-}  // namespace
 
 std::string ConvWhyNot(const plugin::OpDesc& op) {
   const plugin::ConvSpec s = plugin::ParseConv(op);
-  if (s.IsInteger()) {
-    if (s.x.dtype != plugin::kI8 || s.w.dtype != plugin::kI8) return "the only integer conv is i8-i8-i32";
-    if (s.has_bias) return "an integer conv takes no bias";
-    if (s.Terms() <= kMaxIntegerTerms) return "";
-    return fmt::format("{} terms can overflow the int32 accumulator; at most {}", s.Terms(), kMaxIntegerTerms);
-  }
-  for (const auto* tensors : {&op.inputs(), &op.outputs()}) {
-    for (const plugin::Tensor& tensor : *tensors) {
-      if (plugin::IsFloat(tensor.dtype)) continue;
-      return fmt::format("conv computes f64, f32, f16, bf16 in any combination and i8-i8-i32, not {}", op.DTypesText());
-    }
-  }
-  return "";
+  if (s.IsInteger()) return plugin::IntegerConvWhyNot(s, false);
+  if (op.AllTypes(plugin::IsFloat)) return "";
+  return fmt::format("conv computes f64, f32, f16, bf16 in any combination and i8-i8-i32, not {}", op.DTypesText());
 }
 
 std::string ConvWinogradWhyNot(const plugin::OpDesc& op) {

@@ -8,16 +8,10 @@ using plugin::MatmulSpec;
 
 std::string MatmulWhyNot(const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
-  if (s.m < 1 || s.n < 1 || s.k < 1 || s.batch < 1) return "matmul with an extent below 1";
+  if (s.IsEmpty()) return "matmul with an extent below 1";
   if (s.IsInteger()) return plugin::IntegerMatmulWhyNot(s);
-  for (const auto* tensors : {&op.inputs(), &op.outputs()}) {
-    for (const plugin::Tensor& tensor : *tensors) {
-      if (plugin::IsFloat(tensor.dtype)) continue;
-      return fmt::format("matmul computes f64, f32, f16, bf16 in any combination and i8-i8-i32, not {}",
-                         op.DTypesText());
-    }
-  }
-  return "";
+  if (op.AllTypes(plugin::IsFloat)) return "";
+  return fmt::format("matmul computes f64, f32, f16, bf16 in any combination and i8-i8-i32, not {}", op.DTypesText());
 }
 
 std::string MatmulContract(const plugin::OpDesc& op) {

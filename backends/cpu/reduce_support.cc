@@ -4,27 +4,16 @@
 #include <fmt/format.h>
 
 namespace cpu {
-namespace {
-
 using plugin::ReduceKind;
 using plugin::ReduceSpec;
 
-bool IsNanAware(ReduceKind kind) {
-  return kind == ReduceKind::kMax || kind == ReduceKind::kMin || kind == ReduceKind::kArgMax ||
-         kind == ReduceKind::kArgMin;
-}
-
-}  // namespace
-
 std::string ReduceWhyNot(const plugin::OpDesc& op) {
   const ReduceSpec spec = plugin::ParseReduce(op);
-  if (spec.reduced.empty()) return "reduce without axes";
-  if (spec.count == 0 || spec.outputs == 0) return "reduce of an empty extent has no defined value for every kind";
+  if (std::string reason = plugin::ReduceShapeWhyNot(spec); !reason.empty()) return reason;
   if (!plugin::IsFloat(spec.in) || !(spec.IsArg() ? spec.out == plugin::kI64 : plugin::IsFloat(spec.out))) {
     return fmt::format("reduce computes f64, f32, f16, bf16 (argmax and argmin to i64), not {}", op.DTypesText());
   }
-  if (spec.ignore_nan && !IsNanAware(spec.kind)) return "nan=ignore is offered for max, min, argmax and argmin only";
-  return "";
+  return plugin::NanPolicyWhyNot(spec);
 }
 
 std::string FoldWhyNot(const plugin::OpDesc& op) {

@@ -98,12 +98,7 @@ class SoftmaxPlan : public plugin::HostPlan {
 }  // namespace
 
 std::string SoftmaxWhyNot(const plugin::OpDesc& op) {
-  const SoftmaxSpec spec = plugin::ParseSoftmax(op);
-  if (!plugin::IsFloat(spec.dtype)) {
-    return fmt::format("softmax computes f64, f32, f16 and bf16, not {}", op.DTypesText());
-  }
-  if (spec.rows == 0 || spec.axis.size == 0) return "softmax of an empty extent";
-  return "";
+  return plugin::FloatSoftmaxWhyNot(plugin::ParseSoftmax(op), op);
 }
 
 // exp and log of glibc, and IEEE division: under 1 ulp.

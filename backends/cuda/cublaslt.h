@@ -4,27 +4,27 @@
 
 #include <cublasLt.h>
 
-#include <string>
+#include "backends/cuda/library.h"
 
 namespace cuda_backend {
 
-struct CublasLt {
-  decltype(cublasLtCreate)* Create = nullptr;
-  decltype(cublasLtDestroy)* Destroy = nullptr;
-  decltype(cublasLtGetStatusString)* StatusString = nullptr;
-  decltype(cublasLtMatmul)* Matmul = nullptr;
-  decltype(cublasLtMatmulAlgoGetHeuristic)* Heuristic = nullptr;
-  decltype(cublasLtMatmulDescCreate)* DescCreate = nullptr;
-  decltype(cublasLtMatmulDescDestroy)* DescDestroy = nullptr;
-  decltype(cublasLtMatmulDescSetAttribute)* DescSet = nullptr;
-  decltype(cublasLtMatrixLayoutCreate)* LayoutCreate = nullptr;
-  decltype(cublasLtMatrixLayoutDestroy)* LayoutDestroy = nullptr;
-  decltype(cublasLtMatrixLayoutSetAttribute)* LayoutSet = nullptr;
-  decltype(cublasLtMatmulPreferenceCreate)* PreferenceCreate = nullptr;
-  decltype(cublasLtMatmulPreferenceDestroy)* PreferenceDestroy = nullptr;
-  decltype(cublasLtMatmulPreferenceSetAttribute)* PreferenceSet = nullptr;
-  std::string why_not;  // "" when all were found
+struct CublasLt : Library {
+  decltype(cublasLtCreate)* Create = Find("cublasLtCreate");
+  decltype(cublasLtDestroy)* Destroy = Find("cublasLtDestroy");
+  decltype(cublasLtGetStatusString)* StatusString = Find("cublasLtGetStatusString");
+  decltype(cublasLtMatmul)* Matmul = Find("cublasLtMatmul");
+  decltype(cublasLtMatmulAlgoGetHeuristic)* Heuristic = Find("cublasLtMatmulAlgoGetHeuristic");
+  decltype(cublasLtMatmulDescCreate)* DescCreate = Find("cublasLtMatmulDescCreate");
+  decltype(cublasLtMatmulDescDestroy)* DescDestroy = Find("cublasLtMatmulDescDestroy");
+  decltype(cublasLtMatmulDescSetAttribute)* DescSet = Find("cublasLtMatmulDescSetAttribute");
+  decltype(cublasLtMatrixLayoutCreate)* LayoutCreate = Find("cublasLtMatrixLayoutCreate");
+  decltype(cublasLtMatrixLayoutDestroy)* LayoutDestroy = Find("cublasLtMatrixLayoutDestroy");
+  decltype(cublasLtMatrixLayoutSetAttribute)* LayoutSet = Find("cublasLtMatrixLayoutSetAttribute");
+  decltype(cublasLtMatmulPreferenceCreate)* PreferenceCreate = Find("cublasLtMatmulPreferenceCreate");
+  decltype(cublasLtMatmulPreferenceDestroy)* PreferenceDestroy = Find("cublasLtMatmulPreferenceDestroy");
+  decltype(cublasLtMatmulPreferenceSetAttribute)* PreferenceSet = Find("cublasLtMatmulPreferenceSetAttribute");
 
+  CublasLt();
   static const CublasLt& Get();
   // Throws plugin::Error unless success: Unsupported where the library does not offer it.
   void Check(cublasStatus_t status, const char* call) const;

@@ -171,7 +171,7 @@ std::unique_ptr<plugin::Plan> CreateLt(gpu::Device& device, const plugin::OpDesc
 
 // What every arithmetic needs of the description.
 std::string LtWhyNot(const MatmulSpec& s) {
-  if (s.m < 1 || s.n < 1 || s.k < 1 || s.batch < 1) return "matmul with an extent below 1";
+  if (s.IsEmpty()) return "matmul with an extent below 1";
   if (s.batch > 65535) return "cuBLASLt takes up to 65535 products of a batch here";
   if (s.epilogue_rounded) return "cuBLASLt rounds after the epilogue only";
   if (!AsColumnMajor(s.a, s.m, s.k) || !AsColumnMajor(s.b, s.k, s.n))
@@ -185,7 +185,7 @@ std::string LtWhyNot(const MatmulSpec& s) {
   if (s.bias.input >= 0 && (s.bias.column_stride != 1 || s.bias.dtype != s.y.dtype)) {
     return "cuBLASLt takes a contiguous bias in the type of y";
   }
-  return CublasLt::Get().why_not;
+  return CublasLt::Get().why_not();
 }
 
 std::string StrictWhyNot(const gpu::Traits&, const plugin::OpDesc& op) {

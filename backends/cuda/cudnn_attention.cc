@@ -171,7 +171,7 @@ std::string FusedWhyNot(const gpu::Traits&, const plugin::OpDesc& op) {
   for (const AttentionSpec::Strides* strides : {&a.q, &a.k, &a.v, &a.o}) {
     if ((*strides)[3] != 1) return "cuDNN's fused attention needs contiguous rows";
   }
-  return Cudnn::Get().why_not;
+  return Cudnn::Get().why_not();
 }
 
 // How exact its exponential is NVIDIA does not say: the weakest that suites take.

@@ -116,11 +116,7 @@ std::unique_ptr<plugin::Plan> CreateCudnnConv(gpu::Device& device, const plugin:
 }
 
 bool HasDenseFilter(const ConvSpec& s) {
-  int64_t expected = 1;
-  for (size_t axis = 3; axis-- > 0; expected *= s.kernel[axis]) {
-    if (s.kernel[axis] > 1 && s.w.strides[axis] != expected) return false;
-  }
-  return (s.GroupInputs() == 1 || s.w.inner_stride == expected) && (s.o == 1 || s.w.outer_stride == s.Terms());
+  return s.HasDenseTerms() && (s.o == 1 || s.w.outer_stride == s.Terms());
 }
 
 bool FitsInt(const ConvSpec& s) {
@@ -140,7 +136,7 @@ std::string CudnnConvWhyNot(const gpu::Traits&, const plugin::OpDesc& op) {
   if (s.has_bias) return "cuDNN's convolution rounds before a bias is added: not offered";
   if (!HasDenseFilter(s)) return "cuDNN needs a dense w";
   if (!FitsInt(s)) return "cuDNN takes extents and strides that fit into an int";
-  return Cudnn::Get().why_not;
+  return Cudnn::Get().why_not();
 }
 
 // For algorithms whose intermediate values would be rounded to 16 bits, which no contract here declares.

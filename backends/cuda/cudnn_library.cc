@@ -2,41 +2,13 @@
 #include "backends/cuda/cudnn_library.h"
 
 #include "backends/common/status.h"
-#include "backends/cuda/library.h"
-#include "backends/gpu/runtime.h"
 
 namespace cuda_backend {
 
+Cudnn::Cudnn() : Library(fmt::format("libcudnn.so.{}", CUDNN_MAJOR)) {}
+
 const Cudnn& Cudnn::Get() {
-  static const Cudnn loaded = [] {
-    Library library(fmt::format("libcudnn.so.{}", CUDNN_MAJOR));
-    Cudnn c;
-    library.Bind("cudnnCreate", c.Create);
-    library.Bind("cudnnDestroy", c.Destroy);
-    library.Bind("cudnnSetStream", c.SetStream);
-    library.Bind("cudnnGetErrorString", c.ErrorString);
-    library.Bind("cudnnCreateTensorDescriptor", c.TensorCreate);
-    library.Bind("cudnnDestroyTensorDescriptor", c.TensorDestroy);
-    library.Bind("cudnnSetTensorNdDescriptor", c.TensorSet);
-    library.Bind("cudnnCreateFilterDescriptor", c.FilterCreate);
-    library.Bind("cudnnDestroyFilterDescriptor", c.FilterDestroy);
-    library.Bind("cudnnSetFilterNdDescriptor", c.FilterSet);
-    library.Bind("cudnnCreateConvolutionDescriptor", c.ConvCreate);
-    library.Bind("cudnnDestroyConvolutionDescriptor", c.ConvDestroy);
-    library.Bind("cudnnSetConvolutionNdDescriptor", c.ConvSet);
-    library.Bind("cudnnSetConvolutionGroupCount", c.ConvSetGroups);
-    library.Bind("cudnnSetConvolutionMathType", c.ConvSetMath);
-    library.Bind("cudnnGetConvolutionForwardWorkspaceSize", c.ConvWorkspace);
-    library.Bind("cudnnConvolutionForward", c.ConvForward);
-    library.Bind("cudnnBackendCreateDescriptor", c.BackendCreate);
-    library.Bind("cudnnBackendDestroyDescriptor", c.BackendDestroy);
-    library.Bind("cudnnBackendSetAttribute", c.BackendSet);
-    library.Bind("cudnnBackendGetAttribute", c.BackendGet);
-    library.Bind("cudnnBackendFinalize", c.BackendFinalize);
-    library.Bind("cudnnBackendExecute", c.BackendExecute);
-    c.why_not = library.why_not();
-    return c;
-  }();
+  static const Cudnn loaded;
   return loaded;
 }
 
@@ -45,8 +17,7 @@ void Cudnn::Check(cudnnStatus_t status, const char* call) {
   const char* text = Get().ErrorString(status);
   // Statuses come in groups of a thousand; those from NOT_SUPPORTED on say what is not offered.
   if (status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000) throw plugin::Unsupported("{}: {}", call, text);
-  gpu::CheckLaunch(call);  // a lost device shows as a failure of the library
-  throw plugin::Failure("{}: {} ({})", call, text, static_cast<int>(status));
+  ThrowFailure(call, fmt::format("{} ({})", text, static_cast<int>(status)));
 }
 
 CudnnHandle::CudnnHandle(void* stream) {

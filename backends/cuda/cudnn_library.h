@@ -5,38 +5,37 @@
 
 #include <cudnn.h>
 
-#include <string>
-
 #include "backends/common/dtype.h"
+#include "backends/cuda/library.h"
 
 namespace cuda_backend {
 
-struct Cudnn {
-  decltype(cudnnCreate)* Create = nullptr;
-  decltype(cudnnDestroy)* Destroy = nullptr;
-  decltype(cudnnSetStream)* SetStream = nullptr;
-  decltype(cudnnGetErrorString)* ErrorString = nullptr;
-  decltype(cudnnCreateTensorDescriptor)* TensorCreate = nullptr;
-  decltype(cudnnDestroyTensorDescriptor)* TensorDestroy = nullptr;
-  decltype(cudnnSetTensorNdDescriptor)* TensorSet = nullptr;
-  decltype(cudnnCreateFilterDescriptor)* FilterCreate = nullptr;
-  decltype(cudnnDestroyFilterDescriptor)* FilterDestroy = nullptr;
-  decltype(cudnnSetFilterNdDescriptor)* FilterSet = nullptr;
-  decltype(cudnnCreateConvolutionDescriptor)* ConvCreate = nullptr;
-  decltype(cudnnDestroyConvolutionDescriptor)* ConvDestroy = nullptr;
-  decltype(cudnnSetConvolutionNdDescriptor)* ConvSet = nullptr;
-  decltype(cudnnSetConvolutionGroupCount)* ConvSetGroups = nullptr;
-  decltype(cudnnSetConvolutionMathType)* ConvSetMath = nullptr;
-  decltype(cudnnGetConvolutionForwardWorkspaceSize)* ConvWorkspace = nullptr;
-  decltype(cudnnConvolutionForward)* ConvForward = nullptr;
-  decltype(cudnnBackendCreateDescriptor)* BackendCreate = nullptr;
-  decltype(cudnnBackendDestroyDescriptor)* BackendDestroy = nullptr;
-  decltype(cudnnBackendSetAttribute)* BackendSet = nullptr;
-  decltype(cudnnBackendGetAttribute)* BackendGet = nullptr;
-  decltype(cudnnBackendFinalize)* BackendFinalize = nullptr;
-  decltype(cudnnBackendExecute)* BackendExecute = nullptr;
-  std::string why_not;  // "" when all were found
+struct Cudnn : Library {
+  decltype(cudnnCreate)* Create = Find("cudnnCreate");
+  decltype(cudnnDestroy)* Destroy = Find("cudnnDestroy");
+  decltype(cudnnSetStream)* SetStream = Find("cudnnSetStream");
+  decltype(cudnnGetErrorString)* ErrorString = Find("cudnnGetErrorString");
+  decltype(cudnnCreateTensorDescriptor)* TensorCreate = Find("cudnnCreateTensorDescriptor");
+  decltype(cudnnDestroyTensorDescriptor)* TensorDestroy = Find("cudnnDestroyTensorDescriptor");
+  decltype(cudnnSetTensorNdDescriptor)* TensorSet = Find("cudnnSetTensorNdDescriptor");
+  decltype(cudnnCreateFilterDescriptor)* FilterCreate = Find("cudnnCreateFilterDescriptor");
+  decltype(cudnnDestroyFilterDescriptor)* FilterDestroy = Find("cudnnDestroyFilterDescriptor");
+  decltype(cudnnSetFilterNdDescriptor)* FilterSet = Find("cudnnSetFilterNdDescriptor");
+  decltype(cudnnCreateConvolutionDescriptor)* ConvCreate = Find("cudnnCreateConvolutionDescriptor");
+  decltype(cudnnDestroyConvolutionDescriptor)* ConvDestroy = Find("cudnnDestroyConvolutionDescriptor");
+  decltype(cudnnSetConvolutionNdDescriptor)* ConvSet = Find("cudnnSetConvolutionNdDescriptor");
+  decltype(cudnnSetConvolutionGroupCount)* ConvSetGroups = Find("cudnnSetConvolutionGroupCount");
+  decltype(cudnnSetConvolutionMathType)* ConvSetMath = Find("cudnnSetConvolutionMathType");
+  decltype(cudnnGetConvolutionForwardWorkspaceSize)* ConvWorkspace = Find("cudnnGetConvolutionForwardWorkspaceSize");
+  decltype(cudnnConvolutionForward)* ConvForward = Find("cudnnConvolutionForward");
+  decltype(cudnnBackendCreateDescriptor)* BackendCreate = Find("cudnnBackendCreateDescriptor");
+  decltype(cudnnBackendDestroyDescriptor)* BackendDestroy = Find("cudnnBackendDestroyDescriptor");
+  decltype(cudnnBackendSetAttribute)* BackendSet = Find("cudnnBackendSetAttribute");
+  decltype(cudnnBackendGetAttribute)* BackendGet = Find("cudnnBackendGetAttribute");
+  decltype(cudnnBackendFinalize)* BackendFinalize = Find("cudnnBackendFinalize");
+  decltype(cudnnBackendExecute)* BackendExecute = Find("cudnnBackendExecute");
 
+  Cudnn();
   static const Cudnn& Get();
   // Throws plugin::Error unless success: Unsupported where the library does not offer it.
   static void Check(cudnnStatus_t status, const char* call);

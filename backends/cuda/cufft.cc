@@ -22,50 +22,31 @@ using plugin::FftSpec;
 constexpr int64_t kLargestCufftRadix = 127;  // cuFFT documentation: longer primes go through Bluestein's algorithm
 constexpr uintptr_t kCufftAlignment = 16;
 
-struct Cufft {
-  decltype(cufftCreate)* Create = nullptr;
-  decltype(cufftDestroy)* Destroy = nullptr;
-  decltype(cufftMakePlanMany64)* MakePlan = nullptr;
-  decltype(cufftSetStream)* SetStream = nullptr;
-  decltype(cufftExecC2C)* C2C = nullptr;
-  decltype(cufftExecR2C)* R2C = nullptr;
-  decltype(cufftExecC2R)* C2R = nullptr;
-  decltype(cufftExecZ2Z)* Z2Z = nullptr;
-  decltype(cufftExecD2Z)* D2Z = nullptr;
-  decltype(cufftExecZ2D)* Z2D = nullptr;
-  std::string why_not;
+struct Cufft : Library {
+  decltype(cufftCreate)* Create = Find("cufftCreate");
+  decltype(cufftDestroy)* Destroy = Find("cufftDestroy");
+  decltype(cufftMakePlanMany64)* MakePlan = Find("cufftMakePlanMany64");
+  decltype(cufftSetStream)* SetStream = Find("cufftSetStream");
+  decltype(cufftExecC2C)* C2C = Find("cufftExecC2C");
+  decltype(cufftExecR2C)* R2C = Find("cufftExecR2C");
+  decltype(cufftExecC2R)* C2R = Find("cufftExecC2R");
+  decltype(cufftExecZ2Z)* Z2Z = Find("cufftExecZ2Z");
+  decltype(cufftExecD2Z)* D2Z = Find("cufftExecD2Z");
+  decltype(cufftExecZ2D)* Z2D = Find("cufftExecZ2D");
 
+  Cufft() : Library(fmt::format("libcufft.so.{}", CUFFT_VER_MAJOR)) {}
   static const Cufft& Get() {
-    static const Cufft loaded = [] {
-      Library library(fmt::format("libcufft.so.{}", CUFFT_VER_MAJOR));
-      Cufft f;
-      library.Bind("cufftCreate", f.Create);
-      library.Bind("cufftDestroy", f.Destroy);
-      library.Bind("cufftMakePlanMany64", f.MakePlan);
-      library.Bind("cufftSetStream", f.SetStream);
-      library.Bind("cufftExecC2C", f.C2C);
-      library.Bind("cufftExecR2C", f.R2C);
-      library.Bind("cufftExecC2R", f.C2R);
-      library.Bind("cufftExecZ2Z", f.Z2Z);
-      library.Bind("cufftExecD2Z", f.D2Z);
-      library.Bind("cufftExecZ2D", f.Z2D);
-      f.why_not = library.why_not();
-      return f;
-    }();
+    static const Cufft loaded;
     return loaded;
   }
 
   static void Check(cufftResult result, const char* call) {
     if (result == CUFFT_SUCCESS) return;
-    if (result == CUFFT_ALLOC_FAILED) {
-      throw plugin::Error(ASSAY_OUT_OF_MEMORY,
-                          fmt::format("{}: cuFFT could not allocate; {}", call, gpu::AdviceFor(2)));
-    }
+    if (result == CUFFT_ALLOC_FAILED) ThrowOutOfMemory(call, "cuFFT");
     if (result == CUFFT_NOT_SUPPORTED || result == CUFFT_INVALID_SIZE) {
       throw plugin::Unsupported("{}: cuFFT does not take this size (result {})", call, static_cast<int>(result));
     }
-    gpu::CheckLaunch(call);
-    throw plugin::Failure("{}: cuFFT result {}", call, static_cast<int>(result));
+    ThrowFailure(call, fmt::format("cuFFT result {}", static_cast<int>(result)));
   }
 };
 
@@ -168,7 +149,7 @@ std::string CufftWhyNot(const gpu::Traits&, const plugin::OpDesc& op) {
   if (!IsDense(op.inputs()[0]) || !IsDense(op.outputs()[0])) return "cufft is offered for dense operands";
   if (s.kind == FftKind::kR2C && s.inverse) return "cuFFT's real-to-complex transform is a forward one";
   if (s.kind == FftKind::kC2R && !s.inverse) return "cuFFT's complex-to-real transform is an inverse one";
-  return Cufft::Get().why_not;
+  return Cufft::Get().why_not();
 }
 
 // NVIDIA states no accuracy of the twiddles: 4 ulp leaves room for those computed on the device.

@@ -43,23 +43,14 @@ std::vector<gpu::Traits> FindDevices() {
   if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess) {
     throw plugin::Unavailable("the CUDA runtime finds no device: {}", cudaGetErrorString(status));
   }
-  std::vector<gpu::Traits> devices;
-  std::string left_out;
+  std::vector<gpu::Traits> found;
   for (int index = 0; index < count; ++index) {
     cudaDeviceProp properties{};
-    if (cudaGetDeviceProperties(&properties, index) != cudaSuccess) continue;
-    gpu::Traits t = Describe(index, properties);
-    if (10 * t.major + t.minor >= ASSAY_CUDA_OLDEST) {
-      devices.push_back(std::move(t));
-    } else {
-      left_out += fmt::format(" {} is {};", t.name, t.architecture);
-    }
+    if (cudaGetDeviceProperties(&properties, index) == cudaSuccess) found.push_back(Describe(index, properties));
   }
-  if (!devices.empty()) return devices;
-  throw plugin::Unavailable(
-      "no device of an architecture that this plugin has code for (sm_{} and later):{} configure "
-      "with its architecture in ASSAY_CUDA_ARCHITECTURES",
-      ASSAY_CUDA_OLDEST, left_out);
+  const auto is_built_for = [](const gpu::Traits& t) { return 10 * t.major + t.minor >= ASSAY_CUDA_OLDEST; };
+  return gpu::KeepBuiltFor(std::move(found), is_built_for, fmt::format("sm_{} and later", ASSAY_CUDA_OLDEST),
+                           "ASSAY_CUDA_ARCHITECTURES");
 }
 
 }  // namespace cuda_backend

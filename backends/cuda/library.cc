@@ -2,7 +2,9 @@
 #include "backends/cuda/library.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+
+#include "backends/common/status.h"
+#include "backends/gpu/runtime.h"
 
 namespace cuda_backend {
 
@@ -17,13 +19,23 @@ Library::Library(const std::string& soname) : soname_(soname) {
   if (handle_ != nullptr) why_not_.clear();
 }
 
-void* Library::Symbol(const char* name) {
-  if (handle_ == nullptr) return nullptr;
+Library::Symbol Library::Find(const char* name) {
+  if (handle_ == nullptr) return Symbol(nullptr);
   void* symbol = dlsym(handle_, name);
   if (symbol == nullptr && why_not_.empty()) {
     why_not_ = fmt::format("{} has no {}: another version than this plugin was built for", soname_, name);
   }
-  return symbol;
+  return Symbol(symbol);
+}
+
+void ThrowOutOfMemory(const char* call, const char* library) {
+  throw plugin::Error(ASSAY_OUT_OF_MEMORY,
+                      fmt::format("{}: {} could not allocate; {}", call, library, gpu::AdviceFor(2)));
+}
+
+void ThrowFailure(const char* call, const std::string& why) {
+  gpu::CheckLaunch(call);
+  throw plugin::Failure("{}: {}", call, why);
 }
 
 }  // namespace cuda_backend

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "backends/gpu/kernels.h"
 
 namespace gpu {
@@ -14,11 +12,8 @@ int64_t AccumulatorBytes(Tag operands) {
 }
 
 std::string FloatTypesWhyNot(const plugin::OpDesc& op) {
-  const auto all = [&](const auto& holds) {
-    return std::ranges::all_of(op.inputs(), holds) && std::ranges::all_of(op.outputs(), holds);
-  };
-  if (all([](const plugin::Tensor& t) { return t.dtype == plugin::kF64; })) return "";
-  if (all([](const plugin::Tensor& t) { return plugin::IsFloat(t.dtype) && t.dtype != plugin::kF64; })) return "";
+  if (op.AllTypes([](plugin::DType d) { return d == plugin::kF64; })) return "";
+  if (op.AllTypes([](plugin::DType d) { return plugin::IsFloat(d) && d != plugin::kF64; })) return "";
   return fmt::format("{} computes f64 alone, or f32, f16 and bf16, not {}", op.name(), op.DTypesText());
 }
 

@@ -75,8 +75,7 @@ std::unique_ptr<plugin::Plan> CreateMaterialised(Device& device, const plugin::O
 
 std::string AttentionWhyNot(const Traits&, const plugin::OpDesc& op) {
   const AttentionSpec a = plugin::ParseAttention(op);
-  if (!plugin::IsFloat(a.dtype)) return fmt::format("attention computes f64, f32, f16, bf16, not {}", op.DTypesText());
-  if (a.batch < 1 || a.l < 1 || a.s < 1 || a.d < 1 || a.dv < 1) return "attention with an extent below 1";
+  if (std::string reason = plugin::FloatAttentionWhyNot(a, op); !reason.empty()) return reason;
   if (a.mask_kind == MaskKind::kAdd &&
       (!plugin::IsFloat(a.mask_dtype) || (a.mask_dtype == plugin::kF64 && !a.IsF64()))) {
     return fmt::format("an added mask is a float no wider than the operands' sums, not {}", Name(a.mask_dtype));

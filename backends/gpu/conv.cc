@@ -16,19 +16,10 @@ namespace {
 
 using plugin::ConvSpec;
 
-// Whether the terms of an output's weights lie one after the other.
-bool IsDense(const ConvSpec& s) {
-  int64_t expected = 1;
-  for (size_t axis = 3; axis-- > 0; expected *= s.kernel[axis]) {
-    if (s.kernel[axis] > 1 && s.w.strides[axis] != expected) return false;
-  }
-  return s.GroupInputs() == 1 || s.w.inner_stride == expected;
-}
-
 ConvParams ConvParamsOf(const ConvSpec& s) {
   const auto narrow = [](int64_t x) { return static_cast<int32_t>(x); };
   ConvParams p;
-  p.has_bias = s.has_bias, p.bias_at = s.bias_stride, p.dense = IsDense(s), p.y_type = TagOf(s.y.dtype);
+  p.has_bias = s.has_bias, p.bias_at = s.bias_stride, p.dense = s.HasDenseTerms(), p.y_type = TagOf(s.y.dtype);
   if (s.has_bias) p.bias_type = TagOf(s.bias_dtype);
   p.n = narrow(s.n), p.c = narrow(s.GroupInputs()), p.o = narrow(s.GroupOutputs()), p.groups = narrow(s.groups);
   for (size_t a = 0; a < 3; ++a) {
@@ -74,14 +65,11 @@ std::unique_ptr<plugin::Plan> CreateUnitConv(Device& device, const plugin::OpDes
 std::string ConvWhyNot(const Traits&, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
   constexpr double kMost32 = std::numeric_limits<int32_t>::max() / 2;
-  const bool integer = s.x.dtype == plugin::kI8 && s.w.dtype == plugin::kI8 && s.y.dtype == plugin::kI32;
-  if (s.IsInteger() && !integer) return "the only integer conv is i8-i8-i32";
-  if (integer && s.has_bias && s.bias_dtype != plugin::kI32 && s.bias_dtype != plugin::kI8) {
-    return "an integer conv adds an i32 or i8 bias only";
+  if (!s.IsInteger() && s.x.dtype != s.w.dtype) {
+    return fmt::format("conv takes x and w of one type, not {}", op.DTypesText());
   }
-  if (integer && s.Terms() >= (int64_t{1} << 17)) return fmt::format("{} i8 products can overflow the sum", s.Terms());
-  if (!integer && s.x.dtype != s.w.dtype) return fmt::format("conv takes x and w of one type, not {}", op.DTypesText());
-  if (std::string reason = integer ? "" : FloatTypesWhyNot(op); !reason.empty()) return reason;
+  std::string reason = s.IsInteger() ? plugin::IntegerConvWhyNot(s, true) : FloatTypesWhyNot(op);
+  if (!reason.empty()) return reason;
   double most = static_cast<double>(std::max(s.Positions(), s.Terms()));
   for (size_t a = 0; a < 3; ++a) {
     for (const int64_t x : {s.in[a], s.stride[a], s.pad[a], s.dilation[a]})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/gpu/device.h"
 
-#include "backends/common/table.h"
+#include "backends/common/status.h"
 
 namespace gpu {
 namespace {
@@ -12,30 +12,18 @@ std::byte* Address(const plugin::Buffer& buffer) {
 
 }  // namespace
 
-std::vector<Row> AllRows(std::span<const Row> libraries) {
-  std::vector<Row> rows;
-  for (const auto some :
-       {AttentionRows(), ConvRows(), FftRows(), MatmulRows(), ReduceRows(), SoftmaxRows(), libraries}) {
-    rows.insert(rows.end(), some.begin(), some.end());
-  }
-  return rows;
-}
-
 Device::Device(const Traits& traits, std::span<const Row> rows) : traits_(traits), rows_(rows) {
   SelectDevice(traits_.index);
   queue_ = std::make_unique<Queue>();
 }
 
 std::vector<plugin::Implementation> Device::Query(const plugin::OpDesc& op) {
-  return plugin::QueryRows(
-      rows_, op, [&](const Row& row) { return row.why_not(traits_, op); },
-      [&](const Row& row) { return row.contract(traits_, op); });
+  return plugin::QueryTable<Device>(rows_, op, traits_);
 }
 
 std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {
   SelectDevice(traits_.index);
-  const auto why_not = [&](const Row& row) { return row.why_not(traits_, op); };
-  return plugin::FindRow(rows_, op, implementation, why_not).create(*this, op);
+  return plugin::CreateFromTable(rows_, *this, op, implementation, traits_);
 }
 
 std::unique_ptr<plugin::Buffer> Device::Alloc(uint64_t bytes) {

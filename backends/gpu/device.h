@@ -6,6 +6,7 @@
 #include <span>
 
 #include "backends/common/backend.h"
+#include "backends/common/table.h"
 #include "backends/gpu/runtime.h"
 #include "backends/gpu/traits.h"
 
@@ -13,14 +14,7 @@ namespace gpu {
 
 class Device;
 
-// An algorithm is one row. It sees the device, whose arithmetic decides the contract.
-struct Row {
-  const char* op;
-  const char* name;
-  std::string (*contract)(const Traits&, const plugin::OpDesc&);
-  std::string (*why_not)(const Traits&, const plugin::OpDesc&);  // the reason against this row; "" when it takes the op
-  std::unique_ptr<plugin::Plan> (*create)(Device&, const plugin::OpDesc&);
-};
+using Row = plugin::Row<Device, Traits>;
 
 // The rows of one operator; defined beside the operator.
 std::span<const Row> MatmulRows();
@@ -29,9 +23,6 @@ std::span<const Row> SoftmaxRows();
 std::span<const Row> AttentionRows();
 std::span<const Row> ConvRows();
 std::span<const Row> FftRows();
-
-// All of the above, then those of a vendor's libraries.
-std::vector<Row> AllRows(std::span<const Row> libraries);
 
 class DeviceBuffer : public plugin::Buffer {
  public:

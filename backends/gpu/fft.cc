@@ -15,17 +15,7 @@ namespace {
 
 using plugin::FftKind;
 using plugin::FftSpec;
-
-int64_t ComplexBytes(const FftSpec& s) {
-  return s.wide ? 16 : 8;
-}
-
-// Elements of the workspace that one transform needs.
-int64_t WorkPoints(const FftSpec& s, bool bluestein) {
-  int64_t most = s.Points();
-  for (const int64_t n : s.n) most = std::max(most, bluestein ? s.Points() / n * plugin::PaddedLength(n) : 0);
-  return most;
-}
+using plugin::FftTables;
 
 // Largest first; what is left of powers of two in one stage.
 std::vector<int32_t> RadicesOf(int64_t n) {
@@ -40,45 +30,29 @@ std::vector<int32_t> RadicesOf(int64_t n) {
 // Adds the steps of a transform to a plan. Two workspaces take turns.
 class FftSteps {
  public:
-  FftSteps(KernelPlan& plan, const FftSpec& spec, bool bluestein)
-      : plan_(plan), spec_(spec), bluestein_(bluestein), tables_(spec.wide) {
-    const auto bytes = static_cast<uint64_t>(spec.batch * WorkPoints(spec, bluestein) * ComplexBytes(spec));
+  FftSteps(KernelPlan& plan, const FftSpec& spec, bool bluestein) : plan_(plan), spec_(spec) {
+    const auto bytes = static_cast<uint64_t>(spec.batch * plugin::WorkPoints(spec, bluestein) * spec.ComplexBytes());
     for (std::byte*& work : work_) work = plan.Workspace(bytes);
-    for (const int64_t n : spec.n) MakeTables(n);
-    const std::vector<std::byte> contents = tables_.Bytes();
+    FftTables tables(spec.wide);
+    std::vector<FftTables::AxisStarts> starts;
+    for (const int64_t n : spec.n) starts.push_back(tables.AddAxis(n, bluestein));
+    const std::vector<std::byte> contents = tables.Bytes();
     table_ = plan.Table(contents.data(), contents.size());
     AddMove(false);
     int64_t inner = 1;
     for (size_t axis = spec.n.size(); axis-- > 0; inner *= spec.n[axis]) {
       const int64_t lines = spec.batch * spec.Points() / spec.n[axis];
       if (bluestein) {
-        AddBluestein(spec.n[axis], inner, lines, starts_[axis]);
+        AddBluestein(spec.n[axis], inner, lines, starts[axis]);
       } else {
-        AddStages(spec.n[axis], inner, lines, starts_[axis].roots);
+        AddStages(spec.n[axis], inner, lines, starts[axis].roots);
       }
     }
     AddMove(true);
   }
 
  private:
-  struct Starts {
-    uint32_t roots = 0, chirp = 0, spectrum = 0;
-  };
-
-  void MakeTables(int64_t n) {
-    if (bluestein_) {
-      starts_.push_back({tables_.AddRoots(plugin::PaddedLength(n)), tables_.AddChirp(n), tables_.AddSpectrum(n)});
-    } else {
-      starts_.push_back({tables_.AddRoots(n), 0, 0});
-    }
-  }
-  const std::byte* Entry(uint32_t start) const { return table_ + int64_t{start} * ComplexBytes(spec_); }
-
-  // Elements of a row as the operand stores it.
-  int64_t StoredRow(bool out) const {
-    const bool half = out ? spec_.kind == FftKind::kR2C : spec_.kind == FftKind::kC2R;
-    return half ? spec_.n.back() / 2 + 1 : spec_.n.back();
-  }
+  const std::byte* Entry(uint32_t start) const { return table_ + int64_t{start} * spec_.ComplexBytes(); }
 
   void AddMove(bool out) {
     FftMoveParams p;
@@ -86,7 +60,7 @@ class FftSteps {
     p.out = out, p.real_operand = spec_.kind == (out ? FftKind::kC2R : FftKind::kR2C);
     p.mirrored = !out && spec_.kind == FftKind::kC2R, p.swapped = spec_.inverse;
     p.scaled = spec_.scaled, p.scale = spec_.scale, p.axes = static_cast<int32_t>(spec_.n.size());
-    p.row = StoredRow(out), p.full_row = spec_.n.back(), p.points = spec_.Points(), p.batch_stride = strides[0];
+    p.row = spec_.StoredRow(out), p.full_row = spec_.n.back(), p.points = spec_.Points(), p.batch_stride = strides[0];
     p.count = spec_.batch * (out ? p.points / p.full_row * p.row : p.points);
     for (size_t a = 0; a < spec_.n.size(); ++a) {
       p.size[a] = a + 1 == spec_.n.size() ? p.row : spec_.n[a], p.stride[a] = strides[a + 1];
@@ -113,7 +87,7 @@ class FftSteps {
     }
   }
 
-  void AddBluestein(int64_t n, int64_t inner, int64_t lines, const Starts& starts) {
+  void AddBluestein(int64_t n, int64_t inner, int64_t lines, const FftTables::AxisStarts& starts) {
     if (n == 1) return;
     const int64_t padded = plugin::PaddedLength(n);
     const auto product = [&](int32_t mode, uint32_t table, int64_t length) {
@@ -137,9 +111,6 @@ class FftSteps {
 
   KernelPlan& plan_;
   const FftSpec& spec_;
-  const bool bluestein_;
-  plugin::FftTables tables_;
-  std::vector<Starts> starts_;
   const std::byte* table_ = nullptr;
   std::byte* work_[2]{};
   int current_ = 0;
@@ -157,14 +128,11 @@ std::string FftWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const FftSpec s = plugin::ParseFft(op);
   if (std::string reason = plugin::FftTypesWhyNot(op, s); !reason.empty()) return reason;
   if (s.n.size() > kMostFftAxes) return fmt::format("fft over {} axes; at most {}", s.n.size(), kMostFftAxes);
-  for (const int64_t n : s.n) {
-    const int64_t largest = plugin::LargestPrimeFactor(n);
-    if (!kBluestein && largest > kLargestRadix) {
-      return fmt::format("n={} has the prime factor {}; radix stages go up to {}", n, largest, kLargestRadix);
-    }
+  if (!kBluestein) {
+    if (std::string reason = plugin::RadixStagesWhyNot(s, kLargestRadix); !reason.empty()) return reason;
   }
-  const double points = static_cast<double>(s.batch) * static_cast<double>(WorkPoints(s, kBluestein));
-  if (2 * points * static_cast<double>(ComplexBytes(s)) > 0.5 * static_cast<double>(traits.memory_bytes)) {
+  const double points = static_cast<double>(s.batch) * static_cast<double>(plugin::WorkPoints(s, kBluestein));
+  if (2 * points * static_cast<double>(s.ComplexBytes()) > 0.5 * static_cast<double>(traits.memory_bytes)) {
     return fmt::format("its workspaces of {} numbers exceed half of the memory of {}", 2 * points, traits.name);
   }
   return BlocksWhyNot(points / kFftThreads);

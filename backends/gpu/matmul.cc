@@ -103,7 +103,7 @@ std::unique_ptr<plugin::Plan> CreateUnitMatmul(Device& device, const plugin::OpD
 
 std::string MatmulWhyNot(const Traits&, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
-  if (s.m < 1 || s.n < 1 || s.k < 1 || s.batch < 1) return "matmul with an extent below 1";
+  if (s.IsEmpty()) return "matmul with an extent below 1";
   const int64_t tiles = TilesOf(s, ExtentOf(TileKind::kSkinny)) + TilesOf(s, ExtentOf(TileKind::kMedium));
   if (std::string reason = BlocksWhyNot(static_cast<double>(tiles) * kMostParts); !reason.empty()) return reason;
   if (s.IsInteger()) return plugin::IntegerMatmulWhyNot(s, std::numeric_limits<int16_t>::max());

@@ -31,8 +31,7 @@ std::unique_ptr<plugin::Plan> CreateSoftmax(Device& device, const plugin::OpDesc
 
 std::string SoftmaxWhyNot(const Traits&, const plugin::OpDesc& op) {
   const SoftmaxSpec s = plugin::ParseSoftmax(op);
-  if (!plugin::IsFloat(s.dtype)) return fmt::format("softmax computes f64, f32, f16, bf16, not {}", op.DTypesText());
-  if (s.rows == 0 || s.axis.size == 0) return "softmax of an empty extent";
+  if (std::string reason = plugin::FloatSoftmaxWhyNot(s, op); !reason.empty()) return reason;
   if (s.others.size() > kMostAxes) return fmt::format("more than {} axes", kMostAxes + 1);
   return BlocksWhyNot(static_cast<double>(s.rows));
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace gpu {
 
@@ -23,5 +25,10 @@ struct Traits {
   // "architecture=sm_90;..." for people and for environment.json.
   std::string Properties() const;
 };
+
+// The devices that the plugin has code for. Where there are none it throws plugin::Unavailable: what it is built for
+// ("sm_80 and later"), what was found instead, and the CMake variable that says for which architectures to build.
+std::vector<Traits> KeepBuiltFor(std::vector<Traits> found, const std::function<bool(const Traits&)>& is_built_for,
+                                 const std::string& built_for, const char* variable);
 
 }  // namespace gpu

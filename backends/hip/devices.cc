@@ -31,9 +31,9 @@ std::string Architecture(std::string_view full) {
   return std::string(full.substr(0, full.find(':')));
 }
 
-bool IsBuiltFor(std::string_view architecture) {
+bool IsBuiltFor(const gpu::Traits& device) {
   const std::string built = std::string(",") + ASSAY_HIP_BUILT_FOR + ",";
-  return built.find(fmt::format(",{},", architecture)) != std::string::npos;
+  return built.find(fmt::format(",{},", device.architecture)) != std::string::npos;
 }
 
 gpu::Traits Describe(int index, const hipDeviceProp_t& properties) {
@@ -75,23 +75,12 @@ std::vector<gpu::Traits> FindDevices() {
     throw plugin::Unavailable("no AMD device ({}): {}",
                               status == hipSuccess ? "none listed" : hipGetErrorString(status), WhatToCheck());
   }
-  std::vector<gpu::Traits> devices;
-  std::string left_out;
+  std::vector<gpu::Traits> found;
   for (int index = 0; index < count; ++index) {
     hipDeviceProp_t properties{};
-    if (hipGetDeviceProperties(&properties, index) != hipSuccess) continue;
-    gpu::Traits t = Describe(index, properties);
-    if (IsBuiltFor(t.architecture)) {
-      devices.push_back(std::move(t));
-    } else {
-      left_out += fmt::format(" {} is {};", t.name, t.architecture);
-    }
+    if (hipGetDeviceProperties(&properties, index) == hipSuccess) found.push_back(Describe(index, properties));
   }
-  if (!devices.empty()) return devices;
-  throw plugin::Unavailable(
-      "no device of an architecture that this plugin has code for ({}):{} configure with its "
-      "architecture in ASSAY_HIP_ARCHITECTURES",
-      ASSAY_HIP_BUILT_FOR, left_out);
+  return gpu::KeepBuiltFor(std::move(found), IsBuiltFor, ASSAY_HIP_BUILT_FOR, "ASSAY_HIP_ARCHITECTURES");
 }
 
 }  // namespace hip_backend

@@ -31,7 +31,7 @@ Md BiasDesc(const MatmulSpec& spec) {
 
 void CheckOffered(const MatmulSpec& s) {
   const bool has_epilogue = s.c.input >= 0 || s.bias.input >= 0;
-  if (s.m < 1 || s.n < 1 || s.k < 1 || s.batch < 1) throw plugin::Unsupported("matmul with an extent below 1");
+  if (s.IsEmpty()) throw plugin::Unsupported("matmul with an extent below 1");
   if (s.epilogue_rounded && has_epilogue) {
     throw plugin::Unsupported("epilogue=rounded is not offered: oneDNN rounds once, after its post-ops");
   }

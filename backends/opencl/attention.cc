@@ -122,10 +122,8 @@ std::unique_ptr<plugin::Plan> CreateMaterialised(Device& device, const plugin::O
 }
 
 std::string AttentionWhyNot(const Traits& traits, const plugin::OpDesc& op) {
-  const AttentionSpec a = plugin::ParseAttention(op);
-  if (!plugin::IsFloat(a.dtype)) return fmt::format("attention computes f64, f32, f16, bf16, not {}", op.DTypesText());
-  if (a.batch < 1 || a.l < 1 || a.s < 1 || a.d < 1 || a.dv < 1) return "attention with an extent below 1";
-  return OperandsWhyNot(traits, op);
+  std::string reason = plugin::FloatAttentionWhyNot(plugin::ParseAttention(op), op);
+  return reason.empty() ? OperandsWhyNot(traits, op) : reason;
 }
 
 std::string FlashWhyNot(const Traits& traits, const plugin::OpDesc& op) {

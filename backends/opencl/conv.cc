@@ -107,16 +107,10 @@ std::unique_ptr<plugin::Plan> CreateImplicitGemm(Device& device, const plugin::O
 
 std::string ConvWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
-  const bool integer = s.x.dtype == plugin::kI8 && s.w.dtype == plugin::kI8 && s.y.dtype == plugin::kI32;
-  if (s.IsInteger() && !integer) return "the only integer conv is i8-i8-i32";
-  if (integer && s.has_bias && s.bias_dtype != plugin::kI32 && s.bias_dtype != plugin::kI8) {
-    return "an integer conv adds an i32 or i8 bias only";
-  }
-  if (integer && s.Terms() >= (int64_t{1} << 17)) return fmt::format("{} i8 products can overflow the sum", s.Terms());
-  for (const plugin::DType d : {s.x.dtype, s.w.dtype, s.y.dtype}) {
-    if (!integer && !plugin::IsFloat(d)) {
-      return fmt::format("conv computes f64, f32, f16, bf16 and i8-i8-i32, not {}", op.DTypesText());
-    }
+  if (s.IsInteger()) {
+    if (std::string reason = plugin::IntegerConvWhyNot(s, true); !reason.empty()) return reason;
+  } else if (!plugin::IsFloat(s.x.dtype) || !plugin::IsFloat(s.w.dtype) || !plugin::IsFloat(s.y.dtype)) {
+    return fmt::format("conv computes f64, f32, f16, bf16 and i8-i8-i32, not {}", op.DTypesText());
   }
   if (std::max(s.Positions(), s.Terms()) > std::numeric_limits<int32_t>::max() / 2) {
     return "more than 2^30 positions or terms: the kernels count them in 32 bits";

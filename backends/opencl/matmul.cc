@@ -104,14 +104,10 @@ std::unique_ptr<plugin::Plan> CreateMatmul(Device& device, const plugin::OpDesc&
 
 std::string MatmulWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
-  if (s.m < 1 || s.n < 1 || s.k < 1 || s.batch < 1) return "matmul with an extent below 1";
+  if (s.IsEmpty()) return "matmul with an extent below 1";
   if (s.IsInteger()) return plugin::IntegerMatmulWhyNot(s, std::numeric_limits<int16_t>::max());
-  for (const auto* tensors : {&op.inputs(), &op.outputs()}) {
-    for (const plugin::Tensor& tensor : *tensors) {
-      if (!plugin::IsFloat(tensor.dtype)) {
-        return fmt::format("matmul computes f64, f32, f16, bf16 and i8-i8-i32, not {}", op.DTypesText());
-      }
-    }
+  if (!op.AllTypes(plugin::IsFloat)) {
+    return fmt::format("matmul computes f64, f32, f16, bf16 and i8-i8-i32, not {}", op.DTypesText());
   }
   if (std::string reason = OperandsWhyNot(traits, op); !reason.empty()) return reason;
   return TileFor(traits, AccumulatorOf(op), s.m).WhyNot(traits, AccumulatorOf(op));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every device of every OpenCL platform, a column each. The rows stand beside each operator's kernels.
-#include "backends/common/table.h"
 #include "backends/opencl/table.h"
 #include "backends/opencl/vkfft.h"
 
@@ -39,14 +38,11 @@ class OpenClBackend : public plugin::Backend {
 }  // namespace
 
 std::vector<plugin::Implementation> Device::Query(const plugin::OpDesc& op) {
-  return plugin::QueryRows(
-      Rows(), op, [&](const Row& row) { return row.why_not(traits_, op); },
-      [&](const Row& row) { return row.contract(traits_, op); });
+  return plugin::QueryTable<Device>(Rows(), op, traits_);
 }
 
 std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {
-  const auto why_not = [&](const Row& row) { return row.why_not(traits_, op); };
-  return plugin::FindRow(Rows(), op, implementation, why_not).create(*this, op);
+  return plugin::CreateFromTable(Rows(), *this, op, implementation, traits_);
 }
 
 }  // namespace opencl

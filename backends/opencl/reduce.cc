@@ -56,26 +56,17 @@ std::unique_ptr<plugin::Plan> CreateReduce(Device& device, const plugin::OpDesc&
   return plan;
 }
 
-bool IsNanAware(const ReduceSpec& s) {
-  return s.kind == ReduceKind::kMax || s.kind == ReduceKind::kMin || s.IsArg();
-}
-
 std::string ReduceWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const ReduceSpec s = plugin::ParseReduce(op);
-  if (s.reduced.empty()) return "reduce without axes";
-  if (s.kept.size() > kMostAxes || s.reduced.size() > kMostAxes) {
-    return fmt::format("more than {} kept or reduced axes", kMostAxes);
-  }
-  if (s.count == 0 || s.outputs == 0) return "reduce of an empty extent has no defined value for every kind";
-  const bool integer_sum = s.kind == ReduceKind::kSum && s.in == plugin::kI8 && s.out == plugin::kI32;
-  if (integer_sum && s.count > (int64_t{1} << 24)) {
+  if (std::string reason = plugin::ReduceShapeWhyNot(s, kMostAxes); !reason.empty()) return reason;
+  if (s.IsIntegerSum() && s.count > plugin::kMostI8Terms) {
     return fmt::format("a sum of {} i8 can overflow the int accumulator", s.count);
   }
-  if (!integer_sum && (!plugin::IsFloat(s.in) || !(s.IsArg() ? s.out == plugin::kI64 : plugin::IsFloat(s.out)))) {
+  if (!s.IsIntegerSum() && (!plugin::IsFloat(s.in) || !(s.IsArg() ? s.out == plugin::kI64 : plugin::IsFloat(s.out)))) {
     return fmt::format("reduce computes f64, f32, f16, bf16 (argmax and argmin to i64) and i8-i32 sums, not {}",
                        op.DTypesText());
   }
-  if (s.ignore_nan && !IsNanAware(s)) return "nan=ignore is offered for max, min, argmax and argmin only";
+  if (std::string reason = plugin::NanPolicyWhyNot(s); !reason.empty()) return reason;
   return OperandsWhyNot(traits, op);
 }
 

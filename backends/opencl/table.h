@@ -3,21 +3,14 @@
 // contract.
 #pragma once
 
-#include <memory>
 #include <span>
-#include <string>
 
+#include "backends/common/table.h"
 #include "backends/opencl/kernel_plan.h"
 
 namespace opencl {
 
-struct Row {
-  const char* op;
-  const char* name;
-  std::string (*contract)(const Traits&, const plugin::OpDesc&);
-  std::string (*why_not)(const Traits&, const plugin::OpDesc&);  // the reason against this row; "" when it takes the op
-  std::unique_ptr<plugin::Plan> (*create)(Device&, const plugin::OpDesc&);
-};
+using Row = plugin::Row<Device, Traits>;
 
 // The rows of one operator; defined beside its kernels.
 std::span<const Row> MatmulRows();

@@ -10,25 +10,23 @@ namespace {
 
 }  // namespace
 
-InstanceFunctions LoadInstanceFunctions(PFN_vkGetInstanceProcAddr get, VkInstance instance) {
-  InstanceFunctions f;
-#define ASSAY_VULKAN_LOAD(name)                                      \
-  f.name = reinterpret_cast<decltype(f.name)>(get(instance, #name)); \
+#define ASSAY_VULKAN_LOAD(name)                                   \
+  f.name = reinterpret_cast<decltype(f.name)>(get(owner, #name)); \
   if (f.name == nullptr) FailMissing(#name);
+
+InstanceFunctions LoadInstanceFunctions(PFN_vkGetInstanceProcAddr get, VkInstance owner) {
+  InstanceFunctions f;
   ASSAY_VULKAN_INSTANCE_FUNCTIONS(ASSAY_VULKAN_LOAD)
-#undef ASSAY_VULKAN_LOAD
   return f;
 }
 
-DeviceFunctions LoadDeviceFunctions(PFN_vkGetDeviceProcAddr get, VkDevice device) {
+DeviceFunctions LoadDeviceFunctions(PFN_vkGetDeviceProcAddr get, VkDevice owner) {
   DeviceFunctions f;
-#define ASSAY_VULKAN_LOAD(name)                                    \
-  f.name = reinterpret_cast<decltype(f.name)>(get(device, #name)); \
-  if (f.name == nullptr) FailMissing(#name);
   ASSAY_VULKAN_DEVICE_FUNCTIONS(ASSAY_VULKAN_LOAD)
-#undef ASSAY_VULKAN_LOAD
   return f;
 }
+
+#undef ASSAY_VULKAN_LOAD
 
 std::string Name(VkResult result) {
   switch (result) {

@@ -124,12 +124,8 @@ Recipe MaterialisedRecipe(const Facts& facts, const plugin::OpDesc& op) {
 }
 
 std::string AttentionWhyNot(const Facts& facts, const plugin::OpDesc& op) {
-  const AttentionSpec s = plugin::ParseAttention(op);
-  if (!plugin::IsFloat(s.dtype)) {
-    return fmt::format("attention computes f64, f32, f16 and bf16, not {}", op.DTypesText());
-  }
-  if (s.batch < 1 || s.l < 1 || s.s < 1 || s.d < 1 || s.dv < 1) return "attention with an extent below 1";
-  return facts.SubgroupsWhyNot();
+  std::string reason = plugin::FloatAttentionWhyNot(plugin::ParseAttention(op), op);
+  return reason.empty() ? facts.SubgroupsWhyNot() : reason;
 }
 
 std::string FlashWhyNot(const Facts& facts, const plugin::OpDesc& op) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/vulkan/contract.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -10,15 +9,11 @@
 namespace vulkan {
 namespace {
 
-bool AllOf(const plugin::OpDesc& op, const auto& predicate) {
-  return std::ranges::all_of(op.inputs(), predicate) && std::ranges::all_of(op.outputs(), predicate);
-}
-
 // 16-bit operands are taken apart and rounded as integers: of f16 no subnormal can be lost. Those of bf16 are
 // subnormals of f32.
 bool MayFlush(const Facts& facts, const plugin::OpDesc& op, bool wide) {
   if (facts.Controls(wide).keep_subnormals) return false;
-  return !AllOf(op, [](const plugin::Tensor& t) { return t.dtype == plugin::kF16 || t.dtype == plugin::kI8; });
+  return !op.AllTypes([](plugin::DType d) { return d == plugin::kF16 || d == plugin::kI8; });
 }
 
 }  // namespace
@@ -67,9 +62,8 @@ std::string SlowWhyNot(const Facts& facts, double multiply_adds, double most) {
 }
 
 std::string FloatTypesWhyNot(const plugin::OpDesc& op) {
-  if (AllOf(op, [](const plugin::Tensor& t) { return t.dtype == plugin::kF64; })) return "";
-  const auto narrow = [](const plugin::Tensor& t) { return plugin::IsFloat(t.dtype) && t.dtype != plugin::kF64; };
-  if (AllOf(op, narrow)) return "";
+  if (op.AllTypes([](plugin::DType d) { return d == plugin::kF64; })) return "";
+  if (op.AllTypes([](plugin::DType d) { return plugin::IsFloat(d) && d != plugin::kF64; })) return "";
   return fmt::format("{} computes f32, f16 and bf16 in any combination, or f64 alone, not {}", op.name(),
                      op.DTypesText());
 }

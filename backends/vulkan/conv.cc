@@ -94,13 +94,8 @@ Recipe GemmRecipe(const Facts& facts, const plugin::OpDesc& op) {
 }
 
 std::string ConvWhyNot(const Facts&, const plugin::OpDesc& op) {
-  constexpr int64_t kMaxIntegerTerms = (int64_t{1} << 17) - 1;  // 2^14 is the largest |product| of two i8
   const ConvSpec s = plugin::ParseConv(op);
-  if (!s.IsInteger()) return FloatTypesWhyNot(op);
-  if (s.x.dtype != plugin::kI8 || s.w.dtype != plugin::kI8) return "the only integer conv is i8-i8-i32";
-  if (s.has_bias) return "an integer conv takes no bias";
-  if (s.Terms() <= kMaxIntegerTerms) return "";
-  return fmt::format("{} terms can overflow the int32 accumulator; at most {}", s.Terms(), kMaxIntegerTerms);
+  return s.IsInteger() ? plugin::IntegerConvWhyNot(s, false) : FloatTypesWhyNot(op);
 }
 
 std::string DirectWhyNot(const Facts& facts, const plugin::OpDesc& op) {

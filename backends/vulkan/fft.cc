@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "backends/common/fft_spec.h"
+#include "backends/common/fft_tables.h"
 #include "backends/vulkan/axes.h"
-#include "backends/vulkan/fft_tables.h"
 #include "backends/vulkan/operators.h"
 
 namespace vulkan {
@@ -12,6 +12,7 @@ namespace {
 
 using plugin::FftKind;
 using plugin::FftSpec;
+using plugin::FftTables;
 
 constexpr int64_t kLargestRadix = 31;
 constexpr uint32_t kFftLanes = 64;
@@ -34,26 +35,15 @@ struct ChirpParams {
   uint32_t chirp, spectrum, unused[2];
 };
 
-// Elements of the workspace that one transform needs.
-int64_t WorkPoints(const FftSpec& s, bool bluestein) {
-  int64_t most = s.Points();
-  for (int64_t n : s.n) most = std::max(most, bluestein ? s.Points() / n * plugin::PaddedLength(n) : 0);
-  return most;
-}
-
-int64_t ComplexBytes(const FftSpec& s) {
-  return s.wide ? 16 : 8;
-}
-
 // Builds the steps for as many transforms at a time as a binding holds. Buffers 0 and 1 take turns; 2 holds the tables.
 class FftBuilder {
  public:
   FftBuilder(const Facts& facts, const FftSpec& spec, bool bluestein)
       : spec_(spec), bluestein_(bluestein), variant_(spec.wide ? Variant::kF64 : Variant::kF32), tables_(spec.wide) {
-    const int64_t bytes = WorkPoints(spec, bluestein) * ComplexBytes(spec);
+    const int64_t bytes = plugin::WorkPoints(spec, bluestein) * spec.ComplexBytes();
     const auto most = static_cast<int64_t>(facts.MaxBinding());
     const int64_t at_once = std::max<int64_t>(1, std::min(spec.batch, most / bytes));
-    for (size_t axis = 0; axis < spec.n.size(); ++axis) MakeTables(spec.n[axis]);
+    for (const int64_t n : spec.n) axis_tables_.push_back(tables_.AddAxis(n, bluestein));
     for (int64_t first = 0; first < spec.batch; first += at_once) {
       AddBatches(first, std::min(at_once, spec.batch - first));
     }
@@ -63,18 +53,6 @@ class FftBuilder {
   Recipe Take() { return std::move(recipe_); }
 
  private:
-  struct Tables {
-    uint32_t roots = 0, chirp = 0, spectrum = 0;
-  };
-
-  void MakeTables(int64_t n) {
-    if (bluestein_) {
-      axis_tables_.push_back({tables_.AddRoots(plugin::PaddedLength(n)), tables_.AddChirp(n), tables_.AddSpectrum(n)});
-    } else {
-      axis_tables_.push_back({tables_.AddRoots(n), 0, 0});
-    }
-  }
-
   void AddBatches(int64_t first, int64_t batches) {
     current_ = 0;
     AddMove(first, batches, false);
@@ -92,14 +70,8 @@ class FftBuilder {
 
   void AddMove(int64_t first, int64_t batches, bool out) {
     const auto params = spec_.wide ? MoveBytes<double>(first, batches, out) : MoveBytes<float>(first, batches, out);
-    const int64_t points = out ? spec_.Points() / spec_.n.back() * StoredRow(out) : spec_.Points();
+    const int64_t points = out ? spec_.Points() / spec_.n.back() * spec_.StoredRow(out) : spec_.Points();
     Add("fft_move", out ? 1 : 0, params, {out ? Out() : In(0), Work(current_)}, batches * points);
-  }
-
-  // Elements of a row as the operand stores it.
-  int64_t StoredRow(bool out) const {
-    const bool half = out ? spec_.kind == FftKind::kR2C : spec_.kind == FftKind::kC2R;
-    return half ? spec_.n.back() / 2 + 1 : spec_.n.back();
   }
 
   template <class Real>
@@ -107,8 +79,8 @@ class FftBuilder {
     MoveParams<Real> p{};
     const auto& strides = out ? spec_.y_strides : spec_.x_strides;
     const auto u = [](int64_t x) { return static_cast<uint32_t>(x); };
-    p.row = u(StoredRow(out)), p.full_row = u(spec_.n.back()), p.points = u(spec_.Points());
-    p.count = u(batches * (out ? spec_.Points() / spec_.n.back() * StoredRow(out) : spec_.Points()));
+    p.row = u(spec_.StoredRow(out)), p.full_row = u(spec_.n.back()), p.points = u(spec_.Points());
+    p.count = u(batches * (out ? spec_.Points() / spec_.n.back() * spec_.StoredRow(out) : spec_.Points()));
     p.first_batch = u(first), p.batch_stride = u(strides[0]), p.axes_count = u(static_cast<int64_t>(spec_.n.size()));
     for (size_t a = 0; a < spec_.n.size(); ++a) {
       const bool last = a + 1 == spec_.n.size();
@@ -137,7 +109,7 @@ class FftBuilder {
     }
   }
 
-  void AddBluestein(int64_t n, int64_t inner, int64_t lines, const Tables& tables) {
+  void AddBluestein(int64_t n, int64_t inner, int64_t lines, const FftTables::AxisStarts& tables) {
     if (n == 1) return;
     const int64_t padded = plugin::PaddedLength(n);
     const auto product = [&](uint32_t mode, int64_t count) {
@@ -174,7 +146,7 @@ class FftBuilder {
   const bool bluestein_;
   const Variant variant_;
   FftTables tables_;
-  std::vector<Tables> axis_tables_;
+  std::vector<FftTables::AxisStarts> axis_tables_;
   Recipe recipe_;
   int current_ = 0;
 };
@@ -189,13 +161,10 @@ std::string FftWhyNot(const Facts& facts, const plugin::OpDesc& op) {
   const FftSpec s = plugin::ParseFft(op);
   if (std::string reason = plugin::FftTypesWhyNot(op, s); !reason.empty()) return reason;
   if (s.n.size() > kMaxAxes) return fmt::format("fft over {} axes; at most {}", s.n.size(), kMaxAxes);
-  for (const int64_t n : s.n) {
-    const int64_t largest = plugin::LargestPrimeFactor(n);
-    if (!kBluestein && largest > kLargestRadix) {
-      return fmt::format("n={} has the prime factor {}; radix stages go up to {}", n, largest, kLargestRadix);
-    }
+  if (!kBluestein) {
+    if (std::string reason = plugin::RadixStagesWhyNot(s, kLargestRadix); !reason.empty()) return reason;
   }
-  const int64_t bytes = WorkPoints(s, kBluestein) * ComplexBytes(s);
+  const int64_t bytes = plugin::WorkPoints(s, kBluestein) * s.ComplexBytes();
   if (static_cast<uint64_t>(bytes) <= facts.MaxBinding()) return "";
   return fmt::format("one transform takes a workspace of {} bytes, {} binds at most {}", bytes, facts.name,
                      facts.MaxBinding());

@@ -95,7 +95,7 @@ Recipe SubgroupDotRecipe(const Facts& facts, const plugin::OpDesc& op) {
 
 std::string MatmulWhyNot(const Facts&, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
-  if (s.m < 1 || s.n < 1 || s.k < 1 || s.batch < 1) return "matmul with an extent below 1";
+  if (s.IsEmpty()) return "matmul with an extent below 1";
   return s.IsInteger() ? plugin::IntegerMatmulWhyNot(s) : FloatTypesWhyNot(op);
 }
 

@@ -3,20 +3,14 @@
 #pragma once
 
 #include <span>
-#include <string>
 
+#include "backends/common/table.h"
 #include "backends/vulkan/contract.h"
 #include "backends/vulkan/recipe.h"
 
 namespace vulkan {
 
-struct Row {
-  const char* op;
-  const char* name;
-  std::string (*contract)(const Facts&, const plugin::OpDesc&);
-  std::string (*why_not)(const Facts&, const plugin::OpDesc&);  // "" when this row takes the description
-  Recipe (*recipe)(const Facts&, const plugin::OpDesc&);
-};
+using Row = plugin::BasicRow<Recipe(const Facts&, const plugin::OpDesc&), Facts>;
 
 std::span<const Row> MatmulRows();
 std::span<const Row> ReduceRows();

@@ -22,11 +22,6 @@ struct ReduceParams {
   ShaderAxis kept[kMaxAxes], reduced[kMaxAxes];
 };
 
-bool Selects(ReduceKind kind) {
-  return kind == ReduceKind::kMax || kind == ReduceKind::kMin || kind == ReduceKind::kArgMax ||
-         kind == ReduceKind::kArgMin;
-}
-
 // Of the kernel `reduce`, as in shaders/reduce.glsl. A mean is a sum that a parameter has divided.
 uint32_t KindCode(ReduceKind kind) {
   if (kind == ReduceKind::kProd) return 1;
@@ -55,7 +50,7 @@ Step StepFor(const Facts& facts, const plugin::OpDesc& op, const ReduceSpec& s, 
   const ReduceParams params = ParamsFor(s, chunk, stage);
   const int64_t folded = stage == Stage::kSecond ? params.chunks : chunk;
   KernelSpec kernel{
-      Selects(s.kind) ? "select" : "reduce", VariantFor(op),
+      s.SelectsElement() ? "select" : "reduce", VariantFor(op),
       Constants(LanesFor(facts, folded), {s.in, s.out}, {KindCode(s.kind), stage == Stage::kSecond ? 1u : 0u})};
   const uint64_t groups = static_cast<uint64_t>(s.outputs) * (stage == Stage::kSecond ? 1 : params.chunks);
   return {std::move(kernel), BytesOf(params), {In(0), Out(), Work(0)}, groups};
@@ -74,30 +69,26 @@ Recipe SplitRecipe(const Facts& facts, const plugin::OpDesc& op) {
 }
 
 std::string TypesWhyNot(const plugin::OpDesc& op, const ReduceSpec& s) {
-  if (s.in == plugin::kI8) {
-    if (s.out == plugin::kI32 && s.kind == ReduceKind::kSum) return "";
-    return "the only integer reduce is the sum of i8 in i32";
-  }
+  if (s.IsIntegerSum()) return "";
+  if (s.in == plugin::kI8) return "the only integer reduce is the sum of i8 in i32";
   if (s.IsArg()) {
     return plugin::IsFloat(s.in) && s.out == plugin::kI64
                ? ""
                : fmt::format("argmax and argmin take f64, f32, f16 and bf16 to i64, not {}", op.DTypesText());
   }
-  if (Selects(s.kind) && s.in != s.out) return "max and min keep the type";
+  if (s.SelectsElement() && s.in != s.out) return "max and min keep the type";
   return FloatTypesWhyNot(op);
 }
 
 std::string TreeWhyNot(const Facts&, const plugin::OpDesc& op) {
   const ReduceSpec s = plugin::ParseReduce(op);
-  if (s.reduced.empty()) return "reduce without axes";
-  if (s.count == 0 || s.outputs == 0) return "reduce of an empty extent has no defined value for every kind";
+  if (std::string reason = plugin::ReduceShapeWhyNot(s); !reason.empty()) return reason;
   if (s.kept.size() > kMaxAxes || s.reduced.size() > kMaxAxes) {
     return fmt::format("reduce over {} and {} axes that do not merge; at most {}", s.kept.size(), s.reduced.size(),
                        kMaxAxes);
   }
-  if (s.ignore_nan && !Selects(s.kind)) return "nan=ignore is offered for max, min, argmax and argmin only";
-  constexpr int64_t kMostTerms = int64_t{1} << 24;
-  if (s.in == plugin::kI8 && s.count > kMostTerms) return "a longer sum of i8 can overflow int32";
+  if (std::string reason = plugin::NanPolicyWhyNot(s); !reason.empty()) return reason;
+  if (s.in == plugin::kI8 && s.count > plugin::kMostI8Terms) return "a longer sum of i8 can overflow int32";
   return TypesWhyNot(op, s);
 }
 
@@ -118,7 +109,7 @@ double UlpOf(ReduceKind kind) {
 
 std::string ReduceContract(const Facts& facts, const plugin::OpDesc& op) {
   const ReduceSpec s = plugin::ParseReduce(op);
-  return Declare(facts, op, {UlpOf(s.kind), s.ignore_nan ? "nan=ignore;" : "", Selects(s.kind)});
+  return Declare(facts, op, {UlpOf(s.kind), s.ignore_nan ? "nan=ignore;" : "", s.SelectsElement()});
 }
 
 constexpr Row kReduceRows[] = {

@@ -36,9 +36,9 @@ Recipe SoftmaxRecipe(const Facts& facts, const plugin::OpDesc& op) {
 
 std::string SoftmaxWhyNot(const Facts&, const plugin::OpDesc& op) {
   const SoftmaxSpec s = plugin::ParseSoftmax(op);
-  if (s.rows == 0 || s.axis.size == 0) return "softmax of an empty extent";
-  if (s.others.size() > kMaxAxes) return fmt::format("softmax over {} axes; at most {}", s.others.size(), kMaxAxes);
-  return FloatTypesWhyNot(op);
+  if (std::string reason = plugin::FloatSoftmaxWhyNot(s, op); !reason.empty()) return reason;
+  if (s.others.size() <= kMaxAxes) return "";
+  return fmt::format("softmax over {} axes; at most {}", s.others.size(), kMaxAxes);
 }
 
 std::string BuiltinWhyNot(const Facts& facts, const plugin::OpDesc& op) {

@@ -78,6 +78,19 @@ FillJob MakeJob(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduce
   return job;
 }
 
+void FillByGenerator(Generator generate, const FillJob& job, Tensor& out) {
+  const int value_bytes = SizeOf(job.dtype) / job.components;
+  ParallelFor(job.size, internal::kFillChunk, [&](int64_t begin, int64_t end) {
+    double buffer[internal::kFillChunk];
+    for (int64_t first = begin; first < end; first += internal::kFillChunk) {
+      const std::span<double> values(buffer, static_cast<size_t>(std::min(internal::kFillChunk, end - first)));
+      generate(job, first, values);
+      internal::ClampValues(values.data(), std::ssize(values), job.max_value);
+      FromF64(job.dtype, values, out.data() + first * value_bytes);
+    }
+  });
+}
+
 }  // namespace
 
 Result<FillSpec> ParseFill(std::string_view text) {
@@ -134,19 +147,8 @@ std::vector<std::string> KnownFills() {
 
 void FillTensor(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, Tensor& out) {
   if (out.size() == 0) return;
-  const FillInfo& info = InfoOf(fill.kind);
   const FillJob job = MakeJob(fill, seed, stream, reduced_axis, role, out);
-  if (internal::FillUniformInPlace(job, out)) return;
-  const int value_bytes = SizeOf(job.dtype) / job.components;
-  ParallelFor(job.size, internal::kFillChunk, [&](int64_t begin, int64_t end) {
-    double buffer[internal::kFillChunk];
-    for (int64_t first = begin; first < end; first += internal::kFillChunk) {
-      const std::span<double> values(buffer, static_cast<size_t>(std::min(internal::kFillChunk, end - first)));
-      info.generate(job, first, values);
-      internal::ClampValues(values.data(), std::ssize(values), job.max_value);
-      FromF64(job.dtype, values, out.data() + first * value_bytes);
-    }
-  });
+  if (!internal::FillInPlace(job, out)) FillByGenerator(InfoOf(fill.kind).generate, job, out);
   if (fill.kind == FillKind::kSpecial) internal::PlantSpecials(job, out);
 }
 

@@ -92,9 +92,9 @@ class TosaSequence {
   uint32_t multiplier_, state_ = 1;
 };
 
-// Uniform f32 and f64, real or complex, without an intermediate buffer: the values need neither clamping nor, but for
-// the one rounding, conversion. False, and nothing is done, for everything else.
-bool FillUniformInPlace(const FillJob& job, Tensor& out);
+// Uniform and normal f32 and f64, real or complex, without an intermediate buffer: the values need neither clamping
+// nor, but for the one rounding, conversion. False, and nothing is done, for everything else.
+bool FillInPlace(const FillJob& job, Tensor& out);
 
 // To [-limit, limit].
 void ClampValues(double* values, int64_t n, double limit);

@@ -59,15 +59,20 @@ ASSAY_MULTIVERSION void ClampValues(double* values, int64_t n, double limit) {
   }
 }
 
-bool FillUniformInPlace(const FillJob& job, Tensor& out) {
-  if (job.fill.kind != FillKind::kUniform || job.is_int) return false;
+bool FillInPlace(const FillJob& job, Tensor& out) {
+  const bool uniform = job.fill.kind == FillKind::kUniform;
+  const bool normal = job.fill.kind == FillKind::kNormal || job.fill.kind == FillKind::kSpecial;
   const int bytes = SizeOf(job.dtype) / job.components;
-  if (bytes < 4) return false;
+  if (job.is_int || bytes < 4 || !(uniform || normal)) return false;
   const RandomStream random = job.Random(Purpose::kValues);
+  const auto fill = [&](int64_t begin, auto values) {
+    const auto first = static_cast<uint64_t>(begin);
+    uniform ? random.FillSymmetric(first, values) : random.FillNormal(first, values);
+  };
   ParallelFor(job.size, kFillChunk, [&](int64_t begin, int64_t end) {
-    const auto first = static_cast<uint64_t>(begin), count = static_cast<uint64_t>(end - begin);
-    bytes == 4 ? random.FillSymmetric(first, out.As<float>().subspan(first, count))
-               : random.FillSymmetric(first, out.As<double>().subspan(first, count));
+    const auto first = static_cast<size_t>(begin), count = static_cast<size_t>(end - begin);
+    bytes == 4 ? fill(begin, out.As<float>().subspan(first, count))
+               : fill(begin, out.As<double>().subspan(first, count));
   });
   return true;
 }

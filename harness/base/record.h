@@ -88,6 +88,9 @@ struct Record {
   // Of worst_elements, in their order: "place:error" joined by ';', place as "[3,4]" or, of an imaginary part,
   // "[3,4] imag".
   std::string worst_errors;
+  // Of the first exact twin that fails, on whose data: the first wrong elements, up to eight,
+  // "place:got:expected:tolerance" joined by ';'.
+  std::string twin_elements;
   // The statistic's parts, each against its limit: the worst element, the worst cluster of outliers, the worst row,
   // column, slab or tile, and which that is ("column 5"); what fired, in words.
   Number stat_element_margin, stat_cluster_margin, stat_group_margin;
@@ -137,6 +140,7 @@ void VisitFields(R& r, F&& f) {
   f("reproduce", r.reproduce), f("failure_dir", r.failure_dir);
   f("worst_elements", r.worst_elements), f("margin_histogram", r.margin_histogram);
   f("violations", r.violations), f("where", r.where), f("worst_errors", r.worst_errors);
+  f("twin_elements", r.twin_elements);
   f("stat_element_margin", r.stat_element_margin), f("stat_cluster_margin", r.stat_cluster_margin);
   f("stat_group_margin", r.stat_group_margin), f("stat_group", r.stat_group), f("stat_reason", r.stat_reason);
   f("power_missed", r.power_missed), f("lower_class", r.lower_class), f("lower_class_name", r.lower_class_name);

@@ -4,10 +4,8 @@
 // the first half, in (0, 1], and v from the second. The largest deviate is sqrt(106 ln 2) = 8.57.
 #include "harness/base/rng.h"
 
-#include <algorithm>
 #include <cmath>
 
-#include "harness/base/multiversion.h"
 #include "harness/base/philox.h"
 #include "harness/base/portable_math.h"
 #include "harness/base/scale_bits.h"
@@ -17,7 +15,6 @@ namespace {
 
 constexpr uint32_t kMul0 = 0xD2511F53, kMul1 = 0xCD9E8D57;    // multipliers
 constexpr uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;  // key increments: golden ratio, sqrt(3) - 1
-constexpr int64_t kBatch = 256;                               // blocks whose bits fit the first-level cache
 
 struct Block {
   uint32_t c0, c1, c2, c3;
@@ -61,29 +58,30 @@ inline NormalPair NormalsOf(Halves bits) {
   return {radius * angle.cos, radius * angle.sin};
 }
 
-ASSAY_MULTIVERSION void NormalsOf(const uint64_t* bits, int64_t pairs, double* out) {
-  for (int64_t j = 0; j < pairs; ++j) {
-    const NormalPair pair = NormalsOf(Halves{bits[2 * j], bits[2 * j + 1]});
-    out[2 * j] = pair.first;
-    out[2 * j + 1] = pair.second;
-  }
+// Splits [first, first + out.size()) into odd ends, done by `single(index)`, and whole blocks, done by
+// `bulk(first block, blocks, destination)`.
+template <class T, class Single, class Bulk>
+void ByBlocks(uint64_t first, std::span<T> out, Single single, Bulk bulk) {
+  if (out.empty()) return;
+  const size_t odd = first % 2, blocks = (out.size() - odd) / 2;
+  if (odd == 1) out[0] = static_cast<T>(single(first));
+  if (blocks > 0) bulk((first + odd) / 2, static_cast<int64_t>(blocks), out.data() + odd);
+  const size_t done = odd + 2 * blocks;
+  if (done < out.size()) out[done] = static_cast<T>(single(first + done));
 }
 
-// Splits [first, first + out.size()) into odd ends, done by `single(index)`, and batches of whole blocks, done by
-// `batch(first block, blocks, destination)`.
-template <class T, class Single, class Batch>
-void ByBlocks(uint64_t first, std::span<T> out, Single single, Batch batch) {
-  size_t i = 0;
-  if (first % 2 == 1 && !out.empty()) {
-    out[0] = single(first);
-    i = 1;
-  }
-  for (; out.size() - i >= 2;) {
-    const int64_t blocks = std::min<int64_t>(kBatch, static_cast<int64_t>((out.size() - i) / 2));
-    batch((first + i) / 2, blocks, out.data() + i);
-    i += static_cast<size_t>(2 * blocks);
-  }
-  if (i < out.size()) out[i] = single(first + i);
+template <class T>
+void FillWithSymmetric(const RandomStream& random, uint64_t seed, uint64_t stream, uint64_t first, std::span<T> out) {
+  ByBlocks(
+      first, out, [&](uint64_t i) { return 2 * random.Uniform(i) - 1; },
+      [&](uint64_t block, int64_t count, T* to) { internal::PhiloxSymmetric(seed, stream, block, count, to); });
+}
+
+template <class T>
+void FillWithNormal(const RandomStream& random, uint64_t seed, uint64_t stream, uint64_t first, std::span<T> out) {
+  ByBlocks(
+      first, out, [&](uint64_t i) { return random.Normal(i); },
+      [&](uint64_t block, int64_t count, T* to) { internal::PhiloxNormals(seed, stream, block, count, to); });
 }
 
 }  // namespace
@@ -120,35 +118,23 @@ void RandomStream::FillBits(uint64_t first, std::span<uint64_t> out) const {
 void RandomStream::FillUniform(uint64_t first, std::span<double> out) const {
   ByBlocks(
       first, out, [&](uint64_t i) { return Uniform(i); },
-      [&](uint64_t block, int64_t count, double* to) {
-        internal::PhiloxUniforms(seed_, stream_, block, count, 1, 0, to);
-      });
+      [&](uint64_t block, int64_t count, double* to) { internal::PhiloxUniforms(seed_, stream_, block, count, to); });
 }
 
 void RandomStream::FillSymmetric(uint64_t first, std::span<double> out) const {
-  ByBlocks(
-      first, out, [&](uint64_t i) { return 2 * Uniform(i) - 1; },
-      [&](uint64_t block, int64_t count, double* to) {
-        internal::PhiloxUniforms(seed_, stream_, block, count, 2, -1, to);
-      });
+  FillWithSymmetric(*this, seed_, stream_, first, out);
 }
 
 void RandomStream::FillSymmetric(uint64_t first, std::span<float> out) const {
-  ByBlocks(
-      first, out, [&](uint64_t i) { return static_cast<float>(2 * Uniform(i) - 1); },
-      [&](uint64_t block, int64_t count, float* to) {
-        internal::PhiloxUniforms(seed_, stream_, block, count, 2, -1, to);
-      });
+  FillWithSymmetric(*this, seed_, stream_, first, out);
 }
 
 void RandomStream::FillNormal(uint64_t first, std::span<double> out) const {
-  uint64_t bits[2 * kBatch];
-  ByBlocks(
-      first, out, [&](uint64_t i) { return Normal(i); },
-      [&](uint64_t block, int64_t count, double* to) {
-        internal::PhiloxBits(seed_, stream_, block, count, bits);
-        NormalsOf(bits, count, to);
-      });
+  FillWithNormal(*this, seed_, stream_, first, out);
+}
+
+void RandomStream::FillNormal(uint64_t first, std::span<float> out) const {
+  FillWithNormal(*this, seed_, stream_, first, out);
 }
 
 }  // namespace assay

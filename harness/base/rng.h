@@ -28,6 +28,7 @@ class RandomStream {
   void FillSymmetric(uint64_t first, std::span<double> out) const;  // 2 Uniform - 1
   void FillSymmetric(uint64_t first, std::span<float> out) const;   // rounded
   void FillNormal(uint64_t first, std::span<double> out) const;
+  void FillNormal(uint64_t first, std::span<float> out) const;  // rounded
 
  private:
   uint64_t seed_, stream_;

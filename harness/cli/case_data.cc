@@ -1,12 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/case_data.h"
 
+#include <fmt/format.h>
+
 #include "harness/base/fill.h"
 #include "harness/base/profile.h"
 #include "harness/cli/host_memory.h"
 #include "harness/cli/stopwatch.h"
 
 namespace assay::cli {
+namespace {
+
+// Computes the golden value that the store lacks or holds damaged, and keeps it there. Says what became of the file.
+void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::string& damage, CaseData& data) {
+  data.golden = data.op->ComputeGolden(data.problem, data.inputs, key.tier);
+  const Status saved = store.Save(key, data.golden);
+  if (!damage.empty()) {
+    data.note = fmt::format(
+        "golden store: {}; not used: the value was computed anew{} (assay golden verify checks the other files)",
+        damage, saved ? " and the file replaced" : "");
+  }
+  if (saved) return;
+  data.unsaved = fmt::format(
+      "golden store: {}; the value was computed and is used, but not kept for later runs. Make room there, or name "
+      "another folder in ASSAY_GOLDEN_STORE, or use --no-store",
+      saved.error().message);
+}
+
+}  // namespace
 
 std::string HashInputs(const std::vector<Tensor>& inputs) {
   std::vector<uint64_t> hashes;
@@ -46,12 +67,10 @@ Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, cons
   const Stopwatch golden_time;
   const GoldenKey key{spec.Id(), data.input_hash, ChooseTier(tier, data.problem)};
   auto stored = store.Load(key);
-  if (!stored) data.note = stored.error().message;
   if (stored && *stored) {
     data.golden = std::move(**stored);
   } else {
-    data.golden = data.op->ComputeGolden(data.problem, data.inputs, key.tier);
-    if (auto saved = store.Save(key, data.golden); !saved) data.note = saved.error().message;
+    ComputeAndKeep(store, key, stored ? "" : stored.error().message, data);
   }
   data.golden_hash = GoldenHash(data.golden);
   data.golden_s = golden_time.Seconds();

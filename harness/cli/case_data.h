@@ -18,7 +18,8 @@ struct CaseData {
   Golden golden;
   std::string input_hash, golden_hash;
   double input_s = 0, golden_s = 0;
-  std::string note;  // something the user should know, e.g. a damaged store file that was recomputed
+  std::string note;     // of the golden store: a damaged file whose value was computed anew
+  std::string unsaved;  // why the store did not take the golden value
 };
 
 // What depends on an implementation's contract as well: the twins and the power to catch mutants.

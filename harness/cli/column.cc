@@ -35,7 +35,7 @@ std::string NameFromFile(const std::filesystem::path& path) {
 }
 
 std::string PluginArgument(const PluginCandidate& candidate) {
-  if (candidate.origin == "installed") return "";
+  if (candidate.origin == kInstalledOrigin) return "";
   return candidate.name.empty() ? candidate.path.string() : candidate.name + "=" + candidate.path.string();
 }
 
@@ -137,6 +137,16 @@ bool IsSelected(const BackendOptions& options, const Column& c) {
   return device && (options.backends.empty() || IsNamedByAny(c, options.backends));
 }
 
+// A mistyped file beside working plugins would otherwise cost a whole run before anyone sees it.
+Status CheckArePlugins(const std::vector<Column>& columns) {
+  for (const Column& c : columns) {
+    if (c.origin == kInstalledOrigin || c.problem_outcome != Outcome::kNoPlugin) continue;
+    return UsageError(fmt::format("plugin from {}: {}; name the plugin's .so file (assay check-plugin FILE tests one)",
+                                  c.origin, c.problem));
+  }
+  return {};
+}
+
 // As the user named them with --backend; else "cpu", which the others are looked at beside, then by name. Devices of
 // one backend stay as they are.
 void Order(const std::vector<std::string>& wanted, std::vector<Column>& columns) {
@@ -185,6 +195,9 @@ Result<std::vector<Column>> OpenColumns(const BackendOptions& options, std::vect
   std::vector<Column> columns;
   for (const PluginCandidate& candidate : candidates) AppendColumns(candidate, options.timeout_s, columns);
 
+  if (options.refuse_no_plugin) {
+    if (auto plugins = CheckArePlugins(columns); !plugins) return tl::unexpected(plugins.error());
+  }
   for (const std::string& name : options.required_backends) {
     const auto usable = [&](const Column& c) { return IsNamed(c, name) && c.problem.empty(); };
     if (std::none_of(columns.begin(), columns.end(), usable)) absent.push_back(AbsentText(columns, name));

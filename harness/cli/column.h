@@ -28,9 +28,9 @@ struct Column {
 };
 
 // Every plugin candidate and device, usable or not; --backend and --device select. In the order of --backend; without
-// it "cpu" first, then by name, devices as the plugin lists them. Errors: a plugin that the user named cannot be tried,
-// a --backend or --device that does not exist. `absent` gets the required backends that are not usable, each with the
-// reason, whether or not --backend selects them.
+// it "cpu" first, then by name, devices as the plugin lists them. Errors: a plugin that the user named cannot be tried
+// or, unless `refuse_no_plugin` is off, is none; a --backend or --device that does not exist. `absent` gets the
+// required backends that are not usable, each with the reason, whether or not --backend selects them.
 Result<std::vector<Column>> OpenColumns(const BackendOptions& options, std::vector<std::string>& absent);
 
 // The devices of one plugin, with a worker of their own. Devices of one name are numbered: "H200 #0", "H200 #1".

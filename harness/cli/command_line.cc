@@ -57,6 +57,7 @@ int Main(int argc, char** argv) {
   KeepStandardStreams();
   // Neither a worker that dies nor a reader of the output that leaves may take the host with it.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is an error of its writer
   CLI::App app{"Numerical conformance and consistency testing of accelerators", "assay"};
   app.set_version_flag("--version", "assay " + ToolVersion());
   app.require_subcommand(1);

@@ -9,6 +9,7 @@
 #include "harness/cli/missing.h"
 #include "harness/cli/output.h"
 #include "harness/plan/plan.h"
+#include "harness/plan/suite.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;
@@ -17,7 +18,7 @@ Result<FinishedRun> ReadRecordsAlone(const fs::path& jsonl) {
   auto file = ReadRecords(jsonl);
   if (!file) return tl::unexpected(file.error());
   if (!file->torn.empty()) Note(file->torn);
-  return FinishedRun{std::move(file->records), ""};
+  return FinishedRun{.records = std::move(file->records)};
 }
 
 Result<FinishedRun> ReadRun(const fs::path& dir) {
@@ -41,6 +42,7 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
     Note(offers.error().message);
     offers = OffersIn(run.records);
   }
+  run.strict = IsConformance(plan->suite.substr(0, plan->suite.find(' ')));  // without "--case"
   for (Record& missing : MissingRecords(*plan, *offers, run.records)) run.records.push_back(std::move(missing));
   const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry.id, plan->shard); };
   if (std::ranges::none_of(plan->entries, in_shard)) run.empty = EmptyShardText(plan->shard, plan->entries.size());

@@ -14,7 +14,8 @@ namespace assay::cli {
 // The records of a run folder, with one for each planned one that is missing.
 struct FinishedRun {
   std::vector<Record> records;
-  std::string empty;  // what to say when there are none: a shard without cases; "" for any other reason
+  std::string empty;    // what to say when there are none: a shard without cases; "" for any other reason
+  bool strict = false;  // its suite is the conformance suite
 };
 
 // Says on standard error what is torn or not known. Errors name the file, the line and what to do.

@@ -31,6 +31,7 @@ struct BackendOptions {
   std::vector<std::string> implementations;    // --impl
   std::vector<std::string> required_backends;  // --require-backend
   double timeout_s = 60;
+  bool refuse_no_plugin = true;  // a file that the user named and that is none ends the verb; else it is listed
 };
 
 struct RunOptions {

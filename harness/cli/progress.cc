@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "harness/cli/output.h"
 
@@ -22,13 +23,19 @@ size_t TerminalWidth() {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
 }
 
+// A terminal that moves the cursor and knows colours; TERM=dumb is what editors and CI systems set that do neither.
+bool ObeysEscapes(int fd) {
+  const char* term = std::getenv("TERM");
+  return isatty(fd) && (term == nullptr || std::string_view(term) != "dumb");
+}
+
 }  // namespace
 
 Progress::Mode Progress::ParseMode(const std::string& text) {
   if (text == "none") return Mode::kNone;
   if (text == "bar") return Mode::kBar;
   if (text == "lines") return Mode::kLines;
-  return isatty(STDERR_FILENO) ? Mode::kBar : Mode::kLines;
+  return ObeysEscapes(STDERR_FILENO) ? Mode::kBar : Mode::kLines;
 }
 
 Progress::Progress(Mode mode, size_t total) : mode_(mode), total_(total) {}
@@ -64,7 +71,7 @@ bool UseColour(const std::string& color_option, int fd) {
   if (color_option == "always") return true;
   if (color_option == "never") return false;
   const char* no_color = std::getenv("NO_COLOR");
-  return (no_color == nullptr || *no_color == '\0') && isatty(fd);
+  return (no_color == nullptr || *no_color == '\0') && ObeysEscapes(fd);
 }
 
 }  // namespace assay::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress on stderr: a bar on a terminal, a line every ten seconds otherwise.
+// Progress on stderr: a bar on a terminal (TERM=dumb is none), a line every ten seconds otherwise.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace assay::cli {
 class Progress {
  public:
   enum class Mode { kNone, kBar, kLines };
-  // auto: a bar when stderr is a terminal, else lines.
+  // auto: a bar when stderr is a terminal that can show one, else lines.
   static Mode ParseMode(const std::string& text);
 
   Progress(Mode mode, size_t total);
@@ -26,7 +26,8 @@ class Progress {
   Clock::time_point last_ = start_;
 };
 
-// Whether text on this stream may be coloured: --color, then NO_COLOR, then whether it is a terminal.
+// Whether text on this stream may be coloured: --color, then NO_COLOR, then whether it is a terminal other than
+// TERM=dumb.
 bool UseColour(const std::string& color_option, int fd);
 
 }  // namespace assay::cli

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/cli/catalog.h"
 #include "harness/cli/environment.h"
 #include "harness/cli/relations.h"
@@ -42,6 +44,17 @@ std::string ErrorsText(const Shape& shape, const std::vector<WorstElement>& wors
   std::string text;
   for (const WorstElement& w : worst) {
     text += fmt::format("{}{}:{:.3g}", text.empty() ? "" : ";", PlaceText(shape, w), w.error);
+  }
+  return text;
+}
+
+std::string TwinText(const Shape& shape, const std::vector<TwinOutcome>& twins) {
+  const auto failed = std::ranges::find_if(twins, [](const TwinOutcome& twin) { return !twin.Holds(); });
+  std::string text;
+  if (failed == twins.end()) return text;
+  for (const WorstElement& w : failed->examples) {
+    text += fmt::format("{}{}:{:.9g}:{:.9g}:{:.3g}", text.empty() ? "" : ";", PlaceText(shape, w), w.got, w.golden,
+                        w.tolerance);
   }
   return text;
 }
@@ -148,6 +161,7 @@ void SetMetrics(Record& record, const Evidence& evidence, const Decision& decisi
   record.twin = !evidence.twins.empty();
   record.worst_elements = WorstText(m.worst);
   record.worst_errors = ErrorsText(evidence.shape, m.worst);
+  record.twin_elements = TwinText(evidence.shape, evidence.twins);
 }
 
 void SetHistogram(Record& record, const MarginHistogram& histogram) {

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "harness/base/atomic_file.h"
@@ -62,11 +61,7 @@ Status RunFolder::WriteJson(const std::string& name, const nlohmann::ordered_jso
 }
 
 Status RunFolder::WriteText(const std::string& name, const std::string& content) const {
-  std::ofstream file(path_ / name, std::ios::binary);
-  file << content;
-  file.close();
-  if (!file) return Fail(ErrorCode::kIo, fmt::format("cannot write {}: is the disk full?", (path_ / name).string()));
-  return {};
+  return WriteFileAtomically(path_ / name, {{content.data(), content.size()}});
 }
 
 Status RunFolder::Append(const Record& record) {

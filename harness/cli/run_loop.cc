@@ -114,6 +114,8 @@ class Loop {
   void RunCase(size_t index, const CaseData& data) {
     const PlannedCase& planned = cases_[index];
     if (!data.note.empty()) Note(data.note);
+    // A full disk refuses all of them.
+    if (!data.unsaved.empty() && !std::exchange(said_unsaved_, true)) Note(data.unsaved);
     std::vector<Untimed> untimed;
     std::string broken;
     const SpanContext context(data.problem.spec.Id(), "", "");
@@ -219,6 +221,7 @@ class Loop {
   Progress progress_;
   std::future<Result<CaseData>> next_;
   std::thread preparing_;  // makes next_
+  bool said_unsaved_ = false;
   std::vector<TimedResult> timed_;
   std::mt19937_64 random_{std::random_device{}()};  // of orders alone
 };

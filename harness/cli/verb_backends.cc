@@ -77,6 +77,7 @@ void AddBackendsVerb(CLI::App& app, Action& action) {
   auto options = std::make_shared<BackendsOptions>();
   CLI::App* verb = app.add_subcommand("backends", "List backends and devices and, for each not usable, why");
   AddBackend(*verb, options->backend);
+  options->backend.refuse_no_plugin = false;
   verb->add_flag("--json", options->json, "as a JSON array");
   verb->callback([options, &action] { action = [options] { return ListBackends(*options); }; });
 }

@@ -4,11 +4,15 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "harness/base/text.h"
 #include "harness/base/whole_file.h"
 #include "harness/cli/finished_run.h"
 #include "harness/cli/missing.h"
@@ -26,7 +30,7 @@ namespace {
 
 struct CompareOptions {
   fs::path base, now;
-  std::vector<std::string> columns;
+  std::string columns;  // BASE,NEW
   std::string policy;
   std::optional<double> perf_gate;
   double minimum_effect = 5;  // percent
@@ -62,19 +66,24 @@ Result<RunToCompare> ReadForComparison(const fs::path& path) {
   return RunToCompare{path.string(), std::move(run->records), offers_known, is_folder ? HostOf(path) : ""};
 }
 
+std::string Backends(const std::vector<Record>& records) {
+  std::set<std::string> known;
+  for (const Record& r : records) known.insert(r.backend);
+  return fmt::format("{}", fmt::join(known, ", "));
+}
+
 // One backend of a run under the name of another, so that the results of both belong together.
-Result<RunToCompare> TakeColumn(const RunToCompare& run, const std::string& backend, const std::string& shown_as) {
+Result<RunToCompare> TakeColumn(const RunToCompare& run, std::string_view backend, std::string_view shown_as) {
   RunToCompare column{fmt::format("{} ({})", run.name, backend), {}, run.offers_known, run.host};
-  std::vector<std::string> known;
   for (const Record& r : run.records) {
-    if (std::find(known.begin(), known.end(), r.backend) == known.end()) known.push_back(r.backend);
     if (r.backend != backend) continue;
     column.records.push_back(r);
     column.records.back().backend = shown_as;
   }
   if (!column.records.empty()) return column;
   return UsageError(
-      fmt::format("--columns: {} has no backend '{}'; it has {}", run.name, backend, fmt::join(known, ", ")));
+      fmt::format("--columns: {} has no backend '{}'; it has {} (of which implementations are compared by their names)",
+                  run.name, backend, Backends(run.records)));
 }
 
 struct RunPair {
@@ -89,9 +98,14 @@ Result<RunPair> ReadPair(const CompareOptions& options) {
     if (!now) return tl::unexpected(now.error());
     return RunPair{std::move(*base), std::move(*now)};
   }
-  auto first = TakeColumn(*base, options.columns[0], options.columns[1]);
+  const std::vector<std::string_view> names = Split(options.columns, ',');
+  if (names.size() != 2) {
+    return UsageError(fmt::format("--columns: '{}' is not two backends, BASE,NEW; {} has {}", options.columns,
+                                  base->name, Backends(base->records)));
+  }
+  auto first = TakeColumn(*base, names[0], names[1]);
   if (!first) return tl::unexpected(first.error());
-  auto second = TakeColumn(*base, options.columns[1], options.columns[1]);
+  auto second = TakeColumn(*base, names[1], names[1]);
   if (!second) return tl::unexpected(second.error());
   return RunPair{std::move(*first), std::move(*second)};
 }
@@ -122,7 +136,8 @@ Status WriteTo(const std::string& path, const std::string& content) {
   file << content;
   file.close();
   if (file) return {};
-  return Fail(ErrorCode::kIo, fmt::format("cannot write {}: is the folder there and writable?", path));
+  return Fail(ErrorCode::kIo, fmt::format("cannot write {}: {}; name a file in a folder that is there and writable",
+                                          path, std::strerror(errno)));
 }
 
 int Compare(const CompareOptions& options) {
@@ -155,9 +170,7 @@ void AddCompareVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("compare", "Compare two runs; exit 1 when the new one has a regression");
   verb->add_option("BASE", o->base, "output folder of a run, or its results.jsonl")->required();
   verb->add_option("NEW", o->now, "the same of the run to judge");
-  verb->add_option("--columns", o->columns, "compare two backends of one run instead: BASE,NEW")
-      ->delimiter(',')
-      ->expected(2);
+  verb->add_option("--columns", o->columns, "compare two backends of one run instead")->type_name("BASE,NEW");
   verb->add_option("--policy", o->policy, "TOML file that says what is a regression")->type_name("FILE");
   AddNumber<double>(*verb, "--perf-gate", o->perf_gate, {0, 1e6},
                     "SLOWER by at least so many percent is a regression; a rule of the policy prevails");

@@ -7,6 +7,7 @@
 #include "harness/base/parallel.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/verbs.h"
+#include "harness/plan/suite.h"
 
 namespace assay::cli {
 namespace {
@@ -21,6 +22,7 @@ CLI::App* AddGoldenPart(CLI::App& verb, const std::shared_ptr<GoldenOptions>& o,
   app->callback([o, part, &action] {
     action = [o, part] {
       if (o->jobs > 0) SetThreadCount(o->jobs);
+      if (o->tier == GoldenOptions().tier && IsConformance(o->selection.suite)) o->tier = Name(Tier::kReproducible);
       return part(*o);
     };
   });
@@ -28,7 +30,8 @@ CLI::App* AddGoldenPart(CLI::App& verb, const std::shared_ptr<GoldenOptions>& o,
 }
 
 void AddTier(CLI::App& app, GoldenOptions& o) {
-  app.add_option("--tier", o.tier, "auto (reproducible for f64, else fast), fast or reproducible")
+  app.add_option("--tier", o.tier,
+                 "auto (reproducible for f64 and --suite conformance, else fast), fast or reproducible")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
 }

@@ -34,6 +34,11 @@ int ExportGolden(const GoldenOptions& options);
 // The store that the options name. Error: the environment names none either.
 Result<GoldenStore> StoreOf(const GoldenOptions& options);
 
+// Calls work(cases, store) with the selected cases and returns its exit code. Without a store, a plan or a case it
+// complains and returns the code of that.
+int WithCases(const GoldenOptions& options,
+              const std::function<int(const std::vector<CaseSpec>&, const GoldenStore&)>& work);
+
 // The files of the store, golden ones only as far as --filter fits their id.
 Result<std::vector<StoreFile>> FilesOf(const GoldenOptions& options);
 

@@ -5,12 +5,12 @@
 #include <mutex>
 
 #include "harness/cli/case_data.h"
-#include "harness/cli/catalog.h"
 #include "harness/cli/output.h"
 #include "harness/cli/progress.h"
 #include "harness/cli/stopwatch.h"
 #include "harness/cli/verb_golden.h"
 #include "harness/cli/verbs.h"
+#include "reports/text.h"
 
 namespace assay::cli {
 namespace {
@@ -29,9 +29,12 @@ BuildResult BuildOne(const CaseSpec& spec, const std::string& tier, const Golden
   const auto stored = store.Load(key);
   if (stored && *stored) return {BuildOutcome::kPresent, ""};
   const Golden golden = data->op->ComputeGolden(data->problem, data->inputs, key.tier);
-  if (auto saved = store.Save(key, golden); !saved) return {BuildOutcome::kFailed, saved.error().message};
+  if (auto saved = store.Save(key, golden); !saved) {
+    return {BuildOutcome::kFailed, fmt::format("golden store: {}", saved.error().message)};
+  }
   if (stored) return {BuildOutcome::kComputed, ""};
-  return {BuildOutcome::kReplaced, fmt::format("{}; computed again", stored.error().message)};
+  return {BuildOutcome::kReplaced,
+          fmt::format("golden store: {}; the value was computed anew and the file replaced", stored.error().message)};
 }
 
 // Outcomes as they come, from several threads.
@@ -58,31 +61,30 @@ class BuildTally {
   std::vector<std::string> notes_;
 };
 
-}  // namespace
-
-int BuildGoldens(const GoldenOptions& options) {
-  const auto store = StoreOf(options);
-  if (!store) return Complain(kExitUsage, store.error().message);
-  const auto run = PlanCases(options.selection);
-  if (!run) return Complain(kExitUsage, run.error().message);
-  if (run->selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, run->selection.empty_message);
-  std::vector<CaseSpec> cases;
-  for (const PlannedCase& planned : run->selection.cases) cases.push_back(planned.spec);
-
-  RemoveAbandonedWrites(store->root());
+int BuildAll(const GoldenOptions& options, const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+  RemoveAbandonedWrites(store.root());
   const Stopwatch time;
   BuildTally tally(cases, Progress::ParseMode(options.progress));
   ForEachCase(
-      cases, [&](size_t i) { tally.Add(i, BuildOne(cases[i], options.tier, *store)); },
+      cases, [&](size_t i) { tally.Add(i, BuildOne(cases[i], options.tier, store)); },
       [&](size_t i, const std::string& why) {
         tally.Add(i, {BuildOutcome::kFailed, why});
       });
   for (const std::string& note : tally.notes()) Note(note);
   const size_t failed = tally.Count(BuildOutcome::kFailed);
-  Print(fmt::format("{}: {} cases, {} computed, {} there already, {} damaged and computed again, {} failed; {:.1f} s\n",
-                    store->root().string(), cases.size(), tally.Count(BuildOutcome::kComputed),
-                    tally.Count(BuildOutcome::kPresent), tally.Count(BuildOutcome::kReplaced), failed, time.Seconds()));
+  Print(fmt::format("{}: {}, {} computed, {} there already, {} damaged and computed again, {} failed; {:.1f} s\n",
+                    store.root().string(), Counted(static_cast<int64_t>(cases.size()), "case"),
+                    tally.Count(BuildOutcome::kComputed), tally.Count(BuildOutcome::kPresent),
+                    tally.Count(BuildOutcome::kReplaced), failed, time.Seconds()));
   return failed > 0 ? kExitHarness : kExitOk;
+}
+
+}  // namespace
+
+int BuildGoldens(const GoldenOptions& options) {
+  return WithCases(options, [&](const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+    return BuildAll(options, cases, store);
+  });
 }
 
 }  // namespace assay::cli

@@ -6,9 +6,11 @@
 
 #include "harness/base/parallel.h"
 #include "harness/base/text.h"
+#include "harness/cli/catalog.h"
 #include "harness/cli/host_memory.h"
+#include "harness/cli/output.h"
 #include "harness/cli/verb_golden.h"
-#include "harness/plan/selection.h"
+#include "harness/cli/verbs.h"
 #include "ops/op_info.h"
 
 namespace assay::cli {
@@ -76,6 +78,18 @@ Result<GoldenStore> StoreOf(const GoldenOptions& options) {
       options.store.empty() ? GoldenStore::DefaultRoot() : std::filesystem::path(options.store);
   if (!root.empty()) return GoldenStore(root);
   return UsageError("there is no store: neither ASSAY_GOLDEN_STORE nor HOME is set; give --store DIR");
+}
+
+int WithCases(const GoldenOptions& options,
+              const std::function<int(const std::vector<CaseSpec>&, const GoldenStore&)>& work) {
+  const auto store = StoreOf(options);
+  if (!store) return Complain(kExitUsage, store.error().message);
+  const auto run = PlanCases(options.selection);
+  if (!run) return Complain(kExitUsage, run.error().message);
+  if (run->selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, run->selection.empty_message);
+  std::vector<CaseSpec> cases;
+  for (const PlannedCase& planned : run->selection.cases) cases.push_back(planned.spec);
+  return work(cases, *store);
 }
 
 Result<std::vector<StoreFile>> FilesOf(const GoldenOptions& options) {

@@ -7,11 +7,12 @@
 #include <mutex>
 
 #include "harness/base/npy.h"
-#include "harness/cli/catalog.h"
+#include "harness/cli/case_data.h"
 #include "harness/cli/output.h"
 #include "harness/cli/verb_golden.h"
 #include "harness/cli/verb_golden_manifest.h"
 #include "harness/cli/verbs.h"
+#include "reports/text.h"
 
 namespace assay::cli {
 namespace {
@@ -61,7 +62,9 @@ int ExportOne(const GoldenOptions& options, const std::vector<CaseSpec>& cases, 
   }
   const auto data = PrepareCase(cases[0], options.tier, store);
   if (!data) return Complain(kExitHarness, data.error().message);
-  if (!data->note.empty()) Note(data->note);
+  for (const std::string* note : {&data->note, &data->unsaved}) {
+    if (!note->empty()) Note(*note);
+  }
   const GoldenKey key{cases[0].Id(), data->input_hash, ChooseTier(options.tier, data->problem)};
   const Status written =
       is_npy ? WritePlane(options.out, data->golden, options.plane) : WriteGolden(options.out, key, data->golden);
@@ -94,7 +97,7 @@ int ExportManifest(const GoldenOptions& options, const std::vector<CaseSpec>& ca
   if (!problems.empty()) return Complain(kExitHarness, fmt::format("{}: not written", options.manifest));
   if (auto written = WriteManifest(options.manifest, entries); !written)
     return Complain(kExitHarness, written.error().message);
-  Print(fmt::format("{}: {} cases\n", options.manifest, entries.size()));
+  Print(fmt::format("{}: {}\n", options.manifest, Counted(static_cast<int64_t>(entries.size()), "case")));
   return kExitOk;
 }
 
@@ -102,14 +105,9 @@ int ExportManifest(const GoldenOptions& options, const std::vector<CaseSpec>& ca
 
 int ExportGolden(const GoldenOptions& options) {
   if (options.out.empty() == options.manifest.empty()) return Complain(kExitUsage, "give either --out or --manifest");
-  const auto store = StoreOf(options);
-  if (!store) return Complain(kExitUsage, store.error().message);
-  const auto run = PlanCases(options.selection);
-  if (!run) return Complain(kExitUsage, run.error().message);
-  if (run->selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, run->selection.empty_message);
-  std::vector<CaseSpec> cases;
-  for (const PlannedCase& planned : run->selection.cases) cases.push_back(planned.spec);
-  return options.out.empty() ? ExportManifest(options, cases, *store) : ExportOne(options, cases, *store);
+  return WithCases(options, [&](const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+    return options.out.empty() ? ExportManifest(options, cases, store) : ExportOne(options, cases, store);
+  });
 }
 
 }  // namespace assay::cli

@@ -14,6 +14,7 @@
 #include "harness/cli/verb_golden.h"
 #include "harness/cli/verb_golden_manifest.h"
 #include "harness/cli/verbs.h"
+#include "harness/plan/selection.h"
 
 namespace assay::cli {
 namespace {
@@ -134,8 +135,13 @@ int VerifyStore(const GoldenOptions& options) {
 }
 
 int VerifyManifest(const GoldenOptions& options) {
-  const auto manifest = ReadManifest(options.manifest);
+  auto manifest = ReadManifest(options.manifest);
   if (!manifest) return Complain(kExitUsage, manifest.error().message);
+  std::erase_if(*manifest, [&](const ManifestEntry& e) { return !MatchesFilter(options.selection.filter, e.id); });
+  if (manifest->empty()) {
+    return Complain(kExitNothing,
+                    fmt::format("{}: --filter {} fits none of its cases", options.manifest, options.selection.filter));
+  }
   std::vector<CaseSpec> cases;
   for (const ManifestEntry& entry : *manifest) {
     const auto spec = SpecOfId(entry.id);

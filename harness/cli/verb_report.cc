@@ -35,11 +35,14 @@ int Report(const ReportOptions& options) {
     return Complain(kExitNothing, fmt::format("{} has no records", (options.dir / "results.jsonl").string()));
   }
   auto written = WriteReports(options.dir, run->records);
-  Print(ConsoleReport(run->records, {UseColour(options.color, STDOUT_FILENO), options.rows}));
+  const fs::path all = options.dir / (written ? "report.html" : "results.jsonl");
+  Print(ConsoleReport(
+      run->records,
+      {.colour = UseColour(options.color, STDOUT_FILENO), .performance_rows = options.rows, .all_file = all.string()}));
   if (!written) return Complain(kExitHarness, written.error().message);
   for (const auto& path : *written) Print(fmt::format("report: {}\n", path.string()));
   ExitFlags flags;
-  flags.strict = options.strict;
+  flags.strict = options.strict || run->strict;
   return ExitCodeOfRecords(run->records, flags);
 }
 

@@ -29,6 +29,7 @@
 #include "harness/cli/write_reports.h"
 #include "harness/perf/machine_state.h"
 #include "harness/plan/plan.h"
+#include "harness/plan/suite.h"
 #include "reports/console.h"
 
 namespace assay::cli {
@@ -112,7 +113,8 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
   Status profiled = profile.WriteTotals(folder.path());
   auto written = WriteReports(folder.path(), records);
   if (profiled) profiled = profile.Finish(folder.path());
-  Print(ConsoleReport(records, {UseColour(options.color, STDOUT_FILENO), 24}));
+  const std::filesystem::path all = folder.path() / (written ? "report.html" : "results.jsonl");
+  Print(ConsoleReport(records, {.colour = UseColour(options.color, STDOUT_FILENO), .all_file = all.string()}));
   const std::string problem = !result.write_error.empty() ? result.write_error
                               : !written                  ? written.error().message
                               : !profiled                 ? profiled.error().message
@@ -159,7 +161,11 @@ Result<std::optional<Sweep>> ApplySweep(const std::string& text, CaseOptions& op
   return std::optional<Sweep>(*std::move(sweep));
 }
 
-int Run(const RunOptions& options) {
+int Run(RunOptions options) {
+  if (IsConformance(options.selection.suite)) {
+    options.strict = true;
+    if (options.tier == RunOptions().tier) options.tier = Name(Tier::kReproducible);
+  }
   if (options.jobs > 0) SetThreadCount(options.jobs);
   auto profile = ProfileOutput::Start(options);
   if (!profile) return Complain(kExitUsage, profile.error().message);
@@ -238,8 +244,9 @@ void AddRunVerb(CLI::App& app, Action& action) {
       "most seconds of timing per implementation, case and round; it ends when the median is known to 2 %");
   verb->add_flag("--cold,!--no-cold", o->cold,
                  "time with cold caches too, for at most as long again; --sweep does unless told not to");
-  verb->add_flag("--roofline,!--no-roofline", o->roofline,
-                 "measure what the devices can do at most, seconds to minutes for each; --sweep does unless told not to");
+  verb->add_flag(
+      "--roofline,!--no-roofline", o->roofline,
+      "measure what the devices can do at most, seconds to minutes for each; --sweep does unless told not to");
   verb->add_option("--price", o->prices, "what an hour of a backend costs, NUMBER or BACKEND=NUMBER; may be repeated")
       ->check([](const std::string& text) {
         const auto prices = ParsePrices({text});
@@ -252,7 +259,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
       ->type_name("KEY=VALUES");
   AddNumber<int>(*verb, "--rounds", o->rounds, {1, 1000},
                  "times that everything is timed, each in a fresh worker; assay compare needs several");
-  verb->add_flag("--strict", o->strict, "untrusted and suspect results fail too");
+  verb->add_flag("--strict", o->strict, "untrusted and suspect results fail too; always with --suite conformance");
   verb->add_option("--expectations", o->expectations,
                    "files of known failures, or none; default: those that the backends ship")
       ->type_name("FILE");
@@ -260,7 +267,8 @@ void AddRunVerb(CLI::App& app, Action& action) {
                    "relations between executions (batches, negation, ...): all, the few that cost little, or none")
       ->check(CLI::IsMember({"all", "quick", "none"}))
       ->capture_default_str();
-  verb->add_option("--tier", o->tier, "golden values: auto, fast or reproducible")
+  verb->add_option("--tier", o->tier,
+                   "golden values: auto (reproducible for f64 and --suite conformance), fast or reproducible")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
   verb->add_flag("--profile", o->profile,

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "harness/base/atomic_file.h"
 #include "harness/base/profile.h"
 #include "harness/cli/profile_output.h"
 #include "reports/google_benchmark.h"
@@ -19,17 +20,6 @@ namespace {
 std::string ReadIfPresent(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// Under a temporary name first, so that a CI server that collects files never takes half a report.
-bool WriteWhole(const std::filesystem::path& path, const std::string& content) {
-  const std::filesystem::path part = path.string() + ".part";
-  std::ofstream file(part, std::ios::binary);
-  file << content;
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(part, path, error);
-  return file && !error;
 }
 
 }  // namespace
@@ -48,14 +38,16 @@ Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::p
   std::vector<std::filesystem::path> written;
   std::string missing;
   for (const auto& [name, content] : files) {
-    if (WriteWhole(dir / name, content)) {
+    // Whole or not at all, so that a CI server that collects files never takes half a report.
+    if (const Status status = WriteFileAtomically(dir / name, {{content.data(), content.size()}}); status) {
       written.push_back(dir / name);
     } else if (missing.empty()) {
-      missing = (dir / name).string();  // the others may be small enough for a full disk
+      missing = status.error().message;  // the others may be small enough for a full disk
     }
   }
   if (missing.empty()) return written;
-  return Fail(ErrorCode::kIo, fmt::format("cannot write {}: is the folder writable, the disk full?", missing));
+  return Fail(ErrorCode::kIo,
+              fmt::format("{}; make room, then write the reports with assay report {}", missing, dir.string()));
 }
 
 }  // namespace assay::cli

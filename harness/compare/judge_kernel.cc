@@ -113,6 +113,11 @@ struct WideLoads {
   }
 };
 
+// How a tile is gone through. kForced: a single element, added whatever it is, if both values are finite. kCompare:
+// whether elements are the rounded golden values is still of interest. kFirst: that, and no largest quotients are
+// known.
+enum class Pass { kForced, kFirst, kCompare, kPlain };
+
 // Quotients down to this share of the largest so far are formed, so that none is missed for a rounding: the largest
 // then depends neither on lanes nor on order.
 constexpr double kAlmost = 1 - 0x1p-50;
@@ -124,6 +129,7 @@ struct Registers {
   using V = hn::Vec<D>;
   V e2, y2, ulp2, sigma2, r2, bias, abs, largest_r2, got, negated_got;
   double rel = 0, ulp = 0, margin = 0;
+  V rels, ulps, margins;   // of kFirst
   V rel_least, ulp_least;  // of a quotient that is looked at
   V alarm;                 // the same of margin, at most 1: violations are counted there as well
   size_t zeros = 0, inexact = 0, violations = 0;
@@ -153,6 +159,12 @@ struct Registers {
     // Without tolerance Compare finds the violations.
     alarm = hn::Set(d, p.exact ? std::numeric_limits<double>::infinity() : margin < 1 ? margin * kAlmost : 1.0);
   }
+  void ClearQuotients(D d) { rels = ulps = margins = hn::Zero(d); }
+  void TakeQuotients(D d) {
+    rel = std::max(rel, hn::GetLane(hn::MaxOfLanes(d, rels)));
+    ulp = std::max(ulp, hn::GetLane(hn::MaxOfLanes(d, ulps)));
+    margin = std::max(margin, hn::GetLane(hn::MaxOfLanes(d, margins)));
+  }
   void Count(JudgeLanes& lanes, int lane) const {
     lanes.sum[kZeros][lane] += static_cast<double>(zeros);
     lanes.sum[kInexact][lane] += static_cast<double>(inexact);
@@ -170,6 +182,18 @@ hn::Vec<D> Spacing(D d, hn::Vec<D> x, double scale, double least) {
 template <class D>
 double LargestQuotient(D d, hn::Mask<D> where, hn::Vec<D> x, hn::Vec<D> y) {
   return hn::GetLane(hn::MaxOfLanes(d, hn::IfThenElseZero(where, hn::Div(x, y))));
+}
+
+// The quotients of all elements: cheaper than to stop at each new largest one while there are many.
+template <class D>
+HWY_INLINE void AllQuotients(D d, const JudgeParams& p, hn::Vec<D> abs, hn::Vec<D> y, hn::Vec<D> ulp,
+                             hn::Vec<D> tolerance, Registers<D>& acc) {
+  const auto wrong = hn::Gt(abs, hn::Zero(d));
+  acc.rels = hn::Max(acc.rels, hn::IfThenElseZero(hn::And(wrong, hn::Gt(y, hn::Zero(d))), hn::Div(abs, y)));
+  acc.ulps = hn::Max(acc.ulps, hn::IfThenElseZero(wrong, hn::Div(abs, ulp)));
+  if (p.exact) return;
+  acc.margins = hn::Max(acc.margins, hn::IfThenElseZero(wrong, hn::Div(abs, tolerance)));
+  acc.violations += hn::CountTrue(d, hn::Gt(abs, tolerance));
 }
 
 // The largest quotients, and the violations. Few elements come near the largest before them, and only those are
@@ -203,10 +227,6 @@ HWY_INLINE void Compare(D d, const Loads& in, const JudgeParams& p, int64_t i, h
   acc.violations += count;
   if (count > 0) acc.margin = std::numeric_limits<double>::infinity();
 }
-
-// How a tile is gone through. kForced: a single element, added whatever it is, if both values are finite. kCompare:
-// whether elements are the rounded golden values is still of interest.
-enum class Pass { kForced, kCompare, kPlain };
 
 // Adds one vector of elements; returns which of them the kernel can decide (kForced: can add).
 template <Pass kPass, class D, class Loads>
@@ -254,7 +274,11 @@ HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t 
   acc.largest_r2 = hn::Max(acc.largest_r2, r2);
   acc.bias = hn::Add(acc.bias, hn::Or(r, direction));
   acc.abs = hn::Max(acc.abs, abs);
-  Maxima(d, p, abs, y, ulp, tolerance, acc);
+  if constexpr (kPass == Pass::kFirst) {
+    AllQuotients(d, p, abs, y, ulp, tolerance, acc);
+  } else {
+    Maxima(d, p, abs, y, ulp, tolerance, acc);
+  }
   if constexpr (kForced || !Loads::kRangeApart) {
     acc.zeros += hn::CountTrue(d, hn::Eq(got, zero));
     acc.got = hn::Max(acc.got, got);
@@ -273,6 +297,7 @@ bool Run(D d, const Loads& loads, const JudgeParams& params, int64_t first, int6
   acc.ForEach(lanes, lane, [d](auto& v, const double* from) { v = hn::LoadU(d, from); });
   acc.ForEachNumber(lanes, lane, [](double& x, double from) { x = from; });
   acc.SetLeast(d, p);
+  if constexpr (kPass == Pass::kFirst) acc.ClearQuotients(d);
   auto ordinary = hn::Eq(hn::Zero(d), hn::Zero(d));
   int64_t i = first;
   for (; i + kJudgeLanes < end; i += 2 * kJudgeLanes) {
@@ -282,6 +307,7 @@ bool Run(D d, const Loads& loads, const JudgeParams& params, int64_t first, int6
   }
   if (i < end) ordinary = hn::And(ordinary, Step<kPass>(d, in, p, i, acc));
   if (!hn::AllTrue(d, ordinary)) return false;
+  if constexpr (kPass == Pass::kFirst) acc.TakeQuotients(d);
   acc.ForEach(lanes, lane, [d](const auto& v, double* to) { hn::StoreU(v, d, to); });
   acc.ForEachNumber(lanes, lane, [](double x, double& to) { to = x; });
   acc.Count(lanes, lane);
@@ -336,8 +362,17 @@ bool MustCompare(const JudgeParams& p, const JudgeLanes& lanes) {
   return true;
 }
 
+// No error so far.
+bool IsFirst(const JudgeLanes& lanes) {
+  for (const double largest : lanes.max[kMaxAbs]) {
+    if (largest > 0) return false;
+  }
+  return true;
+}
+
 template <class Loads>
 bool RunWhole(const Loads& in, const JudgeParams& p, int64_t n, JudgeLanes& lanes) {
+  if (IsFirst(lanes)) return RunLanes<Pass::kFirst>(in, p, n, lanes);
   return MustCompare(p, lanes) ? RunLanes<Pass::kCompare>(in, p, n, lanes) : RunLanes<Pass::kPlain>(in, p, n, lanes);
 }
 

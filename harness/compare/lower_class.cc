@@ -25,6 +25,8 @@ struct Candidate {
   double roundings = 1;  // of the accumulator, for each that the declared contract has
   // The format of partial sums that are formed and compared; their errors make the statistic.
   std::optional<DType> partials = std::nullopt;
+  // Of an accumulator whose sums are formed. Where they are not recognised, statistic and `fills` have to tell.
+  std::optional<DType> accumulator = std::nullopt;
 };
 
 double CutTo(int precision, double x) {
@@ -46,19 +48,17 @@ double FlushInput(DType type, double x) {
 
 Candidate Accumulates(const char* field, const char* name, Accumulator acc, DType type) {
   const auto change = [acc](Contract& c) { c.acc = acc; };
-  return {field,
-          name,
-          change,
-          nullptr,
-          change,
-          [type](const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
-            // What a narrower accumulator leaves as well is the narrower one's.
-            const FloatFormat& bf16 = FormatOf(DType::kBF16);
-            const bool narrower = type != DType::kBF16 && FormatOf(judge.dtype()).precision > bf16.precision &&
-                                  HoldsPrecision(bf16, judge.dtype(), got);
-            return !narrower && HoldsPrecision(FormatOf(type), judge.dtype(), got) &&
-                   FillsEvenly(judge, got, metrics) && FollowsRunningSums(judge, got, metrics);
-          }};
+  const auto fills = [type](const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
+    // What a narrower accumulator leaves as well is the narrower one's.
+    const FloatFormat& bf16 = FormatOf(DType::kBF16);
+    const bool narrower = type != DType::kBF16 && FormatOf(judge.dtype()).precision > bf16.precision &&
+                          HoldsPrecision(bf16, judge.dtype(), got);
+    return !narrower && HoldsPrecision(FormatOf(type), judge.dtype(), got) && FillsEvenly(judge, got, metrics) &&
+           FollowsRunningSums(judge, got, metrics);
+  };
+  Candidate candidate{field, name, change, nullptr, change, fills};
+  candidate.accumulator = type;
+  return candidate;
 }
 
 Candidate StoresPartials(const char* field, const char* name, Intermediate mid, DType type) {
@@ -217,31 +217,44 @@ class Search {
   struct Explanation {
     std::string name;
     ErrorMetrics metrics;
+    std::optional<double> stat_margin;
   };
   std::optional<Explanation> Explains(const Candidate& candidate, const JudgedOutput& main,
                                       std::span<const JudgedOutput> twins) const {
     std::string name = candidate.name;
-    if (candidate.partials) {
-      const auto partials = RoundedPartials(candidate, main);
-      if (!partials) return std::nullopt;
-      name += " " + *partials;
-    }
+    const auto order = RecognisedSums(candidate, main);
+    if (candidate.partials && !order) return std::nullopt;
+    if (order) name += (candidate.partials ? " " : ", ") + *order;
     Contract contract = declared_;
     if (candidate.judge_by) candidate.judge_by(contract);
-    auto metrics = MetricsIfHolds(candidate, contract, main, /*is_twin=*/false);
+    const As as = order ? As::kRecognised : As::kMain;
+    auto metrics = MetricsIfHolds(candidate, contract, main, as);
     const auto holds = [&](const JudgedOutput& twin) {
-      return MetricsIfHolds(candidate, contract, twin, /*is_twin=*/true).has_value();
+      return MetricsIfHolds(candidate, contract, twin, As::kTwin).has_value();
     };
     if (!metrics || !std::ranges::all_of(twins, holds)) return std::nullopt;
-    return Explanation{std::move(name), *std::move(metrics)};
+    std::optional<double> stat_margin;
+    if (!SaysMoreThanStatistic(candidate, as)) stat_margin = metrics->statistic.margin;
+    return Explanation{std::move(name), *std::move(metrics), stat_margin};
   }
 
  private:
-  std::optional<std::string> RoundedPartials(const Candidate& candidate, const JudgedOutput& main) const {
+  // The main output, its sums recognised or not, or a twin's.
+  enum class As { kMain, kRecognised, kTwin };
+
+  // Nothing is left to be random where every sum comes out as predicted.
+  static bool SaysMoreThanStatistic(const Candidate& candidate, As as) {
+    return candidate.accumulator && as == As::kRecognised;
+  }
+
+  std::optional<std::string> RecognisedSums(const Candidate& candidate, const JudgedOutput& main) const {
+    if (!candidate.partials && !candidate.accumulator) return std::nullopt;
     const BoundModel bound = op_.Bound(problem_, golden_, declared_);
     const ElementJudge judge(golden_, bound, declared_, main.got->dtype());
     if (!StatisticApplies(judge)) return std::nullopt;  // what would remain has no known size
-    return FindRoundedPartials(problem_, main.inputs, judge, *main.got, FormatOf(*candidate.partials));
+    const auto find = candidate.partials ? FindRoundedPartials : FindNarrowSums;
+    const DType type = candidate.partials ? *candidate.partials : *candidate.accumulator;
+    return find(problem_, main.inputs, judge, *main.got, FormatOf(type));
   }
 
   // Null where the class makes nothing else of the case's operands.
@@ -257,7 +270,8 @@ class Search {
   }
 
   std::optional<ErrorMetrics> MetricsIfHolds(const Candidate& candidate, const Contract& contract,
-                                             const JudgedOutput& output, bool is_twin) const {
+                                             const JudgedOutput& output, As as) const {
+    const bool is_twin = as == As::kTwin;
     LadderGoldens::Made own;
     if (is_twin || candidate.operand || candidate.golden) {
       const bool as_they_are = !candidate.operand && !candidate.golden;
@@ -268,7 +282,7 @@ class Search {
     const Golden& golden = own ? *own : golden_;
     BoundModel bound = op_.Bound(problem_, golden, contract);
     AddRoundings(candidate.roundings, bound);
-    if (candidate.partials && !is_twin) {
+    if (candidate.partials && as == As::kRecognised) {
       auto own_errors = StatisticOfOwnErrors(golden, *output.got, contract.AccUnitRoundoff());
       if (!own_errors) return std::nullopt;
       bound.statistic = *std::move(own_errors);
@@ -281,7 +295,7 @@ class Search {
     if (!metrics.Holds()) return std::nullopt;
     const ElementJudge judge(golden, bound, contract, output.got->dtype());
     if (BreaksExactSum(problem_, output.inputs, golden, contract, judge, *output.got)) return std::nullopt;
-    if (is_twin) return metrics;
+    if (is_twin || SaysMoreThanStatistic(candidate, as)) return metrics;
     if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return std::nullopt;
     if (candidate.golden && !LeavesLess(metrics, *output.got)) return std::nullopt;
     if (candidate.fills && !candidate.fills(judge, *output.got, metrics)) return std::nullopt;
@@ -335,8 +349,7 @@ std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& prob
     // What the declaration permits already explains nothing.
     if (!Meets(declared, weaker) || Meets(weaker, declared)) continue;
     if (const auto found = search.Explains(candidate, main, twins)) {
-      const ErrorMetrics& metrics = found->metrics;
-      return LowerClass{weaker, candidate.field, found->name, metrics.bound_margin, metrics.statistic.margin};
+      return LowerClass{weaker, candidate.field, found->name, found->metrics.bound_margin, found->stat_margin};
     }
   }
   return std::nullopt;

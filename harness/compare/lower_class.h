@@ -27,7 +27,8 @@ struct LowerClass {
   std::string field;  // "in=tf32rn"
   std::string name;   // "tf32 operands"
   // Of the main output, judged by the class as FindLowerClass says: at most 1, or it would not be the class.
-  double bound_margin = 0, stat_margin = 0;
+  double bound_margin = 0;
+  std::optional<double> stat_margin;  // null: sums formed likewise give these results, which says more
 };
 
 // Golden values of what weaker classes make of the operands. They depend on the operands alone, so one cache serves
@@ -52,8 +53,8 @@ class LadderGoldens {
 // `golden` belongs to the case's own inputs in `main`. Outputs on `twins` data have to stay within the class too; they
 // are compared by its hard bound. Roundings of operands are taken as a fact: the golden values of the rounded operands
 // are computed and judged by the declared contract, which leaves a wrong term no room. Other classes are judged by
-// their own bound and statistic. nullopt: nothing weaker explains the result. `goldens` is of the same problem and
-// tier; null: each is made anew.
+// their own bound and statistic, or by sums that are formed in their accumulator (FindNarrowSums). nullopt: nothing
+// weaker explains the result. `goldens` is of the same problem and tier; null: each is made anew.
 std::optional<LowerClass> FindLowerClass(const Operator& op, const Problem& problem, const Contract& declared,
                                          const Golden& golden, const JudgedOutput& main,
                                          std::span<const JudgedOutput> twins, LadderGoldens* goldens = nullptr);

@@ -4,20 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
-#include "harness/compare/statistic.h"
+#include "harness/compare/sum_order.h"
 
 namespace assay {
 namespace {
 
-constexpr int64_t kMostProducts = int64_t{1} << 24;
 // Of the elements, how many have to be as predicted: f32 sums flip the rounding of about one partial sum in 2^12 to
-// f16.
+// f16, and there may be many.
 constexpr double kLeastMatched = 0.9;
-// What may remain of the squared errors.
-constexpr double kMostUnexplained = 0.1;
+// Results that tell one order of narrow sums from another: an error of one spacing is met by chance in every other one.
+constexpr int64_t kLeastOff = 16;
 
 // Where k is cut into blocks, and whether each block's sum is stored or the running sum after each but the last.
 struct Cut {
@@ -49,54 +49,15 @@ std::vector<Cut> CutsOf(int64_t k) {
   return cuts;
 }
 
-// The products that a matmul adds.
-class MatmulTerms {
- public:
-  MatmulTerms(const Problem& problem, std::span<const Tensor> inputs)
-      : m_(problem.Int("m")),
-        n_(problem.Int("n")),
-        k_(problem.Int("k")),
-        transa_(problem.Int("transa") != 0),
-        transb_(problem.Int("transb") != 0),
-        a_(inputs[0].ToDoubles()),
-        b_(inputs[1].ToDoubles()) {}
-
-  int64_t k() const { return k_; }
-
-  // sums[t]: of the first t terms of output element i.
-  void PrefixSums(int64_t i, std::vector<double>& sums) const {
-    const int64_t batch = i / (m_ * n_), row = i / n_ % m_, column = i % n_;
-    const double* a = a_.data() + batch * m_ * k_ + (transa_ ? row : row * k_);
-    const double* b = b_.data() + batch * k_ * n_ + (transb_ ? column * k_ : column);
-    const int64_t step_a = transa_ ? m_ : 1, step_b = transb_ ? 1 : n_;
-    double sum = 0;
-    for (int64_t t = 0; t < k_; ++t) {
-      sums[t] = sum;
-      sum += a[t * step_a] * b[t * step_b];
-    }
-    sums[k_] = sum;
-  }
-
- private:
-  int64_t m_, n_, k_;
-  bool transa_, transb_;
-  std::vector<double> a_, b_;
-};
-
-struct Prediction {
-  double value = 0;
-  double largest = 0;  // stored partial sum
-};
-
-Prediction Predict(const Cut& cut, const std::vector<double>& sums, const FloatFormat& format) {
-  Prediction p;
+PredictedSum Stored(const Cut& cut, const FloatFormat& format, const SumTerms& terms) {
+  PredictedSum p;
   int64_t begin = 0;
   const auto store = [&](double x) {
     p.largest = std::max(p.largest, std::fabs(x));
     return RoundTo(format, x);
   };
   for (const int64_t end : cut.ends) {
-    const double block = sums[end] - sums[begin];
+    const double block = terms.sums[end] - terms.sums[begin];
     if (!cut.running) {
       p.value += store(block);
     } else {
@@ -107,30 +68,54 @@ Prediction Predict(const Cut& cut, const std::vector<double>& sums, const FloatF
   return p;
 }
 
-// How well one cut explains the elements so far.
-struct Fit {
-  int64_t matched = 0;
-  double remaining = 0;  // sum of squares
-  bool possible = true;
+// Accumulators in `format`: `block` products at a time are added to one without a rounding of their own. Several have a
+// part of k each, or every so many-th term (lanes), and are added up in the format too.
+struct Accumulation {
+  const char* text;
+  int64_t block = 1, accumulators = 1;
+  bool lanes = false, pairwise = false;  // pairwise: the upper half to the lower until one is left
+  bool rounds_products = false, through_f32 = false;
 };
 
-void Compare(const ElementJudge& judge, const FloatFormat& format, int64_t i, double got, const Prediction& p,
-             Fit& fit) {
-  const FloatFormat& out = FormatOf(judge.dtype());
-  const double error = got - RoundTo(out, p.value), spacing = UlpAt(out, std::max(std::fabs(got), std::fabs(p.value)));
-  fit.remaining += error * error;
-  const double noise = kElementThreshold * judge.Sigma(i);
-  // A wide output rounds within the noise; a narrow one hides it, or shows it as a whole spacing.
-  if (std::fabs(error) <= noise + (out.precision > format.precision ? spacing : 0)) {
-    ++fit.matched;
-  } else if (!(std::fabs(error) <= noise + spacing + 2 * UlpAt(format, p.largest))) {
-    fit.possible = false;
-  }
-}
+constexpr std::array kAccumulations{
+    Accumulation{"one term after another"},
+    Accumulation{.text = "one term after another", .through_f32 = true},
+    Accumulation{.text = "one rounded product after another", .rounds_products = true},
+    Accumulation{.text = "2 terms at a time", .block = 2},
+    Accumulation{.text = "4 terms at a time", .block = 4},
+    Accumulation{.text = "8 terms at a time", .block = 8},
+    Accumulation{.text = "16 terms at a time", .block = 16},
+    Accumulation{.text = "in 2 equal parts", .accumulators = 2},
+    Accumulation{.text = "in 4 equal parts", .accumulators = 4},
+    Accumulation{.text = "in 8 equal parts", .accumulators = 8},
+    Accumulation{.text = "in 2 lanes", .accumulators = 2, .lanes = true},
+    Accumulation{.text = "in 4 lanes", .accumulators = 4, .lanes = true},
+    Accumulation{.text = "in 4 lanes", .accumulators = 4, .lanes = true, .pairwise = true},
+    Accumulation{.text = "in 8 lanes", .accumulators = 8, .lanes = true},
+    Accumulation{.text = "in 8 lanes", .accumulators = 8, .lanes = true, .pairwise = true},
+};
 
-bool IsPlainMatmul(const Problem& problem) {
-  return problem.spec.op == "matmul" && problem.Float("alpha") == 1 && problem.inputs.size() == 2 &&
-         IsFloat(problem.output.dtype);
+PredictedSum Accumulated(const Accumulation& a, const FloatFormat& format, const SumTerms& terms) {
+  PredictedSum p;
+  const auto round = [&](double x) {
+    p.largest = std::max(p.largest, std::fabs(x));
+    return RoundTo(format, a.through_f32 ? static_cast<float>(x) : x);
+  };
+  const int64_t k = std::ssize(terms.products), n = a.accumulators;
+  std::array<double, 8> sums{};
+  for (int64_t j = 0; j < n; ++j) {
+    const int64_t begin = a.lanes ? j : k * j / n, end = a.lanes ? k : k * (j + 1) / n;
+    for (int64_t t = begin; t < end; t += a.lanes ? n : a.block) {
+      const double x = a.block == 1 ? terms.products[t] : terms.sums[std::min(t + a.block, end)] - terms.sums[t];
+      sums[j] = round(sums[j] + (a.rounds_products ? RoundTo(format, x) : x));
+    }
+  }
+  for (int64_t half = n / 2; a.pairwise && half > 0; half /= 2) {
+    for (int64_t j = 0; j < half; ++j) sums[j] = round(sums[j] + sums[j + half]);
+  }
+  for (int64_t j = 1; !a.pairwise && j < n; ++j) sums[0] = round(sums[0] + sums[j]);
+  p.value = sums[0];
+  return p;
 }
 
 }  // namespace
@@ -138,31 +123,30 @@ bool IsPlainMatmul(const Problem& problem) {
 std::optional<std::string> FindRoundedPartials(const Problem& problem, std::span<const Tensor> inputs,
                                                const ElementJudge& judge, const Tensor& got,
                                                const FloatFormat& format) {
-  if (!IsPlainMatmul(problem)) return std::nullopt;
-  const MatmulTerms terms(problem, inputs);
-  const std::vector<Cut> cuts = CutsOf(terms.k());
-  std::vector<Fit> fits(cuts.size());
-  const std::vector<double> values = got.ToDoubles();
-  const int64_t size = std::ssize(values), most = std::max<int64_t>(256, kMostProducts / terms.k());
-  const int64_t step = (size + most - 1) / most;
-  std::vector<double> sums(static_cast<size_t>(terms.k()) + 1);
-  int64_t formed = 0;
-  double squares = 0;
-  for (int64_t i = 0; i < size; i += step) {
-    const double y = judge.golden().value[static_cast<size_t>(i)];
-    if (!std::isfinite(values[i]) || !std::isfinite(y)) continue;
-    ++formed;
-    squares += std::pow(values[i] - judge.Rounded(i), 2);
-    terms.PrefixSums(i, sums);
-    for (size_t c = 0; c < cuts.size(); ++c) {
-      if (fits[c].possible) Compare(judge, format, i, values[i], Predict(cuts[c], sums, format), fits[c]);
-    }
+  if (problem.spec.op != "matmul") return std::nullopt;
+  std::vector<SumOrder> orders;
+  for (Cut& cut : CutsOf(problem.Int("k"))) {
+    std::string text = cut.text;
+    orders.push_back({std::move(text),
+                      [&format, cut = std::move(cut)](const SumTerms& terms) { return Stored(cut, format, terms); }});
   }
-  for (size_t c = 0; c < cuts.size(); ++c) {
-    const bool all = fits[c].possible && static_cast<double>(fits[c].matched) >= kLeastMatched * formed;
-    if (formed > 0 && all && fits[c].remaining <= kMostUnexplained * squares) return cuts[c].text;
+  const auto found = RecogniseOrder(problem, inputs, judge, got, format, orders, kLeastMatched);
+  return found ? std::optional(found->text) : std::nullopt;
+}
+
+std::optional<std::string> FindNarrowSums(const Problem& problem, std::span<const Tensor> inputs,
+                                          const ElementJudge& judge, const Tensor& got, const FloatFormat& format) {
+  if (problem.spec.op != "matmul") return std::nullopt;
+  const int64_t k = problem.Int("k");
+  std::vector<SumOrder> orders;
+  for (const Accumulation& a : kAccumulations) {
+    if (a.block * a.accumulators >= k) continue;  // one rounding is no sum
+    orders.push_back({a.text, [&](const SumTerms& terms) { return Accumulated(a, format, terms); }});
   }
-  return std::nullopt;
+  // A rounding to f32 on the way lifts one sum in 2^(25 - precision) over a tie; four times as many may differ.
+  const double flipped = std::ldexp(static_cast<double>(k), format.precision - 23);
+  const auto found = RecogniseOrder(problem, inputs, judge, got, format, orders, std::max(kLeastMatched, 1 - flipped));
+  return found && found->off >= kLeastOff ? std::optional(found->text) : std::nullopt;
 }
 
 std::optional<StatisticModel> StatisticOfOwnErrors(const Golden& golden, const Tensor& got, double u_acc) {

@@ -101,6 +101,14 @@ TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
     if (!std::isfinite(difference)) outcome.nonfinite = true;
     map.Add(static_cast<int64_t>(i / parts));
     if (wrong.size() < kMostDecoded) wrong.push_back({static_cast<int64_t>(i), expected - values[i]});
+    if (outcome.examples.size() < kWorstCount) {
+      outcome.examples.push_back({.index = static_cast<int64_t>(i / parts),
+                                  .component = static_cast<int>(i % parts),
+                                  .got = values[i],
+                                  .golden = expected,
+                                  .error = values[i] - expected,
+                                  .tolerance = tolerance * UlpOf(got.dtype(), expected)});
+    }
     if (outcome.first >= 0) continue;
     outcome.first = static_cast<int64_t>(i / parts);
     outcome.expected = expected;

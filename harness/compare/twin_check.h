@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "harness/base/tensor.h"
+#include "harness/compare/metrics.h"
 #include "ops/op_info.h"
 
 namespace assay {
@@ -17,12 +19,13 @@ struct TwinOutcome {
   int64_t wrong = 0;
   int64_t first = -1;  // first wrong element; expected and got are its values
   double expected = 0, got = 0;
-  double max_ulp = 0;        // largest finite difference in ulp of the output at the expected value
-  double tolerance_ulp = 0;  // of the first wrong element, where elements have their own
-  double margin = 0;         // largest difference over the permitted one, of the finite differences
-  bool nonfinite = false;    // some value is not finite although the other is, or differs in sign
-  std::string where;         // localised
-  std::string code;          // what the wrong values say of their cause, where they agree; "" otherwise
+  double max_ulp = 0;                  // largest finite difference in ulp of the output at the expected value
+  double tolerance_ulp = 0;            // of the first wrong element, where elements have their own
+  double margin = 0;                   // largest difference over the permitted one, of the finite differences
+  bool nonfinite = false;              // some value is not finite although the other is, or differs in sign
+  std::vector<WorstElement> examples;  // the first wrong ones, up to kWorstCount
+  std::string where;                   // localised
+  std::string code;                    // what the wrong values say of their cause, where they agree; "" otherwise
 
   bool Holds() const { return wrong == 0; }
   double Margin() const;  // largest difference over the permitted one; 0 or infinity when none is permitted

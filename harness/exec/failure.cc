@@ -11,6 +11,8 @@ std::string_view Name(Outcome outcome) {
       return "unsupported";
     case Outcome::kUnavailable:
       return "unavailable";
+    case Outcome::kNoPlugin:
+      return "no_plugin";
     case Outcome::kError:
       return "error";
     case Outcome::kOutOfMemory:
@@ -33,6 +35,8 @@ Outcome OutcomeOf(int64_t status) {
       return Outcome::kUnsupported;
     case ASSAY_UNAVAILABLE:
       return Outcome::kUnavailable;
+    case kNoPluginStatus:
+      return Outcome::kNoPlugin;
     case ASSAY_OUT_OF_MEMORY:
       return Outcome::kOutOfMemory;
     case ASSAY_DEVICE_LOST:

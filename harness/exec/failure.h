@@ -14,6 +14,7 @@ namespace assay {
 enum class Outcome : uint8_t {
   kUnsupported,  // the backend does not offer it
   kUnavailable,  // no device, no driver
+  kNoPlugin,     // the file is no library that can be loaded, or none of this ABI
   kError,        // the backend returned an error, or broke a rule of the ABI that the worker survived
   kOutOfMemory,
   kDeviceLost,
@@ -30,7 +31,10 @@ struct WorkerFailure {
   std::string message;
 };
 
-// Of an assay_status other than ASSAY_OK.
+// The worker's own answer to "load"; no assay_status of 32 bits reaches it.
+inline constexpr int64_t kNoPluginStatus = int64_t{1} << 32;
+
+// Of an assay_status other than ASSAY_OK, or of kNoPluginStatus.
 Outcome OutcomeOf(int64_t status);
 
 template <class T>

@@ -54,7 +54,10 @@ Json PluginCalls::Answer(const Json& request, std::vector<UniqueFd> fds) {
 
 Json PluginCalls::Load(const Json& request) {
   const Result<const assay_backend_api*> api = LoadPlugin(request.at("plugin"));
-  if (!api) return Failed(ASSAY_ERROR, api.error().message);
+  if (!api) {
+    const int64_t status = api.error().code == ErrorCode::kUsage ? kNoPluginStatus : ASSAY_ERROR;
+    return {{"status", status}, {"text", api.error().message}};
+  }
   api_ = *api;
   return Ok();
 }

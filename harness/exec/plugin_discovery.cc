@@ -11,7 +11,6 @@ namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char* kInstalled = "installed";
 
 std::string ProblemOf(const fs::path& path) {
   std::error_code error;
@@ -70,7 +69,7 @@ void AddInstalled(const fs::path& executable_folder, std::vector<PluginCandidate
   std::sort(paths.begin(), paths.end());
   for (fs::path& path : paths) {
     std::string problem = ProblemOf(path);  // a dangling link
-    out.push_back({"", std::move(path), kInstalled, std::move(problem)});
+    out.push_back({"", std::move(path), kInstalledOrigin, std::move(problem)});
   }
 }
 
@@ -116,7 +115,7 @@ std::vector<PluginCandidate> DiscoverPlugins(const DiscoveryOptions& options) {
 
 Status CheckNamedPlugins(const std::vector<PluginCandidate>& candidates) {
   for (const PluginCandidate& candidate : candidates) {
-    if (candidate.problem.empty() || candidate.origin == kInstalled) continue;
+    if (candidate.problem.empty() || candidate.origin == kInstalledOrigin) continue;
     return UsageError(fmt::format("plugin from {}: {}", candidate.origin, candidate.problem));
   }
   return {};

@@ -18,6 +18,8 @@
 
 namespace assay {
 
+inline constexpr const char* kInstalledOrigin = "installed";
+
 struct PluginCandidate {
   std::string name;  // the user's name for the column; "" : the plugin's own
   std::filesystem::path path;

@@ -17,12 +17,12 @@ Status CheckFile(const std::string& path) {
     return UsageError(fmt::format("plugin path '{}' has no folder; write an absolute path", path));
   }
   std::FILE* file = std::fopen(path.c_str(), "rbe");
-  if (file == nullptr) return Fail(ErrorCode::kIo, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  if (file == nullptr) return UsageError(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
   char magic[4] = {};
   const size_t got = std::fread(magic, 1, sizeof magic, file);
   std::fclose(file);
   if (got == sizeof magic && std::memcmp(magic, "\177ELF", sizeof magic) == 0) return {};
-  return Fail(ErrorCode::kIo, fmt::format("{} is not a shared library (no ELF header)", path));
+  return UsageError(fmt::format("{} is not a shared library (no ELF header)", path));
 }
 
 std::string NoEntryText(void* library, const std::string& path) {
@@ -63,13 +63,13 @@ Result<void*> OpenPluginLibrary(const std::string& path) {
   if (Status file = CheckFile(path); !file) return tl::unexpected(file.error());
   // LOCAL: two plugins that bring different versions of one SDK must not see each other's symbols.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return Fail(ErrorCode::kIo, fmt::format("cannot load {}: {}", path, ::dlerror()));
+  if (library == nullptr) return UsageError(fmt::format("cannot load {}: {}", path, ::dlerror()));
   return library;
 }
 
 Result<assay_backend_entry> FindPluginEntry(void* library, const std::string& path) {
   const auto entry = reinterpret_cast<assay_backend_entry>(::dlsym(library, ASSAY_BACKEND_ENTRY));
-  if (entry == nullptr) return Fail(ErrorCode::kInternal, NoEntryText(library, path));
+  if (entry == nullptr) return UsageError(NoEntryText(library, path));
   return entry;
 }
 

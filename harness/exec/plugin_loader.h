@@ -9,7 +9,8 @@
 
 namespace assay {
 
-// The steps of LoadPlugin, for whoever wants to tell them apart.
+// The steps of LoadPlugin, for whoever wants to tell them apart. A usage error says that the file is no plugin of this
+// ABI, any other one that the plugin breaks a rule.
 Result<void*> OpenPluginLibrary(const std::string& path);
 Result<assay_backend_entry> FindPluginEntry(void* library, const std::string& path);
 // The table that the entry returned: of this ABI's major version, with every required function.

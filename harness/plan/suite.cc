@@ -229,6 +229,10 @@ Result<std::string> FindSuite(const std::string& name_or_path, const std::vector
                   name_or_path, fmt::join(ListSuites(directories), " "), fmt::join(directories, " ")));
 }
 
+bool IsConformance(std::string_view name_or_path) {
+  return fs::path(name_or_path).stem() == "conformance";
+}
+
 std::vector<std::string> ListSuites(const std::vector<std::string>& directories) {
   std::vector<std::string> names;
   for (const std::string& directory : directories) {

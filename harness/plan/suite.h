@@ -66,6 +66,9 @@ Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::st
 // anything that ends in .suite or starts with '/' or '.' is a path. The current directory is never searched for names.
 Result<std::string> FindSuite(const std::string& name_or_path, const std::vector<std::string>& directories);
 
+// Whether a suite, by name or path, is `conformance`: its runs are strict, with golden values of the reproducible tier.
+bool IsConformance(std::string_view name_or_path);
+
 // The names that FindSuite knows in these directories, sorted.
 std::vector<std::string> ListSuites(const std::vector<std::string>& directories);
 

@@ -14,6 +14,8 @@ const records = (data.rows || []).map((row, index) => {
 
 const present = (value) => value !== null && value !== undefined && value !== '';
 
+const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 function numberText(value) {
   if (!present(value)) return '';
   if (typeof value !== 'number') return String(value);

@@ -23,17 +23,30 @@ function channels(record) {
   return rows.length === 0 ? null : make('table', {class: 'numbers'}, make('tbody', {}, rows));
 }
 
-function worstElements(text) {
-  if (!text) return null;
-  const rows = text.split(';').filter(Boolean).map((element) => {
+function elementTable(head, rows) {
+  const cells = rows.map(([texts, over]) => make('tr', {}, texts.map((text) => make('td', {}, text || '')), over));
+  return make('div', {class: 'scroll'}, make('table', {class: 'numbers'},
+    make('thead', {}, make('tr', {}, head.map((name) => make('th', {scope: 'col'}, name)))), make('tbody', {}, cells)));
+}
+
+// Their coordinates and errors stand apart from their values.
+function worstElements(record) {
+  if (!record.worst_elements) return null;
+  const places = (record.worst_errors || '').split(';').map((entry) => entry.split(':'));
+  const rows = record.worst_elements.split(';').filter(Boolean).map((element, i) => {
     const [index, got, golden, tolerance] = element.split(':');
-    const error = Math.abs(Number(got) - Number(golden)), ratio = error / Number(tolerance);
-    return make('tr', {}, [index, got, golden, numberText(error), tolerance].map((text) => make('td', {}, text || '')),
-                make('td', {class: ratio <= 1 ? '' : 'over'}, Number.isFinite(ratio) ? numberText(ratio) : 'not finite'));
+    const [place, error] = places[i] || [];
+    const size = Math.abs(error ? Number(error) : Number(got) - Number(golden)), ratio = size / Number(tolerance);
+    return [[place || index, got, golden, numberText(size), tolerance],
+            make('td', {class: ratio <= 1 ? '' : 'over'}, Number.isFinite(ratio) ? numberText(ratio) : 'not finite')];
   });
-  const head = ['index', 'got', 'golden', '|error|', 'tolerance', 'ratio'].map((name) => make('th', {scope: 'col'}, name));
-  return make('div', {class: 'scroll'},
-              make('table', {class: 'numbers'}, make('thead', {}, make('tr', {}, head)), make('tbody', {}, rows)));
+  return elementTable(['element', 'got', 'golden', '|error|', 'tolerance', 'ratio'], rows);
+}
+
+function twinElements(text) {
+  if (!text) return null;
+  return elementTable(['element', 'got', 'expected', 'permitted difference'],
+                      text.split(';').filter(Boolean).map((element) => [element.split(':'), null]));
 }
 
 const metricNames = [['max_abs_err', 'largest |error|'], ['max_rel_err', 'largest relative error'],
@@ -91,7 +104,8 @@ function detailPanel(record) {
     record.reason ? make('p', {class: 'wide'}, record.reason) : null,
     block('Contract', contract(record)), block('Channels: margin, limit 1', channels(record)),
     block('Errors', metrics), block('Time of one execution', timing(record)),
-    make('div', {class: 'pair'}, block('Worst elements', worstElements(record.worst_elements)),
+    block('Wrong elements of the exact twin, whose data are its own', twinElements(record.twin_elements), true),
+    make('div', {class: 'pair'}, block('Worst elements', worstElements(record)),
          block('Elements by |error| / bound (heights logarithmic, the limit dashed)', bins)),
     block('Relations between executions', relations(record), true),
     record.reproduce ? block('Reproduce', addCopyButton(make('div', {class: 'copy'}, make('code', {}, record.reproduce))), true) : null,

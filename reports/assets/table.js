@@ -86,8 +86,9 @@ function render() {
   const start = view.page * pageSize, shown = rows.slice(start, start + pageSize);
   byId('results').replaceChildren(headRow(), make('tbody', {}, shown.flatMap(bodyRows)));
   byId('pager').replaceChildren(...pager(rows.length));
-  byId('status').textContent = rows.length === 0 ? `None of ${records.length} results match.` :
-    `${start + 1} to ${start + shown.length} of ${rows.length}` +
-    (rows.length < records.length ? ` that match, of ${records.length} results` : ' results') + '. Open a case for its details.';
+  const all = counted(records.length, 'result');
+  byId('status').textContent = rows.length === 0 ? `Nothing of ${all} matches.` :
+    `${start + 1} to ${start + shown.length} of ${rows.length < records.length ? `${rows.length} that match, of ${all}` : all}. ` +
+    'Open a case for its details.';
   return rows;
 }

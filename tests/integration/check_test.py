@@ -503,7 +503,7 @@ class Check(Base):
             for key in ("lower_class", "lower_class_name"):
                 self.assertIn(record[key], lines["behaves like"])
             for key in ("lower_class_bound_margin", "lower_class_stat_margin", "bound_margin", "stat_margin"):
-                self.assertIn(" " + shown(record[key], 3), lines["behaves like"])
+                self.assertIn(" " + ("-" if record[key] is None else shown(record[key], 3)), lines["behaves like"])
             self.assertIn(f"--contract '{record['lower_class_contract']}'", text)
         for channel in ("bound", "exceptional"):
             self.assertRegex(text, rf"\n  {channel} +{re.escape(shown(record[channel + '_margin'], 4))} ")

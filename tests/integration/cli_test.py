@@ -82,7 +82,7 @@ class Misbehaviour(Cli):
             "unwritten": ("mismatch", "not written"),
             "unwritten_row": ("mismatch", "not written"),
             "change_input": ("mismatch", "input"),
-            "liar": ("mismatch", ""),  # too few elements to tell by which arithmetic
+            "liar": ("below_contract", "behaves like bf16 sums, one term after another"),
             "nondeterministic": ("nondeterministic", "det=yes"),
             "nan_result": ("mismatch", "nan"),
             "garbage_contract": ("error", "f99"),
@@ -106,6 +106,16 @@ class Misbehaviour(Cli):
             self.assertEqual(r["verdict"], "pass", r["reason"])
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("reproduce: ", done.stdout)
+
+    def test_a_twin_s_wrong_elements_are_in_the_record_and_its_card(self):
+        _, records = self.run_cases("--case", "matmul/f32/m=8,n=8,k=4096/fill=normal/seed=0", "--plugin", PLUGIN,
+                                    "--backend", "misbehaving", "--impl", "drop_last_k", "--no-perf")
+        place, got, expected, tolerance = records[0]["twin_elements"].split(":")
+        self.assertEqual((place, tolerance, records[0]["violations"]), ("[0,0]", "0", 0))
+        self.assertIn(f"first element [0,0] got {got}, expected {expected}, ", records[0]["reason"])
+        card = (self.dir / "out/report.html").read_text().split("<article>")[1].split("</article>")[0]
+        self.assertIn(f"<td>[0,0]</td><td>{got}</td><td>{expected}</td><td>0</td>", card)
+        self.assertEqual(card.count("<td>"), 4)  # none that is right
 
     def test_the_reproduction_line_reproduces(self):
         _, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "drop_last_k")
@@ -395,8 +405,23 @@ class BadInput(Cli):
         done = self.assay("run", *cases, "--backend", "cpu", "--no-perf", "--no-store", "--out", "out",
                           preexec_fn=limit)
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn("results.jsonl", done.stderr)
+        self.assertIn("out/results.jsonl: File too large", done.stderr)
         self.assertIn("pass", (self.dir / "out/summary.md").read_text())
+
+    def test_a_report_that_cannot_be_written_leaves_nothing_and_says_why(self):
+        self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf")
+        before = sorted(p.name for p in (self.dir / "out").iterdir())
+        page = (self.dir / "out/report.html").read_bytes()
+        for ignored in (True, False):  # the signal that comes with the limit
+            def limit(ignored=ignored):
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN if ignored else signal.SIG_DFL)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+            done = self.assay("report", "out", preexec_fn=limit)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("out/report.html: cannot be written: File too large; make room, then ", done.stderr)
+            self.assertIn("assay report out", done.stderr)
+            self.assertEqual(sorted(p.name for p in (self.dir / "out").iterdir()), before)
+            self.assertEqual((self.dir / "out/report.html").read_bytes(), page)  # the whole one of before
 
     def test_records_of_a_newer_program_are_named(self):
         self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf")
@@ -418,12 +443,18 @@ class BadInput(Cli):
 
     def test_plugins(self):
         self.fails(2, "/nowhere/lib.so", "run", "--case", CASE, "--plugin", "/nowhere/lib.so")
-        done, records = self.run_cases("--case", CASE, "--plugin", NO_ENTRY, "--no-perf")
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("assay_backend_v1", [r for r in records if r["verdict"] == "error"][0]["reason"])
-        done, records = self.run_cases("--case", CASE, "--plugin", OTHER_MAJOR, "--no-perf", out="major")
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("assay_backend_v2", [r for r in records if r["verdict"] == "error"][0]["reason"])
+        text = self.dir / "notes.so"
+        text.write_text("no library\n")
+        for file, problem in ((text, "is not a shared library"), (NO_ENTRY, "does not export assay_backend_v1"),
+                              (OTHER_MAJOR, "exports assay_backend_v2"), (self.dir, "is a folder")):
+            for words, env in ((("--plugin", f"mine={file}", "--backend", "cpu"), {}),
+                               ((), {"ASSAY_ADD_PLUGIN_FILES": str(file)})):
+                with self.subTest(file=file, words=words):
+                    done = self.fails(2, problem, "run", "--case", CASE, "--out", "o", *words, env=env)
+                    self.assertIn(str(file), done.stderr)
+                    self.assertIn("plugin from --plugin" if words else "plugin from ASSAY_ADD_PLUGIN_FILES", done.stderr)
+                    self.assertIn("name the", done.stderr)  # what to do
+                    self.assertFalse((self.dir / "o").exists())  # before anything ran
         self.fails(4, "no backend plugin", "run", "--case", CASE, env={"ASSAY_PLUGIN_FILES": ""})
         self.fails(2, "no such backend", "run", "--case", CASE, "--backend", "cuda13")
 
@@ -533,10 +564,20 @@ class Run(Cli):
         stored[0].write_bytes(damaged)
         done, second = self.run_cases(*args, out="b")
         self.assertEqual(done.returncode, 0)
-        self.assertIn(stored[0].name, done.stderr)
+        self.assertIn(f"golden store: {stored[0]}: damaged: the checksum does not match; not used: the value was computed "
+                      "anew and the file replaced (assay golden verify", done.stderr)
         self.assertEqual(second[0]["golden_hash"], first[0]["golden_hash"])
         done, _ = self.run_cases(*args, out="c")
         self.assertEqual(done.stderr, "")
+
+    def test_a_store_that_cannot_be_written_is_said_once_and_the_run_goes_on(self):
+        (self.dir / "store").write_text("no folder")
+        done, records = self.run_cases("--case", CASE, "--case", CASE.replace("m=17", "m=4"), "--backend", "cpu", "--impl",
+                                       "naive", "--no-perf")
+        self.assertEqual((done.returncode, [r["verdict"] for r in records]), (0, ["pass", "pass"]))
+        self.assertEqual(done.stderr.count("golden store: "), 1, done.stderr)
+        for text in (str(self.dir / "store"), "the value was computed and is used, but not kept", "ASSAY_GOLDEN_STORE"):
+            self.assertIn(text, done.stderr)
 
     def test_shards_partition_the_suite(self):
         whole = self.assay("list", "cases", "--suite", "smoke").stdout.splitlines()

@@ -87,7 +87,12 @@ class Compare(Base):
         self.one_run("ab", *BOTH, "--plugin", f"old={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "old,new",
                      "--impl", "ok")
         self.assertIn("2 results in both runs", self.compare(0, "ab", "--columns", "old,new").stdout)
-        self.assertIn("has no backend 'absent'", self.compare(2, "ab", "--columns", "old,absent").stderr)
+        known = "ab has no backend '{}'; it has new, old (of which implementations are compared by their names)"
+        for name in ("absent", "old:ok", "ok"):
+            self.assertIn(known.format(name), self.compare(2, "ab", "--columns", f"old,{name}").stderr)
+        for text in ("old", "old,new,old"):
+            self.assertIn(f"'{text}' is not two backends, BASE,NEW; ab has new, old",
+                          self.compare(2, "ab", "--columns", text).stderr)
 
 
 class CompareTimes(Base):

@@ -8,6 +8,7 @@ made elsewhere.
 import json
 import os
 import pathlib
+import pty
 import shutil
 import signal
 import subprocess
@@ -227,6 +228,38 @@ class Output(Base):
                           "drop_last_k", "--no-perf", "--progress", "none", "--out", "out")
         os.close(writer)
         self.assertEqual((done.returncode, done.stderr), (1, ""))
+
+    def on_terminal(self, *args, **env):
+        """What a terminal gets of standard output and standard error, without NO_COLOR unless it is given."""
+        master, slave = pty.openpty()
+        process = subprocess.Popen([ASSAY, *args], cwd=self.dir, stdout=slave, stderr=slave,
+                                   env={k: v for k, v in {**self.env, "NO_COLOR": None, **env}.items() if v is not None})
+        os.close(slave)
+        text = b""
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # the other side is closed
+                break
+            text += part
+        process.wait(timeout=60)
+        os.close(master)
+        return text.decode()
+
+    def test_only_a_terminal_that_obeys_gets_colours_and_a_bar(self):
+        shown = self.on_terminal(*self.RUN[:-4], "--out", "out", TERM="xterm")
+        self.assertIn("\x1b[2K", shown)
+        self.assertIn("\x1b[32;1m3 pass\x1b[0m", shown)
+        for env in ({"TERM": "dumb"}, {"TERM": "xterm", "NO_COLOR": "1"}):
+            with self.subTest(env):
+                text = self.on_terminal("report", "out", **env)
+                self.assertNotIn("\x1b", text)
+                self.assertIn("3 pass", text)
+        self.assertNotIn("\x1b", self.on_terminal(*self.RUN[:-4], "--out", "dumb", TERM="dumb"))  # nor a bar
+        self.assertIn("\x1b[32;1m", self.on_terminal("report", "out", "--color", "always", TERM="dumb"))
+        piped = subprocess.run([ASSAY, "report", "out"], cwd=self.dir, env={**self.env, "NO_COLOR": "", "TERM": "xterm"},
+                               capture_output=True, text=True, timeout=60)
+        self.assertNotIn("\x1b", piped.stdout)
 
     def test_closed_streams_take_no_part_of_the_records(self):
         for closed in (">&-", "2>&-", "<&- >&- 2>&-"):

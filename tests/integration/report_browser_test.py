@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """report_browser_test.py REPORT.html: opens the report in headless Chromium.
 
-Fails when a script reports an error, the table of results stays empty, or filtering, sorting and following a link show
-other rows than the records ask for. Before that it checks that it would notice: an error planted into a copy, and a
-copy without its records, must both fail. Exits 77 (skipped) without Chromium.
+Fails when a script reports an error, the table of results stays empty, filtering, sorting and following a link show
+other rows than the records ask for, or the page scrolls sideways on a phone. Before that it checks that it would notice:
+an error planted into a copy, a copy without its records and one with a wide line must all fail. Exits 77 (skipped)
+without Chromium.
 """
 import html
 import json
@@ -38,6 +39,29 @@ seen.all = count();
 seen.worst = document.querySelector('tr.row td:nth-child(5)').textContent;
 document.body.append(make('output', {id: 'seen'}, JSON.stringify(seen)));
 </script>"""
+
+
+# A window of a browser has a least width; a frame has the width of a phone. The opened record is the widest thing there.
+PHONE = 390
+MEASURE = """<script>
+addEventListener('load', () => setTimeout(() => {
+  for (const details of document.querySelectorAll('details')) details.open = true;
+  parent.postMessage([innerWidth, document.documentElement.scrollWidth].join(' '), '*');
+}, 300));
+</script>"""
+FRAME = """<!DOCTYPE html><body><iframe src="framed.html#r0" width="WIDTH" height="800" style="border:0"></iframe>
+<output id="seen"></output><script>
+addEventListener('message', (message) => { document.getElementById('seen').textContent = message.data; });
+</script></body>"""
+
+
+def widths_on_a_phone(browser, text, folder):
+    """Of the window and of what it would scroll over."""
+    (folder / "framed.html").write_text(text.replace("</body>", MEASURE + "</body>"), "utf-8")
+    frame = folder / "frame.html"
+    frame.write_text(FRAME.replace("WIDTH", str(PHONE)), "utf-8")
+    dom, _ = open_page(browser, frame)
+    return tuple(map(int, re.search(r'<output id="seen">(\d+) (\d+)</output>', dom).groups()))
 
 
 def open_page(browser, page, fragment=""):
@@ -106,7 +130,14 @@ def main():
         if not any("0 rows" in problem for problem in problems(browser, empty)):
             print("self-check failed: a page without rows went unseen")
             return 1
+        wide = text.replace("<main", '<p style="white-space: nowrap">' + "wide " * 100 + "</p><main")
+        if widths_on_a_phone(browser, wide, pathlib.Path(folder))[1] <= PHONE:
+            print("self-check failed: a page that scrolls sideways went unseen")
+            return 1
         found = problems(browser, page) + check_use(browser, page, pathlib.Path(folder))
+        window, scrolled = widths_on_a_phone(browser, text, pathlib.Path(folder))
+        if window != PHONE or scrolled > window:
+            found.append(f"a window of {window} (wanted {PHONE}) scrolls sideways over {scrolled}")
     print("\n".join(found) if found else "ok: no console messages, rows and details rendered, filter, sort and links right")
     return 1 if found else 0
 

@@ -52,7 +52,9 @@ TEST_F(LoadTest, FilesThatAreNoPlugin) {
   std::filesystem::remove(text);
   EXPECT_THAT(LoadFailure(ASSAY_TEST_NO_ENTRY).message, HasSubstr("does not export assay_backend_v1"));
   EXPECT_THAT(LoadFailure(ASSAY_TEST_OTHER_MAJOR).message, HasSubstr("exports assay_backend_v2"));
-  EXPECT_EQ(LoadFailure(ASSAY_TEST_NO_ENTRY).outcome, Outcome::kError);
+  for (const char* file : {"/nonexistent/x.so", ASSAY_TEST_NO_ENTRY, ASSAY_TEST_OTHER_MAJOR}) {
+    EXPECT_EQ(LoadFailure(file).outcome, Outcome::kNoPlugin) << file;
+  }
 }
 
 TEST_F(LoadTest, BrokenTables) {
@@ -60,6 +62,7 @@ TEST_F(LoadTest, BrokenTables) {
   EXPECT_THAT(DescribeFailure("tiny_struct").message, HasSubstr("struct_size is 8"));
   EXPECT_THAT(DescribeFailure("null_function").message, HasSubstr("required function query"));
   EXPECT_THAT(DescribeFailure("null_api").message, HasSubstr("returned NULL"));
+  EXPECT_EQ(DescribeFailure("wrong_major").outcome, Outcome::kError);  // a plugin, but a wrong one
 }
 
 TEST_F(LoadTest, CrashWhileLoadingIsSaidToBeOne) {

@@ -4,10 +4,8 @@
 
 #include <hip/hip_runtime.h>
 
-#define GPU_FN __host__ __device__ inline
-#define GPU_DEVICE __device__ inline
-#define GPU_KERNEL __global__
-#define GPU_SHARED __shared__
+#include "backends/gpu/device/vendor_compiler.h"
+
 #define GPU_CALL __device__ __attribute__((noinline))
 #define GPU_CONSTANT
 
@@ -27,15 +25,6 @@ GPU_DEVICE float MultiplyAdd(float a, float b, float c) {
 }
 GPU_DEVICE double MultiplyAdd(double a, double b, double c) {
   return __builtin_fma(a, b, c);
-}
-
-GPU_DEVICE void Sync() {
-  __syncthreads();
-}
-
-template <class Params>
-void Launch(void (*kernel)(Params), int64_t blocks, int threads, Stream stream, const Params& params) {
-  kernel<<<dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)), 0, stream>>>(params);
 }
 
 }  // namespace gpu

@@ -35,18 +35,20 @@ void ExpectBulkEqualsSingle() {
     for (size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{511}, size_t{512}, size_t{1027}}) {
       std::vector<uint64_t> bits(count);
       std::vector<double> uniform(count), symmetric(count), normal(count);
-      std::vector<float> rounded(count);
+      std::vector<float> rounded(count), rounded_normal(count);
       random.FillBits(first, bits);
       random.FillUniform(first, uniform);
       random.FillSymmetric(first, symmetric);
       random.FillSymmetric(first, rounded);
       random.FillNormal(first, normal);
+      random.FillNormal(first, rounded_normal);
       for (size_t i = 0; i < count; ++i) {
         ASSERT_EQ(bits[i], random.Bits(first + i)) << first << " " << i;
         ASSERT_EQ(uniform[i], random.Uniform(first + i)) << first << " " << i;
         ASSERT_EQ(symmetric[i], 2 * random.Uniform(first + i) - 1) << first << " " << i;
         ASSERT_EQ(rounded[i], static_cast<float>(symmetric[i])) << first << " " << i;
         ASSERT_EQ(normal[i], random.Normal(first + i)) << first << " " << i;
+        ASSERT_EQ(rounded_normal[i], static_cast<float>(normal[i])) << first << " " << i;
       }
     }
   }

@@ -32,6 +32,24 @@ TEST(TwinCheck, EqualHolds) {
   EXPECT_EQ(outcome.elements, 4);
 }
 
+TEST(TwinCheck, KeepsTheFirstWrongElements) {
+  std::vector<double> expected(20, 4), got(20, 4);
+  for (size_t i = 5; i < 17; ++i) got[i] = static_cast<double>(i);
+  const TwinOutcome outcome = CheckTwin(MakeTwin(expected, 2), 0, Output(got));
+  ASSERT_EQ(outcome.examples.size(), kWorstCount);
+  const WorstElement& first = outcome.examples[0];
+  EXPECT_EQ(first.index, 5);
+  EXPECT_EQ(first.got, 5);
+  EXPECT_EQ(first.golden, 4);
+  EXPECT_EQ(first.error, 1);
+  EXPECT_EQ(first.tolerance, 2 * 0x1p-21);  // in the output's unit
+  EXPECT_EQ(outcome.examples.back().index, 12);
+  const TwinOutcome complex = CheckTwin(MakeTwin({1, 2, 3, 4}), 0, Output({1, 2, 3, 5}, DType::kC64));
+  ASSERT_EQ(complex.examples.size(), 1u);
+  EXPECT_EQ(complex.examples[0].index, 1);
+  EXPECT_EQ(complex.examples[0].component, 1);
+}
+
 TEST(TwinCheck, OneUlpIsWrongAndDecodable) {
   const TwinOutcome outcome = CheckTwin(MakeTwin({4, 12, 7, 8}), 1, Output({4, 9, 7, 2}));
   EXPECT_FALSE(outcome.Holds());

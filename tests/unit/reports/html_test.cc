@@ -58,6 +58,46 @@ TEST(Html, AnOutcomeOfTheFutureIsCountedAndShownEverywhere) {
   EXPECT_THAT(page, HasSubstr("<em>x</em> 2 melted</span>"));  // the matrix
 }
 
+TEST(Html, OneIsNoPlural) {
+  Record r;
+  r.case_id = "fft/f32/n=8/fill=normal/seed=0", r.op = "fft", r.dtype = "f32", r.backend = "cpu";
+  r.implementation = "x", r.verdict = r.outcome = "mismatch", r.time_median_s = 1e-3, r.elements = r.violations = 1;
+  const std::string one = HtmlReport({r}, R"({"cpu": "Example", "cores": 1})");
+  for (const char* text :
+       {"1 of 1 result failed", "1 case, 1 result<", "1 timed case<", "1 of 1 element outside", "Example, 1 core<"}) {
+    EXPECT_THAT(one, HasSubstr(text));
+  }
+  r.verdict = r.outcome = "pass";
+  EXPECT_THAT(HtmlReport({r}, ""), HasSubstr("The only result has not failed"));
+  Record other = r;
+  other.case_id += "1";
+  EXPECT_THAT(HtmlReport({r, other}, ""), HasSubstr("2 cases, 2 results<"));
+}
+
+TEST(Html, WhatWasNotMeasuredHasNoColumn) {
+  Record r;
+  r.case_id = "fft/f32/n=8/fill=normal/seed=0", r.op = "fft", r.dtype = "f32", r.backend = "cpu";
+  r.implementation = "x", r.verdict = r.outcome = "pass", r.time_median_s = 1e-3;
+  const std::string warm = HtmlReport({r}, "");
+  EXPECT_THAT(warm, HasSubstr("<div class=\"no-cold no-roofline\">"));
+  EXPECT_THAT(warm, HasSubstr("assay run --cold --roofline"));
+  EXPECT_THAT(warm, Not(HasSubstr("the median with cold caches")));
+  r.time_cold_median_s = 2e-3;
+  EXPECT_THAT(HtmlReport({r}, ""), HasSubstr("<div class=\"no-roofline\">"));
+  r.roofline_fraction = 0.5;
+  const std::string all = HtmlReport({r}, "");
+  EXPECT_THAT(all, HasSubstr("<div class=\"\">\n"));
+  EXPECT_THAT(all, HasSubstr("the median with cold caches"));
+  EXPECT_THAT(all, Not(HasSubstr("measures more")));
+}
+
+TEST(Html, KnownFailuresAreInTheHeadline) {
+  Record r;
+  r.case_id = "fft/f32/n=8/fill=normal/seed=0", r.op = "fft", r.dtype = "f32", r.backend = "cpu";
+  r.implementation = "x", r.verdict = "mismatch", r.outcome = "known_failure";
+  EXPECT_THAT(HtmlReport({r, r}, ""), HasSubstr("None of 2 results failed, apart from 2 known failures</h1>"));
+}
+
 TEST(Html, LoadsNothing) {
   const std::string page = HtmlReport(sample::SampleRecords(50), sample::SampleEnvironment());
   for (const char* loading : {" src=", "<link", "@import", "url(", "fetch(", "XMLHttpRequest", "import("}) {

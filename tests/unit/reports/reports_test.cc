@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "reports/console.h"
+#include "reports/elements.h"
 #include "reports/html.h"
 #include "reports/incomplete.h"
 #include "reports/junit.h"
@@ -203,6 +204,56 @@ TEST(Console, FailuresComeLastWithAReproductionLine) {
   EXPECT_THAT(text, HasSubstr("1 crash, 1 pass, 1 unsupported"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b[")));
   EXPECT_THAT(ConsoleReport(records, {true}), HasSubstr("\x1b[31m"));
+}
+
+TEST(Console, ManyFailuresAreCutWithTheGravestFirst) {
+  std::vector<Record> records(30, Make("cpu", "naive", "mismatch"));
+  for (size_t i = 0; i < records.size(); ++i) records[i].case_id += std::to_string(i);
+  records.push_back(Make("cpu", "naive", "crash"));
+  records.push_back(Make("cpu", "naive", "melted"));
+  const auto lines = [](const std::string& text) {
+    size_t count = 0;
+    for (size_t at = text.find("reproduce: "); at != text.npos; at = text.find("reproduce: ", at + 1)) ++count;
+    return count;
+  };
+  const std::string text = ConsoleReport(records, {.all_file = "out/report.html"});
+  EXPECT_EQ(lines(text), 20u);
+  EXPECT_THAT(text, HasSubstr("\nand 12 more: out/report.html\n"));
+  const size_t melted = text.find("because of melted"), crash = text.find("because of crash");
+  EXPECT_LT(melted, crash);
+  EXPECT_LT(crash, text.find("because of mismatch"));
+  EXPECT_LT(text.find("seed=00\n"), text.find("seed=01\n"));  // else as they ran
+  const std::string all = ConsoleReport(records, {.failures = 32});
+  EXPECT_EQ(lines(all), 32u);
+  EXPECT_THAT(all, Not(HasSubstr(" more: ")));
+}
+
+TEST(Elements, OnlyWrongOnesAreNamedWithTheirCoordinates) {
+  Record r = Make("cpu", "naive", "mismatch");
+  r.worst_elements = "21:9:1:0.5;5:2:1:0.75;6:1.25:1:0.5", r.worst_errors = "[2,5]:8;[0,5] imag:1;[0,6]:0.25";
+  r.violations = 1, r.nonfinite_mismatch = 1, r.elements = 1;
+  ASSERT_EQ(WrongElementsOf(r).rows.size(), 2u);  // the third is within its tolerance
+  EXPECT_THAT(WrongElementsOf(r).rows[0], ElementsAre("[2,5]", "9", "1", "0.5"));
+  const std::string page = HtmlReport({r}, "");
+  EXPECT_THAT(page, HasSubstr("<td>[0,5] imag</td><td>2</td><td>1</td><td>0.75</td>"));
+  EXPECT_THAT(page, HasSubstr("1 of 1 element outside"));
+  EXPECT_THAT(JunitReport({r}, ""), HasSubstr("&#10;  [2,5] | 9 | 1 | 0.5"));
+  // On the data of the case nothing is wrong; the twin has data of its own.
+  r.violations = r.nonfinite_mismatch = 0, r.twin_elements = "[1,3]:-16:1:0;[1,4]:nan:2:0";
+  EXPECT_THAT(WrongElementsOf(r).header[0], HasSubstr("exact twin"));
+  EXPECT_THAT(WrongElementsOf(r).rows,
+              ElementsAre(ElementsAre("[1,3]", "-16", "1", "0"), ElementsAre("[1,4]", "nan", "2", "0")));
+  const std::string twin = HtmlReport({r}, "");
+  const std::string card = twin.substr(twin.find("<article>"), twin.find("</article>") - twin.find("<article>"));
+  EXPECT_THAT(card, HasSubstr("<td>[1,3]</td><td>-16</td><td>1</td><td>0</td>"));
+  EXPECT_THAT(card, Not(HasSubstr("<td>21</td>")));
+  EXPECT_THAT(card, Not(HasSubstr("[2,5]")));
+  // Neither: it failed by a relation, say.
+  r.twin_elements = "";
+  EXPECT_TRUE(WrongElementsOf(r).rows.empty());
+  EXPECT_THAT(HtmlReport({r}, ""), Not(HasSubstr("<th scope=\"col\">got</th>")));
+  r.violations = std::nullopt;  // of a program that did not count them
+  EXPECT_EQ(WrongElementsOf(r).rows.size(), 3u);
 }
 
 TEST(Markdown, StaysUnderTheStepSummaryLimitWithManyFailures) {

@@ -159,11 +159,12 @@ class Generator {
     r.max_abs_err = margin * 3.1e-5, r.max_rel_err = margin * 2.2e-4, r.max_ulp_err = margin * 40 + .5;
     r.rms_err = margin * 4.4e-6, r.nmse = margin * margin * 1e-11;
     r.margin_histogram = Histogram(margin);
-    r.worst_elements.clear();
+    r.worst_elements.clear(), r.worst_errors.clear();
     for (int i = 0; i < 8 && margin > 0; ++i) {
       const double golden = 20 * Uniform() - 10, tolerance = 3e-5;
       r.worst_elements += fmt::format("{}{}:{:.9g}:{:.9g}:{:.3g}", i ? ";" : "", 48213 + 512 * i,
                                       golden + tolerance * margin * (1 - 0.03 * i), golden, tolerance);
+      r.worst_errors += fmt::format("{}[{},117]:{:.3g}", i ? ";" : "", 94 + i, tolerance * margin * (1 - 0.03 * i));
     }
   }
 
@@ -212,7 +213,15 @@ class Generator {
   void Mismatch(Record& r) {
     Fail(r, "mismatch", "bound channel: 37 of 262144 elements outside, all with k block 7 missing (rows 96 to 127)");
     SetMargin(r, 3.7 + 400 * Uniform());
-    r.outliers = 37, r.result_class = "";
+    r.violations = 37, r.result_class = "";
+  }
+
+  static void TwinMismatch(Record& r) {
+    Fail(r, "mismatch",
+         "exact channel: exact twin 0: 1 wrong, first element [32,21] got -16, expected 1, difference -17; 1 of 262144 "
+         "elements, [32,21]; looks like term k=4049 or 4095 missing");
+    r.exact_margin = std::numeric_limits<double>::infinity();
+    r.violations = 0, r.twin_elements = "[32,21]:-16:1:0", r.result_class = "";
   }
 
   static void Fail(Record& r, const std::string& outcome, const std::string& reason) {
@@ -230,6 +239,8 @@ class Generator {
         Mismatch(r);
       else if (turn == 5)
         Mismatch(r);
+      else if (turn == 11)
+        TwinMismatch(r);
       else if (turn == 17)
         Fail(r, "crash", "the worker died of SIGSEGV during execute");
       else if (turn == 29)
@@ -272,6 +283,7 @@ class Generator {
     Fail(r, "mismatch", "exceptional channel: NaN where the golden is finite");
     r.bound_margin = std::numeric_limits<double>::infinity(), r.max_abs_err = std::numeric_limits<double>::quiet_NaN();
     r.nonfinite_mismatch = 4, r.worst_elements = "17:nan:0.25:3e-05;18:nan:-1.5:3e-05", r.result_class = "";
+    r.worst_errors = "[0,17]:nan;[0,18]:nan", r.violations = 0;
   }
 
   std::mt19937_64 random_{20260131};

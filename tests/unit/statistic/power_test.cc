@@ -114,6 +114,10 @@ struct Weaker {
   Kernel kernel;
 };
 
+void PrintTo(const Weaker& weaker, std::ostream* out) {
+  *out << weaker.field;
+}
+
 class UndeclaredArithmetic : public testing::TestWithParam<Weaker> {};
 
 TEST_P(UndeclaredArithmetic, IsNamed) {
@@ -131,6 +135,39 @@ INSTANTIATE_TEST_SUITE_P(Ladder, UndeclaredArithmetic,
                                          Weaker{"in=tf32rz", {.cast = CutToTf32}}, Weaker{"in=bf16", {.cast = ToBF16}},
                                          Weaker{"acc=f16", {.round = ToF16, .chunk = 4096}},
                                          Weaker{"acc=bf16", {.round = ToBF16, .chunk = 4096}}));
+
+// Outputs so small, or sums so short, that the sizes of the errors tell nothing: the sums themselves are formed.
+class NarrowSumsInSmallOutputs : public testing::TestWithParam<Weaker> {};
+
+TEST_P(NarrowSumsInSmallOutputs, AreNamed) {
+  for (const char* id :
+       {"matmul/f32/m=32,n=32,k=64/fill=normal/seed=0", "matmul/f32/m=17,n=9,k=64/fill=normal/seed=3",
+        "matmul/f32/m=5,n=7,k=33/fill=normal/seed=3", "matmul/f16-f16-f32/m=5,n=7,k=16/fill=uniform/seed=1"}) {
+    const StatisticCase c(id, "acc=f32");
+    Kernel kernel = GetParam().kernel;
+    kernel.k = kernel.chunk = c.problem.Int("k");
+    std::vector<double> got = RunKernel(c, kernel);
+    ASSERT_FALSE(c.Judge(got).Holds() && c.Judge(got).statistic.Holds()) << id;
+    const std::optional<LowerClass> found = c.Explain(got);
+    ASSERT_TRUE(found) << id;
+    EXPECT_EQ(found->field, GetParam().field) << id;
+    EXPECT_THAT(found->name, testing::EndsWith("one rounded product after another")) << id;
+    kernel.k -= 1;
+    got[17] = RunKernel(c, kernel)[17];
+    EXPECT_FALSE(c.Explain(got)) << id << ": one term is missing";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ladder, NarrowSumsInSmallOutputs,
+                         testing::Values(Weaker{"acc=f16", {.round = ToF16}}, Weaker{"acc=bf16", {.round = ToBF16}}));
+
+// Twelve sums could come out like this by chance, and by more than one order.
+TEST(StatisticPower, NarrowSumsInAFewElementsAreNoClass) {
+  const StatisticCase c("matmul/f32/m=3,n=4,k=64/fill=normal/seed=3", "acc=f32");
+  const std::vector<double> got = RunKernel(c, {.k = 64, .round = ToBF16});
+  EXPECT_FALSE(c.Judge(got).statistic.Holds());
+  EXPECT_FALSE(c.Explain(got));
+}
 
 TEST(StatisticPower, CutOperandsWithAWrongElementAreNoClass) {
   const StatisticCase c(kLongSums, "acc=f32");
