@@ -7,13 +7,13 @@
 #include <functional>
 #include <limits>
 
+#include "tests/unit/special_values.h"
+
 namespace assay {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 TEST(Verdict, NamesParseBack) {
   for (int k = 0; k < kVerdictCount; ++k) {
