@@ -19,7 +19,7 @@ struct OfValues {
   const char* fault;
   const char* case_id;
 };
-constexpr OfValues kOfValues[] = {
+constexpr OfValues kBugsOfValues[] = {
     {"fault.infinity-saturated", "matmul/f32/m=9,n=20,k=16/fill=special/seed=0"},
     {"fault.nan-replaced-by-zero", "matmul/f32/m=9,n=20,k=64/fill=special/seed=0"},
     {"fault.zero-operand-skips-infinity", "matmul/f32/m=200,n=200,k=16/fill=special/seed=0"},
@@ -36,7 +36,7 @@ constexpr OfValues kOfValues[] = {
 
 std::vector<std::string> FaultsOfValues() {
   std::vector<std::string> faults;
-  for (const OfValues& one : kOfValues) faults.emplace_back(one.fault);
+  for (const OfValues& one : kBugsOfValues) faults.emplace_back(one.fault);
   return faults;
 }
 
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Corpus, Effects,
                                          "reduce/f32-i64/shape=33x300,axes=1,kind=argmax/fill=normal/seed=0"));
 
 TEST(Corpus, BugsOfValuesChangeTheExactResultWhereTheyAre) {
-  for (const OfValues& one : kOfValues) ExpectEffect(one.case_id, one.fault, kLimits);
+  for (const OfValues& one : kBugsOfValues) ExpectEffect(one.case_id, one.fault, kLimits);
 }
 
 // What the measure above compares with: a correct schedule in the same arithmetic changes nothing.

@@ -7,18 +7,18 @@
 namespace assay {
 namespace {
 
-const std::vector<const char*> kAll = {"normal", "uniform", "outlier", "near_one", "special", "subnormal"};
+const std::vector<const char*> kFftFills = {"normal", "uniform", "outlier", "near_one", "special", "subnormal"};
 
 TEST(CorpusFft, LegalSchedulesPass) {
-  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=64,batch=3", kAll, 8);
-  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=90,dir=inv,norm=ortho", kAll, 6);
-  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=37", kAll, 3);
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=64,batch=3", kFftFills, 8);
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=90,dir=inv,norm=ortho", kFftFills, 6);
+  ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=37", kFftFills, 3);
   ExpectLegalSchedulesPass("fft/c128/kind=c2c,n=48,batch=2,dir=inv,norm=backward", {"normal"}, 6);
 }
 
 TEST(CorpusFft, LegalSchedulesOfRealsAndAxesPass) {
-  ExpectLegalSchedulesPass("fft/f32-c64/kind=r2c,n=60,batch=2", kAll, 7);
-  ExpectLegalSchedulesPass("fft/c64-f32/kind=c2r,n=60,batch=2,dir=inv,norm=backward", kAll, 7);
+  ExpectLegalSchedulesPass("fft/f32-c64/kind=r2c,n=60,batch=2", kFftFills, 7);
+  ExpectLegalSchedulesPass("fft/c64-f32/kind=c2r,n=60,batch=2,dir=inv,norm=backward", kFftFills, 7);
   ExpectLegalSchedulesPass("fft/c64-f32/kind=c2r,n=6x9,norm=ortho", {"normal"}, 5);
   ExpectLegalSchedulesPass("fft/f32-c64/kind=r2c,n=8x16,dir=inv", {"normal"}, 8);
   ExpectLegalSchedulesPass("fft/c64/kind=c2c,n=4x6x5", {"normal"}, 5);

@@ -26,27 +26,27 @@ TEST_P(Legal, PassesInItsClass) {
   ExpectLegalSchedulesPass(GetParam().problem, GetParam().fills, GetParam().schedules);
 }
 
-const std::vector<const char*> kAll = {"normal", "uniform", "outlier", "special", "subnormal"};
+const std::vector<const char*> kEveryFill = {"normal", "uniform", "outlier", "special", "subnormal"};
 
 INSTANTIATE_TEST_SUITE_P(
     Corpus, Legal,
-    testing::Values(Family{"MatmulF32", "matmul/f32/m=33,n=40,k=300", kAll, 16},
-                    Family{"MatmulF16", "matmul/f16/m=33,n=40,k=300", kAll, 18},
-                    Family{"MatmulF16ToF32", "matmul/f16-f16-f32/m=20,n=24,k=512", kAll, 17},
-                    Family{"MatmulBF16ToF32", "matmul/bf16-bf16-f32/m=20,n=24,k=512", kAll, 17},
-                    Family{"MatmulE4M3ToF32", "matmul/e4m3-e4m3-f32/m=20,n=24,k=512", kAll, 12},
+    testing::Values(Family{"MatmulF32", "matmul/f32/m=33,n=40,k=300", kEveryFill, 16},
+                    Family{"MatmulF16", "matmul/f16/m=33,n=40,k=300", kEveryFill, 18},
+                    Family{"MatmulF16ToF32", "matmul/f16-f16-f32/m=20,n=24,k=512", kEveryFill, 17},
+                    Family{"MatmulBF16ToF32", "matmul/bf16-bf16-f32/m=20,n=24,k=512", kEveryFill, 17},
+                    Family{"MatmulE4M3ToF32", "matmul/e4m3-e4m3-f32/m=20,n=24,k=512", kEveryFill, 12},
                     Family{"MatmulE5M2ToBF16", "matmul/e5m2-e5m2-bf16/m=20,n=24,k=130", {"normal", "uniform"}, 12},
                     Family{"MatmulF64", "matmul/f64/m=17,n=9,k=130", {"normal", "cancel-1e6"}, 10},
                     Family{"MatmulI8", "matmul/i8-i8-i32/m=17,n=9,k=130", {"uniform", "special"}, 10},
                     Family{"MatmulI8Square", "matmul/i8-i8-i32/m=64,n=64,k=64", {"special"}, 10},
                     Family{"MatmulEpilogue", "matmul/bf16/m=9,n=20,k=77,alpha=1.25,beta=0.5,bias=1", {"normal"}, 18},
-                    Family{"Sum", "reduce/f32/shape=33x300,axes=1,kind=sum", kAll, 8},
-                    Family{"SumOfF16", "reduce/f16/shape=33x300,axes=1,kind=sum", kAll, 8},
-                    Family{"Mean", "reduce/bf16-f32/shape=300x33,axes=0,kind=mean", kAll, 9},
-                    Family{"L2", "reduce/f32/shape=33x300,axes=1,kind=l2", kAll, 8},
+                    Family{"Sum", "reduce/f32/shape=33x300,axes=1,kind=sum", kEveryFill, 8},
+                    Family{"SumOfF16", "reduce/f16/shape=33x300,axes=1,kind=sum", kEveryFill, 8},
+                    Family{"Mean", "reduce/bf16-f32/shape=300x33,axes=0,kind=mean", kEveryFill, 9},
+                    Family{"L2", "reduce/f32/shape=33x300,axes=1,kind=l2", kEveryFill, 8},
                     Family{"Prod", "reduce/f32/shape=33x300,axes=1,kind=prod", {"near_one", "normal"}, 7},
-                    Family{"LogSumExp", "reduce/f32/shape=33x300,axes=1,kind=logsumexp", kAll, 8},
-                    Family{"Max", "reduce/bf16/shape=33x300,axes=1,kind=max", kAll, 6},
+                    Family{"LogSumExp", "reduce/f32/shape=33x300,axes=1,kind=logsumexp", kEveryFill, 8},
+                    Family{"Max", "reduce/bf16/shape=33x300,axes=1,kind=max", kEveryFill, 6},
                     Family{
                         "ArgMin", "reduce/f32-i64/shape=33x300,axes=1,kind=argmin", {"normal", "special", "ramp"}, 6}),
     [](const auto& family) { return family.param.name; });

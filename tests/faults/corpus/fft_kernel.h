@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -38,8 +39,7 @@ Point<T> Product(Point<T> a, Point<T> b) {
 
 // e^(-2 pi i j / n), correctly rounded but for rare ties: the angle lies within an eighth of a turn.
 template <class T>
-Point<T> UnitRoot(int64_t j, int64_t n) {
-  j %= n;
+Point<T> ComputedUnitRoot(int64_t j, int64_t n) {
   const int64_t octant = 8 * j / n, rest = 8 * j % n;
   const bool mirrored = octant % 2 != 0;
   const long double angle = static_cast<long double>(mirrored ? n - rest : rest) / static_cast<long double>(n) *
@@ -48,6 +48,20 @@ Point<T> UnitRoot(int64_t j, int64_t n) {
   if (mirrored) p.im = -p.im;
   for (int64_t quarter = 0; quarter < (octant + 1) / 2; ++quarter) p = p.TimesI();
   return {static_cast<T>(p.re), static_cast<T>(-p.im)};
+}
+
+// From a table, where it is not too long: sines in long double would be most of a transform's time.
+template <class T>
+Point<T> UnitRoot(int64_t j, int64_t n) {
+  constexpr int64_t kLongestTable = 1 << 16;
+  if (n > kLongestTable) return ComputedUnitRoot<T>(j % n, n);
+  thread_local std::map<int64_t, Line<T>> tables;
+  Line<T>& table = tables[n];
+  if (table.empty()) {
+    table.reserve(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) table.push_back(ComputedUnitRoot<T>(i, n));
+  }
+  return table[static_cast<size_t>(j % n)];
 }
 
 inline int64_t PaddedLengthOf(int64_t n) {

@@ -192,10 +192,10 @@ TEST_P(Abi, ExportsOneSymbol) {
   EXPECT_TRUE(text.starts_with("assay_backend_v1 T")) << text;
 }
 
-std::string NameOf(const testing::TestParamInfo<const char*>& info) {
+std::string NameOfPlugin(const testing::TestParamInfo<const char*>& info) {
   return PluginName(info.param);
 }
-INSTANTIATE_TEST_SUITE_P(Plugins, Abi, testing::ValuesIn(PluginPaths()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Plugins, Abi, testing::ValuesIn(PluginPaths()), NameOfPlugin);
 
 }  // namespace
 }  // namespace plugin_test

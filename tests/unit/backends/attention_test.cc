@@ -10,8 +10,6 @@
 namespace plugin_test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 struct AttentionCase {
   Type type = kF32;
   int64_t b = 1, h = 1, hkv = 1, l = 1, s = 1, d = 8, dv = 8, causal = 0, window = 0, per_head = 0;
@@ -51,7 +49,7 @@ struct AttentionCase {
       if (i < 3) continue;
       for (size_t at = 0; at < count; ++at) {
         const bool hidden = inputs[3][at] < -2 || at / static_cast<size_t>(s) % 7 == 3;
-        inputs[3][at] = mask == "bool" ? !hidden : hidden ? -kInfinity : 0.5;
+        inputs[3][at] = mask == "bool" ? !hidden : hidden ? -kInf : 0.5;
       }
     }
     return inputs;
@@ -65,7 +63,7 @@ struct AttentionCase {
     std::vector<double> values;
     for (int64_t j = 0; j < s; ++j) {
       const auto at = static_cast<size_t>((per_head != 0 ? row : i) * s + j);
-      if (!Sees(i, j) || (mask == "bool" && x[3][at] == 0) || (mask == "add" && x[3][at] == -kInfinity)) continue;
+      if (!Sees(i, j) || (mask == "bool" && x[3][at] == 0) || (mask == "add" && x[3][at] == -kInf)) continue;
       long double score = 0;
       for (int64_t e = 0; e < d; ++e) {
         score += static_cast<long double>(x[0][static_cast<size_t>(row * d + e)]) *
@@ -166,10 +164,10 @@ TEST(CpuAttention, IgnoresWhatIsMasked) {
   }
 }
 
-std::string NameOf(const testing::TestParamInfo<const char*>& info) {
+std::string NameOfAttention(const testing::TestParamInfo<const char*>& info) {
   return PluginName(info.param);
 }
-INSTANTIATE_TEST_SUITE_P(Plugins, Attention, testing::ValuesIn(PluginPaths()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Plugins, Attention, testing::ValuesIn(PluginPaths()), NameOfAttention);
 
 }  // namespace
 }  // namespace plugin_test

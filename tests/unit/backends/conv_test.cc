@@ -46,11 +46,11 @@ class Conv : public testing::TestWithParam<const char*> {
   std::set<std::string> ran_;
 };
 
-constexpr std::pair<Type, Type> kTypes[] = {{kF64, kF64},  {kF32, kF32}, {kF16, kF16}, {kBF16, kBF16},
-                                            {kBF16, kF32}, {kF16, kF32}, {kI8, kI32}};
+constexpr std::pair<Type, Type> kConvTypes[] = {{kF64, kF64},  {kF32, kF32}, {kF16, kF16}, {kBF16, kBF16},
+                                                {kBF16, kF32}, {kF16, kF32}, {kI8, kI32}};
 
 TEST_P(Conv, OneTwoAndThreeDimensions) {
-  for (const auto& [in, out] : kTypes) {
+  for (const auto& [in, out] : kConvTypes) {
     Check({.in = in,
            .out = out,
            .n = 2,
@@ -76,7 +76,7 @@ TEST_P(Conv, OneTwoAndThreeDimensions) {
 }
 
 TEST_P(Conv, StridesDilationsAndPadding) {
-  for (const auto& [in, out] : kTypes) {
+  for (const auto& [in, out] : kConvTypes) {
     for (int64_t stride : {1, 2, 7}) {
       for (int64_t dilation : {1, 2}) {
         for (int64_t pad : {0, 1, 2}) {
@@ -117,7 +117,7 @@ TEST_P(Conv, StridesBeyondTheInput) {
 }
 
 TEST_P(Conv, OutputsOfPaddingAlone) {
-  for (const auto& [in, out] : kTypes) {
+  for (const auto& [in, out] : kConvTypes) {
     Check({.in = in, .out = out, .c = 2, .o = 3, .i = {5, 4}, .k = {1, 1}, .stride = {1, 2}, .pad = {2, 3}});
     Check({.in = in, .out = out, .c = 2, .o = 3, .i = {2}, .k = {2}, .stride = {1}, .pad = {9}, .dilation = {4}});
     Check({.in = in, .out = out, .c = 2, .o = 3, .i = {3, 3}, .pad = {4, 6}});
@@ -125,7 +125,7 @@ TEST_P(Conv, OutputsOfPaddingAlone) {
 }
 
 TEST_P(Conv, GroupsBiasAndStridedOperands) {
-  for (const auto& [in, out] : kTypes) {
+  for (const auto& [in, out] : kConvTypes) {
     for (int64_t groups : {1, 2, 6}) {
       for (bool bias : {false, true}) {
         if (bias && out == kI32) continue;
@@ -147,17 +147,17 @@ TEST_P(Conv, GroupsBiasAndStridedOperands) {
 }
 
 TEST_P(Conv, LongSumsAndSeveralThreads) {
-  for (const auto& [in, out] : kTypes) {
+  for (const auto& [in, out] : kConvTypes) {
     Check({.in = in, .out = out, .c = 48, .o = 40, .i = {17, 15}, .pad = {1, 1}});
     Check({.in = in, .out = out, .c = 300, .o = 33, .i = {6, 6}, .k = {1, 1}});
     Check({.in = in, .out = out, .c = 3, .o = 16, .i = {32, 32}, .k = {7, 7}, .stride = {2, 2}, .pad = {3, 3}});
   }
 }
 
-std::string NameOf(const testing::TestParamInfo<const char*>& info) {
+std::string NameOfConv(const testing::TestParamInfo<const char*>& info) {
   return PluginName(info.param);
 }
-INSTANTIATE_TEST_SUITE_P(Plugins, Conv, testing::ValuesIn(PluginPaths()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Plugins, Conv, testing::ValuesIn(PluginPaths()), NameOfConv);
 
 TEST(CpuConv, OffersWinogradWhereItApplies) {
   const auto names = [](const ConvCase& c) {

@@ -14,11 +14,11 @@ class Fft : public FftTest {
   Fft() : FftTest(Cpu()) {}
 };
 
-constexpr const char* kKinds[] = {"c2c", "r2c", "c2r"};
+constexpr const char* kFftKinds[] = {"c2c", "r2c", "c2r"};
 
 TEST_F(Fft, EveryLengthKindAndDirection) {
   for (int64_t n = 1; n <= 40; ++n) {
-    for (const char* kind : kKinds) {
+    for (const char* kind : kFftKinds) {
       for (const bool inverse : {false, true}) {
         Check({.kind = kind, .wide = n % 2 == 0, .n = {n}, .batch = 2, .inverse = inverse});
         Check({.kind = kind, .wide = n % 2 != 0, .n = {n}, .inverse = inverse});
@@ -30,7 +30,7 @@ TEST_F(Fft, EveryLengthKindAndDirection) {
 
 TEST_F(Fft, LongerLengths) {
   for (const int64_t n : {127, 128, 360, 400, 509, 512, 1000, 1009, 1024, 961}) {
-    for (const char* kind : kKinds) Check({.kind = kind, .wide = n == 1009, .n = {n}});
+    for (const char* kind : kFftKinds) Check({.kind = kind, .wide = n == 1009, .n = {n}});
   }
 }
 
@@ -38,7 +38,7 @@ TEST_F(Fft, SeveralAxesScalesAndStrides) {
   const std::vector<std::vector<int64_t>> shapes = {{4, 6}, {5, 7},  {1, 8},    {8, 1},
                                                     {3, 2}, {37, 4}, {3, 4, 5}, {2, 3, 4, 6}};
   for (const auto& n : shapes) {
-    for (const char* kind : kKinds) {
+    for (const char* kind : kFftKinds) {
       for (const char* norm : {"none", "ortho", "backward"}) {
         for (int flags = 0; flags < 4; ++flags) {
           Check({.kind = kind,

@@ -9,7 +9,7 @@
 namespace plugin_test {
 namespace {
 
-Plugin& OneDnn() {
+Plugin& OneDnnPlugin() {
   return PluginAt(ASSAY_ONEDNN_PLUGIN);
 }
 
@@ -17,7 +17,7 @@ const ConvCase kLayer{.c = 64, .o = 64, .i = {28, 28}, .pad = {1, 1}};
 
 TEST(OneDnnConv, OffersPlainAndReorderedImplementations) {
   Op op = kLayer.Description();
-  const auto found = OneDnn().Query(op);
+  const auto found = OneDnnPlugin().Query(op);
   const auto reordered = std::ranges::count_if(found, [](const auto& i) { return i.name.ends_with("-reordered"); });
   EXPECT_GE(reordered, 1);
   EXPECT_LT(reordered, std::ssize(found));
@@ -31,9 +31,9 @@ TEST(OneDnnConv, SumsInt8AsDeclared) {
   ConvCase c{.in = kI8, .out = kI32, .c = 2049, .o = 16, .i = {4, 4}, .k = {1, 1}};
   Op op = c.Description();
   const double exact = 127.0 * 127 * 2049;
-  for (const auto& implementation : OneDnn().Query(op)) {
-    const auto got = OneDnn().Run(op, implementation.name,
-                                  {std::vector<double>(2049 * 16, 127), std::vector<double>(2049 * 16, 127)});
+  for (const auto& implementation : OneDnnPlugin().Query(op)) {
+    const auto got = OneDnnPlugin().Run(op, implementation.name,
+                                        {std::vector<double>(2049 * 16, 127), std::vector<double>(2049 * 16, 127)});
     const auto [least, most] = std::ranges::minmax(got);
     const double worst = std::max(std::abs(least - exact), std::abs(most - exact));
     EXPECT_LE(worst, implementation.Declares("acc=i32") ? 0 : exact * 0x1p-24) << implementation.name;
@@ -54,10 +54,10 @@ TEST(OneDnnConv, KeepsSubnormalsWhereItDeclaresThat) {
       ConvCase c{.in = row.in, .out = row.out, .c = 64, .o = 64, .i = {8, 8}, .k = k};
       Op op = c.Description();
       const double terms = static_cast<double>(64 * k[0] * k[1]);
-      for (const auto& implementation : OneDnn().Query(op)) {
+      for (const auto& implementation : OneDnnPlugin().Query(op)) {
         if (implementation.Declares("ftz=all") || implementation.Declares("winograd")) continue;
         if (implementation.Declares("ftz=out") && row.x * row.w * terms < 0x1p-126) continue;
-        const auto got = OneDnn().Run(
+        const auto got = OneDnnPlugin().Run(
             op, implementation.name,
             {std::vector<double>(64 * 64, row.x), std::vector<double>(static_cast<size_t>(64 * terms), row.w)});
         EXPECT_EQ(got[0], terms * row.x * row.w)
@@ -68,8 +68,8 @@ TEST(OneDnnConv, KeepsSubnormalsWhereItDeclaresThat) {
 }
 
 TEST(OneDnnConv, RefusesWithAReason) {
-  EXPECT_NE(OneDnn().Refusal(ConvCase{.in = kF16, .out = kF16}.Description()).find("f16"), std::string::npos);
-  EXPECT_NE(OneDnn().Refusal(ConvCase{.in = kI8, .out = kI32, .bias = true}.Description()).find("bias"),
+  EXPECT_NE(OneDnnPlugin().Refusal(ConvCase{.in = kF16, .out = kF16}.Description()).find("f16"), std::string::npos);
+  EXPECT_NE(OneDnnPlugin().Refusal(ConvCase{.in = kI8, .out = kI32, .bias = true}.Description()).find("bias"),
             std::string::npos);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ inline constexpr Type kI32{0, 32, 0, 0, "i32"};
 inline constexpr Type kI64{0, 64, 0, 0, "i64"};
 inline constexpr Type kC64{5, 64, 0x1p-24, 0x1p-126, "c64"};
 inline constexpr Type kC128{5, 128, 0x1p-53, 0x1p-1022, "c128"};
+
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void Encode(const Type& type, double value, std::byte* out);
 double Decode(const Type& type, const std::byte* in);

@@ -7,9 +7,6 @@
 namespace plugin_test {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 // The result over all of `x`, expected to be the same from each implementation.
 double Reduced(const std::string& kind, const std::vector<double>& x, const std::string& nan = "propagate",
                Type type = kF32) {

@@ -41,12 +41,12 @@ class Reduce : public testing::TestWithParam<const char*> {
 };
 
 constexpr const char* kKinds[] = {"sum", "mean", "max", "min", "prod", "l2", "argmax", "argmin", "logsumexp"};
-constexpr std::pair<Type, Type> kTypes[] = {{kF64, kF64},  {kF32, kF32},  {kF16, kF16}, {kBF16, kBF16},
-                                            {kBF16, kF32}, {kF32, kBF16}, {kF32, kF64}};
+constexpr std::pair<Type, Type> kReduceTypes[] = {{kF64, kF64},  {kF32, kF32},  {kF16, kF16}, {kBF16, kBF16},
+                                                  {kBF16, kF32}, {kF32, kBF16}, {kF32, kF64}};
 
 TEST_P(Reduce, EveryKindTypeAndTail) {
   for (const char* kind : kKinds) {
-    for (const auto& [in, out] : kTypes) {
+    for (const auto& [in, out] : kReduceTypes) {
       for (int64_t size : {1, 3, 17, 33, 65, 1025}) {
         Check({.kind = kind, .in = in, .out = out, .shape = {3, size}, .axes = {1}});
         Check({.kind = kind, .in = in, .out = out, .shape = {size, 3}, .axes = {0}});
@@ -79,10 +79,10 @@ TEST_P(Reduce, LongSumsAndSeveralThreads) {
   }
 }
 
-std::string NameOf(const testing::TestParamInfo<const char*>& info) {
+std::string NameOfReduction(const testing::TestParamInfo<const char*>& info) {
   return PluginName(info.param);
 }
-INSTANTIATE_TEST_SUITE_P(Plugins, Reduce, testing::ValuesIn(PluginPaths()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Plugins, Reduce, testing::ValuesIn(PluginPaths()), NameOfReduction);
 
 }  // namespace
 }  // namespace plugin_test

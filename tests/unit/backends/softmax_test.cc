@@ -10,8 +10,6 @@
 namespace plugin_test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 struct SoftmaxCase {
   Type type = kF32;
   std::vector<int64_t> shape;
@@ -58,7 +56,7 @@ class Softmax : public testing::TestWithParam<const char*> {
       const auto got = PluginAt(GetParam()).Run(op, implementation.name, {x});
       const double roundings = implementation.contract.find("mid=bf16") == std::string::npos ? 1 : 2;
       c.ForEachRow([&](const std::vector<size_t>& row) {
-        long double max = -kInfinity, sum = 0;
+        long double max = -kInf, sum = 0;
         for (size_t i : row) max = std::max<long double>(max, x[i]);
         for (size_t i : row) sum += std::exp(x[i] - max);
         for (size_t i : row) {
@@ -91,7 +89,7 @@ TEST_P(Softmax, EveryTypeAxisAndTail) {
 
 TEST_P(Softmax, InfinitiesAndNan) {
   Op op = SoftmaxCase{.shape = {4, 3}}.Description();
-  const std::vector<double> x = {0, -kInfinity, 0, -kInfinity, -kInfinity, -kInfinity, 1, NAN, 0, 1, kInfinity, 0};
+  const std::vector<double> x = {0, -kInf, 0, -kInf, -kInf, -kInf, 1, NAN, 0, 1, kInf, 0};
   for (const Implementation& implementation : PluginAt(GetParam()).Query(op)) {
     const auto y = PluginAt(GetParam()).Run(op, implementation.name, {x});
     EXPECT_EQ(y[0], 0.5) << implementation.name;
@@ -102,10 +100,10 @@ TEST_P(Softmax, InfinitiesAndNan) {
   }
 }
 
-std::string NameOf(const testing::TestParamInfo<const char*>& info) {
+std::string NameOfSoftmax(const testing::TestParamInfo<const char*>& info) {
   return PluginName(info.param);
 }
-INSTANTIATE_TEST_SUITE_P(Plugins, Softmax, testing::ValuesIn(PluginPaths()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Plugins, Softmax, testing::ValuesIn(PluginPaths()), NameOfSoftmax);
 
 }  // namespace
 }  // namespace plugin_test

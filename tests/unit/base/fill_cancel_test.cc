@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-Tensor Filled(const std::string& fill, DType dtype, Shape shape, int axis, int role) {
+Tensor FilledWithCancel(const std::string& fill, DType dtype, Shape shape, int axis, int role) {
   Tensor tensor(dtype, std::move(shape));
   FillTensor(ParseFill(fill).value(), 1, static_cast<uint64_t>(role), axis, role, tensor);
   return tensor;
@@ -22,8 +22,8 @@ Tensor Filled(const std::string& fill, DType dtype, Shape shape, int axis, int r
 void ExpectCondition(DType dtype, int64_t length, double condition, double factor) {
   constexpr int64_t kRows = 6, kColumns = 5;
   const auto fill = "cancel-" + std::to_string(static_cast<int64_t>(condition));
-  const auto a = Filled(fill, dtype, {kRows, length}, 1, 0).ToDoubles();
-  const auto b = Filled(fill, dtype, {length, kColumns}, 0, 1).ToDoubles();
+  const auto a = FilledWithCancel(fill, dtype, {kRows, length}, 1, 0).ToDoubles();
+  const auto b = FilledWithCancel(fill, dtype, {length, kColumns}, 0, 1).ToDoubles();
   for (int64_t row = 0; row < kRows; ++row) {
     for (int64_t column = 0; column < kColumns; ++column) {
       long double sum = 0, magnitude = 0;
@@ -57,8 +57,8 @@ TEST(FillCancel, ReachesItsCondition) {
 // Neither the real nor the imaginary part of a complex sum is much better conditioned than asked, or much worse.
 TEST(FillCancel, ComplexParts) {
   constexpr int64_t kLength = 512;
-  const auto a = Filled("cancel-1e5", DType::kC64, {kLength}, 0, 0).ToDoubles();
-  const auto b = Filled("cancel-1e5", DType::kC64, {kLength}, 0, 1).ToDoubles();
+  const auto a = FilledWithCancel("cancel-1e5", DType::kC64, {kLength}, 0, 0).ToDoubles();
+  const auto b = FilledWithCancel("cancel-1e5", DType::kC64, {kLength}, 0, 1).ToDoubles();
   std::complex<double> sum = 0;
   double magnitude = 0;
   for (size_t k = 0; k < kLength; ++k) {
@@ -74,7 +74,7 @@ TEST(FillCancel, ComplexParts) {
 
 // Operands that are added to the cancelled sum must not drown it.
 TEST(FillCancel, AddendsAreSmall) {
-  for (double x : Filled("cancel-1e5", DType::kF32, {1000}, 0, 2).ToDoubles()) EXPECT_LT(std::fabs(x), 1e-4);
+  for (double x : FilledWithCancel("cancel-1e5", DType::kF32, {1000}, 0, 2).ToDoubles()) EXPECT_LT(std::fabs(x), 1e-4);
 }
 
 }  // namespace

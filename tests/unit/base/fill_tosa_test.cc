@@ -29,7 +29,8 @@ double Signed(uint32_t r) {
   return r >> 31 ? -size : size;
 }
 
-std::vector<double> Filled(const char* fill, Shape shape, int axis, int role, double terms = 0, uint64_t seed = 0) {
+std::vector<double> FilledWithTosa(const char* fill, Shape shape, int axis, int role, double terms = 0,
+                                   uint64_t seed = 0) {
   FillSpec spec = ParseFill(fill).value();
   spec.terms = terms;
   Tensor tensor(DType::kF64, std::move(shape));
@@ -61,8 +62,8 @@ TEST(FillTosa, SetsOneTwoThreeFiveFollowTheirFormulas) {
   for (const int role : {0, 1}) {
     const auto draws = [&](uint32_t set) { return States(3 * set + static_cast<uint32_t>(role), 2 * length); };
     const auto s1 = draws(1), s2 = draws(2), s3 = draws(3), s5 = draws(5);
-    const auto one = Filled("tosa-1", {length}, 0, role), two = Filled("tosa-2", {length}, 0, role);
-    const auto three = Filled("tosa-3", {length}, 0, role), five = Filled("tosa-5", {length}, 0, role);
+    const auto one = FilledWithTosa("tosa-1", {length}, 0, role), two = FilledWithTosa("tosa-2", {length}, 0, role);
+    const auto three = FilledWithTosa("tosa-3", {length}, 0, role), five = FilledWithTosa("tosa-5", {length}, 0, role);
     for (size_t k = 0; k < length; ++k) {
       const double sign = Signed(s1[2 * k]) < 0 ? -0.75 : 0.75;
       EXPECT_DOUBLE_EQ(one[k], b / std::sqrt(ks + 1) * (sign + 0.25 * Signed(s1[2 * k + 1])));
@@ -77,8 +78,8 @@ TEST(FillTosa, SetsOneTwoThreeFiveFollowTheirFormulas) {
 
 // Element by element one factor is zero and the other is not; in set 4 the middle products are -1/4.
 TEST(FillTosa, SetsZeroAndFourPairZeros) {
-  const auto a0 = Filled("tosa-0", {8, 64}, 1, 0), b0 = Filled("tosa-0", {8, 64}, 1, 1);
-  const auto a4 = Filled("tosa-4", {8, 64}, 1, 0), b4 = Filled("tosa-4", {8, 64}, 1, 1);
+  const auto a0 = FilledWithTosa("tosa-0", {8, 64}, 1, 0), b0 = FilledWithTosa("tosa-0", {8, 64}, 1, 1);
+  const auto a4 = FilledWithTosa("tosa-4", {8, 64}, 1, 0), b4 = FilledWithTosa("tosa-4", {8, 64}, 1, 1);
   int zeros = 0;
   for (size_t i = 0; i < a0.size(); ++i) {
     EXPECT_EQ(a0[i] * b0[i], 0) << i;
@@ -90,17 +91,17 @@ TEST(FillTosa, SetsZeroAndFourPairZeros) {
 }
 
 TEST(FillTosa, TermsSetTheScaleAndWhatIsAddedIsZero) {
-  const auto short_sum = Filled("tosa-5", {10}, 0, 0), long_sum = Filled("tosa-5", {10}, 0, 0, 99);
+  const auto short_sum = FilledWithTosa("tosa-5", {10}, 0, 0), long_sum = FilledWithTosa("tosa-5", {10}, 0, 0, 99);
   EXPECT_DOUBLE_EQ(long_sum[3] / short_sum[3], std::sqrt(11.0 / 100));
   for (const char* fill : {"tosa-0", "tosa-2", "tosa-3", "tosa-4", "tosa-5"}) {
-    for (const double x : Filled(fill, {10}, 0, 2)) EXPECT_EQ(x, 0) << fill;
+    for (const double x : FilledWithTosa(fill, {10}, 0, 2)) EXPECT_EQ(x, 0) << fill;
   }
-  EXPECT_GT(std::fabs(Filled("tosa-1", {10}, 0, 2)[0]), 0x1p120);
+  EXPECT_GT(std::fabs(FilledWithTosa("tosa-1", {10}, 0, 2)[0]), 0x1p120);
 }
 
 TEST(FillTosa, SeedsDiffer) {
-  EXPECT_NE(Filled("tosa-3", {64}, 0, 0, 0, 0), Filled("tosa-3", {64}, 0, 0, 0, 1));
-  EXPECT_EQ(Filled("tosa-3", {64}, 0, 0, 0, 7), Filled("tosa-3", {64}, 0, 0, 0, 7));
+  EXPECT_NE(FilledWithTosa("tosa-3", {64}, 0, 0, 0, 0), FilledWithTosa("tosa-3", {64}, 0, 0, 0, 1));
+  EXPECT_EQ(FilledWithTosa("tosa-3", {64}, 0, 0, 0, 7), FilledWithTosa("tosa-3", {64}, 0, 0, 0, 7));
 }
 
 TEST(FillTosa, NamesComeBack) {

@@ -6,12 +6,10 @@
 #include <limits>
 
 #include "harness/base/rng.h"
+#include "tests/unit/special_values.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 DType ComponentType(DType dtype) {
   return dtype == DType::kC64 ? DType::kF32 : dtype == DType::kC128 ? DType::kF64 : dtype;

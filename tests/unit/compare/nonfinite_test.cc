@@ -8,12 +8,10 @@
 
 #include "harness/compare/judge.h"
 #include "judged_case.h"
+#include "tests/unit/special_values.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct Rule {
   const char* name;

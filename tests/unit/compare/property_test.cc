@@ -8,12 +8,13 @@
 #include <limits>
 #include <vector>
 
+#include "tests/unit/special_values.h"
+
 namespace assay {
 namespace {
 
 using testing::HasSubstr;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
 using Values = std::vector<double>;
 
 PropertyOutcome Check(const Shape& shape, const Values& expected, const Values& tolerance, const Values& got) {

@@ -63,13 +63,13 @@ ErrorMetrics WithOutliers(const Shape& shape, const std::vector<int64_t>& places
   return c.Judge();
 }
 
-constexpr int64_t kRows = 128, kColumns = 128;
+constexpr int64_t kScanRows = 128, kScanColumns = 128;
 constexpr int64_t kCount = 8;
 
 TEST(Outliers, ScatteredOnesPassWithinTheBudget) {
   std::vector<int64_t> places;
-  for (int64_t k = 0; k < kCount; ++k) places.push_back((k * 17 + 3) * kColumns + (k * 43 + 5) % 119);
-  const ErrorMetrics m = WithOutliers({kRows, kColumns}, places);
+  for (int64_t k = 0; k < kCount; ++k) places.push_back((k * 17 + 3) * kScanColumns + (k * 43 + 5) % 119);
+  const ErrorMetrics m = WithOutliers({kScanRows, kScanColumns}, places);
   EXPECT_TRUE(m.Holds());
   EXPECT_EQ(m.statistic.outliers, kCount);
   EXPECT_TRUE(m.statistic.Holds()) << m.statistic.reason;
@@ -77,8 +77,8 @@ TEST(Outliers, ScatteredOnesPassWithinTheBudget) {
 
 TEST(Outliers, MoreThanTheBudgetFail) {
   std::vector<int64_t> places;
-  for (int64_t k = 0; k < 40; ++k) places.push_back((k * 3 + 1) * kColumns + (k * 43 + 5) % 119);
-  const ErrorMetrics m = WithOutliers({kRows, kColumns}, places);
+  for (int64_t k = 0; k < 40; ++k) places.push_back((k * 3 + 1) * kScanColumns + (k * 43 + 5) % 119);
+  const ErrorMetrics m = WithOutliers({kScanRows, kScanColumns}, places);
   EXPECT_FALSE(m.statistic.Holds());
   EXPECT_THAT(m.statistic.reason, HasSubstr("40 of 40 values beyond 5 standard deviations lie in the whole tensor"));
 }
@@ -95,10 +95,11 @@ TEST_P(OutliersTogether, AreAClusterThatFails) {
   const Place& at = GetParam();
   std::vector<int64_t> places;
   for (int64_t k = 0; k < kCount; ++k) {
-    places.push_back((at.row + k * at.row_step) % kRows * kColumns + (at.column + k * at.column_step) % kColumns);
+    places.push_back((at.row + k * at.row_step) % kScanRows * kScanColumns +
+                     (at.column + k * at.column_step) % kScanColumns);
   }
   std::ranges::sort(places);
-  const ErrorMetrics m = WithOutliers({kRows, kColumns}, places);
+  const ErrorMetrics m = WithOutliers({kScanRows, kScanColumns}, places);
   EXPECT_LT(m.statistic.max_r, kElementThreshold);
   EXPECT_FALSE(m.statistic.Holds());
   EXPECT_THAT(m.statistic.reason, HasSubstr(at.where));

@@ -6,11 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/unit/special_values.h"
+
 namespace assay {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Tensor Output(std::vector<double> values, DType dtype = DType::kF32) {
   Tensor t(dtype, {static_cast<int64_t>(values.size()) / (IsComplex(dtype) ? 2 : 1)});

@@ -230,7 +230,7 @@ TEST(BluesteinBound, HoldsInF64AgainstMpfr) {
       const Signal x = MakeSignal(at % 3, n, padded, bin, static_cast<uint64_t>(at));
       std::vector<double> numbers;
       for (const Complex& value : x) numbers.push_back(value.real()), numbers.push_back(value.imag());
-      testing::ReferenceDft witness({.kind = FftKind::kC2C, .n = {n}}, numbers);
+      test::ReferenceDft witness({.kind = FftKind::kC2C, .n = {n}}, numbers);
       const Unit unit(Rounding::kF64, static_cast<Twist>(at / 2), static_cast<uint64_t>(at));
       const Signal got = Bluestein(x, padded, at % 3 == 0, bin, unit);
       double squares = 0;

@@ -7,11 +7,10 @@
 #include <limits>
 
 #include "golden/gemm.h"
+#include "tests/unit/special_values.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Contract Declared(const std::string& text) {
   return ParseDeclaration(text).value();

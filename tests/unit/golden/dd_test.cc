@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-using testing::Mpfr;
+using test::Mpfr;
 
 void Load(DD x, Mpfr& out) {
   mpfr_set_d(out.x, x.hi, MPFR_RNDN);
@@ -20,7 +20,7 @@ void Load(DD x, Mpfr& out) {
 // |got - reference| / max(floor, |reference|)
 double RelativeError(mpfr_srcptr reference, DD got, double floor) {
   const double size = std::max(floor, std::fabs(mpfr_get_d(reference, MPFR_RNDN)));
-  return testing::DistanceFrom(reference, got.hi, got.lo) / size;
+  return test::DistanceFrom(reference, got.hi, got.lo) / size;
 }
 
 double ExpError(DD x) {

@@ -47,7 +47,7 @@ void Check(const FftCase& fft, Tier tier, bool wide, int64_t step = 1) {
   const bool fast = tier == Tier::kFast && !wide;
   EXPECT_EQ(golden.tier, fast ? Tier::kFast : Tier::kReproducible);
   ASSERT_EQ(golden.size(), fft.batch * NumElements(fft.OutputAxes()) * fft.OutputParts());
-  testing::ReferenceDft reference(fft, x.ToDoubles());
+  test::ReferenceDft reference(fft, x.ToDoubles());
   for (int64_t i = 0; i < golden.size(); i += step) {
     const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
     const double error = reference.ErrorOf(i, golden.value[i], lo);
@@ -57,7 +57,7 @@ void Check(const FftCase& fft, Tier tier, bool wide, int64_t step = 1) {
 }
 
 TEST(UnitRoot, IsNearTheExactPoint) {
-  testing::WideNumber angle, sine, cosine;
+  test::WideNumber angle, sine, cosine;
   for (const int64_t n : {1, 2, 3, 5, 8, 12, 100, 127, 1024, 1009, 999983, 1 << 20}) {
     for (int64_t step = std::max<int64_t>(1, n / 300), j = -n; j < 2 * n; j += step) {
       mpfr_const_pi(angle.x, MPFR_RNDN);
@@ -204,7 +204,7 @@ TEST(GoldenFft, KeepsItsAccuracyAtTheEndsOfTheRange) {
       values[i] = std::ldexp(std::sin(1.0 + static_cast<double>(i)), 0) * scale;
     x.SetDoubles(values);
     const Golden golden = GoldenFft(fft, x, Tier::kReproducible, true, 0);
-    testing::ReferenceDft reference(fft, values);
+    test::ReferenceDft reference(fft, values);
     for (int64_t i = 0; i < golden.size(); ++i) {
       ASSERT_LE(reference.ErrorOf(i, golden.value[i], golden.value_lo[i]), golden.error[i]) << scale;
       ASSERT_TRUE(std::isfinite(golden.value[i]));

@@ -9,11 +9,10 @@
 #include "harness/base/fill.h"
 #include "harness/base/rng.h"
 #include "tests/unit/golden/mpfr_sum.h"
+#include "tests/unit/special_values.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 struct Case {
   GemmShape shape;
@@ -45,7 +44,7 @@ struct Operands {
 void ExpectElement(const Operands& in, const Golden& golden, int64_t index) {
   const GemmShape& s = in.s;
   const int64_t batch = index / s.n / s.m, i = index / s.n % s.m, j = index % s.n;
-  testing::ReferenceSum finite;
+  test::ReferenceSum finite;
   double nonfinite = 0, energy = 0, running = 0;
   for (int64_t k = 0; k < s.k; ++k) {
     const double x = in.A(batch, i, k), y = in.B(batch, k, j);

@@ -11,7 +11,7 @@
 
 #include "golden/fft.h"
 
-namespace assay::testing {
+namespace assay::test {
 
 class WideNumber {
  public:
@@ -92,4 +92,4 @@ class ReferenceDft {
   WideNumber angle_, sum_, term_;
 };
 
-}  // namespace assay::testing
+}  // namespace assay::test

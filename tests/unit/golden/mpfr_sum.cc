@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/golden/mpfr_sum.h"
 
-namespace assay::testing {
+namespace assay::test {
 
 void ReferenceSum::AddProduct(double a, double b) {
   Mpfr term;
@@ -27,4 +27,4 @@ double DistanceFrom(mpfr_srcptr reference, double value, double value_lo) {
   return mpfr_get_d(distance.x, MPFR_RNDA) < 0 ? -mpfr_get_d(distance.x, MPFR_RNDA) : mpfr_get_d(distance.x, MPFR_RNDA);
 }
 
-}  // namespace assay::testing
+}  // namespace assay::test

@@ -4,7 +4,7 @@
 
 #include <mpfr.h>
 
-namespace assay::testing {
+namespace assay::test {
 
 class Mpfr {
  public:
@@ -30,4 +30,4 @@ class ReferenceSum {
 // |value + value_lo - reference|, rounded up.
 double DistanceFrom(mpfr_srcptr reference, double value, double value_lo);
 
-}  // namespace assay::testing
+}  // namespace assay::test

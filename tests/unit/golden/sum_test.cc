@@ -8,13 +8,12 @@
 
 #include "harness/base/fill.h"
 #include "tests/unit/golden/mpfr_sum.h"
+#include "tests/unit/special_values.h"
 
 namespace assay {
 namespace {
 
-using testing::Mpfr;
-constexpr double kInf = std::numeric_limits<double>::infinity();
-const double kNaN = std::nan("");
+using test::Mpfr;
 
 std::vector<double> Data(DType dtype, int64_t rows, int64_t k, const std::string& fill) {
   Tensor t(dtype, {rows, k});
@@ -29,7 +28,7 @@ double Lo(const Golden& golden, int64_t i) {
 void ExpectSums(const std::vector<double>& x, int64_t rows, int64_t k, Tier tier, bool squares, bool wide) {
   const Golden golden = GoldenRowSums(x, rows, k, tier, squares, 0, wide);
   for (int64_t r = 0; r < rows; ++r) {
-    testing::ReferenceSum sum;
+    test::ReferenceSum sum;
     for (int64_t i = 0; i < k; ++i) sum.AddProduct(x[r * k + i], squares ? x[r * k + i] : 1);
     EXPECT_LE(sum.ErrorOf(golden.value[r], Lo(golden, r)), golden.error[r]);
     EXPECT_GE(golden.magnitude[r], sum.Magnitude());
@@ -89,7 +88,7 @@ TEST(RowProducts, AgreeWithMpfr) {
         mpfr_mul_d(product.x, product.x, v, MPFR_RNDN);
         std::fabs(v) > 1 ? up += std::log2(std::fabs(v)) : down += std::log2(std::fabs(v));
       }
-      EXPECT_LE(testing::DistanceFrom(product.x, golden.value[r], golden.value_lo[r]), golden.error[r]);
+      EXPECT_LE(test::DistanceFrom(product.x, golden.value[r], golden.value_lo[r]), golden.error[r]);
       EXPECT_LT(golden.error[r], std::fabs(golden.value[r]) * 0x1p-90 + 0x1p-1070);
       EXPECT_NEAR((*golden.Extra("log2_up"))[r], up, 1e-9);
       EXPECT_NEAR((*golden.Extra("log2_down"))[r], down, 1e-9);
@@ -126,7 +125,7 @@ TEST(RowLogSumExp, AgreesWithMpfr) {
         for (int64_t r = 0; r < 8; ++r) {
           Mpfr reference;
           ReferenceLse(&x[r * k], k, reference);
-          EXPECT_LE(testing::DistanceFrom(reference.x, golden.value[r], Lo(golden, r)), golden.error[r]);
+          EXPECT_LE(test::DistanceFrom(reference.x, golden.value[r], Lo(golden, r)), golden.error[r]);
           const double scale = 1 + std::fabs(golden.value[r]) + (*golden.Extra("spread"))[r];
           EXPECT_LT(golden.error[r], scale * (tier == Tier::kFast ? 1e-13 : 0x1p-88));
         }

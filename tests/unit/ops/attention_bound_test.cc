@@ -8,18 +8,17 @@
 
 #include "tests/unit/ops/attention_simulate.h"
 #include "tests/unit/ops/cases.h"
+#include "tests/unit/special_values.h"
 
 namespace assay::test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Tally {
+struct AttentionTally {
   double closest = 0;
   int checked = 0, pushed = 0, free = 0;
 };
 
-void CheckBound(const std::string& id, const char* declaration, Tally& tally) {
+void CheckBound(const std::string& id, const char* declaration, AttentionTally& tally) {
   SCOPED_TRACE(id + " " + declaration);
   const Problem problem = Bind(id);
   const AttentionCase op(problem);
@@ -34,7 +33,7 @@ void CheckBound(const std::string& id, const char* declaration, Tally& tally) {
       const auto got = RunAttentionRow(problem, inputs, row, contract, forms[at]);
       for (int64_t c = 0; c < op.dv; ++c) {
         const int64_t i = row * op.dv + c;
-        const bool free = golden.error[i] == kInfinity || AccumulatedBound(bound, golden, i) == kInfinity;
+        const bool free = golden.error[i] == kInf || AccumulatedBound(bound, golden, i) == kInf;
         tally.free += free ? 1 : 0;
         if (free) continue;
         ASSERT_TRUE(Accepts(bound, golden, i, got[c]))
@@ -74,7 +73,7 @@ TEST(AttentionBound, HoldsForEveryFormFillAndType) {
       "b=1,h=1,l=3,s=40,d=7,dv=3,mask=add",         "b=1,h=1,l=2,s=33,d=8,dv=2,softcap=3",
       "b=1,h=1,l=4,s=9,d=64,dv=2,window=3,scale=1", "b=1,h=1,l=1,s=1,d=1",
       "b=1,h=1,l=3,s=40,d=16,dv=2,scale=-0.8"};
-  Tally tally;
+  AttentionTally tally;
   uint64_t seed = 0;
   for (const TypeCase& type : types) {
     for (const char* contract : type.contracts) {

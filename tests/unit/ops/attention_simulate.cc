@@ -5,11 +5,10 @@
 #include <cmath>
 
 #include "ops/binding.h"
+#include "tests/unit/special_values.h"
 
 namespace assay::test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Row {
  public:
@@ -43,7 +42,7 @@ class Row {
     if (fault_.leak_next) range.last = std::min(op_.s, range.last + 1);
     for (int64_t j = range.first; j < range.last; ++j) {
       const double m = op_.mask == MaskKind::kNone ? 1 : ValueAt(inputs_[3], op_.MaskOffset(row_) + j);
-      if (op_.mask == MaskKind::kBool ? m != 0 : m != -kInfinity) keys_.push_back(j);
+      if (op_.mask == MaskKind::kBool ? m != 0 : m != -kInf) keys_.push_back(j);
     }
     if (fault_.drop_first && !keys_.empty()) keys_.erase(keys_.begin());
     if (fault_.drop_last && !keys_.empty()) keys_.pop_back();
@@ -93,12 +92,12 @@ class Row {
 
   std::vector<double> ByBlocks() const {
     std::vector<double> o(static_cast<size_t>(op_.dv), 0.0);
-    double max = -kInfinity, total = 0;
+    double max = -kInf, total = 0;
     const auto block = static_cast<size_t>(form_.block);
     for (size_t first = 0; first < scores_.size(); first += block) {
       const size_t last = std::min(scores_.size(), first + block);
       const double top = std::max(max, *std::max_element(scores_.begin() + first, scores_.begin() + last));
-      const double rescale = max == -kInfinity ? 0 : Exp(max, top);
+      const double rescale = max == -kInf ? 0 : Exp(max, top);
       std::vector<double> p;
       for (size_t i = first; i < last; ++i) p.push_back(Exp(scores_[i], top));
       total = f_.unit.Add(f_.unit.Mul(total, rescale), Sum(p, {}, form_.schedule, f_.unit));

@@ -12,11 +12,10 @@
 #include "ops/binding.h"
 #include "tests/unit/ops/attention_simulate.h"
 #include "tests/unit/ops/cases.h"
+#include "tests/unit/special_values.h"
 
 namespace assay::test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<int64_t> Seen(const char* attrs) {
   const AttentionCase op(Bind(fmt::format("attention/f32/b=1,h=1,{}/fill=normal/seed=0", attrs)));
@@ -149,7 +148,7 @@ TEST(AttentionGolden, MatchesMpfr) {
           Exact exact(problem, inputs);
           for (int64_t i = 0; i < golden.size(); i += 1 + golden.size() / 24) {
             const double y = golden.value[i];
-            if (!std::isfinite(y) || golden.error[i] == kInfinity || golden.Extra("rows") == nullptr) continue;
+            if (!std::isfinite(y) || golden.error[i] == kInf || golden.Extra("rows") == nullptr) continue;
             const AttentionCase op(problem);
             if ((*golden.Extra("rows"))[i / op.dv * kRowFacts + kMasked] > 0) continue;
             const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
@@ -184,7 +183,7 @@ TEST(AttentionGolden, QueriesThatSeeNothing) {
     for (int64_t i = 0; i < 8; ++i) EXPECT_TRUE(nan ? std::isnan(golden.value[i]) : golden.value[i] == 0);
     EXPECT_TRUE(std::isfinite(golden.value[8]));
     const BoundModel any = Op("attention").Bound(problem, golden, Declared("acc=f32;math=1;masked=any"));
-    EXPECT_EQ(AccumulatedBound(any, golden, 0), kInfinity);
+    EXPECT_EQ(AccumulatedBound(any, golden, 0), kInf);
   }
 }
 
@@ -194,19 +193,19 @@ TEST(AttentionBound, PromisesNothingWhereAHiddenScoreOverflows) {
   std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
   inputs[0].SetDoubles(std::vector<double>{300, 300, 1, 1});
   inputs[1].SetDoubles(std::vector<double>{300, 300, 1, 1});
-  const double hidden = -kInfinity;
+  const double hidden = -kInf;
   inputs[3].SetDoubles(std::vector<double>{hidden, 0, hidden, 0});
   const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
   const BoundModel narrow = Op("attention").Bound(problem, golden, Declared("acc=f32;mid=f16;math=1"));
   const BoundModel wide = Op("attention").Bound(problem, golden, Declared("acc=f32;math=1"));
-  EXPECT_EQ(AccumulatedBound(narrow, golden, 0), kInfinity);
+  EXPECT_EQ(AccumulatedBound(narrow, golden, 0), kInf);
   EXPECT_LT(AccumulatedBound(narrow, golden, 2), 1);
   EXPECT_LT(AccumulatedBound(wide, golden, 0), 1);
 
   inputs[3].SetDoubles(std::vector<double>{hidden, hidden, hidden, hidden});
   const Golden masked = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
   const BoundModel bound = Op("attention").Bound(problem, masked, Declared("acc=f32;mid=f16;math=1"));
-  EXPECT_EQ(AccumulatedBound(bound, masked, 0), kInfinity);
+  EXPECT_EQ(AccumulatedBound(bound, masked, 0), kInf);
   EXPECT_EQ(AccumulatedBound(bound, masked, 2), 0);
 }
 

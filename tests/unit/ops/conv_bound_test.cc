@@ -11,10 +11,10 @@
 namespace assay::test {
 namespace {
 
-constexpr const char* kFills[] = {"uniform", "normal", "lognormal", "outlier", "cancel-1e4",
-                                  "ramp",    "coded",  "subnormal", "pow2",    "near_one"};
+constexpr const char* kConvFills[] = {"uniform", "normal", "lognormal", "outlier", "cancel-1e4",
+                                      "ramp",    "coded",  "subnormal", "pow2",    "near_one"};
 
-struct Tally {
+struct ConvTally {
   int tensors = 0, pushed = 0, freed = 0;
   double closest = 0;  // largest |error| / bound seen
 };
@@ -32,7 +32,7 @@ struct Judged {
   bool Holds(int64_t i, double got) const {
     return golden.error.empty() ? got == golden.value[i] : Accepts(bound, golden, i, got);
   }
-  void Check(std::span<const double> got, Tally& tally) const {
+  void Check(std::span<const double> got, ConvTally& tally) const {
     for (int64_t i = 0; i < golden.size(); ++i) {
       ASSERT_TRUE(Holds(i, got[i])) << "element " << i << ": got " << got[i] << " golden " << golden.value[i]
                                     << (bound.exact ? "" : fmt::format(" bound {}", HardBound(bound, golden, i)));
@@ -43,7 +43,7 @@ struct Judged {
     }
   }
   // Perfectly rounded results pass; 1.05 times the bound does not.
-  void CheckEdges(Tally& tally) const {
+  void CheckEdges(ConvTally& tally) const {
     const DType out = problem.output.dtype;
     for (int64_t i = 0; i < golden.size(); ++i) {
       const double y = golden.value[i];
@@ -69,7 +69,7 @@ struct Judged {
   BoundModel bound;
 };
 
-void CheckDirect(const std::string& id, const char* declaration, Tally& tally) {
+void CheckDirect(const std::string& id, const char* declaration, ConvTally& tally) {
   SCOPED_TRACE(id + " " + declaration);
   const Judged judged(id, declaration);
   ++tally.tensors;
@@ -82,28 +82,28 @@ void CheckDirect(const std::string& id, const char* declaration, Tally& tally) {
   judged.CheckEdges(tally);
 }
 
-struct TypeCase {
+struct ConvTypeCase {
   const char* dtypes;
   std::vector<const char*> contracts;
 };
 
-constexpr const char* kShapes[] = {
+constexpr const char* kConvBoundShapes[] = {
     "n=1,c=3,o=2,i=5x4,k=3x3,pad=1", "n=1,c=4,o=4,i=7x5,k=3x2,stride=2x3,pad=2x1,dilation=2x1,groups=2,bias=1",
     "n=1,c=3,o=2,i=3x2,k=1,pad=1,bias=1", "n=2,c=20,o=2,i=6,k=5,pad=2", "n=1,c=1,o=1,i=3x3x3,k=2,bias=1"};
 
 TEST(ConvBound, HoldsForEveryScheduleFillAndType) {
-  const std::vector<TypeCase> types = {{"f64", {"acc=f64"}},
-                                       {"f32", {"acc=f32", "acc=f32;ftz=all"}},
-                                       {"f16", {"acc=f32", "acc=f16;ftz=all"}},
-                                       {"bf16", {"acc=f32", "acc=f32;ftz=all"}},
-                                       {"f16-f16-f32", {"acc=f32"}},
-                                       {"bf16-bf16-f32", {"acc=f32"}}};
-  Tally tally;
+  const std::vector<ConvTypeCase> types = {{"f64", {"acc=f64"}},
+                                           {"f32", {"acc=f32", "acc=f32;ftz=all"}},
+                                           {"f16", {"acc=f32", "acc=f16;ftz=all"}},
+                                           {"bf16", {"acc=f32", "acc=f32;ftz=all"}},
+                                           {"f16-f16-f32", {"acc=f32"}},
+                                           {"bf16-bf16-f32", {"acc=f32"}}};
+  ConvTally tally;
   uint64_t seed = 0;
-  for (const TypeCase& type : types) {
+  for (const ConvTypeCase& type : types) {
     for (const char* contract : type.contracts) {
-      for (const char* fill : kFills) {
-        for (const char* shape : kShapes) {
+      for (const char* fill : kConvFills) {
+        for (const char* shape : kConvBoundShapes) {
           CheckDirect(fmt::format("conv/{}/{}/fill={}/seed={}", type.dtypes, shape, fill, seed++), contract, tally);
           if (HasFailure()) return;
         }
@@ -116,13 +116,14 @@ TEST(ConvBound, HoldsForEveryScheduleFillAndType) {
 }
 
 TEST(ConvBound, SpecialValuesFollowIeeeRulesWithOrWithoutPaddedProducts) {
-  Tally tally;
-  for (const TypeCase& type : {TypeCase{"f32", {"acc=f32", "acc=f32;ftz=all"}}, TypeCase{"f16", {"acc=f32"}},
-                               TypeCase{"bf16", {"acc=f32"}}, TypeCase{"f64", {"acc=f64"}}}) {
+  ConvTally tally;
+  for (const ConvTypeCase& type :
+       {ConvTypeCase{"f32", {"acc=f32", "acc=f32;ftz=all"}}, ConvTypeCase{"f16", {"acc=f32"}},
+        ConvTypeCase{"bf16", {"acc=f32"}}, ConvTypeCase{"f64", {"acc=f64"}}}) {
     for (const char* contract : type.contracts) {
       for (uint64_t seed = 0; seed < 20; ++seed) {
-        CheckDirect(fmt::format("conv/{}/{}/fill=special/seed={}", type.dtypes, kShapes[seed % 4], seed), contract,
-                    tally);
+        CheckDirect(fmt::format("conv/{}/{}/fill=special/seed={}", type.dtypes, kConvBoundShapes[seed % 4], seed),
+                    contract, tally);
         if (HasFailure()) return;
       }
     }
@@ -130,7 +131,7 @@ TEST(ConvBound, SpecialValuesFollowIeeeRulesWithOrWithoutPaddedProducts) {
 }
 
 TEST(ConvBound, IntegersAreExact) {
-  Tally tally;
+  ConvTally tally;
   for (uint64_t seed = 0; seed < 5; ++seed) {
     CheckDirect(fmt::format("conv/i8-i8-i32/n=1,c=4,o=4,i=7x5,k=3x2,pad=1,groups=2/fill=uniform/seed={}", seed),
                 "acc=i32", tally);
@@ -159,8 +160,8 @@ TEST(ConvWinogradBound, HoldsForItsAlgorithm) {
   constexpr const char* kPadded[] = {"n=1,c=3,o=2,i=6x7,k=3x3,pad=1", "n=2,c=8,o=4,i=9x5,k=3,groups=2,bias=1",
                                      "n=1,c=1,o=1,i=5x5,k=3x3,pad=2x0"};
   for (const WinogradCase& w : cases) {
-    Tally tally;
-    for (const char* fill : kFills) {
+    ConvTally tally;
+    for (const char* fill : kConvFills) {
       for (uint64_t seed = 0; seed < 12; ++seed) {
         const std::string id = fmt::format("conv/{}/{}/fill={}/seed={}", w.dtypes, kPadded[seed % 3], fill, seed);
         SCOPED_TRACE(id + " " + w.contract);
@@ -188,7 +189,7 @@ TEST(ConvWinogradBound, HoldsForItsAlgorithm) {
 
 // What spreads over a tile is accepted there, not beyond it.
 TEST(ConvWinogradBound, SpecialValuesStayInTheirTiles) {
-  Tally tally;
+  ConvTally tally;
   int64_t elements = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     for (int m : {2, 4}) {

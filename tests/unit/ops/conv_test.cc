@@ -38,11 +38,11 @@ TEST(ConvBind, ShapesFollowTheAttributes) {
   EXPECT_THAT(Bind("conv/f32/n=1,c=2,o=3,i=10,k=3,pad=1/fill=normal/seed=0").output.shape, ElementsAre(1, 3, 10));
 }
 
-struct BadCase {
+struct BadConvCase {
   const char* id;
   const char* message;
 };
-class ConvBadCases : public testing::TestWithParam<BadCase> {};
+class ConvBadCases : public testing::TestWithParam<BadConvCase> {};
 
 TEST_P(ConvBadCases, AreUsageErrorsThatSayWhy) {
   const Result<Problem> problem = TryBind(std::string(GetParam().id) + "/fill=normal/seed=0");
@@ -53,21 +53,21 @@ TEST_P(ConvBadCases, AreUsageErrorsThatSayWhy) {
 
 INSTANTIATE_TEST_SUITE_P(
     Conv, ConvBadCases,
-    testing::Values(BadCase{"conv/f32/n=1,c=2,o=2,k=3", "i"},  //
-                    BadCase{"conv/f32/n=1,c=2,o=2,i=4x4x4x4,k=3", "1 to 3"},
-                    BadCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3x3x3", "i=8x8 has 2"},
-                    BadCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3,pad=1x1x1", "pad=1x1x1 has 3 axes"},
-                    BadCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3,stride=0", "stride=0 of axis 0 must be at least 1"},
-                    BadCase{"conv/f32/n=1,c=2,o=2,i=8x5,k=3,dilation=3,pad=0", "i must be at least 7"},
-                    BadCase{"conv/f32/n=0,c=2,o=2,i=8,k=3", "n=0 must be at least 1"},
-                    BadCase{"conv/f32/n=1,c=3,o=2,i=8,k=3,groups=2", "c=3 must be a multiple of groups=2"},
-                    BadCase{"conv/f32/n=1,c=2,o=3,i=8,k=3,groups=2", "[o, c/groups, kernel]"},
-                    BadCase{"conv/f32/n=1,c=2,o=2,i=8,k=3,bias=2", "bias=2"},
-                    BadCase{"conv/f16-bf16-f32/n=1,c=2,o=2,i=8,k=3", "x is f16 and w is bf16"},
-                    BadCase{"conv/f32-f32-f16/n=1,c=2,o=2,i=8,k=3", "no convolution of f32 with output f16"},
-                    BadCase{"conv/i8/n=1,c=2,o=2,i=8,k=3", "i8-i8-i32"},
-                    BadCase{"conv/i8-i8-i32/n=1,c=2,o=2,i=8,k=3,bias=1", "bias=1 must be 0"},
-                    BadCase{"conv/i8-i8-i32/n=1,c=65536,o=1,i=8,k=3", "at most 131071"}));
+    testing::Values(BadConvCase{"conv/f32/n=1,c=2,o=2,k=3", "i"},  //
+                    BadConvCase{"conv/f32/n=1,c=2,o=2,i=4x4x4x4,k=3", "1 to 3"},
+                    BadConvCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3x3x3", "i=8x8 has 2"},
+                    BadConvCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3,pad=1x1x1", "pad=1x1x1 has 3 axes"},
+                    BadConvCase{"conv/f32/n=1,c=2,o=2,i=8x8,k=3,stride=0", "stride=0 of axis 0 must be at least 1"},
+                    BadConvCase{"conv/f32/n=1,c=2,o=2,i=8x5,k=3,dilation=3,pad=0", "i must be at least 7"},
+                    BadConvCase{"conv/f32/n=0,c=2,o=2,i=8,k=3", "n=0 must be at least 1"},
+                    BadConvCase{"conv/f32/n=1,c=3,o=2,i=8,k=3,groups=2", "c=3 must be a multiple of groups=2"},
+                    BadConvCase{"conv/f32/n=1,c=2,o=3,i=8,k=3,groups=2", "[o, c/groups, kernel]"},
+                    BadConvCase{"conv/f32/n=1,c=2,o=2,i=8,k=3,bias=2", "bias=2"},
+                    BadConvCase{"conv/f16-bf16-f32/n=1,c=2,o=2,i=8,k=3", "x is f16 and w is bf16"},
+                    BadConvCase{"conv/f32-f32-f16/n=1,c=2,o=2,i=8,k=3", "no convolution of f32 with output f16"},
+                    BadConvCase{"conv/i8/n=1,c=2,o=2,i=8,k=3", "i8-i8-i32"},
+                    BadConvCase{"conv/i8-i8-i32/n=1,c=2,o=2,i=8,k=3,bias=1", "bias=1 must be 0"},
+                    BadConvCase{"conv/i8-i8-i32/n=1,c=65536,o=1,i=8,k=3", "at most 131071"}));
 
 // |value + value_lo - exact| with 400 bits: sums of products of f64 data of ordinary size are exact in that.
 double ErrorOf(const Golden& golden, int64_t i, std::span<const double> a, std::span<const double> b, double bias) {
@@ -86,15 +86,15 @@ double ErrorOf(const Golden& golden, int64_t i, std::span<const double> a, std::
   return error;
 }
 
-constexpr const char* kShapes[] = {"n=2,c=3,o=4,i=9x7,k=3x3,pad=1",
-                                   "n=1,c=4,o=6,i=11x8,k=3x2,stride=2x3,pad=2x1,dilation=2x1,groups=2,bias=1",
-                                   "n=2,c=5,o=2,i=17,k=4,stride=3,pad=3,bias=1",
-                                   "n=1,c=4,o=8,i=6x5,k=1x1,groups=4",
-                                   "n=1,c=2,o=3,i=4x5x6,k=2x3x3,pad=0x1x2,stride=1x2x1",
-                                   "n=1,c=3,o=2,i=8x8,k=3,pad=2,dilation=2",
-                                   "n=1,c=2,o=2,i=1x1,k=3,pad=1",
-                                   "n=1,c=2,o=2,i=4x3,k=1,pad=2,stride=2x1,bias=1",
-                                   "n=1,c=2,o=2,i=2,k=2,dilation=4,pad=9"};
+constexpr const char* kConvShapes[] = {"n=2,c=3,o=4,i=9x7,k=3x3,pad=1",
+                                       "n=1,c=4,o=6,i=11x8,k=3x2,stride=2x3,pad=2x1,dilation=2x1,groups=2,bias=1",
+                                       "n=2,c=5,o=2,i=17,k=4,stride=3,pad=3,bias=1",
+                                       "n=1,c=4,o=8,i=6x5,k=1x1,groups=4",
+                                       "n=1,c=2,o=3,i=4x5x6,k=2x3x3,pad=0x1x2,stride=1x2x1",
+                                       "n=1,c=3,o=2,i=8x8,k=3,pad=2,dilation=2",
+                                       "n=1,c=2,o=2,i=1x1,k=3,pad=1",
+                                       "n=1,c=2,o=2,i=4x3,k=1,pad=2,stride=2x1,bias=1",
+                                       "n=1,c=2,o=2,i=2,k=2,dilation=4,pad=9"};
 
 TEST(ConvBind, OutputsOfPaddingAlone) {
   const auto alone = [](const char* attrs) {
@@ -111,7 +111,7 @@ TEST(ConvBind, OutputsOfPaddingAlone) {
 
 TEST(ConvGolden, AgreesWithMpfr) {
   for (const char* dtypes : {"f64", "f32", "f16", "bf16", "f16-f16-f32", "bf16-bf16-f32"}) {
-    for (const char* shape : kShapes) {
+    for (const char* shape : kConvShapes) {
       for (const char* fill : {"normal", "cancel-1e6", "subnormal", "lognormal"}) {
         for (Tier tier : {Tier::kFast, Tier::kReproducible}) {
           const Problem problem = Bind(fmt::format("conv/{}/{}/fill={}/seed=1", dtypes, shape, fill));

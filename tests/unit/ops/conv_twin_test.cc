@@ -14,21 +14,21 @@
 namespace assay::test {
 namespace {
 
-struct TypeCase {
+struct ConvTwinCase {
   const char* dtypes;
   const char* declaration;
 };
-constexpr TypeCase kTypes[] = {
+constexpr ConvTwinCase kConvTwinTypes[] = {
     {"f64", "acc=f64"},      {"f32", "acc=f32"},  {"f32", "in=tf32rz;acc=f32"}, {"f32", "in=bf16;acc=f32;ftz=all"},
     {"f16", "acc=f32"},      {"bf16", "acc=f32"}, {"bf16-bf16-f32", "acc=f32"}, {"bf16-bf16-f32", "acc=tc<24,8>"},
     {"i8-i8-i32", "acc=i32"}};
-constexpr const char* kShapes[] = {"n=2,c=3,o=4,i=6x7,k=3x3,pad=1",
-                                   "n=1,c=64,o=2,i=5x6,k=3x3,pad=1",
-                                   "n=1,c=4,o=4,i=9x8,k=3x2,stride=2x3,pad=2x1,dilation=2x1,groups=2",
-                                   "n=1,c=300,o=2,i=7,k=5,pad=2,stride=2",
-                                   "n=1,c=6,o=6,i=6x6,k=3,groups=6,pad=1",
-                                   "n=2,c=8,o=4,i=5x5,k=1",
-                                   "n=1,c=2,o=3,i=4x5x6,k=2x3x3,pad=0x1x2"};
+constexpr const char* kConvTwinShapes[] = {"n=2,c=3,o=4,i=6x7,k=3x3,pad=1",
+                                           "n=1,c=64,o=2,i=5x6,k=3x3,pad=1",
+                                           "n=1,c=4,o=4,i=9x8,k=3x2,stride=2x3,pad=2x1,dilation=2x1,groups=2",
+                                           "n=1,c=300,o=2,i=7,k=5,pad=2,stride=2",
+                                           "n=1,c=6,o=6,i=6x6,k=3,groups=6,pad=1",
+                                           "n=2,c=8,o=4,i=5x5,k=1",
+                                           "n=1,c=2,o=3,i=4x5x6,k=2x3x3,pad=0x1x2"};
 
 std::optional<Twin> MakeTwin(const Problem& problem, const char* declaration, int variant) {
   return Op("conv").MakeTwin(problem, Declared(declaration), variant);
@@ -39,8 +39,8 @@ double Stored(const Problem& problem, double y) {
 }
 
 TEST(ConvTwin, EveryLegalScheduleGivesTheExpectedBits) {
-  for (const TypeCase& type : kTypes) {
-    for (const char* shape : kShapes) {
+  for (const ConvTwinCase& type : kConvTwinTypes) {
+    for (const char* shape : kConvTwinShapes) {
       for (const char* bias : {"", ",bias=1"}) {
         if (type.dtypes[0] == 'i' && bias[0] != 0) continue;
         const Problem problem = Bind(fmt::format("conv/{}/{}{}/fill=normal/seed=0", type.dtypes, shape, bias));
@@ -148,7 +148,7 @@ Fault As(const Problem& problem, const std::string& id) {
 }
 
 TEST(ConvTwin, WrongConvolutionsChangeTheBits) {
-  for (const TypeCase& type : kTypes) {
+  for (const ConvTwinCase& type : kConvTwinTypes) {
     const auto id = [&](const char* attrs) { return fmt::format("conv/{}/{}/fill=normal/seed=0", type.dtypes, attrs); };
     const Problem problem = Bind(id("n=1,c=24,o=4,i=9x9,k=3x3,pad=1,stride=2,groups=2"));
     SCOPED_TRACE(problem.spec.Id() + " " + type.declaration);
@@ -201,7 +201,7 @@ TEST(ConvTwin, WrongConvolutionsChangeTheBits) {
 
 // As the harness measures it: the share of omitted terms that change a twin's stored bits.
 TEST(ConvTwin, OmittedTermsChangeTheBits) {
-  for (const TypeCase& type : kTypes) {
+  for (const ConvTwinCase& type : kConvTwinTypes) {
     for (const char* shape : {"n=1,c=512,o=2,i=5x5,k=3x3,pad=1", "n=1,c=3,o=4,i=12x12,k=7x7,stride=2,pad=3",
                               "n=1,c=8,o=8,i=5x5,k=3x3,groups=8", "n=1,c=700,o=2,i=5x5,k=1"}) {
       const Problem problem = Bind(fmt::format("conv/{}/{}/fill=normal/seed=0", type.dtypes, shape));

@@ -12,8 +12,8 @@
 namespace assay {
 namespace {
 
-using testing::C32;
-using testing::Signal;
+using test::C32;
+using test::Signal;
 
 // A bound case of one axis with its input, golden value and bound.
 struct Judged {
@@ -54,7 +54,7 @@ struct Judged {
   }
 
   // The whole output by one algorithm for a line.
-  std::vector<float> Run(const testing::LineTransform& line, const testing::Twiddles& w) const {
+  std::vector<float> Run(const test::LineTransform& line, const test::Twiddles& w) const {
     const FftCase fft = FftCaseOf(problem);
     const int64_t n = fft.n[0];
     const std::vector<double> x = inputs[0].ToDoubles();
@@ -97,7 +97,7 @@ TEST(FftBound, HoldsForEveryLegalAlgorithm) {
   double largest = 0, deviation = 0;
   int ran = 0;
   for (const int64_t n : {1, 2, 3, 8, 12, 16, 31, 37, 60, 64, 77, 128, 210}) {
-    for (const auto& line : testing::LegalLines()) {
+    for (const auto& line : test::LegalLines()) {
       const bool packed = std::string(line.name) == "real packed";
       if (std::string(line.name) == "stockham" && !std::has_single_bit(static_cast<uint64_t>(n))) continue;
       if (packed && n % 2 != 0) continue;
@@ -108,7 +108,7 @@ TEST(FftBound, HoldsForEveryLegalAlgorithm) {
           if (packed && seed == 1) rest = "";
           const Judged judged(fmt::format("fft/{},n={},batch=2{}/fill={}/seed={}", form, n, rest, fill, seed),
                               fmt::format("f32;alg={}", line.algorithm));
-          const std::vector<float> got = judged.Run(line.run, testing::RoundedTwiddle);
+          const std::vector<float> got = judged.Run(line.run, test::RoundedTwiddle);
           const double margin = judged.Margin(got);
           ASSERT_LE(margin, 1) << line.name << " n=" << n << " " << fill << " seed " << seed;
           largest = std::max(largest, margin), ++ran;
@@ -129,11 +129,11 @@ TEST(FftBound, HoldsForRealOutputsAndLongTransforms) {
                          "fft/c64-f32/kind=c2r,n=75/fill=outlier/seed=1", "fft/c64/kind=c2c,n=4096/fill=normal/seed=3",
                          "fft/c64/kind=c2c,n=3125/fill=cancel-1e6/seed=3"}) {
     const Judged judged(id, "f32;alg=fft");
-    EXPECT_LE(judged.Margin(judged.Run(testing::DecimatedInTime, testing::RoundedTwiddle)), 1) << id;
-    EXPECT_LE(judged.Margin(judged.Run(testing::DecimatedInFrequency, testing::RoundedTwiddle)), 1) << id;
+    EXPECT_LE(judged.Margin(judged.Run(test::DecimatedInTime, test::RoundedTwiddle)), 1) << id;
+    EXPECT_LE(judged.Margin(judged.Run(test::DecimatedInFrequency, test::RoundedTwiddle)), 1) << id;
   }
   const Judged prime("fft/c64/kind=c2c,n=1009/fill=normal/seed=0", "f32;alg=bluestein");
-  EXPECT_LE(prime.Margin(prime.Run(testing::BluesteinLine, testing::RoundedTwiddle)), 1);
+  EXPECT_LE(prime.Margin(prime.Run(test::BluesteinLine, test::RoundedTwiddle)), 1);
 }
 
 TEST(FftBound, PerfectRoundingPassesAndOnePointZeroFiveTimesTheBoundFails) {
@@ -150,11 +150,11 @@ TEST(FftBound, PerfectRoundingPassesAndOnePointZeroFiveTimesTheBoundFails) {
 TEST(FftBound, CatchesFaults) {
   const Judged judged("fft/c64/kind=c2c,n=256,batch=2,norm=ortho/fill=normal/seed=0", "f32;alg=fft");
   const auto conjugated = [](int64_t j, int64_t n) {
-    const C32 w = testing::RoundedTwiddle(j, n);
+    const C32 w = test::RoundedTwiddle(j, n);
     return C32{w.re, -w.im};
   };
-  EXPECT_GT(judged.Margin(judged.Run(testing::DecimatedInTime, conjugated)), 1e3) << "wrong sign";
-  std::vector<float> got = judged.Run(testing::DecimatedInTime, testing::RoundedTwiddle);
+  EXPECT_GT(judged.Margin(judged.Run(test::DecimatedInTime, conjugated)), 1e3) << "wrong sign";
+  std::vector<float> got = judged.Run(test::DecimatedInTime, test::RoundedTwiddle);
   ASSERT_LE(judged.Margin(got), 1);
   std::vector<float> scaled = got;
   for (float& v : scaled) v *= 1 + 1.0f / 256;  // n instead of n - 1 somewhere
@@ -166,13 +166,13 @@ TEST(FftBound, CatchesFaults) {
 // A recurrence in f32 stays within what worst-case roundings could do; the statistic of VERDICT.md 3 tells it apart.
 TEST(FftBound, TellsTwiddlesByRecurrence) {
   const Judged judged("fft/c64/kind=c2c,n=4096/fill=normal/seed=0", "f32;alg=fft");
-  const std::vector<float> right = judged.Run(testing::Stockham2, testing::RoundedTwiddle);
+  const std::vector<float> right = judged.Run(test::Stockham2, test::RoundedTwiddle);
   EXPECT_LE(judged.Margin(right), 0.2);
   EXPECT_LT(judged.LargestDeviation(right), 8);
-  const auto from_f32 = [](int64_t j, int64_t n) { return testing::RecurrentTwiddle(j, n, 24); };
-  EXPECT_GT(judged.LargestDeviation(judged.Run(testing::Stockham2, from_f32)), 8);
-  const auto from_f16 = [](int64_t j, int64_t n) { return testing::RecurrentTwiddle(j, n, 11); };
-  EXPECT_GT(judged.Margin(judged.Run(testing::Stockham2, from_f16)), 10);
+  const auto from_f32 = [](int64_t j, int64_t n) { return test::RecurrentTwiddle(j, n, 24); };
+  EXPECT_GT(judged.LargestDeviation(judged.Run(test::Stockham2, from_f32)), 8);
+  const auto from_f16 = [](int64_t j, int64_t n) { return test::RecurrentTwiddle(j, n, 11); };
+  EXPECT_GT(judged.Margin(judged.Run(test::Stockham2, from_f16)), 10);
 }
 
 TEST(FftBound, ClassesAreOrderedAsTheTheorySays) {

@@ -7,7 +7,7 @@
 
 #include "golden/fft_error.h"
 
-namespace assay::testing {
+namespace assay::test {
 namespace {
 
 C32 operator+(C32 a, C32 b) {
@@ -189,4 +189,4 @@ const std::vector<NamedLine>& LegalLines() {
   return lines;
 }
 
-}  // namespace assay::testing
+}  // namespace assay::test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace assay::testing {
+namespace assay::test {
 
 struct C32 {
   float re = 0, im = 0;
@@ -38,4 +38,4 @@ struct NamedLine {
 };
 const std::vector<NamedLine>& LegalLines();
 
-}  // namespace assay::testing
+}  // namespace assay::test

@@ -89,7 +89,7 @@ TEST(FftOp, GoldenAgainstTheDefinition) {
     const std::vector<Tensor> inputs = Fft().MakeInputs(problem);
     for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
       const Golden golden = Fft().ComputeGolden(problem, inputs, tier);
-      testing::ReferenceDft reference(FftCaseOf(problem), inputs[0].ToDoubles());
+      test::ReferenceDft reference(FftCaseOf(problem), inputs[0].ToDoubles());
       for (int64_t i = 0; i < golden.size(); ++i) {
         const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
         ASSERT_LE(reference.ErrorOf(i, golden.value[i], lo), golden.error[i]) << id << " number " << i;
@@ -168,7 +168,7 @@ TEST(FftOp, MutantsAreTransformsWithoutOneElement) {
   for (int64_t j = 0; j < 6; ++j) {
     std::vector<double> x = inputs[0].ToDoubles();
     x[2 * j] = x[2 * j + 1] = 0;
-    testing::ReferenceDft reference(FftCaseOf(problem), x);
+    test::ReferenceDft reference(FftCaseOf(problem), x);
     EXPECT_NEAR(mutants[j].value, reference.Value(mutants[j].index), 1e-12);
   }
 }

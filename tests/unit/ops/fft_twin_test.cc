@@ -13,8 +13,8 @@
 namespace assay::test {
 namespace {
 
-using testing::C32;
-using testing::Signal;
+using test::C32;
+using test::Signal;
 
 Signal LineOf(const Twin& twin, int64_t batch, int64_t n) {
   const std::vector<double> x = twin.inputs[0].ToDoubles();
@@ -43,7 +43,7 @@ TEST(FftTwin, LegalAlgorithmsPassAndALostInputFails) {
   int lost = 0;
   for (const int64_t n : {1, 2, 3, 16, 31, 37, 60, 64, 210, 256}) {
     const Problem problem = Bind(fmt::format("fft/c64/kind=c2c,n={},batch=2/fill=special/seed=0", n));
-    for (const auto& line : testing::LegalLines()) {
+    for (const auto& line : test::LegalLines()) {
       const std::string name = line.name;
       if (name == "real packed" || (name == "stockham" && !std::has_single_bit(static_cast<uint64_t>(n)))) continue;
       const std::string contract = fmt::format("f32;alg={}", line.algorithm);
@@ -52,11 +52,11 @@ TEST(FftTwin, LegalAlgorithmsPassAndALostInputFails) {
       ASSERT_EQ(twins.size(), 1u);
       for (const int64_t batch : {0, 1}) {
         const Signal x = LineOf(twins[0], batch, n);
-        ASSERT_EQ(Wrong(twins[0], batch, line.run(x, testing::RoundedTwiddle)), 0);
+        ASSERT_EQ(Wrong(twins[0], batch, line.run(x, test::RoundedTwiddle)), 0);
         for (const int64_t j : {int64_t{0}, n / 2, n - 1}) {
           Signal without = x;
           without[j] = C32{};
-          ASSERT_GT(Wrong(twins[0], batch, line.run(without, testing::RoundedTwiddle)), n / 2) << j;
+          ASSERT_GT(Wrong(twins[0], batch, line.run(without, test::RoundedTwiddle)), n / 2) << j;
           ++lost;
         }
       }

@@ -58,8 +58,8 @@ void ExpectWithin(const Golden& golden, int64_t i, const Big& exact) {
   }
 }
 
-constexpr const char* kFills[] = {"uniform", "normal",    "lognormal", "outlier", "cancel-1e6", "ramp",
-                                  "coded",   "subnormal", "special",   "pow2",    "near_one"};
+constexpr const char* kGoldenFills[] = {"uniform", "normal",    "lognormal", "outlier", "cancel-1e6", "ramp",
+                                        "coded",   "subnormal", "special",   "pow2",    "near_one"};
 
 Golden GoldenOf(const Problem& problem, std::span<const Tensor> inputs, Tier tier) {
   Golden golden = Op(problem.spec.op).ComputeGolden(problem, inputs, tier);
@@ -101,7 +101,7 @@ void CheckMatmul(const std::string& id, Tier tier) {
 TEST(MatmulGolden, MatchesMpfr) {
   uint64_t seed = 0;
   for (const char* dtypes : {"f64", "f32", "f16", "bf16", "bf16-bf16-f32", "e4m3-e4m3-f32", "e5m2-e5m2-bf16"}) {
-    for (const char* fill : kFills) {
+    for (const char* fill : kGoldenFills) {
       for (const char* attrs : {"m=3,n=4,k=77", "m=2,n=3,k=20,batch=2,transa=1,alpha=0.3,beta=-2.5,bias=1",
                                 "m=3,n=2,k=9,transb=1,bias=1,epilogue=rounded"}) {
         for (Tier tier : {Tier::kFast, Tier::kReproducible}) {
@@ -159,7 +159,7 @@ void CheckReduce(const std::string& id, Tier tier) {
 TEST(ReduceGolden, MatchesMpfr) {
   uint64_t seed = 0;
   for (const char* dtypes : {"f64", "f32", "f16", "bf16", "bf16-f32"}) {
-    for (const char* fill : kFills) {
+    for (const char* fill : kGoldenFills) {
       for (const char* kind : {"sum", "mean", "prod", "l2", "logsumexp"}) {
         const std::string key = std::string_view(kind) == "sum" ? "" : fmt::format(",kind={}", kind);
         for (const char* shape : {"shape=4x7x5,axes=0+2", "shape=3x150,axes=1", "shape=6x2,axes=-2,keepdims=1"}) {

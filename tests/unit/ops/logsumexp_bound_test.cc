@@ -86,7 +86,7 @@ double WithoutRescalings(const Golden& golden, const Contract& contract, double 
   return sum / (1 - sum) + 2 * u * (*golden.Extra("spread"))[0] + eps * (*golden.Extra("log_part"))[0] + 2 * u * y;
 }
 
-struct Row {
+struct LogsumexpRow {
   const char* name;
   double math;
   double (*term)(int64_t k, int64_t n);
@@ -95,9 +95,9 @@ struct Row {
 // Blocks of one term, every exponential off by as much as is permitted, always to the same side.
 TEST(LogSumExpBound, CountsEveryRescalingOfAnOnlineSum) {
   constexpr int64_t kTerms = 4096;
-  for (const Row& row :
-       {Row{"a new maximum with each term", 8, [](int64_t k, int64_t n) { return std::ldexp(k - n, -13); }},
-        Row{"the maximum first", 4, [](int64_t k, int64_t) { return k == 0 ? 0.0 : -20.0; }}}) {
+  for (const LogsumexpRow& row :
+       {LogsumexpRow{"a new maximum with each term", 8, [](int64_t k, int64_t n) { return std::ldexp(k - n, -13); }},
+        LogsumexpRow{"the maximum first", 4, [](int64_t k, int64_t) { return k == 0 ? 0.0 : -20.0; }}}) {
     SCOPED_TRACE(row.name);
     const Problem problem = Bind(fmt::format("reduce/f32/shape=1x{},axes=1,kind=logsumexp/fill=normal/seed=0", kTerms));
     const Contract contract = Declared(fmt::format("acc=f32;math={}", row.math));

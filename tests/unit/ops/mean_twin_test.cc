@@ -20,7 +20,7 @@ enum class Way : uint8_t { kDivideSum, kMultiplySum, kDivideTerms, kMultiplyTerm
 constexpr Way kWays[] = {Way::kDivideSum,     Way::kMultiplySum, Way::kDivideTerms,
                          Way::kMultiplyTerms, Way::kFmaTerms,    Way::kScaleBlocks};
 
-struct Machine {
+struct MeanMachine {
   DType format = DType::kF32;
   bool truncates = false;
 
@@ -71,18 +71,18 @@ void Arrange(uint64_t order, std::vector<double>& x) {
   for (auto i = static_cast<uint64_t>(x.size()) - 1; i > 0; --i) std::swap(x[i], x[random.Below(i, i + 1)]);
 }
 
-struct TypeCase {
+struct MeanTwinCase {
   const char* dtypes;
   const char* declaration;
   DType format;
 };
-constexpr TypeCase kTypes[] = {{"f32", "acc=f32", DType::kF32},  {"f32", "acc=f32;math=2;ftz=all", DType::kF32},
-                               {"bf16", "acc=f32", DType::kF32}, {"f16", "acc=f32;out=rz", DType::kF32},
-                               {"f64", "acc=f64", DType::kF64},  {"f16", "acc=f16", DType::kF16}};
+constexpr MeanTwinCase kMeanTypes[] = {{"f32", "acc=f32", DType::kF32},  {"f32", "acc=f32;math=2;ftz=all", DType::kF32},
+                                       {"bf16", "acc=f32", DType::kF32}, {"f16", "acc=f32;out=rz", DType::kF32},
+                                       {"f64", "acc=f64", DType::kF64},  {"f16", "acc=f16", DType::kF16}};
 
 TEST(MeanTwin, NoLegalOrderOrScalingRaisesAnAlarm) {
   int64_t runs = 0;
-  for (const TypeCase& type : kTypes) {
+  for (const MeanTwinCase& type : kMeanTypes) {
     for (int64_t terms : {3, 5, 7, 11, 49, 100, 768, 1000, 2880, 12544}) {
       const Problem problem = MeanOf(type.dtypes, 3, terms);
       const bool narrow = type.format == DType::kF16;
@@ -97,7 +97,7 @@ TEST(MeanTwin, NoLegalOrderOrScalingRaisesAnAlarm) {
           for (Way way : kWays) {
             for (bool truncates : {false, true}) {
               if (truncates && type.format == DType::kF64) continue;
-              const double mean = Machine{type.format, truncates}.Mean(way, x, static_cast<double>(terms));
+              const double mean = MeanMachine{type.format, truncates}.Mean(way, x, static_cast<double>(terms));
               ++runs;
               ASSERT_TRUE(Passes(twin, problem.output.dtype, row, mean))
                   << problem.spec.Id() << " " << type.declaration << " way " << static_cast<int>(way) << " order "
@@ -113,13 +113,13 @@ TEST(MeanTwin, NoLegalOrderOrScalingRaisesAnAlarm) {
 
 // Each term with the twin that has it, under the ways that round least and most.
 TEST(MeanTwin, EveryMissingOrDoubledTermIsSeen) {
-  for (const TypeCase& type : kTypes) {
+  for (const MeanTwinCase& type : kMeanTypes) {
     for (int64_t terms : {7, 49, 768, 12544}) {
       const Problem problem = MeanOf(type.dtypes, 2, terms);
       const std::vector<Twin> twins = TwinsOf(problem, type.declaration);
       if (type.format == DType::kF16 && twins.empty()) continue;  // too narrow for that many terms
       ASSERT_GE(twins.size(), 2u);
-      if (terms > 1000 && &type != &kTypes[0]) continue;  // as many terms each time as other lengths have in all
+      if (terms > 1000 && &type != &kMeanTypes[0]) continue;  // as many terms each time as other lengths have in all
       std::vector<bool> tested(static_cast<size_t>(terms));
       for (size_t variant = 0; variant < twins.size(); ++variant) {
         const int64_t row = static_cast<int64_t>(variant % 2);
@@ -134,7 +134,7 @@ TEST(MeanTwin, EveryMissingOrDoubledTermIsSeen) {
               if (terms > 1000 && ((copies == 0) == (k % 2 == 0) || way == Way::kDivideSum)) continue;
               std::vector<double> faulty = x;
               faulty[place] *= copies;
-              const double mean = Machine{type.format}.Mean(way, faulty, static_cast<double>(terms));
+              const double mean = MeanMachine{type.format}.Mean(way, faulty, static_cast<double>(terms));
               ASSERT_FALSE(Passes(twins[variant], problem.output.dtype, row, mean))
                   << problem.spec.Id() << " variant " << variant << " term " << k << " x " << copies;
             }
@@ -148,7 +148,7 @@ TEST(MeanTwin, EveryMissingOrDoubledTermIsSeen) {
 }
 
 TEST(MeanTwin, ToleratesNoMoreThanHalfATerm) {
-  for (const TypeCase& type : kTypes) {
+  for (const MeanTwinCase& type : kMeanTypes) {
     for (int64_t terms : {3, 100, 768, 2880, 12544}) {
       const Problem problem = MeanOf(type.dtypes, 5, terms);
       for (const Twin& twin : TwinsOf(problem, type.declaration)) {
@@ -176,7 +176,7 @@ TEST(MeanTwin, NarrowAccumulatorsFail) {
   for (const Twin& twin : TwinsOf(problem, "acc=f32")) {
     std::vector<double> x = ReduceCase(problem).Row(twin.inputs[0], 0);
     for (Way way : kWays) {
-      EXPECT_FALSE(Passes(twin, DType::kF32, 0, Machine{DType::kBF16}.Mean(way, x, 768))) << static_cast<int>(way);
+      EXPECT_FALSE(Passes(twin, DType::kF32, 0, MeanMachine{DType::kBF16}.Mean(way, x, 768))) << static_cast<int>(way);
     }
   }
 }

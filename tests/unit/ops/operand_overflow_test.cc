@@ -12,11 +12,11 @@
 #include "tests/unit/ops/attention_simulate.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/ops/softmax_simulate.h"
+#include "tests/unit/special_values.h"
 
 namespace assay::test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargest = 0x1.FFFFFEp127, kTiny = 0x1p-127;
 constexpr const char* kNarrow[] = {"in=tf32rn;acc=f32;math=1", "in=bf16;acc=f32;math=1", "in=bf16x3;acc=f32;math=1",
                                    "in=tf32rn;acc=f32;mid=f16;math=2"};
@@ -29,7 +29,7 @@ double Narrow(const Contract& contract, double x) {
   if (contract.in == InputRounding::kBF16x3) return std::isinf(bf16) ? bf16 : x;
   if (contract.in == InputRounding::kBF16) return bf16;
   const double unit = std::ldexp(1.0, std::max(std::ilogb(x), -126) - 10), rounded = std::nearbyint(x / unit) * unit;
-  return std::abs(rounded) < 0x1p128 ? rounded : std::copysign(kInfinity, x);
+  return std::abs(rounded) < 0x1p128 ? rounded : std::copysign(kInf, x);
 }
 
 Tensor Narrow(const Contract& contract, const Tensor& tensor) {
@@ -41,8 +41,7 @@ Tensor Narrow(const Contract& contract, const Tensor& tensor) {
 }
 
 bool IsRight(const BoundModel& bound, const Golden& golden, int64_t i, double got) {
-  return golden.error[i] == kInfinity || AccumulatedBound(bound, golden, i) == kInfinity ||
-         Accepts(bound, golden, i, got);
+  return golden.error[i] == kInf || AccumulatedBound(bound, golden, i) == kInf || Accepts(bound, golden, i, got);
 }
 
 // Puts +-x at element i of an operand.
@@ -124,13 +123,13 @@ TEST(OperandOverflow, OnlyWhatReadsTheOperandIsExcused) {
     // q of row 1: the weights of that row are anyone's, its results still averages of v.
     const Attended q(id, declaration, 0, kLargest);
     EXPECT_TRUE(Accepts(q.bound, q.golden, 3, NAN) && Accepts(q.bound, q.golden, 3, 0));
-    EXPECT_FALSE(Accepts(q.bound, q.golden, 3, kInfinity)) << "finite values have no infinite average";
+    EXPECT_FALSE(Accepts(q.bound, q.golden, 3, kInf)) << "finite values have no infinite average";
     EXPECT_FALSE(Accepts(q.bound, q.golden, 3, 100));
     EXPECT_FALSE(Accepts(q.bound, q.golden, 0, NAN) || Accepts(q.bound, q.golden, 6, NAN)) << "other rows";
     // v of key 1, column 0 of head 0.
     const Attended v(id, declaration, 2, kLargest);
-    EXPECT_TRUE(Accepts(v.bound, v.golden, 0, kInfinity) && Accepts(v.bound, v.golden, 3, NAN));
-    EXPECT_FALSE(Accepts(v.bound, v.golden, 1, kInfinity) || Accepts(v.bound, v.golden, 1, NAN)) << "other columns";
+    EXPECT_TRUE(Accepts(v.bound, v.golden, 0, kInf) && Accepts(v.bound, v.golden, 3, NAN));
+    EXPECT_FALSE(Accepts(v.bound, v.golden, 1, kInf) || Accepts(v.bound, v.golden, 1, NAN)) << "other columns";
     EXPECT_FALSE(Accepts(v.bound, v.golden, 12, NAN)) << "the other head";
     EXPECT_FALSE(Accepts(v.bound, v.golden, 0, v.golden.value[0] / 4)) << "finite results stay bounded";
     // k of key 1, head 0: no other head.
@@ -183,10 +182,10 @@ TEST(OperandOverflow, ScaledQueriesMayOverflow) {
 }
 
 TEST(OperandOverflow, CorrectSoftmaxStaysWithinWhatIsPromised) {
-  const std::vector<std::vector<double>> rows = {{kLargest, 0, 3, -kInfinity, 1},
-                                                 {-kLargest, -kLargest, -kLargest, -kLargest, -kInfinity},
-                                                 {0x1p20, 0x1p20 - 1024, 0x1p20 - 4096, 0, -kInfinity},
-                                                 {-kLargest, 1, 2, 3, -kInfinity},
+  const std::vector<std::vector<double>> rows = {{kLargest, 0, 3, -kInf, 1},
+                                                 {-kLargest, -kLargest, -kLargest, -kLargest, -kInf},
+                                                 {0x1p20, 0x1p20 - 1024, 0x1p20 - 4096, 0, -kInf},
+                                                 {-kLargest, 1, 2, 3, -kInf},
                                                  {1, 0.5, 0.25, -2, -800},
                                                  {kLargest, 0x1.FFBp127, -kLargest, 0, 1}};
   int infinite = 0;
@@ -215,7 +214,7 @@ TEST(OperandOverflow, CorrectSoftmaxStaysWithinWhatIsPromised) {
         }
       }
       // Rows that the class does not touch keep their bound, a vanished probability and -inf too.
-      const double none = *log == 0 ? 0 : -kInfinity;
+      const double none = *log == 0 ? 0 : -kInf;
       EXPECT_FALSE(IsRight(bound, golden, 20, golden.value[20] * 1.5));
       EXPECT_FALSE(IsRight(bound, golden, 20, NAN) || IsRight(bound, golden, 24, NAN));
       EXPECT_TRUE(IsRight(bound, golden, 19, none));

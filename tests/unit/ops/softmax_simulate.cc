@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "tests/unit/special_values.h"
+
 namespace assay::test {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<double> RunSoftmaxRow(const Problem& problem, const std::vector<double>& x, const Contract& contract,
                                   const SoftmaxForm& form) {
@@ -24,13 +22,13 @@ std::vector<double> RunSoftmaxRow(const Problem& problem, const std::vector<doub
     return Narrowed(contract, f.Exp(Narrowed(contract, f.unit.Add(value, -m))));
   };
   for (int64_t i = 0; i < n; ++i) e[i] = exponential(in[i], max);
-  double total = 0, running = -kInfinity;
+  double total = 0, running = -kInf;
   if (form.block == 0) total = Sum(e, {}, form.schedule, f.unit);
   for (int64_t begin = 0; form.block > 0 && begin < n; begin += form.block) {
     const int64_t end = std::min(n, begin + form.block);
     const double m = std::max(running, *std::max_element(in.begin() + begin, in.begin() + end));
-    if (m == -kInfinity) continue;
-    total = running == -kInfinity ? 0 : f.unit.Mul(total, f.Exp(f.unit.Add(running, -m)));
+    if (m == -kInf) continue;
+    total = running == -kInf ? 0 : f.unit.Mul(total, f.Exp(f.unit.Add(running, -m)));
     for (int64_t i = begin; i < end; ++i) total = f.unit.Add(total, exponential(in[i], m));
     running = m;
   }

@@ -12,22 +12,22 @@
 #include "ops/binding.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/ops/softmax_simulate.h"
+#include "tests/unit/special_values.h"
 
 namespace assay::test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr const char* kFills[] = {"uniform", "normal", "lognormal", "outlier", "subnormal", "special", "pow2"};
+constexpr const char* kSoftmaxFills[] = {"uniform", "normal", "lognormal", "outlier", "subnormal", "special", "pow2"};
 
 bool Within(const BoundModel& bound, const Golden& golden, int64_t i, double got) {
-  return AccumulatedBound(bound, golden, i) == kInfinity || Accepts(bound, golden, i, got);
+  return AccumulatedBound(bound, golden, i) == kInf || Accepts(bound, golden, i, got);
 }
 
 // |value - exact| of one row at 256 bits, against the certified error.
 void ExpectMatchesMpfr(const SoftmaxCase& op, const Tensor& x, const Golden& golden, int64_t row) {
   mpfr_t total, term, y;
   mpfr_inits2(256, total, term, y, nullptr);
-  double max = -kInfinity;
+  double max = -kInf;
   for (int64_t k = 0; k < op.terms; ++k) max = std::max(max, ValueAt(x, op.Offset(row, k)));
   mpfr_set_d(total, 0, MPFR_RNDN);
   const auto exponential = [&](int64_t k) {
@@ -60,7 +60,7 @@ void ExpectMatchesMpfr(const SoftmaxCase& op, const Tensor& x, const Golden& gol
 TEST(SoftmaxGolden, MatchesMpfr) {
   uint64_t seed = 0;
   for (const char* dtypes : {"f64", "f32", "f16", "bf16"}) {
-    for (const char* fill : kFills) {
+    for (const char* fill : kSoftmaxFills) {
       for (const char* attrs : {"shape=5x77", "shape=3x9x4,axis=1", "shape=40x3,axis=0,log=1", "shape=6x130,log=1"}) {
         for (Tier tier : {Tier::kFast, Tier::kReproducible}) {
           const Problem problem = Bind(fmt::format("softmax/{}/{}/fill={}/seed={}", dtypes, attrs, fill, ++seed));
@@ -82,8 +82,7 @@ TEST(SoftmaxGolden, RowsWithoutAMaximum) {
   const Problem problem = Bind("softmax/f32/shape=4x3/fill=normal/seed=0");
   std::vector<Tensor> inputs;
   inputs.emplace_back(DType::kF32, Shape{4, 3});
-  inputs[0].SetDoubles(
-      std::vector<double>{-kInfinity, -kInfinity, -kInfinity, 1, kInfinity, 0, 1, NAN, 0, 0, -kInfinity, 0});
+  inputs[0].SetDoubles(std::vector<double>{-kInf, -kInf, -kInf, 1, kInf, 0, 1, NAN, 0, 0, -kInf, 0});
   const Golden golden = Op("softmax").ComputeGolden(problem, inputs, Tier::kFast);
   for (int i = 0; i < 9; ++i) EXPECT_TRUE(std::isnan(golden.value[i])) << i;
   EXPECT_EQ(golden.value[9], 0.5);
@@ -94,7 +93,7 @@ TEST(SoftmaxGolden, RowsWithoutAMaximum) {
   EXPECT_EQ(bound("f32;masked=zero").value_where[0].value, 0);
   EXPECT_EQ((*bound("f32;masked=zero").value_where[0].plane)[2], 1);
   EXPECT_EQ((*bound("f32;masked=zero").value_where[0].plane)[3], 0);
-  EXPECT_EQ(AccumulatedBound(bound("f32;masked=any"), golden, 0), kInfinity);
+  EXPECT_EQ(AccumulatedBound(bound("f32;masked=any"), golden, 0), kInf);
   EXPECT_LT(AccumulatedBound(bound("f32;masked=any"), golden, 9), 1);
 }
 
@@ -153,7 +152,7 @@ TEST(SoftmaxBound, HoldsForEveryFormFillAndType) {
   uint64_t seed = 0;
   for (const TypeCase& type : types) {
     for (const char* contract : type.contracts) {
-      for (const char* fill : kFills) {
+      for (const char* fill : kSoftmaxFills) {
         for (const char* attrs : {"shape=4x1", "shape=4x2", "shape=4x37", "shape=3x130", "shape=4x37,log=1"}) {
           CheckBound(fmt::format("softmax/{}/{}/fill={}/seed={}", type.dtype, attrs, fill, seed++), contract, closest,
                      pushed);
@@ -200,7 +199,7 @@ TEST(SoftmaxTwin, LegalFormsPassAndFaultsAreSeen) {
             std::vector<double> wrong(x.size());
             for (size_t k = 0; k < x.size(); ++k) {
               const double share = op.log ? -std::log(visible - 1) : 1 / (visible - 1);
-              wrong[k] = x[k] == 0 ? RoundTo(format, share) : op.log ? -kInfinity : 0;
+              wrong[k] = x[k] == 0 ? RoundTo(format, share) : op.log ? -kInf : 0;
             }
             ASSERT_FALSE(accepted(wrong));
           }

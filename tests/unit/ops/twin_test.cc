@@ -46,32 +46,32 @@ void ExpectEveryScheduleMatches(const Problem& problem, const Contract& contract
   }
 }
 
-std::optional<Twin> MakeTwin(const Problem& problem, const char* declaration, int variant) {
+std::optional<Twin> MakeTwinOf(const Problem& problem, const char* declaration, int variant) {
   return Op(problem.spec.op).MakeTwin(problem, Declared(declaration), variant);
 }
 
-struct TypeCase {
+struct TwinTypes {
   const char* dtypes;
   const char* declaration;
 };
 
-constexpr TypeCase kMatmulTypes[] = {{"f64", "acc=f64"},
-                                     {"f32", "acc=f32"},
-                                     {"f32", "in=tf32rz;acc=f32"},
-                                     {"f32", "in=bf16;acc=f32;ftz=all"},
-                                     {"f32", "in=bf16x3;acc=f32"},
-                                     {"f16", "acc=f32"},
-                                     {"f16", "acc=f16"},
-                                     {"bf16", "acc=f32"},
-                                     {"bf16-bf16-f32", "acc=f32"},
-                                     {"bf16-bf16-f32", "acc=tc<24,8>"},
-                                     {"e4m3-e4m3-f32", "acc=tc<13,32>"},
-                                     {"e4m3-e4m3-bf16", "acc=f32"},
-                                     {"e5m2-e5m2-f16", "acc=f32"},
-                                     {"i8-i8-i32", "acc=i32"}};
+constexpr TwinTypes kMatmulTypes[] = {{"f64", "acc=f64"},
+                                      {"f32", "acc=f32"},
+                                      {"f32", "in=tf32rz;acc=f32"},
+                                      {"f32", "in=bf16;acc=f32;ftz=all"},
+                                      {"f32", "in=bf16x3;acc=f32"},
+                                      {"f16", "acc=f32"},
+                                      {"f16", "acc=f16"},
+                                      {"bf16", "acc=f32"},
+                                      {"bf16-bf16-f32", "acc=f32"},
+                                      {"bf16-bf16-f32", "acc=tc<24,8>"},
+                                      {"e4m3-e4m3-f32", "acc=tc<13,32>"},
+                                      {"e4m3-e4m3-bf16", "acc=f32"},
+                                      {"e5m2-e5m2-f16", "acc=f32"},
+                                      {"i8-i8-i32", "acc=i32"}};
 
 TEST(MatmulTwin, EveryLegalScheduleGivesTheExpectedBits) {
-  for (const TypeCase& type : kMatmulTypes) {
+  for (const TwinTypes& type : kMatmulTypes) {
     for (int64_t k : {1, 2, 3, 64, 65, 1000}) {
       for (const char* extra :
            {"", ",batch=2,transa=1", ",transb=1,alpha=-2,beta=0.5,bias=1", ",alpha=0.25,bias=1,epilogue=rounded"}) {
@@ -80,7 +80,7 @@ TEST(MatmulTwin, EveryLegalScheduleGivesTheExpectedBits) {
         SCOPED_TRACE(id + " " + type.declaration);
         const Problem problem = Bind(id);
         for (int variant : {0, 1}) {
-          const std::optional<Twin> twin = MakeTwin(problem, type.declaration, variant);
+          const std::optional<Twin> twin = MakeTwinOf(problem, type.declaration, variant);
           const bool narrow = std::string_view(type.declaration) == "acc=f16";
           if (!twin && (narrow || extra[0] != 0)) continue;  // no room
           ASSERT_TRUE(twin.has_value());
@@ -94,14 +94,14 @@ TEST(MatmulTwin, EveryLegalScheduleGivesTheExpectedBits) {
 
 // Reads k back from a wrong result, as the twin's code says.
 TEST(MatmulTwin, AMissingTermChangesTheBitsAndIsNamed) {
-  for (const TypeCase& type : kMatmulTypes) {
+  for (const TwinTypes& type : kMatmulTypes) {
     for (int64_t k : {64, 65, 1000}) {
       const Problem problem = Bind(fmt::format("matmul/{}/m=2,n=2,k={}/fill=normal/seed=0", type.dtypes, k));
       SCOPED_TRACE(problem.spec.Id() + " " + type.declaration);
       std::set<std::pair<double, double>> names;
       std::vector<std::pair<double, double>> terms(static_cast<size_t>(k));
       for (int variant : {0, 1}) {
-        const std::optional<Twin> twin = MakeTwin(problem, type.declaration, variant);
+        const std::optional<Twin> twin = MakeTwinOf(problem, type.declaration, variant);
         ASSERT_TRUE(twin.has_value());
         const MatmulCase op(problem);
         for (int64_t i = 0; i < 4; ++i) {
@@ -152,7 +152,7 @@ TEST(MatmulTwin, NarrowAccumulatorsFail) {
       const Problem problem = Bind(fmt::format("matmul/{}/m=8,n=8,k={}/fill=normal/seed=0", dtypes, k));
       SCOPED_TRACE(problem.spec.Id());
       for (int variant : {0, 1}) {
-        const std::optional<Twin> twin = MakeTwin(problem, "acc=f32", variant);
+        const std::optional<Twin> twin = MakeTwinOf(problem, "acc=f32", variant);
         ASSERT_TRUE(twin.has_value());
         EXPECT_EQ(WrongShare(problem, *twin, DType::kF16), 1);
         EXPECT_EQ(WrongShare(problem, *twin, DType::kBF16), 1);
@@ -163,7 +163,7 @@ TEST(MatmulTwin, NarrowAccumulatorsFail) {
 
 TEST(MatmulTwin, NoneWhereExactnessCannotBePromised) {
   const auto none = [](const char* attrs, const char* types, const char* declaration) {
-    return !MakeTwin(Bind(fmt::format("matmul/{}/{}/fill=normal/seed=0", types, attrs)), declaration, 0).has_value();
+    return !MakeTwinOf(Bind(fmt::format("matmul/{}/{}/fill=normal/seed=0", types, attrs)), declaration, 0).has_value();
   };
   EXPECT_TRUE(none("m=2,n=2,k=8192", "f16", "acc=f16"));
   EXPECT_FALSE(none("m=2,n=2,k=8192", "f16", "acc=f32"));
@@ -175,10 +175,10 @@ TEST(MatmulTwin, NoneWhereExactnessCannotBePromised) {
 
 TEST(ReduceTwin, EveryLegalScheduleGivesTheExpectedResult) {
   int made = 0;
-  for (const TypeCase& type :
-       {TypeCase{"f64", "acc=f64"}, TypeCase{"f32", "acc=f32"}, TypeCase{"f32", "acc=f32;math=2"},
-        TypeCase{"f16", "acc=f32"}, TypeCase{"f16", "acc=f16"}, TypeCase{"bf16", "acc=f32"},
-        TypeCase{"bf16-f32", "acc=f32;ftz=all"}}) {
+  for (const TwinTypes& type :
+       {TwinTypes{"f64", "acc=f64"}, TwinTypes{"f32", "acc=f32"}, TwinTypes{"f32", "acc=f32;math=2"},
+        TwinTypes{"f16", "acc=f32"}, TwinTypes{"f16", "acc=f16"}, TwinTypes{"bf16", "acc=f32"},
+        TwinTypes{"bf16-f32", "acc=f32;ftz=all"}}) {
     for (const char* kind : {"sum", "mean", "prod", "l2", "logsumexp"}) {
       for (const char* shape : {"4x1", "4x2", "4x64", "4x65", "4x1000"}) {
         const std::string key = std::string_view(kind) == "sum" ? "" : fmt::format(",kind={}", kind);
@@ -186,7 +186,7 @@ TEST(ReduceTwin, EveryLegalScheduleGivesTheExpectedResult) {
             Bind(fmt::format("reduce/{}/shape={},axes=1{}/fill=normal/seed=0", type.dtypes, shape, key));
         SCOPED_TRACE(problem.spec.Id() + " " + type.declaration);
         for (int variant : {0, 1}) {
-          const std::optional<Twin> twin = MakeTwin(problem, type.declaration, variant);
+          const std::optional<Twin> twin = MakeTwinOf(problem, type.declaration, variant);
           if (!twin) continue;
           ++made;
           ExpectEveryScheduleMatches(problem, Declared(type.declaration), *twin);
@@ -212,7 +212,7 @@ TEST(ReduceTwin, AMissingTermIsSeen) {
         std::vector<int> shown(static_cast<size_t>(k));
         const int variants = Op("reduce").TwinVariants(problem, Declared(declaration));
         for (int variant = 0; variant < variants; ++variant) {
-          const std::optional<Twin> twin = MakeTwin(problem, declaration, variant);
+          const std::optional<Twin> twin = MakeTwinOf(problem, declaration, variant);
           ASSERT_TRUE(twin.has_value());
           const Problem shorter =
               Bind(fmt::format("reduce/{}/shape=1x{},axes=1{}/fill=normal/seed=0", dtypes, k - 1, key));
@@ -260,7 +260,7 @@ TEST(ReduceTwin, LongRowsAreShownInTurn) {
     ASSERT_EQ(Op("reduce").TwinVariants(problem, contract), row.variants);
     std::vector<int> shown(static_cast<size_t>(op.terms));
     for (int variant = 0; variant < row.variants; ++variant) {
-      const std::optional<Twin> twin = MakeTwin(problem, row.declaration, variant);
+      const std::optional<Twin> twin = MakeTwinOf(problem, row.declaration, variant);
       ASSERT_TRUE(twin.has_value());
       const std::vector<double> x = op.Row(twin->inputs[0], 0);
       for (int64_t k = 0; k < op.terms; ++k) shown[k] += x[k] == hidden ? 0 : 1;
@@ -281,7 +281,7 @@ TEST(ReduceTwin, LongRowsAreShownInTurn) {
 // two only; for other lengths see mean_twin_test.cc.
 TEST(ReduceTwin, AMeanMayScaleItsTermsFirst) {
   const Problem problem = Bind("reduce/f32/shape=4x64,axes=1,kind=mean/fill=normal/seed=0");
-  const std::optional<Twin> twin = MakeTwin(problem, "acc=f32", 0);
+  const std::optional<Twin> twin = MakeTwinOf(problem, "acc=f32", 0);
   ASSERT_TRUE(twin.has_value());
   const ReduceCase op(problem);
   for (int64_t row = 0; row < 4; ++row) {
@@ -293,15 +293,15 @@ TEST(ReduceTwin, AMeanMayScaleItsTermsFirst) {
 
 TEST(ReduceTwin, NarrowAccumulatorsFailAndIntegersAreExact) {
   const Problem problem = Bind("reduce/f32/shape=8x1000,axes=1/fill=normal/seed=0");
-  const std::optional<Twin> twin = MakeTwin(problem, "acc=f32", 0);
+  const std::optional<Twin> twin = MakeTwinOf(problem, "acc=f32", 0);
   ASSERT_TRUE(twin.has_value());
   EXPECT_EQ(WrongShare(problem, *twin, DType::kF16), 1);
   EXPECT_EQ(WrongShare(problem, *twin, DType::kBF16), 1);
   const Problem integers = Bind("reduce/i8-i32/shape=8x1000,axes=1/fill=normal/seed=0");
-  const std::optional<Twin> exact = MakeTwin(integers, "acc=i32", 1);
+  const std::optional<Twin> exact = MakeTwinOf(integers, "acc=i32", 1);
   ASSERT_TRUE(exact.has_value());
   ExpectEveryScheduleMatches(integers, Declared("acc=i32"), *exact);
-  EXPECT_FALSE(MakeTwin(Bind("reduce/f32/shape=8,axes=0,kind=max/fill=normal/seed=0"), "acc=f32", 0).has_value());
+  EXPECT_FALSE(MakeTwinOf(Bind("reduce/f32/shape=8,axes=0,kind=max/fill=normal/seed=0"), "acc=f32", 0).has_value());
 }
 
 TEST(ExactCode, TermsSumToOneAndDescribeThemselves) {

@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string ErrorOf(std::string_view text) {
+std::string SweepErrorOf(std::string_view text) {
   const auto sweep = ParseSweep(text);
   return sweep ? "" : sweep.error().message;
 }
@@ -33,10 +33,10 @@ TEST(Sweep, RangesDoubleMultiplyAndAddAndEndWithTheirEnd) {
 TEST(Sweep, SaysWhatIsPossible) {
   for (const char* bad : {"b", "=1..2", "b=8..1", "b=0..4", "b=1..", "b=..4", "b=1..4*1", "b=1..4+0", "b=1,,2",
                           "b=", "b=1..x", "b=1..99999999999999999999"}) {
-    EXPECT_THAT(ErrorOf(bad), HasSubstr("KEY=1..256")) << bad;
+    EXPECT_THAT(SweepErrorOf(bad), HasSubstr("KEY=1..256")) << bad;
   }
-  EXPECT_THAT(ErrorOf("shape.x=1"), HasSubstr("write shape.0"));
-  EXPECT_THAT(ErrorOf("b=1..5000+1"), HasSubstr("more than 1000 values"));
+  EXPECT_THAT(SweepErrorOf("shape.x=1"), HasSubstr("write shape.0"));
+  EXPECT_THAT(SweepErrorOf("b=1..5000+1"), HasSubstr("more than 1000 values"));
 }
 
 TEST(Sweep, SetsTheAttributeOfTheCase) {
