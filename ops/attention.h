@@ -39,6 +39,10 @@ struct AttentionCase {
 // Operands as doubles, k by head as [d, s] for loops along the keys.
 struct AttentionData {
   AttentionData(const AttentionCase& op, std::span<const Tensor> inputs);
+  // Component c of a head's keys.
+  const double* K(int64_t head, int64_t c) const { return k_by_dim.data() + (head * d + c) * k_stride; }
+
+  int64_t d, k_stride;  // keys from one component to the next
   std::vector<double> q, k_by_dim, v, mask;
   std::vector<bool> finite_v;  // per row of v
   bool all_finite_v = true;
@@ -69,10 +73,11 @@ struct RawScores {
   int64_t first = 0, count = 0;
   std::vector<double> dots, magnitudes;
 };
-RawScores ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows);
-// The same as above from scores that are at hand, as row `index` of them.
-AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw,
-                        int64_t index);
+void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores);
+// The same as above from scores that are at hand, as row `index` of them. `out` may hold another row, whose memory it
+// takes over.
+void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
+                AttentionRow& out);
 
 // Planes per element: "dot_weight" and "added_weight", sum p |v - o| times dot or added; "range" max |v - o|; "values"
 // sum |v|; magnitude sum p |v|; "largest_operand", of the values |v| that are read, as in bound.h. Planes per query row

@@ -17,7 +17,7 @@ namespace assay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Keys = std::vector<WeightedKey>;
+using Keys = std::span<const WeightedKey>;
 
 // As many vectors of columns as there are registers for: the weights of a key are loaded once for all of them.
 template <class D, int kVectors>
@@ -31,17 +31,20 @@ constexpr int kManyVectors = 4;
 constexpr int kManyVectors = 2;
 #endif
 
-// Calls body(column, d, count of vectors) for many full vectors of columns, then for one, then for single columns.
-template <class Body>
+// Calls body(column, d, count of vectors) for kMany full vectors of columns, then for one, then for single columns.
+template <int kMany, class Body>
 HWY_INLINE void ForColumns(int64_t n, const Body& body) {
   const hn::CappedTag<double, 8> full;
   const auto lanes = static_cast<int64_t>(hn::Lanes(full));
   int64_t c = 0;
-  for (; c + kManyVectors * lanes <= n; c += kManyVectors * lanes) {
-    body(c, full, std::integral_constant<int, kManyVectors>());
-  }
+  for (; c + kMany * lanes <= n; c += kMany * lanes) body(c, full, std::integral_constant<int, kMany>());
   for (; c + lanes <= n; c += lanes) body(c, full, std::integral_constant<int, 1>());
   for (; c < n; ++c) body(c, hn::CappedTag<double, 1>(), std::integral_constant<int, 1>());
+}
+
+template <class D, int kVectors>
+HWY_INLINE void LoadColumns(D d, const double* from, Columns<D, kVectors>& to) {
+  for (int i = 0; i < kVectors; ++i) to.at[i] = hn::LoadU(d, from + i * hn::Lanes(d));
 }
 
 template <class D, int kVectors>
@@ -52,32 +55,33 @@ HWY_INLINE void StoreColumns(D d, const Columns<D, kVectors>& from, double* to) 
 template <class D, int kVectors>
 HWY_INLINE void SumValuesOf(D d, std::integral_constant<int, kVectors>, const Keys& keys, int64_t c,
                             AttentionColumns& out) {
-  Columns<D, kVectors> o, magnitude, squares, values;
-  for (int i = 0; i < kVectors; ++i) o.at[i] = magnitude.at[i] = squares.at[i] = values.at[i] = hn::Zero(d);
+  Columns<D, kVectors> o, magnitude, squares;
+  LoadColumns(d, out.o.data() + c, o);
+  LoadColumns(d, out.magnitude.data() + c, magnitude);
+  LoadColumns(d, out.squares.data() + c, squares);
   for (const WeightedKey& key : keys) {
-    const auto p = hn::Set(d, key.p), square = hn::Set(d, key.p * key.p);
+    const auto p = hn::Set(d, key.p);
     for (int i = 0; i < kVectors; ++i) {
-      const auto v = hn::LoadU(d, key.v + c + i * hn::Lanes(d)), size = hn::Abs(v);
-      o.at[i] = hn::Add(o.at[i], hn::Mul(p, v));
-      magnitude.at[i] = hn::Add(magnitude.at[i], hn::Mul(p, size));
-      squares.at[i] = hn::Add(squares.at[i], hn::Mul(hn::Mul(square, size), size));
-      values.at[i] = hn::Add(values.at[i], size);
+      const auto v = hn::LoadU(d, key.v + c + i * hn::Lanes(d)), product = hn::Mul(p, v);
+      o.at[i] = hn::Add(o.at[i], product);
+      magnitude.at[i] = hn::Add(magnitude.at[i], hn::Abs(product));
+      squares.at[i] = hn::Add(squares.at[i], hn::Mul(product, product));
     }
   }
   StoreColumns(d, o, out.o.data() + c);
   StoreColumns(d, magnitude, out.magnitude.data() + c);
   StoreColumns(d, squares, out.squares.data() + c);
-  StoreColumns(d, values, out.values.data() + c);
 }
 
 template <class D, int kVectors>
 HWY_INLINE void SumDistancesOf(D d, std::integral_constant<int, kVectors>, const Keys& keys, int64_t c,
                                AttentionColumns& out) {
-  Columns<D, kVectors> o, dot, added, shifts, range;
-  for (int i = 0; i < kVectors; ++i) {
-    o.at[i] = hn::LoadU(d, out.o.data() + c + i * hn::Lanes(d));
-    dot.at[i] = added.at[i] = shifts.at[i] = range.at[i] = hn::Zero(d);
-  }
+  Columns<D, kVectors> o, dot, added, shifts, moves;
+  LoadColumns(d, out.o.data() + c, o);
+  LoadColumns(d, out.dot.data() + c, dot);
+  LoadColumns(d, out.added.data() + c, added);
+  LoadColumns(d, out.shifts.data() + c, shifts);
+  LoadColumns(d, out.moves.data() + c, moves);
   for (const WeightedKey& key : keys) {
     const auto p = hn::Set(d, key.p), by_dot = hn::Set(d, key.dot), by_added = hn::Set(d, key.added);
     const auto stored = hn::Set(d, key.stored);
@@ -85,25 +89,49 @@ HWY_INLINE void SumDistancesOf(D d, std::integral_constant<int, kVectors>, const
       const auto v = hn::LoadU(d, key.v + c + i * hn::Lanes(d));
       const auto distance = hn::Abs(hn::Sub(v, o.at[i]));
       const auto weighted = hn::Mul(p, hn::Max(hn::Abs(v), distance));
-      const auto moved = hn::Mul(stored, distance), square = hn::Mul(moved, moved);
+      const auto moved = hn::Mul(stored, distance);
       dot.at[i] = hn::Add(dot.at[i], hn::Mul(by_dot, distance));
       added.at[i] = hn::Add(added.at[i], hn::Mul(by_added, distance));
-      shifts.at[i] = hn::Add(shifts.at[i], hn::Add(hn::Mul(weighted, weighted), hn::Add(square, square)));
-      range.at[i] = hn::Max(range.at[i], distance);
+      shifts.at[i] = hn::Add(shifts.at[i], hn::Mul(weighted, weighted));
+      moves.at[i] = hn::Add(moves.at[i], hn::Mul(moved, moved));
     }
   }
   StoreColumns(d, dot, out.dot.data() + c);
   StoreColumns(d, added, out.added.data() + c);
   StoreColumns(d, shifts, out.shifts.data() + c);
-  StoreColumns(d, range, out.range.data() + c);
+  StoreColumns(d, moves, out.moves.data() + c);
+}
+
+template <class D, int kVectors>
+HWY_INLINE void SumKeysOf(D d, std::integral_constant<int, kVectors>, const Keys& keys, int64_t c, KeyColumns& out) {
+  Columns<D, kVectors> values, low, high;
+  LoadColumns(d, out.values.data() + c, values);
+  LoadColumns(d, out.low.data() + c, low);
+  LoadColumns(d, out.high.data() + c, high);
+  for (const WeightedKey& key : keys) {
+    for (int i = 0; i < kVectors; ++i) {
+      const auto v = hn::LoadU(d, key.v + c + i * hn::Lanes(d));
+      values.at[i] = hn::Add(values.at[i], hn::Abs(v));
+      low.at[i] = hn::Min(low.at[i], v);
+      high.at[i] = hn::Max(high.at[i], v);
+    }
+  }
+  StoreColumns(d, values, out.values.data() + c);
+  StoreColumns(d, low, out.low.data() + c);
+  StoreColumns(d, high, out.high.data() + c);
 }
 
 void SumValuesImpl(const Keys& keys, int64_t n, AttentionColumns& out) {
-  ForColumns(n, [&](int64_t c, auto d, auto count) HWY_ATTR { SumValuesOf(d, count, keys, c, out); });
+  ForColumns<kManyVectors>(n, [&](int64_t c, auto d, auto count) HWY_ATTR { SumValuesOf(d, count, keys, c, out); });
 }
 
 void SumDistancesImpl(const Keys& keys, int64_t n, AttentionColumns& out) {
-  ForColumns(n, [&](int64_t c, auto d, auto count) HWY_ATTR { SumDistancesOf(d, count, keys, c, out); });
+  ForColumns<kManyVectors / 2>(n,
+                               [&](int64_t c, auto d, auto count) HWY_ATTR { SumDistancesOf(d, count, keys, c, out); });
+}
+
+void SumKeysImpl(const Keys& keys, int64_t n, KeyColumns& out) {
+  ForColumns<kManyVectors>(n, [&](int64_t c, auto d, auto count) HWY_ATTR { SumKeysOf(d, count, keys, c, out); });
 }
 
 // kRows times kVectors sums stay in registers while c runs.
@@ -237,16 +265,21 @@ namespace assay {
 
 HWY_EXPORT(SumValuesImpl);
 HWY_EXPORT(SumDistancesImpl);
+HWY_EXPORT(SumKeysImpl);
 HWY_EXPORT(ScoresOfImpl);
 HWY_EXPORT(FindLargestImpl);
 HWY_EXPORT(SumRowImpl);
 
-void SumValues(const std::vector<WeightedKey>& keys, int64_t n, AttentionColumns& columns) {
+void SumValues(std::span<const WeightedKey> keys, int64_t n, AttentionColumns& columns) {
   HWY_DYNAMIC_DISPATCH(SumValuesImpl)(keys, n, columns);
 }
 
-void SumDistances(const std::vector<WeightedKey>& keys, int64_t n, AttentionColumns& columns) {
+void SumDistances(std::span<const WeightedKey> keys, int64_t n, AttentionColumns& columns) {
   HWY_DYNAMIC_DISPATCH(SumDistancesImpl)(keys, n, columns);
+}
+
+void SumKeys(std::span<const WeightedKey> keys, int64_t n, KeyColumns& columns) {
+  HWY_DYNAMIC_DISPATCH(SumKeysImpl)(keys, n, columns);
 }
 
 void ScoresOf(const double* q, int64_t rows, const double* k, int64_t stride, int64_t d, int64_t n, double* dots,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace assay {
@@ -11,13 +12,13 @@ namespace assay {
 // The sums over one query's keys, per column of v.
 struct AttentionColumns {
   explicit AttentionColumns(int64_t n)
-      : o(n), lo(n), magnitude(n), squares(n), values(n), dot(n), added(n), shifts(n), range(n), special(n) {}
-  std::vector<double> o, lo;                       // sum p v, and what it lacks
-  std::vector<double> magnitude, squares, values;  // sum p |v|, sum p^2 v^2, sum |v|
-  std::vector<double> dot, added;                  // sum w |v - o| for the weights' w
-  std::vector<double> shifts;                      // sum (p max(|v|, |v - o|))^2 + 2 (stored |v - o|)^2
-  std::vector<double> range;                       // max |v - o|
-  std::vector<double> special;                     // sums of infinities and NaN, apart
+      : o(n), lo(n), magnitude(n), squares(n), dot(n), added(n), shifts(n), moves(n), range(n), special(n) {}
+  std::vector<double> o, lo;               // sum p v, and what it lacks
+  std::vector<double> magnitude, squares;  // sum p |v|, sum p^2 v^2
+  std::vector<double> dot, added;          // sum w |v - o| for the weights' w
+  std::vector<double> shifts, moves;       // sum (p max(|v|, |v - o|))^2, sum (stored |v - o|)^2
+  std::vector<double> range;               // max |v - o|
+  std::vector<double> special;             // sums of infinities and NaN, apart
 };
 
 // One key: its row of v and its weights.
@@ -27,10 +28,19 @@ struct WeightedKey {
   double dot = 0, added = 0, stored = 0;  // p times what AttentionRow has
 };
 
-// o, magnitude, squares and values of columns [0, n).
-void SumValues(const std::vector<WeightedKey>& keys, int64_t n, AttentionColumns& columns);
-// dot, added, shifts and range, from o.
-void SumDistances(const std::vector<WeightedKey>& keys, int64_t n, AttentionColumns& columns);
+// What hangs on the keys alone, per column of v.
+struct KeyColumns {
+  explicit KeyColumns(int64_t n) : values(n), low(n), high(n) {}
+  std::vector<double> values;     // sum |v|
+  std::vector<double> low, high;  // the smallest and the largest v
+};
+
+// Each adds a stretch of keys to the sums so far, in their order, so that several queries can share what is read of v
+// while it is in a cache. SumValues: o, magnitude and squares. SumDistances: dot, added, shifts and moves, from o.
+inline constexpr int64_t kKeyStretch = 64;
+void SumValues(std::span<const WeightedKey> keys, int64_t n, AttentionColumns& columns);
+void SumDistances(std::span<const WeightedKey> keys, int64_t n, AttentionColumns& columns);
+void SumKeys(std::span<const WeightedKey> keys, int64_t n, KeyColumns& columns);
 
 // dots[r * n + j] = sum_c q[r * d + c] k[c * stride + j], and the same of magnitudes, for r < rows, j < n. Up to
 // kScoreRows rows cost little more than one: they share what is read of k.

@@ -24,12 +24,50 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kUp = 1 + 0x1p-30;  // the planes' own sums in double
 
-// What a thread needs for one query, kept from row to row.
+// One query at work, kept from row to row.
 struct RowWork {
   explicit RowWork(int64_t n) : columns(n) {}
+  std::span<const WeightedKey> Stretch(size_t first) const {
+    const size_t begin = std::min(first, keys.size());
+    return std::span(keys).subspan(begin, std::min<size_t>(kKeyStretch, keys.size() - begin));
+  }
+
+  int64_t row = 0;
+  AttentionRow weights;
   AttentionColumns columns;
-  std::vector<WeightedKey> keys;
+  std::vector<WeightedKey> keys;           // none where there is nothing to sum
   std::deque<std::vector<double>> copies;  // rows of v without their infinities and NaN
+};
+
+// What hangs on the keys alone. Neighbouring queries often see the same ones, or some more behind them.
+class SeenKeys {
+ public:
+  explicit SeenKeys(int64_t n) : columns_(n) {}
+  // `consecutive`: the keys' rows of v follow each other.
+  const KeyColumns& Of(std::span<const WeightedKey> keys, bool consecutive) {
+    if (!consecutive || first_ != keys[0].v || keys.size() < count_) {
+      std::ranges::fill(columns_.values, 0.0);
+      std::ranges::fill(columns_.low, kInfinity);
+      std::ranges::fill(columns_.high, -kInfinity);
+      count_ = 0;
+    }
+    SumKeys(keys.subspan(count_), std::ssize(columns_.values), columns_);
+    first_ = consecutive ? keys[0].v : nullptr;
+    count_ = keys.size();
+    return columns_;
+  }
+
+ private:
+  KeyColumns columns_;
+  const double* first_ = nullptr;
+  size_t count_ = 0;
+};
+
+struct BlockWork {
+  explicit BlockWork(int64_t n) : rows(kScoreRows, RowWork(n)), seen(n) {}
+  RawScores scores;
+  std::vector<RowWork> rows;
+  SeenKeys seen;
 };
 
 DD Sigmoidal(DD x) {  // tanh; its error is absolute, 2^-92, which is all that a score needs
@@ -56,11 +94,10 @@ class Builder {
 
   Golden Run() {
     ParallelFor(op_.Rows(), kScoreRows, [&](int64_t begin, int64_t end) {
-      RowWork work(op_.dv);
+      BlockWork work(op_.dv);
       for (int64_t row = begin; row < end;) {
         const int64_t rows = std::min({kScoreRows, end - row, op_.l - row % op_.l});  // of one head
-        const RawScores scores = ScoreRows(op_, data_, row, rows);
-        for (int64_t i = 0; i < rows; ++i) Row(row + i, ComputeRow(op_, data_, row + i, scores, i), work);
+        Block(row, rows, work);
         row += rows;
       }
     });
@@ -75,12 +112,41 @@ class Builder {
   }
 
  private:
+  // Some queries of one head, which share what is read of k and v.
+  void Block(int64_t first, int64_t count, BlockWork& work) {
+    ScoreRows(op_, data_, first, count, work.scores);
+    const std::span rows = std::span(work.rows).first(static_cast<size_t>(count));
+    size_t most = 0;
+    for (RowWork& w : rows) {
+      w.row = first + (&w - rows.data());
+      ComputeRow(op_, data_, w.row, work.scores, w.row - first, w.weights);
+      Begin(w);
+      most = std::max(most, w.keys.size());
+    }
+    for (size_t key = 0; key < most; key += kKeyStretch) {
+      for (RowWork& w : rows) SumValues(w.Stretch(key), op_.dv, w.columns);
+    }
+    if (tier_ == Tier::kReproducible) {
+      for (RowWork& w : rows) Refine(w);
+    }
+    for (size_t key = 0; key < most; key += kKeyStretch) {
+      for (RowWork& w : rows) SumDistances(w.Stretch(key), op_.dv, w.columns);
+    }
+    for (RowWork& w : rows) {
+      if (!w.keys.empty()) Finish(w, work.seen);
+    }
+  }
+
   // The keys with their weights. A row of v with infinities or NaN is a copy without them; they go to columns.special.
-  void Weigh(int64_t row, const AttentionRow& r, RowWork& w) const {
+  void Weigh(RowWork& w) const {
+    const AttentionRow& r = w.weights;
     w.keys.resize(r.keys.size());
     w.copies.clear();
-    std::ranges::fill(w.columns.special, 0.0);
-    const int64_t head = op_.KeyHead(row) * op_.s;
+    AttentionColumns& c = w.columns;
+    for (auto* sums : {&c.o, &c.lo, &c.magnitude, &c.squares, &c.dot, &c.added, &c.shifts, &c.moves, &c.special}) {
+      std::ranges::fill(*sums, 0.0);
+    }
+    const int64_t head = op_.KeyHead(w.row) * op_.s;
     for (size_t i = 0; i < r.keys.size(); ++i) {
       const int64_t key = head + r.keys[i];
       const double *v = data_.v.data() + key * op_.dv, p = r.p[i];
@@ -99,38 +165,46 @@ class Builder {
     return copy.data();
   }
 
-  void Row(int64_t row, const AttentionRow& r, RowWork& w) {
-    const int64_t first = row * op_.dv;
-    rows_.SetUp(row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow
-    SetFact(row, kReach, r.reach);
-    SetFact(row, kMasked, r.masked ? 1 : 0);
-    if (r.masked || r.undefined) {
-      const double value = r.undefined || op_.masked_nan ? kNaN : 0;
-      for (int64_t i = first; i < first + op_.dv; ++i) {
-        golden_.value[i] = value;
-        golden_.error.Set(i, r.unclear ? kInfinity : 0);
-      }
-      return;
+  void Begin(RowWork& w) {
+    const AttentionRow& r = w.weights;
+    rows_.SetUp(w.row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow
+    SetFact(w.row, kReach, r.reach);
+    SetFact(w.row, kMasked, r.masked ? 1 : 0);
+    if (!r.masked && !r.undefined) return Weigh(w);
+    w.keys.clear();
+    const double value = r.undefined || op_.masked_nan ? kNaN : 0;
+    const int64_t first = w.row * op_.dv;
+    for (int64_t i = first; i < first + op_.dv; ++i) {
+      golden_.value[i] = value;
+      golden_.error.Set(i, r.unclear ? kInfinity : 0);
     }
-    Weigh(row, r, w);
-    SumValues(w.keys, op_.dv, w.columns);
-    std::ranges::fill(w.columns.lo, 0.0);
-    if (tier_ == Tier::kReproducible) Refine(row, r, w);
-    SumDistances(w.keys, op_.dv, w.columns);
-    const RowSums sums = SumRow(r, static_cast<double>(op_.d) + 16);
-    SetFacts(row, r, sums);
-    Store(first, r, ScoreError(sums), w.columns);
+  }
+
+  void Finish(RowWork& w, SeenKeys& seen) {
+    const std::vector<int64_t>& keys = w.weights.keys;
+    const bool consecutive = data_.all_finite_v && keys.back() - keys.front() + 1 == std::ssize(keys);
+    const KeyColumns& of_keys = seen.Of(w.keys, consecutive);
+    // Rounding keeps the order, so the largest distance is that of the smallest or of the largest v.
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      w.columns.range[c] =
+          std::max(std::abs(of_keys.low[c] - w.columns.o[c]), std::abs(of_keys.high[c] - w.columns.o[c]));
+    }
+    const RowSums sums = SumRow(w.weights, static_cast<double>(op_.d) + 16);
+    SetFacts(w.row, w.weights, sums);
+    Store(w, ScoreError(sums), of_keys);
   }
 
   // The values again in double-double.
-  void Refine(int64_t row, const AttentionRow& r, RowWork& w) const {
-    const int64_t head = op_.KeyHead(row);
+  void Refine(RowWork& w) const {
+    if (w.keys.empty()) return;
+    const AttentionRow& r = w.weights;
+    const int64_t row = w.row, head = op_.KeyHead(row);
     std::vector<DD> scores(r.keys.size());
     const auto top = static_cast<size_t>(std::max_element(r.t.begin(), r.t.end()) - r.t.begin());
     for (size_t i = 0; i < scores.size(); ++i) {
       DD dot;
       for (int64_t c = 0; c < op_.d; ++c) {
-        dot = dot + TwoProd(data_.q[row * op_.d + c], data_.k_by_dim[(head * op_.d + c) * op_.s + r.keys[i]]);
+        dot = dot + TwoProd(data_.q[row * op_.d + c], data_.K(head, c)[r.keys[i]]);
       }
       dot = dot * op_.scale;
       scores[i] = op_.softcap > 0 ? Sigmoidal(dot / DD{op_.softcap, 0}) * op_.softcap : dot;
@@ -185,7 +259,10 @@ class Builder {
     SetFact(row, kAddedTail, added);
   }
 
-  void Store(int64_t first, const AttentionRow& r, double score_error, const AttentionColumns& columns) {
+  void Store(const RowWork& w, double score_error, const KeyColumns& of_keys) {
+    const AttentionRow& r = w.weights;
+    const AttentionColumns& columns = w.columns;
+    const int64_t first = w.row * op_.dv;
     const auto n = static_cast<double>(r.keys.size());
     const double sum_error = tier_ == Tier::kFast ? 0x1p-53 * (2 * n + 16) : 0x1p-90 + 0x1p-102 * n;
     for (int64_t c = 0; c < op_.dv; ++c) {
@@ -194,17 +271,17 @@ class Builder {
       golden_.value[i] = special ? columns.special[c] : columns.o[c];
       if (!golden_.value_lo.empty() && !special) golden_.value_lo[i] = columns.lo[c];
       const double error = std::min(2 * columns.range[c], score_error * columns.range[c]) +
-                           2 * sum_error * columns.magnitude[c] + 0x1p-900 * (columns.values[c] + columns.range[c]) +
+                           2 * sum_error * columns.magnitude[c] + 0x1p-900 * (of_keys.values[c] + columns.range[c]) +
                            0x1p-1070;
       golden_.error.SetUp(i, r.unclear ? kInfinity : special ? 0 : error);
       golden_.magnitude.SetUp(i, columns.magnitude[c] * kUp);
       golden_.sigma.Set(i, std::sqrt(n * columns.magnitude[c] * columns.magnitude[c] +
                                      kRoundingDeviation * kRoundingDeviation * columns.squares[c]));
-      mid_.Set(i, std::sqrt(columns.shifts[c]));
+      mid_.Set(i, std::sqrt(columns.shifts[c] + 2 * columns.moves[c]));
       dot_.SetUp(i, columns.dot[c] * kUp);
       added_.SetUp(i, columns.added[c] * kUp);
       range_.SetUp(i, columns.range[c] * kUp);
-      values_.SetUp(i, columns.values[c] * kUp);
+      values_.SetUp(i, of_keys.values[c] * kUp);
     }
   }
 

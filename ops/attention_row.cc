@@ -81,12 +81,13 @@ bool PlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, s
 }  // namespace
 
 AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> inputs)
-    : q(inputs[0].ToDoubles()), v(inputs[2].ToDoubles()) {
+    // A cache line more than the keys: with a power of two the components of a key would share few places of a cache.
+    : d(op.d), k_stride(op.s + 8), q(inputs[0].ToDoubles()), v(inputs[2].ToDoubles()) {
   const std::vector<double> k = inputs[1].ToDoubles();
-  k_by_dim.resize(k.size());
+  k_by_dim.resize(static_cast<size_t>(op.batch * op.hkv * d * k_stride));
   for (int64_t head = 0; head < op.batch * op.hkv; ++head) {
     for (int64_t j = 0; j < op.s; ++j) {
-      for (int64_t c = 0; c < op.d; ++c) k_by_dim[(head * op.d + c) * op.s + j] = k[(head * op.s + j) * op.d + c];
+      for (int64_t c = 0; c < op.d; ++c) k_by_dim[(head * d + c) * k_stride + j] = k[(head * op.s + j) * op.d + c];
     }
   }
   if (op.mask != MaskKind::kNone) mask = inputs[3].ToDoubles();
@@ -101,32 +102,39 @@ AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> in
   }
 }
 
-RawScores ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows) {
-  RawScores scores{.first = op.KeysOf(row).first, .count = op.KeysOf(row).last, .dots = {}, .magnitudes = {}};
+void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores) {
+  int64_t end = op.KeysOf(row).last;
+  scores.first = op.KeysOf(row).first;
   for (int64_t r = row; r < row + rows; ++r) {
     scores.first = std::min(scores.first, op.KeysOf(r).first);
-    scores.count = std::max(scores.count, op.KeysOf(r).last);
+    end = std::max(end, op.KeysOf(r).last);
   }
-  scores.count = std::max<int64_t>(0, scores.count - scores.first);
+  scores.count = std::max<int64_t>(0, end - scores.first);
   scores.dots.resize(rows * scores.count), scores.magnitudes.resize(rows * scores.count);
-  ScoresOf(data.q.data() + row * op.d, rows, data.k_by_dim.data() + op.KeyHead(row) * op.d * op.s + scores.first, op.s,
-           op.d, scores.count, scores.dots.data(), scores.magnitudes.data());
-  return scores;
+  ScoresOf(data.q.data() + row * op.d, rows, data.K(op.KeyHead(row), 0) + scores.first, data.k_stride, op.d,
+           scores.count, scores.dots.data(), scores.magnitudes.data());
 }
 
 AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row) {
-  return ComputeRow(op, data, row, ScoreRows(op, data, row, 1), 0);
+  RawScores scores;
+  AttentionRow out;
+  ScoreRows(op, data, row, 1, scores);
+  ComputeRow(op, data, row, scores, 0, out);
+  return out;
 }
 
-AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw,
-                        int64_t index) {
+void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
+                AttentionRow& out) {
   const AttentionCase::Range range = op.KeysOf(row);
   const auto n = static_cast<size_t>(range.last - range.first);
   const int64_t head = op.KeyHead(row), begin = index * raw.count + range.first - raw.first;
   const auto dots = std::span(raw.dots).subspan(n == 0 ? 0 : begin, n);
   const auto magnitudes = std::span(raw.magnitudes).subspan(n == 0 ? 0 : begin, n);
-  AttentionRow out;
-  if (PlainRow(op, data, row, dots, magnitudes, out)) return out;
+  out.masked = out.undefined = out.unclear = false;
+  out.reach = out.operand = out.sunk = 0;
+  if (PlainRow(op, data, row, dots, magnitudes, out)) return;
+  out.keys.clear();
+  for (auto* v : {&out.t, &out.p, &out.dot, &out.added, &out.stored}) v->clear();
   std::vector<double> scores, masks;
   double largest = -kInfinity;
   size_t top = 0;
@@ -158,7 +166,7 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
   }
   out.masked = out.keys.empty();
   out.unclear = out.unclear || (out.masked && sunk);  // scores of -inf alone: masked to some, 0 / 0 to others
-  if (out.masked || out.undefined) return out;
+  if (out.masked || out.undefined) return;
 
   out.sunk = std::max(0.0, -largest);
   double total = 0;
@@ -174,7 +182,6 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
     out.stored.push_back(std::abs(masks[i]) + std::abs(scores[i]));
     if (!data.finite_v[head * op.s + out.keys[i]] && out.p[i] < kTinyWeight) out.unclear = true;
   }
-  return out;
 }
 
 }  // namespace assay

@@ -49,15 +49,14 @@ std::string WorstLines(const Shape& shape, const ErrorMetrics& metrics) {
 std::string LowerClassLines(const CheckResult& result) {
   if (!result.evidence.lower_class) return "";
   const LowerClass& found = *result.evidence.lower_class;
-  const auto figures = [](std::optional<double> bound, std::optional<double> statistic) {
-    return fmt::format("{:.3g} and {}", bound.value_or(0),
-                       statistic ? fmt::format("{:.3g}", *statistic) : std::string("-"));
+  const auto statistic = [](std::optional<double> margin) {
+    return margin ? fmt::format("{:.3g}", *margin) : std::string("-");
   };
   std::string text = fmt::format(
-      "behaves like: {} ({}): judged by that class, the largest |error| / tolerance and the statistic are {}; "
-      "judged by the contract, {}\n",
-      found.name, found.field, figures(found.bound_margin, found.stat_margin),
-      figures(result.record.bound_margin, result.record.stat_margin));
+      "behaves like: {} ({}): judged by that class, the largest |error| / tolerance is {:.3g} and the statistic "
+      "{}; judged by the contract, {:.3g} and {}\n",
+      found.name, found.field, found.bound_margin, statistic(found.stat_margin), result.record.bound_margin.value_or(0),
+      statistic(result.record.stat_margin));
   if (!found.stat_margin) text += "              sums that are formed like that give these results\n";
   return text + fmt::format("              --contract '{}' judges by that class\n", ToText(found.contract));
 }

@@ -31,7 +31,7 @@ void AddObservations(const Execution& execution, Evidence& evidence) {
 
 std::string SideEffect(const Execution& execution) {
   if (!execution.guard_violations.empty()) return execution.guard_violations[0];
-  if (!execution.changed_inputs.empty()) return fmt::format("it changed its input {}", execution.changed_inputs[0]);
+  if (!execution.changed_inputs.empty()) return fmt::format("it changed an input: {}", execution.changed_inputs[0]);
   return "";
 }
 

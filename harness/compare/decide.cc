@@ -50,11 +50,9 @@ std::string MemoryFailure(const Evidence& evidence) {
                        evidence.guard_where);
   }
   if (!evidence.changed_inputs.empty()) {
-    return fmt::format("memory: input {} was changed", fmt::join(evidence.changed_inputs, ", "));
+    return fmt::format("memory: {}", fmt::join(evidence.changed_inputs, "; "));
   }
-  if (evidence.unwritten > 0) {
-    return fmt::format("memory: {} elements were not written; {}", evidence.unwritten, evidence.unwritten_where);
-  }
+  if (evidence.unwritten > 0) return "memory: " + evidence.unwritten_where;
   return "";
 }
 

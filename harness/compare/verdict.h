@@ -64,9 +64,9 @@ struct Evidence {
   std::string second_set;                   // what is wrong on the case's other data; "": nothing, or it has none
   int64_t guard_violations = 0;             // bytes written outside the output
   std::string guard_where;                  // "3 bytes before the output"
-  std::vector<std::string> changed_inputs;  // names of operands that the implementation wrote to
+  std::vector<std::string> changed_inputs;  // "1 of 9 elements of a (an input) were changed..."
   int64_t unwritten = 0;                    // elements that kept the prefill in both runs
-  std::string unwritten_where;              // localised
+  std::string unwritten_where;              // "8 of 64 elements of y were not written, ..."
   bool bits_equal = true;                   // between runs on identical inputs
   bool reordered = false;                   // an explained order of operations accounts for every difference
   bool suspect = false;                     // a statistic fired that cannot fail a case alone

@@ -7,8 +7,7 @@ import json
 import sys
 import unittest
 
-import cli_test
-from cli_test import CASE, PLUGIN
+from program import CASE, Cli, PLUGIN
 
 OTHER_CASE = "matmul/f32/m=5,n=3,k=7/fill=normal/seed=0"
 
@@ -21,7 +20,7 @@ def appearance(records):
     return list(dict.fromkeys(r["backend"] for r in records))
 
 
-class Order(cli_test.Cli):
+class Order(Cli):
     def test_records_stand_in_the_order_of_the_plan_whatever_ended_first(self):
         plugins = ("--plugin", f"zebra={PLUGIN}", "--plugin", f"ant={PLUGIN}", "--backend", "zebra,ant,cpu")
         orders = []
@@ -50,7 +49,7 @@ class Order(cli_test.Cli):
         self.assertEqual(usable, ["cpu", *sorted(set(usable) - {"cpu"})])
 
 
-class AtOnce(cli_test.Cli):
+class AtOnce(Cli):
     # Both hang for as long as they may: that they overlap does not depend on the speed of the machine.
     HANGING = ("--case", CASE, "--plugin", f"a={PLUGIN}", "--plugin", f"b={PLUGIN}", "--backend", "a,b", "--impl",
                "ok,hang", "--no-perf", "--timeout", "1")
@@ -101,7 +100,7 @@ class AtOnce(cli_test.Cli):
         self.assertIn("with padded rows and an unaligned start", records[0]["reason"])
 
 
-class Profile(cli_test.Cli):
+class Profile(Cli):
     def check_nesting(self, events):
         """Spans of one thread are apart, or one holds the other."""
         tracks = {}

@@ -7,8 +7,7 @@ import shutil
 import sys
 import unittest
 
-import cli_test
-from cli_test import CASE, PLUGIN
+from program import CASE, Cli, PLUGIN
 
 DELAYED = sys.argv[5]
 
@@ -16,7 +15,7 @@ OTHER_CASE = "matmul/f32/m=5,n=3,k=7/fill=normal/seed=0"
 BOTH = ("--case", CASE, "--case", OTHER_CASE, "--no-perf")
 
 
-class Base(cli_test.Cli):
+class Base(Cli):
     def one_run(self, out, *args):
         done, records = self.run_cases(*args, out=out)
         self.assertTrue(records, done.stderr)

@@ -17,8 +17,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
-import cli_test
-from cli_test import ASSAY, CASE, PLUGIN
+from program import ASSAY, CASE, Cli, PLUGIN
 
 OTHER_CASE = "matmul/f32/m=5,n=3,k=7/fill=normal/seed=0"
 HANGING = ("--case", CASE, "--case", OTHER_CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok,hang",
@@ -44,7 +43,7 @@ def children_of(host):
     return found
 
 
-class Base(cli_test.Cli):
+class Base(Cli):
     def start(self, *args, out="out"):
         return subprocess.Popen([ASSAY, "run", *args, "--out", out], cwd=self.dir, env=self.env, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)

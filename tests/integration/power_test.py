@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay power` on the real corpus plugin, and what it says to bad input: power_test.py ASSAY CORPUS GROUP."""
 import json
-import pathlib
 import signal
 import subprocess
 import sys

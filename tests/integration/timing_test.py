@@ -7,11 +7,10 @@ import json
 import sys
 import unittest
 
-import cli_test
-from cli_test import CASE, PLUGIN
+from program import CASE, Cli, PLUGIN
 
 
-class Protocol(cli_test.Cli):
+class Protocol(Cli):
     def check_times(self, r):
         self.assertIn(r["stop_reason"], ("settled", "time limit", "repetitions"))
         self.assertGreater(r["time_median_s"], 0)
@@ -49,7 +48,7 @@ class Protocol(cli_test.Cli):
         self.assertEqual(records[0]["timing_clock"], "host")
 
 
-class Roofline(cli_test.Cli):
+class Roofline(Cli):
     def test_ceilings_are_measured_once_and_kept(self):
         done, records = self.run_cases("--suite", "smoke", "--op", "matmul,softmax", "--dtype", "f32,bf16", "--backend",
                                        "cpu,onednn", "--perf-time", "0.005", "--cold", "--roofline")
@@ -102,7 +101,7 @@ class Roofline(cli_test.Cli):
         self.assertEqual([g["column"] for g in ceilings["given_up"]], ["misbehaving"])
 
 
-class Sweep(cli_test.Cli):
+class Sweep(Cli):
     def test_a_sweep_runs_every_size_and_shows_it(self):
         case = "matmul/f32/m=1,n=64,k=64/fill=normal/seed=0"
         done, records = self.run_cases("--case", case, "--sweep", "m=1..16*4", "--backend", "cpu", "--impl", "naive",

@@ -188,11 +188,11 @@ const std::vector<DecideCase>& DecideCases() {
        "3 guard bytes outside the output were overwritten; before the output"},
       {"Inputs",
        [](Evidence& e) {
-         e.changed_inputs = {"a", "b"};
+         e.changed_inputs = {"1 of 4 elements of a were changed", "2 of 4 elements of b were changed"};
        },
-       kMismatch, RC::kNone, "input a, b was changed"},
-      {"Unwritten", [](Evidence& e) { e.unwritten = 8, e.unwritten_where = "last column only"; }, kMismatch, RC::kNone,
-       "8 elements were not written; last column only"},
+       kMismatch, RC::kNone, "memory: 1 of 4 elements of a were changed; 2 of 4 elements of b were changed"},
+      {"Unwritten", [](Evidence& e) { e.unwritten = 8, e.unwritten_where = "8 of 64 elements of y were not written"; },
+       kMismatch, RC::kNone, "memory: 8 of 64 elements of y were not written"},
   };
   return cases;
 }

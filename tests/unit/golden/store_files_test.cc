@@ -126,7 +126,9 @@ TEST_F(StoreFiles, OnlyTheFilesOfDeadWritersAreAbandoned) {
   }
   fs::path half;
   for (int i = 0; i < 20000 && half.empty(); ++i) {
-    for (const auto& entry : fs::directory_iterator(root_ / "ab")) half = entry.path();
+    for (const auto& entry : fs::directory_iterator(root_ / "ab")) {
+      if (entry.file_size() > 0) half = entry.path();  // it has its lock
+    }
     ::usleep(100);
   }
   ::kill(child, SIGSTOP);

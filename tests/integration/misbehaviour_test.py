@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every fault of the misbehaving plugin ends in its documented verdict, for exactly its implementation, and the run
+completes: misbehaviour_test.py and the arguments of program.py."""
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import unittest
+
+from program import ASSAY, CASE, Cli, PLUGIN
+
+
+class Misbehaviour(Cli):
+    def test_an_accumulator_other_than_the_declared_one_is_named(self):
+        done, records = self.run_cases("--case", "matmul/f32/m=64,n=48,k=256/fill=normal/seed=0", "--plugin", PLUGIN,
+                                       "--backend", "misbehaving", "--impl", "liar", "--no-perf")
+        self.assertEqual([r["verdict"] for r in records], ["below_contract"], records)
+        self.assertIn("behaves like bf16 sums", records[0]["reason"])
+        self.assertEqual(done.returncode, 1)
+
+    def test_every_fault_has_its_verdict_and_the_run_completes(self):
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--timeout", "2", "--perf-time", "0.02",
+                                       "--relations", "all")
+        by_name = {r["implementation"]: r for r in records if r["backend"] == "misbehaving"}
+        expected = {
+            "ok": ("pass", ""),
+            "segfault": ("crash", "SIGSEGV"),
+            "abort": ("crash", "SIGABRT"),
+            "exit": ("crash", "exit"),
+            "hang": ("timeout", "2 s"),
+            "write_before": ("mismatch", "before"),
+            "write_after": ("mismatch", "after"),
+            "write_gap": ("mismatch", ""),
+            "ignores_padding": ("mismatch", "with padded rows and an unaligned start"),
+            "unwritten": ("mismatch", "not written"),
+            "unwritten_row": ("mismatch", "not written"),
+            "change_input": ("mismatch", "input"),
+            "liar": ("below_contract", "behaves like bf16 sums, one term after another"),
+            "nondeterministic": ("nondeterministic", "det=yes"),
+            "nan_result": ("mismatch", "nan"),
+            "garbage_contract": ("error", "f99"),
+            "depends_on_row": ("mismatch", "metamorphic channel: position does not hold"),
+            "depends_on_batch": ("mismatch", "metamorphic channel: batch1 does not hold"),
+            "depends_on_column": ("pass", ""),
+            "rounds_up": ("mismatch", "metamorphic channel: negation does not hold"),
+            "drop_last_k": ("mismatch", "[0,0]"),
+            "stale": ("mismatch", ""),
+            "slow_prepare": ("pass", ""), "keeps_prepared": ("pass", ""),
+        }
+        for name, (verdict, text) in expected.items():
+            with self.subTest(name):
+                self.assertIn(name, by_name)
+                self.assertEqual(by_name[name]["verdict"], verdict, by_name[name]["reason"])
+                self.assertIn(text, by_name[name]["reason"])
+        # The other backends are untouched by it.
+        others = [r for r in records if r["backend"] != "misbehaving" and r["verdict"] != "unavailable"]
+        self.assertTrue(others)
+        for r in others:
+            self.assertEqual(r["verdict"], "pass", r["reason"])
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("reproduce: ", done.stdout)
+
+    def test_a_twin_s_wrong_elements_are_in_the_record_and_its_card(self):
+        _, records = self.run_cases("--case", "matmul/f32/m=8,n=8,k=4096/fill=normal/seed=0", "--plugin", PLUGIN,
+                                    "--backend", "misbehaving", "--impl", "drop_last_k", "--no-perf")
+        place, got, expected, tolerance = records[0]["twin_elements"].split(":")
+        self.assertEqual((place, tolerance, records[0]["violations"]), ("[0,0]", "0", 0))
+        self.assertIn(f"first element [0,0] got {got}, expected {expected}, ", records[0]["reason"])
+        card = (self.dir / "out/report.html").read_text().split("<article>")[1].split("</article>")[0]
+        self.assertIn(f"<td>[0,0]</td><td>{got}</td><td>{expected}</td><td>0</td>", card)
+        self.assertEqual(card.count("<td>"), 4)  # none that is right
+
+    def test_the_reproduction_line_reproduces(self):
+        _, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "drop_last_k")
+        self.assertEqual([r["verdict"] for r in records], ["mismatch"])
+        line = records[0]["reproduce"]
+        again = subprocess.run(line + " --out again --progress none", shell=True, cwd=self.dir, env=self.env,
+                               capture_output=True, text=True, timeout=120)
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        record = json.loads((self.dir / "again/results.jsonl").read_text())
+        self.assertEqual(record["verdict"], "mismatch")
+        self.assertEqual(record["output_hash"], records[0]["output_hash"])
+
+    def test_a_fault_of_the_timed_loop_alone_is_a_mismatch_without_a_time(self):
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
+                                       "wrong_later,ok", "--perf-time", "0.02")
+        by_name = {r["implementation"]: r for r in records}
+        self.assertEqual(by_name["wrong_later"]["verdict"], "mismatch", by_name["wrong_later"]["reason"])
+        self.assertIn("in the timed loop", by_name["wrong_later"]["reason"])
+        self.assertIsNone(by_name["wrong_later"]["time_median_s"])
+        self.assertGreater(by_name["ok"]["time_median_s"], 0)
+        self.assertNotIn("(wrong_later)", done.stdout)
+        self.assertEqual(done.returncode, 1)
+
+    def test_the_second_preparation_in_a_process_is_recorded_apart(self):
+        words = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--perf-time", "0.02")
+        _, [record] = self.run_cases(*words, "--impl", "keeps_prepared")
+        self.assertGreater(record["prepare_s"], 0.29)
+        self.assertLess(record["prepare_cached_s"], 0.29)
+        _, [record] = self.run_cases(*words, "--impl", "keeps_prepared", "--no-perf", out="untimed")
+        self.assertIsNone(record["prepare_cached_s"])
+        # The worker that prepared it is gone when it is timed.
+        _, records = self.run_cases(*words, "--impl", "keeps_prepared,segfault", out="restarted")
+        by_name = {r["implementation"]: r for r in records}
+        self.assertEqual([by_name[name]["verdict"] for name in ("keeps_prepared", "segfault")], ["pass", "crash"])
+        self.assertGreater(by_name["keeps_prepared"]["time_median_s"], 0)
+        self.assertIsNone(by_name["keeps_prepared"]["prepare_cached_s"])
+
+    def test_the_reproduction_line_carries_what_the_result_needs(self):
+        program = self.dir / "a folder/assay"
+        program.parent.mkdir()
+        shutil.copy2(ASSAY, program)
+        rules = self.dir / "my rules.expect"
+        rules.write_text("fft/* | * | known_failure | another operator\n")
+        for variable in ("ASSAY_PLUGIN_FILES", "ASSAY_ADD_PLUGIN_FILES"):
+            with self.subTest(variable):
+                done = subprocess.run([str(program), "run", "--case", CASE, "--backend", "misbehaving", "--impl",
+                                       "drop_last_k", "--tier", "reproducible", "--timeout", "7", "--expectations",
+                                       str(rules), "--out", variable], cwd=self.dir, capture_output=True, text=True,
+                                      env={**self.env, variable: PLUGIN}, timeout=120)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                record = json.loads((self.dir / variable / "results.jsonl").read_text())
+                words = shlex.split(record["reproduce"])
+                for option, value in [("--plugin", PLUGIN), ("--tier", "reproducible"), ("--timeout", "7"),
+                                      ("--expectations", str(rules))]:
+                    self.assertEqual(words[words.index(option) + 1], value)
+                again = subprocess.run(record["reproduce"] + f" --out again-{variable}", shell=True, cwd=self.dir,
+                                       env=self.env, capture_output=True, text=True, timeout=120)
+                self.assertEqual(again.returncode, 1, again.stderr)
+                same = json.loads((self.dir / f"again-{variable}/results.jsonl").read_text())
+                self.assertEqual(same["golden_hash"], record["golden_hash"])
+
+    def test_a_dropped_last_k_in_one_element_is_named_by_the_twin(self):
+        case = "matmul/f32/m=8,n=8,k=4096/fill=normal/seed=0"
+        _, records = self.run_cases("--case", case, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
+                                    "drop_last_k,ok")
+        verdicts = {r["implementation"]: r for r in records}
+        self.assertEqual(verdicts["ok"]["verdict"], "pass")
+        self.assertEqual(verdicts["drop_last_k"]["verdict"], "mismatch")
+        self.assertLess(verdicts["drop_last_k"]["bound_margin"], 1)  # the bound alone would not have seen it
+        self.assertIn("exact", verdicts["drop_last_k"]["reason"])
+
+    def test_a_relation_fails_where_the_contract_claims_it_and_is_a_property_elsewhere(self):
+        args = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--no-perf", "--impl",
+                "ok,depends_on_row,depends_on_column")
+        done, records = self.run_cases(*args, "--relations", "all")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        by_name = {r["implementation"]: r for r in records}
+        ok, row, column = by_name["ok"], by_name["depends_on_row"], by_name["depends_on_column"]
+        self.assertEqual([r["verdict"] for r in (ok, row, column)], ["pass", "mismatch", "pass"])
+        self.assertNotIn("=no", ok["properties"])
+        for name in ("position", "batch1", "batch_part", "negation", "one_hot", "scale", "columns", "repeat"):
+            self.assertIn(f"{name}=yes", ok["properties"].split(";"))
+        self.assertLess(ok["metamorphic_margin"], 0.05)  # the bits, but for the order of terms, which the bound judges
+        self.assertEqual(ok["property_breaks"], "")
+        self.assertEqual(row["metamorphic_margin_nonfinite"], "inf")
+        self.assertIn("position=no", row["properties"].split(";"))
+        # Reported with its first differing element, and no failure.
+        self.assertIn("columns=no", column["properties"].split(";"))
+        self.assertIn("columns: element [0,", column["property_breaks"])
+        self.assertLess(column["metamorphic_margin"], 0.05)
+        self.assertLess(float(column["properties"].split("agreement(ok)=")[1]), 1)
+        words = shlex.split(row["reproduce"])
+        self.assertEqual(words[words.index("--relations") + 1], "all")
+        environment = json.loads((self.dir / "out/environment.json").read_text())
+        self.assertEqual(environment["relations"], "all")
+
+        done, records = self.run_cases(*args, "--relations", "none", out="none")
+        self.assertEqual(done.returncode, 0, done.stderr)  # nothing else sees it
+        self.assertEqual([r["properties"] for r in records], ["", "", ""])
+
+    def test_faults_while_loading_are_results_and_other_backends_run(self):
+        for how, verdict, text in [("crash_on_load", "crash", "SIG"), ("no_device", "unavailable", ""),
+                                   ("wrong_major", "error", "ABI")]:
+            with self.subTest(how):
+                done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--no-perf", out=how,
+                                               env={"ASSAY_MISBEHAVE": how})
+                bad = [r for r in records if r["backend"] == "misbehaving" or "misbehaving" in r["backend"]]
+                self.assertEqual([r["verdict"] for r in bad], [verdict], done.stderr)
+                self.assertIn(text, bad[0]["reason"])
+                self.assertTrue(any(r["backend"] == "cpu" and r["verdict"] == "pass" for r in records))
+                self.assertEqual(done.returncode, 0 if verdict == "unavailable" else 3)
+
+    def test_hostile_answers_do_no_harm(self):
+        expected = {
+            "huge_count": (3, "error", "4294967295 devices is not credible"),
+            "huge_query": (3, "error", "1152921504606846976 implementations"),
+            "null_implementation": (3, "error", "NULL"),
+            "null_strings": (3, "error", "'name' in the worker's answer is NULL"),
+            "bad_name": (3, "error", "'Mis Behaving' is no name of a backend"),
+            "bad_utf8": (0, "pass", ""),
+            "long_text": (0, "pass", ""),
+        }
+        for how, (code, verdict, text) in expected.items():
+            with self.subTest(how):
+                done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--impl", "ok,naive", "--no-perf",
+                                               out=how, env={"ASSAY_MISBEHAVE": how})
+                bad = [r for r in records if "misbehaving" in r["backend"]]
+                self.assertEqual([r["verdict"] for r in bad], [verdict], done.stderr)
+                self.assertIn(text, bad[0]["reason"])
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertTrue(any(r["backend"] == "cpu" and r["verdict"] == "pass" for r in records))
+                environment = json.loads((self.dir / how / "environment.json").read_text())
+                vendors = [b["vendor"] for b in environment["backends"] if b["backend"] == "misbehaving"]
+                self.assertEqual(len(vendors), how in ("huge_query", "null_implementation") or code == 0)
+                for vendor in vendors:
+                    self.assertLess(len(vendor), 2000)
+                    self.assertNotIn("\x1b", vendor)
+
+    def test_an_expectation_makes_a_known_failure_and_catches_a_stale_one(self):
+        rules = self.dir / "rules.expect"
+        rules.write_text("matmul/* | misbehaving:drop_last_k | known_failure | it drops the last k\n")
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
+                                       "drop_last_k", "--expectations", str(rules))
+        self.assertEqual((done.returncode, records[0]["verdict"], records[0]["outcome"]), (0, "mismatch", "known_failure"))
+        rules.write_text("matmul/* | misbehaving:ok | known_failure | once it was broken\n")
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok",
+                                       "--expectations", str(rules), out="stale")
+        self.assertEqual((done.returncode, records[0]["verdict"], records[0]["outcome"]), (1, "pass", "unexpected_pass"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program under test and the test plugins, from the command line: ASSAY MISBEHAVING_PLUGIN NO_ENTRY_PLUGIN
+OTHER_MAJOR_PLUGIN; every test runs it in a folder of its own with an empty golden store."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ASSAY, PLUGIN, NO_ENTRY, OTHER_MAJOR = sys.argv[1:5]
+CASE = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.dir = pathlib.Path(self.folder.name)
+        self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1")
+        for name in ("ASSAY_SHARD", "GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", "ASSAY_PLUGIN_FILES", "ASSAY_ADD_PLUGIN_FILES"):
+            self.env.pop(name, None)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def assay(self, *args, env=None, **kwargs):
+        return subprocess.run([ASSAY, *args], cwd=self.dir, env={**self.env, **(env or {})}, capture_output=True,
+                              text=True, timeout=240, **kwargs)
+
+    def run_cases(self, *args, out="out", env=None):
+        done = self.assay("run", "--out", out, "--progress", "none", *args, env=env)
+        path = self.dir / out / "results.jsonl"
+        records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return done, records
+
+    @staticmethod
+    def await_text(path):
+        for _ in range(600):
+            if path.exists() and path.stat().st_size > 0:
+                return
+            time.sleep(0.05)
+
+    def fails(self, code, text, *args, env=None):
+        done = self.assay(*args, env=env)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertIn(text, done.stderr)
+        return done
