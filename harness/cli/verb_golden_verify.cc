@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -24,26 +25,27 @@ struct GoldenFinding {
   bool operator<(const GoldenFinding& other) const { return std::tie(id, message) < std::tie(other.id, other.message); }
 };
 
-double GoldenAt(const Golden& golden, int64_t i) {
-  return golden.value[static_cast<size_t>(i)];
+bool SameBits(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (std::isnan(a) && std::isnan(b));
 }
 
 // In the reproducible tier bit for bit; the fast tier differs between machines, by no more than both errors.
 std::string DifferenceOf(const Golden& stored, const Golden& fresh) {
   if (GoldenHash(stored) == GoldenHash(fresh)) return "";
-  if (stored.shape != fresh.shape || stored.size() != fresh.size() || stored.tier != fresh.tier) {
-    return "another shape or tier than computed now";
+  if (stored.shape != fresh.shape || stored.size() != fresh.size() || stored.tier != fresh.tier ||
+      stored.value_lo.size() != fresh.value_lo.size()) {
+    return "another shape, tier or precision than computed now";
   }
+  const bool bit_for_bit = stored.tier == Tier::kReproducible || stored.exact;
+  const bool errors_known = stored.error.size() == stored.size() && fresh.error.size() == fresh.size();
   for (int64_t i = 0; i < stored.size(); ++i) {
-    const double a = GoldenAt(stored, i), b = GoldenAt(fresh, i);
-    if (stored.tier == Tier::kFast && !stored.exact) {
-      if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-      const bool whole = stored.error.size() == stored.size() && fresh.error.size() == fresh.size();
-      if (whole && std::abs(a - b) <= stored.error[i] + fresh.error[i]) continue;
-    } else if (a == b && (stored.value_lo.empty() || stored.value_lo[i] == fresh.value_lo[i])) {
-      continue;
+    const auto at = static_cast<size_t>(i);
+    const double a = stored.value[at], b = fresh.value[at];
+    const bool within = a == b || (errors_known && std::abs(a - b) <= stored.error[i] + fresh.error[i]);
+    if (!SameBits(a, b) && (bit_for_bit || !within)) return fmt::format("value {} is {}, computed now {}", i, a, b);
+    if (!stored.value_lo.empty() && !SameBits(stored.value_lo[at], fresh.value_lo[at])) {
+      return fmt::format("the low part of value {} is {}, computed now {}", i, stored.value_lo[at], fresh.value_lo[at]);
     }
-    return fmt::format("value {} is {}, computed now {}", i, a, b);
   }
   return "";
 }

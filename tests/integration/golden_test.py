@@ -114,8 +114,7 @@ class Store(Base):
         self.assertNotIn(victim, self.files())
         self.golden("verify", "--filter", "nothing", code=4)
 
-    def test_recomputing_finds_a_wrong_value_whose_checksum_fits(self):
-        """Another case's value under this one's identity, as a program with a fault would write it."""
+    def test_another_case_s_value_under_this_one_s_name_is_found(self):
         self.build()
         self.assertIn("0 wrong", self.golden("verify", "--recompute", "--progress", "none").stdout)
         for tier in ("fast", "reproducible"):

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay golden verify --recompute, on files whose checksum fits: what a program with a fault would have written.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <functional>
+
+#include "harness/cli/case_data.h"
+#include "harness/cli/verb_golden.h"
+#include "harness/cli/verbs.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Recomputing : public testing::Test {
+ protected:
+  ~Recomputing() override { fs::remove_all(store_); }
+
+  int ExitCodeWith(const std::string& tier, const std::function<void(Golden&)>& change) {
+    const CaseSpec spec = ParseId(id_).value();
+    CaseData data = PrepareCase(spec, tier, GoldenStore(fs::path())).value();
+    change(data.golden);
+    const GoldenKey key{spec.Id(), data.input_hash, ChooseTier(tier, data.problem)};
+    EXPECT_TRUE(WriteGolden(GoldenStore(store_).PathOf(key), key, data.golden));
+    GoldenOptions options;
+    options.store = store_.string();
+    options.recompute = true;
+    options.progress = "none";
+    return VerifyGoldens(options);
+  }
+
+  std::string id_ = "matmul/f32/m=3,n=5,k=7/fill=normal/seed=0";
+  const fs::path store_ = fs::temp_directory_path() / ("assay-verify-" + std::to_string(::getpid()));
+};
+
+TEST_F(Recomputing, FindsNothingInWhatIsComputedNow) {
+  EXPECT_EQ(ExitCodeWith("fast", [](Golden&) {}), kExitOk);
+  EXPECT_EQ(ExitCodeWith("reproducible", [](Golden&) {}), kExitOk);
+}
+
+TEST_F(Recomputing, TheReproducibleTierIsComparedBitForBit) {
+  const auto found = [this](const std::function<void(Golden&)>& change) {
+    return ExitCodeWith("reproducible", change) == kExitFailed;
+  };
+  EXPECT_TRUE(found([](Golden& g) { g.value.back() = std::nextafter(g.value.back(), HUGE_VAL); }));
+  EXPECT_TRUE(found([](Golden& g) { g.value_lo.at(4) = std::nextafter(g.value_lo.at(4), HUGE_VAL); }));
+  EXPECT_TRUE(found([](Golden& g) { g.value_lo.clear(); }));
+}
+
+TEST_F(Recomputing, TheSignOfZeroIsOneOfTheBits) {
+  id_ = "matmul/f32/m=3,n=5,k=1/fill=normal/seed=0";  // a product of two f32 leaves no low part
+  const auto negate = [](Golden& g) {
+    ASSERT_EQ(g.value_lo.at(1), 0);
+    g.value_lo[1] = -g.value_lo[1];
+  };
+  EXPECT_EQ(ExitCodeWith("reproducible", negate), kExitFailed);
+}
+
+TEST_F(Recomputing, TheFastTierMayDifferByBothErrors) {
+  const auto off_by = [](double errors) { return [errors](Golden& g) { g.value.at(2) += errors * g.error[2]; }; };
+  EXPECT_EQ(ExitCodeWith("fast", off_by(1)), kExitOk);
+  EXPECT_EQ(ExitCodeWith("fast", off_by(3)), kExitFailed);
+}
+
+}  // namespace
+}  // namespace assay::cli
