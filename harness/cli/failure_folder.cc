@@ -125,20 +125,21 @@ FailureFolders::FailureFolders(fs::path out, std::string program, FailureLimits 
     : out_(std::move(out)), program_(std::move(program)), limits_(limits) {}
 
 Status FailureFolders::Write(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing) {
-  const fs::path below = fs::path("failures") / data.problem.spec.IdHash();
+  const std::string hash = data.problem.spec.IdHash();
+  const fs::path below = fs::path("failures") / hash;
   const fs::path folder = out_ / below;
   const std::vector<Entry> entries = Entries(failing);
-  std::string text = fmt::format("# {}\n", data.problem.spec.Id());
+  const Folder fresh{fmt::format("# {}\n", data.problem.spec.Id()), folders_.size() < limits_.cases};
+  auto& [text, keeps_tensors] = folders_.try_emplace(hash, fresh).first->second;
   const uint64_t bytes = TensorBytes(entries, data);
-  const bool keep = cases_ < limits_.cases && bytes <= limits_.bytes;
-  if (cases_ >= limits_.cases) {
+  const bool keep = keeps_tensors && bytes <= limits_.bytes;
+  if (!keeps_tensors) {
     text += fmt::format("# Without tensors: {} cases of this run have failed already.\n", limits_.cases);
   } else if (!keep) {
     text += fmt::format("# Without tensors: they take {} MB, more than {}.\n", bytes >> 20, limits_.bytes >> 20);
   } else {
     text += "# Lines for a shell, in any directory.\n";
   }
-  ++cases_;
   if (keep) {
     if (Status status = WriteTensors(entries, data, runner, folder); !status) return status;
   }

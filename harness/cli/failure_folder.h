@@ -10,6 +10,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,15 +29,19 @@ class FailureFolders {
   // `out`: the run's output folder; `program`: assay as a word of a shell command line.
   FailureFolders(std::filesystem::path out, std::string program, FailureLimits limits = {});
 
-  // Writes the folder of a case with these failing attempts, and sets their records' failure_dir. Errors: files that
-  // cannot be written; a run goes on without them.
+  // Writes the folder of a case with these failing attempts, beside those of earlier calls, and sets their records'
+  // failure_dir. Errors: files that cannot be written; a run goes on without them.
   Status Write(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing);
 
  private:
   std::filesystem::path out_;
   std::string program_;
   FailureLimits limits_;
-  size_t cases_ = 0;
+  struct Folder {
+    std::string text;    // of reproduce.txt
+    bool keeps_tensors;  // it is one of the first
+  };
+  std::map<std::string, Folder> folders_;  // by hash of the case id
 };
 
 }  // namespace assay::cli

@@ -55,6 +55,20 @@ TEST_F(FailureFolderLimits, TooManyCasesLeaveTheLineAndSaySo) {
   EXPECT_THAT(text, Not(HasSubstr("assay check")));
 }
 
+TEST_F(FailureFolderLimits, ALaterRoundAddsToWhatTheFirstLeft) {
+  FailureFolders folders(out_, "assay", {.cases = 0});
+  const CaseRunner runner(planned_, data_, settings_);
+  Attempt later;
+  later.record.reproduce = "assay run --case x --impl later";
+  EXPECT_TRUE(folders.Write(data_, runner, {&attempt_}));
+  EXPECT_TRUE(folders.Write(data_, runner, {&later}));
+  EXPECT_EQ(later.record.failure_dir, attempt_.record.failure_dir);
+  std::ifstream in(out_ / later.record.failure_dir / "reproduce.txt");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_THAT(text, HasSubstr("\nassay run --case x\n"));
+  EXPECT_THAT(text, HasSubstr("\nassay run --case x --impl later\n"));
+}
+
 TEST_F(FailureFolderLimits, TooManyBytesLeaveTheLineAndSaySo) {
   EXPECT_THAT(Write({.bytes = 16000}), HasSubstr("Without tensors: they take"));
 }
