@@ -41,13 +41,17 @@ void KeptRecords::EndCase(const CaseData& data, const CaseRunner& runner) {
 
 void KeptRecords::Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner) {
   const std::lock_guard lock(mutex_);
-  if (attempt.verdict != Verdict::kPass) {  // it passed in the rounds before
-    ClearTiming(attempt.record);
-    ++failed_;
-    if (IsFailingResult(attempt.verdict)) WriteFailures(data, runner, {&attempt});
+  if (attempt.verdict != Verdict::kPass) ClearTiming(attempt.record);  // it passed in the rounds before
+  Record changed = attempt.record;
+  ApplyExpectations(expectations_, attempt.memory_fault, changed);
+  if (IsFailingResult(attempt.verdict) && !IsKnown(changed)) {
+    WriteFailures(data, runner, {&attempt});
+    changed.failure_dir = attempt.record.failure_dir;
   }
-  Record& record = records_.at(place) = attempt.record;
-  ApplyExpectations(expectations_, attempt.memory_fault, record);
+  Record& record = records_.at(place);
+  failed_ -= IsFailure(record);
+  failed_ += IsFailure(changed);
+  record = std::move(changed);
   file_is_current_ = false;
 }
 

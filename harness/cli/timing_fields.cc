@@ -59,12 +59,15 @@ void ClearTiming(Record& record) {
   for (assay::Number Record::*field :
        {&Record::time_median_s, &Record::time_p10_s, &Record::time_p90_s, &Record::gflops, &Record::gbytes_per_s,
         &Record::time_cold_median_s, &Record::time_wall_s, &Record::launch_fraction, &Record::roofline_fraction,
-        &Record::memory_fraction, &Record::compute_fraction, &Record::package_power_w}) {
+        &Record::memory_fraction, &Record::compute_fraction, &Record::ceiling_gbytes_per_s, &Record::ceiling_gflops,
+        &Record::upload_s, &Record::upload_gbytes_per_s, &Record::download_s, &Record::download_gbytes_per_s,
+        &Record::package_power_w}) {
     (record.*field).reset();
   }
   record.samples.reset(), record.cold_samples.reset(), record.throttle_events.reset();
-  for (std::string Record::*text : {&Record::round_medians_s, &Record::timing_clock, &Record::stop_reason,
-                                    &Record::cold_note, &Record::roofline_note, &Record::timing_invalid}) {
+  for (std::string Record::*text :
+       {&Record::round_medians_s, &Record::timing_clock, &Record::stop_reason, &Record::cold_note, &Record::bound_by,
+        &Record::roofline_note, &Record::timing_invalid}) {
     (record.*text).clear();
   }
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/kept_records.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A result that passed and is timed once more.
+class FurtherRound : public testing::Test {
+ protected:
+  FurtherRound() {
+    planned_.spec = ParseId("reduce/f32/shape=4x8,axes=1/fill=normal/seed=0").value();
+    data_ = PrepareCase(planned_.spec, "auto", GoldenStore(fs::path())).value();
+  }
+  ~FurtherRound() override { fs::remove_all(out_); }
+
+  Attempt Timed(Verdict verdict) const {
+    Attempt attempt;
+    attempt.verdict = verdict;
+    attempt.record.case_id = planned_.spec.Id();
+    attempt.record.backend = "cpu";
+    attempt.record.implementation = "tree";
+    attempt.record.verdict = attempt.record.outcome = Name(verdict);
+    attempt.record.time_median_s = attempt.record.upload_s = 1;
+    attempt.record.bound_by = "memory";
+    return attempt;
+  }
+
+  // The record after the round, in which the bits changed.
+  Record Nondeterministic(const std::vector<Expectation>& expectations, size_t failed) {
+    RunFolder folder = RunFolder::Create(out_).value();
+    KeptRecords kept(folder, expectations);
+    const CaseRunner runner(planned_, data_, settings_);
+    kept.Add(place_, Timed(Verdict::kPass));
+    kept.EndCase(data_, runner);
+    Attempt again = Timed(Verdict::kNondeterministic);
+    kept.Change(place_, again, data_, runner);
+    EXPECT_EQ(kept.failed(), failed);
+    return kept.Finish().first.at(0);
+  }
+
+  const fs::path out_ = fs::temp_directory_path() / ("assay-kept-" + std::to_string(::getpid()));
+  PlannedCase planned_;
+  CaseData data_;
+  RunnerSettings settings_;
+  const RecordPlace place_;
+};
+
+TEST_F(FurtherRound, AFailureCountsAndHasItsFolderAndNoTime) {
+  const Record record = Nondeterministic({}, 1);
+  EXPECT_EQ(record.outcome, "nondeterministic");
+  EXPECT_TRUE(fs::exists(out_ / record.failure_dir / "reproduce.txt"));
+  EXPECT_NE(record.failure_dir, "");
+  EXPECT_FALSE(record.time_median_s);
+  EXPECT_FALSE(record.upload_s);
+  EXPECT_EQ(record.bound_by, "");
+}
+
+TEST_F(FurtherRound, AKnownFlakeDoesNotCountAndHasNoFolder) {
+  const auto rules = ParseExpectations("reduce/* | cpu:* | known_flake | adds in any order", "rules").value();
+  const Record record = Nondeterministic(rules, 0);
+  EXPECT_EQ(record.outcome, "known_flake");
+  EXPECT_EQ(record.failure_dir, "");
+  EXPECT_FALSE(fs::exists(out_ / "failures"));
+}
+
+}  // namespace
+}  // namespace assay::cli
