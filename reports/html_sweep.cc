@@ -158,8 +158,9 @@ constexpr const char* kSweepNote =
 std::string SweepSection(const Page& page) {
   std::string out;
   for (const SweepGroup& group : SweepsOf(page.records)) {
-    const bool counted = std::ranges::all_of(group.curves, [](const SweepCurve& curve) {
-      return std::ranges::all_of(curve.points, [](const SweepPointOf& p) { return GigaPerSecond(*p.record) > 0; });
+    // Some sizes may have none: a transform of one point.
+    const bool counted = std::ranges::any_of(group.curves, [](const SweepCurve& curve) {
+      return std::ranges::any_of(curve.points, [](const SweepPointOf& p) { return GigaPerSecond(*p.record) > 0; });
     });
     if (counted) out += GroupHtml(group);
   }

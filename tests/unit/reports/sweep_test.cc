@@ -88,6 +88,16 @@ TEST(SweepReport, TakesTheFastestThatCountsAndKeepsBackendsApart) {
   EXPECT_EQ(SweepsOf({entry})[0].title, "attention/bf16/shape=*x1024,axes=1/fill=normal/seed=0");
 }
 
+TEST(SweepReport, ASizeWithoutOperationsDoesNotHideTheOthers) {
+  auto records = SweepOfB();
+  records.back().flops = 0;  // a transform of one point
+  const std::string html = HtmlReport(records, "");
+  EXPECT_THAT(html, HasSubstr("<polyline class=\"rate\""));
+  EXPECT_THAT(html, Not(HasSubstr("nan")));
+  for (Record& r : records) r.flops = 0;
+  EXPECT_THAT(HtmlReport(records, ""), Not(HasSubstr("<polyline class=\"rate\"")));
+}
+
 TEST(SweepReport, StandsInEveryReport) {
   const auto records = SweepOfB("<cpu>");
   const std::string html = HtmlReport(records, "");
