@@ -102,6 +102,7 @@ Number MeanPower(const PowerState& before, const PowerState& after) {
   for (size_t i = 0; i < after.packages.size(); ++i) {
     const auto [begin, range] = before.packages[i];
     const uint64_t end = after.packages[i].microjoules;
+    if (end < begin && range < begin) return std::nullopt;  // where the counter began again is not known
     joules += 1e-6 * static_cast<double>(end >= begin ? end - begin : end + range - begin);
   }
   return joules / seconds;

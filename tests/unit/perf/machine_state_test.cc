@@ -70,6 +70,8 @@ TEST_F(MachineState, PowerIsEnergyOverTimeAlsoWhereACounterBeginsAgain) {
   PowerState after = ReadPowerState(root_);
   after.when = before.when + std::chrono::milliseconds(500);
   EXPECT_DOUBLE_EQ(MeanPower(before, after).value(), (0.5 + 3) / 0.5);
+  before.packages[1].range = 0;
+  EXPECT_FALSE(MeanPower(before, after));
 }
 
 }  // namespace
