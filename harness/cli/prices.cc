@@ -2,6 +2,7 @@
 #include "harness/cli/prices.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -21,6 +22,16 @@ Result<std::map<std::string, double>> ParsePrices(const std::vector<std::string>
     prices[number == 0 ? "" : text.substr(0, equals)] = *price;
   }
   return prices;
+}
+
+std::string UnusedPrices(const std::map<std::string, double>& prices, const std::set<std::string>& backends) {
+  std::vector<std::string> unused;
+  for (const auto& [backend, price] : prices) {
+    if (!backend.empty() && !backends.contains(backend)) unused.push_back(backend);
+  }
+  if (unused.empty()) return "";
+  return fmt::format("--price: unused for {}; the backends of this run are {}", fmt::join(unused, ", "),
+                     fmt::join(backends, ", "));
 }
 
 }  // namespace assay::cli

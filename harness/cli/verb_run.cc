@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "golden/store_files.h"
 #include "harness/base/parallel.h"
@@ -145,6 +146,12 @@ Status CheckImplementations(const std::vector<std::string>& wanted, const std::v
   return {};
 }
 
+void NoteUnusedPrices(const std::map<std::string, double>& prices, const std::vector<Column>& columns) {
+  std::set<std::string> backends;
+  for (const Column& c : columns) backends.insert(c.backend);
+  if (const std::string unused = UnusedPrices(prices, backends); !unused.empty()) Note(unused);
+}
+
 // Takes the swept cases in place of those of --case.
 Result<std::optional<Sweep>> ApplySweep(const std::string& text, CaseOptions& options) {
   if (text.empty()) return std::optional<Sweep>();
@@ -207,6 +214,7 @@ int Run(RunOptions options) {
   }
   LoopSettings settings = SettingsFor(options, plan, *expectations);
   settings.runner.sweep = *sweep;
+  NoteUnusedPrices(settings.runner.prices, *columns);
   if (options.perf && options.Roofline()) {
     settings.runner.ceilings =
         std::make_shared<Ceilings>(*columns, options.backend.implementations, settings.runner.interrupted);

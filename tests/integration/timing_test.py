@@ -88,6 +88,9 @@ class Roofline(Cli):
             self.assertEqual(r["bound_by"], "")
             self.assertEqual(r["price_per_hour"], 3)
         self.assertIn("cost of 10^6", (self.dir / "out/summary.md").read_text())
+        done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", "--price", "cuda=3", "--price", "1",
+                                 out="other")
+        self.assertIn("--price: unused for cuda; the backends of this run are cpu", done.stderr)
         self.fails(2, "'cheap' is no price", "run", "--case", CASE, "--price", "cheap")
 
     def test_a_plugin_that_dies_while_it_is_measured_loses_no_record(self):
