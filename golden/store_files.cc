@@ -155,8 +155,8 @@ Result<std::vector<StoreFile>> ListStore(const fs::path& root) {
   if (error) return fail(root);
   for (const fs::recursive_directory_iterator end; entry != end; entry.increment(error)) {
     if (auto file = Describe(*entry)) files.push_back(std::move(*file));
-    if (error) return fail(root);
   }
+  if (error) return fail(root);  // an increment that fails makes the iterator the end
   std::ranges::sort(files, {}, [](const StoreFile& f) {
     return std::tuple(f.key.case_id.empty(), f.key.case_id, Name(f.key.tier), f.golden_version, f.path);
   });
