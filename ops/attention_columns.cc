@@ -4,7 +4,6 @@
 #define HWY_TARGET_INCLUDE "ops/attention_columns.cc"
 #include "ops/attention_columns.h"
 
-// The row that SumRow takes.
 #include <algorithm>
 #include <cmath>
 
