@@ -14,6 +14,17 @@
 namespace assay::cli {
 namespace fs = std::filesystem;
 
+namespace {
+
+// Where cases were joined to a suite, "--case" stands behind its name, which may have spaces of its own.
+std::string_view SuiteAlone(std::string_view named) {
+  constexpr std::string_view kCases = " --case";
+  if (named.ends_with(kCases)) named.remove_suffix(kCases.size());
+  return named;
+}
+
+}  // namespace
+
 Result<FinishedRun> ReadRecordsAlone(const fs::path& jsonl) {
   auto file = ReadRecords(jsonl);
   if (!file) return tl::unexpected(file.error());
@@ -42,7 +53,7 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
     Note(offers.error().message);
     offers = OffersIn(run.records);
   }
-  run.strict = IsConformance(plan->suite.substr(0, plan->suite.find(' ')));  // without "--case"
+  run.strict = IsConformance(SuiteAlone(plan->suite));
   for (Record& missing : MissingRecords(*plan, *offers, run.records)) run.records.push_back(std::move(missing));
   const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry.id, plan->shard); };
   if (std::ranges::none_of(plan->entries, in_shard)) run.empty = EmptyShardText(plan->shard, plan->entries.size());
