@@ -72,10 +72,11 @@ std::string ConsoleReport(const std::vector<Record>& foreign, const ConsoleStyle
          AsText(VerdictMatrix(records));
   const Table performance = PerformanceTable(records, style.performance_rows);
   if (!performance.rows.empty()) {
-    out +=
-        "\nPerformance: the fastest implementation of each backend that passed, median, share of the roofline; the "
-        "largest cases\n" +
-        AsText(performance);
+    const bool measured = std::ranges::any_of(records, [](const Record& r) { return r.roofline_fraction.has_value(); });
+    out += fmt::format(
+               "\nPerformance: the fastest implementation of each backend that passed, median{}; the largest cases\n",
+               measured ? ", share of the roofline" : "") +
+           AsText(performance);
   }
   for (const std::string& line : InvalidTimes(records)) {
     out += Coloured(style, "33", "cannot be true      " + line) + "\n";

@@ -131,6 +131,14 @@ TEST(Console, PerformanceHasItsHeadersAboveTheirColumns) {
   EXPECT_EQ(row.substr(header.find("second")).rfind("1.00 ms", 0), 0u) << text;
 }
 
+TEST(Console, PerformanceSaysRooflineWhereOneWasMeasured) {
+  auto record = Make("cpu", "x", "pass", 1e-3);
+  record.roofline_fraction.reset();
+  EXPECT_THAT(ConsoleReport({record}, {}), HasSubstr("that passed, median; the largest cases\n"));
+  record.roofline_fraction = 0.42;
+  EXPECT_THAT(ConsoleReport({record}, {}), HasSubstr("median, share of the roofline; the largest cases\n"));
+}
+
 TEST(Summary, PerformanceKeepsDevicesApart) {
   auto a = Make("gpu", "x", "pass", 1e-3), b = Make("gpu", "x", "pass", 2e-3);
   b.device = "other";
