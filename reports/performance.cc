@@ -138,6 +138,11 @@ std::vector<std::string> InvalidTimes(const std::vector<Record>& records) {
       lines.push_back(fmt::format("{}  {}: {}", columns[i].Name(), r.case_id, r.timing_invalid));
     }
   }
+  if (lines.size() > kMostInvalidTimes) {
+    const size_t more = lines.size() - kMostInvalidTimes;
+    lines.resize(kMostInvalidTimes);
+    lines.push_back(fmt::format("and {} more: timing_invalid in results.jsonl", more));
+  }
   return lines;
 }
 

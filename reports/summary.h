@@ -45,7 +45,9 @@ Table PerformanceTable(const std::vector<Record>& records, size_t limit);
 // empty is left out.
 Table LimitsTable(const std::vector<Record>& records, size_t limit);
 
-// One line for each time that cannot be true, with the reason.
+// One line for each time that cannot be true, with the reason; beyond the first ones how many more there are, since one
+// wrong ceiling can make all of them so.
+inline constexpr size_t kMostInvalidTimes = 20;
 std::vector<std::string> InvalidTimes(const std::vector<Record>& records);
 
 // One line per distinct reason why something was unsupported or unavailable, with a count. Beyond `limit` the most

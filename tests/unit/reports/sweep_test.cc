@@ -118,6 +118,9 @@ TEST(Performance, WhatIsFasterThanPossibleIsStruckOutAndNamed) {
   EXPECT_THAT(ConsoleReport({r}, {}), HasSubstr("cannot be true"));
   EXPECT_THAT(MarkdownReport({r}, ""), HasSubstr("cannot be true"));
   EXPECT_THAT(HtmlReport({r}, ""), HasSubstr("faster than possible: 2 times"));
+  const auto many = InvalidTimes(std::vector<Record>(kMostInvalidTimes + 3, r));
+  EXPECT_THAT(many, SizeIs(kMostInvalidTimes + 1));
+  EXPECT_THAT(many.back(), HasSubstr("and 3 more"));
   Record slower = Point(1, 2e-6, 0);
   EXPECT_THAT(PerformanceTable({r, slower}, 9).rows[0][1], HasSubstr("2.00 µs"));
   EXPECT_THAT(InvalidTimes({slower}), SizeIs(0));
