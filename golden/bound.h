@@ -66,6 +66,7 @@ struct BoundModel {
   double overflow_at = 0;          // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
   double partial_overflow_at = 0;  // Inf and NaN are accepted iff growth * S reaches this; infinity: never
   double growth = 1;               // 1 + gamma, times what rounded operands add
+  bool one_sided = false;          // no partial result is negative: none overflows to -Inf, nor two of them to NaN
   std::vector<uint8_t> also;       // Also bits of every golden value, of exact models too; empty: none
   const Plane* also_value = nullptr;
   double also_indices = 0;

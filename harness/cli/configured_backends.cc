@@ -21,9 +21,9 @@ std::string WhyNoPlugin(std::string_view backend) {
     if (configured.name != backend) continue;
     if (!configured.built) return fmt::format("not built: {}", configured.reason);
     return fmt::format(
-        "built, but libassay_{}.so is not in lib/assay/plugins beside the program; install it there, or "
-        "name it with --plugin",
-        backend);
+        "configured ({}), but libassay_{}.so is not in lib/assay/plugins beside the program; build it (target gpu for "
+        "cuda and hip, else product) or install it there, or name it with --plugin",
+        configured.reason, backend);
   }
   return "";
 }

@@ -194,12 +194,16 @@ bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged
   // Some legal order of the finite terms leaves the accumulator's range: infinities of either sign, and their
   // difference, can follow.
   const bool partial_overflow = bound_->growth * magnitude >= bound_->partial_overflow_at;
+  const bool either_sign = partial_overflow && !bound_->one_sided;
   if (std::isnan(got)) {
     // A format without infinities overflows to NaN.
-    return partial_overflow || (!p.has_infinity && std::fabs(y) + accumulated >= p.overflow_at);
+    return either_sign || (!p.has_infinity && (partial_overflow || std::fabs(y) + accumulated >= p.overflow_at));
   }
   // The result may lie anywhere in y +- A, so the sign that counts is that of the infinity.
-  if (std::isinf(got)) return partial_overflow || (got > 0 ? y : -y) + accumulated >= p.overflow_at;
+  if (std::isinf(got)) {
+    return either_sign ||
+           (got > 0 ? partial_overflow || y + accumulated >= p.overflow_at : -y + accumulated >= p.overflow_at);
+  }
   if (std::isinf(y)) return false;
   if (p.nearest) {
     if (std::fabs(y) - accumulated >= p.overflow_at) return false;

@@ -43,10 +43,10 @@ class Mutations {
   Power Run() {
     const std::span<const double> values(judge_.golden().value);
     if (values.empty()) return {.missed = "the output is empty"};
-    Blank("an output of zeros", 0);
+    Blank("an output of zeros", [](std::span<const double>) { return 0.0; });
     // A single output is its own mean.
-    if (values.size() > 1) Whole("a constant output at the mean", MeanOfFinite);
-    Blank("an output never written", kUnwrittenValue);
+    if (values.size() > 1) Blank("a constant output at the mean", MeanOfFinite);
+    Blank("an output never written", [](std::span<const double>) { return kUnwrittenValue; });
     OmittedTerms();
     power_.power = Share(power_.whole_caught, power_.whole_total);
     if (power_.omitted_total > 0) {
@@ -67,13 +67,18 @@ class Mutations {
     return !TwinAccepts(twin.expected[static_cast<size_t>(i)], mutant, twin.ToleranceAt(i), dtype_);
   }
 
-  void Blank(const char* name, double value) {
-    const bool caught = Whole(name, [value](std::span<const double>) { return value; });
-    if (!caught && power_.blank.empty()) power_.blank = name;
+  using Constant = std::function<double(std::span<const double>)>;
+
+  // A tensor that says nothing of the data, unless it is the very result.
+  void Blank(const char* name, const Constant& constant) {
+    if (Whole(name, constant) || !power_.blank.empty()) return;
+    const std::vector<double>& values = judge_.golden().value;
+    const double blank = RoundOut(dtype_, constant(values));
+    if (std::ranges::any_of(values, [&](double y) { return RoundOut(dtype_, y) != blank; })) power_.blank = name;
   }
 
   // Whether a tensor that holds one constant is caught; the constant may depend on the fault-free values.
-  bool Whole(const char* name, const std::function<double(std::span<const double>)>& constant) {
+  bool Whole(const char* name, const Constant& constant) {
     const int64_t n = judge_.golden().size();
     const double main = RoundOut(dtype_, constant(judge_.golden().value));
     bool caught = false;

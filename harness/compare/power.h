@@ -24,10 +24,11 @@ struct Power {
   int64_t nonzero = 0, zeros_accepted = 0;
   std::string missed;  // a mutant that would pass, in words; "" when all are caught
 
-  // A tensor with nothing of the result in it that would pass, zeros or what was there before; "": none.
+  // A tensor that says nothing of the data and would pass, without being the very result: zeros, what was there before,
+  // or the mean of the results everywhere; "": none.
   std::string blank;
-  // The same, or zeros in place of most results, in words; "": none. A constant at the mean of the results is no such
-  // thing, and what a single omitted term does is another question.
+  // The same, or zeros in place of most results, in words; "": none. What a single omitted term does is another
+  // question.
   std::string BlindTo() const;
 };
 

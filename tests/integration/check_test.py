@@ -123,6 +123,30 @@ class Check(Matmul):
             self.assertEqual(self.matmul("--contract", "bf16acc", "--strict").returncode, 1)
             self.assertEqual(self.matmul("--strict").returncode, 0 if values is right else 1)
 
+    def test_a_long_mean_that_any_constant_would_pass_is_untrusted(self):
+        rows, n = 4, 100000
+        write_npy(self.dir / "x.npy", "f4", (rows, n), [5 + 0.001 * row + (i % 7 - 3) for row in range(rows) for i in range(n)])
+        write_npy(self.dir / "y.npy", "f4", (rows,), [5.02 + 0.001 * row for row in range(rows)])
+        done = self.assay("check", "--op", "reduce", "--attr", "axes=1", "--attr", "kind=mean", "--input", "x=x.npy",
+                          "--output", "y=y.npy", "--strict")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertTrue(done.stdout.startswith("untrusted"), done.stdout)
+        self.assertIn("a constant output at the mean", done.stdout)
+
+    def test_zeros_that_are_the_result_are_trusted(self):
+        write_npy(self.dir / "x.npy", "f4", (4, 8), [0.0] * 32)
+        write_npy(self.dir / "y.npy", "f4", (4,), [0.0] * 4)
+        done = self.assay("check", "--op", "reduce", "--attr", "axes=1", "--input", "x=x.npy", "--output", "y=y.npy")
+        self.assertTrue(done.stdout.startswith("pass (bit_exact)"), done.stdout)
+
+    def test_squares_overflow_to_plus_infinity_alone(self):
+        write_npy(self.dir / "x.npy", "f4", (2, 64), [1e30 * (-1) ** i for i in range(128)])
+        for value, code in ((math.inf, 0), (8e30, 0), (-math.inf, 1), (math.nan, 1), (0.0, 1)):
+            write_npy(self.dir / "y.npy", "f4", (2,), [value] * 2)
+            done = self.assay("check", "--op", "reduce", "--attr", "axes=1", "--attr", "kind=l2", "--input", "x=x.npy",
+                              "--output", "y=y.npy")
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+
     def test_omitted_terms_that_nobody_would_notice_are_a_note(self):
         x = [1.0 + i / 4096 for i in range(4096)]
         write_npy(self.dir / "x.npy", "f4", (1, 4096), x)
