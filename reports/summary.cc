@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 namespace assay {
@@ -184,6 +185,29 @@ Table ReasonsTable(const std::vector<Record>& records, size_t limit) {
   if (left_out > 0) {
     table.rows.push_back(
         {std::to_string(left_out), "", "", fmt::format("{} more reasons, see results.jsonl", rows.size() - limit)});
+  }
+  return table;
+}
+
+Table UntrustedTable(const std::vector<Record>& records, size_t limit) {
+  struct Untrusted {
+    const Record* first = nullptr;
+    int64_t results = 0;
+  };
+  std::vector<Untrusted> cases;
+  for (const Record& r : records) {
+    if (r.outcome != "untrusted") continue;
+    const auto same = [&](const Untrusted& u) { return u.first->case_id == r.case_id; };
+    auto at = std::ranges::find_if(cases, same);
+    if (at == cases.end()) at = cases.insert(at, {&r});
+    ++at->results;
+  }
+  Table table{{"results", "case", "reason"}, {Align::kRight}, {}};
+  for (const Untrusted& u : std::span(cases).first(std::min(limit, cases.size()))) {
+    table.rows.push_back({std::to_string(u.results), u.first->case_id, u.first->reason});
+  }
+  if (cases.size() > limit) {
+    table.rows.push_back({"", fmt::format("{} more cases, see results.jsonl", cases.size() - limit), ""});
   }
   return table;
 }

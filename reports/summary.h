@@ -54,6 +54,10 @@ std::vector<std::string> InvalidTimes(const std::vector<Record>& records);
 // frequent, and how many more there are.
 Table ReasonsTable(const std::vector<Record>& records, size_t limit = 200);
 
+// One line per case that could not have caught a fault: how many results that concerns, and the first one's reason.
+// Beyond `limit` how many more there are.
+Table UntrustedTable(const std::vector<Record>& records, size_t limit = 20);
+
 std::string TimeText(double seconds);            // "1.24 ms"
 std::string RooflineText(const Record& record);  // "45 % memory"; "" without a roofline
 Number CostPerMillion(const Record& record);     // of executions, in the currency of --price

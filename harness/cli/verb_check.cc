@@ -90,7 +90,7 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
                               kDefaultMathUlp));
   verb.add_option("--exact-ulp", o.request.exact_ulp,
                   "the data are integers on which every legal order is exact: results must equal the rounded golden "
-                  "value within this many ulp (0: bit for bit)")
+                  "value within this many ulp (0: the very number; -0 is 0)")
       ->check([](const std::string& text) {
         const auto ulp = ParseNumber<double>(text);
         return ulp && std::isfinite(*ulp) && *ulp >= 0 ? std::string()

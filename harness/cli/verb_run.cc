@@ -123,6 +123,9 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
   if (!problem.empty()) return Complain(result.interrupted ? kExitInterrupted : kExitHarness, problem);
   Print(fmt::format("records: {}\nreport:  {}\n", (folder.path() / "results.jsonl").string(),
                     (folder.path() / "report.html").string()));
+  if (result.interrupted) {
+    Note("interrupted: what had not run yet is listed as missing; the records and reports hold the rest");
+  }
   ExitFlags flags;
   flags.interrupted = result.interrupted;
   flags.required_backend_absent = required_absent;

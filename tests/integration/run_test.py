@@ -160,8 +160,9 @@ class Run(Cli):
         results = self.dir / "out/results.jsonl"
         self.await_text(results)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=120)
+        _, messages = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 130)
+        self.assertIn(b"interrupted: ", messages)
         records = [json.loads(line) for line in results.read_text().splitlines()]
         self.assertTrue(records)
         self.assertTrue((self.dir / "out/report.html").exists())

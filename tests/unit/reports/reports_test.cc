@@ -214,6 +214,21 @@ TEST(Console, FailuresComeLastWithAReproductionLine) {
   EXPECT_THAT(ConsoleReport(records, {true}), HasSubstr("\x1b[31m"));
 }
 
+TEST(Summary, UntrustedCasesSayWhyOnceEach) {
+  std::vector<Record> records{Make("cpu", "naive", "untrusted"), Make("x", "tiled", "untrusted"),
+                              Make("cpu", "naive", "pass")};
+  const std::string text = ConsoleReport(records, {});
+  const size_t at = text.find("\nUntrusted: a wrong result would pass\n");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_THAT(UntrustedTable(records).rows, ElementsAre(ElementsAre("2", records[0].case_id, "because of untrusted")));
+  EXPECT_THAT(text.substr(at), HasSubstr("because of untrusted"));
+  for (int i = 0; i < 30; ++i) records.push_back(records[0]), records.back().case_id += std::to_string(i);
+  const Table table = UntrustedTable(records);
+  EXPECT_EQ(table.rows.size(), 21u);
+  EXPECT_EQ(table.rows.back()[1], "11 more cases, see results.jsonl");
+  EXPECT_THAT(ConsoleReport({records[2]}, {}), Not(HasSubstr("Untrusted")));
+}
+
 TEST(Console, ManyFailuresAreCutWithTheGravestFirst) {
   std::vector<Record> records(30, Make("cpu", "naive", "mismatch"));
   for (size_t i = 0; i < records.size(); ++i) records[i].case_id += std::to_string(i);
