@@ -41,7 +41,7 @@ std::string NameOf(const Problem& problem) {
 // The library's reference loops run at some 0.1 G multiply-adds a second, a thousandth of its kernels: on large work
 // they are offered only where there is nothing else, or when ASSAY_ONEDNN_REFERENCE=1 asks for them.
 bool TooSlow(const std::string& implementation, const Problem& problem) {
-  constexpr double kLimit = 1 << 24;
+  constexpr double kLimit = 1 << 22;
   const char* wanted = std::getenv("ASSAY_ONEDNN_REFERENCE");
   const bool always = wanted != nullptr && std::string_view(wanted) == "1";
   return !always && implementation.starts_with("ref") && problem.multiply_adds > kLimit;
