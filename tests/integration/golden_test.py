@@ -220,7 +220,8 @@ class Processes(Base):
                     process.communicate()
                 else:
                     os.waitpid(process.pid, os.WUNTRACED)
-                if path.exists():
+                # A stopped writer that has written has its lock; one that has not yet may lose the file, and begins anew.
+                if path.exists() and (number == signal.SIGKILL or path.stat().st_size > 0):
                     return path
                 if number != signal.SIGKILL:
                     process.send_signal(signal.SIGCONT)
