@@ -3,9 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
+
+#include "tests/unit/temporary_folder.h"
 
 namespace assay::cli {
 namespace {
@@ -28,7 +29,6 @@ class FailureFolderLimits : public testing::Test {
     attempt_.record.reproduce = "assay run --case x";
     attempt_.kept.push_back({"run1", -1, Tensor(DType::kF32, {4})});
   }
-  ~FailureFolderLimits() override { fs::remove_all(out_); }
 
   std::string Write(const FailureLimits& limits) {
     FailureFolders folders(out_, "assay", limits);
@@ -41,7 +41,8 @@ class FailureFolderLimits : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  fs::path out_ = fs::temp_directory_path() / ("assay-failures-" + std::to_string(::getpid()));
+  const TemporaryFolder folder_;
+  const fs::path out_ = folder_.Path("out");
   PlannedCase planned_;
   CaseData data_;
   RunnerSettings settings_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay golden verify --recompute, on files whose checksum fits: what a program with a fault would have written.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <functional>
@@ -9,6 +8,7 @@
 #include "harness/cli/case_data.h"
 #include "harness/cli/verb_golden.h"
 #include "harness/cli/verbs.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace assay::cli {
 namespace {
@@ -17,8 +17,6 @@ namespace fs = std::filesystem;
 
 class Recomputing : public testing::Test {
  protected:
-  ~Recomputing() override { fs::remove_all(store_); }
-
   int ExitCodeWith(const std::string& tier, const std::function<void(Golden&)>& change) {
     const CaseSpec spec = ParseId(id_).value();
     CaseData data = PrepareCase(spec, tier, GoldenStore(fs::path())).value();
@@ -33,7 +31,8 @@ class Recomputing : public testing::Test {
   }
 
   std::string id_ = "matmul/f32/m=3,n=5,k=7/fill=normal/seed=0";
-  const fs::path store_ = fs::temp_directory_path() / ("assay-verify-" + std::to_string(::getpid()));
+  const TemporaryFolder folder_;
+  const fs::path store_ = folder_.Path("store");
 };
 
 TEST_F(Recomputing, FindsNothingInWhatIsComputedNow) {

@@ -2,7 +2,8 @@
 #include "harness/cli/kept_records.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
+
+#include "tests/unit/temporary_folder.h"
 
 namespace assay::cli {
 namespace {
@@ -16,7 +17,6 @@ class FurtherRound : public testing::Test {
     planned_.spec = ParseId("reduce/f32/shape=4x8,axes=1/fill=normal/seed=0").value();
     data_ = PrepareCase(planned_.spec, "auto", GoldenStore(fs::path())).value();
   }
-  ~FurtherRound() override { fs::remove_all(out_); }
 
   Attempt Timed(Verdict verdict) const {
     Attempt attempt;
@@ -43,7 +43,8 @@ class FurtherRound : public testing::Test {
     return kept.Finish().first.at(0);
   }
 
-  const fs::path out_ = fs::temp_directory_path() / ("assay-kept-" + std::to_string(::getpid()));
+  const TemporaryFolder folder_;
+  const fs::path out_ = folder_.Path("out");
   PlannedCase planned_;
   CaseData data_;
   RunnerSettings settings_;

@@ -3,11 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 
 #include "harness/cli/exit_code.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace assay::cli {
 namespace {
@@ -99,7 +99,8 @@ TEST(Missing, CasesOfOtherShardsAreNot) {
 }
 
 TEST(Missing, OffersRoundTripAndATornLastLineIsLeftOut) {
-  const auto path = std::filesystem::temp_directory_path() / ("assay-offers-" + std::to_string(::getpid()));
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.Path("offers.jsonl");
   const std::string line = ToJsonLine(Offer{kFirst, "cpu", "a \"device\"", {"x", "y"}});
   std::ofstream(path) << line << "\n" << line.substr(0, 30);
   const auto offers = ReadOffers(path, {});

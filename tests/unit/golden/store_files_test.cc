@@ -12,6 +12,7 @@
 #include "golden/sum.h"
 #include "harness/base/atomic_file.h"
 #include "harness/base/safetensors.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -21,13 +22,6 @@ using Kind = StoreFile::Kind;
 
 class StoreFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    root_ = fs::temp_directory_path() / ("assay-files-" + std::to_string(::getpid()) +
-                                         ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(root_);
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   static GoldenKey Key(const std::string& id) { return {.case_id = id, .input_hash = "00ff", .tier = Tier::kFast}; }
   fs::path Save(const std::string& id) const {
     const std::vector<double> x = {1, 2, 3, 4};
@@ -56,7 +50,8 @@ class StoreFiles : public ::testing::Test {
     return paths;
   }
 
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.Path("store");
 };
 
 TEST_F(StoreFiles, AreListedByWhatTheySay) {

@@ -11,6 +11,7 @@
 
 #include "golden/sum.h"
 #include "harness/base/safetensors.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -19,13 +20,6 @@ namespace fs = std::filesystem;
 
 class Store : public ::testing::Test {
  protected:
-  void SetUp() override {
-    root_ = fs::temp_directory_path() / ("assay-store-" + std::to_string(::getpid()) +
-                                         ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(root_);
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   static Golden Some(double offset) {
     const std::vector<double> x = {1 + offset, 0x1p-60, 3, 0x1p-130, 5, 6};
     Golden golden = GoldenRowSums(x, 2, 3, Tier::kReproducible, false, 0x1p-126, false);
@@ -40,7 +34,8 @@ class Store : public ::testing::Test {
     std::ofstream(GoldenStore(root_).PathOf(key_), std::ios::binary | std::ios::trunc) << bytes;
   }
 
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.Path("store");
   GoldenKey key_{.case_id = "reduce/f32/shape=2x3/fill=normal/seed=0", .input_hash = "00ff", .tier = Tier::kFast};
 };
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tests/unit/plan/test_catalog.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace assay {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "harness/base/contract.h"
 #include "tests/unit/plan/test_catalog.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace assay {
 namespace {

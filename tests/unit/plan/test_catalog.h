@@ -2,8 +2,6 @@
 // The schemas of matmul and reduce as SPEC.md 3 states them, so that the planner is tested without the operators.
 #pragma once
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "harness/plan/suite.h"
@@ -51,26 +49,5 @@ inline OpCatalog TestCatalog() {
           },
           {"matmul", "reduce"}};
 }
-
-// A folder of its own for one test, removed with it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "assay-plan-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;  // the folder must be removed exactly once
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string Path(const std::string& name) const { return (path_ / name).string(); }
-  void Write(const std::string& name, std::string_view text) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace assay
