@@ -4,28 +4,19 @@
 The altered plugin has two devices, of which the second computes wrongly, so that a mix-up shows.
 """
 import json
-import os
 import pathlib
 import shlex
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from own_folder import OwnFolder
 
 ASSAY, PLUGIN = sys.argv[1:]
 CASE = "matmul/f32/m=5,n=7,k=33/fill=normal/seed=0"
 
 
-class Backends(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.dir = pathlib.Path(self.folder.name)
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
-        self.env["ASSAY_GOLDEN_STORE"] = str(self.dir / "store")
-
-    def tearDown(self):
-        self.folder.cleanup()
-
+class Backends(OwnFolder):
     def assay(self, *words, alter=None, **variables):
         env = dict(self.env, **variables, **({"ASSAY_ALTER": alter} if alter else {}))
         return subprocess.run([ASSAY, *words], cwd=self.dir, env=env, capture_output=True, text=True, timeout=240)

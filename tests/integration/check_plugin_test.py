@@ -5,12 +5,12 @@ The real plugins keep every rule; each alteration of the vendor's example breaks
 check.
 """
 import json
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from own_folder import OwnFolder
 
 ASSAY, ALTERED, EXPORTING, NO_ENTRY, OTHER_MAJOR, *REAL = sys.argv[1:]
 
@@ -58,15 +58,7 @@ CRASHING = {  # alteration: (the first check that it ends, the outcome)
 }
 
 
-class CheckPlugin(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.dir = pathlib.Path(self.folder.name)
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
-
-    def tearDown(self):
-        self.folder.cleanup()
-
+class CheckPlugin(OwnFolder):
     def run_assay(self, *words, alter=None):
         env = dict(self.env, **({"ASSAY_ALTER": alter} if alter else {}))
         return subprocess.run([ASSAY, "check-plugin", *words], cwd=self.dir, env=env, capture_output=True, text=True,

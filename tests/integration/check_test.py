@@ -9,7 +9,7 @@ import struct
 import sys
 import unittest
 
-from dumped_tensors import Matmul, Y, bf16, write_npy
+from dumped_tensors import Matmul, Y, bf16, normals, product, to_bf16, write_npy
 
 
 class Check(Matmul):
@@ -51,11 +51,9 @@ class Check(Matmul):
     def test_a_result_below_its_contract_says_why(self):
         random = randoms.Random(8)
         m, n, k = 16, 16, 64
-        single = lambda x: struct.unpack("<f", struct.pack("<f", x))[0]
-        a = [single(random.gauss(0, 1)) for _ in range(m * k)]
-        b = [single(random.gauss(0, 1)) for _ in range(k * n)]
-        narrow = lambda x: struct.unpack("<f", struct.pack("<I", (struct.unpack("<I", struct.pack("<f", x))[0] + 0x8000) & 0xFFFF0000))[0]
-        y = [math.fsum(narrow(a[i * k + t]) * narrow(b[t * n + j]) for t in range(k)) for i in range(m) for j in range(n)]
+        a = normals(random, m * k)
+        b = normals(random, k * n)
+        y = product(list(map(to_bf16, a)), list(map(to_bf16, b)), m, n, k)
         for name, shape, data in (("a", (m, k), a), ("b", (k, n), b), ("y", (m, n), y)):
             write_npy(self.dir / f"{name}.npy", "f4", shape, data)
         done = self.matmul()
@@ -75,14 +73,11 @@ class Check(Matmul):
     def test_narrow_sums_are_named_by_their_order(self):
         random = randoms.Random(9)
         m, n, k = 8, 8, 40
-        word = lambda x: struct.unpack("<I", struct.pack("<f", x))[0]
-        single = lambda bits: struct.unpack("<f", struct.pack("<I", bits))[0]
-        narrow = lambda x: single((word(x) + 0x7FFF + (word(x) >> 16 & 1)) & 0xFFFF0000)
-        a = [narrow(random.gauss(0, 1)) for _ in range(m * k)]
-        b = [narrow(random.gauss(0, 1)) for _ in range(k * n)]
+        a = list(map(to_bf16, normals(random, m * k)))
+        b = list(map(to_bf16, normals(random, k * n)))
         y = [0.0] * (m * n)
         for t in range(k):
-            y = [narrow(y[i * n + j] + a[i * k + t] * b[t * n + j]) for i in range(m) for j in range(n)]
+            y = [to_bf16(y[i * n + j] + a[i * k + t] * b[t * n + j]) for i in range(m) for j in range(n)]
         for name, shape, data in (("a", (m, k), a), ("b", (k, n), b), ("y", (m, n), y)):
             write_npy(self.dir / f"{name}.npy", "f4", shape, data)
         done = self.matmul()
@@ -108,10 +103,9 @@ class Check(Matmul):
     def test_what_would_accept_zeros_is_untrusted(self):
         random = randoms.Random(9)
         m, n, k = 8, 8, 256
-        single = lambda x: struct.unpack("<f", struct.pack("<f", x))[0]
-        a = [single(random.gauss(0, 1)) for _ in range(m * k)]
-        b = [single(random.gauss(0, 1)) for _ in range(k * n)]
-        right = [math.fsum(a[i * k + t] * b[t * n + j] for t in range(k)) for i in range(m) for j in range(n)]
+        a = normals(random, m * k)
+        b = normals(random, k * n)
+        right = product(a, b, m, n, k)
         write_npy(self.dir / "a.npy", "f4", (m, k), a)
         write_npy(self.dir / "b.npy", "f4", (k, n), b)
         for values in (right, [0.0] * len(right), [-y for y in right]):
@@ -167,7 +161,7 @@ class Check(Matmul):
         m, n, k = 8, 8, 64
         a = [float(random.randint(-8, 8)) for _ in range(m * k)]
         b = [float(random.randint(-8, 8)) for _ in range(k * n)]
-        y = [math.fsum(a[i * k + t] * b[t * n + j] for t in range(k)) for i in range(m) for j in range(n)]
+        y = product(a, b, m, n, k)
         y[11] += math.ldexp(1.0, math.frexp(y[11])[1] - 24)
         for name, shape, data in (("a", (m, k), a), ("b", (k, n), b), ("y", (m, n), y)):
             write_npy(self.dir / f"{name}.npy", "f4", shape, data)
@@ -233,15 +227,12 @@ class Check(Matmul):
 
     def test_what_the_text_says_is_in_the_record(self):
         random = randoms.Random(8)
-        single = lambda x: struct.unpack("<f", struct.pack("<f", x))[0]
-        narrow = lambda x: struct.unpack("<f", struct.pack("<I", (struct.unpack("<I", struct.pack("<f", x))[0] + 0x8000) & 0xFFFF0000))[0]
         m, n, k = 16, 16, 64
-        a = [single(random.gauss(0, 1)) for _ in range(m * k)]
-        b = [single(random.gauss(0, 1)) for _ in range(k * n)]
-        product = lambda cast: [math.fsum(cast(a[i * k + t]) * cast(b[t * n + j]) for t in range(k))
-                                for i in range(m) for j in range(n)]
-        right = product(lambda x: x)
-        results = {"pass": right, "below_contract": product(narrow), "mismatch": right[:37] + [right[37] + 1] + right[38:],
+        a = normals(random, m * k)
+        b = normals(random, k * n)
+        right = product(a, b, m, n, k)
+        narrow = product(list(map(to_bf16, a)), list(map(to_bf16, b)), m, n, k)
+        results = {"pass": right, "below_contract": narrow, "mismatch": right[:37] + [right[37] + 1] + right[38:],
                    "suspect": [y + (3e-5 if i % n == 5 else 0) for i, y in enumerate(right)]}
         write_npy(self.dir / "a.npy", "f4", (m, k), a)
         write_npy(self.dir / "b.npy", "f4", (k, n), b)

@@ -4,12 +4,12 @@
 conformance_test.py ASSAY CPU_PLUGIN.
 """
 import json
-import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from own_folder import OwnFolder
 
 ASSAY, CPU = sys.argv[1:3]
 MANIFEST = pathlib.Path(__file__).resolve().parents[2] / "golden" / "manifest.json"
@@ -18,15 +18,7 @@ SAMPLE = ["matmul/f64/m=67,*", "matmul/i8-i8-i32/*", "matmul/f32/m=24,*fill=spec
           "conv/f32/n=1,c=5,*", "fft/c64/kind=c2c,n=101/*", "reduce/f32-i64/*", "softmax/f16/shape=7x65/*"]
 
 
-class Base(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.dir = pathlib.Path(self.folder.name)
-        self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1")
-
-    def tearDown(self):
-        self.folder.cleanup()
-
+class Base(OwnFolder):
     def assay(self, *args, code=0):
         done = subprocess.run([ASSAY, *map(str, args)], cwd=self.dir, env=self.env, capture_output=True, text=True,
                               timeout=800)

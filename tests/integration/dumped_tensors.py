@@ -2,14 +2,13 @@
 """Tensors as other programs dump them, for tests of `assay check`: ASSAY PLUGIN on the command line. The .npy and
 .safetensors files are written by hand, so that no package is needed."""
 import json
-import os
-import pathlib
+import math
 import shutil
 import struct
 import subprocess
 import sys
-import tempfile
-import unittest
+
+from own_folder import OwnFolder
 
 ASSAY, PLUGIN = sys.argv[1:3]
 A, B = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 0.5, -1.0, 2.0, 0.25, 4.0]  # 2x3 and 3x2
@@ -52,15 +51,23 @@ def bf16(values):
     return [struct.unpack("<I", struct.pack("<f", v))[0] >> 16 for v in values]
 
 
-class Base(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.dir = pathlib.Path(self.folder.name)
-        self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1")
+def normals(random, count):
+    """Normal deviates rounded to f32."""
+    return [struct.unpack("<f", struct.pack("<f", random.gauss(0, 1)))[0] for _ in range(count)]
 
-    def tearDown(self):
-        self.folder.cleanup()
 
+def to_bf16(x):
+    """The nearest bf16 to an f32, ties to even."""
+    word = struct.unpack("<I", struct.pack("<f", x))[0]
+    return struct.unpack("<f", struct.pack("<I", (word + 0x7FFF + (word >> 16 & 1)) & 0xFFFF0000))[0]
+
+
+def product(a, b, m, n, k):
+    """[m,k] times [k,n] in f64, each element's products summed exactly."""
+    return [math.fsum(a[i * k + t] * b[t * n + j] for t in range(k)) for i in range(m) for j in range(n)]
+
+
+class Base(OwnFolder):
     def assay(self, *args, program=ASSAY):
         return subprocess.run([str(program), *args], cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=240)
 

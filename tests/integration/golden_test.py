@@ -12,9 +12,10 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
+
+from own_folder import OwnFolder
 
 ASSAY = sys.argv[1]
 SMALL = ["matmul/f32/m=8,n=8,k=64/fill=normal/seed=0", "matmul/f64/m=8,n=8,k=64/fill=normal/seed=0",
@@ -30,16 +31,11 @@ fft dtypes=c64|c128 kind=c2c n=360|101 fill=near_one
 """
 
 
-class Base(unittest.TestCase):
+class Base(OwnFolder):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.dir = pathlib.Path(self.folder.name)
+        super().setUp()
         self.store = self.dir / "store"
-        self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.store), NO_COLOR="1")
         (self.dir / "mixed.suite").write_text(MIXED)
-
-    def tearDown(self):
-        self.folder.cleanup()
 
     def command(self, *args):
         return [ASSAY, "golden", *map(str, args)]

@@ -14,6 +14,8 @@ import sys
 import tempfile
 import unittest
 
+from own_folder import OwnFolder
+
 ASSAY, FAILING, CUDA, HIP, HIP_CPU = sys.argv[1:6]
 CASE = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
 IMPLEMENTATIONS = {
@@ -23,23 +25,12 @@ IMPLEMENTATIONS = {
     ("reduce", "sequential"), ("reduce", "split"), ("reduce", "tree"), ("softmax", "online"), ("softmax", "three-pass")}
 
 
-class Gpu(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.dir = pathlib.Path(self.folder.name)
-
-    def tearDown(self):
-        self.folder.cleanup()
-
+class Gpu(OwnFolder):
     def assay(self, plugin, *args, **env):
         if plugin == "-":
             self.skipTest("not built")
-        environment = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1",
-                           ASSAY_PLUGIN_FILES=plugin)
-        for name in ("ASSAY_SHARD", "GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", "ASSAY_ADD_PLUGIN_FILES"):
-            environment.pop(name, None)
-        return subprocess.run([ASSAY, *args], cwd=self.dir, env={**environment, **env}, capture_output=True, text=True,
-                              timeout=500)
+        return subprocess.run([ASSAY, *args], cwd=self.dir, env={**self.env, "ASSAY_PLUGIN_FILES": plugin, **env},
+                              capture_output=True, text=True, timeout=500)
 
     def column(self, plugin, backend, **env):
         listed = json.loads(self.assay(plugin, "backends", "--json", **env).stdout)

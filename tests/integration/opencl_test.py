@@ -8,12 +8,11 @@ reason, and the run completes. PoCL's own variables bring these faults about, or
 between the plugin and the driver.
 """
 import json
-import os
-import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from own_folder import OwnFolder
 
 ASSAY, PLUGIN, LAYER = sys.argv[1:4]
 SUM = "reduce/f32/shape=3x5,axes=1/fill=normal/seed=0"
@@ -21,16 +20,10 @@ PRODUCT = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
 TRANSFORM = "fft/c64/kind=c2c,n=48/fill=normal/seed=0"
 
 
-class OpenCl(unittest.TestCase):
+class OpenCl(OwnFolder):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.dir = pathlib.Path(self.folder.name)
-        self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1")
-        for name in ("ASSAY_SHARD", "ASSAY_PLUGIN_FILES", "ASSAY_ADD_PLUGIN_FILES", "OCL_ICD_VENDORS"):
-            self.env.pop(name, None)
-
-    def tearDown(self):
-        self.folder.cleanup()
+        super().setUp()
+        self.env.pop("OCL_ICD_VENDORS", None)
 
     def assay(self, *args, **env):
         return subprocess.run([ASSAY, *args], cwd=self.dir, env={**self.env, **env}, capture_output=True, text=True,

@@ -2,29 +2,17 @@
 """The program under test and the test plugins, from the command line: ASSAY MISBEHAVING_PLUGIN NO_ENTRY_PLUGIN
 OTHER_MAJOR_PLUGIN; every test runs it in a folder of its own with an empty golden store."""
 import json
-import os
-import pathlib
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
+
+from own_folder import OwnFolder
 
 ASSAY, PLUGIN, NO_ENTRY, OTHER_MAJOR = sys.argv[1:5]
 CASE = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
 
 
-class Cli(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.dir = pathlib.Path(self.folder.name)
-        self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1")
-        for name in ("ASSAY_SHARD", "GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", "ASSAY_PLUGIN_FILES", "ASSAY_ADD_PLUGIN_FILES"):
-            self.env.pop(name, None)
-
-    def tearDown(self):
-        self.folder.cleanup()
-
+class Cli(OwnFolder):
     def assay(self, *args, env=None, **kwargs):
         return subprocess.run([ASSAY, *args], cwd=self.dir, env={**self.env, **(env or {})}, capture_output=True,
                               text=True, timeout=240, **kwargs)

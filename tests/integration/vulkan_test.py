@@ -6,12 +6,13 @@ The smoke suite holds on the device that is there; the validation layer finds no
 driver and device ends in its documented verdict. Without a Vulkan device the tests that need one are skipped.
 """
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from own_folder import OwnFolder
 
 ASSAY, PLUGIN, FAILING = sys.argv[1:4]
 CASE = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
@@ -25,16 +26,10 @@ def real_loader():
     return None
 
 
-class Vulkan(unittest.TestCase):
+class Vulkan(OwnFolder):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.dir = pathlib.Path(self.folder.name)
-        self.env = dict(os.environ, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1", ASSAY_PLUGIN_FILES=PLUGIN)
-        for name in ("ASSAY_SHARD", "GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", "ASSAY_ADD_PLUGIN_FILES"):
-            self.env.pop(name, None)
-
-    def tearDown(self):
-        self.folder.cleanup()
+        super().setUp()
+        self.env["ASSAY_PLUGIN_FILES"] = PLUGIN
 
     def assay(self, *args, env=None):
         return subprocess.run([ASSAY, *args], cwd=self.dir, env={**self.env, **(env or {})}, capture_output=True,
