@@ -98,7 +98,7 @@ class Misbehaviour(Cli):
         words = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--perf-time", "0.02")
         _, [record] = self.run_cases(*words, "--impl", "keeps_prepared")
         self.assertGreater(record["prepare_s"], 0.29)
-        self.assertLess(record["prepare_cached_s"], 0.29)
+        self.assertLess(record["prepare_cached_s"], record["prepare_s"])
         _, [record] = self.run_cases(*words, "--impl", "keeps_prepared", "--no-perf", out="untimed")
         self.assertIsNone(record["prepare_cached_s"])
         # The worker that prepared it is gone when it is timed.

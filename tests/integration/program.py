@@ -29,6 +29,7 @@ class Cli(OwnFolder):
             if path.exists() and path.stat().st_size > 0:
                 return
             time.sleep(0.05)
+        raise AssertionError(f"{path} is still missing or empty after 30 s")
 
     def fails(self, code, text, *args, env=None):
         done = self.assay(*args, env=env)

@@ -143,7 +143,7 @@ class Run(Cli):
                                    cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.await_text(self.dir / "out/results.jsonl")
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=15)
+        process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
         self.assertTrue((self.dir / "out/report.html").exists())
 
