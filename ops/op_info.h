@@ -75,6 +75,22 @@ struct Mutant {
   int64_t key = -1;
 };
 
+// What outputs are whose intermediates were kept in a narrower format, in the orders of work that are usual: for
+// finding out what an implementation does (harness/compare/lower_class.h).
+class NarrowedOrders {
+ public:
+  struct Outputs {
+    std::vector<double> value;  // before the output's own rounding
+    std::vector<double> step;   // the most that one intermediate changes which rounds to the other side
+    int64_t roundings = 0;      // intermediates that are rounded
+  };
+  virtual ~NarrowedOrders() = default;
+  virtual const std::vector<std::string>& texts() const = 0;  // "probabilities, 64 keys at a time"
+  virtual int64_t rows() const = 0;                           // equal parts of the output, in its order
+  // One row under each of these orders; empty where its intermediates are not finite.
+  virtual std::vector<Outputs> Row(int64_t row, std::span<const size_t> orders) const = 0;
+};
+
 struct Relation;  // ops/relation.h
 
 class Operator {
@@ -118,6 +134,10 @@ class Operator {
   // What must or may hold between an execution of this problem and another one (VERDICT.md 5), in the order in which
   // they are worth their time. Default: none.
   virtual std::vector<Relation> Relations(const Problem& problem) const;
+
+  // The orders in which this operator is computed with intermediates in `format`. `inputs` outlive it. Default: none.
+  virtual std::unique_ptr<NarrowedOrders> Narrowed(const Problem& problem, std::span<const Tensor> inputs,
+                                                   const FloatFormat& format) const;
 
   // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.
   virtual void Canonicalise(const Problem&, std::span<const Tensor> /*inputs*/, Tensor& /*got*/) const {}
