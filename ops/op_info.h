@@ -64,6 +64,7 @@ struct Twin {
   std::string code;  // how to read a wrong result; "" where terms_of does
   // The terms that add exactly `part` to an output. Empty function: the data do not tell terms apart.
   std::function<std::vector<int64_t>(int64_t output, double part)> terms_of = {};
+  int64_t terms = 0;  // of one output: terms_of gives 0 .. terms - 1
 };
 
 // One faulty result: what output `index` would be (VERDICT.md 6).
