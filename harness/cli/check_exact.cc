@@ -40,12 +40,15 @@ Result<double> UnitOfOperand(const Operand& operand, const Tensor& tensor, const
     unit = UnitOf(values[i]);
     finest = i;
   }
-  if (!(largest / unit > ExactIntegers(contract))) return unit;
+  // A single level of the operand's own precision is exact, whatever adds it.
+  const int digits = IsFloat(tensor.dtype()) ? FormatOf(tensor.dtype()).precision : 0;
+  if (!(largest / unit > std::max(ExactIntegers(contract), std::ldexp(1.0, digits)))) return unit;
   const auto element = static_cast<int64_t>(finest) / (IsComplex(tensor.dtype()) ? 2 : 1);
-  return NotExact(fmt::format("operand {} has {:.9g} at {} beside values of up to {:.9g}, which have no common unit "
-                              "that small",
-                              operand.name, values[finest], IndexText(tensor.shape(), element), largest),
-                  contract);
+  return NotExact(
+      fmt::format("operand {} has {:.9g} at {} beside values of up to {:.9g}, which as multiples of one "
+                  "unit, 2^{:g}, have too many bits",
+                  operand.name, values[finest], IndexText(tensor.shape(), element), largest, std::log2(unit)),
+      contract);
 }
 
 bool IsPowerOfTwo(double x) {

@@ -65,6 +65,14 @@ class Check(Matmul):
         self.refused("terms of output [0,0] add up to ", "--exact-ulp", "0")
         self.assertEqual(self.matmul("--exact-ulp", "0", "--contract", "acc=f64").returncode, 0)
 
+    def test_one_level_of_the_operands_own_precision_is_exact_data(self):
+        level = struct.unpack("<f", struct.pack("<f", -math.log(2)))[0]
+        write_npy(self.dir / "x.npy", "f4", (1, 4), [level, level, -math.inf, -math.inf])
+        write_npy(self.dir / "y.npy", "f4", (1,), [level + math.log(2)])
+        done = self.assay("check", "--op", "reduce", "--attr", "axes=1", "--attr", "kind=logsumexp", "--input",
+                          "x=x.npy", "--output", "y.npy", "--contract", "acc=f16", "--exact-ulp", "0")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_a_result_below_its_contract_says_why(self):
         random = randoms.Random(8)
         m, n, k = 16, 16, 64
