@@ -281,6 +281,10 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
   const double gamma = SumError(spec.height, 2 * contract.AccUnitRoundoff());
   bound.growth = (1 + gamma) * input.inflation;
   bound.partial_overflow_at = std::min(contract.AccMaxFinite(), mid.max_finite);
+  // Transforms and the parts of split operands have signs of their own. Relative errors below 1 keep a term's sign, so
+  // that a partial sum is at least growth times the negative terms.
+  const bool keeps_terms = contract.alg == Algorithm::kDirect && contract.in != InputRounding::kBF16x3 && gamma < 1;
+  if (keeps_terms) bound.partial_signs = PartialSigns::kOfTerms;
   bound.terms.push_back({&golden.magnitude, SumCoefficient(contract, spec, input, gamma)});
   const double mass = SubnormalMassCoefficient(contract, input);
   const Plane* lost = nullptr;

@@ -56,6 +56,13 @@ struct StatisticModel {
   std::vector<BoundTerm> deviations, systematic;
 };
 
+// Which infinities partial results overflow to.
+enum class PartialSigns : uint8_t {
+  kEither,       // and so to NaN, their sum
+  kOfTerms,      // sums of some of the terms: those below zero together, (S - y) / 2, reach -Inf, the others +Inf
+  kNonNegative,  // none is negative
+};
+
 struct BoundModel {
   bool exact = false;  // compare values bit for bit (signed zeros equal); nothing below applies
   double constant = 0;
@@ -66,8 +73,8 @@ struct BoundModel {
   double overflow_at = 0;          // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
   double partial_overflow_at = 0;  // Inf and NaN are accepted iff growth * S reaches this; infinity: never
   double growth = 1;               // 1 + gamma, times what rounded operands add
-  bool one_sided = false;          // no partial result is negative: none overflows to -Inf, nor two of them to NaN
-  std::vector<uint8_t> also;       // Also bits of every golden value, of exact models too; empty: none
+  PartialSigns partial_signs = PartialSigns::kEither;
+  std::vector<uint8_t> also;  // Also bits of every golden value, of exact models too; empty: none
   const Plane* also_value = nullptr;
   double also_indices = 0;
   StatisticModel statistic;

@@ -210,6 +210,11 @@ class Attention final : public Operator {
     return AttentionOmittedTerms(problem, inputs, values, outputs);
   }
 
+  std::unique_ptr<NarrowedOrders> Narrowed(const Problem& problem, std::span<const Tensor> inputs,
+                                           const FloatFormat& format) const override {
+    return AttentionOrders(problem, inputs, format);
+  }
+
   std::vector<Relation> Relations(const Problem& problem) const override { return AttentionRelations(*this, problem); }
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -61,6 +62,7 @@ struct AttentionRow {
   bool masked = false;         // no key at all
   bool undefined = false;      // a NaN or +inf among the scores
   bool unclear = false;        // the result hangs on 0 * inf or NaN - inf, which implementations treat differently
+  double largest = 0;          // score with its mask, of all keys
   double reach = 0;            // largest intermediate of a score
   double operand = 0;          // largest finite |q| and |k| that is read, behind an added -inf too
   double sunk = 0;             // how far below zero the largest t + mask lies: a unit may round all of them to -inf
@@ -118,6 +120,9 @@ std::optional<Twin> AttentionTwin(const Problem& problem, const Contract& contra
 
 std::vector<Mutant> AttentionOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                           std::span<const double> values, std::span<const int64_t> outputs);
+
+std::unique_ptr<NarrowedOrders> AttentionOrders(const Problem& problem, std::span<const Tensor> inputs,
+                                                const FloatFormat& format);
 
 std::vector<Relation> AttentionRelations(const Operator& op, const Problem& problem);
 

@@ -74,6 +74,7 @@ bool PlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, s
   out.reach = found.magnitude * std::max(1.0, op.scale);
   const double* keys = data.largest_k.data() + first;
   out.operand = std::max(data.largest_q[row], FindLargest(keys, keys, n).largest);
+  out.largest = largest;
   out.sunk = std::max(0.0, -largest);
   return true;
 }
@@ -131,7 +132,7 @@ void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row,
   const auto dots = std::span(raw.dots).subspan(n == 0 ? 0 : begin, n);
   const auto magnitudes = std::span(raw.magnitudes).subspan(n == 0 ? 0 : begin, n);
   out.masked = out.undefined = out.unclear = false;
-  out.reach = out.operand = out.sunk = 0;
+  out.largest = out.reach = out.operand = out.sunk = 0;
   if (PlainRow(op, data, row, dots, magnitudes, out)) return;
   out.keys.clear();
   for (auto* v : {&out.t, &out.p, &out.dot, &out.added, &out.stored}) v->clear();
@@ -168,6 +169,7 @@ void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row,
   out.unclear = out.unclear || (out.masked && sunk);  // scores of -inf alone: masked to some, 0 / 0 to others
   if (out.masked || out.undefined) return;
 
+  out.largest = largest;
   out.sunk = std::max(0.0, -largest);
   double total = 0;
   out.t.resize(scores.size());

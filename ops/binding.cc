@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "harness/base/check.h"
@@ -99,6 +100,18 @@ Tensor FillInput(const Problem& problem, int index, int reduced_axis, int role, 
   Tensor tensor(operand.dtype, operand.shape);
   FillTensor(*fill, problem.spec.seed, static_cast<uint64_t>(index), reduced_axis, role, tensor);
   return tensor;
+}
+
+bool NeedsWidePlanes(DType out, double largest) {
+  return SizeOf(out) == 8 || largest > FormatOf(DType::kF32).max_finite;
+}
+
+double LargestFinite(const Tensor& tensor) {
+  double largest = 0;
+  for (const double x : tensor.ToDoubles()) {
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+  }
+  return largest;
 }
 
 double ValueAt(const Tensor& tensor, int64_t i) {

@@ -35,6 +35,11 @@ double CompulsoryBytes(const Problem& problem);
 // the reduced axis.
 Tensor FillInput(const Problem& problem, int index, int reduced_axis, int role, double terms = 0);
 
+// Whether the planes of sums of up to `largest` in magnitude have to be wide.
+bool NeedsWidePlanes(DType out, double largest);
+// The largest finite magnitude of a tensor.
+double LargestFinite(const Tensor& tensor);
+
 // Element i as double.
 double ValueAt(const Tensor& tensor, int64_t i);
 

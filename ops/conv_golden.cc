@@ -158,10 +158,18 @@ BoundModel FiniteBound(const ConvCase& op, const Golden& golden, const Contract&
   return bound;
 }
 
+// As NeedsWidePlanes, of the largest S that these operands can have.
+bool HasWidePlanes(const ConvCase& op, const Problem& problem, std::span<const Tensor> inputs) {
+  const DType out = problem.output.dtype;
+  if (NeedsWidePlanes(out, 0) || IsInt(out)) return NeedsWidePlanes(out, 0);
+  const double products = LargestFinite(inputs[0]) * LargestFinite(inputs[1]) * static_cast<double>(op.Terms());
+  return NeedsWidePlanes(out, products + (op.bias ? LargestFinite(inputs[2]) : 0));
+}
+
 }  // namespace
 
 Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Tensor> inputs, Tier tier) {
-  const bool wide = problem.output.dtype == DType::kF64;
+  const bool wide = HasWidePlanes(op, problem, inputs);
   Golden golden{.tier = tier};
   golden.shape = problem.output.shape;
   const int64_t size = NumElements(golden.shape);

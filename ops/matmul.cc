@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "ops/binding.h"
@@ -111,6 +112,17 @@ std::string CheckAttributes(const Problem& problem, bool integers) {
   return {};
 }
 
+// As NeedsWidePlanes, of the largest S' that these operands can have.
+bool HasWidePlanes(const MatmulCase& op, const Problem& problem, std::span<const Tensor> inputs) {
+  const DType out = problem.output.dtype;
+  if (NeedsWidePlanes(out, 0) || IsInt(out)) return NeedsWidePlanes(out, 0);
+  const double products = LargestFinite(inputs[0]) * LargestFinite(inputs[1]) * static_cast<double>(op.gemm.k);
+  double largest = products * std::max(1.0, std::abs(op.alpha));
+  if (op.beta != 0) largest += std::abs(op.beta) * LargestFinite(inputs[op.c_index()]);
+  if (op.bias) largest += LargestFinite(inputs[op.bias_index()]);
+  return NeedsWidePlanes(out, largest);
+}
+
 class Matmul final : public Operator {
  public:
   const OpSchema& schema() const override {
@@ -160,7 +172,7 @@ class Matmul final : public Operator {
 
   Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
     const MatmulCase op(problem);
-    Golden golden = GoldenGemm(op.gemm, inputs[0], inputs[1], tier, problem.output.dtype == DType::kF64);
+    Golden golden = GoldenGemm(op.gemm, inputs[0], inputs[1], tier, HasWidePlanes(op, problem, inputs));
     golden.shape = problem.output.shape;
     if (golden.exact) return golden;
     AddLostInfinities(op, inputs[0], inputs[1], golden);

@@ -113,6 +113,7 @@ std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract,
     if (op.bias) y += ValueAt(twin.inputs[op.bias_index()], op.ColumnOf(i));
     twin.expected[i] = y;
   }
+  twin.terms = op.gemm.k;
   twin.terms_of = [op, code = *code, variant](int64_t i, double part) {
     const int64_t column = op.BatchOf(i) * op.gemm.n + op.ColumnOf(i);
     return code.TermsOf(part / (op.alpha * static_cast<double>(TwinFactor(kRows, op.RowsOfA(i), code.factors()) *

@@ -64,6 +64,7 @@ struct Twin {
   std::string code;  // how to read a wrong result; "" where terms_of does
   // The terms that add exactly `part` to an output. Empty function: the data do not tell terms apart.
   std::function<std::vector<int64_t>(int64_t output, double part)> terms_of = {};
+  int64_t terms = 0;  // of one output: terms_of gives 0 .. terms - 1
 };
 
 // One faulty result: what output `index` would be (VERDICT.md 6).
@@ -73,6 +74,22 @@ struct Mutant {
   int64_t term = 0;  // which term is missing: pairs the mutants of a case with those of its twin
   // Names the fault, where case and twin may show it at different outputs or not at all; -1: `index` and `term` do.
   int64_t key = -1;
+};
+
+// What outputs are whose intermediates were kept in a narrower format, in the orders of work that are usual: for
+// finding out what an implementation does (harness/compare/lower_class.h).
+class NarrowedOrders {
+ public:
+  struct Outputs {
+    std::vector<double> value;  // before the output's own rounding
+    std::vector<double> step;   // the most that one intermediate changes which rounds to the other side
+    int64_t roundings = 0;      // intermediates that are rounded
+  };
+  virtual ~NarrowedOrders() = default;
+  virtual const std::vector<std::string>& texts() const = 0;  // "probabilities, 64 keys at a time"
+  virtual int64_t rows() const = 0;                           // equal parts of the output, in its order
+  // One row under each of these orders; empty where its intermediates are not finite.
+  virtual std::vector<Outputs> Row(int64_t row, std::span<const size_t> orders) const = 0;
 };
 
 struct Relation;  // ops/relation.h
@@ -118,6 +135,10 @@ class Operator {
   // What must or may hold between an execution of this problem and another one (VERDICT.md 5), in the order in which
   // they are worth their time. Default: none.
   virtual std::vector<Relation> Relations(const Problem& problem) const;
+
+  // The orders in which this operator is computed with intermediates in `format`. `inputs` outlive it. Default: none.
+  virtual std::unique_ptr<NarrowedOrders> Narrowed(const Problem& problem, std::span<const Tensor> inputs,
+                                                   const FloatFormat& format) const;
 
   // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.
   virtual void Canonicalise(const Problem&, std::span<const Tensor> /*inputs*/, Tensor& /*got*/) const {}

@@ -88,7 +88,7 @@ BoundModel L2Bound(const ReduceCase& op, const Golden& golden, const Contract& c
   // An infinity is accepted where Q reaches the accumulator's range; magnitude is sqrt(Q).
   bound.growth = 1 + relative;
   bound.partial_overflow_at = std::sqrt(contract.AccMaxFinite());
-  bound.one_sided = true;  // squares
+  bound.partial_signs = PartialSigns::kNonNegative;  // squares
   return bound;
 }
 

@@ -54,6 +54,7 @@ std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const 
     // A missing term changes the mean by at least itself.
     if (kTwinDetectable * twin.tolerance_ulp * 2 * FormatOf(out).UnitRoundoff() > 1) return std::nullopt;
   }
+  twin.terms = op.terms;
   twin.terms_of = [code = *code, variant, unit = mean ? count : 1](int64_t row, double part) {
     return code.TermsOf(part * unit / static_cast<double>(TwinFactor(kRowFactor, row, code.factors())), variant);
   };

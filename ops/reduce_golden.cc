@@ -8,6 +8,7 @@
 #include "golden/dd.h"
 #include "golden/sum.h"
 #include "harness/base/parallel.h"
+#include "ops/binding.h"
 #include "ops/reduce.h"
 
 namespace assay {
@@ -245,7 +246,8 @@ void SetIntegerMagnitudes(const Rows& rows, Golden& golden) {
 Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
   const ReduceCase op(problem);
   const bool integers = IsInt(x.dtype());
-  const bool wide = SizeOf(problem.output.dtype) == 8;
+  const bool sums = op.kind == ReduceKind::kSum || op.kind == ReduceKind::kMean;
+  const bool wide = NeedsWidePlanes(problem.output.dtype, sums ? LargestFinite(x) * static_cast<double>(op.terms) : 0);
   Rows rows{op.Rows(x), op.rows, op.terms};
   Plane operands = IsSelection(op.kind) ? Plane() : LargestOperands(rows, wide);  // before rows are scaled
   Golden golden = Compute(op, rows, tier, integers ? 0 : FormatOf(x.dtype()).MinNormal(), wide);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "harness/cli/check_exact.h"
 #include "harness/cli/environment.h"
 #include "harness/cli/record_fields.h"
 #include "harness/cli/stopwatch.h"
@@ -76,13 +77,16 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) 
   return contract;
 }
 
-CheckResult JudgeUserCase(const CheckRequest& request, UserCase& user) {
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user) {
   CaseData& data = user.data;
   data.input_hash = HashInputs(data.inputs);
   const Stopwatch golden_time;
   data.golden = data.op->ComputeGolden(data.problem, data.inputs, ChooseTier(request.tier, data.problem));
   data.golden_s = golden_time.Seconds();
   data.golden_hash = GoldenHash(data.golden);
+  if (request.exact_ulp) {
+    if (auto exact = CheckExactData(user); !exact) return tl::unexpected(exact.error());
+  }
   const BoundModel bound = data.op->Bound(data.problem, data.golden, user.contract);
 
   Tensor got = user.got.Clone();

@@ -54,7 +54,7 @@ struct CheckResult {
 // Computes the golden values and judges. The channels bound, exact and exceptional fail; the statistic and the share of
 // omitted terms that the bound would notice only advise (VERDICT.md 3). Where a tensor of zeros, or any other that has
 // nothing of the result, would pass, the result is untrusted. With `exact_ulp` the rounded golden value is the only
-// correct one, give or take that many ulp of a final division.
-CheckResult JudgeUserCase(const CheckRequest& request, UserCase& user);
+// correct one, give or take that many ulp of a final division; data that are not of that kind are a usage error.
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user);
 
 }  // namespace assay::cli

@@ -68,7 +68,9 @@ int Check(const CheckOptions& options) {
   }
   auto user = BindUserCase(options.request);
   if (!user) return Complain(kExitUsage, user.error().message);
-  CheckResult result = JudgeUserCase(options.request, *user);
+  auto judged = JudgeUserCase(options.request, *user);
+  if (!judged) return Complain(kExitUsage, judged.error().message);
+  CheckResult& result = *judged;
   result.record.reproduce = CheckLine(ProgramWord(), options.request);
   if (!options.write_golden.empty()) {
     if (auto written = WriteGolden(options.write_golden, user->data); !written) {

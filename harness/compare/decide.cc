@@ -121,6 +121,35 @@ ResultClass ClassOfPass(const Evidence& evidence) {
   return evidence.reordered ? ResultClass::kReordered : ResultClass::kWithinClass;
 }
 
+// What makes most results of a case that is not believed overflow, and what to do about it; "": they do not.
+std::string OverflowAdvice(const Evidence& evidence) {
+  const Power& power = *evidence.power;
+  if (2 * power.overflowing <= power.sampled) return "";
+  return fmt::format(
+      "{} of {} results may overflow, at the end or in some legal order of their terms on the way, where infinities "
+      "and "
+      "NaN can be right too: {}",
+      power.overflowing, power.sampled,
+      evidence.user_data
+          ? "scale the operands down before the dump, or judge by an accumulator of wider range, such as "
+            "--contract acc=f64"
+          : "take a fill of smaller values, or an implementation with an accumulator of wider range");
+}
+
+// What to do about a user's data that say nothing.
+std::string DataAdvice(const Evidence& evidence) {
+  if (const std::string overflow = OverflowAdvice(evidence); !overflow.empty()) return overflow;
+  const int64_t unbounded = evidence.power->unbounded;
+  if (unbounded > 0) {
+    return fmt::format(
+        "it promises nothing for {} of {} results, whose scores, exponentials or operands may overflow on the way or "
+        "whose rows are masked throughout: scale the operands down, leave such rows out, or judge by an accumulator of "
+        "wider range, such as --contract acc=f64",
+        unbounded, NumElements(evidence.shape));
+  }
+  return "judge by a tighter contract, or dump sums of fewer terms or with less cancellation";
+}
+
 // Why a result that nothing is wrong with is not believed; "": it is.
 std::string UntrustedReason(const Evidence& evidence) {
   if (!evidence.power) return "";
@@ -129,14 +158,14 @@ std::string UntrustedReason(const Evidence& evidence) {
     const std::string blind = power.BlindTo();
     if (blind.empty()) return "";
     const std::string suspicion = Suspicion(evidence);
-    return fmt::format(
-        "with these data the contract {} would accept {} as well, so that acceptance says nothing; judge by a tighter "
-        "contract, or dump sums of fewer terms or with less cancellation{}",
-        ToText(evidence.declared), blind, suspicion.empty() ? "" : "; suspect: " + suspicion);
+    return fmt::format("with these data the contract {} would accept {} as well, so that acceptance says nothing; {}{}",
+                       ToText(evidence.declared), blind, DataAdvice(evidence),
+                       suspicion.empty() ? "" : "; suspect: " + suspicion);
   }
   if (power.power >= kRequiredPower) return "";
-  return fmt::format("only {:.1f} % of faults would be caught (needed {:.0f} %); missed: {}", 100 * power.power,
-                     100 * kRequiredPower, power.missed);
+  const std::string overflow = OverflowAdvice(evidence);
+  return fmt::format("only {:.1f} % of faults would be caught (needed {:.0f} %); missed: {}{}", 100 * power.power,
+                     100 * kRequiredPower, power.missed, overflow.empty() ? "" : "; " + overflow);
 }
 
 std::string LowerClassReason(const Evidence& evidence, const std::string& failure) {

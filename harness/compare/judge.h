@@ -60,6 +60,9 @@ class ElementJudge {
   bool Open(int64_t i) const { return AlsoAt(*bound_, i) != 0; }
   // Whether any result is accepted: nothing is promised here, so nothing is tested (power.h counts such elements).
   bool Unbounded(int64_t i) const;
+  // Whether the result, or some legal order of the finite terms on the way to it, may leave the range of finite
+  // numbers. False where nothing at all is promised.
+  bool MayOverflow(int64_t i) const;
   double Accumulated(int64_t i) const;  // A_i
   double Sigma(int64_t i) const;        // standard deviation of the roundings before the output's own, without E_gold
   double Systematic(int64_t i) const;   // largest error that is no random rounding; given Sigma
@@ -75,6 +78,10 @@ class ElementJudge {
   DType dtype() const { return dtype_; }
 
  private:
+  struct PartialOverflow {
+    bool up = false, down = false;  // to +Inf, to -Inf
+  };
+  PartialOverflow PartialOverflowOf(int64_t i) const;
   bool AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const;
   double RoundToOutput(double x) const;
 

@@ -9,6 +9,7 @@
 #include "harness/compare/judge.h"
 #include "harness/compare/lower_class_fit.h"
 #include "harness/compare/metrics.h"
+#include "harness/compare/narrowed_order.h"
 #include "harness/compare/partial_sums.h"
 
 namespace assay {
@@ -23,7 +24,8 @@ struct Candidate {
   // Instead of `operand`: the golden value of what the unit computes. nullopt: it does not compute such a thing.
   std::function<std::optional<Golden>(const Operator&, const Problem&, std::span<const Tensor>, Tier)> golden = {};
   double roundings = 1;  // of the accumulator, for each that the declared contract has
-  // The format of partial sums that are formed and compared; their errors make the statistic.
+  // The format of partial sums, or of the operator's own intermediates, that are formed and compared. Where the class
+  // has no statistic, their errors make it.
   std::optional<DType> partials = std::nullopt;
   // Of an accumulator whose sums are formed. Where they are not recognised, statistic and `fills` have to tell.
   std::optional<DType> accumulator = std::nullopt;
@@ -252,9 +254,21 @@ class Search {
     const BoundModel bound = op_.Bound(problem_, golden_, declared_);
     const ElementJudge judge(golden_, bound, declared_, main.got->dtype());
     if (!StatisticApplies(judge)) return std::nullopt;  // what would remain has no known size
+    if (candidate.partials) {
+      const auto orders = op_.Narrowed(problem_, main.inputs, FormatOf(*candidate.partials));
+      if (orders != nullptr) return RecognisedOrderOf(candidate, *orders, judge, *main.got);
+    }
     const auto find = candidate.partials ? FindRoundedPartials : FindNarrowSums;
     const DType type = candidate.partials ? *candidate.partials : *candidate.accumulator;
     return find(problem_, main.inputs, judge, *main.got, FormatOf(type));
+  }
+
+  std::optional<std::string> RecognisedOrderOf(const Candidate& candidate, const NarrowedOrders& orders,
+                                               const ElementJudge& judge, const Tensor& got) const {
+    Contract contract = declared_;
+    candidate.judge_by(contract);
+    const BoundModel bound = op_.Bound(problem_, golden_, contract);
+    return FindNarrowedOrder(problem_, orders, judge, ElementJudge(golden_, bound, contract, got.dtype()), got);
   }
 
   // Null where the class makes nothing else of the case's operands.
@@ -282,7 +296,7 @@ class Search {
     const Golden& golden = own ? *own : golden_;
     BoundModel bound = op_.Bound(problem_, golden, contract);
     AddRoundings(candidate.roundings, bound);
-    if (candidate.partials && as == As::kRecognised) {
+    if (candidate.partials && as == As::kRecognised && !bound.statistic.applicable) {
       auto own_errors = StatisticOfOwnErrors(golden, *output.got, contract.AccUnitRoundoff());
       if (!own_errors) return std::nullopt;
       bound.statistic = *std::move(own_errors);

@@ -43,17 +43,19 @@ class Mutations {
   Power Run() {
     const std::span<const double> values(judge_.golden().value);
     if (values.empty()) return {.missed = "the output is empty"};
-    Blank("an output of zeros", [](std::span<const double>) { return 0.0; });
+    Blank({{"an output of zeros", [](std::span<const double>) { return 0.0; }}});
     // A single output is its own mean.
-    if (values.size() > 1) Blank("a constant output at the mean", MeanOfFinite);
-    Blank("an output never written", [](std::span<const double>) { return kUnwrittenValue; });
+    if (values.size() > 1) Blank({{"a constant output at the mean", MeanOfFinite}});
+    // What is there before a run: one or the other.
+    Blank({{"an output never written", [](std::span<const double>) { return kUnwrittenValue; }},
+           {"an output of NaN", [](std::span<const double>) { return std::numeric_limits<double>::quiet_NaN(); }}});
     OmittedTerms();
     power_.power = Share(power_.whole_caught, power_.whole_total);
     if (power_.omitted_total > 0) {
       power_.power = std::min(power_.power, Share(power_.omitted_caught, power_.omitted_total));
     }
     CountUnbounded();
-    CountZeros();
+    CountSampled();
     return power_;
   }
 
@@ -67,31 +69,48 @@ class Mutations {
     return !TwinAccepts(twin.expected[static_cast<size_t>(i)], mutant, twin.ToleranceAt(i), dtype_);
   }
 
-  using Constant = std::function<double(std::span<const double>)>;
+  struct Constant {
+    const char* name;
+    std::function<double(std::span<const double>)> value;  // may depend on the fault-free values
+  };
 
-  // A tensor that says nothing of the data, unless it is the very result.
-  void Blank(const char* name, const Constant& constant) {
-    if (Whole(name, constant) || !power_.blank.empty()) return;
-    const std::vector<double>& values = judge_.golden().value;
-    const double blank = RoundOut(dtype_, constant(values));
-    if (std::ranges::any_of(values, [&](double y) { return RoundOut(dtype_, y) != blank; })) power_.blank = name;
+  // A tensor that holds one constant, one of these: it says nothing of the data, unless it is the very result.
+  void Blank(const std::vector<Constant>& constants) {
+    ++power_.whole_total;
+    const auto passes =
+        std::ranges::find_if(constants, [&](const Constant& c) { return !IsCaught(c) && !IsCertain(c); });
+    if (passes == constants.end()) {
+      ++power_.whole_caught;
+      return;
+    }
+    if (power_.missed.empty()) power_.missed = passes->name;
+    if (power_.blank.empty() && !IsResult(*passes)) power_.blank = passes->name;
   }
 
-  // Whether a tensor that holds one constant is caught; the constant may depend on the fault-free values.
-  bool Whole(const char* name, const Constant& constant) {
+  bool IsCaught(const Constant& constant) const {
     const int64_t n = judge_.golden().size();
-    const double main = RoundOut(dtype_, constant(judge_.golden().value));
+    const double main = RoundOut(dtype_, constant.value(judge_.golden().value));
     bool caught = false;
     for (int64_t i = 0; i < n && !caught; ++i) caught = MainCatches(i, main);
     for (const Twin& twin : twins_) {
-      const double coded = RoundOut(dtype_, constant(twin.expected));
+      const double coded = RoundOut(dtype_, constant.value(twin.expected));
       const auto size = static_cast<int64_t>(twin.expected.size());
       for (int64_t i = 0; i < size && !caught; ++i) caught = TwinCatches(twin, i, coded);
     }
-    ++power_.whole_total;
-    power_.whole_caught += caught ? 1 : 0;
-    if (!caught && power_.missed.empty()) power_.missed = name;
     return caught;
+  }
+
+  bool IsResult(const Constant& constant) const {
+    const std::vector<double>& values = judge_.golden().value;
+    const double blank = RoundOut(dtype_, constant.value(values));
+    return std::ranges::all_of(values, [&](double y) {
+      const double rounded = RoundOut(dtype_, y);
+      return rounded == blank || (std::isnan(rounded) && std::isnan(blank));
+    });
+  }
+  // Unwritten memory that happens to be NaN is caught by the other prefill, where NaN is the result.
+  bool IsCertain(const Constant& constant) const {
+    return std::isnan(constant.value(judge_.golden().value)) && IsResult(constant);
   }
 
   // The samples above can miss a few outputs among many for which nothing is promised.
@@ -106,10 +125,12 @@ class Mutations {
     }
   }
 
-  void CountZeros() {
+  void CountSampled() {
     if (!twins_.empty() || IsInt(dtype_)) return;
     const int64_t n = judge_.golden().size(), step = (n + kZeroSamples - 1) / kZeroSamples;
     for (int64_t i = 0; i < n; i += step) {
+      ++power_.sampled;
+      power_.overflowing += judge_.MayOverflow(i) ? 1 : 0;
       if (!(std::fabs(judge_.golden().value[static_cast<size_t>(i)]) >= FormatOf(dtype_).MinNormal())) continue;
       ++power_.nonzero;
       power_.zeros_accepted += MainCatches(i, 0) ? 0 : 1;

@@ -19,13 +19,13 @@ struct Power {
   int64_t omitted_caught = 0, omitted_total = 0;  // single omitted terms
   // Outputs that accept any result; they count against the case unless a twin runs with it.
   int64_t unbounded = 0;
-  // Where no twin runs with the case: outputs that are at least the smallest normal number, of up to kZeroSamples, and
-  // those of them that could be zero.
-  int64_t nonzero = 0, zeros_accepted = 0;
+  // Where no twin runs with the case, of up to kZeroSamples outputs: those that some legal order of the terms may make
+  // infinite or NaN; those that are at least the smallest normal number, and of these the ones that could be zero.
+  int64_t sampled = 0, overflowing = 0, nonzero = 0, zeros_accepted = 0;
   std::string missed;  // a mutant that would pass, in words; "" when all are caught
 
-  // A tensor that says nothing of the data and would pass, without being the very result: zeros, what was there before,
-  // or the mean of the results everywhere; "": none.
+  // A tensor that says nothing of the data and would pass, without being the very result: zeros, NaN or what was there
+  // before, or the mean of the results everywhere; "": none.
   std::string blank;
   // The same, or zeros in place of most results, in words; "": none. What a single omitted term does is another
   // question.

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/check.h"
@@ -40,21 +42,49 @@ std::vector<int64_t> CommonTerms(const Twin& twin, const std::vector<WrongElemen
   return common;
 }
 
-std::string TermsText(const std::vector<int64_t>& terms, const char* what) {
-  const std::vector<int64_t> first(terms.begin(),
-                                   terms.begin() + static_cast<std::ptrdiff_t>(std::min(terms.size(), kMostNamed)));
-  const std::string rest =
-      terms.size() > kMostNamed ? fmt::format(" or {} others", terms.size() - kMostNamed) : std::string();
-  return fmt::format("looks like term k={}{} {}", fmt::join(first, " or "), rest, what);
+// Terms that share a defect.
+struct SharedDefect {
+  const char* defect;
+  std::vector<int64_t> terms;
+};
+
+std::string TermsText(const SharedDefect& d) {
+  const size_t named = std::min(d.terms.size(), kMostNamed);
+  const std::string rest = d.terms.size() > named ? fmt::format(" or {} others", d.terms.size() - named) : "";
+  return fmt::format("k={}{} {}", fmt::join(std::span(d.terms).first(named), " or "), rest, d.defect);
+}
+
+// The first and the last term before all others: loops go wrong at their ends. The others only as missing ones, where
+// there are any.
+std::vector<SharedDefect> Plausible(const Twin& twin, const std::vector<int64_t>& missing,
+                                    const std::vector<int64_t>& twice) {
+  const auto of = [&](const std::vector<int64_t>& all, bool ends) {
+    std::vector<int64_t> some;
+    std::ranges::copy_if(all, std::back_inserter(some),
+                         [&](int64_t k) { return (k == 0 || k == twin.terms - 1) == ends; });
+    return some;
+  };
+  std::vector<SharedDefect> found{{"missing", of(missing, true)}, {"added twice", of(twice, true)}};
+  const SharedDefect others =
+      missing.empty() ? SharedDefect{"added twice", of(twice, false)} : SharedDefect{"missing", of(missing, false)};
+  std::erase_if(found, [](const SharedDefect& d) { return d.terms.empty(); });
+  if (!found.empty() && found.back().defect == std::string_view(others.defect)) {
+    found.back().terms.insert(found.back().terms.end(), others.terms.begin(), others.terms.end());
+  } else if (!others.terms.empty()) {
+    found.push_back(others);
+  }
+  return found;
 }
 
 // What the wrong values say of their cause; "" when they do not agree on one.
 std::string Decode(const Twin& twin, const std::vector<WrongElement>& wrong, const TwinOutcome& outcome) {
   if (outcome.nonfinite) return "";
   if (!twin.terms_of) return outcome.wrong < outcome.elements ? twin.code : "";
-  if (const auto terms = CommonTerms(twin, wrong, 1); !terms.empty()) return TermsText(terms, "missing");
-  if (const auto terms = CommonTerms(twin, wrong, -1); !terms.empty()) return TermsText(terms, "added twice");
-  return "";
+  std::string text;
+  for (const SharedDefect& d : Plausible(twin, CommonTerms(twin, wrong, 1), CommonTerms(twin, wrong, -1))) {
+    text += (text.empty() ? "looks like term " : ", or ") + TermsText(d);
+  }
+  return text;
 }
 
 }  // namespace

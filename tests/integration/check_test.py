@@ -48,6 +48,31 @@ class Check(Matmul):
         for ulp in ("nan", "inf", "-1", "one"):  # NaN is no tolerance: no comparison with it is ever true
             self.refused(f"'{ulp}' is not a finite number of ulp", f"--exact-ulp={ulp}")
 
+    def test_data_that_are_not_exact_are_refused_as_such(self):
+        random = randoms.Random(12)
+        m, n, k = 8, 8, 64
+        a, b = normals(random, m * k), normals(random, k * n)
+        for name, shape, data in (("a", (m, k), a), ("b", (k, n), b), ("y", (m, n), product(a, b, m, n, k))):
+            write_npy(self.dir / f"{name}.npy", "f4", shape, data)
+        self.assertEqual(self.matmul().returncode, 0)
+        for ulp in ("0", "3"):
+            self.refused("--exact-ulp asks for data on which every order of operations is exact, but operand a has ",
+                         "--exact-ulp", ulp)
+        a = [float(random.randint(-4000, 4000)) for _ in range(m * k)]
+        b = [float(random.randint(-4000, 4000)) / 4 for _ in range(k * n)]
+        for name, shape, data in (("a", (m, k), a), ("b", (k, n), b), ("y", (m, n), product(a, b, m, n, k))):
+            write_npy(self.dir / f"{name}.npy", "f4", shape, data)
+        self.refused("terms of output [0,0] add up to ", "--exact-ulp", "0")
+        self.assertEqual(self.matmul("--exact-ulp", "0", "--contract", "acc=f64").returncode, 0)
+
+    def test_one_level_of_the_operands_own_precision_is_exact_data(self):
+        level = struct.unpack("<f", struct.pack("<f", -math.log(2)))[0]
+        write_npy(self.dir / "x.npy", "f4", (1, 4), [level, level, -math.inf, -math.inf])
+        write_npy(self.dir / "y.npy", "f4", (1,), [level + math.log(2)])
+        done = self.assay("check", "--op", "reduce", "--attr", "axes=1", "--attr", "kind=logsumexp", "--input",
+                          "x=x.npy", "--output", "y.npy", "--contract", "acc=f16", "--exact-ulp", "0")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_a_result_below_its_contract_says_why(self):
         random = randoms.Random(8)
         m, n, k = 16, 16, 64
@@ -132,6 +157,37 @@ class Check(Matmul):
         write_npy(self.dir / "y.npy", "f4", (4,), [0.0] * 4)
         done = self.assay("check", "--op", "reduce", "--attr", "axes=1", "--input", "x=x.npy", "--output", "y=y.npy")
         self.assertTrue(done.stdout.startswith("pass (bit_exact)"), done.stdout)
+
+    def test_sums_of_one_sign_overflow_to_one_side(self):
+        for sign in (1, -1):
+            write_npy(self.dir / "x.npy", "f4", (2, 64), [sign * 1e37] * 128)
+            for value, code in ((sign * math.inf, 0), (-sign * math.inf, 1), (math.nan, 1), (0.0, 1), (sign * 1e38, 1)):
+                write_npy(self.dir / "y.npy", "f4", (2,), [value] * 2)
+                done = self.assay("check", "--op", "reduce", "--attr", "axes=1", "--input", "x=x.npy",
+                                  "--output", "y.npy")
+                self.assertEqual(done.returncode, code, f"{value}: {done.stdout}{done.stderr}")
+
+    def test_where_anything_overflows_the_reason_says_so(self):
+        write_npy(self.dir / "x.npy", "f4", (2, 64), [3e38 * (-1) ** i for i in range(128)])
+        write_npy(self.dir / "y.npy", "f4", (2,), [math.nan] * 2)
+        sums = ("check", "--op", "reduce", "--attr", "axes=1", "--input", "x=x.npy", "--output", "y.npy")
+        done = self.assay(*sums, "--strict")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertTrue(done.stdout.startswith("untrusted"), done.stdout)
+        self.assertIn("2 of 2 results may overflow, at the end or in some legal order of their terms", done.stdout)
+        self.assertIn("scale the operands down before the dump, or judge by an accumulator of wider range", done.stdout)
+        self.assertNotIn("cancellation", done.stdout)
+        self.assertEqual(self.assay(*sums, "--contract", "acc=f64").returncode, 1)  # NaN is wrong there
+
+    def test_attention_without_a_bound_says_what_to_do(self):
+        for name in "qkv":
+            write_npy(self.dir / f"{name}.npy", "f4", (1, 1, 4, 8), [3e30] * 32)
+        write_npy(self.dir / "o.npy", "f4", (1, 1, 4, 8), [math.nan] * 32)
+        done = self.assay("check", "--op", "attention", *(word for name in "qkv"
+                                                          for word in ("--input", f"{name}={name}.npy")),
+                          "--output", "o=o.npy")
+        self.assertTrue(done.stdout.startswith("untrusted"), done.stdout + done.stderr)
+        self.assertIn("it promises nothing for 32 of 32 results", done.stdout)
 
     def test_squares_overflow_to_plus_infinity_alone(self):
         write_npy(self.dir / "x.npy", "f4", (2, 64), [1e30 * (-1) ** i for i in range(128)])

@@ -23,7 +23,14 @@ struct Rule {
   double golden_error = 0;
   unsigned also = 0;  // BoundModel::also
   OutputRounding rounding = OutputRounding::kNearest;
+  PartialSigns signs = PartialSigns::kEither;
 };
+
+constexpr Rule Terms(const char* name, double golden, double magnitude, double got, bool accepted) {
+  Rule rule{name, golden, got, accepted, DType::kF32, .5, magnitude};
+  rule.signs = PartialSigns::kOfTerms;
+  return rule;
+}
 
 const Rule kRules[] = {
     {"NanForNan", kNaN, kNaN, true},
@@ -76,6 +83,23 @@ const Rule kRules[] = {
     {"PartialOverflowIsNoExcuseForFinite", 1, 9, false, DType::kF32, .5, 1e30},
     {"NanForInfAfterPartialOverflow", kInf, kNaN, true, DType::kF32, .5, 1e30},
     {"FiniteForInfAfterPartialOverflow", kInf, 1, false, DType::kF32, .5, 1e30},
+    // y = S: no term is negative. y = -S / 2: a quarter of S is positive.
+    Terms("PositiveTermsOverflowUp", 3e30, 3e30, kInf, true),
+    Terms("PositiveTermsOverflowNeverDown", 3e30, 3e30, -kInf, false),
+    Terms("PositiveTermsOverflowNeverToNan", 3e30, 3e30, kNaN, false),
+    Terms("NegativeTermsOverflowDown", -3e30, 3e30, -kInf, true),
+    Terms("NegativeTermsOverflowNeverUp", -3e30, 3e30, kInf, false),
+    Terms("MixedTermsOverflowDown", -1e30, 2e30, -kInf, true),
+    Terms("MixedTermsOverflowNotUpEach", -1e30, 2e30, kInf, false),
+    Terms("MixedTermsOverflowUpWhereEnough", -2e30, 4e30, kInf, true),
+    Terms("MixedTermsOverflowToNanWhereEnough", -2e30, 4e30, kNaN, true),
+    Terms("InfinityBesideTermsOfAnySign", kInf, 1e30, kNaN, true),
+    {"SquaresOverflowUp", 1, kInf, true, DType::kF32, .5, 1e30, 0, 0, OutputRounding::kNearest,
+     PartialSigns::kNonNegative},
+    {"SquaresOverflowNeverDown", 1, -kInf, false, DType::kF32, .5, 1e30, 0, 0, OutputRounding::kNearest,
+     PartialSigns::kNonNegative},
+    {"SquaresOverflowNeverToNan", 1, kNaN, false, DType::kF32, .5, 1e30, 0, 0, OutputRounding::kNearest,
+     PartialSigns::kNonNegative},
     {"NoInfinityOverflowsToNan", 500, kNaN, true, DType::kE4M3},
     {"NoInfinityNanInRange", 100, kNaN, false, DType::kE4M3},
     {"NoInfinityGoldenInf", kInf, kNaN, true, DType::kE4M3},
@@ -108,6 +132,7 @@ TEST_P(NonFinite, IsJudgedByTheRule) {
   c.bound.also_value = &third;
   if (rule.also != 0) Admit(c.bound, c.values(), kPlace, rule.also);
   c.bound.partial_overflow_at = 1e30;
+  c.bound.partial_signs = rule.signs;
   c.contract.out = rule.rounding;
   if (rule.rounding != OutputRounding::kNearest) c.bound.u_out *= 2;
   std::vector<double> out(c.golden.value);

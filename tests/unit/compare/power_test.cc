@@ -113,6 +113,22 @@ TEST(Power, BlindToZerosButNotToAConstantOrAMissingTerm) {
   EXPECT_EQ(RowSumCase(40, 2, 0.01, mostly).Measure().BlindTo(), "a zero in place of 30 of 40 results");
 }
 
+TEST(Power, NanThatMayFollowFromOverflowTellsNothing) {
+  RowSumCase c(40, 8, 1e-6, Distinct);
+  c.bound.partial_overflow_at = 1;  // all sums reach it
+  const Power power = c.Measure();
+  EXPECT_EQ(power.BlindTo(), "an output of NaN");
+  EXPECT_EQ(power.missed, "an output of NaN");
+  EXPECT_NEAR(power.power, 2.0 / 3, 1e-12);
+  EXPECT_EQ(power.overflowing, 40);
+  EXPECT_EQ(power.sampled, 40);
+  c.bound.partial_signs = PartialSigns::kOfTerms;
+  EXPECT_EQ(c.Measure().BlindTo(), "") << "terms of one sign make infinities alone";
+  EXPECT_EQ(c.Measure().power, 1);
+  std::ranges::fill(c.golden.value, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(c.Measure().BlindTo(), "") << "NaN is the result";
+}
+
 // Two outputs of 40 for which nothing is promised, be it by the operator's rules or by an infinite bound.
 TEST(Power, OutputsThatAcceptAnythingCountAgainstTheCase) {
   RowSumCase c(40, 8, 1e-6, Distinct);

@@ -62,10 +62,11 @@ TEST(TwinCheck, OneUlpIsWrongAndDecodable) {
   EXPECT_FALSE(CheckTwin(MakeTwin({1}), 0, Output({1 + 0x1p-23})).Holds());
 }
 
-// Terms 1, 2, 4, 8 and a second 8 in every output.
-Twin CodedTwin(std::vector<double> expected) {
+// Terms 1, 2, 4, 8 and a second 8 in every output, and others of 0.
+Twin CodedTwin(std::vector<double> expected, int64_t terms = 6) {
   Twin twin;
   twin.expected = std::move(expected);
+  twin.terms = terms;
   twin.terms_of = [](int64_t, double part) {
     if (part == 8) return std::vector<int64_t>{3, 4};
     return part == 1 || part == 2 || part == 4 ? std::vector<int64_t>{std::ilogb(part)} : std::vector<int64_t>{};
@@ -84,6 +85,27 @@ TEST(TwinCheck, NamesTheTermsThatAllWrongElementsAgreeOn) {
   EXPECT_EQ(code({20, 23, 23}), "") << "no term";
   EXPECT_EQ(code({21, kNaN, 23}), "");
   EXPECT_EQ(code({23, 23, 23}), "");
+}
+
+// What loops do wrong at their ends comes first.
+TEST(TwinCheck, NamesTheFirstAndTheLastTermBeforeOthers) {
+  EXPECT_EQ(CheckTwin(CodedTwin({23}, 5), 0, Output({15})).code, "looks like term k=4 or 3 missing");
+  EXPECT_EQ(CheckTwin(CodedTwin({23}, 5), 0, Output({31})).code, "looks like term k=4 or 3 added twice");
+  // As ExactCode has it: of a sign each, mirrored. Every third pair has the same magnitude.
+  Twin twin = CodedTwin({100}, 20);
+  twin.terms_of = [](int64_t, double part) {
+    std::vector<int64_t> terms;
+    for (int64_t k = 0; k < 20; ++k) {
+      const auto magnitude = static_cast<double>(3 + (k < 10 ? k : 19 - k) % 3);
+      if ((k < 10 ? magnitude : -magnitude) == part) terms.push_back(k);
+    }
+    return terms;
+  };
+  EXPECT_EQ(CheckTwin(twin, 0, Output({103})).code,
+            "looks like term k=19 missing, or k=0 added twice, or k=10 or 13 or 16 missing");
+  EXPECT_EQ(CheckTwin(twin, 0, Output({97})).code,
+            "looks like term k=0 missing, or k=19 added twice, or k=3 or 6 or 9 missing");
+  EXPECT_EQ(CheckTwin(twin, 0, Output({104})).code, "looks like term k=12 or 15 or 18 missing");
 }
 
 TEST(TwinCheck, SaysNothingOfOutputsThatAreWrongAllOver) {

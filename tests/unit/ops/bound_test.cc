@@ -311,5 +311,77 @@ TEST(ReduceBound, NormsMayOverflowOrVanish) {
   EXPECT_TRUE(Accepts(bound, golden, 2, 5));
 }
 
+struct OverflowingSum {
+  const char* id;
+  std::vector<std::vector<double>> inputs;
+  bool up, down;
+};
+
+// Sums overflow only to the side that their terms are on; to NaN where there are enough of both.
+TEST(SumBound, PartialSumsOverflowToTheSideOfTheirTerms) {
+  const OverflowingSum kSums[] = {
+      {"reduce/f32/shape=1x4,axes=1/fill=normal/seed=0", {{0x1p127, 0x1p127, 1, 0}}, true, false},
+      {"reduce/f32/shape=1x4,axes=1/fill=normal/seed=0", {{-0x1p127, -0x1p127, -1, 0}}, false, true},
+      {"reduce/f32/shape=1x4,axes=1/fill=normal/seed=0", {{0x1p127, 0x1p127, -0x1p127, 1}}, true, false},
+      {"reduce/f32/shape=1x4,axes=1/fill=normal/seed=0", {{0x1p127, 0x1p127, -0x1p127, -0x1p127}}, true, true},
+      {"reduce/f32/shape=1x4,axes=1,kind=mean/fill=normal/seed=0", {{0x1p127, 0x1p127, 1, 0}}, true, false},
+      {"reduce/f32/shape=1x4,axes=1,kind=mean/fill=normal/seed=0", {{0x1p127, -0x1p127, -0x1p127, 0}}, false, true},
+      {"matmul/f16-f16-f32/m=1,n=1,k=2/fill=normal/seed=0", {{0x1p15, 0x1p15}, {2, 1}}, true, false},
+      {"matmul/f16-f16-f32/m=1,n=1,k=2/fill=normal/seed=0", {{0x1p15, 0x1p15}, {2, -2}}, true, true},
+      {"matmul/f16-f16-f32/m=1,n=1,k=2,alpha=-1/fill=normal/seed=0", {{0x1p15, 0x1p15}, {2, 1}}, false, true},
+      {"conv/f16/n=1,c=1,o=1,i=2,k=2/fill=normal/seed=0", {{0x1p15, 0x1p15}, {-2, -1}}, false, true},
+  };
+  for (const OverflowingSum& sum : kSums) {
+    const Problem problem = Bind(sum.id);
+    SCOPED_TRACE(sum.id);
+    std::vector<Tensor> inputs = Op(problem.spec.op).MakeInputs(problem);
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i].SetDoubles(sum.inputs[i]);
+    const Contract contract = Declared(problem.spec.op == "reduce" ? "acc=f32" : "acc=f16");
+    for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
+      const Golden golden = Op(problem.spec.op).ComputeGolden(problem, inputs, tier);
+      const BoundModel bound = Op(problem.spec.op).Bound(problem, golden, contract);
+      EXPECT_EQ(Accepts(bound, golden, 0, HUGE_VAL), sum.up);
+      EXPECT_EQ(Accepts(bound, golden, 0, -HUGE_VAL), sum.down);
+      EXPECT_EQ(Accepts(bound, golden, 0, std::nan("")), sum.up && sum.down);
+      if (sum.up != sum.down) {
+        EXPECT_FALSE(Accepts(bound, golden, 0, 1)) << "finite";
+      }
+    }
+  }
+}
+
+// Split operands have parts of either sign, transforms as well.
+TEST(SumBound, PartialResultsOfOtherAlgorithmsHaveEitherSign) {
+  const Problem problem = Bind("conv/f32/n=1,c=2,o=2,i=8x8,k=3x3,pad=1/fill=normal/seed=0");
+  const std::vector<Tensor> inputs = Op("conv").MakeInputs(problem);
+  const Golden golden = Op("conv").ComputeGolden(problem, inputs, Tier::kFast);
+  const auto signs = [&](const char* contract) {
+    return Op("conv").Bound(problem, golden, Declared(contract)).partial_signs;
+  };
+  EXPECT_EQ(signs("acc=f32"), PartialSigns::kOfTerms);
+  EXPECT_EQ(signs("in=bf16;acc=f32"), PartialSigns::kOfTerms);
+  EXPECT_EQ(signs("in=bf16x3;acc=f32"), PartialSigns::kEither);
+  EXPECT_EQ(signs("acc=f32;alg=winograd<2,3>"), PartialSigns::kEither);
+}
+
+// Beyond the range of f32 narrow planes would hold nothing.
+TEST(SumBound, SumsBeyondF32AreBounded) {
+  for (const char* id : {"matmul/f32/m=1,n=1,k=2/fill=normal/seed=0", "conv/f32/n=1,c=1,o=1,i=2,k=2/fill=normal/seed=0",
+                         "conv/bf16/n=1,c=1,o=1,i=2,k=2/fill=normal/seed=0"}) {
+    SCOPED_TRACE(id);
+    const Problem problem = Bind(id);
+    std::vector<Tensor> inputs = Op(problem.spec.op).MakeInputs(problem);
+    for (Tensor& input : inputs) input.SetDoubles(std::vector<double>{0x1p70, 0x1p69});
+    for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
+      const Golden golden = Op(problem.spec.op).ComputeGolden(problem, inputs, tier);
+      const BoundModel bound = Op(problem.spec.op).Bound(problem, golden, Declared("acc=f32"));
+      EXPECT_TRUE(Accepts(bound, golden, 0, HUGE_VAL));
+      EXPECT_FALSE(Accepts(bound, golden, 0, -HUGE_VAL));
+      EXPECT_FALSE(Accepts(bound, golden, 0, std::nan("")));
+      EXPECT_FALSE(Accepts(bound, golden, 0, 0));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay::test

@@ -219,7 +219,7 @@ class Generator {
   static void TwinMismatch(Record& r) {
     Fail(r, "mismatch",
          "exact channel: exact twin 0: 1 wrong, first element [32,21] got -16, expected 1, difference -17; 1 of 262144 "
-         "elements, [32,21]; looks like term k=4049 or 4095 missing");
+         "elements, [32,21]; looks like term k=4095 missing, or k=0 added twice, or k=4049 missing");
     r.exact_margin = std::numeric_limits<double>::infinity();
     r.violations = 0, r.twin_elements = "[32,21]:-16:1:0", r.result_class = "";
   }
