@@ -77,9 +77,16 @@ std::vector<gpu::Traits> FindDevices() {
                               status == hipSuccess ? "none listed" : hipGetErrorString(status), WhatToCheck());
   }
   std::vector<gpu::Traits> found;
+  hipError_t failure = hipSuccess;
   for (int index = 0; index < count; ++index) {
     hipDeviceProp_t properties{};
-    if (hipGetDeviceProperties(&properties, index) == hipSuccess) found.push_back(Describe(index, properties));
+    const hipError_t described = hipGetDeviceProperties(&properties, index);
+    if (described == hipSuccess) found.push_back(Describe(index, properties));
+    if (described != hipSuccess) failure = described;
+  }
+  if (found.empty()) {
+    throw plugin::Unavailable("HIP describes none of its {} devices ({}): {}", count, hipGetErrorString(failure),
+                              WhatToCheck());
   }
   return gpu::KeepBuiltFor(std::move(found), IsBuiltFor, ASSAY_HIP_BUILT_FOR, "ASSAY_HIP_ARCHITECTURES");
 }
