@@ -2,6 +2,8 @@
 // What NVIDIA's libraries are offered for, and what is declared of them: no device is needed to say so.
 #include <gtest/gtest.h>
 
+#include "backends/common/status.h"
+#include "backends/cuda/cudnn_library.h"
 #include "backends/cuda/rows.h"
 #include "tests/unit/backends/conv_case.h"
 #include "tests/unit/backends/matmul_case.h"
@@ -84,6 +86,25 @@ TEST(CudnnConvRows, ABiasIsAddedBeforeTheOnlyRoundingOrNotOffered) {
   }
   c.bias = false;
   EXPECT_TRUE(Has(Offered(CudnnConvRows(), c.Description()), "cudnn-gemm: in=exact;acc=tc<25,16>"));
+}
+
+assay_status StatusOfCudnn(cudnnStatus_t status) {
+  try {
+    Cudnn::Check(status, "a call");
+  } catch (const plugin::Error& error) {
+    EXPECT_TRUE(Has(error.what(), "a call"));
+    return error.status();
+  }
+  return ASSAY_OK;
+}
+
+TEST(CudnnCheck, TellsWhatIsNotOfferedFromWhatFailed) {
+  if (const std::string& reason = Cudnn::Get().why_not(); !reason.empty()) GTEST_SKIP() << reason;
+  EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_SUCCESS), ASSAY_OK);
+  EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_NOT_SUPPORTED), ASSAY_UNSUPPORTED);
+  EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_NOT_SUPPORTED_SHAPE), ASSAY_UNSUPPORTED);
+  EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED), ASSAY_OUT_OF_MEMORY);
+  EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_BAD_PARAM), ASSAY_ERROR);
 }
 
 }  // namespace
