@@ -39,7 +39,7 @@ cuda_rows() {
       }'
 }
 hip_rows() {
-  "$hipcc" -x hip -std=c++20 -O3 -ffp-contract=off -DASSAY_GPU_HIP -I"$root" --offload-arch="$1" --cuda-device-only -c \
+  "$hipcc" -x hip -std=c++20 -O3 -ffp-contract=off -DASSAY_GPU_HIP -I"$root" --offload-arch="$1" "${library_path[@]}" --cuda-device-only -c \
     -Rpass-analysis=kernel-resource-usage -o "$work/code" "$2" 2>&1 |
     awk -v arch="$1" '
       function value() { for (i = 1; i <= NF; ++i) if ($i ~ /:$/ && $(i + 1) ~ /^[0-9]+$/) found = $(i + 1); return found }
@@ -49,6 +49,17 @@ hip_rows() {
       /VGPRs Spill: / {spill = 4 * value()}
       /LDS Size/ {print arch, registers, value(), stack, spill, name}'
 }
+# Device libraries may be older than an architecture: the build of plugin hip makes what they lack.
+library_path=()
+echo '#include <hip/hip_runtime.h>' >"$work/probe.hip"
+probe() { "$hipcc" -x hip --offload-arch="$1" "${library_path[@]}" --cuda-device-only -c -o "$work/code" "$work/probe.hip" 2>"$work/why"; }
+for architecture in "${architectures[@]}"; do
+  [[ $architecture == gfx* ]] && ! probe "$architecture" || continue
+  made=$(ls -d "$root"/build/*/backends/hip/bitcode 2>/dev/null | head -1 || true)
+  [ -z "$made" ] || library_path=("--rocm-device-lib-path=$made")
+  probe "$architecture" || { echo "gpu_resources.sh: hipcc does not compile for $architecture; configure with ASSAY_HIP=ON first, which makes what its device libraries lack:" >&2; cat "$work/why" >&2; exit 2; }
+done
+
 for architecture in "${architectures[@]}"; do
   for source in "$root"/backends/gpu/kernels/*.cc; do
     case $architecture in

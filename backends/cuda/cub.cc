@@ -7,6 +7,7 @@
 #include "backends/common/reduce_spec.h"
 #include "backends/common/status.h"
 #include "backends/cuda/cub_kernels.h"
+#include "backends/cuda/library.h"
 #include "backends/cuda/rows.h"
 #include "backends/gpu/arithmetic.h"
 #include "backends/gpu/kernel_plan.h"
@@ -37,7 +38,7 @@ std::unique_ptr<plugin::Plan> CreateCub(gpu::Device& device, const plugin::OpDes
   }
   plan->Add([r](const gpu::Bound& at) mutable {
     r.x = at.Input(0);
-    if (const std::string error = LaunchCub(r, at.stream()); !error.empty()) throw plugin::Failure("CUB: {}", error);
+    if (const std::string error = LaunchCub(r, at.stream()); !error.empty()) ThrowFailure("CUB", error);
   });
   plan->Add([type, last](const gpu::Bound& at) mutable {
     last.y = at.Output();

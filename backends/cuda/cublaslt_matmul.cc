@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul by cuBLASLt. `cublaslt`: f64, strict f32, f16 and bf16; `cublaslt-tf32`: f32 operands cut to TF32;
+// matmul by cuBLASLt. `cublaslt`: f64, strict f32, f16, bf16 and i8; `cublaslt-tf32`: f32 operands cut to TF32;
 // `cublaslt-fp8`: e4m3 and e5m2. Row-major operands are columns-first ones of the transposed product: y^T = b^T a^T.
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -32,6 +33,8 @@ std::optional<cudaDataType_t> LtType(DType d) {
   if (d == plugin::kF32) return CUDA_R_32F;
   if (d == plugin::kF16) return CUDA_R_16F;
   if (d == plugin::kBF16) return CUDA_R_16BF;
+  if (d == plugin::kI8) return CUDA_R_8I;
+  if (d == plugin::kI32) return CUDA_R_32I;
   if (d == kE4M3) return CUDA_R_8F_E4M3;
   if (d == kE5M2) return CUDA_R_8F_E5M2;
   return std::nullopt;
@@ -40,9 +43,36 @@ std::optional<cudaDataType_t> LtType(DType d) {
 // Pedantic: neither TF32 nor emulation, whatever the environment asks for.
 cublasComputeType_t ComputeType(const MatmulSpec& s, Arithmetic arithmetic) {
   if (arithmetic == Arithmetic::kTf32) return CUBLAS_COMPUTE_32F_FAST_TF32;
+  if (s.IsInteger()) return CUBLAS_COMPUTE_32I;
   if (s.IsF64()) return CUBLAS_COMPUTE_64F_PEDANTIC;
   return s.a.dtype == plugin::kF32 ? CUBLAS_COMPUTE_32F_PEDANTIC : CUBLAS_COMPUTE_32F;
 }
+
+// alpha and beta in the type that a product is scaled in.
+class Factors {
+ public:
+  explicit Factors(const MatmulSpec& s) : type_(s.IsF64() ? CUDA_R_64F : s.IsInteger() ? CUDA_R_32I : CUDA_R_32F) {
+    Put(s.alpha, alpha_), Put(s.beta, beta_);
+  }
+  cudaDataType_t type() const { return type_; }
+  const void* alpha() const { return &alpha_; }
+  const void* beta() const { return &beta_; }
+
+ private:
+  union Factor {
+    double f64;
+    float f32;
+    int32_t i32;
+  };
+  void Put(double value, Factor& factor) const {
+    if (type_ == CUDA_R_64F) factor.f64 = value;
+    if (type_ == CUDA_R_32F) factor.f32 = static_cast<float>(value);
+    if (type_ == CUDA_R_32I) factor.i32 = static_cast<int32_t>(value);
+  }
+
+  const cudaDataType_t type_;
+  Factor alpha_{}, beta_{};
+};
 
 // Partial sums in the output's type would be an intermediate rounding that no contract here declares.
 uint32_t ReductionSchemes(const MatmulSpec& s) {
@@ -53,10 +83,9 @@ uint32_t ReductionSchemes(const MatmulSpec& s) {
 class LtProduct {
  public:
   LtProduct(const MatmulSpec& s, Arithmetic arithmetic, std::byte* workspace)
-      : s_(s), workspace_(workspace), lt_(CublasLt::Get()) {
+      : s_(s), factors_(s), workspace_(workspace), lt_(CublasLt::Get()) {
     lt_.Check(lt_.Create(&handle_), "cublasLtCreate");
-    lt_.Check(lt_.DescCreate(&product_, ComputeType(s, arithmetic), s.IsF64() ? CUDA_R_64F : CUDA_R_32F),
-              "cublasLtMatmulDescCreate");
+    lt_.Check(lt_.DescCreate(&product_, ComputeType(s, arithmetic), factors_.type()), "cublasLtMatmulDescCreate");
     const ColumnMajor first = *AsColumnMajor(s.b, s.k, s.n), second = *AsColumnMajor(s.a, s.m, s.k);
     SetOperation(CUBLASLT_MATMUL_DESC_TRANSA, first.transposed);
     SetOperation(CUBLASLT_MATMUL_DESC_TRANSB, second.transposed);
@@ -89,12 +118,10 @@ class LtProduct {
     }
     const cublasLtMatmulHeuristicResult_t& chosen =
         ChosenFor({AlignmentOf(b), AlignmentOf(a), AlignmentOf(c), AlignmentOf(y)});
-    const float alpha = static_cast<float>(s_.alpha), beta = static_cast<float>(s_.beta);
-    const void* scale = s_.IsF64() ? static_cast<const void*>(&s_.alpha) : &alpha;
-    const void* addend = s_.IsF64() ? static_cast<const void*>(&s_.beta) : &beta;
-    lt_.Check(lt_.Matmul(handle_, product_, scale, b, layouts_[0], a, layouts_[1], addend, c, layouts_[2], y,
-                         layouts_[3], &chosen.algo, workspace_, kWorkspace, static_cast<cudaStream_t>(at.stream())),
-              "cublasLtMatmul");
+    lt_.Check(
+        lt_.Matmul(handle_, product_, factors_.alpha(), b, layouts_[0], a, layouts_[1], factors_.beta(), c, layouts_[2],
+                   y, layouts_[3], &chosen.algo, workspace_, kWorkspace, static_cast<cudaStream_t>(at.stream())),
+        "cublasLtMatmul");
   }
 
  private:
@@ -153,6 +180,7 @@ class LtProduct {
   }
 
   const MatmulSpec s_;
+  const Factors factors_;
   std::byte* const workspace_;
   const CublasLt& lt_;
   cublasLtHandle_t handle_ = nullptr;
@@ -188,10 +216,23 @@ std::string LtWhyNot(const MatmulSpec& s) {
   return CublasLt::Get().why_not();
 }
 
+// cuBLAS 13, "cublasLtMatmul": i8 on integer tensor cores with operands in their usual order.
+std::string IntegerWhyNot(const MatmulSpec& s) {
+  if (std::string reason = plugin::IntegerMatmulWhyNot(s, std::numeric_limits<int16_t>::max()); !reason.empty()) {
+    return reason;
+  }
+  if (s.bias.input >= 0) return "cuBLASLt adds no bias to a product in i32";
+  if (s.a.column_stride != 1 || s.b.row_stride != 1 || s.k % 4 != 0 || s.n % 4 != 0) {
+    return "cuBLASLt multiplies i8 with both operands contiguous along k, and k and n multiples of 4";
+  }
+  return LtWhyNot(s);
+}
+
 std::string StrictWhyNot(const gpu::Traits&, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
+  if (s.IsInteger()) return IntegerWhyNot(s);
   if (s.a.dtype != s.b.dtype || !plugin::IsFloat(s.a.dtype))
-    return "cublaslt takes a and b of one type: f64, f32, f16, bf16";
+    return "cublaslt takes a and b of one type: f64, f32, f16, bf16, and i8 for i32";
   const bool narrow = s.a.dtype == plugin::kF16 || s.a.dtype == plugin::kBF16;
   if (s.y.dtype != s.a.dtype && !(narrow && s.y.dtype == plugin::kF32))
     return "cublaslt gives the operands' type, or f32";
@@ -223,6 +264,7 @@ std::string Fp8WhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
 
 std::string StrictContract(const gpu::Traits& traits, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
+  if (s.IsInteger()) return "acc=i32";
   if (s.IsF64()) return "f64";
   return s.a.dtype == plugin::kF32 ? "f32" : "in=exact;" + traits.unit_accumulator;
 }
@@ -232,9 +274,10 @@ std::string Tf32Contract(const gpu::Traits& traits, const plugin::OpDesc&) {
   return "in=tf32rz;" + TensorCoreAccumulator(traits.major, 8);
 }
 
-// Ada and Hopper keep 13 bits of a sum of fp8 products.
+// Ada and Hopper keep 13 bits of a sum of fp8 products; Ada takes an instruction in two halves.
 std::string Fp8Contract(const gpu::Traits& traits, const plugin::OpDesc&) {
-  return traits.major >= 10 ? "in=exact;acc=tc<25,32>" : "in=exact;acc=tc<13,32>";
+  if (traits.major >= 10) return "in=exact;acc=tc<25,32>";
+  return traits.major == 9 ? "in=exact;acc=tc<13,32>" : "in=exact;acc=tc<13,16>";
 }
 
 constexpr gpu::Row kCublasLtRows[] = {

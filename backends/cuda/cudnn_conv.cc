@@ -33,6 +33,8 @@ std::vector<int> Joined(int64_t outer, int64_t inner, const std::vector<int>& re
   return all;
 }
 
+constexpr cudnnConvolutionFwdAlgo_t kFusesBias = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+
 class CudnnConv {
  public:
   CudnnConv(const ConvSpec& s, cudnnConvolutionFwdAlgo_t algorithm, void* stream)
@@ -57,12 +59,15 @@ class CudnnConv {
     const bool narrow = s.x.dtype == plugin::kF16 || s.x.dtype == plugin::kBF16;
     Cudnn::Check(cudnn_.ConvSetMath(conv_, narrow ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH),
                  "cudnnSetConvolutionMathType");
+    if (s.has_bias) SetBias();
     Cudnn::Check(cudnn_.ConvWorkspace(handle_.get(), x_, w_, conv_, y_, algorithm_, &workspace_bytes_),
                  "cudnnGetConvolutionForwardWorkspaceSize");
   }
   CudnnConv(const CudnnConv&) = delete;
   CudnnConv& operator=(const CudnnConv&) = delete;
   ~CudnnConv() {
+    if (activation_ != nullptr) (void)cudnn_.ActivationDestroy(activation_);
+    if (bias_ != nullptr) (void)cudnn_.TensorDestroy(bias_);
     if (conv_ != nullptr) (void)cudnn_.ConvDestroy(conv_);
     if (w_ != nullptr) (void)cudnn_.FilterDestroy(w_);
     if (y_ != nullptr) (void)cudnn_.TensorDestroy(y_);
@@ -72,16 +77,40 @@ class CudnnConv {
   size_t WorkspaceBytes() const { return workspace_bytes_; }
 
   void Run(const gpu::Bound& at, std::byte* workspace) const {
-    const double one = 1, zero = 0;
-    const float one_f = 1, zero_f = 0;
+    const double wide_factors[] = {1, 0};
+    const float factors[] = {1, 0};
     const bool wide = s_.IsF64();
-    Cudnn::Check(cudnn_.ConvForward(handle_.get(), wide ? static_cast<const void*>(&one) : &one_f, x_, at.Input(0), w_,
-                                    at.Input(1), conv_, algorithm_, workspace, workspace_bytes_,
-                                    wide ? static_cast<const void*>(&zero) : &zero_f, y_, at.Output()),
+    const void* one = wide ? static_cast<const void*>(&wide_factors[0]) : &factors[0];
+    const void* zero = wide ? static_cast<const void*>(&wide_factors[1]) : &factors[1];
+    if (activation_ != nullptr) {
+      Cudnn::Check(cudnn_.ConvBiasForward(handle_.get(), one, x_, at.Input(0), w_, at.Input(1), conv_, algorithm_,
+                                          workspace, workspace_bytes_, zero, y_, at.Output(), bias_, at.Input(2),
+                                          activation_, y_, at.Output()),
+                   "cudnnConvolutionBiasActivationForward");
+      return;
+    }
+    Cudnn::Check(cudnn_.ConvForward(handle_.get(), one, x_, at.Input(0), w_, at.Input(1), conv_, algorithm_, workspace,
+                                    workspace_bytes_, zero, y_, at.Output()),
                  "cudnnConvolutionForward");
+    if (bias_ == nullptr) return;
+    Cudnn::Check(cudnn_.AddTensor(handle_.get(), one, bias_, at.Input(2), one, y_, at.Output()), "cudnnAddTensor");
   }
 
  private:
+  // The one algorithm that cuDNN fuses a bias with (without an activation) adds it before it rounds, the others after.
+  void SetBias() {
+    Cudnn::Check(cudnn_.TensorCreate(&bias_), "cudnnCreateTensorDescriptor");
+    std::vector<int> dims(s_.rank == 3 ? 5 : 4, 1), strides(dims);
+    dims[1] = strides[0] = static_cast<int>(s_.o);
+    Cudnn::Check(
+        cudnn_.TensorSet(bias_, CudnnType(s_.bias_dtype), static_cast<int>(dims.size()), dims.data(), strides.data()),
+        "cudnnSetTensorNdDescriptor");
+    if (algorithm_ != kFusesBias) return;
+    Cudnn::Check(cudnn_.ActivationCreate(&activation_), "cudnnCreateActivationDescriptor");
+    Cudnn::Check(cudnn_.ActivationSet(activation_, CUDNN_ACTIVATION_IDENTITY, CUDNN_PROPAGATE_NAN, 0),
+                 "cudnnSetActivationDescriptor");
+  }
+
   void SetTensor(cudnnTensorDescriptor_t tensor, const plugin::ConvOperand& operand, int64_t outer, int64_t inner,
                  const plugin::Extents& extents) const {
     const size_t skip = SkippedAxes(s_);
@@ -100,9 +129,10 @@ class CudnnConv {
   const cudnnConvolutionFwdAlgo_t algorithm_;
   const Cudnn& cudnn_ = Cudnn::Get();
   CudnnHandle handle_;
-  cudnnTensorDescriptor_t x_ = nullptr, y_ = nullptr;
+  cudnnTensorDescriptor_t x_ = nullptr, y_ = nullptr, bias_ = nullptr;
   cudnnFilterDescriptor_t w_ = nullptr;
   cudnnConvolutionDescriptor_t conv_ = nullptr;
+  cudnnActivationDescriptor_t activation_ = nullptr;
   size_t workspace_bytes_ = 0;
 };
 
@@ -133,10 +163,21 @@ std::string CudnnConvWhyNot(const gpu::Traits&, const plugin::OpDesc& op) {
   if (!plugin::IsFloat(s.x.dtype) || s.w.dtype != s.x.dtype || s.y.dtype != s.x.dtype) {
     return "cudnn is offered for x, w and y of one type: f64, f32, f16, bf16";
   }
-  if (s.has_bias) return "cuDNN's convolution rounds before a bias is added: not offered";
+  if (s.has_bias && (s.bias_dtype != s.y.dtype || (s.o > 1 && s.bias_stride != 1))) {
+    return "cuDNN takes a contiguous bias in the type of y";
+  }
   if (!HasDenseFilter(s)) return "cuDNN needs a dense w";
   if (!FitsInt(s)) return "cuDNN takes extents and strides that fit into an int";
   return Cudnn::Get().why_not();
+}
+
+// For algorithms beside which a bias is added to the rounded y: in f32 and f64 that is one more sum.
+std::string AddingWhyNot(const gpu::Traits& traits, const plugin::OpDesc& op) {
+  const ConvSpec s = plugin::ParseConv(op);
+  if (s.has_bias && s.y.dtype != plugin::kF32 && s.y.dtype != plugin::kF64) {
+    return "this algorithm of cuDNN rounds to 16 bits before a bias is added: use cudnn-precomputed";
+  }
+  return CudnnConvWhyNot(traits, op);
 }
 
 // For algorithms whose intermediate values would be rounded to 16 bits, which no contract here declares.
@@ -167,11 +208,11 @@ std::string CudnnWinogradContract(const gpu::Traits&, const plugin::OpDesc&) {
 }
 
 constexpr gpu::Row kCudnnConvRows[] = {
-    {"conv", "cudnn-implicit-gemm", CudnnDirectContract, CudnnConvWhyNot,
+    {"conv", "cudnn-implicit-gemm", CudnnDirectContract, AddingWhyNot,
      CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM>},
     {"conv", "cudnn-precomputed", CudnnDirectContract, CudnnConvWhyNot,
      CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM>},
-    {"conv", "cudnn-gemm", CudnnDirectContract, CudnnConvWhyNot, CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_GEMM>},
+    {"conv", "cudnn-gemm", CudnnDirectContract, AddingWhyNot, CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_GEMM>},
     {"conv", "cudnn-fft", CudnnFftContract, F32OnlyWhyNot, CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_FFT>},
     {"conv", "cudnn-fft-tiling", CudnnFftContract, F32OnlyWhyNot,
      CreateCudnnConv<CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING>},

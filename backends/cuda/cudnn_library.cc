@@ -17,6 +17,10 @@ void Cudnn::Check(cudnnStatus_t status, const char* call) {
   const char* text = Get().ErrorString(status);
   // Statuses come in groups of a thousand; those from NOT_SUPPORTED on say what is not offered.
   if (status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000) throw plugin::Unsupported("{}: {}", call, text);
+  if (status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+      status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) {
+    ThrowOutOfMemory(call, "cuDNN");
+  }
   ThrowFailure(call, fmt::format("{} ({})", text, static_cast<int>(status)));
 }
 

@@ -28,6 +28,11 @@ struct Cudnn : Library {
   decltype(cudnnSetConvolutionMathType)* ConvSetMath = Find("cudnnSetConvolutionMathType");
   decltype(cudnnGetConvolutionForwardWorkspaceSize)* ConvWorkspace = Find("cudnnGetConvolutionForwardWorkspaceSize");
   decltype(cudnnConvolutionForward)* ConvForward = Find("cudnnConvolutionForward");
+  decltype(cudnnConvolutionBiasActivationForward)* ConvBiasForward = Find("cudnnConvolutionBiasActivationForward");
+  decltype(cudnnCreateActivationDescriptor)* ActivationCreate = Find("cudnnCreateActivationDescriptor");
+  decltype(cudnnDestroyActivationDescriptor)* ActivationDestroy = Find("cudnnDestroyActivationDescriptor");
+  decltype(cudnnSetActivationDescriptor)* ActivationSet = Find("cudnnSetActivationDescriptor");
+  decltype(cudnnAddTensor)* AddTensor = Find("cudnnAddTensor");
   decltype(cudnnBackendCreateDescriptor)* BackendCreate = Find("cudnnBackendCreateDescriptor");
   decltype(cudnnBackendDestroyDescriptor)* BackendDestroy = Find("cudnnBackendDestroyDescriptor");
   decltype(cudnnBackendSetAttribute)* BackendSet = Find("cudnnBackendSetAttribute");

@@ -44,9 +44,16 @@ std::vector<gpu::Traits> FindDevices() {
     throw plugin::Unavailable("the CUDA runtime finds no device: {}", cudaGetErrorString(status));
   }
   std::vector<gpu::Traits> found;
+  cudaError_t status = cudaSuccess;
   for (int index = 0; index < count; ++index) {
     cudaDeviceProp properties{};
-    if (cudaGetDeviceProperties(&properties, index) == cudaSuccess) found.push_back(Describe(index, properties));
+    const cudaError_t described = cudaGetDeviceProperties(&properties, index);
+    if (described == cudaSuccess) found.push_back(Describe(index, properties));
+    if (described != cudaSuccess) status = described;
+  }
+  if (found.empty()) {
+    throw plugin::Unavailable("the CUDA runtime describes none of its {} devices: {}", count,
+                              cudaGetErrorString(status));
   }
   const auto is_built_for = [](const gpu::Traits& t) { return 10 * t.major + t.minor >= ASSAY_CUDA_OLDEST; };
   return gpu::KeepBuiltFor(std::move(found), is_built_for, fmt::format("sm_{} and later", ASSAY_CUDA_OLDEST),

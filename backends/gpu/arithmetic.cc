@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/gpu/kernels.h"
 
 namespace gpu {
@@ -17,9 +19,11 @@ std::string FloatTypesWhyNot(const plugin::OpDesc& op) {
   return fmt::format("{} computes f64 alone, or f32, f16 and bf16, not {}", op.name(), op.DTypesText());
 }
 
-std::string BlocksWhyNot(double blocks) {
-  if (blocks <= static_cast<double>(kMostBlocks)) return "";
-  return fmt::format("{:.0f} blocks; a grid has at most {}", blocks, kMostBlocks);
+std::string BlocksWhyNot(const Traits& traits, double blocks, int threads) {
+  const int64_t most = std::min(kMostBlocks, traits.grid_threads / threads);
+  if (blocks <= static_cast<double>(most)) return "";
+  return fmt::format("{:.0f} blocks of {} threads; a grid has at most {} such on {}", blocks, threads, most,
+                     traits.name);
 }
 
 std::string ContractText(Tag operands, double math) {

@@ -17,8 +17,8 @@ int64_t AccumulatorBytes(Tag operands);
 // would be rounded twice.
 std::string FloatTypesWhyNot(const plugin::OpDesc& op);
 
-// Why a launch of so many blocks is impossible; "" when it is possible.
-std::string BlocksWhyNot(double blocks);
+// Why a launch of so many blocks is impossible on the device; "" when it is possible.
+std::string BlocksWhyNot(const Traits& traits, double blocks, int threads);
 
 // "f32acc;math=2;det=yes;batchinv=yes" of the kernels: sums in one order, subnormals kept. `math` in ulp of the
 // accumulator.

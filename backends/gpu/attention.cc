@@ -73,8 +73,8 @@ std::unique_ptr<plugin::Plan> CreateMaterialised(Device& device, const plugin::O
   return plan;
 }
 
-std::string AttentionWhyNot(const Traits&, const plugin::OpDesc& op) {
-  const AttentionSpec a = plugin::ParseAttention(op);
+// What every kernel needs, beside a grid that can be launched.
+std::string AttentionWhyNot(const AttentionSpec& a, const plugin::OpDesc& op) {
   if (std::string reason = plugin::FloatAttentionWhyNot(a, op); !reason.empty()) return reason;
   if (a.mask_kind == MaskKind::kAdd &&
       (!plugin::IsFloat(a.mask_dtype) || (a.mask_dtype == plugin::kF64 && !a.IsF64()))) {
@@ -82,13 +82,15 @@ std::string AttentionWhyNot(const Traits&, const plugin::OpDesc& op) {
   }
   if (a.mask_kind == MaskKind::kBool && plugin::Bytes(a.mask_dtype) != 1)
     return "a mask of truth values has a byte each";
-  return BlocksWhyNot(static_cast<double>(a.batch * a.heads) * static_cast<double>(a.l));
+  return "";
 }
 
 std::string FlashWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const AttentionSpec a = plugin::ParseAttention(op);
   if (a.dv > kMostFlashColumns) return fmt::format("dv={} is more than the {} of flash", a.dv, kMostFlashColumns);
-  return AttentionWhyNot(traits, op);
+  if (std::string reason = AttentionWhyNot(a, op); !reason.empty()) return reason;
+  const int64_t blocks = QueryBlocks(AttentionParamsOf(a), kFlashQueries);
+  return BlocksWhyNot(traits, static_cast<double>(blocks), kAttentionThreads);
 }
 
 std::string UnitFlashWhyNot(const Traits& traits, const plugin::OpDesc& op) {
@@ -97,18 +99,21 @@ std::string UnitFlashWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   if (std::max(a.d, a.dv) > kMostUnitDepth) {
     return fmt::format("d={} or dv={} is more than the {} of flash-matrix-unit", a.d, a.dv, kMostUnitDepth);
   }
-  return AttentionWhyNot(traits, op);
+  if (std::string reason = AttentionWhyNot(a, op); !reason.empty()) return reason;
+  const int64_t blocks = QueryBlocks(AttentionParamsOf(a), kUnitQueries);
+  return BlocksWhyNot(traits, static_cast<double>(blocks), kWaves * traits.lanes);
 }
 
 std::string MaterialisedWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const AttentionSpec a = plugin::ParseAttention(op);
-  if (std::string reason = AttentionWhyNot(traits, op); !reason.empty()) return reason;
-  const double scores = static_cast<double>(a.batch * a.heads) * static_cast<double>(a.l) * static_cast<double>(a.s);
-  const double bytes = scores * static_cast<double>(AccumulatorBytes(TagOf(a.dtype)));
+  if (std::string reason = AttentionWhyNot(a, op); !reason.empty()) return reason;
+  const double rows = static_cast<double>(a.batch * a.heads) * static_cast<double>(a.l);
+  const double bytes = rows * static_cast<double>(a.s * AccumulatorBytes(TagOf(a.dtype)));
   if (bytes > 0.25 * static_cast<double>(traits.memory_bytes)) {
     return fmt::format("its scores of {} bytes exceed a quarter of the memory of {}", bytes, traits.name);
   }
-  return BlocksWhyNot(scores / 256);
+  const double outputs = rows * static_cast<double>(std::max(a.s, a.dv));  // a thread for each; then a block per row
+  return BlocksWhyNot(traits, std::max(outputs / kAttentionThreads, rows), kAttentionThreads);
 }
 
 double AttentionMath(const Traits& traits, const AttentionSpec& a) {

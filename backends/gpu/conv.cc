@@ -49,11 +49,14 @@ std::unique_ptr<plugin::Plan> CreateDirect(Device& device, const plugin::OpDesc&
   return ConvPlan(device, op, LaunchDirectConv);
 }
 
+TileKind TileFor(const ConvSpec& s) {
+  return s.GroupOutputs() <= SkinnyTile::kRows ? TileKind::kSkinny : TileKind::kMedium;
+}
+
 std::unique_ptr<plugin::Plan> CreateImplicitGemm(Device& device, const plugin::OpDesc& op) {
-  const TileKind tile =
-      plugin::ParseConv(op).GroupOutputs() <= ExtentOf(TileKind::kSkinny).rows ? TileKind::kSkinny : TileKind::kMedium;
-  return ConvPlan(device, op,
-                  [tile](Tag type, const ConvParams& p, void* stream) { LaunchGemmConv(type, tile, p, stream); });
+  return ConvPlan(device, op, [tile = TileFor(plugin::ParseConv(op))](Tag type, const ConvParams& p, void* stream) {
+    LaunchGemmConv(type, tile, p, stream);
+  });
 }
 
 std::unique_ptr<plugin::Plan> CreateUnitConv(Device& device, const plugin::OpDesc& op) {
@@ -62,8 +65,8 @@ std::unique_ptr<plugin::Plan> CreateUnitConv(Device& device, const plugin::OpDes
   });
 }
 
-std::string ConvWhyNot(const Traits&, const plugin::OpDesc& op) {
-  const ConvSpec s = plugin::ParseConv(op);
+// What every kernel needs, beside a grid that can be launched.
+std::string ConvWhyNot(const ConvSpec& s, const plugin::OpDesc& op) {
   constexpr double kMost32 = std::numeric_limits<int32_t>::max() / 2;
   if (!s.IsInteger() && s.x.dtype != s.w.dtype) {
     return fmt::format("conv takes x and w of one type, not {}", op.DTypesText());
@@ -78,19 +81,34 @@ std::string ConvWhyNot(const Traits&, const plugin::OpDesc& op) {
   if (std::max({most, static_cast<double>(s.n), static_cast<double>(s.c), static_cast<double>(s.o)}) > kMost32) {
     return "more than 2^30 positions, terms or channels: the kernels count them in 32 bits";
   }
-  return BlocksWhyNot(static_cast<double>(s.n * s.o) * static_cast<double>(s.Positions()) / 16);
+  return "";
+}
+
+std::string DirectWhyNot(const Traits& traits, const plugin::OpDesc& op) {
+  const ConvSpec s = plugin::ParseConv(op);
+  if (std::string reason = ConvWhyNot(s, op); !reason.empty()) return reason;
+  return BlocksWhyNot(traits, static_cast<double>(ConvBlocks(ConvParamsOf(s))), kConvThreads);
 }
 
 // A tile has rows of one group only: with one output in each it would compute mostly padding.
+std::string ProductWhyNot(const ConvSpec& s, const plugin::OpDesc& op) {
+  if (s.groups > 1 && s.GroupOutputs() == 1) return "a depthwise conv is no matrix product: use direct";
+  return ConvWhyNot(s, op);
+}
+
 std::string GemmWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
-  if (s.groups > 1 && s.GroupOutputs() == 1) return "a depthwise conv is no matrix product: use direct";
-  return ConvWhyNot(traits, op);
+  if (std::string reason = ProductWhyNot(s, op); !reason.empty()) return reason;
+  const ConvParams p = ConvParamsOf(s);
+  const int64_t tiles = TileFor(s) == TileKind::kSkinny ? ConvTiles<SkinnyTile>(p) : ConvTiles<MediumTile>(p);
+  return BlocksWhyNot(traits, static_cast<double>(tiles), kTileThreads);
 }
 
 std::string UnitConvWhyNot(const Traits& traits, const plugin::OpDesc& op) {
-  std::string reason = UnitWhyNot(traits, plugin::ParseConv(op).x.dtype);
-  return reason.empty() ? GemmWhyNot(traits, op) : reason;
+  const ConvSpec s = plugin::ParseConv(op);
+  if (std::string reason = UnitWhyNot(traits, s.x.dtype); !reason.empty()) return reason;
+  if (std::string reason = ProductWhyNot(s, op); !reason.empty()) return reason;
+  return BlocksWhyNot(traits, static_cast<double>(ConvTiles<UnitShape>(ConvParamsOf(s))), kWaves * traits.lanes);
 }
 
 std::string ConvContract(const Traits&, const plugin::OpDesc& op) {
@@ -102,7 +120,7 @@ std::string UnitConvContract(const Traits& traits, const plugin::OpDesc&) {
 }
 
 constexpr Row kConvRows[] = {
-    {"conv", "direct", ConvContract, ConvWhyNot, CreateDirect},
+    {"conv", "direct", ConvContract, DirectWhyNot, CreateDirect},
     {"conv", "implicit-gemm", ConvContract, GemmWhyNot, CreateImplicitGemm},
     {"conv", "implicit-gemm-matrix-unit", UnitConvContract, UnitConvWhyNot, CreateUnitConv},
 };

@@ -135,7 +135,7 @@ std::string FftWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   if (2 * points * static_cast<double>(s.ComplexBytes()) > 0.5 * static_cast<double>(traits.memory_bytes)) {
     return fmt::format("its workspaces of {} numbers exceed half of the memory of {}", 2 * points, traits.name);
   }
-  return BlocksWhyNot(points / kFftThreads);
+  return BlocksWhyNot(traits, points / kFftThreads, kFftThreads);
 }
 
 // Tables in f32 are rounded from double: nearest but for rare ties. In f64 they are rounded from 64 bits: under 1 ulp.

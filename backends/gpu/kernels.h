@@ -11,15 +11,9 @@
 
 namespace gpu {
 
-enum class TileKind { kLarge, kMedium, kSkinny };
+enum class TileKind { kLarge, kMedium, kSkinny };  // LargeTile, MediumTile and SkinnyTile
 
-// Sizes of a TileKind's tile, for the host's choice among them.
-struct TileExtent {
-  int64_t rows, columns;
-};
-TileExtent ExtentOf(TileKind kind);
-
-// Blocks that a launch would need; more than kMostBlocks cannot be launched.
+// More blocks than these cannot be launched, whatever their size.
 inline constexpr int64_t kMostBlocks = 0x7FFFFFFF;
 
 void LaunchTiledMatmul(Tag operands, TileKind tile, const MatmulParams& params, void* stream);

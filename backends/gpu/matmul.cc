@@ -8,6 +8,7 @@
 
 #include "backends/common/matmul_spec.h"
 #include "backends/gpu/arithmetic.h"
+#include "backends/gpu/device/tile_shape.h"
 #include "backends/gpu/kernel_plan.h"
 #include "backends/gpu/kernels.h"
 
@@ -50,14 +51,21 @@ void BindMatmul(const Bound& at, const MatmulSpec& s, MatmulParams& p) {
   if (p.has_bias) p.bias = at.Input(s.bias.input);
 }
 
-int64_t TilesOf(const MatmulSpec& s, TileExtent tile) {
-  return CeilDiv(s.m, tile.rows) * CeilDiv(s.n, tile.columns) * s.batch;
+template <class Shape>
+int64_t TilesOf(const MatmulSpec& s) {
+  return TileCount<Shape>(s.m, s.n, s.batch);
 }
 
-// Large tiles where they give every multiprocessor work, small ones else.
+// Large tiles where they give every multiprocessor work, small ones else. 64 sums in f64 would take most of a thread's
+// registers.
 TileKind TileFor(const Traits& traits, const MatmulSpec& s) {
-  if (s.m <= ExtentOf(TileKind::kSkinny).rows) return TileKind::kSkinny;
-  return TilesOf(s, ExtentOf(TileKind::kLarge)) >= traits.units ? TileKind::kLarge : TileKind::kMedium;
+  if (s.m <= SkinnyTile::kRows) return TileKind::kSkinny;
+  return !s.IsF64() && TilesOf<LargeTile>(s) >= traits.units ? TileKind::kLarge : TileKind::kMedium;
+}
+
+int64_t TilesOf(const MatmulSpec& s, TileKind kind) {
+  if (kind == TileKind::kSkinny) return TilesOf<SkinnyTile>(s);
+  return kind == TileKind::kLarge ? TilesOf<LargeTile>(s) : TilesOf<MediumTile>(s);
 }
 
 std::unique_ptr<plugin::Plan> CreateTiled(Device& device, const plugin::OpDesc& op) {
@@ -101,30 +109,39 @@ std::unique_ptr<plugin::Plan> CreateUnitMatmul(Device& device, const plugin::OpD
   return plan;
 }
 
-std::string MatmulWhyNot(const Traits&, const plugin::OpDesc& op) {
-  const MatmulSpec s = plugin::ParseMatmul(op);
+// What every kernel needs, beside a grid that can be launched.
+std::string MatmulWhyNot(const MatmulSpec& s, const plugin::OpDesc& op) {
   if (s.IsEmpty()) return "matmul with an extent below 1";
-  const int64_t tiles = TilesOf(s, ExtentOf(TileKind::kSkinny)) + TilesOf(s, ExtentOf(TileKind::kMedium));
-  if (std::string reason = BlocksWhyNot(static_cast<double>(tiles) * kMostParts); !reason.empty()) return reason;
   if (s.IsInteger()) return plugin::IntegerMatmulWhyNot(s, std::numeric_limits<int16_t>::max());
   if (s.a.dtype != s.b.dtype) return fmt::format("matmul takes a and b of one type, not {}", op.DTypesText());
   return FloatTypesWhyNot(op);
 }
 
+std::string TiledWhyNot(const Traits& traits, const plugin::OpDesc& op) {
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  if (std::string reason = MatmulWhyNot(s, op); !reason.empty()) return reason;
+  return BlocksWhyNot(traits, static_cast<double>(TilesOf(s, TileFor(traits, s))), kTileThreads);
+}
+
 std::string SplitKWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
   if (s.k < 2) return "k=1 cannot be split";
-  std::string reason = MatmulWhyNot(traits, op);
-  if (!reason.empty()) return reason;
-  const double sums = static_cast<double>(s.batch * PartsOf(s.k)) * static_cast<double>(s.m) *
-                      static_cast<double>(s.n * AccumulatorBytes(TagOf(s.a.dtype)));
-  if (sums <= 0.25 * static_cast<double>(traits.memory_bytes)) return "";
-  return fmt::format("its partial sums of {} bytes exceed a quarter of the memory of {}", sums, traits.name);
+  if (std::string reason = MatmulWhyNot(s, op); !reason.empty()) return reason;
+  const auto parts = static_cast<double>(PartsOf(s.k));
+  const double outputs = static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.n);
+  const double bytes = parts * outputs * static_cast<double>(AccumulatorBytes(TagOf(s.a.dtype)));
+  if (bytes > 0.25 * static_cast<double>(traits.memory_bytes)) {
+    return fmt::format("its partial sums of {} bytes exceed a quarter of the memory of {}", bytes, traits.name);
+  }
+  const double tiles = parts * static_cast<double>(TilesOf(s, TileFor(traits, s)));
+  return BlocksWhyNot(traits, std::max(tiles, outputs / kTileThreads), kTileThreads);
 }
 
 std::string UnitMatmulWhyNot(const Traits& traits, const plugin::OpDesc& op) {
-  std::string reason = UnitWhyNot(traits, plugin::ParseMatmul(op).a.dtype);
-  return reason.empty() ? MatmulWhyNot(traits, op) : reason;
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  if (std::string reason = UnitWhyNot(traits, s.a.dtype); !reason.empty()) return reason;
+  if (std::string reason = MatmulWhyNot(s, op); !reason.empty()) return reason;
+  return BlocksWhyNot(traits, static_cast<double>(TilesOf<UnitShape>(s)), kWaves * traits.lanes);
 }
 
 std::string MatmulContract(const Traits&, const plugin::OpDesc& op) {
@@ -136,7 +153,7 @@ std::string UnitMatmulContract(const Traits& traits, const plugin::OpDesc&) {
 }
 
 constexpr Row kMatmulRows[] = {
-    {"matmul", "tiled", MatmulContract, MatmulWhyNot, CreateTiled},
+    {"matmul", "tiled", MatmulContract, TiledWhyNot, CreateTiled},
     {"matmul", "splitk", MatmulContract, SplitKWhyNot, CreateSplitK},
     {"matmul", "matrix-unit", UnitMatmulContract, UnitMatmulWhyNot, CreateUnitMatmul},
 };

@@ -72,8 +72,8 @@ std::unique_ptr<plugin::Plan> CreateInParts(Device& device, const plugin::OpDesc
   return plan;
 }
 
-std::string ReduceWhyNot(const Traits&, const plugin::OpDesc& op) {
-  const ReduceSpec s = plugin::ParseReduce(op);
+// What every kernel needs, beside a grid that can be launched.
+std::string ReduceWhyNot(const ReduceSpec& s, const plugin::OpDesc& op) {
   if (std::string reason = plugin::ReduceShapeWhyNot(s, kMostAxes); !reason.empty()) return reason;
   if (s.IsIntegerSum() && s.count > plugin::kMostI8Terms) {
     return fmt::format("a sum of {} i8 can overflow the 32-bit accumulator", s.count);
@@ -84,16 +84,28 @@ std::string ReduceWhyNot(const Traits&, const plugin::OpDesc& op) {
                        op.DTypesText());
   }
   if (std::string reason = plugin::NanPolicyWhyNot(s); !reason.empty()) return reason;
-  return BlocksWhyNot(static_cast<double>(s.outputs));
+  return "";
+}
+
+std::string SequentialWhyNot(const Traits& traits, const plugin::OpDesc& op) {
+  const ReduceSpec s = plugin::ParseReduce(op);
+  if (std::string reason = ReduceWhyNot(s, op); !reason.empty()) return reason;
+  return BlocksWhyNot(traits, static_cast<double>(CeilDiv(s.outputs, kReduceThreads)), kReduceThreads);
+}
+
+std::string TreeWhyNot(const Traits& traits, const plugin::OpDesc& op) {
+  const ReduceSpec s = plugin::ParseReduce(op);
+  if (std::string reason = ReduceWhyNot(s, op); !reason.empty()) return reason;
+  return BlocksWhyNot(traits, static_cast<double>(s.outputs), kReduceThreads);
 }
 
 std::string PartsWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const ReduceSpec s = plugin::ParseReduce(op);
   if (s.IsArg() || s.kind == ReduceKind::kLogSumExp) return "its parts are no sums, products or extremes: use tree";
   if (s.count < 2 * 16) return fmt::format("{} elements are no two parts", s.count);
-  std::string reason = ReduceWhyNot(traits, op);
-  if (!reason.empty()) return reason;
-  return BlocksWhyNot(static_cast<double>(s.outputs) * static_cast<double>(ReducePartsOf(s.count)));
+  if (std::string reason = ReduceWhyNot(s, op); !reason.empty()) return reason;
+  return BlocksWhyNot(traits, static_cast<double>(s.outputs) * static_cast<double>(ReducePartsOf(s.count)),
+                      kReduceThreads);
 }
 
 std::string AtomicWhyNot(const Traits& traits, const plugin::OpDesc& op) {
@@ -116,8 +128,8 @@ std::string AtomicContract(const Traits&, const plugin::OpDesc& op) {
 }
 
 constexpr Row kReduceRows[] = {
-    {"reduce", "sequential", ReduceContract, ReduceWhyNot, CreateReduce<LaunchSequentialReduce>},
-    {"reduce", "tree", ReduceContract, ReduceWhyNot, CreateReduce<LaunchTreeReduce>},
+    {"reduce", "sequential", ReduceContract, SequentialWhyNot, CreateReduce<LaunchSequentialReduce>},
+    {"reduce", "tree", ReduceContract, TreeWhyNot, CreateReduce<LaunchTreeReduce>},
     {"reduce", "split", ReduceContract, PartsWhyNot, CreateInParts<false>},
     {"reduce", "atomic", AtomicContract, AtomicWhyNot, CreateInParts<true>},
 };

@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/gpu/runtime.h"
 
-#include <utility>
-
 #include "backends/common/status.h"
-
-#if defined(ASSAY_GPU_CUDA)
-#include <cuda_runtime_api.h>
-#define RUNTIME(name) cuda##name
-#else
-#include <hip/hip_runtime_api.h>
-#define RUNTIME(name) hip##name
-#endif
+#include "backends/gpu/vendor_runtime.h"
 
 namespace gpu {
 namespace {
 
-using Code = RUNTIME(Error_t);
-using StreamHandle = RUNTIME(Stream_t);
 using EventHandle = RUNTIME(Event_t);
 
 [[noreturn]] void Fail(Code code, const char* call) {
@@ -27,12 +16,6 @@ using EventHandle = RUNTIME(Event_t);
                                                     advice.empty() ? "" : "; ", advice));
 }
 
-void Check(Code code, const char* call) {
-  if (static_cast<int>(code) == 0) return;
-  (void)RUNTIME(GetLastError)();  // what does not outlive the call must not be blamed on the next one
-  Fail(code, call);
-}
-
 EventHandle MakeEvent() {
   EventHandle event{};
   Check(RUNTIME(EventCreate)(&event), "EventCreate");
@@ -40,6 +23,12 @@ EventHandle MakeEvent() {
 }
 
 }  // namespace
+
+void Check(Code code, const char* call) {
+  if (static_cast<int>(code) == 0) return;
+  (void)RUNTIME(GetLastError)();  // what does not outlive the call must not be blamed on the next one
+  Fail(code, call);
+}
 
 void CheckLaunch(const char* what) {
   if (const Code code = RUNTIME(GetLastError)(); static_cast<int>(code) != 0) Fail(code, what);
@@ -97,80 +86,22 @@ void Queue::Fill(void* to, int byte, uint64_t bytes) const {
   Check(RUNTIME(MemsetAsync)(to, byte, bytes, static_cast<StreamHandle>(stream_)), "Memset");
 }
 
-Stopwatch::Stopwatch() : start_(MakeEvent()), stop_(MakeEvent()) {}
+Event::Event() : event_(MakeEvent()) {}
 
-Stopwatch::~Stopwatch() {
-  (void)RUNTIME(EventDestroy)(static_cast<EventHandle>(start_));
-  (void)RUNTIME(EventDestroy)(static_cast<EventHandle>(stop_));
+Event::~Event() {
+  (void)RUNTIME(EventDestroy)(static_cast<EventHandle>(event_));
 }
 
-void Stopwatch::Start(const Queue& queue) {
-  Check(RUNTIME(EventRecord)(static_cast<EventHandle>(start_), static_cast<StreamHandle>(queue.get())), "EventRecord");
-}
-
-void Stopwatch::Stop(const Queue& queue) {
-  Check(RUNTIME(EventRecord)(static_cast<EventHandle>(stop_), static_cast<StreamHandle>(queue.get())), "EventRecord");
+void Event::Record(const Queue& queue) const {
+  Check(RUNTIME(EventRecord)(static_cast<EventHandle>(event_), static_cast<StreamHandle>(queue.get())), "EventRecord");
 }
 
 double Stopwatch::Seconds() {
-  Check(RUNTIME(EventSynchronize)(static_cast<EventHandle>(stop_)), "EventSynchronize");
+  const auto start = static_cast<EventHandle>(start_.get()), stop = static_cast<EventHandle>(stop_.get());
+  Check(RUNTIME(EventSynchronize)(stop), "EventSynchronize");
   float milliseconds = 0;
-  Check(RUNTIME(EventElapsedTime)(&milliseconds, static_cast<EventHandle>(start_), static_cast<EventHandle>(stop_)),
-        "EventElapsedTime");
+  Check(RUNTIME(EventElapsedTime)(&milliseconds, start, stop), "EventElapsedTime");
   return 1e-3 * static_cast<double>(milliseconds);
 }
-
-#if defined(ASSAY_GPU_HIP_CPU)
-
-std::unique_ptr<Graph> Graph::Record(const Queue&, const std::function<void()>&) {
-  return nullptr;  // HIP-CPU has no graphs
-}
-Graph::~Graph() = default;
-void Graph::Launch(const Queue&) const {}
-
-#else
-
-std::unique_ptr<Graph> Graph::Record(const Queue& queue, const std::function<void()>& enqueue) {
-  const auto stream = static_cast<StreamHandle>(queue.get());
-  if (static_cast<int>(RUNTIME(StreamBeginCapture)(stream, RUNTIME(StreamCaptureModeThreadLocal))) != 0) {
-    (void)RUNTIME(GetLastError)();
-    return nullptr;
-  }
-  bool recorded = true;
-  try {
-    enqueue();
-  } catch (const plugin::Error& error) {
-    if (error.status() == ASSAY_DEVICE_LOST) throw;
-    recorded = false;
-  }
-  RUNTIME(Graph_t) graph{};
-  const Code ended = RUNTIME(StreamEndCapture)(stream, &graph);
-  RUNTIME(GraphExec_t) executable{};
-  recorded = recorded && static_cast<int>(ended) == 0 && graph != nullptr;
-#if defined(ASSAY_GPU_CUDA)
-  if (recorded) recorded = cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess;
-#else
-  if (recorded) recorded = hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0) == hipSuccess;
-#endif
-  if (graph != nullptr) (void)RUNTIME(GraphDestroy)(graph);
-  if (!recorded) {
-    (void)RUNTIME(GetLastError)();
-    return nullptr;
-  }
-  std::unique_ptr<Graph> made(new Graph);
-  made->executable_ = executable;
-  return made;
-}
-
-Graph::~Graph() {
-  (void)RUNTIME(GraphExecDestroy)(static_cast<RUNTIME(GraphExec_t)>(executable_));
-}
-
-void Graph::Launch(const Queue& queue) const {
-  Check(RUNTIME(GraphLaunch)(static_cast<RUNTIME(GraphExec_t)>(executable_), static_cast<StreamHandle>(queue.get())),
-        "GraphLaunch");
-}
-
-#endif
 
 }  // namespace gpu

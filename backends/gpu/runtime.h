@@ -57,25 +57,36 @@ class Queue {
   void* stream_ = nullptr;
 };
 
+// A point in a queue.
+class Event {
+ public:
+  Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event();
+  void Record(const Queue& queue) const;
+  void* get() const { return event_; }
+
+ private:
+  void* event_ = nullptr;
+};
+
 // A pair of events around some work.
 class Stopwatch {
  public:
-  Stopwatch();
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-  ~Stopwatch();
-  void Start(const Queue& queue);
-  void Stop(const Queue& queue);
+  void Start(const Queue& queue) { start_.Record(queue); }
+  void Stop(const Queue& queue) { stop_.Record(queue); }
   double Seconds();  // waits
 
  private:
-  void *start_ = nullptr, *stop_ = nullptr;
+  Event start_, stop_;
 };
 
 // Work that is put into the queue by one call, without the host between its launches.
 class Graph {
  public:
-  // Null where the runtime cannot record `enqueue` (its error is then cleared).
+  // Null where the runtime cannot record `enqueue` (its error is then cleared). Throws what `enqueue` throws when the
+  // device is lost, or when it is no Error. Whatever happens, the queue runs again what it is given afterwards.
   static std::unique_ptr<Graph> Record(const Queue& queue, const std::function<void()>& enqueue);
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;

@@ -29,11 +29,11 @@ std::unique_ptr<plugin::Plan> CreateSoftmax(Device& device, const plugin::OpDesc
   return plan;
 }
 
-std::string SoftmaxWhyNot(const Traits&, const plugin::OpDesc& op) {
+std::string SoftmaxWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const SoftmaxSpec s = plugin::ParseSoftmax(op);
   if (std::string reason = plugin::FloatSoftmaxWhyNot(s, op); !reason.empty()) return reason;
   if (s.others.size() > kMostAxes) return fmt::format("more than {} axes", kMostAxes + 1);
-  return BlocksWhyNot(static_cast<double>(s.rows));
+  return BlocksWhyNot(traits, static_cast<double>(s.rows), kReduceThreads);
 }
 
 // A row of -inf alone gives NaN, as the formula does.

@@ -16,6 +16,7 @@ struct Traits {
   int major = 0, minor = 0;
   uint64_t memory_bytes = 0, cache_bytes = 0, shared_bytes = 0;  // shared: of a block
   int units = 1;                                                 // multiprocessors
+  int64_t grid_threads = INT64_MAX;                              // that a launch can have; blocks: kMostBlocks
   int lanes = 32;                                                // of a wave, as kernels on matrix units see it
   bool has_unit = false;                                         // matrix units that take f16 and bf16
   std::string unit_accumulator = "acc=f32";                      // of them, as a contract says it

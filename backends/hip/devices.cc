@@ -47,6 +47,7 @@ gpu::Traits Describe(int index, const hipDeviceProp_t& properties) {
   t.memory_bytes = properties.totalGlobalMem, t.shared_bytes = properties.sharedMemPerBlock;
   t.cache_bytes = properties.l2CacheSize > 0 ? static_cast<uint64_t>(properties.l2CacheSize) : 0;
   t.units = properties.multiProcessorCount, t.lanes = properties.warpSize;
+  t.grid_threads = UINT32_MAX;    // of every launch of HIP (hip_runtime_api.h, hipModuleLaunchKernel)
   t.exp_ulp = 3, t.tanh_ulp = 5;  // ROCm's device libraries keep OpenCL's limits
   if (t.architecture == "gfx90a") {
     // CDNA 2 adds pairs to nearest in f32, and flushes subnormals of operands and results.
@@ -76,9 +77,16 @@ std::vector<gpu::Traits> FindDevices() {
                               status == hipSuccess ? "none listed" : hipGetErrorString(status), WhatToCheck());
   }
   std::vector<gpu::Traits> found;
+  hipError_t failure = hipSuccess;
   for (int index = 0; index < count; ++index) {
     hipDeviceProp_t properties{};
-    if (hipGetDeviceProperties(&properties, index) == hipSuccess) found.push_back(Describe(index, properties));
+    const hipError_t described = hipGetDeviceProperties(&properties, index);
+    if (described == hipSuccess) found.push_back(Describe(index, properties));
+    if (described != hipSuccess) failure = described;
+  }
+  if (found.empty()) {
+    throw plugin::Unavailable("HIP describes none of its {} devices ({}): {}", count, hipGetErrorString(failure),
+                              WhatToCheck());
   }
   return gpu::KeepBuiltFor(std::move(found), IsBuiltFor, ASSAY_HIP_BUILT_FOR, "ASSAY_HIP_ARCHITECTURES");
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The GPU plugins in real runs: gpu_test.py ASSAY FAILING_CUDA CUDA_PLUGIN HIP_PLUGIN HIP_CPU_PLUGIN GROUP ("-": not built).
+"""The GPU plugins in real runs: gpu_test.py ASSAY FAILING_CUDA FAILING_HIP CUDA_PLUGIN HIP_PLUGIN HIP_CPU_PLUGIN GROUP
+("-": not built).
 
 Without a device every plugin loads, says what is missing and what to do, and a run goes on. Where the plugin hip-cpu was
 built, the kernels that both vendors share pass the smoke suite.
@@ -16,7 +17,7 @@ import unittest
 
 from own_folder import OwnFolder
 
-ASSAY, FAILING, CUDA, HIP, HIP_CPU = sys.argv[1:6]
+ASSAY, FAILING, FAILING_HIP, CUDA, HIP, HIP_CPU = sys.argv[1:7]
 CASE = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
 IMPLEMENTATIONS = {
     ("attention", "flash"), ("attention", "flash-matrix-unit"), ("attention", "materialised"), ("conv", "direct"),
@@ -90,6 +91,56 @@ class Hip(Gpu):
         self.expect_unavailable(HIP, "hip", ["no AMD device", "/dev/kfd is absent", "amdgpu"])
 
 
+    def with_runtime(self, **env):
+        os.makedirs(self.dir / "runtime", exist_ok=True)
+        for version in (5, 6, 7):
+            link = self.dir / f"runtime/libamdhip64.so.{version}"
+            if not link.exists():
+                link.symlink_to(FAILING_HIP)
+        return {"LD_LIBRARY_PATH": str(self.dir / "runtime"), **{f"ASSAY_TEST_HIP_{k}": str(v) for k, v in env.items()}}
+
+    def run_cases(self, *args, cases=(CASE,), **env):
+        """The records of a run on a device that computes nothing, and its exit code."""
+        out = tempfile.mkdtemp(dir=self.dir)
+        names = [part for case in cases for part in ("--case", case)]
+        done = self.assay(HIP, "run", *names, *args, "--progress", "none", "--out", out,
+                          **self.with_runtime(ARCH="gfx90a", **env))
+        lines = (pathlib.Path(out) / "results.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines], done.returncode
+
+    def test_a_runtime_without_a_device_or_with_one_of_another_architecture(self):
+        self.expect_unavailable(HIP, "hip", ["no AMD device (none listed)"], **self.with_runtime())
+        self.expect_unavailable(HIP, "hip", ["no AMD device (as the test says)"],
+                                **self.with_runtime(ARCH="gfx90a", FAIL="hipGetDeviceCount:100"))
+        self.expect_unavailable(HIP, "hip", ["test device is gfx803", "ASSAY_HIP_ARCHITECTURES"],
+                                **self.with_runtime(ARCH="gfx803"))
+        self.expect_unavailable(HIP, "hip", ["describes none of its 1 devices", "as the test says"],
+                                **self.with_runtime(ARCH="gfx90a", FAIL="hipGetDeviceProperties:101"))
+
+    def test_results_that_no_kernel_wrote_are_mismatches(self):
+        records, code = self.run_cases("--no-perf")
+        self.assertEqual({r["verdict"] for r in records}, {"mismatch"})
+        self.assertIn("not written", records[0]["reason"])
+        self.assertEqual(code, 1)
+
+    def test_memory_that_the_device_lacks(self):
+        records, code = self.run_cases("--no-perf", FAIL="hipMalloc:2")
+        self.assertEqual({r["verdict"] for r in records}, {"error"})
+        self.assertIn("choose a smaller case", records[0]["reason"])
+        self.assertEqual(code, 3)
+
+    def test_a_sticky_error_ends_the_worker_and_the_next_result_gets_a_new_one(self):
+        once = self.dir / "once"
+        for call in ("hipLaunchKernel", "hipStreamSynchronize", "hipMemcpyAsync"):
+            once.touch()
+            records, code = self.run_cases("--no-perf", "--jobs", "1", FAIL=f"{call}:700", ONCE=once)
+            lost = [r for r in records if r["verdict"] == "error"]
+            self.assertEqual(len(lost), 1, call)
+            self.assertIn("(700)", lost[0]["reason"])
+            self.assertIn("mismatch", {r["verdict"] for r in records}, "those after it ran")
+            self.assertEqual(code, 3)
+
+
 class HipCpu(Gpu):
     def test_the_smoke_suite_passes_with_every_implementation(self):
         done = self.assay(HIP_CPU, "run", "--suite", "smoke", "--no-perf", "--progress", "none", "--out", "out")
@@ -103,4 +154,4 @@ class HipCpu(Gpu):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[6:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[7:], verbosity=2)

@@ -8,7 +8,6 @@
 
 namespace gpu {
 
-inline constexpr int kAttentionThreads = 256;
 inline constexpr int kMasked = -1;
 
 template <class A>

@@ -8,7 +8,7 @@
 
 namespace gpu {
 
-inline constexpr int kFlashQueries = 16, kFlashKeys = 64, kFlashDepth = 32, kFlashColumns = 16;  // columns of a thread
+inline constexpr int kFlashKeys = 64, kFlashDepth = 32, kFlashColumns = 16;  // columns of a thread
 inline constexpr int kFlashAcross = kAttentionThreads / kFlashQueries;
 inline constexpr int kFlashOwnKeys = kFlashKeys / kFlashAcross;
 

@@ -4,8 +4,12 @@
 
 #include "backends/gpu/device/integers.h"
 #include "backends/gpu/device/tags.h"
+#include "backends/gpu/device/tile_shape.h"
 
 namespace gpu {
+
+inline constexpr int kAttentionThreads = 256;
+inline constexpr int kFlashQueries = 16, kUnitQueries = 16 * kWaves;  // of a block
 
 enum class MaskForm : int32_t { kNone, kBool, kAdd };
 
@@ -20,6 +24,11 @@ struct AttentionParams {
   double scale = 1, softcap = 0;
   int64_t q_at[4]{}, k_at[4]{}, v_at[4]{}, o_at[4]{}, mask_at[4]{};  // strides of batch, head, row, column
 };
+
+// Blocks of a launch with so many queries of one head in each.
+GPU_FN int64_t QueryBlocks(const AttentionParams& p, int64_t queries) {
+  return p.batch * p.heads * CeilDiv(p.l, queries);
+}
 
 // The keys [first, last) that causality and window leave to a query.
 struct KeyRange {

@@ -10,7 +10,7 @@
 
 namespace gpu {
 
-inline constexpr int kUnitQueries = 16 * kWaves, kUnitKeys = 64;
+inline constexpr int kUnitKeys = 64;
 
 template <class T, int kDepth>
 struct alignas(16) UnitFlashMemory {

@@ -9,8 +9,6 @@
 
 namespace gpu {
 
-inline constexpr int kConvThreads = 128;
-
 template <class A>
 GPU_CALL void FinishConv(const ConvParams& p, int64_t image, int64_t output, int32_t position, A value) {
   if (p.has_bias) value += Load<A>(p.bias, p.bias_type, output * p.bias_at);

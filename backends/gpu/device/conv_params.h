@@ -5,8 +5,11 @@
 
 #include "backends/gpu/device/integers.h"
 #include "backends/gpu/device/tags.h"
+#include "backends/gpu/device/tile_shape.h"
 
 namespace gpu {
+
+inline constexpr int kConvThreads = 128;
 
 struct ConvParams {
   const void *x = nullptr, *w = nullptr, *bias = nullptr;
@@ -22,6 +25,17 @@ struct ConvParams {
   GPU_FN int32_t Terms() const { return c * Taps(); }
   GPU_FN int32_t Positions() const { return out[0] * out[1] * out[2]; }
 };
+
+// Blocks of a launch with a thread per output.
+GPU_FN int64_t ConvBlocks(const ConvParams& p) {
+  return CeilDiv(int64_t{p.n} * p.groups * p.o * p.Positions(), kConvThreads);
+}
+
+// Blocks of a launch with a tile of one image's group in each.
+template <class Shape>
+GPU_FN int64_t ConvTiles(const ConvParams& p) {
+  return TileCount<Shape>(p.o, p.Positions(), int64_t{p.n} * p.groups);
+}
 
 struct Index3 {
   int32_t at[3];

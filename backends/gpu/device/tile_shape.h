@@ -29,6 +29,12 @@ using LargeTile = TileShape<128, 128, 8, 8>;
 using MediumTile = TileShape<64, 64, 4, 4>;
 using SkinnyTile = TileShape<16, 128, 4, 2>;
 
+// The tile of a block on matrix units, and its waves.
+struct UnitShape {
+  static constexpr int kRows = 128, kColumns = 128, kDepth = 32;
+};
+inline constexpr int kWaves = 4;
+
 // Where pack `pack` of an operand's tile begins: along the common extent (`along`), or across it.
 struct PackAt {
   int outer, depth;

@@ -9,12 +9,7 @@
 
 namespace gpu {
 
-inline constexpr int kWaves = 4;
 inline constexpr int kUnitPack = 8;
-
-struct UnitShape {
-  static constexpr int kRows = 128, kColumns = 128, kDepth = 32;
-};
 
 template <class T, bool kAlongK>
 struct alignas(16) UnitTileMemory {

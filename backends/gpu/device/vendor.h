@@ -15,7 +15,9 @@
 #include "backends/gpu/device/vendor_hip.h"
 #elif defined(ASSAY_GPU_HIP_CPU)
 #include "backends/gpu/device/vendor_hip_cpu.h"
+#elif defined(ASSAY_GPU_HOST)
+#include "backends/gpu/device/vendor_host.h"
 #else
-// Plain C++: the host's side of a plugin, and unit tests of index arithmetic, tails and masks.
+// The host's side of a plugin, and unit tests of index arithmetic.
 #define GPU_FN inline
 #endif

@@ -6,7 +6,6 @@
 
 #define GPU_FN __host__ __device__ inline
 #define GPU_DEVICE __device__ inline
-#define GPU_KERNEL __global__
 #define GPU_SHARED __shared__
 
 namespace gpu {

@@ -7,6 +7,7 @@
 
 #include "backends/gpu/device/vendor_compiler.h"
 
+#define GPU_KERNEL __global__
 #define GPU_CALL __device__ __noinline__
 #define GPU_CONSTANT __grid_constant__
 

@@ -6,6 +6,8 @@
 
 #include "backends/gpu/device/vendor_compiler.h"
 
+// No block here has more threads. hipcc would count on 1024, and give each of them so few registers that tiles spill.
+#define GPU_KERNEL __global__ __launch_bounds__(256)
 #define GPU_CALL __device__ __attribute__((noinline))
 #define GPU_CONSTANT
 

@@ -16,9 +16,8 @@ void LaunchAttentionScores(Tag q, const AttentionParams& p, void* stream) {
 }
 
 void LaunchAttentionWeights(Tag q, const AttentionParams& p, void* stream) {
-  const int64_t blocks = p.batch * p.heads * p.l;
   ForFloat(q, [&](auto type) {
-    Launch(AttentionWeights<decltype(type)>, blocks, kAttentionThreads, static_cast<Stream>(stream), p);
+    Launch(AttentionWeights<decltype(type)>, QueryBlocks(p, 1), kAttentionThreads, static_cast<Stream>(stream), p);
   });
 }
 
@@ -30,18 +29,17 @@ void LaunchAttentionValues(Tag q, const AttentionParams& p, void* stream) {
 }
 
 void LaunchFlashAttention(Tag q, const AttentionParams& p, void* stream) {
-  const int64_t blocks = p.batch * p.heads * CeilDiv(p.l, kFlashQueries);
   ForFloat(q, [&](auto type) {
-    Launch(FlashAttention<decltype(type)>, blocks, kAttentionThreads, static_cast<Stream>(stream), p);
+    Launch(FlashAttention<decltype(type)>, QueryBlocks(p, kFlashQueries), kAttentionThreads,
+           static_cast<Stream>(stream), p);
   });
 }
 
 void LaunchUnitFlashAttention(Tag q, int lanes, const AttentionParams& p, void* stream) {
-  const int64_t blocks = p.batch * p.heads * CeilDiv(p.l, kUnitQueries);
   ForHalf(q, [&](auto type) {
     using T = decltype(type);
-    Launch(Most(p.d, p.dv) <= 64 ? UnitFlashAttention<T, 64> : UnitFlashAttention<T, 128>, blocks, kWaves * lanes,
-           static_cast<Stream>(stream), p);
+    Launch(Most(p.d, p.dv) <= 64 ? UnitFlashAttention<T, 64> : UnitFlashAttention<T, 128>, QueryBlocks(p, kUnitQueries),
+           kWaves * lanes, static_cast<Stream>(stream), p);
   });
 }
 

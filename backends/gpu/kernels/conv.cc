@@ -9,16 +9,15 @@ namespace {
 
 template <class T, class Shape>
 void LaunchTile(const ConvParams& p, void* stream) {
-  Launch(GemmConv<T, Shape>, TileCount<Shape>(p.o, p.Positions(), int64_t{p.n} * p.groups), kTileThreads,
-         static_cast<Stream>(stream), p);
+  Launch(GemmConv<T, Shape>, ConvTiles<Shape>(p), kTileThreads, static_cast<Stream>(stream), p);
 }
 
 }  // namespace
 
 void LaunchDirectConv(Tag x, const ConvParams& p, void* stream) {
-  const int64_t blocks = CeilDiv(int64_t{p.n} * p.groups * p.o * p.Positions(), kConvThreads);
-  ForFloatOrInt8(
-      x, [&](auto type) { Launch(DirectConv<decltype(type)>, blocks, kConvThreads, static_cast<Stream>(stream), p); });
+  ForFloatOrInt8(x, [&](auto type) {
+    Launch(DirectConv<decltype(type)>, ConvBlocks(p), kConvThreads, static_cast<Stream>(stream), p);
+  });
 }
 
 void LaunchGemmConv(Tag x, TileKind tile, const ConvParams& p, void* stream) {
@@ -30,9 +29,9 @@ void LaunchGemmConv(Tag x, TileKind tile, const ConvParams& p, void* stream) {
 }
 
 void LaunchUnitConv(Tag x, int lanes, const ConvParams& p, void* stream) {
-  const int64_t blocks = TileCount<UnitShape>(p.o, p.Positions(), int64_t{p.n} * p.groups);
-  ForHalf(x,
-          [&](auto type) { Launch(UnitConv<decltype(type)>, blocks, kWaves * lanes, static_cast<Stream>(stream), p); });
+  ForHalf(x, [&](auto type) {
+    Launch(UnitConv<decltype(type)>, ConvTiles<UnitShape>(p), kWaves * lanes, static_cast<Stream>(stream), p);
+  });
 }
 
 }  // namespace gpu

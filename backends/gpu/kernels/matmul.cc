@@ -16,17 +16,11 @@ void LaunchTile(const MatmulParams& p, void* stream) {
 
 }  // namespace
 
-TileExtent ExtentOf(TileKind kind) {
-  if (kind == TileKind::kLarge) return {LargeTile::kRows, LargeTile::kColumns};
-  if (kind == TileKind::kMedium) return {MediumTile::kRows, MediumTile::kColumns};
-  return {SkinnyTile::kRows, SkinnyTile::kColumns};
-}
-
 void LaunchTiledMatmul(Tag operands, TileKind tile, const MatmulParams& p, void* stream) {
   ForFloatOrInt8(operands, [&](auto type) {
     using T = decltype(type);
     if (tile == TileKind::kSkinny) return LaunchTile<T, SkinnyTile>(p, stream);
-    if constexpr (sizeof(T) < 8) {  // 64 sums in f64 would take most of a thread's registers
+    if constexpr (sizeof(T) < 8) {  // the host asks for no large tiles of f64
       if (tile == TileKind::kLarge) return LaunchTile<T, LargeTile>(p, stream);
     }
     LaunchTile<T, MediumTile>(p, stream);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device code as plain C++, for tests where there is neither a GPU nor HIP-CPU: a block's threads are threads, and
+// blocks run one after the other. A shared variable is one of the process.
+#pragma once
+
+#include <atomic>
+#include <barrier>
+#include <thread>
+#include <vector>
+
+#include "backends/common/dtype.h"
+
+#define GPU_FN inline
+#define GPU_DEVICE inline
+#define GPU_CALL inline
+#define GPU_KERNEL
+#define GPU_SHARED static
+#define GPU_CONSTANT
+
+struct DeviceIndex {
+  unsigned x;
+};
+inline thread_local DeviceIndex blockIdx{}, threadIdx{};
+
+template <class A>
+void atomicAdd(A* to, A value) {
+  std::atomic_ref<A>(*to).fetch_add(value);
+}
+
+namespace gpu {
+
+inline std::barrier<>* block_barrier = nullptr;
+
+inline void Sync() {
+  block_barrier->arrive_and_wait();
+}
+
+inline float HalfToFloat(uint16_t bits) {
+  return plugin::ToFloat(plugin::F16{bits});
+}
+inline uint16_t FloatToHalf(float value) {
+  return plugin::Convert<plugin::F16>(value).bits;
+}
+inline float MultiplyAdd(float a, float b, float c) {
+  return a * b + c;
+}
+inline double MultiplyAdd(double a, double b, double c) {
+  return a * b + c;
+}
+
+template <class Params>
+void RunKernel(void (*kernel)(Params), int64_t blocks, int threads, const Params& params) {
+  for (int64_t block = 0; block < blocks; ++block) {
+    std::barrier<> barrier(threads);
+    block_barrier = &barrier;
+    std::vector<std::jthread> running;
+    for (int thread = 0; thread < threads; ++thread) {
+      running.emplace_back([&, thread] {
+        blockIdx.x = static_cast<unsigned>(block), threadIdx.x = static_cast<unsigned>(thread);
+        kernel(params);
+        barrier.arrive_and_drop();
+      });
+    }
+  }
+}
+
+}  // namespace gpu

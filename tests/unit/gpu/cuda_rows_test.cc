@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What NVIDIA's libraries are offered for, and what is declared of them: no device is needed to say so.
+#include <gtest/gtest.h>
+
+#include "backends/common/status.h"
+#include "backends/cuda/cudnn_library.h"
+#include "backends/cuda/rows.h"
+#include "tests/unit/backends/conv_case.h"
+#include "tests/unit/backends/matmul_case.h"
+
+namespace cuda_backend {
+namespace {
+
+using plugin_test::ConvCase;
+using plugin_test::kBF16;
+using plugin_test::kF16;
+using plugin_test::kF32;
+using plugin_test::kI32;
+using plugin_test::kI8;
+using plugin_test::MatmulCase;
+
+gpu::Traits Sm(int major, int minor) {
+  gpu::Traits traits;
+  traits.name = "a device", traits.major = major, traits.minor = minor, traits.unit_accumulator = "acc=tc<25,16>";
+  return traits;
+}
+
+// "name: contract; ...", or the reason why nothing is offered.
+std::string Offered(std::span<const gpu::Row> rows, plugin_test::Op op, const gpu::Traits& traits = Sm(9, 0)) {
+  try {
+    std::string text;
+    for (const auto& one : plugin::QueryTable<gpu::Device>(rows, plugin::OpDesc(op.raw()), traits)) {
+      text += (text.empty() ? "" : "; ") + one.name + ": " + one.contract;
+    }
+    return text;
+  } catch (const plugin::Error& error) {
+    EXPECT_EQ(error.status(), ASSAY_UNSUPPORTED);
+    return error.what();
+  }
+}
+
+bool Has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+#define SKIP_WITHOUT(text) \
+  if (Has(text, "cannot be loaded")) GTEST_SKIP() << text
+
+TEST(CublasLtRows, OffersIntegersAsIntegerTensorCoresTakeThem) {
+  MatmulCase c{.in = kI8, .out = kI32, .m = 5, .n = 8, .k = 12, .transb = true};
+  SKIP_WITHOUT(Offered(CublasLtRows(), c.Description()));
+  EXPECT_EQ(Offered(CublasLtRows(), c.Description()), "cublaslt: acc=i32");
+  c.beta = 3;
+  EXPECT_EQ(Offered(CublasLtRows(), c.Description()), "cublaslt: acc=i32");
+  c.beta = 0.5;
+  EXPECT_TRUE(Has(Offered(CublasLtRows(), c.Description()), "an integer beta only"));
+  c.beta = 0, c.bias = true;
+  EXPECT_TRUE(Has(Offered(CublasLtRows(), c.Description()), "no bias"));
+  c.bias = false, c.transb = false;
+  EXPECT_TRUE(Has(Offered(CublasLtRows(), c.Description()), "contiguous along k"));
+  c.transb = true, c.k = 13;
+  EXPECT_TRUE(Has(Offered(CublasLtRows(), c.Description()), "multiples of 4"));
+}
+
+TEST(CublasLtRows, DeclareWhatTheUnitsDo) {
+  const auto matmul = [](plugin_test::Type type) {
+    return MatmulCase{.in = type, .out = kF32, .m = 8, .n = 8, .k = 8}.Description();
+  };
+  SKIP_WITHOUT(Offered(CublasLtRows(), matmul(kF32)));
+  EXPECT_EQ(Offered(CublasLtRows(), matmul(kF16)), "cublaslt: in=exact;acc=tc<25,16>");
+  EXPECT_EQ(Offered(CublasLtRows(), matmul(kF32)), "cublaslt: f32; cublaslt-tf32: in=tf32rz;acc=tc<25,8>");
+  EXPECT_EQ(Offered(CublasLtRows(), matmul(kF32), Sm(8, 0)), "cublaslt: f32; cublaslt-tf32: in=tf32rz;acc=tc<24,4>");
+}
+
+TEST(CudnnConvRows, ABiasIsAddedBeforeTheOnlyRoundingOrNotOffered) {
+  ConvCase c{.n = 2, .c = 4, .o = 8, .pad = {1, 1}, .bias = true};
+  SKIP_WITHOUT(Offered(CudnnConvRows(), c.Description()));
+  const std::string f32 = Offered(CudnnConvRows(), c.Description());
+  for (const char* name :
+       {"cudnn-implicit-gemm:", "cudnn-precomputed:", "cudnn-gemm:", "cudnn-fft:", "cudnn-winograd:"}) {
+    EXPECT_TRUE(Has(f32, name)) << name << " of " << f32;
+  }
+  for (const plugin_test::Type& type : {kF16, kBF16}) {
+    c.in = c.out = type;
+    EXPECT_EQ(Offered(CudnnConvRows(), c.Description()), "cudnn-precomputed: in=exact;acc=tc<25,16>");
+  }
+  c.bias = false;
+  EXPECT_TRUE(Has(Offered(CudnnConvRows(), c.Description()), "cudnn-gemm: in=exact;acc=tc<25,16>"));
+}
+
+assay_status StatusOfCudnn(cudnnStatus_t status) {
+  try {
+    Cudnn::Check(status, "a call");
+  } catch (const plugin::Error& error) {
+    EXPECT_TRUE(Has(error.what(), "a call"));
+    return error.status();
+  }
+  return ASSAY_OK;
+}
+
+TEST(CudnnCheck, TellsWhatIsNotOfferedFromWhatFailed) {
+  if (const std::string& reason = Cudnn::Get().why_not(); !reason.empty()) GTEST_SKIP() << reason;
+  EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_SUCCESS), ASSAY_OK);
+  EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_NOT_SUPPORTED), ASSAY_UNSUPPORTED);
+  EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_NOT_SUPPORTED_SHAPE), ASSAY_UNSUPPORTED);
+  EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED), ASSAY_OUT_OF_MEMORY);
+  EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_BAD_PARAM), ASSAY_ERROR);
+}
+
+}  // namespace
+}  // namespace cuda_backend
