@@ -100,6 +100,13 @@ BoundModel BoundOf(const CaseData& data, const Contract& contract) {
   return bound;
 }
 
+std::optional<Twin> FirstTwin(const CaseData& data, const Contract& contract) {
+  for (int variant = 0; variant < data.op->TwinVariants(data.problem, contract); ++variant) {
+    if (auto twin = data.op->MakeTwin(data.problem, contract, variant)) return twin;
+  }
+  return std::nullopt;
+}
+
 ContractData PrepareContract(const CaseData& data, const Contract& contract) {
   ContractData result;
   {

@@ -2,6 +2,7 @@
 // The host's side of one case: operands, inputs, golden values, twins. Prepared ahead while devices run.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,9 @@ Result<CaseData> PrepareSecondSet(const CaseData& data);
 
 // The operator's bound, with a statistic where the data are random.
 BoundModel BoundOf(const CaseData& data, const Contract& contract);
+
+// The operator's first variant; nothing where it has none.
+std::optional<Twin> FirstTwin(const CaseData& data, const Contract& contract);
 
 ContractData PrepareContract(const CaseData& data, const Contract& contract);
 

@@ -262,6 +262,11 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     }
     compare_s += watch.Seconds();
   }
+  const ElementReport unwritten = UnwrittenElements(raw[0], raw[1]);
+  evidence.unwritten = unwritten.count;
+  evidence.unwritten_where = UnwrittenText(data_.problem.output.name, evidence.shape, unwritten);
+  evidence.bits_equal = SameBits(raw[0], raw[1]);
+  if (evidence.bits_equal) raw.pop_back();
   for (size_t variant = 0; variant < contract.twins.size(); ++variant) {
     const Twin& twin = contract.twins[variant];
     auto execution = column.session->Execute(plan, PointersTo(twin.inputs), kPrefills[variant % 2]);
@@ -281,10 +286,6 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
   const auto second_s = ExecuteSecondSet(column, plan, contract, evidence, coded, attempt);
   if (!second_s) return tl::unexpected(second_s.error());
   execute_s += *second_s;
-  const ElementReport unwritten = UnwrittenElements(raw[0], raw[1]);
-  evidence.unwritten = unwritten.count;
-  evidence.unwritten_where = UnwrittenText(data_.problem.output.name, evidence.shape, unwritten);
-  evidence.bits_equal = SameBits(raw[0], raw[1]);
   if (!judged.empty() && ValuesFail(evidence)) evidence.lower_class = LowerClassOf(contract, judged[0], coded, attempt);
   if (IsFailingResult(Decide(evidence).verdict)) KeepRuns(evidence, raw, attempt);
   attempt.record.execute_s = execute_s;
@@ -306,6 +307,18 @@ std::optional<LowerClass> CaseRunner::LowerClassOf(const ContractData& contract,
   const std::lock_guard lock(ladder_mutex_);
   return FindLowerClass(*data_.op, data_.problem, attempt.contract, data_.golden, {data_.inputs, &output}, twins,
                         &ladder_);
+}
+
+void CaseRunner::ForgetTwins() {
+  const std::lock_guard lock(contracts_mutex_);
+  for (auto& [text, prepared] : contracts_) {
+    prepared.ChangeIfMade([](ContractData& data) {
+      if (data.twins.empty()) return;
+      std::vector<Twin> first(1);
+      first[0].inputs = std::move(data.twins[0].inputs);
+      data.twins = std::move(first);
+    });
+  }
 }
 
 const ContractData* CaseRunner::DataOf(const Attempt& attempt) const {

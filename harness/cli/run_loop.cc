@@ -93,7 +93,9 @@ class Loop {
           const ProfiledThread thread("next case");
           const SpanContext context(spec.Id(), "", "");
           try {
-            return PrepareCase(spec, tier, store);
+            Result<CaseData> data = PrepareCase(spec, tier, store);
+            if (data && IsLarge(data->problem)) ReturnFreedMemory();
+            return data;
           } catch (const std::exception& e) {
             return Fail(ErrorCode::kInternal, DescribeException(e));
           }
@@ -122,6 +124,10 @@ class Loop {
     CaseRunner runner(planned, data, settings_.runner);
     try {
       JudgeAll(index, data, runner, untimed);
+      if (IsLarge(data.problem)) {
+        if (!kept_.HoldsFailures()) runner.ForgetTwins();
+        ReturnFreedMemory();
+      }
       TimeAll(runner, untimed);
     } catch (const std::exception& e) {
       broken = DescribeException(e);
@@ -140,6 +146,7 @@ class Loop {
       RecordPlace place{index, c};
       const auto done = [&](Attempt attempt) {
         if (settings_.runner.perf_time_s > 0 && MayBeTimed(attempt)) {
+          if (IsLarge(data.problem)) attempt.output = Tensor();  // its hash tells equal bits too
           const std::lock_guard lock(mutex);
           untimed.push_back({place, std::move(attempt)});
         } else {
