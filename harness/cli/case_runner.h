@@ -72,10 +72,6 @@ class CaseRunner {
   // implementations before the first of them runs.
   void Judge(const Column& column, const std::function<void(Attempt)>& done, const Offered& offered = nullptr);
 
-  // Keeps of the twins what timing needs, the operands of the first one: a large case has hundreds of megabytes of
-  // them. Precondition: nothing is being judged, and no failing attempt is about their inputs any more.
-  void ForgetTwins();
-
   // One round of timing for an attempt that passed; nothing else should run meanwhile. May turn it into a mismatch.
   void Time(const Column& column, Attempt& attempt);
 

@@ -30,11 +30,6 @@ void KeptRecords::Add(const RecordPlace& place, Attempt attempt) {
   }
 }
 
-bool KeptRecords::HoldsFailures() const {
-  const std::lock_guard lock(mutex_);
-  return !failing_.empty();
-}
-
 void KeptRecords::EndCase(const CaseData& data, const CaseRunner& runner) {
   const std::lock_guard lock(mutex_);
   std::vector<Attempt*> failing;

@@ -31,9 +31,6 @@ class KeptRecords {
   void Add(Offer offer);
   void Add(const RecordPlace& place, Attempt attempt);
 
-  // Whether failing attempts wait for EndCase.
-  bool HoldsFailures() const;
-
   // Writes the folder of what failed in the present case, and its records. No Add may run meanwhile; so below.
   void EndCase(const CaseData& data, const CaseRunner& runner);
 

@@ -18,13 +18,6 @@ class Lazy {
     return *value_;
   }
 
-  // Changes it, if it is there. Precondition: nobody else has a reference to it.
-  template <class Change>
-  void ChangeIfMade(const Change& change) {
-    const std::lock_guard lock(mutex_);
-    if (value_) change(*value_);
-  }
-
   const T* IfMade() const {
     const std::lock_guard lock(mutex_);
     return value_ ? &*value_ : nullptr;
@@ -32,7 +25,7 @@ class Lazy {
 
  private:
   mutable std::mutex mutex_;
-  std::optional<T> value_;
+  std::optional<T> value_;  // unchanged once it is there
 };
 
 }  // namespace assay::cli

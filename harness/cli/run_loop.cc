@@ -124,10 +124,7 @@ class Loop {
     CaseRunner runner(planned, data, settings_.runner);
     try {
       JudgeAll(index, data, runner, untimed);
-      if (IsLarge(data.problem)) {
-        if (!kept_.HoldsFailures()) runner.ForgetTwins();
-        ReturnFreedMemory();
-      }
+      if (IsLarge(data.problem)) ReturnFreedMemory();
       TimeAll(runner, untimed);
     } catch (const std::exception& e) {
       broken = DescribeException(e);
