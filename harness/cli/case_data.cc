@@ -128,9 +128,12 @@ ContractData PrepareContract(const CaseData& data, const Contract& contract) {
     }
     result.twins.emplace_back([&data, contract, variant = variants[i]] {
       const Span span(Phase::kTwins);
+      ReturnFreedMemory();
       return data.op->MakeTwin(data.problem, contract, variant).value();
     });
   }
+  twins.clear();
+  if (IsLarge(data.problem)) ReturnFreedMemory();
   return result;
 }
 

@@ -124,7 +124,6 @@ class Loop {
     CaseRunner runner(planned, data, settings_.runner);
     try {
       JudgeAll(index, data, runner, untimed);
-      if (IsLarge(data.problem)) ReturnFreedMemory();
       TimeAll(runner, untimed);
     } catch (const std::exception& e) {
       broken = DescribeException(e);
@@ -150,6 +149,7 @@ class Loop {
           kept_.Add(place, std::move(attempt));
         }
         ++place.implementation;
+        if (IsLarge(data.problem)) ReturnFreedMemory();
       };
       runner.Judge(column, done, [&](const std::vector<std::string>& names) {
         kept_.Add(Offer{cases_[index].spec.Id(), column.backend, column.device.name, names});

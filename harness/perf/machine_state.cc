@@ -88,7 +88,7 @@ std::optional<int64_t> ThrottleEvents(const fs::path& root) {
   if (cores.empty() && packages.empty()) return std::nullopt;
   int64_t events = 0;
   for (const auto& units : {cores, packages}) {
-    for (const auto& [unit, count] : units) events += count;
+    for (const auto& [unit, counted] : units) events += counted;
   }
   return events;
 }
