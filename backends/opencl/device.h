@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "backends/common/backend.h"
 #include "backends/opencl/handle.h"
@@ -22,6 +23,10 @@ class DeviceBuffer : public plugin::Buffer {
   Handle<cl_mem> memory_;
 };
 
+// A transform that VkFFT has compiled, see vkfft.h.
+class FftTransform;
+using KeptTransforms = std::vector<std::shared_ptr<FftTransform>>;
+
 class Device : public plugin::Device {
  public:
   explicit Device(const Traits& traits);
@@ -36,6 +41,7 @@ class Device : public plugin::Device {
   cl_context context() const { return context_.get(); }
   cl_command_queue queue() const { return queue_.get(); }
   ProgramCache& programs() { return programs_; }
+  KeptTransforms& kept_transforms() { return kept_transforms_; }
   // Overwrites twice the device's cache. False when the device reports none.
   bool FlushCache();
 
@@ -44,6 +50,7 @@ class Device : public plugin::Device {
   Handle<cl_context> context_;
   Handle<cl_command_queue> queue_;
   ProgramCache programs_;
+  KeptTransforms kept_transforms_;
   std::unique_ptr<DeviceBuffer> flush_;  // allocated at the first use
 };
 

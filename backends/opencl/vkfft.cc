@@ -45,56 +45,93 @@ namespace {
                                          : "vkFFT.h says what failed; see the driver's log"));
 }
 
-class VkFftStep final : public Step {
+// Prepares of one case ask for the same transform several times, beside those of other batches of its relations.
+constexpr size_t kKept = 4;
+
+VkFFTConfiguration ConfigurationOf(const FftField& field, int64_t group, int64_t transforms) {
+  VkFFTConfiguration configuration{};
+  // VkFFT counts axes from the contiguous one; extents of 1 are no axes.
+  for (size_t axis = 3; axis-- > 0;) {
+    if (field.n[axis] > 1) configuration.size[configuration.FFTdim++] = static_cast<uint64_t>(field.n[axis]);
+  }
+  configuration.numberBatches = static_cast<uint64_t>(transforms / group);
+  // VkFFT writes the batch of a single axis into its kernel. With the group as a second axis that is not transformed
+  // (it takes none of extent 1), and otherwise beside several axes, the kernel depends only on whether there is more
+  // than one batch, and the batch is how many are launched.
+  if (group > 1) {
+    configuration.size[configuration.FFTdim++] = static_cast<uint64_t>(group);
+    configuration.omitDimension[1] = 1;
+  }
+  configuration.doublePrecision = field.wide ? 1 : 0;
+  configuration.useLUT = 1;                // twiddles from a table of double precision, not from the device's sine
+  configuration.fixMaxRadixBluestein = 2;  // Bluestein's padded length is a power of two, as its error bound assumes
+  configuration.makeForwardPlanOnly = 1;
+  return configuration;
+}
+
+}  // namespace
+
+// Owns an application that must be deleted exactly once.
+class FftTransform {
  public:
-  VkFftStep(Device& device, const FftField& field)
-      : field_(field), context_(device.context()), id_(device.traits().id), queue_(device.queue()) {
-    VkFFTConfiguration configuration{};
-    // VkFFT counts axes from the contiguous one; extents of 1 are no axes.
-    for (size_t axis = 3; axis-- > 0;) {
-      if (field.n[axis] > 1) configuration.size[configuration.FFTdim++] = static_cast<uint64_t>(field.n[axis]);
-    }
-    const int64_t group = GroupBatch(field.n), transforms = FieldBatch(field.n, field.batch);
-    bytes_ = static_cast<uint64_t>(transforms * field.n[0] * field.n[1] * field.n[2]) * (field.wide ? 16 : 8);
-    configuration.numberBatches = static_cast<uint64_t>(transforms / group);
-    // VkFFT writes the batch of a single axis into its kernel. With the group as a second axis that is not transformed
-    // (it takes none of extent 1), and otherwise beside several axes, the kernel depends only on whether there is more
-    // than one batch, and the batch is how many are launched.
-    if (group > 1) {
-      configuration.size[configuration.FFTdim++] = static_cast<uint64_t>(group);
-      configuration.omitDimension[1] = 1;
-    }
+  FftTransform(Device& device, const FftField& field)
+      : n_(field.n),
+        transforms_(FieldBatch(field.n, field.batch)),
+        wide_(field.wide),
+        memory_(field.memory),
+        context_(device.context()),
+        id_(device.traits().id),
+        queue_(device.queue()) {
+    VkFFTConfiguration configuration = ConfigurationOf(field, GroupBatch(n_), transforms_);
+    bytes_ = static_cast<uint64_t>(transforms_ * n_[0] * n_[1] * n_[2]) * (wide_ ? 16 : 8);
     const uint64_t launched = configuration.FFTdim > 1 ? configuration.numberBatches : 0;
     if (launched == 1) configuration.numberBatches = 2;
     configuration.device = &id_, configuration.context = &context_;
-    configuration.buffer = &field_.memory, configuration.bufferSize = &bytes_;
-    configuration.doublePrecision = field.wide ? 1 : 0;
-    configuration.useLUT = 1;                // twiddles from a table of double precision, not from the device's sine
-    configuration.fixMaxRadixBluestein = 2;  // Bluestein's padded length is a power of two, as its error bound assumes
-    configuration.makeForwardPlanOnly = 1;
+    configuration.buffer = &memory_, configuration.bufferSize = &bytes_;
     const VkFFTResult result = initializeVkFFT(&application_, configuration);
     if (result != VKFFT_SUCCESS) ThrowRefusal(result, field, device.traits());
     if (launched > 0) application_.configuration.numberBatches = launched;
   }
-  // Owns an application that must be deleted exactly once.
-  VkFftStep(const VkFftStep&) = delete;
-  VkFftStep& operator=(const VkFftStep&) = delete;
-  ~VkFftStep() override { deleteVkFFT(&application_); }
+  FftTransform(const FftTransform&) = delete;
+  FftTransform& operator=(const FftTransform&) = delete;
+  ~FftTransform() { deleteVkFFT(&application_); }
 
-  void Enqueue(cl_command_queue, const plugin::Args&, cl_event*) override {
+  bool Serves(const FftField& field) const {
+    return field.n == n_ && FieldBatch(field.n, field.batch) == transforms_ && field.wide == wide_;
+  }
+
+  void Enqueue(cl_mem memory) {
+    memory_ = memory;
     VkFFTLaunchParams launch{};
-    launch.commandQueue = &queue_, launch.buffer = &field_.memory;
+    launch.commandQueue = &queue_, launch.buffer = &memory_;
     const VkFFTResult result = VkFFTAppend(&application_, -1, &launch);
     if (result != VKFFT_SUCCESS) throw plugin::Failure("VkFFTAppend failed with VkFFTResult {}", int{result});
   }
 
  private:
-  FftField field_;
+  std::array<int64_t, 3> n_;
+  int64_t transforms_;
+  bool wide_;
+  cl_mem memory_;
   cl_context context_;
   cl_device_id id_;
   cl_command_queue queue_;
   uint64_t bytes_ = 0;
   VkFFTApplication application_{};
+};
+
+namespace {
+
+class VkFftStep final : public Step {
+ public:
+  VkFftStep(std::shared_ptr<FftTransform> transform, cl_mem memory)
+      : transform_(std::move(transform)), memory_(memory) {}
+
+  void Enqueue(cl_command_queue, const plugin::Args&, cl_event*) override { transform_->Enqueue(memory_); }
+
+ private:
+  std::shared_ptr<FftTransform> transform_;
+  cl_mem memory_;
 };
 
 }  // namespace
@@ -105,7 +142,14 @@ std::string VkFftVersion() {
 }
 
 std::unique_ptr<Step> MakeVkFftStep(Device& device, const FftField& field) {
-  return std::make_unique<VkFftStep>(device, field);
+  KeptTransforms& kept = device.kept_transforms();
+  auto found = std::ranges::find_if(kept, [&](const auto& transform) { return transform->Serves(field); });
+  if (found == kept.end()) {
+    if (kept.size() == kKept) kept.pop_back();
+    found = kept.insert(kept.end(), std::make_shared<FftTransform>(device, field));
+  }
+  std::rotate(kept.begin(), found, found + 1);  // the last that is used goes first
+  return std::make_unique<VkFftStep>(kept.front(), field.memory);
 }
 
 }  // namespace opencl

@@ -27,7 +27,8 @@ struct FftField {
   bool wide = false;
 };
 
-// A step that transforms the field in place, forwards and unscaled. Throws Unsupported when VkFFT refuses.
+// A step that transforms the field in place, forwards and unscaled. Throws Unsupported when VkFFT refuses. The device
+// keeps the transforms of the last few calls.
 std::unique_ptr<Step> MakeVkFftStep(Device& device, const FftField& field);
 
 }  // namespace opencl

@@ -99,16 +99,36 @@ std::string MatmulWhyNot(const Facts&, const plugin::OpDesc& op) {
   return s.IsInteger() ? plugin::IntegerMatmulWhyNot(s) : FloatTypesWhyNot(op);
 }
 
+// Of the work that a device of the host's own cores is offered in kernels that are not made for it.
+constexpr double kMostSlowWork = 1 << 23;
+
+double WorkOf(const MatmulSpec& s) {
+  return static_cast<double>(s.batch * s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+}
+
 std::string TileWhyNot(const Facts& facts, const plugin::OpDesc& op) {
-  if (std::string reason = MatmulWhyNot(facts, op); !reason.empty()) return reason;
-  const MatmulSpec s = plugin::ParseMatmul(op);
-  const double work = static_cast<double>(s.batch * s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  return SlowWhyNot(facts, work, 1 << 23);
+  const std::string reason = MatmulWhyNot(facts, op);
+  return reason.empty() ? SlowWhyNot(facts, WorkOf(plugin::ParseMatmul(op)), kMostSlowWork) : reason;
 }
 
 std::string SubgroupWhyNot(const Facts& facts, const plugin::OpDesc& op) {
   const std::string reason = MatmulWhyNot(facts, op);
   return reason.empty() ? facts.SubgroupsWhyNot() : reason;
+}
+
+// Lavapipe multiplies few rows faster by dot products and many by tiles, up to five times.
+constexpr int64_t kFewRows = 4;
+
+std::string SubgroupTileWhyNot(const Facts& facts, const plugin::OpDesc& op) {
+  const std::string reason = SubgroupWhyNot(facts, op);
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  return reason.empty() && s.m <= kFewRows ? SlowWhyNot(facts, WorkOf(s), kMostSlowWork) : reason;
+}
+
+std::string SubgroupDotWhyNot(const Facts& facts, const plugin::OpDesc& op) {
+  const std::string reason = SubgroupWhyNot(facts, op);
+  const MatmulSpec s = plugin::ParseMatmul(op);
+  return reason.empty() && s.m > kFewRows ? SlowWhyNot(facts, WorkOf(s), kMostSlowWork) : reason;
 }
 
 std::string MatmulContract(const Facts& facts, const plugin::OpDesc& op) {
@@ -117,8 +137,8 @@ std::string MatmulContract(const Facts& facts, const plugin::OpDesc& op) {
 
 constexpr Row kMatmulRows[] = {
     {"matmul", "tile", MatmulContract, TileWhyNot, TileRecipe},
-    {"matmul", "subgroup-tile", MatmulContract, SubgroupWhyNot, SubgroupTileRecipe},
-    {"matmul", "subgroup-dot", MatmulContract, SubgroupWhyNot, SubgroupDotRecipe},
+    {"matmul", "subgroup-tile", MatmulContract, SubgroupTileWhyNot, SubgroupTileRecipe},
+    {"matmul", "subgroup-dot", MatmulContract, SubgroupDotWhyNot, SubgroupDotRecipe},
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ struct RunOptions {
   std::optional<std::filesystem::path> out;  // without: out/<time> below the current directory
   int jobs = 0;                              // host threads; 0: all cores
   bool perf = true;
-  double perf_time_s = 0.05;  // per implementation, case and round
+  double perf_time_s = 0.02;  // per implementation, case and round
   // They take longer than everything else of a short case; a sweep is about them.
   bool Cold() const { return cold.value_or(!sweep.empty()); }
   bool Roofline() const { return roofline.value_or(!sweep.empty()); }

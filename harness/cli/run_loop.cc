@@ -59,7 +59,7 @@ class Loop {
         columns_(columns),
         settings_(settings),
         kept_(folder, settings.expectations),
-        lanes_(columns, static_cast<size_t>(ThreadCount())),
+        lanes_(columns, settings.columns_at_once),
         progress_(settings.progress, cases.size() * static_cast<size_t>(settings.rounds)) {}
 
   ~Loop() {

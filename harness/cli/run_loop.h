@@ -24,7 +24,8 @@ struct LoopResult {
 struct LoopSettings {
   RunnerSettings runner;
   std::string tier;
-  int rounds = 1;  // of timing
+  int rounds = 1;              // of timing
+  size_t columns_at_once = 1;  // most that are judged at a time
   std::vector<Expectation> expectations;
   GoldenStore store{std::filesystem::path()};
   Progress::Mode progress = Progress::Mode::kNone;

@@ -81,6 +81,8 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
   settings.expectations = expectations.rules;
   settings.tier = options.tier;
   settings.rounds = options.perf ? options.rounds : 1;
+  // One more than there are threads: some column mostly compiles a kernel in one thread, or waits for its device.
+  settings.columns_at_once = static_cast<size_t>(options.jobs > 0 ? options.jobs : ThreadCount() + 1);
   if (options.store) {
     settings.store = GoldenStore(GoldenStore::DefaultRoot());
     RemoveAbandonedWrites(settings.store.root());
@@ -247,7 +249,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
         return text.empty() ? std::string("the name is empty; leave the option out for out/<time>") : std::string();
       });
   AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits,
-                 "threads of the host, and most backends judged at a time; default all cores")
+                 "threads of the host, and most backends judged at a time; default all cores, and one backend more")
       ->default_str("");
   verb->add_flag("--perf,!--no-perf", o->perf, "time what passes (default), or do not");
   AddNumber<double>(
