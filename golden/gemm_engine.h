@@ -9,7 +9,7 @@
 
 namespace assay {
 
-// Library dgemm. With `planes` also magnitude, sigma and error; without, exact integer sums.
+// Plain double. With `planes` also magnitude, sigma and error; without, exact integer sums.
 void FastGemm(const GemmOperand& a, const GemmOperand& b, bool planes, Golden& golden);
 
 // value, value_lo, magnitude, sigma, error, without a library; the same bits on every machine. With anchors

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library dgemm in tiles of the output. Over K it goes panel by panel, so that partial sums can be sampled; a tile's
-// running arrays stay in the second-level cache. Each tile is one single-threaded library call on a fixed part of the
-// problem, so that the bits do not depend on the thread count.
-#include <cblas.h>
-
+// Products in tiles of the output. Over K a tile goes panel by panel, so that partial sums can be sampled; its running
+// arrays stay in the second-level cache. The order of the additions is fixed, so that the bits do not depend on
+// the number of threads, and those of values not on the instruction set either.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <vector>
 
 #include "golden/bound.h"
 #include "golden/float_env.h"
 #include "golden/gemm_engine.h"
+#include "golden/gemm_tile.h"
 #include "golden/panel_sums.h"
 #include "harness/base/parallel.h"
 
 namespace assay {
 namespace {
 
-constexpr int64_t kTileRows = 128, kTileCols = 256;
 // Magnitudes are summed in float over this many terms, then in double: gamma_2048(2^-24) = 1.2e-4.
 constexpr int64_t kMagnitudeBlock = 2048;
+static_assert(kMagnitudeBlock % kSigmaPanel == 0);
+// Up to this K a thread keeps the columns of b packed from one tile to the one below: 3 MB.
+constexpr int64_t kKeptTerms = 1024;
 
 struct Tile {
   int64_t batch, row, col, rows, cols;
@@ -28,20 +30,13 @@ struct Tile {
 struct Problem {
   const GemmOperand& a;
   const GemmOperand& b;
-  BigBuffer<float> abs_a, abs_b;  // empty when float could overflow or underflow
   int64_t m, n, k;
+  bool sigma, magnitude;  // wanted; magnitudes only where float can neither overflow nor underflow
+  uint64_t number;        // of this call
 
   const double* A(const Tile& t) const { return a.values.data() + (t.batch * m + t.row) * k; }
   const double* B(const Tile& t) const { return b.values.data() + t.batch * k * n + t.col; }
 };
-
-BigBuffer<float> AbsFloats(const BigBuffer<double>& values) {
-  BigBuffer<float> abs(values.size());
-  ParallelFor(std::ssize(values), 1 << 16, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) abs[i] = static_cast<float>(std::fabs(values[i]));
-  });
-  return abs;
-}
 
 // Products of the smallest and of the largest factors, with room for a sum, are normal floats: then a float product
 // has relative errors only.
@@ -51,101 +46,107 @@ bool MagnitudeFitsFloat(const GemmOperand& a, const GemmOperand& b) {
   return a.max_abs * b.max_abs * block < 0x1p126 && (smallest == 0 || smallest > 0x1p-120);
 }
 
-// Per thread, kept between tiles and calls.
+// Per thread, kept between tiles and calls. Rows of a tile are RowStride(cols) apart.
 struct Workspace {
-  std::vector<double> c, sum, sum_squares, magnitude, sigma;
+  std::vector<double> value, sum, sum_squares, magnitude, sigma;
   std::vector<float> block;
+  std::vector<PackedPanel> panels;  // of the columns below
+  uint64_t number = 0;              // of the call that they belong to
+  int64_t batch = 0, col = 0;
+
   void Reserve() {
     constexpr size_t kSize = kTileRows * kTileCols;
-    for (auto* v : {&c, &sum, &sum_squares, &magnitude, &sigma}) v->resize(kSize);
+    for (auto* v : {&value, &sum, &sum_squares, &magnitude, &sigma}) v->resize(kSize);
     block.resize(kSize);
   }
 };
 
-void Dgemm(const Problem& p, const Tile& t, int64_t k0, int64_t width, double* c) {
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(t.rows), static_cast<int>(t.cols),
-              static_cast<int>(width), 1.0, p.A(t) + k0, static_cast<int>(p.k), p.B(t) + k0 * p.n,
-              static_cast<int>(p.n), k0 == 0 ? 0.0 : 1.0, c, static_cast<int>(t.cols));
-  RequireFloatEnvironment("after a library matrix product");
+// The panel of b from term k0 on.
+const PackedPanel& PanelOf(const Problem& p, const Tile& t, int64_t k0, int64_t width, Workspace& w) {
+  const bool kept = p.k <= kKeptTerms;
+  const auto at = static_cast<size_t>(kept ? k0 / kSigmaPanel : 0);
+  if (w.panels.size() <= at) w.panels.resize(at + 1);
+  const bool known = kept && w.number == p.number && w.batch == t.batch && w.col == t.col;
+  if (!known) PackPanel(p.B(t) + k0 * p.n, p.n, width, t.cols, p.magnitude, w.panels[at]);
+  return w.panels[at];
 }
 
-// Values into w.c, and the sums of s and s^2 over all panel ends but the last.
+// Values, magnitudes, and the sums of s and s^2 over all panel ends but the last.
 void SumPanels(const Problem& p, const Tile& t, Workspace& w) {
-  const int64_t size = t.rows * t.cols;
-  std::fill_n(w.sum.begin(), size, 0.0);
-  std::fill_n(w.sum_squares.begin(), size, 0.0);
+  const int64_t size = t.rows * RowStride(t.cols);
+  for (auto* v : {&w.sum, &w.sum_squares, &w.magnitude}) std::fill_n(v->begin(), size, 0.0);
   for (int64_t k0 = 0; k0 < p.k; k0 += kSigmaPanel) {
-    const int64_t width = std::min(kSigmaPanel, p.k - k0);
-    Dgemm(p, t, k0, width, w.c.data());
-    if (k0 + width < p.k) AccumulatePanelEnd(w.c.data(), w.sum.data(), w.sum_squares.data(), size);
-  }
-}
-
-void SumMagnitudes(const Problem& p, const Tile& t, Workspace& w) {
-  const int64_t size = t.rows * t.cols;
-  std::fill_n(w.magnitude.begin(), size, 0.0);
-  const float* a = p.abs_a.data() + (t.batch * p.m + t.row) * p.k;
-  const float* b = p.abs_b.data() + t.batch * p.k * p.n + t.col;
-  for (int64_t k0 = 0; k0 < p.k; k0 += kMagnitudeBlock) {
-    const int64_t width = std::min(kMagnitudeBlock, p.k - k0);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(t.rows), static_cast<int>(t.cols),
-                static_cast<int>(width), 1.0F, a + k0, static_cast<int>(p.k), b + k0 * p.n, static_cast<int>(p.n), 0.0F,
-                w.block.data(), static_cast<int>(t.cols));
+    const int64_t width = std::min(kSigmaPanel, p.k - k0), end = k0 + width;
+    const bool inner = p.sigma && end < p.k;
+    AddPanelProduct({.a = p.A(t) + k0,
+                     .a_stride = p.k,
+                     .b = PanelOf(p, t, k0, width, w),
+                     .rows = t.rows,
+                     .cols = t.cols,
+                     .width = width,
+                     .first = k0 == 0,
+                     .first_magnitude = k0 % kMagnitudeBlock == 0,
+                     .value = w.value.data(),
+                     .sum = inner ? w.sum.data() : nullptr,
+                     .sum_squares = inner ? w.sum_squares.data() : nullptr,
+                     .magnitude = p.magnitude ? w.block.data() : nullptr});
+    if (!p.magnitude || (end % kMagnitudeBlock != 0 && end < p.k)) continue;
     for (int64_t i = 0; i < size; ++i) w.magnitude[i] += w.block[i];
   }
-  RequireFloatEnvironment("after a library matrix product");
+  w.number = p.number, w.batch = t.batch, w.col = t.col;
 }
 
-void StoreValues(const Problem& p, const Tile& t, const Workspace& w, Golden& golden) {
-  for (int64_t i = 0; i < t.rows; ++i) {
-    std::copy_n(&w.c[i * t.cols], t.cols, &golden.value[(t.batch * p.m + t.row + i) * p.n + t.col]);
+void Store(const Problem& p, const Tile& t, Workspace& w, Golden& golden) {
+  const int64_t stride = RowStride(t.cols);
+  if (p.sigma) {
+    SigmaFromPanels(w.value.data(), w.sum.data(), w.sum_squares.data(), PanelShape(p.k), 1, w.sigma.data(),
+                    t.rows * stride);
   }
-}
-
-void StorePlanes(const Problem& p, const Tile& t, Workspace& w, Golden& golden) {
-  SigmaFromPanels(w.c.data(), w.sum.data(), w.sum_squares.data(), PanelShape(p.k), 1, w.sigma.data(), t.rows * t.cols);
   const double terms = static_cast<double>(p.k);
   const double up = 1 + 2 * Gamma(static_cast<double>(std::min(p.k, kMagnitudeBlock)) + 2, 0x1p-24);
-  // Products of two floats are exact in double, so only the K additions round, fused or not, in any order.
+  // Products of two floats are exact in double, so only the K additions round.
   const double error = Gamma(terms + 2, 0x1p-53) * up;
   for (int64_t i = 0; i < t.rows; ++i) {
-    const int64_t to = (t.batch * p.m + t.row + i) * p.n + t.col, from = i * t.cols;
+    const int64_t to = (t.batch * p.m + t.row + i) * p.n + t.col, from = i * stride;
     const auto row = static_cast<size_t>(t.cols);
-    golden.sigma.SetRow(to, {&w.sigma[from], row});
-    if (p.abs_a.empty()) continue;
+    std::copy_n(&w.value[from], t.cols, &golden.value[to]);
+    if (p.sigma) golden.sigma.SetRow(to, {&w.sigma[from], row});
+    if (!p.magnitude) continue;
     golden.magnitude.SetRowUp(to, {&w.magnitude[from], row}, up);
     golden.error.SetRowUp(to, {&w.magnitude[from], row}, error);
   }
 }
 
-// A library with threads of its own would start them under each of ours.
-void UseOneLibraryThread() {
-  static const bool done = (openblas_set_num_threads(1), true);
-  (void)done;
+uint64_t NextNumber() {
+  static std::atomic<uint64_t> number{0};
+  return ++number;
 }
 
 }  // namespace
 
 void FastGemm(const GemmOperand& a, const GemmOperand& b, bool planes, Golden& golden) {
-  UseOneLibraryThread();
-  Problem p{.a = a, .b = b, .abs_a = {}, .abs_b = {}, .m = a.rows, .n = b.cols, .k = a.cols};
+  const Problem p{.a = a,
+                  .b = b,
+                  .m = a.rows,
+                  .n = b.cols,
+                  .k = a.cols,
+                  .sigma = planes,
+                  .magnitude = planes && MagnitudeFitsFloat(a, b),
+                  .number = NextNumber()};
   if (p.k == 0 || golden.value.empty()) return;
-  const bool by_float = planes && MagnitudeFitsFloat(a, b);
-  if (by_float) p.abs_a = AbsFloats(a.values), p.abs_b = AbsFloats(b.values);
   const int64_t down = (p.m + kTileRows - 1) / kTileRows, across = (p.n + kTileCols - 1) / kTileCols;
-  ParallelFor(a.batch * down * across, 1, [&](int64_t begin, int64_t end) {
+  ParallelFor(a.batch * across * down, 1, [&](int64_t begin, int64_t end) {
+    RequireFloatEnvironment("golden matrix product");
     thread_local Workspace w;
     w.Reserve();
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i / across % down * kTileRows, col = i % across * kTileCols;
-      const Tile t{i / across / down, row, col, std::min(kTileRows, p.m - row), std::min(kTileCols, p.n - col)};
-      planes ? SumPanels(p, t, w) : Dgemm(p, t, 0, p.k, w.c.data());
-      StoreValues(p, t, w, golden);
-      if (by_float) SumMagnitudes(p, t, w);
-      if (planes) StorePlanes(p, t, w, golden);
+      const int64_t row = i % down * kTileRows, col = i / down % across * kTileCols;
+      const Tile t{i / down / across, row, col, std::min(kTileRows, p.m - row), std::min(kTileCols, p.n - col)};
+      SumPanels(p, t, w);
+      Store(p, t, w, golden);
     }
   });
-  if (planes && !by_float) {
+  if (planes && !p.magnitude) {
     MagnitudeGemm(a, a.values, b, b.values, false, golden.magnitude);
     const double error = Gamma(static_cast<double>(p.k) + 2, 0x1p-53);
     for (int64_t i = 0; i < golden.error.size(); ++i) golden.error.SetUp(i, golden.magnitude[i] * error);

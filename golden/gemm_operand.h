@@ -33,7 +33,7 @@ GemmOperand LoadOperand(const Tensor& tensor, int64_t batch, int64_t rows, int64
 BigBuffer<double> SelectSubnormal(const GemmOperand& operand, bool subnormal);
 
 // y += the terms with an infinite or NaN factor, by IEEE rules: NaN wins, opposite infinities give NaN. `y` holds the
-// finite part, [batch, m, n]. Library products are not trusted with such values: a kernel may pad or skip.
+// finite part, [batch, m, n].
 void AddNonFiniteTerms(const GemmOperand& a, const GemmOperand& b, Golden& golden);
 
 }  // namespace assay

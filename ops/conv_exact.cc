@@ -215,6 +215,7 @@ bool Expect(const ConvCase& op, const Problem& problem, const Contract& contract
 
 void Tolerate(const Form& form, const Problem& problem, const Contract& contract, Twin& twin) {
   const DType out = problem.output.dtype;
+  twin.tolerances.reserve(twin.expected.size());
   for (const double y : twin.expected) {
     twin.tolerances.push_back(SignsTolerance(form, contract, out, y) / UlpAt(FormatOf(out), y));
     if (y != 0) twin.tolerance_ulp = std::max(twin.tolerance_ulp, twin.tolerances.back());

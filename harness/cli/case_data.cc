@@ -106,14 +106,34 @@ ContractData PrepareContract(const CaseData& data, const Contract& contract) {
     const Span span(Phase::kBounds);
     result.bound = BoundOf(data, contract);
   }
+  std::vector<Twin> twins;
+  std::vector<int> variants;
   {
     const Span span(Phase::kTwins);
     for (int variant = 0; variant < data.op->TwinVariants(data.problem, contract); ++variant) {
-      if (auto twin = data.op->MakeTwin(data.problem, contract, variant)) result.twins.push_back(std::move(*twin));
+      auto twin = data.op->MakeTwin(data.problem, contract, variant);
+      if (!twin) continue;
+      twins.push_back(std::move(*twin));
+      variants.push_back(variant);
     }
   }
-  const Span span(Phase::kPower);
-  result.power = MeasurePower(*data.op, data.problem, data.inputs, data.golden, result.bound, contract, result.twins);
+  {
+    const Span span(Phase::kPower);
+    result.power = MeasurePower(*data.op, data.problem, data.inputs, data.golden, result.bound, contract, twins);
+  }
+  for (size_t i = 0; i < twins.size(); ++i) {
+    if (!IsLarge(data.problem)) {
+      result.twins.emplace_back(std::move(twins[i]));
+      continue;
+    }
+    result.twins.emplace_back([&data, contract, variant = variants[i]] {
+      const Span span(Phase::kTwins);
+      ReturnFreedMemory();
+      return data.op->MakeTwin(data.problem, contract, variant).value();
+    });
+  }
+  twins.clear();
+  if (IsLarge(data.problem)) ReturnFreedMemory();
   return result;
 }
 

@@ -2,10 +2,12 @@
 // The host's side of one case: operands, inputs, golden values, twins. Prepared ahead while devices run.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <vector>
 
 #include "golden/store.h"
+#include "harness/cli/held_twin.h"
 #include "harness/compare/power.h"
 #include "ops/op_info.h"
 
@@ -25,7 +27,7 @@ struct CaseData {
 // What depends on an implementation's contract as well: the twins and the power to catch mutants.
 struct ContractData {
   BoundModel bound;
-  std::vector<Twin> twins;  // none, or the operator's variants (0 and 1 of most)
+  std::deque<HeldTwin> twins;  // none, or the operator's variants (0 and 1 of most)
   Power power;
 };
 
@@ -47,6 +49,7 @@ Result<CaseData> PrepareSecondSet(const CaseData& data);
 // The operator's bound, with a statistic where the data are random.
 BoundModel BoundOf(const CaseData& data, const Contract& contract);
 
+// `data` outlives what comes back.
 ContractData PrepareContract(const CaseData& data, const Contract& contract);
 
 }  // namespace assay::cli

@@ -216,7 +216,7 @@ Call<std::string> CaseRunner::ProblemWhenPadded(const Column& column, const Cont
   if (std::none_of(offered->begin(), offered->end(), same)) return std::string();
   auto prepared = column.session->Prepare(column.device_index, data_.problem, attempt.implementation, layout);
   if (!prepared) return tl::unexpected(prepared.error());
-  const Twin* twin = contract.twins.empty() ? nullptr : &contract.twins.back();
+  const std::shared_ptr<const Twin> twin = contract.twins.empty() ? nullptr : contract.twins.back().Get();
   const std::vector<Tensor>& inputs = twin != nullptr ? twin->inputs : data_.inputs;
   auto execution = column.session->Execute(prepared->plan, PointersTo(inputs), kPrefills[1]);
   column.session->Release(prepared->plan);
@@ -262,8 +262,14 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     }
     compare_s += watch.Seconds();
   }
+  const ElementReport unwritten = UnwrittenElements(raw[0], raw[1]);
+  evidence.unwritten = unwritten.count;
+  evidence.unwritten_where = UnwrittenText(data_.problem.output.name, evidence.shape, unwritten);
+  evidence.bits_equal = SameBits(raw[0], raw[1]);
+  if (evidence.bits_equal) raw.pop_back();
   for (size_t variant = 0; variant < contract.twins.size(); ++variant) {
-    const Twin& twin = contract.twins[variant];
+    const std::shared_ptr<const Twin> held = contract.twins[variant].Get();
+    const Twin& twin = *held;
     auto execution = column.session->Execute(plan, PointersTo(twin.inputs), kPrefills[variant % 2]);
     if (!execution) return tl::unexpected(execution.error());
     AddObservations(*execution, evidence);
@@ -281,10 +287,6 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
   const auto second_s = ExecuteSecondSet(column, plan, contract, evidence, coded, attempt);
   if (!second_s) return tl::unexpected(second_s.error());
   execute_s += *second_s;
-  const ElementReport unwritten = UnwrittenElements(raw[0], raw[1]);
-  evidence.unwritten = unwritten.count;
-  evidence.unwritten_where = UnwrittenText(data_.problem.output.name, evidence.shape, unwritten);
-  evidence.bits_equal = SameBits(raw[0], raw[1]);
   if (!judged.empty() && ValuesFail(evidence)) evidence.lower_class = LowerClassOf(contract, judged[0], coded, attempt);
   if (IsFailingResult(Decide(evidence).verdict)) KeepRuns(evidence, raw, attempt);
   attempt.record.execute_s = execute_s;
@@ -300,7 +302,7 @@ std::optional<LowerClass> CaseRunner::LowerClassOf(const ContractData& contract,
   std::vector<JudgedOutput> twins;
   for (size_t k = 0; k < coded.size(); ++k) {
     const bool is_twin = k < contract.twins.size();
-    twins.push_back({is_twin ? contract.twins[k].inputs : KnownSecondSet().inputs, &coded[k]});
+    twins.push_back({is_twin ? contract.twins[k].Keep().inputs : KnownSecondSet().inputs, &coded[k]});
   }
   const Span span(Phase::kCompare);
   const std::lock_guard lock(ladder_mutex_);
@@ -315,7 +317,7 @@ const ContractData* CaseRunner::DataOf(const Attempt& attempt) const {
 }
 
 const std::vector<Tensor>& CaseRunner::InputsOf(const Attempt& attempt, const KeptOutput& kept) const {
-  if (kept.twin >= 0) return DataOf(attempt)->twins[static_cast<size_t>(kept.twin)].inputs;
+  if (kept.twin >= 0) return DataOf(attempt)->twins[static_cast<size_t>(kept.twin)].Keep().inputs;
   return kept.twin == KeptOutput::kSecondSet ? KnownSecondSet().inputs : data_.inputs;
 }
 

@@ -49,8 +49,9 @@ const CaseData& CaseRunner::KnownSecondSet() const {
 // "" when the output of the second set holds. Precondition: the sets differ.
 std::string CaseRunner::ProblemOfSecondSet(const ContractData& contract, const Attempt& attempt, Tensor output) const {
   if (!contract.twins.empty()) {
-    data_.op->Canonicalise(data_.problem, contract.twins[0].inputs, output);
-    const TwinOutcome outcome = CheckTwin(contract.twins[0], 0, output);
+    const std::shared_ptr<const Twin> twin = contract.twins[0].Get();
+    data_.op->Canonicalise(data_.problem, twin->inputs, output);
+    const TwinOutcome outcome = CheckTwin(*twin, 0, output);
     return outcome.Holds() ? "" : outcome.Reason(data_.problem.output.shape);
   }
   const CaseData& second = KnownSecondSet();

@@ -6,6 +6,7 @@
 #include "harness/cli/case_runner.h"
 #include "harness/cli/ceilings.h"
 #include "harness/cli/executions.h"
+#include "harness/cli/host_memory.h"
 #include "harness/cli/record_fields.h"
 #include "harness/cli/timing_fields.h"
 #include "harness/perf/machine_state.h"
@@ -51,9 +52,9 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
   // The second set has other data, so that a kernel cannot get away with an old result.
   const CaseData* second = contract.twins.empty() ? SecondSet() : nullptr;
   attempt.record.second_set = !contract.twins.empty() ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
-  const std::vector<Tensor>& other = !contract.twins.empty() ? contract.twins[0].inputs
-                                     : second != nullptr     ? second->inputs
-                                                             : data_.inputs;
+  const auto coded = contract.twins.empty() ? nullptr : contract.twins[0].Inputs();
+  if (IsLarge(data_.problem)) ReturnFreedMemory();  // what making the twin took
+  const std::vector<Tensor>& other = coded ? *coded : second != nullptr ? second->inputs : data_.inputs;
   const std::vector<InputSet> sets = {PointersTo(data_.inputs), PointersTo(other)};
   const bool first = attempt.rounds.empty();
   const PowerState before = ReadPowerState();

@@ -18,7 +18,9 @@ namespace assay::cli {
 namespace {
 
 constexpr double kUnknownCache = 0x1p26;
-constexpr double kLargestProbeBytes = 0x1p30;  // both sets of one
+constexpr double kLargestDeviceProbeBytes = 0x1p30;  // both sets of one
+constexpr double kFewestCaches = 2;
+constexpr double kShareOfMemory = 0.5;  // of what is available; the rest is for whatever else the machine does
 constexpr int kSmallestMatmul = 256, kLargestMatmul = 4096;
 // A larger matmul is tried while it is expected to take no longer than this, eight times the one before.
 constexpr double kLongestMatmulSeconds = 0.03;
@@ -71,9 +73,23 @@ bool DoesWhatIsCounted(const std::string& op, const Contract& contract) {
   return contract.alg == Algorithm::kDirect && op != "fft";
 }
 
+Result<double> BandwidthProbeBytes(double cache_bytes, double available_bytes) {
+  const double room = kShareOfMemory * available_bytes;
+  if (room < kFewestCaches * cache_bytes) {
+    return Fail(ErrorCode::kInternal,
+                fmt::format("the bandwidth was not measured: the probe takes {:.0f} MiB, twice the caches, and at most "
+                            "half of the {:.0f} MiB of host memory that are available; end what else uses memory",
+                            kFewestCaches * cache_bytes / 0x1p20, available_bytes / 0x1p20));
+  }
+  return std::min(kCachesToExceed * cache_bytes, room);
+}
+
 Ceilings::Ceilings(const std::vector<Column>& columns, std::vector<std::string> implementations,
-                   std::function<bool()> interrupted)
-    : columns_(columns), implementations_(std::move(implementations)), interrupted_(std::move(interrupted)) {}
+                   std::function<bool()> interrupted, std::function<double()> available_bytes)
+    : columns_(columns),
+      implementations_(std::move(implementations)),
+      interrupted_(std::move(interrupted)),
+      available_bytes_(std::move(available_bytes)) {}
 
 std::vector<const Column*> Ceilings::ColumnsOn(const std::string& hardware) const {
   std::vector<const Column*> on;
@@ -113,16 +129,25 @@ Ceiling Ceilings::For(const Column& column, DType dtype, bool above) {
 // backends that do little else. Two sets take turns, so that each is half of it.
 void Ceilings::MeasureBandwidth(const std::string& hardware) {
   Rate& rate = bandwidth_[hardware];
-  const double bytes = std::min(kCachesToExceed * CacheBytes(hardware), kLargestProbeBytes);
+  const double caches = CacheBytes(hardware);
+  const Result<double> probe_bytes = BandwidthProbeBytes(caches, available_bytes_());
+  if (!probe_bytes) {
+    unmeasured_[hardware] = probe_bytes.error().message;
+    return;
+  }
   if (hardware == kHostHardware) {
+    const double bytes = *probe_bytes;
     const HostBandwidth host = MeasureHostBandwidth(static_cast<uint64_t>(bytes), ThreadCount());
-    const std::string what = fmt::format("{:.0f} MiB by {} threads of the harness", bytes / 0x1p20, ThreadCount());
+    const std::string what =
+        fmt::format("{:.0f} MiB by {} threads of the harness{}", bytes / 0x1p20, ThreadCount(),
+                    bytes < kCachesToExceed * caches ? ", less than four times the caches for want of memory" : "");
     for (const auto& [value, how] : {std::pair(host.read_gbytes_per_s, "read "), {host.copy_gbytes_per_s, "copy "}}) {
       rate.all.push_back({value, "", "", "", "", how + what});
       Keep(rate.best, rate.all.back());
     }
     return;
   }
+  const double bytes = std::min(*probe_bytes, kLargestDeviceProbeBytes);
   const auto columns = static_cast<int64_t>(bytes / 2 / SizeOf(DType::kF32)) / 4096;
   const ProbeSettings settings{.max_seconds = 0.1};
   for (const Column* column : ColumnsOn(hardware)) {
@@ -242,6 +267,7 @@ nlohmann::ordered_json Ceilings::Json() const {
   for (const auto& [selector, probe] : launch_) {
     if (probe) add("launch", {{"column", selector}}, *probe, "seconds");
   }
+  for (const auto& [hardware, why] : unmeasured_) out["given_up"].push_back({{"hardware", hardware}, {"reason", why}});
   for (const auto& [selector, why] : given_up_) out["given_up"].push_back({{"column", selector}, {"reason", why}});
   return out;
 }

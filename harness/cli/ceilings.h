@@ -12,6 +12,7 @@
 
 #include "harness/base/contract.h"
 #include "harness/cli/column.h"
+#include "harness/cli/host_memory.h"
 #include "harness/perf/roofline.h"
 
 namespace assay::cli {
@@ -26,7 +27,7 @@ class Ceilings {
  public:
   // `columns` outlives this. `implementations`: --impl; they alone are tried where they are offered.
   Ceilings(const std::vector<Column>& columns, std::vector<std::string> implementations,
-           std::function<bool()> interrupted);
+           std::function<bool()> interrupted, std::function<double()> available_bytes = AvailableBytes);
 
   // Of the hardware below this column: several backends that compute on the same processors share their ceilings. The
   // first case of a type has it measured, some tenths of a second for each of them. `above`: a result lies above the
@@ -56,12 +57,18 @@ class Ceilings {
   const std::vector<Column>& columns_;
   std::vector<std::string> implementations_;
   std::function<bool()> interrupted_;
+  std::function<double()> available_bytes_;
   std::map<std::string, Rate> bandwidth_;                 // by hardware
   std::map<std::pair<std::string, DType>, Rate> matmul_;  // by hardware and type of the operands
   std::map<std::string, std::optional<Probe>> launch_;    // by selector
   std::map<std::string, std::string> given_up_;           // selectors that crashed or hung: why
+  std::map<std::string, std::string> unmeasured_;         // hardware without a bandwidth: why
   double seconds_ = 0;                                    // that all this took
 };
+
+// How many bytes a probe of the bandwidth goes through: four times the caches, or half of the memory that is available
+// where that is less. An error where this is not even twice the caches, which would answer themselves.
+Result<double> BandwidthProbeBytes(double cache_bytes, double available_bytes);
 
 inline constexpr const char* kHostHardware = "host";
 

@@ -54,9 +54,13 @@ Status CheckFits(const Problem& problem, double available_bytes) {
                           OperandsText(problem), Gigabytes(bytes), Gigabytes(available_bytes)));
 }
 
+void ReturnFreedMemory() {
+  malloc_trim(0);
+}
+
 Status CheckFitsHost(const Problem& problem, const std::function<double()>& available_bytes) {
   if (CheckFits(problem, available_bytes())) return {};
-  malloc_trim(0);
+  ReturnFreedMemory();
   return CheckFits(problem, available_bytes());
 }
 

@@ -28,6 +28,16 @@ Status CheckFitsHost(const Problem& problem, const std::function<double()>& avai
 size_t ColumnsAtOnce(const Problem& problem, size_t columns);
 inline constexpr double kMostBytesBeside = 0x1p27;
 
+// Cases of more bytes than this are handled so that the host holds little of them beside what is needed at the time,
+// at the price of making some of it twice and of fresh pages.
+inline constexpr double kLargeCaseBytes = 0x1p24;
+inline bool IsLarge(const Problem& problem) {
+  return problem.bytes > kLargeCaseBytes;
+}
+
+// Hands memory that the program freed but keeps back to the kernel.
+void ReturnFreedMemory();
+
 // What an exception says to a user: std::bad_alloc by itself names nothing.
 std::string DescribeException(const std::exception& exception);
 

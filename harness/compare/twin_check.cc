@@ -112,37 +112,43 @@ std::string TwinOutcome::Reason(const Shape& shape) const {
 }
 
 TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
-  const std::vector<double> values = got.ToDoubles();
-  ASSAY_CHECK(values.size() == twin.expected.size());
+  constexpr size_t kChunk = 4096;  // a multiple of the parts of an element
+  const size_t parts = IsComplex(got.dtype()) ? 2 : 1, size = static_cast<size_t>(got.size()) * parts;
+  ASSAY_CHECK(size == twin.expected.size());
   TwinOutcome outcome{.variant = variant, .elements = got.size(), .tolerance_ulp = twin.tolerance_ulp};
   std::vector<WrongElement> wrong;
-  const size_t parts = IsComplex(got.dtype()) ? 2 : 1;
   FailureMap map(got.shape());
-  for (size_t i = 0; i < values.size(); ++i) {
+  std::vector<double> chunk(std::min(size, kChunk));
+  for (size_t i = 0; i < size; ++i) {
+    if (i % kChunk == 0) {
+      const std::byte* from = got.data() + i / parts * static_cast<size_t>(SizeOf(got.dtype()));
+      ToF64(got.dtype(), from, std::span(chunk).first(std::min(kChunk, size - i)));
+    }
+    const double value = chunk[i % kChunk];
     const double expected = twin.expected[i];
-    const double difference = std::fabs(values[i] - expected);
+    const double difference = std::fabs(value - expected);
     const double tolerance = twin.ToleranceAt(static_cast<int64_t>(i));
     if (std::isfinite(difference)) {
       const double ulps = difference / UlpOf(got.dtype(), expected);
       outcome.max_ulp = std::max(outcome.max_ulp, ulps);
       if (ulps > 0) outcome.margin = std::max(outcome.margin, ulps / tolerance);
     }
-    if (TwinAccepts(expected, values[i], tolerance, got.dtype())) continue;
+    if (TwinAccepts(expected, value, tolerance, got.dtype())) continue;
     if (!std::isfinite(difference)) outcome.nonfinite = true;
     map.Add(static_cast<int64_t>(i / parts));
-    if (wrong.size() < kMostDecoded) wrong.push_back({static_cast<int64_t>(i), expected - values[i]});
+    if (wrong.size() < kMostDecoded) wrong.push_back({static_cast<int64_t>(i), expected - value});
     if (outcome.examples.size() < kWorstCount) {
       outcome.examples.push_back({.index = static_cast<int64_t>(i / parts),
                                   .component = static_cast<int>(i % parts),
-                                  .got = values[i],
+                                  .got = value,
                                   .golden = expected,
-                                  .error = values[i] - expected,
+                                  .error = value - expected,
                                   .tolerance = tolerance * UlpOf(got.dtype(), expected)});
     }
     if (outcome.first >= 0) continue;
     outcome.first = static_cast<int64_t>(i / parts);
     outcome.expected = expected;
-    outcome.got = values[i];
+    outcome.got = value;
     outcome.tolerance_ulp = tolerance;
   }
   outcome.wrong = map.count();

@@ -22,7 +22,7 @@ void Session::SpareMemory::Keep(std::vector<Plan::Set> sets) {
   size_t kept = 0;
   while (kept < sets_.size()) {
     bytes += sets_[sets_.size() - 1 - kept].upload.bytes().size();
-    if (bytes > kMostBytes) break;
+    if (bytes > kMostSpareBytes) break;
     ++kept;
   }
   sets_.erase(sets_.begin(), sets_.end() - static_cast<std::ptrdiff_t>(kept));

@@ -14,6 +14,9 @@ namespace assay {
 // Inputs first, the output last; each with a salt of its own.
 std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant& variant);
 
+// Of spare uploads; downloads have as many.
+inline constexpr uint64_t kMostSpareBytes = uint64_t{16} << 20;
+
 struct Session::Plan {
   struct Set {
     SharedMemory upload, download;
@@ -27,6 +30,7 @@ struct Session::Plan {
   std::vector<double> upload_s, download_s;  // the fastest of each operand; infinite where there was none
 
   TransferTimes Transfers() const;
+  bool KeptAfterRelease() const { return image_bytes <= kMostSpareBytes; }
   std::span<std::byte> Image(SharedMemory& memory, size_t operand) const {
     return memory.bytes().subspan(image_at[operand], layouts[operand].total_bytes);
   }
@@ -41,8 +45,7 @@ class Session::SpareMemory {
   void Keep(std::vector<Plan::Set> sets);
 
  private:
-  std::optional<Plan::Set> Take(uint64_t bytes);              // the one kept last
-  static constexpr uint64_t kMostBytes = uint64_t{16} << 20;  // of uploads; downloads have as many
+  std::optional<Plan::Set> Take(uint64_t bytes);  // the one kept last
   std::vector<Plan::Set> sets_;
 };
 

@@ -150,9 +150,13 @@ Call<void> Session::TimingRun::JudgedBatch(uint64_t repetitions) {
 }
 
 Call<void> Session::TimingRun::CheckInputs() {
-  const Operands inputs{0, plan_.layouts.size() - 1};
   for (size_t set = 0; set < sets_.size(); ++set) {
-    if (Call<void> done = session_.Download(plan_, set, sets_[set], inputs, timing_.judged[set]); !done) return done;
+    for (size_t i = 0; i + 1 < plan_.layouts.size(); ++i) {
+      Call<void> done = session_.Download(plan_, set, sets_[set], {i, i + 1}, timing_.judged[set]);
+      if (!done) return done;
+      // Of a large case, one operand after the other takes memory.
+      if (!plan_.KeptAfterRelease()) plan_.sets[set].download.Discard(plan_.image_at[i], plan_.layouts[i].total_bytes);
+    }
   }
   return {};
 }

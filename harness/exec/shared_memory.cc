@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -59,6 +60,12 @@ Result<SharedMemory> SharedMemory::Create(size_t bytes, Access worker_access) {
   if (!memory) return memory;
   if (worker_access == Access::kReadOnly && !ForbidNewWriters(memory->fd_)) return SystemError("sealing", bytes);
   return memory;
+}
+
+void SharedMemory::Discard(size_t at, size_t size) {
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t begin = (at + page - 1) / page * page, end = (at + size) / page * page;
+  if (begin < end) ::madvise(data_ + begin, end - begin, MADV_REMOVE);  // failing leaves them where they are
 }
 
 Result<SharedMemory> SharedMemory::Map(UniqueFd fd, size_t bytes, Access access) {

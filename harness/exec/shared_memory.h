@@ -27,6 +27,10 @@ class SharedMemory {
   // Worker: maps what came with a message.
   static Result<SharedMemory> Map(UniqueFd fd, size_t bytes, Access access);
 
+  // Gives the pages that lie wholly within these bytes back; they read as zero from then on, also in the worker.
+  // Precondition: created with kReadWrite.
+  void Discard(size_t at, size_t size);
+
   int fd() const { return fd_.get(); }
   // Precondition for writing through it: not mapped kReadOnly.
   std::span<std::byte> bytes() { return {data_, size_}; }

@@ -24,7 +24,9 @@ class TraceWriter {
     Name("thread_name", kHost, ++threads_, thread.thread);
     for (const HostSpan& span : thread.spans) {
       Event("X", assay::Name(span.phase), kHost, threads_, span.begin,
-            {{"dur", Microseconds(span.end - span.begin)}, {"args", Arguments(thread.labels[span.label])}});
+            {{"cat", "host"},
+             {"dur", Microseconds(span.end - span.begin)},
+             {"args", Arguments(thread.labels[span.label])}});
     }
     for (const WorkerSpan& span : thread.workers) AddWorker(thread.labels[span.label], span);
   }
@@ -36,7 +38,7 @@ class TraceWriter {
     if (span.repetitions > 0) arguments.update({{"repetitions", span.repetitions}, {"timed_s", span.timed_s}});
     const char* name = assay::Name(span.phase);
     Event("X", name, process, 1, span.begin,
-          {{"dur", Microseconds(span.end - span.begin)}, {"args", std::move(arguments)}});
+          {{"cat", "backend"}, {"dur", Microseconds(span.end - span.begin)}, {"args", std::move(arguments)}});
     ++flows_;
     Event("s", name, kHost, threads_, span.call, {{"id", flows_}, {"cat", "call"}});
     Event("f", name, process, 1, span.begin, {{"id", flows_}, {"cat", "call"}, {"bp", "e"}});
@@ -60,7 +62,7 @@ class TraceWriter {
     return arguments;
   }
 
-  static double Microseconds(Nanoseconds ns) { return static_cast<double>(ns) * 1e-3; }
+  static double Microseconds(Nanoseconds ns) { return static_cast<double>(ns) / 1e3; }
 
   void Name(const char* what, int process, int thread, const std::string& name) {
     Write({{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}});

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <initializer_list>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
@@ -60,6 +62,37 @@ Number StolenSeconds(const fs::path& root) {
   return ticks[7] / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
+// The processors that share something with this one, as the kernel lists them; its own folder where it does not say.
+std::string Sharing(const fs::path& cpu, std::initializer_list<const char*> lists) {
+  for (const char* list : lists) {
+    if (const auto processors = NumberIn<std::string>(cpu / "topology" / list)) return *processors;
+  }
+  return cpu.string();
+}
+
+// Every processor of a core counts the core's events, and every one of a package the package's: the most that one of
+// them has counted, as those that were offline began later.
+std::optional<int64_t> ThrottleEvents(const fs::path& root) {
+  std::map<std::string, int64_t> cores, packages;
+  const auto count = [](std::map<std::string, int64_t>& units, const std::string& unit, const fs::path& counter) {
+    const auto events = NumberIn<int64_t>(counter);
+    if (events) units[unit] = std::max(units[unit], *events);
+  };
+  for (const fs::path& cpu : Numbered(root / "sys/devices/system/cpu", "cpu")) {
+    // The second name is that of kernels before 5.2.
+    count(cores, Sharing(cpu, {"core_cpus_list", "thread_siblings_list"}),
+          cpu / "thermal_throttle/core_throttle_count");
+    count(packages, Sharing(cpu, {"package_cpus_list", "core_siblings_list"}),
+          cpu / "thermal_throttle/package_throttle_count");
+  }
+  if (cores.empty() && packages.empty()) return std::nullopt;
+  int64_t events = 0;
+  for (const auto& units : {cores, packages}) {
+    for (const auto& [unit, counted] : units) events += counted;
+  }
+  return events;
+}
+
 Number Hottest(const fs::path& root) {
   Number hottest;
   for (const fs::path& zone : Numbered(root / "sys/class/thermal", "thermal_zone")) {
@@ -86,12 +119,7 @@ PowerState ReadPowerState(const fs::path& root) {
     const auto energy = NumberIn<uint64_t>(zone / "energy_uj");
     if (energy) state.packages.push_back({*energy, NumberIn<uint64_t>(zone / "max_energy_range_uj").value_or(0)});
   }
-  for (const fs::path& cpu : Numbered(root / "sys/devices/system/cpu", "cpu")) {
-    for (const char* counter : {"core_throttle_count", "package_throttle_count"}) {
-      const auto events = NumberIn<int64_t>(cpu / "thermal_throttle" / counter);
-      if (events) state.throttle_events = state.throttle_events.value_or(0) + *events;
-    }
-  }
+  state.throttle_events = ThrottleEvents(root);
   return state;
 }
 

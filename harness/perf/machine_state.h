@@ -21,7 +21,7 @@ struct PowerState {
   };
   std::chrono::steady_clock::time_point when;
   std::vector<Energy> packages;            // RAPL; empty where it cannot be read
-  std::optional<int64_t> throttle_events;  // of all cores and packages since boot
+  std::optional<int64_t> throttle_events;  // of each core and package once, since boot
 };
 
 // `root` is where /sys and /proc are, for tests.

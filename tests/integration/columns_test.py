@@ -7,6 +7,7 @@ import json
 import sys
 import unittest
 
+import trace_format
 from program import CASE, Cli, PLUGIN
 
 OTHER_CASE = "matmul/f32/m=5,n=3,k=7/fill=normal/seed=0"
@@ -135,7 +136,15 @@ class Profile(Cli):
         self.assertLess(profile["backends_s"], profile["wall_s"])
         self.assertAlmostEqual(profile["host_alone_s"], profile["wall_s"] - profile["backends_s"])
 
-        events = json.loads((self.dir / "trace.json").read_text())["traceEvents"]
+        trace = json.loads((self.dir / "trace.json").read_text())
+        self.assertEqual(trace_format.problems(trace), [])
+        events = trace["traceEvents"]
+        flow = next(e for e in events if e["ph"] == "f")
+        called = next(e for e in events if e["ph"] == "X" and (e["pid"], e["ts"]) == (flow["pid"], flow["ts"]))
+        for broken in ([e for e in events if e is not flow], [e for e in events if e is not called],
+                       [e for e in events if e["ph"] != "M"], events + [dict(called, ts=called["ts"] + called["dur"] / 2)],
+                       [dict(e, args=dict(e["args"], case="another")) if e is called else e for e in events]):
+            self.assertNotEqual(trace_format.problems(dict(trace, traceEvents=broken)), [])
         tracks = self.check_nesting(events)
         threads = {e["args"]["name"]: (e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
         self.assertLessEqual({"main", "next case", "columns 2"}, set(threads))

@@ -5,7 +5,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 namespace assay {
 namespace {
@@ -52,6 +55,25 @@ TEST(SharedMemoryDeathTest, WritingThroughAReadOnlyMappingCrashes) {
   const SharedMemory host = SharedMemory::Create(kBytes, Access::kReadOnly).value();
   SharedMemory worker = SharedMemory::Map(Received(host), kBytes, Access::kReadOnly).value();
   EXPECT_DEATH(worker.bytes()[0] = std::byte{1}, "");
+}
+
+TEST(SharedMemory, DiscardedPagesAreNobodysMemory) {
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  SharedMemory host = SharedMemory::Create(8 * page, Access::kReadWrite).value();
+  const SharedMemory worker = SharedMemory::Map(Received(host), 8 * page, Access::kReadWrite).value();
+  std::ranges::fill(host.bytes(), std::byte{1});
+  const auto blocks = [&] {
+    struct stat info {};
+    EXPECT_EQ(::fstat(host.fd(), &info), 0);
+    return info.st_blocks;
+  };
+  const auto all = blocks();
+  host.Discard(page + 1, 3 * page);  // of which two pages are whole
+  EXPECT_EQ(blocks(), all / 8 * 6);
+  for (const size_t at : {page + 1, 2 * page - 1, 4 * page}) EXPECT_EQ(worker.bytes()[at], std::byte{1}) << at;
+  for (const size_t at : {2 * page, 4 * page - 1}) EXPECT_EQ(worker.bytes()[at], std::byte{0}) << at;
+  host.bytes()[2 * page] = std::byte{2};
+  EXPECT_EQ(worker.bytes()[2 * page], std::byte{2});
 }
 
 TEST(SharedMemory, TooSmallAFileIsRefused) {

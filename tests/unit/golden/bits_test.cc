@@ -116,5 +116,20 @@ TEST(VectorTargets, ReproducibleTierGivesTheSameBitsOnAll) {
   hwy::SetSupportedTargetsForTest(0);
 }
 
+// Products of narrow types are exact in double, fused or not; magnitudes are summed in float, where they are not.
+TEST(VectorTargets, FastValuesOfProductsAreTheSameOnAll) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8}) {
+    std::vector<double> first;
+    for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+      SCOPED_TRACE(hwy::TargetName(target));
+      hwy::SetSupportedTargetsForTest(target);
+      const Golden now = Product(dtype, Tier::kFast, "normal");
+      if (first.empty()) first = now.value;
+      ASSERT_EQ(first, now.value);
+    }
+    hwy::SetSupportedTargetsForTest(0);
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -58,6 +58,30 @@ TEST_F(MachineState, ReadsWhatLinuxTells) {
   EXPECT_EQ(json["stolen_cpu_s"], 2);
 }
 
+// Two packages of two cores with two threads each; a thread that came online late has counted less.
+TEST_F(MachineState, AnEventOfACoreOrAPackageCountsOnce) {
+  for (int cpu = 0; cpu < 8; ++cpu) {
+    const std::string folder = fmt::format("sys/devices/system/cpu/cpu{}/", cpu);
+    const int core = cpu % 4, package = core / 2, late = cpu == 7 ? 1 : 0;
+    Write(folder + "topology/core_cpus_list", fmt::format("{},{}", core, core + 4));
+    Write(folder + "topology/package_cpus_list", package == 0 ? "0-1,4-5" : "2-3,6-7");
+    Write(folder + "thermal_throttle/core_throttle_count", std::to_string(10 + core - late));
+    Write(folder + "thermal_throttle/package_throttle_count", std::to_string(100 * (1 + package) - late));
+  }
+  EXPECT_EQ(ReadPowerState(root_).throttle_events, 10 + 11 + 12 + 13 + 100 + 200);
+}
+
+TEST_F(MachineState, OlderKernelsNameTheSharedProcessorsOtherwise) {
+  for (const char* cpu : {"0", "1"}) {
+    const std::string folder = fmt::format("sys/devices/system/cpu/cpu{}/", cpu);
+    Write(folder + "topology/thread_siblings_list", cpu);
+    Write(folder + "topology/core_siblings_list", "0-1");
+    Write(folder + "thermal_throttle/core_throttle_count", "3");
+    Write(folder + "thermal_throttle/package_throttle_count", "20");
+  }
+  EXPECT_EQ(ReadPowerState(root_).throttle_events, 3 + 3 + 20);
+}
+
 TEST_F(MachineState, PowerIsEnergyOverTimeAlsoWhereACounterBeginsAgain) {
   for (const char* zone : {"0", "1", "0:0"}) {
     Write(std::string("sys/class/powercap/intel-rapl:") + zone + "/energy_uj", "9000000");

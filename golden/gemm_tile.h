@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner loops of the fast tier's products: one tile of the output and one panel of k at a time. Values are summed
+// in double, magnitudes in float.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "golden/golden.h"
+
+namespace assay {
+
+inline constexpr int64_t kTileRows = 96, kTileCols = 256;
+
+// The columns of a tile's arrays: a tile's, rounded up.
+inline int64_t RowStride(int64_t cols) {
+  constexpr int64_t kWidestBlock = 32;
+  return (cols + kWidestBlock - 1) / kWidestBlock * kWidestBlock;
+}
+
+// A panel of b, [width, cols], in the order in which it is read, and its magnitudes.
+struct PackedPanel {
+  std::vector<double> values;
+  std::vector<float> magnitudes;
+};
+// width <= kSigmaPanel, cols <= kTileCols; `stride` elements from one row to the next. Magnitudes where asked for.
+void PackPanel(const double* b, int64_t stride, int64_t width, int64_t cols, bool magnitudes, PackedPanel& to);
+
+// a b for a [rows, width], rows <= kTileRows, and b as packed. Each element sums its panel in the order of k and adds
+// that to what is there; products of factors of up to 26 bits are exact, so that fused and other instructions agree.
+struct PanelProduct {
+  const double* a;
+  int64_t a_stride;
+  const PackedPanel& b;
+  int64_t rows, cols, width;
+  bool first;                     // the values begin here
+  bool first_magnitude;           // the magnitudes do
+  double* value;                  // [rows, RowStride(cols)], as all that follow
+  double* sum = nullptr;          // adds the new values; null: neither this nor the next
+  double* sum_squares = nullptr;  // adds their squares
+  float* magnitude = nullptr;     // adds |a| |b|; null: not wanted
+};
+void AddPanelProduct(const PanelProduct& panel);
+
+}  // namespace assay
