@@ -55,7 +55,10 @@ Json PluginCalls::Answer(const Json& request, std::vector<UniqueFd> fds) {
 Json PluginCalls::Load(const Json& request) {
   const Result<const assay_backend_api*> api = LoadPlugin(request.at("plugin"));
   if (!api) {
-    const int64_t status = api.error().code == ErrorCode::kUsage ? kNoPluginStatus : ASSAY_ERROR;
+    const ErrorCode code = api.error().code;
+    const int64_t status = code == ErrorCode::kUsage         ? kNoPluginStatus
+                           : code == ErrorCode::kUnavailable ? int64_t{ASSAY_UNAVAILABLE}
+                                                             : int64_t{ASSAY_ERROR};
     return {{"status", status}, {"text", api.error().message}};
   }
   api_ = *api;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 namespace assay {
 namespace {
@@ -23,6 +24,18 @@ Status CheckFile(const std::string& path) {
   std::fclose(file);
   if (got == sizeof magic && std::memcmp(magic, "\177ELF", sizeof magic) == 0) return {};
   return UsageError(fmt::format("{} is not a shared library (no ELF header)", path));
+}
+
+// Of dlopen's last error. A library that the plugin is linked with is mostly a driver's or a vendor's runtime: without
+// it the plugin is sound, and has nothing to run on.
+Error LoadError(const std::string& path) {
+  constexpr std::string_view kAbsent = ": cannot open shared object file: No such file or directory";
+  std::string text = ::dlerror();
+  if (!text.ends_with(kAbsent)) return {ErrorCode::kUsage, fmt::format("cannot load {}: {}", path, text)};
+  text.resize(text.size() - kAbsent.size());
+  return {ErrorCode::kUnavailable,
+          fmt::format("{} needs {}, which is not on this system: install the driver or runtime that brings it", path,
+                      text)};
 }
 
 std::string NoEntryText(void* library, const std::string& path) {
@@ -63,7 +76,7 @@ Result<void*> OpenPluginLibrary(const std::string& path) {
   if (Status file = CheckFile(path); !file) return tl::unexpected(file.error());
   // LOCAL: two plugins that bring different versions of one SDK must not see each other's symbols.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return UsageError(fmt::format("cannot load {}: {}", path, ::dlerror()));
+  if (library == nullptr) return tl::unexpected(LoadError(path));
   return library;
 }
 

@@ -57,6 +57,13 @@ TEST_F(LoadTest, FilesThatAreNoPlugin) {
   }
 }
 
+TEST_F(LoadTest, WithoutALibraryOfTheSystemIsUnavailable) {
+  const WorkerFailure failure = LoadFailure(ASSAY_TEST_ORPHANED);
+  EXPECT_EQ(failure.outcome, Outcome::kUnavailable);
+  EXPECT_THAT(failure.message,
+              HasSubstr("needs libabsent_runtime.so, which is not on this system: install the driver"));
+}
+
 TEST_F(LoadTest, BrokenTables) {
   EXPECT_THAT(DescribeFailure("wrong_major").message, HasSubstr("plugin ABI 2, this program speaks 1"));
   EXPECT_THAT(DescribeFailure("tiny_struct").message, HasSubstr("struct_size is 8"));
