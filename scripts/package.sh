@@ -38,9 +38,11 @@ stage=$work/$name
 cmake --install "$build" --prefix "$stage" --strip >"$work/install.log" || { cat "$work/install.log" >&2; exit 1; }
 mkdir -p "$stage/lib/assay/deps" "$stage/licences"
 
-# The C library and what belongs to a device stay the system's.
+# The C library and what belongs to a device stay the system's, and so does the C++ runtime: a driver that was built
+# with a newer compiler would not load beside an older one.
 is_of_the_system() {
   case $1 in
+    libstdc++.so.* | libgcc_s.so.*) ;;
     ld-linux* | libc.so.* | libm.so.* | libmvec.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libresolv.so.* | libutil.so.*) ;;
     libvulkan.so.* | libcuda.so.* | libcudart.so.* | libcudnn* | libcublas* | libcufft* | libnvrtc* | libamdhip64.so.* | libhsa-runtime64.so.*) ;;
     *) return 1 ;;
@@ -58,10 +60,26 @@ needs_of() {
   esac
 }
 
-# "soname path" of all shared libraries that the given files need, directly or not. Asked of the build's own files:
-# they still know where an SDK outside of the system's folders lies.
+# "soname path" of the shared libraries that the given files need and that are not the system's, directly or through
+# each other. Asked of the build's own files: they still know where an SDK outside of the system's folders lies.
 libraries_of() {
-  ldd "$@" | awk '/not found/ {print $1, "missing"} $2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort -u
+  local -A path_of=() seen=()
+  local soname path
+  while read -r soname path; do
+    path_of[$soname]=$path
+  done < <(ldd "$@" | awk '/not found/ {print $1, "missing"} $2 == "=>" && $3 ~ /^\// {print $1, $3}')
+  local files=("$@")
+  while [ ${#files[@]} -gt 0 ]; do
+    local file=${files[0]}
+    files=("${files[@]:1}")
+    while read -r soname; do
+      if [ -n "${seen[$soname]:-}" ] || is_of_the_system "$soname"; then continue; fi
+      seen[$soname]=1
+      path=${path_of[$soname]:-missing}
+      echo "$soname $path"
+      [ "$path" = missing ] || files+=("$path")
+    done < <(readelf -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+  done | sort
 }
 
 # The Debian package of a file; /lib and /usr/lib are one folder on today's systems, but not in its database.
@@ -85,7 +103,8 @@ plugins=("$build"/lib/assay/plugins/*.so)
 {
   echo "assay $version for Linux on $(uname -m). Unpack anywhere; bin/assay finds the rest beside itself."
   echo
-  echo "From the system: the C library, glibc $(ldd --version | sed -n '1s/.* //p') or newer (the one this was built on), and for"
+  echo "From the system: the C library, glibc $(ldd --version | sed -n '1s/.* //p') or newer, the C++ runtime (libstdc++.so.6 and"
+  echo "libgcc_s.so.1) of GCC $(c++ -dumpfullversion) or newer, as on the system that this was built on, and for"
   for plugin in "${plugins[@]}"; do
     short=$(basename "$plugin" .so)
     printf '  %-10s %s\n' "${short#libassay_}" "$(needs_of "${short#libassay_}")"
@@ -96,7 +115,6 @@ plugins=("$build"/lib/assay/plugins/*.so)
 
 while read -r soname path; do
   [ "$path" != missing ] || fail "$soname is not found; is its package installed?"
-  is_of_the_system "$soname" && continue
   case $soname in libfftw*) fail "$soname is under the GPL and never shipped" ;; esac
   cp -L "$path" "$stage/lib/assay/deps/$soname"
   package=$(package_of "$path")
@@ -113,8 +131,6 @@ done < <(libraries_of "$build/bin/assay" "${plugins[@]}")
   done
   echo
   echo "Licences: LICENSE (assay) and licences/<package>.txt."
-  echo "libstdc++.so.6 and libgcc_s.so.1 are those of the system that this was built on. Where a driver asks for newer"
-  echo "ones, delete them from lib/assay/deps: the system's own are then taken."
 } >>"$stage/MANIFEST"
 
 # The same bytes each time from the same build.
