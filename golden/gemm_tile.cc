@@ -14,6 +14,11 @@ namespace assay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Sums stay in arrays of vectors, which types without a size cannot form.
+#if HWY_HAVE_SCALABLE
+#error "golden/gemm_tile.cc needs vectors of a known size: leave this target out with HWY_DISABLED_TARGETS"
+#endif
+
 // Rows and vectors of columns whose sums stay in registers. A block's columns divide RowStride().
 constexpr int kBlockRows = 6;
 #if HWY_TARGET <= HWY_AVX3
@@ -23,6 +28,9 @@ constexpr int kBlockVectors = 2;
 #endif
 using Doubles = hn::CappedTag<double, 8>;
 using Floats = hn::CappedTag<float, 16>;
+// Of twice the lanes, except where vectors have a single one.
+constexpr int kMagnitudeVectors = HWY_TARGET == HWY_SCALAR ? kBlockVectors : kBlockVectors / 2;
+static_assert(kMagnitudeVectors * hn::MaxLanes(Floats()) == kBlockVectors * hn::MaxLanes(Doubles()));
 
 template <class D>
 HWY_INLINE int64_t LanesOf(D d) {
@@ -100,12 +108,11 @@ HWY_NOINLINE void AddValues(const PanelProduct& p, int64_t row, const double* b,
 
 template <int kRows>
 HWY_NOINLINE void AddMagnitudes(const PanelProduct& p, const float* a, const float* b, int64_t at) {
-  constexpr int kVectors = kBlockVectors / 2;  // of twice the lanes
   const Floats d;
-  hn::Vec<Floats> sums[kRows][kVectors];
-  SumBlock<kRows, kVectors>(d, a, kSigmaPanel, b, p.width, sums);
+  hn::Vec<Floats> sums[kRows][kMagnitudeVectors];
+  SumBlock<kRows, kMagnitudeVectors>(d, a, kSigmaPanel, b, p.width, sums);
   for (int r = 0; r < kRows; ++r, at += RowStride(p.cols)) {
-    for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < kMagnitudeVectors; ++v) {
       AddTo(d, p.magnitude + at + v * LanesOf(d), sums[r][v], p.first_magnitude);
     }
   }

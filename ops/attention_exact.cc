@@ -66,6 +66,7 @@ void Expect(const Problem& problem, const Contract& contract, bool exact_rows, T
   const BoundModel bound = AttentionBound(problem, golden, contract);
   const AttentionData data(op, twin.inputs);
   twin.expected = golden.value;
+  twin.costly = true;
   twin.tolerances.resize(twin.expected.size());
   for (int64_t row = 0; row < op.Rows(); ++row) {
     const bool exact = exact_rows && IsExact(op, data, contract, row);

@@ -74,6 +74,7 @@ std::optional<Twin> FftTwin(const Operator& op, const Problem& problem, const Co
   const Golden golden = op.ComputeGolden(problem, twin.inputs, Tier::kFast);
   const BoundModel bound = op.Bound(problem, golden, contract);
   twin.expected = golden.value;
+  twin.costly = true;
   for (int64_t i = 0; i < golden.size(); ++i) {
     double& y = twin.expected[static_cast<size_t>(i)];
     // Of a value near zero an ulp would be too small a unit to write the tolerance in.

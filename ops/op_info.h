@@ -61,6 +61,8 @@ struct Twin {
   double tolerance_ulp = 0;
   std::vector<double> tolerances = {};  // the same per element; empty: tolerance_ulp for all of them
   double ToleranceAt(int64_t i) const { return tolerances.empty() ? tolerance_ulp : tolerances[i]; }
+  // Whether `expected` took about as much work as the case's own golden value: better kept than made again.
+  bool costly = false;
   std::string code;  // how to read a wrong result; "" where terms_of does
   // The terms that add exactly `part` to an output. Empty function: the data do not tell terms apart.
   std::function<std::vector<int64_t>(int64_t output, double part)> terms_of = {};

@@ -122,11 +122,11 @@ ContractData PrepareContract(const CaseData& data, const Contract& contract) {
     result.power = MeasurePower(*data.op, data.problem, data.inputs, data.golden, result.bound, contract, twins);
   }
   for (size_t i = 0; i < twins.size(); ++i) {
-    if (!IsLarge(data.problem)) {
+    if (twins[i].costly || !IsLarge(data.problem)) {
       result.twins.emplace_back(std::move(twins[i]));
       continue;
     }
-    result.twins.emplace_back([&data, contract, variant = variants[i]] {
+    result.twins.emplace_back(twins[i].tolerance_ulp, [&data, contract, variant = variants[i]] {
       const Span span(Phase::kTwins);
       ReturnFreedMemory();
       return data.op->MakeTwin(data.problem, contract, variant).value();

@@ -37,6 +37,13 @@ TimingRequest ColdRequest(double seconds) {
   return request;
 }
 
+// Why a result whose bits change has no first output beside the timed one; "" where it has.
+std::string WhyRun1IsMissing(const Problem& problem, const Attempt& attempt) {
+  if (attempt.output.bytes() > 0) return "";
+  return IsLarge(problem) ? "; run 1 was not kept because of its size, only its hash"
+                          : "; run 1 is not kept for rounds after the first, only its hash";
+}
+
 }  // namespace
 
 void CaseRunner::Time(const Column& column, Attempt& attempt) {
@@ -129,11 +136,12 @@ void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& contract, 
       attempt.record.deterministic = false;
       if (attempt.contract.deterministic) {
         attempt.verdict = Verdict::kNondeterministic;
-        // Rounds after the first have its hash alone.
+        // Large cases, and rounds after the first, have its hash alone.
         if (attempt.output.bytes() > 0) attempt.kept.push_back({"run1", KeptOutput::kOwn, attempt.output.Clone()});
         attempt.kept.push_back({"timed", KeptOutput::kOwn, execution.output.Clone()});
         SetVerdict(attempt.record, Verdict::kNondeterministic, ResultClass::kNone,
-                   "the bits changed in the timed loop although the contract says det=yes");
+                   "the bits changed in the timed loop although the contract says det=yes" +
+                       WhyRun1IsMissing(data_.problem, attempt));
       }
     }
   }

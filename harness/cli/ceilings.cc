@@ -267,8 +267,13 @@ nlohmann::ordered_json Ceilings::Json() const {
   for (const auto& [selector, probe] : launch_) {
     if (probe) add("launch", {{"column", selector}}, *probe, "seconds");
   }
-  for (const auto& [hardware, why] : unmeasured_) out["given_up"].push_back({{"hardware", hardware}, {"reason", why}});
-  for (const auto& [selector, why] : given_up_) out["given_up"].push_back({{"column", selector}, {"reason", why}});
+  for (const auto& [hardware, why] : unmeasured_) {
+    out["given_up"].push_back({{"hardware", hardware}, {"column", nullptr}, {"reason", why}});
+  }
+  for (const auto& [selector, why] : given_up_) {
+    const auto column = std::ranges::find(columns_, selector, &Column::selector);
+    out["given_up"].push_back({{"hardware", HardwareOf(*column)}, {"column", selector}, {"reason", why}});
+  }
   return out;
 }
 

@@ -84,7 +84,7 @@ std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunn
   request.tier = Name(data.golden.tier);
   if (entry.kept->twin >= 0) {
     const ContractData* contract = runner.DataOf(*entry.attempt);
-    request.exact_ulp = contract->twins[static_cast<size_t>(entry.kept->twin)].Get()->tolerance_ulp;
+    request.exact_ulp = contract->twins[static_cast<size_t>(entry.kept->twin)].ToleranceUlp();
   }
   return CheckLine(program, request);
 }

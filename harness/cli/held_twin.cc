@@ -20,12 +20,14 @@ std::shared_ptr<const Twin> HeldTwin::Get() const {
 std::shared_ptr<const std::vector<Tensor>> HeldTwin::Inputs() const {
   const std::lock_guard lock(mutex_);
   if (kept_) return {kept_, &kept_->inputs};
-  return std::make_shared<const std::vector<Tensor>>(std::move(make_().inputs));
+  if (!inputs_) inputs_ = std::make_shared<const std::vector<Tensor>>(std::move(make_().inputs));
+  return inputs_;
 }
 
 const Twin& HeldTwin::Keep() const {
   const std::lock_guard lock(mutex_);
   kept_ = GetLocked();
+  inputs_.reset();
   return *kept_;
 }
 

@@ -14,22 +14,26 @@ namespace assay::cli {
 // A twin that is kept, or, where that would be large, made again when it is asked for and nobody has it. Any thread.
 class HeldTwin {
  public:
-  explicit HeldTwin(Twin twin) : kept_(std::make_shared<const Twin>(std::move(twin))) {}
-  explicit HeldTwin(std::function<Twin()> make) : make_(std::move(make)) {}
+  explicit HeldTwin(Twin twin)
+      : tolerance_ulp_(twin.tolerance_ulp), kept_(std::make_shared<const Twin>(std::move(twin))) {}
+  HeldTwin(double tolerance_ulp, std::function<Twin()> make) : tolerance_ulp_(tolerance_ulp), make_(std::move(make)) {}
 
   std::shared_ptr<const Twin> Get() const;
-  // Its operands alone; they do not hold what is expected of them.
+  // Its operands alone, without what is expected of them. They are kept from the first time on: each timed loop asks.
   std::shared_ptr<const std::vector<Tensor>> Inputs() const;
   // From here on it is kept.
   const Twin& Keep() const;
+  double ToleranceUlp() const { return tolerance_ulp_; }  // the twin's, without making it
 
  private:
   std::shared_ptr<const Twin> GetLocked() const;
 
+  double tolerance_ulp_ = 0;
   std::function<Twin()> make_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Twin> kept_;
   mutable std::weak_ptr<const Twin> present_;
+  mutable std::shared_ptr<const std::vector<Tensor>> inputs_;
 };
 
 }  // namespace assay::cli

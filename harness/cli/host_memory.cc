@@ -9,6 +9,8 @@
 #include <fstream>
 #include <limits>
 #include <new>
+#include <optional>
+#include <string_view>
 
 namespace assay::cli {
 namespace {
@@ -23,6 +25,26 @@ double Elements(const Operand& operand) {
   return count;
 }
 
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+// The number behind `key` in a file of lines "key number ...".
+std::optional<double> ValueIn(const std::filesystem::path& path, std::string_view key) {
+  std::ifstream file(path);
+  std::string name, rest;
+  for (double value = 0; file >> name >> value; std::getline(file, rest)) {
+    if (name == key) return value;
+  }
+  return std::nullopt;
+}
+
+// What a control group (version 2) may still take; the cache of files that nobody reads now is given up first.
+double LeftOf(const std::filesystem::path& cgroup) {
+  double most = 0, used = 0;
+  std::ifstream limit(cgroup / "memory.max"), current(cgroup / "memory.current");
+  if (!(limit >> most) || !(current >> used)) return kUnlimited;  // "max" is no number
+  return std::max(0.0, most - used + ValueIn(cgroup / "memory.stat", "inactive_file").value_or(0));
+}
+
 std::string Gigabytes(double bytes) {
   return fmt::format("{:.3g} GB", bytes * 1e-9);
 }
@@ -35,13 +57,13 @@ std::string OperandsText(const Problem& problem) {
 
 }  // namespace
 
+double AvailableBytesIn(const std::filesystem::path& meminfo, const std::filesystem::path& cgroup) {
+  const double available = ValueIn(meminfo, "MemAvailable:").value_or(kUnlimited / 1024) * 1024;
+  return std::min(available, LeftOf(cgroup));
+}
+
 double AvailableBytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string key, unit;
-  for (double kib = 0; file >> key >> kib; std::getline(file, unit)) {
-    if (key == "MemAvailable:") return kib * 1024;
-  }
-  return std::numeric_limits<double>::infinity();
+  return AvailableBytesIn("/proc/meminfo", "/sys/fs/cgroup");
 }
 
 Status CheckFits(const Problem& problem, double available_bytes) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -13,8 +14,12 @@
 
 namespace assay::cli {
 
-// Bytes that the kernel could hand out now without swapping; infinity where it does not say.
+// Bytes that the kernel could hand out now without swapping, or this control group may still take where that is less;
+// infinity where neither says.
 double AvailableBytes();
+
+// The same of these files: "MemAvailable" in `meminfo`; memory.max, memory.current and memory.stat in `cgroup`.
+double AvailableBytesIn(const std::filesystem::path& meminfo, const std::filesystem::path& cgroup);
 
 // An error that says how much the case needs when it needs more than `available_bytes`.
 Status CheckFits(const Problem& problem, double available_bytes);

@@ -19,7 +19,7 @@ class Memory(Cli):
         out = self.dir / "out"
         with open(os.devnull, "w") as null:
             run = subprocess.Popen([ASSAY, "run", "--case", f"matmul/f32/m={M},n={N},k={K}/fill=normal/seed=0",
-                                    "--backend", "cpu", "--impl", "naive", "--perf-time", "0.01", "--progress", "none",
+                                    "--backend", "cpu", "--impl", "naive", "--perf-time", "0.01", "--progress", "none", "--jobs", "2",
                                     "--out", str(out)], cwd=self.dir, env=self.env, stdout=null, stderr=null)
             _, status, usage = os.wait4(run.pid, 0)
         self.assertEqual(os.waitstatus_to_exitcode(status), 0)

@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <memory>
@@ -35,6 +36,39 @@ TEST(CheckFits, ComparesWhatTheCaseNeeds) {
   const Status fits = CheckFitsHost(Bound(kSquare), [] { return 47e6; });
   ASSERT_FALSE(fits);
   EXPECT_NE(fits.error().message.find("need about 0.048 GB, and 0.047 GB"), std::string::npos) << fits.error().message;
+}
+
+class AvailableMemory : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_);
+    Write("meminfo", "MemTotal: 9000 kB\nMemAvailable: 1000 kB\n");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void Write(const char* name, const char* text) const { std::ofstream(folder_ / name) << text; }
+  double Bytes() const { return AvailableBytesIn(folder_ / "meminfo", folder_); }
+
+  const std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) / "assay_available_memory";
+};
+
+TEST_F(AvailableMemory, IsTheHostsWithoutALimit) {
+  EXPECT_EQ(Bytes(), 1000 * 1024);
+  Write("memory.current", "100\n");
+  Write("memory.max", "max\n");
+  EXPECT_EQ(Bytes(), 1000 * 1024);
+  EXPECT_EQ(AvailableBytesIn(folder_ / "none", folder_), std::numeric_limits<double>::infinity());
+}
+
+TEST_F(AvailableMemory, IsWhatTheControlGroupMayStillTake) {
+  Write("memory.current", "300000\n");
+  Write("memory.max", "400000\n");
+  EXPECT_EQ(Bytes(), 100000);
+  Write("memory.stat", "anon 200000\nfile 100000\ninactive_file 60000\n");
+  EXPECT_EQ(Bytes(), 160000);
+  Write("memory.max", "200000\n");
+  EXPECT_EQ(Bytes(), 0);
+  Write("memory.max", "9000000\n");
+  EXPECT_EQ(Bytes(), 1000 * 1024);
 }
 
 TEST(ColumnsAtOnce, LargeCasesAreJudgedOneColumnAfterTheOther) {

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "golden/bound.h"
 #include "golden/gemm.h"
 #include "golden/sum.h"
 #include "harness/base/fill.h"
@@ -40,8 +41,10 @@ void ExpectSameBits(const Golden& x, const Golden& y) {
   for (size_t i = 0; i < x.extra.size(); ++i) ExpectSamePlane(x.extra[i].second, y.extra[i].second);
 }
 
+constexpr int kTerms = 133;
+
 Golden Product(DType dtype, Tier tier, const char* fill) {
-  const GemmShape s{.m = 141, .n = 271, .k = 133, .batch = 2, .transa = true};
+  const GemmShape s{.m = 141, .n = 271, .k = kTerms, .batch = 2, .transa = true};
   return GoldenGemm(s, Make(dtype, {2, s.k, s.m}, 0, fill), Make(dtype, {2, s.k, s.n}, 1, fill), tier,
                     dtype == DType::kF64);
 }
@@ -116,9 +119,27 @@ TEST(VectorTargets, ReproducibleTierGivesTheSameBitsOnAll) {
   hwy::SetSupportedTargetsForTest(0);
 }
 
+// The planes of a fast product against those of the reproducible tier: bounds still, and no looser than their own
+// allowance of a sum of kTerms in float, as the sum itself errs and twice over that.
+void ExpectTightBounds(const Golden& fast, const Golden& exact) {
+  ASSERT_EQ(fast.magnitude.size(), exact.magnitude.size());
+  if (!fast.exact) ASSERT_EQ(fast.magnitude.size(), fast.size());
+  ASSERT_EQ(fast.error.size(), fast.exact ? 0 : fast.size());
+  const double slack = 1 + 4 * Gamma(kTerms + 2, 0x1p-24), unit = Gamma(kTerms + 2, 0x1p-53);
+  for (int64_t i = 0; i < fast.magnitude.size(); ++i) {
+    const double s = exact.magnitude[i];
+    ASSERT_GE(fast.magnitude[i], s) << i;
+    ASSERT_LE(fast.magnitude[i], s * slack) << i;
+    if (fast.error.empty()) continue;
+    ASSERT_GE(fast.error[i], s * unit) << i;
+    ASSERT_LE(fast.error[i], s * unit * slack) << i;
+  }
+}
+
 // Products of narrow types are exact in double, fused or not; magnitudes are summed in float, where they are not.
-TEST(VectorTargets, FastValuesOfProductsAreTheSameOnAll) {
+TEST(VectorTargets, FastProductsHaveTheSameValuesAndTightBoundsOnAll) {
   for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI8}) {
+    const Golden exact = Product(dtype, Tier::kReproducible, "normal");
     std::vector<double> first;
     for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
       SCOPED_TRACE(hwy::TargetName(target));
@@ -126,6 +147,7 @@ TEST(VectorTargets, FastValuesOfProductsAreTheSameOnAll) {
       const Golden now = Product(dtype, Tier::kFast, "normal");
       if (first.empty()) first = now.value;
       ASSERT_EQ(first, now.value);
+      ExpectTightBounds(now, exact);
     }
     hwy::SetSupportedTargetsForTest(0);
   }
