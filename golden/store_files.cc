@@ -124,15 +124,20 @@ class Collection {
         Drop(std::move(file));
         continue;
       }
-      ++result_.kept_files;
-      result_.kept_bytes += file.bytes;
+      Keep(file);
     }
     return std::move(result_);
   }
 
  private:
+  void Keep(const StoreFile& file) {
+    ++result_.kept_files;
+    result_.kept_bytes += file.bytes;
+  }
+
   void Drop(StoreFile file) {
     const bool removed = Remove(file, limits_.dry_run);
+    if (!removed && file.kind == StoreFile::Kind::kGolden) Keep(file);
     (removed ? result_.removed : result_.failed).push_back(std::move(file));
   }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/cudnn_attention_graph.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -12,6 +15,8 @@ using plugin::MaskKind;
 using Tensor = OperationGraph::Tensor;
 
 // How far query 0 stands to the right of key 0.
+constexpr int64_t kMostPositions = int64_t{1} << 29;
+
 int64_t Shift(const AttentionSpec& a) {
   return a.top_left ? 0 : a.s - a.l;
 }
@@ -25,15 +30,16 @@ Tensor MaskDiagonals(OperationGraph& graph, const AttentionSpec& a, Tensor score
   const Tensor none = graph.Value(-std::numeric_limits<float>::infinity());
   const Tensor row = graph.Index(scores, 2), column = graph.Index(scores, 3);
   const auto value = [&](int64_t x) { return graph.Value(static_cast<int32_t>(x)); };
+  const int64_t window = std::min(a.window, a.l + a.s);  // what is wider permits the same keys; sums stay in 32 bits
   Tensor last = row;
   if (Shift(a) != 0) {
     last = graph.IndexSum(CUDNN_POINTWISE_ADD, last, value(a.s));
     last = graph.IndexSum(CUDNN_POINTWISE_SUB, last, value(a.l));
   }
-  if (!a.causal) last = graph.IndexSum(CUDNN_POINTWISE_ADD, last, value(a.window - 1));
+  if (!a.causal) last = graph.IndexSum(CUDNN_POINTWISE_ADD, last, value(window - 1));
   scores = graph.Select(graph.Compare(CUDNN_POINTWISE_CMP_GE, last, column), scores, none);
   if (a.window == 0) return scores;
-  const Tensor reach = graph.IndexSum(CUDNN_POINTWISE_ADD, column, value(a.window - Shift(a)));
+  const Tensor reach = graph.IndexSum(CUDNN_POINTWISE_ADD, column, value(window - Shift(a)));
   return graph.Select(graph.Compare(CUDNN_POINTWISE_CMP_GT, reach, row), scores, none);
 }
 
@@ -51,6 +57,10 @@ Tensor Softmax(OperationGraph& graph, Tensor scores) {
 std::string FusedAttentionWhyNot(const AttentionSpec& a) {
   if (a.dtype != plugin::kF16 && a.dtype != plugin::kBF16) return "cuDNN's fused attention is in f16 and bf16";
   if (a.d % 8 != 0 || a.dv % 8 != 0) return "cuDNN's fused attention takes head dimensions that are multiples of 8";
+  if (HasDiagonals(a) && a.l + a.s > kMostPositions) {
+    return fmt::format("cuDNN counts positions in 32 bits: masks by position are offered for l + s up to {}",
+                       kMostPositions);
+  }
   for (const AttentionSpec::Strides* strides : {&a.q, &a.k, &a.v, &a.o}) {
     if ((*strides)[3] != 1) return "cuDNN's fused attention needs contiguous rows";
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "backends/common/status.h"
 
@@ -45,8 +46,10 @@ namespace {
                                          : "vkFFT.h says what failed; see the driver's log"));
 }
 
-// Prepares of one case ask for the same transform several times, beside those of other batches of its relations.
-constexpr size_t kKept = 4;
+// Prepares of one case ask for the same transform several times, beside those of other batches of its relations. A
+// transform may hold a workspace as large as its field, or twice that.
+constexpr size_t kMostKept = 4;
+constexpr uint64_t kMostKeptBytes = uint64_t{16} << 20;  // of fields
 
 VkFFTConfiguration ConfigurationOf(const FftField& field, int64_t group, int64_t transforms) {
   VkFFTConfiguration configuration{};
@@ -100,6 +103,9 @@ class FftTransform {
     return field.n == n_ && FieldBatch(field.n, field.batch) == transforms_ && field.wide == wide_;
   }
 
+  uint64_t bytes() const { return bytes_; }
+
+  // VkFFT reads the buffer behind the pointer that it was given at each launch.
   void Enqueue(cl_mem memory) {
     memory_ = memory;
     VkFFTLaunchParams launch{};
@@ -134,6 +140,17 @@ class VkFftStep final : public Step {
   cl_mem memory_;
 };
 
+// What is kept gives way when memory is short.
+std::shared_ptr<FftTransform> MakeTransform(Device& device, const FftField& field) {
+  try {
+    return std::make_shared<FftTransform>(device, field);
+  } catch (const plugin::Error& error) {
+    if (error.status() != ASSAY_OUT_OF_MEMORY || device.kept_transforms().empty()) throw;
+  }
+  device.kept_transforms().clear();
+  return std::make_shared<FftTransform>(device, field);
+}
+
 }  // namespace
 
 std::string VkFftVersion() {
@@ -143,13 +160,21 @@ std::string VkFftVersion() {
 
 std::unique_ptr<Step> MakeVkFftStep(Device& device, const FftField& field) {
   KeptTransforms& kept = device.kept_transforms();
-  auto found = std::ranges::find_if(kept, [&](const auto& transform) { return transform->Serves(field); });
-  if (found == kept.end()) {
-    if (kept.size() == kKept) kept.pop_back();
-    found = kept.insert(kept.end(), std::make_shared<FftTransform>(device, field));
+  const auto found = std::ranges::find_if(kept, [&](const auto& transform) { return transform->Serves(field); });
+  std::shared_ptr<FftTransform> transform;
+  if (found != kept.end()) {
+    transform = *found;
+    kept.erase(found);
+  } else {
+    transform = MakeTransform(device, field);
   }
-  std::rotate(kept.begin(), found, found + 1);  // the last that is used goes first
-  return std::make_unique<VkFftStep>(kept.front(), field.memory);
+  kept.insert(kept.begin(), transform);  // the last that is used goes first
+  const auto bytes = [&] {
+    return std::accumulate(kept.begin(), kept.end(), uint64_t{0},
+                           [](uint64_t sum, const auto& one) { return sum + one->bytes(); });
+  };
+  while (kept.size() > kMostKept || (!kept.empty() && bytes() > kMostKeptBytes)) kept.pop_back();
+  return std::make_unique<VkFftStep>(std::move(transform), field.memory);
 }
 
 }  // namespace opencl

@@ -61,6 +61,13 @@ std::string LowerClassLines(const CheckResult& result) {
   return text + fmt::format("              --contract '{}' judges by that class\n", ToText(found.contract));
 }
 
+// What a pass says nothing of.
+std::string OpenLine(const Evidence& evidence) {
+  if (!evidence.power || evidence.power->unbounded == 0) return "";
+  return fmt::format("note: {} of {} results were not judged: the contract bounds nothing there\n",
+                     evidence.power->unbounded, NumElements(evidence.shape));
+}
+
 std::string PowerLine(const Evidence& evidence) {
   if (!evidence.power || !evidence.power->BlindTo().empty() || evidence.power->power >= kRequiredPower) return "";
   return fmt::format("note: with these data the bound would notice {:.1f} % of single faults; it misses {}\n",
@@ -80,7 +87,7 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
   text += LowerClassLines(result);
   return text + ChannelLines(r) + MetricLines(r) + WorstLines(user.data.problem.output.shape, metrics) +
-         PowerLine(result.evidence);
+         OpenLine(result.evidence) + PowerLine(result.evidence);
 }
 
 }  // namespace assay::cli

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -150,6 +151,13 @@ int Compare(const CompareOptions& options) {
   if (!pair) return Complain(kExitUsage, pair.error().message);
   auto comparison = CompareRuns(pair->base, pair->now, *settings);
   if (!comparison) return Complain(kExitUsage, comparison.error().message);
+  const auto shared = [](const ResultComparison& r) { return r.in_both && !r.implementation.empty(); };
+  if (!options.columns.empty() && std::ranges::none_of(comparison->results, shared)) {
+    return Complain(kExitUsage,
+                    fmt::format("--columns: '{}' of {} have no implementation of one name: columns are compared where "
+                                "both are builds of one backend, as with --plugin base=A.so --plugin new=B.so",
+                                options.columns, options.base.string()));
+  }
   NoteIncomplete(pair->base, *comparison);
   NoteIncomplete(pair->now, *comparison);
 
@@ -170,7 +178,8 @@ void AddCompareVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("compare", "Compare two runs; exit 1 when the new one has a regression");
   verb->add_option("BASE", o->base, "output folder of a run, or its results.jsonl")->required();
   verb->add_option("NEW", o->now, "the same of the run to judge");
-  verb->add_option("--columns", o->columns, "compare two backends of one run instead")->type_name("BASE,NEW");
+  verb->add_option("--columns", o->columns, "compare two builds of one backend in one run instead")
+      ->type_name("BASE,NEW");
   verb->add_option("--policy", o->policy, "TOML file that says what is a regression")->type_name("FILE");
   AddNumber<double>(*verb, "--perf-gate", o->perf_gate, {0, 1e6},
                     "SLOWER by at least so many percent is a regression; a rule of the policy prevails");

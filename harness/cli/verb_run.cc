@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -126,6 +127,7 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
   Print(fmt::format("records: {}\nreport:  {}\n", (folder.path() / "results.jsonl").string(),
                     (folder.path() / "report.html").string()));
   if (result.interrupted) {
+    std::fflush(stdout);  // so that the note follows the tables where both go to one file
     Note("interrupted: what had not run yet is listed as missing; the records and reports hold the rest");
   }
   ExitFlags flags;

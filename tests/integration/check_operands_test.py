@@ -207,6 +207,20 @@ class Operands(Matmul):
         self.refused("the output is read from this file", "--write-golden", "y.npy", y="y.npy")
         self.assertEqual((self.dir / "a.npy").read_bytes(), before)
 
+    def test_a_pass_says_what_was_not_judged(self):
+        values = [[(7 * i + 3 * j) % 11 - 5 for j in range(8)] for i in range(64)]
+        for name in "qkv":
+            rows = [[x * (1e10 if name == "q" and i == 5 else 0.25) for x in row] for i, row in enumerate(values)]
+            write_npy(self.dir / f"{name}.npy", "f4", (1, 1, 64, 8), [x for row in rows for x in row])
+        words = ("check", "--op", "attention", *(word for name in "qkv" for word in ("--input", f"{name}={name}.npy")))
+        write_npy(self.dir / "o.npy", "f4", (1, 1, 64, 8), [0.0] * 512)
+        done = self.assay(*words, "--output", "o=o.npy", "--write-golden", "g.npy")
+        _, golden = read_npy(self.dir / "g.npy")
+        write_npy(self.dir / "o.npy", "f4", (1, 1, 64, 8), golden)
+        done = self.assay(*words, "--output", "o=o.npy")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("note: 8 of 512 results were not judged: the contract bounds nothing there", done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -92,6 +92,11 @@ class Compare(Base):
         for text in ("old", "old,new,old"):
             self.assertIn(f"'{text}' is not two backends, BASE,NEW; ab has new, old",
                           self.compare(2, "ab", "--columns", text).stderr)
+        neither = "reduce/i8-i32/shape=5x7,axes=1,kind=sum/fill=normal/seed=0"  # has it
+        self.one_run("two", "--case", CASE, "--case", neither, "--backend", "cpu,misbehaving", "--plugin", PLUGIN, "--impl",
+                     "naive,ok")
+        self.assertIn("have no implementation of one name",
+                      self.compare(2, "two", "--columns", "cpu,misbehaving").stderr)
 
 
 class CompareTimes(Base):
