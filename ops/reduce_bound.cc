@@ -45,6 +45,8 @@ BoundModel MeanBound(const ReduceCase& op, const Golden& golden, const Contract&
   BoundModel bound =
       SumBound(golden, contract, out, {.terms = terms, .height = terms, .products = false, .extra_relative = division});
   bound.partial_overflow_at /= terms;  // the magnitude plane is S / K
+  // A running mean, m += (x - m) / n, has differences of either sign on the way.
+  bound.partial_signs = PartialSigns::kEither;
   return bound;
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "golden/element.h"
 #include "harness/base/check.h"
 
 namespace assay {
@@ -26,8 +27,7 @@ std::vector<int64_t> ReverseOrder(int64_t extent) {
 
 // Whether some order of the terms, or the rounding of the result, may leave the range of finite numbers.
 bool MayOverflow(const Golden& golden, const BoundModel& bound, int64_t i) {
-  const double magnitude = golden.magnitude.empty() ? 0 : golden.magnitude[i];
-  return bound.growth * magnitude >= bound.partial_overflow_at ||
+  return PartialOverflowAt(bound, golden, i).Any() ||
          (bound.overflow_at > 0 && std::abs(golden.value[i]) + AccumulatedBound(bound, golden, i) >= bound.overflow_at);
 }
 

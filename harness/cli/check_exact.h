@@ -7,8 +7,11 @@
 namespace assay::cli {
 
 // Operands are multiples of one power of two each, of as many bits as the contract's accumulator holds or their own
-// type has; so are, within the accumulator's, the partial sums of sums of products. A usage error names the first
-// operand, or output, of which that is not so. Precondition: user.data has its golden values.
+// type has, and keep their values where the contract rounds operands; the partial sums of sums of products (matmul,
+// conv, reduce of kind sum) are within the accumulator's bits. Of softmax, attention, fft and the kinds mean, prod, l2
+// and logsumexp the operands alone are checked: that their functions and divisions are exact is the user's word.
+// Selections (max, min, argmax, argmin) are exact on any data. A usage error names the first operand, or output, of
+// which that is not so. Precondition: user.data has its golden values.
 Status CheckExactData(const UserCase& user);
 
 }  // namespace assay::cli

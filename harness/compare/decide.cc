@@ -127,11 +127,10 @@ std::string OverflowAdvice(const Evidence& evidence) {
   if (2 * power.overflowing <= power.sampled) return "";
   return fmt::format(
       "{} of {} results may overflow, at the end or in some legal order of their terms on the way, where infinities "
-      "and "
-      "NaN can be right too: {}",
+      "and NaN can be right too: {}",
       power.overflowing, power.sampled,
       evidence.user_data
-          ? "scale the operands down before the dump, or judge by an accumulator of wider range, such as "
+          ? "scale the operands down before the dump, or, if the implementation really accumulates in f64, say so with "
             "--contract acc=f64"
           : "take a fill of smaller values, or an implementation with an accumulator of wider range");
 }
@@ -139,13 +138,12 @@ std::string OverflowAdvice(const Evidence& evidence) {
 // What to do about a user's data that say nothing.
 std::string DataAdvice(const Evidence& evidence) {
   if (const std::string overflow = OverflowAdvice(evidence); !overflow.empty()) return overflow;
-  const int64_t unbounded = evidence.power->unbounded;
-  if (unbounded > 0) {
+  const int64_t unbounded = evidence.power->unbounded, results = NumElements(evidence.shape);
+  if (2 * unbounded > results) {
     return fmt::format(
-        "it promises nothing for {} of {} results, whose scores, exponentials or operands may overflow on the way or "
-        "whose rows are masked throughout: scale the operands down, leave such rows out, or judge by an accumulator of "
-        "wider range, such as --contract acc=f64",
-        unbounded, NumElements(evidence.shape));
+        "it promises nothing for {} of {} results, where something on the way may overflow or the contract leaves the "
+        "result open: scale the operands down, or leave such rows out",
+        unbounded, results);
   }
   return "judge by a tighter contract, or dump sums of fewer terms or with less cancellation";
 }

@@ -93,8 +93,7 @@ bool ElementJudge::Unbounded(int64_t i) const {
 bool ElementJudge::MayOverflow(int64_t i) const {
   const double y = golden_->value[i];
   if (params_.exact || !std::isfinite(y) || Unbounded(i)) return false;
-  const PartialOverflow partial = PartialOverflowOf(i);
-  return partial.up || partial.down || std::fabs(y) + Accumulated(i) >= params_.overflow_at;
+  return PartialOverflowAt(*bound_, *golden_, i).Any() || std::fabs(y) + Accumulated(i) >= params_.overflow_at;
 }
 
 double ElementJudge::Sigma(int64_t i) const {
@@ -181,20 +180,6 @@ Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
   return judged;
 }
 
-// Whether some legal order of the finite terms leaves the accumulator's range, and on which side.
-ElementJudge::PartialOverflow ElementJudge::PartialOverflowOf(int64_t i) const {
-  const double y = golden_->value[i], magnitude = PlaneAt(golden_->magnitude, i, golden_->size());
-  const auto reaches = [&](double terms) { return bound_->growth * terms >= bound_->partial_overflow_at; };
-  if (!reaches(magnitude)) return {};
-  if (bound_->partial_signs == PartialSigns::kNonNegative) return {.up = true};
-  // Beside an infinite term y is no sum of the others.
-  if (bound_->partial_signs == PartialSigns::kEither || !std::isfinite(y) || magnitude == kInfinity) {
-    return {.up = true, .down = true};
-  }
-  const double error = PlaneAt(golden_->error, i, golden_->size());
-  return {.up = reaches(0.5 * (magnitude + y + error)), .down = reaches(0.5 * (magnitude - y + error))};
-}
-
 // Elements where infinities and NaN may be right, or where a finite result may be wrong for being finite.
 bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const {
   const JudgeParams& p = params_;
@@ -212,10 +197,10 @@ bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged
   if (accumulated == kInfinity) {
     return got == y || std::isnan(got) || (magnitude == kInfinity && std::isinf(y) && std::isinf(got));
   }
-  const PartialOverflow partial = PartialOverflowOf(i);
+  const PartialOverflow partial = PartialOverflowAt(*bound_, *golden_, i);
   if (std::isnan(got)) {
     // Infinities of both signs meet; a format without infinities overflows to NaN.
-    const bool overflows = partial.up || partial.down || std::fabs(y) + accumulated >= p.overflow_at;
+    const bool overflows = partial.Any() || std::fabs(y) + accumulated >= p.overflow_at;
     return (partial.up && partial.down) || (!p.has_infinity && overflows);
   }
   // The result may lie anywhere in y +- A, so the sign that counts is that of the infinity.

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "golden/bound.h"
+#include "golden/element.h"
 #include "golden/golden.h"
 #include "harness/base/contract.h"
 #include "harness/base/dtype.h"
@@ -78,10 +79,6 @@ class ElementJudge {
   DType dtype() const { return dtype_; }
 
  private:
-  struct PartialOverflow {
-    bool up = false, down = false;  // to +Inf, to -Inf
-  };
-  PartialOverflow PartialOverflowOf(int64_t i) const;
   bool AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const;
   double RoundToOutput(double x) const;
 
@@ -90,11 +87,5 @@ class ElementJudge {
   DType dtype_;
   JudgeParams params_;
 };
-
-// A plane's value for golden value i. Complex outputs may carry one number per element or per component.
-inline double PlaneAt(const Plane& plane, int64_t i, int64_t values) {
-  if (plane.empty()) return 0;
-  return plane[plane.size() == values ? i : i / (values / plane.size())];
-}
 
 }  // namespace assay

@@ -73,6 +73,46 @@ class Check(Matmul):
                           "x=x.npy", "--output", "y.npy", "--contract", "acc=f16", "--exact-ulp", "0")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_a_selection_is_exact_on_any_data(self):
+        x = struct.unpack("<64f", struct.pack("<64f", *normals(randoms.Random(13), 64)))
+        write_npy(self.dir / "x.npy", "f4", (1, 64), x)
+        for kind, value in (("max", max(x)), ("min", min(x))):
+            for off, code in ((0, 0), (2 ** -20, 1)):
+                write_npy(self.dir / "y.npy", "f4", (1,), [value + off])
+                done = self.assay("check", "--op", "reduce", "--attr", "axes=1", "--attr", f"kind={kind}", "--input",
+                                  "x=x.npy", "--output", "y.npy", "--contract", "acc=f16", "--exact-ulp", "0")
+                self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+
+    def test_the_last_integer_that_the_accumulator_holds_is_exact(self):
+        for k, code in ((2048, 0), (2049, 2)):
+            for name, shape in (("a", (1, k)), ("b", (k, 1))):
+                write_npy(self.dir / f"{name}.npy", "f4", shape, [1.0] * k)
+            write_npy(self.dir / "y.npy", "f4", (1, 1), [float(k)])
+            done = self.matmul("--exact-ulp", "0", "--contract", "acc=f16")
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertIn("terms of output [0,0] add up to 2049 on the way", done.stderr)
+        self.assertIn("acc=f16; math=4 holds integers up to 2^11 exactly", done.stderr)
+
+    def test_operands_that_the_contract_rounds_are_not_exact_data(self):
+        for last, contract, held in ((255.0, "in=bf16;acc=f32", None), (257.0, "in=bf16;acc=f32", 8),
+                                     (256.0, "in=bf16;acc=f32", None), (257.0, "acc=f32", None),
+                                     (2047.0, "tf32", None), (2049.0, "tf32", 11), (1.0, "in=fp8;acc=f32", 0)):
+            write_npy(self.dir / "a.npy", "f4", (1, 2), [1.0, last])
+            write_npy(self.dir / "b.npy", "f4", (2, 1), [1.0, 1.0])
+            write_npy(self.dir / "y.npy", "f4", (1, 1), [1.0 + last])
+            if held is None:
+                done = self.matmul("--exact-ulp", "0", "--contract", contract)
+                self.assertEqual(done.returncode, 0, contract + done.stdout + done.stderr)
+            else:
+                self.refused(f"operand a has {last:g} at [0,1], which the contract rounds" if held else
+                             "scales operand a to fp8", "--exact-ulp", "0", "--contract", contract)
+
+    def test_the_limit_that_was_exceeded_is_named(self):
+        write_npy(self.dir / "a.npy", "f4", (1, 2), [1.0, 2.0 ** 30])
+        write_npy(self.dir / "b.npy", "f4", (2, 1), [1.0, 1.0])
+        write_npy(self.dir / "y.npy", "f4", (1, 1), [2.0 ** 30])
+        self.refused("f32 holds integers up to 2^24 exactly", "--exact-ulp", "0", "--contract", "acc=f16")
+
     def test_a_result_below_its_contract_says_why(self):
         random = randoms.Random(8)
         m, n, k = 16, 16, 64
@@ -167,6 +207,15 @@ class Check(Matmul):
                                   "--output", "y.npy")
                 self.assertEqual(done.returncode, code, f"{value}: {done.stdout}{done.stderr}")
 
+    def test_a_running_mean_may_overflow_to_either_side(self):
+        write_npy(self.dir / "x.npy", "f4", (2, 2), [3e38, -3e38, -3e38, 3e38])
+        mean = ("check", "--op", "reduce", "--attr", "axes=1", "--attr", "kind=mean", "--input", "x=x.npy",
+                "--output", "y.npy")
+        for value, code in ((-math.inf, 0), (math.inf, 0), (0.0, 0), (3e38, 1)):
+            write_npy(self.dir / "y.npy", "f4", (2,), [value, -value])
+            done = self.assay(*mean)
+            self.assertEqual(done.returncode, code, f"{value}: {done.stdout}{done.stderr}")
+
     def test_where_anything_overflows_the_reason_says_so(self):
         write_npy(self.dir / "x.npy", "f4", (2, 64), [3e38 * (-1) ** i for i in range(128)])
         write_npy(self.dir / "y.npy", "f4", (2,), [math.nan] * 2)
@@ -175,7 +224,7 @@ class Check(Matmul):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertTrue(done.stdout.startswith("untrusted"), done.stdout)
         self.assertIn("2 of 2 results may overflow, at the end or in some legal order of their terms", done.stdout)
-        self.assertIn("scale the operands down before the dump, or judge by an accumulator of wider range", done.stdout)
+        self.assertIn("scale the operands down before the dump, or, if the implementation really accumulates in f64", done.stdout)
         self.assertNotIn("cancellation", done.stdout)
         self.assertEqual(self.assay(*sums, "--contract", "acc=f64").returncode, 1)  # NaN is wrong there
 

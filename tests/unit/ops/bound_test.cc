@@ -318,14 +318,15 @@ struct OverflowingSum {
 };
 
 // Sums overflow only to the side that their terms are on; to NaN where there are enough of both.
+// A mean may be a running one, whose differences have either sign.
 TEST(SumBound, PartialSumsOverflowToTheSideOfTheirTerms) {
   const OverflowingSum kSums[] = {
       {"reduce/f32/shape=1x4,axes=1/fill=normal/seed=0", {{0x1p127, 0x1p127, 1, 0}}, true, false},
       {"reduce/f32/shape=1x4,axes=1/fill=normal/seed=0", {{-0x1p127, -0x1p127, -1, 0}}, false, true},
       {"reduce/f32/shape=1x4,axes=1/fill=normal/seed=0", {{0x1p127, 0x1p127, -0x1p127, 1}}, true, false},
       {"reduce/f32/shape=1x4,axes=1/fill=normal/seed=0", {{0x1p127, 0x1p127, -0x1p127, -0x1p127}}, true, true},
-      {"reduce/f32/shape=1x4,axes=1,kind=mean/fill=normal/seed=0", {{0x1p127, 0x1p127, 1, 0}}, true, false},
-      {"reduce/f32/shape=1x4,axes=1,kind=mean/fill=normal/seed=0", {{0x1p127, -0x1p127, -0x1p127, 0}}, false, true},
+      {"reduce/f32/shape=1x4,axes=1,kind=mean/fill=normal/seed=0", {{0x1p127, 0x1p127, 1, 0}}, true, true},
+      {"reduce/f32/shape=1x4,axes=1,kind=mean/fill=normal/seed=0", {{0x1p127, -0x1p127, -0x1p127, 0}}, true, true},
       {"matmul/f16-f16-f32/m=1,n=1,k=2/fill=normal/seed=0", {{0x1p15, 0x1p15}, {2, 1}}, true, false},
       {"matmul/f16-f16-f32/m=1,n=1,k=2/fill=normal/seed=0", {{0x1p15, 0x1p15}, {2, -2}}, true, true},
       {"matmul/f16-f16-f32/m=1,n=1,k=2,alpha=-1/fill=normal/seed=0", {{0x1p15, 0x1p15}, {2, 1}}, false, true},
@@ -362,6 +363,22 @@ TEST(SumBound, PartialResultsOfOtherAlgorithmsHaveEitherSign) {
   EXPECT_EQ(signs("in=bf16;acc=f32"), PartialSigns::kOfTerms);
   EXPECT_EQ(signs("in=bf16x3;acc=f32"), PartialSigns::kEither);
   EXPECT_EQ(signs("acc=f32;alg=winograd<2,3>"), PartialSigns::kEither);
+}
+
+// The running mean of {x, -x}, m += (x - m) / n, has -2 x on the way.
+TEST(MeanBound, RunningMeansOverflowToEitherSide) {
+  const Problem problem = Bind("reduce/f32/shape=1x2,axes=1,kind=mean/fill=normal/seed=0");
+  std::vector<Tensor> inputs;
+  inputs.emplace_back(DType::kF32, Shape{1, 2});
+  for (const double x : {0x1.Cp127, 1.0}) {
+    inputs[0].SetDoubles(std::vector<double>{x, -x});
+    const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
+    const BoundModel bound = Op("reduce").Bound(problem, golden, Declared("acc=f32"));
+    EXPECT_TRUE(Accepts(bound, golden, 0, 0));
+    EXPECT_EQ(Accepts(bound, golden, 0, -HUGE_VAL), x > 1);
+    EXPECT_EQ(Accepts(bound, golden, 0, HUGE_VAL), x > 1);
+    EXPECT_FALSE(Accepts(bound, golden, 0, x));
+  }
 }
 
 // Beyond the range of f32 narrow planes would hold nothing.

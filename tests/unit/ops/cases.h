@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "golden/bound.h"
+#include "golden/element.h"
 #include "ops/op_info.h"
 
 namespace assay::test {
@@ -72,14 +73,9 @@ inline bool Accepts(const BoundModel& bound, const Golden& golden, int64_t i, do
   if (bound.exact) return got == y;
   if (got == y) return true;
   if (!std::isfinite(got)) {
-    const bool of_terms = bound.partial_signs == PartialSigns::kOfTerms && std::isfinite(y);
-    const auto overflows = [&](double sign) {
-      const double reach = of_terms ? (golden.magnitude[i] + sign * y + golden.error[i]) / 2 : golden.magnitude[i];
-      if (sign < 0 && bound.partial_signs == PartialSigns::kNonNegative) return false;
-      return bound.growth * reach >= bound.partial_overflow_at;
-    };
-    if (std::isnan(got)) return overflows(1) && overflows(-1);
-    if (overflows(got > 0 ? 1 : -1)) return true;
+    const PartialOverflow partial = PartialOverflowAt(bound, golden, i);
+    if (std::isnan(got)) return partial.up && partial.down;
+    if (got > 0 ? partial.up : partial.down) return true;
     const double reach = std::abs(y) + AccumulatedBound(bound, golden, i);
     const bool sign = std::signbit(got) == std::signbit(y) || AccumulatedBound(bound, golden, i) >= std::abs(y);
     return reach >= bound.overflow_at && sign;

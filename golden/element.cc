@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "golden/element.h"
+
+#include <cmath>
+
+#include "harness/base/infinity.h"
+
+namespace assay {
+
+PartialOverflow PartialOverflowAt(const BoundModel& bound, const Golden& golden, int64_t i) {
+  const double y = golden.value[static_cast<size_t>(i)], magnitude = PlaneAt(golden.magnitude, i, golden.size());
+  const auto reaches = [&](double terms) { return bound.growth * terms >= bound.partial_overflow_at; };
+  if (!reaches(magnitude)) return {};
+  if (bound.partial_signs == PartialSigns::kNonNegative) return {.up = true};
+  // Beside an infinite term y is no sum of the others.
+  if (bound.partial_signs == PartialSigns::kEither || !std::isfinite(y) || magnitude == kInfinity) {
+    return {.up = true, .down = true};
+  }
+  const double error = PlaneAt(golden.error, i, golden.size());
+  return {.up = reaches(0.5 * (magnitude + y + error)), .down = reaches(0.5 * (magnitude - y + error))};
+}
+
+}  // namespace assay
