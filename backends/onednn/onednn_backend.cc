@@ -26,16 +26,17 @@ std::vector<Problem> MakeProblems(const plugin::OpDesc& op, const dnnl::engine& 
                             op.name());
 }
 
+std::string NameOf(const Problem& problem) {
+  return CleanName(problem.descriptor.pd.impl_info_str()) + problem.suffix;
+}
+
 // An implementation of the reordered kind that needs no reorder is the plain one again; so are the reference loops.
 bool IsOffered(const Problem& problem, const dnnl::engine& engine) {
   const bool reference = CleanName(problem.descriptor.pd.impl_info_str()).starts_with("ref");
   if (reference && !problem.suffix.empty()) return false;
+  if (problem.keeps_promise && !problem.keeps_promise(NameOf(problem))) return false;
   const Placement placement = PlacementOf(problem, engine);
   return placement == Placement::kReordered || (placement == Placement::kAsGiven && problem.suffix.empty());
-}
-
-std::string NameOf(const Problem& problem) {
-  return CleanName(problem.descriptor.pd.impl_info_str()) + problem.suffix;
 }
 
 // The library's reference loops run at some 0.1 G multiply-adds a second, a thousandth of its kernels: on large work

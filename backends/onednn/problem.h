@@ -28,6 +28,7 @@ struct Problem {
   std::vector<Operand> operands;
   std::optional<Operand> preload;  // an input that is copied into the output first, for a sum post-op
   std::function<std::string(const std::string& implementation)> contract;
+  std::function<bool(const std::string& implementation)> keeps_promise;  // none: all do
   std::string suffix;        // behind the library's name of an implementation
   bool own_layouts = false;  // operands are reordered into and out of the layouts that the descriptor chose
 };
