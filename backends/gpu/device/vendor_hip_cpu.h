@@ -6,8 +6,6 @@
 
 #include <hip/hip_runtime.h>
 
-#include "backends/common/dtype.h"
-
 #define GPU_FN inline
 #define GPU_DEVICE inline
 #define GPU_KERNEL
@@ -15,24 +13,11 @@
 #define GPU_CALL inline __attribute__((noinline))
 #define GPU_CONSTANT
 
+#include "backends/gpu/device/vendor_processor.h"
+
 namespace gpu {
 
 using Stream = hipStream_t;
-
-GPU_DEVICE float HalfToFloat(uint16_t bits) {
-  return plugin::ToFloat(plugin::F16{bits});
-}
-GPU_DEVICE uint16_t FloatToHalf(float value) {
-  return plugin::Convert<plugin::F16>(value).bits;
-}
-
-// Without an instruction for it fma() is a slow function.
-GPU_DEVICE float MultiplyAdd(float a, float b, float c) {
-  return a * b + c;
-}
-GPU_DEVICE double MultiplyAdd(double a, double b, double c) {
-  return a * b + c;
-}
 
 GPU_DEVICE void Sync() {
   __syncthreads();

@@ -8,14 +8,14 @@
 #include <thread>
 #include <vector>
 
-#include "backends/common/dtype.h"
-
 #define GPU_FN inline
 #define GPU_DEVICE inline
 #define GPU_CALL inline
 #define GPU_KERNEL
 #define GPU_SHARED static
 #define GPU_CONSTANT
+
+#include "backends/gpu/device/vendor_processor.h"
 
 struct DeviceIndex {
   unsigned x;
@@ -33,19 +33,6 @@ inline std::barrier<>* block_barrier = nullptr;
 
 inline void Sync() {
   block_barrier->arrive_and_wait();
-}
-
-inline float HalfToFloat(uint16_t bits) {
-  return plugin::ToFloat(plugin::F16{bits});
-}
-inline uint16_t FloatToHalf(float value) {
-  return plugin::Convert<plugin::F16>(value).bits;
-}
-inline float MultiplyAdd(float a, float b, float c) {
-  return a * b + c;
-}
-inline double MultiplyAdd(double a, double b, double c) {
-  return a * b + c;
 }
 
 template <class Params>
