@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/infinity.h"
 #include "harness/base/rng.h"
 
 namespace assay {
@@ -29,6 +30,13 @@ int64_t SmallestFactor(int64_t t, int64_t limit, int64_t other_limit) {
 }
 
 }  // namespace
+
+double LowestBit(double x) {
+  if (x == 0) return kInfinity;
+  int exponent = 0;
+  const auto digits = static_cast<int64_t>(std::ldexp(std::frexp(std::fabs(x), &exponent), 53));
+  return std::ldexp(static_cast<double>(digits & -digits), exponent - 53);
+}
 
 // The `wanted` largest magnitudes that fit: large terms make high peaks.
 std::vector<ExactCode::Symbol> ExactCode::Choose(const CodeBudget& budget, int64_t factors, int64_t wanted) {

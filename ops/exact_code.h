@@ -17,6 +17,9 @@
 
 namespace assay {
 
+// The weight of x's lowest set bit: the largest power of two that x is a multiple of. Infinity for 0.
+double LowestBit(double x);
+
 struct CodeBudget {
   int64_t terms = 1;           // K
   int64_t first = 1;           // largest integer that the first operand holds exactly

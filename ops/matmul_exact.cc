@@ -17,17 +17,10 @@ constexpr int64_t kAddends = 3;  // |c| and |bias| are 1 .. 3
 constexpr double kLeastRest = 1e-6;
 enum FactorStream : uint64_t { kRows, kColumns, kC, kBias };
 
-// The weight of x's lowest set bit, at most 1: all multiples of x are multiples of it.
-double LowestBit(double x) {
-  double unit = 1;
-  while (x / unit != std::trunc(x / unit)) unit /= 2;
-  return unit;
-}
-
 std::optional<ExactCode> PlanTwin(const MatmulCase& op, const Problem& problem, const Contract& contract) {
   if (contract.alg != Algorithm::kDirect) return std::nullopt;
   // Everything is a multiple of `unit`, so integers below 2^p in that unit are exact.
-  const double unit = std::min(LowestBit(op.alpha), LowestBit(op.beta));
+  const double unit = std::min({1.0, LowestBit(op.alpha), LowestBit(op.beta)});
   const double added = (op.beta != 0 ? std::abs(op.beta) * kAddends : 0) + (op.bias ? kAddends : 0);
   const double scale = std::max(1.0, std::abs(op.alpha));  // products may be scaled before or after they are summed
   const double held = std::ldexp(unit, TwinPartialBits(contract));

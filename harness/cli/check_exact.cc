@@ -9,17 +9,10 @@
 
 #include "harness/base/infinity.h"
 #include "harness/compare/localise.h"
+#include "ops/exact_code.h"
 
 namespace assay::cli {
 namespace {
-
-// The largest power of two that x is a multiple of; infinity for 0.
-double UnitOf(double x) {
-  if (x == 0) return kInfinity;
-  int exponent = 0;
-  const auto digits = static_cast<int64_t>(std::ldexp(std::frexp(std::fabs(x), &exponent), 53));
-  return std::ldexp(static_cast<double>(digits & -digits), exponent - 53);
-}
 
 // Integers up to `held` are what `holder` has room for.
 tl::unexpected<Error> NotExact(const std::string& what, const std::string& holder, double held) {
@@ -68,7 +61,7 @@ Status CheckKeeps(const Operand& operand, const Tensor& tensor, const Contract& 
   const std::vector<double> values = tensor.ToDoubles();
   for (size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i]) || values[i] == 0) continue;
-    if (std::fabs(values[i]) / UnitOf(values[i]) < std::ldexp(1.0, *bits)) continue;
+    if (std::fabs(values[i]) / LowestBit(values[i]) < std::ldexp(1.0, *bits)) continue;
     return NotExact(ElementText(operand, tensor, i, values[i]) + ", which the contract rounds", ToText(contract),
                     std::ldexp(1.0, *bits));
   }
@@ -83,8 +76,8 @@ Result<double> UnitOfOperand(const Operand& operand, const Tensor& tensor, const
   for (size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) continue;
     largest = std::max(largest, std::fabs(values[i]));
-    if (UnitOf(values[i]) >= unit) continue;
-    unit = UnitOf(values[i]);
+    if (LowestBit(values[i]) >= unit) continue;
+    unit = LowestBit(values[i]);
     finest = i;
   }
   // A single level of the operand's own precision is exact, whatever adds it.
@@ -98,7 +91,7 @@ Result<double> UnitOfOperand(const Operand& operand, const Tensor& tensor, const
 }
 
 bool IsPowerOfTwo(double x) {
-  return UnitOf(x) == std::fabs(x);
+  return LowestBit(x) == std::fabs(x);
 }
 
 // The common unit of the terms of a sum of products, from those of the operands; none: no such sum, or factors that
