@@ -15,14 +15,12 @@
 
 #include "golden/store_files.h"
 #include "harness/base/parallel.h"
-#include "harness/cli/catalog.h"
 #include "harness/cli/ceilings.h"
 #include "harness/cli/environment.h"
 #include "harness/cli/exit_code.h"
-#include "harness/cli/host_memory.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/output.h"
-#include "harness/cli/preflight.h"
+#include "harness/cli/prepared_run.h"
 #include "harness/cli/prices.h"
 #include "harness/cli/profile_output.h"
 #include "harness/cli/record_fields.h"
@@ -30,8 +28,6 @@
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
 #include "harness/perf/machine_state.h"
-#include "harness/plan/plan.h"
-#include "harness/plan/suite.h"
 #include "reports/console.h"
 
 namespace assay::cli {
@@ -142,37 +138,10 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
   return code;
 }
 
-// An unknown name is refused, unless a backend that cannot be asked now may know it.
-Status CheckImplementations(const std::vector<std::string>& wanted, const std::vector<Column>& columns,
-                            const std::vector<PlannedCase>& cases) {
-  if (wanted.empty()) return {};
-  const UnknownImplementations unknown = FindUnknownImplementations(wanted, columns, cases);
-  if (unknown.message.empty()) return {};
-  if (unknown.certain) return UsageError(unknown.message);
-  Complain(kExitOk, unknown.message);
-  return {};
-}
-
 void NoteUnusedPrices(const std::map<std::string, double>& prices, const std::vector<Column>& columns) {
   std::set<std::string> backends;
   for (const Column& c : columns) backends.insert(c.backend);
   if (const std::string unused = UnusedPrices(prices, backends); !unused.empty()) Note(unused);
-}
-
-// Takes the swept cases in place of those of --case.
-Result<std::optional<Sweep>> ApplySweep(const std::string& text, CaseOptions& options) {
-  if (text.empty()) return std::optional<Sweep>();
-  auto sweep = ParseSweep(text);
-  if (!sweep) return UsageError("--sweep: " + sweep.error().message);
-  if (options.cases.empty()) return UsageError("--sweep: give the case whose attribute it sets with --case");
-  std::vector<std::string> swept;
-  for (const std::string& id : options.cases) {
-    auto ids = SweptCases(id, *sweep, Catalog());
-    if (!ids) return UsageError("--sweep: " + ids.error().message);
-    swept.insert(swept.end(), ids->begin(), ids->end());
-  }
-  options.cases = std::move(swept);
-  return std::optional<Sweep>(*std::move(sweep));
 }
 
 int Run(RunOptions options) {
@@ -183,56 +152,32 @@ int Run(RunOptions options) {
   if (options.jobs > 0) SetThreadCount(options.jobs);
   auto profile = ProfileOutput::Start(options);
   if (!profile) return Complain(kExitUsage, profile.error().message);
-  CaseOptions chosen = options.selection;
-  const auto sweep = ApplySweep(options.sweep, chosen);
-  if (!sweep) return Complain(kExitUsage, sweep.error().message);
-  auto planned = PlanCases(chosen);
-  if (!planned) return Complain(kExitUsage, planned.error().message);
-  auto& [selection, plan] = *planned;
-  if (selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection.empty_message);
-  if (auto fits = CheckNamedCasesFit(selection.cases, AvailableBytes()); !fits) {
-    return Complain(kExitUsage, fits.error().message);
-  }
-  // A shard without cases leaves its folder behind like the others, since CI collects it.
-  const bool no_case = selection.empty == EmptyReason::kShardOnly;
-  if (no_case) Complain(kExitOk, selection.empty_message);
-  std::vector<std::string> absent;
-  auto columns = OpenColumns(options.backend, absent);
-  if (!columns) return Complain(kExitUsage, columns.error().message);
-  for (const std::string& name : absent) {
-    Complain(kExitRequiredAbsent, fmt::format("required and absent: {}; see assay backends", name));
-  }
-  if (columns->empty()) return Complain(absent.empty() ? kExitNothing : kExitRequiredAbsent, kNoPlugin);
-
-  if (auto possible = CheckImplementations(options.backend.implementations, *columns, selection.all); !possible) {
-    return Complain(kExitUsage, possible.error().message);
-  }
-  auto expectations = LoadExpectationSet(options.expectations);
-  if (!expectations) return Complain(kExitUsage, expectations.error().message);
-  for (const Column& c : *columns) plan.columns.push_back({c.backend, c.device.name});
+  auto prepared = PrepareRun(options);
+  if (!prepared) return Complain(prepared.error().code, prepared.error().message);
+  auto& [selection, plan, sweep, columns, absent, expectations] = *prepared;
 
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
   auto folder = RunFolder::Create(options.out.value_or(""));
   if (!folder) return Complain(kExitUsage, folder.error().message);
-  const nlohmann::ordered_json environment = Environment(options, *columns, *expectations);
+  const nlohmann::ordered_json environment = Environment(options, columns, expectations);
   if (auto status = WritePlan(*folder, plan, environment); !status) {
     return Complain(kExitHarness, status.error().message);
   }
-  LoopSettings settings = SettingsFor(options, plan, *expectations);
-  settings.runner.sweep = *sweep;
-  NoteUnusedPrices(settings.runner.prices, *columns);
+  LoopSettings settings = SettingsFor(options, plan, expectations);
+  settings.runner.sweep = sweep;
+  NoteUnusedPrices(settings.runner.prices, columns);
   if (options.perf && options.Roofline()) {
     settings.runner.ceilings =
-        std::make_shared<Ceilings>(*columns, options.backend.implementations, settings.runner.interrupted);
+        std::make_shared<Ceilings>(columns, options.backend.implementations, settings.runner.interrupted);
   }
-  LoopResult result = RunCases(selection.cases, *columns, settings, *folder);
+  LoopResult result = RunCases(selection.cases, columns, settings, *folder);
   if (settings.runner.ceilings && result.write_error.empty()) {
     settings.runner.ceilings->SetFinal(result.records);
     if (auto status = folder->Rewrite(result.records); !status) result.write_error = status.error().message;
   }
   if (auto status = WriteMeasured(settings, *folder, environment); !status) Note(status.error().message);
-  const int code = Finish(options, plan, result, *folder, *profile, !absent.empty(), no_case);
+  const int code = Finish(options, plan, result, *folder, *profile, !absent.empty(), prepared->NoCase());
   // Nobody waits for a golden value that nobody will use.
   if (result.abandoned) std::_Exit(FinishOutput(code));
   return code;
