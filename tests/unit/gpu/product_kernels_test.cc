@@ -106,10 +106,12 @@ TEST(UnitMatmulKernel, CoversRaggedProducts) {
   struct Halves : MatmulKernels<Half> {
     void TestBody() override {
       Make(130, 35, 37, true, false);
-      RunKernel(UnitMatmul<Half, false>, TileCount<UnitShape>(p_.m, p_.n, 2), kWaves * PlainLayout::kLanes, p_);
+      RunKernel(UnitMatmul<Half, false>, TileCount<UnitShape>(p_.m, p_.n, 2), PlainLayout::kWaves * PlainLayout::kLanes,
+                p_);
       Expect("unit");
       Make(3, 5, 70, false, true);
-      RunKernel(UnitMatmul<Half, true>, TileCount<UnitShape>(p_.m, p_.n, 2), kWaves * PlainLayout::kLanes, p_);
+      RunKernel(UnitMatmul<Half, true>, TileCount<UnitShape>(p_.m, p_.n, 2), PlainLayout::kWaves * PlainLayout::kLanes,
+                p_);
       Expect("unit, b along k");
     }
   };
@@ -148,7 +150,7 @@ TEST_F(ConvKernels, EveryAlgorithmSeesTheSamePatches) {
   Expect<int8_t>("direct i8", DirectConv<int8_t>, kConvThreads, ConvBlocks);
   Expect<float>("skinny", GemmConv<float, SkinnyTile>, kTileThreads, ConvTiles<SkinnyTile>);
   Expect<BFloat>("medium", GemmConv<BFloat, MediumTile>, kTileThreads, ConvTiles<MediumTile>);
-  Expect<Half>("unit", UnitConv<Half>, kWaves * PlainLayout::kLanes, ConvTiles<UnitShape>);
+  Expect<Half>("unit", UnitConv<Half>, PlainLayout::kWaves * PlainLayout::kLanes, ConvTiles<UnitShape>);
 }
 
 }  // namespace

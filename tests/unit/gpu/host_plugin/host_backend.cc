@@ -10,7 +10,8 @@ namespace {
 std::vector<Traits> TheHost() {
   Traits t;
   t.device_type = ASSAY_DEVICE_CPU, t.architecture = t.name = "host", t.driver = "none";
-  t.memory_bytes = uint64_t{1} << 32, t.lanes = PlainLayout::kLanes, t.has_unit = true, t.device_clock = false;
+  t.memory_bytes = uint64_t{1} << 32, t.lanes = PlainLayout::kLanes, t.waves = PlainLayout::kWaves, t.has_unit = true,
+  t.device_clock = false;
   return {t};
 }
 
