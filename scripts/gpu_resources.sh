@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # gpu_resources.sh [ARCHITECTURE...] [--max-spill BYTES]: registers, shared memory, stack and spills of every kernel of
-# the GPU plugins, as ptxas and LLVM tell them. sm_NN is compiled by nvcc, gfxNN by hipcc; default sm_80, gfx90a and
-# gfx1100, those whose compiler is there. A minute or so per architecture. Exit 1 when a kernel spills more than --max-spill.
+# the GPU plugins, as ptxas and LLVM tell them. sm_NN is compiled by nvcc, gfxNN by hipcc; default sm_80, sm_90,
+# gfx90a and gfx1100, those whose compiler is there. A minute or so per architecture. Exit 1 when a kernel spills more than --max-spill.
 set -euo pipefail
 root=$(dirname "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)")
 most=""
@@ -18,7 +18,7 @@ done
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
 hipcc=$(command -v hipcc || ls /opt/rocm/bin/hipcc 2>/dev/null || true)
 if [ ${#architectures[@]} -eq 0 ]; then
-  [ -n "$nvcc" ] && architectures+=(sm_80)
+  [ -n "$nvcc" ] && architectures+=(sm_80 sm_90)
   [ -n "$hipcc" ] && architectures+=(gfx90a gfx1100)
 fi
 [ ${#architectures[@]} -gt 0 ] || { echo "gpu_resources.sh: neither nvcc nor hipcc found" >&2; exit 2; }

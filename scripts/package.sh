@@ -23,7 +23,7 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 if [ -z "$build" ]; then
-  "$here/build.sh" release product
+  "$here/build.sh" release product "-DASSAY_CUDA_ARCHITECTURES=80;90"
   "$here/build.sh" release gpu
   build=$root/build/release
 fi
@@ -49,13 +49,18 @@ is_of_the_system() {
   esac
 }
 
+# "CUDA for sm_80,90 and PTX", as this build was configured.
+kernels_of() {
+  sed -n "s/^{\"$1\", .*\"\(CUDA\|HIP\) for \([^;\"]*\).*/\1 for \2/p" "$build/generated/configured_backends.inc"
+}
+
 # What the system has to bring for a plugin.
 needs_of() {
   case $1 in
     vulkan) echo "Vulkan loader and a driver (Debian: libvulkan1, and mesa-vulkan-drivers or the vendor's own)" ;;
     opencl) echo "an OpenCL driver (Debian: pocl-opencl-icd, mesa-opencl-icd or the vendor's own)" ;;
-    cuda) echo "NVIDIA's driver and the CUDA runtime" ;;
-    hip) echo "AMD's driver and ROCm" ;;
+    cuda) echo "NVIDIA's driver, and cuBLASLt, cuFFT and cuDNN for what they compute; $(kernels_of cuda)" ;;
+    hip) echo "AMD's driver and ROCm; $(kernels_of hip)" ;;
     *) echo "nothing" ;;
   esac
 }
@@ -99,7 +104,11 @@ add_licence() {
 
 cp "$root/LICENSE" "$stage/LICENSE"
 rm -rf "$stage/lib/assay/corpus"  # measures the judge, not a device
-plugins=("$build"/lib/assay/plugins/*.so)
+rm -f "$stage/lib/assay/plugins/libassay_hip_cpu.so"  # has HIP-CPU compiled in, which is its user's own
+plugins=()
+for plugin in "$build"/lib/assay/plugins/*.so; do
+  [ ! -e "$stage/lib/assay/plugins/${plugin##*/}" ] || plugins+=("$plugin")
+done
 {
   echo "assay $version for Linux on $(uname -m). Unpack anywhere; bin/assay finds the rest beside itself."
   echo

@@ -76,17 +76,26 @@ class CudnnConv {
 
   size_t WorkspaceBytes() const { return workspace_bytes_; }
 
-  void Run(const gpu::Bound& at, std::byte* workspace) const {
+  // Of the addend that the call with a fused bias takes, laid out as y; 0 where that call is not made.
+  uint64_t AddendBytes() const {
+    if (activation_ == nullptr) return 0;
+    int64_t last = (s_.n - 1) * s_.y.outer_stride + (s_.o - 1) * s_.y.inner_stride;
+    for (size_t axis = 0; axis < 3; ++axis) last += (s_.out[axis] - 1) * s_.y.strides[axis];
+    return static_cast<uint64_t>((last + 1) * plugin::Bytes(s_.y.dtype));
+  }
+
+  // `zeros`: AddendBytes() of them.
+  void Run(const gpu::Bound& at, std::byte* workspace, const std::byte* zeros) const {
     const double wide_factors[] = {1, 0};
     const float factors[] = {1, 0};
     const bool wide = s_.IsF64();
     const void* one = wide ? static_cast<const void*>(&wide_factors[0]) : &factors[0];
     const void* zero = wide ? static_cast<const void*>(&wide_factors[1]) : &factors[1];
     if (activation_ != nullptr) {
-      Cudnn::Check(cudnn_.ConvBiasForward(handle_.get(), one, x_, at.Input(0), w_, at.Input(1), conv_, algorithm_,
-                                          workspace, workspace_bytes_, zero, y_, at.Output(), bias_, at.Input(2),
-                                          activation_, y_, at.Output()),
-                   "cudnnConvolutionBiasActivationForward");
+      Cudnn::Check(
+          cudnn_.ConvBiasForward(handle_.get(), one, x_, at.Input(0), w_, at.Input(1), conv_, algorithm_, workspace,
+                                 workspace_bytes_, zero, y_, zeros, bias_, at.Input(2), activation_, y_, at.Output()),
+          "cudnnConvolutionBiasActivationForward");
       return;
     }
     Cudnn::Check(cudnn_.ConvForward(handle_.get(), one, x_, at.Input(0), w_, at.Input(1), conv_, algorithm_, workspace,
@@ -141,7 +150,14 @@ std::unique_ptr<plugin::Plan> CreateCudnnConv(gpu::Device& device, const plugin:
   auto plan = std::make_unique<gpu::KernelPlan>(device, op);
   const auto conv = std::make_shared<CudnnConv>(plugin::ParseConv(op), kAlgorithm, device.queue().get());
   std::byte* workspace = plan->Workspace(conv->WorkspaceBytes());
-  plan->Add([conv, workspace](const gpu::Bound& at) { conv->Run(at, workspace); });
+  // Its header says act(alpha1 conv + alpha2 z + bias), and not that a z with the factor 0 is left unread: an output in
+  // the place of z, which nobody has written yet, could make 0 * NaN.
+  std::byte* zeros = nullptr;
+  if (const uint64_t bytes = conv->AddendBytes(); bytes > 0) {
+    zeros = plan->Workspace(bytes);
+    device.queue().Fill(zeros, 0, bytes);
+  }
+  plan->Add([conv, workspace, zeros](const gpu::Bound& at) { conv->Run(at, workspace, zeros); });
   return plan;
 }
 

@@ -51,9 +51,10 @@ std::unique_ptr<plugin::Plan> CreateFlash(Device& device, const plugin::OpDesc& 
 std::unique_ptr<plugin::Plan> CreateUnitFlash(Device& device, const plugin::OpDesc& op) {
   const AttentionSpec a = plugin::ParseAttention(op);
   auto plan = std::make_unique<KernelPlan>(device, op);
-  plan->Add([type = TagOf(a.dtype), lanes = device.traits().lanes, p = AttentionParamsOf(a)](const Bound& at) mutable {
+  plan->Add([type = TagOf(a.dtype), threads = kFlashWaves * device.traits().lanes,
+             p = AttentionParamsOf(a)](const Bound& at) mutable {
     BindAttention(at, p);
-    LaunchUnitFlashAttention(type, lanes, p, at.stream());
+    LaunchUnitFlashAttention(type, threads, p, at.stream());
   });
   return plan;
 }
@@ -101,7 +102,7 @@ std::string UnitFlashWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   }
   if (std::string reason = AttentionWhyNot(a, op); !reason.empty()) return reason;
   const int64_t blocks = QueryBlocks(AttentionParamsOf(a), kUnitQueries);
-  return BlocksWhyNot(traits, static_cast<double>(blocks), kWaves * traits.lanes);
+  return BlocksWhyNot(traits, static_cast<double>(blocks), kFlashWaves * traits.lanes);
 }
 
 std::string MaterialisedWhyNot(const Traits& traits, const plugin::OpDesc& op) {

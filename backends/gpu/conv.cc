@@ -60,9 +60,10 @@ std::unique_ptr<plugin::Plan> CreateImplicitGemm(Device& device, const plugin::O
 }
 
 std::unique_ptr<plugin::Plan> CreateUnitConv(Device& device, const plugin::OpDesc& op) {
-  return ConvPlan(device, op, [lanes = device.traits().lanes](Tag type, const ConvParams& p, void* stream) {
-    LaunchUnitConv(type, lanes, p, stream);
-  });
+  return ConvPlan(device, op,
+                  [threads = device.traits().ProductThreads()](Tag type, const ConvParams& p, void* stream) {
+                    LaunchUnitConv(type, threads, p, stream);
+                  });
 }
 
 // What every kernel needs, beside a grid that can be launched.
@@ -108,7 +109,7 @@ std::string UnitConvWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const ConvSpec s = plugin::ParseConv(op);
   if (std::string reason = UnitWhyNot(traits, s.x.dtype); !reason.empty()) return reason;
   if (std::string reason = ProductWhyNot(s, op); !reason.empty()) return reason;
-  return BlocksWhyNot(traits, static_cast<double>(ConvTiles<UnitShape>(ConvParamsOf(s))), kWaves * traits.lanes);
+  return BlocksWhyNot(traits, static_cast<double>(ConvTiles<UnitShape>(ConvParamsOf(s))), traits.ProductThreads());
 }
 
 std::string ConvContract(const Traits&, const plugin::OpDesc& op) {

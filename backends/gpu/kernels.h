@@ -18,8 +18,8 @@ inline constexpr int64_t kMostBlocks = 0x7FFFFFFF;
 
 void LaunchTiledMatmul(Tag operands, TileKind tile, const MatmulParams& params, void* stream);
 void LaunchCombineParts(Tag operands, const MatmulParams& params, void* stream);
-// f16 and bf16; `lanes` of a wave. B lies in shared memory as params.b_along_k says.
-void LaunchUnitMatmul(Tag operands, int lanes, const MatmulParams& params, void* stream);
+// f16 and bf16; `threads` of a block. B lies in shared memory as params.b_along_k says.
+void LaunchUnitMatmul(Tag operands, int threads, const MatmulParams& params, void* stream);
 
 void LaunchSequentialReduce(Tag x, const ReduceParams& params, void* stream);  // argmax and argmin too
 void LaunchTreeReduce(Tag x, const ReduceParams& params, void* stream);        // likewise, in one part
@@ -31,11 +31,11 @@ void LaunchAttentionScores(Tag q, const AttentionParams& params, void* stream);
 void LaunchAttentionWeights(Tag q, const AttentionParams& params, void* stream);
 void LaunchAttentionValues(Tag q, const AttentionParams& params, void* stream);
 void LaunchFlashAttention(Tag q, const AttentionParams& params, void* stream);
-void LaunchUnitFlashAttention(Tag q, int lanes, const AttentionParams& params, void* stream);  // d and dv up to 128
+void LaunchUnitFlashAttention(Tag q, int threads, const AttentionParams& params, void* stream);  // d and dv up to 128
 
 void LaunchDirectConv(Tag x, const ConvParams& params, void* stream);
 void LaunchGemmConv(Tag x, TileKind tile, const ConvParams& params, void* stream);
-void LaunchUnitConv(Tag x, int lanes, const ConvParams& params, void* stream);
+void LaunchUnitConv(Tag x, int threads, const ConvParams& params, void* stream);
 
 void LaunchFftMove(bool wide, const FftMoveParams& params, void* stream);
 void LaunchFftStage(bool wide, const FftStageParams& params, void* stream);

@@ -101,11 +101,11 @@ std::unique_ptr<plugin::Plan> CreateSplitK(Device& device, const plugin::OpDesc&
 std::unique_ptr<plugin::Plan> CreateUnitMatmul(Device& device, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
   auto plan = std::make_unique<KernelPlan>(device, op);
-  plan->Add(
-      [s, type = TagOf(s.a.dtype), lanes = device.traits().lanes, p = MatmulParamsOf(s, 1)](const Bound& at) mutable {
-        BindMatmul(at, s, p);
-        LaunchUnitMatmul(type, lanes, p, at.stream());
-      });
+  plan->Add([s, type = TagOf(s.a.dtype), threads = device.traits().ProductThreads(),
+             p = MatmulParamsOf(s, 1)](const Bound& at) mutable {
+    BindMatmul(at, s, p);
+    LaunchUnitMatmul(type, threads, p, at.stream());
+  });
   return plan;
 }
 
@@ -141,7 +141,7 @@ std::string UnitMatmulWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
   if (std::string reason = UnitWhyNot(traits, s.a.dtype); !reason.empty()) return reason;
   if (std::string reason = MatmulWhyNot(s, op); !reason.empty()) return reason;
-  return BlocksWhyNot(traits, static_cast<double>(TilesOf<UnitShape>(s)), kWaves * traits.lanes);
+  return BlocksWhyNot(traits, static_cast<double>(TilesOf<UnitShape>(s)), traits.ProductThreads());
 }
 
 std::string MatmulContract(const Traits&, const plugin::OpDesc& op) {

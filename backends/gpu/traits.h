@@ -18,11 +18,13 @@ struct Traits {
   int units = 1;                                                 // multiprocessors
   int64_t grid_threads = INT64_MAX;                              // that a launch can have; blocks: kMostBlocks
   int lanes = 32;                                                // of a wave, as kernels on matrix units see it
+  int waves = 4;                                                 // of a block that makes a product on them
   bool has_unit = false;                                         // matrix units that take f16 and bf16
   std::string unit_accumulator = "acc=f32";                      // of them, as a contract says it
   bool device_clock = true;                                      // events tell the device's own time
   double exp_ulp = 2, tanh_ulp = 2;                              // of exp and log, and of tanh, in the vendor's table
 
+  int ProductThreads() const { return waves * lanes; }
   // "architecture=sm_90;..." for people and for environment.json.
   std::string Properties() const;
 };

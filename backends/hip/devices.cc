@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "backends/common/status.h"
+#include "backends/gpu/device/unit_layout.h"
 
 namespace hip_backend {
 namespace {
@@ -56,7 +57,7 @@ gpu::Traits Describe(int index, const hipDeviceProp_t& properties) {
     t.has_unit = true, t.unit_accumulator = "acc=tc<24,8>";  // CDNA 3 adds eight products at once
   } else if (t.architecture.starts_with("gfx110")) {
     // What RDNA 3 keeps of a product is not published: declared as the weakest unit that is known.
-    t.has_unit = true, t.unit_accumulator = "acc=tc<23,4>;ftz=all";
+    t.has_unit = true, t.unit_accumulator = "acc=tc<23,4>;ftz=all", t.waves = gpu::RdnaLayout::kWaves;
   }
   return t;
 }

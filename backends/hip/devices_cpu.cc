@@ -22,7 +22,7 @@ std::vector<gpu::Traits> FindDevices() {
   t.device_type = ASSAY_DEVICE_CPU, t.architecture = "cpu", t.name = properties.name, t.driver = "HIP-CPU";
   t.memory_bytes = plugin::HostMemoryBytes(), t.cache_bytes = plugin::LastLevelCacheBytes();
   t.units = properties.multiProcessorCount;
-  t.lanes = gpu::PlainLayout::kLanes, t.has_unit = true, t.device_clock = false;
+  t.lanes = gpu::PlainLayout::kLanes, t.waves = gpu::PlainLayout::kWaves, t.has_unit = true, t.device_clock = false;
   return {t};
 }
 

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tarfile
@@ -22,6 +23,19 @@ SYSTEM = re.compile(r"(linux-vdso|/lib64/ld-linux|ld-linux|lib(c|m|mvec|dl|pthre
 def run(*words, cwd=None):
     """With nothing in the environment but where PoCL finds its linker: no LD_LIBRARY_PATH, no HOME."""
     return subprocess.run(["/usr/bin/env", "-i", "PATH=/usr/bin:/bin", *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+def cuda_architectures(library):
+    """{"PTX": {"80"}, "machine code": {"80", "90"}}, from the headers of the fat binaries that nvcc embeds."""
+    found = {"PTX": set(), "machine code": set()}
+    for start in re.finditer(re.escape(struct.pack("<IHH", 0xBA55ED50, 1, 16)), library):
+        at = start.start() + 16
+        end = at + struct.unpack_from("<Q", library, at - 8)[0]
+        while at < end:
+            kind, _, header, size = struct.unpack_from("<HHIQ", library, at)
+            found["PTX" if kind == 1 else "machine code"].add(str(struct.unpack_from("<I", library, at + 28)[0]))
+            at += header + size
+    return found
 
 
 class Package(unittest.TestCase):
@@ -91,6 +105,28 @@ class Package(unittest.TestCase):
             self.assertIn(word, manifest)
         self.assertIn("Apache License", (self.tree / "LICENSE").read_text())
 
+    def manifest_names(self, plugin, pattern):
+        """What the manifest says that a GPU plugin has code for; skips where the plugin was not built."""
+        library = self.tree / f"lib/assay/plugins/libassay_{plugin}.so"
+        if not library.exists():
+            self.skipTest("not built")
+        named = re.search(rf"^  {plugin} .*{pattern}", (self.tree / "MANIFEST").read_text(), re.MULTILINE)
+        self.assertIsNotNone(named)
+        return library.read_bytes(), named[1].split(",")
+
+    def test_the_manifest_names_the_gpus_of_cuda(self):
+        code, named = self.manifest_names("cuda", r"CUDA for sm_([\d,]+) and PTX")
+        kernels = cuda_architectures(code)
+        self.assertEqual(kernels["machine code"], set(named))
+        self.assertEqual(kernels["PTX"], {named[0]})
+
+    def test_the_manifest_names_the_gpus_of_hip(self):
+        code, named = self.manifest_names("hip", r"HIP for (gfx\w+(?:,gfx\w+)*)")
+        self.assertEqual({name.decode() for name in re.findall(rb"amdgcn-amd-amdhsa--(gfx\w+)", code)}, set(named))
+
+    def test_what_is_built_with_a_users_own_library_stays_out(self):
+        self.assertFalse((self.tree / "lib/assay/plugins/libassay_hip_cpu.so").exists())
+
     def test_it_runs_and_still_does_elsewhere(self):
         for place in ("first place", "second/place, moved"):
             here = self.dir / place / self.tree.name
@@ -105,6 +141,7 @@ class Package(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 records = [json.loads(line) for line in pathlib.Path(work, "out/results.jsonl").read_text().splitlines()]
                 built = {p.name[len("libassay_"):-len(".so")] for p in pathlib.Path(BUILD, "lib/assay/plugins").iterdir()}
+                built.discard("hip_cpu")
                 self.assertEqual({r["verdict"] for r in records if r["backend"] in ("cpu", "onednn")}, {"pass"})
                 self.assertEqual({r["backend"] for r in records}, built)
                 suite = here / "share/assay/suites/smoke.suite"

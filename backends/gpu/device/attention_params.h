@@ -9,7 +9,7 @@
 namespace gpu {
 
 inline constexpr int kAttentionThreads = 256;
-inline constexpr int kFlashQueries = 16, kUnitQueries = 16 * kWaves;  // of a block
+inline constexpr int kFlashQueries = 16, kUnitQueries = 16 * kFlashWaves;  // of a block
 
 enum class MaskForm : int32_t { kNone, kBool, kAdd };
 

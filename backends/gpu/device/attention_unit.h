@@ -33,7 +33,7 @@ struct UnitFlash {
   using U = Unit<T>;
   using Memory = UnitFlashMemory<T, kDepth>;
   using Line = Pack<T, kUnitPack>;
-  static constexpr int kThreads = kWaves * U::kLanes, kTiles = kDepth / 16, kKeyTiles = kUnitKeys / 16;
+  static constexpr int kThreads = kFlashWaves * U::kLanes, kTiles = kDepth / 16, kKeyTiles = kUnitKeys / 16;
   static constexpr int kLines = kUnitKeys * kDepth / kUnitPack, kOwn = kLines / kThreads;
   static_assert(kLines % kThreads == 0 && kUnitQueries == kUnitKeys);
 

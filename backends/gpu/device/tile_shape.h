@@ -29,11 +29,18 @@ using LargeTile = TileShape<128, 128, 8, 8>;
 using MediumTile = TileShape<64, 64, 4, 4>;
 using SkinnyTile = TileShape<16, 128, 4, 2>;
 
-// The tile of a block on matrix units, and its waves.
+// The tile of a block on matrix units.
 struct UnitShape {
   static constexpr int kRows = 128, kColumns = 128, kDepth = 32;
 };
-inline constexpr int kWaves = 4;
+// The part of it that one of kWaves waves has: half of its columns, and an equal share of rows.
+template <int kWaves>
+struct WaveShape {
+  static constexpr int kRows = 2 * UnitShape::kRows / kWaves, kColumns = UnitShape::kColumns / 2;
+  GPU_FN static int Row(int wave) { return wave / 2 * kRows; }
+  GPU_FN static int Column(int wave) { return wave % 2 * kColumns; }
+};
+inline constexpr int kFlashWaves = 4;  // of a block of attention
 
 // Where pack `pack` of an operand's tile begins: along the common extent (`along`), or across it.
 struct PackAt {

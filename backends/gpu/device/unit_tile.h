@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One tile of a product of f16 or bf16 matrices on matrix units: kRows x kColumns sums in f32 by four waves, two by
-// two. Factors as in tile.h, but packs of 8 as they are stored; B lies in shared memory along k or along the columns,
-// whichever way it lies in memory.
+// One tile of a product of f16 or bf16 matrices on matrix units: kRows x kColumns sums in f32 by the waves of a
+// block, two side by side. Factors as in tile.h, but packs of 8 as they are stored; B lies in shared memory along k or
+// along the columns, whichever way it lies in memory.
 #pragma once
 
 #include "backends/gpu/device/tile_shape.h"
@@ -23,12 +23,13 @@ template <class T, bool kAlongK, class Factors>
 struct UnitProduct {
   using Memory = UnitTileMemory<T, kAlongK>;
   using Line = Pack<T, kUnitPack>;
-  static constexpr int kLanes = Unit<T>::kLanes, kThreads = kWaves * kLanes;
+  using Wave = WaveShape<Unit<T>::kWaves>;
+  static constexpr int kLanes = Unit<T>::kLanes, kThreads = Unit<T>::kWaves * kLanes;
   static constexpr int kPacks = UnitShape::kRows * UnitShape::kDepth / kUnitPack;  // of either operand
   static constexpr int kOwn = kPacks / kThreads;
-  static constexpr int kTiles = 64 / 16;  // of a wave, in either direction
+  static constexpr int kDown = Wave::kRows / 16, kAcross = Wave::kColumns / 16;  // tiles of a wave
   static_assert(UnitShape::kRows == UnitShape::kColumns && kPacks % kThreads == 0);
-  using Sums = float[kTiles][kTiles][Unit<T>::kSums];
+  using Sums = float[kDown][kAcross][Unit<T>::kSums];
 
   const Factors& factors;
   Memory& memory;
@@ -71,37 +72,37 @@ struct UnitProduct {
 
   // The first row and column of this thread's wave within the tile.
   GPU_DEVICE int WaveRow() const {
-    return thread / kLanes / 2 * 64;
+    return Wave::Row(thread / kLanes);
   }
   GPU_DEVICE int WaveColumn() const {
-    return thread / kLanes % 2 * 64;
+    return Wave::Column(thread / kLanes);
   }
 
   GPU_DEVICE void Multiply(Sums& sum) const {
     const int lane = thread % kLanes;
 #pragma unroll
     for (int k = 0; k < UnitShape::kDepth; k += 16) {
-      typename Unit<T>::A a[kTiles];
+      typename Unit<T>::A a[kDown];
 #pragma unroll
-      for (int i = 0; i < kTiles; ++i) {
+      for (int i = 0; i < kDown; ++i) {
         a[i] = Unit<T>::LoadA(memory.a + (WaveRow() + 16 * i) * Memory::kPitchA + k, Memory::kPitchA, lane);
       }
 #pragma unroll
-      for (int j = 0; j < kTiles; ++j) {
+      for (int j = 0; j < kAcross; ++j) {
         const int at = WaveColumn() + 16 * j;
         const typename Unit<T>::B b = Unit<T>::template LoadB<kAlongK>(
             memory.b + (kAlongK ? at * Memory::kPitchB + k : k * Memory::kPitchB + at), Memory::kPitchB, lane);
 #pragma unroll
-        for (int i = 0; i < kTiles; ++i) Unit<T>::MultiplyAdd(a[i], b, sum[i][j]);
+        for (int i = 0; i < kDown; ++i) Unit<T>::MultiplyAdd(a[i], b, sum[i][j]);
       }
     }
   }
 
   GPU_DEVICE void Run(Sums& sum) const {
 #pragma unroll
-    for (int i = 0; i < kTiles; ++i) {
+    for (int i = 0; i < kDown; ++i) {
 #pragma unroll
-      for (int j = 0; j < kTiles; ++j) {
+      for (int j = 0; j < kAcross; ++j) {
 #pragma unroll
         for (int e = 0; e < Unit<T>::kSums; ++e) sum[i][j][e] = 0;
       }
@@ -122,9 +123,9 @@ struct UnitProduct {
   GPU_DEVICE void ForEach(const Sums& sum, const Finish& finish) const {
     const int lane = thread % kLanes;
 #pragma unroll
-    for (int i = 0; i < kTiles; ++i) {
+    for (int i = 0; i < kDown; ++i) {
 #pragma unroll
-      for (int j = 0; j < kTiles; ++j) {
+      for (int j = 0; j < kAcross; ++j) {
 #pragma unroll
         for (int e = 0; e < Unit<T>::kSums; ++e) {
           finish(row + WaveRow() + 16 * i + Unit<T>::Row(lane, e),

@@ -35,11 +35,11 @@ void LaunchFlashAttention(Tag q, const AttentionParams& p, void* stream) {
   });
 }
 
-void LaunchUnitFlashAttention(Tag q, int lanes, const AttentionParams& p, void* stream) {
+void LaunchUnitFlashAttention(Tag q, int threads, const AttentionParams& p, void* stream) {
   ForHalf(q, [&](auto type) {
     using T = decltype(type);
     Launch(Most(p.d, p.dv) <= 64 ? UnitFlashAttention<T, 64> : UnitFlashAttention<T, 128>, QueryBlocks(p, kUnitQueries),
-           kWaves * lanes, static_cast<Stream>(stream), p);
+           threads, static_cast<Stream>(stream), p);
   });
 }
 

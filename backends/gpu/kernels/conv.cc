@@ -28,9 +28,9 @@ void LaunchGemmConv(Tag x, TileKind tile, const ConvParams& p, void* stream) {
   });
 }
 
-void LaunchUnitConv(Tag x, int lanes, const ConvParams& p, void* stream) {
+void LaunchUnitConv(Tag x, int threads, const ConvParams& p, void* stream) {
   ForHalf(x, [&](auto type) {
-    Launch(UnitConv<decltype(type)>, ConvTiles<UnitShape>(p), kWaves * lanes, static_cast<Stream>(stream), p);
+    Launch(UnitConv<decltype(type)>, ConvTiles<UnitShape>(p), threads, static_cast<Stream>(stream), p);
   });
 }
 

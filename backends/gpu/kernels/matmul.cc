@@ -38,12 +38,11 @@ void LaunchCombineParts(Tag operands, const MatmulParams& p, void* stream) {
   }
 }
 
-void LaunchUnitMatmul(Tag operands, int lanes, const MatmulParams& p, void* stream) {
+void LaunchUnitMatmul(Tag operands, int threads, const MatmulParams& p, void* stream) {
   ForHalf(operands, [&](auto type) {
     using T = decltype(type);
     const int64_t blocks = TileCount<UnitShape>(p.m, p.n, p.batch);
-    Launch(p.b_along_k ? UnitMatmul<T, true> : UnitMatmul<T, false>, blocks, kWaves * lanes,
-           static_cast<Stream>(stream), p);
+    Launch(p.b_along_k ? UnitMatmul<T, true> : UnitMatmul<T, false>, blocks, threads, static_cast<Stream>(stream), p);
   });
 }
 

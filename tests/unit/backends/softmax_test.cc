@@ -2,42 +2,10 @@
 // Every softmax implementation of every plugin against the formula in long double.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "tests/unit/backends/plugin_fixture.h"
+#include "tests/unit/backends/softmax_case.h"
 
 namespace plugin_test {
 namespace {
-
-struct SoftmaxCase {
-  Type type = kF32;
-  std::vector<int64_t> shape;
-  int64_t axis = -1;
-  bool log = false, strided = false;
-
-  Op Description() const {
-    Op op("softmax");
-    op.In(strided ? Strided("x", type, shape) : Dense("x", type, shape));
-    op.Out(strided ? Strided("y", type, shape) : Dense("y", type, shape));
-    op.List("shape", shape).Int("axis", axis).Int("log", log);
-    return op;
-  }
-
-  // Calls row(offsets) with the element numbers of each row.
-  template <class Visit>
-  void ForEachRow(const Visit& visit) const {
-    const auto at = static_cast<size_t>(axis < 0 ? axis + std::ssize(shape) : axis);
-    int64_t inner = 1, total = 1;
-    for (size_t i = 0; i < shape.size(); ++i) total *= shape[i], inner *= i > at ? shape[i] : 1;
-    for (int64_t first = 0; first < total; ++first) {
-      if (first / inner % shape[at] != 0) continue;
-      std::vector<size_t> row;
-      for (int64_t k = 0; k < shape[at]; ++k) row.push_back(static_cast<size_t>(first + k * inner));
-      visit(row);
-    }
-  }
-};
 
 class Softmax : public testing::TestWithParam<const char*> {
  protected:
@@ -50,23 +18,14 @@ class Softmax : public testing::TestWithParam<const char*> {
       ASSERT_EQ(found.size(), 2u) << reason;
     }
     const std::vector<double> x = RandomValues(c.type, static_cast<size_t>(op.inputs[0].Elements()), 5);
-    const double unit = c.type == kF64 ? kF64.unit : kF32.unit;
+    const auto expected = c.Reference(x);
     for (const Implementation& implementation : found) {
       SCOPED_TRACE(implementation.name);
       const auto got = PluginAt(GetParam()).Run(op, implementation.name, {x});
       const double roundings = implementation.contract.find("mid=bf16") == std::string::npos ? 1 : 2;
-      c.ForEachRow([&](const std::vector<size_t>& row) {
-        long double max = -kInf, sum = 0;
-        for (size_t i : row) max = std::max<long double>(max, x[i]);
-        for (size_t i : row) sum += std::exp(x[i] - max);
-        for (size_t i : row) {
-          const long double y = c.log ? x[i] - max - std::log(sum) : std::exp(x[i] - max) / sum;
-          const double size = std::abs(static_cast<double>(y)), n = static_cast<double>(row.size());
-          const double bound =
-              unit * (n + 64) * (c.log ? 1 + size : size) + roundings * c.type.unit * size * 1.01 + c.type.min_normal;
-          ASSERT_LE(std::abs(got[i] - static_cast<double>(y)), bound) << i;
-        }
-      });
+      for (size_t i = 0; i < got.size(); ++i) {
+        ASSERT_LE(std::abs(got[i] - expected[i].value), expected[i].Bound(c.type, roundings)) << i;
+      }
       ++ran_;
     }
   }

@@ -2,22 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "backends/common/conv_spec.h"
-#include "backends/gpu/device/conv_params.h"
+#include "tests/unit/gpu/conv_geometry.h"
 
 namespace gpu {
 namespace {
-
-ConvParams Params() {
-  ConvParams p;
-  const int32_t in[] = {1, 11, 9}, out[] = {1, 6, 4}, kernel[] = {1, 3, 2}, stride[] = {1, 2, 3}, pad[] = {0, 2, 1};
-  const int32_t dilation[] = {1, 2, 1};
-  for (int axis = 0; axis < 3; ++axis) {
-    p.in[axis] = in[axis], p.out[axis] = out[axis], p.kernel[axis] = kernel[axis], p.stride[axis] = stride[axis];
-    p.pad[axis] = pad[axis], p.dilation[axis] = dilation[axis];
-  }
-  p.x_at[1] = 9, p.x_at[2] = 1, p.c = 3;
-  return p;
-}
 
 TEST(Split, IsRowMajor) {
   const int32_t extents[] = {2, 3, 5};
@@ -30,7 +18,7 @@ TEST(Split, IsRowMajor) {
 }
 
 TEST(See, AgreesWithTheDescriptionAtEveryEdge) {
-  const ConvParams p = Params();
+  const ConvParams p = ConvGeometry();
   plugin::ConvSpec spec;
   for (size_t axis = 0; axis < 3; ++axis) {
     spec.in[axis] = p.in[axis], spec.stride[axis] = p.stride[axis], spec.pad[axis] = p.pad[axis];

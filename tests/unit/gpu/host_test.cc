@@ -126,6 +126,21 @@ TEST_F(HostPlan, TimesLaunchByLaunchWhereARuntimeCannotRecord) {
   EXPECT_EQ(fake_runtime::Now().launched, 8);
 }
 
+TEST_F(HostPlan, FillsTwiceTheCacheBeforeEveryColdRun) {
+  Traits traits = TraitsOf(kCudaThreads);
+  traits.cache_bytes = 1000;
+  Device device(traits, rows_);
+  plugin_test::Op op = ReduceCase{.shape = {2, 64}, .axes = {1}}.Description();
+  const plugin::OpDesc description(op.raw());
+  const auto plan = device.CreatePlan(description, "tree");
+  std::array<double, 3> seconds{};
+  EXPECT_TRUE(Time(*plan, seconds, true).cache_was_flushed);
+  EXPECT_EQ(fake_runtime::Now().filled, 3 * 2000u);
+  EXPECT_EQ(fake_runtime::Now().launched, 3);
+  EXPECT_FALSE(Time(*plan, seconds).cache_was_flushed);
+  EXPECT_EQ(fake_runtime::Now().filled, 3 * 2000u);
+}
+
 TEST_F(HostPlan, SaysThatACacheOfUnknownSizeWasNotFlushed) {
   std::array<double, 2> seconds{};
   EXPECT_FALSE(Time(*split_, seconds, true).cache_was_flushed);

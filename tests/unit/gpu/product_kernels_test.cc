@@ -6,6 +6,7 @@
 #include "backends/gpu/device/conv.h"
 #include "backends/gpu/device/matmul.h"
 #include "backends/gpu/device/matmul_unit.h"
+#include "tests/unit/gpu/conv_geometry.h"
 
 namespace gpu {
 namespace {
@@ -105,33 +106,24 @@ TEST(UnitMatmulKernel, CoversRaggedProducts) {
   struct Halves : MatmulKernels<Half> {
     void TestBody() override {
       Make(130, 35, 37, true, false);
-      RunKernel(UnitMatmul<Half, false>, TileCount<UnitShape>(p_.m, p_.n, 2), kWaves * PlainLayout::kLanes, p_);
+      RunKernel(UnitMatmul<Half, false>, TileCount<UnitShape>(p_.m, p_.n, 2), PlainLayout::kWaves * PlainLayout::kLanes,
+                p_);
       Expect("unit");
       Make(3, 5, 70, false, true);
-      RunKernel(UnitMatmul<Half, true>, TileCount<UnitShape>(p_.m, p_.n, 2), kWaves * PlainLayout::kLanes, p_);
+      RunKernel(UnitMatmul<Half, true>, TileCount<UnitShape>(p_.m, p_.n, 2), PlainLayout::kWaves * PlainLayout::kLanes,
+                p_);
       Expect("unit, b along k");
     }
   };
   Halves().TestBody();
 }
 
-// Two images, two groups of 3 inputs and 2 outputs, three kinds of strides, a dilated kernel and padding that a whole
-// row of the kernel can lie in.
+// ConvGeometry, with weights that lie one after the other and those that are said not to.
 class ConvKernels : public testing::Test {
  protected:
   template <class T>
   void Expect(const char* name, void (*kernel)(ConvParams), int threads, int64_t (*blocks)(const ConvParams&)) {
-    ConvParams p;
-    const int32_t in[] = {1, 11, 9}, out[] = {1, 6, 4}, extents[] = {1, 3, 2}, stride[] = {1, 2, 3}, pad[] = {0, 2, 1};
-    const int32_t dilation[] = {1, 2, 1};
-    for (int axis = 0; axis < 3; ++axis) {
-      p.in[axis] = in[axis], p.out[axis] = out[axis], p.kernel[axis] = extents[axis], p.stride[axis] = stride[axis];
-      p.pad[axis] = pad[axis], p.dilation[axis] = dilation[axis];
-    }
-    p.n = 2, p.c = 3, p.o = 2, p.groups = 2, p.has_bias = 1, p.bias_at = 1, p.y_type = p.bias_type = Tag::kF32;
-    p.x_at[1] = 9, p.x_at[2] = 1, p.x_inner = 99, p.x_outer = 6 * 99;
-    p.w_at[1] = 2, p.w_at[2] = 1, p.w_inner = 6, p.w_outer = 18, p.dense = 1;
-    p.y_at[1] = 5, p.y_at[2] = 1, p.y_inner = 30, p.y_outer = 120;  // a gap behind every row
+    ConvParams p = ConvGeometry();
     const std::vector<T> x = Numbers<T>(2 * 6 * 99, 1), w = Numbers<T>(4 * 18, 2);
     const std::vector<float> bias = Numbers<float>(4, 3);
     for (const int32_t dense : {1, 0}) {
@@ -158,7 +150,7 @@ TEST_F(ConvKernels, EveryAlgorithmSeesTheSamePatches) {
   Expect<int8_t>("direct i8", DirectConv<int8_t>, kConvThreads, ConvBlocks);
   Expect<float>("skinny", GemmConv<float, SkinnyTile>, kTileThreads, ConvTiles<SkinnyTile>);
   Expect<BFloat>("medium", GemmConv<BFloat, MediumTile>, kTileThreads, ConvTiles<MediumTile>);
-  Expect<Half>("unit", UnitConv<Half>, kWaves * PlainLayout::kLanes, ConvTiles<UnitShape>);
+  Expect<Half>("unit", UnitConv<Half>, PlainLayout::kWaves * PlainLayout::kLanes, ConvTiles<UnitShape>);
 }
 
 }  // namespace

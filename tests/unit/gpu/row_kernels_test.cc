@@ -203,7 +203,7 @@ TEST(AttentionKernels, FlashAndMaterialisedSeeTheKeysThatTheMasksLeave) {
 TEST(AttentionKernels, FlashOnMatrixUnitsSeesTheKeysThatTheMasksLeave) {
   for (AttentionCase<Half>& c : Masks<Half>(2, 4, 70)) {
     c.Begin();
-    RunKernel(UnitFlashAttention<Half, 64>, QueryBlocks(c.p, kUnitQueries), kWaves * PlainLayout::kLanes, c.p);
+    RunKernel(UnitFlashAttention<Half, 64>, QueryBlocks(c.p, kUnitQueries), kFlashWaves * PlainLayout::kLanes, c.p);
     c.Expect("flash-matrix-unit", 2e-3);
   }
 }

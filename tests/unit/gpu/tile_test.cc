@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/gpu/device/tile_shape.h"
+#include "backends/gpu/device/unit_layout.h"
 
 namespace gpu {
 namespace {
@@ -46,6 +47,25 @@ TYPED_TEST(TileTest, BlocksCoverRaggedMatricesOnce) {
     const int64_t expected = kStack * CeilDiv(rows, TypeParam::kRows) * CeilDiv(columns, TypeParam::kColumns);
     EXPECT_EQ(static_cast<int64_t>(seen.size()), expected);
   }
+}
+
+template <int kWaves>
+void ExpectThatWavesShareTheTile() {
+  using Wave = WaveShape<kWaves>;
+  std::set<std::pair<int, int>> seen;
+  for (int wave = 0; wave < kWaves; ++wave) {
+    for (int i = 0; i < Wave::kRows * Wave::kColumns; ++i) {
+      const auto at = std::pair(Wave::Row(wave) + i / Wave::kColumns, Wave::Column(wave) + i % Wave::kColumns);
+      EXPECT_TRUE(seen.insert(at).second) << kWaves << " " << wave << " " << i;
+    }
+  }
+  EXPECT_EQ(seen.size(), static_cast<size_t>(UnitShape::kRows * UnitShape::kColumns));
+  EXPECT_EQ(*seen.rbegin(), std::pair(UnitShape::kRows - 1, UnitShape::kColumns - 1));
+}
+
+TEST(WaveShape, WavesShareTheTile) {
+  ExpectThatWavesShareTheTile<NvidiaLayout::kWaves>();
+  ExpectThatWavesShareTheTile<RdnaLayout::kWaves>();
 }
 
 TEST(PackOf, BothDirectionsReachEveryElementOnce) {

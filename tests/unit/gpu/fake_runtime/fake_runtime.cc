@@ -6,8 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backends/gpu/kernels.h"
-
 struct FakeStream {};
 struct FakeEvent {};
 struct FakeGraph {
@@ -68,11 +66,6 @@ cudaError_t Destroy(Handle* handle) {
   return Result(state.sticky);
 }
 
-void LaunchKernel() {
-  if (Enter("Launch") != cudaSuccess) return;
-  ++(state.seen.recording ? state.recorded : state.seen.launched);
-}
-
 }  // namespace
 
 void Reset() {
@@ -85,6 +78,11 @@ void Fail(const std::string& name, int code, int nth) {
 
 Seen Now() {
   return state.seen;
+}
+
+void CountLaunch() {
+  if (Enter("Launch") != cudaSuccess) return;
+  ++(state.seen.recording ? state.recorded : state.seen.launched);
 }
 
 }  // namespace fake_runtime
@@ -120,7 +118,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 }
 cudaError_t cudaMemsetAsync(void* to, int byte, size_t bytes, cudaStream_t) {
   const cudaError_t code = Enter("MemsetAsync");
-  if (code == cudaSuccess) std::memset(to, byte, bytes);
+  if (code == cudaSuccess) std::memset(to, byte, bytes), state.seen.filled += bytes;
   return code;
 }
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
@@ -178,63 +176,3 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) 
   *milliseconds = 1;
   return Enter("EventElapsedTime");
 }
-
-namespace gpu {
-
-// No kernel computes anything here.
-void LaunchTiledMatmul(Tag, TileKind, const MatmulParams&, void*) {
-  LaunchKernel();
-}
-void LaunchCombineParts(Tag, const MatmulParams&, void*) {
-  LaunchKernel();
-}
-void LaunchUnitMatmul(Tag, int, const MatmulParams&, void*) {
-  LaunchKernel();
-}
-void LaunchSequentialReduce(Tag, const ReduceParams&, void*) {
-  LaunchKernel();
-}
-void LaunchTreeReduce(Tag, const ReduceParams&, void*) {
-  LaunchKernel();
-}
-void LaunchFinishReduce(Tag, const ReduceParams&, void*) {
-  LaunchKernel();
-}
-void LaunchSoftmax(Tag, bool, const SoftmaxParams&, void*) {
-  LaunchKernel();
-}
-void LaunchAttentionScores(Tag, const AttentionParams&, void*) {
-  LaunchKernel();
-}
-void LaunchAttentionWeights(Tag, const AttentionParams&, void*) {
-  LaunchKernel();
-}
-void LaunchAttentionValues(Tag, const AttentionParams&, void*) {
-  LaunchKernel();
-}
-void LaunchFlashAttention(Tag, const AttentionParams&, void*) {
-  LaunchKernel();
-}
-void LaunchUnitFlashAttention(Tag, int, const AttentionParams&, void*) {
-  LaunchKernel();
-}
-void LaunchDirectConv(Tag, const ConvParams&, void*) {
-  LaunchKernel();
-}
-void LaunchGemmConv(Tag, TileKind, const ConvParams&, void*) {
-  LaunchKernel();
-}
-void LaunchUnitConv(Tag, int, const ConvParams&, void*) {
-  LaunchKernel();
-}
-void LaunchFftMove(bool, const FftMoveParams&, void*) {
-  LaunchKernel();
-}
-void LaunchFftStage(bool, const FftStageParams&, void*) {
-  LaunchKernel();
-}
-void LaunchFftChirp(bool, const FftChirpParams&, void*) {
-  LaunchKernel();
-}
-
-}  // namespace gpu

@@ -2,6 +2,7 @@
 // What a test tells the fake runtime, and what it sees of it. One device, one thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -15,11 +16,15 @@ void Reset();
 void Fail(const std::string& name, int code, int nth = 1);
 
 struct Seen {
-  int alive = 0;     // streams, events, graphs and allocations that are not yet destroyed
-  int launched = 0;  // kernels that have run, by themselves or in a graph
-  int replayed = 0;  // graphs that have run
+  int alive = 0;        // streams, events, graphs and allocations that are not yet destroyed
+  int launched = 0;     // kernels that have run, by themselves or in a graph
+  int replayed = 0;     // graphs that have run
+  uint64_t filled = 0;  // bytes
   bool recording = false;
 };
 Seen Now();
+
+// A kernel's launch, which can fail or go into a graph as any call can.
+void CountLaunch();
 
 }  // namespace fake_runtime
