@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/dtype.h"
 #include "ops/binding.h"
 #include "ops/exact_code.h"
 #include "ops/matmul.h"
@@ -33,31 +34,35 @@ std::optional<ExactCode> PlanTwin(const MatmulCase& op, const Problem& problem, 
                           .result = (std::min(shown, held) - added) / scale});
 }
 
-Tensor CodedA(const MatmulCase& op, const Operand& operand, const ExactCode& code, int variant) {
-  Tensor a(operand.dtype, operand.shape);
-  std::vector<double> values(static_cast<size_t>(a.size()));
-  for (int64_t row = 0; row < op.gemm.batch * op.gemm.m; ++row) {
-    const auto factor = static_cast<double>(TwinFactor(kRows, row, code.factors()));
-    for (int64_t k = 0; k < op.gemm.k; ++k) {
-      values[op.OffsetInA(row / op.gemm.m, row % op.gemm.m, k)] = factor * static_cast<double>(code.First(k, variant));
-    }
-  }
-  a.SetDoubles(values);
-  return a;
+// r_i of all rows, or c_j of all columns.
+std::vector<double> Factors(uint64_t stream, int64_t count, const ExactCode& code) {
+  std::vector<double> factors(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) factors[i] = static_cast<double>(TwinFactor(stream, i, code.factors()));
+  return factors;
 }
 
-Tensor CodedB(const MatmulCase& op, const Operand& operand, const ExactCode& code, int variant) {
-  Tensor b(operand.dtype, operand.shape);
-  std::vector<double> values(static_cast<size_t>(b.size()));
-  for (int64_t column = 0; column < op.gemm.batch * op.gemm.n; ++column) {
-    const auto factor = static_cast<double>(TwinFactor(kColumns, column, code.factors()));
-    for (int64_t k = 0; k < op.gemm.k; ++k) {
-      values[op.OffsetInB(column / op.gemm.n, k, column % op.gemm.n)] =
-          factor * static_cast<double>(code.Second(k, variant));
+// One operand: factors[line] coded[k], in the order in which it lies in memory, a stretch of it at a time. `factors`
+// are those of all matrices of the batch.
+Tensor Coded(const Operand& operand, std::span<const double> factors, std::span<const double> coded, int64_t batch,
+             bool along_k) {
+  Tensor tensor(operand.dtype, operand.shape);
+  const size_t lines = factors.size() / static_cast<size_t>(batch);
+  std::vector<double> stretch(along_k ? coded.size() : lines);
+  std::byte* to = tensor.data();
+  const auto put = [&](double factor, std::span<const double> values) {
+    std::ranges::transform(values, stretch.begin(), [&](double value) { return factor * value; });
+    FromF64(operand.dtype, stretch, to);
+    to += stretch.size() * static_cast<size_t>(SizeOf(operand.dtype));
+  };
+  for (int64_t matrix = 0; matrix < batch; ++matrix) {
+    const auto own = factors.subspan(static_cast<size_t>(matrix) * lines, lines);
+    if (along_k) {
+      for (const double factor : own) put(factor, coded);
+    } else {
+      for (const double value : coded) put(value, own);
     }
   }
-  b.SetDoubles(values);
-  return b;
+  return tensor;
 }
 
 // Signs such that nothing cancels against alpha a b > 0 or < 0: outputs stay away from zero.
@@ -90,23 +95,29 @@ std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract,
   const MatmulCase op(problem);
   const std::optional<ExactCode> code = PlanTwin(op, problem, contract);
   if (!code) return std::nullopt;
+  const GemmShape& gemm = op.gemm;
+  const std::vector<double> rows = Factors(kRows, gemm.batch * gemm.m, *code),
+                            columns = Factors(kColumns, gemm.batch * gemm.n, *code);
+  std::vector<double> first(static_cast<size_t>(gemm.k)), second(first.size());
+  for (int64_t k = 0; k < gemm.k; ++k) {
+    first[k] = static_cast<double>(code->First(k, variant));
+    second[k] = static_cast<double>(code->Second(k, variant));
+  }
   Twin twin;
-  twin.inputs.push_back(CodedA(op, problem.inputs[0], *code, variant));
-  twin.inputs.push_back(CodedB(op, problem.inputs[1], *code, variant));
+  twin.inputs.push_back(Coded(problem.inputs[0], rows, first, gemm.batch, !gemm.transa));
+  twin.inputs.push_back(Coded(problem.inputs[1], columns, second, gemm.batch, gemm.transb));
   if (op.beta != 0) twin.inputs.push_back(Addends(problem.inputs[op.c_index()], kC, op.beta, op.alpha));
   if (op.bias) twin.inputs.push_back(Addends(problem.inputs[op.bias_index()], kBias, 1, op.alpha));
 
   const int64_t size = NumElements(problem.output.shape);
   twin.expected.resize(static_cast<size_t>(size));
   for (int64_t i = 0; i < size; ++i) {
-    const int64_t column = op.BatchOf(i) * op.gemm.n + op.ColumnOf(i);
-    double y = op.alpha * static_cast<double>(TwinFactor(kRows, op.RowsOfA(i), code->factors()) *
-                                              TwinFactor(kColumns, column, code->factors()));
+    double y = op.alpha * (rows[op.RowsOfA(i)] * columns[op.BatchOf(i) * gemm.n + op.ColumnOf(i)]);
     if (op.beta != 0) y += op.beta * ValueAt(twin.inputs[op.c_index()], i);
     if (op.bias) y += ValueAt(twin.inputs[op.bias_index()], op.ColumnOf(i));
     twin.expected[i] = y;
   }
-  twin.terms = op.gemm.k;
+  twin.terms = gemm.k;
   twin.terms_of = [op, code = *code, variant](int64_t i, double part) {
     const int64_t column = op.BatchOf(i) * op.gemm.n + op.ColumnOf(i);
     return code.TermsOf(part / (op.alpha * static_cast<double>(TwinFactor(kRows, op.RowsOfA(i), code.factors()) *

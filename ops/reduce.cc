@@ -212,12 +212,14 @@ ReduceCase::ReduceCase(const Problem& problem)
       tie_any(problem.Text("tie") == "any"),
       ignore_nan(problem.Text("nan") == "ignore"),
       shape(problem.List("shape")),
+      strides(RowMajorStrides(shape)),
       reduced(*ResolveAxes(problem.List("axes"), std::ssize(shape))) {
   for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
     const bool is_reduced = std::ranges::binary_search(reduced, axis);
     if (!is_reduced) kept.push_back(axis);
     (is_reduced ? terms : rows) *= shape[axis];
   }
+  dense_rows = kept.empty() || reduced.empty() || kept.back() < reduced.front();
 }
 
 }  // namespace assay

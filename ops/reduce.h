@@ -30,6 +30,7 @@ struct ReduceCase {
   explicit ReduceCase(const Problem& problem);
   int64_t OffsetOfRow(int64_t row) const;                       // of the row's term 0 in x
   int64_t OffsetOfTerm(int64_t k) const;                        // to add for term k
+  std::vector<int64_t> OffsetsOfTerms() const;                  // of all
   std::vector<double> Rows(const Tensor& x) const;              // [rows, terms], dense
   std::vector<double> Row(const Tensor& x, int64_t row) const;  // [terms]
 
@@ -37,9 +38,11 @@ struct ReduceCase {
   bool tie_any = false;
   bool ignore_nan = false;
   Shape shape;                // of x
+  Shape strides;              // of x, in elements
   std::vector<int64_t> kept;  // axes, ascending
   std::vector<int64_t> reduced;
   int64_t rows = 1, terms = 1;
+  bool dense_rows = false;  // a row's terms lie side by side, and the rows one behind the other
 };
 
 // The index that max, min, argmax and argmin select: the first best one; NaN beats everything under nan=propagate and
@@ -80,9 +83,10 @@ template <class Term>
 Tensor FillRows(const ReduceCase& op, const Operand& operand, const Term& term) {
   Tensor x(operand.dtype, operand.shape);
   std::vector<double> values(static_cast<size_t>(x.size()));
-  for (int64_t k = 0; k < op.terms; ++k) {
-    const int64_t offset = op.OffsetOfTerm(k);
-    for (int64_t row = 0; row < op.rows; ++row) values[op.OffsetOfRow(row) + offset] = term(row, k);
+  const std::vector<int64_t> offsets = op.OffsetsOfTerms();
+  for (int64_t row = 0; row < op.rows; ++row) {
+    double* to = values.data() + op.OffsetOfRow(row);
+    for (int64_t k = 0; k < op.terms; ++k) to[offsets[k]] = term(row, k);
   }
   x.SetDoubles(values);
   return x;

@@ -196,16 +196,20 @@ std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, 
   const ReduceCase op(problem);
   std::vector<Mutant> mutants;
   for (int64_t output : outputs) {
-    const std::vector<double> row = op.Row(x, output);
     if (IsSelection(op.kind)) {
-      OmitWinner(op, row, output, mutants);
+      OmitWinner(op, op.Row(x, output), output, mutants);
       continue;
     }
+    std::vector<double> row;  // read where a closed form does not do
     for (int64_t k : SampledTerms(op.terms, output)) {
-      if (IsNeutral(op, row[k])) continue;
-      const bool plain = std::isfinite(values[output]) && std::isfinite(row[k]) && values[output] != 0;
-      double value = plain ? Without(op, values[output], row[k]) : 0;
-      if (!plain || Cancels(op, value, row[k])) value = Recompute(op, row, k);
+      const double term = ValueAt(x, op.OffsetOfRow(output) + op.OffsetOfTerm(k));
+      if (IsNeutral(op, term)) continue;
+      const bool plain = std::isfinite(values[output]) && std::isfinite(term) && values[output] != 0;
+      double value = plain ? Without(op, values[output], term) : 0;
+      if (!plain || Cancels(op, value, term)) {
+        if (row.empty()) row = op.Row(x, output);
+        value = Recompute(op, row, k);
+      }
       if (!Same(value, values[output])) mutants.push_back({output, value, k});
     }
   }

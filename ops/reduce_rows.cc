@@ -11,12 +11,11 @@ namespace assay {
 namespace {
 
 // Offset in x of the element whose coordinates along `axes` count up row-major to `index`, all others zero.
-int64_t OffsetAlong(const Shape& shape, const std::vector<int64_t>& axes, int64_t index) {
-  const Shape strides = RowMajorStrides(shape);
+int64_t OffsetAlong(const ReduceCase& op, const std::vector<int64_t>& axes, int64_t index) {
   int64_t offset = 0;
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-    offset += index % shape[*axis] * strides[*axis];
-    index /= shape[*axis];
+    offset += index % op.shape[*axis] * op.strides[*axis];
+    index /= op.shape[*axis];
   }
   return offset;
 }
@@ -30,19 +29,23 @@ bool Beats(const ReduceCase& op, double x, double best) {
 }  // namespace
 
 int64_t ReduceCase::OffsetOfRow(int64_t row) const {
-  return OffsetAlong(shape, kept, row);
+  return dense_rows ? row * terms : OffsetAlong(*this, kept, row);
 }
 
 int64_t ReduceCase::OffsetOfTerm(int64_t k) const {
-  return OffsetAlong(shape, reduced, k);
+  return dense_rows ? k : OffsetAlong(*this, reduced, k);
+}
+
+std::vector<int64_t> ReduceCase::OffsetsOfTerms() const {
+  std::vector<int64_t> offsets(static_cast<size_t>(terms));
+  for (int64_t k = 0; k < terms; ++k) offsets[k] = OffsetOfTerm(k);
+  return offsets;
 }
 
 std::vector<double> ReduceCase::Rows(const Tensor& x) const {
   std::vector<double> dense = x.ToDoubles();
-  const bool trailing = kept.empty() || kept.back() < reduced.front();
-  if (trailing) return dense;
-  std::vector<int64_t> offsets(static_cast<size_t>(terms));
-  for (int64_t k = 0; k < terms; ++k) offsets[k] = OffsetOfTerm(k);
+  if (dense_rows) return dense;
+  const std::vector<int64_t> offsets = OffsetsOfTerms();
   std::vector<double> permuted(dense.size());
   ParallelFor(rows, std::max<int64_t>(1, 4096 / terms), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
@@ -57,6 +60,10 @@ std::vector<double> ReduceCase::Rows(const Tensor& x) const {
 std::vector<double> ReduceCase::Row(const Tensor& x, int64_t row) const {
   const int64_t origin = OffsetOfRow(row);
   std::vector<double> values(static_cast<size_t>(terms));
+  if (dense_rows) {
+    ToF64(x.dtype(), x.data() + origin * SizeOf(x.dtype()), values);
+    return values;
+  }
   for (int64_t k = 0; k < terms; ++k) values[k] = ValueAt(x, origin + OffsetOfTerm(k));
   return values;
 }

@@ -2,6 +2,7 @@
 #include "harness/base/tensor.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <xxhash.h>
 
 #include <cstring>
@@ -15,6 +16,17 @@ namespace assay {
 namespace {
 
 constexpr std::align_val_t kTensorAlignment{64};  // a cache line, and the widest vector register
+constexpr size_t kBigPage = size_t{1} << 21;
+
+// Large pages where the system offers them: touching fresh small ones costs more than filling them. A hint: failing
+// changes nothing.
+void AdviseBigPages([[maybe_unused]] std::byte* data, [[maybe_unused]] size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  if (bytes < 2 * kBigPage) return;
+  std::byte* const begin = data + (kBigPage - reinterpret_cast<uintptr_t>(data) % kBigPage) % kBigPage;
+  ::madvise(begin, static_cast<size_t>(data + bytes - begin) / kBigPage * kBigPage, MADV_HUGEPAGE);
+#endif
+}
 
 }  // namespace
 
@@ -54,6 +66,7 @@ std::string IndexText(const Shape& shape, int64_t index) {
 Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)), size_(NumElements(shape_)) {
   ASSAY_CHECK(size_ <= std::numeric_limits<int64_t>::max() / SizeOf(dtype));
   data_.reset(static_cast<std::byte*>(::operator new(bytes(), kTensorAlignment)));
+  AdviseBigPages(data(), bytes());
 }
 
 void Tensor::Free::operator()(std::byte* p) const {

@@ -276,8 +276,10 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     execute_s += execution->host_seconds;
     const Span span(Phase::kCompare);
     const Stopwatch watch;
+    std::string hash = variant == 0 ? HashOf(execution->output) : "";
     data_.op->Canonicalise(data_.problem, twin.inputs, execution->output);
     evidence.twins.push_back(CheckTwin(twin, static_cast<int>(variant), execution->output));
+    if (variant == 0 && evidence.twins[0].Holds()) attempt.second_hash = std::move(hash);
     if (!evidence.twins.back().Holds() && attempt.kept.empty()) {  // one shows it
       attempt.kept.push_back({fmt::format("twin{}", variant), static_cast<int>(variant), execution->output.Clone()});
     }
@@ -291,7 +293,7 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
   if (IsFailingResult(Decide(evidence).verdict)) KeepRuns(evidence, raw, attempt);
   attempt.record.execute_s = execute_s;
   attempt.record.compare_s = compare_s;
-  attempt.record.output_hash = HashHex(HashBytes(raw[0].data(), raw[0].bytes()));
+  attempt.record.output_hash = HashOf(raw[0]);
   attempt.output = std::move(raw[0]);
   return evidence;
 }

@@ -29,7 +29,9 @@ Call<double> CaseRunner::ExecuteSecondSet(const Column& column, uint64_t plan, c
   const Span span(Phase::kCompare);
   attempt.record.second_set = second->problem.spec.Id();
   evidence.second_set = ProblemOfSecondSet(contract, attempt, execution->output.Clone());
-  if (!evidence.second_set.empty()) {
+  if (evidence.second_set.empty()) {
+    attempt.second_hash = HashOf(execution->output);
+  } else {
     attempt.kept.push_back({"second", KeptOutput::kSecondSet, execution->output.Clone()});
   }
   second->op->Canonicalise(second->problem, second->inputs, execution->output);

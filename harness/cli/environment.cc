@@ -47,9 +47,10 @@ std::string FirstLine(const char* path) {
 // Settings that change what backends compute or how fast.
 nlohmann::ordered_json RelevantVariables() {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  for (const char* name : {"OMP_NUM_THREADS", "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA", "DNNL_DEFAULT_FPMATH_MODE",
-                           "ONEDNN_DEFAULT_FPMATH_MODE", "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "ASSAY_THREADS",
-                           "NVIDIA_TF32_OVERRIDE", "CUDA_VISIBLE_DEVICES", "VK_DRIVER_FILES"}) {
+  for (const char* name :
+       {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA",
+        "DNNL_DEFAULT_FPMATH_MODE", "ONEDNN_DEFAULT_FPMATH_MODE", "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS",
+        "ASSAY_THREADS", "NVIDIA_TF32_OVERRIDE", "CUDA_VISIBLE_DEVICES", "VK_DRIVER_FILES"}) {
     if (const char* value = std::getenv(name)) out[name] = value;
   }
   return out;

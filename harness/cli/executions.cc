@@ -18,6 +18,10 @@ bool SameBits(const Tensor& a, const Tensor& b) {
   return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
+std::string HashOf(const Tensor& output) {
+  return HashHex(HashBytes(output.data(), output.bytes()));
+}
+
 void AddObservations(const Execution& execution, Evidence& evidence) {
   for (const std::string& violation : execution.guard_violations) {
     ++evidence.guard_violations;

@@ -14,6 +14,7 @@ namespace assay::cli {
 InputSet PointersTo(const std::vector<Tensor>& tensors);
 
 bool SameBits(const Tensor& a, const Tensor& b);
+std::string HashOf(const Tensor& output);  // as records have it: equal where the bits are
 
 // Side effects that no correct implementation has, added to what is known; an operand is named once.
 void AddObservations(const Execution& execution, Evidence& evidence);

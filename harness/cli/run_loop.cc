@@ -44,6 +44,7 @@ Attempt WithoutOutput(const Attempt& attempt) {
   light.implementation = attempt.implementation;
   light.contract = attempt.contract;
   light.rounds = attempt.rounds;
+  light.second_hash = attempt.second_hash;
   return light;
 }
 

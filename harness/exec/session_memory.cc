@@ -8,11 +8,15 @@
 namespace assay {
 
 std::optional<Session::Plan::Set> Session::SpareMemory::Take(uint64_t bytes) {
-  const auto fits = [&](const Plan::Set& set) { return set.upload.bytes().size() == bytes; };
-  const auto found = std::find_if(sets_.rbegin(), sets_.rend(), fits);
-  if (found == sets_.rend()) return std::nullopt;
-  Plan::Set set = std::move(*found);
-  sets_.erase(std::next(found).base());
+  // The smallest that is large enough; of equal ones that which was kept last.
+  auto best = sets_.end();
+  for (auto set = sets_.begin(); set != sets_.end(); ++set) {
+    const size_t size = set->upload.bytes().size();
+    if (size >= bytes && (best == sets_.end() || size <= best->upload.bytes().size())) best = set;
+  }
+  if (best == sets_.end()) return std::nullopt;
+  Plan::Set set = std::move(*best);
+  sets_.erase(best);
   return set;
 }
 

@@ -36,8 +36,8 @@ struct Session::Plan {
   }
 };
 
-// The shared memory of plans that were released, for the next one of the same size, as the implementations of a case
-// have it: the kernel then clears and maps no page anew. Each transfer writes all of what it hands over.
+// The shared memory of plans that were released, for the next ones that are no larger, as the implementations of a case
+// are: the kernel then clears no page anew. Each transfer writes all of what it hands over.
 class Session::SpareMemory {
  public:
   Result<Plan::Set> TakeOrCreate(uint64_t bytes);

@@ -18,6 +18,15 @@
 namespace assay {
 namespace {
 
+// All of what is handed to the worker is written and read, and of smaller images also what comes back: mapping the
+// pages at once saves a fault for each. Of larger downloads not all need be there at a time (Discard).
+constexpr size_t kMostPopulatedDownload = size_t{16} << 20;
+
+int MapFlags(size_t bytes, Access worker_access) {
+  const bool all = worker_access == Access::kReadOnly || bytes <= kMostPopulatedDownload;
+  return MAP_SHARED | (all ? MAP_POPULATE : 0);
+}
+
 tl::unexpected<Error> SystemError(const char* what, size_t bytes) {
   return Fail(ErrorCode::kIo,
               fmt::format("{} of {} bytes of shared memory failed: {}", what, bytes, std::strerror(errno)));
@@ -56,7 +65,7 @@ Result<SharedMemory> SharedMemory::Create(size_t bytes, Access worker_access) {
   if (!fd) return SystemError("creation", bytes);
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return SystemError("allocation", bytes);
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) return SystemError("sealing", bytes);
-  Result<SharedMemory> memory = Map(std::move(fd), bytes, Access::kReadWrite);
+  Result<SharedMemory> memory = MapPages(std::move(fd), bytes, PROT_READ | PROT_WRITE, MapFlags(bytes, worker_access));
   if (!memory) return memory;
   if (worker_access == Access::kReadOnly && !ForbidNewWriters(memory->fd_)) return SystemError("sealing", bytes);
   return memory;
@@ -75,7 +84,11 @@ Result<SharedMemory> SharedMemory::Map(UniqueFd fd, size_t bytes, Access access)
     return Fail(ErrorCode::kIo, fmt::format("shared memory has {} bytes where {} are expected", info.st_size, bytes));
   }
   const int protection = access == Access::kReadOnly ? PROT_READ : PROT_READ | PROT_WRITE;
-  void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED, fd.get(), 0);
+  return MapPages(std::move(fd), bytes, protection, MapFlags(bytes, access));
+}
+
+Result<SharedMemory> SharedMemory::MapPages(UniqueFd fd, size_t bytes, int protection, int flags) {
+  void* data = ::mmap(nullptr, bytes, protection, flags, fd.get(), 0);
   if (data == MAP_FAILED) return SystemError("mapping", bytes);
   SharedMemory memory;
   memory.fd_ = std::move(fd);

@@ -37,6 +37,8 @@ class SharedMemory {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
  private:
+  static Result<SharedMemory> MapPages(UniqueFd fd, size_t bytes, int protection, int flags);
+
   UniqueFd fd_;
   std::byte* data_ = nullptr;
   size_t size_ = 0;

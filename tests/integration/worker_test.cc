@@ -246,6 +246,19 @@ TEST_F(WorkerTest, PlansOfOneSizeUseTheSameMemoryOneAfterTheOther) {
   EXPECT_EQ(SharedSegments().size(), 4u);
 }
 
+TEST_F(WorkerTest, ASmallerPlanUsesTheMemoryOfALargerOne) {
+  for (const LayoutVariant& variant : {LayoutVariant{.element_offset = 300, .row_padding = 7}, LayoutVariant{}}) {
+    const Call<Prepared> prepared = session_.Prepare(0, problem_, "ok", variant);
+    ASSERT_TRUE(prepared);
+    const Call<Execution> done = session_.Execute(prepared->plan, inputs_.set(), Prefill::kSentinel);
+    ASSERT_TRUE(done);
+    EXPECT_TRUE(done->guard_violations.empty() && done->changed_inputs.empty());
+    EXPECT_THAT(done->output.As<float>(), testing::ElementsAreArray(inputs_.y));
+    EXPECT_EQ(SharedSegments().size(), 2u);
+    ASSERT_TRUE(session_.Release(prepared->plan));
+  }
+}
+
 TEST_F(WorkerTest, APlanDoesNotOutliveItsWorker) {
   const Call<Prepared> before = session_.Prepare(0, problem_, "ok");
   ASSERT_TRUE(before);
