@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/attention_tile.h"
 #include "ops/op_info.h"
 
 namespace assay {
@@ -39,7 +40,8 @@ struct AttentionCase {
 
 // Operands as doubles, k by head as [d, s] for loops along the keys.
 struct AttentionData {
-  AttentionData(const AttentionCase& op, std::span<const Tensor> inputs);
+  // `narrow`: with what attention_tile.h needs, where the operands are in its range.
+  AttentionData(const AttentionCase& op, std::span<const Tensor> inputs, bool narrow = false);
   // Component c of a head's keys.
   const double* K(int64_t head, int64_t c) const { return k_by_dim.data() + (head * d + c) * k_stride; }
 
@@ -49,6 +51,13 @@ struct AttentionData {
   bool all_finite_v = true;
   // The largest finite |q| of each query row and |k| of each key.
   std::vector<double> largest_q, largest_k;
+  bool narrow = false;
+  // Empty unless narrow: |q|, v and v^2 as above, and k by blocks of keys (attention_tile.h).
+  std::vector<float> q32, v32, v_squares;
+  PackedKeys packed;
+
+ private:
+  void Narrow(const AttentionCase& op);
 };
 
 // One query's weights in plain double: keys that it sees, p, and what rounding can do to t.
@@ -69,10 +78,10 @@ struct AttentionRow {
 };
 AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row);
 
-// The dot products of some queries of one head, [rows, count], with the keys from `first` on that any of them sees, and
-// the sums of their terms' magnitudes.
+// The dot products of some queries of one head, [rows, stride], with the `count` keys from `first` on that any of them
+// sees, and the sums of their terms' magnitudes.
 struct RawScores {
-  int64_t first = 0, count = 0;
+  int64_t first = 0, count = 0, stride = 0;  // stride: from one query to the next
   std::vector<double> dots, magnitudes;
 };
 void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden attention. Fast: double throughout, weights of attention_row.h. Reproducible: scores, exponentials and sums in
-// double-double; the planes, which are bounds, stay double. Masked keys are never read.
-// sigma (NUMERICS.md 4) in units of u_acc: sqrt(keys) sum p |v| for the sums and 0.425 sqrt(sum p^2 v^2) for rounded
-// probabilities. What rounding scores and probabilities to a narrower format adds is the plane "mid_weight", in units
-// of that format's u: sqrt(sum p^2 max(v^2, (v - o)^2) + 2 sum p^2 (v - o)^2 (|mask| + |score|)^2), the probabilities
-// divided by their unrounded or rounded sum, the score stored before and after its mask. Errors of the scores are
-// shared by a row's columns: m_eff = 1 for row groups.
+// Golden attention. Fast: values in double, planes in float where the operands' range allows it (attention_tile.h),
+// else in double. Reproducible: scores, exponentials and sums in double-double; the planes, which are bounds, stay
+// double. Masked keys are never read. sigma (NUMERICS.md 4) in units of u_acc: sqrt(keys) sum p |v| for the sums and
+// 0.425 sqrt(sum p^2 v^2) for rounded probabilities. What rounding scores and probabilities to a narrower format adds
+// is the plane "mid_weight", in units of that format's u: sqrt(sum p^2 max(v^2, (v - o)^2) + 2 sum p^2 (v - o)^2
+// (|mask| + |score|)^2), the probabilities divided by their unrounded or rounded sum, the score stored before and after
+// its mask. Errors of the scores are shared by a row's columns: m_eff = 1 for row groups.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -17,12 +17,16 @@
 #include "harness/base/parallel.h"
 #include "ops/attention.h"
 #include "ops/attention_columns.h"
+#include "ops/attention_tile.h"
 
 namespace assay {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kUp = 1 + 0x1p-30;  // the planes' own sums in double
+// The tile's distances are those from o as the sum of two floats: sums of w |v - o| may lack the first of these times
+// |o| sum w, and the second where that is subnormal.
+constexpr double kFloatOff = 0x1.01p-47, kFloatOffLeast = 0x1p-140;
 
 // One query at work, kept from row to row.
 struct RowWork {
@@ -33,9 +37,14 @@ struct RowWork {
   }
 
   int64_t row = 0;
-  AttentionRow weights;
+  AttentionRow weights;  // of another row, where a tile has the weights
+  RowSums sums;
+  int64_t first_key = 0, seen = 0;  // how many are seen
+  bool consecutive = false;         // with rows of v that follow each other, all finite
+  bool unclear = false;
   AttentionColumns columns;
-  std::vector<WeightedKey> keys;           // none where there is nothing to sum
+  bool counts = false;                     // false: there is nothing to sum
+  std::vector<WeightedKey> keys;           // none then, and where a tile has the weights
   std::deque<std::vector<double>> copies;  // rows of v without their infinities and NaN
 };
 
@@ -43,6 +52,13 @@ struct RowWork {
 class SeenKeys {
  public:
   explicit SeenKeys(int64_t n) : columns_(n) {}
+  // Consecutive keys from `v` on.
+  const KeyColumns& Of(const double* v, int64_t count) {
+    if (first_ == v && count_ == static_cast<size_t>(count)) return columns_;
+    list_.resize(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) list_[i].v = v + i * std::ssize(columns_.values);
+    return Of(list_, true);
+  }
   // `consecutive`: the keys' rows of v follow each other.
   const KeyColumns& Of(std::span<const WeightedKey> keys, bool consecutive) {
     if (!consecutive || first_ != keys[0].v || keys.size() < count_) {
@@ -61,13 +77,15 @@ class SeenKeys {
   KeyColumns columns_;
   const double* first_ = nullptr;
   size_t count_ = 0;
+  std::vector<WeightedKey> list_;
 };
 
 struct BlockWork {
-  explicit BlockWork(int64_t n) : rows(kScoreRows, RowWork(n)), seen(n) {}
+  explicit BlockWork(int64_t n) : rows(kTileQueries, RowWork(n)), seen(n) {}
   RawScores scores;
   std::vector<RowWork> rows;
   SeenKeys seen;
+  TileWeights tile;
 };
 
 DD Sigmoidal(DD x) {  // tanh; its error is absolute, 2^-92, which is all that a score needs
@@ -79,7 +97,7 @@ DD Sigmoidal(DD x) {  // tanh; its error is absolute, 2^-92, which is all that a
 class Builder {
  public:
   Builder(const Problem& problem, std::span<const Tensor> inputs, Tier tier)
-      : op_(problem), data_(op_, inputs), tier_(tier) {
+      : op_(problem), data_(op_, inputs, tier == Tier::kFast && SizeOf(problem.output.dtype) < 8), tier_(tier) {
     const int64_t size = NumElements(problem.output.shape);
     const bool wide = SizeOf(problem.output.dtype) == 8;
     golden_.shape = problem.output.shape;
@@ -93,10 +111,10 @@ class Builder {
   }
 
   Golden Run() {
-    ParallelFor(op_.Rows(), kScoreRows, [&](int64_t begin, int64_t end) {
+    ParallelFor(op_.Rows(), kTileQueries, [&](int64_t begin, int64_t end) {
       BlockWork work(op_.dv);
       for (int64_t row = begin; row < end;) {
-        const int64_t rows = std::min({kScoreRows, end - row, op_.l - row % op_.l});  // of one head
+        const int64_t rows = std::min({kTileQueries, end - row, op_.l - row % op_.l});  // of one head
         Block(row, rows, work);
         row += rows;
       }
@@ -115,14 +133,34 @@ class Builder {
   // Some queries of one head, which share what is read of k and v.
   void Block(int64_t first, int64_t count, BlockWork& work) {
     ScoreRows(op_, data_, first, count, work.scores);
+    if (data_.narrow) work.tile.Start(count, work.scores.count);
     const std::span rows = std::span(work.rows).first(static_cast<size_t>(count));
-    size_t most = 0;
     for (RowWork& w : rows) {
       w.row = first + (&w - rows.data());
-      ComputeRow(op_, data_, w.row, work.scores, w.row - first, w.weights);
-      Begin(w);
-      most = std::max(most, w.keys.size());
+      AttentionRow& weights = data_.narrow ? rows[0].weights : w.weights;  // one that stays in a cache
+      ComputeRow(op_, data_, w.row, work.scores, w.row - first, weights);
+      Begin(weights, w);
+      if (data_.narrow) work.tile.Set(w.row - first, weights, work.scores.first);
     }
+    data_.narrow ? SumTile(rows, work) : SumStretches(rows);
+    for (RowWork& w : rows) {
+      if (w.counts) Finish(w, work.seen);
+    }
+  }
+
+  void SumTile(std::span<RowWork> rows, BlockWork& work) const {
+    AttentionColumns* columns[kTileQueries];
+    for (int64_t r = 0; r < std::ssize(rows); ++r) columns[r] = &rows[r].columns;
+    const int64_t at = (op_.KeyHead(rows[0].row) * op_.s + work.scores.first) * op_.dv;
+    const TileValues values{data_.v.data() + at, data_.v32.data() + at, data_.v_squares.data() + at, op_.dv};
+    const std::span<AttentionColumns* const> out(columns, rows.size());
+    SumTileValues(work.tile, values, out);
+    SumTilePlanes(work.tile, values, out);
+  }
+
+  void SumStretches(std::span<RowWork> rows) const {
+    size_t most = 0;
+    for (const RowWork& w : rows) most = std::max(most, w.keys.size());
     for (size_t key = 0; key < most; key += kKeyStretch) {
       for (RowWork& w : rows) SumValues(w.Stretch(key), op_.dv, w.columns);
     }
@@ -132,20 +170,12 @@ class Builder {
     for (size_t key = 0; key < most; key += kKeyStretch) {
       for (RowWork& w : rows) SumDistances(w.Stretch(key), op_.dv, w.columns);
     }
-    for (RowWork& w : rows) {
-      if (!w.keys.empty()) Finish(w, work.seen);
-    }
   }
 
   // The keys with their weights. A row of v with infinities or NaN is a copy without them; they go to columns.special.
-  void Weigh(RowWork& w) const {
-    const AttentionRow& r = w.weights;
+  void Weigh(const AttentionRow& r, RowWork& w) const {
     w.keys.resize(r.keys.size());
     w.copies.clear();
-    AttentionColumns& c = w.columns;
-    for (auto* sums : {&c.o, &c.lo, &c.magnitude, &c.squares, &c.dot, &c.added, &c.shifts, &c.moves, &c.special}) {
-      std::ranges::fill(*sums, 0.0);
-    }
     const int64_t head = op_.KeyHead(w.row) * op_.s;
     for (size_t i = 0; i < r.keys.size(); ++i) {
       const int64_t key = head + r.keys[i];
@@ -165,13 +195,25 @@ class Builder {
     return copy.data();
   }
 
-  void Begin(RowWork& w) {
-    const AttentionRow& r = w.weights;
+  void Begin(const AttentionRow& r, RowWork& w) {
     rows_.SetUp(w.row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow
     SetFact(w.row, kReach, r.reach);
     SetFact(w.row, kMasked, r.masked ? 1 : 0);
-    if (!r.masked && !r.undefined) return Weigh(w);
     w.keys.clear();
+    w.counts = !r.masked && !r.undefined;
+    w.unclear = r.unclear;
+    if (w.counts) {
+      w.first_key = r.keys.front(), w.seen = std::ssize(r.keys);
+      w.consecutive = data_.all_finite_v && r.keys.back() - r.keys.front() + 1 == w.seen;
+      w.sums = SumRow(r, static_cast<double>(op_.d) + 16);
+      SetFacts(w.row, r, w.sums);
+      AttentionColumns& c = w.columns;
+      for (auto* sums : {&c.o, &c.lo, &c.magnitude, &c.squares, &c.dot, &c.added, &c.shifts, &c.moves, &c.special}) {
+        std::ranges::fill(*sums, 0.0);
+      }
+      if (!data_.narrow || !w.consecutive) Weigh(r, w);
+      return;
+    }
     const double value = r.undefined || op_.masked_nan ? kNaN : 0;
     const int64_t first = w.row * op_.dv;
     for (int64_t i = first; i < first + op_.dv; ++i) {
@@ -181,17 +223,23 @@ class Builder {
   }
 
   void Finish(RowWork& w, SeenKeys& seen) {
-    const std::vector<int64_t>& keys = w.weights.keys;
-    const bool consecutive = data_.all_finite_v && keys.back() - keys.front() + 1 == std::ssize(keys);
-    const KeyColumns& of_keys = seen.Of(w.keys, consecutive);
+    const double* v = data_.v.data() + (op_.KeyHead(w.row) * op_.s + w.first_key) * op_.dv;
+    const KeyColumns& of_keys = w.keys.empty() ? seen.Of(v, w.seen) : seen.Of(w.keys, w.consecutive);
     // Rounding keeps the order, so the largest distance is that of the smallest or of the largest v.
     for (int64_t c = 0; c < op_.dv; ++c) {
       w.columns.range[c] =
           std::max(std::abs(of_keys.low[c] - w.columns.o[c]), std::abs(of_keys.high[c] - w.columns.o[c]));
     }
-    const RowSums sums = SumRow(w.weights, static_cast<double>(op_.d) + 16);
-    SetFacts(w.row, w.weights, sums);
-    Store(w, ScoreError(sums), of_keys);
+    if (data_.narrow) AddFloatOff(w.sums, w.columns);
+    Store(w, ScoreError(w.sums), of_keys);
+  }
+
+  void AddFloatOff(const RowSums& sums, AttentionColumns& columns) const {
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      const double off = kFloatOff * std::abs(columns.o[c]);
+      columns.dot[c] += off * sums.dot_mean + (sums.dot_mean > 0 ? kFloatOffLeast : 0);
+      columns.added[c] += off * sums.added_mean + (sums.added_mean > 0 ? kFloatOffLeast : 0);
+    }
   }
 
   // The values again in double-double.
@@ -260,28 +308,38 @@ class Builder {
   }
 
   void Store(const RowWork& w, double score_error, const KeyColumns& of_keys) {
-    const AttentionRow& r = w.weights;
     const AttentionColumns& columns = w.columns;
     const int64_t first = w.row * op_.dv;
-    const auto n = static_cast<double>(r.keys.size());
+    const auto n = static_cast<double>(w.seen);
     const double sum_error = tier_ == Tier::kFast ? 0x1p-53 * (2 * n + 16) : 0x1p-90 + 0x1p-102 * n;
+    std::vector<double> error(static_cast<size_t>(op_.dv)), sigma(error.size()), mid(error.size());
     for (int64_t c = 0; c < op_.dv; ++c) {
-      const int64_t i = first + c;
-      const bool special = columns.special[c] != 0;  // also NaN
-      golden_.value[i] = special ? columns.special[c] : columns.o[c];
-      if (!golden_.value_lo.empty() && !special) golden_.value_lo[i] = columns.lo[c];
-      const double error = std::min(2 * columns.range[c], score_error * columns.range[c]) +
-                           2 * sum_error * columns.magnitude[c] + 0x1p-900 * (of_keys.values[c] + columns.range[c]) +
-                           0x1p-1070;
-      golden_.error.SetUp(i, r.unclear ? kInfinity : special ? 0 : error);
-      golden_.magnitude.SetUp(i, columns.magnitude[c] * kUp);
-      golden_.sigma.Set(i, std::sqrt(n * columns.magnitude[c] * columns.magnitude[c] +
-                                     kRoundingDeviation * kRoundingDeviation * columns.squares[c]));
-      mid_.Set(i, std::sqrt(columns.shifts[c] + 2 * columns.moves[c]));
-      dot_.SetUp(i, columns.dot[c] * kUp);
-      added_.SetUp(i, columns.added[c] * kUp);
-      range_.SetUp(i, columns.range[c] * kUp);
-      values_.SetUp(i, of_keys.values[c] * kUp);
+      error[c] = std::min(2 * columns.range[c], score_error * columns.range[c]) + 2 * sum_error * columns.magnitude[c] +
+                 0x1p-900 * (of_keys.values[c] + columns.range[c]) + 0x1p-1070;
+      sigma[c] = std::sqrt(n * columns.magnitude[c] * columns.magnitude[c] +
+                           kRoundingDeviation * kRoundingDeviation * columns.squares[c]);
+      mid[c] = std::sqrt(columns.shifts[c] + 2 * columns.moves[c]);
+    }
+    std::ranges::copy(columns.o, golden_.value.begin() + first);
+    if (!golden_.value_lo.empty()) std::ranges::copy(columns.lo, golden_.value_lo.begin() + first);
+    golden_.error.SetRowUp(first, error, 1);
+    golden_.magnitude.SetRowUp(first, columns.magnitude, kUp);
+    golden_.sigma.SetRow(first, sigma);
+    mid_.SetRow(first, mid);
+    dot_.SetRowUp(first, columns.dot, kUp);
+    added_.SetRowUp(first, columns.added, kUp);
+    range_.SetRowUp(first, columns.range, kUp);
+    values_.SetRowUp(first, of_keys.values, kUp);
+    if (!data_.all_finite_v) StoreSpecial(columns, first);
+    for (int64_t i = first; w.unclear && i < first + op_.dv; ++i) golden_.error.Set(i, kInfinity);
+  }
+
+  void StoreSpecial(const AttentionColumns& columns, int64_t first) {
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      if (columns.special[c] == 0) continue;  // not of NaN
+      golden_.value[first + c] = columns.special[c];
+      if (!golden_.value_lo.empty()) golden_.value_lo[first + c] = 0;
+      golden_.error.Set(first + c, 0);
     }
   }
 

@@ -10,6 +10,7 @@
 #include "harness/base/portable_math.h"
 #include "ops/attention.h"
 #include "ops/attention_columns.h"
+#include "ops/attention_tile.h"
 
 namespace assay {
 namespace {
@@ -40,6 +41,19 @@ ASSAY_MULTIVERSION void Divide(double* p, double by, int64_t n) {
   for (int64_t j = 0; j < n; ++j) p[j] /= by;
 }
 
+// In eight partial sums, whatever the vectors hold.
+ASSAY_MULTIVERSION double SumOf(const double* values, int64_t n) {
+  constexpr int64_t kPartials = 8;
+  double partial[kPartials] = {};
+  int64_t j = 0;
+  for (; j + kPartials <= n; j += kPartials) {
+    for (int64_t l = 0; l < kPartials; ++l) partial[l] += values[j + l];
+  }
+  for (int64_t l = 0; j + l < n; ++l) partial[l] += values[j + l];
+  return ((partial[0] + partial[1]) + (partial[2] + partial[3])) +
+         ((partial[4] + partial[5]) + (partial[6] + partial[7]));
+}
+
 std::vector<double> LargestPerRow(std::span<const double> values, int64_t width) {
   std::vector<double> largest(values.size() / static_cast<size_t>(width));
   for (size_t i = 0; i < values.size(); ++i) {
@@ -47,6 +61,25 @@ std::vector<double> LargestPerRow(std::span<const double> values, int64_t width)
     if (std::isfinite(values[i])) to = std::max(to, std::abs(values[i]));
   }
   return largest;
+}
+
+// Of the finite numbers; `least` of those that are not zero.
+struct Extent {
+  double largest = 0, least = kInfinity;
+  bool finite = true;
+};
+
+Extent ExtentOf(std::span<const double> values) {
+  Extent extent;
+  for (const double x : values) {
+    const double size = std::abs(x);
+    if (!(size < kInfinity)) {
+      extent.finite = false;
+    } else if (size > 0) {
+      extent.largest = std::max(extent.largest, size), extent.least = std::min(extent.least, size);
+    }
+  }
+  return extent;
 }
 
 double Capped(const AttentionCase& op, double s) {
@@ -68,9 +101,7 @@ bool PlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, s
   WeighPlain(dots.data(), magnitudes.data(), op.scale, largest, out.t.data(), out.dot.data(), out.added.data(),
              out.stored.data(), n);
   ExponentialsOf(out.t.data(), out.p.data(), n);
-  double total = 0;
-  for (const double e : out.p) total += e;
-  Divide(out.p.data(), total, n);
+  Divide(out.p.data(), SumOf(out.p.data(), n), n);
   out.reach = found.magnitude * std::max(1.0, op.scale);
   const double* keys = data.largest_k.data() + first;
   out.operand = std::max(data.largest_q[row], FindLargest(keys, keys, n).largest);
@@ -81,7 +112,7 @@ bool PlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, s
 
 }  // namespace
 
-AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> inputs)
+AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> inputs, bool narrowed)
     // A cache line more than the keys: with a power of two the components of a key would share few places of a cache.
     : d(op.d), k_stride(op.s + 8), q(inputs[0].ToDoubles()), v(inputs[2].ToDoubles()) {
   const std::vector<double> k = inputs[1].ToDoubles();
@@ -101,6 +132,24 @@ AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> in
                     [](double x) { return std::isfinite(x); });
     all_finite_v = all_finite_v && finite_v[j];
   }
+  if (narrowed) Narrow(op);
+}
+
+void AttentionData::Narrow(const AttentionCase& op) {
+  const Extent of_q = ExtentOf(q), of_k = ExtentOf(k_by_dim), of_v = ExtentOf(v), of_mask = ExtentOf(mask);
+  const double products = of_q.largest * of_k.largest * static_cast<double>(d);
+  narrow = of_q.finite && of_k.finite && of_v.finite && of_q.least * of_k.least > 0x1p-100 && products < 0x1p100 &&
+           products * std::abs(op.scale) <= kNarrowMax && of_v.largest <= kNarrowMax && of_v.least >= kNarrowMin &&
+           of_mask.largest <= kNarrowMax;
+  if (!narrow) return;
+  const auto narrowed = [](const std::vector<double>& from, std::vector<float>& to, auto change) {
+    to.resize(from.size());
+    for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<float>(change(from[i]));
+  };
+  narrowed(q, q32, [](double x) { return std::abs(x); });
+  packed = PackedKeys(k_by_dim, op.batch * op.hkv, d, op.s, k_stride);
+  narrowed(v, v32, [](double x) { return x; });
+  narrowed(v, v_squares, [](double x) { return x * x; });
 }
 
 void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores) {
@@ -110,10 +159,17 @@ void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, 
     scores.first = std::min(scores.first, op.KeysOf(r).first);
     end = std::max(end, op.KeysOf(r).last);
   }
-  scores.count = std::max<int64_t>(0, end - scores.first);
-  scores.dots.resize(rows * scores.count), scores.magnitudes.resize(rows * scores.count);
-  ScoresOf(data.q.data() + row * op.d, rows, data.K(op.KeyHead(row), 0) + scores.first, data.k_stride, op.d,
-           scores.count, scores.dots.data(), scores.magnitudes.data());
+  if (data.narrow) scores.first -= scores.first % kKeyBlock;
+  scores.count = scores.stride = std::max<int64_t>(0, end - scores.first);
+  if (data.narrow) scores.stride = (scores.count + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
+  scores.dots.resize(rows * scores.stride), scores.magnitudes.resize(rows * scores.stride);
+  if (data.narrow) {
+    return NarrowScoresOf(data.q.data() + row * op.d, data.q32.data() + row * op.d, rows, data.packed, op.KeyHead(row),
+                          scores.first, scores.stride, scores.dots.data(), scores.magnitudes.data());
+  }
+  const double *q = data.q.data() + row * op.d, *k = data.K(op.KeyHead(row), 0) + scores.first;
+  double *dots = scores.dots.data(), *magnitudes = scores.magnitudes.data();
+  ScoresOf(q, rows, k, data.k_stride, op.d, scores.count, dots, magnitudes);
 }
 
 AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row) {
@@ -128,7 +184,7 @@ void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row,
                 AttentionRow& out) {
   const AttentionCase::Range range = op.KeysOf(row);
   const auto n = static_cast<size_t>(range.last - range.first);
-  const int64_t head = op.KeyHead(row), begin = index * raw.count + range.first - raw.first;
+  const int64_t head = op.KeyHead(row), begin = index * raw.stride + range.first - raw.first;
   const auto dots = std::span(raw.dots).subspan(n == 0 ? 0 : begin, n);
   const auto magnitudes = std::span(raw.magnitudes).subspan(n == 0 ? 0 : begin, n);
   out.masked = out.undefined = out.unclear = false;
@@ -171,13 +227,12 @@ void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row,
 
   out.largest = largest;
   out.sunk = std::max(0.0, -largest);
-  double total = 0;
   out.t.resize(scores.size());
   out.p.resize(scores.size());
   for (size_t i = 0; i < scores.size(); ++i)
     out.t[i] = std::min(0.0, (scores[i] - scores[top]) + (masks[i] - masks[top]));
   ExponentialsOf(out.t.data(), out.p.data(), std::ssize(out.t));
-  for (double e : out.p) total += e;
+  const double total = SumOf(out.p.data(), std::ssize(out.p));
   for (size_t i = 0; i < scores.size(); ++i) {
     out.p[i] /= total;
     out.added.push_back(std::abs(masks[i]) + std::abs(out.t[i]));

@@ -6,13 +6,19 @@
 //   |error| <= (alpha u + gamma_C) W,   W = |A^T| [ sum over c of (|G||g||G^T|) .* (|B^T||d||B|) ] |A|
 // alpha = 2 (n_A + n_B + n_G): each of the three transforms is applied twice, a row of n non-zeros costs n roundings,
 // one more with entries that are no binary fractions (Barabasz, Anderson, Soodhalter, Gregg, ACM TOMS 46, 2020).
-// Planes of F(m, 3): "winograd_m_3" = W; "winograd_m_3_absolute": what an absolute error of 1 in every element of d, g
-// and of both transforms becomes in y; "winograd_m_3_peak": the largest element of U and V that y depends on, infinite
-// where an element of d or g is infinite or NaN, for it then spreads over its tile.
+// Planes of F(m, 3): "winograd_m_3" = W, and for each set of points two of which no element needs a number of its own,
+// as tables of what depends on the place in the image ("tile_") and on the output channel ("channel_"):
+// - absolute: what an absolute error of 1 in every element of d, g and of both transforms becomes in y, the sum of
+//   tile_absolute [n, groups, out] and channel_absolute [o, m m places of a tile];
+// - peak: the largest element of U and V that y depends on, infinite where an element of d or g is infinite or NaN, for
+//   it then spreads over its tile; the larger of tile_peak [n, groups, tiles] and channel_peak [o].
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "golden/gemm_engine.h"
 #include "harness/base/infinity.h"
@@ -29,19 +35,22 @@ constexpr int kMaxSide = 6;
 
 // Absolute values of the three matrices; signs play no part in a bound.
 struct Transform {
+  const char* name;
   int m, alpha;
   double a[4][kMaxSide], b[kMaxSide][kMaxSide], g[kMaxSide][3];
   int Side() const { return m + 2; }
   int Size() const { return Side() * Side(); }
 };
 
-constexpr Transform kF2{2,
+constexpr Transform kF2{"2_3",
+                        2,
                         2 * (3 + 2 + 3),
                         {{1, 1, 1, 0}, {0, 1, 1, 1}},
                         {{1, 0, 1, 0}, {0, 1, 1, 0}, {0, 1, 1, 0}, {0, 1, 0, 1}},
                         {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}, {0, 0, 1}}};
 constexpr double k6 = 1.0 / 6, k12 = 1.0 / 12, k24 = 1.0 / 24;
-constexpr Transform kF4{4,
+constexpr Transform kF4{"4_3",
+                        4,
                         2 * (5 + 4 + 3 + 1),
                         {{1, 1, 1, 1, 1, 0}, {0, 1, 1, 2, 2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, 1, 8, 8, 1}},
                         {{4, 0, 5, 0, 1, 0},
@@ -53,7 +62,8 @@ constexpr Transform kF4{4,
                         {{0.25, 0, 0}, {k6, k6, k6}, {k6, k6, k6}, {k24, k12, k6}, {k24, k12, k6}, {0, 0, 1}}};
 
 constexpr double kA1 = 64 / 119.0 / 2 * 64 / 25, kB1 = 64 / 119.0 / 2 * 4 / 9;  // 1 / (2 p^2 |p^2 - q^2|)
-constexpr Transform kF4Fractions{4,
+constexpr Transform kF4Fractions{"4_3_fractions",
+                                 4,
                                  2 * (5 + 4 + 3 + 1),
                                  {{1, 1, 1, 1, 1, 0},
                                   {0, 0.625, 0.625, 1.5, 1.5, 0},
@@ -72,9 +82,34 @@ constexpr Transform kF4Fractions{4,
                                   {kB1, kB1 * 1.5, kB1 * 2.25},
                                   {0, 0, 1}}};
 
-std::string PlaneName(int m, const char* suffix) {
-  return fmt::format("winograd_{}_3{}", m, suffix);
+std::string PlaneName(int m) {
+  return fmt::format("winograd_{}_3", m);
 }
+
+std::string TableName(const Transform& f, const char* of) {
+  return fmt::format("winograd_{}_{}", f.name, of);
+}
+
+// The tables' extents and indices.
+struct TileGrid {
+  TileGrid(const ConvCase& of, int side)
+      : op(of), m(side), down((op.out[1] + m - 1) / m), across((op.out[2] + m - 1) / m) {}
+  int64_t Images() const { return op.n * op.groups; }
+  int64_t Places() const { return Images() * op.out[1] * op.out[2]; }
+  int64_t Tiles() const { return Images() * down * across; }
+  int64_t Place(int64_t image, int64_t row, int64_t column) const {
+    return (image * op.out[1] + row) * op.out[2] + column;
+  }
+  int64_t Tile(int64_t image, int64_t row, int64_t column) const {
+    return (image * down + row / m) * across + column / m;
+  }
+  int64_t ChannelPlace(int64_t channel, int64_t row, int64_t column) const {
+    return (channel * m + row % m) * m + column % m;
+  }
+
+  const ConvCase& op;
+  int64_t m, down, across;
+};
 
 // to[e1 * side + e2] = sum left[e1][i] right[e2][j] from[i * n + j]: M x M^T for a matrix M of `side` rows.
 template <int kColumns>
@@ -137,9 +172,19 @@ class Planes {
         w_(inputs[1].ToDoubles()),
         wide_(golden.magnitude.wide()),
         across_((op.out[2] + f.m - 1) / f.m),
-        golden_(golden) {
-    if (golden.Extra(PlaneName(f.m, "")) != nullptr) return;  // of another set of points
-    for (const char* suffix : {"", "_absolute", "_peak"}) golden.AddExtra(PlaneName(f.m, suffix), wide_);
+        grid_(op, f.m) {
+    if (golden.Extra(PlaneName(f.m)) == nullptr) golden.AddExtra(PlaneName(f.m), wide_);  // else of another set
+    const auto add = [&](const char* of, int64_t size) {
+      golden.extra.emplace_back(TableName(f, of), Plane(size, wide_));
+    };
+    add("tile_absolute", grid_.Places()), add("channel_absolute", op.o * f.m * f.m);
+    add("tile_peak", grid_.Tiles()), add("channel_peak", op.o);
+    const auto find = [&](const std::string& name) {
+      return &std::ranges::find(golden.extra, name, &std::pair<std::string, Plane>::first)->second;
+    };
+    w_plane_ = find(PlaneName(f.m));
+    tile_absolute_ = find(TableName(f, "tile_absolute")), channel_absolute_ = find(TableName(f, "channel_absolute"));
+    tile_peak_ = find(TableName(f, "tile_peak")), channel_peak_ = find(TableName(f, "channel_peak"));
   }
 
   void Fill() {
@@ -147,6 +192,7 @@ class Planes {
     const int64_t step = std::clamp<int64_t>(kTileElements / (f_.Size() * op_.GroupInputs() * across_), 1, down);
     for (int64_t group = 0; group < op_.groups; ++group) {
       const Side u = Weights(group);
+      StoreChannels(u, group);
       for (int64_t image = 0; image < op_.n; ++image) {
         for (int64_t row = 0; row < down; row += step) FillRows(u, image, group, row, std::min(step, down - row));
       }
@@ -209,15 +255,41 @@ class Planes {
     }
   }
 
+  // body(place in the tile, row, column) for what is inside of the output.
+  template <class Body>
+  void ForPlaces(int64_t p1, int64_t p2, const Body& body) const {
+    for (int64_t place = 0; place < f_.m * f_.m; ++place) {
+      const int64_t row = p1 + place / f_.m, column = p2 + place % f_.m;
+      if (row < op_.out[1] && column < op_.out[2]) body(place, row, column);
+    }
+  }
+
+  void StoreChannels(const Side& u, int64_t group) {
+    const int64_t outputs = op_.GroupOutputs(), places = f_.m * f_.m;
+    const std::vector<double> absolute = Spread(u.sums, outputs, f_.b);
+    for (int64_t o = 0; o < outputs; ++o) {
+      const int64_t channel = group * outputs + o;
+      channel_peak_->SetUp(channel, u.peak[o]);
+      for (int64_t place = 0; place < places; ++place) {
+        channel_absolute_->SetUp(channel * places + place, absolute[place * outputs + o] * kRoundUp);
+      }
+    }
+  }
+
   void FillRows(const Side& u, int64_t image, int64_t group, int64_t first, int64_t rows) {
     const Side v = Inputs(image, group, first, rows);
     const int64_t outputs = op_.GroupOutputs(), tiles = rows * across_;
     Plane product(f_.Size() * outputs * tiles, true);
     MagnitudeGemm(u.operand, u.operand.values, v.operand, v.operand.values, false, product);
-    // One part of the absolute errors depends on the tile alone, the other on the output channel alone.
     const int64_t places = f_.m * f_.m;
     const std::vector<double> of_tiles = Spread(v.sums, tiles, f_.g);
-    const std::vector<double> of_outputs = Spread(u.sums, outputs, f_.b);
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      const int64_t p1 = (first + tile / across_) * f_.m, p2 = tile % across_ * f_.m, at = image * op_.groups + group;
+      tile_peak_->SetUp(grid_.Tile(at, p1, p2), v.peak[tile]);
+      ForPlaces(p1, p2, [&](int64_t place, int64_t row, int64_t column) {
+        tile_absolute_->SetUp(grid_.Place(at, row, column), of_tiles[place * tiles + tile] * kRoundUp);
+      });
+    }
     ParallelFor(outputs, 1, [&](int64_t begin, int64_t end) {
       std::vector<double> half(f_.m * f_.Side() * tiles), w(places * tiles);
       for (int64_t o = begin; o < end; ++o) {
@@ -225,13 +297,11 @@ class Planes {
         const int64_t channel = image * op_.o + group * outputs + o;
         for (int64_t tile = 0; tile < tiles; ++tile) {
           const int64_t p1 = (first + tile / across_) * f_.m, p2 = tile % across_ * f_.m;
-          const double peak = std::max(u.peak[o], v.peak[tile]);
-          for (int64_t place = 0; place < places; ++place) {
-            const int64_t row = p1 + place / f_.m, column = p2 + place % f_.m;
-            if (row >= op_.out[1] || column >= op_.out[2]) continue;
-            Store((channel * op_.out[1] + row) * op_.out[2] + column, w[place * tiles + tile],
-                  of_tiles[place * tiles + tile] + of_outputs[place * outputs + o], peak);
-          }
+          ForPlaces(p1, p2, [&](int64_t place, int64_t row, int64_t column) {
+            const int64_t to = (channel * op_.out[1] + row) * op_.out[2] + column;
+            const double value = w[place * tiles + tile] * kRoundUp;
+            if (value > (*w_plane_)[to]) w_plane_->SetUp(to, value);
+          });
         }
       }
     });
@@ -268,24 +338,45 @@ class Planes {
     }
   }
 
-  void Store(int64_t to, double w, double absolute, double peak) {
-    const size_t last = golden_.extra.size();
-    Raise(golden_.extra[last - 3].second, to, w * kRoundUp);
-    Raise(golden_.extra[last - 2].second, to, absolute * kRoundUp);
-    Raise(golden_.extra[last - 1].second, to, peak);
-  }
-
-  static void Raise(Plane& plane, int64_t i, double value) {
-    if (value > plane[i]) plane.SetUp(i, value);
-  }
-
   const ConvCase& op_;
   const Transform& f_;
   std::vector<double> x_, w_;
   bool wide_;
   int64_t across_;
-  Golden& golden_;
+  TileGrid grid_;
+  Plane *w_plane_, *tile_absolute_, *channel_absolute_, *tile_peak_, *channel_peak_;
 };
+
+// absolute and peak of all elements, the larger ones of the sets of points with this m: body(element, absolute, peak).
+template <class Body>
+void ForErrors(const ConvCase& op, const Golden& golden, int m, const Body& body) {
+  struct Tables {
+    const Plane *tile_absolute, *channel_absolute, *tile_peak, *channel_peak;
+  };
+  std::vector<Tables> sets;
+  for (const Transform* f : {&kF2, &kF4, &kF4Fractions}) {
+    const auto find = [&](const char* of) { return golden.Extra(TableName(*f, of)); };
+    if (f->m != m) continue;
+    sets.push_back({find("tile_absolute"), find("channel_absolute"), find("tile_peak"), find("channel_peak")});
+  }
+  const TileGrid grid(op, m);
+  ParallelFor(op.n * op.o, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t channel = i % op.o, image = i / op.o * op.groups + channel / op.GroupOutputs();
+      for (int64_t row = 0; row < op.out[1]; ++row) {
+        for (int64_t column = 0; column < op.out[2]; ++column) {
+          double absolute = 0, peak = 0;
+          for (const Tables& t : sets) {
+            absolute = std::max(absolute, (*t.tile_absolute)[grid.Place(image, row, column)] +
+                                              (*t.channel_absolute)[grid.ChannelPlace(channel, row, column)]);
+            peak = std::max({peak, (*t.tile_peak)[grid.Tile(image, row, column)], (*t.channel_peak)[channel]});
+          }
+          body((i * op.out[1] + row) * op.out[2] + column, absolute, peak);
+        }
+      }
+    }
+  });
+}
 
 // An absolute error that each element of d, g, U and V may carry: flushed or narrowed inputs, underflow in the
 // transforms, underflow of U and V where they are kept in 16 bits.
@@ -334,11 +425,9 @@ double WinogradUnitError(const Contract& contract, int64_t channels) {
 
 std::optional<BoundModel> WinogradBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in,
                                         DType out) {
-  const Plane* w = golden.Extra(PlaneName(contract.winograd_m, ""));
+  const Plane* w = golden.Extra(PlaneName(contract.winograd_m));
   if (w == nullptr || contract.winograd_r != 3) return std::nullopt;
   const Transform& f = contract.winograd_m == 2 ? kF2 : kF4;
-  const Plane* absolute = golden.Extra(PlaneName(f.m, "_absolute"));
-  const Plane* peak = golden.Extra(PlaneName(f.m, "_peak"));
 
   // SumBound's terms for a sum over channels, with the transforms' roundings added and W in the place of S.
   const double u = contract.AccUnitRoundoff();
@@ -357,11 +446,24 @@ std::optional<BoundModel> WinogradBound(const ConvCase& op, const Golden& golden
   }
   const double scale = LargestOutputSum(f) * LargestOutputSum(f);
   bound.constant = (bound.constant + f.alpha * contract.AccMinNormal()) * scale;
-  bound.terms.push_back({absolute, AbsoluteError(contract, in, f.alpha) * bound.growth * (1 + Gamma(f.alpha, u))});
+  const auto absolutes = std::make_shared<Plane>(golden.size(), w->wide());
+  std::atomic<bool> spreads = false;
+  const double peak_at = bound.partial_overflow_at / 2;
+  ForErrors(op, golden, f.m, [&](int64_t i, double absolute, double peak) {
+    absolutes->SetUp(i, absolute);
+    if (peak >= peak_at) spreads = true;
+  });
+  bound.owned.push_back(absolutes);
+  bound.terms.push_back(
+      {absolutes.get(), AbsoluteError(contract, in, f.alpha) * bound.growth * (1 + Gamma(f.alpha, u))});
   if (op.bias) bound.terms.push_back({&golden.magnitude, Gamma(3, 2 * u)});
   // An infinity in any transform spreads over its tile, and meets its like there.
   AdmitWhere(bound, *w, contract.AccMaxFinite() / 2, kAnything);
-  AdmitWhere(bound, *peak, bound.partial_overflow_at / 2, kAnything);
+  if (!spreads) return bound;
+  bound.also.resize(static_cast<size_t>(golden.size()));
+  ForErrors(op, golden, f.m, [&](int64_t i, double, double peak) {
+    if (peak >= peak_at) bound.also[static_cast<size_t>(i)] |= kAnything;
+  });
   return bound;
 }
 

@@ -115,6 +115,13 @@ class OperatorGolden {
   std::vector<Tensor> inputs_;
 };
 
+void GoldenAttention(benchmark::State& state) {
+  const OperatorGolden golden("attention/f32/b=1,h=1,l=2048,d=64/fill=normal/seed=0");
+  for (auto _ : state) golden.Compute(Tier::kFast);
+  Rate(state, int64_t{2048} * 2048 * 64 * 2);
+}
+BENCHMARK(GoldenAttention)->UseRealTime();
+
 struct OperatorTarget {
   const char* name;
   double target;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of golden attention: the same bits with every kind of vector, and with and without a mask that hides
-// nothing.
+// The loops of golden attention: the reproducible tier's bits are the same with every kind of vector, and both tiers'
+// with and without a mask that hides nothing; the fast tier's planes hold.
 #include <hwy/targets.h>
 
+#include <cmath>
 #include <cstring>
+#include <functional>
 
+#include "ops/attention.h"
 #include "tests/unit/ops/cases.h"
 
 namespace assay::test {
@@ -28,6 +31,8 @@ void ExpectSame(const Golden& x, const Golden& y) {
   }
 }
 
+constexpr int64_t kColumns = 77;
+
 Golden GoldenOf(const std::string& attrs, Tier tier, const std::string& fill = "normal") {
   const Problem problem = Bind("attention/f32/b=1,h=2,l=9,s=150,d=20,dv=77" + attrs + "/fill=" + fill + "/seed=0");
   std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
@@ -45,22 +50,54 @@ TEST(AttentionColumns, AMaskThatHidesNothingChangesNoBit) {
   }
 }
 
-TEST(AttentionColumns, EveryVectorTargetGivesTheSameBits) {
-  std::vector<Golden> first;
+const std::vector<std::string> kPlaneFills = {"normal", "lognormal"};
+
+void WithEveryTarget(const std::function<void(const std::vector<Golden>&)>& check, Tier tier) {
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
     std::vector<Golden> now;
-    for (const std::string fill : {"normal", "lognormal"}) {
-      for (const Tier tier : {Tier::kFast, Tier::kReproducible}) now.push_back(GoldenOf(",causal=1", tier, fill));
-    }
-    if (first.empty()) {
-      first = std::move(now);
-      continue;
-    }
-    for (size_t i = 0; i < now.size(); ++i) ExpectSame(first[i], now[i]);
+    for (const std::string& fill : kPlaneFills) now.push_back(GoldenOf(",causal=1", tier, fill));
+    check(now);
   }
   hwy::SetSupportedTargetsForTest(0);
+}
+
+TEST(AttentionColumns, EveryVectorTargetGivesTheSameBits) {
+  std::vector<Golden> first;
+  const auto check = [&](const std::vector<Golden>& now) {
+    if (first.empty()) first = now;
+    for (size_t i = 0; i < now.size(); ++i) ExpectSame(first[i], now[i]);
+  };
+  WithEveryTarget(check, Tier::kReproducible);
+}
+
+// The planes of the fast tier, some of them summed in float, beside those of the other, all in double: bounds are no
+// less, and nothing is off by more than float sums of 256 terms, and the least weight, may be.
+TEST(AttentionColumns, FastPlanesAreThoseInDoubleButForFloatSums) {
+  std::vector<Golden> exact;
+  for (const std::string& fill : kPlaneFills) exact.push_back(GoldenOf(",causal=1", Tier::kReproducible, fill));
+  const auto check = [&](const std::vector<Golden>& now) {
+    for (size_t i = 0; i < now.size(); ++i) {
+      const Golden &fast = now[i], &best = exact[i];
+      for (int64_t e = 0; e < fast.size(); ++e) {
+        ASSERT_LE(std::abs(fast.value[e] - best.value[e]), fast.error[e] + best.error[e]) << e;
+        ASSERT_GE(fast.magnitude[e], best.magnitude[e]) << e;
+        ASSERT_LE(fast.magnitude[e], best.magnitude[e] * (1 + 4e-5)) << e;
+        ASSERT_NEAR(fast.sigma[e], best.sigma[e], best.sigma[e] * 1e-4) << e;
+        const auto expect_bound = [&](const char* name, RowFact mean) {
+          const double had = (*best.Extra(name))[e], has = (*fast.Extra(name))[e];
+          ASSERT_GE(has, had) << name << e;
+          const double off = 0x1p-46 * std::abs(best.value[e]) * (*best.Extra("rows"))[e / kColumns * kRowFacts + mean];
+          ASSERT_LE(has, had * (1 + 8e-5) + off + 150 * 0x1p-90 * (*best.Extra("range"))[e] + 0x1.1p-140) << name << e;
+        };
+        expect_bound("dot_weight", kDotMean), expect_bound("added_weight", kAddedMean);
+        const double mid = (*best.Extra("mid_weight"))[e];
+        ASSERT_NEAR((*fast.Extra("mid_weight"))[e], mid, mid * 1e-4) << e;
+      }
+    }
+  };
+  WithEveryTarget(check, Tier::kFast);
 }
 
 }  // namespace

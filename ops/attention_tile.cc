@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/attention_tile.cc"
+#include "ops/attention_tile.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "golden/bound.h"
+#include "harness/base/parallel.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "ops/attention.h"
+#include "ops/attention_columns.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Doubles = hn::CappedTag<double, 8>;
+using Floats = hn::CappedTag<float, 16>;
+// Sums that stay in registers: vectors of a product's block, and of each of the planes' sums.
+constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3;
+constexpr int kBlockVectors = kManyRegisters ? 2 : 1;
+constexpr int kDistanceVectors = kManyRegisters ? 4 : 2;
+constexpr int kRowsAtOnce = 4;
+// Keys whose values stay in the first-level cache from one query to the next.
+constexpr int64_t kNearKeys = 32;
+
+template <class D>
+HWY_INLINE int64_t LanesOf(D d) {
+  return static_cast<int64_t>(hn::Lanes(d));
+}
+
+// Calls body(first, d, count of vectors) for kMany full vectors, then for one, then for single elements.
+template <int kMany, class D, class Body>
+HWY_INLINE void ForVectors(D d, int64_t n, const Body& body) {
+  const int64_t lanes = LanesOf(d);
+  int64_t i = 0;
+  for (; i + kMany * lanes <= n; i += kMany * lanes) body(i, d, std::integral_constant<int, kMany>());
+  for (; i + lanes <= n; i += lanes) body(i, d, std::integral_constant<int, 1>());
+  for (; i < n; ++i) body(i, hn::CappedTag<hn::TFromD<D>, 1>(), std::integral_constant<int, 1>());
+}
+
+// to[r * n + j] = sum over c < depth of q[r * q_stride + c] k[c * kKeyBlock + j], for the keys of a block.
+template <int kRows, class D, class T = hn::TFromD<D>>
+HWY_INLINE void ScoreBlock(D d, const T* q, int64_t q_stride, const T* k, int64_t depth, T* to, int64_t n) {
+  constexpr int kVectors = std::min<int>(kBlockVectors, kKeyBlock / hn::MaxLanes(d));
+  const int64_t lanes = LanesOf(d);
+  for (int64_t j = 0; j < kKeyBlock; j += kVectors * lanes) {
+    hn::Vec<D> sums[kRows][kVectors];
+    for (auto& of_row : sums) {
+      for (auto& sum : of_row) sum = hn::Zero(d);
+    }
+    for (int64_t c = 0; c < depth; ++c) {
+      hn::Vec<D> keys[kVectors];
+      for (int v = 0; v < kVectors; ++v) keys[v] = hn::LoadU(d, k + c * kKeyBlock + j + v * lanes);
+      for (int r = 0; r < kRows; ++r) {
+        const auto factor = hn::Set(d, q[r * q_stride + c]);
+        for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(factor, keys[v], sums[r][v]);
+      }
+    }
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, to + r * n + j + v * lanes);
+    }
+  }
+}
+
+template <int kRows>
+HWY_INLINE void ScoreRowsOf(const double* q, const float* q32, const double* k, const float* k32, int64_t depth,
+                            int64_t n, double up, double* dots, double* magnitudes) {
+  for (int64_t j = 0; j < n; j += kKeyBlock, k += depth * kKeyBlock, k32 += depth * kKeyBlock) {
+    ScoreBlock<kRows>(Doubles(), q, depth, k, depth, dots + j, n);
+    for (int64_t c = 0; c < depth; c += kFloatKeys) {
+      HWY_ALIGN float block[kRows * kKeyBlock];
+      ScoreBlock<kRows>(Floats(), q32 + c, depth, k32 + c * kKeyBlock, std::min(kFloatKeys, depth - c), block,
+                        kKeyBlock);
+      for (int r = 0; r < kRows; ++r) {
+        double* to = magnitudes + r * n + j;
+        for (int64_t i = 0; i < kKeyBlock; ++i) to[i] = (c == 0 ? 0.0 : to[i]) + block[r * kKeyBlock + i] * up;
+      }
+    }
+  }
+}
+
+void NarrowScoresOfImpl(const double* q, const float* q32, int64_t rows, const double* k, const float* k32,
+                        int64_t depth, int64_t n, double up, double* dots, double* magnitudes) {
+  int64_t r = 0;
+  for (; r + kTileQueries <= rows; r += kTileQueries) {
+    ScoreRowsOf<kTileQueries>(q + r * depth, q32 + r * depth, k, k32, depth, n, up, dots + r * n, magnitudes + r * n);
+  }
+  for (; r < rows; ++r) {
+    ScoreRowsOf<1>(q + r * depth, q32 + r * depth, k, k32, depth, n, up, dots + r * n, magnitudes + r * n);
+  }
+}
+
+// x, rounded up, and at least kLeastWeight; zero stays zero.
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<float, D>> UpWeight(D d, hn::Vec<D> x) {
+  const auto up = hn::Max(hn::Mul(x, hn::Set(d, 1 + 0x1p-22)), hn::Set(d, double{kLeastWeight}));
+  return hn::DemoteTo(hn::Rebind<float, D>(), hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), up));
+}
+
+void SetWeightsImpl(const AttentionRow& row, int64_t first, int64_t n, const TileWeights::Row& to) {
+  ForVectors<1>(Doubles(), n, [&](int64_t i, auto d, auto) HWY_ATTR {
+    const hn::Rebind<float, decltype(d)> narrow;
+    const auto load = [&](const std::vector<double>& from) HWY_ATTR { return hn::LoadU(d, from.data() + first + i); };
+    const auto p = load(row.p), moved = hn::Mul(p, load(row.stored));
+    hn::StoreU(p, d, to.p + i);
+    hn::StoreU(UpWeight(d, p), narrow, to.up + i);
+    hn::StoreU(UpWeight(d, hn::Mul(p, load(row.dot))), narrow, to.dot + i);
+    hn::StoreU(UpWeight(d, hn::Mul(p, load(row.added))), narrow, to.added + i);
+    hn::StoreU(hn::DemoteTo(narrow, hn::Mul(p, p)), narrow, to.squared + i);
+    hn::StoreU(hn::DemoteTo(narrow, hn::Mul(moved, moved)), narrow, to.stored2 + i);
+  });
+}
+
+// sums[r][c] += sum over keys [first, end) of p v.
+template <int kRows, class D, int kVectors>
+HWY_INLINE void AddValues(D d, std::integral_constant<int, kVectors>, const TileWeights::Row* rows, int64_t first,
+                          int64_t end, const double* v, int64_t columns, int64_t c, AttentionColumns* const* out) {
+  const int64_t lanes = LanesOf(d);
+  hn::Vec<D> sums[kRows][kVectors];
+  const double* p[kRows];
+  for (int r = 0; r < kRows; ++r) {
+    p[r] = rows[r].p;
+    for (int i = 0; i < kVectors; ++i) sums[r][i] = hn::LoadU(d, out[r]->o.data() + c + i * lanes);
+  }
+  for (int64_t key = first; key < end; ++key) {
+    hn::Vec<D> of_key[kVectors];
+    for (int i = 0; i < kVectors; ++i) of_key[i] = hn::LoadU(d, v + key * columns + c + i * lanes);
+    for (int r = 0; r < kRows; ++r) {
+      const auto weight = hn::Set(d, p[r][key]);
+      for (int i = 0; i < kVectors; ++i) sums[r][i] = hn::MulAdd(weight, of_key[i], sums[r][i]);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int i = 0; i < kVectors; ++i) hn::StoreU(sums[r][i], d, out[r]->o.data() + c + i * lanes);
+  }
+}
+
+void SumTileValuesImpl(const TileWeights::Row* rows, int64_t queries, int64_t keys, const TileValues& values,
+                       AttentionColumns* const* out) {
+  for (int64_t first = 0; first < keys; first += kNearKeys) {
+    const int64_t end = std::min(keys, first + kNearKeys);
+    ForVectors<2 * kBlockVectors>(Doubles(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
+      int64_t r = 0;
+      for (; r + kRowsAtOnce <= queries; r += kRowsAtOnce) {
+        AddValues<kRowsAtOnce>(d, count, rows + r, first, end, values.v, values.columns, c, out + r);
+      }
+      for (; r < queries; ++r) AddValues<1>(d, count, rows + r, first, end, values.v, values.columns, c, out + r);
+    });
+  }
+}
+
+template <bool kSquares, int kRows, class D, int kVectors>
+HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const TileWeights::Row* rows, int64_t first,
+                           int64_t end, const TileValues& values, int64_t c, const TileSums* out) {
+  const int64_t lanes = LanesOf(d);
+  hn::Vec<D> magnitude[kRows][kVectors], squares[kRows][kVectors];
+  const float *up[kRows], *squared[kRows];
+  for (int r = 0; r < kRows; ++r) {
+    up[r] = rows[r].up, squared[r] = rows[r].squared;
+    for (int i = 0; i < kVectors; ++i) {
+      magnitude[r][i] = hn::LoadU(d, out[r].magnitude + c + i * lanes);
+      if constexpr (kSquares) squares[r][i] = hn::LoadU(d, out[r].squares + c + i * lanes);
+    }
+  }
+  for (int64_t key = first; key < end; ++key) {
+    hn::Vec<D> v[kVectors], v2[kVectors];
+    for (int i = 0; i < kVectors; ++i) {
+      v[i] = hn::Abs(hn::LoadU(d, values.v32 + key * values.columns + c + i * lanes));
+      if constexpr (kSquares) v2[i] = hn::LoadU(d, values.squares + key * values.columns + c + i * lanes);
+    }
+    for (int r = 0; r < kRows; ++r) {
+      const auto p = hn::Set(d, up[r][key]), p2 = hn::Set(d, squared[r][key]);
+      for (int i = 0; i < kVectors; ++i) {
+        magnitude[r][i] = hn::MulAdd(p, v[i], magnitude[r][i]);
+        if constexpr (kSquares) squares[r][i] = hn::MulAdd(p2, v2[i], squares[r][i]);
+      }
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int i = 0; i < kVectors; ++i) {
+      hn::StoreU(magnitude[r][i], d, out[r].magnitude + c + i * lanes);
+      if constexpr (kSquares) hn::StoreU(squares[r][i], d, out[r].squares + c + i * lanes);
+    }
+  }
+}
+
+template <class D, int kVectors>
+HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const TileWeights::Row& row, int64_t first,
+                             int64_t end, const TileValues& values, int64_t c, const TileSums& out) {
+  const int64_t lanes = LanesOf(d);
+  hn::Vec<D> o[kVectors], o_low[kVectors], dot[kVectors], added[kVectors], shifts[kVectors], moves[kVectors];
+  for (int i = 0; i < kVectors; ++i) {
+    const int64_t at = c + i * lanes;
+    o[i] = hn::LoadU(d, out.o + at), o_low[i] = hn::LoadU(d, out.o_low + at);
+    dot[i] = hn::LoadU(d, out.dot + at), added[i] = hn::LoadU(d, out.added + at);
+    shifts[i] = hn::LoadU(d, out.shifts + at), moves[i] = hn::LoadU(d, out.moves + at);
+  }
+  for (int64_t key = first; key < end; ++key) {
+    const int64_t from = key * values.columns + c;
+    const auto by_dot = hn::Set(d, row.dot[key]), by_added = hn::Set(d, row.added[key]);
+    const auto squared = hn::Set(d, row.squared[key]), stored2 = hn::Set(d, row.stored2[key]);
+    for (int i = 0; i < kVectors; ++i) {
+      const auto near = hn::Sub(hn::LoadU(d, values.v32 + from + i * lanes), o[i]);
+      const auto distance = hn::Abs(hn::Sub(near, o_low[i]));
+      dot[i] = hn::MulAdd(by_dot, distance, dot[i]);
+      added[i] = hn::MulAdd(by_added, distance, added[i]);
+      const auto square = hn::Mul(distance, distance);
+      shifts[i] = hn::MulAdd(squared, hn::Max(hn::LoadU(d, values.squares + from + i * lanes), square), shifts[i]);
+      moves[i] = hn::MulAdd(stored2, square, moves[i]);
+    }
+  }
+  for (int i = 0; i < kVectors; ++i) {
+    const int64_t at = c + i * lanes;
+    hn::StoreU(dot[i], d, out.dot + at), hn::StoreU(added[i], d, out.added + at);
+    hn::StoreU(shifts[i], d, out.shifts + at), hn::StoreU(moves[i], d, out.moves + at);
+  }
+}
+
+template <bool kSquares>
+HWY_INLINE void AddMomentsOf(const TileWeights::Row* rows, int64_t queries, int64_t first, int64_t end,
+                             const TileValues& values, const TileSums* out) {
+  constexpr int kVectors = kSquares || !kManyRegisters ? kBlockVectors : 2 * kBlockVectors;
+  ForVectors<kVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
+    int64_t r = 0;
+    for (; r + kRowsAtOnce <= queries; r += kRowsAtOnce) {
+      AddMoments<kSquares, kRowsAtOnce>(d, count, rows + r, first, end, values, c, out + r);
+    }
+    for (; r < queries; ++r) AddMoments<kSquares, 1>(d, count, rows + r, first, end, values, c, out + r);
+  });
+}
+
+// The sums of one stretch of at most kFloatKeys keys.
+void AddStretchImpl(const TileWeights::Row* rows, int64_t queries, int64_t first, int64_t end, bool squares,
+                    const TileValues& values, const TileSums* out) {
+  for (int64_t near = first; near < end; near += kNearKeys) {
+    const int64_t last = std::min(end, near + kNearKeys);
+    squares ? AddMomentsOf<true>(rows, queries, near, last, values, out)
+            : AddMomentsOf<false>(rows, queries, near, last, values, out);
+    ForVectors<kDistanceVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
+      for (int64_t query = 0; query < queries; ++query) {
+        AddDistances(d, count, rows[query], near, last, values, c, out[query]);
+      }
+    });
+  }
+}
+
+// Adds the sums to those in double and clears them.
+void FoldImpl(float* sums, int64_t n, double up, double* to) {
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] += sums[i] * up;
+    sums[i] = 0;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace assay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay {
+
+HWY_EXPORT(NarrowScoresOfImpl);
+HWY_EXPORT(SetWeightsImpl);
+HWY_EXPORT(SumTileValuesImpl);
+HWY_EXPORT(AddStretchImpl);
+HWY_EXPORT(FoldImpl);
+
+// A weight is rounded up beforehand. With o = high + low, v - high is exact where it is small beside o, else it is off
+// by 2^-24 as the second difference is: together less than 2^-22 of |v - o|.
+double FloatSumsUp() {
+  return 1 + 2 * Gamma(static_cast<double>(kFloatKeys) + 6, 0x1p-24);
+}
+
+PackedKeys::PackedKeys(std::span<const double> k, int64_t heads, int64_t components, int64_t keys, int64_t stride)
+    : depth(components), blocks((keys + kKeyBlock - 1) / kKeyBlock) {
+  const auto size = static_cast<size_t>(heads * blocks * depth * kKeyBlock);
+  values.resize(size), magnitudes.resize(size);
+  ParallelFor(heads * blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t key = block % blocks * kKeyBlock, count = std::min(kKeyBlock, keys - key);
+      for (int64_t c = 0; c < depth; ++c) {
+        const double* from = k.data() + (block / blocks * depth + c) * stride + key;
+        const int64_t to = (block * depth + c) * kKeyBlock;
+        for (int64_t i = 0; i < count; ++i) {
+          values[to + i] = from[i];
+          magnitudes[to + i] = static_cast<float>(std::abs(from[i]));
+        }
+      }
+    }
+  });
+}
+
+void NarrowScoresOf(const double* q, const float* q32, int64_t rows, const PackedKeys& keys, int64_t head,
+                    int64_t first, int64_t n, double* dots, double* magnitudes) {
+  const int64_t at = keys.At(head, first);
+  HWY_DYNAMIC_DISPATCH(NarrowScoresOfImpl)
+  (q, q32, rows, keys.values.data() + at, keys.magnitudes.data() + at, keys.depth, n, FloatSumsUp(), dots, magnitudes);
+}
+
+void TileWeights::Start(int64_t queries, int64_t keys) {
+  queries_ = queries, keys_ = keys;
+  constexpr int64_t kFloats = 5;
+  // More than the keys: rows a power of two apart would share few places of a cache.
+  const int64_t stride = keys + 24;
+  doubles_.resize(static_cast<size_t>(queries * stride));
+  floats_.resize(static_cast<size_t>(queries * kFloats * stride));
+  for (int64_t r = 0; r < queries; ++r) {
+    float* at = floats_.data() + r * kFloats * stride;
+    rows_[r] = {doubles_.data() + r * stride, at, at + stride, at + 2 * stride, at + 3 * stride, at + 4 * stride};
+  }
+}
+
+void TileWeights::Set(int64_t query, const AttentionRow& row, int64_t first_key) {
+  const Row to = rows_[query];
+  const int64_t n = row.masked || row.undefined ? 0 : std::ssize(row.keys);
+  if (n < keys_) {
+    std::fill_n(to.p, keys_, 0.0);
+    for (float* of : {to.up, to.squared, to.dot, to.added, to.stored2}) std::fill_n(of, keys_, 0.0F);
+  }
+  for (int64_t i = 0, run = 0; i < n; i += run) {  // keys that follow each other
+    const int64_t at = row.keys[i] - first_key;
+    run = row.keys[n - 1] - row.keys[i] == n - 1 - i ? n - i : 1;
+    while (run < n - i && row.keys[i + run] == row.keys[i] + run) ++run;
+    HWY_DYNAMIC_DISPATCH(SetWeightsImpl)
+    (row, i, run, {to.p + at, to.up + at, to.squared + at, to.dot + at, to.added + at, to.stored2 + at});
+  }
+}
+
+void SumTileValues(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out) {
+  std::array<TileWeights::Row, kTileQueries> rows;
+  for (int64_t r = 0; r < weights.queries(); ++r) rows[r] = weights.At(r);
+  HWY_DYNAMIC_DISPATCH(SumTileValuesImpl)(rows.data(), weights.queries(), weights.keys(), values, out.data());
+}
+
+void SumTilePlanes(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out) {
+  constexpr int64_t kSums = 8;
+  const int64_t n = values.columns, queries = weights.queries();
+  thread_local std::vector<float> sums;
+  sums.assign(static_cast<size_t>(queries * kSums * n), 0.0F);
+  std::array<TileWeights::Row, kTileQueries> rows;
+  std::array<TileSums, kTileQueries> at;
+  for (int64_t r = 0; r < queries; ++r) {
+    rows[r] = weights.At(r);
+    float* of_row = sums.data() + r * kSums * n;
+    for (int64_t c = 0; c < n; ++c) {
+      of_row[c] = static_cast<float>(out[r]->o[c]);
+      of_row[n + c] = static_cast<float>(out[r]->o[c] - of_row[c]);
+    }
+    at[r] = {of_row,         of_row + n,     of_row + 2 * n, of_row + 3 * n,
+             of_row + 4 * n, of_row + 5 * n, of_row + 6 * n, of_row + 7 * n};
+  }
+  const double up = FloatSumsUp();
+  const bool squares = weights.keys() <= kKeysOfSquares;
+  for (int64_t first = 0; first < weights.keys(); first += kFloatKeys) {
+    const int64_t end = std::min(weights.keys(), first + kFloatKeys);
+    HWY_DYNAMIC_DISPATCH(AddStretchImpl)(rows.data(), queries, first, end, squares, values, at.data());
+    for (int64_t r = 0; r < queries; ++r) {
+      const auto fold = [&](float* from, double by, std::vector<double>& to) {
+        HWY_DYNAMIC_DISPATCH(FoldImpl)(from, n, by, to.data());
+      };
+      fold(at[r].magnitude, up, out[r]->magnitude), fold(at[r].squares, 1, out[r]->squares);
+      fold(at[r].dot, up, out[r]->dot), fold(at[r].added, up, out[r]->added);
+      fold(at[r].shifts, 1, out[r]->shifts), fold(at[r].moves, 1, out[r]->moves);
+    }
+  }
+  for (int64_t r = 0; !squares && r < queries; ++r) {
+    AttentionColumns& columns = *out[r];
+    for (int64_t c = 0; c < n; ++c) {
+      columns.squares[c] = std::min(columns.shifts[c], columns.magnitude[c] * columns.magnitude[c]);
+    }
+  }
+}
+
+}  // namespace assay
+#endif  // HWY_ONCE

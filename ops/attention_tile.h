@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fast tier's sums over keys for a few queries at a time, as products of matrices: weights [queries, keys] times
+// values [keys, columns]. Values of o are summed in double. What is a bound or a deviation is summed in float over
+// kFloatKeys keys and then in double; the caller raises bounds by FloatSumsUp(). Bits differ between instruction sets.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace assay {
+
+struct AttentionRow;
+struct AttentionColumns;
+
+inline constexpr int64_t kTileQueries = 8;
+
+// Values are zero or of a magnitude in [kNarrowMin, kNarrowMax], scores and finite masks at most that large, and
+// weights zero or at least kLeastWeight: no product of a weight and a value underflows in float, and no sum of (p
+// stored)^2 (v - o)^2 overflows.
+inline constexpr double kNarrowMax = 0x1p24, kNarrowMin = 0x1p-30;
+inline constexpr float kLeastWeight = 0x1p-90F;
+inline constexpr int64_t kFloatKeys = 256;  // also the components of a score's magnitude
+
+// What a sum of kFloatKeys non-negative products of rounded factors, in float, has to be multiplied by to be a bound.
+double FloatSumsUp();
+
+// The keys of each head in blocks of kKeyBlock, [block][component][key], the last one filled up with zeros, in the
+// order in which products read them; and their magnitudes in float.
+inline constexpr int64_t kKeyBlock = 32;
+struct PackedKeys {
+  PackedKeys() = default;
+  // `k` is [heads, components, stride] with `keys` of each component present.
+  PackedKeys(std::span<const double> k, int64_t heads, int64_t components, int64_t keys, int64_t stride);
+  int64_t At(int64_t head, int64_t key) const { return (head * blocks + key / kKeyBlock) * depth * kKeyBlock; }
+
+  int64_t depth = 0, blocks = 0;  // blocks of one head
+  std::vector<double> values;
+  std::vector<float> magnitudes;
+};
+
+// sum_c q_c k_cj in double and sum_c |q_c| |k_cj| in float, the latter raised to a bound, for `rows` queries and n keys
+// of a head from `first` on, both multiples of kKeyBlock. Outputs are [rows, n], q and q32 [rows, depth].
+void NarrowScoresOf(const double* q, const float* q32, int64_t rows, const PackedKeys& keys, int64_t head,
+                    int64_t first, int64_t n, double* dots, double* magnitudes);
+
+// The weights of up to kTileQueries queries for a range of keys, zero for keys that a query does not see.
+class TileWeights {
+ public:
+  // One query's weights; bounds are rounded up.
+  struct Row {
+    double* p;
+    float *up, *squared;           // p and p^2
+    float *dot, *added, *stored2;  // p dot, p added, (p stored)^2
+  };
+  void Start(int64_t queries, int64_t keys);
+  void Set(int64_t query, const AttentionRow& row, int64_t first_key);
+  int64_t queries() const { return queries_; }
+  int64_t keys() const { return keys_; }
+  Row At(int64_t query) const { return rows_[query]; }
+
+ private:
+  int64_t queries_ = 0, keys_ = 0;
+  std::vector<double> doubles_;
+  std::vector<float> floats_;
+  Row rows_[kTileQueries];
+};
+
+// Rows of v (double), |v| is taken on the way, and the same in float with their squares: [keys, columns] each.
+struct TileValues {
+  const double* v;
+  const float *v32, *squares;
+  int64_t columns;
+};
+
+// A query's sums in float, each [columns].
+struct TileSums {
+  const float *o, *o_low;  // their sum is o
+  float *magnitude, *squares, *dot, *added, *shifts, *moves;
+};
+
+// With more keys than these, squares is the smaller one of shifts and magnitude^2, which are never less: in sigma^2 =
+// keys magnitude^2 + 0.425^2 squares that adds less than one part in 2800.
+inline constexpr int64_t kKeysOfSquares = 512;
+
+// Fills o of each query's columns; then magnitude, squares, dot, added, shifts and moves, from o.
+void SumTileValues(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out);
+void SumTilePlanes(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out);
+
+}  // namespace assay
