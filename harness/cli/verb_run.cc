@@ -46,6 +46,17 @@ void OnInterrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
+// What was asked for and would be left out without a word; "" for none.
+std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) {
+  std::vector<std::string> given;
+  for (const char* name : {"--rounds", "--perf-time"}) {
+    if (verb.count(name) > 0) given.emplace_back(name);
+  }
+  if (options.cold.value_or(false)) given.emplace_back("--cold");
+  if (options.roofline.value_or(false)) given.emplace_back("--roofline");
+  return fmt::format("{}", fmt::join(given, ", "));
+}
+
 nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<Column>& columns,
                                    const ExpectationSet& expectations) {
   nlohmann::ordered_json out = DescribeEnvironment();
@@ -174,17 +185,6 @@ Result<std::optional<Sweep>> ApplySweep(const std::string& text, CaseOptions& op
   }
   options.cases = std::move(swept);
   return std::optional<Sweep>(*std::move(sweep));
-}
-
-// What was asked for and would be left out without a word; "" for none.
-std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) {
-  std::vector<std::string> given;
-  for (const char* name : {"--rounds", "--perf-time"}) {
-    if (verb.count(name) > 0) given.emplace_back(name);
-  }
-  if (options.cold.value_or(false)) given.emplace_back("--cold");
-  if (options.roofline.value_or(false)) given.emplace_back("--roofline");
-  return fmt::format("{}", fmt::join(given, ", "));
 }
 
 int Run(RunOptions options) {

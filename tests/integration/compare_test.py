@@ -100,7 +100,7 @@ class Compare(Base):
 
 
 class CompareTimes(Base):
-    ROUNDS = 6
+    ROUNDS = 9
 
     def with_rounds(self, source, target, factor, backend=None):
         """A copy whose times are `factor` of 1 ms, with a scatter of a few per mille."""
@@ -108,6 +108,7 @@ class CompareTimes(Base):
             for r in records:
                 if backend in (None, r["backend"]):
                     r["round_medians_s"] = ",".join(str(1e-3 * factor * (1 + 1e-3 * i)) for i in range(self.ROUNDS))
+                r["round_slices_s"] = ""
             return records
         self.change_records(source, target, change)
 
@@ -125,6 +126,11 @@ class CompareTimes(Base):
             self.assertLessEqual(min(medians), r["time_median_s"])
             self.assertLessEqual(r["time_median_s"], max(medians))
             self.assertGreaterEqual(r["samples"], 5 * self.ROUNDS)
+            slices = [[float(x) for x in text.split("/")] for text in r["round_slices_s"].split(",")]
+            self.assertEqual(len(slices), self.ROUNDS)
+            for of_round, median in zip(slices, medians):
+                self.assertGreater(len(of_round), 1)  # the builds took turns
+                self.assertTrue(0.999 * min(of_round) <= median <= 1.001 * max(of_round))
         report = self.as_json(0, "ab", "--columns", "base,new")
         self.assertEqual({(r["time"]["base_rounds"], r["time"]["new_rounds"]) for r in report["results"]},
                          {(self.ROUNDS, self.ROUNDS)})
@@ -133,6 +139,11 @@ class CompareTimes(Base):
         self.assertEqual(self.verdicts(self.as_json(0, "flat", "--columns", "base,new")), {"SAME"})
         report = self.as_json(0, "slow", "--columns", "base,new")  # reported, but nothing asked for a gate
         self.assertEqual(self.verdicts(report), {"SLOWER"})
+        self.assertEqual([(g["op"], g["results"], g["time"]["verdict"], g["regression"]) for g in report["groups"]],
+                         [("matmul", 2, "SLOWER", False)])
+        self.assertAlmostEqual(report["groups"][0]["time"]["ratio"], 1.2)
+        self.assertRegex(self.compare(0, "slow", "--columns", "base,new").stdout,
+                         r"new +matmul +2 +9 +\+20\.0 % +\+20\.0 % to \+20\.0 % +SLOWER")
         self.assertEqual(self.verdicts(self.as_json(1, "slow", "--columns", "base,new", "--perf-gate", "10")), {"SLOWER"})
         self.compare(0, "slow", "--columns", "base,new", "--perf-gate", "25")
         self.assertEqual(self.verdicts(self.as_json(0, "slow", "--columns", "new,base")), {"FASTER"})
@@ -151,6 +162,23 @@ class CompareTimes(Base):
         self.assertEqual(self.verdicts(report), {"UNSURE"})
         self.assertIn("single round", report["results"][0]["time"]["why"])
         self.assertIn("times: none can be compared", "\n".join(report["notes"]))
+
+    def test_an_operator_that_is_slower_as_a_whole_is_a_regression_where_it_is_gated(self):
+        """Each of two results is decided alone as well: one is allowed to be slow, the operator is not."""
+        self.run_rounds("ab", "--plugin", f"base={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "base,new",
+                        "--impl", "ok")
+        self.with_rounds("ab", "flat", 1)
+        self.with_rounds("flat", "slow", 1.2, "new")
+        (self.dir / "policy.toml").write_text("slower_percent = 5\n[[rule]]\ncase = 'matmul/*'\nslower_percent = false\n")
+        report = self.as_json(1, "slow", "--columns", "base,new", "--policy", "policy.toml")
+        self.assertEqual(report["regressions"], 0)
+        self.assertEqual([g["regression"] for g in report["groups"]], [True])
+        done = self.compare(1, "slow", "--columns", "base,new", "--policy", "policy.toml", "--github", "--markdown",
+                            "compare.md")
+        self.assertIn("0 regressions, 1 operator slower as a whole", done.stdout)
+        self.assertIn("::error title=assay compare%3A matmul on new as a whole::the time of the typical result: +20.0 %25",
+                      done.stdout)
+        self.assertIn("SLOWER, a regression", (self.dir / "compare.md").read_text())
 
     def test_each_round_has_a_worker_of_its_own(self):
         self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.dir / "workers"))
