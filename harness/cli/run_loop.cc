@@ -197,9 +197,10 @@ class Loop {
     }
   }
 
-  // Whether builds of one plugin, which offer the same implementation, are timed at once. All of their memory is there
-  // then.
-  bool InTurns(const CaseData& data) const { return settings_.rounds > 1 && !IsLarge(data.problem); }
+  // Whether builds of one plugin, which offer the same implementation, take turns: the memory of all is there then.
+  bool InTurns(const CaseData& data) const {
+    return settings_.rounds > 1 && ColumnsAtOnce(data.problem, columns_.size()) == columns_.size();
+  }
 
   static void TimeGroup(CaseRunner& runner, const std::vector<CaseRunner::Timed>& group) {
     group.size() > 1 ? runner.TimeInTurns(group) : runner.Time(*group[0].column, *group[0].attempt);

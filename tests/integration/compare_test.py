@@ -3,11 +3,15 @@
 """assay compare on the folders of real runs: compare_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR DELAYED_PLUGIN
 GROUP."""
 import json
+import pathlib
 import shutil
 import sys
 import unittest
 
 from program import CASE, Cli, PLUGIN
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+from compare_decisions import Tally, clopper_pearson, share
 
 DELAYED = sys.argv[5]
 
@@ -193,6 +197,31 @@ class CompareTimes(Base):
         self.assertEqual([(r["verdict"], r["time_median_s"], r["round_medians_s"]) for r in records],
                          [("crash", None, "")])
         self.assertIn("1 crash", self.assay("report", "out").stdout)
+
+
+class Decisions(unittest.TestCase):
+    """What scripts/compare_decisions.py counts."""
+
+    def test_intervals_are_those_of_clopper_and_pearson(self):
+        # Where none or all are counted there is a closed form; the others from the quantiles of the beta distribution.
+        for k, n, low, high in ((0, 10, 0, 1 - 0.025 ** 0.1), (10, 10, 0.025 ** 0.1, 1), (5, 10, 0.187086, 0.812914),
+                                (5, 100, 0.016432, 0.112835)):
+            for found, expected in zip(clopper_pearson(k, n), (low, high)):
+                self.assertAlmostEqual(found, expected, places=5)
+        self.assertEqual(share(0, 0, "runs"), "no runs")
+
+    def test_a_run_counts_once_however_many_decisions_it_has(self):
+        def time(verdict, ratio=1.0):
+            return {"time": {"verdict": verdict, "ratio": ratio}}
+        tally = Tally()
+        tally.add({"results": [time("SLOWER", 1.2), time("SLOWER", 1.1), {}],
+                   "groups": [{"op": "", **time("UNSURE")}, {"op": "fft", **time("SLOWER")}]})
+        tally.add({"results": [time("SAME"), time("UNSURE")], "groups": [{"op": "fft", **time("SLOWER", 1.1)}]})
+        tally.add({"results": [time("SAME"), time("FASTER", 0.9)], "groups": [{"op": "fft", **time("SAME")}]})
+        self.assertEqual((tally.runs, tally.any_slower, tally.any_faster, tally.found, tally.all_results),
+                         (3, 2, 1, 1, 1))
+        self.assertEqual(tally.results["SLOWER"], 2)
+        self.assertIn("any SLOWER:            2 of 3 runs (66.7%, interval 9.4% to 99.2%)", tally.text())
 
 
 class CompareErrors(Base):
