@@ -111,6 +111,9 @@ std::string ComparisonLine(const RunComparison& comparison) {
   const auto plural = [](size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); };
   std::string line = plural(comparison.Regressions(), "regression");
   if (const size_t lost = comparison.Incomplete(); lost > 0) line += fmt::format(", {} lost", plural(lost, "result"));
+  if (const size_t groups = comparison.RegressedGroups(); groups > 0) {
+    line += fmt::format(", {} slower as a whole", plural(groups, "operator"));
+  }
   line += fmt::format("; {} in both runs, {} changed ({} worse)", plural(in_both, "result"), changed, worse);
   if (timed > 0) line += fmt::format("; time: {} compared, {} of them UNSURE", timed, unsure);
   return line;
@@ -141,6 +144,21 @@ Table ComparisonSummary(const RunComparison& comparison) {
     }
     if (timed) cells.push_back(row.timed == 0 ? "-" : fmt::format("{} of {}", row.unsure, row.timed));
     table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+Table GroupsTable(const RunComparison& comparison) {
+  const Align right = Align::kRight;
+  Table table{{"backend", "operator", "results", "rounds", "typical time", "90 % interval", "decision"},
+              {Align::kLeft, Align::kLeft, right, right, right, right, Align::kLeft},
+              {}};
+  for (const GroupComparison& g : comparison.groups) {
+    const TimeComparison& t = g.time;
+    table.rows.push_back({g.backend, g.op.empty() ? "all" : g.op, std::to_string(g.results),
+                          std::to_string(t.base_rounds), PercentText(t.ratio),
+                          t.bounded ? fmt::format("{} to {}", PercentText(t.low), PercentText(t.high)) : "-",
+                          Name(t.verdict) + std::string(g.regression ? ", a regression" : "")});
   }
   return table;
 }

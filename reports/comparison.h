@@ -21,6 +21,9 @@ std::string ComparisonLine(const RunComparison& comparison);
 // Rows: backend and operator. Columns: what changed, counted.
 Table ComparisonSummary(const RunComparison& comparison);
 
+// Rows: groups of results that were timed in turns; the change of the typical one, its interval and the decision.
+Table GroupsTable(const RunComparison& comparison);
+
 // One row per change of these results, at most `limit`; `left_out` counts the others.
 Table ChangesTable(const std::vector<const ResultComparison*>& results, size_t limit, size_t& left_out);
 

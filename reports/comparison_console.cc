@@ -49,12 +49,16 @@ std::string ComparisonConsole(const RunComparison& comparison, const ComparisonS
     if (left_out > 0) out += fmt::format("... and {} more; --rows, --markdown or --json show them\n", left_out);
   }
   out += "\nResults by backend and operator\n" + AsText(PrintableTable(ComparisonSummary(comparison)));
+  if (!comparison.groups.empty()) {
+    out += "\nTimes of groups, in turns\n" + AsText(PrintableTable(GroupsTable(comparison)));
+  }
   if (!grave.empty()) out += "\nRegressions and lost results\n";
   for (size_t i = 0; i < grave.size() && i < style.rows; ++i) out += GraveText(*grave[i], style);
   if (grave.size() > style.rows) {
     out += fmt::format("... and {} more; --rows, --markdown or --json show them\n", grave.size() - style.rows);
   }
-  return out + "\n" + InColour(style, grave.empty() ? "32;1" : "31;1", ComparisonLine(comparison)) + "\n";
+  const bool good = grave.empty() && comparison.RegressedGroups() == 0;
+  return out + "\n" + InColour(style, good ? "32;1" : "31;1", ComparisonLine(comparison)) + "\n";
 }
 
 }  // namespace assay

@@ -80,8 +80,16 @@ std::string GroupMessage(const AnnotationGroup& group) {
 }  // namespace
 
 std::string ComparisonAnnotations(const RunComparison& comparison) {
-  const std::vector<AnnotationGroup> groups = GroupChanges(comparison);
   std::string out;
+  for (const GroupComparison& g : comparison.groups) {
+    if (!g.regression) continue;
+    const std::string what = fmt::format("the time of the typical result: {} ({} to {})", PercentText(g.time.ratio),
+                                         PercentText(g.time.low), PercentText(g.time.high));
+    out += fmt::format("::{} title={}::{}\n", kLevelNames[kErrorLevel],
+                       EscapedProperty(fmt::format("assay compare: {} on {} as a whole", g.op, g.backend)),
+                       EscapedMessage(what));
+  }
+  const std::vector<AnnotationGroup> groups = GroupChanges(comparison);
   for (const Level level : {kErrorLevel, kWarningLevel, kNoticeLevel}) {
     std::vector<const AnnotationGroup*> of_level;
     for (const AnnotationGroup& group : groups) {

@@ -49,6 +49,15 @@ std::string ComparisonJson(const RunComparison& comparison, int exit_code) {
   out["regressions"] = comparison.Regressions();
   out["lost"] = comparison.Incomplete();
   out["notes"] = comparison.notes;
+  out["groups"] = ComparisonTree::array();
+  for (const GroupComparison& g : comparison.groups) {
+    out["groups"].push_back({{"backend", g.backend},
+                             {"device", g.device},
+                             {"op", g.op},
+                             {"results", g.results},
+                             {"regression", g.regression},
+                             {"time", TimeTree(g.time)}});
+  }
   out["results"] = ComparisonTree::array();
   for (const ResultComparison& r : comparison.results) {
     ComparisonTree result = {{"case_id", r.case_id},    {"op", r.op},

@@ -27,6 +27,7 @@ std::string ComparisonMarkdown(const RunComparison& comparison) {
   for (const ResultComparison* r : ChangedResults(comparison)) (IsGrave(*r) ? grave : other).push_back(r);
   out += ChangesSection("Regressions and lost results", grave);
   out += "\n## By backend and operator\n\n" + AsMarkdown(ComparisonSummary(comparison));
+  if (!comparison.groups.empty()) out += "\n## Times of groups, in turns\n\n" + AsMarkdown(GroupsTable(comparison));
   return out + ChangesSection("Changes that are no regression", other);
 }
 

@@ -45,7 +45,9 @@ struct Record {
   Number time_median_s, time_p10_s, time_p90_s;  // the median of those of the rounds
   std::optional<int64_t> samples;                // of all rounds
   std::string round_medians_s;  // comma separated: one median per round, each from a worker process of its own
-  std::string timing_clock;     // "device" or "host"
+  // Where builds took turns: the medians of a round's slices, in their order, joined by '/'; rounds by ','.
+  std::string round_slices_s;
+  std::string timing_clock;  // "device" or "host"
   // The second input set, of the timed loop and, where there is no twin and golden values are cheap, of the correctness
   // phase: "twin", the case whose data it is, or "same" where there is no other. "": none ran.
   std::string second_set;
@@ -121,7 +123,7 @@ void VisitFields(R& r, F&& f) {
   f("prepare_s", r.prepare_s), f("prepare_cached_s", r.prepare_cached_s), f("time_median_s", r.time_median_s),
       f("time_p10_s", r.time_p10_s);
   f("time_p90_s", r.time_p90_s), f("samples", r.samples), f("round_medians_s", r.round_medians_s),
-      f("timing_clock", r.timing_clock), f("second_set", r.second_set);
+      f("round_slices_s", r.round_slices_s), f("timing_clock", r.timing_clock), f("second_set", r.second_set);
   f("stop_reason", r.stop_reason), f("time_cold_median_s", r.time_cold_median_s), f("cold_samples", r.cold_samples);
   f("cold_note", r.cold_note), f("time_wall_s", r.time_wall_s), f("launch_fraction", r.launch_fraction);
   f("upload_s", r.upload_s), f("upload_gbytes_per_s", r.upload_gbytes_per_s), f("download_s", r.download_s);

@@ -35,6 +35,10 @@ size_t RunComparison::Regressions() const {
   return CountResults(results, &Change::regression);
 }
 
+size_t RunComparison::RegressedGroups() const {
+  return static_cast<size_t>(std::ranges::count_if(groups, &GroupComparison::regression));
+}
+
 size_t RunComparison::Incomplete() const {
   return CountResults(results, &Change::incomplete);
 }

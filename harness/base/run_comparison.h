@@ -44,8 +44,9 @@ const char* Name(TimeVerdict verdict);  // "not timed", "SAME", "FASTER", "SLOWE
 
 struct TimeComparison {
   TimeVerdict verdict = TimeVerdict::kNotTimed;
-  double ratio = 1;           // new time / base time: the Hodges-Lehmann estimate over rounds
+  double ratio = 1;           // new time / base time: the estimate over rounds that belongs to the test
   double low = 1, high = 1;   // its 90 % confidence interval; equal to `ratio` where there is none
+  bool bounded = false;       // whether there is one
   Number p_slower, p_faster;  // one-sided, of this result alone; null where it was not tested
   size_t base_rounds = 0, new_rounds = 0;
   std::string why;  // it is unsure; "" otherwise
@@ -60,12 +61,22 @@ struct ResultComparison {
   std::string reproduce;        // the new result's line, else the base's
 };
 
+// Results that were timed in turns, taken together: of each round their median ratio. It speaks of the typical one.
+struct GroupComparison {
+  std::string backend, device, op;  // no op: all of the backend's
+  size_t results = 0;
+  TimeComparison time;
+  bool regression = false;  // of one operator alone: a policy may treat operators apart
+};
+
 struct RunComparison {
   std::string base, now;  // as the user named them
   std::vector<ResultComparison> results;
+  std::vector<GroupComparison> groups;
   std::vector<std::string> notes;  // what a reader must know: other drivers, incomplete runs, too few rounds
 
   size_t Regressions() const;  // results with at least one
+  size_t RegressedGroups() const;
   size_t Incomplete() const;
 };
 

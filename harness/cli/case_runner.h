@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "harness/cli/lazy.h"
 #include "harness/cli/relations.h"
 #include "harness/compare/verdict.h"
+#include "harness/perf/machine_state.h"
 #include "harness/perf/statistics.h"
 #include "harness/plan/suite.h"
 #include "harness/plan/sweep.h"
@@ -76,6 +78,19 @@ class CaseRunner {
   // One round of timing for an attempt that passed; nothing else should run meanwhile. May turn it into a mismatch.
   void Time(const Column& column, Attempt& attempt);
 
+  // The same for builds of one plugin, side by side: in short slices, in random order. Memory is that of all.
+  struct Timed {
+    const Column* column = nullptr;
+    Attempt* attempt = nullptr;
+    // Filled in meanwhile.
+    uint64_t plan = 0;
+    const ContractData* contract = nullptr;
+    std::shared_ptr<const std::vector<Tensor>> coded;  // inputs of the twin
+    std::vector<InputSet> sets;
+    std::shared_ptr<Session::TimingRun> run;
+  };
+  void TimeInTurns(std::vector<Timed> results);
+
   // What the attempt was judged by. Null when no contract could be read.
   const ContractData* DataOf(const Attempt& attempt) const;
 
@@ -99,6 +114,8 @@ class CaseRunner {
   Record NewRecord(const Column& column) const;
   const CaseData* SecondSet();             // null where there is no other data
   const CaseData& KnownSecondSet() const;  // precondition: SecondSet() gave it
+  bool Prepare(Timed& timed);              // false: it failed, and the attempt says so
+  void EndTiming(const Timed& timed, const Call<Timing>& timing, const PowerState& before);
   void SetLimits(const Column& column, Attempt& attempt) const;
   void JudgeTimed(const Timing& timing, const ContractData& contract, Attempt& attempt) const;
   std::string ProblemOfSecondSet(const ContractData& contract, const Attempt& attempt, Tensor output) const;
@@ -113,6 +130,7 @@ class CaseRunner {
   Lazy<Result<CaseData>> second_set_;                    // made when the first implementation without a twin needs it
   std::mutex ladder_mutex_;
   LadderGoldens ladder_;
+  std::mt19937_64 random_{std::random_device{}()};  // of orders alone
 };
 
 // The record's verdict, class and reason from a failure of the worker.

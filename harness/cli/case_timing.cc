@@ -2,6 +2,9 @@
 // The timing phase of a case, and the judgement of what the timed runs left.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "harness/base/profile.h"
 #include "harness/cli/case_runner.h"
 #include "harness/cli/ceilings.h"
@@ -17,6 +20,11 @@ namespace {
 
 // Timing ends when the median is known to this relative accuracy, or when its time is over.
 constexpr double kSettledMedian = 0.02;
+// Where builds take turns: so short that what slows a machine down, for tens of milliseconds at a time, mostly meets
+// both sides of a pair of slices; no more of them in a round than a record should hold.
+constexpr double kSliceSeconds = 0.001, kMostSlices = 10;
+// A worker's threads may spin for so long after its slice: libgomp's do for some milliseconds.
+constexpr double kLongestSpin = 0.02;
 // A flush takes longer than most repetitions: what it costs is bounded, not how well the median is known.
 constexpr int64_t kColdRepetitions = 3, kMostColdRepetitions = 21;
 
@@ -26,6 +34,15 @@ TimingRequest WarmRequest(double seconds) {
   request.min_repetitions = 5;
   request.max_seconds = seconds;
   request.enough = [](std::span<const double> times) { return MedianIsSettled(times, kSettledMedian); };
+  return request;
+}
+
+// The same time for each build: nothing ends it early.
+TimingRequest SliceRequest(double seconds) {
+  TimingRequest request = WarmRequest(seconds);
+  request.enough = nullptr;
+  request.max_repetitions = std::numeric_limits<int64_t>::max();
+  request.batch_seconds = std::max(kSliceSeconds, seconds / kMostSlices);
   return request;
 }
 
@@ -46,40 +63,87 @@ std::string WhyRun1IsMissing(const Problem& problem, const Attempt& attempt) {
 
 }  // namespace
 
+bool CaseRunner::Prepare(Timed& timed) {
+  Attempt& attempt = *timed.attempt;
+  Session& session = *timed.column->session;
+  timed.contract = &DataFor(attempt.contract);
+  auto prepared = session.Prepare(timed.column->device_index, data_.problem, attempt.implementation);
+  if (!prepared) {
+    SetFailure(attempt, prepared.error());
+    return false;
+  }
+  timed.plan = prepared->plan;
+  if (attempt.prepared_by == session.workers_started()) attempt.record.prepare_cached_s = prepared->prepare_s;
+  // The second set has other data, so that a kernel cannot get away with an old result.
+  const std::deque<HeldTwin>& twins = timed.contract->twins;
+  const CaseData* second = twins.empty() ? SecondSet() : nullptr;
+  attempt.record.second_set = !twins.empty() ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
+  if (!twins.empty()) timed.coded = twins[0].Inputs();
+  if (IsLarge(data_.problem)) ReturnFreedMemory();  // what making the twin took
+  const std::vector<Tensor>& other = timed.coded ? *timed.coded : second != nullptr ? second->inputs : data_.inputs;
+  timed.sets = {PointersTo(data_.inputs), PointersTo(other)};
+  return true;
+}
+
 void CaseRunner::Time(const Column& column, Attempt& attempt) {
   const SpanContext context(planned_.spec.Id(), column.selector, attempt.implementation);
   const Span span(Phase::kTiming);
-  const ContractData& contract = DataFor(attempt.contract);
-  auto prepared = column.session->Prepare(column.device_index, data_.problem, attempt.implementation);
-  if (!prepared) {
-    SetFailure(attempt, prepared.error());
-    return;
-  }
-  if (attempt.prepared_by == column.session->workers_started()) attempt.record.prepare_cached_s = prepared->prepare_s;
-  // The second set has other data, so that a kernel cannot get away with an old result.
-  const CaseData* second = contract.twins.empty() ? SecondSet() : nullptr;
-  attempt.record.second_set = !contract.twins.empty() ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
-  const auto coded = contract.twins.empty() ? nullptr : contract.twins[0].Inputs();
-  if (IsLarge(data_.problem)) ReturnFreedMemory();  // what making the twin took
-  const std::vector<Tensor>& other = coded ? *coded : second != nullptr ? second->inputs : data_.inputs;
-  const std::vector<InputSet> sets = {PointersTo(data_.inputs), PointersTo(other)};
-  const bool first = attempt.rounds.empty();
+  Timed timed{&column, &attempt};
+  if (!Prepare(timed)) return;
   const PowerState before = ReadPowerState();
-  auto timing = column.session->Time(prepared->plan, sets, WarmRequest(settings_.perf_time_s));
+  const auto timing = column.session->Time(timed.plan, timed.sets, WarmRequest(settings_.perf_time_s));
+  EndTiming(timed, timing, before);
+}
+
+void CaseRunner::TimeInTurns(std::vector<Timed> results) {
+  const Span span(Phase::kTiming);
+  std::erase_if(results, [&](Timed& timed) { return !Prepare(timed); });
+  const PowerState before = ReadPowerState();
+  std::vector<Timed*> unfinished;
+  for (Timed& timed : results) {
+    auto run = timed.column->session->BeginTiming(timed.plan, timed.sets, SliceRequest(settings_.perf_time_s));
+    if (run) {
+      timed.run = *run;
+      unfinished.push_back(&timed);
+    } else {
+      EndTiming(timed, tl::unexpected(run.error()), before);
+    }
+  }
+  bool sleeps = true;
+  while (!unfinished.empty()) {
+    std::shuffle(unfinished.begin(), unfinished.end(), random_);
+    std::erase_if(unfinished, [&](Timed* timed) {
+      const SpanContext context(planned_.spec.Id(), timed->column->selector, timed->attempt->implementation);
+      const Call<bool> more = Session::Step(*timed->run);
+      // The threads of its pool would slow the next one down. Those that never sleep are not waited for again.
+      sleeps = sleeps && timed->column->session->AwaitIdle(kLongestSpin);
+      if (more && *more) return false;
+      EndTiming(*timed, more ? Session::EndTiming(*timed->run) : tl::unexpected(more.error()), before);
+      return true;
+    });
+  }
+}
+
+void CaseRunner::EndTiming(const Timed& timed, const Call<Timing>& timing, const PowerState& before) {
+  const Column& column = *timed.column;
+  Attempt& attempt = *timed.attempt;
+  const bool first = attempt.rounds.empty();
   const PowerState after = ReadPowerState();
   std::optional<Call<Timing>> cold;
   if (timing && first && settings_.cold) {
-    cold = column.session->Time(prepared->plan, sets, ColdRequest(settings_.perf_time_s));
+    cold = column.session->Time(timed.plan, timed.sets, ColdRequest(settings_.perf_time_s));
   }
-  column.session->Release(prepared->plan);
-  for (const Call<Timing>* done : {&timing, cold ? &*cold : nullptr}) {
+  column.session->Release(timed.plan);
+  const Call<Timing>* const cold_timing = cold ? &*cold : nullptr;
+  for (const Call<Timing>* done : {&timing, cold_timing}) {
     if (done == nullptr) continue;
     if (!*done) return SetFailure(attempt, done->error());
-    JudgeTimed(**done, contract, attempt);
+    JudgeTimed(**done, *timed.contract, attempt);
     if (attempt.verdict != Verdict::kPass) return;
   }
   attempt.rounds.push_back(Summarise(timing->seconds));
   SetTiming(attempt.record, attempt.rounds, timing->clock_is_device);
+  if (timed.run != nullptr) AddSlices(attempt.record, timing->batch_medians_s);
   if (first) SetFirstRound(attempt.record, *timing);
   if (cold) SetCold(attempt.record, **cold);
   if (!settings_.cold) attempt.record.cold_note = "left out; --cold asks for it";

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <span>
 #include <thread>
 #include <tuple>
 
@@ -46,6 +47,24 @@ Attempt WithoutOutput(const Attempt& attempt) {
   light.rounds = attempt.rounds;
   light.second_hash = attempt.second_hash;
   return light;
+}
+
+// Random, but results of implementations with one name follow each other: two builds of one plugin are then timed side
+// by side, whichever first, and what the machine does meanwhile meets both.
+template <class T, class NameOf>
+void ShuffleSideBySide(std::vector<T>& results, NameOf name, std::mt19937_64& random) {
+  std::shuffle(results.begin(), results.end(), random);
+  std::map<std::string, uint64_t> at;
+  for (const T& result : results) at.try_emplace(name(result), random());
+  std::ranges::stable_sort(results, {}, [&](const T& result) { return at.at(name(result)); });
+}
+
+// Where the last of them begin that share a name.
+template <class T, class NameOf>
+size_t BeginOfLast(const std::vector<T>& results, NameOf name) {
+  size_t begin = results.size() - 1;
+  while (begin > 0 && name(results[begin - 1]) == name(results.back())) --begin;
+  return begin;
 }
 
 bool MayBeTimed(const Attempt& attempt) {
@@ -125,7 +144,7 @@ class Loop {
     CaseRunner runner(planned, data, settings_.runner);
     try {
       JudgeAll(index, data, runner, untimed);
-      TimeAll(runner, untimed);
+      TimeAll(runner, data, untimed);
     } catch (const std::exception& e) {
       broken = DescribeException(e);
     }
@@ -158,18 +177,34 @@ class Loop {
     });
   }
 
-  void TimeAll(CaseRunner& runner, std::vector<Untimed>& untimed) {
-    std::shuffle(untimed.begin(), untimed.end(), random_);
+  void TimeAll(CaseRunner& runner, const CaseData& data, std::vector<Untimed>& untimed) {
+    const auto name = [](const Untimed& u) { return u.attempt.implementation; };
+    ShuffleSideBySide(untimed, name, random_);
     // Nothing else may run while timing.
     while (!untimed.empty() && AwaitNext()) {
-      auto& [place, attempt] = untimed.back();
-      runner.Time(columns_[place.column], attempt);
-      if (settings_.rounds > 1 && attempt.verdict == Verdict::kPass) {
-        timed_.push_back({place, WithoutOutput(attempt)});
+      std::vector<CaseRunner::Timed> group;
+      for (size_t i = InTurns(data) ? BeginOfLast(untimed, name) : untimed.size() - 1; i < untimed.size(); ++i) {
+        group.push_back({&columns_[untimed[i].place.column], &untimed[i].attempt});
       }
-      kept_.Add(place, std::move(attempt));
-      untimed.pop_back();
+      TimeGroup(runner, group);
+      for (size_t i = 0; i < group.size(); ++i) {
+        auto& [place, attempt] = untimed.back();
+        if (settings_.rounds > 1 && attempt.verdict == Verdict::kPass) {
+          timed_.push_back({place, WithoutOutput(attempt)});
+        }
+        kept_.Add(place, std::move(attempt));
+        untimed.pop_back();
+      }
     }
+  }
+
+  // Whether builds of one plugin, which offer the same implementation, take turns: the memory of all is there then.
+  bool InTurns(const CaseData& data) const {
+    return settings_.rounds > 1 && ColumnsAtOnce(data.problem, columns_.size()) == columns_.size();
+  }
+
+  static void TimeGroup(CaseRunner& runner, const std::vector<CaseRunner::Timed>& group) {
+    group.size() > 1 ? runner.TimeInTurns(group) : runner.Time(*group[0].column, *group[0].attempt);
   }
 
   // The first round came with the judgement. Each of the others is a pass over all cases in random order, in fresh
@@ -192,16 +227,24 @@ class Loop {
     }
   }
 
-  void TimeCaseAgain(const PlannedCase& planned, std::vector<TimedResult*>& results) {
+  void TimeCaseAgain(const PlannedCase& planned, std::vector<TimedResult*> results) {
     const Result<CaseData> data = PrepareCase(planned.spec, settings_.tier, settings_.store);
     if (!data) return Note(data.error().message + "; further rounds are left out");
     CaseRunner runner(planned, *data, settings_.runner);
-    std::shuffle(results.begin(), results.end(), random_);
-    for (TimedResult* timed : results) {
-      if (settings_.runner.interrupted()) return;
-      if (timed->attempt.verdict != Verdict::kPass) continue;
-      runner.Time(columns_[timed->place.column], timed->attempt);
-      kept_.Change(timed->place, timed->attempt, *data, runner);
+    std::erase_if(results, [](const TimedResult* timed) { return timed->attempt.verdict != Verdict::kPass; });
+    const auto name = [](const TimedResult* timed) { return timed->attempt.implementation; };
+    ShuffleSideBySide(results, name, random_);
+    while (!results.empty() && !settings_.runner.interrupted()) {
+      std::vector<CaseRunner::Timed> group;
+      const size_t begin = InTurns(*data) ? BeginOfLast(results, name) : results.size() - 1;
+      for (TimedResult* timed : std::span(results).subspan(begin)) {
+        group.push_back({&columns_[timed->place.column], &timed->attempt});
+      }
+      TimeGroup(runner, group);
+      for (TimedResult* timed : std::span(results).subspan(begin)) {
+        kept_.Change(timed->place, timed->attempt, *data, runner);
+      }
+      results.resize(begin);
     }
   }
 

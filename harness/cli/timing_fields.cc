@@ -26,6 +26,11 @@ void SetTiming(Record& record, std::span<const TimingSummary> rounds, bool clock
   }
 }
 
+void AddSlices(Record& record, std::span<const double> medians_s) {
+  if (!record.round_slices_s.empty()) record.round_slices_s += ',';
+  record.round_slices_s += SlicesText(medians_s);
+}
+
 void SetFirstRound(Record& record, const Timing& timing) {
   record.stop_reason = Name(timing.stop);
   record.time_wall_s = timing.wall_s;
@@ -66,8 +71,8 @@ void ClearTiming(Record& record) {
   }
   record.samples.reset(), record.cold_samples.reset(), record.throttle_events.reset();
   for (std::string Record::*text :
-       {&Record::round_medians_s, &Record::timing_clock, &Record::stop_reason, &Record::cold_note, &Record::bound_by,
-        &Record::roofline_note, &Record::timing_invalid}) {
+       {&Record::round_medians_s, &Record::round_slices_s, &Record::timing_clock, &Record::stop_reason,
+        &Record::cold_note, &Record::bound_by, &Record::roofline_note, &Record::timing_invalid}) {
     (record.*text).clear();
   }
 }

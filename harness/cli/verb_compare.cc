@@ -161,7 +161,8 @@ int Compare(const CompareOptions& options) {
   NoteIncomplete(pair->base, *comparison);
   NoteIncomplete(pair->now, *comparison);
 
-  const int code = comparison->Incomplete() > 0 ? kExitHarness : comparison->Regressions() > 0 ? kExitFailed : kExitOk;
+  const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0;
+  const int code = comparison->Incomplete() > 0 ? kExitHarness : regressed ? kExitFailed : kExitOk;
   Status written;
   if (!options.markdown.empty()) written = WriteTo(options.markdown, ComparisonMarkdown(*comparison));
   Print(options.json ? ComparisonJson(*comparison, code)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay run: plan, judge, time, report.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -39,6 +40,17 @@ std::atomic<bool> interrupted{false};
 void OnInterrupt(int signal) {
   interrupted = true;
   std::signal(signal, SIG_DFL);
+}
+
+// What was asked for and would be left out without a word; "" for none.
+std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) {
+  std::vector<std::string> given;
+  for (const char* name : {"--rounds", "--perf-time"}) {
+    if (verb.count(name) > 0) given.emplace_back(name);
+  }
+  if (options.cold.value_or(false)) given.emplace_back("--cold");
+  if (options.roofline.value_or(false)) given.emplace_back("--roofline");
+  return fmt::format("{}", fmt::join(given, ", "));
 }
 
 nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<Column>& columns,
@@ -240,7 +252,18 @@ void AddRunVerb(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
       ->capture_default_str();
   verb->add_option("--color", o->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
-  verb->callback([o, &action] { action = [o] { return Run(*o); }; });
+  verb->callback([o, verb, &action] {
+    const std::string timing = TimingOptionsGiven(*verb, *o);
+    if (!o->perf && !timing.empty()) {
+      action = [timing] {
+        return Complain(kExitUsage, fmt::format("--no-perf times nothing, and {} asks how to time: leave out one of "
+                                                "the two",
+                                                timing));
+      };
+      return;
+    }
+    action = [o] { return Run(*o); };
+  });
 }
 
 }  // namespace assay::cli

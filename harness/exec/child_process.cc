@@ -14,6 +14,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 namespace assay {
 namespace {
@@ -66,6 +68,23 @@ std::string ExitStatus::Text() const {
     return fmt::format("was killed by SIG{} ({}){}", name == nullptr ? "?" : name, ::strsignal(signal), hint);
   }
   return fmt::format("exited with code {}", WEXITSTATUS(wait_status));
+}
+
+bool AnyThreadRuns(pid_t pid) {
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
+    std::ifstream file(task.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    // "12 (name) R 1 ...", and the name may hold anything.
+    const size_t name_end = text.rfind(") ");
+    if (name_end != std::string::npos && text[name_end + 2] == 'R') return true;
+  }
+  return false;
+}
+
+bool ChildProcess::AnyThreadRuns() const {
+  return running() && assay::AnyThreadRuns(pid_);
 }
 
 Result<ChildProcess> ChildProcess::Spawn(const std::string& executable) {

@@ -20,6 +20,9 @@ struct ExitStatus {
   std::string Text() const;  // "was killed by SIGSEGV (segmentation fault)", "exited with code 3"
 };
 
+// Of any process.
+bool AnyThreadRuns(pid_t pid);
+
 class ChildProcess {
  public:
   // Runs `executable worker --fd N`, N being the other end of socket(). The kernel kills the worker when the calling
@@ -35,6 +38,9 @@ class ChildProcess {
   int socket() const { return socket_.get(); }
   int stderr_pipe() const { return stderr_.get(); }
   int pidfd() const { return pidfd_.get(); }  // readable once it has ended; -1 where the kernel lacks it
+
+  // Whether a thread of it computes, waits for a processor to do so, or spins.
+  bool AnyThreadRuns() const;
 
   // Closes the socket, which asks the worker to end; gives it until the deadline, then kills its group.
   ExitStatus Stop(Deadline deadline);

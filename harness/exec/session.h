@@ -66,7 +66,8 @@ struct TimingRequest {
   int64_t warmup = 2;            // repetitions before the first that counts; cold ones need none
   int64_t min_repetitions = 10;  // unless max_seconds pass before
   int64_t max_repetitions = 10000;
-  double max_seconds = 1;  // wall clock of all timed batches
+  double max_seconds = 1;       // wall clock of all timed batches
+  double batch_seconds = 0.01;  // of each
   bool cold_cache = false;
   // Asked between batches once there are min_repetitions: whether these suffice. Empty: never.
   std::function<bool(std::span<const double>)> enough;
@@ -83,7 +84,8 @@ struct TransferTimes {
 };
 
 struct Timing {
-  std::vector<double> seconds;  // per repetition
+  std::vector<double> seconds;          // per repetition
+  std::vector<double> batch_medians_s;  // of the repetitions of each batch
   bool clock_is_device = false;
   bool cache_was_flushed = false;
   double host_seconds = 0;  // wall clock around all batches, unrecorded repetitions included: bounds a false clock
@@ -108,6 +110,15 @@ class Session {
   Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill);
   // Repetition r uses sets[r % sets.size()]; at least two sets.
   Call<Timing> Time(uint64_t plan, std::span<const InputSet> sets, const TimingRequest& request);
+  // The same in steps, a batch each, so that several sessions can take turns. What `sets` points to outlives it; after
+  // a failure it is of no more use.
+  class TimingRun;
+  Call<std::shared_ptr<TimingRun>> BeginTiming(uint64_t plan, std::vector<InputSet> sets, TimingRequest request);
+  static Call<bool> Step(TimingRun& run);  // false: there is nothing more to do than to end it
+  static Call<Timing> EndTiming(TimingRun& run);
+  // Waits until the threads of the worker sleep, which those of a pool do some milliseconds after their last work;
+  // false where they have not done so in time.
+  bool AwaitIdle(double most_s) const;
   // Frees it on the device. A failure says that the plugin did not survive this; the plan is gone in any case.
   Call<void> Release(uint64_t plan);
 
@@ -125,7 +136,6 @@ class Session {
 
  private:
   struct Plan;
-  class TimingRun;
   class SpareMemory;
   Call<Json> Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
   Call<Plan*> FindPlan(uint64_t plan);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <thread>
 
 #include "backends/abi/assay_backend.h"
 #include "harness/exec/session.h"
@@ -16,7 +17,6 @@
 namespace assay {
 namespace {
 
-constexpr double kBatchSeconds = 0.01;
 constexpr double kCachesRefilledSeconds = 0.01;  // the longest repetitions notice little of the caches they begin with
 constexpr double kTimeoutFactor = 20;  // a batch may take this many times as long as expected, and the call timeout
 
@@ -41,12 +41,13 @@ TransferTimes Session::Plan::Transfers() const {
 
 class Session::TimingRun {
  public:
-  TimingRun(Session& session, Plan& plan, std::span<const InputSet> sets, const TimingRequest& request)
-      : session_(session), plan_(plan), sets_(sets), request_(request) {
-    if (request.cold_cache) return;
-    unrecorded_ = std::max(sets.size(), static_cast<uint64_t>(std::clamp<int64_t>(request.warmup, 0, kMaxWarmup)));
+  TimingRun(Session& session, Plan& plan, std::vector<InputSet> sets, TimingRequest request)
+      : session_(session), plan_(plan), sets_(std::move(sets)), request_(std::move(request)) {
+    if (request_.cold_cache) return;
+    unrecorded_ = std::max(sets_.size(), static_cast<uint64_t>(std::clamp<int64_t>(request_.warmup, 0, kMaxWarmup)));
   }
-  Call<Timing> Run();
+  Call<bool> Step();
+  Call<Timing> End();
 
  private:
   static constexpr int64_t kMaxWarmup = 1000;
@@ -62,8 +63,8 @@ class Session::TimingRun {
 
   Session& session_;
   Plan& plan_;
-  std::span<const InputSet> sets_;
-  const TimingRequest& request_;
+  std::vector<InputSet> sets_;
+  TimingRequest request_;
   Timing timing_;
   double repetitions_s_ = 0;  // of the last batch, as measured
   double expected_s_ = 0;     // of one repetition by the wall clock; 0: not known yet
@@ -74,17 +75,19 @@ class Session::TimingRun {
   uint64_t repetitions_ = 0;
 };
 
-Call<Timing> Session::TimingRun::Run() {
-  while (!Finished()) {
-    uint64_t repetitions = NextBatch();
-    if (!ChooseForJudging(repetitions)) {
-      if (Call<void> done = Batch(repetitions); !done) return tl::unexpected(done.error());
-      continue;
-    }
-    // Which repetition comes last is drawn too.
-    repetitions = std::uniform_int_distribution<uint64_t>(1, repetitions)(session_.random_);
-    if (Call<void> done = JudgedBatch(repetitions); !done) return tl::unexpected(done.error());
+Call<bool> Session::TimingRun::Step() {
+  if (Finished()) return false;
+  uint64_t repetitions = NextBatch();
+  const bool judged = ChooseForJudging(repetitions);
+  // Which repetition comes last is drawn too.
+  if (judged) repetitions = std::uniform_int_distribution<uint64_t>(1, repetitions)(session_.random_);
+  if (Call<void> done = judged ? JudgedBatch(repetitions) : Batch(repetitions); !done) {
+    return tl::unexpected(done.error());
   }
+  return true;
+}
+
+Call<Timing> Session::TimingRun::End() {
   if (Call<void> done = CheckInputs(); !done) return tl::unexpected(done.error());
   timing_.wall_s = calls_s_ / static_cast<double>(repetitions_);
   timing_.transfers = plan_.Transfers();
@@ -108,7 +111,7 @@ bool Session::TimingRun::Finished() {
 
 uint64_t Session::TimingRun::NextBatch() const {
   if (expected_s_ == 0) return 1;
-  const double by_time = std::min(kBatchSeconds, request_.max_seconds - timing_.host_seconds) / expected_s_;
+  const double by_time = std::min(request_.batch_seconds, request_.max_seconds - timing_.host_seconds) / expected_s_;
   const auto left = static_cast<double>(request_.max_repetitions) - static_cast<double>(timing_.seconds.size());
   const double most = static_cast<double>(kMaxRepetitionsPerCall / 2);  // the other half is for unrecorded ones
   return static_cast<uint64_t>(std::max(1.0, std::min({by_time, left, most})));
@@ -197,17 +200,48 @@ Call<void> Session::TimingRun::Record(Reply& reply, uint64_t repetitions) {
     return session_.BadAnswer("time", fmt::format("{} durations for {} repetitions", seconds.size(), repetitions));
   }
   repetitions_s_ = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  timing_.seconds.insert(timing_.seconds.end(), seconds.begin() + static_cast<std::ptrdiff_t>(unrecorded_),
-                         seconds.end());
+  std::vector<double> recorded(seconds.begin() + static_cast<std::ptrdiff_t>(unrecorded_), seconds.end());
+  timing_.seconds.insert(timing_.seconds.end(), recorded.begin(), recorded.end());
+  const auto middle = recorded.begin() + static_cast<std::ptrdiff_t>(recorded.size() / 2);
+  std::nth_element(recorded.begin(), middle, recorded.end());
+  timing_.batch_medians_s.push_back(*middle);
   unrecorded_ = 0;
   return {};
 }
 
-Call<Timing> Session::Time(uint64_t plan, std::span<const InputSet> sets, const TimingRequest& request) {
+Call<std::shared_ptr<Session::TimingRun>> Session::BeginTiming(uint64_t plan, std::vector<InputSet> sets,
+                                                               TimingRequest request) {
   const Call<Plan*> found = FindPlan(plan);
   if (!found) return tl::unexpected(found.error());
   if (sets.size() < 2) return CallFailed(Outcome::kError, "timing rotates at least two input sets");
-  return TimingRun(*this, **found, sets, request).Run();
+  return std::make_shared<TimingRun>(*this, **found, std::move(sets), std::move(request));
+}
+
+bool Session::AwaitIdle(double most_s) const {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(most_s);
+  while (worker_.AnyThreadRuns()) {
+    if (std::chrono::steady_clock::now() >= until) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return true;
+}
+
+Call<bool> Session::Step(TimingRun& run) {
+  return run.Step();
+}
+
+Call<Timing> Session::EndTiming(TimingRun& run) {
+  return run.End();
+}
+
+Call<Timing> Session::Time(uint64_t plan, std::span<const InputSet> sets, const TimingRequest& request) {
+  const auto run = BeginTiming(plan, {sets.begin(), sets.end()}, request);
+  if (!run) return tl::unexpected(run.error());
+  for (;;) {
+    const Call<bool> more = Step(**run);
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) return EndTiming(**run);
+  }
 }
 
 }  // namespace assay

@@ -39,6 +39,8 @@ class Worker {
   // By which the deadlines of calls count from now on. Not while one is made.
   void ShareTime(std::shared_ptr<SharedTime> time) { time_ = std::move(time); }
 
+  bool AnyThreadRuns() const { return process_.AnyThreadRuns(); }
+
   // Lets it destroy its plans and close its devices, for a while.
   void Stop();
 

@@ -146,4 +146,15 @@ std::vector<bool> BenjaminiHochberg(std::span<const double> p, double rate) {
   return rejected;
 }
 
+std::vector<bool> Holm(std::span<const double> p, double rate) {
+  std::vector<size_t> order(p.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t i, size_t j) { return p[i] < p[j]; });
+  std::vector<bool> rejected(p.size(), false);
+  for (size_t k = 0; k < order.size() && p[order[k]] * static_cast<double>(p.size() - k) <= rate; ++k) {
+    rejected[order[k]] = true;
+  }
+  return rejected;
+}
+
 }  // namespace assay

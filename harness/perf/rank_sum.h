@@ -32,4 +32,7 @@ ShiftEstimate EstimateShift(std::span<const double> a, std::span<const double> b
 // Hochberg 1995). Where none is true, the chance of rejecting any is at most `rate` as well.
 std::vector<bool> BenjaminiHochberg(std::span<const double> p, double rate);
 
+// Which to reject so that the chance of any false one is at most `rate`, however they depend on each other (Holm 1979).
+std::vector<bool> Holm(std::span<const double> p, double rate);
+
 }  // namespace assay

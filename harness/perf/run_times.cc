@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "harness/perf/statistics.h"
 
@@ -25,6 +27,10 @@ std::string MedianText(const std::vector<double>& seconds) {
   return fmt::format("{:.4g} s", Quantile(seconds, 0.5));
 }
 
+bool IsSlower(const TimeComparison& time, const Number& limit_percent) {
+  return time.verdict == TimeVerdict::kSlower && limit_percent && (time.ratio - 1) * 100 >= *limit_percent;
+}
+
 Change TimeChange(const TimedPair& pair, const TimeComparison& time, const Number& limit_percent) {
   const bool slower = time.verdict == TimeVerdict::kSlower;
   Change change;
@@ -34,11 +40,11 @@ Change TimeChange(const TimedPair& pair, const TimeComparison& time, const Numbe
   change.base = MedianText(pair.base), change.now = MedianText(pair.now);
   change.amount = time.ratio;
   change.detail = Name(time.verdict);
-  change.regression = slower && limit_percent && (time.ratio - 1) * 100 >= *limit_percent;
+  change.regression = IsSlower(time, limit_percent);
   return change;
 }
 
-void NoteTimes(const std::vector<TimeComparison>& times, bool in_turns, std::vector<std::string>& notes) {
+void NoteTimes(const std::vector<TimeComparison>& times, TimedHow how, std::vector<std::string>& notes) {
   size_t tested = 0, decided = 0, fewest = SIZE_MAX;
   for (const TimeComparison& time : times) {
     decided += time.verdict == TimeVerdict::kSlower || time.verdict == TimeVerdict::kFaster;
@@ -48,12 +54,12 @@ void NoteTimes(const std::vector<TimeComparison>& times, bool in_turns, std::vec
   }
   if (!times.empty() && tested == 0) {
     notes.push_back(fmt::format("times: none can be compared: {}", times[0].why));
-  } else if (tested > 0 && fewest < RoundsNeeded(tested)) {
+  } else if (tested > 0 && fewest < RoundsNeeded(tested, how)) {
     notes.push_back(fmt::format(
         "times: with {} rounds one slow result among {} cannot be told from chance; it takes {} of each run", fewest,
-        tested, RoundsNeeded(tested)));
+        tested, RoundsNeeded(tested, how)));
   }
-  if (decided > 0 && !in_turns) {
+  if (decided > 0 && how == TimedHow::kApart) {
     notes.push_back(
         "times: the runs were timed one after the other, so a machine that changed in between counts as a change; "
         "--plugin base=A.so --plugin new=B.so --rounds N and --columns base,new leave it out");
@@ -65,11 +71,13 @@ void NoteTimes(const std::vector<TimeComparison>& times, bool in_turns, std::vec
 void RunTimes::Add(size_t result, const Record& base, const Record& now, std::string not_comparable) {
   if (!HasTime(base) || !HasTime(now)) return;
   results_.push_back(result);
-  pairs_.push_back({RoundsOf(base), RoundsOf(now), std::move(not_comparable)});
+  pairs_.push_back({RoundsOf(base), RoundsOf(now), SliceDifferences(base.round_slices_s, now.round_slices_s),
+                    std::move(not_comparable)});
 }
 
 void RunTimes::Decide(const CompareSettings& settings, RunComparison& comparison) const {
-  const std::vector<TimeComparison> times = CompareTimes(pairs_, settings.minimum_effect);
+  const TimedHow how = settings.same_rounds ? TimedHow::kInTurns : TimedHow::kApart;
+  const std::vector<TimeComparison> times = CompareTimes(pairs_, how, settings.minimum_effect);
   for (size_t i = 0; i < times.size(); ++i) {
     ResultComparison& result = comparison.results[results_[i]];
     result.time = times[i];
@@ -78,7 +86,35 @@ void RunTimes::Decide(const CompareSettings& settings, RunComparison& comparison
         settings.policy.For(result.op, result.backend, result.implementation, result.case_id);
     result.changes.push_back(TimeChange(pairs_[i], times[i], limits.slower_percent));
   }
-  NoteTimes(times, settings.same_rounds, comparison.notes);
+  NoteTimes(times, how, comparison.notes);
+  if (how == TimedHow::kInTurns) DecideGroups(settings, comparison);
+}
+
+void RunTimes::DecideGroups(const CompareSettings& settings, RunComparison& comparison) const {
+  std::map<std::tuple<std::string, std::string, std::string>, std::vector<size_t>> members;
+  for (size_t i = 0; i < pairs_.size(); ++i) {
+    if (!pairs_[i].not_comparable.empty()) continue;
+    const ResultComparison& result = comparison.results[results_[i]];
+    for (const std::string& op : {std::string(), result.op}) members[{result.backend, result.device, op}].push_back(i);
+  }
+  // One result is decided by itself, and the only operator of a backend is all that it has.
+  std::erase_if(members, [&](const auto& group) {
+    const auto& [backend, device, op] = group.first;
+    const auto after = members.upper_bound(group.first);
+    const bool one_op = op.empty() && after->second.size() == group.second.size();
+    return group.second.size() < 2 || one_op;
+  });
+  std::vector<std::vector<size_t>> groups;
+  for (const auto& [key, pairs] : members) groups.push_back(pairs);
+  const std::vector<TimeComparison> times = CompareGroups(pairs_, groups, settings.minimum_effect);
+  for (const auto& [key, pairs] : members) {
+    const auto& [backend, device, op] = key;
+    GroupComparison& group = comparison.groups.emplace_back();
+    group.backend = backend, group.device = device, group.op = op, group.results = pairs.size();
+    group.time = times[comparison.groups.size() - 1];
+    const RegressionLimits limits = settings.policy.For(op, backend, "", "");
+    group.regression = !op.empty() && IsSlower(group.time, limits.slower_percent);
+  }
 }
 
 }  // namespace assay

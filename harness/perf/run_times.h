@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The times of two runs: gathered while results are matched, decided together.
+// The times of two runs: gathered while results are matched, decided together. Those that were timed in turns are also
+// decided as groups: the results of an operator, and all of a backend where it has several operators.
 #pragma once
 
 #include <string>
@@ -21,6 +22,8 @@ class RunTimes {
   void Decide(const CompareSettings& settings, RunComparison& comparison) const;
 
  private:
+  void DecideGroups(const CompareSettings& settings, RunComparison& comparison) const;
+
   std::vector<size_t> results_;  // that the pairs belong to
   std::vector<TimedPair> pairs_;
 };

@@ -3,11 +3,15 @@
 """assay compare on the folders of real runs: compare_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR DELAYED_PLUGIN
 GROUP."""
 import json
+import pathlib
 import shutil
 import sys
 import unittest
 
 from program import CASE, Cli, PLUGIN
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+from compare_decisions import Tally, clopper_pearson, share
 
 DELAYED = sys.argv[5]
 
@@ -100,7 +104,7 @@ class Compare(Base):
 
 
 class CompareTimes(Base):
-    ROUNDS = 6
+    ROUNDS = 9
 
     def with_rounds(self, source, target, factor, backend=None):
         """A copy whose times are `factor` of 1 ms, with a scatter of a few per mille."""
@@ -108,6 +112,7 @@ class CompareTimes(Base):
             for r in records:
                 if backend in (None, r["backend"]):
                     r["round_medians_s"] = ",".join(str(1e-3 * factor * (1 + 1e-3 * i)) for i in range(self.ROUNDS))
+                r["round_slices_s"] = ""
             return records
         self.change_records(source, target, change)
 
@@ -125,6 +130,11 @@ class CompareTimes(Base):
             self.assertLessEqual(min(medians), r["time_median_s"])
             self.assertLessEqual(r["time_median_s"], max(medians))
             self.assertGreaterEqual(r["samples"], 5 * self.ROUNDS)
+            slices = [[float(x) for x in text.split("/")] for text in r["round_slices_s"].split(",")]
+            self.assertEqual(len(slices), self.ROUNDS)
+            for of_round, median in zip(slices, medians):
+                self.assertGreater(len(of_round), 1)  # the builds took turns
+                self.assertTrue(0.999 * min(of_round) <= median <= 1.001 * max(of_round))
         report = self.as_json(0, "ab", "--columns", "base,new")
         self.assertEqual({(r["time"]["base_rounds"], r["time"]["new_rounds"]) for r in report["results"]},
                          {(self.ROUNDS, self.ROUNDS)})
@@ -133,6 +143,11 @@ class CompareTimes(Base):
         self.assertEqual(self.verdicts(self.as_json(0, "flat", "--columns", "base,new")), {"SAME"})
         report = self.as_json(0, "slow", "--columns", "base,new")  # reported, but nothing asked for a gate
         self.assertEqual(self.verdicts(report), {"SLOWER"})
+        self.assertEqual([(g["op"], g["results"], g["time"]["verdict"], g["regression"]) for g in report["groups"]],
+                         [("matmul", 2, "SLOWER", False)])
+        self.assertAlmostEqual(report["groups"][0]["time"]["ratio"], 1.2)
+        self.assertRegex(self.compare(0, "slow", "--columns", "base,new").stdout,
+                         r"new +matmul +2 +9 +\+20\.0 % +\+20\.0 % to \+20\.0 % +SLOWER")
         self.assertEqual(self.verdicts(self.as_json(1, "slow", "--columns", "base,new", "--perf-gate", "10")), {"SLOWER"})
         self.compare(0, "slow", "--columns", "base,new", "--perf-gate", "25")
         self.assertEqual(self.verdicts(self.as_json(0, "slow", "--columns", "new,base")), {"FASTER"})
@@ -152,6 +167,23 @@ class CompareTimes(Base):
         self.assertIn("single round", report["results"][0]["time"]["why"])
         self.assertIn("times: none can be compared", "\n".join(report["notes"]))
 
+    def test_an_operator_that_is_slower_as_a_whole_is_a_regression_where_it_is_gated(self):
+        """Each of two results is decided alone as well: one is allowed to be slow, the operator is not."""
+        self.run_rounds("ab", "--plugin", f"base={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "base,new",
+                        "--impl", "ok")
+        self.with_rounds("ab", "flat", 1)
+        self.with_rounds("flat", "slow", 1.2, "new")
+        (self.dir / "policy.toml").write_text("slower_percent = 5\n[[rule]]\ncase = 'matmul/*'\nslower_percent = false\n")
+        report = self.as_json(1, "slow", "--columns", "base,new", "--policy", "policy.toml")
+        self.assertEqual(report["regressions"], 0)
+        self.assertEqual([g["regression"] for g in report["groups"]], [True])
+        done = self.compare(1, "slow", "--columns", "base,new", "--policy", "policy.toml", "--github", "--markdown",
+                            "compare.md")
+        self.assertIn("0 regressions, 1 operator slower as a whole", done.stdout)
+        self.assertIn("::error title=assay compare%3A matmul on new as a whole::the time of the typical result: +20.0 %25",
+                      done.stdout)
+        self.assertIn("SLOWER, a regression", (self.dir / "compare.md").read_text())
+
     def test_each_round_has_a_worker_of_its_own(self):
         self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.dir / "workers"))
         self.run_rounds("out", "--plugin", f"one={DELAYED}", "--backend", "one", "--impl", "ok")
@@ -165,6 +197,31 @@ class CompareTimes(Base):
         self.assertEqual([(r["verdict"], r["time_median_s"], r["round_medians_s"]) for r in records],
                          [("crash", None, "")])
         self.assertIn("1 crash", self.assay("report", "out").stdout)
+
+
+class Decisions(unittest.TestCase):
+    """What scripts/compare_decisions.py counts."""
+
+    def test_intervals_are_those_of_clopper_and_pearson(self):
+        # Where none or all are counted there is a closed form; the others from the quantiles of the beta distribution.
+        for k, n, low, high in ((0, 10, 0, 1 - 0.025 ** 0.1), (10, 10, 0.025 ** 0.1, 1), (5, 10, 0.187086, 0.812914),
+                                (5, 100, 0.016432, 0.112835)):
+            for found, expected in zip(clopper_pearson(k, n), (low, high)):
+                self.assertAlmostEqual(found, expected, places=5)
+        self.assertEqual(share(0, 0, "runs"), "no runs")
+
+    def test_a_run_counts_once_however_many_decisions_it_has(self):
+        def time(verdict, ratio=1.0):
+            return {"time": {"verdict": verdict, "ratio": ratio}}
+        tally = Tally()
+        tally.add({"results": [time("SLOWER", 1.2), time("SLOWER", 1.1), {}],
+                   "groups": [{"op": "", **time("UNSURE")}, {"op": "fft", **time("SLOWER")}]})
+        tally.add({"results": [time("SAME"), time("UNSURE")], "groups": [{"op": "fft", **time("SLOWER", 1.1)}]})
+        tally.add({"results": [time("SAME"), time("FASTER", 0.9)], "groups": [{"op": "fft", **time("SAME")}]})
+        self.assertEqual((tally.runs, tally.any_slower, tally.any_faster, tally.found, tally.all_results),
+                         (3, 2, 1, 1, 1))
+        self.assertEqual(tally.results["SLOWER"], 2)
+        self.assertIn("any SLOWER:            2 of 3 runs (66.7%, interval 9.4% to 99.2%)", tally.text())
 
 
 class CompareErrors(Base):

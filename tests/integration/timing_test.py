@@ -48,6 +48,17 @@ class Protocol(Cli):
         self.assertEqual(records[0]["timing_clock"], "host")
 
 
+    def test_no_perf_refuses_what_asks_how_to_time(self):
+        for given in (["--rounds", "3"], ["--rounds", "1"], ["--roofline"], ["--cold"], ["--perf-time", "0.01"]):
+            done = self.assay("run", "--case", CASE, "--backend", "cpu", "--no-perf", *given, "--out", "out")
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertIn(f"--no-perf times nothing, and {given[0]} asks how to time: leave out one", done.stderr)
+            self.assertFalse((self.dir / "out").exists())
+        for kept in (["--no-cold"], ["--no-roofline"]):
+            done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", *kept, out=kept[0].strip("-"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+
 class Roofline(Cli):
     def test_ceilings_are_measured_once_and_kept(self):
         done, records = self.run_cases("--suite", "smoke", "--op", "matmul,softmax", "--dtype", "f32,bf16", "--backend",

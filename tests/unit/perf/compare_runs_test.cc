@@ -244,6 +244,33 @@ TEST_F(CompareRunsTest, SlowerIsARegressionOnlyFromTheLimitOfThePolicy) {
   EXPECT_FALSE(Only({Timed(0.1)}, {Timed(0.12)}).regression);
 }
 
+TEST_F(CompareRunsTest, GroupsAreDecidedOnlyOfBuildsInTurnsAndRegressByOperator) {
+  const auto timed = [](const std::string& op, int m, double seconds) {
+    Record r = Timed(seconds);
+    r.op = op, r.case_id = op + "/f32/m=" + std::to_string(m) + "/fill=normal/seed=0";
+    r.round_medians_s += "," + std::to_string(seconds) + "," + std::to_string(seconds) + "," + std::to_string(seconds);
+    return r;
+  };
+  const std::vector<Record> base{timed("fft", 1, 0.1), timed("fft", 2, 0.1), timed("conv", 1, 0.1)};
+  const std::vector<Record> now{timed("fft", 1, 0.12), timed("fft", 2, 0.12), timed("conv", 1, 0.12)};
+  settings_.policy.SetDefault("slower_percent", 10.0);
+  Compare(base, now);
+  EXPECT_TRUE(comparison_.groups.empty());
+  settings_.same_rounds = true;
+  Compare(base, now);
+  ASSERT_EQ(comparison_.groups.size(), 2u);
+  EXPECT_EQ(comparison_.groups[0].op, "");  // conv is a single result
+  EXPECT_EQ(comparison_.groups[0].results, 3u);
+  EXPECT_EQ(comparison_.groups[0].time.verdict, TimeVerdict::kSlower);
+  EXPECT_FALSE(comparison_.groups[0].regression);
+  EXPECT_EQ(comparison_.groups[1].op, "fft");
+  EXPECT_TRUE(comparison_.groups[1].regression);
+  EXPECT_EQ(comparison_.RegressedGroups(), 1u);
+  Compare({base[0], base[1]}, {now[0], now[1]});
+  ASSERT_EQ(comparison_.groups.size(), 1u);  // all that the backend has
+  EXPECT_EQ(comparison_.groups[0].op, "fft");
+}
+
 TEST_F(CompareRunsTest, TimesOfOtherClocksDevicesHostsAndSuspectResultsSayNothing) {
   const auto verdict = [&](Record now) {
     Compare({Timed(0.1)}, {std::move(now)});

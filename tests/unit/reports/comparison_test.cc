@@ -90,6 +90,27 @@ TEST(Comparison, AnnotationsAreOneLinePerBackendAndOperatorWithEscapes) {
   EXPECT_EQ(ComparisonAnnotations(RunComparison()), "");
 }
 
+TEST(Comparison, GroupsAreShownAndThoseThatRegressed) {
+  RunComparison c = Sample();
+  TimeComparison time{TimeVerdict::kSlower, 1.1, 1.08, 1.12, true, 0.001, 0.9, 12, 12, ""};
+  c.groups = {{"gpu", "D", "", 9, time, false}, {"gpu", "D", "fft", 4, time, true}};
+  const Table table = GroupsTable(c);
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(table.rows[0],
+            (std::vector<std::string>{"gpu", "all", "9", "12", "+10.0 %", "+8.0 % to +12.0 %", "SLOWER"}));
+  EXPECT_EQ(table.rows[1][6], "SLOWER, a regression");
+  EXPECT_THAT(ComparisonConsole(c, {}), HasSubstr("SLOWER, a regression"));
+  EXPECT_THAT(ComparisonMarkdown(c), HasSubstr("| gpu | fft | 4 | 12 | +10.0 % | +8.0 % to +12.0 % |"));
+  EXPECT_THAT(ComparisonLine(c), StartsWith("1 regression, 1 operator slower as a whole; "));
+  EXPECT_THAT(ComparisonAnnotations(c), StartsWith("::error title=assay compare%3A fft on gpu as a whole::"));
+  const auto json = nlohmann::json::parse(ComparisonJson(c, 1));
+  EXPECT_EQ(json["groups"][1]["op"], "fft");
+  EXPECT_EQ(json["groups"][1]["regression"], true);
+  EXPECT_EQ(json["groups"][1]["time"]["verdict"], "SLOWER");
+  c.groups[0].time.bounded = false;
+  EXPECT_EQ(GroupsTable(c).rows[0][5], "-");
+}
+
 TEST(Comparison, NoMoreThanTenAnnotationsOfALevelAndTheLastNamesTheRest) {
   RunComparison c;
   for (int i = 0; i < 13; ++i) c.results.push_back(Changed("cpu", fmt::format("op{:02}", i), Grown()));
