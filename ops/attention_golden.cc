@@ -25,8 +25,8 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kUp = 1 + 0x1p-30;  // the planes' own sums in double
 // The tile's distances are those from o as the sum of two floats: sums of w |v - o| may lack the first of these times
-// |o| sum w, and the second where that is subnormal.
-constexpr double kFloatOff = 0x1.01p-47, kFloatOffLeast = 0x1p-140;
+// |o| sum w; and where floats are subnormal, the second times sum w, of o, and once more for each key, of the products.
+constexpr double kFloatOff = 0x1.01p-47, kFloatOffLeast = 0x1p-149;
 
 // One query at work, kept from row to row.
 struct RowWork {
@@ -230,15 +230,17 @@ class Builder {
       w.columns.range[c] =
           std::max(std::abs(of_keys.low[c] - w.columns.o[c]), std::abs(of_keys.high[c] - w.columns.o[c]));
     }
-    if (data_.narrow) AddFloatOff(w.sums, w.columns);
+    if (data_.narrow) AddFloatOff(w.sums, w.seen, w.columns);
     Store(w, ScoreError(w.sums), of_keys);
   }
 
-  void AddFloatOff(const RowSums& sums, AttentionColumns& columns) const {
+  void AddFloatOff(const RowSums& sums, int64_t seen, AttentionColumns& columns) const {
+    const auto least = [&](double mean) { return mean > 0 ? kFloatOffLeast * (mean + static_cast<double>(seen)) : 0; };
+    const double dot_least = least(sums.dot_mean), added_least = least(sums.added_mean);
     for (int64_t c = 0; c < op_.dv; ++c) {
       const double off = kFloatOff * std::abs(columns.o[c]);
-      columns.dot[c] += off * sums.dot_mean + (sums.dot_mean > 0 ? kFloatOffLeast : 0);
-      columns.added[c] += off * sums.added_mean + (sums.added_mean > 0 ? kFloatOffLeast : 0);
+      columns.dot[c] += off * sums.dot_mean + dot_least;
+      columns.added[c] += off * sums.added_mean + added_least;
     }
   }
 

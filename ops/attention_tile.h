@@ -79,8 +79,9 @@ struct TileSums {
   float *magnitude, *squares, *dot, *added, *shifts, *moves;
 };
 
-// With more keys than these, squares is the smaller one of shifts and magnitude^2, which are never less: in sigma^2 =
-// keys magnitude^2 + 0.425^2 squares that adds less than one part in 2800.
+// Where the tile's queries see more keys than these between them, squares is the smaller one of shifts and magnitude^2,
+// which are never less: in sigma^2 = keys magnitude^2 + 0.425^2 squares that adds at most 0.425^2 / keys, less than one
+// part in 2800 for a query that sees them all, and up to a twelfth for one that sees two of them.
 inline constexpr int64_t kKeysOfSquares = 512;
 
 // Fills o of each query's columns; then magnitude, squares, dot, added, shifts and moves, from o.

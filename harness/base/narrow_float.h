@@ -40,13 +40,13 @@ struct NarrowFloat {
   static double Decode(Code code) {
     constexpr uint64_t kMagnitude = (uint64_t{1} << (kWidth - 1)) - 1;
     constexpr double kSubnormalUnit = std::bit_cast<double>(kMinBinade - (uint64_t{kFractionBits} << 52));
-    constexpr double kTwo52 = 0x1p52;
+    constexpr double kIntegers = 0x1p52;
     const uint64_t magnitude = code & kMagnitude;
     const uint64_t sign = static_cast<uint64_t>(code >> (kWidth - 1)) << 63;
     // A subnormal is an integer times the unit; 2^52 + integer is made by its bits, as no small integer conversion of
     // 64-bit lanes exists before AVX-512.
-    const uint64_t integer_bits = std::bit_cast<uint64_t>(kTwo52) | (magnitude & ((uint64_t{1} << kFractionBits) - 1));
-    const double subnormal = (std::bit_cast<double>(integer_bits) - kTwo52) * kSubnormalUnit;
+    const uint64_t integer_bits = std::bit_cast<uint64_t>(kIntegers) | (magnitude & ((uint64_t{1} << kFractionBits) - 1));
+    const double subnormal = (std::bit_cast<double>(integer_bits) - kIntegers) * kSubnormalUnit;
     uint64_t bits = (magnitude << (52 - kFractionBits)) + kMinBinade - (uint64_t{1} << 52);
     bits = magnitude < (uint64_t{1} << kFractionBits) ? std::bit_cast<uint64_t>(subnormal) : bits;
     bits = magnitude >= kOverflow ? kInfinityBits : bits;

@@ -88,8 +88,11 @@ class CaseRunner {
     std::shared_ptr<const std::vector<Tensor>> coded;  // inputs of the twin
     std::vector<InputSet> sets;
     std::shared_ptr<Session::TimingRun> run;
+    std::optional<WorkerFailure> failure;
+    bool sleeps = true;  // the worker's threads, soon after each slice
   };
   void TimeInTurns(std::vector<Timed> results);
+  bool TakeTurn(Timed& timed);
 
   // What the attempt was judged by. Null when no contract could be read.
   const ContractData* DataOf(const Attempt& attempt) const;

@@ -97,31 +97,41 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
 
 void CaseRunner::TimeInTurns(std::vector<Timed> results) {
   const Span span(Phase::kTiming);
-  std::erase_if(results, [&](Timed& timed) { return !Prepare(timed); });
+  std::vector<Timed*> unfinished, begun;
   const PowerState before = ReadPowerState();
-  std::vector<Timed*> unfinished;
   for (Timed& timed : results) {
+    if (!Prepare(timed)) continue;
     auto run = timed.column->session->BeginTiming(timed.plan, timed.sets, SliceRequest(settings_.perf_time_s));
-    if (run) {
-      timed.run = *run;
-      unfinished.push_back(&timed);
-    } else {
+    if (!run) {
       EndTiming(timed, tl::unexpected(run.error()), before);
+      continue;
     }
+    timed.run = *run;
+    begun.push_back(&timed);
   }
-  bool sleeps = true;
+  unfinished = begun;
   while (!unfinished.empty()) {
     std::shuffle(unfinished.begin(), unfinished.end(), random_);
-    std::erase_if(unfinished, [&](Timed* timed) {
-      const SpanContext context(planned_.spec.Id(), timed->column->selector, timed->attempt->implementation);
-      const Call<bool> more = Session::Step(*timed->run);
-      // The threads of its pool would slow the next one down. Those that never sleep are not waited for again.
-      sleeps = sleeps && timed->column->session->AwaitIdle(kLongestSpin);
-      if (more && *more) return false;
-      EndTiming(*timed, more ? Session::EndTiming(*timed->run) : tl::unexpected(more.error()), before);
-      return true;
-    });
+    std::vector<Timed*> going_on;
+    for (Timed* timed : unfinished) {
+      if (TakeTurn(*timed)) going_on.push_back(timed);
+    }
+    unfinished = std::move(going_on);
   }
+  // What ends a timing, downloads and judgement, would run beside the others' slices.
+  for (Timed* timed : begun) {
+    EndTiming(*timed, timed->failure ? tl::unexpected(*timed->failure) : Session::EndTiming(*timed->run), before);
+  }
+}
+
+// Whether there is more to time.
+bool CaseRunner::TakeTurn(Timed& timed) {
+  const SpanContext context(planned_.spec.Id(), timed.column->selector, timed.attempt->implementation);
+  const Call<bool> more = Session::Step(*timed.run);
+  // The threads of its pool would slow the next one down. Those that never sleep are not waited for again.
+  timed.sleeps = timed.sleeps && timed.column->session->AwaitIdle(kLongestSpin);
+  if (!more) timed.failure = more.error();
+  return more && *more;
 }
 
 void CaseRunner::EndTiming(const Timed& timed, const Call<Timing>& timing, const PowerState& before) {

@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "harness/exec/worker_environment.h"
+
 namespace assay::cli {
 namespace {
 
@@ -53,6 +55,7 @@ nlohmann::ordered_json RelevantVariables() {
         "ASSAY_THREADS", "NVIDIA_TF32_OVERRIDE", "CUDA_VISIBLE_DEVICES", "VK_DRIVER_FILES"}) {
     if (const char* value = std::getenv(name)) out[name] = value;
   }
+  if (WorkersSetSpins()) out[kSpinVariable] = fmt::format("{} (set by assay for its workers)", kWorkerSpins);
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <set>
 #include <span>
 #include <thread>
 #include <tuple>
@@ -203,8 +204,12 @@ class Loop {
     return settings_.rounds > 1 && ColumnsAtOnce(data.problem, columns_.size()) == columns_.size();
   }
 
+  // Only workers of their own take turns: devices of one plugin share theirs, and the end of it would be that of all.
   static void TimeGroup(CaseRunner& runner, const std::vector<CaseRunner::Timed>& group) {
-    group.size() > 1 ? runner.TimeInTurns(group) : runner.Time(*group[0].column, *group[0].attempt);
+    std::set<const Session*> workers;
+    for (const CaseRunner::Timed& timed : group) workers.insert(timed.column->session.get());
+    if (group.size() > 1 && workers.size() == group.size()) return runner.TimeInTurns(group);
+    for (const CaseRunner::Timed& timed : group) runner.Time(*timed.column, *timed.attempt);
   }
 
   // The first round came with the judgement. Each of the others is a pass over all cases in random order, in fresh

@@ -45,7 +45,7 @@ class Session::SpareMemory {
   void Keep(std::vector<Plan::Set> sets);
 
  private:
-  std::optional<Plan::Set> Take(uint64_t bytes);  // the one kept last
+  std::optional<Plan::Set> Take(uint64_t bytes);  // the smallest that is large enough
   std::vector<Plan::Set> sets_;
 };
 

@@ -12,6 +12,7 @@
 #include <exception>
 
 #include "harness/exec/plugin_calls.h"
+#include "harness/exec/worker_environment.h"
 
 namespace assay {
 namespace {
@@ -29,18 +30,11 @@ void IsolateProcess(int fd) {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-// GCC's OpenMP, which a plugin may bring, has threads wait for milliseconds of processor time before they sleep, after
-// each parallel region, while workers of other backends share the processors. A tenth of a millisecond still bridges
-// what lies between repetitions. What the user says about it stands.
-void ShortenOpenMpWaits() {
-  if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "10000", 0);
-}
-
 }  // namespace
 
 int WorkerMain(int fd) {
   IsolateProcess(fd);
-  ShortenOpenMpWaits();
+  if (WorkersSetSpins()) ::setenv(kSpinVariable, kWorkerSpins, 0);
   FrameBuffer buffer;
   PluginCalls plugin;
   for (;;) {

@@ -44,24 +44,24 @@ TEST(ConvBound, OperandsBeyondTheNarrowerFormatMayBecomeInfinite) {
     golden = Op("conv").ComputeGolden(problem, inputs, Tier::kFast);
     return Op("conv").Bound(problem, golden, Declared(contract));
   };
-  constexpr double kLargest = 0x1.FFFFFEp127, kSmall = 0x1p-20;
+  constexpr double kMost = 0x1.FFFFFEp127, kSmall = 0x1p-20;
   for (const char* contract : {"in=tf32rn;acc=f32", "in=bf16;acc=f32", "in=bf16x3;acc=f32"}) {
     Golden golden;
     const BoundModel bound =
-        bound_of({kLargest, 1, 2, 3, 4}, {kSmall, kSmall, kSmall, 1e-3, 1e-3, 1e-3}, contract, golden);
+        bound_of({kMost, 1, 2, 3, 4}, {kSmall, kSmall, kSmall, 1e-3, 1e-3, 1e-3}, contract, golden);
     for (int64_t i : {0, 1, 5, 6}) {
       EXPECT_TRUE(Accepts(bound, golden, i, HUGE_VAL) && Accepts(bound, golden, i, NAN)) << contract << " " << i;
     }
     for (int64_t i : {2, 3, 4, 7, 8, 9}) EXPECT_FALSE(Accepts(bound, golden, i, HUGE_VAL)) << contract << " " << i;
     EXPECT_FALSE(Accepts(bound, golden, 0, 3e38)) << "finite results stay bounded";
-    const BoundModel weights = bound_of({1e-3, 1e-3, 1e-3, 1e-3, 1e-3}, {1, 2, -kLargest, 1, 2, 3}, contract, golden);
+    const BoundModel weights = bound_of({1e-3, 1e-3, 1e-3, 1e-3, 1e-3}, {1, 2, -kMost, 1, 2, 3}, contract, golden);
     EXPECT_TRUE(Accepts(weights, golden, 2, -HUGE_VAL) && Accepts(weights, golden, 4, NAN)) << contract;
     EXPECT_FALSE(Accepts(weights, golden, 7, -HUGE_VAL) || Accepts(weights, golden, 9, NAN)) << contract;
   }
   for (const char* contract : {"acc=f32", "in=tf32rz;acc=f32"}) {
     Golden golden;
     const BoundModel bound =
-        bound_of({kLargest, 1, 2, 3, 4}, {kSmall, kSmall, kSmall, 1e-3, 1e-3, 1e-3}, contract, golden);
+        bound_of({kMost, 1, 2, 3, 4}, {kSmall, kSmall, kSmall, 1e-3, 1e-3, 1e-3}, contract, golden);
     EXPECT_FALSE(Accepts(bound, golden, 0, HUGE_VAL)) << contract;
   }
 }
