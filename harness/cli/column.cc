@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 #include "harness/base/glob.h"
@@ -158,6 +159,18 @@ void Order(const std::vector<std::string>& wanted, std::vector<Column>& columns)
   std::ranges::stable_sort(columns, {}, rank);
 }
 
+// Two plugins of one name would be one column.
+Status CheckNamesDiffer(const std::vector<std::string>& plugins) {
+  std::set<std::string> names;
+  for (const std::string& plugin : plugins) {
+    const size_t equals = plugin.find('=');
+    if (equals == std::string::npos || names.insert(plugin.substr(0, equals)).second) continue;
+    return UsageError(fmt::format("--plugin {}: the name '{}' is given to another plugin already; give each its own",
+                                  plugin, plugin.substr(0, equals)));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Column> OpenPlugin(const PluginCandidate& candidate, double timeout_s) {
@@ -190,6 +203,7 @@ nlohmann::ordered_json DescribeColumn(const Column& c) {
 }
 
 Result<std::vector<Column>> OpenColumns(const BackendOptions& options, std::vector<std::string>& absent) {
+  if (auto differ = CheckNamesDiffer(options.plugins); !differ) return tl::unexpected(differ.error());
   const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(options.plugins));
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
   std::vector<Column> columns;

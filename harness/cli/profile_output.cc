@@ -2,10 +2,12 @@
 #include "harness/cli/profile_output.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 
 #include "harness/base/atomic_file.h"
 #include "harness/cli/output.h"
@@ -14,17 +16,44 @@
 #include "reports/profile.h"
 
 namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> FilesRead(const RunOptions& options) {
+  std::vector<fs::path> files{options.selection.suite};
+  files.insert(files.end(), options.expectations.begin(), options.expectations.end());
+  for (const std::string& plugin : options.backend.plugins) files.emplace_back(plugin.substr(plugin.find('=') + 1));
+  return files;
+}
+
+// "" where the file can be written, now or once the run's folder is there; that changes nothing yet, as the run may be
+// refused.
+std::string WhyNotWritable(const fs::path& file, const RunOptions& options) {
+  std::error_code error;
+  if (fs::is_directory(file, error)) return std::strerror(EISDIR);
+  if (fs::exists(file, error)) {
+    for (const fs::path& read : FilesRead(options)) {
+      if (fs::equivalent(file, read, error)) return "the run reads it";
+    }
+    return ::access(file.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
+  }
+  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
+  if (options.out && folder == (fs::absolute(*options.out) / "").lexically_normal().parent_path()) return "";
+  return ::access(folder.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
+}
+
+}  // namespace
 
 Result<ProfileOutput> ProfileOutput::Start(const RunOptions& options) {
   ProfileOutput output;
   output.table_ = options.profile;
   if (options.trace) {
-    output.trace_path_ = *options.trace;
-    output.trace_.open(*options.trace, std::ios::binary);
-    if (!output.trace_) {
-      return UsageError(fmt::format("--trace {}: the file cannot be written: {}; give another one",
-                                    options.trace->string(), std::strerror(errno)));
+    if (const std::string why = WhyNotWritable(*options.trace, options); !why.empty()) {
+      return UsageError(
+          fmt::format("--trace {}: the file cannot be written: {}; give another one", options.trace->string(), why));
     }
+    output.trace_path_ = *options.trace;
   }
   output.begin_ = NowNanoseconds();
   if (options.profile || options.trace) StartProfile();
@@ -37,15 +66,24 @@ Status ProfileOutput::WriteTotals(const std::filesystem::path& dir) const {
   return WriteFileAtomically(dir / kProfileFile, {{json.data(), json.size()}});
 }
 
+Status ProfileOutput::WriteTrace(const fs::path& dir, const std::vector<ThreadProfile>& threads) const {
+  std::error_code error;
+  if (fs::exists(trace_path_, error) && fs::equivalent(trace_path_.parent_path(), dir, error)) {
+    return Fail(ErrorCode::kIo,
+                fmt::format("--trace {}: not written, as the run has a file of that name", trace_path_.string()));
+  }
+  std::ofstream trace(trace_path_, std::ios::binary);
+  WriteChromeTrace(trace, threads, begin_);
+  trace.close();
+  if (!trace) return Fail(ErrorCode::kIo, fmt::format("cannot write {}: is the disk full?", trace_path_.string()));
+  return {};
+}
+
 Status ProfileOutput::Finish(const std::filesystem::path& dir) {
   if (!IsProfiling()) return {};
   const std::vector<ThreadProfile> threads = TakeProfile();
-  if (trace_.is_open()) {
-    WriteChromeTrace(trace_, threads, begin_);
-    trace_.close();
-    if (!trace_) {
-      return Fail(ErrorCode::kIo, fmt::format("cannot write {}: is the disk full?", trace_path_.string()));
-    }
+  if (!trace_path_.empty()) {
+    if (auto written = WriteTrace(dir, threads); !written) return written;
   }
   if (!table_) return {};
   const std::string json = ProfileJson(TotalsOf(threads, begin_, NowNanoseconds()));

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
+#include <vector>
 
 #include "harness/base/profile.h"
 #include "harness/base/result.h"
@@ -25,9 +25,10 @@ class ProfileOutput {
   Status Finish(const std::filesystem::path& dir);
 
  private:
+  Status WriteTrace(const std::filesystem::path& dir, const std::vector<ThreadProfile>& threads) const;
+
   bool table_ = false;
-  std::filesystem::path trace_path_;
-  std::ofstream trace_;
+  std::filesystem::path trace_path_;  // empty: none
   Nanoseconds begin_ = 0;
 };
 

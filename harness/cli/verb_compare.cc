@@ -141,10 +141,22 @@ Status WriteTo(const std::string& path, const std::string& content) {
                                           path, std::strerror(errno)));
 }
 
+// A file that is compared is not written over.
+Status CheckMarkdown(const CompareOptions& options) {
+  for (const fs::path& read : {options.base, options.base / "results.jsonl", options.now, options.now / "results.jsonl",
+                               fs::path(options.policy)}) {
+    std::error_code error;
+    if (options.markdown.empty() || !fs::equivalent(options.markdown, read, error)) continue;
+    return UsageError(fmt::format("--markdown {}: the command reads this file; give another one", options.markdown));
+  }
+  return {};
+}
+
 int Compare(const CompareOptions& options) {
   if (options.columns.empty() == options.now.empty()) {
     return Complain(kExitUsage, "give two runs (assay compare BASE NEW), or one run with --columns BASE,NEW");
   }
+  if (auto allowed = CheckMarkdown(options); !allowed) return Complain(kExitUsage, allowed.error().message);
   auto settings = SettingsOf(options);
   if (!settings) return Complain(kExitUsage, settings.error().message);
   auto pair = ReadPair(options);

@@ -180,6 +180,25 @@ class Profile(Cli):
         self.fails(2, "--trace /no/such/folder/x: the file cannot be written", "run", "--case", CASE, "--trace",
                    "/no/such/folder/x", "--out", "o")
 
+    def test_a_refused_run_leaves_the_trace_s_file_alone(self):
+        (self.dir / "kept.txt").write_text("precious")
+        self.fails(2, "", "run", "--case", "no/such/case", "--trace", "kept.txt")
+        (self.dir / "own.expect").write_text("")
+        self.fails(2, "the run reads it", "run", "--case", CASE, "--expectations", "own.expect", "--trace", "own.expect")
+        self.assertEqual((self.dir / "kept.txt").read_text(), "precious")
+
+    def test_plugins_of_one_name_are_refused(self):
+        self.fails(2, "is given to another plugin already", "run", "--case", CASE, "--plugin", f"a={PLUGIN}", "--plugin",
+                   f"a={PLUGIN}")
+
+    def test_a_trace_may_lie_in_the_run_s_folder_but_in_no_place_of_its_own(self):
+        self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf", "--trace",
+                       str(self.dir / "out/trace.json"))
+        self.assertTrue(json.loads((self.dir / "out/trace.json").read_text()))
+        self.fails(3, "not written, as the run has a file of that name", "run", "--case", CASE, "--backend", "cpu",
+                   "--impl", "naive", "--no-perf", "--out", "two", "--trace", "two/results.jsonl")
+        self.assertIn("case_id", (self.dir / "two/results.jsonl").read_text())
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)

@@ -65,6 +65,8 @@ class Compare(Base):
         self.assertIn("| verdict | pass | mismatch | 50 % is wrong | cpu:naive |", (self.dir / "compare.md").read_text())
         (self.dir / "policy.toml").write_text("[[rule]]\nbackend = 'cpu'\nverdict_worse = false\n")
         self.compare(0, "a", "b", "--policy", "policy.toml")
+        for read in ("policy.toml", "a/results.jsonl"):
+            self.fails(2, "the command reads this file", "compare", "a", "b", "--policy", "policy.toml", "--markdown", read)
         self.compare(0, "b", "a")
 
     def test_an_implementation_that_is_gone_is_support_lost(self):
