@@ -101,8 +101,11 @@ Problem MakeProblem(const ConvSpec& s, const dnnl::engine& engine, dnnl::algorit
   problem.descriptor = ConvolutionDescriptor(engine, geometry, layout(x), layout(w), bias ? &*bias : nullptr, layout(y),
                                              StrictAttributes());
   problem.contract = [s](const std::string& implementation) { return ConvContract(s, implementation); };
-  if (s.IsInteger() && !UniKernelsAreExact(engine)) {
-    problem.keeps_promise = [](const std::string& name) { return !name.starts_with("jit_uni_int8"); };
+  if (s.IsInteger()) {
+    static const bool uni_is_exact = UniKernelsAreExact(engine);  // the processor's answer, for every problem
+    if (!uni_is_exact) {
+      problem.keeps_promise = [](const std::string& name) { return !name.starts_with("jit_uni_int8"); };
+    }
   }
   return problem;
 }

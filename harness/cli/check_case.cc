@@ -10,6 +10,7 @@
 
 #include "harness/cli/check_exact.h"
 #include "harness/cli/environment.h"
+#include "harness/cli/executions.h"
 #include "harness/cli/record_fields.h"
 #include "harness/cli/stopwatch.h"
 #include "harness/cli/tensor_args.h"
@@ -36,7 +37,7 @@ Record UserRecord(const CheckRequest& request, const UserCase& user, const Check
   Record record = CaseRecord(planned, user.data, column);
   record.contract = ToText(user.contract);
   record.required_contract = request.contract;
-  record.output_hash = HashHex(HashBytes(user.got.data(), user.got.bytes()));
+  record.output_hash = HashOf(user.got);
   SetVerdict(record, result.decision.verdict, result.decision.result_class, result.decision.reason);
   SetMetrics(record, result.evidence, result.decision);
   record.deterministic.reset();  // one output says nothing about it
