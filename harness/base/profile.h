@@ -38,7 +38,7 @@ enum class Phase : uint8_t {
   kRecord,     // written
   kFailures,   // tensors of what failed
   kReports,
-  kWait,  // for the next case's golden values, or for other columns
+  kWait,  // for the golden values of the next cases, or for other columns
   kRun,   // all the rest
 };
 inline constexpr size_t kPhases = static_cast<size_t>(Phase::kRun) + 1;

@@ -241,13 +241,18 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
   evidence.required = required_;
   evidence.power = contract.power;
   double execute_s = 0, compare_s = 0;
+  const auto count = [&](const Execution& execution) {
+    AddObservations(execution, evidence);
+    execute_s += execution.host_seconds;
+    attempt.fastest_s =
+        attempt.fastest_s == 0 ? execution.host_seconds : std::min(attempt.fastest_s, execution.host_seconds);
+  };
   std::vector<Tensor> raw;            // as they came back, for bits and prefills
   std::vector<Tensor> judged, coded;  // canonical: the first run that fails; the twins' or the second set's
   for (size_t run = 0; run < 2; ++run) {
     auto execution = column.session->Execute(plan, PointersTo(data_.inputs), kPrefills[run]);
     if (!execution) return tl::unexpected(execution.error());
-    AddObservations(*execution, evidence);
-    execute_s += execution->host_seconds;
+    count(*execution);
     const Span span(Phase::kCompare);
     const Stopwatch watch;
     raw.push_back(execution->output.Clone());
@@ -272,8 +277,7 @@ Call<Evidence> CaseRunner::Execute(const Column& column, uint64_t plan, const Co
     const Twin& twin = *held;
     auto execution = column.session->Execute(plan, PointersTo(twin.inputs), kPrefills[variant % 2]);
     if (!execution) return tl::unexpected(execution.error());
-    AddObservations(*execution, evidence);
-    execute_s += execution->host_seconds;
+    count(*execution);
     const Span span(Phase::kCompare);
     const Stopwatch watch;
     std::string hash = variant == 0 ? HashOf(execution->output) : "";

@@ -57,6 +57,7 @@ struct Attempt {
   std::string implementation;
   Contract contract;
   Tensor output;                      // of the first run, to recognise equal bits in the timed loop
+  double fastest_s = 0;               // of its executions
   std::string second_hash;            // of the output on the timed loop's second set, where it has held already
   std::vector<KeptOutput> kept;       // of a result that failed
   uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation

@@ -28,8 +28,9 @@ constexpr double kLongestSpin = 0.02;
 // A flush takes longer than most repetitions: what it costs is bounded, not how well the median is known.
 constexpr int64_t kColdRepetitions = 3, kMostColdRepetitions = 21;
 
-TimingRequest WarmRequest(double seconds) {
+TimingRequest WarmRequest(double seconds, double expected_s) {
   TimingRequest request;
+  request.expected_seconds = expected_s;
   request.warmup = 1;
   request.min_repetitions = 5;
   request.max_seconds = seconds;
@@ -38,8 +39,8 @@ TimingRequest WarmRequest(double seconds) {
 }
 
 // The same time for each build: nothing ends it early.
-TimingRequest SliceRequest(double seconds) {
-  TimingRequest request = WarmRequest(seconds);
+TimingRequest SliceRequest(double seconds, double expected_s) {
+  TimingRequest request = WarmRequest(seconds, expected_s);
   request.enough = nullptr;
   request.max_repetitions = std::numeric_limits<int64_t>::max();
   request.batch_seconds = std::max(kSliceSeconds, seconds / kMostSlices);
@@ -47,7 +48,7 @@ TimingRequest SliceRequest(double seconds) {
 }
 
 TimingRequest ColdRequest(double seconds) {
-  TimingRequest request = WarmRequest(seconds);
+  TimingRequest request = WarmRequest(seconds, 0);
   request.cold_cache = true;
   request.min_repetitions = kColdRepetitions;
   request.max_repetitions = kMostColdRepetitions;
@@ -91,7 +92,8 @@ void CaseRunner::Time(const Column& column, Attempt& attempt) {
   Timed timed{&column, &attempt};
   if (!Prepare(timed)) return;
   const PowerState before = ReadPowerState();
-  const auto timing = column.session->Time(timed.plan, timed.sets, WarmRequest(settings_.perf_time_s));
+  const auto timing =
+      column.session->Time(timed.plan, timed.sets, WarmRequest(settings_.perf_time_s, attempt.fastest_s));
   EndTiming(timed, timing, before);
 }
 
@@ -101,7 +103,8 @@ void CaseRunner::TimeInTurns(std::vector<Timed> results) {
   const PowerState before = ReadPowerState();
   for (Timed& timed : results) {
     if (!Prepare(timed)) continue;
-    auto run = timed.column->session->BeginTiming(timed.plan, timed.sets, SliceRequest(settings_.perf_time_s));
+    auto run = timed.column->session->BeginTiming(timed.plan, timed.sets,
+                                                  SliceRequest(settings_.perf_time_s, timed.attempt->fastest_s));
     if (!run) {
       EndTiming(timed, tl::unexpected(run.error()), before);
       continue;

@@ -30,13 +30,14 @@ void KeptRecords::Add(const RecordPlace& place, Attempt attempt) {
   }
 }
 
-void KeptRecords::EndCase(const CaseData& data, const CaseRunner& runner) {
+void KeptRecords::EndCase(size_t index, const CaseData& data, const CaseRunner& runner) {
   const std::lock_guard lock(mutex_);
+  const auto begin = failing_.lower_bound(RecordPlace{index}), end = failing_.lower_bound(RecordPlace{index + 1});
   std::vector<Attempt*> failing;
-  for (auto& [place, attempt] : failing_) failing.push_back(&attempt);
+  for (auto it = begin; it != end; ++it) failing.push_back(&it->second);
   if (!failing.empty()) WriteFailures(data, runner, failing);
-  for (auto& [place, attempt] : failing_) Append(place, std::move(attempt.record));
-  failing_.clear();
+  for (auto it = begin; it != end; ++it) Append(it->first, std::move(it->second.record));
+  failing_.erase(begin, end);
 }
 
 void KeptRecords::Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner) {

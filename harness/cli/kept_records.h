@@ -31,8 +31,8 @@ class KeptRecords {
   void Add(Offer offer);
   void Add(const RecordPlace& place, Attempt attempt);
 
-  // Writes the folder of what failed in the present case, and its records. No Add may run meanwhile; so below.
-  void EndCase(const CaseData& data, const CaseRunner& runner);
+  // Writes the folder of what failed in case `index` of the plan, and its records. No Add may run meanwhile; so below.
+  void EndCase(size_t index, const CaseData& data, const CaseRunner& runner);
 
   // Another round of timing changed a record that was added.
   void Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner);
@@ -53,7 +53,7 @@ class KeptRecords {
   FailureFolders failures_;
   mutable std::mutex mutex_;  // guards what follows
   std::map<RecordPlace, Record> records_;
-  std::map<RecordPlace, Attempt> failing_;  // of the present case
+  std::map<RecordPlace, Attempt> failing_;  // of cases that have not ended
   std::vector<Offer> offers_;
   size_t failed_ = 0;
   bool file_is_current_ = true;

@@ -27,7 +27,7 @@ Lanes::Lanes(const std::vector<Column>& columns, size_t most_at_once) : columns_
 
 Lanes::~Lanes() {
   if (threads_.empty()) return;
-  ForEach(lanes_.size(), [this](size_t c) {
+  ForEach(lanes_.size(), 1, [this](size_t, size_t c) {
     if (columns_[c].session) columns_[c].session->Restart();
   });
   {
@@ -38,18 +38,18 @@ Lanes::~Lanes() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Lanes::ForEach(size_t at_once, const std::function<void(size_t)>& work) {
+void Lanes::ForEach(size_t at_once, size_t cases, const Work& work) {
   std::unique_lock lock(mutex_);
   work_ = &work;
+  cases_ = cases;
   at_once_ = std::max<size_t>(1, at_once);
+  left_ = cases * lanes_.size();
   thrown_ = nullptr;
-  for (Lane& lane : lanes_) waiting_.push_back(&lane);
-  // Those first that took longest until now, so that the last one is short.
-  if (at_once_ > 1) std::ranges::stable_sort(waiting_, std::ranges::greater(), &Lane::busy_s);
+  for (Lane& lane : lanes_) lane.next = 0;
   changed_.notify_all();
-  while (!waiting_.empty() || running_ > 0) {
-    if (MayRunOne()) {
-      RunOne(lock);
+  while (left_ > 0 || running_ > 0) {
+    if (Lane* const lane = NextLane()) {
+      RunOne(*lane, lock);
     } else {
       const Span span(Phase::kWait);
       changed_.wait(lock);
@@ -62,28 +62,43 @@ void Lanes::Help(size_t number) {
   const ProfiledThread thread(fmt::format("columns {}", number));
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stop_ || MayRunOne(); });
+    Lane* lane = nullptr;
+    changed_.wait(lock, [&] { return stop_ || (lane = NextLane()) != nullptr; });
     if (stop_) return;
-    RunOne(lock);
+    RunOne(*lane, lock);
   }
 }
 
+// That which, going by what it took until now, has most left to do: so lanes end at about the same time. Null where
+// all that have something left are at work, or enough are.
+Lanes::Lane* Lanes::NextLane() {
+  if (left_ == 0 || running_ >= at_once_) return nullptr;
+  Lane* best = nullptr;
+  for (Lane& lane : lanes_) {
+    if (lane.running || lane.next == cases_) continue;
+    if (best == nullptr || lane.LeftFor(cases_) > best->LeftFor(cases_)) best = &lane;
+  }
+  return best;
+}
+
 // Without the lock while it works.
-void Lanes::RunOne(std::unique_lock<std::mutex>& lock) {
-  Lane& lane = *waiting_.front();
-  waiting_.pop_front();
+void Lanes::RunOne(Lane& lane, std::unique_lock<std::mutex>& lock) {
+  const size_t item = lane.next++;
+  lane.running = true;
+  --left_;
   ++running_;
   lock.unlock();
   const Stopwatch watch;
   std::exception_ptr thrown;
   try {
     const SharedTime::AtWork at_work(*time_);
-    for (const size_t column : lane.columns) (*work_)(column);
+    for (const size_t column : lane.columns) (*work_)(item, column);
   } catch (...) {
     thrown = std::current_exception();
   }
-  lane.busy_s += watch.Seconds();
   lock.lock();
+  lane.busy_s += watch.Seconds();
+  lane.running = false;
   if (thrown && !thrown_) thrown_ = thrown;
   --running_;
   changed_.notify_all();

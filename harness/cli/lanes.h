@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work on several columns at once. Columns of one session are one lane: a session serves one call after the other.
+// Work of several cases on several columns at once. Columns of one session are one lane: a session serves one call
+// after the other.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -25,9 +25,11 @@ class Lanes {
   // A worker dies with the thread that started it: each is let end before.
   ~Lanes();
 
-  // Calls work(index of a column) for every column, in order within a lane, on at most `at_once` lanes at a time. The
-  // timeouts of backends make up for that (SharedTime). Returns when all is done; then throws what was thrown first.
-  void ForEach(size_t at_once, const std::function<void(size_t)>& work);
+  // Calls work(index of a case, index of a column) for each of `cases` on every column, in order within a lane, on at
+  // most `at_once` lanes at a time: a lane goes on to its next case while others are still at theirs. The timeouts of
+  // backends make up for that (SharedTime). Returns when all is done; then throws what was thrown first.
+  using Work = std::function<void(size_t, size_t)>;
+  void ForEach(size_t at_once, size_t cases, const Work& work);
 
   size_t size() const { return lanes_.size(); }
 
@@ -35,10 +37,13 @@ class Lanes {
   struct Lane {
     std::vector<size_t> columns;
     double busy_s = 0;  // of all calls until now
+    size_t next = 0;    // case
+    bool running = false;
+    double LeftFor(size_t cases) const { return static_cast<double>(cases - next) * busy_s; }
   };
   void Help(size_t number);
-  void RunOne(std::unique_lock<std::mutex>& lock);
-  bool MayRunOne() const { return !waiting_.empty() && running_ < at_once_; }
+  void RunOne(Lane& lane, std::unique_lock<std::mutex>& lock);
+  Lane* NextLane();
 
   const std::vector<Column>& columns_;
   std::vector<Lane> lanes_;
@@ -46,9 +51,8 @@ class Lanes {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  const std::function<void(size_t)>* work_ = nullptr;
-  std::deque<Lane*> waiting_;
-  size_t at_once_ = 0, running_ = 0;
+  const Work* work_ = nullptr;
+  size_t cases_ = 0, at_once_ = 0, running_ = 0, left_ = 0;  // left: of all lanes, not yet begun
   std::exception_ptr thrown_;
   bool stop_ = false;
   std::vector<std::thread> threads_;

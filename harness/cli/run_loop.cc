@@ -4,18 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <future>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <random>
 #include <set>
 #include <span>
-#include <thread>
 #include <tuple>
 
 #include "harness/base/parallel.h"
 #include "harness/base/profile.h"
+#include "harness/cli/case_groups.h"
+#include "harness/cli/cases_ahead.h"
 #include "harness/cli/host_memory.h"
 #include "harness/cli/kept_records.h"
 #include "harness/cli/lanes.h"
@@ -25,12 +25,22 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kInterruptPoll{50};
-
 // A result that passed, until it is timed.
 struct Untimed {
   RecordPlace place;
   Attempt attempt;
+};
+
+// A case while its group is judged and timed.
+struct CaseAtWork {
+  CaseAtWork(size_t index, const PlannedCase& planned, const CaseData& data, const RunnerSettings& settings)
+      : index(index), data(data), runner(planned, data, settings) {}
+
+  const size_t index;  // in the plan
+  const CaseData& data;
+  CaseRunner runner;
+  std::vector<Untimed> untimed;
+  std::string broken;  // why it could not be brought to its end
 };
 
 // A result with a time, for further rounds.
@@ -46,6 +56,7 @@ Attempt WithoutOutput(const Attempt& attempt) {
   light.implementation = attempt.implementation;
   light.contract = attempt.contract;
   light.rounds = attempt.rounds;
+  light.fastest_s = attempt.fastest_s;
   light.second_hash = attempt.second_hash;
   return light;
 }
@@ -81,113 +92,118 @@ class Loop {
         settings_(settings),
         kept_(folder, settings.expectations),
         lanes_(columns, settings.columns_at_once),
+        ahead_(cases, settings.tier, settings.store),
         progress_(settings.progress, cases.size() * static_cast<size_t>(settings.rounds)) {}
 
-  ~Loop() {
-    if (preparing_.joinable()) preparing_.detach();
-  }
-
   LoopResult Run() {
-    if (!cases_.empty()) Prefetch(0);
-    for (size_t i = 0; i < cases_.size() && kept_.write_error().empty(); ++i) {
-      progress_.Update(i, kept_.failed(), cases_[i].spec.Id());
-      if (!AwaitNext()) break;
-      preparing_.join();
-      Result<CaseData> data = next_.get();
-      if (i + 1 < cases_.size()) Prefetch(i + 1);
-      data ? RunCase(i, *data) : CannotRun(i, data.error().message);
+    const std::vector<CaseGroup> groups = GroupCases(cases_);
+    if (!groups.empty()) ahead_.Begin(groups[0]);
+    for (size_t i = 0; i < groups.size() && kept_.write_error().empty(); ++i) {
+      if (!ahead_.Await(settings_.runner.interrupted)) break;
+      const PreparedCases data = ahead_.Take();
+      if (i + 1 < groups.size()) ahead_.Begin(groups[i + 1]);
+      RunGroup(groups[i].begin, data);
     }
     if (settings_.rounds > 1 && !timed_.empty()) TimeFurtherRounds();
     LoopResult result;
     std::tie(result.records, result.offers) = kept_.Finish();
     result.write_error = kept_.write_error();
     result.interrupted = settings_.runner.interrupted();
-    result.abandoned = preparing_.joinable();
+    result.abandoned = ahead_.at_work();
     return result;
   }
 
  private:
-  // The thread owns what it works on, so that an interrupt can leave it behind instead of waiting for a golden value.
-  void Prefetch(size_t index) {
-    std::packaged_task<Result<CaseData>()> task(
-        [spec = cases_[index].spec, tier = settings_.tier, store = settings_.store]() -> Result<CaseData> {
-          const ProfiledThread thread("next case");
-          const SpanContext context(spec.Id(), "", "");
-          try {
-            Result<CaseData> data = PrepareCase(spec, tier, store);
-            if (data && IsLarge(data->problem)) ReturnFreedMemory();
-            return data;
-          } catch (const std::exception& e) {
-            return Fail(ErrorCode::kInternal, DescribeException(e));
-          }
-        });
-    next_ = task.get_future();
-    preparing_ = std::thread(std::move(task));
-  }
-
-  // Whether the next case, if there is one, is ready; false when the user interrupts before.
-  bool AwaitNext() const {
-    const Span span(Phase::kWait);
-    while (!settings_.runner.interrupted()) {
-      if (!next_.valid() || next_.wait_for(kInterruptPoll) == std::future_status::ready) return true;
+  void RunGroup(size_t first, const PreparedCases& prepared) {
+    std::deque<CaseAtWork> group;
+    for (size_t i = 0; i < prepared.size(); ++i) {
+      if (!prepared[i]) {
+        CannotRun(first + i, prepared[i].error().message);
+        continue;
+      }
+      group.emplace_back(first + i, cases_[first + i], *prepared[i], settings_.runner);
+      NoteStore(*prepared[i]);
     }
-    return false;
+    if (group.empty()) return;
+    JudgeAll(group);
+    for (CaseAtWork& work : group) {
+      const SpanContext context(work.data.problem.spec.Id(), "", "");
+      if (work.broken.empty()) TimeAll(work);
+      for (auto& [place, attempt] : work.untimed) kept_.Add(place, std::move(attempt));
+      kept_.EndCase(work.index, work.data, work.runner);
+      if (!work.broken.empty()) CannotRun(work.index, work.broken);
+    }
   }
 
-  void RunCase(size_t index, const CaseData& data) {
-    const PlannedCase& planned = cases_[index];
+  void NoteStore(const CaseData& data) {
     if (!data.note.empty()) Note(data.note);
     // A full disk refuses all of them.
     if (!data.unsaved.empty() && !std::exchange(said_unsaved_, true)) Note(data.unsaved);
-    std::vector<Untimed> untimed;
-    std::string broken;
-    const SpanContext context(data.problem.spec.Id(), "", "");
-    CaseRunner runner(planned, data, settings_.runner);
-    try {
-      JudgeAll(index, data, runner, untimed);
-      TimeAll(runner, data, untimed);
-    } catch (const std::exception& e) {
-      broken = DescribeException(e);
-    }
-    for (auto& [place, attempt] : untimed) kept_.Add(place, std::move(attempt));
-    kept_.EndCase(data, runner);
-    if (!broken.empty()) CannotRun(index, broken);
   }
 
   // All columns at once, as far as there are threads and memory. Keeps what is final at once.
-  void JudgeAll(size_t index, const CaseData& data, CaseRunner& runner, std::vector<Untimed>& untimed) {
-    std::mutex mutex;  // guards `untimed`
-    lanes_.ForEach(ColumnsAtOnce(data.problem, columns_.size()), [&](size_t c) {
+  void JudgeAll(std::deque<CaseAtWork>& group) {
+    size_t at_once = columns_.size();
+    for (const CaseAtWork& work : group) {
+      at_once = std::min(at_once, ColumnsAtOnce(work.data.problem, columns_.size()));
+    }
+    std::mutex mutex;  // guards what is not of one column alone
+    lanes_.ForEach(at_once, group.size(), [&](size_t item, size_t c) {
       if (settings_.runner.interrupted()) return;
-      const Column& column = columns_[c];
-      RecordPlace place{index, c};
-      const auto done = [&](Attempt attempt) {
-        if (settings_.runner.perf_time_s > 0 && MayBeTimed(attempt)) {
-          if (IsLarge(data.problem)) attempt.output = Tensor();  // its hash tells equal bits too
-          const std::lock_guard lock(mutex);
-          untimed.push_back({place, std::move(attempt)});
-        } else {
-          kept_.Add(place, std::move(attempt));
-        }
-        ++place.implementation;
-        if (IsLarge(data.problem)) ReturnFreedMemory();
-      };
-      runner.Judge(column, done, [&](const std::vector<std::string>& names) {
-        kept_.Add(Offer{cases_[index].spec.Id(), column.backend, column.device.name, names});
-      });
+      CaseAtWork& work = group[item];
+      {
+        const std::lock_guard lock(mutex);
+        progress_.Update(work.index, kept_.failed(), cases_[work.index].spec.Id());
+      }
+      try {
+        JudgeColumn(work, c, mutex);
+      } catch (const std::exception& e) {
+        const std::lock_guard lock(mutex);
+        work.broken = DescribeException(e);
+      }
     });
   }
 
-  void TimeAll(CaseRunner& runner, const CaseData& data, std::vector<Untimed>& untimed) {
+  // `mutex` guards the case's list of what is to be timed.
+  void JudgeColumn(CaseAtWork& work, size_t column, std::mutex& mutex) {
+    const Problem& problem = work.data.problem;
+    RecordPlace place{work.index, column};
+    const auto done = [&](Attempt attempt) {
+      if (settings_.runner.perf_time_s > 0 && MayBeTimed(attempt)) {
+        if (IsLarge(problem)) attempt.output = Tensor();  // its hash tells equal bits too
+        const std::lock_guard lock(mutex);
+        work.untimed.push_back({place, std::move(attempt)});
+      } else {
+        kept_.Add(place, std::move(attempt));
+      }
+      ++place.implementation;
+      if (IsLarge(problem)) ReturnFreedMemory();
+    };
+    work.runner.Judge(columns_[column], done, [&](const std::vector<std::string>& names) {
+      kept_.Add(Offer{cases_[work.index].spec.Id(), columns_[column].backend, columns_[column].device.name, names});
+    });
+  }
+
+  void TimeAll(CaseAtWork& work) {
+    try {
+      TimeInRandomOrder(work);
+    } catch (const std::exception& e) {
+      work.broken = DescribeException(e);
+    }
+  }
+
+  void TimeInRandomOrder(CaseAtWork& work) {
+    std::vector<Untimed>& untimed = work.untimed;
     const auto name = [](const Untimed& u) { return u.attempt.implementation; };
     ShuffleSideBySide(untimed, name, random_);
     // Nothing else may run while timing.
-    while (!untimed.empty() && AwaitNext()) {
+    while (!untimed.empty() && ahead_.Await(settings_.runner.interrupted)) {
       std::vector<CaseRunner::Timed> group;
-      for (size_t i = InTurns(data) ? BeginOfLast(untimed, name) : untimed.size() - 1; i < untimed.size(); ++i) {
+      const size_t begin = InTurns(work.data) ? BeginOfLast(untimed, name) : untimed.size() - 1;
+      for (size_t i = begin; i < untimed.size(); ++i) {
         group.push_back({&columns_[untimed[i].place.column], &untimed[i].attempt});
       }
-      TimeGroup(runner, group);
+      TimeGroup(work.runner, group);
       for (size_t i = 0; i < group.size(); ++i) {
         auto& [place, attempt] = untimed.back();
         if (settings_.rounds > 1 && attempt.verdict == Verdict::kPass) {
@@ -271,9 +287,8 @@ class Loop {
   const LoopSettings& settings_;
   KeptRecords kept_;
   Lanes lanes_;
+  CasesAhead ahead_;
   Progress progress_;
-  std::future<Result<CaseData>> next_;
-  std::thread preparing_;  // makes next_
   bool said_unsaved_ = false;
   std::vector<TimedResult> timed_;
   std::mt19937_64 random_{std::random_device{}()};  // of orders alone

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the planned cases over the columns, writing one record at a time. The columns of a case are judged at once, and
-// then timed one after the other. The next case's inputs and golden values are prepared while devices run the present
-// one, but never while anything is timed.
+// Runs the planned cases over the columns, writing one record at a time. A few cases together (CaseGroup) are judged on
+// all columns at once, and then timed one after the other. The inputs and golden values of the next ones are prepared
+// while devices run the present ones, but never while anything is timed.
 #pragma once
 
 #include <vector>

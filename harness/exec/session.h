@@ -69,6 +69,9 @@ struct TimingRequest {
   double max_seconds = 1;       // wall clock of all timed batches
   double batch_seconds = 0.01;  // of each
   bool cold_cache = false;
+  // Of a repetition, as executions before took it, perhaps beside other work; 0: unknown. One that is long needs no
+  // repetition without record for each set.
+  double expected_seconds = 0;
   // Asked between batches once there are min_repetitions: whether these suffice. Empty: never.
   std::function<bool(std::span<const double>)> enough;
 };

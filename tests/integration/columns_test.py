@@ -147,7 +147,7 @@ class Profile(Cli):
             self.assertNotEqual(trace_format.problems(dict(trace, traceEvents=broken)), [])
         tracks = self.check_nesting(events)
         threads = {e["args"]["name"]: (e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
-        self.assertLessEqual({"main", "next case", "columns 2"}, set(threads))
+        self.assertLessEqual({"main", "next cases", "columns 2"}, set(threads))
         # Phases of one thread are apart: they fit into the wall clock, those of all threads into as many times that.
         self.assertLess(max(t - minus for track in tracks.values() for t, minus, _ in track), profile["wall_s"] * 1e6)
         self.assertLessEqual(sum(p["seconds"] for p in profile["phases"]), 3 * profile["wall_s"])

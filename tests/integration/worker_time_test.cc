@@ -65,6 +65,20 @@ TEST_F(TimeTest, DurationsAndFlagsComeFromThePlugin) {
   EXPECT_DOUBLE_EQ(Time("ok").value().seconds[0], 4e-3);
 }
 
+TEST_F(TimeTest, WhatIsKnownToBeLongIsWarmedUpOnceAndWritesEverySet) {
+  request_.expected_seconds = 1;
+  request_.warmup = 1;
+  request_.max_repetitions = 1;
+  const Call<Timing> timing = Time("ok");
+  ASSERT_TRUE(timing) << timing.error().message;
+  // The plugin counts milliseconds within a call: one is not recorded, and a third set needs a second that is.
+  EXPECT_THAT(timing->seconds, testing::ElementsAre(2e-3, 3e-3));
+  ASSERT_EQ(timing->judged.size(), 3u);
+  EXPECT_THAT(timing->judged[2].output.As<float>(), ElementsAreArray(third_.y));
+  request_.expected_seconds = 0;
+  EXPECT_DOUBLE_EQ(Time("ok").value().seconds[0], 4e-3);
+}
+
 TEST_F(TimeTest, HostClockWhereThePluginHasNone) {
   const Misbehave misbehave("no_timer");
   request_.cold_cache = true;

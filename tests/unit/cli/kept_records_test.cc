@@ -36,7 +36,7 @@ class FurtherRound : public testing::Test {
     KeptRecords kept(folder, expectations);
     const CaseRunner runner(planned_, data_, settings_);
     kept.Add(place_, Timed(Verdict::kPass));
-    kept.EndCase(data_, runner);
+    kept.EndCase(0, data_, runner);
     Attempt again = Timed(Verdict::kNondeterministic);
     kept.Change(place_, again, data_, runner);
     EXPECT_EQ(kept.failed(), failed);
@@ -67,6 +67,23 @@ TEST_F(FurtherRound, AKnownFlakeDoesNotCountAndHasNoFolder) {
   EXPECT_EQ(record.outcome, "known_flake");
   EXPECT_EQ(record.failure_dir, "");
   EXPECT_FALSE(fs::exists(out_ / "failures"));
+}
+
+// Cases of one group are under way at once.
+TEST_F(FurtherRound, TheEndOfACaseIsThatOfItsFailuresAlone) {
+  RunFolder folder = RunFolder::Create(out_).value();
+  const std::vector<Expectation> none;
+  KeptRecords kept(folder, none);
+  const CaseRunner runner(planned_, data_, settings_);
+  for (const size_t index : {0, 1, 2}) kept.Add({index}, Timed(Verdict::kMismatch));
+  EXPECT_EQ(kept.failed(), 0u);
+  kept.EndCase(1, data_, runner);
+  EXPECT_EQ(kept.failed(), 1u);
+  kept.EndCase(0, data_, runner);
+  kept.EndCase(2, data_, runner);
+  const std::vector<Record> records = kept.Finish().first;
+  ASSERT_EQ(records.size(), 3u);
+  for (const Record& record : records) EXPECT_TRUE(fs::exists(out_ / record.failure_dir / "reproduce.txt"));
 }
 
 }  // namespace

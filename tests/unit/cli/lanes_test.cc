@@ -32,7 +32,7 @@ TEST(Lanes, LanesRunAtOnceAndTheColumnsOfOneInOrder) {
     std::condition_variable changed;
     std::vector<size_t> begun, ended;
     // Column 0 ends only when 1 has begun, and 1 only when 0 has: together or never.
-    lanes.ForEach(2, [&](size_t c) {
+    lanes.ForEach(2, 1, [&](size_t, size_t c) {
       std::unique_lock lock(mutex);
       begun.push_back(c);
       changed.notify_all();
@@ -45,19 +45,40 @@ TEST(Lanes, LanesRunAtOnceAndTheColumnsOfOneInOrder) {
   }
 }
 
+TEST(Lanes, ALaneGoesOnToItsNextCaseWhileAnotherIsStillAtWork) {
+  const std::vector<Column> columns = ThreeColumns();
+  Lanes lanes(columns, 2);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<size_t> of_lane_0, of_lane_1;
+  // Column 1 ends its first case only when the other lane has ended all of its three.
+  lanes.ForEach(2, 3, [&](size_t item, size_t c) {
+    std::unique_lock lock(mutex);
+    if (c == 1) {
+      EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return of_lane_0.size() == 6; }));
+      of_lane_1.push_back(item);
+    } else {
+      of_lane_0.push_back(item);
+      changed.notify_all();
+    }
+  });
+  EXPECT_THAT(of_lane_0, ElementsAre(0, 0, 1, 1, 2, 2));
+  EXPECT_THAT(of_lane_1, ElementsAre(0, 1, 2));
+}
+
 TEST(Lanes, OneAtATimeIsInOrder) {
   const std::vector<Column> columns = ThreeColumns();
   Lanes lanes(columns, 2);
   std::atomic<int> running = 0;
   std::vector<size_t> order;
-  lanes.ForEach(1, [&](size_t c) {
+  lanes.ForEach(1, 1, [&](size_t, size_t c) {
     EXPECT_EQ(++running, 1);
     order.push_back(c);
     --running;
   });
   EXPECT_THAT(order, UnorderedElementsAre(0, 1, 2));
   std::vector<size_t> alone;
-  Lanes(columns, 1).ForEach(2, [&](size_t c) { alone.push_back(c); });
+  Lanes(columns, 1).ForEach(2, 1, [&](size_t, size_t c) { alone.push_back(c); });
   EXPECT_THAT(alone, UnorderedElementsAre(0, 1, 2));
 }
 
@@ -65,13 +86,13 @@ TEST(Lanes, WhatIsThrownEndsItsLaneAloneAndReachesTheCaller) {
   const std::vector<Column> columns = ThreeColumns();
   Lanes lanes(columns, 2);
   std::atomic<int> done = 0;
-  const auto work = [&](size_t c) {
+  const auto work = [&](size_t, size_t c) {
     if (c == 1) throw std::runtime_error("column 1");
     ++done;
   };
-  EXPECT_THROW(lanes.ForEach(2, work), std::runtime_error);
+  EXPECT_THROW(lanes.ForEach(2, 1, work), std::runtime_error);
   EXPECT_EQ(done, 2);
-  lanes.ForEach(2, [&](size_t) { ++done; });  // and is forgotten
+  lanes.ForEach(2, 1, [&](size_t, size_t) { ++done; });  // and is forgotten
   EXPECT_EQ(done, 5);
 }
 
