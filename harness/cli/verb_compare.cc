@@ -20,6 +20,7 @@
 #include "harness/cli/number_option.h"
 #include "harness/cli/output.h"
 #include "harness/cli/progress.h"
+#include "harness/cli/replaced_file.h"
 #include "harness/cli/verbs.h"
 #include "harness/perf/compare_runs.h"
 #include "reports/comparison.h"
@@ -141,22 +142,25 @@ Status WriteTo(const std::string& path, const std::string& content) {
                                           path, std::strerror(errno)));
 }
 
-// A file that is compared is not written over.
-Status CheckMarkdown(const CompareOptions& options) {
-  for (const fs::path& read : {options.base, options.base / "results.jsonl", options.now, options.now / "results.jsonl",
-                               fs::path(options.policy)}) {
-    std::error_code error;
-    if (options.markdown.empty() || !fs::equivalent(options.markdown, read, error)) continue;
-    return UsageError(fmt::format("--markdown {}: the command reads this file; give another one", options.markdown));
+std::vector<ReadFile> FilesComparedFrom(const CompareOptions& options) {
+  std::vector<ReadFile> files{{options.policy, "the policy"}};
+  for (const auto& [run, what] : {std::pair{options.base, "the base"}, std::pair{options.now, "the new run"}}) {
+    files.push_back({run, what});
+    if (run.empty()) continue;
+    for (const char* name : {"results.jsonl", "plan.json", "environment.json", kOffersFile}) {
+      files.push_back({run / name, what});
+    }
   }
-  return {};
+  return files;
 }
 
 int Compare(const CompareOptions& options) {
   if (options.columns.empty() == options.now.empty()) {
     return Complain(kExitUsage, "give two runs (assay compare BASE NEW), or one run with --columns BASE,NEW");
   }
-  if (auto allowed = CheckMarkdown(options); !allowed) return Complain(kExitUsage, allowed.error().message);
+  if (auto fine = CheckReplacesNone("--markdown", options.markdown, FilesComparedFrom(options)); !fine) {
+    return Complain(kExitUsage, fine.error().message);
+  }
   auto settings = SettingsOf(options);
   if (!settings) return Complain(kExitUsage, settings.error().message);
   auto pair = ReadPair(options);

@@ -65,8 +65,11 @@ class Compare(Base):
         self.assertIn("| verdict | pass | mismatch | 50 % is wrong | cpu:naive |", (self.dir / "compare.md").read_text())
         (self.dir / "policy.toml").write_text("[[rule]]\nbackend = 'cpu'\nverdict_worse = false\n")
         self.compare(0, "a", "b", "--policy", "policy.toml")
-        for read in ("policy.toml", "a/results.jsonl"):
-            self.fails(2, "the command reads this file", "compare", "a", "b", "--policy", "policy.toml", "--markdown", read)
+        for read, what in (("policy.toml", "the policy"), ("a/results.jsonl", "the base"), ("b/environment.json", "the new run")):
+            before = (self.dir / read).read_bytes()
+            self.fails(2, f"--markdown {read}: {what} is read from this file; give another", "compare", "a", "b", "--policy",
+                       "policy.toml", "--markdown", read)
+            self.assertEqual((self.dir / read).read_bytes(), before)
         self.compare(0, "b", "a")
 
     def test_an_implementation_that_is_gone_is_support_lost(self):
