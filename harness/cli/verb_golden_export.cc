@@ -9,6 +9,7 @@
 #include "harness/base/npy.h"
 #include "harness/cli/case_data.h"
 #include "harness/cli/output.h"
+#include "harness/cli/replaced_file.h"
 #include "harness/cli/verb_golden.h"
 #include "harness/cli/verb_golden_manifest.h"
 #include "harness/cli/verbs.h"
@@ -101,10 +102,23 @@ int ExportManifest(const GoldenOptions& options, const std::vector<CaseSpec>& ca
   return kExitOk;
 }
 
+// Before anything is computed.
+Status CheckExportTarget(const GoldenOptions& options) {
+  const ReadFile read[] = {SuiteFile(options.selection)};
+  const bool one = !options.out.empty();
+  if (auto fine = CheckReplacesNone(one ? "--out" : "--manifest", one ? options.out : options.manifest, read); !fine) {
+    return fine;
+  }
+  if (one) return {};
+  auto fine = CheckMayBecomeManifest(options.manifest);
+  return fine ? fine : UsageError("--manifest " + fine.error().message);
+}
+
 }  // namespace
 
 int ExportGolden(const GoldenOptions& options) {
   if (options.out.empty() == options.manifest.empty()) return Complain(kExitUsage, "give either --out or --manifest");
+  if (auto fine = CheckExportTarget(options); !fine) return Complain(kExitUsage, fine.error().message);
   return WithCases(options, [&](const std::vector<CaseSpec>& cases, const GoldenStore& store) {
     return options.out.empty() ? ExportManifest(options, cases, store) : ExportOne(options, cases, store);
   });
