@@ -142,6 +142,15 @@ class Store(Base):
         self.golden("export", "--case", SMALL[1], "--case", SMALL[0], "--out", "x.npy", code=2)
         self.golden("export", "--case", SMALL[1], code=2)
 
+    def test_export_leaves_out_nothing_that_was_asked_for(self):
+        case = ("export", "--case", SMALL[1])
+        self.assertIn("a .safetensors file gets all of them",
+                      self.golden(*case, "--out", "y.safetensors", "--plane", "error", code=2).stderr)
+        self.assertIn("a manifest has hashes", self.golden(*case, "--manifest", "m.json", "--plane", "value", code=2).stderr)
+        self.assertIn("reproducible tier alone", self.golden(*case, "--manifest", "m.json", "--tier", "fast", code=2).stderr)
+        self.assertEqual([p.name for p in self.dir.iterdir()], ["mixed.suite"])
+        self.golden(*case, "--manifest", "m.json", "--tier", "reproducible")
+
 
 class Gc(Base):
     def age(self, path, seconds):
