@@ -154,6 +154,18 @@ std::vector<ReadFile> FilesComparedFrom(const CompareOptions& options) {
   return files;
 }
 
+// Why --perf-gate could not fail, however slow the new run is; "" where it could, or was not asked for.
+std::string WhyNoGate(const CompareOptions& options, const RunComparison& comparison) {
+  if (!options.perf_gate || comparison.TimesTested() > 0) return "";
+  const auto timed =
+      std::ranges::find(comparison.results, TimeVerdict::kUnsure, [](const auto& r) { return r.time.verdict; });
+  return fmt::format("--perf-gate: no times could be compared, so nothing was gated: {}",
+                     timed != comparison.results.end()
+                         ? timed->time.why
+                         : "no result that passes is timed in both runs; run them without --no-perf and with "
+                           "--rounds N, or leave the option out");
+}
+
 int Compare(const CompareOptions& options) {
   if (options.columns.empty() == options.now.empty()) {
     return Complain(kExitUsage, "give two runs (assay compare BASE NEW), or one run with --columns BASE,NEW");
@@ -178,14 +190,18 @@ int Compare(const CompareOptions& options) {
   NoteIncomplete(pair->now, *comparison);
 
   const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0;
-  const int code = comparison->Incomplete() > 0 ? kExitHarness : regressed ? kExitFailed : kExitOk;
+  const std::string no_gate = WhyNoGate(options, *comparison);
+  const int code = comparison->Incomplete() > 0 ? kExitHarness
+                   : regressed                  ? kExitFailed
+                   : no_gate.empty()            ? kExitOk
+                                                : kExitUsage;
   Status written;
   if (!options.markdown.empty()) written = WriteTo(options.markdown, ComparisonMarkdown(*comparison));
   Print(options.json ? ComparisonJson(*comparison, code)
                      : ComparisonConsole(*comparison, {UseColour(options.color, STDOUT_FILENO), options.rows}));
   if (options.github) Print(ComparisonAnnotations(*comparison));
   if (!written) return Complain(kExitHarness, written.error().message);
-  return code;
+  return no_gate.empty() ? code : Complain(code, no_gate);
 }
 
 }  // namespace
