@@ -81,6 +81,9 @@ std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunn
   request.output = file(data.problem.output.name, "got");
   add_complex(data.problem.output);
   request.contract = ExplicitContract(entry.attempt->contract);
+  // The numbers are held against the declaration; that this is too little is a verdict of its own.
+  const std::string& required = entry.attempt->record.required_contract;
+  if (!Meets(entry.attempt->contract, ParseRequirement(required).value())) request.requirement = required;
   request.tier = Name(data.golden.tier);
   if (entry.kept->twin >= 0) {
     const ContractData* contract = runner.DataOf(*entry.attempt);

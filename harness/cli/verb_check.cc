@@ -88,6 +88,8 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
                   fmt::format("arithmetic to judge by, e.g. f32acc or 'tf32; ftz=all'; default: that of the dtype. "
                               "Without math= functions may be off by {} ulp",
                               kDefaultMathUlp));
+  verb.add_option("--require", o.request.requirement,
+                  "a contract that --contract has to meet: what holds in a weaker one alone is below_contract");
   verb.add_option("--exact-ulp", o.request.exact_ulp,
                   "the data are integers on which every legal order is exact: results must equal the rounded golden "
                   "value within this many ulp (0: the very number; -0 is 0)")

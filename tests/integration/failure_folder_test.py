@@ -76,8 +76,10 @@ class FailureFolder(Base):
         self.assertEqual((len(runs), len(checks)), (1, 1))
         judged = json.loads(self.shell(checks[0] + " --json").stdout)
         for key in ("bound_margin", "max_abs_err", "max_ulp_err", "rms_err", "nmse", "worst_elements", "output_hash",
-                    "input_hash", "golden_hash", "contract", "tier", "dtype"):
+                    "input_hash", "golden_hash", "contract", "tier", "dtype", "verdict", "class", "reason",
+                    "required_contract"):
             self.assertEqual(judged[key], record[key], key)
+        self.assertEqual(self.shell(checks[0]).returncode, 1)
         again = self.shell(runs[0] + " --out again --progress none --no-perf")
         self.assertEqual(again.returncode, 1, again.stderr)
 
