@@ -6,6 +6,7 @@
 #include "backends/abi/assay_backend.h"
 #include "backends/common/status.h"
 #include "backends/cuda/driver.h"
+#include "backends/gpu/device/unit_layout.h"
 
 namespace cuda_backend {
 namespace {
@@ -20,8 +21,8 @@ gpu::Traits Describe(int index, const cudaDeviceProp& properties) {
   t.architecture = fmt::format("sm_{}{}", t.major, t.minor);
   t.memory_bytes = properties.totalGlobalMem, t.shared_bytes = properties.sharedMemPerBlock;
   t.cache_bytes = properties.l2CacheSize > 0 ? static_cast<uint64_t>(properties.l2CacheSize) : 0;
-  t.units = properties.multiProcessorCount, t.lanes = 32;
-  t.has_unit = true, t.unit_accumulator = TensorCoreAccumulator(t.major, 16);
+  t.units = properties.multiProcessorCount;
+  t.SetUnit<gpu::NvidiaLayout>(TensorCoreAccumulator(t.major, 16));
   t.exp_ulp = 2, t.tanh_ulp = 2;  // CUDA C++ Programming Guide, "Mathematical Functions", without -use_fast_math
   return t;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpu {
@@ -17,14 +18,19 @@ struct Traits {
   uint64_t memory_bytes = 0, cache_bytes = 0, shared_bytes = 0;  // shared: of a block
   int units = 1;                                                 // multiprocessors
   int64_t grid_threads = INT64_MAX;                              // that a launch can have; blocks: kMostBlocks
-  int lanes = 32;                                                // of a wave, as kernels on matrix units see it
-  int waves = 4;                                                 // of a block that makes a product on them
   bool has_unit = false;                                         // matrix units that take f16 and bf16
+  int lanes = 0;                                                 // of a wave, as kernels on matrix units see it
+  int waves = 0;                                                 // of a block that makes a product on them
   std::string unit_accumulator = "acc=f32";                      // of them, as a contract says it
   bool device_clock = true;                                      // events tell the device's own time
   double exp_ulp = 2, tanh_ulp = 2;                              // of exp and log, and of tanh, in the vendor's table
 
   int ProductThreads() const { return waves * lanes; }
+  // Matrix units whose kernels are compiled with this layout (device/unit_layout.h), which says how they are launched.
+  template <class Layout>
+  void SetUnit(std::string accumulator) {
+    has_unit = true, unit_accumulator = std::move(accumulator), lanes = Layout::kLanes, waves = Layout::kWaves;
+  }
   // "architecture=sm_90;..." for people and for environment.json.
   std::string Properties() const;
 };

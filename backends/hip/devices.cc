@@ -47,17 +47,17 @@ gpu::Traits Describe(int index, const hipDeviceProp_t& properties) {
   t.major = properties.major, t.minor = properties.minor;
   t.memory_bytes = properties.totalGlobalMem, t.shared_bytes = properties.sharedMemPerBlock;
   t.cache_bytes = properties.l2CacheSize > 0 ? static_cast<uint64_t>(properties.l2CacheSize) : 0;
-  t.units = properties.multiProcessorCount, t.lanes = properties.warpSize;
+  t.units = properties.multiProcessorCount;
   t.grid_threads = UINT32_MAX;    // of every launch of HIP (hip_runtime_api.h, hipModuleLaunchKernel)
   t.exp_ulp = 3, t.tanh_ulp = 5;  // ROCm's device libraries keep OpenCL's limits
   if (t.architecture == "gfx90a") {
     // CDNA 2 adds pairs to nearest in f32, and flushes subnormals of operands and results.
-    t.has_unit = true, t.unit_accumulator = "acc=f32;ftz=all";
+    t.SetUnit<gpu::CdnaLayout>("acc=f32;ftz=all");
   } else if (t.architecture.starts_with("gfx94")) {
-    t.has_unit = true, t.unit_accumulator = "acc=tc<24,8>";  // CDNA 3 adds eight products at once
+    t.SetUnit<gpu::CdnaLayout>("acc=tc<24,8>");  // CDNA 3 adds eight products at once
   } else if (t.architecture.starts_with("gfx110")) {
     // What RDNA 3 keeps of a product is not published: declared as the weakest unit that is known.
-    t.has_unit = true, t.unit_accumulator = "acc=tc<23,4>;ftz=all", t.waves = gpu::RdnaLayout::kWaves;
+    t.SetUnit<gpu::RdnaLayout>("acc=tc<23,4>;ftz=all");
   }
   return t;
 }

@@ -21,8 +21,8 @@ std::vector<gpu::Traits> FindDevices() {
   gpu::Traits t;
   t.device_type = ASSAY_DEVICE_CPU, t.architecture = "cpu", t.name = properties.name, t.driver = "HIP-CPU";
   t.memory_bytes = plugin::HostMemoryBytes(), t.cache_bytes = plugin::LastLevelCacheBytes();
-  t.units = properties.multiProcessorCount;
-  t.lanes = gpu::PlainLayout::kLanes, t.waves = gpu::PlainLayout::kWaves, t.has_unit = true, t.device_clock = false;
+  t.units = properties.multiProcessorCount, t.device_clock = false;
+  t.SetUnit<gpu::PlainLayout>("acc=f32");
   return {t};
 }
 

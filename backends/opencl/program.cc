@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/common/status.h"
+#include "backends/opencl/pocl_cache.h"
 
 namespace opencl {
 namespace {
@@ -59,6 +60,10 @@ cl_program ProgramCache::Get(const ProgramSpec& spec) {
   Check(status, "clCreateProgramWithSource");
   status = clBuildProgram(program.get(), 1, &traits_.id, options.c_str(), nullptr, nullptr);
   if (status == CL_BUILD_PROGRAM_FAILURE) {
+    const std::string problem = traits_.platform_name == kPoclPlatform ? PoclCacheProblem() : "";
+    if (!problem.empty()) {
+      throw plugin::Failure("{} (driver {}) cannot compile: {}", traits_.name, traits_.driver, problem);
+    }
     throw plugin::Failure("{} (driver {}) does not compile {} with '{}': {}", traits_.name, traits_.driver,
                           spec.files.back(), options, BuildLog(program.get(), traits_.id));
   }

@@ -3,6 +3,7 @@
 
 #include "backends/common/status.h"
 #include "backends/opencl/handle.h"
+#include "backends/opencl/pocl_cache.h"
 
 namespace opencl {
 namespace {
@@ -82,6 +83,13 @@ std::vector<cl_device_id> DevicesOf(cl_platform_id platform) {
   return devices;
 }
 
+// Why a platform lists no device, where that can be told.
+std::string WhyEmpty(cl_platform_id platform) {
+  const std::string name = PlatformText(platform, CL_PLATFORM_NAME);
+  const std::string problem = name == kPoclPlatform ? PoclCacheProblem() : "";
+  return problem.empty() ? "" : fmt::format("; {}: {}", name, problem);
+}
+
 const char* YesNo(bool yes) {
   return yes ? "yes" : "no";
 }
@@ -105,9 +113,13 @@ std::vector<Traits> FindDevices() {
         "device's vendor, and see that /etc/OpenCL/vendors, or OCL_ICD_VENDORS where it is set, lists it");
   }
   std::vector<Traits> found;
-  std::string reasons;
+  std::string reasons, advice = "; install pocl-opencl-icd for the processor";
   for (cl_platform_id platform : platforms) {
-    for (cl_device_id id : DevicesOf(platform)) {
+    const std::vector<cl_device_id> devices = DevicesOf(platform);
+    const std::string why_empty = devices.empty() ? WhyEmpty(platform) : "";
+    reasons += why_empty;
+    if (!why_empty.empty()) advice.clear();  // it is installed
+    for (cl_device_id id : devices) {
       Traits traits = Describe(platform, id);
       const std::string reason = WhyNot(traits);
       if (reason.empty()) {
@@ -118,9 +130,7 @@ std::vector<Traits> FindDevices() {
     }
   }
   if (found.empty()) {
-    throw plugin::Unavailable(
-        "{} OpenCL platform(s), but no usable device{}; install pocl-opencl-icd for the processor", platforms.size(),
-        reasons);
+    throw plugin::Unavailable("{} OpenCL platform(s), but no usable device{}{}", platforms.size(), reasons, advice);
   }
   return found;
 }

@@ -118,6 +118,9 @@ Result<RecordFile> ReadRecords(const std::filesystem::path& jsonl) {
     if (!record) return Fail(ErrorCode::kIo, fmt::format("{}:{}: {}", jsonl.string(), number, record.error().message));
     out.records.push_back(std::move(*record));
   }
+  if (file.bad()) {  // a folder, which can be opened, or a disk that fails
+    return Fail(ErrorCode::kIo, fmt::format("{}: cannot be read to its end", jsonl.string()));
+  }
   return out;
 }
 

@@ -39,6 +39,10 @@ size_t RunComparison::RegressedGroups() const {
   return static_cast<size_t>(std::ranges::count_if(groups, &GroupComparison::regression));
 }
 
+size_t RunComparison::TimesTested() const {
+  return static_cast<size_t>(std::ranges::count_if(results, [](const auto& r) { return r.time.p_slower.has_value(); }));
+}
+
 size_t RunComparison::Incomplete() const {
   return CountResults(results, &Change::incomplete);
 }

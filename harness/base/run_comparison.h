@@ -78,6 +78,7 @@ struct RunComparison {
   size_t Regressions() const;  // results with at least one
   size_t RegressedGroups() const;
   size_t Incomplete() const;
+  size_t TimesTested() const;  // results whose times could have turned out SLOWER
 };
 
 }  // namespace assay

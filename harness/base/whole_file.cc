@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <sstream>
 
 namespace assay {
 
@@ -18,6 +21,20 @@ Result<std::string> ReadWholeFile(const std::filesystem::path& path) {
   std::string bytes(size, '\0');
   if (!stream.read(bytes.data(), static_cast<std::streamsize>(size))) return fail("cannot be read");
   return bytes;
+}
+
+Result<std::string> ReadStream(const std::filesystem::path& path) {
+  const auto fail = [&](const std::string& why) {
+    return Fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), why));
+  };
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return fail(std::strerror(errno));
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return fail(std::strerror(EISDIR));  // which can be opened
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (text.bad()) return fail("cannot be read to its end");
+  return std::move(text).str();
 }
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor file as one piece of memory.
+// A file as one piece of memory.
 #pragma once
 
 #include <filesystem>
@@ -11,5 +11,8 @@ namespace assay {
 
 // Errors (kIo) name the path and the system's reason.
 Result<std::string> ReadWholeFile(const std::filesystem::path& path);
+
+// The same of what has no size beforehand too, such as a pipe: for texts that a user names.
+Result<std::string> ReadStream(const std::filesystem::path& path);
 
 }  // namespace assay

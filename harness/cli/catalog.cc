@@ -48,8 +48,8 @@ struct CaseSource {
 
 Result<CaseSource> CasesOf(const CaseOptions& options, const OpCatalog& ops) {
   CaseSource source;
-  if (!options.suite.empty() || options.cases.empty()) {
-    source.name = options.suite.empty() ? "default" : options.suite;
+  source.name = SuiteName(options);
+  if (!source.name.empty()) {
     auto path = FindSuite(source.name, SuiteDirectories());
     if (!path) return tl::unexpected(path.error());
     auto cases = LoadSuite(*path, ops);
@@ -86,6 +86,10 @@ OpCatalog Catalog() {
   };
   for (const Operator* op : OperatorRegistry::Global().All()) catalog.names.push_back(op->schema().op);
   return catalog;
+}
+
+std::string SuiteName(const CaseOptions& options) {
+  return options.suite.empty() && options.cases.empty() ? "default" : options.suite;
 }
 
 std::string ExecutablePath() {

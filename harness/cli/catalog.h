@@ -21,6 +21,9 @@ inline constexpr const char* kFromCaseOption = "--case";  // PlannedCase::where 
 std::vector<std::string> SuiteDirectories();
 std::string ExecutablePath();
 
+// The suite that the options ask for: "default" where they name neither one nor a case; "" for none.
+std::string SuiteName(const CaseOptions& options);
+
 // <prefix>/share/assay/<name> beside the program; `source` when the program runs from its build folder. Elsewhere the
 // source tree counts for nothing, even where it still exists: an installed program is what was installed.
 std::filesystem::path ShippedFolder(const char* name, const char* source);

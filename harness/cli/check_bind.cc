@@ -182,12 +182,15 @@ Result<UserCase> BindUserCase(const CheckRequest& request) {
   if (!tensors) return tl::unexpected(tensors.error());
   auto contract = JudgingContract(request.contract, problem->spec);
   if (!contract) return UsageError("--contract: " + contract.error().message);
+  auto required = request.requirement.empty() ? contract : ParseRequirement(request.requirement);
+  if (!required) return UsageError("--require: " + required.error().message);
 
   user.got = std::move(tensors->back());
   tensors->pop_back();
   user.data.problem = *std::move(problem);
   user.data.inputs = *std::move(tensors);
-  user.contract = *contract;
+  user.contract = *contract, user.required = *required;
+  user.contract_is_default = request.contract.empty();
   return user;
 }
 

@@ -36,7 +36,7 @@ Record UserRecord(const CheckRequest& request, const UserCase& user, const Check
   column.backend = "user";
   Record record = CaseRecord(planned, user.data, column);
   record.contract = ToText(user.contract);
-  record.required_contract = request.contract;
+  record.required_contract = request.requirement.empty() ? request.contract : request.requirement;
   record.output_hash = HashOf(user.got);
   SetVerdict(record, result.decision.verdict, result.decision.result_class, result.decision.reason);
   SetMetrics(record, result.evidence, result.decision);
@@ -65,6 +65,7 @@ std::string CheckLine(const std::string& program, const CheckRequest& request) {
   add("--output", {FromRoot(request.output)});
   add("--dtype", request.dtypes);
   if (!request.contract.empty()) add("--contract", {request.contract});
+  if (!request.requirement.empty()) add("--require", {request.requirement});
   if (request.tier != "auto") add("--tier", {request.tier});
   if (request.exact_ulp) add("--exact-ulp", {fmt::format("{}", *request.exact_ulp)});
   return line;
@@ -95,7 +96,7 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user) {
   CheckResult result;
   Evidence& evidence = result.evidence;
   evidence.shape = data.problem.output.shape;
-  evidence.declared = evidence.required = user.contract;
+  evidence.declared = user.contract, evidence.required = user.required;
   evidence.runs.push_back(Measure(data.golden, bound, user.contract, got));
   std::vector<Twin> exact;
   if (request.exact_ulp) {

@@ -20,6 +20,7 @@ struct CheckRequest {
   std::string output;               // "y=y.npy" or "y.npy"
   std::vector<std::string> dtypes;  // "x=bf16"
   std::string contract;             // a declaration; "": JudgingContract's default
+  std::string requirement;          // that the contract has to meet; "": nothing
   std::string tier = "auto";        // of the golden values
   std::optional<double> exact_ulp;  // the data are such that every legal order gives the same bits; see JudgeUserCase
 };
@@ -40,6 +41,8 @@ struct UserCase {
   CaseData data;  // without the golden values
   Tensor got;
   Contract contract;
+  bool contract_is_default = false;
+  Contract required;  // the same where nothing is required
 };
 
 // Loads the tensors, infers the attributes that their shapes give, binds the operator. Errors name what it takes.

@@ -80,7 +80,7 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
   const Record& r = result.record;
   const ErrorMetrics& metrics = result.evidence.runs[0];
   const std::string with_class = r.result_class == Name(ResultClass::kNone) ? "" : " (" + r.result_class + ")";
-  const char* origin = r.required_contract.empty() ? " (the default; --contract states another)" : "";
+  const char* origin = user.contract_is_default ? " (the default; --contract states another)" : "";
   std::string text = fmt::format("{}{}  {} {} {}, {} elements\ncontract: {}{}\n", r.verdict, with_class, r.op, r.dtype,
                                  r.shape, metrics.elements, r.contract, origin);
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";

@@ -4,12 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "golden/float_env.h"
 #include "harness/cli/environment.h"
+#include "harness/cli/number_option.h"
 #include "harness/cli/output.h"
 #include "harness/cli/verbs.h"
 
@@ -44,6 +46,25 @@ std::string ParseProblem(const CLI::App& app, const CLI::ParseError& error) {
                      has_word ? fmt::format(", not '{}'", rest[0]) : "", see);
 }
 
+// Every option that takes a text. Most would treat an empty one as if they had not been given at all, which a script
+// whose variable is not set does not mean.
+void RefuseEmptyTexts(CLI::App& app) {
+  for (CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_items_expected_max() > 0; })) {
+    option->check([](const std::string& text) {
+      return text.empty() ? std::string("the text is empty; is it a variable that is not set?") : std::string();
+    });
+  }
+  for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) RefuseEmptyTexts(*verb);
+}
+
+// A number of threads that is none would count for nothing.
+std::string EnvironmentProblem() {
+  const char* threads = std::getenv("ASSAY_THREADS");
+  if (threads == nullptr || *threads == '\0') return "";
+  const std::string problem = NumberProblem<int>(threads, kThreadLimits);
+  return problem.empty() ? "" : fmt::format("ASSAY_THREADS in the environment: {}, or unset it", problem);
+}
+
 // fmt throws when standard output cannot be written to, which is no error of this program.
 int RunVerb(const Action& action) try { return action(); } catch (const std::system_error& e) {
   if (std::ferror(stdout) == 0) throw;
@@ -73,12 +94,14 @@ int Main(int argc, char** argv) {
   AddCompareVerb(app, action);
   AddGoldenVerb(app, action);
   AddWorkerVerb(app, action);
+  RefuseEmptyTexts(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return FinishOutput(app.exit(e));
     return Complain(kExitUsage, ParseProblem(app, e));
   }
+  if (const std::string problem = EnvironmentProblem(); !problem.empty()) return Complain(kExitUsage, problem);
   if (auto status = CheckFloatEnvironment(); !status) return Complain(kExitHarness, status.error().message);
   return FinishOutput(RunVerb(action));
 }

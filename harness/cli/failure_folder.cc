@@ -63,6 +63,18 @@ std::vector<Entry> Entries(const std::vector<Attempt*>& failing) {
   return entries;
 }
 
+// What its check line has to be read with: where another channel failed the result, these numbers may hold.
+std::string NoteOf(const Entry& entry) {
+  const Record& r = entry.attempt->record;
+  const bool alone = entry.OwnInputs() || entry.kept->label == "timed";
+  const auto fails = [](const Number& margin) { return margin.value_or(0) > 1; };
+  if (alone || fails(r.bound_margin) || fails(r.exact_margin) || fails(r.exceptional_margin)) return "";
+  if (fails(r.stat_margin)) return " (the statistic fails a run, and makes tensors suspect: --strict)";
+  const bool execution = entry.attempt->memory_fault || fails(r.metamorphic_margin) ||
+                         entry.attempt->verdict == Verdict::kNondeterministic;
+  return execution ? " (what failed is the execution, which the line above repeats: its numbers hold)" : "";
+}
+
 std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunner& runner, const fs::path& folder,
                         const std::string& program) {
   CheckRequest request;
@@ -81,6 +93,9 @@ std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunn
   request.output = file(data.problem.output.name, "got");
   add_complex(data.problem.output);
   request.contract = ExplicitContract(entry.attempt->contract);
+  // The numbers are held against the declaration; that this is too little is a verdict of its own.
+  const std::string& required = entry.attempt->record.required_contract;
+  if (!Meets(entry.attempt->contract, ParseRequirement(required).value())) request.requirement = required;
   request.tier = Name(data.golden.tier);
   if (entry.kept->twin >= 0) {
     const ContractData* contract = runner.DataOf(*entry.attempt);
@@ -149,7 +164,7 @@ Status FailureFolders::Write(const CaseData& data, const CaseRunner& runner, con
     text += fmt::format("\n# {}\n{}\n", OneLine(what), OneLine(r.reproduce));
     for (const Entry& entry : entries) {
       if (!keep || entry.attempt != attempt) continue;
-      text += fmt::format("# {} alone:\n{}\n", entry.File("got"),
+      text += fmt::format("# {} alone{}:\n{}\n", entry.File("got"), NoteOf(entry),
                           OneLine(CheckLineOf(entry, data, runner, folder, program_)));
     }
   }

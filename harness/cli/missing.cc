@@ -108,6 +108,7 @@ Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const 
     if (!offer) return Fail(ErrorCode::kIo, fmt::format("{}:{}: {}", jsonl.string(), number, offer.error().message));
     offers.push_back(std::move(*offer));
   }
+  if (file.bad()) return Fail(ErrorCode::kIo, fmt::format("{}: cannot be read to its end", jsonl.string()));
   return offers;
 }
 

@@ -11,6 +11,7 @@
 
 #include "harness/base/atomic_file.h"
 #include "harness/cli/output.h"
+#include "harness/cli/replaced_file.h"
 #include "harness/perf/chrome_trace.h"
 #include "harness/perf/profile_totals.h"
 #include "reports/profile.h"
@@ -20,10 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> FilesRead(const RunOptions& options) {
-  std::vector<fs::path> files{options.selection.suite};
-  files.insert(files.end(), options.expectations.begin(), options.expectations.end());
-  for (const std::string& plugin : options.backend.plugins) files.emplace_back(plugin.substr(plugin.find('=') + 1));
+std::vector<ReadFile> FilesRunReads(const RunOptions& options) {
+  std::vector<ReadFile> files{SuiteFile(options.selection)};
+  for (const std::string& file : options.expectations) files.push_back({file, "a list of expectations"});
+  for (const std::string& plugin : options.backend.plugins) {
+    files.push_back({plugin.substr(plugin.find('=') + 1), "a plugin"});
+  }
   return files;
 }
 
@@ -32,12 +35,7 @@ std::vector<fs::path> FilesRead(const RunOptions& options) {
 std::string WhyNotWritable(const fs::path& file, const RunOptions& options) {
   std::error_code error;
   if (fs::is_directory(file, error)) return std::strerror(EISDIR);
-  if (fs::exists(file, error)) {
-    for (const fs::path& read : FilesRead(options)) {
-      if (fs::equivalent(file, read, error)) return "the run reads it";
-    }
-    return ::access(file.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
-  }
+  if (fs::exists(file, error)) return ::access(file.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
   const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
   if (options.out && folder == (fs::absolute(*options.out) / "").lexically_normal().parent_path()) return "";
   return ::access(folder.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
@@ -49,6 +47,9 @@ Result<ProfileOutput> ProfileOutput::Start(const RunOptions& options) {
   ProfileOutput output;
   output.table_ = options.profile;
   if (options.trace) {
+    if (auto fine = CheckReplacesNone("--trace", *options.trace, FilesRunReads(options)); !fine) {
+      return tl::unexpected(fine.error());
+    }
     if (const std::string why = WhyNotWritable(*options.trace, options); !why.empty()) {
       return UsageError(
           fmt::format("--trace {}: the file cannot be written: {}; give another one", options.trace->string(), why));

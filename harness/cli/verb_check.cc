@@ -14,6 +14,7 @@
 #include "harness/cli/check_case.h"
 #include "harness/cli/check_text.h"
 #include "harness/cli/record_fields.h"
+#include "harness/cli/replaced_file.h"
 #include "harness/cli/tensor_args.h"
 #include "harness/cli/verbs.h"
 
@@ -32,8 +33,20 @@ Status WriteGolden(const std::filesystem::path& path, const CaseData& data) {
   return WriteNpy(path, {"", dtype, data.problem.output.shape, data.golden.value.data()});
 }
 
+std::vector<ReadFile> TensorsRead(const CheckRequest& request) {
+  std::vector<std::string> texts = request.inputs;
+  texts.push_back(request.output);
+  std::vector<ReadFile> files;
+  for (const std::string& text : texts) {
+    const auto file = ParseNamedFile(text, true);
+    if (file) files.push_back({file->path, file->name.empty() ? "the output" : file->name});
+  }
+  return files;
+}
+
 // Before anything is computed; no folder is made for a path that may hold a typing error.
-Status CheckGoldenPath(const std::filesystem::path& path) {
+Status CheckGoldenPath(const CheckOptions& options) {
+  const std::filesystem::path& path = options.write_golden;
   const auto refuse = [&](std::string_view why) {
     return UsageError(fmt::format("--write-golden {}: {}", path.string(), why));
   };
@@ -44,27 +57,12 @@ Status CheckGoldenPath(const std::filesystem::path& path) {
     return refuse(fmt::format("there is no folder {}; make it first", folder.string()));
   }
   if (std::filesystem::is_directory(path, error)) return refuse("this is a folder; give the name of a file");
-  return {};
-}
-
-// The golden value may replace what an earlier call wrote, but none of the tensors that this one reads.
-Status CheckGoldenIsNew(const CheckOptions& options) {
-  std::vector<std::string> read = options.request.inputs;
-  read.push_back(options.request.output);
-  for (const std::string& text : read) {
-    const auto file = ParseNamedFile(text, true);
-    std::error_code error;
-    if (!file || !std::filesystem::equivalent(file->path, options.write_golden, error)) continue;
-    return UsageError(fmt::format("--write-golden {}: {} is read from this file; give another one",
-                                  options.write_golden.string(), file->name.empty() ? "the output" : file->name));
-  }
-  return {};
+  return CheckReplacesNone("--write-golden", path, TensorsRead(options.request));
 }
 
 int Check(const CheckOptions& options) {
   if (!options.write_golden.empty()) {
-    if (auto fine = CheckGoldenPath(options.write_golden); !fine) return Complain(kExitUsage, fine.error().message);
-    if (auto fine = CheckGoldenIsNew(options); !fine) return Complain(kExitUsage, fine.error().message);
+    if (auto fine = CheckGoldenPath(options); !fine) return Complain(kExitUsage, fine.error().message);
   }
   auto user = BindUserCase(options.request);
   if (!user) return Complain(kExitUsage, user.error().message);
@@ -90,6 +88,8 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
                   fmt::format("arithmetic to judge by, e.g. f32acc or 'tf32; ftz=all'; default: that of the dtype. "
                               "Without math= functions may be off by {} ulp",
                               kDefaultMathUlp));
+  verb.add_option("--require", o.request.requirement,
+                  "a contract that --contract has to meet: what holds in a weaker one alone is below_contract");
   verb.add_option("--exact-ulp", o.request.exact_ulp,
                   "the data are integers on which every legal order is exact: results must equal the rounded golden "
                   "value within this many ulp (0: the very number; -0 is 0)")

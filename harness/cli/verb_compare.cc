@@ -20,6 +20,7 @@
 #include "harness/cli/number_option.h"
 #include "harness/cli/output.h"
 #include "harness/cli/progress.h"
+#include "harness/cli/replaced_file.h"
 #include "harness/cli/verbs.h"
 #include "harness/perf/compare_runs.h"
 #include "reports/comparison.h"
@@ -141,22 +142,37 @@ Status WriteTo(const std::string& path, const std::string& content) {
                                           path, std::strerror(errno)));
 }
 
-// A file that is compared is not written over.
-Status CheckMarkdown(const CompareOptions& options) {
-  for (const fs::path& read : {options.base, options.base / "results.jsonl", options.now, options.now / "results.jsonl",
-                               fs::path(options.policy)}) {
-    std::error_code error;
-    if (options.markdown.empty() || !fs::equivalent(options.markdown, read, error)) continue;
-    return UsageError(fmt::format("--markdown {}: the command reads this file; give another one", options.markdown));
+std::vector<ReadFile> FilesComparedFrom(const CompareOptions& options) {
+  std::vector<ReadFile> files{{options.policy, "the policy"}};
+  for (const auto& [run, what] : {std::pair{options.base, "the base"}, std::pair{options.now, "the new run"}}) {
+    files.push_back({run, what});
+    if (run.empty()) continue;
+    for (const char* name : {"results.jsonl", "plan.json", "environment.json", kOffersFile}) {
+      files.push_back({run / name, what});
+    }
   }
-  return {};
+  return files;
+}
+
+// Why --perf-gate could not fail, however slow the new run is; "" where it could, or was not asked for.
+std::string WhyNoGate(const CompareOptions& options, const RunComparison& comparison) {
+  if (!options.perf_gate || comparison.TimesTested() > 0) return "";
+  const auto timed =
+      std::ranges::find(comparison.results, TimeVerdict::kUnsure, [](const auto& r) { return r.time.verdict; });
+  return fmt::format("--perf-gate: no times could be compared, so nothing was gated: {}",
+                     timed != comparison.results.end()
+                         ? timed->time.why
+                         : "no result that passes is timed in both runs; run them without --no-perf and with "
+                           "--rounds N, or leave the option out");
 }
 
 int Compare(const CompareOptions& options) {
   if (options.columns.empty() == options.now.empty()) {
     return Complain(kExitUsage, "give two runs (assay compare BASE NEW), or one run with --columns BASE,NEW");
   }
-  if (auto allowed = CheckMarkdown(options); !allowed) return Complain(kExitUsage, allowed.error().message);
+  if (auto fine = CheckReplacesNone("--markdown", options.markdown, FilesComparedFrom(options)); !fine) {
+    return Complain(kExitUsage, fine.error().message);
+  }
   auto settings = SettingsOf(options);
   if (!settings) return Complain(kExitUsage, settings.error().message);
   auto pair = ReadPair(options);
@@ -174,14 +190,18 @@ int Compare(const CompareOptions& options) {
   NoteIncomplete(pair->now, *comparison);
 
   const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0;
-  const int code = comparison->Incomplete() > 0 ? kExitHarness : regressed ? kExitFailed : kExitOk;
+  const std::string no_gate = WhyNoGate(options, *comparison);
+  const int code = comparison->Incomplete() > 0 ? kExitHarness
+                   : regressed                  ? kExitFailed
+                   : no_gate.empty()            ? kExitOk
+                                                : kExitUsage;
   Status written;
   if (!options.markdown.empty()) written = WriteTo(options.markdown, ComparisonMarkdown(*comparison));
   Print(options.json ? ComparisonJson(*comparison, code)
                      : ComparisonConsole(*comparison, {UseColour(options.color, STDOUT_FILENO), options.rows}));
   if (options.github) Print(ComparisonAnnotations(*comparison));
   if (!written) return Complain(kExitHarness, written.error().message);
-  return code;
+  return no_gate.empty() ? code : Complain(code, no_gate);
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ void AddGoldenVerb(CLI::App& app, Action& action) {
   exporting->add_option("--out", o->out, "the value of the one selected case: all planes, or one of them as .npy")
       ->type_name("FILE.safetensors|FILE.npy");
   exporting->add_option("--plane", o->plane, "what a .npy gets: value, value_lo, magnitude, sigma, error, ...")
-      ->capture_default_str();
+      ->default_str("value");
   exporting->add_option("--manifest", o->manifest, "hashes of all selected cases, reproducible tier")
       ->type_name("FILE");
   AddJobs(*exporting, *o);

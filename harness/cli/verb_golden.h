@@ -17,7 +17,8 @@ struct GoldenOptions {
   CaseOptions selection;
   std::string store;  // folder; empty: GoldenStore::DefaultRoot()
   std::string tier = "auto";
-  std::string manifest, out, plane = "value";
+  std::string manifest, out;
+  std::optional<std::string> plane;  // without: the value
   GcLimits limits;
   int jobs = 0;  // 0: all cores
   bool json = false, recompute = false;

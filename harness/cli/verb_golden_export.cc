@@ -9,6 +9,7 @@
 #include "harness/base/npy.h"
 #include "harness/cli/case_data.h"
 #include "harness/cli/output.h"
+#include "harness/cli/replaced_file.h"
 #include "harness/cli/verb_golden.h"
 #include "harness/cli/verb_golden_manifest.h"
 #include "harness/cli/verbs.h"
@@ -51,15 +52,17 @@ Status WritePlane(const std::string& path, const Golden& golden, const std::stri
   return UsageError(fmt::format("--plane {}: this golden value has {}", name, fmt::join(PlaneNames(golden), ", ")));
 }
 
+bool IsNpy(const std::string& path) {
+  return path.ends_with(".npy");
+}
+
 int ExportOne(const GoldenOptions& options, const std::vector<CaseSpec>& cases, const GoldenStore& store) {
   if (cases.size() != 1) {
     return Complain(kExitUsage,
                     fmt::format("{} cases are selected, and --out takes one: give --case ID", cases.size()));
   }
-  const bool is_npy = options.out.ends_with(".npy");
-  if (!is_npy && !options.out.ends_with(".safetensors")) {
-    return Complain(kExitUsage, fmt::format("--out {}: the name has to end in .safetensors or .npy", options.out));
-  }
+  const bool is_npy = IsNpy(options.out);
+  const std::string plane = options.plane.value_or("value");
   const auto data = PrepareCase(cases[0], options.tier, store);
   if (!data) return Complain(kExitHarness, data.error().message);
   for (const std::string* note : {&data->note, &data->unsaved}) {
@@ -67,12 +70,11 @@ int ExportOne(const GoldenOptions& options, const std::vector<CaseSpec>& cases, 
   }
   const GoldenKey key{cases[0].Id(), data->input_hash, ChooseTier(options.tier, data->problem)};
   const Status written =
-      is_npy ? WritePlane(options.out, data->golden, options.plane) : WriteGolden(options.out, key, data->golden);
+      is_npy ? WritePlane(options.out, data->golden, plane) : WriteGolden(options.out, key, data->golden);
   if (!written)
     return Complain(written.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, written.error().message);
   Print(fmt::format("{}: {} of {}\n", options.out,
-                    is_npy ? options.plane : fmt::format("{}", fmt::join(PlaneNames(data->golden), ", ")),
-                    key.case_id));
+                    is_npy ? plane : fmt::format("{}", fmt::join(PlaneNames(data->golden), ", ")), key.case_id));
   return kExitOk;
 }
 
@@ -101,10 +103,40 @@ int ExportManifest(const GoldenOptions& options, const std::vector<CaseSpec>& ca
   return kExitOk;
 }
 
+// Nothing of what was asked for is left out without a word.
+Status CheckExportFits(const GoldenOptions& options) {
+  const bool one = !options.out.empty();
+  if (one == !options.manifest.empty()) return UsageError("give either --out or --manifest");
+  if (one && !IsNpy(options.out) && !options.out.ends_with(".safetensors")) {
+    return UsageError(fmt::format("--out {}: the name has to end in .safetensors or .npy", options.out));
+  }
+  if (options.plane && !IsNpy(options.out)) {
+    return UsageError(fmt::format("--plane {}: only a .npy has one plane, {}; leave out one of the two", *options.plane,
+                                  one ? "a .safetensors file gets all of them" : "a manifest has hashes"));
+  }
+  if (!one && options.tier == Name(Tier::kFast)) {
+    return UsageError("--tier fast: a manifest is of the reproducible tier alone; leave the option out");
+  }
+  return {};
+}
+
+// Before anything is computed.
+Status CheckExportTarget(const GoldenOptions& options) {
+  const ReadFile read[] = {SuiteFile(options.selection)};
+  const bool one = !options.out.empty();
+  if (auto fine = CheckReplacesNone(one ? "--out" : "--manifest", one ? options.out : options.manifest, read); !fine) {
+    return fine;
+  }
+  if (one) return {};
+  auto fine = CheckMayBecomeManifest(options.manifest);
+  return fine ? fine : UsageError("--manifest " + fine.error().message);
+}
+
 }  // namespace
 
 int ExportGolden(const GoldenOptions& options) {
-  if (options.out.empty() == options.manifest.empty()) return Complain(kExitUsage, "give either --out or --manifest");
+  if (auto fine = CheckExportFits(options); !fine) return Complain(kExitUsage, fine.error().message);
+  if (auto fine = CheckExportTarget(options); !fine) return Complain(kExitUsage, fine.error().message);
   return WithCases(options, [&](const std::vector<CaseSpec>& cases, const GoldenStore& store) {
     return options.out.empty() ? ExportManifest(options, cases, store) : ExportOne(options, cases, store);
   });

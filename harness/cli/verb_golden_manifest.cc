@@ -15,11 +15,15 @@ namespace {
 using ManifestJson = nlohmann::ordered_json;
 constexpr const char* kManifestFormat = "assay-golden-manifest-1";
 
+bool IsManifest(const ManifestJson& json) {
+  return json.is_object() && json.value("format", ManifestJson()) == kManifestFormat;
+}
+
 Status CheckVersions(const ManifestJson& json, const std::filesystem::path& path) {
   const auto number = [&](const char* key) {
     return json.contains(key) && json[key].is_number_integer() ? json[key].get<int>() : -1;
   };
-  if (!json.is_object() || json.value("format", ManifestJson()) != kManifestFormat) {
+  if (!IsManifest(json)) {
     return UsageError(fmt::format("{}: not a manifest of golden values ({})", path.string(), kManifestFormat));
   }
   const int generator = number("generator_version"), golden = number("golden_version");
@@ -65,6 +69,18 @@ Status WriteManifest(const std::filesystem::path& path, std::vector<ManifestEntr
   }
   text += "\n }\n}\n";
   return WriteFileAtomically(path, {{text.data(), text.size()}});
+}
+
+Status CheckMayBecomeManifest(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return {};
+  const bool is_file = std::filesystem::is_regular_file(path, error);
+  const auto text = is_file ? ReadWholeFile(path) : Result<std::string>("");
+  if (IsManifest(ManifestJson::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false))) return {};
+  return UsageError(
+      fmt::format("{}: what is there is no manifest of golden values, and stays; give another name, or "
+                  "remove it",
+                  path.string()));
 }
 
 Result<ManifestEntry> EntryOf(const CaseSpec& spec, const GoldenStore& store) {

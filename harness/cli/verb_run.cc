@@ -42,10 +42,10 @@ void OnInterrupt(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-// What was asked for and would be left out without a word; "" for none.
+// What was asked for and only times can give; "" for none.
 std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) {
   std::vector<std::string> given;
-  for (const char* name : {"--rounds", "--perf-time"}) {
+  for (const char* name : {"--rounds", "--perf-time", "--sweep", "--price"}) {
     if (verb.count(name) > 0) given.emplace_back(name);
   }
   if (options.cold.value_or(false)) given.emplace_back("--cold");
@@ -256,9 +256,8 @@ void AddRunVerb(CLI::App& app, Action& action) {
     const std::string timing = TimingOptionsGiven(*verb, *o);
     if (!o->perf && !timing.empty()) {
       action = [timing] {
-        return Complain(kExitUsage, fmt::format("--no-perf times nothing, and {} asks how to time: leave out one of "
-                                                "the two",
-                                                timing));
+        return Complain(kExitUsage,
+                        fmt::format("--no-perf times nothing, and {} needs times: leave out one of the two", timing));
       };
       return;
     }

@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "harness/base/atomic_file.h"
 #include "harness/base/profile.h"
+#include "harness/base/whole_file.h"
 #include "harness/cli/profile_output.h"
 #include "reports/google_benchmark.h"
 #include "reports/html.h"
@@ -15,20 +13,13 @@
 #include "reports/markdown.h"
 
 namespace assay::cli {
-namespace {
-
-std::string ReadIfPresent(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::path& dir,
                                                         const std::vector<Record>& records) {
   const Span span(Phase::kReports);
-  const std::string environment = ReadIfPresent(dir / "environment.json");
-  const std::string profile = ReadIfPresent(dir / kProfileFile);
+  const std::string environment = ReadStream(dir / "environment.json").value_or("");
+  const std::string profile = ReadStream(dir / kProfileFile).value_or("");
   const std::pair<const char*, std::string> files[] = {
       {"report.html", HtmlReport(records, environment, profile)},
       {"summary.md", MarkdownReport(records, profile)},
@@ -47,7 +38,7 @@ Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::p
   }
   if (missing.empty()) return written;
   return Fail(ErrorCode::kIo,
-              fmt::format("{}; make room, then write the reports with assay report {}", missing, dir.string()));
+              fmt::format("{}; once it can be, assay report {} writes the reports again", missing, dir.string()));
 }
 
 }  // namespace assay::cli

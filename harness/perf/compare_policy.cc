@@ -60,6 +60,12 @@ RegressionLimits ComparePolicy::For(std::string_view op, std::string_view backen
   return limits;
 }
 
+bool ComparePolicy::LimitsSpeed() const {
+  const auto limits = [](const Setting& setting) { return setting.key == "slower_percent" && setting.value; };
+  return std::ranges::any_of(defaults_, limits) ||
+         std::ranges::any_of(rules_, [&](const Rule& rule) { return std::ranges::any_of(rule.settings, limits); });
+}
+
 void ComparePolicy::SetDefault(std::string key, Number value) {
   defaults_.push_back({std::move(key), value});
 }

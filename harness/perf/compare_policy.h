@@ -50,6 +50,8 @@ class ComparePolicy {
   RegressionLimits For(std::string_view op, std::string_view backend, std::string_view implementation,
                        std::string_view case_id) const;
 
+  bool LimitsSpeed() const;  // somewhere
+
   // Before the rules, after the keys at the top: what the command line says yields to a rule.
   void SetDefault(std::string key, Number value);
   void Add(Rule rule) { rules_.push_back(std::move(rule)); }

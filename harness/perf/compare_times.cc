@@ -75,9 +75,13 @@ std::vector<double> DifferencesOf(const TimedPair& pair) {
 }
 
 TimeComparison Estimate(const TimedPair& pair, TimedHow how) {
-  const Tested tested = how == TimedHow::kInTurns ? TestInTurns(DifferencesOf(pair))
-                                                  : TestApart(Logarithms(pair.base), Logarithms(pair.now));
-  return Compared(tested, pair.not_comparable, pair.base.size(), pair.now.size());
+  if (how == TimedHow::kApart) {
+    return Compared(TestApart(Logarithms(pair.base), Logarithms(pair.now)), pair.not_comparable, pair.base.size(),
+                    pair.now.size());
+  }
+  // Rounds that have a difference: slices may tell of fewer than there are medians.
+  const std::vector<double> differences = DifferencesOf(pair);
+  return Compared(TestInTurns(differences), pair.not_comparable, differences.size(), differences.size());
 }
 
 // Of each round, as far as at least half of the members have it.

@@ -3,9 +3,8 @@
 #include <toml++/toml.h>
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
+#include "harness/base/whole_file.h"
 #include "harness/perf/compare_policy.h"
 
 namespace assay {
@@ -105,11 +104,9 @@ Result<ComparePolicy> ParsePolicy(std::string_view text, const std::string& file
 }
 
 Result<ComparePolicy> LoadPolicy(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return UsageError(fmt::format("cannot read the policy file {}: check the path", path));
-  return ParsePolicy(text.str(), path);
+  const auto text = ReadStream(path);
+  if (text) return ParsePolicy(*text, path);
+  return UsageError(fmt::format("cannot read the policy file {}; check the path", text.error().message));
 }
 
 }  // namespace assay

@@ -86,6 +86,9 @@ void RunTimes::Decide(const CompareSettings& settings, RunComparison& comparison
         settings.policy.For(result.op, result.backend, result.implementation, result.case_id);
     result.changes.push_back(TimeChange(pairs_[i], times[i], limits.slower_percent));
   }
+  if (times.empty() && settings.policy.LimitsSpeed()) {
+    comparison.notes.push_back("times: no result that passes is timed in both runs, and the limit of speed holds none");
+  }
   NoteTimes(times, how, comparison.notes);
   if (how == TimedHow::kInTurns) DecideGroups(settings, comparison);
 }

@@ -5,11 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "harness/base/glob.h"
 #include "harness/base/text.h"
+#include "harness/base/whole_file.h"
 
 namespace assay {
 namespace {
@@ -78,11 +77,9 @@ Result<std::vector<Expectation>> ParseExpectations(std::string_view text, const 
 }
 
 Result<std::vector<Expectation>> LoadExpectations(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return UsageError(fmt::format("cannot read the expectations file {}: check the path", path));
-  return ParseExpectations(text.str(), path);
+  const auto text = ReadStream(path);
+  if (text) return ParseExpectations(*text, path);
+  return UsageError(fmt::format("cannot read the expectations file {}; check the path", text.error().message));
 }
 
 const Expectation* FindExpectation(const std::vector<Expectation>& rules, std::string_view case_id,

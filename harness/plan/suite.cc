@@ -6,30 +6,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <unordered_map>
 
 #include "harness/base/contract.h"
 #include "harness/base/text.h"
 #include "harness/base/utf8.h"
+#include "harness/base/whole_file.h"
 #include "harness/plan/suite_line.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<std::string> ReadText(const fs::path& path) {
-  std::error_code error;
-  std::ifstream in(path, std::ios::binary);
-  if (!in || fs::is_directory(path, error)) {
-    return Fail(ErrorCode::kIo, fmt::format("cannot read suite file {}; check that it exists", path.string()));
-  }
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (in.bad()) return Fail(ErrorCode::kIo, fmt::format("cannot read suite file {} to its end", path.string()));
-  return text;
-}
 
 Status CheckIsText(std::string_view bytes, const std::string& name) {
   const size_t at = FindNonText(bytes);
@@ -47,12 +35,18 @@ std::string FileKey(const fs::path& path) {
   return (error ? path.lexically_normal() : canonical).string();
 }
 
+Result<std::string> ReadSuiteFile(const fs::path& path) {
+  auto text = ReadStream(path);
+  if (text) return text;
+  return Fail(ErrorCode::kIo, fmt::format("cannot read the suite file {}; check the path", text.error().message));
+}
+
 class SuiteParser {
  public:
   explicit SuiteParser(const OpCatalog& ops) : ops_(ops) {}
 
   Status ParseFile(const fs::path& path) {
-    const Result<std::string> text = ReadText(path);
+    const Result<std::string> text = ReadSuiteFile(path);
     return text ? ParseText(*text, path.string()) : tl::unexpected(text.error());
   }
 
@@ -104,7 +98,7 @@ class SuiteParser {
       return line.Fail(column, fmt::format("includes form a cycle, {} -> {}; remove one of them",
                                            fmt::join(open, open_files_.end(), " -> "), path.string()));
     }
-    const Result<std::string> text = ReadText(path);
+    const Result<std::string> text = ReadSuiteFile(path);
     return text ? ParseText(*text, path.string()) : Status(line.Fail(column, text.error().message));
   }
 

@@ -133,6 +133,10 @@ Result<std::vector<std::string>> SweptCases(const std::string& case_id, const Sw
     const auto swept = Swept(*spec, sweep, *schema, value);
     if (!swept) return wrong(swept.error().message);
     ids.push_back(swept->Id());
+    const auto same = std::ranges::find(ids, ids.back());
+    if (same == ids.end() - 1) continue;
+    return wrong(fmt::format("the values {} and {} of {} make the same case; give each once",
+                             sweep.values[static_cast<size_t>(same - ids.begin())], value, sweep.Label()));
   }
   return ids;
 }

@@ -39,6 +39,19 @@ class Check(Matmul):
         self.assertEqual(self.matmul("--contract", "bf16acc").returncode, 0)
         self.refused("acc", "--contract", "acc=f99")
 
+    def test_a_contract_that_is_weaker_than_required_is_below_it(self):
+        self.assertEqual(self.matmul("--require", "f32acc").returncode, 0)
+        self.assertIn("(the default; ", self.matmul("--require", "f32acc").stdout)
+        done = self.matmul("--contract", "bf16acc", "--require", "f32acc")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stdout.startswith("below_contract (within_lower_class)"), done.stdout)
+        self.assertIn("reason: acc=bf16 (required acc=f32)", done.stdout)
+        record = json.loads(self.matmul("--contract", "bf16acc", "--require", "f32acc", "--json").stdout)
+        self.assertEqual(record["required_contract"], "f32acc")
+        again = self.shell(record["reproduce"])
+        self.assertEqual((again.returncode, again.stdout), (1, done.stdout))
+        self.refused("--require: ", "--require", "acc=f99")
+
     def test_exact_data_may_not_round(self):
         write_npy(self.dir / "y.npy", "f4", (2, 2), [Y[0], math.nextafter(16.5, 17) + 2e-6, Y[2], Y[3]])
         self.assertEqual(self.matmul("--contract", "bf16acc").returncode, 0)

@@ -4,10 +4,11 @@
 program.py."""
 import resource
 import signal
+import subprocess
 import sys
 import unittest
 
-from program import CASE, Cli, NO_ENTRY, OTHER_MAJOR, PLUGIN
+from program import ASSAY, CASE, Cli, NO_ENTRY, OTHER_MAJOR, PLUGIN
 
 
 class BadInput(Cli):
@@ -77,6 +78,44 @@ class BadInput(Cli):
                 done = self.fails(2, f"{option}: '{text}' is ", *verb.split(), option, text)
                 self.assertIn(problem, done.stderr)
                 self.assertLess(len(done.stderr), 200)
+
+    def test_an_empty_text_is_no_value(self):
+        for words in (("run", "--suite"), ("run", "--case"), ("run", "--shard"), ("run", "--trace"), ("run", "--filter"),
+                      ("run", "--contract"), ("run", "--require-backend"), ("run", "--sweep"), ("compare", "a", "b", "--policy"),
+                      ("compare", "a", "b", "--markdown"), ("golden", "verify", "--manifest"), ("golden", "gc", "--store"),
+                      ("check", "--write-golden"), ("report",)):
+            with self.subTest(words):
+                self.fails(2, "the text is empty; is it a variable that is not set?", *words, "")
+
+    def test_threads_in_the_environment_are_a_number(self):
+        for text in ("abc", "0", "-2", "1.5", "100000"):
+            self.fails(2, f"ASSAY_THREADS in the environment: '{text}' is ", "list", "ops", env={"ASSAY_THREADS": text})
+        for text in ("3", ""):
+            self.assertEqual(self.assay("list", "ops", env={"ASSAY_THREADS": text}).returncode, 0)
+
+    def test_a_folder_is_no_file(self):
+        (self.dir / "folder").mkdir()
+        run = ("run", "--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf")
+        self.fails(2, "cannot read the expectations file folder: Is a directory", *run, "--expectations", "folder")
+        self.run_cases(*run[1:])
+        self.fails(2, "cannot read the policy file folder: Is a directory", "compare", "out", "out", "--policy", "folder")
+        self.assertFalse((self.dir / "out/failures").exists())
+        for name, code in (("environment.json", 0), ("offers.jsonl", 0), ("plan.json", 2), ("results.jsonl", 2)):
+            (self.dir / "out" / name).unlink()
+            (self.dir / "out" / name).mkdir()
+            for words in (("report", "out"), ("compare", "out", "out")):
+                done = self.assay(*words)
+                self.assertEqual(done.returncode, code, (name, words, done.stderr))
+                self.assertNotIn("internal error", done.stderr)
+                self.assertEqual(f"out/{name}: " in done.stderr, name != "environment.json", done.stderr)
+
+    def test_a_pipe_is_as_good_as_a_file(self):
+        line = ('"$0" run --case "$1" --backend cpu --impl naive --no-perf --expectations <(echo "matmul/* | * | '
+                'known_failure | from a pipe")')
+        done = subprocess.run(["bash", "-c", line, ASSAY, CASE], cwd=self.dir, env=self.env, capture_output=True, text=True,
+                              timeout=120)
+        self.assertEqual(done.returncode, 1, done.stderr)  # it passes, which was not expected
+        self.assertIn("unexpected_pass", done.stdout)
 
     def test_list_names_what_it_lists(self):
         self.fails(2, "list takes one of ops, cases, suites; ", "list")
@@ -162,7 +201,7 @@ class BadInput(Cli):
                 resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
             done = self.assay("report", "out", preexec_fn=limit)
             self.assertEqual(done.returncode, 3, done.stderr)
-            self.assertIn("out/report.html: cannot be written: File too large; make room, then ", done.stderr)
+            self.assertIn("out/report.html: cannot be written: File too large; once it can be, ", done.stderr)
             self.assertIn("assay report out", done.stderr)
             self.assertEqual(sorted(p.name for p in (self.dir / "out").iterdir()), before)
             self.assertEqual((self.dir / "out/report.html").read_bytes(), page)  # the whole one of before

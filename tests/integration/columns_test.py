@@ -184,7 +184,12 @@ class Profile(Cli):
         (self.dir / "kept.txt").write_text("precious")
         self.fails(2, "", "run", "--case", "no/such/case", "--trace", "kept.txt")
         (self.dir / "own.expect").write_text("")
-        self.fails(2, "the run reads it", "run", "--case", CASE, "--expectations", "own.expect", "--trace", "own.expect")
+        self.fails(2, "--trace own.expect: a list of expectations is read from this file", "run", "--case", CASE,
+                   "--expectations", "own.expect", "--trace", "own.expect")
+        (self.dir / "own.suite").write_text("matmul dtypes=f32 m=2 n=2 k=2\n")
+        (self.dir / "link").symlink_to("own.suite")
+        self.fails(2, "--trace link: the suite is read from this file", "run", "--suite", "own", "--trace", "link",
+                   env={"ASSAY_SUITES": str(self.dir)})
         self.assertEqual((self.dir / "kept.txt").read_text(), "precious")
 
     def test_plugins_of_one_name_are_refused(self):

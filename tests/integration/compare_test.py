@@ -65,8 +65,11 @@ class Compare(Base):
         self.assertIn("| verdict | pass | mismatch | 50 % is wrong | cpu:naive |", (self.dir / "compare.md").read_text())
         (self.dir / "policy.toml").write_text("[[rule]]\nbackend = 'cpu'\nverdict_worse = false\n")
         self.compare(0, "a", "b", "--policy", "policy.toml")
-        for read in ("policy.toml", "a/results.jsonl"):
-            self.fails(2, "the command reads this file", "compare", "a", "b", "--policy", "policy.toml", "--markdown", read)
+        for read, what in (("policy.toml", "the policy"), ("a/results.jsonl", "the base"), ("b/environment.json", "the new run")):
+            before = (self.dir / read).read_bytes()
+            self.fails(2, f"--markdown {read}: {what} is read from this file; give another", "compare", "a", "b", "--policy",
+                       "policy.toml", "--markdown", read)
+            self.assertEqual((self.dir / read).read_bytes(), before)
         self.compare(0, "b", "a")
 
     def test_an_implementation_that_is_gone_is_support_lost(self):
@@ -164,10 +167,33 @@ class CompareTimes(Base):
     def test_plain_runs_are_unsure_and_say_why(self):
         for out in ("a", "b"):
             self.one_run(out, "--case", CASE, "--perf-time", "0.005", "--backend", "cpu", "--impl", "naive")
-        report = self.as_json(0, "a", "b", "--perf-gate", "5")
+        report = self.as_json(0, "a", "b")
         self.assertEqual(self.verdicts(report), {"UNSURE"})
         self.assertIn("single round", report["results"][0]["time"]["why"])
         self.assertIn("times: none can be compared", "\n".join(report["notes"]))
+
+    def test_a_gate_that_could_not_fail_does_not_pass(self):
+        said = "--perf-gate: no times could be compared, so nothing was gated: "
+        for out in ("a", "b"):
+            self.one_run(out, "--case", CASE, "--perf-time", "0.005", "--backend", "cpu", "--impl", "naive")
+            self.one_run("untimed_" + out, "--case", CASE, "--no-perf", "--backend", "cpu", "--impl", "naive")
+        for runs, why in ((("a", "b"), "a single round cannot decide: assay run --rounds N"),
+                          (("untimed_a", "untimed_b"), "no result that passes is timed in both runs; run them without"),
+                          (("a", "untimed_b"), "no result that passes is timed in both runs")):
+            self.assertIn(said + why, self.compare(2, *runs, "--perf-gate", "5").stderr)
+            self.assertIn("0 regressions", self.compare(0, *runs).stdout)
+        self.as_json(2, "a", "b", "--perf-gate", "5")
+        (self.dir / "policy.toml").write_text("slower_percent = 5\n")  # may serve runs with and without times
+        report = self.as_json(0, "untimed_a", "untimed_b", "--policy", "policy.toml")
+        self.assertIn("times: no result that passes is timed in both runs", "\n".join(report["notes"]))
+        self.assertEqual(self.as_json(0, "untimed_a", "untimed_b")["notes"], [])
+
+        def spoil(records):
+            records[0].update(verdict="mismatch", outcome="mismatch")
+            return records
+        self.change_records("untimed_a", "wrong", spoil)
+        self.assertIn(said, self.compare(1, "untimed_a", "wrong", "--perf-gate", "5").stderr)  # what is known prevails
+        self.compare(2, "wrong", "untimed_a", "--perf-gate", "5")
 
     def test_an_operator_that_is_slower_as_a_whole_is_a_regression_where_it_is_gated(self):
         """Each of two results is decided alone as well: one is allowed to be slow, the operator is not."""

@@ -23,7 +23,8 @@ class FailureFolder(Base):
     def test_holds_the_tensors_and_is_judged_alike(self):
         case = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
         _, records = self.run_case(case, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
-                                   "ok,nan_result,drop_last_k,liar,nondeterministic,stale", "--perf-time", "0.02")
+                                   "ok,nan_result,drop_last_k,liar,nondeterministic,stale,write_after,rounds_up,wrong_later",
+                                   "--perf-time", "0.02")
         self.assertEqual(records["ok"]["failure_dir"], "")
         folder = self.dir / "out" / records["nan_result"]["failure_dir"]
         self.assertRegex(records["nan_result"]["failure_dir"], "^failures/[0-9a-f]{16}$")
@@ -45,8 +46,13 @@ class FailureFolder(Base):
                 results = [self.shell(line + " --json") for line in mine]
                 for result in results:
                     self.assertIn(result.returncode, (0, 1), result.stderr)
-                if record["verdict"] == "mismatch":
+                if record["verdict"] == "mismatch" and name not in ("write_after", "rounds_up"):
                     self.assertIn(1, [result.returncode for result in results], record["reason"])
+                said = [line for line in text.splitlines() if line.startswith(f"# got-misbehaving-{name}")]
+                self.assertEqual(len(said), len(mine))
+                for line, result in zip(said, results):
+                    self.assertEqual("its numbers hold" in line, result.returncode == 0, line)
+        self.assertIn("its numbers hold", text)  # of those whose bits changed
         one = sorted(folder.glob("got-misbehaving-nan_result*"))[0]
         got = safetensors_header(one)
         self.assertEqual(got["__metadata__"]["verdict"], "mismatch")
@@ -76,8 +82,10 @@ class FailureFolder(Base):
         self.assertEqual((len(runs), len(checks)), (1, 1))
         judged = json.loads(self.shell(checks[0] + " --json").stdout)
         for key in ("bound_margin", "max_abs_err", "max_ulp_err", "rms_err", "nmse", "worst_elements", "output_hash",
-                    "input_hash", "golden_hash", "contract", "tier", "dtype"):
+                    "input_hash", "golden_hash", "contract", "tier", "dtype", "verdict", "class", "reason",
+                    "required_contract"):
             self.assertEqual(judged[key], record[key], key)
+        self.assertEqual(self.shell(checks[0]).returncode, 1)
         again = self.shell(runs[0] + " --out again --progress none --no-perf")
         self.assertEqual(again.returncode, 1, again.stderr)
 

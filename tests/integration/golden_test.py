@@ -142,6 +142,15 @@ class Store(Base):
         self.golden("export", "--case", SMALL[1], "--case", SMALL[0], "--out", "x.npy", code=2)
         self.golden("export", "--case", SMALL[1], code=2)
 
+    def test_export_leaves_out_nothing_that_was_asked_for(self):
+        case = ("export", "--case", SMALL[1])
+        self.assertIn("a .safetensors file gets all of them",
+                      self.golden(*case, "--out", "y.safetensors", "--plane", "error", code=2).stderr)
+        self.assertIn("a manifest has hashes", self.golden(*case, "--manifest", "m.json", "--plane", "value", code=2).stderr)
+        self.assertIn("reproducible tier alone", self.golden(*case, "--manifest", "m.json", "--tier", "fast", code=2).stderr)
+        self.assertEqual([p.name for p in self.dir.iterdir()], ["mixed.suite"])
+        self.golden(*case, "--manifest", "m.json", "--tier", "reproducible")
+
 
 class Gc(Base):
     def age(self, path, seconds):
@@ -294,6 +303,22 @@ class Manifest(Base):
         self.assertRegex(done.stdout, re.escape(ids[3]) + r"  golden value [0-9a-f]{16}, pinned 0{16}")
         self.assertRegex(done.stdout, re.escape(ids[5]) + r"  inputs [0-9a-f]{16}, pinned 0{16}")
         self.assertIn("2 wrong", done.stdout)
+
+    def test_a_manifest_replaces_a_manifest_and_nothing_else(self):
+        first = self.export("a.json")
+        (self.dir / "a.json").write_text(first.replace('"golden_version": ', '"golden_version": 9'))
+        self.assertEqual(self.export("a.json"), first)
+        (self.dir / "notes.json").write_text('{"format": "mine"}')
+        (self.dir / "empty").write_text("")
+        (self.dir / "folder").mkdir()
+        (self.dir / "nowhere").symlink_to("absent")
+        for name, text in (("mixed.suite", "the suite is read from this file"), ("notes.json", "is no manifest"),
+                           ("empty", "is no manifest"), ("folder", "is no manifest"), ("nowhere", "is no manifest")):
+            done = self.golden("export", "--manifest", name, "--suite", "mixed.suite", code=2)
+            self.assertIn(f"--manifest {name}: ", done.stderr)
+            self.assertIn(text, done.stderr)
+        self.assertEqual((self.dir / "notes.json").read_text(), '{"format": "mine"}')
+        self.assertEqual((self.dir / "mixed.suite").read_text(), MIXED)
 
     def test_bad_manifests_are_refused(self):
         pinned = json.loads(self.export("a.json"))

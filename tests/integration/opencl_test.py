@@ -8,6 +8,7 @@ reason, and the run completes. PoCL's own variables bring these faults about, or
 between the plugin and the driver.
 """
 import json
+import os
 import subprocess
 import sys
 import unittest
@@ -68,6 +69,35 @@ class Faults(OpenCl):
         for record in records:
             self.assertIn("does not compile", record["reason"])
             self.assertIn("nonsense", record["reason"])
+
+    def test_a_cache_folder_that_cannot_be_written_is_named(self):
+        self.on_pocl()
+        (self.dir / "file").write_text("")
+        for env, folder in (({"HOME": "/proc", "XDG_CACHE_HOME": "/proc/x"}, "/proc/x/pocl/kcache"),
+                            ({"POCL_CACHE_DIR": str(self.dir / "file/x")}, str(self.dir / "file/x"))):
+            columns = self.columns(**env)
+            self.assertEqual([c["usable"] for c in columns], [False])
+            text = json.dumps(columns[0])
+            self.assertIn(f"its cache folder {folder} cannot be written (", text)
+            self.assertIn("set POCL_CACHE_DIR or XDG_CACHE_HOME", text)
+            self.assertNotIn("install pocl", text)
+
+    def test_a_cache_folder_that_cannot_be_written_any_more_is_named(self):
+        self.on_pocl()
+        if os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
+            self.skipTest("needs mounts of its own, as root may write into any folder")
+        folder = self.dir / "cache"
+        (folder / "pocl/kcache").mkdir(parents=True)
+        words = [ASSAY, "run", "--backend", "opencl", "--out", "out", "--no-perf", "--case", SUM]
+        if os.geteuid() == 0:
+            script = 'mount -t tmpfs tmpfs "$0" && mkdir -p "$0/pocl/kcache" && mount -o remount,ro "$0" && exec "$@"'
+            words = ["unshare", "--mount", "sh", "-c", script, str(folder), *words]
+        else:
+            (folder / "pocl/kcache").chmod(0o500)
+        done = subprocess.run(words, cwd=self.dir, env={**self.env, "XDG_CACHE_HOME": str(folder)}, capture_output=True,
+                              text=True, timeout=280)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertIn(f"cannot compile: its cache folder {folder}/pocl/kcache cannot be written (", done.stdout)
 
     def test_too_large_an_operand_is_unsupported_with_the_limit(self):
         self.on_pocl()

@@ -48,11 +48,12 @@ class Protocol(Cli):
         self.assertEqual(records[0]["timing_clock"], "host")
 
 
-    def test_no_perf_refuses_what_asks_how_to_time(self):
-        for given in (["--rounds", "3"], ["--rounds", "1"], ["--roofline"], ["--cold"], ["--perf-time", "0.01"]):
+    def test_no_perf_refuses_what_needs_times(self):
+        for given in (["--rounds", "3"], ["--rounds", "1"], ["--roofline"], ["--cold"], ["--perf-time", "0.01"],
+                      ["--price", "3"], ["--price", "cpu=3"], ["--sweep", "m=1,2"]):
             done = self.assay("run", "--case", CASE, "--backend", "cpu", "--no-perf", *given, "--out", "out")
             self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-            self.assertIn(f"--no-perf times nothing, and {given[0]} asks how to time: leave out one", done.stderr)
+            self.assertIn(f"--no-perf times nothing, and {given[0]} needs times: leave out one", done.stderr)
             self.assertFalse((self.dir / "out").exists())
         for kept in (["--no-cold"], ["--no-roofline"]):
             done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", *kept, out=kept[0].strip("-"))
@@ -102,8 +103,8 @@ class Roofline(Cli):
             self.assertEqual(r["bound_by"], "")
             self.assertEqual(r["price_per_hour"], 3)
         self.assertIn("cost of 10^6", (self.dir / "out/summary.md").read_text())
-        done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--no-perf", "--price", "cuda=3", "--price", "1",
-                                 out="other")
+        done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--perf-time", "0.005", "--price",
+                                 "cuda=3", "--price", "1", out="other")
         self.assertIn("--price: unused for cuda; the backends of this run are cpu", done.stderr)
         self.fails(2, "'cheap' is no price", "run", "--case", CASE, "--price", "cheap")
 

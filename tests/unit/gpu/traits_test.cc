@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/common/status.h"
+#include "backends/gpu/device/unit_layout.h"
 
 namespace gpu {
 namespace {
@@ -17,6 +18,23 @@ Traits Found(const char* name, const char* architecture) {
 std::vector<Traits> KeepSm90(std::vector<Traits> found) {
   return KeepBuiltFor(
       std::move(found), [](const Traits& t) { return t.architecture == "sm_90"; }, "sm_90 and later", "ARCHITECTURES");
+}
+
+template <class Layout>
+void ExpectLaunchedAsCompiled(int threads) {
+  Traits t;
+  t.SetUnit<Layout>("acc=tc<24,8>");
+  EXPECT_TRUE(t.has_unit);
+  EXPECT_EQ(t.unit_accumulator, "acc=tc<24,8>");
+  EXPECT_EQ(t.lanes, Layout::kLanes);
+  EXPECT_EQ(t.ProductThreads(), threads);
+}
+
+TEST(Traits, ABlockOnMatrixUnitsHasTheThreadsOfItsLayout) {
+  ExpectLaunchedAsCompiled<NvidiaLayout>(128);
+  ExpectLaunchedAsCompiled<CdnaLayout>(256);
+  ExpectLaunchedAsCompiled<RdnaLayout>(256);
+  ExpectLaunchedAsCompiled<PlainLayout>(128);
 }
 
 TEST(KeepBuiltFor, LeavesOutWhatThePluginHasNoCodeFor) {

@@ -73,7 +73,23 @@ TEST(CompareTimes, MoreResultsNeedMoreRounds) {
 TEST(CompareTimes, ALastRoundOfOneBuildAloneIsLeftAside) {
   TimedPair pair = Pair(Around(1, 9), Around(1.1, 9));
   pair.base.push_back(1000);
-  EXPECT_EQ(CompareOne(pair, TimedHow::kInTurns).verdict, TimeVerdict::kSlower);
+  const TimeComparison time = CompareOne(pair, TimedHow::kInTurns);
+  EXPECT_EQ(time.verdict, TimeVerdict::kSlower);
+  EXPECT_EQ(time.base_rounds, 9u);
+  EXPECT_EQ(CompareOne(pair, TimedHow::kApart).base_rounds, 10u);
+}
+
+TEST(CompareTimes, RoundsThatSlicesDoNotTellOfDoNotCount) {
+  TimedPair pair = Pair(Around(1, 9), Around(2, 9));
+  pair.differences = {std::log(2.0)};
+  TimeComparison time = CompareOne(pair, TimedHow::kInTurns);
+  EXPECT_THAT(time.why, HasSubstr("single round"));
+  EXPECT_FALSE(time.p_slower);
+  pair.differences.assign(4, std::log(2.0));
+  time = CompareOne(pair, TimedHow::kInTurns);
+  EXPECT_EQ(time.base_rounds, 4u);
+  EXPECT_EQ(time.new_rounds, 4u);
+  EXPECT_EQ(time.verdict, TimeVerdict::kUnsure);  // 2^-4 is above 0.5 %
 }
 
 TEST(CompareTimes, SlicesTellMoreThanTheMediansOfTheirRound) {

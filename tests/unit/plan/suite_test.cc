@@ -185,7 +185,7 @@ TEST(Suite, EveryErrorSaysWhereExactlyAndWhatToWrite) {
       {"tag a b", "s.suite:1:7: ", "'b' is not source=URL"},
       {"tag source=x", "s.suite:1:5: ", "label is missing"},
       {"include", "s.suite:1:1: ", "write: include other.suite"},
-      {"include /nowhere/x.suite", "s.suite:1:9: ", "cannot read suite file /nowhere/x.suite"},
+      {"include /nowhere/x.suite", "s.suite:1:9: ", "cannot read the suite file /nowhere/x.suite"},
       {"require contract=f32\nmatmul dtypes=f32 m=1 n=1 k=1\nrequire contract=f32acc\nmatmul dtypes=f32 m=1 n=1 k=1",
        "s.suite:4:1: ", "'f32acc' here and 'f32' at s.suite:2"},
   };

@@ -59,6 +59,9 @@ TEST(Sweep, NamesTheCaseThatCannotBe) {
   const char* const matmul = "matmul/f32/m=4,n=3,k=2/fill=normal/seed=0";
   EXPECT_THAT(error(matmul, "b=1..4"), HasSubstr("matmul has no attribute 'b'; it has m, n, k, batch"));
   EXPECT_THAT(error(matmul, "m=big"), HasSubstr("m"));
+  EXPECT_THAT(error(matmul, "m=1,2,1"), HasSubstr("the values 1 and 1 of m make the same case; give each once"));
+  EXPECT_THAT(error(matmul, "m=1..8,4"), HasSubstr("the values 4 and 4 of m"));
+  EXPECT_THAT(error(matmul, "m=1,01"), HasSubstr("the values 1 and 01 of m"));
   EXPECT_THAT(error("nothing/f32/-/fill=normal/seed=0", "m=1"), HasSubstr("no operator 'nothing'"));
   EXPECT_THAT(error("reduce/f32/shape=4x8,axes=1,kind=sum/fill=normal/seed=0", "shape.2=1"), HasSubstr("no entry 2"));
 }

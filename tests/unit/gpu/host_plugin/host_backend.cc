@@ -10,8 +10,8 @@ namespace {
 std::vector<Traits> TheHost() {
   Traits t;
   t.device_type = ASSAY_DEVICE_CPU, t.architecture = t.name = "host", t.driver = "none";
-  t.memory_bytes = uint64_t{1} << 32, t.lanes = PlainLayout::kLanes, t.waves = PlainLayout::kWaves, t.has_unit = true,
-  t.device_clock = false;
+  t.memory_bytes = uint64_t{1} << 32, t.device_clock = false;
+  t.SetUnit<PlainLayout>("acc=f32");
   return {t};
 }
 
