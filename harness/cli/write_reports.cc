@@ -13,7 +13,6 @@
 #include "reports/markdown.h"
 
 namespace assay::cli {
-namespace {}  // namespace
 
 Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::path& dir,
                                                         const std::vector<Record>& records) {
