@@ -42,8 +42,11 @@ Golden IntegerGemm(const GemmOperand& a, const GemmOperand& b, bool wide, Golden
 
 Golden GoldenGemm(const GemmShape& shape, const Tensor& a, const Tensor& b, Tier tier, bool out_wide) {
   RequireFloatEnvironment("golden matrix product");
-  const GemmOperand left = LoadOperand(a, shape.batch, shape.m, shape.k, shape.transa);
-  const GemmOperand right = LoadOperand(b, shape.batch, shape.k, shape.n, shape.transb);
+  const bool floats = tier == Tier::kFast && a.dtype() == DType::kF32 && b.dtype() == DType::kF32;
+  GemmOperand left = LoadOperand(a, shape.batch, shape.m, shape.k, shape.transa, floats);
+  GemmOperand right = LoadOperand(b, shape.batch, shape.k, shape.n, shape.transb, floats);
+  const bool plain = left.nonfinite.empty() && right.nonfinite.empty() && !left.has_subnormal && !right.has_subnormal;
+  if (!plain || !MagnitudeFitsFloat(left, right)) left.Widen(), right.Widen();
   Golden golden{.tier = tier};
   golden.shape = shape.batch == 1 ? Shape{shape.m, shape.n} : Shape{shape.batch, shape.m, shape.n};
   const int64_t size = shape.batch * shape.m * shape.n;

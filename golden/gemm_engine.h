@@ -9,7 +9,12 @@
 
 namespace assay {
 
-// Plain double. With `planes` also magnitude, sigma and error; without, exact integer sums.
+// Products of the smallest and of the largest factors, with room for a sum, are normal floats: then a float product
+// has relative errors only.
+bool MagnitudeFitsFloat(const GemmOperand& a, const GemmOperand& b);
+
+// Plain double, of values or floats; values alone where magnitudes do not fit float. With `planes` also magnitude,
+// sigma and error; without, exact integer sums.
 void FastGemm(const GemmOperand& a, const GemmOperand& b, bool planes, Golden& golden);
 
 // value, value_lo, magnitude, sigma, error, without a library; the same bits on every machine. With anchors

@@ -27,6 +27,10 @@ struct Tile {
   int64_t batch, row, col, rows, cols;
 };
 
+Numbers NumbersOf(const GemmOperand& operand) {
+  return {operand.values.data(), operand.floats.data()};
+}
+
 struct Problem {
   const GemmOperand& a;
   const GemmOperand& b;
@@ -34,17 +38,9 @@ struct Problem {
   bool sigma, magnitude;  // wanted; magnitudes only where float can neither overflow nor underflow
   uint64_t number;        // of this call
 
-  const double* A(const Tile& t) const { return a.values.data() + (t.batch * m + t.row) * k; }
-  const double* B(const Tile& t) const { return b.values.data() + t.batch * k * n + t.col; }
+  Numbers A(const Tile& t) const { return NumbersOf(a) + (t.batch * m + t.row) * k; }
+  Numbers B(const Tile& t) const { return NumbersOf(b) + (t.batch * k * n + t.col); }
 };
-
-// Products of the smallest and of the largest factors, with room for a sum, are normal floats: then a float product
-// has relative errors only.
-bool MagnitudeFitsFloat(const GemmOperand& a, const GemmOperand& b) {
-  const double block = static_cast<double>(std::min(a.cols, kMagnitudeBlock));
-  const double smallest = a.min_abs * b.min_abs;
-  return a.max_abs * b.max_abs * block < 0x1p126 && (smallest == 0 || smallest > 0x1p-120);
-}
 
 // Per thread, kept between tiles and calls. Rows of a tile are RowStride(cols) apart.
 struct Workspace {
@@ -123,6 +119,12 @@ uint64_t NextNumber() {
 }
 
 }  // namespace
+
+bool MagnitudeFitsFloat(const GemmOperand& a, const GemmOperand& b) {
+  const double block = static_cast<double>(std::min(a.cols, kMagnitudeBlock));
+  const double smallest = a.min_abs * b.min_abs;
+  return a.max_abs * b.max_abs * block < 0x1p126 && (smallest == 0 || smallest > 0x1p-120);
+}
 
 void FastGemm(const GemmOperand& a, const GemmOperand& b, bool planes, Golden& golden) {
   const Problem p{.a = a,

@@ -59,16 +59,59 @@ void ScanValues(GemmOperand& operand) {
             [](const NonFiniteEntry& x, const NonFiniteEntry& y) { return x.index < y.index; });
 }
 
-}  // namespace
+// False, and nothing is found, where one of them is infinite or NaN.
+bool ScanFloats(GemmOperand& operand) {
+  constexpr int64_t kAtOnce = 2048;  // stay in a first-level cache as double
+  std::mutex mutex;
+  ValueRange all{0, std::numeric_limits<double>::infinity(), true};
+  ParallelFor(std::ssize(operand.floats), kAtOnce, [&](int64_t begin, int64_t end) {
+    for (; begin < end; begin += kAtOnce) {
+      double values[kAtOnce];
+      const int64_t n = std::min(kAtOnce, end - begin);
+      std::copy_n(operand.floats.data() + begin, n, values);
+      const ValueRange range = RangeOf(values, n);
+      const std::lock_guard lock(mutex);
+      all = {std::max(all.max_abs, range.max_abs), std::min(all.min_abs, range.min_abs),
+             all.all_finite && range.all_finite};
+    }
+  });
+  if (!all.all_finite) return false;
+  operand.max_abs = all.max_abs, operand.min_abs = all.max_abs == 0 ? 0 : all.min_abs;
+  return true;
+}
 
-GemmOperand LoadOperand(const Tensor& tensor, int64_t batch, int64_t rows, int64_t cols, bool transposed) {
-  ASSAY_CHECK(tensor.size() == batch * rows * cols && !IsComplex(tensor.dtype()));
-  GemmOperand operand{.batch = batch, .rows = rows, .cols = cols, .dtype = tensor.dtype()};
-  operand.values.resize(tensor.size());
+void Decode(const Tensor& tensor, BigBuffer<double>& values) {
+  values.resize(tensor.size());
   ParallelFor(tensor.size(), kChunk, [&](int64_t begin, int64_t end) {
     ToF64(tensor.dtype(), tensor.data() + begin * SizeOf(tensor.dtype()),
-          {operand.values.data() + begin, static_cast<size_t>(end - begin)});
+          {values.data() + begin, static_cast<size_t>(end - begin)});
   });
+}
+
+void FlagSubnormal(GemmOperand& operand) {
+  operand.has_subnormal =
+      IsFloat(operand.dtype) && operand.min_abs > 0 && operand.min_abs < FormatOf(operand.dtype).MinNormal();
+}
+
+}  // namespace
+
+void GemmOperand::Widen() {
+  if (floats.empty()) return;
+  values.resize(floats.size());
+  std::ranges::copy(floats, values.begin());
+  floats = {};
+}
+
+GemmOperand LoadOperand(const Tensor& tensor, int64_t batch, int64_t rows, int64_t cols, bool transposed,
+                        bool keep_floats) {
+  ASSAY_CHECK(tensor.size() == batch * rows * cols && !IsComplex(tensor.dtype()));
+  GemmOperand operand{.batch = batch, .rows = rows, .cols = cols, .dtype = tensor.dtype()};
+  if (keep_floats && tensor.dtype() == DType::kF32 && !transposed) {
+    operand.floats = tensor.As<float>();
+    if (ScanFloats(operand)) return FlagSubnormal(operand), operand;
+    operand.floats = {};
+  }
+  Decode(tensor, operand.values);
   if (transposed) {
     BigBuffer<double> stored(tensor.size());
     stored.swap(operand.values);
@@ -77,8 +120,7 @@ GemmOperand LoadOperand(const Tensor& tensor, int64_t batch, int64_t rows, int64
     }
   }
   ScanValues(operand);
-  operand.has_subnormal =
-      IsFloat(operand.dtype) && operand.min_abs > 0 && operand.min_abs < FormatOf(operand.dtype).MinNormal();
+  FlagSubnormal(operand);
   return operand;
 }
 

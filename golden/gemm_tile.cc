@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -19,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #error "golden/gemm_tile.cc needs vectors of a known size: leave this target out with HWY_DISABLED_TARGETS"
 #endif
 
-// Rows and vectors of columns whose sums stay in registers. A block's columns divide RowStride().
+// Rows and vectors of columns whose sums stay in registers.
 constexpr int kBlockRows = 6;
 #if HWY_TARGET <= HWY_AVX3
 constexpr int kBlockVectors = 4;
@@ -28,47 +29,55 @@ constexpr int kBlockVectors = 2;
 #endif
 using Doubles = hn::CappedTag<double, 8>;
 using Floats = hn::CappedTag<float, 16>;
-// Of twice the lanes, except where vectors have a single one.
-constexpr int kMagnitudeVectors = HWY_TARGET == HWY_SCALAR ? kBlockVectors : kBlockVectors / 2;
-static_assert(kMagnitudeVectors * hn::MaxLanes(Floats()) == kBlockVectors * hn::MaxLanes(Doubles()));
+// Fewer sums than these would wait for each other: a fused operation takes four cycles, and two begin in each.
+constexpr int kMagnitudeVectors = 2;
 
 template <class D>
 HWY_INLINE int64_t LanesOf(D d) {
   return static_cast<int64_t>(hn::Lanes(d));
 }
 
-HWY_INLINE int64_t BlockColumns() {
-  return kBlockVectors * LanesOf(Doubles());
-}
+constexpr int64_t kValueColumns = kBlockVectors * hn::MaxLanes(Doubles());
+constexpr int64_t kMagnitudeColumns = kMagnitudeVectors * hn::MaxLanes(Floats());
+static_assert(kWidestBlock % kValueColumns == 0 && kWidestBlock % kMagnitudeColumns == 0);
 
-// Block by block, each [width, columns of a block]; missing columns are zero.
-template <class T, class Convert>
-HWY_INLINE void PackBlocks(const double* b, int64_t stride, int64_t width, int64_t cols, T* to,
-                           const Convert& convert) {
-  const int64_t columns = BlockColumns();
-  for (int64_t j = 0; j < cols; j += columns) {
-    for (int64_t k = 0; k < width; ++k, to += columns) {
-      const double* from = b + k * stride + j;
-      const int64_t present = std::min(columns, cols - j);
+// Block by block of kColumns, each [width, kColumns]; missing columns are zero.
+template <int64_t kColumns, class From, class T>
+HWY_INLINE void PackBlocks(const From* b, int64_t stride, int64_t width, int64_t cols, T* to) {
+  constexpr bool kMagnitudes = std::is_same_v<T, float>;
+  const auto convert = [](From x) { return static_cast<T>(kMagnitudes ? std::fabs(x) : x); };
+  for (int64_t j = 0; j < cols; j += kColumns) {
+    const int64_t present = std::min(kColumns, cols - j);
+    for (int64_t k = 0; k < width; ++k, to += kColumns) {
+      const From* from = b + k * stride + j;
+      if (present == kColumns) {
+        for (int64_t i = 0; i < kColumns; ++i) to[i] = convert(from[i]);
+        continue;
+      }
       for (int64_t i = 0; i < present; ++i) to[i] = convert(from[i]);
-      for (int64_t i = present; i < columns; ++i) to[i] = 0;
+      for (int64_t i = present; i < kColumns; ++i) to[i] = 0;
     }
   }
 }
 
-void PackPanelImpl(const double* b, int64_t stride, int64_t width, int64_t cols, bool magnitudes, PackedPanel& to) {
+template <class From>
+void PackPanelOf(const From* b, int64_t stride, int64_t width, int64_t cols, bool magnitudes, PackedPanel& to) {
   const auto size = static_cast<size_t>(width * RowStride(cols));
   to.values.resize(size);
-  PackBlocks(b, stride, width, cols, to.values.data(), [](double x) { return x; });
+  PackBlocks<kValueColumns>(b, stride, width, cols, to.values.data());
   if (!magnitudes) return;
   to.magnitudes.resize(size);
-  PackBlocks(b, stride, width, cols, to.magnitudes.data(), [](double x) { return static_cast<float>(std::fabs(x)); });
+  PackBlocks<kMagnitudeColumns>(b, stride, width, cols, to.magnitudes.data());
+}
+
+void PackPanelImpl(Numbers b, int64_t stride, int64_t width, int64_t cols, bool magnitudes, PackedPanel& to) {
+  b.floats != nullptr ? PackPanelOf(b.floats, stride, width, cols, magnitudes, to)
+                      : PackPanelOf(b.doubles, stride, width, cols, magnitudes, to);
 }
 
 // sum_k a[r, k] b[k, .] for the rows and columns of a block.
 template <int kRows, int kVectors, class D, class T = hn::TFromD<D>>
-HWY_INLINE void SumBlock(D d, const T* a, int64_t a_stride, const T* b, int64_t width,
-                         hn::Vec<D> (&sums)[kRows][kVectors]) {
+HWY_INLINE void SumBlock(D d, const T* a, const T* b, int64_t width, hn::Vec<D> (&sums)[kRows][kVectors]) {
   for (auto& of_row : sums) {
     for (auto& v : of_row) v = hn::Zero(d);
   }
@@ -76,7 +85,7 @@ HWY_INLINE void SumBlock(D d, const T* a, int64_t a_stride, const T* b, int64_t 
     hn::Vec<D> columns[kVectors];
     for (int v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * LanesOf(d));
     for (int r = 0; r < kRows; ++r) {
-      const auto factor = hn::Set(d, a[r * a_stride + k]);
+      const auto factor = hn::Set(d, a[r * kSigmaPanel + k]);
       for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
     }
   }
@@ -89,12 +98,12 @@ HWY_INLINE hn::Vec<D> AddTo(D d, hn::TFromD<D>* to, hn::Vec<D> v, bool first) {
   return total;
 }
 
-// `b` and `at` are of the block: its packed columns, and where it begins in the tile's arrays.
+// `a` and `b` are of the block: its rows and its packed columns; `at` is where it begins in the tile's arrays.
 template <int kRows>
-HWY_NOINLINE void AddValues(const PanelProduct& p, int64_t row, const double* b, int64_t at) {
+HWY_NOINLINE void AddBlock(const PanelProduct& p, const double* a, const double* b, int64_t at) {
   const Doubles d;
   hn::Vec<Doubles> sums[kRows][kBlockVectors];
-  SumBlock<kRows, kBlockVectors>(d, p.a + row * p.a_stride, p.a_stride, b, p.width, sums);
+  SumBlock<kRows, kBlockVectors>(d, a, b, p.width, sums);
   for (int r = 0; r < kRows; ++r, at += RowStride(p.cols)) {
     for (int v = 0; v < kBlockVectors; ++v) {
       const int64_t i = at + v * LanesOf(d);
@@ -106,11 +115,12 @@ HWY_NOINLINE void AddValues(const PanelProduct& p, int64_t row, const double* b,
   }
 }
 
+// The same of magnitudes.
 template <int kRows>
-HWY_NOINLINE void AddMagnitudes(const PanelProduct& p, const float* a, const float* b, int64_t at) {
+HWY_NOINLINE void AddBlock(const PanelProduct& p, const float* a, const float* b, int64_t at) {
   const Floats d;
   hn::Vec<Floats> sums[kRows][kMagnitudeVectors];
-  SumBlock<kRows, kMagnitudeVectors>(d, a, kSigmaPanel, b, p.width, sums);
+  SumBlock<kRows, kMagnitudeVectors>(d, a, b, p.width, sums);
   for (int r = 0; r < kRows; ++r, at += RowStride(p.cols)) {
     for (int v = 0; v < kMagnitudeVectors; ++v) {
       AddTo(d, p.magnitude + at + v * LanesOf(d), sums[r][v], p.first_magnitude);
@@ -119,28 +129,40 @@ HWY_NOINLINE void AddMagnitudes(const PanelProduct& p, const float* a, const flo
 }
 
 // A block of kRows rows, and those of fewer.
-template <int kRows>
-void AddBlock(const PanelProduct& p, const float* magnitudes, int64_t row, int64_t rows, int64_t column) {
+template <int kRows, class T>
+void AddRows(const PanelProduct& p, const T* a, const T* b, int64_t rows, int64_t at) {
   if constexpr (kRows > 0) {
-    if (rows < kRows) return AddBlock<kRows - 1>(p, magnitudes, row, rows, column);
-    const int64_t at = row * RowStride(p.cols) + column, packed = p.width * column;
-    AddValues<kRows>(p, row, p.b.values.data() + packed, at);
-    if (p.magnitude == nullptr) return;
-    AddMagnitudes<kRows>(p, magnitudes + row * kSigmaPanel, p.b.magnitudes.data() + packed, at);
+    if (rows < kRows) return AddRows<kRows - 1>(p, a, b, rows, at);
+    AddBlock<kRows>(p, a, b, at);
+  }
+}
+
+// The blocks of a tile; `a` holds kSigmaPanel numbers of each row.
+template <int64_t kColumns, class T>
+void AddBlocks(const PanelProduct& p, const T* a, const T* b) {
+  for (int64_t column = 0; column < p.cols; column += kColumns, b += p.width * kColumns) {
+    for (int64_t row = 0; row < p.rows; row += kBlockRows) {
+      AddRows<kBlockRows>(p, a + row * kSigmaPanel, b, p.rows - row, row * RowStride(p.cols) + column);
+    }
   }
 }
 
 void AddPanelProductImpl(const PanelProduct& p) {
-  float magnitudes[kTileRows * kSigmaPanel];
-  for (int64_t row = 0; p.magnitude != nullptr && row < p.rows; ++row) {
-    const double* a = p.a + row * p.a_stride;
-    for (int64_t k = 0; k < p.width; ++k) magnitudes[row * kSigmaPanel + k] = static_cast<float>(std::fabs(a[k]));
+  // Copies: rows that are a power of two apart share few places of a cache.
+  alignas(64) double values[kTileRows * kSigmaPanel];
+  for (int64_t row = 0; row < p.rows; ++row) {
+    const Numbers from = p.a + row * p.a_stride;
+    double* to = values + row * kSigmaPanel;
+    from.floats != nullptr ? std::copy_n(from.floats, p.width, to) : std::copy_n(from.doubles, p.width, to);
   }
-  for (int64_t column = 0; column < p.cols; column += BlockColumns()) {
-    for (int64_t row = 0; row < p.rows; row += kBlockRows) {
-      AddBlock<kBlockRows>(p, magnitudes, row, p.rows - row, column);
-    }
+  AddBlocks<kValueColumns>(p, values, p.b.values.data());
+  if (p.magnitude == nullptr) return;
+  alignas(64) float magnitudes[kTileRows * kSigmaPanel];
+  for (int64_t row = 0; row < p.rows; ++row) {
+    const double* from = values + row * kSigmaPanel;
+    for (int64_t k = 0; k < p.width; ++k) magnitudes[row * kSigmaPanel + k] = static_cast<float>(std::fabs(from[k]));
   }
+  AddBlocks<kMagnitudeColumns>(p, magnitudes, p.b.magnitudes.data());
 }
 
 }  // namespace HWY_NAMESPACE
@@ -153,7 +175,7 @@ namespace assay {
 HWY_EXPORT(PackPanelImpl);
 HWY_EXPORT(AddPanelProductImpl);
 
-void PackPanel(const double* b, int64_t stride, int64_t width, int64_t cols, bool magnitudes, PackedPanel& to) {
+void PackPanel(Numbers b, int64_t stride, int64_t width, int64_t cols, bool magnitudes, PackedPanel& to) {
   HWY_DYNAMIC_DISPATCH(PackPanelImpl)(b, stride, width, cols, magnitudes, to);
 }
 

@@ -10,11 +10,12 @@
 
 namespace assay {
 
-inline constexpr int64_t kTileRows = 96, kTileCols = 256;
+// Small enough for a tile's arrays and a panel of both factors to stay in a second-level cache of 512 KB.
+inline constexpr int64_t kTileRows = 96, kTileCols = 128;
+inline constexpr int64_t kWidestBlock = 32;  // columns whose sums are in registers together
 
 // The columns of a tile's arrays: a tile's, rounded up.
 inline int64_t RowStride(int64_t cols) {
-  constexpr int64_t kWidestBlock = 32;
   return (cols + kWidestBlock - 1) / kWidestBlock * kWidestBlock;
 }
 
@@ -23,13 +24,20 @@ struct PackedPanel {
   std::vector<double> values;
   std::vector<float> magnitudes;
 };
+// Consecutive numbers of an operand: doubles, or floats that are widened where they are read.
+struct Numbers {
+  const double* doubles = nullptr;
+  const float* floats = nullptr;
+  Numbers operator+(int64_t i) const { return floats != nullptr ? Numbers{nullptr, floats + i} : Numbers{doubles + i}; }
+};
+
 // width <= kSigmaPanel, cols <= kTileCols; `stride` elements from one row to the next. Magnitudes where asked for.
-void PackPanel(const double* b, int64_t stride, int64_t width, int64_t cols, bool magnitudes, PackedPanel& to);
+void PackPanel(Numbers b, int64_t stride, int64_t width, int64_t cols, bool magnitudes, PackedPanel& to);
 
 // a b for a [rows, width], rows <= kTileRows, and b as packed. Each element sums its panel in the order of k and adds
 // that to what is there; products of factors of up to 26 bits are exact, so that fused and other instructions agree.
 struct PanelProduct {
-  const double* a;
+  Numbers a;
   int64_t a_stride;
   const PackedPanel& b;
   int64_t rows, cols, width;

@@ -51,6 +51,14 @@ void Plane::SetRowUp(int64_t first, std::span<const double> values, double facto
   }
 }
 
+std::shared_ptr<const Plane> DerivedPlanes::Get(const std::string& name, const std::function<Plane()>& make) const {
+  const std::lock_guard lock(mutex_);
+  std::weak_ptr<const Plane>& held = planes_[name];
+  std::shared_ptr<const Plane> plane = held.lock();
+  if (plane == nullptr) held = plane = std::make_shared<const Plane>(make());
+  return plane;
+}
+
 const Plane* Golden::Extra(std::string_view name) const {
   for (const auto& [key, plane] : extra) {
     if (key == name) return &plane;

@@ -4,6 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +48,20 @@ class Plane {
   std::vector<double> f64_;
 };
 
+// Planes that follow from a golden's own and that several bounds need: computed once as long as one of them holds it.
+// A copy of a golden begins without any, as its planes may change.
+class DerivedPlanes {
+ public:
+  DerivedPlanes() = default;
+  DerivedPlanes(const DerivedPlanes&) {}
+  DerivedPlanes& operator=(const DerivedPlanes&) { return planes_.clear(), *this; }
+  std::shared_ptr<const Plane> Get(const std::string& name, const std::function<Plane()>& make) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::weak_ptr<const Plane>> planes_;
+};
+
 struct Golden {
   Shape shape;
   Tier tier = Tier::kFast;
@@ -54,8 +72,9 @@ struct Golden {
   Plane sigma;                   // standard deviation of the accumulator's rounding error in units of u_acc
   Plane error;                   // E_gold: bound on |value + value_lo - exact|
   std::vector<std::pair<std::string, Plane>> extra;  // an operator's own planes, e.g. "subnormal_mass"
-  const Plane* Extra(std::string_view name) const;   // nullptr when absent
-  Plane& AddExtra(std::string name, bool wide);      // one more plane of this golden's size, zero
+  DerivedPlanes derived;
+  const Plane* Extra(std::string_view name) const;  // nullptr when absent
+  Plane& AddExtra(std::string name, bool wide);     // one more plane of this golden's size, zero
   int64_t size() const { return static_cast<int64_t>(value.size()); }
 };
 

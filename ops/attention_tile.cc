@@ -26,6 +26,9 @@ constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3;
 constexpr int kBlockVectors = kManyRegisters ? 2 : 1;
 constexpr int kDistanceVectors = kManyRegisters ? 4 : 2;
 constexpr int kRowsAtOnce = 4;
+// Of the scores: eight sums or more, which do not wait for each other, with fewer loads than fused operations.
+constexpr int kScoreRows = kManyRegisters ? kTileQueries : 4;
+constexpr int kScoreVectors = 2;
 // Keys whose values stay in the first-level cache from one query to the next.
 constexpr int64_t kNearKeys = 32;
 
@@ -47,7 +50,7 @@ HWY_INLINE void ForVectors(D d, int64_t n, const Body& body) {
 // to[r * n + j] = sum over c < depth of q[r * q_stride + c] k[c * kKeyBlock + j], for the keys of a block.
 template <int kRows, class D, class T = hn::TFromD<D>>
 HWY_INLINE void ScoreBlock(D d, const T* q, int64_t q_stride, const T* k, int64_t depth, T* to, int64_t n) {
-  constexpr int kVectors = std::min<int>(kBlockVectors, kKeyBlock / hn::MaxLanes(d));
+  constexpr int kVectors = std::min<int>(kScoreVectors, kKeyBlock / hn::MaxLanes(d));
   const int64_t lanes = LanesOf(d);
   for (int64_t j = 0; j < kKeyBlock; j += kVectors * lanes) {
     hn::Vec<D> sums[kRows][kVectors];
@@ -71,12 +74,18 @@ HWY_INLINE void ScoreBlock(D d, const T* q, int64_t q_stride, const T* k, int64_
 template <int kRows>
 HWY_INLINE void ScoreRowsOf(const double* q, const float* q32, const double* k, const float* k32, int64_t depth,
                             int64_t n, double up, double* dots, double* magnitudes) {
+  constexpr int kAtOnce = std::min(kRows, kScoreRows);
+  static_assert(kRows % kAtOnce == 0);
   for (int64_t j = 0; j < n; j += kKeyBlock, k += depth * kKeyBlock, k32 += depth * kKeyBlock) {
-    ScoreBlock<kRows>(Doubles(), q, depth, k, depth, dots + j, n);
+    for (int r = 0; r < kRows; r += kAtOnce) {
+      ScoreBlock<kAtOnce>(Doubles(), q + r * depth, depth, k, depth, dots + r * n + j, n);
+    }
     for (int64_t c = 0; c < depth; c += kFloatKeys) {
       HWY_ALIGN float block[kRows * kKeyBlock];
-      ScoreBlock<kRows>(Floats(), q32 + c, depth, k32 + c * kKeyBlock, std::min(kFloatKeys, depth - c), block,
-                        kKeyBlock);
+      for (int r = 0; r < kRows; r += kAtOnce) {
+        ScoreBlock<kAtOnce>(Floats(), q32 + r * depth + c, depth, k32 + c * kKeyBlock, std::min(kFloatKeys, depth - c),
+                            block + r * kKeyBlock, kKeyBlock);
+      }
       for (int r = 0; r < kRows; ++r) {
         double* to = magnitudes + r * n + j;
         for (int64_t i = 0; i < kKeyBlock; ++i) to[i] = (c == 0 ? 0.0 : to[i]) + block[r * kKeyBlock + i] * up;
@@ -225,7 +234,7 @@ HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const T
 template <bool kSquares>
 HWY_INLINE void AddMomentsOf(const TileWeights::Row* rows, int64_t queries, int64_t first, int64_t end,
                              const TileValues& values, const TileSums* out) {
-  constexpr int kVectors = kSquares || !kManyRegisters ? kBlockVectors : 2 * kBlockVectors;
+  constexpr int kVectors = kSquares ? kBlockVectors : 2 * kBlockVectors;
   ForVectors<kVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
     int64_t r = 0;
     for (; r + kRowsAtOnce <= queries; r += kRowsAtOnce) {

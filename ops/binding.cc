@@ -4,14 +4,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
+#include <mutex>
 #include <numeric>
 
+#include "golden/value_range.h"
 #include "harness/base/check.h"
 #include "harness/base/fill.h"
+#include "harness/base/parallel.h"
 #include "harness/base/rng.h"
 
 namespace assay {
+namespace {
+
+// The largest finite magnitude of `count` elements.
+template <int64_t kElements>
+double LargestOf(const Tensor& tensor, int64_t first, int64_t count) {
+  const int64_t parts = IsComplex(tensor.dtype()) ? 2 : 1;
+  std::array<double, 2 * kElements> buffer;
+  const std::span values = std::span(buffer).first(static_cast<size_t>(count * parts));
+  ToF64(tensor.dtype(), tensor.data() + first * SizeOf(tensor.dtype()), values);
+  const ValueRange range = RangeOf(values.data(), count * parts);
+  if (range.all_finite) return range.max_abs;
+  double largest = 0;
+  for (const double x : values) {
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+  }
+  return largest;
+}
+
+}  // namespace
 
 Result<Problem> StartProblem(const CaseSpec& spec, const OpSchema& schema) {
   Result<CaseSpec> canonical = Canonicalise(spec, schema);
@@ -107,11 +131,26 @@ bool NeedsWidePlanes(DType out, double largest) {
 }
 
 double LargestFinite(const Tensor& tensor) {
+  constexpr int64_t kElements = 2048;  // that stay in a first-level cache as double
+  std::mutex mutex;
   double largest = 0;
-  for (const double x : tensor.ToDoubles()) {
-    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
-  }
+  ParallelFor(tensor.size(), kElements, [&](int64_t begin, int64_t end) {
+    double of_part = 0;
+    for (; begin < end; begin += kElements) {
+      of_part = std::max(of_part, LargestOf<kElements>(tensor, begin, std::min(kElements, end - begin)));
+    }
+    const std::lock_guard lock(mutex);
+    largest = std::max(largest, of_part);
+  });
   return largest;
+}
+
+bool AllFinite(std::span<const double> values) {
+  std::atomic<bool> finite = true;
+  ParallelFor(std::ssize(values), int64_t{1} << 14, [&](int64_t begin, int64_t end) {
+    if (!RangeOf(values.data() + begin, end - begin).all_finite) finite = false;
+  });
+  return finite;
 }
 
 double ValueAt(const Tensor& tensor, int64_t i) {

@@ -39,6 +39,7 @@ Tensor FillInput(const Problem& problem, int index, int reduced_axis, int role, 
 bool NeedsWidePlanes(DType out, double largest);
 // The largest finite magnitude of a tensor.
 double LargestFinite(const Tensor& tensor);
+bool AllFinite(std::span<const double> values);
 
 // Element i as double.
 double ValueAt(const Tensor& tensor, int64_t i);

@@ -77,7 +77,7 @@ void AddLargestOperands(const ConvCase& op, std::span<const Tensor> inputs, Gold
 
 BoundModel ConvBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out);
 
-// Planes of F(2,3) and F(4,3), where the shape permits them (conv_winograd.cc).
+// Planes of F(2,3) and F(4,3), where the shape permits them (conv_winograd.cc, conv_winograd_planes.cc).
 void AddWinogradPlanes(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden);
 // nullopt: no planes for the contract's tile.
 std::optional<BoundModel> WinogradBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in,
