@@ -49,12 +49,12 @@ class Plane {
 };
 
 // Planes that follow from a golden's own and that several bounds need: computed once as long as one of them holds it.
-// A copy of a golden begins without any, as its planes may change.
+// What a golden is copied or moved to begins without any, as its planes may change.
 class DerivedPlanes {
  public:
   DerivedPlanes() = default;
-  DerivedPlanes(const DerivedPlanes&) {}
-  DerivedPlanes& operator=(const DerivedPlanes&) { return planes_.clear(), *this; }
+  DerivedPlanes(const DerivedPlanes&) noexcept {}  // also where it is moved
+  DerivedPlanes& operator=(const DerivedPlanes&) noexcept { return planes_.clear(), *this; }
   std::shared_ptr<const Plane> Get(const std::string& name, const std::function<Plane()>& make) const;
 
  private:
