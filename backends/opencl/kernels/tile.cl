@@ -53,7 +53,9 @@ void TileProduct(const Factors* factors, int b_along_k, long rows, long row, lon
   for (int i = 0; i < TM; ++i) {
     for (int j = 0; j < TN; ++j) sum[i][j] = 0;
   }
-  for (long k = begin; k < end; k += BK) {
+  long k = begin;
+  // At least once: a barrier under a condition would double, in PoCL, what is behind the loop.
+  do {
     for (int e = item; e < BM * BK / WIDTH; e += GX * GY) {
       const int r = A_ALONG_K ? e / (BK / WIDTH) : e % (BM / WIDTH) * WIDTH;
       const int c = A_ALONG_K ? e % (BK / WIDTH) * WIDTH : e / (BM / WIDTH);
@@ -80,7 +82,8 @@ void TileProduct(const Factors* factors, int b_along_k, long rows, long row, lon
     // from exchanging the loop over c with its own over the items, which would keep the sums in memory.)
     if (has_rows) MultiplyAdd(a + y * TM * ROW_A, b + x * WIDTH, sum);
     barrier(CLK_LOCAL_MEM_FENCE);
-  }
+    k += BK;
+  } while (k < end);
 }
 
 // Column of the first sum of vector j, within the tile.
