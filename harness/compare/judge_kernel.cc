@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-// Vectors of unknown size cannot be members of the accumulator struct.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "harness/compare/judge_kernel.cc"
 #include "hwy/cache_control.h"

@@ -47,7 +47,7 @@ target_compile_options(assay_strict_fp INTERFACE -ffp-contract=off -fno-fast-mat
 
 # What tells and reports rather than computes: its build time counts, its run time does not.
 add_library(assay_cold INTERFACE)
-target_compile_options(assay_cold INTERFACE $<$<CONFIG:Release>:-O1>)
+target_compile_options(assay_cold INTERFACE $<$<CONFIG:Release>:-Og>)
 
 # assay_group_sources(<target> [BY_WORD]): where CMAKE_UNITY_BUILD is on (the release preset, which is built whole more
 # often than edited), all files of the target are compiled together, or BY_WORD those that share their first word
@@ -59,7 +59,7 @@ function(assay_group_sources target)
     get_filename_component(name ${source} NAME_WE)
     file(STRINGS ${source} highway REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
     if(highway)
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
     elseif(arg_BY_WORD)
       string(REGEX REPLACE "_.*" "" word ${name})
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${word})
@@ -70,30 +70,48 @@ function(assay_group_sources target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# assay_add_layer(NAME <target> [COLD] [BY_WORD] [DEPS targets...]): every *.cc of the current folder as one OBJECT library. OBJECT,
-# because an object that only registers itself (an operator, a writer) would vanish from a static archive.
+# assay_hot_sources(<target> <files>...): the files of a cold layer whose run time counts. Grouped files take the options
+# of the file that includes them.
+function(assay_hot_sources target)
+  set(files ${ARGN})
+  if(CMAKE_UNITY_BUILD)
+    set_source_files_properties(${files} PROPERTIES UNITY_GROUP hot)
+    set(files ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/Unity/unity_hot_cxx.cxx)
+  endif()
+  set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
+# assay_add_layer(NAME <target> [COLD [HOT files...]] [BY_WORD] [DEPS targets...]): every *.cc of the current folder as
+# one OBJECT library, because an object that only registers itself (an operator, a writer) would vanish from a static
+# archive.
 function(assay_add_layer)
-  cmake_parse_arguments(arg "COLD;BY_WORD" "NAME" "DEPS" ${ARGN})
+  cmake_parse_arguments(arg "COLD;BY_WORD" "NAME" "DEPS;HOT" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   add_library(${arg_NAME} OBJECT ${sources})
   target_include_directories(${arg_NAME} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${arg_NAME} PUBLIC assay_strict_fp ${arg_DEPS} PRIVATE assay_warnings)
   if(arg_COLD)
     target_link_libraries(${arg_NAME} PRIVATE assay_cold)
+    assay_share_headers(${arg_NAME} cold)
+  else()
+    assay_share_headers(${arg_NAME} hot)
   endif()
   if(arg_BY_WORD)
     assay_group_sources(${arg_NAME} BY_WORD)
   else()
     assay_group_sources(${arg_NAME})
   endif()
+  if(arg_HOT)
+    assay_hot_sources(${arg_NAME} ${arg_HOT})
+  endif()
   set_property(GLOBAL APPEND PROPERTY ASSAY_LAYERS ${arg_NAME})
 endfunction()
 
-# assay_add_plugin(NAME <backend> SOURCES ... [LIBRARIES ...] [DIRECTORY <folder>] [APART]): a backend plugin, hidden but
-# for its entry point. Programs look for plugins in ASSAY_PLUGIN_DIR alone; another folder hides one from them. APART: one
+# assay_add_plugin(NAME <backend> SOURCES ... [LIBRARIES ...] [DIRECTORY <folder>] [COLD] [APART]): a backend plugin,
+# hidden but for its entry point. Programs look for plugins in ASSAY_PLUGIN_DIR alone; another folder hides one from them. APART: one
 # that takes long to build and has no device here belongs to target gpu, not to product.
 function(assay_add_plugin)
-  cmake_parse_arguments(arg "APART" "NAME;DIRECTORY" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "COLD;APART" "NAME;DIRECTORY" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT arg_DIRECTORY)
     set(arg_DIRECTORY ${ASSAY_PLUGIN_DIR})
   endif()
@@ -101,6 +119,12 @@ function(assay_add_plugin)
   add_library(${target} MODULE ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE assay_plugin_common assay_warnings ${arg_LIBRARIES})
   assay_group_sources(${target} BY_WORD)
+  if(arg_COLD)
+    target_link_libraries(${target} PRIVATE assay_cold)
+    assay_share_headers(${target} cold)
+  else()
+    assay_share_headers(${target} hot)
+  endif()
   assay_make_plugin(${target} ${arg_NAME})
   assay_find_deps_at(${target} ../deps)
   set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DIRECTORY})
