@@ -108,8 +108,8 @@ function(assay_add_layer)
 endfunction()
 
 # assay_add_plugin(NAME <backend> SOURCES ... [LIBRARIES ...] [DIRECTORY <folder>] [COLD] [APART]): a backend plugin,
-# hidden but for its entry point. Programs look for plugins in ASSAY_PLUGIN_DIR alone; another folder hides one from them. APART: one
-# that takes long to build and has no device here belongs to target gpu, not to product.
+# hidden but for its entry point. Programs look for plugins in ASSAY_PLUGIN_DIR alone; another folder hides one from
+# them. APART: one that takes long to build and has no device here belongs to target gpu, not to product.
 function(assay_add_plugin)
   cmake_parse_arguments(arg "COLD;APART" "NAME;DIRECTORY" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT arg_DIRECTORY)
