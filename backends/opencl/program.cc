@@ -18,7 +18,6 @@ std::string CommonOptions(const Traits& traits, Accumulator acc) {
   std::string text = fmt::format("-cl-std=CL1.2 -DACC={} -DACC_{}=1", AccName(acc), AccName(acc));
   if (traits.RoundsDivideAndSqrt()) text += std::string(" ") + kRoundedDivideOption;
   if (acc != Accumulator::kI32 && traits.HasFma(wide)) text += " -DUSE_FMA=1";
-  if (traits.is_cpu) text += " -DCPU=1";
   return text;
 }
 

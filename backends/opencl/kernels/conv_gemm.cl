@@ -32,7 +32,7 @@ bool IsDense(const Params* p) {
   return p->c == 1 || p->w_inner == expected;
 }
 
-ONCE VEC LoadA(const Factors* f, long output, long term, long end) {
+VEC LoadA(const Factors* f, long output, long term, long end) {
   const Params* p = f->p;
   const long count = output < p->o ? end - term : 0;
   if (f->dense) return Line(f->w, output * p->w_outer + term, 1, count);
@@ -46,7 +46,7 @@ ONCE VEC LoadA(const Factors* f, long output, long term, long end) {
 }
 
 // Along the positions: one term, read where each of them sees it.
-ONCE VEC LoadB(const Factors* f, int along_k, long term, long position, long end) {
+VEC LoadB(const Factors* f, int along_k, long term, long position, long end) {
   const Params* p = f->p;
   const int c = (int)term / f->taps;
   const Index tap = Split(p->kernel_size, (int)term - c * f->taps);
@@ -64,16 +64,6 @@ ONCE VEC LoadB(const Factors* f, int along_k, long term, long position, long end
     for (int axis = 2; axis >= 3 - RANK && ++at.at[axis] == p->out[axis]; --axis) at.at[axis] = 0;  // the next position
   }
   return VLOAD(0, line);
-}
-
-// Writes the sums of `channel` from position `first` on.
-ONCE void WriteLine(const Factors* f, const global TYPE(V)* bias, global TYPE(Y)* y, long image, long channel, long first,
-                    VEC sum) {
-  ACC values[WIDTH];
-  VSTORE(sum, 0, values);
-  for (int l = 0; l < WIDTH && first + l < f->positions; ++l) {
-    Finish(f->p, bias, y, image, channel, Split(f->p->out, (int)(first + l)), values[l]);
-  }
 }
 
 kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void implicit_gemm(
@@ -95,7 +85,14 @@ kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void implicit_gemm(
   for (int i = 0; i < TM; ++i) {
     const long at = row + get_local_id(1) * TM + i;
     for (int j = 0; j < TN && at < p.o; ++j) {
-      WriteLine(&factors, bias + bias_at, y + y_at, image, group * p.o + at, column + TileColumn(j), sum[i][j]);
+      ACC values[WIDTH];
+      VSTORE(sum[i][j], 0, values);
+      const long to = column + TileColumn(j);
+      for (int l = 0; l < WIDTH; ++l) {
+        if (to + l >= factors.positions) continue;
+        const Index position = Split(p.out, (int)(to + l));
+        Finish(&p, bias + bias_at, y + y_at, image, group * p.o + at, position, values[l]);
+      }
     }
   }
 }

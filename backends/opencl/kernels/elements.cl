@@ -7,15 +7,6 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-// In front of a function that, where the device is a processor, is compiled once and called: PoCL compiles a kernel, with
-// all that is inlined into it, three times, and what lies between barriers several times more. For much code that takes
-// little of the time; it has no barrier and does not ask for its item.
-#ifdef CPU
-#define ONCE __attribute__((noinline))
-#else
-#define ONCE
-#endif
-
 // The number of the group in a grid that RowOfGroups made.
 long GroupIndex() { return get_group_id(1) * get_num_groups(0) + get_group_id(0); }
 

@@ -6,16 +6,8 @@ struct Factors {
   const Params* p;
 };
 
-ONCE DEFINE_LINE(AnyLineOfA, A)
-ONCE DEFINE_LINE(AnyLineOfB, B)
-
-VEC LineOfA(const global TYPE(A)* p, long offset, long step, long count) {
-  return step == 1 && count >= WIDTH ? LOAD_VECTOR(A, p, offset) : AnyLineOfA(p, offset, step, count);
-}
-
-VEC LineOfB(const global TYPE(B)* p, long offset, long step, long count) {
-  return step == 1 && count >= WIDTH ? LOAD_VECTOR(B, p, offset) : AnyLineOfB(p, offset, step, count);
-}
+DEFINE_LINE(LineOfA, A)
+DEFINE_LINE(LineOfB, B)
 
 VEC LoadA(const Factors* f, long row, long k, long end) {
   const Params* p = f->p;
@@ -27,20 +19,6 @@ VEC LoadB(const Factors* f, int along_k, long k, long column, long end) {
   const Params* p = f->p;
   const long count = along_k ? (column < p->n ? end - k : 0) : (k < end ? p->n - column : 0);
   return LineOfB(f->b, k * p->b_row + column * p->b_column, along_k ? p->b_row : p->b_column, count);
-}
-
-// Writes the sums of `row` from `column` on.
-ONCE void WriteLine(const Params* p, const Addends* addends, global ACC* sums, long stacked, long row, long column,
-                    VEC sum) {
-  ACC values[WIDTH];
-  VSTORE(sum, 0, values);
-  for (int l = 0; l < WIDTH && column + l < p->n; ++l) {
-    if (p->parts == 1) {
-      Finish(p, addends, stacked, row, column + l, values[l]);
-    } else {
-      sums[(stacked * p->m + row) * p->n + column + l] = values[l];
-    }
-  }
 }
 
 // Work-group (tile of columns, tile of rows, batch * parts). With several parts into sums[batch, part, m, n].
@@ -58,7 +36,16 @@ kernel __attribute__((reqd_work_group_size(GX, GY, 1))) void tiled(
   for (int i = 0; i < TM; ++i) {
     const long at = row + get_local_id(1) * TM + i;
     for (int j = 0; j < TN && at < p.m; ++j) {
-      WriteLine(&p, &addends, sums + sums_at, get_group_id(2), at, column + TileColumn(j), sum[i][j]);
+      ACC values[WIDTH];
+      VSTORE(sum[i][j], 0, values);
+      const long to = column + TileColumn(j);
+      for (int l = 0; l < WIDTH && to + l < p.n; ++l) {
+        if (p.parts == 1) {
+          Finish(&p, &addends, batch, at, to + l, values[l]);
+        } else {
+          sums[sums_at + (get_group_id(2) * p.m + at) * p.n + to + l] = values[l];
+        }
+      }
     }
   }
 }
