@@ -4,32 +4,64 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/base/profile.h"
+#include "harness/cli/ceilings.h"
 #include "harness/cli/stopwatch.h"
 
 namespace assay::cli {
+namespace {
 
-Lanes::Lanes(const std::vector<Column>& columns, size_t most_at_once) : columns_(columns) {
+// What a lane must have left for a second worker: several times what starting one takes.
+constexpr double kWorthASecondWorker = 0.25;
+
+}  // namespace
+
+double Lanes::Lane::LeftSeconds() const {
+  return calls == 0 ? 0 : static_cast<double>(end - next) * busy_s / static_cast<double>(calls);
+}
+
+Lanes::Lanes(const std::vector<Column>& columns, size_t most_at_once, SecondWorkers second) {
   for (size_t c = 0; c < columns.size(); ++c) {
     const std::shared_ptr<Session>& session = columns[c].session;
-    const auto shares = [&](const Lane& lane) { return columns[lane.columns[0]].session == session; };
-    const auto lane = std::ranges::find_if(lanes_, shares);
-    lane == lanes_.end() ? lanes_.push_back({{c}}) : lane->columns.push_back(c);
+    const auto shares = [&](const Lane& lane) { return lane.seats[0].columns[0].session == session; };
+    auto lane = std::ranges::find_if(lanes_, shares);
+    if (lane == lanes_.end()) lane = lanes_.insert(lane, Lane{.columns = {}, .seats = {Seat()}});
+    lane->columns.push_back(c);
+    lane->seats[0].columns.push_back(columns[c]);
   }
-  for (const Column& column : columns) {
-    if (column.session) column.session->ShareTime(time_);
+  if (second == SecondWorkers::kWhereLagging) AddSecondWorkers();
+  for (const Lane& lane : lanes_) {
+    for (const Seat& seat : lane.seats) {
+      if (seat.columns[0].session) seat.columns[0].session->ShareTime(time_);
+    }
   }
-  while (threads_.size() + 1 < std::min(most_at_once, lanes_.size())) {
+  while (threads_.size() + 1 < std::min(most_at_once, most_workers())) {
     threads_.emplace_back([this, number = threads_.size() + 2] { Help(number); });
   }
 }
 
+void Lanes::AddSecondWorkers() {
+  const auto on_host = [](const Column& column) { return HardwareOf(column) == kHostHardware; };
+  for (Lane& lane : lanes_) {
+    const std::vector<Column>& own = lane.seats[0].columns;
+    if (!own[0].session || !std::ranges::all_of(own, on_host)) continue;
+    Seat seat{.columns = own, .own = false, .state = Seat::kClosed};
+    SessionOptions options = own[0].session->options();
+    options.worker_number = 2;
+    const auto session = std::make_shared<Session>(std::move(options));
+    for (Column& column : seat.columns) column.session = session;
+    lane.seats.push_back(std::move(seat));
+  }
+}
+
 Lanes::~Lanes() {
-  if (threads_.empty()) return;
-  ForEach(lanes_.size(), 1, [this](size_t, size_t c) {
-    if (columns_[c].session) columns_[c].session->Restart();
-  });
+  for (const Lane& lane : lanes_) {
+    for (const Seat& seat : lane.seats) {
+      if (seat.columns[0].session) seat.columns[0].session->Restart();
+    }
+  }
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -38,18 +70,23 @@ Lanes::~Lanes() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+size_t Lanes::most_workers() const {
+  size_t seats = 0;
+  for (const Lane& lane : lanes_) seats += lane.seats.size();
+  return seats;
+}
+
 void Lanes::ForEach(size_t at_once, size_t cases, const Work& work) {
   std::unique_lock lock(mutex_);
   work_ = &work;
-  cases_ = cases;
   at_once_ = std::max<size_t>(1, at_once);
   left_ = cases * lanes_.size();
   thrown_ = nullptr;
-  for (Lane& lane : lanes_) lane.next = 0;
+  for (Lane& lane : lanes_) lane.next = 0, lane.end = cases;
   changed_.notify_all();
   while (left_ > 0 || running_ > 0) {
-    if (Lane* const lane = NextLane()) {
-      RunOne(*lane, lock);
+    if (const Place place = NextPlace(); place.lane != nullptr) {
+      Run(place, lock);
     } else {
       const Span span(Phase::kWait);
       changed_.wait(lock);
@@ -62,46 +99,78 @@ void Lanes::Help(size_t number) {
   const ProfiledThread thread(fmt::format("columns {}", number));
   std::unique_lock lock(mutex_);
   for (;;) {
-    Lane* lane = nullptr;
-    changed_.wait(lock, [&] { return stop_ || (lane = NextLane()) != nullptr; });
+    Place place;
+    changed_.wait(lock, [&] { return stop_ || (place = NextPlace()).lane != nullptr; });
     if (stop_) return;
-    RunOne(*lane, lock);
+    Run(place, lock);
   }
 }
 
-// That which, going by what it took until now, has most left to do: so lanes end at about the same time. Null where
-// all that have something left are at work, or enough are.
-Lanes::Lane* Lanes::NextLane() {
-  if (left_ == 0 || running_ >= at_once_) return nullptr;
-  Lane* best = nullptr;
+// Of the lanes that nobody works for, that which, going by what it took until now, has most left to do: so lanes end at
+// about the same time. Then a second worker for the one that has most left. None where enough are at work.
+Lanes::Place Lanes::NextPlace() {
+  Place best;
+  if (left_ == 0 || running_ >= at_once_) return best;
   for (Lane& lane : lanes_) {
-    if (lane.running || lane.next == cases_) continue;
-    if (best == nullptr || lane.LeftFor(cases_) > best->LeftFor(cases_)) best = &lane;
+    if (lane.next == lane.end) continue;
+    for (Seat& seat : lane.seats) {
+      if (seat.running || seat.state != Seat::kOpen) continue;
+      if (!seat.own && (!lane.running() || lane.LeftSeconds() < kWorthASecondWorker)) continue;
+      const auto rank = [](const Place& p) { return std::pair(p.seat->own, p.lane->LeftSeconds()); };
+      const Place place{&lane, &seat};
+      if (best.lane == nullptr || rank(place) > rank(best)) best = place;
+    }
   }
   return best;
 }
 
-// Without the lock while it works.
-void Lanes::RunOne(Lane& lane, std::unique_lock<std::mutex>& lock) {
-  const size_t item = lane.next++;
-  lane.running = true;
-  --left_;
+void Lanes::Run(Place place, std::unique_lock<std::mutex>& lock) {
+  auto& [lane, seat] = place;
+  seat->running = true;
   ++running_;
+  const size_t item = seat->own ? lane->next++ : --lane->end;
+  --left_;
+  if (seat->own && at_once_ > 1 && lane->LeftSeconds() >= kWorthASecondWorker) OpenSecond(*lane, lock);
+  RunOne(place, item, lock);
+  seat->running = false;
+  --running_;
+  changed_.notify_all();
+}
+
+// While the first worker is there: a device that serves one process alone then refuses the second, whose start would
+// otherwise take it away from a first one that is being restarted.
+void Lanes::OpenSecond(Lane& lane, std::unique_lock<std::mutex>& lock) {
+  const auto closed = [](const Seat& seat) { return seat.state == Seat::kClosed; };
+  const auto second = std::ranges::find_if(lane.seats, closed);
+  if (second == lane.seats.end()) return;
+  lock.unlock();
+  const auto devices = [](const Seat& seat) -> size_t {
+    const auto description = seat.columns[0].session->Describe();
+    return description ? description->devices.size() : 0;
+  };
+  const size_t own = devices(lane.seats[0]);
+  const bool opens = own > 0 && devices(*second) == own;
+  lock.lock();
+  second->state = opens ? Seat::kOpen : Seat::kRefused;
+  changed_.notify_all();
+}
+
+// Without the lock while it works.
+void Lanes::RunOne(Place place, size_t item, std::unique_lock<std::mutex>& lock) {
+  auto& [lane, seat] = place;
   lock.unlock();
   const Stopwatch watch;
   std::exception_ptr thrown;
   try {
     const SharedTime::AtWork at_work(*time_);
-    for (const size_t column : lane.columns) (*work_)(item, column);
+    for (size_t i = 0; i < lane->columns.size(); ++i) (*work_)(item, lane->columns[i], seat->columns[i]);
   } catch (...) {
     thrown = std::current_exception();
   }
   lock.lock();
-  lane.busy_s += watch.Seconds();
-  lane.running = false;
+  lane->busy_s += watch.Seconds();
+  ++lane->calls;
   if (thrown && !thrown_) thrown_ = thrown;
-  --running_;
-  changed_.notify_all();
 }
 
 }  // namespace assay::cli

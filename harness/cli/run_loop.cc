@@ -25,16 +25,17 @@
 namespace assay::cli {
 namespace {
 
-// A result that passed, until it is timed.
+// A result that passed, until it is timed by the worker that judged it.
 struct Untimed {
   RecordPlace place;
+  const Column* through = nullptr;
   Attempt attempt;
 };
 
 // A case while its group is judged and timed.
 struct CaseAtWork {
-  CaseAtWork(size_t index, const PlannedCase& planned, const CaseData& data, const RunnerSettings& settings)
-      : index(index), data(data), runner(planned, data, settings) {}
+  CaseAtWork(size_t at, const PlannedCase& planned, const CaseData& prepared, const RunnerSettings& settings)
+      : index(at), data(prepared), runner(planned, prepared, settings) {}
 
   const size_t index;  // in the plan
   const CaseData& data;
@@ -91,7 +92,9 @@ class Loop {
         columns_(columns),
         settings_(settings),
         kept_(folder, settings.expectations),
-        lanes_(columns, settings.columns_at_once),
+        // Rounds are compared, so all of them are made in the same way: in the one worker that is restarted for each.
+        lanes_(columns, settings.columns_at_once,
+               settings.rounds > 1 ? SecondWorkers::kNever : SecondWorkers::kWhereLagging),
         ahead_(cases, settings.tier, settings.store),
         progress_(settings.progress, cases.size() * static_cast<size_t>(settings.rounds)) {}
 
@@ -129,7 +132,7 @@ class Loop {
     for (CaseAtWork& work : group) {
       const SpanContext context(work.data.problem.spec.Id(), "", "");
       if (work.broken.empty()) TimeAll(work);
-      for (auto& [place, attempt] : work.untimed) kept_.Add(place, std::move(attempt));
+      for (auto& [place, through, attempt] : work.untimed) kept_.Add(place, std::move(attempt));
       kept_.EndCase(work.index, work.data, work.runner);
       if (!work.broken.empty()) CannotRun(work.index, work.broken);
     }
@@ -143,20 +146,22 @@ class Loop {
 
   // All columns at once, as far as there are threads and memory. Keeps what is final at once.
   void JudgeAll(std::deque<CaseAtWork>& group) {
-    size_t at_once = columns_.size();
+    size_t at_once = lanes_.most_workers();
     for (const CaseAtWork& work : group) {
-      at_once = std::min(at_once, ColumnsAtOnce(work.data.problem, columns_.size()));
+      at_once = std::min(at_once, ColumnsAtOnce(work.data.problem, lanes_.most_workers()));
     }
     std::mutex mutex;  // guards what is not of one column alone
-    lanes_.ForEach(at_once, group.size(), [&](size_t item, size_t c) {
+    size_t begun = group[0].index;
+    lanes_.ForEach(at_once, group.size(), [&](size_t item, size_t c, const Column& through) {
       if (settings_.runner.interrupted()) return;
       CaseAtWork& work = group[item];
       {
         const std::lock_guard lock(mutex);
-        progress_.Update(work.index, kept_.failed(), cases_[work.index].spec.Id());
+        begun = std::max(begun, work.index);
+        progress_.Update(begun, kept_.failed(), cases_[work.index].spec.Id());
       }
       try {
-        JudgeColumn(work, c, mutex);
+        JudgeColumn(work, c, through, mutex);
       } catch (const std::exception& e) {
         const std::lock_guard lock(mutex);
         work.broken = DescribeException(e);
@@ -165,22 +170,22 @@ class Loop {
   }
 
   // `mutex` guards the case's list of what is to be timed.
-  void JudgeColumn(CaseAtWork& work, size_t column, std::mutex& mutex) {
+  void JudgeColumn(CaseAtWork& work, size_t column, const Column& through, std::mutex& mutex) {
     const Problem& problem = work.data.problem;
     RecordPlace place{work.index, column};
     const auto done = [&](Attempt attempt) {
       if (settings_.runner.perf_time_s > 0 && MayBeTimed(attempt)) {
         if (IsLarge(problem)) attempt.output = Tensor();  // its hash tells equal bits too
         const std::lock_guard lock(mutex);
-        work.untimed.push_back({place, std::move(attempt)});
+        work.untimed.push_back({place, &through, std::move(attempt)});
       } else {
         kept_.Add(place, std::move(attempt));
       }
       ++place.implementation;
       if (IsLarge(problem)) ReturnFreedMemory();
     };
-    work.runner.Judge(columns_[column], done, [&](const std::vector<std::string>& names) {
-      kept_.Add(Offer{cases_[work.index].spec.Id(), columns_[column].backend, columns_[column].device.name, names});
+    work.runner.Judge(through, done, [&](const std::vector<std::string>& names) {
+      kept_.Add(Offer{cases_[work.index].spec.Id(), through.backend, through.device.name, names});
     });
   }
 
@@ -201,11 +206,11 @@ class Loop {
       std::vector<CaseRunner::Timed> group;
       const size_t begin = InTurns(work.data) ? BeginOfLast(untimed, name) : untimed.size() - 1;
       for (size_t i = begin; i < untimed.size(); ++i) {
-        group.push_back({&columns_[untimed[i].place.column], &untimed[i].attempt});
+        group.push_back({untimed[i].through, &untimed[i].attempt});
       }
       TimeGroup(work.runner, group);
       for (size_t i = 0; i < group.size(); ++i) {
-        auto& [place, attempt] = untimed.back();
+        auto& [place, through, attempt] = untimed.back();
         if (settings_.rounds > 1 && attempt.verdict == Verdict::kPass) {
           timed_.push_back({place, WithoutOutput(attempt)});
         }

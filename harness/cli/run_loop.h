@@ -25,7 +25,7 @@ struct LoopSettings {
   RunnerSettings runner;
   std::string tier;
   int rounds = 1;              // of timing
-  size_t columns_at_once = 1;  // most that are judged at a time
+  size_t columns_at_once = 1;  // most that are judged at a time, and workers that judge
   std::vector<Expectation> expectations;
   GoldenStore store{std::filesystem::path()};
   Progress::Mode progress = Progress::Mode::kNone;

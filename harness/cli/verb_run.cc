@@ -208,7 +208,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
         return text.empty() ? std::string("the name is empty; leave the option out for out/<time>") : std::string();
       });
   AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits,
-                 "threads of the host, and most backends judged at a time; default all cores, and one backend more")
+                 "threads of the host, and most workers that judge at a time; default all cores, and one worker more")
       ->default_str("");
   verb->add_flag("--perf,!--no-perf", o->perf, "time what passes (default), or do not");
   AddNumber<double>(

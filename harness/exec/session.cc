@@ -98,7 +98,7 @@ Call<Prepared> Session::Prepare(int64_t device, const Problem& problem, const st
   plan->worker_plan = reply.Count("plan", std::numeric_limits<uint64_t>::max());
   const Prepared prepared{next_plan_, reply.Seconds("seconds")};
   if (!reply.problem().empty()) return BadAnswer("prepare", reply.problem());
-  span.AddWorker(begin, prepared.prepare_s);
+  span.AddWorker(options_.worker_number, begin, prepared.prepare_s);
   plans_[next_plan_++] = std::move(plan);
   return prepared;
 }
@@ -225,7 +225,7 @@ Call<Execution> Session::Execute(uint64_t plan_number, std::span<const Tensor* c
     execution.host_seconds = reply.Seconds("seconds");
     const Nanoseconds begin = reply.Integer("begin_ns");
     if (!reply.problem().empty()) return BadAnswer("execute", reply.problem());
-    span.AddWorker(begin, execution.host_seconds);
+    span.AddWorker(options_.worker_number, begin, execution.host_seconds);
   }
   if (Call<void> done = Download(plan, 0, inputs, all, execution); !done) return tl::unexpected(done.error());
   return execution;

@@ -24,6 +24,7 @@ struct SessionOptions {
   WorkerOptions worker;
   double call_timeout_s = 60;      // each of: query, upload, execute, download, a batch of timed repetitions
   double prepare_timeout_s = 300;  // compilers are slow
+  int worker_number = 1;           // of those of one plugin, for traces
 };
 
 struct DeviceDescription {
@@ -127,6 +128,8 @@ class Session {
 
   // Ends the worker; the next call starts a fresh one. Plans are gone.
   void Restart();
+
+  const SessionOptions& options() const { return options_; }
 
   // How many workers were started: what one has prepared and kept, the next has not.
   uint64_t workers_started() const { return workers_started_; }

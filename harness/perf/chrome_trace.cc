@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -37,11 +39,12 @@ class TraceWriter {
     Json arguments = Arguments(label);
     if (span.repetitions > 0) arguments.update({{"repetitions", span.repetitions}, {"timed_s", span.timed_s}});
     const char* name = assay::Name(span.phase);
-    Event("X", name, process, 1, span.begin,
+    NameWorker(process, span.number);
+    Event("X", name, process, span.number, span.begin,
           {{"cat", "backend"}, {"dur", Microseconds(span.end - span.begin)}, {"args", std::move(arguments)}});
     ++flows_;
     Event("s", name, kHost, threads_, span.call, {{"id", flows_}, {"cat", "call"}});
-    Event("f", name, process, 1, span.begin, {{"id", flows_}, {"cat", "call"}, {"bp", "e"}});
+    Event("f", name, process, span.number, span.begin, {{"id", flows_}, {"cat", "call"}, {"bp", "e"}});
   }
 
   int ProcessOf(const std::string& backend) {
@@ -50,8 +53,12 @@ class TraceWriter {
     if (place < std::ssize(backends_)) return process;
     backends_.push_back(backend);
     Name("process_name", process, 0, backend + " worker");
-    Name("thread_name", process, 1, "plugin");
     return process;
+  }
+
+  void NameWorker(int process, int number) {
+    if (!workers_.emplace(process, number).second) return;
+    Name("thread_name", process, number, number == 1 ? "plugin" : "plugin in worker " + std::to_string(number));
   }
 
   static Json Arguments(const SpanLabel& label) {
@@ -84,6 +91,7 @@ class TraceWriter {
   bool first_ = true;
   int threads_ = 0, flows_ = 0;
   std::vector<std::string> backends_;
+  std::set<std::pair<int, int>> workers_;  // that have a name
 };
 
 }  // namespace

@@ -80,6 +80,37 @@ class AtOnce(Cli):
         spans = self.hangs("--jobs", "1")
         self.assertLessEqual(spans["a"][1], spans["b"][0])
 
+    def hangs_in_four_cases(self, *args, out="out"):
+        """By worker the cases that hang, and the spans of all; the first case tells how long the others take."""
+        cases = [word for m in (4, 5, 6, 7) for word in ("--case", f"matmul/f32/m={m},n=3,k=7/fill=normal/seed=0")]
+        done, records = self.run_cases(*cases, "--plugin", f"a={PLUGIN}", "--backend", "a", "--impl", "hang",
+                                       "--no-perf", "--timeout", "1", *args, "--trace", str(self.dir / "trace.json"), out=out)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual([(r["case_id"].split(",")[0], r["verdict"]) for r in records],
+                         [(f"matmul/f32/m={m}", "timeout") for m in (4, 5, 6, 7)])
+        trace = json.loads((self.dir / "trace.json").read_text())
+        self.assertEqual(trace_format.problems(trace), [])
+        spans = [(e["ts"], e["ts"] + e["dur"], e["args"]["case"].split(",")[0][-1]) for e in trace["traceEvents"]
+                 if e["ph"] == "X" and e["name"] == "execute" and e["args"].get("implementation") == "hang"]
+        return sorted(spans), [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"]
+
+    def test_a_backend_that_lags_behind_gets_a_second_worker(self):
+        spans, threads = self.hangs_in_four_cases("--jobs", "2")
+        self.assertEqual({case for _, _, case in spans}, {"4", "5", "6", "7"})
+        self.assertEqual({case for _, _, case in spans[1:3]}, {"5", "7"})  # the second one begins at the end
+        self.assertLess(max(spans[1][0], spans[2][0]), min(spans[1][1], spans[2][1]))
+        self.assertIn("plugin in worker 2", threads)
+
+    def test_one_job_and_a_device_that_serves_one_process_have_one_worker(self):
+        device = {"ASSAY_MISBEHAVE": "serves_one", "ASSAY_DEVICE_FILE": str(self.dir / "device")}
+        for args, env in (("--jobs", "1"), {}), (("--jobs", "2"), device):
+            self.env.update(env)
+            spans, threads = self.hangs_in_four_cases(*args, out=f"out{len(env)}")
+            self.assertEqual([case for _, _, case in spans], ["4", "5", "6", "7"])
+            for (_, end, _), (begin, _, _) in zip(spans, spans[1:]):
+                self.assertLessEqual(end, begin)
+            self.assertNotIn("plugin in worker 2", threads)
+
     def test_verdicts_and_bits_are_the_same_at_once_and_one_after_the_other(self):
         results = []
         for jobs in ("1", "4"):

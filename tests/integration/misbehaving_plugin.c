@@ -4,12 +4,14 @@
  * b[k,n] -> y[m,n], any strides); each implementation but "ok" commits the one fault that it is named after. The
  * variable ASSAY_MISBEHAVE adds faults outside of operators. Plain C11: the proof that the ABI header is.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "backends/abi/assay_backend.h"
@@ -254,8 +256,18 @@ static assay_status describe(assay_backend_info* out, assay_text* error) {
   return ASSAY_OK;
 }
 
+/* As a device does that serves one process at a time: the file that ASSAY_DEVICE_FILE names is locked until the end. */
+static int taken_by_another(void) {
+  static int fd = -1;
+  if (fd < 0) fd = open(getenv("ASSAY_DEVICE_FILE"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  return flock(fd, LOCK_EX | LOCK_NB) != 0;
+}
+
 static assay_status device_count(uint32_t* out, assay_text* error) {
   *out = misbehaves("huge_count") ? UINT32_MAX : 1;
+  if (misbehaves("serves_one") && taken_by_another()) {
+    return fail(error, ASSAY_UNAVAILABLE, "another process uses the device");
+  }
   if (misbehaves("no_device")) return fail(error, ASSAY_UNAVAILABLE, "no device: install the misbehaving driver");
   return ASSAY_OK;
 }

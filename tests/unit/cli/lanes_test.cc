@@ -25,14 +25,14 @@ std::vector<Column> ThreeColumns() {
 
 TEST(Lanes, LanesRunAtOnceAndTheColumnsOfOneInOrder) {
   const std::vector<Column> columns = ThreeColumns();
-  Lanes lanes(columns, 2);
+  Lanes lanes(columns, 2, SecondWorkers::kNever);
   ASSERT_EQ(lanes.size(), 2u);
   for (int round = 0; round < 3; ++round) {
     std::mutex mutex;
     std::condition_variable changed;
     std::vector<size_t> begun, ended;
     // Column 0 ends only when 1 has begun, and 1 only when 0 has: together or never.
-    lanes.ForEach(2, 1, [&](size_t, size_t c) {
+    lanes.ForEach(2, 1, [&](size_t, size_t c, const Column&) {
       std::unique_lock lock(mutex);
       begun.push_back(c);
       changed.notify_all();
@@ -47,12 +47,12 @@ TEST(Lanes, LanesRunAtOnceAndTheColumnsOfOneInOrder) {
 
 TEST(Lanes, ALaneGoesOnToItsNextCaseWhileAnotherIsStillAtWork) {
   const std::vector<Column> columns = ThreeColumns();
-  Lanes lanes(columns, 2);
+  Lanes lanes(columns, 2, SecondWorkers::kNever);
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<size_t> of_lane_0, of_lane_1;
   // Column 1 ends its first case only when the other lane has ended all of its three.
-  lanes.ForEach(2, 3, [&](size_t item, size_t c) {
+  lanes.ForEach(2, 3, [&](size_t item, size_t c, const Column&) {
     std::unique_lock lock(mutex);
     if (c == 1) {
       EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return of_lane_0.size() == 6; }));
@@ -68,31 +68,31 @@ TEST(Lanes, ALaneGoesOnToItsNextCaseWhileAnotherIsStillAtWork) {
 
 TEST(Lanes, OneAtATimeIsInOrder) {
   const std::vector<Column> columns = ThreeColumns();
-  Lanes lanes(columns, 2);
+  Lanes lanes(columns, 2, SecondWorkers::kNever);
   std::atomic<int> running = 0;
   std::vector<size_t> order;
-  lanes.ForEach(1, 1, [&](size_t, size_t c) {
+  lanes.ForEach(1, 1, [&](size_t, size_t c, const Column&) {
     EXPECT_EQ(++running, 1);
     order.push_back(c);
     --running;
   });
   EXPECT_THAT(order, UnorderedElementsAre(0, 1, 2));
   std::vector<size_t> alone;
-  Lanes(columns, 1).ForEach(2, 1, [&](size_t, size_t c) { alone.push_back(c); });
+  Lanes(columns, 1, SecondWorkers::kNever).ForEach(2, 1, [&](size_t, size_t c, const Column&) { alone.push_back(c); });
   EXPECT_THAT(alone, UnorderedElementsAre(0, 1, 2));
 }
 
 TEST(Lanes, WhatIsThrownEndsItsLaneAloneAndReachesTheCaller) {
   const std::vector<Column> columns = ThreeColumns();
-  Lanes lanes(columns, 2);
+  Lanes lanes(columns, 2, SecondWorkers::kNever);
   std::atomic<int> done = 0;
-  const auto work = [&](size_t, size_t c) {
+  const auto work = [&](size_t, size_t c, const Column&) {
     if (c == 1) throw std::runtime_error("column 1");
     ++done;
   };
   EXPECT_THROW(lanes.ForEach(2, 1, work), std::runtime_error);
   EXPECT_EQ(done, 2);
-  lanes.ForEach(2, 1, [&](size_t, size_t) { ++done; });  // and is forgotten
+  lanes.ForEach(2, 1, [&](size_t, size_t, const Column&) { ++done; });  // and is forgotten
   EXPECT_EQ(done, 5);
 }
 
