@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "harness/base/dtype.h"
@@ -15,13 +16,19 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+// Of double. Bits rather than calls of the C library: judging asks for both at every element.
+constexpr int kBias = 1023, kFractionBits = 52, kExponentMask = 0x7ff;
+
 double PowerOfTwo(int exponent) {
-  return std::ldexp(1.0, exponent);
+  if (exponent <= -kBias || exponent > kBias) return std::ldexp(1.0, exponent);
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + kBias) << kFractionBits);
 }
 
-// Exponent of the binade in which the format's spacing at finite x is taken: subnormals share the lowest normal's.
+// Exponent of the binade in which the format's spacing at finite x is taken: subnormals share the lowest normal's. Those
+// of double itself lie below every format's normal numbers, or at double's own.
 int BinadeOf(const FloatFormat& format, double x) {
-  return x == 0 ? format.min_exponent : std::max(std::ilogb(x), format.min_exponent);
+  const int biased = static_cast<int>(std::bit_cast<uint64_t>(x) >> kFractionBits) & kExponentMask;
+  return std::max(biased - kBias, format.min_exponent);
 }
 
 }  // namespace
@@ -44,7 +51,7 @@ double FloatFormat::OverflowThreshold() const {
   const double midpoint = max_finite + spacing / 2;
   // The tie goes to the even neighbour. That is past max_finite in the IEEE formats; e4m3 spends the odd last code on
   // NaN, so 448 is even and 464 still rounds to it.
-  const bool max_is_odd = std::fmod(max_finite / spacing, 2.0) != 0;
+  const bool max_is_odd = static_cast<int64_t>(max_finite / spacing) % 2 != 0;
   return max_is_odd ? midpoint : std::nextafter(midpoint, kInfinity);
 }
 
