@@ -23,7 +23,7 @@ void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::s
   if (saved) return;
   data.unsaved = fmt::format(
       "golden store: {}; the value was computed and is used, but not kept for later runs. Make room there, or name "
-      "another folder in ASSAY_GOLDEN_STORE, or use --no-store",
+      "another folder in ASSAY_GOLDEN_STORE",
       saved.error().message);
 }
 

@@ -141,7 +141,7 @@ class Loop {
   void NoteStore(const CaseData& data) {
     if (!data.note.empty()) Note(data.note);
     // A full disk refuses all of them.
-    if (!data.unsaved.empty() && !std::exchange(said_unsaved_, true)) Note(data.unsaved);
+    if (!data.unsaved.empty() && !std::exchange(said_unsaved_, true)) Note(data.unsaved + ", or use --no-store");
   }
 
   // All columns at once, as far as there are threads and memory. Keeps what is final at once.

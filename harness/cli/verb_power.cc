@@ -8,7 +8,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -19,6 +18,7 @@
 #include "harness/base/parallel.h"
 #include "harness/cli/catalog.h"
 #include "harness/cli/column.h"
+#include "harness/cli/interrupt.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/power_text.h"
 #include "harness/cli/progress.h"
@@ -31,14 +31,6 @@ namespace {
 namespace fs = std::filesystem;
 constexpr uint64_t kLastHeldBackSeed = 1'000'000'000'000;
 constexpr const char* kCorpusFile = "libassay_corpus.so";
-
-std::atomic<bool> power_interrupted{false};
-
-// The first Ctrl-C ends the measurement after the present calls, with what is complete; the second ends it at once.
-void OnPowerInterrupt(int signal) {
-  power_interrupted = true;
-  std::signal(signal, SIG_DFL);
-}
 
 struct PowerOptions {
   CaseOptions selection;
@@ -71,7 +63,7 @@ PowerSettings SettingsFor(const PowerOptions& o) {
   settings.held_back = o.held_back.value_or(o.full ? 3 : 1);
   settings.held_back_from = o.held_back_from;
   settings.fault_seeds = std::min(o.fault_seeds.value_or(o.full ? 2 : 1), o.seeds);
-  settings.interrupted = [] { return power_interrupted.load(); };
+  settings.interrupted = Interrupted;
   return settings;
 }
 
@@ -158,8 +150,7 @@ int Power(const PowerOptions& options) {
   if (selected.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selected.empty_message);
   if (selected.empty == EmptyReason::kShardOnly) return Complain(kExitOk, selected.empty_message);
 
-  std::signal(SIGINT, OnPowerInterrupt);
-  std::signal(SIGTERM, OnPowerInterrupt);
+  WatchForInterrupts();
   const Stopwatch watch;
   run.suite = selection.suite;
   run.cases = selected.cases.size();

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -19,6 +17,7 @@
 #include "harness/cli/ceilings.h"
 #include "harness/cli/environment.h"
 #include "harness/cli/exit_code.h"
+#include "harness/cli/interrupt.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/output.h"
 #include "harness/cli/prepared_run.h"
@@ -33,14 +32,6 @@
 
 namespace assay::cli {
 namespace {
-
-std::atomic<bool> interrupted{false};
-
-// The first Ctrl-C ends the run after the present call, with its records and reports; the second ends it at once.
-void OnInterrupt(int signal) {
-  interrupted = true;
-  std::signal(signal, SIG_DFL);
-}
 
 // What was asked for and only times can give; "" for none.
 std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) {
@@ -105,7 +96,7 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
   settings.runner.command = ProgramWord() + " run";
   settings.runner.carried = CarriedOptions(options);
   settings.runner.plan_hash = plan.hash;
-  settings.runner.interrupted = [] { return interrupted.load(); };
+  settings.runner.interrupted = Interrupted;
   return settings;
 }
 
@@ -168,8 +159,7 @@ int Run(RunOptions options) {
   if (!prepared) return Complain(prepared.error().code, prepared.error().message);
   auto& [selection, plan, sweep, columns, absent, expectations] = *prepared;
 
-  std::signal(SIGINT, OnInterrupt);
-  std::signal(SIGTERM, OnInterrupt);
+  WatchForInterrupts();
   auto folder = RunFolder::Create(options.out.value_or(""));
   if (!folder) return Complain(kExitUsage, folder.error().message);
   const nlohmann::ordered_json environment = Environment(options, columns, expectations);

@@ -44,9 +44,9 @@ def children_of(host):
 
 
 class Base(Cli):
-    def start(self, *args, out="out"):
+    def start(self, *args, out="out", prepare=None):
         return subprocess.Popen([ASSAY, "run", *args, "--out", out], cwd=self.dir, env=self.env, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=prepare)
 
     def text(self, name, out="out"):
         return (self.dir / out / name).read_text()
@@ -64,7 +64,7 @@ class Ending(Base):
         return sorted((c.get("name"), c.get("classname"), *(e.get("type") for e in c.findall("error"))) for c in cases)
 
     def test_a_signal_ends_the_run_with_reports_that_name_what_is_missing(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number):
                 shutil.rmtree(self.dir / "out", ignore_errors=True)
                 process = self.start(*HANGING, "--timeout", "3")
@@ -84,6 +84,14 @@ class Ending(Base):
                 self.assertEqual(again.returncode, 3, again.stderr)
                 self.assertEqual(again.stdout.split("\nreport:")[0], stdout.split("\nrecords:")[0])
                 self.assertEqual({name: self.text(name) for name in before}, before)
+
+    def test_a_run_under_nohup_outlives_its_terminal(self):
+        process = self.start(*HANGING, "--timeout", "1", prepare=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.await_text(self.dir / "out/results.jsonl")
+        process.send_signal(signal.SIGHUP)
+        stdout, stderr = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3, stderr)
+        self.assertNotIn("incomplete", stdout)
 
     def test_a_killed_run_is_reported_as_what_it_is_and_leaves_no_worker(self):
         process = self.start(*HANGING, "--timeout", "60")

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's wish to end a long command: it then writes what it has. Ctrl-C, SIGTERM, and SIGHUP, which the end of a
+// terminal or of a remote session sends, unless the command was started to outlive it (nohup).
+#pragma once
+
+namespace assay::cli {
+
+// From now on. A second signal of the same kind ends the process at once.
+void WatchForInterrupts();
+bool Interrupted();
+
+}  // namespace assay::cli
