@@ -19,7 +19,8 @@ namespace {
 constexpr double kTinyWeight = 0x1p-10;
 
 ASSAY_MULTIVERSION void ExponentialsOf(const double* __restrict t, double* __restrict e, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) e[j] = internal::ExpKernel(t[j]);
+  std::copy_n(t, n, e);
+  internal::ExpKernels(e, n);
 }
 
 // What ComputeRow's general loops make of scores without mask and cap, but for p.
