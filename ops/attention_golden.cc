@@ -24,9 +24,10 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kUp = 1 + 0x1p-30;  // the planes' own sums in double
-// The tile's distances are those from o as the sum of two floats: sums of w |v - o| may lack the first of these times
-// |o| sum w; and where floats are subnormal, the second times sum w, of o, and once more for each key, of the products.
-constexpr double kFloatOff = 0x1.01p-47, kFloatOffLeast = 0x1p-149;
+// The tile's distances are those from o in float: sums of w |v - o| may lack the first of these times |o| sum w, far
+// less than what the bound allows for o's own rounding; and where floats are subnormal, the second times sum w, of o,
+// and once more for each key, of the products.
+constexpr double kFloatOff = 0x1.01p-24, kFloatOffLeast = 0x1p-149;
 
 // One query at work, kept from row to row.
 struct RowWork {
@@ -138,9 +139,14 @@ class Builder {
     for (RowWork& w : rows) {
       w.row = first + (&w - rows.data());
       AttentionRow& weights = data_.narrow ? rows[0].weights : w.weights;  // one that stays in a cache
-      ComputeRow(op_, data_, w.row, work.scores, w.row - first, weights);
+      const int64_t index = w.row - first;
+      if (data_.narrow && SetPlainRow(op_, data_, w.row, work.scores, index, work.tile, weights, w.sums)) {
+        BeginPlain(weights, w);
+        continue;
+      }
+      ComputeRow(op_, data_, w.row, work.scores, index, weights);
       Begin(weights, w);
-      if (data_.narrow) work.tile.Set(w.row - first, weights, work.scores.first);
+      if (data_.narrow) work.tile.Set(index, weights, work.scores.first);
     }
     data_.narrow ? SumTile(rows, work) : SumStretches(rows);
     for (RowWork& w : rows) {
@@ -152,7 +158,7 @@ class Builder {
     AttentionColumns* columns[kTileQueries];
     for (int64_t r = 0; r < std::ssize(rows); ++r) columns[r] = &rows[r].columns;
     const int64_t at = (op_.KeyHead(rows[0].row) * op_.s + work.scores.first) * op_.dv;
-    const TileValues values{data_.v.data() + at, data_.v32.data() + at, data_.v_squares.data() + at, op_.dv};
+    const TileValues values{data_.v32.data() + at, data_.v_squares.data() + at, op_.dv};
     const std::span<AttentionColumns* const> out(columns, rows.size());
     SumTileValues(work.tile, values, out);
     SumTilePlanes(work.tile, values, out);
@@ -195,22 +201,21 @@ class Builder {
     return copy.data();
   }
 
+  void BeginPlain(const AttentionRow& r, RowWork& w) {
+    const AttentionCase::Range range = op_.KeysOf(w.row);
+    StartRow(r, w);
+    w.first_key = range.first, w.seen = range.last - range.first;
+    w.consecutive = true;
+    StartSums(r, w);
+  }
+
   void Begin(const AttentionRow& r, RowWork& w) {
-    rows_.SetUp(w.row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow
-    SetFact(w.row, kReach, r.reach);
-    SetFact(w.row, kMasked, r.masked ? 1 : 0);
-    w.keys.clear();
-    w.counts = !r.masked && !r.undefined;
-    w.unclear = r.unclear;
+    StartRow(r, w);
     if (w.counts) {
       w.first_key = r.keys.front(), w.seen = std::ssize(r.keys);
       w.consecutive = data_.all_finite_v && r.keys.back() - r.keys.front() + 1 == w.seen;
       w.sums = SumRow(r, static_cast<double>(op_.d) + 16);
-      SetFacts(w.row, r, w.sums);
-      AttentionColumns& c = w.columns;
-      for (auto* sums : {&c.o, &c.lo, &c.magnitude, &c.squares, &c.dot, &c.added, &c.shifts, &c.moves, &c.special}) {
-        std::ranges::fill(*sums, 0.0);
-      }
+      StartSums(r, w);
       if (!data_.narrow || !w.consecutive) Weigh(r, w);
       return;
     }
@@ -219,6 +224,23 @@ class Builder {
     for (int64_t i = first; i < first + op_.dv; ++i) {
       golden_.value[i] = value;
       golden_.error.Set(i, r.unclear ? kInfinity : 0);
+    }
+  }
+
+  void StartRow(const AttentionRow& r, RowWork& w) {
+    rows_.SetUp(w.row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow
+    SetFact(w.row, kReach, r.reach);
+    SetFact(w.row, kMasked, r.masked ? 1 : 0);
+    w.keys.clear();
+    w.counts = !r.masked && !r.undefined;
+    w.unclear = r.unclear;
+  }
+
+  void StartSums(const AttentionRow& r, RowWork& w) {
+    SetFacts(w.row, r, w.sums);
+    AttentionColumns& c = w.columns;
+    for (auto* sums : {&c.o, &c.lo, &c.magnitude, &c.squares, &c.dot, &c.added, &c.shifts, &c.moves, &c.special}) {
+      std::ranges::fill(*sums, 0.0);
     }
   }
 
