@@ -55,8 +55,8 @@ struct AttentionData {
   // The largest finite |q| of each query row and |k| of each key.
   std::vector<double> largest_q, largest_k;
   bool narrow = false;
-  // Empty unless narrow: |q|, v and v^2 as above, and k by blocks of keys (attention_tile.h).
-  std::vector<float> q32, v32, v_squares;
+  // Empty unless narrow: |q| and v as above, exact there, and k by blocks of keys (attention_tile.h).
+  std::vector<float> q32, v32;
   PackedKeys packed;
 
  private:

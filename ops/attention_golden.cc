@@ -24,10 +24,10 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kUp = 1 + 0x1p-30;  // the planes' own sums in double
-// The tile's distances are those from o in float: sums of w |v - o| may lack the first of these times |o| sum w, far
-// less than what the bound allows for o's own rounding; and where floats are subnormal, the second times sum w, of o,
-// and once more for each key, of the products.
-constexpr double kFloatOff = 0x1.01p-24, kFloatOffLeast = 0x1p-149;
+// The tile's distances are those from o in float, or as the sum of two floats: sums of w |v - o| may lack the first or
+// the second of these times |o| sum w; and where floats are subnormal, the third times sum w, of o, and once more for
+// each key, of the products.
+constexpr double kFloatOff = 0x1.01p-24, kTwoFloatsOff = 0x1.01p-47, kFloatOffLeast = 0x1p-149;
 
 // One query at work, kept from row to row.
 struct RowWork {
@@ -43,6 +43,7 @@ struct RowWork {
   int64_t first_key = 0, seen = 0;  // how many are seen
   bool consecutive = false;         // with rows of v that follow each other, all finite
   bool unclear = false;
+  double off = 0;  // what a distance may lack, in |o|
   AttentionColumns columns;
   bool counts = false;                     // false: there is nothing to sum
   std::vector<WeightedKey> keys;           // none then, and where a tile has the weights
@@ -150,7 +151,9 @@ class Builder {
     }
     data_.narrow ? SumTile(rows, work) : SumStretches(rows);
     for (RowWork& w : rows) {
-      if (w.counts) Finish(w, work.seen);
+      if (!w.counts) continue;
+      if (data_.narrow) w.off = work.tile.At(w.row - first).spread ? kFloatOff : kTwoFloatsOff;
+      Finish(w, work.seen);
     }
   }
 
@@ -158,7 +161,7 @@ class Builder {
     AttentionColumns* columns[kTileQueries];
     for (int64_t r = 0; r < std::ssize(rows); ++r) columns[r] = &rows[r].columns;
     const int64_t at = (op_.KeyHead(rows[0].row) * op_.s + work.scores.first) * op_.dv;
-    const TileValues values{data_.v32.data() + at, data_.v_squares.data() + at, op_.dv};
+    const TileValues values{data_.v32.data() + at, op_.dv};
     const std::span<AttentionColumns* const> out(columns, rows.size());
     SumTileValues(work.tile, values, out);
     SumTilePlanes(work.tile, values, out);
@@ -252,17 +255,19 @@ class Builder {
       w.columns.range[c] =
           std::max(std::abs(of_keys.low[c] - w.columns.o[c]), std::abs(of_keys.high[c] - w.columns.o[c]));
     }
-    if (data_.narrow) AddFloatOff(w.sums, w.seen, w.columns);
+    if (data_.narrow) AddFloatOff(w);
     Store(w, ScoreError(w.sums), of_keys);
   }
 
-  void AddFloatOff(const RowSums& sums, int64_t seen, AttentionColumns& columns) const {
-    const auto least = [&](double mean) { return mean > 0 ? kFloatOffLeast * (mean + static_cast<double>(seen)) : 0; };
-    const double dot_least = least(sums.dot_mean), added_least = least(sums.added_mean);
+  void AddFloatOff(RowWork& w) const {
+    const auto least = [&](double mean) {
+      return mean > 0 ? kFloatOffLeast * (mean + static_cast<double>(w.seen)) : 0;
+    };
+    const double dot_least = least(w.sums.dot_mean), added_least = least(w.sums.added_mean);
     for (int64_t c = 0; c < op_.dv; ++c) {
-      const double off = kFloatOff * std::abs(columns.o[c]);
-      columns.dot[c] += off * sums.dot_mean + dot_least;
-      columns.added[c] += off * sums.added_mean + added_least;
+      const double off = w.off * std::abs(w.columns.o[c]);
+      w.columns.dot[c] += off * w.sums.dot_mean + dot_least;
+      w.columns.added[c] += off * w.sums.added_mean + added_least;
     }
   }
 

@@ -175,7 +175,6 @@ void AttentionData::Narrow(const AttentionCase& op) {
   narrowed(q, q32, [](double x) { return std::abs(x); });
   packed = PackedKeys(k_by_dim, op.batch * op.hkv, d, op.s, k_stride);
   narrowed(v, v32, [](double x) { return x; });
-  narrowed(v, v_squares, [](double x) { return x * x; });
 }
 
 void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores) {

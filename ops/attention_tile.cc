@@ -29,9 +29,6 @@ constexpr int kRowsAtOnce = 4;
 // Of the scores: eight sums or more, which do not wait for each other, with fewer loads than fused operations.
 constexpr int kScoreRows = kManyRegisters ? kTileQueries : 4;
 constexpr int kScoreVectors = 2;
-// Keys whose values stay in the first-level cache from one query to the next.
-constexpr int64_t kNearKeys = 32;
-
 template <class D>
 HWY_INLINE int64_t LanesOf(D d) {
   return static_cast<int64_t>(hn::Lanes(d));
@@ -250,7 +247,7 @@ void SumTileValuesImpl(const TileWeights::Row* rows, int64_t queries, int64_t ke
 template <bool kSquares, int kRows, class D, int kVectors>
 HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const TileWeights::Row* rows, int64_t first,
                            int64_t end, const TileValues& values, int64_t c, const TileSums* out) {
-  const int64_t lanes = LanesOf(d);
+  const int64_t lanes = LanesOf(d), columns = values.columns;
   hn::Vec<D> magnitude[kRows][kVectors], squares[kRows][kVectors];
   const float *up[kRows], *squared[kRows];
   for (int r = 0; r < kRows; ++r) {
@@ -263,8 +260,8 @@ HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const Til
   for (int64_t key = first; key < end; ++key) {
     hn::Vec<D> v[kVectors], v2[kVectors];
     for (int i = 0; i < kVectors; ++i) {
-      v[i] = hn::Abs(hn::LoadU(d, values.v + key * values.columns + c + i * lanes));
-      if constexpr (kSquares) v2[i] = hn::LoadU(d, values.squares + key * values.columns + c + i * lanes);
+      v[i] = Factors(d, values.v + key * columns + c + i * lanes);
+      if constexpr (kSquares) v2[i] = hn::LoadU(d, values.squares + (key - first) * columns + c + i * lanes);
     }
     for (int r = 0; r < kRows; ++r) {
       const auto p = hn::Set(d, up[r][key]), p2 = hn::Set(d, squared[r][key]);
@@ -282,27 +279,32 @@ HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const Til
   }
 }
 
-template <class D, int kVectors>
+// Those from o in float, or from o in two floats.
+template <bool kLow, class D, int kVectors>
 HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const TileWeights::Row& row, int64_t first,
                              int64_t end, const TileValues& values, int64_t c, const TileSums& out) {
   const int64_t lanes = LanesOf(d);
-  hn::Vec<D> o[kVectors], dot[kVectors], added[kVectors], shifts[kVectors], moves[kVectors];
+  hn::Vec<D> o[kVectors], o_low[kVectors], dot[kVectors], added[kVectors], shifts[kVectors], moves[kVectors];
   for (int i = 0; i < kVectors; ++i) {
     const int64_t at = c + i * lanes;
     o[i] = hn::LoadU(d, out.o + at);
+    if constexpr (kLow) o_low[i] = hn::LoadU(d, out.o_low + at);
     dot[i] = hn::LoadU(d, out.dot + at), added[i] = hn::LoadU(d, out.added + at);
     shifts[i] = hn::LoadU(d, out.shifts + at), moves[i] = hn::LoadU(d, out.moves + at);
   }
   for (int64_t key = first; key < end; ++key) {
-    const int64_t from = key * values.columns + c;
+    const float* v = values.v + key * values.columns + c;
+    const float* v2 = values.squares + (key - first) * values.columns + c;
     const auto by_dot = hn::Set(d, row.dot[key]), by_added = hn::Set(d, row.added[key]);
     const auto squared = hn::Set(d, row.squared[key]), stored2 = hn::Set(d, row.stored2[key]);
     for (int i = 0; i < kVectors; ++i) {
-      const auto distance = hn::Abs(hn::Sub(hn::LoadU(d, values.v + from + i * lanes), o[i]));
+      auto distance = hn::Sub(hn::LoadU(d, v + i * lanes), o[i]);
+      if constexpr (kLow) distance = hn::Sub(distance, o_low[i]);
+      distance = hn::Abs(distance);
       dot[i] = hn::MulAdd(by_dot, distance, dot[i]);
       added[i] = hn::MulAdd(by_added, distance, added[i]);
       const auto square = hn::Mul(distance, distance);
-      shifts[i] = hn::MulAdd(squared, hn::Max(hn::LoadU(d, values.squares + from + i * lanes), square), shifts[i]);
+      shifts[i] = hn::MulAdd(squared, hn::Max(hn::LoadU(d, v2 + i * lanes), square), shifts[i]);
       moves[i] = hn::MulAdd(stored2, square, moves[i]);
     }
   }
@@ -330,12 +332,17 @@ HWY_INLINE void AddMomentsOf(const TileWeights::Row* rows, int64_t queries, int6
 void AddStretchImpl(const TileWeights::Row* rows, int64_t queries, int64_t first, int64_t end, bool squares,
                     const TileValues& values, const TileSums* out) {
   for (int64_t near = first; near < end; near += kNearKeys) {
-    const int64_t last = std::min(end, near + kNearKeys);
+    const int64_t last = std::min(end, near + kNearKeys), from = near * values.columns;
+    ForVectors<1>(Floats(), (last - near) * values.columns, [&](int64_t i, auto d, auto) HWY_ATTR {
+      const auto v = hn::LoadU(d, values.v + from + i);
+      hn::StoreU(hn::Mul(v, v), d, values.squares + i);
+    });
     squares ? AddMomentsOf<true>(rows, queries, near, last, values, out)
             : AddMomentsOf<false>(rows, queries, near, last, values, out);
     ForVectors<kDistanceVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
       for (int64_t query = 0; query < queries; ++query) {
-        AddDistances(d, count, rows[query], near, last, values, c, out[query]);
+        rows[query].spread ? AddDistances<false>(d, count, rows[query], near, last, values, c, out[query])
+                           : AddDistances<true>(d, count, rows[query], near, last, values, c, out[query]);
       }
     });
   }
@@ -363,7 +370,8 @@ HWY_EXPORT(SumTileValuesImpl);
 HWY_EXPORT(AddStretchImpl);
 HWY_EXPORT(FoldImpl);
 
-// A weight is rounded up beforehand; a difference is off by 2^-24 of itself.
+// A weight is rounded up beforehand. With o = high + low, v - high is exact where it is small beside o, else it is off
+// by 2^-24 as the second difference is: together less than 2^-22 of |v - o|.
 double FloatSumsUp() {
   return 1 + 2 * Gamma(static_cast<double>(kFloatKeys) + 6, 0x1p-24);
 }
@@ -399,23 +407,25 @@ void TileWeights::Start(int64_t queries, int64_t keys) {
   floats_.resize(static_cast<size_t>(queries * kFloats * stride));
   for (int64_t r = 0; r < queries; ++r) {
     float* at = floats_.data() + r * kFloats * stride;
-    rows_[r] = {doubles_.data() + r * stride, at, at + stride, at + 2 * stride, at + 3 * stride, at + 4 * stride};
+    rows_[r] = {
+        doubles_.data() + r * stride, at, at + stride, at + 2 * stride, at + 3 * stride, at + 4 * stride, false};
   }
 }
 
 void TileWeights::Set(int64_t query, const AttentionRow& row, int64_t first_key) {
-  const Row to = rows_[query];
+  Row& to = rows_[query];
   const int64_t n = row.masked || row.undefined ? 0 : std::ssize(row.keys);
   if (n < keys_) {
     std::fill_n(to.p, keys_, 0.0);
     for (float* of : {to.up, to.squared, to.dot, to.added, to.stored2}) std::fill_n(of, keys_, 0.0F);
   }
+  to.spread = n > 0 && *std::max_element(row.p.begin(), row.p.end()) <= kMostOfSpread;
   for (int64_t i = 0, run = 0; i < n; i += run) {  // keys that follow each other
     const int64_t at = row.keys[i] - first_key;
     run = row.keys[n - 1] - row.keys[i] == n - 1 - i ? n - i : 1;
     while (run < n - i && row.keys[i + run] == row.keys[i] + run) ++run;
     HWY_DYNAMIC_DISPATCH(SetWeightsImpl)
-    (row, i, run, {to.p + at, to.up + at, to.squared + at, to.dot + at, to.added + at, to.stored2 + at});
+    (row, i, run, {to.p + at, to.up + at, to.squared + at, to.dot + at, to.added + at, to.stored2 + at, false});
   }
 }
 
@@ -428,11 +438,13 @@ double* TileWeights::Clear(int64_t query, int64_t first, int64_t n) {
 }
 
 RowSums TileWeights::SetPlain(int64_t query, int64_t first, const PlainScores& scores, double depth) {
-  const Row& to = rows_[query];
+  Row& to = rows_[query];
+  to.spread = 1 / scores.total <= kMostOfSpread;  // the largest key's
   RowSums sums;
   HWY_DYNAMIC_DISPATCH(SetPlainImpl)
   (scores, depth,
-   {to.p + first, to.up + first, to.squared + first, to.dot + first, to.added + first, to.stored2 + first}, sums);
+   {to.p + first, to.up + first, to.squared + first, to.dot + first, to.added + first, to.stored2 + first, false},
+   sums);
   return sums;
 }
 
@@ -442,18 +454,24 @@ void SumTileValues(const TileWeights& weights, const TileValues& values, std::sp
   HWY_DYNAMIC_DISPATCH(SumTileValuesImpl)(rows.data(), weights.queries(), weights.keys(), values, out.data());
 }
 
-void SumTilePlanes(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out) {
-  constexpr int64_t kSums = 7;
+void SumTilePlanes(const TileWeights& weights, TileValues values, std::span<AttentionColumns* const> out) {
+  constexpr int64_t kSums = 8;
   const int64_t n = values.columns, queries = weights.queries();
-  thread_local std::vector<float> sums;
+  thread_local std::vector<float> sums, v_squares;
+  v_squares.resize(static_cast<size_t>(kNearKeys * n));
+  values.squares = v_squares.data();
   sums.assign(static_cast<size_t>(queries * kSums * n), 0.0F);
   std::array<TileWeights::Row, kTileQueries> rows;
   std::array<TileSums, kTileQueries> at;
   for (int64_t r = 0; r < queries; ++r) {
     rows[r] = weights.At(r);
     float* of_row = sums.data() + r * kSums * n;
-    for (int64_t c = 0; c < n; ++c) of_row[c] = static_cast<float>(out[r]->o[c]);
-    at[r] = {of_row, of_row + n, of_row + 2 * n, of_row + 3 * n, of_row + 4 * n, of_row + 5 * n, of_row + 6 * n};
+    for (int64_t c = 0; c < n; ++c) {
+      of_row[c] = static_cast<float>(out[r]->o[c]);
+      of_row[n + c] = static_cast<float>(out[r]->o[c] - of_row[c]);
+    }
+    at[r] = {of_row,         of_row + n,     of_row + 2 * n, of_row + 3 * n,
+             of_row + 4 * n, of_row + 5 * n, of_row + 6 * n, of_row + 7 * n};
   }
   const double up = FloatSumsUp();
   const bool squares = weights.keys() <= kKeysOfSquares;

@@ -51,6 +51,10 @@ struct PlainScores {
   double scale, largest, total;  // largest score, sum of exponentials
 };
 
+// Where no key has more of the weight than this, o is close to no single value, and distances from o in float suffice:
+// each may be off by 2^-24 |o|. Otherwise o is the sum of two floats.
+inline constexpr double kMostOfSpread = 0.5;
+
 // The weights of up to kTileQueries queries for a range of keys, zero for keys that a query does not see.
 class TileWeights {
  public:
@@ -59,6 +63,7 @@ class TileWeights {
     double* p;
     float *up, *squared;           // p and p^2
     float *dot, *added, *stored2;  // p dot, p added, (p stored)^2
+    bool spread;                   // no p is above kMostOfSpread
   };
   void Start(int64_t queries, int64_t keys);
   void Set(int64_t query, const AttentionRow& row, int64_t first_key);
@@ -78,15 +83,19 @@ class TileWeights {
   Row rows_[kTileQueries];
 };
 
-// Rows of v, and their squares: [keys, columns] each.
+// Keys whose values stay in the first-level cache from one query to the next.
+inline constexpr int64_t kNearKeys = 32;
+
+// Rows of v, [keys, columns].
 struct TileValues {
-  const float *v, *squares;
+  const float* v;
   int64_t columns;
+  float* squares = nullptr;  // SumTilePlanes' own, of the kNearKeys at work
 };
 
 // A query's sums in float, each [columns].
 struct TileSums {
-  const float* o;
+  const float *o, *o_low;  // their sum is o
   float *magnitude, *squares, *dot, *added, *shifts, *moves;
 };
 
@@ -97,6 +106,6 @@ inline constexpr int64_t kKeysOfSquares = 512;
 
 // Fills o of each query's columns; then magnitude, squares, dot, added, shifts and moves, from o.
 void SumTileValues(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out);
-void SumTilePlanes(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out);
+void SumTilePlanes(const TileWeights& weights, TileValues values, std::span<AttentionColumns* const> out);
 
 }  // namespace assay
