@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ops/attention_tile.h"
@@ -16,6 +17,8 @@
 namespace assay {
 
 enum class MaskKind : uint8_t { kNone, kBool, kAdd };
+
+struct RowSums;
 
 // The attributes of a bound attention. A query row is (b, h, i), numbered row-major.
 struct AttentionCase {
@@ -52,8 +55,8 @@ struct AttentionData {
   // The largest finite |q| of each query row and |k| of each key.
   std::vector<double> largest_q, largest_k;
   bool narrow = false;
-  // Empty unless narrow: |q|, v and v^2 as above, and k by blocks of keys (attention_tile.h).
-  std::vector<float> q32, v32, v_squares;
+  // Empty unless narrow: |q| and v as above, exact there, and k by blocks of keys (attention_tile.h).
+  std::vector<float> q32, v32;
   PackedKeys packed;
 
  private:
@@ -81,6 +84,12 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
 // The dot products of some queries of one head, [rows, stride], with the `count` keys from `first` on that any of them
 // sees, and the sums of their terms' magnitudes.
 struct RawScores {
+  // Of query `index`, for n keys from `key` on.
+  std::pair<std::span<const double>, std::span<const double>> Of(int64_t index, int64_t key, int64_t n) const {
+    const auto begin = static_cast<size_t>(n == 0 ? 0 : index * stride + key - first), size = static_cast<size_t>(n);
+    return {std::span(dots).subspan(begin, size), std::span(magnitudes).subspan(begin, size)};
+  }
+
   int64_t first = 0, count = 0, stride = 0;  // stride: from one query to the next
   std::vector<double> dots, magnitudes;
 };
@@ -89,6 +98,10 @@ void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, 
 // takes over.
 void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
                 AttentionRow& out);
+// For a row of nothing but finite scores, none far below the largest, in fewer passes: weights to the tile, `sums` as
+// SumRow's, and of `out` all but its vectors. False, and nothing is done, where the row is another.
+bool SetPlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
+                 TileWeights& tile, AttentionRow& out, RowSums& sums);
 
 // Planes per element: "dot_weight" and "added_weight", sum p |v - o| times dot or added; "range" max |v - o|; "values"
 // sum |v|; magnitude sum p |v|; "largest_operand", of the values |v| that are read, as in bound.h. Planes per query row

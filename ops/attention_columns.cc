@@ -184,18 +184,19 @@ void ScoresOfImpl(const double* q, int64_t rows, const double* k, int64_t stride
 LargestOf FindLargestImpl(const double* values, const double* magnitudes, int64_t n) {
   const hn::ScalableTag<double> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  auto largest = hn::Set(d, -HUGE_VAL), magnitude = hn::Zero(d), zeros = magnitude;
+  auto largest = hn::Set(d, -HUGE_VAL), least = hn::Neg(largest), magnitude = hn::Zero(d), zeros = magnitude;
   int64_t j = 0;
   for (; j + lanes <= n; j += lanes) {
     const auto v = hn::LoadU(d, values + j), m = hn::LoadU(d, magnitudes + j);
-    largest = hn::Max(largest, v);
+    largest = hn::Max(largest, v), least = hn::Min(least, v);
     magnitude = hn::Max(magnitude, m);
     zeros = hn::Add(zeros, hn::Add(hn::Mul(v, hn::Zero(d)), hn::Mul(m, hn::Zero(d))));  // NaN unless both are finite
   }
-  LargestOf out{hn::GetLane(hn::MaxOfLanes(d, largest)), hn::GetLane(hn::MaxOfLanes(d, magnitude)), true};
+  LargestOf out{hn::GetLane(hn::MaxOfLanes(d, largest)), hn::GetLane(hn::MinOfLanes(d, least)),
+                hn::GetLane(hn::MaxOfLanes(d, magnitude)), true};
   double zero = hn::GetLane(hn::SumOfLanes(d, zeros));
   for (; j < n; ++j) {
-    out.largest = std::max(out.largest, values[j]);
+    out.largest = std::max(out.largest, values[j]), out.least = std::min(out.least, values[j]);
     out.magnitude = std::max(out.magnitude, magnitudes[j]);
     zero += values[j] * 0 + magnitudes[j] * 0;
   }

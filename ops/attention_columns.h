@@ -49,8 +49,8 @@ void ScoresOf(const double* q, int64_t rows, const double* k, int64_t stride, in
               double* magnitudes);
 
 struct LargestOf {
-  double largest, magnitude;  // of the values with their sign; of the magnitudes
-  bool finite;                // all of both; otherwise the other two mean nothing
+  double largest, least, magnitude;  // of the values with their sign; largest of the magnitudes
+  bool finite;                       // all of both; otherwise the others mean nothing
 };
 LargestOf FindLargest(const double* values, const double* magnitudes, int64_t n);
 

@@ -24,9 +24,10 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kUp = 1 + 0x1p-30;  // the planes' own sums in double
-// The tile's distances are those from o as the sum of two floats: sums of w |v - o| may lack the first of these times
-// |o| sum w; and where floats are subnormal, the second times sum w, of o, and once more for each key, of the products.
-constexpr double kFloatOff = 0x1.01p-47, kFloatOffLeast = 0x1p-149;
+// The tile's distances are those from o in float, or as the sum of two floats: sums of w |v - o| may lack the first or
+// the second of these times |o| sum w; and where floats are subnormal, the third times sum w, of o, and once more for
+// each key, of the products.
+constexpr double kFloatOff = 0x1.01p-24, kTwoFloatsOff = 0x1.01p-47, kFloatOffLeast = 0x1p-149;
 
 // One query at work, kept from row to row.
 struct RowWork {
@@ -42,6 +43,7 @@ struct RowWork {
   int64_t first_key = 0, seen = 0;  // how many are seen
   bool consecutive = false;         // with rows of v that follow each other, all finite
   bool unclear = false;
+  double off = 0;  // what a distance may lack, in |o|
   AttentionColumns columns;
   bool counts = false;                     // false: there is nothing to sum
   std::vector<WeightedKey> keys;           // none then, and where a tile has the weights
@@ -138,13 +140,20 @@ class Builder {
     for (RowWork& w : rows) {
       w.row = first + (&w - rows.data());
       AttentionRow& weights = data_.narrow ? rows[0].weights : w.weights;  // one that stays in a cache
-      ComputeRow(op_, data_, w.row, work.scores, w.row - first, weights);
+      const int64_t index = w.row - first;
+      if (data_.narrow && SetPlainRow(op_, data_, w.row, work.scores, index, work.tile, weights, w.sums)) {
+        BeginPlain(weights, w);
+        continue;
+      }
+      ComputeRow(op_, data_, w.row, work.scores, index, weights);
       Begin(weights, w);
-      if (data_.narrow) work.tile.Set(w.row - first, weights, work.scores.first);
+      if (data_.narrow) work.tile.Set(index, weights, work.scores.first);
     }
     data_.narrow ? SumTile(rows, work) : SumStretches(rows);
     for (RowWork& w : rows) {
-      if (w.counts) Finish(w, work.seen);
+      if (!w.counts) continue;
+      if (data_.narrow) w.off = work.tile.At(w.row - first).spread ? kFloatOff : kTwoFloatsOff;
+      Finish(w, work.seen);
     }
   }
 
@@ -152,7 +161,7 @@ class Builder {
     AttentionColumns* columns[kTileQueries];
     for (int64_t r = 0; r < std::ssize(rows); ++r) columns[r] = &rows[r].columns;
     const int64_t at = (op_.KeyHead(rows[0].row) * op_.s + work.scores.first) * op_.dv;
-    const TileValues values{data_.v.data() + at, data_.v32.data() + at, data_.v_squares.data() + at, op_.dv};
+    const TileValues values{data_.v32.data() + at, op_.dv};
     const std::span<AttentionColumns* const> out(columns, rows.size());
     SumTileValues(work.tile, values, out);
     SumTilePlanes(work.tile, values, out);
@@ -195,22 +204,21 @@ class Builder {
     return copy.data();
   }
 
+  void BeginPlain(const AttentionRow& r, RowWork& w) {
+    const AttentionCase::Range range = op_.KeysOf(w.row);
+    StartRow(r, w);
+    w.first_key = range.first, w.seen = range.last - range.first;
+    w.consecutive = true;
+    StartSums(r, w);
+  }
+
   void Begin(const AttentionRow& r, RowWork& w) {
-    rows_.SetUp(w.row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow
-    SetFact(w.row, kReach, r.reach);
-    SetFact(w.row, kMasked, r.masked ? 1 : 0);
-    w.keys.clear();
-    w.counts = !r.masked && !r.undefined;
-    w.unclear = r.unclear;
+    StartRow(r, w);
     if (w.counts) {
       w.first_key = r.keys.front(), w.seen = std::ssize(r.keys);
       w.consecutive = data_.all_finite_v && r.keys.back() - r.keys.front() + 1 == w.seen;
       w.sums = SumRow(r, static_cast<double>(op_.d) + 16);
-      SetFacts(w.row, r, w.sums);
-      AttentionColumns& c = w.columns;
-      for (auto* sums : {&c.o, &c.lo, &c.magnitude, &c.squares, &c.dot, &c.added, &c.shifts, &c.moves, &c.special}) {
-        std::ranges::fill(*sums, 0.0);
-      }
+      StartSums(r, w);
       if (!data_.narrow || !w.consecutive) Weigh(r, w);
       return;
     }
@@ -222,6 +230,23 @@ class Builder {
     }
   }
 
+  void StartRow(const AttentionRow& r, RowWork& w) {
+    rows_.SetUp(w.row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow
+    SetFact(w.row, kReach, r.reach);
+    SetFact(w.row, kMasked, r.masked ? 1 : 0);
+    w.keys.clear();
+    w.counts = !r.masked && !r.undefined;
+    w.unclear = r.unclear;
+  }
+
+  void StartSums(const AttentionRow& r, RowWork& w) {
+    SetFacts(w.row, r, w.sums);
+    AttentionColumns& c = w.columns;
+    for (auto* sums : {&c.o, &c.lo, &c.magnitude, &c.squares, &c.dot, &c.added, &c.shifts, &c.moves, &c.special}) {
+      std::ranges::fill(*sums, 0.0);
+    }
+  }
+
   void Finish(RowWork& w, SeenKeys& seen) {
     const double* v = data_.v.data() + (op_.KeyHead(w.row) * op_.s + w.first_key) * op_.dv;
     const KeyColumns& of_keys = w.keys.empty() ? seen.Of(v, w.seen) : seen.Of(w.keys, w.consecutive);
@@ -230,17 +255,19 @@ class Builder {
       w.columns.range[c] =
           std::max(std::abs(of_keys.low[c] - w.columns.o[c]), std::abs(of_keys.high[c] - w.columns.o[c]));
     }
-    if (data_.narrow) AddFloatOff(w.sums, w.seen, w.columns);
+    if (data_.narrow) AddFloatOff(w);
     Store(w, ScoreError(w.sums), of_keys);
   }
 
-  void AddFloatOff(const RowSums& sums, int64_t seen, AttentionColumns& columns) const {
-    const auto least = [&](double mean) { return mean > 0 ? kFloatOffLeast * (mean + static_cast<double>(seen)) : 0; };
-    const double dot_least = least(sums.dot_mean), added_least = least(sums.added_mean);
+  void AddFloatOff(RowWork& w) const {
+    const auto least = [&](double mean) {
+      return mean > 0 ? kFloatOffLeast * (mean + static_cast<double>(w.seen)) : 0;
+    };
+    const double dot_least = least(w.sums.dot_mean), added_least = least(w.sums.added_mean);
     for (int64_t c = 0; c < op_.dv; ++c) {
-      const double off = kFloatOff * std::abs(columns.o[c]);
-      columns.dot[c] += off * sums.dot_mean + dot_least;
-      columns.added[c] += off * sums.added_mean + added_least;
+      const double off = w.off * std::abs(w.columns.o[c]);
+      w.columns.dot[c] += off * w.sums.dot_mean + dot_least;
+      w.columns.added[c] += off * w.sums.added_mean + added_least;
     }
   }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "harness/base/infinity.h"
 #include "harness/base/multiversion.h"
@@ -19,7 +21,22 @@ namespace {
 constexpr double kTinyWeight = 0x1p-10;
 
 ASSAY_MULTIVERSION void ExponentialsOf(const double* __restrict t, double* __restrict e, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) e[j] = internal::ExpKernel(t[j]);
+  for (int64_t j = 0; j < n; ++j) e[j] = internal::ClampToExpRange(t[j]);
+  for (int64_t j = 0; j < n; ++j) e[j] = internal::ExpInRange(e[j]);
+}
+
+// exp(t) of scores without mask and cap; none of them is below -kTail.
+ASSAY_MULTIVERSION void PlainExponentials(const double* __restrict dots, double scale, double largest,
+                                          double* __restrict e, int64_t n) {
+  constexpr int64_t kNear = 256;
+  for (int64_t first = 0; first < n; first += kNear) {
+    const int64_t end = n - first < kNear ? n : first + kNear;
+    for (int64_t j = first; j < end; ++j) {
+      const double below = scale * dots[j] - largest;
+      e[j] = below < 0 ? below : 0.0;
+    }
+    for (int64_t j = first; j < end; ++j) e[j] = internal::ExpInRange(e[j]);
+  }
 }
 
 // What ComputeRow's general loops make of scores without mask and cap, but for p.
@@ -86,28 +103,37 @@ double Capped(const AttentionCase& op, double s) {
   return op.softcap > 0 ? op.softcap * std::tanh(s / op.softcap) : s;
 }
 
-// False, and nothing is done, where the row has more to it than finite scores.
-bool PlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, std::span<const double> dots,
-              std::span<const double> magnitudes, AttentionRow& out) {
-  if (op.mask != MaskKind::kNone || op.softcap > 0 || !data.all_finite_v || dots.empty() || !(op.scale > 0))
-    return false;
-  const int64_t n = std::ssize(dots), first = op.KeyHead(row) * op.s + op.KeysOf(row).first;
-  const LargestOf found = FindLargest(dots.data(), magnitudes.data(), n);
-  const double largest = op.scale * found.largest;  // rounding keeps the order
-  if (!found.finite || !std::isfinite(op.scale * found.magnitude)) return false;
+// Of a row that has no more to it than finite scores.
+std::optional<LargestOf> LargestOfPlain(const AttentionCase& op, const AttentionData& data,
+                                        std::span<const double> dots, std::span<const double> magnitudes) {
+  if (op.mask != MaskKind::kNone || op.softcap > 0 || !data.all_finite_v || dots.empty() || !(op.scale > 0)) return {};
+  const LargestOf found = FindLargest(dots.data(), magnitudes.data(), std::ssize(dots));
+  if (!found.finite || !std::isfinite(op.scale * found.magnitude)) return {};
+  return found;
+}
+
+// All but the vectors.
+void SetPlainFacts(const AttentionCase& op, const AttentionData& data, int64_t row, const LargestOf& found,
+                   AttentionRow& out) {
+  const AttentionCase::Range range = op.KeysOf(row);
+  out.reach = found.magnitude * std::max(1.0, op.scale);
+  const double* keys = data.largest_k.data() + op.KeyHead(row) * op.s + range.first;
+  out.operand = std::max(data.largest_q[row], FindLargest(keys, keys, range.last - range.first).largest);
+  out.largest = op.scale * found.largest;  // rounding keeps the order
+  out.sunk = std::max(0.0, -out.largest);
+}
+
+void WeighPlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, const LargestOf& found,
+                   std::span<const double> dots, std::span<const double> magnitudes, AttentionRow& out) {
+  const int64_t n = std::ssize(dots);
+  SetPlainFacts(op, data, row, found, out);
   out.keys.resize(dots.size());
   std::iota(out.keys.begin(), out.keys.end(), op.KeysOf(row).first);
   for (auto* v : {&out.t, &out.p, &out.dot, &out.added, &out.stored}) v->resize(dots.size());
-  WeighPlain(dots.data(), magnitudes.data(), op.scale, largest, out.t.data(), out.dot.data(), out.added.data(),
+  WeighPlain(dots.data(), magnitudes.data(), op.scale, out.largest, out.t.data(), out.dot.data(), out.added.data(),
              out.stored.data(), n);
   ExponentialsOf(out.t.data(), out.p.data(), n);
   Divide(out.p.data(), SumOf(out.p.data(), n), n);
-  out.reach = found.magnitude * std::max(1.0, op.scale);
-  const double* keys = data.largest_k.data() + first;
-  out.operand = std::max(data.largest_q[row], FindLargest(keys, keys, n).largest);
-  out.largest = largest;
-  out.sunk = std::max(0.0, -largest);
-  return true;
 }
 
 }  // namespace
@@ -149,7 +175,6 @@ void AttentionData::Narrow(const AttentionCase& op) {
   narrowed(q, q32, [](double x) { return std::abs(x); });
   packed = PackedKeys(k_by_dim, op.batch * op.hkv, d, op.s, k_stride);
   narrowed(v, v32, [](double x) { return x; });
-  narrowed(v, v_squares, [](double x) { return x * x; });
 }
 
 void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores) {
@@ -184,12 +209,13 @@ void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row,
                 AttentionRow& out) {
   const AttentionCase::Range range = op.KeysOf(row);
   const auto n = static_cast<size_t>(range.last - range.first);
-  const int64_t head = op.KeyHead(row), begin = index * raw.stride + range.first - raw.first;
-  const auto dots = std::span(raw.dots).subspan(n == 0 ? 0 : begin, n);
-  const auto magnitudes = std::span(raw.magnitudes).subspan(n == 0 ? 0 : begin, n);
+  const int64_t head = op.KeyHead(row);
+  const auto [dots, magnitudes] = raw.Of(index, range.first, range.last - range.first);
   out.masked = out.undefined = out.unclear = false;
   out.largest = out.reach = out.operand = out.sunk = 0;
-  if (PlainRow(op, data, row, dots, magnitudes, out)) return;
+  if (const auto found = LargestOfPlain(op, data, dots, magnitudes)) {
+    return WeighPlainRow(op, data, row, *found, dots, magnitudes, out);
+  }
   out.keys.clear();
   for (auto* v : {&out.t, &out.p, &out.dot, &out.added, &out.stored}) v->clear();
   std::vector<double> scores, masks;
@@ -239,6 +265,24 @@ void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row,
     out.stored.push_back(std::abs(masks[i]) + std::abs(scores[i]));
     if (!data.finite_v[head * op.s + out.keys[i]] && out.p[i] < kTinyWeight) out.unclear = true;
   }
+}
+
+bool SetPlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
+                 TileWeights& tile, AttentionRow& out, RowSums& sums) {
+  const AttentionCase::Range range = op.KeysOf(row);
+  const int64_t n = range.last - range.first;
+  const auto [dots, magnitudes] = raw.Of(index, range.first, n);
+  const auto found = LargestOfPlain(op, data, dots, magnitudes);
+  if (!found || !(op.scale * found->least - op.scale * found->largest > -kTail)) return false;
+  out.masked = out.undefined = out.unclear = false;
+  SetPlainFacts(op, data, row, *found, out);
+  double* e = tile.Clear(index, range.first - raw.first, n);
+  PlainExponentials(dots.data(), op.scale, out.largest, e, n);
+  const PlainScores scores{dots.data(), magnitudes.data(), n, op.scale, out.largest, SumOf(e, n)};
+  sums = tile.SetPlain(index, range.first - raw.first, scores, static_cast<double>(op.d) + 16);
+  sums.dot_max = sums.dot_top = op.scale * found->magnitude;
+  sums.added_max = std::abs(std::min(0.0, op.scale * found->least - out.largest));
+  return true;
 }
 
 }  // namespace assay

@@ -29,9 +29,6 @@ constexpr int kRowsAtOnce = 4;
 // Of the scores: eight sums or more, which do not wait for each other, with fewer loads than fused operations.
 constexpr int kScoreRows = kManyRegisters ? kTileQueries : 4;
 constexpr int kScoreVectors = 2;
-// Keys whose values stay in the first-level cache from one query to the next.
-constexpr int64_t kNearKeys = 32;
-
 template <class D>
 HWY_INLINE int64_t LanesOf(D d) {
   return static_cast<int64_t>(hn::Lanes(d));
@@ -47,9 +44,20 @@ HWY_INLINE void ForVectors(D d, int64_t n, const Body& body) {
   for (; i < n; ++i) body(i, hn::CappedTag<hn::TFromD<D>, 1>(), std::integral_constant<int, 1>());
 }
 
-// to[r * n + j] = sum over c < depth of q[r * q_stride + c] k[c * kKeyBlock + j], for the keys of a block.
+// What a product reads of k or v, as doubles or, for a sum of magnitudes, as |x|.
+template <class D>
+HWY_INLINE hn::Vec<D> Factors(D d, const float* from) {
+  if constexpr (sizeof(hn::TFromD<D>) == sizeof(double)) {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
+  } else {
+    return hn::Abs(hn::LoadU(d, from));
+  }
+}
+
+// to[r * n + j] = sum over c < depth of q[r * q_stride + c] k[c * kKeyBlock + j], for the keys of a block; in float of
+// |k|.
 template <int kRows, class D, class T = hn::TFromD<D>>
-HWY_INLINE void ScoreBlock(D d, const T* q, int64_t q_stride, const T* k, int64_t depth, T* to, int64_t n) {
+HWY_INLINE void ScoreBlock(D d, const T* q, int64_t q_stride, const float* k, int64_t depth, T* to, int64_t n) {
   constexpr int kVectors = std::min<int>(kScoreVectors, kKeyBlock / hn::MaxLanes(d));
   const int64_t lanes = LanesOf(d);
   for (int64_t j = 0; j < kKeyBlock; j += kVectors * lanes) {
@@ -59,7 +67,7 @@ HWY_INLINE void ScoreBlock(D d, const T* q, int64_t q_stride, const T* k, int64_
     }
     for (int64_t c = 0; c < depth; ++c) {
       hn::Vec<D> keys[kVectors];
-      for (int v = 0; v < kVectors; ++v) keys[v] = hn::LoadU(d, k + c * kKeyBlock + j + v * lanes);
+      for (int v = 0; v < kVectors; ++v) keys[v] = Factors(d, k + c * kKeyBlock + j + v * lanes);
       for (int r = 0; r < kRows; ++r) {
         const auto factor = hn::Set(d, q[r * q_stride + c]);
         for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(factor, keys[v], sums[r][v]);
@@ -72,18 +80,18 @@ HWY_INLINE void ScoreBlock(D d, const T* q, int64_t q_stride, const T* k, int64_
 }
 
 template <int kRows>
-HWY_INLINE void ScoreRowsOf(const double* q, const float* q32, const double* k, const float* k32, int64_t depth,
-                            int64_t n, double up, double* dots, double* magnitudes) {
+HWY_INLINE void ScoreRowsOf(const double* q, const float* q32, const float* k, int64_t depth, int64_t n, double up,
+                            double* dots, double* magnitudes) {
   constexpr int kAtOnce = std::min(kRows, kScoreRows);
   static_assert(kRows % kAtOnce == 0);
-  for (int64_t j = 0; j < n; j += kKeyBlock, k += depth * kKeyBlock, k32 += depth * kKeyBlock) {
+  for (int64_t j = 0; j < n; j += kKeyBlock, k += depth * kKeyBlock) {
     for (int r = 0; r < kRows; r += kAtOnce) {
       ScoreBlock<kAtOnce>(Doubles(), q + r * depth, depth, k, depth, dots + r * n + j, n);
     }
     for (int64_t c = 0; c < depth; c += kFloatKeys) {
       HWY_ALIGN float block[kRows * kKeyBlock];
       for (int r = 0; r < kRows; r += kAtOnce) {
-        ScoreBlock<kAtOnce>(Floats(), q32 + r * depth + c, depth, k32 + c * kKeyBlock, std::min(kFloatKeys, depth - c),
+        ScoreBlock<kAtOnce>(Floats(), q32 + r * depth + c, depth, k + c * kKeyBlock, std::min(kFloatKeys, depth - c),
                             block + r * kKeyBlock, kKeyBlock);
       }
       for (int r = 0; r < kRows; ++r) {
@@ -94,14 +102,14 @@ HWY_INLINE void ScoreRowsOf(const double* q, const float* q32, const double* k, 
   }
 }
 
-void NarrowScoresOfImpl(const double* q, const float* q32, int64_t rows, const double* k, const float* k32,
-                        int64_t depth, int64_t n, double up, double* dots, double* magnitudes) {
+void NarrowScoresOfImpl(const double* q, const float* q32, int64_t rows, const float* k, int64_t depth, int64_t n,
+                        double up, double* dots, double* magnitudes) {
   int64_t r = 0;
   for (; r + kTileQueries <= rows; r += kTileQueries) {
-    ScoreRowsOf<kTileQueries>(q + r * depth, q32 + r * depth, k, k32, depth, n, up, dots + r * n, magnitudes + r * n);
+    ScoreRowsOf<kTileQueries>(q + r * depth, q32 + r * depth, k, depth, n, up, dots + r * n, magnitudes + r * n);
   }
   for (; r < rows; ++r) {
-    ScoreRowsOf<1>(q + r * depth, q32 + r * depth, k, k32, depth, n, up, dots + r * n, magnitudes + r * n);
+    ScoreRowsOf<1>(q + r * depth, q32 + r * depth, k, depth, n, up, dots + r * n, magnitudes + r * n);
   }
 }
 
@@ -112,24 +120,96 @@ HWY_INLINE hn::Vec<hn::Rebind<float, D>> UpWeight(D d, hn::Vec<D> x) {
   return hn::DemoteTo(hn::Rebind<float, D>(), hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), up));
 }
 
+// dot, added and stored: as AttentionRow has them.
+template <class D, class V>
+HWY_INLINE void StoreWeights(D d, V p, V dot, V added, V stored, const TileWeights::Row& to, int64_t i) {
+  const hn::Rebind<float, D> narrow;
+  const auto moved = hn::Mul(p, stored);
+  hn::StoreU(p, d, to.p + i);
+  hn::StoreU(UpWeight(d, p), narrow, to.up + i);
+  hn::StoreU(UpWeight(d, hn::Mul(p, dot)), narrow, to.dot + i);
+  hn::StoreU(UpWeight(d, hn::Mul(p, added)), narrow, to.added + i);
+  hn::StoreU(hn::DemoteTo(narrow, hn::Mul(p, p)), narrow, to.squared + i);
+  hn::StoreU(hn::DemoteTo(narrow, hn::Mul(moved, moved)), narrow, to.stored2 + i);
+}
+
 void SetWeightsImpl(const AttentionRow& row, int64_t first, int64_t n, const TileWeights::Row& to) {
   ForVectors<1>(Doubles(), n, [&](int64_t i, auto d, auto) HWY_ATTR {
-    const hn::Rebind<float, decltype(d)> narrow;
     const auto load = [&](const std::vector<double>& from) HWY_ATTR { return hn::LoadU(d, from.data() + first + i); };
-    const auto p = load(row.p), moved = hn::Mul(p, load(row.stored));
-    hn::StoreU(p, d, to.p + i);
-    hn::StoreU(UpWeight(d, p), narrow, to.up + i);
-    hn::StoreU(UpWeight(d, hn::Mul(p, load(row.dot))), narrow, to.dot + i);
-    hn::StoreU(UpWeight(d, hn::Mul(p, load(row.added))), narrow, to.added + i);
-    hn::StoreU(hn::DemoteTo(narrow, hn::Mul(p, p)), narrow, to.squared + i);
-    hn::StoreU(hn::DemoteTo(narrow, hn::Mul(moved, moved)), narrow, to.stored2 + i);
+    StoreWeights(d, load(row.p), load(row.dot), load(row.added), load(row.stored), to, i);
   });
+}
+
+// Sums over every eighth key, and largest values.
+template <class D>
+struct PlainSums {
+  hn::Vec<D> dots, added, sizes, size_max, stored_max;
+};
+
+template <class D>
+HWY_INLINE PlainSums<D> NoSums(D d) {
+  const auto zero = hn::Zero(d);
+  return {zero, zero, zero, zero, zero};
+}
+
+// One vector of keys.
+template <class D>
+HWY_INLINE void SetPlainKeys(D d, const PlainScores& s, double depth, int64_t i, const TileWeights::Row& to,
+                             PlainSums<D>& sums) {
+  const auto score = hn::Mul(hn::Set(d, s.scale), hn::LoadU(d, s.dots + i));
+  const auto added = hn::Abs(hn::Min(hn::Sub(score, hn::Set(d, s.largest)), hn::Zero(d)));
+  const auto dot = hn::Mul(hn::Set(d, s.scale), hn::LoadU(d, s.magnitudes + i)), stored = hn::Abs(score);
+  const auto p = hn::Div(hn::LoadU(d, to.p + i), hn::Set(d, s.total));
+  const auto size = hn::Add(hn::Mul(hn::Set(d, depth), dot), hn::Mul(hn::Set(d, 8.0), added));
+  sums.dots = hn::Add(sums.dots, hn::Mul(p, dot));
+  sums.added = hn::Add(sums.added, hn::Mul(p, added));
+  sums.sizes = hn::Add(sums.sizes, hn::Mul(p, size));
+  sums.size_max = hn::Max(sums.size_max, size);
+  const auto weighs = hn::Lt(added, hn::Set(d, kWeightless));
+  sums.stored_max = hn::Max(sums.stored_max, hn::IfThenElseZero(weighs, stored));
+  StoreWeights(d, p, dot, added, stored, to, i);
+}
+
+void SetPlainImpl(const PlainScores& s, double depth, const TileWeights::Row& to, RowSums& out) {
+  constexpr int64_t kPartials = 8;
+  using Sums = PlainSums<Doubles>;
+  const Doubles d;
+  constexpr int64_t kLanes = hn::MaxLanes(Doubles()), kVectors = kPartials / kLanes;
+  Sums sums[kVectors];
+  for (Sums& of : sums) of = NoSums(d);
+  int64_t i = 0;
+  for (; i + kPartials <= s.n; i += kPartials) {
+    for (int64_t v = 0; v < kVectors; ++v) SetPlainKeys(d, s, depth, i + v * kLanes, to, sums[v]);
+  }
+  HWY_ALIGN double lanes[kPartials];
+  const auto add_lanes = [&](auto member) HWY_ATTR {
+    double total = 0;
+    for (int64_t v = 0; v < kVectors; ++v) hn::StoreU(sums[v].*member, d, lanes + v * kLanes);
+    for (const double lane : lanes) total += lane;
+    return total;
+  };
+  out.dot_mean = add_lanes(&Sums::dots), out.added_mean = add_lanes(&Sums::added);
+  out.size_mean = add_lanes(&Sums::sizes);
+  for (const Sums& of : sums) {
+    out.size_max = std::max(out.size_max, hn::GetLane(hn::MaxOfLanes(d, of.size_max)));
+    out.stored_max = std::max(out.stored_max, hn::GetLane(hn::MaxOfLanes(d, of.stored_max)));
+  }
+  for (; i < s.n; ++i) {
+    using One = hn::CappedTag<double, 1>;
+    const One one;
+    PlainSums<One> of_key = NoSums(one);
+    SetPlainKeys(one, s, depth, i, to, of_key);
+    out.dot_mean += hn::GetLane(of_key.dots), out.added_mean += hn::GetLane(of_key.added);
+    out.size_mean += hn::GetLane(of_key.sizes);
+    out.size_max = std::max(out.size_max, hn::GetLane(of_key.size_max));
+    out.stored_max = std::max(out.stored_max, hn::GetLane(of_key.stored_max));
+  }
 }
 
 // sums[r][c] += sum over keys [first, end) of p v.
 template <int kRows, class D, int kVectors>
 HWY_INLINE void AddValues(D d, std::integral_constant<int, kVectors>, const TileWeights::Row* rows, int64_t first,
-                          int64_t end, const double* v, int64_t columns, int64_t c, AttentionColumns* const* out) {
+                          int64_t end, const float* v, int64_t columns, int64_t c, AttentionColumns* const* out) {
   const int64_t lanes = LanesOf(d);
   hn::Vec<D> sums[kRows][kVectors];
   const double* p[kRows];
@@ -139,7 +219,7 @@ HWY_INLINE void AddValues(D d, std::integral_constant<int, kVectors>, const Tile
   }
   for (int64_t key = first; key < end; ++key) {
     hn::Vec<D> of_key[kVectors];
-    for (int i = 0; i < kVectors; ++i) of_key[i] = hn::LoadU(d, v + key * columns + c + i * lanes);
+    for (int i = 0; i < kVectors; ++i) of_key[i] = Factors(d, v + key * columns + c + i * lanes);
     for (int r = 0; r < kRows; ++r) {
       const auto weight = hn::Set(d, p[r][key]);
       for (int i = 0; i < kVectors; ++i) sums[r][i] = hn::MulAdd(weight, of_key[i], sums[r][i]);
@@ -167,7 +247,7 @@ void SumTileValuesImpl(const TileWeights::Row* rows, int64_t queries, int64_t ke
 template <bool kSquares, int kRows, class D, int kVectors>
 HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const TileWeights::Row* rows, int64_t first,
                            int64_t end, const TileValues& values, int64_t c, const TileSums* out) {
-  const int64_t lanes = LanesOf(d);
+  const int64_t lanes = LanesOf(d), columns = values.columns;
   hn::Vec<D> magnitude[kRows][kVectors], squares[kRows][kVectors];
   const float *up[kRows], *squared[kRows];
   for (int r = 0; r < kRows; ++r) {
@@ -180,8 +260,8 @@ HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const Til
   for (int64_t key = first; key < end; ++key) {
     hn::Vec<D> v[kVectors], v2[kVectors];
     for (int i = 0; i < kVectors; ++i) {
-      v[i] = hn::Abs(hn::LoadU(d, values.v32 + key * values.columns + c + i * lanes));
-      if constexpr (kSquares) v2[i] = hn::LoadU(d, values.squares + key * values.columns + c + i * lanes);
+      v[i] = Factors(d, values.v + key * columns + c + i * lanes);
+      if constexpr (kSquares) v2[i] = hn::LoadU(d, values.squares + (key - first) * columns + c + i * lanes);
     }
     for (int r = 0; r < kRows; ++r) {
       const auto p = hn::Set(d, up[r][key]), p2 = hn::Set(d, squared[r][key]);
@@ -199,28 +279,32 @@ HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const Til
   }
 }
 
-template <class D, int kVectors>
+// Those from o in float, or from o in two floats.
+template <bool kLow, class D, int kVectors>
 HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const TileWeights::Row& row, int64_t first,
                              int64_t end, const TileValues& values, int64_t c, const TileSums& out) {
   const int64_t lanes = LanesOf(d);
   hn::Vec<D> o[kVectors], o_low[kVectors], dot[kVectors], added[kVectors], shifts[kVectors], moves[kVectors];
   for (int i = 0; i < kVectors; ++i) {
     const int64_t at = c + i * lanes;
-    o[i] = hn::LoadU(d, out.o + at), o_low[i] = hn::LoadU(d, out.o_low + at);
+    o[i] = hn::LoadU(d, out.o + at);
+    if constexpr (kLow) o_low[i] = hn::LoadU(d, out.o_low + at);
     dot[i] = hn::LoadU(d, out.dot + at), added[i] = hn::LoadU(d, out.added + at);
     shifts[i] = hn::LoadU(d, out.shifts + at), moves[i] = hn::LoadU(d, out.moves + at);
   }
   for (int64_t key = first; key < end; ++key) {
-    const int64_t from = key * values.columns + c;
+    const float* v = values.v + key * values.columns + c;
+    const float* v2 = values.squares + (key - first) * values.columns + c;
     const auto by_dot = hn::Set(d, row.dot[key]), by_added = hn::Set(d, row.added[key]);
     const auto squared = hn::Set(d, row.squared[key]), stored2 = hn::Set(d, row.stored2[key]);
     for (int i = 0; i < kVectors; ++i) {
-      const auto near = hn::Sub(hn::LoadU(d, values.v32 + from + i * lanes), o[i]);
-      const auto distance = hn::Abs(hn::Sub(near, o_low[i]));
+      auto distance = hn::Sub(hn::LoadU(d, v + i * lanes), o[i]);
+      if constexpr (kLow) distance = hn::Sub(distance, o_low[i]);
+      distance = hn::Abs(distance);
       dot[i] = hn::MulAdd(by_dot, distance, dot[i]);
       added[i] = hn::MulAdd(by_added, distance, added[i]);
       const auto square = hn::Mul(distance, distance);
-      shifts[i] = hn::MulAdd(squared, hn::Max(hn::LoadU(d, values.squares + from + i * lanes), square), shifts[i]);
+      shifts[i] = hn::MulAdd(squared, hn::Max(hn::LoadU(d, v2 + i * lanes), square), shifts[i]);
       moves[i] = hn::MulAdd(stored2, square, moves[i]);
     }
   }
@@ -248,12 +332,17 @@ HWY_INLINE void AddMomentsOf(const TileWeights::Row* rows, int64_t queries, int6
 void AddStretchImpl(const TileWeights::Row* rows, int64_t queries, int64_t first, int64_t end, bool squares,
                     const TileValues& values, const TileSums* out) {
   for (int64_t near = first; near < end; near += kNearKeys) {
-    const int64_t last = std::min(end, near + kNearKeys);
+    const int64_t last = std::min(end, near + kNearKeys), from = near * values.columns;
+    ForVectors<1>(Floats(), (last - near) * values.columns, [&](int64_t i, auto d, auto) HWY_ATTR {
+      const auto v = hn::LoadU(d, values.v + from + i);
+      hn::StoreU(hn::Mul(v, v), d, values.squares + i);
+    });
     squares ? AddMomentsOf<true>(rows, queries, near, last, values, out)
             : AddMomentsOf<false>(rows, queries, near, last, values, out);
     ForVectors<kDistanceVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
       for (int64_t query = 0; query < queries; ++query) {
-        AddDistances(d, count, rows[query], near, last, values, c, out[query]);
+        rows[query].spread ? AddDistances<false>(d, count, rows[query], near, last, values, c, out[query])
+                           : AddDistances<true>(d, count, rows[query], near, last, values, c, out[query]);
       }
     });
   }
@@ -276,6 +365,7 @@ namespace assay {
 
 HWY_EXPORT(NarrowScoresOfImpl);
 HWY_EXPORT(SetWeightsImpl);
+HWY_EXPORT(SetPlainImpl);
 HWY_EXPORT(SumTileValuesImpl);
 HWY_EXPORT(AddStretchImpl);
 HWY_EXPORT(FoldImpl);
@@ -288,18 +378,14 @@ double FloatSumsUp() {
 
 PackedKeys::PackedKeys(std::span<const double> k, int64_t heads, int64_t components, int64_t keys, int64_t stride)
     : depth(components), blocks((keys + kKeyBlock - 1) / kKeyBlock) {
-  const auto size = static_cast<size_t>(heads * blocks * depth * kKeyBlock);
-  values.resize(size), magnitudes.resize(size);
+  values.resize(static_cast<size_t>(heads * blocks * depth * kKeyBlock));
   ParallelFor(heads * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const int64_t key = block % blocks * kKeyBlock, count = std::min(kKeyBlock, keys - key);
       for (int64_t c = 0; c < depth; ++c) {
         const double* from = k.data() + (block / blocks * depth + c) * stride + key;
         const int64_t to = (block * depth + c) * kKeyBlock;
-        for (int64_t i = 0; i < count; ++i) {
-          values[to + i] = from[i];
-          magnitudes[to + i] = static_cast<float>(std::abs(from[i]));
-        }
+        for (int64_t i = 0; i < count; ++i) values[to + i] = static_cast<float>(from[i]);
       }
     }
   });
@@ -309,7 +395,7 @@ void NarrowScoresOf(const double* q, const float* q32, int64_t rows, const Packe
                     int64_t first, int64_t n, double* dots, double* magnitudes) {
   const int64_t at = keys.At(head, first);
   HWY_DYNAMIC_DISPATCH(NarrowScoresOfImpl)
-  (q, q32, rows, keys.values.data() + at, keys.magnitudes.data() + at, keys.depth, n, FloatSumsUp(), dots, magnitudes);
+  (q, q32, rows, keys.values.data() + at, keys.depth, n, FloatSumsUp(), dots, magnitudes);
 }
 
 void TileWeights::Start(int64_t queries, int64_t keys) {
@@ -321,24 +407,45 @@ void TileWeights::Start(int64_t queries, int64_t keys) {
   floats_.resize(static_cast<size_t>(queries * kFloats * stride));
   for (int64_t r = 0; r < queries; ++r) {
     float* at = floats_.data() + r * kFloats * stride;
-    rows_[r] = {doubles_.data() + r * stride, at, at + stride, at + 2 * stride, at + 3 * stride, at + 4 * stride};
+    rows_[r] = {
+        doubles_.data() + r * stride, at, at + stride, at + 2 * stride, at + 3 * stride, at + 4 * stride, false};
   }
 }
 
 void TileWeights::Set(int64_t query, const AttentionRow& row, int64_t first_key) {
-  const Row to = rows_[query];
+  Row& to = rows_[query];
   const int64_t n = row.masked || row.undefined ? 0 : std::ssize(row.keys);
   if (n < keys_) {
     std::fill_n(to.p, keys_, 0.0);
     for (float* of : {to.up, to.squared, to.dot, to.added, to.stored2}) std::fill_n(of, keys_, 0.0F);
   }
+  to.spread = n > 0 && *std::max_element(row.p.begin(), row.p.end()) <= kMostOfSpread;
   for (int64_t i = 0, run = 0; i < n; i += run) {  // keys that follow each other
     const int64_t at = row.keys[i] - first_key;
     run = row.keys[n - 1] - row.keys[i] == n - 1 - i ? n - i : 1;
     while (run < n - i && row.keys[i + run] == row.keys[i] + run) ++run;
     HWY_DYNAMIC_DISPATCH(SetWeightsImpl)
-    (row, i, run, {to.p + at, to.up + at, to.squared + at, to.dot + at, to.added + at, to.stored2 + at});
+    (row, i, run, {to.p + at, to.up + at, to.squared + at, to.dot + at, to.added + at, to.stored2 + at, false});
   }
+}
+
+double* TileWeights::Clear(int64_t query, int64_t first, int64_t n) {
+  const Row& to = rows_[query];
+  const auto clear = [&](auto* of) { std::fill_n(of, first, 0), std::fill(of + first + n, of + keys_, 0); };
+  clear(to.p);
+  for (float* of : {to.up, to.squared, to.dot, to.added, to.stored2}) clear(of);
+  return to.p + first;
+}
+
+RowSums TileWeights::SetPlain(int64_t query, int64_t first, const PlainScores& scores, double depth) {
+  Row& to = rows_[query];
+  to.spread = 1 / scores.total <= kMostOfSpread;  // the largest key's
+  RowSums sums;
+  HWY_DYNAMIC_DISPATCH(SetPlainImpl)
+  (scores, depth,
+   {to.p + first, to.up + first, to.squared + first, to.dot + first, to.added + first, to.stored2 + first, false},
+   sums);
+  return sums;
 }
 
 void SumTileValues(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out) {
@@ -347,10 +454,12 @@ void SumTileValues(const TileWeights& weights, const TileValues& values, std::sp
   HWY_DYNAMIC_DISPATCH(SumTileValuesImpl)(rows.data(), weights.queries(), weights.keys(), values, out.data());
 }
 
-void SumTilePlanes(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out) {
+void SumTilePlanes(const TileWeights& weights, TileValues values, std::span<AttentionColumns* const> out) {
   constexpr int64_t kSums = 8;
   const int64_t n = values.columns, queries = weights.queries();
-  thread_local std::vector<float> sums;
+  thread_local std::vector<float> sums, v_squares;
+  v_squares.resize(static_cast<size_t>(kNearKeys * n));
+  values.squares = v_squares.data();
   sums.assign(static_cast<size_t>(queries * kSums * n), 0.0F);
   std::array<TileWeights::Row, kTileQueries> rows;
   std::array<TileSums, kTileQueries> at;

@@ -12,6 +12,7 @@ namespace assay {
 
 struct AttentionRow;
 struct AttentionColumns;
+struct RowSums;
 
 inline constexpr int64_t kTileQueries = 8;
 
@@ -26,7 +27,7 @@ inline constexpr int64_t kFloatKeys = 256;  // also the components of a score's 
 double FloatSumsUp();
 
 // The keys of each head in blocks of kKeyBlock, [block][component][key], the last one filled up with zeros, in the
-// order in which products read them; and their magnitudes in float.
+// order in which products read them.
 inline constexpr int64_t kKeyBlock = 32;
 struct PackedKeys {
   PackedKeys() = default;
@@ -35,14 +36,24 @@ struct PackedKeys {
   int64_t At(int64_t head, int64_t key) const { return (head * blocks + key / kKeyBlock) * depth * kKeyBlock; }
 
   int64_t depth = 0, blocks = 0;  // blocks of one head
-  std::vector<double> values;
-  std::vector<float> magnitudes;
+  std::vector<float> values;
 };
 
 // sum_c q_c k_cj in double and sum_c |q_c| |k_cj| in float, the latter raised to a bound, for `rows` queries and n keys
 // of a head from `first` on, both multiples of kKeyBlock. Outputs are [rows, n], q and q32 [rows, depth].
 void NarrowScoresOf(const double* q, const float* q32, int64_t rows, const PackedKeys& keys, int64_t head,
                     int64_t first, int64_t n, double* dots, double* magnitudes);
+
+// A query's finite scores without mask and cap, none of them kTail below the largest.
+struct PlainScores {
+  const double *dots, *magnitudes;
+  int64_t n;
+  double scale, largest, total;  // largest score, sum of exponentials
+};
+
+// Where no key has more of the weight than this, o is close to no single value, and distances from o in float suffice:
+// each may be off by 2^-24 |o|. Otherwise o is the sum of two floats.
+inline constexpr double kMostOfSpread = 0.5;
 
 // The weights of up to kTileQueries queries for a range of keys, zero for keys that a query does not see.
 class TileWeights {
@@ -52,9 +63,15 @@ class TileWeights {
     double* p;
     float *up, *squared;           // p and p^2
     float *dot, *added, *stored2;  // p dot, p added, (p stored)^2
+    bool spread;                   // no p is above kMostOfSpread
   };
   void Start(int64_t queries, int64_t keys);
   void Set(int64_t query, const AttentionRow& row, int64_t first_key);
+  // All but the n keys from `first` on do not count for the query. Returns p of the first.
+  double* Clear(int64_t query, int64_t first, int64_t n);
+  // The weights of those n, from their exponentials in p; returns the sums of SumRow with that depth, and its largest
+  // values but those of dot and added alone.
+  RowSums SetPlain(int64_t query, int64_t first, const PlainScores& scores, double depth);
   int64_t queries() const { return queries_; }
   int64_t keys() const { return keys_; }
   Row At(int64_t query) const { return rows_[query]; }
@@ -66,11 +83,14 @@ class TileWeights {
   Row rows_[kTileQueries];
 };
 
-// Rows of v (double), |v| is taken on the way, and the same in float with their squares: [keys, columns] each.
+// Keys whose values stay in the first-level cache from one query to the next.
+inline constexpr int64_t kNearKeys = 32;
+
+// Rows of v, [keys, columns].
 struct TileValues {
-  const double* v;
-  const float *v32, *squares;
+  const float* v;
   int64_t columns;
+  float* squares = nullptr;  // SumTilePlanes' own, of the kNearKeys at work
 };
 
 // A query's sums in float, each [columns].
@@ -86,6 +106,6 @@ inline constexpr int64_t kKeysOfSquares = 512;
 
 // Fills o of each query's columns; then magnitude, squares, dot, added, shifts and moves, from o.
 void SumTileValues(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out);
-void SumTilePlanes(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out);
+void SumTilePlanes(const TileWeights& weights, TileValues values, std::span<AttentionColumns* const> out);
 
 }  // namespace assay

@@ -31,8 +31,9 @@ struct RowWork {
 ASSAY_MULTIVERSION void Exponentials(const double* x, double max, double* distance, double* e, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     distance[i] = max - x[i];
-    e[i] = internal::ExpKernel(-distance[i]);
+    e[i] = -distance[i];
   }
+  internal::ExpKernels(e, n);
 }
 
 // -inf has weight zero and no distance worth an error.

@@ -53,11 +53,14 @@ inline double LogKernel(double x, double shift) {
   return s * (half_square + (even + odd)) + k * kLn2Low - half_square + f + k * kLn2High;
 }
 
-// e^x for every x. The clamps keep the exponent arithmetic in range and leave the result as it is; a NaN passes them
-// and makes y a NaN, whatever its scale.
-inline double ExpKernel(double x) {
+// Keeps the exponent arithmetic of ExpInRange in range and its result as it is; a NaN passes.
+inline double ClampToExpRange(double x) {
   x = x > 710.0 ? 710.0 : x;
-  x = x < -746.0 ? -746.0 : x;
+  return x < -746.0 ? -746.0 : x;
+}
+
+// e^x for a clamped x; a NaN makes y a NaN, whatever its scale.
+inline double ExpInRange(double x) {
   const double shifted = x * 1.44269504088896338700 + kRoundingShifter;
   const double k = shifted - kRoundingShifter;
   const double high = x - k * kLn2High;
@@ -75,6 +78,18 @@ inline double ExpKernel(double x) {
   const uint64_t first = biased >> 1;
   const uint64_t second = biased - first;
   return y * std::bit_cast<double>((first - 1) << 52) * std::bit_cast<double>((second - 1) << 52);
+}
+
+// e^x for every x.
+inline double ExpKernel(double x) {
+  return ExpInRange(ClampToExpRange(x));
+}
+
+// The same of n values in place, as two loops: of one, GCC makes branches to the constants that the clamps lead to, and
+// so no vectors.
+inline void ExpKernels(double* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] = ClampToExpRange(x[i]);
+  for (int64_t i = 0; i < n; ++i) x[i] = ExpInRange(x[i]);
 }
 
 inline double SinKernel(double x) {  // |x| <= pi/4
