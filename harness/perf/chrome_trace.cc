@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "harness/base/json_text.h"
+
 namespace assay {
 namespace {
 
@@ -75,7 +77,7 @@ class TraceWriter {
   }
 
   void Write(const Json& event) {
-    out_ << (first_ ? "\n" : ",\n") << event.dump(-1, ' ', false, Json::error_handler_t::replace);
+    out_ << (first_ ? "\n" : ",\n") << DumpJson(event);
     first_ = false;
   }
 
