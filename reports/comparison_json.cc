@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.h"
 #include "reports/comparison.h"
 
 namespace assay {
@@ -70,7 +71,7 @@ std::string ComparisonJson(const RunComparison& comparison, int exit_code) {
     if (r.time.verdict != TimeVerdict::kNotTimed) result["time"] = TimeTree(r.time);
     out["results"].push_back(std::move(result));
   }
-  return out.dump(2, ' ', false, ComparisonTree::error_handler_t::replace) + "\n";
+  return DumpJson(out, 2) + "\n";
 }
 
 }  // namespace assay

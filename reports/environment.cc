@@ -3,13 +3,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.h"
+
 namespace assay {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 std::string Text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.is_string() ? value.get<std::string>() : DumpJson(value);
 }
 
 void Flatten(const std::string& prefix, const Json& value, EnvironmentRows& rows) {
@@ -24,7 +26,7 @@ void Flatten(const std::string& prefix, const Json& value, EnvironmentRows& rows
 }  // namespace
 
 EnvironmentRows FlattenEnvironment(const std::string& environment_json) {
-  const Json environment = Json::parse(environment_json, nullptr, false);
+  const Json environment = ParseOrderedJson(environment_json);
   EnvironmentRows rows;
   if (environment.is_object()) Flatten("", environment, rows);
   return rows;

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.h"
 #include "reports/environment.h"
 #include "reports/summary.h"
 
@@ -107,7 +108,7 @@ std::string GoogleBenchmarkReport(const std::vector<Record>& records, const std:
   out["context"] = Context(records, FlattenEnvironment(environment_json));
   out["context"]["assay_excluded"] = std::move(excluded);
   out["benchmarks"] = std::move(benchmarks);
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return DumpJson(out, 2) + "\n";
 }
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.h"
 #include "reports/html_parts.h"
 #include "reports/verdicts.h"
 
@@ -118,7 +119,7 @@ std::string EmbeddedData(const Page& page) {
   }
   // A script element ends at "</" and changes its rules at "<!--"; inside JSON '<' occurs in texts only.
   std::string safe;
-  for (char c : out.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+  for (char c : DumpJson(out)) {
     c == '<' ? safe += "\\u003c" : safe += c;
   }
   return safe;

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/json_text.h"
+
 namespace assay {
 namespace {
 
@@ -24,14 +26,14 @@ struct StoredProfile {
 };
 
 std::optional<StoredProfile> ReadProfile(const std::string& text) try {
-  const auto json = nlohmann::json::parse(text);
+  const auto json = ParseOrderedJson(text);
   StoredProfile profile{json.at("wall_s"), json.at("backends_s"), {}};
   for (const auto& phase : json.at("phases")) {
     profile.phases.push_back({phase.at("backend"), phase.at("phase"), phase.at("seconds"), phase.at("share")});
   }
   if (!(profile.wall_s > 0) || profile.phases.empty()) return std::nullopt;
   return profile;
-} catch (const nlohmann::json::exception&) {
+} catch (const nlohmann::ordered_json::exception&) {
   return std::nullopt;
 }
 

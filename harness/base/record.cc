@@ -7,6 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.h"
+
 namespace assay {
 namespace {
 
@@ -72,7 +74,7 @@ struct Reader {
 std::string ToJsonLine(const Record& record) {
   OrderedJson out;
   VisitFields(record, Writer{out});
-  return out.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  return DumpJson(out);
 }
 
 Result<Record> FromJsonLine(const std::string& line) {
@@ -82,7 +84,7 @@ Result<Record> FromJsonLine(const std::string& line) {
                             "remove this line to report the other results",
                             why));
   };
-  const OrderedJson json = OrderedJson::parse(line, nullptr, false);
+  const OrderedJson json = ParseOrderedJson(line);
   if (!json.is_object()) return no_record("it is no JSON object");
   Record record;
   std::string misfit;
@@ -110,7 +112,7 @@ Result<RecordFile> ReadRecords(const std::filesystem::path& jsonl) {
     if (line.empty()) continue;
     auto record = FromJsonLine(line);
     // A run that was killed can leave one torn line, without its newline: everything before it is good.
-    if (!record && file.eof() && !OrderedJson::accept(line)) {
+    if (!record && file.eof() && !IsJson(line)) {
       out.torn = fmt::format("{}:{}: the last line is torn, as a killed run leaves it; its result is left out",
                              jsonl.string(), number);
       break;

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "harness/base/atomic_file.h"
+#include "harness/base/json_text.h"
 #include "harness/base/whole_file.h"
 
 namespace assay {
@@ -61,7 +62,7 @@ std::string HeaderOf(const std::vector<TensorRef>& tensors, const std::map<std::
     header[tensor.name] = {{"dtype", StoredName(tensor.dtype)}, {"shape", shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = DumpJson(header);
   text.resize((text.size() + 7) / 8 * 8, ' ');  // the data start aligned
   return text;
 }
@@ -194,7 +195,7 @@ Result<std::map<std::string, std::string>> ReadSafetensorsMetadata(const std::fi
   if (!length) return fail(length.error().message);
   std::string text(*length, '\0');
   if (!stream.read(text.data(), static_cast<std::streamsize>(text.size()))) return fail("cannot be read");
-  const Json header = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json header = ParseJson(text);
   if (!header.is_object()) return fail("the header is not a JSON object");
   std::map<std::string, std::string> metadata;
   if (!header.contains("__metadata__")) return metadata;
@@ -206,7 +207,7 @@ Result<SafetensorsFile> ParseSafetensors(std::string_view bytes) {
   const Result<uint64_t> length = HeaderLength(bytes, bytes.size());
   if (!length) return tl::unexpected(length.error());
   const char* text = bytes.data() + kLengthBytes;
-  const Json header = Json::parse(text, text + *length, nullptr, /*allow_exceptions=*/false);
+  const Json header = ParseJson({text, *length});
   if (!header.is_object()) return Fail(ErrorCode::kIo, "the header is not a JSON object");
 
   SafetensorsFile file;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "harness/base/json_text.h"
 #include "harness/cli/record_fields.h"
 
 namespace assay::cli {
@@ -62,7 +63,7 @@ Record MissingRecord(const Plan& plan, const PlanEntry& entry, const Place& plac
 }
 
 Result<Offer> OfferFromLine(const std::string& line) try {
-  const OfferJson json = OfferJson::parse(line);
+  const OfferJson json = ParseOrderedJson(line);
   return Offer{json.at("case_id"), json.at("backend"), json.at("device"),
                json.at("implementations").get<std::vector<std::string>>()};
 } catch (const OfferJson::exception&) {
@@ -78,7 +79,7 @@ std::string ToJsonLine(const Offer& offer) {
                           {"backend", offer.backend},
                           {"device", offer.device},
                           {"implementations", offer.implementations}};
-  return json.dump(-1, ' ', false, OfferJson::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 // The n-th record of one implementation, case and device name is of the n-th device of that name.

@@ -5,9 +5,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "harness/base/atomic_file.h"
+#include "harness/base/json_text.h"
 #include "harness/cli/environment.h"
 
 namespace assay::cli {
@@ -57,7 +57,7 @@ Result<RunFolder> RunFolder::Create(fs::path path) {
 }
 
 Status RunFolder::WriteJson(const std::string& name, const nlohmann::ordered_json& content) const {
-  return WriteText(name, content.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  return WriteText(name, DumpJson(content, 2) + "\n");
 }
 
 Status RunFolder::WriteText(const std::string& name, const std::string& content) const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.h"
 #include "harness/cli/column.h"
 #include "harness/cli/configured_backends.h"
 #include "harness/cli/verbs.h"
@@ -63,7 +64,7 @@ int ListBackends(const BackendsOptions& options) {
       fmt::print("{:<12} absent\n             {}\n", name, why);
     }
   }
-  if (options.json) fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  if (options.json) fmt::print("{}\n", DumpJson(all, 2));
   if (!absent.empty()) {
     return Complain(kExitRequiredAbsent, fmt::format("required and absent: {}", fmt::join(absent, ", ")));
   }

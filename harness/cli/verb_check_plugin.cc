@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.h"
 #include "harness/cli/catalog.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/verbs.h"
@@ -137,7 +138,7 @@ int CheckPlugin(const CheckPluginOptions& options) {
   if (options.json) {
     const nlohmann::ordered_json out = {
         {"plugin", options.plugin}, {"checks", checks}, {"failed", failed}, {"crashed", ended}, {"skipped", skipped}};
-    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", DumpJson(out, 2));
   } else {
     fmt::print("{} checks: {} failed, {} of them by a crash or a hang; {} skipped\n", all.size(), failed, ended,
                skipped);

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/base/json_text.h"
 #include "harness/base/text.h"
 #include "harness/base/whole_file.h"
 #include "harness/cli/finished_run.h"
@@ -46,11 +47,11 @@ struct CompareOptions {
 // What times by the host's clock depend on, as environment.json has it; "" when there is none.
 std::string HostOf(const fs::path& dir) {
   const auto text = ReadWholeFile(dir / "environment.json");
-  const auto json = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  const auto json = ParseJson(text.value_or(""));
   if (!json.is_object()) return "";
   std::string host;
   for (const char* key : {"cpu", "cores", "variables"}) {
-    if (const auto it = json.find(key); it != json.end()) host += (host.empty() ? "" : ", ") + it->dump();
+    if (const auto it = json.find(key); it != json.end()) host += (host.empty() ? "" : ", ") + DumpJson(*it);
   }
   return host;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.h"
 #include "harness/cli/output.h"
 #include "harness/cli/verb_golden.h"
 #include "harness/cli/verbs.h"
@@ -45,7 +46,7 @@ std::string ListJson(const std::vector<StoreFile>& files) {
     if (!f.problem.empty()) row["problem"] = f.problem;
     rows.push_back(std::move(row));
   }
-  return rows.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return DumpJson(rows, 1) + "\n";
 }
 
 std::string ListTable(const std::vector<StoreFile>& files) {

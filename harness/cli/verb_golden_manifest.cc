@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/atomic_file.h"
+#include "harness/base/json_text.h"
 #include "harness/base/whole_file.h"
 
 namespace assay::cli {
@@ -39,7 +40,7 @@ Status CheckVersions(const ManifestJson& json, const std::filesystem::path& path
 Result<std::vector<ManifestEntry>> ReadManifest(const std::filesystem::path& path) {
   const auto text = ReadWholeFile(path);
   if (!text) return tl::unexpected(text.error());
-  const ManifestJson json = ManifestJson::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const ManifestJson json = ParseOrderedJson(*text);
   if (Status status = CheckVersions(json, path); !status) return tl::unexpected(status.error());
   std::vector<ManifestEntry> entries;
   const ManifestJson cases = json.value("cases", ManifestJson());
@@ -65,7 +66,7 @@ Status WriteManifest(const std::filesystem::path& path, std::vector<ManifestEntr
       kManifestFormat, kGeneratorVersion, kGoldenVersion, Name(Tier::kReproducible));
   for (const ManifestEntry& e : entries) {
     text += fmt::format("{}\n  {}: {{\"inputs\": \"{}\", \"golden\": \"{}\"}}", &e == entries.data() ? "" : ",",
-                        ManifestJson(e.id).dump(), e.inputs, e.golden);
+                        DumpJson(ManifestJson(e.id)), e.inputs, e.golden);
   }
   text += "\n }\n}\n";
   return WriteFileAtomically(path, {{text.data(), text.size()}});
@@ -76,7 +77,7 @@ Status CheckMayBecomeManifest(const std::filesystem::path& path) {
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return {};
   const bool is_file = std::filesystem::is_regular_file(path, error);
   const auto text = is_file ? ReadWholeFile(path) : Result<std::string>("");
-  if (IsManifest(ManifestJson::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false))) return {};
+  if (IsManifest(ParseOrderedJson(text.value_or("")))) return {};
   return UsageError(
       fmt::format("{}: what is there is no manifest of golden values, and stays; give another name, or "
                   "remove it",

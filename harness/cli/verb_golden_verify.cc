@@ -9,6 +9,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.h"
 #include "harness/cli/case_data.h"
 #include "harness/cli/output.h"
 #include "harness/cli/progress.h"
@@ -97,7 +98,7 @@ int ReportFindings(const GoldenOptions& options, size_t checked, const std::stri
         {"checked", checked}, {"findings", nlohmann::ordered_json::array()}, {"exit_code", code}};
     for (const GoldenFinding& f : findings)
       json["findings"].push_back({{"kind", f.kind}, {"case_id", f.id}, {"message", f.message}});
-    Print(json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    Print(DumpJson(json, 1) + "\n");
     return code;
   }
   for (const GoldenFinding& f : findings) Print(fmt::format("{:<9}  {}  {}\n", f.kind, f.id, f.message));

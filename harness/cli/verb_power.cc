@@ -15,6 +15,7 @@
 #include <optional>
 #include <thread>
 
+#include "harness/base/json_text.h"
 #include "harness/base/parallel.h"
 #include "harness/cli/catalog.h"
 #include "harness/cli/column.h"
@@ -161,7 +162,7 @@ int Power(const PowerOptions& options) {
   const PowerTally tally = loop.Run(jobs);
   run.complete = loop.done();
   run.seconds = watch.Seconds();
-  fmt::print("{}", options.json ? PowerJson(tally, run).dump(2) + "\n" : PowerText(tally, run));
+  fmt::print("{}", options.json ? DumpJson(PowerJson(tally, run), 2) + "\n" : PowerText(tally, run));
   if (run.settings.interrupted()) {
     return Complain(kExitInterrupted, fmt::format("interrupted after {} of {} cases", run.complete, run.cases));
   }

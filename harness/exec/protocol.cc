@@ -11,6 +11,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.h"
 #include "harness/exec/clean_text.h"
 
 namespace assay {
@@ -36,7 +37,7 @@ int MillisecondsLeft(Deadline deadline) {
 }
 
 Result<std::string> EncodeFrame(const Json& message) {
-  const std::string payload = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string payload = DumpJson(message);
   if (payload.size() > kMaxFrameBytes) {
     return Fail(ErrorCode::kInternal,
                 fmt::format("a message of {} bytes exceeds the limit of {}", payload.size(), kMaxFrameBytes));
@@ -64,8 +65,7 @@ Result<std::optional<Json>> FrameBuffer::Next() {
                 fmt::format("a message claims {} bytes; the limit is {}", header.length, kMaxFrameBytes));
   }
   if (pending_.size() < sizeof header + header.length) return std::nullopt;
-  const auto begin = pending_.begin() + sizeof header;
-  Json json = Json::parse(begin, begin + header.length, nullptr, /*allow_exceptions=*/false);
+  Json json = ParseJson(std::string_view(pending_).substr(sizeof header, header.length));
   pending_.erase(0, sizeof header + header.length);
   if (!json.is_object()) return Fail(ErrorCode::kInternal, "a message is not a JSON object");
   return json;

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/base/json_text.h"
+
 namespace assay {
 namespace {
 
@@ -82,7 +84,7 @@ class TraceWriter {
   }
 
   void Write(const Json& event) {
-    out_ << (first_ ? "\n" : ",\n") << event.dump(-1, ' ', false, Json::error_handler_t::replace);
+    out_ << (first_ ? "\n" : ",\n") << DumpJson(event);
     first_ = false;
   }
 

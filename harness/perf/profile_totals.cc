@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/base/json_text.h"
+
 namespace assay {
 namespace {
 
@@ -95,7 +97,7 @@ std::string ProfileJson(const ProfileTotals& totals) {
                               {"share", share(total.seconds)},
                               {"spans", total.spans}});
   }
-  return json.dump(2) + "\n";
+  return DumpJson(json, 2) + "\n";
 }
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.h"
 #include "harness/base/tensor.h"
 
 namespace assay {
@@ -54,12 +55,12 @@ std::string PlanJson(const Plan& plan) {
   for (const PlanColumn& c : plan.columns) json["columns"].push_back({{"backend", c.backend}, {"device", c.device}});
   json["cases"] = std::move(cases);
   // A filter comes from a command line and may hold bytes that are not UTF-8.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return DumpJson(json, 1) + "\n";
 }
 
 Result<Plan> ParsePlanJson(std::string_view text) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = ParseOrderedJson(text);
     if (const int version = json.at("schema_version"); version != kSchemaVersion) {
       return UsageError(
           fmt::format("plan.json has schema version {}, this program reads {}; use the version that wrote it", version,

@@ -15,7 +15,8 @@ foreach(heat hot cold)
     <fstream> <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <random> <set> <span> <sstream> <string>
     <string_view> <thread> <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <tl/expected.hpp>)
 endforeach()
-target_link_libraries(assay_headers_cold PRIVATE assay_cold)
+target_link_libraries(assay_headers_cold PRIVATE assay_cold nlohmann_json::nlohmann_json)
+target_precompile_headers(assay_headers_cold PRIVATE <fmt/ranges.h> <nlohmann/json.hpp>)
 
 # assay_share_headers(<target> hot|cold)
 function(assay_share_headers target heat)

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON values from text and back. The library's parser and writer are large templates: compiled here once, not in every
+// folder.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+// What is no JSON becomes a discarded value, which is no object and no array.
+nlohmann::json ParseJson(std::string_view text);
+nlohmann::ordered_json ParseOrderedJson(std::string_view text);
+
+bool IsJson(std::string_view text);
+
+// In one line, or indented. Bytes that are not UTF-8 (of a file name, of a driver's text) become U+FFFD. For both kinds
+// of values: a template, so that none is tried as the other.
+template <class Json>
+std::string DumpJson(const Json& value, int indent = -1);
+
+}  // namespace assay
