@@ -10,9 +10,10 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+// A closing terminal may send SIGHUP twice: by the shell, and by the kernel when the shell has gone.
 void OnInterrupt(int number) {
   interrupted = true;
-  std::signal(number, SIG_DFL);
+  std::signal(number, number == SIGHUP ? SIG_IGN : SIG_DFL);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace assay::cli {
 
-// From now on. A second signal of the same kind ends the process at once.
+// From now on. A second Ctrl-C or SIGTERM ends the process at once.
 void WatchForInterrupts();
 bool Interrupted();
 

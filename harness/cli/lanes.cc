@@ -15,6 +15,8 @@ namespace {
 
 // What a lane must have left for a second worker: several times what starting one takes.
 constexpr double kWorthASecondWorker = 0.25;
+// A second worker that does not start soon is done without; the first one waits for it.
+constexpr double kSecondStartSeconds = 10;
 
 }  // namespace
 
@@ -50,6 +52,7 @@ void Lanes::AddSecondWorkers() {
     Seat seat{.columns = own, .own = false, .state = Seat::kClosed};
     SessionOptions options = own[0].session->options();
     options.worker_number = 2;
+    options.worker.startup_timeout_s = std::min(options.worker.startup_timeout_s, kSecondStartSeconds);
     const auto session = std::make_shared<Session>(std::move(options));
     for (Column& column : seat.columns) column.session = session;
     lane.seats.push_back(std::move(seat));
@@ -57,11 +60,13 @@ void Lanes::AddSecondWorkers() {
 }
 
 Lanes::~Lanes() {
+  std::vector<std::thread> ends;  // at once: one that does not end is waited for
   for (const Lane& lane : lanes_) {
     for (const Seat& seat : lane.seats) {
-      if (seat.columns[0].session) seat.columns[0].session->Restart();
+      if (seat.columns[0].session) ends.emplace_back([&seat] { seat.columns[0].session->Restart(); });
     }
   }
+  for (std::thread& end : ends) end.join();
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -79,7 +84,8 @@ size_t Lanes::most_workers() const {
 void Lanes::ForEach(size_t at_once, size_t cases, const Work& work) {
   std::unique_lock lock(mutex_);
   work_ = &work;
-  at_once_ = std::max<size_t>(1, at_once);
+  at_once_ = std::clamp<size_t>(at_once, 1, threads_.size() + 1);
+  if (at_once_ == 1) EndSecondWorkers();
   left_ = cases * lanes_.size();
   thrown_ = nullptr;
   for (Lane& lane : lanes_) lane.next = 0, lane.end = cases;
@@ -93,6 +99,17 @@ void Lanes::ForEach(size_t at_once, size_t cases, const Work& work) {
     }
   }
   if (thrown_) std::rethrow_exception(thrown_);
+}
+
+// Their memory is wanted, or nobody would use them.
+void Lanes::EndSecondWorkers() {
+  for (Lane& lane : lanes_) {
+    for (Seat& seat : lane.seats) {
+      if (seat.own || seat.state != Seat::kOpen) continue;
+      seat.columns[0].session->Restart();
+      seat.state = Seat::kClosed;
+    }
+  }
 }
 
 void Lanes::Help(size_t number) {
@@ -130,39 +147,13 @@ void Lanes::Run(Place place, std::unique_lock<std::mutex>& lock) {
   ++running_;
   const size_t item = seat->own ? lane->next++ : --lane->end;
   --left_;
-  if (seat->own && at_once_ > 1 && lane->LeftSeconds() >= kWorthASecondWorker) OpenSecond(*lane, lock);
-  RunOne(place, item, lock);
-  seat->running = false;
-  --running_;
-  changed_.notify_all();
-}
-
-// While the first worker is there: a device that serves one process alone then refuses the second, whose start would
-// otherwise take it away from a first one that is being restarted.
-void Lanes::OpenSecond(Lane& lane, std::unique_lock<std::mutex>& lock) {
-  const auto closed = [](const Seat& seat) { return seat.state == Seat::kClosed; };
-  const auto second = std::ranges::find_if(lane.seats, closed);
-  if (second == lane.seats.end()) return;
-  lock.unlock();
-  const auto devices = [](const Seat& seat) -> size_t {
-    const auto description = seat.columns[0].session->Describe();
-    return description ? description->devices.size() : 0;
-  };
-  const size_t own = devices(lane.seats[0]);
-  const bool opens = own > 0 && devices(*second) == own;
-  lock.lock();
-  second->state = opens ? Seat::kOpen : Seat::kRefused;
-  changed_.notify_all();
-}
-
-// Without the lock while it works.
-void Lanes::RunOne(Place place, size_t item, std::unique_lock<std::mutex>& lock) {
-  auto& [lane, seat] = place;
+  Seat* const second = seat->own ? SecondToOpen(*lane) : nullptr;
   lock.unlock();
   const Stopwatch watch;
   std::exception_ptr thrown;
   try {
     const SharedTime::AtWork at_work(*time_);
+    if (second != nullptr) OpenSecond(lane->seats[0], *second);
     for (size_t i = 0; i < lane->columns.size(); ++i) (*work_)(item, lane->columns[i], seat->columns[i]);
   } catch (...) {
     thrown = std::current_exception();
@@ -171,6 +162,34 @@ void Lanes::RunOne(Place place, size_t item, std::unique_lock<std::mutex>& lock)
   lane->busy_s += watch.Seconds();
   ++lane->calls;
   if (thrown && !thrown_) thrown_ = thrown;
+  seat->running = false;
+  --running_;
+  changed_.notify_all();
+}
+
+// Null unless a thread waits for which there is no other work.
+Lanes::Seat* Lanes::SecondToOpen(Lane& lane) {
+  const bool idle = running_ < at_once_ && NextPlace().lane == nullptr;
+  if (!idle || lane.LeftSeconds() < kWorthASecondWorker) return nullptr;
+  const auto closed = [](const Seat& seat) { return seat.state == Seat::kClosed; };
+  const auto second = std::ranges::find_if(lane.seats, closed);
+  return second == lane.seats.end() ? nullptr : &*second;
+}
+
+// While the first worker is there: a device that serves one process alone then refuses the second, whose start would
+// otherwise take it away from a first one that is being restarted.
+void Lanes::OpenSecond(const Seat& own, Seat& second) {
+  const SpanContext context("", own.columns[0].selector, "");
+  const auto devices = [](const Seat& seat) -> size_t {
+    const auto description = seat.columns[0].session->Describe();
+    return description ? description->devices.size() : 0;
+  };
+  const size_t needed = devices(own);
+  const bool opens = needed > 0 && devices(second) == needed;
+  if (!opens) second.columns[0].session->Restart();  // ends it
+  const std::lock_guard lock(mutex_);
+  second.state = opens ? Seat::kOpen : Seat::kRefused;
+  changed_.notify_all();
 }
 
 }  // namespace assay::cli

@@ -33,7 +33,8 @@ class Lanes {
   // Calls work(index of a case, index of a column, that column through the worker to use) for each of `cases` on every
   // column, on at most `at_once` workers at a time. A lane goes on to its next case while others are still at theirs;
   // its own worker takes the cases in order, a second one from the end. The timeouts of backends make up for that
-  // (SharedTime). Returns when all is done; then throws what was thrown first.
+  // (SharedTime). Second workers end where one at a time is asked for, as large cases do. Returns when all is done; then
+  // throws what was thrown first.
   using Work = std::function<void(size_t, size_t, const Column&)>;
   void ForEach(size_t at_once, size_t cases, const Work& work);
 
@@ -66,8 +67,9 @@ class Lanes {
   void Help(size_t number);
   Place NextPlace();
   void Run(Place place, std::unique_lock<std::mutex>& lock);
-  void OpenSecond(Lane& lane, std::unique_lock<std::mutex>& lock);
-  void RunOne(Place place, size_t item, std::unique_lock<std::mutex>& lock);
+  Seat* SecondToOpen(Lane& lane);
+  void OpenSecond(const Seat& own, Seat& second);
+  void EndSecondWorkers();
 
   std::vector<Lane> lanes_;
   std::shared_ptr<SharedTime> time_ = std::make_shared<SharedTime>();

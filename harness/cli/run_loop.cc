@@ -151,14 +151,14 @@ class Loop {
       at_once = std::min(at_once, ColumnsAtOnce(work.data.problem, lanes_.most_workers()));
     }
     std::mutex mutex;  // guards what is not of one column alone
-    size_t begun = group[0].index;
+    std::set<size_t> begun;
     lanes_.ForEach(at_once, group.size(), [&](size_t item, size_t c, const Column& through) {
       if (settings_.runner.interrupted()) return;
       CaseAtWork& work = group[item];
       {
         const std::lock_guard lock(mutex);
-        begun = std::max(begun, work.index);
-        progress_.Update(begun, kept_.failed(), cases_[work.index].spec.Id());
+        progress_.Update(group[0].index + begun.size(), kept_.failed(), cases_[work.index].spec.Id());
+        begun.insert(item);
       }
       try {
         JudgeColumn(work, c, through, mutex);

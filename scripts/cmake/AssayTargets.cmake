@@ -33,12 +33,6 @@ function(assay_find_deps_at target folder)
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
 endfunction()
 
-# fmt checks each format string while compiling, by an evaluation that costs a tenth of the time of files that print.
-# Presets that compile files by themselves do it, for this one too.
-if(CMAKE_UNITY_BUILD)
-  add_compile_definitions($<$<COMPILE_LANGUAGE:CXX>:FMT_CONSTEVAL=>)
-endif()
-
 add_library(assay_warnings INTERFACE)
 target_compile_features(assay_warnings INTERFACE cxx_std_20 c_std_11)
 target_compile_options(assay_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow

@@ -80,19 +80,30 @@ class AtOnce(Cli):
         spans = self.hangs("--jobs", "1")
         self.assertLessEqual(spans["a"][1], spans["b"][0])
 
-    def hangs_in_four_cases(self, *args, out="out"):
-        """By worker the cases that hang, and the spans of all; the first case tells how long the others take."""
+    def four_cases(self, implementation, *args, out="out"):
+        """The trace of a run of one backend; the first case tells how long the others take."""
         cases = [word for m in (4, 5, 6, 7) for word in ("--case", f"matmul/f32/m={m},n=3,k=7/fill=normal/seed=0")]
-        done, records = self.run_cases(*cases, "--plugin", f"a={PLUGIN}", "--backend", "a", "--impl", "hang",
-                                       "--no-perf", "--timeout", "1", *args, "--trace", str(self.dir / "trace.json"), out=out)
+        done, records = self.run_cases(*cases, "--plugin", f"a={PLUGIN}", "--backend", "a", "--impl", implementation,
+                                       "--no-perf", *args, "--trace", str(self.dir / "trace.json"), out=out)
+        trace = json.loads((self.dir / "trace.json").read_text())
+        self.assertEqual(trace_format.problems(trace), [])
+        return done, records, trace["traceEvents"]
+
+    def hangs_in_four_cases(self, *args, out="out"):
+        done, records, events = self.four_cases("hang", "--timeout", "1", *args, out=out)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertEqual([(r["case_id"].split(",")[0], r["verdict"]) for r in records],
                          [(f"matmul/f32/m={m}", "timeout") for m in (4, 5, 6, 7)])
-        trace = json.loads((self.dir / "trace.json").read_text())
-        self.assertEqual(trace_format.problems(trace), [])
-        spans = [(e["ts"], e["ts"] + e["dur"], e["args"]["case"].split(",")[0][-1]) for e in trace["traceEvents"]
+        spans = [(e["ts"], e["ts"] + e["dur"], e["args"]["case"].split(",")[0][-1]) for e in events
                  if e["ph"] == "X" and e["name"] == "execute" and e["args"].get("implementation") == "hang"]
-        return sorted(spans), [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"]
+        return sorted(spans), [e["args"]["name"] for e in events if e["name"] == "thread_name"]
+
+    def test_a_second_worker_is_started_for_a_thread_that_waits(self):
+        for jobs in (1, 2):
+            done, _, events = self.four_cases("slow_prepare", "--jobs", str(jobs), out=f"out{jobs}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            starts = [e for e in events if e["ph"] == "X" and e["name"] == "start" and e["args"].get("backend") == "a"]
+            self.assertEqual(len(starts), jobs)
 
     def test_a_backend_that_lags_behind_gets_a_second_worker(self):
         spans, threads = self.hangs_in_four_cases("--jobs", "2")
