@@ -24,6 +24,9 @@ constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3;
 constexpr int kBlockVectors = kManyRegisters ? 2 : 1;
 constexpr int kDistanceVectors = kManyRegisters ? 4 : 2;
 constexpr int kRowsAtOnce = 4;
+// Keys whose values stay in the first-level cache from one query to the next: for o, and those of a few columns for the
+// planes, which read v^2 as well. Fewer would cost more starts of the sums.
+constexpr int64_t kNearKeys = kManyRegisters ? 32 : 64;
 // Of the scores: eight sums or more, which do not wait for each other, with fewer loads than fused operations.
 constexpr int kScoreRows = kManyRegisters ? kTileQueries : 4;
 constexpr int kScoreVectors = 2;
@@ -135,10 +138,25 @@ void SumTileValuesImpl(const TileWeights::Row* rows, int64_t queries, int64_t ke
   }
 }
 
+// v and v^2 of some columns of the keys from `first` on, [key][2][columns].
+template <class D, int kVectors>
+HWY_INLINE void PackNear(D d, std::integral_constant<int, kVectors>, const TileValues& values, int64_t first,
+                         int64_t end, int64_t c, float* HWY_RESTRICT to) {
+  const int64_t lanes = LanesOf(d), columns = values.columns;
+  const float* from = values.v + first * columns + c;
+  for (int64_t key = first; key < end; ++key, from += columns, to += 2 * kVectors * lanes) {
+    for (int i = 0; i < kVectors; ++i) {
+      const auto v = hn::LoadU(d, from + i * lanes);
+      hn::StoreU(v, d, to + i * lanes);
+      hn::StoreU(hn::Mul(v, v), d, to + (kVectors + i) * lanes);
+    }
+  }
+}
+
 template <bool kSquares, int kRows, class D, int kVectors>
 HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const TileWeights::Row* rows, int64_t first,
-                           int64_t end, const TileValues& values, int64_t c, const TileSums* out) {
-  const int64_t lanes = LanesOf(d), columns = values.columns;
+                           int64_t end, const float* near, int64_t c, const TileSums* out) {
+  const int64_t lanes = LanesOf(d);
   hn::Vec<D> magnitude[kRows][kVectors], squares[kRows][kVectors];
   const float *up[kRows], *squared[kRows];
   for (int r = 0; r < kRows; ++r) {
@@ -148,11 +166,11 @@ HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const Til
       if constexpr (kSquares) squares[r][i] = hn::LoadU(d, out[r].squares + c + i * lanes);
     }
   }
-  for (int64_t key = first; key < end; ++key) {
+  for (int64_t key = first; key < end; ++key, near += 2 * kVectors * lanes) {
     hn::Vec<D> v[kVectors], v2[kVectors];
     for (int i = 0; i < kVectors; ++i) {
-      v[i] = Factors(d, values.v + key * columns + c + i * lanes);
-      if constexpr (kSquares) v2[i] = hn::LoadU(d, values.squares + (key - first) * columns + c + i * lanes);
+      v[i] = Factors(d, near + i * lanes);
+      if constexpr (kSquares) v2[i] = hn::LoadU(d, near + (kVectors + i) * lanes);
     }
     for (int r = 0; r < kRows; ++r) {
       const auto p = hn::Set(d, up[r][key]), p2 = hn::Set(d, squared[r][key]);
@@ -173,7 +191,7 @@ HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const Til
 // Those from o in float, or from o in two floats.
 template <bool kLow, class D, int kVectors>
 HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const TileWeights::Row& row, int64_t first,
-                             int64_t end, const TileValues& values, int64_t c, const TileSums& out) {
+                             int64_t end, const float* near, int64_t c, const TileSums& out) {
   const int64_t lanes = LanesOf(d);
   hn::Vec<D> o[kVectors], o_low[kVectors], dot[kVectors], added[kVectors], shifts[kVectors], moves[kVectors];
   for (int i = 0; i < kVectors; ++i) {
@@ -183,19 +201,17 @@ HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const T
     dot[i] = hn::LoadU(d, out.dot + at), added[i] = hn::LoadU(d, out.added + at);
     shifts[i] = hn::LoadU(d, out.shifts + at), moves[i] = hn::LoadU(d, out.moves + at);
   }
-  for (int64_t key = first; key < end; ++key) {
-    const float* v = values.v + key * values.columns + c;
-    const float* v2 = values.squares + (key - first) * values.columns + c;
+  for (int64_t key = first; key < end; ++key, near += 2 * kVectors * lanes) {
     const auto by_dot = hn::Set(d, row.dot[key]), by_added = hn::Set(d, row.added[key]);
     const auto squared = hn::Set(d, row.squared[key]), stored2 = hn::Set(d, row.stored2[key]);
     for (int i = 0; i < kVectors; ++i) {
-      auto distance = hn::Sub(hn::LoadU(d, v + i * lanes), o[i]);
+      auto distance = hn::Sub(hn::LoadU(d, near + i * lanes), o[i]);
       if constexpr (kLow) distance = hn::Sub(distance, o_low[i]);
       distance = hn::Abs(distance);
       dot[i] = hn::MulAdd(by_dot, distance, dot[i]);
       added[i] = hn::MulAdd(by_added, distance, added[i]);
       const auto square = hn::Mul(distance, distance);
-      shifts[i] = hn::MulAdd(squared, hn::Max(hn::LoadU(d, v2 + i * lanes), square), shifts[i]);
+      shifts[i] = hn::MulAdd(squared, hn::Max(hn::LoadU(d, near + (kVectors + i) * lanes), square), shifts[i]);
       moves[i] = hn::MulAdd(stored2, square, moves[i]);
     }
   }
@@ -206,34 +222,30 @@ HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const T
   }
 }
 
-template <bool kSquares>
-HWY_INLINE void AddMomentsOf(const TileWeights::Row* rows, int64_t queries, int64_t first, int64_t end,
-                             const TileValues& values, const TileSums* out) {
-  constexpr int kVectors = kSquares ? kBlockVectors : 2 * kBlockVectors;
-  ForVectors<kVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
-    int64_t r = 0;
-    for (; r + kRowsAtOnce <= queries; r += kRowsAtOnce) {
-      AddMoments<kSquares, kRowsAtOnce>(d, count, rows + r, first, end, values, c, out + r);
-    }
-    for (; r < queries; ++r) AddMoments<kSquares, 1>(d, count, rows + r, first, end, values, c, out + r);
-  });
+template <bool kSquares, class D, class Count>
+HWY_INLINE void AddMomentsOf(D d, Count count, const TileWeights::Row* rows, int64_t queries, int64_t first,
+                             int64_t end, const float* near, int64_t c, const TileSums* out) {
+  constexpr int kRows = kSquares ? kRowsAtOnce / 2 : kRowsAtOnce;
+  int64_t r = 0;
+  for (; r + kRows <= queries; r += kRows) {
+    AddMoments<kSquares, kRows>(d, count, rows + r, first, end, near, c, out + r);
+  }
+  for (; r < queries; ++r) AddMoments<kSquares, 1>(d, count, rows + r, first, end, near, c, out + r);
 }
 
 // The sums of one stretch of at most kFloatKeys keys.
 void AddStretchImpl(const TileWeights::Row* rows, int64_t queries, int64_t first, int64_t end, bool squares,
                     const TileValues& values, const TileSums* out) {
-  for (int64_t near = first; near < end; near += kNearKeys) {
-    const int64_t last = std::min(end, near + kNearKeys), from = near * values.columns;
-    ForVectors<1>(Floats(), (last - near) * values.columns, [&](int64_t i, auto d, auto) HWY_ATTR {
-      const auto v = hn::LoadU(d, values.v + from + i);
-      hn::StoreU(hn::Mul(v, v), d, values.squares + i);
-    });
-    squares ? AddMomentsOf<true>(rows, queries, near, last, values, out)
-            : AddMomentsOf<false>(rows, queries, near, last, values, out);
+  HWY_ALIGN float near[kNearKeys * 2 * kDistanceVectors * hn::MaxLanes(Floats())];
+  for (int64_t from = first; from < end; from += kNearKeys) {
+    const int64_t last = std::min(end, from + kNearKeys);
     ForVectors<kDistanceVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
+      PackNear(d, count, values, from, last, c, near);
+      squares ? AddMomentsOf<true>(d, count, rows, queries, from, last, near, c, out)
+              : AddMomentsOf<false>(d, count, rows, queries, from, last, near, c, out);
       for (int64_t query = 0; query < queries; ++query) {
-        rows[query].spread ? AddDistances<false>(d, count, rows[query], near, last, values, c, out[query])
-                           : AddDistances<true>(d, count, rows[query], near, last, values, c, out[query]);
+        rows[query].spread ? AddDistances<false>(d, count, rows[query], from, last, near, c, out[query])
+                           : AddDistances<true>(d, count, rows[query], from, last, near, c, out[query]);
       }
     });
   }
@@ -293,12 +305,10 @@ void SumTileValues(const TileWeights& weights, const TileValues& values, std::sp
   HWY_DYNAMIC_DISPATCH(SumTileValuesImpl)(rows.data(), weights.queries(), weights.keys(), values, out.data());
 }
 
-void SumTilePlanes(const TileWeights& weights, TileValues values, std::span<AttentionColumns* const> out) {
+void SumTilePlanes(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out) {
   constexpr int64_t kSums = 8;
   const int64_t n = values.columns, queries = weights.queries();
-  thread_local std::vector<float> sums, v_squares;
-  v_squares.resize(static_cast<size_t>(kNearKeys * n));
-  values.squares = v_squares.data();
+  thread_local std::vector<float> sums;
   sums.assign(static_cast<size_t>(queries * kSums * n), 0.0F);
   std::array<TileWeights::Row, kTileQueries> rows;
   std::array<TileSums, kTileQueries> at;
