@@ -11,38 +11,25 @@
 #include "harness/base/parallel.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "ops/attention.h"
 #include "ops/attention_columns.h"
+#include "ops/attention_lanes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Doubles = hn::CappedTag<double, 8>;
-using Floats = hn::CappedTag<float, 16>;
 // Sums that stay in registers: vectors of a product's block, and of each of the planes' sums.
 constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3;
 constexpr int kBlockVectors = kManyRegisters ? 2 : 1;
 constexpr int kDistanceVectors = kManyRegisters ? 4 : 2;
 constexpr int kRowsAtOnce = 4;
+// Keys whose values stay in the first-level cache from one query to the next: for o, and those of a few columns for the
+// planes, which read v^2 as well. Fewer would cost more starts of the sums.
+constexpr int64_t kNearKeys = kManyRegisters ? 32 : 64;
 // Of the scores: eight sums or more, which do not wait for each other, with fewer loads than fused operations.
 constexpr int kScoreRows = kManyRegisters ? kTileQueries : 4;
 constexpr int kScoreVectors = 2;
-template <class D>
-HWY_INLINE int64_t LanesOf(D d) {
-  return static_cast<int64_t>(hn::Lanes(d));
-}
-
-// Calls body(first, d, count of vectors) for kMany full vectors, then for one, then for single elements.
-template <int kMany, class D, class Body>
-HWY_INLINE void ForVectors(D d, int64_t n, const Body& body) {
-  const int64_t lanes = LanesOf(d);
-  int64_t i = 0;
-  for (; i + kMany * lanes <= n; i += kMany * lanes) body(i, d, std::integral_constant<int, kMany>());
-  for (; i + lanes <= n; i += lanes) body(i, d, std::integral_constant<int, 1>());
-  for (; i < n; ++i) body(i, hn::CappedTag<hn::TFromD<D>, 1>(), std::integral_constant<int, 1>());
-}
 
 // What a product reads of k or v, as doubles or, for a sum of magnitudes, as |x|.
 template <class D>
@@ -113,99 +100,6 @@ void NarrowScoresOfImpl(const double* q, const float* q32, int64_t rows, const f
   }
 }
 
-// x, rounded up, and at least kLeastWeight; zero stays zero.
-template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<float, D>> UpWeight(D d, hn::Vec<D> x) {
-  const auto up = hn::Max(hn::Mul(x, hn::Set(d, 1 + 0x1p-22)), hn::Set(d, double{kLeastWeight}));
-  return hn::DemoteTo(hn::Rebind<float, D>(), hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), up));
-}
-
-// dot, added and stored: as AttentionRow has them.
-template <class D, class V>
-HWY_INLINE void StoreWeights(D d, V p, V dot, V added, V stored, const TileWeights::Row& to, int64_t i) {
-  const hn::Rebind<float, D> narrow;
-  const auto moved = hn::Mul(p, stored);
-  hn::StoreU(p, d, to.p + i);
-  hn::StoreU(UpWeight(d, p), narrow, to.up + i);
-  hn::StoreU(UpWeight(d, hn::Mul(p, dot)), narrow, to.dot + i);
-  hn::StoreU(UpWeight(d, hn::Mul(p, added)), narrow, to.added + i);
-  hn::StoreU(hn::DemoteTo(narrow, hn::Mul(p, p)), narrow, to.squared + i);
-  hn::StoreU(hn::DemoteTo(narrow, hn::Mul(moved, moved)), narrow, to.stored2 + i);
-}
-
-void SetWeightsImpl(const AttentionRow& row, int64_t first, int64_t n, const TileWeights::Row& to) {
-  ForVectors<1>(Doubles(), n, [&](int64_t i, auto d, auto) HWY_ATTR {
-    const auto load = [&](const std::vector<double>& from) HWY_ATTR { return hn::LoadU(d, from.data() + first + i); };
-    StoreWeights(d, load(row.p), load(row.dot), load(row.added), load(row.stored), to, i);
-  });
-}
-
-// Sums over every eighth key, and largest values.
-template <class D>
-struct PlainSums {
-  hn::Vec<D> dots, added, sizes, size_max, stored_max;
-};
-
-template <class D>
-HWY_INLINE PlainSums<D> NoSums(D d) {
-  const auto zero = hn::Zero(d);
-  return {zero, zero, zero, zero, zero};
-}
-
-// One vector of keys.
-template <class D>
-HWY_INLINE void SetPlainKeys(D d, const PlainScores& s, double depth, int64_t i, const TileWeights::Row& to,
-                             PlainSums<D>& sums) {
-  const auto score = hn::Mul(hn::Set(d, s.scale), hn::LoadU(d, s.dots + i));
-  const auto added = hn::Abs(hn::Min(hn::Sub(score, hn::Set(d, s.largest)), hn::Zero(d)));
-  const auto dot = hn::Mul(hn::Set(d, s.scale), hn::LoadU(d, s.magnitudes + i)), stored = hn::Abs(score);
-  const auto p = hn::Div(hn::LoadU(d, to.p + i), hn::Set(d, s.total));
-  const auto size = hn::Add(hn::Mul(hn::Set(d, depth), dot), hn::Mul(hn::Set(d, 8.0), added));
-  sums.dots = hn::Add(sums.dots, hn::Mul(p, dot));
-  sums.added = hn::Add(sums.added, hn::Mul(p, added));
-  sums.sizes = hn::Add(sums.sizes, hn::Mul(p, size));
-  sums.size_max = hn::Max(sums.size_max, size);
-  const auto weighs = hn::Lt(added, hn::Set(d, kWeightless));
-  sums.stored_max = hn::Max(sums.stored_max, hn::IfThenElseZero(weighs, stored));
-  StoreWeights(d, p, dot, added, stored, to, i);
-}
-
-void SetPlainImpl(const PlainScores& s, double depth, const TileWeights::Row& to, RowSums& out) {
-  constexpr int64_t kPartials = 8;
-  using Sums = PlainSums<Doubles>;
-  const Doubles d;
-  constexpr int64_t kLanes = hn::MaxLanes(Doubles()), kVectors = kPartials / kLanes;
-  Sums sums[kVectors];
-  for (Sums& of : sums) of = NoSums(d);
-  int64_t i = 0;
-  for (; i + kPartials <= s.n; i += kPartials) {
-    for (int64_t v = 0; v < kVectors; ++v) SetPlainKeys(d, s, depth, i + v * kLanes, to, sums[v]);
-  }
-  HWY_ALIGN double lanes[kPartials];
-  const auto add_lanes = [&](auto member) HWY_ATTR {
-    double total = 0;
-    for (int64_t v = 0; v < kVectors; ++v) hn::StoreU(sums[v].*member, d, lanes + v * kLanes);
-    for (const double lane : lanes) total += lane;
-    return total;
-  };
-  out.dot_mean = add_lanes(&Sums::dots), out.added_mean = add_lanes(&Sums::added);
-  out.size_mean = add_lanes(&Sums::sizes);
-  for (const Sums& of : sums) {
-    out.size_max = std::max(out.size_max, hn::GetLane(hn::MaxOfLanes(d, of.size_max)));
-    out.stored_max = std::max(out.stored_max, hn::GetLane(hn::MaxOfLanes(d, of.stored_max)));
-  }
-  for (; i < s.n; ++i) {
-    using One = hn::CappedTag<double, 1>;
-    const One one;
-    PlainSums<One> of_key = NoSums(one);
-    SetPlainKeys(one, s, depth, i, to, of_key);
-    out.dot_mean += hn::GetLane(of_key.dots), out.added_mean += hn::GetLane(of_key.added);
-    out.size_mean += hn::GetLane(of_key.sizes);
-    out.size_max = std::max(out.size_max, hn::GetLane(of_key.size_max));
-    out.stored_max = std::max(out.stored_max, hn::GetLane(of_key.stored_max));
-  }
-}
-
 // sums[r][c] += sum over keys [first, end) of p v.
 template <int kRows, class D, int kVectors>
 HWY_INLINE void AddValues(D d, std::integral_constant<int, kVectors>, const TileWeights::Row* rows, int64_t first,
@@ -244,10 +138,25 @@ void SumTileValuesImpl(const TileWeights::Row* rows, int64_t queries, int64_t ke
   }
 }
 
+// v and v^2 of some columns of the keys from `first` on, [key][2][columns].
+template <class D, int kVectors>
+HWY_INLINE void PackNear(D d, std::integral_constant<int, kVectors>, const TileValues& values, int64_t first,
+                         int64_t end, int64_t c, float* HWY_RESTRICT to) {
+  const int64_t lanes = LanesOf(d), columns = values.columns;
+  const float* from = values.v + first * columns + c;
+  for (int64_t key = first; key < end; ++key, from += columns, to += 2 * kVectors * lanes) {
+    for (int i = 0; i < kVectors; ++i) {
+      const auto v = hn::LoadU(d, from + i * lanes);
+      hn::StoreU(v, d, to + i * lanes);
+      hn::StoreU(hn::Mul(v, v), d, to + (kVectors + i) * lanes);
+    }
+  }
+}
+
 template <bool kSquares, int kRows, class D, int kVectors>
 HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const TileWeights::Row* rows, int64_t first,
-                           int64_t end, const TileValues& values, int64_t c, const TileSums* out) {
-  const int64_t lanes = LanesOf(d), columns = values.columns;
+                           int64_t end, const float* near, int64_t c, const TileSums* out) {
+  const int64_t lanes = LanesOf(d);
   hn::Vec<D> magnitude[kRows][kVectors], squares[kRows][kVectors];
   const float *up[kRows], *squared[kRows];
   for (int r = 0; r < kRows; ++r) {
@@ -257,11 +166,11 @@ HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const Til
       if constexpr (kSquares) squares[r][i] = hn::LoadU(d, out[r].squares + c + i * lanes);
     }
   }
-  for (int64_t key = first; key < end; ++key) {
+  for (int64_t key = first; key < end; ++key, near += 2 * kVectors * lanes) {
     hn::Vec<D> v[kVectors], v2[kVectors];
     for (int i = 0; i < kVectors; ++i) {
-      v[i] = Factors(d, values.v + key * columns + c + i * lanes);
-      if constexpr (kSquares) v2[i] = hn::LoadU(d, values.squares + (key - first) * columns + c + i * lanes);
+      v[i] = Factors(d, near + i * lanes);
+      if constexpr (kSquares) v2[i] = hn::LoadU(d, near + (kVectors + i) * lanes);
     }
     for (int r = 0; r < kRows; ++r) {
       const auto p = hn::Set(d, up[r][key]), p2 = hn::Set(d, squared[r][key]);
@@ -282,7 +191,7 @@ HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const Til
 // Those from o in float, or from o in two floats.
 template <bool kLow, class D, int kVectors>
 HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const TileWeights::Row& row, int64_t first,
-                             int64_t end, const TileValues& values, int64_t c, const TileSums& out) {
+                             int64_t end, const float* near, int64_t c, const TileSums& out) {
   const int64_t lanes = LanesOf(d);
   hn::Vec<D> o[kVectors], o_low[kVectors], dot[kVectors], added[kVectors], shifts[kVectors], moves[kVectors];
   for (int i = 0; i < kVectors; ++i) {
@@ -292,19 +201,17 @@ HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const T
     dot[i] = hn::LoadU(d, out.dot + at), added[i] = hn::LoadU(d, out.added + at);
     shifts[i] = hn::LoadU(d, out.shifts + at), moves[i] = hn::LoadU(d, out.moves + at);
   }
-  for (int64_t key = first; key < end; ++key) {
-    const float* v = values.v + key * values.columns + c;
-    const float* v2 = values.squares + (key - first) * values.columns + c;
+  for (int64_t key = first; key < end; ++key, near += 2 * kVectors * lanes) {
     const auto by_dot = hn::Set(d, row.dot[key]), by_added = hn::Set(d, row.added[key]);
     const auto squared = hn::Set(d, row.squared[key]), stored2 = hn::Set(d, row.stored2[key]);
     for (int i = 0; i < kVectors; ++i) {
-      auto distance = hn::Sub(hn::LoadU(d, v + i * lanes), o[i]);
+      auto distance = hn::Sub(hn::LoadU(d, near + i * lanes), o[i]);
       if constexpr (kLow) distance = hn::Sub(distance, o_low[i]);
       distance = hn::Abs(distance);
       dot[i] = hn::MulAdd(by_dot, distance, dot[i]);
       added[i] = hn::MulAdd(by_added, distance, added[i]);
       const auto square = hn::Mul(distance, distance);
-      shifts[i] = hn::MulAdd(squared, hn::Max(hn::LoadU(d, v2 + i * lanes), square), shifts[i]);
+      shifts[i] = hn::MulAdd(squared, hn::Max(hn::LoadU(d, near + (kVectors + i) * lanes), square), shifts[i]);
       moves[i] = hn::MulAdd(stored2, square, moves[i]);
     }
   }
@@ -315,34 +222,30 @@ HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const T
   }
 }
 
-template <bool kSquares>
-HWY_INLINE void AddMomentsOf(const TileWeights::Row* rows, int64_t queries, int64_t first, int64_t end,
-                             const TileValues& values, const TileSums* out) {
-  constexpr int kVectors = kSquares ? kBlockVectors : 2 * kBlockVectors;
-  ForVectors<kVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
-    int64_t r = 0;
-    for (; r + kRowsAtOnce <= queries; r += kRowsAtOnce) {
-      AddMoments<kSquares, kRowsAtOnce>(d, count, rows + r, first, end, values, c, out + r);
-    }
-    for (; r < queries; ++r) AddMoments<kSquares, 1>(d, count, rows + r, first, end, values, c, out + r);
-  });
+template <bool kSquares, class D, class Count>
+HWY_INLINE void AddMomentsOf(D d, Count count, const TileWeights::Row* rows, int64_t queries, int64_t first,
+                             int64_t end, const float* near, int64_t c, const TileSums* out) {
+  constexpr int kRows = kSquares ? kRowsAtOnce / 2 : kRowsAtOnce;
+  int64_t r = 0;
+  for (; r + kRows <= queries; r += kRows) {
+    AddMoments<kSquares, kRows>(d, count, rows + r, first, end, near, c, out + r);
+  }
+  for (; r < queries; ++r) AddMoments<kSquares, 1>(d, count, rows + r, first, end, near, c, out + r);
 }
 
 // The sums of one stretch of at most kFloatKeys keys.
 void AddStretchImpl(const TileWeights::Row* rows, int64_t queries, int64_t first, int64_t end, bool squares,
                     const TileValues& values, const TileSums* out) {
-  for (int64_t near = first; near < end; near += kNearKeys) {
-    const int64_t last = std::min(end, near + kNearKeys), from = near * values.columns;
-    ForVectors<1>(Floats(), (last - near) * values.columns, [&](int64_t i, auto d, auto) HWY_ATTR {
-      const auto v = hn::LoadU(d, values.v + from + i);
-      hn::StoreU(hn::Mul(v, v), d, values.squares + i);
-    });
-    squares ? AddMomentsOf<true>(rows, queries, near, last, values, out)
-            : AddMomentsOf<false>(rows, queries, near, last, values, out);
+  HWY_ALIGN float near[kNearKeys * 2 * kDistanceVectors * hn::MaxLanes(Floats())];
+  for (int64_t from = first; from < end; from += kNearKeys) {
+    const int64_t last = std::min(end, from + kNearKeys);
     ForVectors<kDistanceVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
+      PackNear(d, count, values, from, last, c, near);
+      squares ? AddMomentsOf<true>(d, count, rows, queries, from, last, near, c, out)
+              : AddMomentsOf<false>(d, count, rows, queries, from, last, near, c, out);
       for (int64_t query = 0; query < queries; ++query) {
-        rows[query].spread ? AddDistances<false>(d, count, rows[query], near, last, values, c, out[query])
-                           : AddDistances<true>(d, count, rows[query], near, last, values, c, out[query]);
+        rows[query].spread ? AddDistances<false>(d, count, rows[query], from, last, near, c, out[query])
+                           : AddDistances<true>(d, count, rows[query], from, last, near, c, out[query]);
       }
     });
   }
@@ -364,8 +267,6 @@ HWY_AFTER_NAMESPACE();
 namespace assay {
 
 HWY_EXPORT(NarrowScoresOfImpl);
-HWY_EXPORT(SetWeightsImpl);
-HWY_EXPORT(SetPlainImpl);
 HWY_EXPORT(SumTileValuesImpl);
 HWY_EXPORT(AddStretchImpl);
 HWY_EXPORT(FoldImpl);
@@ -398,68 +299,16 @@ void NarrowScoresOf(const double* q, const float* q32, int64_t rows, const Packe
   (q, q32, rows, keys.values.data() + at, keys.depth, n, FloatSumsUp(), dots, magnitudes);
 }
 
-void TileWeights::Start(int64_t queries, int64_t keys) {
-  queries_ = queries, keys_ = keys;
-  constexpr int64_t kFloats = 5;
-  // More than the keys: rows a power of two apart would share few places of a cache.
-  const int64_t stride = keys + 24;
-  doubles_.resize(static_cast<size_t>(queries * stride));
-  floats_.resize(static_cast<size_t>(queries * kFloats * stride));
-  for (int64_t r = 0; r < queries; ++r) {
-    float* at = floats_.data() + r * kFloats * stride;
-    rows_[r] = {
-        doubles_.data() + r * stride, at, at + stride, at + 2 * stride, at + 3 * stride, at + 4 * stride, false};
-  }
-}
-
-void TileWeights::Set(int64_t query, const AttentionRow& row, int64_t first_key) {
-  Row& to = rows_[query];
-  const int64_t n = row.masked || row.undefined ? 0 : std::ssize(row.keys);
-  if (n < keys_) {
-    std::fill_n(to.p, keys_, 0.0);
-    for (float* of : {to.up, to.squared, to.dot, to.added, to.stored2}) std::fill_n(of, keys_, 0.0F);
-  }
-  to.spread = n > 0 && *std::max_element(row.p.begin(), row.p.end()) <= kMostOfSpread;
-  for (int64_t i = 0, run = 0; i < n; i += run) {  // keys that follow each other
-    const int64_t at = row.keys[i] - first_key;
-    run = row.keys[n - 1] - row.keys[i] == n - 1 - i ? n - i : 1;
-    while (run < n - i && row.keys[i + run] == row.keys[i] + run) ++run;
-    HWY_DYNAMIC_DISPATCH(SetWeightsImpl)
-    (row, i, run, {to.p + at, to.up + at, to.squared + at, to.dot + at, to.added + at, to.stored2 + at, false});
-  }
-}
-
-double* TileWeights::Clear(int64_t query, int64_t first, int64_t n) {
-  const Row& to = rows_[query];
-  const auto clear = [&](auto* of) { std::fill_n(of, first, 0), std::fill(of + first + n, of + keys_, 0); };
-  clear(to.p);
-  for (float* of : {to.up, to.squared, to.dot, to.added, to.stored2}) clear(of);
-  return to.p + first;
-}
-
-RowSums TileWeights::SetPlain(int64_t query, int64_t first, const PlainScores& scores, double depth) {
-  Row& to = rows_[query];
-  to.spread = 1 / scores.total <= kMostOfSpread;  // the largest key's
-  RowSums sums;
-  HWY_DYNAMIC_DISPATCH(SetPlainImpl)
-  (scores, depth,
-   {to.p + first, to.up + first, to.squared + first, to.dot + first, to.added + first, to.stored2 + first, false},
-   sums);
-  return sums;
-}
-
 void SumTileValues(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out) {
   std::array<TileWeights::Row, kTileQueries> rows;
   for (int64_t r = 0; r < weights.queries(); ++r) rows[r] = weights.At(r);
   HWY_DYNAMIC_DISPATCH(SumTileValuesImpl)(rows.data(), weights.queries(), weights.keys(), values, out.data());
 }
 
-void SumTilePlanes(const TileWeights& weights, TileValues values, std::span<AttentionColumns* const> out) {
+void SumTilePlanes(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out) {
   constexpr int64_t kSums = 8;
   const int64_t n = values.columns, queries = weights.queries();
-  thread_local std::vector<float> sums, v_squares;
-  v_squares.resize(static_cast<size_t>(kNearKeys * n));
-  values.squares = v_squares.data();
+  thread_local std::vector<float> sums;
   sums.assign(static_cast<size_t>(queries * kSums * n), 0.0F);
   std::array<TileWeights::Row, kTileQueries> rows;
   std::array<TileSums, kTileQueries> at;

@@ -83,14 +83,10 @@ class TileWeights {
   Row rows_[kTileQueries];
 };
 
-// Keys whose values stay in the first-level cache from one query to the next.
-inline constexpr int64_t kNearKeys = 32;
-
 // Rows of v, [keys, columns].
 struct TileValues {
   const float* v;
   int64_t columns;
-  float* squares = nullptr;  // SumTilePlanes' own, of the kNearKeys at work
 };
 
 // A query's sums in float, each [columns].
@@ -106,6 +102,6 @@ inline constexpr int64_t kKeysOfSquares = 512;
 
 // Fills o of each query's columns; then magnitude, squares, dot, added, shifts and moves, from o.
 void SumTileValues(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out);
-void SumTilePlanes(const TileWeights& weights, TileValues values, std::span<AttentionColumns* const> out);
+void SumTilePlanes(const TileWeights& weights, const TileValues& values, std::span<AttentionColumns* const> out);
 
 }  // namespace assay
