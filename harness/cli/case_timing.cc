@@ -102,6 +102,7 @@ void CaseRunner::TimeInTurns(std::vector<Timed> results) {
   std::vector<Timed*> unfinished, begun;
   const PowerState before = ReadPowerState();
   for (Timed& timed : results) {
+    const SpanContext context(planned_.spec.Id(), timed.column->selector, timed.attempt->implementation);
     if (!Prepare(timed)) continue;
     auto run = timed.column->session->BeginTiming(timed.plan, timed.sets,
                                                   SliceRequest(settings_.perf_time_s, timed.attempt->fastest_s));
@@ -123,6 +124,7 @@ void CaseRunner::TimeInTurns(std::vector<Timed> results) {
   }
   // What ends a timing, downloads and judgement, would run beside the others' slices.
   for (Timed* timed : begun) {
+    const SpanContext context(planned_.spec.Id(), timed->column->selector, timed->attempt->implementation);
     EndTiming(*timed, timed->failure ? tl::unexpected(*timed->failure) : Session::EndTiming(*timed->run), before);
   }
 }

@@ -144,6 +144,15 @@ class AtOnce(Cli):
 
 
 class Profile(Cli):
+    def test_builds_that_take_turns_have_tracks_of_their_own(self):
+        done, _ = self.run_cases("--case", CASE, "--plugin", f"a={PLUGIN}", "--plugin", f"b={PLUGIN}", "--backend", "a,b",
+                                 "--impl", "ok", "--rounds", "2", "--perf-time", "0.002", "--trace",
+                                 str(self.dir / "trace.json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = json.loads((self.dir / "trace.json").read_text())["traceEvents"]
+        processes = {e["args"]["name"] for e in events if e["name"] == "process_name"}
+        self.assertEqual(processes, {"assay", "a worker", "b worker"})
+
     def check_nesting(self, events):
         """Spans of one thread are apart, or one holds the other."""
         tracks = {}
