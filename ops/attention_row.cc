@@ -21,8 +21,7 @@ namespace {
 constexpr double kTinyWeight = 0x1p-10;
 
 ASSAY_MULTIVERSION void ExponentialsOf(const double* __restrict t, double* __restrict e, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) e[j] = internal::ClampToExpRange(t[j]);
-  for (int64_t j = 0; j < n; ++j) e[j] = internal::ExpInRange(e[j]);
+  internal::ExpKernels(t, e, n);
 }
 
 // exp(t) of scores without mask and cap; none of them is below -kTail.

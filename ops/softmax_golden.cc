@@ -33,7 +33,7 @@ ASSAY_MULTIVERSION void Exponentials(const double* x, double max, double* distan
     distance[i] = max - x[i];
     e[i] = -distance[i];
   }
-  internal::ExpKernels(e, n);
+  internal::ExpKernels(e, e, n);
 }
 
 // -inf has weight zero and no distance worth an error.

@@ -85,11 +85,11 @@ inline double ExpKernel(double x) {
   return ExpInRange(ClampToExpRange(x));
 }
 
-// The same of n values in place, as two loops: of one, GCC makes branches to the constants that the clamps lead to, and
-// so no vectors.
-inline void ExpKernels(double* x, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) x[i] = ClampToExpRange(x[i]);
-  for (int64_t i = 0; i < n; ++i) x[i] = ExpInRange(x[i]);
+// The same of n values, also in place, as two loops: of one, GCC makes branches to the constants that the clamps lead to,
+// and so no vectors.
+inline void ExpKernels(const double* x, double* e, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) e[i] = ClampToExpRange(x[i]);
+  for (int64_t i = 0; i < n; ++i) e[i] = ExpInRange(e[i]);
 }
 
 inline double SinKernel(double x) {  // |x| <= pi/4

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/profile.h"
 #include "harness/base/record.h"
 #include "harness/cli/case_data.h"
 #include "harness/cli/column.h"
@@ -118,6 +119,7 @@ class CaseRunner {
   Record NewRecord(const Column& column) const;
   const CaseData* SecondSet();             // null where there is no other data
   const CaseData& KnownSecondSet() const;  // precondition: SecondSet() gave it
+  SpanContext LabelOf(const Timed& timed) const;
   bool Prepare(Timed& timed);              // false: it failed, and the attempt says so
   void EndTiming(const Timed& timed, const Call<Timing>& timing, const PowerState& before);
   void SetLimits(const Column& column, Attempt& attempt) const;

@@ -64,6 +64,10 @@ std::string WhyRun1IsMissing(const Problem& problem, const Attempt& attempt) {
 
 }  // namespace
 
+SpanContext CaseRunner::LabelOf(const Timed& timed) const {
+  return SpanContext(planned_.spec.Id(), timed.column->selector, timed.attempt->implementation);
+}
+
 bool CaseRunner::Prepare(Timed& timed) {
   Attempt& attempt = *timed.attempt;
   Session& session = *timed.column->session;
@@ -87,9 +91,9 @@ bool CaseRunner::Prepare(Timed& timed) {
 }
 
 void CaseRunner::Time(const Column& column, Attempt& attempt) {
-  const SpanContext context(planned_.spec.Id(), column.selector, attempt.implementation);
-  const Span span(Phase::kTiming);
   Timed timed{&column, &attempt};
+  const SpanContext context = LabelOf(timed);
+  const Span span(Phase::kTiming);
   if (!Prepare(timed)) return;
   const PowerState before = ReadPowerState();
   const auto timing =
@@ -102,7 +106,7 @@ void CaseRunner::TimeInTurns(std::vector<Timed> results) {
   std::vector<Timed*> unfinished, begun;
   const PowerState before = ReadPowerState();
   for (Timed& timed : results) {
-    const SpanContext context(planned_.spec.Id(), timed.column->selector, timed.attempt->implementation);
+    const SpanContext context = LabelOf(timed);
     if (!Prepare(timed)) continue;
     auto run = timed.column->session->BeginTiming(timed.plan, timed.sets,
                                                   SliceRequest(settings_.perf_time_s, timed.attempt->fastest_s));
@@ -124,14 +128,14 @@ void CaseRunner::TimeInTurns(std::vector<Timed> results) {
   }
   // What ends a timing, downloads and judgement, would run beside the others' slices.
   for (Timed* timed : begun) {
-    const SpanContext context(planned_.spec.Id(), timed->column->selector, timed->attempt->implementation);
+    const SpanContext context = LabelOf(*timed);
     EndTiming(*timed, timed->failure ? tl::unexpected(*timed->failure) : Session::EndTiming(*timed->run), before);
   }
 }
 
 // Whether there is more to time.
 bool CaseRunner::TakeTurn(Timed& timed) {
-  const SpanContext context(planned_.spec.Id(), timed.column->selector, timed.attempt->implementation);
+  const SpanContext context = LabelOf(timed);
   const Call<bool> more = Session::Step(*timed.run);
   // The threads of its pool would slow the next one down. Those that never sleep are not waited for again.
   timed.sleeps = timed.sleeps && timed.column->session->AwaitIdle(kLongestSpin);

@@ -24,7 +24,7 @@ enum class SecondWorkers { kNever, kWhereLagging };
 
 class Lanes {
  public:
-  // Threads for at most `most_at_once` workers, the calling one included. `columns` outlives this.
+  // Threads for at most `most_at_once` workers, the calling one included.
   Lanes(const std::vector<Column>& columns, size_t most_at_once, SecondWorkers second);
 
   // A worker dies with the thread that started it: each is let end before.

@@ -146,10 +146,9 @@ class Loop {
 
   // All columns at once, as far as there are threads and memory. Keeps what is final at once.
   void JudgeAll(std::deque<CaseAtWork>& group) {
-    size_t at_once = lanes_.most_workers();
-    for (const CaseAtWork& work : group) {
-      at_once = std::min(at_once, ColumnsAtOnce(work.data.problem, lanes_.most_workers()));
-    }
+    const size_t most = lanes_.most_workers();
+    size_t at_once = most;
+    for (const CaseAtWork& work : group) at_once = std::min(at_once, ColumnsAtOnce(work.data.problem, most));
     std::mutex mutex;  // guards what is not of one column alone
     std::set<size_t> begun;
     lanes_.ForEach(at_once, group.size(), [&](size_t item, size_t c, const Column& through) {
