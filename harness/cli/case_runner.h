@@ -94,7 +94,7 @@ class CaseRunner {
     bool sleeps = true;  // the worker's threads, soon after each slice
   };
   void TimeInTurns(std::vector<Timed> results);
-  bool TakeTurn(Timed& timed);
+  bool TakeTurn(Timed& timed, int64_t& processor);  // see Session::Step()
 
   // What the attempt was judged by. Null when no contract could be read.
   const ContractData* DataOf(const Attempt& attempt) const;

@@ -120,9 +120,10 @@ void CaseRunner::TimeInTurns(std::vector<Timed> results) {
   unfinished = begun;
   while (!unfinished.empty()) {
     std::shuffle(unfinished.begin(), unfinished.end(), random_);
+    int64_t processor = -1;  // where the first one happens to run
     std::vector<Timed*> going_on;
     for (Timed* timed : unfinished) {
-      if (TakeTurn(*timed)) going_on.push_back(timed);
+      if (TakeTurn(*timed, processor)) going_on.push_back(timed);
     }
     unfinished = std::move(going_on);
   }
@@ -134,9 +135,9 @@ void CaseRunner::TimeInTurns(std::vector<Timed> results) {
 }
 
 // Whether there is more to time.
-bool CaseRunner::TakeTurn(Timed& timed) {
+bool CaseRunner::TakeTurn(Timed& timed, int64_t& processor) {
   const SpanContext context = LabelOf(timed);
-  const Call<bool> more = Session::Step(*timed.run);
+  const Call<bool> more = Session::Step(*timed.run, processor);
   // The threads of its pool would slow the next one down. Those that never sleep are not waited for again.
   timed.sleeps = timed.sleeps && timed.column->session->AwaitIdle(kLongestSpin);
   if (!more) timed.failure = more.error();

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "harness/base/profile.h"
+#include "harness/exec/processor.h"
 
 namespace assay {
 namespace {
@@ -120,6 +121,8 @@ Json DevicePlan::Time(const Json& request) {
   timing.sets = sets.data();
   timing.cache = request.at("cache");
   timing.seconds = seconds.data();
+  MoveToProcessor(request.at("processor"));
+  const int64_t processor = CurrentProcessor();
   const Nanoseconds begin = NowNanoseconds();
   if (!ASSAY_HAS(api_, execute_timed) || api_->execute_timed == nullptr) {
     if (Json failure = TimeByHostClock(timing); failure.at("status") != ASSAY_OK) return failure;
@@ -131,6 +134,7 @@ Json DevicePlan::Time(const Json& request) {
   return {{"status", ASSAY_OK},
           {"seconds", seconds},
           {"begin_ns", begin},
+          {"processor", processor},
           {"call_s", static_cast<double>(NowNanoseconds() - begin) * 1e-9},
           {"clock_is_device", timing.clock_is_device},
           {"cache_was_flushed", timing.cache_was_flushed}};

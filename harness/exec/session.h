@@ -118,7 +118,9 @@ class Session {
   // a failure it is of no more use.
   class TimingRun;
   Call<std::shared_ptr<TimingRun>> BeginTiming(uint64_t plan, std::vector<InputSet> sets, TimingRequest request);
-  static Call<bool> Step(TimingRun& run);  // false: there is nothing more to do than to end it
+  // False: there is nothing more to do than to end it. `processor` is where the batch begins, and then where it began:
+  // one that is to be compared with another session's follows it there. See MoveToProcessor(); negative: anywhere.
+  static Call<bool> Step(TimingRun& run, int64_t& processor);
   static Call<Timing> EndTiming(TimingRun& run);
   // Waits until the threads of the worker sleep, which those of a pool do some milliseconds after their last work;
   // false where they have not done so in time.

@@ -49,7 +49,7 @@ class Session::TimingRun {
     unrecorded_ = static_cast<uint64_t>(std::clamp<int64_t>(request_.warmup, 0, kMaxWarmup));
     if (!EveryCounts()) unrecorded_ = std::max<uint64_t>(unrecorded_, sets_.size());
   }
-  Call<bool> Step();
+  Call<bool> Step(int64_t& processor);
   Call<Timing> End();
 
  private:
@@ -77,10 +77,12 @@ class Session::TimingRun {
   uint64_t unrecorded_ = 0;
   double calls_s_ = 0;  // by the worker's clock
   uint64_t repetitions_ = 0;
+  int64_t processor_ = -1;  // of the next batch, and then of the last
 };
 
-Call<bool> Session::TimingRun::Step() {
+Call<bool> Session::TimingRun::Step(int64_t& processor) {
   if (Finished()) return false;
+  processor_ = processor;
   uint64_t repetitions = NextBatch();
   const bool judged = ChooseForJudging(repetitions);
   // Which repetition comes last is drawn too.
@@ -88,6 +90,7 @@ Call<bool> Session::TimingRun::Step() {
   if (Call<void> done = judged ? JudgedBatch(repetitions) : Batch(repetitions); !done) {
     return tl::unexpected(done.error());
   }
+  processor = processor_;
   return true;
 }
 
@@ -176,6 +179,7 @@ Call<void> Session::TimingRun::Batch(uint64_t repetitions) {
   const Json message = {{"plan", plan_.worker_plan},
                         {"sets", sets_.size()},
                         {"repetitions", all},
+                        {"processor", processor_},
                         {"cache", request_.cold_cache ? ASSAY_CACHE_COLD : ASSAY_CACHE_WARM}};
   const auto begin = std::chrono::steady_clock::now();
   const Span span(Phase::kTimedLoop);
@@ -188,6 +192,7 @@ Call<void> Session::TimingRun::Batch(uint64_t repetitions) {
   if (Call<void> done = Record(reply, all); !done) return done;
   const Nanoseconds at = reply.Integer("begin_ns");
   const double seconds = reply.Seconds("call_s");
+  processor_ = reply.Integer("processor");
   if (!reply.problem().empty()) return session_.BadAnswer("time", reply.problem());
   calls_s_ += seconds;
   repetitions_ += all;
@@ -230,8 +235,8 @@ bool Session::AwaitIdle(double most_s) const {
   return true;
 }
 
-Call<bool> Session::Step(TimingRun& run) {
-  return run.Step();
+Call<bool> Session::Step(TimingRun& run, int64_t& processor) {
+  return run.Step(processor);
 }
 
 Call<Timing> Session::EndTiming(TimingRun& run) {
@@ -242,7 +247,8 @@ Call<Timing> Session::Time(uint64_t plan, std::span<const InputSet> sets, const 
   const auto run = BeginTiming(plan, {sets.begin(), sets.end()}, request);
   if (!run) return tl::unexpected(run.error());
   for (;;) {
-    const Call<bool> more = Step(**run);
+    int64_t processor = -1;
+    const Call<bool> more = Step(**run, processor);
     if (!more) return tl::unexpected(more.error());
     if (!*more) return EndTiming(**run);
   }

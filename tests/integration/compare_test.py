@@ -122,7 +122,7 @@ class CompareTimes(Base):
         self.change_records(source, target, change)
 
     def run_rounds(self, out, *args):
-        self.one_run(out, "--case", CASE, "--case", OTHER_CASE, "--perf-time", "0.005", "--rounds", str(self.ROUNDS), *args)
+        self.one_run(out, "--case", CASE, "--case", OTHER_CASE, "--perf-time", "0.02", "--rounds", str(self.ROUNDS), *args)
 
     def test_rounds_are_recorded_and_two_columns_compared(self):
         self.run_rounds("ab", "--plugin", f"base={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "base,new",

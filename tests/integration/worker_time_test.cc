@@ -2,6 +2,9 @@
 // Timed runs: rotation of the sets, where the durations come from, and outputs that can be judged again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+
+#include <limits>
 
 #include "tests/integration/worker_fixture.h"
 
@@ -36,6 +39,31 @@ TEST_F(TimeTest, JudgedOutputsBelongToTheirSets) {
     EXPECT_GE(static_cast<int64_t>(timing->seconds.size()), request_.min_repetitions);
     EXPECT_LE(static_cast<int64_t>(timing->seconds.size()), request_.max_repetitions);
   }
+}
+
+TEST_F(TimeTest, ABatchBeginsOnTheProcessorThatIsAskedForAndSaysWhereItBegan) {
+  const Call<Prepared> prepared = session_.Prepare(0, problem_, "ok");
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  request_.max_repetitions = std::numeric_limits<int64_t>::max();
+  request_.batch_seconds = 1e-5;
+  request_.max_seconds = 1e3;
+  auto run = session_.BeginTiming(prepared->plan, {inputs_.set(), second_.set()}, request_);
+  ASSERT_TRUE(run) << run.error().message;
+  cpu_set_t allowed;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  for (int64_t wanted = 0; wanted < CPU_SETSIZE; ++wanted) {
+    if (!CPU_ISSET(static_cast<size_t>(wanted), &allowed)) continue;
+    int there = 0;  // the system may move it on at once
+    for (int i = 0; i < 20; ++i) {
+      int64_t processor = wanted;
+      ASSERT_EQ(Session::Step(**run, processor).value_or(false), true);
+      there += processor == wanted;
+    }
+    EXPECT_GT(there, 15) << "processor " << wanted;
+  }
+  int64_t anywhere = -1;
+  ASSERT_EQ(Session::Step(**run, anywhere).value_or(false), true);
+  EXPECT_GE(anywhere, 0);
 }
 
 TEST_F(TimeTest, AFreshWorkerKnowsNoPlanOfTheLastOne) {
