@@ -105,6 +105,7 @@ void CaseRunner::TimeInTurns(std::vector<Timed> results) {
   const Span span(Phase::kTiming);
   std::vector<Timed*> unfinished, begun;
   const PowerState before = ReadPowerState();
+  std::shuffle(results.begin(), results.end(), random_);  // who starts its worker first, too
   for (Timed& timed : results) {
     const SpanContext context = LabelOf(timed);
     if (!Prepare(timed)) continue;
