@@ -205,13 +205,13 @@ HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const T
     const auto by_dot = hn::Set(d, row.dot[key]), by_added = hn::Set(d, row.added[key]);
     const auto squared = hn::Set(d, row.squared[key]), stored2 = hn::Set(d, row.stored2[key]);
     for (int i = 0; i < kVectors; ++i) {
-      auto distance = hn::Sub(hn::LoadU(d, near + i * lanes), o[i]);
-      if constexpr (kLow) distance = hn::Sub(distance, o_low[i]);
+      auto distance = hn::Sub(o[i], hn::LoadU(d, near + i * lanes));
+      if constexpr (kLow) distance = hn::Add(distance, o_low[i]);
       distance = hn::Abs(distance);
       dot[i] = hn::MulAdd(by_dot, distance, dot[i]);
       added[i] = hn::MulAdd(by_added, distance, added[i]);
       const auto square = hn::Mul(distance, distance);
-      shifts[i] = hn::MulAdd(squared, hn::Max(hn::LoadU(d, near + (kVectors + i) * lanes), square), shifts[i]);
+      shifts[i] = hn::MulAdd(squared, hn::Max(square, hn::LoadU(d, near + (kVectors + i) * lanes)), shifts[i]);
       moves[i] = hn::MulAdd(stored2, square, moves[i]);
     }
   }
@@ -252,7 +252,7 @@ void AddStretchImpl(const TileWeights::Row* rows, int64_t queries, int64_t first
 }
 
 // Adds the sums to those in double and clears them.
-void FoldImpl(float* sums, int64_t n, double up, double* to) {
+void FoldImpl(float* HWY_RESTRICT sums, int64_t n, double up, double* HWY_RESTRICT to) {
   for (int64_t i = 0; i < n; ++i) {
     to[i] += sums[i] * up;
     sums[i] = 0;
@@ -331,7 +331,8 @@ void SumTilePlanes(const TileWeights& weights, const TileValues& values, std::sp
       const auto fold = [&](float* from, double by, std::vector<double>& to) {
         HWY_DYNAMIC_DISPATCH(FoldImpl)(from, n, by, to.data());
       };
-      fold(at[r].magnitude, up, out[r]->magnitude), fold(at[r].squares, 1, out[r]->squares);
+      fold(at[r].magnitude, up, out[r]->magnitude);
+      if (squares) fold(at[r].squares, 1, out[r]->squares);
       fold(at[r].dot, up, out[r]->dot), fold(at[r].added, up, out[r]->added);
       fold(at[r].shifts, 1, out[r]->shifts), fold(at[r].moves, 1, out[r]->moves);
     }

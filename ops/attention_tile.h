@@ -48,8 +48,11 @@ void NarrowScoresOf(const double* q, const float* q32, int64_t rows, const Packe
 struct PlainScores {
   const double *dots, *magnitudes;
   int64_t n;
-  double scale, largest, total;  // largest score, sum of exponentials
+  double scale, largest, per_total;  // largest score, one over the sum of exponentials
 };
+
+// e[i] = exp(min(scale x[i] - largest, 0)) within an ulp, for differences from -700 on; exp(0) is 1. Returns their sum.
+double NearExponentials(const double* x, double scale, double largest, int64_t n, double* e);
 
 // Where no key has more of the weight than this, o is close to no single value, and distances from o in float suffice:
 // each may be off by 2^-24 |o|. Otherwise o is the sum of two floats.
