@@ -57,9 +57,10 @@ struct AttentionData {
   std::vector<double> largest_q, largest_k;
   std::vector<double> largest_k_so_far;  // of a head's keys up to each one
   bool narrow = false;
-  // Empty unless narrow: |q| and v as above, exact there, and k by blocks of keys (attention_tile.h).
-  BigBuffer<float> q32, v32;
+  // Empty unless narrow: |q| as above, exact there, and k and v in the order in which products read them.
+  BigBuffer<float> q32;
   PackedKeys packed;
+  PackedValues packed_v;
 
  private:
   void Narrow(const AttentionCase& op);

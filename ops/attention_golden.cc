@@ -176,8 +176,7 @@ class Builder {
   void SumTile(std::span<RowWork> rows, BlockWork& work) const {
     AttentionColumns* columns[kTileQueries];
     for (int64_t r = 0; r < std::ssize(rows); ++r) columns[r] = &rows[r].columns;
-    const int64_t at = (op_.KeyHead(rows[0].row) * op_.s + work.scores.first) * op_.dv;
-    const TileValues values{data_.v32.data() + at, op_.dv};
+    const TileValues values(data_.packed_v, op_.KeyHead(rows[0].row), work.scores.first);
     const std::span<AttentionColumns* const> out(columns, rows.size());
     SumTileValues(work.tile, values, out);
     SumTilePlanes(work.tile, values, out);

@@ -100,15 +100,6 @@ std::vector<double> ByComponent(const AttentionCase& op, const std::vector<doubl
   return by_dim;
 }
 
-template <class From, class Change>
-BigBuffer<float> Narrowed(const From& from, const Change& change) {
-  BigBuffer<float> to(from.size());
-  ParallelFor(std::ssize(from), kElementsAtOnce, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] = static_cast<float>(change(from[i]));
-  });
-  return to;
-}
-
 double Capped(const AttentionCase& op, double s) {
   return op.softcap > 0 ? op.softcap * std::tanh(s / op.softcap) : s;
 }
@@ -179,9 +170,12 @@ void AttentionData::Narrow(const AttentionCase& op) {
            of_v.min_abs >= kNarrowMin &&
            std::ranges::none_of(mask, [](double x) { return std::isfinite(x) && std::abs(x) > kNarrowMax; });
   if (!narrow) return;
-  q32 = Narrowed(q, [](double x) { return std::abs(x); });
+  q32.resize(q.size());
+  ParallelFor(std::ssize(q), kElementsAtOnce, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) q32[i] = static_cast<float>(std::abs(q[i]));
+  });
   packed = PackedKeys(k_by_dim, op.batch * op.hkv, d, op.s, k_stride);
-  v32 = Narrowed(v, [](double x) { return x; });
+  packed_v = PackedValues(v, op.batch * op.hkv, op.s, op.dv);
 }
 
 void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores) {

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "golden/big_buffer.h"
+
 namespace assay {
 
 struct AttentionRow;
@@ -86,10 +88,28 @@ class TileWeights {
   Row rows_[kTileQueries];
 };
 
-// Rows of v, [keys, columns].
+// v and v^2 by head, [kValueGroup columns][key][column], the last columns filled up with zeros: keys of a few columns
+// follow each other, as products read them.
+inline constexpr int64_t kValueGroup = 16;
+struct PackedValues {
+  PackedValues() = default;
+  PackedValues(std::span<const double> v, int64_t heads, int64_t keys, int64_t columns);
+
+  int64_t keys = 0, columns = 0, groups = 0;
+  BigBuffer<float> v, squares;
+};
+
+// Those of a head's keys from one on.
 struct TileValues {
-  const float* v;
-  int64_t columns;
+  TileValues(const PackedValues& packed, int64_t head, int64_t key)
+      : v(packed.v.data() + (head * packed.groups * packed.keys + key) * kValueGroup),
+        squares(packed.squares.data() + (v - packed.v.data())),
+        columns(packed.columns),
+        stride(packed.keys * kValueGroup) {}
+  int64_t At(int64_t c) const { return c / kValueGroup * stride + c % kValueGroup; }  // of the first key
+
+  const float *v, *squares;
+  int64_t columns, stride;  // from one group of columns to the next
 };
 
 // A query's sums in float, each [columns].
