@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Working arrays of many megabytes: left uninitialised, and on large pages where the system offers them. Touching
-// fresh small pages costs a product of 1024 x 1024 matrices a fifth of its time.
+// fresh pages costs a product of 1024 x 1024 matrices a tenth of its time, so that some memory that was given back is
+// kept for the next array of its size.
 #pragma once
-
-#include <sys/mman.h>
 
 #include <cstddef>
 #include <new>
@@ -11,10 +10,19 @@
 
 namespace assay {
 
+inline constexpr size_t kBigPage = size_t{1} << 21;
+inline constexpr size_t kLeastKept = size_t{1} << 18;  // bytes
+
+// Of at least kLeastKept bytes.
+void* TakeBigMemory(size_t bytes);
+void GiveBigMemory(void* memory, size_t bytes) noexcept;
+
+// A hint: failing changes nothing. `memory` begins with a page.
+void PreferBigPages(void* memory, size_t bytes);
+
 template <class T>
 struct BigPageAllocator {
   using value_type = T;
-  static constexpr size_t kPage = size_t{1} << 21;
 
   BigPageAllocator() = default;
   template <class U>
@@ -22,16 +30,13 @@ struct BigPageAllocator {
 
   T* allocate(size_t n) {
     const size_t bytes = n * sizeof(T);
-    if (bytes < 2 * kPage) return static_cast<T*>(::operator new (bytes, std::align_val_t{64}));
-    void* memory = ::operator new (bytes, std::align_val_t{kPage});
-#ifdef MADV_HUGEPAGE
-    ::madvise(memory, bytes / kPage * kPage, MADV_HUGEPAGE);  // a hint: failing changes nothing
-#endif
-    return static_cast<T*>(memory);
+    if (bytes >= kLeastKept) return static_cast<T*>(TakeBigMemory(bytes));
+    return static_cast<T*>(::operator new (bytes, std::align_val_t{64}));
   }
-  void deallocate(T* memory, size_t n) {
-    const bool big = n * sizeof(T) >= 2 * kPage;
-    ::operator delete (memory, std::align_val_t{big ? kPage : 64});
+  void deallocate(T* memory, size_t n) noexcept {
+    const size_t bytes = n * sizeof(T);
+    if (bytes >= kLeastKept) return GiveBigMemory(memory, bytes);
+    ::operator delete (memory, std::align_val_t{64});
   }
   template <class U>
   void construct(U* element) {

@@ -2,14 +2,19 @@
 #include "golden/gemm.h"
 
 #include <cmath>
+#include <memory>
 
+#include "golden/big_buffer.h"
 #include "golden/bound.h"
 #include "golden/float_env.h"
 #include "golden/gemm_engine.h"
 #include "harness/base/check.h"
+#include "harness/base/parallel.h"
 
 namespace assay {
 namespace {
+
+constexpr int64_t kSmallPage = 4096;
 
 // sum |a_k b_k| over the terms with a subnormal factor: |a_sub| |b| + |a_normal| |b_sub|.
 void AddSubnormalMass(const GemmOperand& a, const GemmOperand& b, bool wide, Golden& golden) {
@@ -22,6 +27,23 @@ GemmOperand Absolute(const GemmOperand& operand) {
   GemmOperand absolute = operand;
   for (int64_t i = 0; i < std::ssize(absolute.values); ++i) absolute.values[i] = std::fabs(absolute.values[i]);
   return absolute;
+}
+
+// Zeros. Of many megabytes the pages are large ones where the system offers them, and all threads touch them first.
+void ResizeValues(int64_t size, std::vector<double>& values) {
+  const size_t bytes = static_cast<size_t>(size) * sizeof(double);
+  if (bytes >= 2 * kBigPage) {
+    values.reserve(size);
+    void* memory = values.data();
+    size_t left = bytes;
+    if (std::align(kBigPage, kBigPage, memory, left) != nullptr) {
+      PreferBigPages(memory, left);
+      ParallelFor(static_cast<int64_t>(left / kSmallPage), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) static_cast<volatile char*>(memory)[i * kSmallPage] = 0;
+      });
+    }
+  }
+  values.resize(size);
 }
 
 Golden IntegerGemm(const GemmOperand& a, const GemmOperand& b, bool wide, Golden golden) {
@@ -50,12 +72,15 @@ Golden GoldenGemm(const GemmShape& shape, const Tensor& a, const Tensor& b, Tier
   Golden golden{.tier = tier};
   golden.shape = shape.batch == 1 ? Shape{shape.m, shape.n} : Shape{shape.batch, shape.m, shape.n};
   const int64_t size = shape.batch * shape.m * shape.n;
-  golden.value.resize(size);
+  ResizeValues(size, golden.value);
   if (IsInt(left.dtype) && IsInt(right.dtype)) return IntegerGemm(left, right, out_wide, std::move(golden));
 
   if (left.dtype == DType::kF64 || right.dtype == DType::kF64) golden.tier = Tier::kReproducible;
-  for (Plane* plane : {&golden.magnitude, &golden.sigma, &golden.error}) *plane = Plane(size, out_wide);
-  if (golden.tier == Tier::kFast) {
+  const bool fast = golden.tier == Tier::kFast;
+  for (Plane* plane : {&golden.magnitude, &golden.sigma, &golden.error}) {
+    *plane = fast && shape.k > 0 ? Plane::Unset(size, out_wide) : Plane(size, out_wide);
+  }
+  if (fast) {
     FastGemm(left, right, true, golden);
   } else {
     golden.value_lo.resize(size);

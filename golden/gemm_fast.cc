@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "golden/big_buffer.h"
 #include "golden/bound.h"
 #include "golden/float_env.h"
 #include "golden/gemm_engine.h"
@@ -44,8 +45,8 @@ struct Problem {
 
 // Per thread, kept between tiles and calls. Rows of a tile are RowStride(cols) apart.
 struct Workspace {
-  std::vector<double> value, sum, sum_squares, magnitude, sigma;
-  std::vector<float> block;
+  BigBuffer<double> value, sum, sum_squares, magnitude, sigma;  // rows begin with a cache line
+  BigBuffer<float> block;
   std::vector<PackedPanel> panels;  // of the columns below
   uint64_t number = 0;              // of the call that they belong to
   int64_t batch = 0, col = 0;

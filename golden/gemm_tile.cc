@@ -7,6 +7,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -98,32 +99,60 @@ HWY_INLINE hn::Vec<D> AddTo(D d, hn::TFromD<D>* to, hn::Vec<D> v, bool first) {
   return total;
 }
 
+// Asks for a block of a tile's array, which is far larger than a first-level cache, while the panel is summed.
+template <int kRows, int64_t kColumns, class T>
+HWY_INLINE void FetchBlock(const T* from, int64_t stride) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  for (int r = 0; r < kRows; ++r) {
+    for (int64_t i = 0; i < kColumns; i += kLine) hwy::Prefetch(from + r * stride + i);
+  }
+}
+
+template <bool kSums, int kRows>
+HWY_INLINE void AddValues(const PanelProduct& p, const hn::Vec<Doubles> (&sums)[kRows][kBlockVectors], int64_t at) {
+  const Doubles d;
+  const int64_t stride = RowStride(p.cols);
+  double *value = p.value + at, *sum = p.sum + (kSums ? at : 0), *sum_squares = p.sum_squares + (kSums ? at : 0);
+  const bool first = p.first;
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kBlockVectors; ++v) {
+      const int64_t i = r * stride + v * LanesOf(d);
+      const auto s = AddTo(d, value + i, sums[r][v], first);
+      if constexpr (!kSums) continue;
+      AddTo(d, sum + i, s, false);
+      AddTo(d, sum_squares + i, hn::Mul(s, s), false);
+    }
+  }
+}
+
 // `a` and `b` are of the block: its rows and its packed columns; `at` is where it begins in the tile's arrays.
 template <int kRows>
 HWY_NOINLINE void AddBlock(const PanelProduct& p, const double* a, const double* b, int64_t at) {
   const Doubles d;
+  const int64_t stride = RowStride(p.cols);
+  FetchBlock<kRows, kValueColumns>(p.value + at, stride);
+  if (p.sum != nullptr) {
+    FetchBlock<kRows, kValueColumns>(p.sum + at, stride);
+    FetchBlock<kRows, kValueColumns>(p.sum_squares + at, stride);
+  }
   hn::Vec<Doubles> sums[kRows][kBlockVectors];
   SumBlock<kRows, kBlockVectors>(d, a, b, p.width, sums);
-  for (int r = 0; r < kRows; ++r, at += RowStride(p.cols)) {
-    for (int v = 0; v < kBlockVectors; ++v) {
-      const int64_t i = at + v * LanesOf(d);
-      const auto value = AddTo(d, p.value + i, sums[r][v], p.first);
-      if (p.sum == nullptr) continue;
-      AddTo(d, p.sum + i, value, false);
-      AddTo(d, p.sum_squares + i, hn::Mul(value, value), false);
-    }
-  }
+  p.sum == nullptr ? AddValues<false>(p, sums, at) : AddValues<true>(p, sums, at);
 }
 
 // The same of magnitudes.
 template <int kRows>
 HWY_NOINLINE void AddBlock(const PanelProduct& p, const float* a, const float* b, int64_t at) {
   const Floats d;
+  const int64_t stride = RowStride(p.cols);
+  float* magnitude = p.magnitude + at;
+  const bool first = p.first_magnitude;
+  FetchBlock<kRows, kMagnitudeColumns>(magnitude, stride);
   hn::Vec<Floats> sums[kRows][kMagnitudeVectors];
   SumBlock<kRows, kMagnitudeVectors>(d, a, b, p.width, sums);
-  for (int r = 0; r < kRows; ++r, at += RowStride(p.cols)) {
+  for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kMagnitudeVectors; ++v) {
-      AddTo(d, p.magnitude + at + v * LanesOf(d), sums[r][v], p.first_magnitude);
+      AddTo(d, magnitude + r * stride + v * LanesOf(d), sums[r][v], first);
     }
   }
 }
@@ -147,22 +176,36 @@ void AddBlocks(const PanelProduct& p, const T* a, const T* b) {
   }
 }
 
+// What a block reads of a row of a: the numbers as double, and their magnitudes.
+HWY_INLINE void CopyRow(const float* from, int64_t n, double* HWY_RESTRICT values, float* HWY_RESTRICT magnitudes) {
+  const Doubles d;
+  const hn::Rebind<float, Doubles> narrow;
+  int64_t k = 0;
+  for (; k + LanesOf(d) <= n; k += LanesOf(d)) {
+    const auto x = hn::LoadU(narrow, from + k);
+    hn::StoreU(hn::PromoteTo(d, x), d, values + k);
+    hn::StoreU(hn::Abs(x), narrow, magnitudes + k);
+  }
+  for (; k < n; ++k) values[k] = from[k], magnitudes[k] = std::fabs(from[k]);
+}
+
+HWY_INLINE void CopyRow(const double* from, int64_t n, double* HWY_RESTRICT values, float* HWY_RESTRICT magnitudes) {
+  for (int64_t k = 0; k < n; ++k) values[k] = from[k], magnitudes[k] = static_cast<float>(std::fabs(from[k]));
+}
+
 void AddPanelProductImpl(const PanelProduct& p) {
   // Copies: rows that are a power of two apart share few places of a cache.
   alignas(64) double values[kTileRows * kSigmaPanel];
+  alignas(64) float magnitudes[kTileRows * kSigmaPanel];
   for (int64_t row = 0; row < p.rows; ++row) {
     const Numbers from = p.a + row * p.a_stride;
     double* to = values + row * kSigmaPanel;
-    from.floats != nullptr ? std::copy_n(from.floats, p.width, to) : std::copy_n(from.doubles, p.width, to);
+    float* magnitudes_to = magnitudes + row * kSigmaPanel;
+    from.floats != nullptr ? CopyRow(from.floats, p.width, to, magnitudes_to)
+                           : CopyRow(from.doubles, p.width, to, magnitudes_to);
   }
   AddBlocks<kValueColumns>(p, values, p.b.values.data());
-  if (p.magnitude == nullptr) return;
-  alignas(64) float magnitudes[kTileRows * kSigmaPanel];
-  for (int64_t row = 0; row < p.rows; ++row) {
-    const double* from = values + row * kSigmaPanel;
-    for (int64_t k = 0; k < p.width; ++k) magnitudes[row * kSigmaPanel + k] = static_cast<float>(std::fabs(from[k]));
-  }
-  AddBlocks<kMagnitudeColumns>(p, magnitudes, p.b.magnitudes.data());
+  if (p.magnitude != nullptr) AddBlocks<kMagnitudeColumns>(p, magnitudes, p.b.magnitudes.data());
 }
 
 }  // namespace HWY_NAMESPACE

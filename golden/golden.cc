@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "golden/golden.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+
+#include "harness/base/multiversion.h"
 
 #ifdef __FAST_MATH__
 #error "golden values need IEEE arithmetic: build without -ffast-math"
@@ -18,10 +21,36 @@ float RoundUpToFloat(double value) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(nearest) + 1);  // the next one, as positive floats are ordered
 }
 
+// target_clones knows no templates, so the loops are spelt for each type.
+ASSAY_MULTIVERSION void Copy(const double* __restrict from, int64_t n, float* __restrict to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
+}
+
+void Copy(const double* from, int64_t n, double* to) {
+  std::copy_n(from, n, to);
+}
+
+ASSAY_MULTIVERSION void CopyUp(const double* __restrict from, int64_t n, double up, double least,
+                               float* __restrict to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i] * up + (from[i] > 0 ? least : 0.0));
+}
+
+ASSAY_MULTIVERSION void CopyUp(const double* __restrict from, int64_t n, double up, double least,
+                               double* __restrict to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i] * up + (from[i] > 0 ? least : 0.0);
+}
+
 }  // namespace
 
 std::string_view Name(Tier tier) {
   return tier == Tier::kFast ? "fast" : "reproducible";
+}
+
+Plane Plane::Unset(int64_t size, bool wide) {
+  Plane plane;
+  plane.wide_ = wide;
+  wide ? plane.f64_.resize(size) : plane.f32_.resize(size);
+  return plane;
 }
 
 void Plane::SetUp(int64_t i, double value) {
@@ -29,26 +58,16 @@ void Plane::SetUp(int64_t i, double value) {
 }
 
 void Plane::SetRow(int64_t first, std::span<const double> values) {
-  const size_t n = values.size();
-  if (wide_) {
-    for (size_t i = 0; i < n; ++i) f64_[first + i] = values[i];
-  } else {
-    for (size_t i = 0; i < n; ++i) f32_[first + i] = static_cast<float>(values[i]);
-  }
+  const auto n = std::ssize(values);
+  wide_ ? Copy(values.data(), n, f64_.data() + first) : Copy(values.data(), n, f32_.data() + first);
 }
 
 // The branch-free form of rounding up: 2^-52 covers the product's own rounding, 2^-23 the conversion of a normal
 // float, 2^-149 that of a subnormal one. Zero stays zero: an empty sum has an exact result.
 void Plane::SetRowUp(int64_t first, std::span<const double> values, double factor) {
-  const size_t n = values.size();
-  if (wide_) {
-    const double up = factor * (1 + 0x1p-51);
-    for (size_t i = 0; i < n; ++i) f64_[first + i] = values[i] * up + (values[i] > 0 ? 0x1p-1074 : 0.0);
-  } else {
-    const double up = factor * (1 + 0x1p-22);
-    float* out = f32_.data() + first;
-    for (size_t i = 0; i < n; ++i) out[i] = static_cast<float>(values[i] * up + (values[i] > 0 ? 0x1p-149 : 0.0));
-  }
+  const auto n = std::ssize(values);
+  wide_ ? CopyUp(values.data(), n, factor * (1 + 0x1p-51), 0x1p-1074, f64_.data() + first)
+        : CopyUp(values.data(), n, factor * (1 + 0x1p-22), 0x1p-149, f32_.data() + first);
 }
 
 std::shared_ptr<const Plane> DerivedPlanes::Get(const std::string& name, const std::function<Plane()>& make) const {

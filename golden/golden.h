@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "golden/big_buffer.h"
 #include "harness/base/tensor.h"
 
 namespace assay {
@@ -28,7 +29,9 @@ std::string_view Name(Tier tier);
 class Plane {
  public:
   Plane() = default;
-  Plane(int64_t size, bool wide) : wide_(wide) { wide ? f64_.resize(size) : f32_.resize(size); }
+  Plane(int64_t size, bool wide) : wide_(wide) { wide ? f64_.assign(size, 0) : f32_.assign(size, 0); }
+  // Left uninitialised, for a caller that sets every element: its threads are then the first to touch the memory.
+  static Plane Unset(int64_t size, bool wide);
   bool empty() const { return f32_.empty() && f64_.empty(); }
   bool wide() const { return wide_; }
   int64_t size() const { return static_cast<int64_t>(wide_ ? f64_.size() : f32_.size()); }
@@ -44,8 +47,8 @@ class Plane {
 
  private:
   bool wide_ = false;
-  std::vector<float> f32_;
-  std::vector<double> f64_;
+  BigBuffer<float> f32_;
+  BigBuffer<double> f64_;
 };
 
 // Planes that follow from a golden's own and that several bounds need: computed once as long as one of them holds it.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "golden/big_buffer.h"
 #include "ops/attention_tile.h"
 #include "ops/op_info.h"
 
@@ -54,10 +55,12 @@ struct AttentionData {
   bool all_finite_v = true;
   // The largest finite |q| of each query row and |k| of each key.
   std::vector<double> largest_q, largest_k;
+  std::vector<double> largest_k_so_far;  // of a head's keys up to each one
   bool narrow = false;
-  // Empty unless narrow: |q| and v as above, exact there, and k by blocks of keys (attention_tile.h).
-  std::vector<float> q32, v32;
+  // Empty unless narrow: |q| as above, exact there, and k and v in the order in which products read them.
+  BigBuffer<float> q32;
   PackedKeys packed;
+  PackedValues packed_v;
 
  private:
   void Narrow(const AttentionCase& op);

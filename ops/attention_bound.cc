@@ -22,7 +22,7 @@ namespace assay {
 namespace {
 
 constexpr double kBlock = 16;
-constexpr double kMerges = 4;      // of keys that were split over units
+constexpr double kMerges = 4;      // of keys that were split over units, at least one for each
 constexpr double kLog2E = 1.4427;  // scores in units of ln 2 are that much larger
 
 class Bounder {
@@ -44,7 +44,7 @@ class Bounder {
     // Where q or k is scaled instead of the scores, by log2 e too.
     largest_operand_ = contract.AccMaxFinite() / std::max(1.0, std::abs(op.scale) * kLog2E);
 
-    const double rescales = std::ceil(keys / kBlock) + kMerges;
+    const double rescales = std::ceil(keys / kBlock) + std::min(kMerges, keys - 1);
     const double steps = std::expm1((keys + 2 * rescales + 2) * std::log1p(e_.u) + (1 + rescales) * std::log1p(e_.eps));
     const double numerator = Join(Join(steps, e_.mid), inputs);
     const double denominator = Join(steps, e_.mid);

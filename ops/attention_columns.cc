@@ -181,7 +181,8 @@ void ScoresOfImpl(const double* q, int64_t rows, const double* k, int64_t stride
   for (; r < rows; ++r) ScoreRows<1, kManyVectors>(q + r * d, k, stride, d, n, dots + r * n, magnitudes + r * n);
 }
 
-LargestOf FindLargestImpl(const double* values, const double* magnitudes, int64_t n) {
+template <bool kKnownFinite>
+HWY_INLINE LargestOf LargestIn(const double* values, const double* magnitudes, int64_t n) {
   const hn::ScalableTag<double> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   auto largest = hn::Set(d, -HUGE_VAL), least = hn::Neg(largest), magnitude = hn::Zero(d), zeros = magnitude;
@@ -190,6 +191,7 @@ LargestOf FindLargestImpl(const double* values, const double* magnitudes, int64_
     const auto v = hn::LoadU(d, values + j), m = hn::LoadU(d, magnitudes + j);
     largest = hn::Max(largest, v), least = hn::Min(least, v);
     magnitude = hn::Max(magnitude, m);
+    if constexpr (kKnownFinite) continue;
     zeros = hn::Add(zeros, hn::Add(hn::Mul(v, hn::Zero(d)), hn::Mul(m, hn::Zero(d))));  // NaN unless both are finite
   }
   LargestOf out{hn::GetLane(hn::MaxOfLanes(d, largest)), hn::GetLane(hn::MinOfLanes(d, least)),
@@ -202,6 +204,10 @@ LargestOf FindLargestImpl(const double* values, const double* magnitudes, int64_
   }
   out.finite = zero == 0;
   return out;
+}
+
+LargestOf FindLargestImpl(const double* values, const double* magnitudes, int64_t n, bool known_finite) {
+  return known_finite ? LargestIn<true>(values, magnitudes, n) : LargestIn<false>(values, magnitudes, n);
 }
 
 // Every eighth key adds to the same partial sum, whatever the vectors hold.
@@ -287,8 +293,8 @@ void ScoresOf(const double* q, int64_t rows, const double* k, int64_t stride, in
   HWY_DYNAMIC_DISPATCH(ScoresOfImpl)(q, rows, k, stride, d, n, dots, magnitudes);
 }
 
-LargestOf FindLargest(const double* values, const double* magnitudes, int64_t n) {
-  return HWY_DYNAMIC_DISPATCH(FindLargestImpl)(values, magnitudes, n);
+LargestOf FindLargest(const double* values, const double* magnitudes, int64_t n, bool known_finite) {
+  return HWY_DYNAMIC_DISPATCH(FindLargestImpl)(values, magnitudes, n, known_finite);
 }
 
 RowSums SumRow(const AttentionRow& row, double depth) {

@@ -52,7 +52,8 @@ struct LargestOf {
   double largest, least, magnitude;  // of the values with their sign; largest of the magnitudes
   bool finite;                       // all of both; otherwise the others mean nothing
 };
-LargestOf FindLargest(const double* values, const double* magnitudes, int64_t n);
+// `known_finite`: all of both are.
+LargestOf FindLargest(const double* values, const double* magnitudes, int64_t n, bool known_finite);
 
 // Sums and largest values over a row's keys, of what AttentionRow holds. Keys with t below -kTail are left out of
 // dot_max, added_max and error_max, those below -kWeightless out of stored_max.

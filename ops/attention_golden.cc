@@ -10,6 +10,8 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <memory>
+#include <mutex>
 
 #include "golden/dd.h"
 #include "golden/float_env.h"
@@ -107,19 +109,20 @@ class Builder {
     golden_.value.resize(static_cast<size_t>(size));
     if (tier == Tier::kReproducible) golden_.value_lo.resize(static_cast<size_t>(size));
     for (Plane* p : {&golden_.magnitude, &golden_.sigma, &golden_.error, &dot_, &added_, &range_, &values_, &mid_}) {
-      *p = Plane(size, wide);
+      *p = Plane::Unset(size, wide);
     }
     rows_ = Plane(op_.Rows() * kRowFacts, wide);
   }
 
   Golden Run() {
     ParallelFor(op_.Rows(), kTileQueries, [&](int64_t begin, int64_t end) {
-      BlockWork work(op_.dv);
+      std::unique_ptr<BlockWork> work = TakeWork();
       for (int64_t row = begin; row < end;) {
         const int64_t rows = std::min({kTileQueries, end - row, op_.l - row % op_.l});  // of one head
-        Block(row, rows, work);
+        Block(row, rows, *work);
         row += rows;
       }
+      GiveWork(std::move(work));
     });
     golden_.extra.emplace_back("dot_weight", std::move(dot_));
     golden_.extra.emplace_back("added_weight", std::move(added_));
@@ -132,6 +135,19 @@ class Builder {
   }
 
  private:
+  std::unique_ptr<BlockWork> TakeWork() {
+    const std::lock_guard lock(idle_mutex_);
+    if (idle_.empty()) return std::make_unique<BlockWork>(op_.dv);
+    std::unique_ptr<BlockWork> work = std::move(idle_.back());
+    idle_.pop_back();
+    return work;
+  }
+
+  void GiveWork(std::unique_ptr<BlockWork> work) {
+    const std::lock_guard lock(idle_mutex_);
+    idle_.push_back(std::move(work));
+  }
+
   // Some queries of one head, which share what is read of k and v.
   void Block(int64_t first, int64_t count, BlockWork& work) {
     ScoreRows(op_, data_, first, count, work.scores);
@@ -160,8 +176,7 @@ class Builder {
   void SumTile(std::span<RowWork> rows, BlockWork& work) const {
     AttentionColumns* columns[kTileQueries];
     for (int64_t r = 0; r < std::ssize(rows); ++r) columns[r] = &rows[r].columns;
-    const int64_t at = (op_.KeyHead(rows[0].row) * op_.s + work.scores.first) * op_.dv;
-    const TileValues values{data_.v32.data() + at, op_.dv};
+    const TileValues values(data_.packed_v, op_.KeyHead(rows[0].row), work.scores.first);
     const std::span<AttentionColumns* const> out(columns, rows.size());
     SumTileValues(work.tile, values, out);
     SumTilePlanes(work.tile, values, out);
@@ -226,6 +241,7 @@ class Builder {
     const int64_t first = w.row * op_.dv;
     for (int64_t i = first; i < first + op_.dv; ++i) {
       golden_.value[i] = value;
+      for (Plane* p : {&golden_.magnitude, &golden_.sigma, &dot_, &added_, &range_, &values_, &mid_}) p->Set(i, 0);
       golden_.error.Set(i, r.unclear ? kInfinity : 0);
     }
   }
@@ -377,6 +393,8 @@ class Builder {
   const Tier tier_;
   Golden golden_;
   Plane dot_, added_, range_, values_, rows_, mid_;
+  std::mutex idle_mutex_;
+  std::vector<std::unique_ptr<BlockWork>> idle_;  // of chunks that are done, for those to come
 };
 
 }  // namespace

@@ -7,35 +7,26 @@
 #include <optional>
 #include <utility>
 
+#include "golden/value_range.h"
 #include "harness/base/infinity.h"
 #include "harness/base/multiversion.h"
+#include "harness/base/parallel.h"
 #include "harness/base/portable_math.h"
 #include "ops/attention.h"
 #include "ops/attention_columns.h"
 #include "ops/attention_tile.h"
+#include "ops/binding.h"
 
 namespace assay {
 namespace {
 
 // Products of a probability below this with an infinity depend on where a type underflows.
 constexpr double kTinyWeight = 0x1p-10;
+// What a thread takes at least: rows of an operand, elements.
+constexpr int64_t kRowsAtOnce = 16, kElementsAtOnce = 1 << 14;
 
 ASSAY_MULTIVERSION void ExponentialsOf(const double* __restrict t, double* __restrict e, int64_t n) {
   internal::ExpKernels(t, e, n);
-}
-
-// exp(t) of scores without mask and cap; none of them is below -kTail.
-ASSAY_MULTIVERSION void PlainExponentials(const double* __restrict dots, double scale, double largest,
-                                          double* __restrict e, int64_t n) {
-  constexpr int64_t kNear = 256;
-  for (int64_t first = 0; first < n; first += kNear) {
-    const int64_t end = n - first < kNear ? n : first + kNear;
-    for (int64_t j = first; j < end; ++j) {
-      const double below = scale * dots[j] - largest;
-      e[j] = below < 0 ? below : 0.0;
-    }
-    for (int64_t j = first; j < end; ++j) e[j] = internal::ExpInRange(e[j]);
-  }
 }
 
 // What ComputeRow's general loops make of scores without mask and cap, but for p.
@@ -53,10 +44,6 @@ ASSAY_MULTIVERSION void WeighPlain(const double* __restrict dots, const double* 
   }
 }
 
-ASSAY_MULTIVERSION void Divide(double* p, double by, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) p[j] /= by;
-}
-
 // In eight partial sums, whatever the vectors hold.
 ASSAY_MULTIVERSION double SumOf(const double* values, int64_t n) {
   constexpr int64_t kPartials = 8;
@@ -70,32 +57,47 @@ ASSAY_MULTIVERSION double SumOf(const double* values, int64_t n) {
          ((partial[4] + partial[5]) + (partial[6] + partial[7]));
 }
 
+// From t. The tile's exponentials where it could have the row.
+void SetProbabilities(const AttentionData& data, AttentionRow& row) {
+  const int64_t n = std::ssize(row.t);
+  row.p.resize(row.t.size());
+  if (data.narrow && *std::ranges::min_element(row.t) > -kTail) {
+    const double per_total = 1 / NearExponentials(row.t.data(), 1, 0, n, row.p.data());
+    for (double& p : row.p) p *= per_total;
+    return;
+  }
+  ExponentialsOf(row.t.data(), row.p.data(), n);
+  const double total = SumOf(row.p.data(), n);
+  for (double& p : row.p) p /= total;
+}
+
 std::vector<double> LargestPerRow(std::span<const double> values, int64_t width) {
   std::vector<double> largest(values.size() / static_cast<size_t>(width));
-  for (size_t i = 0; i < values.size(); ++i) {
-    double& to = largest[i / static_cast<size_t>(width)];
-    if (std::isfinite(values[i])) to = std::max(to, std::abs(values[i]));
-  }
+  ParallelFor(std::ssize(largest), kRowsAtOnce, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      for (const double x : values.subspan(row * width, width)) {
+        if (std::isfinite(x)) largest[row] = std::max(largest[row], std::abs(x));
+      }
+    }
+  });
   return largest;
 }
 
-// Of the finite numbers; `least` of those that are not zero.
-struct Extent {
-  double largest = 0, least = kInfinity;
-  bool finite = true;
-};
-
-Extent ExtentOf(std::span<const double> values) {
-  Extent extent;
-  for (const double x : values) {
-    const double size = std::abs(x);
-    if (!(size < kInfinity)) {
-      extent.finite = false;
-    } else if (size > 0) {
-      extent.largest = std::max(extent.largest, size), extent.least = std::min(extent.least, size);
+// k by head as [d, k_stride].
+std::vector<double> ByComponent(const AttentionCase& op, const std::vector<double>& k, int64_t stride) {
+  const int64_t heads = op.batch * op.hkv, d = op.d;
+  std::vector<double> by_dim(static_cast<size_t>(heads * d * stride));
+  ParallelFor(heads * op.s, kRowsAtOnce, [&](int64_t begin, int64_t end) {
+    for (int64_t first = begin; first < end;) {  // some keys of one head
+      const int64_t head = first / op.s, last = std::min({end, first + kRowsAtOnce, (head + 1) * op.s});
+      for (int64_t c = 0; c < d; ++c) {
+        double* to = by_dim.data() + (head * d + c) * stride - head * op.s;
+        for (int64_t j = first; j < last; ++j) to[j] = k[j * d + c];
+      }
+      first = last;
     }
-  }
-  return extent;
+  });
+  return by_dim;
 }
 
 double Capped(const AttentionCase& op, double s) {
@@ -106,7 +108,7 @@ double Capped(const AttentionCase& op, double s) {
 std::optional<LargestOf> LargestOfPlain(const AttentionCase& op, const AttentionData& data,
                                         std::span<const double> dots, std::span<const double> magnitudes) {
   if (op.mask != MaskKind::kNone || op.softcap > 0 || !data.all_finite_v || dots.empty() || !(op.scale > 0)) return {};
-  const LargestOf found = FindLargest(dots.data(), magnitudes.data(), std::ssize(dots));
+  const LargestOf found = FindLargest(dots.data(), magnitudes.data(), std::ssize(dots), data.narrow);
   if (!found.finite || !std::isfinite(op.scale * found.magnitude)) return {};
   return found;
 }
@@ -116,8 +118,11 @@ void SetPlainFacts(const AttentionCase& op, const AttentionData& data, int64_t r
                    AttentionRow& out) {
   const AttentionCase::Range range = op.KeysOf(row);
   out.reach = found.magnitude * std::max(1.0, op.scale);
-  const double* keys = data.largest_k.data() + op.KeyHead(row) * op.s + range.first;
-  out.operand = std::max(data.largest_q[row], FindLargest(keys, keys, range.last - range.first).largest);
+  const int64_t head = op.KeyHead(row) * op.s;
+  const double *keys = data.largest_k.data() + head, *so_far = data.largest_k_so_far.data() + head;
+  const double largest_k =
+      range.first == 0 ? so_far[range.last - 1] : *std::max_element(keys + range.first, keys + range.last);
+  out.operand = std::max(data.largest_q[row], largest_k);
   out.largest = op.scale * found.largest;  // rounding keeps the order
   out.sunk = std::max(0.0, -out.largest);
 }
@@ -128,11 +133,10 @@ void WeighPlainRow(const AttentionCase& op, const AttentionData& data, int64_t r
   SetPlainFacts(op, data, row, found, out);
   out.keys.resize(dots.size());
   std::iota(out.keys.begin(), out.keys.end(), op.KeysOf(row).first);
-  for (auto* v : {&out.t, &out.p, &out.dot, &out.added, &out.stored}) v->resize(dots.size());
+  for (auto* v : {&out.t, &out.dot, &out.added, &out.stored}) v->resize(dots.size());
   WeighPlain(dots.data(), magnitudes.data(), op.scale, out.largest, out.t.data(), out.dot.data(), out.added.data(),
              out.stored.data(), n);
-  ExponentialsOf(out.t.data(), out.p.data(), n);
-  Divide(out.p.data(), SumOf(out.p.data(), n), n);
+  SetProbabilities(data, out);
 }
 
 }  // namespace
@@ -141,39 +145,37 @@ AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> in
     // A cache line more than the keys: with a power of two the components of a key would share few places of a cache.
     : d(op.d), k_stride(op.s + 8), q(inputs[0].ToDoubles()), v(inputs[2].ToDoubles()) {
   const std::vector<double> k = inputs[1].ToDoubles();
-  k_by_dim.resize(static_cast<size_t>(op.batch * op.hkv * d * k_stride));
-  for (int64_t head = 0; head < op.batch * op.hkv; ++head) {
-    for (int64_t j = 0; j < op.s; ++j) {
-      for (int64_t c = 0; c < op.d; ++c) k_by_dim[(head * d + c) * k_stride + j] = k[(head * op.s + j) * op.d + c];
-    }
-  }
+  k_by_dim = ByComponent(op, k, k_stride);
   if (op.mask != MaskKind::kNone) mask = inputs[3].ToDoubles();
   largest_q = LargestPerRow(q, op.d);
   largest_k = LargestPerRow(k, op.d);
-  finite_v.resize(static_cast<size_t>(op.batch * op.hkv * op.s));
-  for (size_t j = 0; j < finite_v.size(); ++j) {
-    finite_v[j] =
-        std::all_of(v.begin() + static_cast<int64_t>(j) * op.dv, v.begin() + static_cast<int64_t>(j + 1) * op.dv,
-                    [](double x) { return std::isfinite(x); });
-    all_finite_v = all_finite_v && finite_v[j];
+  largest_k_so_far = largest_k;
+  for (int64_t j = 0; j < std::ssize(largest_k); ++j) {
+    if (j % op.s != 0) largest_k_so_far[j] = std::max(largest_k_so_far[j], largest_k_so_far[j - 1]);
+  }
+  all_finite_v = AllFinite(v);
+  finite_v.resize(static_cast<size_t>(op.batch * op.hkv * op.s), true);
+  for (size_t j = 0; !all_finite_v && j < finite_v.size(); ++j) {
+    finite_v[j] = std::ranges::all_of(std::span(v).subspan(j * op.dv, op.dv), [](double x) { return std::isfinite(x); });
   }
   if (narrowed) Narrow(op);
 }
 
 void AttentionData::Narrow(const AttentionCase& op) {
-  const Extent of_q = ExtentOf(q), of_k = ExtentOf(k_by_dim), of_v = ExtentOf(v), of_mask = ExtentOf(mask);
-  const double products = of_q.largest * of_k.largest * static_cast<double>(d);
-  narrow = of_q.finite && of_k.finite && of_v.finite && of_q.least * of_k.least > 0x1p-100 && products < 0x1p100 &&
-           products * std::abs(op.scale) <= kNarrowMax && of_v.largest <= kNarrowMax && of_v.least >= kNarrowMin &&
-           of_mask.largest <= kNarrowMax;
+  const auto range = [](const std::vector<double>& x) { return RangeOf(x.data(), std::ssize(x)); };
+  const ValueRange of_q = range(q), of_k = range(k_by_dim), of_v = range(v);
+  const double products = of_q.max_abs * of_k.max_abs * static_cast<double>(d);
+  narrow = of_q.all_finite && of_k.all_finite && of_v.all_finite && of_q.min_abs * of_k.min_abs > 0x1p-100 &&
+           products < 0x1p100 && products * std::abs(op.scale) <= kNarrowMax && of_v.max_abs <= kNarrowMax &&
+           of_v.min_abs >= kNarrowMin &&
+           std::ranges::none_of(mask, [](double x) { return std::isfinite(x) && std::abs(x) > kNarrowMax; });
   if (!narrow) return;
-  const auto narrowed = [](const std::vector<double>& from, std::vector<float>& to, auto change) {
-    to.resize(from.size());
-    for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<float>(change(from[i]));
-  };
-  narrowed(q, q32, [](double x) { return std::abs(x); });
+  q32.resize(q.size());
+  ParallelFor(std::ssize(q), kElementsAtOnce, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) q32[i] = static_cast<float>(std::abs(q[i]));
+  });
   packed = PackedKeys(k_by_dim, op.batch * op.hkv, d, op.s, k_stride);
-  narrowed(v, v32, [](double x) { return x; });
+  packed_v = PackedValues(v, op.batch * op.hkv, op.s, op.dv);
 }
 
 void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores) {
@@ -253,13 +255,10 @@ void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row,
   out.largest = largest;
   out.sunk = std::max(0.0, -largest);
   out.t.resize(scores.size());
-  out.p.resize(scores.size());
   for (size_t i = 0; i < scores.size(); ++i)
     out.t[i] = std::min(0.0, (scores[i] - scores[top]) + (masks[i] - masks[top]));
-  ExponentialsOf(out.t.data(), out.p.data(), std::ssize(out.t));
-  const double total = SumOf(out.p.data(), std::ssize(out.p));
+  SetProbabilities(data, out);
   for (size_t i = 0; i < scores.size(); ++i) {
-    out.p[i] /= total;
     out.added.push_back(std::abs(masks[i]) + std::abs(out.t[i]));
     out.stored.push_back(std::abs(masks[i]) + std::abs(scores[i]));
     if (!data.finite_v[head * op.s + out.keys[i]] && out.p[i] < kTinyWeight) out.unclear = true;
@@ -276,8 +275,8 @@ bool SetPlainRow(const AttentionCase& op, const AttentionData& data, int64_t row
   out.masked = out.undefined = out.unclear = false;
   SetPlainFacts(op, data, row, *found, out);
   double* e = tile.Clear(index, range.first - raw.first, n);
-  PlainExponentials(dots.data(), op.scale, out.largest, e, n);
-  const PlainScores scores{dots.data(), magnitudes.data(), n, op.scale, out.largest, SumOf(e, n)};
+  const double total = NearExponentials(dots.data(), op.scale, out.largest, n, e);
+  const PlainScores scores{dots.data(), magnitudes.data(), n, op.scale, out.largest, 1 / total};
   sums = tile.SetPlain(index, range.first - raw.first, scores, static_cast<double>(op.d) + 16);
   sums.dot_max = sums.dot_top = op.scale * found->magnitude;
   sums.added_max = std::abs(std::min(0.0, op.scale * found->least - out.largest));

@@ -24,9 +24,10 @@ constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3;
 constexpr int kBlockVectors = kManyRegisters ? 2 : 1;
 constexpr int kDistanceVectors = kManyRegisters ? 4 : 2;
 constexpr int kRowsAtOnce = 4;
-// Keys whose values stay in the first-level cache from one query to the next: for o, and those of a few columns for the
-// planes, which read v^2 as well. Fewer would cost more starts of the sums.
-constexpr int64_t kNearKeys = kManyRegisters ? 32 : 64;
+// Keys of whose values those columns that are summed together, 16 KB, stay in the first-level cache from one query to
+// the next: for o, and for the planes, which read v^2 as well. Fewer would cost more starts of the sums.
+constexpr int64_t kNearValues = kManyRegisters ? 128 : 256;
+constexpr int64_t kNearKeys = kManyRegisters ? 32 : 128;
 // Of the scores: eight sums or more, which do not wait for each other, with fewer loads than fused operations.
 constexpr int kScoreRows = kManyRegisters ? kTileQueries : 4;
 constexpr int kScoreVectors = 2;
@@ -100,10 +101,19 @@ void NarrowScoresOfImpl(const double* q, const float* q32, int64_t rows, const f
   }
 }
 
+// Where vector i of some columns is, from the first one on. Those of one group follow each other.
+template <int kVectors, class D>
+HWY_INLINE int64_t VectorAt(D d, int i, int64_t stride) {
+  if constexpr (kVectors * hn::MaxLanes(D()) <= kValueGroup) return i * LanesOf(d);
+  return i * LanesOf(d) / kValueGroup * stride + i * LanesOf(d) % kValueGroup;
+}
+
 // sums[r][c] += sum over keys [first, end) of p v.
 template <int kRows, class D, int kVectors>
 HWY_INLINE void AddValues(D d, std::integral_constant<int, kVectors>, const TileWeights::Row* rows, int64_t first,
-                          int64_t end, const float* v, int64_t columns, int64_t c, AttentionColumns* const* out) {
+                          int64_t end, const TileValues& values, int64_t c, AttentionColumns* const* out) {
+  const float* v = values.v + values.At(c) + first * kValueGroup;
+  const int64_t stride = values.stride;
   const int64_t lanes = LanesOf(d);
   hn::Vec<D> sums[kRows][kVectors];
   const double* p[kRows];
@@ -111,9 +121,9 @@ HWY_INLINE void AddValues(D d, std::integral_constant<int, kVectors>, const Tile
     p[r] = rows[r].p;
     for (int i = 0; i < kVectors; ++i) sums[r][i] = hn::LoadU(d, out[r]->o.data() + c + i * lanes);
   }
-  for (int64_t key = first; key < end; ++key) {
+  for (int64_t key = first; key < end; ++key, v += kValueGroup) {
     hn::Vec<D> of_key[kVectors];
-    for (int i = 0; i < kVectors; ++i) of_key[i] = Factors(d, v + key * columns + c + i * lanes);
+    for (int i = 0; i < kVectors; ++i) of_key[i] = Factors(d, v + VectorAt<kVectors>(d, i, stride));
     for (int r = 0; r < kRows; ++r) {
       const auto weight = hn::Set(d, p[r][key]);
       for (int i = 0; i < kVectors; ++i) sums[r][i] = hn::MulAdd(weight, of_key[i], sums[r][i]);
@@ -126,37 +136,23 @@ HWY_INLINE void AddValues(D d, std::integral_constant<int, kVectors>, const Tile
 
 void SumTileValuesImpl(const TileWeights::Row* rows, int64_t queries, int64_t keys, const TileValues& values,
                        AttentionColumns* const* out) {
-  for (int64_t first = 0; first < keys; first += kNearKeys) {
-    const int64_t end = std::min(keys, first + kNearKeys);
+  for (int64_t first = 0; first < keys; first += kNearValues) {
+    const int64_t end = std::min(keys, first + kNearValues);
     ForVectors<2 * kBlockVectors>(Doubles(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
       int64_t r = 0;
       for (; r + kRowsAtOnce <= queries; r += kRowsAtOnce) {
-        AddValues<kRowsAtOnce>(d, count, rows + r, first, end, values.v, values.columns, c, out + r);
+        AddValues<kRowsAtOnce>(d, count, rows + r, first, end, values, c, out + r);
       }
-      for (; r < queries; ++r) AddValues<1>(d, count, rows + r, first, end, values.v, values.columns, c, out + r);
+      for (; r < queries; ++r) AddValues<1>(d, count, rows + r, first, end, values, c, out + r);
     });
-  }
-}
-
-// v and v^2 of some columns of the keys from `first` on, [key][2][columns].
-template <class D, int kVectors>
-HWY_INLINE void PackNear(D d, std::integral_constant<int, kVectors>, const TileValues& values, int64_t first,
-                         int64_t end, int64_t c, float* HWY_RESTRICT to) {
-  const int64_t lanes = LanesOf(d), columns = values.columns;
-  const float* from = values.v + first * columns + c;
-  for (int64_t key = first; key < end; ++key, from += columns, to += 2 * kVectors * lanes) {
-    for (int i = 0; i < kVectors; ++i) {
-      const auto v = hn::LoadU(d, from + i * lanes);
-      hn::StoreU(v, d, to + i * lanes);
-      hn::StoreU(hn::Mul(v, v), d, to + (kVectors + i) * lanes);
-    }
   }
 }
 
 template <bool kSquares, int kRows, class D, int kVectors>
 HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const TileWeights::Row* rows, int64_t first,
-                           int64_t end, const float* near, int64_t c, const TileSums* out) {
-  const int64_t lanes = LanesOf(d);
+                           int64_t end, const TileValues& values, int64_t c, const TileSums* out) {
+  const int64_t lanes = LanesOf(d), stride = values.stride, at = values.At(c) + first * kValueGroup;
+  const float *of_v = values.v + at, *of_squares = values.squares + at;
   hn::Vec<D> magnitude[kRows][kVectors], squares[kRows][kVectors];
   const float *up[kRows], *squared[kRows];
   for (int r = 0; r < kRows; ++r) {
@@ -166,11 +162,11 @@ HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const Til
       if constexpr (kSquares) squares[r][i] = hn::LoadU(d, out[r].squares + c + i * lanes);
     }
   }
-  for (int64_t key = first; key < end; ++key, near += 2 * kVectors * lanes) {
+  for (int64_t key = first; key < end; ++key, of_v += kValueGroup, of_squares += kValueGroup) {
     hn::Vec<D> v[kVectors], v2[kVectors];
     for (int i = 0; i < kVectors; ++i) {
-      v[i] = Factors(d, near + i * lanes);
-      if constexpr (kSquares) v2[i] = hn::LoadU(d, near + (kVectors + i) * lanes);
+      v[i] = Factors(d, of_v + VectorAt<kVectors>(d, i, stride));
+      if constexpr (kSquares) v2[i] = hn::LoadU(d, of_squares + VectorAt<kVectors>(d, i, stride));
     }
     for (int r = 0; r < kRows; ++r) {
       const auto p = hn::Set(d, up[r][key]), p2 = hn::Set(d, squared[r][key]);
@@ -191,8 +187,9 @@ HWY_INLINE void AddMoments(D d, std::integral_constant<int, kVectors>, const Til
 // Those from o in float, or from o in two floats.
 template <bool kLow, class D, int kVectors>
 HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const TileWeights::Row& row, int64_t first,
-                             int64_t end, const float* near, int64_t c, const TileSums& out) {
-  const int64_t lanes = LanesOf(d);
+                             int64_t end, const TileValues& values, int64_t c, const TileSums& out) {
+  const int64_t lanes = LanesOf(d), stride = values.stride, begin = values.At(c) + first * kValueGroup;
+  const float *v = values.v + begin, *squares = values.squares + begin;
   hn::Vec<D> o[kVectors], o_low[kVectors], dot[kVectors], added[kVectors], shifts[kVectors], moves[kVectors];
   for (int i = 0; i < kVectors; ++i) {
     const int64_t at = c + i * lanes;
@@ -201,17 +198,18 @@ HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const T
     dot[i] = hn::LoadU(d, out.dot + at), added[i] = hn::LoadU(d, out.added + at);
     shifts[i] = hn::LoadU(d, out.shifts + at), moves[i] = hn::LoadU(d, out.moves + at);
   }
-  for (int64_t key = first; key < end; ++key, near += 2 * kVectors * lanes) {
+  for (int64_t key = first; key < end; ++key, v += kValueGroup, squares += kValueGroup) {
     const auto by_dot = hn::Set(d, row.dot[key]), by_added = hn::Set(d, row.added[key]);
     const auto squared = hn::Set(d, row.squared[key]), stored2 = hn::Set(d, row.stored2[key]);
     for (int i = 0; i < kVectors; ++i) {
-      auto distance = hn::Sub(hn::LoadU(d, near + i * lanes), o[i]);
-      if constexpr (kLow) distance = hn::Sub(distance, o_low[i]);
+      auto distance = hn::Sub(o[i], hn::LoadU(d, v + VectorAt<kVectors>(d, i, stride)));
+      if constexpr (kLow) distance = hn::Add(distance, o_low[i]);
       distance = hn::Abs(distance);
       dot[i] = hn::MulAdd(by_dot, distance, dot[i]);
       added[i] = hn::MulAdd(by_added, distance, added[i]);
       const auto square = hn::Mul(distance, distance);
-      shifts[i] = hn::MulAdd(squared, hn::Max(hn::LoadU(d, near + (kVectors + i) * lanes), square), shifts[i]);
+      const auto v2 = hn::LoadU(d, squares + VectorAt<kVectors>(d, i, stride));
+      shifts[i] = hn::MulAdd(squared, hn::Max(square, v2), shifts[i]);
       moves[i] = hn::MulAdd(stored2, square, moves[i]);
     }
   }
@@ -224,35 +222,33 @@ HWY_INLINE void AddDistances(D d, std::integral_constant<int, kVectors>, const T
 
 template <bool kSquares, class D, class Count>
 HWY_INLINE void AddMomentsOf(D d, Count count, const TileWeights::Row* rows, int64_t queries, int64_t first,
-                             int64_t end, const float* near, int64_t c, const TileSums* out) {
+                             int64_t end, const TileValues& values, int64_t c, const TileSums* out) {
   constexpr int kRows = kSquares ? kRowsAtOnce / 2 : kRowsAtOnce;
   int64_t r = 0;
   for (; r + kRows <= queries; r += kRows) {
-    AddMoments<kSquares, kRows>(d, count, rows + r, first, end, near, c, out + r);
+    AddMoments<kSquares, kRows>(d, count, rows + r, first, end, values, c, out + r);
   }
-  for (; r < queries; ++r) AddMoments<kSquares, 1>(d, count, rows + r, first, end, near, c, out + r);
+  for (; r < queries; ++r) AddMoments<kSquares, 1>(d, count, rows + r, first, end, values, c, out + r);
 }
 
 // The sums of one stretch of at most kFloatKeys keys.
 void AddStretchImpl(const TileWeights::Row* rows, int64_t queries, int64_t first, int64_t end, bool squares,
                     const TileValues& values, const TileSums* out) {
-  HWY_ALIGN float near[kNearKeys * 2 * kDistanceVectors * hn::MaxLanes(Floats())];
   for (int64_t from = first; from < end; from += kNearKeys) {
     const int64_t last = std::min(end, from + kNearKeys);
     ForVectors<kDistanceVectors>(Floats(), values.columns, [&](int64_t c, auto d, auto count) HWY_ATTR {
-      PackNear(d, count, values, from, last, c, near);
-      squares ? AddMomentsOf<true>(d, count, rows, queries, from, last, near, c, out)
-              : AddMomentsOf<false>(d, count, rows, queries, from, last, near, c, out);
+      squares ? AddMomentsOf<true>(d, count, rows, queries, from, last, values, c, out)
+              : AddMomentsOf<false>(d, count, rows, queries, from, last, values, c, out);
       for (int64_t query = 0; query < queries; ++query) {
-        rows[query].spread ? AddDistances<false>(d, count, rows[query], from, last, near, c, out[query])
-                           : AddDistances<true>(d, count, rows[query], from, last, near, c, out[query]);
+        rows[query].spread ? AddDistances<false>(d, count, rows[query], from, last, values, c, out[query])
+                           : AddDistances<true>(d, count, rows[query], from, last, values, c, out[query]);
       }
     });
   }
 }
 
 // Adds the sums to those in double and clears them.
-void FoldImpl(float* sums, int64_t n, double up, double* to) {
+void FoldImpl(float* HWY_RESTRICT sums, int64_t n, double up, double* HWY_RESTRICT to) {
   for (int64_t i = 0; i < n; ++i) {
     to[i] += sums[i] * up;
     sums[i] = 0;
@@ -287,6 +283,22 @@ PackedKeys::PackedKeys(std::span<const double> k, int64_t heads, int64_t compone
         const double* from = k.data() + (block / blocks * depth + c) * stride + key;
         const int64_t to = (block * depth + c) * kKeyBlock;
         for (int64_t i = 0; i < count; ++i) values[to + i] = static_cast<float>(from[i]);
+      }
+    }
+  });
+}
+
+PackedValues::PackedValues(std::span<const double> from, int64_t heads, int64_t key_count, int64_t column_count)
+    : keys(key_count), columns(column_count), groups((column_count + kValueGroup - 1) / kValueGroup) {
+  const auto size = static_cast<size_t>(heads * groups * keys * kValueGroup);
+  v.resize(size), squares.resize(size);
+  ParallelFor(heads * keys, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t head = row / keys, key = row % keys;
+      for (int64_t c = 0; c < groups * kValueGroup; ++c) {
+        const int64_t to = ((head * groups + c / kValueGroup) * keys + key) * kValueGroup + c % kValueGroup;
+        const float x = c < columns ? static_cast<float>(from[row * columns + c]) : 0.0F;
+        v[to] = x, squares[to] = x * x;
       }
     }
   });
@@ -331,7 +343,8 @@ void SumTilePlanes(const TileWeights& weights, const TileValues& values, std::sp
       const auto fold = [&](float* from, double by, std::vector<double>& to) {
         HWY_DYNAMIC_DISPATCH(FoldImpl)(from, n, by, to.data());
       };
-      fold(at[r].magnitude, up, out[r]->magnitude), fold(at[r].squares, 1, out[r]->squares);
+      fold(at[r].magnitude, up, out[r]->magnitude);
+      if (squares) fold(at[r].squares, 1, out[r]->squares);
       fold(at[r].dot, up, out[r]->dot), fold(at[r].added, up, out[r]->added);
       fold(at[r].shifts, 1, out[r]->shifts), fold(at[r].moves, 1, out[r]->moves);
     }

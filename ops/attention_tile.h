@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "golden/big_buffer.h"
+
 namespace assay {
 
 struct AttentionRow;
@@ -48,8 +50,11 @@ void NarrowScoresOf(const double* q, const float* q32, int64_t rows, const Packe
 struct PlainScores {
   const double *dots, *magnitudes;
   int64_t n;
-  double scale, largest, total;  // largest score, sum of exponentials
+  double scale, largest, per_total;  // largest score, one over the sum of exponentials
 };
+
+// e[i] = exp(min(scale x[i] - largest, 0)) within an ulp, for differences from -700 on; exp(0) is 1. Returns their sum.
+double NearExponentials(const double* x, double scale, double largest, int64_t n, double* e);
 
 // Where no key has more of the weight than this, o is close to no single value, and distances from o in float suffice:
 // each may be off by 2^-24 |o|. Otherwise o is the sum of two floats.
@@ -83,10 +88,28 @@ class TileWeights {
   Row rows_[kTileQueries];
 };
 
-// Rows of v, [keys, columns].
+// v and v^2 by head, [kValueGroup columns][key][column], the last columns filled up with zeros: keys of a few columns
+// follow each other, as products read them.
+inline constexpr int64_t kValueGroup = 16;
+struct PackedValues {
+  PackedValues() = default;
+  PackedValues(std::span<const double> v, int64_t heads, int64_t keys, int64_t columns);
+
+  int64_t keys = 0, columns = 0, groups = 0;
+  BigBuffer<float> v, squares;
+};
+
+// Those of a head's keys from one on.
 struct TileValues {
-  const float* v;
-  int64_t columns;
+  TileValues(const PackedValues& packed, int64_t head, int64_t key)
+      : v(packed.v.data() + (head * packed.groups * packed.keys + key) * kValueGroup),
+        squares(packed.squares.data() + (v - packed.v.data())),
+        columns(packed.columns),
+        stride(packed.keys * kValueGroup) {}
+  int64_t At(int64_t c) const { return c / kValueGroup * stride + c % kValueGroup; }  // of the first key
+
+  const float *v, *squares;
+  int64_t columns, stride;  // from one group of columns to the next
 };
 
 // A query's sums in float, each [columns].

@@ -3,8 +3,10 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/attention_weights.cc"
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
+#include "golden/inverse_factorial.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "ops/attention.h"
@@ -44,6 +46,46 @@ void SetWeightsImpl(const AttentionRow& row, int64_t first, int64_t n, const Til
   });
 }
 
+// exp(x) for -700 <= x <= 0, as 2^k exp(r), |r| <= ln(2) / 2, with the Taylor series up to r^13 / 13!.
+template <class D>
+HWY_INLINE hn::Vec<D> NearExponential(D d, hn::Vec<D> x) {
+  constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;  // k kLn2High is exact
+  constexpr double kShifter = 0x1.8p52;  // added to a number, it leaves the nearest integer in the lowest bits
+  const auto term = [&](int k) HWY_ATTR { return hn::Set(d, InverseFactorial(k).hi); };
+  const auto shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep0), hn::Set(d, kShifter));
+  const auto k = hn::Sub(shifted, hn::Set(d, kShifter));
+  const auto r = hn::NegMulAdd(k, hn::Set(d, kLn2Low), hn::NegMulAdd(k, hn::Set(d, kLn2High), x));
+  const auto r2 = hn::Mul(r, r);
+  auto even = term(12), odd = term(13);
+  for (int i = 10; i >= 2; i -= 2) even = hn::MulAdd(even, r2, term(i)), odd = hn::MulAdd(odd, r2, term(i + 1));
+  const auto y = hn::Add(hn::Set(d, 1.0), hn::MulAdd(r2, hn::MulAdd(odd, r, even), r));
+  const hn::RebindToSigned<D> integers;
+  constexpr int64_t kBias = 1023 - std::bit_cast<int64_t>(kShifter);
+  const auto exponent = hn::Add(hn::BitCast(integers, shifted), hn::Set(integers, kBias));
+  return hn::Mul(y, hn::BitCast(d, hn::ShiftLeft<52>(exponent)));
+}
+
+double NearExponentialsImpl(const double* x, double scale, double largest, int64_t n, double* e) {
+  const Doubles d;
+  const auto of = [&](auto tag, int64_t i) HWY_ATTR {
+    const auto below = hn::Sub(hn::Mul(hn::Set(tag, scale), hn::LoadU(tag, x + i)), hn::Set(tag, largest));
+    const auto y = NearExponential(tag, hn::Min(below, hn::Zero(tag)));
+    hn::StoreU(y, tag, e + i);
+    return y;
+  };
+  constexpr int64_t kLanes = hn::MaxLanes(Doubles()), kVectors = 4;
+  hn::Vec<Doubles> sums[kVectors];
+  for (auto& sum : sums) sum = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + kVectors * kLanes <= n; i += kVectors * kLanes) {
+    for (int64_t v = 0; v < kVectors; ++v) sums[v] = hn::Add(sums[v], of(d, i + v * kLanes));
+  }
+  const auto all = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
+  double total = hn::GetLane(hn::SumOfLanes(d, all));
+  for (; i < n; ++i) total += hn::GetLane(of(hn::CappedTag<double, 1>(), i));
+  return total;
+}
+
 // Sums over every eighth key, and largest values.
 template <class D>
 struct PlainSums {
@@ -63,7 +105,7 @@ HWY_INLINE void SetPlainKeys(D d, const PlainScores& s, double depth, int64_t i,
   const auto score = hn::Mul(hn::Set(d, s.scale), hn::LoadU(d, s.dots + i));
   const auto added = hn::Abs(hn::Min(hn::Sub(score, hn::Set(d, s.largest)), hn::Zero(d)));
   const auto dot = hn::Mul(hn::Set(d, s.scale), hn::LoadU(d, s.magnitudes + i)), stored = hn::Abs(score);
-  const auto p = hn::Div(hn::LoadU(d, to.p + i), hn::Set(d, s.total));
+  const auto p = hn::Mul(hn::LoadU(d, to.p + i), hn::Set(d, s.per_total));
   const auto size = hn::Add(hn::Mul(hn::Set(d, depth), dot), hn::Mul(hn::Set(d, 8.0), added));
   sums.dots = hn::Add(sums.dots, hn::Mul(p, dot));
   sums.added = hn::Add(sums.added, hn::Mul(p, added));
@@ -119,6 +161,11 @@ namespace assay {
 
 HWY_EXPORT(SetWeightsImpl);
 HWY_EXPORT(SetPlainImpl);
+HWY_EXPORT(NearExponentialsImpl);
+
+double NearExponentials(const double* x, double scale, double largest, int64_t n, double* e) {
+  return HWY_DYNAMIC_DISPATCH(NearExponentialsImpl)(x, scale, largest, n, e);
+}
 
 void TileWeights::Start(int64_t queries, int64_t keys) {
   queries_ = queries, keys_ = keys;
@@ -161,7 +208,7 @@ double* TileWeights::Clear(int64_t query, int64_t first, int64_t n) {
 
 RowSums TileWeights::SetPlain(int64_t query, int64_t first, const PlainScores& scores, double depth) {
   Row& to = rows_[query];
-  to.spread = 1 / scores.total <= kMostOfSpread;  // the largest key's
+  to.spread = scores.per_total <= kMostOfSpread;  // the largest key's
   RowSums sums;
   HWY_DYNAMIC_DISPATCH(SetPlainImpl)
   (scores, depth,

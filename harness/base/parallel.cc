@@ -22,15 +22,22 @@ namespace {
 
 using Body = std::function<void(int64_t, int64_t)>;
 
+// A thread takes its share of half of what is left: few chunks, and small ones at the end, where unequal speeds would
+// leave threads waiting.
 struct Job {
   const Body* body;
   int64_t n;
-  int64_t chunk;
+  int64_t grain;
+  int64_t threads;
   std::atomic<int64_t> next{0};
 
+  int64_t ChunkAt(int64_t begin) const { return grain * std::max<int64_t>(1, (n - begin) / grain / (2 * threads)); }
   void Work() {
-    for (int64_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
-      (*body)(begin, std::min(begin + chunk, n));
+    for (int64_t begin = next.load(std::memory_order_relaxed); begin < n;) {
+      const int64_t end = begin + std::min(ChunkAt(begin), n - begin);
+      if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+      (*body)(begin, end);
+      begin = next.load(std::memory_order_relaxed);
     }
   }
 };
@@ -141,9 +148,7 @@ void ParallelFor(int64_t n, int64_t grain, const Body& body) {
   if (n <= 0) return;
   const int threads = ThreadCount();
   if (n <= grain || threads == 1 || inside_parallel_for) return body(0, n);
-  // A few chunks per thread even out unequal speeds at little cost.
-  const int64_t grains = (n + grain - 1) / grain;
-  Job job{&body, n, grain * std::max<int64_t>(1, grains / (int64_t{threads} * 8))};
+  Job job{&body, n, grain, threads};
   inside_parallel_for = true;
   if (!GetPool().TryRun(job)) job.Work();
   inside_parallel_for = false;

@@ -24,6 +24,9 @@ TEST(CorpusAttention, LegalSchedulesPassWithMasksWindowsAndCaps) {
   ExpectLegalSchedulesPass("attention/f16/b=1,h=2,l=33,s=65,d=17,causal=1,align=tl,mask=bool,mask_per_head=1",
                            {"normal"}, 14);
   ExpectLegalSchedulesPass("attention/f32/b=1,h=1,l=1,s=1,d=1", {"normal"}, 14);
+  // Fewer keys than units: no more merges than the bound counts.
+  ExpectLegalSchedulesPass("attention/f32/b=1,h=2,l=9,s=1,d=24", kAll, 14);
+  ExpectLegalSchedulesPass("attention/f16/b=1,h=2,l=9,s=2,d=24", kAll, 14);
 }
 
 TEST(CorpusAttention, LegalSchedulesHaveNoEffect) {

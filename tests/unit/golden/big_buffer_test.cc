@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "golden/big_buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "golden/golden.h"
+
+namespace assay {
+namespace {
+
+TEST(BigBuffer, AlignsWhatItTakesAndGivesBack) {
+  for (size_t bytes : {size_t{1}, kLeastKept - 1, kLeastKept, 2 * kBigPage, 2 * kBigPage + 8, size_t{80} << 20}) {
+    for (int turn = 0; turn < 3; ++turn) {
+      BigBuffer<char> buffer(bytes);
+      const size_t alignment = bytes >= 2 * kBigPage ? kBigPage : 64;
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % alignment, 0u) << bytes;
+      buffer.front() = buffer.back() = 1;
+    }
+  }
+}
+
+// Many sizes at once, more than are kept, each written in full: none overlaps another.
+TEST(BigBuffer, BlocksAreApart) {
+  for (int turn = 0; turn < 2; ++turn) {
+    std::vector<BigBuffer<int>> buffers;
+    for (int i = 0; i < 60; ++i) {
+      buffers.emplace_back((kLeastKept + static_cast<size_t>(i % 7) * kBigPage) / sizeof(int));
+      std::ranges::fill(buffers.back(), i);
+    }
+    for (int i = 0; i < 60; ++i) {
+      EXPECT_TRUE(std::ranges::all_of(buffers[i], [i](int x) { return x == i; })) << i;
+    }
+  }
+}
+
+// A plane is zero also where it takes over memory of another.
+TEST(BigBuffer, PlanesBeginWithZeros) {
+  const auto size = static_cast<int64_t>(kBigPage);
+  for (int turn = 0; turn < 3; ++turn) {
+    Plane plane(size, false);
+    EXPECT_TRUE(std::ranges::all_of(plane.f32(), [](float x) { return x == 0; }));
+    std::ranges::fill(plane.f32(), 7.0F);
+  }
+}
+
+}  // namespace
+}  // namespace assay
