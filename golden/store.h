@@ -15,8 +15,8 @@
 
 namespace assay {
 
-inline constexpr int kGeneratorVersion = 1;  // of inputs: rng.cc, fill.cc
-inline constexpr int kGoldenVersion = 13;     // of golden values
+inline constexpr int kGeneratorVersion = 2;  // of inputs: rng.cc, fill.cc
+inline constexpr int kGoldenVersion = 13;    // of golden values
 
 struct GoldenKey {
   std::string case_id;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input distributions. A fill writes doubles that are then rounded to the operand's storage type, so that the golden
-// value and every backend start from the same bits.
+// value and every backend start from the same bits. Uniform and normal deviates of f32 and of narrower types are made
+// of 32 random bits each, in float: twice as many from the same generator.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 namespace assay {
 
 enum class FillKind : uint8_t {
-  kUniform,    // [-1, 1) before rounding; integer dtypes: the whole range but the lowest value
-  kNormal,     // N(0, 1); integer dtypes: rounded N(0, (max/4)^2), saturated
+  kUniform,  // [-1, 1), rounded; integer dtypes: the whole range but the lowest value
+  kNormal,  // N(0, 1), up to 8.57 in f64 and 6.76 in narrower types; integer dtypes: rounded N(0, (max/4)^2), saturated
   kLognormal,  // exp(N(0, 2^2)) with random sign
   kOutlier,    // N(0,1) with six channels of the last axis scaled by x40..x60 (LLM.int8(), arXiv 2208.07339)
   kCancel,     // cancel-K: pairs along the reduced axis cancel so that sum|terms| / |sum| is about K

@@ -93,7 +93,7 @@ class TosaSequence {
 };
 
 // Uniform and normal f32 and f64, real or complex, without an intermediate buffer: the values need neither clamping
-// nor, but for the one rounding, conversion. False, and nothing is done, for everything else.
+// nor conversion. False, and nothing is done, for everything else.
 bool FillInPlace(const FillJob& job, Tensor& out);
 
 // To [-limit, limit].

@@ -43,6 +43,14 @@ double WithSign(double magnitude, uint64_t bits) {
   return bits >> 63 ? -magnitude : magnitude;
 }
 
+// The deviates of f32, to be rounded to a narrower type.
+template <class Fill>
+void FromFloats(std::span<double> out, const Fill& fill) {
+  float values[kFillChunk];
+  fill(std::span(values, out.size()));
+  std::copy_n(values, out.size(), out.begin());
+}
+
 ASSAY_MULTIVERSION void LognormalsOf(const uint64_t* signs, double* values, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const uint64_t magnitude = std::bit_cast<uint64_t>(ExpKernel(2.0 * values[i]));
@@ -77,10 +85,11 @@ bool FillInPlace(const FillJob& job, Tensor& out) {
   return true;
 }
 
+// Only types narrower than f32 come here: those that are not are filled in place.
 void GenerateUniform(const FillJob& job, int64_t first, std::span<double> out) {
   const RandomStream random = job.Random(Purpose::kValues);
   if (!job.is_int) {
-    random.FillSymmetric(static_cast<uint64_t>(first), out);
+    FromFloats(out, [&](std::span<float> values) { random.FillSymmetric(static_cast<uint64_t>(first), values); });
     return;
   }
   uint64_t bits[kFillChunk];
@@ -92,8 +101,12 @@ void GenerateUniform(const FillJob& job, int64_t first, std::span<double> out) {
 }
 
 void GenerateNormal(const FillJob& job, int64_t first, std::span<double> out) {
-  job.Random(Purpose::kValues).FillNormal(static_cast<uint64_t>(first), out);
-  if (!job.is_int) return;
+  const RandomStream random = job.Random(Purpose::kValues);
+  if (!job.is_int) {
+    FromFloats(out, [&](std::span<float> values) { random.FillNormal(static_cast<uint64_t>(first), values); });
+    return;
+  }
+  random.FillNormal(static_cast<uint64_t>(first), out);
   const double scale = job.max_value / 4;
   for (double& x : out) x *= scale;
 }

@@ -13,67 +13,87 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::internal {
 namespace HWY_NAMESPACE {
 
+#if HWY_TARGET <= HWY_AVX3
+constexpr int kVectors = 6;
+#else
+constexpr int kVectors = 3;
+#endif
+
 using I64 = hn::RebindToSigned<U64>;
 
-void BitsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, uint64_t* out) {
-  ForPhiloxBlocks(seed, stream, block, count, {}, out, [](const PhiloxWords& words, uint64_t* to) HWY_ATTR {
-    for (int i = 0; i < kPhiloxVectors; ++i, to += PhiloxStride()) {
-      StorePairs(U64(), words.first[i], words.second[i], to);
-    }
-  });
+// Calls value(output, to) for every vector of outputs, whose values are two for each block.
+template <class D, class Value>
+HWY_INLINE void ForOutputs(D d, uint64_t seed, uint64_t stream, uint64_t block, int64_t count, const PhiloxForm& form,
+                           hn::TFromD<D>* out, const Value& value) {
+  using T = hn::TFromD<D>;
+  const auto store = [&](const PhiloxOutputs<kVectors>& outputs, T* to) HWY_ATTR {
+    for (int i = 0; i < kVectors; ++i, to += PhiloxStride<T>())
+      StorePairs(d, value(outputs.first[i]), value(outputs.second[i]), to);
+  };
+  ForPhiloxBlocks<kVectors>(seed, stream, block, count, form, out, store);
 }
 
-// Multiples of 2^-53 in [0, 1).
-HWY_INLINE F64Vec Uniform(U64Vec bits) {
-  const auto n = hn::ConvertTo(F64(), hn::BitCast(I64(), hn::ShiftRight<11>(bits)));  // below 2^53: exact
-  return hn::Mul(n, hn::Set(F64(), 0x1p-53));
+void BitsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, uint64_t* out) {
+  ForOutputs(U64(), seed, stream, block, count, {}, out,
+             [](const PhiloxOutput& output) HWY_ATTR { return Joined(output); });
 }
 
 void UniformsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, double* out) {
-  ForPhiloxBlocks(seed, stream, block, count, {}, out, [](const PhiloxWords& words, double* to) HWY_ATTR {
-    for (int i = 0; i < kPhiloxVectors; ++i, to += PhiloxStride()) {
-      StorePairs(F64(), Uniform(words.first[i]), Uniform(words.second[i]), to);
-    }
-  });
-}
-
-// Twice that less one: the upper 53 bits, the uppermost flipped, are it as a signed multiple of 2^-63.
-constexpr PhiloxForm kSymmetric = {.flip = uint64_t{1} << 63, .mask = ~uint64_t{0} << 11};
-constexpr double kSymmetricUnit = 0x1p-63;
-
-HWY_INLINE F64Vec Symmetric(U64Vec bits) {
-  return hn::Mul(hn::ConvertTo(F64(), hn::BitCast(I64(), bits)), hn::Set(F64(), kSymmetricUnit));  // 53 bits: exact
+#if ASSAY_HALVES_OF_DOUBLES
+  constexpr uint64_t kFlip = HalvesOfDoubles<1>::kFlip;
+  constexpr PhiloxForm kForm{kLowerBits, kFlip, kFlip};
+  const auto value = [](const PhiloxOutput& output) HWY_ATTR { return ScaledUniform<1>(output, 0); };
+#else
+  constexpr PhiloxForm kForm;
+  const auto value = [](const PhiloxOutput& output) HWY_ATTR {
+    const auto n = hn::ConvertTo(F64(), hn::BitCast(I64(), hn::ShiftRight<11>(Joined(output))));
+    return hn::Mul(n, hn::Set(F64(), 0x1p-53));
+  };
+#endif
+  ForOutputs(F64(), seed, stream, block, count, kForm, out, value);
 }
 
 void SymmetricImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, double* out) {
-  ForPhiloxBlocks(seed, stream, block, count, kSymmetric, out, [](const PhiloxWords& words, double* to) HWY_ATTR {
-    for (int i = 0; i < kPhiloxVectors; ++i, to += PhiloxStride()) {
-      StorePairs(F64(), Symmetric(words.first[i]), Symmetric(words.second[i]), to);
-    }
-  });
+#if ASSAY_HALVES_OF_DOUBLES
+  constexpr uint64_t kFlip = HalvesOfDoubles<2>::kFlip;
+  constexpr PhiloxForm kForm{kLowerBits, kFlip, kFlip};
+  const auto value = [](const PhiloxOutput& output) HWY_ATTR { return ScaledUniform<2>(output, 1); };
+#else
+  // The upper 53 bits, the uppermost flipped, are the deviate as a signed multiple of 2^-63.
+  constexpr uint64_t kMask = ~uint64_t{0} << 11, kFlip = uint64_t{1} << 63;
+  constexpr PhiloxForm kForm{~uint64_t{0}, kFlip, kFlip};
+  const auto value = [](const PhiloxOutput& output) HWY_ATTR {
+    const auto n = hn::ConvertTo(F64(), hn::BitCast(I64(), Joined(output, kMask)));
+    return hn::Mul(n, hn::Set(F64(), 0x1p-63));
+  };
+#endif
+  ForOutputs(F64(), seed, stream, block, count, kForm, out, value);
 }
 
-void FloatSymmetricImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, float* out) {
-#if HWY_TARGET <= HWY_AVX3  // converts 64-bit integers to float, with one rounding as well
-  HWY_ALIGN int32_t places[16];
-  PlacesOfPairs(8, places);
-  for (int32_t& place : places) place += place < 8 ? 0 : 8;
-  const __m512i from = _mm512_load_si512(places);
-  const __m512 unit = _mm512_set1_ps(static_cast<float>(kSymmetricUnit));
-  ForPhiloxBlocks(seed, stream, block, count, kSymmetric, out, [&](const PhiloxWords& words, float* to) HWY_ATTR {
-    for (int i = 0; i < kPhiloxVectors; ++i, to += PhiloxStride()) {
-      const __m512 a = _mm512_castps256_ps512(_mm512_cvtepi64_ps(words.first[i].raw));
-      const __m512 b = _mm512_castps256_ps512(_mm512_cvtepi64_ps(words.second[i].raw));
-      _mm512_storeu_ps(to, _mm512_mul_ps(_mm512_permutex2var_ps(a, from, b), unit));
-    }
-  });
+// Every word as a signed integer, rounded, in units of 2^-31.
+#if HWY_TARGET == HWY_SCALAR
+HWY_INLINE void StoreWords(U64Vec first, U64Vec second, float* to) {
+  for (const U64Vec pair : {first, second}) {
+    for (const uint64_t word : {hn::GetLane(pair), hn::GetLane(pair) >> 32})
+      *to++ = static_cast<float>(static_cast<int32_t>(word)) * 0x1p-31f;
+  }
+}
 #else
-  ForPhiloxBlocks(seed, stream, block, count, kSymmetric, out, [](const PhiloxWords& words, float* to) HWY_ATTR {
-    for (int i = 0; i < kPhiloxVectors; ++i, to += PhiloxStride()) {
-      StoreRoundedPairs(Symmetric(words.first[i]), Symmetric(words.second[i]), to);
-    }
-  });
+HWY_INLINE void StoreWords(U64Vec first, U64Vec second, float* to) {
+  const hn::Repartition<float, U64> d;
+  const auto values = [&](U64Vec words) HWY_ATTR {
+    return hn::Mul(hn::ConvertTo(d, hn::BitCast(hn::RebindToSigned<decltype(d)>(), words)), hn::Set(d, 0x1p-31f));
+  };
+  StorePairs(d, values(first), values(second), to);
+}
 #endif
+
+void FloatSymmetricImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, float* out) {
+  const auto store = [](const PhiloxOutputs<kVectors>& outputs, float* to) HWY_ATTR {
+    for (int i = 0; i < kVectors; ++i, to += PhiloxStride<float>())
+      StoreWords(Joined(outputs.first[i]), Joined(outputs.second[i]), to);
+  };
+  ForPhiloxBlocks<kVectors>(seed, stream, block, count, {}, out, store);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -10,6 +10,7 @@
 #endif
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "hwy/highway.h"
@@ -23,13 +24,6 @@ using U64 = hn::ScalableTag<uint64_t>;
 using F64 = hn::RebindToFloat<U64>;
 using U64Vec = hn::Vec<U64>;
 using F64Vec = hn::Vec<F64>;
-
-// Vectors that are worked on at a time: a round is a chain of dependent operations.
-#if HWY_TARGET <= HWY_AVX3
-inline constexpr int kPhiloxVectors = 6;
-#else
-inline constexpr int kPhiloxVectors = 2;
-#endif
 
 inline constexpr uint32_t kPhiloxMul0 = 0xD2511F53, kPhiloxMul1 = 0xCD9E8D57;
 
@@ -52,22 +46,68 @@ HWY_INLINE U64Vec SwapHalves(U64Vec v) {
 #endif
 }
 
-// Words of the last round in their places: `swapped` with its halves exchanged, of `word` the lower half, and the key,
-// of all of which the bits of `mask`.
-HWY_INLINE U64Vec JoinWords(U64Vec product, U64Vec word, U64Vec key, U64Vec mask) {
-  const U64Vec swapped = SwapHalves(product), low_half = hn::Set(U64(), 0xFFFFFFFFu);
+// What the last round leaves of an output: its lower half is the upper half of `product`, XORed with the lower halves
+// of `word` and `key`; its upper half is the lower half of `product`, XORed with the upper half of `key`.
+struct PhiloxOutput {
+  U64Vec product, word, key;
+};
+
+HWY_INLINE U64Vec Joined(const PhiloxOutput& output, uint64_t mask = ~uint64_t{0}) {
+  const U64Vec swapped = SwapHalves(output.product), low_half = hn::Set(U64(), 0xFFFFFFFFu);
 #if HWY_TARGET <= HWY_AVX3
   constexpr int kXorAnd = 0x78, kXorThenAnd = 0x28;  // a ^ (b & c); (a ^ b) & c
-  const auto both = _mm512_ternarylogic_epi64(swapped.raw, word.raw, low_half.raw, kXorAnd);
-  return U64Vec{_mm512_ternarylogic_epi64(both, key.raw, mask.raw, kXorThenAnd)};
+  const auto both = _mm512_ternarylogic_epi64(swapped.raw, output.word.raw, low_half.raw, kXorAnd);
+  return U64Vec{_mm512_ternarylogic_epi64(both, output.key.raw, hn::Set(U64(), mask).raw, kXorThenAnd)};
 #else
-  return hn::And(hn::Xor3(swapped, hn::And(word, low_half), key), mask);
+  return hn::And(hn::Xor3(swapped, hn::And(output.word, low_half), output.key), hn::Set(U64(), mask));
 #endif
 }
 
-// What is wanted of the outputs: XORed with `flip`, and then the bits of `mask`.
+// The halves of an output in the low halves of lanes, where the key's upper half is zero. Above them stands anything.
+HWY_INLINE U64Vec LowerHalf(const PhiloxOutput& output) {
+  return hn::Xor3(hn::ShiftRight<32>(output.product), output.word, output.key);
+}
+HWY_INLINE U64Vec UpperHalf(const PhiloxOutput& output) {
+  return output.product;
+}
+
+// u, a multiple of 2^-53 in [0, 1), is the upper 53 bits of an output. Everything here is exact.
+#undef ASSAY_HALVES_OF_DOUBLES
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3 && HWY_TARGET < HWY_EMU128
+#define ASSAY_HALVES_OF_DOUBLES 1
+// No instruction makes doubles of 64-bit integers. Each half goes into the low bits of a double instead, whose high
+// bits the lower one has from the key.
+inline constexpr uint64_t kLowerBits = 0xFFFFF800;  // of u
+
+template <int kScale>
+struct HalvesOfDoubles {
+  static constexpr double kHigh = kScale * 0x1p20, kLow = kScale * 0x1p-12;  // last bits: kScale times 2^-32, 2^-64
+  static constexpr uint64_t kFlip = std::bit_cast<uint64_t>(kLow);           // and kLowerBits as the mask
+
+  HWY_INLINE explicit HalvesOfDoubles(const PhiloxOutput& output) {
+    const hn::Repartition<uint32_t, U64> d32;
+    const U64Vec high_bits = hn::Set(U64(), std::bit_cast<uint64_t>(kHigh));
+    high = hn::BitCast(F64(), hn::OddEven(hn::BitCast(d32, high_bits), hn::BitCast(d32, UpperHalf(output))));
+    const U64Vec both = hn::Xor(hn::ShiftRight<32>(output.product), output.word);
+    low = hn::BitCast(F64(), hn::Xor(hn::And(both, hn::Set(U64(), kLowerBits)), output.key));
+  }
+  F64Vec high, low;
+};
+
+// kScale u - minus, of at most 53 bits.
+template <int kScale>
+HWY_INLINE F64Vec ScaledUniform(const PhiloxOutput& output, double minus) {
+  using Halves = HalvesOfDoubles<kScale>;
+  const Halves halves(output);
+  return hn::Add(hn::Sub(halves.high, hn::Set(F64(), Halves::kHigh + Halves::kLow + minus)), halves.low);
+}
+#else
+#define ASSAY_HALVES_OF_DOUBLES 0
+#endif
+
+// What is done to the last keys beforehand: of their bits those of `mask` stay, XORed with a constant for each output.
 struct PhiloxForm {
-  uint64_t flip = 0, mask = ~uint64_t{0};
+  uint64_t mask = ~uint64_t{0}, flip_first = 0, flip_second = 0;
 };
 
 // What blocks with the same upper half of their number share. A block's number enters by its lower half alone, so half
@@ -77,7 +117,7 @@ class PhiloxShared {
  public:
   static constexpr int kRounds = 10;
 
-  PhiloxShared(uint64_t seed, uint64_t stream, uint64_t block_high, PhiloxForm form) {
+  PhiloxShared(uint64_t seed, uint64_t stream, uint64_t block_high, const PhiloxForm& form) {
     uint64_t key0[kRounds], key1[kRounds];
     auto k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
     for (int round = 0; round < kRounds; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85)
@@ -89,8 +129,8 @@ class PhiloxShared {
     key0[1] ^= static_cast<uint32_t>(product1);
     key1[1] ^= product0 >> 32;
     key1[2] ^= static_cast<uint32_t>(product0);
-    key0[kRounds - 1] ^= form.flip;
-    key1[kRounds - 1] ^= form.flip;
+    key0[kRounds - 1] = (key0[kRounds - 1] & form.mask) ^ form.flip_first;
+    key1[kRounds - 1] = (key1[kRounds - 1] & form.mask) ^ form.flip_second;
     for (int round = 0; round < kRounds; ++round) {
       std::fill_n(keys_[0][round], kMost, key0[round]);
       std::fill_n(keys_[1][round], kMost, key1[round]);
@@ -104,20 +144,22 @@ class PhiloxShared {
   HWY_ALIGN uint64_t keys_[2][kRounds][kMost];
 };
 
-struct PhiloxWords {
-  U64Vec first[kPhiloxVectors], second[kPhiloxVectors];
+template <int n>
+struct PhiloxOutputs {
+  PhiloxOutput first[n], second[n];
 };
 
-// The outputs of blocks, from the first product of the first round.
-HWY_INLINE PhiloxWords PhiloxRounds(const PhiloxShared& shared, const U64Vec (&product)[kPhiloxVectors], U64Vec mask) {
-  U64Vec c0[kPhiloxVectors], c1[kPhiloxVectors], c2[kPhiloxVectors], c3[kPhiloxVectors];
-  for (int i = 0; i < kPhiloxVectors; ++i) {
+// The outputs of n vectors of blocks, from the first product of the first round.
+template <int n>
+HWY_INLINE PhiloxOutputs<n> PhiloxRounds(const PhiloxShared& shared, const U64Vec (&product)[n]) {
+  U64Vec c0[n], c1[n], c2[n], c3[n];
+  for (int i = 0; i < n; ++i) {
     const U64Vec p1 = PhiloxProduct(hn::Xor(hn::ShiftRight<32>(product[i]), shared.Key1(0)), kPhiloxMul1);
     c0[i] = hn::Xor(hn::ShiftRight<32>(p1), shared.Key0(1));
     c1[i] = p1;
     c2[i] = hn::Xor(product[i], shared.Key1(1));
   }
-  for (int i = 0; i < kPhiloxVectors; ++i) {
+  for (int i = 0; i < n; ++i) {
     const U64Vec p0 = PhiloxProduct(c0[i], kPhiloxMul0), p1 = PhiloxProduct(c2[i], kPhiloxMul1);
     c0[i] = hn::Xor3(hn::ShiftRight<32>(p1), c1[i], shared.Key0(2));
     c1[i] = p1;
@@ -126,7 +168,7 @@ HWY_INLINE PhiloxWords PhiloxRounds(const PhiloxShared& shared, const U64Vec (&p
   }
   constexpr int kLast = PhiloxShared::kRounds - 1;
   for (int round = 3; round < kLast; ++round) {
-    for (int i = 0; i < kPhiloxVectors; ++i) {
+    for (int i = 0; i < n; ++i) {
       const U64Vec p0 = PhiloxProduct(c0[i], kPhiloxMul0), p1 = PhiloxProduct(c2[i], kPhiloxMul1);
       c0[i] = hn::Xor3(hn::ShiftRight<32>(p1), c1[i], shared.Key0(round));
       c1[i] = p1;
@@ -134,11 +176,11 @@ HWY_INLINE PhiloxWords PhiloxRounds(const PhiloxShared& shared, const U64Vec (&p
       c3[i] = p0;
     }
   }
-  PhiloxWords out;
-  for (int i = 0; i < kPhiloxVectors; ++i) {
+  PhiloxOutputs<n> out;
+  for (int i = 0; i < n; ++i) {
     const U64Vec p0 = PhiloxProduct(c0[i], kPhiloxMul0), p1 = PhiloxProduct(c2[i], kPhiloxMul1);
-    out.first[i] = JoinWords(p1, c1[i], shared.Key0(kLast), mask);
-    out.second[i] = JoinWords(p0, c3[i], shared.Key1(kLast), mask);
+    out.first[i] = {p1, c1[i], shared.Key0(kLast)};
+    out.second[i] = {p0, c3[i], shared.Key1(kLast)};
   }
   return out;
 }
@@ -152,77 +194,61 @@ HWY_INLINE U64Vec PhiloxOffsets() {
   return hn::Load(d, offsets);
 }
 
-// How many values a vector of blocks makes.
+// How many values a block makes: all of its bits go into them.
+template <class T>
+inline constexpr int64_t kPerBlock = 16 / sizeof(T);
+
+// How many a vector of blocks makes.
+template <class T>
 HWY_INLINE int64_t PhiloxStride() {
-  return 2 * static_cast<int64_t>(hn::Lanes(U64()));
+  return kPerBlock<T> * static_cast<int64_t>(hn::Lanes(U64()));
 }
 
-// The pairs of a vector of blocks, in the order of their numbers.
+// Both outputs of a vector of blocks, as values of D, in the order of their blocks.
 template <class D, class V>
 HWY_INLINE void StorePairs(D d, V first, V second, hn::TFromD<D>* to) {
 #if HWY_TARGET == HWY_SCALAR
   hn::StoreU(first, d, to);
   hn::StoreU(second, d, to + 1);
 #else
-  hn::StoreU(hn::InterleaveLower(d, first, second), d, to);
-  hn::StoreU(hn::InterleaveUpper(d, first, second), d, to + hn::Lanes(d));
+  const U64 pairs;
+  const U64Vec a = hn::BitCast(pairs, first), b = hn::BitCast(pairs, second);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, a, b)), d, to);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, a, b)), d, to + hn::Lanes(d));
 #endif
 }
 
-// Where interleaving whole vectors of `lanes` pairs finds them.
-HWY_INLINE void PlacesOfPairs(int32_t lanes, int32_t* places) {
-  for (int32_t block = 0; block < lanes; ++block) {
-    const int32_t lane = block < lanes / 2 ? 2 * block : 2 * (block - lanes / 2) + 1;
-    places[2 * block] = lane, places[2 * block + 1] = lanes + lane;
-  }
-}
-
-// The same of doubles, rounded to float.
-HWY_INLINE void StoreRoundedPairs(F64Vec first, F64Vec second, float* to) {
-  const hn::Rebind<float, F64> half;
-#if HWY_TARGET == HWY_SCALAR
-  hn::StoreU(hn::DemoteTo(half, first), half, to);
-  hn::StoreU(hn::DemoteTo(half, second), half, to + 1);
-#else
-  const hn::Repartition<float, F64> full;
-  HWY_ALIGN int32_t places[HWY_MAX_BYTES / sizeof(int32_t)];
-  PlacesOfPairs(static_cast<int32_t>(hn::Lanes(F64())), places);
-  const auto both = hn::Combine(full, hn::DemoteTo(half, second), hn::DemoteTo(half, first));
-  hn::StoreU(hn::TableLookupLanes(both, hn::SetTableIndices(full, places)), full, to);
-#endif
-}
-
-// Calls store(words, to) for the blocks [block, block + count), kPhiloxVectors vectors of them at a time; the last ones
-// go by way of a buffer.
-template <class T, class Store>
-HWY_INLINE void ForPhiloxBlocks(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, PhiloxForm form, T* out,
-                                const Store& store) {
+// Calls store(outputs, to) for the blocks [block, block + count), n vectors of them at a time, as a round is a chain of
+// dependent operations; the last ones go by way of a buffer.
+template <int n, class T, class Store>
+HWY_INLINE void ForPhiloxBlocks(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, const PhiloxForm& form,
+                                T* out, const Store& store) {
   const U64 d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d)), stride = kPhiloxVectors * lanes;
-  const U64Vec offsets = PhiloxOffsets(), mask = hn::Set(d, form.mask);
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d)), stride = n * lanes;
+  const U64Vec offsets = PhiloxOffsets();
   const U64Vec step = hn::Set(d, uint64_t{kPhiloxMul0} * static_cast<uint64_t>(stride));
   while (count > 0) {
     const uint64_t low = block & 0xFFFFFFFFu;
     const int64_t same = std::min(count, static_cast<int64_t>((uint64_t{1} << 32) - low));
     const PhiloxShared shared(seed, stream, block >> 32, form);
     // Products of consecutive numbers differ by the factor. What would carry out of a number is never used.
-    U64Vec product[kPhiloxVectors];
-    for (int i = 0; i < kPhiloxVectors; ++i) {
+    U64Vec product[n];
+    for (int i = 0; i < n; ++i) {
       const U64Vec number = hn::Add(offsets, hn::Set(d, low + static_cast<uint64_t>(i * lanes)));
       product[i] = PhiloxProduct(number, kPhiloxMul0);
     }
     int64_t j = 0;
     for (; j + stride <= same; j += stride) {
-      store(PhiloxRounds(shared, product, mask), out + 2 * j);
+      store(PhiloxRounds(shared, product), out + kPerBlock<T> * j);
       for (U64Vec& p : product) p = hn::Add(p, step);
     }
     if (j < same) {
-      HWY_ALIGN T rest[2 * kPhiloxVectors * HWY_MAX_BYTES / sizeof(uint64_t)];
-      store(PhiloxRounds(shared, product, mask), rest);
-      std::copy_n(rest, 2 * (same - j), out + 2 * j);
+      HWY_ALIGN T rest[kPerBlock<T> * n * HWY_MAX_BYTES / sizeof(uint64_t)];
+      store(PhiloxRounds(shared, product), rest);
+      std::copy_n(rest, kPerBlock<T> * (same - j), out + kPerBlock<T> * j);
     }
     block += static_cast<uint64_t>(same);
-    out += 2 * same;
+    out += kPerBlock<T> * same;
     count -= same;
   }
 }

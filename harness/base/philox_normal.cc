@@ -10,76 +10,30 @@
 #include "hwy/highway.h"
 // after highway.h
 #include "harness/base/philox_lanes.h"
+#include "harness/base/vector_group.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::internal {
 namespace HWY_NAMESPACE {
 
-// Vectors whose chains of operations are interleaved.
+// Vectors of blocks, and of them those whose chains of operations are interleaved.
 #if HWY_TARGET <= HWY_AVX3
-constexpr int kAtATime = 3;
+constexpr int kVectors = 6;
 #else
-constexpr int kAtATime = 1;
+constexpr int kVectors = 3;
 #endif
-static_assert(kPhiloxVectors % kAtATime == 0);
+constexpr int kAtATime = 3;
+static_assert(kVectors % kAtATime == 0);
 
-struct Doubles {
-  F64Vec v[kAtATime];
-};
-struct Words {
-  U64Vec v[kAtATime];
-};
-
-template <class F>
-HWY_INLINE Doubles Each(const F& f) {
-  Doubles out;
-  for (int i = 0; i < kAtATime; ++i) out.v[i] = f(i);
-  return out;
-}
-template <class F>
-HWY_INLINE Words EachWord(const F& f) {
-  Words out;
-  for (int i = 0; i < kAtATime; ++i) out.v[i] = f(i);
-  return out;
-}
-
-HWY_INLINE Doubles operator+(const Doubles& a, const Doubles& b) {
-  return Each([&](int i) HWY_ATTR { return hn::Add(a.v[i], b.v[i]); });
-}
-HWY_INLINE Doubles operator-(const Doubles& a, const Doubles& b) {
-  return Each([&](int i) HWY_ATTR { return hn::Sub(a.v[i], b.v[i]); });
-}
-HWY_INLINE Doubles operator*(const Doubles& a, const Doubles& b) {
-  return Each([&](int i) HWY_ATTR { return hn::Mul(a.v[i], b.v[i]); });
-}
-HWY_INLINE Doubles operator/(const Doubles& a, const Doubles& b) {
-  return Each([&](int i) HWY_ATTR { return hn::Div(a.v[i], b.v[i]); });
-}
+using Doubles = Group<F64Vec, kAtATime>;
+using Words = Group<U64Vec, kAtATime>;
+using Outputs = Group<PhiloxOutput, kAtATime>;
 
 HWY_INLINE Doubles All(double x) {
-  return Each([&](int) HWY_ATTR { return hn::Set(F64(), x); });
+  return Each<kAtATime>([&](int) HWY_ATTR { return hn::Set(F64(), x); });
 }
 HWY_INLINE Words AllWords(uint64_t x) {
-  return EachWord([&](int) HWY_ATTR { return hn::Set(U64(), x); });
-}
-HWY_INLINE Words operator+(const Words& a, const Words& b) {
-  return EachWord([&](int i) HWY_ATTR { return hn::Add(a.v[i], b.v[i]); });
-}
-HWY_INLINE Words operator-(const Words& a, const Words& b) {
-  return EachWord([&](int i) HWY_ATTR { return hn::Sub(a.v[i], b.v[i]); });
-}
-template <int kBits>
-HWY_INLINE Words Right(const Words& a) {
-  return EachWord([&](int i) HWY_ATTR { return hn::ShiftRight<kBits>(a.v[i]); });
-}
-HWY_INLINE Words BitsOf(const Doubles& x) {
-  return EachWord([&](int i) HWY_ATTR { return hn::BitCast(U64(), x.v[i]); });
-}
-HWY_INLINE Doubles FromBits(const Words& bits) {
-  return Each([&](int i) HWY_ATTR { return hn::BitCast(F64(), bits.v[i]); });
-}
-HWY_INLINE Doubles Exactly(const Words& n) {  // below 2^53
-  return Each([&](int i) HWY_ATTR { return hn::ConvertTo(F64(), hn::BitCast(hn::RebindToSigned<U64>(), n.v[i])); });
+  return Each<kAtATime>([&](int) HWY_ATTR { return hn::Set(U64(), x); });
 }
 
 // c[0] + x (c[1] + x (...)), each product and each sum rounded.
@@ -93,10 +47,10 @@ HWY_INLINE Doubles Polynomial(const Doubles& x, const double (&c)[n]) {
 // LogKernel(x, 0).
 HWY_INLINE Doubles Logarithm(const Doubles& x) {
   constexpr uint64_t kOne = uint64_t{1023} << 52;
-  const Words bits = BitsOf(x), exponent = Right<52>(bits + AllWords(kOne - kSqrtHalfBits));
-  const Words scale = EachWord([&](int i) HWY_ATTR { return hn::ShiftLeft<52>(exponent.v[i]); });
-  const Words shifted = EachWord([&](int i) HWY_ATTR { return hn::Or(exponent.v[i], hn::Set(U64(), kTwo52Bits)); });
-  const Doubles m = FromBits(bits - scale + AllWords(kOne)), k = FromBits(shifted) - All(kTwo52 + 1023);
+  const Words bits = BitsAs(U64(), x), exponent = Right<52>(bits + AllWords(kOne - kSqrtHalfBits));
+  const Words shifted = exponent | AllWords(kTwo52Bits);
+  const Doubles m = BitsAs(F64(), bits - Left<52>(exponent) + AllWords(kOne));
+  const Doubles k = BitsAs(F64(), shifted) - All(kTwo52 + 1023);
   const Doubles f = m - All(1), s = f / (All(2) + f), z = s * s, w = z * z;
   const Doubles even = w * Polynomial(w, kLogEven), odd = z * Polynomial(w, kLogOdd);
   const Doubles half_square = All(0.5) * f * f;
@@ -112,12 +66,43 @@ HWY_INLINE Doubles Cosine(const Doubles& z) {
   return w + (((All(1) - w) - half) + z * r);
 }
 
-// Box-Muller pairs from the bits of blocks.
-HWY_INLINE void Normals(const Words& first, const Words& second, Doubles& x, Doubles& y) {
-  const Doubles log = Logarithm(Exactly(Right<11>(first) + AllWords(1)) * All(0x1p-53)), square = All(-2) * log;
-  const Doubles radius = Each([&](int i) HWY_ATTR { return hn::Sqrt(square.v[i]); });
+// u + 2^-53 and 4 v of the pairs' uniform deviates.
+#if ASSAY_HALVES_OF_DOUBLES
+constexpr PhiloxForm kForm{kLowerBits, HalvesOfDoubles<1>::kFlip, HalvesOfDoubles<4>::kFlip};
 
-  const Doubles quarters = Exactly(Right<11>(second)) * All(0x1p-51), shifted = quarters + All(kRoundingShifter);
+HWY_INLINE Doubles PositiveUniform(const Outputs& outputs) {
+  return Each<kAtATime>([&](int i) HWY_ATTR {
+    using Halves = HalvesOfDoubles<1>;
+    const Halves halves(outputs.v[i]);
+    return hn::Add(hn::Sub(halves.high, hn::Set(F64(), Halves::kHigh)),
+                   hn::Sub(halves.low, hn::Set(F64(), Halves::kLow - 0x1p-53)));
+  });
+}
+HWY_INLINE Doubles Quarters(const Outputs& outputs) {
+  return Each<kAtATime>([&](int i) HWY_ATTR { return ScaledUniform<4>(outputs.v[i], 0); });
+}
+#else
+constexpr PhiloxForm kForm;
+
+HWY_INLINE Words UpperBits(const Outputs& outputs) {
+  return Each<kAtATime>([&](int i) HWY_ATTR { return hn::ShiftRight<11>(Joined(outputs.v[i])); });
+}
+HWY_INLINE Doubles Exactly(const Words& n) {  // below 2^53
+  return ConvertedTo(F64(), BitsAs(hn::RebindToSigned<U64>(), n));
+}
+HWY_INLINE Doubles PositiveUniform(const Outputs& outputs) {
+  return Exactly(UpperBits(outputs) + AllWords(1)) * All(0x1p-53);
+}
+HWY_INLINE Doubles Quarters(const Outputs& outputs) {
+  return Exactly(UpperBits(outputs)) * All(0x1p-51);
+}
+#endif
+
+// Box-Muller pairs.
+HWY_INLINE void Normals(const Outputs& first, const Outputs& second, Doubles& x, Doubles& y) {
+  const Doubles radius = SquareRoot(All(-2) * Logarithm(PositiveUniform(first)));
+
+  const Doubles quarters = Quarters(second), shifted = quarters + All(kRoundingShifter);
   const Doubles angle = (quarters - (shifted - All(kRoundingShifter))) * All(kHalfPi), z = angle * angle;
   const Doubles sin = Sine(angle, z), cos = Cosine(z);
   const U64 d;
@@ -131,28 +116,17 @@ HWY_INLINE void Normals(const Words& first, const Words& second, Doubles& x, Dou
   }
 }
 
-// Calls store(x, y, to) for every vector of pairs.
-template <class T, class Store>
-HWY_INLINE void ForNormals(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, T* out, const Store& store) {
-  ForPhiloxBlocks(seed, stream, block, count, {}, out, [&](const PhiloxWords& words, T* to) HWY_ATTR {
-    for (int first = 0; first < kPhiloxVectors; first += kAtATime) {
-      const Words a = EachWord([&](int i) HWY_ATTR { return words.first[first + i]; });
-      const Words b = EachWord([&](int i) HWY_ATTR { return words.second[first + i]; });
+void NormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, double* out) {
+  const auto store = [](const PhiloxOutputs<kVectors>& outputs, double* to) HWY_ATTR {
+    for (int first = 0; first < kVectors; first += kAtATime) {
+      const Outputs a = Each<kAtATime>([&](int i) HWY_ATTR { return outputs.first[first + i]; });
+      const Outputs b = Each<kAtATime>([&](int i) HWY_ATTR { return outputs.second[first + i]; });
       Doubles x, y;
       Normals(a, b, x, y);
-      for (int i = 0; i < kAtATime; ++i, to += PhiloxStride()) store(x.v[i], y.v[i], to);
+      for (int i = 0; i < kAtATime; ++i, to += PhiloxStride<double>()) StorePairs(F64(), x.v[i], y.v[i], to);
     }
-  });
-}
-
-void NormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, double* out) {
-  ForNormals(seed, stream, block, count, out,
-             [](F64Vec x, F64Vec y, double* to) HWY_ATTR { StorePairs(F64(), x, y, to); });
-}
-
-void FloatNormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, float* out) {
-  ForNormals(seed, stream, block, count, out,
-             [](F64Vec x, F64Vec y, float* to) HWY_ATTR { StoreRoundedPairs(x, y, to); });
+  };
+  ForPhiloxBlocks<kVectors>(seed, stream, block, count, kForm, out, store);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -163,14 +137,9 @@ HWY_AFTER_NAMESPACE();
 namespace assay::internal {
 
 HWY_EXPORT(NormalsImpl);
-HWY_EXPORT(FloatNormalsImpl);
 
 void PhiloxNormals(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, double* out) {
   HWY_DYNAMIC_DISPATCH(NormalsImpl)(seed, stream, block, count, out);
-}
-
-void PhiloxNormals(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, float* out) {
-  HWY_DYNAMIC_DISPATCH(FloatNormalsImpl)(seed, stream, block, count, out);
 }
 
 }  // namespace assay::internal

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block b = i / 2 of a stream is Philox with counter (b, stream) and key = seed; its two 64-bit halves are elements
-// 2b and 2b + 1. A block's two normal deviates are one Box-Muller pair: sqrt(-2 ln u) (cos, sin)(2 pi v) with u from
-// the first half, in (0, 1], and v from the second. The largest deviate is sqrt(106 ln 2) = 8.57.
+// Block b of a stream is Philox with counter (b, stream) and key = seed. What takes 64 bits an element finds elements
+// 2b and 2b + 1 in its two halves, what takes 32 bits finds 4b to 4b + 3 in its four words. Two normal deviates are one
+// Box-Muller pair: sqrt(-2 ln u) (cos, sin)(2 pi v). In double u is of a block's first half, in (0, 1], and v of its
+// second; the largest deviate is sqrt(106 ln 2) = 8.57. In float u and v are of two neighbouring words
+// (float_normal.h), and the largest deviate is sqrt(66 ln 2) = 6.76.
 #include "harness/base/rng.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "harness/base/float_normal.h"
 #include "harness/base/philox.h"
 #include "harness/base/portable_math.h"
 #include "harness/base/scale_bits.h"
@@ -32,14 +37,18 @@ inline Block PhiloxRounds(Block c, uint32_t k0, uint32_t k1) {
   return c;
 }
 
+inline Block WordsOfBlock(uint64_t block, uint64_t stream, uint64_t seed) {
+  return PhiloxRounds({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), static_cast<uint32_t>(stream),
+                       static_cast<uint32_t>(stream >> 32)},
+                      static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+}
+
 struct Halves {
   uint64_t first, second;
 };
 
 inline Halves BitsOfBlock(uint64_t block, uint64_t stream, uint64_t seed) {
-  const Block c = PhiloxRounds({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),
-                                static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)},
-                               static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+  const Block c = WordsOfBlock(block, stream, seed);
   return {c.c0 | uint64_t{c.c1} << 32, c.c2 | uint64_t{c.c3} << 32};
 }
 
@@ -58,30 +67,16 @@ inline NormalPair NormalsOf(Halves bits) {
   return {radius * angle.cos, radius * angle.sin};
 }
 
-// Splits [first, first + out.size()) into odd ends, done by `single(index)`, and whole blocks, done by
-// `bulk(first block, blocks, destination)`.
+// Splits [first, first + out.size()) into whole blocks, done by `bulk(first block, blocks, destination)`, and what
+// parts of blocks stand before and after them, done by `single(index)`.
 template <class T, class Single, class Bulk>
 void ByBlocks(uint64_t first, std::span<T> out, Single single, Bulk bulk) {
-  if (out.empty()) return;
-  const size_t odd = first % 2, blocks = (out.size() - odd) / 2;
-  if (odd == 1) out[0] = static_cast<T>(single(first));
-  if (blocks > 0) bulk((first + odd) / 2, static_cast<int64_t>(blocks), out.data() + odd);
-  const size_t done = odd + 2 * blocks;
-  if (done < out.size()) out[done] = static_cast<T>(single(first + done));
-}
-
-template <class T>
-void FillWithSymmetric(const RandomStream& random, uint64_t seed, uint64_t stream, uint64_t first, std::span<T> out) {
-  ByBlocks(
-      first, out, [&](uint64_t i) { return 2 * random.Uniform(i) - 1; },
-      [&](uint64_t block, int64_t count, T* to) { internal::PhiloxSymmetric(seed, stream, block, count, to); });
-}
-
-template <class T>
-void FillWithNormal(const RandomStream& random, uint64_t seed, uint64_t stream, uint64_t first, std::span<T> out) {
-  ByBlocks(
-      first, out, [&](uint64_t i) { return random.Normal(i); },
-      [&](uint64_t block, int64_t count, T* to) { internal::PhiloxNormals(seed, stream, block, count, to); });
+  constexpr size_t kPerBlock = 16 / sizeof(T);
+  const size_t before = std::min<size_t>((kPerBlock - first % kPerBlock) % kPerBlock, out.size());
+  const size_t blocks = (out.size() - before) / kPerBlock;
+  for (size_t i = 0; i < before; ++i) out[i] = single(first + i);
+  if (blocks > 0) bulk((first + before) / kPerBlock, static_cast<int64_t>(blocks), out.data() + before);
+  for (size_t i = before + kPerBlock * blocks; i < out.size(); ++i) out[i] = single(first + i);
 }
 
 }  // namespace
@@ -96,12 +91,26 @@ uint64_t RandomStream::Bits(uint64_t i) const {
   return i % 2 == 0 ? halves.first : halves.second;
 }
 
+uint32_t RandomStream::Word(uint64_t i) const {
+  const Block c = WordsOfBlock(i / 4, stream_, seed_);
+  return std::array{c.c0, c.c1, c.c2, c.c3}[i % 4];
+}
+
 double RandomStream::Uniform(uint64_t i) const {
   return UniformOf(Bits(i));
 }
 
 double RandomStream::Normal(uint64_t i) const {
   const NormalPair pair = NormalsOf(BitsOfBlock(i / 2, stream_, seed_));
+  return i % 2 == 0 ? pair.first : pair.second;
+}
+
+float RandomStream::FloatSymmetric(uint64_t i) const {
+  return static_cast<float>(static_cast<int32_t>(Word(i))) * 0x1p-31f;
+}
+
+float RandomStream::FloatNormal(uint64_t i) const {
+  const internal::FloatPair pair = internal::FloatNormals(Word(i - i % 2), Word(i - i % 2 + 1));
   return i % 2 == 0 ? pair.first : pair.second;
 }
 
@@ -122,19 +131,27 @@ void RandomStream::FillUniform(uint64_t first, std::span<double> out) const {
 }
 
 void RandomStream::FillSymmetric(uint64_t first, std::span<double> out) const {
-  FillWithSymmetric(*this, seed_, stream_, first, out);
+  ByBlocks(
+      first, out, [&](uint64_t i) { return 2 * Uniform(i) - 1; },
+      [&](uint64_t block, int64_t count, double* to) { internal::PhiloxSymmetric(seed_, stream_, block, count, to); });
 }
 
 void RandomStream::FillSymmetric(uint64_t first, std::span<float> out) const {
-  FillWithSymmetric(*this, seed_, stream_, first, out);
+  ByBlocks(
+      first, out, [&](uint64_t i) { return FloatSymmetric(i); },
+      [&](uint64_t block, int64_t count, float* to) { internal::PhiloxSymmetric(seed_, stream_, block, count, to); });
 }
 
 void RandomStream::FillNormal(uint64_t first, std::span<double> out) const {
-  FillWithNormal(*this, seed_, stream_, first, out);
+  ByBlocks(
+      first, out, [&](uint64_t i) { return Normal(i); },
+      [&](uint64_t block, int64_t count, double* to) { internal::PhiloxNormals(seed_, stream_, block, count, to); });
 }
 
 void RandomStream::FillNormal(uint64_t first, std::span<float> out) const {
-  FillWithNormal(*this, seed_, stream_, first, out);
+  ByBlocks(
+      first, out, [&](uint64_t i) { return FloatNormal(i); },
+      [&](uint64_t block, int64_t count, float* to) { internal::PhiloxNormals(seed_, stream_, block, count, to); });
 }
 
 }  // namespace assay

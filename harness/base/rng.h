@@ -22,13 +22,19 @@ class RandomStream {
   double Normal(uint64_t i) const;                   // standard normal
   uint64_t Below(uint64_t i, uint64_t bound) const;  // integer in [0, bound)
 
+  // Of 32 bits each, twice as many from the same blocks: element i has no more to do with element i above than with any
+  // other of its block.
+  uint32_t Word(uint64_t i) const;
+  float FloatSymmetric(uint64_t i) const;  // multiple of 2^-31 in [-1, 1), rounded: 1 occurs
+  float FloatNormal(uint64_t i) const;     // standard normal up to 6.76 standard deviations, never zero
+
   // Elements first, first+1, ... in bulk; equal to the calls above, faster.
   void FillBits(uint64_t first, std::span<uint64_t> out) const;
   void FillUniform(uint64_t first, std::span<double> out) const;
   void FillSymmetric(uint64_t first, std::span<double> out) const;  // 2 Uniform - 1
-  void FillSymmetric(uint64_t first, std::span<float> out) const;   // rounded
+  void FillSymmetric(uint64_t first, std::span<float> out) const;   // FloatSymmetric
   void FillNormal(uint64_t first, std::span<double> out) const;
-  void FillNormal(uint64_t first, std::span<float> out) const;  // rounded
+  void FillNormal(uint64_t first, std::span<float> out) const;  // FloatNormal
 
  private:
   uint64_t seed_, stream_;

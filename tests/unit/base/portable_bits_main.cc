@@ -2,6 +2,7 @@
 // Compares the bits of random numbers and fills with pinned hashes. Built several times with different flags.
 #include <fmt/format.h>
 
+#include <span>
 #include <vector>
 
 #include "harness/base/fill.h"
@@ -13,19 +14,27 @@ using namespace assay;
 
 constexpr size_t kCount = 1 << 16;
 
-uint64_t HashOf(const std::vector<double>& values) {
-  return HashBytes(values.data(), values.size() * sizeof(double));
+template <class T>
+uint64_t HashOf(const std::vector<T>& values) {
+  return HashBytes(values.data(), values.size() * sizeof(T));
 }
 
+template <class T>
 uint64_t NormalHash() {
-  std::vector<double> values(kCount);
-  RandomStream(7, 3).FillNormal(5, values);
+  std::vector<T> values(kCount);
+  RandomStream(7, 3).FillNormal(5, std::span(values));
   return HashOf(values);
 }
 
 uint64_t SingleNormalHash() {
   std::vector<double> values(kCount);
   for (size_t i = 0; i < kCount; ++i) values[i] = RandomStream(7, 3).Normal(5 + i);
+  return HashOf(values);
+}
+
+uint64_t SingleFloatNormalHash() {
+  std::vector<float> values(kCount);
+  for (size_t i = 0; i < kCount; ++i) values[i] = RandomStream(7, 3).FloatNormal(5 + i);
   return HashOf(values);
 }
 
@@ -58,11 +67,14 @@ bool Check(const char* what, uint64_t got, uint64_t want) {
 }  // namespace
 
 int main() {
-  bool ok = Check("FillNormal", NormalHash(), 0xa3296456c5110ba5);
+  bool ok = Check("FillNormal", NormalHash<double>(), 0xa3296456c5110ba5);
   ok &= Check("Normal", SingleNormalHash(), 0xa3296456c5110ba5);
+  ok &= Check("FillNormal of float", NormalHash<float>(), 0x8ffd326f3543df16);
+  ok &= Check("FloatNormal", SingleFloatNormalHash(), 0x8ffd326f3543df16);
   ok &= Check("PortableExp and PortableLog", ExpLogHash(), 0x54b32214055de6ac);
   ok &= Check("fills f64", FillHash(DType::kF64), 0xaf98509771bcfb84);
-  ok &= Check("fills f16", FillHash(DType::kF16), 0x14ef9296dad27e3d);
+  ok &= Check("fills f16", FillHash(DType::kF16), 0x2b8b06ff5de55b87);
+  ok &= Check("fills f32", FillHash(DType::kF32), 0xd3a629a45234bd1f);
   ok &= Check("fills i8", FillHash(DType::kI8), 0x4070bab6b845b8fd);
   return ok ? 0 : 1;
 }

@@ -153,7 +153,14 @@ TEST_P(NarrowSumsInSmallOutputs, AreNamed) {
     EXPECT_EQ(found->field, GetParam().field) << id;
     EXPECT_THAT(found->name, testing::EndsWith("one rounded product after another")) << id;
     kernel.k -= 1;
-    got[17] = RunKernel(c, kernel)[17];
+    const std::vector<double> shorter = RunKernel(c, kernel);
+    // Where it moves the result most: a small last term disappears in the rounding, or moves it by one spacing only,
+    // which is permitted.
+    size_t most = 0;
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (std::fabs(got[i] - shorter[i]) > std::fabs(got[most] - shorter[most])) most = i;
+    }
+    got[most] = shorter[most];
     EXPECT_FALSE(c.Explain(got)) << id << ": one term is missing";
   }
 }
