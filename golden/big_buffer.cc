@@ -45,18 +45,26 @@ class Kept {
     if (block.bytes > kMostKept) return false;
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock() || blocks_.size() == blocks_.capacity()) return false;
-    while (total_ + block.bytes > kMostKept) {
-      ::operator delete (blocks_.front().memory, AlignmentOf(blocks_.front().bytes));
-      total_ -= blocks_.front().bytes;
-      blocks_.erase(blocks_.begin());
-    }
+    while (total_ + block.bytes > kMostKept) DropOldest();
     blocks_.push_back(block);
     total_ += block.bytes;
     return true;
   }
 
+  void DropAll() {
+    const std::scoped_lock lock(mutex_);
+    while (!blocks_.empty()) DropOldest();
+  }
+
  private:
-  // Only ever tried: a forked child may find it locked for good, and gets its memory from the system then.
+  void DropOldest() {
+    ::operator delete (blocks_.front().memory, AlignmentOf(blocks_.front().bytes));
+    total_ -= blocks_.front().bytes;
+    blocks_.erase(blocks_.begin());
+  }
+
+  // Only tried when memory is taken or given: a forked child may find it locked for good, and gets its memory from the
+  // system then.
   std::mutex mutex_;
   std::vector<Block> blocks_ = [] {
     std::vector<Block> blocks;
@@ -88,6 +96,10 @@ void* TakeBigMemory(size_t bytes) {
 
 void GiveBigMemory(void* memory, size_t bytes) noexcept {
   if (!KeptMemory().Give({memory, bytes})) ::operator delete (memory, AlignmentOf(bytes));
+}
+
+void ReturnKeptMemory() {
+  KeptMemory().DropAll();
 }
 
 }  // namespace assay

@@ -16,6 +16,8 @@ inline constexpr size_t kLeastKept = size_t{1} << 18;  // bytes
 // Of at least kLeastKept bytes.
 void* TakeBigMemory(size_t bytes);
 void GiveBigMemory(void* memory, size_t bytes) noexcept;
+// What is kept goes back to the allocator.
+void ReturnKeptMemory();
 
 // A hint: failing changes nothing. `memory` begins with a page.
 void PreferBigPages(void* memory, size_t bytes);

@@ -12,6 +12,8 @@
 #include <optional>
 #include <string_view>
 
+#include "golden/big_buffer.h"
+
 namespace assay::cli {
 namespace {
 
@@ -77,6 +79,7 @@ Status CheckFits(const Problem& problem, double available_bytes) {
 }
 
 void ReturnFreedMemory() {
+  ReturnKeptMemory();
   malloc_trim(0);
 }
 

@@ -2,6 +2,7 @@
 #include "golden/big_buffer.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -45,6 +46,23 @@ TEST(BigBuffer, PlanesBeginWithZeros) {
     std::ranges::fill(plane.f32(), 7.0F);
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which keep count of memory themselves
+size_t AllocatedBytes() {
+  const struct mallinfo2 info = ::mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+TEST(BigBuffer, WhatIsKeptCanBeHadBack) {
+  constexpr size_t kBytes = 16 * kBigPage;
+  ReturnKeptMemory();
+  const size_t before = AllocatedBytes();
+  { const BigBuffer<char> buffer(kBytes); }
+  EXPECT_GE(AllocatedBytes(), before + kBytes);
+  ReturnKeptMemory();
+  EXPECT_LT(AllocatedBytes(), before + kBytes / 8);
+}
+#endif
 
 }  // namespace
 }  // namespace assay
