@@ -263,6 +263,12 @@ TEST(JudgeKernel, RisingAndFallingErrors) {
       double y = 1e-7;
       for (size_t i = 0; i < 512; ++i, y *= factor) t.value[i] = 1 - y, t.got[i] = 1, t.term[i] = t.sigma[i] = 2;
       ExpectPlain(t, F32Params(), "ramp");
+      // Against the same bound, so that the quotients differ by the factor alone.
+      JudgeParams p = F32Params();
+      p.u_out = p.lambda_out = 0;
+      y = 1.1e-7;
+      for (size_t i = 0; i < 512; ++i, y *= factor) t.value[i] = -y, t.got[i] = 0, t.term[i] = t.sigma[i] = 2;
+      ExpectPlain(t, p, "ramp against one bound");
     }
   });
 }
