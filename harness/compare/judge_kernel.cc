@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "harness/compare/judge_usual.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "harness/compare/judge_kernel.cc"
 #include "hwy/cache_control.h"
@@ -340,11 +342,8 @@ bool RunWhole(const Loads& in, const JudgeParams& p, int64_t n, JudgeLanes& lane
 }
 
 bool Whole(const JudgeTile& tile, const JudgeParams& p, int64_t n, JudgeLanes& lanes) {
-  if (n == 0) return true;
   if (tile.got32 == nullptr) return RunWhole(WideLoads{tile}, p, n, lanes);
-  if (!RunWhole(NarrowLoads{tile}, p, n, lanes)) return false;
-  Range(tile.got32, n, lanes);
-  return true;
+  return RunWhole(NarrowLoads{tile}, p, n, lanes);
 }
 
 bool One(const JudgeTile& tile, const JudgeParams& p, int64_t i, JudgeLanes& lanes) {
@@ -362,9 +361,14 @@ namespace assay {
 
 HWY_EXPORT(Whole);
 HWY_EXPORT(One);
+HWY_EXPORT(Range);
 
 bool JudgeWhole(const JudgeTile& tile, const JudgeParams& params, int64_t n, JudgeLanes& lanes) {
-  return HWY_DYNAMIC_DISPATCH(Whole)(tile, params, n, lanes);
+  if (n == 0) return true;
+  lanes.usual = lanes.usual && MayBeUsual(tile, params) && JudgeUsual(tile, params, n, lanes);
+  if (!lanes.usual && !HWY_DYNAMIC_DISPATCH(Whole)(tile, params, n, lanes)) return false;
+  if (tile.got32 != nullptr) HWY_DYNAMIC_DISPATCH(Range)(tile.got32, n, lanes);
+  return true;
 }
 
 bool JudgeOne(const JudgeTile& tile, const JudgeParams& params, int64_t i, JudgeLanes& lanes) {

@@ -19,6 +19,7 @@ enum JudgeMax { kMaxAbs, kMaxRel, kMaxUlp, kMaxMargin, kMaxR2, kMaxGot, kMaxNega
 struct JudgeLanes {
   std::array<std::array<double, kJudgeLanes>, kJudgeSums> sum{};
   std::array<std::array<double, kJudgeLanes>, kJudgeMaxima> max{};
+  bool usual = true;  // no tile so far needed the general pass (judge_usual.h)
   JudgeLanes() {
     max[kMaxGot].fill(-std::numeric_limits<double>::infinity());
     max[kMaxNegatedGot].fill(-std::numeric_limits<double>::infinity());
