@@ -21,14 +21,12 @@ constexpr int kVectors = 3;
 
 using I64 = hn::RebindToSigned<U64>;
 
-// Calls value(output, to) for every vector of outputs, whose values are two for each block.
+// Puts value(output) for every vector of outputs, whose values are two for each block.
 template <class D, class Value>
 HWY_INLINE void ForOutputs(D d, uint64_t seed, uint64_t stream, uint64_t block, int64_t count, const PhiloxForm& form,
                            hn::TFromD<D>* out, const Value& value) {
-  using T = hn::TFromD<D>;
-  const auto store = [&](const PhiloxOutputs<kVectors>& outputs, T* to) HWY_ATTR {
-    for (int i = 0; i < kVectors; ++i, to += PhiloxStride<T>())
-      StorePairs(d, value(outputs.first[i]), value(outputs.second[i]), to);
+  const auto store = [&](const PhiloxOutputs<kVectors>& outputs, auto target) HWY_ATTR {
+    for (int i = 0; i < kVectors; ++i) StorePairs(d, value(outputs.first[i]), value(outputs.second[i]), target);
   };
   ForPhiloxBlocks<kVectors>(seed, stream, block, count, form, out, store);
 }
@@ -72,26 +70,27 @@ void SymmetricImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count
 
 // Every word as a signed integer, rounded, in units of 2^-31.
 #if HWY_TARGET == HWY_SCALAR
-HWY_INLINE void StoreWords(U64Vec first, U64Vec second, float* to) {
+template <class Target>
+HWY_INLINE void StoreWords(U64Vec first, U64Vec second, Target& target) {
   for (const U64Vec pair : {first, second}) {
     for (const uint64_t word : {hn::GetLane(pair), hn::GetLane(pair) >> 32})
-      *to++ = static_cast<float>(static_cast<int32_t>(word)) * 0x1p-31f;
+      *target.to++ = static_cast<float>(static_cast<int32_t>(word)) * 0x1p-31f;
   }
 }
 #else
-HWY_INLINE void StoreWords(U64Vec first, U64Vec second, float* to) {
+template <class Target>
+HWY_INLINE void StoreWords(U64Vec first, U64Vec second, Target& target) {
   const hn::Repartition<float, U64> d;
   const auto values = [&](U64Vec words) HWY_ATTR {
     return hn::Mul(hn::ConvertTo(d, hn::BitCast(hn::RebindToSigned<decltype(d)>(), words)), hn::Set(d, 0x1p-31f));
   };
-  StorePairs(d, values(first), values(second), to);
+  StorePairs(d, values(first), values(second), target);
 }
 #endif
 
 void FloatSymmetricImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, float* out) {
-  const auto store = [](const PhiloxOutputs<kVectors>& outputs, float* to) HWY_ATTR {
-    for (int i = 0; i < kVectors; ++i, to += PhiloxStride<float>())
-      StoreWords(Joined(outputs.first[i]), Joined(outputs.second[i]), to);
+  const auto store = [](const PhiloxOutputs<kVectors>& outputs, auto target) HWY_ATTR {
+    for (int i = 0; i < kVectors; ++i) StoreWords(Joined(outputs.first[i]), Joined(outputs.second[i]), target);
   };
   ForPhiloxBlocks<kVectors>(seed, stream, block, count, {}, out, store);
 }

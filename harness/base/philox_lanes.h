@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -198,53 +199,78 @@ HWY_INLINE U64Vec PhiloxOffsets() {
 template <class T>
 inline constexpr int64_t kPerBlock = 16 / sizeof(T);
 
-// How many a vector of blocks makes.
-template <class T>
-HWY_INLINE int64_t PhiloxStride() {
-  return kPerBlock<T> * static_cast<int64_t>(hn::Lanes(U64()));
-}
+// Where values go, past the caches or not; `to` is aligned to a vector if so.
+template <class T, bool kPastCaches>
+struct Target {
+  T* to;
+
+  template <class D>
+  HWY_INLINE void Put(D d, hn::Vec<D> a, hn::Vec<D> b) {
+    for (const auto& v : {a, b}) {
+      if constexpr (kPastCaches) {
+        hn::Stream(v, d, to);
+      } else {
+        hn::StoreU(v, d, to);
+      }
+      to += hn::Lanes(d);
+    }
+  }
+};
 
 // Both outputs of a vector of blocks, as values of D, in the order of their blocks.
-template <class D, class V>
-HWY_INLINE void StorePairs(D d, V first, V second, hn::TFromD<D>* to) {
+template <class D, class V, class Target>
+HWY_INLINE void StorePairs(D d, V first, V second, Target& target) {
 #if HWY_TARGET == HWY_SCALAR
-  hn::StoreU(first, d, to);
-  hn::StoreU(second, d, to + 1);
+  target.Put(d, first, second);
 #else
   const U64 pairs;
   const U64Vec a = hn::BitCast(pairs, first), b = hn::BitCast(pairs, second);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, a, b)), d, to);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, a, b)), d, to + hn::Lanes(d));
+  target.Put(d, hn::BitCast(d, hn::InterleaveLower(pairs, a, b)), hn::BitCast(d, hn::InterleaveUpper(pairs, a, b)));
 #endif
 }
 
-// Calls store(outputs, to) for the blocks [block, block + count), n vectors of them at a time, as a round is a chain of
-// dependent operations; the last ones go by way of a buffer.
+// From this size on, what one call writes would not be found in a second-level cache, and hardly in a third; a store
+// past the caches spares the read of each line before it is written.
+inline constexpr int64_t kBytesPastCaches = int64_t{8} << 20;
+
+// Calls store(outputs, target) for n vectors of blocks at a time, as a round is a chain of dependent operations, and as
+// often as they fit in `count` blocks; `product` goes on with them. How many blocks that were.
+template <bool kPastCaches, int n, class T, class Store>
+HWY_INLINE int64_t ForWholeVectors(const PhiloxShared& shared, U64Vec (&product)[n], int64_t count, T* out,
+                                   const Store& store) {
+  const int64_t stride = n * static_cast<int64_t>(hn::Lanes(U64()));
+  const U64Vec step = hn::Set(U64(), uint64_t{kPhiloxMul0} * static_cast<uint64_t>(stride));
+  int64_t j = 0;
+  for (; j + stride <= count; j += stride) {
+    store(PhiloxRounds(shared, product), Target<T, kPastCaches>{out + kPerBlock<T> * j});
+    for (U64Vec& p : product) p = hn::Add(p, step);
+  }
+  if constexpr (kPastCaches) hwy::FlushStream();
+  return j;
+}
+
+// The same for all blocks of [block, block + count); the last ones go by way of a buffer.
 template <int n, class T, class Store>
 HWY_INLINE void ForPhiloxBlocks(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, const PhiloxForm& form,
                                 T* out, const Store& store) {
   const U64 d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d)), stride = n * lanes;
   const U64Vec offsets = PhiloxOffsets();
-  const U64Vec step = hn::Set(d, uint64_t{kPhiloxMul0} * static_cast<uint64_t>(stride));
   while (count > 0) {
     const uint64_t low = block & 0xFFFFFFFFu;
     const int64_t same = std::min(count, static_cast<int64_t>((uint64_t{1} << 32) - low));
     const PhiloxShared shared(seed, stream, block >> 32, form);
     // Products of consecutive numbers differ by the factor. What would carry out of a number is never used.
     U64Vec product[n];
-    for (int i = 0; i < n; ++i) {
-      const U64Vec number = hn::Add(offsets, hn::Set(d, low + static_cast<uint64_t>(i * lanes)));
-      product[i] = PhiloxProduct(number, kPhiloxMul0);
+    for (uint64_t i = 0; i < n; ++i) {
+      product[i] = PhiloxProduct(hn::Add(offsets, hn::Set(d, low + i * hn::Lanes(d))), kPhiloxMul0);
     }
-    int64_t j = 0;
-    for (; j + stride <= same; j += stride) {
-      store(PhiloxRounds(shared, product), out + kPerBlock<T> * j);
-      for (U64Vec& p : product) p = hn::Add(p, step);
-    }
+    const bool aligned = reinterpret_cast<uintptr_t>(out) % HWY_MAX_BYTES == 0;
+    const int64_t j = aligned && 16 * same >= kBytesPastCaches
+                          ? ForWholeVectors<true>(shared, product, same, out, store)
+                          : ForWholeVectors<false>(shared, product, same, out, store);
     if (j < same) {
       HWY_ALIGN T rest[kPerBlock<T> * n * HWY_MAX_BYTES / sizeof(uint64_t)];
-      store(PhiloxRounds(shared, product), rest);
+      store(PhiloxRounds(shared, product), Target<T, false>{rest});
       std::copy_n(rest, kPerBlock<T> * (same - j), out + kPerBlock<T> * j);
     }
     block += static_cast<uint64_t>(same);

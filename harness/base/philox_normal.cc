@@ -117,13 +117,13 @@ HWY_INLINE void Normals(const Outputs& first, const Outputs& second, Doubles& x,
 }
 
 void NormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, double* out) {
-  const auto store = [](const PhiloxOutputs<kVectors>& outputs, double* to) HWY_ATTR {
+  const auto store = [](const PhiloxOutputs<kVectors>& outputs, auto target) HWY_ATTR {
     for (int first = 0; first < kVectors; first += kAtATime) {
       const Outputs a = Each<kAtATime>([&](int i) HWY_ATTR { return outputs.first[first + i]; });
       const Outputs b = Each<kAtATime>([&](int i) HWY_ATTR { return outputs.second[first + i]; });
       Doubles x, y;
       Normals(a, b, x, y);
-      for (int i = 0; i < kAtATime; ++i, to += PhiloxStride<double>()) StorePairs(F64(), x.v[i], y.v[i], to);
+      for (int i = 0; i < kAtATime; ++i) StorePairs(F64(), x.v[i], y.v[i], target);
     }
   };
   ForPhiloxBlocks<kVectors>(seed, stream, block, count, kForm, out, store);

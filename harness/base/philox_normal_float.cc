@@ -28,13 +28,13 @@ static_assert(kVectors % kAtATime == 0);
 #if HWY_TARGET == HWY_SCALAR
 
 void FloatNormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, float* out) {
-  const auto store = [](const PhiloxOutputs<kVectors>& outputs, float* to) HWY_ATTR {
+  const auto store = [](const PhiloxOutputs<kVectors>& outputs, auto target) HWY_ATTR {
     for (int i = 0; i < kVectors; ++i) {
       for (const PhiloxOutput& output : {outputs.first[i], outputs.second[i]}) {
         const uint64_t words = hn::GetLane(Joined(output));
         const FloatPair pair = FloatNormals(static_cast<uint32_t>(words), static_cast<uint32_t>(words >> 32));
-        *to++ = pair.first;
-        *to++ = pair.second;
+        *target.to++ = pair.first;
+        *target.to++ = pair.second;
       }
     }
   };
@@ -96,19 +96,19 @@ HWY_INLINE hn::Vec<U32> BothHalves(U64Vec first, U64Vec second) {
   return hn::OddEven(hn::BitCast(U32(), SwapHalves(second)), hn::BitCast(U32(), first));
 }
 
-HWY_INLINE void StoreInterleaved(hn::Vec<F32> x, hn::Vec<F32> y, float* to) {
-  hn::StoreU(hn::InterleaveLower(F32(), x, y), F32(), to);
-  hn::StoreU(hn::InterleaveUpper(F32(), x, y), F32(), to + hn::Lanes(F32()));
+template <class Target>
+HWY_INLINE void StoreInterleaved(hn::Vec<F32> x, hn::Vec<F32> y, Target& target) {
+  target.Put(F32(), hn::InterleaveLower(F32(), x, y), hn::InterleaveUpper(F32(), x, y));
 }
 
 void FloatNormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, float* out) {
-  const auto store = [](const PhiloxOutputs<kVectors>& outputs, float* to) HWY_ATTR {
+  const auto store = [](const PhiloxOutputs<kVectors>& outputs, auto target) HWY_ATTR {
     for (int first = 0; first < kVectors; first += kAtATime) {
       const PhiloxOutput *a = outputs.first + first, *b = outputs.second + first;
       Floats x, y;
       Normals(Each<kAtATime>([&](int i) HWY_ATTR { return BothHalves(LowerHalf(a[i]), LowerHalf(b[i])); }),
               Each<kAtATime>([&](int i) HWY_ATTR { return BothHalves(UpperHalf(a[i]), UpperHalf(b[i])); }), x, y);
-      for (int i = 0; i < kAtATime; ++i, to += PhiloxStride<float>()) StoreInterleaved(x.v[i], y.v[i], to);
+      for (int i = 0; i < kAtATime; ++i) StoreInterleaved(x.v[i], y.v[i], target);
     }
   };
   ForPhiloxBlocks<kVectors>(seed, stream, block, count, {}, out, store);

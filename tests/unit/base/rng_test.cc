@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <type_traits>
 #include <vector>
+
+#include "harness/base/tensor.h"
 
 namespace assay {
 namespace {
@@ -67,6 +71,35 @@ TEST(RandomStream, BulkEqualsSingle) {
     ExpectBulkEqualsSingle();
   }
   hwy::SetSupportedTargetsForTest(0);
+}
+
+// So many that they are written past the caches where the first stands at a vector's place; what is before and after
+// them stays as it was. Blocks carry into the upper half of their number on the way.
+template <class T>
+void ExpectManyEqualFew(int64_t shift) {
+  constexpr size_t kCount = (size_t{12} << 20) / sizeof(T), kStep = 4096;
+  constexpr T kOld = 7;
+  Tensor tensor(std::is_same_v<T, float> ? DType::kF32 : DType::kF64, {static_cast<int64_t>(kCount) + 64});
+  const std::span<T> all = tensor.As<T>();
+  std::ranges::fill(all, kOld);
+  const std::span<T> many = all.subspan(static_cast<size_t>(shift), kCount);
+  const RandomStream random(3, 4);
+  const uint64_t first = (uint64_t{1} << 32) * (16 / sizeof(T)) - 3 * (kCount / 4);
+  random.FillSymmetric(first, many);
+  std::vector<T> few(kStep);
+  for (size_t i = 0; i < kCount; i += kStep) {
+    random.FillSymmetric(first + i, few);
+    ASSERT_TRUE(std::ranges::equal(few, many.subspan(i, kStep))) << i;
+  }
+  EXPECT_TRUE(std::ranges::all_of(all.first(static_cast<size_t>(shift)), [](T x) { return x == kOld; }));
+  EXPECT_TRUE(std::ranges::all_of(all.subspan(static_cast<size_t>(shift) + kCount), [](T x) { return x == kOld; }));
+}
+
+TEST(RandomStream, ManyAreTheSameAsFew) {
+  for (const int64_t shift : {0, 1, 2, 8}) {
+    ExpectManyEqualFew<float>(shift);
+    ExpectManyEqualFew<double>(shift);
+  }
 }
 
 TEST(RandomStream, UniformIsBitsOver2To64) {
