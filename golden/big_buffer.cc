@@ -9,8 +9,8 @@
 namespace assay {
 namespace {
 
-// The sanitizers find uses of memory that was given back only where it is.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// AddressSanitizer finds uses of memory that was given back only where it is.
+#if defined(__SANITIZE_ADDRESS__)
 constexpr size_t kMostKept = 0;
 #else
 constexpr size_t kMostKept = size_t{64} << 20;

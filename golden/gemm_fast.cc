@@ -53,8 +53,9 @@ struct Workspace {
 
   void Reserve() {
     constexpr size_t kSize = kTileRows * kTileCols;
-    for (auto* v : {&value, &sum, &sum_squares, &magnitude, &sigma}) v->resize(kSize);
-    block.resize(kSize);
+    // Zeros once: between the last column and the next row's beginning stands what no result depends on.
+    for (auto* v : {&value, &sum, &sum_squares, &magnitude, &sigma}) v->resize(kSize, 0);
+    block.resize(kSize, 0);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "harness/base/multiversion.h"
 
@@ -50,6 +51,10 @@ Plane Plane::Unset(int64_t size, bool wide) {
   Plane plane;
   plane.wide_ = wide;
   wide ? plane.f64_.resize(size) : plane.f32_.resize(size);
+#if defined(__SANITIZE_ADDRESS__) || !defined(NDEBUG)
+  // What is left out shows.
+  for (int64_t i = 0; i < size; ++i) plane.Set(i, std::numeric_limits<double>::quiet_NaN());
+#endif
   return plane;
 }
 

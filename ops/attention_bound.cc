@@ -22,7 +22,9 @@ namespace assay {
 namespace {
 
 constexpr double kBlock = 16;
-constexpr double kMerges = 4;      // of keys that were split over units, at least one for each
+// Of keys that were split over units. One without keys merges exactly: exp(0) is 1, and if it were not, weights and
+// their sum have it in common.
+constexpr double kMerges = 4;
 constexpr double kLog2E = 1.4427;  // scores in units of ln 2 are that much larger
 
 class Bounder {

@@ -288,11 +288,13 @@ PackedKeys::PackedKeys(std::span<const double> k, int64_t heads, int64_t compone
   });
 }
 
+constexpr int64_t kKeysPerChunk = 16;
+
 PackedValues::PackedValues(std::span<const double> from, int64_t heads, int64_t key_count, int64_t column_count)
     : keys(key_count), columns(column_count), groups((column_count + kValueGroup - 1) / kValueGroup) {
   const auto size = static_cast<size_t>(heads * groups * keys * kValueGroup);
   v.resize(size), squares.resize(size);
-  ParallelFor(heads * keys, 16, [&](int64_t begin, int64_t end) {
+  ParallelFor(heads * keys, kKeysPerChunk, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t head = row / keys, key = row % keys;
       for (int64_t c = 0; c < groups * kValueGroup; ++c) {

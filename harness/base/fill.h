@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input distributions. A fill writes doubles that are then rounded to the operand's storage type, so that the golden
-// value and every backend start from the same bits. Uniform and normal deviates of f32 and of narrower types are made
-// of 32 random bits each, in float: twice as many from the same generator.
+// Input distributions, rounded to the operand's storage type, so that the golden value and every backend start from the
+// same bits. Uniform, normal and special fills of f32 and of narrower floating types are made in float, of 32 random
+// bits each: twice as many values from the same generator. All others are made as doubles.
 #pragma once
 
 #include <cstdint>

@@ -13,22 +13,16 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::internal {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET <= HWY_AVX3
-constexpr int kVectors = 6;
-#else
-constexpr int kVectors = 3;
-#endif
-
 using I64 = hn::RebindToSigned<U64>;
 
 // Puts value(output) for every vector of outputs, whose values are two for each block.
 template <class D, class Value>
 HWY_INLINE void ForOutputs(D d, uint64_t seed, uint64_t stream, uint64_t block, int64_t count, const PhiloxForm& form,
                            hn::TFromD<D>* out, const Value& value) {
-  const auto store = [&](const PhiloxOutputs<kVectors>& outputs, auto target) HWY_ATTR {
-    for (int i = 0; i < kVectors; ++i) StorePairs(d, value(outputs.first[i]), value(outputs.second[i]), target);
+  const auto store = [&](const PhiloxOutputs<kPhiloxVectors>& outputs, auto target) HWY_ATTR {
+    for (int i = 0; i < kPhiloxVectors; ++i) StorePairs(d, value(outputs.first[i]), value(outputs.second[i]), target);
   };
-  ForPhiloxBlocks<kVectors>(seed, stream, block, count, form, out, store);
+  ForPhiloxBlocks<kPhiloxVectors>(seed, stream, block, count, form, out, store);
 }
 
 void BitsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, uint64_t* out) {
@@ -89,10 +83,10 @@ HWY_INLINE void StoreWords(U64Vec first, U64Vec second, Target& target) {
 #endif
 
 void FloatSymmetricImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, float* out) {
-  const auto store = [](const PhiloxOutputs<kVectors>& outputs, auto target) HWY_ATTR {
-    for (int i = 0; i < kVectors; ++i) StoreWords(Joined(outputs.first[i]), Joined(outputs.second[i]), target);
+  const auto store = [](const PhiloxOutputs<kPhiloxVectors>& outputs, auto target) HWY_ATTR {
+    for (int i = 0; i < kPhiloxVectors; ++i) StoreWords(Joined(outputs.first[i]), Joined(outputs.second[i]), target);
   };
-  ForPhiloxBlocks<kVectors>(seed, stream, block, count, {}, out, store);
+  ForPhiloxBlocks<kPhiloxVectors>(seed, stream, block, count, {}, out, store);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -199,6 +199,13 @@ HWY_INLINE U64Vec PhiloxOffsets() {
 template <class T>
 inline constexpr int64_t kPerBlock = 16 / sizeof(T);
 
+// Vectors of blocks that are worked on at a time: a round is a chain of dependent operations.
+#if HWY_TARGET <= HWY_AVX3
+inline constexpr int kPhiloxVectors = 6;
+#else
+inline constexpr int kPhiloxVectors = 3;
+#endif
+
 // Where values go, past the caches or not; `to` is aligned to a vector if so.
 template <class T, bool kPastCaches>
 struct Target {

@@ -16,14 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::internal {
 namespace HWY_NAMESPACE {
 
-// Vectors of blocks, and of them those whose chains of operations are interleaved.
-#if HWY_TARGET <= HWY_AVX3
-constexpr int kVectors = 6;
-#else
-constexpr int kVectors = 3;
-#endif
-constexpr int kAtATime = 3;
-static_assert(kVectors % kAtATime == 0);
+constexpr int kAtATime = 3;  // vectors whose chains of operations are interleaved
+static_assert(kPhiloxVectors % kAtATime == 0);
 
 using Doubles = Group<F64Vec, kAtATime>;
 using Words = Group<U64Vec, kAtATime>;
@@ -34,14 +28,6 @@ HWY_INLINE Doubles All(double x) {
 }
 HWY_INLINE Words AllWords(uint64_t x) {
   return Each<kAtATime>([&](int) HWY_ATTR { return hn::Set(U64(), x); });
-}
-
-// c[0] + x (c[1] + x (...)), each product and each sum rounded.
-template <size_t n>
-HWY_INLINE Doubles Polynomial(const Doubles& x, const double (&c)[n]) {
-  Doubles sum = All(c[n - 1]);
-  for (size_t i = n - 1; i-- > 0;) sum = All(c[i]) + x * sum;
-  return sum;
 }
 
 // LogKernel(x, 0).
@@ -117,8 +103,8 @@ HWY_INLINE void Normals(const Outputs& first, const Outputs& second, Doubles& x,
 }
 
 void NormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, double* out) {
-  const auto store = [](const PhiloxOutputs<kVectors>& outputs, auto target) HWY_ATTR {
-    for (int first = 0; first < kVectors; first += kAtATime) {
+  const auto store = [](const PhiloxOutputs<kPhiloxVectors>& outputs, auto target) HWY_ATTR {
+    for (int first = 0; first < kPhiloxVectors; first += kAtATime) {
       const Outputs a = Each<kAtATime>([&](int i) HWY_ATTR { return outputs.first[first + i]; });
       const Outputs b = Each<kAtATime>([&](int i) HWY_ATTR { return outputs.second[first + i]; });
       Doubles x, y;
@@ -126,7 +112,7 @@ void NormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, 
       for (int i = 0; i < kAtATime; ++i) StorePairs(F64(), x.v[i], y.v[i], target);
     }
   };
-  ForPhiloxBlocks<kVectors>(seed, stream, block, count, kForm, out, store);
+  ForPhiloxBlocks<kPhiloxVectors>(seed, stream, block, count, kForm, out, store);
 }
 
 }  // namespace HWY_NAMESPACE

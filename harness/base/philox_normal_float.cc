@@ -16,20 +16,14 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::internal {
 namespace HWY_NAMESPACE {
 
-// Vectors of blocks, and of them those whose chains of operations are interleaved.
-#if HWY_TARGET <= HWY_AVX3
-constexpr int kVectors = 6;
-#else
-constexpr int kVectors = 3;
-#endif
-constexpr int kAtATime = 3;
-static_assert(kVectors % kAtATime == 0);
+constexpr int kAtATime = 3;  // vectors whose chains of operations are interleaved
+static_assert(kPhiloxVectors % kAtATime == 0);
 
 #if HWY_TARGET == HWY_SCALAR
 
 void FloatNormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, float* out) {
-  const auto store = [](const PhiloxOutputs<kVectors>& outputs, auto target) HWY_ATTR {
-    for (int i = 0; i < kVectors; ++i) {
+  const auto store = [](const PhiloxOutputs<kPhiloxVectors>& outputs, auto target) HWY_ATTR {
+    for (int i = 0; i < kPhiloxVectors; ++i) {
       for (const PhiloxOutput& output : {outputs.first[i], outputs.second[i]}) {
         const uint64_t words = hn::GetLane(Joined(output));
         const FloatPair pair = FloatNormals(static_cast<uint32_t>(words), static_cast<uint32_t>(words >> 32));
@@ -38,7 +32,7 @@ void FloatNormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t co
       }
     }
   };
-  ForPhiloxBlocks<kVectors>(seed, stream, block, count, {}, out, store);
+  ForPhiloxBlocks<kPhiloxVectors>(seed, stream, block, count, {}, out, store);
 }
 
 #else
@@ -57,14 +51,6 @@ HWY_INLINE Words AllWords(uint32_t x) {
 }
 HWY_INLINE Floats FromSigned(const Words& n) {
   return ConvertedTo(F32(), BitsAs(I32(), n));
-}
-
-// c[0] + x (c[1] + x (...)), each product and each sum rounded.
-template <size_t n>
-HWY_INLINE Floats Polynomial(const Floats& x, const float (&c)[n]) {
-  Floats sum = All(c[n - 1]);
-  for (size_t i = n - 1; i-- > 0;) sum = All(c[i]) + x * sum;
-  return sum;
 }
 
 HWY_INLINE Floats SquaredRadii(const Words& words) {
@@ -102,8 +88,8 @@ HWY_INLINE void StoreInterleaved(hn::Vec<F32> x, hn::Vec<F32> y, Target& target)
 }
 
 void FloatNormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t count, float* out) {
-  const auto store = [](const PhiloxOutputs<kVectors>& outputs, auto target) HWY_ATTR {
-    for (int first = 0; first < kVectors; first += kAtATime) {
+  const auto store = [](const PhiloxOutputs<kPhiloxVectors>& outputs, auto target) HWY_ATTR {
+    for (int first = 0; first < kPhiloxVectors; first += kAtATime) {
       const PhiloxOutput *a = outputs.first + first, *b = outputs.second + first;
       Floats x, y;
       Normals(Each<kAtATime>([&](int i) HWY_ATTR { return BothHalves(LowerHalf(a[i]), LowerHalf(b[i])); }),
@@ -111,7 +97,7 @@ void FloatNormalsImpl(uint64_t seed, uint64_t stream, uint64_t block, int64_t co
       for (int i = 0; i < kAtATime; ++i) StoreInterleaved(x.v[i], y.v[i], target);
     }
   };
-  ForPhiloxBlocks<kVectors>(seed, stream, block, count, {}, out, store);
+  ForPhiloxBlocks<kPhiloxVectors>(seed, stream, block, count, {}, out, store);
 }
 
 #endif  // HWY_TARGET == HWY_SCALAR

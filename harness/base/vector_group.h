@@ -87,6 +87,16 @@ HWY_INLINE Group<hn::Vec<D>, n> ConvertedTo(D d, const Group<V, n>& a) {
   return Each<n>([&](int i) HWY_ATTR { return hn::ConvertTo(d, a.v[i]); });
 }
 
+// c[0] + x (c[1] + x (...)), each product and each sum rounded.
+template <class T, size_t terms, class V, int n>
+HWY_INLINE Group<V, n> Polynomial(const Group<V, n>& x, const T (&c)[terms]) {
+  const hn::DFromV<V> d;
+  const auto all = [d](T value) HWY_ATTR { return Each<n>([&](int) HWY_ATTR { return hn::Set(d, value); }); };
+  Group<V, n> sum = all(c[terms - 1]);
+  for (size_t i = terms - 1; i-- > 0;) sum = all(c[i]) + x * sum;
+  return sum;
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace assay::internal
 HWY_AFTER_NAMESPACE();

@@ -15,7 +15,8 @@ namespace assay {
 bool MayBeUsual(const JudgeTile& tile, const JudgeParams& params);
 
 // JudgeWhole without the range of the outputs. False: the general pass has to decide, and `lanes` is unchanged.
-// Preconditions: MayBeUsual; n is a positive multiple of kJudgeLanes.
+// Preconditions: MayBeUsual; n is a positive multiple of kJudgeLanes; no entry of a plane (magnitudes, deviations,
+// errors) is negative.
 bool JudgeUsual(const JudgeTile& tile, const JudgeParams& params, int64_t n, JudgeLanes& lanes);
 
 }  // namespace assay

@@ -29,6 +29,7 @@ TEST(Processor, AThreadIsTakenThereAndLeftFree) {
   std::thread([] {
     const cpu_set_t before = Allowed();
     const std::vector<int64_t> processors = ProcessorsOf(before);
+    if (processors.size() < 2) GTEST_SKIP() << "one processor to run on";
     // The thread may be moved on at any time, so where it was taken to shows in most of many moves.
     std::vector<int> found(processors.size());
     for (size_t i = 0; i < 100 * processors.size(); ++i) {

@@ -5,7 +5,9 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "golden/golden.h"
 
@@ -35,6 +37,24 @@ TEST(BigBuffer, BlocksAreApart) {
       EXPECT_TRUE(std::ranges::all_of(buffers[i], [i](int x) { return x == i; })) << i;
     }
   }
+}
+
+// What one thread gives back another takes: each finds what it wrote itself.
+TEST(BigBuffer, ThreadsShareWhatIsKept) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t, &wrong] {
+      for (int turn = 0; turn < 50; ++turn) {
+        BigBuffer<int> buffer((kLeastKept << (turn % 3)) / sizeof(int));
+        std::ranges::fill(buffer, 100 * t + turn);
+        std::this_thread::yield();
+        wrong += !std::ranges::all_of(buffer, [=](int x) { return x == 100 * t + turn; });
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 // A plane is zero also where it takes over memory of another.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ops/attention.h"
 #include "tests/unit/ops/attention_simulate.h"
@@ -154,14 +155,16 @@ TEST_P(NarrowSumsInSmallOutputs, AreNamed) {
     EXPECT_THAT(found->name, testing::EndsWith("one rounded product after another")) << id;
     kernel.k -= 1;
     const std::vector<double> shorter = RunKernel(c, kernel);
-    // Where it moves the result most: a small last term disappears in the rounding, or moves it by one spacing only,
-    // which is permitted.
-    size_t most = 0;
+    // Each element that it moves by at least half as much as any: small last terms disappear in the rounding, or move
+    // the result by a few spacings of the largest partial sum, which are permitted.
+    double most = 0;
+    for (size_t i = 0; i < got.size(); ++i) most = std::max(most, std::fabs(got[i] - shorter[i]));
     for (size_t i = 0; i < got.size(); ++i) {
-      if (std::fabs(got[i] - shorter[i]) > std::fabs(got[most] - shorter[most])) most = i;
+      if (std::fabs(got[i] - shorter[i]) < most / 2) continue;
+      const double whole = std::exchange(got[i], shorter[i]);
+      EXPECT_FALSE(c.Explain(got)) << id << ": one term is missing of element " << i;
+      got[i] = whole;
     }
-    got[most] = shorter[most];
-    EXPECT_FALSE(c.Explain(got)) << id << ": one term is missing";
   }
 }
 
