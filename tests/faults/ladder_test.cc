@@ -65,7 +65,7 @@ TEST_P(Ladder, NamesTheClassOfALegalImplementationThatDeclaresMore) {
 INSTANTIATE_TEST_SUITE_P(
     Corpus, Ladder,
     testing::Values(
-        Rung{"legal.f16-operands-flushed", "matmul/f16-f16-f32/m=64,n=64,k=512/fill=normal/seed=1", "ftz=in"},
+        Rung{"legal.f16-operands-flushed", "matmul/f16-f16-f32/m=64,n=64,k=512/fill=normal/seed=0", "ftz=in", SmallBoth},
         Rung{"legal.results-flushed", "matmul/f16/m=64,n=64,k=512/fill=normal/seed=0", "ftz=out", SmallResults},
         Rung{"legal.cdna2-f16", "matmul/f16/m=64,n=64,k=512/fill=normal/seed=0", "ftz=all", SmallBoth},
         Rung{"legal.f16-partials", "matmul/f16-f16-f32/m=32,n=32,k=512/fill=normal/seed=0", "mid=f16"},
