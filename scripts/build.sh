@@ -4,6 +4,10 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$here")
+if [ $# -lt 2 ]; then
+  echo "usage: build.sh PRESET TARGET [cmake arguments], as in build.sh release product" >&2
+  exit 2
+fi
 preset=$1
 target=$2
 shift 2

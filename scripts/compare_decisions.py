@@ -44,7 +44,13 @@ def arguments():
     parser.add_argument("--filter", default=CASES)
     parser.add_argument("--impl", default="naive,blocked,sequential,strided,direct,online")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the records of all runs")
-    return parser.parse_args()
+    options = parser.parse_args()
+    for path in (options.assay, options.plugin, options.delayed_plugin):
+        if not pathlib.Path(path).exists():
+            parser.error(f"there is no {path}: cmake --preset release && ninja -C build/release product delayed_plugin")
+    if options.aa + options.planted < 1 or options.minutes <= 0:
+        parser.error("nothing to run: --aa and --planted are 0, or --minutes is not above 0")
+    return options
 
 
 def run_once(options, folder, percent):
@@ -55,11 +61,13 @@ def run_once(options, folder, percent):
     shutil.rmtree(out, ignore_errors=True)
     env = dict(os.environ, ASSAY_DELAY_OF=str(pathlib.Path(options.plugin).resolve()), ASSAY_DELAY_FILE="new.so",
                ASSAY_DELAY_PERCENT=str(percent), ASSAY_PLUGIN_FILES="", ASSAY_GOLDEN_STORE=str(folder / "store"))
-    subprocess.run([options.assay, "run", "--suite", options.suite, "--filter", options.filter, "--impl", options.impl,
-                    "--progress", "none", "--relations", "none", "--plugin", f"base={folder}/base.so",
-                    "--plugin", f"new={folder}/new.so", "--rounds", str(options.rounds),
-                    "--perf-time", options.perf_time, "--out", str(out)],
-                   env=env, check=True, stdout=subprocess.DEVNULL)
+    ran = subprocess.run([options.assay, "run", "--suite", options.suite, "--filter", options.filter,
+                          "--impl", options.impl, "--progress", "none", "--relations", "none",
+                          "--plugin", f"base={folder}/base.so", "--plugin", f"new={folder}/new.so",
+                          "--rounds", str(options.rounds), "--perf-time", options.perf_time, "--out", str(out)],
+                         env=env, stdout=subprocess.DEVNULL)
+    if ran.returncode != 0:
+        raise SystemExit(f"compare_decisions.py: assay run ended with {ran.returncode}: choose cases that run and pass")
     compared = subprocess.run([options.assay, "compare", str(out), "--columns", "base,new", "--json"], check=True,
                               capture_output=True, text=True)
     return json.loads(compared.stdout), out
@@ -107,7 +115,8 @@ class Tally:
     def add(self, report):
         results = [r["time"] for r in report["results"] if "time" in r]
         groups = report["groups"]
-        whole = next((g["time"] for g in groups if not g["op"]), groups[0]["time"])
+        # The only operator of a backend is all that it has, and a single result is its own group.
+        whole = next((g["time"] for g in groups if not g["op"]), groups[0]["time"] if groups else results[0])
         decisions = [t["verdict"] for t in results] + [g["time"]["verdict"] for g in groups]
         self.runs += 1
         self.any_slower += "SLOWER" in decisions
@@ -121,7 +130,7 @@ class Tally:
 
     def text(self):
         count = lambda c: ", ".join(f"{c[v]} {v}" for v in ("SLOWER", "FASTER", "SAME", "UNSURE"))
-        spread = statistics.quantiles(self.ratios, n=20)
+        spread = statistics.quantiles(self.ratios, n=20) if len(self.ratios) > 1 else self.ratios
         return (f"  any SLOWER:            {share(self.any_slower, self.runs, 'runs')}\n"
                 f"  any FASTER:            {share(self.any_faster, self.runs, 'runs')}\n"
                 f"  the backend SLOWER:    {share(self.found, self.runs, 'runs')}\n"

@@ -74,11 +74,12 @@ struct RunComparison {
   std::vector<ResultComparison> results;
   std::vector<GroupComparison> groups;
   std::vector<std::string> notes;  // what a reader must know: other drivers, incomplete runs, too few rounds
+  std::string never_slower;        // why times that were tested could not have turned out SLOWER; "" where some could
 
   size_t Regressions() const;  // results with at least one
   size_t RegressedGroups() const;
   size_t Incomplete() const;
-  size_t TimesTested() const;  // results whose times could have turned out SLOWER
+  size_t TimesTested() const;  // results whose times were compared
 };
 
 }  // namespace assay

@@ -106,6 +106,10 @@ Result<RunPair> ReadPair(const CompareOptions& options) {
     return UsageError(fmt::format("--columns: '{}' is not two backends, BASE,NEW; {} has {}", options.columns,
                                   base->name, Backends(base->records)));
   }
+  if (names[0] == names[1]) {
+    return UsageError(fmt::format("--columns: both are '{}', which is the same as itself: name the base and the new one",
+                                  names[0]));
+  }
   auto first = TakeColumn(*base, names[0], names[1]);
   if (!first) return tl::unexpected(first.error());
   auto second = TakeColumn(*base, names[1], names[1]);
@@ -157,7 +161,9 @@ std::vector<ReadFile> FilesComparedFrom(const CompareOptions& options) {
 
 // Why --perf-gate could not fail, however slow the new run is; "" where it could, or was not asked for.
 std::string WhyNoGate(const CompareOptions& options, const RunComparison& comparison) {
-  if (!options.perf_gate || comparison.TimesTested() > 0) return "";
+  if (!options.perf_gate) return "";
+  if (!comparison.never_slower.empty()) return "--perf-gate: nothing was gated: " + comparison.never_slower;
+  if (comparison.TimesTested() > 0) return "";
   const auto timed =
       std::ranges::find(comparison.results, TimeVerdict::kUnsure, [](const auto& r) { return r.time.verdict; });
   return fmt::format("--perf-gate: no times could be compared, so nothing was gated: {}",
@@ -192,7 +198,10 @@ int Compare(const CompareOptions& options) {
 
   const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0;
   const std::string no_gate = WhyNoGate(options, *comparison);
-  const int code = comparison->Incomplete() > 0 ? kExitHarness
+  // Of two runs, what the new one lost is known result by result; of one run both columns lack the same.
+  const bool cut_short =
+      !options.columns.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
+  const int code = comparison->Incomplete() > 0 || cut_short ? kExitHarness
                    : regressed                  ? kExitFailed
                    : no_gate.empty()            ? kExitOk
                                                 : kExitUsage;

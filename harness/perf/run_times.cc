@@ -44,26 +44,51 @@ Change TimeChange(const TimedPair& pair, const TimeComparison& time, const Numbe
   return change;
 }
 
-void NoteTimes(const std::vector<TimeComparison>& times, TimedHow how, std::vector<std::string>& notes) {
-  size_t tested = 0, decided = 0, fewest = SIZE_MAX;
+// What the number of rounds does not allow.
+void NoteRounds(size_t tested, size_t fewest, size_t most, TimedHow how, RunComparison& comparison) {
+  const char* const of = how == TimedHow::kApart ? " of each run" : "";
+  if (most < RoundsNeeded(1, how)) {
+    comparison.never_slower = fmt::format("with {} rounds nothing that is slower can be told from chance; it takes {}{}",
+                                          most, RoundsNeeded(1, how), of);
+    comparison.notes.push_back("times: " + comparison.never_slower);
+  } else if (fewest < RoundsNeeded(tested, how)) {
+    comparison.notes.push_back(
+        fmt::format("times: with {} rounds one slow result among {} cannot be told from chance; it takes {}{}", fewest,
+                    tested, RoundsNeeded(tested, how), of));
+  }
+}
+
+void NoteTimes(const std::vector<TimeComparison>& times, TimedHow how, RunComparison& comparison) {
+  std::vector<std::string>& notes = comparison.notes;
+  size_t tested = 0, decided = 0, fewest = SIZE_MAX, most = 0;
   for (const TimeComparison& time : times) {
     decided += time.verdict == TimeVerdict::kSlower || time.verdict == TimeVerdict::kFaster;
     if (!time.p_slower) continue;
     ++tested;
     fewest = std::min({fewest, time.base_rounds, time.new_rounds});
+    most = std::max(most, std::min(time.base_rounds, time.new_rounds));
   }
   if (!times.empty() && tested == 0) {
     notes.push_back(fmt::format("times: none can be compared: {}", times[0].why));
-  } else if (tested > 0 && fewest < RoundsNeeded(tested, how)) {
-    notes.push_back(fmt::format(
-        "times: with {} rounds one slow result among {} cannot be told from chance; it takes {} of each run", fewest,
-        tested, RoundsNeeded(tested, how)));
+  } else if (tested > 0) {
+    NoteRounds(tested, fewest, most, how, comparison);
   }
   if (decided > 0 && how == TimedHow::kApart) {
     notes.push_back(
         "times: the runs were timed one after the other, so a machine that changed in between counts as a change; "
         "--plugin base=A.so --plugin new=B.so --rounds N and --columns base,new leave it out");
   }
+}
+
+// Holm's rule decides one group at a time: the first of them needs the smallest p.
+void NoteGroups(const std::vector<TimeComparison>& groups, RunComparison& comparison) {
+  const size_t needed = RoundsNeeded(groups.size(), TimedHow::kInTurns);
+  size_t most = 0;
+  for (const TimeComparison& group : groups) most = std::max(most, group.base_rounds);
+  if (most == 0 || most >= needed) return;
+  comparison.notes.push_back(fmt::format(
+      "times: with {} rounds none of {} groups can be told to be slower as a whole; it takes {}", most, groups.size(),
+      needed));
 }
 
 }  // namespace
@@ -89,7 +114,7 @@ void RunTimes::Decide(const CompareSettings& settings, RunComparison& comparison
   if (times.empty() && settings.policy.LimitsSpeed()) {
     comparison.notes.push_back("times: no result that passes is timed in both runs, and the limit of speed holds none");
   }
-  NoteTimes(times, how, comparison.notes);
+  NoteTimes(times, how, comparison);
   if (how == TimedHow::kInTurns) DecideGroups(settings, comparison);
 }
 
@@ -110,6 +135,7 @@ void RunTimes::DecideGroups(const CompareSettings& settings, RunComparison& comp
   std::vector<std::vector<size_t>> groups;
   for (const auto& [key, pairs] : members) groups.push_back(pairs);
   const std::vector<TimeComparison> times = CompareGroups(pairs_, groups, settings.minimum_effect);
+  NoteGroups(times, comparison);
   for (const auto& [key, pairs] : members) {
     const auto& [backend, device, op] = key;
     GroupComparison& group = comparison.groups.emplace_back();

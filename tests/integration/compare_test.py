@@ -183,6 +183,13 @@ class CompareTimes(Base):
             self.assertIn(said + why, self.compare(2, *runs, "--perf-gate", "5").stderr)
             self.assertIn("0 regressions", self.compare(0, *runs).stdout)
         self.as_json(2, "a", "b", "--perf-gate", "5")
+        few = ["--case", CASE, "--perf-time", "0.005", "--backend", "cpu", "--impl", "naive", "--rounds", "3"]
+        self.one_run("few", *few)
+        self.one_run("few_again", *few)
+        done = self.compare(2, "few", "few_again", "--perf-gate", "5")
+        self.assertIn("--perf-gate: nothing was gated: with 3 rounds nothing that is slower can be told from chance; it "
+                      "takes 5 of each run", done.stderr)
+        self.compare(0, "few", "few_again")
         (self.dir / "policy.toml").write_text("slower_percent = 5\n")  # may serve runs with and without times
         report = self.as_json(0, "untimed_a", "untimed_b", "--policy", "policy.toml")
         self.assertIn("times: no result that passes is timed in both runs", "\n".join(report["notes"]))
@@ -211,6 +218,15 @@ class CompareTimes(Base):
         self.assertIn("::error title=assay compare%3A matmul on new as a whole::the time of the typical result: +20.0 %25",
                       done.stdout)
         self.assertIn("SLOWER, a regression", (self.dir / "compare.md").read_text())
+
+    def test_a_run_that_was_cut_short_does_not_pass(self):
+        self.run_rounds("ab", "--plugin", f"base={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "base,new",
+                        "--impl", "ok")
+        self.change_records("ab", "cut", lambda records: [r for r in records if r["case_id"] == CASE])
+        done = self.compare(3, "cut", "--columns", "base,new")
+        self.assertIn("have no record", done.stdout)
+        self.compare(0, "cut", "--columns", "base,new", "--allow-lost")
+        self.assertIn("both are 'new'", self.compare(2, "ab", "--columns", "new,new").stderr)
 
     def test_each_round_has_a_worker_of_its_own(self):
         self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.dir / "workers"))
