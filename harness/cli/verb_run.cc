@@ -69,6 +69,10 @@ std::vector<std::string> CarriedOptions(const RunOptions& options) {
   if (options.backend.timeout_s != defaults.backend.timeout_s) {
     words.insert(words.end(), {"--timeout", fmt::format("{}", options.backend.timeout_s)});
   }
+  if (options.perf && options.rounds != defaults.rounds) {  // what fails in a later worker needs it
+    words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
+    words.insert(words.end(), {"--perf-time", fmt::format("{}", options.perf_time_s)});
+  }
   for (const std::string& file : options.expectations) {
     const bool is_file = file != "none";
     words.insert(words.end(), {"--expectations", is_file ? std::filesystem::absolute(file).string() : file});

@@ -240,6 +240,7 @@ class CompareTimes(Base):
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
         self.assertEqual([(r["verdict"], r["time_median_s"], r["round_medians_s"]) for r in records],
                          [("crash", None, "")])
+        self.assertIn(" --rounds 4 --perf-time 0.005", records[0]["reproduce"])
         self.assertIn("1 crash", self.assay("report", "out").stdout)
 
 
