@@ -11,7 +11,6 @@
 #include <deque>
 #include <limits>
 #include <memory>
-#include <mutex>
 
 #include "golden/dd.h"
 #include "golden/float_env.h"
@@ -20,6 +19,7 @@
 #include "ops/attention.h"
 #include "ops/attention_columns.h"
 #include "ops/attention_tile.h"
+#include "ops/work_pool.h"
 
 namespace assay {
 namespace {
@@ -116,13 +116,13 @@ class Builder {
 
   Golden Run() {
     ParallelFor(op_.Rows(), kTileQueries, [&](int64_t begin, int64_t end) {
-      std::unique_ptr<BlockWork> work = TakeWork();
+      std::unique_ptr<BlockWork> work = works_.Take(op_.dv);
       for (int64_t row = begin; row < end;) {
         const int64_t rows = std::min({kTileQueries, end - row, op_.l - row % op_.l});  // of one head
         Block(row, rows, *work);
         row += rows;
       }
-      GiveWork(std::move(work));
+      works_.Give(std::move(work));
     });
     golden_.extra.emplace_back("dot_weight", std::move(dot_));
     golden_.extra.emplace_back("added_weight", std::move(added_));
@@ -135,19 +135,6 @@ class Builder {
   }
 
  private:
-  std::unique_ptr<BlockWork> TakeWork() {
-    const std::lock_guard lock(idle_mutex_);
-    if (idle_.empty()) return std::make_unique<BlockWork>(op_.dv);
-    std::unique_ptr<BlockWork> work = std::move(idle_.back());
-    idle_.pop_back();
-    return work;
-  }
-
-  void GiveWork(std::unique_ptr<BlockWork> work) {
-    const std::lock_guard lock(idle_mutex_);
-    idle_.push_back(std::move(work));
-  }
-
   // Some queries of one head, which share what is read of k and v.
   void Block(int64_t first, int64_t count, BlockWork& work) {
     ScoreRows(op_, data_, first, count, work.scores);
@@ -393,8 +380,7 @@ class Builder {
   const Tier tier_;
   Golden golden_;
   Plane dot_, added_, range_, values_, rows_, mid_;
-  std::mutex idle_mutex_;
-  std::vector<std::unique_ptr<BlockWork>> idle_;  // of chunks that are done, for those to come
+  WorkPool<BlockWork> works_;
 };
 
 }  // namespace
