@@ -58,7 +58,7 @@ class Kept {
 
  private:
   void DropOldest() {
-    ::operator delete (blocks_.front().memory, AlignmentOf(blocks_.front().bytes));
+    ::operator delete(blocks_.front().memory, AlignmentOf(blocks_.front().bytes));
     total_ -= blocks_.front().bytes;
     blocks_.erase(blocks_.begin());
   }
@@ -89,13 +89,13 @@ void PreferBigPages(void* memory, size_t bytes) {
 
 void* TakeBigMemory(size_t bytes) {
   if (void* const kept = KeptMemory().Take(bytes)) return kept;
-  void* const memory = ::operator new (bytes, AlignmentOf(bytes));
+  void* const memory = ::operator new(bytes, AlignmentOf(bytes));
   if (bytes >= 2 * kBigPage) PreferBigPages(memory, bytes);
   return memory;
 }
 
 void GiveBigMemory(void* memory, size_t bytes) noexcept {
-  if (!KeptMemory().Give({memory, bytes})) ::operator delete (memory, AlignmentOf(bytes));
+  if (!KeptMemory().Give({memory, bytes})) ::operator delete(memory, AlignmentOf(bytes));
 }
 
 void ReturnKeptMemory() {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/base/infinity.h"
+#include "harness/data/infinity.h"
 
 namespace assay {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "golden/golden.h"
-#include "harness/base/contract.h"
-#include "harness/base/dtype.h"
+#include "harness/data/dtype.h"
+#include "harness/model/contract.h"
 
 namespace assay {
 

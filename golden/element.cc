@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "harness/base/infinity.h"
+#include "harness/data/infinity.h"
 
 namespace assay {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "golden/fft.h"
-#include "harness/base/infinity.h"
+#include "harness/data/infinity.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "golden/golden.h"
 #include "harness/base/result.h"
-#include "harness/base/tensor.h"
+#include "harness/data/tensor.h"
 
 namespace assay {
 

@@ -18,7 +18,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Sums stay in arrays of vectors, which types without a size cannot form.
 #if HWY_HAVE_SCALABLE
-#error "golden/gemm_tile.cc needs vectors of a known size: leave this target out with HWY_DISABLED_TARGETS (CMakeLists.txt)"
+#error \
+    "golden/gemm_tile.cc needs vectors of a known size: leave this target out with HWY_DISABLED_TARGETS (CMakeLists.txt)"
 #endif
 
 // Rows and vectors of columns whose sums stay in registers.

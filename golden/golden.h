@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "golden/big_buffer.h"
-#include "harness/base/tensor.h"
+#include "harness/data/tensor.h"
 
 namespace assay {
 

@@ -10,8 +10,8 @@
 #include "golden/panel_sums.h"
 #include "golden/sum.h"
 #include "harness/base/check.h"
-#include "harness/base/infinity.h"
 #include "harness/base/parallel.h"
+#include "harness/data/infinity.h"
 
 namespace assay {
 namespace {

@@ -8,8 +8,8 @@
 #include "golden/float_env.h"
 #include "golden/sum.h"
 #include "harness/base/check.h"
-#include "harness/base/infinity.h"
 #include "harness/base/parallel.h"
+#include "harness/data/infinity.h"
 
 namespace assay {
 namespace {

@@ -10,7 +10,7 @@
 #include <map>
 
 #include "golden/store_format.h"
-#include "harness/base/safetensors.h"
+#include "harness/data/safetensors.h"
 
 namespace assay {
 namespace {

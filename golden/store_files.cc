@@ -9,8 +9,8 @@
 
 #include "golden/store_format.h"
 #include "harness/base/atomic_file.h"
-#include "harness/base/safetensors.h"
 #include "harness/base/text.h"
+#include "harness/data/safetensors.h"
 
 namespace assay {
 namespace fs = std::filesystem;

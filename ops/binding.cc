@@ -12,9 +12,9 @@
 
 #include "golden/value_range.h"
 #include "harness/base/check.h"
-#include "harness/base/fill.h"
 #include "harness/base/parallel.h"
-#include "harness/base/rng.h"
+#include "harness/data/fill/fill.h"
+#include "harness/data/fill/rng.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "ops/op_info.h"
+#include "ops/operator.h"
 
 namespace assay {
 

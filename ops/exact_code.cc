@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/infinity.h"
-#include "harness/base/rng.h"
+#include "harness/data/fill/rng.h"
+#include "harness/data/infinity.h"
 
 namespace assay {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/contract.h"
-#include "harness/base/dtype.h"
+#include "harness/data/dtype.h"
+#include "harness/model/contract.h"
 
 namespace assay {
 

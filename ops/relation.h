@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/op_info.h"
+#include "ops/operator.h"
 
 namespace assay {
 
@@ -21,11 +21,11 @@ enum class Claim : uint8_t {
   kSymmetric,
   // The same, and nothing is flushed: 2^k x gives 2^k y. The relation applies where nothing over- or underflows.
   kScalable,
-  kCopies,      // x times one plus zeros is x, where the contract's operands and accumulator hold x
-  // The operator's definition, for an implementation that repeats itself: values that a mask hides have weight zero. Not
-  // where operands are scaled to fp8 together with what is hidden.
+  kCopies,  // x times one plus zeros is x, where the contract's operands and accumulator hold x
+  // The operator's definition, for an implementation that repeats itself: values that a mask hides have weight zero.
+  // Not where operands are scaled to fp8 together with what is hidden.
   kDefinition,
-  kBound,       // follows from the contract's bound, which holds for all data
+  kBound,  // follows from the contract's bound, which holds for all data
 };
 
 // Whether the contract makes that claim. kCopies: for operands of type `in`.

@@ -10,11 +10,10 @@
 
 #include "golden/element.h"
 #include "harness/base/check.h"
+#include "harness/data/infinity.h"
 
 namespace assay {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // All in reverse order; of an odd number the first stays, or every slice would keep a place of the same parity, as
 // tiles and lanes see it.

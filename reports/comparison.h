@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/run_comparison.h"
+#include "harness/model/run_comparison.h"
 #include "reports/table.h"
 
 namespace assay {

@@ -85,8 +85,8 @@ std::string ConsoleReport(const std::vector<Record>& foreign, const ConsoleStyle
     out += fmt::format("\nSweep over {} of {}\n", group.key, group.title);
     for (const std::string& line : SweepAdvice(group)) out += "  " + line + "\n";
   }
-  const Table untrusted = UntrustedTable(records);
-  if (!untrusted.rows.empty()) out += "\nUntrusted: a wrong result would pass\n" + AsText(untrusted);
+  const Table inconclusive = InconclusiveTable(records);
+  if (!inconclusive.rows.empty()) out += "\nInconclusive: a wrong result would pass\n" + AsText(inconclusive);
   const Table reasons = ReasonsTable(records);
   if (!reasons.rows.empty()) out += "\nNot run\n" + AsText(reasons);
   if (!incomplete.empty()) out += "\nMissing\n" + AsText(MissingTable(records));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/record.h"
+#include "harness/model/record.h"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/record.h"
+#include "harness/model/record.h"
 #include "reports/environment.h"
 #include "reports/summary.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/record.h"
+#include "harness/model/record.h"
 #include "reports/table.h"
 
 namespace assay {

@@ -32,7 +32,7 @@ Status StatusOf(const std::string& outcome) {
       {"known_failure", Status::kSkipped},
       {"known_flake", Status::kSkipped},
       // It did not fail, but a green case would claim what was not tested.
-      {"untrusted", Status::kSkipped},
+      {"inconclusive", Status::kSkipped},
   };
   const auto it = kStatus.find(outcome);
   return it == kStatus.end() ? Status::kError : it->second;

@@ -51,8 +51,9 @@ std::string MarkdownReport(const std::vector<Record>& records, const std::string
     out += fmt::format("\n## Sweep over {} of {}\n\n", MarkdownText(group.key), MarkdownText(group.title));
     for (const std::string& line : SweepAdvice(group)) out += "- " + MarkdownText(line) + "\n";
   }
-  const Table untrusted = UntrustedTable(records);
-  if (!untrusted.rows.empty()) out += "\n## Untrusted\n\nA wrong result would pass.\n\n" + AsMarkdown(untrusted);
+  const Table inconclusive = InconclusiveTable(records);
+  if (!inconclusive.rows.empty())
+    out += "\n## Inconclusive\n\nA wrong result would pass.\n\n" + AsMarkdown(inconclusive);
   const Table reasons = ReasonsTable(records);
   if (!reasons.rows.empty()) out += "\n## Not run\n\n" + AsMarkdown(reasons);
   const Table profile = ProfileTable(profile_json);

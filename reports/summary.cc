@@ -16,11 +16,11 @@ namespace assay {
 namespace {
 
 constexpr std::array<std::string_view, 14> kOutcomeOrder = {
-    "crash",           "timeout",   "error",         "missing",     "mismatch", "below_contract", "nondeterministic",
-    "unexpected_pass", "untrusted", "known_failure", "known_flake", "pass",     "unsupported",    "unavailable"};
+    "crash",           "timeout",      "error",         "missing",     "mismatch", "below_contract", "nondeterministic",
+    "unexpected_pass", "inconclusive", "known_failure", "known_flake", "pass",     "unsupported",    "unavailable"};
 
-constexpr std::array<std::string_view, 6> kHarmless = {"untrusted", "known_failure", "known_flake",
-                                                       "pass",      "unsupported",   "unavailable"};
+constexpr std::array<std::string_view, 6> kHarmless = {"inconclusive", "known_failure", "known_flake",
+                                                       "pass",         "unsupported",   "unavailable"};
 
 template <size_t N>
 bool Contains(const std::array<std::string_view, N>& list, std::string_view item) {
@@ -189,21 +189,21 @@ Table ReasonsTable(const std::vector<Record>& records, size_t limit) {
   return table;
 }
 
-Table UntrustedTable(const std::vector<Record>& records, size_t limit) {
-  struct Untrusted {
+Table InconclusiveTable(const std::vector<Record>& records, size_t limit) {
+  struct Inconclusive {
     const Record* first = nullptr;
     int64_t results = 0;
   };
-  std::vector<Untrusted> cases;
+  std::vector<Inconclusive> cases;
   for (const Record& r : records) {
-    if (r.outcome != "untrusted") continue;
-    const auto same = [&](const Untrusted& u) { return u.first->case_id == r.case_id; };
+    if (r.outcome != "inconclusive") continue;
+    const auto same = [&](const Inconclusive& u) { return u.first->case_id == r.case_id; };
     auto at = std::ranges::find_if(cases, same);
     if (at == cases.end()) at = cases.insert(at, {&r});
     ++at->results;
   }
   Table table{{"results", "case", "reason"}, {Align::kRight}, {}};
-  for (const Untrusted& u : std::span(cases).first(std::min(limit, cases.size()))) {
+  for (const Inconclusive& u : std::span(cases).first(std::min(limit, cases.size()))) {
     table.rows.push_back({std::to_string(u.results), u.first->case_id, u.first->reason});
   }
   if (cases.size() > limit) {

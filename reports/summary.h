@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/base/record.h"
+#include "harness/model/record.h"
 #include "reports/table.h"
 
 namespace assay {
@@ -56,7 +56,7 @@ Table ReasonsTable(const std::vector<Record>& records, size_t limit = 200);
 
 // One line per case that could not have caught a fault: how many results that concerns, and the first one's reason.
 // Beyond `limit` how many more there are.
-Table UntrustedTable(const std::vector<Record>& records, size_t limit = 20);
+Table InconclusiveTable(const std::vector<Record>& records, size_t limit = 20);
 
 std::string TimeText(double seconds);            // "1.24 ms"
 std::string RooflineText(const Record& record);  // "45 % memory"; "" without a roofline

@@ -16,7 +16,7 @@ constexpr std::array<VerdictStyle, 14> kStyles = {{
     {"nondeterministic", "≠", "bad", "Deterministic results are claimed or required, and bits changed between runs."},
     {"below_contract", "▼", "low", "Correct only in a weaker arithmetic than the suite requires."},
     {"unexpected_pass", "!", "low", "Listed as a known failure, but it passed: the list is out of date."},
-    {"untrusted", "◌", "warn", "Nothing failed, but this case could not have caught a fault. It proves nothing."},
+    {"inconclusive", "◌", "warn", "Nothing failed, but this case could not have caught a fault. It proves nothing."},
     {"known_failure", "⊘", "warn", "Fails as the list of expectations says."},
     {"known_flake", "⊘", "warn", "Fails now and then, as the list of expectations says."},
     {"pass", "✓", "ok", "Every applicable check holds within the required contract."},

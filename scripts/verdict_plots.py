@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws harness/compare/plots/*.svg from the runs that harness/compare/README.md describes.
+"""Draws harness/judge/plots/*.svg from the runs that harness/judge/README.md describes.
 
 usage: scripts/verdict_plots.py [--run] [--build DIR] [--scratch DIR]      from the repository root; needs numpy
 
@@ -30,8 +30,8 @@ except ModuleNotFoundError:
 import verdict_page
 from verdict_svg import Figure, Panel
 
-PAGE = pathlib.Path("harness/compare/README.md")
-PLOTS = pathlib.Path("harness/compare/plots")
+PAGE = pathlib.Path("harness/judge/README.md")
+PLOTS = pathlib.Path("harness/judge/plots")
 RUNS = pathlib.Path("out/verdicts")
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
 

@@ -7,7 +7,7 @@ namespace cpu {
 namespace {
 
 template <class T>
-[[gnu::always_inline]] inline void Add(const TapUpdate<T>& u) {
+[[gnu::always_inline]] inline void AddThisTap(const TapUpdate<T>& u) {
   const T w0 = u.weights[0], w1 = u.weights[u.ldw], w2 = u.weights[2 * u.ldw], w3 = u.weights[3 * u.ldw];
   const T* __restrict line = u.line;
   T* __restrict s0 = u.sums;
@@ -26,13 +26,13 @@ static_assert(kConvOutputs == 4);
 }  // namespace
 
 ASSAY_CPU_WIDTHS void AddTap(const TapUpdate<double>& u) {
-  Add(u);
+  AddThisTap(u);
 }
 ASSAY_CPU_WIDTHS void AddTap(const TapUpdate<float>& u) {
-  Add(u);
+  AddThisTap(u);
 }
 ASSAY_CPU_WIDTHS void AddTap(const TapUpdate<int32_t>& u) {
-  Add(u);
+  AddThisTap(u);
 }
 
 }  // namespace cpu

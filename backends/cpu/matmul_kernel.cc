@@ -7,7 +7,7 @@ namespace cpu {
 namespace {
 
 template <class T>
-[[gnu::always_inline]] inline void Multiply(const PanelProduct<T>& p) {
+[[gnu::always_inline]] inline void MultiplyThisPanel(const PanelProduct<T>& p) {
   for (int64_t row = 0; row < p.rows; row += kTileRows) {
     T sum[kTileRows][kTileColumns] = {};
     const T* a = p.a + row * p.lda;
@@ -28,13 +28,13 @@ template <class T>
 }  // namespace
 
 ASSAY_CPU_WIDTHS void MultiplyPanel(const PanelProduct<double>& p) {
-  Multiply(p);
+  MultiplyThisPanel(p);
 }
 ASSAY_CPU_WIDTHS void MultiplyPanel(const PanelProduct<float>& p) {
-  Multiply(p);
+  MultiplyThisPanel(p);
 }
 ASSAY_CPU_WIDTHS void MultiplyPanel(const PanelProduct<int32_t>& p) {
-  Multiply(p);
+  MultiplyThisPanel(p);
 }
 
 }  // namespace cpu

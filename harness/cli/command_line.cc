@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "golden/float_env.h"
-#include "harness/cli/environment.h"
 #include "harness/cli/number_option.h"
-#include "harness/cli/output.h"
+#include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
+#include "harness/results/environment.h"
 
 namespace assay::cli {
 

@@ -22,5 +22,5 @@ int main(int argc, char** argv) try {
   KeepFreedMemory();
   return assay::cli::Main(argc, argv);
 } catch (const std::exception& e) {
-  return assay::cli::Complain(assay::cli::kExitHarness, std::string("internal error: ") + e.what());
+  return assay::cli::Complain(assay::kExitHarness, std::string("internal error: ") + e.what());
 }

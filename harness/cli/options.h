@@ -1,64 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line asks for, shared by the verbs.
+// The options that several verbs share, as they stand on the command line.
 #pragma once
 
-#include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
+#include "harness/plan/options.h"
 
 namespace CLI {
 class App;
 }
 
 namespace assay::cli {
-
-// Which cases: the suite's and those named by id, as far as they match everything else that is given.
-struct CaseOptions {
-  std::string suite;               // "": default, or none where there are cases
-  std::vector<std::string> cases;  // ids
-  std::string contract;            // replaces every case's required contract
-  std::string filter = "*";
-  std::vector<std::string> ops, dtypes;
-  std::optional<std::string> shard;
-  std::optional<uint64_t> seed;  // replaces every case's seed
-};
-
-struct BackendOptions {
-  std::vector<std::string> plugins;            // --plugin [name=]PATH
-  std::vector<std::string> backends;           // --backend: NAME, or NAME:INDEX for one device
-  std::vector<std::string> devices;            // --device: globs on names of devices
-  std::vector<std::string> implementations;    // --impl
-  std::vector<std::string> required_backends;  // --require-backend
-  double timeout_s = 60;
-  bool refuse_no_plugin = true;  // a file that the user named and that is none ends the verb; else it is listed
-};
-
-struct RunOptions {
-  CaseOptions selection;
-  BackendOptions backend;
-  std::optional<std::filesystem::path> out;  // without: out/<time> below the current directory
-  int jobs = 0;                              // host threads; 0: all cores
-  bool perf = true;
-  double perf_time_s = 0.02;  // per implementation, case and round
-  // They take longer than everything else of a short case; a sweep is about them.
-  bool Cold() const { return cold.value_or(!sweep.empty()); }
-  bool Roofline() const { return roofline.value_or(!sweep.empty()); }
-  std::optional<bool> cold;  // the first round also with cold caches
-  std::optional<bool> roofline;
-  std::vector<std::string> prices;  // per hour: NUMBER, or BACKEND=NUMBER
-  std::string sweep;                // KEY=VALUES, see ParseSweep
-  int rounds = 1;
-  bool strict = false;
-  std::vector<std::string> expectations;  // files; empty: the shipped ones
-  std::string relations = "quick";        // all | quick | none
-  std::string tier = "auto";              // auto | fast | reproducible
-  bool store = true;
-  std::string progress = "auto";  // auto | bar | lines | none
-  std::string color = "auto";     // auto | always | never
-  bool profile = false;
-  std::optional<std::filesystem::path> trace;
-};
 
 void AddCases(CLI::App& app, CaseOptions& options);
 void AddBackend(CLI::App& app, BackendOptions& options);

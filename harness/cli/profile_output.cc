@@ -10,8 +10,8 @@
 #include <fstream>
 
 #include "harness/base/atomic_file.h"
-#include "harness/cli/output.h"
 #include "harness/cli/replaced_file.h"
+#include "harness/cli/terminal/output.h"
 #include "harness/perf/chrome_trace.h"
 #include "harness/perf/profile_totals.h"
 #include "reports/profile.h"

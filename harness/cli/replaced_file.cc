@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/cli/catalog.h"
+#include "harness/plan/catalog.h"
 
 namespace assay::cli {
 

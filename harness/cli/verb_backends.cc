@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/json_text.h"
-#include "harness/cli/column.h"
-#include "harness/cli/configured_backends.h"
 #include "harness/cli/verbs.h"
+#include "harness/run/configured_backends.h"
+#include "harness/run/device.h"
 
 namespace assay::cli {
 namespace {
@@ -22,7 +22,7 @@ struct BackendsOptions {
   bool json = false;
 };
 
-void PrintText(const Column& c) {
+void PrintText(const Device& c) {
   if (!c.problem.empty()) {
     fmt::print("{:<12} {}\n             {}\n             {} ({})\n", c.backend, Name(c.problem_outcome), c.problem,
                c.path, c.origin);
@@ -39,12 +39,12 @@ void PrintText(const Column& c) {
 // The backends that the configuration knew and that no plugin stands for, by name and reason. Only where everything is
 // listed: what the user selected exists.
 std::vector<std::pair<std::string, std::string>> BackendsWithoutPlugin(const BackendOptions& options,
-                                                                       const std::vector<Column>& columns) {
+                                                                       const std::vector<Device>& columns) {
   std::vector<std::pair<std::string, std::string>> missing;
   if (!options.backends.empty() || !options.devices.empty()) return missing;
   for (const ConfiguredBackend& backend : ConfiguredBackends()) {
     const bool replaced = backend.built && std::getenv("ASSAY_PLUGIN_FILES") != nullptr;
-    const auto same = [&](const Column& c) { return c.backend == backend.name; };
+    const auto same = [&](const Device& c) { return c.backend == backend.name; };
     if (replaced || std::any_of(columns.begin(), columns.end(), same)) continue;
     missing.emplace_back(backend.name, WhyNoPlugin(backend.name));
   }
@@ -53,10 +53,10 @@ std::vector<std::pair<std::string, std::string>> BackendsWithoutPlugin(const Bac
 
 int ListBackends(const BackendsOptions& options) {
   std::vector<std::string> absent;
-  auto columns = OpenColumns(options.backend, absent);
+  auto columns = OpenDevices(options.backend, absent);
   if (!columns) return Complain(kExitUsage, columns.error().message);
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const Column& c : *columns) options.json ? all.push_back(DescribeColumn(c)) : PrintText(c);
+  for (const Device& c : *columns) options.json ? all.push_back(DescribeDevice(c)) : PrintText(c);
   for (const auto& [name, why] : BackendsWithoutPlugin(options.backend, *columns)) {
     if (options.json) {
       all.push_back({{"backend", name}, {"usable", false}, {"outcome", "absent"}, {"reason", why}});

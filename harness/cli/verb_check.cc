@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/npy.h"
 #include "harness/base/text.h"
-#include "harness/cli/check_case.h"
-#include "harness/cli/check_text.h"
-#include "harness/cli/record_fields.h"
+#include "harness/check/check_case.h"
+#include "harness/check/check_text.h"
+#include "harness/check/tensor_args.h"
 #include "harness/cli/replaced_file.h"
-#include "harness/cli/tensor_args.h"
 #include "harness/cli/verbs.h"
+#include "harness/data/npy.h"
+#include "harness/run/record_fields.h"
 
 namespace assay::cli {
 namespace {
@@ -105,7 +105,7 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
                   "write the golden values, f64 or c128; replaces a file that is not read")
       ->type_name("FILE.npy");
   verb.add_flag("--json", o.json, "print one JSON record instead of text");
-  verb.add_flag("--strict", o.strict, "a suspect or untrusted result fails too");
+  verb.add_flag("--strict", o.strict, "a suspect or inconclusive result fails too");
 }
 
 }  // namespace

@@ -10,12 +10,12 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/json_text.h"
-#include "harness/cli/catalog.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/verbs.h"
-#include "harness/exec/plugin_check.h"
+#include "harness/exec/plugin_check/plugin_check.h"
 #include "harness/exec/worker.h"
-#include "ops/op_info.h"
+#include "harness/plan/catalog.h"
+#include "ops/operator.h"
 
 namespace assay::cli {
 namespace {

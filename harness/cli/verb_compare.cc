@@ -16,14 +16,14 @@
 #include "harness/base/json_text.h"
 #include "harness/base/text.h"
 #include "harness/base/whole_file.h"
-#include "harness/cli/finished_run.h"
-#include "harness/cli/missing.h"
 #include "harness/cli/number_option.h"
-#include "harness/cli/output.h"
-#include "harness/cli/progress.h"
 #include "harness/cli/replaced_file.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
-#include "harness/perf/compare_runs.h"
+#include "harness/regress/compare_runs.h"
+#include "harness/results/finished_run.h"
+#include "harness/results/missing.h"
 #include "reports/comparison.h"
 #include "reports/incomplete.h"
 
@@ -61,6 +61,7 @@ Result<RunToCompare> ReadForComparison(const fs::path& path) {
   const bool is_folder = fs::is_directory(path, error);
   auto run = is_folder ? ReadRun(path) : ReadRecordsAlone(path);
   if (!run) return tl::unexpected(run.error());
+  for (const std::string& note : run->notes) Note(note);
   if (run->records.empty()) {
     return UsageError(run->empty.empty() ? fmt::format("{} has no records", path.string())
                                          : fmt::format("{}: {}", path.string(), run->empty));
@@ -107,8 +108,8 @@ Result<RunPair> ReadPair(const CompareOptions& options) {
                                   base->name, Backends(base->records)));
   }
   if (names[0] == names[1]) {
-    return UsageError(fmt::format("--columns: both are '{}', which is the same as itself: name the base and the new one",
-                                  names[0]));
+    return UsageError(
+        fmt::format("--columns: both are '{}', which is the same as itself: name the base and the new one", names[0]));
   }
   auto first = TakeColumn(*base, names[0], names[1]);
   if (!first) return tl::unexpected(first.error());
@@ -199,12 +200,11 @@ int Compare(const CompareOptions& options) {
   const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0;
   const std::string no_gate = WhyNoGate(options, *comparison);
   // Of two runs, what the new one lost is known result by result; of one run both columns lack the same.
-  const bool cut_short =
-      !options.columns.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
+  const bool cut_short = !options.columns.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
   const int code = comparison->Incomplete() > 0 || cut_short ? kExitHarness
-                   : regressed                  ? kExitFailed
-                   : no_gate.empty()            ? kExitOk
-                                                : kExitUsage;
+                   : regressed                               ? kExitFailed
+                   : no_gate.empty()                         ? kExitOk
+                                                             : kExitUsage;
   Status written;
   if (!options.markdown.empty()) written = WriteTo(options.markdown, ComparisonMarkdown(*comparison));
   Print(options.json ? ComparisonJson(*comparison, code)

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "harness/cli/catalog.h"
 #include "harness/cli/verbs.h"
-#include "ops/op_info.h"
+#include "harness/plan/catalog.h"
+#include "ops/operator.h"
 
 namespace assay::cli {
 namespace {

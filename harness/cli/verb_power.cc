@@ -17,14 +17,14 @@
 
 #include "harness/base/json_text.h"
 #include "harness/base/parallel.h"
-#include "harness/cli/catalog.h"
-#include "harness/cli/column.h"
-#include "harness/cli/interrupt.h"
+#include "harness/base/stopwatch.h"
 #include "harness/cli/number_option.h"
-#include "harness/cli/power_text.h"
-#include "harness/cli/progress.h"
-#include "harness/cli/stopwatch.h"
+#include "harness/cli/terminal/interrupt.h"
+#include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
+#include "harness/plan/catalog.h"
+#include "harness/power/power_text.h"
+#include "harness/run/device.h"
 
 namespace assay::cli {
 namespace {
@@ -97,7 +97,7 @@ class PowerLoop {
     PluginCandidate candidate;
     candidate.path = corpus_;
     candidate.origin = "--corpus";
-    const std::vector<Column> columns = OpenPlugin(candidate, timeout_s_);
+    const std::vector<Device> columns = OpenPlugin(candidate, timeout_s_);
     if (columns.empty() || !columns[0].problem.empty()) {
       const std::lock_guard lock(mutex_);
       problem_ = fmt::format("{}: {}", corpus_, columns.empty() ? "it has no device" : columns[0].problem);

@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/cli/exit_code.h"
-#include "harness/cli/finished_run.h"
 #include "harness/cli/number_option.h"
-#include "harness/cli/output.h"
-#include "harness/cli/progress.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
+#include "harness/results/exit_code.h"
+#include "harness/results/finished_run.h"
 #include "reports/console.h"
 
 namespace assay::cli {
@@ -30,6 +30,7 @@ struct ReportOptions {
 int Report(const ReportOptions& options) {
   auto run = ReadRun(options.dir);
   if (!run) return Complain(kExitUsage, run.error().message);
+  for (const std::string& note : run->notes) Note(note);
   if (run->records.empty() && !run->empty.empty()) return Complain(kExitOk, run->empty);
   if (run->records.empty()) {
     return Complain(kExitNothing, fmt::format("{} has no records", (options.dir / "results.jsonl").string()));
@@ -53,7 +54,7 @@ void AddReportVerb(CLI::App& app, Action& action) {
   CLI::App* verb =
       app.add_subcommand("report", "Print and write the reports of a run again; exits as its verdicts say");
   verb->add_option("DIR", options->dir, "output folder of a run")->required();
-  verb->add_flag("--strict", options->strict, "untrusted and suspect results fail too");
+  verb->add_flag("--strict", options->strict, "inconclusive and suspect results fail too");
   verb->add_option("--color", options->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
   AddNumber<size_t>(*verb, "--rows", options->rows, {0, 1'000'000}, "rows of the performance table");
   verb->callback([options, &action] { action = [options] { return Report(*options); }; });

@@ -14,20 +14,23 @@
 
 #include "golden/store_files.h"
 #include "harness/base/parallel.h"
-#include "harness/cli/ceilings.h"
-#include "harness/cli/environment.h"
-#include "harness/cli/exit_code.h"
-#include "harness/cli/interrupt.h"
 #include "harness/cli/number_option.h"
-#include "harness/cli/output.h"
-#include "harness/cli/prepared_run.h"
-#include "harness/cli/prices.h"
+#include "harness/cli/options.h"
 #include "harness/cli/profile_output.h"
-#include "harness/cli/record_fields.h"
-#include "harness/cli/run_loop.h"
+#include "harness/cli/terminal/interrupt.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/terminal/run_watch.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
 #include "harness/perf/machine_state.h"
+#include "harness/results/environment.h"
+#include "harness/results/exit_code.h"
+#include "harness/run/ceilings.h"
+#include "harness/run/prepared_run.h"
+#include "harness/run/prices.h"
+#include "harness/run/record_fields.h"
+#include "harness/run/reproduction.h"
+#include "harness/run/run_loop.h"
 #include "reports/console.h"
 
 namespace assay::cli {
@@ -44,14 +47,14 @@ std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) 
   return fmt::format("{}", fmt::join(given, ", "));
 }
 
-nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<Column>& columns,
+nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<Device>& columns,
                                    const ExpectationSet& expectations) {
   nlohmann::ordered_json out = DescribeEnvironment();
   if (options.relations != RunOptions().relations) out["relations"] = options.relations;
   out["expectations"] = expectations.files;
   out["machine_before"] = DescribeMachineState();
   out["backends"] = nlohmann::ordered_json::array();
-  for (const Column& c : columns) out["backends"].push_back(DescribeColumn(c));
+  for (const Device& c : columns) out["backends"].push_back(DescribeDevice(c));
   return out;
 }
 
@@ -91,7 +94,6 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
     settings.store = GoldenStore(GoldenStore::DefaultRoot());
     RemoveAbandonedWrites(settings.store.root());
   }
-  settings.progress = Progress::ParseMode(options.progress);
   settings.runner.implementations = options.backend.implementations;
   settings.runner.perf_time_s = options.perf ? options.perf_time_s : 0;
   settings.runner.cold = options.Cold();
@@ -145,9 +147,9 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
   return code;
 }
 
-void NoteUnusedPrices(const std::map<std::string, double>& prices, const std::vector<Column>& columns) {
+void NoteUnusedPrices(const std::map<std::string, double>& prices, const std::vector<Device>& columns) {
   std::set<std::string> backends;
-  for (const Column& c : columns) backends.insert(c.backend);
+  for (const Device& c : columns) backends.insert(c.backend);
   if (const std::string unused = UnusedPrices(prices, backends); !unused.empty()) Note(unused);
 }
 
@@ -159,7 +161,9 @@ int Run(RunOptions options) {
   if (options.jobs > 0) SetThreadCount(options.jobs);
   auto profile = ProfileOutput::Start(options);
   if (!profile) return Complain(kExitUsage, profile.error().message);
-  auto prepared = PrepareRun(options);
+  std::vector<std::string> notes;
+  auto prepared = PrepareRun(options, notes);
+  for (const std::string& note : notes) Complain(kExitOk, note);
   if (!prepared) return Complain(prepared.error().code, prepared.error().message);
   auto& [selection, plan, sweep, columns, absent, expectations] = *prepared;
 
@@ -177,7 +181,10 @@ int Run(RunOptions options) {
     settings.runner.ceilings =
         std::make_shared<Ceilings>(columns, options.backend.implementations, settings.runner.interrupted);
   }
+  RunWatch watch(Progress::ParseMode(options.progress));
+  settings.observer = &watch;
   LoopResult result = RunCases(selection.cases, columns, settings, *folder);
+  watch.End();
   if (settings.runner.ceilings && result.write_error.empty()) {
     settings.runner.ceilings->SetFinal(result.records);
     if (auto status = folder->Rewrite(result.records); !status) result.write_error = status.error().message;
@@ -225,7 +232,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
       ->type_name("KEY=VALUES");
   AddNumber<int>(*verb, "--rounds", o->rounds, {1, 1000},
                  "times that everything is timed, each in a fresh worker; assay compare needs several");
-  verb->add_flag("--strict", o->strict, "untrusted and suspect results fail too; always with --suite conformance");
+  verb->add_flag("--strict", o->strict, "inconclusive and suspect results fail too; always with --suite conformance");
   verb->add_option("--expectations", o->expectations,
                    "files of known failures, or none; default: those that the backends ship")
       ->type_name("FILE");

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "harness/cli/verbs.h"
-#include "harness/exec/worker_main.h"
+#include "harness/exec/worker/worker_main.h"
 
 namespace assay::cli {
 

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "harness/cli/output.h"
+#include "harness/cli/terminal/output.h"
 #include "harness/exec/clean_text.h"
 
 namespace assay::cli {

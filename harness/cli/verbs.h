@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "harness/results/exit_code.h"
+
 namespace CLI {
 class App;
 }
@@ -25,14 +27,6 @@ void AddReportVerb(CLI::App& app, Action& action);
 void AddCompareVerb(CLI::App& app, Action& action);
 void AddGoldenVerb(CLI::App& app, Action& action);
 void AddWorkerVerb(CLI::App& app, Action& action);  // hidden: what a worker process runs
-
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailed = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitHarness = 3;
-inline constexpr int kExitNothing = 4;
-inline constexpr int kExitRequiredAbsent = 5;
-inline constexpr int kExitInterrupted = 130;
 
 // The whole program: parses the command line and runs the verb that it names. Returns the exit code.
 int Main(int argc, char** argv);

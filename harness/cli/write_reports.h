@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "harness/base/record.h"
 #include "harness/base/result.h"
+#include "harness/model/record.h"
 
 namespace assay::cli {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "harness/base/tensor.h"
+#include "harness/data/tensor.h"
 
 namespace assay {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "harness/base/result.h"
-#include "harness/exec/protocol.h"
 #include "harness/exec/unique_fd.h"
+#include "harness/exec/wire/protocol.h"
 
 namespace assay {
 

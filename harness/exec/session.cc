@@ -10,7 +10,7 @@
 #include "harness/base/profile.h"
 #include "harness/exec/observations.h"
 #include "harness/exec/session_plan.h"
-#include "harness/exec/wire.h"
+#include "harness/exec/wire/wire.h"
 
 namespace assay {
 namespace {

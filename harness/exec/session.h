@@ -16,7 +16,7 @@
 #include "harness/base/profile.h"
 #include "harness/exec/buffers.h"
 #include "harness/exec/worker.h"
-#include "ops/op_info.h"
+#include "ops/operator.h"
 
 namespace assay {
 
@@ -33,6 +33,8 @@ struct DeviceDescription {
   int64_t id = 0;
   uint64_t memory_bytes = 0;
   std::string properties;
+
+  bool IsHost() const;  // it computes on the processors of this machine
 };
 
 struct BackendDescription {

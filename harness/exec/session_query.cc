@@ -6,10 +6,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "backends/abi/assay_backend.h"
 #include "harness/exec/plugin_names.h"
 #include "harness/exec/session.h"
 #include "harness/exec/session_plan.h"
-#include "harness/exec/wire.h"
+#include "harness/exec/wire/wire.h"
 
 namespace assay {
 namespace {
@@ -36,6 +37,10 @@ std::string ProblemOf(const ImplementationInfo& info, const std::vector<Implemen
 }
 
 }  // namespace
+
+bool DeviceDescription::IsHost() const {
+  return type == ASSAY_DEVICE_CPU;
+}
 
 Call<BackendDescription> Session::Describe() {
   const Span span(Phase::kQuery);

@@ -11,8 +11,8 @@
 
 #include "harness/exec/child_process.h"
 #include "harness/exec/failure.h"
-#include "harness/exec/protocol.h"
 #include "harness/exec/shared_time.h"
+#include "harness/exec/wire/protocol.h"
 
 namespace assay {
 

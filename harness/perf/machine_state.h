@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "harness/base/record.h"
+#include "harness/model/record.h"
 
 namespace assay {
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/json_text.h"
-#include "harness/base/tensor.h"
+#include "harness/data/tensor.h"
 
 namespace assay {
 namespace {

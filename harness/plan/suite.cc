@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <unordered_map>
 
-#include "harness/base/contract.h"
 #include "harness/base/text.h"
 #include "harness/base/utf8.h"
 #include "harness/base/whole_file.h"
+#include "harness/model/contract.h"
 #include "harness/plan/suite_line.h"
 
 namespace assay {

@@ -21,8 +21,8 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/case_spec.h"
 #include "harness/base/result.h"
+#include "harness/model/case_spec.h"
 
 namespace assay {
 

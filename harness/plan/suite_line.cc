@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "harness/base/contract.h"
-#include "harness/base/fill.h"
 #include "harness/base/text.h"
+#include "harness/data/fill/fill.h"
+#include "harness/model/contract.h"
 
 namespace assay {
 namespace {

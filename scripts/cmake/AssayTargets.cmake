@@ -11,8 +11,7 @@ endif()
 find_program(ASSAY_CCACHE ccache)
 if(ASSAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${ASSAY_CCACHE})
-  # As precompiled headers need.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${ASSAY_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ASSAY_CCACHE})
 endif()
 
 # GCC walks all that it has allocated again and again to reclaim memory: a fifth of the time of a large file, for a
@@ -41,90 +40,50 @@ target_compile_options(assay_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshado
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
 # IEEE semantics exactly as written: no contraction to FMA, no value-changing optimisation. For everything that
-# decides or produces numbers (harness/base, golden, ops, harness/compare, the portable cpu backend).
+# decides or produces numbers (every layer, the portable cpu backend).
 add_library(assay_strict_fp INTERFACE)
 target_compile_options(assay_strict_fp INTERFACE -ffp-contract=off -fno-fast-math)
 
-# What tells and reports rather than computes: its build time counts, its run time does not.
-add_library(assay_cold INTERFACE)
-target_compile_options(assay_cold INTERFACE $<$<CONFIG:Release>:-Og>)
-
-# assay_group_sources(<target> [BY_WORD]): where CMAKE_UNITY_BUILD is on (the release preset, which is built whole more
-# often than edited), all files of the target are compiled together, or BY_WORD those that share their first word
-# (conv.cc with conv_exact.cc). What Highway compiles once per instruction set must stand alone.
-function(assay_group_sources target)
-  cmake_parse_arguments(arg "BY_WORD" "" "" ${ARGN})
+# assay_keep_apart(<target>): where CMAKE_UNITY_BUILD is on, some files of a target are compiled together, which halves the
+# build's time. What Highway compiles once per instruction set has to stand alone, and CMake itself leaves out files with
+# options of their own.
+function(assay_keep_apart target)
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
-    get_filename_component(name ${source} NAME_WE)
+    if(NOT EXISTS ${source} AND NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+      continue()
+    endif()
     file(STRINGS ${source} highway REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
     if(highway)
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
-    elseif(arg_BY_WORD)
-      string(REGEX REPLACE "_.*" "" word ${name})
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${word})
-    else()
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP all)
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# assay_hot_sources(<target> <files>...): the files of a cold layer whose run time counts. Grouped files take the options
-# of the file that includes them.
-function(assay_hot_sources target)
-  set(files ${ARGN})
-  if(CMAKE_UNITY_BUILD)
-    set_source_files_properties(${files} PROPERTIES UNITY_GROUP hot)
-    set(files ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/Unity/unity_hot_cxx.cxx)
-  endif()
-  set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3> SKIP_PRECOMPILE_HEADERS ON)
-endfunction()
-
-# assay_set_heat(<target> <cold>): what a cold target is compiled with, or a hot one.
-function(assay_set_heat target cold)
-  if(cold)
-    target_link_libraries(${target} PRIVATE assay_cold)
-    assay_share_headers(${target} cold)
-  else()
-    assay_share_headers(${target} hot)
-  endif()
-endfunction()
-
-# assay_add_layer(NAME <target> [COLD [HOT files...]] [BY_WORD] [DEPS targets...]): every *.cc of the current folder as
-# one OBJECT library, because an object that only registers itself (an operator, a writer) would vanish from a static
-# archive.
+# assay_add_layer(NAME <target> [DEPS targets...]): every *.cc of the current folder and those below it as one OBJECT
+# library, because an object that only registers itself (an operator, a writer) would vanish from a static archive.
 function(assay_add_layer)
-  cmake_parse_arguments(arg "COLD;BY_WORD" "NAME" "DEPS;HOT" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  cmake_parse_arguments(arg "" "NAME" "DEPS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   add_library(${arg_NAME} OBJECT ${sources})
   target_include_directories(${arg_NAME} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${arg_NAME} PUBLIC assay_strict_fp ${arg_DEPS} PRIVATE assay_warnings)
-  assay_set_heat(${arg_NAME} "${arg_COLD}")
-  if(arg_BY_WORD)
-    assay_group_sources(${arg_NAME} BY_WORD)
-  else()
-    assay_group_sources(${arg_NAME})
-  endif()
-  if(arg_HOT)
-    assay_hot_sources(${arg_NAME} ${arg_HOT})
-  endif()
+  assay_keep_apart(${arg_NAME})
   set_property(GLOBAL APPEND PROPERTY ASSAY_LAYERS ${arg_NAME})
 endfunction()
 
-# assay_add_plugin(NAME <backend> SOURCES ... [LIBRARIES ...] [DIRECTORY <folder>] [COLD] [APART]): a backend plugin,
+# assay_add_plugin(NAME <backend> SOURCES ... [LIBRARIES ...] [DIRECTORY <folder>] [APART]): a backend plugin,
 # hidden but for its entry point. Programs look for plugins in ASSAY_PLUGIN_DIR alone; another folder hides one from
 # them. APART: one that takes long to build and has no device here belongs to target gpu, not to product.
 function(assay_add_plugin)
-  cmake_parse_arguments(arg "COLD;APART" "NAME;DIRECTORY" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "APART" "NAME;DIRECTORY" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT arg_DIRECTORY)
     set(arg_DIRECTORY ${ASSAY_PLUGIN_DIR})
   endif()
   set(target assay_backend_${arg_NAME})
   add_library(${target} MODULE ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE assay_plugin_common assay_warnings ${arg_LIBRARIES})
-  assay_group_sources(${target} BY_WORD)
-  assay_set_heat(${target} "${arg_COLD}")
+  assay_keep_apart(${target})
   assay_make_plugin(${target} ${arg_NAME})
   assay_find_deps_at(${target} ../deps)
   set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${arg_DIRECTORY})

@@ -5,10 +5,10 @@
 
 #include "golden/gemm.h"
 #include "golden/sum.h"
-#include "harness/base/fill.h"
 #include "harness/base/parallel.h"
-#include "ops/conv.h"
-#include "ops/op_info.h"
+#include "harness/data/fill/fill.h"
+#include "ops/conv/conv.h"
+#include "ops/operator.h"
 #include "tests/bench/targets.h"
 
 namespace assay {

@@ -14,7 +14,7 @@
 #include "hwy/foreach_target.h"
 // after foreach_target.h
 #include "harness/base/parallel.h"
-#include "harness/compare/metrics.h"
+#include "harness/judge/metrics.h"
 #include "hwy/highway.h"
 #include "tests/bench/targets.h"
 

@@ -16,8 +16,8 @@ constexpr std::string_view kEffect = ".effect";
 constexpr const char* kNarrow[] = {"mid=", "f16acc", "bf16acc", "tf32"};
 
 // The case with an output of doubles, which bugs in exact arithmetic write.
-cli::CaseData PrepareEffect(const std::string& case_id) {
-  cli::CaseData data = Corpus::Prepare(case_id);
+CaseData PrepareEffect(const std::string& case_id) {
+  CaseData data = Corpus::Prepare(case_id);
   DType& type = data.problem.output.dtype;
   type = type == DType::kC64 || type == DType::kC128 ? DType::kC128 : DType::kF64;
   return data;
@@ -45,7 +45,7 @@ int64_t Changed(const Golden& golden, const Tensor& effect, const EffectLimits& 
   return changed;
 }
 
-int64_t ChangedBy(Corpus& corpus, const cli::CaseData& data, const std::string& effect, const EffectLimits& limits) {
+int64_t ChangedBy(Corpus& corpus, const CaseData& data, const std::string& effect, const EffectLimits& limits) {
   return Changed(data.golden, corpus.Run(data.problem, data.inputs, effect), limits);
 }
 
@@ -59,7 +59,7 @@ void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<cons
       const std::vector<Judged> judged = corpus.Judge(id, "legal.");
       EXPECT_GE(judged.size(), schedules) << id;
       for (const Judged& one : judged) {
-        EXPECT_TRUE(one.verdict == Verdict::kPass || one.verdict == Verdict::kUntrusted)
+        EXPECT_TRUE(one.verdict == Verdict::kPass || one.verdict == Verdict::kInconclusive)
             << one.implementation << " on " << id << ": " << Name(one.verdict) << ": " << one.reason;
       }
     }
@@ -69,7 +69,7 @@ void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<cons
 void ExpectBugsHaveEffects(const std::string& case_id, const std::vector<std::string>& of_values, size_t faults,
                            const EffectLimits& limits) {
   Corpus corpus;
-  const cli::CaseData data = PrepareEffect(case_id);
+  const CaseData data = PrepareEffect(case_id);
   size_t offered = 0;
   for (const ImplementationInfo& info : corpus.Offered(data.problem, "fault.")) {
     if (!info.name.ends_with(kEffect)) continue;
@@ -87,7 +87,7 @@ void ExpectBugsHaveEffects(const std::string& case_id, const std::vector<std::st
 
 void ExpectLegalSchedulesHaveNone(const std::string& case_id, const EffectLimits& limits) {
   Corpus corpus;
-  const cli::CaseData data = PrepareEffect(case_id);
+  const CaseData data = PrepareEffect(case_id);
   for (const ImplementationInfo& info : corpus.Offered(data.problem, "legal.")) {
     const std::string& contract = info.contract_text;
     const bool is_narrow =
@@ -100,7 +100,7 @@ void ExpectLegalSchedulesHaveNone(const std::string& case_id, const EffectLimits
 
 void ExpectEffect(const std::string& case_id, const std::string& fault, const EffectLimits& limits) {
   Corpus corpus;
-  const cli::CaseData data = PrepareEffect(case_id);
+  const CaseData data = PrepareEffect(case_id);
   EXPECT_GT(ChangedBy(corpus, data, fault + std::string(kEffect), limits), 0)
       << fault << " changes nothing of " << case_id;
 }

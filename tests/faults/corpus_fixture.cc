@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "harness/base/case_spec.h"
+#include "harness/model/case_spec.h"
 
 namespace assay {
 namespace {
@@ -32,9 +32,9 @@ Corpus::Corpus() {
   column_.device = column_.description.devices.at(0);
 }
 
-cli::CaseData Corpus::Prepare(const std::string& case_id) {
+CaseData Corpus::Prepare(const std::string& case_id) {
   const CaseSpec spec = Require(ParseId(case_id), case_id);
-  return Require(cli::PrepareCase(spec, "auto", GoldenStore({})), case_id);
+  return Require(PrepareCase(spec, "auto", GoldenStore({})), case_id);
 }
 
 std::vector<ImplementationInfo> Corpus::Offered(const Problem& problem, const std::string& prefix) {
@@ -44,16 +44,16 @@ std::vector<ImplementationInfo> Corpus::Offered(const Problem& problem, const st
 }
 
 std::vector<Judged> Corpus::Judge(const std::string& case_id, const std::string& prefix) {
-  const cli::CaseData data = Prepare(case_id);
+  const CaseData data = Prepare(case_id);
   PlannedCase planned;
   planned.spec = data.problem.spec;
   planned.requirement = kAnyClass;
-  cli::RunnerSettings settings;
+  RunnerSettings settings;
   settings.interrupted = [] { return false; };
   for (const ImplementationInfo& info : Offered(data.problem, prefix)) settings.implementations.push_back(info.name);
   std::vector<Judged> judged;
   if (settings.implementations.empty()) return judged;
-  cli::CaseRunner(planned, data, settings).Judge(column_, [&](const cli::Attempt& attempt) {
+  CaseRunner(planned, data, settings).Judge(column_, [&](const Attempt& attempt) {
     judged.push_back({attempt.implementation, attempt.verdict, attempt.record.reason});
   });
   return judged;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cli/case_runner.h"
+#include "harness/run/case_runner.h"
 
 namespace assay {
 
@@ -28,10 +28,10 @@ class Corpus {
   Tensor Run(const Problem& problem, const std::vector<Tensor>& inputs, const std::string& implementation);
 
   // Inputs and golden values of a case; the test fails when the id is wrong.
-  static cli::CaseData Prepare(const std::string& case_id);
+  static CaseData Prepare(const std::string& case_id);
 
  private:
-  cli::Column column_;
+  Device column_;
 };
 
 }  // namespace assay

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/compare/lower_class.h"
+#include "harness/judge/ladder/lower_class.h"
 #include "tests/faults/corpus_fixture.h"
 
 namespace assay {
@@ -28,12 +28,12 @@ const Contract& FullAttention() {
   return contract;
 }
 
-bool HoldsAsDeclared(const cli::CaseData& data, const Tensor& got) {
-  const ErrorMetrics metrics = Measure(data.golden, cli::BoundOf(data, FullAttention()), FullAttention(), got);
+bool HoldsAsDeclared(const CaseData& data, const Tensor& got) {
+  const ErrorMetrics metrics = Measure(data.golden, BoundOf(data, FullAttention()), FullAttention(), got);
   return metrics.Holds() && metrics.statistic.Holds();
 }
 
-std::optional<LowerClass> ClassOf(const cli::CaseData& data, const Tensor& got) {
+std::optional<LowerClass> ClassOf(const CaseData& data, const Tensor& got) {
   return FindLowerClass(*data.op, data.problem, FullAttention(), data.golden, {data.inputs, &got}, {});
 }
 
@@ -42,7 +42,7 @@ class LadderOfAttention : public testing::TestWithParam<NarrowAttention> {};
 TEST_P(LadderOfAttention, NamesNarrowIntermediatesAndTheirOrder) {
   const NarrowAttention& c = GetParam();
   Corpus corpus;
-  const cli::CaseData data = Corpus::Prepare(c.case_id);
+  const CaseData data = Corpus::Prepare(c.case_id);
   const Tensor got = corpus.Run(data.problem, data.inputs, c.implementation);
   EXPECT_FALSE(HoldsAsDeclared(data, got)) << "the declaration holds: these data show nothing";
   const auto found = ClassOf(data, got);
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(LadderOfAttentionAlone, RoundedProbabilitiesWithAWrongElementAreNoClass) {
   Corpus corpus;
   for (const char* id : {kF32, kLong}) {
-    const cli::CaseData data = Corpus::Prepare(id);
+    const CaseData data = Corpus::Prepare(id);
     Tensor got = corpus.Run(data.problem, data.inputs, "fault.weights-in-bf16");
     ASSERT_TRUE(ClassOf(data, got)) << id;
     got.As<float>()[100] += 0.02f;  // beside values of 0.05 to 0.1 in the mean
@@ -91,7 +91,7 @@ TEST(LadderOfAttentionAlone, OtherFaultsAreNotNamedAfterNarrowIntermediates) {
   Corpus corpus;
   int seen = 0;
   for (const char* id : {kF32, kBF16, kMasked}) {
-    const cli::CaseData data = Corpus::Prepare(id);
+    const CaseData data = Corpus::Prepare(id);
     for (const ImplementationInfo& info : corpus.Offered(data.problem, "fault.")) {
       const auto is = [&](const char* part) { return info.name.find(part) != std::string::npos; };
       if (is("weights-in") || is("scores-in") || is("exp-to-bf16")) continue;

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/compare/lower_class.h"
+#include "harness/judge/ladder/lower_class.h"
 #include "tests/faults/corpus_fixture.h"
 
 namespace assay {
@@ -37,7 +37,7 @@ double SmallBoth(size_t operand, double x) {
   return x * (operand == 0 ? 0x1p-3 : 0x1p-15);
 }
 
-void Change(cli::CaseData& data, double (*change)(size_t, double)) {
+void Change(CaseData& data, double (*change)(size_t, double)) {
   for (size_t operand = 0; operand < data.inputs.size(); ++operand) {
     std::vector<double> values = data.inputs[operand].ToDoubles();
     for (double& x : values) x = change(operand, x);
@@ -51,11 +51,11 @@ class Ladder : public testing::TestWithParam<Rung> {};
 TEST_P(Ladder, NamesTheClassOfALegalImplementationThatDeclaresMore) {
   const Rung& rung = GetParam();
   Corpus corpus;
-  cli::CaseData data = Corpus::Prepare(rung.case_id);
+  CaseData data = Corpus::Prepare(rung.case_id);
   if (rung.change != nullptr) Change(data, rung.change);
   const Contract declared = ParseDeclaration("f32acc;det=yes").value();
   const Tensor got = corpus.Run(data.problem, data.inputs, rung.implementation);
-  const ErrorMetrics metrics = Measure(data.golden, cli::BoundOf(data, declared), declared, got);
+  const ErrorMetrics metrics = Measure(data.golden, BoundOf(data, declared), declared, got);
   EXPECT_FALSE(metrics.Holds() && metrics.statistic.Holds()) << "the declaration holds: these data show nothing";
   const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden, {data.inputs, &got}, {});
   ASSERT_TRUE(found) << metrics.statistic.reason;
@@ -65,7 +65,8 @@ TEST_P(Ladder, NamesTheClassOfALegalImplementationThatDeclaresMore) {
 INSTANTIATE_TEST_SUITE_P(
     Corpus, Ladder,
     testing::Values(
-        Rung{"legal.f16-operands-flushed", "matmul/f16-f16-f32/m=64,n=64,k=512/fill=normal/seed=0", "ftz=in", SmallBoth},
+        Rung{"legal.f16-operands-flushed", "matmul/f16-f16-f32/m=64,n=64,k=512/fill=normal/seed=0", "ftz=in",
+             SmallBoth},
         Rung{"legal.results-flushed", "matmul/f16/m=64,n=64,k=512/fill=normal/seed=0", "ftz=out", SmallResults},
         Rung{"legal.cdna2-f16", "matmul/f16/m=64,n=64,k=512/fill=normal/seed=0", "ftz=all", SmallBoth},
         Rung{"legal.f16-partials", "matmul/f16-f16-f32/m=32,n=32,k=512/fill=normal/seed=0", "mid=f16"},
@@ -94,12 +95,12 @@ TEST(LadderOfFormulas, WrongScoresOfAttentionAreNoClass) {
                          "attention/bf16/b=1,h=2,l=64,d=64,softcap=30/fill=normal/seed=0",
                          "attention/bf16/b=1,h=2,l=64,d=64,softcap=10/fill=normal/seed=0",
                          "attention/bf16/b=1,h=2,l=64,d=64,causal=1/fill=normal/seed=0"}) {
-    const cli::CaseData data = Corpus::Prepare(id);
+    const CaseData data = Corpus::Prepare(id);
     const Contract declared = ParseDeclaration("f32acc;math=2;det=yes").value();
     for (const char* fault : {"fault.softcap-missing", "fault.scale-of-d-plus-1"}) {
       if (corpus.Offered(data.problem, fault).empty()) continue;  // no cap
       const Tensor got = corpus.Run(data.problem, data.inputs, fault);
-      const ErrorMetrics metrics = Measure(data.golden, cli::BoundOf(data, declared), declared, got);
+      const ErrorMetrics metrics = Measure(data.golden, BoundOf(data, declared), declared, got);
       if (metrics.Holds() && metrics.statistic.Holds()) continue;  // hidden in the rounding of the output
       ++seen;
       const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden, {data.inputs, &got}, {});
@@ -112,7 +113,7 @@ TEST(LadderOfFormulas, WrongScoresOfAttentionAreNoClass) {
 // A term that is missing from one of the elements leaves no class.
 TEST(LadderOfPartials, RoundedPartialSumsWithAWrongElementAreNoClass) {
   Corpus corpus;
-  const cli::CaseData data = Corpus::Prepare("matmul/f16-f16-f32/m=32,n=32,k=512/fill=normal/seed=0");
+  const CaseData data = Corpus::Prepare("matmul/f16-f16-f32/m=32,n=32,k=512/fill=normal/seed=0");
   const Contract declared = ParseDeclaration("f32acc;det=yes").value();
   Tensor got = corpus.Run(data.problem, data.inputs, "legal.f16-partials");
   const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden, {data.inputs, &got}, {});

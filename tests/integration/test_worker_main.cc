@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "harness/exec/worker_main.h"
+#include "harness/exec/worker/worker_main.h"
 
 int main(int argc, char** argv) {
   if (argc != 4 || std::strcmp(argv[1], "worker") != 0 || std::strcmp(argv[2], "--fd") != 0) return 2;

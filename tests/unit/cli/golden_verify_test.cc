@@ -5,8 +5,8 @@
 #include <cmath>
 #include <functional>
 
-#include "harness/cli/case_data.h"
-#include "harness/cli/verb_golden.h"
+#include "harness/cases/case_data.h"
+#include "harness/cli/golden/verb_golden.h"
 #include "harness/cli/verbs.h"
 #include "tests/unit/temporary_folder.h"
 

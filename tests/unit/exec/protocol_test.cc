@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/exec/protocol.h"
+#include "harness/exec/wire/protocol.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/exec/wire.h"
+#include "harness/exec/wire/wire.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

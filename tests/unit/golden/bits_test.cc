@@ -8,8 +8,8 @@
 #include "golden/bound.h"
 #include "golden/gemm.h"
 #include "golden/sum.h"
-#include "harness/base/fill.h"
 #include "harness/base/parallel.h"
+#include "harness/data/fill/fill.h"
 
 namespace assay {
 namespace {

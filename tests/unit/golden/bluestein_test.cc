@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "golden/fft_error.h"
-#include "harness/base/dtype.h"
-#include "harness/base/rng.h"
+#include "harness/data/dtype.h"
+#include "harness/data/fill/rng.h"
 #include "tests/unit/golden/mpfr_dft.h"
 
 namespace assay {

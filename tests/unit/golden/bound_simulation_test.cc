@@ -8,8 +8,8 @@
 
 #include "golden/bound.h"
 #include "golden/gemm.h"
-#include "harness/base/fill.h"
-#include "harness/base/rng.h"
+#include "harness/data/fill/fill.h"
+#include "harness/data/fill/rng.h"
 
 namespace assay {
 namespace {

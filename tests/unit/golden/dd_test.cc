@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "golden/inverse_factorial.h"
-#include "harness/base/rng.h"
+#include "harness/data/fill/rng.h"
 #include "tests/unit/golden/mpfr_sum.h"
 
 namespace assay {

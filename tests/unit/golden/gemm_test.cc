@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/base/fill.h"
-#include "harness/base/rng.h"
+#include "harness/data/fill/fill.h"
+#include "harness/data/fill/rng.h"
 #include "tests/unit/golden/mpfr_sum.h"
 #include "tests/unit/special_values.h"
 

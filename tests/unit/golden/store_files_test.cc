@@ -11,7 +11,7 @@
 #include "golden/store_format.h"
 #include "golden/sum.h"
 #include "harness/base/atomic_file.h"
-#include "harness/base/safetensors.h"
+#include "harness/data/safetensors.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay {

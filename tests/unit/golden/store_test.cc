@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "golden/sum.h"
-#include "harness/base/safetensors.h"
+#include "harness/data/safetensors.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace assay {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/base/fill.h"
+#include "harness/data/fill/fill.h"
 #include "tests/unit/golden/mpfr_sum.h"
 #include "tests/unit/special_values.h"
 

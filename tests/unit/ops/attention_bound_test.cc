@@ -68,12 +68,15 @@ TEST(AttentionBound, HoldsForEveryFormFillAndType) {
       {"f32", {"acc=f32;math=1", "acc=f32;math=3", "acc=f32;mid=bf16;math=2", "acc=f32;mid=f16;math=1"}},
       {"f16", {"acc=f32;math=1;mid=f16", "acc=f16;math=1", "acc=f32;math=2;ftz=all"}},
       {"bf16", {"acc=f32;math=1", "acc=f32;math=3;mid=bf16", "acc=f32;math=1;ftz=all"}}};
-  constexpr const char* kShapes[] = {
-      "b=1,h=2,hkv=1,l=3,s=37,d=16,dv=3,causal=1",  "b=1,h=1,l=3,s=80,d=8,dv=2,mask=bool",
-      "b=1,h=1,l=3,s=40,d=7,dv=3,mask=add",         "b=1,h=1,l=2,s=33,d=8,dv=2,softcap=3",
-      "b=1,h=1,l=4,s=9,d=64,dv=2,window=3,scale=1", "b=1,h=1,l=1,s=1,d=1",
-      "b=1,h=1,l=3,s=1,d=16,dv=4",                  "b=1,h=1,l=3,s=2,d=16,dv=3",
-      "b=1,h=1,l=3,s=40,d=16,dv=2,scale=-0.8"};
+  constexpr const char* kShapes[] = {"b=1,h=2,hkv=1,l=3,s=37,d=16,dv=3,causal=1",
+                                     "b=1,h=1,l=3,s=80,d=8,dv=2,mask=bool",
+                                     "b=1,h=1,l=3,s=40,d=7,dv=3,mask=add",
+                                     "b=1,h=1,l=2,s=33,d=8,dv=2,softcap=3",
+                                     "b=1,h=1,l=4,s=9,d=64,dv=2,window=3,scale=1",
+                                     "b=1,h=1,l=1,s=1,d=1",
+                                     "b=1,h=1,l=3,s=1,d=16,dv=4",
+                                     "b=1,h=1,l=3,s=2,d=16,dv=3",
+                                     "b=1,h=1,l=3,s=40,d=16,dv=2,scale=-0.8"};
   AttentionTally tally;
   uint64_t seed = 0;
   for (const TypeCase& type : types) {

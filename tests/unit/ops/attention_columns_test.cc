@@ -8,8 +8,8 @@
 #include <cstring>
 #include <functional>
 
-#include "ops/attention.h"
-#include "ops/attention_tile.h"
+#include "ops/attention/attention.h"
+#include "ops/attention/attention_tile.h"
 #include "tests/unit/ops/cases.h"
 
 namespace assay::test {

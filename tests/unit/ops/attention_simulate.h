@@ -3,7 +3,7 @@
 // or after the weighted sum, stored as the contract says; and as faulty ones do.
 #pragma once
 
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 #include "tests/unit/ops/exp_simulate.h"
 
 namespace assay::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // attention: which keys a query sees, golden values against MPFR, twins and faults. Bounds: attention_bound_test.cc.
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

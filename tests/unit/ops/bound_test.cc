@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/fill.h"
+#include "harness/data/fill/fill.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/ops/simulate.h"
 

@@ -11,7 +11,7 @@
 
 #include "golden/bound.h"
 #include "golden/element.h"
-#include "ops/op_info.h"
+#include "ops/operator.h"
 
 namespace assay::test {
 

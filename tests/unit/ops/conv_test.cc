@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // conv: shapes and errors, golden values against MPFR and exact integers, its flops.
-#include "ops/conv.h"
+#include "ops/conv/conv.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "ops/binding.h"
-#include "ops/conv.h"
+#include "ops/conv/conv.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/ops/conv_simulate.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "harness/base/rng.h"
+#include "harness/data/fill/rng.h"
 #include "tests/unit/ops/simulate.h"
 
 namespace assay::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator fft: what it binds, its inputs and golden values, non-finite data, mutants.
-#include "ops/fft.h"
+#include "ops/fft/fft.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "ops/fft.h"
+#include "ops/fft/fft.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/ops/fft_simulate.h"
 

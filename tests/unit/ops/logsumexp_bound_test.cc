@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/infinity.h"
-#include "ops/reduce.h"
+#include "harness/data/infinity.h"
+#include "ops/reduce/reduce.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/ops/exp_simulate.h"
 

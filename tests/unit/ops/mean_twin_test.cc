@@ -8,8 +8,8 @@
 #include <numeric>
 #include <optional>
 
-#include "harness/base/rng.h"
-#include "ops/reduce.h"
+#include "harness/data/fill/rng.h"
+#include "ops/reduce/reduce.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/ops/simulate.h"
 

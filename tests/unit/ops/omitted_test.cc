@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "ops/binding.h"
-#include "ops/matmul.h"
-#include "ops/reduce.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
 #include "tests/unit/ops/cases.h"
 
 namespace assay::test {

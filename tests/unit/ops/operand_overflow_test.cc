@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/rng.h"
+#include "harness/data/fill/rng.h"
 #include "ops/binding.h"
-#include "ops/softmax.h"
+#include "ops/softmax/softmax.h"
 #include "tests/unit/ops/attention_simulate.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/ops/softmax_simulate.h"

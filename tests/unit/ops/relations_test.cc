@@ -234,8 +234,8 @@ TEST(Relations, EachBreaksForAnImplementationThatViolatesIt) {
 
 TEST(Relations, HiddenKeysMayDecideTheLastBit) {
   for (int seed = 0; seed < 20; ++seed) {
-    const Found found = Try("attention/f32/b=3,h=2,l=6,d=8,causal=1/fill=normal/seed=" + std::to_string(seed), kContract,
-                            LastBitFollowsKeys);
+    const Found found = Try("attention/f32/b=3,h=2,l=6,d=8,causal=1/fill=normal/seed=" + std::to_string(seed),
+                            kContract, LastBitFollowsKeys);
     EXPECT_THAT(found.holding, IsSupersetOf({"masked", "masked_keys"})) << seed;
   }
 }

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <set>
 
-#include "harness/base/fill.h"
+#include "harness/data/fill/fill.h"
 #include "harness/plan/suite.h"
-#include "ops/conv.h"
-#include "ops/op_info.h"
+#include "ops/conv/conv.h"
+#include "ops/operator.h"
 
 namespace assay {
 namespace {

@@ -6,10 +6,10 @@
 #include <functional>
 #include <numeric>
 
-#include "harness/base/rng.h"
+#include "harness/data/fill/rng.h"
 #include "ops/binding.h"
-#include "ops/matmul.h"
-#include "ops/reduce.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
 
 namespace assay::test {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/base/contract.h"
-#include "harness/base/dtype.h"
-#include "ops/op_info.h"
+#include "harness/data/dtype.h"
+#include "harness/model/contract.h"
+#include "ops/operator.h"
 
 namespace assay::test {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // softmax: golden values against MPFR, hard bounds against legal schedules, twins, policies for rows without a maximum.
-#include "ops/softmax.h"
+#include "ops/softmax/softmax.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -11,8 +11,8 @@
 
 #include "ops/binding.h"
 #include "ops/exact_code.h"
-#include "ops/matmul.h"
-#include "ops/reduce.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/ops/simulate.h"
 

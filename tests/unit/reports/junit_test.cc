@@ -29,7 +29,7 @@ TEST(Junit, EveryOutcomeHasItsElement) {
   }
   EXPECT_THAT(JunitReport({Make("unsupported")}, ""), HasSubstr("<skipped message=\"since unsupported\"/>"));
   EXPECT_THAT(JunitReport({Make("unavailable")}, ""), HasSubstr("<skipped message=\"since unavailable\"/>"));
-  for (const char* other : {"known_failure", "known_flake", "untrusted"}) {
+  for (const char* other : {"known_failure", "known_flake", "inconclusive"}) {
     const std::string expected = std::string("<skipped message=\"") + other + ": since " + other + "\"/>";
     EXPECT_THAT(JunitReport({Make(other)}, ""), HasSubstr(expected));
   }

@@ -214,19 +214,20 @@ TEST(Console, FailuresComeLastWithAReproductionLine) {
   EXPECT_THAT(ConsoleReport(records, {true}), HasSubstr("\x1b[31m"));
 }
 
-TEST(Summary, UntrustedCasesSayWhyOnceEach) {
-  std::vector<Record> records{Make("cpu", "naive", "untrusted"), Make("x", "tiled", "untrusted"),
+TEST(Summary, InconclusiveCasesSayWhyOnceEach) {
+  std::vector<Record> records{Make("cpu", "naive", "inconclusive"), Make("x", "tiled", "inconclusive"),
                               Make("cpu", "naive", "pass")};
   const std::string text = ConsoleReport(records, {});
-  const size_t at = text.find("\nUntrusted: a wrong result would pass\n");
+  const size_t at = text.find("\nInconclusive: a wrong result would pass\n");
   ASSERT_NE(at, std::string::npos);
-  EXPECT_THAT(UntrustedTable(records).rows, ElementsAre(ElementsAre("2", records[0].case_id, "because of untrusted")));
-  EXPECT_THAT(text.substr(at), HasSubstr("because of untrusted"));
+  EXPECT_THAT(InconclusiveTable(records).rows,
+              ElementsAre(ElementsAre("2", records[0].case_id, "because of inconclusive")));
+  EXPECT_THAT(text.substr(at), HasSubstr("because of inconclusive"));
   for (int i = 0; i < 30; ++i) records.push_back(records[0]), records.back().case_id += std::to_string(i);
-  const Table table = UntrustedTable(records);
+  const Table table = InconclusiveTable(records);
   EXPECT_EQ(table.rows.size(), 21u);
   EXPECT_EQ(table.rows.back()[1], "11 more cases, see results.jsonl");
-  EXPECT_THAT(ConsoleReport({records[2]}, {}), Not(HasSubstr("Untrusted")));
+  EXPECT_THAT(ConsoleReport({records[2]}, {}), Not(HasSubstr("Inconclusive")));
 }
 
 TEST(Console, ManyFailuresAreCutWithTheGravestFirst) {

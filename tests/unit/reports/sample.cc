@@ -226,7 +226,7 @@ class Generator {
 
   static void Fail(Record& r, const std::string& outcome, const std::string& reason) {
     r.verdict = r.outcome = outcome, r.reason = reason;
-    if (outcome != "untrusted") Untime(r);
+    if (outcome != "inconclusive") Untime(r);
     if (outcome == "crash" || outcome == "timeout" || outcome == "error" || outcome == "missing") Unjudge(r);
   }
 
@@ -256,7 +256,7 @@ class Generator {
       else if (turn == 59)
         r.outcome = "unexpected_pass", r.reason = "listed as a known failure";
       else if (turn == 61)
-        Fail(r, "untrusted", "power 0.62: an omitted term would go unseen"), r.power = 0.62;
+        Fail(r, "inconclusive", "power 0.62: an omitted term would go unseen"), r.power = 0.62;
       else if (turn == 67)
         Mismatch(r), r.outcome = "known_failure";
       else if (turn == 71)

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/record.h"
+#include "harness/model/record.h"
 
 namespace assay::sample {
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's side of one case: operands, inputs, golden values, twins. Prepared ahead while devices run.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "golden/store.h"
+#include "harness/cases/held_twin.h"
+#include "harness/judge/mutation_power.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+struct CaseData {
+  const Operator* op = nullptr;
+  Problem problem;
+  std::vector<Tensor> inputs;
+  Golden golden;
+  std::string input_hash, golden_hash;
+  double input_s = 0, golden_s = 0;
+  std::string note;     // of the golden store: a damaged file whose value was computed anew
+  std::string unsaved;  // why the store did not take the golden value
+};
+
+// What depends on an implementation's contract as well: the twins and the power to catch mutants.
+struct ContractData {
+  BoundModel bound;
+  std::deque<HeldTwin> twins;  // none, or the operator's variants (0 and 1 of most)
+  MutationPower power;
+};
+
+// `tier` "auto" is reproducible for f64 outputs and fast otherwise.
+Tier ChooseTier(const std::string& tier, const Problem& problem);
+std::string HashInputs(const std::vector<Tensor>& inputs);
+
+// The case without its golden value. Errors come from Operator::Bind; or it does not fit into memory.
+Result<CaseData> PrepareInputs(const CaseSpec& spec);
+
+// `tier` as in ChooseTier. Errors come from Operator::Bind.
+Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
+
+// The same problem with other data, for the second input set of a timed loop where the case has no twin: the next
+// seed's, or, where the fill does not depend on the seed, a uniform one. Errors: it does not fit into memory, or the
+// operator has no other data (a single constant).
+Result<CaseData> PrepareSecondSet(const CaseData& data);
+
+// The operator's bound, with a statistic where the data are random.
+BoundModel BoundOf(const CaseData& data, const Contract& contract);
+
+// `data` outlives what comes back.
+ContractData PrepareContract(const CaseData& data, const Contract& contract);
+
+}  // namespace assay

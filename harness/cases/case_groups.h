@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which cases of a run are judged together before each is timed: columns then wait for each other once a group and not
+// once a case, so that one that compiles for long keeps no core idle.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "harness/plan/suite.h"
+
+namespace assay {
+
+// At least one. Together no larger than kLargeCaseBytes unless alone, as all of a group is in memory at once.
+inline constexpr size_t kMostCasesInGroup = 8;
+
+struct CaseGroup {
+  size_t begin = 0, end = 0;  // of the plan's cases
+};
+
+// All cases, in order.
+std::vector<CaseGroup> GroupCases(const std::vector<PlannedCase>& cases);
+
+}  // namespace assay

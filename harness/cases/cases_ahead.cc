@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cases/cases_ahead.h"
+
+#include <chrono>
+#include <utility>
+
+#include "harness/base/profile.h"
+#include "harness/cases/host_memory.h"
+
+namespace assay {
+namespace {
+
+constexpr std::chrono::milliseconds kInterruptPoll{50};
+
+Result<CaseData> PrepareOne(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
+  const SpanContext context(spec.Id(), "", "");
+  try {
+    Result<CaseData> data = PrepareCase(spec, tier, store);
+    if (data && IsLarge(data->problem)) ReturnFreedMemory();
+    return data;
+  } catch (const std::exception& e) {
+    return Fail(ErrorCode::kInternal, DescribeException(e));
+  }
+}
+
+}  // namespace
+
+CasesAhead::CasesAhead(const std::vector<PlannedCase>& cases, std::string tier, const GoldenStore& store)
+    : cases_(cases), tier_(std::move(tier)), store_(store) {}
+
+CasesAhead::~CasesAhead() {
+  if (thread_.joinable()) thread_.detach();
+}
+
+void CasesAhead::Begin(const CaseGroup& group) {
+  std::vector<CaseSpec> specs;
+  for (size_t i = group.begin; i < group.end; ++i) specs.push_back(cases_[i].spec);
+  std::packaged_task<PreparedCases()> task([specs = std::move(specs), tier = tier_, store = store_] {
+    const ProfiledThread thread("next cases");
+    PreparedCases prepared;
+    for (const CaseSpec& spec : specs) prepared.push_back(PrepareOne(spec, tier, store));
+    return prepared;
+  });
+  next_ = task.get_future();
+  thread_ = std::thread(std::move(task));
+}
+
+bool CasesAhead::Await(const std::function<bool()>& interrupted) const {
+  const Span span(Phase::kWait);
+  while (!interrupted()) {
+    if (!next_.valid() || next_.wait_for(kInterruptPoll) == std::future_status::ready) return true;
+  }
+  return false;
+}
+
+PreparedCases CasesAhead::Take() {
+  thread_.join();
+  return next_.get();
+}
+
+}  // namespace assay

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cases/host_memory.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <optional>
+#include <string_view>
+
+#include "golden/big_buffer.h"
+
+namespace assay {
+namespace {
+
+// Per output element: the planes of the golden value, two raw outputs, and what judging holds beside them.
+constexpr double kBytesPerOutput = 40;
+
+// In floating point, because the element count of an absurd shape overflows an integer.
+double Elements(const Operand& operand) {
+  double count = 1;
+  for (const int64_t extent : operand.shape) count *= static_cast<double>(extent);
+  return count;
+}
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+// The number behind `key` in a file of lines "key number ...".
+std::optional<double> ValueIn(const std::filesystem::path& path, std::string_view key) {
+  std::ifstream file(path);
+  std::string name, rest;
+  for (double value = 0; file >> name >> value; std::getline(file, rest)) {
+    if (name == key) return value;
+  }
+  return std::nullopt;
+}
+
+// What a control group (version 2) may still take; the cache of files that nobody reads now is given up first.
+double LeftOf(const std::filesystem::path& cgroup) {
+  double most = 0, used = 0;
+  std::ifstream limit(cgroup / "memory.max"), current(cgroup / "memory.current");
+  if (!(limit >> most) || !(current >> used)) return kUnlimited;  // "max" is no number
+  return std::max(0.0, most - used + ValueIn(cgroup / "memory.stat", "inactive_file").value_or(0));
+}
+
+std::string Gigabytes(double bytes) {
+  return fmt::format("{:.3g} GB", bytes * 1e-9);
+}
+
+std::string OperandsText(const Problem& problem) {
+  std::string text;
+  for (const Operand& input : problem.inputs) text += fmt::format("{} {}, ", input.name, fmt::join(input.shape, "x"));
+  return text + fmt::format("{} {}", problem.output.name, fmt::join(problem.output.shape, "x"));
+}
+
+}  // namespace
+
+double AvailableBytesIn(const std::filesystem::path& meminfo, const std::filesystem::path& cgroup) {
+  const double available = ValueIn(meminfo, "MemAvailable:").value_or(kUnlimited / 1024) * 1024;
+  return std::min(available, LeftOf(cgroup));
+}
+
+double AvailableBytes() {
+  return AvailableBytesIn("/proc/meminfo", "/sys/fs/cgroup");
+}
+
+Status CheckFits(const Problem& problem, double available_bytes) {
+  double bytes = kBytesPerOutput * Elements(problem.output);
+  for (const Operand& input : problem.inputs) bytes += Elements(input) * static_cast<double>(SizeOf(input.dtype));
+  if (bytes <= available_bytes) return {};
+  return Fail(ErrorCode::kInternal,
+              fmt::format("the case is too large for this host: its tensors and golden values ({}) need about {}, and "
+                          "{} of memory are available; make the shape smaller",
+                          OperandsText(problem), Gigabytes(bytes), Gigabytes(available_bytes)));
+}
+
+void ReturnFreedMemory() {
+  ReturnKeptMemory();
+  malloc_trim(0);
+}
+
+Status CheckFitsHost(const Problem& problem, const std::function<double()>& available_bytes) {
+  if (CheckFits(problem, available_bytes())) return {};
+  ReturnFreedMemory();
+  return CheckFits(problem, available_bytes());
+}
+
+size_t ColumnsAtOnce(const Problem& problem, size_t columns) {
+  // Uploaded, downloaded, and on the device.
+  constexpr double kCopies = 3;
+  double bytes =
+      (kBytesPerOutput + kCopies * static_cast<double>(SizeOf(problem.output.dtype))) * Elements(problem.output);
+  for (const Operand& input : problem.inputs) {
+    bytes += kCopies * Elements(input) * static_cast<double>(SizeOf(input.dtype));
+  }
+  return static_cast<size_t>(
+      std::clamp(1 + kMostBytesBeside / bytes, 1.0, std::max(1.0, static_cast<double>(columns))));
+}
+
+std::string DescribeException(const std::exception& exception) {
+  if (dynamic_cast<const std::bad_alloc*>(&exception) == nullptr) {
+    return fmt::format("the harness failed on this case: {}", exception.what());
+  }
+  return fmt::format("the host ran out of memory on this case, with {} available now; make the shape smaller",
+                     Gigabytes(AvailableBytes()));
+}
+
+}  // namespace assay

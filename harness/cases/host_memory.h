@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases that do not fit into this host are told apart before anything is allocated for them: one oversized case is an
+// error of that case, not the end of a run.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "harness/base/result.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+// Bytes that the kernel could hand out now without swapping, or this control group may still take where that is less;
+// infinity where neither says.
+double AvailableBytes();
+
+// The same of these files: "MemAvailable" in `meminfo`; memory.max, memory.current and memory.stat in `cgroup`.
+double AvailableBytesIn(const std::filesystem::path& meminfo, const std::filesystem::path& cgroup);
+
+// An error that says how much the case needs when it needs more than `available_bytes`.
+Status CheckFits(const Problem& problem, double available_bytes);
+
+// The same of what this host has. Before it refuses, memory that the program freed but keeps goes back to the kernel,
+// and `available_bytes` is asked again: whether a case fits does not depend on those before it.
+Status CheckFitsHost(const Problem& problem, const std::function<double()>& available_bytes = AvailableBytes);
+
+// On how many of `columns` the case may be judged at once: each has the operands in memory that it shares with its
+// worker and, on a CPU, in the worker's own. What all but the first hold stays below kMostBytesBeside.
+size_t ColumnsAtOnce(const Problem& problem, size_t columns);
+inline constexpr double kMostBytesBeside = 0x1p27;
+
+// Cases of more bytes than this are handled so that the host holds little of them beside what is needed at the time,
+// at the price of making some of it twice and of fresh pages.
+inline constexpr double kLargeCaseBytes = 0x1p24;
+inline bool IsLarge(const Problem& problem) {
+  return problem.bytes > kLargeCaseBytes;
+}
+
+// Hands memory that the program freed but keeps back to the kernel.
+void ReturnFreedMemory();
+
+// What an exception says to a user: std::bad_alloc by itself names nothing.
+std::string DescribeException(const std::exception& exception);
+
+}  // namespace assay

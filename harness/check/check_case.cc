@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/check/check_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/base/stopwatch.h"
+#include "harness/check/check_exact.h"
+#include "harness/check/tensor_args.h"
+#include "harness/judge/judge.h"
+#include "harness/results/environment.h"
+#include "harness/run/executions.h"
+#include "harness/run/record_fields.h"
+
+namespace assay {
+namespace {
+
+Twin ExactExpectation(const CaseData& data, const BoundModel& bound, const Contract& contract, double ulp) {
+  const ElementJudge judge(data.golden, bound, contract, data.problem.output.dtype);
+  Twin twin;
+  for (const Tensor& input : data.inputs) twin.inputs.push_back(input.Clone());
+  twin.tolerance_ulp = ulp;
+  for (int64_t i = 0; i < data.golden.size(); ++i) twin.expected.push_back(judge.Rounded(i));
+  return twin;
+}
+
+Record UserRecord(const CheckRequest& request, const UserCase& user, const CheckResult& result) {
+  PlannedCase planned;
+  planned.spec = user.data.problem.spec;
+  planned.spec.fill = "user";  // no fill of a suite: such an id names the shape, not the data
+  Device column;
+  column.backend = "user";
+  Record record = CaseRecord(planned, user.data, column);
+  record.contract = ToText(user.contract);
+  record.required_contract = request.requirement.empty() ? request.contract : request.requirement;
+  record.output_hash = HashOf(user.got);
+  SetVerdict(record, result.decision.verdict, result.decision.result_class, result.decision.reason);
+  SetMetrics(record, result.evidence, result.decision);
+  record.deterministic.reset();  // one output says nothing about it
+  return record;
+}
+
+}  // namespace
+
+Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) {
+  auto contract = ParseDeclaration(text.empty() ? DefaultRequirement(spec) : text);
+  if (contract && text.find("math=") == std::string::npos) contract->math_ulp = kDefaultMathUlp;
+  if (contract && text.empty() && spec.op == "softmax") contract->masked = MaskedRows::kNan;
+  if (contract && text.empty() && spec.op == "fft") contract->alg = Algorithm::kFft;
+  return contract;
+}
+
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user) {
+  CaseData& data = user.data;
+  data.input_hash = HashInputs(data.inputs);
+  const Stopwatch golden_time;
+  data.golden = data.op->ComputeGolden(data.problem, data.inputs, ChooseTier(request.tier, data.problem));
+  data.golden_s = golden_time.Seconds();
+  data.golden_hash = GoldenHash(data.golden);
+  if (request.exact_ulp) {
+    if (auto exact = CheckExactData(user); !exact) return tl::unexpected(exact.error());
+  }
+  const BoundModel bound = data.op->Bound(data.problem, data.golden, user.contract);
+
+  Tensor got = user.got.Clone();
+  data.op->Canonicalise(data.problem, data.inputs, got);
+  CheckResult result;
+  Evidence& evidence = result.evidence;
+  evidence.shape = data.problem.output.shape;
+  evidence.declared = user.contract, evidence.required = user.required;
+  evidence.runs.push_back(Measure(data.golden, bound, user.contract, got));
+  std::vector<Twin> exact;
+  if (request.exact_ulp) {
+    exact.push_back(ExactExpectation(data, bound, user.contract, *request.exact_ulp));
+    evidence.twins.push_back(CheckTwin(exact[0], 0, got));
+  }
+  evidence.user_data = true;
+  if (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds()) {
+    evidence.lower_class = FindLowerClass(*data.op, data.problem, user.contract, data.golden, {data.inputs, &got}, {});
+  }
+  evidence.power = MeasureMutationPower(*data.op, data.problem, data.inputs, data.golden, bound, user.contract, exact);
+  result.decision = Decide(evidence);
+  result.record = UserRecord(request, user, result);
+  return result;
+}
+
+}  // namespace assay

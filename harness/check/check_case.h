@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tensor set of the user's, judged like a result of a run: the same golden values and bounds, whatever made it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/cases/case_data.h"
+#include "harness/judge/verdict.h"
+#include "harness/model/record.h"
+#include "harness/run/reproduction.h"
+
+namespace assay {
+
+// The contract to judge by when no implementation declares one: `text`, or the default requirement of the dtypes, read
+// as a declaration. Where it does not say math=, functions may be off by kDefaultMathUlp. Without a text a softmax of
+// -inf alone is NaN, as the formula and the frameworks have it (attention has its attribute masked_rows), and an fft is
+// one by butterflies or a convolution: the bound of the plain sum is wide enough for a lost input.
+Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec);
+
+// OpenCL's full profile allows 3 ulp for exp, log and sqrt and 2.5 for a division; CUDA's library stays below 2.
+inline constexpr double kDefaultMathUlp = 4;
+
+struct UserCase {
+  CaseData data;  // without the golden values
+  Tensor got;
+  Contract contract;
+  bool contract_is_default = false;
+  Contract required;  // the same where nothing is required
+};
+
+// Loads the tensors, infers the attributes that their shapes give, binds the operator. Errors name what it takes.
+Result<UserCase> BindUserCase(const CheckRequest& request);
+
+struct CheckResult {
+  Evidence evidence;
+  Decision decision;
+  Record record;
+};
+
+// Computes the golden values and judges. The channels bound, exact and exceptional fail; the statistic and the share of
+// omitted terms that the bound would notice only advise (VERDICT.md 3). Where a tensor of zeros, or any other that has
+// nothing of the result, would pass, the result is inconclusive. With `exact_ulp` the rounded golden value is the only
+// correct one, give or take that many ulp of a final division; data that are not of that kind are a usage error.
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user);
+
+}  // namespace assay

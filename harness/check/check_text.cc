@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/check/check_text.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "harness/judge/worst.h"
+
+namespace assay {
+namespace {
+
+std::string MarginLine(const char* channel, const Number& margin, const std::string& meaning) {
+  if (!margin) return fmt::format("  {:<12} not applicable\n", channel);
+  return fmt::format("  {:<12} {:<12.4g} {}\n", channel, *margin, meaning);
+}
+
+std::string ChannelLines(const Record& r) {
+  std::string text = "channels (margin; above 1 fails):\n";
+  text += MarginLine("bound", r.bound_margin, "largest |error| / tolerance");
+  if (r.exact_margin) text += MarginLine("exact", r.exact_margin, "largest difference from the rounded golden value");
+  text += MarginLine("exceptional", r.exceptional_margin,
+                     fmt::format("{} wrong among NaN and infinities", r.nonfinite_mismatch.value_or(0)));
+  text += MarginLine("statistic", r.stat_margin, "advises only: error against that of random roundings");
+  return text;
+}
+
+std::string MetricLines(const Record& r) {
+  const auto number = [](const Number& x) { return x ? fmt::format("{:.3g}", *x) : std::string("-"); };
+  return fmt::format("errors: max abs {}, max rel {}, max ulp {}, rms {}, nmse {}, effective bits {}\n",
+                     number(r.max_abs_err), number(r.max_rel_err), number(r.max_ulp_err), number(r.rms_err),
+                     number(r.nmse), number(r.effective_bits));
+}
+
+std::string WorstLines(const Shape& shape, const ErrorMetrics& metrics) {
+  if (metrics.worst.empty()) return "";
+  std::string text = fmt::format("worst elements:\n  {:<16} {:>16} {:>16} {:>10} {:>10} {:>8}\n", "index", "got",
+                                 "golden", "error", "tolerance", "margin");
+  for (const WorstElement& w : metrics.worst) {
+    const std::string margin =
+        w.tolerance > 0 && std::isfinite(w.error) ? fmt::format("{:.3g}", std::fabs(w.error) / w.tolerance) : "-";
+    text += fmt::format("  {:<16} {:>16.9g} {:>16.9g} {:>10.3g} {:>10.3g} {:>8}\n", PlaceText(shape, w), w.got,
+                        w.golden, w.error, w.tolerance, margin);
+  }
+  return text;
+}
+
+// Why a result that breaks its contract is no plain mismatch.
+std::string LowerClassLines(const CheckResult& result) {
+  if (!result.evidence.lower_class) return "";
+  const LowerClass& found = *result.evidence.lower_class;
+  const auto statistic = [](std::optional<double> margin) {
+    return margin ? fmt::format("{:.3g}", *margin) : std::string("-");
+  };
+  std::string text = fmt::format(
+      "behaves like: {} ({}): judged by that class, the largest |error| / tolerance is {:.3g} and the statistic "
+      "{}; judged by the contract, {:.3g} and {}\n",
+      found.name, found.field, found.bound_margin, statistic(found.stat_margin), result.record.bound_margin.value_or(0),
+      statistic(result.record.stat_margin));
+  if (!found.stat_margin) text += "              sums that are formed like that give these results\n";
+  return text + fmt::format("              --contract '{}' judges by that class\n", ToText(found.contract));
+}
+
+// What a pass says nothing of.
+std::string OpenLine(const Evidence& evidence) {
+  if (!evidence.power || evidence.power->unbounded == 0) return "";
+  return fmt::format("note: {} of {} results were not judged: the contract bounds nothing there\n",
+                     evidence.power->unbounded, NumElements(evidence.shape));
+}
+
+std::string PowerLine(const Evidence& evidence) {
+  if (!evidence.power || !evidence.power->BlindTo().empty() || evidence.power->power >= kRequiredPower) return "";
+  return fmt::format("note: with these data the bound would notice {:.1f} % of single faults; it misses {}\n",
+                     100 * evidence.power->power, evidence.power->missed);
+}
+
+}  // namespace
+
+std::string CheckText(const UserCase& user, const CheckResult& result) {
+  const Record& r = result.record;
+  const ErrorMetrics& metrics = result.evidence.runs[0];
+  const std::string with_class = r.result_class == Name(ResultClass::kNone) ? "" : " (" + r.result_class + ")";
+  const char* origin = user.contract_is_default ? " (the default; --contract states another)" : "";
+  std::string text = fmt::format("{}{}  {} {} {}, {} elements\ncontract: {}{}\n", r.verdict, with_class, r.op, r.dtype,
+                                 r.shape, metrics.elements, r.contract, origin);
+  if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
+  if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
+  text += LowerClassLines(result);
+  return text + ChannelLines(r) + MetricLines(r) + WorstLines(user.data.problem.output.shape, metrics) +
+         OpenLine(result.evidence) + PowerLine(result.evidence);
+}
+
+}  // namespace assay

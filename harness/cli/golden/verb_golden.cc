@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/golden/verb_golden.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "harness/base/parallel.h"
+#include "harness/cli/number_option.h"
+#include "harness/cli/options.h"
+#include "harness/cli/verbs.h"
+#include "harness/plan/suite.h"
+
+namespace assay::cli {
+namespace {
+
+using GoldenAction = int (*)(const GoldenOptions&);
+
+CLI::App* AddGoldenPart(CLI::App& verb, const std::shared_ptr<GoldenOptions>& o, Action& action, const char* name,
+                        const char* doc, GoldenAction part) {
+  CLI::App* app = verb.add_subcommand(name, doc);
+  app->add_option("--store", o->store, "folder of the store; default: $ASSAY_GOLDEN_STORE, else ~/.cache/assay/golden")
+      ->type_name("DIR");
+  app->callback([o, part, &action] {
+    action = [o, part] {
+      if (o->jobs > 0) SetThreadCount(o->jobs);
+      if (o->tier == GoldenOptions().tier && IsConformance(o->selection.suite)) o->tier = Name(Tier::kReproducible);
+      return part(*o);
+    };
+  });
+  return app;
+}
+
+void AddTier(CLI::App& app, GoldenOptions& o) {
+  app.add_option("--tier", o.tier,
+                 "auto (reproducible for f64 and --suite conformance, else fast), fast or reproducible")
+      ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
+      ->capture_default_str();
+}
+
+void AddJobs(CLI::App& app, GoldenOptions& o) {
+  AddNumber<int>(app, "--jobs", o.jobs, kThreadLimits, "threads; default all cores")->default_str("");
+  app.add_option("--progress", o.progress)
+      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
+      ->capture_default_str();
+}
+
+// An option whose text `parse` reads.
+template <class Target, class Parse>
+void AddParsed(CLI::App& app, const char* name, Target& target, Parse parse, const char* doc, const char* example) {
+  app.add_option_function<std::string>(
+         name, [&target, parse](const std::string& text) { target = parse(text); }, doc)
+      ->check([parse, example](const std::string& text) {
+        return parse(text) ? std::string() : fmt::format("'{}' is none; give one as {}", text, example);
+      });
+}
+
+}  // namespace
+
+void AddGoldenVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<GoldenOptions>();
+  CLI::App* verb = app.add_subcommand("golden", "The store of golden values: fill, check, list, shrink, export");
+  verb->require_subcommand(1);
+  const auto add = [&](const char* name, const char* doc, GoldenAction part) {
+    return AddGoldenPart(*verb, o, action, name, doc, part);
+  };
+
+  CLI::App* build = add("build", "Compute the golden values of cases that the store lacks", BuildGoldens);
+  AddCases(*build, o->selection);
+  AddTier(*build, *o);
+  AddJobs(*build, *o);
+
+  CLI::App* verify =
+      add("verify", "Check the store's files, or a manifest; exit 1 on damage or difference", VerifyGoldens);
+  verify->add_option("--filter", o->selection.filter, "GoogleTest globs on case ids")->capture_default_str();
+  verify->add_flag("--recompute", o->recompute, "compute every value again, too, and compare");
+  verify
+      ->add_option("--manifest", o->manifest, "instead of the store: compute this manifest's cases and compare hashes")
+      ->type_name("FILE");
+  verify->add_flag("--json", o->json, "print JSON instead of text");
+  AddJobs(*verify, *o);
+
+  CLI::App* list = add("list", "Id, tier, bytes, age and version of every golden value", ListGoldens);
+  list->add_option("--filter", o->selection.filter, "GoogleTest globs on case ids")->capture_default_str();
+  list->add_flag("--json", o->json, "print JSON instead of text");
+
+  CLI::App* gc =
+      add("gc", "Remove other versions, damaged files and what killed writers left; more with limits", CollectGoldens);
+  AddParsed(*gc, "--max-bytes", o->limits.max_bytes, ParseBytes, "remove the longest unused values beyond this size",
+            "500M, 2Gi or 1000000");
+  AddParsed(*gc, "--older-than", o->limits.older_than_s, ParseAge, "remove values that were not used for this long",
+            "30d, 12h, 5m or 10s");
+  gc->add_flag("--dry-run", o->limits.dry_run, "only say what would go");
+
+  CLI::App* exporting = add("export", "Write one golden value as a file, or a manifest of many", ExportGolden);
+  AddCases(*exporting, o->selection);
+  AddTier(*exporting, *o);
+  exporting->add_option("--out", o->out, "the value of the one selected case: all planes, or one of them as .npy")
+      ->type_name("FILE.safetensors|FILE.npy");
+  exporting->add_option("--plane", o->plane, "what a .npy gets: value, value_lo, magnitude, sigma, error, ...")
+      ->default_str("value");
+  exporting->add_option("--manifest", o->manifest, "hashes of all selected cases, reproducible tier")
+      ->type_name("FILE");
+  AddJobs(*exporting, *o);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay golden build|verify|list|gc|export: the store of golden values, filled ahead, checked and kept small.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "golden/store_files.h"
+#include "harness/model/case_spec.h"
+#include "harness/plan/options.h"
+
+namespace assay::cli {
+
+struct GoldenOptions {
+  CaseOptions selection;
+  std::string store;  // folder; empty: GoldenStore::DefaultRoot()
+  std::string tier = "auto";
+  std::string manifest, out;
+  std::optional<std::string> plane;  // without: the value
+  GcLimits limits;
+  int jobs = 0;  // 0: all cores
+  bool json = false, recompute = false;
+  std::string progress = "auto";
+};
+
+// One each. They print and return the exit code.
+int BuildGoldens(const GoldenOptions& options);
+int VerifyGoldens(const GoldenOptions& options);
+int ListGoldens(const GoldenOptions& options);
+int CollectGoldens(const GoldenOptions& options);
+int ExportGolden(const GoldenOptions& options);
+
+// The store that the options name. Error: the environment names none either.
+Result<GoldenStore> StoreOf(const GoldenOptions& options);
+
+// Calls work(cases, store) with the selected cases and returns its exit code. Without a store, a plan or a case it
+// complains and returns the code of that.
+int WithCases(const GoldenOptions& options,
+              const std::function<int(const std::vector<CaseSpec>&, const GoldenStore&)>& work);
+
+// The files of the store, golden ones only as far as --filter fits their id.
+Result<std::vector<StoreFile>> FilesOf(const GoldenOptions& options);
+
+// Calls work(i) for each case on all threads: small cases side by side, large ones one after another with the threads
+// inside. What work throws becomes the argument of `failed`.
+void ForEachCase(const std::vector<CaseSpec>& cases, const std::function<void(size_t)>& work,
+                 const std::function<void(size_t, const std::string&)>& failed);
+
+std::string BytesText(int64_t bytes);       // "12.3 MB"
+std::string AgeText(double seconds);        // "3 d"
+std::string VersionText(const StoreFile&);  // "1.8": generator and golden version
+
+// "500M", "2Gi", "1000"; "30d", "12h". nullopt: no such number.
+std::optional<int64_t> ParseBytes(std::string_view text);
+std::optional<double> ParseAge(std::string_view text);
+
+}  // namespace assay::cli

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay golden build. Exit codes: 0; 2 usage; 3 a value could not be computed or written; 4 nothing selected.
+#include <fmt/format.h>
+
+#include <mutex>
+
+#include "harness/base/stopwatch.h"
+#include "harness/cases/case_data.h"
+#include "harness/cli/golden/verb_golden.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/terminal/progress.h"
+#include "harness/cli/verbs.h"
+#include "reports/text.h"
+
+namespace assay::cli {
+namespace {
+
+enum class BuildOutcome : uint8_t { kPresent, kComputed, kReplaced, kFailed };
+
+struct BuildResult {
+  BuildOutcome outcome;
+  std::string message;  // what was damaged, or what failed
+};
+
+BuildResult BuildOne(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
+  const auto data = PrepareInputs(spec);
+  if (!data) return {BuildOutcome::kFailed, data.error().message};
+  const GoldenKey key{spec.Id(), data->input_hash, ChooseTier(tier, data->problem)};
+  const auto stored = store.Load(key);
+  if (stored && *stored) return {BuildOutcome::kPresent, ""};
+  const Golden golden = data->op->ComputeGolden(data->problem, data->inputs, key.tier);
+  if (auto saved = store.Save(key, golden); !saved) {
+    return {BuildOutcome::kFailed, fmt::format("golden store: {}", saved.error().message)};
+  }
+  if (stored) return {BuildOutcome::kComputed, ""};
+  return {BuildOutcome::kReplaced,
+          fmt::format("golden store: {}; the value was computed anew and the file replaced", stored.error().message)};
+}
+
+// Outcomes as they come, from several threads.
+class BuildTally {
+ public:
+  BuildTally(const std::vector<CaseSpec>& cases, Progress::Mode mode) : cases_(cases), progress_(mode, cases.size()) {}
+
+  void Add(size_t i, const BuildResult& result) {
+    const std::string id = cases_[i].Id();
+    const std::lock_guard lock(mutex_);
+    ++counts_[static_cast<size_t>(result.outcome)];
+    ++done_;
+    if (!result.message.empty()) notes_.push_back(fmt::format("{}: {}", id, result.message));
+    progress_.Update(done_, Count(BuildOutcome::kFailed), id);
+  }
+  size_t Count(BuildOutcome outcome) const { return counts_[static_cast<size_t>(outcome)]; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  const std::vector<CaseSpec>& cases_;
+  std::mutex mutex_;
+  Progress progress_;
+  size_t counts_[4] = {}, done_ = 0;
+  std::vector<std::string> notes_;
+};
+
+int BuildAll(const GoldenOptions& options, const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+  RemoveAbandonedWrites(store.root());
+  const Stopwatch time;
+  BuildTally tally(cases, Progress::ParseMode(options.progress));
+  ForEachCase(
+      cases, [&](size_t i) { tally.Add(i, BuildOne(cases[i], options.tier, store)); },
+      [&](size_t i, const std::string& why) {
+        tally.Add(i, {BuildOutcome::kFailed, why});
+      });
+  for (const std::string& note : tally.notes()) Note(note);
+  const size_t failed = tally.Count(BuildOutcome::kFailed);
+  Print(fmt::format("{}: {}, {} computed, {} there already, {} damaged and computed again, {} failed; {:.1f} s\n",
+                    store.root().string(), Counted(static_cast<int64_t>(cases.size()), "case"),
+                    tally.Count(BuildOutcome::kComputed), tally.Count(BuildOutcome::kPresent),
+                    tally.Count(BuildOutcome::kReplaced), failed, time.Seconds()));
+  return failed > 0 ? kExitHarness : kExitOk;
+}
+
+}  // namespace
+
+int BuildGoldens(const GoldenOptions& options) {
+  return WithCases(options, [&](const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+    return BuildAll(options, cases, store);
+  });
+}
+
+}  // namespace assay::cli

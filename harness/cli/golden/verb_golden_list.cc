@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay golden list and gc.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/json_text.h"
+#include "harness/cli/golden/verb_golden.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/verbs.h"
+
+namespace assay::cli {
+namespace {
+
+const char* KindName(StoreFile::Kind kind) {
+  switch (kind) {
+    case StoreFile::Kind::kGolden:
+      return "golden";
+    case StoreFile::Kind::kOtherVersion:
+      return "other version";
+    case StoreFile::Kind::kDamaged:
+      return "damaged";
+    case StoreFile::Kind::kTemporary:
+      return "temporary";
+    default:
+      return "foreign";
+  }
+}
+
+bool HasIdentity(const StoreFile& file) {
+  return file.kind == StoreFile::Kind::kGolden || file.kind == StoreFile::Kind::kOtherVersion;
+}
+
+std::string ListJson(const std::vector<StoreFile>& files) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const StoreFile& f : files) {
+    nlohmann::ordered_json row{
+        {"path", f.path.string()}, {"kind", KindName(f.kind)}, {"bytes", f.bytes}, {"age_s", f.age_s}};
+    if (HasIdentity(f)) {
+      row["case_id"] = f.key.case_id;
+      row["tier"] = Name(f.key.tier);
+      row["generator_version"] = f.generator_version;
+      row["golden_version"] = f.golden_version;
+    }
+    if (!f.problem.empty()) row["problem"] = f.problem;
+    rows.push_back(std::move(row));
+  }
+  return DumpJson(rows, 1) + "\n";
+}
+
+std::string ListTable(const std::vector<StoreFile>& files) {
+  size_t width = 2;
+  for (const StoreFile& f : files)
+    width = std::max(width, HasIdentity(f) ? f.key.case_id.size() : f.path.string().size());
+  std::string text = fmt::format("{:<{}}  {:<12} {:>10} {:>8}  version\n", "id", width, "tier", "bytes", "unused");
+  int64_t bytes = 0;
+  for (const StoreFile& f : files) {
+    bytes += f.bytes;
+    const bool identity = HasIdentity(f);
+    text += fmt::format("{:<{}}  {:<12} {:>10} {:>8}  {}\n", identity ? f.key.case_id : f.path.string(), width,
+                        identity ? Name(f.key.tier) : "", f.bytes, AgeText(f.age_s),
+                        identity ? VersionText(f) : KindName(f.kind));
+  }
+  return text + fmt::format("{} files, {}; this program reads version {}.{}\n", files.size(), BytesText(bytes),
+                            kGeneratorVersion, kGoldenVersion);
+}
+
+}  // namespace
+
+int ListGoldens(const GoldenOptions& options) {
+  const auto files = FilesOf(options);
+  if (!files)
+    return Complain(files.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, files.error().message);
+  Print(options.json ? ListJson(*files) : ListTable(*files));
+  return kExitOk;
+}
+
+int CollectGoldens(const GoldenOptions& options) {
+  auto files = FilesOf(options);
+  if (!files)
+    return Complain(files.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, files.error().message);
+  const GcResult result = CollectGarbage(*std::move(files), options.limits);
+  int64_t bytes = 0;
+  for (const StoreFile& f : result.removed) {
+    bytes += f.bytes;
+    Print(fmt::format("{}  {:<13} {}\n", options.limits.dry_run ? "would remove" : "removed", KindName(f.kind),
+                      HasIdentity(f) ? fmt::format("{} ({} tier, version {}, unused for {})", f.key.case_id,
+                                                   Name(f.key.tier), VersionText(f), AgeText(f.age_s))
+                                     : f.path.string()));
+  }
+  Print(fmt::format("{} {} files, {}; {} golden values left, {}\n", options.limits.dry_run ? "would remove" : "removed",
+                    result.removed.size(), BytesText(bytes), result.kept_files, BytesText(result.kept_bytes)));
+  for (const StoreFile& f : result.failed) Note(f.problem);
+  return result.failed.empty() ? kExitOk : kExitHarness;
+}
+
+}  // namespace assay::cli

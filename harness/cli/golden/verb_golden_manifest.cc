@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/golden/verb_golden_manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/atomic_file.h"
+#include "harness/base/json_text.h"
+#include "harness/base/whole_file.h"
+
+namespace assay::cli {
+namespace {
+
+using ManifestJson = nlohmann::ordered_json;
+constexpr const char* kManifestFormat = "assay-golden-manifest-1";
+
+bool IsManifest(const ManifestJson& json) {
+  return json.is_object() && json.value("format", ManifestJson()) == kManifestFormat;
+}
+
+Status CheckVersions(const ManifestJson& json, const std::filesystem::path& path) {
+  const auto number = [&](const char* key) {
+    return json.contains(key) && json[key].is_number_integer() ? json[key].get<int>() : -1;
+  };
+  if (!IsManifest(json)) {
+    return UsageError(fmt::format("{}: not a manifest of golden values ({})", path.string(), kManifestFormat));
+  }
+  const int generator = number("generator_version"), golden = number("golden_version");
+  if (generator == kGeneratorVersion && golden == kGoldenVersion) return {};
+  return UsageError(
+      fmt::format("{}: made with version {}.{} of inputs and golden values, this program has {}.{}; make it "
+                  "again with assay golden export --manifest",
+                  path.string(), generator, golden, kGeneratorVersion, kGoldenVersion));
+}
+
+}  // namespace
+
+Result<std::vector<ManifestEntry>> ReadManifest(const std::filesystem::path& path) {
+  const auto text = ReadWholeFile(path);
+  if (!text) return tl::unexpected(text.error());
+  const ManifestJson json = ParseOrderedJson(*text);
+  if (Status status = CheckVersions(json, path); !status) return tl::unexpected(status.error());
+  std::vector<ManifestEntry> entries;
+  const ManifestJson cases = json.value("cases", ManifestJson());
+  for (const auto& [id, pinned] : cases.items()) {
+    const auto hash = [&](const char* key) {
+      return pinned.is_object() && pinned.contains(key) && pinned[key].is_string() ? pinned[key].get<std::string>()
+                                                                                   : "";
+    };
+    entries.push_back({id, hash("inputs"), hash("golden")});
+    if (entries.back().inputs.empty() || entries.back().golden.empty()) {
+      return UsageError(fmt::format("{}: case {} lacks its hashes 'inputs' and 'golden'", path.string(), id));
+    }
+  }
+  if (entries.empty()) return UsageError(fmt::format("{}: the manifest has no cases", path.string()));
+  return entries;
+}
+
+Status WriteManifest(const std::filesystem::path& path, std::vector<ManifestEntry> entries) {
+  std::ranges::sort(entries, {}, &ManifestEntry::id);
+  std::string text = fmt::format(
+      "{{\n \"format\": \"{}\",\n \"generator_version\": {},\n \"golden_version\": {},\n"
+      " \"tier\": \"{}\",\n \"cases\": {{",
+      kManifestFormat, kGeneratorVersion, kGoldenVersion, Name(Tier::kReproducible));
+  for (const ManifestEntry& e : entries) {
+    text += fmt::format("{}\n  {}: {{\"inputs\": \"{}\", \"golden\": \"{}\"}}", &e == entries.data() ? "" : ",",
+                        DumpJson(ManifestJson(e.id)), e.inputs, e.golden);
+  }
+  text += "\n }\n}\n";
+  return WriteFileAtomically(path, {{text.data(), text.size()}});
+}
+
+Status CheckMayBecomeManifest(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return {};
+  const bool is_file = std::filesystem::is_regular_file(path, error);
+  const auto text = is_file ? ReadWholeFile(path) : Result<std::string>("");
+  if (IsManifest(ParseOrderedJson(text.value_or("")))) return {};
+  return UsageError(
+      fmt::format("{}: what is there is no manifest of golden values, and stays; give another name, or "
+                  "remove it",
+                  path.string()));
+}
+
+Result<ManifestEntry> EntryOf(const CaseSpec& spec, const GoldenStore& store) {
+  const auto data = PrepareCase(spec, std::string(Name(Tier::kReproducible)), store);
+  if (!data) return tl::unexpected(data.error());
+  return ManifestEntry{spec.Id(), data->input_hash, data->golden_hash};
+}
+
+Result<CaseSpec> SpecOfId(const std::string& id) {
+  auto spec = ParseId(id);
+  if (spec && OperatorRegistry::Global().Find(spec->op) == nullptr) {
+    return UsageError(fmt::format("{}: this program has no operator '{}'", id, spec->op));
+  }
+  return spec;
+}
+
+Result<CaseData> InputsOfId(const std::string& id) {
+  const auto spec = SpecOfId(id);
+  if (!spec) return tl::unexpected(spec.error());
+  return PrepareInputs(*spec);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay golden verify. Exit codes: 0; 1 a file is damaged, or a value differs; 2 usage; 3 a value could not be
+// computed; 4 there is nothing to verify.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/json_text.h"
+#include "harness/cases/case_data.h"
+#include "harness/cli/golden/verb_golden.h"
+#include "harness/cli/golden/verb_golden_manifest.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/terminal/progress.h"
+#include "harness/cli/verbs.h"
+#include "harness/plan/selection.h"
+
+namespace assay::cli {
+namespace {
+
+struct GoldenFinding {
+  std::string kind, id, message;  // kind: damaged, different, failed
+  bool operator<(const GoldenFinding& other) const { return std::tie(id, message) < std::tie(other.id, other.message); }
+};
+
+bool SameBits(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+}
+
+// In the reproducible tier bit for bit; the fast tier differs between machines, by no more than both errors.
+std::string DifferenceOf(const Golden& stored, const Golden& fresh) {
+  if (GoldenHash(stored) == GoldenHash(fresh)) return "";
+  if (stored.shape != fresh.shape || stored.size() != fresh.size() || stored.tier != fresh.tier ||
+      stored.value_lo.size() != fresh.value_lo.size()) {
+    return "another shape, tier or precision than computed now";
+  }
+  const bool bit_for_bit = stored.tier == Tier::kReproducible || stored.exact;
+  const bool errors_known = stored.error.size() == stored.size() && fresh.error.size() == fresh.size();
+  for (int64_t i = 0; i < stored.size(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    const double a = stored.value[at], b = fresh.value[at];
+    const bool within = a == b || (errors_known && std::abs(a - b) <= stored.error[i] + fresh.error[i]);
+    if (!SameBits(a, b) && (bit_for_bit || !within)) return fmt::format("value {} is {}, computed now {}", i, a, b);
+    if (!stored.value_lo.empty() && !SameBits(stored.value_lo[at], fresh.value_lo[at])) {
+      return fmt::format("the low part of value {} is {}, computed now {}", i, stored.value_lo[at], fresh.value_lo[at]);
+    }
+  }
+  return "";
+}
+
+// Of one file whose header is a golden value's.
+std::optional<GoldenFinding> VerifyFile(const StoreFile& file, bool recompute) {
+  const std::string& id = file.key.case_id;
+  const auto golden = ReadGolden(file.path, file.key);
+  if (!golden) return GoldenFinding{"damaged", id, golden.error().message};
+  if (!recompute) return std::nullopt;
+  const auto data = InputsOfId(id);
+  if (!data) return GoldenFinding{"failed", id, data.error().message};
+  if (data->input_hash != file.key.input_hash) {
+    return GoldenFinding{"different", id,
+                         fmt::format("its inputs have hash {}, made now {}", file.key.input_hash, data->input_hash)};
+  }
+  const std::string difference =
+      DifferenceOf(*golden, data->op->ComputeGolden(data->problem, data->inputs, file.key.tier));
+  if (difference.empty()) return std::nullopt;
+  return GoldenFinding{"different", id, fmt::format("{}: {}", file.path.string(), difference)};
+}
+
+class GoldenFindings {
+ public:
+  GoldenFindings(size_t total, Progress::Mode mode) : progress_(mode, total) {}
+  void Add(const std::string& id, std::optional<GoldenFinding> finding) {
+    const std::lock_guard lock(mutex_);
+    if (finding) found_.push_back(*std::move(finding));
+    progress_.Update(++done_, found_.size(), id);
+  }
+  std::vector<GoldenFinding> Sorted() {
+    std::ranges::sort(found_, std::less());
+    return found_;
+  }
+
+ private:
+  std::mutex mutex_;
+  Progress progress_;
+  size_t done_ = 0;
+  std::vector<GoldenFinding> found_;
+};
+
+int ReportFindings(const GoldenOptions& options, size_t checked, const std::string& what,
+                   const std::vector<GoldenFinding>& findings) {
+  const bool failed = std::ranges::any_of(findings, [](const GoldenFinding& f) { return f.kind == "failed"; });
+  const int code = failed ? kExitHarness : findings.empty() ? kExitOk : kExitFailed;
+  if (options.json) {
+    nlohmann::ordered_json json{
+        {"checked", checked}, {"findings", nlohmann::ordered_json::array()}, {"exit_code", code}};
+    for (const GoldenFinding& f : findings)
+      json["findings"].push_back({{"kind", f.kind}, {"case_id", f.id}, {"message", f.message}});
+    Print(DumpJson(json, 1) + "\n");
+    return code;
+  }
+  for (const GoldenFinding& f : findings) Print(fmt::format("{:<9}  {}  {}\n", f.kind, f.id, f.message));
+  Print(fmt::format("{} {} checked, {} wrong\n", checked, what, findings.size()));
+  return code;
+}
+
+int VerifyStore(const GoldenOptions& options) {
+  const auto files = FilesOf(options);
+  if (!files)
+    return Complain(files.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, files.error().message);
+  std::vector<const StoreFile*> golden;
+  std::vector<CaseSpec> cases;
+  std::vector<GoldenFinding> damaged;
+  size_t others = 0;
+  for (const StoreFile& f : *files) {
+    others += f.kind == StoreFile::Kind::kOtherVersion ? 1 : 0;
+    if (f.kind == StoreFile::Kind::kDamaged) damaged.push_back({"damaged", f.key.case_id, f.problem});
+    if (f.kind != StoreFile::Kind::kGolden) continue;
+    const auto spec = SpecOfId(f.key.case_id);
+    if (!spec) damaged.push_back({"failed", f.key.case_id, spec.error().message});
+    if (spec) golden.push_back(&f), cases.push_back(*spec);
+  }
+  if (others > 0)
+    Note(fmt::format("{} values of other versions are not checked; assay golden gc removes them", others));
+  if (golden.empty() && damaged.empty()) return Complain(kExitNothing, "the store holds no golden value that fits");
+
+  GoldenFindings findings(golden.size(), Progress::ParseMode(options.progress));
+  for (const GoldenFinding& f : damaged) findings.Add(f.id, f);
+  ForEachCase(
+      cases, [&](size_t i) { findings.Add(golden[i]->key.case_id, VerifyFile(*golden[i], options.recompute)); },
+      [&](size_t i, const std::string& why) {
+        const std::string& id = golden[i]->key.case_id;
+        findings.Add(id, GoldenFinding{"failed", id, why});
+      });
+  return ReportFindings(options, golden.size() + damaged.size(), "golden values", findings.Sorted());
+}
+
+int VerifyManifest(const GoldenOptions& options) {
+  auto manifest = ReadManifest(options.manifest);
+  if (!manifest) return Complain(kExitUsage, manifest.error().message);
+  std::erase_if(*manifest, [&](const ManifestEntry& e) { return !MatchesFilter(options.selection.filter, e.id); });
+  if (manifest->empty()) {
+    return Complain(kExitNothing,
+                    fmt::format("{}: --filter {} fits none of its cases", options.manifest, options.selection.filter));
+  }
+  std::vector<CaseSpec> cases;
+  for (const ManifestEntry& entry : *manifest) {
+    const auto spec = SpecOfId(entry.id);
+    if (!spec) return Complain(kExitUsage, fmt::format("{}: {}", options.manifest, spec.error().message));
+    cases.push_back(*spec);
+  }
+  GoldenFindings findings(cases.size(), Progress::ParseMode(options.progress));
+  const auto verify = [&](size_t i) {
+    const ManifestEntry& pinned = (*manifest)[i];
+    const auto now = EntryOf(cases[i], GoldenStore(std::filesystem::path()));  // computed, whatever a store holds
+    std::optional<GoldenFinding> finding;
+    if (!now) finding = {"failed", pinned.id, now.error().message};
+    if (now && now->inputs != pinned.inputs) {
+      finding = {"different", pinned.id, fmt::format("inputs {}, pinned {}", now->inputs, pinned.inputs)};
+    } else if (now && now->golden != pinned.golden) {
+      finding = {"different", pinned.id, fmt::format("golden value {}, pinned {}", now->golden, pinned.golden)};
+    }
+    findings.Add(pinned.id, finding);
+  };
+  ForEachCase(cases, verify, [&](size_t i, const std::string& why) {
+    findings.Add((*manifest)[i].id, GoldenFinding{"failed", (*manifest)[i].id, why});
+  });
+  return ReportFindings(options, cases.size(), "pinned values", findings.Sorted());
+}
+
+}  // namespace
+
+int VerifyGoldens(const GoldenOptions& options) {
+  return options.manifest.empty() ? VerifyStore(options) : VerifyManifest(options);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/data/dtype.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <string>
+
+#include "harness/base/check.h"
+
+namespace assay {
+namespace {
+
+// DLDataTypeCode as numbers: installed dlpack.h may predate the fp8 codes.
+constexpr uint8_t kDLInt = 0;
+constexpr uint8_t kDLFloat = 2;
+constexpr uint8_t kDLBfloat = 4;
+constexpr uint8_t kDLComplex = 5;
+constexpr uint8_t kDLFloat8E4M3FN = 10;
+constexpr uint8_t kDLFloat8E5M2 = 12;
+
+constexpr std::array<DTypeInfo, kDTypeCount> kInfo = {{
+    {DType::kF64, "f64", DTypeKind::kFloat, 8, kDLFloat, 64},
+    {DType::kF32, "f32", DTypeKind::kFloat, 4, kDLFloat, 32},
+    {DType::kF16, "f16", DTypeKind::kFloat, 2, kDLFloat, 16},
+    {DType::kBF16, "bf16", DTypeKind::kFloat, 2, kDLBfloat, 16},
+    {DType::kE4M3, "e4m3", DTypeKind::kFloat, 1, kDLFloat8E4M3FN, 8},
+    {DType::kE5M2, "e5m2", DTypeKind::kFloat, 1, kDLFloat8E5M2, 8},
+    {DType::kI8, "i8", DTypeKind::kInt, 1, kDLInt, 8},
+    {DType::kI32, "i32", DTypeKind::kInt, 4, kDLInt, 32},
+    {DType::kI64, "i64", DTypeKind::kInt, 8, kDLInt, 64},
+    {DType::kC64, "c64", DTypeKind::kComplex, 8, kDLComplex, 64},
+    {DType::kC128, "c128", DTypeKind::kComplex, 16, kDLComplex, 128},
+}};
+
+constexpr FloatFormat kFormatF64 = {53, -1022, std::numeric_limits<double>::max(), true};
+constexpr FloatFormat kFormatF32 = {24, -126, std::numeric_limits<float>::max(), true};
+constexpr FloatFormat kFormatF16 = {11, -14, 65504.0, true};
+constexpr FloatFormat kFormatBF16 = {8, -126, 0x1.FEp127, true};
+constexpr FloatFormat kFormatE4M3 = {4, -6, 448.0, false};
+constexpr FloatFormat kFormatE5M2 = {3, -14, 57344.0, true};
+
+}  // namespace
+
+const DTypeInfo& Info(DType dtype) {
+  const DTypeInfo& info = kInfo[static_cast<size_t>(dtype)];
+  ASSAY_CHECK(info.dtype == dtype);
+  return info;
+}
+
+const FloatFormat& FormatOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+    case DType::kC128:
+      return kFormatF64;
+    case DType::kF32:
+    case DType::kC64:
+      return kFormatF32;
+    case DType::kF16:
+      return kFormatF16;
+    case DType::kBF16:
+      return kFormatBF16;
+    case DType::kE4M3:
+      return kFormatE4M3;
+    case DType::kE5M2:
+      return kFormatE5M2;
+    default:
+      CheckFailed("FormatOf of a floating-point type", __FILE__, __LINE__);
+  }
+}
+
+Result<DType> ParseDType(std::string_view name) {
+  std::string known;
+  for (const DTypeInfo& info : kInfo) {
+    if (info.name == name) return info.dtype;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", info.name);
+  }
+  return UsageError(fmt::format("unknown dtype '{}'; known: {}", name, known));
+}
+
+}  // namespace assay

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/data/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+
+#include "harness/base/atomic_file.h"
+#include "harness/base/json_text.h"
+#include "harness/base/whole_file.h"
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kLengthBytes = 8;
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
+
+struct NamedType {
+  std::string_view name;
+  DType dtype;
+};
+constexpr NamedType kNamedTypes[] = {
+    {"F64", DType::kF64},      {"F32", DType::kF32},      {"F16", DType::kF16}, {"BF16", DType::kBF16},
+    {"F8_E4M3", DType::kE4M3}, {"F8_E5M2", DType::kE5M2}, {"I8", DType::kI8},   {"I32", DType::kI32},
+    {"I64", DType::kI64},      {"BOOL", DType::kI8},      {"C64", DType::kC64},  // read, never written: the first name
+                                                                                 // of a type is
+};
+
+// A complex tensor is stored as its components.
+DType ComponentType(DType dtype) {
+  if (dtype == DType::kC64) return DType::kF32;
+  return dtype == DType::kC128 ? DType::kF64 : dtype;
+}
+
+std::string_view StoredName(DType dtype) {
+  for (const NamedType& type : kNamedTypes) {
+    if (type.dtype == ComponentType(dtype)) return type.name;
+  }
+  return "";
+}
+
+uint64_t BytesOf(const TensorRef& tensor) {
+  return static_cast<uint64_t>(NumElements(tensor.shape)) * static_cast<uint64_t>(SizeOf(tensor.dtype));
+}
+
+std::string HeaderOf(const std::vector<TensorRef>& tensors, const std::map<std::string, std::string>& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  uint64_t offset = 0;
+  for (const TensorRef& tensor : tensors) {
+    Shape shape = tensor.shape;
+    if (IsComplex(tensor.dtype)) shape.push_back(2);
+    const uint64_t end = offset + BytesOf(tensor);
+    header[tensor.name] = {{"dtype", StoredName(tensor.dtype)}, {"shape", shape}, {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = DumpJson(header);
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // the data start aligned
+  return text;
+}
+
+struct Entry {
+  std::string name;
+  std::string type;            // as the file calls it
+  std::optional<DType> dtype;  // none: a type that is not supported
+  Shape shape;
+  uint64_t begin, end;
+};
+
+Result<Shape> ParseShape(const Json& json, const std::string& name) {
+  Shape shape;
+  if (!json.is_array()) return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has no shape", name));
+  int64_t count = 1;
+  for (const Json& extent : json) {
+    const bool fits =
+        extent.is_number_unsigned() && extent.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
+    if (!fits) return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has a bad extent in its shape", name));
+    shape.push_back(extent.get<int64_t>());
+    if (__builtin_mul_overflow(count, std::max<int64_t>(1, shape.back()), &count)) {
+      return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has a shape beyond 2^63 elements", name));
+    }
+  }
+  return shape;
+}
+
+Result<Entry> ParseEntry(const std::string& name, const Json& json, uint64_t data_size) {
+  if (!json.is_object() || !json.contains("dtype") || !json.contains("shape") || !json.contains("data_offsets")) {
+    return Fail(ErrorCode::kIo, fmt::format("tensor '{}' lacks dtype, shape or data_offsets", name));
+  }
+  if (!json["dtype"].is_string())
+    return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has a dtype that is no text", name));
+  Entry entry{.name = name, .type = json["dtype"].get<std::string>(), .dtype = {}, .shape = {}, .begin = 0, .end = 0};
+  const auto* stored = std::ranges::find(kNamedTypes, entry.type, &NamedType::name);
+  if (stored != std::end(kNamedTypes)) entry.dtype = stored->dtype;
+  Result<Shape> shape = ParseShape(json["shape"], name);
+  if (!shape) return tl::unexpected(shape.error());
+  entry.shape = std::move(*shape);
+  const Json& offsets = json["data_offsets"];
+  if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
+      !offsets[1].is_number_unsigned()) {
+    return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has bad data_offsets", name));
+  }
+  entry.begin = offsets[0].get<uint64_t>();
+  entry.end = offsets[1].get<uint64_t>();
+  if (entry.begin > entry.end || entry.end > data_size) {
+    return Fail(ErrorCode::kIo,
+                fmt::format("tensor '{}' lies at bytes {} to {} of {}: the file is cut short or damaged", name,
+                            entry.begin, entry.end, data_size));
+  }
+  if (!entry.dtype) return entry;
+  const uint64_t bytes = entry.end - entry.begin, size = static_cast<uint64_t>(SizeOf(*entry.dtype));
+  if (bytes % size != 0 || static_cast<uint64_t>(NumElements(entry.shape)) != bytes / size) {
+    return Fail(ErrorCode::kIo, fmt::format("tensor '{}' has {} bytes, but its shape {} of {} needs another number",
+                                            name, bytes, ShapeText(entry.shape), entry.type));
+  }
+  return entry;
+}
+
+// The tensors cover the data without holes or overlaps, as the format demands.
+Status CheckCoverage(const std::vector<Entry>& entries, uint64_t data_size) {
+  uint64_t at = 0;
+  for (const Entry& entry : entries) {
+    if (entry.begin != at) {
+      return Fail(ErrorCode::kIo,
+                  fmt::format("tensor '{}' starts at byte {}, expected {}", entry.name, entry.begin, at));
+    }
+    at = entry.end;
+  }
+  if (at != data_size) {
+    return Fail(ErrorCode::kIo, fmt::format("{} bytes of data, but the tensors cover {}", data_size, at));
+  }
+  return {};
+}
+
+// Of a file of `size` bytes that begins with `start`.
+Result<uint64_t> HeaderLength(std::string_view start, uint64_t size) {
+  if (start.size() < kLengthBytes) {
+    return Fail(ErrorCode::kIo, fmt::format("{} bytes are too few for a header length", start.size()));
+  }
+  uint64_t length = 0;
+  for (int i = kLengthBytes - 1; i >= 0; --i) length = length << 8 | static_cast<uint8_t>(start[i]);
+  if (length > kMaxHeaderBytes || length > size - kLengthBytes) {
+    return Fail(ErrorCode::kIo, fmt::format("the header claims {} bytes, the file has {}", length, size));
+  }
+  return length;
+}
+
+Status ParseMetadata(const Json& json, std::map<std::string, std::string>& metadata) {
+  if (!json.is_object()) return Fail(ErrorCode::kIo, "__metadata__ is not an object");
+  for (const auto& [key, value] : json.items()) {
+    if (!value.is_string()) return Fail(ErrorCode::kIo, fmt::format("__metadata__ '{}' is not a string", key));
+    metadata[key] = value.get<std::string>();
+  }
+  return {};
+}
+
+}  // namespace
+
+const Tensor* SafetensorsFile::Find(std::string_view name) const {
+  for (const NamedTensor& named : tensors) {
+    if (named.name == name) return &named.tensor;
+  }
+  return nullptr;
+}
+
+Status WriteSafetensors(const std::filesystem::path& path, const std::vector<TensorRef>& tensors,
+                        const std::map<std::string, std::string>& metadata) {
+  const std::string header = HeaderOf(tensors, metadata);
+  std::string length(8, '\0');
+  for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(uint64_t{header.size()} >> (8 * i));
+  std::vector<FilePart> parts = {{length.data(), length.size()}, {header.data(), header.size()}};
+  for (const TensorRef& tensor : tensors) parts.push_back({tensor.data, BytesOf(tensor)});
+  return WriteFileAtomically(path, parts);
+}
+
+Result<std::map<std::string, std::string>> ReadSafetensorsMetadata(const std::filesystem::path& path) {
+  const auto fail = [&](const std::string& message) {
+    return Fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), message));
+  };
+  std::ifstream stream(path, std::ios::binary | std::ios::ate);
+  const auto size = stream ? static_cast<int64_t>(stream.tellg()) : -1;
+  if (size < 0) return fail("cannot be read");
+  std::string start(kLengthBytes, '\0');
+  stream.seekg(0);
+  if (!stream.read(start.data(), kLengthBytes)) return fail("too short for a header length");
+  const Result<uint64_t> length = HeaderLength(start, static_cast<uint64_t>(size));
+  if (!length) return fail(length.error().message);
+  std::string text(*length, '\0');
+  if (!stream.read(text.data(), static_cast<std::streamsize>(text.size()))) return fail("cannot be read");
+  const Json header = ParseJson(text);
+  if (!header.is_object()) return fail("the header is not a JSON object");
+  std::map<std::string, std::string> metadata;
+  if (!header.contains("__metadata__")) return metadata;
+  if (Status status = ParseMetadata(header["__metadata__"], metadata); !status) return fail(status.error().message);
+  return metadata;
+}
+
+Result<SafetensorsFile> ParseSafetensors(std::string_view bytes) {
+  const Result<uint64_t> length = HeaderLength(bytes, bytes.size());
+  if (!length) return tl::unexpected(length.error());
+  const char* text = bytes.data() + kLengthBytes;
+  const Json header = ParseJson({text, *length});
+  if (!header.is_object()) return Fail(ErrorCode::kIo, "the header is not a JSON object");
+
+  SafetensorsFile file;
+  const char* data = text + *length;
+  const uint64_t data_size = bytes.size() - kLengthBytes - *length;
+  std::vector<Entry> entries;
+  for (const auto& [name, json] : header.items()) {
+    if (name == "__metadata__") {
+      if (Status status = ParseMetadata(json, file.metadata); !status) return tl::unexpected(status.error());
+      continue;
+    }
+    Result<Entry> entry = ParseEntry(name, json, data_size);
+    if (!entry) return tl::unexpected(entry.error());
+    entries.push_back(std::move(*entry));
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
+  if (Status status = CheckCoverage(entries, data_size); !status) return tl::unexpected(status.error());
+  for (Entry& entry : entries) {
+    if (!entry.dtype) {
+      file.unsupported.emplace(std::move(entry.name), std::move(entry.type));
+      continue;
+    }
+    Tensor tensor(*entry.dtype, entry.shape);
+    if (tensor.bytes() > 0) std::memcpy(tensor.data(), data + entry.begin, tensor.bytes());
+    file.tensors.push_back({std::move(entry.name), std::move(tensor)});
+  }
+  return file;
+}
+
+Result<SafetensorsFile> ReadSafetensors(const std::filesystem::path& path) {
+  const auto fail = [&](const std::string& message) {
+    return Fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), message));
+  };
+  const Result<std::string> bytes = ReadWholeFile(path);
+  if (!bytes) return tl::unexpected(bytes.error());
+  Result<SafetensorsFile> file = ParseSafetensors(*bytes);
+  if (!file) return fail(file.error().message);
+  return file;
+}
+
+}  // namespace assay

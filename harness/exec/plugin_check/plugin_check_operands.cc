@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/plugin_check/plugin_check_operands.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "harness/data/dtype.h"
+
+namespace assay::plugin_check {
+namespace {
+
+constexpr uint64_t kEdgeBytes = 256;  // before and after each operand
+
+std::optional<DType> TypeOf(const assay_tensor_desc& tensor) {
+  for (int d = 0; d < kDTypeCount; ++d) {
+    const DTypeInfo& info = Info(static_cast<DType>(d));
+    if (info.dlpack_code == tensor.type_code && info.dlpack_bits == tensor.bits) return info.dtype;
+  }
+  return std::nullopt;
+}
+
+// From the first byte to the end of the last element; strides are not negative here.
+uint64_t SpanBytes(const assay_tensor_desc& tensor) {
+  uint64_t last = 0;
+  for (int32_t axis = 0; axis < tensor.ndim; ++axis) {
+    if (tensor.shape[axis] == 0) return 0;
+    last += static_cast<uint64_t>((tensor.shape[axis] - 1) * tensor.strides[axis]);
+  }
+  return (last + 1) * tensor.bits / 8;
+}
+
+// Multiples of 1/4 from -2 to 2 (integers: whole ones), exact in every type.
+std::vector<unsigned char> SmallNumbers(DType dtype, uint64_t bytes) {
+  const auto elements = bytes / static_cast<uint64_t>(SizeOf(dtype));
+  std::vector<double> values(elements * (IsComplex(dtype) ? 2 : 1));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double quarters = static_cast<double>(i * 7 % 17) - 8;
+    values[i] = IsInt(dtype) ? static_cast<double>(i % 2) : quarters / 4;
+  }
+  std::vector<unsigned char> storage(bytes);
+  FromF64(dtype, values, storage.data());
+  return storage;
+}
+
+}  // namespace
+
+DescriptionCopy::DescriptionCopy(const assay_op_desc& from, Caller caller)
+    : caller_(caller), op_(from, Announced(sizeof from)) {
+  for (uint64_t i = 0; i < from.n_inputs; ++i) inputs_.push_back(Copy(*from.inputs[i]));
+  for (uint64_t i = 0; i < from.n_outputs; ++i) outputs_.push_back(Copy(*from.outputs[i]));
+  for (uint64_t i = 0; i < from.n_attrs; ++i) attr_pointers_.push_back(Copy(*from.attrs[i]));
+  PointToCopies();
+}
+
+const assay_tensor_desc* DescriptionCopy::Copy(const assay_tensor_desc& from) {
+  return tensors_.emplace_back(from, Announced(sizeof from)).get();
+}
+
+const assay_attr* DescriptionCopy::Copy(const assay_attr& from) {
+  return attrs_.emplace_back(from, Announced(sizeof from)).get();
+}
+
+void DescriptionCopy::PointToCopies() {
+  op().inputs = inputs_.data();
+  op().outputs = outputs_.data();
+  op().attrs = attr_pointers_.data();
+  op().n_attrs = attr_pointers_.size();
+}
+
+void DescriptionCopy::AddAttr(const char* key, int64_t value) {
+  assay_attr attr{};
+  attr.key = key;
+  attr.type = ASSAY_ATTR_INT;
+  attr.i = value;
+  attr.s = "";
+  attr_pointers_.push_back(Copy(attr));
+  PointToCopies();
+}
+
+Operands::~Operands() {
+  for (const assay_tensor_arg& arg : storage_) {
+    if (arg.buffer != nullptr) plugin_->api->buffer_free(plugin_->device, arg.buffer);
+  }
+}
+
+Finding Operands::Add(const assay_tensor_desc& tensor) {
+  const uint64_t bytes = (SpanBytes(tensor) + 2 * kEdgeBytes + 15) / 16 * 16;
+  assay_tensor_arg& arg = storage_.emplace_back(assay_tensor_arg{sizeof arg, nullptr, kEdgeBytes});
+  sizes_.push_back(bytes);
+  pointers_.push_back(&arg);
+  ErrorText error;
+  assay_status status = plugin_->api->buffer_alloc(plugin_->device, bytes, &arg.buffer, error.out());
+  if (status != ASSAY_OK) return Bad("{}", Told("buffer_alloc", status, error));
+  if (arg.buffer == nullptr) return Bad("buffer_alloc of {} bytes returned ASSAY_OK and a NULL buffer", bytes);
+  const std::optional<DType> dtype = TypeOf(tensor);
+  const std::vector<unsigned char> data = SmallNumbers(dtype.value_or(DType::kI8), bytes);
+  status = plugin_->api->buffer_upload(plugin_->device, arg.buffer, 0, data.data(), bytes, error.out());
+  return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_upload", status, error));
+}
+
+Finding Operands::Make(const assay_op_desc& op) {
+  for (uint64_t i = 0; i < op.n_inputs; ++i) {
+    if (Finding added = Add(*op.inputs[i]); added.kind != Finding::Kind::kOk) return added;
+  }
+  if (Finding added = Add(*op.outputs[0]); added.kind != Finding::Kind::kOk) return added;
+  args_ = {sizeof args_, pointers_.data(), pointers_.data() + op.n_inputs};
+  return Good("");
+}
+
+Finding Operands::Download(std::vector<unsigned char>& bytes) const {
+  bytes.assign(sizes_.back(), kUntouched);
+  ErrorText error;
+  const assay_status status = plugin_->api->buffer_download(plugin_->device, pointers_.back()->buffer, 0, bytes.data(),
+                                                            bytes.size(), error.out());
+  return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_download", status, error));
+}
+
+Finding TestPlan::Create(const assay_op_desc& op, const char* implementation) {
+  ErrorText error;
+  const assay_status status = plugin_->api->plan_create(plugin_->device, &op, implementation, &plan_, error.out());
+  if (status != ASSAY_OK) {
+    plan_ = nullptr;
+    return Bad("{} {}: {}; query offers it", op.op, implementation, Told("plan_create", status, error));
+  }
+  if (plan_ == nullptr) return Bad("{} {}: plan_create returned ASSAY_OK and a NULL plan", op.op, implementation);
+  return Good("");
+}
+
+Finding TestPlan::Execute(const Operands& operands) const {
+  ErrorText error;
+  const assay_status status = plugin_->api->execute(plan_, &operands.args(), error.out());
+  return status == ASSAY_OK ? Good("") : Bad("{}", Told("execute", status, error));
+}
+
+}  // namespace assay::plugin_check

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to plugin_check*.cc: descriptions that can be changed, and operands to execute on.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "harness/exec/plugin_check/plugin_check_rules.h"
+
+namespace assay::plugin_check {
+
+// A copy of a description. Its structs announce what today's have, or more, as a newer caller's do.
+class DescriptionCopy {
+ public:
+  enum class Caller { kSame, kNewer };
+  DescriptionCopy(const assay_op_desc& from, Caller caller);
+  DescriptionCopy(const DescriptionCopy&) = delete;
+  DescriptionCopy& operator=(const DescriptionCopy&) = delete;
+
+  assay_op_desc& op() { return *op_.get(); }
+  assay_tensor_desc& output() { return *tensors_.back().get(); }
+  void AddAttr(const char* key, int64_t value);
+
+ private:
+  uint64_t Announced(uint64_t today) const { return today + (caller_ == Caller::kNewer ? kTailBytes : 0); }
+  const assay_tensor_desc* Copy(const assay_tensor_desc& from);
+  const assay_attr* Copy(const assay_attr& from);
+  void PointToCopies();
+
+  Caller caller_;
+  OtherVersion<assay_op_desc> op_;
+  std::deque<OtherVersion<assay_tensor_desc>> tensors_;  // deques: elements never move
+  std::deque<OtherVersion<assay_attr>> attrs_;
+  std::vector<const assay_tensor_desc*> inputs_, outputs_;
+  std::vector<const assay_attr*> attr_pointers_;
+};
+
+// One buffer per operand of a description, inputs filled with small numbers.
+class Operands {
+ public:
+  explicit Operands(const PluginUnderTest& plugin) : plugin_(&plugin) {}
+  Operands(const Operands&) = delete;
+  Operands& operator=(const Operands&) = delete;
+  ~Operands();
+
+  // Allocates and uploads; the failure of the plugin's function, or kOk.
+  Finding Make(const assay_op_desc& op);
+  const assay_args& args() const { return args_; }
+  // The bytes of the (one) output's buffer, guards included.
+  Finding Download(std::vector<unsigned char>& bytes) const;
+
+ private:
+  Finding Add(const assay_tensor_desc& tensor);
+  const PluginUnderTest* plugin_;
+  std::deque<assay_tensor_arg> storage_;
+  std::vector<uint64_t> sizes_;
+  std::vector<const assay_tensor_arg*> pointers_;
+  assay_args args_{};
+};
+
+// A plan that is destroyed once.
+class TestPlan {
+ public:
+  explicit TestPlan(const PluginUnderTest& plugin) : plugin_(&plugin) {}
+  TestPlan(const TestPlan&) = delete;
+  TestPlan& operator=(const TestPlan&) = delete;
+  ~TestPlan() {
+    if (plan_ != nullptr) plugin_->api->plan_destroy(plan_);
+  }
+  Finding Create(const assay_op_desc& op, const char* implementation);
+  Finding Execute(const Operands& operands) const;
+  assay_plan* get() const { return plan_; }
+
+ private:
+  const PluginUnderTest* plugin_;
+  assay_plan* plan_ = nullptr;
+};
+
+}  // namespace assay::plugin_check

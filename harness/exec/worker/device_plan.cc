@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/worker/device_plan.h"
+
+#include <chrono>
+#include <limits>
+#include <span>
+
+#include "harness/base/profile.h"
+#include "harness/exec/processor.h"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+}  // namespace
+
+OperandSet::~OperandSet() {
+  for (const Image& image : images_) {
+    if (image.buffer != nullptr) api_->buffer_free(device_, image.buffer);
+  }
+}
+
+Json OperandSet::Bind(const Json& request, std::vector<UniqueFd> fds) {
+  if (fds.size() != 2) return Failed(ASSAY_ERROR, "worker: bind came without its two descriptors");
+  const uint64_t size = request.at("size");
+  Result<SharedMemory> upload = SharedMemory::Map(std::move(fds[0]), size, Access::kReadOnly);
+  if (!upload) return Failed(ASSAY_ERROR, upload.error().message);
+  Result<SharedMemory> download = SharedMemory::Map(std::move(fds[1]), size, Access::kReadWrite);
+  if (!download) return Failed(ASSAY_ERROR, download.error().message);
+  upload_ = std::move(*upload);
+  download_ = std::move(*download);
+  images_.resize(request.at("images").size());
+  for (size_t i = 0; i < images_.size(); ++i) {
+    const Json& json = request.at("images")[i];
+    Image& image = images_[i];
+    image.at = json.at("at");
+    image.bytes = json.at("bytes");
+    ErrorText error;
+    const assay_status status = api_->buffer_alloc(device_, image.bytes, &image.buffer, error.out());
+    if (status != ASSAY_OK) return PluginFailed(status, "buffer_alloc", error);
+    if (image.buffer == nullptr) return Failed(ASSAY_ERROR, "buffer_alloc returned ASSAY_OK and a NULL buffer");
+    image.arg = {sizeof image.arg, image.buffer, json.at("offset")};
+    arg_pointers_.push_back(&image.arg);
+  }
+  args_ = {sizeof args_, arg_pointers_.data(), arg_pointers_.data() + images_.size() - 1};
+  return Ok();
+}
+
+Json OperandSet::Upload(size_t first, size_t end) {
+  Json seconds = Json::array();
+  for (const Image& image : std::span(images_).subspan(first, end - first)) {
+    ErrorText error;
+    const Clock::time_point begin = Clock::now();
+    const assay_status status =
+        api_->buffer_upload(device_, image.buffer, 0, upload_.bytes().data() + image.at, image.bytes, error.out());
+    if (status != ASSAY_OK) return PluginFailed(status, "buffer_upload", error);
+    seconds.push_back(SecondsSince(begin));
+  }
+  return {{"status", ASSAY_OK}, {"seconds", std::move(seconds)}};
+}
+
+Json OperandSet::Download(size_t first, size_t end) {
+  Json seconds = Json::array();
+  for (const Image& image : std::span(images_).subspan(first, end - first)) {
+    ErrorText error;
+    const Clock::time_point begin = Clock::now();
+    const assay_status status =
+        api_->buffer_download(device_, image.buffer, 0, download_.bytes().data() + image.at, image.bytes, error.out());
+    if (status != ASSAY_OK) return PluginFailed(status, "buffer_download", error);
+    seconds.push_back(SecondsSince(begin));
+  }
+  return {{"status", ASSAY_OK}, {"seconds", std::move(seconds)}};
+}
+
+DevicePlan::~DevicePlan() {
+  api_->plan_destroy(plan_);
+  sets_.clear();
+}
+
+Json DevicePlan::Answer(const std::string& call, const Json& request, std::vector<UniqueFd> fds) {
+  if (call == "bind") return Bind(request, std::move(fds));
+  if (call == "time") return Time(request);
+  OperandSet& set = *sets_.at(request.at("set"));
+  if (call == "execute") return Execute(set);
+  if (call == "upload") return set.Upload(request.at("first"), request.at("end"));
+  if (call == "download") return set.Download(request.at("first"), request.at("end"));
+  return Failed(ASSAY_ERROR, "worker: unknown call '" + call + "'");
+}
+
+Json DevicePlan::Bind(const Json& request, std::vector<UniqueFd> fds) {
+  if (request.at("set") != sets_.size()) return Failed(ASSAY_ERROR, "worker: sets are bound in order");
+  auto set = std::make_unique<OperandSet>(*api_, device_);
+  Json reply = set->Bind(request, std::move(fds));
+  if (reply.at("status") == ASSAY_OK) sets_.push_back(std::move(set));
+  return reply;
+}
+
+Json DevicePlan::Execute(const OperandSet& set) {
+  ErrorText error;
+  const Nanoseconds begin = NowNanoseconds();
+  const assay_status status = api_->execute(plan_, &set.args(), error.out());
+  const double seconds = static_cast<double>(NowNanoseconds() - begin) * 1e-9;
+  if (status != ASSAY_OK) return PluginFailed(status, "execute", error);
+  return {{"status", ASSAY_OK}, {"seconds", seconds}, {"begin_ns", begin}};
+}
+
+Json DevicePlan::Time(const Json& request) {
+  const uint64_t repetitions = request.at("repetitions");
+  std::vector<const assay_args*> sets;
+  for (size_t i = 0; i < request.at("sets"); ++i) sets.push_back(&sets_.at(i)->args());
+  // NaN stays where the plugin writes nothing, and is refused by the host.
+  std::vector<double> seconds(repetitions, std::numeric_limits<double>::quiet_NaN());
+  assay_timing timing{};
+  timing.struct_size = sizeof timing;
+  timing.repetitions = repetitions;
+  timing.n_sets = sets.size();
+  timing.sets = sets.data();
+  timing.cache = request.at("cache");
+  timing.seconds = seconds.data();
+  MoveToProcessor(request.at("processor"));
+  const int64_t processor = CurrentProcessor();
+  const Nanoseconds begin = NowNanoseconds();
+  if (!ASSAY_HAS(api_, execute_timed) || api_->execute_timed == nullptr) {
+    if (Json failure = TimeByHostClock(timing); failure.at("status") != ASSAY_OK) return failure;
+  } else {
+    ErrorText error;
+    const assay_status status = api_->execute_timed(plan_, &timing, error.out());
+    if (status != ASSAY_OK) return PluginFailed(status, "execute_timed", error);
+  }
+  return {{"status", ASSAY_OK},
+          {"seconds", seconds},
+          {"begin_ns", begin},
+          {"processor", processor},
+          {"call_s", static_cast<double>(NowNanoseconds() - begin) * 1e-9},
+          {"clock_is_device", timing.clock_is_device},
+          {"cache_was_flushed", timing.cache_was_flushed}};
+}
+
+// The cache of an unknown device cannot be flushed from here: cache_was_flushed stays 0.
+Json DevicePlan::TimeByHostClock(assay_timing& timing) {
+  for (uint64_t r = 0; r < timing.repetitions; ++r) {
+    ErrorText error;
+    const Clock::time_point begin = Clock::now();
+    const assay_status status = api_->execute(plan_, timing.sets[r % timing.n_sets], error.out());
+    timing.seconds[r] = SecondsSince(begin);
+    if (status != ASSAY_OK) return PluginFailed(status, "execute", error);
+  }
+  return Ok();
+}
+
+}  // namespace assay

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Worker side: a prepared implementation with the sets of operands that it runs on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backends/abi/assay_backend.h"
+#include "harness/exec/shared_memory.h"
+#include "harness/exec/wire/protocol.h"
+#include "harness/exec/worker/error_text.h"
+
+namespace assay {
+
+// The operands of one execution: allocations on the device and the images in shared memory.
+class OperandSet {
+ public:
+  OperandSet(const assay_backend_api& api, assay_device* device) : api_(&api), device_(device) {}
+  OperandSet(const OperandSet&) = delete;
+  OperandSet& operator=(const OperandSet&) = delete;
+  ~OperandSet();
+
+  Json Bind(const Json& request, std::vector<UniqueFd> fds);
+  // The operands [first, end), as bound; answers with the seconds of each.
+  Json Upload(size_t first, size_t end);
+  Json Download(size_t first, size_t end);
+  const assay_args& args() const { return args_; }
+
+ private:
+  struct Image {
+    assay_buffer* buffer = nullptr;
+    uint64_t at = 0;  // in the shared memory
+    uint64_t bytes = 0;
+    assay_tensor_arg arg{};
+  };
+  const assay_backend_api* api_;
+  assay_device* device_;
+  SharedMemory upload_, download_;
+  std::vector<Image> images_;  // inputs, then the output
+  std::vector<const assay_tensor_arg*> arg_pointers_;
+  assay_args args_{};
+};
+
+class DevicePlan {
+ public:
+  DevicePlan(const assay_backend_api& api, assay_device* device, assay_plan* plan)
+      : api_(&api), device_(device), plan_(plan) {}
+  DevicePlan(const DevicePlan&) = delete;
+  DevicePlan& operator=(const DevicePlan&) = delete;
+  ~DevicePlan();
+
+  Json Answer(const std::string& call, const Json& request, std::vector<UniqueFd> fds);
+
+ private:
+  Json Bind(const Json& request, std::vector<UniqueFd> fds);
+  Json Execute(const OperandSet& set);
+  Json Time(const Json& request);
+  Json TimeByHostClock(assay_timing& timing);
+
+  const assay_backend_api* api_;
+  assay_device* device_;
+  assay_plan* plan_;
+  std::vector<std::unique_ptr<OperandSet>> sets_;
+};
+
+}  // namespace assay

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/worker/plugin_calls.h"
+
+#include <fmt/format.h>
+
+#include "harness/base/profile.h"
+#include "harness/exec/plugin_check/plugin_check.h"
+#include "harness/exec/wire/wire.h"
+#include "harness/exec/worker/plugin_loader.h"
+
+namespace assay {
+namespace {
+
+Json EncodeDevice(const assay_device_info& info) {
+  return {{"name", PluginString(info.name, kMaxNameBytes)},
+          {"driver", PluginString(info.driver, kMaxNameBytes)},
+          {"type", info.device_type},
+          {"id", info.device_id},
+          {"memory_bytes", info.memory_bytes},
+          {"properties", PluginString(info.properties, kMaxTextBytes)}};
+}
+
+}  // namespace
+
+Json PluginFailed(assay_status status, const char* function, const ErrorText& error) {
+  const std::string text = error.str();
+  // A reason why something is not offered stands for itself; an error is better read with the call that failed.
+  const bool is_reason = status == ASSAY_UNSUPPORTED || status == ASSAY_UNAVAILABLE;
+  if (is_reason && !text.empty()) return Failed(status, text);
+  return Failed(status,
+                fmt::format("{}: {}", function, text.empty() ? fmt::format("status {} without a text", status) : text));
+}
+
+PluginCalls::~PluginCalls() {
+  plans_.clear();  // before their devices
+  for (const auto& [index, device] : devices_) api_->device_close(device);
+}
+
+Json PluginCalls::Answer(const Json& request, std::vector<UniqueFd> fds) {
+  const std::string call = request.at("call");
+  if (call == "load") return Load(request);
+  if (call == "check") return RunPluginCheck(request);
+  if (api_ == nullptr) return Failed(ASSAY_ERROR, "worker: no plugin is loaded");
+  if (call == "describe") return Describe();
+  if (call == "query") return Query(request);
+  if (call == "prepare") return Prepare(request);
+  const uint64_t plan = request.at("plan");
+  if (call == "release") {
+    plans_.erase(plan);
+    return Ok();
+  }
+  return plans_.at(plan).Answer(call, request, std::move(fds));
+}
+
+Json PluginCalls::Load(const Json& request) {
+  const Result<const assay_backend_api*> api = LoadPlugin(request.at("plugin"));
+  if (!api) {
+    const ErrorCode code = api.error().code;
+    const int64_t status = code == ErrorCode::kUsage         ? kNoPluginStatus
+                           : code == ErrorCode::kUnavailable ? int64_t{ASSAY_UNAVAILABLE}
+                                                             : int64_t{ASSAY_ERROR};
+    return {{"status", status}, {"text", api.error().message}};
+  }
+  api_ = *api;
+  return Ok();
+}
+
+Json PluginCalls::Describe() {
+  ErrorText error;
+  assay_backend_info info{};
+  info.struct_size = sizeof info;
+  if (const assay_status status = api_->describe(&info, error.out()); status != ASSAY_OK) {
+    return PluginFailed(status, "describe", error);
+  }
+  Json reply = {{"status", ASSAY_OK},
+                {"name", PluginString(info.name, kMaxNameBytes)},
+                {"vendor", PluginString(info.vendor, kMaxNameBytes)},
+                {"version", PluginString(info.version, kMaxNameBytes)},
+                {"library_version", PluginString(info.library_version, kMaxNameBytes)},
+                {"unavailable", ""},
+                {"devices", Json::array()}};
+  uint32_t count = 0;
+  const assay_status counted = api_->device_count(&count, error.out());
+  if (counted == ASSAY_UNAVAILABLE) {
+    const std::string text = error.str();
+    reply["unavailable"] = text.empty() ? "the plugin gives no reason" : text;
+    return reply;
+  }
+  if (counted != ASSAY_OK) return PluginFailed(counted, "device_count", error);
+  if (count == 0) reply["unavailable"] = "the plugin found no device";
+  if (count > kMaxDevices) return Failed(ASSAY_ERROR, fmt::format("device_count: {} devices is not credible", count));
+  for (uint32_t i = 0; i < count; ++i) {
+    assay_device_info device{};
+    device.struct_size = sizeof device;
+    if (const assay_status status = api_->device_info(i, &device, error.out()); status != ASSAY_OK) {
+      return PluginFailed(status, "device_info", error);
+    }
+    reply["devices"].push_back(EncodeDevice(device));
+  }
+  return reply;
+}
+
+assay_device* PluginCalls::Open(uint32_t index, Json& failure) {
+  assay_device*& device = devices_[index];
+  if (device != nullptr) return device;
+  ErrorText error;
+  const assay_status status = api_->device_open(index, &device, error.out());
+  if (status == ASSAY_OK && device != nullptr) return device;
+  devices_.erase(index);
+  failure = status == ASSAY_OK ? Failed(ASSAY_ERROR, "device_open returned ASSAY_OK and a NULL device")
+                               : PluginFailed(status, "device_open", error);
+  return nullptr;
+}
+
+Json PluginCalls::Query(const Json& request) {
+  Json failure;
+  assay_device* device = Open(request.at("device"), failure);
+  if (device == nullptr) return failure;
+  const OpDescription op(request.at("problem"));
+  std::vector<const assay_implementation*> found(kMaxImplementations, nullptr);
+  uint64_t count = found.size();
+  ErrorText error;
+  if (const assay_status status = api_->query(device, &op.get(), found.data(), &count, error.out());
+      status != ASSAY_OK) {
+    return PluginFailed(status, "query", error);
+  }
+  if (count > found.size()) {
+    return Failed(ASSAY_ERROR, fmt::format("query: {} implementations; at most {} are possible", count, found.size()));
+  }
+  Json list = Json::array();
+  for (uint64_t i = 0; i < count; ++i) {
+    if (found[i] == nullptr) return Failed(ASSAY_ERROR, fmt::format("query: implementation {} is a NULL pointer", i));
+    list.push_back({{"name", PluginString(found[i]->name, kMaxNameBytes)},
+                    {"contract", PluginString(found[i]->contract, kMaxTextBytes)}});
+  }
+  return {{"status", ASSAY_OK}, {"implementations", std::move(list)}};
+}
+
+Json PluginCalls::Prepare(const Json& request) {
+  Json failure;
+  assay_device* device = Open(request.at("device"), failure);
+  if (device == nullptr) return failure;
+  assay_plan* plan = nullptr;
+  ErrorText error;
+  double seconds = 0;
+  Nanoseconds begin = 0;
+  {
+    // The description ends before the first execution: a plan that keeps pointers into it is found out.
+    const OpDescription op(request.at("problem"));
+    const std::string implementation = request.at("implementation");
+    begin = NowNanoseconds();
+    const assay_status status = api_->plan_create(device, &op.get(), implementation.c_str(), &plan, error.out());
+    seconds = static_cast<double>(NowNanoseconds() - begin) * 1e-9;
+    if (status != ASSAY_OK) return PluginFailed(status, "plan_create", error);
+  }
+  if (plan == nullptr) return Failed(ASSAY_ERROR, "plan_create returned ASSAY_OK and a NULL plan");
+  plans_.try_emplace(next_plan_, *api_, device, plan);
+  return {{"status", ASSAY_OK}, {"plan", next_plan_++}, {"seconds", seconds}, {"begin_ns", begin}};
+}
+
+}  // namespace assay

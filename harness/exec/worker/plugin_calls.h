@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Worker side: turns the host's messages into calls of the plugin. Every answer carries "status" (an assay_status)
+// and, when it is not ASSAY_OK, "text".
+//   load{plugin}                           describe{} -> backend, devices | unavailable
+//   query{device,problem}                  -> implementations
+//   prepare{device,problem,implementation} -> plan, seconds, begin_ns
+//   bind{plan,set,size,images}, 2 fds      allocates one set of operands and maps its upload and download memory
+//   upload, execute -> seconds, begin_ns, download{plan,set}
+//   time{plan,sets,repetitions,cache}      -> seconds[], begin_ns, call_s, clock_is_device, cache_was_flushed
+//   release{plan}
+//   check{plugin,check,problems}           -> kind, finding (plugin_check.h); loads the plugin by itself
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "backends/abi/assay_backend.h"
+#include "harness/exec/wire/protocol.h"
+#include "harness/exec/worker/device_plan.h"
+
+namespace assay {
+
+class PluginCalls {
+ public:
+  PluginCalls() = default;
+  ~PluginCalls();
+  PluginCalls(const PluginCalls&) = delete;
+  PluginCalls& operator=(const PluginCalls&) = delete;
+
+  Json Answer(const Json& request, std::vector<UniqueFd> fds);
+
+ private:
+  Json Load(const Json& request);
+  Json Describe();
+  Json Query(const Json& request);
+  Json Prepare(const Json& request);
+
+  // nullptr: `failure` says why.
+  assay_device* Open(uint32_t index, Json& failure);
+
+  const assay_backend_api* api_ = nullptr;
+  std::map<uint32_t, assay_device*> devices_;
+  std::map<uint64_t, DevicePlan> plans_;
+  uint64_t next_plan_ = 1;
+};
+
+}  // namespace assay

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/worker/worker_main.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "harness/exec/worker/plugin_calls.h"
+#include "harness/exec/worker_environment.h"
+
+namespace assay {
+namespace {
+
+void IsolateProcess(int fd) {
+  // The plugin's children must not keep the socket open; its prints must not mix with data on the host's stdout; a
+  // crash is expected here and not worth a core file; and nothing of it may outlive the host or catch its Ctrl-C.
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::setpgid(0, 0);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace
+
+int WorkerMain(int fd) {
+  IsolateProcess(fd);
+  if (WorkersSetSpins()) ::setenv(kSpinVariable, kWorkerSpins, 0);
+  FrameBuffer buffer;
+  PluginCalls plugin;
+  for (;;) {
+    std::vector<UniqueFd> fds;
+    const Result<std::optional<Json>> request = ReceiveFrame(fd, buffer, fds);
+    if (!request) {
+      std::fprintf(stderr, "assay worker: %s\n", request.error().message.c_str());
+      return 1;
+    }
+    if (!request->has_value()) return 0;  // the host is done
+    Json reply;
+    try {
+      reply = plugin.Answer(**request, std::move(fds));
+    } catch (const std::exception& error) {  // a request that this worker does not understand, or no memory
+      reply = {{"status", ASSAY_ERROR}, {"text", std::string("worker: ") + error.what()}};
+    }
+    const Result<std::string> frame = EncodeFrame(reply);
+    constexpr double kLongSeconds = 3600;
+    if (!frame || !SendFrame(fd, *frame, {}, After(kLongSeconds))) return 1;
+  }
+}
+
+}  // namespace assay

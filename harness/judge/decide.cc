@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that turn evidence into a decision, in order of weight: what is proven wrong comes before what is only
+// weaker than required, and that before what could not be proven.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/data/infinity.h"
+#include "harness/judge/localise.h"
+#include "harness/judge/verdict.h"
+
+namespace assay {
+namespace {
+
+std::string ElementText(const Shape& shape, const WorstElement& w) {
+  const std::string part = w.component == 1 ? " (imaginary part)" : "";
+  const std::string values =
+      fmt::format("element {}{} got {:.9g}, golden {:.9g}", IndexText(shape, w.index), part, w.got, w.golden);
+  if (!std::isfinite(w.error)) return values;
+  return fmt::format("{}, error {:.3g}, tolerance {:.3g}", values, w.error, w.tolerance);
+}
+
+std::string RunFailure(const Evidence& evidence, size_t run) {
+  const ErrorMetrics& m = evidence.runs[run];
+  const std::string which = evidence.runs.size() > 1 ? fmt::format(" in run {}", run + 1) : "";
+  if (m.nonfinite_mismatch > 0) {
+    const WorstElement example = m.nonfinite_example.value_or(WorstElement{});
+    return fmt::format("exceptional channel{}: {} wrong among non-finite values, first {}; {}", which,
+                       m.nonfinite_mismatch, ElementText(evidence.shape, example), m.where);
+  }
+  const WorstElement worst = m.worst.empty() ? WorstElement{} : m.worst[0];
+  return fmt::format("bound channel{}: {} beyond the bound, worst {}; {}", which, m.violations,
+                     ElementText(evidence.shape, worst), m.where);
+}
+
+std::string StatisticFailure(const Evidence& evidence) {
+  if (evidence.user_data) return "";
+  for (const ErrorMetrics& m : evidence.runs) {
+    if (!m.statistic.Holds()) return "statistic channel: " + m.statistic.reason;
+  }
+  return "";
+}
+
+// Faults of memory, which can be the cause of all others; "" when there are none.
+std::string MemoryFailure(const Evidence& evidence) {
+  if (evidence.guard_violations > 0) {
+    return fmt::format("memory: {} guard bytes outside the output were overwritten; {}", evidence.guard_violations,
+                       evidence.guard_where);
+  }
+  if (!evidence.changed_inputs.empty()) {
+    return fmt::format("memory: {}", fmt::join(evidence.changed_inputs, "; "));
+  }
+  if (evidence.unwritten > 0) return "memory: " + evidence.unwritten_where;
+  return "";
+}
+
+// The first thing that proves the values wrong.
+std::string ValueFailure(const Evidence& evidence) {
+  for (const TwinOutcome& twin : evidence.twins) {
+    if (!twin.Holds()) return "exact channel: " + twin.Reason(evidence.shape);
+  }
+  for (size_t run = 0; run < evidence.runs.size(); ++run) {
+    if (!evidence.runs[run].Holds()) return RunFailure(evidence, run);
+  }
+  if (!evidence.second_set.empty()) return "second input set, after passing with the first: " + evidence.second_set;
+  return StatisticFailure(evidence);
+}
+
+// The first relation to another execution that the contract claims and that does not hold.
+std::string RelationFailure(const Evidence& evidence) {
+  const auto broken = std::ranges::find_if(evidence.properties, &PropertyOutcome::Fails);
+  if (broken == evidence.properties.end()) return "";
+  return fmt::format("metamorphic channel: {} does not hold, which the contract claims: {}", broken->name,
+                     broken->where);
+}
+
+// A statistic that advises, or the implementation's own scale.
+std::string Suspicion(const Evidence& evidence) {
+  for (const ErrorMetrics& m : evidence.runs) {
+    if (!m.statistic.Holds() && evidence.lower_class) {
+      return fmt::format("behaves like {} ({}); {}", evidence.lower_class->name, evidence.lower_class->field,
+                         m.statistic.reason);
+    }
+    if (!m.statistic.Holds()) return m.statistic.reason;
+    if (m.statistic.Suspect()) return m.statistic.self_reason;
+  }
+  return evidence.suspect ? "a statistic fired that cannot fail a case alone" : "";
+}
+
+void FillMargins(const Evidence& evidence, Decision& decision) {
+  double bound = 0;
+  bool exceptional = true;
+  for (const ErrorMetrics& m : evidence.runs) {
+    bound = std::max(bound, m.bound_margin);
+    exceptional = exceptional && m.nonfinite_mismatch == 0;
+  }
+  for (const ErrorMetrics& m : evidence.runs) {
+    if (!m.statistic.applicable) continue;
+    decision.stat_margin = std::max(decision.stat_margin.value_or(0), m.statistic.margin);
+    if (!m.statistic.self_margin) continue;
+    decision.self_margin = std::max(decision.self_margin.value_or(0), *m.statistic.self_margin);
+  }
+  decision.bound_margin = bound;
+  decision.exceptional_margin = exceptional ? 0 : kInfinity;
+  for (const TwinOutcome& twin : evidence.twins) {
+    decision.exact_margin = std::max(decision.exact_margin.value_or(0), twin.Margin());
+  }
+  for (const PropertyOutcome& property : evidence.properties) {
+    if (!property.claimed) continue;
+    decision.metamorphic_margin = std::max(decision.metamorphic_margin.value_or(0), property.margin);
+  }
+}
+
+ResultClass ClassOfPass(const Evidence& evidence) {
+  if (!Suspicion(evidence).empty()) return ResultClass::kSuspect;
+  const bool exact =
+      std::all_of(evidence.runs.begin(), evidence.runs.end(), [](const ErrorMetrics& m) { return m.bit_exact; });
+  if (exact) return ResultClass::kBitExact;
+  return evidence.reordered ? ResultClass::kReordered : ResultClass::kWithinClass;
+}
+
+// What makes most results of a case that is not believed overflow, and what to do about it; "": they do not.
+std::string OverflowAdvice(const Evidence& evidence) {
+  const MutationPower& power = *evidence.power;
+  if (2 * power.overflowing <= power.sampled) return "";
+  return fmt::format(
+      "{} of {} results may overflow, at the end or in some legal order of their terms on the way, where infinities "
+      "and NaN can be right too: {}",
+      power.overflowing, power.sampled,
+      evidence.user_data
+          ? "scale the operands down before the dump, or, if the implementation really accumulates in f64, say so with "
+            "--contract acc=f64"
+          : "take a fill of smaller values, or an implementation with an accumulator of wider range");
+}
+
+// What to do about a user's data that say nothing.
+std::string DataAdvice(const Evidence& evidence) {
+  if (const std::string overflow = OverflowAdvice(evidence); !overflow.empty()) return overflow;
+  const int64_t unbounded = evidence.power->unbounded, results = NumElements(evidence.shape);
+  if (2 * unbounded > results) {
+    return fmt::format(
+        "it promises nothing for {} of {} results, where something on the way may overflow or the contract leaves the "
+        "result open: scale the operands down, or leave such rows out",
+        unbounded, results);
+  }
+  return "judge by a tighter contract, or dump sums of fewer terms or with less cancellation";
+}
+
+// Why a result that nothing is wrong with is not believed; "": it is.
+std::string InconclusiveReason(const Evidence& evidence) {
+  if (!evidence.power) return "";
+  const MutationPower& power = *evidence.power;
+  if (evidence.user_data) {
+    const std::string blind = power.BlindTo();
+    if (blind.empty()) return "";
+    const std::string suspicion = Suspicion(evidence);
+    return fmt::format("with these data the contract {} would accept {} as well, so that acceptance says nothing; {}{}",
+                       ToText(evidence.declared), blind, DataAdvice(evidence),
+                       suspicion.empty() ? "" : "; suspect: " + suspicion);
+  }
+  if (power.power >= kRequiredPower) return "";
+  const std::string overflow = OverflowAdvice(evidence);
+  return fmt::format("only {:.1f} % of faults would be caught (needed {:.0f} %); missed: {}{}", 100 * power.power,
+                     100 * kRequiredPower, power.missed, overflow.empty() ? "" : "; " + overflow);
+}
+
+std::string LowerClassReason(const Evidence& evidence, const std::string& failure) {
+  return fmt::format("declared {}, behaves like {} ({}); {}", ToText(evidence.declared), evidence.lower_class->name,
+                     evidence.lower_class->field, failure);
+}
+
+}  // namespace
+
+bool ValuesFail(const Evidence& evidence) {
+  const bool finite =
+      std::ranges::all_of(evidence.runs, [](const ErrorMetrics& m) { return m.nonfinite_mismatch == 0; });
+  return finite && MemoryFailure(evidence).empty() && !ValueFailure(evidence).empty();
+}
+
+Decision Decide(const Evidence& evidence) {
+  Decision decision;
+  FillMargins(evidence, decision);
+  decision.reason = MemoryFailure(evidence);
+  decision.memory_fault = !decision.reason.empty();
+  if (!decision.memory_fault) decision.reason = ValueFailure(evidence);
+  if (!decision.reason.empty()) {
+    decision.verdict = Verdict::kMismatch;
+    if (decision.memory_fault || !evidence.lower_class) return decision;
+    decision.verdict = Verdict::kBelowContract;
+    decision.result_class = ResultClass::kWithinLowerClass;
+    decision.reason = LowerClassReason(evidence, decision.reason);
+    return decision;
+  }
+  decision.reason = RelationFailure(evidence);
+  if (!decision.reason.empty()) {
+    decision.verdict = Verdict::kMismatch;
+    return decision;
+  }
+  decision.result_class = ClassOfPass(evidence);
+  const bool must_repeat = evidence.declared.deterministic || evidence.required.deterministic;
+  if (must_repeat && !evidence.bits_equal) {
+    decision.verdict = Verdict::kNondeterministic;
+    decision.reason = fmt::format("det=yes is {} but two runs on the same inputs differ in their bits",
+                                  evidence.declared.deterministic ? "declared" : "required");
+  } else if (!Meets(evidence.declared, evidence.required)) {
+    decision.verdict = Verdict::kBelowContract;
+    decision.result_class = ResultClass::kWithinLowerClass;
+    decision.reason = Shortfall(evidence.declared, evidence.required);
+  } else if (decision.reason = InconclusiveReason(evidence); !decision.reason.empty()) {
+    decision.verdict = Verdict::kInconclusive;
+  } else {
+    decision.verdict = Verdict::kPass;
+    const std::string suspicion = Suspicion(evidence);
+    if (!suspicion.empty()) decision.reason = "suspect: " + suspicion;
+  }
+  return decision;
+}
+
+}  // namespace assay

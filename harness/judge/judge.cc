@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/judge.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "harness/data/infinity.h"
+
+namespace assay {
+namespace {
+
+constexpr double kOneAndAHalf = 0x1.8p52;  // x + 1.5 * 2^52 has its last bit at one
+
+// Formats of up to this precision can be rounded to by adding and subtracting a constant.
+constexpr int kMagicPrecision = 50;
+
+void SetFormat(const FloatFormat& format, JudgeParams& p) {
+  p.max_finite = format.max_finite;
+  p.has_infinity = format.has_infinity;
+  p.ulp_scale = std::ldexp(1.0, 1 - format.precision);
+  p.ulp_floor = format.MinSubnormal();
+  p.ulp_ceiling = UlpAt(format, format.max_finite);
+  p.round_scale = format.precision <= kMagicPrecision ? kOneAndAHalf : 0;
+}
+
+// Integers and selections have one correct result, unless the contract rounds or flushes it on the way out.
+bool IsExact(const Golden& golden, const BoundModel& bound, const Contract& contract) {
+  return bound.exact || (golden.exact && contract.out == OutputRounding::kNearest && contract.ftz == Flush::kNone);
+}
+
+void SetStatistic(const StatisticModel& statistic, JudgeParams& p) {
+  p.sigma_floor = statistic.floor;
+  p.shift = statistic.constant;
+  p.shift_of_value = statistic.of_value;
+  p.shift_of_magnitude = statistic.of_magnitude;
+  p.shift_of_sigma = statistic.of_sigma;
+}
+
+JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype) {
+  JudgeParams p;
+  p.integer = IsInt(dtype);
+  p.exact = p.integer ? bound.exact : IsExact(golden, bound, contract);
+  p.nearest = contract.out == OutputRounding::kNearest || p.exact;
+  p.own_rounding = p.nearest ? 0.5 : 1;
+  p.u_acc = contract.AccUnitRoundoff() * bound.statistic.sigma_scale;
+  p.overflow_at = kInfinity;
+  if (p.integer) {
+    p.ulp_floor = p.ulp_ceiling = 1;
+    p.max_finite = kInfinity;
+  } else {
+    SetFormat(FormatOf(dtype), p);
+    p.overflow_at = FormatOf(dtype).OverflowThreshold();
+  }
+  if (!p.exact) {
+    p.constant = bound.constant;
+    p.coefficient = bound.terms.size() == 1 ? bound.terms[0].coefficient : 0;
+    p.u_out = bound.u_out;
+    p.lambda_out = bound.lambda_out;
+    if (bound.overflow_at > 0) p.overflow_at = bound.overflow_at;
+  }
+  p.own_scale = p.own_rounding * p.ulp_scale;
+  p.own_floor = std::max(p.own_rounding * p.ulp_floor, p.lambda_out);
+  p.own_ceiling = std::max(p.own_rounding * p.ulp_ceiling, p.lambda_out);
+  SetStatistic(bound.statistic, p);
+  p.special_at = p.nearest ? p.overflow_at : std::min(p.overflow_at, p.max_finite);
+  return p;
+}
+
+}  // namespace
+
+ElementJudge::ElementJudge(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype)
+    : golden_(&golden), bound_(&bound), dtype_(dtype), params_(MakeParams(golden, bound, contract, dtype)) {}
+
+double ElementJudge::Accumulated(int64_t i) const {
+  if (params_.exact) return 0;
+  double sum = params_.constant + PlaneAt(golden_->error, i, golden_->size());
+  for (const BoundTerm& term : bound_->terms) {
+    const double plane = PlaneAt(*term.plane, i, golden_->size());
+    // Zero times infinity is zero here: no term, or no weight.
+    if (plane != 0 && term.coefficient != 0) sum += term.coefficient * plane;
+  }
+  return sum;
+}
+
+bool ElementJudge::Unbounded(int64_t i) const {
+  if (IsFree(*bound_, i)) return true;
+  if (params_.exact) return false;
+  if (PlaneAt(golden_->error, i, golden_->size()) == kInfinity) return true;  // the golden value itself is unknown
+  return std::isfinite(golden_->value[i]) && Accumulated(i) == kInfinity;
+}
+
+bool ElementJudge::MayOverflow(int64_t i) const {
+  const double y = golden_->value[i];
+  if (params_.exact || !std::isfinite(y) || Unbounded(i)) return false;
+  return PartialOverflowAt(*bound_, *golden_, i).Any() || std::fabs(y) + Accumulated(i) >= params_.overflow_at;
+}
+
+double ElementJudge::Sigma(int64_t i) const {
+  const int64_t values = golden_->size();
+  double sigma = params_.u_acc * PlaneAt(golden_->sigma, i, values);
+  if (params_.sigma_floor > 0) {
+    const double reach = PlaneAt(golden_->magnitude, i, values) + std::fabs(golden_->value[i]);
+    sigma = std::max(sigma, params_.sigma_floor * reach);
+  }
+  const std::vector<BoundTerm>& others = bound_->statistic.deviations;
+  if (others.empty()) return sigma;
+  double variance = sigma * sigma;
+  for (const BoundTerm& term : others) {
+    const double deviation = term.coefficient * PlaneAt(*term.plane, i, values);
+    variance += deviation * deviation;
+  }
+  return std::sqrt(variance);
+}
+
+double ElementJudge::Systematic(int64_t i) const {
+  const int64_t values = golden_->size();
+  double shift = params_.shift + params_.shift_of_value * std::fabs(golden_->value[i]);
+  if (params_.shift_of_magnitude > 0) shift += params_.shift_of_magnitude * PlaneAt(golden_->magnitude, i, values);
+  if (params_.shift_of_sigma > 0) shift += params_.shift_of_sigma * Sigma(i);
+  for (const BoundTerm& term : bound_->statistic.systematic) {
+    const double plane = PlaneAt(*term.plane, i, values);
+    if (plane != 0 && term.coefficient != 0) shift += term.coefficient * plane;
+  }
+  return shift;
+}
+
+double ElementJudge::Deviation(int64_t i, const Judgement& judged, double got) const {
+  if (!judged.finite || params_.integer) return 0;
+  const FloatFormat& format = FormatOf(dtype_);
+  const double ulp = UlpAt(format, std::max(std::fabs(got), std::fabs(golden_->value[i])));
+  const double own = std::max(params_.own_rounding * ulp, params_.lambda_out);
+  const double beyond = std::fabs(judged.error) - own - Systematic(i);
+  if (!(beyond > 0)) return 0;
+  const double scale = std::hypot(Sigma(i), PlaneAt(golden_->error, i, golden_->size()));
+  return scale > 0 ? beyond / scale : 0;
+}
+
+double ElementJudge::RoundingSource(int64_t i) const {
+  const double value = golden_->value[i];
+  const double lo = golden_->value_lo.empty() ? 0 : golden_->value_lo[i];
+  if (lo == 0 || value == 0 || !std::isfinite(value) || params_.round_scale == 0) return value;
+  const bool odd = (std::bit_cast<uint64_t>(value) & 1) != 0;
+  return odd ? value : std::nextafter(value, lo > 0 ? kInfinity : -kInfinity);
+}
+
+double ElementJudge::RoundToOutput(double x) const {
+  return params_.integer ? x : RoundTo(FormatOf(dtype_), x);
+}
+
+double ElementJudge::Rounded(int64_t i) const {
+  return RoundToOutput(RoundingSource(i));
+}
+
+Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
+  const double y = golden_->value[i];
+  const double lo = golden_->value_lo.empty() ? 0 : golden_->value_lo[i];
+  const double accumulated = Accumulated(i);
+  Judgement judged;
+  for (const ValueWhere& where : bound_->value_where) {
+    if (PlaneAt(*where.plane, i, golden_->size()) < where.at) continue;
+    judged.accepted = got == where.value;
+    return judged;
+  }
+  judged.finite = std::isfinite(got) && std::isfinite(y);
+  judged.error = (got - y) - (lo - got_lo);
+  if (!params_.exact) {
+    const double output = std::max(params_.u_out * (std::fabs(y) + accumulated), params_.lambda_out);
+    judged.tolerance = (accumulated + output) * kJudgeSlack;
+  }
+  if (IsAlsoRight(*bound_, i, dtype_, y, got)) {
+    judged.accepted = true;
+  } else if (params_.integer && params_.exact) {
+    judged.accepted = judged.error == 0;
+  } else if (!judged.finite || !(std::fabs(y) + accumulated < params_.special_at)) {
+    judged.accepted = AcceptsSpecial(i, got, judged, accumulated);
+  } else {
+    judged.accepted = params_.exact ? got == Rounded(i) : std::fabs(judged.error) <= judged.tolerance;
+  }
+  return judged;
+}
+
+// Elements where infinities and NaN may be right, or where a finite result may be wrong for being finite.
+bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const {
+  const JudgeParams& p = params_;
+  const double y = golden_->value[i];
+  if (Unbounded(i)) return true;
+  if (std::isnan(y)) return std::isnan(got);  // whatever the bound of the finite terms
+  if (std::isinf(y) && got == y) return true;
+  if (p.exact) {
+    const double rounded = Rounded(i);
+    return got == rounded || (std::isnan(got) && std::isnan(rounded));
+  }
+  const double magnitude = PlaneAt(golden_->magnitude, i, golden_->size());
+  // An infinite term leaves nothing finite, and its opposite only as NaN, whatever the bound of the finite terms; with
+  // an infinite magnitude the golden says that the sign is the algorithm's (a transform of an infinity).
+  if (accumulated == kInfinity) {
+    return got == y || std::isnan(got) || (magnitude == kInfinity && std::isinf(y) && std::isinf(got));
+  }
+  const PartialOverflow partial = PartialOverflowAt(*bound_, *golden_, i);
+  if (std::isnan(got)) {
+    // Infinities of both signs meet; a format without infinities overflows to NaN.
+    const bool overflows = partial.Any() || std::fabs(y) + accumulated >= p.overflow_at;
+    return (partial.up && partial.down) || (!p.has_infinity && overflows);
+  }
+  // The result may lie anywhere in y +- A, so the sign that counts is that of the infinity.
+  if (std::isinf(got)) {
+    return got > 0 ? partial.up || y + accumulated >= p.overflow_at : partial.down || -y + accumulated >= p.overflow_at;
+  }
+  if (std::isinf(y)) return false;
+  if (p.nearest) {
+    if (std::fabs(y) - accumulated >= p.overflow_at) return false;
+  } else if (got == std::copysign(p.max_finite, y) && std::fabs(y) + accumulated >= p.max_finite) {
+    return true;  // rounding toward zero stops at the largest finite number
+  }
+  return std::fabs(judged.error) <= judged.tolerance;
+}
+
+}  // namespace assay

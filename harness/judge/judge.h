@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one output value is judged. ElementJudge is the reference for single values; the streaming kernel
+// (judge_kernel.h) does the same arithmetic for whole tiles of finite values.
+#pragma once
+
+#include <cstdint>
+
+#include "golden/bound.h"
+#include "golden/element.h"
+#include "golden/golden.h"
+#include "harness/data/dtype.h"
+#include "harness/model/contract.h"
+
+namespace assay {
+
+// Covers the roundings of evaluating an error and its bound in double.
+inline constexpr double kJudgeSlack = 1 + 0x1p-48;
+
+// What the judgement of every element of a tensor shares.
+struct JudgeParams {
+  double constant = 0;     // of the bound
+  double coefficient = 0;  // of the single term on the kernel's direct path
+  double u_acc = 0;        // turns the sigma plane into a standard deviation
+  // The statistic's model of errors (StatisticModel): sigma = max(u_acc sigma, floor (S + |y|)), and the systematic
+  // part. The sum of S comes from the bound's single term on the kernel's direct path.
+  double sigma_floor = 0;
+  double shift = 0, shift_of_value = 0, shift_of_magnitude = 0, shift_of_sigma = 0;
+  double u_out = 0;         // unit roundoff of the output's rounding
+  double lambda_out = 0;    // its smallest absolute error
+  double overflow_at = 0;   // |y| + A from here on: an infinity is a correct result
+  double special_at = 0;    // |y| + A from here on the rules of non-finite values decide; at most overflow_at
+  double max_finite = 0;    // of the output
+  double ulp_scale = 0;     // ulp(x) = 2^exponent(x) * ulp_scale, at least ulp_floor, at most ulp_ceiling
+  double ulp_floor = 0;     // of the subnormals
+  double ulp_ceiling = 0;   // of the largest finite numbers
+  double round_scale = 0;   // (x + c) - c with c = round_scale * ulp(x) rounds x to the output; 0: x is rounded
+  double own_rounding = 0;  // largest error of the output's own rounding in ulp
+  // The same for the kernel: own_rounding ulp(x), at least lambda_out, from x's exponent.
+  double own_scale = 0, own_floor = 0, own_ceiling = 0;
+  bool exact = false;  // the rounded golden value is the only correct one
+  bool integer = false;
+  bool has_infinity = true;
+  bool nearest = true;  // the output rounds to nearest
+};
+
+struct Judgement {
+  bool accepted = false;
+  bool finite = false;  // got and golden are both finite
+  double error = 0;
+  double tolerance = 0;
+};
+
+class ElementJudge {
+ public:
+  ElementJudge(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype);
+
+  // `i` counts golden values: two per complex element. `got_lo` is what a double cannot hold of an i64.
+  Judgement Judge(int64_t i, double got, double got_lo = 0) const;
+
+  // Whether more than the bound's results may be right (BoundModel::also).
+  bool Open(int64_t i) const { return AlsoAt(*bound_, i) != 0; }
+  // Whether any result is accepted: nothing is promised here, so nothing is tested (power.h counts such elements).
+  bool Unbounded(int64_t i) const;
+  // Whether the result, or some legal order of the finite terms on the way to it, may leave the range of finite
+  // numbers. False where nothing at all is promised.
+  bool MayOverflow(int64_t i) const;
+  double Accumulated(int64_t i) const;  // A_i
+  double Sigma(int64_t i) const;        // standard deviation of the roundings before the output's own, without E_gold
+  double Systematic(int64_t i) const;   // largest error that is no random rounding; given Sigma
+  // Error beyond the output's own rounding and the systematic part, in standard deviations; 0 where undefined.
+  double Deviation(int64_t i, const Judgement& judged, double got) const;
+  double Rounded(int64_t i) const;  // the golden value as the output type holds it
+  // value + value_lo to odd: rounding it to any format of up to 51 bits gives what rounding the exact sum would.
+  double RoundingSource(int64_t i) const;
+
+  const JudgeParams& params() const { return params_; }
+  const Golden& golden() const { return *golden_; }
+  const BoundModel& bound() const { return *bound_; }
+  DType dtype() const { return dtype_; }
+
+ private:
+  bool AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const;
+  double RoundToOutput(double x) const;
+
+  const Golden* golden_;
+  const BoundModel* bound_;
+  DType dtype_;
+  JudgeParams params_;
+};
+
+}  // namespace assay

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/kernel/tile_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+namespace assay {
+namespace {
+
+bool IsNarrowPlane(const Plane& plane, int64_t values) {
+  return !plane.wide() && !plane.empty() && plane.size() == values;
+}
+
+// Whether the statistic's model needs no other planes than the direct path has.
+bool SimpleStatistic(const BoundModel& bound, const Golden& golden) {
+  const StatisticModel& s = bound.statistic;
+  if (!s.deviations.empty() || !s.systematic.empty()) return false;
+  return bound.terms[0].plane == &golden.magnitude || (s.floor == 0 && s.of_magnitude == 0);
+}
+
+bool CanReadInPlace(const ElementJudge& judge) {
+  const Golden& golden = judge.golden();
+  const BoundModel& bound = judge.bound();
+  return judge.dtype() == DType::kF32 && !judge.params().exact && golden.value_lo.empty() && bound.terms.size() == 1 &&
+         std::isfinite(bound.terms[0].coefficient) && IsNarrowPlane(*bound.terms[0].plane, golden.size()) &&
+         IsNarrowPlane(golden.sigma, golden.size()) && IsNarrowPlane(golden.error, golden.size()) &&
+         SimpleStatistic(bound, golden);
+}
+
+// x - rounded, exactly; `rounded` is x as a double and can be 2^63, which no int64_t holds.
+double LowPart(int64_t x, double rounded) {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  if (rounded >= 0x1p63) return static_cast<double>(x - kMax - 1);
+  return static_cast<double>(x - static_cast<int64_t>(rounded));
+}
+
+void CopyPlane(const Plane& plane, int64_t first, int64_t count, int64_t values, double* to) {
+  if (plane.empty()) {
+    std::fill_n(to, count, 0.0);
+  } else if (!plane.wide() && plane.size() == values) {
+    std::copy_n(plane.f32().data() + first, count, to);
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i] = PlaneAt(plane, first + i, values);
+  }
+}
+
+}  // namespace
+
+TileReader::TileReader(const ElementJudge& judge, const Tensor& got)
+    : judge_(&judge), tensor_(&got), narrow_(CanReadInPlace(judge)), low_parts_(got.dtype() == DType::kI64) {}
+
+const JudgeTile& TileReader::Read(int64_t first, int64_t count) {
+  const Golden& golden = judge_->golden();
+  tile_.value = golden.value.data() + first;
+  tile_.r2 = squares_.data();
+  if (narrow_) {
+    tile_.got32 = tensor_->As<float>().data() + first;
+    tile_.term32 = judge_->bound().terms[0].plane->f32().data() + first;
+    tile_.sigma32 = golden.sigma.f32().data() + first;
+    tile_.error32 = golden.error.f32().data() + first;
+    return tile_;
+  }
+  ReadGot(first, count);
+  ReadGolden(first, count);
+  tile_.got = got_.data();
+  tile_.lo = lo_.data();
+  tile_.accumulated = accumulated_.data();
+  tile_.sigma = sigma_.data();
+  tile_.systematic = systematic_.data();
+  tile_.error = error_.data();
+  tile_.rounding_source = rounding_source_.data();
+  return tile_;
+}
+
+void TileReader::Prefetch(int64_t i) const {
+  if (!narrow_) return;
+  const Golden& golden = judge_->golden();
+  __builtin_prefetch(golden.value.data() + i);
+  __builtin_prefetch(tensor_->As<float>().data() + i);
+  __builtin_prefetch(judge_->bound().terms[0].plane->f32().data() + i);
+  __builtin_prefetch(golden.sigma.f32().data() + i);
+  __builtin_prefetch(golden.error.f32().data() + i);
+}
+
+void TileReader::ReadGot(int64_t first, int64_t count) {
+  const int component_bytes = SizeOf(tensor_->dtype()) / (IsComplex(tensor_->dtype()) ? 2 : 1);
+  // A stretch of complex components may begin in the middle of an element, so components are read as reals.
+  const DType type = tensor_->dtype() == DType::kC64    ? DType::kF32
+                     : tensor_->dtype() == DType::kC128 ? DType::kF64
+                                                        : tensor_->dtype();
+  const std::byte* from = tensor_->data() + first * component_bytes;
+  ToF64(type, from, std::span(got_.data(), static_cast<size_t>(count)));
+  if (!low_parts_) return;
+  const std::span<const int64_t> integers = tensor_->As<int64_t>();
+  for (int64_t i = 0; i < count; ++i) {
+    got_lo_[i] = LowPart(integers[first + i], got_[i]);
+  }
+}
+
+void TileReader::ReadGolden(int64_t first, int64_t count) {
+  const Golden& golden = judge_->golden();
+  const int64_t values = golden.size();
+  for (int64_t i = 0; i < count; ++i) sigma_[i] = judge_->Sigma(first + i);
+  for (int64_t i = 0; i < count; ++i) systematic_[i] = judge_->Systematic(first + i);
+  CopyPlane(golden.error, first, count, values, error_.data());
+  for (int64_t i = 0; i < count; ++i) accumulated_[i] = judge_->Accumulated(first + i);
+  if (golden.value_lo.empty()) {
+    std::fill_n(lo_.data(), count, 0.0);
+    std::copy_n(golden.value.data() + first, count, rounding_source_.data());
+  } else {
+    std::copy_n(golden.value_lo.data() + first, count, lo_.data());
+    for (int64_t i = 0; i < count; ++i) rounding_source_[i] = judge_->RoundingSource(first + i);
+  }
+  if (!low_parts_) return;
+  for (int64_t i = 0; i < count; ++i) lo_[i] -= got_lo_[i];
+}
+
+}  // namespace assay

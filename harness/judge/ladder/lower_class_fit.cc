@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/ladder/lower_class_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+namespace assay {
+namespace {
+
+// Root mean square of r in a class whose errors fill it; less, and the class explains more than there is.
+constexpr double kLeastFilled = 0.05, kMostFilled = 1.25;
+// Of the elements, how many have to show an error of a tenth of the class's deviation. Independent roundings of as
+// little as a quarter of that deviation make 69 %.
+constexpr double kLeastSpread = 0.5, kVisible = 0.1;
+// How much of what a truncating unit may lose at most its results lose in the mean: about a fifth, since what is cut
+// off is half a unit in the mean, and no block meets the worst case. What loses more is rather of the next width.
+constexpr double kMostTypical = 0.3;
+// Squared errors over squared results from where on errors are as good as results of their own.
+constexpr double kMostOfResults = 0.25;
+constexpr double kLeastOdds = 20;     // against every other explanation
+constexpr int64_t kLeastErrors = 16;  // fewer say nothing of a distribution
+
+// Calls f(i, got, judgement) for all finite values.
+template <class F>
+void ForEachFinite(const ElementJudge& judge, const Tensor& got, const F& f) {
+  const std::vector<double> values = got.ToDoubles();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Judgement judged = judge.Judge(static_cast<int64_t>(i), values[i]);
+    if (judged.finite) f(static_cast<int64_t>(i), values[i], judged);
+  }
+}
+
+double GoldenAt(const ElementJudge& judge, int64_t i) {
+  return judge.golden().value[static_cast<size_t>(i)];
+}
+
+// Normal errors whose variances are known but for a factor, which is chosen to fit.
+class ScaledNormal {
+ public:
+  void Add(double error, double variance) {
+    squares_ += error * error / variance;
+    logs_ += std::log(variance);
+    ++n_;
+  }
+  double LogLikelihood() const {  // but for a constant of n
+    const auto n = static_cast<double>(n_);
+    return -0.5 * (n * std::log(squares_ / n) + logs_);
+  }
+
+ private:
+  double squares_ = 0, logs_ = 0;
+  int64_t n_ = 0;
+};
+
+bool IsInteger(double x) {
+  return std::isfinite(x) && std::trunc(x) == x;
+}
+
+// Whether the problem adds products of its operands, or them alone, and nothing rounds after the sum.
+bool IsIntegerSum(const Problem& problem, std::span<const Tensor> inputs) {
+  const std::string& op = problem.spec.op;
+  if (op == "matmul") {
+    if (!IsInteger(problem.Float("alpha")) || !IsInteger(problem.Float("beta"))) return false;
+  } else if (op == "reduce") {
+    if (problem.Text("kind") != "sum") return false;
+  } else if (op != "conv") {
+    return false;
+  }
+  return std::ranges::all_of(inputs,
+                             [](const Tensor& input) { return std::ranges::all_of(input.ToDoubles(), IsInteger); });
+}
+
+}  // namespace
+
+bool FillsEvenly(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
+  if (std::sqrt(metrics.statistic.sum_r2 / static_cast<double>(metrics.finite)) > kMostFilled) return false;
+  // Without what the class may lose in one direction: that need not be there.
+  const FloatFormat& out = FormatOf(judge.dtype());
+  int64_t visible = 0, all = 0;
+  double squares = 0;
+  ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement& judged) {
+    const double sigma = judge.Sigma(i), error = std::fabs(judged.error);
+    if (!(sigma > 0)) return;
+    ++all;
+    const double own = judge.params().own_rounding * UlpAt(out, std::max(std::fabs(x), std::fabs(GoldenAt(judge, i))));
+    squares += std::pow(std::max(0.0, error - own) / sigma, 2);
+    if (error > kVisible * sigma) ++visible;
+  });
+  const auto n = static_cast<double>(all);
+  return all > 0 && std::sqrt(squares / n) >= kLeastFilled && static_cast<double>(visible) >= kLeastSpread * n;
+}
+
+bool FollowsRunningSums(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
+  const Golden& golden = judge.golden();
+  if (judge.bound().statistic.shared || golden.magnitude.empty() || metrics.finite < kLeastErrors) return false;
+  if (!(metrics.nmse.value_or(1) <= kMostOfResults)) return false;
+  // Results that cancel are compared by the error that the others have.
+  const double floor = 0x1p-12 * metrics.rms_err / std::sqrt(*metrics.nmse);
+  const FloatFormat& out = FormatOf(judge.dtype());
+  ScaledNormal sums;
+  std::array<ScaledNormal, 3> others;  // in proportion to the results, to the terms, equal
+  ForEachFinite(judge, got, [&](int64_t i, double, const Judgement& judged) {
+    const double y = GoldenAt(judge, i), s = PlaneAt(golden.magnitude, i, golden.size());
+    // Without the floor of the statistic, which knows the terms alone.
+    const double sigma = judge.params().u_acc * PlaneAt(golden.sigma, i, golden.size());
+    if (!(sigma > 0) || !(s > 0)) return;
+    const double own = UlpAt(out, std::fabs(y));
+    sums.Add(judged.error, sigma * sigma + own * own / 12);
+    others[0].Add(judged.error, y * y + floor * floor);
+    others[1].Add(judged.error, s * s);
+    others[2].Add(judged.error, 1);
+  });
+  return std::ranges::all_of(others, [&](const ScaledNormal& other) {
+    return sums.LogLikelihood() > other.LogLikelihood() + std::log(kLeastOdds);
+  });
+}
+
+bool HoldsPrecision(const FloatFormat& format, DType out, const Tensor& got) {
+  if (FormatOf(out).precision <= format.precision) return true;
+  const std::vector<double> values = got.ToDoubles();
+  return std::ranges::all_of(values, [&](double x) { return !std::isfinite(x) || RoundTo(format, x) == x; });
+}
+
+bool IsBiased(const ElementJudge& judge, const Tensor& got) {
+  int64_t toward = 0, away = 0;
+  ForEachFinite(judge, got, [&](int64_t i, double, const Judgement& judged) {
+    const double direction = judged.error * GoldenAt(judge, i);
+    toward += direction < 0 ? 1 : 0;
+    away += direction > 0 ? 1 : 0;
+  });
+  return toward > 2 * away;
+}
+
+bool LosesTypically(const ElementJudge& judge, const Tensor& got) {
+  double lost = 0, most = 0;
+  int64_t off = 0, all = 0;
+  ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement& judged) {
+    lost += std::fabs(judged.error);
+    most += judge.Systematic(i);
+    off += x != judge.Rounded(i) ? 1 : 0;
+    ++all;
+  });
+  return lost <= kMostTypical * most && static_cast<double>(off) >= kLeastSpread * static_cast<double>(all);
+}
+
+bool RoundsTowardZero(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics) {
+  const FloatFormat& format = FormatOf(judge.dtype());
+  int64_t toward = 0, away = 0;
+  ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement& judged) {
+    const double y = GoldenAt(judge, i);
+    const double noise = judge.Sigma(i) * kElementThreshold + PlaneAt(judge.golden().error, i, judge.golden().size());
+    const double error = std::fabs(judged.error);
+    if (judged.error * y > 0) {
+      away += error > noise ? 1 : 0;
+    } else if (error > 0.5 * UlpAt(format, std::max(std::fabs(x), std::fabs(y))) + noise) {
+      ++toward;
+    }
+  });
+  return away == 0 && static_cast<double>(toward) >= 0.1 * static_cast<double>(metrics.finite);
+}
+
+bool FlushesResults(const ElementJudge& judge, const Tensor& got, const ErrorMetrics&) {
+  const double least = FormatOf(judge.dtype()).MinNormal();
+  int64_t flushed = 0, kept = 0;
+  ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement&) {
+    const double y = std::fabs(GoldenAt(judge, i));
+    if (y > 0 && y < least / 2) ++(x == 0 ? flushed : kept);
+  });
+  return kept == 0 && flushed >= 2;
+}
+
+bool BreaksExactSum(const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,
+                    const Contract& contract, const ElementJudge& judge, const Tensor& got) {
+  if (golden.magnitude.empty() || contract.alg != Algorithm::kDirect || !IsIntegerSum(problem, inputs)) return false;
+  const double held = ExactIntegers(contract) / 2;  // operands in parts have partial sums a little beyond S
+  bool broken = false;
+  ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement&) {
+    if (PlaneAt(golden.magnitude, i, golden.size()) > held) return;
+    const double expected = judge.Rounded(i);
+    const bool must_equal = contract.out == OutputRounding::kNearest || expected == GoldenAt(judge, i);
+    broken = broken || (must_equal && x != expected);
+  });
+  return broken;
+}
+
+}  // namespace assay

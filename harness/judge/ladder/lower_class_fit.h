@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the errors of a weaker arithmetic look like, beside staying inside its bound: the bound of a narrow accumulator
+// is wide enough for many a wrong result.
+#pragma once
+
+#include <span>
+
+#include "harness/judge/judge.h"
+#include "harness/judge/metrics.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+// In all of these `judge` has the golden value and the contract of the class, `metrics` is of `got` by them.
+
+// Errors of the size that the class permits, all over the tensor.
+bool FillsEvenly(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics);
+
+// Whether roundings of running sums explain the sizes of the errors better than what wrong factors, wrong operands or
+// something added leave: errors in proportion to the results, to the terms, or equal everywhere. Each is a normal
+// distribution with the scale that fits best; sums have to be 20 times as likely as any other. False where errors of a
+// row are shared, or are no smaller than half the results: then sizes tell nothing.
+bool FollowsRunningSums(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics);
+
+// A narrow accumulator leaves results of its own precision in a wider output.
+bool HoldsPrecision(const FloatFormat& format, DType out, const Tensor& got);
+
+// Truncation makes results smaller: twice as many errors go toward zero as away from it.
+bool IsBiased(const ElementJudge& judge, const Tensor& got);
+
+// Whether most results are off, and by what a truncating unit loses in the mean.
+bool LosesTypically(const ElementJudge& judge, const Tensor& got);
+
+// No error goes away from zero, and a good part of the results are off by more than half an ulp.
+bool RoundsTowardZero(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics);
+
+// Every result below the smallest normal number is zero, and there are several.
+bool FlushesResults(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics);
+
+// Whether some result is wrong although the class computes it without any rounding: a sum of integers whose partial
+// sums its accumulator holds. `contract` is of the class, `golden` of the operands as it sees them.
+bool BreaksExactSum(const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,
+                    const Contract& contract, const ElementJudge& judge, const Tensor& got);
+
+}  // namespace assay

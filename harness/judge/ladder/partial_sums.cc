@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/ladder/partial_sums.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "harness/judge/ladder/sum_order.h"
+
+namespace assay {
+namespace {
+
+// Of the elements, how many have to be as predicted: f32 sums flip the rounding of about one partial sum in 2^12 to
+// f16, and there may be many.
+constexpr double kLeastMatched = 0.9;
+// Results that tell one order of narrow sums from another: an error of one spacing is met by chance in every other one.
+constexpr int64_t kLeastOff = 16;
+
+// Where k is cut into blocks, and whether each block's sum is stored or the running sum after each but the last.
+struct Cut {
+  std::string text;
+  std::vector<int64_t> ends;  // ascending, k last
+  bool running = false;
+};
+
+std::vector<Cut> CutsOf(int64_t k) {
+  std::vector<Cut> cuts;
+  for (bool running : {false, true}) {
+    const auto add = [&](std::string sums, std::string run, std::vector<int64_t> ends) {
+      cuts.push_back({running ? std::move(run) : std::move(sums), std::move(ends), running});
+    };
+    for (int64_t parts : {2, 3, 4, 6, 8, 16, 32}) {
+      if (parts >= k) break;
+      std::vector<int64_t> ends;
+      for (int64_t part = 1; part <= parts; ++part) ends.push_back(k * part / parts);
+      add(fmt::format("sums of {} equal parts", parts), fmt::format("a running sum of {} equal parts", parts),
+          std::move(ends));
+    }
+    for (int64_t block = 8; block < k && block <= 4096; block *= 2) {
+      std::vector<int64_t> ends;
+      for (int64_t end = block; end < k; end += block) ends.push_back(end);
+      ends.push_back(k);
+      add(fmt::format("sums of {} terms", block), fmt::format("a running sum every {} terms", block), std::move(ends));
+    }
+  }
+  return cuts;
+}
+
+PredictedSum Stored(const Cut& cut, const FloatFormat& format, const SumTerms& terms) {
+  PredictedSum p;
+  int64_t begin = 0;
+  const auto store = [&](double x) {
+    p.largest = std::max(p.largest, std::fabs(x));
+    return RoundTo(format, x);
+  };
+  for (const int64_t end : cut.ends) {
+    const double block = terms.sums[end] - terms.sums[begin];
+    if (!cut.running) {
+      p.value += store(block);
+    } else {
+      p.value = end == cut.ends.back() ? p.value + block : store(p.value + block);
+    }
+    begin = end;
+  }
+  return p;
+}
+
+// Accumulators in `format`: `block` products at a time are added to one without a rounding of their own. Several have a
+// part of k each, or every so many-th term (lanes), and are added up in the format too.
+struct Accumulation {
+  const char* text;
+  int64_t block = 1, accumulators = 1;
+  bool lanes = false, pairwise = false;  // pairwise: the upper half to the lower until one is left
+  bool rounds_products = false, through_f32 = false;
+};
+
+constexpr std::array kAccumulations{
+    Accumulation{"one term after another"},
+    Accumulation{.text = "one term after another", .through_f32 = true},
+    Accumulation{.text = "one rounded product after another", .rounds_products = true},
+    Accumulation{.text = "2 terms at a time", .block = 2},
+    Accumulation{.text = "4 terms at a time", .block = 4},
+    Accumulation{.text = "8 terms at a time", .block = 8},
+    Accumulation{.text = "16 terms at a time", .block = 16},
+    Accumulation{.text = "in 2 equal parts", .accumulators = 2},
+    Accumulation{.text = "in 4 equal parts", .accumulators = 4},
+    Accumulation{.text = "in 8 equal parts", .accumulators = 8},
+    Accumulation{.text = "in 2 lanes", .accumulators = 2, .lanes = true},
+    Accumulation{.text = "in 4 lanes", .accumulators = 4, .lanes = true},
+    Accumulation{.text = "in 4 lanes", .accumulators = 4, .lanes = true, .pairwise = true},
+    Accumulation{.text = "in 8 lanes", .accumulators = 8, .lanes = true},
+    Accumulation{.text = "in 8 lanes", .accumulators = 8, .lanes = true, .pairwise = true},
+};
+
+PredictedSum Accumulated(const Accumulation& a, const FloatFormat& format, const SumTerms& terms) {
+  PredictedSum p;
+  const auto round = [&](double x) {
+    p.largest = std::max(p.largest, std::fabs(x));
+    return RoundTo(format, a.through_f32 ? static_cast<float>(x) : x);
+  };
+  const int64_t k = std::ssize(terms.products), n = a.accumulators;
+  std::array<double, 8> sums{};
+  for (int64_t j = 0; j < n; ++j) {
+    const int64_t begin = a.lanes ? j : k * j / n, end = a.lanes ? k : k * (j + 1) / n;
+    for (int64_t t = begin; t < end; t += a.lanes ? n : a.block) {
+      const double x = a.block == 1 ? terms.products[t] : terms.sums[std::min(t + a.block, end)] - terms.sums[t];
+      sums[j] = round(sums[j] + (a.rounds_products ? RoundTo(format, x) : x));
+    }
+  }
+  for (int64_t half = n / 2; a.pairwise && half > 0; half /= 2) {
+    for (int64_t j = 0; j < half; ++j) sums[j] = round(sums[j] + sums[j + half]);
+  }
+  for (int64_t j = 1; !a.pairwise && j < n; ++j) sums[0] = round(sums[0] + sums[j]);
+  p.value = sums[0];
+  return p;
+}
+
+}  // namespace
+
+std::optional<std::string> FindRoundedPartials(const Problem& problem, std::span<const Tensor> inputs,
+                                               const ElementJudge& judge, const Tensor& got,
+                                               const FloatFormat& format) {
+  if (problem.spec.op != "matmul") return std::nullopt;
+  std::vector<SumOrder> orders;
+  for (Cut& cut : CutsOf(problem.Int("k"))) {
+    std::string text = cut.text;
+    orders.push_back({std::move(text),
+                      [&format, cut = std::move(cut)](const SumTerms& terms) { return Stored(cut, format, terms); }});
+  }
+  const auto found = RecogniseOrder(problem, inputs, judge, got, format, orders, kLeastMatched);
+  return found ? std::optional(found->text) : std::nullopt;
+}
+
+std::optional<std::string> FindNarrowSums(const Problem& problem, std::span<const Tensor> inputs,
+                                          const ElementJudge& judge, const Tensor& got, const FloatFormat& format) {
+  if (problem.spec.op != "matmul") return std::nullopt;
+  const int64_t k = problem.Int("k");
+  std::vector<SumOrder> orders;
+  for (const Accumulation& a : kAccumulations) {
+    if (a.block * a.accumulators >= k) continue;  // one rounding is no sum
+    orders.push_back({a.text, [&](const SumTerms& terms) { return Accumulated(a, format, terms); }});
+  }
+  // A rounding to f32 on the way lifts one sum in 2^(25 - precision) over a tie; four times as many may differ.
+  const double flipped = std::ldexp(static_cast<double>(k), format.precision - 23);
+  const auto found = RecogniseOrder(problem, inputs, judge, got, format, orders, std::max(kLeastMatched, 1 - flipped));
+  return found && found->off >= kLeastOff ? std::optional(found->text) : std::nullopt;
+}
+
+std::optional<StatisticModel> StatisticOfOwnErrors(const Golden& golden, const Tensor& got, double u_acc) {
+  // Errors follow the golden's deviation only roughly: where that is far below its usual share of S, the share counts.
+  constexpr double kLeastShare = 0.25;
+  const std::vector<double> values = got.ToDoubles();
+  const int64_t size = golden.size();
+  const auto reach = [&](int64_t i) { return golden.magnitude[i] + std::fabs(golden.value[static_cast<size_t>(i)]); };
+  const auto is_finite = [&](int64_t i) {
+    return std::isfinite(values[static_cast<size_t>(i)]) && std::isfinite(golden.value[static_cast<size_t>(i)]);
+  };
+  double deviations = 0, reaches = 0, squares = 0, finite = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    if (!is_finite(i)) continue;
+    deviations += PlaneAt(golden.sigma, i, size);
+    reaches += reach(i);
+  }
+  if (!(deviations > 0) || !(reaches > 0)) return std::nullopt;
+  const double share = kLeastShare * deviations / reaches;
+  for (int64_t i = 0; i < size; ++i) {
+    const double model = std::max(PlaneAt(golden.sigma, i, size), share * reach(i));
+    if (!is_finite(i) || !(model > 0)) continue;
+    squares += std::pow((values[static_cast<size_t>(i)] - golden.value[static_cast<size_t>(i)]) / model, 2);
+    ++finite;
+  }
+  if (!(squares > 0)) return std::nullopt;
+  const double scale = std::sqrt(squares / finite);  // of the errors over the model
+  StatisticModel statistic;
+  statistic.sigma_scale = scale / u_acc;
+  statistic.floor = scale * share;
+  return statistic;
+}
+
+}  // namespace assay

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says in a few words where in a tensor failures lie: "12 of 4096 elements, last 3 columns; first [0,61], last
+// [3,63]". Shapes of failures name their causes: a wrong edge, a wrong tile, a wrong lane.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/data/tensor.h"
+
+namespace assay {
+
+// Collects failing elements in ascending order; a repeated index (a complex element's second part) counts once.
+class FailureMap {
+ public:
+  explicit FailureMap(const Shape& shape);
+  void Add(int64_t index);
+  int64_t count() const { return count_; }
+  std::string Text() const;  // "" when there are none
+
+ private:
+  Shape shape_;
+  Shape strides_;
+  int64_t count_ = 0, first_ = -1, last_ = -1;
+  std::vector<std::vector<bool>> hit_;  // per axis and coordinate
+};
+
+std::string Localise(const Shape& shape, std::span<const int64_t> indices);
+
+}  // namespace assay

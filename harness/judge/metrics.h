@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges every element of an output against its golden value and hard bound (VERDICT.md 1 and 5) and gathers the
+// metrics of SPEC.md 6 in one streaming pass. All sums are formed in eight fixed lanes and fixed chunks, so a result
+// has the same bits for every thread count and vector width.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "golden/bound.h"
+#include "golden/golden.h"
+#include "harness/data/tensor.h"
+#include "harness/judge/statistic/statistic.h"
+#include "harness/model/contract.h"
+
+namespace assay {
+
+struct WorstElement {
+  int64_t index = -1;  // row-major element
+  int component = 0;   // of a complex element: 0 real, 1 imaginary
+  double got = 0, golden = 0;
+  double error = 0;      // got - golden
+  double tolerance = 0;  // T_hard; 0 where the value must be exact
+};
+
+struct OutputRange {
+  double zero_share = 0;  // of the finite outputs
+  double min = 0, max = 0;
+  bool constant = false;  // all outputs finite and equal, and more than one
+};
+
+struct ErrorMetrics {
+  int64_t elements = 0;
+  int64_t finite = 0;  // values (two per complex element) that entered the sums: got and golden both finite
+  double max_abs_err = 0, max_rel_err = 0, max_ulp_err = 0, rms_err = 0;
+  std::optional<double> nmse;  // none when all golden values are zero
+  double bound_margin = 0;     // max |e| / T_hard over finite values; infinity where an exact value is wrong
+  int64_t violations = 0;      // finite values beyond T_hard
+  int64_t nonfinite_mismatch = 0;
+  std::optional<WorstElement> nonfinite_example;  // the first one
+  int64_t worst_index = -1;                       // -1: no error anywhere
+  std::vector<WorstElement> worst;                // by |e| / T_hard, then index; up to kWorstCount
+  bool bit_exact = false;                         // every output is the correctly rounded golden value
+  StatisticOutcome statistic;
+  OutputRange range;
+  std::string where;  // localised failures (localise.h); "" when there are none
+
+  // The channels that prove a result wrong; the statistic is asked apart.
+  bool Holds() const { return violations == 0 && nonfinite_mismatch == 0; }
+};
+inline constexpr size_t kWorstCount = 8;
+
+struct MeasureOptions {
+  bool even_if_stagnating = false;  // as for StatisticApplies
+  // Of a result that breaks its bound, nothing but what the judging pass gathers: no statistic, no worst elements, no
+  // places.
+  bool only_if_holds = false;
+};
+
+// Precondition: got has the golden's shape.
+ErrorMetrics Measure(const Golden& golden, const BoundModel& bound, const Contract& contract, const Tensor& got,
+                     const MeasureOptions& options = {});
+
+}  // namespace assay

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/mutation_power.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "harness/data/fill/rng.h"
+#include "harness/judge/judge.h"
+#include "harness/judge/localise.h"
+#include "harness/judge/twin_check.h"
+
+namespace assay {
+namespace {
+
+double RoundOut(DType dtype, double x) {
+  if (IsInt(dtype)) return std::nearbyint(x);
+  return RoundTo(FormatOf(dtype), x);
+}
+
+double MeanOfFinite(std::span<const double> values) {
+  double sum = 0;
+  int64_t count = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    sum += value;
+    ++count;
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+class Mutations {
+ public:
+  Mutations(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const ElementJudge& judge,
+            std::span<const Twin> twins)
+      : op_(op), problem_(problem), inputs_(inputs), judge_(judge), twins_(twins), dtype_(problem.output.dtype) {}
+
+  MutationPower Run() {
+    const std::span<const double> values(judge_.golden().value);
+    if (values.empty()) return {.missed = "the output is empty"};
+    Blank({{"an output of zeros", [](std::span<const double>) { return 0.0; }}});
+    // A single output is its own mean.
+    if (values.size() > 1) Blank({{"a constant output at the mean", MeanOfFinite}});
+    // What is there before a run: one or the other.
+    Blank({{"an output never written", [](std::span<const double>) { return kUnwrittenValue; }},
+           {"an output of NaN", [](std::span<const double>) { return std::numeric_limits<double>::quiet_NaN(); }}});
+    OmittedTerms();
+    power_.power = Share(power_.whole_caught, power_.whole_total);
+    if (power_.omitted_total > 0) {
+      power_.power = std::min(power_.power, Share(power_.omitted_caught, power_.omitted_total));
+    }
+    CountUnbounded();
+    CountSampled();
+    return power_;
+  }
+
+ private:
+  static double Share(int64_t caught, int64_t total) {
+    return static_cast<double>(caught) / static_cast<double>(total);
+  }
+
+  bool MainCatches(int64_t i, double mutant) const { return !judge_.Judge(i, mutant).accepted; }
+  bool TwinCatches(const Twin& twin, int64_t i, double mutant) const {
+    return !TwinAccepts(twin.expected[static_cast<size_t>(i)], mutant, twin.ToleranceAt(i), dtype_);
+  }
+
+  struct Constant {
+    const char* name;
+    std::function<double(std::span<const double>)> value;  // may depend on the fault-free values
+  };
+
+  // A tensor that holds one constant, one of these: it says nothing of the data, unless it is the very result.
+  void Blank(const std::vector<Constant>& constants) {
+    ++power_.whole_total;
+    const auto passes =
+        std::ranges::find_if(constants, [&](const Constant& c) { return !IsCaught(c) && !IsCertain(c); });
+    if (passes == constants.end()) {
+      ++power_.whole_caught;
+      return;
+    }
+    if (power_.missed.empty()) power_.missed = passes->name;
+    if (power_.blank.empty() && !IsResult(*passes)) power_.blank = passes->name;
+  }
+
+  bool IsCaught(const Constant& constant) const {
+    const int64_t n = judge_.golden().size();
+    const double main = RoundOut(dtype_, constant.value(judge_.golden().value));
+    bool caught = false;
+    for (int64_t i = 0; i < n && !caught; ++i) caught = MainCatches(i, main);
+    for (const Twin& twin : twins_) {
+      const double coded = RoundOut(dtype_, constant.value(twin.expected));
+      const auto size = static_cast<int64_t>(twin.expected.size());
+      for (int64_t i = 0; i < size && !caught; ++i) caught = TwinCatches(twin, i, coded);
+    }
+    return caught;
+  }
+
+  bool IsResult(const Constant& constant) const {
+    const std::vector<double>& values = judge_.golden().value;
+    const double blank = RoundOut(dtype_, constant.value(values));
+    return std::ranges::all_of(values, [&](double y) {
+      const double rounded = RoundOut(dtype_, y);
+      return rounded == blank || (std::isnan(rounded) && std::isnan(blank));
+    });
+  }
+  // Unwritten memory that happens to be NaN is caught by the other prefill, where NaN is the result.
+  bool IsCertain(const Constant& constant) const {
+    return std::isnan(constant.value(judge_.golden().value)) && IsResult(constant);
+  }
+
+  // The samples above can miss a few outputs among many for which nothing is promised.
+  void CountUnbounded() {
+    const int64_t n = judge_.golden().size();
+    for (int64_t i = 0; i < n; ++i) power_.unbounded += judge_.Unbounded(i) ? 1 : 0;
+    if (!twins_.empty() || power_.unbounded == 0) return;
+    power_.power = std::min(power_.power, Share(n - power_.unbounded, n));
+    if (power_.missed.empty()) {
+      power_.missed =
+          fmt::format("any result of {} of {} outputs, for which the contract bounds nothing", power_.unbounded, n);
+    }
+  }
+
+  void CountSampled() {
+    if (!twins_.empty() || IsInt(dtype_)) return;
+    const int64_t n = judge_.golden().size(), step = (n + kZeroSamples - 1) / kZeroSamples;
+    for (int64_t i = 0; i < n; i += step) {
+      ++power_.sampled;
+      power_.overflowing += judge_.MayOverflow(i) ? 1 : 0;
+      if (!(std::fabs(judge_.golden().value[static_cast<size_t>(i)]) >= FormatOf(dtype_).MinNormal())) continue;
+      ++power_.nonzero;
+      power_.zeros_accepted += MainCatches(i, 0) ? 0 : 1;
+    }
+  }
+
+  // A mutant on the twin's data is paired with the one that omits the same term of the same output on the main data;
+  // either list leaves out terms that are zero in it.
+  void OmittedTerms() {
+    const std::vector<int64_t> outputs = SampleOutputs(judge_.golden().size());
+    const std::vector<Mutant> main = op_.OmittedTerms(problem_, inputs_, judge_.golden().value, outputs);
+    std::vector<bool> caught(main.size());
+    for (size_t k = 0; k < main.size(); ++k) caught[k] = MainCatches(main[k].index, RoundOut(dtype_, main[k].value));
+    for (const Twin& twin : twins_) {
+      const std::vector<Mutant> coded = op_.OmittedTerms(problem_, twin.inputs, twin.expected, outputs);
+      if (!coded.empty() && coded[0].key >= 0) {
+        MarkNamed(twin, main, coded, caught);
+        continue;
+      }
+      std::set<std::pair<int64_t, int64_t>> seen;  // output and term
+      for (const Mutant& mutant : coded) {
+        if (TwinCatches(twin, mutant.index, RoundOut(dtype_, mutant.value))) seen.emplace(mutant.index, mutant.term);
+      }
+      for (size_t k = 0; k < main.size(); ++k) {
+        caught[k] = caught[k] || seen.contains({main[k].index, main[k].term});
+      }
+    }
+    power_.omitted_total = static_cast<int64_t>(main.size());
+    power_.omitted_caught = std::count(caught.begin(), caught.end(), true);
+    const auto survivor = std::find(caught.begin(), caught.end(), false);
+    if (survivor == caught.end() || !power_.missed.empty()) return;
+    DescribeMissed(main[static_cast<size_t>(survivor - caught.begin())]);
+  }
+
+  // Mutants that carry names: those that the twin's data shows under the same name.
+  void MarkNamed(const Twin& twin, const std::vector<Mutant>& main, const std::vector<Mutant>& coded,
+                 std::vector<bool>& caught) const {
+    std::set<int64_t> seen;
+    for (const Mutant& mutant : coded) {
+      if (TwinCatches(twin, mutant.index, RoundOut(dtype_, mutant.value))) seen.insert(mutant.key);
+    }
+    for (size_t k = 0; k < main.size(); ++k) caught[k] = caught[k] || seen.contains(main[k].key);
+  }
+
+  void DescribeMissed(const Mutant& mutant) {
+    const int64_t parts = IsComplex(dtype_) ? 2 : 1;
+    power_.missed = fmt::format("{} of {} omitted terms, such as one of output {} (golden {:.9g}, without it {:.9g})",
+                                power_.omitted_total - power_.omitted_caught, power_.omitted_total,
+                                IndexText(judge_.golden().shape, mutant.index / parts),
+                                judge_.golden().value[static_cast<size_t>(mutant.index)], mutant.value);
+  }
+
+  const Operator& op_;
+  const Problem& problem_;
+  std::span<const Tensor> inputs_;
+  const ElementJudge& judge_;
+  std::span<const Twin> twins_;
+  DType dtype_;
+  MutationPower power_;
+};
+
+}  // namespace
+
+std::vector<int64_t> SampleOutputs(int64_t n) {
+  std::vector<int64_t> outputs;
+  if (n <= kPowerSamples) {
+    for (int64_t i = 0; i < n; ++i) outputs.push_back(i);
+    return outputs;
+  }
+  outputs.push_back(0);
+  const RandomStream random(0, 0);
+  const int64_t stretches = kPowerSamples - 2;
+  for (int64_t k = 0; k < stretches; ++k) {
+    // Stretch k of [1, n - 1).
+    const int64_t begin = 1 + (n - 2) * k / stretches;
+    const int64_t end = 1 + (n - 2) * (k + 1) / stretches;
+    outputs.push_back(begin +
+                      static_cast<int64_t>(random.Below(static_cast<uint64_t>(k), static_cast<uint64_t>(end - begin))));
+  }
+  outputs.push_back(n - 1);
+  return outputs;
+}
+
+std::string MutationPower::BlindTo() const {
+  if (!blank.empty()) return blank;
+  if (2 * zeros_accepted > nonzero) return fmt::format("a zero in place of {} of {} results", zeros_accepted, nonzero);
+  return "";
+}
+
+MutationPower MeasureMutationPower(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                                   const Golden& golden, const BoundModel& bound, const Contract& contract,
+                                   std::span<const Twin> twins) {
+  const ElementJudge judge(golden, bound, contract, problem.output.dtype);
+  return Mutations(op, problem, inputs, judge, twins).Run();
+}
+
+}  // namespace assay

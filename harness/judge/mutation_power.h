@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a case could catch a fault at all (VERDICT.md 6). Faulty outputs are made from the golden alone and judged
+// like a real output; those that no channel would reject count against the case.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "golden/bound.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+struct MutationPower {
+  double power = 0;                       // the smaller of the two shares; a kind without mutants does not count
+  int whole_caught = 0, whole_total = 0;  // outputs that are wrong everywhere
+  int64_t omitted_caught = 0, omitted_total = 0;  // single omitted terms
+  // Outputs that accept any result; they count against the case unless a twin runs with it.
+  int64_t unbounded = 0;
+  // Where no twin runs with the case, of up to kZeroSamples outputs: those that some legal order of the terms may make
+  // infinite or NaN; those that are at least the smallest normal number, and of these the ones that could be zero.
+  int64_t sampled = 0, overflowing = 0, nonzero = 0, zeros_accepted = 0;
+  std::string missed;  // a mutant that would pass, in words; "" when all are caught
+
+  // A tensor that says nothing of the data and would pass, without being the very result: zeros, NaN or what was there
+  // before, or the mean of the results everywhere; "": none.
+  std::string blank;
+  // The same, or zeros in place of most results, in words; "": none. What a single omitted term does is another
+  // question.
+  std::string BlindTo() const;
+};
+
+inline constexpr int64_t kPowerSamples = 256;
+inline constexpr int64_t kZeroSamples = 1 << 16;
+inline constexpr double kUnwrittenValue = 77;  // stands for a finite prefill; every real dtype holds it exactly
+
+// `twins`: the exact twins that will run with the case; the same operator and shapes. Deterministic.
+MutationPower MeasureMutationPower(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
+                                   const Golden& golden, const BoundModel& bound, const Contract& contract,
+                                   std::span<const Twin> twins);
+
+// Up to kPowerSamples of n indices, ascending: the first, the last and one at a pseudo-random place of each stretch in
+// between, so that no period of the shape is followed.
+std::vector<int64_t> SampleOutputs(int64_t n);
+
+}  // namespace assay

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "harness/base/parallel.h"
+#include "harness/judge/localise.h"
+#include "harness/judge/statistic/statistic.h"
+
+namespace assay {
+namespace {
+
+constexpr int kStrata = 4;
+constexpr int64_t kSamples = 8192;
+constexpr int64_t kFewestSamples = 64;  // less gives no scale; a stratum without one takes the interior's
+constexpr int64_t kSampleGrain = 512;   // samples, each a few cache misses
+constexpr int64_t kSamplesAhead = 8;    // those are asked for
+constexpr size_t kSearchedChunks = 4;
+constexpr double kNotFinite = -1;         // no sample
+constexpr double kNormalMedian = 0.6745;  // of |x| for standard normal x
+constexpr double kNormalTail = 2.576;     // its 99 % quantile
+// Against that scale. The slack is the one that groups have for the model of sigma.
+constexpr double kSelfThreshold = kModelSlack * kElementThreshold;
+
+// Which parts of the last two axes lie beyond the last whole tile: 0 interior, 1 last rows, 2 last columns, 3 both.
+class Strata {
+ public:
+  explicit Strata(const GroupLayout& layout)
+      : layout_(layout),
+        whole_rows_(layout.slab_rows / kGroupTile * kGroupTile),
+        whole_columns_(layout.columns / kGroupTile * kGroupTile) {
+    // What is smaller than a tile has no interior and no edge.
+    if (whole_rows_ == 0) whole_rows_ = layout.slab_rows;
+    if (whole_columns_ == 0) whole_columns_ = layout.columns;
+  }
+  size_t Of(int64_t value) const {
+    const int64_t row = value / layout_.columns % layout_.slab_rows, column = value % layout_.columns;
+    return (row >= whole_rows_ ? 1U : 0U) + (column >= whole_columns_ ? 2U : 0U);
+  }
+
+ private:
+  const GroupLayout& layout_;
+  int64_t whole_rows_, whole_columns_;
+};
+
+class Calibration {
+ public:
+  Calibration(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks)
+      : judge_(judge),
+        got_(got),
+        chunks_(chunks),
+        parts_(IsComplex(got.dtype()) ? 2 : 1),
+        layout_(got.shape(), parts_),
+        strata_(layout_) {}
+
+  void Run(StatisticOutcome& outcome) {
+    MeasureScales();
+    if (scales_[0] == 0) return;
+    SearchLargest();
+    outcome.self_margin = largest_.value / kSelfThreshold;
+    if (largest_.value <= kSelfThreshold) return;
+    outcome.self_reason = fmt::format(
+        "element {} is {:.3g} times as far off as the implementation's other results there usually are (above {:g})",
+        IndexText(got_.shape(), largest_.where / parts_), largest_.value, kSelfThreshold);
+  }
+
+ private:
+  // |e| in standard deviations, the output's own rounding included; never less than E_gold explains.
+  double Scaled(int64_t i, double x, const Judgement& judged) const {
+    if (!judged.finite || judge_.Open(i)) return 0;
+    const FloatFormat& format = FormatOf(judge_.dtype());
+    const double ulp = UlpAt(format, std::max(std::fabs(x), std::fabs(judge_.golden().value[static_cast<size_t>(i)])));
+    const double own = std::max(judge_.params().own_rounding * ulp, judge_.params().lambda_out);
+    const double beyond = std::max(0.0, std::fabs(judged.error) - judge_.Systematic(i) - GoldenError(i));
+    return beyond / std::sqrt(judge_.Sigma(i) * judge_.Sigma(i) + own * own / 3);
+  }
+  double GoldenError(int64_t i) const { return PlaneAt(judge_.golden().error, i, judge_.golden().size()); }
+
+  void MeasureScales() {
+    const int64_t values = judge_.golden().size(), count = std::min(values, kSamples), stretch = values / count;
+    // One at a pseudo-random place of each stretch, so that no period of the shape is followed.
+    const auto place = [stretch](int64_t k) {
+      return stretch * k + static_cast<int64_t>(static_cast<uint64_t>(k) * 0x9e3779b97f4a7c15U >> 32) % stretch;
+    };
+    std::vector<double> scaled(static_cast<size_t>(count), kNotFinite);
+    ParallelFor(count, kSampleGrain, [&](int64_t begin, int64_t end) {
+      TileReader reader(judge_, got_);
+      for (int64_t k = begin; k < end; ++k) {
+        if (k + kSamplesAhead < end) reader.Prefetch(place(k + kSamplesAhead));
+        reader.Read(place(k), 1);
+        const Judgement judged = judge_.Judge(place(k), reader.Got(0), reader.GotLow(0));
+        if (judged.finite) scaled[static_cast<size_t>(k)] = Scaled(place(k), reader.Got(0), judged);
+      }
+    });
+    std::array<std::vector<double>, kStrata> samples;
+    for (int64_t k = 0; k < count; ++k) {
+      const double sample = scaled[static_cast<size_t>(k)];
+      if (sample != kNotFinite) samples[strata_.Of(place(k))].push_back(sample);
+    }
+    for (size_t s = 0; s < kStrata; ++s) scales_[s] = ScaleOf(samples[s]);
+    for (size_t s = 1; s < kStrata; ++s) scales_[s] = std::max(scales_[s], scales_[0]);
+  }
+
+  // The same number twice for normal errors. Where correct results differ in how far the model exceeds their errors,
+  // as short sums do, the tail is longer than the median tells.
+  static double ScaleOf(std::vector<double>& sample) {
+    if (static_cast<int64_t>(sample.size()) < kFewestSamples) return 0;
+    const auto quantile = [&](double share) {
+      const auto at = sample.begin() + static_cast<int64_t>(share * static_cast<double>(sample.size()));
+      std::nth_element(sample.begin(), at, sample.end());
+      return *at;
+    };
+    const double middle = quantile(0.5) / kNormalMedian;
+    return middle == 0 ? 0 : std::max(middle, quantile(0.99) / kNormalTail);
+  }
+
+  std::vector<int64_t> Searched() const {
+    std::vector<int64_t> order(chunks_.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto end = order.begin() + static_cast<int64_t>(std::min(kSearchedChunks, order.size()));
+    std::partial_sort(order.begin(), end, order.end(), [&](int64_t a, int64_t b) {
+      const double x = chunks_[static_cast<size_t>(a)].max[kMaxR2], y = chunks_[static_cast<size_t>(b)].max[kMaxR2];
+      return x != y ? x > y : a < b;
+    });
+    order.erase(end, order.end());
+    return order;
+  }
+
+  struct Largest {
+    double value = 0;
+    int64_t where = 0;
+    void Consider(const Largest& next) {
+      if (next.value > value) *this = next;
+    }
+  };
+
+  void SearchLargest() {
+    const std::vector<int64_t> searched = Searched();
+    std::vector<Largest> found(searched.size());
+    ParallelFor(static_cast<int64_t>(searched.size()), 1, [&](int64_t begin, int64_t end) {
+      TileReader reader(judge_, got_);
+      for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k) {
+        ForEachInChunk(judge_, reader, searched[k], [&](int64_t i, double x, const Judgement& judged) {
+          found[k].Consider({Scaled(i, x, judged) / scales_[strata_.Of(i)], i});
+        });
+      }
+    });
+    for (const Largest& next : found) largest_.Consider(next);
+  }
+
+  const ElementJudge& judge_;
+  const Tensor& got_;
+  const std::vector<ChunkTotals>& chunks_;
+  const int parts_;
+  const GroupLayout layout_;
+  const Strata strata_;
+  std::array<double, kStrata> scales_{};
+  Largest largest_;
+};
+
+}  // namespace
+
+void CalibrateOnItself(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
+                       StatisticOutcome& outcome) {
+  // Errors that a row shares are large in whole rows of a correct implementation.
+  if (judge.bound().statistic.shared) return;
+  Calibration(judge, got, chunks).Run(outcome);
+}
+
+}  // namespace assay

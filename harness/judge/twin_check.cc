@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/twin_check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/check.h"
+#include "harness/judge/localise.h"
+
+namespace assay {
+namespace {
+
+double UlpOf(DType dtype, double x) {
+  return IsInt(dtype) ? 1 : UlpAt(FormatOf(dtype), x);
+}
+
+constexpr size_t kMostDecoded = 64;  // wrong elements; more are not read
+constexpr size_t kMostNamed = 4;     // terms
+
+struct WrongElement {
+  int64_t index;
+  double missing;  // expected - got
+};
+
+// The terms that every wrong element lacks, or has twice where `sign` is -1.
+std::vector<int64_t> CommonTerms(const Twin& twin, const std::vector<WrongElement>& wrong, double sign) {
+  std::vector<int64_t> common = twin.terms_of(wrong[0].index, sign * wrong[0].missing);
+  for (size_t i = 1; i < wrong.size() && !common.empty(); ++i) {
+    const std::vector<int64_t> terms = twin.terms_of(wrong[i].index, sign * wrong[i].missing);
+    std::vector<int64_t> both;
+    std::ranges::set_intersection(common, terms, std::back_inserter(both));
+    common = std::move(both);
+  }
+  return common;
+}
+
+// Terms that share a defect.
+struct SharedDefect {
+  const char* defect;
+  std::vector<int64_t> terms;
+};
+
+std::string TermsText(const SharedDefect& d) {
+  const size_t named = std::min(d.terms.size(), kMostNamed);
+  const std::string rest = d.terms.size() > named ? fmt::format(" or {} others", d.terms.size() - named) : "";
+  return fmt::format("k={}{} {}", fmt::join(std::span(d.terms).first(named), " or "), rest, d.defect);
+}
+
+// The first and the last term before all others: loops go wrong at their ends. The others only as missing ones, where
+// there are any.
+std::vector<SharedDefect> Plausible(const Twin& twin, const std::vector<int64_t>& missing,
+                                    const std::vector<int64_t>& twice) {
+  const auto of = [&](const std::vector<int64_t>& all, bool ends) {
+    std::vector<int64_t> some;
+    std::ranges::copy_if(all, std::back_inserter(some),
+                         [&](int64_t k) { return (k == 0 || k == twin.terms - 1) == ends; });
+    return some;
+  };
+  std::vector<SharedDefect> found{{"missing", of(missing, true)}, {"added twice", of(twice, true)}};
+  const SharedDefect others =
+      missing.empty() ? SharedDefect{"added twice", of(twice, false)} : SharedDefect{"missing", of(missing, false)};
+  std::erase_if(found, [](const SharedDefect& d) { return d.terms.empty(); });
+  if (!found.empty() && found.back().defect == std::string_view(others.defect)) {
+    found.back().terms.insert(found.back().terms.end(), others.terms.begin(), others.terms.end());
+  } else if (!others.terms.empty()) {
+    found.push_back(others);
+  }
+  return found;
+}
+
+// What the wrong values say of their cause; "" when they do not agree on one.
+std::string Decode(const Twin& twin, const std::vector<WrongElement>& wrong, const TwinOutcome& outcome) {
+  if (outcome.nonfinite) return "";
+  if (!twin.terms_of) return outcome.wrong < outcome.elements ? twin.code : "";
+  std::string text;
+  for (const SharedDefect& d : Plausible(twin, CommonTerms(twin, wrong, 1), CommonTerms(twin, wrong, -1))) {
+    text += (text.empty() ? "looks like term " : ", or ") + TermsText(d);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool TwinAccepts(double expected, double got, double tolerance_ulp, DType dtype) {
+  if (std::isnan(expected) || std::isnan(got)) return std::isnan(expected) && std::isnan(got);
+  if (expected == got) return true;
+  if (!std::isfinite(expected) || !std::isfinite(got)) return false;
+  return std::fabs(got - expected) <= tolerance_ulp * UlpOf(dtype, expected);
+}
+
+double TwinOutcome::Margin() const {
+  if (nonfinite) return std::numeric_limits<double>::infinity();
+  return margin;
+}
+
+std::string TwinOutcome::Reason(const Shape& shape) const {
+  std::string text =
+      fmt::format("exact twin {}: {} wrong, first element {} got {:.17g}, expected {:.17g}, difference {:.17g}",
+                  variant, wrong, IndexText(shape, first), got, expected, got - expected);
+  if (tolerance_ulp > 0) text += fmt::format(", permitted {:g} ulp", tolerance_ulp);
+  text += "; " + where;
+  if (!code.empty()) text += "; " + code;
+  return text;
+}
+
+TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
+  constexpr size_t kChunk = 4096;  // a multiple of the parts of an element
+  const size_t parts = IsComplex(got.dtype()) ? 2 : 1, size = static_cast<size_t>(got.size()) * parts;
+  ASSAY_CHECK(size == twin.expected.size());
+  TwinOutcome outcome{.variant = variant, .elements = got.size(), .tolerance_ulp = twin.tolerance_ulp};
+  std::vector<WrongElement> wrong;
+  FailureMap map(got.shape());
+  std::vector<double> chunk(std::min(size, kChunk));
+  for (size_t i = 0; i < size; ++i) {
+    if (i % kChunk == 0) {
+      const std::byte* from = got.data() + i / parts * static_cast<size_t>(SizeOf(got.dtype()));
+      ToF64(got.dtype(), from, std::span(chunk).first(std::min(kChunk, size - i)));
+    }
+    const double value = chunk[i % kChunk];
+    const double expected = twin.expected[i];
+    const double difference = std::fabs(value - expected);
+    const double tolerance = twin.ToleranceAt(static_cast<int64_t>(i));
+    if (std::isfinite(difference)) {
+      const double ulps = difference / UlpOf(got.dtype(), expected);
+      outcome.max_ulp = std::max(outcome.max_ulp, ulps);
+      if (ulps > 0) outcome.margin = std::max(outcome.margin, ulps / tolerance);
+    }
+    if (TwinAccepts(expected, value, tolerance, got.dtype())) continue;
+    if (!std::isfinite(difference)) outcome.nonfinite = true;
+    map.Add(static_cast<int64_t>(i / parts));
+    if (wrong.size() < kMostDecoded) wrong.push_back({static_cast<int64_t>(i), expected - value});
+    if (outcome.examples.size() < kWorstCount) {
+      outcome.examples.push_back({.index = static_cast<int64_t>(i / parts),
+                                  .component = static_cast<int>(i % parts),
+                                  .got = value,
+                                  .golden = expected,
+                                  .error = value - expected,
+                                  .tolerance = tolerance * UlpOf(got.dtype(), expected)});
+    }
+    if (outcome.first >= 0) continue;
+    outcome.first = static_cast<int64_t>(i / parts);
+    outcome.expected = expected;
+    outcome.got = value;
+    outcome.tolerance_ulp = tolerance;
+  }
+  outcome.wrong = map.count();
+  outcome.where = map.Text();
+  if (!wrong.empty()) outcome.code = Decode(twin, wrong, outcome);
+  return outcome;
+}
+
+}  // namespace assay

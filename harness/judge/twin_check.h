@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exact channel (VERDICT.md 4): an output on the twin's coded integers equals its expectation bit for bit, or
+// within the few ulp that a final division may cost.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/data/tensor.h"
+#include "harness/judge/metrics.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+struct TwinOutcome {
+  int variant = 0;
+  int64_t elements = 0;
+  int64_t wrong = 0;
+  int64_t first = -1;  // first wrong element; expected and got are its values
+  double expected = 0, got = 0;
+  double max_ulp = 0;                  // largest finite difference in ulp of the output at the expected value
+  double tolerance_ulp = 0;            // of the first wrong element, where elements have their own
+  double margin = 0;                   // largest difference over the permitted one, of the finite differences
+  bool nonfinite = false;              // some value is not finite although the other is, or differs in sign
+  std::vector<WorstElement> examples;  // the first wrong ones, up to kWorstCount
+  std::string where;                   // localised
+  std::string code;                    // what the wrong values say of their cause, where they agree; "" otherwise
+
+  bool Holds() const { return wrong == 0; }
+  double Margin() const;  // largest difference over the permitted one; 0 or infinity when none is permitted
+  std::string Reason(const Shape& shape) const;  // precondition: !Holds()
+};
+
+// Precondition: got has as many values as twin.expected.
+TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got);
+
+// Whether one value is right. NaN equals NaN, signed zeros are equal.
+bool TwinAccepts(double expected, double got, double tolerance_ulp, DType dtype);
+
+}  // namespace assay

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace assay {
+namespace {
+
+struct VerdictInfo {
+  std::string_view name;
+  int exit_code;
+};
+
+constexpr std::array<VerdictInfo, kVerdictCount> kVerdicts = {{
+    {"pass", 0},
+    {"below_contract", 1},
+    {"mismatch", 1},
+    {"nondeterministic", 1},
+    {"inconclusive", 0},
+    {"unsupported", 0},
+    {"unavailable", 0},
+    {"crash", 3},
+    {"timeout", 3},
+    {"error", 3},
+    {"missing", 3},
+}};
+
+constexpr std::array<std::string_view, kResultClassCount> kClasses = {"bit_exact",          "reordered", "within_class",
+                                                                      "within_lower_class", "suspect",   "none"};
+
+constexpr std::array<int, 7> kExitOrder = {130, 2, 3, 5, 1, 4, 0};
+
+bool DidNotRun(Verdict verdict) {
+  return verdict == Verdict::kUnsupported || verdict == Verdict::kUnavailable;
+}
+
+int Worse(int a, int b) {
+  const auto rank = [](int code) { return std::find(kExitOrder.begin(), kExitOrder.end(), code); };
+  return rank(a) < rank(b) ? a : b;
+}
+
+}  // namespace
+
+std::string_view Name(Verdict verdict) {
+  return kVerdicts[static_cast<size_t>(verdict)].name;
+}
+
+std::string_view Name(ResultClass result_class) {
+  return kClasses[static_cast<size_t>(result_class)];
+}
+
+Result<Verdict> ParseVerdict(std::string_view name) {
+  std::string known;
+  for (size_t k = 0; k < kVerdicts.size(); ++k) {
+    if (kVerdicts[k].name == name) return static_cast<Verdict>(k);
+    known += fmt::format("{}{}", k == 0 ? "" : ", ", kVerdicts[k].name);
+  }
+  return UsageError(fmt::format("unknown verdict '{}'; known: {}", name, known));
+}
+
+Result<ResultClass> ParseResultClass(std::string_view name) {
+  const auto found = std::find(kClasses.begin(), kClasses.end(), name);
+  if (found != kClasses.end()) return static_cast<ResultClass>(found - kClasses.begin());
+  return UsageError(fmt::format("unknown class '{}'; known: {}", name, fmt::join(kClasses, ", ")));
+}
+
+int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags) {
+  int code = 0;
+  if (flags.interrupted) code = Worse(code, 130);
+  if (flags.usage_error) code = Worse(code, 2);
+  if (flags.required_backend_absent) code = Worse(code, 5);
+  if (flags.unexpected_pass || (flags.strict && flags.suspects)) code = Worse(code, 1);
+  for (const Verdict verdict : verdicts) {
+    code = Worse(code, kVerdicts[static_cast<size_t>(verdict)].exit_code);
+    if (flags.strict && verdict == Verdict::kInconclusive) code = Worse(code, 1);
+  }
+  if (std::all_of(verdicts.begin(), verdicts.end(), DidNotRun)) code = Worse(code, 4);
+  return code;
+}
+
+}  // namespace assay

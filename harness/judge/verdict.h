@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// From evidence to a verdict (SPEC.md 5): closed lists, their exit codes, and the reason in words. Results are judged
+// against the contract that the implementation declares; what the suite requires decides only below_contract.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/result.h"
+#include "harness/judge/ladder/lower_class.h"
+#include "harness/judge/metrics.h"
+#include "harness/judge/mutation_power.h"
+#include "harness/judge/property.h"
+#include "harness/judge/twin_check.h"
+#include "harness/model/contract.h"
+
+namespace assay {
+
+enum class Verdict : uint8_t {
+  kPass,
+  kBelowContract,
+  kMismatch,
+  kNondeterministic,
+  kInconclusive,
+  kUnsupported,
+  kUnavailable,
+  kCrash,
+  kTimeout,
+  kError,
+  kMissing,
+};
+inline constexpr int kVerdictCount = 11;
+std::string_view Name(Verdict verdict);  // "below_contract"
+Result<Verdict> ParseVerdict(std::string_view name);
+
+enum class ResultClass : uint8_t { kBitExact, kReordered, kWithinClass, kWithinLowerClass, kSuspect, kNone };
+inline constexpr int kResultClassCount = 6;
+std::string_view Name(ResultClass result_class);  // "within_class"; "none"
+Result<ResultClass> ParseResultClass(std::string_view name);
+
+struct ExitFlags {
+  bool interrupted = false;
+  bool usage_error = false;
+  bool required_backend_absent = false;
+  bool strict = false;           // inconclusive and suspect fail
+  bool suspects = false;         // some result has class suspect
+  bool unexpected_pass = false;  // an expectation of failure did not come true
+};
+
+// The highest in the order 130, 2, 3, 5, 1, 4, 0. Verdicts that an expectation covers are left out by the caller.
+// No verdict at all counts as nothing selected: 4.
+int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags);
+
+inline constexpr double kRequiredPower = 0.99;  // VERDICT.md 6
+
+struct Evidence {
+  Shape shape;                              // of the output
+  std::vector<ErrorMetrics> runs;           // of the case itself, one per execution
+  std::vector<TwinOutcome> twins;           // none: the operator has none for this contract
+  std::string second_set;                   // what is wrong on the case's other data; "": nothing, or it has none
+  int64_t guard_violations = 0;             // bytes written outside the output
+  std::string guard_where;                  // "3 bytes before the output"
+  std::vector<std::string> changed_inputs;  // "1 of 9 elements of a (an input) were changed..."
+  int64_t unwritten = 0;                    // elements that kept the prefill in both runs
+  std::string unwritten_where;              // "8 of 64 elements of y were not written, ..."
+  bool bits_equal = true;                   // between runs on identical inputs
+  bool reordered = false;                   // an explained order of operations accounts for every difference
+  bool suspect = false;                     // a statistic fired that cannot fail a case alone
+  // Tensors of a user's: the statistic makes a result suspect instead of failing it, and what counts of the power is
+  // MutationPower::BlindTo alone.
+  bool user_data = false;
+  std::optional<LowerClass> lower_class;    // a weaker arithmetic that explains failing values
+  std::vector<PropertyOutcome> properties;  // relations to other executions
+  Contract declared, required;
+  std::optional<MutationPower> power;  // none: not measured
+};
+
+struct Decision {
+  Verdict verdict = Verdict::kError;
+  ResultClass result_class = ResultClass::kNone;
+  std::string reason;  // "" for a plain pass
+  bool memory_fault = false;
+  // At most 1 where the channel holds, infinity where an exact demand is broken; none: the channel does not apply.
+  std::optional<double> exact_margin, bound_margin, stat_margin, self_margin, exceptional_margin, metamorphic_margin;
+};
+
+// Whether a weaker arithmetic could explain why the values fail: nothing but exact twins, bound and statistic did.
+bool ValuesFail(const Evidence& evidence);
+
+// Precondition: at least one run.
+Decision Decide(const Evidence& evidence);
+
+}  // namespace assay

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/catalog.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "harness/base/profile.h"
+#include "harness/model/contract.h"
+#include "ops/operator.h"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+Result<CaseSpec> SpecFromId(const std::string& id, const OpCatalog& ops) {
+  auto spec = ParseId(id);
+  if (!spec) return spec;
+  const OpSchema* schema = ops.find(spec->op);
+  if (schema == nullptr) {
+    return UsageError(fmt::format("no operator '{}'; known: {}", spec->op, fmt::join(ops.names, ", ")));
+  }
+  auto canonical = Canonicalise(std::move(*spec), *schema);
+  if (!canonical) return canonical;
+  if (const Status possible = ops.check(*canonical); !possible) return tl::unexpected(possible.error());
+  return canonical;
+}
+
+// Those of --case, each once; one of the suite keeps what the suite says of it.
+Status AddCasesFromIds(const std::vector<std::string>& ids, const OpCatalog& ops, std::vector<PlannedCase>& cases) {
+  std::set<std::string> known;
+  for (const PlannedCase& planned : cases) known.insert(planned.spec.Id());
+  for (const std::string& id : ids) {
+    auto spec = SpecFromId(id, ops);
+    if (!spec) return UsageError(fmt::format("--case {}: {}", id, spec.error().message));
+    if (known.insert(spec->Id()).second) cases.push_back({*std::move(spec), "", {}, "", kFromCaseOption});
+  }
+  return {};
+}
+
+struct CaseSource {
+  std::vector<PlannedCase> cases;
+  std::string name;    // as the user gave it: "smoke", "--case"
+  std::string origin;  // for messages
+};
+
+Result<CaseSource> CasesOf(const CaseOptions& options, const OpCatalog& ops) {
+  CaseSource source;
+  source.name = SuiteName(options);
+  if (!source.name.empty()) {
+    auto path = FindSuite(source.name, SuiteDirectories());
+    if (!path) return tl::unexpected(path.error());
+    auto cases = LoadSuite(*path, ops);
+    if (!cases) return tl::unexpected(cases.error());
+    source.cases = *std::move(cases);
+    source.origin = "suite " + (source.cases.empty() ? *path : source.name);
+  }
+  if (!options.cases.empty()) {
+    if (auto added = AddCasesFromIds(options.cases, ops, source.cases); !added) return tl::unexpected(added.error());
+    source.name += source.name.empty() ? "--case" : " --case";
+    source.origin += source.origin.empty() ? "--case" : " and --case";
+  }
+  return source;
+}
+
+// What the operator asks for beside the suite.
+std::string AskedBy(const CaseSpec& spec) {
+  const Operator* op = OperatorRegistry::Global().Find(spec.op);
+  const auto problem = op->Bind(spec);
+  return problem ? op->RequiredFields(*problem) : "";
+}
+
+}  // namespace
+
+OpCatalog Catalog() {
+  OpCatalog catalog;
+  catalog.find = [](std::string_view name) -> const OpSchema* {
+    const Operator* op = OperatorRegistry::Global().Find(name);
+    return op == nullptr ? nullptr : &op->schema();
+  };
+  catalog.check = [](const CaseSpec& spec) -> Status {
+    const auto problem = OperatorRegistry::Global().Find(spec.op)->Bind(spec);
+    return problem ? Status() : tl::unexpected(problem.error());
+  };
+  for (const Operator* op : OperatorRegistry::Global().All()) catalog.names.push_back(op->schema().op);
+  return catalog;
+}
+
+std::string SuiteName(const CaseOptions& options) {
+  return options.suite.empty() && options.cases.empty() ? "default" : options.suite;
+}
+
+std::string ExecutablePath() {
+  std::error_code error;
+  const fs::path path = fs::read_symlink("/proc/self/exe", error);
+  return error ? std::string() : path.string();
+}
+
+std::vector<std::string> SuiteDirectories() {
+  std::vector<std::string> directories;
+  if (const char* extra = std::getenv("ASSAY_SUITES"); extra != nullptr && *extra != '\0')
+    directories.emplace_back(extra);
+  const fs::path shipped = ShippedFolder("suites", ASSAY_SOURCE_SUITES);
+  if (fs::is_directory(shipped)) directories.push_back(shipped.string());
+  return directories;
+}
+
+fs::path ShippedFolder(const char* name, const char* source) {
+  const fs::path prefix = fs::path(ExecutablePath()).parent_path().parent_path();
+  std::error_code error;
+  const bool is_build = fs::equivalent(prefix, ASSAY_BUILD_FOLDER, error);
+  return is_build && !error ? fs::path(source) : prefix / "share/assay" / name;
+}
+
+Result<PlannedRun> PlanCases(const CaseOptions& options) {
+  const Span span(Phase::kPlan);
+  const OpCatalog ops = Catalog();
+  auto source = CasesOf(options, ops);
+  if (!source) return tl::unexpected(source.error());
+  if (!options.contract.empty()) {
+    if (auto contract = ParseRequirement(options.contract); !contract) {
+      return UsageError("--contract: " + contract.error().message);
+    }
+  }
+  for (PlannedCase& c : source->cases) {
+    if (options.seed) c.spec.seed = *options.seed;
+    if (!options.contract.empty()) c.requirement = options.contract;
+    c.asked = AskedBy(c.spec);
+  }
+  const EnvLookup env = [](const char* name) { return std::getenv(name); };
+  auto shard = ResolveShard(options.shard.value_or(""), env);
+  if (!shard) return tl::unexpected(shard.error());
+  if (auto touched = TouchShardStatusFiles(env); !touched) return tl::unexpected(touched.error());
+  const SelectionOptions select{options.filter, options.ops, options.dtypes, {}, *shard, source->origin};
+  auto selection = Select(source->cases, select, ops);
+  if (!selection) return tl::unexpected(selection.error());
+  Plan plan = MakePlan(source->name, select, *selection);
+  return PlannedRun{std::move(*selection), std::move(plan)};
+}
+
+}  // namespace assay

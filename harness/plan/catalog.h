@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators and suites as this program finds them, and the cases that a selection plans.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/plan/options.h"
+#include "harness/plan/plan.h"
+#include "harness/plan/selection.h"
+#include "harness/plan/suite.h"
+
+namespace assay {
+
+OpCatalog Catalog();  // the linked operators
+
+inline constexpr const char* kFromCaseOption = "--case";  // PlannedCase::where of a case named by its id
+
+// Where suites are looked up by name: $ASSAY_SUITES, then the shipped ones.
+std::vector<std::string> SuiteDirectories();
+std::string ExecutablePath();
+
+// The suite that the options ask for: "default" where they name neither one nor a case; "" for none.
+std::string SuiteName(const CaseOptions& options);
+
+// <prefix>/share/assay/<name> beside the program; `source` when the program runs from its build folder. Elsewhere the
+// source tree counts for nothing, even where it still exists: an installed program is what was installed.
+std::filesystem::path ShippedFolder(const char* name, const char* source);
+
+// The selected cases, with what their operators ask for, and the plan that plan.json will hold. An empty selection is
+// not an error here (Selection::empty); the verbs make it exit code 4.
+struct PlannedRun {
+  Selection selection;
+  Plan plan;
+};
+Result<PlannedRun> PlanCases(const CaseOptions& options);
+
+}  // namespace assay

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/power/power_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "harness/cases/case_data.h"
+#include "harness/power/power_envelope.h"
+#include "harness/run/case_runner.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kLegal = "legal.", kFault = "fault.", kEffectSuffix = ".effect";
+constexpr const char* kRequireNothing = "alg=any; math=any";
+
+// The least relative accuracy of an effect: sums in double, or in long double where the outputs are f64.
+double EffectNoise(DType out) {
+  return out == DType::kF64 || out == DType::kC128 ? 0x1p-58 : 0x1p-40;
+}
+
+bool CouldNotRun(Verdict verdict) {
+  return verdict == Verdict::kError || verdict == Verdict::kUnsupported || verdict == Verdict::kUnavailable;
+}
+
+bool Rejects(Verdict verdict) {
+  return IsFailingResult(verdict) || verdict == Verdict::kCrash || verdict == Verdict::kTimeout;
+}
+
+// The problem with results in double, as the exact forms of the faults are asked for.
+Problem ForEffects(const Problem& problem) {
+  Problem exact = problem;
+  exact.output.dtype = IsComplex(problem.output.dtype) ? DType::kC128 : DType::kF64;
+  return exact;
+}
+
+std::string MissReason(const Attempt& attempt, const ContractData* judged, double effect) {
+  const bool twins = judged != nullptr && !judged->twins.empty();
+  const double margin = attempt.record.bound_margin.value_or(0);
+  const auto& statistic = attempt.record.stat_margin;
+  return fmt::format("{}: effect {:.3g} x envelope, error {:.3g} of T_hard{}; {}", Name(attempt.verdict), effect,
+                     margin, statistic ? fmt::format(", statistic {:.3g} of its threshold", *statistic) : "",
+                     twins ? "its exact twins hold" : "no twin for this contract");
+}
+
+class CaseMeasurement {
+ public:
+  CaseMeasurement(const PlannedCase& planned, const Device& column, const PowerSettings& settings)
+      : planned_(planned), column_(column), settings_(settings) {
+    planned_.requirement = kRequireNothing;
+    planned_.asked.clear();
+    runner_.command = "assay run";
+    runner_.interrupted = settings.interrupted;
+  }
+
+  PowerTally Run() {
+    const auto goes_on = [this](uint64_t done, uint64_t all) { return done < all && !settings_.interrupted(); };
+    for (uint64_t seed = 0; goes_on(seed, settings_.seeds); ++seed) Legal(seed, false);
+    for (const uint64_t seed : HeldBackSeeds(settings_)) {
+      if (!settings_.interrupted()) Legal(seed, true);
+    }
+    for (uint64_t seed = 0; goes_on(seed, settings_.fault_seeds); ++seed) Faults(seed);
+    return std::move(tally_);
+  }
+
+ private:
+  // nullopt: noted why not. A case that the corpus does not offer is noted once.
+  std::optional<CaseData> Prepare(uint64_t seed) {
+    planned_.spec.seed = seed;
+    auto data = PrepareCase(planned_.spec, "auto", GoldenStore(std::filesystem::path()));
+    if (data) return std::move(*data);
+    tally_.could_not_run.push_back(fmt::format("{}: {}", planned_.spec.Id(), data.error().message));
+    return std::nullopt;
+  }
+
+  std::vector<std::string> Names(const Problem& problem, std::string_view prefix, bool effects) {
+    auto offered = column_.session->Query(column_.device_index, problem);
+    std::vector<std::string> names;
+    if (!offered) {
+      const std::string text = fmt::format("{}: {}", planned_.spec.Id(), offered.error().message);
+      auto& list = offered.error().outcome == Outcome::kUnsupported ? tally_.unsupported : tally_.could_not_run;
+      if (planned_.spec.seed == 0 && prefix == kLegal) list.push_back(text);
+      return names;
+    }
+    for (const ImplementationInfo& info : *offered) {
+      if (info.name.starts_with(prefix) && info.name.ends_with(kEffectSuffix) == effects) names.push_back(info.name);
+    }
+    return names;
+  }
+
+  // Runs the named implementations through the flow of `assay run`.
+  template <class Done>
+  void Judge(const CaseData& data, std::vector<std::string> names, Done&& done) {
+    if (names.empty() || settings_.interrupted()) return;
+    runner_.implementations = std::move(names);
+    CaseRunner runner(planned_, data, runner_);
+    const PeerCase peers(data.problem, data.golden);
+    runner.Judge(column_, [&](Attempt attempt) {
+      if (CouldNotRun(attempt.verdict)) {
+        tally_.could_not_run.push_back(
+            fmt::format("{} on {}: {}", attempt.implementation, planned_.spec.Id(), attempt.record.reason));
+        return;
+      }
+      const std::vector<double> got = ResultOf(data, attempt);
+      Opinions opinions;
+      opinions[kAssayRule] = OpinionOf(!Rejects(attempt.verdict));
+      for (size_t i = 0; i < Peers().size(); ++i) opinions[i + 1] = Peers()[i].judge(peers, attempt.contract, got);
+      done(attempt, runner.DataOf(attempt), got, opinions);
+    });
+  }
+
+  // As its first run left it. Nothing came back from a crash: any tool would notice, so every rule sees NaN.
+  static std::vector<double> ResultOf(const CaseData& data, const Attempt& attempt) {
+    if (attempt.output.size() != NumElements(data.problem.output.shape)) {
+      return std::vector<double>(data.golden.value.size(), std::numeric_limits<double>::quiet_NaN());
+    }
+    Tensor output = attempt.output.Clone();
+    data.op->Canonicalise(data.problem, data.inputs, output);
+    return output.ToDoubles();
+  }
+
+  void Legal(uint64_t seed, bool held_back) {
+    const auto data = Prepare(seed);
+    if (!data) return;
+    const auto judged = [&](const Attempt& attempt, const ContractData*, const std::vector<double>& got,
+                            const Opinions& opinions) {
+      tally_.legal.Add(opinions);
+      if (held_back) tally_.held_back.Add(opinions);
+      if (!held_back) envelope_.Add(attempt.contract, data->golden, got);
+      if (opinions[kAssayRule] == Opinion::kRejects) {
+        tally_.false_alarms.push_back({attempt.implementation, planned_.spec.Id(),
+                                       fmt::format("{}: {}", Name(attempt.verdict), attempt.record.reason), held_back});
+      }
+    };
+    Judge(*data, Names(data->problem, kLegal, false), judged);
+  }
+
+  void Faults(uint64_t seed) {
+    const auto data = Prepare(seed);
+    if (!data) return;
+    const std::vector<std::string> names = Names(data->problem, kFault, false);
+    const auto effects = names.empty() ? EffectMap() : Effects(*data);
+    const auto judged = [&](const Attempt& attempt, const ContractData* contract, const std::vector<double>&,
+                            const Opinions& opinions) {
+      const auto exact = effects.find(attempt.implementation);
+      if (exact == effects.end()) {
+        tally_.could_not_run.push_back(
+            fmt::format("{}{} on {}: not offered", attempt.implementation, kEffectSuffix, planned_.spec.Id()));
+        return;
+      }
+      const double noise = EffectNoise(data->problem.output.dtype);
+      FaultPair pair{attempt.implementation,
+                     planned_.spec.Id(),
+                     envelope_.Effect(data->golden, exact->second, noise, nullptr),
+                     envelope_.Effect(data->golden, exact->second, noise, &attempt.contract),
+                     opinions,
+                     ""};
+      const bool missed = opinions[kAssayRule] != Opinion::kRejects;
+      pair.reason = missed ? MissReason(attempt, contract, pair.effect) : attempt.record.reason;
+      tally_.pairs.push_back(std::move(pair));
+    };
+    Judge(*data, names, judged);
+  }
+
+  using EffectMap = std::map<std::string, std::vector<double>>;
+
+  // By the name of the fault: its result on the case's inputs in exact arithmetic.
+  EffectMap Effects(const CaseData& data) {
+    EffectMap effects;
+    const Problem exact = ForEffects(data.problem);
+    for (const std::string& name : Names(exact, kFault, true)) {
+      auto prepared = column_.session->Prepare(column_.device_index, exact, name);
+      if (!prepared) {
+        Note(name, prepared.error().message);
+        continue;
+      }
+      InputSet inputs;
+      for (const Tensor& tensor : data.inputs) inputs.push_back(&tensor);
+      auto execution = column_.session->Execute(prepared->plan, inputs, Prefill::kNanPayload);
+      column_.session->Release(prepared->plan);
+      if (!execution) {
+        Note(name, execution.error().message);
+        continue;
+      }
+      effects[name.substr(0, name.size() - kEffectSuffix.size())] = execution->output.ToDoubles();
+    }
+    return effects;
+  }
+
+  void Note(const std::string& implementation, const std::string& why) {
+    tally_.could_not_run.push_back(fmt::format("{} on {}: {}", implementation, planned_.spec.Id(), why));
+  }
+
+  PlannedCase planned_;
+  const Device& column_;
+  const PowerSettings& settings_;
+  RunnerSettings runner_;
+  Envelope envelope_;
+  PowerTally tally_;
+};
+
+}  // namespace
+
+std::vector<uint64_t> HeldBackSeeds(const PowerSettings& settings) {
+  std::vector<uint64_t> seeds;
+  for (uint64_t i = 0; i < settings.held_back; ++i) seeds.push_back(settings.held_back_from + i);
+  return seeds;
+}
+
+PowerTally MeasureCase(const PlannedCase& planned, const Device& column, const PowerSettings& settings) {
+  return CaseMeasurement(planned, column, settings).Run();
+}
+
+}  // namespace assay

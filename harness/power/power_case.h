@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The power of the verdict on one case: every legal schedule and every fault of the corpus plugin goes through the flow
+// of `assay run` (case_runner.h), and what came out through the peers' rules as well.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "harness/plan/suite.h"
+#include "harness/power/power_tally.h"
+#include "harness/run/device.h"
+
+namespace assay {
+
+// Seeds from here on were never looked at while bounds, thresholds or schedules were chosen. Those that an alarm was
+// mended on are used up: the next measurement takes others.
+inline constexpr uint64_t kFirstHeldBackSeed = 1000;
+
+struct PowerSettings {
+  uint64_t seeds = 20;     // 0 .. seeds - 1 make the envelope
+  uint64_t held_back = 1;  // seeds from held_back_from on, legal schedules alone
+  uint64_t held_back_from = kFirstHeldBackSeed;
+  uint64_t fault_seeds = 1;  // 0 .. fault_seeds - 1: every fault
+  std::function<bool()> interrupted = [] { return false; };
+};
+
+// held_back_from, held_back_from + 1, ...
+std::vector<uint64_t> HeldBackSeeds(const PowerSettings& settings);
+
+// Precondition: the column is usable. Each implementation is required what it declares, so that a verdict says
+// something about the judge, not about the class of a schedule. An interrupted measurement is incomplete.
+PowerTally MeasureCase(const PlannedCase& planned, const Device& column, const PowerSettings& settings);
+
+}  // namespace assay

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/power/power_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace assay {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+bool IsMissed(const FaultPair& pair) {
+  return pair.effect > kEffective && pair.opinions[kAssayRule] == Opinion::kAccepts;
+}
+
+// JSON has no infinity.
+OrderedJson Number(double x) {
+  return std::isfinite(x) ? OrderedJson(x) : OrderedJson(nullptr);
+}
+
+OrderedJson RuleJson(const PowerTally& tally, size_t rule) {
+  const RuleSummary s = SummariseRule(tally, rule);
+  OrderedJson out;
+  out["caught_fraction"] = s.CaughtFraction();
+  out["effective_pairs"] = s.effective_pairs;
+  out["effective_caught"] = s.effective_caught;
+  out["caught_all_fraction"] = s.CaughtAllFraction();
+  out["all_pairs"] = s.all_pairs;
+  out["all_caught"] = s.all_caught;
+  out["class_caught_fraction"] = s.ClassCaughtFraction();
+  out["class_effective_pairs"] = s.class_pairs;
+  out["false_alarms"] = s.false_alarms;
+  out["legal_tensors"] = s.legal_tensors;
+  out["false_alarm_upper_95"] = UpperLimit(s.false_alarms, s.legal_tensors);
+  out["held_back_false_alarms"] = s.held_back_alarms;
+  out["held_back_tensors"] = s.held_back_tensors;
+  out["held_back_upper_95"] = UpperLimit(s.held_back_alarms, s.held_back_tensors);
+  out["not_applicable_pairs"] = s.not_applicable_pairs;
+  out["not_applicable_tensors"] = s.not_applicable_tensors;
+  return out;
+}
+
+std::string Percent(int64_t part, int64_t whole) {
+  if (whole == 0) return "-";
+  return fmt::format("{:.1f} % ({}/{})", 100.0 * static_cast<double>(part) / static_cast<double>(whole), part, whole);
+}
+
+std::string LimitText(int64_t events, int64_t trials) {
+  return trials == 0 ? "-" : fmt::format("{:.2g} %", 100 * UpperLimit(events, trials));
+}
+
+std::string RuleLine(const PowerTally& tally, size_t rule) {
+  const RuleSummary s = SummariseRule(tally, rule);
+  return fmt::format("{:<9} {:>22} {:>22} {:>22} {:>9} {:>20} {:>9} {:>8}\n", RuleName(rule),
+                     Percent(s.effective_caught, s.effective_pairs), Percent(s.all_caught, s.all_pairs),
+                     Percent(s.false_alarms, s.legal_tensors), LimitText(s.false_alarms, s.legal_tensors),
+                     Percent(s.held_back_alarms, s.held_back_tensors),
+                     LimitText(s.held_back_alarms, s.held_back_tensors), s.not_applicable_pairs);
+}
+
+}  // namespace
+
+OrderedJson PowerJson(const PowerTally& tally, const PowerRun& run) {
+  OrderedJson out;
+  out["suite"] = run.suite;
+  out["corpus"] = run.corpus;
+  out["cases"] = run.cases;
+  out["complete_cases"] = run.complete;
+  out["least_caught_fraction"] = kLeastCaught;
+  out["seeds"] = run.settings.seeds;
+  out["held_back_seeds"] = run.settings.held_back;
+  out["first_held_back_seed"] = run.settings.held_back_from;
+  out["fault_seeds"] = run.settings.fault_seeds;
+  out["seconds"] = run.seconds;
+  for (size_t rule = 0; rule < kRules; ++rule) out[std::string(RuleName(rule))] = RuleJson(tally, rule);
+  out["missed"] = OrderedJson::array();
+  for (const FaultPair& pair : tally.pairs) {
+    if (!IsMissed(pair)) continue;
+    OrderedJson entry = {{"fault", pair.fault}, {"case", pair.case_id}, {"effect", Number(pair.effect)}};
+    if (!std::isfinite(pair.effect)) entry["effect_nonfinite"] = "inf";
+    entry["reason"] = pair.reason;
+    out["missed"].push_back(std::move(entry));
+  }
+  out["false_alarm_list"] = OrderedJson::array();
+  for (const FalseAlarm& alarm : tally.false_alarms) {
+    out["false_alarm_list"].push_back({{"implementation", alarm.implementation},
+                                       {"case", alarm.case_id},
+                                       {"held_back", alarm.held_back},
+                                       {"reason", alarm.reason}});
+  }
+  out["could_not_run"] = tally.could_not_run;
+  out["unsupported"] = tally.unsupported;
+  return out;
+}
+
+std::string PowerText(const PowerTally& tally, const PowerRun& run) {
+  std::string text = fmt::format("{:<9} {:>22} {:>22} {:>22} {:>9} {:>20} {:>9} {:>8}\n", "rule", "effective faults",
+                                 "all faults", "false alarms", "95% limit", "held back", "95% limit", "no rule");
+  for (size_t rule = 0; rule < kRules; ++rule) text += RuleLine(tally, rule);
+  text += fmt::format(
+      "suite {}: {} of {} cases, envelope of {} seeds, faults on {}, {} held-back tensors of seeds from {}; {:.0f} s\n"
+      "effective: the fault moves an element by more than {} times the largest error of any correct schedule there\n",
+      run.suite, run.complete, run.cases, run.settings.seeds, run.settings.fault_seeds, tally.held_back.tensors,
+      run.settings.held_back_from, run.seconds, kEffective);
+  if (tally.held_back.tensors < kLeastHeldBack) {
+    text +=
+        fmt::format("a release is judged on {} held-back tensors at least: give more by --held-back\n", kLeastHeldBack);
+  }
+  for (const std::string& line : tally.unsupported) text += fmt::format("not in the corpus: {}\n", line);
+  for (const FaultPair& pair : tally.pairs) {
+    if (IsMissed(pair)) text += fmt::format("missed: {} on {}: {}\n", pair.fault, pair.case_id, pair.reason);
+  }
+  for (const FalseAlarm& alarm : tally.false_alarms) {
+    text += fmt::format("false alarm: {} on {}: {}\n", alarm.implementation, alarm.case_id, alarm.reason);
+  }
+  for (const std::string& line : tally.could_not_run) text += fmt::format("could not run: {}\n", line);
+  return text;
+}
+
+}  // namespace assay

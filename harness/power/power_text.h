@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The result of `assay power` as a table for people and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "harness/power/power_case.h"
+#include "harness/power/power_tally.h"
+
+namespace assay {
+
+// What was measured, to stand beside the figures.
+struct PowerRun {
+  std::string suite, corpus;
+  size_t cases = 0, complete = 0;  // selected, and measured to the end
+  PowerSettings settings;
+  double seconds = 0;
+};
+
+// One object per rule with caught_fraction, effective_pairs, caught_all_fraction, false_alarms, legal_tensors and more;
+// "missed": the effective pairs that assay passed.
+nlohmann::ordered_json PowerJson(const PowerTally& tally, const PowerRun& run);
+
+// rule x caught shares and false alarms, then every missed effective pair and every false alarm with its reason.
+std::string PowerText(const PowerTally& tally, const PowerRun& run);
+
+}  // namespace assay

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/regress/compare_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+namespace assay {
+namespace {
+
+// The better first; what this version does not know counts like an error.
+constexpr std::array<std::string_view, 9> kOutcomeRank = {"pass",          "inconclusive",   "known_flake",
+                                                          "known_failure", "below_contract", "nondeterministic",
+                                                          "mismatch",      "error",          "timeout"};
+constexpr std::array<std::string_view, 5> kClassRank = {"bit_exact", "reordered", "within_class", "within_lower_class",
+                                                        "suspect"};
+
+template <size_t N>
+size_t RankIn(const std::array<std::string_view, N>& order, std::string_view name) {
+  return static_cast<size_t>(std::find(order.begin(), order.end(), name) - order.begin());
+}
+
+// A pass that was not expected is a pass.
+size_t OutcomeRank(std::string_view outcome) {
+  return outcome == "unexpected_pass" ? 0 : RankIn(kOutcomeRank, outcome);
+}
+
+struct MarginField {
+  const char* name;
+  Number Record::*value;
+  bool applies_always;  // for equal inputs; the relations that are run depend on the time they take
+};
+constexpr std::array<MarginField, 6> kMarginFields = {{{"bound_margin", &Record::bound_margin, true},
+                                                       {"stat_margin", &Record::stat_margin, true},
+                                                       {"self_margin", &Record::self_margin, true},
+                                                       {"exact_margin", &Record::exact_margin, true},
+                                                       {"exceptional_margin", &Record::exceptional_margin, true},
+                                                       {"metamorphic_margin", &Record::metamorphic_margin, false}}};
+
+std::string NumberText(const Number& value) {
+  return value ? fmt::format("{:.3g}", *value) : "none";
+}
+
+class RecordComparer {
+ public:
+  RecordComparer(const Record& base, const Record& now, const RegressionLimits& limits)
+      : base_(base), now_(now), limits_(limits) {}
+
+  std::vector<Change> Run() {
+    CompareOutcome();
+    CompareClass();
+    CompareText("contract", base_.contract, now_.contract);
+    CompareText("required_contract", base_.required_contract, now_.required_contract);
+    CompareDeterminism();
+    if (!base_.input_hash.empty() && !now_.input_hash.empty() && base_.input_hash != now_.input_hash) {
+      Change& change = Add(Aspect::kBits, Trend::kNeutral, "input_hash", base_.input_hash, now_.input_hash);
+      change.detail = "the inputs differ: margins and output bits are not compared";
+      return std::move(changes_);
+    }
+    for (const MarginField& field : kMarginFields) CompareMargin(field);
+    CompareEffectiveBits();
+    CompareBits();
+    return std::move(changes_);
+  }
+
+ private:
+  Change& Add(Aspect aspect, Trend trend, std::string field, std::string base, std::string now) {
+    return changes_.emplace_back(
+        Change{aspect, trend, std::move(field), std::move(base), std::move(now), std::nullopt, "", false, false});
+  }
+
+  void CompareOutcome() {
+    if (base_.outcome == now_.outcome) return;
+    const size_t before = OutcomeRank(base_.outcome), after = OutcomeRank(now_.outcome);
+    const Trend trend = after > before ? Trend::kWorse : after < before ? Trend::kBetter : Trend::kNeutral;
+    Change& change = Add(Aspect::kVerdict, trend, "outcome", base_.outcome, now_.outcome);
+    change.detail = now_.reason;
+    const bool expected = now_.outcome == "known_failure" || now_.outcome == "known_flake";
+    change.regression = trend == Trend::kWorse && !expected && limits_.verdict_worse;
+  }
+
+  void CompareClass() {
+    if (base_.result_class == now_.result_class || base_.result_class.empty() || now_.result_class.empty()) return;
+    const bool worse = RankIn(kClassRank, now_.result_class) > RankIn(kClassRank, base_.result_class);
+    Change& change =
+        Add(Aspect::kClass, worse ? Trend::kWorse : Trend::kBetter, "class", base_.result_class, now_.result_class);
+    change.regression = worse && limits_.class_worse;
+  }
+
+  void CompareText(const char* field, const std::string& before, const std::string& after) {
+    if (before != after) Add(Aspect::kContract, Trend::kNeutral, field, before, after);
+  }
+
+  void CompareDeterminism() {
+    if (!base_.deterministic || !now_.deterministic || *base_.deterministic == *now_.deterministic) return;
+    Add(Aspect::kContract, *now_.deterministic ? Trend::kBetter : Trend::kWorse, "deterministic",
+        *base_.deterministic ? "true" : "false", *now_.deterministic ? "true" : "false");
+  }
+
+  void CompareMargin(const MarginField& field) {
+    const Number &before = base_.*field.value, &after = now_.*field.value;
+    if (!before && !after) return;
+    if (!field.applies_always && (!before || !after)) return;
+    if (!before || !after) {
+      Change& change = Add(Aspect::kMargin, Trend::kNeutral, field.name, NumberText(before), NumberText(after));
+      change.detail = after ? "the channel applies now" : "the channel does not apply any more";
+      return;
+    }
+    if (*before == *after || (std::isnan(*before) && std::isnan(*after))) return;
+    if (std::max(*before, *after) < limits_.margin_floor) return;
+    const double growth = *before > 0 ? *after / *before : std::numeric_limits<double>::infinity();
+    const bool regression =
+        *after >= limits_.margin_floor && limits_.margin_growth && !(growth < *limits_.margin_growth);
+    const bool reported = !(growth < kReportedMarginGrowth) || growth <= 1 / kReportedMarginGrowth;
+    if (!reported && !regression) return;
+    Change& change = Add(Aspect::kMargin, growth < 1 ? Trend::kBetter : Trend::kWorse, field.name, NumberText(before),
+                         NumberText(after));
+    change.amount = growth;
+    change.regression = regression && change.trend == Trend::kWorse;
+  }
+
+  void CompareEffectiveBits() {
+    if (!base_.effective_bits || !now_.effective_bits) return;
+    const double gained = *now_.effective_bits - *base_.effective_bits;
+    const bool regression = limits_.effective_bits_lost && gained < 0 && -gained >= *limits_.effective_bits_lost;
+    if (!(std::abs(gained) >= kReportedEffectiveBits) && !regression) return;
+    Change& change = Add(Aspect::kEffectiveBits, gained < 0 ? Trend::kWorse : Trend::kBetter, "effective_bits",
+                         fmt::format("{:.1f}", *base_.effective_bits), fmt::format("{:.1f}", *now_.effective_bits));
+    change.amount = gained;
+    change.regression = regression;
+  }
+
+  // Bits that change from run to run by themselves say nothing.
+  void CompareBits() {
+    if (base_.output_hash.empty() || now_.output_hash.empty() || base_.output_hash == now_.output_hash) return;
+    if (!base_.deterministic.value_or(true) || !now_.deterministic.value_or(true)) return;
+    Add(Aspect::kBits, Trend::kNeutral, "output_hash", base_.output_hash, now_.output_hash).regression =
+        limits_.bits_changed;
+  }
+
+  const Record& base_;
+  const Record& now_;
+  const RegressionLimits& limits_;
+  std::vector<Change> changes_;
+};
+
+}  // namespace
+
+bool HasResult(const Record& record) {
+  return record.verdict != "unsupported" && record.verdict != "unavailable" && record.verdict != "missing";
+}
+
+std::vector<Change> CompareRecords(const Record& base, const Record& now, const RegressionLimits& limits) {
+  return RecordComparer(base, now, limits).Run();
+}
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The times of two runs: gathered while results are matched, decided together. Those that were timed in turns are also
+// decided as groups: the results of an operator, and all of a backend where it has several operators.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/model/record.h"
+#include "harness/model/run_comparison.h"
+#include "harness/regress/compare_runs.h"
+#include "harness/regress/compare_times.h"
+
+namespace assay {
+
+class RunTimes {
+ public:
+  // Where both have a time that counts: a wrong or suspect result has no speed.
+  void Add(size_t result, const Record& base, const Record& now, std::string not_comparable);
+
+  // Fills in the times of the results, their changes, and what a reader must know.
+  void Decide(const CompareSettings& settings, RunComparison& comparison) const;
+
+ private:
+  void DecideGroups(const CompareSettings& settings, RunComparison& comparison) const;
+
+  std::vector<size_t> results_;  // that the pairs belong to
+  std::vector<TimedPair> pairs_;
+};
+
+}  // namespace assay

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/finished_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/whole_file.h"
+#include "harness/plan/plan.h"
+#include "harness/plan/suite.h"
+#include "harness/results/missing.h"
+
+namespace assay {
+namespace fs = std::filesystem;
+
+namespace {
+
+// Where cases were joined to a suite, "--case" stands behind its name, which may have spaces of its own.
+std::string_view SuiteAlone(std::string_view named) {
+  constexpr std::string_view kCases = " --case";
+  if (named.ends_with(kCases)) named.remove_suffix(kCases.size());
+  return named;
+}
+
+}  // namespace
+
+Result<FinishedRun> ReadRecordsAlone(const fs::path& jsonl) {
+  auto file = ReadRecords(jsonl);
+  if (!file) return tl::unexpected(file.error());
+  FinishedRun run{.records = std::move(file->records)};
+  if (!file->torn.empty()) run.notes.push_back(file->torn);
+  return run;
+}
+
+Result<FinishedRun> ReadRun(const fs::path& dir) {
+  auto read = ReadRecordsAlone(dir / "results.jsonl");
+  if (!read) return read;
+  FinishedRun run = std::move(*read);
+  std::error_code error;
+  if (!fs::exists(dir / "plan.json", error)) {
+    run.notes.push_back(fmt::format("{} has no plan.json: what else was planned is not known", dir.string()));
+    return run;
+  }
+  auto text = ReadWholeFile(dir / "plan.json");
+  if (!text) return tl::unexpected(text.error());
+  auto plan = ParsePlanJson(*text);
+  if (!plan) {
+    return UsageError(fmt::format("{}: {}; without the file the records alone are reported",
+                                  (dir / "plan.json").string(), plan.error().message));
+  }
+  auto offers = ReadOffers(dir / kOffersFile, run.records);
+  if (!offers) {
+    run.notes.push_back(offers.error().message);
+    offers = OffersIn(run.records);
+  }
+  run.strict = IsConformance(SuiteAlone(plan->suite));
+  for (Record& missing : MissingRecords(*plan, *offers, run.records)) run.records.push_back(std::move(missing));
+  const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry.id, plan->shard); };
+  if (std::ranges::none_of(plan->entries, in_shard)) run.empty = EmptyShardText(plan->shard, plan->entries.size());
+  return run;
+}
+
+}  // namespace assay

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run left in its folder.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/base/result.h"
+#include "harness/model/record.h"
+
+namespace assay {
+
+// The records of a run folder, with one for each planned one that is missing.
+struct FinishedRun {
+  std::vector<Record> records;
+  std::string empty;               // what to say when there are none: a shard without cases; "" for any other reason
+  bool strict = false;             // its suite is the conformance suite
+  std::vector<std::string> notes;  // what is torn or not known, to be told to the user
+};
+
+// Errors name the file, the line and what to do.
+Result<FinishedRun> ReadRun(const std::filesystem::path& dir);
+
+// A file of records by itself: what else was planned is not known.
+Result<FinishedRun> ReadRecordsAlone(const std::filesystem::path& jsonl);
+
+}  // namespace assay

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run planned and left no record of, because it was interrupted or killed, or has not ended yet (SPEC.md 5:
+// `missing`). plan.json names the cases and the columns; which implementations a column has for a case is known once
+// its backend has answered, and then written to offers.jsonl, before the first of them runs.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/base/result.h"
+#include "harness/model/record.h"
+#include "harness/plan/plan.h"
+
+namespace assay {
+
+inline constexpr const char* kOffersFile = "offers.jsonl";
+
+// The implementations that are run of one case on one column, after --impl.
+struct Offer {
+  std::string case_id, backend, device;
+  std::vector<std::string> implementations;
+};
+
+std::string ToJsonLine(const Offer& offer);  // no newline
+
+// At least the offers of what ran: what `records` show.
+std::vector<Offer> OffersIn(const std::vector<Record>& records);
+
+// A last line that its writer did not finish is left out. Without the file, OffersIn(records). Errors name the file and
+// the line.
+Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const std::vector<Record>& records);
+
+// The backend of a record that says why a case ran nowhere.
+inline constexpr const char* kHarnessBackend = "assay";
+
+// A record of verdict `missing` for each planned one that is not there, of the plan's shard: per implementation where
+// an offer names them, else per case and column.
+std::vector<Record> MissingRecords(const Plan& plan, const std::vector<Offer>& offers,
+                                   const std::vector<Record>& records);
+
+}  // namespace assay

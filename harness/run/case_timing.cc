@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timing phase of a case, and the judgement of what the timed runs left.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "harness/base/profile.h"
+#include "harness/cases/host_memory.h"
+#include "harness/perf/machine_state.h"
+#include "harness/perf/stopping.h"
+#include "harness/run/case_runner.h"
+#include "harness/run/ceilings.h"
+#include "harness/run/executions.h"
+#include "harness/run/record_fields.h"
+#include "harness/run/timing_fields.h"
+
+namespace assay {
+namespace {
+
+// Timing ends when the median is known to this relative accuracy, or when its time is over.
+constexpr double kSettledMedian = 0.02;
+// Where builds take turns: so short that what slows a machine down, for tens of milliseconds at a time, mostly meets
+// both sides of a pair of slices; no more of them in a round than a record should hold.
+constexpr double kSliceSeconds = 0.001, kMostSlices = 10;
+// A worker's threads may spin for so long after its slice: libgomp's do for some milliseconds.
+constexpr double kLongestSpin = 0.02;
+// A flush takes longer than most repetitions: what it costs is bounded, not how well the median is known.
+constexpr int64_t kColdRepetitions = 3, kMostColdRepetitions = 21;
+
+TimingRequest WarmRequest(double seconds, double expected_s) {
+  TimingRequest request;
+  request.expected_seconds = expected_s;
+  request.warmup = 1;
+  request.min_repetitions = 5;
+  request.max_seconds = seconds;
+  request.enough = [](std::span<const double> times) { return MedianIsSettled(times, kSettledMedian); };
+  return request;
+}
+
+// The same time for each build: nothing ends it early.
+TimingRequest SliceRequest(double seconds, double expected_s) {
+  TimingRequest request = WarmRequest(seconds, expected_s);
+  request.enough = nullptr;
+  request.max_repetitions = std::numeric_limits<int64_t>::max();
+  request.batch_seconds = std::max(kSliceSeconds, seconds / kMostSlices);
+  return request;
+}
+
+TimingRequest ColdRequest(double seconds) {
+  TimingRequest request = WarmRequest(seconds, 0);
+  request.cold_cache = true;
+  request.min_repetitions = kColdRepetitions;
+  request.max_repetitions = kMostColdRepetitions;
+  return request;
+}
+
+// Why a result whose bits change has no first output beside the timed one; "" where it has.
+std::string WhyRun1IsMissing(const Problem& problem, const Attempt& attempt) {
+  if (attempt.output.bytes() > 0) return "";
+  return IsLarge(problem) ? "; run 1 was not kept because of its size, only its hash"
+                          : "; run 1 is not kept for rounds after the first, only its hash";
+}
+
+}  // namespace
+
+SpanContext CaseRunner::LabelOf(const Timed& timed) const {
+  return SpanContext(planned_.spec.Id(), timed.column->selector, timed.attempt->implementation);
+}
+
+bool CaseRunner::Prepare(Timed& timed) {
+  Attempt& attempt = *timed.attempt;
+  Session& session = *timed.column->session;
+  timed.contract = &DataFor(attempt.contract);
+  auto prepared = session.Prepare(timed.column->device_index, data_.problem, attempt.implementation);
+  if (!prepared) {
+    SetFailure(attempt, prepared.error());
+    return false;
+  }
+  timed.plan = prepared->plan;
+  if (attempt.prepared_by == session.workers_started()) attempt.record.prepare_cached_s = prepared->prepare_s;
+  // The second set has other data, so that a kernel cannot get away with an old result.
+  const std::deque<HeldTwin>& twins = timed.contract->twins;
+  const CaseData* second = twins.empty() ? SecondSet() : nullptr;
+  attempt.record.second_set = !twins.empty() ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
+  if (!twins.empty()) timed.coded = twins[0].Inputs();
+  if (IsLarge(data_.problem)) ReturnFreedMemory();  // what making the twin took
+  const std::vector<Tensor>& other = timed.coded ? *timed.coded : second != nullptr ? second->inputs : data_.inputs;
+  timed.sets = {PointersTo(data_.inputs), PointersTo(other)};
+  return true;
+}
+
+void CaseRunner::Time(const Device& column, Attempt& attempt) {
+  Timed timed{&column, &attempt};
+  const SpanContext context = LabelOf(timed);
+  const Span span(Phase::kTiming);
+  if (!Prepare(timed)) return;
+  const PowerState before = ReadPowerState();
+  const auto timing =
+      column.session->Time(timed.plan, timed.sets, WarmRequest(settings_.perf_time_s, attempt.fastest_s));
+  EndTiming(timed, timing, before);
+}
+
+void CaseRunner::TimeInTurns(std::vector<Timed> results) {
+  const Span span(Phase::kTiming);
+  std::vector<Timed*> unfinished, begun;
+  const PowerState before = ReadPowerState();
+  std::shuffle(results.begin(), results.end(), random_);  // who starts its worker first, too
+  for (Timed& timed : results) {
+    const SpanContext context = LabelOf(timed);
+    if (!Prepare(timed)) continue;
+    auto run = timed.column->session->BeginTiming(timed.plan, timed.sets,
+                                                  SliceRequest(settings_.perf_time_s, timed.attempt->fastest_s));
+    if (!run) {
+      EndTiming(timed, tl::unexpected(run.error()), before);
+      continue;
+    }
+    timed.run = *run;
+    begun.push_back(&timed);
+  }
+  unfinished = begun;
+  while (!unfinished.empty()) {
+    std::shuffle(unfinished.begin(), unfinished.end(), random_);
+    int64_t processor = -1;  // where the first one happens to run
+    std::vector<Timed*> going_on;
+    for (Timed* timed : unfinished) {
+      if (TakeTurn(*timed, processor)) going_on.push_back(timed);
+    }
+    unfinished = std::move(going_on);
+  }
+  // What ends a timing, downloads and judgement, would run beside the others' slices.
+  for (Timed* timed : begun) {
+    const SpanContext context = LabelOf(*timed);
+    EndTiming(*timed, timed->failure ? tl::unexpected(*timed->failure) : Session::EndTiming(*timed->run), before);
+  }
+}
+
+// Whether there is more to time.
+bool CaseRunner::TakeTurn(Timed& timed, int64_t& processor) {
+  const SpanContext context = LabelOf(timed);
+  const Call<bool> more = Session::Step(*timed.run, processor);
+  // The threads of its pool would slow the next one down. Those that never sleep are not waited for again.
+  timed.sleeps = timed.sleeps && timed.column->session->AwaitIdle(kLongestSpin);
+  if (!more) timed.failure = more.error();
+  return more && *more;
+}
+
+void CaseRunner::EndTiming(const Timed& timed, const Call<Timing>& timing, const PowerState& before) {
+  const Device& column = *timed.column;
+  Attempt& attempt = *timed.attempt;
+  const bool first = attempt.rounds.empty();
+  const PowerState after = ReadPowerState();
+  std::optional<Call<Timing>> cold;
+  if (timing && first && settings_.cold) {
+    cold = column.session->Time(timed.plan, timed.sets, ColdRequest(settings_.perf_time_s));
+  }
+  column.session->Release(timed.plan);
+  const Call<Timing>* const cold_timing = cold ? &*cold : nullptr;
+  for (const Call<Timing>* done : {&timing, cold_timing}) {
+    if (done == nullptr) continue;
+    if (!*done) return SetFailure(attempt, done->error());
+    JudgeTimed(**done, *timed.contract, attempt);
+    if (attempt.verdict != Verdict::kPass) return;
+  }
+  attempt.rounds.push_back(Summarise(timing->seconds));
+  SetTiming(attempt.record, attempt.rounds, timing->clock_is_device);
+  if (timed.run != nullptr) AddSlices(attempt.record, timing->batch_medians_s);
+  if (first) SetFirstRound(attempt.record, *timing);
+  if (cold) SetCold(attempt.record, **cold);
+  if (!settings_.cold) attempt.record.cold_note = "left out; --cold asks for it";
+  SetPower(attempt.record, before, after, HardwareOf(column) == kHostHardware);
+  SetLimits(column, attempt);
+}
+
+void CaseRunner::SetLimits(const Device& column, Attempt& attempt) const {
+  Record& record = attempt.record;
+  for (const std::string& name : {column.backend, std::string()}) {
+    const auto price = settings_.prices.find(name);
+    if (price == settings_.prices.end()) continue;
+    record.price_per_hour = price->second;
+    break;
+  }
+  if (!settings_.ceilings) return;
+  const bool direct = DoesWhatIsCounted(record.op, attempt.contract);
+  const DType dtype = data_.problem.inputs[0].dtype;
+  SetRoofline(record, settings_.ceilings->For(column, dtype), direct);
+  if (direct && record.compute_fraction.value_or(0) > 1) {
+    SetRoofline(record, settings_.ceilings->For(column, dtype, true), direct);
+  }
+  const auto launch_s = settings_.ceilings->LaunchSeconds(column);
+  if (launch_s && record.time_wall_s.value_or(0) > 0) {
+    record.launch_fraction = std::min(1.0, *launch_s / *record.time_wall_s);
+  }
+}
+
+void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& contract, Attempt& attempt) const {
+  const Span span(Phase::kCompare);
+  const bool differs = attempt.record.second_set != "same";
+  auto fail = [&](const std::string& what, const Tensor& output, size_t set) {
+    const int other = contract.twins.empty() ? KeptOutput::kSecondSet : 0;
+    attempt.kept.clear();
+    attempt.kept.push_back({"timed", set == 1 && differs ? other : KeptOutput::kOwn, output.Clone()});
+    attempt.verdict = Verdict::kMismatch;
+    SetVerdict(attempt.record, Verdict::kMismatch, ResultClass::kNone,
+               "in the timed loop, after passing outside it: " + what);
+  };
+  for (size_t set = 0; set < timing.judged.size(); ++set) {
+    const Execution& execution = timing.judged[set];
+    if (const std::string effect = SideEffect(execution); !effect.empty()) {
+      attempt.memory_fault = true;
+      return fail(effect, execution.output, set);
+    }
+    // Bits that were judged before are right again.
+    const bool second = set == 1 && differs;
+    if (HashOf(execution.output) == (second ? attempt.second_hash : attempt.record.output_hash)) continue;
+    Tensor output = execution.output.Clone();
+    if (second) {
+      const std::string problem = ProblemOfSecondSet(contract, attempt, std::move(output));
+      if (!problem.empty()) return fail(problem, execution.output, set);
+    } else {
+      data_.op->Canonicalise(data_.problem, data_.inputs, output);
+      const std::string problem = FirstProblem(Measure(data_.golden, contract.bound, attempt.contract, output));
+      if (!problem.empty()) return fail(problem, execution.output, set);
+      attempt.record.deterministic = false;
+      if (attempt.contract.deterministic) {
+        attempt.verdict = Verdict::kNondeterministic;
+        // Large cases, and rounds after the first, have its hash alone.
+        if (attempt.output.bytes() > 0) attempt.kept.push_back({"run1", KeptOutput::kOwn, attempt.output.Clone()});
+        attempt.kept.push_back({"timed", KeptOutput::kOwn, execution.output.Clone()});
+        SetVerdict(attempt.record, Verdict::kNondeterministic, ResultClass::kNone,
+                   "the bits changed in the timed loop although the contract says det=yes" +
+                       WhyRun1IsMissing(data_.problem, attempt));
+      }
+    }
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the configuration of this build said about each backend: whether it is built and, if not, why. A backend that
+// was left out is thus never silently absent.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+struct ConfiguredBackend {
+  std::string_view name;    // as its plugin calls itself
+  std::string_view option;  // AUTO, ON, OFF, or "-" where there is no choice
+  bool built = false;
+  std::string_view reason;  // the version of its SDK; why it is not built and what to install
+};
+
+// In the order of the configure table.
+std::span<const ConfiguredBackend> ConfiguredBackends();
+
+// Why there is no plugin of this name, for a backend that this program knows; else "".
+std::string WhyNoPlugin(std::string_view backend);
+
+}  // namespace assay

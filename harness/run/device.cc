@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "harness/base/glob.h"
+#include "harness/base/profile.h"
+#include "harness/plan/catalog.h"
+#include "harness/run/configured_backends.h"
+
+namespace assay {
+namespace {
+
+SessionOptions SessionFor(const PluginCandidate& candidate, double timeout_s) {
+  SessionOptions options;
+  options.worker.executable = ExecutablePath();
+  options.worker.plugin = candidate.path.string();
+  options.worker.startup_timeout_s = timeout_s;
+  options.call_timeout_s = timeout_s;
+  options.prepare_timeout_s = 5 * timeout_s;
+  return options;
+}
+
+// "libassay_cuda.so" stands for "cuda" while the plugin cannot say its name itself.
+std::string NameFromFile(const std::filesystem::path& path) {
+  std::string name = path.stem().string();
+  for (std::string_view prefix : {"lib", "assay_"}) {
+    if (name.rfind(prefix, 0) == 0) name.erase(0, prefix.size());
+  }
+  return name;
+}
+
+std::string PluginArgument(const PluginCandidate& candidate) {
+  if (candidate.origin == kInstalledOrigin) return "";
+  return candidate.name.empty() ? candidate.path.string() : candidate.name + "=" + candidate.path.string();
+}
+
+Device Unusable(const PluginCandidate& candidate, Outcome outcome, std::string problem) {
+  Device column;
+  column.backend = candidate.name.empty() ? NameFromFile(candidate.path) : candidate.name;
+  column.path = candidate.path.string();
+  column.origin = candidate.origin;
+  column.plugin_argument = PluginArgument(candidate);
+  column.problem = std::move(problem);
+  column.problem_outcome = outcome;
+  return column;
+}
+
+void AppendColumns(const PluginCandidate& candidate, double timeout_s, std::vector<Device>& columns) {
+  if (!candidate.problem.empty()) {
+    columns.push_back(Unusable(candidate, Outcome::kError, candidate.problem));
+    return;
+  }
+  const SpanContext context("", candidate.name.empty() ? NameFromFile(candidate.path) : candidate.name, "");
+  auto session = std::make_shared<Session>(SessionFor(candidate, timeout_s));
+  auto description = session->Describe();
+  if (!description) {
+    columns.push_back(Unusable(candidate, description.error().outcome, description.error().message));
+    return;
+  }
+  Device column;
+  column.backend = candidate.name.empty() ? description->name : candidate.name;
+  column.path = candidate.path.string();
+  column.origin = candidate.origin;
+  column.plugin_argument = PluginArgument(candidate);
+  column.description = *description;
+  if (description->devices.empty()) {
+    column.problem = description->unavailable.empty() ? "the plugin lists no device" : description->unavailable;
+    columns.push_back(std::move(column));
+    return;
+  }
+  column.session = session;
+  const std::vector<DeviceDescription>& devices = description->devices;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const auto same_name = [&](const DeviceDescription& other) { return other.name == devices[i].name; };
+    column.device = devices[i];
+    if (std::count_if(devices.begin(), devices.end(), same_name) > 1) column.device.name += fmt::format(" #{}", i);
+    column.device_index = static_cast<uint32_t>(i);
+    column.selector = devices.size() > 1 ? fmt::format("{}:{}", column.backend, i) : column.backend;
+    columns.push_back(column);
+  }
+}
+
+// Whether --backend WANTED means this column.
+bool IsNamed(const Device& c, const std::string& wanted) {
+  if (wanted == c.backend) return true;
+  return c.problem.empty() && wanted == fmt::format("{}:{}", c.backend, c.device_index);
+}
+
+bool IsNamedByAny(const Device& c, const std::vector<std::string>& wanted) {
+  return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) { return IsNamed(c, name); });
+}
+
+// "cpu, cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)"
+std::string FoundText(const std::vector<Device>& columns) {
+  std::string text;
+  for (const Device& c : columns) {
+    text += (text.empty() ? "" : ", ") + (c.selector.empty() ? c.backend : c.selector);
+    if (!c.device.name.empty()) text += " (" + c.device.name + ")";
+  }
+  return text.empty() ? "none" : text;
+}
+
+// "vulkan (not built: ...)", "cuda (unavailable: no driver)", "cuda:3".
+std::string AbsentText(const std::vector<Device>& columns, const std::string& wanted) {
+  for (const Device& c : columns) {
+    if (c.backend == wanted) return fmt::format("{} ({}: {})", wanted, Name(c.problem_outcome), c.problem);
+  }
+  const std::string why = WhyNoPlugin(wanted);
+  return why.empty() ? wanted : fmt::format("{} ({})", wanted, why);
+}
+
+Status CheckSelection(const BackendOptions& options, const std::vector<Device>& columns) {
+  for (const std::string& wanted : options.backends) {
+    if (std::any_of(columns.begin(), columns.end(), [&](const Device& c) { return IsNamed(c, wanted); })) continue;
+    const std::string why = WhyNoPlugin(wanted);
+    const std::string no_such =
+        fmt::format("there is no such {}", wanted.find(':') == wanted.npos ? "backend" : "device");
+    return UsageError(fmt::format("--backend {}: {}; found: {}. See assay backends", wanted,
+                                  why.empty() ? no_such : why, FoundText(columns)));
+  }
+  for (const std::string& glob : options.devices) {
+    const auto fits = [&](const Device& c) { return MatchesGlob(glob, c.device.name); };
+    if (std::any_of(columns.begin(), columns.end(), fits)) continue;
+    return UsageError(fmt::format("--device {}: no device has such a name; found: {}", glob, FoundText(columns)));
+  }
+  return {};
+}
+
+bool IsSelected(const BackendOptions& options, const Device& c) {
+  const auto fits = [&](const std::string& glob) { return MatchesGlob(glob, c.device.name); };
+  const bool device = options.devices.empty() || std::any_of(options.devices.begin(), options.devices.end(), fits);
+  return device && (options.backends.empty() || IsNamedByAny(c, options.backends));
+}
+
+// A mistyped file beside working plugins would otherwise cost a whole run before anyone sees it.
+Status CheckArePlugins(const std::vector<Device>& columns) {
+  for (const Device& c : columns) {
+    if (c.origin == kInstalledOrigin || c.problem_outcome != Outcome::kNoPlugin) continue;
+    return UsageError(fmt::format("plugin from {}: {}; name the plugin's .so file (assay check-plugin FILE tests one)",
+                                  c.origin, c.problem));
+  }
+  return {};
+}
+
+// As the user named them with --backend; else "cpu", which the others are looked at beside, then by name. Devices of
+// one backend stay as they are.
+void Order(const std::vector<std::string>& wanted, std::vector<Device>& columns) {
+  const auto rank = [&](const Device& c) {
+    const auto names = [&](const std::string& name) { return IsNamed(c, name); };
+    const auto place = std::ranges::find_if(wanted, names) - wanted.begin();
+    return std::tuple(place, c.backend != "cpu", c.backend);
+  };
+  std::ranges::stable_sort(columns, {}, rank);
+}
+
+// Two plugins of one name would be one column.
+Status CheckNamesDiffer(const std::vector<std::string>& plugins) {
+  std::set<std::string> names;
+  for (const std::string& plugin : plugins) {
+    const size_t equals = plugin.find('=');
+    if (equals == std::string::npos || names.insert(plugin.substr(0, equals)).second) continue;
+    return UsageError(fmt::format("--plugin {}: the name '{}' is given to another plugin already; give each its own",
+                                  plugin, plugin.substr(0, equals)));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Device> OpenPlugin(const PluginCandidate& candidate, double timeout_s) {
+  std::vector<Device> columns;
+  AppendColumns(candidate, timeout_s, columns);
+  return columns;
+}
+
+nlohmann::ordered_json DescribeDevice(const Device& c) {
+  nlohmann::ordered_json out;
+  out["backend"] = c.backend;
+  out["usable"] = c.problem.empty();
+  out["plugin"] = c.path;
+  out["origin"] = c.origin;
+  if (!c.problem.empty()) {
+    out["outcome"] = Name(c.problem_outcome);
+    out["reason"] = c.problem;
+    return out;
+  }
+  out["vendor"] = c.description.vendor;
+  out["version"] = c.description.version;
+  out["library_version"] = c.description.library_version;
+  out["device"] = c.device.name;
+  out["device_index"] = c.device_index;
+  out["selector"] = c.selector;
+  out["driver"] = c.device.driver;
+  out["memory_bytes"] = c.device.memory_bytes;
+  out["properties"] = c.device.properties;
+  return out;
+}
+
+Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent) {
+  if (auto differ = CheckNamesDiffer(options.plugins); !differ) return tl::unexpected(differ.error());
+  const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(options.plugins));
+  if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
+  std::vector<Device> columns;
+  for (const PluginCandidate& candidate : candidates) AppendColumns(candidate, options.timeout_s, columns);
+
+  if (options.refuse_no_plugin) {
+    if (auto plugins = CheckArePlugins(columns); !plugins) return tl::unexpected(plugins.error());
+  }
+  for (const std::string& name : options.required_backends) {
+    const auto usable = [&](const Device& c) { return IsNamed(c, name) && c.problem.empty(); };
+    if (std::none_of(columns.begin(), columns.end(), usable)) absent.push_back(AbsentText(columns, name));
+  }
+  if (Status selection = CheckSelection(options, columns); !selection) return tl::unexpected(selection.error());
+  std::erase_if(columns, [&](const Device& c) { return !IsSelected(options, c); });
+  Order(options.backends, columns);
+  return columns;
+}
+
+}  // namespace assay

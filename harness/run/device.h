@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// One column of the report: a device of a backend, reached through a worker process, or the reason why there is none.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/exec/plugin_discovery.h"
+#include "harness/exec/session.h"
+#include "harness/plan/options.h"
+
+namespace assay {
+
+struct Device {
+  std::string backend;             // name shown and selected by
+  std::string path, origin;        // of the plugin
+  std::string plugin_argument;     // what --plugin must say to load it; "" when it is installed
+  BackendDescription description;  // empty when `problem` is not
+  DeviceDescription device;
+  uint32_t device_index = 0;
+  std::string
+      selector;         // what --backend must say to get this device alone: "cuda", or "cuda:1" where there are several
+  std::string problem;  // why it cannot be used; "" when it can
+  Outcome problem_outcome = Outcome::kUnavailable;
+  std::shared_ptr<Session> session;  // null when there is a problem
+};
+
+// Every plugin candidate and device, usable or not; --backend and --device select. In the order of --backend; without
+// it "cpu" first, then by name, devices as the plugin lists them. Errors: a plugin that the user named cannot be tried
+// or, unless `refuse_no_plugin` is off, is none; a --backend or --device that does not exist. `absent` gets the
+// required backends that are not usable, each with the reason, whether or not --backend selects them.
+Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent);
+
+// The devices of one plugin, with a worker of their own. Devices of one name are numbered: "H200 #0", "H200 #1".
+std::vector<Device> OpenPlugin(const PluginCandidate& candidate, double timeout_s);
+
+nlohmann::ordered_json DescribeDevice(const Device& column);
+
+inline constexpr const char* kNoPlugin =
+    "no backend plugin was found: build or install one beside the program (lib/assay/plugins), or give --plugin PATH";
+
+}  // namespace assay

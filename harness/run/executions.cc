@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/executions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace assay {
+
+InputSet PointersTo(const std::vector<Tensor>& tensors) {
+  InputSet set;
+  for (const Tensor& t : tensors) set.push_back(&t);
+  return set;
+}
+
+bool SameBits(const Tensor& a, const Tensor& b) {
+  return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+}
+
+std::string HashOf(const Tensor& output) {
+  return HashHex(HashBytes(output.data(), output.bytes()));
+}
+
+void AddObservations(const Execution& execution, Evidence& evidence) {
+  for (const std::string& violation : execution.guard_violations) {
+    ++evidence.guard_violations;
+    if (evidence.guard_where.empty()) evidence.guard_where = violation;
+  }
+  for (const std::string& changed : execution.changed_inputs) {
+    auto& known = evidence.changed_inputs;
+    if (std::find(known.begin(), known.end(), changed) == known.end()) known.push_back(changed);
+  }
+}
+
+std::string SideEffect(const Execution& execution) {
+  if (!execution.guard_violations.empty()) return execution.guard_violations[0];
+  if (!execution.changed_inputs.empty()) return fmt::format("it changed an input: {}", execution.changed_inputs[0]);
+  return "";
+}
+
+bool Holds(const ErrorMetrics& metrics) {
+  return metrics.Holds() && metrics.statistic.Holds();
+}
+
+std::string FirstProblem(const ErrorMetrics& metrics) {
+  if (!metrics.Holds()) return metrics.where;
+  return metrics.statistic.Holds() ? std::string() : metrics.statistic.reason;
+}
+
+}  // namespace assay

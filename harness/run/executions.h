@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every phase of a case asks of one execution: its operands, its side effects, and the first channel it breaks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/exec/session.h"
+#include "harness/judge/metrics.h"
+#include "harness/judge/verdict.h"
+
+namespace assay {
+
+InputSet PointersTo(const std::vector<Tensor>& tensors);
+
+bool SameBits(const Tensor& a, const Tensor& b);
+std::string HashOf(const Tensor& output);  // as records have it: equal where the bits are
+
+// Side effects that no correct implementation has, added to what is known; an operand is named once.
+void AddObservations(const Execution& execution, Evidence& evidence);
+
+// The first of these in words; "" when there are none.
+std::string SideEffect(const Execution& execution);
+
+// Where the bound, the exceptional values or the statistic break; "" when all hold.
+std::string FirstProblem(const ErrorMetrics& metrics);
+bool Holds(const ErrorMetrics& metrics);
+
+}  // namespace assay

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensor files of a failure folder (failure_folder.h). Errors: a file cannot be written.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "harness/run/case_runner.h"
+
+namespace assay {
+
+Status WriteOperands(const std::filesystem::path& path, const Problem& problem, const std::vector<Tensor>& inputs);
+Status WriteGoldenPlanes(const std::filesystem::path& path, const Problem& problem, const Golden& golden);
+
+struct GotFile {
+  const Attempt& attempt;
+  const KeptOutput& kept;
+  const Problem& problem;
+  std::filesystem::path path;
+};
+// The output, and `bound`: T_hard of every value, 0 where it must be exact, infinity where nothing is promised.
+Status WriteGot(const GotFile& file, const Golden& golden, const BoundModel& bound);
+
+// Of the first two files, without their headers.
+uint64_t BytesOfSet(const Problem& problem, const Golden& golden);
+
+}  // namespace assay

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/kept_records.h"
+
+#include "harness/base/profile.h"
+#include "harness/results/exit_code.h"
+#include "harness/run/record_fields.h"
+#include "harness/run/reproduction.h"
+#include "harness/run/timing_fields.h"
+
+namespace assay {
+
+KeptRecords::KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer)
+    : folder_(folder), expectations_(expectations), observer_(observer), failures_(folder.path(), ProgramWord()) {}
+
+void KeptRecords::Add(Offer offer) {
+  const std::lock_guard lock(mutex_);
+  NoteWriteError(folder_.Append(offer));
+  offers_.push_back(std::move(offer));
+}
+
+void KeptRecords::Add(const RecordPlace& place, Attempt attempt) {
+  ApplyExpectations(expectations_, attempt.memory_fault, attempt.record);
+  const Span span(Phase::kRecord);
+  const std::lock_guard lock(mutex_);
+  if (IsFailingResult(attempt.verdict) && !IsKnown(attempt.record)) {
+    failing_.emplace(place, std::move(attempt));
+  } else {
+    Append(place, std::move(attempt.record));
+  }
+}
+
+void KeptRecords::EndCase(size_t index, const CaseData& data, const CaseRunner& runner) {
+  const std::lock_guard lock(mutex_);
+  const auto begin = failing_.lower_bound(RecordPlace{index}), end = failing_.lower_bound(RecordPlace{index + 1});
+  std::vector<Attempt*> failing;
+  for (auto it = begin; it != end; ++it) failing.push_back(&it->second);
+  if (!failing.empty()) WriteFailures(data, runner, failing);
+  for (auto it = begin; it != end; ++it) Append(it->first, std::move(it->second.record));
+  failing_.erase(begin, end);
+}
+
+void KeptRecords::Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner) {
+  const std::lock_guard lock(mutex_);
+  if (attempt.verdict != Verdict::kPass) ClearTiming(attempt.record);  // it passed in the rounds before
+  Record changed = attempt.record;
+  ApplyExpectations(expectations_, attempt.memory_fault, changed);
+  if (IsFailingResult(attempt.verdict) && !IsKnown(changed)) {
+    WriteFailures(data, runner, {&attempt});
+    changed.failure_dir = attempt.record.failure_dir;
+  }
+  Record& record = records_.at(place);
+  const bool failed_before = FailsRun(record), fails = FailsRun(changed);
+  failed_ += fails;
+  failed_ -= failed_before;
+  if (fails && !failed_before) observer_.Failed(changed);
+  record = std::move(changed);
+  file_is_current_ = false;
+}
+
+std::pair<std::vector<Record>, std::vector<Offer>> KeptRecords::Finish() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Record> records;
+  for (auto& [place, record] : records_) records.push_back(std::move(record));
+  if (!file_is_current_) NoteWriteError(folder_.Rewrite(records));
+  return {std::move(records), std::move(offers_)};
+}
+
+size_t KeptRecords::failed() const {
+  const std::lock_guard lock(mutex_);
+  return failed_;
+}
+
+std::string KeptRecords::write_error() const {
+  const std::lock_guard lock(mutex_);
+  return write_error_;
+}
+
+void KeptRecords::Append(const RecordPlace& place, Record record) {
+  NoteWriteError(folder_.Append(record));
+  const bool fails = FailsRun(record);
+  failed_ += fails;
+  if (fails) observer_.Failed(record);
+  file_is_current_ = file_is_current_ && (records_.empty() || records_.rbegin()->first < place);
+  records_.emplace(place, std::move(record));
+}
+
+void KeptRecords::WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing) {
+  const Span span(Phase::kFailures);
+  if (auto status = failures_.Write(data, runner, failing); !status) {
+    observer_.Noted("the failure's tensors are not kept: " + status.error().message);
+  }
+}
+
+void KeptRecords::NoteWriteError(const Status& status) {
+  if (!status && write_error_.empty()) write_error_ = status.error().message;
+}
+
+}  // namespace assay

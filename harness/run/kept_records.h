@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records of a run, from any thread: each goes to the run folder as soon as it is final, so that a run that dies
+// has lost no finished result. In the end they stand in the order of the plan, whichever came first.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/results/expected.h"
+#include "harness/results/run_folder.h"
+#include "harness/run/case_runner.h"
+#include "harness/run/failure_folder.h"
+#include "harness/run/observer.h"
+
+namespace assay {
+
+// Where a record stands: by case, then column, then in the order in which the backend offers its implementations.
+struct RecordPlace {
+  size_t case_index = 0, column = 0, implementation = 0;
+  auto operator<=>(const RecordPlace&) const = default;
+};
+
+class KeptRecords {
+ public:
+  // All three outlive this.
+  KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer);
+
+  // Both from any thread. A failing result waits for EndCase.
+  void Add(Offer offer);
+  void Add(const RecordPlace& place, Attempt attempt);
+
+  // Writes the folder of what failed in case `index` of the plan, and its records. No Add may run meanwhile; so below.
+  void EndCase(size_t index, const CaseData& data, const CaseRunner& runner);
+
+  // Another round of timing changed a record that was added.
+  void Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner);
+
+  // Puts the file into the order of the plan, where it is not, and returns what was added.
+  std::pair<std::vector<Record>, std::vector<Offer>> Finish();
+
+  size_t failed() const;
+  std::string write_error() const;  // why lines are missing from the files, or ""
+
+ private:
+  void Append(const RecordPlace& place, Record record);
+  void WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing);
+  void NoteWriteError(const Status& status);
+
+  RunFolder& folder_;
+  const std::vector<Expectation>& expectations_;
+  RunObserver& observer_;
+  FailureFolders failures_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::map<RecordPlace, Record> records_;
+  std::map<RecordPlace, Attempt> failing_;  // of cases that have not ended
+  std::vector<Offer> offers_;
+  size_t failed_ = 0;
+  bool file_is_current_ = true;
+  std::string write_error_;
+};
+
+}  // namespace assay

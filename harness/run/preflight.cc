@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/preflight.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "harness/cases/host_memory.h"
+#include "harness/plan/catalog.h"
+#include "ops/operator.h"
+
+namespace assay {
+namespace {
+
+class OfferedNames {
+ public:
+  OfferedNames(const std::vector<std::string>& wanted, const std::vector<Device>& columns)
+      : missing_(wanted.begin(), wanted.end()), columns_(columns), answers_(columns.size()) {
+    for (size_t i = 0; i < columns.size(); ++i) answers_[i] = columns[i].problem.empty();
+    certain_ = std::ranges::all_of(answers_, [](bool answers) { return answers; });
+  }
+
+  void Ask(const Problem& problem) {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (!answers_[i]) continue;
+      const auto offered = columns_[i].session->Query(columns_[i].device_index, problem);
+      if (!offered) {
+        const Outcome outcome = offered.error().outcome;
+        if (outcome == Outcome::kUnsupported) continue;
+        answers_[i] = certain_ = false;  // it would fail or hang on the other cases as well
+        continue;
+      }
+      for (const ImplementationInfo& info : *offered) {
+        missing_.erase(info.name);
+        names_[columns_[i].backend].insert(info.name);
+      }
+    }
+  }
+
+  const std::set<std::string>& missing() const { return missing_; }
+  bool certain() const { return certain_; }
+
+  std::string Text() const {
+    std::vector<std::string> texts;
+    for (const auto& [backend, names] : names_) texts.push_back(fmt::format("{}: {}", backend, fmt::join(names, ", ")));
+    return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, "; "));
+  }
+
+ private:
+  std::set<std::string> missing_;
+  const std::vector<Device>& columns_;
+  std::vector<bool> answers_;  // by column
+  bool certain_ = true;
+  std::map<std::string, std::set<std::string>> names_;  // by backend
+};
+
+}  // namespace
+
+Status CheckNamedCasesFit(const std::vector<PlannedCase>& cases, double available_bytes) {
+  for (const PlannedCase& planned : cases) {
+    if (planned.where != kFromCaseOption) continue;
+    const auto problem = OperatorRegistry::Global().Find(planned.spec.op)->Bind(planned.spec);
+    if (!problem) continue;  // refused when it was planned
+    if (const Status fits = CheckFits(*problem, available_bytes); !fits) {
+      return UsageError(fmt::format("--case {}: {}", planned.spec.Id(), fits.error().message));
+    }
+  }
+  return {};
+}
+
+UnknownImplementations FindUnknownImplementations(const std::vector<std::string>& wanted,
+                                                  const std::vector<Device>& columns,
+                                                  const std::vector<PlannedCase>& cases) {
+  OfferedNames offered(wanted, columns);
+  for (const PlannedCase& planned : cases) {
+    if (offered.missing().empty()) return {};
+    const auto problem = OperatorRegistry::Global().Find(planned.spec.op)->Bind(planned.spec);
+    if (problem) offered.Ask(*problem);
+  }
+  if (offered.missing().empty()) return {};
+  return {fmt::format("--impl {}: no backend offers an implementation of that name for these cases; there are {}",
+                      fmt::join(offered.missing(), ","), offered.Text()),
+          offered.certain()};
+}
+
+}  // namespace assay

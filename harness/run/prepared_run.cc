@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/prepared_run.h"
+
+#include <fmt/format.h>
+
+#include "harness/cases/host_memory.h"
+#include "harness/results/exit_code.h"
+#include "harness/run/preflight.h"
+
+namespace assay {
+namespace {
+
+// An unknown name is refused, unless a backend that cannot be asked now may know it.
+Status CheckImplementations(const std::vector<std::string>& wanted, const std::vector<Device>& columns,
+                            const std::vector<PlannedCase>& cases, std::vector<std::string>& notes) {
+  if (wanted.empty()) return {};
+  const UnknownImplementations unknown = FindUnknownImplementations(wanted, columns, cases);
+  if (unknown.message.empty()) return {};
+  if (unknown.certain) return UsageError(unknown.message);
+  notes.push_back(unknown.message);
+  return {};
+}
+
+// Takes the swept cases in place of those of --case.
+Result<std::optional<Sweep>> ApplySweep(const std::string& text, CaseOptions& options) {
+  if (text.empty()) return std::optional<Sweep>();
+  auto sweep = ParseSweep(text);
+  if (!sweep) return UsageError("--sweep: " + sweep.error().message);
+  if (options.cases.empty()) return UsageError("--sweep: give the case whose attribute it sets with --case");
+  std::vector<std::string> swept;
+  for (const std::string& id : options.cases) {
+    auto ids = SweptCases(id, *sweep, Catalog());
+    if (!ids) return UsageError("--sweep: " + ids.error().message);
+    swept.insert(swept.end(), ids->begin(), ids->end());
+  }
+  options.cases = std::move(swept);
+  return std::optional<Sweep>(*std::move(sweep));
+}
+
+// A refusal of what the user asked for.
+tl::unexpected<Refusal> Usage(const Error& error) {
+  return tl::unexpected(Refusal{kExitUsage, error.message});
+}
+
+// The cases, as the selection and the sweep name them.
+tl::expected<PreparedRun, Refusal> PrepareCases(const RunOptions& options, std::vector<std::string>& notes) {
+  PreparedRun run;
+  CaseOptions chosen = options.selection;
+  const auto sweep = ApplySweep(options.sweep, chosen);
+  if (!sweep) return Usage(sweep.error());
+  run.sweep = *sweep;
+  auto planned = PlanCases(chosen);
+  if (!planned) return Usage(planned.error());
+  run.selection = std::move(planned->selection);
+  run.plan = std::move(planned->plan);
+  if (run.selection.empty == EmptyReason::kNoMatch) {
+    return tl::unexpected(Refusal{kExitNothing, run.selection.empty_message});
+  }
+  if (auto fits = CheckNamedCasesFit(run.selection.cases, AvailableBytes()); !fits) return Usage(fits.error());
+  if (run.NoCase()) notes.push_back(run.selection.empty_message);
+  return run;
+}
+
+}  // namespace
+
+tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::vector<std::string>& notes) {
+  auto run = PrepareCases(options, notes);
+  if (!run) return run;
+  auto columns = OpenDevices(options.backend, run->absent);
+  if (!columns) return Usage(columns.error());
+  run->columns = *std::move(columns);
+  for (const std::string& name : run->absent) {
+    notes.push_back(fmt::format("required and absent: {}; see assay backends", name));
+  }
+  if (run->columns.empty()) {
+    return tl::unexpected(Refusal{run->absent.empty() ? kExitNothing : kExitRequiredAbsent, kNoPlugin});
+  }
+  for (const Device& c : run->columns) run->plan.columns.push_back({c.backend, c.device.name});
+  if (auto known = CheckImplementations(options.backend.implementations, run->columns, run->selection.all, notes);
+      !known) {
+    return Usage(known.error());
+  }
+  auto expectations = LoadExpectationSet(options.expectations);
+  if (!expectations) return Usage(expectations.error());
+  run->expectations = *std::move(expectations);
+  return run;
+}
+
+}  // namespace assay

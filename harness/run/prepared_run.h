@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `assay run` is about to do, checked as a whole before anything runs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "harness/plan/catalog.h"
+#include "harness/plan/sweep.h"
+#include "harness/results/expected.h"
+#include "harness/run/device.h"
+
+namespace assay {
+
+struct PreparedRun {
+  Selection selection;
+  Plan plan;
+  std::optional<Sweep> sweep;
+  std::vector<Device> columns;
+  std::vector<std::string> absent;  // required backends that are not there, already complained of
+  ExpectationSet expectations;
+
+  // A shard without cases leaves its folder behind like the others, since CI collects it.
+  bool NoCase() const { return selection.empty == EmptyReason::kShardOnly; }
+};
+
+struct Refusal {
+  int code;  // of the program's exit
+  std::string message;
+};
+
+// `notes` gets what the user should know beside the result or the refusal, a text each.
+tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::vector<std::string>& notes);
+
+}  // namespace assay

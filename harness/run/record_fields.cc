@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/record_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/judge/worst.h"
+#include "harness/results/environment.h"
+#include "harness/run/relations.h"
+
+namespace assay {
+namespace {
+
+// The run with the larger error speaks for the case.
+const ErrorMetrics& Worse(const std::vector<ErrorMetrics>& runs) {
+  const ErrorMetrics* worst = &runs[0];
+  for (const ErrorMetrics& run : runs) {
+    const bool worse = worst->Holds() != run.Holds()                       ? !run.Holds()
+                       : worst->statistic.Holds() != run.statistic.Holds() ? !run.statistic.Holds()
+                                                                           : run.bound_margin > worst->bound_margin;
+    if (worse) worst = &run;
+  }
+  return *worst;
+}
+
+std::string WorstText(const std::vector<WorstElement>& worst) {
+  std::string text;
+  for (const WorstElement& w : worst) {
+    text += fmt::format("{}{}:{:.9g}:{:.9g}:{:.3g}", text.empty() ? "" : ";", w.index, w.got, w.golden, w.tolerance);
+  }
+  return text;
+}
+
+std::string ErrorsText(const Shape& shape, const std::vector<WorstElement>& worst) {
+  std::string text;
+  for (const WorstElement& w : worst) {
+    text += fmt::format("{}{}:{:.3g}", text.empty() ? "" : ";", PlaceText(shape, w), w.error);
+  }
+  return text;
+}
+
+std::string TwinText(const Shape& shape, const std::vector<TwinOutcome>& twins) {
+  const auto failed = std::ranges::find_if(twins, [](const TwinOutcome& twin) { return !twin.Holds(); });
+  std::string text;
+  if (failed == twins.end()) return text;
+  for (const WorstElement& w : failed->examples) {
+    text += fmt::format("{}{}:{:.9g}:{:.9g}:{:.3g}", text.empty() ? "" : ";", PlaceText(shape, w), w.got, w.golden,
+                        w.tolerance);
+  }
+  return text;
+}
+
+void SetStatistic(Record& record, const StatisticOutcome& statistic) {
+  if (!statistic.applicable) return;
+  record.effective_bits = statistic.effective_bits;
+  record.bias_z = statistic.bias_z;
+  record.outliers = statistic.outliers;
+  record.stat_element_margin = statistic.max_r / kElementThreshold;
+  record.stat_cluster_margin = statistic.cluster.margin;
+  record.stat_group_margin = statistic.group.margin;
+  record.stat_reason = statistic.reason;
+  record.stat_group = statistic.group_where;
+}
+
+void SetLowerClass(Record& record, const LowerClass& found) {
+  record.lower_class = found.field;
+  record.lower_class_name = found.name;
+  record.lower_class_contract = ToText(found.contract);
+  record.lower_class_bound_margin = found.bound_margin;
+  record.lower_class_stat_margin = found.stat_margin;
+}
+
+}  // namespace
+
+Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Device& column) {
+  Record r;
+  SetCase(r, planned.spec);
+  r.backend = column.backend;
+  r.device = column.device.name;
+  r.driver = column.device.driver;
+  r.library_version = column.description.library_version;
+  r.tier = Name(data.golden.tier);
+  r.flops = data.problem.flops;
+  r.bytes = data.problem.bytes;
+  r.input_s = data.input_s;
+  r.golden_s = data.golden_s;
+  r.input_hash = data.input_hash;
+  r.golden_hash = data.golden_hash;
+  r.elements = NumElements(data.problem.output.shape);
+  r.tool_version = ToolVersion();
+  r.timestamp = TimestampUtc();
+  r.tags = fmt::format("{}", fmt::join(planned.tags, ","));
+  r.source = planned.source;
+  return r;
+}
+
+void SetMetrics(Record& record, const Evidence& evidence, const Decision& decision) {
+  const ErrorMetrics& m = Worse(evidence.runs);
+  record.max_abs_err = m.max_abs_err;
+  record.max_rel_err = m.max_rel_err;
+  record.max_ulp_err = m.max_ulp_err;
+  record.rms_err = m.rms_err;
+  record.nmse = m.nmse;
+  record.exact_margin = decision.exact_margin;
+  record.bound_margin = decision.bound_margin;
+  record.stat_margin = decision.stat_margin;
+  record.self_margin = decision.self_margin;
+  record.exceptional_margin = decision.exceptional_margin;
+  record.metamorphic_margin = decision.metamorphic_margin;
+  record.properties = PropertiesText(evidence.properties);
+  record.property_breaks = BreaksText(evidence.properties);
+  SetStatistic(record, m.statistic);
+  if (evidence.lower_class) SetLowerClass(record, *evidence.lower_class);
+  if (evidence.power) {
+    record.power = evidence.power->power;
+    record.power_missed = evidence.power->missed;
+  }
+  record.violations = m.violations;
+  record.where = m.where;
+  record.nonfinite_mismatch = m.nonfinite_mismatch;
+  if (m.worst_index >= 0) record.worst_index = m.worst_index;
+  record.reps = static_cast<int64_t>(evidence.runs.size());
+  record.deterministic = evidence.bits_equal;
+  record.twin = !evidence.twins.empty();
+  record.worst_elements = WorstText(m.worst);
+  record.worst_errors = ErrorsText(evidence.shape, m.worst);
+  record.twin_elements = TwinText(evidence.shape, evidence.twins);
+}
+
+void SetHistogram(Record& record, const MarginHistogram& histogram) {
+  record.margin_histogram = fmt::format("{}", fmt::join(histogram, ","));
+}
+
+}  // namespace assay

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/relations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <thread>
+
+#include "harness/run/executions.h"
+#include "ops/relation.h"
+
+namespace assay {
+namespace {
+
+// Repetitions under load, with --relations all.
+constexpr int kLoadedRepetitions = 4;
+
+// Every core of the host busy, so that threads of an implementation meet in another order.
+class HostLoad {
+ public:
+  HostLoad() {
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    for (unsigned i = 0; i < cores; ++i) {
+      threads_.emplace_back([](const std::stop_token& stop) {
+        volatile uint64_t count = 0;
+        while (!stop.stop_requested()) count = count + 1;
+      });
+    }
+  }
+
+ private:
+  std::vector<std::jthread> threads_;
+};
+
+uint64_t OperandBytes(const CaseData& data) {
+  uint64_t bytes = static_cast<uint64_t>(NumElements(data.problem.output.shape)) * SizeOf(data.problem.output.dtype);
+  for (const Tensor& t : data.inputs) bytes += t.bytes();
+  return bytes;
+}
+
+// The largest |a - b| over the sum of what is permitted to both.
+double LargestDistance(std::span<const double> a, std::span<const double> permitted_a, std::span<const double> b,
+                       std::span<const double> permitted_b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double permitted = permitted_a[i] + permitted_b[i];
+    if (a[i] == b[i] || std::isinf(permitted)) continue;
+    const double distance = std::abs(a[i] - b[i]) / permitted;
+    largest = distance > largest || std::isnan(distance) ? distance : largest;
+  }
+  return std::isnan(largest) ? HUGE_VAL : largest;
+}
+
+class Runner {
+ public:
+  Runner(const RelationRequest& request, Evidence& evidence) : request_(request), evidence_(evidence) {}
+
+  Call<void> Run();
+
+ private:
+  bool IsAffordable(const Relation& relation) const;
+  bool HasRoom(double executions) const;
+  Call<void> Try(const Relation& relation);
+  Call<std::optional<Tensor>> ExecuteOther(const Relation& relation, const std::vector<Tensor>& inputs);
+  Call<Tensor> Execute(uint64_t plan, const std::vector<Tensor>& inputs);
+  Call<void> Repeat();
+  bool IsOfCase(const ImplementationInfo& info) const;
+
+  const RelationRequest& request_;
+  Evidence& evidence_;
+  int executions_ = 0, goldens_ = 0;
+};
+
+bool Runner::HasRoom(double executions) const {
+  if (request_.effort == RelationEffort::kAll) return true;
+  const double flops = (executions_ + goldens_ * kGoldenExecutions + executions) * request_.data.problem.flops;
+  return executions_ < kMostRelationExecutions && flops <= kMostRelationFlops;
+}
+
+bool Runner::IsAffordable(const Relation& relation) const {
+  return HasRoom(relation.needs_golden ? 1 + kGoldenExecutions : 1);
+}
+
+bool Runner::IsOfCase(const ImplementationInfo& info) const {
+  if (info.name != request_.implementation) return false;
+  const auto contract = ParseDeclaration(info.contract_text);
+  return contract && *contract == request_.contract;
+}
+
+Call<Tensor> Runner::Execute(uint64_t plan, const std::vector<Tensor>& inputs) {
+  ++executions_;
+  const Prefill prefill = executions_ % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel;
+  auto execution = request_.column.session->Execute(plan, PointersTo(inputs), prefill);
+  if (!execution) return tl::unexpected(execution.error());
+  AddObservations(*execution, evidence_);
+  return std::move(execution->output);
+}
+
+// The case's own problem has its plan already. Another one may not be offered, or under another contract: none.
+Call<std::optional<Tensor>> Runner::ExecuteOther(const Relation& relation, const std::vector<Tensor>& inputs) {
+  if (!relation.problem) {
+    auto output = Execute(request_.plan, inputs);
+    if (!output) return tl::unexpected(output.error());
+    return std::optional(*std::move(output));
+  }
+  Session& session = *request_.column.session;
+  const auto refused = [](const WorkerFailure& failure) {
+    return failure.outcome == Outcome::kUnsupported || failure.outcome == Outcome::kUnavailable;
+  };
+  const auto offered = session.Query(request_.column.device_index, *relation.problem);
+  if (!offered && !refused(offered.error())) return tl::unexpected(offered.error());
+  const auto is_of_case = [&](const ImplementationInfo& info) { return IsOfCase(info); };
+  if (!offered || std::none_of(offered->begin(), offered->end(), is_of_case)) return std::optional<Tensor>();
+  auto prepared = session.Prepare(request_.column.device_index, *relation.problem, request_.implementation);
+  if (!prepared) {
+    if (refused(prepared.error())) return std::optional<Tensor>();
+    return tl::unexpected(prepared.error());
+  }
+  auto output = Execute(prepared->plan, inputs);
+  session.Release(prepared->plan);
+  if (!output) return tl::unexpected(output.error());
+  return std::optional(*std::move(output));
+}
+
+Call<void> Runner::Try(const Relation& relation) {
+  const CaseData& data = request_.data;
+  auto other = relation.make(
+      {*data.op, data.problem, data.inputs, data.golden, request_.bound, request_.contract, request_.output});
+  if (relation.needs_golden) ++goldens_;
+  if (!other) return {};
+  if (!other->first.empty()) {
+    auto first = Execute(request_.plan, other->first);
+    if (!first) return tl::unexpected(first.error());
+    other->expected = first->ToDoubles();
+  }
+  Shape shape = relation.problem ? relation.problem->output.shape : data.problem.output.shape;
+  if (other->inputs.empty()) {
+    shape = {std::ssize(other->values)};
+  } else {
+    auto output = ExecuteOther(relation, other->inputs);
+    if (!output) return tl::unexpected(output.error());
+    if (!*output) return {};
+    other->values = (**output).ToDoubles();
+  }
+  PropertyOutcome outcome = CheckProperty(relation.name, shape, other->expected, other->tolerance, other->values);
+  outcome.claimed = IsClaimed(relation.claim, request_.contract, data.inputs[0].dtype());
+  evidence_.properties.push_back(std::move(outcome));
+  return {};
+}
+
+// After other data and shapes, and in a full effort under load: the case's own bits again.
+Call<void> Runner::Repeat() {
+  PropertyOutcome outcome;
+  outcome.name = "repeat";
+  std::optional<HostLoad> load;
+  if (request_.effort == RelationEffort::kAll) load.emplace();
+  for (int i = 0; i < (load ? kLoadedRepetitions : 1) && outcome.Holds(); ++i) {
+    auto again = Execute(request_.plan, request_.data.inputs);
+    if (!again) return tl::unexpected(again.error());
+    if (SameBits(*again, request_.output)) continue;
+    const std::vector<double> expected = request_.output.ToDoubles(), got = again->ToDoubles();
+    outcome = CheckProperty("repeat", request_.data.problem.output.shape, expected, {}, got);
+    evidence_.bits_equal = false;  // Decide knows what det=yes asks for
+    request_.data.op->Canonicalise(request_.data.problem, request_.data.inputs, *again);
+    evidence_.runs.push_back(Measure(request_.data.golden, request_.bound, request_.contract, *again));
+  }
+  evidence_.properties.push_back(std::move(outcome));
+  return {};
+}
+
+Call<void> Runner::Run() {
+  const auto explain = [](const std::string& name, WorkerFailure failure) {
+    failure.message = fmt::format("in the relation '{}': {}", name, failure.message);
+    return tl::unexpected(std::move(failure));
+  };
+  std::vector<Relation> relations = request_.data.op->Relations(request_.data.problem);
+  // Those first that can fail.
+  const DType in = request_.data.inputs[0].dtype();
+  std::stable_partition(relations.begin(), relations.end(),
+                        [&](const Relation& r) { return IsClaimed(r.claim, request_.contract, in); });
+  for (const Relation& relation : relations) {
+    if (!IsAffordable(relation)) continue;
+    if (auto tried = Try(relation); !tried) return explain(relation.name, tried.error());
+  }
+  if (!HasRoom(1)) return {};
+  if (auto repeated = Repeat(); !repeated) return explain("repeat", repeated.error());
+  return {};
+}
+
+}  // namespace
+
+std::optional<RelationEffort> ParseRelationEffort(const std::string& name) {
+  if (name == "none") return RelationEffort::kNone;
+  if (name == "quick") return RelationEffort::kQuick;
+  if (name == "all") return RelationEffort::kAll;
+  return std::nullopt;
+}
+
+Call<void> RunRelations(const RelationRequest& request, Evidence& evidence) {
+  const bool quick = request.effort == RelationEffort::kQuick;
+  if (request.effort == RelationEffort::kNone) return {};
+  if (quick && static_cast<double>(OperandBytes(request.data)) > kMostRelationBytes) return {};
+  return Runner(request, evidence).Run();
+}
+
+std::string PropertiesText(const std::vector<PropertyOutcome>& properties) {
+  std::string text;
+  for (const PropertyOutcome& p : properties) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ";", p.name, p.Holds() ? "yes" : "no");
+  }
+  return text;
+}
+
+std::string BreaksText(const std::vector<PropertyOutcome>& properties) {
+  std::string text;
+  for (const PropertyOutcome& p : properties) {
+    if (!p.Holds()) text += fmt::format("{}{}: {}", text.empty() ? "" : " | ", p.name, p.where);
+  }
+  return text;
+}
+
+const std::vector<double>& Agreement::Tolerances(const CaseData& data, const BoundModel& bound) {
+  std::vector<double>& tolerances = tolerances_[&bound];
+  if (!tolerances.empty()) return tolerances;
+  for (int64_t i = 0; i < data.golden.size(); ++i) {
+    const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(data.golden.value[i]);
+    tolerances.push_back(open ? HUGE_VAL : HardBound(bound, data.golden, i));
+  }
+  return tolerances;
+}
+
+std::string Agreement::Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
+                           const Tensor& output) {
+  if (bound.exact || data.golden.size() > kMostAgreementValues) return "";
+  if (static_cast<double>(OperandBytes(data)) > kMostRelationBytes) return "";
+  Member added{implementation, output.ToDoubles(), &Tolerances(data, bound), HUGE_VAL};
+  double largest = -1;
+  const Member* farthest = nullptr;
+  for (Member& other : members_) {
+    const double distance = LargestDistance(added.values, *added.tolerances, other.values, *other.tolerances);
+    if (distance > largest) largest = distance, farthest = &other;
+    added.nearest = std::min(added.nearest, distance);
+    if (members_.size() < kMostCompared) other.nearest = std::min(other.nearest, distance);
+  }
+  std::string text = farthest == nullptr ? "" : fmt::format("agreement({})={:.3g}", farthest->implementation, largest);
+  if (members_.size() == kMostCompared) return text;
+  members_.push_back(std::move(added));
+  const std::string odd = OddOneOut();
+  return odd.empty() ? text : text + ";" + odd;
+}
+
+std::string Agreement::OddOneOut() const {
+  if (members_.size() < 3) return "";
+  const auto nearer = [](const Member& a, const Member& b) { return a.nearest < b.nearest; };
+  const auto odd = std::ranges::max_element(members_, nearer);
+  double others = 0;
+  for (const Member& member : members_) others = &member == &*odd ? others : std::max(others, member.nearest);
+  if (!(odd->nearest > kOdd * others)) return "";
+  return fmt::format("odd_one_out({})={:.3g}", odd->implementation, odd->nearest);
+}
+
+}  // namespace assay

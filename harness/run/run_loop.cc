@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/run_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <random>
+#include <set>
+#include <span>
+#include <tuple>
+
+#include "harness/base/parallel.h"
+#include "harness/base/profile.h"
+#include "harness/cases/case_groups.h"
+#include "harness/cases/cases_ahead.h"
+#include "harness/cases/host_memory.h"
+#include "harness/run/kept_records.h"
+#include "harness/run/lanes.h"
+#include "harness/run/record_fields.h"
+#include "harness/run/reproduction.h"
+
+namespace assay {
+namespace {
+
+// A result that passed, until it is timed by the worker that judged it.
+struct Untimed {
+  RecordPlace place;
+  const Device* through = nullptr;
+  Attempt attempt;
+};
+
+// A case while its group is judged and timed.
+struct CaseAtWork {
+  CaseAtWork(size_t at, const PlannedCase& planned, const CaseData& prepared, const RunnerSettings& settings)
+      : index(at), data(prepared), runner(planned, prepared, settings) {}
+
+  const size_t index;  // in the plan
+  const CaseData& data;
+  CaseRunner runner;
+  std::vector<Untimed> untimed;
+  std::string broken;  // why it could not be brought to its end
+};
+
+// A result with a time, for further rounds.
+struct TimedResult {
+  RecordPlace place;
+  Attempt attempt;  // without its output
+};
+
+Attempt WithoutOutput(const Attempt& attempt) {
+  Attempt light;
+  light.record = attempt.record;
+  light.verdict = attempt.verdict;
+  light.implementation = attempt.implementation;
+  light.contract = attempt.contract;
+  light.rounds = attempt.rounds;
+  light.fastest_s = attempt.fastest_s;
+  light.second_hash = attempt.second_hash;
+  return light;
+}
+
+// Random, but results of implementations with one name follow each other: two builds of one plugin are then timed side
+// by side, whichever first, and what the machine does meanwhile meets both.
+template <class T, class NameOf>
+void ShuffleSideBySide(std::vector<T>& results, NameOf name, std::mt19937_64& random) {
+  std::shuffle(results.begin(), results.end(), random);
+  std::map<std::string, uint64_t> at;
+  for (const T& result : results) at.try_emplace(name(result), random());
+  std::ranges::stable_sort(results, {}, [&](const T& result) { return at.at(name(result)); });
+}
+
+// Where the last of them begin that share a name.
+template <class T, class NameOf>
+size_t BeginOfLast(const std::vector<T>& results, NameOf name) {
+  size_t begin = results.size() - 1;
+  while (begin > 0 && name(results[begin - 1]) == name(results.back())) --begin;
+  return begin;
+}
+
+bool MayBeTimed(const Attempt& attempt) {
+  return attempt.verdict == Verdict::kPass;
+}
+
+class Loop {
+ public:
+  Loop(const std::vector<PlannedCase>& cases, const std::vector<Device>& columns, const LoopSettings& settings,
+       RunFolder& folder)
+      : cases_(cases),
+        columns_(columns),
+        settings_(settings),
+        kept_(folder, settings.expectations, *settings.observer),
+        // Rounds are compared, so all of them are made in the same way: in the one worker that is restarted for each.
+        lanes_(columns, settings.columns_at_once,
+               settings.rounds > 1 ? SecondWorkers::kNever : SecondWorkers::kWhereLagging),
+        ahead_(cases, settings.tier, settings.store) {}
+
+  LoopResult Run() {
+    const std::vector<CaseGroup> groups = GroupCases(cases_);
+    if (!groups.empty()) ahead_.Begin(groups[0]);
+    for (size_t i = 0; i < groups.size() && kept_.write_error().empty(); ++i) {
+      if (!ahead_.Await(settings_.runner.interrupted)) break;
+      const PreparedCases data = ahead_.Take();
+      if (i + 1 < groups.size()) ahead_.Begin(groups[i + 1]);
+      RunGroup(groups[i].begin, data);
+    }
+    if (settings_.rounds > 1 && !timed_.empty()) TimeFurtherRounds();
+    LoopResult result;
+    std::tie(result.records, result.offers) = kept_.Finish();
+    result.write_error = kept_.write_error();
+    result.interrupted = settings_.runner.interrupted();
+    result.abandoned = ahead_.at_work();
+    return result;
+  }
+
+ private:
+  void RunGroup(size_t first, const PreparedCases& prepared) {
+    std::deque<CaseAtWork> group;
+    for (size_t i = 0; i < prepared.size(); ++i) {
+      if (!prepared[i]) {
+        CannotRun(first + i, prepared[i].error().message);
+        continue;
+      }
+      group.emplace_back(first + i, cases_[first + i], *prepared[i], settings_.runner);
+      NoteStore(*prepared[i]);
+    }
+    if (group.empty()) return;
+    JudgeAll(group);
+    for (CaseAtWork& work : group) {
+      const SpanContext context(work.data.problem.spec.Id(), "", "");
+      if (work.broken.empty()) TimeAll(work);
+      for (auto& [place, through, attempt] : work.untimed) kept_.Add(place, std::move(attempt));
+      kept_.EndCase(work.index, work.data, work.runner);
+      if (!work.broken.empty()) CannotRun(work.index, work.broken);
+    }
+  }
+
+  void TellProgress(size_t done, const std::string& current) {
+    settings_.observer->Progressed(done, cases_.size() * static_cast<size_t>(settings_.rounds), kept_.failed(),
+                                   current);
+  }
+
+  void NoteStore(const CaseData& data) {
+    if (!data.note.empty()) settings_.observer->Noted(data.note);
+    // A full disk refuses all of them.
+    if (data.unsaved.empty() || std::exchange(said_unsaved_, true)) return;
+    settings_.observer->Noted(data.unsaved + ", or use --no-store");
+  }
+
+  // All columns at once, as far as there are threads and memory. Keeps what is final at once.
+  void JudgeAll(std::deque<CaseAtWork>& group) {
+    const size_t most = lanes_.most_workers();
+    size_t at_once = most;
+    for (const CaseAtWork& work : group) at_once = std::min(at_once, ColumnsAtOnce(work.data.problem, most));
+    std::mutex mutex;  // guards what is not of one column alone
+    std::set<size_t> begun;
+    lanes_.ForEach(at_once, group.size(), [&](size_t item, size_t c, const Device& through) {
+      if (settings_.runner.interrupted()) return;
+      CaseAtWork& work = group[item];
+      {
+        const std::lock_guard lock(mutex);
+        TellProgress(group[0].index + begun.size(), cases_[work.index].spec.Id());
+        begun.insert(item);
+      }
+      try {
+        JudgeColumn(work, c, through, mutex);
+      } catch (const std::exception& e) {
+        const std::lock_guard lock(mutex);
+        work.broken = DescribeException(e);
+      }
+    });
+  }
+
+  // `mutex` guards the case's list of what is to be timed.
+  void JudgeColumn(CaseAtWork& work, size_t column, const Device& through, std::mutex& mutex) {
+    const Problem& problem = work.data.problem;
+    RecordPlace place{work.index, column};
+    const auto done = [&](Attempt attempt) {
+      if (settings_.runner.perf_time_s > 0 && MayBeTimed(attempt)) {
+        if (IsLarge(problem)) attempt.output = Tensor();  // its hash tells equal bits too
+        const std::lock_guard lock(mutex);
+        work.untimed.push_back({place, &through, std::move(attempt)});
+      } else {
+        kept_.Add(place, std::move(attempt));
+      }
+      ++place.implementation;
+      if (IsLarge(problem)) ReturnFreedMemory();
+    };
+    work.runner.Judge(through, done, [&](const std::vector<std::string>& names) {
+      kept_.Add(Offer{cases_[work.index].spec.Id(), through.backend, through.device.name, names});
+    });
+  }
+
+  void TimeAll(CaseAtWork& work) {
+    try {
+      TimeInRandomOrder(work);
+    } catch (const std::exception& e) {
+      work.broken = DescribeException(e);
+    }
+  }
+
+  void TimeInRandomOrder(CaseAtWork& work) {
+    std::vector<Untimed>& untimed = work.untimed;
+    const auto name = [](const Untimed& u) { return u.attempt.implementation; };
+    ShuffleSideBySide(untimed, name, random_);
+    // Nothing else may run while timing.
+    while (!untimed.empty() && ahead_.Await(settings_.runner.interrupted)) {
+      std::vector<CaseRunner::Timed> group;
+      const size_t begin = InTurns(work.data) ? BeginOfLast(untimed, name) : untimed.size() - 1;
+      for (size_t i = begin; i < untimed.size(); ++i) {
+        group.push_back({untimed[i].through, &untimed[i].attempt});
+      }
+      TimeGroup(work.runner, group);
+      for (size_t i = 0; i < group.size(); ++i) {
+        auto& [place, through, attempt] = untimed.back();
+        if (settings_.rounds > 1 && attempt.verdict == Verdict::kPass) {
+          timed_.push_back({place, WithoutOutput(attempt)});
+        }
+        kept_.Add(place, std::move(attempt));
+        untimed.pop_back();
+      }
+    }
+  }
+
+  // Whether builds of one plugin, which offer the same implementation, take turns: the memory of all is there then.
+  bool InTurns(const CaseData& data) const {
+    return settings_.rounds > 1 && ColumnsAtOnce(data.problem, columns_.size()) == columns_.size();
+  }
+
+  // Only workers of their own take turns: devices of one plugin share theirs, and the end of it would be that of all.
+  static void TimeGroup(CaseRunner& runner, const std::vector<CaseRunner::Timed>& group) {
+    std::set<const Session*> workers;
+    for (const CaseRunner::Timed& timed : group) workers.insert(timed.column->session.get());
+    if (group.size() > 1 && workers.size() == group.size()) return runner.TimeInTurns(group);
+    for (const CaseRunner::Timed& timed : group) runner.Time(*timed.column, *timed.attempt);
+  }
+
+  // The first round came with the judgement. Each of the others is a pass over all cases in random order, in fresh
+  // workers, so that rounds see different memory layouts and moments.
+  void TimeFurtherRounds() {
+    std::map<size_t, std::vector<TimedResult*>> by_case;
+    for (TimedResult& timed : timed_) by_case[timed.place.case_index].push_back(&timed);
+    std::vector<size_t> order;
+    for (const auto& [index, unused] : by_case) order.push_back(index);
+    for (int round = 1; round < settings_.rounds; ++round) {
+      for (const Device& column : columns_) {
+        if (column.session) column.session->Restart();
+      }
+      std::shuffle(order.begin(), order.end(), random_);
+      for (size_t i = 0; i < order.size() && !settings_.runner.interrupted(); ++i) {
+        const size_t done = static_cast<size_t>(round) * cases_.size() + i;
+        TellProgress(done, fmt::format("round {} {}", round + 1, cases_[order[i]].spec.Id()));
+        TimeCaseAgain(cases_[order[i]], by_case[order[i]]);
+      }
+    }
+  }
+
+  void TimeCaseAgain(const PlannedCase& planned, std::vector<TimedResult*> results) {
+    const Result<CaseData> data = PrepareCase(planned.spec, settings_.tier, settings_.store);
+    if (!data) return settings_.observer->Noted(data.error().message + "; further rounds are left out");
+    CaseRunner runner(planned, *data, settings_.runner);
+    std::erase_if(results, [](const TimedResult* timed) { return timed->attempt.verdict != Verdict::kPass; });
+    const auto name = [](const TimedResult* timed) { return timed->attempt.implementation; };
+    ShuffleSideBySide(results, name, random_);
+    while (!results.empty() && !settings_.runner.interrupted()) {
+      std::vector<CaseRunner::Timed> group;
+      const size_t begin = InTurns(*data) ? BeginOfLast(results, name) : results.size() - 1;
+      for (TimedResult* timed : std::span(results).subspan(begin)) {
+        group.push_back({&columns_[timed->place.column], &timed->attempt});
+      }
+      TimeGroup(runner, group);
+      for (TimedResult* timed : std::span(results).subspan(begin)) {
+        kept_.Change(timed->place, timed->attempt, *data, runner);
+      }
+      results.resize(begin);
+    }
+  }
+
+  // A case of the suite that its operator refuses or that is too large: shown with the case, not the end of a run.
+  void CannotRun(size_t index, const std::string& why) {
+    const PlannedCase& planned = cases_[index];
+    Attempt attempt;
+    attempt.record = CaseRecord(planned, CaseData{}, Device{});
+    attempt.record.backend = kHarnessBackend;
+    attempt.record.reproduce = ReproductionLine(settings_.runner, planned, Device{}, "");
+    attempt.verdict = Verdict::kError;
+    SetVerdict(attempt.record, Verdict::kError, ResultClass::kNone,
+               planned.where.empty() ? why : planned.where + ": " + why);
+    kept_.Add({index, columns_.size()}, std::move(attempt));
+  }
+
+  const std::vector<PlannedCase>& cases_;
+  const std::vector<Device>& columns_;
+  const LoopSettings& settings_;
+  KeptRecords kept_;
+  Lanes lanes_;
+  CasesAhead ahead_;
+  bool said_unsaved_ = false;
+  std::vector<TimedResult> timed_;
+  std::mt19937_64 random_{std::random_device{}()};  // of orders alone
+};
+
+}  // namespace
+
+LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Device>& columns,
+                    const LoopSettings& settings, RunFolder& folder) {
+  const Span span(Phase::kRun);
+  return Loop(cases, columns, settings, folder).Run();
+}
+
+}  // namespace assay

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the planned cases over the columns, writing one record at a time. A few cases together (CaseGroup) are judged on
+// all columns at once, and then timed one after the other. The inputs and golden values of the next ones are prepared
+// while devices run the present ones, but never while anything is timed.
+#pragma once
+
+#include <vector>
+
+#include "harness/results/expected.h"
+#include "harness/results/run_folder.h"
+#include "harness/run/case_runner.h"
+#include "harness/run/observer.h"
+
+namespace assay {
+
+struct LoopResult {
+  std::vector<Record> records;
+  std::vector<Offer> offers;
+  bool interrupted = false;
+  std::string write_error;  // why lines are missing from the files; "" when none is
+  bool abandoned = false;   // a thread still prepares a case that will not run: leave without destroying what it uses
+};
+
+struct LoopSettings {
+  RunnerSettings runner;
+  std::string tier;
+  int rounds = 1;              // of timing
+  size_t columns_at_once = 1;  // most that are judged at a time, and workers that judge
+  std::vector<Expectation> expectations;
+  GoldenStore store{std::filesystem::path()};
+  RunObserver* observer = nullptr;  // outlives the run
+};
+
+// Ends early when the user interrupts or records cannot be written; the result holds what was found until then.
+LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Device>& columns,
+                    const LoopSettings& settings, RunFolder& folder);
+
+}  // namespace assay

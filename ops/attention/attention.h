@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the operator attention (attention.cc): o[b,h,i] = sum_j p_ij v[b,g,j] over the keys j that query i may see,
+// p_ij = exp(t_ij) / sum_j exp(t_ij), t_ij = cap(scale q[b,h,i] . k[b,g,j]) + mask_ij, cap(s) = softcap tanh(s /
+// softcap). Query head h reads key/value head g = h / (h / hkv).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "golden/big_buffer.h"
+#include "ops/attention/attention_tile.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+enum class MaskKind : uint8_t { kNone, kBool, kAdd };
+
+struct RowSums;
+
+// The attributes of a bound attention. A query row is (b, h, i), numbered row-major.
+struct AttentionCase {
+  explicit AttentionCase(const Problem& problem);
+  int64_t Rows() const { return batch * heads * l; }
+  int64_t KeyHead(int64_t row) const {  // b * hkv + g
+    const int64_t head = row / l % heads;
+    return row / (l * heads) * hkv + head / (heads / hkv);
+  }
+  int64_t MaskOffset(int64_t row) const { return (mask_per_head ? row : row % l) * s; }
+  // The keys [first, last) that causality and window leave to query i; br aligns the last query with the last key.
+  struct Range {
+    int64_t first = 0, last = 0;
+  };
+  Range KeysOf(int64_t row) const;
+
+  int64_t batch = 1, heads = 1, hkv = 1, l = 1, s = 1, d = 1, dv = 1, window = 0;
+  bool causal = false, top_left = false, mask_per_head = false, masked_nan = false;
+  MaskKind mask = MaskKind::kNone;
+  double scale = 1, softcap = 0;
+};
+
+// Operands as doubles, k by head as [d, s] for loops along the keys.
+struct AttentionData {
+  // `narrow`: with what attention_tile.h needs, where the operands are in its range.
+  AttentionData(const AttentionCase& op, std::span<const Tensor> inputs, bool narrow = false);
+  // Component c of a head's keys.
+  const double* K(int64_t head, int64_t c) const { return k_by_dim.data() + (head * d + c) * k_stride; }
+
+  int64_t d, k_stride;  // keys from one component to the next
+  std::vector<double> q, k_by_dim, v, mask;
+  std::vector<bool> finite_v;  // per row of v
+  bool all_finite_v = true;
+  // The largest finite |q| of each query row and |k| of each key.
+  std::vector<double> largest_q, largest_k;
+  std::vector<double> largest_k_so_far;  // of a head's keys up to each one
+  bool narrow = false;
+  // Empty unless narrow: |q| as above, exact there, and k and v in the order in which products read them.
+  BigBuffer<float> q32;
+  PackedKeys packed;
+  PackedValues packed_v;
+
+ private:
+  void Narrow(const AttentionCase& op);
+};
+
+// One query's weights in plain double: keys that it sees, p, and what rounding can do to t.
+struct AttentionRow {
+  std::vector<int64_t> keys;
+  std::vector<double> t;       // below the largest: <= 0
+  std::vector<double> p;       // sums to one
+  std::vector<double> dot;     // |scale| sum |q| |k|: what an error of the dot product is relative to
+  std::vector<double> added;   // |mask| + |t|: what later roundings are relative to
+  std::vector<double> stored;  // |mask| + |score|: what keeping scores in a narrow format is relative to
+  bool masked = false;         // no key at all
+  bool undefined = false;      // a NaN or +inf among the scores
+  bool unclear = false;        // the result hangs on 0 * inf or NaN - inf, which implementations treat differently
+  double largest = 0;          // score with its mask, of all keys
+  double reach = 0;            // largest intermediate of a score
+  double operand = 0;          // largest finite |q| and |k| that is read, behind an added -inf too
+  double sunk = 0;             // how far below zero the largest t + mask lies: a unit may round all of them to -inf
+};
+AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row);
+
+// The dot products of some queries of one head, [rows, stride], with the `count` keys from `first` on that any of them
+// sees, and the sums of their terms' magnitudes.
+struct RawScores {
+  // Of query `index`, for n keys from `key` on.
+  std::pair<std::span<const double>, std::span<const double>> Of(int64_t index, int64_t key, int64_t n) const {
+    const auto begin = static_cast<size_t>(n == 0 ? 0 : index * stride + key - first), size = static_cast<size_t>(n);
+    return {std::span(dots).subspan(begin, size), std::span(magnitudes).subspan(begin, size)};
+  }
+
+  int64_t first = 0, count = 0, stride = 0;  // stride: from one query to the next
+  std::vector<double> dots, magnitudes;
+};
+void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, int64_t rows, RawScores& scores);
+// The same as above from scores that are at hand, as row `index` of them. `out` may hold another row, whose memory it
+// takes over.
+void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
+                AttentionRow& out);
+// For a row of nothing but finite scores, none far below the largest, in fewer passes: weights to the tile, `sums` as
+// SumRow's, and of `out` all but its vectors. False, and nothing is done, where the row is another.
+bool SetPlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
+                 TileWeights& tile, AttentionRow& out, RowSums& sums);
+
+// Planes per element: "dot_weight" and "added_weight", sum p |v - o| times dot or added; "range" max |v - o|; "values"
+// sum |v|; magnitude sum p |v|; "largest_operand", of the values |v| that are read, as in bound.h. Planes per query row
+// are packed in "rows", kRowFacts numbers each.
+enum RowFact {
+  kDotMean,
+  kAddedMean,
+  kDotMax,
+  kAddedMax,
+  kDotTail,
+  kAddedTail,
+  kReach,
+  kSunk,
+  kStored,
+  kLargest,
+  kMasked,
+  kRowFacts
+};
+// Keys with t below this count as tail: their weight is bounded by exp(-kTail / 2) instead of by its error.
+inline constexpr double kTail = 160;
+// Those below this weigh nothing beside the accumulator's roundings: kStored is the largest `stored` of the others.
+inline constexpr double kWeightless = 40;
+Golden AttentionGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier);
+
+// Adds "largest_operand".
+void AddLargestOperands(const AttentionCase& op, const AttentionData& data, Golden& golden);
+
+BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Contract& contract);
+// Its statistic, attention_statistic.cc.
+void SetAttentionStatistic(const AttentionCase& op, const Golden& golden, const Contract& contract, BoundModel& bound);
+
+// The mask operand: bool (i8, 1 = visible) or additive.
+Tensor MakeAttentionMask(const AttentionCase& op, const Operand& operand, uint64_t seed, bool twin);
+// Makes the keys that no query sees NaN, in k and v.
+void PoisonUnseenKeys(const AttentionCase& op, std::vector<Tensor>& inputs);
+
+std::optional<Twin> AttentionTwin(const Problem& problem, const Contract& contract, int variant);
+
+std::vector<Mutant> AttentionOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                          std::span<const double> values, std::span<const int64_t> outputs);
+
+std::unique_ptr<NarrowedOrders> AttentionOrders(const Problem& problem, std::span<const Tensor> inputs,
+                                                const FloatFormat& format);
+
+std::vector<Relation> AttentionRelations(const Operator& op, const Problem& problem);
+
+}  // namespace assay

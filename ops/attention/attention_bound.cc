@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hard bound of attention (VERDICT.md 2), rigorous. With weights w_j = p_j exp(e_j), |e_j| <= d_j = a dot_j + b
+// added_j, the exact result of the perturbed weights is off by at most
+//   sum p_j |v_j - o| |exp(e_j) - 1| / sum w_j  <=  exp(max d) sum p_j |v_j - o| d_j / (1 - sum p_j d_j)
+// over keys with t_j >= -kTail; the others weigh at most exp(-kTail / 2) each as long as d_j <= |t_j| / 2. It is never
+// more than max |v_j - o|, because the weights, whatever they are, sum to one. On top come roundings of the
+// probabilities, of both sums and of the final division, relative to sum w |v|.
+// A q or k that the contract's input class rounds to infinity makes scores infinite, of either sign, or NaN: the row is
+// NaN, or its weights are whatever is left of them, none at all included. Of a v so rounded see attention_overflow.cc.
+// Holds for any order and any split of the keys, for P normalised before or after PV, exp or exp2 with a rounded factor
+// log2 e, and blocks of at least kBlock keys, each rescaling the running sums once: the smallest key tile of published
+// kernels.
+#include <algorithm>
+#include <cmath>
+
+#include "harness/base/parallel.h"
+#include "harness/data/infinity.h"
+#include "ops/attention/attention.h"
+#include "ops/exp_error.h"
+
+namespace assay {
+namespace {
+
+constexpr double kBlock = 16;
+// Of keys that were split over units. One without keys merges exactly: exp(0) is 1, and if it were not, weights and
+// their sum have it in common.
+constexpr double kMerges = 4;
+constexpr double kLog2E = 1.4427;  // scores in units of ln 2 are that much larger
+
+class Bounder {
+ public:
+  Bounder(const AttentionCase& op, const Contract& contract, DType in) : op_(op), e_(contract) {
+    masked_any_ = contract.masked == MaskedRows::kAny;
+    const auto d = static_cast<double>(op.d), keys = static_cast<double>(op.s);
+    const double inputs = Join(e_.in, e_.in);
+    // The dot product with its two factors; stored scores before and after the mask; softcap's division, tanh and
+    // product; log2 e, twice, because a running maximum is scaled apart from the scores.
+    const double operations = std::expm1(8 * std::log1p(e_.u) + 2 * std::log1p(e_.mid));
+    dot_ = Join(Join(Gamma(d + 2, e_.u), inputs), operations);
+    if (op.softcap > 0) dot_ = Join(dot_, e_.eps);
+    added_ = std::expm1(6 * std::log1p(e_.u) + 2 * std::log1p(e_.mid));
+    if (op.mask == MaskKind::kAdd) added_ = Join(added_, e_.in);
+    lost_score_ = (2 * d + 4) * e_.lambda * std::max(1.0, std::abs(op.scale)) + e_.mid_abs;
+    in_normal_ = e_.flushes_inputs ? FormatOf(in).MinNormal() : 0;
+    operand_overflow_ = OperandOverflow(contract, in);
+    // Where q or k is scaled instead of the scores, by log2 e too.
+    largest_operand_ = contract.AccMaxFinite() / std::max(1.0, std::abs(op.scale) * kLog2E);
+
+    const double rescales = std::ceil(keys / kBlock) + std::min(kMerges, keys - 1);
+    const double steps = std::expm1((keys + 2 * rescales + 2) * std::log1p(e_.u) + (1 + rescales) * std::log1p(e_.eps));
+    const double numerator = Join(Join(steps, e_.mid), inputs);
+    const double denominator = Join(steps, e_.mid);
+    const double ending = Join(e_.eps, e_.u);
+    sums_ = denominator < 1 ? (1 + numerator) * (1 + ending) / (1 - denominator) - 1 : kInfinity;
+    lost_weight_ = 2 * e_.lambda + e_.mid_abs;
+    most_exponent_ = std::log(std::min(contract.AccMaxFinite() / keys, 1 / contract.AccMinNormal()));
+  }
+
+  // Whether element i may be NaN because an operand of its scores overflows.
+  bool MayBeNan(const Plane& rows, int64_t i) const {
+    return rows[i / op_.dv * kRowFacts + kLargest] >= operand_overflow_;
+  }
+
+  // A of element i; the row's facts from `facts`.
+  double At(const Golden& golden, const Plane& rows, int64_t i) const {
+    const int64_t first = i / op_.dv * kRowFacts;
+    const auto fact = [&](RowFact f) { return rows[first + f]; };
+    const bool masked = fact(kMasked) >= 1;
+    if (masked && masked_any_) return kInfinity;
+    if (fact(kReach) * kLog2E * (1 + dot_) >= e_.range || fact(kSunk) * kLog2E * (1 + added_) >= e_.range)
+      return kInfinity;
+    if (2 * e_.u * fact(kStored) >= most_exponent_ || fact(kLargest) > largest_operand_) return kInfinity;
+    if (masked) return 0;
+    if (!(sums_ < kInfinity)) return kInfinity;
+
+    const double range = (*golden.Extra("range"))[i];
+    const double lost = lost_score_ + std::abs(op_.scale) * static_cast<double>(op_.d) * in_normal_ * fact(kLargest);
+    const double mean = dot_ * fact(kDotMean) + added_ * fact(kAddedMean) + lost;
+    const double largest = dot_ * fact(kDotMax) + added_ * fact(kAddedMax) + lost;
+    const bool known = !MayBeNan(rows, i);
+    const bool tame = known && mean < 0.5 && dot_ * fact(kDotTail) + added_ * fact(kAddedTail) + lost / kTail <= 0.5;
+    const double y = std::isfinite(golden.value[i]) ? std::fabs(golden.value[i]) : 0;
+    double weights = known ? range : std::max(range, y), inflation = kInfinity;
+    if (tame) {
+      inflation = std::exp(largest) / (1 - mean);
+      const double tail = static_cast<double>(op_.s) * 2 * std::exp(-kTail / 2);
+      const double linear =
+          dot_ * (*golden.Extra("dot_weight"))[i] + added_ * (*golden.Extra("added_weight"))[i] + 2 * lost * range;
+      if (inflation < kInfinity) weights = std::min(range, inflation * (linear + tail * range));
+      inflation += tail;
+    }
+    // sum w |v|, by the inflated weights or by the largest |v|.
+    const double inflated = inflation < kInfinity ? inflation * golden.magnitude[i] + 0x1p-80 * range : kInfinity;
+    const double magnitude = std::min(inflated, y + range);  // of finite values: all of them may be zero
+    const double keys = static_cast<double>(op_.s);
+    // The plane may overflow where the values do not.
+    const double values = std::min((*golden.Extra("values"))[i], keys * (y + range));
+    const double underflow = lost_weight_ * (values + keys * (y + range)) + e_.lambda * (2 * keys + 4) + 2 * in_normal_;
+    return (weights + sums_ * magnitude + underflow * (1 + std::min(sums_, 1.0))) * (1 + 0x1p-40);
+  }
+
+ private:
+  const AttentionCase& op_;
+  const OperationErrors e_;
+  bool masked_any_ = false;
+  double dot_ = 0, added_ = 0;  // a and b
+  double lost_score_ = 0, lost_weight_ = 0, in_normal_ = 0;
+  double operand_overflow_ = 0, largest_operand_ = 0;
+  // With exp2, scores and maximum are multiplied by log2 e apart, and their difference, of the largest score zero, errs
+  // by 2 u |score|. From here on sums of exponentials overflow, or all of them vanish.
+  double most_exponent_ = 0;
+  double sums_ = 0;  // relative error of numerator, denominator and their quotient
+};
+
+}  // namespace
+
+BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Contract& contract) {
+  const AttentionCase op(problem);
+  BoundModel bound = OutputBound(contract, problem.output.dtype);
+  // Sums before the division by l, and l itself up to s.
+  bound.partial_overflow_at = contract.AccMaxFinite() / (2 * static_cast<double>(op.s));
+  const Bounder bounder(op, contract, problem.inputs[0].dtype);
+  SetAttentionStatistic(op, golden, contract, bound);
+  const Plane& rows = *golden.Extra("rows");
+  const auto owned = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
+  ParallelFor(golden.size(), 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) owned->SetUp(i, bounder.At(golden, rows, i));
+  });
+  // Nothing finite or not is promised there, and nothing is known of its distribution.
+  AdmitWhere(bound, *owned, kInfinity, kAnything);
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    if (bounder.MayBeNan(rows, i)) Admit(bound, golden.size(), i, kAlsoNan);
+  }
+  AdmitOperandOverflow(bound, golden, contract, problem.inputs[0].dtype);
+  bound.terms.push_back({owned.get(), 1});
+  bound.owned.push_back(owned);
+  return bound;
+}
+
+}  // namespace assay

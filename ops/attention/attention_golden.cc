@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden attention. Fast: values in double, planes in float where the operands' range allows it (attention_tile.h),
+// else in double. Reproducible: scores, exponentials and sums in double-double; the planes, which are bounds, stay
+// double. Masked keys are never read. sigma (NUMERICS.md 4) in units of u_acc: sqrt(keys) sum p |v| for the sums and
+// 0.425 sqrt(sum p^2 v^2) for rounded probabilities. What rounding scores and probabilities to a narrower format adds
+// is the plane "mid_weight", in units of that format's u: sqrt(sum p^2 max(v^2, (v - o)^2) + 2 sum p^2 (v - o)^2
+// (|mask| + |score|)^2), the probabilities divided by their unrounded or rounded sum, the score stored before and after
+// its mask. Errors of the scores are shared by a row's columns: m_eff = 1 for row groups.
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <memory>
+
+#include "golden/dd.h"
+#include "golden/float_env.h"
+#include "harness/base/parallel.h"
+#include "harness/data/infinity.h"
+#include "ops/attention/attention.h"
+#include "ops/attention/attention_columns.h"
+#include "ops/attention/attention_tile.h"
+#include "ops/work_pool.h"
+
+namespace assay {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUp = 1 + 0x1p-30;  // the planes' own sums in double
+// The tile's distances are those from o in float, or as the sum of two floats: sums of w |v - o| may lack the first or
+// the second of these times |o| sum w; and where floats are subnormal, the third times sum w, of o, and once more for
+// each key, of the products.
+constexpr double kFloatOff = 0x1.01p-24, kTwoFloatsOff = 0x1.01p-47, kFloatOffLeast = 0x1p-149;
+
+// One query at work, kept from row to row.
+struct RowWork {
+  explicit RowWork(int64_t n) : columns(n) {}
+  std::span<const WeightedKey> Stretch(size_t first) const {
+    const size_t begin = std::min(first, keys.size());
+    return std::span(keys).subspan(begin, std::min<size_t>(kKeyStretch, keys.size() - begin));
+  }
+
+  int64_t row = 0;
+  AttentionRow weights;  // of another row, where a tile has the weights
+  RowSums sums;
+  int64_t first_key = 0, seen = 0;  // how many are seen
+  bool consecutive = false;         // with rows of v that follow each other, all finite
+  bool unclear = false;
+  double off = 0;  // what a distance may lack, in |o|
+  AttentionColumns columns;
+  bool counts = false;                     // false: there is nothing to sum
+  std::vector<WeightedKey> keys;           // none then, and where a tile has the weights
+  std::deque<std::vector<double>> copies;  // rows of v without their infinities and NaN
+};
+
+// What hangs on the keys alone. Neighbouring queries often see the same ones, or some more behind them.
+class SeenKeys {
+ public:
+  explicit SeenKeys(int64_t n) : columns_(n) {}
+  // Consecutive keys from `v` on.
+  const KeyColumns& Of(const double* v, int64_t count) {
+    if (first_ == v && count_ == static_cast<size_t>(count)) return columns_;
+    list_.resize(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) list_[i].v = v + i * std::ssize(columns_.values);
+    return Of(list_, true);
+  }
+  // `consecutive`: the keys' rows of v follow each other.
+  const KeyColumns& Of(std::span<const WeightedKey> keys, bool consecutive) {
+    if (!consecutive || first_ != keys[0].v || keys.size() < count_) {
+      std::ranges::fill(columns_.values, 0.0);
+      std::ranges::fill(columns_.low, kInfinity);
+      std::ranges::fill(columns_.high, -kInfinity);
+      count_ = 0;
+    }
+    SumKeys(keys.subspan(count_), std::ssize(columns_.values), columns_);
+    first_ = consecutive ? keys[0].v : nullptr;
+    count_ = keys.size();
+    return columns_;
+  }
+
+ private:
+  KeyColumns columns_;
+  const double* first_ = nullptr;
+  size_t count_ = 0;
+  std::vector<WeightedKey> list_;
+};
+
+struct BlockWork {
+  explicit BlockWork(int64_t n) : rows(kTileQueries, RowWork(n)), seen(n) {}
+  RawScores scores;
+  std::vector<RowWork> rows;
+  SeenKeys seen;
+  TileWeights tile;
+};
+
+DD Sigmoidal(DD x) {  // tanh; its error is absolute, 2^-92, which is all that a score needs
+  if (std::abs(x.hi) > 40) return {std::copysign(1.0, x.hi), 0};
+  const DD e = Exp(Scale(x, -2));
+  return (DD{1, 0} - e) / (e + 1.0);
+}
+
+class Builder {
+ public:
+  Builder(const Problem& problem, std::span<const Tensor> inputs, Tier tier)
+      : op_(problem), data_(op_, inputs, tier == Tier::kFast && SizeOf(problem.output.dtype) < 8), tier_(tier) {
+    const int64_t size = NumElements(problem.output.shape);
+    const bool wide = SizeOf(problem.output.dtype) == 8;
+    golden_.shape = problem.output.shape;
+    golden_.tier = tier;
+    golden_.value.resize(static_cast<size_t>(size));
+    if (tier == Tier::kReproducible) golden_.value_lo.resize(static_cast<size_t>(size));
+    for (Plane* p : {&golden_.magnitude, &golden_.sigma, &golden_.error, &dot_, &added_, &range_, &values_, &mid_}) {
+      *p = Plane::Unset(size, wide);
+    }
+    rows_ = Plane(op_.Rows() * kRowFacts, wide);
+  }
+
+  Golden Run() {
+    ParallelFor(op_.Rows(), kTileQueries, [&](int64_t begin, int64_t end) {
+      std::unique_ptr<BlockWork> work = works_.Take(op_.dv);
+      for (int64_t row = begin; row < end;) {
+        const int64_t rows = std::min({kTileQueries, end - row, op_.l - row % op_.l});  // of one head
+        Block(row, rows, *work);
+        row += rows;
+      }
+      works_.Give(std::move(work));
+    });
+    golden_.extra.emplace_back("dot_weight", std::move(dot_));
+    golden_.extra.emplace_back("added_weight", std::move(added_));
+    golden_.extra.emplace_back("range", std::move(range_));
+    golden_.extra.emplace_back("values", std::move(values_));
+    golden_.extra.emplace_back("rows", std::move(rows_));
+    golden_.extra.emplace_back("mid_weight", std::move(mid_));
+    AddLargestOperands(op_, data_, golden_);
+    return std::move(golden_);
+  }
+
+ private:
+  // Some queries of one head, which share what is read of k and v.
+  void Block(int64_t first, int64_t count, BlockWork& work) {
+    ScoreRows(op_, data_, first, count, work.scores);
+    if (data_.narrow) work.tile.Start(count, work.scores.count);
+    const std::span rows = std::span(work.rows).first(static_cast<size_t>(count));
+    for (RowWork& w : rows) {
+      w.row = first + (&w - rows.data());
+      AttentionRow& weights = data_.narrow ? rows[0].weights : w.weights;  // one that stays in a cache
+      const int64_t index = w.row - first;
+      if (data_.narrow && SetPlainRow(op_, data_, w.row, work.scores, index, work.tile, weights, w.sums)) {
+        BeginPlain(weights, w);
+        continue;
+      }
+      ComputeRow(op_, data_, w.row, work.scores, index, weights);
+      Begin(weights, w);
+      if (data_.narrow) work.tile.Set(index, weights, work.scores.first);
+    }
+    data_.narrow ? SumTile(rows, work) : SumStretches(rows);
+    for (RowWork& w : rows) {
+      if (!w.counts) continue;
+      if (data_.narrow) w.off = work.tile.At(w.row - first).spread ? kFloatOff : kTwoFloatsOff;
+      Finish(w, work.seen);
+    }
+  }
+
+  void SumTile(std::span<RowWork> rows, BlockWork& work) const {
+    AttentionColumns* columns[kTileQueries];
+    for (int64_t r = 0; r < std::ssize(rows); ++r) columns[r] = &rows[r].columns;
+    const TileValues values(data_.packed_v, op_.KeyHead(rows[0].row), work.scores.first);
+    const std::span<AttentionColumns* const> out(columns, rows.size());
+    SumTileValues(work.tile, values, out);
+    SumTilePlanes(work.tile, values, out);
+  }
+
+  void SumStretches(std::span<RowWork> rows) const {
+    size_t most = 0;
+    for (const RowWork& w : rows) most = std::max(most, w.keys.size());
+    for (size_t key = 0; key < most; key += kKeyStretch) {
+      for (RowWork& w : rows) SumValues(w.Stretch(key), op_.dv, w.columns);
+    }
+    if (tier_ == Tier::kReproducible) {
+      for (RowWork& w : rows) Refine(w);
+    }
+    for (size_t key = 0; key < most; key += kKeyStretch) {
+      for (RowWork& w : rows) SumDistances(w.Stretch(key), op_.dv, w.columns);
+    }
+  }
+
+  // The keys with their weights. A row of v with infinities or NaN is a copy without them; they go to columns.special.
+  void Weigh(const AttentionRow& r, RowWork& w) const {
+    w.keys.resize(r.keys.size());
+    w.copies.clear();
+    const int64_t head = op_.KeyHead(w.row) * op_.s;
+    for (size_t i = 0; i < r.keys.size(); ++i) {
+      const int64_t key = head + r.keys[i];
+      const double *v = data_.v.data() + key * op_.dv, p = r.p[i];
+      if (!data_.all_finite_v && !data_.finite_v[key]) v = FiniteCopy(v, p, w);
+      w.keys[i] = {v, p, p * r.dot[i], p * r.added[i], p * r.stored[i]};
+    }
+  }
+
+  const double* FiniteCopy(const double* v, double p, RowWork& w) const {
+    std::vector<double>& copy = w.copies.emplace_back(v, v + op_.dv);
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      if (std::isfinite(copy[c])) continue;
+      w.columns.special[c] += p > 0 ? copy[c] : kNaN;
+      copy[c] = 0;
+    }
+    return copy.data();
+  }
+
+  void BeginPlain(const AttentionRow& r, RowWork& w) {
+    const AttentionCase::Range range = op_.KeysOf(w.row);
+    StartRow(r, w);
+    w.first_key = range.first, w.seen = range.last - range.first;
+    w.consecutive = true;
+    StartSums(r, w);
+  }
+
+  void Begin(const AttentionRow& r, RowWork& w) {
+    StartRow(r, w);
+    if (w.counts) {
+      w.first_key = r.keys.front(), w.seen = std::ssize(r.keys);
+      w.consecutive = data_.all_finite_v && r.keys.back() - r.keys.front() + 1 == w.seen;
+      w.sums = SumRow(r, static_cast<double>(op_.d) + 16);
+      StartSums(r, w);
+      if (!data_.narrow || !w.consecutive) Weigh(r, w);
+      return;
+    }
+    const double value = r.undefined || op_.masked_nan ? kNaN : 0;
+    const int64_t first = w.row * op_.dv;
+    for (int64_t i = first; i < first + op_.dv; ++i) {
+      golden_.value[i] = value;
+      for (Plane* p : {&golden_.magnitude, &golden_.sigma, &dot_, &added_, &range_, &values_, &mid_}) p->Set(i, 0);
+      golden_.error.Set(i, r.unclear ? kInfinity : 0);
+    }
+  }
+
+  void StartRow(const AttentionRow& r, RowWork& w) {
+    rows_.SetUp(w.row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow
+    SetFact(w.row, kReach, r.reach);
+    SetFact(w.row, kMasked, r.masked ? 1 : 0);
+    w.keys.clear();
+    w.counts = !r.masked && !r.undefined;
+    w.unclear = r.unclear;
+  }
+
+  void StartSums(const AttentionRow& r, RowWork& w) {
+    SetFacts(w.row, r, w.sums);
+    AttentionColumns& c = w.columns;
+    for (auto* sums : {&c.o, &c.lo, &c.magnitude, &c.squares, &c.dot, &c.added, &c.shifts, &c.moves, &c.special}) {
+      std::ranges::fill(*sums, 0.0);
+    }
+  }
+
+  void Finish(RowWork& w, SeenKeys& seen) {
+    const double* v = data_.v.data() + (op_.KeyHead(w.row) * op_.s + w.first_key) * op_.dv;
+    const KeyColumns& of_keys = w.keys.empty() ? seen.Of(v, w.seen) : seen.Of(w.keys, w.consecutive);
+    // Rounding keeps the order, so the largest distance is that of the smallest or of the largest v.
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      w.columns.range[c] =
+          std::max(std::abs(of_keys.low[c] - w.columns.o[c]), std::abs(of_keys.high[c] - w.columns.o[c]));
+    }
+    if (data_.narrow) AddFloatOff(w);
+    Store(w, ScoreError(w.sums), of_keys);
+  }
+
+  void AddFloatOff(RowWork& w) const {
+    const auto least = [&](double mean) {
+      return mean > 0 ? kFloatOffLeast * (mean + static_cast<double>(w.seen)) : 0;
+    };
+    const double dot_least = least(w.sums.dot_mean), added_least = least(w.sums.added_mean);
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      const double off = w.off * std::abs(w.columns.o[c]);
+      w.columns.dot[c] += off * w.sums.dot_mean + dot_least;
+      w.columns.added[c] += off * w.sums.added_mean + added_least;
+    }
+  }
+
+  // The values again in double-double.
+  void Refine(RowWork& w) const {
+    if (w.keys.empty()) return;
+    const AttentionRow& r = w.weights;
+    const int64_t row = w.row, head = op_.KeyHead(row);
+    std::vector<DD> scores(r.keys.size());
+    const auto top = static_cast<size_t>(std::max_element(r.t.begin(), r.t.end()) - r.t.begin());
+    for (size_t i = 0; i < scores.size(); ++i) {
+      DD dot;
+      for (int64_t c = 0; c < op_.d; ++c) {
+        dot = dot + TwoProd(data_.q[row * op_.d + c], data_.K(head, c)[r.keys[i]]);
+      }
+      dot = dot * op_.scale;
+      scores[i] = op_.softcap > 0 ? Sigmoidal(dot / DD{op_.softcap, 0}) * op_.softcap : dot;
+    }
+    DD total;
+    std::vector<DD> o(static_cast<size_t>(op_.dv));
+    for (size_t i = 0; i < scores.size(); ++i) {
+      DD t = scores[i] - scores[top];
+      if (op_.mask == MaskKind::kAdd) {
+        const double* mask = data_.mask.data() + op_.MaskOffset(row);
+        t = t + TwoSum(mask[r.keys[i]], -mask[r.keys[top]]);
+      }
+      if (!(t.hi > -700)) continue;
+      const DD e = Exp(t);
+      total = total + e;
+      for (int64_t c = 0; c < op_.dv; ++c) o[c] = o[c] + e * w.keys[i].v[c];
+    }
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      const DD y = o[c] / total;
+      w.columns.o[c] = y.hi;
+      w.columns.lo[c] = y.lo;
+    }
+  }
+
+  // sum p |error of t|, of this golden's own arithmetic. tanh within 4 ulp (or 2^-92).
+  double ScoreError(const RowSums& row) const {
+    const bool fast = tier_ == Tier::kFast;
+    const double u = fast ? 0x1p-53 : 0x1p-103, cap = fast ? 0 : 0x1p-88 * op_.softcap;
+    const double largest = u * row.size_max + cap;
+    const double top =
+        u * (static_cast<double>(op_.d) + 16) * row.dot_top;  // the largest score, which all are taken from
+    const double sum = u * row.size_mean + cap + top;
+    return sum < 0.25 ? 2 * sum * std::exp(largest + top) : kInfinity;
+  }
+
+  void SetFact(int64_t row, RowFact fact, double value) { rows_.SetUp(row * kRowFacts + fact, value * kUp); }
+
+  void SetFacts(int64_t row, const AttentionRow& r, const RowSums& sums) {
+    SetFact(row, kDotMean, sums.dot_mean);
+    SetFact(row, kAddedMean, sums.added_mean);
+    SetFact(row, kDotMax, sums.dot_max);
+    SetFact(row, kAddedMax, sums.added_max);
+    SetFact(row, kStored, sums.stored_max);
+    SetFact(row, kSunk, r.sunk);
+    double dot = 0, added = 0;
+    for (size_t i = 0; sums.tail && i < r.keys.size(); ++i) {
+      if (!(r.t[i] < -kTail)) continue;
+      dot = std::max(dot, r.dot[i] / -r.t[i]);
+      added = std::max(added, r.added[i] / -r.t[i]);
+    }
+    SetFact(row, kDotTail, dot);
+    SetFact(row, kAddedTail, added);
+  }
+
+  void Store(const RowWork& w, double score_error, const KeyColumns& of_keys) {
+    const AttentionColumns& columns = w.columns;
+    const int64_t first = w.row * op_.dv;
+    const auto n = static_cast<double>(w.seen);
+    const double sum_error = tier_ == Tier::kFast ? 0x1p-53 * (2 * n + 16) : 0x1p-90 + 0x1p-102 * n;
+    std::vector<double> error(static_cast<size_t>(op_.dv)), sigma(error.size()), mid(error.size());
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      error[c] = std::min(2 * columns.range[c], score_error * columns.range[c]) + 2 * sum_error * columns.magnitude[c] +
+                 0x1p-900 * (of_keys.values[c] + columns.range[c]) + 0x1p-1070;
+      sigma[c] = std::sqrt(n * columns.magnitude[c] * columns.magnitude[c] +
+                           kRoundingDeviation * kRoundingDeviation * columns.squares[c]);
+      mid[c] = std::sqrt(columns.shifts[c] + 2 * columns.moves[c]);
+    }
+    std::ranges::copy(columns.o, golden_.value.begin() + first);
+    if (!golden_.value_lo.empty()) std::ranges::copy(columns.lo, golden_.value_lo.begin() + first);
+    golden_.error.SetRowUp(first, error, 1);
+    golden_.magnitude.SetRowUp(first, columns.magnitude, kUp);
+    golden_.sigma.SetRow(first, sigma);
+    mid_.SetRow(first, mid);
+    dot_.SetRowUp(first, columns.dot, kUp);
+    added_.SetRowUp(first, columns.added, kUp);
+    range_.SetRowUp(first, columns.range, kUp);
+    values_.SetRowUp(first, of_keys.values, kUp);
+    if (!data_.all_finite_v) StoreSpecial(columns, first);
+    for (int64_t i = first; w.unclear && i < first + op_.dv; ++i) golden_.error.Set(i, kInfinity);
+  }
+
+  void StoreSpecial(const AttentionColumns& columns, int64_t first) {
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      if (columns.special[c] == 0) continue;  // not of NaN
+      golden_.value[first + c] = columns.special[c];
+      if (!golden_.value_lo.empty()) golden_.value_lo[first + c] = 0;
+      golden_.error.Set(first + c, 0);
+    }
+  }
+
+  const AttentionCase op_;
+  const AttentionData data_;
+  const Tier tier_;
+  Golden golden_;
+  Plane dot_, added_, range_, values_, rows_, mid_;
+  WorkPool<BlockWork> works_;
+};
+
+}  // namespace
+
+Golden AttentionGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) {
+  RequireFloatEnvironment("golden attention");
+  return Builder(problem, inputs, tier).Run();
+}
+
+}  // namespace assay

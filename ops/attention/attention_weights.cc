@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// The weights of a tile's queries (attention_tile.h).
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/attention/attention_weights.cc"
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "golden/inverse_factorial.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "ops/attention/attention.h"
+#include "ops/attention/attention_columns.h"
+#include "ops/attention/attention_lanes.h"
+#include "ops/attention/attention_tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// x, rounded up, and at least kLeastWeight; zero stays zero.
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<float, D>> UpWeight(D d, hn::Vec<D> x) {
+  const auto up = hn::Max(hn::Mul(x, hn::Set(d, 1 + 0x1p-22)), hn::Set(d, double{kLeastWeight}));
+  return hn::DemoteTo(hn::Rebind<float, D>(), hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), up));
+}
+
+// dot, added and stored: as AttentionRow has them.
+template <class D, class V>
+HWY_INLINE void StoreWeights(D d, V p, V dot, V added, V stored, const TileWeights::Row& to, int64_t i) {
+  const hn::Rebind<float, D> narrow;
+  const auto moved = hn::Mul(p, stored);
+  hn::StoreU(p, d, to.p + i);
+  hn::StoreU(UpWeight(d, p), narrow, to.up + i);
+  hn::StoreU(UpWeight(d, hn::Mul(p, dot)), narrow, to.dot + i);
+  hn::StoreU(UpWeight(d, hn::Mul(p, added)), narrow, to.added + i);
+  hn::StoreU(hn::DemoteTo(narrow, hn::Mul(p, p)), narrow, to.squared + i);
+  hn::StoreU(hn::DemoteTo(narrow, hn::Mul(moved, moved)), narrow, to.stored2 + i);
+}
+
+void SetWeightsImpl(const AttentionRow& row, int64_t first, int64_t n, const TileWeights::Row& to) {
+  ForVectors<1>(Doubles(), n, [&](int64_t i, auto d, auto) HWY_ATTR {
+    const auto load = [&](const std::vector<double>& from) HWY_ATTR { return hn::LoadU(d, from.data() + first + i); };
+    StoreWeights(d, load(row.p), load(row.dot), load(row.added), load(row.stored), to, i);
+  });
+}
+
+// exp(x) for -700 <= x <= 0, as 2^k exp(r), |r| <= ln(2) / 2, with the Taylor series up to r^13 / 13!.
+template <class D>
+HWY_INLINE hn::Vec<D> NearExponential(D d, hn::Vec<D> x) {
+  constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;  // k kLn2High is exact
+  constexpr double kShifter = 0x1.8p52;  // added to a number, it leaves the nearest integer in the lowest bits
+  const auto term = [&](int k) HWY_ATTR { return hn::Set(d, InverseFactorial(k).hi); };
+  const auto shifted = hn::MulAdd(x, hn::Set(d, 0x1.71547652b82fep0), hn::Set(d, kShifter));
+  const auto k = hn::Sub(shifted, hn::Set(d, kShifter));
+  const auto r = hn::NegMulAdd(k, hn::Set(d, kLn2Low), hn::NegMulAdd(k, hn::Set(d, kLn2High), x));
+  const auto r2 = hn::Mul(r, r);
+  auto even = term(12), odd = term(13);
+  for (int i = 10; i >= 2; i -= 2) even = hn::MulAdd(even, r2, term(i)), odd = hn::MulAdd(odd, r2, term(i + 1));
+  const auto y = hn::Add(hn::Set(d, 1.0), hn::MulAdd(r2, hn::MulAdd(odd, r, even), r));
+  const hn::RebindToSigned<D> integers;
+  constexpr int64_t kBias = 1023 - std::bit_cast<int64_t>(kShifter);
+  const auto exponent = hn::Add(hn::BitCast(integers, shifted), hn::Set(integers, kBias));
+  return hn::Mul(y, hn::BitCast(d, hn::ShiftLeft<52>(exponent)));
+}
+
+double NearExponentialsImpl(const double* x, double scale, double largest, int64_t n, double* e) {
+  const Doubles d;
+  const auto of = [&](auto tag, int64_t i) HWY_ATTR {
+    const auto below = hn::Sub(hn::Mul(hn::Set(tag, scale), hn::LoadU(tag, x + i)), hn::Set(tag, largest));
+    const auto y = NearExponential(tag, hn::Min(below, hn::Zero(tag)));
+    hn::StoreU(y, tag, e + i);
+    return y;
+  };
+  constexpr int64_t kLanes = hn::MaxLanes(Doubles()), kVectors = 4;
+  hn::Vec<Doubles> sums[kVectors];
+  for (auto& sum : sums) sum = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + kVectors * kLanes <= n; i += kVectors * kLanes) {
+    for (int64_t v = 0; v < kVectors; ++v) sums[v] = hn::Add(sums[v], of(d, i + v * kLanes));
+  }
+  const auto all = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
+  double total = hn::GetLane(hn::SumOfLanes(d, all));
+  for (; i < n; ++i) total += hn::GetLane(of(hn::CappedTag<double, 1>(), i));
+  return total;
+}
+
+// Sums over every eighth key, and largest values.
+template <class D>
+struct PlainSums {
+  hn::Vec<D> dots, added, sizes, size_max, stored_max;
+};
+
+template <class D>
+HWY_INLINE PlainSums<D> NoSums(D d) {
+  const auto zero = hn::Zero(d);
+  return {zero, zero, zero, zero, zero};
+}
+
+// One vector of keys.
+template <class D>
+HWY_INLINE void SetPlainKeys(D d, const PlainScores& s, double depth, int64_t i, const TileWeights::Row& to,
+                             PlainSums<D>& sums) {
+  const auto score = hn::Mul(hn::Set(d, s.scale), hn::LoadU(d, s.dots + i));
+  const auto added = hn::Abs(hn::Min(hn::Sub(score, hn::Set(d, s.largest)), hn::Zero(d)));
+  const auto dot = hn::Mul(hn::Set(d, s.scale), hn::LoadU(d, s.magnitudes + i)), stored = hn::Abs(score);
+  const auto p = hn::Mul(hn::LoadU(d, to.p + i), hn::Set(d, s.per_total));
+  const auto size = hn::Add(hn::Mul(hn::Set(d, depth), dot), hn::Mul(hn::Set(d, 8.0), added));
+  sums.dots = hn::Add(sums.dots, hn::Mul(p, dot));
+  sums.added = hn::Add(sums.added, hn::Mul(p, added));
+  sums.sizes = hn::Add(sums.sizes, hn::Mul(p, size));
+  sums.size_max = hn::Max(sums.size_max, size);
+  const auto weighs = hn::Lt(added, hn::Set(d, kWeightless));
+  sums.stored_max = hn::Max(sums.stored_max, hn::IfThenElseZero(weighs, stored));
+  StoreWeights(d, p, dot, added, stored, to, i);
+}
+
+void SetPlainImpl(const PlainScores& s, double depth, const TileWeights::Row& to, RowSums& out) {
+  constexpr int64_t kPartials = 8;
+  using Sums = PlainSums<Doubles>;
+  const Doubles d;
+  constexpr int64_t kLanes = hn::MaxLanes(Doubles()), kVectors = kPartials / kLanes;
+  Sums sums[kVectors];
+  for (Sums& of : sums) of = NoSums(d);
+  int64_t i = 0;
+  for (; i + kPartials <= s.n; i += kPartials) {
+    for (int64_t v = 0; v < kVectors; ++v) SetPlainKeys(d, s, depth, i + v * kLanes, to, sums[v]);
+  }
+  HWY_ALIGN double lanes[kPartials];
+  const auto add_lanes = [&](auto member) HWY_ATTR {
+    double total = 0;
+    for (int64_t v = 0; v < kVectors; ++v) hn::StoreU(sums[v].*member, d, lanes + v * kLanes);
+    for (const double lane : lanes) total += lane;
+    return total;
+  };
+  out.dot_mean = add_lanes(&Sums::dots), out.added_mean = add_lanes(&Sums::added);
+  out.size_mean = add_lanes(&Sums::sizes);
+  for (const Sums& of : sums) {
+    out.size_max = std::max(out.size_max, hn::GetLane(hn::MaxOfLanes(d, of.size_max)));
+    out.stored_max = std::max(out.stored_max, hn::GetLane(hn::MaxOfLanes(d, of.stored_max)));
+  }
+  for (; i < s.n; ++i) {
+    using One = hn::CappedTag<double, 1>;
+    const One one;
+    PlainSums<One> of_key = NoSums(one);
+    SetPlainKeys(one, s, depth, i, to, of_key);
+    out.dot_mean += hn::GetLane(of_key.dots), out.added_mean += hn::GetLane(of_key.added);
+    out.size_mean += hn::GetLane(of_key.sizes);
+    out.size_max = std::max(out.size_max, hn::GetLane(of_key.size_max));
+    out.stored_max = std::max(out.stored_max, hn::GetLane(of_key.stored_max));
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace assay
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay {
+
+HWY_EXPORT(SetWeightsImpl);
+HWY_EXPORT(SetPlainImpl);
+HWY_EXPORT(NearExponentialsImpl);
+
+double NearExponentials(const double* x, double scale, double largest, int64_t n, double* e) {
+  return HWY_DYNAMIC_DISPATCH(NearExponentialsImpl)(x, scale, largest, n, e);
+}
+
+void TileWeights::Start(int64_t queries, int64_t keys) {
+  queries_ = queries, keys_ = keys;
+  constexpr int64_t kFloats = 5;
+  // More than the keys: rows a power of two apart would share few places of a cache.
+  const int64_t stride = keys + 24;
+  doubles_.resize(static_cast<size_t>(queries * stride));
+  floats_.resize(static_cast<size_t>(queries * kFloats * stride));
+  for (int64_t r = 0; r < queries; ++r) {
+    float* at = floats_.data() + r * kFloats * stride;
+    rows_[r] = {
+        doubles_.data() + r * stride, at, at + stride, at + 2 * stride, at + 3 * stride, at + 4 * stride, false};
+  }
+}
+
+void TileWeights::Set(int64_t query, const AttentionRow& row, int64_t first_key) {
+  Row& to = rows_[query];
+  const int64_t n = row.masked || row.undefined ? 0 : std::ssize(row.keys);
+  if (n < keys_) {
+    std::fill_n(to.p, keys_, 0.0);
+    for (float* of : {to.up, to.squared, to.dot, to.added, to.stored2}) std::fill_n(of, keys_, 0.0F);
+  }
+  to.spread = n > 0 && *std::max_element(row.p.begin(), row.p.end()) <= kMostOfSpread;
+  for (int64_t i = 0, run = 0; i < n; i += run) {  // keys that follow each other
+    const int64_t at = row.keys[i] - first_key;
+    run = row.keys[n - 1] - row.keys[i] == n - 1 - i ? n - i : 1;
+    while (run < n - i && row.keys[i + run] == row.keys[i] + run) ++run;
+    HWY_DYNAMIC_DISPATCH(SetWeightsImpl)
+    (row, i, run, {to.p + at, to.up + at, to.squared + at, to.dot + at, to.added + at, to.stored2 + at, false});
+  }
+}
+
+double* TileWeights::Clear(int64_t query, int64_t first, int64_t n) {
+  const Row& to = rows_[query];
+  const auto clear = [&](auto* of) { std::fill_n(of, first, 0), std::fill(of + first + n, of + keys_, 0); };
+  clear(to.p);
+  for (float* of : {to.up, to.squared, to.dot, to.added, to.stored2}) clear(of);
+  return to.p + first;
+}
+
+RowSums TileWeights::SetPlain(int64_t query, int64_t first, const PlainScores& scores, double depth) {
+  Row& to = rows_[query];
+  to.spread = scores.per_total <= kMostOfSpread;  // the largest key's
+  RowSums sums;
+  HWY_DYNAMIC_DISPATCH(SetPlainImpl)
+  (scores, depth,
+   {to.p + first, to.up + first, to.squared + first, to.dot + first, to.added + first, to.stored2 + first, false},
+   sums);
+  return sums;
+}
+
+}  // namespace assay
+#endif  // HWY_ONCE

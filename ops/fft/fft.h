@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the operator fft (fft.cc).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "golden/fft.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+FftCase FftCaseOf(const Problem& problem);
+
+// Makes the half spectra x [batch, InputAxes, 2] those of real signals: terms that are their own mirror image get an
+// imaginary part of zero, and pairs of mirror images within the given half become each other's conjugate.
+void MakeHermitian(const FftCase& fft, std::span<double> x);
+
+// What the contract's algorithm may be off by, in every output: norm2 ||y||_2 + norm1 ||x||_1.
+struct FftErrorCoefficients {
+  double norm2 = 0, norm1 = 0;
+};
+FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract);
+
+BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& contract, DType out);
+
+std::optional<Twin> FftTwin(const Operator& op, const Problem& problem, const Contract& contract, int variant);
+int FftTwinVariants(const Problem& problem, const Contract& contract);
+
+std::vector<Mutant> FftOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
+                                    std::span<const int64_t> outputs);
+
+std::vector<Relation> FftRelations(const Operator& op, const Problem& problem);
+
+}  // namespace assay

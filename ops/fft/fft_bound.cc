@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hard bound of fft (VERDICT.md 2), absolute and the same for every output of one transform, because an error made
+// anywhere reaches all of them: |dy_k| <= c ||y||_2 with c from golden/fft_error.h by the contract's algorithm, one
+// transform per axis; for alg=direct c ||x||_1.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "golden/fft_error.h"
+#include "ops/fft/fft.h"
+
+namespace assay {
+namespace {
+
+bool FlushesInputs(const Contract& contract) {
+  return contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
+}
+
+// math= bounds the twiddles too: m ulp are a relative 2 m u. Correctly rounded ones (a table made in a wider type) are
+// within u, which is the least assumed.
+FftArithmetic ArithmeticOf(const Contract& contract) {
+  // Arithmetic that truncates, and says so by its output rounding, errs by up to 2u.
+  const double u = (contract.out == OutputRounding::kNearest ? 1 : 2) * contract.AccUnitRoundoff();
+  double stored = 0;
+  if (contract.mid != Intermediate::kNone) {
+    stored = FormatOf(contract.mid == Intermediate::kF16 ? DType::kF16 : DType::kBF16).UnitRoundoff();
+  }
+  return {.u = u,
+          .twiddle = std::max(1.0, 2 * contract.math_ulp) * u,
+          .operand = contract.InputUnitRoundoff(),
+          .stored = stored};
+}
+
+double AxisError(int64_t n, Algorithm algorithm, const FftArithmetic& a) {
+  switch (algorithm) {
+    case Algorithm::kDirect:
+      return DirectError(n, a);
+    case Algorithm::kBluestein:
+      return BluesteinError(n, a);
+    default:
+      return RadixError(n, a);
+  }
+}
+
+// Real transforms packed into complex ones of half the length: even and odd parts are taken apart (an addition each),
+// then one more radix-2 stage.
+double PackingError(const FftArithmetic& a) {
+  return (1 + RadixError(2, a)) * (1 + 2 * a.u) - 1;
+}
+
+bool HasLargeFactor(const FftCase& fft) {
+  return std::ranges::any_of(fft.n, [](int64_t n) {
+    const std::vector<int64_t> factors = PrimeFactors(n);
+    return !factors.empty() && factors.back() > kLargestButterfly;
+  });
+}
+
+bool IsConvolution(const FftCase& fft, Algorithm algorithm) {
+  return algorithm == Algorithm::kBluestein || (algorithm != Algorithm::kDirect && HasLargeFactor(fft));
+}
+
+double RelativeError(const FftCase& fft, Algorithm algorithm, const FftArithmetic& a) {
+  double sum = 0;
+  for (const int64_t n : fft.n) sum += std::log1p(AxisError(n, algorithm, a));
+  if (fft.kind != FftKind::kC2C && algorithm != Algorithm::kDirect) sum += std::log1p(PackingError(a));
+  if (fft.norm != FftNorm::kNone) sum += std::log1p(4 * a.u);  // a root or quotient, rounded, and its product
+  const bool convolution = IsConvolution(fft, algorithm);
+  // Taking even and odd parts apart adds two elements of one line, ||y||_2 grows by sqrt(2) only.
+  const double packed = convolution && fft.kind == FftKind::kR2C ? std::numbers::sqrt2 : 1;
+  return packed * Compose(sum, fft.Points(), convolution);
+}
+
+// How far intermediate results may exceed ||x||_1 in either part. Butterflies add up partial sums of the transform; a
+// chirp's spectrum multiplies by up to 2.5 sqrt(n), and the way back may leave its division by M to the end.
+double Growth(const FftCase& fft, bool convolution) {
+  double growth = 2;
+  if (!convolution) return growth;
+  for (const int64_t n : fft.n)
+    growth *= 2.5 * std::sqrt(static_cast<double>(n)) * static_cast<double>(PaddedLength(n));
+  return growth;
+}
+
+// Operations whose underflow can reach one output, each with the largest factor that follows: at most 16 per point and
+// stage; through a convolution, those of the padded length times the chirp's spectrum.
+double Underflows(const FftCase& fft, bool convolution) {
+  double count = 1, stages = 2;
+  for (const int64_t n : fft.n) {
+    const auto length = static_cast<double>(n);
+    stages += std::log2(length);
+    count *= convolution ? 2.5 * std::sqrt(length) * static_cast<double>(PaddedLength(n)) : length;
+  }
+  return 16 * count * (convolution ? 4 : stages);
+}
+
+// The variance of a factor's stage in units of a radix-2 stage's. A sum of p terms in order has running sums of up to
+// the whole: 0.425^2 p^2 / 3 against 0.6^2 per bit. A convolution makes three transforms of the padded length, each
+// sqrt(2) larger.
+double SummedVariance(double terms) {
+  return std::max(std::log2(terms), terms * terms / 6);
+}
+
+double ConvolutionVariance(int64_t n) {
+  return 6 * std::log2(static_cast<double>(PaddedLength(n)));
+}
+
+double SigmaScale(const FftCase& fft, Algorithm algorithm) {
+  const auto points = static_cast<double>(fft.Points());
+  if (points < 2) return 1;
+  double variance = 0;
+  for (const int64_t n : fft.n) {
+    if (n == 1) continue;
+    if (algorithm == Algorithm::kBluestein) variance += ConvolutionVariance(n);
+    if (algorithm != Algorithm::kFft) continue;
+    for (const int64_t p : PrimeFactors(n)) {
+      variance += p > kLargestButterfly ? ConvolutionVariance(p) : SummedVariance(static_cast<double>(p));
+    }
+  }
+  if (algorithm != Algorithm::kFft && algorithm != Algorithm::kBluestein) variance = SummedVariance(points);
+  return std::sqrt(std::max(1.0, variance / std::log2(points)));
+}
+
+// Twiddles off by up to m ulp = 2 m u, evenly spread, have a deviation of 2 m u / sqrt(3) where the roundings of a
+// stage have 0.6 u; correctly rounded ones are in those 0.6 u. An error made anywhere reaches every output: shared.
+StatisticModel FftStatistic(const FftCase& fft, const Contract& contract) {
+  StatisticModel statistic;
+  statistic.applicable = contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
+                         contract.acc != Accumulator::kTensorCore && contract.out == OutputRounding::kNearest &&
+                         contract.alg != Algorithm::kAny && contract.alg != Algorithm::kWinograd;
+  statistic.shared = true;
+  statistic.independent_rows = fft.n.size() == 1;  // each row is a transform of data of its own
+  statistic.sigma_scale = SigmaScale(fft, contract.alg);
+  if (contract.math_ulp > 0.6) statistic.sigma_scale *= std::hypot(1.0, 2 / std::sqrt(3.0) * contract.math_ulp / 0.6);
+  return statistic;
+}
+
+}  // namespace
+
+FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract) {
+  const FftArithmetic arithmetic = ArithmeticOf(contract);
+  const auto of = [&](Algorithm algorithm) { return RelativeError(fft, algorithm, arithmetic) * (1 + 0x1p-40); };
+  switch (contract.alg) {
+    case Algorithm::kDirect:
+      return {.norm1 = of(Algorithm::kDirect)};
+    case Algorithm::kAny:
+    case Algorithm::kWinograd:
+      // Nothing is known of the algorithm: the sum of all bounds holds for each.
+      return {.norm2 = of(Algorithm::kFft) + of(Algorithm::kBluestein), .norm1 = of(Algorithm::kDirect)};
+    default:
+      return {.norm2 = of(contract.alg)};
+  }
+}
+
+BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& contract, DType out) {
+  BoundModel bound = OutputBound(contract, out);
+  const FftArithmetic arithmetic = ArithmeticOf(contract);
+  const bool convolution = IsConvolution(fft, contract.alg);
+  bound.statistic = FftStatistic(fft, contract);
+  bound.growth = Growth(fft, convolution);
+  bound.partial_overflow_at = contract.AccMaxFinite();
+  if (contract.mid == Intermediate::kF16) bound.partial_overflow_at = FormatOf(DType::kF16).max_finite;
+  const auto points = static_cast<double>(fft.Points());
+  if (fft.norm != FftNorm::kNone) {  // the plane is scaled, the partial sums need not be
+    const bool scaled = fft.norm == FftNorm::kOrtho || fft.inverse;
+    bound.growth *= !scaled ? 1 : fft.norm == FftNorm::kOrtho ? std::sqrt(points) : points;
+  }
+
+  const auto [norm2, norm1] = FftErrors(fft, contract);
+  if (norm2 > 0) bound.terms.push_back({golden.Extra("norm2"), norm2});
+  if (norm1 > 0) bound.terms.push_back({&golden.magnitude, norm1});
+  if (const Plane* mass = golden.Extra("subnormal_mass"); mass != nullptr) {
+    // A rounding to fewer bits has no relative bound below the normal range, but changes a number by at most itself.
+    const double lost = FlushesInputs(contract) ? 1 : 0;
+    if (lost > 0 || arithmetic.operand > 0)
+      bound.terms.push_back({mass, std::max(lost, arithmetic.operand > 0 ? 3 : lost)});
+    if (lost > 0) bound.statistic.systematic.push_back({mass, lost});
+  }
+  const double lambda = contract.ftz != Flush::kNone ? contract.AccMinNormal() : contract.AccMinSubnormal() / 2;
+  bound.constant = bound.statistic.constant = Underflows(fft, convolution) * lambda;
+  return bound;
+}
+
+}  // namespace assay

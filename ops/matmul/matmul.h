@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the operator matmul (matmul.cc): y = alpha a b + beta c + bias.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "golden/gemm.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+// The attributes of a bound matmul, and where its operands are.
+struct MatmulCase {
+  explicit MatmulCase(const Problem& problem);
+  bool HasEpilogue() const { return alpha != 1 || beta != 0 || bias; }
+  int64_t RowsOfA(int64_t i) const { return i / gemm.n; }             // b * m + i of output element i
+  int64_t BatchOf(int64_t i) const { return i / (gemm.m * gemm.n); }  // of output element i
+  int64_t ColumnOf(int64_t i) const { return i % gemm.n; }            // j of output element i
+  int64_t OffsetInA(int64_t batch, int64_t row, int64_t k) const;     // element of a, transposed or not
+  int64_t OffsetInB(int64_t batch, int64_t k, int64_t column) const;
+  int c_index() const { return 2; }                     // input index, if beta != 0
+  int bias_index() const { return beta != 0 ? 3 : 2; }  // input index, if bias
+
+  GemmShape gemm;
+  double alpha = 1, beta = 0;
+  bool bias = false;
+  bool rounded = false;  // epilogue=rounded: a b is rounded to the output type before alpha, beta c and bias
+};
+
+// m, n, k and batch from the shapes of a and b, bias from whether there is one.
+Result<AttrList> InferMatmul(const std::vector<Operand>& inputs, AttrList given);
+
+// golden = alpha ab + beta c + bias in double-double, with S' = |alpha| S + |beta||c| + |bias| (VERDICT.md 1), and the
+// plane "rounded_product" |alpha ab| for epilogue=rounded.
+Golden ApplyEpilogue(const MatmulCase& op, Golden product, std::span<const Tensor> inputs);
+
+// The plane "lost_infinity": 1 where the sum has an infinity times a subnormal, which is NaN for a unit that flushes
+// the subnormal to zero first. Absent when there is no such element.
+void AddLostInfinities(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden);
+
+// The plane "largest_operand": the largest finite |a| and |b| among the factors of each element, where some of them
+// becomes infinite in a narrower class's rounding of operands (f32's largest numbers in tf32 and bf16). Absent when
+// there is none.
+void AddLargestOperands(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden);
+
+BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out);
+
+std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract, int variant);
+
+std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                       std::span<const double> values, std::span<const int64_t> outputs);
+
+std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem);
+
+}  // namespace assay

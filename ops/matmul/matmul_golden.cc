@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden value and bound of matmul: the product comes from golden/gemm.h, the epilogue from here.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/base/parallel.h"
+#include "ops/binding.h"
+#include "ops/epilogue.h"
+#include "ops/matmul/matmul.h"
+
+namespace assay {
+namespace {
+
+constexpr double kEpilogueError = 0x1p-98;        // a few double-double operations at 3 * 2^-106 of S', with margin
+constexpr double kEpilogueUnderflow = 0x1p-1070;  // low parts lost below double's range; nothing beside f32 planes
+
+bool IsSubnormal(double x, const FloatFormat& format) {
+  return x != 0 && std::abs(x) < format.MinNormal();
+}
+
+// Everything that the epilogue changes about one element.
+struct EpilogueInput {
+  double c = 0, bias = 0;
+  double flushed = 0;  // |beta c| and |bias| as far as c and bias are subnormal
+};
+
+EpilogueInput ReadEpilogueInput(const MatmulCase& op, std::span<const Tensor> inputs, int64_t i) {
+  EpilogueInput in;
+  if (op.beta != 0) {
+    const Tensor& c = inputs[op.c_index()];
+    in.c = ValueAt(c, i);
+    if (IsSubnormal(in.c, FormatOf(c.dtype()))) in.flushed += std::abs(op.beta * in.c);
+  }
+  if (op.bias) {
+    const Tensor& bias = inputs[op.bias_index()];
+    in.bias = ValueAt(bias, op.ColumnOf(i));
+    if (IsSubnormal(in.bias, FormatOf(bias.dtype()))) in.flushed += std::abs(in.bias);
+  }
+  return in;
+}
+
+double FiniteOrZero(double x) {
+  return std::isfinite(x) ? x : 0;
+}
+
+void FinishElement(const MatmulCase& op, Golden& golden, Plane& subnormal, Plane& rounded, int64_t i,
+                   const EpilogueInput& in) {
+  const double product = golden.value[i];
+  const double product_lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
+  DD y = DD{product, product_lo} * op.alpha;
+  if (op.beta != 0) y = y + TwoProd(op.beta, in.c);
+  if (op.bias) y = y + in.bias;
+
+  const double scaled = std::abs(FiniteOrZero(op.alpha * product));
+  const double added = std::abs(FiniteOrZero(op.beta * in.c)) + std::abs(FiniteOrZero(in.bias));
+  const double magnitude = std::abs(op.alpha) * golden.magnitude[i] + added;
+  double error = std::abs(op.alpha) * golden.error[i] + kEpilogueError * magnitude;
+  if (golden.error.wide()) error += kEpilogueUnderflow;
+  error += SetElement(golden, i, y, op.alpha * product + op.beta * in.c + in.bias);
+  // Each epilogue operation rounds once more: after alpha, after beta c, after bias.
+  double variance = std::pow(op.alpha * golden.sigma[i], 2);
+  const double step = kRoundingDeviation * kRoundingDeviation;
+  if (op.alpha != 1) variance += step * scaled * scaled;
+  if (op.beta != 0 && op.bias) variance += step * std::pow(scaled + added, 2);
+  golden.magnitude.SetUp(i, magnitude);
+  golden.error.SetUp(i, error);
+  golden.sigma.Set(i, std::sqrt(variance));
+  if (!subnormal.empty()) subnormal.SetUp(i, std::abs(op.alpha) * subnormal[i] + in.flushed);
+  if (!rounded.empty()) rounded.SetUp(i, scaled);
+}
+
+bool AnyInfinite(const std::vector<double>& x) {
+  return std::ranges::any_of(x, [](double v) { return std::isinf(v); });
+}
+
+bool AnySubnormal(const std::vector<double>& x, const FloatFormat& format) {
+  return std::ranges::any_of(x, [&](double v) { return IsSubnormal(v, format); });
+}
+
+// Flags every output element that adds a product of an infinity in a and a subnormal in b, or the other way round.
+void FlagLostInfinities(const MatmulCase& op, const std::vector<double>& a, const std::vector<double>& b,
+                        const FloatFormat& format, Plane& flags) {
+  const auto [m, n, k, batch, transa, transb] = op.gemm;
+  for (int64_t row = 0; row < batch * m; ++row) {
+    for (int64_t term = 0; term < k; ++term) {
+      if (!std::isinf(a[op.OffsetInA(row / m, row % m, term)])) continue;
+      for (int64_t j = 0; j < n; ++j) {
+        if (IsSubnormal(b[op.OffsetInB(row / m, term, j)], format)) flags.Set(row * n + j, 1);
+      }
+    }
+  }
+  for (int64_t column = 0; column < batch * n; ++column) {
+    const int64_t at = column / n, j = column % n;
+    for (int64_t term = 0; term < k; ++term) {
+      if (!std::isinf(b[op.OffsetInB(at, term, j)])) continue;
+      for (int64_t i = 0; i < m; ++i) {
+        if (IsSubnormal(a[op.OffsetInA(at, i, term)], format)) flags.Set((at * m + i) * n + j, 1);
+      }
+    }
+  }
+}
+
+// epilogue=rounded: alpha ab is rounded to the output's type and may overflow there. To nearest that is an infinity,
+// which keeps what c and bias do not make NaN. A directed rounding stops at the largest finite number, as far from
+// alpha ab as that may be.
+void AdmitOverflowOfProduct(const Golden& golden, const Contract& contract, const Plane& reach, double at,
+                            BoundModel& bound) {
+  const bool nearest = contract.out == OutputRounding::kNearest;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    if (!(reach[i] >= at)) continue;
+    unsigned also = nearest ? kAlsoInfinity : kAnything;
+    if (!std::isfinite(golden.value[i])) also |= kAlsoNan;
+    Admit(bound, golden.size(), i, also);
+  }
+}
+
+}  // namespace
+
+void AddLostInfinities(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden) {
+  if (AllFinite(golden.value)) return;
+  const std::vector<double> left = a.ToDoubles(), right = b.ToDoubles();
+  const FloatFormat& format = FormatOf(a.dtype());
+  const bool possible =
+      (AnyInfinite(left) && AnySubnormal(right, format)) || (AnyInfinite(right) && AnySubnormal(left, format));
+  if (!possible) return;
+  Plane flags(golden.size(), false);
+  FlagLostInfinities(op, left, right, format, flags);
+  golden.extra.emplace_back("lost_infinity", std::move(flags));
+}
+
+void AddLargestOperands(const MatmulCase& op, const Tensor& a, const Tensor& b, Golden& golden) {
+  if (LargestFinite(a) < kNarrowestOverflow && LargestFinite(b) < kNarrowestOverflow) return;
+  const std::vector<double> left = a.ToDoubles(), right = b.ToDoubles();
+  const auto finite = [](double x) { return std::isfinite(x) ? std::abs(x) : 0.0; };
+  const auto [m, n, k, batch, transa, transb] = op.gemm;
+  std::vector<double> rows(batch * m), columns(batch * n);
+  for (int64_t at = 0; at < batch; ++at) {
+    for (int64_t term = 0; term < k; ++term) {
+      for (int64_t i = 0; i < m; ++i) {
+        rows[at * m + i] = std::max(rows[at * m + i], finite(left[op.OffsetInA(at, i, term)]));
+      }
+      for (int64_t j = 0; j < n; ++j) {
+        columns[at * n + j] = std::max(columns[at * n + j], finite(right[op.OffsetInB(at, term, j)]));
+      }
+    }
+  }
+  Plane largest(golden.size(), golden.magnitude.wide());
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    largest.Set(i, std::max(rows[op.RowsOfA(i)], columns[op.BatchOf(i) * n + op.ColumnOf(i)]));
+  }
+  golden.extra.emplace_back("largest_operand", std::move(largest));
+}
+
+Golden ApplyEpilogue(const MatmulCase& op, Golden golden, std::span<const Tensor> inputs) {
+  if (!op.HasEpilogue()) return golden;
+  constexpr int64_t kGrain = 4096;
+  const bool wide = golden.magnitude.wide();
+  Plane subnormal, rounded;
+  std::erase_if(golden.extra, [&](auto& extra) {
+    if (extra.first != "subnormal_mass") return false;
+    subnormal = std::move(extra.second);
+    return true;
+  });
+  if (subnormal.empty()) subnormal = Plane(golden.size(), wide);  // c and bias may be subnormal
+  if (op.rounded) rounded = Plane(golden.size(), wide);
+  ParallelFor(golden.size(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      FinishElement(op, golden, subnormal, rounded, i, ReadEpilogueInput(op, inputs, i));
+    }
+  });
+  golden.extra.emplace_back("subnormal_mass", std::move(subnormal));
+  if (op.rounded) golden.extra.emplace_back("rounded_product", std::move(rounded));
+  return golden;
+}
+
+BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
+  const auto terms = static_cast<double>(op.gemm.k);
+  const double extra_steps = op.HasEpilogue() ? 3 : 0;
+  BoundModel bound =
+      SumBound(golden, contract, out, {.terms = terms, .height = terms + extra_steps, .type_a = in, .type_b = in});
+  if (IsInt(out)) return bound;
+  const bool flushes = contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
+  if (const Plane* lost = golden.Extra("lost_infinity"); lost != nullptr && flushes) {
+    AdmitWhere(bound, *lost, 1, kAlsoNan);
+  }
+  AdmitOperandOverflow(bound, golden, contract, in);
+  if (!op.HasEpilogue()) return bound;
+
+  // SumBound knows nothing of alpha: underflows of the product are scaled by it, sums overflow before it.
+  const double scale = std::abs(op.alpha);
+  bound.constant = bound.constant * std::max(1.0, scale) + 2 * extra_steps * contract.AccMinNormal();
+  bound.statistic.constant = bound.constant;
+  bound.partial_overflow_at *= std::min(1.0, scale);
+  if (!op.rounded) return bound;
+
+  // round(ab) = (ab + e)(1 + d): |alpha| (u |ab| + u |e| + lambda), and an infinity where ab itself is too large.
+  const BoundModel output = OutputBound(contract, out);
+  for (BoundTerm& term : bound.terms) term.coefficient *= 1 + output.u_out;
+  bound.constant = bound.constant * (1 + output.u_out) + scale * output.lambda_out;
+  bound.statistic.constant = bound.constant;
+  const Plane* product = golden.Extra("rounded_product");
+  // What is rounded may be as large as |alpha ab| + |alpha| A; the bound so far covers the second.
+  Plane reach(golden.size(), golden.magnitude.wide());
+  for (int64_t i = 0; i < golden.size(); ++i) reach.SetUp(i, (*product)[i] + AccumulatedBound(bound, golden, i));
+  bound.terms.push_back({product, output.u_out});
+  bound.statistic.systematic.push_back({product, output.u_out});
+  AdmitOverflowOfProduct(golden, contract, reach, scale * output.overflow_at * (1 - 4 * output.u_out), bound);
+  return bound;
+}
+
+}  // namespace assay

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/operator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/check.h"
+#include "ops/relation.h"
+
+namespace assay {
+namespace {
+
+const ResolvedAttr& FindAttr(const Problem& problem, std::string_view key) {
+  const auto it = std::ranges::find(problem.attrs, key, &ResolvedAttr::key);
+  ASSAY_CHECK(it != problem.attrs.end());
+  return *it;
+}
+
+}  // namespace
+
+int64_t Problem::Int(std::string_view key) const {
+  const ResolvedAttr& attr = FindAttr(*this, key);
+  ASSAY_CHECK(attr.type == AttrType::kInt);
+  return attr.i;
+}
+
+double Problem::Float(std::string_view key) const {
+  const ResolvedAttr& attr = FindAttr(*this, key);
+  ASSAY_CHECK(attr.type == AttrType::kFloat);
+  return attr.f;
+}
+
+const std::string& Problem::Text(std::string_view key) const {
+  const ResolvedAttr& attr = FindAttr(*this, key);
+  ASSAY_CHECK(attr.type == AttrType::kName);
+  return attr.s;
+}
+
+const std::vector<int64_t>& Problem::List(std::string_view key) const {
+  const ResolvedAttr& attr = FindAttr(*this, key);
+  ASSAY_CHECK(attr.type == AttrType::kDims || attr.type == AttrType::kAxes);
+  return attr.list;
+}
+
+Result<AttrList> Operator::InferAttrs(const std::vector<Operand>& /*operands*/, AttrList given) const {
+  std::string missing;
+  for (const AttrDef& def : schema().attrs) {
+    const bool has = std::ranges::find(given, def.key, &AttrList::value_type::first) != given.end();
+    if (def.default_value.empty() && !has) missing += fmt::format(" --attr {}=", def.key);
+  }
+  if (missing.empty()) return given;
+  return UsageError(fmt::format("{} does not infer attributes from shapes: give{}", schema().op, missing));
+}
+
+std::unique_ptr<NarrowedOrders> Operator::Narrowed(const Problem& /*problem*/, std::span<const Tensor> /*inputs*/,
+                                                   const FloatFormat& /*format*/) const {
+  return nullptr;
+}
+
+std::vector<Relation> Operator::Relations(const Problem& /*problem*/) const {
+  return {};
+}
+
+OperatorRegistry& OperatorRegistry::Global() {
+  static OperatorRegistry registry;
+  return registry;
+}
+
+// Kept sorted: the order of registration depends on the linker.
+void OperatorRegistry::Add(std::unique_ptr<Operator> op) {
+  const std::string& name = op->schema().op;
+  ASSAY_CHECK(Find(name) == nullptr);
+  const auto at = std::ranges::upper_bound(ops_, name, {}, [](const auto& other) { return other->schema().op; });
+  ops_.insert(at, std::move(op));
+}
+
+const Operator* OperatorRegistry::Find(std::string_view name) const {
+  const auto it = std::ranges::find_if(ops_, [&](const auto& op) { return op->schema().op == name; });
+  return it == ops_.end() ? nullptr : it->get();
+}
+
+std::vector<const Operator*> OperatorRegistry::All() const {
+  std::vector<const Operator*> all;
+  for (const auto& op : ops_) all.push_back(op.get());
+  return all;
+}
+
+}  // namespace assay

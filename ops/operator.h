@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the harness knows about an operator. The files ops/<op>*.cc of an operator implement this and register it;
+// nothing else in the tree lists operators.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "golden/bound.h"
+#include "golden/golden.h"
+#include "harness/base/result.h"
+#include "harness/data/tensor.h"
+#include "harness/model/case_spec.h"
+#include "harness/model/contract.h"
+
+namespace assay {
+
+struct Operand {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape shape;
+};
+
+// A typed attribute as it goes to a backend (assay_attr).
+struct ResolvedAttr {
+  std::string key;
+  AttrType type = AttrType::kInt;
+  int64_t i = 0;
+  double f = 0;
+  std::string s;
+  std::vector<int64_t> list;
+};
+
+// A case bound to concrete operands: everything a backend may know, plus the work it stands for.
+struct Problem {
+  CaseSpec spec;
+  std::vector<Operand> inputs;
+  Operand output;
+  std::vector<ResolvedAttr> attrs;  // all of the schema's, defaults resolved, declared order
+  double flops = 0;                 // per execution
+  double bytes = 0;                 // compulsory traffic: inputs read once, output written once
+
+  int64_t Int(std::string_view key) const;
+  double Float(std::string_view key) const;
+  const std::string& Text(std::string_view key) const;
+  const std::vector<int64_t>& List(std::string_view key) const;
+};
+
+// Integer data on which every legal order of the contract gives the same bits (VERDICT.md 4).
+struct Twin {
+  std::vector<Tensor> inputs;
+  std::vector<double> expected;
+  // Zero: bit for bit. Otherwise the result may be off by this many ulp of the output (a division or square root
+  // at the end, of the contract's math accuracy).
+  double tolerance_ulp = 0;
+  std::vector<double> tolerances = {};  // the same per element; empty: tolerance_ulp for all of them
+  double ToleranceAt(int64_t i) const { return tolerances.empty() ? tolerance_ulp : tolerances[i]; }
+  // Whether `expected` took about as much work as the case's own golden value: better kept than made again.
+  bool costly = false;
+  std::string code;  // how to read a wrong result; "" where terms_of does
+  // The terms that add exactly `part` to an output. Empty function: the data do not tell terms apart.
+  std::function<std::vector<int64_t>(int64_t output, double part)> terms_of = {};
+  int64_t terms = 0;  // of one output: terms_of gives 0 .. terms - 1
+};
+
+// One faulty result: what output `index` would be (VERDICT.md 6).
+struct Mutant {
+  int64_t index = 0;
+  double value = 0;
+  int64_t term = 0;  // which term is missing: pairs the mutants of a case with those of its twin
+  // Names the fault, where case and twin may show it at different outputs or not at all; -1: `index` and `term` do.
+  int64_t key = -1;
+};
+
+// What outputs are whose intermediates were kept in a narrower format, in the orders of work that are usual: for
+// finding out what an implementation does (harness/judge/ladder/lower_class.h).
+class NarrowedOrders {
+ public:
+  struct Outputs {
+    std::vector<double> value;  // before the output's own rounding
+    std::vector<double> step;   // the most that one intermediate changes which rounds to the other side
+    int64_t roundings = 0;      // intermediates that are rounded
+  };
+  virtual ~NarrowedOrders() = default;
+  virtual const std::vector<std::string>& texts() const = 0;  // "probabilities, 64 keys at a time"
+  virtual int64_t rows() const = 0;                           // equal parts of the output, in its order
+  // One row under each of these orders; empty where its intermediates are not finite.
+  virtual std::vector<Outputs> Row(int64_t row, std::span<const size_t> orders) const = 0;
+};
+
+struct Relation;  // ops/relation.h
+
+class Operator {
+ public:
+  virtual ~Operator() = default;
+  virtual const OpSchema& schema() const = 0;
+
+  // Checks shapes and dtypes against each other. Errors name the attribute and what would be possible.
+  virtual Result<Problem> Bind(const CaseSpec& spec) const = 0;
+
+  // The attributes of a problem with tensors of these shapes: `given`, and what follows from the shapes of the inputs
+  // (for tensors that a user brings). Leaves contradictions to Bind. The output may be among the operands: it decides
+  // nothing, but shows where the inputs are ambiguous. Preconditions: the inputs named in OpSchema::operands are there.
+  // Errors name what does not follow from the shapes; by default every required attribute.
+  virtual Result<AttrList> InferAttrs(const std::vector<Operand>& operands, AttrList given) const;
+
+  // Inputs for the case's fill and seed, rounded to the storage types.
+  virtual std::vector<Tensor> MakeInputs(const Problem& problem) const = 0;
+
+  virtual Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const = 0;
+
+  // The contract's hard bound for this golden; refers to its planes, which must outlive the result.
+  virtual BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const = 0;
+
+  // Twins for a contract: variants 0 .. TwinVariants - 1 carry different digits of the code, or test different terms.
+  // nullopt: none exists for it.
+  virtual std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const = 0;
+  virtual int TwinVariants(const Problem&, const Contract&) const { return 2; }
+
+  // The results of omitting one term (first, last, 14 random ones) at each of the given outputs; operators that
+  // select instead of sum give their own mutants. Works on case inputs and on twin inputs alike; `values` are the
+  // fault-free results for those inputs.
+  virtual std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                           std::span<const double> values, std::span<const int64_t> outputs) const = 0;
+
+  // Fields of a contract that this case asks for beside what its suite requires, as "mid=none;nan=propagate"; "": none.
+  // For slack that no correct implementation needs, and for policies that an attribute states and the case's data puts
+  // to the test. `assay list cases --verbose` and plan.json print them.
+  virtual std::string RequiredFields(const Problem&) const { return {}; }
+
+  // What must or may hold between an execution of this problem and another one (VERDICT.md 5), in the order in which
+  // they are worth their time. Default: none.
+  virtual std::vector<Relation> Relations(const Problem& problem) const;
+
+  // The orders in which this operator is computed with intermediates in `format`. `inputs` outlive it. Default: none.
+  virtual std::unique_ptr<NarrowedOrders> Narrowed(const Problem& problem, std::span<const Tensor> inputs,
+                                                   const FloatFormat& format) const;
+
+  // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.
+  virtual void Canonicalise(const Problem&, std::span<const Tensor> /*inputs*/, Tensor& /*got*/) const {}
+};
+
+class OperatorRegistry {
+ public:
+  static OperatorRegistry& Global();
+  void Add(std::unique_ptr<Operator> op);
+  const Operator* Find(std::string_view name) const;  // nullptr when unknown
+  std::vector<const Operator*> All() const;           // by name
+
+ private:
+  std::vector<std::unique_ptr<Operator>> ops_;
+};
+
+template <class Op>
+struct RegisterOperator {
+  RegisterOperator() { OperatorRegistry::Global().Add(std::make_unique<Op>()); }
+};
+
+}  // namespace assay

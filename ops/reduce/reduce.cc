@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operator reduce: sum, mean, max, min, prod, l2, argmax, argmin or logsumexp over some axes of x. Golden values in
+// reduce_golden.cc, bounds in reduce_bound.cc, exact twins and omitted terms in reduce_exact.cc.
+#include "ops/reduce/reduce.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "ops/binding.h"
+#include "ops/relation.h"
+
+namespace assay {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, ReduceKind>, 9> kKinds = {{{"sum", ReduceKind::kSum},
+                                                                            {"mean", ReduceKind::kMean},
+                                                                            {"max", ReduceKind::kMax},
+                                                                            {"min", ReduceKind::kMin},
+                                                                            {"prod", ReduceKind::kProd},
+                                                                            {"l2", ReduceKind::kL2},
+                                                                            {"argmax", ReduceKind::kArgmax},
+                                                                            {"argmin", ReduceKind::kArgmin},
+                                                                            {"logsumexp", ReduceKind::kLogSumExp}}};
+// |sum| <= 128 K < 2^31 for i8 terms.
+constexpr int64_t kMaxIntTerms = (int64_t{1} << 24) - 1;
+
+OpSchema ReduceSchema() {
+  std::vector<std::string> kinds;
+  for (const auto& [name, kind] : kKinds) kinds.emplace_back(name);
+  return {.op = "reduce",
+          .doc = "y = sum, mean, max, ... over some axes of x",
+          .attrs = {{"shape", AttrType::kDims, "", "of x"},
+                    {.key = "axes",
+                     .type = AttrType::kAxes,
+                     .default_value = "",
+                     .doc = "axes to reduce; negative ones count from the end",
+                     .axes_in = "shape"},
+                    {"kind", AttrType::kName, "sum", "what to compute", kinds},
+                    {"keepdims", AttrType::kInt, "0", "1: reduced axes stay, with extent 1"},
+                    {"tie", AttrType::kName, "first", "argmax, argmin: which of equal values", {"first", "any"}},
+                    {"nan",
+                     AttrType::kName,
+                     "propagate",
+                     "max, min, argmax, argmin: whether NaN wins or is skipped",
+                     {"propagate", "ignore"}}},
+          .operands = {"x", "y"},
+          .layouts = {{"x", "[shape]"},
+                      {"y", "[shape without axes]", "axes of extent 1 with keepdims=1; indices are i64"}}};
+}
+
+// Reduced axes in ascending order, or the error's text.
+tl::expected<std::vector<int64_t>, std::string> ResolveAxes(const std::vector<int64_t>& axes, int64_t rank) {
+  std::set<int64_t> resolved;
+  for (int64_t axis : axes) {
+    if (axis < -rank || axis >= rank) {
+      return tl::unexpected(fmt::format("axes={}: {} is outside [{}, {}] of a shape of rank {}", fmt::join(axes, "+"),
+                                        axis, -rank, rank - 1, rank));
+    }
+    if (!resolved.insert(axis < 0 ? axis + rank : axis).second) {
+      return tl::unexpected(fmt::format("axes={}: axis {} is given twice", fmt::join(axes, "+"), axis));
+    }
+  }
+  return std::vector<int64_t>(resolved.begin(), resolved.end());
+}
+
+// The output's type, or the error's text. `types` has one or two entries.
+tl::expected<DType, std::string> OutputType(ReduceKind kind, std::string_view kind_name,
+                                            const std::vector<DType>& types) {
+  const DType x = types.front(), asked = types.back();
+  const auto refuse = [&](std::string_view possible) {
+    return tl::unexpected(fmt::format("no {} of {} with output {}; {}", kind_name, Name(x), Name(asked), possible));
+  };
+  const bool is_float = IsFloat(x) && SizeOf(x) >= 2;
+  if (!is_float && x != DType::kI8 && x != DType::kI32) return refuse("x may be f64, f32, f16, bf16, i32 or i8");
+  if (IsArg(kind)) {
+    if (types.size() > 1 && asked != DType::kI64) return refuse("the output is an index, i64");
+    return DType::kI64;
+  }
+  if (IsSelection(kind)) return asked == x ? tl::expected<DType, std::string>(x) : refuse("the output has x's type");
+  if (!is_float) {
+    if (x == DType::kI8 && kind == ReduceKind::kSum && asked == DType::kI32) return asked;
+    return refuse("integers have sum as i8-i32, and max, min, argmax and argmin of i8 and i32");
+  }
+  if (asked == x || (SizeOf(x) == 2 && asked == DType::kF32)) return asked;
+  return refuse("possible are f64, f32, f16, bf16, f16-f32 and bf16-f32");
+}
+
+std::string CheckAttributes(const Problem& problem, ReduceKind kind) {
+  const std::string& name = problem.Text("kind");
+  if (std::string text = ShapeProblem(problem.List("shape")); !text.empty()) return text;
+  if (problem.Int("keepdims") != 0 && problem.Int("keepdims") != 1) {
+    return fmt::format("keepdims={} must be 0 or 1", problem.Int("keepdims"));
+  }
+  if (problem.Text("tie") != "first" && !IsArg(kind))
+    return fmt::format("tie=any is for argmax and argmin, not {}", name);
+  if (problem.Text("nan") != "propagate" && !IsSelection(kind)) {
+    return fmt::format("nan=ignore is for max, min, argmax and argmin, not {}", name);
+  }
+  return {};
+}
+
+class Reduce final : public Operator {
+ public:
+  const OpSchema& schema() const override {
+    static const OpSchema schema = ReduceSchema();
+    return schema;
+  }
+
+  Result<Problem> Bind(const CaseSpec& spec) const override {
+    Result<Problem> problem = StartProblem(spec, schema());
+    if (!problem) return problem;
+    const Shape shape = problem->List("shape");
+    const ReduceKind kind = *ParseReduceKind(problem->Text("kind"));
+    const auto type = OutputType(kind, problem->Text("kind"), problem->spec.dtypes);
+    if (!type) return BindError(*problem, type.error());
+    if (const std::string text = CheckAttributes(*problem, kind); !text.empty()) return BindError(*problem, text);
+    const auto axes = ResolveAxes(problem->List("axes"), std::ssize(shape));
+    if (!axes) return BindError(*problem, axes.error());
+
+    Shape out;
+    int64_t terms = 1;
+    for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
+      const bool reduced = std::ranges::binary_search(*axes, axis);
+      if (reduced) terms *= shape[axis];
+      if (!reduced || problem->Int("keepdims") != 0) out.push_back(reduced ? 1 : shape[axis]);
+    }
+    const DType x = problem->spec.dtypes.front();
+    if (kind == ReduceKind::kSum && IsInt(x) && terms > kMaxIntTerms) {
+      return BindError(*problem, fmt::format("a sum of {} i8 can overflow i32; at most {}", terms, kMaxIntTerms));
+    }
+    problem->inputs = {{"x", x, shape}};
+    problem->output = {"y", *type, std::move(out)};
+    problem->flops = static_cast<double>(NumElements(shape));
+    problem->bytes = CompulsoryBytes(*problem);
+    return problem;
+  }
+
+  Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const override {
+    const Operand* x = FindOperand(inputs, "x");
+    if (x->shape.empty()) return UsageError("reduce: x is a scalar, so there is nothing to reduce; give it an axis");
+    SetIfAbsent(given, "shape", ShapeText(x->shape));
+    return given;
+  }
+
+  std::vector<Tensor> MakeInputs(const Problem& problem) const override {
+    const ReduceCase op(problem);
+    std::vector<Tensor> inputs;
+    inputs.push_back(FillInput(problem, 0, static_cast<int>(op.reduced.back()), 0, static_cast<double>(op.terms)));
+    return inputs;
+  }
+
+  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
+    return ReduceGolden(problem, inputs[0], tier);
+  }
+
+  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
+    return ReduceBound(problem, golden, contract);
+  }
+
+  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
+    return ReduceTwin(problem, contract, variant);
+  }
+  int TwinVariants(const Problem& problem, const Contract& contract) const override {
+    return ReduceTwinVariants(problem, contract);
+  }
+
+  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> outputs) const override {
+    return ReduceOmittedTerms(problem, inputs[0], values, outputs);
+  }
+
+  std::vector<Relation> Relations(const Problem& problem) const override { return ReduceRelations(*this, problem); }
+
+  // No partial result needs to be rounded to 16 bits on the way. Where NaN stands among the terms, losing it is not
+  // what the case asks for; elsewhere the policy shows in nothing.
+  std::string RequiredFields(const Problem& problem) const override {
+    const bool asks = IsSelection(ReduceCase(problem).kind) && IsFloat(problem.inputs[0].dtype);
+    return asks && problem.spec.fill == "special" ? "mid=none;nan=" + problem.Text("nan") : "mid=none";
+  }
+
+  // tie=any: an index of an equal value is as good as the golden one. Equal means the same value, zeros of either
+  // sign alike, and NaN like NaN.
+  void Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const override {
+    const ReduceCase op(problem);
+    if (!IsArg(op.kind) || !op.tie_any) return;
+    const std::span<int64_t> indices = got.As<int64_t>();
+    for (int64_t row = 0; row < op.rows; ++row) {
+      if (indices[row] < 0 || indices[row] >= op.terms) continue;
+      const std::vector<double> terms = op.Row(inputs[0], row);
+      const int64_t golden = SelectedTerm(op, terms);
+      const double best = terms[golden], chosen = terms[indices[row]];
+      if (chosen == best || (std::isnan(chosen) && std::isnan(best))) indices[row] = golden;
+    }
+  }
+};
+
+const RegisterOperator<Reduce> registered_reduce;
+
+}  // namespace
+
+std::optional<ReduceKind> ParseReduceKind(std::string_view name) {
+  const auto it = std::ranges::find(kKinds, name, &std::pair<std::string_view, ReduceKind>::first);
+  return it == kKinds.end() ? std::nullopt : std::optional(it->second);
+}
+
+ReduceCase::ReduceCase(const Problem& problem)
+    : kind(*ParseReduceKind(problem.Text("kind"))),
+      tie_any(problem.Text("tie") == "any"),
+      ignore_nan(problem.Text("nan") == "ignore"),
+      shape(problem.List("shape")),
+      strides(RowMajorStrides(shape)),
+      reduced(*ResolveAxes(problem.List("axes"), std::ssize(shape))) {
+  for (int64_t axis = 0; axis < std::ssize(shape); ++axis) {
+    const bool is_reduced = std::ranges::binary_search(reduced, axis);
+    if (!is_reduced) kept.push_back(axis);
+    (is_reduced ? terms : rows) *= shape[axis];
+  }
+  dense_rows = kept.empty() || reduced.empty() || kept.back() < reduced.front();
+}
+
+}  // namespace assay

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden values of reduce from the row reductions of golden/sum.h, with the planes that reduce_bound.cc needs.
+// Groups of the statistic (VERDICT.md 3): outputs of one reduction share no arithmetic with each other, m_eff = m for
+// every kind but logsumexp, whose errors are dominated by log and the last addition of similar numbers: m_eff = 1.
+#include <algorithm>
+#include <cmath>
+
+#include "golden/dd.h"
+#include "golden/sum.h"
+#include "harness/base/parallel.h"
+#include "ops/binding.h"
+#include "ops/reduce/reduce.h"
+
+namespace assay {
+namespace {
+
+constexpr double kQuotientError = 0x1p-98;        // a correction step in double-double leaves about 2^-104, with margin
+constexpr double kQuotientUnderflow = 0x1p-1072;  // two roundings below double's normal range; wide planes only
+
+struct Rows {
+  std::vector<double> x;  // [rows, terms]
+  int64_t rows = 1, terms = 1;
+  std::span<const double> Row(int64_t row) const { return {x.data() + row * terms, static_cast<size_t>(terms)}; }
+};
+
+// body(row) for all rows, on all threads.
+template <class Body>
+void ForRows(const Rows& rows, const Body& body) {
+  ParallelFor(rows.rows, std::max<int64_t>(1, 4096 / rows.terms), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) body(row);
+  });
+}
+
+// Replaces element i by a double-double, whose low part counts as error where the golden carries none.
+void SetValue(Golden& golden, int64_t i, DD value, double error) {
+  golden.value[i] = value.hi;
+  if (golden.value_lo.empty()) {
+    error += std::abs(value.lo);
+  } else {
+    golden.value_lo[i] = value.lo;
+  }
+  golden.error.SetUp(i, error);
+}
+
+DD ValueOf(const Golden& golden, int64_t i) {
+  return {golden.value[i], golden.value_lo.empty() ? 0 : golden.value_lo[i]};
+}
+
+Golden Mean(const Rows& rows, Tier tier, double min_normal, bool wide) {
+  Golden golden = GoldenRowSums(rows.x, rows.rows, rows.terms, tier, false, min_normal, wide);
+  const auto count = static_cast<double>(rows.terms);
+  Plane* subnormal = nullptr;
+  for (auto& [name, plane] : golden.extra) {
+    if (name == "subnormal_mass") subnormal = &plane;
+  }
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    golden.magnitude.SetUp(i, golden.magnitude[i] / count);
+    golden.sigma.Set(i, golden.sigma[i] / count);
+    if (subnormal != nullptr) subnormal->SetUp(i, (*subnormal)[i] / count);
+    const DD sum = ValueOf(golden, i);
+    const double quotient = sum.hi / count;
+    if (!std::isfinite(quotient)) {
+      golden.value[i] = quotient;
+      continue;
+    }
+    const double rest = (std::fma(-quotient, count, sum.hi) + sum.lo) / count;
+    const double error = golden.error[i] / count + kQuotientError * std::abs(quotient);
+    SetValue(golden, i, QuickTwoSum(quotient, rest), error + (wide ? kQuotientUnderflow : 0));
+  }
+  return golden;
+}
+
+// Powers of two that bring each row's largest magnitude near one: squares of f64 values would leave double's range.
+std::vector<double> ScaleRows(Rows& rows) {
+  std::vector<double> scales(static_cast<size_t>(rows.rows), 1.0);
+  ForRows(rows, [&](int64_t row) {
+    double largest = 0;
+    for (double x : rows.Row(row)) largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
+    if (largest == 0) return;
+    const int exponent = std::clamp(std::ilogb(largest), -1022, 1022);
+    double* x = rows.x.data() + row * rows.terms;
+    for (int64_t k = 0; k < rows.terms; ++k) x[k] = std::ldexp(x[k], -exponent);
+    scales[row] = std::ldexp(1.0, exponent);
+  });
+  return scales;
+}
+
+// What flushing a row's subnormal inputs can do to a norm: the norm of the subnormal part (triangle inequality).
+Plane SubnormalNorm(const Rows& rows, double min_normal, bool wide) {
+  Plane plane(rows.rows, wide);
+  ForRows(rows, [&](int64_t row) {
+    double largest = 0, count = 0;
+    for (double x : rows.Row(row)) {
+      if (x == 0 || !(std::abs(x) < min_normal)) continue;
+      largest = std::max(largest, std::abs(x));
+      ++count;
+    }
+    plane.SetUp(row, largest * std::sqrt(count));
+  });
+  return plane;
+}
+
+Golden L2(Rows& rows, Tier tier, double min_normal, bool wide) {
+  Plane subnormal = SubnormalNorm(rows, min_normal, wide);
+  const std::vector<double> scales = ScaleRows(rows);
+  // Sums of squares in wide planes: they are squares.
+  Golden golden = GoldenRowSums(rows.x, rows.rows, rows.terms, tier, true, 0, true);
+  Plane magnitude(rows.rows, wide), sigma(rows.rows, wide), error(rows.rows, wide), inverse(rows.rows, wide);
+  // Below the square root of the accumulator's underflow the reciprocal is of no use; reduce_bound.cc.
+  const double smallest = wide ? 0x1p-538 : 0x1p-76;
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    const DD square = ValueOf(golden, i);
+    const double root = std::sqrt(square.hi);
+    DD y{root, 0};
+    double absolute = 0, deviation = 0;
+    if (std::isfinite(root) && root > 0) {
+      y = QuickTwoSum(root, (std::fma(-root, root, square.hi) + square.lo) / (2 * root));
+      absolute = golden.error[i] / root + kQuotientError * root;
+      deviation = golden.sigma[i] / (2 * root);
+    } else if (root == 0) {
+      absolute = std::sqrt(golden.error[i]);
+    }
+    y = Scale(y, scales[i]);
+    if (golden.value_lo.empty()) absolute += std::abs(y.lo) / scales[i];
+    golden.value[i] = y.hi;
+    if (!golden.value_lo.empty()) golden.value_lo[i] = std::isfinite(y.hi) ? y.lo : 0;
+    const double size = std::isfinite(y.hi) ? std::abs(y.hi) : 0;
+    error.SetUp(i, absolute * scales[i] + (wide && y.hi != 0 ? kQuotientUnderflow : 0));
+    magnitude.SetUp(i, size);
+    sigma.Set(i, deviation * scales[i]);
+    inverse.SetUp(i, size > 0 ? 1 / std::max(size, smallest) : 0);
+  }
+  golden.magnitude = std::move(magnitude);
+  golden.sigma = std::move(sigma);
+  golden.error = std::move(error);
+  golden.extra.clear();
+  golden.extra.emplace_back("inverse", std::move(inverse));
+  golden.extra.emplace_back("subnormal_mass", std::move(subnormal));
+  return golden;
+}
+
+Golden Product(const Rows& rows, double min_normal, bool wide) {
+  Golden golden = GoldenRowProducts(rows.x, rows.rows, rows.terms, wide);
+  for (auto& [name, plane] : golden.extra) {
+    if (name != "log2_down") continue;
+    for (int64_t i = 0; i < rows.rows; ++i) plane.Set(i, std::abs(plane[i]));  // planes are non-negative
+  }
+  // A flushed factor makes the product zero, or NaN beside an infinity.
+  Plane subnormal(rows.rows, wide), lost_infinity(rows.rows, false);
+  ForRows(rows, [&](int64_t row) {
+    const bool any = std::ranges::any_of(rows.Row(row), [&](double x) { return x != 0 && std::abs(x) < min_normal; });
+    if (!any) return;
+    subnormal.SetUp(row, golden.magnitude[row]);
+    if (std::isinf(golden.value[row])) lost_infinity.Set(row, 1);
+  });
+  golden.extra.emplace_back("lost_infinity", std::move(lost_infinity));
+  golden.extra.emplace_back("subnormal_mass", std::move(subnormal));
+  return golden;
+}
+
+// The magnitude plane becomes |LSE|, which the final addition and the output round.
+Golden LogSumExp(const Rows& rows, Tier tier, bool wide) {
+  Golden golden = GoldenRowLogSumExp(rows.x, rows.rows, rows.terms, tier, wide);
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    golden.magnitude.SetUp(i, std::isfinite(golden.value[i]) ? std::abs(golden.value[i]) : 0);
+  }
+  return golden;
+}
+
+// max, min, argmax, argmin: exact.
+Golden Selection(const ReduceCase& op, const Rows& rows, double min_normal, bool wide) {
+  Golden golden;
+  golden.exact = true;
+  golden.value.resize(static_cast<size_t>(rows.rows));
+  golden.magnitude = golden.sigma = golden.error = Plane(rows.rows, wide);
+  ReduceCase other = op;
+  other.ignore_nan = !op.ignore_nan;
+  Plane other_policy(rows.rows, wide);
+  Plane nan_inputs(rows.rows, false), subnormal(rows.rows, wide), subnormal_winner(rows.rows, false);
+  ForRows(rows, [&](int64_t row) {
+    const std::span<const double> x = rows.Row(row);
+    const int64_t selected = SelectedTerm(op, x);
+    const double best = x[selected];
+    golden.value[row] = IsArg(op.kind) ? static_cast<double>(selected) : best;
+    const double size = std::isfinite(best) ? std::abs(best) : 0;
+    golden.magnitude.SetUp(row, size);
+    if (std::ranges::any_of(x, [](double value) { return std::isnan(value); })) {
+      nan_inputs.Set(row, 1);
+      const int64_t winner = SelectedTerm(other, x);
+      other_policy.Set(row, IsArg(op.kind) ? static_cast<double>(winner) : x[winner]);
+    }
+    // Where subnormals are flushed, a winner below the smallest normal ties with zero and every other subnormal.
+    if (std::abs(best) < min_normal) subnormal_winner.Set(row, 1);
+    if (std::abs(best) < min_normal) subnormal.SetUp(row, size);
+  });
+  golden.extra.emplace_back("nan_inputs", std::move(nan_inputs));
+  golden.extra.emplace_back("other_policy", std::move(other_policy));
+  golden.extra.emplace_back("subnormal_winner", std::move(subnormal_winner));
+  golden.extra.emplace_back("subnormal_mass", std::move(subnormal));
+  return golden;
+}
+
+Golden Compute(const ReduceCase& op, Rows& rows, Tier tier, double min_normal, bool wide) {
+  switch (op.kind) {
+    case ReduceKind::kSum:
+      return GoldenRowSums(rows.x, rows.rows, rows.terms, tier, false, min_normal, wide);
+    case ReduceKind::kMean:
+      return Mean(rows, tier, min_normal, wide);
+    case ReduceKind::kL2:
+      return L2(rows, tier, min_normal, wide);
+    case ReduceKind::kProd:
+      return Product(rows, min_normal, wide);
+    case ReduceKind::kLogSumExp:
+      return LogSumExp(rows, tier, wide);
+    default:
+      return Selection(op, rows, min_normal, wide);
+  }
+}
+
+// The plane "largest_operand" of bound.h; empty where no operand reaches so far.
+Plane LargestOperands(const Rows& rows, bool wide) {
+  const auto reaches = [](double x) { return std::isfinite(x) && std::abs(x) >= kNarrowestOverflow; };
+  if (std::ranges::none_of(rows.x, reaches)) return {};
+  Plane plane(rows.rows, wide);
+  ForRows(rows, [&](int64_t row) {
+    double largest = 0;
+    for (double x : rows.Row(row)) largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
+    plane.SetUp(row, largest);
+  });
+  return plane;
+}
+
+// S of integer sums without the slack of floating-point ones: what lies below an accumulator's 2^p must not be rounded
+// beyond it.
+void SetIntegerMagnitudes(const Rows& rows, Golden& golden) {
+  golden.sigma = golden.error = Plane();
+  ForRows(rows, [&](int64_t row) {
+    double sum = 0;
+    for (double x : rows.Row(row)) sum += std::abs(x);
+    golden.magnitude.SetUp(row, sum);
+  });
+}
+
+}  // namespace
+
+Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
+  const ReduceCase op(problem);
+  const bool integers = IsInt(x.dtype());
+  const bool sums = op.kind == ReduceKind::kSum || op.kind == ReduceKind::kMean;
+  const bool wide = NeedsWidePlanes(problem.output.dtype, sums ? LargestFinite(x) * static_cast<double>(op.terms) : 0);
+  Rows rows{op.Rows(x), op.rows, op.terms};
+  Plane operands = IsSelection(op.kind) ? Plane() : LargestOperands(rows, wide);  // before rows are scaled
+  Golden golden = Compute(op, rows, tier, integers ? 0 : FormatOf(x.dtype()).MinNormal(), wide);
+  golden.exact |= integers;  // sums of i8 stay far below 2^53
+  if (integers && op.kind == ReduceKind::kSum) SetIntegerMagnitudes(rows, golden);
+  if (!operands.empty()) golden.extra.emplace_back("largest_operand", std::move(operands));
+  golden.shape = problem.output.shape;
+  golden.tier = tier;
+  return golden;
+}
+
+}  // namespace assay

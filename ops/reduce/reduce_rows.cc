@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a reduction's rows lie in x, and which term a selection selects.
+#include <algorithm>
+#include <cmath>
+
+#include "harness/base/parallel.h"
+#include "ops/binding.h"
+#include "ops/reduce/reduce.h"
+
+namespace assay {
+namespace {
+
+// Offset in x of the element whose coordinates along `axes` count up row-major to `index`, all others zero.
+int64_t OffsetAlong(const ReduceCase& op, const std::vector<int64_t>& axes, int64_t index) {
+  int64_t offset = 0;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    offset += index % op.shape[*axis] * op.strides[*axis];
+    index /= op.shape[*axis];
+  }
+  return offset;
+}
+
+bool Beats(const ReduceCase& op, double x, double best) {
+  if (std::isnan(best)) return op.ignore_nan && !std::isnan(x);
+  if (std::isnan(x)) return !op.ignore_nan;
+  return WantsSmallest(op.kind) ? x < best : x > best;
+}
+
+}  // namespace
+
+int64_t ReduceCase::OffsetOfRow(int64_t row) const {
+  return dense_rows ? row * terms : OffsetAlong(*this, kept, row);
+}
+
+int64_t ReduceCase::OffsetOfTerm(int64_t k) const {
+  return dense_rows ? k : OffsetAlong(*this, reduced, k);
+}
+
+std::vector<int64_t> ReduceCase::OffsetsOfTerms() const {
+  std::vector<int64_t> offsets(static_cast<size_t>(terms));
+  for (int64_t k = 0; k < terms; ++k) offsets[k] = OffsetOfTerm(k);
+  return offsets;
+}
+
+std::vector<double> ReduceCase::Rows(const Tensor& x) const {
+  std::vector<double> dense = x.ToDoubles();
+  if (dense_rows) return dense;
+  const std::vector<int64_t> offsets = OffsetsOfTerms();
+  std::vector<double> permuted(dense.size());
+  ParallelFor(rows, std::max<int64_t>(1, 4096 / terms), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const double* from = dense.data() + OffsetOfRow(row);
+      double* to = permuted.data() + row * terms;
+      for (int64_t k = 0; k < terms; ++k) to[k] = from[offsets[k]];
+    }
+  });
+  return permuted;
+}
+
+std::vector<double> ReduceCase::Row(const Tensor& x, int64_t row) const {
+  const int64_t origin = OffsetOfRow(row);
+  std::vector<double> values(static_cast<size_t>(terms));
+  if (dense_rows) {
+    ToF64(x.dtype(), x.data() + origin * SizeOf(x.dtype()), values);
+    return values;
+  }
+  for (int64_t k = 0; k < terms; ++k) values[k] = ValueAt(x, origin + OffsetOfTerm(k));
+  return values;
+}
+
+int64_t SelectedTerm(const ReduceCase& op, std::span<const double> row) {
+  int64_t best = 0;
+  for (int64_t k = 1; k < std::ssize(row); ++k) {
+    if (Beats(op, row[k], row[best])) best = k;
+  }
+  return best;
+}
+
+}  // namespace assay

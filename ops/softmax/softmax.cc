@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operator softmax: exponentials of x along one axis, divided by their sum, or the logarithm of that. Golden values
+// in softmax_golden.cc, bounds in softmax_bound.cc, exact twins and omitted terms in softmax_exact.cc.
+#include "ops/softmax/softmax.h"
+
+#include <fmt/format.h>
+
+#include "ops/binding.h"
+#include "ops/relation.h"
+
+namespace assay {
+
+SoftmaxCase::SoftmaxCase(const Problem& problem) : log(problem.Int("log") != 0), axis(problem.Int("axis")) {
+  const Shape& shape = problem.inputs[0].shape;
+  if (axis < 0) axis += std::ssize(shape);
+  terms = shape[axis];
+  for (int64_t i = axis + 1; i < std::ssize(shape); ++i) inner *= shape[i];
+  rows = NumElements(shape) / terms;
+}
+
+namespace {
+
+OpSchema SoftmaxSchema() {
+  return {.op = "softmax",
+          .doc = "y = exp(x) / sum exp(x) along an axis, or its logarithm",
+          .attrs = {{"shape", AttrType::kDims, "", "of x and y"},
+                    {.key = "axis",
+                     .type = AttrType::kInt,
+                     .default_value = "-1",
+                     .doc = "the axis that sums to one; negative ones count from the end",
+                     .axes_in = "shape"},
+                    {"log", AttrType::kInt, "0", "1: the logarithm of the result"}},
+          .operands = {"x", "y"},
+          .layouts = {{"x", "[shape]"}, {"y", "[shape]"}}};
+}
+
+std::string CheckAttributes(const Problem& problem) {
+  const Shape& shape = problem.List("shape");
+  const int64_t axis = problem.Int("axis"), rank = std::ssize(shape);
+  if (std::string text = ShapeProblem(shape); !text.empty()) return text;
+  if (axis < -rank || axis >= rank) {
+    return fmt::format("axis={} is outside [{}, {}] of a shape of rank {}", axis, -rank, rank - 1, rank);
+  }
+  if (problem.Int("log") != 0 && problem.Int("log") != 1) {
+    return fmt::format("log={} must be 0 or 1", problem.Int("log"));
+  }
+  return {};
+}
+
+class Softmax final : public Operator {
+ public:
+  const OpSchema& schema() const override {
+    static const OpSchema schema = SoftmaxSchema();
+    return schema;
+  }
+
+  Result<AttrList> InferAttrs(const std::vector<Operand>& inputs, AttrList given) const override {
+    const Operand* x = FindOperand(inputs, "x");
+    if (x->shape.empty()) return UsageError("softmax: x is a scalar; give it an axis");
+    SetIfAbsent(given, "shape", ShapeText(x->shape));
+    return given;
+  }
+
+  Result<Problem> Bind(const CaseSpec& spec) const override {
+    Result<Problem> problem = StartProblem(spec, schema());
+    if (!problem) return problem;
+    const DType x = problem->spec.dtypes.front(), y = problem->spec.dtypes.back();
+    if (x != y || !IsFloat(x) || SizeOf(x) < 2) {
+      return BindError(*problem, fmt::format("no softmax of {} with output {}; possible are f64, f32, f16 and bf16",
+                                             Name(x), Name(y)));
+    }
+    if (const std::string text = CheckAttributes(*problem); !text.empty()) return BindError(*problem, text);
+    const Shape shape = problem->List("shape");
+    problem->inputs = {{"x", x, shape}};
+    problem->output = {"y", y, shape};
+    // Difference, exponential, addition and division, each counted once.
+    problem->flops = 4.0 * static_cast<double>(NumElements(shape));
+    problem->bytes = CompulsoryBytes(*problem);
+    return problem;
+  }
+
+  std::vector<Tensor> MakeInputs(const Problem& problem) const override {
+    std::vector<Tensor> inputs;
+    inputs.push_back(FillInput(problem, 0, static_cast<int>(SoftmaxCase(problem).axis), 0));
+    return inputs;
+  }
+
+  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
+    return SoftmaxGolden(problem, inputs[0], tier);
+  }
+
+  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
+    return SoftmaxBound(problem, golden, contract);
+  }
+
+  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
+    return SoftmaxTwin(problem, contract, variant);
+  }
+
+  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> outputs) const override {
+    return SoftmaxOmittedTerms(problem, inputs[0], values, outputs);
+  }
+
+  std::vector<Relation> Relations(const Problem& problem) const override { return SoftmaxRelations(*this, problem); }
+};
+
+const RegisterOperator<Softmax> registered_softmax;
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hard bound of softmax (VERDICT.md 2), made rigorous: no term is cut off after first order. It holds for
+// subtract-max, three-pass and online forms in any order and any block size: a term of the running sum then meets up to
+// n rescalings, whose differences telescope to its own |x_j - m|. Division or multiplication by a reciprocal. log: x -
+// m - ln l or x - (m + ln l). An input class that rounds can merge inputs however far apart, and the largest numbers
+// become infinite: where it moves the exponents by too much, nothing is promised to the whole row.
+#include <algorithm>
+#include <cmath>
+
+#include "harness/base/parallel.h"
+#include "harness/data/infinity.h"
+#include "ops/exp_error.h"
+#include "ops/softmax/softmax.h"
+
+namespace assay {
+namespace {
+
+// Errors of the exponents x_j - m: at most relative * |x_j - m| + absolute.
+struct ExponentError {
+  double relative = 0, absolute = 0;
+};
+
+ExponentError OfExponent(const OperationErrors& op, DType in, double peak) {
+  const double rounded = Join(op.u, op.mid);
+  const double flushed = op.flushes_inputs ? 2 * FormatOf(in).MinNormal() : 0;
+  // |x_j| <= |m| + |x_j - m|.
+  return {Join(rounded, op.in), (2 * op.in * peak + flushed) * (1 + rounded) + 2 * op.lambda};
+}
+
+// |l^ - l| / l
+double SumError(const OperationErrors& op, const ExponentError& exponent, double n, double spread) {
+  return Join(SpreadError(exponent.relative, exponent.absolute, spread, n), RunningSumError(op, n));
+}
+
+double Relative(const OperationErrors& op, DType in, double n, double distance, double spread, double peak) {
+  const ExponentError exponent = OfExponent(op, in, peak);
+  const double sum = SumError(op, exponent, n, spread);
+  if (!(sum < 1)) return kInfinity;
+  const double own = std::expm1(exponent.relative * distance + exponent.absolute);
+  const double rounded = Join(Join(op.eps, op.mid), Join(op.eps, op.u));
+  return (1 + own) * (1 + rounded) / (1 - sum) - 1;
+}
+
+// The same of a probability of zero, absolutely: of x = -inf, whose distance is zero, or of one of at most
+// exp(-distance) that no double holds.
+double Vanished(const OperationErrors& op, DType in, double n, double distance, double spread, double peak) {
+  const ExponentError exponent = OfExponent(op, in, peak);
+  const double others = Relative(op, in, n, 0, spread, peak);
+  if (others == kInfinity || distance == 0) return others == kInfinity ? others : 0;
+  return std::exp(exponent.relative * distance + exponent.absolute - distance) * (1 + others);
+}
+
+// ln l^ - ln l is at most sum / (1 - sum); the rest are roundings of the parts of x - m - ln l or x - (m + ln l).
+double LogError(const OperationErrors& op, DType in, double n, double distance, double spread, double peak,
+                double size) {
+  const ExponentError exponent = OfExponent(op, in, peak);
+  const double sum = SumError(op, exponent, n, spread);
+  if (!(sum < 1)) return kInfinity;
+  const double logarithm = std::max(0.0, size - distance) + size * 0x1p-20;  // ln l; the planes are rounded up
+  const double parts = exponent.relative * distance + exponent.absolute + sum / (1 - sum) + op.eps * logarithm;
+  return (parts + op.u * (peak + 2 * logarithm + size)) * (1 + 4 * op.u) * (1 + op.mid) + op.mid * (logarithm + size) +
+         4 * op.lambda + op.mid_abs;
+}
+
+void FollowMaskedPolicy(BoundModel& bound, const Golden& golden, const Contract& contract, bool log) {
+  const Plane* masked = golden.Extra("masked");
+  if (masked == nullptr || contract.masked == MaskedRows::kNan) return;
+  if (contract.masked == MaskedRows::kAny) {
+    AdmitWhere(bound, *masked, 1, kAnything);
+  } else {
+    bound.value_where.push_back({masked, 1, log ? -kInfinity : 0});
+  }
+}
+
+// Errors of one exponential, logarithm or division may lie anywhere within the contract's ulp, and those of the row's
+// sum are the same for the whole row: systematic. Of the rescalings of an online sum, about log2 n meet a new maximum.
+StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Golden& golden, const Contract& contract,
+                                const OperationErrors& errors) {
+  StatisticModel statistic;
+  statistic.applicable = errors.in == 0 && errors.mid == 0 && contract.acc != Accumulator::kTensorCore;
+  statistic.shared = true;
+  const double functions = errors.eps * (3 + std::log2(static_cast<double>(op.terms)));
+  statistic.stagnates = static_cast<double>(op.terms) * errors.u > 0.125;
+  statistic.of_value = op.log ? errors.eps : functions;
+  statistic.constant = 4 * errors.lambda + (op.log ? functions : 0);
+  // x - (m + ln l) rounds m + ln l.
+  if (op.log) statistic.deviations.push_back({golden.Extra("peak"), kRoundingDeviation * contract.AccUnitRoundoff()});
+  return statistic;
+}
+
+}  // namespace
+
+double SoftmaxRelativeError(const Contract& contract, DType in, double n, double distance, double spread, double peak) {
+  return Relative(OperationErrors(contract), in, n, distance, spread, peak);
+}
+
+BoundModel SoftmaxBound(const Problem& problem, const Golden& golden, const Contract& contract) {
+  const SoftmaxCase op(problem);
+  const DType in = problem.inputs[0].dtype;
+  const OperationErrors errors(contract);
+  const auto n = static_cast<double>(op.terms);
+  const Plane &distance = *golden.Extra("distance"), &spread = *golden.Extra("spread"), &peak = *golden.Extra("peak");
+  const bool masked_any = contract.masked == MaskedRows::kAny && golden.Extra("masked") != nullptr;
+
+  const auto owned = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
+  ParallelFor(golden.size(), 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const double size = golden.magnitude[i];
+      double a = errors.mid_abs + 4 * errors.lambda;
+      if (op.log) {
+        a = LogError(errors, in, n, distance[i], spread[i], peak[i], size);
+      } else if (golden.value[i] > 0) {
+        a += size * Relative(errors, in, n, distance[i], spread[i], peak[i]);
+      } else if (golden.value[i] == 0) {
+        a += Vanished(errors, in, n, distance[i], spread[i], peak[i]);
+      }
+      if (std::isinf(golden.value[i]) && a < kInfinity) a = 0;  // ln 0, exactly
+      if (masked_any && (*golden.Extra("masked"))[i] >= 1) a = kInfinity;
+      owned->SetUp(i, a * (1 + 0x1p-40));
+    }
+  });
+  BoundModel bound = OutputBound(contract, problem.output.dtype);
+  bound.terms.push_back({owned.get(), 1});
+  bound.owned.push_back(owned);
+  bound.statistic = SoftmaxStatistic(op, golden, contract, errors);
+  FollowMaskedPolicy(bound, golden, contract, op.log);
+  return bound;
+}
+
+}  // namespace assay

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exact twins and omitted terms of softmax. A row of the twin is 0 at 2^j places of a pattern of its own and -inf
+// elsewhere, so that every probability is 2^-j or 0. A dropped, doubled or leaked term makes it 1 / (2^j -+ 1). Where
+// the contract's exp and division are faithful (math <= 1: what is representable comes out exact) or their error
+// disappears in the output's rounding, the result is exact; otherwise it may be off by the contract's own bound.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "harness/data/fill/rng.h"
+#include "harness/data/infinity.h"
+#include "ops/binding.h"
+#include "ops/softmax/softmax.h"
+
+namespace assay {
+namespace {
+
+constexpr double kDetectable = 4;  // a missing term is at least this many tolerances
+
+struct Plan {
+  int64_t visible = 0;   // 2^j
+  double tolerance = 0;  // absolute, of a visible element
+};
+
+double OutputRoundoff(const Contract& contract, DType out) {
+  return FormatOf(out).UnitRoundoff() * (contract.out == OutputRounding::kNearest ? 1 : 2);
+}
+
+Plan PlanAt(const SoftmaxCase& op, const Problem& problem, const Contract& contract, int64_t visible) {
+  const DType out = problem.output.dtype;
+  const double u_out = OutputRoundoff(contract, out);
+  const auto n = static_cast<double>(op.terms), v = static_cast<double>(visible);
+  const double relative = SoftmaxRelativeError(contract, problem.inputs[0].dtype, n, 0, 0, 0);
+  if (op.log) {
+    const double logarithm = std::log(v);
+    return {visible,
+            2 * (relative + (std::max(contract.math_ulp, 0.5) + 4) * 2 * contract.AccUnitRoundoff() * logarithm) +
+                u_out * logarithm};
+  }
+  // Below a power of two the output's spacing halves.
+  const bool lost = contract.out == OutputRounding::kNearest && relative < u_out / 2;
+  const bool faithful = contract.math_ulp <= 1 && v < std::ldexp(1.0, contract.AccExactBits());
+  return {visible, lost || faithful ? 0 : (relative + u_out) / v};
+}
+
+// The largest 2^j of which a single missing term can be told.
+std::optional<Plan> PlanTwin(const SoftmaxCase& op, const Problem& problem, const Contract& contract) {
+  if (contract.alg != Algorithm::kDirect) return std::nullopt;
+  int64_t visible = 1;
+  while (2 * visible <= op.terms) visible *= 2;
+  if (visible == op.terms && visible >= 4) visible /= 2;  // a pattern needs places to hide
+  for (; visible >= (op.log ? 2 : 1); visible /= 2) {
+    const Plan plan = PlanAt(op, problem, contract, visible);
+    const double effect = op.log ? 1.0 : 1.0 / static_cast<double>(visible);  // of a missing term, times v
+    const double v = static_cast<double>(visible);
+    const double noticed =
+        op.log ? plan.tolerance * v : std::max(plan.tolerance * v, OutputRoundoff(contract, problem.output.dtype));
+    if (effect >= kDetectable * noticed) return plan;
+  }
+  return std::nullopt;
+}
+
+// The row's terms in the order in which they become visible: those that OmittedTerms tries, then the others at random.
+std::vector<int64_t> VisibleOrder(int64_t row, int64_t terms) {
+  std::vector<int64_t> order = SampledTerms(terms, row);
+  std::vector<bool> sampled(static_cast<size_t>(terms));
+  for (int64_t k : order) sampled[k] = true;
+  const auto first = static_cast<int64_t>(order.size());
+  for (int64_t k = 0; k < terms; ++k) {
+    if (!sampled[k]) order.push_back(k);
+  }
+  constexpr uint64_t kSeed = 0x736f6674;  // any constant: a twin does not depend on the case's seed
+  const RandomStream random(kSeed, static_cast<uint64_t>(row));
+  for (int64_t i = terms - 1; i > first; --i) {
+    const auto j =
+        first + static_cast<int64_t>(random.Below(static_cast<uint64_t>(i), static_cast<uint64_t>(i + 1 - first)));
+    std::swap(order[i], order[j]);
+  }
+  return order;
+}
+
+// The element of the row where a wrong sum shows best: the largest finite one. -1: there is none.
+int64_t MostTelling(const SoftmaxCase& op, std::span<const double> values, int64_t row) {
+  int64_t best = -1;
+  for (int64_t k = 0; k < op.terms; ++k) {
+    const int64_t i = op.Offset(row, k);
+    if (std::isfinite(values[i]) && (best < 0 || values[i] > values[best])) best = i;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::optional<Twin> SoftmaxTwin(const Problem& problem, const Contract& contract, int variant) {
+  const SoftmaxCase op(problem);
+  const std::optional<Plan> plan = PlanTwin(op, problem, contract);
+  if (!plan || (variant == 1 && plan->visible == op.terms)) return std::nullopt;
+  const double v = static_cast<double>(plan->visible), shown = op.log ? -std::log(v) : 1 / v;
+  std::vector<double> x(static_cast<size_t>(op.rows * op.terms), -kInfinity);
+  Twin twin;
+  twin.expected.assign(x.size(), op.log ? -kInfinity : 0);
+  for (int64_t row = 0; row < op.rows; ++row) {
+    const std::vector<int64_t> order = VisibleOrder(row, op.terms);
+    const int64_t first = variant == 0 ? 0 : op.terms - plan->visible;
+    for (int64_t i = first; i < first + plan->visible; ++i) {
+      x[op.Offset(row, order[i])] = 0;
+      twin.expected[op.Offset(row, order[i])] = shown;
+    }
+  }
+  twin.inputs.emplace_back(problem.inputs[0].dtype, problem.inputs[0].shape);
+  twin.inputs[0].SetDoubles(x);
+  twin.tolerance_ulp = plan->tolerance / UlpAt(FormatOf(problem.output.dtype), shown);
+  twin.code = fmt::format("terms that arrived = {}", op.log ? "exp(-got)" : "1 / got");
+  return twin;
+}
+
+std::vector<Mutant> SoftmaxOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
+                                        std::span<const int64_t> outputs) {
+  const SoftmaxCase op(problem);
+  const FloatFormat& format = FormatOf(problem.output.dtype);
+  std::vector<Mutant> mutants;
+  std::set<int64_t> done;
+  for (int64_t output : outputs) {
+    const int64_t row = op.RowOf(output);
+    if (!done.insert(row).second) continue;
+    const int64_t shown = MostTelling(op, values, row);
+    if (shown < 0) continue;
+    for (int64_t k : SampledTerms(op.terms, row)) {
+      const double y = values[op.Offset(row, k)];
+      if (!std::isfinite(y) || ValueAt(x, op.Offset(row, k)) == -kInfinity) continue;
+      const double share = op.log ? std::exp(y) : y;
+      const double wrong = op.log ? values[shown] - std::log1p(-share) : values[shown] / (1 - share);
+      // A term too small to change the rounded result is out of any comparison's sight.
+      if (RoundTo(format, wrong) == RoundTo(format, values[shown])) continue;
+      mutants.push_back({.index = shown, .value = wrong, .key = row * op.terms + k});
+    }
+  }
+  return mutants;
+}
+
+}  // namespace assay

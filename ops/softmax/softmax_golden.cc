@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Golden softmax. Fast: double with an exponential below 1 ulp (portable_math.h). Reproducible: double-double.
+// sigma: the rounding of x_j - m, the row's shared errors (its differences, exponentials and their sum), own
+// exponential and division. The shared part is the same number for the whole row: m_eff = 1 for row groups.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "golden/dd.h"
+#include "golden/float_env.h"
+#include "harness/base/multiversion.h"
+#include "harness/base/parallel.h"
+#include "harness/data/fill/portable_math.h"
+#include "harness/data/infinity.h"
+#include "ops/softmax/softmax.h"
+
+namespace assay {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLowest = -700;          // of the double-double exponential
+constexpr double kExpVariance = 4.0 / 3;  // of an error uniform within 1 ulp = 2 u
+
+// One row: x to y, with what the planes need.
+struct RowWork {
+  explicit RowWork(int64_t n) : x(n), distance(n), e(n), y(n), y_lo(n), error(n) {}
+  std::vector<double> x, distance, e, y, y_lo, error;  // distance = m - x_j >= 0
+  double peak = 0, spread = 0, variance = 0;           // variance: the row's shared part, in u^2, relative
+};
+
+ASSAY_MULTIVERSION void Exponentials(const double* x, double max, double* distance, double* e, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    distance[i] = max - x[i];
+    e[i] = -distance[i];
+  }
+  internal::ExpKernels(e, e, n);
+}
+
+// -inf has weight zero and no distance worth an error.
+void DropInfinite(RowWork& row) {
+  for (size_t i = 0; i < row.x.size(); ++i) {
+    if (row.x[i] == -kInfinity) row.e[i] = row.distance[i] = 0;
+    row.distance[i] = std::min(row.distance[i], std::numeric_limits<double>::max());
+  }
+}
+
+// sum e, sum e |x - m| and the shared variance: exponentials are independent, running sums as in panel_sums.h.
+double SumRow(RowWork& row) {
+  double total = 0, weighted = 0, squares = 0, running = 0;
+  for (size_t i = 0; i < row.e.size(); ++i) {
+    total += row.e[i];
+    if (row.e[i] > 0) weighted += row.e[i] * row.distance[i];
+    squares += row.e[i] * row.e[i] * (kExpVariance + row.distance[i] * row.distance[i]);
+    running += total * total;
+  }
+  row.spread = weighted / total;
+  constexpr double kVariance = kRoundingDeviation * kRoundingDeviation;
+  row.variance = (kVariance * running + squares) / (total * total);
+  return total;
+}
+
+void FastRow(bool log, RowWork& row) {
+  const double total = SumRow(row), log_total = std::log(total);
+  const auto n = static_cast<double>(row.x.size());
+  // In u = 2^-53: differences, 2 for each exp, n additions. The own difference and the division come on top.
+  const double shared = row.spread + 2 + n;
+  for (size_t i = 0; i < row.x.size(); ++i) {
+    const double y = log ? -row.distance[i] - log_total : row.e[i] / total;
+    const double units =
+        log ? row.distance[i] + shared + 2 * log_total + std::abs(y) : y * (shared + row.distance[i] + 4);
+    row.y[i] = log && row.x[i] == -kInfinity ? -kInfinity : y;
+    row.error[i] = (y == 0 && !log ? 0 : units * 0x1p-53 * (1 + 0x1p-20)) + 0x1p-1073;
+  }
+}
+
+void ReproducibleRow(bool log, double max, RowWork& row) {
+  SumRow(row);
+  const auto n = static_cast<double>(row.x.size());
+  std::vector<DD> e(row.x.size());
+  DD total;
+  for (size_t i = 0; i < e.size(); ++i) {
+    const DD d = TwoSum(row.x[i], -max);
+    if (d.hi > kLowest) {
+      e[i] = Exp(d);
+    } else if (d.hi > 2 * kLowest) {  // below double's normal range: a plain number
+      e[i] = {std::exp(d.hi), 0};
+    }
+    total = total + e[i];
+  }
+  const DD log_total = Log(total);
+  for (size_t i = 0; i < e.size(); ++i) {
+    const bool gone = row.x[i] == -kInfinity;
+    const DD y = log ? TwoSum(row.x[i], -max) - log_total : e[i] / total;
+    row.y[i] = log && gone ? -kInfinity : y.hi;
+    row.y_lo[i] = gone || !std::isfinite(y.hi) ? 0 : y.lo;
+    const double size = log ? 1 + log_total.hi + std::abs(row.y[i]) * 0x1p-8 : row.y[i];
+    const bool tiny = !log && !gone && row.distance[i] >= -kLowest;
+    row.error[i] = gone || size == kInfinity ? 0
+                                             : size * (8 * kDDFunctionError + n * 0x1p-103) +
+                                                   (tiny ? 0x1p-50 * row.y[i] * (1 + row.distance[i]) : 0) + 0x1p-1040;
+  }
+}
+
+// The row's maximum; NaN when a NaN or +inf makes it undefined, -inf when all are.
+double Maximum(const std::vector<double>& x) {
+  double max = -kInfinity;
+  for (double value : x) {
+    if (std::isnan(value) || value == kInfinity) return kNaN;
+    max = std::max(max, value);
+  }
+  return max;
+}
+
+class Builder {
+ public:
+  Builder(const Problem& problem, const Tensor& x, Tier tier) : op_(problem), x_(x.ToDoubles()), tier_(tier) {
+    const bool wide = SizeOf(problem.output.dtype) == 8;
+    golden_.shape = problem.output.shape;
+    golden_.tier = tier;
+    golden_.value.resize(x_.size());
+    if (tier == Tier::kReproducible) golden_.value_lo.resize(x_.size());
+    for (Plane* plane : {&golden_.magnitude, &golden_.sigma, &golden_.error, &distance_, &spread_, &peak_}) {
+      *plane = Plane(x.size(), wide);
+    }
+    masked_ = Plane(x.size(), false);
+  }
+
+  Golden Run() {
+    ParallelFor(op_.rows, std::max<int64_t>(1, 4096 / op_.terms), [&](int64_t begin, int64_t end) {
+      RowWork work(op_.terms);
+      for (int64_t row = begin; row < end; ++row) Row(row, work);
+    });
+    golden_.extra.emplace_back("distance", std::move(distance_));
+    golden_.extra.emplace_back("spread", std::move(spread_));
+    golden_.extra.emplace_back("peak", std::move(peak_));
+    const auto flags = masked_.f32();
+    if (std::ranges::find(flags, 1.0f) != flags.end()) golden_.extra.emplace_back("masked", std::move(masked_));
+    return std::move(golden_);
+  }
+
+ private:
+  void Row(int64_t row, RowWork& work) {
+    for (int64_t k = 0; k < op_.terms; ++k) work.x[k] = x_[op_.Offset(row, k)];
+    const double max = Maximum(work.x);
+    if (!std::isfinite(max)) {
+      for (int64_t k = 0; k < op_.terms; ++k) {
+        golden_.value[op_.Offset(row, k)] = kNaN;
+        if (max == -kInfinity) masked_.Set(op_.Offset(row, k), 1);
+      }
+      return;
+    }
+    work.peak = std::abs(max);
+    Exponentials(work.x.data(), max, work.distance.data(), work.e.data(), op_.terms);
+    DropInfinite(work);
+    tier_ == Tier::kFast ? FastRow(op_.log, work) : ReproducibleRow(op_.log, max, work);
+    for (int64_t k = 0; k < op_.terms; ++k) Store(op_.Offset(row, k), k, work);
+  }
+
+  void Store(int64_t i, int64_t k, const RowWork& work) {
+    const double y = work.y[k], size = std::isfinite(y) ? std::abs(y) : 0;
+    golden_.value[i] = y;
+    if (!golden_.value_lo.empty()) golden_.value_lo[i] = work.y_lo[k];
+    golden_.magnitude.SetUp(i, size);
+    golden_.error.SetUp(i, std::isfinite(y) ? work.error[k] : 0);
+    distance_.SetUp(i, work.distance[k]);
+    spread_.SetUp(i, work.spread * (1 + 0x1p-30));
+    peak_.SetUp(i, work.peak);
+    const double own = work.distance[k] * work.distance[k];
+    const double relative = op_.log ? own + size * size : size * size * (own + 2 * kExpVariance);
+    const double shared = op_.log ? 1 : size * size;
+    const double deviation = std::sqrt(relative + shared * work.variance);
+    golden_.sigma.Set(i, std::isfinite(deviation) && std::isfinite(y) ? deviation : 0);
+  }
+
+  const SoftmaxCase op_;
+  const std::vector<double> x_;
+  const Tier tier_;
+  Golden golden_;
+  Plane distance_, spread_, peak_, masked_;
+};
+
+}  // namespace
+
+Golden SoftmaxGolden(const Problem& problem, const Tensor& x, Tier tier) {
+  RequireFloatEnvironment("golden softmax");
+  return Builder(problem, x, tier).Run();
+}
+
+}  // namespace assay

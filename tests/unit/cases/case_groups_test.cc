@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cases/case_groups.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/cases/host_memory.h"
+#include "harness/model/case_spec.h"
+
+namespace assay {
+namespace {
+
+PlannedCase Planned(const std::string& id) {
+  PlannedCase planned;
+  planned.spec = ParseId(id).value();
+  return planned;
+}
+
+std::vector<PlannedCase> Planned(size_t count, const std::string& id) {
+  return std::vector<PlannedCase>(count, Planned(id));
+}
+
+constexpr char kSmall[] = "softmax/f32/shape=4x8/fill=normal/seed=0";
+constexpr char kTenMebibytes[] = "softmax/f32/shape=1024x1280/fill=normal/seed=0";  // 5 MiB in, 5 MiB out
+
+std::vector<size_t> Sizes(const std::vector<CaseGroup>& groups) {
+  std::vector<size_t> sizes;
+  size_t begin = 0;
+  for (const CaseGroup& group : groups) {
+    EXPECT_EQ(group.begin, begin);  // all cases, in order
+    begin = group.end;
+    sizes.push_back(group.end - group.begin);
+  }
+  return sizes;
+}
+
+TEST(CaseGroups, HoldAllCasesInOrderAndNoMoreThanTheMost) {
+  EXPECT_TRUE(GroupCases({}).empty());
+  EXPECT_EQ(Sizes(GroupCases(Planned(2 * kMostCasesInGroup + 1, kSmall))),
+            (std::vector<size_t>{kMostCasesInGroup, kMostCasesInGroup, 1}));
+}
+
+TEST(CaseGroups, AreTogetherNoLargerThanACaseThatIsNotLarge) {
+  static_assert(kLargeCaseBytes == 0x1p24);
+  EXPECT_EQ(Sizes(GroupCases(Planned(3, kTenMebibytes))), (std::vector<size_t>{1, 1, 1}));
+  std::vector<PlannedCase> cases = {Planned(kSmall), Planned(kTenMebibytes), Planned(kSmall), Planned(kTenMebibytes)};
+  EXPECT_EQ(Sizes(GroupCases(cases)), (std::vector<size_t>{3, 1}));
+}
+
+TEST(CaseGroups, ACaseThatIsRefusedHasNoSize) {
+  std::vector<PlannedCase> cases = Planned(3, kSmall);
+  cases[1] = Planned("attention/f32/b=1,h=3,hkv=2,l=4,d=4/fill=normal/seed=0");  // 3 heads on 2
+  EXPECT_EQ(Sizes(GroupCases(cases)), (std::vector<size_t>{3}));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cases/host_memory.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "harness/model/case_spec.h"
+#include "ops/operator.h"
+
+namespace assay {
+namespace {
+
+Problem Bound(const char* id) {
+  const CaseSpec spec = ParseId(id).value();
+  return *OperatorRegistry::Global().Find(spec.op)->Bind(spec);
+}
+
+double ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  double all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+constexpr const char* kSquare = "matmul/f32/m=1000,n=1000,k=1000/fill=normal/seed=0";  // needs 48 MB
+
+TEST(CheckFits, ComparesWhatTheCaseNeeds) {
+  EXPECT_TRUE(CheckFitsHost(Bound(kSquare), [] { return 49e6; }));
+  const Status fits = CheckFitsHost(Bound(kSquare), [] { return 47e6; });
+  ASSERT_FALSE(fits);
+  EXPECT_NE(fits.error().message.find("need about 0.048 GB, and 0.047 GB"), std::string::npos) << fits.error().message;
+}
+
+class AvailableMemory : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_);
+    Write("meminfo", "MemTotal: 9000 kB\nMemAvailable: 1000 kB\n");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void Write(const char* name, const char* text) const { std::ofstream(folder_ / name) << text; }
+  double Bytes() const { return AvailableBytesIn(folder_ / "meminfo", folder_); }
+
+  const std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) / "assay_available_memory";
+};
+
+TEST_F(AvailableMemory, IsTheHostsWithoutALimit) {
+  EXPECT_EQ(Bytes(), 1000 * 1024);
+  Write("memory.current", "100\n");
+  Write("memory.max", "max\n");
+  EXPECT_EQ(Bytes(), 1000 * 1024);
+  EXPECT_EQ(AvailableBytesIn(folder_ / "none", folder_), std::numeric_limits<double>::infinity());
+}
+
+TEST_F(AvailableMemory, IsWhatTheControlGroupMayStillTake) {
+  Write("memory.current", "300000\n");
+  Write("memory.max", "400000\n");
+  EXPECT_EQ(Bytes(), 100000);
+  Write("memory.stat", "anon 200000\nfile 100000\ninactive_file 60000\n");
+  EXPECT_EQ(Bytes(), 160000);
+  Write("memory.max", "200000\n");
+  EXPECT_EQ(Bytes(), 0);
+  Write("memory.max", "9000000\n");
+  EXPECT_EQ(Bytes(), 1000 * 1024);
+}
+
+TEST(ColumnsAtOnce, LargeCasesAreJudgedOneColumnAfterTheOther) {
+  EXPECT_EQ(ColumnsAtOnce(Bound("matmul/f32/m=64,n=64,k=64/fill=normal/seed=0"), 4), 4u);
+  // 8 MB of inputs three times, and 52 bytes for each of 1e6 outputs: 76 MB, of which 134 MB hold one.
+  EXPECT_EQ(ColumnsAtOnce(Bound(kSquare), 4), 2u);
+  EXPECT_EQ(ColumnsAtOnce(Bound("matmul/f32/m=16,n=4096,k=4096/fill=normal/seed=0"), 4), 1u);
+  EXPECT_EQ(ColumnsAtOnce(Bound(kSquare), 0), 1u);
+}
+
+// As in a run: the allocator keeps what is freed, and nothing of it is below the top of the heap.
+TEST(CheckFits, MemoryThatTheProgramFreedAndKeepsIsAvailable) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers have allocators of their own";
+#endif
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  const double before = ResidentBytes();
+  auto tensor = std::make_unique<std::vector<char>>(256 << 20, 'x');
+  const auto above = std::make_unique<std::vector<char>>(1 << 20, 'y');
+  tensor.reset();
+  ASSERT_GT(ResidentBytes() - before, 200e6);
+  // A host with room for one case beside what the program had before.
+  const auto available = [before] { return 60e6 - (ResidentBytes() - before); };
+  ASSERT_LT(available(), 0);
+  const Status fits = CheckFitsHost(Bound(kSquare), available);
+  EXPECT_TRUE(fits) << fits.error().message;
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the bits of random numbers and fills with pinned hashes. Built several times with different flags.
+#include <fmt/format.h>
+
+#include <span>
+#include <vector>
+
+#include "harness/data/fill/fill.h"
+#include "harness/data/fill/rng.h"
+
+namespace {
+
+using namespace assay;
+
+constexpr size_t kCount = 1 << 16;
+
+template <class T>
+uint64_t HashOf(const std::vector<T>& values) {
+  return HashBytes(values.data(), values.size() * sizeof(T));
+}
+
+template <class T>
+uint64_t NormalHash() {
+  std::vector<T> values(kCount);
+  RandomStream(7, 3).FillNormal(5, std::span(values));
+  return HashOf(values);
+}
+
+uint64_t SingleNormalHash() {
+  std::vector<double> values(kCount);
+  for (size_t i = 0; i < kCount; ++i) values[i] = RandomStream(7, 3).Normal(5 + i);
+  return HashOf(values);
+}
+
+uint64_t SingleFloatNormalHash() {
+  std::vector<float> values(kCount);
+  for (size_t i = 0; i < kCount; ++i) values[i] = RandomStream(7, 3).FloatNormal(5 + i);
+  return HashOf(values);
+}
+
+uint64_t ExpLogHash() {
+  std::vector<double> values;
+  for (size_t i = 0; i < kCount; ++i) {
+    const double u = RandomStream(8, 0).Uniform(i);
+    values.push_back(PortableExp((u - 0.5) * 1500));
+    values.push_back(PortableLog(u * 1e10));
+  }
+  return HashOf(values);
+}
+
+uint64_t FillHash(DType dtype) {
+  Tensor all(DType::kI64, {static_cast<int64_t>(KnownFills().size())});
+  size_t i = 0;
+  for (const std::string& name : KnownFills()) {
+    Tensor tensor(dtype, {96, 128});
+    FillTensor(ParseFill(name == "cancel-K" ? "cancel-1e4" : name).value(), 11, 2, -1, 0, tensor);
+    all.As<uint64_t>()[i++] = HashBytes(tensor.data(), tensor.bytes());
+  }
+  return HashBytes(all.data(), all.bytes());
+}
+
+bool Check(const char* what, uint64_t got, uint64_t want) {
+  if (got != want) fmt::print("{}: {:#018x}, pinned {:#018x}\n", what, got, want);
+  return got == want;
+}
+
+}  // namespace
+
+int main() {
+  bool ok = Check("FillNormal", NormalHash<double>(), 0xa3296456c5110ba5);
+  ok &= Check("Normal", SingleNormalHash(), 0xa3296456c5110ba5);
+  ok &= Check("FillNormal of float", NormalHash<float>(), 0x8ffd326f3543df16);
+  ok &= Check("FloatNormal", SingleFloatNormalHash(), 0x8ffd326f3543df16);
+  ok &= Check("PortableExp and PortableLog", ExpLogHash(), 0x54b32214055de6ac);
+  ok &= Check("fills f64", FillHash(DType::kF64), 0xaf98509771bcfb84);
+  ok &= Check("fills f16", FillHash(DType::kF16), 0x2b8b06ff5de55b87);
+  ok &= Check("fills f32", FillHash(DType::kF32), 0xd3a629a45234bd1f);
+  ok &= Check("fills i8", FillHash(DType::kI8), 0x4070bab6b845b8fd);
+  return ok ? 0 : 1;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// MutationPower on a small operator: y[m] = sum over k of a[m,k], f32 accumulator.
+#include "harness/judge/mutation_power.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace assay {
+namespace {
+
+class RowSum : public Operator {
+ public:
+  const OpSchema& schema() const override { return schema_; }
+  Result<Problem> Bind(const CaseSpec&) const override { return Problem{}; }
+  std::vector<Tensor> MakeInputs(const Problem&) const override { return {}; }
+  Golden ComputeGolden(const Problem&, std::span<const Tensor>, Tier) const override { return {}; }
+  BoundModel Bound(const Problem&, const Golden&, const Contract&) const override { return {}; }
+  std::optional<Twin> MakeTwin(const Problem&, const Contract&, int) const override { return std::nullopt; }
+  std::vector<Mutant> OmittedTerms(const Problem&, std::span<const Tensor> inputs, std::span<const double> values,
+                                   std::span<const int64_t> outputs) const override {
+    const int64_t terms = inputs[0].shape()[1];
+    const std::vector<double> a = inputs[0].ToDoubles();
+    std::vector<Mutant> mutants;
+    for (const int64_t row : outputs) {
+      for (const int64_t k : {int64_t{0}, terms - 1}) {
+        mutants.push_back({row, values[static_cast<size_t>(row)] - a[static_cast<size_t>(row * terms + k)]});
+      }
+    }
+    return mutants;
+  }
+
+ private:
+  OpSchema schema_;
+};
+
+struct RowSumCase {
+  // term(m, k) of a rows x terms input; the bound permits `coefficient` times the sum of magnitudes.
+  template <class Term>
+  RowSumCase(int64_t rows, int64_t terms, double coefficient, const Term& term) {
+    inputs.emplace_back(DType::kF32, Shape{rows, terms});
+    golden.shape = {rows};
+    golden.value.resize(static_cast<size_t>(rows));
+    golden.magnitude = golden.error = Plane(rows, false);
+    std::vector<double> a;
+    for (int64_t m = 0; m < rows; ++m) {
+      double magnitude = 0;
+      for (int64_t k = 0; k < terms; ++k) {
+        a.push_back(term(m, k));
+        golden.value[static_cast<size_t>(m)] += a.back();
+        magnitude += std::abs(a.back());
+      }
+      golden.magnitude.Set(m, magnitude);
+    }
+    inputs[0].SetDoubles(a);
+    problem.output.shape = {rows};
+    bound.terms = {{&golden.magnitude, coefficient}};
+    bound.u_out = 0x1p-24;
+    bound.overflow_at = 0x1p128;
+    bound.partial_overflow_at = 0x1p128;
+  }
+  RowSumCase(const RowSumCase&) = delete;
+
+  Twin AsTwin() {
+    Twin twin;
+    twin.inputs.push_back(inputs[0].Clone());
+    twin.expected = golden.value;
+    return twin;
+  }
+  MutationPower Measure(std::span<const Twin> twins = {}) const {
+    return MeasureMutationPower(RowSum(), problem, inputs, golden, bound, Contract{}, twins);
+  }
+
+  Problem problem;
+  std::vector<Tensor> inputs;
+  Golden golden;
+  BoundModel bound;
+};
+
+double Distinct(int64_t m, int64_t k) {
+  return static_cast<double>(1 + m + k);
+}
+
+TEST(MutationPower, TightBoundCatchesEverything) {
+  const MutationPower power = RowSumCase(40, 8, 1e-6, Distinct).Measure();
+  EXPECT_EQ(power.power, 1);
+  EXPECT_EQ(power.whole_total, 3);
+  EXPECT_EQ(power.omitted_total, 80);
+  EXPECT_EQ(power.missed, "");
+}
+
+TEST(MutationPower, ZeroWithinTheBoundIsMissed) {
+  // Terms cancel to less than the bound: an output of zeros would pass.
+  const RowSumCase c(40, 2, 0.01, [](int64_t, int64_t k) { return k == 0 ? 1.001 : -1; });
+  const MutationPower power = c.Measure();
+  EXPECT_NEAR(power.power, 1.0 / 3, 1e-12);  // only the sentinel is caught; the mean passes as well
+  EXPECT_EQ(power.missed, "an output of zeros");
+}
+
+TEST(MutationPower, BlindToZerosButNotToAConstantOrAMissingTerm) {
+  EXPECT_EQ(RowSumCase(40, 8, 1e-6, Distinct).Measure().BlindTo(), "");
+  const RowSumCase cancels(40, 2, 0.01, [](int64_t, int64_t k) { return k == 0 ? 1.001 : -1; });
+  EXPECT_EQ(cancels.Measure().BlindTo(), "an output of zeros");
+  // The same everywhere, and terms below the bound.
+  const RowSumCase constant(40, 1000, 0.01, [](int64_t, int64_t) { return 1.0; });
+  EXPECT_EQ(constant.Measure().power, 0);
+  EXPECT_EQ(constant.Measure().BlindTo(), "");
+  // Three of four rows cancel.
+  const auto mostly = [](int64_t m, int64_t k) { return k == 0 ? 1.001 : m % 4 == 0 ? 1.0 : -1.0; };
+  EXPECT_EQ(RowSumCase(40, 2, 0.01, mostly).Measure().BlindTo(), "a zero in place of 30 of 40 results");
+}
+
+TEST(MutationPower, NanThatMayFollowFromOverflowTellsNothing) {
+  RowSumCase c(40, 8, 1e-6, Distinct);
+  c.bound.partial_overflow_at = 1;  // all sums reach it
+  const MutationPower power = c.Measure();
+  EXPECT_EQ(power.BlindTo(), "an output of NaN");
+  EXPECT_EQ(power.missed, "an output of NaN");
+  EXPECT_NEAR(power.power, 2.0 / 3, 1e-12);
+  EXPECT_EQ(power.overflowing, 40);
+  EXPECT_EQ(power.sampled, 40);
+  c.bound.partial_signs = PartialSigns::kOfTerms;
+  EXPECT_EQ(c.Measure().BlindTo(), "") << "terms of one sign make infinities alone";
+  EXPECT_EQ(c.Measure().power, 1);
+  std::ranges::fill(c.golden.value, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(c.Measure().BlindTo(), "") << "NaN is the result";
+}
+
+// Two outputs of 40 for which nothing is promised, be it by the operator's rules or by an infinite bound.
+TEST(MutationPower, OutputsThatAcceptAnythingCountAgainstTheCase) {
+  RowSumCase c(40, 8, 1e-6, Distinct);
+  Admit(c.bound, c.golden.size(), 3, kAnything);
+  c.golden.error.Set(5, std::numeric_limits<double>::infinity());
+  const MutationPower power = c.Measure();
+  EXPECT_EQ(power.unbounded, 2);
+  EXPECT_NEAR(power.power, 0.95, 1e-12);
+  EXPECT_NE(power.missed, "");
+  RowSumCase coded(40, 8, 0, Distinct);
+  std::vector<Twin> twins;
+  twins.push_back(coded.AsTwin());
+  EXPECT_EQ(c.Measure(twins).power, 1) << "the twin tests those outputs";
+  EXPECT_EQ(c.Measure(twins).unbounded, 2);
+}
+
+// The samples see one of four outputs, but a promise is missing for each.
+TEST(MutationPower, UnboundedOutputsBetweenTheSamplesCountAsWell) {
+  RowSumCase c(1024, 2, 1e-6, Distinct);
+  const std::vector<int64_t> sampled = SampleOutputs(1024);
+  for (int64_t i = 0; i < 1024; ++i) {
+    if (!std::ranges::binary_search(sampled, i)) Admit(c.bound, c.golden.size(), i, kAnything);
+  }
+  const MutationPower power = c.Measure();
+  EXPECT_EQ(power.omitted_caught, power.omitted_total);
+  EXPECT_EQ(power.power, 0.25);
+  EXPECT_EQ(power.missed, "any result of 768 of 1024 outputs, for which the contract bounds nothing");
+}
+
+TEST(MutationPower, TwinMakesUpForTheMainData) {
+  const RowSumCase c(40, 2, 0.01, [](int64_t, int64_t k) { return k == 0 ? 1.001 : -1; });
+  RowSumCase coded(40, 2, 0, Distinct);
+  std::vector<Twin> twins;
+  twins.push_back(coded.AsTwin());
+  EXPECT_EQ(c.Measure(twins).power, 1);
+}
+
+TEST(MutationPower, OmittedTermsBelowTheBoundAreMissed) {
+  // The last term is smaller than the bound in every row; the first is not.
+  const RowSumCase c(40, 4, 1e-3, [](int64_t m, int64_t k) { return k == 3 ? 1e-5 : 1.0 + static_cast<double>(m); });
+  const MutationPower power = c.Measure();
+  EXPECT_EQ(power.whole_caught, 3);
+  EXPECT_EQ(power.omitted_caught, 40);
+  EXPECT_EQ(power.power, 0.5);
+  EXPECT_THAT(power.missed, testing::HasSubstr("40 of 80 omitted terms, such as one of output [0]"));
+}
+
+TEST(MutationPower, OmittedTermsAreRoundedBeforeTheyAreJudged) {
+  // A term below half an ulp of the output leaves no trace, however tight the bound.
+  const RowSumCase c(2, 2, 0, [](int64_t m, int64_t k) { return k == 1 ? 1e-9 : 3.0 + static_cast<double>(m); });
+  EXPECT_EQ(c.Measure().omitted_caught, 2);
+}
+
+TEST(MutationPower, ExactGoldenCatchesAnyChange) {
+  RowSumCase c(40, 2, 1e9, Distinct);
+  c.bound.exact = true;
+  EXPECT_EQ(c.Measure().power, 1);
+}
+
+TEST(MutationPower, TwinToleranceHidesSmallTerms) {
+  const RowSumCase c(40, 2, 10, Distinct);
+  RowSumCase coded(40, 2, 0, [](int64_t m, int64_t k) { return k == 1 ? 1.0 : 1 << (m % 8 + 4); });
+  std::vector<Twin> twins;
+  twins.push_back(coded.AsTwin());
+  EXPECT_EQ(c.Measure(twins).power, 1);
+  twins[0].tolerance_ulp = 0x1p23;
+  EXPECT_LT(c.Measure(twins).power, 1);
+}
+
+TEST(MutationPower, SingleOutputIsItsOwnMean) {
+  EXPECT_EQ(RowSumCase(1, 4, 1e-6, Distinct).Measure().whole_total, 2);
+  EXPECT_EQ(RowSumCase(1, 4, 1e-6, Distinct).Measure().power, 1);
+}
+
+TEST(MutationPower, SamplesAreSpreadAndRepeatable) {
+  EXPECT_EQ(SampleOutputs(3), (std::vector<int64_t>{0, 1, 2}));
+  for (const int64_t n : {257L, 1000L, 1L << 20, 1L << 40}) {
+    const std::vector<int64_t> s = SampleOutputs(n);
+    ASSERT_EQ(s.size(), static_cast<size_t>(kPowerSamples));
+    EXPECT_EQ(s.front(), 0);
+    EXPECT_EQ(s.back(), n - 1);
+    EXPECT_TRUE(std::is_sorted(s.begin(), s.end()));
+    EXPECT_EQ(std::adjacent_find(s.begin(), s.end()), s.end());
+    EXPECT_EQ(s, SampleOutputs(n));
+  }
+  // Every column of a power-of-two width would be the same with an even step.
+  std::vector<bool> columns(64);
+  for (const int64_t i : SampleOutputs(1 << 20)) columns[static_cast<size_t>(i % 64)] = true;
+  EXPECT_GT(std::count(columns.begin(), columns.end(), true), 48);
+}
+
+}  // namespace
+}  // namespace assay

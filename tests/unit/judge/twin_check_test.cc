@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/twin_check.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/unit/special_values.h"
+
+namespace assay {
+namespace {
+
+Tensor Output(std::vector<double> values, DType dtype = DType::kF32) {
+  Tensor t(dtype, {static_cast<int64_t>(values.size()) / (IsComplex(dtype) ? 2 : 1)});
+  t.SetDoubles(values);
+  return t;
+}
+
+Twin MakeTwin(std::vector<double> expected, double tolerance_ulp = 0) {
+  Twin twin;
+  twin.expected = std::move(expected);
+  twin.tolerance_ulp = tolerance_ulp;
+  twin.code = "missing k = |diff| - 1";
+  return twin;
+}
+
+TEST(TwinCheck, EqualHolds) {
+  const TwinOutcome outcome = CheckTwin(MakeTwin({1, -0.0, kNaN, kInf}), 0, Output({1, 0, kNaN, kInf}));
+  EXPECT_TRUE(outcome.Holds());
+  EXPECT_EQ(outcome.Margin(), 0);
+  EXPECT_EQ(outcome.elements, 4);
+}
+
+TEST(TwinCheck, KeepsTheFirstWrongElements) {
+  std::vector<double> expected(20, 4), got(20, 4);
+  for (size_t i = 5; i < 17; ++i) got[i] = static_cast<double>(i);
+  const TwinOutcome outcome = CheckTwin(MakeTwin(expected, 2), 0, Output(got));
+  ASSERT_EQ(outcome.examples.size(), kWorstCount);
+  const WorstElement& first = outcome.examples[0];
+  EXPECT_EQ(first.index, 5);
+  EXPECT_EQ(first.got, 5);
+  EXPECT_EQ(first.golden, 4);
+  EXPECT_EQ(first.error, 1);
+  EXPECT_EQ(first.tolerance, 2 * 0x1p-21);  // in the output's unit
+  EXPECT_EQ(outcome.examples.back().index, 12);
+  const TwinOutcome complex = CheckTwin(MakeTwin({1, 2, 3, 4}), 0, Output({1, 2, 3, 5}, DType::kC64));
+  ASSERT_EQ(complex.examples.size(), 1u);
+  EXPECT_EQ(complex.examples[0].index, 1);
+  EXPECT_EQ(complex.examples[0].component, 1);
+}
+
+TEST(TwinCheck, OneUlpIsWrongAndDecodable) {
+  const TwinOutcome outcome = CheckTwin(MakeTwin({4, 12, 7, 8}), 1, Output({4, 9, 7, 2}));
+  EXPECT_FALSE(outcome.Holds());
+  EXPECT_EQ(outcome.wrong, 2);
+  EXPECT_EQ(outcome.first, 1);
+  EXPECT_EQ(outcome.Margin(), kInf);
+  EXPECT_EQ(outcome.Reason({4}),
+            "exact twin 1: 2 wrong, first element [1] got 9, expected 12, difference -3; 2 of 4 elements, in 2 of 4 "
+            "indices; first [1], last [3]; missing k = |diff| - 1");
+  EXPECT_FALSE(CheckTwin(MakeTwin({1}), 0, Output({1 + 0x1p-23})).Holds());
+}
+
+// Terms 1, 2, 4, 8 and a second 8 in every output, and others of 0.
+Twin CodedTwin(std::vector<double> expected, int64_t terms = 6) {
+  Twin twin;
+  twin.expected = std::move(expected);
+  twin.terms = terms;
+  twin.terms_of = [](int64_t, double part) {
+    if (part == 8) return std::vector<int64_t>{3, 4};
+    return part == 1 || part == 2 || part == 4 ? std::vector<int64_t>{std::ilogb(part)} : std::vector<int64_t>{};
+  };
+  return twin;
+}
+
+TEST(TwinCheck, NamesTheTermsThatAllWrongElementsAgreeOn) {
+  const auto code = [](std::vector<double> got) {
+    return CheckTwin(CodedTwin({23, 23, 23}), 0, Output(std::move(got))).code;
+  };
+  EXPECT_EQ(code({23, 21, 23}), "looks like term k=1 missing");
+  EXPECT_EQ(code({23, 15, 23}), "looks like term k=3 or 4 missing");
+  EXPECT_EQ(code({27, 27, 27}), "looks like term k=2 added twice");
+  EXPECT_EQ(code({21, 22, 23}), "") << "different terms";
+  EXPECT_EQ(code({20, 23, 23}), "") << "no term";
+  EXPECT_EQ(code({21, kNaN, 23}), "");
+  EXPECT_EQ(code({23, 23, 23}), "");
+}
+
+// What loops do wrong at their ends comes first.
+TEST(TwinCheck, NamesTheFirstAndTheLastTermBeforeOthers) {
+  EXPECT_EQ(CheckTwin(CodedTwin({23}, 5), 0, Output({15})).code, "looks like term k=4 or 3 missing");
+  EXPECT_EQ(CheckTwin(CodedTwin({23}, 5), 0, Output({31})).code, "looks like term k=4 or 3 added twice");
+  // As ExactCode has it: of a sign each, mirrored. Every third pair has the same magnitude.
+  Twin twin = CodedTwin({100}, 20);
+  twin.terms_of = [](int64_t, double part) {
+    std::vector<int64_t> terms;
+    for (int64_t k = 0; k < 20; ++k) {
+      const auto magnitude = static_cast<double>(3 + (k < 10 ? k : 19 - k) % 3);
+      if ((k < 10 ? magnitude : -magnitude) == part) terms.push_back(k);
+    }
+    return terms;
+  };
+  EXPECT_EQ(CheckTwin(twin, 0, Output({103})).code,
+            "looks like term k=19 missing, or k=0 added twice, or k=10 or 13 or 16 missing");
+  EXPECT_EQ(CheckTwin(twin, 0, Output({97})).code,
+            "looks like term k=0 missing, or k=19 added twice, or k=3 or 6 or 9 missing");
+  EXPECT_EQ(CheckTwin(twin, 0, Output({104})).code, "looks like term k=12 or 15 or 18 missing");
+}
+
+TEST(TwinCheck, SaysNothingOfOutputsThatAreWrongAllOver) {
+  EXPECT_EQ(CheckTwin(MakeTwin({4, 12}), 0, Output({5, 9})).code, "");
+  EXPECT_EQ(CheckTwin(MakeTwin({4, 12}), 0, Output({4, kInf})).code, "");
+}
+
+TEST(TwinCheck, ToleranceCountsUlpOfTheOutput) {
+  EXPECT_TRUE(CheckTwin(MakeTwin({1}, 2), 0, Output({1 + 0x1p-22})).Holds());
+  EXPECT_EQ(CheckTwin(MakeTwin({1}, 2), 0, Output({1 + 0x1p-22})).Margin(), 1);
+  EXPECT_FALSE(CheckTwin(MakeTwin({1}, 2), 0, Output({1 + 0x1.8p-22})).Holds());
+  EXPECT_TRUE(CheckTwin(MakeTwin({1}, 1), 0, Output({1 + 0x1p-10}, DType::kF16)).Holds());
+}
+
+TEST(TwinCheck, ToleranceIsNoExcuseForNonFinite) {
+  for (const double bad : {kNaN, kInf, -kInf}) {
+    const TwinOutcome outcome = CheckTwin(MakeTwin({1}, 1e30), 0, Output({bad}));
+    EXPECT_FALSE(outcome.Holds()) << bad;
+    EXPECT_EQ(outcome.Margin(), kInf);
+  }
+  EXPECT_FALSE(CheckTwin(MakeTwin({kNaN}, 4), 0, Output({0})).Holds());
+  EXPECT_FALSE(CheckTwin(MakeTwin({kInf}, 4), 0, Output({-kInf})).Holds());
+}
+
+TEST(TwinCheck, IntegersAndComplex) {
+  EXPECT_FALSE(CheckTwin(MakeTwin({5, 6}), 0, Output({5, 7}, DType::kI32)).Holds());
+  const TwinOutcome outcome = CheckTwin(MakeTwin({1, 2, 3, 4}), 0, Output({1, 2, 5, 6}, DType::kC64));
+  EXPECT_EQ(outcome.wrong, 1);
+  EXPECT_EQ(outcome.first, 1);
+}
+
+}  // namespace
+}  // namespace assay

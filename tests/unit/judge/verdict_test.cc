@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "tests/unit/special_values.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(Verdict, NamesParseBack) {
+  for (int k = 0; k < kVerdictCount; ++k) {
+    const auto verdict = static_cast<Verdict>(k);
+    EXPECT_EQ(ParseVerdict(Name(verdict)).value(), verdict);
+  }
+  for (int k = 0; k < kResultClassCount; ++k) {
+    const auto result_class = static_cast<ResultClass>(k);
+    EXPECT_EQ(ParseResultClass(Name(result_class)).value(), result_class);
+  }
+  EXPECT_EQ(Name(Verdict::kBelowContract), "below_contract");
+  EXPECT_EQ(Name(ResultClass::kWithinLowerClass), "within_lower_class");
+  EXPECT_THAT(ParseVerdict("passed").error().message, AllOf(HasSubstr("'passed'"), HasSubstr("below_contract")));
+  EXPECT_THAT(ParseResultClass("exact").error().message, HasSubstr("bit_exact"));
+}
+
+struct ExitCase {
+  std::vector<Verdict> verdicts;
+  ExitFlags flags;
+  int code;
+};
+
+TEST(Verdict, ExitCodes) {
+  using enum Verdict;
+  const ExitCase cases[] = {
+      {{kPass}, {}, 0},
+      {{kPass, kUnsupported, kUnavailable}, {}, 0},
+      {{}, {}, 4},
+      {{kUnsupported}, {}, 4},
+      {{kUnavailable, kUnsupported}, {}, 4},
+      {{kBelowContract}, {}, 1},
+      {{kMismatch}, {}, 1},
+      {{kNondeterministic, kPass}, {}, 1},
+      {{kInconclusive}, {}, 0},
+      {{kInconclusive}, {.strict = true}, 1},
+      {{kPass}, {.strict = true}, 0},
+      {{kPass}, {.suspects = true}, 0},
+      {{kPass}, {.strict = true, .suspects = true}, 1},
+      {{kPass}, {.unexpected_pass = true}, 1},
+      {{kCrash}, {}, 3},
+      {{kTimeout}, {}, 3},
+      {{kError}, {}, 3},
+      {{kMissing}, {}, 3},
+      {{kMismatch, kCrash}, {}, 3},
+      {{kPass}, {.required_backend_absent = true}, 5},
+      {{kMismatch}, {.required_backend_absent = true}, 5},
+      {{kCrash}, {.required_backend_absent = true}, 3},
+      {{kUnavailable}, {.required_backend_absent = true}, 5},
+      {{kCrash}, {.usage_error = true}, 2},
+      {{}, {.usage_error = true}, 2},
+      {{kCrash}, {.interrupted = true, .usage_error = true}, 130},
+  };
+  for (size_t k = 0; k < std::size(cases); ++k) {
+    EXPECT_EQ(ExitCode(cases[k].verdicts, cases[k].flags), cases[k].code) << "case " << k;
+  }
+}
+
+Evidence GoodEvidence() {
+  Evidence e;
+  e.shape = {4, 8};
+  e.runs.resize(2);
+  for (ErrorMetrics& m : e.runs) m.elements = m.finite = 32, m.bound_margin = 0.25;
+  e.declared = e.required = ParseDeclaration("f32").value();
+  e.power = MutationPower{.power = 1};
+  return e;
+}
+
+PropertyOutcome Broken(bool claimed) {
+  return {
+      .name = "position", .claimed = claimed, .broken = 1, .margin = kInf, .where = "element [0,1] is 2, expected 1"};
+}
+
+void AddViolation(ErrorMetrics& m) {
+  m.violations = 1;
+  m.bound_margin = 4;
+  m.worst = {{.index = 13, .got = 1.5, .golden = 1, .error = 0.5, .tolerance = 0.125}};
+  m.where = "1 of 32 elements, [1,5]";
+}
+
+struct DecideCase {
+  const char* name;
+  std::function<void(Evidence&)> change;
+  Verdict verdict;
+  ResultClass result_class;
+  std::string reason;
+};
+
+const std::vector<DecideCase>& DecideCases() {
+  using enum Verdict;
+  using RC = ResultClass;
+  static const Contract f16acc = ParseDeclaration("f16acc").value();
+  static const std::vector<DecideCase> cases = {
+      {"Plain", [](Evidence&) {}, kPass, RC::kWithinClass, ""},
+      {"BitExact",
+       [](Evidence& e) {
+         for (auto& m : e.runs) m.bit_exact = true;
+       },
+       kPass, RC::kBitExact, ""},
+      {"OneRunBitExact", [](Evidence& e) { e.runs[0].bit_exact = true; }, kPass, RC::kWithinClass, ""},
+      {"Reordered", [](Evidence& e) { e.reordered = true; }, kPass, RC::kReordered, ""},
+      {"Suspect", [](Evidence& e) { e.suspect = true; }, kPass, RC::kSuspect, "suspect"},
+      {"BitsDifferUnclaimed", [](Evidence& e) { e.bits_equal = false; }, kPass, RC::kWithinClass, ""},
+      {"BitsDifferClaimed", [](Evidence& e) { e.bits_equal = false, e.declared.deterministic = true; },
+       kNondeterministic, RC::kWithinClass, "det=yes is declared"},
+      {"BelowContract", [](Evidence& e) { e.declared = f16acc; }, kBelowContract, RC::kWithinLowerClass, "acc=f16"},
+      {"BelowContractThoughBitExact",
+       [](Evidence& e) {
+         e.declared = f16acc;
+         for (auto& m : e.runs) m.bit_exact = true;
+       },
+       kBelowContract, RC::kWithinLowerClass, "acc=f16"},
+      {"Inconclusive", [](Evidence& e) { e.power = MutationPower{.power = 0.98, .missed = "an output of zeros"}; },
+       kInconclusive, RC::kWithinClass, "missed: an output of zeros"},
+      {"UserConstant",
+       [](Evidence& e) {
+         e.user_data = true;
+         e.power =
+             MutationPower{.power = 0, .whole_caught = 2, .whole_total = 3, .missed = "a constant output at the mean"};
+       },
+       kPass, RC::kWithinClass, ""},
+      {"UserZeros",
+       [](Evidence& e) {
+         e.user_data = true;
+         e.power = MutationPower{.power = 0, .missed = "an output of zeros", .blank = "an output of zeros"};
+       },
+       kInconclusive, RC::kWithinClass, "would accept an output of zeros as well"},
+      {"UserMostZeros",
+       [](Evidence& e) {
+         e.user_data = e.suspect = true;
+         e.power = MutationPower{.nonzero = 9, .zeros_accepted = 5};
+       },
+       kInconclusive, RC::kSuspect, "a zero in place of 5 of 9 results as well"},
+      {"PowerEnough", [](Evidence& e) { e.power->power = 0.99; }, kPass, RC::kWithinClass, ""},
+      {"PowerUnknown", [](Evidence& e) { e.power.reset(); }, kPass, RC::kWithinClass, ""},
+      {"Bound", [](Evidence& e) { AddViolation(e.runs[1]); }, kMismatch, RC::kNone,
+       "bound channel in run 2: 1 beyond the bound, worst element [1,5] got 1.5, golden 1, error 0.5, tolerance 0.125; "
+       "1 of 32 elements, [1,5]"},
+      {"NotFinite",
+       [](Evidence& e) {
+         e.runs[0].nonfinite_mismatch = 1;
+         e.runs[0].nonfinite_example = WorstElement{.index = 13, .got = 0, .golden = kInf, .error = -kInf};
+         e.runs[0].where = "[1,5]";
+       },
+       kMismatch, RC::kNone, "1 wrong among non-finite values, first element [1,5] got 0, golden inf; [1,5]"},
+      {"SecondSet", [](Evidence& e) { e.second_set = "on other data: 3 of 32 elements"; }, kMismatch, RC::kNone,
+       "second input set, after passing with the first: on other data: 3 of 32 elements"},
+      {"FirstSetBeforeSecond", [](Evidence& e) { AddViolation(e.runs[0]), e.second_set = "on other data"; }, kMismatch,
+       RC::kNone, "bound channel in run 1"},
+      {"MismatchBeforeInconclusive", [](Evidence& e) { AddViolation(e.runs[0]), e.power->power = 0; }, kMismatch,
+       RC::kNone, "bound channel in run 1"},
+      {"MismatchBeforeBelowContract", [](Evidence& e) { AddViolation(e.runs[0]), e.declared = f16acc; }, kMismatch,
+       RC::kNone, "bound channel in run 1"},
+      {"Exceptional",
+       [](Evidence& e) {
+         e.runs[0].nonfinite_mismatch = 2;
+         e.runs[0].nonfinite_example = WorstElement{.index = 31, .got = kInf, .golden = 1};
+       },
+       kMismatch, RC::kNone,
+       "exceptional channel in run 1: 2 wrong among non-finite values, first element [3,7] got inf"},
+      {"Twin",
+       [](Evidence& e) {
+         e.twins.resize(2);
+         e.twins[1] = {.variant = 1, .wrong = 1, .first = 9, .expected = 12, .got = 9, .max_ulp = 3};
+       },
+       kMismatch, RC::kNone, "exact channel: exact twin 1: 1 wrong, first element [1,1] got 9, expected 12"},
+      {"TwinHolds", [](Evidence& e) { e.twins.resize(2); }, kPass, RC::kWithinClass, ""},
+      {"PropertyClaimed", [](Evidence& e) { e.properties = {Broken(true)}; }, kMismatch, RC::kNone,
+       "metamorphic channel: position does not hold, which the contract claims: element [0,1] is 2, expected 1"},
+      {"PropertyOfNobody", [](Evidence& e) { e.properties = {Broken(false)}; }, kPass, RC::kWithinClass, ""},
+      {"PropertyAfterBound", [](Evidence& e) { AddViolation(e.runs[0]), e.properties = {Broken(true)}; }, kMismatch,
+       RC::kNone, "bound channel in run 1"},
+      {"Guards", [](Evidence& e) { e.guard_violations = 3, e.guard_where = "before the output"; }, kMismatch, RC::kNone,
+       "3 guard bytes outside the output were overwritten; before the output"},
+      {"Inputs",
+       [](Evidence& e) {
+         e.changed_inputs = {"1 of 4 elements of a were changed", "2 of 4 elements of b were changed"};
+       },
+       kMismatch, RC::kNone, "memory: 1 of 4 elements of a were changed; 2 of 4 elements of b were changed"},
+      {"Unwritten", [](Evidence& e) { e.unwritten = 8, e.unwritten_where = "8 of 64 elements of y were not written"; },
+       kMismatch, RC::kNone, "memory: 8 of 64 elements of y were not written"},
+  };
+  return cases;
+}
+
+TEST(Decide, Table) {
+  for (const DecideCase& c : DecideCases()) {
+    Evidence evidence = GoodEvidence();
+    c.change(evidence);
+    const Decision decision = Decide(evidence);
+    EXPECT_EQ(decision.verdict, c.verdict) << c.name << " " << Name(decision.verdict);
+    EXPECT_EQ(decision.result_class, c.result_class) << c.name << " " << Name(decision.result_class);
+    if (c.reason.empty()) {
+      EXPECT_EQ(decision.reason, "") << c.name;
+    } else {
+      EXPECT_THAT(decision.reason, HasSubstr(c.reason)) << c.name;
+    }
+  }
+}
+
+TEST(Decide, Margins) {
+  Evidence evidence = GoodEvidence();
+  evidence.runs[1].bound_margin = 0.5;
+  Decision decision = Decide(evidence);
+  EXPECT_EQ(decision.bound_margin, 0.5);
+  EXPECT_EQ(decision.exceptional_margin, 0);
+  EXPECT_FALSE(decision.exact_margin);
+  evidence.properties = {Broken(false)};
+  EXPECT_FALSE(Decide(evidence).metamorphic_margin);
+  evidence.properties.push_back({.name = "roll", .claimed = true, .margin = 0.25});
+  EXPECT_EQ(Decide(evidence).metamorphic_margin, 0.25);
+  evidence.twins.resize(1);
+  EXPECT_EQ(Decide(evidence).exact_margin, 0);
+  evidence.twins[0].margin = 0.75;
+  evidence.runs[0].nonfinite_mismatch = 1;
+  decision = Decide(evidence);
+  EXPECT_EQ(decision.exact_margin, 0.75);
+  EXPECT_EQ(decision.exceptional_margin, kInf);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of `assay power`: confidence limits, counts and the envelope of correct results.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "harness/power/power_envelope.h"
+#include "harness/power/power_tally.h"
+#include "harness/power/power_text.h"
+
+namespace assay {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// Without an event the limit solves (1 - p)^n = 0.05.
+TEST(PowerTally, UpperLimit) {
+  for (const int64_t n : {1, 10, 2000}) EXPECT_NEAR(UpperLimit(0, n), 1 - std::pow(0.05, 1.0 / n), 1e-9) << n;
+  EXPECT_NEAR(UpperLimit(0, 2000), 3.0 / 2000, 1e-5);
+  // (1 - p)^10 + 10 p (1 - p)^9 = 0.05 at p = 0.39416 (tables of Clopper and Pearson, one-sided).
+  EXPECT_NEAR(UpperLimit(1, 10), 0.39416, 1e-4);
+  EXPECT_EQ(UpperLimit(7, 7), 1);
+  EXPECT_EQ(UpperLimit(0, 0), 1);
+  EXPECT_GT(UpperLimit(50000, 100000), 0.5);
+  EXPECT_LT(UpperLimit(50000, 100000), 0.505);
+}
+
+Opinions All(Opinion opinion) {
+  Opinions opinions;
+  opinions.fill(opinion);
+  return opinions;
+}
+
+TEST(PowerTally, CountsEffectivePairsAndLeavesOutWhatHasNoRule) {
+  PowerTally tally;
+  tally.pairs.push_back({"a", "c", 2.1, 5, All(Opinion::kRejects), ""});
+  tally.pairs.push_back({"b", "c", kInf, kInf, All(Opinion::kAccepts), ""});
+  tally.pairs.push_back({"d", "c", 2.0, 3, All(Opinion::kRejects), ""});
+  tally.pairs.push_back({"e", "c", 9, 9, All(Opinion::kNoRule), ""});
+  tally.legal.Add(All(Opinion::kAccepts));
+  tally.legal.Add(All(Opinion::kRejects));
+  tally.legal.Add(All(Opinion::kNoRule));
+  const RuleSummary s = SummariseRule(tally, 2);
+  EXPECT_EQ(s.effective_pairs, 2);
+  EXPECT_EQ(s.CaughtFraction(), 0.5);
+  EXPECT_EQ(s.all_pairs, 3);
+  EXPECT_EQ(s.all_caught, 2);
+  EXPECT_EQ(s.class_pairs, 3);
+  EXPECT_EQ(s.not_applicable_pairs, 1);
+  EXPECT_EQ(s.legal_tensors, 2);
+  EXPECT_EQ(s.false_alarms, 1);
+  EXPECT_EQ(s.not_applicable_tensors, 1);
+}
+
+Golden Values(std::vector<double> values) {
+  Golden golden;
+  golden.value = std::move(values);
+  golden.magnitude = Plane(golden.size(), true);
+  golden.error = Plane(golden.size(), true);
+  return golden;
+}
+
+TEST(PowerEnvelope, LargestErrorOfAnySeedPerElement) {
+  const Contract f32 = ParseDeclaration("f32").value();
+  Envelope envelope;
+  envelope.Add(f32, Values({1, 10}), std::vector<double>{1.5, 10});
+  envelope.Add(f32, Values({2, 20}), std::vector<double>{1.75, 20.125});
+  const Golden golden = Values({3, 30});
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{4, 30}, 0, nullptr), 2);    // 1 / 0.5
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{4, 30.5}, 0, nullptr), 4);  // 0.5 / 0.125
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{3, 30}, 0, nullptr), 0);
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{NAN, 30}, 0, nullptr), kInf);  // unwritten
+}
+
+TEST(PowerEnvelope, ExactResultsAllowNothingButNoise) {
+  Envelope envelope;
+  Golden golden = Values({8});
+  envelope.Add(ParseDeclaration("f32").value(), golden, std::vector<double>{8});
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{9}, 0, nullptr), kInf);
+  golden.magnitude.Set(0, 8);
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{8 + 0x1p-39}, 0x1p-40, nullptr), 0.25);
+}
+
+TEST(PowerEnvelope, WeakerClassesWidenItForAllButNotForAStrongerClass) {
+  const Contract f32 = ParseDeclaration("f32").value(), f16 = ParseDeclaration("f16acc").value();
+  Envelope envelope;
+  envelope.Add(f32, Values({1}), std::vector<double>{1.125});
+  envelope.Add(f16, Values({1}), std::vector<double>{2});
+  const Golden golden = Values({1});
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{1.5}, 0, nullptr), 0.5);
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{1.5}, 0, &f32), 4);
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{1.5}, 0, &f16), 0.5);
+}
+
+TEST(PowerEnvelope, NothingIsSaidWhereACorrectResultOverflows) {
+  Envelope envelope;
+  const Golden golden = Values({1e5, 1});
+  envelope.Add(ParseDeclaration("f16acc").value(), golden, std::vector<double>{kInf, 1.5});
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{NAN, 1}, 0, nullptr), 0);
+}
+
+TEST(PowerText, JsonNamesEveryMissedFaultAndHasNoBareInfinity) {
+  PowerTally tally;
+  tally.pairs.push_back({"fault.a", "case-1", kInf, kInf, All(Opinion::kAccepts), "why"});
+  tally.pairs.push_back({"fault.b", "case-1", 3, 3, All(Opinion::kRejects), "bound"});
+  tally.legal.Add(All(Opinion::kAccepts));
+  const auto json = PowerJson(tally, {});
+  EXPECT_EQ(json["assay"]["caught_fraction"], 0.5);
+  EXPECT_EQ(json["assay"]["false_alarms"], 0);
+  EXPECT_EQ(json["tosa"]["legal_tensors"], 1);
+  ASSERT_EQ(json["missed"].size(), 1u);
+  EXPECT_EQ(json["missed"][0]["fault"], "fault.a");
+  EXPECT_EQ(json["missed"][0]["effect_nonfinite"], "inf");
+  EXPECT_TRUE(json["missed"][0]["effect"].is_null());
+  EXPECT_NE(PowerText(tally, {}).find("missed: fault.a on case-1: why"), std::string::npos);
+}
+
+// 3 / 15000 and 3 / 700: the many tensors that bounds were tuned on say nothing about those that were held back.
+TEST(PowerText, HeldBackTensorsHaveALimitOfTheirOwn) {
+  PowerTally tally;
+  for (int i = 0; i < 15000; ++i) tally.legal.Add(All(Opinion::kAccepts));
+  for (int i = 0; i < 700; ++i) tally.held_back.Add(All(Opinion::kAccepts));
+  const auto json = PowerJson(tally, {});
+  EXPECT_NEAR(json["assay"]["false_alarm_upper_95"], 3.0 / 15000, 1e-6);
+  EXPECT_NEAR(json["assay"]["held_back_upper_95"], 3.0 / 700, 2e-5);
+  const std::string text = PowerText(tally, {});
+  EXPECT_NE(text.find("0.0 % (0/15000)    0.02 %        0.0 % (0/700)    0.43 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("2000 held-back tensors at least"), std::string::npos);
+  for (int i = 700; i < kLeastHeldBack; ++i) tally.held_back.Add(All(Opinion::kAccepts));
+  EXPECT_EQ(PowerText(tally, {}).find("at least"), std::string::npos);
+}
+
+TEST(HeldBackSeeds, BeginWhereTheyAreToldTo) {
+  EXPECT_EQ(HeldBackSeeds({.held_back = 2}), (std::vector<uint64_t>{1000, 1001}));
+  EXPECT_EQ(HeldBackSeeds({.held_back = 2, .held_back_from = 5000}), (std::vector<uint64_t>{5000, 5001}));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/regress/compare_runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/regress/compare_times.h"
+
+namespace assay {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+Record Passed(const std::string& implementation, const std::string& case_id = "matmul/f32/m=1/fill=normal/seed=0") {
+  Record r;
+  r.case_id = case_id, r.op = "matmul", r.dtype = "f32";
+  r.backend = "gpu", r.device = "D", r.implementation = implementation;
+  r.verdict = r.outcome = "pass", r.result_class = "within_class";
+  r.bound_margin = 0.1, r.stat_margin = 0.4, r.effective_bits = 23.0;
+  r.input_hash = "i", r.output_hash = "o", r.deterministic = true;
+  return r;
+}
+
+Record Without(const std::string& verdict) {
+  Record r = Passed("");
+  r.verdict = r.outcome = verdict;
+  r.result_class = "", r.reason = "because";
+  return r;
+}
+
+class CompareRunsTest : public testing::Test {
+ protected:
+  // All changes, of every result.
+  std::vector<Change> Compare(std::vector<Record> base, std::vector<Record> now) {
+    auto result = CompareRuns({"base", std::move(base), true, ""}, {"new", std::move(now), true, ""}, settings_);
+    if (!result) {
+      ADD_FAILURE() << result.error().message;
+      return {};
+    }
+    comparison_ = *result;
+    std::vector<Change> changes;
+    for (const auto& r : comparison_.results) changes.insert(changes.end(), r.changes.begin(), r.changes.end());
+    return changes;
+  }
+  Change Only(std::vector<Record> base, std::vector<Record> now) {
+    const auto changes = Compare(std::move(base), std::move(now));
+    EXPECT_EQ(changes.size(), 1u);
+    return changes.empty() ? Change{} : changes[0];
+  }
+  Change OnlyWith(Record now) { return Only({Passed("a")}, {std::move(now)}); }
+
+  CompareSettings settings_{{}, "assay", kMinimumEffect, false};
+  RunComparison comparison_;
+};
+
+TEST_F(CompareRunsTest, EqualRunsHaveNoChange) {
+  EXPECT_THAT(
+      Compare({Passed("a"), Passed("b"), Without("unsupported")}, {Passed("a"), Passed("b"), Without("unsupported")}),
+      testing::IsEmpty());
+  EXPECT_EQ(comparison_.Regressions(), 0u);
+}
+
+TEST_F(CompareRunsTest, AWorseOutcomeIsARegressionUnlessAnExpectationCoversIt) {
+  const auto with = [](const char* outcome) {
+    Record r = Passed("a");
+    r.outcome = outcome;
+    return r;
+  };
+  for (const char* worse :
+       {"inconclusive", "below_contract", "nondeterministic", "mismatch", "error", "timeout", "crash"}) {
+    const Change change = OnlyWith(with(worse));
+    EXPECT_EQ(change.aspect, Aspect::kVerdict);
+    EXPECT_TRUE(change.regression) << worse;
+    EXPECT_FALSE(Only({with(worse)}, {Passed("a")}).regression) << worse;
+  }
+  EXPECT_FALSE(OnlyWith(with("known_failure")).regression);
+  EXPECT_TRUE(Only({with("known_failure")}, {with("mismatch")}).regression);
+  EXPECT_EQ(Only({with("known_failure")}, {with("unexpected_pass")}).trend, Trend::kBetter);
+  EXPECT_TRUE(Only({with("mismatch")}, {with("crash")}).regression);
+  settings_.policy.SetDefault("verdict_worse", 0.0);
+  EXPECT_FALSE(OnlyWith(with("crash")).regression);
+}
+
+TEST_F(CompareRunsTest, SupportThatIsLostIsARegression) {
+  for (const char* verdict : {"unsupported", "unavailable"}) {
+    const Change change = OnlyWith(Without(verdict));
+    EXPECT_EQ(change.aspect, Aspect::kSupport);
+    EXPECT_TRUE(change.regression);
+    EXPECT_EQ(change.detail, "because");
+  }
+  const Change dropped = Only({Passed("a"), Passed("b")}, {Passed("a")});
+  EXPECT_EQ(dropped.aspect, Aspect::kSupport);
+  EXPECT_EQ(dropped.now, "not offered");
+  EXPECT_TRUE(dropped.regression);
+  const Change gained = Only({Passed("a"), Without("unsupported")}, {Passed("a"), Passed("b")});
+  EXPECT_EQ(gained.aspect, Aspect::kSupport);
+  EXPECT_EQ(gained.trend, Trend::kBetter);
+}
+
+TEST_F(CompareRunsTest, AnImplementationWithoutARecordIsLostWhereOffersAreNotKnown) {
+  auto result =
+      CompareRuns({"base", {Passed("a"), Passed("b")}, true, ""}, {"new", {Passed("a")}, false, ""}, settings_);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->Regressions(), 0u);
+  EXPECT_EQ(result->Incomplete(), 1u);
+}
+
+TEST_F(CompareRunsTest, WhatHasNoRecordIsLostAndMakesTheComparisonIncomplete) {
+  const std::string other = "matmul/f32/m=2/fill=normal/seed=0";
+  for (const auto& now : {std::vector<Record>{Passed("a")}, {Passed("a"), [&] {
+                                                               Record r = Without("missing");
+                                                               r.case_id = other;
+                                                               return r;
+                                                             }()}}) {
+    const Change change = Only({Passed("a"), Passed("a", other)}, now);
+    EXPECT_EQ(change.aspect, Aspect::kLost);
+    EXPECT_FALSE(change.regression);
+    EXPECT_EQ(comparison_.Incomplete(), 1u);
+  }
+  settings_.policy.SetDefault("lost_results", 0.0);
+  EXPECT_FALSE(Only({Passed("a"), Passed("a", other)}, {Passed("a")}).incomplete);
+}
+
+TEST_F(CompareRunsTest, ACaseThatRanNowhereFailsEveryResultOfIt) {
+  Record broken = Without("error");
+  broken.backend = "assay", broken.device = "";
+  const std::string other = "matmul/f32/m=2/fill=normal/seed=0";
+  const auto changes = Compare({Passed("a"), Passed("b"), Passed("a", other)}, {broken, Passed("a", other)});
+  size_t failed = 0;
+  for (const Change& c : changes) failed += c.aspect == Aspect::kVerdict && c.regression && c.detail == "because";
+  EXPECT_EQ(failed, 2u);
+}
+
+TEST_F(CompareRunsTest, ANewFailureIsReportedAndFailsOnlyWhereThePolicySaysSo) {
+  Record failing = Passed("b");
+  failing.verdict = failing.outcome = "mismatch";
+  const Change change = Only({Passed("a")}, {Passed("a"), failing});
+  EXPECT_EQ(change.aspect, Aspect::kNew);
+  EXPECT_EQ(change.trend, Trend::kWorse);
+  EXPECT_FALSE(change.regression);
+  // It said that it could not; now it does so wrongly.
+  EXPECT_TRUE(Only({Passed("a"), Without("unsupported")}, {Passed("a"), failing}).regression);
+  settings_.policy.SetDefault("new_failure", 1.0);
+  EXPECT_TRUE(Only({Passed("a")}, {Passed("a"), failing}).regression);
+}
+
+TEST_F(CompareRunsTest, MarginsAreReportedFromTenPercentAndFailByTheFactorOfThePolicy) {
+  const auto margin = [](double m) {
+    Record r = Passed("a");
+    r.bound_margin = m;
+    return r;
+  };
+  EXPECT_THAT(Compare({margin(0.1)}, {margin(0.109)}), testing::IsEmpty());
+  EXPECT_THAT(Compare({margin(1e-5)}, {margin(9e-4)}), testing::IsEmpty());  // both below the floor
+  const Change grown = OnlyWith(margin(0.2));
+  EXPECT_EQ(grown.field, "bound_margin");
+  EXPECT_NEAR(*grown.amount, 2, 1e-12);
+  EXPECT_FALSE(grown.regression);
+  settings_.policy.SetDefault("margin_growth", 1.9);
+  EXPECT_TRUE(OnlyWith(margin(0.2)).regression);
+  EXPECT_FALSE(OnlyWith(margin(0.18)).regression);
+  EXPECT_FALSE(OnlyWith(margin(0.02)).regression);
+  const Change from_exact = Only({margin(0)}, {margin(0.2)});
+  EXPECT_TRUE(from_exact.regression);
+  EXPECT_TRUE(std::isinf(*from_exact.amount));
+  Record without = Passed("a");
+  without.stat_margin.reset();
+  EXPECT_THAT(OnlyWith(without).detail, HasSubstr("does not apply any more"));
+}
+
+TEST_F(CompareRunsTest, EffectiveBitsAndOutputBits) {
+  Record narrow = Passed("a");
+  narrow.effective_bits = 11.5;
+  narrow.output_hash = "p";
+  auto changes = Compare({Passed("a")}, {narrow});
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].aspect, Aspect::kEffectiveBits);
+  EXPECT_NEAR(*changes[0].amount, -11.5, 1e-12);
+  EXPECT_EQ(changes[1].aspect, Aspect::kBits);
+  EXPECT_FALSE(changes[0].regression || changes[1].regression);
+  settings_.policy.SetDefault("effective_bits_lost", 11.5);
+  settings_.policy.SetDefault("bits_changed", 1.0);
+  changes = Compare({Passed("a")}, {narrow});
+  EXPECT_TRUE(changes[0].regression && changes[1].regression);
+  settings_.policy.SetDefault("effective_bits_lost", 12.0);
+  EXPECT_FALSE(Compare({Passed("a")}, {narrow})[0].regression);
+  narrow.effective_bits = 23.0;
+  narrow.deterministic = false;  // its bits change by themselves
+  for (const Change& c : Compare({Passed("a")}, {narrow})) EXPECT_NE(c.aspect, Aspect::kBits);
+}
+
+TEST_F(CompareRunsTest, OtherInputsAreSaidAndTheirBitsNotCompared) {
+  Record other = Passed("a");
+  other.input_hash = "j", other.output_hash = "p", other.bound_margin = 0.9;
+  const Change change = OnlyWith(other);
+  EXPECT_EQ(change.field, "input_hash");
+  EXPECT_THAT(change.detail, HasSubstr("the inputs differ"));
+}
+
+TEST_F(CompareRunsTest, TheOnlyDeviceOfABackendIsTheSameOneUnderANewName) {
+  Record renamed = Passed("a");
+  renamed.device = "D (driver 2)";
+  EXPECT_THAT(Compare({Passed("a")}, {renamed}), testing::IsEmpty());
+  EXPECT_THAT(comparison_.notes, Contains(HasSubstr("gpu: 'D' -> 'D (driver 2)'")));
+  Record second = Passed("a");
+  second.device = "E";
+  EXPECT_EQ(Compare({Passed("a"), second}, {Passed("a")}).at(0).aspect, Aspect::kLost);
+}
+
+TEST_F(CompareRunsTest, TwoDevicesOfOneNameAreComparedInTheirOrder) {
+  Record bad = Passed("a");
+  bad.outcome = "mismatch";
+  EXPECT_TRUE(Only({Passed("a"), Passed("a")}, {Passed("a"), bad}).regression);
+}
+
+TEST_F(CompareRunsTest, VersionsThatChangedAreNoted) {
+  Record now = Passed("a");
+  now.library_version = "3.1";
+  Record base = Passed("a");
+  base.library_version = "2.6";
+  Compare({base}, {now});
+  EXPECT_THAT(comparison_.notes, Contains("gpu library: 2.6 -> 3.1"));
+}
+
+Record Timed(double seconds) {
+  Record r = Passed("a");
+  r.time_median_s = seconds;
+  r.timing_clock = "host";
+  for (int i = 0; i < 6; ++i) r.round_medians_s += (i == 0 ? "" : ",") + std::to_string(seconds * (1 + 1e-3 * i));
+  return r;
+}
+
+TEST_F(CompareRunsTest, SlowerIsARegressionOnlyFromTheLimitOfThePolicy) {
+  const Change slower = Only({Timed(0.1)}, {Timed(0.12)});
+  EXPECT_EQ(slower.aspect, Aspect::kPerformance);
+  EXPECT_NEAR(*slower.amount, 1.2, 1e-3);
+  EXPECT_FALSE(slower.regression);
+  EXPECT_THAT(comparison_.notes, Contains(HasSubstr("one after the other")));
+  settings_.policy.SetDefault("slower_percent", 19.0);
+  EXPECT_TRUE(Only({Timed(0.1)}, {Timed(0.12)}).regression);
+  EXPECT_FALSE(Only({Timed(0.12)}, {Timed(0.1)}).regression);
+  settings_.policy.SetDefault("slower_percent", 21.0);
+  EXPECT_FALSE(Only({Timed(0.1)}, {Timed(0.12)}).regression);
+}
+
+TEST_F(CompareRunsTest, GroupsAreDecidedOnlyOfBuildsInTurnsAndRegressByOperator) {
+  const auto timed = [](const std::string& op, int m, double seconds) {
+    Record r = Timed(seconds);
+    r.op = op, r.case_id = op + "/f32/m=" + std::to_string(m) + "/fill=normal/seed=0";
+    r.round_medians_s += "," + std::to_string(seconds) + "," + std::to_string(seconds) + "," + std::to_string(seconds);
+    return r;
+  };
+  const std::vector<Record> base{timed("fft", 1, 0.1), timed("fft", 2, 0.1), timed("conv", 1, 0.1)};
+  const std::vector<Record> now{timed("fft", 1, 0.12), timed("fft", 2, 0.12), timed("conv", 1, 0.12)};
+  settings_.policy.SetDefault("slower_percent", 10.0);
+  Compare(base, now);
+  EXPECT_TRUE(comparison_.groups.empty());
+  settings_.same_rounds = true;
+  Compare(base, now);
+  ASSERT_EQ(comparison_.groups.size(), 2u);
+  EXPECT_EQ(comparison_.groups[0].op, "");  // conv is a single result
+  EXPECT_EQ(comparison_.groups[0].results, 3u);
+  EXPECT_EQ(comparison_.groups[0].time.verdict, TimeVerdict::kSlower);
+  EXPECT_FALSE(comparison_.groups[0].regression);
+  EXPECT_EQ(comparison_.groups[1].op, "fft");
+  EXPECT_TRUE(comparison_.groups[1].regression);
+  EXPECT_EQ(comparison_.RegressedGroups(), 1u);
+  Compare({base[0], base[1]}, {now[0], now[1]});
+  ASSERT_EQ(comparison_.groups.size(), 1u);  // all that the backend has
+  EXPECT_EQ(comparison_.groups[0].op, "fft");
+}
+
+TEST_F(CompareRunsTest, TimesOfOtherClocksDevicesHostsAndSuspectResultsSayNothing) {
+  const auto verdict = [&](Record now) {
+    Compare({Timed(0.1)}, {std::move(now)});
+    return comparison_.results.at(0).time;
+  };
+  EXPECT_EQ(verdict(Timed(0.12)).verdict, TimeVerdict::kSlower);
+  Record other = Timed(0.12);
+  other.timing_clock = "device";
+  EXPECT_THAT(verdict(other).why, HasSubstr("clock"));
+  other = Timed(0.12);
+  other.device = "E";
+  EXPECT_THAT(verdict(other).why, HasSubstr("another name"));
+  other = Timed(0.12);
+  other.result_class = "suspect";
+  EXPECT_EQ(verdict(other).verdict, TimeVerdict::kNotTimed);
+  other.result_class = "within_class", other.verdict = "mismatch";
+  EXPECT_EQ(verdict(other).verdict, TimeVerdict::kNotTimed);
+  other = Timed(0.12);
+  other.round_medians_s.clear();  // as written before there were rounds
+  EXPECT_THAT(verdict(other).why, HasSubstr("single round"));
+  const auto elsewhere = CompareRuns({"B", {Timed(0.1)}, true, "x"}, {"N", {Timed(0.12)}, true, "y"}, settings_);
+  EXPECT_THAT(elsewhere->results.at(0).time.why, HasSubstr("the hosts differ"));
+}
+
+TEST_F(CompareRunsTest, NothingInCommonAndOtherSchemasAreErrors) {
+  const auto error = [&](Record now) {
+    const auto result = CompareRuns({"B", {Passed("a")}, true, ""}, {"N", {std::move(now)}, true, ""}, settings_);
+    return result ? std::string("no error") : result.error().message;
+  };
+  EXPECT_THAT(error(Passed("a", "matmul/f32/m=9/fill=normal/seed=0")), HasSubstr("no result in common"));
+  EXPECT_THAT(error(Passed("b")), HasSubstr("no result in common"));
+  Record older = Passed("a");
+  older.schema_version = 0;
+  EXPECT_THAT(error(older), HasSubstr("schema versions 0 and 1"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/kept_records.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/quiet_observer.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A result that passed and is timed once more.
+class FurtherRound : public testing::Test {
+ protected:
+  FurtherRound() {
+    planned_.spec = ParseId("reduce/f32/shape=4x8,axes=1/fill=normal/seed=0").value();
+    data_ = PrepareCase(planned_.spec, "auto", GoldenStore(fs::path())).value();
+  }
+
+  Attempt Timed(Verdict verdict) const {
+    Attempt attempt;
+    attempt.verdict = verdict;
+    attempt.record.case_id = planned_.spec.Id();
+    attempt.record.backend = "cpu";
+    attempt.record.implementation = "tree";
+    attempt.record.verdict = attempt.record.outcome = Name(verdict);
+    attempt.record.time_median_s = attempt.record.upload_s = 1;
+    attempt.record.bound_by = "memory";
+    return attempt;
+  }
+
+  // The record after the round, in which the bits changed.
+  Record Nondeterministic(const std::vector<Expectation>& expectations, size_t failed) {
+    RunFolder folder = RunFolder::Create(out_).value();
+    KeptRecords kept(folder, expectations, observer_);
+    const CaseRunner runner(planned_, data_, settings_);
+    kept.Add(place_, Timed(Verdict::kPass));
+    kept.EndCase(0, data_, runner);
+    Attempt again = Timed(Verdict::kNondeterministic);
+    kept.Change(place_, again, data_, runner);
+    EXPECT_EQ(kept.failed(), failed);
+    return kept.Finish().first.at(0);
+  }
+
+  QuietObserver observer_;
+  const TemporaryFolder folder_;
+  const fs::path out_ = folder_.Path("out");
+  PlannedCase planned_;
+  CaseData data_;
+  RunnerSettings settings_;
+  const RecordPlace place_;
+};
+
+TEST_F(FurtherRound, AFailureCountsAndHasItsFolderAndNoTime) {
+  const Record record = Nondeterministic({}, 1);
+  EXPECT_EQ(record.outcome, "nondeterministic");
+  EXPECT_TRUE(fs::exists(out_ / record.failure_dir / "reproduce.txt"));
+  EXPECT_NE(record.failure_dir, "");
+  EXPECT_FALSE(record.time_median_s);
+  EXPECT_FALSE(record.upload_s);
+  EXPECT_EQ(record.bound_by, "");
+}
+
+TEST_F(FurtherRound, AKnownFlakeDoesNotCountAndHasNoFolder) {
+  const auto rules = ParseExpectations("reduce/* | cpu:* | known_flake | adds in any order", "rules").value();
+  const Record record = Nondeterministic(rules, 0);
+  EXPECT_EQ(record.outcome, "known_flake");
+  EXPECT_EQ(record.failure_dir, "");
+  EXPECT_FALSE(fs::exists(out_ / "failures"));
+}
+
+// Cases of one group are under way at once.
+TEST_F(FurtherRound, TheEndOfACaseIsThatOfItsFailuresAlone) {
+  RunFolder folder = RunFolder::Create(out_).value();
+  const std::vector<Expectation> none;
+  KeptRecords kept(folder, none, observer_);
+  const CaseRunner runner(planned_, data_, settings_);
+  for (const size_t index : {0, 1, 2}) kept.Add({index}, Timed(Verdict::kMismatch));
+  EXPECT_EQ(kept.failed(), 0u);
+  kept.EndCase(1, data_, runner);
+  EXPECT_EQ(kept.failed(), 1u);
+  kept.EndCase(0, data_, runner);
+  kept.EndCase(2, data_, runner);
+  const std::vector<Record> records = kept.Finish().first;
+  ASSERT_EQ(records.size(), 3u);
+  for (const Record& record : records) EXPECT_TRUE(fs::exists(out_ / record.failure_dir / "reproduce.txt"));
+}
+
+}  // namespace
+}  // namespace assay
