@@ -43,11 +43,21 @@ Tier ChooseTier(const std::string& tier, const Problem& problem) {
 }
 
 Result<CaseData> PrepareInputs(const CaseSpec& spec) {
+  const auto bound = BindCase(spec);
+  if (!bound) return tl::unexpected(bound.error());
+  return PrepareInputs(**bound);
+}
+
+Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
+  const auto bound = BindCase(spec);
+  if (!bound) return tl::unexpected(bound.error());
+  return PrepareCase(**bound, tier, store);
+}
+
+Result<CaseData> PrepareInputs(const BoundCase& bound) {
   CaseData data;
-  data.op = OperatorRegistry::Global().Find(spec.op);
-  auto problem = data.op->Bind(spec);
-  if (!problem) return tl::unexpected(problem.error());
-  data.problem = std::move(*problem);
+  data.op = bound.op;
+  data.problem = bound.problem;
   if (auto fits = CheckFitsHost(data.problem); !fits) return tl::unexpected(fits.error());
 
   const Span span(Phase::kInputs);
@@ -58,14 +68,14 @@ Result<CaseData> PrepareInputs(const CaseSpec& spec) {
   return data;
 }
 
-Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
-  auto prepared = PrepareInputs(spec);
+Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store) {
+  auto prepared = PrepareInputs(bound);
   if (!prepared) return prepared;
   CaseData& data = *prepared;
 
   const Span span(Phase::kGolden);
   const Stopwatch golden_time;
-  const GoldenKey key{spec.Id(), data.input_hash, ChooseTier(tier, data.problem)};
+  const GoldenKey key{data.problem.spec.Id(), data.input_hash, ChooseTier(tier, data.problem)};
   auto stored = store.Load(key);
   if (stored && *stored) {
     data.golden = std::move(**stored);
@@ -78,12 +88,12 @@ Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, cons
 }
 
 Result<CaseData> PrepareSecondSet(const CaseData& data) {
-  CaseSpec spec = data.problem.spec;
-  ++spec.seed;
-  auto second = PrepareInputs(spec);
+  BoundCase other{data.op, data.problem};
+  ++other.problem.spec.seed;
+  auto second = PrepareInputs(other);
   if (second && second->input_hash == data.input_hash) {
-    spec.fill = "uniform";
-    second = PrepareInputs(spec);
+    other.problem.spec.fill = "uniform";
+    second = PrepareInputs(other);
   }
   if (!second) return second;
   if (second->input_hash == data.input_hash) return Fail(ErrorCode::kUsage, "every seed has the same data");

@@ -9,7 +9,7 @@
 #include "golden/store.h"
 #include "harness/cases/held_twin.h"
 #include "harness/judge/mutation_power.h"
-#include "ops/operator.h"
+#include "ops/bound_case.h"
 
 namespace assay {
 
@@ -35,10 +35,13 @@ struct ContractData {
 Tier ChooseTier(const std::string& tier, const Problem& problem);
 std::string HashInputs(const std::vector<Tensor>& inputs);
 
-// The case without its golden value. Errors come from Operator::Bind; or it does not fit into memory.
+// The case without its golden value. Error: it does not fit into memory.
+Result<CaseData> PrepareInputs(const BoundCase& bound);
+// The same of a case that nobody planned. Errors come from Operator::Bind, too; so below.
 Result<CaseData> PrepareInputs(const CaseSpec& spec);
 
-// `tier` as in ChooseTier. Errors come from Operator::Bind.
+// `tier` as in ChooseTier.
+Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, const GoldenStore& store);
 Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, const GoldenStore& store);
 
 // The same problem with other data, for the second input set of a timed loop where the case has no twin: the next

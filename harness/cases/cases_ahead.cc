@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterruptPoll{50};
 
-Result<CaseData> PrepareOne(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
-  const SpanContext context(spec.Id(), "", "");
+Result<CaseData> PrepareOne(const BoundCase& bound, const std::string& tier, const GoldenStore& store) {
+  const SpanContext context(bound.problem.spec.Id(), "", "");
   try {
-    Result<CaseData> data = PrepareCase(spec, tier, store);
+    Result<CaseData> data = PrepareCase(bound, tier, store);
     if (data && IsLarge(data->problem)) ReturnFreedMemory();
     return data;
   } catch (const std::exception& e) {
@@ -33,12 +33,12 @@ CasesAhead::~CasesAhead() {
 }
 
 void CasesAhead::Begin(const CaseGroup& group) {
-  std::vector<CaseSpec> specs;
-  for (size_t i = group.begin; i < group.end; ++i) specs.push_back(cases_[i].spec);
-  std::packaged_task<PreparedCases()> task([specs = std::move(specs), tier = tier_, store = store_] {
+  std::vector<SharedCase> group_cases;
+  for (size_t i = group.begin; i < group.end; ++i) group_cases.push_back(cases_[i].bound);
+  std::packaged_task<PreparedCases()> task([group_cases = std::move(group_cases), tier = tier_, store = store_] {
     const ProfiledThread thread("next cases");
     PreparedCases prepared;
-    for (const CaseSpec& spec : specs) prepared.push_back(PrepareOne(spec, tier, store));
+    for (const SharedCase& bound : group_cases) prepared.push_back(PrepareOne(*bound, tier, store));
     return prepared;
   });
   next_ = task.get_future();

@@ -44,8 +44,7 @@ Result<assay::Json> ProblemsToTry(const CheckPluginOptions& options) {
   if (!planned) return tl::unexpected(planned.error());
   std::vector<Problem> problems;
   for (const PlannedCase& c : planned->selection.cases) {
-    auto problem = OperatorRegistry::Global().Find(c.spec.op)->Bind(c.spec);
-    if (problem) problems.push_back(std::move(*problem));
+    problems.push_back(c.bound->problem);
   }
   std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
   assay::Json encoded = assay::Json::array();  // not an ordered one: this goes to the worker

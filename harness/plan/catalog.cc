@@ -15,17 +15,18 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-Result<CaseSpec> SpecFromId(const std::string& id, const OpCatalog& ops) {
+Result<PlannedCase> CaseFromId(const std::string& id, const OpCatalog& ops) {
   auto spec = ParseId(id);
-  if (!spec) return spec;
+  if (!spec) return tl::unexpected(spec.error());
   const OpSchema* schema = ops.find(spec->op);
   if (schema == nullptr) {
     return UsageError(fmt::format("no operator '{}'; known: {}", spec->op, fmt::join(ops.names, ", ")));
   }
   auto canonical = Canonicalise(std::move(*spec), *schema);
-  if (!canonical) return canonical;
-  if (const Status possible = ops.check(*canonical); !possible) return tl::unexpected(possible.error());
-  return canonical;
+  if (!canonical) return tl::unexpected(canonical.error());
+  auto bound = ops.bind(*canonical);
+  if (!bound) return tl::unexpected(bound.error());
+  return PlannedCase{.spec = *std::move(canonical), .where = kFromCaseOption, .bound = *std::move(bound)};
 }
 
 // Those of --case, each once; one of the suite keeps what the suite says of it.
@@ -33,9 +34,9 @@ Status AddCasesFromIds(const std::vector<std::string>& ids, const OpCatalog& ops
   std::set<std::string> known;
   for (const PlannedCase& planned : cases) known.insert(planned.spec.Id());
   for (const std::string& id : ids) {
-    auto spec = SpecFromId(id, ops);
-    if (!spec) return UsageError(fmt::format("--case {}: {}", id, spec.error().message));
-    if (known.insert(spec->Id()).second) cases.push_back({*std::move(spec), "", {}, "", kFromCaseOption});
+    auto planned = CaseFromId(id, ops);
+    if (!planned) return UsageError(fmt::format("--case {}: {}", id, planned.error().message));
+    if (known.insert(planned->spec.Id()).second) cases.push_back(*std::move(planned));
   }
   return {};
 }
@@ -65,11 +66,11 @@ Result<CaseSource> CasesOf(const CaseOptions& options, const OpCatalog& ops) {
   return source;
 }
 
-// What the operator asks for beside the suite.
-std::string AskedBy(const CaseSpec& spec) {
-  const Operator* op = OperatorRegistry::Global().Find(spec.op);
-  const auto problem = op->Bind(spec);
-  return problem ? op->RequiredFields(*problem) : "";
+// The case with another seed, which only its data depend on.
+SharedCase WithSeed(const BoundCase& bound, uint64_t seed) {
+  BoundCase other = bound;
+  other.problem.spec.seed = seed;
+  return std::make_shared<const BoundCase>(std::move(other));
 }
 
 }  // namespace
@@ -80,10 +81,7 @@ OpCatalog Catalog() {
     const Operator* op = OperatorRegistry::Global().Find(name);
     return op == nullptr ? nullptr : &op->schema();
   };
-  catalog.check = [](const CaseSpec& spec) -> Status {
-    const auto problem = OperatorRegistry::Global().Find(spec.op)->Bind(spec);
-    return problem ? Status() : tl::unexpected(problem.error());
-  };
+  catalog.bind = BindCase;
   for (const Operator* op : OperatorRegistry::Global().All()) catalog.names.push_back(op->schema().op);
   return catalog;
 }
@@ -125,9 +123,12 @@ Result<PlannedRun> PlanCases(const CaseOptions& options) {
     }
   }
   for (PlannedCase& c : source->cases) {
-    if (options.seed) c.spec.seed = *options.seed;
+    if (options.seed) {
+      c.spec.seed = *options.seed;
+      c.bound = WithSeed(*c.bound, *options.seed);
+    }
     if (!options.contract.empty()) c.requirement = options.contract;
-    c.asked = AskedBy(c.spec);
+    c.asked = c.bound->op->RequiredFields(c.bound->problem);
   }
   const EnvLookup env = [](const char* name) { return std::getenv(name); };
   auto shard = ResolveShard(options.shard.value_or(""), env);

@@ -79,10 +79,10 @@ class SuiteParser {
     if (first == "include") return Include(line);
     if (first == "require") return Require(line, content, scope);
     if (first == "tag") return Tag(line, scope);
-    Result<std::vector<CaseSpec>> family = ExpandFamily(line, ops_);
+    Result<std::vector<PlannedCase>> family = ExpandFamily(line, ops_);
     if (!family) return tl::unexpected(family.error());
-    for (CaseSpec& spec : *family) {
-      if (Status status = Add(line, std::move(spec), scope); !status) return status;
+    for (PlannedCase& planned : *family) {
+      if (Status status = Add(line, std::move(planned), scope); !status) return status;
     }
     return {};
   }
@@ -139,10 +139,12 @@ class SuiteParser {
     return {};
   }
 
-  Status Add(const SuiteLine& line, CaseSpec spec, const Scope& scope) {
-    const auto [it, is_new] = index_of_id_.try_emplace(spec.Id(), cases_.size());
+  Status Add(const SuiteLine& line, PlannedCase planned, const Scope& scope) {
+    const auto [it, is_new] = index_of_id_.try_emplace(planned.spec.Id(), cases_.size());
     if (is_new) {
-      PlannedCase planned{std::move(spec), scope.requirement, {}, scope.source, line.Where()};
+      planned.requirement = scope.requirement;
+      planned.source = scope.source;
+      planned.where = line.Where();
       if (!scope.tag.empty()) planned.tags.push_back(scope.tag);
       cases_.push_back(std::move(planned));
       return {};

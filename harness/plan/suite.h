@@ -23,6 +23,7 @@
 
 #include "harness/base/result.h"
 #include "harness/model/case_spec.h"
+#include "ops/bound_case.h"
 
 namespace assay {
 
@@ -31,9 +32,8 @@ using SchemaLookup = std::function<const OpSchema*(std::string_view)>;
 struct OpCatalog {
   SchemaLookup find;               // null for an unknown operator
   std::vector<std::string> names;  // for messages
-  // Whether the operator can make a problem of a canonical case; its errors say "key=value" of what is wrong. Empty:
-  // not asked.
-  std::function<Status(const CaseSpec&)> check = {};
+  // The canonical case as its operator takes it; errors say "key=value" of what is wrong. Empty: cases stay unbound.
+  std::function<Result<SharedCase>(const CaseSpec&)> bind = {};
 };
 
 struct PlannedCase {
@@ -43,7 +43,7 @@ struct PlannedCase {
   std::string source;             // where the shapes come from; ""
   std::string where;              // "file:line" of the first line that plans it
   std::string asked = {};         // Operator::RequiredFields of the case; "": nothing
-  bool operator==(const PlannedCase&) const = default;
+  SharedCase bound = {};          // by its operator; null where the catalog binds none
 };
 
 // What a case must meet when its suite does not say: "f64", "f32", "f32acc" for 16 and 8 bit floats, by the narrowest

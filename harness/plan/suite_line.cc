@@ -153,8 +153,8 @@ size_t ColumnOf(std::string_view message, const SuiteLine& line, const std::vect
   return column;
 }
 
-Result<std::vector<CaseSpec>> CrossProduct(const SuiteLine& line, const OpSchema& schema, const std::vector<Axis>& axes,
-                                           const OpCatalog& ops) {
+Result<std::vector<PlannedCase>> CrossProduct(const SuiteLine& line, const OpSchema& schema,
+                                              const std::vector<Axis>& axes, const OpCatalog& ops) {
   size_t count = 1;
   for (const Axis& axis : axes) {
     count *= axis.alternatives.size();
@@ -163,7 +163,7 @@ Result<std::vector<CaseSpec>> CrossProduct(const SuiteLine& line, const OpSchema
                                                        "values",
                                                        kMaxCasesPerLine));
   }
-  std::vector<CaseSpec> cases;
+  std::vector<PlannedCase> cases;
   for (size_t index = 0; index < count; ++index) {
     CaseSpec spec{.op = schema.op};
     size_t stride = count;
@@ -177,11 +177,12 @@ Result<std::vector<CaseSpec>> CrossProduct(const SuiteLine& line, const OpSchema
     }
     Result<CaseSpec> canonical = Canonicalise(std::move(spec), schema);
     if (!canonical) return line.Fail(line.words[0].column, canonical.error().message);
-    if (const Status status = ops.check ? ops.check(*canonical) : Status(); !status) {
-      const std::string& message = status.error().message;
+    const Result<SharedCase> bound = ops.bind ? ops.bind(*canonical) : SharedCase();
+    if (!bound) {
+      const std::string& message = bound.error().message;
       return line.Fail(ColumnOf(message, line, axes, index), message);
     }
-    cases.push_back(*std::move(canonical));
+    cases.push_back({.spec = *std::move(canonical), .bound = *bound});
   }
   return cases;
 }
@@ -207,7 +208,7 @@ std::vector<Word> SplitWords(std::string_view line) {
   return words;
 }
 
-Result<std::vector<CaseSpec>> ExpandFamily(const SuiteLine& line, const OpCatalog& ops) {
+Result<std::vector<PlannedCase>> ExpandFamily(const SuiteLine& line, const OpCatalog& ops) {
   const Word op = line.words[0];
   const OpSchema* schema = ops.find(op.text);
   if (schema == nullptr) {

@@ -28,6 +28,6 @@ struct SuiteLine {
 std::vector<Word> SplitWords(std::string_view line);
 
 // The cases of a family, canonical, in order. Precondition: the line has a word.
-Result<std::vector<CaseSpec>> ExpandFamily(const SuiteLine& line, const OpCatalog& ops);
+Result<std::vector<PlannedCase>> ExpandFamily(const SuiteLine& line, const OpCatalog& ops);
 
 }  // namespace assay

@@ -62,9 +62,7 @@ class OfferedNames {
 Status CheckNamedCasesFit(const std::vector<PlannedCase>& cases, double available_bytes) {
   for (const PlannedCase& planned : cases) {
     if (planned.where != kFromCaseOption) continue;
-    const auto problem = OperatorRegistry::Global().Find(planned.spec.op)->Bind(planned.spec);
-    if (!problem) continue;  // refused when it was planned
-    if (const Status fits = CheckFits(*problem, available_bytes); !fits) {
+    if (const Status fits = CheckFits(planned.bound->problem, available_bytes); !fits) {
       return UsageError(fmt::format("--case {}: {}", planned.spec.Id(), fits.error().message));
     }
   }
@@ -77,8 +75,7 @@ UnknownImplementations FindUnknownImplementations(const std::vector<std::string>
   OfferedNames offered(wanted, columns);
   for (const PlannedCase& planned : cases) {
     if (offered.missing().empty()) return {};
-    const auto problem = OperatorRegistry::Global().Find(planned.spec.op)->Bind(planned.spec);
-    if (problem) offered.Ask(*problem);
+    offered.Ask(planned.bound->problem);
   }
   if (offered.missing().empty()) return {};
   return {fmt::format("--impl {}: no backend offers an implementation of that name for these cases; there are {}",

@@ -258,7 +258,7 @@ class Loop {
   }
 
   void TimeCaseAgain(const PlannedCase& planned, std::vector<TimedResult*> results) {
-    const Result<CaseData> data = PrepareCase(planned.spec, settings_.tier, settings_.store);
+    const Result<CaseData> data = PrepareCase(*planned.bound, settings_.tier, settings_.store);
     if (!data) return settings_.observer->Noted(data.error().message + "; further rounds are left out");
     CaseRunner runner(planned, *data, settings_.runner);
     std::erase_if(results, [](const TimedResult* timed) { return timed->attempt.verdict != Verdict::kPass; });

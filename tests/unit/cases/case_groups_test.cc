@@ -12,6 +12,7 @@ namespace {
 PlannedCase Planned(const std::string& id) {
   PlannedCase planned;
   planned.spec = ParseId(id).value();
+  planned.bound = BindCase(planned.spec).value();
   return planned;
 }
 

@@ -26,10 +26,7 @@ OpCatalog RealOperators() {
     const Operator* op = OperatorRegistry::Global().Find(name);
     return op == nullptr ? nullptr : &op->schema();
   };
-  catalog.check = [](const CaseSpec& spec) -> Status {
-    const auto problem = OperatorRegistry::Global().Find(spec.op)->Bind(spec);
-    return problem ? Status() : tl::unexpected(problem.error());
-  };
+  catalog.bind = BindCase;
   return catalog;
 }
 

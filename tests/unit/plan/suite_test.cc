@@ -118,8 +118,8 @@ TEST(Suite, ANumberInAFillHasOneSpelling) {
 TEST(Suite, WhatNoOperatorCanDoIsRefusedWhereItStands) {
   OpCatalog catalog = TestCatalog();
   std::string message;
-  catalog.check = [&](const CaseSpec& spec) -> Status {
-    if (spec.Id().find("m=7") == std::string::npos) return {};
+  catalog.bind = [&](const CaseSpec& spec) -> Result<SharedCase> {
+    if (spec.Id().find("m=7") == std::string::npos) return SharedCase();
     return UsageError(message);
   };
   const struct {
