@@ -12,11 +12,12 @@ import tempfile
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
-# A dry run has work to do; a build stops within its second step until the file `go` exists, then does what it holds.
+# A dry run has work to do; a build stops within its second step until the file `go` exists, then does what it holds. It
+# ends where a test has failed and its folder is gone.
 NINJA = """#!/bin/sh
 for word; do [ "$word" != -n ] || { echo "[1/4] CXX a.o"; exit 0; }; done
 echo "[1/4] CXX a.o"; echo "[2/4] CXX b.o"
-until [ -s "$0.go" ]; do sleep 0.05; done
+until [ -s "$0.go" ]; do sleep 0.05; [ -e "$0" ] || exit 1; done
 . "$0.go"
 """
 
