@@ -1,16 +1,34 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test.sh [--full] [ctest arguments]: sets everything up and runs the tests. --full adds the long ones, and builds the
-# benchmarks, so that they are known to build.
+# test.sh [--full] [ctest arguments]: sets everything up and runs the tests, then those of the layers that own memory once
+# more with the address and undefined behaviour sanitizers. --full adds the long ones and the thread sanitizer, and builds
+# the benchmarks, so that they are known to build. With arguments for ctest, the tests that they select run, without sanitizers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$here")
-select=(-LE full)
+full=0
 if [ "${1:-}" = --full ]; then
-  select=()
-  "$here/build.sh" release assay_bench
+  full=1
   shift
 fi
-"$here/build.sh" release all
-cd "$root"
-exec ctest --preset release -j "$(nproc)" --no-tests=error "${select[@]}" "$@"
+failed=0
+
+# run_tests PRESET TARGET [ctest arguments]: a test that fails does not keep the next preset from its turn.
+run_tests() {
+  local preset=$1 target=$2
+  shift 2
+  "$here/build.sh" "$preset" "$target"
+  (cd "$root" && ctest --preset "$preset" -j "$(nproc)" --no-tests=error "$@") || failed=$?
+}
+
+if [ $full = 1 ]; then
+  "$here/build.sh" release assay_bench
+  run_tests release all "$@"
+else
+  run_tests release all -LE full "$@"
+fi
+if [ $# -eq 0 ]; then
+  run_tests asan tests_sanitized -L sanitized
+  [ $full = 0 ] || run_tests tsan tests_threads -L sanitized
+fi
+exit $failed

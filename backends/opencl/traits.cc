@@ -4,6 +4,7 @@
 #include "backends/common/status.h"
 #include "backends/opencl/handle.h"
 #include "backends/opencl/pocl_cache.h"
+#include "backends/opencl/thread_stacks.h"
 
 namespace opencl {
 namespace {
@@ -106,6 +107,7 @@ std::string Traits::Properties() const {
 }
 
 std::vector<Traits> FindDevices() {
+  RaiseThreadStacks();
   const std::vector<cl_platform_id> platforms = Platforms();
   if (platforms.empty()) {
     throw plugin::Unavailable(

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "golden/float_env.h"
+#include "harness/base/vectors.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
@@ -58,11 +59,19 @@ void RefuseEmptyTexts(CLI::App& app) {
 }
 
 // A number of threads that is none would count for nothing.
-std::string EnvironmentProblem() {
+std::string ThreadsProblem() {
   const char* threads = std::getenv("ASSAY_THREADS");
   if (threads == nullptr || *threads == '\0') return "";
   const std::string problem = NumberProblem<int>(threads, kThreadLimits);
   return problem.empty() ? "" : fmt::format("ASSAY_THREADS in the environment: {}, or unset it", problem);
+}
+
+// What the host computes with can be made weaker than what the processor has, to see that results do not depend on it.
+std::string ObeyMaxVectors() {
+  const char* best = std::getenv("ASSAY_MAX_VECTORS");
+  if (best == nullptr || *best == '\0') return "";
+  const Status status = LimitVectors(best);
+  return status ? "" : fmt::format("ASSAY_MAX_VECTORS in the environment: {}; or unset it", status.error().message);
 }
 
 // fmt throws when standard output cannot be written to, which is no error of this program.
@@ -101,7 +110,9 @@ int Main(int argc, char** argv) {
     if (e.get_exit_code() == 0) return FinishOutput(app.exit(e));
     return Complain(kExitUsage, ParseProblem(app, e));
   }
-  if (const std::string problem = EnvironmentProblem(); !problem.empty()) return Complain(kExitUsage, problem);
+  for (const std::string& problem : {ThreadsProblem(), ObeyMaxVectors()}) {
+    if (!problem.empty()) return Complain(kExitUsage, problem);
+  }
   if (auto status = CheckFloatEnvironment(); !status) return Complain(kExitHarness, status.error().message);
   return FinishOutput(RunVerb(action));
 }

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "harness/base/vectors.h"
 #include "harness/exec/worker_environment.h"
 
 namespace assay {
@@ -52,7 +53,8 @@ nlohmann::ordered_json RelevantVariables() {
   for (const char* name :
        {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA",
         "DNNL_DEFAULT_FPMATH_MODE", "ONEDNN_DEFAULT_FPMATH_MODE", "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS",
-        "ASSAY_THREADS", "NVIDIA_TF32_OVERRIDE", "CUDA_VISIBLE_DEVICES", "VK_DRIVER_FILES"}) {
+        "ASSAY_THREADS", "ASSAY_MAX_VECTORS", "POCL_DEVICES", "HWLOC_SYNTHETIC", "LP_NATIVE_VECTOR_WIDTH",
+        "NVIDIA_TF32_OVERRIDE", "CUDA_VISIBLE_DEVICES", "VK_DRIVER_FILES"}) {
     if (const char* value = std::getenv(name)) out[name] = value;
   }
   if (WorkersSetSpins()) out[kSpinVariable] = fmt::format("{} (set by assay for its workers)", kWorkerSpins);
@@ -82,6 +84,7 @@ nlohmann::ordered_json DescribeEnvironment() {
   out["kernel"] = fmt::format("{} {}", system.sysname, system.release);
   out["architecture"] = system.machine;
   out["cpu"] = ProcValue("/proc/cpuinfo", "model name");
+  out["host_vectors"] = VectorsInUse();
   out["cpu_mhz"] = ProcValue("/proc/cpuinfo", "cpu MHz");
   out["cpu_flags"] = ProcValue("/proc/cpuinfo", "flags");
   out["cpu_governor"] = FirstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");

@@ -14,6 +14,7 @@ import sys
 import unittest
 
 from own_folder import OwnFolder
+from pretended_host import topology
 
 ASSAY, PLUGIN, LAYER = sys.argv[1:4]
 SUM = "reduce/f32/shape=3x5,axes=1/fill=normal/seed=0"
@@ -116,6 +117,26 @@ class Faults(OpenCl):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual({r["verdict"] for r in records}, {"pass"})
         self.assertEqual(len({r["device"] for r in records}), 2)
+
+
+class Stacks(OpenCl):
+    """PoCL keeps a work-group's context on the stack of the thread that runs it, and tells VkFFT that the second-level
+    cache is local memory: with 2 MiB of it one work-group takes a line that needs more stack than threads usually have."""
+
+    LINE = "fft/c128/kind=c2c,n=65536/fill=normal/seed=0"
+
+    def runs_a_long_line(self, **env):
+        self.on_pocl()
+        if "VkFFT" not in json.dumps(self.columns()):
+            self.skipTest("this plugin was built without VkFFT: install libvkfft-dev")
+        done, records = self.run_cases("--case", self.LINE, **topology(2 << 20), **env)
+        self.assertEqual([r["verdict"] for r in records], ["pass"], done.stdout + done.stderr)
+
+    def test_hold_a_long_line_on_a_thread_of_the_driver(self):
+        self.runs_a_long_line(POCL_DEVICES="pthread")
+
+    def test_hold_a_long_line_on_the_calling_thread(self):
+        self.runs_a_long_line(POCL_DEVICES="basic")
 
 
 class Layer(OpenCl):

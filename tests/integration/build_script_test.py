@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts/build.sh tells while it builds: build_script_test.py CLASS, with a ninja that waits to be let on."""
+import os
+import pathlib
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+# A dry run has work to do; a build stops within its second step until the file `go` exists, then does what it holds. It
+# ends where a test has failed and its folder is gone.
+NINJA = """#!/bin/sh
+for word; do [ "$word" != -n ] || { echo "[1/4] CXX a.o"; exit 0; }; done
+echo "[1/4] CXX a.o"; echo "[2/4] CXX b.o"
+until [ -s "$0.go" ]; do sleep 0.05; [ -e "$0" ] || exit 1; done
+. "$0.go"
+"""
+
+
+class BuildScript(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "scripts").mkdir()
+        (self.root / "bin").mkdir()
+        (self.root / "build/release").mkdir(parents=True)
+        (self.root / "build/release/build.ninja").touch()
+        for name in ("build.sh", "deps.sh", "deps-debian.txt"):
+            shutil.copy(SCRIPTS / name, self.root / "scripts")
+        ninja = self.root / "bin/ninja"
+        ninja.write_text(NINJA)
+        ninja.chmod(0o755)
+        self.go = self.root / "bin/ninja.go"
+        self.env = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}", "ASSAY_SKIP_DEPS": "1"}
+
+    def start(self, stderr, **env):
+        build = subprocess.Popen([self.root / "scripts/build.sh", "release", "product"], env={**self.env, **env},
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr)
+        self.addCleanup(build.stdout.close)
+        self.addCleanup(build.kill)
+        return build
+
+    # `text` appears that many times while the build still goes on.
+    def await_text(self, fd, text, times=1):
+        seen = b""
+        while seen.count(text) < times:
+            ready = select.select([fd], [], [], 120)[0]
+            part = os.read(fd, 4096) if ready else b""
+            self.assertNotEqual(part, b"", f"{text} is missing in {seen}")
+            seen += part
+        return seen
+
+    def let_on(self, script):
+        draft = self.go.with_suffix(".draft")
+        draft.write_text(script)
+        draft.rename(self.go)
+
+    def test_a_line_each_few_seconds_where_there_is_no_terminal(self):
+        build = self.start(subprocess.PIPE, ASSAY_PROGRESS_S="1")
+        self.addCleanup(build.stderr.close)
+        seen = self.await_text(build.stderr.fileno(), b"assay: building (release), 2 of 4 steps, ", times=2)
+        self.assertNotIn(b"\r", seen)
+        self.let_on('echo "[4/4] LINK c"')
+        self.assertEqual(build.wait(60), 0)
+        self.assertEqual(build.stdout.read(), b"")
+        self.assertIn("[4/4] LINK c", (self.root / "build/release.log").read_text())
+
+    def test_a_line_rewritten_in_place_on_a_terminal(self):
+        terminal, side = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        build = self.start(side)
+        os.close(side)
+        self.await_text(terminal, b"\rassay: building (release), 2 of 4 steps, ", times=2)
+        self.let_on(":")
+        self.await_text(terminal, b" " * 60 + b"\r")  # wiped out
+        self.assertEqual(build.wait(60), 0)
+
+    def test_nothing_but_the_start_of_a_build_that_is_soon_done(self):
+        self.let_on(":")
+        build = self.start(subprocess.PIPE)
+        stderr = build.communicate(timeout=60)[1]
+        self.assertEqual((build.returncode, stderr), (0, b"assay: building (release), some minutes the first time\n"))
+
+    def test_a_failure_shows_the_end_of_the_log(self):
+        self.let_on('echo "b.cc:7: error: no such thing"; exit 1')
+        build = self.start(subprocess.PIPE)
+        stderr = build.communicate(timeout=60)[1]
+        self.assertEqual(build.returncode, 1)
+        self.assertIn(b"b.cc:7: error: no such thing\nassay: the build failed, see above and build/release.log\n", stderr)
+
+    def test_its_end_leaves_nothing_behind(self):
+        build = self.start(subprocess.PIPE, ASSAY_PROGRESS_S="1000")
+        self.await_text(build.stderr.fileno(), b"some minutes")
+        build.terminate()
+        self.let_on(":")  # ninja ends with its own work, as it was not asked
+        build.communicate(timeout=60)  # which waits for all that hold the pipe
+        self.assertNotEqual(build.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
