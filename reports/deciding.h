@@ -10,7 +10,7 @@
 namespace assay {
 
 struct DecidingCheck {
-  std::string_view name;  // "bound", "exact"...; "memory", "contract", "determinism", "power"; "": nothing was judged
+  std::string_view name;  // "bound", "exact"...; "memory", "contract", "later run"...; "": nothing was judged
   Number margin;          // above 1 it fails; null where the check is a plain yes or no
 };
 

@@ -44,8 +44,11 @@ std::string PartyOf(const Record& r) {
 void Add(Parties& parties, const Record& r) {
   const std::string name = PartyOf(r);
   const auto at = std::ranges::find(parties, name, &Parties::value_type::first);
-  at == parties.end() ? parties.emplace_back(name, 1) : parties[static_cast<size_t>(at - parties.begin())];
-  if (at != parties.end()) ++at->second;
+  if (at == parties.end()) {
+    parties.emplace_back(name, 1);
+  } else {
+    ++at->second;
+  }
 }
 
 std::string Listed(Parties parties) {

@@ -17,9 +17,9 @@
 namespace assay::html {
 namespace {
 
-constexpr size_t kShownPerCluster = 4;
+constexpr size_t kShownPerCluster = 2;
 constexpr size_t kShownKnown = 20;
-constexpr size_t kOpenClusters = 6;
+constexpr size_t kOpenClusters = 4;
 constexpr size_t kShownElements = 3;  // the table of results shows all that a record holds
 
 std::string ElementTable(const Record& r) {

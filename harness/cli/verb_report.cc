@@ -24,7 +24,7 @@ struct ReportOptions {
   fs::path dir;
   bool strict = false;
   std::string color = "auto";
-  size_t rows = 24;
+  size_t rows = 12;
 };
 
 int Report(const ReportOptions& options) {

@@ -4,7 +4,7 @@ const columns = [
   {name: 'verdict', key: (r) => verdictOf(r).gravity, cell: chip},
   {name: 'case', key: (r) => r.case_id, cell: openButton},
   {name: 'implementation', key: (r) => r.shown_as, cell: (r) => r.shown_as},
-  {name: 'class', key: (r) => r.class, cell: (r) => r.class},
+  {name: 'class', key: (r) => r.class, cell: (r) => (r.class === 'none' ? '' : r.class)},
   {name: 'decided by', right: true, key: decidingKey, cell: decided},
   {name: 'max ulp', right: true, key: (r) => marginKey(r.max_ulp_err), cell: (r) => numberText(r.max_ulp_err)},
   {name: 'time', right: true, key: (r) => marginKey(r.time_median_s), cell: (r) => struck(r, timeText(r.time_median_s))},
@@ -12,14 +12,20 @@ const columns = [
 ];
 const view = {sort: 0, descending: false, page: 0, text: '', pinned: {}, outcomes: null, open: new Set(), last: null};  // last: the result opened last
 
+// A check without a margin is a plain no, except where nothing failed.
+function decidingKey(r) {
+  return r.decided_by && !present(r.deciding_margin) && verdictOf(r).fails ? Infinity : marginKey(r.deciding_margin);
+}
+
+function decided(r) {
+  return [`${r.decided_by} ${numberText(r.deciding_margin)}`.trim(), gauge(r.deciding_margin)];
+}
+
 // What is not finite sorts above every number, what is absent below.
 function marginKey(value) {
   if (!present(value)) return -1;
   return typeof value === 'number' ? value : Infinity;
 }
-// A check without a margin is a plain no, except where nothing failed.
-const decidingKey = (r) => (r.decided_by && !present(r.deciding_margin) && verdictOf(r).fails ? Infinity : marginKey(r.deciding_margin));
-const decided = (r) => [`${r.decided_by} ${numberText(r.deciding_margin)}`.trim(), gauge(r.deciding_margin)];
 const rateKey = (r) => marginKey(computes(r) ? r.gflops : r.gbytes_per_s);
 const struck = (r, text) => text && !comparable(r) ? make('s', {}, text) : text;
 
