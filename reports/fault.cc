@@ -38,7 +38,7 @@ std::string PartyOf(const Record& r) {
   if (r.outcome == "unexpected_pass") return "a list of known failures, which is out of date";
   if (RunsLibrary(r)) return r.library_version + ", a library on this machine";
   if (!r.driver.empty()) return fmt::format("the kernels of backend {} or their driver {}", r.backend, r.driver);
-  return fmt::format("backend {}, which names no library or driver", r.backend);
+  return "backend " + r.backend;  // which names no library or driver
 }
 
 void Add(Parties& parties, const Record& r) {

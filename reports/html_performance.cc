@@ -28,6 +28,7 @@ struct Axis {
     start_s = std::pow(10, std::floor(std::log10(start_s)));
     end_s = std::max(std::pow(10, std::ceil(std::log10(end_s))), 10 * start_s);
   }
+  int Decades() const { return static_cast<int>(std::lround(std::log10(end_s / start_s))); }
   double Percent(double seconds) const {
     const double share = std::log(seconds / start_s) / std::log(end_s / start_s);
     return std::isfinite(share) ? std::clamp(100 * share, 0.0, 100.0) : 0;
@@ -46,10 +47,6 @@ std::string Bar(const Record& r, const Axis& axis, size_t hue) {
   const double median = axis.Percent(*r.time_median_s);
   std::string out = fmt::format("<svg class=\"bar h{}{}\" width=\"100%\" height=\"16\" aria-hidden=\"true\">", hue,
                                 Comparable(r) ? "" : " struck");
-  for (double decade = axis.start_s; decade < 1.01 * axis.end_s; decade *= 10) {
-    out +=
-        fmt::format("<line class=\"tick\" x1=\"{0:.2f}%\" x2=\"{0:.2f}%\" y1=\"-5\" y2=\"21\"/>", axis.Percent(decade));
-  }
   return out + Whisker(r, axis) + fmt::format("<circle cx=\"{:.2f}%\" cy=\"8\" r=\"4.5\"/></svg>", median);
 }
 
@@ -168,7 +165,8 @@ std::string PerformanceSection(const Page& page) {
   }
   if (ops.empty()) return "";
   axis.RoundToDecades();
-  std::string out = fmt::format("<div class=\"{}\">\n{}", measured.Classes(), Note(measured, axis));
+  std::string out = fmt::format("<div class=\"{}\" style=\"--decades:{}\">\n{}", measured.Classes(), axis.Decades(),
+                                Note(measured, axis));
   bool open = true;
   for (const auto& [op, cases] : ops) {
     out += OperatorHtml(op, cases, axis, hues, open);

@@ -110,19 +110,22 @@ std::string InSeveralTables(const Table& table, const TextStyle& style) {
   return out;
 }
 
+// The last columns, as many as it takes, each on lines of its own below its row.
 std::string WithLastBelow(const Table& table, const TextStyle& style) {
+  std::vector<size_t> widths = WidthsOf(table);
+  do widths.pop_back();
+  while (widths.size() > 1 && Total(widths) > style.width);
   Table rest = table;
-  rest.header.pop_back();
-  for (Cells& row : rest.rows) row.resize(rest.header.size());
+  rest.header.resize(widths.size());
+  for (Cells& row : rest.rows) row.resize(widths.size());
   const std::string text = Padded(rest, style);
-  std::string out;
-  size_t line = 0;
-  for (const std::string_view part : Split(std::string_view(text).substr(0, text.size() - 1), '\n')) {
-    out += std::string(part) + "\n";
-    if (line > 0 && table.rows[line - 1].size() == table.header.size() && !table.rows[line - 1].back().empty()) {
-      out += Wrapped(table.rows[line - 1].back(), style.width, 4) + "\n";
+  const std::vector<std::string_view> lines = Split(text, '\n');
+  std::string out = std::string(lines[0]) + "\n";
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    out += std::string(lines[i + 1]) + "\n";
+    for (size_t c = widths.size(); c < table.rows[i].size(); ++c) {
+      if (!table.rows[i][c].empty()) out += Wrapped(table.rows[i][c], style.width, 4) + "\n";
     }
-    ++line;
   }
   return out;
 }
