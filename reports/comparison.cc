@@ -127,8 +127,7 @@ Table ComparisonSummary(const RunComparison& comparison) {
     for (size_t c = 0; c < totals.size(); ++c) totals[c] += row.counts[c];
   }
   // Columns without a single count are left out.
-  Table table{
-      {"backend", "operator", "in both"}, {Align::kLeft, Align::kLeft, Align::kRight}, {}, Narrow::kColumns, 2};
+  Table table{{"backend", "operator", "in both"}, {Align::kLeft, Align::kLeft, Align::kRight}, {}, Narrow::kColumns, 2};
   const auto add_heading = [&](const char* heading) {
     table.header.emplace_back(heading);
     table.align.push_back(Align::kRight);

@@ -94,9 +94,8 @@ Table WordsTable(const PlacedChanges& changes) {
   Table table{{"what", "base", "new", "implementation", "case", "why"}, {}, {}};
   for (const auto& [result, c] : changes) {
     const bool is_hash = c->aspect == Aspect::kBits;
-    table.rows.push_back({c->field == "outcome" ? Name(c->aspect) : c->field,
-                          is_hash ? c->base.substr(0, 8) : c->base, is_hash ? c->now.substr(0, 8) : c->now,
-                          result->column, result->case_id, c->detail});
+    table.rows.push_back({c->field == "outcome" ? Name(c->aspect) : c->field, is_hash ? c->base.substr(0, 8) : c->base,
+                          is_hash ? c->now.substr(0, 8) : c->now, result->column, result->case_id, c->detail});
   }
   return table;
 }

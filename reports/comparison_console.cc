@@ -25,7 +25,8 @@ std::string GraveText(const ResultComparison& r, const ComparisonStyle& style) {
     const Table one = ChangesTable({&r}, SIZE_MAX, none);
     const auto& cells = one.rows[static_cast<size_t>(&c - r.changes.data())];
     const std::string head = fmt::format("{}: {} -> {}", cells[0], cells[1].empty() ? "none" : cells[1], cells[2]);
-    out += InColour(style.colour, "31", Printable(head)) + fmt::format("  {}  {}\n", Printable(cells[4]), Printable(cells[5]));
+    out += InColour(style.colour, "31", Printable(head)) +
+           fmt::format("  {}  {}\n", Printable(cells[4]), Printable(cells[5]));
     if (!cells[3].empty()) out += Wrapped(Printable(cells[3]), style.width, 4) + "\n";
   }
   if (!r.reproduce.empty()) out += "    reproduce: " + Printable(r.reproduce) + "\n";

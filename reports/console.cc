@@ -62,9 +62,10 @@ class Page {
 
 void AddPerformance(const std::vector<Record>& records, size_t rows, Page& page) {
   const bool measured = std::ranges::any_of(records, [](const Record& r) { return r.roofline_fraction.has_value(); });
-  page.Add(fmt::format("Performance: the fastest implementation of each backend that passed, median{}; the largest cases",
-                       measured ? ", share of the roofline" : ""),
-           PerformanceTable(records, rows));
+  page.Add(
+      fmt::format("Performance: the fastest implementation of each backend that passed, median{}; the largest cases",
+                  measured ? ", share of the roofline" : ""),
+      PerformanceTable(records, rows));
   for (const std::string& line : InvalidTimes(records)) page.AddLine("33", "cannot be true      " + line);
   for (const SweepGroup& group : SweepsOf(records)) {
     page.AddHeading(fmt::format("Sweep over {} of {}", group.key, group.title));

@@ -56,7 +56,8 @@ std::string DecidingText(const DecidingCheck& check) {
   if (!check.margin) return std::string(check.name);
   if (*check.margin == 0) return fmt::format("{} 0", check.name);
   if (!std::isfinite(*check.margin)) return std::string(check.name);
-  return fmt::format("{} {}", check.name, *check.margin > 1 ? fmt::format("{:.3g}", *check.margin) : MarginText(*check.margin));
+  return fmt::format("{} {}", check.name,
+                     *check.margin > 1 ? fmt::format("{:.3g}", *check.margin) : MarginText(*check.margin));
 }
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terms of the reports, each with one plain definition: for tooltips where they are used and for the list at the end.
+// The terms of the reports, each with one plain definition: for tooltips where they are used and for the list at the
+// end.
 #pragma once
 
 #include <span>

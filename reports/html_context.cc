@@ -66,9 +66,10 @@ std::string GlossaryList() {
 std::string NotRunSection(const Page& page) {
   const Table reasons = ReasonsTable(page.records);
   if (reasons.rows.empty()) return "";
-  std::string out = "<p class=\"note\">What a backend does not offer fails nothing. These are results, of which a case "
-                    "has one per backend that declines it.</p>\n<div class=\"scroll\"><table class=\"plain\">" +
-                    HeaderRow({"backend", "verdict", "results", "reason"});
+  std::string out =
+      "<p class=\"note\">What a backend does not offer fails nothing. These are results, of which a case "
+      "has one per backend that declines it.</p>\n<div class=\"scroll\"><table class=\"plain\">" +
+      HeaderRow({"backend", "verdict", "results", "reason"});
   for (const auto& row : reasons.rows) {
     out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"r\">{}</td><td>{}</td></tr>\n",
                        Escaped(row[1]), Chip(row[2], row[2]), Escaped(row[0]), Escaped(row[3]));

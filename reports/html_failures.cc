@@ -42,7 +42,8 @@ std::string Failure(const Page& page, size_t index) {
   if (const std::string check = DecidingText(DecidingCheckOf(r)); !check.empty()) {
     facts += " · decided by <b>" + Escaped(check) + "</b>";
   }
-  if (r.bound_margin && DecidingCheckOf(r).name != "bound") facts += fmt::format(" · |error| / bound <b>{:.3g}</b>", *r.bound_margin);
+  if (r.bound_margin && DecidingCheckOf(r).name != "bound")
+    facts += fmt::format(" · |error| / bound <b>{:.3g}</b>", *r.bound_margin);
   if (r.violations.value_or(0) > 0) {
     facts += fmt::format(" · {} of {} outside", *r.violations, Counted(r.elements.value_or(0), "element"));
   }
@@ -50,7 +51,8 @@ std::string Failure(const Page& page, size_t index) {
     facts += " · requires " + Term("contract") + " <code>" + Escaped(r.required_contract) + "</code>";
   return fmt::format(
       "<article>\n<h4><a href=\"{}\">{}</a></h4>\n<p>{}<span class=\"quiet\">{}</span></p>\n{}{}</article>\n",
-      Escaped(ResultFragment(page, index)), CaseIdHtml(r.case_id), Escaped(r.reason), facts, ElementTable(r), CopyBox(r.reproduce));
+      Escaped(ResultFragment(page, index)), CaseIdHtml(r.case_id), Escaped(r.reason), facts, ElementTable(r),
+      CopyBox(r.reproduce));
 }
 
 }  // namespace
@@ -75,9 +77,8 @@ std::string FailuresSection(const Page& page) {
       out += Failure(page, members[i]);
     }
     if (count > kShownPerCluster) {
-      out += fmt::format(
-          "<p><a href=\"{}\">All {} of these in the table of results</a></p>\n",
-          Escaped(Fragment({{"op", op}, {"impl", column}, {"verdict", outcome}})), count);
+      out += fmt::format("<p><a href=\"{}\">All {} of these in the table of results</a></p>\n",
+                         Escaped(Fragment({{"op", op}, {"impl", column}, {"verdict", outcome}})), count);
     }
     out += "</details>\n";
   }
@@ -107,7 +108,8 @@ std::string KnownSection(const Page& page) {
   if (out.empty()) return out;
   return "<p class=\"note\">Each is a " + Term("known failure") +
          ": a line of an expectation file explains it, so that it does not fail the run.</p>\n<div "
-         "class=\"clusters\">\n" + out + "</div>\n";
+         "class=\"clusters\">\n" +
+         out + "</div>\n";
 }
 
 }  // namespace assay::html

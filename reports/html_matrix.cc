@@ -121,13 +121,13 @@ std::string MatrixSection(const Page& page) {
     if (std::find(backends.begin(), backends.end(), column.backend) == backends.end())
       backends.push_back(column.backend);
   }
-  std::string out =
-      "<p class=\"note\">One line per " + Term("implementation") +
-      "; those that only pass stand in one line, which opens. On the right the largest " + Term("margin") +
-      " of what passed against its " + Term("bound") +
-      ", with a bar on a logarithmic scale from 2<sup>-10</sup> to the limit 1, the same in all tables. Follow a line to "
-      "its results.</p>\n<div class=\"scroll\"><table class=\"matrix\">\n<thead><tr><th scope=\"col\" "
-      "colspan=\"2\">Operator, dtype</th>";
+  std::string out = "<p class=\"note\">One line per " + Term("implementation") +
+                    "; those that only pass stand in one line, which opens. On the right the largest " +
+                    Term("margin") + " of what passed against its " + Term("bound") +
+                    ", with a bar on a logarithmic scale from 2<sup>-10</sup> to the limit 1, the same in all tables. "
+                    "Follow a line to "
+                    "its results.</p>\n<div class=\"scroll\"><table class=\"matrix\">\n<thead><tr><th scope=\"col\" "
+                    "colspan=\"2\">Operator, dtype</th>";
   for (const std::string& backend : backends) out += "<th scope=\"col\">" + Escaped(backend) + "</th>";
   out += "</tr></thead>\n";
   for (const auto& [op, rows] : Collect(page)) {

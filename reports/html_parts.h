@@ -17,7 +17,7 @@ struct Page {
   const std::vector<Record>& records;
   std::vector<Column> columns;  // of each record
   EnvironmentRows environment;
-  std::string profile;  // profile.json, or ""
+  std::string profile;             // profile.json, or ""
   std::vector<std::string> notes;  // RunNotes
 };
 
@@ -45,8 +45,8 @@ std::string CaseIdHtml(const std::string& case_id);
 // A term of the glossary: its definition as a tooltip, and the way to the list. `text`: as it reads here.
 std::string Term(std::string_view name, std::string_view text = "");
 
-// The place of results within the page, as the script reads it and writes it into the address: "#op=fft&impl=cpu:radix".
-// Values are kept readable; pairs without a value are left out.
+// The place of results within the page, as the script reads it and writes it into the address:
+// "#op=fft&impl=cpu:radix". Values are kept readable; pairs without a value are left out.
 using Parameters = std::vector<std::pair<std::string_view, std::string_view>>;
 std::string Fragment(const Parameters& parameters);
 std::string ResultFragment(const Page& page, size_t index);  // of one result, by its case and implementation

@@ -124,7 +124,8 @@ struct Measured {
 
 std::string Note(const Measured& measured, const Axis& axis) {
   std::string out = fmt::format(
-      "<p class=\"note\">A dot is the median time of one execution, further left is faster; the whisker spans p10 to p90. "
+      "<p class=\"note\">A dot is the median time of one execution, further left is faster; the whisker spans p10 to "
+      "p90. "
       "All cases share one logarithmic scale from {} to {}, with a line per decade. Then ",
       TimeText(axis.start_s), TimeText(axis.end_s));
   if (measured.cold) out += "the median with cold caches, ";

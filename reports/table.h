@@ -27,7 +27,7 @@ struct Table {
 };
 
 struct TextStyle {
-  size_t width = 0;  // of the terminal; 0: without limit
+  size_t width = 0;                                      // of the terminal; 0: without limit
   std::function<std::string(const std::string&)> paint;  // colours the text of a cell; may be empty
 };
 

@@ -85,7 +85,8 @@ struct Record {
   // Counts of finite elements by |error| / T_hard, comma separated, in the bins
   // [0], (0, 2^-20), [2^-20, 2^-19) ... [2^-1, 1), [1, inf).
   std::string margin_histogram;
-  // Elements that the contract bounds by nothing, so that any result was accepted there; null where that was not counted.
+  // Elements that the contract bounds by nothing, so that any result was accepted there; null where that was not
+  // counted.
   std::optional<int64_t> not_judged;
   std::optional<int64_t> violations;  // finite values beyond their tolerance
   std::string where;                  // localised failures of the bound and of non-finite values; "" without any

@@ -76,8 +76,8 @@ TEST(Comparison, ATableHasOneUnitInAColumn) {
   EXPECT_EQ(kinds[1].heading, "times");
   EXPECT_EQ(kinds[1].table.header[0], "base, ms");
   EXPECT_EQ(kinds[1].table.rows[0][0], "0.15");
-  EXPECT_EQ(kinds[1].table.rows[1],
-            (std::vector<std::string>{"2.1", "4.2", "+100.0 %", "SLOWER", "cpu:a", "reduce/f32/m=1/fill=normal/seed=0"}));
+  EXPECT_EQ(kinds[1].table.rows[1], (std::vector<std::string>{"2.1", "4.2", "+100.0 %", "SLOWER", "cpu:a",
+                                                              "reduce/f32/m=1/fill=normal/seed=0"}));
   EXPECT_EQ(kinds[2].heading, "margins");
   EXPECT_EQ(ChangesByKind(ChangedResults(c), 2, left_out).size(), 2u);
   EXPECT_EQ(left_out, 3u);

@@ -216,7 +216,8 @@ TEST(Console, FailuresComeLastWithAReproductionLine) {
   EXPECT_THAT(text, HasSubstr("1 crash, 1 pass, 1 unsupported"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b[")));
   const std::string coloured = ConsoleReport(records, {.colour = true});
-  for (const char* part : {"\x1b[35m1 crash\x1b[0m", "\x1b[32m 1 pass", "\x1b[2m1 unsupported\x1b[0m", "\x1b[1mNot run\x1b[0m"}) {
+  for (const char* part :
+       {"\x1b[35m1 crash\x1b[0m", "\x1b[32m 1 pass", "\x1b[2m1 unsupported\x1b[0m", "\x1b[1mNot run\x1b[0m"}) {
     EXPECT_THAT(coloured, HasSubstr(part));
   }
 }
@@ -288,7 +289,8 @@ TEST(Console, EverythingFitsTheTerminal) {
   for (const char* backend : {"cpu", "onednn", "opencl", "vulkan", "cuda", "hip"}) {
     for (const char* outcome : {"pass", "mismatch", "below_contract", "known_failure", "untrusted", "unsupported"}) {
       records.push_back(Make(backend, "implementation-of-" + std::string(backend), outcome, 1e-3));
-      records.back().reason = "a reason of so many words that it takes more than one line of a terminal of eighty columns";
+      records.back().reason =
+          "a reason of so many words that it takes more than one line of a terminal of eighty columns";
     }
   }
   const std::string narrow = ConsoleReport(records, {.width = 80});
@@ -337,8 +339,9 @@ Record Known(const std::string& implementation, const std::string& why) {
 }
 
 TEST(Known, AReasonStandsOnceWithItsLineInEveryReport) {
-  const std::vector<Record> records{Known("a", "loses NaN, always, x.expect:4"), Known("b", "loses NaN, always, x.expect:4"),
-                                    Known("c", "overflows, x.expect:5"), Make("cpu", "naive", "pass")};
+  const std::vector<Record> records{Known("a", "loses NaN, always, x.expect:4"),
+                                    Known("b", "loses NaN, always, x.expect:4"), Known("c", "overflows, x.expect:5"),
+                                    Make("cpu", "naive", "pass")};
   const std::vector<KnownCause> causes = KnownCausesOf(records);
   ASSERT_EQ(causes.size(), 2u);
   EXPECT_EQ(causes[0].reason, "loses NaN, always");
@@ -353,14 +356,16 @@ TEST(Known, AReasonStandsOnceWithItsLineInEveryReport) {
 TEST(Fault, TheLineNamesAssayOrTheLibraryOrTheDriver) {
   const Record pass = Make("cpu", "naive", "pass");
   EXPECT_EQ(FaultLine({pass}), "Nothing is at fault.");
-  EXPECT_EQ(FaultLine({Known("a", "x, y:1"), pass}),
-            "No failure is new. Failures known before: oneDNN 2.6.3, a library on this machine (1 result). assay itself met "
-            "no error.");
+  EXPECT_EQ(
+      FaultLine({Known("a", "x, y:1"), pass}),
+      "No failure is new. Failures known before: oneDNN 2.6.3, a library on this machine (1 result). assay itself met "
+      "no error.");
   Record kernel = Make("opencl", "tiled", "mismatch"), fft = Make("opencl", "vkfft", "crash");
   kernel.driver = fft.driver = "3.1+debian", kernel.library_version = fft.library_version = "VkFFT 1.2.26";
-  EXPECT_EQ(FaultLine({kernel, kernel, fft}),
-            "At fault: the kernels of backend opencl or their driver 3.1+debian (2 results); VkFFT 1.2.26, a library on this "
-            "machine (1 result). assay itself met no error.");
+  EXPECT_EQ(
+      FaultLine({kernel, kernel, fft}),
+      "At fault: the kernels of backend opencl or their driver 3.1+debian (2 results); VkFFT 1.2.26, a library on this "
+      "machine (1 result). assay itself met no error.");
   EXPECT_EQ(FaultLine({Make("assay", "", "error"), pass}), "At fault: assay itself (1 result).");
   EXPECT_EQ(FaultLine({Make("cpu", "", "unsupported")}), "");
   const std::vector<Record> records{kernel};
@@ -374,7 +379,8 @@ TEST(RunNotes, EveryReportNamesTheSeedAndRoundsThatAreMissing) {
   whole.round_medians_s = "1e-3,1e-3,1e-3", cut.round_medians_s = "1e-3";
   const std::vector<Record> records{whole, cut};
   const std::string environment = R"({"seed": 7, "rounds": 3, "interrupted": true})";
-  const std::string rounds = "The run asked for 3 rounds of timing (--rounds 3), but 1 of 2 timed results have fewer, down to 1.";
+  const std::string rounds =
+      "The run asked for 3 rounds of timing (--rounds 3), but 1 of 2 timed results have fewer, down to 1.";
   for (const std::string& report :
        {ConsoleReport(records, {.environment = environment}), MarkdownReport(records, environment),
         HtmlReport(records, environment), JunitReport(records, environment)}) {
