@@ -18,8 +18,8 @@ namespace html {
 
 std::string Chip(std::string_view outcome, std::string_view text) {
   const VerdictStyle& style = StyleOf(outcome);
-  return fmt::format("<span class=\"chip {}\"><b aria-hidden=\"true\">{}</b> {}</span>", style.tone, style.symbol,
-                     Escaped(text));
+  return fmt::format("<span class=\"chip {}\" title=\"{}\"><b aria-hidden=\"true\">{}</b> {}</span>", style.tone,
+                     Escaped(style.meaning), style.symbol, Escaped(text));
 }
 
 std::string CaseIdHtml(const std::string& case_id) {

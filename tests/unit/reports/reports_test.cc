@@ -287,7 +287,7 @@ size_t LongestLine(const std::string& text) {
 TEST(Console, EverythingFitsTheTerminal) {
   std::vector<Record> records;
   for (const char* backend : {"cpu", "onednn", "opencl", "vulkan", "cuda", "hip"}) {
-    for (const char* outcome : {"pass", "mismatch", "below_contract", "known_failure", "untrusted", "unsupported"}) {
+    for (const char* outcome : {"pass", "mismatch", "below_contract", "known_failure", "inconclusive", "unsupported"}) {
       records.push_back(Make(backend, "implementation-of-" + std::string(backend), outcome, 1e-3));
       records.back().reason =
           "a reason of so many words that it takes more than one line of a terminal of eighty columns";
