@@ -127,7 +127,7 @@ Table ComparisonSummary(const RunComparison& comparison) {
     for (size_t c = 0; c < totals.size(); ++c) totals[c] += row.counts[c];
   }
   // Columns without a single count are left out.
-  Table table{{"backend", "operator", "in both"}, {Align::kLeft, Align::kLeft, Align::kRight}, {}};
+  Table table{{"backend", "operator", "in both"}, {Align::kLeft, Align::kLeft, Align::kRight}, {}, Narrow::kColumns, 2};
   const auto add_heading = [&](const char* heading) {
     table.header.emplace_back(heading);
     table.align.push_back(Align::kRight);
@@ -152,7 +152,9 @@ Table GroupsTable(const RunComparison& comparison) {
   const Align right = Align::kRight;
   Table table{{"backend", "operator", "results", "rounds", "typical time", "90 % interval", "decision"},
               {Align::kLeft, Align::kLeft, right, right, right, right, Align::kLeft},
-              {}};
+              {},
+              Narrow::kColumns,
+              2};
   for (const GroupComparison& g : comparison.groups) {
     const TimeComparison& t = g.time;
     table.rows.push_back({g.backend, g.op.empty() ? "all" : g.op, std::to_string(g.results),
@@ -164,7 +166,7 @@ Table GroupsTable(const RunComparison& comparison) {
 }
 
 Table ChangesTable(const std::vector<const ResultComparison*>& results, size_t limit, size_t& left_out) {
-  Table table{{"what", "base", "new", "", "column", "case"}, {}, {}};
+  Table table{{"what", "base", "new", "", "implementation", "case"}, {}, {}};
   left_out = 0;
   for (const ResultComparison* r : results) {
     for (const Change& c : r->changes) {

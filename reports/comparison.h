@@ -27,12 +27,21 @@ Table GroupsTable(const RunComparison& comparison);
 // One row per change of these results, at most `limit`; `left_out` counts the others.
 Table ChangesTable(const std::vector<const ResultComparison*>& results, size_t limit, size_t& left_out);
 
+// The same in a table for each kind of change, so that a column has one unit.
+struct ChangesOfKind {
+  std::string heading;  // "times"
+  Table table;
+};
+std::vector<ChangesOfKind> ChangesByKind(const std::vector<const ResultComparison*>& results, size_t limit,
+                                         size_t& left_out);
+
 // "+12.3 %" for a ratio of 1.123.
 std::string PercentText(double ratio);
 
 struct ComparisonStyle {
   bool colour = false;
   size_t rows = 50;
+  size_t width = 0;  // of the terminal; 0: lines may have any length
 };
 
 std::string ComparisonConsole(const RunComparison& comparison, const ComparisonStyle& style);

@@ -9,9 +9,11 @@ namespace {
 constexpr size_t kMostChangeRows = 1000;  // of some 300 bytes
 
 std::string ChangesSection(const char* title, const std::vector<const ResultComparison*>& results) {
-  if (results.empty()) return "";
   size_t left_out = 0;
-  std::string out = fmt::format("\n## {}\n\n{}", title, AsMarkdown(ChangesTable(results, kMostChangeRows, left_out)));
+  std::string out;
+  for (const ChangesOfKind& kind : ChangesByKind(results, kMostChangeRows, left_out)) {
+    out += fmt::format("\n## {}: {}\n\n{}", title, kind.heading, AsMarkdown(kind.table));
+  }
   if (left_out > 0) out += fmt::format("\n{} more: see `assay compare --json`.\n", left_out);
   return out;
 }
@@ -28,7 +30,7 @@ std::string ComparisonMarkdown(const RunComparison& comparison) {
   out += ChangesSection("Regressions and lost results", grave);
   out += "\n## By backend and operator\n\n" + AsMarkdown(ComparisonSummary(comparison));
   if (!comparison.groups.empty()) out += "\n## Times of groups, in turns\n\n" + AsMarkdown(GroupsTable(comparison));
-  return out + ChangesSection("Changes that are no regression", other);
+  return out + ChangesSection("No regression", other);
 }
 
 }  // namespace assay

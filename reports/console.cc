@@ -4,20 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 
+#include "reports/colour.h"
+#include "reports/console_parts.h"
+#include "reports/fault.h"
 #include "reports/incomplete.h"
+#include "reports/known.h"
+#include "reports/run_notes.h"
 #include "reports/summary.h"
 #include "reports/sweep.h"
 #include "reports/text.h"
-#include "reports/verdicts.h"
 
 namespace assay {
 namespace {
-
-std::string Coloured(const ConsoleStyle& style, std::string_view code, std::string text) {
-  return style.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
-}
 
 struct PrintableFields {
   void operator()(const char*, std::string& text) const { text = Printable(text); }
@@ -31,69 +30,68 @@ std::vector<Record> PrintableRecords(std::vector<Record> records) {
   return records;
 }
 
-// Those that ran: what is missing is counted, since one cause leaves all of it. The gravest first, an outcome that this
-// version does not know before all others.
-std::vector<size_t> ListedFailures(const std::vector<Record>& records) {
-  std::vector<size_t> listed;
-  for (size_t i = 0; i < records.size(); ++i) {
-    if (IsFailure(records[i]) && !IsMissing(records[i])) listed.push_back(i);
+// The parts of the report, each under a heading; one without rows is left out.
+class Page {
+ public:
+  explicit Page(const ConsoleStyle& style) : style_(style) {
+    if (style.colour) painted_ = {style.width, PaintOutcomes};
+    painted_.width = style.width;
   }
-  std::ranges::stable_sort(listed, {}, [&](size_t i) {
-    const size_t gravity = GravityOf(records[i].outcome);
-    return gravity < VerdictStyles().size() ? gravity + 1 : 0;
-  });
-  return listed;
-}
 
-std::string Failures(const std::vector<Record>& records, const ConsoleStyle& style) {
-  const std::vector<Column> columns = ColumnsOf(records);
-  const std::vector<size_t> listed = ListedFailures(records);
-  if (listed.empty()) return "";
-  const size_t shown = std::min(listed.size(), style.failures);
-  std::string out = "\nFailures\n";
-  for (const size_t i : std::span(listed).first(shown)) {
-    const Record& r = records[i];
-    out += Coloured(style, "31", fmt::format("{:<16} {}  {}", r.outcome, columns[i].Name(), r.case_id)) + "\n";
-    out += fmt::format("    {}\n    reproduce: {}\n", r.reason, r.reproduce);
+  void Add(const std::string& heading, const Table& table) {
+    if (table.rows.empty()) return;
+    AddHeading(heading);
+    text_ += AsText(table, painted_);
   }
-  if (shown < listed.size()) {
-    out += Coloured(style, "31", fmt::format("and {} more: {}", listed.size() - shown, style.all_file)) + "\n";
+  void AddHeading(const std::string& heading) {
+    const size_t words = std::min(heading.find(':'), heading.size());
+    text_ += (text_.empty() ? "" : "\n") + InColour(style_.colour, kBold, heading.substr(0, words)) +
+             Wrapped(heading.substr(words), style_.width > words ? style_.width - words : 0, 0) + "\n";
   }
-  return out;
+  void AddLine(std::string_view code, const std::string& line) {
+    text_ += InColour(style_.colour && !code.empty(), code, Wrapped(line, style_.width, 0)) + "\n";
+  }
+  void AddText(const std::string& text) { text_ += text; }
+  const std::string& text() const { return text_; }
+
+ private:
+  const ConsoleStyle& style_;
+  TextStyle painted_;
+  std::string text_;
+};
+
+void AddPerformance(const std::vector<Record>& records, size_t rows, Page& page) {
+  const bool measured = std::ranges::any_of(records, [](const Record& r) { return r.roofline_fraction.has_value(); });
+  page.Add(
+      fmt::format("Performance: the fastest implementation of each backend that passed, median{}; the largest cases",
+                  measured ? ", share of the roofline" : ""),
+      PerformanceTable(records, rows));
+  for (const std::string& line : InvalidTimes(records)) page.AddLine("33", "cannot be true      " + line);
+  for (const SweepGroup& group : SweepsOf(records)) {
+    page.AddHeading(fmt::format("Sweep over {} of {}", group.key, group.title));
+    for (const std::string& line : SweepAdvice(group)) page.AddText("  " + line + "\n");
+  }
 }
 
 }  // namespace
 
 std::string ConsoleReport(const std::vector<Record>& foreign, const ConsoleStyle& style) {
   const std::vector<Record> records = PrintableRecords(foreign);
+  Page page(style);
   const std::string incomplete = IncompleteLine(records);
-  std::string out = incomplete.empty() ? incomplete : Coloured(style, "31;1", incomplete) + "\n\n";
-  out += "Verdicts over all cases and implementations, with the largest |error| / bound of what passed\n" +
-         AsText(VerdictMatrix(records));
-  const Table performance = PerformanceTable(records, style.performance_rows);
-  if (!performance.rows.empty()) {
-    const bool measured = std::ranges::any_of(records, [](const Record& r) { return r.roofline_fraction.has_value(); });
-    out += fmt::format(
-               "\nPerformance: the fastest implementation of each backend that passed, median{}; the largest cases\n",
-               measured ? ", share of the roofline" : "") +
-           AsText(performance);
-  }
-  for (const std::string& line : InvalidTimes(records)) {
-    out += Coloured(style, "33", "cannot be true      " + line) + "\n";
-  }
-  for (const SweepGroup& group : SweepsOf(records)) {
-    out += fmt::format("\nSweep over {} of {}\n", group.key, group.title);
-    for (const std::string& line : SweepAdvice(group)) out += "  " + line + "\n";
-  }
-  const Table inconclusive = InconclusiveTable(records);
-  if (!inconclusive.rows.empty()) out += "\nInconclusive: a wrong result would pass\n" + AsText(inconclusive);
-  const Table reasons = ReasonsTable(records);
-  if (!reasons.rows.empty()) out += "\nNot run\n" + AsText(reasons);
-  if (!incomplete.empty()) out += "\nMissing\n" + AsText(MissingTable(records));
-  out += Failures(records, style);
-  bool failed = false;
-  for (const Record& r : records) failed = failed || IsFailure(r);
-  return out + "\n" + Coloured(style, failed ? "31;1" : "32;1", OutcomeLine(records)) + "\n";
+  if (!incomplete.empty()) page.AddLine("31;1", incomplete);
+  for (const std::string& note : RunNotes(records, style.environment)) page.AddLine("33", "note: " + Printable(note));
+  page.Add("Verdicts: counts of results, and the largest |error| / bound of what passed", VerdictMatrix(records));
+  AddPerformance(records, style.performance_rows, page);
+  page.Add("Inconclusive: a wrong result would pass", InconclusiveTable(records));
+  page.Add("Not run", ReasonsTable(records));
+  page.Add("Known failures: explained by a line of an expectation file", KnownTable(records));
+  page.Add("Missing", MissingTable(records));
+  page.AddText(ConsoleFailures(records, style));
+  const std::string outcomes = OutcomeLine(records);
+  page.AddText("\n" + (style.colour ? PaintOutcomes(outcomes) : outcomes) + "\n");
+  if (const std::string fault = FaultLine(records); !fault.empty()) page.AddLine("", fault);
+  return page.text();
 }
 
 }  // namespace assay

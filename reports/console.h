@@ -10,13 +10,15 @@ namespace assay {
 
 struct ConsoleStyle {
   bool colour = false;
-  size_t performance_rows = 24;
-  size_t failures = 20;  // most that are listed, the gravest first
-  std::string all_file;  // where all of them stand
+  size_t width = 0;  // of the terminal; 0: lines may have any length
+  size_t performance_rows = 12;
+  size_t failures = 20;          // most that are listed, the gravest first
+  std::string all_file;          // where all of them stand
+  std::string environment = "";  // text of environment.json
 };
 
 // The text a person reads at the end of a run: matrix, performance, reasons, failures last with one line each to
-// paste, the gravest first.
+// paste, the gravest first, and who is at fault.
 std::string ConsoleReport(const std::vector<Record>& records, const ConsoleStyle& style);
 
 }  // namespace assay

@@ -3,8 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "reports/assets.h"
+#include "reports/glossary.h"
 #include "reports/html_parts.h"
+#include "reports/run_notes.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"
 
@@ -13,8 +18,8 @@ namespace html {
 
 std::string Chip(std::string_view outcome, std::string_view text) {
   const VerdictStyle& style = StyleOf(outcome);
-  return fmt::format("<span class=\"chip {}\"><b aria-hidden=\"true\">{}</b> {}</span>", style.tone, style.symbol,
-                     Escaped(text));
+  return fmt::format("<span class=\"chip {}\" title=\"{}\"><b aria-hidden=\"true\">{}</b> {}</span>", style.tone,
+                     Escaped(style.meaning), style.symbol, Escaped(text));
 }
 
 std::string CaseIdHtml(const std::string& case_id) {
@@ -24,6 +29,35 @@ std::string CaseIdHtml(const std::string& case_id) {
     if (c == '/' || c == ',') out += "<wbr>";
   }
   return "<code class=\"id\">" + out + "</code>";
+}
+
+std::string Term(std::string_view name, std::string_view text) {
+  std::string id(name);
+  std::ranges::replace(id, ' ', '-');
+  return fmt::format("<a class=\"term\" href=\"#term-{}\" title=\"{}\">{}</a>", id, Escaped(DefinitionOf(name)),
+                     Escaped(text.empty() ? name : text));
+}
+
+std::string Fragment(const Parameters& parameters) {
+  constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~/,=:";
+  std::string out;
+  for (const auto& [key, value] : parameters) {
+    if (value.empty()) continue;
+    out += fmt::format("{}{}=", out.empty() ? "#" : "&", key);
+    for (const char c : value) {
+      out += kPlain.find(c) != kPlain.npos ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out.empty() ? "#cases" : out;
+}
+
+std::string ResultFragment(const Page& page, size_t index) {
+  return Fragment({{"case", page.records[index].case_id}, {"on", page.columns[index].Name()}});
+}
+
+double MarginPercent(double margin) {
+  if (!(margin > 0)) return 0;
+  return 100 * std::clamp(1 + std::log2(margin) / 10, 0.03, 1.0);
 }
 
 std::string CopyBox(const std::string& command) {
@@ -54,7 +88,7 @@ constexpr std::string_view kHead = R"(<!DOCTYPE html>
 {}</style>
 </head>
 <body>
-<a class="skip" href="#verdicts">Skip to the verdicts</a>
+<a class="skip" href="#content">Skip to the results</a>
 )";
 
 std::string Navigation(const std::vector<Section>& sections) {
@@ -69,10 +103,12 @@ std::string Navigation(const std::vector<Section>& sections) {
 
 std::string HtmlReport(const std::vector<Record>& records, const std::string& environment_json,
                        const std::string& profile_json) {
-  const html::Page page{records, ColumnsOf(records), FlattenEnvironment(environment_json), profile_json};
+  const html::Page page{records, ColumnsOf(records), FlattenEnvironment(environment_json), profile_json,
+                        RunNotes(records, environment_json)};
   const std::vector<Section> sections = {
-      {"verdicts", "Verdicts", html::MatrixSection(page)},
       {"failures", "Failures", html::FailuresSection(page)},
+      {"known", "Known failures", html::KnownSection(page)},
+      {"verdicts", "Verdicts", html::MatrixSection(page)},
       {"cases", "All results", html::CasesSection(page)},
       {"sweep", "Sweep", html::SweepSection(page)},
       {"performance", "Performance", html::PerformanceSection(page)},
@@ -82,7 +118,7 @@ std::string HtmlReport(const std::vector<Record>& records, const std::string& en
       {"legend", "How to read this", html::LegendSection()},
   };
   std::string out = fmt::format(fmt::runtime(kHead), Escaped("assay: " + OutcomeLine(records)), html::kStyleSheet);
-  out += html::HeaderSection(page) + Navigation(sections) + "<main class=\"wrap\">\n";
+  out += html::HeaderSection(page) + Navigation(sections) + "<main class=\"wrap\" id=\"content\">\n";
   for (const Section& s : sections) {
     if (s.html.empty()) continue;
     out += fmt::format("<section id=\"{}\" aria-labelledby=\"{}-title\">\n<h2 id=\"{}-title\">{}</h2>\n{}</section>\n",

@@ -2,9 +2,11 @@
 // What did not run and why, where the time went, the environment, and how to read the page.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <tuple>
 
+#include "reports/glossary.h"
 #include "reports/html_parts.h"
 #include "reports/profile.h"
 #include "reports/text.h"
@@ -37,14 +39,24 @@ std::string BackendTable(const std::vector<Record>& records) {
 std::string ClassList() {
   constexpr std::pair<const char*, const char*> kClasses[] = {
       {"bit_exact", "Every element has the bits of the rounded golden value."},
-      {"reordered", "Differs only as another order of the same operations explains."},
-      {"within_class", "Within the bounds of the required arithmetic."},
-      {"within_lower_class", "Within the bounds of a weaker arithmetic only."},
-      {"suspect", "Within every hard bound, but unlike the rest of its own results. Its times are struck out."},
+      {"reordered", "It differs only as another order of the same operations explains."},
+      {"within_class", "It is within the bounds of the required arithmetic."},
+      {"within_lower_class", "It is within the bounds of a weaker arithmetic only."},
+      {"suspect", "It is within every bound, but unlike the rest of its own results. Its times are struck out."},
   };
   std::string out = "<dl class=\"legend\">";
   for (const auto& [name, meaning] : kClasses) {
     out += fmt::format("<div><dt><code>{}</code></dt><dd>{}</dd></div>\n", name, meaning);
+  }
+  return out + "</dl>\n";
+}
+
+std::string GlossaryList() {
+  std::string out = "<dl class=\"legend glossary\">";
+  for (const GlossaryTerm& term : Glossary()) {
+    std::string id(term.name);
+    std::ranges::replace(id, ' ', '-');
+    out += fmt::format("<div id=\"term-{}\"><dt>{}</dt><dd>{}</dd></div>\n", id, term.name, Escaped(term.definition));
   }
   return out + "</dl>\n";
 }
@@ -55,7 +67,9 @@ std::string NotRunSection(const Page& page) {
   const Table reasons = ReasonsTable(page.records);
   if (reasons.rows.empty()) return "";
   std::string out =
-      "<div class=\"scroll\"><table class=\"plain\">" + HeaderRow({"backend", "verdict", "results", "reason"});
+      "<p class=\"note\">What a backend does not offer fails nothing. These are results, of which a case "
+      "has one per backend that declines it.</p>\n<div class=\"scroll\"><table class=\"plain\">" +
+      HeaderRow({"backend", "verdict", "results", "reason"});
   for (const auto& row : reasons.rows) {
     out += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"r\">{}</td><td>{}</td></tr>\n",
                        Escaped(row[1]), Chip(row[2], row[2]), Escaped(row[0]), Escaped(row[3]));
@@ -93,22 +107,15 @@ std::string EnvironmentSection(const Page& page) {
 }
 
 std::string LegendSection() {
-  std::string out =
-      "<div class=\"columns\"><div>\n<h3>Margin</h3>\n<p>For every element the harness computes, from theory alone, "
-      "how "
-      "far a correct implementation of the declared arithmetic can be from the golden value. The margin is the largest "
-      "|error| divided by that bound: below 1 is within, above 1 cannot be explained by rounding. It is never fitted "
-      "to "
-      "a device. Other channels (exact, statistic, self, exceptional, metamorphic) have their own margins with the "
-      "same limit.</p>\n"
-      "<h3>Contract</h3>\n<p>The arithmetic an implementation declares: how it rounds inputs, what it accumulates in, "
-      "what it rounds in between. A suite requires a contract; meeting only a weaker one is shown as "
-      "below_contract.</p>\n<h3>Class</h3>\n" +
-      ClassList() + "</div><div>\n<h3>Verdicts</h3>\n<dl class=\"legend\">";
+  std::string out = "<div class=\"columns\"><div>\n<h3>Terms</h3>\n" + GlossaryList() +
+                    "</div><div>\n<h3>Verdicts</h3>\n<dl class=\"legend\">";
   for (const VerdictStyle& style : VerdictStyles()) {
     out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", Chip(style.name, style.name), style.meaning);
   }
-  return out + "</dl></div></div>\n";
+  return out + "</dl>\n<h3>Classes</h3>\n" + ClassList() +
+         "<h3>Read on</h3>\n<p>What each channel catches, with a real fault for each: "
+         "<code>harness/judge/README.md</code> of assay. <code>assay check</code> judges one dumped tensor and "
+         "explains the verdict; the line below a failure repeats it.</p>\n</div></div>\n";
 }
 
 }  // namespace assay::html

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/json_text.h"
+#include "reports/deciding.h"
+#include "reports/glossary.h"
 #include "reports/html_parts.h"
 #include "reports/verdicts.h"
 
@@ -71,7 +73,10 @@ Rows ReadRows(const Page& page) {
   for (size_t i = 0; i < page.records.size(); ++i) {
     Json values = Json::array(), keys = Json::array(), is_text = Json::array();
     const FieldReader reader{values, keys, is_text};
-    reader("column", page.columns[i].Name());
+    const DecidingCheck check = DecidingCheckOf(page.records[i]);
+    reader("shown_as", page.columns[i].Name());
+    reader("decided_by", std::string(check.name));
+    reader("deciding_margin", check.margin);
     VisitFields(page.records[i], reader);
     rows.keys = std::move(keys);
     rows.is_text = std::move(is_text);
@@ -117,6 +122,8 @@ std::string EmbeddedData(const Page& page) {
     probe.outcome = s.name;
     out["verdicts"].push_back({{"name", s.name}, {"symbol", s.symbol}, {"tone", s.tone}, {"fails", IsFailure(probe)}});
   }
+  out["glossary"] = Json::object();
+  for (const GlossaryTerm& term : Glossary()) out["glossary"][std::string(term.name)] = term.definition;
   // A script element ends at "</" and changes its rules at "<!--"; inside JSON '<' occurs in texts only.
   std::string safe;
   for (char c : DumpJson(out)) {

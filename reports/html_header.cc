@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "reports/fault.h"
+#include "reports/glossary.h"
 #include "reports/html_parts.h"
 #include "reports/incomplete.h"
 #include "reports/text.h"
@@ -40,11 +42,11 @@ std::string Headline(const std::vector<Record>& records) {
 std::string Incomplete(const std::vector<Record>& records) {
   const std::string line = IncompleteLine(records);
   if (line.empty()) return line;
-  std::string columns;
+  std::string places;
   for (const auto& row : MissingTable(records).rows) {
-    columns += fmt::format("{}{} in {}", columns.empty() ? "" : ", ", row[0], row[1]);
+    places += fmt::format("{}{} of {}", places.empty() ? "" : ", ", row[0], row[1]);
   }
-  return fmt::format("<p class=\"incomplete\">{} Missing: {}.</p>\n", Chip("missing", line), Escaped(columns));
+  return fmt::format("<p class=\"incomplete\">{} Missing: {}.</p>\n", Chip("missing", line), Escaped(places));
 }
 
 // A bar of all outcomes in proportion, and its key, whose entries select rows of the table.
@@ -52,17 +54,16 @@ std::string OutcomeBar(const std::vector<Record>& records) {
   std::string bar = "<div class=\"outcomes\" aria-hidden=\"true\">", key = "<ul class=\"key\">";
   for (const auto& [outcome, count] : CountOutcomes(records)) {
     bar += fmt::format("<i class=\"{}\" style=\"flex:{}\"></i>", StyleOf(outcome).tone, count);
-    key += fmt::format("<li><a href=\"#cases\" data-outcome=\"{}\">{}</a></li>", Escaped(outcome),
+    key += fmt::format("<li><a href=\"{}\">{}</a></li>", Escaped(Fragment({{"verdict", outcome}})),
                        Chip(outcome, fmt::format("{} {}", count, outcome)));
   }
   const auto suspect =
       std::count_if(records.begin(), records.end(), [](const Record& r) { return r.result_class == "suspect"; });
   if (suspect > 0) {
     key += fmt::format(
-        "<li><a href=\"#cases\" data-text=\"suspect\" title=\"counted among the verdicts beside\"><span class=\"chip "
-        "warn\"><b "
+        "<li><a href=\"#q=suspect\" title=\"counted among the verdicts beside; {}\"><span class=\"chip warn\"><b "
         "aria-hidden=\"true\">~</b> {} suspect</span></a></li>",
-        suspect);
+        Escaped(DefinitionOf("suspect")), suspect);
   }
   return bar + "</div>\n" + key + "</ul>\n";
 }
@@ -115,7 +116,12 @@ std::string Facts(const Page& page) {
 }  // namespace
 
 std::string HeaderSection(const Page& page) {
-  return "<header><div class=\"wrap\">\n" + Headline(page.records) + "\n" + Incomplete(page.records) +
+  std::string said;
+  if (const std::string fault = FaultLine(page.records); !fault.empty()) {
+    said = "<p class=\"fault\">" + Escaped(fault) + " <a href=\"#legend\">How to read this</a></p>\n";
+  }
+  for (const std::string& note : page.notes) said += "<p class=\"incomplete\">" + Escaped(note) + "</p>\n";
+  return "<header><div class=\"wrap\">\n" + Headline(page.records) + "\n" + said + Incomplete(page.records) +
          OutcomeBar(page.records) + Facts(page) + "</div></header>\n";
 }
 

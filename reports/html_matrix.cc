@@ -38,7 +38,17 @@ std::string Margin(const Number& margin) {
   if (!margin || !std::isfinite(*margin)) return "<span class=\"m\"></span>";
   return fmt::format(
       "<span class=\"m\" title=\"worst |error| / bound of what passed\"><i style=\"width:{:.1f}%\"></i>{}</span>",
-      100 * std::clamp(*margin, 0.0, 1.0), MarginText(*margin));
+      MarginPercent(*margin), MarginText(*margin));
+}
+
+bool OnlyPasses(const Line& line) {
+  return line.suspect == 0 && line.counts.size() == 1 && line.counts.begin()->first.second == "pass";
+}
+
+// What a line shows, inside of a link or of a summary.
+std::string LineContent(const std::string& name, const Line& line, std::string_view symbol) {
+  return fmt::format("<b aria-hidden=\"true\">{}</b><span class=\"w\"><em>{}</em> {}</span>{}", symbol, Escaped(name),
+                     Words(line), Margin(line.worst_margin));
 }
 
 std::string LineHtml(const std::string& op, const std::string& dtype, const std::string& backend,
@@ -46,10 +56,32 @@ std::string LineHtml(const std::string& op, const std::string& dtype, const std:
   const VerdictStyle& gravest = StyleOf(line.counts.begin()->first.second);
   const bool tinged = line.suspect > 0 && gravest.tone == "ok";
   return fmt::format(
-      "<a class=\"line {}\" href=\"#cases\" data-op=\"{}\" data-dtype=\"{}\" data-column=\"{}\"><b "
-      "aria-hidden=\"true\">{}</b><span class=\"w\"><em>{}</em> {}</span>{}</a>",
-      tinged ? "warn" : gravest.tone, Escaped(op), Escaped(dtype), Escaped(Column{backend, implementation}.Name()),
-      tinged ? "~" : gravest.symbol, Escaped(implementation), Words(line), Margin(line.worst_margin));
+      "<a class=\"line {}\" href=\"{}\">{}</a>", tinged ? "warn" : gravest.tone,
+      Escaped(Fragment({{"op", op}, {"dtype", dtype}, {"impl", Column{backend, implementation}.Name()}})),
+      LineContent(implementation, line, tinged ? "~" : gravest.symbol));
+}
+
+// Several implementations that only pass are one line until it is opened.
+std::string PassingHtml(const Cell& passing, const std::string& lines) {
+  Line sum;
+  for (const auto& [name, line] : passing) {
+    for (const auto& [outcome, count] : line.counts) sum.counts[outcome] += count;
+    if (line.worst_margin) sum.worst_margin = std::max(sum.worst_margin.value_or(0), *line.worst_margin);
+  }
+  const VerdictStyle& style = StyleOf("pass");
+  return fmt::format("<details class=\"passing\"><summary class=\"line {}\">{}</summary>{}</details>", style.tone,
+                     LineContent(fmt::format("{} implementations", passing.size()), sum, style.symbol), lines);
+}
+
+std::string CellHtml(const std::string& op, const std::string& dtype, const std::string& backend, const Cell& cell) {
+  Cell passing;
+  std::string passing_lines, other_lines;
+  for (const auto& [implementation, line] : cell) {
+    const bool passes = OnlyPasses(line);
+    if (passes) passing.emplace(implementation, line);
+    (passes ? passing_lines : other_lines) += LineHtml(op, dtype, backend, implementation, line);
+  }
+  return other_lines + (passing.size() > 1 ? PassingHtml(passing, passing_lines) : passing_lines);
 }
 
 std::map<std::string, DtypeRows> Collect(const Page& page) {
@@ -73,12 +105,8 @@ std::string RowHtml(const std::string& op, const std::string& dtype, const Row& 
   std::string out = "<th scope=\"row\">" + Escaped(dtype) + "</th>";
   for (const std::string& backend : backends) {
     const auto cell = row.find(backend);
-    out += cell == row.end() ? "<td class=\"none\">" : "<td>";
-    if (cell != row.end()) {
-      for (const auto& [implementation, line] : cell->second) {
-        out += LineHtml(op, dtype, backend, implementation, line);
-      }
-    }
+    out += fmt::format("<td data-backend=\"{}\"{}>", Escaped(backend), cell == row.end() ? " class=\"none\"" : "");
+    if (cell != row.end()) out += CellHtml(op, dtype, backend, cell->second);
     out += "</td>";
   }
   return out;
@@ -93,10 +121,13 @@ std::string MatrixSection(const Page& page) {
     if (std::find(backends.begin(), backends.end(), column.backend) == backends.end())
       backends.push_back(column.backend);
   }
-  std::string out =
-      "<p class=\"note\">One line per implementation. On the right, the largest share of the tolerance that a passing "
-      "result used: 1 is the limit. Follow a line to its results.</p>\n<div class=\"scroll\"><table "
-      "class=\"matrix\">\n<thead><tr><th scope=\"col\" colspan=\"2\">Operator, dtype</th>";
+  std::string out = "<p class=\"note\">One line per " + Term("implementation") +
+                    "; those that only pass stand in one line, which opens. On the right the largest " +
+                    Term("margin") + " of what passed against its " + Term("bound") +
+                    ", with a bar on a logarithmic scale from 2<sup>-10</sup> to the limit 1, the same in all tables. "
+                    "Follow a line to "
+                    "its results.</p>\n<div class=\"scroll\"><table class=\"matrix\">\n<thead><tr><th scope=\"col\" "
+                    "colspan=\"2\">Operator, dtype</th>";
   for (const std::string& backend : backends) out += "<th scope=\"col\">" + Escaped(backend) + "</th>";
   out += "</tr></thead>\n";
   for (const auto& [op, rows] : Collect(page)) {

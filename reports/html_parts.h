@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/model/record.h"
@@ -16,12 +17,14 @@ struct Page {
   const std::vector<Record>& records;
   std::vector<Column> columns;  // of each record
   EnvironmentRows environment;
-  std::string profile;  // profile.json, or ""
+  std::string profile;             // profile.json, or ""
+  std::vector<std::string> notes;  // RunNotes
 };
 
 std::string HeaderSection(const Page& page);
-std::string MatrixSection(const Page& page);
 std::string FailuresSection(const Page& page);
+std::string KnownSection(const Page& page);
+std::string MatrixSection(const Page& page);
 std::string CasesSection(const Page& page);
 std::string PerformanceSection(const Page& page);
 std::string SweepSection(const Page& page);
@@ -38,6 +41,18 @@ std::string Chip(std::string_view outcome, std::string_view text);
 
 // "conv" and the rest of a case id apart, with places where a browser may break the line.
 std::string CaseIdHtml(const std::string& case_id);
+
+// A term of the glossary: its definition as a tooltip, and the way to the list. `text`: as it reads here.
+std::string Term(std::string_view name, std::string_view text = "");
+
+// The place of results within the page, as the script reads it and writes it into the address:
+// "#op=fft&impl=cpu:radix". Values are kept readable; pairs without a value are left out.
+using Parameters = std::vector<std::pair<std::string_view, std::string_view>>;
+std::string Fragment(const Parameters& parameters);
+std::string ResultFragment(const Page& page, size_t index);  // of one result, by its case and implementation
+
+// The one scale of all bars of margins, in percent: logarithmic from 2^-10 to the limit 1, whose bar is full.
+double MarginPercent(double margin);
 
 // A box with a command and, where scripts run, a button that copies it.
 std::string CopyBox(const std::string& command);

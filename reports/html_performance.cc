@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Per case one bar for each implementation, always in the same order: no ranking. The axis starts at zero. Where one
-// implementation is so slow that it would flatten the others, dots on a logarithmic axis take the place of the bars,
-// because the length of a bar means nothing there.
+// Per case one dot for each implementation, always in the same order: no ranking. Backends differ by orders of
+// magnitude, so the scale is logarithmic, and the same for all cases; the length of a bar would mean nothing on it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,26 +15,25 @@ namespace assay::html {
 namespace {
 
 constexpr size_t kMaxCasesPerOperator = 60;
-constexpr double kMaxLinearSpread = 12;
 
+// One logarithmic scale of whole decades for all cases of the page, so that equal places mean equal times.
 struct Axis {
-  double start_s = 0, end_s = 0;  // logarithmic when it starts above zero
-  bool Logarithmic() const { return start_s > 0; }
+  double start_s = HUGE_VAL, end_s = 0;
+
+  void Add(const Record& r) {
+    start_s = std::min({start_s, *r.time_median_s, r.time_p10_s.value_or(HUGE_VAL)});
+    end_s = std::max({end_s, *r.time_median_s, r.time_p90_s.value_or(0)});
+  }
+  void RoundToDecades() {
+    start_s = std::pow(10, std::floor(std::log10(start_s)));
+    end_s = std::max(std::pow(10, std::ceil(std::log10(end_s))), 10 * start_s);
+  }
+  int Decades() const { return static_cast<int>(std::lround(std::log10(end_s / start_s))); }
   double Percent(double seconds) const {
-    const double share = Logarithmic() ? std::log(seconds / start_s) / std::log(end_s / start_s) : seconds / end_s;
+    const double share = std::log(seconds / start_s) / std::log(end_s / start_s);
     return std::isfinite(share) ? std::clamp(100 * share, 0.0, 100.0) : 0;
   }
 };
-
-Axis AxisOf(const std::vector<const Record*>& bars) {
-  double fastest = *bars.front()->time_median_s, slowest = 0;
-  for (const Record* r : bars) {
-    fastest = std::min(fastest, *r->time_median_s);
-    slowest = std::max({slowest, *r->time_median_s, r->time_p90_s.value_or(0)});
-  }
-  if (slowest < fastest * kMaxLinearSpread) return {0, slowest * 1.02};
-  return {std::pow(10, std::floor(std::log10(fastest * 0.95))), slowest * 1.3};
-}
 
 std::string Whisker(const Record& r, const Axis& axis) {
   if (!r.time_p10_s || !r.time_p90_s) return "";
@@ -49,14 +47,6 @@ std::string Bar(const Record& r, const Axis& axis, size_t hue) {
   const double median = axis.Percent(*r.time_median_s);
   std::string out = fmt::format("<svg class=\"bar h{}{}\" width=\"100%\" height=\"16\" aria-hidden=\"true\">", hue,
                                 Comparable(r) ? "" : " struck");
-  if (!axis.Logarithmic()) {
-    out += fmt::format("<rect y=\"3\" width=\"{:.2f}%\" height=\"10\" rx=\"1.5\"/>", median);
-    return out + Whisker(r, axis) + "</svg>";
-  }
-  for (double decade = axis.start_s; decade < axis.end_s; decade *= 10) {
-    out +=
-        fmt::format("<line class=\"tick\" x1=\"{0:.2f}%\" x2=\"{0:.2f}%\" y1=\"-5\" y2=\"21\"/>", axis.Percent(decade));
-  }
   return out + Whisker(r, axis) + fmt::format("<circle cx=\"{:.2f}%\" cy=\"8\" r=\"4.5\"/></svg>", median);
 }
 
@@ -88,20 +78,20 @@ struct Case {
   double work = 0;
 };
 
-std::string CaseHtml(const std::string& id, const Case& item, const std::map<std::string, size_t>& hues) {
-  const Axis axis = AxisOf(item.bars);
+std::string CaseHtml(const std::string& id, const Case& item, const Axis& axis,
+                     const std::map<std::string, size_t>& hues) {
   std::string rows;
   for (size_t i = 0; i < item.bars.size(); ++i) {
     rows += BarRow(*item.bars[i], item.columns[i]->Name(), axis, hues.at(item.columns[i]->backend) % 8);
   }
   return fmt::format(
-      "<figure class=\"perf\"><figcaption>{}{}</figcaption>\n<table><thead><tr><th>implementation</th><th>bar</th>"
+      "<figure class=\"perf\"><figcaption>{}</figcaption>\n<table><thead><tr><th>implementation</th><th>bar</th>"
       "<th>median time</th><th>with cold caches</th><th>rate</th><th>of the "
       "roofline</th></tr></thead>\n<tbody>{}</tbody></table></figure>\n",
-      CaseIdHtml(id), axis.Logarithmic() ? "<span class=\"quiet\">log scale</span>" : "", rows);
+      CaseIdHtml(id), rows);
 }
 
-std::string OperatorHtml(const std::string& op, const std::map<std::string, Case>& cases,
+std::string OperatorHtml(const std::string& op, const std::map<std::string, Case>& cases, const Axis& axis,
                          const std::map<std::string, size_t>& hues, bool open) {
   std::vector<const std::pair<const std::string, Case>*> order;
   for (const auto& item : cases) order.push_back(&item);
@@ -111,7 +101,7 @@ std::string OperatorHtml(const std::string& op, const std::map<std::string, Case
       "<details{}><summary><h3>{} <span>{}</span></h3></summary>\n<div "
       "class=\"perf-grid\">\n",
       open ? " open" : "", Escaped(op), Counted(static_cast<int64_t>(order.size()), "timed case"));
-  for (size_t i = 0; i < shown; ++i) out += CaseHtml(order[i]->first, order[i]->second, hues);
+  for (size_t i = 0; i < shown; ++i) out += CaseHtml(order[i]->first, order[i]->second, axis, hues);
   out += "</div>\n";
   if (shown < order.size()) {
     out += fmt::format("<p class=\"note\">These are the {} largest; the other {} are in the table of results.</p>\n",
@@ -132,11 +122,12 @@ struct Measured {
   }
 };
 
-std::string Note(const Measured& measured) {
-  std::string out =
-      "<p class=\"note\">Median time of one execution, shorter is faster; the whisker spans p10 to p90. Each case has "
-      "its own axis from zero; where times differ more than twelvefold, dots on a logarithmic axis with a line per "
-      "decade. Then ";
+std::string Note(const Measured& measured, const Axis& axis) {
+  std::string out = fmt::format(
+      "<p class=\"note\">A dot is the median time of one execution, further left is faster; the whisker spans p10 to "
+      "p90. "
+      "All cases share one logarithmic scale from {} to {}, with a line per decade. Then ",
+      TimeText(axis.start_s), TimeText(axis.end_s));
   if (measured.cold) out += "the median with cold caches, ";
   out += "FLOP/s or B/s, whichever the case is about";
   if (measured.roofline) {
@@ -161,10 +152,12 @@ std::string PerformanceSection(const Page& page) {
   std::map<std::string, std::map<std::string, Case>> ops;
   std::map<std::string, size_t> hues;  // one colour per backend, the same everywhere
   Measured measured;
+  Axis axis;
   for (size_t i = 0; i < page.records.size(); ++i) {
     const Record& r = page.records[i];
     if (!Timed(r)) continue;
     measured.Add(r);
+    axis.Add(r);
     hues.emplace(page.columns[i].backend, hues.size());
     Case& item = ops[r.op][r.case_id];
     item.bars.push_back(&r);
@@ -172,10 +165,12 @@ std::string PerformanceSection(const Page& page) {
     item.work = std::max({item.work, r.flops.value_or(0), r.bytes.value_or(0)});
   }
   if (ops.empty()) return "";
-  std::string out = fmt::format("<div class=\"{}\">\n{}", measured.Classes(), Note(measured));
+  axis.RoundToDecades();
+  std::string out = fmt::format("<div class=\"{}\" style=\"--decades:{}\">\n{}", measured.Classes(), axis.Decades(),
+                                Note(measured, axis));
   bool open = true;
   for (const auto& [op, cases] : ops) {
-    out += OperatorHtml(op, cases, hues, open);
+    out += OperatorHtml(op, cases, axis, hues, open);
     open = false;
   }
   return out + "</div>\n";

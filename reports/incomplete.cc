@@ -35,7 +35,7 @@ Table MissingTable(const std::vector<Record>& records) {
   for (size_t i = 0; i < records.size(); ++i) {
     if (IsMissing(records[i])) ++counts[columns[i].Name()];
   }
-  Table table{{"missing", "column"}, {Align::kRight}, {}};
+  Table table{{"missing", "implementation"}, {Align::kRight}, {}};
   for (const auto& [column, count] : counts) table.rows.push_back({std::to_string(count), column});
   return table;
 }

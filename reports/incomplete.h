@@ -16,7 +16,8 @@ bool IsMissing(const Record& record);
 // "incomplete: 37 of 120 planned cases have no record, 1 has a part of them"; "" when nothing is missing.
 std::string IncompleteLine(const std::vector<Record>& records);
 
-// How many results are missing in each column; no rows when none is.
+// How many results are missing of each implementation, or of a backend before its implementations are known; no rows
+// when none is.
 Table MissingTable(const std::vector<Record>& records);
 
 }  // namespace assay

@@ -8,9 +8,11 @@
 #include <map>
 #include <tuple>
 
+#include "reports/deciding.h"
 #include "reports/elements.h"
 #include "reports/environment.h"
 #include "reports/incomplete.h"
+#include "reports/run_notes.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 
@@ -52,6 +54,7 @@ std::string Body(const Record& r) {
   std::string text = r.reason;
   if (!r.required_contract.empty()) text += "\nrequired contract: " + r.required_contract;
   if (!r.contract.empty()) text += "\ndeclared contract: " + r.contract;
+  if (const std::string check = DecidingText(DecidingCheckOf(r)); !check.empty()) text += "\ndecided by: " + check;
   if (r.bound_margin) text += fmt::format("\nlargest |error| / bound: {:.4g}", *r.bound_margin);
   if (const WrongElements wrong = WrongElementsOf(r); !wrong.rows.empty()) {
     text += fmt::format("\n{}: ", fmt::join(wrong.header, " | "));
@@ -108,8 +111,10 @@ std::string Property(const std::string& name, const std::string& value) {
   return fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", Escaped(name), Escaped(value));
 }
 
-std::string Properties(const Record& first, const EnvironmentRows& environment, const std::string& incomplete) {
+std::string Properties(const Record& first, const EnvironmentRows& environment, const std::string& incomplete,
+                       const std::vector<std::string>& notes) {
   std::string out = "    <properties>\n";
+  for (const std::string& note : notes) out += Property("note", note);
   if (!incomplete.empty()) out += Property("incomplete", incomplete);
   for (const auto& [name, value] : environment) out += Property(name, value);
   if (!first.driver.empty()) out += Property("driver", first.driver);
@@ -122,6 +127,7 @@ std::string Properties(const Record& first, const EnvironmentRows& environment, 
 std::string JunitReport(const std::vector<Record>& records, const std::string& environment_json) {
   const EnvironmentRows environment = FlattenEnvironment(environment_json);
   const std::string incomplete = IncompleteLine(records);
+  const std::vector<std::string> notes = RunNotes(records, environment_json);
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<const Record*>> suites;
   Totals all;
   for (const Record& r : records) {
@@ -138,7 +144,7 @@ std::string JunitReport(const std::vector<Record>& records, const std::string& e
                        Escaped(backend + "/" + (device.empty() ? "-" : device) + "/" + op), totals.Attributes());
     if (!members.front()->timestamp.empty())
       out += fmt::format(" timestamp=\"{}\"", Escaped(members.front()->timestamp));
-    out += ">\n" + Properties(*members.front(), environment, incomplete);
+    out += ">\n" + Properties(*members.front(), environment, incomplete, notes);
     for (const Record* r : members) out += Case(*r);
     out += "  </testsuite>\n";
   }

@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "reports/deciding.h"
+#include "reports/fault.h"
 #include "reports/incomplete.h"
+#include "reports/known.h"
 #include "reports/profile.h"
+#include "reports/run_notes.h"
 #include "reports/summary.h"
 #include "reports/sweep.h"
 
@@ -16,8 +20,11 @@ constexpr size_t kMaxPerformanceRows = 500, kMaxLimitsRows = 100;
 
 }  // namespace
 
-std::string MarkdownReport(const std::vector<Record>& records, const std::string& profile_json) {
+std::string MarkdownReport(const std::vector<Record>& records, const std::string& environment_json,
+                           const std::string& profile_json) {
   std::string out = fmt::format("# assay\n\n**{}**\n\n", OutcomeLine(records));
+  if (const std::string fault = FaultLine(records); !fault.empty()) out += MarkdownText(fault) + "\n\n";
+  for (const std::string& note : RunNotes(records, environment_json)) out += "- " + MarkdownText(note) + "\n";
   if (const std::string incomplete = IncompleteLine(records); !incomplete.empty()) {
     out += fmt::format("**{}**\n\n## Missing\n\n{}\n", incomplete, AsMarkdown(MissingTable(records)));
   }
@@ -28,10 +35,15 @@ std::string MarkdownReport(const std::vector<Record>& records, const std::string
     if (!IsFailure(r) || IsMissing(r)) continue;
     if (failures++ == 0) out += "## Failures\n\n";
     if (failures > kMaxFailures) continue;
-    out += fmt::format("- **{}** {} `{}`: {}\n  ```\n  {}\n  ```\n", MarkdownText(r.outcome),
-                       MarkdownText(columns[i].Name()), r.case_id, MarkdownText(r.reason), r.reproduce);
+    const std::string check = DecidingText(DecidingCheckOf(r));
+    out += fmt::format("- **{}** {} `{}`{}: {}\n  ```\n  {}\n  ```\n", MarkdownText(r.outcome),
+                       MarkdownText(columns[i].Name()), r.case_id, check.empty() ? "" : " (" + check + ")",
+                       MarkdownText(r.reason), r.reproduce);
   }
   if (failures > kMaxFailures) out += fmt::format("- and {} more, see results.jsonl\n", failures - kMaxFailures);
+  if (const Table known = KnownTable(records); !known.rows.empty()) {
+    out += "\n## Known failures\n\nA line of an expectation file explains each.\n\n" + AsMarkdown(known);
+  }
   out += "\n## Verdicts\n\nWith the largest |error| / bound of what passed.\n\n" + AsMarkdown(VerdictMatrix(records)) +
          "\n" + AsMarkdown(ImplementationTable(records));
   const Table performance = PerformanceTable(records, kMaxPerformanceRows);

@@ -94,7 +94,7 @@ Table PerformanceTable(const std::vector<Record>& records, size_t limit) {
     const bool timed = std::ranges::find(fastest.backends, column.backend) != fastest.backends.end();
     if (timed && std::ranges::find(backends, column.backend) == backends.end()) backends.push_back(column.backend);
   }
-  Table table{{"case"}, {}, {}};
+  Table table{{"case"}, {}, {}, Narrow::kStacked};
   table.header.insert(table.header.end(), backends.begin(), backends.end());
   for (const auto& id : fastest.ids) {
     std::vector<std::string> row{id};

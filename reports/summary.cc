@@ -142,7 +142,7 @@ Table VerdictMatrix(const std::vector<Record>& records) {
   for (size_t i = 0; i < records.size(); ++i) {
     rows[{records[i].op, records[i].dtype}][column_of[i].backend].Add(records[i]);
   }
-  Table table{{"operator", "dtype"}, {Align::kLeft, Align::kLeft}, {}};
+  Table table{{"operator", "dtype"}, {Align::kLeft, Align::kLeft}, {}, Narrow::kColumns, 2};
   table.header.insert(table.header.end(), backends.begin(), backends.end());
   for (auto& [key, cells] : rows) {
     std::vector<std::string> row{key.first, key.second};
@@ -175,7 +175,7 @@ Table ReasonsTable(const std::vector<Record>& records, size_t limit) {
   if (rows.size() > limit) {
     std::ranges::stable_sort(rows, std::greater<>(), [](const auto& row) { return row.second; });
   }
-  Table table{{"cases", "backend", "verdict", "reason"}, {Align::kRight}, {}};
+  Table table{{"results", "backend", "verdict", "reason"}, {Align::kRight}, {}};
   int64_t left_out = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     const auto& [backend, outcome, reason] = rows[i].first;

@@ -26,6 +26,7 @@
 #include "harness/results/missing.h"
 #include "reports/comparison.h"
 #include "reports/incomplete.h"
+#include "reports/run_notes.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;
@@ -133,6 +134,14 @@ Result<CompareSettings> SettingsOf(const CompareOptions& options) {
   return settings;
 }
 
+// How a run was made, where its folder says so.
+void NoteRun(const fs::path& dir, const RunToCompare& run, RunComparison& comparison) {
+  const std::string environment = ReadWholeFile(dir / "environment.json").value_or("");
+  for (const std::string& note : RunNotes(run.records, environment)) {
+    comparison.notes.push_back(fmt::format("{}: {}", run.name, note));
+  }
+}
+
 void NoteIncomplete(const RunToCompare& run, RunComparison& comparison) {
   if (const std::string line = IncompleteLine(run.records); !line.empty()) {
     comparison.notes.push_back(fmt::format("{}: {}", run.name, line));
@@ -194,6 +203,8 @@ int Compare(const CompareOptions& options) {
                                 "both are builds of one backend, as with --plugin base=A.so --plugin new=B.so",
                                 options.columns, options.base.string()));
   }
+  NoteRun(options.base, pair->base, *comparison);
+  if (!options.now.empty()) NoteRun(options.now, pair->now, *comparison);
   NoteIncomplete(pair->base, *comparison);
   NoteIncomplete(pair->now, *comparison);
 
@@ -208,7 +219,8 @@ int Compare(const CompareOptions& options) {
   Status written;
   if (!options.markdown.empty()) written = WriteTo(options.markdown, ComparisonMarkdown(*comparison));
   Print(options.json ? ComparisonJson(*comparison, code)
-                     : ComparisonConsole(*comparison, {UseColour(options.color, STDOUT_FILENO), options.rows}));
+                     : ComparisonConsole(*comparison, {UseColour(options.color, STDOUT_FILENO), options.rows,
+                                                       TextWidth(STDOUT_FILENO)}));
   if (options.github) Print(ComparisonAnnotations(*comparison));
   if (!written) return Complain(kExitHarness, written.error().message);
   return no_gate.empty() ? code : Complain(code, no_gate);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "harness/base/whole_file.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
@@ -24,7 +25,7 @@ struct ReportOptions {
   fs::path dir;
   bool strict = false;
   std::string color = "auto";
-  size_t rows = 24;
+  size_t rows = 12;
 };
 
 int Report(const ReportOptions& options) {
@@ -37,9 +38,11 @@ int Report(const ReportOptions& options) {
   }
   auto written = WriteReports(options.dir, run->records);
   const fs::path all = options.dir / (written ? "report.html" : "results.jsonl");
-  Print(ConsoleReport(
-      run->records,
-      {.colour = UseColour(options.color, STDOUT_FILENO), .performance_rows = options.rows, .all_file = all.string()}));
+  Print(ConsoleReport(run->records, {.colour = UseColour(options.color, STDOUT_FILENO),
+                                     .width = TextWidth(STDOUT_FILENO),
+                                     .performance_rows = options.rows,
+                                     .all_file = all.string(),
+                                     .environment = ReadStream(options.dir / "environment.json").value_or("")}));
   if (!written) return Complain(kExitHarness, written.error().message);
   for (const auto& path : *written) Print(fmt::format("report: {}\n", path.string()));
   ExitFlags flags;

@@ -14,6 +14,7 @@
 
 #include "golden/store_files.h"
 #include "harness/base/parallel.h"
+#include "harness/base/whole_file.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/profile_output.h"
@@ -51,6 +52,8 @@ nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<
                                    const ExpectationSet& expectations) {
   nlohmann::ordered_json out = DescribeEnvironment();
   if (options.relations != RunOptions().relations) out["relations"] = options.relations;
+  if (options.selection.seed) out["seed"] = *options.selection.seed;
+  if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
   out["expectations"] = expectations.files;
   out["machine_before"] = DescribeMachineState();
   out["backends"] = nlohmann::ordered_json::array();
@@ -107,7 +110,9 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
 }
 
 // What only the whole run tells.
-Status WriteMeasured(const LoopSettings& settings, const RunFolder& folder, nlohmann::ordered_json environment) {
+Status WriteMeasured(const LoopSettings& settings, const RunFolder& folder, nlohmann::ordered_json environment,
+                     bool interrupted) {
+  if (interrupted) environment["interrupted"] = true;
   environment["machine_after"] = DescribeMachineState();
   if (auto status = folder.WriteJson("environment.json", environment); !status) return status;
   const auto& ceilings = settings.runner.ceilings;
@@ -123,7 +128,10 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
   auto written = WriteReports(folder.path(), records);
   if (profiled) profiled = profile.Finish(folder.path());
   const std::filesystem::path all = folder.path() / (written ? "report.html" : "results.jsonl");
-  Print(ConsoleReport(records, {.colour = UseColour(options.color, STDOUT_FILENO), .all_file = all.string()}));
+  Print(ConsoleReport(records, {.colour = UseColour(options.color, STDOUT_FILENO),
+                                .width = TextWidth(STDOUT_FILENO),
+                                .all_file = all.string(),
+                                .environment = ReadStream(folder.path() / "environment.json").value_or("")}));
   const std::string problem = !result.write_error.empty() ? result.write_error
                               : !written                  ? written.error().message
                               : !profiled                 ? profiled.error().message
@@ -181,7 +189,7 @@ int Run(RunOptions options) {
     settings.runner.ceilings =
         std::make_shared<Ceilings>(columns, options.backend.implementations, settings.runner.interrupted);
   }
-  RunWatch watch(Progress::ParseMode(options.progress));
+  RunWatch watch(Progress::ParseMode(options.progress), UseColour(options.color, STDERR_FILENO));
   settings.observer = &watch;
   LoopResult result = RunCases(selection.cases, columns, settings, *folder);
   watch.End();
@@ -189,7 +197,8 @@ int Run(RunOptions options) {
     settings.runner.ceilings->SetFinal(result.records);
     if (auto status = folder->Rewrite(result.records); !status) result.write_error = status.error().message;
   }
-  if (auto status = WriteMeasured(settings, *folder, environment); !status) Note(status.error().message);
+  if (auto status = WriteMeasured(settings, *folder, environment, result.interrupted); !status)
+    Note(status.error().message);
   const int code = Finish(options, plan, result, *folder, *profile, !absent.empty(), prepared->NoCase());
   // Nobody waits for a golden value that nobody will use.
   if (result.abandoned) std::_Exit(FinishOutput(code));

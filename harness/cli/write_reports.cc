@@ -21,7 +21,7 @@ Result<std::vector<std::filesystem::path>> WriteReports(const std::filesystem::p
   const std::string profile = ReadStream(dir / kProfileFile).value_or("");
   const std::pair<const char*, std::string> files[] = {
       {"report.html", HtmlReport(records, environment, profile)},
-      {"summary.md", MarkdownReport(records, profile)},
+      {"summary.md", MarkdownReport(records, environment, profile)},
       {"junit.xml", JunitReport(records, environment)},
       {"benchmark.json", GoogleBenchmarkReport(records, environment)},
   };

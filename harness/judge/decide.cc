@@ -166,6 +166,13 @@ std::string InconclusiveReason(const Evidence& evidence) {
                      100 * kRequiredPower, power.missed, overflow.empty() ? "" : "; " + overflow);
 }
 
+// Nothing is wrong with the values; what is declared promises too little.
+std::string ShortfallReason(const Evidence& evidence) {
+  const bool exact = std::ranges::all_of(evidence.runs, &ErrorMetrics::bit_exact);
+  return fmt::format("{}, but {}", exact ? "exact here" : "right within its own contract",
+                     Shortfall(evidence.declared, evidence.required));
+}
+
 std::string LowerClassReason(const Evidence& evidence, const std::string& failure) {
   return fmt::format("declared {}, behaves like {} ({}); {}", ToText(evidence.declared), evidence.lower_class->name,
                      evidence.lower_class->field, failure);
@@ -207,7 +214,7 @@ Decision Decide(const Evidence& evidence) {
   } else if (!Meets(evidence.declared, evidence.required)) {
     decision.verdict = Verdict::kBelowContract;
     decision.result_class = ResultClass::kWithinLowerClass;
-    decision.reason = Shortfall(evidence.declared, evidence.required);
+    decision.reason = ShortfallReason(evidence);
   } else if (decision.reason = InconclusiveReason(evidence); !decision.reason.empty()) {
     decision.verdict = Verdict::kInconclusive;
   } else {

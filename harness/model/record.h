@@ -85,6 +85,9 @@ struct Record {
   // Counts of finite elements by |error| / T_hard, comma separated, in the bins
   // [0], (0, 2^-20), [2^-20, 2^-19) ... [2^-1, 1), [1, inf).
   std::string margin_histogram;
+  // Elements that the contract bounds by nothing, so that any result was accepted there; null where that was not
+  // counted.
+  std::optional<int64_t> not_judged;
   std::optional<int64_t> violations;  // finite values beyond their tolerance
   std::string where;                  // localised failures of the bound and of non-finite values; "" without any
   // Of worst_elements, in their order: "place:error" joined by ';', place as "[3,4]" or, of an imaginary part,
@@ -141,7 +144,7 @@ void VisitFields(R& r, F&& f) {
   f("tool_version", r.tool_version), f("timestamp", r.timestamp), f("tags", r.tags), f("source", r.source);
   f("reproduce", r.reproduce), f("failure_dir", r.failure_dir);
   f("worst_elements", r.worst_elements), f("margin_histogram", r.margin_histogram);
-  f("violations", r.violations), f("where", r.where), f("worst_errors", r.worst_errors);
+  f("not_judged", r.not_judged), f("violations", r.violations), f("where", r.where), f("worst_errors", r.worst_errors);
   f("twin_elements", r.twin_elements);
   f("stat_element_margin", r.stat_element_margin), f("stat_cluster_margin", r.stat_cluster_margin);
   f("stat_group_margin", r.stat_group_margin), f("stat_group", r.stat_group), f("stat_reason", r.stat_reason);

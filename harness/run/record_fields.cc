@@ -115,6 +115,7 @@ void SetMetrics(Record& record, const Evidence& evidence, const Decision& decisi
   if (evidence.power) {
     record.power = evidence.power->power;
     record.power_missed = evidence.power->missed;
+    record.not_judged = evidence.power->unbounded;
   }
   record.violations = m.violations;
   record.where = m.where;

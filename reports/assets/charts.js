@@ -1,6 +1,6 @@
 // A margin as a gauge and the histogram of margins, as inline SVG.
 
-// Margins span many orders: the gauge is logarithmic from 2^-10 to the limit 1.
+// Margins span many orders: the gauge is logarithmic from 2^-10 to the limit 1, as in the matrix.
 function gauge(margin) {
   if (typeof margin !== 'number') return null;
   const fill = margin <= 0 ? 0 : Math.min(1, Math.max(.03, 1 + Math.log2(margin) / 10));

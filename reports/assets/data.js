@@ -7,10 +7,17 @@ const verdictOf = (record) => verdicts.get(record.outcome) || unknownVerdict;
 const records = (data.rows || []).map((row, index) => {
   const record = {index, ...data.common};
   data.keys.forEach((key, k) => { record[key] = data.text[k] ? data.texts[row[k]] : row[k]; });
-  record.haystack = [record.case_id, record.column, record.device, record.class, record.outcome, record.reason,
+  record.haystack = [record.case_id, record.shown_as, record.device, record.class, record.outcome, record.reason,
                      record.contract, record.tags].join(' ').toLowerCase();
   return record;
 });
+
+// The results of each case, for the comparison in the detail.
+const resultsOfCase = new Map();
+for (const record of records) {
+  if (!resultsOfCase.has(record.case_id)) resultsOfCase.set(record.case_id, []);
+  resultsOfCase.get(record.case_id).push(record);
+}
 
 const present = (value) => value !== null && value !== undefined && value !== '';
 
@@ -42,6 +49,11 @@ function rateText(record) {
 }
 
 const comparable = (record) => record.verdict === 'pass' && record.class !== 'suspect' && !record.timing_invalid;
+
+// A term of the glossary, with its definition.
+function term(name, text) {
+  return make('a', {class: 'term', href: '#term-' + name.replace(/ /g, '-'), title: data.glossary[name] || ''}, text || name);
+}
 
 function chip(record) {
   const verdict = verdictOf(record);

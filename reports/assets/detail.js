@@ -16,7 +16,8 @@ function channels(record) {
       .filter((name) => present(record[name + '_margin']))
       .map((name) => {
         const margin = record[name + '_margin'];
-        return make('tr', {}, make('th', {scope: 'row'}, name),
+        const known = {stat: 'statistic', self: 'own scale'}[name] || name;
+        return make('tr', {}, make('th', {scope: 'row'}, data.glossary[known] ? term(known) : known),
                     make('td', {class: margin > 1 || typeof margin !== 'number' ? 'over' : ''}, numberText(margin)),
                     make('td', {}, gauge(margin)));
       });
@@ -78,10 +79,12 @@ function timing(record) {
 function contract(record) {
   const yesNo = (value) => value === true ? 'yes' : value === false ? 'no' : '';
   return pairs([
-    ['required', record.required_contract], ['declared', record.contract], ['class', record.class],
-    ['verdict', record.verdict === record.outcome ? '' : `${record.verdict}, by the expectations ${record.outcome}`],
-    ['deterministic', yesNo(record.deterministic)], ['exact twin', yesNo(record.twin)],
-    ['power', numberText(record.power)], ['golden', record.tier]]);
+    ['required', record.required_contract], ['declared', record.contract], [term('class'), record.class],
+    ['decided by', record.decided_by],
+    ['verdict alone', record.verdict === record.outcome ? '' : `${record.verdict}, by the expectations ${record.outcome}`],
+    ['deterministic', yesNo(record.deterministic)], [term('twin', 'exact twin'), yesNo(record.twin)],
+    [term('power'), numberText(record.power)], [term('tier', 'golden value'), record.tier],
+    ['not judged', record.not_judged > 0 ? `${counted(record.not_judged, 'element')}: the contract bounds nothing there` : '']]);
 }
 
 // Relations between executions of the implementation; what breaks is named. A claimed one would have failed the result.
@@ -91,8 +94,25 @@ function relations(record) {
   return make('div', {}, make('p', {}, held), record.property_breaks ? make('p', {}, record.property_breaks) : null);
 }
 
+// The same case everywhere else, in the order of the records.
+function others(record) {
+  const all = resultsOfCase.get(record.case_id) || [];
+  if (all.length < 2) return null;
+  const rows = all.map((other) => make('tr', {class: other === record ? 'this' : ''},
+    make('td', {}, chip(other)),
+    make('td', {}, other === record ? make('b', {}, other.shown_as) : make('a', {href: resultFragment(other)}, other.shown_as)),
+    make('td', {class: 'r'}, decided(other)), make('td', {class: 'r'}, numberText(other.max_ulp_err)),
+    make('td', {class: 'r'}, struck(other, timeText(other.time_median_s)))));
+  const head = ['verdict', 'implementation', 'decided by', 'max ulp', 'time'].map((name, i) =>
+    make('th', {scope: 'col', class: i > 1 ? 'r' : ''}, name));
+  return make('div', {class: 'scroll'}, make('table', {class: 'others'}, make('thead', {}, make('tr', {}, head)), make('tbody', {}, rows)));
+}
+
+// What the page added to the record.
+const ownKeys = new Set(['index', 'haystack', 'shown_as', 'decided_by', 'deciding_margin']);
+
 function allFields(record) {
-  const entries = Object.keys(record).filter((key) => key !== 'index' && key !== 'haystack').sort()
+  const entries = Object.keys(record).filter((key) => !ownKeys.has(key)).sort()
       .map((key) => [key, present(record[key]) ? make('code', {}, String(record[key])) : '']);
   return make('details', {class: 'wide'}, make('summary', {}, 'Every field of the record'), pairs(entries));
 }
@@ -102,12 +122,13 @@ function detailPanel(record) {
   const bins = record.margin_histogram ? histogram(record.margin_histogram) : null;
   return make('div', {class: 'blocks'},
     record.reason ? make('p', {class: 'wide'}, record.reason) : null,
-    block('Contract', contract(record)), block('Channels: margin, limit 1', channels(record)),
+    block(term('contract', 'Contract'), contract(record)), block([term('channel', 'Channels'), ': ', term('margin'), ', limit 1'], channels(record)),
     block('Errors', metrics), block('Time of one execution', timing(record)),
     block('Wrong elements of the exact twin, whose data are its own', twinElements(record.twin_elements), true),
     make('div', {class: 'pair'}, block('Worst elements', worstElements(record)),
          block('Elements by |error| / bound (heights logarithmic, the limit dashed)', bins)),
-    block('Relations between executions', relations(record), true),
+    block([term('relation', 'Relations'), ' between executions'], relations(record), true),
+    block('This case on all implementations', others(record), true),
     record.reproduce ? block('Reproduce', addCopyButton(make('div', {class: 'copy'}, make('code', {}, record.reproduce))), true) : null,
     allFields(record));
 }

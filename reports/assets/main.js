@@ -1,12 +1,18 @@
-// Filters, links from the rest of the page into the table, and the start.
+// Filters, the address, and the start.
 const boxes = () => [...document.querySelectorAll('input[name=outcome]')];
 
-function applyFilter() {
+function readFilter() {
   const checked = boxes().filter((box) => box.checked);
   view.outcomes = checked.length === boxes().length ? null : new Set(checked.map((box) => box.value));
   view.text = byId('filter-text').value;
   view.page = 0;
+}
+
+function applyFilter() {
+  readFilter();
+  view.last = null;
   render();
+  writeAddress();
 }
 
 function setOutcomes(accept) {
@@ -21,37 +27,58 @@ function setPinned(pinned) {
     make('button', {type: 'button', onclick: () => { setPinned({}); applyFilter(); }}, 'show all'));
 }
 
-// <a href="#cases" data-op=... data-dtype=... data-column=... data-outcome=... data-text=...>
-function followLink(link) {
-  const {op, dtype, column, outcome, text} = link.dataset;
-  const pinned = {};
-  if (op !== undefined) pinned.op = op;
-  if (dtype !== undefined) pinned.dtype = dtype;
-  if (column !== undefined) pinned.column = column;
-  setPinned(pinned);
-  setOutcomes((name) => outcome === undefined || name === outcome);
-  byId('filter-text').value = text || '';
-  applyFilter();
+// The filter, the sorting and the page as they stand; the result that was opened last.
+function writeAddress() {
+  const opened = view.last === null ? {} : {case: records[view.last].case_id, on: records[view.last].shown_as};
+  const {op, dtype, shown_as: impl} = view.pinned;
+  const filter = {op, dtype, impl, verdict: view.outcomes ? [...view.outcomes].join(',') : '', q: view.text};
+  const order = view.sort || view.descending ? (view.descending ? '-' : '') + columns[view.sort].name : '';
+  history.replaceState(null, '', fragment({...opened, ...filter, sort: order, page: view.page > 0 ? view.page + 1 : ''}));
 }
 
-// #r12 opens record 12, wherever the filter and the page are.
-function openFromHash() {
-  const match = /^#r(\d+)$/.exec(location.hash);
-  if (!match || !records[match[1]]) return;
-  const index = Number(match[1]);
-  view.open.add(index);
-  let place = selected().findIndex((record) => record.index === index);
-  if (place < 0) {
+function readOrder({sort, page}) {
+  const name = (sort || '').replace(/^-/, '');
+  const place = columns.findIndex((column) => column.name === name);
+  view.sort = Math.max(0, place);
+  view.descending = place >= 0 && sort.startsWith('-');
+  view.page = Math.max(0, (Number(page) || 1) - 1);
+}
+
+function readAddress() {
+  const parameters = parametersOf(location.hash);
+  if (Object.keys(parameters).length === 0) return;
+  const {op, dtype, impl, verdict, q} = parameters;
+  setPinned(Object.fromEntries(Object.entries({op, dtype, shown_as: impl}).filter(([, value]) => value !== undefined)));
+  const wanted = verdict === undefined ? null : new Set(verdict.split(','));
+  setOutcomes((name) => wanted === null || wanted.has(name));
+  byId('filter-text').value = q || '';
+  readFilter();
+  readOrder(parameters);
+  render();
+  if (parameters.case) openResult(parameters.case, parameters.on);
+  else byId('cases').scrollIntoView();
+}
+
+// Wherever the filter and the page are.
+function openResult(id, on) {
+  const record = records.find((r) => r.case_id === id && (on === undefined || r.shown_as === on));
+  if (!record) {
+    byId('status').textContent = `This run has no result of ${id}${on ? ' on ' + on : ''}.`;
+    return;
+  }
+  view.open.add(record.index);
+  view.last = record.index;
+  const find = () => selected().indexOf(record);
+  if (find() < 0) {
     setPinned({});
     setOutcomes(() => true);
     byId('filter-text').value = '';
-    applyFilter();
-    place = selected().findIndex((record) => record.index === index);
+    readFilter();
   }
-  view.page = Math.floor(place / pageSize);
+  view.page = Math.floor(find() / pageSize);
   render();
-  byId('r' + index).closest('tr').scrollIntoView({block: 'center'});
-  byId('r' + index).focus({preventScroll: true});
+  byId('r' + record.index).closest('tr').scrollIntoView({block: 'start'});
+  byId('r' + record.index).focus({preventScroll: true});
 }
 
 function start() {
@@ -63,14 +90,15 @@ function start() {
   boxes().forEach((box) => box.addEventListener('change', applyFilter));
   byId('failing-only').addEventListener('click', () => { setOutcomes((name) => (verdicts.get(name) || unknownVerdict).fails); applyFilter(); });
   byId('all-verdicts').addEventListener('click', () => { setOutcomes(() => true); applyFilter(); });
+  // A link to where the address already is.
   document.addEventListener('click', (event) => {
-    const link = event.target.closest('a[href="#cases"]');
-    if (link && Object.keys(link.dataset).length > 0) followLink(link);
+    const link = event.target.closest('a[href^="#"]');
+    if (link && link.getAttribute('href') === location.hash) readAddress();
   });
-  addEventListener('hashchange', openFromHash);
+  addEventListener('hashchange', readAddress);
   addEventListener('beforeprint', () => document.querySelectorAll('.cluster').forEach((d) => { d.open = true; }));
   render();
-  openFromHash();
+  readAddress();
 }
 
 start();

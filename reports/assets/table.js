@@ -3,14 +3,23 @@ const pageSize = 50;
 const columns = [
   {name: 'verdict', key: (r) => verdictOf(r).gravity, cell: chip},
   {name: 'case', key: (r) => r.case_id, cell: openButton},
-  {name: 'implementation', key: (r) => r.column, cell: (r) => r.column},
-  {name: 'class', key: (r) => r.class, cell: (r) => r.class},
-  {name: 'margin', right: true, key: (r) => marginKey(r.bound_margin), cell: (r) => [numberText(r.bound_margin), gauge(r.bound_margin)]},
+  {name: 'implementation', key: (r) => r.shown_as, cell: (r) => r.shown_as},
+  {name: 'class', key: (r) => r.class, cell: (r) => (r.class === 'none' ? '' : r.class)},
+  {name: 'decided by', right: true, key: decidingKey, cell: decided},
   {name: 'max ulp', right: true, key: (r) => marginKey(r.max_ulp_err), cell: (r) => numberText(r.max_ulp_err)},
   {name: 'time', right: true, key: (r) => marginKey(r.time_median_s), cell: (r) => struck(r, timeText(r.time_median_s))},
   {name: 'rate', right: true, key: (r) => rateKey(r), cell: (r) => struck(r, rateText(r))},
 ];
-const view = {sort: 0, descending: false, page: 0, text: '', pinned: {}, outcomes: null, open: new Set()};
+const view = {sort: 0, descending: false, page: 0, text: '', pinned: {}, outcomes: null, open: new Set(), last: null};  // last: the result opened last
+
+// A check without a margin is a plain no, except where nothing failed.
+function decidingKey(r) {
+  return r.decided_by && !present(r.deciding_margin) && verdictOf(r).fails ? Infinity : marginKey(r.deciding_margin);
+}
+
+function decided(r) {
+  return [`${r.decided_by} ${numberText(r.deciding_margin)}`.trim(), gauge(r.deciding_margin)];
+}
 
 // What is not finite sorts above every number, what is absent below.
 function marginKey(value) {
@@ -21,13 +30,15 @@ const rateKey = (r) => marginKey(computes(r) ? r.gflops : r.gbytes_per_s);
 const struck = (r, text) => text && !comparable(r) ? make('s', {}, text) : text;
 
 function openButton(record) {
-  return make('button', {type: 'button', class: 'open', id: 'r' + record.index, 'aria-expanded': view.open.has(record.index),
+  return make('button', {type: 'button', class: 'open', id: 'r' + record.index, title: 'open the details', 'aria-expanded': view.open.has(record.index),
                          onclick: () => toggle(record.index)}, breakable(record.case_id));
 }
 
 function toggle(index) {
-  if (!view.open.delete(index)) view.open.add(index);
+  view.last = view.open.delete(index) ? null : index;
+  if (view.last !== null) view.open.add(index);
   render();
+  writeAddress();
   byId('r' + index).focus({preventScroll: true});
 }
 
@@ -61,12 +72,13 @@ function sortBy(i) {
   view.sort = i;
   view.page = 0;
   render();
+  writeAddress();
   byId('results').querySelectorAll('thead button')[i].focus({preventScroll: true});
 }
 
 function bodyRows(record) {
   const row = make('tr', {class: 'row'}, columns.map((column) =>
-    make('td', {class: column.right ? 'r' : ''}, column.cell(record) || '')));
+    make('td', {class: column.right ? 'r' : '', 'data-name': column.name}, column.cell(record) || '')));
   if (!view.open.has(record.index)) return [row];
   return [row, make('tr', {}, make('td', {class: 'detail', colspan: columns.length}, detailPanel(record)))];
 }
@@ -74,7 +86,7 @@ function bodyRows(record) {
 function pager(count) {
   const pages = Math.ceil(count / pageSize);
   if (pages < 2) return [];
-  const go = (page) => () => { view.page = page; render(); byId('cases').scrollIntoView(); };
+  const go = (page) => () => { view.page = page; render(); writeAddress(); byId('cases').scrollIntoView(); };
   return [make('button', {type: 'button', disabled: view.page === 0 ? '' : null, onclick: go(view.page - 1)}, '‹ previous'),
           `page ${view.page + 1} of ${pages}`,
           make('button', {type: 'button', disabled: view.page + 1 >= pages ? '' : null, onclick: go(view.page + 1)}, 'next ›')];

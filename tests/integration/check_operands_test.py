@@ -220,6 +220,8 @@ class Operands(Matmul):
         done = self.assay(*words, "--output", "o=o.npy")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("note: 8 of 512 results were not judged: the contract bounds nothing there", done.stdout)
+        record = json.loads(self.assay(*words, "--output", "o=o.npy", "--json").stdout)
+        self.assertEqual((record["verdict"], record["not_judged"], record["elements"]), ("pass", 8, 512))
 
 
 if __name__ == "__main__":

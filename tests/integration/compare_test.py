@@ -62,7 +62,7 @@ class Compare(Base):
         self.assertIn(f"verdict: pass -> mismatch  cpu:naive  {CASE}\n    50 % is wrong\n    reproduce: ", done.stdout)
         self.assertIn("\n::error title=assay compare%3A matmul on cpu::1 of 1 changed results regressed or lost%0A"
                       "verdict: pass -> mismatch 50 %25 is wrong", done.stdout)
-        self.assertIn("| verdict | pass | mismatch | 50 % is wrong | cpu:naive |", (self.dir / "compare.md").read_text())
+        self.assertIn(f"| verdict | pass | mismatch | cpu:naive | {CASE} | 50 % is wrong |", (self.dir / "compare.md").read_text())
         (self.dir / "policy.toml").write_text("[[rule]]\nbackend = 'cpu'\nverdict_worse = false\n")
         self.compare(0, "a", "b", "--policy", "policy.toml")
         for read, what in (("policy.toml", "the policy"), ("a/results.jsonl", "the base"), ("b/environment.json", "the new run")):

@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every fault of the misbehaving plugin ends in its documented verdict, for exactly its implementation, and the run
 completes: misbehaviour_test.py and the arguments of program.py."""
+import fcntl
 import json
+import os
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 import unittest
 
 from program import ASSAY, CASE, Cli, PLUGIN
@@ -61,6 +65,40 @@ class Misbehaviour(Cli):
             self.assertEqual(r["verdict"], "pass", r["reason"])
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("reproduce: ", done.stdout)
+
+    def test_failures_are_said_at_once_and_every_report_names_the_seed(self):
+        case = CASE.replace("seed=0", "seed=7")
+        done = self.assay("run", "--out", "out", "--progress", "lines", "--case", CASE, "--plugin", PLUGIN, "--backend",
+                          "misbehaving", "--impl", "drop_last_k,ok", "--no-perf", "--seed", "7")
+        self.assertIn(f"assay: mismatch  misbehaving:drop_last_k  {case}\n    exact channel: ", done.stderr)
+        said = "Every case ran with seed 7 (--seed 7) in place of the suite"
+        texts = [(self.dir / "out" / name).read_text() for name in ("summary.md", "report.html", "junit.xml")]
+        for text in (done.stdout, self.assay("report", "out").stdout, *texts):
+            self.assertIn(said, text)
+        self.assertIn("At fault: the kernels of backend misbehaving", done.stdout)
+        narrow = self.on_a_terminal(60, "report", "out")
+        for line in narrow.splitlines():
+            self.assertTrue(len(line) <= 60 or line.startswith(("    reproduce: ", "mismatch  ", "report: ")), line)
+        self.assertIn("\x1b[31m1 mismatch\x1b[0m,\x1b[32m 1 pass", self.on_a_terminal(200, "report", "out", colour=True))
+
+    def on_a_terminal(self, width, *args, colour=False):
+        """What the program prints on a terminal of so many columns; NO_COLOR is obeyed there."""
+        outside, inside = os.openpty()
+        fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+        env = {**self.env, "TERM": "xterm", "NO_COLOR": "" if colour else "1"}
+        with subprocess.Popen([ASSAY, *args], cwd=self.dir, env=env, stdout=inside, stderr=subprocess.DEVNULL) as program:
+            os.close(inside)
+            text = b""
+            try:
+                while part := os.read(outside, 65536):
+                    text += part
+            except OSError:  # how a terminal says that nobody writes any more
+                pass
+            program.wait(timeout=60)
+        os.close(outside)
+        text = text.decode().replace("\r\n", "\n")
+        self.assertEqual("\x1b" in text, colour)
+        return text
 
     def test_a_twin_s_wrong_elements_are_in_the_record_and_its_card(self):
         _, records = self.run_cases("--case", "matmul/f32/m=8,n=8,k=4096/fill=normal/seed=0", "--plugin", PLUGIN,

@@ -3,7 +3,8 @@
 """report_browser_test.py REPORT.html: opens the report in headless Chromium.
 
 Fails when a script reports an error, the table of results stays empty, filtering, sorting and following a link show
-other rows than the records ask for, or the page scrolls sideways on a phone. Before that it checks that it would notice:
+other rows than the records ask for, an address does not lead back to what was shown, a result does not stand beside the
+other implementations of its case, or the page scrolls sideways on a phone. Before that it checks that it would notice:
 an error planted into a copy, a copy without its records and one with a wide line must all fail. Exits 77 (skipped)
 without Chromium.
 """
@@ -24,20 +25,34 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 DRIVE = """<script>
 const seen = {};
 const count = () => Number(/ of (\\d+)/.exec(byId('status').textContent)[1]);
-byId('failing-only').click();
-seen.failing = count();
-byId('all-verdicts').click();
-byId('filter-text').value = 'SUSPECT -conv';
-byId('filter-text').dispatchEvent(new Event('input'));
-seen.suspect = count();
-const link = document.querySelector('.matrix a.line');
-link.click();
-seen.link = {...link.dataset, count: count()};
-byId('pinned').querySelector('button').click();
-seen.all = count();
-[...document.querySelectorAll('#results thead button')].find((b) => b.textContent.startsWith('margin')).click();
-seen.worst = document.querySelector('tr.row td:nth-child(5)').textContent;
-document.body.append(make('output', {id: 'seen'}, JSON.stringify(seen)));
+const followed = () => new Promise((done) => setTimeout(done, 100));
+async function use() {
+  byId('failing-only').click();
+  seen.failing = count();
+  byId('filter-text').value = 'matmul';
+  byId('filter-text').dispatchEvent(new Event('input'));
+  seen.failing_matmul = count();
+  seen.address = location.hash;
+  byId('all-verdicts').click();
+  byId('filter-text').value = 'SUSPECT -conv';
+  byId('filter-text').dispatchEvent(new Event('input'));
+  seen.suspect = count();
+  const link = document.querySelector('.matrix a.line');
+  link.click();
+  await followed();
+  seen.link = {...parametersOf(link.getAttribute('href')), count: count()};
+  byId('pinned').querySelector('button').click();
+  seen.all = count();
+  [...document.querySelectorAll('#results thead button')].find((b) => b.textContent.startsWith('decided by')).click();
+  seen.worst = document.querySelector('tr.row td:nth-child(1)').textContent.split(' ').pop();
+  document.querySelector('article h4 a').click();
+  await followed();
+  seen.opened = document.querySelector('article h4 a').textContent;
+  seen.beside = document.querySelectorAll('.others tbody tr').length;
+  seen.known = [...document.querySelectorAll('#known .why')].map((e) => e.textContent).length;
+  document.body.append(make('output', {id: 'seen'}, JSON.stringify(seen)));
+}
+use();
 </script>"""
 
 
@@ -49,17 +64,23 @@ addEventListener('load', () => setTimeout(() => {
   parent.postMessage([innerWidth, document.documentElement.scrollWidth].join(' '), '*');
 }, 300));
 </script>"""
-FRAME = """<!DOCTYPE html><body><iframe src="framed.html#r0" width="WIDTH" height="800" style="border:0"></iframe>
+FRAME = """<!DOCTYPE html><body><iframe src="framed.html#ADDRESS" width="WIDTH" height="800" style="border:0"></iframe>
 <output id="seen"></output><script>
 addEventListener('message', (message) => { document.getElementById('seen').textContent = message.data; });
 </script></body>"""
+
+
+def first_result(text, unescape=True):
+    """The address of the first result that the page links to."""
+    address = re.search(r'href="(#case=[^"]+)"', text).group(1)
+    return html.unescape(address) if unescape else address
 
 
 def widths_on_a_phone(browser, text, folder):
     """Of the window and of what it would scroll over."""
     (folder / "framed.html").write_text(text.replace("</body>", MEASURE + "</body>"), "utf-8")
     frame = folder / "frame.html"
-    frame.write_text(FRAME.replace("WIDTH", str(PHONE)), "utf-8")
+    frame.write_text(FRAME.replace("WIDTH", str(PHONE)).replace("#ADDRESS", first_result(text, unescape=False)), "utf-8")
     dom, _ = open_page(browser, frame)
     return tuple(map(int, re.search(r'<output id="seen">(\d+) (\d+)</output>', dom).groups()))
 
@@ -79,13 +100,13 @@ def problems(browser, page):
     """What is wrong with a page, as a list of sentences."""
     records = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text("utf-8"), re.S).group(1))
     expected = min(50, len(records.get("rows", [])))
-    dom, console = open_page(browser, page, "#r0")
+    dom, console = open_page(browser, page, first_result(page.read_text("utf-8")))
     found = [f"console: {line}" for line in console]
     rows = len(re.findall(r'<tr class="row"', dom))
     if rows == 0 or rows != expected:
         found.append(f"{rows} rows of results rendered, expected {expected}")
     if 'class="detail"' not in dom:
-        found.append("#r0 opens no details")
+        found.append("the address of a result opens no details")
     return found
 
 
@@ -101,14 +122,22 @@ def check_use(browser, page, folder):
     seen = json.loads(html.unescape(match.group(1)))
     link = seen["link"]
     linked = sum(r["op"] == link["op"] and r["dtype"] == link["dtype"] and
-                 f'{r["backend"]}:{r["implementation"]}' == link["column"] for r in records)
+                 f'{r["backend"]}:{r["implementation"]}' == link["impl"] for r in records)
+    failing_matmul = sum(r["outcome"] in FAILING and "matmul" in r["case_id"] for r in records)
     expected = {
         "failing": sum(r["outcome"] in FAILING for r in records),
         "suspect": sum(r["class"] == "suspect" and r["op"] != "conv" for r in records),
         "link": {**link, "count": linked},
         "all": len(records),
-        "worst": "inf",
+        "failing_matmul": failing_matmul,
+        "beside": sum(r["case_id"] == seen["opened"] for r in records),
+        "known": len({r["reason"] for r in records if r["outcome"] in ("known_failure", "known_flake")}),
     }
+    if seen["worst"] not in FAILING:
+        return [f"sorted by the deciding check, a result that is {seen['worst']} comes first"]
+    again, _ = open_page(browser, page, seen["address"])
+    if f" of {failing_matmul} that match" not in again:
+        return [f"the address {seen['address']} does not lead back to the filter"]
     return [f"{name}: saw {seen[name]}, expected {want}" for name, want in expected.items() if seen[name] != want]
 
 

@@ -18,10 +18,7 @@ namespace {
 constexpr auto kLineInterval = std::chrono::seconds(10);
 constexpr auto kBarInterval = std::chrono::milliseconds(100);
 
-size_t TerminalWidth() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
-}
+constexpr double kTooEarly = 3;  // seconds, before which nothing can be told of the rest
 
 // A terminal that moves the cursor and knows colours; TERM=dumb is what editors and CI systems set that do neither.
 bool ObeysEscapes(int fd) {
@@ -54,17 +51,31 @@ void Progress::Update(size_t done, size_t failed, const std::string& current) {
   if (mode_ == Mode::kNone || now - last_ < interval) return;
   last_ = now;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  std::string line = fmt::format("{}/{} cases, {} failed, {:.0f} s", done, total_, failed, elapsed);
+  std::string line = fmt::format("{}/{} cases, {} failed, {:.0f} s{}", done, total_, failed, elapsed,
+                                 TimeLeftText(elapsed, done, total_));
   if (mode_ == Mode::kLines) {
     Note(fmt::format("{}  {}", line, current));
     return;
   }
-  const size_t width = TerminalWidth();
+  const size_t terminal = TextWidth(STDERR_FILENO), width = terminal > 20 ? terminal : 80;
   const size_t bar = 20;
   const size_t filled = total_ == 0 ? bar : bar * done / total_;
   line = fmt::format("[{}{}] {}  {}", std::string(filled, '#'), std::string(bar - filled, '.'), line, current);
   line.resize(std::min(line.size(), width - 1));
   std::fputs(("\r\x1b[2K" + line).c_str(), stderr);
+}
+
+std::string TimeLeftText(double elapsed_s, size_t done, size_t total) {
+  if (done == 0 || done >= total || elapsed_s < kTooEarly) return "";
+  const double left_s = elapsed_s / static_cast<double>(done) * static_cast<double>(total - done);
+  if (left_s < 90) return fmt::format(", about {:.0f} s left", left_s);
+  return left_s < 5400 ? fmt::format(", about {:.0f} min left", left_s / 60)
+                       : fmt::format(", about {:.1f} h left", left_s / 3600);
+}
+
+size_t TextWidth(int fd) {
+  winsize size{};
+  return isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 bool UseColour(const std::string& color_option, int fd) {

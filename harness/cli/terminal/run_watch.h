@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user sees of a run while it lasts.
+// What a user sees of a run while it lasts: progress, and failures as soon as they are known.
 #pragma once
 
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -13,18 +14,23 @@ namespace assay::cli {
 
 class RunWatch : public RunObserver {
  public:
-  explicit RunWatch(Progress::Mode mode) : mode_(mode) {}
+  RunWatch(Progress::Mode mode, bool colour) : mode_(mode), colour_(colour) {}
 
   void Progressed(size_t done, size_t total, size_t failed, const std::string& current) override;
+  // One cause often fails many cases: a few results of each implementation and outcome are shown, the others counted.
   void Failed(const Record& record) override;
   void Noted(const std::string& text) override;
 
   void End();  // takes the bar away
 
  private:
+  void Say(const std::string& line);
+
   Progress::Mode mode_;
+  bool colour_;
   std::mutex mutex_;
-  std::optional<Progress> progress_;  // since the total is known
+  std::optional<Progress> progress_;     // since the total is known
+  std::map<std::string, size_t> shown_;  // failures of an outcome and implementation
 };
 
 }  // namespace assay::cli

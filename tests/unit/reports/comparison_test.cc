@@ -55,10 +55,39 @@ TEST(Comparison, ConsoleEndsWithRegressionsAndObeysNoControlCharacter) {
   const std::string text = ComparisonConsole(Sample(), {});
   EXPECT_THAT(text, HasSubstr("verdict: pass -> mismatch  gpu:a  matmul/f32/m=1/fill=normal/seed=0\n"
                               "    100 % wrong,\\nsaid \\x1b[31mit\n    reproduce: assay run --case x\n"));
-  EXPECT_THAT(text, HasSubstr("bound_margin  0.1       0.3   x3.00  cpu:a"));
+  EXPECT_THAT(text, HasSubstr("\nwhat          base  new  new / base  implementation  case\n"
+                              "bound_margin   0.1  0.3        3.00  cpu:a "));
   EXPECT_THAT(text, HasSubstr("note: gpu driver: 1 -> 2"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
-  EXPECT_LT(text.find("no regression"), text.find("Regressions and lost results"));
+  EXPECT_LT(text.find("No regression: margins"), text.find("Regressions and lost results"));
+}
+
+TEST(Comparison, ATableHasOneUnitInAColumn) {
+  RunComparison c = Sample();
+  const auto slower = [](const char* base, const char* now, double ratio) {
+    return Change{Aspect::kPerformance, Trend::kWorse, "time_median_s", base, now, ratio, "SLOWER", false, false};
+  };
+  c.results.push_back(Changed("cpu", "conv", slower("0.00015 s", "0.0003 s", 2)));
+  c.results.push_back(Changed("cpu", "reduce", slower("0.0021 s", "0.0042 s", 2)));
+  size_t left_out = 0;
+  const auto kinds = ChangesByKind(ChangedResults(c), 99, left_out);
+  ASSERT_EQ(kinds.size(), 3u);
+  EXPECT_EQ(kinds[0].table.rows.size(), 2u);  // verdicts
+  EXPECT_EQ(kinds[1].heading, "times");
+  EXPECT_EQ(kinds[1].table.header[0], "base, ms");
+  EXPECT_EQ(kinds[1].table.rows[0][0], "0.15");
+  EXPECT_EQ(kinds[1].table.rows[1], (std::vector<std::string>{"2.1", "4.2", "+100.0 %", "SLOWER", "cpu:a",
+                                                              "reduce/f32/m=1/fill=normal/seed=0"}));
+  EXPECT_EQ(kinds[2].heading, "margins");
+  EXPECT_EQ(ChangesByKind(ChangedResults(c), 2, left_out).size(), 2u);
+  EXPECT_EQ(left_out, 3u);
+}
+
+TEST(Comparison, RegressionsStandLastAlsoOnANarrowTerminal) {
+  const std::string text = ComparisonConsole(Sample(), {.colour = true, .width = 50});
+  EXPECT_GT(text.find("Regressions and lost results"), text.find("Results by backend and operator"));
+  EXPECT_THAT(text, HasSubstr("\x1b[1mRegressions and lost results\x1b[0m\n\x1b[31mverdict: pass -> mismatch"));
+  EXPECT_THAT(text, HasSubstr("\nbound_margin   0.1  0.3        3.00  cpu:a\n    matmul/f32/m=1/fill=normal/seed=0\n"));
 }
 
 TEST(Comparison, SummaryCountsResultsAndLeavesOutEmptyColumns) {

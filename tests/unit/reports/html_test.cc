@@ -53,7 +53,7 @@ TEST(Html, AnOutcomeOfTheFutureIsCountedAndShownEverywhere) {
   const std::string header = page.substr(page.find("<header>"), page.find("</header>") - page.find("<header>"));
   EXPECT_THAT(header, HasSubstr("2 of 2 results failed"));
   EXPECT_THAT(header, HasSubstr("<i class=\"broken\" style=\"flex:2\"></i>"));
-  EXPECT_THAT(header, HasSubstr("data-outcome=\"melted\""));
+  EXPECT_THAT(header, HasSubstr("href=\"#verdict=melted\""));
   EXPECT_THAT(page, HasSubstr("name=\"outcome\" value=\"melted\" checked"));
   EXPECT_THAT(page, HasSubstr("<em>x</em> 2 melted</span>"));  // the matrix
 }
@@ -79,14 +79,14 @@ TEST(Html, WhatWasNotMeasuredHasNoColumn) {
   r.case_id = "fft/f32/n=8/fill=normal/seed=0", r.op = "fft", r.dtype = "f32", r.backend = "cpu";
   r.implementation = "x", r.verdict = r.outcome = "pass", r.time_median_s = 1e-3;
   const std::string warm = HtmlReport({r}, "");
-  EXPECT_THAT(warm, HasSubstr("<div class=\"no-cold no-roofline\">"));
+  EXPECT_THAT(warm, HasSubstr("<div class=\"no-cold no-roofline\" style"));
   EXPECT_THAT(warm, HasSubstr("assay run --cold --roofline"));
   EXPECT_THAT(warm, Not(HasSubstr("the median with cold caches")));
   r.time_cold_median_s = 2e-3;
-  EXPECT_THAT(HtmlReport({r}, ""), HasSubstr("<div class=\"no-roofline\">"));
+  EXPECT_THAT(HtmlReport({r}, ""), HasSubstr("<div class=\"no-roofline\" style"));
   r.roofline_fraction = 0.5;
   const std::string all = HtmlReport({r}, "");
-  EXPECT_THAT(all, HasSubstr("<div class=\"\">\n"));
+  EXPECT_THAT(all, HasSubstr("<div class=\"\" style"));
   EXPECT_THAT(all, HasSubstr("the median with cold caches"));
   EXPECT_THAT(all, Not(HasSubstr("measures more")));
 }
@@ -96,6 +96,84 @@ TEST(Html, KnownFailuresAreInTheHeadline) {
   r.case_id = "fft/f32/n=8/fill=normal/seed=0", r.op = "fft", r.dtype = "f32", r.backend = "cpu";
   r.implementation = "x", r.verdict = "mismatch", r.outcome = "known_failure";
   EXPECT_THAT(HtmlReport({r, r}, ""), HasSubstr("None of 2 results failed, apart from 2 known failures</h1>"));
+}
+
+Record Result(const std::string& implementation, const std::string& outcome, double margin) {
+  Record r;
+  r.case_id = "fft/f32/n=8,axes=1+2/fill=normal/seed=0", r.op = "fft", r.dtype = "f32", r.backend = "cpu";
+  r.implementation = implementation, r.verdict = r.outcome = outcome, r.bound_margin = margin;
+  return r;
+}
+
+std::string SectionOf(const std::string& page, const std::string& id) {
+  const size_t begin = page.find("<section id=\"" + id + "\"");
+  return begin == page.npos ? "" : page.substr(begin, page.find("</section>", begin) - begin);
+}
+
+TEST(Html, FailuresStandBeforeKnownOnesAndTheMatrix) {
+  Record known = Result("x", "mismatch", 3);
+  known.outcome = "known_failure", known.reason = "bound channel: 1 wrong [known: rounds twice, a/b.expect:7]";
+  const std::string page = HtmlReport({Result("a", "pass", .5), known, Result("b", "mismatch", 2)}, "");
+  EXPECT_LT(page.find("<section id=\"failures\""), page.find("<section id=\"known\""));
+  EXPECT_LT(page.find("<section id=\"known\""), page.find("<section id=\"verdicts\""));
+  const std::string section = SectionOf(page, "known");
+  EXPECT_THAT(section, HasSubstr("rounds twice</span>"));
+  EXPECT_THAT(section, HasSubstr("a/b.expect:7"));
+  EXPECT_THAT(section, Not(HasSubstr("1 wrong")));
+  EXPECT_EQ(SectionOf(HtmlReport({Result("a", "pass", .5)}, ""), "known"), "");
+}
+
+TEST(Html, ImplementationsThatOnlyPassAreFolded) {
+  std::vector<Record> records{Result("a", "pass", .25), Result("b", "pass", .5), Result("c", "mismatch", 2)};
+  const std::string matrix = SectionOf(HtmlReport(records, ""), "verdicts");
+  const size_t folded = matrix.find("<details class=\"passing\">"), end = matrix.find("</details>");
+  ASSERT_NE(folded, matrix.npos);
+  EXPECT_THAT(matrix.substr(folded, end - folded), HasSubstr("<em>2 implementations</em> 2 pass"));
+  EXPECT_THAT(matrix.substr(folded, end - folded), HasSubstr("</i>0.50</span></summary>"));
+  EXPECT_LT(matrix.find("<em>c</em>"), folded);
+  EXPECT_GT(matrix.find("<em>a</em>"), folded);
+  records[0].result_class = "suspect";  // not merely a pass
+  EXPECT_THAT(SectionOf(HtmlReport(records, ""), "verdicts"), Not(HasSubstr("class=\"passing\"")));
+}
+
+TEST(Html, LinksNameTheCaseAndTheFilter) {
+  const std::string page = HtmlReport({Result("a&b", "mismatch", 2)}, "");
+  EXPECT_THAT(page, HasSubstr("href=\"#case=fft/f32/n=8,axes=1%2B2/fill=normal/seed=0&amp;on=cpu:a%26b\""));
+  EXPECT_THAT(page, HasSubstr("href=\"#op=fft&amp;dtype=f32&amp;impl=cpu:a%26b\""));
+  EXPECT_THAT(page, Not(HasSubstr("href=\"#r0\"")));
+}
+
+TEST(Html, BarsOfMarginsAndTimesHaveOneScaleEach) {
+  Record slow = Result("a", "pass", .25), quick = Result("b", "pass", .5);
+  slow.time_median_s = .02, quick.time_median_s = 3e-6;
+  slow.case_id += "1";  // another case
+  const std::string page = HtmlReport({slow, quick}, "");
+  EXPECT_THAT(page, HasSubstr("<i style=\"width:90.0%\"></i>0.50"));  // of 2^-10 to 1, as in the table of results
+  EXPECT_THAT(page, HasSubstr("from 1.00 µs to 100.00 ms"));
+  EXPECT_THAT(page, HasSubstr("style=\"--decades:5\""));
+  EXPECT_THAT(page, HasSubstr("<circle cx=\"86.02%\""));
+  EXPECT_THAT(page, HasSubstr("<circle cx=\"9.54%\""));
+  EXPECT_THAT(page, Not(HasSubstr("<rect y=")));
+}
+
+TEST(Html, EveryTermThatIsUsedIsExplained) {
+  const std::string page = HtmlReport(sample::SampleRecords(300), sample::SampleEnvironment());
+  size_t used = 0;
+  for (size_t at = page.find("href=\"#term-"); at != page.npos; at = page.find("href=\"#term-", at + 1), ++used) {
+    const size_t begin = at + 7, end = page.find('"', begin);
+    EXPECT_THAT(page, HasSubstr("<div id=\"" + page.substr(begin, end - begin) + "\"><dt>"));
+    EXPECT_NE(page.substr(end, 10), "\" title=\"\"");  // its definition
+  }
+  EXPECT_GT(used, 4u);
+  const std::string legend = SectionOf(page, "legend");
+  for (const char* term : {"channel", "twin", "contract", "class", "relation", "tier", "suspect"}) {
+    EXPECT_THAT(legend, HasSubstr(std::string("<div id=\"term-") + term + "\"><dt>" + term + "</dt><dd>"));
+  }
+}
+
+TEST(Html, NotRunCountsResults) {
+  const std::string page = HtmlReport({Result("", "unsupported", 0), Result("", "unsupported", 0)}, "");
+  EXPECT_THAT(SectionOf(page, "not-run"), HasSubstr("<th scope=\"col\">results</th>"));
 }
 
 TEST(Html, LoadsNothing) {

@@ -35,6 +35,6 @@ int main(int argc, char** argv) {
   write("report.html", assay::HtmlReport(records, environment));
   write("junit.xml", assay::JunitReport(records, environment));
   write("benchmark.json", assay::GoogleBenchmarkReport(records, environment));
-  write("summary.md", assay::MarkdownReport(records));
+  write("summary.md", assay::MarkdownReport(records, environment));
   return good ? 0 : 1;
 }

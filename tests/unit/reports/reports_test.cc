@@ -5,12 +5,16 @@
 #include <sstream>
 
 #include "reports/console.h"
+#include "reports/deciding.h"
 #include "reports/elements.h"
+#include "reports/fault.h"
 #include "reports/html.h"
 #include "reports/incomplete.h"
 #include "reports/junit.h"
+#include "reports/known.h"
 #include "reports/markdown.h"
 #include "reports/profile.h"
+#include "reports/run_notes.h"
 #include "reports/summary.h"
 #include "reports/table.h"
 
@@ -83,7 +87,7 @@ TEST(Profile, ATableOfPhasesAndBackendsTheLargestFirst) {
   EXPECT_THAT(table.rows[0], ElementsAre("<b>|x", "3.00 s (30.0 %)", "", "3.00 s (30.0 %)"));
   EXPECT_THAT(table.rows[1], ElementsAre("run", "1.50 s (15.0 %)", "1.00 s (10.0 %)", "0.50 s (5.0 %)"));
   EXPECT_EQ(ProfileLine(json), "10 s, of which 4 s (40 %) with a backend at work and 6 s (60 %) without");
-  for (const std::string& report : {HtmlReport({}, "", json), MarkdownReport({}, json)}) {
+  for (const std::string& report : {HtmlReport({}, "", json), MarkdownReport({}, "", json)}) {
     EXPECT_THAT(report, HasSubstr("6 s (60 %) without"));
     EXPECT_THAT(report, Not(HasSubstr("<b>|x")));
   }
@@ -167,14 +171,14 @@ TEST(Incomplete, EveryReportSaysSoAndCountsByColumn) {
   EXPECT_EQ(IncompleteLine(records), line);
   const std::string console = ConsoleReport(records, {}), markdown = MarkdownReport(records);
   EXPECT_EQ(console.find(line), 0u);
-  EXPECT_THAT(console, HasSubstr("\nMissing\nmissing  column\n      2  cpu\n      1  cpu:blocked\n"));
+  EXPECT_THAT(console, HasSubstr("\nMissing\nmissing  implementation\n      2  cpu\n      1  cpu:blocked\n"));
   EXPECT_THAT(console, HasSubstr("3 missing, 2 pass"));
   EXPECT_THAT(console, Not(HasSubstr("Failures")));  // one cause: not a line each
   EXPECT_THAT(markdown, HasSubstr("**" + line + "**"));
   EXPECT_THAT(markdown, HasSubstr("| 2 | cpu |\n| 1 | cpu:blocked |\n"));
   const std::string html = HtmlReport(records, "");
   EXPECT_THAT(html, HasSubstr(line));
-  EXPECT_THAT(html, HasSubstr("2 in cpu, 1 in cpu:blocked"));
+  EXPECT_THAT(html, HasSubstr("2 of cpu, 1 of cpu:blocked"));
   EXPECT_THAT(html, HasSubstr("Incomplete: 2 results, none failed</h1>"));
   EXPECT_THAT(JunitReport(records, ""), HasSubstr("<property name=\"incomplete\" value=\"" + line));
   EXPECT_EQ(IncompleteLine({records[0]}), "");
@@ -211,7 +215,11 @@ TEST(Console, FailuresComeLastWithAReproductionLine) {
   EXPECT_THAT(text.substr(failures), HasSubstr("reproduce: assay run --case X --backend cpu"));
   EXPECT_THAT(text, HasSubstr("1 crash, 1 pass, 1 unsupported"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b[")));
-  EXPECT_THAT(ConsoleReport(records, {true}), HasSubstr("\x1b[31m"));
+  const std::string coloured = ConsoleReport(records, {.colour = true});
+  for (const char* part :
+       {"\x1b[35m1 crash\x1b[0m", "\x1b[32m 1 pass", "\x1b[2m1 unsupported\x1b[0m", "\x1b[1mNot run\x1b[0m"}) {
+    EXPECT_THAT(coloured, HasSubstr(part));
+  }
 }
 
 TEST(Summary, InconclusiveCasesSayWhyOnceEach) {
@@ -230,26 +238,158 @@ TEST(Summary, InconclusiveCasesSayWhyOnceEach) {
   EXPECT_THAT(ConsoleReport({records[2]}, {}), Not(HasSubstr("Inconclusive")));
 }
 
-TEST(Console, ManyFailuresAreCutWithTheGravestFirst) {
-  std::vector<Record> records(30, Make("cpu", "naive", "mismatch"));
+size_t CountOf(const std::string& text, const std::string& what) {
+  size_t count = 0;
+  for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(Console, FewFailuresAreListedWithTheGravestFirst) {
+  std::vector<Record> records(18, Make("cpu", "naive", "mismatch"));
   for (size_t i = 0; i < records.size(); ++i) records[i].case_id += std::to_string(i);
   records.push_back(Make("cpu", "naive", "crash"));
   records.push_back(Make("cpu", "naive", "melted"));
-  const auto lines = [](const std::string& text) {
-    size_t count = 0;
-    for (size_t at = text.find("reproduce: "); at != text.npos; at = text.find("reproduce: ", at + 1)) ++count;
-    return count;
-  };
-  const std::string text = ConsoleReport(records, {.all_file = "out/report.html"});
-  EXPECT_EQ(lines(text), 20u);
-  EXPECT_THAT(text, HasSubstr("\nand 12 more: out/report.html\n"));
+  const std::string text = ConsoleReport(records, {});
+  EXPECT_EQ(CountOf(text, "reproduce: "), 20u);
   const size_t melted = text.find("because of melted"), crash = text.find("because of crash");
   EXPECT_LT(melted, crash);
   EXPECT_LT(crash, text.find("because of mismatch"));
   EXPECT_LT(text.find("seed=00\n"), text.find("seed=01\n"));  // else as they ran
-  const std::string all = ConsoleReport(records, {.failures = 32});
-  EXPECT_EQ(lines(all), 32u);
-  EXPECT_THAT(all, Not(HasSubstr(" more: ")));
+}
+
+TEST(Console, ManyFailuresAreGatheredByImplementationAndCut) {
+  std::vector<Record> records;
+  for (int i = 0; i < 60; ++i) {
+    records.push_back(Make("cpu", "kernel" + std::to_string(i % 30), "mismatch"));
+    records.back().case_id += std::to_string(i);
+  }
+  records.push_back(Make("cpu", "naive", "crash"));
+  const std::string text = ConsoleReport(records, {.all_file = "out/report.html"});
+  EXPECT_THAT(text, HasSubstr("Failures: 61, one example for each outcome, implementation and operator\ncrash "));
+  EXPECT_EQ(CountOf(text, "reproduce: "), 20u);
+  EXPECT_EQ(CountOf(text, "\n2 x mismatch      cpu:kernel"), 19u);
+  EXPECT_THAT(text, HasSubstr("\nand 22 more: out/report.html\n"));  // of 11 kernels
+  const std::string all = ConsoleReport(records, {.failures = 40, .all_file = "x"});
+  EXPECT_EQ(CountOf(all, "reproduce: "), 31u);
+  EXPECT_THAT(all, HasSubstr("\nall of them: x\n"));
+}
+
+size_t LongestLine(const std::string& text) {
+  size_t longest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto starts = [](char c) { return (c & 0xC0) != 0x80; };
+    longest = std::max(longest, static_cast<size_t>(std::count_if(line.begin(), line.end(), starts)));
+  }
+  return longest;
+}
+
+TEST(Console, EverythingFitsTheTerminal) {
+  std::vector<Record> records;
+  for (const char* backend : {"cpu", "onednn", "opencl", "vulkan", "cuda", "hip"}) {
+    for (const char* outcome : {"pass", "mismatch", "below_contract", "known_failure", "inconclusive", "unsupported"}) {
+      records.push_back(Make(backend, "implementation-of-" + std::string(backend), outcome, 1e-3));
+      records.back().reason =
+          "a reason of so many words that it takes more than one line of a terminal of eighty columns";
+    }
+  }
+  const std::string narrow = ConsoleReport(records, {.width = 80});
+  EXPECT_LE(LongestLine(narrow), 80u) << narrow;
+  EXPECT_GT(LongestLine(ConsoleReport(records, {})), 150u);
+  const size_t matrix = narrow.find("operator  dtype");
+  EXPECT_THAT(narrow.substr(matrix), HasSubstr("1 below_contract"));
+  EXPECT_EQ(CountOf(narrow, "operator  dtype"), 2u);  // the backends that do not fit stand in a table below
+  EXPECT_THAT(narrow, HasSubstr("\nmatmul/f32/m=8,n=8,k=8/fill=normal/seed=0\n  cpu     1.00 ms"));
+}
+
+TEST(Table, WrapsAtWordsAndBreaksNone) {
+  EXPECT_EQ(Wrapped("one two three", 9, 2), "  one two\n  three");
+  EXPECT_EQ(Wrapped("a-word-longer-than-the-line b", 8, 0), "a-word-longer-than-the-line\nb");
+  EXPECT_EQ(Wrapped("one two", 0, 4), "    one two");
+}
+
+TEST(Deciding, TheCheckThatFailedOrCameNearest) {
+  Record r = Make("cpu", "naive", "pass");
+  r.bound_margin = 0.25, r.stat_margin = 0.5, r.exact_margin = 0;
+  EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "statistic 0.50");
+  r.stat_margin = 0.125;
+  EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "bound 0.25");
+  r.verdict = "mismatch", r.bound_margin = 2, r.stat_margin = 9;
+  EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "bound 2");
+  r.exact_margin = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "exact");
+  r.reason = "memory: 8 guard bytes";
+  EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "memory");
+  r.verdict = "below_contract", r.reason = "", r.bound_margin = 0.5, r.stat_margin = 0.5, r.exact_margin = 0;
+  EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "contract");
+  r.bound_margin = 7, r.lower_class = "in=bf16";
+  EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "bound 7");
+  for (const char* verdict : {"crash", "unsupported"}) {
+    r.verdict = verdict;
+    EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "");
+  }
+  EXPECT_THAT(ConsoleReport({Make("cpu", "naive", "nondeterministic")}, {}), HasSubstr("decided by determinism"));
+}
+
+Record Known(const std::string& implementation, const std::string& why) {
+  Record r = Make("onednn", implementation, "mismatch");
+  r.outcome = "known_failure", r.library_version = r.driver = "oneDNN 2.6.3";
+  r.reason = "bound channel: 3 wrong [known: " + why + "]";
+  return r;
+}
+
+TEST(Known, AReasonStandsOnceWithItsLineInEveryReport) {
+  const std::vector<Record> records{Known("a", "loses NaN, always, x.expect:4"),
+                                    Known("b", "loses NaN, always, x.expect:4"), Known("c", "overflows, x.expect:5"),
+                                    Make("cpu", "naive", "pass")};
+  const std::vector<KnownCause> causes = KnownCausesOf(records);
+  ASSERT_EQ(causes.size(), 2u);
+  EXPECT_EQ(causes[0].reason, "loses NaN, always");
+  EXPECT_EQ(causes[0].where, "x.expect:4");
+  EXPECT_THAT(causes[0].members, ElementsAre(0, 1));
+  for (const std::string& report : {ConsoleReport(records, {}), MarkdownReport(records), HtmlReport(records, "")}) {
+    EXPECT_THAT(report, HasSubstr("Known failures"));
+    EXPECT_THAT(report, HasSubstr("x.expect:5"));
+  }
+}
+
+TEST(Fault, TheLineNamesAssayOrTheLibraryOrTheDriver) {
+  const Record pass = Make("cpu", "naive", "pass");
+  EXPECT_EQ(FaultLine({pass}), "Nothing is at fault.");
+  EXPECT_EQ(
+      FaultLine({Known("a", "x, y:1"), pass}),
+      "No failure is new. Failures known before: oneDNN 2.6.3, a library on this machine (1 result). assay itself met "
+      "no error.");
+  Record kernel = Make("opencl", "tiled", "mismatch"), fft = Make("opencl", "vkfft", "crash");
+  kernel.driver = fft.driver = "3.1+debian", kernel.library_version = fft.library_version = "VkFFT 1.2.26";
+  EXPECT_EQ(
+      FaultLine({kernel, kernel, fft}),
+      "At fault: the kernels of backend opencl or their driver 3.1+debian (2 results); VkFFT 1.2.26, a library on this "
+      "machine (1 result). assay itself met no error.");
+  EXPECT_EQ(FaultLine({Make("assay", "", "error"), pass}), "At fault: assay itself (1 result).");
+  EXPECT_EQ(FaultLine({Make("cpu", "", "unsupported")}), "");
+  const std::vector<Record> records{kernel};
+  for (const std::string& report : {ConsoleReport(records, {}), MarkdownReport(records), HtmlReport(records, "")}) {
+    EXPECT_THAT(report, HasSubstr("At fault: the kernels of backend opencl"));
+  }
+}
+
+TEST(RunNotes, EveryReportNamesTheSeedAndRoundsThatAreMissing) {
+  Record whole = Make("cpu", "naive", "pass", 1e-3), cut = whole;
+  whole.round_medians_s = "1e-3,1e-3,1e-3", cut.round_medians_s = "1e-3";
+  const std::vector<Record> records{whole, cut};
+  const std::string environment = R"({"seed": 7, "rounds": 3, "interrupted": true})";
+  const std::string rounds =
+      "The run asked for 3 rounds of timing (--rounds 3), but 1 of 2 timed results have fewer, down to 1.";
+  for (const std::string& report :
+       {ConsoleReport(records, {.environment = environment}), MarkdownReport(records, environment),
+        HtmlReport(records, environment), JunitReport(records, environment)}) {
+    EXPECT_THAT(report, HasSubstr("Every case ran with seed 7 (--seed 7) in place of the suite"));
+    EXPECT_THAT(report, HasSubstr("The run was interrupted before its end."));
+    EXPECT_THAT(report, HasSubstr(rounds));
+  }
+  EXPECT_TRUE(RunNotes({whole}, R"({"rounds": 3})").empty());
+  EXPECT_TRUE(RunNotes(records, "").empty());
 }
 
 TEST(Elements, OnlyWrongOnesAreNamedWithTheirCoordinates) {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of the console report: what failed, each with a line to paste.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <tuple>
+
+#include "reports/colour.h"
+#include "reports/console_parts.h"
+#include "reports/deciding.h"
+#include "reports/incomplete.h"
+#include "reports/summary.h"
+#include "reports/text.h"
+#include "reports/verdicts.h"
+
+namespace assay {
+namespace {
+
+// Failures of one cause, as far as a record tells: outcome, implementation and operator.
+struct Cluster {
+  size_t first = 0, count = 0;
+};
+
+// Those that ran: what is missing is counted, since one cause leaves all of it. The gravest first, an outcome that this
+// version does not know before all others.
+std::vector<size_t> ListedFailures(const std::vector<Record>& records) {
+  std::vector<size_t> listed;
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (IsFailure(records[i]) && !IsMissing(records[i])) listed.push_back(i);
+  }
+  std::ranges::stable_sort(listed, {}, [&](size_t i) {
+    const size_t gravity = GravityOf(records[i].outcome);
+    return gravity < VerdictStyles().size() ? gravity + 1 : 0;
+  });
+  return listed;
+}
+
+std::vector<Cluster> ClustersOf(const std::vector<Record>& records, const std::vector<Column>& columns,
+                                const std::vector<size_t>& listed) {
+  std::vector<Cluster> clusters;
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> places;
+  for (const size_t i : listed) {
+    const auto [at, added] =
+        places.try_emplace({records[i].outcome, columns[i].Name(), records[i].op}, clusters.size());
+    if (added) clusters.push_back({i, 0});
+    ++clusters[at->second].count;
+  }
+  return clusters;
+}
+
+std::string FailureText(const Record& r, const std::string& implementation, size_t count, const ConsoleStyle& style) {
+  const std::string check = DecidingText(DecidingCheckOf(r));
+  std::string head = count > 1 ? fmt::format("{} x {}", count, r.outcome) : r.outcome;
+  std::string out =
+      fmt::format("{}  {}  {}\n", InColour(style.colour, ColourOf(r.outcome), fmt::format("{:<16}", head)),
+                  InColour(style.colour, kBold, implementation), r.case_id);
+  if (!check.empty()) out += fmt::format("    decided by {}\n", check);
+  if (!r.reason.empty()) out += Wrapped(r.reason, style.width, 4) + "\n";
+  return r.reproduce.empty() ? out : out + fmt::format("    reproduce: {}\n", r.reproduce);
+}
+
+}  // namespace
+
+std::string ConsoleFailures(const std::vector<Record>& records, const ConsoleStyle& style) {
+  const std::vector<Column> columns = ColumnsOf(records);
+  const std::vector<size_t> listed = ListedFailures(records);
+  if (listed.empty()) return "";
+  const bool gathered = listed.size() > style.failures;
+  std::vector<Cluster> clusters;
+  if (gathered) {
+    clusters = ClustersOf(records, columns, listed);
+  } else {
+    for (const size_t i : listed) clusters.push_back({i, 1});
+  }
+  std::string out = "\n" + InColour(style.colour, kBold, "Failures");
+  if (gathered) out += fmt::format(": {}, one example for each outcome, implementation and operator", listed.size());
+  out += "\n";
+  size_t rest = listed.size();
+  for (const Cluster& cluster : std::span(clusters).first(std::min(clusters.size(), style.failures))) {
+    const size_t i = cluster.first;
+    out += FailureText(records[i], columns[i].Name(), cluster.count, style);
+    rest -= cluster.count;
+  }
+  if (rest > 0) out += InColour(style.colour, "31", fmt::format("and {} more: {}", rest, style.all_file)) + "\n";
+  if (rest == 0 && gathered) out += fmt::format("all of them: {}\n", style.all_file);
+  return out;
+}
+
+}  // namespace assay

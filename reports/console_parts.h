@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the console report. The records are printable (reports/text.h) by then.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/console.h"
+
+namespace assay {
+
+// The gravest first. More than style.failures are gathered by outcome, implementation and operator.
+std::string ConsoleFailures(const std::vector<Record>& records, const ConsoleStyle& style);
+
+}  // namespace assay

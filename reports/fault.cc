@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/fault.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "reports/incomplete.h"
+#include "reports/known.h"
+#include "reports/summary.h"
+#include "reports/text.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kHarness = "assay";  // the backend of a record whose case ran nowhere
+
+using Parties = std::vector<std::pair<std::string, int64_t>>;  // in order of appearance, with results
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+// Whether all of it is the library's: its driver is the library, or the implementation has its name. A backend may use
+// a library for one operator and kernels of its own for the others.
+bool RunsLibrary(const Record& r) {
+  if (r.library_version.empty()) return false;
+  const std::string name = Lower(r.library_version.substr(0, r.library_version.find(' ')));
+  return r.driver == r.library_version || Lower(r.implementation).find(name) != std::string::npos;
+}
+
+std::string PartyOf(const Record& r) {
+  if (r.backend == kHarness) return "assay itself";
+  if (r.outcome == "unexpected_pass") return "a list of known failures, which is out of date";
+  if (RunsLibrary(r)) return r.library_version + ", a library on this machine";
+  if (!r.driver.empty()) return fmt::format("the kernels of backend {} or their driver {}", r.backend, r.driver);
+  return "backend " + r.backend;  // which names no library or driver
+}
+
+void Add(Parties& parties, const Record& r) {
+  const std::string name = PartyOf(r);
+  const auto at = std::ranges::find(parties, name, &Parties::value_type::first);
+  if (at == parties.end()) {
+    parties.emplace_back(name, 1);
+  } else {
+    ++at->second;
+  }
+}
+
+std::string Listed(Parties parties) {
+  std::ranges::stable_sort(parties, std::greater(), &Parties::value_type::second);
+  std::string out;
+  for (const auto& [name, count] : parties) {
+    out += fmt::format("{}{} ({})", out.empty() ? "" : "; ", name, Counted(count, "result"));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string FaultLine(const std::vector<Record>& records) {
+  Parties failed, known;
+  bool ran = false, harness = false;
+  for (const Record& r : records) {
+    if (IsMissing(r)) continue;
+    ran = ran || (r.outcome != "unsupported" && r.outcome != "unavailable");
+    if (IsKnownFailure(r)) Add(known, r);
+    if (!IsFailure(r)) continue;
+    Add(failed, r);
+    harness = harness || r.backend == kHarness;
+  }
+  if (!ran) return "";
+  std::string line = failed.empty() ? "No failure is new." : fmt::format("At fault: {}.", Listed(failed));
+  if (failed.empty() && known.empty()) return "Nothing is at fault.";
+  if (!known.empty()) line += fmt::format(" Failures known before: {}.", Listed(known));
+  return harness ? line : line + " assay itself met no error.";
+}
+
+}  // namespace assay

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is at fault, in one line: assay itself, a library or driver on this machine, or a backend's own kernels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/model/record.h"
+
+namespace assay {
+
+// "" when nothing ran.
+std::string FaultLine(const std::vector<Record>& records);
+
+}  // namespace assay

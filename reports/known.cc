@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/known.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "reports/summary.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kMark = "[known: ";
+constexpr size_t kNamed = 3;  // implementations in a row
+
+// "what failed [known: why, file:line]"; without the mark the whole text is the reason.
+KnownCause CauseOf(const std::string& text) {
+  const size_t mark = text.rfind(kMark);
+  if (mark == text.npos || !text.ends_with(']')) return {text, "", {}};
+  const std::string inside = text.substr(mark + kMark.size(), text.size() - mark - kMark.size() - 1);
+  const size_t comma = inside.rfind(", ");
+  if (comma == inside.npos) return {inside, "", {}};
+  return {inside.substr(0, comma), inside.substr(comma + 2), {}};
+}
+
+std::string Implementations(const KnownCause& cause, const std::vector<Column>& columns) {
+  std::set<std::string> names;
+  for (const size_t i : cause.members) names.insert(columns[i].Name());
+  std::string out;
+  size_t named = 0;
+  for (const std::string& name : names) {
+    if (named++ == kNamed) break;
+    out += (out.empty() ? "" : ", ") + name;
+  }
+  return names.size() > kNamed ? fmt::format("{} and {} more", out, names.size() - kNamed) : out;
+}
+
+}  // namespace
+
+bool IsKnownFailure(const Record& r) {
+  return r.outcome == "known_failure" || r.outcome == "known_flake";
+}
+
+std::vector<KnownCause> KnownCausesOf(const std::vector<Record>& records) {
+  std::vector<KnownCause> causes;
+  for (size_t i = 0; i < records.size(); ++i) {
+    if (!IsKnownFailure(records[i])) continue;
+    KnownCause cause = CauseOf(records[i].reason);
+    const auto same = [&](const KnownCause& k) { return k.reason == cause.reason && k.where == cause.where; };
+    auto at = std::ranges::find_if(causes, same);
+    if (at == causes.end()) at = causes.insert(at, std::move(cause));
+    at->members.push_back(i);
+  }
+  return causes;
+}
+
+Table KnownTable(const std::vector<Record>& records, size_t limit) {
+  const std::vector<Column> columns = ColumnsOf(records);
+  const std::vector<KnownCause> causes = KnownCausesOf(records);
+  Table table{{"results", "implementations", "reason"}, {Align::kRight}, {}};
+  for (size_t i = 0; i < std::min(limit, causes.size()); ++i) {
+    const KnownCause& cause = causes[i];
+    table.rows.push_back({std::to_string(cause.members.size()), Implementations(cause, columns),
+                          cause.where.empty() ? cause.reason : fmt::format("{} [{}]", cause.reason, cause.where)});
+  }
+  if (causes.size() > limit) {
+    table.rows.push_back({"", "", fmt::format("{} more reasons, see results.jsonl", causes.size() - limit)});
+  }
+  return table;
+}
+
+}  // namespace assay

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Failures that a line of an expectation file explains, gathered by that line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/model/record.h"
+#include "reports/table.h"
+
+namespace assay {
+
+bool IsKnownFailure(const Record& record);  // or a known flake
+
+struct KnownCause {
+  std::string reason;           // as the line has it
+  std::string where;            // "backends/x/known_issues.expect:7"
+  std::vector<size_t> members;  // indices of records
+};
+
+// In order of appearance.
+std::vector<KnownCause> KnownCausesOf(const std::vector<Record>& records);
+
+// Rows: causes with their number of results, the implementations, the reason and its line. Beyond `limit` how many more
+// there are.
+Table KnownTable(const std::vector<Record>& records, size_t limit = 40);
+
+}  // namespace assay

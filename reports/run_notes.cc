@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/run_notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/text.h"
+#include "reports/environment.h"
+#include "reports/summary.h"
+#include "reports/text.h"
+
+namespace assay {
+namespace {
+
+// Timed rounds that a result has.
+int64_t RoundsIn(const Record& r) {
+  return r.round_medians_s.empty() ? 1 : std::ranges::count(r.round_medians_s, ',') + 1;
+}
+
+std::string RoundsNote(const std::vector<Record>& records, const std::string& asked_text) {
+  const int64_t asked = ParseNumber<int64_t>(asked_text).value_or(1);
+  int64_t timed = 0, fewer = 0, least = asked;
+  for (const Record& r : records) {
+    if (!Timed(r)) continue;
+    ++timed;
+    fewer += RoundsIn(r) < asked;
+    least = std::min(least, RoundsIn(r));
+  }
+  if (fewer == 0) return "";
+  return fmt::format("The run asked for {} rounds of timing (--rounds {}), but {} of {} have fewer, down to {}.", asked,
+                     asked, fewer, Counted(timed, "timed result"), least);
+}
+
+}  // namespace
+
+std::vector<std::string> RunNotes(const std::vector<Record>& records, const std::string& environment_json) {
+  const EnvironmentRows environment = FlattenEnvironment(environment_json);
+  std::vector<std::string> notes;
+  if (const std::string seed = EnvironmentValue(environment, "seed"); !seed.empty()) {
+    notes.push_back(fmt::format("Every case ran with seed {} (--seed {}) in place of the suite's.", seed, seed));
+  }
+  if (EnvironmentValue(environment, "interrupted") == "true") {
+    notes.emplace_back("The run was interrupted before its end.");
+  }
+  if (std::string rounds = RoundsNote(records, EnvironmentValue(environment, "rounds")); !rounds.empty()) {
+    notes.push_back(std::move(rounds));
+  }
+  return notes;
+}
+
+}  // namespace assay

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader of any report must know of how the run was made: another seed, rounds of timing that were not finished,
+// an interruption.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/model/record.h"
+
+namespace assay {
+
+// Sentences, from the text of environment.json (which may be empty) and the records.
+std::vector<std::string> RunNotes(const std::vector<Record>& records, const std::string& environment_json);
+
+}  // namespace assay
