@@ -171,6 +171,13 @@ std::string LowerClassReason(const Evidence& evidence, const std::string& failur
                      evidence.lower_class->field, failure);
 }
 
+// Why a result without a fault is not enough: what is declared does not promise what the case asks for.
+std::string DeclaredWeakness(const Evidence& evidence, bool exact) {
+  return fmt::format("{}, but {} {}", exact ? "exact here" : "within its own contract",
+                     evidence.user_data ? "--contract" : "the implementation",
+                     Shortfall(evidence.declared, evidence.required));
+}
+
 }  // namespace
 
 bool ValuesFail(const Evidence& evidence) {
@@ -206,8 +213,8 @@ Decision Decide(const Evidence& evidence) {
                                   evidence.declared.deterministic ? "declared" : "required");
   } else if (!Meets(evidence.declared, evidence.required)) {
     decision.verdict = Verdict::kBelowContract;
+    decision.reason = DeclaredWeakness(evidence, decision.result_class == ResultClass::kBitExact);
     decision.result_class = ResultClass::kWithinLowerClass;
-    decision.reason = Shortfall(evidence.declared, evidence.required);
   } else if (decision.reason = InconclusiveReason(evidence); !decision.reason.empty()) {
     decision.verdict = Verdict::kInconclusive;
   } else {
