@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what the pages (*.md) name: links and anchors, and with a program also verbs, options and scripts.
+"""Checks what the pages (*.md) name: links and anchors, and with a program also verbs, options, scripts and files.
 
   pages.py ROOT                    every relative link leads to a file, and every anchor to a heading
-  pages.py ROOT --program ASSAY    every `assay VERB --option` in them is in the program's help, every script is there
+  pages.py ROOT --program ASSAY    every `assay VERB --option` in them is in the program's help, every script and
+                                   every file of the tree that a code span names is there
   pages.py ROOT --self-test        plants faults and fails unless each one is found
 """
 import pathlib
@@ -15,6 +16,7 @@ import tempfile
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)")
 ANCHOR = re.compile(r'<a (?:id|name)="([^"]+)"')
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*)")
+PATH = re.compile(r"`((?:backends|golden|harness|ops|reports|scripts|tests)/[\w./*-]*)`")
 FENCE = re.compile(r"^```.*?^```\n", re.M | re.S)
 
 
@@ -84,7 +86,7 @@ def command_problems(root, page, known):
             words = words[1:]  # a variable of the command
         name = words[0] if words else ""
         verb = ("run",) if name.endswith("scripts/run.sh") else ()
-        if re.match(r"(\./)?scripts/\S+\.(sh|py)$", name) and not (root / name).is_file():
+        if re.match(r"(\./)?scripts/[\w.-]+\.(sh|py)$", name) and not (root / name).is_file():
             yield f"{name}: there is no such script"
         elif name.startswith("--"):
             option = OPTION.match(name)
@@ -102,18 +104,25 @@ def command_problems(root, page, known):
                     yield f"{' '.join(words)}: {option[1]} is no option of {' '.join(['assay', *verb])}"
 
 
+def path_problems(root, page):
+    for path in PATH.findall(page.read_text(encoding="utf-8")):
+        if not any(root.glob(path.rstrip("/"))):
+            yield f"{path}: there is no such file"
+
+
 def program_problems(root, program):
     known = help_of(program)
-    return [f"{page.relative_to(root)}: {problem}" for page in pages_of(root) for problem in command_problems(root, page, known)]
+    return [f"{page.relative_to(root)}: {problem}" for page in pages_of(root)
+            for problem in [*command_problems(root, page, known), *path_problems(root, page)]]
 
 
 def self_test():
     """Each fault must be found in a page that has it, and none in the page before."""
     right = ("# A b, `c`\n[a](#a-b-c) [f](sub/x.md#x) [g](https://x.y/z) ![p](p.svg)\n`assay run --case x` `assay list ops`\n"
-             "```\n$ ./scripts/run.sh --case y  # --nothing\nassay run \\\n  --case z\n# no heading\n```\n`--case` `[a](b)[c](d)`\n")
+             "```\n$ ./scripts/run.sh --case y  # --nothing\nassay run \\\n  --case z\n# no heading\n```\n`--case` `[a](b)[c](d)` `scripts/*.sh` `sub/y`\n")
     faults = ["[a](#no-heading)", "[f](sub/y.md)", "[f](sub/x.md#a-b-c)", "![p](q.svg)", "`assay walk`", "`assay run --cast x`",
               "```\nassay run \\\n  --cast z\n```", "`assay list ops --case x`", "`./scripts/walk.sh`", "`--cast`",
-              "`./scripts/run.sh --cast x`"]
+              "`./scripts/run.sh --cast x`", "`scripts/walk.txt`"]
     known = {(): {"--help"}, ("run",): {"--case"}, ("list",): set(), ("list", "ops"): {"--verbose"}}
     failures = []
     with tempfile.TemporaryDirectory() as folder:
@@ -124,7 +133,7 @@ def self_test():
         for fault in ["", *faults]:
             page = root / "page.md"
             page.write_text(right + fault + "\n")
-            found = link_problems(root) + list(command_problems(root, page, known))
+            found = link_problems(root) + [*command_problems(root, page, known), *path_problems(root, page)]
             if len(found) != (1 if fault else 0):
                 failures.append(f"self-test: {fault or 'a page without fault'} gives {found}")
     return failures
