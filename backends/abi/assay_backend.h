@@ -155,7 +155,7 @@ typedef struct assay_op_desc {
   const assay_attr* const* attrs;
 } assay_op_desc;
 
-/* One algorithm that the backend offers, with the arithmetic it declares (the contract language of the README). */
+/* One algorithm that the backend offers, with the arithmetic it declares (the language: harness/check/README.md). */
 typedef struct assay_implementation {
   uint64_t struct_size;
   const char* name;     /* lower case letters, digits, '-', '_', '.' */

@@ -166,16 +166,11 @@ std::string InconclusiveReason(const Evidence& evidence) {
                      100 * kRequiredPower, power.missed, overflow.empty() ? "" : "; " + overflow);
 }
 
-// Nothing is wrong with the values; what is declared promises too little.
-std::string ShortfallReason(const Evidence& evidence) {
-  const bool exact = std::ranges::all_of(evidence.runs, &ErrorMetrics::bit_exact);
-  return fmt::format("{}, but {}", exact ? "exact here" : "right within its own contract",
+// Why a result without a fault is not enough: what is declared does not promise what the case asks for.
+std::string DeclaredWeakness(const Evidence& evidence, bool exact) {
+  return fmt::format("{}, but {} {}", exact ? "exact here" : "within its own contract",
+                     evidence.user_data ? "--contract" : "the implementation",
                      Shortfall(evidence.declared, evidence.required));
-}
-
-std::string LowerClassReason(const Evidence& evidence, const std::string& failure) {
-  return fmt::format("declared {}, behaves like {} ({}); {}", ToText(evidence.declared), evidence.lower_class->name,
-                     evidence.lower_class->field, failure);
 }
 
 }  // namespace
@@ -213,8 +208,8 @@ Decision Decide(const Evidence& evidence) {
                                   evidence.declared.deterministic ? "declared" : "required");
   } else if (!Meets(evidence.declared, evidence.required)) {
     decision.verdict = Verdict::kBelowContract;
+    decision.reason = DeclaredWeakness(evidence, decision.result_class == ResultClass::kBitExact);
     decision.result_class = ResultClass::kWithinLowerClass;
-    decision.reason = ShortfallReason(evidence);
   } else if (decision.reason = InconclusiveReason(evidence); !decision.reason.empty()) {
     decision.verdict = Verdict::kInconclusive;
   } else {

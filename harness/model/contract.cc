@@ -113,8 +113,8 @@ bool Meets(const Contract& declared, const Contract& required) {
 std::string Shortfall(const Contract& declared, const Contract& required) {
   for (const ContractField& field : ContractFields()) {
     if (FieldMeets(field, declared, required)) continue;
-    return fmt::format("the implementation declares {0}={1} and the case requires {0}={2}", field.name,
-                       ValueText(field, declared), ValueText(field, required));
+    return fmt::format("declares {0}={1} and the case requires {0}={2}", field.name, ValueText(field, declared),
+                       ValueText(field, required));
   }
   return "";
 }

@@ -72,9 +72,7 @@ std::string RequirementText(const Contract& contract);
 // Whether no field of `declared` is weaker than `required`; the partial order is one table per field in contract.cc.
 bool Meets(const Contract& declared, const Contract& required);
 
-// The first field in which `declared` is weaker, as "the implementation declares acc=f16 and the case requires
-// acc=f32";
-// "" when Meets.
+// The first field in which `declared` is weaker, as "declares acc=f16 and the case requires acc=f32"; "" when Meets.
 std::string Shortfall(const Contract& declared, const Contract& required);
 
 }  // namespace assay

@@ -13,3 +13,21 @@ install(FILES ${PROJECT_BINARY_DIR}/assay-config.cmake ${PROJECT_BINARY_DIR}/ass
   DESTINATION ${package_folder})
 install(EXPORT assay-targets NAMESPACE assay:: DESTINATION ${package_folder})
 install(EXPORT assay-plugin_common-targets NAMESPACE assay:: DESTINATION ${package_folder})
+
+# The guides, each at its place in the tree, so that they find each other, and what the vendors' guide starts from.
+set(doc_folder share/doc/assay)
+file(GLOB guides RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/*/README.md ${PROJECT_SOURCE_DIR}/harness/*/README.md)
+foreach(guide IN LISTS guides)
+  get_filename_component(folder ${guide} DIRECTORY)
+  install(FILES ${guide} DESTINATION ${doc_folder}/${folder})
+endforeach()
+install(FILES reports/example.png DESTINATION ${doc_folder}/reports)
+install(DIRECTORY harness/judge/plots DESTINATION ${doc_folder}/harness/judge)
+install(DIRECTORY tests/consumer/vendor DESTINATION ${doc_folder}/tests/consumer)
+
+# A man page for each verb, from the program's own --help.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+install(CODE "
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/man_pages.py $<TARGET_FILE:assay>
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/man/man1\" COMMAND_ERROR_IS_FATAL ANY)")

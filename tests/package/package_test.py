@@ -124,6 +124,20 @@ class Package(unittest.TestCase):
         code, named = self.manifest_names("hip", r"HIP for (gfx\w+(?:,gfx\w+)*)")
         self.assertEqual({name.decode() for name in re.findall(rb"amdgcn-amd-amdhsa--(gfx\w+)", code)}, set(named))
 
+    def test_the_guides_are_inside_and_find_each_other(self):
+        guides = self.tree / "share/doc/assay"
+        for name in ("README.md", "backends/README.md", "reports/README.md", "harness/judge/README.md", "tests/consumer/vendor/CMakeLists.txt"):
+            self.assertTrue((guides / name).is_file(), name)
+        checked = subprocess.run([sys.executable, pathlib.Path(__file__).parents[1] / "layering/pages.py", guides], capture_output=True, text=True)
+        self.assertEqual((checked.stdout, checked.returncode), ("ok\n", 0))
+
+    def test_every_verb_has_a_man_page(self):
+        helped = run(self.tree / "bin/assay", "--help").stdout
+        verbs = re.findall(r"^  ([a-z][a-z-]*)  ", helped.partition("Subcommands:\n")[2], re.MULTILINE)
+        self.assertGreaterEqual(len(verbs), 9)
+        found = {p.name for p in (self.tree / "share/man/man1").iterdir()}
+        self.assertLessEqual({"assay.1", *(f"assay-{verb}.1" for verb in verbs)}, found)
+
     def test_what_is_built_with_a_users_own_library_stays_out(self):
         self.assertFalse((self.tree / "lib/assay/plugins/libassay_hip_cpu.so").exists())
 

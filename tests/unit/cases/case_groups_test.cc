@@ -47,11 +47,5 @@ TEST(CaseGroups, AreTogetherNoLargerThanACaseThatIsNotLarge) {
   EXPECT_EQ(Sizes(GroupCases(cases)), (std::vector<size_t>{3, 1}));
 }
 
-TEST(CaseGroups, ACaseThatIsRefusedHasNoSize) {
-  std::vector<PlannedCase> cases = Planned(3, kSmall);
-  cases[1] = Planned("attention/f32/b=1,h=3,hkv=2,l=4,d=4/fill=normal/seed=0");  // 3 heads on 2
-  EXPECT_EQ(Sizes(GroupCases(cases)), (std::vector<size_t>{3}));
-}
-
 }  // namespace
 }  // namespace assay

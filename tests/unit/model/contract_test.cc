@@ -167,11 +167,10 @@ TEST(Contract, PartialOrder) {
 
 TEST(Contract, ShortfallNamesTheFirstWeakerField) {
   EXPECT_EQ(Shortfall(Declared("f16acc;ftz=all"), Required("f32;ftz=none")),
-            "the implementation declares acc=f16 and the case requires acc=f32");
+            "declares acc=f16 and the case requires acc=f32");
   EXPECT_EQ(Shortfall(Declared("acc=tc<13,32>"), Required("acc=tc<23,16>")),
-            "the implementation declares acc=tc<13,32> and the case requires acc=tc<23,16>");
-  EXPECT_EQ(Shortfall(Declared("f32;math=4"), Required("math=0.5")),
-            "the implementation declares math=4 and the case requires math=0.5");
+            "declares acc=tc<13,32> and the case requires acc=tc<23,16>");
+  EXPECT_EQ(Shortfall(Declared("f32;math=4"), Required("math=0.5")), "declares math=4 and the case requires math=0.5");
   EXPECT_EQ(Shortfall(Declared("f32"), Required("f32acc")), "");
 }
 
