@@ -19,6 +19,8 @@ using plugin::AttentionSpec;
 using plugin::MaskKind;
 using Type = dnnl::memory::data_type;
 
+constexpr const char* kAttention = "matmul-softmax-matmul";
+
 void CheckOffered(const AttentionSpec& a, const plugin::OpDesc& op) {
   if (a.dtype != plugin::kF32 && a.dtype != plugin::kBF16) {
     throw plugin::Unsupported("attention {} is not offered: oneDNN on CPUs multiplies f32 and bf16", op.DTypesText());
@@ -48,7 +50,8 @@ Md QueryDesc(const AttentionSpec& a, const AttentionSpec::Strides& s, int64_t wi
 // Primitives over fixed buffers for one description.
 class AttentionPlan : public plugin::HostPlan {
  public:
-  AttentionPlan(const AttentionSpec& a, const dnnl::engine& engine) : a_(a), shapes_(a), stream_(engine) {
+  AttentionPlan(const AttentionSpec& a, const dnnl::engine& engine)
+      : a_(a), shapes_(a), loans_(engine, kAttention), stream_(engine) {
     if (KeyMask::IsNeeded(a)) mask_.emplace(a);
     const Type type = *DataType(a.dtype);
     const auto dense = [&](int64_t b, int64_t h, Type t) {
@@ -62,8 +65,8 @@ class AttentionPlan : public plugin::HostPlan {
     v_ = dnnl::memory(Md({a.batch, a.kv_heads, a.s, a.dv}, type, {a.v[0], a.v[1], a.v[2], a.v[3]}), engine,
                       DNNL_MEMORY_NONE);
     o_ = dnnl::memory(QueryDesc(a, a.o, a.dv, type), engine, DNNL_MEMORY_NONE);
-    scores_ = dnnl::memory(scores, engine);
-    p_ = type == Type::f32 ? scores_ : dnnl::memory(p, engine);
+    scores_ = loans_.Lend(scores, "the scores");
+    p_ = type == Type::f32 ? scores_ : loans_.Lend(p, "the probabilities");
 
     dnnl::post_ops post_ops;
     if (a.scale != 1) AppendScale(post_ops, static_cast<float>(a.scale));
@@ -78,12 +81,13 @@ class AttentionPlan : public plugin::HostPlan {
     const Descriptor first = MatmulDescriptor(engine, q_.get_desc(), k_.get_desc(), nullptr, scores, attr);
     const Descriptor softmax = SoftmaxDescriptor(engine, false, scores, scores, 3, StrictAttributes());
     const Descriptor second = MatmulDescriptor(engine, p, v_.get_desc(), nullptr, o_.get_desc(), StrictAttributes());
-    AddStep(first, engine, {{DNNL_ARG_SRC, q_}, {DNNL_ARG_WEIGHTS, k_}, {DNNL_ARG_DST, scores_}});
+    AddStep(first, {{DNNL_ARG_SRC, q_}, {DNNL_ARG_WEIGHTS, k_}, {DNNL_ARG_DST, scores_}});
     if (mask_) steps_.back().second[mask_argument] = mask_operand_;
-    AddStep(softmax, engine, {{DNNL_ARG_SRC, scores_}, {DNNL_ARG_DST, scores_}});
-    AddStep(second, engine, {{DNNL_ARG_SRC, p_}, {DNNL_ARG_WEIGHTS, v_}, {DNNL_ARG_DST, o_}});
+    AddStep(softmax, {{DNNL_ARG_SRC, scores_}, {DNNL_ARG_DST, scores_}});
+    AddStep(second, {{DNNL_ARG_SRC, p_}, {DNNL_ARG_WEIGHTS, v_}, {DNNL_ARG_DST, o_}});
     if (type != Type::f32) narrow_.emplace(scores_, p_);
   }
+  void CheckLoans() override { loans_.Check(); }
 
  protected:
   void Run(Pointers inputs, Pointers outputs) override {
@@ -102,8 +106,9 @@ class AttentionPlan : public plugin::HostPlan {
  private:
   using Arguments = std::unordered_map<int, dnnl::memory>;
 
-  void AddStep(const Descriptor& descriptor, const dnnl::engine& engine, Arguments arguments) {
-    arguments[DNNL_ARG_SCRATCHPAD] = dnnl::memory(descriptor.pd.scratchpad_desc(), engine);
+  void AddStep(const Descriptor& descriptor, Arguments arguments) {
+    const std::string step = descriptor.pd.impl_info_str();
+    arguments[DNNL_ARG_SCRATCHPAD] = loans_.Lend(descriptor.pd.scratchpad_desc(), "the scratchpad of " + step);
     steps_.emplace_back(dnnl::primitive(descriptor.pd), std::move(arguments));
   }
 
@@ -131,6 +136,7 @@ class AttentionPlan : public plugin::HostPlan {
 
   const AttentionSpec a_;
   const Shapes shapes_;
+  Loans loans_;
   dnnl::stream stream_;
   std::optional<KeyMask> mask_;
   dnnl::memory q_, k_, v_, o_, scores_, p_, mask_operand_;
@@ -147,7 +153,7 @@ std::vector<plugin::Implementation> QueryAttention(const plugin::OpDesc& op, con
   std::string contract = a.dtype == plugin::kBF16 ? "f32acc;math=4;ftz=all;mid=bf16;nan=any;det=yes"
                                                   : "f32acc;math=4;ftz=out;nan=any;det=yes";
   if (a.masked_nan) contract += ";masked=nan";
-  return {{"matmul-softmax-matmul", contract}};
+  return {{kAttention, contract}};
 }
 
 std::unique_ptr<plugin::Plan> CreateAttention(const plugin::OpDesc& op, const dnnl::engine& engine) {

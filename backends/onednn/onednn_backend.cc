@@ -75,7 +75,7 @@ class OneDnnDevice : public plugin::HostDevice {
     for (Problem& problem : MakeProblems(op, engine_)) {
       do {
         if (NameOf(problem) == implementation && IsOffered(problem, engine_))
-          return std::make_unique<PrimitivePlan>(problem, engine_);
+          return std::make_unique<PrimitivePlan>(problem, implementation, engine_);
       } while (problem.descriptor.pd.next_impl());
     }
     throw plugin::Failure("no implementation '{}' of {} {}; take a name from query()", implementation, op.name(),
