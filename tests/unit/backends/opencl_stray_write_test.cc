@@ -55,7 +55,7 @@ namespace {
 TEST(OpenClStrayWrite, IsNamed) {
   if (!HasDevice(ASSAY_OPENCL_PLUGIN)) GTEST_SKIP() << "no OpenCL device";
   Plugin& plugin = PluginAt(ASSAY_OPENCL_PLUGIN);
-  const FftCase fft{.n = {16}};
+  const FftCase fft{.kind = "r2c", .n = {16}};
   Op op = fft.Description();
   const auto found = plugin.Query(op);
   ASSERT_FALSE(found.empty());
