@@ -173,6 +173,7 @@ assay_status Execute(assay_plan* plan, const assay_args* args, assay_text* error
   return Guarded(error, [&] {
     CheckPointers("execute", plan);
     plan->plan->Execute(CheckedArgs(plan->op, args));
+    plan->plan->CheckLoans();
   });
 }
 
@@ -181,6 +182,7 @@ assay_status ExecuteTimed(assay_plan* plan, assay_timing* timing, assay_text* er
     CheckPointers("execute_timed", plan, timing);
     Timing checked = CheckedTiming(plan->op, timing);
     plan->plan->ExecuteTimed(checked);
+    plan->plan->CheckLoans();
     Set(timing, &assay_timing::clock_is_device, checked.clock_is_device ? 1 : 0);
     Set(timing, &assay_timing::cache_was_flushed, checked.cache_was_flushed ? 1 : 0);
   });

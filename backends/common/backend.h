@@ -64,6 +64,9 @@ class Plan {
   virtual void Execute(const Args& args) = 0;
   // One duration per repetition. This default times Execute() by the host's steady clock, flushing outside it.
   virtual void ExecuteTimed(Timing& timing);
+  // Throws Failure when memory that the plan has lent to a library was written around (canary.h). Called after
+  // Execute() and ExecuteTimed(), so that it is never timed.
+  virtual void CheckLoans() {}
 
  protected:
   // Evicts what is about to be used from the device's caches, these operands at least. False: this plan cannot.

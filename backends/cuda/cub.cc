@@ -27,9 +27,9 @@ std::unique_ptr<plugin::Plan> CreateCub(gpu::Device& device, const plugin::OpDes
   r.type = type, r.outputs = s.outputs, r.count = s.count;
   r.fold = static_cast<gpu::Fold>(s.kind);
   auto plan = std::make_unique<gpu::KernelPlan>(device, op);
-  r.sums = plan->Workspace(static_cast<uint64_t>(s.outputs * gpu::AccumulatorBytes(type)));
+  r.sums = plan->Workspace(static_cast<uint64_t>(s.outputs * gpu::AccumulatorBytes(type)), "CUB");
   r.temporary_bytes = CubTemporaryBytes(r);
-  r.temporary = plan->Workspace(r.temporary_bytes);
+  r.temporary = plan->Workspace(r.temporary_bytes, "CUB");
   gpu::ReduceParams last;
   last.y_type = gpu::TagOf(s.out), last.fold = r.fold, last.atomic = 1, last.sums = r.sums;
   last.outputs = s.outputs, last.count = s.count, last.kept_axes = static_cast<int32_t>(s.kept.size());

@@ -192,7 +192,8 @@ class LtProduct {
 template <Arithmetic kArithmetic>
 std::unique_ptr<plugin::Plan> CreateLt(gpu::Device& device, const plugin::OpDesc& op) {
   auto plan = std::make_unique<gpu::KernelPlan>(device, op);
-  const auto product = std::make_shared<LtProduct>(plugin::ParseMatmul(op), kArithmetic, plan->Workspace(kWorkspace));
+  const auto product =
+      std::make_shared<LtProduct>(plugin::ParseMatmul(op), kArithmetic, plan->Workspace(kWorkspace, "cuBLASLt"));
   plan->Add([product](const gpu::Bound& at) { product->Run(at); });
   return plan;
 }

@@ -58,7 +58,7 @@ class FusedAttention {
 std::unique_ptr<plugin::Plan> CreateFused(gpu::Device& device, const plugin::OpDesc& op) {
   auto plan = std::make_unique<gpu::KernelPlan>(device, op);
   const auto fused = std::make_shared<FusedAttention>(plugin::ParseAttention(op), device.queue().get());
-  std::byte* workspace = plan->Workspace(fused->WorkspaceBytes());
+  std::byte* workspace = plan->Workspace(fused->WorkspaceBytes(), "cuDNN");
   plan->Add([fused, workspace](const gpu::Bound& at) { fused->Run(at, workspace); });
   return plan;
 }

@@ -149,12 +149,12 @@ template <cudnnConvolutionFwdAlgo_t kAlgorithm>
 std::unique_ptr<plugin::Plan> CreateCudnnConv(gpu::Device& device, const plugin::OpDesc& op) {
   auto plan = std::make_unique<gpu::KernelPlan>(device, op);
   const auto conv = std::make_shared<CudnnConv>(plugin::ParseConv(op), kAlgorithm, device.queue().get());
-  std::byte* workspace = plan->Workspace(conv->WorkspaceBytes());
+  std::byte* workspace = plan->Workspace(conv->WorkspaceBytes(), "cuDNN");
   // Its header says act(alpha1 conv + alpha2 z + bias), and not that a z with the factor 0 is left unread: an output in
   // the place of z, which nobody has written yet, could make 0 * NaN.
   std::byte* zeros = nullptr;
   if (const uint64_t bytes = conv->AddendBytes(); bytes > 0) {
-    zeros = plan->Workspace(bytes);
+    zeros = plan->Workspace(bytes, "cuDNN");
     device.queue().Fill(zeros, 0, bytes);
   }
   plan->Add([conv, workspace, zeros](const gpu::Bound& at) { conv->Run(at, workspace, zeros); });

@@ -116,7 +116,7 @@ std::unique_ptr<plugin::Plan> CreateCufft(gpu::Device& device, const plugin::OpD
   const plugin::Tensor &x = op.inputs()[0], &y = op.outputs()[0];
   auto plan = std::make_unique<gpu::KernelPlan>(device, op);
   const auto x_bytes = static_cast<uint64_t>(BytesOf(x)), y_bytes = static_cast<uint64_t>(BytesOf(y));
-  std::byte *x_copy = plan->Workspace(x_bytes), *y_copy = plan->Workspace(y_bytes);
+  std::byte *x_copy = plan->Workspace(x_bytes, "cuFFT"), *y_copy = plan->Workspace(y_bytes, "cuFFT");
   const auto transform = std::make_shared<CufftPlan>(s, device.queue().get());
   const bool complex_out = s.kind != FftKind::kC2R;
   const int64_t numbers = y.Elements() * (complex_out ? 2 : 1);

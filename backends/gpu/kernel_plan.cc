@@ -46,9 +46,24 @@ void* Bound::At(const std::vector<plugin::Arg>& args, const std::vector<plugin::
   return static_cast<const DeviceBuffer*>(args[index].buffer)->get() + args[index].byte_offset;
 }
 
-std::byte* KernelPlan::Workspace(uint64_t bytes) {
-  memory_.push_back(std::make_unique<Memory>(bytes));
-  return memory_.back()->get();
+std::byte* KernelPlan::Workspace(uint64_t bytes, const char* borrower) {
+  plugin::Loan loan{borrower, "a workspace", bytes};
+  memory_.push_back(std::unique_ptr<Lent>(new Lent{std::move(loan), Memory(bytes + 2 * plugin::kCanaryBytes)}));
+  const Lent& lent = *memory_.back();
+  for (std::byte* zone : {lent.memory.get(), lent.data() + bytes}) {
+    device_.queue().ToDevice(zone, plugin::Canary().data(), plugin::kCanaryBytes);
+  }
+  return lent.data();
+}
+
+void KernelPlan::CheckLoans() {
+  SelectDevice(device_.traits().index);
+  std::vector<std::byte> before(plugin::kCanaryBytes), behind(plugin::kCanaryBytes);
+  for (const auto& lent : memory_) {
+    device_.queue().ToHost(before.data(), lent->memory.get(), before.size());
+    device_.queue().ToHost(behind.data(), lent->data() + lent->loan.bytes, behind.size());
+    plugin::CheckCanaries(lent->loan, before, behind);
+  }
 }
 
 const std::byte* KernelPlan::Table(const void* data, uint64_t bytes) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "backends/common/canary.h"
 #include "backends/common/op_desc.h"
 #include "backends/gpu/device.h"
 #include "backends/gpu/device/tags.h"
@@ -33,8 +34,8 @@ class KernelPlan : public plugin::Plan {
  public:
   KernelPlan(Device& device, const plugin::OpDesc& op) : device_(device), op_(op) {}
 
-  // Lives as long as the plan.
-  std::byte* Workspace(uint64_t bytes);
+  // Lives as long as the plan, between canaries; `borrower` is who works in it.
+  std::byte* Workspace(uint64_t bytes, const char* borrower = "a kernel of this plugin");
   // The same, with its contents.
   const std::byte* Table(const void* data, uint64_t bytes);
   void Add(std::function<void(const Bound&)> step) { steps_.push_back(std::move(step)); }
@@ -43,6 +44,7 @@ class KernelPlan : public plugin::Plan {
   void Execute(const plugin::Args& args) override;
   // By the device's events; several steps are replayed as a graph, since their launches would cost more than they do.
   void ExecuteTimed(plugin::Timing& timing) override;
+  void CheckLoans() override;
 
  protected:
   bool FlushCache() override;
@@ -52,7 +54,12 @@ class KernelPlan : public plugin::Plan {
 
   Device& device_;
   const plugin::OpDesc op_;
-  std::vector<std::unique_ptr<Memory>> memory_;
+  struct Lent {
+    plugin::Loan loan;
+    Memory memory;  // canary, what is lent, canary
+    std::byte* data() const { return memory.get() + plugin::kCanaryBytes; }
+  };
+  std::vector<std::unique_ptr<Lent>> memory_;
   std::vector<std::function<void(const Bound&)>> steps_;
 };
 

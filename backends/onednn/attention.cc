@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <unordered_map>
 
 #include "backends/common/attention_spec.h"
 #include "backends/common/status.h"
+#include "backends/onednn/hidden_keys.h"
+#include "backends/onednn/key_mask.h"
 #include "backends/onednn/library.h"
 #include "backends/onednn/problem.h"
 
@@ -18,6 +18,8 @@ namespace {
 using plugin::AttentionSpec;
 using plugin::MaskKind;
 using Type = dnnl::memory::data_type;
+
+constexpr const char* kAttention = "matmul-softmax-matmul";
 
 void CheckOffered(const AttentionSpec& a, const plugin::OpDesc& op) {
   if (a.dtype != plugin::kF32 && a.dtype != plugin::kBF16) {
@@ -49,15 +51,13 @@ Md QueryDesc(const AttentionSpec& a, const AttentionSpec::Strides& s, int64_t wi
 class AttentionPlan : public plugin::HostPlan {
  public:
   AttentionPlan(const AttentionSpec& a, const dnnl::engine& engine)
-      : a_(a), shapes_(a), stream_(engine), has_mask_(a.causal || a.window > 0 || a.mask_kind != MaskKind::kNone) {
+      : a_(a), shapes_(a), loans_(engine, kAttention), stream_(engine) {
+    if (KeyMask::IsNeeded(a)) mask_.emplace(a);
     const Type type = *DataType(a.dtype);
     const auto dense = [&](int64_t b, int64_t h, Type t) {
       return Md({b, h, shapes_.rows, a.s}, t, {h * shapes_.rows * a.s, shapes_.rows * a.s, a.s, 1});
     };
     const Md scores = dense(a.batch, a.kv_heads, Type::f32), p = dense(a.batch, a.kv_heads, type);
-    const bool per_head = a.mask[0] != 0 || a.mask[1] != 0;
-    mask_batch_ = per_head ? a.batch : 1, mask_heads_ = per_head ? a.kv_heads : 1;
-    const Md mask = dense(mask_batch_, mask_heads_, Type::f32);
 
     q_ = dnnl::memory(QueryDesc(a, a.q, a.d, type), engine, DNNL_MEMORY_NONE);
     k_ = dnnl::memory(Md({a.batch, a.kv_heads, a.d, a.s}, type, {a.k[0], a.k[1], a.k[3], a.k[2]}), engine,
@@ -65,106 +65,83 @@ class AttentionPlan : public plugin::HostPlan {
     v_ = dnnl::memory(Md({a.batch, a.kv_heads, a.s, a.dv}, type, {a.v[0], a.v[1], a.v[2], a.v[3]}), engine,
                       DNNL_MEMORY_NONE);
     o_ = dnnl::memory(QueryDesc(a, a.o, a.dv, type), engine, DNNL_MEMORY_NONE);
-    scores_ = dnnl::memory(scores, engine);
-    p_ = type == Type::f32 ? scores_ : dnnl::memory(p, engine);
+    scores_ = loans_.Lend(scores, "the scores");
+    p_ = type == Type::f32 ? scores_ : loans_.Lend(p, "the probabilities");
 
     dnnl::post_ops post_ops;
     if (a.scale != 1) AppendScale(post_ops, static_cast<float>(a.scale));
     dnnl::primitive_attr attr = StrictAttributes();
     const int mask_argument = DNNL_ARG_ATTR_MULTIPLE_POST_OP(post_ops.len()) | DNNL_ARG_SRC_1;
-    if (has_mask_) post_ops.append_binary(dnnl::algorithm::binary_add, mask);
+    if (mask_) {
+      const Md table = dense(mask_->batches(), mask_->heads() / shapes_.group, Type::f32);
+      mask_operand_ = dnnl::memory(table, engine, mask_->table());
+      post_ops.append_binary(dnnl::algorithm::binary_add, table);
+    }
     attr.set_post_ops(post_ops);
     const Descriptor first = MatmulDescriptor(engine, q_.get_desc(), k_.get_desc(), nullptr, scores, attr);
     const Descriptor softmax = SoftmaxDescriptor(engine, false, scores, scores, 3, StrictAttributes());
     const Descriptor second = MatmulDescriptor(engine, p, v_.get_desc(), nullptr, o_.get_desc(), StrictAttributes());
-    AddStep(first, engine, {{DNNL_ARG_SRC, q_}, {DNNL_ARG_WEIGHTS, k_}, {DNNL_ARG_DST, scores_}});
-    if (has_mask_) {
-      mask_ = dnnl::memory(mask, engine);
-      steps_.back().second[mask_argument] = mask_;
-    }
-    AddStep(softmax, engine, {{DNNL_ARG_SRC, scores_}, {DNNL_ARG_DST, scores_}});
-    AddStep(second, engine, {{DNNL_ARG_SRC, p_}, {DNNL_ARG_WEIGHTS, v_}, {DNNL_ARG_DST, o_}});
+    AddStep(first, {{DNNL_ARG_SRC, q_}, {DNNL_ARG_WEIGHTS, k_}, {DNNL_ARG_DST, scores_}});
+    if (mask_) steps_.back().second[mask_argument] = mask_operand_;
+    AddStep(softmax, {{DNNL_ARG_SRC, scores_}, {DNNL_ARG_DST, scores_}});
+    AddStep(second, {{DNNL_ARG_SRC, p_}, {DNNL_ARG_WEIGHTS, v_}, {DNNL_ARG_DST, o_}});
     if (type != Type::f32) narrow_.emplace(scores_, p_);
   }
+  void CheckLoans() override { loans_.Check(); }
 
  protected:
   void Run(Pointers inputs, Pointers outputs) override {
-    if (has_mask_) FillMask(inputs);
+    if (mask_) mask_->Read(a_.mask_kind == MaskKind::kNone ? nullptr : inputs[3]);
     q_.set_data_handle(inputs[0]);
     k_.set_data_handle(inputs[1]);
     v_.set_data_handle(inputs[2]);
     o_.set_data_handle(outputs[0]);
-    for (size_t i = 0; i < steps_.size(); ++i) {
-      if (i == 2 && narrow_) narrow_->execute(stream_, scores_, p_);
-      steps_[i].first.execute(stream_, steps_[i].second);
-    }
+    for (size_t step = 0; step < steps_.size(); ++step) Execute(step);
     stream_.wait();
-    if (has_mask_) FillEmptyRows(outputs[0]);
+    if (!mask_) return;
+    if (MayHaveLeaked(a_, *mask_, outputs[0])) RunHidingKeys(inputs, outputs);
+    FillRowsWithoutKeys(a_, *mask_, outputs[0]);
   }
 
  private:
   using Arguments = std::unordered_map<int, dnnl::memory>;
-  static constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
-  void AddStep(const Descriptor& descriptor, const dnnl::engine& engine, Arguments arguments) {
-    arguments[DNNL_ARG_SCRATCHPAD] = dnnl::memory(descriptor.pd.scratchpad_desc(), engine);
+  void AddStep(const Descriptor& descriptor, Arguments arguments) {
+    const std::string step = descriptor.pd.impl_info_str();
+    arguments[DNNL_ARG_SCRATCHPAD] = loans_.Lend(descriptor.pd.scratchpad_desc(), "the scratchpad of " + step);
     steps_.emplace_back(dnnl::primitive(descriptor.pd), std::move(arguments));
   }
 
-  float MaskValue(const std::byte* mask, int64_t offset) const {
-    if (a_.mask_kind == MaskKind::kBool) return static_cast<int8_t>(mask[offset]) != 0 ? 0.0f : kMasked;
-    if (a_.mask_dtype == plugin::kF32) {
-      float value = 0;
-      std::memcpy(&value, mask + offset * 4, 4);
-      return value;
-    }
-    plugin::BF16 value;
-    std::memcpy(&value, mask + offset * 2, 2);
-    return plugin::ToFloat(value);
+  void Execute(size_t step) {
+    if (step == 2 && narrow_) narrow_->execute(stream_, scores_, p_);
+    steps_[step].first.execute(stream_, steps_[step].second);
   }
 
-  // The case's mask, causality and window as one additive operand; row (g, i) of head group h.
-  void FillMask(Pointers inputs) {
-    float* to = static_cast<float*>(mask_.get_data_handle());
-    seen_.assign(static_cast<size_t>(mask_batch_ * mask_heads_ * shapes_.rows), 0);
-    for (int64_t row = 0; row < std::ssize(seen_); ++row, to += a_.s) {
-      const int64_t i = row % a_.l, head = row / a_.l % (mask_heads_ * shapes_.group);
-      const int64_t batch = row / (mask_heads_ * shapes_.rows);
-      const AttentionSpec::Range keys = a_.KeysOf(i);
-      for (int64_t j = 0; j < a_.s; ++j) {
-        to[j] = j >= keys.first && j < keys.last ? 0.0f : kMasked;
-        if (to[j] == 0 && a_.mask_kind != MaskKind::kNone) {
-          to[j] = MaskValue(inputs[3], batch * a_.mask[0] + head * a_.mask[1] + i * a_.mask[2] + j * a_.mask[3]);
-        }
-        if (to[j] != kMasked) seen_[static_cast<size_t>(row)] = 1;
-      }
-    }
-  }
-
-  // A softmax of -inf alone is NaN; what such a query gives is the case's to say.
-  void FillEmptyRows(std::byte* out) const {
-    const int64_t bytes = plugin::Bytes(a_.dtype);
-    const uint32_t nan = bytes == 4 ? 0x7FC00000u : 0x7FC0u;
-    const uint32_t bits = a_.masked_nan ? nan : 0;
-    for (int64_t query = 0; query < a_.batch * a_.heads * a_.l; ++query) {
-      if (seen_[static_cast<size_t>(query % std::ssize(seen_))] != 0) continue;
-      const int64_t i = query % a_.l, head = query / a_.l % a_.heads, batch = query / (a_.l * a_.heads);
-      for (int64_t c = 0; c < a_.dv; ++c) {
-        const int64_t offset = batch * a_.o[0] + head * a_.o[1] + i * a_.o[2] + c * a_.o[3];
-        std::memcpy(out + offset * bytes, &bits, static_cast<size_t>(bytes));
-      }
-    }
+  // The same primitives with the mask applied between them, and without the infinities and NaN of v.
+  void RunHidingKeys(Pointers inputs, Pointers outputs) {
+    std::vector<float> none(static_cast<size_t>(mask_->batches() * mask_->heads() * a_.l * a_.s), -0.0f);
+    mask_operand_.set_data_handle(none.data());
+    Execute(0);
+    stream_.wait();
+    mask_operand_.set_data_handle(mask_->table());
+    MaskScores(a_, *mask_, static_cast<float*>(scores_.get_data_handle()));
+    Execute(1);
+    std::vector<std::byte> v(inputs[2], inputs[2] + v_.get_desc().get_size());
+    const std::vector<SpecialValue> specials = TakeSpecialValues(a_, v.data());
+    v_.set_data_handle(v.data());
+    Execute(2);
+    stream_.wait();
+    AddSpecialValues(a_, *mask_, specials, static_cast<const std::byte*>(p_.get_data_handle()), outputs[0]);
   }
 
   const AttentionSpec a_;
   const Shapes shapes_;
+  Loans loans_;
   dnnl::stream stream_;
-  bool has_mask_;
-  int64_t mask_batch_ = 1, mask_heads_ = 1;
-  dnnl::memory q_, k_, v_, o_, scores_, p_, mask_;
+  std::optional<KeyMask> mask_;
+  dnnl::memory q_, k_, v_, o_, scores_, p_, mask_operand_;
   std::vector<std::pair<dnnl::primitive, Arguments>> steps_;  // q k, softmax, p v
   std::optional<dnnl::reorder> narrow_;                       // scores_ to p_
-  std::vector<char> seen_;                                    // per row of the mask: some key is visible
 };
 
 }  // namespace
@@ -176,7 +153,7 @@ std::vector<plugin::Implementation> QueryAttention(const plugin::OpDesc& op, con
   std::string contract = a.dtype == plugin::kBF16 ? "f32acc;math=4;ftz=all;mid=bf16;nan=any;det=yes"
                                                   : "f32acc;math=4;ftz=out;nan=any;det=yes";
   if (a.masked_nan) contract += ";masked=nan";
-  return {{"matmul-softmax-matmul", contract}};
+  return {{kAttention, contract}};
 }
 
 std::unique_ptr<plugin::Plan> CreateAttention(const plugin::OpDesc& op, const dnnl::engine& engine) {

@@ -4,6 +4,7 @@
 // execution. Winograd exists in the second form only.
 #include "backends/common/conv_spec.h"
 #include "backends/common/status.h"
+#include "backends/onednn/kernels.h"
 #include "backends/onednn/library.h"
 #include "backends/onednn/problem.h"
 
@@ -68,8 +69,9 @@ bool UniKernelsAreExact(const dnnl::engine& engine) {
 }
 
 std::string ConvContract(const ConvSpec& s, const std::string& implementation) {
-  // Every implementation of 2.6.3 passes integer sums through f32, which holds them exactly up to 2^24.
-  if (s.IsInteger()) return s.Terms() * 128 * 128 <= (1 << 24) ? "acc=i32;det=yes" : "f32acc;det=yes";
+  if (s.IsInteger()) {
+    return IntegerContract({IntegerSum::Operator::kConvolution, s.x.dtype, s.w.dtype, s.Terms()}, implementation);
+  }
   std::string contract = "f32acc;det=yes";
   // jit_wino_4x3 is F(4 x 4, 3 x 3), jit_wino_2x3 F(2 x 2, 3 x 3) (oneDNN, developer guide, convolution).
   if (implementation.find("wino") != std::string::npos) {

@@ -4,6 +4,7 @@
 // once.
 #include "backends/common/matmul_spec.h"
 #include "backends/common/status.h"
+#include "backends/onednn/kernels.h"
 #include "backends/onednn/library.h"
 #include "backends/onednn/problem.h"
 
@@ -50,10 +51,11 @@ void CheckOffered(const MatmulSpec& s) {
 }
 
 // Measured on 2.6.3 with avx512_core_bf16: the bf16 dot product (VDPBF16PS, and AMX by its documentation) flushes
-// subnormal inputs and sums, the conversion to bf16 (VCVTNEPS2BF16) subnormal outputs. Integer sums are exact in the
-// GEMM only: the other implementations pass them through f32 (127*127*2049 comes out one too small).
+// subnormal inputs and sums, the conversion to bf16 (VCVTNEPS2BF16) subnormal outputs.
 std::string MatmulContract(const MatmulSpec& spec, const std::string& implementation) {
-  if (spec.IsInteger()) return implementation.starts_with("gemm") ? "acc=i32;det=yes" : "f32acc;det=yes";
+  if (spec.IsInteger()) {
+    return IntegerContract({IntegerSum::Operator::kMatmul, spec.a.dtype, spec.b.dtype, spec.k}, implementation);
+  }
   const bool narrow_input = spec.a.dtype == plugin::kBF16 || spec.b.dtype == plugin::kBF16;
   if (narrow_input && !implementation.starts_with("ref")) return "f32acc;ftz=all;det=yes";
   return spec.y.dtype == plugin::kBF16 ? "f32acc;ftz=out;det=yes" : "f32acc;det=yes";

@@ -10,6 +10,7 @@
 #include "backends/common/host.h"
 #include "backends/common/status.h"
 #include "backends/onednn/attention.h"
+#include "backends/onednn/kernels.h"
 #include "backends/onednn/library.h"
 #include "backends/onednn/problem.h"
 
@@ -35,6 +36,7 @@ bool IsOffered(const Problem& problem, const dnnl::engine& engine) {
   const bool reference = CleanName(problem.descriptor.pd.impl_info_str()).starts_with("ref");
   if (reference && !problem.suffix.empty()) return false;
   if (problem.keeps_promise && !problem.keeps_promise(NameOf(problem))) return false;
+  if (WritesPastItsOutput(NameOf(problem), {dnnl_version()->major, dnnl_version()->minor})) return false;
   const Placement placement = PlacementOf(problem, engine);
   return placement == Placement::kReordered || (placement == Placement::kAsGiven && problem.suffix.empty());
 }
@@ -73,7 +75,7 @@ class OneDnnDevice : public plugin::HostDevice {
     for (Problem& problem : MakeProblems(op, engine_)) {
       do {
         if (NameOf(problem) == implementation && IsOffered(problem, engine_))
-          return std::make_unique<PrimitivePlan>(problem, engine_);
+          return std::make_unique<PrimitivePlan>(problem, implementation, engine_);
       } while (problem.descriptor.pd.next_impl());
     }
     throw plugin::Failure("no implementation '{}' of {} {}; take a name from query()", implementation, op.name(),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/onednn/problem.h"
 
+#include "backends/onednn/library.h"
+
 namespace onednn {
 
 Placement PlacementOf(const Problem& problem, const dnnl::engine& engine) {
@@ -28,16 +30,28 @@ dnnl::primitive_attr StrictAttributes() {
   return attr;
 }
 
-PrimitivePlan::PrimitivePlan(const Problem& problem, const dnnl::engine& engine)
-    : stream_(engine), primitive_(problem.descriptor.pd) {
+Loans::Loans(const dnnl::engine& engine, const std::string& kernel)
+    : engine_(engine), borrower_(LibraryVersion() + ", kernel " + kernel) {}
+
+dnnl::memory Loans::Lend(const Md& desc, const std::string& what) {
+  memories_.emplace_back(plugin::Loan{borrower_, what, desc.get_size()});
+  return {desc, engine_, memories_.back().data()};
+}
+
+void Loans::Check() const {
+  for (const plugin::GuardedMemory& memory : memories_) memory.Check();
+}
+
+PrimitivePlan::PrimitivePlan(const Problem& problem, const std::string& implementation, const dnnl::engine& engine)
+    : loans_(engine, implementation), stream_(engine), primitive_(problem.descriptor.pd) {
   for (const Operand& operand : problem.operands) {
     bound_.push_back({dnnl::memory(operand.desc, engine, DNNL_MEMORY_NONE), operand.is_output, operand.index});
     arguments_[operand.argument] = bound_.back().memory;
     if (!problem.own_layouts) continue;
     const Md chosen = problem.descriptor.pd.query_md(dnnl::query::exec_arg_md, operand.argument);
-    if (chosen != operand.desc) Reorder(operand, chosen, engine);
+    if (chosen != operand.desc) Reorder(operand, chosen);
   }
-  arguments_[DNNL_ARG_SCRATCHPAD] = dnnl::memory(problem.descriptor.pd.scratchpad_desc(), engine);
+  arguments_[DNNL_ARG_SCRATCHPAD] = loans_.Lend(problem.descriptor.pd.scratchpad_desc(), "its scratchpad");
   if (!problem.preload) return;
   const dnnl::memory source(problem.preload->desc, engine, DNNL_MEMORY_NONE);
   const dnnl::memory& destination = arguments_.at(DNNL_ARG_DST);
@@ -46,9 +60,10 @@ PrimitivePlan::PrimitivePlan(const Problem& problem, const dnnl::engine& engine)
 }
 
 // The primitive works on a copy of the operand that was bound last.
-void PrimitivePlan::Reorder(const Operand& operand, const Md& chosen, const dnnl::engine& engine) {
+void PrimitivePlan::Reorder(const Operand& operand, const Md& chosen) {
   const dnnl::memory& given = bound_.back().memory;
-  const dnnl::memory copy(chosen, engine);
+  const dnnl::memory copy = loans_.Lend(
+      chosen, operand.is_output ? "the copy of the output" : "the copy of input " + std::to_string(operand.index));
   arguments_[operand.argument] = copy;
   if (operand.is_output) {
     after_.push_back({dnnl::reorder(copy, given), copy, given});

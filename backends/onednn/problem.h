@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backends/common/canary.h"
 #include "backends/common/host.h"
 #include "backends/onednn/compat.h"
 
@@ -48,9 +49,23 @@ Placement PlacementOf(const Problem& problem, const dnnl::engine& engine);
 // Scratchpad from the caller, arithmetic not relaxed below the operands' types.
 dnnl::primitive_attr StrictAttributes();
 
+// Memory of the plugin's own that a kernel works on, each between canaries.
+class Loans {
+ public:
+  Loans(const dnnl::engine& engine, const std::string& kernel);
+  dnnl::memory Lend(const Md& desc, const std::string& what);
+  void Check() const;
+
+ private:
+  dnnl::engine engine_;
+  std::string borrower_;
+  std::vector<plugin::GuardedMemory> memories_;
+};
+
 class PrimitivePlan : public plugin::HostPlan {
  public:
-  PrimitivePlan(const Problem& problem, const dnnl::engine& engine);
+  PrimitivePlan(const Problem& problem, const std::string& implementation, const dnnl::engine& engine);
+  void CheckLoans() override { loans_.Check(); }
 
  protected:
   void Run(Pointers inputs, Pointers outputs) override;
@@ -62,8 +77,9 @@ class PrimitivePlan : public plugin::HostPlan {
     size_t index;
   };
   static void Attach(Bound& bound, Pointers inputs, Pointers outputs);
-  void Reorder(const Operand& operand, const Md& chosen, const dnnl::engine& engine);
+  void Reorder(const Operand& operand, const Md& chosen);
 
+  Loans loans_;
   dnnl::stream stream_;
   dnnl::primitive primitive_;
   std::vector<Bound> bound_;

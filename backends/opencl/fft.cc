@@ -68,7 +68,8 @@ std::unique_ptr<plugin::Plan> CreateVkFft(Device& device, const plugin::OpDesc& 
                 {kFftItems, 1, 1}};
   };
   auto plan = std::make_unique<KernelPlan>(device, op);
-  const Operand field = plan->Workspace(FieldBatch(params.n, s.batch) * params.points, 2 * Bytes(acc));
+  const Operand field =
+      plan->Workspace(FieldBatch(params.n, s.batch) * params.points, 2 * Bytes(acc), "VkFFT " + VkFftVersion());
   plan->Launch(program, "gather", {plan->Input(0), field}, params, grid(params.points));
   if (params.points > 1) {
     plan->Add(MakeVkFftStep(device, {field.workspace, params.n, s.batch, s.wide}));

@@ -76,9 +76,9 @@ Operand KernelPlan::Output() const {
   return {Operand::From::kOutput, 0, plugin::Bytes(op_.outputs()[0].dtype)};
 }
 
-Operand KernelPlan::Workspace(int64_t elements, int64_t element_bytes) {
-  workspaces_.push_back(std::make_unique<DeviceBuffer>(device_.context(), device_.traits(),
-                                                       static_cast<uint64_t>(elements * element_bytes)));
+Operand KernelPlan::Workspace(int64_t elements, int64_t element_bytes, const std::string& borrower) {
+  plugin::Loan loan{borrower, "a workspace", static_cast<uint64_t>(elements * element_bytes)};
+  workspaces_.push_back(std::make_unique<LentBuffer>(device_, std::move(loan)));
   return {Operand::From::kWorkspace, 0, element_bytes, workspaces_.back()->get()};
 }
 
@@ -114,6 +114,10 @@ std::vector<Handle<cl_event>> KernelPlan::Run(const plugin::Args& args) {
 
 void KernelPlan::Execute(const plugin::Args& args) {
   Run(args);
+}
+
+void KernelPlan::CheckLoans() {
+  for (const auto& workspace : workspaces_) workspace->Check();
 }
 
 void KernelPlan::ExecuteTimed(plugin::Timing& timing) {

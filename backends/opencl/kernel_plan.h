@@ -6,11 +6,13 @@
 
 #include <array>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backends/common/backend.h"
 #include "backends/common/op_desc.h"
 #include "backends/opencl/device.h"
+#include "backends/opencl/lent_buffer.h"
 
 namespace opencl {
 
@@ -45,7 +47,8 @@ class KernelPlan : public plugin::Plan {
 
   Operand Input(int index) const;
   Operand Output() const;
-  Operand Workspace(int64_t elements, int64_t element_bytes);
+  // Between canaries; `borrower` is who works in it.
+  Operand Workspace(int64_t elements, int64_t element_bytes, const std::string& borrower = "a kernel of this plugin");
 
   // Appends a launch. Params is a struct of 8-byte integers that the kernel declares alike.
   template <class Params>
@@ -58,6 +61,7 @@ class KernelPlan : public plugin::Plan {
   void Execute(const plugin::Args& args) override;
   // From the start of the first launch to the end of the last, by the device's clock.
   void ExecuteTimed(plugin::Timing& timing) override;
+  void CheckLoans() override;
 
  protected:
   bool FlushCache() override { return device_.FlushCache(); }
@@ -70,7 +74,7 @@ class KernelPlan : public plugin::Plan {
 
   Device& device_;
   const plugin::OpDesc op_;
-  std::vector<std::unique_ptr<DeviceBuffer>> workspaces_;
+  std::vector<std::unique_ptr<LentBuffer>> workspaces_;
   std::vector<std::unique_ptr<Step>> steps_;
 };
 

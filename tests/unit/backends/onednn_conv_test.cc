@@ -27,17 +27,34 @@ TEST(OneDnnConv, OffersPlainAndReorderedImplementations) {
   }
 }
 
+// Sums at the ends of what i8 can make, on both sides of what f32 holds: 514 terms of 255 * 128 (the 1x1 kernels shift
+// their image by 128 and convert the sum before they take the shift off again), 1024 of 128 * 128.
 TEST(OneDnnConv, SumsInt8AsDeclared) {
-  ConvCase c{.in = kI8, .out = kI32, .c = 2049, .o = 16, .i = {4, 4}, .k = {1, 1}};
-  Op op = c.Description();
-  const double exact = 127.0 * 127 * 2049;
-  for (const auto& implementation : OneDnnPlugin().Query(op)) {
-    const auto got = OneDnnPlugin().Run(op, implementation.name,
-                                        {std::vector<double>(2049 * 16, 127), std::vector<double>(2049 * 16, 127)});
-    const auto [least, most] = std::ranges::minmax(got);
-    const double worst = std::max(std::abs(least - exact), std::abs(most - exact));
-    EXPECT_LE(worst, implementation.Declares("acc=i32") ? 0 : exact * 0x1p-24) << implementation.name;
+  struct Row {
+    int64_t c, k;
+  };
+  size_t exact = 0, rounded = 0;
+  for (const auto& [c, k] : {Row{514, 1}, Row{777, 1}, Row{1023, 1}, Row{113, 3}, Row{2049, 1}, Row{227, 3}}) {
+    const ConvCase conv{.in = kI8, .out = kI32, .c = c, .o = 16, .i = {4, 4}, .k = {k, k}};
+    Op op = conv.Description();
+    for (const auto& implementation : OneDnnPlugin().Query(op)) {
+      double worst = 0;
+      for (const auto& [x, w] : {std::pair(127.0, 127.0), std::pair(-128.0, 127.0)}) {
+        const auto terms = static_cast<size_t>(c * k * k);
+        const auto got = OneDnnPlugin().Run(
+            op, implementation.name,
+            {std::vector<double>(static_cast<size_t>(c) * 16, x), std::vector<double>(terms * 16, w)});
+        for (double value : got) worst = std::max(worst, std::abs(value - x * w * static_cast<double>(terms)));
+      }
+      const bool declared = implementation.Declares("acc=i32");
+      EXPECT_LE(worst, declared ? 0 : 255.0 * 127 * 2049 * 0x1p-24) << implementation.name << " " << conv.Text();
+      exact += declared ? 1 : 0;
+      rounded += worst > 0 ? 1 : 0;
+    }
   }
+  if (exact + rounded == 0) GTEST_SKIP() << "no i8 convolution on this processor";
+  EXPECT_GT(exact, 0u);
+  EXPECT_GT(rounded, 0u) << "nothing here tells i32 from f32";
 }
 
 TEST(OneDnnConv, KeepsSubnormalsWhereItDeclaresThat) {
@@ -65,6 +82,54 @@ TEST(OneDnnConv, KeepsSubnormalsWhereItDeclaresThat) {
       }
     }
   }
+}
+
+// Inputs of ones, but for one pixel; [channel 0, output row, output column] of what comes out.
+std::vector<double> WithPixel(const ConvCase& conv, const std::string& implementation, int64_t channel, double value) {
+  Op op = conv.Description();
+  std::vector<double> x(static_cast<size_t>(conv.c * conv.i[0] * conv.i[1]), 1);
+  x[static_cast<size_t>((channel * conv.i[0] + 3) * conv.i[1] + 3)] = value;
+  const std::vector<double> w(static_cast<size_t>(conv.o * conv.c * conv.k[0] * conv.k[1]), 0.5);
+  auto got = OneDnnPlugin().Run(op, implementation, {x, w});
+  const ConvCase::List extents = conv.OutputExtents();
+  got.resize(static_cast<size_t>(extents[0] * extents[1]));
+  return got;
+}
+
+// The proof of a known issue (backends/onednn/known_issues.expect): the bf16 dot product takes channels in pairs, and
+// where the last is alone its partner is what lies behind it in memory, times a weight of zero. Only an infinity or
+// NaN shows it. oneDNN knows ("one might assume that x_g is neither Inf nor Nan",
+// jit_avx512_core_bf16_conv_kernel.cpp).
+TEST(OneDnnConv, Bf16KernelsMultiplyAPixelBesideTheWindowByZero) {
+  const ConvCase rows[] = {{.in = kBF16, .out = kF32, .c = 5, .o = 8, .i = {6, 7}, .k = {1, 1}},
+                           {.in = kBF16, .out = kF32, .c = 5, .o = 8, .i = {6, 7}, .k = {3, 3}},
+                           {.in = kBF16, .out = kF32, .c = 6, .o = 8, .i = {6, 7}, .k = {3, 3}}};
+  int ran = 0;
+  for (const ConvCase& conv : rows) {
+    Op op = conv.Description();
+    for (const auto& implementation : OneDnnPlugin().Query(op)) {
+      SCOPED_TRACE(implementation.name + " " + conv.Text());
+      const bool amx = implementation.name.find("amx") != std::string::npos;  // pads K to 32, so reaches farther
+      const bool may_leak = implementation.name.find("bf16") != std::string::npos && (conv.c % 2 == 1 || amx);
+      for (const int64_t channel : {int64_t{0}, conv.c - 1}) {
+        const auto plain = WithPixel(conv, implementation.name, channel, 1);
+        const auto large = WithPixel(conv, implementation.name, channel, 0x1p100);
+        const auto infinite = WithPixel(conv, implementation.name, channel, kInf);
+        const int64_t columns = conv.OutputExtents()[1];
+        for (int64_t at = 0; at < std::ssize(plain); ++at) {
+          const int64_t row = at / columns, column = at % columns, k = conv.k[0];
+          if (row <= 3 && 3 < row + k && column <= 3 && 3 < column + k) continue;  // the window holds the pixel
+          const auto i = static_cast<size_t>(at);
+          EXPECT_EQ(large[i], plain[i]) << "its weight is not zero at " << row << ", " << column;
+          if (std::isfinite(infinite[i])) continue;
+          EXPECT_TRUE(may_leak && std::isnan(infinite[i])) << row << ", " << column;
+          EXPECT_TRUE(amx || column + k == 3) << "not beside the window: " << row << ", " << column;
+        }
+        ++ran;
+      }
+    }
+  }
+  EXPECT_GT(ran, 0);
 }
 
 TEST(OneDnnConv, RefusesWithAReason) {

@@ -26,16 +26,25 @@ TEST(OneDnn, OffersItsImplementationsApart) {
 }
 
 TEST(OneDnn, SumsInt8AsDeclared) {
-  Op op = MatmulCase{.in = kI8, .out = kI32, .m = 16, .n = 16, .k = 2049}.Description();
-  const double exact = 127.0 * 127 * 2049;
-  for (const auto& implementation : OneDnn().Query(op)) {
-    const auto got = OneDnn().Run(op, implementation.name,
-                                  {std::vector<double>(16 * 2049, 127), std::vector<double>(16 * 2049, 127)});
-    for (double value : got) {
-      ASSERT_LE(std::abs(value - exact), implementation.Declares("acc=i32") ? 0 : exact * 0x1p-24)
-          << implementation.name;
+  size_t exact = 0, rounded = 0;
+  for (const int64_t k : {777, 1023, 2049}) {
+    Op op = MatmulCase{.in = kI8, .out = kI32, .m = 16, .n = 16, .k = k}.Description();
+    const double want = 127.0 * 127 * static_cast<double>(k);
+    const std::vector<double> operand(16 * static_cast<size_t>(k), 127);
+    for (const auto& implementation : OneDnn().Query(op)) {
+      double worst = 0;
+      for (double value : OneDnn().Run(op, implementation.name, {operand, operand})) {
+        worst = std::max(worst, std::abs(value - want));
+      }
+      const bool declared = implementation.Declares("acc=i32");
+      EXPECT_LE(worst, declared ? 0 : want * 0x1p-24) << implementation.name << " k=" << k;
+      exact += declared ? 1 : 0;
+      rounded += worst > 0 ? 1 : 0;
     }
   }
+  if (exact + rounded == 0) GTEST_SKIP() << "no i8 matmul on this processor";
+  EXPECT_GT(exact, 0u);
+  EXPECT_GT(rounded, 0u) << "nothing here tells i32 from f32";
 }
 
 TEST(OneDnn, KeepsSubnormalsWhereItDeclaresThat) {
@@ -66,6 +75,30 @@ TEST(OneDnn, SumsBf16InF32) {
   Op op = ReduceCase{.in = kBF16, .out = kBF16, .shape = {1, 4097}, .axes = {1}}.Description();
   for (const auto& implementation : OneDnn().Query(op)) {
     EXPECT_EQ(OneDnn().Run(op, implementation.name, {x}).at(0), 2) << implementation.name;
+  }
+}
+
+// The proof of a known issue (backends/onednn/known_issues.expect): a NaN begins the maximum anew, in the vector
+// kernels that of its lane. Where the largest element stands before it, the result is neither NaN nor the largest of
+// the rest.
+TEST(OneDnn, MaximaForgetAtMostWhatStandsBeforeANaN) {
+  for (const char* kind : {"max", "min"}) {
+    const double sign = kind == std::string("max") ? 1 : -1;
+    Op op = ReduceCase{.kind = kind, .shape = {1, 200}, .axes = {1}}.Description();
+    int ran = 0;
+    for (const auto& implementation : OneDnn().Query(op)) {
+      std::vector<double> x(200, sign);
+      x[80] = 9 * sign, x[96] = NAN;  // 16 apart: one lane of the vectors
+      const double before = OneDnn().Run(op, implementation.name, {x}).at(0);
+      std::swap(x[80], x[96]);
+      const double after = OneDnn().Run(op, implementation.name, {x}).at(0);
+      EXPECT_TRUE(implementation.Declares("nan=any") || std::isnan(before)) << implementation.name;
+      EXPECT_TRUE(std::isnan(before) || before == sign || before == 9 * sign) << implementation.name << " " << before;
+      EXPECT_TRUE(std::isnan(after) || after == 9 * sign) << implementation.name << " " << after;
+      RecordProperty(implementation.name + "_" + kind, std::to_string(before));
+      ++ran;
+    }
+    EXPECT_GT(ran, 0);
   }
 }
 

@@ -174,23 +174,63 @@ std::string Plugin::Refusal(Op op) {
   return reason;
 }
 
+namespace {
+
+// A plan and its operands, executed once.
+class Execution {
+ public:
+  Execution(const Plugin& plugin, Op& op, const std::string& implementation,
+            const std::vector<std::vector<double>>& inputs)
+      : plugin_(plugin), op_(op) {
+    Text error;
+    EXPECT_EQ(plugin.api().plan_create(plugin.device(), op.raw(), implementation.c_str(), &plan_, error.raw()),
+              ASSAY_OK)
+        << error.str();
+    if (plan_ == nullptr) return;
+    std::vector<const assay_tensor_arg*> in, out;
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      in.push_back(placed_.emplace_back(plugin, op.inputs[i], &inputs[i]).arg());
+    }
+    for (const Layout& layout : op.outputs) out.push_back(placed_.emplace_back(plugin, layout, nullptr).arg());
+    const assay_args args{sizeof args, in.data(), out.data()};
+    status_ = plugin.api().execute(plan_, &args, error.raw());
+    if (status_ != ASSAY_OK) error_ = error.str();
+  }
+  Execution(const Execution&) = delete;  // owns a plan
+  Execution& operator=(const Execution&) = delete;
+  ~Execution() {
+    if (plan_ != nullptr) plugin_.api().plan_destroy(plan_);
+  }
+
+  bool HasPlan() const { return plan_ != nullptr; }
+  assay_status status() const { return status_; }
+  const std::string& error() const { return error_; }
+  std::vector<double> Values() {
+    for (size_t i = 0; i < op_.inputs.size(); ++i) placed_[i].ExpectUnchanged();
+    return placed_[op_.inputs.size()].Values();
+  }
+
+ private:
+  const Plugin& plugin_;
+  Op& op_;
+  assay_plan* plan_ = nullptr;
+  std::deque<Placed> placed_;
+  assay_status status_ = ASSAY_ERROR;
+  std::string error_;
+};
+
+}  // namespace
+
 std::vector<double> Plugin::Run(Op& op, const std::string& implementation,
                                 const std::vector<std::vector<double>>& inputs) {
-  Text error;
-  assay_plan* plan = nullptr;
-  EXPECT_EQ(api_->plan_create(device_, op.raw(), implementation.c_str(), &plan, error.raw()), ASSAY_OK) << error.str();
-  if (plan == nullptr) return {};
-  std::deque<Placed> placed;
-  std::vector<const assay_tensor_arg*> in, out;
-  for (size_t i = 0; i < op.inputs.size(); ++i)
-    in.push_back(placed.emplace_back(*this, op.inputs[i], &inputs[i]).arg());
-  for (const Layout& layout : op.outputs) out.push_back(placed.emplace_back(*this, layout, nullptr).arg());
-  const assay_args args{sizeof args, in.data(), out.data()};
-  EXPECT_EQ(api_->execute(plan, &args, error.raw()), ASSAY_OK) << error.str();
-  for (size_t i = 0; i < in.size(); ++i) placed[i].ExpectUnchanged();
-  std::vector<double> values = placed[in.size()].Values();
-  api_->plan_destroy(plan);
-  return values;
+  Execution execution(*this, op, implementation, inputs);
+  if (!execution.HasPlan()) return {};
+  EXPECT_EQ(execution.status(), ASSAY_OK) << execution.error();
+  return execution.Values();
+}
+
+std::string Plugin::TryRun(Op& op, const std::string& implementation, const std::vector<std::vector<double>>& inputs) {
+  return Execution(*this, op, implementation, inputs).error();
 }
 
 std::vector<const char*> PluginPaths() {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What oneDNN's kernels do by mechanism, told from their names alone. Nothing here calls the library, so that what is
+// said of an instruction set or a release is tested on machines that have neither.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "backends/common/dtype.h"
+
+namespace onednn {
+
+// Sums of products of integers: `terms` of them in each element of the output.
+struct IntegerSum {
+  enum class Operator { kMatmul, kConvolution };
+  Operator op = Operator::kMatmul;
+  plugin::DType a, b;  // a is the left operand or the image
+  int64_t terms = 0;
+};
+
+// The contract of sums in s32, for an implementation named as query() names it.
+std::string IntegerContract(const IntegerSum& sum, std::string_view implementation);
+
+struct Version {
+  int major = 0, minor = 0;
+  auto operator<=>(const Version&) const = default;
+};
+
+// Whether this release's implementation writes outside of its output. Such a one is not offered: what it damages is
+// memory of something else, and the error would show far from its cause.
+bool WritesPastItsOutput(std::string_view implementation, Version version);
+
+}  // namespace onednn
