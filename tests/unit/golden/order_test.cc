@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "golden/bound.h"
 #include "golden/gemm.h"
 #include "golden/sum.h"
+#include "harness/base/contract.h"
 #include "harness/base/fill.h"
 
 namespace assay {
@@ -44,8 +46,21 @@ Terms ProductsOf(const Tensor& a, const Tensor& b, int64_t k) {
   return terms;
 }
 
+// What the statistic takes for the deviation of f32 sums, in units of u.
+std::vector<double> JudgedSigma(const Golden& golden, int64_t k) {
+  const Contract contract = ParseDeclaration("f32acc").value();
+  const auto height = static_cast<double>(k);
+  const BoundModel bound = SumBound(golden, contract, DType::kF32, {.terms = height, .height = height});
+  std::vector<double> sigma;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const double least = bound.statistic.floor * (golden.magnitude[i] + std::fabs(golden.value[i]));
+    sigma.push_back(std::max(golden.sigma[i], least / contract.AccUnitRoundoff()));
+  }
+  return sigma;
+}
+
 // The mean chance that an element of a sum in this order errs by more than c sigma.
-double ChanceBeyond(double c, const Terms& terms, const Plane& sigma, const Order& order) {
+double ChanceBeyond(double c, const Terms& terms, const std::vector<double>& sigma, const Order& order) {
   double chance = 0;
   for (int64_t row = 0; row < terms.rows; ++row) {
     double s = 0, energy = 0;
@@ -89,11 +104,13 @@ std::vector<Order> OrdersOf(int64_t k) {
 }
 
 // 5 sigma: what outliers are counted at, 6.3e-5 for a normal error that the model underestimates by 1.25. 8 sigma: a
-// mismatch.
-void ExpectRare(const Terms& terms, const Plane& sigma) {
+// mismatch. Few dominating terms can cancel inside of a panel, which then hides them: a higher limit.
+void ExpectRare(const Terms& terms, const Golden& golden, const std::string& fill) {
+  const std::vector<double> sigma = JudgedSigma(golden, terms.k);
+  const double mismatch = fill == "lognormal" || fill == "outlier" ? 1e-7 : 1e-9;
   for (const Order& order : OrdersOf(terms.k)) {
     EXPECT_LE(ChanceBeyond(5, terms, sigma, order), 6.3e-5);
-    EXPECT_LE(ChanceBeyond(8, terms, sigma, order), 1e-9);
+    EXPECT_LE(ChanceBeyond(8, terms, sigma, order), mismatch);
   }
 }
 
@@ -104,7 +121,7 @@ TEST(Order, ErrorsOfProductsInOtherOrdersAreRarelyBeyond) {
       const Tensor a = Filled(fill, {kSide, k}, 0, 1), b = Filled(fill, {k, kSide}, 1, 0);
       const Terms terms = ProductsOf(a, b, k);
       for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
-        ExpectRare(terms, GoldenGemm({.m = kSide, .n = kSide, .k = k}, a, b, tier, false).sigma);
+        ExpectRare(terms, GoldenGemm({.m = kSide, .n = kSide, .k = k}, a, b, tier, false), fill);
       }
     }
   }
@@ -115,7 +132,7 @@ TEST(Order, ErrorsOfRowSumsInOtherOrdersAreRarelyBeyond) {
     const int64_t rows = 1000, k = 2304;
     SCOPED_TRACE(fill);
     const Terms terms{rows, k, Filled(fill, {rows, k}, 0, 1).ToDoubles()};
-    ExpectRare(terms, GoldenRowSums(terms.x, rows, k, Tier::kFast, false, 0, false).sigma);
+    ExpectRare(terms, GoldenRowSums(terms.x, rows, k, Tier::kFast, false, 0, false), fill);
   }
 }
 
