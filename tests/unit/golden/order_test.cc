@@ -13,8 +13,8 @@
 #include "golden/bound.h"
 #include "golden/gemm.h"
 #include "golden/sum.h"
-#include "harness/base/contract.h"
-#include "harness/base/fill.h"
+#include "harness/data/fill/fill.h"
+#include "harness/model/contract.h"
 
 namespace assay {
 namespace {
