@@ -73,8 +73,9 @@ HWY_INLINE void Fold(D d, V acc, V lo, size_t row, size_t lane, StripSums& out) 
 template <class D, class V>
 HWY_INLINE void SampleAnchored(D d, V acc, size_t row, size_t lane, StripSums& out) {
   const V s = hn::Add(hn::LoadU(d, out.hi[row] + lane), hn::Sub(acc, hn::LoadU(d, out.anchor[row] + lane)));
-  hn::StoreU(hn::Add(hn::LoadU(d, out.sum[row] + lane), s), d, out.sum[row] + lane);
-  hn::StoreU(hn::Add(hn::LoadU(d, out.sum_squares[row] + lane), hn::Mul(s, s)), d, out.sum_squares[row] + lane);
+  HWY_ALIGN double samples[kPanelCols];
+  hn::StoreU(s, d, samples);
+  AddSamples(samples, hn::Lanes(d), row, lane, out);
 }
 
 template <bool kExactProducts, class D>

@@ -60,9 +60,9 @@ HWY_INLINE void Step(D d, V a, V b, V& hi, V& lo, V& magnitude) {
 
 template <class D, class V>
 HWY_INLINE void SampleEnd(D d, V hi, size_t row, size_t lane, StripSums& out) {
-  const V s = hn::Mul(hi, hn::LoadU(d, out.scale[row] + lane));
-  hn::StoreU(hn::Add(hn::LoadU(d, out.sum[row] + lane), s), d, out.sum[row] + lane);
-  hn::StoreU(hn::Add(hn::LoadU(d, out.sum_squares[row] + lane), hn::Mul(s, s)), d, out.sum_squares[row] + lane);
+  HWY_ALIGN double samples[kPanelCols];
+  hn::StoreU(hn::Mul(hi, hn::LoadU(d, out.scale[row] + lane)), d, samples);
+  AddSamples(samples, hn::Lanes(d), row, lane, out);
 }
 
 template <bool kExactProducts, class D>

@@ -45,7 +45,7 @@ struct Problem {
 
 // Per thread, kept between tiles and calls. Rows of a tile are RowStride(cols) apart.
 struct Workspace {
-  BigBuffer<double> value, sum, sum_squares, magnitude, sigma;  // rows begin with a cache line
+  BigBuffer<double> value, sum, sum_squares, panel_squares, magnitude, sigma;  // rows begin with a cache line
   BigBuffer<float> block;
   std::vector<PackedPanel> panels;  // of the columns below
   uint64_t number = 0;              // of the call that they belong to
@@ -54,7 +54,7 @@ struct Workspace {
   void Reserve() {
     constexpr size_t kSize = kTileRows * kTileCols;
     // Zeros once: between the last column and the next row's beginning stands what no result depends on.
-    for (auto* v : {&value, &sum, &sum_squares, &magnitude, &sigma}) v->resize(kSize, 0);
+    for (auto* v : {&value, &sum, &sum_squares, &panel_squares, &magnitude, &sigma}) v->resize(kSize, 0);
     block.resize(kSize, 0);
   }
 };
@@ -69,7 +69,7 @@ const PackedPanel& PanelOf(const Problem& p, const Tile& t, int64_t k0, int64_t 
   return w.panels[at];
 }
 
-// Values, magnitudes, and the sums of s and s^2 over all panel ends but the last.
+// Values, magnitudes, the sums of s and s^2 over all panel ends but the last, and the panels' squares.
 void SumPanels(const Problem& p, const Tile& t, Workspace& w) {
   const int64_t size = t.rows * RowStride(t.cols);
   for (auto* v : {&w.sum, &w.sum_squares, &w.magnitude}) std::fill_n(v->begin(), size, 0.0);
@@ -87,6 +87,7 @@ void SumPanels(const Problem& p, const Tile& t, Workspace& w) {
                      .value = w.value.data(),
                      .sum = inner ? w.sum.data() : nullptr,
                      .sum_squares = inner ? w.sum_squares.data() : nullptr,
+                     .panel_squares = p.sigma ? w.panel_squares.data() : nullptr,
                      .magnitude = p.magnitude ? w.block.data() : nullptr});
     if (!p.magnitude || (end % kMagnitudeBlock != 0 && end < p.k)) continue;
     for (int64_t i = 0; i < size; ++i) w.magnitude[i] += w.block[i];
@@ -94,11 +95,20 @@ void SumPanels(const Problem& p, const Tile& t, Workspace& w) {
   w.number = p.number, w.batch = t.batch, w.col = t.col;
 }
 
+// Those that were summed before, because float could not.
+void LoadMagnitudes(const Problem& p, const Tile& t, const Plane& magnitude, Workspace& w) {
+  for (int64_t i = 0; i < t.rows; ++i) {
+    const int64_t from = (t.batch * p.m + t.row + i) * p.n + t.col;
+    for (int64_t j = 0; j < t.cols; ++j) w.magnitude[i * RowStride(t.cols) + j] = magnitude[from + j];
+  }
+}
+
 void Store(const Problem& p, const Tile& t, Workspace& w, Golden& golden) {
   const int64_t stride = RowStride(t.cols);
+  if (p.sigma && !p.magnitude) LoadMagnitudes(p, t, golden.magnitude, w);
   if (p.sigma) {
-    SigmaFromPanels(w.value.data(), w.sum.data(), w.sum_squares.data(), PanelShape(p.k), 1, w.sigma.data(),
-                    t.rows * stride);
+    const PanelSums sums{w.sum.data(), w.sum_squares.data(), w.panel_squares.data(), w.magnitude.data()};
+    SigmaFromPanels(w.value.data(), sums, PanelShape(p.k), 1, w.sigma.data(), t.rows * stride);
   }
   const double terms = static_cast<double>(p.k);
   const double up = 1 + 2 * Gamma(static_cast<double>(std::min(p.k, kMagnitudeBlock)) + 2, 0x1p-24);
@@ -138,6 +148,7 @@ void FastGemm(const GemmOperand& a, const GemmOperand& b, bool planes, Golden& g
                   .magnitude = planes && MagnitudeFitsFloat(a, b),
                   .number = NextNumber()};
   if (p.k == 0 || golden.value.empty()) return;
+  if (planes && !p.magnitude) MagnitudeGemm(a, a.values, b, b.values, false, golden.magnitude);
   const int64_t down = (p.m + kTileRows - 1) / kTileRows, across = (p.n + kTileCols - 1) / kTileCols;
   ParallelFor(a.batch * across * down, 1, [&](int64_t begin, int64_t end) {
     RequireFloatEnvironment("golden matrix product");
@@ -151,7 +162,6 @@ void FastGemm(const GemmOperand& a, const GemmOperand& b, bool planes, Golden& g
     }
   });
   if (planes && !p.magnitude) {
-    MagnitudeGemm(a, a.values, b, b.values, false, golden.magnitude);
     const double error = Gamma(static_cast<double>(p.k) + 2, 0x1p-53);
     for (int64_t i = 0; i < golden.error.size(); ++i) golden.error.SetUp(i, golden.magnitude[i] * error);
   }

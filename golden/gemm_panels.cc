@@ -127,13 +127,17 @@ bool SumAnchoredStrip(const StripInput& in, const Strip& strip, const Anchors& a
   return true;
 }
 
-void StripSigma(const StripSums& sums, int64_t r, const PanelShape& panels, bool extreme, double* sigma) {
-  if (!extreme) {
-    SigmaFromPanels(sums.hi[r], sums.sum[r], sums.sum_squares[r], panels, 1, sigma, kPanelCols);
-    return;
-  }
+void StripSigma(StripSums& sums, int64_t r, const PanelShape& panels, bool extreme, double* sigma) {
   for (int64_t j = 0; j < kPanelCols; ++j) {
-    SigmaFromPanels(&sums.hi[r][j], &sums.sum[r][j], &sums.sum_squares[r][j], panels, sums.scale[r][j], sigma + j, 1);
+    const double panel = sums.hi[r][j] * (extreme ? sums.scale[r][j] : 1) - sums.last[r][j];
+    sums.panel_squares[r][j] += panel * panel;  // the last one's
+  }
+  const auto from = [&](int64_t j) {
+    return PanelSums{&sums.sum[r][j], &sums.sum_squares[r][j], &sums.panel_squares[r][j], &sums.mag[r][j]};
+  };
+  if (!extreme) return SigmaFromPanels(sums.hi[r], from(0), panels, 1, sigma, kPanelCols);
+  for (int64_t j = 0; j < kPanelCols; ++j) {
+    SigmaFromPanels(&sums.hi[r][j], from(j), panels, sums.scale[r][j], sigma + j, 1);
   }
 }
 

@@ -3,6 +3,7 @@
 // contiguously as [k][8].
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace assay {
@@ -18,12 +19,25 @@ struct StripInput {
 
 struct alignas(64) StripSums {
   double hi[kStripRows][kPanelCols], lo[kStripRows][kPanelCols], mag[kStripRows][kPanelCols];
-  double sum[kStripRows][kPanelCols], sum_squares[kStripRows][kPanelCols];  // start at zero
+  double sum[kStripRows][kPanelCols], sum_squares[kStripRows][kPanelCols];  // these four start at zero
+  double panel_squares[kStripRows][kPanelCols], last[kStripRows][kPanelCols];
   double scale[kStripRows][kPanelCols];   // input of SumStrip: of the samples for sigma
   double anchor[kStripRows][kPanelCols];  // input of AnchorStrip (gemm_anchor.h)
 };
 
 void SumStrip(const StripInput& in, StripSums& out);        // everything, in double-double
 void MagnitudeStrip(const StripInput& in, StripSums& out);  // mag alone
+
+// Adds a sample of some columns' running sums to `sum`, `sum_squares` and, by its distance from the one before,
+// `panel_squares`.
+inline void AddSamples(const double* samples, size_t count, size_t row, size_t first, StripSums& out) {
+  for (size_t i = 0; i < count; ++i) {
+    const double s = samples[i], panel = s - out.last[row][first + i];
+    out.sum[row][first + i] += s;
+    out.sum_squares[row][first + i] += s * s;
+    out.panel_squares[row][first + i] += panel * panel;
+    out.last[row][first + i] = s;
+  }
+}
 
 }  // namespace assay

@@ -109,16 +109,21 @@ HWY_INLINE void FetchBlock(const T* from, int64_t stride) {
   }
 }
 
-template <bool kSums, int kRows>
+enum class Samples : uint8_t { kNone, kPanels, kAll };
+
+template <Samples kSamples, int kRows>
 HWY_INLINE void AddValues(const PanelProduct& p, const hn::Vec<Doubles> (&sums)[kRows][kBlockVectors], int64_t at) {
+  constexpr bool kSums = kSamples == Samples::kAll, kPanels = kSamples != Samples::kNone;
   const Doubles d;
   const int64_t stride = RowStride(p.cols);
   double *value = p.value + at, *sum = p.sum + (kSums ? at : 0), *sum_squares = p.sum_squares + (kSums ? at : 0);
+  double* panel_squares = p.panel_squares + (kPanels ? at : 0);
   const bool first = p.first;
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kBlockVectors; ++v) {
       const int64_t i = r * stride + v * LanesOf(d);
       const auto s = AddTo(d, value + i, sums[r][v], first);
+      if constexpr (kPanels) AddTo(d, panel_squares + i, hn::Mul(sums[r][v], sums[r][v]), first);
       if constexpr (!kSums) continue;
       AddTo(d, sum + i, s, false);
       AddTo(d, sum_squares + i, hn::Mul(s, s), false);
@@ -132,13 +137,13 @@ HWY_NOINLINE void AddBlock(const PanelProduct& p, const double* a, const double*
   const Doubles d;
   const int64_t stride = RowStride(p.cols);
   FetchBlock<kRows, kValueColumns>(p.value + at, stride);
-  if (p.sum != nullptr) {
-    FetchBlock<kRows, kValueColumns>(p.sum + at, stride);
-    FetchBlock<kRows, kValueColumns>(p.sum_squares + at, stride);
+  for (const double* samples : {p.sum, p.sum_squares, p.panel_squares}) {
+    if (samples != nullptr) FetchBlock<kRows, kValueColumns>(samples + at, stride);
   }
   hn::Vec<Doubles> sums[kRows][kBlockVectors];
   SumBlock<kRows, kBlockVectors>(d, a, b, p.width, sums);
-  p.sum == nullptr ? AddValues<false>(p, sums, at) : AddValues<true>(p, sums, at);
+  if (p.sum != nullptr) return AddValues<Samples::kAll>(p, sums, at);
+  p.panel_squares != nullptr ? AddValues<Samples::kPanels>(p, sums, at) : AddValues<Samples::kNone>(p, sums, at);
 }
 
 // The same of magnitudes.

@@ -46,7 +46,9 @@ struct PanelProduct {
   double* value;                  // [rows, RowStride(cols)], as all that follow
   double* sum = nullptr;          // adds the new values; null: neither this nor the next
   double* sum_squares = nullptr;  // adds their squares
-  float* magnitude = nullptr;     // adds |a| |b|; null: not wanted
+  double* panel_squares =
+      nullptr;                 // adds the squares of what is added to the values; null: not wanted, nor are the sums
+  float* magnitude = nullptr;  // adds |a| |b|; null: not wanted
 };
 void AddPanelProduct(const PanelProduct& panel);
 

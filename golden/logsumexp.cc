@@ -23,17 +23,6 @@ struct RowLse {
   double value = 0, value_lo = 0, sigma = 0, error = 0, spread = 0, log_part = 0;
 };
 
-// What both tiers gather while they add exp(x - m) in panels.
-struct Sampler {
-  double sum = 0, sum_squares = 0;
-  void End(double s) { AccumulatePanelEnd(&s, &sum, &sum_squares, 1); }
-  double Sigma(double total, int64_t k) const {
-    double sigma = 0;
-    SigmaFromPanels(&total, &sum, &sum_squares, PanelShape(k), 1, &sigma, 1);
-    return sigma / total;
-  }
-};
-
 // The differences (weighted by p), the logarithm and the last addition each round once, on top of the sum.
 void JoinSigma(double sum_sigma, RowLse& row) {
   const double others = row.spread * row.spread + row.log_part * row.log_part + row.value * row.value;
@@ -42,7 +31,7 @@ void JoinSigma(double sum_sigma, RowLse& row) {
 
 RowLse FastRow(const double* x, int64_t k, double max) {
   double total = 0, weighted = 0;
-  Sampler sampler;
+  PanelSampler sampler;
   for (int64_t k0 = 0; k0 < k; k0 += kSigmaPanel) {
     const int64_t k1 = std::min(k, k0 + kSigmaPanel);
     double panel = 0, panel_weighted = 0;
@@ -66,14 +55,14 @@ RowLse FastRow(const double* x, int64_t k, double max) {
   const double panels = std::ceil(static_cast<double>(k) / static_cast<double>(kSigmaPanel));
   const double units = row.spread + 2 + (static_cast<double>(kSigmaPanel) + panels) + 2 * log_total;
   row.error = 0x1p-53 * (1 + 0x1p-20) * (units + std::fabs(row.value)) + 0x1p-1000;
-  JoinSigma(sampler.Sigma(total, k), row);
+  JoinSigma(sampler.Sigma(total, total, k) / total, row);
   return row;
 }
 
 RowLse ReproducibleRow(const double* x, int64_t k, double max) {
   DD total;
   double weighted = 0;
-  Sampler sampler;
+  PanelSampler sampler;
   for (int64_t i = 0; i < k; ++i) {
     const DD d = TwoSum(x[i], -max);
     if (d.hi >= kNegligible) {
@@ -93,7 +82,7 @@ RowLse ReproducibleRow(const double* x, int64_t k, double max) {
   // Exp and Log, k additions of 3 u^2 each, the last addition.
   row.error =
       kDDFunctionError * (2 + row.log_part) + 0x1p-103 * (static_cast<double>(k) + std::fabs(row.value)) + 0x1p-1000;
-  JoinSigma(sampler.Sigma(total.hi, k), row);
+  JoinSigma(sampler.Sigma(total.hi, total.hi, k) / total.hi, row);
   return row;
 }
 

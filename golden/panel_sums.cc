@@ -25,30 +25,35 @@ HWY_INLINE void ForLanes(int64_t n, const Body& body) {
   for (; i < n; ++i) body(i, hn::CappedTag<double, 1>());
 }
 
-void AccumulatePanelEndImpl(const double* HWY_RESTRICT s, double* HWY_RESTRICT sum, double* HWY_RESTRICT sum_squares,
-                            int64_t n) {
-  ForLanes(n, [&](int64_t i, auto d) HWY_ATTR {
-    const auto v = hn::LoadU(d, s + i);
-    hn::StoreU(hn::Add(hn::LoadU(d, sum + i), v), d, sum + i);
-    hn::StoreU(hn::Add(hn::LoadU(d, sum_squares + i), hn::Mul(v, v)), d, sum_squares + i);
-  });
+// E of random orders.
+template <class D, class V>
+HWY_INLINE V RandomOrders(D d, V y, V magnitude, V panel_squares, double terms) {
+  constexpr double kSquaresOfMagnitude = 2.4674;  // (pi / 2)^2: K Q / S^2 of products of normal numbers
+  const V y2 = hn::Mul(y, y), s2 = hn::Mul(magnitude, magnitude);
+  const V squares = hn::Max(panel_squares, hn::Mul(s2, hn::Set(d, kSquaresOfMagnitude / terms)));
+  const V of_step = hn::Add(hn::Mul(y2, hn::Set(d, 1.0 / 3)), squares);
+  const V random = hn::Add(y2, hn::Mul(hn::Set(d, terms - 1), of_step));
+  const V largest = hn::Mul(hn::Set(d, 0.5), hn::Add(magnitude, hn::Abs(y)));
+  return hn::Min(random, hn::Mul(hn::Set(d, terms), hn::Mul(largest, largest)));
 }
 
-void SigmaFromPanelsImpl(const double* HWY_RESTRICT y, const double* HWY_RESTRICT sum,
-                         const double* HWY_RESTRICT sum_squares, const PanelShape& shape, double scale,
+void SigmaFromPanelsImpl(const double* HWY_RESTRICT y, const PanelSums& sums, const PanelShape& shape, double scale,
                          double* HWY_RESTRICT sigma, int64_t n) {
   const double inner = static_cast<double>(shape.inner);
+  const double terms = inner * static_cast<double>(kSigmaPanel) + shape.last;
   ForLanes(n, [&](int64_t i, auto d) HWY_ATTR {
     const auto width = hn::Set(d, static_cast<double>(kSigmaPanel));
     const auto v = hn::Mul(hn::LoadU(d, y + i), hn::Set(d, scale));
-    const auto s = hn::LoadU(d, sum + i), s2 = hn::LoadU(d, sum_squares + i);
+    const auto s = hn::LoadU(d, sums.sum + i), s2 = hn::LoadU(d, sums.sum_squares + i);
     const auto y2 = hn::Mul(v, v);
     const auto forward = hn::Add(hn::Mul(width, s2), hn::Mul(hn::Set(d, shape.last), y2));
     // sum over inner ends of (y - s_p)^2; cancellation can leave it slightly negative.
     const auto cross = hn::Mul(hn::Add(v, v), s);
     const auto apart = hn::Max(hn::Zero(d), hn::Add(hn::Sub(hn::Mul(hn::Set(d, inner), y2), cross), s2));
     const auto backward = hn::Add(hn::Mul(width, apart), hn::Mul(hn::Set(d, shape.first), y2));
-    const auto deviation = hn::Sqrt(hn::Max(forward, backward));
+    const auto magnitude = hn::Mul(hn::LoadU(d, sums.magnitude + i), hn::Set(d, scale));
+    const auto random = RandomOrders(d, v, magnitude, hn::LoadU(d, sums.panel_squares + i), terms);
+    const auto deviation = hn::Sqrt(hn::Max(random, hn::Max(forward, backward)));
     hn::StoreU(hn::Mul(deviation, hn::Set(d, kRoundingDeviation / scale)), d, sigma + i);
   });
 }
@@ -60,16 +65,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace assay {
 
-HWY_EXPORT(AccumulatePanelEndImpl);
 HWY_EXPORT(SigmaFromPanelsImpl);
 
-void AccumulatePanelEnd(const double* s, double* sum, double* sum_squares, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(AccumulatePanelEndImpl)(s, sum, sum_squares, n);
+void SigmaFromPanels(const double* y, const PanelSums& sums, const PanelShape& shape, double scale, double* sigma,
+                     int64_t n) {
+  HWY_DYNAMIC_DISPATCH(SigmaFromPanelsImpl)(y, sums, shape, scale, sigma, n);
 }
 
-void SigmaFromPanels(const double* y, const double* sum, const double* sum_squares, const PanelShape& shape,
-                     double scale, double* sigma, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(SigmaFromPanelsImpl)(y, sum, sum_squares, shape, scale, sigma, n);
+double PanelSampler::Sigma(double y, double magnitude, int64_t k, double scale) const {
+  const double panel = y * scale - last_, panel_squares = panel_squares_ + panel * panel;
+  double sigma = 0;
+  SigmaFromPanels(&y, {&sum_, &sum_squares_, &panel_squares, &magnitude}, PanelShape(k), scale, &sigma, 1);
+  return sigma;
 }
 
 double SquareScale(double magnitude) {

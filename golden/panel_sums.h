@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// sigma from partial sums at panel ends (VERDICT.md 3). A sum whose running value is s at K additions collects
-// rounding errors of variance 0.425^2 u^2 sum s^2. The running value is sampled every 64 terms, so
-//   forward  = 64 sum s_p^2 over full panel ends,         backward = 64 sum (y - s_p)^2 with s_0 = 0,
-// the last panel with its true width: K = 1 gives 0.425 |y|. The larger of both orders is taken.
+// sigma of the orders in which a sum is usually added up (VERDICT.md 3; derived in README.md). A sum with the running
+// values s collects rounding errors of variance 0.425^2 u^2 E, E = sum s^2. The largest E is taken of
+//   forward     64 sum s_p^2 over panel ends p, every 64 terms, the last panel with its true width,
+//   backward    64 sum (y - s_p)^2, with s_0 = 0,
+//   any random  y^2 + (K - 1) (y^2 / 3 + Q), Q the larger of sum (s_p - s_(p-1))^2 and 2.47 S^2 / K, but at most
+//               K ((S + |y|) / 2)^2, which no order exceeds.
+// K = 1 gives 0.425 |y|.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +25,31 @@ struct PanelShape {
   double first;   // width of the first panel
 };
 
-// sum += s, sum_squares += s^2, for n elements.
-void AccumulatePanelEnd(const double* s, double* sum, double* sum_squares, int64_t n);
+// What is gathered of n elements, in values times a power of two that keeps the squares of f64 data in range.
+struct PanelSums {
+  const double* sum;            // of s_p over all panel ends but the last
+  const double* sum_squares;    // of their squares
+  const double* panel_squares;  // of the squares of all panels' own sums
+  const double* magnitude;      // S, not scaled
+};
 
-// sigma in units of u_acc from final values y and the two sums, which hold values times `scale` (a power of two that
-// keeps the squares of f64 data in range; 1 otherwise).
-void SigmaFromPanels(const double* y, const double* sum, const double* sum_squares, const PanelShape& shape,
-                     double scale, double* sigma, int64_t n);
+// sigma in units of u_acc of elements with the final values y.
+void SigmaFromPanels(const double* y, const PanelSums& sums, const PanelShape& shape, double scale, double* sigma,
+                     int64_t n);
+
+// The same of one element, of which all panel ends but the last are told as they come, scaled.
+class PanelSampler {
+ public:
+  void End(double s) {
+    const double panel = s - last_;
+    sum_ += s, sum_squares_ += s * s, panel_squares_ += panel * panel;
+    last_ = s;
+  }
+  double Sigma(double y, double magnitude, int64_t k, double scale = 1) const;
+
+ private:
+  double sum_ = 0, sum_squares_ = 0, panel_squares_ = 0, last_ = 0;
+};
 
 // A power of two that brings values of up to `magnitude` to about 1, so that their squares neither overflow nor
 // vanish. 1 for data that came from types narrower than f64.

@@ -107,22 +107,20 @@ RowSums SumRow(const double* x, const SumSpec& spec) {
   const double largest = LargestFinite(x, spec.k);
   const double scale = SquareScale(spec.squares ? largest * largest : largest);
   LaneSums lanes;
-  double sum = 0, sum_squares = 0;
+  PanelSampler sampler;
   alignas(64) double panel[kSigmaPanel];
   for (int64_t k0 = 0; k0 < spec.k; k0 += kSigmaPanel) {
     const int64_t width = std::min(kSigmaPanel, spec.k - k0);
     LoadPanel(x + k0, width, spec, panel, row);
     for (int64_t i = 0; i < width; i += kLanes) spec.squares ? lanes.AddSquares(panel + i) : lanes.Add(panel + i);
     if (k0 + width == spec.k) break;
-    const double s = lanes.RunningSum() * scale;
-    sum += s;
-    sum_squares += s * s;
+    sampler.End(lanes.RunningSum() * scale);
   }
   const DD total = lanes.Total();
   row.value = total.hi;
   row.value_lo = total.lo;
   row.magnitude = lanes.Magnitude();
-  SigmaFromPanels(&row.value, &sum, &sum_squares, PanelShape(spec.k), scale, &row.sigma, 1);
+  row.sigma = sampler.Sigma(row.value, row.magnitude, spec.k, scale);
   Certify(spec, row);
   return row;
 }

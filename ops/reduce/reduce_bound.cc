@@ -7,6 +7,7 @@
 
 #include "harness/data/infinity.h"
 #include "ops/exp_error.h"
+#include "ops/lost_terms.h"
 #include "ops/reduce/reduce.h"
 
 namespace assay {
@@ -186,6 +187,7 @@ void CompleteStatistic(double terms, bool squares, DType in, const Golden& golde
   // Squares are 0 or 1 modulo 4: those of narrow numbers, a few bits above the sum's last one, round down together.
   if (squares && FormatOf(in).precision <= FormatOf(DType::kF16).precision) statistic.applicable = false;
   statistic.stagnates = terms * contract.AccUnitRoundoff() > 0.125;
+  AddLostTerms(golden.Extra("lost_terms"), LostTermsRoundoff(in == DType::kF64), contract, bound);
   for (const BoundTerm& term : bound.terms) {
     const bool lost = term.plane == golden.Extra("subnormal_mass") || term.plane == golden.Extra("inverse");
     if (lost) statistic.systematic.push_back(term);

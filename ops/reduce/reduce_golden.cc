@@ -7,8 +7,11 @@
 
 #include "golden/dd.h"
 #include "golden/sum.h"
+#include "harness/base/multiversion.h"
 #include "harness/base/parallel.h"
+#include "harness/data/fill/portable_math.h"
 #include "ops/binding.h"
+#include "ops/lost_terms.h"
 #include "ops/reduce/reduce.h"
 
 namespace assay {
@@ -20,6 +23,7 @@ constexpr double kQuotientUnderflow = 0x1p-1072;  // two roundings below double'
 struct Rows {
   std::vector<double> x;  // [rows, terms]
   int64_t rows = 1, terms = 1;
+  double lost_u = 0x1p-24;  // of lost_terms.h
   std::span<const double> Row(int64_t row) const { return {x.data() + row * terms, static_cast<size_t>(terms)}; }
 };
 
@@ -100,11 +104,44 @@ Plane SubnormalNorm(const Rows& rows, double min_normal, bool wide) {
   return plane;
 }
 
+// The plane "lost_terms": what lost_terms.h says of the shares that parts(row, x, to) writes, times scale(row). Empty
+// where no row loses as much as a rounding.
+template <class Parts, class ScaleOf>
+Plane LostTerms(const Rows& rows, bool wide, const Parts& parts, const ScaleOf& scale) {
+  Plane lost(rows.rows, wide);
+  ForRows(rows, [&](int64_t row) {
+    std::vector<double> shares(static_cast<size_t>(rows.terms));
+    parts(row, rows.Row(row), shares);
+    const double share = LostShare(shares, rows.lost_u);
+    if (share >= rows.lost_u) lost.SetUp(row, share * scale(row));
+  });
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    if (lost[i] > 0) return lost;
+  }
+  return {};
+}
+
+void AddLostTermsTo(Golden& golden, Plane lost) {
+  if (!lost.empty()) golden.extra.emplace_back("lost_terms", std::move(lost));
+}
+
+// Half of what the sum of squares loses.
+Plane LostSquares(const Rows& rows, const Golden& sums, const std::vector<double>& scales, bool wide) {
+  return LostTerms(
+      rows, wide,
+      [&](int64_t row, std::span<const double> x, std::vector<double>& shares) {
+        const double sum = sums.value[row];
+        std::ranges::transform(x, shares.begin(), [&](double term) { return sum > 0 ? term * term / sum : 0; });
+      },
+      [&](int64_t row) { return std::isfinite(sums.value[row]) ? std::sqrt(sums.value[row]) / 2 * scales[row] : 0; });
+}
+
 Golden L2(Rows& rows, Tier tier, double min_normal, bool wide) {
   Plane subnormal = SubnormalNorm(rows, min_normal, wide);
   const std::vector<double> scales = ScaleRows(rows);
   // Sums of squares in wide planes: they are squares.
   Golden golden = GoldenRowSums(rows.x, rows.rows, rows.terms, tier, true, 0, true);
+  Plane lost = LostSquares(rows, golden, scales, wide);
   Plane magnitude(rows.rows, wide), sigma(rows.rows, wide), error(rows.rows, wide), inverse(rows.rows, wide);
   // Below the square root of the accumulator's underflow the reciprocal is of no use; reduce_bound.cc.
   const double smallest = wide ? 0x1p-538 : 0x1p-76;
@@ -135,6 +172,7 @@ Golden L2(Rows& rows, Tier tier, double min_normal, bool wide) {
   golden.error = std::move(error);
   golden.extra.clear();
   golden.extra.emplace_back("inverse", std::move(inverse));
+  AddLostTermsTo(golden, std::move(lost));
   golden.extra.emplace_back("subnormal_mass", std::move(subnormal));
   return golden;
 }
@@ -158,12 +196,25 @@ Golden Product(const Rows& rows, double min_normal, bool wide) {
   return golden;
 }
 
+// exp(x - LSE), for all of a row.
+ASSAY_MULTIVERSION void Exponentials(const double* x, double lse, double* shares, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) shares[i] = x[i] - lse;
+  internal::ExpKernels(shares, shares, n);
+}
+
 // The magnitude plane becomes |LSE|, which the final addition and the output round.
 Golden LogSumExp(const Rows& rows, Tier tier, bool wide) {
   Golden golden = GoldenRowLogSumExp(rows.x, rows.rows, rows.terms, tier, wide);
   for (int64_t i = 0; i < rows.rows; ++i) {
     golden.magnitude.SetUp(i, std::isfinite(golden.value[i]) ? std::abs(golden.value[i]) : 0);
   }
+  AddLostTermsTo(golden, LostTerms(
+                             rows, wide,
+                             [&](int64_t row, std::span<const double> x, std::vector<double>& shares) {
+                               if (!std::isfinite(golden.value[row])) return;
+                               Exponentials(x.data(), golden.value[row], shares.data(), std::ssize(x));
+                             },
+                             [](int64_t) { return 1.0; }));
   return golden;
 }
 
@@ -248,7 +299,7 @@ Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
   const bool integers = IsInt(x.dtype());
   const bool sums = op.kind == ReduceKind::kSum || op.kind == ReduceKind::kMean;
   const bool wide = NeedsWidePlanes(problem.output.dtype, sums ? LargestFinite(x) * static_cast<double>(op.terms) : 0);
-  Rows rows{op.Rows(x), op.rows, op.terms};
+  Rows rows{op.Rows(x), op.rows, op.terms, LostTermsRoundoff(x.dtype() == DType::kF64)};
   Plane operands = IsSelection(op.kind) ? Plane() : LargestOperands(rows, wide);  // before rows are scaled
   Golden golden = Compute(op, rows, tier, integers ? 0 : FormatOf(x.dtype()).MinNormal(), wide);
   golden.exact |= integers;  // sums of i8 stay far below 2^53

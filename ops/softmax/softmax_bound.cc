@@ -5,11 +5,14 @@
 // m - ln l or x - (m + ln l). An input class that rounds can merge inputs however far apart, and the largest numbers
 // become infinite: where it moves the exponents by too much, nothing is promised to the whole row.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <vector>
 
 #include "harness/base/parallel.h"
 #include "harness/data/infinity.h"
 #include "ops/exp_error.h"
+#include "ops/lost_terms.h"
 #include "ops/softmax/softmax.h"
 
 namespace assay {
@@ -88,6 +91,29 @@ StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Golden& golden, con
   return statistic;
 }
 
+// What the sums of rows lose (lost_terms.h), relative to probabilities and absolutely in their logarithms.
+void AddLostSums(const SoftmaxCase& op, const Golden& golden, const Contract& contract, BoundModel& bound) {
+  const double u = contract.AccUnitRoundoff();
+  const auto lost = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
+  std::atomic<bool> any = false;
+  ParallelFor(op.rows, std::max<int64_t>(1, 4096 / op.terms), [&](int64_t begin, int64_t end) {
+    std::vector<double> shares(static_cast<size_t>(op.terms));
+    for (int64_t row = begin; row < end; ++row) {
+      for (int64_t k = 0; k < op.terms; ++k) {
+        const double y = golden.value[op.Offset(row, k)];
+        shares[k] = op.log ? std::exp(y) : y;
+      }
+      const double share = LostShare(shares, u);
+      if (!(share >= u)) continue;
+      any = true;
+      for (int64_t k = 0; k < op.terms; ++k) lost->SetUp(op.Offset(row, k), op.log ? share : share * shares[k]);
+    }
+  });
+  if (!any) return;
+  AddLostTerms(lost.get(), u, contract, bound);
+  bound.owned.push_back(lost);
+}
+
 }  // namespace
 
 double SoftmaxRelativeError(const Contract& contract, DType in, double n, double distance, double spread, double peak) {
@@ -123,6 +149,7 @@ BoundModel SoftmaxBound(const Problem& problem, const Golden& golden, const Cont
   bound.terms.push_back({owned.get(), 1});
   bound.owned.push_back(owned);
   bound.statistic = SoftmaxStatistic(op, golden, contract, errors);
+  if (bound.statistic.applicable) AddLostSums(op, golden, contract, bound);
   FollowMaskedPolicy(bound, golden, contract, op.log);
   return bound;
 }

@@ -8,6 +8,7 @@
 
 #include "golden/dd.h"
 #include "golden/float_env.h"
+#include "golden/panel_sums.h"
 #include "harness/base/multiversion.h"
 #include "harness/base/parallel.h"
 #include "harness/data/fill/portable_math.h"
@@ -46,16 +47,17 @@ void DropInfinite(RowWork& row) {
 
 // sum e, sum e |x - m| and the shared variance: exponentials are independent, running sums as in panel_sums.h.
 double SumRow(RowWork& row) {
-  double total = 0, weighted = 0, squares = 0, running = 0;
+  double total = 0, weighted = 0, squares = 0;
+  PanelSampler sampler;
   for (size_t i = 0; i < row.e.size(); ++i) {
     total += row.e[i];
     if (row.e[i] > 0) weighted += row.e[i] * row.distance[i];
     squares += row.e[i] * row.e[i] * (kExpVariance + row.distance[i] * row.distance[i]);
-    running += total * total;
+    if ((i + 1) % kSigmaPanel == 0 && i + 1 < row.e.size()) sampler.End(total);
   }
   row.spread = weighted / total;
-  constexpr double kVariance = kRoundingDeviation * kRoundingDeviation;
-  row.variance = (kVariance * running + squares) / (total * total);
+  const double sigma = sampler.Sigma(total, total, std::ssize(row.e));
+  row.variance = (sigma * sigma + squares) / (total * total);
   return total;
 }
 

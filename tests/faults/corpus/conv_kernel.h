@@ -3,7 +3,9 @@
 // what follows the sum. Winograd's algorithm is in conv_winograd.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -61,11 +63,14 @@ T AddBias(const ConvSpec&, const Pixel& at, T sum, std::span<const T> bias) {
   return bias.empty() ? sum : sum + bias[static_cast<size_t>(at.channel)];
 }
 
+// The order (tap, channel).
+inline constexpr int64_t kAllChannels = std::numeric_limits<int64_t>::max();
+
 template <class T>
 struct ConvKernel {
-  bool channels_last = false;  // terms in the order (tap, channel) in place of (channel, tap)
-  bool tail_repeats = false;   // terms beyond the last multiple of 16 are read twice
-  bool tail_of_next = false;   // zeros fill x up to a multiple of 16 terms, and meet the next channel's weights
+  int64_t channel_block = 1;  // terms in the order (block of so many channels, tap, channel of the block)
+  bool tail_repeats = false;  // terms beyond the last multiple of 16 are read twice
+  bool tail_of_next = false;  // zeros fill x up to a multiple of 16 terms, and meet the next channel's weights
   int64_t (*source)(const ConvSpec&, int axis, int64_t p, int64_t t) = SourceOf;
   int64_t (*channel)(const ConvSpec&, int64_t o, int64_t c) = ChannelOf;
   Extents (*tap)(const ConvSpec&, const Extents&) = SameTap;  // of w
@@ -111,8 +116,9 @@ class ConvPlan : public DensePlan<T> {
     a_.clear(), b_.clear();
     const int64_t taps = spec_.Taps(), channels = spec_.GroupInputs();
     for (int64_t i = 0; i < spec_.Terms(); ++i) {
-      const int64_t c = kernel_.channels_last ? i % channels : i / taps;
-      const int64_t tap = kernel_.channels_last ? i / channels : i % taps;
+      const int64_t block = std::min(kernel_.channel_block, channels), first = i / (block * taps) * block;
+      const int64_t width = std::min(block, channels - first), place = i - first * taps;
+      const int64_t c = first + place % width, tap = place / width;
       if (!kernel_.keeps(spec_, at, c, tap)) continue;
       a_.push_back(Read(at, c, SplitIndex(tap, spec_.kernel)));
       const Extents t = kernel_.tap(spec_, SplitIndex(tap, spec_.kernel));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/faults/corpus/conv_kernel.h"
+#include "tests/faults/corpus/orders.h"
 
 namespace corpus {
 namespace {
@@ -14,6 +15,14 @@ template <class T>
 T FmaDot(const T* a, const T* b, int64_t n) {
   T sum = 0;
   for (int64_t i = 0; i < n; ++i) sum = std::fma(a[i], b[i], sum);
+  return sum;
+}
+
+// One accumulator, the terms shuffled.
+template <class T>
+T ShuffledDot(const T* a, const T* b, int64_t n) {
+  T sum = 0;
+  for (int64_t i : OrderOf<Shuffled>(n)) sum = std::fma(a[i], b[i], sum);
   return sum;
 }
 
@@ -87,13 +96,24 @@ std::vector<Entry> ConvLegalEntries() {
   return {
       Legal("legal.direct", []<class T>(std::type_identity<T>) { return ConvKernel<T>{}; }),
       Legal("legal.direct-fma", []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = FmaDot<T>}; }),
+      Legal("legal.direct-shuffled-terms",
+            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = ShuffledDot<T>}; }),
+      Legal("legal.direct-channels-last-one-sum",
+            []<class T>(std::type_identity<T>) {
+              return ConvKernel<T>{.channel_block = kAllChannels, .dot = FmaDot<T>};
+            }),
+      Legal("legal.direct-channel-blocks-16",
+            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.channel_block = 16, .dot = FmaDot<T>}; }),
       Legal("legal.direct-channels-last",
-            []<class T>(std::type_identity<T>) { return ConvKernel<T>{.channels_last = true, .dot = LanesDot<T>}; }),
+            []<class T>(std::type_identity<T>) {
+              return ConvKernel<T>{.channel_block = kAllChannels, .dot = LanesDot<T>};
+            }),
       Legal("legal.im2col-k-blocks-32",
             []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = BlockedDot<T, 32>}; }),
-      Legal(
-          "legal.im2col-k-blocks-8-channels-last",
-          []<class T>(std::type_identity<T>) { return ConvKernel<T>{.channels_last = true, .dot = BlockedDot<T, 8>}; }),
+      Legal("legal.im2col-k-blocks-8-channels-last",
+            []<class T>(std::type_identity<T>) {
+              return ConvKernel<T>{.channel_block = kAllChannels, .dot = BlockedDot<T, 8>};
+            }),
       Legal("legal.im2col-pairwise",
             []<class T>(std::type_identity<T>) { return ConvKernel<T>{.dot = PairwiseDot<T>}; }),
       ConvEntry("legal.direct-f16-accumulator", F16Class, F16Operands,

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "tests/faults/corpus/matmul_schedule.h"
+#include "tests/faults/corpus/orders.h"
 
 namespace corpus {
 namespace {
@@ -15,6 +16,14 @@ template <class A>
 V<A> ReverseDot(const V<A>* a, const V<A>* b, const DotContext& x) {
   V<A> sum = 0;
   for (int64_t i = x.k; i-- > 0;) sum = A::MultiplyAdd(a[i], b[i], sum);
+  return sum;
+}
+
+// One accumulator, the terms in kMake's order.
+template <class A, std::vector<int64_t> (*kMake)(int64_t)>
+V<A> ReorderedDot(const V<A>* a, const V<A>* b, const DotContext& x) {
+  V<A> sum = 0;
+  for (int64_t i : OrderOf<kMake>(x.k)) sum = A::MultiplyAdd(a[i], b[i], sum);
   return sum;
 }
 
@@ -128,6 +137,9 @@ std::vector<Entry> MatmulLegalEntries() {
       Order<Plain>("legal.sequential", []<class A>(std::type_identity<A>) { return SequentialDot<A>; }),
       Order<WithFma>("legal.sequential-fma", []<class A>(std::type_identity<A>) { return SequentialDot<A>; }),
       Order<WithFma>("legal.reverse-fma", []<class A>(std::type_identity<A>) { return ReverseDot<A>; }),
+      Order<WithFma>("legal.shuffled-terms", []<class A>(std::type_identity<A>) { return ReorderedDot<A, Shuffled>; }),
+      Order<WithFma>("legal.strided-terms-64",
+                     []<class A>(std::type_identity<A>) { return ReorderedDot<A, Strided<64>>; }),
       Order<Plain>("legal.pairwise", []<class A>(std::type_identity<A>) { return PairwiseDot<A>; }),
       Order<WithFma>("legal.blocked-32-fma", []<class A>(std::type_identity<A>) { return BlockedDot<A>; }),
       Order<Plain>("legal.split-k-4", []<class A>(std::type_identity<A>) { return SplitKDot<A>; }),

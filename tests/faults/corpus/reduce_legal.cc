@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tests/faults/corpus/orders.h"
 #include "tests/faults/corpus/reduce_plan.h"
 
 namespace corpus {
@@ -21,6 +22,17 @@ struct PairwiseOrder {
   template <class V, class Op>
   static V Fold(const std::vector<V>& x, int64_t, Op op) {
     return Tree(x.data(), x.size(), op);
+  }
+};
+
+// One accumulator, the terms in kMake's order.
+template <std::vector<int64_t> (*kMake)(int64_t)>
+struct Reordered {
+  template <class V, class Op>
+  static V Fold(const std::vector<V>& x, int64_t run, Op op) {
+    std::vector<V> terms;
+    for (int64_t i : OrderOf<kMake>(std::ssize(x))) terms.push_back(x[static_cast<size_t>(i)]);
+    return SequentialOrder::Fold(terms, run, op);
   }
 };
 
@@ -176,6 +188,8 @@ Entry Ordered(const char* name, TextOf contract = ReduceContract) {
 std::vector<Entry> ReduceLegalEntries() {
   return {
       Ordered<SequentialOrder>("legal.sequential"),
+      Ordered<Reordered<Shuffled>>("legal.shuffled-terms"),
+      Ordered<Reordered<Strided<64>>>("legal.strided-terms-64"),
       Ordered<PairwiseOrder>("legal.pairwise"),
       Ordered<WarpOrder>("legal.warp-shuffle-32"),
       Ordered<TwoStageOrder>("legal.two-stage-64"),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Correct softmax: two passes, one pass with a running maximum, orders of the sum, ways to divide and to take logs.
+#include "tests/faults/corpus/orders.h"
 #include "tests/faults/corpus/softmax_plan.h"
 
 namespace corpus {
@@ -18,6 +19,13 @@ RowFacts<T> PairwiseFacts(const std::vector<T>& x) {
   std::vector<T> terms;
   for (T term : x) terms.push_back(std::exp(term - max));
   return {max, Pairwise(terms.data(), terms.size())};
+}
+
+template <class T>
+RowFacts<T> ShuffledFacts(const std::vector<T>& x) {
+  RowFacts<T> row{MaxOf(x), 0};
+  for (int64_t i : OrderOf<Shuffled>(std::ssize(x))) row.sum += std::exp(x[static_cast<size_t>(i)] - row.max);
+  return row;
 }
 
 // The running sum of what has been seen, relative to its own maximum. A maximum that is not finite: NaN in the end,
@@ -129,6 +137,8 @@ Entry Legal(const char* name, Make make) {
 std::vector<Entry> SoftmaxLegalEntries() {
   return {
       Legal("legal.two-pass", []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{}; }),
+      Legal("legal.shuffled-terms",
+            []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.facts = ShuffledFacts<T>}; }),
       Legal("legal.pairwise",
             []<class T>(std::type_identity<T>) {
               return SoftmaxKernel<T>{.facts = PairwiseFacts<T>, .probability = ReciprocalProbability<T>};
