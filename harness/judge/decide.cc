@@ -166,6 +166,11 @@ std::string InconclusiveReason(const Evidence& evidence) {
                      100 * kRequiredPower, power.missed, overflow.empty() ? "" : "; " + overflow);
 }
 
+std::string LowerClassReason(const Evidence& evidence, const std::string& failure) {
+  return fmt::format("declared {}, behaves like {} ({}); {}", ToText(evidence.declared), evidence.lower_class->name,
+                     evidence.lower_class->field, failure);
+}
+
 // Why a result without a fault is not enough: what is declared does not promise what the case asks for.
 std::string DeclaredWeakness(const Evidence& evidence, bool exact) {
   return fmt::format("{}, but {} {}", exact ? "exact here" : "within its own contract",
