@@ -21,12 +21,12 @@ std::vector<Expectation> Rules(const std::string& text) {
   return file ? std::move(file->rules) : std::vector<Expectation>();
 }
 
-std::string ErrorOf(const std::string& text) {
+std::string RefusalOf(const std::string& text) {
   const auto file = ParseExpectations(text, "f", TestCatalog());
   return file ? "no error" : file.error().message;
 }
 
-Record Result(const std::string& case_id, const std::string& verdict) {
+Record Judged(const std::string& case_id, const std::string& verdict) {
   Record r;
   r.case_id = case_id;
   const CaseSpec spec = ParseId(case_id).value();
@@ -52,7 +52,7 @@ bool Applies(const std::string& line, const Record& record) {
 }
 
 TEST(Expectations, EveryConditionOfARuleCounts) {
-  const Record sums = Result(kSums, "below_contract"), max = Result(kMax, "below_contract");
+  const Record sums = Judged(kSums, "below_contract"), max = Judged(kMax, "below_contract");
   for (const char* line : {"case op=matmul", "case op=reduce|matmul dtype=i8-*", "case fill=ramp|special",
                            "case op=matmul k>=2048 m=1 k%2=0 n!=9", "declares acc=f32 nan=any", "requires acc=i32",
                            "backend lib library=2.6.3 library>=2 library<3.4", "backend lib driver>22.3",
@@ -72,7 +72,7 @@ TEST(Expectations, EveryConditionOfARuleCounts) {
 }
 
 TEST(Expectations, ParametersOfAFieldMayBeLeftOut) {
-  Record record = Result(kSums, "below_contract");
+  Record record = Judged(kSums, "below_contract");
   record.contract = "acc=tc<24,8>";
   EXPECT_TRUE(Applies("declares acc=tc", record));
   EXPECT_TRUE(Applies("declares acc=tc<24,8>", record));
@@ -83,7 +83,7 @@ TEST(Expectations, ParametersOfAFieldMayBeLeftOut) {
 
 TEST(Expectations, AMismatchIsCoveredWhereItShowsWhatTheRuleSays) {
   const std::vector<Expectation> rules = Rules(Rule("shows channel=exceptional golden=nan got=finite|inf"));
-  Record record = Result(kMax, "mismatch");
+  Record record = Judged(kMax, "mismatch");
   record.exceptional_margin = std::numeric_limits<double>::infinity();
   record.bound_margin = 0.5;
   record.worst_elements = "3:0:nan:nan;7:inf:nan:nan;8:1:1:0.1";
@@ -120,17 +120,17 @@ TEST(Expectations, TheShortFormNamesCasesAndImplementationsByGlobs) {
   EXPECT_EQ((std::vector<bool>{rules[0].flake, rules[1].flake, rules[2].flake}),
             (std::vector<bool>{false, false, true}));
   EXPECT_EQ(rules[2].reason, "two | and a bar");
-  EXPECT_EQ(FindExpectation(rules, Result(kSums, "mismatch")), &rules[1]);
-  EXPECT_EQ(FindExpectation(rules, Result(kMax, "crash")), &rules[2]);
+  EXPECT_EQ(FindExpectation(rules, Judged(kSums, "mismatch")), &rules[1]);
+  EXPECT_EQ(FindExpectation(rules, Judged(kMax, "crash")), &rules[2]);
 }
 
 TEST(Expectations, TheFirstThatCoversTheVerdictDecides) {
   const auto rules =
       Rules("matmul/* | lib:* | known_failure crash | first\nmatmul/* | lib:* | known_failure | second\n");
-  EXPECT_EQ(FindExpectation(rules, Result(kSums, "mismatch"))->reason, "second");
-  EXPECT_EQ(FindExpectation(rules, Result(kSums, "crash"))->reason, "first");
-  EXPECT_EQ(FindExpectation(rules, Result(kSums, "pass"))->reason, "first");
-  EXPECT_EQ(FindExpectation(rules, Result(kMax, "crash")), nullptr);
+  EXPECT_EQ(FindExpectation(rules, Judged(kSums, "mismatch"))->reason, "second");
+  EXPECT_EQ(FindExpectation(rules, Judged(kSums, "crash"))->reason, "first");
+  EXPECT_EQ(FindExpectation(rules, Judged(kSums, "pass"))->reason, "first");
+  EXPECT_EQ(FindExpectation(rules, Judged(kMax, "crash")), nullptr);
 }
 
 TEST(Expectations, LinesOfARuleAndOfTheFile) {
@@ -171,18 +171,18 @@ TEST(Expectations, AWordThatNothingCanMatchIsRefusedWithItsPlace) {
            {"shows golden=nans", "'nans' is not one of nan"},
            {"fault me", "'me' is not one of library, driver, device"},
            {"verdict crash", "'verdict' is no line of a rule; known: case, backend"}}) {
-    const std::string error = ErrorOf(Rule(line));
+    const std::string error = RefusalOf(Rule(line));
     EXPECT_THAT(error, StartsWith("f:")) << line;
     EXPECT_THAT(error, HasSubstr(what)) << line;
   }
-  EXPECT_THAT(ErrorOf(Rule("case op=matmull")), StartsWith("f:5: "));
-  EXPECT_THAT(ErrorOf("known_failure a\n  fails crash\n  reason r\n"),
+  EXPECT_THAT(RefusalOf(Rule("case op=matmull")), StartsWith("f:5: "));
+  EXPECT_THAT(RefusalOf("known_failure a\n  fails crash\n  reason r\n"),
               HasSubstr("f:1: the rule a has no line 'backend'"));
-  EXPECT_THAT(ErrorOf("known_failure a\n  backend b\n  reason r\n"), HasSubstr("no line 'fails'"));
-  EXPECT_THAT(ErrorOf("known_failure a\n  backend b\n  fails crash"), HasSubstr("no line 'reason'"));
-  EXPECT_THAT(ErrorOf("known_falure a\n"), HasSubstr("f:1: 'known_falure' begins no rule"));
-  EXPECT_THAT(ErrorOf("known_failure\n"), HasSubstr("is no name of a rule"));
-  EXPECT_THAT(ErrorOf(Rule("case op=matmul") + Rule("case op=matmul")), HasSubstr("the name 'name' is that of f:1"));
+  EXPECT_THAT(RefusalOf("known_failure a\n  backend b\n  reason r\n"), HasSubstr("no line 'fails'"));
+  EXPECT_THAT(RefusalOf("known_failure a\n  backend b\n  fails crash"), HasSubstr("no line 'reason'"));
+  EXPECT_THAT(RefusalOf("known_falure a\n"), HasSubstr("f:1: 'known_falure' begins no rule"));
+  EXPECT_THAT(RefusalOf("known_failure\n"), HasSubstr("is no name of a rule"));
+  EXPECT_THAT(RefusalOf(Rule("case op=matmul") + Rule("case op=matmul")), HasSubstr("the name 'name' is that of f:1"));
 }
 
 TEST(Expectations, AShortRuleWithATypoIsRefused) {
@@ -200,11 +200,11 @@ TEST(Expectations, AShortRuleWithATypoIsRefused) {
            {"matmul/* | lib:* | known_failure mismatch, | r", "'' is not one of the verdicts"},
            {"matmul/* | lib:* | known_failure |", "the reason is empty"},
            {"matmul/* | lib:* | known_failure", "a rule has four parts"}}) {
-    EXPECT_THAT(ErrorOf("# c\n" + line + "\n"), testing::AllOf(StartsWith("f:2: "), HasSubstr(what))) << line;
+    EXPECT_THAT(RefusalOf("# c\n" + line + "\n"), testing::AllOf(StartsWith("f:2: "), HasSubstr(what))) << line;
   }
   for (const char* glob : {"*", "m*", "matmul/*", "*/f32/*", "reduce/*,kind=max*/fill=special*", "*kind=max*",
                            "*/fill=cancel-*/*", "matmul/*f16*", "matmul/f32/m=?,n=8,k=2/fill=ramp/seed=0"}) {
-    EXPECT_EQ(ErrorOf(std::string(glob) + " | lib:* | known_failure | r\n"), "no error") << glob;
+    EXPECT_EQ(RefusalOf(std::string(glob) + " | lib:* | known_failure | r\n"), "no error") << glob;
   }
 }
 
