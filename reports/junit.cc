@@ -28,6 +28,7 @@ Status StatusOf(const std::string& outcome) {
       {"mismatch", Status::kFailure},
       {"below_contract", Status::kFailure},
       {"nondeterministic", Status::kFailure},
+      {"flaky", Status::kFailure},
       {"unexpected_pass", Status::kFailure},
       {"unsupported", Status::kSkipped},
       {"unavailable", Status::kSkipped},

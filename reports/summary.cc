@@ -15,9 +15,10 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 14> kOutcomeOrder = {
-    "crash",           "timeout",      "error",         "missing",     "mismatch", "below_contract", "nondeterministic",
-    "unexpected_pass", "inconclusive", "known_failure", "known_flake", "pass",     "unsupported",    "unavailable"};
+constexpr std::array<std::string_view, 15> kOutcomeOrder = {
+    "crash",          "timeout",          "error", "missing",         "mismatch",
+    "below_contract", "nondeterministic", "flaky", "unexpected_pass", "inconclusive",
+    "known_failure",  "known_flake",      "pass",  "unsupported",     "unavailable"};
 
 constexpr std::array<std::string_view, 6> kHarmless = {"inconclusive", "known_failure", "known_flake",
                                                        "pass",         "unsupported",   "unavailable"};

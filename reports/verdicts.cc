@@ -7,13 +7,14 @@
 namespace assay {
 namespace {
 
-constexpr std::array<VerdictStyle, 14> kStyles = {{
+constexpr std::array<VerdictStyle, 15> kStyles = {{
     {"crash", "☠\uFE0E", "broken", "The worker process died. The run went on with a fresh one."},
     {"timeout", "◷", "broken", "No answer within the time limit; the worker was stopped."},
     {"error", "⚠\uFE0E", "broken", "The backend or the harness reported an error."},
     {"missing", "?", "broken", "Planned, but no record was written."},
     {"mismatch", "✗", "bad", "An element lies outside what any correct implementation of the contract can produce."},
     {"nondeterministic", "≠", "bad", "Deterministic results are claimed or required, and bits changed between runs."},
+    {"flaky", "↯", "bad", "It broke once and ended otherwise when it was run once more, alone in a fresh worker."},
     {"below_contract", "▼", "low", "Correct only in a weaker arithmetic than the suite requires."},
     {"unexpected_pass", "!", "low", "Listed as a known failure, but it passed: the list is out of date."},
     {"inconclusive", "◌", "warn", "Nothing failed, but this case could not have caught a fault. It proves nothing."},

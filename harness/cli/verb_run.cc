@@ -26,6 +26,7 @@
 #include "harness/perf/machine_state.h"
 #include "harness/results/environment.h"
 #include "harness/results/exit_code.h"
+#include "harness/results/processor_class.h"
 #include "harness/run/ceilings.h"
 #include "harness/run/prepared_run.h"
 #include "harness/run/prices.h"
@@ -48,6 +49,22 @@ std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) 
   return fmt::format("{}", fmt::join(given, ", "));
 }
 
+// Those whose kernels depend on the processor of this host.
+std::vector<std::string> BackendsOnHost(const std::vector<Device>& columns) {
+  std::vector<std::string> backends;
+  for (const Device& c : columns) {
+    if (c.session && HardwareOf(c) == kHostHardware) backends.push_back(c.backend);
+  }
+  return backends;
+}
+
+// A line that the user wrote and that meant nothing here may be a slip.
+void NoteUnusedRules(const ExpectationSet& expectations, const LoopResult& result) {
+  if (expectations.shipped || result.interrupted) return;
+  const std::vector<std::string> unused = UnusedRules(expectations.rules, result.records);
+  if (!unused.empty()) Note(fmt::format("expectations about no result of this run: {}", fmt::join(unused, ", ")));
+}
+
 nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<Device>& columns,
                                    const ExpectationSet& expectations) {
   nlohmann::ordered_json out = DescribeEnvironment();
@@ -55,6 +72,12 @@ nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<
   if (options.selection.seed) out["seed"] = *options.selection.seed;
   if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
   out["expectations"] = expectations.files;
+  out["processor_class"] = ProcessorClass();
+  if (const std::string unknown = UnknownProcessor(expectations, BackendsOnHost(columns), ProcessorClass());
+      !unknown.empty()) {
+    out["unknown_processor"] = unknown;
+    Note(unknown);
+  }
   out["machine_before"] = DescribeMachineState();
   out["backends"] = nlohmann::ordered_json::array();
   for (const Device& c : columns) out["backends"].push_back(DescribeDevice(c));
@@ -200,6 +223,7 @@ int Run(RunOptions options) {
   if (auto status = WriteMeasured(settings, *folder, environment, result.interrupted); !status)
     Note(status.error().message);
   const int code = Finish(options, plan, result, *folder, *profile, !absent.empty(), prepared->NoCase());
+  NoteUnusedRules(expectations, result);
   // Nobody waits for a golden value that nobody will use.
   if (result.abandoned) std::_Exit(FinishOutput(code));
   return code;

@@ -19,6 +19,7 @@ constexpr std::array<VerdictInfo, kVerdictCount> kVerdicts = {{
     {"below_contract", 1},
     {"mismatch", 1},
     {"nondeterministic", 1},
+    {"flaky", 1},
     {"inconclusive", 0},
     {"unsupported", 0},
     {"unavailable", 0},

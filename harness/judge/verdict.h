@@ -25,6 +25,7 @@ enum class Verdict : uint8_t {
   kBelowContract,
   kMismatch,
   kNondeterministic,
+  kFlaky,  // ends differently from try to try
   kInconclusive,
   kUnsupported,
   kUnavailable,
@@ -33,7 +34,7 @@ enum class Verdict : uint8_t {
   kError,
   kMissing,
 };
-inline constexpr int kVerdictCount = 11;
+inline constexpr int kVerdictCount = 12;
 std::string_view Name(Verdict verdict);  // "below_contract"
 Result<Verdict> ParseVerdict(std::string_view name);
 

@@ -110,6 +110,24 @@ bool Meets(const Contract& declared, const Contract& required) {
                              [&](const ContractField& field) { return FieldMeets(field, declared, required); });
 }
 
+std::string FieldText(const Contract& contract, std::string_view field) {
+  const auto found = std::ranges::find(ContractFields(), field, &ContractField::name);
+  return found == ContractFields().end() ? std::string() : ValueText(*found, contract);
+}
+
+Status CheckField(std::string_view field, std::string_view value) {
+  const auto found = std::ranges::find(ContractFields(), field, &ContractField::name);
+  if (found == ContractFields().end()) {
+    std::string known;
+    for (const ContractField& f : ContractFields()) known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
+    return UsageError(fmt::format("'{}' is not a field of a contract; known: {}", field, known));
+  }
+  Contract unused;
+  const bool named = std::ranges::find(found->values, value, &ContractValue::name) != found->values.end();
+  if (named || ParseValue(*found, value, unused)) return {};
+  return UsageError(fmt::format("contract field {}={}: expected {}", field, value, KnownValues(*found)));
+}
+
 std::string Shortfall(const Contract& declared, const Contract& required) {
   for (const ContractField& field : ContractFields()) {
     if (FieldMeets(field, declared, required)) continue;

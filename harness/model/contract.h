@@ -72,6 +72,13 @@ std::string RequirementText(const Contract& contract);
 // Whether no field of `declared` is weaker than `required`; the partial order is one table per field in contract.cc.
 bool Meets(const Contract& declared, const Contract& required);
 
+// One field: FieldText(c, "acc") is "tc<10,4>"; "" for a name that is no field.
+std::string FieldText(const Contract& contract, std::string_view field);
+
+// Whether there are such a field and such a value of it, whose parameters may be left out: acc, tc. Errors list what is
+// known.
+Status CheckField(std::string_view field, std::string_view value);
+
 // The first field in which `declared` is weaker, as "declares acc=f16 and the case requires acc=f32"; "" when Meets.
 std::string Shortfall(const Contract& declared, const Contract& required);
 

@@ -29,6 +29,9 @@ struct Record {
   std::string result_class;  // written as "class"
   std::string outcome;       // the verdict after expectations; equal to verdict without any
   std::string reason;
+  // Of a known failure: its rule ("int8-sums-in-f32", or file:line where it has no name), what is at fault ("library",
+  // "driver" or "device") and where its proof stands. "assay" is at fault where the harness itself failed.
+  std::string known_issue, fault, read_on;
   Number max_abs_err, max_rel_err, max_ulp_err, rms_err, nmse;
   Number exact_margin, bound_margin, stat_margin, self_margin, exceptional_margin, metamorphic_margin;
   Number effective_bits, bias_z, power;
@@ -151,6 +154,7 @@ void VisitFields(R& r, F&& f) {
   f("power_missed", r.power_missed), f("lower_class", r.lower_class), f("lower_class_name", r.lower_class_name);
   f("lower_class_contract", r.lower_class_contract), f("lower_class_bound_margin", r.lower_class_bound_margin);
   f("lower_class_stat_margin", r.lower_class_stat_margin);
+  f("known_issue", r.known_issue), f("fault", r.fault), f("read_on", r.read_on);
 }
 
 std::string ToJsonLine(const Record& record);  // no newline

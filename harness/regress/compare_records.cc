@@ -13,9 +13,9 @@ namespace assay {
 namespace {
 
 // The better first; what this version does not know counts like an error.
-constexpr std::array<std::string_view, 9> kOutcomeRank = {"pass",          "inconclusive",   "known_flake",
-                                                          "known_failure", "below_contract", "nondeterministic",
-                                                          "mismatch",      "error",          "timeout"};
+constexpr std::array<std::string_view, 10> kOutcomeRank = {
+    "pass",     "inconclusive", "known_flake", "known_failure", "below_contract", "nondeterministic",
+    "mismatch", "flaky",        "error",       "timeout"};
 constexpr std::array<std::string_view, 5> kClassRank = {"bit_exact", "reordered", "within_class", "within_lower_class",
                                                         "suspect"};
 

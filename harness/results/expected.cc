@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "harness/base/glob.h"
 #include "harness/data/tensor.h"
 #include "harness/judge/verdict.h"
 #include "harness/plan/catalog.h"
@@ -36,38 +37,88 @@ std::string WithHash(const std::string& path) {
   return fmt::format("{} xxh3:{}", path, HashHex(HashBytes(content.data(), content.size())));
 }
 
+// What the rule covers, in words.
+std::string ExpectedText(const Expectation& rule) {
+  const auto shown = [](const char* what, const std::vector<std::string>& values) {
+    return values.empty() ? std::string() : fmt::format(" {} {}", what, fmt::join(values, " or "));
+  };
+  return fmt::format("{}{}{}{}, no fault of memory", fmt::join(rule.verdicts, ", "), shown("of channel", rule.channels),
+                     shown("with", rule.got), shown("in place of", rule.golden));
+}
+
+// A rule that would cover the failure in another version: the defect may reach further than was known.
+std::string OtherVersion(const std::vector<Expectation>& rules, const Record& record) {
+  const auto covers = [&](const Expectation& rule) { return IsAbout(rule, record, false) && Covers(rule, record); };
+  const auto rule = std::ranges::find_if(rules, covers);
+  if (rule == rules.end()) return "";
+  return fmt::format(" [as {} of other versions says: {}; this is library '{}', driver '{}']", rule->where,
+                     rule->reason, record.library_version, record.driver);
+}
+
 }  // namespace
 
 Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files) {
   ExpectationSet set;
   const bool none = files.size() == 1 && files[0] == "none";
-  for (const std::string& path : files.empty() ? ShippedFiles() : none ? std::vector<std::string>{} : files) {
-    auto rules = LoadExpectations(path);
-    if (!rules) return tl::unexpected(rules.error());
-    set.rules.insert(set.rules.end(), rules->begin(), rules->end());
+  set.shipped = files.empty();
+  const OpCatalog ops = Catalog();
+  for (const std::string& path : set.shipped ? ShippedFiles() : none ? std::vector<std::string>{} : files) {
+    auto file = LoadExpectations(path, ops);
+    if (!file) return tl::unexpected(file.error());
+    for (Expectation& rule : file->rules) {
+      if (!file->established.empty()) set.established.push_back({rule.backend_glob, file->established});
+      set.rules.push_back(std::move(rule));
+    }
     set.files.push_back(WithHash(path));
   }
   return set;
 }
 
 void ApplyExpectations(const std::vector<Expectation>& rules, bool memory_fault, Record& record) {
-  const std::string column = fmt::format("{}:{}", record.backend, record.implementation);
-  const Expectation* rule = FindExpectation(rules, record.case_id, column, record.verdict);
-  if (rule == nullptr) return;
   auto verdict = ParseVerdict(record.verdict);
   if (!verdict || *verdict == Verdict::kUnsupported || *verdict == Verdict::kUnavailable) return;
   const bool failed = *verdict != Verdict::kPass && *verdict != Verdict::kInconclusive;
-  if (failed && (memory_fault || !Covers(*rule, record.verdict))) {
-    record.reason = fmt::format("{} [{} expects another failure: {}, no fault of memory]", record.reason, rule->where,
-                                fmt::join(rule->verdicts, ", "));
+  const Expectation* rule = FindExpectation(rules, record);
+  if (rule == nullptr) {
+    if (failed) record.reason += OtherVersion(rules, record);
+  } else if (failed && (memory_fault || !Covers(*rule, record))) {
+    record.reason = fmt::format("{} [{} expects another failure: {}]", record.reason, rule->where, ExpectedText(*rule));
   } else if (failed) {
     record.outcome = rule->flake ? "known_flake" : "known_failure";
+    record.known_issue = rule->name.empty() ? rule->where : rule->name;
+    record.fault = rule->fault;
+    record.read_on = rule->read_on.empty() ? rule->where : rule->read_on;
     record.reason = fmt::format("{} [known: {}, {}]", record.reason, rule->reason, rule->where);
   } else if (!rule->flake && *verdict == Verdict::kPass) {
     record.outcome = "unexpected_pass";
     record.reason =
-        fmt::format("it passes although {} says: {}; remove or narrow that line", rule->where, rule->reason);
+        fmt::format("it passes although {} says: {}; remove or narrow that rule", rule->where, rule->reason);
   }
+}
+
+std::vector<std::string> UnusedRules(const std::vector<Expectation>& rules, const std::vector<Record>& records) {
+  std::vector<std::string> unused;
+  for (const Expectation& rule : rules) {
+    if (std::ranges::none_of(records, [&](const Record& r) { return IsAbout(rule, r); })) unused.push_back(rule.where);
+  }
+  return unused;
+}
+
+std::string UnknownProcessor(const ExpectationSet& set, const std::vector<std::string>& backends,
+                             const std::string& processor) {
+  std::vector<std::string> unknown, known;
+  for (const auto& [glob, classes] : set.established) {
+    if (std::ranges::find(classes, processor) != classes.end()) continue;
+    for (const std::string& backend : backends) {
+      const bool named = std::ranges::find(unknown, backend) != unknown.end();
+      if (MatchesGlob(glob, backend) && !named) unknown.push_back(backend), known = classes;
+    }
+  }
+  if (unknown.empty()) return "";
+  return fmt::format(
+      "processor class {} is none of those on which the known failures of {} were established ({}): a "
+      "failure here may be one of the library that no file lists yet",
+      processor, fmt::join(unknown, ", "), fmt::join(known, ", "));
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/model/record.h"
@@ -13,6 +14,9 @@ namespace assay {
 struct ExpectationSet {
   std::vector<Expectation> rules;
   std::vector<std::string> files;  // with their content hash, for environment.json
+  bool shipped = false;            // else the user named them, or none
+  // For the backends of a glob: the classes of processors on which their rules were established.
+  std::vector<std::pair<std::string, std::vector<std::string>>> established;
 };
 
 // `files` as given with --expectations ("none": no file at all); without any, those that the backends ship:
@@ -23,5 +27,13 @@ Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files)
 // Sets the outcome (and the reason, when a rule decides) of a judged record. `memory_fault`: it overwrote guards,
 // changed inputs or left elements unwritten, which no rule covers.
 void ApplyExpectations(const std::vector<Expectation>& rules, bool memory_fault, Record& record);
+
+// "file:line" of those that are about none of the records.
+std::vector<std::string> UnusedRules(const std::vector<Expectation>& rules, const std::vector<Record>& records);
+
+// One line where the rules of some of these backends, which run on this host's processor, were not established on its
+// class; "" elsewhere.
+std::string UnknownProcessor(const ExpectationSet& set, const std::vector<std::string>& backends,
+                             const std::string& processor);
 
 }  // namespace assay

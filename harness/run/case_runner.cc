@@ -125,6 +125,24 @@ void CaseRunner::Judge(const Device& column, const std::function<void(Attempt)>&
   }
 }
 
+Attempt CaseRunner::JudgeAgain(const Device& column, const std::string& implementation) {
+  const SpanContext context(planned_.spec.Id(), column.selector, implementation);
+  Attempt attempt;
+  attempt.record = NewRecord(column);
+  const auto offered = column.session->Query(column.device_index, data_.problem);
+  if (!offered) {
+    SetFailure(attempt, offered.error());
+    return attempt;
+  }
+  const auto found = std::ranges::find(*offered, implementation, &ImplementationInfo::name);
+  if (found != offered->end()) return JudgeImplementation(column, *found);
+  attempt.verdict = implementation.empty() ? Verdict::kPass : Verdict::kUnsupported;
+  SetVerdict(attempt.record, attempt.verdict, ResultClass::kNone,
+             implementation.empty() ? fmt::format("it offers {} implementations", offered->size())
+                                    : "it is not offered any more");
+  return attempt;
+}
+
 Attempt CaseRunner::JudgeImplementation(const Device& column, const ImplementationInfo& implementation) {
   const Span span(Phase::kJudge);
   Attempt attempt;

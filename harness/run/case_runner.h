@@ -77,6 +77,9 @@ class CaseRunner {
   // implementations before the first of them runs.
   void Judge(const Device& column, const std::function<void(Attempt)>& done, const Offered& offered = nullptr);
 
+  // The correctness phase of one implementation, by name; "": whether it answers what it offers.
+  Attempt JudgeAgain(const Device& column, const std::string& implementation);
+
   // One round of timing for an attempt that passed; nothing else should run meanwhile. May turn it into a mismatch.
   void Time(const Device& column, Attempt& attempt);
 

@@ -21,11 +21,12 @@
 #include "harness/run/lanes.h"
 #include "harness/run/record_fields.h"
 #include "harness/run/reproduction.h"
+#include "harness/run/second_try.h"
 
 namespace assay {
 namespace {
 
-// A result that passed, until it is timed by the worker that judged it.
+// A result that passed, until it is timed by the worker that judged it, or one that ended with its worker.
 struct Untimed {
   RecordPlace place;
   const Device* through = nullptr;
@@ -41,7 +42,8 @@ struct CaseAtWork {
   const CaseData& data;
   CaseRunner runner;
   std::vector<Untimed> untimed;
-  std::string broken;  // why it could not be brought to its end
+  std::vector<Untimed> ended;  // with their worker: for a second try
+  std::string broken;          // why it could not be brought to its end
 };
 
 // A result with a time, for further rounds.
@@ -130,6 +132,8 @@ class Loop {
     JudgeAll(group);
     for (CaseAtWork& work : group) {
       const SpanContext context(work.data.problem.spec.Id(), "", "");
+      if (work.broken.empty()) TryAgain(work);
+      for (auto& [place, through, attempt] : work.ended) kept_.Add(place, std::move(attempt));
       if (work.broken.empty()) TimeAll(work);
       for (auto& [place, through, attempt] : work.untimed) kept_.Add(place, std::move(attempt));
       kept_.EndCase(work.index, work.data, work.runner);
@@ -178,7 +182,10 @@ class Loop {
     const Problem& problem = work.data.problem;
     RecordPlace place{work.index, column};
     const auto done = [&](Attempt attempt) {
-      if (settings_.runner.perf_time_s > 0 && MayBeTimed(attempt)) {
+      if (EndedWithItsWorker(through, attempt)) {
+        const std::lock_guard lock(mutex);
+        work.ended.push_back({place, &columns_[column], std::move(attempt)});
+      } else if (settings_.runner.perf_time_s > 0 && MayBeTimed(attempt)) {
         if (IsLarge(problem)) attempt.output = Tensor();  // its hash tells equal bits too
         const std::lock_guard lock(mutex);
         work.untimed.push_back({place, &through, std::move(attempt)});
@@ -193,12 +200,30 @@ class Loop {
     });
   }
 
+  // Alone, as timing is.
+  void TryAgain(CaseAtWork& work) {
+    try {
+      for (auto& [place, through, attempt] : work.ended) {
+        if (!ahead_.Await(settings_.runner.interrupted)) return;
+        TryOnceMore(work.runner, *through, attempt, false);
+      }
+    } catch (const std::exception& e) {
+      work.broken = DescribeException(e);
+    }
+  }
+
   void TimeAll(CaseAtWork& work) {
     try {
       TimeInRandomOrder(work);
     } catch (const std::exception& e) {
       work.broken = DescribeException(e);
     }
+  }
+
+  // After a round of timing. One that ended with its worker is judged and timed once more.
+  void TryAgainTimed(CaseRunner& runner, const Device& column, Attempt& attempt) const {
+    if (settings_.runner.interrupted() || !EndedWithItsWorker(column, attempt)) return;
+    TryOnceMore(runner, column, attempt, true);
   }
 
   void TimeInRandomOrder(CaseAtWork& work) {
@@ -215,6 +240,7 @@ class Loop {
       TimeGroup(work.runner, group);
       for (size_t i = 0; i < group.size(); ++i) {
         auto& [place, through, attempt] = untimed.back();
+        TryAgainTimed(work.runner, *through, attempt);
         if (settings_.rounds > 1 && attempt.verdict == Verdict::kPass) {
           timed_.push_back({place, WithoutOutput(attempt)});
         }
@@ -272,6 +298,7 @@ class Loop {
       }
       TimeGroup(runner, group);
       for (TimedResult* timed : std::span(results).subspan(begin)) {
+        TryAgainTimed(runner, columns_[timed->place.column], timed->attempt);
         kept_.Change(timed->place, timed->attempt, *data, runner);
       }
       results.resize(begin);

@@ -66,6 +66,13 @@ FAULT(segfault) {
   UNUSED;
   raise(SIGSEGV);
 }
+FAULT(crash_once) { /* in the one execution, from the ASSAY_ONCE_AFTER-th of a plan on, that creates ASSAY_ONCE_FILE */
+  UNUSED;
+  const char* file = getenv("ASSAY_ONCE_FILE");
+  const char* after = getenv("ASSAY_ONCE_AFTER");
+  if (file == NULL || plan->executions < strtoull(after != NULL ? after : "0", NULL, 10)) return;
+  if (open(file, O_CREAT | O_EXCL | O_CLOEXEC, 0600) >= 0) raise(SIGSEGV);
+}
 FAULT(abort_now) {
   UNUSED;
   fprintf(stderr, "misbehaving: about to abort\n");
@@ -198,6 +205,7 @@ static const struct fault kFaults[] = {
     {"ok", "f32acc;det=yes", NULL, NULL},
     {"keeps_prepared", "f32acc", NULL, NULL},
     {"segfault", "f32acc", segfault, NULL},
+    {"crash_once", "f32acc", crash_once, NULL},
     {"abort", "f32acc", abort_now, NULL},
     {"exit", "f32acc", exit_now, NULL},
     {"hang", "f32acc", hang, NULL},

@@ -247,6 +247,55 @@ class Misbehaviour(Cli):
                     self.assertLess(len(vendor), 2000)
                     self.assertNotIn("\x1b", vendor)
 
+    def test_a_crash_is_tried_once_more_alone_and_another_end_is_a_flake_that_fails(self):
+        words = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "crash_once,ok")
+        file = self.dir / "once"
+        for name, more, after in (("judged", ("--no-perf",), "0"), ("timed", ("--perf-time", "0.02"), "12")):
+            with self.subTest(name):
+                done, records = self.run_cases(*words, *more, out=name,
+                                               env={"ASSAY_ONCE_FILE": str(file), "ASSAY_ONCE_AFTER": after})
+                self.assertTrue(file.exists())
+                file.unlink()
+                by_name = {r["implementation"]: r for r in records}
+                once = by_name["crash_once"]
+                self.assertEqual((by_name["ok"]["verdict"], once["verdict"], once["outcome"]), ("pass", "flaky", "flaky"))
+                self.assertRegex(once["reason"], r"First crash: .*SIGSEGV.*Once more, alone in a fresh worker, pass")
+                self.assertIsNone(once["time_median_s"])
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("1 flaky, 1 pass", done.stdout)
+        rules = self.dir / "rules.expect"
+        rules.write_text("matmul/* | misbehaving:crash_once | known_flake flaky | once\n")
+        done, records = self.run_cases(*words, "--no-perf", "--expectations", str(rules), out="known",
+                                       env={"ASSAY_ONCE_FILE": str(file)})
+        self.assertEqual((records[0]["outcome"], done.returncode), ("known_flake", 0), done.stderr)
+
+    def test_the_same_end_of_the_second_try_stays_the_verdict(self):
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
+                                       "segfault,hang", "--no-perf", "--timeout", "1")
+        by_name = {r["implementation"]: r for r in records}
+        self.assertEqual([by_name[name]["verdict"] for name in ("segfault", "hang")], ["crash", "timeout"])
+        for record in records:
+            self.assertIn("[so once more, alone in a fresh worker]", record["reason"])
+        self.assertEqual(done.returncode, 3)
+
+    def test_a_rule_with_a_slip_is_refused_and_one_about_nothing_is_named(self):
+        words = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok", "--no-perf")
+        rules = self.dir / "rules.expect"
+        for text, what in (("matmull/* | misbehaving:ok | known_failure | why\n", "'matmull/*' names no operator"),
+                           ("matmul/* | misbehaving:ok | known_failure mismach | why\n", "'mismach' is not one of"),
+                           ("known_failure a\n  case op=matmul kk=3\n  backend x\n  fails crash\n  reason why\n",
+                            "matmul has no key 'kk'"),
+                           ("known_failure a\n  verdict crash\n", "'verdict' is no line of a rule")):
+            rules.write_text(text)
+            done = self.assay("run", *words, "--expectations", str(rules))
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"{rules}:", done.stderr)
+            self.assertIn(what, done.stderr)
+        rules.write_text("matmul/f32/* | misbehavng:* | known_flake | why\n")
+        done, _ = self.run_cases(*words, "--expectations", str(rules))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"expectations about no result of this run: {rules}:1", done.stderr)
+
     def test_an_expectation_makes_a_known_failure_and_catches_a_stale_one(self):
         rules = self.dir / "rules.expect"
         rules.write_text("matmul/* | misbehaving:drop_last_k | known_failure | it drops the last k\n")

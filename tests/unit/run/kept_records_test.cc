@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/plan/catalog.h"
 #include "tests/support/quiet_observer.h"
 #include "tests/unit/temporary_folder.h"
 
@@ -64,7 +65,8 @@ TEST_F(FurtherRound, AFailureCountsAndHasItsFolderAndNoTime) {
 }
 
 TEST_F(FurtherRound, AKnownFlakeDoesNotCountAndHasNoFolder) {
-  const auto rules = ParseExpectations("reduce/* | cpu:* | known_flake | adds in any order", "rules").value();
+  const auto rules =
+      ParseExpectations("reduce/* | cpu:* | known_flake | adds in any order", "rules", Catalog()).value().rules;
   const Record record = Nondeterministic(rules, 0);
   EXPECT_EQ(record.outcome, "known_flake");
   EXPECT_EQ(record.failure_dir, "");

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "harness/base/glob.h"
+#include "harness/base/text.h"
+#include "harness/data/dtype.h"
+#include "harness/plan/expectation_words.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kWild = "*?";
+
+bool IsKeyCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// An id that stands there whole must be one that a case can have.
+Status CheckId(std::string_view id, const OpCatalog& ops) {
+  auto spec = ParseId(id);
+  if (!spec) return tl::unexpected(spec.error());
+  const OpSchema* schema = ops.find(spec->op);
+  if (schema == nullptr) {
+    return UsageError(fmt::format("no operator '{}'; known: {}", spec->op, fmt::join(ops.names, ", ")));
+  }
+  auto canonical = Canonicalise(*std::move(spec), *schema);
+  if (!canonical) return tl::unexpected(canonical.error());
+  if (canonical->Id() == id) return {};
+  return UsageError(fmt::format("no case is called '{}'; its id is {}", id, canonical->Id()));
+}
+
+// Those whose name the glob's first part allows.
+std::vector<const OpSchema*> OpsOf(std::string_view glob, const OpCatalog& ops) {
+  const std::string_view start = glob.substr(0, std::min(glob.find('*'), glob.find('/')));
+  const bool whole = start.size() < glob.size() && glob[start.size()] == '/';
+  std::vector<const OpSchema*> found;
+  for (const std::string& name : ops.names) {
+    if (MatchesGlob(std::string(start) + (whole ? "" : "*"), name)) found.push_back(ops.find(name));
+  }
+  return found;
+}
+
+// Of "key=" at `equals`: whether some operator has the key, or one that ends so where a wildcard stands before it.
+Status CheckKey(std::string_view glob, size_t equals, const std::vector<const OpSchema*>& schemas) {
+  size_t begin = equals;
+  while (begin > 0 && IsKeyCharacter(glob[begin - 1])) --begin;
+  const std::string_view key = glob.substr(begin, equals - begin);
+  const bool open = begin == 0 || kWild.find(glob[begin - 1]) != std::string_view::npos;
+  const auto matches = [&](std::string_view known) { return open ? known.ends_with(key) : known == key; };
+  if (matches("fill") || matches("seed")) return {};
+  for (const OpSchema* schema : schemas) {
+    if (std::ranges::any_of(schema->attrs, [&](const AttrDef& def) { return matches(def.key); })) return {};
+  }
+  return UsageError(fmt::format("no operator that '{}' may name has a key '{}'", glob, key));
+}
+
+// The value of fill= in a glob, up to the next part of the id.
+Status CheckFillIn(std::string_view glob) {
+  const size_t at = glob.find("fill=");
+  if (at == std::string_view::npos) return {};
+  const std::string_view value = glob.substr(at + 5, glob.find('/', at) - at - 5);
+  return value.empty() ? Status() : CheckFill(value);
+}
+
+// The second part of an id, where it stands in the glob without a wildcard.
+Status CheckDTypesIn(std::string_view glob) {
+  const std::vector<std::string_view> parts = Split(glob, '/');
+  if (parts.size() < 3 || parts[0].find('*') != std::string_view::npos) return {};
+  if (parts[1].find_first_of(kWild) != std::string_view::npos) return {};
+  auto dtypes = ParseDTypeList(parts[1]);
+  return dtypes ? Status() : tl::unexpected(dtypes.error());
+}
+
+}  // namespace
+
+Status CheckCaseGlob(std::string_view glob, const OpCatalog& ops) {
+  if (glob.find_first_of(kWild) == std::string_view::npos) return CheckId(glob, ops);
+  const std::vector<const OpSchema*> schemas = OpsOf(glob, ops);
+  if (schemas.empty()) {
+    return UsageError(fmt::format("'{}' names no operator; known: {}", glob, fmt::join(ops.names, ", ")));
+  }
+  for (size_t at = glob.find('='); at != std::string_view::npos; at = glob.find('=', at + 1)) {
+    if (auto known = CheckKey(glob, at, schemas); !known) return known;
+  }
+  if (auto known = CheckDTypesIn(glob); !known) return known;
+  return CheckFillIn(glob);
+}
+
+Result<Expectation> ParseShortForm(std::string_view line, const OpCatalog& ops) {
+  const std::vector<std::string_view> parts = Split(line, '|');
+  auto error = [&](std::string_view what) {
+    return UsageError(fmt::format("{}; write: case glob | backend:implementation glob | known_failure | reason", what));
+  };
+  if (parts.size() < 4) return error("a rule has four parts");
+  Expectation rule;
+  rule.case_glob = Trim(parts[0]);
+  const std::string_view column = Trim(parts[1]), how = Trim(parts[2]);
+  if (rule.case_glob.empty() || column.empty()) return error("a glob is empty");
+  const size_t colon = column.find(':');
+  if (colon == std::string_view::npos && !column.ends_with('*')) {
+    return error(fmt::format("'{}' names no implementation: '{}:*' means all", column, column));
+  }
+  rule.backend_glob = column.substr(0, colon);
+  if (colon != std::string_view::npos) rule.implementation_glob = column.substr(colon + 1);
+  const std::string_view kind = how.substr(0, how.find_first_of(" \t"));
+  if (!IsKind(kind)) return error(fmt::format("'{}' is not one of known_failure, known_flake", kind));
+  rule.flake = kind == "known_flake";
+  if (auto verdicts = SetVerdicts(how.substr(kind.size()), rule); !verdicts) return error(verdicts.error().message);
+  // The reason is the rest, whatever stands in it.
+  rule.reason = Trim(line.substr(static_cast<size_t>(parts[3].data() - line.data())));
+  if (rule.reason.empty()) return error("the reason is empty");
+  if (auto known = CheckCaseGlob(rule.case_glob, ops); !known) return error(known.error().message);
+  return rule;
+}
+
+}  // namespace assay

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Classes of processors by the widest instructions that numerical libraries choose their kernels by.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+// Of a machine as uname names it and the flags of /proc/cpuinfo: "x86-64-avx2", "x86-64-amx", "aarch64-sve"; the
+// machine alone where nothing is known of its flags.
+std::string ProcessorClassOf(std::string_view machine, std::string_view flags);
+
+std::string ProcessorClass();  // of this host
+
+}  // namespace assay
