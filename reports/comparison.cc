@@ -164,7 +164,7 @@ Table GroupsTable(const RunComparison& comparison) {
 }
 
 Table ChangesTable(const std::vector<const ResultComparison*>& results, size_t limit, size_t& left_out) {
-  Table table{{"what", "base", "new", "", "column", "case"}, {}, {}};
+  Table table{{"what", "base", "new", "", "backend", "case"}, {}, {}};
   left_out = 0;
   for (const ResultComparison* r : results) {
     for (const Change& c : r->changes) {
