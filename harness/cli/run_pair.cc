@@ -10,8 +10,9 @@
 #include "harness/base/json_text.h"
 #include "harness/base/text.h"
 #include "harness/base/whole_file.h"
-#include "harness/cli/finished_run.h"
-#include "harness/cli/missing.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/results/finished_run.h"
+#include "harness/results/missing.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;
@@ -48,6 +49,7 @@ Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
   const bool is_folder = fs::is_directory(path, error);
   auto run = is_folder ? ReadRun(path) : ReadRecordsAlone(path);
   if (!run) return tl::unexpected(run.error());
+  for (const std::string& note : run->notes) Note(note);
   if (run->records.empty()) {
     return UsageError(run->empty.empty() ? fmt::format("{} has no records", path.string())
                                          : fmt::format("{}: {}", path.string(), run->empty));

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "harness/base/result.h"
-#include "harness/perf/compare_runs.h"
+#include "harness/regress/compare_runs.h"
 
 namespace assay::cli {
 

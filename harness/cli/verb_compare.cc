@@ -11,249 +11,154 @@
 #include <fstream>
 #include <memory>
 
-<<<<<<< HEAD
-#include "harness/base/json_text.h"
-#include "harness/base/text.h"
-#include "harness/base/whole_file.h"
-    =======
-#include "harness/cli/missing.h"
-    >>>>>>> 21e14e0 (compare --builds BASE,NEW, --columns before: two backends whose plugins call themselves differently are refused)
 #include "harness/cli/number_option.h"
 #include "harness/cli/replaced_file.h"
-    <<<<<<< HEAD
+#include "harness/cli/run_pair.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
-#include "harness/regress/compare_runs.h"
-#include "harness/results/finished_run.h"
 #include "harness/results/missing.h"
-    =======
-#include "harness/cli/run_pair.h"
-#include "harness/cli/verbs.h"
-    >>>>>>> 21e14e0 (compare --builds BASE,NEW, --columns before: two backends whose plugins call themselves differently are refused)
 #include "reports/comparison.h"
 #include "reports/incomplete.h"
 
-    namespace assay::cli {
-  namespace fs = std::filesystem;
-  namespace {
+namespace assay::cli {
+namespace fs = std::filesystem;
+namespace {
 
-  struct CompareOptions {
-    fs::path base, now;
-    std::string builds;  // BASE,NEW
-    std::string policy;
-    std::optional<double> perf_gate;
-    double minimum_effect = 5;  // percent
-    bool allow_lost = false;
-    std::string markdown;
-    bool json = false, github = false;
-    std::string color = "auto";
-    size_t rows = 50;
-  };
+struct CompareOptions {
+  fs::path base, now;
+  std::string builds;  // BASE,NEW
+  std::string policy;
+  std::optional<double> perf_gate;
+  double minimum_effect = 5;  // percent
+  bool allow_lost = false;
+  std::string markdown;
+  bool json = false, github = false;
+  std::string color = "auto";
+  size_t rows = 50;
+};
 
-<<<<<<< HEAD
-  // What times by the host's clock depend on, as environment.json has it; "" when there is none.
-  std::string HostOf(const fs::path& dir) {
-    const auto text = ReadWholeFile(dir / "environment.json");
-    const auto json = ParseJson(text.value_or(""));
-    if (!json.is_object()) return "";
-    std::string host;
-    for (const char* key : {"cpu", "cores", "variables"}) {
-      if (const auto it = json.find(key); it != json.end()) host += (host.empty() ? "" : ", ") + DumpJson(*it);
-    }
-    return host;
+Result<CompareSettings> SettingsOf(const CompareOptions& options) {
+  CompareSettings settings;
+  settings.harness_backend = kHarnessBackend;
+  settings.minimum_effect = options.minimum_effect / 100;
+  settings.same_rounds = !options.builds.empty();
+  if (!options.policy.empty()) {
+    auto policy = LoadPolicy(options.policy);
+    if (!policy) return tl::unexpected(policy.error());
+    settings.policy = std::move(*policy);
   }
+  if (options.perf_gate) settings.policy.SetDefault("slower_percent", *options.perf_gate);
+  if (options.allow_lost) settings.policy.SetDefault("lost_results", 0.0);
+  return settings;
+}
 
-  Result<RunToCompare> ReadForComparison(const fs::path& path) {
-    std::error_code error;
-    const bool is_folder = fs::is_directory(path, error);
-    auto run = is_folder ? ReadRun(path) : ReadRecordsAlone(path);
-    if (!run) return tl::unexpected(run.error());
-    for (const std::string& note : run->notes) Note(note);
-    if (run->records.empty()) {
-      return UsageError(run->empty.empty() ? fmt::format("{} has no records", path.string())
-                                           : fmt::format("{}: {}", path.string(), run->empty));
-    }
-    const bool offers_known =
-        is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
-    return RunToCompare{path.string(), std::move(run->records), offers_known, is_folder ? HostOf(path) : ""};
+void NoteIncomplete(const RunToCompare& run, RunComparison& comparison) {
+  if (const std::string line = IncompleteLine(run.records); !line.empty()) {
+    comparison.notes.push_back(fmt::format("{}: {}", run.name, line));
   }
+}
 
-  std::string Backends(const std::vector<Record>& records) {
-    std::set<std::string> known;
-    for (const Record& r : records) known.insert(r.backend);
-    return fmt::format("{}", fmt::join(known, ", "));
-  }
+Status WriteTo(const std::string& path, const std::string& content) {
+  std::ofstream file(path, std::ios::binary);
+  file << content;
+  file.close();
+  if (file) return {};
+  return Fail(ErrorCode::kIo, fmt::format("cannot write {}: {}; name a file in a folder that is there and writable",
+                                          path, std::strerror(errno)));
+}
 
-  // One backend of a run under the name of another, so that the results of both belong together.
-  Result<RunToCompare> TakeColumn(const RunToCompare& run, std::string_view backend, std::string_view shown_as) {
-    RunToCompare column{fmt::format("{} ({})", run.name, backend), {}, run.offers_known, run.host};
-    for (const Record& r : run.records) {
-      if (r.backend != backend) continue;
-      column.records.push_back(r);
-      column.records.back().backend = shown_as;
-    }
-    if (!column.records.empty()) return column;
-    return UsageError(fmt::format(
-        "--columns: {} has no backend '{}'; it has {} (of which implementations are compared by their names)", run.name,
-        backend, Backends(run.records)));
-  }
-
-  struct RunPair {
-    RunToCompare base, now;
-  };
-
-  Result<RunPair> ReadPair(const CompareOptions& options) {
-    auto base = ReadForComparison(options.base);
-    if (!base) return tl::unexpected(base.error());
-    if (options.columns.empty()) {
-      auto now = ReadForComparison(options.now);
-      if (!now) return tl::unexpected(now.error());
-      return RunPair{std::move(*base), std::move(*now)};
-    }
-    const std::vector<std::string_view> names = Split(options.columns, ',');
-    if (names.size() != 2) {
-      return UsageError(fmt::format("--columns: '{}' is not two backends, BASE,NEW; {} has {}", options.columns,
-                                    base->name, Backends(base->records)));
-    }
-    if (names[0] == names[1]) {
-      return UsageError(fmt::format(
-          "--columns: both are '{}', which is the same as itself: name the base and the new one", names[0]));
-    }
-    auto first = TakeColumn(*base, names[0], names[1]);
-    if (!first) return tl::unexpected(first.error());
-    auto second = TakeColumn(*base, names[1], names[1]);
-    if (!second) return tl::unexpected(second.error());
-    return RunPair{std::move(*first), std::move(*second)};
-  }
-
-=======
->>>>>>> 21e14e0 (compare --builds BASE,NEW, --columns before: two backends whose plugins call themselves differently are refused)
-  Result<CompareSettings> SettingsOf(const CompareOptions& options) {
-    CompareSettings settings;
-    settings.harness_backend = kHarnessBackend;
-    settings.minimum_effect = options.minimum_effect / 100;
-    settings.same_rounds = !options.builds.empty();
-    if (!options.policy.empty()) {
-      auto policy = LoadPolicy(options.policy);
-      if (!policy) return tl::unexpected(policy.error());
-      settings.policy = std::move(*policy);
-    }
-    if (options.perf_gate) settings.policy.SetDefault("slower_percent", *options.perf_gate);
-    if (options.allow_lost) settings.policy.SetDefault("lost_results", 0.0);
-    return settings;
-  }
-
-  void NoteIncomplete(const RunToCompare& run, RunComparison& comparison) {
-    if (const std::string line = IncompleteLine(run.records); !line.empty()) {
-      comparison.notes.push_back(fmt::format("{}: {}", run.name, line));
+std::vector<ReadFile> FilesComparedFrom(const CompareOptions& options) {
+  std::vector<ReadFile> files{{options.policy, "the policy"}};
+  for (const auto& [run, what] : {std::pair{options.base, "the base"}, std::pair{options.now, "the new run"}}) {
+    files.push_back({run, what});
+    if (run.empty()) continue;
+    for (const char* name : {"results.jsonl", "plan.json", "environment.json", kOffersFile}) {
+      files.push_back({run / name, what});
     }
   }
+  return files;
+}
 
-  Status WriteTo(const std::string& path, const std::string& content) {
-    std::ofstream file(path, std::ios::binary);
-    file << content;
-    file.close();
-    if (file) return {};
-    return Fail(ErrorCode::kIo, fmt::format("cannot write {}: {}; name a file in a folder that is there and writable",
-                                            path, std::strerror(errno)));
+// Why --perf-gate could not fail, however slow the new run is; "" where it could, or was not asked for.
+std::string WhyNoGate(const CompareOptions& options, const RunComparison& comparison) {
+  if (!options.perf_gate) return "";
+  if (!comparison.never_slower.empty()) return "--perf-gate: nothing was gated: " + comparison.never_slower;
+  if (comparison.TimesTested() > 0) return "";
+  const auto timed =
+      std::ranges::find(comparison.results, TimeVerdict::kUnsure, [](const auto& r) { return r.time.verdict; });
+  return fmt::format("--perf-gate: no times could be compared, so nothing was gated: {}",
+                     timed != comparison.results.end()
+                         ? timed->time.why
+                         : "no result that passes is timed in both runs; run them without --no-perf and with "
+                           "--rounds N, or leave the option out");
+}
+
+int Compare(const CompareOptions& options) {
+  if (options.builds.empty() == options.now.empty()) {
+    return Complain(kExitUsage, "give two runs (assay compare BASE NEW), or one run with --builds BASE,NEW");
   }
-
-  std::vector<ReadFile> FilesComparedFrom(const CompareOptions& options) {
-    std::vector<ReadFile> files{{options.policy, "the policy"}};
-    for (const auto& [run, what] : {std::pair{options.base, "the base"}, std::pair{options.now, "the new run"}}) {
-      files.push_back({run, what});
-      if (run.empty()) continue;
-      for (const char* name : {"results.jsonl", "plan.json", "environment.json", kOffersFile}) {
-        files.push_back({run / name, what});
-      }
-    }
-    return files;
+  const ResultKind kind{"report of assay compare",
+                        [](const fs::path& file) { return FileBeginsWith(file, kComparisonHeading); }, true};
+  if (auto fine = CheckMayWrite({"--markdown", options.markdown, kind}, FilesComparedFrom(options)); !fine) {
+    return Complain(kExitUsage, fine.error().message);
   }
-
-  // Why --perf-gate could not fail, however slow the new run is; "" where it could, or was not asked for.
-  std::string WhyNoGate(const CompareOptions& options, const RunComparison& comparison) {
-    if (!options.perf_gate) return "";
-    if (!comparison.never_slower.empty()) return "--perf-gate: nothing was gated: " + comparison.never_slower;
-    if (comparison.TimesTested() > 0) return "";
-    const auto timed =
-        std::ranges::find(comparison.results, TimeVerdict::kUnsure, [](const auto& r) { return r.time.verdict; });
-    return fmt::format("--perf-gate: no times could be compared, so nothing was gated: {}",
-                       timed != comparison.results.end()
-                           ? timed->time.why
-                           : "no result that passes is timed in both runs; run them without --no-perf and with "
-                             "--rounds N, or leave the option out");
+  auto settings = SettingsOf(options);
+  if (!settings) return Complain(kExitUsage, settings.error().message);
+  auto pair = options.builds.empty() ? ReadRuns(options.base, options.now) : ReadBuilds(options.base, options.builds);
+  if (!pair) return Complain(kExitUsage, pair.error().message);
+  auto comparison = CompareRuns(pair->base, pair->now, *settings);
+  if (!comparison) return Complain(kExitUsage, comparison.error().message);
+  const auto shared = [](const ResultComparison& r) { return r.in_both && !r.implementation.empty(); };
+  if (!options.builds.empty() && std::ranges::none_of(comparison->results, shared)) {
+    return Complain(kExitUsage,
+                    fmt::format("--builds: '{}' of {} have no result of the same case and implementation, so that "
+                                "nothing can be compared",
+                                options.builds, options.base.string()));
   }
+  if (!pair->note.empty()) comparison->notes.push_back(pair->note);
+  NoteIncomplete(pair->base, *comparison);
+  NoteIncomplete(pair->now, *comparison);
 
-  int Compare(const CompareOptions& options) {
-    if (options.builds.empty() == options.now.empty()) {
-      return Complain(kExitUsage, "give two runs (assay compare BASE NEW), or one run with --builds BASE,NEW");
-    }
-    if (auto fine = CheckReplacesNone("--markdown", options.markdown, FilesComparedFrom(options)); !fine) {
-      return Complain(kExitUsage, fine.error().message);
-    }
-    auto settings = SettingsOf(options);
-    if (!settings) return Complain(kExitUsage, settings.error().message);
-    auto pair = options.builds.empty() ? ReadRuns(options.base, options.now) : ReadBuilds(options.base, options.builds);
-    if (!pair) return Complain(kExitUsage, pair.error().message);
-    auto comparison = CompareRuns(pair->base, pair->now, *settings);
-    if (!comparison) return Complain(kExitUsage, comparison.error().message);
-    const auto shared = [](const ResultComparison& r) { return r.in_both && !r.implementation.empty(); };
-    if (!options.builds.empty() && std::ranges::none_of(comparison->results, shared)) {
-      return Complain(kExitUsage,
-                      fmt::format("--builds: '{}' of {} have no result of the same case and implementation, so that "
-                                  "nothing can be compared",
-                                  options.builds, options.base.string()));
-    }
-    if (!pair->note.empty()) comparison->notes.push_back(pair->note);
-    NoteIncomplete(pair->base, *comparison);
-    NoteIncomplete(pair->now, *comparison);
+  const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0;
+  const std::string no_gate = WhyNoGate(options, *comparison);
+  // Of two runs, what the new one lost is known result by result; of one run both builds lack the same.
+  const bool cut_short = !options.builds.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
+  const int code = comparison->Incomplete() > 0 || cut_short ? kExitHarness
+                   : regressed                               ? kExitFailed
+                   : no_gate.empty()                         ? kExitOk
+                                                             : kExitUsage;
+  Status written;
+  if (!options.markdown.empty()) written = WriteTo(options.markdown, ComparisonMarkdown(*comparison));
+  Print(options.json ? ComparisonJson(*comparison, code)
+                     : ComparisonConsole(*comparison, {UseColour(options.color, STDOUT_FILENO), options.rows}));
+  if (options.github) Print(ComparisonAnnotations(*comparison));
+  if (!written) return Complain(kExitHarness, written.error().message);
+  return no_gate.empty() ? code : Complain(code, no_gate);
+}
 
-    const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0;
-    const std::string no_gate = WhyNoGate(options, *comparison);
-<<<<<<< HEAD
-    // Of two runs, what the new one lost is known result by result; of one run both columns lack the same.
-    const bool cut_short =
-        !options.columns.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
-=======
-    // Of two runs, what the new one lost is known result by result; of one run both builds lack the same.
-    const bool cut_short = !options.builds.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
->>>>>>> 21e14e0 (compare --builds BASE,NEW, --columns before: two backends whose plugins call themselves differently are refused)
-    const int code = comparison->Incomplete() > 0 || cut_short ? kExitHarness
-                     : regressed                               ? kExitFailed
-                     : no_gate.empty()                         ? kExitOk
-                                                               : kExitUsage;
-    Status written;
-    if (!options.markdown.empty()) written = WriteTo(options.markdown, ComparisonMarkdown(*comparison));
-    Print(options.json ? ComparisonJson(*comparison, code)
-                       : ComparisonConsole(*comparison, {UseColour(options.color, STDOUT_FILENO), options.rows}));
-    if (options.github) Print(ComparisonAnnotations(*comparison));
-    if (!written) return Complain(kExitHarness, written.error().message);
-    return no_gate.empty() ? code : Complain(code, no_gate);
-  }
+}  // namespace
 
-  }  // namespace
-
-  void AddCompareVerb(CLI::App & app, Action & action) {
-    auto o = std::make_shared<CompareOptions>();
-    CLI::App* verb = app.add_subcommand("compare", "Compare two runs; exit 1 when the new one has a regression");
-    verb->add_option("BASE", o->base, "output folder of a run, or its results.jsonl")->required();
-    verb->add_option("NEW", o->now, "the same of the run to judge");
-    verb->add_option("--builds", o->builds, "compare two builds of one backend in one run instead")
-        ->type_name("BASE,NEW");
-    verb->add_option("--policy", o->policy, "TOML file that says what is a regression")->type_name("FILE");
-    AddNumber<double>(*verb, "--perf-gate", o->perf_gate, {0, 1e6},
-                      "SLOWER by at least so many percent is a regression; a rule of the policy prevails");
-    AddNumber<double>(*verb, "--min-effect", o->minimum_effect, {0.1, 1e6},
-                      "least difference of a SLOWER or FASTER, in percent");
-    verb->add_flag("--allow-lost", o->allow_lost, "results without a record in the new run are reported only");
-    verb->add_option("--markdown", o->markdown, "write it as Markdown too")->type_name("FILE");
-    auto* json = verb->add_flag("--json", o->json, "print JSON instead of text");
-    verb->add_flag("--github", o->github, "print annotations for GitHub too, one per backend and operator")
-        ->excludes(json);
-    verb->add_option("--color", o->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
-    AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "most rows of each list");
-    verb->callback([o, &action] { action = [o] { return Compare(*o); }; });
-  }
+void AddCompareVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<CompareOptions>();
+  CLI::App* verb = app.add_subcommand("compare", "Compare two runs; exit 1 when the new one has a regression");
+  verb->add_option("BASE", o->base, "output folder of a run, or its results.jsonl")->required();
+  verb->add_option("NEW", o->now, "the same of the run to judge");
+  verb->add_option("--builds", o->builds, "compare two builds of one backend in one run instead")
+      ->type_name("BASE,NEW");
+  verb->add_option("--policy", o->policy, "TOML file that says what is a regression")->type_name("FILE");
+  AddNumber<double>(*verb, "--perf-gate", o->perf_gate, {0, 1e6},
+                    "SLOWER by at least so many percent is a regression; a rule of the policy prevails");
+  AddNumber<double>(*verb, "--min-effect", o->minimum_effect, {0.1, 1e6},
+                    "least difference of a SLOWER or FASTER, in percent");
+  verb->add_flag("--allow-lost", o->allow_lost, "results without a record in the new run are reported only");
+  verb->add_option("--markdown", o->markdown, "write it as Markdown too")->type_name("FILE");
+  auto* json = verb->add_flag("--json", o->json, "print JSON instead of text");
+  verb->add_flag("--github", o->github, "print annotations for GitHub too, one per backend and operator")
+      ->excludes(json);
+  verb->add_option("--color", o->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
+  AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "most rows of each list");
+  verb->callback([o, &action] { action = [o] { return Compare(*o); }; });
+}
 
 }  // namespace assay::cli

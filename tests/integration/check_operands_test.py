@@ -183,9 +183,10 @@ class Operands(Matmul):
         done = self.matmul("--write-golden", "g.npy")
         self.assertEqual(done.returncode, 0)
         self.assertEqual(read_npy(self.dir / "g.npy"), ((2, 2), Y))
-        (self.dir / "g.npy").write_text("old")
-        self.assertEqual(self.matmul("--write-golden", "g.npy").returncode, 0)
-        self.assertEqual(read_npy(self.dir / "g.npy"), ((2, 2), Y))
+        for older in ((self.dir / "a.npy").read_bytes(), b""):
+            (self.dir / "g.npy").write_bytes(older)
+            self.assertEqual(self.matmul("--write-golden", "g.npy").returncode, 0)
+            self.assertEqual(read_npy(self.dir / "g.npy"), ((2, 2), Y))
 
     def test_golden_values_go_where_the_user_said_or_nowhere(self):
         self.refused("--write-golden g.txt: give a name that ends in .npy", "--write-golden", "g.txt")
@@ -194,6 +195,9 @@ class Operands(Matmul):
         self.assertFalse((self.dir / "no").exists())
         (self.dir / "d.npy").mkdir()
         self.refused("--write-golden d.npy: this is a folder", "--write-golden", "d.npy")
+        (self.dir / "notes.npy").write_text("notes")
+        self.refused("--write-golden notes.npy: what is there is no .npy file, and stays", "--write-golden", "notes.npy")
+        self.assertEqual((self.dir / "notes.npy").read_text(), "notes")
         done = self.matmul("--write-golden", "/proc/g.npy")
         self.assertEqual(done.returncode, 2)
         self.assertIn("/proc/g.npy: cannot be written", done.stderr)

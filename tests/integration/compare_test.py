@@ -311,7 +311,17 @@ class CompareErrors(Base):
         self.assertIn("cannot read the policy file", self.compare(2, "a", "a", "--policy", "absent.toml").stderr)
 
     def test_a_report_that_cannot_be_written(self):
-        self.assertIn("cannot write no/such.md", self.compare(3, "a", "a", "--markdown", "no/such.md").stderr)
+        self.assertIn("--markdown no/such.md: there is no folder no; make it first",
+                      self.compare(2, "a", "a", "--markdown", "no/such.md").stderr)
+        self.assertIn("cannot write /dev/full", self.compare(3, "a", "a", "--markdown", "/dev/full").stderr)
+        (self.dir / "README.md").write_text("# mine\n")
+        self.assertIn("--markdown README.md: what is there is no report of assay compare, and stays",
+                      self.compare(2, "a", "a", "--markdown", "README.md").stderr)
+        self.assertEqual((self.dir / "README.md").read_text(), "# mine\n")
+        (self.dir / "step").write_text("")  # as a CI system makes it
+        for _ in range(2):
+            self.compare(0, "a", "a", "--markdown", "step")
+            self.assertIn("# assay compare", (self.dir / "step").read_text())
 
 
 if __name__ == "__main__":
