@@ -14,6 +14,7 @@
 #include "harness/check/check_text.h"
 #include "harness/check/tensor_args.h"
 #include "harness/cli/replaced_file.h"
+#include "harness/cli/terminal/stage_progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/data/npy.h"
 #include "harness/run/record_fields.h"
@@ -25,6 +26,7 @@ struct CheckOptions {
   CheckRequest request;
   std::filesystem::path write_golden;
   bool json = false, strict = false;
+  std::string progress = "auto";
 };
 
 // The golden values as f64 or c128; what exceeds a double of the reproducible tier is left out.
@@ -55,9 +57,15 @@ Status CheckGoldenPath(const CheckOptions& options) {
 
 int Check(const CheckOptions& options) {
   if (auto fine = CheckGoldenPath(options); !fine) return Complain(kExitUsage, fine.error().message);
+  StageProgress progress(Progress::ParseMode(options.progress));
+  progress.Begin("reading the tensors");
   auto user = BindUserCase(options.request);
-  if (!user) return Complain(kExitUsage, user.error().message);
-  auto judged = JudgeUserCase(options.request, *user);
+  if (!user) {
+    progress.End();
+    return Complain(kExitUsage, user.error().message);
+  }
+  auto judged = JudgeUserCase(options.request, *user, [&](const char* stage) { progress.Begin(stage); });
+  progress.End();
   if (!judged) return Complain(kExitUsage, judged.error().message);
   CheckResult& result = *judged;
   result.record.reproduce = CheckLine(ProgramWord(), options.request);
@@ -97,6 +105,9 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
       ->type_name("FILE.npy");
   verb.add_flag("--json", o.json, "print one JSON record instead of text");
   verb.add_flag("--strict", o.strict, "a suspect or inconclusive result fails too");
+  verb.add_option("--progress", o.progress)
+      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
+      ->capture_default_str();
 }
 
 }  // namespace

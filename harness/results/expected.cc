@@ -41,6 +41,9 @@ std::string WithHash(const std::string& path) {
 Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files) {
   ExpectationSet set;
   const bool none = files.size() == 1 && files[0] == "none";
+  if (const auto why = WhyNoneShipped("expectations", ASSAY_SOURCE_BACKENDS); files.empty() && !why.empty()) {
+    set.note = "known failures count as failures, as no list of them is found" + why + ", or say --expectations none";
+  }
   for (const std::string& path : files.empty() ? ShippedFiles() : none ? std::vector<std::string>{} : files) {
     auto rules = LoadExpectations(path);
     if (!rules) return tl::unexpected(rules.error());

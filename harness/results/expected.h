@@ -13,6 +13,7 @@ namespace assay {
 struct ExpectationSet {
   std::vector<Expectation> rules;
   std::vector<std::string> files;  // with their content hash, for environment.json
+  std::string note;                // that there are none where there should be; "": nothing to say
 };
 
 // `files` as given with --expectations ("none": no file at all); without any, those that the backends ship:

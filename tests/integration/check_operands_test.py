@@ -179,6 +179,31 @@ class Operands(Matmul):
         self.assertEqual(done.returncode, 2)
         self.assertIn("tensor 'step' has dtype U16, which is not supported", done.stderr)
 
+    def test_what_is_no_file(self):
+        (self.dir / "full.npy").symlink_to("/dev/full")
+        for operand in ({"a": "full.npy"}, {"y": "y=full.npy"}):
+            self.refused("full.npy: this is a device or a pipe, which has no size; name a regular file", **operand)
+        (self.dir / "folder.npy").mkdir()
+        self.refused("folder.npy: this is a folder; name a file", a="folder.npy")
+
+    def test_a_case_that_does_not_fit_is_refused_before_it_is_read_or_computed(self):
+        with open(self.dir / "huge.npy", "wb") as file:
+            file.truncate(10 ** 14)  # takes no space
+        self.refused("a: huge.npy has 1e+05 GB; reading it takes twice as much, and ", a="huge.npy")
+        size = 10 ** 6  # a column and a row: their product has 10^12 elements
+        write_npy(self.dir / "column.npy", "f4", (size, 1), [1.0] * size)
+        write_npy(self.dir / "row.npy", "f4", (1, size), [1.0] * size)
+        self.refused("the case is too large for this host: its tensors and golden values (a 1000000x1, b 1x1000000, y "
+                     "1000000x1000000) need about 4e+04 GB, and ", a="column.npy", b="row.npy")
+
+    def test_progress_names_the_stages(self):
+        done = self.matmul("--progress", "bar")
+        for stage in ("reading the tensors, 0 s", "computing golden values, 0 s", "judging, 0 s"):
+            self.assertIn(stage, done.stderr)
+        self.assertTrue(done.stderr.endswith("\x1b[2K"), done.stderr)
+        for quiet in (("--progress", "none"), ("--progress", "lines"), ()):
+            self.assertEqual(self.matmul(*quiet).stderr, "")
+
     def test_golden_values_are_written(self):
         done = self.matmul("--write-golden", "g.npy")
         self.assertEqual(done.returncode, 0)
