@@ -166,7 +166,6 @@ int Run(RunOptions options) {
   for (const std::string& note : notes) Complain(kExitOk, note);
   if (!prepared) return Complain(prepared.error().code, prepared.error().message);
   auto& [selection, plan, sweep, columns, absent, expectations] = *prepared;
-  if (!expectations.note.empty()) Note(expectations.note);
 
   WatchForInterrupts();
   auto folder = RunFolder::Create(options.out.value_or(""));
