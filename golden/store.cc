@@ -193,6 +193,12 @@ Status WriteGolden(const std::filesystem::path& path, const GoldenKey& key, cons
   return WriteSafetensors(path, tensors, metadata);
 }
 
+bool IsGoldenFile(const std::filesystem::path& path) {
+  const auto metadata = ReadSafetensorsMetadata(path);
+  const auto format = metadata ? metadata->find("format") : Metadata::const_iterator();
+  return metadata && format != metadata->end() && format->second == kStoreFormat;
+}
+
 std::string GoldenHash(const Golden& golden) {
   // One pattern for every NaN: payloads depend on the machine.
   const auto canonical = [](std::vector<double> values) {

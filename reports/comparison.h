@@ -46,7 +46,8 @@ struct ComparisonStyle {
 
 std::string ComparisonConsole(const RunComparison& comparison, const ComparisonStyle& style);
 
-// Kept under the 1 MiB limit of a step summary.
+// Kept under the 1 MiB limit of a step summary. It begins with the heading.
+inline constexpr const char* kComparisonHeading = "# assay compare\n";
 std::string ComparisonMarkdown(const RunComparison& comparison);
 
 // Every result in both runs or changed. `exit_code` is that of the program.

@@ -21,7 +21,7 @@ std::string ChangesSection(const char* title, const std::vector<const ResultComp
 }  // namespace
 
 std::string ComparisonMarkdown(const RunComparison& comparison) {
-  std::string out = fmt::format("# assay compare\n\n**{}**\n\nbase: {}, new: {}\n", ComparisonLine(comparison),
+  std::string out = fmt::format("{}\n**{}**\n\nbase: {}, new: {}\n", kComparisonHeading, ComparisonLine(comparison),
                                 MarkdownText(comparison.base), MarkdownText(comparison.now));
   for (const std::string& note : comparison.notes) out += fmt::format("\n- {}", MarkdownText(note));
   if (!comparison.notes.empty()) out += "\n";

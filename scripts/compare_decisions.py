@@ -68,7 +68,7 @@ def run_once(options, folder, percent):
                          env=env, stdout=subprocess.DEVNULL)
     if ran.returncode != 0:
         raise SystemExit(f"compare_decisions.py: assay run ended with {ran.returncode}: choose cases that run and pass")
-    compared = subprocess.run([options.assay, "compare", str(out), "--columns", "base,new", "--json"], check=True,
+    compared = subprocess.run([options.assay, "compare", str(out), "--builds", "base,new", "--json"], check=True,
                               capture_output=True, text=True)
     return json.loads(compared.stdout), out
 

@@ -15,6 +15,12 @@ Result<std::string> ReadWholeFile(const std::filesystem::path& path) {
     return Fail(ErrorCode::kIo, fmt::format("{}: {}", path.string(), why));
   };
   std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return fail(std::filesystem::is_directory(status)
+                    ? "this is a folder; name a file"
+                    : "this is a device or a pipe, which has no size; name a regular file");
+  }
   const uint64_t size = std::filesystem::file_size(path, error);
   if (error) return fail(error.message());
   std::ifstream stream(path, std::ios::binary);

@@ -89,6 +89,16 @@ Status CheckFitsHost(const Problem& problem, const std::function<double()>& avai
   return CheckFits(problem, available_bytes());
 }
 
+Status CheckFileFits(const std::filesystem::path& file, double available_bytes) {
+  std::error_code error;
+  const auto bytes = static_cast<double>(std::filesystem::file_size(file, error));
+  if (error || 2 * bytes <= available_bytes) return {};
+  return UsageError(fmt::format(
+      "{} has {}; reading it takes twice as much, and {} of memory are available: give a part of the tensor, or use a "
+      "host with more memory",
+      file.string(), Gigabytes(bytes), Gigabytes(available_bytes)));
+}
+
 size_t ColumnsAtOnce(const Problem& problem, size_t columns) {
   // Uploaded, downloaded, and on the device.
   constexpr double kCopies = 3;

@@ -28,6 +28,10 @@ Status CheckFits(const Problem& problem, double available_bytes);
 // and `available_bytes` is asked again: whether a case fits does not depend on those before it.
 Status CheckFitsHost(const Problem& problem, const std::function<double()>& available_bytes = AvailableBytes);
 
+// An error where the file of a tensor, which is held twice while it is read, is larger than the memory. None where
+// there is no such file.
+Status CheckFileFits(const std::filesystem::path& file, double available_bytes = AvailableBytes());
+
 // On how many of `columns` the case may be judged at once: each has the operands in memory that it shares with its
 // worker and, on a CPU, in the worker's own. What all but the first hold stays below kMostBytesBeside.
 size_t ColumnsAtOnce(const Problem& problem, size_t columns);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/cases/host_memory.h"
 #include "harness/check/check_case.h"
 #include "harness/check/tensor_args.h"
 #include "harness/plan/catalog.h"
@@ -178,6 +179,11 @@ Result<UserCase> BindUserCase(const CheckRequest& request) {
   if (!loaded) return tl::unexpected(loaded.error());
   auto problem = BindLoaded(*user.data.op, request, *loaded);
   if (!problem) return tl::unexpected(problem.error());
+  double held = 0;  // of what the case needs, and no longer available
+  for (const Tensor& tensor : loaded->tensors) held += static_cast<double>(tensor.bytes());
+  if (auto fits = CheckFitsHost(*problem, [held] { return AvailableBytes() + held; }); !fits) {
+    return UsageError(fits.error().message);
+  }
   auto tensors = TakeTensors(*problem, *loaded);
   if (!tensors) return tl::unexpected(tensors.error());
   auto contract = JudgingContract(request.contract, problem->spec);

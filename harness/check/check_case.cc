@@ -53,8 +53,10 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) 
   return contract;
 }
 
-Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user) {
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user,
+                                  const std::function<void(const char* stage)>& begin) {
   CaseData& data = user.data;
+  begin("computing golden values");
   data.input_hash = HashInputs(data.inputs);
   const Stopwatch golden_time;
   data.golden = data.op->ComputeGolden(data.problem, data.inputs, ChooseTier(request.tier, data.problem));
@@ -65,6 +67,7 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user) {
   }
   const BoundModel bound = data.op->Bound(data.problem, data.golden, user.contract);
 
+  begin("judging");
   Tensor got = user.got.Clone();
   data.op->Canonicalise(data.problem, data.inputs, got);
   CheckResult result;
@@ -79,8 +82,10 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user) {
   }
   evidence.user_data = true;
   if (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds()) {
+    begin("looking for a weaker arithmetic that explains the errors");
     evidence.lower_class = FindLowerClass(*data.op, data.problem, user.contract, data.golden, {data.inputs, &got}, {});
   }
+  begin("counting the faults that would be noticed");
   evidence.power = MeasureMutationPower(*data.op, data.problem, data.inputs, data.golden, bound, user.contract, exact);
   result.decision = Decide(evidence);
   result.record = UserRecord(request, user, result);

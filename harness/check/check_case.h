@@ -2,6 +2,7 @@
 // A tensor set of the user's, judged like a result of a run: the same golden values and bounds, whatever made it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,8 @@ struct CheckResult {
 // omitted terms that the bound would notice only advise (VERDICT.md 3). Where a tensor of zeros, or any other that has
 // nothing of the result, would pass, the result is inconclusive. With `exact_ulp` the rounded golden value is the only
 // correct one, give or take that many ulp of a final division; data that are not of that kind are a usage error.
-Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user);
+// `begin` is told of each stage.
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user,
+                                  const std::function<void(const char* stage)>& begin);
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include "harness/cases/host_memory.h"
 #include "harness/data/npy.h"
 #include "harness/data/safetensors.h"
 #include "harness/judge/localise.h"
@@ -98,6 +99,9 @@ Result<Tensor> LoadOperand(const NamedFile& file, const std::string& as) {
   const bool is_npy = file.path.ends_with(".npy");
   if (!is_npy && file.path.find(kSafetensors) == std::string::npos) {
     return UsageError(fmt::format("{}: {} is neither a .npy nor a .safetensors file", file.name, file.path));
+  }
+  if (auto fits = CheckFileFits(is_npy ? file.path : SplitTensorName(file.path).first); !fits) {
+    return UsageError(fmt::format("{}: {}", file.name, fits.error().message));
   }
   auto tensor = is_npy ? ReadNpy(file.path, dtype) : LoadSafetensors(file);
   if (!tensor) return UsageError(fmt::format("{}: {}", file.name, tensor.error().message));

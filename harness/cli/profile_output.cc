@@ -2,11 +2,8 @@
 #include "harness/cli/profile_output.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 
 #include "harness/base/atomic_file.h"
@@ -30,30 +27,16 @@ std::vector<ReadFile> FilesRunReads(const RunOptions& options) {
   return files;
 }
 
-// "" where the file can be written, now or once the run's folder is there; that changes nothing yet, as the run may be
-// refused.
-std::string WhyNotWritable(const fs::path& file, const RunOptions& options) {
-  std::error_code error;
-  if (fs::is_directory(file, error)) return std::strerror(EISDIR);
-  if (fs::exists(file, error)) return ::access(file.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
-  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
-  if (options.out && folder == (fs::absolute(*options.out) / "").lexically_normal().parent_path()) return "";
-  return ::access(folder.c_str(), W_OK) == 0 ? "" : std::strerror(errno);
-}
-
 }  // namespace
 
 Result<ProfileOutput> ProfileOutput::Start(const RunOptions& options) {
   ProfileOutput output;
   output.table_ = options.profile;
   if (options.trace) {
-    if (auto fine = CheckReplacesNone("--trace", *options.trace, FilesRunReads(options)); !fine) {
-      return tl::unexpected(fine.error());
-    }
-    if (const std::string why = WhyNotWritable(*options.trace, options); !why.empty()) {
-      return UsageError(
-          fmt::format("--trace {}: the file cannot be written: {}; give another one", options.trace->string(), why));
-    }
+    const ResultKind kind{"trace", [](const fs::path& file) { return FileBeginsWith(file, kChromeTraceBeginning); },
+                          true};
+    const WrittenFile trace{"--trace", *options.trace, kind, options.out.value_or("")};
+    if (auto fine = CheckMayWrite(trace, FilesRunReads(options)); !fine) return tl::unexpected(fine.error());
     output.trace_path_ = *options.trace;
   }
   output.begin_ = NowNanoseconds();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command may replace the file that an option names for its result, but none that it reads.
+// What a command may write over: where an option names a file for a result, that file may be new, empty or an older
+// result of the same kind, but none that the command reads. Checked before anything is computed.
 #pragma once
 
 #include <filesystem>
@@ -17,8 +18,26 @@ struct ReadFile {
   std::string what;            // "the output", for the message
 };
 
-// Error: `written`, which `option` names, is one of the files that are read, by whatever name or link.
-Status CheckReplacesNone(std::string_view option, const std::filesystem::path& written, std::span<const ReadFile> read);
+// What an option writes.
+struct ResultKind {
+  const char* what;                                   // "trace", for the message
+  bool (*is_one)(const std::filesystem::path& file);  // whether a file that is there and not empty is an older one
+  bool streamed = false;                              // written piece by piece, and so into a pipe or a device too
+};
+
+struct WrittenFile {
+  std::string_view option;  // that names it: "--trace"
+  std::filesystem::path path;
+  ResultKind kind;
+  std::filesystem::path folder_made = {};  // a folder that the command makes before it writes; "": none
+};
+
+// Errors say which file stays, and why. Nothing is touched.
+Status CheckMayWrite(const WrittenFile& written, std::span<const ReadFile> read);
+
+// For ResultKind::is_one.
+bool FileBeginsWith(const std::filesystem::path& file, std::string_view text);
+ResultKind NpyResult();
 
 // The file of --suite; without a path where no suite is read, or none of that name is found.
 ReadFile SuiteFile(const CaseOptions& options);

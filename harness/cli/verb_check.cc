@@ -14,6 +14,7 @@
 #include "harness/check/check_text.h"
 #include "harness/check/tensor_args.h"
 #include "harness/cli/replaced_file.h"
+#include "harness/cli/terminal/stage_progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/data/npy.h"
 #include "harness/run/record_fields.h"
@@ -25,6 +26,7 @@ struct CheckOptions {
   CheckRequest request;
   std::filesystem::path write_golden;
   bool json = false, strict = false;
+  std::string progress = "auto";
 };
 
 // The golden values as f64 or c128; what exceeds a double of the reproducible tier is left out.
@@ -47,26 +49,23 @@ std::vector<ReadFile> TensorsRead(const CheckRequest& request) {
 // Before anything is computed; no folder is made for a path that may hold a typing error.
 Status CheckGoldenPath(const CheckOptions& options) {
   const std::filesystem::path& path = options.write_golden;
-  const auto refuse = [&](std::string_view why) {
-    return UsageError(fmt::format("--write-golden {}: {}", path.string(), why));
-  };
-  std::error_code error;
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (path.extension() != ".npy") return refuse("give a name that ends in .npy");
-  if (!std::filesystem::is_directory(folder, error)) {
-    return refuse(fmt::format("there is no folder {}; make it first", folder.string()));
+  if (!path.empty() && path.extension() != ".npy") {
+    return UsageError(fmt::format("--write-golden {}: give a name that ends in .npy", path.string()));
   }
-  if (std::filesystem::is_directory(path, error)) return refuse("this is a folder; give the name of a file");
-  return CheckReplacesNone("--write-golden", path, TensorsRead(options.request));
+  return CheckMayWrite({"--write-golden", path, NpyResult()}, TensorsRead(options.request));
 }
 
 int Check(const CheckOptions& options) {
-  if (!options.write_golden.empty()) {
-    if (auto fine = CheckGoldenPath(options); !fine) return Complain(kExitUsage, fine.error().message);
-  }
+  if (auto fine = CheckGoldenPath(options); !fine) return Complain(kExitUsage, fine.error().message);
+  StageProgress progress(Progress::ParseMode(options.progress));
+  progress.Begin("reading the tensors");
   auto user = BindUserCase(options.request);
-  if (!user) return Complain(kExitUsage, user.error().message);
-  auto judged = JudgeUserCase(options.request, *user);
+  if (!user) {
+    progress.End();
+    return Complain(kExitUsage, user.error().message);
+  }
+  auto judged = JudgeUserCase(options.request, *user, [&](const char* stage) { progress.Begin(stage); });
+  progress.End();
   if (!judged) return Complain(kExitUsage, judged.error().message);
   CheckResult& result = *judged;
   result.record.reproduce = CheckLine(ProgramWord(), options.request);
@@ -102,10 +101,13 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
   verb.add_option("--write-golden", o.write_golden,
-                  "write the golden values, f64 or c128; replaces a file that is not read")
+                  "write the golden values, f64 or c128; replaces a .npy file that is not read")
       ->type_name("FILE.npy");
   verb.add_flag("--json", o.json, "print one JSON record instead of text");
   verb.add_flag("--strict", o.strict, "a suspect or inconclusive result fails too");
+  verb.add_option("--progress", o.progress)
+      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
+      ->capture_default_str();
 }
 
 }  // namespace

@@ -10,19 +10,13 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <set>
 
-#include "harness/base/json_text.h"
-#include "harness/base/text.h"
-#include "harness/base/whole_file.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/replaced_file.h"
+#include "harness/cli/run_pair.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
-#include "harness/regress/compare_runs.h"
-#include "harness/results/finished_run.h"
 #include "harness/results/missing.h"
 #include "reports/comparison.h"
 #include "reports/incomplete.h"
@@ -34,7 +28,7 @@ namespace {
 
 struct CompareOptions {
   fs::path base, now;
-  std::string columns;  // BASE,NEW
+  std::string builds;  // BASE,NEW
   std::string policy;
   std::optional<double> perf_gate;
   double minimum_effect = 5;  // percent
@@ -45,85 +39,11 @@ struct CompareOptions {
   size_t rows = 50;
 };
 
-// What times by the host's clock depend on, as environment.json has it; "" when there is none.
-std::string HostOf(const fs::path& dir) {
-  const auto text = ReadWholeFile(dir / "environment.json");
-  const auto json = ParseJson(text.value_or(""));
-  if (!json.is_object()) return "";
-  std::string host;
-  for (const char* key : {"cpu", "cores", "variables"}) {
-    if (const auto it = json.find(key); it != json.end()) host += (host.empty() ? "" : ", ") + DumpJson(*it);
-  }
-  return host;
-}
-
-Result<RunToCompare> ReadForComparison(const fs::path& path) {
-  std::error_code error;
-  const bool is_folder = fs::is_directory(path, error);
-  auto run = is_folder ? ReadRun(path) : ReadRecordsAlone(path);
-  if (!run) return tl::unexpected(run.error());
-  for (const std::string& note : run->notes) Note(note);
-  if (run->records.empty()) {
-    return UsageError(run->empty.empty() ? fmt::format("{} has no records", path.string())
-                                         : fmt::format("{}: {}", path.string(), run->empty));
-  }
-  const bool offers_known = is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
-  return RunToCompare{path.string(), std::move(run->records), offers_known, is_folder ? HostOf(path) : ""};
-}
-
-std::string Backends(const std::vector<Record>& records) {
-  std::set<std::string> known;
-  for (const Record& r : records) known.insert(r.backend);
-  return fmt::format("{}", fmt::join(known, ", "));
-}
-
-// One backend of a run under the name of another, so that the results of both belong together.
-Result<RunToCompare> TakeColumn(const RunToCompare& run, std::string_view backend, std::string_view shown_as) {
-  RunToCompare column{fmt::format("{} ({})", run.name, backend), {}, run.offers_known, run.host};
-  for (const Record& r : run.records) {
-    if (r.backend != backend) continue;
-    column.records.push_back(r);
-    column.records.back().backend = shown_as;
-  }
-  if (!column.records.empty()) return column;
-  return UsageError(
-      fmt::format("--columns: {} has no backend '{}'; it has {} (of which implementations are compared by their names)",
-                  run.name, backend, Backends(run.records)));
-}
-
-struct RunPair {
-  RunToCompare base, now;
-};
-
-Result<RunPair> ReadPair(const CompareOptions& options) {
-  auto base = ReadForComparison(options.base);
-  if (!base) return tl::unexpected(base.error());
-  if (options.columns.empty()) {
-    auto now = ReadForComparison(options.now);
-    if (!now) return tl::unexpected(now.error());
-    return RunPair{std::move(*base), std::move(*now)};
-  }
-  const std::vector<std::string_view> names = Split(options.columns, ',');
-  if (names.size() != 2) {
-    return UsageError(fmt::format("--columns: '{}' is not two backends, BASE,NEW; {} has {}", options.columns,
-                                  base->name, Backends(base->records)));
-  }
-  if (names[0] == names[1]) {
-    return UsageError(
-        fmt::format("--columns: both are '{}', which is the same as itself: name the base and the new one", names[0]));
-  }
-  auto first = TakeColumn(*base, names[0], names[1]);
-  if (!first) return tl::unexpected(first.error());
-  auto second = TakeColumn(*base, names[1], names[1]);
-  if (!second) return tl::unexpected(second.error());
-  return RunPair{std::move(*first), std::move(*second)};
-}
-
 Result<CompareSettings> SettingsOf(const CompareOptions& options) {
   CompareSettings settings;
   settings.harness_backend = kHarnessBackend;
   settings.minimum_effect = options.minimum_effect / 100;
-  settings.same_rounds = !options.columns.empty();
+  settings.same_rounds = !options.builds.empty();
   if (!options.policy.empty()) {
     auto policy = LoadPolicy(options.policy);
     if (!policy) return tl::unexpected(policy.error());
@@ -184,34 +104,37 @@ std::string WhyNoGate(const CompareOptions& options, const RunComparison& compar
 }
 
 int Compare(const CompareOptions& options) {
-  if (options.columns.empty() == options.now.empty()) {
-    return Complain(kExitUsage, "give two runs (assay compare BASE NEW), or one run with --columns BASE,NEW");
+  if (options.builds.empty() == options.now.empty()) {
+    return Complain(kExitUsage, "give two runs (assay compare BASE NEW), or one run with --builds BASE,NEW");
   }
-  if (auto fine = CheckReplacesNone("--markdown", options.markdown, FilesComparedFrom(options)); !fine) {
+  const ResultKind kind{"report of assay compare",
+                        [](const fs::path& file) { return FileBeginsWith(file, kComparisonHeading); }, true};
+  if (auto fine = CheckMayWrite({"--markdown", options.markdown, kind}, FilesComparedFrom(options)); !fine) {
     return Complain(kExitUsage, fine.error().message);
   }
   auto settings = SettingsOf(options);
   if (!settings) return Complain(kExitUsage, settings.error().message);
-  auto pair = ReadPair(options);
+  auto pair = options.builds.empty() ? ReadRuns(options.base, options.now) : ReadBuilds(options.base, options.builds);
   if (!pair) return Complain(kExitUsage, pair.error().message);
   auto comparison = CompareRuns(pair->base, pair->now, *settings);
   if (!comparison) return Complain(kExitUsage, comparison.error().message);
   const auto shared = [](const ResultComparison& r) { return r.in_both && !r.implementation.empty(); };
-  if (!options.columns.empty() && std::ranges::none_of(comparison->results, shared)) {
+  if (!options.builds.empty() && std::ranges::none_of(comparison->results, shared)) {
     return Complain(kExitUsage,
-                    fmt::format("--columns: '{}' of {} have no implementation of one name: columns are compared where "
-                                "both are builds of one backend, as with --plugin base=A.so --plugin new=B.so",
-                                options.columns, options.base.string()));
+                    fmt::format("--builds: '{}' of {} have no result of the same case and implementation, so that "
+                                "nothing can be compared",
+                                options.builds, options.base.string()));
   }
   NoteRun(options.base, pair->base, *comparison);
   if (!options.now.empty()) NoteRun(options.now, pair->now, *comparison);
+  if (!pair->note.empty()) comparison->notes.push_back(pair->note);
   NoteIncomplete(pair->base, *comparison);
   NoteIncomplete(pair->now, *comparison);
 
   const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0;
   const std::string no_gate = WhyNoGate(options, *comparison);
-  // Of two runs, what the new one lost is known result by result; of one run both columns lack the same.
-  const bool cut_short = !options.columns.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
+  // Of two runs, what the new one lost is known result by result; of one run both builds lack the same.
+  const bool cut_short = !options.builds.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
   const int code = comparison->Incomplete() > 0 || cut_short ? kExitHarness
                    : regressed                               ? kExitFailed
                    : no_gate.empty()                         ? kExitOk
@@ -233,7 +156,7 @@ void AddCompareVerb(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("compare", "Compare two runs; exit 1 when the new one has a regression");
   verb->add_option("BASE", o->base, "output folder of a run, or its results.jsonl")->required();
   verb->add_option("NEW", o->now, "the same of the run to judge");
-  verb->add_option("--columns", o->columns, "compare two builds of one backend in one run instead")
+  verb->add_option("--builds", o->builds, "compare two builds of one backend in one run instead")
       ->type_name("BASE,NEW");
   verb->add_option("--policy", o->policy, "TOML file that says what is a regression")->type_name("FILE");
   AddNumber<double>(*verb, "--perf-gate", o->perf_gate, {0, 1e6},

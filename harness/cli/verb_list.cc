@@ -60,8 +60,10 @@ int ListCases(const CaseOptions& options, bool verbose) {
 }
 
 int PrintSuites() {
-  for (const std::string& name : ListSuites(SuiteDirectories())) fmt::print("{}\n", name);
-  return kExitOk;
+  const std::vector<std::string> names = ListSuites(SuiteDirectories());
+  for (const std::string& name : names) fmt::print("{}\n", name);
+  if (!names.empty()) return kExitOk;
+  return Complain(kExitNothing, "this program finds no suites" + WhyNoSuites());
 }
 
 }  // namespace

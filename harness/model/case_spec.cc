@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -58,6 +59,23 @@ std::string_view Accepts(AttrType type) {
       return "integers joined by '+', such as 1+2";
   }
   return "";
+}
+
+// What is wrong with the text of a number: that it is none, or that no number of the type is as large or as small.
+std::string WhyNot(AttrType type, std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = end == text.data() + text.size();
+  if (type == AttrType::kInt && is_number && error == std::errc() && std::abs(value) >= 0x1p63) {
+    return "beyond the integers of 64 bits: give one from -2^63 to 2^63 - 1";
+  }
+  if (type != AttrType::kFloat || !is_number || error != std::errc::result_out_of_range) {
+    return fmt::format("not {}", Accepts(type));
+  }
+  // from_chars leaves the value as it was; strtod says on which side it lies.
+  const bool is_small = std::abs(std::strtod(std::string(text).c_str(), nullptr)) < 1;
+  return is_small ? "nearer to 0 than any double but 0: give 0, or 5e-324 or more in magnitude"
+                  : "larger than any double: give at most 1.79e308 in magnitude";
 }
 
 std::optional<std::string> CanonicalNumber(AttrType type, std::string_view text) {
@@ -203,7 +221,7 @@ Result<std::string> CanonicalValue(const AttrDef& def, std::string_view text) {
   }
   if (auto value = CanonicalNumber(def.type, text)) return *std::move(value);
   if (!def.default_value.starts_with('=') && !text.empty() && text == def.default_value) return std::string(text);
-  return UsageError(fmt::format("{}={} is not {}", def.key, text, Accepts(def.type)));
+  return UsageError(fmt::format("{}={} is {}", def.key, text, WhyNot(def.type, text)));
 }
 
 Result<std::vector<DType>> CanonicalDTypes(std::vector<DType> dtypes, const OpSchema& schema) {

@@ -19,7 +19,7 @@ constexpr int kHost = 1;  // process number; the backends' follow
 class TraceWriter {
  public:
   TraceWriter(std::ostream& out, Nanoseconds begin) : out_(out), begin_(begin) {
-    out_ << R"({"displayTimeUnit":"ms","traceEvents":[)";
+    out_ << kChromeTraceBeginning;
     Name("process_name", kHost, 0, "assay");
   }
   ~TraceWriter() { out_ << "\n]}\n"; }

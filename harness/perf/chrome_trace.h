@@ -9,6 +9,9 @@
 
 namespace assay {
 
+// What every trace begins with.
+inline constexpr const char* kChromeTraceBeginning = R"({"displayTimeUnit":"ms","traceEvents":[)";
+
 // Microseconds since `begin`. Process 1 is the host with a track for each thread; each backend is a process of its own,
 // with what its plugin did by the worker's clock; an arrow leads there from the call. A timed loop is one event: when
 // its repetitions began is not known, their number and measured time are arguments.

@@ -52,6 +52,8 @@ Result<CaseSource> CasesOf(const CaseOptions& options, const OpCatalog& ops) {
   source.name = SuiteName(options);
   if (!source.name.empty()) {
     auto path = FindSuite(source.name, SuiteDirectories());
+    const bool by_name = source.name.find_first_of("./") == std::string::npos;
+    if (!path && by_name) return UsageError(path.error().message + WhyNoSuites());
     if (!path) return tl::unexpected(path.error());
     auto cases = LoadSuite(*path, ops);
     if (!cases) return tl::unexpected(cases.error());
@@ -110,6 +112,18 @@ fs::path ShippedFolder(const char* name, const char* source) {
   std::error_code error;
   const bool is_build = fs::equivalent(prefix, ASSAY_BUILD_FOLDER, error);
   return is_build && !error ? fs::path(source) : prefix / "share/assay" / name;
+}
+
+std::string WhyNoSuites() {
+  return WhyNoneShipped("suites", ASSAY_SOURCE_SUITES);
+}
+
+std::string WhyNoneShipped(const char* name, const char* source) {
+  const fs::path folder = ShippedFolder(name, source);
+  std::error_code error;
+  if (fs::is_directory(folder, error)) return "";
+  return fmt::format(": there is no folder {}; install or unpack the program as a whole, with its folder share",
+                     folder.string());
 }
 
 Result<PlannedRun> PlanCases(const CaseOptions& options) {

@@ -28,6 +28,10 @@ std::string SuiteName(const CaseOptions& options);
 // source tree counts for nothing, even where it still exists: an installed program is what was installed.
 std::filesystem::path ShippedFolder(const char* name, const char* source);
 
+// "" where that folder is there; else, to end a message: ": there is no folder ...; what to do".
+std::string WhyNoneShipped(const char* name, const char* source);
+std::string WhyNoSuites();
+
 // The selected cases, with what their operators ask for, and the plan that plan.json will hold. An empty selection is
 // not an error here (Selection::empty); the verbs make it exit code 4.
 struct PlannedRun {

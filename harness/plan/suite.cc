@@ -219,6 +219,9 @@ Result<std::string> FindSuite(const std::string& name_or_path, const std::vector
     const fs::path path = fs::path(directory) / (name_or_path + ".suite");
     if (fs::is_regular_file(path, error)) return path.string();
   }
+  if (directories.empty()) {
+    return UsageError(fmt::format("there is no suite '{}', as this program finds none", name_or_path));
+  }
   return UsageError(
       fmt::format("there is no suite '{}'; known: {} (searched {}). Give a path that ends in .suite for "
                   "one of your own",

@@ -47,6 +47,7 @@ class RunComparer {
     for (const MatchedPlace& place : places) devices_[place.backend].insert(place.device);
     for (const MatchedPlace& place : places) ComparePlace(place);
     if (!any_in_common_) return NothingInCommon();
+    NoteRepeated();
     times_.Decide(settings_, out_);
     return std::move(out_);
   }
@@ -100,40 +101,69 @@ class RunComparer {
     }
   }
 
-  // A record that says what became of a result that is not there; null when none does.
+  // A record that says what became of a result that is not there, a failure first; null when none does.
   const Record* StatusOf(const MatchedPlace& place) const {
-    if (place.now.status != nullptr) return place.now.status;
+    const auto& others = place.now.others;
+    const auto failure = std::ranges::find_if(others, [](const Record* r) { return HasFailed(*r); });
+    if (failure != others.end()) return *failure;
+    if (!others.empty()) return others[0];
     const auto it = ran_nowhere_.find(place.case_id);
     return it == ran_nowhere_.end() ? nullptr : it->second;
   }
 
   void ComparePlace(const MatchedPlace& place) {
+    static const std::vector<const Record*> kNone;
     for (const auto& [name, before] : place.base.by_implementation) {
       const auto it = place.now.by_implementation.find(name);
-      const size_t have = it == place.now.by_implementation.end() ? 0 : it->second.size();
-      for (size_t i = 0; i < before.size(); ++i) {
-        i < have ? CompareBoth(place, *before[i], *it->second[i]) : CompareGone(place, *before[i]);
-      }
-      for (size_t i = before.size(); i < have; ++i) CompareAppeared(place, *it->second[i]);
+      CompareAll(place, before, it == place.now.by_implementation.end() ? kNone : it->second);
     }
     for (const auto& [name, after] : place.now.by_implementation) {
-      if (place.base.by_implementation.contains(name)) continue;
-      for (const Record* r : after) CompareAppeared(place, *r);
+      if (!place.base.by_implementation.contains(name)) CompareAll(place, kNone, after);
     }
-    CompareStatus(place);
+    CompareOthers(place);
+  }
+
+  void CompareAll(const MatchedPlace& place, const std::vector<const Record*>& base,
+                  const std::vector<const Record*>& now) {
+    CountRepeated(place, base, now);
+    for (const auto& [before, after] : PairRecords(base, now)) {
+      if (after == nullptr) {
+        CompareGone(place, *before, StatusOf(place));
+      } else if (before == nullptr) {
+        CompareAppeared(place, *after);
+      } else {
+        CompareBoth(place, *before, *after);
+      }
+    }
   }
 
   // Records without an implementation. Those that stand for results of the other run were compared with them.
-  void CompareStatus(const MatchedPlace& place) {
-    const Record *before = place.base.status, *after = place.now.status;
-    if (before != nullptr && after != nullptr) {
-      CompareBoth(place, *before, *after);
-    } else if (after != nullptr && place.base.by_implementation.empty() && HasFailed(*after)) {
-      CompareAppeared(place, *after);
-    } else if (before != nullptr && HasResult(*before) && place.now.by_implementation.empty() &&
-               place.backend != settings_.harness_backend) {
-      CompareGone(place, *before);
+  void CompareOthers(const MatchedPlace& place) {
+    CountRepeated(place, place.base.others, place.now.others);
+    for (const auto& [before, after] : PairRecords(place.base.others, place.now.others)) {
+      if (before != nullptr && after != nullptr) {
+        CompareBoth(place, *before, *after);
+      } else if (after != nullptr && place.base.by_implementation.empty() && HasFailed(*after)) {
+        CompareAppeared(place, *after);
+      } else if (before != nullptr && HasResult(*before) && place.now.by_implementation.empty() &&
+                 place.backend != settings_.harness_backend) {
+        CompareGone(place, *before, place.now.others.empty() ? StatusOf(place) : nullptr);
+      }
     }
+  }
+
+  void CountRepeated(const MatchedPlace& place, const std::vector<const Record*>& base,
+                     const std::vector<const Record*>& now) {
+    if (base.size() < 2 && now.size() < 2) return;
+    if (repeated_++ == 0) first_repeated_ = fmt::format("{} on {}", place.case_id, place.backend);
+  }
+
+  void NoteRepeated() {
+    if (repeated_ == 0) return;
+    out_.notes.push_back(
+        fmt::format("several records have the same case, backend, device and implementation ({} such, the first {}): "
+                    "those of equal inputs are compared with each other, the others in their order",
+                    repeated_, first_repeated_));
   }
 
   ResultComparison& NewResult(const MatchedPlace& place, const Record& r) {
@@ -177,11 +207,12 @@ class RunComparer {
     return other_host ? "the hosts differ in processor, cores or variables" : "";
   }
 
-  void CompareGone(const MatchedPlace& place, const Record& before) {
+  // `status` says what became of it, where a record does; else it is null.
+  void CompareGone(const MatchedPlace& place, const Record& before, const Record* status) {
     if (!HasResult(before)) return;
     ResultComparison& result = NewResult(place, before);
     const RegressionLimits limits = LimitsFor(before);
-    if (const Record* status = StatusOf(place)) {
+    if (status != nullptr) {
       any_in_common_ = true;
       result.changes.push_back(Gone(before, *status, limits));
       return;
@@ -218,7 +249,9 @@ class RunComparer {
   void CompareAppeared(const MatchedPlace& place, const Record& after) {
     if (!HasResult(after)) return;
     ResultComparison& result = NewResult(place, after);
-    result.changes.push_back(Appeared(place.base.status, after, LimitsFor(after)));
+    const auto& others = place.base.others;  // why there was no implementation
+    const Record* before = others.empty() || after.implementation.empty() ? nullptr : others[0];
+    result.changes.push_back(Appeared(before, after, LimitsFor(after)));
   }
 
   // `before` says why the base has no result; null when the base does not have the case or the backend.
@@ -240,6 +273,8 @@ class RunComparer {
   std::map<std::string, std::set<std::string>> devices_;  // by backend
   std::map<std::string, const Record*> ran_nowhere_;
   bool any_in_common_ = false;
+  size_t repeated_ = 0;  // keys that several records of a run have
+  std::string first_repeated_;
   RunTimes times_;
   RunComparison out_;
 };

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 namespace assay {
@@ -56,7 +57,7 @@ class RecordMatcher {
 
   static void Insert(PlaceRecords& place, const Record& r) {
     if (r.implementation.empty()) {
-      place.status = &r;
+      place.others.push_back(&r);
     } else {
       place.by_implementation[r.implementation].push_back(&r);
     }
@@ -74,6 +75,34 @@ class RecordMatcher {
 std::vector<MatchedPlace> MatchRecords(const std::vector<Record>& base, const std::vector<Record>& now,
                                        std::vector<std::string>& renamed) {
   return RecordMatcher(base, now, renamed).Run();
+}
+
+std::vector<RecordPair> PairRecords(const std::vector<const Record*>& base, const std::vector<const Record*>& now) {
+  std::vector<RecordPair> pairs;
+  for (const Record* r : base) pairs.push_back({r, nullptr});
+  std::vector<const Record*> left;
+  for (const Record* r : now) {
+    const auto fits = [&](const RecordPair& pair) {
+      return pair.now == nullptr && pair.base->input_hash == r->input_hash;
+    };
+    if (const auto pair = std::ranges::find_if(pairs, fits); pair != pairs.end()) {
+      pair->now = r;
+    } else {
+      left.push_back(r);
+    }
+  }
+  std::vector<RecordPair> more;
+  for (const Record* r : left) {
+    if (const auto pair = std::ranges::find(pairs, nullptr, &RecordPair::now); pair != pairs.end()) {
+      pair->now = r;
+      continue;
+    }
+    const auto fits = [&](const Record* b) { return r->input_hash.empty() || b->input_hash == r->input_hash; };
+    const auto known = std::ranges::find_if(base, fits);
+    more.push_back({known == base.end() ? nullptr : *known, r});
+  }
+  pairs.insert(pairs.end(), more.begin(), more.end());
+  return pairs;
 }
 
 }  // namespace assay

@@ -13,8 +13,10 @@ namespace assay {
 
 // The results of one case on one device of one run.
 struct PlaceRecords {
-  std::map<std::string, std::vector<const Record*>> by_implementation;  // several: devices of one name, in their order
-  const Record* status = nullptr;  // why there is no implementation: unsupported, missing, crash...
+  // Several of one name: devices of one name, in their order, or one shape judged on several data.
+  std::map<std::string, std::vector<const Record*>> by_implementation;
+  // Of no implementation: why there is none (unsupported, missing, crash...), or what `assay check` judged.
+  std::vector<const Record*> others;
 };
 
 struct MatchedPlace {
@@ -27,5 +29,13 @@ struct MatchedPlace {
 // backend whose only device has another name in the new run.
 std::vector<MatchedPlace> MatchRecords(const std::vector<Record>& base, const std::vector<Record>& now,
                                        std::vector<std::string>& renamed);
+
+struct RecordPair {
+  const Record *base = nullptr, *now = nullptr;  // null: the other run has fewer records
+};
+
+// The records of one key, each in a pair: those of equal inputs belong together, then those of equal order. What the
+// new run has more of stands beside the base's record of the same inputs, so that no failure hides behind a pass.
+std::vector<RecordPair> PairRecords(const std::vector<const Record*>& base, const std::vector<const Record*>& now);
 
 }  // namespace assay

@@ -76,7 +76,7 @@ void NoteTimes(const std::vector<TimeComparison>& times, TimedHow how, RunCompar
   if (decided > 0 && how == TimedHow::kApart) {
     notes.push_back(
         "times: the runs were timed one after the other, so a machine that changed in between counts as a change; "
-        "--plugin base=A.so --plugin new=B.so --rounds N and --columns base,new leave it out");
+        "--plugin base=A.so --plugin new=B.so --rounds N and --builds base,new leave it out");
   }
 }
 

@@ -60,6 +60,9 @@ std::string OtherVersion(const std::vector<Expectation>& rules, const Record& re
 Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files) {
   ExpectationSet set;
   const bool none = files.size() == 1 && files[0] == "none";
+  if (const auto why = WhyNoneShipped("expectations", ASSAY_SOURCE_BACKENDS); files.empty() && !why.empty()) {
+    set.note = "known failures count as failures, as no list of them is found" + why + ", or say --expectations none";
+  }
   set.shipped = files.empty();
   const OpCatalog ops = Catalog();
   for (const std::string& path : set.shipped ? ShippedFiles() : none ? std::vector<std::string>{} : files) {

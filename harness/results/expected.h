@@ -17,6 +17,7 @@ struct ExpectationSet {
   bool shipped = false;            // else the user named them, or none
   // For the backends of a glob: the classes of processors on which their rules were established.
   std::vector<std::pair<std::string, std::vector<std::string>>> established;
+  std::string note;                // that there are none where there should be; "": nothing to say
 };
 
 // `files` as given with --expectations ("none": no file at all); without any, those that the backends ship:

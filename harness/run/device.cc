@@ -190,6 +190,7 @@ nlohmann::ordered_json DescribeDevice(const Device& c) {
     out["reason"] = c.problem;
     return out;
   }
+  out["plugin_name"] = c.description.name;
   out["vendor"] = c.description.vendor;
   out["version"] = c.description.version;
   out["library_version"] = c.description.library_version;

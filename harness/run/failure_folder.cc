@@ -75,13 +75,14 @@ std::string NoteOf(const Entry& entry) {
   return execution ? " (what failed is the execution, which the line above repeats: its numbers hold)" : "";
 }
 
-std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunner& runner, const fs::path& folder,
+// For a shell in the folder, so that it holds wherever the folder is taken to.
+std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunner& runner,
                         const std::string& program) {
   CheckRequest request;
   request.op = data.problem.spec.op;
   for (const auto& [key, value] : data.problem.spec.attrs) request.attrs.push_back(key + "=" + value);
   const auto file = [&](const std::string& name, const char* what) {
-    return fmt::format("{0}={1}:{0}", name, (folder / entry.File(what)).string());
+    return fmt::format("{0}={1}:{0}", name, entry.File(what));
   };
   const auto add_complex = [&](const Operand& o) {
     if (IsComplex(o.dtype)) request.dtypes.push_back(fmt::format("{}={}", o.name, Name(o.dtype)));
@@ -101,7 +102,7 @@ std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunn
     const ContractData* contract = runner.DataOf(*entry.attempt);
     request.exact_ulp = contract->twins[static_cast<size_t>(entry.kept->twin)].ToleranceUlp();
   }
-  return CheckLine(program, request);
+  return CheckLine(program, request, LinePaths::kAsGiven);
 }
 
 Status WriteTensors(const std::vector<Entry>& entries, const CaseData& data, const CaseRunner& runner,
@@ -153,7 +154,9 @@ Status FailureFolders::Write(const CaseData& data, const CaseRunner& runner, con
   } else if (!keep) {
     text += fmt::format("# Without tensors: they take {} MB, more than {}.\n", bytes >> 20, limits_.bytes >> 20);
   } else {
-    text += "# Lines for a shell, in any directory.\n";
+    text +=
+        "# Lines for a shell in this folder, wherever it is now; where assay is elsewhere, give it as the first "
+        "word.\n";
   }
   if (keep) {
     if (Status status = WriteTensors(entries, data, runner, folder); !status) return status;
@@ -165,7 +168,7 @@ Status FailureFolders::Write(const CaseData& data, const CaseRunner& runner, con
     for (const Entry& entry : entries) {
       if (!keep || entry.attempt != attempt) continue;
       text += fmt::format("# {} alone{}:\n{}\n", entry.File("got"), NoteOf(entry),
-                          OneLine(CheckLineOf(entry, data, runner, folder, program_)));
+                          OneLine(CheckLineOf(entry, data, runner, program_)));
     }
   }
   Status status = WriteFileAtomically(folder / "reproduce.txt", {{text.data(), text.size()}});

@@ -83,6 +83,7 @@ tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::ve
   auto expectations = LoadExpectationSet(options.expectations);
   if (!expectations) return Usage(expectations.error());
   run->expectations = *std::move(expectations);
+  if (!run->expectations.note.empty()) notes.push_back(run->expectations.note);
   return run;
 }
 

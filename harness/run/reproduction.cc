@@ -57,14 +57,15 @@ Result<NamedFile> ParseNamedFile(const std::string& text, bool name_optional) {
   return file;
 }
 
-std::string CheckLine(const std::string& program, const CheckRequest& request) {
+std::string CheckLine(const std::string& program, const CheckRequest& request, LinePaths paths) {
+  const auto path = [&](const std::string& named) { return paths == LinePaths::kFromRoot ? FromRoot(named) : named; };
   std::string line = program + " check --op " + Quoted(request.op);
   const auto add = [&](const char* option, const std::vector<std::string>& values) {
     for (const std::string& value : values) line += std::string(" ") + option + " " + Quoted(value);
   };
   add("--attr", request.attrs);
-  for (const std::string& input : request.inputs) add("--input", {FromRoot(input)});
-  add("--output", {FromRoot(request.output)});
+  for (const std::string& input : request.inputs) add("--input", {path(input)});
+  add("--output", {path(request.output)});
   add("--dtype", request.dtypes);
   if (!request.contract.empty()) add("--contract", {request.contract});
   if (!request.requirement.empty()) add("--require", {request.requirement});

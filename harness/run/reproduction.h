@@ -42,7 +42,9 @@ struct CheckRequest {
   std::optional<double> exact_ulp;  // the data are such that every legal order gives the same bits; see JudgeUserCase
 };
 
-// The same request as a line for the shell, in any directory; `program` is assay as a word of it.
-std::string CheckLine(const std::string& program, const CheckRequest& request);
+// The same request as a line for the shell, in any directory or with the paths as they are; `program` is assay as a
+// word of it.
+enum class LinePaths : uint8_t { kFromRoot, kAsGiven };
+std::string CheckLine(const std::string& program, const CheckRequest& request, LinePaths paths = LinePaths::kFromRoot);
 
 }  // namespace assay

@@ -179,13 +179,39 @@ class Operands(Matmul):
         self.assertEqual(done.returncode, 2)
         self.assertIn("tensor 'step' has dtype U16, which is not supported", done.stderr)
 
+    def test_what_is_no_file(self):
+        (self.dir / "full.npy").symlink_to("/dev/full")
+        for operand in ({"a": "full.npy"}, {"y": "y=full.npy"}):
+            self.refused("full.npy: this is a device or a pipe, which has no size; name a regular file", **operand)
+        (self.dir / "folder.npy").mkdir()
+        self.refused("folder.npy: this is a folder; name a file", a="folder.npy")
+
+    def test_a_case_that_does_not_fit_is_refused_before_it_is_read_or_computed(self):
+        with open(self.dir / "huge.npy", "wb") as file:
+            file.truncate(10 ** 14)  # takes no space
+        self.refused("a: huge.npy has 1e+05 GB; reading it takes twice as much, and ", a="huge.npy")
+        size = 10 ** 6  # a column and a row: their product has 10^12 elements
+        write_npy(self.dir / "column.npy", "f4", (size, 1), [1.0] * size)
+        write_npy(self.dir / "row.npy", "f4", (1, size), [1.0] * size)
+        self.refused("the case is too large for this host: its tensors and golden values (a 1000000x1, b 1x1000000, y "
+                     "1000000x1000000) need about 4e+04 GB, and ", a="column.npy", b="row.npy")
+
+    def test_progress_names_the_stages(self):
+        done = self.matmul("--progress", "bar")
+        for stage in ("reading the tensors, 0 s", "computing golden values, 0 s", "judging, 0 s"):
+            self.assertIn(stage, done.stderr)
+        self.assertTrue(done.stderr.endswith("\x1b[2K"), done.stderr)
+        for quiet in (("--progress", "none"), ("--progress", "lines"), ()):
+            self.assertEqual(self.matmul(*quiet).stderr, "")
+
     def test_golden_values_are_written(self):
         done = self.matmul("--write-golden", "g.npy")
         self.assertEqual(done.returncode, 0)
         self.assertEqual(read_npy(self.dir / "g.npy"), ((2, 2), Y))
-        (self.dir / "g.npy").write_text("old")
-        self.assertEqual(self.matmul("--write-golden", "g.npy").returncode, 0)
-        self.assertEqual(read_npy(self.dir / "g.npy"), ((2, 2), Y))
+        for older in ((self.dir / "a.npy").read_bytes(), b""):
+            (self.dir / "g.npy").write_bytes(older)
+            self.assertEqual(self.matmul("--write-golden", "g.npy").returncode, 0)
+            self.assertEqual(read_npy(self.dir / "g.npy"), ((2, 2), Y))
 
     def test_golden_values_go_where_the_user_said_or_nowhere(self):
         self.refused("--write-golden g.txt: give a name that ends in .npy", "--write-golden", "g.txt")
@@ -194,6 +220,9 @@ class Operands(Matmul):
         self.assertFalse((self.dir / "no").exists())
         (self.dir / "d.npy").mkdir()
         self.refused("--write-golden d.npy: this is a folder", "--write-golden", "d.npy")
+        (self.dir / "notes.npy").write_text("notes")
+        self.refused("--write-golden notes.npy: what is there is no .npy file, and stays", "--write-golden", "notes.npy")
+        self.assertEqual((self.dir / "notes.npy").read_text(), "notes")
         done = self.matmul("--write-golden", "/proc/g.npy")
         self.assertEqual(done.returncode, 2)
         self.assertIn("/proc/g.npy: cannot be written", done.stderr)

@@ -3,6 +3,7 @@
 """Every kind of bad input gets its exit code and a message that names it: cli_test.py and the arguments of
 program.py."""
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,6 +87,24 @@ class BadInput(Cli):
                       ("check", "--write-golden"), ("report",)):
             with self.subTest(words):
                 self.fails(2, "the text is empty; is it a variable that is not set?", *words, "")
+
+    def test_a_program_without_its_folder_share_says_so(self):
+        program = self.dir / "alone" / "bin" / "assay"
+        program.parent.mkdir(parents=True)
+        shutil.copy2(ASSAY, program)
+        missing = "there is no folder {}/alone/share/assay/{}; install or unpack the program as a whole, with its folder share"
+
+        def alone(code, *args):
+            done = subprocess.run([program, *args], cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            return done.stderr
+        suites = missing.format(self.dir, "suites")
+        self.assertIn(f"there is no suite 'smoke', as this program finds none: {suites}", alone(2, "run", "--suite", "smoke"))
+        self.assertIn(f"this program finds no suites: {suites}", alone(4, "list", "suites"))
+        run = ("run", "--case", CASE, "--plugin", PLUGIN, "--impl", "ok", "--no-perf", "--progress", "none", "--out")
+        self.assertIn("known failures count as failures, as no list of them is found: "
+                      + missing.format(self.dir, "expectations"), alone(0, *run, "first"))
+        self.assertNotIn("known failures", alone(0, *run, "second", "--expectations", "none"))
 
     def test_threads_in_the_environment_are_a_number(self):
         for text in ("abc", "0", "-2", "1.5", "100000"):

@@ -228,12 +228,15 @@ class Profile(Cli):
         self.assertFalse((self.dir / "out/profile.json").exists())
         self.assertNotIn("Profile", (self.dir / "out/report.html").read_text())
         self.assertEqual(done.stderr, "")
-        self.fails(2, "--trace /no/such/folder/x: the file cannot be written", "run", "--case", CASE, "--trace",
+        self.fails(2, "--trace /no/such/folder/x: there is no folder /no/such/folder; make it first", "run", "--case", CASE, "--trace",
                    "/no/such/folder/x", "--out", "o")
 
     def test_a_refused_run_leaves_the_trace_s_file_alone(self):
         (self.dir / "kept.txt").write_text("precious")
-        self.fails(2, "", "run", "--case", "no/such/case", "--trace", "kept.txt")
+        self.fails(2, "", "run", "--case", "no/such/case", "--trace", "new.json")
+        self.assertFalse((self.dir / "new.json").exists())
+        self.fails(2, "--trace kept.txt: what is there is no trace, and stays; give another name, or remove it", "run",
+                   "--case", CASE, "--trace", "kept.txt")
         (self.dir / "own.expect").write_text("")
         self.fails(2, "--trace own.expect: a list of expectations is read from this file", "run", "--case", CASE,
                    "--expectations", "own.expect", "--trace", "own.expect")
@@ -250,7 +253,11 @@ class Profile(Cli):
     def test_a_trace_may_lie_in_the_run_s_folder_but_in_no_place_of_its_own(self):
         self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf", "--trace",
                        str(self.dir / "out/trace.json"))
-        self.assertTrue(json.loads((self.dir / "out/trace.json").read_text()))
+        first = (self.dir / "out/trace.json").read_text()
+        self.assertTrue(json.loads(first))
+        self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--no-perf", "--trace",
+                       str(self.dir / "out/trace.json"), out="again")
+        self.assertNotEqual((self.dir / "out/trace.json").read_text(), first)  # an older trace may be replaced
         self.fails(3, "not written, as the run has a file of that name", "run", "--case", CASE, "--backend", "cpu",
                    "--impl", "naive", "--no-perf", "--out", "two", "--trace", "two/results.jsonl")
         self.assertIn("case_id", (self.dir / "two/results.jsonl").read_text())

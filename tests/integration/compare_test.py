@@ -91,21 +91,33 @@ class Compare(Base):
         self.one_run("fewer", "--case", CASE, "--no-perf", "--backend", "cpu", "--impl", "naive")
         self.assertIn("the case was not run", self.compare(3, "a", "fewer").stdout)
 
-    def test_two_columns_of_one_run(self):
+    def test_two_builds_in_one_run(self):
         self.one_run("ab", *BOTH, "--plugin", f"old={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "old,new",
                      "--impl", "ok")
-        self.assertIn("2 results in both runs", self.compare(0, "ab", "--columns", "old,new").stdout)
+        self.assertIn("2 results in both runs", self.compare(0, "ab", "--builds", "old,new").stdout)
         known = "ab has no backend '{}'; it has new, old (of which implementations are compared by their names)"
         for name in ("absent", "old:ok", "ok"):
-            self.assertIn(known.format(name), self.compare(2, "ab", "--columns", f"old,{name}").stderr)
+            self.assertIn(known.format(name), self.compare(2, "ab", "--builds", f"old,{name}").stderr)
         for text in ("old", "old,new,old"):
             self.assertIn(f"'{text}' is not two backends, BASE,NEW; ab has new, old",
-                          self.compare(2, "ab", "--columns", text).stderr)
-        neither = "reduce/i8-i32/shape=5x7,axes=1,kind=sum/fill=normal/seed=0"  # has it
-        self.one_run("two", "--case", CASE, "--case", neither, "--backend", "cpu,misbehaving", "--plugin", PLUGIN, "--impl",
-                     "naive,ok")
-        self.assertIn("have no implementation of one name",
-                      self.compare(2, "two", "--columns", "cpu,misbehaving").stderr)
+                          self.compare(2, "ab", "--builds", text).stderr)
+
+        def rename(records):
+            return [dict(r, implementation="other") if r["backend"] == "old" else r for r in records]
+        self.change_records("ab", "renamed", rename)
+        self.assertIn("--builds: 'old,new' of renamed have no result of the same case and implementation",
+                      self.compare(2, "renamed", "--builds", "old,new").stderr)
+
+    def test_two_backends_are_no_builds_of_one(self):
+        self.one_run("two", *BOTH, "--backend", "cpu,other", "--plugin", f"other={PLUGIN}", "--impl", "naive,ok")
+
+        def same_names(records):  # as opencl and vulkan have, where they share a name
+            return [dict(r, implementation="direct") for r in records]
+        self.change_records("two", "shared", same_names)
+        self.assertIn("--builds: 'cpu' and 'other' are no builds of one backend: their plugins call themselves 'cpu' and "
+                      "'misbehaving'", self.compare(2, "shared", "--builds", "cpu,other").stderr)
+        self.assertIn("whether 'cpu' and 'other' are builds of one backend is not known",
+                      self.compare(0, "shared/results.jsonl", "--builds", "cpu,other").stdout)
 
 
 class CompareTimes(Base):
@@ -124,7 +136,7 @@ class CompareTimes(Base):
     def run_rounds(self, out, *args):
         self.one_run(out, "--case", CASE, "--case", OTHER_CASE, "--perf-time", "0.02", "--rounds", str(self.ROUNDS), *args)
 
-    def test_rounds_are_recorded_and_two_columns_compared(self):
+    def test_rounds_are_recorded_and_two_builds_compared(self):
         self.run_rounds("ab", "--plugin", f"base={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "base,new",
                         "--impl", "ok")
         records = [json.loads(line) for line in (self.dir / "ab/results.jsonl").read_text().splitlines()]
@@ -140,25 +152,25 @@ class CompareTimes(Base):
             for of_round, median in zip(slices, medians):
                 self.assertGreater(len(of_round), 1)  # the builds took turns
                 self.assertTrue(0.999 * min(of_round) <= median <= 1.001 * max(of_round))
-        report = self.as_json(0, "ab", "--columns", "base,new")
+        report = self.as_json(0, "ab", "--builds", "base,new")
         self.assertEqual({(r["time"]["base_rounds"], r["time"]["new_rounds"]) for r in report["results"]},
                          {(self.ROUNDS, self.ROUNDS)})
         self.with_rounds("ab", "flat", 1)
         self.with_rounds("flat", "slow", 1.2, "new")
-        self.assertEqual(self.verdicts(self.as_json(0, "flat", "--columns", "base,new")), {"SAME"})
-        report = self.as_json(0, "slow", "--columns", "base,new")  # reported, but nothing asked for a gate
+        self.assertEqual(self.verdicts(self.as_json(0, "flat", "--builds", "base,new")), {"SAME"})
+        report = self.as_json(0, "slow", "--builds", "base,new")  # reported, but nothing asked for a gate
         self.assertEqual(self.verdicts(report), {"SLOWER"})
         self.assertEqual([(g["op"], g["results"], g["time"]["verdict"], g["regression"]) for g in report["groups"]],
                          [("matmul", 2, "SLOWER", False)])
         self.assertAlmostEqual(report["groups"][0]["time"]["ratio"], 1.2)
-        self.assertRegex(self.compare(0, "slow", "--columns", "base,new").stdout,
+        self.assertRegex(self.compare(0, "slow", "--builds", "base,new").stdout,
                          r"new +matmul +2 +9 +\+20\.0 % +\+20\.0 % to \+20\.0 % +SLOWER")
-        self.assertEqual(self.verdicts(self.as_json(1, "slow", "--columns", "base,new", "--perf-gate", "10")), {"SLOWER"})
-        self.compare(0, "slow", "--columns", "base,new", "--perf-gate", "25")
-        self.assertEqual(self.verdicts(self.as_json(0, "slow", "--columns", "new,base")), {"FASTER"})
-        self.assertEqual(self.verdicts(self.as_json(0, "slow", "--columns", "base,new", "--min-effect", "30")), {"SAME"})
+        self.assertEqual(self.verdicts(self.as_json(1, "slow", "--builds", "base,new", "--perf-gate", "10")), {"SLOWER"})
+        self.compare(0, "slow", "--builds", "base,new", "--perf-gate", "25")
+        self.assertEqual(self.verdicts(self.as_json(0, "slow", "--builds", "new,base")), {"FASTER"})
+        self.assertEqual(self.verdicts(self.as_json(0, "slow", "--builds", "base,new", "--min-effect", "30")), {"SAME"})
         (self.dir / "policy.toml").write_text("slower_percent = 5\n[[rule]]\nop = 'matmul'\nslower_percent = false\n")
-        self.compare(0, "slow", "--columns", "base,new", "--policy", "policy.toml")
+        self.compare(0, "slow", "--builds", "base,new", "--policy", "policy.toml")
 
     @staticmethod
     def verdicts(report):
@@ -209,10 +221,10 @@ class CompareTimes(Base):
         self.with_rounds("ab", "flat", 1)
         self.with_rounds("flat", "slow", 1.2, "new")
         (self.dir / "policy.toml").write_text("slower_percent = 5\n[[rule]]\ncase = 'matmul/*'\nslower_percent = false\n")
-        report = self.as_json(1, "slow", "--columns", "base,new", "--policy", "policy.toml")
+        report = self.as_json(1, "slow", "--builds", "base,new", "--policy", "policy.toml")
         self.assertEqual((report["regressions"], report["regressed_groups"]), (0, 1))
         self.assertEqual([g["regression"] for g in report["groups"]], [True])
-        done = self.compare(1, "slow", "--columns", "base,new", "--policy", "policy.toml", "--github", "--markdown",
+        done = self.compare(1, "slow", "--builds", "base,new", "--policy", "policy.toml", "--github", "--markdown",
                             "compare.md")
         self.assertIn("0 regressions, 1 operator slower as a whole", done.stdout)
         self.assertIn("::error title=assay compare%3A matmul on new as a whole::the time of the typical result: +20.0 %25",
@@ -223,10 +235,10 @@ class CompareTimes(Base):
         self.run_rounds("ab", "--plugin", f"base={PLUGIN}", "--plugin", f"new={PLUGIN}", "--backend", "base,new",
                         "--impl", "ok")
         self.change_records("ab", "cut", lambda records: [r for r in records if r["case_id"] == CASE])
-        done = self.compare(3, "cut", "--columns", "base,new")
+        done = self.compare(3, "cut", "--builds", "base,new")
         self.assertIn("have no record", done.stdout)
-        self.compare(0, "cut", "--columns", "base,new", "--allow-lost")
-        self.assertIn("both are 'new'", self.compare(2, "ab", "--columns", "new,new").stderr)
+        self.compare(0, "cut", "--builds", "base,new", "--allow-lost")
+        self.assertIn("both are 'new'", self.compare(2, "ab", "--builds", "new,new").stderr)
 
     def test_each_round_has_a_worker_of_its_own(self):
         self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.dir / "workers"))
@@ -299,7 +311,17 @@ class CompareErrors(Base):
         self.assertIn("cannot read the policy file", self.compare(2, "a", "a", "--policy", "absent.toml").stderr)
 
     def test_a_report_that_cannot_be_written(self):
-        self.assertIn("cannot write no/such.md", self.compare(3, "a", "a", "--markdown", "no/such.md").stderr)
+        self.assertIn("--markdown no/such.md: there is no folder no; make it first",
+                      self.compare(2, "a", "a", "--markdown", "no/such.md").stderr)
+        self.assertIn("cannot write /dev/full", self.compare(3, "a", "a", "--markdown", "/dev/full").stderr)
+        (self.dir / "README.md").write_text("# mine\n")
+        self.assertIn("--markdown README.md: what is there is no report of assay compare, and stays",
+                      self.compare(2, "a", "a", "--markdown", "README.md").stderr)
+        self.assertEqual((self.dir / "README.md").read_text(), "# mine\n")
+        (self.dir / "step").write_text("")  # as a CI system makes it
+        for _ in range(2):
+            self.compare(0, "a", "a", "--markdown", "step")
+            self.assertIn("# assay compare", (self.dir / "step").read_text())
 
 
 if __name__ == "__main__":

@@ -75,8 +75,8 @@ class Base(OwnFolder):
         (self.dir / place).parent.mkdir(parents=True, exist_ok=True)
         return shutil.copy2(ASSAY, self.dir / place)
 
-    def shell(self, line):
-        return subprocess.run(line, shell=True, cwd=self.dir, env=self.env, capture_output=True, text=True, timeout=240)
+    def shell(self, line, cwd=None):
+        return subprocess.run(line, shell=True, cwd=cwd or self.dir, env=self.env, capture_output=True, text=True, timeout=240)
 
 
 class Matmul(Base):

@@ -342,7 +342,7 @@ class Folder(Base):
             self.assertNotIn(character, done.stdout)
         self.assertIn(r"reason\x1b]0;owned\x07\x9b2J\u202e\x0d", done.stdout)
 
-    def test_the_lines_to_paste_work_in_any_directory(self):
+    def test_the_lines_to_paste_work_where_they_say(self):
         shutil.copy2(PLUGIN, self.dir / "it's a plugin.so")
         (self.dir / "rules.expect").write_text("fft/* | * | known_failure | another operator\n")
         _, records = self.run_cases("--case", CASE, "--plugin", "bad=it's a plugin.so", "--backend", "bad", "--impl",
@@ -351,8 +351,10 @@ class Folder(Base):
         lines = self.text("reproduce.txt", f"out/{record['failure_dir']}").splitlines()
         checks = [line for line in lines if " check " in line]
         self.assertTrue(checks)
-        for line in [record["reproduce"] + f" --no-perf --out '{self.dir}/again'"] + checks:
-            done = subprocess.run(line, shell=True, cwd="/", env=self.env, capture_output=True, text=True, timeout=120)
+        folder = self.dir / "out" / record["failure_dir"]
+        again = record["reproduce"] + f" --no-perf --out '{self.dir}/again'"
+        for line, where in [(again, "/"), *((check, folder) for check in checks)]:
+            done = subprocess.run(line, shell=True, cwd=where, env=self.env, capture_output=True, text=True, timeout=120)
             self.assertEqual(done.returncode, 1, line + done.stderr)
         same = json.loads(self.text("results.jsonl", "again"))
         self.assertEqual(same["output_hash"], record["output_hash"])

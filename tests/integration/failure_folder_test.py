@@ -43,7 +43,7 @@ class FailureFolder(Base):
                 # The output file of an implementation, and the line that judges it.
                 mine = [line for line in checks if f"got-misbehaving-{name}" in line]
                 self.assertTrue(mine)
-                results = [self.shell(line + " --json") for line in mine]
+                results = [self.shell(line + " --json", cwd=folder) for line in mine]
                 for result in results:
                     self.assertIn(result.returncode, (0, 1), result.stderr)
                 if record["verdict"] == "mismatch" and name not in ("write_after", "rounds_up"):
@@ -66,11 +66,17 @@ class FailureFolder(Base):
                                            "--no-perf", program=self.copy_program(place))
                 _, runs, checks = self.lines(records["nan_result"])
                 self.assertTrue(runs and checks)
-                for line in runs + checks:
-                    again = self.shell(line + (" --out again" if " run " in line else ""))
+                # The run is archived, in a folder that has a space in its name too.
+                archived = self.dir / "an archive"
+                (self.dir / "out").rename(archived)
+                folder = archived / records["nan_result"]["failure_dir"]
+                for line in checks:
+                    self.assertNotIn(str(self.dir / "out"), line)
+                    self.assertEqual(self.shell(line, cwd=folder).returncode, 1, line)
+                for line in runs:
+                    again = self.shell(line + " --out again", cwd=folder)
                     self.assertEqual(again.returncode, 1, line + again.stderr)
-                shutil.rmtree(self.dir / "out")
-                shutil.rmtree(self.dir / "again")
+                shutil.rmtree(archived)
 
     def test_the_same_numbers_come_out(self):
         case = "matmul/f32/m=16,n=16,k=64/fill=normal/seed=1"
@@ -80,12 +86,13 @@ class FailureFolder(Base):
         self.assertEqual(record["verdict"], "below_contract")
         _, runs, checks = self.lines(record)
         self.assertEqual((len(runs), len(checks)), (1, 1))
-        judged = json.loads(self.shell(checks[0] + " --json").stdout)
+        folder = self.dir / "out" / record["failure_dir"]
+        judged = json.loads(self.shell(checks[0] + " --json", cwd=folder).stdout)
         for key in ("bound_margin", "max_abs_err", "max_ulp_err", "rms_err", "nmse", "worst_elements", "output_hash",
                     "input_hash", "golden_hash", "contract", "tier", "dtype", "verdict", "class", "reason",
                     "required_contract"):
             self.assertEqual(judged[key], record[key], key)
-        self.assertEqual(self.shell(checks[0]).returncode, 1)
+        self.assertEqual(self.shell(checks[0], cwd=folder).returncode, 1)
         again = self.shell(runs[0] + " --out again --progress none --no-perf")
         self.assertEqual(again.returncode, 1, again.stderr)
 

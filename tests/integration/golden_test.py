@@ -142,6 +142,19 @@ class Store(Base):
         self.golden("export", "--case", SMALL[1], "--case", SMALL[0], "--out", "x.npy", code=2)
         self.golden("export", "--case", SMALL[1], code=2)
 
+    def test_a_golden_value_replaces_a_golden_value_and_nothing_else(self):
+        for name, older in (("y.safetensors", SMALL[0]), ("y.npy", SMALL[0])):
+            self.golden("export", "--case", older, "--out", name)
+            before = (self.dir / name).read_bytes()
+            self.golden("export", "--case", SMALL[1], "--out", name)
+            self.assertNotEqual((self.dir / name).read_bytes(), before)
+        weights = struct.pack("<Q", 2) + b"{}"  # another program's tensors
+        for name, what in (("w.safetensors", "file of golden values"), ("w.npy", ".npy file")):
+            (self.dir / name).write_bytes(weights)
+            self.assertIn(f"--out {name}: what is there is no {what}, and stays",
+                          self.golden("export", "--case", SMALL[1], "--out", name, code=2).stderr)
+            self.assertEqual((self.dir / name).read_bytes(), weights)
+
     def test_export_leaves_out_nothing_that_was_asked_for(self):
         case = ("export", "--case", SMALL[1])
         self.assertIn("a .safetensors file gets all of them",
@@ -308,12 +321,15 @@ class Manifest(Base):
         first = self.export("a.json")
         (self.dir / "a.json").write_text(first.replace('"golden_version": ', '"golden_version": 9'))
         self.assertEqual(self.export("a.json"), first)
+        (self.dir / "empty.json").write_text("")
+        self.assertEqual(self.export("empty.json"), first)
         (self.dir / "notes.json").write_text('{"format": "mine"}')
-        (self.dir / "empty").write_text("")
         (self.dir / "folder").mkdir()
         (self.dir / "nowhere").symlink_to("absent")
         for name, text in (("mixed.suite", "the suite is read from this file"), ("notes.json", "is no manifest"),
-                           ("empty", "is no manifest"), ("folder", "is no manifest"), ("nowhere", "is no manifest")):
+                           ("folder", "this is a folder"), ("nowhere", "is a link to nothing"),
+                           ("/dev/null", "is no file, which a manifest of golden values is"),
+                           ("no/such.json", "there is no folder no; make it first")):
             done = self.golden("export", "--manifest", name, "--suite", "mixed.suite", code=2)
             self.assertIn(f"--manifest {name}: ", done.stderr)
             self.assertIn(text, done.stderr)

@@ -21,6 +21,7 @@ TEST(RealPlugin, EveryImplementationInEveryLayout) {
   for (const LayoutVariant& variant : {LayoutVariant{}, LayoutVariant{1, 3}}) {
     const auto implementations = session.Query(0, problem, variant);
     ASSERT_TRUE(implementations) << implementations.error().message;
+    ASSERT_FALSE(implementations->empty());
     for (const ImplementationInfo& implementation : *implementations) {
       const Call<Prepared> prepared = session.Prepare(0, problem, implementation.name, variant);
       ASSERT_TRUE(prepared) << prepared.error().message;

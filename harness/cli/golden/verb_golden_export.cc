@@ -123,13 +123,9 @@ Status CheckExportFits(const GoldenOptions& options) {
 // Before anything is computed.
 Status CheckExportTarget(const GoldenOptions& options) {
   const ReadFile read[] = {SuiteFile(options.selection)};
-  const bool one = !options.out.empty();
-  if (auto fine = CheckReplacesNone(one ? "--out" : "--manifest", one ? options.out : options.manifest, read); !fine) {
-    return fine;
-  }
-  if (one) return {};
-  auto fine = CheckMayBecomeManifest(options.manifest);
-  return fine ? fine : UsageError("--manifest " + fine.error().message);
+  const ResultKind values{"file of golden values", IsGoldenFile}, manifest{"manifest of golden values", IsManifestFile};
+  if (options.out.empty()) return CheckMayWrite({"--manifest", options.manifest, manifest}, read);
+  return CheckMayWrite({"--out", options.out, IsNpy(options.out) ? NpyResult() : values}, read);
 }
 
 }  // namespace

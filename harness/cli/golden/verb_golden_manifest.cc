@@ -72,16 +72,8 @@ Status WriteManifest(const std::filesystem::path& path, std::vector<ManifestEntr
   return WriteFileAtomically(path, {{text.data(), text.size()}});
 }
 
-Status CheckMayBecomeManifest(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return {};
-  const bool is_file = std::filesystem::is_regular_file(path, error);
-  const auto text = is_file ? ReadWholeFile(path) : Result<std::string>("");
-  if (IsManifest(ParseOrderedJson(text.value_or("")))) return {};
-  return UsageError(
-      fmt::format("{}: what is there is no manifest of golden values, and stays; give another name, or "
-                  "remove it",
-                  path.string()));
+bool IsManifestFile(const std::filesystem::path& path) {
+  return IsManifest(ParseOrderedJson(ReadWholeFile(path).value_or("")));
 }
 
 Result<ManifestEntry> EntryOf(const CaseSpec& spec, const GoldenStore& store) {

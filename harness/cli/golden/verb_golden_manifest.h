@@ -22,8 +22,7 @@ struct ManifestEntry {
 Result<std::vector<ManifestEntry>> ReadManifest(const std::filesystem::path& path);
 Status WriteManifest(const std::filesystem::path& path, std::vector<ManifestEntry> entries);
 
-// Error: something is there that is no manifest, of whatever version.
-Status CheckMayBecomeManifest(const std::filesystem::path& path);
+bool IsManifestFile(const std::filesystem::path& path);  // of whatever version
 
 // From the store where it has the value, else computed.
 Result<ManifestEntry> EntryOf(const CaseSpec& spec, const GoldenStore& store);

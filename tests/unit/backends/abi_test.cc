@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "tests/unit/backends/every_plugin.h"
 #include "tests/unit/backends/matmul_case.h"
 
 namespace plugin_test {
@@ -129,7 +130,7 @@ TEST_P(Abi, ChecksRangesOfBuffersAndOperands) {
   EXPECT_EQ(api().buffer_upload(device(), buffer, 60, bytes, 4, error.raw()), ASSAY_OK);
   Op op = MatmulCase{.m = 4, .n = 4, .k = 4}.Description();
   assay_plan* plan = nullptr;
-  const auto name = plugin().Query(op).at(0).name;
+  const auto name = plugin().Offered(op).at(0).name;
   ASSERT_EQ(api().plan_create(device(), op.raw(), name.c_str(), &plan, error.raw()), ASSAY_OK) << error.str();
   assay_tensor_arg arg{sizeof arg, buffer, 4};
   const assay_tensor_arg* args[] = {&arg, &arg};
@@ -151,7 +152,7 @@ TEST_P(Abi, TimesEveryRepetitionOverRotatingSets) {
   Text error;
   Op op = MatmulCase{.m = 8, .n = 8, .k = 8}.Description();
   assay_plan* plan = nullptr;
-  const auto name = plugin().Query(op).at(0).name;
+  const auto name = plugin().Offered(op).at(0).name;
   ASSERT_EQ(api().plan_create(device(), op.raw(), name.c_str(), &plan, error.raw()), ASSAY_OK) << error.str();
   assay_buffer* buffer = nullptr;
   ASSERT_EQ(api().buffer_alloc(device(), 1024, &buffer, error.raw()), ASSAY_OK);
@@ -192,9 +193,6 @@ TEST_P(Abi, ExportsOneSymbol) {
   EXPECT_TRUE(text.starts_with("assay_backend_v1 T")) << text;
 }
 
-std::string NameOfPlugin(const testing::TestParamInfo<const char*>& info) {
-  return PluginName(info.param);
-}
 INSTANTIATE_TEST_SUITE_P(Plugins, Abi, testing::ValuesIn(PluginPaths()), NameOfPlugin);
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/unit/backends/conv_case.h"
+#include "tests/unit/backends/every_plugin.h"
 
 namespace plugin_test {
 namespace {
@@ -13,21 +14,16 @@ bool Contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
-class Conv : public testing::TestWithParam<const char*> {
+class Conv : public EveryPlugin {
  protected:
   void Check(const ConvCase& c) {
     SCOPED_TRACE(c.Text());
     Op op = c.Description();
-    std::string reason;
-    const auto implementations = PluginAt(GetParam()).Query(op, &reason);
-    if (IsCpu(GetParam())) {
-      ASSERT_GE(implementations.size(), 2u) << reason;
-    }
     const auto inputs = c.Inputs();
     const auto expected = c.Reference(inputs);
-    for (const Implementation& implementation : implementations) {
+    for (const Implementation& implementation : OfferedFor(op, 2, 3)) {
       SCOPED_TRACE(implementation.name + " " + implementation.contract);
-      const auto got = PluginAt(GetParam()).Run(op, implementation.name, inputs);
+      const auto got = Run(op, implementation, inputs);
       ASSERT_EQ(got.size(), expected.value.size());
       const double unit = c.out == kF64 ? kF64.unit : kF32.unit;
       // Loose, for the harness has the theory: a misplaced term is thousands of times larger.
@@ -39,11 +35,8 @@ class Conv : public testing::TestWithParam<const char*> {
         ASSERT_LE(std::abs(got[i] - expected.value[i]), bound)
             << "element " << i << ": " << got[i] << " for " << expected.value[i];
       }
-      ran_.insert(implementation.name);
     }
   }
-
-  std::set<std::string> ran_;
 };
 
 constexpr std::pair<Type, Type> kConvTypes[] = {{kF64, kF64},  {kF32, kF32}, {kF16, kF16}, {kBF16, kBF16},
@@ -72,7 +65,6 @@ TEST_P(Conv, OneTwoAndThreeDimensions) {
            .pad = {0, 1, 2},
            .dilation = {2, 1, 1}});
   }
-  EXPECT_FALSE(ran_.empty());
 }
 
 TEST_P(Conv, StridesDilationsAndPadding) {
@@ -113,7 +105,6 @@ TEST_P(Conv, StridesBeyondTheInput) {
          .stride = {int64_t{1} << 62},
          .pad = {1},
          .dilation = {1}});
-  EXPECT_FALSE(ran_.empty());
 }
 
 TEST_P(Conv, OutputsOfPaddingAlone) {
@@ -154,16 +145,13 @@ TEST_P(Conv, LongSumsAndSeveralThreads) {
   }
 }
 
-std::string NameOfConv(const testing::TestParamInfo<const char*>& info) {
-  return PluginName(info.param);
-}
-INSTANTIATE_TEST_SUITE_P(Plugins, Conv, testing::ValuesIn(PluginPaths()), NameOfConv);
+INSTANTIATE_TEST_SUITE_P(Plugins, Conv, testing::ValuesIn(PluginPaths()), NameOfPlugin);
 
 TEST(CpuConv, OffersWinogradWhereItApplies) {
   const auto names = [](const ConvCase& c) {
     Op op = c.Description();
     std::set<std::string> found;
-    for (const auto& implementation : Cpu().Query(op)) found.insert(implementation.name);
+    for (const auto& implementation : Cpu().Offered(op)) found.insert(implementation.name);
     return found;
   };
   const std::set<std::string> both{"direct", "im2col"}, all{"direct", "im2col", "winograd-2x2-3x3"};
@@ -178,7 +166,7 @@ TEST(CpuConv, DeclaresItsArithmetic) {
   const auto contracts = [](Type in, Type out) {
     Op op = ConvCase{.in = in, .out = out}.Description();
     std::set<std::string> found;
-    for (const auto& implementation : Cpu().Query(op)) found.insert(implementation.contract);
+    for (const auto& implementation : Cpu().Offered(op)) found.insert(implementation.contract);
     return found;
   };
   EXPECT_EQ(contracts(kF64, kF64),

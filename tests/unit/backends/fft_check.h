@@ -35,8 +35,7 @@ class FftTest : public testing::Test {
 
   void Check(const FftCase& c) {
     Op op = c.Description();
-    const auto implementations = plugin_.Query(op);
-    ASSERT_FALSE(implementations.empty());
+    const auto implementations = plugin_.Offered(op);
     const std::vector<double> x = c.Input(7);
     std::vector<std::vector<FftCase::Complex>> expected;
     for (int64_t b = 0; b < c.batch; ++b) expected.push_back(c.Transform(c.Signal(x, b)));

@@ -59,13 +59,13 @@ TEST_F(Fft, SeveralThreads) {
 
 TEST_F(Fft, DeclaresItsAlgorithmAndRefusesWithAReason) {
   Op short_line = FftCase{.n = {64}}.Description();
-  const auto all = Cpu().Query(short_line);
+  const auto all = Cpu().Offered(short_line);
   ASSERT_EQ(all.size(), 3u);
   EXPECT_TRUE(all[0].name == "radix" && Declares(all[0], "alg=fft"));
   EXPECT_TRUE(all[1].name == "bluestein" && Declares(all[1], "alg=bluestein"));
   EXPECT_TRUE(all[2].name == "direct" && Declares(all[2], "alg=direct"));
   Op prime = FftCase{.n = {2053}}.Description();
-  const auto one = Cpu().Query(prime);
+  const auto one = Cpu().Offered(prime);
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].name, "bluestein");
   Op wrong("fft");
@@ -82,7 +82,7 @@ TEST_F(Fft, NanStaysInItsTransform) {
   Op op = c.Description();
   std::vector<double> x = c.Input(1);
   x[12 + 5] = NAN;
-  for (const Implementation& implementation : Cpu().Query(op)) {
+  for (const Implementation& implementation : Cpu().Offered(op)) {
     const auto y = Cpu().Run(op, implementation.name, {x});
     for (int64_t i = 0; i < 3 * 14; ++i) {
       const bool certain = i / 14 == 1 && i % 2 == 0 && i % 14 != 6;  // real parts but where cos(2 pi 5 k / 12) = 0

@@ -35,7 +35,7 @@ TEST(CpuMatmul, RefusesSumsThatCanOverflow) {
 TEST(CpuMatmul, DeclaresItsArithmetic) {
   const auto contract = [](Type in, Type out) {
     Op op = MatmulCase{.in = in, .out = out}.Description();
-    return Cpu().Query(op).at(0).contract;
+    return Cpu().Offered(op).at(0).contract;
   };
   EXPECT_EQ(contract(kF64, kF64), "f64;det=yes;batchinv=yes");
   EXPECT_EQ(contract(kBF16, kF32), "f32acc;det=yes;batchinv=yes");

@@ -159,12 +159,19 @@ std::vector<Implementation> Plugin::Query(Op& op, std::string* reason) {
   std::array<const assay_implementation*, 32> found{};
   uint64_t count = found.size();
   const assay_status status = api_->query(device_, op.raw(), found.data(), &count, error.raw());
-  if (reason != nullptr) *reason = status == ASSAY_OK ? "" : error.str();
+  *reason = status == ASSAY_OK ? "" : error.str();
   EXPECT_TRUE(status == ASSAY_OK || status == ASSAY_UNSUPPORTED) << status << ": " << error.str();
   EXPECT_EQ(status == ASSAY_OK, count > 0);
   EXPECT_TRUE(status == ASSAY_OK || !error.str().empty()) << "unsupported without a reason";
   std::vector<Implementation> implementations;
   for (uint64_t i = 0; i < count; ++i) implementations.push_back({found[i]->name, found[i]->contract});
+  return implementations;
+}
+
+std::vector<Implementation> Plugin::Offered(Op& op) {
+  std::string reason;
+  auto implementations = Query(op, &reason);
+  EXPECT_FALSE(implementations.empty()) << reason;
   return implementations;
 }
 

@@ -74,7 +74,9 @@ class Plugin {
   bool IsHost() const;  // its device is the processor that the tests run on, without a driver between
 
   // Empty with a reason when the plugin says UNSUPPORTED; fails the test on any other status.
-  std::vector<Implementation> Query(Op& op, std::string* reason = nullptr);
+  std::vector<Implementation> Query(Op& op, std::string* reason);
+  // Fails the test when there is none, so that a loop over them runs.
+  std::vector<Implementation> Offered(Op& op);
   // The reason of a plugin that offers nothing for it; fails the test when it offers something.
   std::string Refusal(Op op);
 

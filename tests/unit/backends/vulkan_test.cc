@@ -28,7 +28,7 @@ class Vulkan : public testing::Test {
   }
   std::set<std::string> NamesFor(Op op) {
     std::set<std::string> names;
-    for (const Implementation& implementation : plugin().Query(op)) names.insert(implementation.name);
+    for (const Implementation& implementation : plugin().Offered(op)) names.insert(implementation.name);
     return names;
   }
 };
@@ -56,7 +56,7 @@ TEST_F(Vulkan, SumsExactlyAroundTheWidthsOfSubgroupsAndTiles) {
           expected[static_cast<size_t>(row * n + column)] +=
               a[static_cast<size_t>(row * k + p)] * b[static_cast<size_t>(p * n + column)];
         }
-        for (const Implementation& implementation : plugin().Query(op)) {
+        for (const Implementation& implementation : plugin().Offered(op)) {
           ASSERT_EQ(plugin().Run(op, implementation.name, {a, b}), expected)
               << implementation.name << " m=" << m << " n=" << n << " k=" << k;
         }
@@ -67,7 +67,7 @@ TEST_F(Vulkan, SumsExactlyAroundTheWidthsOfSubgroupsAndTiles) {
 
 TEST_F(Vulkan, DeclaresWhatTheDevicePromises) {
   const bool flushes = Properties().find("f32=rn,subnormals may be flushed") != std::string::npos;
-  const auto contract = [&](Op op) { return plugin().Query(op).at(0); };
+  const auto contract = [&](Op op) { return plugin().Offered(op).at(0); };
   EXPECT_EQ(contract(MatmulCase{}.Description()).Declares("ftz=all"), flushes);
   EXPECT_EQ(contract(MatmulCase{.in = kBF16, .out = kBF16}.Description()).Declares("ftz=all"), flushes);
   // Halves are taken apart as integers, and elements are selected as integers.
@@ -78,13 +78,13 @@ TEST_F(Vulkan, DeclaresWhatTheDevicePromises) {
 
 TEST_F(Vulkan, KeepsSubnormalsWhereItDeclaresThat) {
   Op halves = MatmulCase{.in = kF16, .out = kF16, .m = 2, .n = 3, .k = 4}.Description();
-  for (const Implementation& implementation : plugin().Query(halves)) {
+  for (const Implementation& implementation : plugin().Offered(halves)) {
     const auto got =
         plugin().Run(halves, implementation.name, {std::vector<double>(8, 0x1p-20), std::vector<double>(12, 0x1p-4)});
     EXPECT_EQ(got[0], 0x1p-22) << implementation.name;
   }
   Op least = ReduceCase{.kind = "max", .shape = {3}, .axes = {0}}.Description();
-  for (const Implementation& implementation : plugin().Query(least)) {
+  for (const Implementation& implementation : plugin().Offered(least)) {
     EXPECT_EQ(plugin().Run(least, implementation.name, {{-1, 0x1p-149, 0}}).at(0), 0x1p-149) << implementation.name;
   }
 }

@@ -38,6 +38,20 @@ TEST(CheckFits, ComparesWhatTheCaseNeeds) {
   EXPECT_NE(fits.error().message.find("need about 0.048 GB, and 0.047 GB"), std::string::npos) << fits.error().message;
 }
 
+TEST(CheckFileFits, ComparesTwiceTheSizeOfTheFile) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / "assay_large.npy";
+  std::ofstream(path).put('x');
+  std::filesystem::resize_file(path, 160'000'000'000);  // takes no space
+  EXPECT_TRUE(CheckFileFits(path, 320e9));
+  const Status fits = CheckFileFits(path, 319e9);
+  std::filesystem::remove(path);
+  ASSERT_FALSE(fits);
+  EXPECT_NE(fits.error().message.find("large.npy has 160 GB; reading it takes twice as much, and 319 GB of memory"),
+            std::string::npos)
+      << fits.error().message;
+  EXPECT_TRUE(CheckFileFits(path, 0)) << "there is no file now";
+}
+
 class AvailableMemory : public ::testing::Test {
  protected:
   void SetUp() override {

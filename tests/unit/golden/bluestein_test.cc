@@ -12,7 +12,7 @@
 #include "golden/fft_error.h"
 #include "harness/data/dtype.h"
 #include "harness/data/fill/rng.h"
-#include "tests/unit/golden/mpfr_dft.h"
+#include "tests/support/mpfr_dft.h"
 
 namespace assay {
 namespace {

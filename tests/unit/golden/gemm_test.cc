@@ -8,7 +8,7 @@
 
 #include "harness/data/fill/fill.h"
 #include "harness/data/fill/rng.h"
-#include "tests/unit/golden/mpfr_sum.h"
+#include "tests/support/mpfr.h"
 #include "tests/unit/special_values.h"
 
 namespace assay {

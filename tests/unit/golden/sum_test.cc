@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "harness/data/fill/fill.h"
-#include "tests/unit/golden/mpfr_sum.h"
+#include "tests/support/mpfr.h"
 #include "tests/unit/special_values.h"
 
 namespace assay {
@@ -88,7 +88,7 @@ TEST(RowProducts, AgreeWithMpfr) {
         mpfr_mul_d(product.x, product.x, v, MPFR_RNDN);
         std::fabs(v) > 1 ? up += std::log2(std::fabs(v)) : down += std::log2(std::fabs(v));
       }
-      EXPECT_LE(test::DistanceFrom(product.x, golden.value[r], golden.value_lo[r]), golden.error[r]);
+      EXPECT_LE(product.DistanceFrom(golden.value[r], golden.value_lo[r]), golden.error[r]);
       EXPECT_LT(golden.error[r], std::fabs(golden.value[r]) * 0x1p-90 + 0x1p-1070);
       EXPECT_NEAR((*golden.Extra("log2_up"))[r], up, 1e-9);
       EXPECT_NEAR((*golden.Extra("log2_down"))[r], down, 1e-9);
@@ -125,7 +125,7 @@ TEST(RowLogSumExp, AgreesWithMpfr) {
         for (int64_t r = 0; r < 8; ++r) {
           Mpfr reference;
           ReferenceLse(&x[r * k], k, reference);
-          EXPECT_LE(test::DistanceFrom(reference.x, golden.value[r], Lo(golden, r)), golden.error[r]);
+          EXPECT_LE(reference.DistanceFrom(golden.value[r], Lo(golden, r)), golden.error[r]);
           const double scale = 1 + std::fabs(golden.value[r]) + (*golden.Extra("spread"))[r];
           EXPECT_LT(golden.error[r], scale * (tier == Tier::kFast ? 1e-13 : 0x1p-88));
         }

@@ -92,6 +92,11 @@ TEST(CaseSpec, ErrorsNameTheKeyAndWhatItAccepts) {
   EXPECT_THAT(Message({{"m", "7.5"}}), HasSubstr("m=7.5 is not an integer"));
   EXPECT_THAT(Message({{"m", "99999999999999999999"}}), HasSubstr("not an integer"));
   EXPECT_THAT(Message({{"m", "7"}, {"alpha", "inf"}}), HasSubstr("not a finite number"));
+  EXPECT_THAT(Message({{"m", "7"}, {"alpha", "1e-400"}}),
+              HasSubstr("alpha=1e-400 is nearer to 0 than any double but 0"));
+  EXPECT_THAT(Message({{"m", "7"}, {"alpha", "-1e400"}}), HasSubstr("alpha=-1e400 is larger than any double"));
+  EXPECT_THAT(Message({{"m", "7"}, {"alpha", "1e400x"}}), HasSubstr("not a finite number"));
+  EXPECT_THAT(Message({{"m", "99999999999999999999"}}), HasSubstr("beyond the integers of 64 bits"));
   EXPECT_THAT(Message({{"m", "7"}, {"mode", "lazy"}}), HasSubstr("not one of fused, rounded"));
   EXPECT_THAT(Message({{"m", "7"}, {"stride", "1x"}}), HasSubstr("joined by 'x'"));
   EXPECT_THAT(Message({{"m", "7"}, {"stride", "-1"}}), HasSubstr("non-negative"));

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <mpfr.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "ops/binding.h"
+#include "tests/support/mpfr.h"
 #include "tests/unit/ops/attention_simulate.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/special_values.h"
@@ -75,57 +75,52 @@ TEST(AttentionBind, ScaleHeadsAndMasks) {
   EXPECT_EQ(Bind("attention/f32/b=1,h=1,l=1,d=4,scale=0.7/fill=normal/seed=0").Float("scale"), 0.7);
 }
 
-// One query's result at 256 bits.
+// One query's result with many bits.
 class Exact {
  public:
-  Exact(const Problem& problem, std::span<const Tensor> inputs) : op_(problem), inputs_(inputs) {
-    mpfr_inits2(256, s_, max_, total_, sum_, e_, nullptr);
-  }
-  ~Exact() { mpfr_clears(s_, max_, total_, sum_, e_, nullptr); }
+  Exact(const Problem& problem, std::span<const Tensor> inputs) : op_(problem), inputs_(inputs) {}
 
   // |o - (hi + lo)|, rounded up.
   double Distance(int64_t row, int64_t c, double hi, double lo) {
     const std::vector<int64_t> keys = ComputeRow(op_, AttentionData(op_, inputs_), row).keys;
     for (size_t i = 0; i < keys.size(); ++i) {
       Score(row, keys[i]);
-      if (i == 0 || mpfr_cmp(s_, max_) > 0) mpfr_set(max_, s_, MPFR_RNDN);
+      if (i == 0 || mpfr_cmp(s_.x, max_.x) > 0) mpfr_set(max_.x, s_.x, MPFR_RNDN);
     }
-    mpfr_set_d(total_, 0, MPFR_RNDN);
-    mpfr_set_d(sum_, 0, MPFR_RNDN);
+    mpfr_set_d(total_.x, 0, MPFR_RNDN);
+    mpfr_set_d(sum_.x, 0, MPFR_RNDN);
     for (int64_t key : keys) {
       Score(row, key);
-      mpfr_sub(e_, s_, max_, MPFR_RNDN);
-      mpfr_exp(e_, e_, MPFR_RNDN);
-      mpfr_add(total_, total_, e_, MPFR_RNDN);
-      mpfr_mul_d(e_, e_, ValueAt(inputs_[2], (op_.KeyHead(row) * op_.s + key) * op_.dv + c), MPFR_RNDN);
-      mpfr_add(sum_, sum_, e_, MPFR_RNDN);
+      mpfr_sub(e_.x, s_.x, max_.x, MPFR_RNDN);
+      mpfr_exp(e_.x, e_.x, MPFR_RNDN);
+      mpfr_add(total_.x, total_.x, e_.x, MPFR_RNDN);
+      mpfr_mul_d(e_.x, e_.x, ValueAt(inputs_[2], (op_.KeyHead(row) * op_.s + key) * op_.dv + c), MPFR_RNDN);
+      mpfr_add(sum_.x, sum_.x, e_.x, MPFR_RNDN);
     }
-    mpfr_div(sum_, sum_, total_, MPFR_RNDN);
-    mpfr_sub_d(sum_, sum_, hi, MPFR_RNDN);
-    mpfr_sub_d(sum_, sum_, lo, MPFR_RNDN);
-    return std::abs(mpfr_get_d(sum_, MPFR_RNDA));
+    mpfr_div(sum_.x, sum_.x, total_.x, MPFR_RNDN);
+    return sum_.DistanceFrom(hi, lo);
   }
 
  private:
   void Score(int64_t row, int64_t key) {
-    mpfr_set_d(s_, 0, MPFR_RNDN);
+    mpfr_set_d(s_.x, 0, MPFR_RNDN);
     for (int64_t c = 0; c < op_.d; ++c) {
-      mpfr_set_d(e_, ValueAt(inputs_[0], row * op_.d + c), MPFR_RNDN);
-      mpfr_mul_d(e_, e_, ValueAt(inputs_[1], (op_.KeyHead(row) * op_.s + key) * op_.d + c), MPFR_RNDN);
-      mpfr_add(s_, s_, e_, MPFR_RNDN);
+      mpfr_set_d(e_.x, ValueAt(inputs_[0], row * op_.d + c), MPFR_RNDN);
+      mpfr_mul_d(e_.x, e_.x, ValueAt(inputs_[1], (op_.KeyHead(row) * op_.s + key) * op_.d + c), MPFR_RNDN);
+      mpfr_add(s_.x, s_.x, e_.x, MPFR_RNDN);
     }
-    mpfr_mul_d(s_, s_, op_.scale, MPFR_RNDN);
+    mpfr_mul_d(s_.x, s_.x, op_.scale, MPFR_RNDN);
     if (op_.softcap > 0) {
-      mpfr_div_d(s_, s_, op_.softcap, MPFR_RNDN);
-      mpfr_tanh(s_, s_, MPFR_RNDN);
-      mpfr_mul_d(s_, s_, op_.softcap, MPFR_RNDN);
+      mpfr_div_d(s_.x, s_.x, op_.softcap, MPFR_RNDN);
+      mpfr_tanh(s_.x, s_.x, MPFR_RNDN);
+      mpfr_mul_d(s_.x, s_.x, op_.softcap, MPFR_RNDN);
     }
-    if (op_.mask == MaskKind::kAdd) mpfr_add_d(s_, s_, ValueAt(inputs_[3], op_.MaskOffset(row) + key), MPFR_RNDN);
+    if (op_.mask == MaskKind::kAdd) mpfr_add_d(s_.x, s_.x, ValueAt(inputs_[3], op_.MaskOffset(row) + key), MPFR_RNDN);
   }
 
   const AttentionCase op_;
   std::span<const Tensor> inputs_;
-  mpfr_t s_, max_, total_, sum_, e_;
+  Mpfr s_, max_, total_, sum_, e_;
 };
 
 constexpr const char* kMpfrShapes[] = {"b=2,h=4,hkv=2,l=5,s=9,d=8,dv=3,causal=1",

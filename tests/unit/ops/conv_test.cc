@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <mpfr.h>
 
 #include <cmath>
 
 #include "ops/binding.h"
+#include "tests/support/mpfr.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/ops/conv_simulate.h"
 
@@ -69,21 +69,11 @@ INSTANTIATE_TEST_SUITE_P(
                     BadConvCase{"conv/i8-i8-i32/n=1,c=2,o=2,i=8,k=3,bias=1", "bias=1 must be 0"},
                     BadConvCase{"conv/i8-i8-i32/n=1,c=65536,o=1,i=8,k=3", "at most 131071"}));
 
-// |value + value_lo - exact| with 400 bits: sums of products of f64 data of ordinary size are exact in that.
+// |value + value_lo - exact|.
 double ErrorOf(const Golden& golden, int64_t i, std::span<const double> a, std::span<const double> b, double bias) {
-  mpfr_t sum, term;
-  mpfr_inits2(400, sum, term, nullptr);
-  mpfr_set_d(sum, bias, MPFR_RNDN);
-  for (size_t k = 0; k < a.size(); ++k) {
-    mpfr_set_d(term, a[k], MPFR_RNDN);
-    mpfr_mul_d(term, term, b[k], MPFR_RNDN);
-    mpfr_add(sum, sum, term, MPFR_RNDN);
-  }
-  mpfr_sub_d(sum, sum, golden.value[i], MPFR_RNDN);
-  if (!golden.value_lo.empty()) mpfr_sub_d(sum, sum, golden.value_lo[i], MPFR_RNDN);
-  const double error = std::abs(mpfr_get_d(sum, MPFR_RNDA));
-  mpfr_clears(sum, term, nullptr);
-  return error;
+  Mpfr sum(bias);
+  for (size_t k = 0; k < a.size(); ++k) sum.AddProduct(a[k], b[k]);
+  return sum.DistanceFrom(golden.value[i], golden.value_lo.empty() ? 0 : golden.value_lo[i]);
 }
 
 constexpr const char* kConvShapes[] = {"n=2,c=3,o=4,i=9x7,k=3x3,pad=1",

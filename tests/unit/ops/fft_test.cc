@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "ops/binding.h"
-#include "tests/unit/golden/mpfr_dft.h"
+#include "tests/support/mpfr_dft.h"
 
 namespace assay {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden values against MPFR at 256 bits: every element is within its own certified error, and the magnitude plane is
+// Golden values against MPFR: every element is within its own certified error, and the magnitude plane is
 // no less than the exact sum of magnitudes.
 #include <fmt/format.h>
-#include <mpfr.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,43 +9,13 @@
 #include "ops/binding.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
+#include "tests/support/mpfr.h"
 #include "tests/unit/ops/cases.h"
 
 namespace assay::test {
 namespace {
 
-// A 256-bit number. Exponents are unbounded for our purposes.
-class Big {
- public:
-  explicit Big(double x = 0) {
-    mpfr_init2(value_, 256);
-    mpfr_set_d(value_, x, MPFR_RNDN);
-  }
-  ~Big() { mpfr_clear(value_); }
-  Big(const Big&) = delete;
-  Big& operator=(const Big&) = delete;
-
-  void AddProduct(double a, double b) {
-    Big product(a);
-    mpfr_mul_d(product.value_, product.value_, b, MPFR_RNDN);
-    mpfr_add(value_, value_, product.value_, MPFR_RNDN);
-  }
-  // |hi + lo - this|, rounded up.
-  double Distance(double hi, double lo) const {
-    Big d(hi);
-    mpfr_add_d(d.value_, d.value_, lo, MPFR_RNDN);
-    mpfr_sub(d.value_, d.value_, value_, MPFR_RNDN);
-    mpfr_abs(d.value_, d.value_, MPFR_RNDN);
-    return mpfr_get_d(d.value_, MPFR_RNDU);
-  }
-  double Rounded() const { return mpfr_get_d(value_, MPFR_RNDN); }
-  mpfr_ptr get() { return value_; }
-
- private:
-  mpfr_t value_;
-};
-
-void ExpectWithin(const Golden& golden, int64_t i, const Big& exact) {
+void ExpectWithin(const Golden& golden, int64_t i, const Mpfr& exact) {
   const double rounded = exact.Rounded(), value = golden.value[i];
   if (std::isnan(rounded)) {
     EXPECT_TRUE(std::isnan(value)) << i;
@@ -54,7 +23,8 @@ void ExpectWithin(const Golden& golden, int64_t i, const Big& exact) {
     EXPECT_EQ(value, rounded) << i;
   } else {
     const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
-    EXPECT_LE(exact.Distance(value, lo), golden.error[i]) << "element " << i << ": " << value << " against " << rounded;
+    EXPECT_LE(exact.DistanceFrom(value, lo), golden.error[i])
+        << "element " << i << ": " << value << " against " << rounded;
   }
 }
 
@@ -78,7 +48,7 @@ void CheckMatmul(const std::string& id, Tier tier) {
   const std::vector<Tensor> inputs = Op("matmul").MakeInputs(problem);
   const Golden golden = GoldenOf(problem, inputs, tier);
   for (int64_t i = 0; i < golden.size(); ++i) {
-    Big y;
+    Mpfr y;
     double magnitude = 0;
     for (int64_t k = 0; k < op.gemm.k; ++k) {
       const double a = ValueAt(inputs[0], op.OffsetInA(op.BatchOf(i), op.RowsOfA(i) % op.gemm.m, k));
@@ -86,7 +56,7 @@ void CheckMatmul(const std::string& id, Tier tier) {
       y.AddProduct(a, b);
       if (std::isfinite(a * b)) magnitude += std::abs(op.alpha * a * b);
     }
-    mpfr_mul_d(y.get(), y.get(), op.alpha, MPFR_RNDN);
+    mpfr_mul_d(y.x, y.x, op.alpha, MPFR_RNDN);
     if (op.beta != 0) y.AddProduct(op.beta, ValueAt(inputs[op.c_index()], i));
     if (op.bias) y.AddProduct(1, ValueAt(inputs[op.bias_index()], op.ColumnOf(i)));
     if (golden.exact) {
@@ -115,31 +85,31 @@ TEST(MatmulGolden, MatchesMpfr) {
   CheckMatmul("matmul/i8-i8-i32/m=3,n=4,k=300/fill=uniform/seed=1", Tier::kFast);
 }
 
-// The row's result at 256 bits; sums skip nothing, so infinities and NaN follow IEEE rules.
+// The row's result with many bits; sums skip nothing, so infinities and NaN follow IEEE rules.
 // Log-sum-exp is shifted by the largest term: 1e308 is beyond MPFR's exponential too.
-void ReduceExactly(const ReduceCase& op, std::span<const double> row, Big& y) {
+void ReduceExactly(const ReduceCase& op, std::span<const double> row, Mpfr& y) {
   const double largest = *std::ranges::max_element(row);
   const double shift = std::isfinite(largest) ? largest : 0;
-  mpfr_set_d(y.get(), op.kind == ReduceKind::kProd ? 1 : 0, MPFR_RNDN);
+  mpfr_set_d(y.x, op.kind == ReduceKind::kProd ? 1 : 0, MPFR_RNDN);
   for (double x : row) {
     if (op.kind == ReduceKind::kProd) {
-      mpfr_mul_d(y.get(), y.get(), x, MPFR_RNDN);
+      mpfr_mul_d(y.x, y.x, x, MPFR_RNDN);
     } else if (op.kind == ReduceKind::kL2) {
       y.AddProduct(x, x);
     } else if (op.kind == ReduceKind::kLogSumExp) {
-      Big term(x);
-      mpfr_sub_d(term.get(), term.get(), shift, MPFR_RNDN);
-      mpfr_exp(term.get(), term.get(), MPFR_RNDN);
-      mpfr_add(y.get(), y.get(), term.get(), MPFR_RNDN);
+      Mpfr term(x);
+      mpfr_sub_d(term.x, term.x, shift, MPFR_RNDN);
+      mpfr_exp(term.x, term.x, MPFR_RNDN);
+      mpfr_add(y.x, y.x, term.x, MPFR_RNDN);
     } else {
-      mpfr_add_d(y.get(), y.get(), x, MPFR_RNDN);
+      mpfr_add_d(y.x, y.x, x, MPFR_RNDN);
     }
   }
-  if (op.kind == ReduceKind::kMean) mpfr_div_si(y.get(), y.get(), op.terms, MPFR_RNDN);
-  if (op.kind == ReduceKind::kL2) mpfr_sqrt(y.get(), y.get(), MPFR_RNDN);
+  if (op.kind == ReduceKind::kMean) mpfr_div_si(y.x, y.x, op.terms, MPFR_RNDN);
+  if (op.kind == ReduceKind::kL2) mpfr_sqrt(y.x, y.x, MPFR_RNDN);
   if (op.kind != ReduceKind::kLogSumExp) return;
-  mpfr_log(y.get(), y.get(), MPFR_RNDN);
-  mpfr_add_d(y.get(), y.get(), shift, MPFR_RNDN);
+  mpfr_log(y.x, y.x, MPFR_RNDN);
+  mpfr_add_d(y.x, y.x, shift, MPFR_RNDN);
 }
 
 void CheckReduce(const std::string& id, Tier tier) {
@@ -150,7 +120,7 @@ void CheckReduce(const std::string& id, Tier tier) {
   const Golden golden = GoldenOf(problem, inputs, tier);
   for (int64_t row = 0; row < golden.size(); ++row) {
     const std::vector<double> x = op.Row(inputs[0], row);
-    Big y;
+    Mpfr y;
     ReduceExactly(op, x, y);
     ExpectWithin(golden, row, y);
   }

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <mpfr.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "ops/binding.h"
+#include "tests/support/mpfr.h"
 #include "tests/unit/ops/cases.h"
 #include "tests/unit/ops/softmax_simulate.h"
 #include "tests/unit/special_values.h"
@@ -23,38 +23,34 @@ bool Within(const BoundModel& bound, const Golden& golden, int64_t i, double got
   return AccumulatedBound(bound, golden, i) == kInf || Accepts(bound, golden, i, got);
 }
 
-// |value - exact| of one row at 256 bits, against the certified error.
+// |value - exact| of one row against the certified error.
 void ExpectMatchesMpfr(const SoftmaxCase& op, const Tensor& x, const Golden& golden, int64_t row) {
-  mpfr_t total, term, y;
-  mpfr_inits2(256, total, term, y, nullptr);
+  Mpfr total, term, y;
   double max = -kInf;
   for (int64_t k = 0; k < op.terms; ++k) max = std::max(max, ValueAt(x, op.Offset(row, k)));
-  mpfr_set_d(total, 0, MPFR_RNDN);
   const auto exponential = [&](int64_t k) {
-    mpfr_set_d(term, ValueAt(x, op.Offset(row, k)), MPFR_RNDN);
-    mpfr_sub_d(term, term, max, MPFR_RNDN);
-    if (op.log) mpfr_set(y, term, MPFR_RNDN);
-    mpfr_exp(term, term, MPFR_RNDN);
+    mpfr_set_d(term.x, ValueAt(x, op.Offset(row, k)), MPFR_RNDN);
+    mpfr_sub_d(term.x, term.x, max, MPFR_RNDN);
+    if (op.log) mpfr_set(y.x, term.x, MPFR_RNDN);
+    mpfr_exp(term.x, term.x, MPFR_RNDN);
   };
-  for (int64_t k = 0; k < op.terms; ++k) exponential(k), mpfr_add(total, total, term, MPFR_RNDN);
+  for (int64_t k = 0; k < op.terms; ++k) exponential(k), mpfr_add(total.x, total.x, term.x, MPFR_RNDN);
   for (int64_t k = 0; k < op.terms; ++k) {
     exponential(k);
     if (op.log) {
-      mpfr_log(term, total, MPFR_RNDN);
-      mpfr_sub(y, y, term, MPFR_RNDN);
+      mpfr_log(term.x, total.x, MPFR_RNDN);
+      mpfr_sub(y.x, y.x, term.x, MPFR_RNDN);
     } else {
-      mpfr_div(y, term, total, MPFR_RNDN);
+      mpfr_div(y.x, term.x, total.x, MPFR_RNDN);
     }
     const int64_t i = op.Offset(row, k);
     if (!std::isfinite(golden.value[i])) {
-      EXPECT_EQ(mpfr_get_d(y, MPFR_RNDN), golden.value[i]) << i;
+      EXPECT_EQ(y.Rounded(), golden.value[i]) << i;
       continue;
     }
-    mpfr_sub_d(y, y, golden.value[i], MPFR_RNDN);
-    if (!golden.value_lo.empty()) mpfr_sub_d(y, y, golden.value_lo[i], MPFR_RNDN);
-    EXPECT_LE(std::abs(mpfr_get_d(y, MPFR_RNDA)), golden.error[i]) << i << " value " << golden.value[i];
+    EXPECT_LE(y.DistanceFrom(golden.value[i], golden.value_lo.empty() ? 0 : golden.value_lo[i]), golden.error[i])
+        << i << " value " << golden.value[i];
   }
-  mpfr_clears(total, term, y, nullptr);
 }
 
 TEST(SoftmaxGolden, MatchesMpfr) {

@@ -214,6 +214,32 @@ TEST_F(CompareRunsTest, TwoDevicesOfOneNameAreComparedInTheirOrder) {
   EXPECT_TRUE(Only({Passed("a"), Passed("a")}, {Passed("a"), bad}).regression);
 }
 
+// As `assay check --json` writes them: one shape, no implementation, other data.
+Record Checked(const std::string& inputs, const std::string& outcome) {
+  Record r = Passed("");
+  r.backend = "user", r.device = "", r.input_hash = inputs;
+  r.verdict = r.outcome = outcome;
+  return r;
+}
+
+TEST_F(CompareRunsTest, EachOfSeveralRecordsOfOneKeyIsCompared) {
+  const Record good = Checked("i", "pass"), good_too = Checked("j", "pass");
+  const Record bad = Checked("i", "mismatch"), bad_too = Checked("j", "mismatch");
+  EXPECT_TRUE(Only({good, good_too}, {bad, good_too}).regression);
+  EXPECT_THAT(comparison_.notes, Contains(HasSubstr("several records have the same case, backend, device and "
+                                                    "implementation (1 such, the first matmul/f32/m=1")));
+  EXPECT_TRUE(Only({good, good_too}, {good, bad_too}).regression);
+  EXPECT_EQ(comparison_.results.size(), 2u);
+  EXPECT_THAT(Compare({good, good_too}, {good_too, good}), testing::IsEmpty());
+  EXPECT_TRUE(Only({good, good_too}, {good_too, bad}).regression) << "equal inputs belong together, not equal places";
+  EXPECT_TRUE(Only({good}, {good, bad}).regression) << "a second result of the same data";
+  EXPECT_TRUE(Only({good}, {bad, good}).regression);
+  EXPECT_EQ(Only({good}, {good, bad_too}).aspect, Aspect::kNew);
+  EXPECT_EQ(Only({good, good_too}, {good}).aspect, Aspect::kLost);
+  Compare({good}, {good});
+  EXPECT_THAT(comparison_.notes, testing::IsEmpty());
+}
+
 TEST_F(CompareRunsTest, VersionsThatChangedAreNoted) {
   Record now = Passed("a");
   now.library_version = "3.1";

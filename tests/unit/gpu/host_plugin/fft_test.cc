@@ -14,7 +14,7 @@ class GpuFft : public FftTest {
   std::set<std::string> Offered(const FftCase& c) {
     Op op = c.Description();
     std::set<std::string> names;
-    for (const Implementation& implementation : plugin_.Query(op)) names.insert(implementation.name);
+    for (const Implementation& implementation : plugin_.Offered(op)) names.insert(implementation.name);
     return names;
   }
 };

@@ -22,7 +22,7 @@ template <class Check>
 Names ForEach(Op op, const std::vector<std::vector<double>>& inputs, const Check& check) {
   Plugin& host = PluginAt(ASSAY_GPU_HOST_PLUGIN);
   Names names;
-  for (const Implementation& implementation : host.Query(op)) {
+  for (const Implementation& implementation : host.Offered(op)) {
     SCOPED_TRACE(implementation.name + " " + implementation.contract);
     check(implementation, host.Run(op, implementation.name, inputs));
     names.insert(implementation.name);

@@ -1,32 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The discrete Fourier transform by its definition with 256 bits: one output at a time, O(N) each.
+// The discrete Fourier transform by its definition with many bits: one output at a time, O(N) each.
 #pragma once
 
-#include <mpfr.h>
-
-#include <cmath>
 #include <memory>
 #include <numeric>
 #include <vector>
 
 #include "golden/fft.h"
+#include "tests/support/mpfr.h"
 
 namespace assay::test {
-
-class WideNumber {
- public:
-  WideNumber() { mpfr_init2(x, 256), mpfr_set_zero(x, 1); }
-  ~WideNumber() { mpfr_clear(x); }
-  WideNumber(const WideNumber&) = delete;
-  WideNumber& operator=(const WideNumber&) = delete;
-  mpfr_t x;
-};
 
 class ReferenceDft {
  public:
   ReferenceDft(const FftCase& fft, std::vector<double> values) : fft_(fft), x_(std::move(values)) {
     for (const int64_t n : fft.n) common_ = std::lcm(common_, n);
-    cos_ = std::make_unique<WideNumber[]>(common_), sin_ = std::make_unique<WideNumber[]>(common_);
+    cos_ = std::make_unique<Mpfr[]>(common_), sin_ = std::make_unique<Mpfr[]>(common_);
     for (int64_t j = 0; j < common_; ++j) {
       mpfr_t& angle = angle_.x;
       mpfr_const_pi(angle, MPFR_RNDN);
@@ -40,13 +29,11 @@ class ReferenceDft {
   // |value + value_lo - exact| for number i of the output: batch, element, part.
   double ErrorOf(int64_t i, double value, double value_lo) {
     Compute(i);
-    mpfr_sub_d(sum_.x, sum_.x, value, MPFR_RNDN);
-    mpfr_sub_d(sum_.x, sum_.x, value_lo, MPFR_RNDN);
-    return std::fabs(mpfr_get_d(sum_.x, MPFR_RNDA));
+    return sum_.DistanceFrom(value, value_lo);
   }
   double Value(int64_t i) {
     Compute(i);
-    return mpfr_get_d(sum_.x, MPFR_RNDN);
+    return sum_.Rounded();
   }
 
  private:
@@ -88,8 +75,8 @@ class ReferenceDft {
   FftCase fft_;
   std::vector<double> x_;
   int64_t common_ = 1;
-  std::unique_ptr<WideNumber[]> cos_, sin_;
-  WideNumber angle_, sum_, term_;
+  std::unique_ptr<Mpfr[]> cos_, sin_;
+  Mpfr angle_, sum_, term_;
 };
 
 }  // namespace assay::test

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/run_pair.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/base/json_text.h"
+#include "harness/base/text.h"
+#include "harness/base/whole_file.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/results/finished_run.h"
+#include "harness/results/missing.h"
+
+namespace assay::cli {
+namespace fs = std::filesystem;
+namespace {
+
+nlohmann::json EnvironmentOf(const fs::path& run) {
+  const auto text = ReadWholeFile(run / "environment.json");
+  return ParseJson(text.value_or(""));
+}
+
+// What times by the host's clock depend on; "" when it is not known.
+std::string HostOf(const nlohmann::json& environment) {
+  if (!environment.is_object()) return "";
+  std::string host;
+  for (const char* key : {"cpu", "cores", "variables"}) {
+    if (const auto it = environment.find(key); it != environment.end())
+      host += (host.empty() ? "" : ", ") + DumpJson(*it);
+  }
+  return host;
+}
+
+// What the plugin of a backend calls itself, whatever name it ran under; "" when that is not known.
+std::string PluginName(const nlohmann::json& environment, std::string_view backend) {
+  if (!environment.is_object() || !environment.contains("backends")) return "";
+  for (const auto& column : environment["backends"]) {
+    if (!column.is_object() || column.value("backend", "") != backend) continue;
+    if (std::string name = column.value("plugin_name", ""); !name.empty()) return name;
+  }
+  return "";
+}
+
+Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(path, error);
+  auto run = is_folder ? ReadRun(path) : ReadRecordsAlone(path);
+  if (!run) return tl::unexpected(run.error());
+  for (const std::string& note : run->notes) Note(note);
+  if (run->records.empty()) {
+    return UsageError(run->empty.empty() ? fmt::format("{} has no records", path.string())
+                                         : fmt::format("{}: {}", path.string(), run->empty));
+  }
+  const bool offers_known = is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
+  return RunToCompare{path.string(), std::move(run->records), offers_known,
+                      is_folder ? HostOf(EnvironmentOf(path)) : ""};
+}
+
+std::string BackendsIn(const std::vector<Record>& records) {
+  std::set<std::string> known;
+  for (const Record& r : records) known.insert(r.backend);
+  return fmt::format("{}", fmt::join(known, ", "));
+}
+
+// One backend of a run under the name of another.
+Result<RunToCompare> TakeBuild(const RunToCompare& run, std::string_view backend, std::string_view shown_as) {
+  RunToCompare build{fmt::format("{} ({})", run.name, backend), {}, run.offers_known, run.host};
+  for (const Record& r : run.records) {
+    if (r.backend != backend) continue;
+    build.records.push_back(r);
+    build.records.back().backend = shown_as;
+  }
+  if (!build.records.empty()) return build;
+  return UsageError(
+      fmt::format("--builds: {} has no backend '{}'; it has {} (of which implementations are compared by their names)",
+                  run.name, backend, BackendsIn(run.records)));
+}
+
+// Implementations of equal names are the same code only where both plugins are builds of one backend.
+Status CheckAreBuildsOfOne(const nlohmann::json& environment, std::string_view base, std::string_view now,
+                           std::string& note) {
+  const std::string first = PluginName(environment, base), second = PluginName(environment, now);
+  if (first.empty() || second.empty()) {
+    note = fmt::format(
+        "whether '{}' and '{}' are builds of one backend is not known: there is no environment.json that says what "
+        "their plugins call themselves",
+        base, now);
+    return {};
+  }
+  if (first == second) return {};
+  return UsageError(fmt::format(
+      "--builds: '{}' and '{}' are no builds of one backend: their plugins call themselves '{}' and '{}', so "
+      "equal names of implementations say nothing. Give two builds of one plugin, as with --plugin "
+      "base=A.so --plugin new=B.so; how backends differ is in the report of the run",
+      base, now, first, second));
+}
+
+}  // namespace
+
+Result<RunPair> ReadRuns(const fs::path& base, const fs::path& now) {
+  auto before = ReadRunToCompare(base);
+  if (!before) return tl::unexpected(before.error());
+  auto after = ReadRunToCompare(now);
+  if (!after) return tl::unexpected(after.error());
+  return RunPair{std::move(*before), std::move(*after), ""};
+}
+
+Result<RunPair> ReadBuilds(const fs::path& run, const std::string& builds) {
+  auto both = ReadRunToCompare(run);
+  if (!both) return tl::unexpected(both.error());
+  const std::vector<std::string_view> names = Split(builds, ',');
+  if (names.size() != 2) {
+    return UsageError(fmt::format("--builds: '{}' is not two backends, BASE,NEW; {} has {}", builds, both->name,
+                                  BackendsIn(both->records)));
+  }
+  if (names[0] == names[1]) {
+    return UsageError(
+        fmt::format("--builds: both are '{}', which is the same as itself: name the base and the new one", names[0]));
+  }
+  RunPair pair;
+  for (const auto& [name, side] : {std::pair{names[0], &pair.base}, std::pair{names[1], &pair.now}}) {
+    auto build = TakeBuild(*both, name, names[1]);
+    if (!build) return tl::unexpected(build.error());
+    *side = std::move(*build);
+  }
+  if (auto one = CheckAreBuildsOfOne(EnvironmentOf(run), names[0], names[1], pair.note); !one) {
+    return tl::unexpected(one.error());
+  }
+  return pair;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two sides of `assay compare`: two runs, or two builds of one backend in one run.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "harness/base/result.h"
+#include "harness/regress/compare_runs.h"
+
+namespace assay::cli {
+
+struct RunPair {
+  RunToCompare base, now;
+  std::string note;  // what a reader must know of how they were found; "": nothing
+};
+
+// The output folders of two runs, or their results.jsonl.
+Result<RunPair> ReadRuns(const std::filesystem::path& base, const std::filesystem::path& now);
+
+// Of one run, two backends that are builds of one: `builds` is "BASE,NEW". Both get the name of the new one, so that
+// their results belong together. Errors: no such backend, or their plugins call themselves differently.
+Result<RunPair> ReadBuilds(const std::filesystem::path& run, const std::string& builds);
+
+}  // namespace assay::cli
