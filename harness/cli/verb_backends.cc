@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/json_text.h"
+#include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
 #include "harness/run/configured_backends.h"
 #include "harness/run/device.h"

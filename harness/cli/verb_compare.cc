@@ -11,6 +11,7 @@
 #include <fstream>
 #include <memory>
 
+#include "harness/base/whole_file.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/replaced_file.h"
 #include "harness/cli/run_pair.h"

@@ -83,7 +83,7 @@ TEST_P(Attention, HiddenKeysDoNotReachARow) {
     const AttentionCase c{.type = type, .h = 2, .hkv = 1, .l = 9, .s = 20, .causal = 1};
     Op op = c.Description();
     const int64_t seen_from = 5, key = seen_from + c.s - c.l;
-    for (const Implementation& implementation : PluginAt(GetParam()).Query(op)) {
+    for (const Implementation& implementation : PluginAt(GetParam()).Offered(op)) {
       const auto inputs = c.Inputs();
       const auto before = PluginAt(GetParam()).Run(op, implementation.name, inputs);
       for (size_t operand : {1, 2}) {

@@ -37,7 +37,7 @@ TEST(OneDnnConv, SumsInt8AsDeclared) {
   for (const auto& [c, k] : {Row{514, 1}, Row{777, 1}, Row{1023, 1}, Row{113, 3}, Row{2049, 1}, Row{227, 3}}) {
     const ConvCase conv{.in = kI8, .out = kI32, .c = c, .o = 16, .i = {4, 4}, .k = {k, k}};
     Op op = conv.Description();
-    for (const auto& implementation : OneDnnPlugin().Query(op)) {
+    for (const auto& implementation : OneDnnPlugin().Offered(op)) {
       double worst = 0;
       for (const auto& [x, w] : {std::pair(127.0, 127.0), std::pair(-128.0, 127.0)}) {
         const auto terms = static_cast<size_t>(c * k * k);
@@ -112,7 +112,7 @@ TEST(OneDnnConv, Bf16KernelsMultiplyAPixelBesideTheWindowByZero) {
   int ran = 0;
   for (const ConvCase& conv : rows) {
     Op op = conv.Description();
-    for (const auto& implementation : OneDnnPlugin().Query(op)) {
+    for (const auto& implementation : OneDnnPlugin().Offered(op)) {
       SCOPED_TRACE(implementation.name + " " + conv.Text());
       const bool amx = implementation.name.find("amx") != std::string::npos;  // pads K to 32, so reaches farther
       const bool may_leak = implementation.name.find("bf16") != std::string::npos && (conv.c % 2 == 1 || amx);

@@ -31,7 +31,7 @@ TEST(OneDnn, SumsInt8AsDeclared) {
     Op op = MatmulCase{.in = kI8, .out = kI32, .m = 16, .n = 16, .k = k}.Description();
     const double want = 127.0 * 127 * static_cast<double>(k);
     const std::vector<double> operand(16 * static_cast<size_t>(k), 127);
-    for (const auto& implementation : OneDnn().Query(op)) {
+    for (const auto& implementation : OneDnn().Offered(op)) {
       double worst = 0;
       for (double value : OneDnn().Run(op, implementation.name, {operand, operand})) {
         worst = std::max(worst, std::abs(value - want));
@@ -91,7 +91,7 @@ TEST(OneDnn, MaximaForgetAtMostWhatStandsBeforeANaN) {
     const double sign = kind == std::string("max") ? 1 : -1;
     Op op = ReduceCase{.kind = kind, .shape = {1, 200}, .axes = {1}}.Description();
     int ran = 0;
-    for (const auto& implementation : OneDnn().Query(op)) {
+    for (const auto& implementation : OneDnn().Offered(op)) {
       std::vector<double> x(200, sign);
       x[80] = 9 * sign, x[96] = NAN;  // 16 apart: one lane of the vectors
       const double before = OneDnn().Run(op, implementation.name, {x}).at(0);

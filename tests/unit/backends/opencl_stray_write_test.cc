@@ -57,7 +57,7 @@ TEST(OpenClStrayWrite, IsNamed) {
   Plugin& plugin = PluginAt(ASSAY_OPENCL_PLUGIN);
   const FftCase fft{.kind = "r2c", .n = {16}};
   Op op = fft.Description();
-  const auto found = plugin.Query(op);
+  const auto found = plugin.Offered(op);
   ASSERT_FALSE(found.empty());
   const auto error = [&](int64_t at) {
     stray_at = at;

@@ -17,7 +17,8 @@ std::vector<Record> CasesOfSuites() {
   for (const char* name : {"smoke", "default", "full", "conformance"}) {
     const auto path = FindSuite(name, {ASSAY_SOURCE_SUITES});
     if (!path) continue;
-    for (const PlannedCase& planned : LoadSuite(*path, ops).value()) SetCase(cases.emplace_back(), planned.spec);
+    const auto suite = LoadSuite(*path, ops).value();
+    for (const PlannedCase& planned : suite) SetCase(cases.emplace_back(), planned.spec);
   }
   return cases;
 }
