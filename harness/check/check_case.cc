@@ -11,6 +11,7 @@
 #include "harness/check/check_exact.h"
 #include "harness/check/tensor_args.h"
 #include "harness/judge/judge.h"
+#include "harness/judge/judge_output.h"
 #include "harness/results/environment.h"
 #include "harness/run/executions.h"
 #include "harness/run/record_fields.h"
@@ -69,12 +70,11 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user,
 
   begin("judging");
   Tensor got = user.got.Clone();
-  data.op->Canonicalise(data.problem, data.inputs, got);
   CheckResult result;
   Evidence& evidence = result.evidence;
   evidence.shape = data.problem.output.shape;
   evidence.declared = user.contract, evidence.required = user.required;
-  evidence.runs.push_back(Measure(data.golden, bound, user.contract, got));
+  evidence.runs.push_back(JudgeOutput({*data.op, data.problem, data.inputs, data.golden, bound, user.contract}, got));
   std::vector<Twin> exact;
   if (request.exact_ulp) {
     exact.push_back(ExactExpectation(data, bound, user.contract, *request.exact_ulp));
