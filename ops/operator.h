@@ -129,6 +129,9 @@ class Operator {
   virtual std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                            std::span<const double> values, std::span<const int64_t> outputs) const = 0;
 
+  // The largest |sum| that the integer operands of this case can make, whatever its data; 0: it sums no integers.
+  virtual double LargestIntegerSum(const Problem&) const { return 0; }
+
   // Fields of a contract that this case asks for beside what its suite requires, as "mid=none;nan=propagate"; "": none.
   // For slack that no correct implementation needs, and for policies that an attribute states and the case's data puts
   // to the test. `assay list cases --verbose` and plan.json print them.
