@@ -215,6 +215,10 @@ class Conv final : public Operator {
     return ConvOmittedTerms(problem, inputs, values, outputs);
   }
 
+  std::optional<SumForm> SumOf(const Problem& problem) const override {
+    return SumForm{.factors = 2, .bias = ConvCase(problem).bias};
+  }
+
   double LargestIntegerSum(const Problem& problem) const override {
     return LargestSumOfIntegers(problem.inputs[0].dtype, ConvCase(problem).Terms(), 2);
   }

@@ -194,6 +194,14 @@ class Matmul final : public Operator {
     return MatmulOmittedTerms(problem, inputs, values, outputs);
   }
 
+  std::optional<SumForm> SumOf(const Problem& problem) const override {
+    const MatmulCase op(problem);
+    return SumForm{.factors = 2, .alpha = op.alpha, .beta = op.beta, .bias = op.bias};
+  }
+  std::unique_ptr<SumProducts> Products(const Problem& problem, std::span<const Tensor> inputs) const override {
+    return MatmulProducts(problem, inputs);
+  }
+
   double LargestIntegerSum(const Problem& problem) const override {
     return LargestSumOfIntegers(problem.inputs[0].dtype, MatmulCase(problem).gemm.k, 2);
   }

@@ -174,6 +174,11 @@ class Reduce final : public Operator {
     return ReduceOmittedTerms(problem, inputs[0], values, outputs);
   }
 
+  std::optional<SumForm> SumOf(const Problem& problem) const override {
+    return ReduceCase(problem).kind == ReduceKind::kSum ? std::optional(SumForm{}) : std::nullopt;
+  }
+  bool Selects(const Problem& problem) const override { return IsSelection(ReduceCase(problem).kind); }
+
   double LargestIntegerSum(const Problem& problem) const override {
     const ReduceCase op(problem);
     return op.kind == ReduceKind::kSum ? LargestSumOfIntegers(problem.inputs[0].dtype, op.terms, 1) : 0;
