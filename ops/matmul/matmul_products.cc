@@ -2,7 +2,7 @@
 // The products a[i,k] b[k,j] of one output of matmul, in the order of k.
 #include <vector>
 
-#include "ops/matmul.h"
+#include "ops/matmul/matmul.h"
 
 namespace assay {
 namespace {
