@@ -49,8 +49,7 @@ Record UserRecord(const CheckRequest& request, const UserCase& user, const Check
 Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) {
   auto contract = ParseDeclaration(text.empty() ? DefaultRequirement(spec) : text);
   if (contract && text.find("math=") == std::string::npos) contract->math_ulp = kDefaultMathUlp;
-  if (contract && text.empty() && spec.op == "softmax") contract->masked = MaskedRows::kNan;
-  if (contract && text.empty() && spec.op == "fft") contract->alg = Algorithm::kFft;
+  if (contract && text.empty()) OperatorRegistry::Global().Find(spec.op)->AdaptDefault(*contract);
   return contract;
 }
 
