@@ -53,9 +53,10 @@ std::vector<Cluster> ClustersOf(const std::vector<Record>& records, const std::v
 std::string FailureText(const Record& r, const std::string& implementation, size_t count, const ConsoleStyle& style) {
   const std::string check = DecidingText(DecidingCheckOf(r));
   std::string head = count > 1 ? fmt::format("{} x {}", count, r.outcome) : r.outcome;
-  std::string out =
-      fmt::format("{}  {}  {}\n", InColour(style.colour, ColourOf(r.outcome), fmt::format("{:<16}", head)),
-                  InColour(style.colour, kBold, implementation), r.case_id);
+  const std::string outcome = fmt::format("{:<16}", head);
+  const bool fits = style.width == 0 || outcome.size() + implementation.size() + r.case_id.size() + 4 <= style.width;
+  std::string out = fmt::format("{}  {}{}{}\n", InColour(style.colour, ColourOf(r.outcome), outcome),
+                                InColour(style.colour, kBold, implementation), fits ? "  " : "\n    ", r.case_id);
   if (!check.empty()) out += fmt::format("    decided by {}\n", check);
   if (!r.reason.empty()) out += Wrapped(r.reason, style.width, 4) + "\n";
   return r.reproduce.empty() ? out : out + fmt::format("    reproduce: {}\n", r.reproduce);

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::string_view kHarness = "assay";  // the backend of a record whose case ran nowhere
 
+constexpr std::string_view kItself = "assay itself";
+
 using Parties = std::vector<std::pair<std::string, int64_t>>;  // in order of appearance, with results
 
 std::string Lower(std::string_view text) {
@@ -34,7 +36,10 @@ bool RunsLibrary(const Record& r) {
 }
 
 std::string PartyOf(const Record& r) {
-  if (r.backend == kHarness) return "assay itself";
+  if (r.backend == kHarness || r.fault == "assay") return std::string(kItself);
+  if (r.fault == "library" && !r.library_version.empty()) return r.library_version + ", a library on this machine";
+  if (r.fault == "driver" && !r.driver.empty()) return fmt::format("{}, the driver of backend {}", r.driver, r.backend);
+  if (r.fault == "device" && !r.device.empty()) return "the device " + r.device;
   if (r.outcome == "unexpected_pass") return "a list of known failures, which is out of date";
   if (RunsLibrary(r)) return r.library_version + ", a library on this machine";
   if (!r.driver.empty()) return fmt::format("the kernels of backend {} or their driver {}", r.backend, r.driver);
@@ -68,10 +73,9 @@ std::string FaultLine(const std::vector<Record>& records) {
   for (const Record& r : records) {
     if (IsMissing(r)) continue;
     ran = ran || (r.outcome != "unsupported" && r.outcome != "unavailable");
-    if (IsKnownFailure(r)) Add(known, r);
-    if (!IsFailure(r)) continue;
-    Add(failed, r);
-    harness = harness || r.backend == kHarness;
+    if (!IsKnownFailure(r) && !IsFailure(r)) continue;
+    Add(IsFailure(r) ? failed : known, r);
+    harness = harness || PartyOf(r) == kItself;
   }
   if (!ran) return "";
   std::string line = failed.empty() ? "No failure is new." : fmt::format("At fault: {}.", Listed(failed));

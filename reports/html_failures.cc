@@ -103,7 +103,8 @@ std::string KnownSection(const Page& page) {
         "<details class=\"cluster known\"><summary><h3>{} <span>{}</span></h3> <span "
         "class=\"why\">{}</span></summary>\n<p class=\"quiet\">{}</p><ul>{}</ul></details>\n",
         Chip(first.outcome, fmt::format("{} {}", cause.members.size(), first.outcome)), Escaped(first.backend),
-        Escaped(cause.reason), Escaped(cause.where), links);
+        Escaped(cause.reason),
+        Escaped(cause.read_on.empty() ? cause.where : cause.where + "; read on: " + cause.read_on), links);
   }
   if (out.empty()) return out;
   return "<p class=\"note\">Each is a " + Term("known failure") +

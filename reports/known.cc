@@ -18,11 +18,11 @@ constexpr size_t kNamed = 3;  // implementations in a row
 // "what failed [known: why, file:line]"; without the mark the whole text is the reason.
 KnownCause CauseOf(const std::string& text) {
   const size_t mark = text.rfind(kMark);
-  if (mark == text.npos || !text.ends_with(']')) return {text, "", {}};
+  if (mark == text.npos || !text.ends_with(']')) return {text, "", "", {}};
   const std::string inside = text.substr(mark + kMark.size(), text.size() - mark - kMark.size() - 1);
   const size_t comma = inside.rfind(", ");
-  if (comma == inside.npos) return {inside, "", {}};
-  return {inside.substr(0, comma), inside.substr(comma + 2), {}};
+  if (comma == inside.npos) return {inside, "", "", {}};
+  return {inside.substr(0, comma), inside.substr(comma + 2), "", {}};
 }
 
 std::string Implementations(const KnownCause& cause, const std::vector<Column>& columns) {
@@ -48,6 +48,7 @@ std::vector<KnownCause> KnownCausesOf(const std::vector<Record>& records) {
   for (size_t i = 0; i < records.size(); ++i) {
     if (!IsKnownFailure(records[i])) continue;
     KnownCause cause = CauseOf(records[i].reason);
+    if (records[i].read_on != cause.where) cause.read_on = records[i].read_on;
     const auto same = [&](const KnownCause& k) { return k.reason == cause.reason && k.where == cause.where; };
     auto at = std::ranges::find_if(causes, same);
     if (at == causes.end()) at = causes.insert(at, std::move(cause));
@@ -62,8 +63,9 @@ Table KnownTable(const std::vector<Record>& records, size_t limit) {
   Table table{{"results", "implementations", "reason"}, {Align::kRight}, {}};
   for (size_t i = 0; i < std::min(limit, causes.size()); ++i) {
     const KnownCause& cause = causes[i];
-    table.rows.push_back({std::to_string(cause.members.size()), Implementations(cause, columns),
-                          cause.where.empty() ? cause.reason : fmt::format("{} [{}]", cause.reason, cause.where)});
+    std::string reason = cause.where.empty() ? cause.reason : fmt::format("{} [{}]", cause.reason, cause.where);
+    if (!cause.read_on.empty()) reason += "; read on: " + cause.read_on;
+    table.rows.push_back({std::to_string(cause.members.size()), Implementations(cause, columns), std::move(reason)});
   }
   if (causes.size() > limit) {
     table.rows.push_back({"", "", fmt::format("{} more reasons, see results.jsonl", causes.size() - limit)});

@@ -15,6 +15,7 @@ bool IsKnownFailure(const Record& record);  // or a known flake
 struct KnownCause {
   std::string reason;           // as the line has it
   std::string where;            // "backends/x/known_issues.expect:7"
+  std::string read_on;          // where the proof stands, if elsewhere
   std::vector<size_t> members;  // indices of records
 };
 

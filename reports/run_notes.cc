@@ -40,6 +40,9 @@ std::vector<std::string> RunNotes(const std::vector<Record>& records, const std:
   if (const std::string seed = EnvironmentValue(environment, "seed"); !seed.empty()) {
     notes.push_back(fmt::format("Every case ran with seed {} (--seed {}) in place of the suite's.", seed, seed));
   }
+  if (std::string unknown = EnvironmentValue(environment, "unknown_processor"); !unknown.empty()) {
+    notes.push_back(std::move(unknown));
+  }
   if (EnvironmentValue(environment, "interrupted") == "true") {
     notes.emplace_back("The run was interrupted before its end.");
   }

@@ -84,7 +84,7 @@ TEST(Comparison, ATableHasOneUnitInAColumn) {
 }
 
 TEST(Comparison, RegressionsStandLastAlsoOnANarrowTerminal) {
-  const std::string text = ComparisonConsole(Sample(), {.colour = true, .width = 50});
+  const std::string text = ComparisonConsole(Sample(), {.colour = true, .width = 60});
   EXPECT_GT(text.find("Regressions and lost results"), text.find("Results by backend and operator"));
   EXPECT_THAT(text, HasSubstr("\x1b[1mRegressions and lost results\x1b[0m\n\x1b[31mverdict: pass -> mismatch"));
   EXPECT_THAT(text, HasSubstr("\nbound_margin   0.1  0.3        3.00  cpu:a\n    matmul/f32/m=1/fill=normal/seed=0\n"));

@@ -366,6 +366,12 @@ TEST(Fault, TheLineNamesAssayOrTheLibraryOrTheDriver) {
       FaultLine({kernel, kernel, fft}),
       "At fault: the kernels of backend opencl or their driver 3.1+debian (2 results); VkFFT 1.2.26, a library on this "
       "machine (1 result). assay itself met no error.");
+  Record driver = Known("a", "x, y:1");
+  driver.fault = "driver", driver.driver = "PoCL 3.1", driver.read_on = "https://example.org/proof";
+  EXPECT_THAT(FaultLine({driver, pass}), HasSubstr("PoCL 3.1, the driver of backend onednn (1 result)"));
+  EXPECT_THAT(ConsoleReport({driver}, {}), HasSubstr("x [y:1]; read on: https://example.org/proof"));
+  driver.fault = "assay";
+  EXPECT_EQ(FaultLine({driver}), "No failure is new. Failures known before: assay itself (1 result).");
   EXPECT_EQ(FaultLine({Make("assay", "", "error"), pass}), "At fault: assay itself (1 result).");
   EXPECT_EQ(FaultLine({Make("cpu", "", "unsupported")}), "");
   const std::vector<Record> records{kernel};
@@ -388,6 +394,7 @@ TEST(RunNotes, EveryReportNamesTheSeedAndRoundsThatAreMissing) {
     EXPECT_THAT(report, HasSubstr("The run was interrupted before its end."));
     EXPECT_THAT(report, HasSubstr(rounds));
   }
+  EXPECT_THAT(RunNotes({}, R"({"unknown_processor": "class x is unknown"})"), ElementsAre("class x is unknown"));
   EXPECT_TRUE(RunNotes({whole}, R"({"rounds": 3})").empty());
   EXPECT_TRUE(RunNotes(records, "").empty());
 }
