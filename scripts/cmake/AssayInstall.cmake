@@ -17,7 +17,7 @@ install(EXPORT assay-plugin_common-targets NAMESPACE assay:: DESTINATION ${packa
 # The guides, each at its place in the tree, so that they find each other, and what the vendors' guide starts from.
 set(doc_folder share/doc/assay)
 file(GLOB guides RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/*/README.md ${PROJECT_SOURCE_DIR}/harness/*/README.md)
+  ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/*/*.md ${PROJECT_SOURCE_DIR}/harness/*/*.md)
 foreach(guide IN LISTS guides)
   get_filename_component(folder ${guide} DIRECTORY)
   install(FILES ${guide} DESTINATION ${doc_folder}/${folder})
