@@ -186,7 +186,7 @@ void AddPowerVerb(CLI::App& app, Action& action) {
   verb->add_option("--filter", o->selection.filter,
                    "only cases whose id fits these globs, of GoogleTest's form: 'a*:b*:-c*'")
       ->capture_default_str();
-  verb->add_option("--shard", o->selection.shard, "I/N: only the I-th of N parts, counted from 0");
+  verb->add_option("--shard", o->selection.shard, "I/N: only the I-th of N shards, counted from 0");
   verb->add_option("--corpus", o->corpus,
                    "plugin of correct schedules and kernel bugs; default: lib/assay/corpus beside the program")
       ->type_name("PATH");
