@@ -22,8 +22,8 @@ void AddCases(CLI::App& app, CaseOptions& o) {
   app.add_option("--dtype", o.dtypes, "only these types or lists of types (bf16-bf16-f32), comma separated")
       ->delimiter(',');
   app.add_option("--shard", o.shard,
-                 "I/N: only the I-th of N shards, counted from 0; ASSAY_SHARD, GTEST_* and TEST_* do the same. A part "
-                 "may be empty");
+                 "I/N: only the I-th of N shards, counted from 0; ASSAY_SHARD, GTEST_* and TEST_* do the same. A shard "
+                 "without cases is no failure");
   AddNumber<uint64_t>(app, "--seed", o.seed, {0, std::numeric_limits<uint64_t>::max()},
                       "seed that replaces the one of every case");
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
 #include "harness/plan/catalog.h"
 #include "ops/operator.h"
