@@ -78,31 +78,28 @@ TEST(CpuAttention, IgnoresWhatIsMasked) {
 
 // What a key holds that some queries see and others do not: the latter's results stay as they were, to the bit.
 TEST_P(Attention, HiddenKeysDoNotReachARow) {
-  int ran = 0;
   for (const Type& type : {kF32, kBF16}) {
     const AttentionCase c{.type = type, .h = 2, .hkv = 1, .l = 9, .s = 20, .causal = 1};
     Op op = c.Description();
     const int64_t seen_from = 5, key = seen_from + c.s - c.l;
-    for (const Implementation& implementation : PluginAt(GetParam()).Offered(op)) {
+    for (const Implementation& implementation : OfferedFor(op, 3)) {
       const auto inputs = c.Inputs();
-      const auto before = PluginAt(GetParam()).Run(op, implementation.name, inputs);
+      const auto before = Run(op, implementation, inputs);
       for (size_t operand : {1, 2}) {
         for (const double value : {static_cast<double>(NAN), kInf, -kInf}) {
           auto poisoned = inputs;
           std::fill_n(poisoned[operand].begin() + key * c.d, c.d, value);
-          const auto got = PluginAt(GetParam()).Run(op, implementation.name, poisoned);
+          const auto got = Run(op, implementation, poisoned);
           for (int64_t at = 0; at < std::ssize(got); ++at) {
             if (at / c.dv % c.l >= seen_from) continue;
             ASSERT_EQ(got[static_cast<size_t>(at)], before[static_cast<size_t>(at)])
                 << implementation.name << " " << value << " in input " << operand << ", element " << at;
           }
           EXPECT_FALSE(std::isfinite(got.back()) && operand == 2) << "seen, but without effect";
-          ++ran;
         }
       }
     }
   }
-  EXPECT_GT(ran, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Plugins, Attention, testing::ValuesIn(PluginPaths()), NameOfPlugin);
