@@ -21,7 +21,8 @@ int64_t PairsOf(int64_t terms) {
   return (terms - 1) / 2;
 }
 
-// The smallest first >= 1 with first * second = t, first <= limit and second <= other_limit; 0 when none exists.
+}  // namespace
+
 int64_t SmallestFactor(int64_t t, int64_t limit, int64_t other_limit) {
   for (int64_t f = std::max<int64_t>(1, (t + other_limit - 1) / other_limit); f <= std::min(limit, t); ++f) {
     if (t % f == 0) return f;  // at once for wide operands
@@ -29,7 +30,9 @@ int64_t SmallestFactor(int64_t t, int64_t limit, int64_t other_limit) {
   return 0;
 }
 
-}  // namespace
+int64_t DigitsToName(int64_t terms) {
+  return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(PairsOf(terms))))));
+}
 
 double LowestBit(double x) {
   if (x == 0) return kInfinity;
@@ -65,12 +68,12 @@ std::vector<ExactCode::Symbol> ExactCode::Choose(const CodeBudget& budget, int64
 }
 
 std::optional<ExactCode> ExactCode::Plan(const CodeBudget& budget) {
-  const auto wanted = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(PairsOf(budget.terms)))));
+  const int64_t wanted = DigitsToName(budget.terms);
   ExactCode best;
   best.terms_ = budget.terms;
   // Several factors tell rows and columns apart; two digits that name every k matter more.
   for (int64_t factors : {5, 3, 2, 1}) {
-    std::vector<Symbol> symbols = Choose(budget, factors, std::max<int64_t>(wanted, 1));
+    std::vector<Symbol> symbols = Choose(budget, factors, wanted);
     if (std::ssize(symbols) > best.digits() && (factors > 1 || best.symbols_.empty())) {
       best.factors_ = factors;
       best.symbols_ = std::move(symbols);
@@ -100,6 +103,7 @@ const ExactCode::Symbol& ExactCode::SymbolOf(int64_t j, int variant) const {
 }
 
 int64_t ExactCode::First(int64_t k, int variant) const {
+  if (stride_ > 0) return ClimbingSymbol(k).first;
   const int64_t mirrored = terms_ - 1 - k;
   if (k == mirrored) return 1;
   const int64_t sign = k < mirrored ? 1 : -1;
@@ -109,8 +113,14 @@ int64_t ExactCode::First(int64_t k, int variant) const {
 }
 
 int64_t ExactCode::Second(int64_t k, int variant) const {
+  if (stride_ > 0) return ClimbingSymbol(k).second;
   const int64_t j = std::min(k, terms_ - 1 - k);
   return j >= PairsOf(terms_) ? 1 : SymbolOf(j, variant).second;
+}
+
+int64_t ExactCode::Factor(uint64_t stream, int64_t i) const {
+  if (stride_ == 0) return TwinFactor(stream, i, factors_);
+  return signs_ ? 2 * TwinFactor(stream, i, 2) - 3 : 1;
 }
 
 std::vector<int64_t> ExactCode::TermsOf(double value, int variant) const {

@@ -3,7 +3,9 @@
 // negative, mirrored (t_{K-1-k} = -t_k) but for the middle, which is +1 (K odd) or +2, -1 (K even). The magnitudes
 // carry digits of j = min(k, K-1-k), the sign tells the half, so a result r (1 - t) instead of r names its missing
 // term. Twin data is r_i c_j t_k with small integer row and column factors; partial sums peak as high as exactness
-// allows, which is what exposes an accumulator that is narrower than declared.
+// allows, which is what exposes an accumulator that is narrower than declared, in orders that follow k. Where the
+// output has room for all bits of the accumulator, a climbing code exposes it in every order: no term is negative, and
+// the sum itself is an odd number that narrower formats do not have (exact_climb.cc).
 #pragma once
 
 #include <cmath>
@@ -27,18 +29,27 @@ struct CodeBudget {
   double partial = 0;          // |r_i c_j * any partial sum| must stay below this
   double result = 0;           // |r_i c_j (1 - t_k)| must stay below this, so that a faulty result is read exactly
   double unscaled = HUGE_VAL;  // sums of t_k of one sign must not exceed this, whatever r_i and c_j are
+  // Of climbing codes: the sum shall exceed it where the operands can; fewer digits are the price.
+  double aim = 0;
+  bool lowest = false;  // operands hold -(limit + 1) too, as two's complement does
 };
 
 class ExactCode {
  public:
   // nullopt when even terms of +-1 exceed the budget.
   static std::optional<ExactCode> Plan(const CodeBudget& budget);
+  // Terms of one sign, whose sum is odd and nearly as large as the budget or the operands permit. All variants carry
+  // what variant 1 of the other code does. nullopt: there is no room for terms.
+  static std::optional<ExactCode> PlanClimbing(const CodeBudget& budget);
 
   int64_t terms() const { return terms_; }
-  // Row and column factors are 1 .. factors().
+  // Row and column factors are 1 .. factors(); of a climbing code 1 and -1.
   int64_t factors() const { return factors_; }
+  // r_i of row or column i; `stream` as of TwinFactor.
+  int64_t Factor(uint64_t stream, int64_t i) const;
   // M: digits per variant. 1 means that magnitudes carry nothing.
   int64_t digits() const { return static_cast<int64_t>(symbols_.size()); }
+  int64_t Sum(int variant) const;  // of all t_k
 
   int64_t Term(int64_t k, int variant) const { return First(k, variant) * Second(k, variant); }  // t_k
   int64_t First(int64_t k, int variant) const;                                                   // s_k u_k
@@ -56,12 +67,25 @@ class ExactCode {
     int64_t magnitude() const { return first * second; }
   };
   static std::vector<Symbol> Choose(const CodeBudget& budget, int64_t factors, int64_t wanted);
+  static std::optional<ExactCode> Climb(const CodeBudget& budget, int64_t wanted);
+  static std::optional<ExactCode> ClimbLowest(const CodeBudget& budget);
   const Symbol& SymbolOf(int64_t j, int variant) const;
+  const Symbol& ClimbingSymbol(int64_t k) const;
 
   int64_t terms_ = 1;
   int64_t factors_ = 1;
   std::vector<Symbol> symbols_;  // ascending magnitudes
+  // Of a climbing code: symbols change every so many k (0: it is none), the last term makes the sum odd.
+  int64_t stride_ = 0;
+  Symbol last_;
+  bool signs_ = true;  // whether operands may change their sign
 };
+
+// How many digits name every one of so many terms, when each of two variants has one digit and the sign tells the half.
+int64_t DigitsToName(int64_t terms);
+
+// A product of t as first * second with first <= limit, second <= other_limit: the smallest first; 0 when none exists.
+int64_t SmallestFactor(int64_t t, int64_t limit, int64_t other_limit);
 
 // The factor of row or column i, 1 .. factors; `stream` keeps rows, columns and epilogue operands apart.
 int64_t TwinFactor(uint64_t stream, int64_t i, int64_t factors);
@@ -75,5 +99,16 @@ int64_t TwinInputLimit(DType dtype, const Contract& contract);
 int TwinPartialBits(const Contract& contract);
 // Bits of integers in the output.
 int TwinOutputBits(DType dtype);
+
+// Whether an output can show every bit of a sum in the contract's accumulator, so that a climbing code says more than
+// one whose terms cancel.
+bool ShowsAllBits(const Contract& contract, DType out);
+
+// What sums shall exceed so that the next narrower accumulator cannot hold them, where operands may be too small to
+// fill the declared one: 2^24 for i32.
+double ClimbingAim(const Contract& contract);
+
+// What so many terms add up to at most, each a product of so many factors of an integer type; 0: it is none.
+double LargestSumOfIntegers(DType dtype, int64_t terms, int factors);
 
 }  // namespace assay

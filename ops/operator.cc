@@ -53,6 +53,10 @@ Result<AttrList> Operator::InferAttrs(const std::vector<Operand>& /*operands*/, 
   return UsageError(fmt::format("{} does not infer attributes from shapes: give{}", schema().op, missing));
 }
 
+std::unique_ptr<SumProducts> Operator::Products(const Problem& /*problem*/, std::span<const Tensor> /*inputs*/) const {
+  return nullptr;
+}
+
 std::unique_ptr<NarrowedOrders> Operator::Narrowed(const Problem& /*problem*/, std::span<const Tensor> /*inputs*/,
                                                    const FloatFormat& /*format*/) const {
   return nullptr;

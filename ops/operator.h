@@ -94,6 +94,22 @@ class NarrowedOrders {
   virtual std::vector<Outputs> Row(int64_t row, std::span<const size_t> orders) const = 0;
 };
 
+// Of an operator that adds terms, each a product of elements of its first operands, and rounds nothing after the sum
+// but the output: y = alpha sum + beta c + bias, c the operand behind the factors, bias the last one.
+struct SumForm {
+  size_t factors = 1;  // of a term; 1: the terms are the operand's elements
+  double alpha = 1, beta = 0;
+  bool bias = false;
+};
+
+// The products that a sum adds, for finding out in which order an implementation does.
+class SumProducts {
+ public:
+  virtual ~SumProducts() = default;
+  virtual int64_t terms() const = 0;                                        // of one output
+  virtual void Read(int64_t output, std::span<double> products) const = 0;  // of terms() elements
+};
+
 struct Relation;  // ops/relation.h
 
 class Operator {
@@ -129,6 +145,9 @@ class Operator {
   virtual std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                            std::span<const double> values, std::span<const int64_t> outputs) const = 0;
 
+  // The largest |sum| that the integer operands of this case can make, whatever its data; 0: it sums no integers.
+  virtual double LargestIntegerSum(const Problem&) const { return 0; }
+
   // Fields of a contract that this case asks for beside what its suite requires, as "mid=none;nan=propagate"; "": none.
   // For slack that no correct implementation needs, and for policies that an attribute states and the case's data puts
   // to the test. `assay list cases --verbose` and plan.json print them.
@@ -137,6 +156,15 @@ class Operator {
   // What must or may hold between an execution of this problem and another one (VERDICT.md 5), in the order in which
   // they are worth their time. Default: none.
   virtual std::vector<Relation> Relations(const Problem& problem) const;
+
+  // nullopt: this problem is no such sum.
+  virtual std::optional<SumForm> SumOf(const Problem&) const { return std::nullopt; }
+  // Whether results are elements of the input, or their places, so that nothing is rounded whatever the data.
+  virtual bool Selects(const Problem&) const { return false; }
+  // nullptr: the operator does not show them, or more than their sum goes into an output. `inputs` outlive it.
+  virtual std::unique_ptr<SumProducts> Products(const Problem& problem, std::span<const Tensor> inputs) const;
+  // Makes the contract by which results are judged when their owner states none that of usual implementations.
+  virtual void AdaptDefault(Contract&) const {}
 
   // The orders in which this operator is computed with intermediates in `format`. `inputs` outlive it. Default: none.
   virtual std::unique_ptr<NarrowedOrders> Narrowed(const Problem& problem, std::span<const Tensor> inputs,

@@ -139,7 +139,7 @@ def plot_magnitude():
     golden = tensors("magnitude", "golden")
     inputs = tensors("magnitude", "inputs")
     legal = tensors("magnitude", "got-corpus-legal_sequential")
-    cast = tensors("magnitude", "got-corpus-fault_operands_cast_to_tf32")["y"]
+    cast = tensors("magnitude", "got-corpus-fault_operands_cast_to_tf32-run1")["y"]
     value, s = golden["value"], golden["magnitude"]
     figure = Figure(720, 430, "Error against the magnitude S of the terms, with the bound and torch's tolerance")
     low, high = 10.0**math.floor(math.log10(s.min())), 10.0**math.ceil(math.log10(s.max()))

@@ -11,6 +11,7 @@
 #include "harness/check/check_exact.h"
 #include "harness/check/tensor_args.h"
 #include "harness/judge/judge.h"
+#include "harness/judge/judge_output.h"
 #include "harness/results/environment.h"
 #include "harness/run/executions.h"
 #include "harness/run/record_fields.h"
@@ -48,8 +49,7 @@ Record UserRecord(const CheckRequest& request, const UserCase& user, const Check
 Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) {
   auto contract = ParseDeclaration(text.empty() ? DefaultRequirement(spec) : text);
   if (contract && text.find("math=") == std::string::npos) contract->math_ulp = kDefaultMathUlp;
-  if (contract && text.empty() && spec.op == "softmax") contract->masked = MaskedRows::kNan;
-  if (contract && text.empty() && spec.op == "fft") contract->alg = Algorithm::kFft;
+  if (contract && text.empty()) OperatorRegistry::Global().Find(spec.op)->AdaptDefault(*contract);
   return contract;
 }
 
@@ -69,12 +69,11 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user,
 
   begin("judging");
   Tensor got = user.got.Clone();
-  data.op->Canonicalise(data.problem, data.inputs, got);
   CheckResult result;
   Evidence& evidence = result.evidence;
   evidence.shape = data.problem.output.shape;
   evidence.declared = user.contract, evidence.required = user.required;
-  evidence.runs.push_back(Measure(data.golden, bound, user.contract, got));
+  evidence.runs.push_back(JudgeOutput({*data.op, data.problem, data.inputs, data.golden, bound, user.contract}, got));
   std::vector<Twin> exact;
   if (request.exact_ulp) {
     exact.push_back(ExactExpectation(data, bound, user.contract, *request.exact_ulp));

@@ -39,8 +39,8 @@ std::optional<int> BitsOfFactors(const Contract& contract, DType type) {
 }
 
 // Whether the contract's input rounding applies to operand i: a bias, or the matrix that beta scales, is no factor.
-bool IsRounded(const Problem& problem, size_t i) {
-  return i < 2 || (problem.spec.op != "matmul" && problem.spec.op != "conv");
+bool IsRounded(const std::optional<SumForm>& sum, size_t i) {
+  return !sum || i < sum->factors;
 }
 
 std::string ElementText(const Operand& operand, const Tensor& tensor, size_t i, double value) {
@@ -94,21 +94,13 @@ bool IsPowerOfTwo(double x) {
   return LowestBit(x) == std::fabs(x);
 }
 
-// The common unit of the terms of a sum of products, from those of the operands; none: no such sum, or factors that
-// round on their own.
-std::optional<double> UnitOfTerms(const Problem& problem, const std::vector<double>& units) {
-  const std::string& op = problem.spec.op;
-  if (op == "reduce") return problem.Text("kind") == "sum" ? std::optional(units[0]) : std::nullopt;
-  if (op != "matmul" && op != "conv") return std::nullopt;
-  double unit = units[0] * units[1];
-  if (op == "matmul") {
-    const double alpha = problem.Float("alpha"), beta = problem.Float("beta");
-    if (!IsPowerOfTwo(alpha) || (beta != 0 && !IsPowerOfTwo(beta))) return std::nullopt;
-    unit *= std::fabs(alpha);
-    if (beta != 0) unit = std::min(unit, std::fabs(beta) * units[2]);
-  }
-  if (problem.Int("bias") != 0) unit = std::min(unit, units.back());
-  return unit;
+// The common unit of the terms of a sum, from those of the operands; none: alpha or beta round on their own.
+std::optional<double> UnitOfTerms(const SumForm& sum, const std::vector<double>& units) {
+  if (!IsPowerOfTwo(sum.alpha) || (sum.beta != 0 && !IsPowerOfTwo(sum.beta))) return std::nullopt;
+  double unit = std::fabs(sum.alpha);
+  for (size_t i = 0; i < sum.factors; ++i) unit *= units[i];
+  if (sum.beta != 0) unit = std::min(unit, std::fabs(sum.beta) * units[sum.factors]);
+  return sum.bias ? std::min(unit, units.back()) : unit;
 }
 
 // The positive or the negative terms of output i together; the planes are rounded up by a little.
@@ -140,29 +132,24 @@ Status CheckSums(const UserCase& user, double unit) {
   return {};
 }
 
-// The largest, the smallest, or their places: nothing is rounded, whatever the data. Flushed inputs may change them.
-bool IsSelection(const Problem& problem, const Contract& contract) {
-  if (problem.spec.op != "reduce" || contract.ftz != Flush::kNone) return false;
-  const std::string_view kind = problem.Text("kind");
-  return kind == "max" || kind == "min" || kind == "argmax" || kind == "argmin";
-}
-
 }  // namespace
 
 Status CheckExactData(const UserCase& user) {
   const CaseData& data = user.data;
-  if (IsSelection(data.problem, user.contract)) return {};
+  // Flushed inputs may change what is selected.
+  if (data.op->Selects(data.problem) && user.contract.ftz == Flush::kNone) return {};
+  const std::optional<SumForm> sum = data.op->SumOf(data.problem);
   std::vector<double> units;
   for (size_t i = 0; i < data.inputs.size(); ++i) {
     const Operand& operand = data.problem.inputs[i];
-    if (IsRounded(data.problem, i)) {
+    if (IsRounded(sum, i)) {
       if (auto keeps = CheckKeeps(operand, data.inputs[i], user.contract); !keeps) return keeps;
     }
     const auto unit = UnitOfOperand(operand, data.inputs[i], user.contract);
     if (!unit) return tl::unexpected(unit.error());
     units.push_back(*unit);
   }
-  const auto unit = UnitOfTerms(data.problem, units);
+  const auto unit = sum ? UnitOfTerms(*sum, units) : std::nullopt;
   const bool sums = unit && user.contract.alg == Algorithm::kDirect && !data.golden.magnitude.empty();
   return sums ? CheckSums(user, *unit) : Status{};
 }

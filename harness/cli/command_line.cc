@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -19,6 +20,16 @@
 namespace assay::cli {
 
 namespace {
+
+// "--cold,--no-cold" in the help text, without what CLI11 adds to the second one: "{false}".
+class HelpText : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    std::string name = CLI::Formatter::make_option_name(option, positional);
+    if (const size_t at = name.find("{false}"); at != std::string::npos) name.erase(at);
+    return name;
+  }
+};
 
 // Of the subcommands that --help shows.
 std::string KnownVerbs(const CLI::App& app) {
@@ -89,6 +100,7 @@ int Main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is an error of its writer
   CLI::App app{"Numerical conformance and consistency testing of accelerators", "assay"};
+  app.formatter(std::make_shared<HelpText>());
   app.set_version_flag("--version", "assay " + ToolVersion());
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::help);

@@ -10,38 +10,55 @@ namespace assay::cli {
 
 void AddCases(CLI::App& app, CaseOptions& o) {
   app.add_option("--suite", o.suite,
-                 "suite name (assay list suites) or path of a .suite file; default: default, unless "
-                 "--case is given")
+                 "name of a suite (assay list suites) or path of a .suite file; without it and "
+                 "without --case: default")
       ->type_name("NAME|PATH");
-  app.add_option("--case", o.cases, "case id, besides the cases of --suite if that is given; may be repeated")
+  app.add_option("--case", o.cases, "id of a case, which runs besides those of a given --suite; may be repeated")
       ->type_name("ID");
-  app.add_option("--contract", o.contract, "required contract for every case, e.g. f32acc");
-  app.add_option("--filter", o.filter, "GoogleTest globs on case ids: 'a*:b*:-c*'")->capture_default_str();
-  app.add_option("--op", o.ops, "operators, comma separated")->delimiter(',');
-  app.add_option("--dtype", o.dtypes, "dtypes or dtype lists (bf16-bf16-f32), comma separated")->delimiter(',');
-  app.add_option(
-      "--shard", o.shard,
-      "I/N: the I-th (from 0) of N shards; also ASSAY_SHARD, GTEST_*, TEST_*. A shard without cases is no failure");
+  app.add_option("--contract", o.contract, "contract that every case requires, e.g. f32acc");
+  app.add_option("--filter", o.filter, "only cases whose id fits these globs, of GoogleTest's form: 'a*:b*:-c*'")
+      ->capture_default_str();
+  app.add_option("--op", o.ops, "only these operators, comma separated")->delimiter(',');
+  app.add_option("--dtype", o.dtypes, "only these types or lists of types (bf16-bf16-f32), comma separated")
+      ->delimiter(',');
+  app.add_option("--shard", o.shard,
+                 "I/N: only the I-th of N shards, counted from 0; ASSAY_SHARD, GTEST_* and TEST_* do the same. A shard "
+                 "without cases is no failure");
   AddNumber<uint64_t>(app, "--seed", o.seed, {0, std::numeric_limits<uint64_t>::max()},
-                      "replaces the seed of every case");
+                      "seed that replaces the one of every case");
 }
 
 void AddBackend(CLI::App& app, BackendOptions& o) {
-  app.add_option("--plugin", o.plugins, "backend plugin to load, [name=]PATH; may be repeated")->type_name("PATH");
+  app.add_option("--plugin", o.plugins, "plugin to load beside the installed ones, [name=]PATH; may be repeated")
+      ->type_name("PATH");
   app.add_option("--backend", o.backends, "only these backends, comma separated; NAME:INDEX for one of its devices")
       ->delimiter(',')
       ->type_name("NAME[:INDEX]");
   app.add_option("--device", o.devices, "only devices whose name fits the glob, e.g. 'NVIDIA*'; may be repeated")
       ->type_name("GLOB");
-  app.add_option("--require-backend", o.required_backends, "exit 5 when one of these is absent or unusable")
+  app.add_option("--require-backend", o.required_backends, "exit with 5 when one of these is absent or unusable")
       ->delimiter(',')
       ->type_name("NAME[:INDEX]");
-  AddNumber<double>(app, "--timeout", o.timeout_s, kSecondsLimits,
-                    "seconds that a backend may take for one call; fewer count while others share the host");
+  AddNumber<double>(
+      app, "--timeout", o.timeout_s, kSecondsLimits,
+      "seconds after which a call of a backend is a timeout; they pass slower while others share the host");
 }
 
 void AddImplementations(CLI::App& app, BackendOptions& o) {
   app.add_option("--impl", o.implementations, "only these implementations, comma separated")->delimiter(',');
+}
+
+void AddColor(CLI::App& app, std::string& color) {
+  app.add_option("--color", color, "colours of the text; auto: on a terminal, unless NO_COLOR is set")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
+}
+
+void AddProgress(CLI::App& app, std::string& progress) {
+  app.add_option("--progress", progress,
+                 "how progress is shown on standard error; auto: a bar on a terminal, a line now and then elsewhere")
+      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
+      ->capture_default_str();
 }
 
 }  // namespace assay::cli

@@ -2,6 +2,8 @@
 // The options that several verbs share, as they stand on the command line.
 #pragma once
 
+#include <string>
+
 #include "harness/plan/options.h"
 
 namespace CLI {
@@ -13,5 +15,7 @@ namespace assay::cli {
 void AddCases(CLI::App& app, CaseOptions& options);
 void AddBackend(CLI::App& app, BackendOptions& options);
 void AddImplementations(CLI::App& app, BackendOptions& options);
+void AddColor(CLI::App& app, std::string& color);
+void AddProgress(CLI::App& app, std::string& progress);
 
 }  // namespace assay::cli

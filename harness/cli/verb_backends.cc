@@ -77,10 +77,11 @@ int ListBackends(const BackendsOptions& options) {
 
 void AddBackendsVerb(CLI::App& app, Action& action) {
   auto options = std::make_shared<BackendsOptions>();
-  CLI::App* verb = app.add_subcommand("backends", "List backends and devices and, for each not usable, why");
+  CLI::App* verb =
+      app.add_subcommand("backends", "List backends and devices and, for each that cannot be used, the reason");
   AddBackend(*verb, options->backend);
   options->backend.refuse_no_plugin = false;
-  verb->add_flag("--json", options->json, "as a JSON array");
+  verb->add_flag("--json", options->json, "print a JSON array instead of text");
   verb->callback([options, &action] { action = [options] { return ListBackends(*options); }; });
 }
 

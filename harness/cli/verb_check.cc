@@ -97,11 +97,13 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
         return ulp && std::isfinite(*ulp) && *ulp >= 0 ? std::string()
                                                        : "'" + text + "' is not a finite number of ulp from 0 up";
       });
-  verb.add_option("--tier", o.request.tier, "golden values: auto, fast or reproducible")
+  verb.add_option("--tier", o.request.tier, "how golden values are computed: auto is reproducible for f64, else fast")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
-  verb.add_option("--write-golden", o.write_golden,
-                  "write the golden values, f64 or c128; replaces a .npy file that is not read")
+  verb.add_option(
+          "--write-golden", o.write_golden,
+          "write the golden values to this file, as f64 or c128; a .npy file of that name is replaced, but none "
+          "that is read")
       ->type_name("FILE.npy");
   verb.add_flag("--json", o.json, "print one JSON record instead of text");
   verb.add_flag("--strict", o.strict, "a suspect or inconclusive result fails too");

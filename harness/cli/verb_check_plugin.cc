@@ -158,7 +158,7 @@ void AddCheckPluginVerb(CLI::App& app, Action& action) {
   verb->add_option("--skip", o->skip, "all but these checks, comma separated")->delimiter(',');
   AddNumber<double>(*verb, "--timeout", o->timeout_s, kSecondsLimits, "seconds that the plugin may take in one check");
   verb->add_flag("--list", o->list, "print the checks and what each asks for");
-  verb->add_flag("--json", o->json, "as JSON");
+  verb->add_flag("--json", o->json, "print JSON instead of text");
   verb->callback([o, &action] { action = [o] { return CheckPlugin(*o); }; });
 }
 

@@ -13,6 +13,7 @@
 
 #include "harness/base/whole_file.h"
 #include "harness/cli/number_option.h"
+#include "harness/cli/options.h"
 #include "harness/cli/replaced_file.h"
 #include "harness/cli/run_pair.h"
 #include "harness/cli/terminal/output.h"
@@ -156,7 +157,7 @@ void AddCompareVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<CompareOptions>();
   CLI::App* verb = app.add_subcommand("compare", "Compare two runs; exit 1 when the new one has a regression");
   verb->add_option("BASE", o->base, "output folder of a run, or its results.jsonl")->required();
-  verb->add_option("NEW", o->now, "the same of the run to judge");
+  verb->add_option("NEW", o->now, "the same of the run that is judged");
   verb->add_option("--builds", o->builds, "compare two builds of one backend in one run instead")
       ->type_name("BASE,NEW");
   verb->add_option("--policy", o->policy, "TOML file that says what is a regression")->type_name("FILE");
@@ -165,12 +166,12 @@ void AddCompareVerb(CLI::App& app, Action& action) {
   AddNumber<double>(*verb, "--min-effect", o->minimum_effect, {0.1, 1e6},
                     "least difference of a SLOWER or FASTER, in percent");
   verb->add_flag("--allow-lost", o->allow_lost, "results without a record in the new run are reported only");
-  verb->add_option("--markdown", o->markdown, "write it as Markdown too")->type_name("FILE");
+  verb->add_option("--markdown", o->markdown, "write the comparison as Markdown too")->type_name("FILE");
   auto* json = verb->add_flag("--json", o->json, "print JSON instead of text");
   verb->add_flag("--github", o->github, "print annotations for GitHub too, one per backend and operator")
       ->excludes(json);
-  verb->add_option("--color", o->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
-  AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "most rows of each list");
+  AddColor(*verb, o->color);
+  AddNumber<size_t>(*verb, "--rows", o->rows, {0, 1'000'000}, "how many rows each list has at most");
   verb->callback([o, &action] { action = [o] { return Compare(*o); }; });
 }
 

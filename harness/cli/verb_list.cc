@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
 #include "harness/plan/catalog.h"
 #include "ops/operator.h"
@@ -73,15 +74,17 @@ void AddListVerb(CLI::App& app, Action& action) {
   auto verbose = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand("list", "List operators, cases or suites");
   verb->require_subcommand(1);
-  CLI::App* ops = verb->add_subcommand("ops", "Operators; --verbose: operands, attributes and defaults");
-  ops->add_flag("-v,--verbose", *verbose);
+  CLI::App* ops = verb->add_subcommand("ops", "List operators; --verbose adds operands, attributes and defaults");
+  ops->add_flag("-v,--verbose", *verbose, "print operands, attributes and defaults too");
   ops->add_option("--op", selection->ops, "only these, comma separated")->delimiter(',');
   ops->callback([=, &action] { action = [=] { return ListOps(selection->ops, *verbose); }; });
-  CLI::App* cases = verb->add_subcommand("cases", "Case ids; --verbose: contract, tags, source, line (tab separated)");
-  cases->add_flag("-v,--verbose", *verbose);
+  CLI::App* cases = verb->add_subcommand(
+      "cases", "List the ids of cases; --verbose adds contract, tags, source and line, separated by tabs");
+  cases->add_flag("-v,--verbose", *verbose, "print contract, tags, source and line too");
   AddCases(*cases, *selection);
   cases->callback([=, &action] { action = [=] { return ListCases(*selection, *verbose); }; });
-  CLI::App* suites = verb->add_subcommand("suites", "Names of suites that --suite takes; others are given by path");
+  CLI::App* suites = verb->add_subcommand(
+      "suites", "List the names of suites that --suite takes; other suites are given by their path");
   suites->callback([&action] { action = PrintSuites; });
 }
 

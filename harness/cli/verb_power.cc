@@ -19,6 +19,7 @@
 #include "harness/base/parallel.h"
 #include "harness/base/stopwatch.h"
 #include "harness/cli/number_option.h"
+#include "harness/cli/options.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
@@ -179,11 +180,15 @@ void AddPowerVerb(CLI::App& app, Action& action) {
   verb->add_flag("--full", o->full, "suite power-full, more seeds");
   verb->add_flag("--json", o->json, "print JSON instead of a table");
   verb->add_option("--suite", o->selection.suite, "suite name or path of a .suite file; its seeds are replaced");
-  verb->add_option("--op", o->selection.ops, "operators, comma separated")->delimiter(',');
-  verb->add_option("--dtype", o->selection.dtypes, "dtypes or dtype lists, comma separated")->delimiter(',');
-  verb->add_option("--filter", o->selection.filter, "GoogleTest globs on case ids")->capture_default_str();
-  verb->add_option("--shard", o->selection.shard, "I/N: the I-th (from 0) of N shards of the cases");
-  verb->add_option("--corpus", o->corpus, "the corpus plugin; default: lib/assay/corpus beside the program")
+  verb->add_option("--op", o->selection.ops, "only these operators, comma separated")->delimiter(',');
+  verb->add_option("--dtype", o->selection.dtypes, "only these types or lists of types, comma separated")
+      ->delimiter(',');
+  verb->add_option("--filter", o->selection.filter,
+                   "only cases whose id fits these globs, of GoogleTest's form: 'a*:b*:-c*'")
+      ->capture_default_str();
+  verb->add_option("--shard", o->selection.shard, "I/N: only the I-th of N shards, counted from 0");
+  verb->add_option("--corpus", o->corpus,
+                   "plugin of correct schedules and kernel bugs; default: lib/assay/corpus beside the program")
       ->type_name("PATH");
   AddNumber<uint64_t>(*verb, "--seeds", o->seeds, {1, kFirstHeldBackSeed},
                       "seeds that make the envelope of correct results");
@@ -194,11 +199,10 @@ void AddPowerVerb(CLI::App& app, Action& action) {
       ->type_name("SEED");
   AddNumber<uint64_t>(*verb, "--fault-seeds", o->fault_seeds, {1, kFirstHeldBackSeed},
                       "seeds on which the faults run; default 1, with --full 2");
-  AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits, "workers at a time; default all cores")->default_str("");
+  AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits, "number of workers at a time; default: all cores")
+      ->default_str("");
   AddNumber<double>(*verb, "--timeout", o->timeout_s, kSecondsLimits, "seconds that the corpus may take for one call");
-  verb->add_option("--progress", o->progress)
-      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
-      ->capture_default_str();
+  AddProgress(*verb, o->progress);
   verb->callback([o, &action] { action = [o] { return Power(*o); }; });
 }
 

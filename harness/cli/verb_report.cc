@@ -9,6 +9,7 @@
 
 #include "harness/base/whole_file.h"
 #include "harness/cli/number_option.h"
+#include "harness/cli/options.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
@@ -55,11 +56,11 @@ int Report(const ReportOptions& options) {
 void AddReportVerb(CLI::App& app, Action& action) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* verb =
-      app.add_subcommand("report", "Print and write the reports of a run again; exits as its verdicts say");
+      app.add_subcommand("report", "Print and write the reports of a run again; the exit code is that of its verdicts");
   verb->add_option("DIR", options->dir, "output folder of a run")->required();
   verb->add_flag("--strict", options->strict, "inconclusive and suspect results fail too");
-  verb->add_option("--color", options->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
-  AddNumber<size_t>(*verb, "--rows", options->rows, {0, 1'000'000}, "rows of the performance table");
+  AddColor(*verb, options->color);
+  AddNumber<size_t>(*verb, "--rows", options->rows, {0, 1'000'000}, "how many rows the performance table has");
   verb->callback([options, &action] { action = [options] { return Report(*options); }; });
 }
 

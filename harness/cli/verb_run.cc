@@ -237,22 +237,22 @@ void AddRunVerb(CLI::App& app, Action& action) {
   AddCases(*verb, o->selection);
   AddBackend(*verb, o->backend);
   AddImplementations(*verb, o->backend);
-  verb->add_option("--out", o->out, "output folder, new or empty; default out/<time>")
+  verb->add_option("--out", o->out, "folder for the output, new or empty; default: out/<time>")
       ->check([](const std::string& text) {
         return text.empty() ? std::string("the name is empty; leave the option out for out/<time>") : std::string();
       });
-  AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits,
-                 "threads of the host, and most workers that judge at a time; default all cores, and one worker more")
+  AddNumber<int>(
+      *verb, "--jobs", o->jobs, kThreadLimits,
+      "threads of the host, and how many workers may judge at a time; default: all cores, and one worker more")
       ->default_str("");
-  verb->add_flag("--perf,!--no-perf", o->perf, "time what passes (default), or do not");
-  AddNumber<double>(
-      *verb, "--perf-time", o->perf_time_s, kSecondsLimits,
-      "most seconds of timing per implementation, case and round; it ends when the median is known to 2 %");
+  verb->add_flag("--perf,!--no-perf", o->perf, "time what passes, which is the default, or time nothing");
+  AddNumber<double>(*verb, "--perf-time", o->perf_time_s, kSecondsLimits,
+                    "seconds that timing an implementation, case and round may take; it ends earlier when the median "
+                    "is known to 2 %");
   verb->add_flag("--cold,!--no-cold", o->cold,
-                 "time with cold caches too, for at most as long again; --sweep does unless told not to");
-  verb->add_flag(
-      "--roofline,!--no-roofline", o->roofline,
-      "measure what the devices can do at most, seconds to minutes for each; --sweep does unless told not to");
+                 "time with cold caches too, for at most as long again; --sweep implies it");
+  verb->add_flag("--roofline,!--no-roofline", o->roofline,
+                 "measure what each device can do at most, in seconds to minutes; --sweep implies it");
   verb->add_option("--price", o->prices, "what an hour of a backend costs, NUMBER or BACKEND=NUMBER; may be repeated")
       ->check([](const std::string& text) {
         const auto prices = ParsePrices({text});
@@ -264,28 +264,27 @@ void AddRunVerb(CLI::App& app, Action& action) {
                    "shape.0=1..64")
       ->type_name("KEY=VALUES");
   AddNumber<int>(*verb, "--rounds", o->rounds, {1, 1000},
-                 "times that everything is timed, each in a fresh worker; assay compare needs several");
-  verb->add_flag("--strict", o->strict, "inconclusive and suspect results fail too; always with --suite conformance");
+                 "how often everything is timed, each time in a fresh worker; assay compare needs several rounds");
+  verb->add_flag("--strict", o->strict, "inconclusive and suspect results fail too; --suite conformance implies it");
   verb->add_option("--expectations", o->expectations,
                    "files of known failures, or none; default: those that the backends ship")
       ->type_name("FILE");
   verb->add_option("--relations", o->relations,
-                   "relations between executions (batches, negation, ...): all, the few that cost little, or none")
+                   "which relations between executions to check (batches, negation, ...): all, the few that cost "
+                   "little, or none")
       ->check(CLI::IsMember({"all", "quick", "none"}))
       ->capture_default_str();
   verb->add_option("--tier", o->tier,
-                   "golden values: auto (reproducible for f64 and --suite conformance), fast or reproducible")
+                   "how golden values are computed: auto is reproducible for f64 and --suite conformance, else fast")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
   verb->add_flag("--profile", o->profile,
-                 "where the time went, by phase and backend: on standard error, in the reports");
+                 "say where the time went, by phase and backend, on standard error and in the reports");
   verb->add_option("--trace", o->trace, "write what ran when, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
-  verb->add_flag("--store,!--no-store", o->store, "keep golden values between runs (default), or do not");
-  verb->add_option("--progress", o->progress)
-      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
-      ->capture_default_str();
-  verb->add_option("--color", o->color)->check(CLI::IsMember({"auto", "always", "never"}))->capture_default_str();
+  verb->add_flag("--store,!--no-store", o->store, "keep golden values between runs, which is the default, or do not");
+  AddProgress(*verb, o->progress);
+  AddColor(*verb, o->color);
   verb->callback([o, verb, &action] {
     const std::string timing = TimingOptionsGiven(*verb, *o);
     if (!o->perf && !timing.empty()) {

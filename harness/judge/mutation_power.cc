@@ -37,8 +37,14 @@ double MeanOfFinite(std::span<const double> values) {
 class Mutations {
  public:
   Mutations(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const ElementJudge& judge,
-            std::span<const Twin> twins)
-      : op_(op), problem_(problem), inputs_(inputs), judge_(judge), twins_(twins), dtype_(problem.output.dtype) {}
+            const Contract& contract, std::span<const Twin> twins)
+      : op_(op),
+        problem_(problem),
+        inputs_(inputs),
+        judge_(judge),
+        contract_(contract),
+        twins_(twins),
+        dtype_(problem.output.dtype) {}
 
   MutationPower Run() {
     const std::span<const double> values(judge_.golden().value);
@@ -49,6 +55,7 @@ class Mutations {
     // What is there before a run: one or the other.
     Blank({{"an output never written", [](std::span<const double>) { return kUnwrittenValue; }},
            {"an output of NaN", [](std::span<const double>) { return std::numeric_limits<double>::quiet_NaN(); }}});
+    SumsInFloat();
     OmittedTerms();
     power_.power = Share(power_.whole_caught, power_.whole_total);
     if (power_.omitted_total > 0) {
@@ -98,6 +105,26 @@ class Mutations {
       for (int64_t i = 0; i < size && !caught; ++i) caught = TwinCatches(twin, i, coded);
     }
     return caught;
+  }
+
+  // Sums that claim to be of integers, kept in f32 or turned into it at the end. Where f32 holds all that the operands
+  // can make it is no fault.
+  void SumsInFloat() {
+    const FloatFormat& f32 = FormatOf(DType::kF32);
+    if (contract_.acc != Accumulator::kI32 || op_.LargestIntegerSum(problem_) <= std::ldexp(1.0, f32.precision)) return;
+    ++power_.whole_total;
+    const std::vector<double>& values = judge_.golden().value;
+    bool caught = false;
+    for (size_t i = 0; i < values.size() && !caught; ++i) {
+      caught = MainCatches(static_cast<int64_t>(i), RoundTo(f32, values[i]));
+    }
+    for (const Twin& twin : twins_) {
+      for (size_t i = 0; i < twin.expected.size() && !caught; ++i) {
+        caught = TwinCatches(twin, static_cast<int64_t>(i), RoundTo(f32, twin.expected[i]));
+      }
+    }
+    power_.whole_caught += caught ? 1 : 0;
+    if (!caught && power_.missed.empty()) power_.missed = "integer sums kept in f32, though acc=i32 is declared";
   }
 
   bool IsResult(const Constant& constant) const {
@@ -187,6 +214,7 @@ class Mutations {
   const Problem& problem_;
   std::span<const Tensor> inputs_;
   const ElementJudge& judge_;
+  const Contract& contract_;
   std::span<const Twin> twins_;
   DType dtype_;
   MutationPower power_;
@@ -224,7 +252,7 @@ MutationPower MeasureMutationPower(const Operator& op, const Problem& problem, s
                                    const Golden& golden, const BoundModel& bound, const Contract& contract,
                                    std::span<const Twin> twins) {
   const ElementJudge judge(golden, bound, contract, problem.output.dtype);
-  return Mutations(op, problem, inputs, judge, twins).Run();
+  return Mutations(op, problem, inputs, judge, contract, twins).Run();
 }
 
 }  // namespace assay

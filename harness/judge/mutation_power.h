@@ -14,8 +14,9 @@
 namespace assay {
 
 struct MutationPower {
-  double power = 0;                       // the smaller of the two shares; a kind without mutants does not count
-  int whole_caught = 0, whole_total = 0;  // outputs that are wrong everywhere
+  double power = 0;  // the smaller of the two shares; a kind without mutants does not count
+  // Outputs that are wrong everywhere: blank ones, and integer sums that were kept in f32 where they can exceed 2^24.
+  int whole_caught = 0, whole_total = 0;
   int64_t omitted_caught = 0, omitted_total = 0;  // single omitted terms
   // Outputs that accept any result; they count against the case unless a twin runs with it.
   int64_t unbounded = 0;

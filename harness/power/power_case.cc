@@ -110,7 +110,7 @@ class CaseMeasurement {
       Opinions opinions;
       opinions[kAssayRule] = OpinionOf(!Rejects(attempt.verdict));
       for (size_t i = 0; i < Peers().size(); ++i) opinions[i + 1] = Peers()[i].judge(peers, attempt.contract, got);
-      done(attempt, runner.DataOf(attempt), got, opinions);
+      done(attempt, runner.context().DataOf(attempt), got, opinions);
     });
   }
 

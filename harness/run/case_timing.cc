@@ -7,6 +7,7 @@
 
 #include "harness/base/profile.h"
 #include "harness/cases/host_memory.h"
+#include "harness/judge/judge_output.h"
 #include "harness/perf/machine_state.h"
 #include "harness/perf/stopping.h"
 #include "harness/run/case_runner.h"
@@ -62,46 +63,60 @@ std::string WhyRun1IsMissing(const Problem& problem, const Attempt& attempt) {
                           : "; run 1 is not kept for rounds after the first, only its hash";
 }
 
+// A right result whose bits are not those of the first run.
+void NoteOtherBits(const Problem& problem, const Tensor& output, Attempt& attempt) {
+  attempt.record.deterministic = false;
+  if (!attempt.contract.deterministic) return;
+  // Large cases, and rounds after the first, have its hash alone.
+  if (attempt.output.bytes() > 0) attempt.kept.push_back({"run1", KeptOutput::kOwn, attempt.output.Clone()});
+  attempt.kept.push_back({"timed", KeptOutput::kOwn, output.Clone()});
+  attempt.SetVerdict(
+      Verdict::kNondeterministic, ResultClass::kNone,
+      "the bits changed in the timed loop although the contract says det=yes" + WhyRun1IsMissing(problem, attempt));
+}
+
 }  // namespace
 
 SpanContext CaseRunner::LabelOf(const Timed& timed) const {
-  return SpanContext(planned_.spec.Id(), timed.column->selector, timed.attempt->implementation);
+  return SpanContext(context_.planned().spec.Id(), timed.device->selector, timed.attempt->implementation);
 }
 
 bool CaseRunner::Prepare(Timed& timed) {
   Attempt& attempt = *timed.attempt;
-  Session& session = *timed.column->session;
-  timed.contract = &DataFor(attempt.contract);
-  auto prepared = session.Prepare(timed.column->device_index, data_.problem, attempt.implementation);
-  if (!prepared) {
-    SetFailure(attempt, prepared.error());
+  Session& session = *timed.device->session;
+  const CaseData& data = context_.data();
+  timed.by = &context_.DataFor(attempt.contract);
+  auto plan = PreparedPlan::Make(*timed.device, data.problem, attempt.implementation);
+  if (!plan) {
+    attempt.SetFailure(plan.error());
     return false;
   }
-  timed.plan = prepared->plan;
-  if (attempt.prepared_by == session.workers_started()) attempt.record.prepare_cached_s = prepared->prepare_s;
+  timed.plan = *std::move(plan);
+  if (attempt.prepared_by == session.workers_started()) attempt.record.prepare_cached_s = timed.plan->seconds();
   // The second set has other data, so that a kernel cannot get away with an old result.
-  const std::deque<HeldTwin>& twins = timed.contract->twins;
-  const CaseData* second = twins.empty() ? SecondSet() : nullptr;
-  attempt.record.second_set = !twins.empty() ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
+  const std::deque<HeldTwin>& twins = timed.by->twins;
+  const CaseData* second = twins.empty() ? context_.SecondSet() : nullptr;
+  attempt.second_set = !twins.empty() ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
+  attempt.record.second_set = attempt.second_set;
   if (!twins.empty()) timed.coded = twins[0].Inputs();
-  if (IsLarge(data_.problem)) ReturnFreedMemory();  // what making the twin took
-  const std::vector<Tensor>& other = timed.coded ? *timed.coded : second != nullptr ? second->inputs : data_.inputs;
-  timed.sets = {PointersTo(data_.inputs), PointersTo(other)};
+  if (IsLarge(data.problem)) ReturnFreedMemory();  // what making the twin took
+  const std::vector<Tensor>& other = timed.coded ? *timed.coded : second != nullptr ? second->inputs : data.inputs;
+  timed.sets = {PointersTo(data.inputs), PointersTo(other)};
   return true;
 }
 
-void CaseRunner::Time(const Device& column, Attempt& attempt) {
-  Timed timed{&column, &attempt};
+void CaseRunner::Time(const Device& device, Attempt& attempt) {
+  Timed timed{.device = &device, .attempt = &attempt};
   const SpanContext context = LabelOf(timed);
   const Span span(Phase::kTiming);
   if (!Prepare(timed)) return;
   const PowerState before = ReadPowerState();
   const auto timing =
-      column.session->Time(timed.plan, timed.sets, WarmRequest(settings_.perf_time_s, attempt.fastest_s));
+      device.session->Time(timed.plan->id(), timed.sets, WarmRequest(settings_.perf_time_s, attempt.fastest_s));
   EndTiming(timed, timing, before);
 }
 
-void CaseRunner::TimeInTurns(std::vector<Timed> results) {
+void CaseRunner::TimeInTurns(std::vector<Timed>& results) {
   const Span span(Phase::kTiming);
   std::vector<Timed*> unfinished, begun;
   const PowerState before = ReadPowerState();
@@ -109,7 +124,7 @@ void CaseRunner::TimeInTurns(std::vector<Timed> results) {
   for (Timed& timed : results) {
     const SpanContext context = LabelOf(timed);
     if (!Prepare(timed)) continue;
-    auto run = timed.column->session->BeginTiming(timed.plan, timed.sets,
+    auto run = timed.device->session->BeginTiming(timed.plan->id(), timed.sets,
                                                   SliceRequest(settings_.perf_time_s, timed.attempt->fastest_s));
     if (!run) {
       EndTiming(timed, tl::unexpected(run.error()), before);
@@ -140,26 +155,26 @@ bool CaseRunner::TakeTurn(Timed& timed, int64_t& processor) {
   const SpanContext context = LabelOf(timed);
   const Call<bool> more = Session::Step(*timed.run, processor);
   // The threads of its pool would slow the next one down. Those that never sleep are not waited for again.
-  timed.sleeps = timed.sleeps && timed.column->session->AwaitIdle(kLongestSpin);
+  timed.sleeps = timed.sleeps && timed.device->session->AwaitIdle(kLongestSpin);
   if (!more) timed.failure = more.error();
   return more && *more;
 }
 
-void CaseRunner::EndTiming(const Timed& timed, const Call<Timing>& timing, const PowerState& before) {
-  const Device& column = *timed.column;
+void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const PowerState& before) {
+  const Device& device = *timed.device;
   Attempt& attempt = *timed.attempt;
   const bool first = attempt.rounds.empty();
   const PowerState after = ReadPowerState();
   std::optional<Call<Timing>> cold;
   if (timing && first && settings_.cold) {
-    cold = column.session->Time(timed.plan, timed.sets, ColdRequest(settings_.perf_time_s));
+    cold = device.session->Time(timed.plan->id(), timed.sets, ColdRequest(settings_.perf_time_s));
   }
-  column.session->Release(timed.plan);
+  timed.plan.reset();
   const Call<Timing>* const cold_timing = cold ? &*cold : nullptr;
   for (const Call<Timing>* done : {&timing, cold_timing}) {
     if (done == nullptr) continue;
-    if (!*done) return SetFailure(attempt, done->error());
-    JudgeTimed(**done, *timed.contract, attempt);
+    if (!*done) return attempt.SetFailure(done->error());
+    JudgeTimed(**done, *timed.by, attempt);
     if (attempt.verdict != Verdict::kPass) return;
   }
   attempt.rounds.push_back(Summarise(timing->seconds));
@@ -168,13 +183,13 @@ void CaseRunner::EndTiming(const Timed& timed, const Call<Timing>& timing, const
   if (first) SetFirstRound(attempt.record, *timing);
   if (cold) SetCold(attempt.record, **cold);
   if (!settings_.cold) attempt.record.cold_note = "left out; --cold asks for it";
-  SetPower(attempt.record, before, after, HardwareOf(column) == kHostHardware);
-  SetLimits(column, attempt);
+  SetPower(attempt.record, before, after, HardwareOf(device) == kHostHardware);
+  SetLimits(device, attempt);
 }
 
-void CaseRunner::SetLimits(const Device& column, Attempt& attempt) const {
+void CaseRunner::SetLimits(const Device& device, Attempt& attempt) const {
   Record& record = attempt.record;
-  for (const std::string& name : {column.backend, std::string()}) {
+  for (const std::string& name : {device.backend, std::string()}) {
     const auto price = settings_.prices.find(name);
     if (price == settings_.prices.end()) continue;
     record.price_per_hour = price->second;
@@ -182,27 +197,26 @@ void CaseRunner::SetLimits(const Device& column, Attempt& attempt) const {
   }
   if (!settings_.ceilings) return;
   const bool direct = DoesWhatIsCounted(record.op, attempt.contract);
-  const DType dtype = data_.problem.inputs[0].dtype;
-  SetRoofline(record, settings_.ceilings->For(column, dtype), direct);
+  const DType dtype = context_.problem().inputs[0].dtype;
+  SetRoofline(record, settings_.ceilings->For(device, dtype), direct);
   if (direct && record.compute_fraction.value_or(0) > 1) {
-    SetRoofline(record, settings_.ceilings->For(column, dtype, true), direct);
+    SetRoofline(record, settings_.ceilings->For(device, dtype, true), direct);
   }
-  const auto launch_s = settings_.ceilings->LaunchSeconds(column);
+  const auto launch_s = settings_.ceilings->LaunchSeconds(device);
   if (launch_s && record.time_wall_s.value_or(0) > 0) {
     record.launch_fraction = std::min(1.0, *launch_s / *record.time_wall_s);
   }
 }
 
-void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& contract, Attempt& attempt) const {
+void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& by, Attempt& attempt) const {
   const Span span(Phase::kCompare);
-  const bool differs = attempt.record.second_set != "same";
-  auto fail = [&](const std::string& what, const Tensor& output, size_t set) {
-    const int other = contract.twins.empty() ? KeptOutput::kSecondSet : 0;
+  const CaseData& data = context_.data();
+  const bool differs = attempt.second_set != "same";
+  const auto fail = [&](const std::string& what, const Tensor& output, size_t set) {
+    const int other = by.twins.empty() ? KeptOutput::kSecondSet : 0;
     attempt.kept.clear();
     attempt.kept.push_back({"timed", set == 1 && differs ? other : KeptOutput::kOwn, output.Clone()});
-    attempt.verdict = Verdict::kMismatch;
-    SetVerdict(attempt.record, Verdict::kMismatch, ResultClass::kNone,
-               "in the timed loop, after passing outside it: " + what);
+    attempt.SetVerdict(Verdict::kMismatch, ResultClass::kNone, "in the timed loop, after passing outside it: " + what);
   };
   for (size_t set = 0; set < timing.judged.size(); ++set) {
     const Execution& execution = timing.judged[set];
@@ -212,26 +226,13 @@ void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& contract, 
     }
     // Bits that were judged before are right again.
     const bool second = set == 1 && differs;
-    if (HashOf(execution.output) == (second ? attempt.second_hash : attempt.record.output_hash)) continue;
+    if (HashOf(execution.output) == (second ? attempt.second_hash : attempt.output_hash)) continue;
     Tensor output = execution.output.Clone();
-    if (second) {
-      const std::string problem = ProblemOfSecondSet(contract, attempt, std::move(output));
-      if (!problem.empty()) return fail(problem, execution.output, set);
-    } else {
-      data_.op->Canonicalise(data_.problem, data_.inputs, output);
-      const std::string problem = FirstProblem(Measure(data_.golden, contract.bound, attempt.contract, output));
-      if (!problem.empty()) return fail(problem, execution.output, set);
-      attempt.record.deterministic = false;
-      if (attempt.contract.deterministic) {
-        attempt.verdict = Verdict::kNondeterministic;
-        // Large cases, and rounds after the first, have its hash alone.
-        if (attempt.output.bytes() > 0) attempt.kept.push_back({"run1", KeptOutput::kOwn, attempt.output.Clone()});
-        attempt.kept.push_back({"timed", KeptOutput::kOwn, execution.output.Clone()});
-        SetVerdict(attempt.record, Verdict::kNondeterministic, ResultClass::kNone,
-                   "the bits changed in the timed loop although the contract says det=yes" +
-                       WhyRun1IsMissing(data_.problem, attempt));
-      }
-    }
+    const JudgedBy judged_by{*data.op, data.problem, data.inputs, data.golden, by.bound, attempt.contract};
+    const std::string problem = second ? context_.ProblemOfSecondSet(by, attempt.contract, std::move(output))
+                                       : FirstProblem(JudgeOutput(judged_by, output));
+    if (!problem.empty()) return fail(problem, execution.output, set);
+    if (!second) NoteOtherBits(data.problem, execution.output, attempt);
   }
 }
 

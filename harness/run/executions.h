@@ -11,6 +11,9 @@
 
 namespace assay {
 
+// Two runs with different prefills tell what was not written.
+inline constexpr Prefill kPrefills[] = {Prefill::kNanPayload, Prefill::kSentinel};
+
 InputSet PointersTo(const std::vector<Tensor>& tensors);
 
 bool SameBits(const Tensor& a, const Tensor& b);

@@ -99,7 +99,7 @@ std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunn
   if (!Meets(entry.attempt->contract, ParseRequirement(required).value())) request.requirement = required;
   request.tier = Name(data.golden.tier);
   if (entry.kept->twin >= 0) {
-    const ContractData* contract = runner.DataOf(*entry.attempt);
+    const ContractData* contract = runner.context().DataOf(*entry.attempt);
     request.exact_ulp = contract->twins[static_cast<size_t>(entry.kept->twin)].ToleranceUlp();
   }
   return CheckLine(program, request, LinePaths::kAsGiven);
@@ -111,13 +111,13 @@ Status WriteTensors(const std::vector<Entry>& entries, const CaseData& data, con
   if (status) status = WriteGoldenPlanes(folder / "golden.safetensors", data.problem, data.golden);
   for (const Entry& entry : entries) {
     if (!status) return status;
-    const ContractData& contract = *runner.DataOf(*entry.attempt);
+    const ContractData& contract = *runner.context().DataOf(*entry.attempt);
     const GotFile got{*entry.attempt, *entry.kept, data.problem, folder / entry.File("got")};
     if (!entry.OwnInputs()) {
       status = WriteGot(got, data.golden, contract.bound);
       continue;
     }
-    const std::vector<Tensor>& inputs = runner.InputsOf(*entry.attempt, *entry.kept);
+    const std::vector<Tensor>& inputs = runner.context().InputsOf(*entry.attempt, *entry.kept);
     const Golden golden = data.op->ComputeGolden(data.problem, inputs, data.golden.tier);
     status = WriteOperands(folder / entry.File("inputs"), data.problem, inputs);
     if (status) status = WriteGoldenPlanes(folder / entry.File("golden"), data.problem, golden);

@@ -129,8 +129,21 @@ void SetMetrics(Record& record, const Evidence& evidence, const Decision& decisi
   record.twin_elements = TwinText(evidence.shape, evidence.twins);
 }
 
-void SetHistogram(Record& record, const MarginHistogram& histogram) {
-  record.margin_histogram = fmt::format("{}", fmt::join(histogram, ","));
+void SetAttempt(Record& record, const Attempt& attempt) {
+  record.implementation = attempt.implementation;
+  record.contract = attempt.contract_text;
+  SetVerdict(record, attempt.verdict, attempt.result_class, attempt.reason);
+  if (attempt.prepare_s) record.prepare_s = *attempt.prepare_s;
+  record.second_set = attempt.second_set;
+  if (!attempt.findings) return;
+  const Findings& found = *attempt.findings;
+  SetMetrics(record, found.evidence, found.decision);
+  record.margin_histogram = fmt::format("{}", fmt::join(found.histogram, ","));
+  record.execute_s = found.execute_s;
+  record.compare_s = found.compare_s;
+  if (found.relations_s) record.relations_s = *found.relations_s;
+  record.output_hash = attempt.output_hash;
+  if (!found.agreement.empty()) record.properties += (record.properties.empty() ? "" : ";") + found.agreement;
 }
 
 }  // namespace assay

@@ -4,15 +4,17 @@
 
 #include <string>
 
-#include "harness/judge/histogram.h"
+#include "harness/cases/case_data.h"
 #include "harness/model/record.h"
+#include "harness/plan/suite.h"
 #include "harness/results/record_case.h"
-#include "harness/run/case_runner.h"
+#include "harness/run/attempt.h"
+#include "harness/run/device.h"
 
 namespace assay {
 
 Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Device& column);
 void SetMetrics(Record& record, const Evidence& evidence, const Decision& decision);
-void SetHistogram(Record& record, const MarginHistogram& histogram);
+void SetAttempt(Record& record, const Attempt& attempt);  // all that the correctness phase found
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include <span>
 #include <thread>
 
+#include "harness/judge/judge_output.h"
 #include "harness/run/executions.h"
 #include "ops/relation.h"
 
@@ -64,7 +65,7 @@ class Runner {
   bool HasRoom(double executions) const;
   Call<void> Try(const Relation& relation);
   Call<std::optional<Tensor>> ExecuteOther(const Relation& relation, const std::vector<Tensor>& inputs);
-  Call<Tensor> Execute(uint64_t plan, const std::vector<Tensor>& inputs);
+  Call<Tensor> Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs);
   Call<void> Repeat();
   bool IsOfCase(const ImplementationInfo& info) const;
 
@@ -75,7 +76,7 @@ class Runner {
 
 bool Runner::HasRoom(double executions) const {
   if (request_.effort == RelationEffort::kAll) return true;
-  const double flops = (executions_ + goldens_ * kGoldenExecutions + executions) * request_.data.problem.flops;
+  const double flops = (executions_ + goldens_ * kGoldenExecutions + executions) * request_.data().problem.flops;
   return executions_ < kMostRelationExecutions && flops <= kMostRelationFlops;
 }
 
@@ -84,15 +85,14 @@ bool Runner::IsAffordable(const Relation& relation) const {
 }
 
 bool Runner::IsOfCase(const ImplementationInfo& info) const {
-  if (info.name != request_.implementation) return false;
+  if (info.name != request_.attempt.implementation) return false;
   const auto contract = ParseDeclaration(info.contract_text);
-  return contract && *contract == request_.contract;
+  return contract && *contract == request_.attempt.contract;
 }
 
-Call<Tensor> Runner::Execute(uint64_t plan, const std::vector<Tensor>& inputs) {
+Call<Tensor> Runner::Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs) {
   ++executions_;
-  const Prefill prefill = executions_ % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel;
-  auto execution = request_.column.session->Execute(plan, PointersTo(inputs), prefill);
+  auto execution = plan.Execute(inputs, executions_ % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel);
   if (!execution) return tl::unexpected(execution.error());
   AddObservations(*execution, evidence_);
   return std::move(execution->output);
@@ -105,29 +105,27 @@ Call<std::optional<Tensor>> Runner::ExecuteOther(const Relation& relation, const
     if (!output) return tl::unexpected(output.error());
     return std::optional(*std::move(output));
   }
-  Session& session = *request_.column.session;
   const auto refused = [](const WorkerFailure& failure) {
     return failure.outcome == Outcome::kUnsupported || failure.outcome == Outcome::kUnavailable;
   };
-  const auto offered = session.Query(request_.column.device_index, *relation.problem);
+  const auto offered = request_.context.offers().Of(request_.device, *relation.problem);
   if (!offered && !refused(offered.error())) return tl::unexpected(offered.error());
   const auto is_of_case = [&](const ImplementationInfo& info) { return IsOfCase(info); };
   if (!offered || std::none_of(offered->begin(), offered->end(), is_of_case)) return std::optional<Tensor>();
-  auto prepared = session.Prepare(request_.column.device_index, *relation.problem, request_.implementation);
-  if (!prepared) {
-    if (refused(prepared.error())) return std::optional<Tensor>();
-    return tl::unexpected(prepared.error());
+  auto plan = PreparedPlan::Make(request_.device, *relation.problem, request_.attempt.implementation);
+  if (!plan) {
+    if (refused(plan.error())) return std::optional<Tensor>();
+    return tl::unexpected(plan.error());
   }
-  auto output = Execute(prepared->plan, inputs);
-  session.Release(prepared->plan);
+  auto output = Execute(*plan, inputs);
   if (!output) return tl::unexpected(output.error());
   return std::optional(*std::move(output));
 }
 
 Call<void> Runner::Try(const Relation& relation) {
-  const CaseData& data = request_.data;
-  auto other = relation.make(
-      {*data.op, data.problem, data.inputs, data.golden, request_.bound, request_.contract, request_.output});
+  const CaseData& data = request_.data();
+  auto other = relation.make({*data.op, data.problem, data.inputs, data.golden, request_.bound,
+                              request_.attempt.contract, request_.attempt.output});
   if (relation.needs_golden) ++goldens_;
   if (!other) return {};
   if (!other->first.empty()) {
@@ -145,7 +143,7 @@ Call<void> Runner::Try(const Relation& relation) {
     other->values = (**output).ToDoubles();
   }
   PropertyOutcome outcome = CheckProperty(relation.name, shape, other->expected, other->tolerance, other->values);
-  outcome.claimed = IsClaimed(relation.claim, request_.contract, data.inputs[0].dtype());
+  outcome.claimed = IsClaimed(relation.claim, request_.attempt.contract, data.inputs[0].dtype());
   evidence_.properties.push_back(std::move(outcome));
   return {};
 }
@@ -157,14 +155,15 @@ Call<void> Runner::Repeat() {
   std::optional<HostLoad> load;
   if (request_.effort == RelationEffort::kAll) load.emplace();
   for (int i = 0; i < (load ? kLoadedRepetitions : 1) && outcome.Holds(); ++i) {
-    auto again = Execute(request_.plan, request_.data.inputs);
+    auto again = Execute(request_.plan, request_.data().inputs);
     if (!again) return tl::unexpected(again.error());
-    if (SameBits(*again, request_.output)) continue;
-    const std::vector<double> expected = request_.output.ToDoubles(), got = again->ToDoubles();
-    outcome = CheckProperty("repeat", request_.data.problem.output.shape, expected, {}, got);
+    if (SameBits(*again, request_.attempt.output)) continue;
+    const std::vector<double> expected = request_.attempt.output.ToDoubles(), got = again->ToDoubles();
+    outcome = CheckProperty("repeat", request_.data().problem.output.shape, expected, {}, got);
     evidence_.bits_equal = false;  // Decide knows what det=yes asks for
-    request_.data.op->Canonicalise(request_.data.problem, request_.data.inputs, *again);
-    evidence_.runs.push_back(Measure(request_.data.golden, request_.bound, request_.contract, *again));
+    const CaseData& data = request_.data();
+    evidence_.runs.push_back(JudgeOutput(
+        {*data.op, data.problem, data.inputs, data.golden, request_.bound, request_.attempt.contract}, *again));
   }
   evidence_.properties.push_back(std::move(outcome));
   return {};
@@ -175,11 +174,11 @@ Call<void> Runner::Run() {
     failure.message = fmt::format("in the relation '{}': {}", name, failure.message);
     return tl::unexpected(std::move(failure));
   };
-  std::vector<Relation> relations = request_.data.op->Relations(request_.data.problem);
+  std::vector<Relation> relations = request_.data().op->Relations(request_.data().problem);
   // Those first that can fail.
-  const DType in = request_.data.inputs[0].dtype();
+  const DType in = request_.data().inputs[0].dtype();
   std::stable_partition(relations.begin(), relations.end(),
-                        [&](const Relation& r) { return IsClaimed(r.claim, request_.contract, in); });
+                        [&](const Relation& r) { return IsClaimed(r.claim, request_.attempt.contract, in); });
   for (const Relation& relation : relations) {
     if (!IsAffordable(relation)) continue;
     if (auto tried = Try(relation); !tried) return explain(relation.name, tried.error());
@@ -201,7 +200,7 @@ std::optional<RelationEffort> ParseRelationEffort(const std::string& name) {
 Call<void> RunRelations(const RelationRequest& request, Evidence& evidence) {
   const bool quick = request.effort == RelationEffort::kQuick;
   if (request.effort == RelationEffort::kNone) return {};
-  if (quick && static_cast<double>(OperandBytes(request.data)) > kMostRelationBytes) return {};
+  if (quick && static_cast<double>(OperandBytes(request.data())) > kMostRelationBytes) return {};
   return Runner(request, evidence).Run();
 }
 

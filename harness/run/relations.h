@@ -10,7 +10,9 @@
 
 #include "harness/cases/case_data.h"
 #include "harness/judge/verdict.h"
+#include "harness/run/case_context.h"
 #include "harness/run/device.h"
+#include "harness/run/prepared_plan.h"
 
 namespace assay {
 
@@ -25,14 +27,14 @@ inline constexpr double kGoldenExecutions = 4;
 inline constexpr double kMostRelationBytes = 8 << 20;  // of inputs and output
 
 struct RelationRequest {
-  const Device& column;
-  const CaseData& data;
+  const Device& device;
+  CaseContext& context;
   const BoundModel& bound;
-  const Contract& contract;
-  const std::string& implementation;
-  const Tensor& output;  // of the first execution, as it came back
-  uint64_t plan = 0;     // the prepared case
+  const Attempt& attempt;    // with the output of its first execution, as it came back
+  const PreparedPlan& plan;  // of the case
   RelationEffort effort = RelationEffort::kQuick;
+
+  const CaseData& data() const { return context.data(); }
 };
 
 // Adds to evidence.properties, to its side effects, and, when a repetition gives other bits, to evidence.runs. Errors:

@@ -56,8 +56,13 @@ Attempt WithoutOutput(const Attempt& attempt) {
   Attempt light;
   light.record = attempt.record;
   light.verdict = attempt.verdict;
+  light.result_class = attempt.result_class;
+  light.reason = attempt.reason;
   light.implementation = attempt.implementation;
+  light.contract_text = attempt.contract_text;
   light.contract = attempt.contract;
+  light.output_hash = attempt.output_hash;
+  light.second_set = attempt.second_set;
   light.rounds = attempt.rounds;
   light.fastest_s = attempt.fastest_s;
   light.second_hash = attempt.second_hash;
@@ -235,7 +240,7 @@ class Loop {
       std::vector<CaseRunner::Timed> group;
       const size_t begin = InTurns(work.data) ? BeginOfLast(untimed, name) : untimed.size() - 1;
       for (size_t i = begin; i < untimed.size(); ++i) {
-        group.push_back({untimed[i].through, &untimed[i].attempt});
+        group.push_back({.device = untimed[i].through, .attempt = &untimed[i].attempt});
       }
       TimeGroup(work.runner, group);
       for (size_t i = 0; i < group.size(); ++i) {
@@ -256,11 +261,11 @@ class Loop {
   }
 
   // Only workers of their own take turns: devices of one plugin share theirs, and the end of it would be that of all.
-  static void TimeGroup(CaseRunner& runner, const std::vector<CaseRunner::Timed>& group) {
+  static void TimeGroup(CaseRunner& runner, std::vector<CaseRunner::Timed>& group) {
     std::set<const Session*> workers;
-    for (const CaseRunner::Timed& timed : group) workers.insert(timed.column->session.get());
+    for (const CaseRunner::Timed& timed : group) workers.insert(timed.device->session.get());
     if (group.size() > 1 && workers.size() == group.size()) return runner.TimeInTurns(group);
-    for (const CaseRunner::Timed& timed : group) runner.Time(*timed.column, *timed.attempt);
+    for (const CaseRunner::Timed& timed : group) runner.Time(*timed.device, *timed.attempt);
   }
 
   // The first round came with the judgement. Each of the others is a pass over all cases in random order, in fresh
@@ -294,7 +299,7 @@ class Loop {
       std::vector<CaseRunner::Timed> group;
       const size_t begin = InTurns(*data) ? BeginOfLast(results, name) : results.size() - 1;
       for (TimedResult* timed : std::span(results).subspan(begin)) {
-        group.push_back({&columns_[timed->place.column], &timed->attempt});
+        group.push_back({.device = &columns_[timed->place.column], .attempt = &timed->attempt});
       }
       TimeGroup(runner, group);
       for (TimedResult* timed : std::span(results).subspan(begin)) {
@@ -312,9 +317,7 @@ class Loop {
     attempt.record = CaseRecord(planned, CaseData{}, Device{});
     attempt.record.backend = kHarnessBackend;
     attempt.record.reproduce = ReproductionLine(settings_.runner, planned, Device{}, "");
-    attempt.verdict = Verdict::kError;
-    SetVerdict(attempt.record, Verdict::kError, ResultClass::kNone,
-               planned.where.empty() ? why : planned.where + ": " + why);
+    attempt.SetVerdict(Verdict::kError, ResultClass::kNone, planned.where.empty() ? why : planned.where + ": " + why);
     kept_.Add({index, columns_.size()}, std::move(attempt));
   }
 

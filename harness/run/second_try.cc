@@ -3,14 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "harness/run/record_fields.h"
-
 namespace assay {
 namespace {
 
 std::string EndOf(const Attempt& attempt) {
-  const std::string& reason = attempt.record.reason;
-  return fmt::format("{}{}{}", attempt.record.verdict, reason.empty() ? "" : ": ", reason);
+  return fmt::format("{}{}{}", Name(attempt.verdict), attempt.reason.empty() ? "" : ": ", attempt.reason);
 }
 
 }  // namespace
@@ -24,13 +21,14 @@ void TryOnceMore(CaseRunner& runner, const Device& column, Attempt& attempt, boo
   Attempt second = runner.JudgeAgain(column, attempt.implementation);
   if (timed && second.verdict == Verdict::kPass) runner.Time(column, second);
   if (second.verdict == attempt.verdict) {
-    attempt.record.reason += " [so once more, alone in a fresh worker]";
+    attempt.SetVerdict(attempt.verdict, attempt.result_class,
+                       attempt.reason + " [so once more, alone in a fresh worker]");
     return;
   }
-  attempt.verdict = Verdict::kFlaky;
-  SetVerdict(attempt.record, Verdict::kFlaky, ResultClass::kNone,
-             fmt::format("it ends differently from try to try. First {}. Once more, alone in a fresh worker, {}",
-                         EndOf(attempt), EndOf(second)));
+  attempt.SetVerdict(
+      Verdict::kFlaky, ResultClass::kNone,
+      fmt::format("it ends differently from try to try. First {}. Once more, alone in a fresh worker, {}",
+                  EndOf(attempt), EndOf(second)));
 }
 
 }  // namespace assay

@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "ops/binding.h"
+#include "ops/exact_code.h"
 #include "ops/relation.h"
 
 namespace assay {
@@ -212,6 +213,14 @@ class Conv final : public Operator {
   std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {
     return ConvOmittedTerms(problem, inputs, values, outputs);
+  }
+
+  std::optional<SumForm> SumOf(const Problem& problem) const override {
+    return SumForm{.factors = 2, .bias = ConvCase(problem).bias};
+  }
+
+  double LargestIntegerSum(const Problem& problem) const override {
+    return LargestSumOfIntegers(problem.inputs[0].dtype, ConvCase(problem).Terms(), 2);
   }
 
   std::vector<Relation> Relations(const Problem& problem) const override { return ConvRelations(*this, problem); }

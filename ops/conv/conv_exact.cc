@@ -4,6 +4,7 @@
 // sum of |x w| stays below 2^p. The expected value is an integer sum over the taps that are not padding; one group's
 // outputs share it but for f_o. Two forms:
 //   wide      all terms positive: nothing cancels, sums climb as high as exactness allows
+//   climbing  variant 1 of it, where the output shows all bits of the accumulator: f_o is 1 or -1, x and w are large
 //   narrow    for 16-bit outputs, whose rounding would hide small terms behind large ones: |x| and |w| within a factor
 //             of about two. Where a long positive sum would hide terms too, the first half of the channels is
 //             positive, the second negative; everything is odd or even so that no result is zero: x odd, w even but
@@ -21,6 +22,7 @@
 #include "harness/data/fill/rng.h"
 #include "ops/binding.h"
 #include "ops/conv/conv.h"
+#include "ops/conv/conv_climb.h"
 #include "ops/exact_code.h"
 
 namespace assay {
@@ -42,6 +44,7 @@ struct Form {
   int parts = 0;          // signs: how many parts the channels fall into; 0: another form
   double error = 0;       // signs: of the sum, before it is rounded to the output
   int64_t anchor = -1;    // balanced: the tap of channel 0 that every output sees, if there is one; |v| = 5 unit
+  std::optional<ConvClimb> climb = std::nullopt;
 };
 constexpr int64_t kNarrowTerm = 7 * 8;
 
@@ -87,7 +90,7 @@ std::optional<Form> PlanSigns(const ConvCase& op, const Problem& problem, const 
   return std::nullopt;
 }
 
-std::optional<Form> PlanForm(const ConvCase& op, const Problem& problem, const Contract& contract) {
+std::optional<Form> PlanForm(const ConvCase& op, const Problem& problem, const Contract& contract, int variant) {
   const bool winograd = contract.alg == Algorithm::kWinograd;
   if (winograd && contract.winograd_m != 2) return PlanSigns(op, problem, contract);
   if (winograd && !(contract.winograd_m == 2 && contract.winograd_r == 3 && op.IsWinograd())) return std::nullopt;
@@ -110,6 +113,8 @@ std::optional<Form> PlanForm(const ConvCase& op, const Problem& problem, const C
     if (!form.balanced) form.anchor = -1;
     return form;
   }
+  if (variant == 1) form.climb = PlanConvClimb(op, problem, contract, kAddends);
+  if (form.climb) return form;
   form.factors = room >= 12 ? 3 : 1;
   const double each = std::floor(room / static_cast<double>(form.factors));
   form.w = std::min({static_cast<int64_t>(std::sqrt(each)), kLargest, limit / form.factors / form.unit});
@@ -124,7 +129,7 @@ int64_t Sign(uint64_t stream, int64_t i) {
 }
 
 int64_t FactorOf(const Form& form, int64_t output) {
-  if (form.parts > 0) return Sign(kOutputs, output);
+  if (form.parts > 0 || (form.climb && !form.climb->negative)) return Sign(kOutputs, output);
   if (form.narrow) return form.factors == 1 ? 1 : 2 * TwinFactor(kOutputs, output, 2) - 1;
   return TwinFactor(kOutputs, output, form.factors);
 }
@@ -135,6 +140,7 @@ int64_t TapValue(const ConvCase& op, const Form& form, int64_t k, int variant) {
     const bool used = form.parts == 1 || k / op.Taps() % form.parts == variant;
     return used ? Sign(kTaps + 64 * static_cast<uint64_t>(variant), k) : 0;
   }
+  if (form.climb) return form.climb->Tap(k);
   if (!form.narrow) return form.unit * (1 + (variant == 0 ? k : k / form.w) % form.w);
   if (k == form.anchor) return form.unit * 5;
   const int64_t magnitude = form.unit * (4 + 2 * ((variant == 0 ? k : k / 3) % 3));
@@ -153,6 +159,10 @@ Tensor TwinImage(const Form& form, const Operand& operand, int variant) {
     for (int64_t i = begin; i < end; ++i) {
       if (form.parts > 0) {
         values[i] = static_cast<double>(Sign(stream, i));
+        continue;
+      }
+      if (form.climb) {
+        values[i] = static_cast<double>(form.climb->Pixel(stream, i));
         continue;
       }
       const int64_t drawn = TwinFactor(stream, i, form.narrow ? 3 : form.x);
@@ -231,6 +241,7 @@ std::string Describe(const Form& form, int variant) {
     return fmt::format("one missing term = expected - got up to the output's rounding = f x w, w in {}{{4,6,8}}",
                        form.unit > 1 ? "4 " : "");
   }
+  if (form.climb) return form.climb->Describe();
   return fmt::format("one missing term = expected - got = f_o x v_k, v_k = {} (1 + {} mod {}), k = c * taps + tap",
                      form.unit, variant == 0 ? "k" : fmt::format("k / {}", form.w), form.w);
 }
@@ -239,7 +250,7 @@ std::string Describe(const Form& form, int variant) {
 
 std::optional<Twin> ConvTwin(const Problem& problem, const Contract& contract, int variant) {
   const ConvCase op(problem);
-  const std::optional<Form> form = PlanForm(op, problem, contract);
+  const std::optional<Form> form = PlanForm(op, problem, contract, variant);
   if (!form) return std::nullopt;
   Twin twin;
   twin.inputs.push_back(TwinImage(*form, problem.inputs[0], variant));
@@ -278,7 +289,7 @@ std::optional<Twin> ConvTwin(const Problem& problem, const Contract& contract, i
 }
 
 int ConvTwinVariants(const Problem& problem, const Contract& contract) {
-  const std::optional<Form> form = PlanForm(ConvCase(problem), problem, contract);
+  const std::optional<Form> form = PlanForm(ConvCase(problem), problem, contract, 0);
   return form ? std::max(2, form->parts) : 0;
 }
 

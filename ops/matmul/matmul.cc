@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "ops/binding.h"
+#include "ops/exact_code.h"
 #include "ops/relation.h"
 
 namespace assay {
@@ -191,6 +192,18 @@ class Matmul final : public Operator {
   std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {
     return MatmulOmittedTerms(problem, inputs, values, outputs);
+  }
+
+  std::optional<SumForm> SumOf(const Problem& problem) const override {
+    const MatmulCase op(problem);
+    return SumForm{.factors = 2, .alpha = op.alpha, .beta = op.beta, .bias = op.bias};
+  }
+  std::unique_ptr<SumProducts> Products(const Problem& problem, std::span<const Tensor> inputs) const override {
+    return MatmulProducts(problem, inputs);
+  }
+
+  double LargestIntegerSum(const Problem& problem) const override {
+    return LargestSumOfIntegers(problem.inputs[0].dtype, MatmulCase(problem).gemm.k, 2);
   }
 
   std::vector<Relation> Relations(const Problem& problem) const override { return MatmulRelations(*this, problem); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -52,6 +53,9 @@ std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract,
 
 std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                        std::span<const double> values, std::span<const int64_t> outputs);
+
+// nullptr where an epilogue follows.
+std::unique_ptr<SumProducts> MatmulProducts(const Problem& problem, std::span<const Tensor> inputs);
 
 std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact twins and omitted terms of matmul. The twin is the coded rank-one product a[i,k] = r_i s_k u_k,
-// b[k,j] = c_j v_k (exact_code.h): every element is alpha r_i c_j + beta c + bias, no golden product needed.
+// b[k,j] = c_j v_k (exact_code.h): every element is alpha r_i c_j sum + beta c + bias, no golden product needed.
+// Variant 1 climbs where the output shows all bits of the accumulator.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ constexpr int64_t kAddends = 3;  // |c| and |bias| are 1 .. 3
 constexpr double kLeastRest = 1e-6;
 enum MatmulStream : uint64_t { kRows, kColumns, kC, kAddedBias };
 
-std::optional<ExactCode> PlanTwin(const MatmulCase& op, const Problem& problem, const Contract& contract) {
+std::optional<ExactCode> PlanTwin(const MatmulCase& op, const Problem& problem, const Contract& contract, int variant) {
   if (contract.alg != Algorithm::kDirect) return std::nullopt;
   // Everything is a multiple of `unit`, so integers below 2^p in that unit are exact.
   const double unit = std::min({1.0, LowestBit(op.alpha), LowestBit(op.beta)});
@@ -27,17 +28,23 @@ std::optional<ExactCode> PlanTwin(const MatmulCase& op, const Problem& problem, 
   const double held = std::ldexp(unit, TwinPartialBits(contract));
   const double shown = std::ldexp(unit, TwinOutputBits(problem.output.dtype));
   const int64_t limit = TwinInputLimit(problem.inputs[0].dtype, contract);
-  return ExactCode::Plan({.terms = op.gemm.k,
+  const CodeBudget budget{.terms = op.gemm.k,
                           .first = limit,
                           .second = limit,
                           .partial = (held - added) / scale,
-                          .result = (std::min(shown, held) - added) / scale});
+                          .result = (std::min(shown, held) - added) / scale,
+                          .aim = ClimbingAim(contract),
+                          .lowest = IsInt(problem.inputs[0].dtype)};
+  if (variant == 1 && ShowsAllBits(contract, problem.output.dtype)) {
+    if (auto climbing = ExactCode::PlanClimbing(budget)) return climbing;
+  }
+  return ExactCode::Plan(budget);
 }
 
 // r_i of all rows, or c_j of all columns.
 std::vector<double> Factors(uint64_t stream, int64_t count, const ExactCode& code) {
   std::vector<double> factors(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) factors[i] = static_cast<double>(TwinFactor(stream, i, code.factors()));
+  for (int64_t i = 0; i < count; ++i) factors[i] = static_cast<double>(code.Factor(stream, i));
   return factors;
 }
 
@@ -65,7 +72,8 @@ Tensor Coded(const Operand& operand, std::span<const double> factors, std::span<
   return tensor;
 }
 
-// Signs such that nothing cancels against alpha a b > 0 or < 0: outputs stay away from zero.
+// Signs such that nothing cancels against alpha a b > 0 or < 0: outputs stay away from zero. A climbing sum is larger
+// than they are.
 Tensor Addends(const Operand& operand, uint64_t stream, double factor, double alpha) {
   Tensor tensor(operand.dtype, operand.shape);
   const double sign = std::copysign(1.0, factor) * std::copysign(1.0, alpha);
@@ -93,7 +101,7 @@ double SumWithout(const MatmulCase& op, std::span<const Tensor> inputs, int64_t 
 
 std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract, int variant) {
   const MatmulCase op(problem);
-  const std::optional<ExactCode> code = PlanTwin(op, problem, contract);
+  const std::optional<ExactCode> code = PlanTwin(op, problem, contract, variant);
   if (!code) return std::nullopt;
   const GemmShape& gemm = op.gemm;
   const std::vector<double> rows = Factors(kRows, gemm.batch * gemm.m, *code),
@@ -110,9 +118,10 @@ std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract,
   if (op.bias) twin.inputs.push_back(Addends(problem.inputs[op.bias_index()], kAddedBias, 1, op.alpha));
 
   const int64_t size = NumElements(problem.output.shape);
+  const double sum = op.alpha * static_cast<double>(code->Sum(variant));
   twin.expected.resize(static_cast<size_t>(size));
   for (int64_t i = 0; i < size; ++i) {
-    double y = op.alpha * (rows[op.RowsOfA(i)] * columns[op.BatchOf(i) * gemm.n + op.ColumnOf(i)]);
+    double y = sum * (rows[op.RowsOfA(i)] * columns[op.BatchOf(i) * gemm.n + op.ColumnOf(i)]);
     if (op.beta != 0) y += op.beta * ValueAt(twin.inputs[op.c_index()], i);
     if (op.bias) y += ValueAt(twin.inputs[op.bias_index()], op.ColumnOf(i));
     twin.expected[i] = y;
@@ -120,9 +129,8 @@ std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract,
   twin.terms = gemm.k;
   twin.terms_of = [op, code = *code, variant](int64_t i, double part) {
     const int64_t column = op.BatchOf(i) * op.gemm.n + op.ColumnOf(i);
-    return code.TermsOf(part / (op.alpha * static_cast<double>(TwinFactor(kRows, op.RowsOfA(i), code.factors()) *
-                                                               TwinFactor(kColumns, column, code.factors()))),
-                        variant);
+    const int64_t factor = code.Factor(kRows, op.RowsOfA(i)) * code.Factor(kColumns, column);
+    return code.TermsOf(part / (op.alpha * static_cast<double>(factor)), variant);
   };
   return twin;
 }

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "ops/binding.h"
+#include "ops/exact_code.h"
 #include "ops/relation.h"
 
 namespace assay {
@@ -171,6 +172,16 @@ class Reduce final : public Operator {
   std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {
     return ReduceOmittedTerms(problem, inputs[0], values, outputs);
+  }
+
+  std::optional<SumForm> SumOf(const Problem& problem) const override {
+    return ReduceCase(problem).kind == ReduceKind::kSum ? std::optional(SumForm{}) : std::nullopt;
+  }
+  bool Selects(const Problem& problem) const override { return IsSelection(ReduceCase(problem).kind); }
+
+  double LargestIntegerSum(const Problem& problem) const override {
+    const ReduceCase op(problem);
+    return op.kind == ReduceKind::kSum ? LargestSumOfIntegers(problem.inputs[0].dtype, op.terms, 1) : 0;
   }
 
   std::vector<Relation> Relations(const Problem& problem) const override { return ReduceRelations(*this, problem); }

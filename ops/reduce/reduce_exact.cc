@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact twins and omitted terms of reduce.
 //   sum, mean  the coded terms of exact_code.h with a factor per row; mean is factor / K, see reduce_mean_twin.cc where
-//              K is no power of two
+//              K is no power of two. Variant 1 of a sum climbs where the output shows all bits of the accumulator
 //   prod       -1, +-2, +-1/2: every factor changes the result, no partial product leaves the range
 //   l2, logsumexp  equal terms, see reduce_window_twin.cc
 // Selections have none: their case data is exact already.
@@ -24,30 +24,38 @@ bool IsPowerOfTwo(int64_t n) {
   return (n & (n - 1)) == 0;
 }
 
-std::optional<ExactCode> PlanSum(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+std::optional<ExactCode> PlanSum(const ReduceCase& op, const Problem& problem, const Contract& contract, int variant) {
   const double held = std::ldexp(1.0, TwinPartialBits(contract));
   const double shown = std::ldexp(1.0, TwinOutputBits(problem.output.dtype));
-  return ExactCode::Plan({.terms = op.terms,
+  const CodeBudget budget{.terms = op.terms,
                           .first = TwinInputLimit(problem.inputs[0].dtype, contract),
                           .second = 0,
                           .partial = held,
-                          .result = std::min(held, shown)});
+                          .result = std::min(held, shown),
+                          .aim = ClimbingAim(contract),
+                          .lowest = IsInt(problem.inputs[0].dtype)};
+  // A mean's division may be off by more than one term of many.
+  if (variant == 1 && op.kind == ReduceKind::kSum && ShowsAllBits(contract, problem.output.dtype)) {
+    if (auto climbing = ExactCode::PlanClimbing(budget)) return climbing;
+  }
+  return ExactCode::Plan(budget);
 }
 
 std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const Contract& contract, int variant) {
-  const std::optional<ExactCode> code = PlanSum(op, problem, contract);
+  const std::optional<ExactCode> code = PlanSum(op, problem, contract, variant);
   if (!code) return std::nullopt;
   const bool mean = op.kind == ReduceKind::kMean;
   const auto count = static_cast<double>(op.terms);
   const DType out = problem.output.dtype;
   // 1/K must be a normal number everywhere it can appear.
   if (mean && 1 / count < std::max(FormatOf(out).MinNormal(), contract.AccMinNormal())) return std::nullopt;
-  const auto factor = [&](int64_t row) { return static_cast<double>(TwinFactor(kRowFactor, row, code->factors())); };
+  const auto factor = [&](int64_t row) { return static_cast<double>(code->Factor(kRowFactor, row)); };
+  const auto sum = static_cast<double>(code->Sum(variant));
   Twin twin;
   twin.inputs.push_back(FillRows(op, problem.inputs[0], [&](int64_t row, int64_t k) {
     return factor(row) * static_cast<double>(code->Term(k, variant));
   }));
-  for (int64_t row = 0; row < op.rows; ++row) twin.expected.push_back(mean ? factor(row) / count : factor(row));
+  for (int64_t row = 0; row < op.rows; ++row) twin.expected.push_back(factor(row) * sum / (mean ? count : 1));
   if (mean && contract.math_ulp != 0) {
     // The sum is exact; a division of the contract's accuracy follows, or a product with a rounded reciprocal.
     twin.tolerance_ulp = FinalTolerance(contract, out, 2 * std::max(contract.math_ulp, 0.5));
@@ -56,7 +64,7 @@ std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const 
   }
   twin.terms = op.terms;
   twin.terms_of = [code = *code, variant, unit = mean ? count : 1](int64_t row, double part) {
-    return code.TermsOf(part * unit / static_cast<double>(TwinFactor(kRowFactor, row, code.factors())), variant);
+    return code.TermsOf(part * unit / static_cast<double>(code.Factor(kRowFactor, row)), variant);
   };
   return twin;
 }

@@ -17,7 +17,7 @@ Shape Resized(Shape shape, int64_t axis, int64_t extent) {
 }
 
 // Slices along an axis of x that each output keeps.
-std::vector<Relation> Rows(const Operator& op, const Problem& problem, int64_t axis, int64_t output) {
+std::vector<Relation> RelateRows(const Operator& op, const Problem& problem, int64_t axis, int64_t output) {
   const Shape& shape = problem.inputs[0].shape;
   const SliceAxes axes{.inputs = {axis}, .output = output, .extent = shape[axis]};
   std::vector<Relation> all;
@@ -67,7 +67,7 @@ std::vector<Relation> ReduceRelations(const Operator& op, const Problem& problem
   std::vector<Relation> all;
   if (!c.kept.empty()) {
     const int64_t axis = c.kept[0];
-    all = Rows(op, problem, axis, problem.Int("keepdims") != 0 ? axis : 0);
+    all = RelateRows(op, problem, axis, problem.Int("keepdims") != 0 ? axis : 0);
   }
   const bool linear = c.kind == ReduceKind::kSum || c.kind == ReduceKind::kMean;
   const bool even = c.kind == ReduceKind::kL2;
@@ -94,7 +94,7 @@ std::vector<Relation> SoftmaxRelations(const Operator& op, const Problem& proble
   std::vector<Relation> all;
   if (rank > 1) {
     const int64_t axis = c.axis == 0 ? 1 : 0;
-    all = Rows(op, problem, axis, axis);
+    all = RelateRows(op, problem, axis, axis);
   }
   all.push_back({.name = "shift", .claim = Claim::kNone, .make = Shifted});
   return all;

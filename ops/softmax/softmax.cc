@@ -93,6 +93,9 @@ class Softmax final : public Operator {
     return SoftmaxBound(problem, golden, contract);
   }
 
+  // A row of -inf is NaN everywhere.
+  void AdaptDefault(Contract& contract) const override { contract.masked = MaskedRows::kNan; }
+
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
     return SoftmaxTwin(problem, contract, variant);
   }

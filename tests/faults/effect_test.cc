@@ -27,6 +27,8 @@ constexpr OfValues kBugsOfValues[] = {
     {"fault.subnormal-operands-flushed", "matmul/f32/m=200,n=20,k=1/fill=special/seed=0"},
     {"fault.subnormal-f16-operands-flushed", "matmul/f16/m=9,n=20,k=64/fill=subnormal/seed=0"},
     {"fault.i8-sums-saturate-in-i16", "matmul/i8-i8-i32/m=9,n=20,k=256/fill=uniform/seed=0"},
+    {"fault.i8-sums-kept-in-f32", "matmul/i8-i8-i32/m=2,n=3,k=16384/fill=coded/seed=0"},
+    {"fault.i8-sums-converted-to-f32", "matmul/i8-i8-i32/m=2,n=3,k=16384/fill=coded/seed=0"},
     {"fault.subnormal-operands-flushed", "reduce/f32/shape=9x64,axes=1,kind=sum/fill=subnormal/seed=0"},
     {"fault.extreme-starts-at-zero", "reduce/f32/shape=64x3,axes=1,kind=max/fill=normal/seed=0"},
     {"fault.extreme-loses-nan-by-position", "reduce/f32/shape=33x300,axes=1,kind=max/fill=special/seed=0"},
@@ -79,6 +81,24 @@ TEST(Corpus, RacesAreCaught) {
     const std::vector<Judged> judged = corpus.Judge(id, "fault.race-");
     ASSERT_EQ(judged.size(), 1u) << id;
     EXPECT_NE(judged[0].verdict, Verdict::kPass) << id;
+  }
+}
+
+// Sums of i8 products in f32, which declare i32, on data that f32 holds: the twin exceeds it as soon as operands can.
+TEST(Corpus, IntegerSumsInFloatAreCaught) {
+  Corpus corpus;
+  for (const int k : {1025, 1040, 1041, 2048, 16384}) {
+    const std::string id = "matmul/i8-i8-i32/m=2,n=20,k=" + std::to_string(k) + "/fill=normal/seed=0";
+    for (const char* fault : {"fault.i8-sums-kept-in-f32", "fault.i8-sums-converted-to-f32"}) {
+      const std::vector<Judged> judged = corpus.Judge(id, fault);
+      ASSERT_EQ(judged.size(), 1u) << id;
+      EXPECT_EQ(judged[0].verdict, Verdict::kMismatch) << id << " " << fault << ": " << judged[0].reason;
+    }
+    const std::vector<Judged> legal = corpus.Judge(id, "legal.");
+    ASSERT_FALSE(legal.empty()) << id;
+    for (const Judged& one : legal) {
+      EXPECT_EQ(one.verdict, Verdict::kPass) << id << " " << one.implementation << ": " << one.reason;
+    }
   }
 }
 

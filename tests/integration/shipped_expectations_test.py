@@ -37,7 +37,7 @@ class ShippedExpectations(unittest.TestCase):
                     for record in known:
                         self.assertEqual(record["fault"], "library")
                         self.assertTrue(record["known_issue"] and record["read_on"], record)
-                    self.assertGreater(sum(r["outcome"] == "pass" for r in records), 20)
+                    self.assertGreater(sum(r["outcome"] == "pass" for r in records), 5)  # weak levels offer less
 
     def test_without_them_the_run_fails(self):
         with tempfile.TemporaryDirectory() as name:

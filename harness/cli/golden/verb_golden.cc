@@ -32,16 +32,14 @@ CLI::App* AddGoldenPart(CLI::App& verb, const std::shared_ptr<GoldenOptions>& o,
 
 void AddTier(CLI::App& app, GoldenOptions& o) {
   app.add_option("--tier", o.tier,
-                 "auto (reproducible for f64 and --suite conformance, else fast), fast or reproducible")
+                 "how golden values are computed: auto is reproducible for f64 and --suite conformance, else fast")
       ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
       ->capture_default_str();
 }
 
 void AddJobs(CLI::App& app, GoldenOptions& o) {
-  AddNumber<int>(app, "--jobs", o.jobs, kThreadLimits, "threads; default all cores")->default_str("");
-  app.add_option("--progress", o.progress)
-      ->check(CLI::IsMember({"auto", "bar", "lines", "none"}))
-      ->capture_default_str();
+  AddNumber<int>(app, "--jobs", o.jobs, kThreadLimits, "number of threads; default: all cores")->default_str("");
+  AddProgress(app, o.progress);
 }
 
 // An option whose text `parse` reads.
@@ -71,20 +69,26 @@ void AddGoldenVerb(CLI::App& app, Action& action) {
 
   CLI::App* verify =
       add("verify", "Check the store's files, or a manifest; exit 1 on damage or difference", VerifyGoldens);
-  verify->add_option("--filter", o->selection.filter, "GoogleTest globs on case ids")->capture_default_str();
-  verify->add_flag("--recompute", o->recompute, "compute every value again, too, and compare");
+  verify
+      ->add_option("--filter", o->selection.filter,
+                   "only cases whose id fits these globs, of GoogleTest's form: 'a*:b*:-c*'")
+      ->capture_default_str();
+  verify->add_flag("--recompute", o->recompute, "also compute every value again and compare");
   verify
       ->add_option("--manifest", o->manifest, "instead of the store: compute this manifest's cases and compare hashes")
       ->type_name("FILE");
   verify->add_flag("--json", o->json, "print JSON instead of text");
   AddJobs(*verify, *o);
 
-  CLI::App* list = add("list", "Id, tier, bytes, age and version of every golden value", ListGoldens);
-  list->add_option("--filter", o->selection.filter, "GoogleTest globs on case ids")->capture_default_str();
+  CLI::App* list = add("list", "List every golden value: id, tier, bytes, age, version", ListGoldens);
+  list->add_option("--filter", o->selection.filter,
+                   "only cases whose id fits these globs, of GoogleTest's form: 'a*:b*:-c*'")
+      ->capture_default_str();
   list->add_flag("--json", o->json, "print JSON instead of text");
 
   CLI::App* gc =
-      add("gc", "Remove other versions, damaged files and what killed writers left; more with limits", CollectGoldens);
+      add("gc", "Remove values of other versions, damaged files and what killed writers left; with limits, more",
+          CollectGoldens);
   AddParsed(*gc, "--max-bytes", o->limits.max_bytes, ParseBytes, "remove the longest unused values beyond this size",
             "500M, 2Gi or 1000000");
   AddParsed(*gc, "--older-than", o->limits.older_than_s, ParseAge, "remove values that were not used for this long",

@@ -116,13 +116,13 @@ double ToBf16(double x) {
 // Sums of products alone: their first two operands are the factors.
 std::optional<Golden> ThreeBf16Products(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
                                         Tier tier) {
-  const std::string& name = problem.spec.op;
-  if ((name != "matmul" && name != "conv") || inputs[0].dtype() != DType::kF32) return std::nullopt;
+  const std::optional<SumForm> sum = op.SumOf(problem);
+  if (!sum || sum->factors != 2 || inputs[0].dtype() != DType::kF32) return std::nullopt;
   std::vector<Tensor> whole, rest;
   for (size_t k = 0; k < inputs.size(); ++k) {
     whole.push_back(inputs[k].Clone());
     rest.emplace_back(inputs[k].dtype(), inputs[k].shape());  // zeros: c and bias count once
-    if (k >= 2) continue;
+    if (k >= sum->factors) continue;
     std::vector<double> both = inputs[k].ToDoubles(), second = both;
     for (size_t i = 0; i < both.size(); ++i) {
       const double first = ToBf16(both[i]);
@@ -260,7 +260,8 @@ class Search {
     }
     const auto find = candidate.partials ? FindRoundedPartials : FindNarrowSums;
     const DType type = candidate.partials ? *candidate.partials : *candidate.accumulator;
-    return find(problem_, main.inputs, judge, *main.got, FormatOf(type));
+    const auto products = op_.Products(problem_, main.inputs);
+    return products ? find(*products, judge, *main.got, FormatOf(type)) : std::nullopt;
   }
 
   std::optional<std::string> RecognisedOrderOf(const Candidate& candidate, const NarrowedOrders& orders,
@@ -308,7 +309,7 @@ class Search {
         Measure(golden, bound, contract, *output.got, {.even_if_stagnating = true, .only_if_holds = true});
     if (!metrics.Holds()) return std::nullopt;
     const ElementJudge judge(golden, bound, contract, output.got->dtype());
-    if (BreaksExactSum(problem_, output.inputs, golden, contract, judge, *output.got)) return std::nullopt;
+    if (BreaksExactSum(op_.SumOf(problem_), output.inputs, golden, contract, judge, *output.got)) return std::nullopt;
     if (is_twin || SaysMoreThanStatistic(candidate, as)) return metrics;
     if (!metrics.statistic.applicable || !metrics.statistic.Holds()) return std::nullopt;
     if (candidate.golden && !LeavesLess(metrics, *output.got)) return std::nullopt;

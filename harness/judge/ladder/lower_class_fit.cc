@@ -59,15 +59,8 @@ bool IsInteger(double x) {
 }
 
 // Whether the problem adds products of its operands, or them alone, and nothing rounds after the sum.
-bool IsIntegerSum(const Problem& problem, std::span<const Tensor> inputs) {
-  const std::string& op = problem.spec.op;
-  if (op == "matmul") {
-    if (!IsInteger(problem.Float("alpha")) || !IsInteger(problem.Float("beta"))) return false;
-  } else if (op == "reduce") {
-    if (problem.Text("kind") != "sum") return false;
-  } else if (op != "conv") {
-    return false;
-  }
+bool IsIntegerSum(const std::optional<SumForm>& sum, std::span<const Tensor> inputs) {
+  if (!sum || !IsInteger(sum->alpha) || !IsInteger(sum->beta)) return false;
   return std::ranges::all_of(inputs,
                              [](const Tensor& input) { return std::ranges::all_of(input.ToDoubles(), IsInteger); });
 }
@@ -171,9 +164,9 @@ bool FlushesResults(const ElementJudge& judge, const Tensor& got, const ErrorMet
   return kept == 0 && flushed >= 2;
 }
 
-bool BreaksExactSum(const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,
+bool BreaksExactSum(const std::optional<SumForm>& sum, std::span<const Tensor> inputs, const Golden& golden,
                     const Contract& contract, const ElementJudge& judge, const Tensor& got) {
-  if (golden.magnitude.empty() || contract.alg != Algorithm::kDirect || !IsIntegerSum(problem, inputs)) return false;
+  if (golden.magnitude.empty() || contract.alg != Algorithm::kDirect || !IsIntegerSum(sum, inputs)) return false;
   const double held = ExactIntegers(contract) / 2;  // operands in parts have partial sums a little beyond S
   bool broken = false;
   ForEachFinite(judge, got, [&](int64_t i, double x, const Judgement&) {

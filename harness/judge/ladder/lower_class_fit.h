@@ -38,8 +38,9 @@ bool RoundsTowardZero(const ElementJudge& judge, const Tensor& got, const ErrorM
 bool FlushesResults(const ElementJudge& judge, const Tensor& got, const ErrorMetrics& metrics);
 
 // Whether some result is wrong although the class computes it without any rounding: a sum of integers whose partial
-// sums its accumulator holds. `contract` is of the class, `golden` of the operands as it sees them.
-bool BreaksExactSum(const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,
+// sums its accumulator holds. `sum` is the operator's, `contract` is of the class, `golden` of the operands as it sees
+// them.
+bool BreaksExactSum(const std::optional<SumForm>& sum, std::span<const Tensor> inputs, const Golden& golden,
                     const Contract& contract, const ElementJudge& judge, const Tensor& got);
 
 }  // namespace assay

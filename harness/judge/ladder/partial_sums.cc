@@ -120,24 +120,21 @@ PredictedSum Accumulated(const Accumulation& a, const FloatFormat& format, const
 
 }  // namespace
 
-std::optional<std::string> FindRoundedPartials(const Problem& problem, std::span<const Tensor> inputs,
-                                               const ElementJudge& judge, const Tensor& got,
-                                               const FloatFormat& format) {
-  if (problem.spec.op != "matmul") return std::nullopt;
+std::optional<std::string> FindRoundedPartials(const SumProducts& products, const ElementJudge& judge,
+                                               const Tensor& got, const FloatFormat& format) {
   std::vector<SumOrder> orders;
-  for (Cut& cut : CutsOf(problem.Int("k"))) {
+  for (Cut& cut : CutsOf(products.terms())) {
     std::string text = cut.text;
     orders.push_back({std::move(text),
                       [&format, cut = std::move(cut)](const SumTerms& terms) { return Stored(cut, format, terms); }});
   }
-  const auto found = RecogniseOrder(problem, inputs, judge, got, format, orders, kLeastMatched);
+  const auto found = RecogniseOrder(products, judge, got, format, orders, kLeastMatched);
   return found ? std::optional(found->text) : std::nullopt;
 }
 
-std::optional<std::string> FindNarrowSums(const Problem& problem, std::span<const Tensor> inputs,
-                                          const ElementJudge& judge, const Tensor& got, const FloatFormat& format) {
-  if (problem.spec.op != "matmul") return std::nullopt;
-  const int64_t k = problem.Int("k");
+std::optional<std::string> FindNarrowSums(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
+                                          const FloatFormat& format) {
+  const int64_t k = products.terms();
   std::vector<SumOrder> orders;
   for (const Accumulation& a : kAccumulations) {
     if (a.block * a.accumulators >= k) continue;  // one rounding is no sum
@@ -145,7 +142,7 @@ std::optional<std::string> FindNarrowSums(const Problem& problem, std::span<cons
   }
   // A rounding to f32 on the way lifts one sum in 2^(25 - precision) over a tie; four times as many may differ.
   const double flipped = std::ldexp(static_cast<double>(k), format.precision - 23);
-  const auto found = RecogniseOrder(problem, inputs, judge, got, format, orders, std::max(kLeastMatched, 1 - flipped));
+  const auto found = RecogniseOrder(products, judge, got, format, orders, std::max(kLeastMatched, 1 - flipped));
   return found && found->off >= kLeastOff ? std::optional(found->text) : std::nullopt;
 }
 

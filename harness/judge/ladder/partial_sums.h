@@ -16,13 +16,13 @@ namespace assay {
 
 // What is stored: "sums of 32 terms", "sums of 2 equal parts", "a running sum every 64 terms". nullopt: nothing that is
 // tried gives these results as RecogniseOrder asks.
-std::optional<std::string> FindRoundedPartials(const Problem& problem, std::span<const Tensor> inputs,
-                                               const ElementJudge& judge, const Tensor& got, const FloatFormat& format);
+std::optional<std::string> FindRoundedPartials(const SumProducts& products, const ElementJudge& judge,
+                                               const Tensor& got, const FloatFormat& format);
 
 // How an accumulator of `format` was used: "one term after another", "4 terms at a time". nullopt likewise, or too few
 // results are off to tell.
-std::optional<std::string> FindNarrowSums(const Problem& problem, std::span<const Tensor> inputs,
-                                          const ElementJudge& judge, const Tensor& got, const FloatFormat& format);
+std::optional<std::string> FindNarrowSums(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
+                                          const FloatFormat& format);
 
 // The statistic of errors of the size that `got` has all over, for finding a wrong element among them. nullopt: there
 // are none.

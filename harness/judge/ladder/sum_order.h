@@ -38,11 +38,11 @@ struct RecognisedOrder {
 };
 
 // The first of `orders` that gives a share of at least `least_matched` of these results, up to the roundings of the
-// declared contract, and the others but for a partial sum that these lift over a tie. nullopt: none does, or the
-// operator is no matmul without an epilogue. `judge` is of the case's golden values and declared contract; `format` is
+// declared contract, and the others but for a partial sum that these lift over a tie. nullopt: none
+// does. `judge` is of the case's golden values and declared contract; `format` is
 // the one of partial sums. Of large outputs evenly spread elements are formed.
-std::optional<RecognisedOrder> RecogniseOrder(const Problem& problem, std::span<const Tensor> inputs,
-                                              const ElementJudge& judge, const Tensor& got, const FloatFormat& format,
-                                              std::span<const SumOrder> orders, double least_matched);
+std::optional<RecognisedOrder> RecogniseOrder(const SumProducts& products, const ElementJudge& judge, const Tensor& got,
+                                              const FloatFormat& format, std::span<const SumOrder> orders,
+                                              double least_matched);
 
 }  // namespace assay

@@ -126,6 +126,26 @@ struct SignLost {
   }
 };
 
+// Exact up to 2^24 and silent beyond.
+struct SumInF32 {
+  template <class T>
+  static T Sum(const Terms<T>& x) {
+    float sum = 0;
+    for (int64_t i = 0; i < x.k; ++i) sum += static_cast<float>(x.a[i]) * static_cast<float>(x.b[i]);
+    return static_cast<T>(sum);
+  }
+};
+
+// Sums of integers that pass through f32 once, for an epilogue.
+struct ConvertedToF32 {
+  template <class T>
+  static T Sum(const Terms<T>& x) {
+    T sum = 0;
+    for (int64_t i = 0; i < x.k; ++i) sum += x.a[i] * x.b[i];
+    return static_cast<T>(static_cast<float>(sum));
+  }
+};
+
 template <class T, class Bug>
 class TermPlan : public MatmulPlan<T> {
  public:
@@ -180,6 +200,11 @@ std::string NeedsI8(Description op) {
   return HasInputs(op, plugin::kI8) ? NeedsTwoTerms(op) : "this is a bug of i8 products";
 }
 
+std::string NeedsLongI8(Description op) {
+  constexpr int64_t kLargestProduct = 128 * 128, kHeld = 1 << 24;
+  return K(op) * kLargestProduct <= kHeld ? "f32 holds all sums of so few i8 products" : NeedsI8(op);
+}
+
 template <class Bug>
 Entry Fault(const char* name, Region region = Region::kEverywhere,
             std::string (*why_not)(Description) = NeedsTwoTerms) {
@@ -215,6 +240,8 @@ std::vector<Entry> MatmulTermFaults() {
       Fault<Race>("fault.race-between-halves-of-k-in-one-tile", kLastTile),
       Fault<SaturatedI16>("fault.i8-sums-saturate-in-i16", kEverywhere, NeedsI8),
       Fault<SignLost>("fault.i8-operand-taken-as-unsigned", kEverywhere, NeedsI8),
+      Fault<SumInF32>("fault.i8-sums-kept-in-f32", kEverywhere, NeedsLongI8),
+      Fault<ConvertedToF32>("fault.i8-sums-converted-to-f32", kEverywhere, NeedsLongI8),
   };
 }
 

@@ -32,6 +32,9 @@ class RowSum : public Operator {
     }
     return mutants;
   }
+  double LargestIntegerSum(const Problem&) const override { return largest_integer_sum; }
+
+  double largest_integer_sum = 0;
 
  private:
   OpSchema schema_;
@@ -164,6 +167,33 @@ TEST(MutationPower, TwinMakesUpForTheMainData) {
   std::vector<Twin> twins;
   twins.push_back(coded.AsTwin());
   EXPECT_EQ(c.Measure(twins).power, 1);
+}
+
+// A kernel that declares acc=i32 and keeps its sums in f32 is exact below 2^24; only data beyond tell.
+TEST(MutationPower, IntegerSumsInFloatAreSeenBeyondWhatFloatHolds) {
+  RowSumCase c(40, 2, 0, Distinct);
+  c.bound.exact = true;
+  c.problem.output.dtype = DType::kI32;
+  Contract i32;
+  i32.acc = Accumulator::kI32;
+  RowSum op;
+  const auto measure = [&](const Contract& contract, std::span<const Twin> twins) {
+    return MeasureMutationPower(op, c.problem, c.inputs, c.golden, c.bound, contract, twins);
+  };
+  EXPECT_EQ(measure(i32, {}).power, 1) << "no sum of integers";
+  op.largest_integer_sum = 0x1p24;
+  EXPECT_EQ(measure(i32, {}).whole_total, 3) << "f32 holds all of them";
+  op.largest_integer_sum = 0x1p24 + 1;
+  EXPECT_EQ(measure(i32, {}).power, 0.75);
+  EXPECT_THAT(measure(i32, {}).missed, testing::HasSubstr("integer sums kept in f32"));
+  EXPECT_EQ(measure(Contract{}, {}).power, 1) << "declared";
+  std::vector<Twin> twins;
+  twins.push_back(c.AsTwin());
+  EXPECT_EQ(measure(i32, twins).power, 0.75) << "small sums";
+  twins[0].expected[7] = 0x1p24 + 1;
+  EXPECT_EQ(measure(i32, twins).power, 1);
+  c.golden.value[3] = 0x1p24 + 3;
+  EXPECT_EQ(measure(i32, {}).power, 1) << "the case's own data tell";
 }
 
 TEST(MutationPower, OmittedTermsBelowTheBoundAreMissed) {

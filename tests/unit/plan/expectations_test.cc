@@ -53,16 +53,15 @@ bool Applies(const std::string& line, const Record& record) {
 
 TEST(Expectations, EveryConditionOfARuleCounts) {
   const Record sums = Judged(kSums, "below_contract"), max = Judged(kMax, "below_contract");
-  for (const char* line : {"case op=matmul", "case op=reduce|matmul dtype=i8-*", "case fill=ramp|special",
-                           "case op=matmul k>=2048 m=1 k%2=0 n!=9", "declares acc=f32 nan=any", "requires acc=i32",
-                           "backend lib library=2.6.3 library>=2 library<3.4", "backend lib driver>22.3",
-                           "backend lib impl=f* device=ho?t"}) {
+  for (const char* line :
+       {"case op=matmul", "case op=reduce|matmul dtype=i8-*", "case fill=ramp|special",
+        "case op=matmul k>=2048 m=1 k%2=0 n!=9", "declares acc=f32 nan=any", "requires acc=i32",
+        "backend library=2.6.3 library>=2 library<3.4", "backend driver>22.3", "backend impl=f* device=ho?t"}) {
     EXPECT_TRUE(Applies(line, sums)) << line;
   }
-  for (const char* line :
-       {"case op=reduce", "case dtype=f32", "case fill=special", "case op=matmul k<2048", "case op=matmul m%2=0",
-        "declares acc=f16", "requires acc=f32", "backend lib library<2.6.3", "backend lib library=2.6.2",
-        "backend lib driver>=23", "backend lib impl=ref*", "backend lib device=gpu*"}) {
+  for (const char* line : {"case op=reduce", "case dtype=f32", "case fill=special", "case op=matmul k<2048",
+                           "case op=matmul m%2=0", "declares acc=f16", "requires acc=f32", "backend library<2.6.3",
+                           "backend library=2.6.2", "backend driver>=23", "backend impl=ref*", "backend device=gpu*"}) {
     EXPECT_FALSE(Applies(line, sums)) << line;
   }
   EXPECT_TRUE(Applies("case op=reduce kind=max|min shape.1>99 shape>=64", max));
@@ -162,8 +161,8 @@ TEST(Expectations, AWordThatNothingCanMatchIsRefusedWithItsPlace) {
            {"case dtype=f23", "f23"},
            {"case fill=specal", "unknown fill 'specal'"},
            {"case fill=specal*", "no fill matches 'specal*'"},
-           {"backend other two", "'two' is unknown here"},
-           {"backend lib library=new", "no bound on a version"},
+           {"backend other", "'other' is unknown here"},
+           {"backend library=new", "no bound on a version"},
            {"declares ac=f32", "'ac' is not a field of a contract; known: in, acc"},
            {"requires acc=f33", "contract field acc=f33: expected i32|f64|f32"},
            {"fails mismach", "'mismach' is not one of the verdicts mismatch, below_contract"},

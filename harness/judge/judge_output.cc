@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/judge_output.h"
+
+namespace assay {
+
+ErrorMetrics JudgeOutput(const JudgedBy& by, Tensor& output) {
+  by.op.Canonicalise(by.problem, by.inputs, output);
+  return Measure(by.golden, by.bound, by.contract, output);
+}
+
+TwinOutcome JudgeTwin(const Operator& op, const Problem& problem, const Twin& twin, int variant, Tensor& output) {
+  op.Canonicalise(problem, twin.inputs, output);
+  return CheckTwin(twin, variant, output);
+}
+
+}  // namespace assay

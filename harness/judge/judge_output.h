@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// An output judged as it came back from a device: brought into its canonical form, then held against what is right.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "harness/judge/metrics.h"
+#include "harness/judge/twin_check.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+// What an output is held against. All of it outlives this.
+struct JudgedBy {
+  const Operator& op;
+  const Problem& problem;
+  const std::vector<Tensor>& inputs;
+  const Golden& golden;
+  const BoundModel& bound;
+  const Contract& contract;
+};
+
+// `output` is canonical afterwards.
+ErrorMetrics JudgeOutput(const JudgedBy& by, Tensor& output);
+
+// The same for the output of a twin's inputs, the `variant`-th of its contract.
+TwinOutcome JudgeTwin(const Operator& op, const Problem& problem, const Twin& twin, int variant, Tensor& output);
+
+}  // namespace assay

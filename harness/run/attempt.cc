@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/attempt.h"
+
+#include "harness/results/record_case.h"
+
+namespace assay {
+
+Verdict VerdictOf(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kUnsupported:
+      return Verdict::kUnsupported;
+    case Outcome::kUnavailable:
+      return Verdict::kUnavailable;
+    case Outcome::kCrash:
+      return Verdict::kCrash;
+    case Outcome::kTimeout:
+      return Verdict::kTimeout;
+    default:
+      return Verdict::kError;
+  }
+}
+
+bool IsFailingResult(Verdict verdict) {
+  return verdict == Verdict::kMismatch || verdict == Verdict::kBelowContract || verdict == Verdict::kNondeterministic;
+}
+
+void Attempt::SetVerdict(Verdict of, ResultClass of_class, const std::string& why) {
+  verdict = of;
+  result_class = of_class;
+  reason = why;
+  assay::SetVerdict(record, of, of_class, why);
+}
+
+void Attempt::SetFailure(const WorkerFailure& failure) {
+  SetVerdict(VerdictOf(failure.outcome), ResultClass::kNone, failure.message);
+}
+
+}  // namespace assay

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one implementation did on one case.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/statistics.h"
+#include "harness/exec/failure.h"
+#include "harness/judge/histogram.h"
+#include "harness/judge/verdict.h"
+#include "harness/model/record.h"
+
+namespace assay {
+
+// An output of a failing attempt, for its failure folder.
+struct KeptOutput {
+  static constexpr int kOwn = -1, kSecondSet = -2;
+  std::string label;  // "run1", "twin0", "second", "timed"
+  int twin = kOwn;    // made from this twin's inputs, the case's own, or those of CaseContext::SecondSet
+  Tensor output;
+};
+
+// What the correctness phase measured, until the record is filled from it.
+struct Findings {
+  Evidence evidence;
+  Decision decision;
+  MarginHistogram histogram = {};
+  double execute_s = 0, compare_s = 0;
+  std::optional<double> relations_s;
+  std::string agreement;  // with the backend's other implementations
+};
+
+struct Attempt {
+  Verdict verdict = Verdict::kError;
+  ResultClass result_class = ResultClass::kNone;
+  std::string reason;
+  std::string implementation;
+  std::string contract_text;  // as declared
+  Contract contract;
+  std::optional<double> prepare_s;
+  std::optional<Findings> findings;   // where outputs were judged; gone when the record is filled
+  Tensor output;                      // of the first run, to recognise equal bits in the timed loop
+  std::string output_hash;            // of the same
+  double fastest_s = 0;               // of its executions
+  std::string second_set;             // what the timed loop's second set is: "twin", a case id, or "same"; "": none yet
+  std::string second_hash;            // of the output on it, where it has held already
+  std::vector<KeptOutput> kept;       // of a result that failed
+  uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation
+  bool memory_fault = false;          // it wrote where it may not, or not all that it has to
+  std::vector<TimingSummary> rounds;  // one per timing
+
+  Record record;  // filled last
+
+  // Also in the record.
+  void SetVerdict(Verdict of, ResultClass of_class, const std::string& why);
+  void SetFailure(const WorkerFailure& failure);  // the worker's end, or what it refused
+};
+
+Verdict VerdictOf(Outcome outcome);
+
+// Verdicts about a result that is there: mismatch, below_contract, nondeterministic.
+bool IsFailingResult(Verdict verdict);
+
+}  // namespace assay

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A result once more with padded rows and an unaligned start, where kernels for dense and aligned data alone go wrong.
+#pragma once
+
+#include "harness/run/case_context.h"
+#include "harness/run/device.h"
+
+namespace assay {
+
+// May turn a result that holds into one that does not. A backend that does not take the layout is not asked twice: no
+// contract promises every layout. Precondition: the attempt was judged by `by`.
+void JudgePadded(CaseContext& context, const Device& device, const ContractData& by, Attempt& attempt);
+
+}  // namespace assay

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/prepared_plan.h"
+
+#include <utility>
+
+#include "harness/run/executions.h"
+
+namespace assay {
+
+Call<PreparedPlan> PreparedPlan::Make(const Device& device, const Problem& problem, const std::string& implementation,
+                                      const LayoutVariant& layout) {
+  auto prepared = device.session->Prepare(device.device_index, problem, implementation, layout);
+  if (!prepared) return tl::unexpected(prepared.error());
+  return PreparedPlan(*device.session, *prepared);
+}
+
+PreparedPlan::~PreparedPlan() {
+  Release();
+}
+
+PreparedPlan::PreparedPlan(PreparedPlan&& other) noexcept
+    : session_(std::exchange(other.session_, nullptr)), plan_(other.plan_), seconds_(other.seconds_) {}
+
+PreparedPlan& PreparedPlan::operator=(PreparedPlan&& other) noexcept {
+  std::swap(session_, other.session_);
+  std::swap(plan_, other.plan_);
+  std::swap(seconds_, other.seconds_);
+  return *this;
+}
+
+Call<Execution> PreparedPlan::Execute(const std::vector<Tensor>& inputs, Prefill prefill) const {
+  return session_->Execute(plan_, PointersTo(inputs), prefill);
+}
+
+void PreparedPlan::Release() {
+  if (session_ != nullptr) std::exchange(session_, nullptr)->Release(plan_);
+}
+
+}  // namespace assay
