@@ -188,8 +188,8 @@ class Operands(Matmul):
 
     def test_a_case_that_does_not_fit_is_refused_before_it_is_read_or_computed(self):
         with open(self.dir / "huge.npy", "wb") as file:
-            file.truncate(10 ** 14)  # takes no space
-        self.refused("a: huge.npy has 1e+05 GB; reading it takes twice as much, and ", a="huge.npy")
+            file.truncate(10 ** 13)  # takes no space
+        self.refused("a: huge.npy has 1e+04 GB; reading it takes twice as much, and ", a="huge.npy")
         size = 10 ** 6  # a column and a row: their product has 10^12 elements
         write_npy(self.dir / "column.npy", "f4", (size, 1), [1.0] * size)
         write_npy(self.dir / "row.npy", "f4", (1, size), [1.0] * size)
