@@ -88,7 +88,7 @@ std::string ConsoleReport(const std::vector<Record>& foreign, const ConsoleStyle
   page.Add("Known failures: explained by a line of an expectation file", KnownTable(records));
   page.Add("Missing", MissingTable(records));
   page.AddText(ConsoleFailures(records, style));
-  const std::string outcomes = OutcomeLine(records);
+  const std::string outcomes = Wrapped(OutcomeLine(records), style.width, 0);
   page.AddText("\n" + (style.colour ? PaintOutcomes(outcomes) : outcomes) + "\n");
   if (const std::string fault = FaultLine(records); !fault.empty()) page.AddLine("", fault);
   return page.text();

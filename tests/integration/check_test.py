@@ -164,7 +164,7 @@ class Check(Matmul):
         self.assertRegex(done.stdout, r"behaves like: bf16 sums, one term after another \(acc=bf16\): judged by that class, "
                          r"the largest \|error\| / tolerance is \S+ and the statistic -; judged by the contract, ")
         self.assertIn("\n              sums that are formed like that give these results\n", done.stdout)
-        write_npy(self.dir / "y.npy", "f4", (m, n), [y[0] + 0.25] + y[1:])
+        write_npy(self.dir / "y.npy", "f4", (m, n), [y[0] + 4] + y[1:])
         done = self.matmul()
         self.assertIn("mismatch", done.stdout.splitlines()[0])
         self.assertNotIn("behaves like", done.stdout)

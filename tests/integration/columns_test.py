@@ -64,8 +64,12 @@ class AtOnce(Cli):
         for r in records[1::2]:
             self.assertIn("execute did not end within 1 s", r["reason"])
         events = json.loads((self.dir / "trace.json").read_text())["traceEvents"]
-        return {e["args"]["backend"]: (e["ts"] * 1e-6, (e["ts"] + e["dur"]) * 1e-6) for e in events
-                if e["ph"] == "X" and e["name"] == "execute" and e["args"].get("implementation") == "hang"}
+        spans = {}
+        for e in sorted(events, key=lambda e: e.get("ts", 0)):
+            if e["ph"] == "X" and e["name"] == "execute" and e["args"].get("implementation") == "hang":
+                # The first of each: what hangs is tried once more, alone.
+                spans.setdefault(e["args"]["backend"], (e["ts"] * 1e-6, (e["ts"] + e["dur"]) * 1e-6))
+        return spans
 
     def test_backends_are_judged_at_once_and_their_timeouts_make_up_for_it(self):
         spans = self.hangs("--jobs", "2")
@@ -117,7 +121,7 @@ class AtOnce(Cli):
         for args, env in (("--jobs", "1"), {}), (("--jobs", "2"), device):
             self.env.update(env)
             spans, threads = self.hangs_in_four_cases(*args, out=f"out{len(env)}")
-            self.assertEqual([case for _, _, case in spans], ["4", "5", "6", "7"])
+            self.assertEqual([case for _, _, case in spans], ["4", "5", "6", "7"] * 2)  # once more, alone
             for (_, end, _), (begin, _, _) in zip(spans, spans[1:]):
                 self.assertLessEqual(end, begin)
             self.assertNotIn("plugin in worker 2", threads)

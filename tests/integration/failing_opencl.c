@@ -104,6 +104,10 @@ static cl_mem CL_API_CALL MakeBuffer(cl_context context, cl_mem_flags flags, siz
   if (fault != 0) return *status = fault, NULL;
   return Made(kBuffer, below->clCreateBuffer(context, flags, bytes, host, status));
 }
+static cl_mem CL_API_CALL MakeSubBuffer(cl_mem whole, cl_mem_flags flags, cl_buffer_create_type type, const void* region,
+                                        cl_int* status) {
+  return Made(kBuffer, below->clCreateSubBuffer(whole, flags, type, region, status));
+}
 static cl_int CL_API_CALL Launch(cl_command_queue queue, cl_kernel kernel, cl_uint axes, const size_t* offset,
                                  const size_t* global, const size_t* local, cl_uint waits, const cl_event* wait,
                                  cl_event* event) {
@@ -155,7 +159,7 @@ LAYER_ENTRY clInitLayer(cl_uint entries, const cl_icd_dispatch* target, cl_uint*
   layer.clCreateCommandQueue = MakeQueue, layer.clReleaseCommandQueue = DropQueue;
   layer.clCreateProgramWithSource = MakeProgram, layer.clReleaseProgram = DropProgram;
   layer.clCreateKernel = MakeKernel, layer.clReleaseKernel = DropKernel;
-  layer.clCreateBuffer = MakeBuffer, layer.clReleaseMemObject = DropBuffer;
+  layer.clCreateBuffer = MakeBuffer, layer.clCreateSubBuffer = MakeSubBuffer, layer.clReleaseMemObject = DropBuffer;
   layer.clEnqueueNDRangeKernel = Launch, layer.clReleaseEvent = DropEvent;
   *entries_out = (cl_uint)known, *layer_out = &layer;
   return CL_SUCCESS;
