@@ -55,7 +55,6 @@ struct AttentionData {
   bool all_finite_v = true;
   // The largest finite |q| of each query row and |k| of each key.
   std::vector<double> largest_q, largest_k;
-  std::vector<double> largest_k_so_far;  // of a head's keys up to each one
   bool narrow = false;
   // Empty unless narrow: |q| as above, exact there, and k and v in the order in which products read them.
   BigBuffer<float> q32;
@@ -101,11 +100,6 @@ void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, 
 // takes over.
 void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
                 AttentionRow& out);
-// For a row of nothing but finite scores, none far below the largest, in fewer passes: weights to the tile, `sums` as
-// SumRow's, and of `out` all but its vectors. False, and nothing is done, where the row is another.
-bool SetPlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
-                 TileWeights& tile, AttentionRow& out, RowSums& sums);
-
 // Planes per element: "dot_weight" and "added_weight", sum p |v - o| times dot or added; "range" max |v - o|; "values"
 // sum |v|; magnitude sum p |v|; "largest_operand", of the values |v| that are read, as in bound.h. Planes per query row
 // are packed in "rows", kRowFacts numbers each.

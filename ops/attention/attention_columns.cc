@@ -181,35 +181,6 @@ void ScoresOfImpl(const double* q, int64_t rows, const double* k, int64_t stride
   for (; r < rows; ++r) ScoreRows<1, kManyVectors>(q + r * d, k, stride, d, n, dots + r * n, magnitudes + r * n);
 }
 
-template <bool kKnownFinite>
-HWY_INLINE LargestOf LargestIn(const double* values, const double* magnitudes, int64_t n) {
-  const hn::ScalableTag<double> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  auto largest = hn::Set(d, -HUGE_VAL), least = hn::Neg(largest), magnitude = hn::Zero(d), zeros = magnitude;
-  int64_t j = 0;
-  for (; j + lanes <= n; j += lanes) {
-    const auto v = hn::LoadU(d, values + j), m = hn::LoadU(d, magnitudes + j);
-    largest = hn::Max(largest, v), least = hn::Min(least, v);
-    magnitude = hn::Max(magnitude, m);
-    if constexpr (kKnownFinite) continue;
-    zeros = hn::Add(zeros, hn::Add(hn::Mul(v, hn::Zero(d)), hn::Mul(m, hn::Zero(d))));  // NaN unless both are finite
-  }
-  LargestOf out{hn::GetLane(hn::MaxOfLanes(d, largest)), hn::GetLane(hn::MinOfLanes(d, least)),
-                hn::GetLane(hn::MaxOfLanes(d, magnitude)), true};
-  double zero = hn::GetLane(hn::SumOfLanes(d, zeros));
-  for (; j < n; ++j) {
-    out.largest = std::max(out.largest, values[j]), out.least = std::min(out.least, values[j]);
-    out.magnitude = std::max(out.magnitude, magnitudes[j]);
-    zero += values[j] * 0 + magnitudes[j] * 0;
-  }
-  out.finite = zero == 0;
-  return out;
-}
-
-LargestOf FindLargestImpl(const double* values, const double* magnitudes, int64_t n, bool known_finite) {
-  return known_finite ? LargestIn<true>(values, magnitudes, n) : LargestIn<false>(values, magnitudes, n);
-}
-
 // Every eighth key adds to the same partial sum, whatever the vectors hold.
 constexpr int64_t kPartials = 8;
 
@@ -273,7 +244,6 @@ HWY_EXPORT(SumValuesImpl);
 HWY_EXPORT(SumDistancesImpl);
 HWY_EXPORT(SumKeysImpl);
 HWY_EXPORT(ScoresOfImpl);
-HWY_EXPORT(FindLargestImpl);
 HWY_EXPORT(SumRowImpl);
 
 void SumValues(std::span<const WeightedKey> keys, int64_t n, AttentionColumns& columns) {
@@ -291,10 +261,6 @@ void SumKeys(std::span<const WeightedKey> keys, int64_t n, KeyColumns& columns) 
 void ScoresOf(const double* q, int64_t rows, const double* k, int64_t stride, int64_t d, int64_t n, double* dots,
               double* magnitudes) {
   HWY_DYNAMIC_DISPATCH(ScoresOfImpl)(q, rows, k, stride, d, n, dots, magnitudes);
-}
-
-LargestOf FindLargest(const double* values, const double* magnitudes, int64_t n, bool known_finite) {
-  return HWY_DYNAMIC_DISPATCH(FindLargestImpl)(values, magnitudes, n, known_finite);
 }
 
 RowSums SumRow(const AttentionRow& row, double depth) {

@@ -48,13 +48,6 @@ inline constexpr int64_t kScoreRows = 4;
 void ScoresOf(const double* q, int64_t rows, const double* k, int64_t stride, int64_t d, int64_t n, double* dots,
               double* magnitudes);
 
-struct LargestOf {
-  double largest, least, magnitude;  // of the values with their sign; largest of the magnitudes
-  bool finite;                       // all of both; otherwise the others mean nothing
-};
-// `known_finite`: all of both are.
-LargestOf FindLargest(const double* values, const double* magnitudes, int64_t n, bool known_finite);
-
 // Sums and largest values over a row's keys, of what AttentionRow holds. Keys with t below -kTail are left out of
 // dot_max, added_max and error_max, those below -kWeightless out of stored_max.
 struct RowSums {

@@ -144,10 +144,6 @@ class Builder {
       w.row = first + (&w - rows.data());
       AttentionRow& weights = data_.narrow ? rows[0].weights : w.weights;  // one that stays in a cache
       const int64_t index = w.row - first;
-      if (data_.narrow && SetPlainRow(op_, data_, w.row, work.scores, index, work.tile, weights, w.sums)) {
-        BeginPlain(weights, w);
-        continue;
-      }
       ComputeRow(op_, data_, w.row, work.scores, index, weights);
       Begin(weights, w);
       if (data_.narrow) work.tile.Set(index, weights, work.scores.first);
@@ -204,14 +200,6 @@ class Builder {
       copy[c] = 0;
     }
     return copy.data();
-  }
-
-  void BeginPlain(const AttentionRow& r, RowWork& w) {
-    const AttentionCase::Range range = op_.KeysOf(w.row);
-    StartRow(r, w);
-    w.first_key = range.first, w.seen = range.last - range.first;
-    w.consecutive = true;
-    StartSums(r, w);
   }
 
   void Begin(const AttentionRow& r, RowWork& w) {

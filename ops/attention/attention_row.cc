@@ -3,8 +3,6 @@
 // (mask_j - mask_m), so that finite masks of any size cost no accuracy.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <optional>
 #include <utility>
 
 #include "golden/value_range.h"
@@ -29,19 +27,20 @@ ASSAY_MULTIVERSION void ExponentialsOf(const double* __restrict t, double* __res
   internal::ExpKernels(t, e, n);
 }
 
-// What ComputeRow's general loops make of scores without mask and cap, but for p.
-ASSAY_MULTIVERSION void WeighPlain(const double* __restrict dots, const double* __restrict magnitudes, double scale,
-                                   double largest, double* __restrict t, double* __restrict dot,
-                                   double* __restrict added, double* __restrict stored, int64_t n) {
-  const double positive = std::fabs(scale);
+// Scores and masks become what AttentionRow has, beside those of the largest. Returns how many keys
+// are kTail below it.
+ASSAY_MULTIVERSION int64_t SubtractLargest(double score, double mask, double* __restrict t, double* __restrict added,
+                                           double* __restrict stored, int64_t n) {
+  int64_t far = 0;
   for (int64_t j = 0; j < n; ++j) {
-    const double s = scale * dots[j], below = s - largest;
+    const double below = (t[j] - score) + (added[j] - mask), size = std::fabs(added[j]);
     const double capped = below < 0 ? below : 0.0;
+    stored[j] = size + std::fabs(t[j]);
+    added[j] = size + std::fabs(capped);
     t[j] = capped;
-    dot[j] = positive * magnitudes[j];
-    stored[j] = std::fabs(s);
-    added[j] = std::fabs(capped);
+    far += capped <= -kTail ? 1 : 0;
   }
+  return far;
 }
 
 // In eight partial sums, whatever the vectors hold.
@@ -57,12 +56,12 @@ ASSAY_MULTIVERSION double SumOf(const double* values, int64_t n) {
          ((partial[4] + partial[5]) + (partial[6] + partial[7]));
 }
 
-// From t. The tile's exponentials where it could have the row.
-void SetProbabilities(const AttentionData& data, AttentionRow& row) {
+// From t. `near`: the tile's exponentials.
+void SetProbabilities(bool near, AttentionRow& row) {
   const int64_t n = std::ssize(row.t);
   row.p.resize(row.t.size());
-  if (data.narrow && *std::ranges::min_element(row.t) > -kTail) {
-    const double per_total = 1 / NearExponentials(row.t.data(), 1, 0, n, row.p.data());
+  if (near) {
+    const double per_total = 1 / NearExponentials(row.t.data(), n, row.p.data());
     for (double& p : row.p) p *= per_total;
     return;
   }
@@ -104,39 +103,50 @@ double Capped(const AttentionCase& op, double s) {
   return op.softcap > 0 ? op.softcap * std::tanh(s / op.softcap) : s;
 }
 
-// Of a row that has no more to it than finite scores.
-std::optional<LargestOf> LargestOfPlain(const AttentionCase& op, const AttentionData& data,
-                                        std::span<const double> dots, std::span<const double> magnitudes) {
-  if (op.mask != MaskKind::kNone || op.softcap > 0 || !data.all_finite_v || dots.empty() || !(op.scale > 0)) return {};
-  const LargestOf found = FindLargest(dots.data(), magnitudes.data(), std::ssize(dots), data.narrow);
-  if (!found.finite || !std::isfinite(op.scale * found.magnitude)) return {};
-  return found;
-}
-
-// All but the vectors.
-void SetPlainFacts(const AttentionCase& op, const AttentionData& data, int64_t row, const LargestOf& found,
-                   AttentionRow& out) {
+// The keys that a row sees, with `dot`, their scores in `t` and their masks in `added`; and what is said of all of
+// them. Returns which has the largest score with its mask.
+size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
+                  AttentionRow& out) {
   const AttentionCase::Range range = op.KeysOf(row);
-  out.reach = found.magnitude * std::max(1.0, op.scale);
-  const int64_t head = op.KeyHead(row) * op.s;
-  const double *keys = data.largest_k.data() + head, *so_far = data.largest_k_so_far.data() + head;
-  const double largest_k =
-      range.first == 0 ? so_far[range.last - 1] : *std::max_element(keys + range.first, keys + range.last);
-  out.operand = std::max(data.largest_q[row], largest_k);
-  out.largest = op.scale * found.largest;  // rounding keeps the order
-  out.sunk = std::max(0.0, -out.largest);
-}
-
-void WeighPlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, const LargestOf& found,
-                   std::span<const double> dots, std::span<const double> magnitudes, AttentionRow& out) {
-  const int64_t n = std::ssize(dots);
-  SetPlainFacts(op, data, row, found, out);
-  out.keys.resize(dots.size());
-  std::iota(out.keys.begin(), out.keys.end(), op.KeysOf(row).first);
-  for (auto* v : {&out.t, &out.dot, &out.added, &out.stored}) v->resize(dots.size());
-  WeighPlain(dots.data(), magnitudes.data(), op.scale, out.largest, out.t.data(), out.dot.data(), out.added.data(),
-             out.stored.data(), n);
-  SetProbabilities(data, out);
+  const auto n = static_cast<size_t>(range.last - range.first);
+  const auto [dots, magnitudes] = raw.Of(index, range.first, range.last - range.first);
+  const int64_t first = op.KeyHead(row) * op.s + range.first;
+  const double* masks = op.mask == MaskKind::kNone ? nullptr : data.mask.data() + op.MaskOffset(row) + range.first;
+  const double positive = std::abs(op.scale), factor = std::max(1.0, positive);
+  double largest = -kInfinity, reach = 0, operand = data.largest_q[row];
+  bool sunk = false, undefined = false, unclear = false;
+  size_t seen = 0, top = 0;
+  out.keys.resize(n);
+  for (auto* v : {&out.dot, &out.t, &out.added}) v->resize(n);
+  for (size_t i = 0; i < n; ++i) {
+    const auto key = first + static_cast<int64_t>(i);
+    if (op.mask == MaskKind::kBool && masks[i] == 0) continue;
+    const double s = Capped(op, op.scale * dots[i]), m = op.mask == MaskKind::kAdd ? masks[i] : 0;
+    // Also of a score that an added -inf hides: where a unit overflows it to +inf, the sum is NaN.
+    reach = std::max(reach, magnitudes[i] * factor);
+    operand = std::max(operand, data.largest_k[key]);
+    if (m == -kInfinity) {  // adds nothing, unless the unit meets NaN or 0 * inf on the way
+      unclear = unclear || !std::isfinite(s) || !data.finite_v[key];
+      continue;
+    }
+    undefined = undefined || !(s + m < kInfinity);
+    if (s == -kInfinity) {
+      sunk = true;
+      unclear = unclear || !data.finite_v[key];
+      continue;
+    }
+    if (s + m > largest) largest = s + m, top = seen;
+    out.keys[seen] = range.first + static_cast<int64_t>(i);
+    out.dot[seen] = positive * magnitudes[i], out.t[seen] = s, out.added[seen] = m;
+    ++seen;
+  }
+  out.keys.resize(seen);
+  for (auto* v : {&out.dot, &out.t, &out.added}) v->resize(seen);
+  out.largest = out.sunk = 0;
+  out.reach = reach, out.operand = operand;
+  out.masked = seen == 0, out.undefined = undefined;
+  out.unclear = unclear || (seen == 0 && sunk);  // scores of -inf alone: masked to some, 0 / 0 to others
+  return top;
 }
 
 }  // namespace
@@ -149,10 +159,6 @@ AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> in
   if (op.mask != MaskKind::kNone) mask = inputs[3].ToDoubles();
   largest_q = LargestPerRow(q, op.d);
   largest_k = LargestPerRow(k, op.d);
-  largest_k_so_far = largest_k;
-  for (int64_t j = 0; j < std::ssize(largest_k); ++j) {
-    if (j % op.s != 0) largest_k_so_far[j] = std::max(largest_k_so_far[j], largest_k_so_far[j - 1]);
-  }
   all_finite_v = AllFinite(v);
   finite_v.resize(static_cast<size_t>(op.batch * op.hkv * op.s), true);
   for (size_t j = 0; !all_finite_v && j < finite_v.size(); ++j) {
@@ -209,79 +215,19 @@ AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int6
 
 void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
                 AttentionRow& out) {
-  const AttentionCase::Range range = op.KeysOf(row);
-  const auto n = static_cast<size_t>(range.last - range.first);
-  const int64_t head = op.KeyHead(row);
-  const auto [dots, magnitudes] = raw.Of(index, range.first, range.last - range.first);
-  out.masked = out.undefined = out.unclear = false;
-  out.largest = out.reach = out.operand = out.sunk = 0;
-  if (const auto found = LargestOfPlain(op, data, dots, magnitudes)) {
-    return WeighPlainRow(op, data, row, *found, dots, magnitudes, out);
-  }
-  out.keys.clear();
-  for (auto* v : {&out.t, &out.p, &out.dot, &out.added, &out.stored}) v->clear();
-  std::vector<double> scores, masks;
-  double largest = -kInfinity;
-  size_t top = 0;
-  bool sunk = false;
-  out.operand = data.largest_q[row];
-  for (size_t i = 0; i < n; ++i) {
-    const int64_t j = range.first + static_cast<int64_t>(i);
-    const double mask = op.mask == MaskKind::kNone ? 1 : data.mask[op.MaskOffset(row) + j];
-    if (op.mask == MaskKind::kBool && mask == 0) continue;
-    const double s = Capped(op, op.scale * dots[i]), m = op.mask == MaskKind::kAdd ? mask : 0;
-    // Also of a score that an added -inf hides: where a unit overflows it to +inf, the sum is NaN.
-    out.reach = std::max(out.reach, magnitudes[i] * std::max(1.0, std::abs(op.scale)));
-    out.operand = std::max(out.operand, data.largest_k[head * op.s + j]);
-    if (m == -kInfinity) {  // adds nothing, unless the unit meets NaN or 0 * inf on the way
-      out.unclear = out.unclear || !std::isfinite(s) || !data.finite_v[head * op.s + j];
-      continue;
-    }
-    out.undefined = out.undefined || std::isnan(s + m) || s + m == kInfinity;
-    if (s == -kInfinity) {
-      sunk = true;
-      out.unclear = out.unclear || !data.finite_v[head * op.s + j];
-      continue;
-    }
-    if (s + m > largest) largest = s + m, top = out.keys.size();
-    out.keys.push_back(j);
-    out.dot.push_back(std::abs(op.scale) * magnitudes[i]);
-    scores.push_back(s);
-    masks.push_back(m);
-  }
-  out.masked = out.keys.empty();
-  out.unclear = out.unclear || (out.masked && sunk);  // scores of -inf alone: masked to some, 0 / 0 to others
+  const size_t top = ReadScores(op, data, row, raw, index, out);
   if (out.masked || out.undefined) return;
-
-  out.largest = largest;
-  out.sunk = std::max(0.0, -largest);
-  out.t.resize(scores.size());
-  for (size_t i = 0; i < scores.size(); ++i)
-    out.t[i] = std::min(0.0, (scores[i] - scores[top]) + (masks[i] - masks[top]));
-  SetProbabilities(data, out);
-  for (size_t i = 0; i < scores.size(); ++i) {
-    out.added.push_back(std::abs(masks[i]) + std::abs(out.t[i]));
-    out.stored.push_back(std::abs(masks[i]) + std::abs(scores[i]));
-    if (!data.finite_v[head * op.s + out.keys[i]] && out.p[i] < kTinyWeight) out.unclear = true;
+  const double score = out.t[top], mask = out.added[top];
+  out.largest = score + mask;
+  out.sunk = std::max(0.0, -out.largest);
+  out.stored.resize(out.t.size());
+  const int64_t far =
+      SubtractLargest(score, mask, out.t.data(), out.added.data(), out.stored.data(), std::ssize(out.t));
+  SetProbabilities(data.narrow && far == 0, out);
+  const int64_t head = op.KeyHead(row) * op.s;
+  for (size_t i = 0; !data.all_finite_v && i < out.keys.size(); ++i) {
+    if (!data.finite_v[head + out.keys[i]] && out.p[i] < kTinyWeight) out.unclear = true;
   }
-}
-
-bool SetPlainRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
-                 TileWeights& tile, AttentionRow& out, RowSums& sums) {
-  const AttentionCase::Range range = op.KeysOf(row);
-  const int64_t n = range.last - range.first;
-  const auto [dots, magnitudes] = raw.Of(index, range.first, n);
-  const auto found = LargestOfPlain(op, data, dots, magnitudes);
-  if (!found || !(op.scale * found->least - op.scale * found->largest > -kTail)) return false;
-  out.masked = out.undefined = out.unclear = false;
-  SetPlainFacts(op, data, row, *found, out);
-  double* e = tile.Clear(index, range.first - raw.first, n);
-  const double total = NearExponentials(dots.data(), op.scale, out.largest, n, e);
-  const PlainScores scores{dots.data(), magnitudes.data(), n, op.scale, out.largest, 1 / total};
-  sums = tile.SetPlain(index, range.first - raw.first, scores, static_cast<double>(op.d) + 16);
-  sums.dot_max = sums.dot_top = op.scale * found->magnitude;
-  sums.added_max = std::abs(std::min(0.0, op.scale * found->least - out.largest));
-  return true;
 }
 
 }  // namespace assay

@@ -14,7 +14,6 @@ namespace assay {
 
 struct AttentionRow;
 struct AttentionColumns;
-struct RowSums;
 
 inline constexpr int64_t kTileQueries = 8;
 
@@ -46,15 +45,8 @@ struct PackedKeys {
 void NarrowScoresOf(const double* q, const float* q32, int64_t rows, const PackedKeys& keys, int64_t head,
                     int64_t first, int64_t n, double* dots, double* magnitudes);
 
-// A query's finite scores without mask and cap, none of them kTail below the largest.
-struct PlainScores {
-  const double *dots, *magnitudes;
-  int64_t n;
-  double scale, largest, per_total;  // largest score, one over the sum of exponentials
-};
-
-// e[i] = exp(min(scale x[i] - largest, 0)) within an ulp, for differences from -700 on; exp(0) is 1. Returns their sum.
-double NearExponentials(const double* x, double scale, double largest, int64_t n, double* e);
+// e[i] = exp(x[i]) within an ulp, for x from -700 to 0; exp(0) is 1. Returns their sum.
+double NearExponentials(const double* x, int64_t n, double* e);
 
 // Where no key has more of the weight than this, o is close to no single value, and distances from o in float suffice:
 // each may be off by 2^-24 |o|. Otherwise o is the sum of two floats.
@@ -72,11 +64,6 @@ class TileWeights {
   };
   void Start(int64_t queries, int64_t keys);
   void Set(int64_t query, const AttentionRow& row, int64_t first_key);
-  // All but the n keys from `first` on do not count for the query. Returns p of the first.
-  double* Clear(int64_t query, int64_t first, int64_t n);
-  // The weights of those n, from their exponentials in p; returns the sums of SumRow with that depth, and its largest
-  // values but those of dot and added alone.
-  RowSums SetPlain(int64_t query, int64_t first, const PlainScores& scores, double depth);
   int64_t queries() const { return queries_; }
   int64_t keys() const { return keys_; }
   Row At(int64_t query) const { return rows_[query]; }

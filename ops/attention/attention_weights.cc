@@ -65,11 +65,10 @@ HWY_INLINE hn::Vec<D> NearExponential(D d, hn::Vec<D> x) {
   return hn::Mul(y, hn::BitCast(d, hn::ShiftLeft<52>(exponent)));
 }
 
-double NearExponentialsImpl(const double* x, double scale, double largest, int64_t n, double* e) {
+double NearExponentialsImpl(const double* x, int64_t n, double* e) {
   const Doubles d;
   const auto of = [&](auto tag, int64_t i) HWY_ATTR {
-    const auto below = hn::Sub(hn::Mul(hn::Set(tag, scale), hn::LoadU(tag, x + i)), hn::Set(tag, largest));
-    const auto y = NearExponential(tag, hn::Min(below, hn::Zero(tag)));
+    const auto y = NearExponential(tag, hn::LoadU(tag, x + i));
     hn::StoreU(y, tag, e + i);
     return y;
   };
@@ -86,72 +85,6 @@ double NearExponentialsImpl(const double* x, double scale, double largest, int64
   return total;
 }
 
-// Sums over every eighth key, and largest values.
-template <class D>
-struct PlainSums {
-  hn::Vec<D> dots, added, sizes, size_max, stored_max;
-};
-
-template <class D>
-HWY_INLINE PlainSums<D> NoSums(D d) {
-  const auto zero = hn::Zero(d);
-  return {zero, zero, zero, zero, zero};
-}
-
-// One vector of keys.
-template <class D>
-HWY_INLINE void SetPlainKeys(D d, const PlainScores& s, double depth, int64_t i, const TileWeights::Row& to,
-                             PlainSums<D>& sums) {
-  const auto score = hn::Mul(hn::Set(d, s.scale), hn::LoadU(d, s.dots + i));
-  const auto added = hn::Abs(hn::Min(hn::Sub(score, hn::Set(d, s.largest)), hn::Zero(d)));
-  const auto dot = hn::Mul(hn::Set(d, s.scale), hn::LoadU(d, s.magnitudes + i)), stored = hn::Abs(score);
-  const auto p = hn::Mul(hn::LoadU(d, to.p + i), hn::Set(d, s.per_total));
-  const auto size = hn::Add(hn::Mul(hn::Set(d, depth), dot), hn::Mul(hn::Set(d, 8.0), added));
-  sums.dots = hn::Add(sums.dots, hn::Mul(p, dot));
-  sums.added = hn::Add(sums.added, hn::Mul(p, added));
-  sums.sizes = hn::Add(sums.sizes, hn::Mul(p, size));
-  sums.size_max = hn::Max(sums.size_max, size);
-  const auto weighs = hn::Lt(added, hn::Set(d, kWeightless));
-  sums.stored_max = hn::Max(sums.stored_max, hn::IfThenElseZero(weighs, stored));
-  StoreWeights(d, p, dot, added, stored, to, i);
-}
-
-void SetPlainImpl(const PlainScores& s, double depth, const TileWeights::Row& to, RowSums& out) {
-  constexpr int64_t kPartials = 8;
-  using Sums = PlainSums<Doubles>;
-  const Doubles d;
-  constexpr int64_t kLanes = hn::MaxLanes(Doubles()), kVectors = kPartials / kLanes;
-  Sums sums[kVectors];
-  for (Sums& of : sums) of = NoSums(d);
-  int64_t i = 0;
-  for (; i + kPartials <= s.n; i += kPartials) {
-    for (int64_t v = 0; v < kVectors; ++v) SetPlainKeys(d, s, depth, i + v * kLanes, to, sums[v]);
-  }
-  HWY_ALIGN double lanes[kPartials];
-  const auto add_lanes = [&](auto member) HWY_ATTR {
-    double total = 0;
-    for (int64_t v = 0; v < kVectors; ++v) hn::StoreU(sums[v].*member, d, lanes + v * kLanes);
-    for (const double lane : lanes) total += lane;
-    return total;
-  };
-  out.dot_mean = add_lanes(&Sums::dots), out.added_mean = add_lanes(&Sums::added);
-  out.size_mean = add_lanes(&Sums::sizes);
-  for (const Sums& of : sums) {
-    out.size_max = std::max(out.size_max, hn::GetLane(hn::MaxOfLanes(d, of.size_max)));
-    out.stored_max = std::max(out.stored_max, hn::GetLane(hn::MaxOfLanes(d, of.stored_max)));
-  }
-  for (; i < s.n; ++i) {
-    using One = hn::CappedTag<double, 1>;
-    const One one;
-    PlainSums<One> of_key = NoSums(one);
-    SetPlainKeys(one, s, depth, i, to, of_key);
-    out.dot_mean += hn::GetLane(of_key.dots), out.added_mean += hn::GetLane(of_key.added);
-    out.size_mean += hn::GetLane(of_key.sizes);
-    out.size_max = std::max(out.size_max, hn::GetLane(of_key.size_max));
-    out.stored_max = std::max(out.stored_max, hn::GetLane(of_key.stored_max));
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace assay
 HWY_AFTER_NAMESPACE();
@@ -160,11 +93,10 @@ HWY_AFTER_NAMESPACE();
 namespace assay {
 
 HWY_EXPORT(SetWeightsImpl);
-HWY_EXPORT(SetPlainImpl);
 HWY_EXPORT(NearExponentialsImpl);
 
-double NearExponentials(const double* x, double scale, double largest, int64_t n, double* e) {
-  return HWY_DYNAMIC_DISPATCH(NearExponentialsImpl)(x, scale, largest, n, e);
+double NearExponentials(const double* x, int64_t n, double* e) {
+  return HWY_DYNAMIC_DISPATCH(NearExponentialsImpl)(x, n, e);
 }
 
 void TileWeights::Start(int64_t queries, int64_t keys) {
@@ -188,7 +120,7 @@ void TileWeights::Set(int64_t query, const AttentionRow& row, int64_t first_key)
     std::fill_n(to.p, keys_, 0.0);
     for (float* of : {to.up, to.squared, to.dot, to.added, to.stored2}) std::fill_n(of, keys_, 0.0F);
   }
-  to.spread = n > 0 && *std::max_element(row.p.begin(), row.p.end()) <= kMostOfSpread;
+  to.spread = n > 0 && std::ranges::none_of(row.p, [](double p) { return p > kMostOfSpread; });
   for (int64_t i = 0, run = 0; i < n; i += run) {  // keys that follow each other
     const int64_t at = row.keys[i] - first_key;
     run = row.keys[n - 1] - row.keys[i] == n - 1 - i ? n - i : 1;
@@ -196,25 +128,6 @@ void TileWeights::Set(int64_t query, const AttentionRow& row, int64_t first_key)
     HWY_DYNAMIC_DISPATCH(SetWeightsImpl)
     (row, i, run, {to.p + at, to.up + at, to.squared + at, to.dot + at, to.added + at, to.stored2 + at, false});
   }
-}
-
-double* TileWeights::Clear(int64_t query, int64_t first, int64_t n) {
-  const Row& to = rows_[query];
-  const auto clear = [&](auto* of) { std::fill_n(of, first, 0), std::fill(of + first + n, of + keys_, 0); };
-  clear(to.p);
-  for (float* of : {to.up, to.squared, to.dot, to.added, to.stored2}) clear(of);
-  return to.p + first;
-}
-
-RowSums TileWeights::SetPlain(int64_t query, int64_t first, const PlainScores& scores, double depth) {
-  Row& to = rows_[query];
-  to.spread = scores.per_total <= kMostOfSpread;  // the largest key's
-  RowSums sums;
-  HWY_DYNAMIC_DISPATCH(SetPlainImpl)
-  (scores, depth,
-   {to.p + first, to.up + first, to.squared + first, to.dot + first, to.added + first, to.stored2 + first, false},
-   sums);
-  return sums;
 }
 
 }  // namespace assay

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "harness/judge/kernel/judge_usual.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "harness/judge/kernel/judge_kernel.cc"
 #include "hwy/cache_control.h"
@@ -365,8 +363,7 @@ HWY_EXPORT(Range);
 
 bool JudgeWhole(const JudgeTile& tile, const JudgeParams& params, int64_t n, JudgeLanes& lanes) {
   if (n == 0) return true;
-  lanes.usual = lanes.usual && MayBeUsual(tile, params) && JudgeUsual(tile, params, n, lanes);
-  if (!lanes.usual && !HWY_DYNAMIC_DISPATCH(Whole)(tile, params, n, lanes)) return false;
+  if (!HWY_DYNAMIC_DISPATCH(Whole)(tile, params, n, lanes)) return false;
   if (tile.got32 != nullptr) HWY_DYNAMIC_DISPATCH(Range)(tile.got32, n, lanes);
   return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The streaming part of judging: finite values, eight lanes. Element i of a chunk always goes to lane i mod 8,
-// whatever the vector width, and every operation that a result comes of is a single IEEE one, or fused where the
-// product is exact: all instruction sets agree bit for bit.
+// whatever the vector width, and every operation that a result comes of is a single IEEE one: all instruction sets
+// agree bit for bit.
 #pragma once
 
 #include <array>
@@ -20,7 +20,6 @@ enum JudgeMax { kMaxAbs, kMaxRel, kMaxUlp, kMaxMargin, kMaxR2, kMaxGot, kMaxNega
 struct JudgeLanes {
   std::array<std::array<double, kJudgeLanes>, kJudgeSums> sum{};
   std::array<std::array<double, kJudgeLanes>, kJudgeMaxima> max{};
-  bool usual = true;  // no tile so far needed the general pass (judge_usual.h)
   JudgeLanes() {
     max[kMaxGot].fill(-std::numeric_limits<double>::infinity());
     max[kMaxNegatedGot].fill(-std::numeric_limits<double>::infinity());
@@ -45,8 +44,8 @@ struct JudgeTile {
 };
 
 // Adds elements [0, n) to the lanes; n is a multiple of kJudgeLanes. False: the tile holds elements that only
-// ElementJudge can decide, and `lanes` is unchanged but for `usual`. Where there is a tolerance, kInexact stops
-// to count after the first tile that has any.
+// ElementJudge can decide, and `lanes` is unchanged. Where there is a tolerance, kInexact stops to count after the
+// first tile that has any.
 bool JudgeWhole(const JudgeTile& tile, const JudgeParams& params, int64_t n, JudgeLanes& lanes);
 
 // Adds element i alone whenever got and golden are finite; false, and nothing added, when they are not. Whether it is

@@ -131,14 +131,14 @@ TEST(AttentionColumns, ExponentialsAreWithinAnUlp) {
   std::vector<double> x;
   for (int i = 0; i <= 7000; ++i) x.push_back(-std::pow(i / 7000.0, 3) * 700);
   for (int k = 1; k < 60; ++k) x.push_back(-std::ldexp(1.0, -k)), x.push_back(-0.34657359027997264 * k);
-  x.push_back(3);  // no more than the largest
+  x.push_back(0);
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
     std::vector<double> e(x.size());
-    const double total = NearExponentials(x.data(), 1, 0, std::ssize(x), e.data());
+    const double total = NearExponentials(x.data(), std::ssize(x), e.data());
     long double sum = 0;
     for (size_t i = 0; i < x.size(); ++i) {
-      const long double best = std::exp(static_cast<long double>(std::min(x[i], 0.0)));
+      const long double best = std::exp(static_cast<long double>(x[i]));
       ASSERT_LE(std::abs(e[i] - best), best * 0x1p-52L) << hwy::TargetName(target) << " " << x[i];
       sum += e[i];
     }
