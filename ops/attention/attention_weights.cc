@@ -10,7 +10,6 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "ops/attention/attention.h"
-#include "ops/attention/attention_columns.h"
 #include "ops/attention/attention_lanes.h"
 #include "ops/attention/attention_tile.h"
 
