@@ -14,7 +14,7 @@ class OffersOf : public EngineTest {
   Offers offers_;
 };
 
-TEST_F(OffersOf, ADeviceAreAskedForOnce) {
+TEST_F(OffersOf, OfADeviceAreAskedForOnce) {
   ASSERT_TRUE(Ask());
   session_->offer = Offering({{"other", "f32"}});
   const auto again = Ask();
@@ -24,7 +24,7 @@ TEST_F(OffersOf, ADeviceAreAskedForOnce) {
   EXPECT_EQ(Questions(), 1U);
 }
 
-TEST_F(OffersOf, EachLayoutAreAskedForOnItsOwn) {
+TEST_F(OffersOf, OfEachLayoutAreAskedForOnTheirOwn) {
   session_->offer = [](const Problem&, const LayoutVariant& layout) {
     return std::vector<ImplementationInfo>{{layout.row_padding > 0 ? "padded" : "dense", "f32"}};
   };
@@ -35,7 +35,7 @@ TEST_F(OffersOf, EachLayoutAreAskedForOnItsOwn) {
   EXPECT_EQ(Questions(), 2U);
 }
 
-TEST_F(OffersOf, EachDeviceAndCaseAreAskedForOnTheirOwn) {
+TEST_F(OffersOf, OfEachDeviceAndCaseAreAskedForOnTheirOwn) {
   const auto session = std::make_shared<FakeSession>();
   const Device other = FakeDevice("other", session);
   const CaseData data = DataOf(Planned("reduce/f32/shape=4x8,axes=0/fill=normal/seed=0"));

@@ -8,7 +8,7 @@
 namespace assay::test {
 namespace {
 
-class PreparedPlanOf : public EngineTest {
+class ThePlanOf : public EngineTest {
  protected:
   PreparedPlan Make() { return PreparedPlan::Make(device_, data_.problem, "plain").value(); }
   void ExpectReleased(int times) const {
@@ -17,7 +17,7 @@ class PreparedPlanOf : public EngineTest {
   }
 };
 
-TEST_F(PreparedPlanOf, ADeviceIsReleasedWhenItGoes) {
+TEST_F(ThePlanOf, ADeviceIsReleasedWhenItGoes) {
   {
     const PreparedPlan plan = Make();
     EXPECT_EQ(session_->open_plans(), 1U);
@@ -26,7 +26,7 @@ TEST_F(PreparedPlanOf, ADeviceIsReleasedWhenItGoes) {
   ExpectReleased(1);
 }
 
-TEST_F(PreparedPlanOf, ADeviceIsReleasedOnceThoughAskedTwice) {
+TEST_F(ThePlanOf, ADeviceIsReleasedOnceThoughAskedTwice) {
   {
     PreparedPlan plan = Make();
     plan.Release();
@@ -36,7 +36,7 @@ TEST_F(PreparedPlanOf, ADeviceIsReleasedOnceThoughAskedTwice) {
   ExpectReleased(1);
 }
 
-TEST_F(PreparedPlanOf, ADeviceThatWasMovedIsReleasedByItsNewOwnerAlone) {
+TEST_F(ThePlanOf, ADeviceThatWasMovedIsReleasedByItsNewOwnerAlone) {
   {
     std::optional<PreparedPlan> kept;
     {
@@ -52,7 +52,7 @@ TEST_F(PreparedPlanOf, ADeviceThatWasMovedIsReleasedByItsNewOwnerAlone) {
   ExpectReleased(1);
 }
 
-TEST_F(PreparedPlanOf, ADeviceThatIsAssignedToIsReleasedToo) {
+TEST_F(ThePlanOf, ADeviceThatIsAssignedToIsReleasedToo) {
   {
     PreparedPlan plan = Make();
     plan = Make();
@@ -62,7 +62,7 @@ TEST_F(PreparedPlanOf, ADeviceThatIsAssignedToIsReleasedToo) {
   ExpectNoPlanLeft();
 }
 
-TEST_F(PreparedPlanOf, ADeviceThatDiedIsReleasedInVain) {
+TEST_F(ThePlanOf, ADeviceThatDiedIsReleasedInVain) {
   {
     const PreparedPlan plan = Make();
     session_->Restart();
@@ -71,7 +71,7 @@ TEST_F(PreparedPlanOf, ADeviceThatDiedIsReleasedInVain) {
   EXPECT_EQ(session_->lost, 1);
 }
 
-TEST_F(PreparedPlanOf, ADeviceThatRefusesIsNone) {
+TEST_F(ThePlanOf, ADeviceThatRefusesIsNone) {
   session_->behave = DoingAt({.fails = Outcome::kOutOfMemory}, Asked::kPrepare, 0);
   const auto plan = PreparedPlan::Make(device_, data_.problem, "plain");
   ASSERT_FALSE(plan);

@@ -65,7 +65,7 @@ class RunLoop : public testing::Test {
   // In the case of five rows.
   static FakeSession::Behaviour InSecondCase(const Deed& deed, Asked what, int number = 0) {
     return Doing(deed, [=](const FakeCall& call) {
-      return call.what == what && call.case_id == SumOfRows(5) && call.number == number && !call.padded;
+      return call.what == what && call.case_id == SumOfRows(5) && call.number == number && !call.padded && !call.cold;
     });
   }
   // The lines of a file of the run.
@@ -130,7 +130,8 @@ TEST_F(RunLoop, AFailureIsToldAndKeptAndTheRunGoesOn) {
 TEST_F(RunLoop, ProgressCountsTheCasesBehindIt) {
   settings_.columns_at_once = 1;
   Run();
-  ASSERT_FALSE(observer_.progress.empty());
+  std::ranges::sort(observer_.progress);  // both cases are one group, and a device may be ahead of the other
+  ASSERT_EQ(observer_.progress.size(), 4U);
   EXPECT_EQ(observer_.progress.front(), "0 of 2: " + SumOfRows(4));
   EXPECT_EQ(observer_.progress.back(), "1 of 2: " + SumOfRows(5));
 }

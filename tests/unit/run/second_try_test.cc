@@ -17,6 +17,7 @@ class SecondTry : public EngineTest {
     settings_.perf_time_s = 0.01;
     CaseRunner runner(planned_, data_, settings_);
     Attempt attempt;
+    session_->calls.clear();
     session_->behave = DoingAt({.fails = Outcome::kCrash}, Asked::kExecute, 0);
     runner.Judge(device_, [&](Attempt first) { attempt = std::move(first); });
     EXPECT_TRUE(EndedWithItsWorker(device_, attempt));
