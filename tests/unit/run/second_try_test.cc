@@ -46,6 +46,18 @@ TEST_F(SecondTry, AnyOtherEndIsFlaky) {
   }
 }
 
+// Not in the one that began meanwhile, for the next implementation.
+TEST_F(SecondTry, HasAFreshWorker) {
+  CaseRunner runner(planned_, data_, settings_);
+  Attempt attempt;
+  attempt.implementation = "plain";
+  attempt.SetFailure({Outcome::kCrash, "it crashed"});
+  ASSERT_TRUE(session_->Describe());
+  TryOnceMore(runner, device_, attempt, false);
+  for (const FakeCall& call : session_->calls) EXPECT_EQ(call.worker, call.what == Asked::kDescribe ? 1 : 2);
+  EXPECT_EQ(attempt.verdict, Verdict::kFlaky);
+}
+
 TEST_F(SecondTry, IsTimedWhereTheFirstOneWas) {
   TryTwice(DoingAt({}, Asked::kStep, 0), false);
   EXPECT_TRUE(session_->CallsOf(Asked::kStep).empty());
