@@ -1,31 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // One backend, as the rest of the harness uses it. A call that ends the worker (crash, timeout, lost device) fails,
 // and the next one starts a fresh worker. Plans do not survive that: prepare them again. Use a session from one
-// thread at a time; the worker dies with the thread that started it.
+// thread at a time. WorkerSession is the one over a worker process; tests bring one of their own.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <random>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "harness/base/profile.h"
 #include "harness/exec/buffers.h"
-#include "harness/exec/worker.h"
+#include "harness/exec/failure.h"
+#include "harness/exec/shared_time.h"
 #include "ops/operator.h"
 
 namespace assay {
-
-struct SessionOptions {
-  WorkerOptions worker;
-  double call_timeout_s = 60;      // each of: query, upload, execute, download, a batch of timed repetitions
-  double prepare_timeout_s = 300;  // compilers are slow
-  int worker_number = 1;           // of those of one plugin, for traces
-};
 
 struct DeviceDescription {
   std::string name, driver;
@@ -103,71 +94,53 @@ struct Timing {
   std::vector<Execution> judged;
 };
 
-class Session {
+// Timed repetitions in steps, a batch each, so that several sessions can take turns. The session, and what the input
+// sets point to, outlive it; after a failure it is of no more use.
+class TimingRun {
  public:
-  explicit Session(SessionOptions options);
-  ~Session();
-
-  Call<BackendDescription> Describe();
-  Call<std::vector<ImplementationInfo>> Query(int64_t device, const Problem& problem, const LayoutVariant& = {});
-  Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation,
-                         const LayoutVariant& = {});
-  // Inputs in the problem's order.
-  Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill);
-  // Repetition r uses sets[r % sets.size()]; at least two sets.
-  Call<Timing> Time(uint64_t plan, std::span<const InputSet> sets, const TimingRequest& request);
-  // The same in steps, a batch each, so that several sessions can take turns. What `sets` points to outlives it; after
-  // a failure it is of no more use.
-  class TimingRun;
-  Call<std::shared_ptr<TimingRun>> BeginTiming(uint64_t plan, std::vector<InputSet> sets, TimingRequest request);
+  virtual ~TimingRun() = default;
   // False: there is nothing more to do than to end it. `processor` is where the batch begins, and then where it began:
   // one that is to be compared with another session's follows it there. See MoveToProcessor(); negative: anywhere.
-  static Call<bool> Step(TimingRun& run, int64_t& processor);
-  static Call<Timing> EndTiming(TimingRun& run);
+  virtual Call<bool> Step(int64_t& processor) = 0;
+  virtual Call<Timing> End() = 0;
+};
+
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  virtual Call<BackendDescription> Describe() = 0;
+  virtual Call<std::vector<ImplementationInfo>> Query(int64_t device, const Problem& problem,
+                                                      const LayoutVariant& layout) = 0;
+  virtual Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation,
+                                 const LayoutVariant& layout) = 0;
+  // The same of dense and aligned operands.
+  Call<std::vector<ImplementationInfo>> Query(int64_t device, const Problem& problem);
+  Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation);
+  // Inputs in the problem's order.
+  virtual Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill) = 0;
+  // Repetition r uses sets[r % sets.size()]; at least two sets.
+  virtual Call<std::shared_ptr<TimingRun>> BeginTiming(uint64_t plan, std::vector<InputSet> sets,
+                                                       TimingRequest request) = 0;
+  // All steps of it.
+  Call<Timing> Time(uint64_t plan, std::span<const InputSet> sets, const TimingRequest& request);
   // Waits until the threads of the worker sleep, which those of a pool do some milliseconds after their last work;
   // false where they have not done so in time.
-  bool AwaitIdle(double most_s) const;
+  virtual bool AwaitIdle(double most_s) const = 0;
   // Frees it on the device. A failure says that the plugin did not survive this; the plan is gone in any case.
-  Call<void> Release(uint64_t plan);
+  virtual Call<void> Release(uint64_t plan) = 0;
 
   // Ends the worker; the next call starts a fresh one. Plans are gone.
-  void Restart();
-
-  const SessionOptions& options() const { return options_; }
+  virtual void Restart() = 0;
 
   // How many workers were started: what one has prepared and kept, the next has not.
-  uint64_t workers_started() const { return workers_started_; }
+  virtual uint64_t workers_started() const = 0;
 
   // By which timeouts count from now on, see SharedTime.
-  void ShareTime(std::shared_ptr<SharedTime> time) { worker_.ShareTime(std::move(time)); }
+  virtual void ShareTime(std::shared_ptr<SharedTime> time) = 0;
 
-  // Of the running worker, or of the last one.
-  std::string StderrTail() const { return worker_.StderrTail(); }
-
- private:
-  struct Plan;
-  class SpareMemory;
-  Call<Json> Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
-  Call<Plan*> FindPlan(uint64_t plan);
-  Call<void> Bind(Plan& plan, size_t set);
-  struct Operands {
-    size_t first = 0, end = 0;  // of the plan's: the inputs, then the output
-  };
-  // Upload or download.
-  Call<void> Transfer(Phase call, Plan& plan, size_t set, Operands which);
-  void WriteImages(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
-  Call<void> Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
-  // Adds what it finds to `execution`, which says with what its output was prefilled.
-  Call<void> Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,
-                      Execution& execution);
-  tl::unexpected<WorkerFailure> BadAnswer(const std::string& call, const std::string& problem);
-
-  SessionOptions options_;
-  std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
-  std::unique_ptr<SpareMemory> spare_;
-  uint64_t next_plan_ = 1, workers_started_ = 0;
-  std::mt19937_64 random_{std::random_device{}()};  // not reproducible on purpose: no plugin can foresee it
-  Worker worker_;
+  // A session of the same backend with another worker, the second one, which is given up when it does not start soon.
+  virtual std::shared_ptr<Session> MakeSecond(double startup_timeout_s) const = 0;
 };
 
 }  // namespace assay

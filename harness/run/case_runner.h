@@ -66,12 +66,12 @@ class CaseRunner {
     const ContractData* by = nullptr;
     std::shared_ptr<const std::vector<Tensor>> coded;  // inputs of the twin
     std::vector<InputSet> sets;
-    std::shared_ptr<Session::TimingRun> run;
+    std::shared_ptr<TimingRun> run;
     std::optional<WorkerFailure> failure;
     bool sleeps = true;  // the worker's threads, soon after each slice
   };
   void TimeInTurns(std::vector<Timed>& results);
-  bool TakeTurn(Timed& timed, int64_t& processor);  // see Session::Step()
+  bool TakeTurn(Timed& timed, int64_t& processor);  // see TimingRun::Step()
 
   CaseContext& context() { return context_; }
   const CaseContext& context() const { return context_; }

@@ -146,14 +146,14 @@ void CaseRunner::TimeInTurns(std::vector<Timed>& results) {
   // What ends a timing, downloads and judgement, would run beside the others' slices.
   for (Timed* timed : begun) {
     const SpanContext context = LabelOf(*timed);
-    EndTiming(*timed, timed->failure ? tl::unexpected(*timed->failure) : Session::EndTiming(*timed->run), before);
+    EndTiming(*timed, timed->failure ? tl::unexpected(*timed->failure) : timed->run->End(), before);
   }
 }
 
 // Whether there is more to time.
 bool CaseRunner::TakeTurn(Timed& timed, int64_t& processor) {
   const SpanContext context = LabelOf(timed);
-  const Call<bool> more = Session::Step(*timed.run, processor);
+  const Call<bool> more = timed.run->Step(processor);
   // The threads of its pool would slow the next one down. Those that never sleep are not waited for again.
   timed.sleeps = timed.sleeps && timed.device->session->AwaitIdle(kLongestSpin);
   if (!more) timed.failure = more.error();

@@ -10,6 +10,7 @@
 
 #include "harness/base/glob.h"
 #include "harness/base/profile.h"
+#include "harness/exec/worker_session.h"
 #include "harness/plan/catalog.h"
 #include "harness/run/configured_backends.h"
 
@@ -57,7 +58,7 @@ void AppendColumns(const PluginCandidate& candidate, double timeout_s, std::vect
     return;
   }
   const SpanContext context("", candidate.name.empty() ? NameFromFile(candidate.path) : candidate.name, "");
-  auto session = std::make_shared<Session>(SessionFor(candidate, timeout_s));
+  auto session = std::make_shared<WorkerSession>(SessionFor(candidate, timeout_s));
   auto description = session->Describe();
   if (!description) {
     columns.push_back(Unusable(candidate, description.error().outcome, description.error().message));

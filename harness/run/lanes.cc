@@ -50,10 +50,7 @@ void Lanes::AddSecondWorkers() {
     const std::vector<Device>& own = lane.seats[0].columns;
     if (!own[0].session || !std::ranges::all_of(own, on_host)) continue;
     Seat seat{.columns = own, .own = false, .state = Seat::kClosed};
-    SessionOptions options = own[0].session->options();
-    options.worker_number = 2;
-    options.worker.startup_timeout_s = std::min(options.worker.startup_timeout_s, kSecondStartSeconds);
-    const auto session = std::make_shared<Session>(std::move(options));
+    const std::shared_ptr<Session> session = own[0].session->MakeSecond(kSecondStartSeconds);
     for (Device& column : seat.columns) column.session = session;
     lane.seats.push_back(std::move(seat));
   }

@@ -164,14 +164,14 @@ class Loop {
     size_t at_once = most;
     for (const CaseAtWork& work : group) at_once = std::min(at_once, ColumnsAtOnce(work.data.problem, most));
     std::mutex mutex;  // guards what is not of one column alone
-    std::set<size_t> begun;
+    std::vector<size_t> left(group.size(), columns_.size());
     lanes_.ForEach(at_once, group.size(), [&](size_t item, size_t c, const Device& through) {
       if (settings_.runner.interrupted()) return;
       CaseAtWork& work = group[item];
       {
         const std::lock_guard lock(mutex);
-        TellProgress(group[0].index + begun.size(), cases_[work.index].spec.Id());
-        begun.insert(item);
+        const auto ended = static_cast<size_t>(std::ranges::count(left, size_t{0}));
+        TellProgress(group[0].index + ended, cases_[work.index].spec.Id());
       }
       try {
         JudgeColumn(work, c, through, mutex);
@@ -179,6 +179,8 @@ class Loop {
         const std::lock_guard lock(mutex);
         work.broken = DescribeException(e);
       }
+      const std::lock_guard lock(mutex);
+      --left[item];
     });
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "harness/exec/worker_session.h"
 #include "harness/model/case_spec.h"
 
 namespace assay {
@@ -27,7 +28,7 @@ Corpus::Corpus() {
   options.worker = {ASSAY_TEST_WORKER, ASSAY_TEST_CORPUS};
   column_.backend = "corpus";
   column_.path = ASSAY_TEST_CORPUS;
-  column_.session = std::make_shared<Session>(options);
+  column_.session = std::make_shared<WorkerSession>(options);
   column_.description = Require(column_.session->Describe(), "describe");
   column_.device = column_.description.devices.at(0);
 }

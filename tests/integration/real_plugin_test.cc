@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 TEST(RealPlugin, EveryImplementationInEveryLayout) {
-  Session session(TestOptions(ASSAY_TEST_CPU_PLUGIN));
+  WorkerSession session(TestOptions(ASSAY_TEST_CPU_PLUGIN));
   const Call<BackendDescription> backend = session.Describe();
   ASSERT_TRUE(backend) << backend.error().message;
   EXPECT_EQ(backend->name, "cpu");

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/exec/session.h"
+#include "harness/exec/worker_session.h"
 
 namespace assay {
 
@@ -42,7 +42,7 @@ class WorkerTest : public testing::Test {
   WorkerFailure FirstFailure(const std::string& implementation);
   void ExpectStillWorks();
 
-  Session session_{TestOptions()};
+  WorkerSession session_{TestOptions()};
   Problem problem_ = SmallMatmul();
   SmallInputs inputs_ = MakeSmallInputs();
 };

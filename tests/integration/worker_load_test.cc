@@ -21,7 +21,7 @@ using testing::StartsWith;
 class LoadTest : public WorkerTest {
  protected:
   static WorkerFailure LoadFailure(const std::string& plugin) {
-    Session session(TestOptions(plugin));
+    WorkerSession session(TestOptions(plugin));
     const Call<BackendDescription> backend = session.Describe();
     if (!backend) return backend.error();
     ADD_FAILURE() << plugin << " was loaded";
@@ -83,7 +83,7 @@ TEST_F(LoadTest, HangWhileLoading) {
   const Misbehave misbehave("hang_on_load");
   SessionOptions options = TestOptions();
   options.worker.startup_timeout_s = 0.7;
-  Session session(options);
+  WorkerSession session(options);
   const Call<BackendDescription> backend = session.Describe();
   ASSERT_FALSE(backend);
   EXPECT_EQ(backend.error().outcome, Outcome::kTimeout);
@@ -93,17 +93,17 @@ TEST_F(LoadTest, HangWhileLoading) {
 TEST_F(LoadTest, WorkerProgramThatCannotRun) {
   SessionOptions options = TestOptions();
   options.worker.executable = "/nonexistent/assay";
-  Session missing(options);
+  WorkerSession missing(options);
   EXPECT_THAT(missing.Describe().error().message, HasSubstr("/nonexistent/assay cannot be run: No such file"));
   options.worker.executable = "/bin/true";
-  Session other(options);
+  WorkerSession other(options);
   EXPECT_EQ(other.Describe().error().outcome, Outcome::kCrash);
 }
 
 TEST_F(LoadTest, NoProcessIsLeftBehind) {
   FirstFailure("segfault");
   {
-    Session session(TestOptions());
+    WorkerSession session(TestOptions());
     ASSERT_TRUE(session.Describe());
   }
   const Misbehave misbehave("crash_on_load");
@@ -135,7 +135,7 @@ TEST_F(LoadTest, TextIsCleanedAndBounded) {
     EXPECT_THAT(backend->vendor, StartsWith("caf\u00e9 \uFFFD\uFFFD\uFFFD [31mred \uFFFD"));
   }
   const Misbehave misbehave("long_text");
-  Session session(TestOptions());
+  WorkerSession session(TestOptions());
   const Call<BackendDescription> backend = session.Describe();
   ASSERT_TRUE(backend) << backend.error().message;
   EXPECT_EQ(backend->vendor, fmt::format("{:x>{}}...", "", kMaxNameBytes - 3));
@@ -165,7 +165,7 @@ TEST_F(LoadTest, WrongQueries) {
   for (const auto& [how, text] : {std::pair{"huge_query", "1152921504606846976 implementations"},
                                   std::pair{"null_implementation", "implementation 1 is a NULL pointer"}}) {
     const Misbehave misbehave(how);
-    Session session(TestOptions());
+    WorkerSession session(TestOptions());
     const auto found = session.Query(0, problem_);
     ASSERT_FALSE(found) << how;
     EXPECT_EQ(found.error().outcome, Outcome::kError);

@@ -90,7 +90,7 @@ class ShortTimeout : public WorkerTest {
     if (!prepared) return tl::unexpected(prepared.error());
     return hasty_.Execute(prepared->plan, inputs_.set(), Prefill::kNanPayload);
   }
-  Session hasty_;
+  WorkerSession hasty_;
 };
 
 TEST_F(ShortTimeout, Hang) {
@@ -288,7 +288,7 @@ TEST_F(WorkerTest, FaultsOfTransfers) {
   for (const auto& [how, outcome] :
        {std::pair{"out_of_memory", Outcome::kOutOfMemory}, std::pair{"lose_device", Outcome::kDeviceLost},
         std::pair{"write_source", Outcome::kCrash}}) {
-    Session session(TestOptions());
+    WorkerSession session(TestOptions());
     const Misbehave misbehave(how);
     const Call<Prepared> prepared = session.Prepare(0, problem_, "ok");
     ASSERT_TRUE(prepared) << how;

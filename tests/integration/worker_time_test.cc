@@ -57,13 +57,13 @@ TEST_F(TimeTest, ABatchBeginsOnTheProcessorThatIsAskedForAndSaysWhereItBegan) {
     int there = 0;  // the system may move it on at once
     for (int i = 0; i < 20; ++i) {
       int64_t processor = wanted;
-      ASSERT_EQ(Session::Step(**run, processor).value_or(false), true);
+      ASSERT_EQ((*run)->Step(processor).value_or(false), true);
       there += processor == wanted;
     }
     EXPECT_GT(there, 15) << "processor " << wanted;
   }
   int64_t anywhere = -1;
-  ASSERT_EQ(Session::Step(**run, anywhere).value_or(false), true);
+  ASSERT_EQ((*run)->Step(anywhere).value_or(false), true);
   EXPECT_GE(anywhere, 0);
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "harness/base/profile.h"
+#include "harness/exec/failure.h"
 #include "harness/exec/plugin_check/plugin_check.h"
 #include "harness/exec/wire/wire.h"
 #include "harness/exec/worker/plugin_loader.h"

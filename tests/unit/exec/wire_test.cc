@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/exec/session_plan.h"
+#include "harness/exec/worker_session_plan.h"
 
 namespace assay {
 namespace {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "harness/base/lazy.h"
+#include "harness/exec/worker_session.h"
 
 namespace assay {
 namespace {
@@ -18,8 +19,8 @@ using testing::UnorderedElementsAre;
 // Columns 0 and 2 share a session; none of these sessions ever starts a worker.
 std::vector<Device> ThreeColumns() {
   std::vector<Device> columns(3);
-  columns[0].session = columns[2].session = std::make_shared<Session>(SessionOptions());
-  columns[1].session = std::make_shared<Session>(SessionOptions());
+  columns[0].session = columns[2].session = std::make_shared<WorkerSession>(SessionOptions());
+  columns[1].session = std::make_shared<WorkerSession>(SessionOptions());
   return columns;
 }
 

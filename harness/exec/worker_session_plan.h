@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to session*.cc: what the host keeps of a prepared plan.
+// Private to worker_session*.cc: what the host keeps of a prepared plan.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/exec/session.h"
 #include "harness/exec/shared_memory.h"
+#include "harness/exec/worker_session.h"
 
 namespace assay {
 
@@ -17,7 +17,7 @@ std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant&
 // Of spare uploads; downloads have as many.
 inline constexpr uint64_t kMostSpareBytes = uint64_t{16} << 20;
 
-struct Session::Plan {
+struct WorkerSession::Plan {
   struct Set {
     SharedMemory upload, download;
   };
@@ -38,7 +38,7 @@ struct Session::Plan {
 
 // The shared memory of plans that were released, for the next ones that are no larger, as the implementations of a case
 // are: the kernel then clears no page anew. Each transfer writes all of what it hands over.
-class Session::SpareMemory {
+class WorkerSession::SpareMemory {
  public:
   Result<Plan::Set> TakeOrCreate(uint64_t bytes);
   // Beyond the limit the oldest are dropped.

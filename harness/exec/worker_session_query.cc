@@ -6,11 +6,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "backends/abi/assay_backend.h"
 #include "harness/exec/plugin_names.h"
-#include "harness/exec/session.h"
-#include "harness/exec/session_plan.h"
 #include "harness/exec/wire/wire.h"
+#include "harness/exec/worker_session.h"
+#include "harness/exec/worker_session_plan.h"
 
 namespace assay {
 namespace {
@@ -38,11 +37,7 @@ std::string ProblemOf(const ImplementationInfo& info, const std::vector<Implemen
 
 }  // namespace
 
-bool DeviceDescription::IsHost() const {
-  return type == ASSAY_DEVICE_CPU;
-}
-
-Call<BackendDescription> Session::Describe() {
+Call<BackendDescription> WorkerSession::Describe() {
   const Span span(Phase::kQuery);
   const Call<Json> json = Ask("describe", Json::object(), options_.call_timeout_s);
   if (!json) return tl::unexpected(json.error());
@@ -66,8 +61,8 @@ Call<BackendDescription> Session::Describe() {
   return backend;
 }
 
-Call<std::vector<ImplementationInfo>> Session::Query(int64_t device, const Problem& problem,
-                                                     const LayoutVariant& variant) {
+Call<std::vector<ImplementationInfo>> WorkerSession::Query(int64_t device, const Problem& problem,
+                                                           const LayoutVariant& variant) {
   const std::vector<BufferLayout> layouts = LayoutsOf(problem, variant);
   const Span span(Phase::kQuery);
   const Call<Json> json =

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "backends/abi/assay_backend.h"
-#include "harness/exec/session.h"
-#include "harness/exec/session_plan.h"
+#include "harness/exec/worker_session.h"
+#include "harness/exec/worker_session_plan.h"
 
 namespace assay {
 namespace {
@@ -22,12 +22,7 @@ constexpr double kTimeoutFactor = 20;  // a batch may take this many times as lo
 
 }  // namespace
 
-std::string_view Name(StopReason reason) {
-  constexpr std::string_view kNames[] = {"settled", "time limit", "repetitions", "not flushed"};
-  return kNames[static_cast<size_t>(reason)];
-}
-
-TransferTimes Session::Plan::Transfers() const {
+TransferTimes WorkerSession::Plan::Transfers() const {
   TransferTimes times;
   const size_t output = layouts.size() - 1;
   for (size_t i = 0; i < output; ++i) {
@@ -39,9 +34,9 @@ TransferTimes Session::Plan::Transfers() const {
   return times;
 }
 
-class Session::TimingRun {
+class WorkerSession::BatchedRun final : public TimingRun {
  public:
-  TimingRun(Session& session, Plan& plan, std::vector<InputSet> sets, TimingRequest request)
+  BatchedRun(WorkerSession& session, Plan& plan, std::vector<InputSet> sets, TimingRequest request)
       : session_(session), plan_(plan), sets_(std::move(sets)), request_(std::move(request)) {
     // What ran beside executions made them look up to twice as long.
     if (request_.expected_seconds >= 2 * kCachesRefilledSeconds) expected_s_ = request_.expected_seconds;
@@ -49,8 +44,8 @@ class Session::TimingRun {
     unrecorded_ = static_cast<uint64_t>(std::clamp<int64_t>(request_.warmup, 0, kMaxWarmup));
     if (!EveryCounts()) unrecorded_ = std::max<uint64_t>(unrecorded_, sets_.size());
   }
-  Call<bool> Step(int64_t& processor);
-  Call<Timing> End();
+  Call<bool> Step(int64_t& processor) override;
+  Call<Timing> End() override;
 
  private:
   static constexpr int64_t kMaxWarmup = 1000;
@@ -65,7 +60,7 @@ class Session::TimingRun {
   Call<void> Batch(uint64_t repetitions);
   Call<void> Record(Reply& reply, uint64_t repetitions);
 
-  Session& session_;
+  WorkerSession& session_;
   Plan& plan_;
   std::vector<InputSet> sets_;
   TimingRequest request_;
@@ -80,7 +75,7 @@ class Session::TimingRun {
   int64_t processor_ = -1;  // of the next batch, and then of the last
 };
 
-Call<bool> Session::TimingRun::Step(int64_t& processor) {
+Call<bool> WorkerSession::BatchedRun::Step(int64_t& processor) {
   if (Finished()) return false;
   processor_ = processor;
   uint64_t repetitions = NextBatch();
@@ -94,19 +89,19 @@ Call<bool> Session::TimingRun::Step(int64_t& processor) {
   return true;
 }
 
-Call<Timing> Session::TimingRun::End() {
+Call<Timing> WorkerSession::BatchedRun::End() {
   if (Call<void> done = CheckInputs(); !done) return tl::unexpected(done.error());
   timing_.wall_s = calls_s_ / static_cast<double>(repetitions_);
   timing_.transfers = plan_.Transfers();
   return std::move(timing_);
 }
 
-bool Session::TimingRun::Stop(StopReason reason) {
+bool WorkerSession::BatchedRun::Stop(StopReason reason) {
   timing_.stop = reason;
   return true;
 }
 
-bool Session::TimingRun::Finished() {
+bool WorkerSession::BatchedRun::Finished() {
   const auto count = static_cast<int64_t>(timing_.seconds.size());
   if (count == 0) return false;
   if (request_.cold_cache && !timing_.cache_was_flushed) return Stop(StopReason::kNotFlushed);
@@ -116,7 +111,7 @@ bool Session::TimingRun::Finished() {
   return timing_.host_seconds >= request_.max_seconds && Stop(StopReason::kTimeLimit);
 }
 
-uint64_t Session::TimingRun::NextBatch() const {
+uint64_t WorkerSession::BatchedRun::NextBatch() const {
   if (expected_s_ == 0) return 1;
   const double by_time = std::min(request_.batch_seconds, request_.max_seconds - timing_.host_seconds) / expected_s_;
   const auto left = static_cast<double>(request_.max_repetitions) - static_cast<double>(timing_.seconds.size());
@@ -126,12 +121,12 @@ uint64_t Session::TimingRun::NextBatch() const {
 
 // Reservoir sampling: with probability (batch / all so far) it takes the place of the one chosen before, so that in
 // the end each repetition was equally likely. The first batch is always taken.
-bool Session::TimingRun::ChooseForJudging(uint64_t batch) {
+bool WorkerSession::BatchedRun::ChooseForJudging(uint64_t batch) {
   const uint64_t all = timing_.seconds.size() + batch;
   return std::uniform_int_distribution<uint64_t>(1, all)(session_.random_) <= batch;
 }
 
-Call<void> Session::TimingRun::JudgedBatch(uint64_t repetitions) {
+Call<void> WorkerSession::BatchedRun::JudgedBatch(uint64_t repetitions) {
   // The two prefills take turns over the sets: no constant output passes for both.
   const auto prefill_of = [](size_t set) { return set % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel; };
   // Inputs stay on the device; CheckInputs() sees at the end whether they are what they were.
@@ -159,7 +154,7 @@ Call<void> Session::TimingRun::JudgedBatch(uint64_t repetitions) {
   return {};
 }
 
-Call<void> Session::TimingRun::CheckInputs() {
+Call<void> WorkerSession::BatchedRun::CheckInputs() {
   for (size_t set = 0; set < sets_.size(); ++set) {
     for (size_t i = 0; i + 1 < plan_.layouts.size(); ++i) {
       Call<void> done = session_.Download(plan_, set, sets_[set], {i, i + 1}, timing_.judged[set]);
@@ -171,7 +166,7 @@ Call<void> Session::TimingRun::CheckInputs() {
   return {};
 }
 
-Call<void> Session::TimingRun::Batch(uint64_t repetitions) {
+Call<void> WorkerSession::BatchedRun::Batch(uint64_t repetitions) {
   const uint64_t all = unrecorded_ + repetitions;
   const double call_timeout = session_.options_.call_timeout_s;
   const double timeout = expected_s_ == 0 ? call_timeout * static_cast<double>(all)
@@ -200,7 +195,7 @@ Call<void> Session::TimingRun::Batch(uint64_t repetitions) {
   return {};
 }
 
-Call<void> Session::TimingRun::Record(Reply& reply, uint64_t repetitions) {
+Call<void> WorkerSession::BatchedRun::Record(Reply& reply, uint64_t repetitions) {
   const std::vector<double> seconds = reply.SecondsList("seconds", repetitions);
   timing_.clock_is_device = reply.Integer("clock_is_device") == 1;
   timing_.cache_was_flushed = reply.Integer("cache_was_flushed") == 1;
@@ -218,40 +213,21 @@ Call<void> Session::TimingRun::Record(Reply& reply, uint64_t repetitions) {
   return {};
 }
 
-Call<std::shared_ptr<Session::TimingRun>> Session::BeginTiming(uint64_t plan, std::vector<InputSet> sets,
-                                                               TimingRequest request) {
+Call<std::shared_ptr<TimingRun>> WorkerSession::BeginTiming(uint64_t plan, std::vector<InputSet> sets,
+                                                            TimingRequest request) {
   const Call<Plan*> found = FindPlan(plan);
   if (!found) return tl::unexpected(found.error());
   if (sets.size() < 2) return CallFailed(Outcome::kError, "timing rotates at least two input sets");
-  return std::make_shared<TimingRun>(*this, **found, std::move(sets), std::move(request));
+  return std::make_shared<BatchedRun>(*this, **found, std::move(sets), std::move(request));
 }
 
-bool Session::AwaitIdle(double most_s) const {
+bool WorkerSession::AwaitIdle(double most_s) const {
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(most_s);
   while (worker_.AnyThreadRuns()) {
     if (std::chrono::steady_clock::now() >= until) return false;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
   return true;
-}
-
-Call<bool> Session::Step(TimingRun& run, int64_t& processor) {
-  return run.Step(processor);
-}
-
-Call<Timing> Session::EndTiming(TimingRun& run) {
-  return run.End();
-}
-
-Call<Timing> Session::Time(uint64_t plan, std::span<const InputSet> sets, const TimingRequest& request) {
-  const auto run = BeginTiming(plan, {sets.begin(), sets.end()}, request);
-  if (!run) return tl::unexpected(run.error());
-  for (;;) {
-    int64_t processor = -1;
-    const Call<bool> more = Step(**run, processor);
-    if (!more) return tl::unexpected(more.error());
-    if (!*more) return EndTiming(**run);
-  }
 }
 
 }  // namespace assay

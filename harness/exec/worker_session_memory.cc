@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include "harness/exec/session_plan.h"
+#include "harness/exec/worker_session_plan.h"
 
 namespace assay {
 
-std::optional<Session::Plan::Set> Session::SpareMemory::Take(uint64_t bytes) {
+std::optional<WorkerSession::Plan::Set> WorkerSession::SpareMemory::Take(uint64_t bytes) {
   // The smallest that is large enough; of equal ones that which was kept last.
   auto best = sets_.end();
   for (auto set = sets_.begin(); set != sets_.end(); ++set) {
@@ -20,7 +20,7 @@ std::optional<Session::Plan::Set> Session::SpareMemory::Take(uint64_t bytes) {
   return set;
 }
 
-void Session::SpareMemory::Keep(std::vector<Plan::Set> sets) {
+void WorkerSession::SpareMemory::Keep(std::vector<Plan::Set> sets) {
   std::ranges::move(sets, std::back_inserter(sets_));
   uint64_t bytes = 0;
   size_t kept = 0;
@@ -32,7 +32,7 @@ void Session::SpareMemory::Keep(std::vector<Plan::Set> sets) {
   sets_.erase(sets_.begin(), sets_.end() - static_cast<std::ptrdiff_t>(kept));
 }
 
-Result<Session::Plan::Set> Session::SpareMemory::TakeOrCreate(uint64_t bytes) {
+Result<WorkerSession::Plan::Set> WorkerSession::SpareMemory::TakeOrCreate(uint64_t bytes) {
   if (auto spare = Take(bytes)) return std::move(*spare);
   Result<SharedMemory> upload = SharedMemory::Create(bytes, Access::kReadOnly);
   if (!upload) return tl::unexpected(upload.error());

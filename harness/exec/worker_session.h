@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session over a worker process, which dies with the thread that started it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/base/profile.h"
+#include "harness/exec/session.h"
+#include "harness/exec/worker.h"
+
+namespace assay {
+
+struct SessionOptions {
+  WorkerOptions worker;
+  double call_timeout_s = 60;      // each of: query, upload, execute, download, a batch of timed repetitions
+  double prepare_timeout_s = 300;  // compilers are slow
+  int worker_number = 1;           // of those of one plugin, for traces
+};
+
+class WorkerSession final : public Session {
+ public:
+  explicit WorkerSession(SessionOptions options);
+  ~WorkerSession() override;
+
+  using Session::Prepare;
+  using Session::Query;
+  Call<BackendDescription> Describe() override;
+  Call<std::vector<ImplementationInfo>> Query(int64_t device, const Problem& problem,
+                                              const LayoutVariant& layout) override;
+  Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation,
+                         const LayoutVariant& layout) override;
+  Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill) override;
+  Call<std::shared_ptr<TimingRun>> BeginTiming(uint64_t plan, std::vector<InputSet> sets,
+                                               TimingRequest request) override;
+  bool AwaitIdle(double most_s) const override;
+  Call<void> Release(uint64_t plan) override;
+  void Restart() override;
+  uint64_t workers_started() const override { return workers_started_; }
+  void ShareTime(std::shared_ptr<SharedTime> time) override { worker_.ShareTime(std::move(time)); }
+  std::shared_ptr<Session> MakeSecond(double startup_timeout_s) const override;
+
+  // Of the running worker, or of the last one.
+  std::string StderrTail() const { return worker_.StderrTail(); }
+
+ private:
+  class BatchedRun;
+  struct Plan;
+  class SpareMemory;
+  Call<Json> Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
+  Call<Plan*> FindPlan(uint64_t plan);
+  Call<void> Bind(Plan& plan, size_t set);
+  struct Operands {
+    size_t first = 0, end = 0;  // of the plan's: the inputs, then the output
+  };
+  // Upload or download.
+  Call<void> Transfer(Phase call, Plan& plan, size_t set, Operands which);
+  void WriteImages(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
+  Call<void> Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
+  // Adds what it finds to `execution`, which says with what its output was prefilled.
+  Call<void> Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,
+                      Execution& execution);
+  tl::unexpected<WorkerFailure> BadAnswer(const std::string& call, const std::string& problem);
+
+  SessionOptions options_;
+  std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
+  std::unique_ptr<SpareMemory> spare_;
+  uint64_t next_plan_ = 1, workers_started_ = 0;
+  std::mt19937_64 random_{std::random_device{}()};  // not reproducible on purpose: no plugin can foresee it
+  Worker worker_;
+};
+
+}  // namespace assay

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// What passed is timed, and what the timed loop left is judged again.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/support/engine_fixture.h"
+
+namespace assay::test {
+namespace {
+
+using testing::HasSubstr;
+
+class TimedLoop : public EngineTest {
+ protected:
+  // Set 0 is the case's own, set 1 the first twin's.
+  Attempt TimeWhere(const Deed& deed, size_t set, bool cold = false) {
+    session_->behave = Doing(deed, [=](const FakeCall& call) {
+      return call.what == Asked::kEnd && call.input_set == set && call.cold == cold;
+    });
+    Attempt attempt = Time();
+    ExpectNoPlanLeft();
+    return attempt;
+  }
+  void ExpectNoTime(const Attempt& attempt) const {
+    EXPECT_TRUE(attempt.rounds.empty());
+    EXPECT_FALSE(attempt.record.time_median_s);
+  }
+};
+
+TEST_F(TimedLoop, OfARightResultGivesItsTimes) {
+  const Attempt attempt = Time();
+  EXPECT_EQ(attempt.verdict, Verdict::kPass) << attempt.reason;
+  EXPECT_EQ(attempt.record.time_median_s, 0.001);
+  EXPECT_EQ(attempt.record.samples, 15);
+  EXPECT_EQ(attempt.record.time_cold_median_s, 0.001);
+  EXPECT_EQ(attempt.record.second_set, "twin");
+  EXPECT_EQ(attempt.rounds.size(), 1U);
+  EXPECT_EQ(attempt.record.prepare_cached_s, 0.25);  // the same worker prepared it before
+  ExpectNoPlanLeft();
+}
+
+TEST_F(TimedLoop, AWrongElementInEitherSetIsAMismatch) {
+  for (const size_t set : {0, 1}) {
+    session_->calls.clear();
+    const Attempt attempt = TimeWhere({.wrong = true}, set);
+    EXPECT_EQ(attempt.record.verdict, "mismatch");
+    EXPECT_THAT(attempt.reason, HasSubstr("in the timed loop, after passing outside it: "));
+    ASSERT_EQ(attempt.kept.size(), 1U);
+    EXPECT_EQ(attempt.kept[0].twin, set == 0 ? KeptOutput::kOwn : 0);
+    ExpectNoTime(attempt);
+  }
+}
+
+TEST_F(TimedLoop, AnOldResultDoesNotPassForANewOne) {
+  const Attempt attempt = TimeWhere({.stale = true}, 1);
+  EXPECT_EQ(attempt.verdict, Verdict::kMismatch);
+  ExpectNoTime(attempt);
+}
+
+TEST_F(TimedLoop, AnUnwrittenElementIsAMismatch) {
+  EXPECT_EQ(TimeWhere({.unwritten = true}, 0).verdict, Verdict::kMismatch);
+}
+
+TEST_F(TimedLoop, ASideEffectIsAFaultOfMemory) {
+  for (const Deed& deed : {Deed{.stray_write = true}, Deed{.changed_input = true}}) {
+    session_->calls.clear();
+    const Attempt attempt = TimeWhere(deed, 1);
+    EXPECT_EQ(attempt.verdict, Verdict::kMismatch);
+    EXPECT_TRUE(attempt.memory_fault);
+    ExpectNoTime(attempt);
+  }
+}
+
+TEST_F(TimedLoop, OtherBitsThatAreRightAreNoted) {
+  const Attempt attempt = TimeWhere({.other_bits = true}, 0);
+  EXPECT_EQ(attempt.verdict, Verdict::kPass) << attempt.reason;
+  EXPECT_EQ(attempt.record.deterministic, false);
+  EXPECT_TRUE(attempt.record.time_median_s);
+}
+
+TEST_F(TimedLoop, OtherBitsThatWerePromisedToStayAreAFailure) {
+  session_->offer = Offering({{"plain", "f32acc; det=yes"}});
+  const Attempt attempt = TimeWhere({.other_bits = true}, 0);
+  EXPECT_EQ(attempt.verdict, Verdict::kNondeterministic);
+  EXPECT_EQ(attempt.kept.size(), 2U);
+  ExpectNoTime(attempt);
+}
+
+TEST_F(TimedLoop, WithColdCachesIsJudgedToo) {
+  const Attempt attempt = TimeWhere({.wrong = true}, 0, true);
+  EXPECT_EQ(attempt.verdict, Verdict::kMismatch);
+  ExpectNoTime(attempt);
+}
+
+TEST_F(TimedLoop, WithColdCachesMayBeImpossible) {
+  session_->flushes_caches = false;
+  const Attempt attempt = Time();
+  EXPECT_EQ(attempt.verdict, Verdict::kPass);
+  EXPECT_FALSE(attempt.record.time_cold_median_s);
+  EXPECT_THAT(attempt.record.cold_note, HasSubstr("no way to flush"));
+}
+
+TEST_F(TimedLoop, WithColdCachesMayBeLeftOut) {
+  settings_.cold = false;
+  EXPECT_THAT(Time().record.cold_note, HasSubstr("left out"));
+  for (const FakeCall& call : session_->calls) EXPECT_FALSE(call.cold);
+}
+
+TEST_F(TimedLoop, ThatEndsTheWorkerIsNoTimeButAVerdict) {
+  for (const bool cold : {false, true}) {
+    for (const Asked what : {Asked::kBegin, Asked::kStep, Asked::kEnd}) {
+      session_->calls.clear();
+      session_->behave = Doing({.fails = Outcome::kTimeout},
+                               [=](const FakeCall& call) { return call.what == what && call.cold == cold; });
+      const Attempt attempt = Time();
+      EXPECT_EQ(attempt.record.verdict, "timeout");
+      ExpectNoTime(attempt);
+      ExpectNoPlanLeft();
+    }
+  }
+}
+
+TEST_F(TimedLoop, OfWhatCannotBePreparedAgainIsAVerdict) {
+  session_->behave = DoingAt({.fails = Outcome::kOutOfMemory}, Asked::kPrepare, 1);
+  const Attempt attempt = Time();
+  EXPECT_EQ(attempt.verdict, Verdict::kError);
+  ExpectNoTime(attempt);
+}
+
+TEST_F(TimedLoop, InAnotherWorkerHasNoCachedPreparation) {
+  settings_.perf_time_s = 0.01;
+  CaseRunner runner(planned_, data_, settings_);
+  Attempt timed;
+  runner.Judge(device_, [&](Attempt attempt) { timed = std::move(attempt); });
+  session_->Restart();
+  runner.Time(device_, timed);
+  EXPECT_EQ(timed.verdict, Verdict::kPass);
+  EXPECT_FALSE(timed.record.prepare_cached_s);
+}
+
+// Two builds of one plugin, each with its worker.
+class InTurns : public TimedLoop {
+ protected:
+  void TimeBoth() {
+    settings_.perf_time_s = 0.01;
+    CaseRunner runner(planned_, data_, settings_);
+    attempts_.clear();
+    for (const Device* device : {&device_, &other_device_}) {
+      runner.Judge(*device, [&](Attempt attempt) { attempts_.push_back(std::move(attempt)); });
+    }
+    ASSERT_EQ(attempts_.size(), 2U);
+    std::vector<CaseRunner::Timed> timed;
+    timed.push_back({.device = &device_, .attempt = &attempts_[0]});
+    timed.push_back({.device = &other_device_, .attempt = &attempts_[1]});
+    runner.TimeInTurns(timed);
+    for (const auto& session : {session_, other_}) {
+      EXPECT_EQ(session->open_plans(), 0U);
+      EXPECT_EQ(session->released_twice, 0);
+    }
+  }
+
+  std::shared_ptr<FakeSession> other_ = std::make_shared<FakeSession>();
+  Device other_device_ = FakeDevice("other", other_);
+  std::vector<Attempt> attempts_;
+};
+
+TEST_F(InTurns, BothAreTimedSliceBySlice) {
+  // When either has its last step, the other one has had two at least.
+  size_t fewest = 3;
+  const auto watch = [&](const std::shared_ptr<FakeSession>& peer) {
+    return [&fewest, peer = peer.get()](const FakeCall& call) {
+      if (call.what == Asked::kStep && !call.cold && call.number == 2) {
+        fewest = std::min(fewest, peer->CallsOf(Asked::kStep).size());
+      }
+      return Deed();
+    };
+  };
+  session_->behave = watch(other_);
+  other_->behave = watch(session_);
+  TimeBoth();
+  for (const Attempt& attempt : attempts_) {
+    EXPECT_EQ(attempt.verdict, Verdict::kPass) << attempt.reason;
+    EXPECT_EQ(attempt.record.time_median_s, 0.001);
+    EXPECT_EQ(attempt.record.round_slices_s, "0.001/0.001/0.001");
+  }
+  EXPECT_EQ(fewest, 2U);
+}
+
+TEST_F(InTurns, TheEndOfOneIsNotThatOfTheOther) {
+  for (const Asked what : {Asked::kPrepare, Asked::kBegin, Asked::kStep, Asked::kEnd}) {
+    session_->calls.clear();
+    const int number = what == Asked::kPrepare ? 1 : 0;
+    session_->behave = DoingAt({.fails = Outcome::kCrash}, what, number);
+    TimeBoth();
+    EXPECT_EQ(attempts_[0].record.verdict, "crash");
+    EXPECT_EQ(attempts_[1].record.verdict, "pass");
+    EXPECT_TRUE(attempts_[1].record.time_median_s);
+  }
+}
+
+}  // namespace
+}  // namespace assay::test

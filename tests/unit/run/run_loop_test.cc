@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/run_loop.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "tests/support/engine_fixture.h"
+#include "tests/support/quiet_observer.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace assay::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class CountingObserver : public QuietObserver {
+ public:
+  void Progressed(size_t done, size_t total, size_t, const std::string& current) override {
+    progress.push_back(std::to_string(done) + " of " + std::to_string(total) + ": " + current);
+  }
+  std::vector<std::string> progress;
+};
+
+std::string SumOfRows(int rows) {
+  return "reduce/f32/shape=" + std::to_string(rows) + "x8,axes=1/fill=normal/seed=0";
+}
+
+// Two devices, each with a session, and two cases.
+class RunLoop : public testing::Test {
+ protected:
+  RunLoop() {
+    for (const int rows : {4, 5}) cases_.push_back(Planned(SumOfRows(rows)));
+    settings_.runner = QuietSettings();
+    settings_.runner.interrupted = [this] { return interrupted_.load(); };
+    settings_.tier = "auto";
+    settings_.store = GoldenStore(std::filesystem::path());
+    settings_.observer = &observer_;
+    settings_.columns_at_once = 2;
+  }
+
+  LoopResult Run() {
+    static int runs = 0;
+    path_ = temporary_.Path("run" + std::to_string(++runs));
+    RunFolder folder = RunFolder::Create(path_).value();
+    LoopResult result = RunCases(cases_, {FakeDevice("one", one_), FakeDevice("two", two_)}, settings_, folder);
+    for (const auto& session : {one_, two_}) {
+      EXPECT_EQ(session->open_plans(), 0U);
+      EXPECT_EQ(session->released_twice, 0);
+    }
+    return result;
+  }
+
+  // "5x8 one plain pass": the rows of the case, then where and how it ended.
+  static std::vector<std::string> Ends(const LoopResult& result) {
+    std::vector<std::string> ends;
+    for (const Record& r : result.records) {
+      ends.push_back(r.case_id.substr(17, 3) + " " + r.backend + " " + r.implementation + " " + r.verdict);
+    }
+    return ends;
+  }
+  // In the case of five rows.
+  static FakeSession::Behaviour InSecondCase(const Deed& deed, Asked what, int number = 0) {
+    return Doing(deed, [=](const FakeCall& call) {
+      return call.what == what && call.case_id == SumOfRows(5) && call.number == number && !call.padded && !call.cold;
+    });
+  }
+  // The lines of a file of the run.
+  std::vector<std::string> Lines(const char* file) const {
+    std::ifstream in(std::filesystem::path(path_) / file);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+
+  const TemporaryFolder temporary_;
+  std::string path_;
+  std::vector<PlannedCase> cases_;
+  std::shared_ptr<FakeSession> one_ = std::make_shared<FakeSession>(), two_ = std::make_shared<FakeSession>();
+  std::atomic<bool> interrupted_ = false;
+  CountingObserver observer_;
+  LoopSettings settings_;
+};
+
+TEST_F(RunLoop, RecordsStandInTheOrderOfThePlan) {
+  const LoopResult result = Run();
+  EXPECT_THAT(Ends(result),
+              ElementsAre("4x8 one plain pass", "4x8 two plain pass", "5x8 one plain pass", "5x8 two plain pass"));
+  EXPECT_FALSE(result.interrupted);
+  EXPECT_EQ(result.write_error, "");
+  EXPECT_EQ(result.offers.size(), 4U);
+  EXPECT_EQ(Lines("offers.jsonl").size(), 4U);
+  const std::vector<std::string> lines = Lines("results.jsonl");
+  ASSERT_EQ(lines.size(), 4U);
+  for (size_t i = 0; i < lines.size(); ++i) EXPECT_THAT(lines[i], HasSubstr(result.records[i].case_id));
+  EXPECT_THAT(observer_.failed, IsEmpty());
+}
+
+TEST_F(RunLoop, EachImplementationHasOneRecordInTheOrderOfItsOffer) {
+  cases_.resize(1);
+  one_->offer = Offering({{"b", "f32acc"}, {"a", "f32acc"}});
+  EXPECT_THAT(Ends(Run()), ElementsAre("4x8 one b pass", "4x8 one a pass", "4x8 two plain pass"));
+}
+
+TEST_F(RunLoop, NothingIsPrinted) {
+  two_->behave = Doing({.wrong = true}, [](const FakeCall& call) { return call.what == Asked::kExecute; });
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Run();
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(RunLoop, AFailureIsToldAndKeptAndTheRunGoesOn) {
+  two_->behave = Doing({.wrong = true}, [](const FakeCall& call) {
+    return call.what == Asked::kExecute && call.case_id == SumOfRows(4);
+  });
+  const LoopResult result = Run();
+  EXPECT_THAT(Ends(result),
+              ElementsAre("4x8 one plain pass", "4x8 two plain mismatch", "5x8 one plain pass", "5x8 two plain pass"));
+  ASSERT_EQ(observer_.failed.size(), 1U);
+  EXPECT_EQ(observer_.failed[0].backend, "two");
+  ASSERT_NE(result.records[1].failure_dir, "");
+  EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(path_) / result.records[1].failure_dir / "reproduce.txt"));
+}
+
+TEST_F(RunLoop, ProgressCountsTheCasesBehindIt) {
+  settings_.columns_at_once = 1;
+  Run();
+  std::ranges::sort(observer_.progress);  // both cases are one group, and a device may be ahead of the other
+  ASSERT_EQ(observer_.progress.size(), 4U);
+  EXPECT_EQ(observer_.progress.front(), "0 of 2: " + SumOfRows(4));
+  EXPECT_EQ(observer_.progress.back(), "1 of 2: " + SumOfRows(5));
+}
+
+TEST_F(RunLoop, ACaseThatCannotRunIsARecordOfTheHarness) {
+  const int64_t huge = int64_t{1} << 40;
+  PlannedCase planned = Planned("reduce/f32/shape=" + std::to_string(huge) + "x8,axes=1/fill=normal/seed=0");
+  planned.where = "big.suite:3";
+  cases_.insert(cases_.begin(), planned);
+  const LoopResult result = Run();
+  ASSERT_EQ(result.records.size(), 5U);
+  EXPECT_EQ(result.records[0].backend, kHarnessBackend);
+  EXPECT_EQ(result.records[0].verdict, "error");
+  EXPECT_THAT(result.records[0].reason, HasSubstr("big.suite:3: "));
+  EXPECT_EQ(result.records[1].verdict, "pass");
+}
+
+TEST_F(RunLoop, ADeviceIsAskedOnceForEachCaseAndLayout) {
+  settings_.runner.relations = RelationEffort::kNone;
+  one_->offer = Offering({{"a", "f32acc"}, {"b", "f32acc"}, {"c", "f32acc"}});
+  Run();
+  std::vector<std::string> asked;
+  for (const FakeCall& call : one_->CallsOf(Asked::kQuery)) {
+    asked.push_back(call.case_id.substr(17, 3) + (call.padded ? " padded" : ""));
+  }
+  EXPECT_THAT(asked, ElementsAre("4x8", "4x8 padded", "5x8", "5x8 padded"));
+}
+
+TEST_F(RunLoop, AnInterruptEndsItWithWhatWasFound) {
+  settings_.columns_at_once = 1;
+  two_->behave = [this](const FakeCall& call) {
+    if (call.what == Asked::kExecute && call.case_id == SumOfRows(4)) interrupted_ = true;
+    return Deed();
+  };
+  const LoopResult result = Run();
+  EXPECT_TRUE(result.interrupted);
+  const std::vector<std::string> ends = Ends(result);
+  EXPECT_NE(std::ranges::find(ends, "4x8 two plain pass"), ends.end());
+  EXPECT_EQ(std::ranges::find(ends, "5x8 two plain pass"), ends.end());
+  EXPECT_EQ(Lines("results.jsonl").size(), ends.size());
+}
+
+TEST_F(RunLoop, ACrashThatComesAgainStaysACrash) {
+  two_->behave = Doing({.fails = Outcome::kCrash}, [](const FakeCall& call) {
+    return call.what == Asked::kExecute && call.case_id == SumOfRows(5);
+  });
+  const LoopResult result = Run();
+  EXPECT_THAT(Ends(result),
+              ElementsAre("4x8 one plain pass", "4x8 two plain pass", "5x8 one plain pass", "5x8 two plain crash"));
+  EXPECT_EQ(result.records[3].reason, "told to: crash [so once more, alone in a fresh worker]");
+  EXPECT_EQ(two_->CallsOf(Asked::kExecute).back().worker, 2);
+  ASSERT_EQ(observer_.failed.size(), 1U);
+  EXPECT_EQ(observer_.failed[0].verdict, "crash");
+}
+
+TEST_F(RunLoop, ACrashThatDoesNotComeAgainIsFlakyAndFails) {
+  two_->behave = InSecondCase({.fails = Outcome::kCrash}, Asked::kExecute);
+  const LoopResult result = Run();
+  EXPECT_EQ(Ends(result).back(), "5x8 two plain flaky");
+  EXPECT_THAT(result.records[3].reason, HasSubstr("First crash: told to: crash."));
+  EXPECT_THAT(result.records[3].reason, HasSubstr("alone in a fresh worker, pass"));
+  EXPECT_EQ(observer_.failed.size(), 1U);
+}
+
+TEST_F(RunLoop, ACrashOfTheOfferIsTriedOnceMoreToo) {
+  two_->behave = InSecondCase({.fails = Outcome::kTimeout}, Asked::kQuery);
+  EXPECT_EQ(Ends(Run()).back(), "5x8 two  flaky");
+}
+
+// An error that the worker survived is an answer.
+TEST_F(RunLoop, AnErrorIsNotTriedOnceMore) {
+  two_->behave = InSecondCase({.fails = Outcome::kError}, Asked::kExecute);
+  EXPECT_EQ(Ends(Run()).back(), "5x8 two plain error");
+}
+
+class TimedRun : public RunLoop {
+ protected:
+  TimedRun() { settings_.runner.perf_time_s = 0.01; }
+};
+
+TEST_F(TimedRun, EachResultThatPassedHasItsTimes) {
+  one_->behave = Doing({.wrong = true}, [](const FakeCall& call) { return call.what == Asked::kExecute; });
+  for (const Record& record : Run().records) {
+    EXPECT_EQ(record.time_median_s.has_value(), record.backend == "two") << record.backend;
+  }
+}
+
+TEST_F(TimedRun, ACrashOfTheTimedLoopIsTriedOnceMoreAndTimed) {
+  two_->behave = InSecondCase({.fails = Outcome::kCrash}, Asked::kStep);
+  const LoopResult result = Run();
+  EXPECT_EQ(Ends(result).back(), "5x8 two plain flaky");
+  EXPECT_FALSE(result.records[3].time_median_s);
+  EXPECT_GT(two_->CallsOf(Asked::kEnd).back().worker, 1);
+}
+
+// Each of them in a fresh worker, over all cases.
+TEST_F(TimedRun, EveryRoundAddsItsMedian) {
+  settings_.rounds = 3;
+  const LoopResult result = Run();
+  ASSERT_EQ(result.records.size(), 4U);
+  for (const Record& record : result.records) {
+    EXPECT_EQ(record.verdict, "pass") << record.reason;
+    EXPECT_EQ(record.round_medians_s, "0.001,0.001,0.001");
+    EXPECT_EQ(record.samples, 45);
+  }
+  EXPECT_EQ(one_->workers_started(), 3U);
+  EXPECT_THAT(observer_.progress.back(), HasSubstr("of 6: round 3 "));
+  for (const std::string& line : Lines("results.jsonl")) EXPECT_THAT(line, HasSubstr("0.001,0.001,0.001"));
+}
+
+TEST_F(TimedRun, AFailureOfALaterRoundIsToldAndHasNoTime) {
+  settings_.rounds = 3;
+  two_->behave = Doing({.wrong = true}, [](const FakeCall& call) {
+    return call.what == Asked::kEnd && call.worker == 2 && call.case_id == SumOfRows(5) && call.input_set == 0;
+  });
+  const LoopResult result = Run();
+  EXPECT_THAT(Ends(result),
+              ElementsAre("4x8 one plain pass", "4x8 two plain pass", "5x8 one plain pass", "5x8 two plain mismatch"));
+  EXPECT_FALSE(result.records[3].time_median_s);
+  EXPECT_EQ(observer_.failed.size(), 1U);
+  // And the third round leaves it out.
+  const auto ends = two_->CallsOf(Asked::kEnd);
+  EXPECT_TRUE(std::ranges::none_of(
+      ends, [](const FakeCall& call) { return call.worker == 3 && call.case_id == SumOfRows(5); }));
+}
+
+}  // namespace
+}  // namespace assay::test
