@@ -86,7 +86,7 @@ std::string Suspicion(const Evidence& evidence) {
     if (!m.statistic.Holds()) return m.statistic.reason;
     if (m.statistic.Suspect()) return m.statistic.self_reason;
   }
-  return evidence.suspect ? "a statistic fired that cannot fail a case alone" : "";
+  return "";
 }
 
 void FillMargins(const Evidence& evidence, Decision& decision) {
@@ -117,8 +117,7 @@ ResultClass ClassOfPass(const Evidence& evidence) {
   if (!Suspicion(evidence).empty()) return ResultClass::kSuspect;
   const bool exact =
       std::all_of(evidence.runs.begin(), evidence.runs.end(), [](const ErrorMetrics& m) { return m.bit_exact; });
-  if (exact) return ResultClass::kBitExact;
-  return evidence.reordered ? ResultClass::kReordered : ResultClass::kWithinClass;
+  return exact ? ResultClass::kBitExact : ResultClass::kWithinClass;
 }
 
 // What makes most results of a case that is not believed overflow, and what to do about it; "": they do not.
