@@ -99,7 +99,7 @@ class CaseMeasurement {
     if (names.empty() || settings_.interrupted()) return;
     runner_.implementations = std::move(names);
     CaseRunner runner(planned_, data, runner_);
-    const PeerCase peers(data.problem, data.golden);
+    const PeerCase peers(*data.op, data.problem, data.golden);
     runner.Judge(column_, [&](Attempt attempt) {
       if (CouldNotRun(attempt.verdict)) {
         tally_.could_not_run.push_back(

@@ -12,6 +12,7 @@
 #include "harness/base/text.h"
 #include "harness/perf/host_bandwidth.h"
 #include "harness/run/probe.h"
+#include "ops/operator.h"
 
 namespace assay {
 namespace {
@@ -69,7 +70,8 @@ std::string HardwareOf(const Device& column) {
 }
 
 bool DoesWhatIsCounted(const std::string& op, const Contract& contract) {
-  return contract.alg == Algorithm::kDirect && op != "fft";
+  const Operator* const known = OperatorRegistry::Global().Find(op);
+  return contract.alg == Algorithm::kDirect && !(known != nullptr && known->MayDoFewerFlops());
 }
 
 Result<double> BandwidthProbeBytes(double cache_bytes, double available_bytes) {

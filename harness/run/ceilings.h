@@ -75,7 +75,7 @@ inline constexpr const char* kHostHardware = "host";
 // kHostHardware for what runs on the processors of this machine, else the name of the device.
 std::string HardwareOf(const Device& column);
 
-// Whether its operations are those that are counted: Winograd and FFT do fewer.
+// Whether its operations are those that are counted: Winograd and fast transforms do fewer.
 bool DoesWhatIsCounted(const std::string& op, const Contract& contract);
 
 // The value of "key" in "key=value;key=value"; "" when it is not there.
