@@ -159,10 +159,10 @@ std::string InconclusiveReason(const Evidence& evidence) {
                        ToText(evidence.declared), blind, DataAdvice(evidence),
                        suspicion.empty() ? "" : "; suspect: " + suspicion);
   }
-  if (power.power >= kRequiredPower) return "";
+  if (power.power >= kRequiredMutationPower) return "";
   const std::string overflow = OverflowAdvice(evidence);
   return fmt::format("only {:.1f} % of faults would be caught (needed {:.0f} %); missed: {}{}", 100 * power.power,
-                     100 * kRequiredPower, power.missed, overflow.empty() ? "" : "; " + overflow);
+                     100 * kRequiredMutationPower, power.missed, overflow.empty() ? "" : "; " + overflow);
 }
 
 std::string LowerClassReason(const Evidence& evidence, const std::string& failure) {

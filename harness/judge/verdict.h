@@ -55,7 +55,7 @@ struct ExitFlags {
 // No verdict at all counts as nothing selected: 4.
 int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags);
 
-inline constexpr double kRequiredPower = 0.99;  // VERDICT.md 6
+inline constexpr double kRequiredMutationPower = 0.99;  // VERDICT.md 6
 
 struct Evidence {
   Shape shape;                              // of the output

@@ -113,8 +113,8 @@ void SetMetrics(Record& record, const Evidence& evidence, const Decision& decisi
   SetStatistic(record, m.statistic);
   if (evidence.lower_class) SetLowerClass(record, *evidence.lower_class);
   if (evidence.power) {
-    record.power = evidence.power->power;
-    record.power_missed = evidence.power->missed;
+    record.mutation_power = evidence.power->power;
+    record.mutation_power_missed = evidence.power->missed;
     record.not_judged = evidence.power->unbounded;
   }
   record.violations = m.violations;

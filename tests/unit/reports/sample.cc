@@ -150,7 +150,7 @@ class Generator {
     SetMargin(r, exact ? 0 : 0.02 + 0.6 * Uniform() * Uniform());
     r.exact_margin = 0, r.stat_margin = exact ? 0 : 0.2 + 0.3 * Uniform(), r.exceptional_margin = 0;
     if (!exact) r.effective_bits = 23.1 + Uniform(), r.bias_z = 2 * Uniform() - 1;
-    r.deterministic = true, r.twin = true, r.power = 1.0, r.reps = 2;
+    r.deterministic = true, r.twin = true, r.mutation_power = 1.0, r.reps = 2;
     r.golden_s = 0.05 * Uniform(), r.execute_s = 0.01 * Uniform(), r.compare_s = 0.004, r.input_s = 0.003;
   }
 
@@ -256,7 +256,7 @@ class Generator {
       else if (turn == 59)
         r.outcome = "unexpected_pass", r.reason = "listed as a known failure";
       else if (turn == 61)
-        Fail(r, "inconclusive", "power 0.62: an omitted term would go unseen"), r.power = 0.62;
+        Fail(r, "inconclusive", "power 0.62: an omitted term would go unseen"), r.mutation_power = 0.62;
       else if (turn == 67)
         Mismatch(r), r.outcome = "known_failure";
       else if (turn == 71)
