@@ -73,13 +73,13 @@ void SetLowerClass(Record& record, const LowerClass& found) {
 
 }  // namespace
 
-Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Device& column) {
+Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Device& device) {
   Record r;
   SetCase(r, planned.spec);
-  r.backend = column.backend;
-  r.device = column.device.name;
-  r.driver = column.device.driver;
-  r.library_version = column.description.library_version;
+  r.backend = device.backend;
+  r.device = device.device.name;
+  r.driver = device.device.driver;
+  r.library_version = device.description.library_version;
   r.tier = Name(data.golden.tier);
   r.flops = data.problem.flops;
   r.bytes = data.problem.bytes;

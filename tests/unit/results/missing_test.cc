@@ -19,11 +19,11 @@ using testing::IsEmpty;
 constexpr const char* kFirst = "matmul/f32/m=2,n=3,k=4/fill=normal/seed=0";
 constexpr const char* kSecond = "matmul/bf16/m=2,n=3,k=4/fill=ramp/seed=7";
 
-Plan TwoCasesOn(std::vector<PlanColumn> columns) {
+Plan TwoCasesOn(std::vector<PlanDevice> devices) {
   Plan plan;
   plan.entries = {{kFirst, "f32", {"a", "b"}, "here", ""}, {kSecond, "f32acc", {}, "", ""}};
   plan.hash = PlanHash(plan.entries);
-  plan.columns = std::move(columns);
+  plan.devices = std::move(devices);
   return plan;
 }
 
@@ -60,7 +60,7 @@ TEST(Missing, IsPerImplementationWhereTheBackendHasAnsweredElsePerColumn) {
 
 TEST(Missing, NothingIsOfARunThatCameToItsEnd) {
   const Plan plan = TwoCasesOn({{"cpu", "d"}, {"gpu", "d"}});
-  // --impl leaves a column nothing to run; a case that fits nowhere has one record of the harness.
+  // --impl leaves a device nothing to run; a case that fits nowhere has one record of the harness.
   const std::vector<Offer> offers = {{kFirst, "cpu", "d", {"naive"}}, {kFirst, "gpu", "d", {}}};
   const std::vector<Record> records = {Of(kFirst, "cpu", "naive"), Of(kSecond, kHarnessBackend, "")};
   EXPECT_THAT(MissingRecords(plan, offers, records), IsEmpty());
