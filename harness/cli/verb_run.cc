@@ -61,7 +61,7 @@ std::vector<std::string> BackendsOnHost(const std::vector<Device>& devices) {
 // A line that the user wrote and that meant nothing here may be a slip.
 void NoteUnusedRules(const ExpectationSet& expectations, const LoopResult& result) {
   if (expectations.shipped || result.interrupted) return;
-  const std::vector<std::string> unused = UnusedRules(expectations.rules, result.records);
+  const std::vector<std::string> unused = FindUnusedRules(expectations.rules, result.records);
   if (!unused.empty()) Note(fmt::format("expectations about no result of this run: {}", fmt::join(unused, ", ")));
 }
 
@@ -146,7 +146,7 @@ Status WriteMeasured(const LoopSettings& settings, const RunFolder& folder, nloh
 int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result, const RunFolder& folder,
            ProfileOutput& profile, bool required_absent, bool no_case) {
   std::vector<Record> records = result.records;
-  for (Record& missing : MissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
+  for (Record& missing : MakeMissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
   Status profiled = profile.WriteTotals(folder.path());
   auto written = WriteReports(folder.path(), records);
   if (profiled) profiled = profile.Finish(folder.path());
@@ -181,7 +181,7 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
 void NoteUnusedPrices(const std::map<std::string, double>& prices, const std::vector<Device>& devices) {
   std::set<std::string> backends;
   for (const Device& c : devices) backends.insert(c.backend);
-  if (const std::string unused = UnusedPrices(prices, backends); !unused.empty()) Note(unused);
+  if (const std::string unused = FindUnusedPrices(prices, backends); !unused.empty()) Note(unused);
 }
 
 int Run(RunOptions options) {

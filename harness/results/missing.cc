@@ -113,8 +113,8 @@ Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const 
   return offers;
 }
 
-std::vector<Record> MissingRecords(const Plan& plan, const std::vector<Offer>& offers,
-                                   const std::vector<Record>& records) {
+std::vector<Record> MakeMissingRecords(const Plan& plan, const std::vector<Offer>& offers,
+                                       const std::vector<Record>& records) {
   const std::map<std::string, CaseCounts> cases = CountByCase(offers, records);
   const CaseCounts none;
   std::vector<Record> missing;

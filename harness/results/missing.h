@@ -36,7 +36,7 @@ inline constexpr const char* kHarnessBackend = "assay";
 
 // A record of verdict `missing` for each planned one that is not there, of the plan's shard: per implementation where
 // an offer names them, else per case and device.
-std::vector<Record> MissingRecords(const Plan& plan, const std::vector<Offer>& offers,
-                                   const std::vector<Record>& records);
+std::vector<Record> MakeMissingRecords(const Plan& plan, const std::vector<Offer>& offers,
+                                       const std::vector<Record>& records);
 
 }  // namespace assay

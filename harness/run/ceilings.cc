@@ -176,7 +176,7 @@ void Ceilings::MeasureMatmul(const Device& asking, DType dtype) {
   Rate& rate = matmul_[{hardware, dtype}];
   if (dtype != DType::kI8 && (!IsFloat(dtype) || SizeOf(dtype) < 2)) return;
   for (const Device* device : DevicesOn(hardware)) {
-    const auto best = FastestMatmul(*device, dtype, device->selector == asking.selector);
+    const auto best = FindFastestMatmul(*device, dtype, device->selector == asking.selector);
     if (!best) continue;
     const auto same = [&](const Probe& p) { return p.backend == best->backend && p.device == best->device; };
     const auto before = std::ranges::find_if(rate.all, same);
@@ -189,7 +189,7 @@ void Ceilings::MeasureMatmul(const Device& asking, DType dtype) {
   }
 }
 
-std::optional<Probe> Ceilings::FastestMatmul(const Device& device, DType dtype, bool others) {
+std::optional<Probe> Ceilings::FindFastestMatmul(const Device& device, DType dtype, bool others) {
   std::optional<Probe> best;
   ProbeSettings settings{.max_seconds = 0.06, .preferred = implementations_, .others = others};
   for (int n = kSmallestMatmul; n <= kLargestMatmul && !interrupted_(); n *= 2) {

@@ -50,7 +50,7 @@ class Ceilings {
   };
   void MeasureBandwidth(const std::string& hardware);
   void MeasureMatmul(const Device& asking, DType dtype);
-  std::optional<Probe> FastestMatmul(const Device& device, DType dtype, bool others);
+  std::optional<Probe> FindFastestMatmul(const Device& device, DType dtype, bool others);
   std::vector<const Device*> DevicesOn(const std::string& hardware) const;
   double CacheBytes(const std::string& hardware) const;
 

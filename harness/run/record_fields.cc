@@ -73,7 +73,7 @@ void SetLowerClass(Record& record, const LowerClass& found) {
 
 }  // namespace
 
-Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Device& device) {
+Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const Device& device) {
   Record r;
   SetCase(r, planned.spec);
   r.backend = device.backend;

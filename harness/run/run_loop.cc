@@ -314,7 +314,7 @@ class Loop {
   void CannotRun(size_t index, const std::string& why) {
     const PlannedCase& planned = cases_[index];
     Attempt attempt;
-    attempt.record = CaseRecord(planned, CaseData{}, Device{});
+    attempt.record = MakeCaseRecord(planned, CaseData{}, Device{});
     attempt.record.backend = kHarnessBackend;
     attempt.record.reproduce = ReproductionLine(settings_.runner, planned, Device{}, "");
     attempt.SetVerdict(Verdict::kError, ResultClass::kNone, planned.where.empty() ? why : planned.where + ": " + why);

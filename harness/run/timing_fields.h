@@ -13,9 +13,10 @@ namespace assay {
 
 void SetTiming(Record& record, std::span<const TimingSummary> rounds, bool clock_is_device);
 
-// What the first round tells beside its durations: wall clock, transfers, why it ended.
 // The slices of one more round.
 void AddSlices(Record& record, std::span<const double> medians_s);
+
+// What the first round tells beside its durations: wall clock, transfers, why it ended.
 void SetFirstRound(Record& record, const Timing& timing);
 
 // A plugin that did not flush leaves no time, but the reason.
