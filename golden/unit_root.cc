@@ -51,13 +51,8 @@ UnitRoot Unreduce(UnitRoot root, const Reduced& reduced) {
 
 }  // namespace
 
-UnitRoot RootOfUnity(int64_t j, int64_t n) {
-  ASSAY_CHECK(n >= 1 && n < (int64_t{1} << 48));
-  const Reduced reduced = Reduce(j, n);
-  return Unreduce(FirstOctant(reduced.numerator, n), reduced);
-}
-
 std::vector<UnitRoot> ConjugateRoots(int64_t n) {
+  ASSAY_CHECK(n >= 1 && n < (int64_t{1} << 48));
   constexpr int64_t kGrain = 1024;
   std::vector<UnitRoot> roots(static_cast<size_t>(n));
   // Where n is a multiple of 8, every numerator is one of n/8 + 1 multiples of 8.

@@ -14,13 +14,10 @@ struct UnitRoot {
   DD re, im;
 };
 
-// Absolute error of either part of RootOfUnity; the high parts are the nearest doubles, but for ties that close.
+// Absolute error of either part of a root; the high parts are the nearest doubles, but for ties that close.
 inline constexpr double kUnitRootError = 0x1p-102;
 
-// e^(2 pi i j / n). Exact at multiples of a quarter turn. Precondition: n >= 1, |j| and n below 2^48.
-UnitRoot RootOfUnity(int64_t j, int64_t n);
-
-// e^(-2 pi i j / n) for j = 0 .. n - 1, with the bits of RootOfUnity.
+// e^(-2 pi i j / n) for j = 0 .. n - 1. Exact at multiples of a quarter turn. Precondition: 1 <= n < 2^48.
 std::vector<UnitRoot> ConjugateRoots(int64_t n);
 
 }  // namespace assay

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How large and how small the values of a tensor are, which decides how a product may be split.
 #pragma once
 
 #include <cstdint>

@@ -110,6 +110,16 @@ class SumProducts {
   virtual void Read(int64_t output, std::span<double> products) const = 0;  // of terms() elements
 };
 
+// A problem as other test systems see it, whose rules differ by operator (harness/power/peers.h).
+struct PeerForm {
+  enum class Kind : uint8_t { kNone, kProduct, kConvolution, kReduction, kSoftmax, kLogSoftmax, kAttention };
+  Kind kind = Kind::kNone;
+  std::string_view reduction = {};  // "sum"; "" of what is none
+  int64_t terms = 0;                // of each sum, without a bias; the keys of an attention
+  bool bias = false;
+  bool plain = true;  // nothing that only some of them have: scaling and an addend; a soft cap and a window
+};
+
 struct Relation;  // ops/relation.h
 
 class Operator {
@@ -156,6 +166,14 @@ class Operator {
   // What must or may hold between an execution of this problem and another one (VERDICT.md 5), in the order in which
   // they are worth their time. Default: none.
   virtual std::vector<Relation> Relations(const Problem& problem) const;
+
+  // Whether an operand is a factor of the terms, whose roundings are those of the unit that multiplies; addends and
+  // masks are none.
+  virtual bool IsFactor(const Problem&, size_t /*operand*/) const { return true; }
+  // Whether usual implementations do fewer operations than Problem::flops counts, so that no compute ceiling holds.
+  virtual bool MayDoFewerFlops() const { return false; }
+  // Refers to the problem. Default: other test systems have no such operator.
+  virtual PeerForm FormForPeers(const Problem&) const { return {}; }
 
   // nullopt: this problem is no such sum.
   virtual std::optional<SumForm> SumOf(const Problem&) const { return std::nullopt; }

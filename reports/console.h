@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The report on the terminal.
 #pragma once
 
 #include <string>

@@ -40,7 +40,7 @@ DecidingCheck NearestToItsLimit(const Record& r) {
 
 DecidingCheck DecidingCheckOf(const Record& r) {
   if (r.verdict == "nondeterministic") return {"determinism", std::nullopt};
-  if (r.verdict == "inconclusive") return {"power", std::nullopt};
+  if (r.verdict == "inconclusive") return {"mutation power", std::nullopt};
   if (r.verdict == "pass") return NearestToItsLimit(r);
   if (r.verdict != "mismatch" && r.verdict != "below_contract") return {};
   if (r.reason.starts_with("memory:")) return {"memory", std::nullopt};

@@ -38,7 +38,7 @@ constexpr std::array<GlossaryTerm, 20> kTerms = {{
     {"suspect",
      "Every value is within its bound, but the errors do not look like roundings of the contract. It passes unless "
      "--strict is given, and its times do not count."},
-    {"power",
+    {"mutation power",
      "The share of planted faults that the checks of a case would notice. Below 99 % the case is inconclusive: it "
      "could "
      "not have caught a fault."},

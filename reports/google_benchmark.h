@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// benchmark.json.
 #pragma once
 
 #include <string>

@@ -39,7 +39,6 @@ std::string BackendTable(const std::vector<Record>& records) {
 std::string ClassList() {
   constexpr std::pair<const char*, const char*> kClasses[] = {
       {"bit_exact", "Every element has the bits of the rounded golden value."},
-      {"reordered", "It differs only as another order of the same operations explains."},
       {"within_class", "It is within the bounds of the required arithmetic."},
       {"within_lower_class", "It is within the bounds of a weaker arithmetic only."},
       {"suspect", "It is within every bound, but unlike the rest of its own results. Its times are struck out."},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finding the CUDA devices of this machine, and what their matrix units keep.
 #pragma once
 
 #include <string>

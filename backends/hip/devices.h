@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finding the devices of HIP, or of its stand-in on processors.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace hip_backend {
 
-// The column's name: "hip", or "hip-cpu".
+// The backend's name: "hip", or "hip-cpu".
 extern const char* const kBackendName;
 std::string LibraryVersion();
 

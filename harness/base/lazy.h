@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A value made when it is first asked for, also by several threads at once.
 #pragma once
 
 #include <mutex>

@@ -24,12 +24,12 @@ struct PhaseInfo {
 };
 
 constexpr std::array<PhaseInfo, kPhases> kPhaseInfos = {{
-    {"plan", false},   {"inputs", false},    {"golden", false},  {"bounds", false},    {"twins", false},
-    {"power", false},  {"start", true},      {"query", true},    {"prepare", true},    {"bind", true},
-    {"images", false}, {"upload", true},     {"execute", true},  {"download", true},   {"observe", false},
-    {"release", true}, {"judge", false},     {"compare", false}, {"relations", false}, {"padded", false},
-    {"timing", false}, {"timed loop", true}, {"record", false},  {"failures", false},  {"reports", false},
-    {"wait", false},   {"run", false},
+    {"plan", false},           {"inputs", false},    {"golden", false},  {"bounds", false},    {"twins", false},
+    {"mutation power", false}, {"start", true},      {"query", true},    {"prepare", true},    {"bind", true},
+    {"images", false},         {"upload", true},     {"execute", true},  {"download", true},   {"observe", false},
+    {"release", true},         {"judge", false},     {"compare", false}, {"relations", false}, {"padded", false},
+    {"timing", false},         {"timed loop", true}, {"record", false},  {"failures", false},  {"reports", false},
+    {"wait", false},           {"run", false},
 }};
 
 std::atomic<bool> profiling{false};

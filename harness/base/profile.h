@@ -13,12 +13,12 @@
 namespace assay {
 
 enum class Phase : uint8_t {
-  kPlan,     // suites, selection
-  kInputs,   // of a case, and their hash
-  kGolden,   // computed, or read from the store
-  kBounds,   // tolerances of a contract
-  kTwins,    // made with what they should give
-  kPower,    // mutants
+  kPlan,    // suites, selection
+  kInputs,  // of a case, and their hash
+  kGolden,  // computed, or read from the store
+  kBounds,  // tolerances of a contract
+  kTwins,   // made with what they should give
+  kMutationPower,
   kStart,    // a worker process, its plugin and device
   kQuery,    // asks a backend for implementations
   kPrepare,  // compiles and allocates

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Wall-clock seconds since it was made.
 #pragma once
 
 #include <chrono>

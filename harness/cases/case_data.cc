@@ -128,7 +128,7 @@ ContractData PrepareContract(const CaseData& data, const Contract& contract) {
     }
   }
   {
-    const Span span(Phase::kPower);
+    const Span span(Phase::kMutationPower);
     result.power =
         MeasureMutationPower(*data.op, data.problem, data.inputs, data.golden, result.bound, contract, twins);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cases of a run are judged together before each is timed: columns then wait for each other once a group and not
+// Which cases of a run are judged together before each is timed: devices then wait for each other once a group and not
 // once a case, so that one that compiles for long keeps no core idle.
 #pragma once
 

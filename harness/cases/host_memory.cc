@@ -99,7 +99,7 @@ Status CheckFileFits(const std::filesystem::path& file, double available_bytes) 
       file.string(), Gigabytes(bytes), Gigabytes(available_bytes)));
 }
 
-size_t ColumnsAtOnce(const Problem& problem, size_t columns) {
+size_t DevicesAtOnce(const Problem& problem, size_t devices) {
   // Uploaded, downloaded, and on the device.
   constexpr double kCopies = 3;
   double bytes =
@@ -108,7 +108,7 @@ size_t ColumnsAtOnce(const Problem& problem, size_t columns) {
     bytes += kCopies * Elements(input) * static_cast<double>(SizeOf(input.dtype));
   }
   return static_cast<size_t>(
-      std::clamp(1 + kMostBytesBeside / bytes, 1.0, std::max(1.0, static_cast<double>(columns))));
+      std::clamp(1 + kMostBytesBeside / bytes, 1.0, std::max(1.0, static_cast<double>(devices))));
 }
 
 std::string DescribeException(const std::exception& exception) {

@@ -32,9 +32,9 @@ Status CheckFitsHost(const Problem& problem, const std::function<double()>& avai
 // there is no such file.
 Status CheckFileFits(const std::filesystem::path& file, double available_bytes = AvailableBytes());
 
-// On how many of `columns` the case may be judged at once: each has the operands in memory that it shares with its
+// On how many of `devices` the case may be judged at once: each has the operands in memory that it shares with its
 // worker and, on a CPU, in the worker's own. What all but the first hold stays below kMostBytesBeside.
-size_t ColumnsAtOnce(const Problem& problem, size_t columns);
+size_t DevicesAtOnce(const Problem& problem, size_t devices);
 inline constexpr double kMostBytesBeside = 0x1p27;
 
 // Cases of more bytes than this are handled so that the host holds little of them beside what is needed at the time,

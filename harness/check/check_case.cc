@@ -34,7 +34,7 @@ Record UserRecord(const CheckRequest& request, const UserCase& user, const Check
   planned.spec.fill = "user";  // no fill of a suite: such an id names the shape, not the data
   Device column;
   column.backend = "user";
-  Record record = CaseRecord(planned, user.data, column);
+  Record record = MakeCaseRecord(planned, user.data, column);
   record.contract = ToText(user.contract);
   record.required_contract = request.requirement.empty() ? request.contract : request.requirement;
   record.output_hash = HashOf(user.got);

@@ -68,8 +68,9 @@ std::string OpenLine(const Evidence& evidence) {
                      evidence.power->unbounded, NumElements(evidence.shape));
 }
 
-std::string PowerLine(const Evidence& evidence) {
-  if (!evidence.power || !evidence.power->BlindTo().empty() || evidence.power->power >= kRequiredPower) return "";
+std::string MutationPowerLine(const Evidence& evidence) {
+  if (!evidence.power || !evidence.power->BlindTo().empty() || evidence.power->power >= kRequiredMutationPower)
+    return "";
   return fmt::format("note: with these data the bound would notice {:.1f} % of single faults; it misses {}\n",
                      100 * evidence.power->power, evidence.power->missed);
 }
@@ -87,7 +88,7 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
   text += LowerClassLines(result);
   return text + ChannelLines(r) + MetricLines(r) + WorstLines(user.data.problem.output.shape, metrics) +
-         OpenLine(result.evidence) + PowerLine(result.evidence);
+         OpenLine(result.evidence) + MutationPowerLine(result.evidence);
 }
 
 }  // namespace assay

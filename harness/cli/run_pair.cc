@@ -37,9 +37,9 @@ std::string HostOf(const nlohmann::json& environment) {
 // What the plugin of a backend calls itself, whatever name it ran under; "" when that is not known.
 std::string PluginName(const nlohmann::json& environment, std::string_view backend) {
   if (!environment.is_object() || !environment.contains("backends")) return "";
-  for (const auto& column : environment["backends"]) {
-    if (!column.is_object() || column.value("backend", "") != backend) continue;
-    if (std::string name = column.value("plugin_name", ""); !name.empty()) return name;
+  for (const auto& device : environment["backends"]) {
+    if (!device.is_object() || device.value("backend", "") != backend) continue;
+    if (std::string name = device.value("plugin_name", ""); !name.empty()) return name;
   }
   return "";
 }

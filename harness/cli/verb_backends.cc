@@ -40,13 +40,13 @@ void PrintText(const Device& c) {
 // The backends that the configuration knew and that no plugin stands for, by name and reason. Only where everything is
 // listed: what the user selected exists.
 std::vector<std::pair<std::string, std::string>> BackendsWithoutPlugin(const BackendOptions& options,
-                                                                       const std::vector<Device>& columns) {
+                                                                       const std::vector<Device>& devices) {
   std::vector<std::pair<std::string, std::string>> missing;
   if (!options.backends.empty() || !options.devices.empty()) return missing;
   for (const ConfiguredBackend& backend : ConfiguredBackends()) {
     const bool replaced = backend.built && std::getenv("ASSAY_PLUGIN_FILES") != nullptr;
     const auto same = [&](const Device& c) { return c.backend == backend.name; };
-    if (replaced || std::any_of(columns.begin(), columns.end(), same)) continue;
+    if (replaced || std::any_of(devices.begin(), devices.end(), same)) continue;
     missing.emplace_back(backend.name, WhyNoPlugin(backend.name));
   }
   return missing;
@@ -54,11 +54,11 @@ std::vector<std::pair<std::string, std::string>> BackendsWithoutPlugin(const Bac
 
 int ListBackends(const BackendsOptions& options) {
   std::vector<std::string> absent;
-  auto columns = OpenDevices(options.backend, absent);
-  if (!columns) return Complain(kExitUsage, columns.error().message);
+  auto devices = OpenDevices(options.backend, absent);
+  if (!devices) return Complain(kExitUsage, devices.error().message);
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const Device& c : *columns) options.json ? all.push_back(DescribeDevice(c)) : PrintText(c);
-  for (const auto& [name, why] : BackendsWithoutPlugin(options.backend, *columns)) {
+  for (const Device& c : *devices) options.json ? all.push_back(DescribeDevice(c)) : PrintText(c);
+  for (const auto& [name, why] : BackendsWithoutPlugin(options.backend, *devices)) {
     if (options.json) {
       all.push_back({{"backend", name}, {"usable", false}, {"outcome", "absent"}, {"reason", why}});
     } else {
@@ -69,7 +69,7 @@ int ListBackends(const BackendsOptions& options) {
   if (!absent.empty()) {
     return Complain(kExitRequiredAbsent, fmt::format("required and absent: {}", fmt::join(absent, ", ")));
   }
-  if (columns->empty()) return Complain(kExitNothing, kNoPlugin);
+  if (devices->empty()) return Complain(kExitNothing, kNoPlugin);
   return kExitOk;
 }
 

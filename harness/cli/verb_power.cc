@@ -98,14 +98,14 @@ class PowerLoop {
     PluginCandidate candidate;
     candidate.path = corpus_;
     candidate.origin = "--corpus";
-    const std::vector<Device> columns = OpenPlugin(candidate, timeout_s_);
-    if (columns.empty() || !columns[0].problem.empty()) {
+    const std::vector<Device> devices = OpenPlugin(candidate, timeout_s_);
+    if (devices.empty() || !devices[0].problem.empty()) {
       const std::lock_guard lock(mutex_);
-      problem_ = fmt::format("{}: {}", corpus_, columns.empty() ? "it has no device" : columns[0].problem);
+      problem_ = fmt::format("{}: {}", corpus_, devices.empty() ? "it has no device" : devices[0].problem);
       return;
     }
     for (size_t i = next_++; i < cases_.size(); i = next_++) {
-      PowerTally tally = MeasureCase(cases_[i], columns[0], settings_);
+      PowerTally tally = MeasureCase(cases_[i], devices[0], settings_);
       if (settings_.interrupted()) return;
       const std::lock_guard lock(mutex_);
       alarms_ += tally.false_alarms.size();

@@ -50,9 +50,9 @@ std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) 
 }
 
 // Those whose kernels depend on the processor of this host.
-std::vector<std::string> BackendsOnHost(const std::vector<Device>& columns) {
+std::vector<std::string> BackendsOnHost(const std::vector<Device>& devices) {
   std::vector<std::string> backends;
-  for (const Device& c : columns) {
+  for (const Device& c : devices) {
     if (c.session && HardwareOf(c) == kHostHardware) backends.push_back(c.backend);
   }
   return backends;
@@ -61,11 +61,11 @@ std::vector<std::string> BackendsOnHost(const std::vector<Device>& columns) {
 // A line that the user wrote and that meant nothing here may be a slip.
 void NoteUnusedRules(const ExpectationSet& expectations, const LoopResult& result) {
   if (expectations.shipped || result.interrupted) return;
-  const std::vector<std::string> unused = UnusedRules(expectations.rules, result.records);
+  const std::vector<std::string> unused = FindUnusedRules(expectations.rules, result.records);
   if (!unused.empty()) Note(fmt::format("expectations about no result of this run: {}", fmt::join(unused, ", ")));
 }
 
-nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<Device>& columns,
+nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<Device>& devices,
                                    const ExpectationSet& expectations) {
   nlohmann::ordered_json out = DescribeEnvironment();
   if (options.relations != RunOptions().relations) out["relations"] = options.relations;
@@ -73,14 +73,14 @@ nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<
   if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
   out["expectations"] = expectations.files;
   out["processor_class"] = ProcessorClass();
-  if (const std::string unknown = UnknownProcessor(expectations, BackendsOnHost(columns), ProcessorClass());
+  if (const std::string unknown = UnknownProcessor(expectations, BackendsOnHost(devices), ProcessorClass());
       !unknown.empty()) {
     out["unknown_processor"] = unknown;
     Note(unknown);
   }
   out["machine_before"] = DescribeMachineState();
   out["backends"] = nlohmann::ordered_json::array();
-  for (const Device& c : columns) out["backends"].push_back(DescribeDevice(c));
+  for (const Device& c : devices) out["backends"].push_back(DescribeDevice(c));
   return out;
 }
 
@@ -114,8 +114,8 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
   settings.expectations = expectations.rules;
   settings.tier = options.tier;
   settings.rounds = options.perf ? options.rounds : 1;
-  // One more than there are threads: some column mostly compiles a kernel in one thread, or waits for its device.
-  settings.columns_at_once = static_cast<size_t>(options.jobs > 0 ? options.jobs : ThreadCount() + 1);
+  // One more than there are threads: one device or another compiles a kernel in one thread, or waits for its hardware.
+  settings.devices_at_once = static_cast<size_t>(options.jobs > 0 ? options.jobs : ThreadCount() + 1);
   if (options.store) {
     settings.store = GoldenStore(GoldenStore::DefaultRoot());
     RemoveAbandonedWrites(settings.store.root());
@@ -146,7 +146,7 @@ Status WriteMeasured(const LoopSettings& settings, const RunFolder& folder, nloh
 int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result, const RunFolder& folder,
            ProfileOutput& profile, bool required_absent, bool no_case) {
   std::vector<Record> records = result.records;
-  for (Record& missing : MissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
+  for (Record& missing : MakeMissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
   Status profiled = profile.WriteTotals(folder.path());
   auto written = WriteReports(folder.path(), records);
   if (profiled) profiled = profile.Finish(folder.path());
@@ -178,10 +178,10 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
   return code;
 }
 
-void NoteUnusedPrices(const std::map<std::string, double>& prices, const std::vector<Device>& columns) {
+void NoteUnusedPrices(const std::map<std::string, double>& prices, const std::vector<Device>& devices) {
   std::set<std::string> backends;
-  for (const Device& c : columns) backends.insert(c.backend);
-  if (const std::string unused = UnusedPrices(prices, backends); !unused.empty()) Note(unused);
+  for (const Device& c : devices) backends.insert(c.backend);
+  if (const std::string unused = FindUnusedPrices(prices, backends); !unused.empty()) Note(unused);
 }
 
 int Run(RunOptions options) {
@@ -196,25 +196,25 @@ int Run(RunOptions options) {
   auto prepared = PrepareRun(options, notes);
   for (const std::string& note : notes) Complain(kExitOk, note);
   if (!prepared) return Complain(prepared.error().code, prepared.error().message);
-  auto& [selection, plan, sweep, columns, absent, expectations] = *prepared;
+  auto& [selection, plan, sweep, devices, absent, expectations] = *prepared;
 
   WatchForInterrupts();
   auto folder = RunFolder::Create(options.out.value_or(""));
   if (!folder) return Complain(kExitUsage, folder.error().message);
-  const nlohmann::ordered_json environment = Environment(options, columns, expectations);
+  const nlohmann::ordered_json environment = Environment(options, devices, expectations);
   if (auto status = WritePlan(*folder, plan, environment); !status) {
     return Complain(kExitHarness, status.error().message);
   }
   LoopSettings settings = SettingsFor(options, plan, expectations);
   settings.runner.sweep = sweep;
-  NoteUnusedPrices(settings.runner.prices, columns);
+  NoteUnusedPrices(settings.runner.prices, devices);
   if (options.perf && options.Roofline()) {
     settings.runner.ceilings =
-        std::make_shared<Ceilings>(columns, options.backend.implementations, settings.runner.interrupted);
+        std::make_shared<Ceilings>(devices, options.backend.implementations, settings.runner.interrupted);
   }
   RunWatch watch(Progress::ParseMode(options.progress), UseColour(options.color, STDERR_FILENO));
   settings.observer = &watch;
-  LoopResult result = RunCases(selection.cases, columns, settings, *folder);
+  LoopResult result = RunCases(selection.cases, devices, settings, *folder);
   watch.End();
   if (settings.runner.ceilings && result.write_error.empty()) {
     settings.runner.ceilings->SetFinal(result.records);

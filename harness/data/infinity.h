@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The one infinity that every layer means by an error or a margin without limit.
 #pragma once
 
 #include <limits>

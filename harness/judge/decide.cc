@@ -86,7 +86,7 @@ std::string Suspicion(const Evidence& evidence) {
     if (!m.statistic.Holds()) return m.statistic.reason;
     if (m.statistic.Suspect()) return m.statistic.self_reason;
   }
-  return evidence.suspect ? "a statistic fired that cannot fail a case alone" : "";
+  return "";
 }
 
 void FillMargins(const Evidence& evidence, Decision& decision) {
@@ -117,8 +117,7 @@ ResultClass ClassOfPass(const Evidence& evidence) {
   if (!Suspicion(evidence).empty()) return ResultClass::kSuspect;
   const bool exact =
       std::all_of(evidence.runs.begin(), evidence.runs.end(), [](const ErrorMetrics& m) { return m.bit_exact; });
-  if (exact) return ResultClass::kBitExact;
-  return evidence.reordered ? ResultClass::kReordered : ResultClass::kWithinClass;
+  return exact ? ResultClass::kBitExact : ResultClass::kWithinClass;
 }
 
 // What makes most results of a case that is not believed overflow, and what to do about it; "": they do not.
@@ -160,10 +159,10 @@ std::string InconclusiveReason(const Evidence& evidence) {
                        ToText(evidence.declared), blind, DataAdvice(evidence),
                        suspicion.empty() ? "" : "; suspect: " + suspicion);
   }
-  if (power.power >= kRequiredPower) return "";
+  if (power.power >= kRequiredMutationPower) return "";
   const std::string overflow = OverflowAdvice(evidence);
   return fmt::format("only {:.1f} % of faults would be caught (needed {:.0f} %); missed: {}{}", 100 * power.power,
-                     100 * kRequiredPower, power.missed, overflow.empty() ? "" : "; " + overflow);
+                     100 * kRequiredMutationPower, power.missed, overflow.empty() ? "" : "; " + overflow);
 }
 
 std::string LowerClassReason(const Evidence& evidence, const std::string& failure) {

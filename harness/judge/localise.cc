@@ -84,10 +84,4 @@ std::string FailureMap::Text() const {
                      IndexText(shape_, last_));
 }
 
-std::string Localise(const Shape& shape, std::span<const int64_t> indices) {
-  FailureMap map(shape);
-  for (const int64_t index : indices) map.Add(index);
-  return map.Text();
-}
-
 }  // namespace assay

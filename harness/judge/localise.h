@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -26,7 +25,5 @@ class FailureMap {
   int64_t count_ = 0, first_ = -1, last_ = -1;
   std::vector<std::vector<bool>> hit_;  // per axis and coordinate
 };
-
-std::string Localise(const Shape& shape, std::span<const int64_t> indices);
 
 }  // namespace assay

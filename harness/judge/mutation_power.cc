@@ -224,13 +224,13 @@ class Mutations {
 
 std::vector<int64_t> SampleOutputs(int64_t n) {
   std::vector<int64_t> outputs;
-  if (n <= kPowerSamples) {
+  if (n <= kMutationPowerSamples) {
     for (int64_t i = 0; i < n; ++i) outputs.push_back(i);
     return outputs;
   }
   outputs.push_back(0);
   const RandomStream random(0, 0);
-  const int64_t stretches = kPowerSamples - 2;
+  const int64_t stretches = kMutationPowerSamples - 2;
   for (int64_t k = 0; k < stretches; ++k) {
     // Stretch k of [1, n - 1).
     const int64_t begin = 1 + (n - 2) * k / stretches;

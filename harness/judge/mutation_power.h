@@ -33,7 +33,7 @@ struct MutationPower {
   std::string BlindTo() const;
 };
 
-inline constexpr int64_t kPowerSamples = 256;
+inline constexpr int64_t kMutationPowerSamples = 256;
 inline constexpr int64_t kZeroSamples = 1 << 16;
 inline constexpr double kUnwrittenValue = 77;  // stands for a finite prefill; every real dtype holds it exactly
 
@@ -42,8 +42,8 @@ MutationPower MeasureMutationPower(const Operator& op, const Problem& problem, s
                                    const Golden& golden, const BoundModel& bound, const Contract& contract,
                                    std::span<const Twin> twins);
 
-// Up to kPowerSamples of n indices, ascending: the first, the last and one at a pseudo-random place of each stretch in
-// between, so that no period of the shape is followed.
+// Up to kMutationPowerSamples of n indices, ascending: the first, the last and one at a pseudo-random place of each
+// stretch in between, so that no period of the shape is followed.
 std::vector<int64_t> SampleOutputs(int64_t n);
 
 }  // namespace assay

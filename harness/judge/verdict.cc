@@ -29,8 +29,8 @@ constexpr std::array<VerdictInfo, kVerdictCount> kVerdicts = {{
     {"missing", 3},
 }};
 
-constexpr std::array<std::string_view, kResultClassCount> kClasses = {"bit_exact",          "reordered", "within_class",
-                                                                      "within_lower_class", "suspect",   "none"};
+constexpr std::array<std::string_view, kResultClassCount> kClasses = {"bit_exact", "within_class", "within_lower_class",
+                                                                      "suspect", "none"};
 
 constexpr std::array<int, 7> kExitOrder = {130, 2, 3, 5, 1, 4, 0};
 
@@ -60,12 +60,6 @@ Result<Verdict> ParseVerdict(std::string_view name) {
     known += fmt::format("{}{}", k == 0 ? "" : ", ", kVerdicts[k].name);
   }
   return UsageError(fmt::format("unknown verdict '{}'; known: {}", name, known));
-}
-
-Result<ResultClass> ParseResultClass(std::string_view name) {
-  const auto found = std::find(kClasses.begin(), kClasses.end(), name);
-  if (found != kClasses.end()) return static_cast<ResultClass>(found - kClasses.begin());
-  return UsageError(fmt::format("unknown class '{}'; known: {}", name, fmt::join(kClasses, ", ")));
 }
 
 int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags) {

@@ -38,10 +38,9 @@ inline constexpr int kVerdictCount = 12;
 std::string_view Name(Verdict verdict);  // "below_contract"
 Result<Verdict> ParseVerdict(std::string_view name);
 
-enum class ResultClass : uint8_t { kBitExact, kReordered, kWithinClass, kWithinLowerClass, kSuspect, kNone };
-inline constexpr int kResultClassCount = 6;
+enum class ResultClass : uint8_t { kBitExact, kWithinClass, kWithinLowerClass, kSuspect, kNone };
+inline constexpr int kResultClassCount = 5;
 std::string_view Name(ResultClass result_class);  // "within_class"; "none"
-Result<ResultClass> ParseResultClass(std::string_view name);
 
 struct ExitFlags {
   bool interrupted = false;
@@ -56,7 +55,7 @@ struct ExitFlags {
 // No verdict at all counts as nothing selected: 4.
 int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags);
 
-inline constexpr double kRequiredPower = 0.99;  // VERDICT.md 6
+inline constexpr double kRequiredMutationPower = 0.99;  // VERDICT.md 6
 
 struct Evidence {
   Shape shape;                              // of the output
@@ -69,8 +68,6 @@ struct Evidence {
   int64_t unwritten = 0;                    // elements that kept the prefill in both runs
   std::string unwritten_where;              // "8 of 64 elements of y were not written, ..."
   bool bits_equal = true;                   // between runs on identical inputs
-  bool reordered = false;                   // an explained order of operations accounts for every difference
-  bool suspect = false;                     // a statistic fired that cannot fail a case alone
   // Tensors of a user's: the statistic makes a result suspect instead of failing it, and what counts of the power is
   // MutationPower::BlindTo alone.
   bool user_data = false;

@@ -101,10 +101,6 @@ std::string ToText(const Contract& contract) {
   return Differences(contract, Contract{}, "acc");
 }
 
-std::string RequirementText(const Contract& contract) {
-  return Differences(contract, Weakest(), "");
-}
-
 bool Meets(const Contract& declared, const Contract& required) {
   return std::ranges::all_of(ContractFields(),
                              [&](const ContractField& field) { return FieldMeets(field, declared, required); });

@@ -65,10 +65,6 @@ Result<Contract> ParseRequirement(std::string_view text);
 // equal contract with ParseDeclaration.
 std::string ToText(const Contract& contract);
 
-// The same for a requirement: the fields that ask for something, "" when nothing is asked. Parses back with
-// ParseRequirement.
-std::string RequirementText(const Contract& contract);
-
 // Whether no field of `declared` is weaker than `required`; the partial order is one table per field in contract.cc.
 bool Meets(const Contract& declared, const Contract& required);
 

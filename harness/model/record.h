@@ -34,7 +34,7 @@ struct Record {
   std::string known_issue, fault, read_on;
   Number max_abs_err, max_rel_err, max_ulp_err, rms_err, nmse;
   Number exact_margin, bound_margin, stat_margin, self_margin, exceptional_margin, metamorphic_margin;
-  Number effective_bits, bias_z, power;
+  Number effective_bits, bias_z, mutation_power;
   std::optional<int64_t> outliers, elements, nonfinite_mismatch, worst_index, reps;
   std::optional<bool> deterministic, twin;
   // Relations to other executions: "batch1=yes;columns=no", and the first differing element of what does not hold:
@@ -103,7 +103,7 @@ struct Record {
   // column, slab or tile, and which that is ("column 5"); what fired, in words.
   Number stat_element_margin, stat_cluster_margin, stat_group_margin;
   std::string stat_group, stat_reason;
-  std::string power_missed;  // the faults that would go unnoticed, where `power` is below 1
+  std::string mutation_power_missed;  // the faults that would go unnoticed, where `mutation_power` is below 1
   // The weaker arithmetic that explains a result: "in=bf16", "bf16 operands", the contract that judges by it and the
   // margins by that contract. "" and null: none does, or none was sought.
   std::string lower_class, lower_class_name, lower_class_contract;
@@ -123,7 +123,8 @@ void VisitFields(R& r, F&& f) {
   f("self_margin", r.self_margin), f("exceptional_margin", r.exceptional_margin);
   f("metamorphic_margin", r.metamorphic_margin), f("properties", r.properties);
   f("property_breaks", r.property_breaks);
-  f("effective_bits", r.effective_bits), f("bias_z", r.bias_z), f("power", r.power), f("outliers", r.outliers);
+  f("effective_bits", r.effective_bits), f("bias_z", r.bias_z), f("mutation_power", r.mutation_power),
+      f("outliers", r.outliers);
   f("elements", r.elements), f("nonfinite_mismatch", r.nonfinite_mismatch), f("worst_index", r.worst_index);
   f("reps", r.reps), f("deterministic", r.deterministic), f("twin", r.twin), f("tier", r.tier);
   f("prepare_s", r.prepare_s), f("prepare_cached_s", r.prepare_cached_s), f("time_median_s", r.time_median_s),
@@ -151,7 +152,8 @@ void VisitFields(R& r, F&& f) {
   f("twin_elements", r.twin_elements);
   f("stat_element_margin", r.stat_element_margin), f("stat_cluster_margin", r.stat_cluster_margin);
   f("stat_group_margin", r.stat_group_margin), f("stat_group", r.stat_group), f("stat_reason", r.stat_reason);
-  f("power_missed", r.power_missed), f("lower_class", r.lower_class), f("lower_class_name", r.lower_class_name);
+  f("mutation_power_missed", r.mutation_power_missed), f("lower_class", r.lower_class),
+      f("lower_class_name", r.lower_class_name);
   f("lower_class_contract", r.lower_class_contract), f("lower_class_bound_margin", r.lower_class_bound_margin);
   f("lower_class_stat_margin", r.lower_class_stat_margin);
   f("known_issue", r.known_issue), f("fault", r.fault), f("read_on", r.read_on);

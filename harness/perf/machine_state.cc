@@ -109,8 +109,8 @@ void Put(StateJson& out, const char* key, const std::optional<T>& value) {
 
 }  // namespace
 
-PowerState ReadPowerState(const fs::path& root) {
-  PowerState state;
+PackageState ReadPackageState(const fs::path& root) {
+  PackageState state;
   state.when = std::chrono::steady_clock::now();
   for (const fs::path& zone : Numbered(root / "sys/class/powercap", "intel-rapl:")) {
     // "intel-rapl:0:0" is a part of "intel-rapl:0".
@@ -123,7 +123,7 @@ PowerState ReadPowerState(const fs::path& root) {
   return state;
 }
 
-Number MeanPower(const PowerState& before, const PowerState& after) {
+Number MeanPackagePower(const PackageState& before, const PackageState& after) {
   const double seconds = std::chrono::duration<double>(after.when - before.when).count();
   if (before.packages.empty() || before.packages.size() != after.packages.size() || seconds <= 0) return std::nullopt;
   double joules = 0;
@@ -146,7 +146,7 @@ StateJson DescribeMachineState(const fs::path& root) {
     out["clock_mhz"] = nullptr;
   }
   Put(out, "temperature_celsius", Hottest(root));
-  Put(out, "throttle_events", ReadPowerState(root).throttle_events);
+  Put(out, "throttle_events", ReadPackageState(root).throttle_events);
   Put(out, "load_average", NumberIn<double>(root / "proc/loadavg"));
   Put(out, "stolen_cpu_s", StolenSeconds(root));
   return out;

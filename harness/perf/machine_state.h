@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operating system tells of the host's clocks, temperature, throttling and power. Nothing where it does not,
-// as in most virtual machines. (Accelerators are another matter: their libraries would have to be loaded for it.)
+// What the operating system tells of the host's clocks, temperature, throttling and package power. Nothing where it
+// does not, as in most virtual machines. (Accelerators are another matter: their libraries would have to be loaded for
+// it.)
 #pragma once
 
 #include <chrono>
@@ -15,7 +16,7 @@
 namespace assay {
 
 // Cheap enough to be read around every timing.
-struct PowerState {
+struct PackageState {
   struct Energy {
     uint64_t microjoules = 0, range = 0;  // the counter begins again after `range`
   };
@@ -25,10 +26,10 @@ struct PowerState {
 };
 
 // `root` is where /sys and /proc are, for tests.
-PowerState ReadPowerState(const std::filesystem::path& root = "/");
+PackageState ReadPackageState(const std::filesystem::path& root = "/");
 
 // Watts of all packages between both; null without counters.
-Number MeanPower(const PowerState& before, const PowerState& after);
+Number MeanPackagePower(const PackageState& before, const PackageState& after);
 
 // For environment.json: clock frequencies, temperature, throttling, load and the time that the hypervisor took away.
 nlohmann::ordered_json DescribeMachineState(const std::filesystem::path& root = "/");

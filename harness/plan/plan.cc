@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSchemaVersion = 2;  // 1 had no columns
+constexpr int kSchemaVersion = 2;  // 1 had no devices
 
 }  // namespace
 
@@ -51,8 +51,8 @@ std::string PlanJson(const Plan& plan) {
                {"filter", plan.filter},
                {"shard_index", plan.shard.index},
                {"shard_count", plan.shard.count},
-               {"columns", Json::array()}};
-  for (const PlanColumn& c : plan.columns) json["columns"].push_back({{"backend", c.backend}, {"device", c.device}});
+               {"devices", Json::array()}};
+  for (const PlanDevice& c : plan.devices) json["devices"].push_back({{"backend", c.backend}, {"device", c.device}});
   json["cases"] = std::move(cases);
   // A filter comes from a command line and may hold bytes that are not UTF-8.
   return DumpJson(json, 1) + "\n";
@@ -72,7 +72,7 @@ Result<Plan> ParsePlanJson(std::string_view text) {
               json.at("plan_hash"),
               {},
               {}};
-    for (const Json& column : json.at("columns")) plan.columns.push_back({column.at("backend"), column.at("device")});
+    for (const Json& device : json.at("devices")) plan.devices.push_back({device.at("backend"), device.at("device")});
     for (const Json& object : json.at("cases")) {
       plan.entries.push_back({object.at("id"), object.at("requirement"),
                               object.value("tags", std::vector<std::string>()), object.value("source", ""),

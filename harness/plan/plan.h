@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan.json: every case that was selected, of all shards, with what it must meet, and the columns it is run on. Parts
+// plan.json: every case that was selected, of all shards, with what it must meet, and the devices it is run on. Parts
 // of one run have equal hashes; what lacks a record is found by it.
 #pragma once
 
@@ -20,9 +20,9 @@ struct PlanEntry {
 };
 
 // A device of a backend, or a backend that has none (device "").
-struct PlanColumn {
+struct PlanDevice {
   std::string backend, device;
-  bool operator==(const PlanColumn&) const = default;
+  bool operator==(const PlanDevice&) const = default;
 };
 
 struct Plan {
@@ -31,11 +31,11 @@ struct Plan {
   Shard shard;
   std::string hash;  // PlanHash(entries)
   std::vector<PlanEntry> entries;
-  std::vector<PlanColumn> columns;  // in order; devices of one name are listed once each
+  std::vector<PlanDevice> devices;  // in order; devices of one name are listed once each
   bool operator==(const Plan&) const = default;
 };
 
-// xxh3-64 over the sorted lines "id<TAB>requirement": the order, the tags, the shard and the columns do not count.
+// xxh3-64 over the sorted lines "id<TAB>requirement": the order, the tags, the shard and the devices do not count.
 std::string PlanHash(const std::vector<PlanEntry>& entries);
 
 Plan MakePlan(std::string suite, const SelectionOptions& options, const Selection& selection);

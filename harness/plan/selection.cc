@@ -130,8 +130,4 @@ std::string EmptyShardText(const Shard& shard, size_t selected) {
   return fmt::format("shard {}/{} holds none of the {} selected cases", shard.index, shard.count, selected);
 }
 
-bool SelectsBackend(const SelectionOptions& options, std::string_view backend) {
-  return options.backends.empty() || Contains(options.backends, backend);
-}
-
 }  // namespace assay

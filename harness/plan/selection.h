@@ -74,6 +74,4 @@ Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionO
 // "shard 7/9 holds none of the 5 selected cases"
 std::string EmptyShardText(const Shard& shard, size_t selected);
 
-bool SelectsBackend(const SelectionOptions& options, std::string_view backend);
-
 }  // namespace assay

@@ -25,23 +25,20 @@ enum class Opinion : uint8_t { kAccepts, kRejects, kNoRule };
 // What the peers' rules see of a case. The case and its golden must outlive this.
 class PeerCase {
  public:
-  PeerCase(const Problem& problem, const Golden& golden);
+  PeerCase(const Operator& op, const Problem& problem, const Golden& golden);
 
   const Problem& problem() const { return *problem_; }
   const Golden& golden() const { return *golden_; }
   DType out() const { return problem_->output.dtype; }
   // The golden value as the output type holds it: what peers compare with. Two per complex element.
   std::span<const double> expected() const { return expected_; }
-  bool Is(std::string_view op) const { return problem_->spec.op == op; }
-  // The attribute `kind` of a reduction; "" of anything else.
-  std::string_view ReduceKindName() const;
-  // Terms of each sum: K of a matmul, weights per output of a convolution (a bias is one more), reduced elements of a
-  // reduction; 0 elsewhere.
-  int64_t Terms() const;
+  const PeerForm& form() const { return form_; }
+  bool Is(PeerForm::Kind kind) const { return form_.kind == kind; }
 
  private:
   const Problem* problem_;
   const Golden* golden_;
+  PeerForm form_;
   std::vector<double> expected_;
 };
 

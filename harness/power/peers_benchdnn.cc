@@ -16,6 +16,8 @@
 namespace assay {
 namespace {
 
+using Kind = PeerForm::Kind;
+
 constexpr double kTiny = 1e-5;
 constexpr double kEpsilonF32 = 0x1p-23;
 
@@ -40,19 +42,19 @@ std::optional<DriverRule> Reduction(std::string_view kind, double eps) {
 
 std::optional<DriverRule> RuleOf(const PeerCase& c) {
   const DType out = c.out();
-  if (c.Is("matmul") || c.Is("conv")) return IsComplex(out) ? std::nullopt : std::optional(DriverRule{});
+  if (c.Is(Kind::kProduct) || c.Is(Kind::kConvolution))
+    return IsComplex(out) ? std::nullopt : std::optional(DriverRule{});
   // The other drivers have no f64 and no integer form here.
   if (out != DType::kF32 && out != DType::kF16 && out != DType::kBF16) return std::nullopt;
   const double eps = Epsilon(out);
-  if (c.Is("reduce")) return Reduction(c.ReduceKindName(), eps);
-  if (c.Is("softmax")) {
-    const double factor = (out == DType::kF32 ? 10 : 1) * (c.problem().Int("log") != 0 ? 5 : 1);
+  if (c.Is(Kind::kReduction)) return Reduction(c.form().reduction, eps);
+  if (c.Is(Kind::kSoftmax) || c.Is(Kind::kLogSoftmax)) {
+    const double factor = (out == DType::kF32 ? 10 : 1) * (c.Is(Kind::kLogSoftmax) ? 5 : 1);
     return DriverRule{factor * eps, kEpsilonF32};
   }
-  if (c.Is("attention")) {
-    const bool plain = c.problem().Float("softcap") == 0 && c.problem().Int("window") == 0;
-    const auto keys = static_cast<double>(c.problem().Int("s"));
-    return plain ? std::optional(DriverRule{8 * (1 + keys) * eps, 0, true}) : std::nullopt;
+  if (c.Is(Kind::kAttention)) {
+    const auto keys = static_cast<double>(c.form().terms);
+    return c.form().plain ? std::optional(DriverRule{8 * (1 + keys) * eps, 0, true}) : std::nullopt;
   }
   return std::nullopt;  // no fft driver
 }

@@ -12,6 +12,8 @@
 namespace assay {
 namespace {
 
+using Kind = PeerForm::Kind;
+
 bool IsInfiniteOrMax(float x) {
   return std::isinf(x) || std::fabs(x) == std::numeric_limits<float>::max();
 }
@@ -19,13 +21,13 @@ bool IsInfiniteOrMax(float x) {
 // max_nmse_err() of the operator's test: MUL_MAT, CONV_2D, CONV_3D and FLASH_ATTN_EXT 5e-4, SOFT_MAX 1e-6, others the
 // default 1e-7 (SUM, SUM_ROWS, MEAN); ARGMAX counts differing indices. None for what has no ggml operator.
 std::optional<double> Threshold(const PeerCase& c) {
-  if (c.Is("matmul") || c.Is("attention")) return 5e-4;
-  if (c.Is("conv")) {
+  if (c.Is(Kind::kProduct) || c.Is(Kind::kAttention)) return 5e-4;
+  if (c.Is(Kind::kConvolution)) {
     const size_t spatial = c.problem().inputs[1].shape.size() - 2;
     return spatial == 2 || spatial == 3 ? std::optional(5e-4) : std::nullopt;
   }
-  if (c.Is("softmax")) return c.problem().Int("log") == 0 ? std::optional(1e-6) : std::nullopt;
-  const std::string_view kind = c.ReduceKindName();
+  if (c.Is(Kind::kSoftmax)) return 1e-6;
+  const std::string_view kind = c.form().reduction;
   if (kind == "sum" || kind == "mean") return 1e-7;
   return std::nullopt;
 }
@@ -40,7 +42,7 @@ Opinion CompareIndices(const PeerCase& c, std::span<const double> got) {
 }  // namespace
 
 Opinion GgmlOpinion(const PeerCase& c, const Contract&, std::span<const double> got) {
-  if (c.ReduceKindName() == "argmax") return CompareIndices(c, got);
+  if (c.form().reduction == "argmax") return CompareIndices(c, got);
   const DType out = c.out();
   if (out != DType::kF32 && out != DType::kF16 && out != DType::kBF16) return Opinion::kNoRule;
   const std::optional<double> threshold = Threshold(c);

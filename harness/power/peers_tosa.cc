@@ -49,7 +49,8 @@ Opinion Exact(const PeerCase& c, std::span<const double> got) {
 
 Opinion ReduceProduct(const PeerCase& c, std::span<const double> got) {
   const FloatFormat& format = FormatOf(c.out());
-  const double growth = std::pow(1 + std::ldexp(1, -1 - FractionBits(c.out())), static_cast<double>(c.Terms())) - 1;
+  const double growth =
+      std::pow(1 + std::ldexp(1, -1 - FractionBits(c.out())), static_cast<double>(c.form().terms)) - 1;
   for (size_t i = 0; i < got.size(); ++i) {
     const double ref = c.golden().value[i];
     const double allowed = std::max(std::fabs(ref), format.MinNormal()) * growth;
@@ -70,16 +71,12 @@ struct DotProduct {
   double VarBound() const { return 4 * 0.4 * ksb; }
 };
 
-bool HasBias(const Problem& problem) {
-  return std::ranges::any_of(problem.inputs, [](const Operand& x) { return x.name == "bias"; });
-}
-
 DotProduct DotProductOf(const PeerCase& c, const Contract& declared) {
   DotProduct rule;
   rule.format = FormatOf(c.out());
   rule.fraction_bits = FractionBits(c.out());
   const int guard = std::max(0, AccumulatorBits(declared) - rule.fraction_bits);
-  rule.ksb = std::ceil(static_cast<double>(c.Terms()) / std::exp2(guard / 2.0)) + (HasBias(c.problem()) ? 1 : 0);
+  rule.ksb = std::ceil(static_cast<double>(c.form().terms) / std::exp2(guard / 2.0)) + (c.form().bias ? 1 : 0);
   const std::string& fill = c.problem().spec.fill;
   rule.zero_mean = fill == "tosa-3" || fill == "tosa-4" || fill == "tosa-5";
   return rule;
@@ -113,15 +110,15 @@ Opinion DotProductOpinion(const PeerCase& c, const Contract& declared, std::span
 
 // alpha, beta and c are no part of TOSA's operator.
 bool IsPlainMatmul(const PeerCase& c) {
-  return c.Is("matmul") && c.problem().Float("alpha") == 1 && c.problem().Float("beta") == 0;
+  return c.Is(PeerForm::Kind::kProduct) && c.form().plain;
 }
 
 }  // namespace
 
 Opinion TosaOpinion(const PeerCase& c, const Contract& declared, std::span<const double> got) {
-  const std::string_view kind = c.ReduceKindName();
+  const std::string_view kind = c.form().reduction;
   const DType in = c.problem().inputs[0].dtype;
-  const bool sums = IsPlainMatmul(c) || c.Is("conv") || kind == "sum";
+  const bool sums = IsPlainMatmul(c) || c.Is(PeerForm::Kind::kConvolution) || kind == "sum";
   if (sums && IsInt(in) && IsInt(c.out())) return Exact(c, got);
   if (!IsTosaFloat(in)) return Opinion::kNoRule;
   if (kind == "argmax" || (IsTosaFloat(c.out()) && (kind == "max" || kind == "min"))) return Exact(c, got);

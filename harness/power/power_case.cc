@@ -50,8 +50,8 @@ std::string MissReason(const Attempt& attempt, const ContractData* judged, doubl
 
 class CaseMeasurement {
  public:
-  CaseMeasurement(const PlannedCase& planned, const Device& column, const PowerSettings& settings)
-      : planned_(planned), column_(column), settings_(settings) {
+  CaseMeasurement(const PlannedCase& planned, const Device& device, const PowerSettings& settings)
+      : planned_(planned), device_(device), settings_(settings) {
     planned_.requirement = kRequireNothing;
     planned_.asked.clear();
     runner_.command = "assay run";
@@ -79,7 +79,7 @@ class CaseMeasurement {
   }
 
   std::vector<std::string> Names(const Problem& problem, std::string_view prefix, bool effects) {
-    auto offered = column_.session->Query(column_.device_index, problem);
+    auto offered = device_.session->Query(device_.device_index, problem);
     std::vector<std::string> names;
     if (!offered) {
       const std::string text = fmt::format("{}: {}", planned_.spec.Id(), offered.error().message);
@@ -99,8 +99,8 @@ class CaseMeasurement {
     if (names.empty() || settings_.interrupted()) return;
     runner_.implementations = std::move(names);
     CaseRunner runner(planned_, data, runner_);
-    const PeerCase peers(data.problem, data.golden);
-    runner.Judge(column_, [&](Attempt attempt) {
+    const PeerCase peers(*data.op, data.problem, data.golden);
+    runner.Judge(device_, [&](Attempt attempt) {
       if (CouldNotRun(attempt.verdict)) {
         tally_.could_not_run.push_back(
             fmt::format("{} on {}: {}", attempt.implementation, planned_.spec.Id(), attempt.record.reason));
@@ -174,15 +174,15 @@ class CaseMeasurement {
     EffectMap effects;
     const Problem exact = ForEffects(data.problem);
     for (const std::string& name : Names(exact, kFault, true)) {
-      auto prepared = column_.session->Prepare(column_.device_index, exact, name);
+      auto prepared = device_.session->Prepare(device_.device_index, exact, name);
       if (!prepared) {
         Note(name, prepared.error().message);
         continue;
       }
       InputSet inputs;
       for (const Tensor& tensor : data.inputs) inputs.push_back(&tensor);
-      auto execution = column_.session->Execute(prepared->plan, inputs, Prefill::kNanPayload);
-      column_.session->Release(prepared->plan);
+      auto execution = device_.session->Execute(prepared->plan, inputs, Prefill::kNanPayload);
+      device_.session->Release(prepared->plan);
       if (!execution) {
         Note(name, execution.error().message);
         continue;
@@ -197,7 +197,7 @@ class CaseMeasurement {
   }
 
   PlannedCase planned_;
-  const Device& column_;
+  const Device& device_;
   const PowerSettings& settings_;
   RunnerSettings runner_;
   Envelope envelope_;
@@ -212,8 +212,8 @@ std::vector<uint64_t> HeldBackSeeds(const PowerSettings& settings) {
   return seeds;
 }
 
-PowerTally MeasureCase(const PlannedCase& planned, const Device& column, const PowerSettings& settings) {
-  return CaseMeasurement(planned, column, settings).Run();
+PowerTally MeasureCase(const PlannedCase& planned, const Device& device, const PowerSettings& settings) {
+  return CaseMeasurement(planned, device, settings).Run();
 }
 
 }  // namespace assay

@@ -28,8 +28,8 @@ struct PowerSettings {
 // held_back_from, held_back_from + 1, ...
 std::vector<uint64_t> HeldBackSeeds(const PowerSettings& settings);
 
-// Precondition: the column is usable. Each implementation is required what it declares, so that a verdict says
+// Precondition: the device is usable. Each implementation is required what it declares, so that a verdict says
 // something about the judge, not about the class of a schedule. An interrupted measurement is incomplete.
-PowerTally MeasureCase(const PlannedCase& planned, const Device& column, const PowerSettings& settings);
+PowerTally MeasureCase(const PlannedCase& planned, const Device& device, const PowerSettings& settings);
 
 }  // namespace assay

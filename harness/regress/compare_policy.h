@@ -27,7 +27,7 @@ struct RegressionLimits {
   bool support_lost = true;    // unsupported, unavailable or not offered any more
   bool lost_results = true;    // no record in the new run: exit code 3
   bool new_failure = false;    // a result that the base does not have, and that fails
-  bool class_worse = false;    // bit_exact > reordered > within_class > within_lower_class > suspect
+  bool class_worse = false;    // bit_exact > within_class > within_lower_class > suspect
   bool bits_changed = false;   // other output bits for the same input bits
   Number margin_growth;        // a margin grew by this factor or more...
   double margin_floor = 1e-3;  // ...and is now at least this

@@ -16,8 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 10> kOutcomeRank = {
     "pass",     "inconclusive", "known_flake", "known_failure", "below_contract", "nondeterministic",
     "mismatch", "flaky",        "error",       "timeout"};
-constexpr std::array<std::string_view, 5> kClassRank = {"bit_exact", "reordered", "within_class", "within_lower_class",
-                                                        "suspect"};
+constexpr std::array<std::string_view, 4> kClassRank = {"bit_exact", "within_class", "within_lower_class", "suspect"};
 
 template <size_t N>
 size_t RankIn(const std::array<std::string_view, N>& order, std::string_view name) {

@@ -99,7 +99,7 @@ void ApplyExpectations(const std::vector<Expectation>& rules, bool memory_fault,
   }
 }
 
-std::vector<std::string> UnusedRules(const std::vector<Expectation>& rules, const std::vector<Record>& records) {
+std::vector<std::string> FindUnusedRules(const std::vector<Expectation>& rules, const std::vector<Record>& records) {
   std::vector<std::string> unused;
   for (const Expectation& rule : rules) {
     if (std::ranges::none_of(records, [&](const Record& r) { return IsAbout(rule, r); })) unused.push_back(rule.where);

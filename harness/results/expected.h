@@ -17,7 +17,7 @@ struct ExpectationSet {
   bool shipped = false;            // else the user named them, or none
   // For the backends of a glob: the classes of processors on which their rules were established.
   std::vector<std::pair<std::string, std::vector<std::string>>> established;
-  std::string note;                // that there are none where there should be; "": nothing to say
+  std::string note;  // that there are none where there should be; "": nothing to say
 };
 
 // `files` as given with --expectations ("none": no file at all); without any, those that the backends ship:
@@ -30,7 +30,7 @@ Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files)
 void ApplyExpectations(const std::vector<Expectation>& rules, bool memory_fault, Record& record);
 
 // "file:line" of those that are about none of the records.
-std::vector<std::string> UnusedRules(const std::vector<Expectation>& rules, const std::vector<Record>& records);
+std::vector<std::string> FindUnusedRules(const std::vector<Expectation>& rules, const std::vector<Record>& records);
 
 // One line where the rules of some of these backends, which run on this host's processor, were not established on its
 // class; "" elsewhere.

@@ -54,7 +54,7 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
     offers = OffersIn(run.records);
   }
   run.strict = IsConformance(SuiteAlone(plan->suite));
-  for (Record& missing : MissingRecords(*plan, *offers, run.records)) run.records.push_back(std::move(missing));
+  for (Record& missing : MakeMissingRecords(*plan, *offers, run.records)) run.records.push_back(std::move(missing));
   const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry.id, plan->shard); };
   if (std::ranges::none_of(plan->entries, in_shard)) run.empty = EmptyShardText(plan->shard, plan->entries.size());
   return run;

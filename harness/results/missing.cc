@@ -37,10 +37,10 @@ std::map<std::string, CaseCounts> CountByCase(const std::vector<Offer>& offers, 
   return cases;
 }
 
-// How many records each place should have: a column that made no offer has one, which says why.
-PlaceCounts Planned(const std::vector<PlanColumn>& columns, const CaseCounts& counts) {
+// How many records each place should have: a device that made no offer has one, which says why.
+PlaceCounts Planned(const std::vector<PlanDevice>& devices, const CaseCounts& counts) {
   PlaceCounts planned;
-  for (const PlanColumn& column : columns) ++planned[{column.backend, column.device, ""}];
+  for (const PlanDevice& device : devices) ++planned[{device.backend, device.device, ""}];
   for (const Offer* offer : counts.offers) {
     --planned[{offer->backend, offer->device, ""}];
     for (const std::string& name : offer->implementations) ++planned[{offer->backend, offer->device, name}];
@@ -113,8 +113,8 @@ Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const 
   return offers;
 }
 
-std::vector<Record> MissingRecords(const Plan& plan, const std::vector<Offer>& offers,
-                                   const std::vector<Record>& records) {
+std::vector<Record> MakeMissingRecords(const Plan& plan, const std::vector<Offer>& offers,
+                                       const std::vector<Record>& records) {
   const std::map<std::string, CaseCounts> cases = CountByCase(offers, records);
   const CaseCounts none;
   std::vector<Record> missing;
@@ -123,7 +123,7 @@ std::vector<Record> MissingRecords(const Plan& plan, const std::vector<Offer>& o
     const auto it = cases.find(entry.id);
     const CaseCounts& counts = it == cases.end() ? none : it->second;
     if (counts.ran_nowhere) continue;
-    for (const auto& [place, planned] : Planned(plan.columns, counts)) {
+    for (const auto& [place, planned] : Planned(plan.devices, counts)) {
       const auto recorded = counts.recorded.find(place);
       const int64_t have = recorded == counts.recorded.end() ? 0 : recorded->second;
       for (int64_t n = have; n < planned; ++n) missing.push_back(MissingRecord(plan, entry, place));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run planned and left no record of, because it was interrupted or killed, or has not ended yet (SPEC.md 5:
-// `missing`). plan.json names the cases and the columns; which implementations a column has for a case is known once
+// `missing`). plan.json names the cases and the devices; which implementations a device has for a case is known once
 // its backend has answered, and then written to offers.jsonl, before the first of them runs.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace assay {
 
 inline constexpr const char* kOffersFile = "offers.jsonl";
 
-// The implementations that are run of one case on one column, after --impl.
+// The implementations that are run of one case on one device, after --impl.
 struct Offer {
   std::string case_id, backend, device;
   std::vector<std::string> implementations;
@@ -35,8 +35,8 @@ Result<std::vector<Offer>> ReadOffers(const std::filesystem::path& jsonl, const 
 inline constexpr const char* kHarnessBackend = "assay";
 
 // A record of verdict `missing` for each planned one that is not there, of the plan's shard: per implementation where
-// an offer names them, else per case and column.
-std::vector<Record> MissingRecords(const Plan& plan, const std::vector<Offer>& offers,
-                                   const std::vector<Record>& records);
+// an offer names them, else per case and device.
+std::vector<Record> MakeMissingRecords(const Plan& plan, const std::vector<Offer>& offers,
+                                       const std::vector<Record>& records);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output folder of a run (DESIGN: files of a run): results.jsonl is appended to, one flushed line per record, and
-// offers.jsonl, one per case and column before anything of it runs.
+// offers.jsonl, one per case and device before anything of it runs.
 #pragma once
 
 #include <filesystem>

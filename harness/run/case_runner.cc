@@ -112,7 +112,7 @@ void CaseRunner::NoteAgreement(Attempt& attempt, Agreement& agreement) const {
 
 Record CaseRunner::NewRecord(const Device& device) const {
   const PlannedCase& planned = context_.planned();
-  Record record = CaseRecord(planned, context_.data(), device);
+  Record record = MakeCaseRecord(planned, context_.data(), device);
   record.required_contract = context_.required_text();
   record.plan_hash = settings_.plan_hash;
   if (settings_.sweep) record.sweep = SweepPoint(planned.spec, *settings_.sweep, context_.data().op->schema());

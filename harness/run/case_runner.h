@@ -85,7 +85,7 @@ class CaseRunner {
   Record NewRecord(const Device& device) const;
   SpanContext LabelOf(const Timed& timed) const;
   bool Prepare(Timed& timed);  // false: it failed, and the attempt says so
-  void EndTiming(Timed& timed, const Call<Timing>& timing, const PowerState& before);
+  void EndTiming(Timed& timed, const Call<Timing>& timing, const PackageState& before);
   void SetLimits(const Device& device, Attempt& attempt) const;
   void JudgeTimed(const Timing& timing, const ContractData& by, Attempt& attempt) const;
 

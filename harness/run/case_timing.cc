@@ -110,7 +110,7 @@ void CaseRunner::Time(const Device& device, Attempt& attempt) {
   const SpanContext context = LabelOf(timed);
   const Span span(Phase::kTiming);
   if (!Prepare(timed)) return;
-  const PowerState before = ReadPowerState();
+  const PackageState before = ReadPackageState();
   const auto timing =
       device.session->Time(timed.plan->id(), timed.sets, WarmRequest(settings_.perf_time_s, attempt.fastest_s));
   EndTiming(timed, timing, before);
@@ -119,7 +119,7 @@ void CaseRunner::Time(const Device& device, Attempt& attempt) {
 void CaseRunner::TimeInTurns(std::vector<Timed>& results) {
   const Span span(Phase::kTiming);
   std::vector<Timed*> unfinished, begun;
-  const PowerState before = ReadPowerState();
+  const PackageState before = ReadPackageState();
   std::shuffle(results.begin(), results.end(), random_);  // who starts its worker first, too
   for (Timed& timed : results) {
     const SpanContext context = LabelOf(timed);
@@ -160,11 +160,11 @@ bool CaseRunner::TakeTurn(Timed& timed, int64_t& processor) {
   return more && *more;
 }
 
-void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const PowerState& before) {
+void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const PackageState& before) {
   const Device& device = *timed.device;
   Attempt& attempt = *timed.attempt;
   const bool first = attempt.rounds.empty();
-  const PowerState after = ReadPowerState();
+  const PackageState after = ReadPackageState();
   std::optional<Call<Timing>> cold;
   if (timing && first && settings_.cold) {
     cold = device.session->Time(timed.plan->id(), timed.sets, ColdRequest(settings_.perf_time_s));
@@ -183,7 +183,7 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Power
   if (first) SetFirstRound(attempt.record, *timing);
   if (cold) SetCold(attempt.record, **cold);
   if (!settings_.cold) attempt.record.cold_note = "left out; --cold asks for it";
-  SetPower(attempt.record, before, after, HardwareOf(device) == kHostHardware);
+  SetPackagePower(attempt.record, before, after, HardwareOf(device) == kHostHardware);
   SetLimits(device, attempt);
 }
 

@@ -12,6 +12,7 @@
 #include "harness/base/text.h"
 #include "harness/perf/host_bandwidth.h"
 #include "harness/run/probe.h"
+#include "ops/operator.h"
 
 namespace assay {
 namespace {
@@ -36,8 +37,8 @@ std::string MatmulId(DType dtype, int n) {
   return fmt::format("matmul/{}/m={},n={},k={}/fill=uniform/seed=0", types, n, n, n);
 }
 
-Probe ProbeOf(const Device& column, double value, const std::string& case_id, const ProbeTime& time) {
-  return {value,   column.backend,      column.device.name,
+Probe ProbeOf(const Device& device, double value, const std::string& case_id, const ProbeTime& time) {
+  return {value,   device.backend,      device.device.name,
           case_id, time.implementation, "the fastest repetition by the clock of the backend"};
 }
 
@@ -63,13 +64,14 @@ std::string Property(const std::string& properties, std::string_view key) {
   return "";
 }
 
-std::string HardwareOf(const Device& column) {
-  const bool host = column.device.IsHost() || Property(column.device.properties, "type") == "cpu";
-  return host ? kHostHardware : column.device.name;
+std::string HardwareOf(const Device& device) {
+  const bool host = device.device.IsHost() || Property(device.device.properties, "type") == "cpu";
+  return host ? kHostHardware : device.device.name;
 }
 
 bool DoesWhatIsCounted(const std::string& op, const Contract& contract) {
-  return contract.alg == Algorithm::kDirect && op != "fft";
+  const Operator* const known = OperatorRegistry::Global().Find(op);
+  return contract.alg == Algorithm::kDirect && !(known != nullptr && known->MayDoFewerFlops());
 }
 
 Result<double> BandwidthProbeBytes(double cache_bytes, double available_bytes) {
@@ -83,39 +85,39 @@ Result<double> BandwidthProbeBytes(double cache_bytes, double available_bytes) {
   return std::min(kCachesToExceed * cache_bytes, room);
 }
 
-Ceilings::Ceilings(const std::vector<Device>& columns, std::vector<std::string> implementations,
+Ceilings::Ceilings(const std::vector<Device>& devices, std::vector<std::string> implementations,
                    std::function<bool()> interrupted, std::function<double()> available_bytes)
-    : columns_(columns),
+    : devices_(devices),
       implementations_(std::move(implementations)),
       interrupted_(std::move(interrupted)),
       available_bytes_(std::move(available_bytes)) {}
 
-std::vector<const Device*> Ceilings::ColumnsOn(const std::string& hardware) const {
+std::vector<const Device*> Ceilings::DevicesOn(const std::string& hardware) const {
   std::vector<const Device*> on;
-  for (const Device& column : columns_) {
-    if (column.session && !given_up_.contains(column.selector) && HardwareOf(column) == hardware) on.push_back(&column);
+  for (const Device& device : devices_) {
+    if (device.session && !given_up_.contains(device.selector) && HardwareOf(device) == hardware) on.push_back(&device);
   }
   return on;
 }
 
 double Ceilings::CacheBytes(const std::string& hardware) const {
   double bytes = 0;
-  for (const Device& column : columns_) {
-    if (HardwareOf(column) != hardware) continue;
-    bytes = std::max(bytes, ParseNumber<double>(Property(column.device.properties, "cache_bytes")).value_or(0));
+  for (const Device& device : devices_) {
+    if (HardwareOf(device) != hardware) continue;
+    bytes = std::max(bytes, ParseNumber<double>(Property(device.device.properties, "cache_bytes")).value_or(0));
   }
   return bytes > 0 ? bytes : kUnknownCache;
 }
 
-Ceiling Ceilings::For(const Device& column, DType dtype, bool above) {
-  const std::string hardware = HardwareOf(column);
+Ceiling Ceilings::For(const Device& device, DType dtype, bool above) {
+  const std::string hardware = HardwareOf(device);
   const std::pair key(hardware, ArithmeticOf(dtype));
   const Stopwatch watch;
   if (!bandwidth_.contains(hardware)) MeasureBandwidth(hardware);
-  if (!matmul_.contains(key)) MeasureMatmul(column, key.second);
+  if (!matmul_.contains(key)) MeasureMatmul(device, key.second);
   if (above && matmul_[key].again < kMostTimesAgain) {
     ++matmul_[key].again;
-    MeasureMatmul(column, key.second);
+    MeasureMatmul(device, key.second);
   }
   seconds_ += watch.Seconds();
   Ceiling ceiling{{}, {}, CacheBytes(hardware)};
@@ -149,18 +151,18 @@ void Ceilings::MeasureBandwidth(const std::string& hardware) {
   const double bytes = std::min(*probe_bytes, kLargestDeviceProbeBytes);
   const auto columns = static_cast<int64_t>(bytes / 2 / SizeOf(DType::kF32)) / 4096;
   const ProbeSettings settings{.max_seconds = 0.1};
-  for (const Device* column : ColumnsOn(hardware)) {
+  for (const Device* device : DevicesOn(hardware)) {
     std::optional<Probe> best;
     for (const char* id : {"reduce/f32/shape=4096x{},axes=1,kind=sum/fill=uniform/seed=0",
                            "softmax/f32/shape=4096x{}/fill=uniform/seed=0"}) {
       const Problem problem = ProblemOf(fmt::format(fmt::runtime(id), columns));
-      const auto times = TimeProbe(*column, problem, settings);
+      const auto times = TimeProbe(*device, problem, settings);
       if (!times) {
-        given_up_[column->selector] = times.error().message;
+        given_up_[device->selector] = times.error().message;
         break;
       }
       for (const ProbeTime& time : *times) {
-        if (time.best_s > 0) Keep(best, ProbeOf(*column, problem.bytes / time.best_s * 1e-9, problem.spec.Id(), time));
+        if (time.best_s > 0) Keep(best, ProbeOf(*device, problem.bytes / time.best_s * 1e-9, problem.spec.Id(), time));
       }
     }
     if (!best) continue;
@@ -173,8 +175,8 @@ void Ceilings::MeasureMatmul(const Device& asking, DType dtype) {
   const std::string hardware = HardwareOf(asking);
   Rate& rate = matmul_[{hardware, dtype}];
   if (dtype != DType::kI8 && (!IsFloat(dtype) || SizeOf(dtype) < 2)) return;
-  for (const Device* column : ColumnsOn(hardware)) {
-    const auto best = FastestMatmul(*column, dtype, column->selector == asking.selector);
+  for (const Device* device : DevicesOn(hardware)) {
+    const auto best = FindFastestMatmul(*device, dtype, device->selector == asking.selector);
     if (!best) continue;
     const auto same = [&](const Probe& p) { return p.backend == best->backend && p.device == best->device; };
     const auto before = std::ranges::find_if(rate.all, same);
@@ -187,20 +189,20 @@ void Ceilings::MeasureMatmul(const Device& asking, DType dtype) {
   }
 }
 
-std::optional<Probe> Ceilings::FastestMatmul(const Device& column, DType dtype, bool others) {
+std::optional<Probe> Ceilings::FindFastestMatmul(const Device& device, DType dtype, bool others) {
   std::optional<Probe> best;
   ProbeSettings settings{.max_seconds = 0.06, .preferred = implementations_, .others = others};
   for (int n = kSmallestMatmul; n <= kLargestMatmul && !interrupted_(); n *= 2) {
     const Problem problem = ProblemOf(MatmulId(dtype, n));
-    const auto times = TimeProbe(column, problem, settings);
+    const auto times = TimeProbe(device, problem, settings);
     if (!times) {
-      given_up_[column.selector] = times.error().message;
+      given_up_[device.selector] = times.error().message;
       return best;
     }
     double fastest_s = 0;
     for (const ProbeTime& time : *times) {
       if (time.best_s <= 0) continue;
-      Keep(best, ProbeOf(column, problem.flops / time.best_s * 1e-9, problem.spec.Id(), time));
+      Keep(best, ProbeOf(device, problem.flops / time.best_s * 1e-9, problem.spec.Id(), time));
       if (fastest_s == 0 || time.best_s < fastest_s) fastest_s = time.best_s;
     }
     if (fastest_s == 0 || (n > kSmallestMatmul && 8 * fastest_s > kLongestMatmulSeconds)) break;
@@ -211,20 +213,20 @@ std::optional<Probe> Ceilings::FastestMatmul(const Device& column, DType dtype, 
   return best;
 }
 
-assay::Number Ceilings::LaunchSeconds(const Device& column) {
-  const auto [it, first] = launch_.try_emplace(column.selector);
-  if (first && !given_up_.contains(column.selector)) {
+assay::Number Ceilings::LaunchSeconds(const Device& device) {
+  const auto [it, first] = launch_.try_emplace(device.selector);
+  if (first && !given_up_.contains(device.selector)) {
     const Stopwatch watch;
     const ProbeSettings settings{.max_seconds = 0.005, .preferred = implementations_};
     for (const char* id : {"reduce/f32/shape=1,axes=0,kind=sum/fill=uniform/seed=0",
                            "softmax/f32/shape=1/fill=uniform/seed=0", "matmul/f32/m=1,n=1,k=1/fill=uniform/seed=0"}) {
-      const auto times = TimeProbe(column, ProblemOf(id), settings);
+      const auto times = TimeProbe(device, ProblemOf(id), settings);
       if (!times) {
-        given_up_[column.selector] = times.error().message;
+        given_up_[device.selector] = times.error().message;
         break;
       }
       for (const ProbeTime& time : *times) {
-        Probe probe = ProbeOf(column, time.wall_s, id, time);
+        Probe probe = ProbeOf(device, time.wall_s, id, time);
         probe.how = "smallest launch: the worker's clock around a batch of repetitions, for one";
         if (!it->second || probe.value < it->second->value) it->second = probe;
       }
@@ -237,13 +239,13 @@ assay::Number Ceilings::LaunchSeconds(const Device& column) {
 
 void Ceilings::SetFinal(std::vector<Record>& records) {
   for (Record& record : records) {
-    const auto column = std::ranges::find_if(columns_, [&](const Device& c) {
+    const auto device = std::ranges::find_if(devices_, [&](const Device& c) {
       return c.session && c.backend == record.backend && c.device.name == record.device;
     });
     const auto dtypes = ParseDTypeList(record.dtype);
     const auto contract = ParseDeclaration(record.contract);
-    if (column == columns_.end() || !dtypes || !contract || !record.ceiling_gbytes_per_s) continue;
-    SetRoofline(record, For(*column, dtypes->front()), DoesWhatIsCounted(record.op, *contract));
+    if (device == devices_.end() || !dtypes || !contract || !record.ceiling_gbytes_per_s) continue;
+    SetRoofline(record, For(*device, dtypes->front()), DoesWhatIsCounted(record.op, *contract));
   }
 }
 
@@ -264,14 +266,14 @@ nlohmann::ordered_json Ceilings::Json() const {
     }
   }
   for (const auto& [selector, probe] : launch_) {
-    if (probe) add("launch", {{"column", selector}}, *probe, "seconds");
+    if (probe) add("launch", {{"selector", selector}}, *probe, "seconds");
   }
   for (const auto& [hardware, why] : unmeasured_) {
-    out["given_up"].push_back({{"hardware", hardware}, {"column", nullptr}, {"reason", why}});
+    out["given_up"].push_back({{"hardware", hardware}, {"selector", nullptr}, {"reason", why}});
   }
   for (const auto& [selector, why] : given_up_) {
-    const auto column = std::ranges::find(columns_, selector, &Device::selector);
-    out["given_up"].push_back({{"hardware", HardwareOf(*column)}, {"column", selector}, {"reason", why}});
+    const auto device = std::ranges::find(devices_, selector, &Device::selector);
+    out["given_up"].push_back({{"hardware", HardwareOf(*device)}, {"selector", selector}, {"reason", why}});
   }
   return out;
 }

@@ -25,17 +25,17 @@ struct Probe {
 
 class Ceilings {
  public:
-  // `columns` outlives this. `implementations`: --impl; they alone are tried where they are offered.
-  Ceilings(const std::vector<Device>& columns, std::vector<std::string> implementations,
+  // `devices` outlives this. `implementations`: --impl; they alone are tried where they are offered.
+  Ceilings(const std::vector<Device>& devices, std::vector<std::string> implementations,
            std::function<bool()> interrupted, std::function<double()> available_bytes = AvailableBytes);
 
-  // Of the hardware below this column: several backends that compute on the same processors share their ceilings. The
+  // Of the hardware below this device: several backends that compute on the same processors share their ceilings. The
   // first case of a type has it measured, some tenths of a second for each of them. `above`: a result lies above the
   // compute rate, as after measuring it beside other work; it is measured again, at most twice, and can only grow.
-  Ceiling For(const Device& column, DType dtype, bool above = false);
+  Ceiling For(const Device& device, DType dtype, bool above = false);
 
-  // By the worker's clock around everything. Null where the column runs none of the cases that are tried.
-  assay::Number LaunchSeconds(const Device& column);
+  // By the worker's clock around everything. Null where the device runs none of the cases that are tried.
+  assay::Number LaunchSeconds(const Device& device);
 
   // Holds every record against what was measured in the end, so that those of one run have the same ceilings.
   void SetFinal(std::vector<Record>& records);
@@ -45,16 +45,16 @@ class Ceilings {
  private:
   struct Rate {
     std::optional<Probe> best;
-    std::vector<Probe> all;  // the best of each column
+    std::vector<Probe> all;  // the best of each device
     int again = 0;           // how often it was measured once more
   };
   void MeasureBandwidth(const std::string& hardware);
   void MeasureMatmul(const Device& asking, DType dtype);
-  std::optional<Probe> FastestMatmul(const Device& column, DType dtype, bool others);
-  std::vector<const Device*> ColumnsOn(const std::string& hardware) const;
+  std::optional<Probe> FindFastestMatmul(const Device& device, DType dtype, bool others);
+  std::vector<const Device*> DevicesOn(const std::string& hardware) const;
   double CacheBytes(const std::string& hardware) const;
 
-  const std::vector<Device>& columns_;
+  const std::vector<Device>& devices_;
   std::vector<std::string> implementations_;
   std::function<bool()> interrupted_;
   std::function<double()> available_bytes_;
@@ -73,9 +73,9 @@ Result<double> BandwidthProbeBytes(double cache_bytes, double available_bytes);
 inline constexpr const char* kHostHardware = "host";
 
 // kHostHardware for what runs on the processors of this machine, else the name of the device.
-std::string HardwareOf(const Device& column);
+std::string HardwareOf(const Device& device);
 
-// Whether its operations are those that are counted: Winograd and FFT do fewer.
+// Whether its operations are those that are counted: Winograd and fast transforms do fewer.
 bool DoesWhatIsCounted(const std::string& op, const Contract& contract);
 
 // The value of "key" in "key=value;key=value"; "" when it is not there.

@@ -18,9 +18,9 @@
 
 namespace assay {
 
-// Where a record stands: by case, then column, then in the order in which the backend offers its implementations.
+// Where a record stands: by case, then device, then in the order in which the backend offers its implementations.
 struct RecordPlace {
-  size_t case_index = 0, column = 0, implementation = 0;
+  size_t case_index = 0, device = 0, implementation = 0;
   auto operator<=>(const RecordPlace&) const = default;
 };
 

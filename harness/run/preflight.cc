@@ -17,16 +17,16 @@ namespace {
 
 class OfferedNames {
  public:
-  OfferedNames(const std::vector<std::string>& wanted, const std::vector<Device>& columns)
-      : missing_(wanted.begin(), wanted.end()), columns_(columns), answers_(columns.size()) {
-    for (size_t i = 0; i < columns.size(); ++i) answers_[i] = columns[i].problem.empty();
+  OfferedNames(const std::vector<std::string>& wanted, const std::vector<Device>& devices)
+      : missing_(wanted.begin(), wanted.end()), devices_(devices), answers_(devices.size()) {
+    for (size_t i = 0; i < devices.size(); ++i) answers_[i] = devices[i].problem.empty();
     certain_ = std::ranges::all_of(answers_, [](bool answers) { return answers; });
   }
 
   void Ask(const Problem& problem) {
-    for (size_t i = 0; i < columns_.size(); ++i) {
+    for (size_t i = 0; i < devices_.size(); ++i) {
       if (!answers_[i]) continue;
-      const auto offered = columns_[i].session->Query(columns_[i].device_index, problem);
+      const auto offered = devices_[i].session->Query(devices_[i].device_index, problem);
       if (!offered) {
         const Outcome outcome = offered.error().outcome;
         if (outcome == Outcome::kUnsupported) continue;
@@ -35,7 +35,7 @@ class OfferedNames {
       }
       for (const ImplementationInfo& info : *offered) {
         missing_.erase(info.name);
-        names_[columns_[i].backend].insert(info.name);
+        names_[devices_[i].backend].insert(info.name);
       }
     }
   }
@@ -51,8 +51,8 @@ class OfferedNames {
 
  private:
   std::set<std::string> missing_;
-  const std::vector<Device>& columns_;
-  std::vector<bool> answers_;  // by column
+  const std::vector<Device>& devices_;
+  std::vector<bool> answers_;  // by device
   bool certain_ = true;
   std::map<std::string, std::set<std::string>> names_;  // by backend
 };
@@ -70,9 +70,9 @@ Status CheckNamedCasesFit(const std::vector<PlannedCase>& cases, double availabl
 }
 
 UnknownImplementations FindUnknownImplementations(const std::vector<std::string>& wanted,
-                                                  const std::vector<Device>& columns,
+                                                  const std::vector<Device>& devices,
                                                   const std::vector<PlannedCase>& cases) {
-  OfferedNames offered(wanted, columns);
+  OfferedNames offered(wanted, devices);
   for (const PlannedCase& planned : cases) {
     if (offered.missing().empty()) return {};
     offered.Ask(planned.bound->problem);

@@ -21,7 +21,7 @@ struct UnknownImplementations {
 
 // Asks about one case after another until every wanted name was offered.
 UnknownImplementations FindUnknownImplementations(const std::vector<std::string>& wanted,
-                                                  const std::vector<Device>& columns,
+                                                  const std::vector<Device>& devices,
                                                   const std::vector<PlannedCase>& cases);
 
 }  // namespace assay

@@ -11,10 +11,10 @@ namespace assay {
 namespace {
 
 // An unknown name is refused, unless a backend that cannot be asked now may know it.
-Status CheckImplementations(const std::vector<std::string>& wanted, const std::vector<Device>& columns,
+Status CheckImplementations(const std::vector<std::string>& wanted, const std::vector<Device>& devices,
                             const std::vector<PlannedCase>& cases, std::vector<std::string>& notes) {
   if (wanted.empty()) return {};
-  const UnknownImplementations unknown = FindUnknownImplementations(wanted, columns, cases);
+  const UnknownImplementations unknown = FindUnknownImplementations(wanted, devices, cases);
   if (unknown.message.empty()) return {};
   if (unknown.certain) return UsageError(unknown.message);
   notes.push_back(unknown.message);
@@ -66,17 +66,17 @@ tl::expected<PreparedRun, Refusal> PrepareCases(const RunOptions& options, std::
 tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::vector<std::string>& notes) {
   auto run = PrepareCases(options, notes);
   if (!run) return run;
-  auto columns = OpenDevices(options.backend, run->absent);
-  if (!columns) return Usage(columns.error());
-  run->columns = *std::move(columns);
+  auto devices = OpenDevices(options.backend, run->absent);
+  if (!devices) return Usage(devices.error());
+  run->devices = *std::move(devices);
   for (const std::string& name : run->absent) {
     notes.push_back(fmt::format("required and absent: {}; see assay backends", name));
   }
-  if (run->columns.empty()) {
+  if (run->devices.empty()) {
     return tl::unexpected(Refusal{run->absent.empty() ? kExitNothing : kExitRequiredAbsent, kNoPlugin});
   }
-  for (const Device& c : run->columns) run->plan.columns.push_back({c.backend, c.device.name});
-  if (auto known = CheckImplementations(options.backend.implementations, run->columns, run->selection.all, notes);
+  for (const Device& c : run->devices) run->plan.devices.push_back({c.backend, c.device.name});
+  if (auto known = CheckImplementations(options.backend.implementations, run->devices, run->selection.all, notes);
       !known) {
     return Usage(known.error());
   }

@@ -18,7 +18,7 @@ struct PreparedRun {
   Selection selection;
   Plan plan;
   std::optional<Sweep> sweep;
-  std::vector<Device> columns;
+  std::vector<Device> devices;
   std::vector<std::string> absent;  // required backends that are not there, already complained of
   ExpectationSet expectations;
 

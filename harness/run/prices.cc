@@ -24,7 +24,7 @@ Result<std::map<std::string, double>> ParsePrices(const std::vector<std::string>
   return prices;
 }
 
-std::string UnusedPrices(const std::map<std::string, double>& prices, const std::set<std::string>& backends) {
+std::string FindUnusedPrices(const std::map<std::string, double>& prices, const std::set<std::string>& backends) {
   std::vector<std::string> unused;
   for (const auto& [backend, price] : prices) {
     if (!backend.empty() && !backends.contains(backend)) unused.push_back(backend);

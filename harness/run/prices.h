@@ -16,6 +16,6 @@ Result<std::map<std::string, double>> ParsePrices(const std::vector<std::string>
 
 // Says which prices are of no backend of the run; "" when none is. No error: a list of prices may serve several
 // machines.
-std::string UnusedPrices(const std::map<std::string, double>& prices, const std::set<std::string>& backends);
+std::string FindUnusedPrices(const std::map<std::string, double>& prices, const std::set<std::string>& backends);
 
 }  // namespace assay

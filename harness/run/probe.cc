@@ -43,10 +43,10 @@ Problem ProblemOf(const std::string& case_id) {
   return *op->Bind(*Canonicalise(*spec, op->schema()));
 }
 
-Call<std::vector<ProbeTime>> TimeProbe(const Device& column, const Problem& problem, const ProbeSettings& settings) {
+Call<std::vector<ProbeTime>> TimeProbe(const Device& device, const Problem& problem, const ProbeSettings& settings) {
   std::vector<ProbeTime> times;
-  const SpanContext context("", column.selector, "");
-  const auto offered = column.session->Query(column.device_index, problem);
+  const SpanContext context("", device.selector, "");
+  const auto offered = device.session->Query(device.device_index, problem);
   if (!offered) {
     if (EndedTheWorker(offered.error())) return tl::unexpected(offered.error());
     return times;
@@ -61,10 +61,10 @@ Call<std::vector<ProbeTime>> TimeProbe(const Device& column, const Problem& prob
   request.max_seconds = settings.max_seconds;
   request.enough = [](std::span<const double> seconds) { return MedianIsSettled(seconds, 0.05); };
   for (const ImplementationInfo& implementation : chosen) {
-    const auto prepared = column.session->Prepare(column.device_index, problem, implementation.name);
+    const auto prepared = device.session->Prepare(device.device_index, problem, implementation.name);
     Call<Timing> timing =
-        prepared ? column.session->Time(prepared->plan, sets, request) : Call<Timing>(tl::unexpected(prepared.error()));
-    if (prepared) column.session->Release(prepared->plan);
+        prepared ? device.session->Time(prepared->plan, sets, request) : Call<Timing>(tl::unexpected(prepared.error()));
+    if (prepared) device.session->Release(prepared->plan);
     if (timing) {
       times.push_back({implementation.name, *std::ranges::min_element(timing->seconds), timing->wall_s});
     } else if (EndedTheWorker(timing.error())) {

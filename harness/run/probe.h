@@ -25,7 +25,7 @@ struct ProbeSettings {
 
 // The implementations that do the operations that are counted. Empty where the case is not offered. An error says that
 // the worker did not survive.
-Call<std::vector<ProbeTime>> TimeProbe(const Device& column, const Problem& problem, const ProbeSettings& settings);
+Call<std::vector<ProbeTime>> TimeProbe(const Device& device, const Problem& problem, const ProbeSettings& settings);
 
 // Precondition: the id is of a case that its operator takes.
 Problem ProblemOf(const std::string& case_id);

@@ -73,13 +73,13 @@ void SetLowerClass(Record& record, const LowerClass& found) {
 
 }  // namespace
 
-Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Device& column) {
+Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const Device& device) {
   Record r;
   SetCase(r, planned.spec);
-  r.backend = column.backend;
-  r.device = column.device.name;
-  r.driver = column.device.driver;
-  r.library_version = column.description.library_version;
+  r.backend = device.backend;
+  r.device = device.device.name;
+  r.driver = device.device.driver;
+  r.library_version = device.description.library_version;
   r.tier = Name(data.golden.tier);
   r.flops = data.problem.flops;
   r.bytes = data.problem.bytes;
@@ -113,8 +113,8 @@ void SetMetrics(Record& record, const Evidence& evidence, const Decision& decisi
   SetStatistic(record, m.statistic);
   if (evidence.lower_class) SetLowerClass(record, *evidence.lower_class);
   if (evidence.power) {
-    record.power = evidence.power->power;
-    record.power_missed = evidence.power->missed;
+    record.mutation_power = evidence.power->power;
+    record.mutation_power_missed = evidence.power->missed;
     record.not_judged = evidence.power->unbounded;
   }
   record.violations = m.violations;

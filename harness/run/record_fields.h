@@ -13,7 +13,7 @@
 
 namespace assay {
 
-Record CaseRecord(const PlannedCase& planned, const CaseData& data, const Device& column);
+Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const Device& device);
 void SetMetrics(Record& record, const Evidence& evidence, const Decision& decision);
 void SetAttempt(Record& record, const Attempt& attempt);  // all that the correctness phase found
 

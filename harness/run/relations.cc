@@ -246,11 +246,11 @@ std::string Agreement::Add(const CaseData& data, const BoundModel& bound, const 
   std::string text = farthest == nullptr ? "" : fmt::format("agreement({})={:.3g}", farthest->implementation, largest);
   if (members_.size() == kMostCompared) return text;
   members_.push_back(std::move(added));
-  const std::string odd = OddOneOut();
+  const std::string odd = FindOddOneOut();
   return odd.empty() ? text : text + ";" + odd;
 }
 
-std::string Agreement::OddOneOut() const {
+std::string Agreement::FindOddOneOut() const {
   if (members_.size() < 3) return "";
   const auto nearer = [](const Member& a, const Member& b) { return a.nearest < b.nearest; };
   const auto odd = std::ranges::max_element(members_, nearer);

@@ -68,7 +68,7 @@ class Agreement {
     double nearest;  // distance to the nearest other one
   };
   const std::vector<double>& Tolerances(const CaseData& data, const BoundModel& bound);
-  std::string OddOneOut() const;
+  std::string FindOddOneOut() const;
 
   std::map<const BoundModel*, std::vector<double>> tolerances_;
   std::vector<Member> members_;

@@ -34,14 +34,14 @@ std::string ProgramWord() {
   return Quoted(ExecutablePath());
 }
 
-std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& planned, const Device& column,
+std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& planned, const Device& device,
                              const std::string& implementation) {
   std::string line = fmt::format("{} --case {}", settings.command, Quoted(planned.spec.Id()));
-  const std::string& selector = column.selector.empty() ? column.backend : column.selector;
+  const std::string& selector = device.selector.empty() ? device.backend : device.selector;
   if (!selector.empty()) line += " --backend " + Quoted(selector);
   if (!implementation.empty()) line += " --impl " + Quoted(implementation);
   if (!planned.requirement.empty()) line += " --contract " + Quoted(planned.requirement);
-  if (!column.plugin_argument.empty()) line += " --plugin " + Quoted(column.plugin_argument);
+  if (!device.plugin_argument.empty()) line += " --plugin " + Quoted(device.plugin_argument);
   for (const std::string& word : settings.carried) line += " " + Quoted(word);
   return line;
 }

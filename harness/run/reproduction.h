@@ -18,7 +18,7 @@ std::string Quoted(const std::string& text);
 std::string ProgramWord();
 
 // One line that runs exactly this again; `implementation` may be empty.
-std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& planned, const Device& column,
+std::string ReproductionLine(const RunnerSettings& settings, const PlannedCase& planned, const Device& device,
                              const std::string& implementation);
 
 struct NamedFile {

@@ -93,14 +93,14 @@ bool MayBeTimed(const Attempt& attempt) {
 
 class Loop {
  public:
-  Loop(const std::vector<PlannedCase>& cases, const std::vector<Device>& columns, const LoopSettings& settings,
+  Loop(const std::vector<PlannedCase>& cases, const std::vector<Device>& devices, const LoopSettings& settings,
        RunFolder& folder)
       : cases_(cases),
-        columns_(columns),
+        devices_(devices),
         settings_(settings),
         kept_(folder, settings.expectations, *settings.observer),
         // Rounds are compared, so all of them are made in the same way: in the one worker that is restarted for each.
-        lanes_(columns, settings.columns_at_once,
+        lanes_(devices, settings.devices_at_once,
                settings.rounds > 1 ? SecondWorkers::kNever : SecondWorkers::kWhereLagging),
         ahead_(cases, settings.tier, settings.store) {}
 
@@ -158,13 +158,13 @@ class Loop {
     settings_.observer->Noted(data.unsaved + ", or use --no-store");
   }
 
-  // All columns at once, as far as there are threads and memory. Keeps what is final at once.
+  // All devices at once, as far as there are threads and memory. Keeps what is final at once.
   void JudgeAll(std::deque<CaseAtWork>& group) {
     const size_t most = lanes_.most_workers();
     size_t at_once = most;
-    for (const CaseAtWork& work : group) at_once = std::min(at_once, ColumnsAtOnce(work.data.problem, most));
-    std::mutex mutex;  // guards what is not of one column alone
-    std::vector<size_t> left(group.size(), columns_.size());
+    for (const CaseAtWork& work : group) at_once = std::min(at_once, DevicesAtOnce(work.data.problem, most));
+    std::mutex mutex;  // guards what is not of one device alone
+    std::vector<size_t> left(group.size(), devices_.size());
     lanes_.ForEach(at_once, group.size(), [&](size_t item, size_t c, const Device& through) {
       if (settings_.runner.interrupted()) return;
       CaseAtWork& work = group[item];
@@ -174,7 +174,7 @@ class Loop {
         TellProgress(group[0].index + ended, cases_[work.index].spec.Id());
       }
       try {
-        JudgeColumn(work, c, through, mutex);
+        JudgeOnDevice(work, c, through, mutex);
       } catch (const std::exception& e) {
         const std::lock_guard lock(mutex);
         work.broken = DescribeException(e);
@@ -185,13 +185,13 @@ class Loop {
   }
 
   // `mutex` guards the case's list of what is to be timed.
-  void JudgeColumn(CaseAtWork& work, size_t column, const Device& through, std::mutex& mutex) {
+  void JudgeOnDevice(CaseAtWork& work, size_t device, const Device& through, std::mutex& mutex) {
     const Problem& problem = work.data.problem;
-    RecordPlace place{work.index, column};
+    RecordPlace place{work.index, device};
     const auto done = [&](Attempt attempt) {
       if (EndedWithItsWorker(through, attempt)) {
         const std::lock_guard lock(mutex);
-        work.ended.push_back({place, &columns_[column], std::move(attempt)});
+        work.ended.push_back({place, &devices_[device], std::move(attempt)});
       } else if (settings_.runner.perf_time_s > 0 && MayBeTimed(attempt)) {
         if (IsLarge(problem)) attempt.output = Tensor();  // its hash tells equal bits too
         const std::lock_guard lock(mutex);
@@ -228,9 +228,9 @@ class Loop {
   }
 
   // After a round of timing. One that ended with its worker is judged and timed once more.
-  void TryAgainTimed(CaseRunner& runner, const Device& column, Attempt& attempt) const {
-    if (settings_.runner.interrupted() || !EndedWithItsWorker(column, attempt)) return;
-    TryOnceMore(runner, column, attempt, true);
+  void TryAgainTimed(CaseRunner& runner, const Device& device, Attempt& attempt) const {
+    if (settings_.runner.interrupted() || !EndedWithItsWorker(device, attempt)) return;
+    TryOnceMore(runner, device, attempt, true);
   }
 
   void TimeInRandomOrder(CaseAtWork& work) {
@@ -259,7 +259,7 @@ class Loop {
 
   // Whether builds of one plugin, which offer the same implementation, take turns: the memory of all is there then.
   bool InTurns(const CaseData& data) const {
-    return settings_.rounds > 1 && ColumnsAtOnce(data.problem, columns_.size()) == columns_.size();
+    return settings_.rounds > 1 && DevicesAtOnce(data.problem, devices_.size()) == devices_.size();
   }
 
   // Only workers of their own take turns: devices of one plugin share theirs, and the end of it would be that of all.
@@ -278,8 +278,8 @@ class Loop {
     std::vector<size_t> order;
     for (const auto& [index, unused] : by_case) order.push_back(index);
     for (int round = 1; round < settings_.rounds; ++round) {
-      for (const Device& column : columns_) {
-        if (column.session) column.session->Restart();
+      for (const Device& device : devices_) {
+        if (device.session) device.session->Restart();
       }
       std::shuffle(order.begin(), order.end(), random_);
       for (size_t i = 0; i < order.size() && !settings_.runner.interrupted(); ++i) {
@@ -301,11 +301,11 @@ class Loop {
       std::vector<CaseRunner::Timed> group;
       const size_t begin = InTurns(*data) ? BeginOfLast(results, name) : results.size() - 1;
       for (TimedResult* timed : std::span(results).subspan(begin)) {
-        group.push_back({.device = &columns_[timed->place.column], .attempt = &timed->attempt});
+        group.push_back({.device = &devices_[timed->place.device], .attempt = &timed->attempt});
       }
       TimeGroup(runner, group);
       for (TimedResult* timed : std::span(results).subspan(begin)) {
-        TryAgainTimed(runner, columns_[timed->place.column], timed->attempt);
+        TryAgainTimed(runner, devices_[timed->place.device], timed->attempt);
         kept_.Change(timed->place, timed->attempt, *data, runner);
       }
       results.resize(begin);
@@ -316,15 +316,15 @@ class Loop {
   void CannotRun(size_t index, const std::string& why) {
     const PlannedCase& planned = cases_[index];
     Attempt attempt;
-    attempt.record = CaseRecord(planned, CaseData{}, Device{});
+    attempt.record = MakeCaseRecord(planned, CaseData{}, Device{});
     attempt.record.backend = kHarnessBackend;
     attempt.record.reproduce = ReproductionLine(settings_.runner, planned, Device{}, "");
     attempt.SetVerdict(Verdict::kError, ResultClass::kNone, planned.where.empty() ? why : planned.where + ": " + why);
-    kept_.Add({index, columns_.size()}, std::move(attempt));
+    kept_.Add({index, devices_.size()}, std::move(attempt));
   }
 
   const std::vector<PlannedCase>& cases_;
-  const std::vector<Device>& columns_;
+  const std::vector<Device>& devices_;
   const LoopSettings& settings_;
   KeptRecords kept_;
   Lanes lanes_;
@@ -336,10 +336,10 @@ class Loop {
 
 }  // namespace
 
-LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Device>& columns,
+LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Device>& devices,
                     const LoopSettings& settings, RunFolder& folder) {
   const Span span(Phase::kRun);
-  return Loop(cases, columns, settings, folder).Run();
+  return Loop(cases, devices, settings, folder).Run();
 }
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the planned cases over the columns, writing one record at a time. A few cases together (CaseGroup) are judged on
-// all columns at once, and then timed one after the other. The inputs and golden values of the next ones are prepared
+// Runs the planned cases over the devices, writing one record at a time. A few cases together (CaseGroup) are judged on
+// all devices at once, and then timed one after the other. The inputs and golden values of the next ones are prepared
 // while devices run the present ones, but never while anything is timed.
 #pragma once
 
@@ -25,14 +25,14 @@ struct LoopSettings {
   RunnerSettings runner;
   std::string tier;
   int rounds = 1;              // of timing
-  size_t columns_at_once = 1;  // most that are judged at a time, and workers that judge
+  size_t devices_at_once = 1;  // most that are judged at a time, and workers that judge
   std::vector<Expectation> expectations;
   GoldenStore store{std::filesystem::path()};
   RunObserver* observer = nullptr;  // outlives the run
 };
 
 // Ends early when the user interrupts or records cannot be written; the result holds what was found until then.
-LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Device>& columns,
+LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Device>& devices,
                     const LoopSettings& settings, RunFolder& folder);
 
 }  // namespace assay

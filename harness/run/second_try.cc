@@ -12,14 +12,14 @@ std::string EndOf(const Attempt& attempt) {
 
 }  // namespace
 
-bool EndedWithItsWorker(const Device& column, const Attempt& attempt) {
-  return column.problem.empty() && (attempt.verdict == Verdict::kCrash || attempt.verdict == Verdict::kTimeout);
+bool EndedWithItsWorker(const Device& device, const Attempt& attempt) {
+  return device.problem.empty() && (attempt.verdict == Verdict::kCrash || attempt.verdict == Verdict::kTimeout);
 }
 
-void TryOnceMore(CaseRunner& runner, const Device& column, Attempt& attempt, bool timed) {
-  column.session->Restart();
-  Attempt second = runner.JudgeAgain(column, attempt.implementation);
-  if (timed && second.verdict == Verdict::kPass) runner.Time(column, second);
+void TryOnceMore(CaseRunner& runner, const Device& device, Attempt& attempt, bool timed) {
+  device.session->Restart();
+  Attempt second = runner.JudgeAgain(device, attempt.implementation);
+  if (timed && second.verdict == Verdict::kPass) runner.Time(device, second);
   if (second.verdict == attempt.verdict) {
     attempt.SetVerdict(attempt.verdict, attempt.result_class,
                        attempt.reason + " [so once more, alone in a fresh worker]");

@@ -8,11 +8,11 @@
 
 namespace assay {
 
-// Whether the attempt through this column ended with its worker.
-bool EndedWithItsWorker(const Device& column, const Attempt& attempt);
+// Whether the attempt through this device ended with its worker.
+bool EndedWithItsWorker(const Device& device, const Attempt& attempt);
 
 // Tries once more. The attempt gets what became of that in its reason and, where it ended otherwise, the verdict flaky.
 // `timed`: it ended while it was timed, so the second one is timed too. Nothing else should run meanwhile.
-void TryOnceMore(CaseRunner& runner, const Device& column, Attempt& attempt, bool timed);
+void TryOnceMore(CaseRunner& runner, const Device& device, Attempt& attempt, bool timed);
 
 }  // namespace assay

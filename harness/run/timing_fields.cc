@@ -53,11 +53,11 @@ void SetCold(Record& record, const Timing& timing) {
   record.cold_samples = summary.samples;
 }
 
-void SetPower(Record& record, const PowerState& before, const PowerState& after, bool computes_on_host) {
+void SetPackagePower(Record& record, const PackageState& before, const PackageState& after, bool computes_on_host) {
   if (before.throttle_events && after.throttle_events) {
     record.throttle_events = *after.throttle_events - *before.throttle_events;
   }
-  if (computes_on_host) record.package_power_w = MeanPower(before, after);
+  if (computes_on_host) record.package_power_w = MeanPackagePower(before, after);
 }
 
 void ClearTiming(Record& record) {

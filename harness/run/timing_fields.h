@@ -13,16 +13,17 @@ namespace assay {
 
 void SetTiming(Record& record, std::span<const TimingSummary> rounds, bool clock_is_device);
 
-// What the first round tells beside its durations: wall clock, transfers, why it ended.
 // The slices of one more round.
 void AddSlices(Record& record, std::span<const double> medians_s);
+
+// What the first round tells beside its durations: wall clock, transfers, why it ended.
 void SetFirstRound(Record& record, const Timing& timing);
 
 // A plugin that did not flush leaves no time, but the reason.
 void SetCold(Record& record, const Timing& timing);
 
-// What the host's processors did between both; their power only where the backend computes on them.
-void SetPower(Record& record, const PowerState& before, const PowerState& after, bool computes_on_host);
+// What the host's processors did between both; their package power only where the backend computes on them.
+void SetPackagePower(Record& record, const PackageState& before, const PackageState& after, bool computes_on_host);
 
 void ClearTiming(Record& record);  // of a result that turned out wrong
 

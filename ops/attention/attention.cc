@@ -210,6 +210,14 @@ class Attention final : public Operator {
     return AttentionOmittedTerms(problem, inputs, values, outputs);
   }
 
+  // q, k and v, before a mask.
+  bool IsFactor(const Problem&, size_t operand) const override { return operand < 3; }
+  PeerForm FormForPeers(const Problem& problem) const override {
+    return {.kind = PeerForm::Kind::kAttention,
+            .terms = problem.Int("s"),
+            .plain = problem.Float("softcap") == 0 && problem.Int("window") == 0};
+  }
+
   std::unique_ptr<NarrowedOrders> Narrowed(const Problem& problem, std::span<const Tensor> inputs,
                                            const FloatFormat& format) const override {
     return AttentionOrders(problem, inputs, format);

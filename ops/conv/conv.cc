@@ -219,6 +219,12 @@ class Conv final : public Operator {
     return SumForm{.factors = 2, .bias = ConvCase(problem).bias};
   }
 
+  bool IsFactor(const Problem&, size_t operand) const override { return operand < 2; }
+  PeerForm FormForPeers(const Problem& problem) const override {
+    const ConvCase op(problem);
+    return {.kind = PeerForm::Kind::kConvolution, .terms = op.Terms(), .bias = op.bias};
+  }
+
   double LargestIntegerSum(const Problem& problem) const override {
     return LargestSumOfIntegers(problem.inputs[0].dtype, ConvCase(problem).Terms(), 2);
   }

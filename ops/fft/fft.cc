@@ -198,6 +198,7 @@ class Fft final : public Operator {
     return FftBound(FftCaseOf(problem), golden, contract, problem.output.dtype);
   }
 
+  bool MayDoFewerFlops() const override { return true; }
   void AdaptDefault(Contract& contract) const override { contract.alg = Algorithm::kFft; }
 
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {

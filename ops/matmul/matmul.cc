@@ -202,6 +202,13 @@ class Matmul final : public Operator {
     return MatmulProducts(problem, inputs);
   }
 
+  bool IsFactor(const Problem&, size_t operand) const override { return operand < 2; }
+  PeerForm FormForPeers(const Problem& problem) const override {
+    const MatmulCase op(problem);
+    return {
+        .kind = PeerForm::Kind::kProduct, .terms = op.gemm.k, .bias = op.bias, .plain = op.alpha == 1 && op.beta == 0};
+  }
+
   double LargestIntegerSum(const Problem& problem) const override {
     return LargestSumOfIntegers(problem.inputs[0].dtype, MatmulCase(problem).gemm.k, 2);
   }

@@ -179,6 +179,10 @@ class Reduce final : public Operator {
   }
   bool Selects(const Problem& problem) const override { return IsSelection(ReduceCase(problem).kind); }
 
+  PeerForm FormForPeers(const Problem& problem) const override {
+    return {.kind = PeerForm::Kind::kReduction, .reduction = problem.Text("kind"), .terms = ReduceCase(problem).terms};
+  }
+
   double LargestIntegerSum(const Problem& problem) const override {
     const ReduceCase op(problem);
     return op.kind == ReduceKind::kSum ? LargestSumOfIntegers(problem.inputs[0].dtype, op.terms, 1) : 0;

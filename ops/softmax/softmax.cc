@@ -105,6 +105,10 @@ class Softmax final : public Operator {
     return SoftmaxOmittedTerms(problem, inputs[0], values, outputs);
   }
 
+  PeerForm FormForPeers(const Problem& problem) const override {
+    return {.kind = SoftmaxCase(problem).log ? PeerForm::Kind::kLogSoftmax : PeerForm::Kind::kSoftmax};
+  }
+
   std::vector<Relation> Relations(const Problem& problem) const override { return SoftmaxRelations(*this, problem); }
 };
 

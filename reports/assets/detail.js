@@ -83,7 +83,7 @@ function contract(record) {
     ['decided by', record.decided_by],
     ['verdict alone', record.verdict === record.outcome ? '' : `${record.verdict}, by the expectations ${record.outcome}`],
     ['deterministic', yesNo(record.deterministic)], [term('twin', 'exact twin'), yesNo(record.twin)],
-    [term('power'), numberText(record.power)], [term('tier', 'golden value'), record.tier],
+    [term('mutation power'), numberText(record.mutation_power)], [term('tier', 'golden value'), record.tier],
     ['not judged', record.not_judged > 0 ? `${counted(record.not_judged, 'element')}: the contract bounds nothing there` : '']]);
 }
 

@@ -100,7 +100,7 @@ class Operands(Matmul):
                               "--json", "--write-golden", "g.npy")
             self.assertEqual(done.returncode, 1, done.stderr)  # the results are noise
             record = json.loads(done.stdout)
-            return (record["golden_hash"], record["bound_margin"], record["power"],
+            return (record["golden_hash"], record["bound_margin"], record["mutation_power"],
                     read_npy(self.dir / "g.npy"))
 
         golden = set()

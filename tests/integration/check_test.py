@@ -399,9 +399,9 @@ class Check(Matmul):
         self.assertEqual([row[1:4] for row in rows], [[w[1], w[2], e] for w, (_, e) in zip(worst, errors)])
         self.assertEqual([row[4] for row in rows], [w[3] for w in worst])
         if "note" in lines:
-            self.assertIn(f"{100 * record['power']:.1f} %", lines["note"])
-            self.assertTrue(lines["note"].endswith("it misses " + record["power_missed"]), lines["note"])
-        self.assertEqual("note" in lines, record["power"] < 0.99)
+            self.assertIn(f"{100 * record['mutation_power']:.1f} %", lines["note"])
+            self.assertTrue(lines["note"].endswith("it misses " + record["mutation_power_missed"]), lines["note"])
+        self.assertEqual("note" in lines, record["mutation_power"] < 0.99)
 
     def test_json_is_one_record(self):
         write_npy(self.dir / "y.npy", "f4", (2, 2), Y[:3] + [math.inf])

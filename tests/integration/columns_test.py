@@ -136,7 +136,7 @@ class AtOnce(Cli):
                                            "--jobs", jobs, out=jobs)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertTrue(any(r["failure_dir"] for r in records))
-            results.append([(*order, r["verdict"], r["class"], r["output_hash"], r["power"], r["twin"], r["failure_dir"])
+            results.append([(*order, r["verdict"], r["class"], r["output_hash"], r["mutation_power"], r["twin"], r["failure_dir"])
                             for order, r in zip(order_of(records), records)])
         self.assertEqual(*results)
 

@@ -73,7 +73,7 @@ class Roofline(Cli):
                       if r["op"] == "matmul" and r["verdict"] == "pass"}
         self.assertLessEqual({("f32", "cpu"), ("bf16", "cpu"), ("f32", "onednn")}, multiplied)
         self.assertEqual({(c["dtype"], c["backend"]) for c in ceilings["compute"]}, multiplied)
-        self.assertEqual({launch["column"] for launch in ceilings["launch"]}, {"cpu", "onednn"})
+        self.assertEqual({launch["selector"] for launch in ceilings["launch"]}, {"cpu", "onednn"})
         bandwidth = max(m["gbytes_per_s"] for m in ceilings["memory"])
         rates = {d: max(c["gflops"] for c in ceilings["compute"] if c["dtype"] == d) for d in ("f32", "bf16")}
         timed = [r for r in records if r["time_median_s"]]
@@ -116,7 +116,7 @@ class Roofline(Cli):
         self.assertEqual(ok["verdict"], "pass", done.stderr)
         self.assertGreater(ok["time_median_s"], 0)
         ceilings = json.loads((self.dir / "out/ceilings.json").read_text())
-        self.assertEqual([g["column"] for g in ceilings["given_up"]], ["misbehaving"])
+        self.assertEqual([g["selector"] for g in ceilings["given_up"]], ["misbehaving"])
 
 
 class Sweep(Cli):

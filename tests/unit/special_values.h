@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Short names of the values that tests of bounds and verdicts use most.
 #pragma once
 
 #include <limits>

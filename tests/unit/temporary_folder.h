@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Files of a test, in a folder that goes with it.
 #pragma once
 
 #include <stdlib.h>  // mkdtemp

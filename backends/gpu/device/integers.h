@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Integer arithmetic of indices that host and device code share.
 #pragma once
 
 #include "backends/gpu/device/vendor.h"

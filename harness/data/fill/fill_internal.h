@@ -12,7 +12,7 @@
 namespace assay::internal {
 
 // Independent random streams of one operand; the operand's own stream number keeps the low 32 bits.
-enum class Purpose : uint64_t { kValues, kSigns, kChannels, kSpecials, kFactors };
+enum class Purpose : uint64_t { kValues, kSigns, kChannels, kSpecials };
 
 struct FillJob {
   FillSpec fill;

@@ -30,7 +30,7 @@ HWY_INLINE Words AllWords(uint64_t x) {
   return Each<kAtATime>([&](int) HWY_ATTR { return hn::Set(U64(), x); });
 }
 
-// LogKernel(x, 0).
+// LogKernel(x).
 HWY_INLINE Doubles Logarithm(const Doubles& x) {
   constexpr uint64_t kOne = uint64_t{1023} << 52;
   const Words bits = BitsAs(U64(), x), exponent = Right<52>(bits + AllWords(kOne - kSqrtHalfBits));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The branch-free kernels behind PortableExp, PortableLog and the normal deviate: IEEE basic operations and integers
+// The branch-free kernels behind the normal and lognormal deviates: IEEE basic operations and integers
 // only, so that a vectorised loop gives the same bits as a single call. Reductions and coefficients are those of
 // FreeBSD's msun (fdlibm, Sun Microsystems 1993), errors below 1 ulp.
 // No 64-bit lane converts between integer and double before AVX-512: the bits of 2^52 + n hold n instead.
@@ -36,13 +36,13 @@ inline double ExactDouble(uint64_t n) {
   return (high - (kTwo84 + kTwo52)) + low;
 }
 
-// ln(x 2^shift) for a normal, finite, positive x.
-inline double LogKernel(double x, double shift) {
+// ln x for a normal, finite, positive x.
+inline double LogKernel(double x) {
   constexpr uint64_t kOne = uint64_t{1023} << 52;
   const uint64_t bits = std::bit_cast<uint64_t>(x);
   const uint64_t exponent = (bits + (kOne - kSqrtHalfBits)) >> 52;  // biased: m = x / 2^k lies in [sqrt(1/2), sqrt(2))
   const double m = std::bit_cast<double>(bits - (exponent << 52) + kOne);
-  const double k = std::bit_cast<double>(kTwo52Bits | exponent) - (kTwo52 + 1023) + shift;
+  const double k = std::bit_cast<double>(kTwo52Bits | exponent) - (kTwo52 + 1023);
   const double f = m - 1.0;
   const double s = f / (2.0 + f);
   const double z = s * s;

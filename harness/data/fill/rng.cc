@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 
+#include "harness/base/multiversion.h"  // refuses -ffast-math
 #include "harness/data/fill/float_normal.h"
 #include "harness/data/fill/philox.h"
 #include "harness/data/fill/portable_math.h"
@@ -62,7 +63,7 @@ struct NormalPair {
 
 inline NormalPair NormalsOf(Halves bits) {
   const double u = internal::ExactDouble((bits.first >> 11) + 1) * 0x1p-53;
-  const double radius = std::sqrt(-2.0 * internal::LogKernel(u, 0.0));
+  const double radius = std::sqrt(-2.0 * internal::LogKernel(u));
   const internal::SinCos angle = internal::SinCosOfTurns(bits.second >> 11);
   return {radius * angle.cos, radius * angle.sin};
 }
@@ -80,11 +81,6 @@ void ByBlocks(uint64_t first, std::span<T> out, Single single, Bulk bulk) {
 }
 
 }  // namespace
-
-PhiloxCounter Philox4x32(PhiloxCounter counter, PhiloxKey key) {
-  const Block c = PhiloxRounds({counter[0], counter[1], counter[2], counter[3]}, key[0], key[1]);
-  return {c.c0, c.c1, c.c2, c.c3};
-}
 
 uint64_t RandomStream::Bits(uint64_t i) const {
   const Halves halves = BitsOfBlock(i / 2, stream_, seed_);

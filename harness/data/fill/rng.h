@@ -4,15 +4,10 @@
 // SC 2011). Deviates use IEEE basic operations only (no libm), compiled without contraction.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 
 namespace assay {
-
-using PhiloxCounter = std::array<uint32_t, 4>;
-using PhiloxKey = std::array<uint32_t, 2>;
-PhiloxCounter Philox4x32(PhiloxCounter counter, PhiloxKey key);  // ten rounds
 
 class RandomStream {
  public:
@@ -39,9 +34,5 @@ class RandomStream {
  private:
   uint64_t seed_, stream_;
 };
-
-// exp(x), ln(x) to about 1 ulp by IEEE basic operations only: the same bits everywhere. For input generation.
-double PortableExp(double x);
-double PortableLog(double x);
 
 }  // namespace assay

@@ -175,14 +175,13 @@ std::vector<Candidate> Ladder() {
   };
 }
 
-// The operands as the unit sees them: those of the products, which every operator names first. False: no change.
-bool RoundOperands(const Candidate& candidate, const Problem& problem, std::span<const Tensor> inputs,
-                   std::vector<Tensor>& rounded) {
+// The operands as the unit sees them: only the factors go through it. False: no change.
+bool RoundOperands(const Candidate& candidate, const Operator& op, const Problem& problem,
+                   std::span<const Tensor> inputs, std::vector<Tensor>& rounded) {
   bool changed = false;
   for (size_t k = 0; k < inputs.size(); ++k) {
     rounded.push_back(inputs[k].Clone());
-    const std::string& name = problem.inputs[k].name;
-    if (name == "c" || name == "bias" || name == "mask" || !IsFloat(inputs[k].dtype())) continue;
+    if (!op.IsFactor(problem, k) || !IsFloat(inputs[k].dtype())) continue;
     std::vector<double> values = inputs[k].ToDoubles();
     for (double& x : values) {
       const double seen = candidate.operand(inputs[k].dtype(), x);
@@ -279,7 +278,7 @@ class Search {
       return golden ? std::make_shared<const Golden>(*std::move(golden)) : nullptr;
     }
     std::vector<Tensor> rounded;
-    if (candidate.operand && !RoundOperands(candidate, problem_, inputs, rounded) && !is_twin) return nullptr;
+    if (candidate.operand && !RoundOperands(candidate, op_, problem_, inputs, rounded) && !is_twin) return nullptr;
     return std::make_shared<const Golden>(
         op_.ComputeGolden(problem_, candidate.operand ? std::span<const Tensor>(rounded) : inputs, golden_.tier));
   }

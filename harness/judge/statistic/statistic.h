@@ -16,9 +16,6 @@
 
 namespace assay {
 
-// Below this bias is what truncation makes of errors; it only labels (VERDICT.md 3).
-inline constexpr double kBiasThreshold = 8;
-
 struct StatisticOutcome {
   bool applicable = false;  // needs a sigma plane and a contract whose errors behave like independent roundings
   double sum_r2 = 0, max_r = 0;

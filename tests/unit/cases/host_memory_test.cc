@@ -85,12 +85,12 @@ TEST_F(AvailableMemory, IsWhatTheControlGroupMayStillTake) {
   EXPECT_EQ(Bytes(), 1000 * 1024);
 }
 
-TEST(ColumnsAtOnce, LargeCasesAreJudgedOneColumnAfterTheOther) {
-  EXPECT_EQ(ColumnsAtOnce(Bound("matmul/f32/m=64,n=64,k=64/fill=normal/seed=0"), 4), 4u);
+TEST(DevicesAtOnce, LargeCasesAreJudgedOneDeviceAfterTheOther) {
+  EXPECT_EQ(DevicesAtOnce(Bound("matmul/f32/m=64,n=64,k=64/fill=normal/seed=0"), 4), 4u);
   // 8 MB of inputs three times, and 52 bytes for each of 1e6 outputs: 76 MB, of which 134 MB hold one.
-  EXPECT_EQ(ColumnsAtOnce(Bound(kSquare), 4), 2u);
-  EXPECT_EQ(ColumnsAtOnce(Bound("matmul/f32/m=16,n=4096,k=4096/fill=normal/seed=0"), 4), 1u);
-  EXPECT_EQ(ColumnsAtOnce(Bound(kSquare), 0), 1u);
+  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), 4), 2u);
+  EXPECT_EQ(DevicesAtOnce(Bound("matmul/f32/m=16,n=4096,k=4096/fill=normal/seed=0"), 4), 1u);
+  EXPECT_EQ(DevicesAtOnce(Bound(kSquare), 0), 1u);
 }
 
 // As in a run: the allocator keeps what is freed, and nothing of it is below the top of the heap.

@@ -58,32 +58,32 @@ void Check(const FftCase& fft, Tier tier, bool wide, int64_t step = 1) {
 
 TEST(UnitRoot, IsNearTheExactPoint) {
   test::Mpfr angle, sine, cosine;
-  for (const int64_t n : {1, 2, 3, 5, 8, 12, 100, 127, 1024, 1009, 999983, 1 << 20}) {
-    for (int64_t step = std::max<int64_t>(1, n / 300), j = -n; j < 2 * n; j += step) {
+  for (const int64_t n : {1, 2, 3, 5, 8, 12, 24, 35, 64, 100, 127, 1000, 1024, 1009, 999983, 1 << 20}) {
+    const std::vector<UnitRoot> roots = ConjugateRoots(n);
+    ASSERT_EQ(std::ssize(roots), n);
+    for (int64_t step = std::max<int64_t>(1, n / 600), j = 0; j < n; j += step) {
       mpfr_const_pi(angle.x, MPFR_RNDN);
-      mpfr_mul_si(angle.x, angle.x, 2 * j, MPFR_RNDN);
+      mpfr_mul_si(angle.x, angle.x, -2 * j, MPFR_RNDN);
       mpfr_div_si(angle.x, angle.x, n, MPFR_RNDN);
       mpfr_sin_cos(sine.x, cosine.x, angle.x, MPFR_RNDN);
-      const UnitRoot root = RootOfUnity(j, n);
-      for (const auto& [part, exact] : {std::pair(root.re, &cosine), std::pair(root.im, &sine)}) {
+      for (const auto& [part, exact] : {std::pair(roots[j].re, &cosine), std::pair(roots[j].im, &sine)}) {
         ASSERT_LE(exact->DistanceFrom(part.hi, part.lo), kUnitRootError) << j << "/" << n;
       }
     }
   }
 }
 
-TEST(UnitRoot, TableHasTheSameBitsAndExactQuarters) {
-  for (const int64_t n : {1, 4, 24, 35, 64, 1000}) {
-    const auto roots = ConjugateRoots(n);
-    for (int64_t j = 0; j < n; ++j) {
-      const UnitRoot one = RootOfUnity(-j, n);
-      ASSERT_TRUE(roots[j].re.hi == one.re.hi && roots[j].im.hi == one.im.hi && roots[j].re.lo == one.re.lo &&
-                  roots[j].im.lo == one.im.lo);
+TEST(UnitRoot, QuarterTurnsAreExact) {
+  for (const int64_t n : {4, 16, 1000}) {
+    const std::vector<UnitRoot> roots = ConjugateRoots(n);
+    for (int64_t quarter = 0; quarter < 4; ++quarter) {
+      const UnitRoot& root = roots[n / 4 * quarter];
+      EXPECT_EQ(root.re.hi, (std::array{1, 0, -1, 0}[quarter]));
+      EXPECT_EQ(root.im.hi, (std::array{0, -1, 0, 1}[quarter]));
+      EXPECT_EQ(root.re.lo, 0);
+      EXPECT_EQ(root.im.lo, 0);
     }
   }
-  EXPECT_EQ(RootOfUnity(1, 4).re.hi, 0);
-  EXPECT_EQ(RootOfUnity(1, 4).im.hi, 1);
-  EXPECT_EQ(RootOfUnity(8, 16).re.hi, -1);
 }
 
 TEST(GoldenFft, EveryShortLength) {

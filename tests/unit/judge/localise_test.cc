@@ -8,6 +8,12 @@
 namespace assay {
 namespace {
 
+std::string Localise(const Shape& shape, const std::vector<int64_t>& indices) {
+  FailureMap map(shape);
+  for (const int64_t index : indices) map.Add(index);
+  return map.Text();
+}
+
 using Chosen = std::function<bool(int64_t row, int64_t column)>;
 
 std::string Where(int64_t rows, int64_t columns, const Chosen& chosen) {
@@ -43,15 +49,14 @@ TEST(Localise, NamesRowsColumnsAndTiles) {
 }
 
 TEST(Localise, OtherRanks) {
-  EXPECT_EQ(Localise({}, std::vector<int64_t>{0}), "the only element");
-  EXPECT_EQ(Localise({10}, std::vector<int64_t>{9}), "1 of 10 elements, [9]");
-  EXPECT_EQ(Localise({10}, std::vector<int64_t>{7, 8, 9}), "3 of 10 elements, last 3 indices; first [7], last [9]");
-  EXPECT_EQ(Localise({2, 1, 2}, std::vector<int64_t>{2, 3}),
-            "2 of 4 elements, last axis-0 index only; first [1,0,0], last [1,0,1]");
+  EXPECT_EQ(Localise({}, {0}), "the only element");
+  EXPECT_EQ(Localise({10}, {9}), "1 of 10 elements, [9]");
+  EXPECT_EQ(Localise({10}, {7, 8, 9}), "3 of 10 elements, last 3 indices; first [7], last [9]");
+  EXPECT_EQ(Localise({2, 1, 2}, {2, 3}), "2 of 4 elements, last axis-0 index only; first [1,0,0], last [1,0,1]");
 }
 
 TEST(Localise, ComplexPartsOfOneElementCountOnce) {
-  EXPECT_EQ(Localise({10}, std::vector<int64_t>{4, 4}), "1 of 10 elements, [4]");
+  EXPECT_EQ(Localise({10}, {4, 4}), "1 of 10 elements, [4]");
 }
 
 TEST(Localise, IndexText) {

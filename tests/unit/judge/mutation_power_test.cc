@@ -237,7 +237,7 @@ TEST(MutationPower, SamplesAreSpreadAndRepeatable) {
   EXPECT_EQ(SampleOutputs(3), (std::vector<int64_t>{0, 1, 2}));
   for (const int64_t n : {257L, 1000L, 1L << 20, 1L << 40}) {
     const std::vector<int64_t> s = SampleOutputs(n);
-    ASSERT_EQ(s.size(), static_cast<size_t>(kPowerSamples));
+    ASSERT_EQ(s.size(), static_cast<size_t>(kMutationPowerSamples));
     EXPECT_EQ(s.front(), 0);
     EXPECT_EQ(s.back(), n - 1);
     EXPECT_TRUE(std::is_sorted(s.begin(), s.end()));

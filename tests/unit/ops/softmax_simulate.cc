@@ -7,8 +7,6 @@
 #include "tests/unit/special_values.h"
 
 namespace assay::test {
-namespace {}  // namespace
-
 std::vector<double> RunSoftmaxRow(const Problem& problem, const std::vector<double>& x, const Contract& contract,
                                   const SoftmaxForm& form) {
   const bool log = problem.Int("log") != 0;

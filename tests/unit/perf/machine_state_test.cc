@@ -26,10 +26,10 @@ class MachineState : public testing::Test {
 };
 
 TEST_F(MachineState, NothingIsMadeUp) {
-  const PowerState none = ReadPowerState(root_);
+  const PackageState none = ReadPackageState(root_);
   EXPECT_TRUE(none.packages.empty());
   EXPECT_FALSE(none.throttle_events);
-  EXPECT_FALSE(MeanPower(none, none));
+  EXPECT_FALSE(MeanPackagePower(none, none));
   const auto json = DescribeMachineState(root_);
   for (const char* key : {"clock_mhz", "temperature_celsius", "throttle_events", "load_average", "stolen_cpu_s"}) {
     EXPECT_TRUE(json.at(key).is_null()) << key;
@@ -68,7 +68,7 @@ TEST_F(MachineState, AnEventOfACoreOrAPackageCountsOnce) {
     Write(folder + "thermal_throttle/core_throttle_count", std::to_string(10 + core - late));
     Write(folder + "thermal_throttle/package_throttle_count", std::to_string(100 * (1 + package) - late));
   }
-  EXPECT_EQ(ReadPowerState(root_).throttle_events, 10 + 11 + 12 + 13 + 100 + 200);
+  EXPECT_EQ(ReadPackageState(root_).throttle_events, 10 + 11 + 12 + 13 + 100 + 200);
 }
 
 TEST_F(MachineState, OlderKernelsNameTheSharedProcessorsOtherwise) {
@@ -79,7 +79,7 @@ TEST_F(MachineState, OlderKernelsNameTheSharedProcessorsOtherwise) {
     Write(folder + "thermal_throttle/core_throttle_count", "3");
     Write(folder + "thermal_throttle/package_throttle_count", "20");
   }
-  EXPECT_EQ(ReadPowerState(root_).throttle_events, 3 + 3 + 20);
+  EXPECT_EQ(ReadPackageState(root_).throttle_events, 3 + 3 + 20);
 }
 
 TEST_F(MachineState, PowerIsEnergyOverTimeAlsoWhereACounterBeginsAgain) {
@@ -87,15 +87,15 @@ TEST_F(MachineState, PowerIsEnergyOverTimeAlsoWhereACounterBeginsAgain) {
     Write(std::string("sys/class/powercap/intel-rapl:") + zone + "/energy_uj", "9000000");
     Write(std::string("sys/class/powercap/intel-rapl:") + zone + "/max_energy_range_uj", "10000000");
   }
-  PowerState before = ReadPowerState(root_);
+  PackageState before = ReadPackageState(root_);
   ASSERT_EQ(before.packages.size(), 2u);
   Write("sys/class/powercap/intel-rapl:0/energy_uj", "9500000");
   Write("sys/class/powercap/intel-rapl:1/energy_uj", "2000000");
-  PowerState after = ReadPowerState(root_);
+  PackageState after = ReadPackageState(root_);
   after.when = before.when + std::chrono::milliseconds(500);
-  EXPECT_DOUBLE_EQ(MeanPower(before, after).value(), (0.5 + 3) / 0.5);
+  EXPECT_DOUBLE_EQ(MeanPackagePower(before, after).value(), (0.5 + 3) / 0.5);
   before.packages[1].range = 0;
-  EXPECT_FALSE(MeanPower(before, after));
+  EXPECT_FALSE(MeanPackagePower(before, after));
 }
 
 }  // namespace

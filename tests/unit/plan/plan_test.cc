@@ -55,7 +55,7 @@ TEST(Plan, HashFollowsIdsAndRequirementsAlone) {
 
 TEST(Plan, JsonRoundTrips) {
   Plan plan = PlanOf(kSuite, {.filter = "*:-*\"q*", .shard = {1, 2}});
-  plan.columns = {{"gpu", "a \"device\""}, {"gpu", "a \"device\""}, {"absent", ""}};
+  plan.devices = {{"gpu", "a \"device\""}, {"gpu", "a \"device\""}, {"absent", ""}};
   const auto parsed = ParsePlanJson(PlanJson(plan));
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(*parsed, plan);

@@ -124,12 +124,6 @@ TEST(Select, EmptinessSaysWhy) {
   EXPECT_LT(empty_shards, 1000);
 }
 
-TEST(Select, Backends) {
-  EXPECT_TRUE(SelectsBackend({}, "cpu"));
-  EXPECT_TRUE(SelectsBackend({.backends = {"cuda", "cpu"}}, "cpu"));
-  EXPECT_FALSE(SelectsBackend({.backends = {"cuda"}}, "cpu"));
-}
-
 TEST(Shard, PartitionsEveryIdIntoExactlyOneShardAndSpreads) {
   std::map<int, int> sizes;
   for (int i = 0; i < 4000; ++i) {

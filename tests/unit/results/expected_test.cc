@@ -60,8 +60,8 @@ TEST(Expected, AKnownFailureSaysWhatIsAtFaultAndWhereToReadOn) {
   ApplyExpectations(rules, false, newer);
   EXPECT_EQ(newer.outcome, "mismatch");
   EXPECT_THAT(newer.reason, HasSubstr("as f:1 of other versions says: it is known; this is library 'A 3.0'"));
-  EXPECT_THAT(UnusedRules(rules, {newer}), ElementsAre("f:1"));
-  EXPECT_THAT(UnusedRules(rules, {newer, known}), IsEmpty());
+  EXPECT_THAT(FindUnusedRules(rules, {newer}), ElementsAre("f:1"));
+  EXPECT_THAT(FindUnusedRules(rules, {newer, known}), IsEmpty());
   // Without a name or a place of its proof, the rule itself is named.
   const Record plain = After("known_failure", "mismatch");
   EXPECT_EQ(plain.known_issue + " " + plain.fault + " " + plain.read_on, "f:1 library f:1");

@@ -19,11 +19,11 @@ using testing::IsEmpty;
 constexpr const char* kFirst = "matmul/f32/m=2,n=3,k=4/fill=normal/seed=0";
 constexpr const char* kSecond = "matmul/bf16/m=2,n=3,k=4/fill=ramp/seed=7";
 
-Plan TwoCasesOn(std::vector<PlanColumn> columns) {
+Plan TwoCasesOn(std::vector<PlanDevice> devices) {
   Plan plan;
   plan.entries = {{kFirst, "f32", {"a", "b"}, "here", ""}, {kSecond, "f32acc", {}, "", ""}};
   plan.hash = PlanHash(plan.entries);
-  plan.columns = std::move(columns);
+  plan.devices = std::move(devices);
   return plan;
 }
 
@@ -45,7 +45,7 @@ std::vector<std::string> Names(const std::vector<Record>& missing) {
 TEST(Missing, IsPerImplementationWhereTheBackendHasAnsweredElsePerColumn) {
   const Plan plan = TwoCasesOn({{"cpu", "d"}, {"gpu", ""}});
   const std::vector<Offer> offers = {{kFirst, "cpu", "d", {"naive", "blocked"}}};
-  const auto missing = MissingRecords(plan, offers, {Of(kFirst, "cpu", "naive"), Of(kFirst, "gpu", "", "")});
+  const auto missing = MakeMissingRecords(plan, offers, {Of(kFirst, "cpu", "naive"), Of(kFirst, "gpu", "", "")});
   EXPECT_THAT(Names(missing), ElementsAre("f32 cpu/blocked", "bf16 cpu/", "bf16 gpu/"));
   EXPECT_EQ(missing[0].verdict, "missing");
   EXPECT_EQ(missing[0].outcome, "missing");
@@ -60,10 +60,10 @@ TEST(Missing, IsPerImplementationWhereTheBackendHasAnsweredElsePerColumn) {
 
 TEST(Missing, NothingIsOfARunThatCameToItsEnd) {
   const Plan plan = TwoCasesOn({{"cpu", "d"}, {"gpu", "d"}});
-  // --impl leaves a column nothing to run; a case that fits nowhere has one record of the harness.
+  // --impl leaves a device nothing to run; a case that fits nowhere has one record of the harness.
   const std::vector<Offer> offers = {{kFirst, "cpu", "d", {"naive"}}, {kFirst, "gpu", "d", {}}};
   const std::vector<Record> records = {Of(kFirst, "cpu", "naive"), Of(kSecond, kHarnessBackend, "")};
-  EXPECT_THAT(MissingRecords(plan, offers, records), IsEmpty());
+  EXPECT_THAT(MakeMissingRecords(plan, offers, records), IsEmpty());
 }
 
 TEST(Missing, DevicesOfOneNameAreCounted) {
@@ -71,7 +71,7 @@ TEST(Missing, DevicesOfOneNameAreCounted) {
   const std::vector<Offer> offers = {
       {kFirst, "gpu", "d", {"x"}}, {kFirst, "gpu", "d", {"x"}}, {kSecond, "gpu", "d", {"x"}}};
   const std::vector<Record> records = {Of(kFirst, "gpu", "x"), Of(kSecond, "gpu", "x")};
-  EXPECT_THAT(Names(MissingRecords(plan, offers, records)), ElementsAre("f32 gpu/x", "bf16 gpu/"));
+  EXPECT_THAT(Names(MakeMissingRecords(plan, offers, records)), ElementsAre("f32 gpu/x", "bf16 gpu/"));
 }
 
 TEST(Missing, NothingIsWhereTheRecordsOfTwoDevicesOfOneNameAreWhole) {
@@ -80,20 +80,20 @@ TEST(Missing, NothingIsWhereTheRecordsOfTwoDevicesOfOneNameAreWhole) {
   for (const char* implementation : {"x", "y"}) {
     for (const char* id : {kFirst, kFirst, kSecond, kSecond}) records.push_back(Of(id, "gpu", implementation));
   }
-  EXPECT_THAT(MissingRecords(plan, OffersIn(records), records), IsEmpty());
+  EXPECT_THAT(MakeMissingRecords(plan, OffersIn(records), records), IsEmpty());
   records.pop_back();
   records.pop_back();  // what no record shows was not offered
-  EXPECT_THAT(Names(MissingRecords(plan, OffersIn(records), records)), IsEmpty());
+  EXPECT_THAT(Names(MakeMissingRecords(plan, OffersIn(records), records)), IsEmpty());
   std::erase_if(records, [](const Record& r) { return r.case_id == kSecond; });
   records.push_back(Of(kSecond, "gpu", "x"));
-  EXPECT_THAT(Names(MissingRecords(plan, OffersIn(records), records)), ElementsAre("bf16 gpu/"));
+  EXPECT_THAT(Names(MakeMissingRecords(plan, OffersIn(records), records)), ElementsAre("bf16 gpu/"));
 }
 
 TEST(Missing, CasesOfOtherShardsAreNot) {
   Plan plan = TwoCasesOn({{"cpu", "d"}});
   size_t missing = 0;
   for (plan.shard = {0, 5}; plan.shard.index < plan.shard.count; ++plan.shard.index) {
-    missing += MissingRecords(plan, {}, {}).size();
+    missing += MakeMissingRecords(plan, {}, {}).size();
   }
   EXPECT_EQ(missing, 2u);
 }

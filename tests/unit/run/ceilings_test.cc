@@ -16,16 +16,16 @@ constexpr double kCache = 1e6;
 struct OfHost {
   explicit OfHost(double available_bytes)
       : ceilings(
-            columns, {}, [] { return false; }, [=] { return available_bytes; }),
-        ceiling(ceilings.For(columns[0], DType::kF32)) {}
+            devices, {}, [] { return false; }, [=] { return available_bytes; }),
+        ceiling(ceilings.For(devices[0], DType::kF32)) {}
 
-  static Device HostColumn() {
-    Device column;
-    column.device.type = ASSAY_DEVICE_CPU;
-    column.device.properties = "cache_bytes=1000000";
-    return column;
+  static Device HostDevice() {
+    Device device;
+    device.device.type = ASSAY_DEVICE_CPU;
+    device.device.properties = "cache_bytes=1000000";
+    return device;
   }
-  const std::vector<Device> columns = {HostColumn()};
+  const std::vector<Device> devices = {HostDevice()};
   Ceilings ceilings;
   Ceiling ceiling;
 };
