@@ -39,7 +39,7 @@ class RunLoop : public testing::Test {
     settings_.tier = "auto";
     settings_.store = GoldenStore(std::filesystem::path());
     settings_.observer = &observer_;
-    settings_.columns_at_once = 2;
+    settings_.devices_at_once = 2;
   }
 
   LoopResult Run() {
@@ -128,7 +128,7 @@ TEST_F(RunLoop, AFailureIsToldAndKeptAndTheRunGoesOn) {
 }
 
 TEST_F(RunLoop, ProgressCountsTheCasesBehindIt) {
-  settings_.columns_at_once = 1;
+  settings_.devices_at_once = 1;
   Run();
   std::ranges::sort(observer_.progress);  // both cases are one group, and a device may be ahead of the other
   ASSERT_EQ(observer_.progress.size(), 4U);
@@ -161,7 +161,7 @@ TEST_F(RunLoop, ADeviceIsAskedOnceForEachCaseAndLayout) {
 }
 
 TEST_F(RunLoop, AnInterruptEndsItWithWhatWasFound) {
-  settings_.columns_at_once = 1;
+  settings_.devices_at_once = 1;
   two_->behave = [this](const FakeCall& call) {
     if (call.what == Asked::kExecute && call.case_id == SumOfRows(4)) interrupted_ = true;
     return Deed();
