@@ -54,6 +54,7 @@ typedef int32_t assay_status;
 #define ASSAY_ERROR 3
 #define ASSAY_OUT_OF_MEMORY 4
 #define ASSAY_DEVICE_LOST 5
+#define ASSAY_MEMORY_FAULT 6 /* something wrote where it may not; the process is not to be trusted any more */
 
 /* DLPack type codes (DLDataTypeCode), written as numbers because older dlpack.h lack the fp8 ones. */
 #define ASSAY_TYPE_INT 0u

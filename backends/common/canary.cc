@@ -49,7 +49,7 @@ void CheckCanaries(const Loan& loan, std::span<const std::byte> before, std::spa
   Compare(before, -static_cast<int64_t>(kCanaryBytes), damage);
   Compare(behind, static_cast<int64_t>(loan.bytes), damage);
   if (damage.bytes == 0) return;
-  throw Failure(
+  throw StrayWrite(
       "{} wrote outside of its memory: {} bytes changed at bytes {} to {} of {}, which has {} bytes; nothing that this "
       "process computes can be relied on",
       loan.borrower, damage.bytes, damage.first, damage.last, loan.memory, loan.bytes);

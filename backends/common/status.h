@@ -36,6 +36,12 @@ Error Unavailable(fmt::format_string<Args...> format, Args&&... args) {
   return {ASSAY_UNAVAILABLE, fmt::format(format, std::forward<Args>(args)...)};
 }
 
+// `throw StrayWrite("...")`: something wrote where it may not, so that this process cannot be believed any more.
+template <class... Args>
+Error StrayWrite(fmt::format_string<Args...> format, Args&&... args) {
+  return {ASSAY_MEMORY_FAULT, fmt::format(format, std::forward<Args>(args)...)};
+}
+
 // `throw Failure("...")`: anything else that went wrong.
 template <class... Args>
 Error Failure(fmt::format_string<Args...> format, Args&&... args) {

@@ -19,6 +19,8 @@ std::string_view Name(Outcome outcome) {
       return "out_of_memory";
     case Outcome::kDeviceLost:
       return "device_lost";
+    case Outcome::kMemoryFault:
+      return "memory_fault";
     case Outcome::kCrash:
       return "crash";
     case Outcome::kTimeout:
@@ -41,6 +43,8 @@ Outcome OutcomeOf(int64_t status) {
       return Outcome::kOutOfMemory;
     case ASSAY_DEVICE_LOST:
       return Outcome::kDeviceLost;
+    case ASSAY_MEMORY_FAULT:
+      return Outcome::kMemoryFault;
     default:
       return Outcome::kError;
   }

@@ -18,6 +18,7 @@ enum class Outcome : uint8_t {
   kError,        // the backend returned an error, or broke a rule of the ABI that the worker survived
   kOutOfMemory,
   kDeviceLost,
+  kMemoryFault,  // a library wrote where it may not, as the plugin found
   kCrash,     // the worker ended during the call: signal or exit
   kTimeout,   // it was killed at the deadline
   kProtocol,  // what came back is not a message, or out of bounds

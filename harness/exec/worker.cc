@@ -53,8 +53,9 @@ Call<Json> Worker::Request(const std::string& call, Json message, double timeout
   if (!reply.problem().empty()) return Killed(Outcome::kProtocol, fmt::format("{}: {}", call, reply.problem()));
   if (status == 0) return json;
   const Outcome outcome = OutcomeOf(status);
-  // A lost device is of no more use to this process; the next call starts a fresh one.
-  if (outcome == Outcome::kDeviceLost) return Killed(outcome, text);
+  // A lost device is of no more use to this process, and nothing is to be believed of one whose memory was written over;
+  // the next call starts a fresh one.
+  if (outcome == Outcome::kDeviceLost || outcome == Outcome::kMemoryFault) return Killed(outcome, text);
   return CallFailed(outcome, text);
 }
 

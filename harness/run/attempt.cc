@@ -32,6 +32,7 @@ void Attempt::SetVerdict(Verdict of, ResultClass of_class, const std::string& wh
 }
 
 void Attempt::SetFailure(const WorkerFailure& failure) {
+  memory_fault = memory_fault || failure.outcome == Outcome::kMemoryFault;
   SetVerdict(VerdictOf(failure.outcome), ResultClass::kNone, failure.message);
 }
 

@@ -43,6 +43,7 @@ void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>&
     const SpanContext here(id, device.selector, implementation.name);
     Attempt attempt = NewAttempt(implementation);
     Try(device, implementation, attempt);
+    if (attempt.memory_fault) device.session->Restart();  // what it wrote over may be what the next ones need
     NoteAgreement(attempt, agreement);
     FillRecord(device, attempt);
     done(std::move(attempt));
@@ -93,10 +94,10 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   attempt.prepare_s = plan->seconds();
   attempt.prepared_by = device.session->workers_started();
   const Call<void> ran = Trial(context_, device, by, attempt).Run(*plan, settings_.relations);
-  plan->Release();
-  if (!ran) {
+  const Call<void> freed = plan->Release();
+  if (!ran || !freed) {
     attempt.findings.reset();
-    return attempt.SetFailure(ran.error());
+    return attempt.SetFailure(ran ? freed.error() : ran.error());
   }
   const bool failed = attempt.verdict == Verdict::kMismatch || attempt.verdict == Verdict::kNondeterministic ||
                       attempt.findings->evidence.lower_class.has_value();

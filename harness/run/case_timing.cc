@@ -114,6 +114,7 @@ void CaseRunner::Time(const Device& device, Attempt& attempt) {
   const auto timing =
       device.session->Time(timed.plan->id(), timed.sets, WarmRequest(settings_.perf_time_s, attempt.fastest_s));
   EndTiming(timed, timing, before);
+  if (attempt.memory_fault) device.session->Restart();
 }
 
 void CaseRunner::TimeInTurns(std::vector<Timed>& results) {
@@ -147,6 +148,7 @@ void CaseRunner::TimeInTurns(std::vector<Timed>& results) {
   for (Timed* timed : begun) {
     const SpanContext context = LabelOf(*timed);
     EndTiming(*timed, timed->failure ? tl::unexpected(*timed->failure) : timed->run->End(), before);
+    if (timed->attempt->memory_fault) timed->device->session->Restart();
   }
 }
 
@@ -169,7 +171,7 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
   if (timing && first && settings_.cold) {
     cold = device.session->Time(timed.plan->id(), timed.sets, ColdRequest(settings_.perf_time_s));
   }
-  timed.plan.reset();
+  const Call<void> freed = timed.plan->Release();
   const Call<Timing>* const cold_timing = cold ? &*cold : nullptr;
   for (const Call<Timing>* done : {&timing, cold_timing}) {
     if (done == nullptr) continue;
@@ -177,6 +179,7 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
     JudgeTimed(**done, *timed.by, attempt);
     if (attempt.verdict != Verdict::kPass) return;
   }
+  if (!freed) return attempt.SetFailure(freed.error());
   attempt.rounds.push_back(Summarise(timing->seconds));
   SetTiming(attempt.record, attempt.rounds, timing->clock_is_device);
   if (timed.run != nullptr) AddSlices(attempt.record, timing->batch_medians_s);

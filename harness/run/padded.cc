@@ -39,8 +39,9 @@ Call<std::string> ProblemWhenPadded(CaseContext& context, const Device& device, 
   if (!plan) return tl::unexpected(plan.error());
   const std::shared_ptr<const Twin> twin = by.twins.empty() ? nullptr : by.twins.back().Get();
   auto execution = plan->Execute(twin != nullptr ? twin->inputs : data.inputs, kPrefills[1]);
-  plan->Release();
+  const Call<void> freed = plan->Release();
   if (!execution) return tl::unexpected(execution.error());
+  if (!freed) return tl::unexpected(freed.error());
   if (std::string effect = SideEffect(*execution); !effect.empty()) {
     attempt.memory_fault = true;
     return effect;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/prepared_plan.h"
 
+#include <exception>
 #include <utility>
 
 #include "harness/run/executions.h"
@@ -15,7 +16,11 @@ Call<PreparedPlan> PreparedPlan::Make(const Device& device, const Problem& probl
 }
 
 PreparedPlan::~PreparedPlan() {
-  Release();
+  try {
+    Release();
+  } catch (const std::exception&) {
+    // Another failure is under way, which says more.
+  }
 }
 
 PreparedPlan::PreparedPlan(PreparedPlan&& other) noexcept
@@ -32,8 +37,11 @@ Call<Execution> PreparedPlan::Execute(const std::vector<Tensor>& inputs, Prefill
   return session_->Execute(plan_, PointersTo(inputs), prefill);
 }
 
-void PreparedPlan::Release() {
-  if (session_ != nullptr) std::exchange(session_, nullptr)->Release(plan_);
+Call<void> PreparedPlan::Release() {
+  if (session_ == nullptr) return {};
+  auto released = std::exchange(session_, nullptr)->Release(plan_);
+  if (!released) released.error().message = "when its plan was freed: " + released.error().message;
+  return released;
 }
 
 }  // namespace assay

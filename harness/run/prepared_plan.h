@@ -14,15 +14,15 @@ class PreparedPlan {
   // `device` outlives this.
   static Call<PreparedPlan> Make(const Device& device, const Problem& problem, const std::string& implementation,
                                  const LayoutVariant& layout = {});
-  ~PreparedPlan();
+  ~PreparedPlan();  // frees what nobody released, where what comes of it is not asked
   PreparedPlan(PreparedPlan&& other) noexcept;
   PreparedPlan& operator=(PreparedPlan&& other) noexcept;
 
   // Inputs in the problem's order.
   Call<Execution> Execute(const std::vector<Tensor>& inputs, Prefill prefill) const;
 
-  // Frees it now. A plugin that does not survive this is found by the next call to it.
-  void Release();
+  // Frees it now; once. An error says that the plugin did not survive this, which belongs to the case.
+  Call<void> Release();
 
   uint64_t id() const { return plan_; }
   double seconds() const { return seconds_; }  // that the preparation took

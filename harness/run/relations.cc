@@ -118,7 +118,9 @@ Call<std::optional<Tensor>> Runner::ExecuteOther(const Relation& relation, const
     return tl::unexpected(plan.error());
   }
   auto output = Execute(*plan, inputs);
+  const Call<void> freed = plan->Release();
   if (!output) return tl::unexpected(output.error());
+  if (!freed) return tl::unexpected(freed.error());
   return std::optional(*std::move(output));
 }
 

@@ -24,6 +24,13 @@ class Misbehaviour(Cli):
         self.assertIn("behaves like bf16 sums", records[0]["reason"])
         self.assertEqual(done.returncode, 1)
 
+    def test_a_case_covers_its_teardown(self):
+        done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok",
+                                       "--no-perf", env={"ASSAY_MISBEHAVE": "crash_on_destroy"})
+        self.assertEqual([r["verdict"] for r in records], ["crash"], done.stderr)
+        self.assertIn("when its plan was freed", records[0]["reason"])
+        self.assertEqual(done.returncode, 3)
+
     def test_every_fault_has_its_verdict_and_the_run_completes(self):
         done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--timeout", "2", "--perf-time", "0.02",
                                        "--relations", "all")

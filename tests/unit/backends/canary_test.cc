@@ -17,7 +17,7 @@ std::string Finding(const GuardedMemory& memory) {
   try {
     memory.Check();
   } catch (const Error& error) {
-    EXPECT_EQ(error.status(), ASSAY_ERROR);
+    EXPECT_EQ(error.status(), ASSAY_MEMORY_FAULT);
     return error.what();
   }
   return "";

@@ -139,10 +139,26 @@ TEST_F(CaseRunnerOf, AFailureIsOfOneImplementationAlone) {
 }
 
 // It died when nothing of the result was left to do.
-TEST_F(CaseRunnerOf, AWorkerThatEndsInAReleaseTakesNoResultAlong) {
+// A case covers its teardown.
+TEST_F(CaseRunnerOf, AWorkerThatEndsInAReleaseIsACrashOfItsCase) {
   session_->behave = DoingAt({.fails = Outcome::kCrash}, Asked::kRelease, 0);
-  EXPECT_EQ(Judge().verdict, Verdict::kPass);
+  const Attempt attempt = Judge();
+  EXPECT_EQ(attempt.verdict, Verdict::kCrash);
+  EXPECT_THAT(attempt.reason, HasSubstr("when its plan was freed: "));
   ExpectNoPlanLeft();
+}
+
+// What a library wrote over may be what the next implementation needs.
+TEST_F(CaseRunnerOf, AfterAStrayWriteTheWorkerIsAFreshOne) {
+  session_->offer = Offering({{"a", "f32acc"}, {"b", "f32acc"}});
+  session_->behave = DoingAt({.fails = Outcome::kMemoryFault}, Asked::kExecute, 0);
+  const uint64_t workers = session_->workers_started();
+  const std::vector<Attempt> attempts = JudgeAll();
+  ASSERT_EQ(attempts.size(), 2U);
+  EXPECT_EQ(attempts[0].verdict, Verdict::kError);
+  EXPECT_TRUE(attempts[0].memory_fault);
+  EXPECT_EQ(attempts[1].verdict, Verdict::kPass);
+  EXPECT_GT(session_->workers_started(), workers);
 }
 
 TEST_F(CaseRunnerOf, AContractThatIsNoneIsAnErrorOfOneImplementation) {
