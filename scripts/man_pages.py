@@ -49,6 +49,8 @@ def sections_of(text):
             elif line.strip():
                 entries[-1][1].append(line.strip())
         sections[heading] = [(term, " ".join(lines)) for term, lines in entries]
+    if not sections.get("Options"):  # --help itself is one
+        raise ValueError(f"no options under 'Options:', but these sections: {', '.join(sections) or 'none'}")
     return description.strip(), usage, sections
 
 
@@ -82,7 +84,11 @@ def page(verb, description, usage, sections, version, others):
 
 def collect(program, verb=()):
     """The pages of a verb and of those below it."""
-    description, usage, sections = sections_of(help_of(program, verb))
+    try:
+        description, usage, sections = sections_of(help_of(program, verb))
+    except ValueError as error:
+        raise SystemExit(f"man_pages.py: {' '.join([str(program), *verb])} --help has {error}; "
+                         "read sections_of() against what this CLI11 writes") from error
     found = [(verb, description, usage, sections)]
     for below, _ in sections.get("Subcommands", []):
         found += collect(program, (*verb, below))

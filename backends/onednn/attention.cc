@@ -91,7 +91,10 @@ class AttentionPlan : public plugin::HostPlan {
 
  protected:
   void Run(Pointers inputs, Pointers outputs) override {
-    if (mask_) mask_->Read(a_.mask_kind == MaskKind::kNone ? nullptr : inputs[3]);
+    if (mask_) {
+      mask_->Read(a_.mask_kind == MaskKind::kNone ? nullptr : inputs[3]);
+      mask_operand_.set_data_handle(mask_->table());
+    }
     q_.set_data_handle(inputs[0]);
     k_.set_data_handle(inputs[1]);
     v_.set_data_handle(inputs[2]);
@@ -117,13 +120,13 @@ class AttentionPlan : public plugin::HostPlan {
     steps_[step].first.execute(stream_, steps_[step].second);
   }
 
-  // The same primitives with the mask applied between them, and without the infinities and NaN of v.
+  // The same primitives with the mask applied between them, and without the infinities and NaN of v. mask_operand_ and
+  // v_ are left with memory of this call, also where a primitive throws; Run() sets them before anything reads them.
   void RunHidingKeys(Pointers inputs, Pointers outputs) {
     std::vector<float> none(static_cast<size_t>(mask_->batches() * mask_->heads() * a_.l * a_.s), -0.0f);
     mask_operand_.set_data_handle(none.data());
     Execute(0);
     stream_.wait();
-    mask_operand_.set_data_handle(mask_->table());
     MaskScores(a_, *mask_, static_cast<float*>(scores_.get_data_handle()));
     Execute(1);
     std::vector<std::byte> v(inputs[2], inputs[2] + v_.get_desc().get_size());

@@ -16,6 +16,7 @@ class LentBuffer {
  private:
   Device& device_;
   const plugin::Loan loan_;
+  const uint64_t origin_;  // of the part; the zone before it ends there
   DeviceBuffer whole_;
   Handle<cl_mem> part_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/opencl/traits.h"
 
+#include <algorithm>
+
 #include "backends/common/status.h"
 #include "backends/opencl/handle.h"
 #include "backends/opencl/pocl_cache.h"
@@ -47,6 +49,7 @@ Traits Describe(cl_platform_id platform, cl_device_id id) {
   t.max_alloc_bytes = Number<cl_ulong>(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   t.local_bytes = Number<cl_ulong>(id, CL_DEVICE_LOCAL_MEM_SIZE);
   t.cache_bytes = Number<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+  t.base_align_bytes = std::max<uint64_t>(Number<cl_uint>(id, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8, 1);  // it is in bits
   t.max_group = Number<size_t>(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
   t.units = Number<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS);
   t.is_cpu = (Number<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;

@@ -17,6 +17,7 @@ struct Traits {
   std::string name, driver, platform_name, version;
   cl_device_fp_config f32 = 0, f64 = 0;  // CL_FP_* bits; f64 is 0 where there is no double precision
   uint64_t memory_bytes = 0, max_alloc_bytes = 0, local_bytes = 0, cache_bytes = 0;
+  uint64_t base_align_bytes = 1;  // what the origin of a sub-buffer has to be a multiple of
   size_t max_group = 0;
   uint32_t units = 0;
   bool is_cpu = false;

@@ -63,6 +63,17 @@ class ManPages(unittest.TestCase):
             for section in ("OPTIONS", "EXIT STATUS", "ENVIRONMENT", "SEE ALSO"):
                 self.assertIn(f"\n.SH {section}\n", page)
 
+    def test_a_help_whose_options_have_another_heading_is_refused(self):
+        with tempfile.TemporaryDirectory() as name:
+            program, pages = pathlib.Path(name, "assay"), pathlib.Path(name, "man1")
+            program.write_text(f"#!/bin/sh\n'{ASSAY}' \"$@\" | sed 's/^Options:/OPTIONS:/'\n")
+            program.chmod(0o755)
+            done = run(sys.executable, SCRIPT, program, pages)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("no options under 'Options:'", done.stderr)
+            self.assertIn("OPTIONS", done.stderr)
+            self.assertFalse(pages.exists())
+
     @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
     def test_groff_has_nothing_to_complain_of(self):
         for page in self.pages.iterdir():

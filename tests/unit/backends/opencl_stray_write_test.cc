@@ -9,9 +9,10 @@
 
 namespace {
 
-cl_mem whole = nullptr;        // the allocation that a workspace is a part of
-cl_buffer_region workspace{};  // where in it
-int64_t stray_at = 0;          // from the workspace's end; negative: from its first byte; 0: nowhere
+cl_mem whole = nullptr;               // the allocation that a workspace is a part of
+cl_buffer_region workspace{};         // where in it
+constexpr cl_uint kBaseAlign = 8192;  // in bytes: what the device is made to ask for, more than a zone of canaries
+int64_t stray_at = 0;                 // from the workspace's end; negative: from its first byte; 0: nowhere
 
 template <class Function>
 Function* Real(const char* name) {
@@ -35,6 +36,12 @@ cl_mem clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_typ
   whole = buffer;
   workspace = *static_cast<const cl_buffer_region*>(info);
   return Real<decltype(clCreateSubBuffer)>("clCreateSubBuffer")(buffer, flags, type, info, status);
+}
+
+cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t bytes, void* value, size_t* size) {
+  const cl_int status = Real<decltype(clGetDeviceInfo)>("clGetDeviceInfo")(device, what, bytes, value, size);
+  if (what == CL_DEVICE_MEM_BASE_ADDR_ALIGN && value != nullptr) *static_cast<cl_uint*>(value) = 8 * kBaseAlign;
+  return status;
 }
 
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint axes, const size_t* offset,
@@ -65,6 +72,7 @@ TEST(OpenClStrayWrite, IsNamed) {
   };
   EXPECT_EQ(error(0), "");
   EXPECT_NE(whole, nullptr) << "no workspace";
+  EXPECT_EQ(workspace.origin % kBaseAlign, 0u);
   for (const int64_t at : {1, 4096, -1, -4096}) {
     const std::string text = error(at);
     EXPECT_NE(text.find("VkFFT "), std::string::npos) << text;
