@@ -70,7 +70,9 @@ std::string Listed(Parties parties) {
 std::string FaultLine(const std::vector<Record>& records) {
   Parties failed, known;
   bool ran = false, harness = false;
+  size_t missing = 0;
   for (const Record& r : records) {
+    missing += IsMissing(r) ? 1 : 0;
     if (IsMissing(r)) continue;
     ran = ran || (r.outcome != "unsupported" && r.outcome != "unavailable");
     if (!IsKnownFailure(r) && !IsFailure(r)) continue;
@@ -79,6 +81,9 @@ std::string FaultLine(const std::vector<Record>& records) {
   }
   if (!ran) return "";
   std::string line = failed.empty() ? "No failure is new." : fmt::format("At fault: {}.", Listed(failed));
+  if (failed.empty() && known.empty() && missing > 0) {
+    return fmt::format("Nothing is at fault in what ran; {} results are missing.", missing);
+  }
   if (failed.empty() && known.empty()) return "Nothing is at fault.";
   if (!known.empty()) line += fmt::format(" Failures known before: {}.", Listed(known));
   return harness ? line : line + " assay itself met no error.";

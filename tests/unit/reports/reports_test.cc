@@ -356,6 +356,8 @@ TEST(Known, AReasonStandsOnceWithItsLineInEveryReport) {
 TEST(Fault, TheLineNamesAssayOrTheLibraryOrTheDriver) {
   const Record pass = Make("cpu", "naive", "pass");
   EXPECT_EQ(FaultLine({pass}), "Nothing is at fault.");
+  EXPECT_EQ(FaultLine({pass, Make("cpu", "b", "missing", 0)}),
+            "Nothing is at fault in what ran; 1 results are missing.");
   EXPECT_EQ(
       FaultLine({Known("a", "x, y:1"), pass}),
       "No failure is new. Failures known before: oneDNN 2.6.3, a library on this machine (1 result). assay itself met "

@@ -151,7 +151,9 @@ TEST_F(CaseRunnerOf, AWorkerThatEndsInAReleaseIsACrashOfItsCase) {
 // What a library wrote over may be what the next implementation needs.
 TEST_F(CaseRunnerOf, AfterAStrayWriteTheWorkerIsAFreshOne) {
   session_->offer = Offering({{"a", "f32acc"}, {"b", "f32acc"}});
-  session_->behave = DoingAt({.fails = Outcome::kMemoryFault}, Asked::kExecute, 0);
+  session_->behave = [](const FakeCall& call) {
+    return call.what == Asked::kExecute && call.implementation == "a" ? Deed{.fails = Outcome::kMemoryFault} : Deed();
+  };
   const uint64_t workers = session_->workers_started();
   const std::vector<Attempt> attempts = JudgeAll();
   ASSERT_EQ(attempts.size(), 2U);

@@ -48,6 +48,17 @@ TEST_F(OffersOf, OfEachDeviceAndCaseAreAskedForOnTheirOwn) {
   EXPECT_EQ(session->calls.size(), 1U);
 }
 
+// As an installed plugin and one that --plugin gives the same name.
+TEST_F(OffersOf, OfPluginsOfOneNameAreAskedForOnTheirOwn) {
+  const auto session = std::make_shared<FakeSession>();
+  session->offer = Offering({{"loops", "f32"}});
+  Device other = FakeDevice(device_.backend, session);
+  other.selector = device_.selector;
+  other.path = "other.so";
+  EXPECT_EQ(Ask().value().at(0).name, "plain");
+  EXPECT_EQ(offers_.Of(other, data_.problem).value().at(0).name, "loops");
+}
+
 TEST_F(OffersOf, WhatIsUnsupportedStaysSo) {
   session_->offer = Offering({});
   for (int time = 0; time < 2; ++time) {
