@@ -8,6 +8,7 @@ vectors, size of caches. Each class takes one of these variables through its val
 that LLVM compiles for, in PoCL and in llvmpipe.
 """
 import json
+import platform
 import subprocess
 import sys
 import unittest
@@ -18,10 +19,8 @@ from pretended_host import topology
 ASSAY, SUITE = sys.argv[1:3]
 SMOKE = SUITE == "smoke"
 
-# oneDNN's instruction sets in their order, with the processor flag that each begins to need.
-ONEDNN_SETS = [("SSE41", "sse4_1"), ("AVX", "avx"), ("AVX2", "avx2"), ("AVX2_VNNI", "avx_vnni"),
-               ("AVX512_CORE", "avx512vl"), ("AVX512_CORE_VNNI", "avx512_vnni"), ("AVX512_CORE_BF16", "avx512_bf16"),
-               ("AVX512_CORE_AMX", "amx_int8")]
+# oneDNN's instruction sets in their order, as its backend names them in small letters.
+ONEDNN_SETS = ["SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX512_CORE", "AVX512_CORE_VNNI", "AVX512_CORE_BF16", "AVX512_CORE_AMX"]
 # Second-level caches of a small processor, of the Xeon that VkFFT's work-groups outgrew default stacks on, of a large one.
 L2_BYTES = [256 << 10, 2 << 20, 4 << 20]
 HOST_VECTORS = [("scalar", ""), ("avx2", "avx2"), ("avx3", "avx512vl")]
@@ -33,10 +32,14 @@ def processor_flags():
 
 
 class Hosts(OwnFolder):
+    # What `assay backends` says of a backend's usable devices, in an environment.
+    def devices(self, backend, **env):
+        listed = json.loads(subprocess.run([ASSAY, "backends", "--json"], env={**self.env, **env}, capture_output=True,
+                                           text=True, timeout=120).stdout)
+        return [b for b in listed if b["backend"] == backend and b["usable"]]
+
     def need_device(self, backend):
-        listed = json.loads(subprocess.run([ASSAY, "backends", "--json"], env=self.env, capture_output=True, text=True,
-                                           timeout=120).stdout)
-        if not any(b["backend"] == backend and b["usable"] for b in listed):
+        if not self.devices(backend):
             self.skipTest(f"no usable device of {backend}")
 
     # What the suite comes to on a backend, in an environment; the folder of the run.
@@ -53,10 +56,17 @@ class Hosts(OwnFolder):
 
 
 class OneDnn(Hosts):
+    # Whether the library takes a set when it may: flags of the processor do not say (a kernel may not permit AMX).
+    def takes(self, name):
+        properties = self.devices("onednn", ONEDNN_MAX_CPU_ISA=name)[0]["properties"]
+        return f"isa={name.lower()}" in properties.split(";")
+
     def test_of_every_instruction_set(self):
         self.need_device("onednn")
-        there = [name for name, flag in ONEDNN_SETS if flag in processor_flags()]
-        self.assertGreater(len(there), 0)
+        if platform.machine() != "x86_64":
+            self.skipTest("oneDNN's choice of instruction sets is of x86-64")
+        there = [name for name in ONEDNN_SETS if self.takes(name)]
+        self.assertIn("SSE41", there)
         kernels = set()
         for name in there:
             with self.subTest(name):

@@ -12,7 +12,7 @@ import unittest
 
 ASSAY = sys.argv[1]
 # Weaker and stronger than the host: oneDNN takes what there is.
-LEVELS = ("SSE41", "AVX2", "AVX512_CORE", "AVX512_CORE_VNNI", "ALL")
+LEVELS = ("SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX512_CORE", "AVX512_CORE_VNNI", "ALL")
 ODD = "conv/bf16/n=1,c=15,o=8,i=12x12,k=1x1/fill=special/seed=0"  # see conv-bf16-odd-channels
 CASES = ("--suite", "default", "--filter", "*fill=special*:*/i8-i8-i32/*", "--case", ODD)
 
