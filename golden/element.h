@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 #include "golden/golden.h"
 
 namespace assay {

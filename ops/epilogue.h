@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators with an epilogue (matmul, conv) do to a golden value that golden/gemm.h computed.
+// What operators with an epilogue (matmul, conv) do to a golden value that golden/gemm/gemm.h computed.
 #pragma once
 
 #include <cstdint>
 
-#include "golden/dd.h"
+#include "golden/dd/dd.h"
 #include "golden/golden.h"
 
 namespace assay {

@@ -3,7 +3,7 @@
 // exponentials.
 #pragma once
 
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 
 namespace assay {
 

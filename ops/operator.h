@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 #include "golden/golden.h"
 #include "harness/base/result.h"
 #include "harness/data/tensor.h"

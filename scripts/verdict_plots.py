@@ -82,7 +82,7 @@ FORMATS = {"bf16": (8, 2.0**-133), "f32": (24, 2.0**-149)}
 
 
 def deviation(golden, terms, u):
-    """sigma of a sum of `terms` products: panel ends, or the floor of short sums (golden/bound.cc, SigmaFloor)."""
+    """sigma of a sum of `terms` products: panel ends, or the floor of short sums (golden/bound/bound.cc, SigmaFloor)."""
     floor = 0.5 * 0.425 * u * max(1, min(math.sqrt(terms), 64 / math.sqrt(terms)))
     own = np.maximum(u * golden["sigma"], floor * (golden["magnitude"] + np.abs(golden["value"])))
     return np.hypot(own, golden["error"])

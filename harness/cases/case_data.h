@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "golden/store.h"
+#include "golden/store/store.h"
 #include "harness/cases/held_twin.h"
 #include "harness/judge/mutation_power.h"
 #include "ops/bound_case.h"

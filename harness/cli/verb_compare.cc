@@ -20,7 +20,7 @@
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/results/missing.h"
-#include "reports/comparison.h"
+#include "reports/comparison/comparison.h"
 #include "reports/incomplete.h"
 #include "reports/run_notes.h"
 

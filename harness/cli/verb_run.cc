@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "golden/store_files.h"
+#include "golden/store/store_files.h"
 #include "harness/base/parallel.h"
 #include "harness/base/whole_file.h"
 #include "harness/cli/number_option.h"

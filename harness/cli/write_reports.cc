@@ -8,7 +8,7 @@
 #include "harness/base/whole_file.h"
 #include "harness/cli/profile_output.h"
 #include "reports/google_benchmark.h"
-#include "reports/html.h"
+#include "reports/html/html.h"
 #include "reports/junit.h"
 #include "reports/markdown.h"
 

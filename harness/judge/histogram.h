@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 #include "golden/golden.h"
 #include "harness/data/tensor.h"
 #include "harness/model/contract.h"

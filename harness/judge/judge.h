@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 #include "golden/element.h"
 #include "golden/golden.h"
 #include "harness/data/dtype.h"

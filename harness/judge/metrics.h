@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 #include "golden/golden.h"
 #include "harness/data/tensor.h"
 #include "harness/judge/statistic/statistic.h"

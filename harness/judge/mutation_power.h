@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 #include "ops/operator.h"
 
 namespace assay {

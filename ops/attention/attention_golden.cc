@@ -12,7 +12,7 @@
 #include <limits>
 #include <memory>
 
-#include "golden/dd.h"
+#include "golden/dd/dd.h"
 #include "golden/float_env.h"
 #include "harness/base/parallel.h"
 #include "harness/data/infinity.h"

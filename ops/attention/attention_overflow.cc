@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 #include "harness/base/parallel.h"
 #include "ops/attention/attention.h"
 

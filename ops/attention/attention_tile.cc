@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 #include "harness/base/parallel.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"

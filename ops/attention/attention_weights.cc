@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "golden/inverse_factorial.h"
+#include "golden/dd/inverse_factorial.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "ops/attention/attention.h"

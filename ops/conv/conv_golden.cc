@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden value and bound of conv: tiles of patches (im2col) into golden/gemm.h, one batch entry per group, then the
-// bias. A tile is a part of one image, some groups and some output rows, so that memory stays bounded.
+// Golden value and bound of conv: tiles of patches (im2col) into golden/gemm/gemm.h, one batch entry per group, then
+// the bias. A tile is a part of one image, some groups and some output rows, so that memory stays bounded.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "golden/gemm.h"
+#include "golden/gemm/gemm.h"
 #include "harness/base/parallel.h"
 #include "ops/binding.h"
 #include "ops/conv/conv.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "golden/dd.h"
+#include "golden/dd/dd.h"
 #include "harness/base/parallel.h"
 #include "ops/binding.h"
 #include "ops/conv/conv.h"

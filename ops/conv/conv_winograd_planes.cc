@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "golden/gemm_engine.h"
+#include "golden/gemm/gemm_engine.h"
 #include "harness/base/multiversion.h"
 #include "harness/base/parallel.h"
 #include "harness/data/infinity.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "golden/fft.h"
+#include "golden/fft/fft.h"
 #include "ops/operator.h"
 
 namespace assay {

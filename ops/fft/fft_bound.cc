@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hard bound of fft (VERDICT.md 2), absolute and the same for every output of one transform, because an error made
-// anywhere reaches all of them: |dy_k| <= c ||y||_2 with c from golden/fft_error.h by the contract's algorithm, one
+// anywhere reaches all of them: |dy_k| <= c ||y||_2 with c from golden/fft/fft_error.h by the contract's algorithm, one
 // transform per axis; for alg=direct c ||x||_1.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "golden/fft_error.h"
+#include "golden/fft/fft_error.h"
 #include "ops/fft/fft.h"
 
 namespace assay {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "golden/gemm.h"
+#include "golden/gemm/gemm.h"
 #include "ops/operator.h"
 
 namespace assay {

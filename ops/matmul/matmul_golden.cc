@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden value and bound of matmul: the product comes from golden/gemm.h, the epilogue from here.
+// Golden value and bound of matmul: the product comes from golden/gemm/gemm.h, the epilogue from here.
 #include <algorithm>
 #include <cmath>
 #include <limits>

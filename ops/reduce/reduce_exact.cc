@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 #include "ops/binding.h"
 #include "ops/exact_code.h"
 #include "ops/reduce/reduce.h"

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 #include "harness/data/infinity.h"
 #include "ops/binding.h"
 #include "ops/exact_code.h"

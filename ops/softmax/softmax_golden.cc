@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "golden/dd.h"
+#include "golden/dd/dd.h"
 #include "golden/float_env.h"
-#include "golden/panel_sums.h"
+#include "golden/sums/panel_sums.h"
 #include "harness/base/multiversion.h"
 #include "harness/base/parallel.h"
 #include "harness/data/fill/portable_math.h"

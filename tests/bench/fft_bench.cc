@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "golden/fft.h"
-#include "golden/fft_transform.h"
+#include "golden/fft/fft.h"
+#include "golden/fft/fft_transform.h"
 #include "harness/base/parallel.h"
 #include "tests/bench/targets.h"
 

@@ -3,8 +3,8 @@
 // for the bare products of the same shapes on the same threads.
 #include <cblas.h>
 
-#include "golden/gemm.h"
-#include "golden/sum.h"
+#include "golden/gemm/gemm.h"
+#include "golden/sums/sum.h"
 #include "harness/base/parallel.h"
 #include "harness/data/fill/fill.h"
 #include "ops/conv/conv.h"

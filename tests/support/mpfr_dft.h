@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "golden/fft.h"
+#include "golden/fft/fft.h"
 #include "tests/support/mpfr.h"
 
 namespace assay::test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "golden/store_files.h"
+#include "golden/store/store_files.h"
 #include "harness/model/case_spec.h"
 #include "harness/plan/options.h"
 

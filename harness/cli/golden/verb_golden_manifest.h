@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "golden/store.h"
+#include "golden/store/store.h"
 #include "harness/cases/case_data.h"
 
 namespace assay::cli {

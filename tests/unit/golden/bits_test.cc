@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-#include "golden/bound.h"
-#include "golden/gemm.h"
-#include "golden/sum.h"
+#include "golden/bound/bound.h"
+#include "golden/gemm/gemm.h"
+#include "golden/sums/sum.h"
 #include "harness/base/parallel.h"
 #include "harness/data/fill/fill.h"
 

@@ -9,7 +9,7 @@
 #include <numbers>
 #include <vector>
 
-#include "golden/fft_error.h"
+#include "golden/fft/fft_error.h"
 #include "harness/data/dtype.h"
 #include "harness/data/fill/rng.h"
 #include "tests/support/mpfr_dft.h"

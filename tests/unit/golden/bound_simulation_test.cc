@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "golden/bound.h"
-#include "golden/gemm.h"
+#include "golden/bound/bound.h"
+#include "golden/gemm/gemm.h"
 #include "harness/data/fill/fill.h"
 #include "harness/data/fill/rng.h"
 

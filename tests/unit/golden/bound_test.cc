@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "golden/gemm.h"
+#include "golden/gemm/gemm.h"
 #include "tests/unit/special_values.h"
 
 namespace assay {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "golden/dd.h"
+#include "golden/dd/dd.h"
 
 #include <gtest/gtest.h>
 
-#include "golden/inverse_factorial.h"
+#include "golden/dd/inverse_factorial.h"
 #include "harness/data/fill/rng.h"
 #include "tests/support/mpfr.h"
 

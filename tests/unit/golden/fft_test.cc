@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Golden transforms against the definition in 256 bits, and their certified error.
-#include "golden/fft.h"
+#include "golden/fft/fft.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <complex>
 #include <random>
 
-#include "golden/fft_error.h"
-#include "golden/unit_root.h"
+#include "golden/fft/fft_error.h"
+#include "golden/fft/unit_root.h"
 #include "harness/base/parallel.h"
 #include "tests/support/mpfr_dft.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "golden/gemm.h"
+#include "golden/gemm/gemm.h"
 
 #include <gtest/gtest.h>
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "golden/bound.h"
-#include "golden/gemm.h"
-#include "golden/sum.h"
+#include "golden/bound/bound.h"
+#include "golden/gemm/gemm.h"
+#include "golden/sums/sum.h"
 #include "harness/data/fill/fill.h"
 #include "harness/model/contract.h"
 

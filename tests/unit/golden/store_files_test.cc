@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "golden/store_files.h"
+#include "golden/store/store_files.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -8,8 +8,8 @@
 
 #include <fstream>
 
-#include "golden/store_format.h"
-#include "golden/sum.h"
+#include "golden/store/store_format.h"
+#include "golden/sums/sum.h"
 #include "harness/base/atomic_file.h"
 #include "harness/data/safetensors.h"
 #include "tests/unit/temporary_folder.h"

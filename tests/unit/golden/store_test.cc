@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "golden/store.h"
+#include "golden/store/store.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "golden/sum.h"
+#include "golden/sums/sum.h"
 #include "harness/data/safetensors.h"
 #include "tests/unit/temporary_folder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "golden/sum.h"
+#include "golden/sums/sum.h"
 
 #include <gtest/gtest.h>
 

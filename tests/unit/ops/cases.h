@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "golden/bound.h"
+#include "golden/bound/bound.h"
 #include "golden/element.h"
 #include "ops/operator.h"
 

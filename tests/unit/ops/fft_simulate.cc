@@ -5,7 +5,7 @@
 #include <map>
 #include <numbers>
 
-#include "golden/fft_error.h"
+#include "golden/fft/fft_error.h"
 
 namespace assay::test {
 namespace {

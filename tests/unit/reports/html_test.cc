@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/html.h"
+#include "reports/html/html.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "reports/google_benchmark.h"
-#include "reports/html.h"
+#include "reports/html/html.h"
 #include "reports/junit.h"
 #include "reports/markdown.h"
 #include "tests/unit/reports/sample.h"

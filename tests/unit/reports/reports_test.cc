@@ -8,7 +8,7 @@
 #include "reports/deciding.h"
 #include "reports/elements.h"
 #include "reports/fault.h"
-#include "reports/html.h"
+#include "reports/html/html.h"
 #include "reports/incomplete.h"
 #include "reports/junit.h"
 #include "reports/known.h"

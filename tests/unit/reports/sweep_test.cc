@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "reports/console.h"
-#include "reports/html.h"
+#include "reports/html/html.h"
 #include "reports/markdown.h"
 #include "reports/summary.h"
 

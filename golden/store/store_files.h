@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies in the folder of a golden store, and what may go. Only files that have a name of the store's are ever
+// touched; several processes may run, collect and list at once.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "golden/store/store.h"
+#include "harness/base/result.h"
+
+namespace assay {
+
+struct StoreFile {
+  enum class Kind : uint8_t {
+    kGolden,        // of this program's versions
+    kOtherVersion,  // of another generator or golden version: never read
+    kDamaged,       // has a golden file's name, but is none, or another case's
+    kTemporary,     // half written; by a process that runs or by one that was killed
+    kForeign,       // of nobody's that this store knows
+  };
+  std::filesystem::path path;
+  Kind kind = Kind::kForeign;
+  int64_t bytes = 0;
+  double age_s = 0;  // since it was written or last read
+  GoldenKey key;     // of the first two kinds
+  int generator_version = 0, golden_version = 0;
+  std::string problem;  // of the third
+};
+
+// Sorted by case id and tier; what has none comes last, by path. A folder that is not there holds nothing. Reads
+// headers alone: whether the tensors are whole shows GoldenStore::Load.
+Result<std::vector<StoreFile>> ListStore(const std::filesystem::path& root);
+
+struct GcLimits {
+  std::optional<int64_t> max_bytes;    // of golden files of this program's versions; the longest unused ones go first
+  std::optional<double> older_than_s;  // unused for longer
+  bool dry_run = false;
+};
+
+struct GcResult {
+  std::vector<StoreFile> removed;
+  int64_t kept_files = 0, kept_bytes = 0;  // golden files of this program's versions
+  std::vector<StoreFile> failed;           // could not be removed: `problem` says why
+};
+
+// Removes other versions' files, damaged ones, what killed writers left, and golden files beyond the limits. Foreign
+// files, and those that a running process writes, stay.
+GcResult CollectGarbage(std::vector<StoreFile> files, const GcLimits& limits);
+
+// What killed writers left.
+void RemoveAbandonedWrites(const std::filesystem::path& root);
+
+}  // namespace assay

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// log-sum-exp of rows. Fast: double with the C library's exp and log (below 1 ulp), sums by panels. Reproducible:
+// double-double functions throughout, no library function, so that the bits are the same on every machine.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "golden/dd/dd.h"
+#include "golden/float_env.h"
+#include "golden/sums/panel_sums.h"
+#include "golden/sums/sum.h"
+#include "harness/base/check.h"
+#include "harness/base/parallel.h"
+#include "harness/data/infinity.h"
+
+namespace assay {
+namespace {
+
+// exp(-700) = 1e-304 of the largest term: left out, far below every error bound here.
+constexpr double kNegligible = -700;
+
+struct RowLse {
+  double value = 0, value_lo = 0, sigma = 0, error = 0, spread = 0, log_part = 0;
+};
+
+// The differences (weighted by p), the logarithm and the last addition each round once, on top of the sum.
+void JoinSigma(double sum_sigma, RowLse& row) {
+  const double others = row.spread * row.spread + row.log_part * row.log_part + row.value * row.value;
+  row.sigma = std::sqrt(sum_sigma * sum_sigma + kRoundingDeviation * kRoundingDeviation * others);
+}
+
+RowLse FastRow(const double* x, int64_t k, double max) {
+  double total = 0, weighted = 0;
+  PanelSampler sampler;
+  for (int64_t k0 = 0; k0 < k; k0 += kSigmaPanel) {
+    const int64_t k1 = std::min(k, k0 + kSigmaPanel);
+    double panel = 0, panel_weighted = 0;
+    for (int64_t i = k0; i < k1; ++i) {
+      const double d = x[i] - max;
+      if (d < kNegligible) continue;
+      const double e = std::exp(d);
+      panel += e;
+      panel_weighted -= e * d;
+    }
+    total += panel;
+    weighted += panel_weighted;
+    if (k1 < k) sampler.End(total);
+  }
+  RowLse row;
+  row.spread = weighted / total;
+  const double log_total = std::log(total);
+  row.log_part = log_total;
+  row.value = max + log_total;
+  // In u = 2^-53: the differences, 2 for exp, 64 + panels additions, 2 |log| for log, the last addition.
+  const double panels = std::ceil(static_cast<double>(k) / static_cast<double>(kSigmaPanel));
+  const double units = row.spread + 2 + (static_cast<double>(kSigmaPanel) + panels) + 2 * log_total;
+  row.error = 0x1p-53 * (1 + 0x1p-20) * (units + std::fabs(row.value)) + 0x1p-1000;
+  JoinSigma(sampler.Sigma(total, total, k) / total, row);
+  return row;
+}
+
+RowLse ReproducibleRow(const double* x, int64_t k, double max) {
+  DD total;
+  double weighted = 0;
+  PanelSampler sampler;
+  for (int64_t i = 0; i < k; ++i) {
+    const DD d = TwoSum(x[i], -max);
+    if (d.hi >= kNegligible) {
+      const DD e = Exp(d);
+      total = total + e;
+      weighted -= e.hi * d.hi;
+    }
+    if ((i + 1) % kSigmaPanel == 0 && i + 1 < k) sampler.End(total.hi);
+  }
+  RowLse row;
+  row.spread = weighted / total.hi;
+  const DD log_total = Log(total);
+  row.log_part = log_total.hi;
+  const DD value = log_total + max;
+  row.value = value.hi;
+  row.value_lo = value.lo;
+  // Exp and Log, k additions of 3 u^2 each, the last addition.
+  row.error =
+      kDDFunctionError * (2 + row.log_part) + 0x1p-103 * (static_cast<double>(k) + std::fabs(row.value)) + 0x1p-1000;
+  JoinSigma(sampler.Sigma(total.hi, total.hi, k) / total.hi, row);
+  return row;
+}
+
+// The row's maximum, or NaN when it has one.
+double MaxOrNan(const double* x, int64_t k) {
+  double max = -kInfinity;
+  for (int64_t i = 0; i < k; ++i) {
+    if (std::isnan(x[i])) return std::numeric_limits<double>::quiet_NaN();
+    max = std::max(max, x[i]);
+  }
+  return max;
+}
+
+RowLse Row(const double* x, int64_t k, Tier tier) {
+  const double max = MaxOrNan(x, k);
+  if (!std::isfinite(max)) return {.value = max};  // NaN; any +inf; all -inf, or no column at all
+  return tier == Tier::kFast ? FastRow(x, k, max) : ReproducibleRow(x, k, max);
+}
+
+}  // namespace
+
+Golden GoldenRowLogSumExp(std::span<const double> x, int64_t rows, int64_t k, Tier tier, bool wide) {
+  ASSAY_CHECK(std::ssize(x) == rows * k);
+  RequireFloatEnvironment("golden log-sum-exp");
+  Golden golden{.shape = {rows}, .tier = tier};
+  golden.value.resize(rows);
+  if (tier == Tier::kReproducible) golden.value_lo.resize(rows);
+  golden.magnitude = golden.sigma = golden.error = Plane(rows, wide);
+  Plane spread(rows, wide), log_part(rows, wide);
+  ParallelFor(rows, std::max<int64_t>(1, 1024 / std::max<int64_t>(1, k)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const RowLse row = Row(x.data() + i * k, k, tier);
+      golden.value[i] = row.value;
+      if (tier == Tier::kReproducible) golden.value_lo[i] = row.value_lo;
+      golden.magnitude.Set(i, 1);
+      golden.sigma.Set(i, row.sigma);
+      golden.error.SetUp(i, row.error);
+      spread.SetUp(i, row.spread * (1 + 0x1p-30));
+      log_part.SetUp(i, row.log_part * (1 + 0x1p-30));
+    }
+  });
+  golden.extra.emplace_back("spread", std::move(spread));
+  golden.extra.emplace_back("log_part", std::move(log_part));
+  return golden;
+}
+
+}  // namespace assay
