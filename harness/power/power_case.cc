@@ -12,6 +12,7 @@
 #include "harness/cases/case_data.h"
 #include "harness/power/power_envelope.h"
 #include "harness/run/case_runner.h"
+#include "harness/run/prepared_plan.h"
 
 namespace assay {
 namespace {
@@ -174,15 +175,12 @@ class CaseMeasurement {
     EffectMap effects;
     const Problem exact = ForEffects(data.problem);
     for (const std::string& name : Names(exact, kFault, true)) {
-      auto prepared = device_.session->Prepare(device_.device_index, exact, name);
-      if (!prepared) {
-        Note(name, prepared.error().message);
+      const auto plan = PreparedPlan::Make(device_, exact, name);
+      if (!plan) {
+        Note(name, plan.error().message);
         continue;
       }
-      InputSet inputs;
-      for (const Tensor& tensor : data.inputs) inputs.push_back(&tensor);
-      auto execution = device_.session->Execute(prepared->plan, inputs, Prefill::kNanPayload);
-      device_.session->Release(prepared->plan);
+      const auto execution = plan->Execute(data.inputs, Prefill::kNanPayload);
       if (!execution) {
         Note(name, execution.error().message);
         continue;

@@ -7,6 +7,7 @@
 #include "harness/model/contract.h"
 #include "harness/perf/stopping.h"
 #include "harness/run/executions.h"
+#include "harness/run/prepared_plan.h"
 
 namespace assay {
 namespace {
@@ -61,10 +62,9 @@ Call<std::vector<ProbeTime>> TimeProbe(const Device& device, const Problem& prob
   request.max_seconds = settings.max_seconds;
   request.enough = [](std::span<const double> seconds) { return MedianIsSettled(seconds, 0.05); };
   for (const ImplementationInfo& implementation : chosen) {
-    const auto prepared = device.session->Prepare(device.device_index, problem, implementation.name);
-    Call<Timing> timing =
-        prepared ? device.session->Time(prepared->plan, sets, request) : Call<Timing>(tl::unexpected(prepared.error()));
-    if (prepared) device.session->Release(prepared->plan);
+    const auto plan = PreparedPlan::Make(device, problem, implementation.name);
+    const Call<Timing> timing =
+        plan ? device.session->Time(plan->id(), sets, request) : Call<Timing>(tl::unexpected(plan.error()));
     if (timing) {
       times.push_back({implementation.name, *std::ranges::min_element(timing->seconds), timing->wall_s});
     } else if (EndedTheWorker(timing.error())) {
