@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/unit/ops/attention_simulate.h"
-#include "tests/unit/ops/cases.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/attention.h"
 #include "tests/unit/special_values.h"
 
 namespace assay::test {
@@ -26,7 +26,7 @@ void CheckBound(const std::string& id, const char* declaration, AttentionTally& 
   const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
   const Tier tier = op.d % 2 == 0 ? Tier::kFast : Tier::kReproducible;
   const Golden golden = Op("attention").ComputeGolden(problem, inputs, tier);
-  const BoundModel bound = Op("attention").Bound(problem, golden, contract);
+  const DeclaredBound bound = BoundOf(problem, golden, contract);
   const auto forms = AllAttentionForms(problem.spec.seed);
   for (int64_t row = 0; row < op.Rows(); ++row) {
     for (size_t at = static_cast<size_t>(row) % 3; at < forms.size(); at += 3) {
@@ -105,7 +105,7 @@ TEST(AttentionBound, OfOneKeyIsNarrow) {
     const Problem problem = Bind("attention/f32/b=1,h=2,l=5,s=1,d=16,dv=8/fill=normal/seed=3");
     const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
     const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
-    const BoundModel bound = Op("attention").Bound(problem, golden, Declared(declaration));
+    const DeclaredBound bound = BoundOf(problem, golden, declaration);
     for (int64_t i = 0; i < golden.size(); ++i) {
       const auto y = static_cast<float>(golden.value[i]);
       ASSERT_TRUE(Accepts(bound, golden, i, y)) << i;

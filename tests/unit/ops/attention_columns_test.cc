@@ -10,7 +10,7 @@
 
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_tile.h"
-#include "tests/unit/ops/cases.h"
+#include "tests/support/operator_cases.h"
 
 namespace assay::test {
 namespace {

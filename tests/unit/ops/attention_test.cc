@@ -10,8 +10,8 @@
 
 #include "ops/binding.h"
 #include "tests/support/mpfr.h"
-#include "tests/unit/ops/attention_simulate.h"
-#include "tests/unit/ops/cases.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/attention.h"
 #include "tests/unit/special_values.h"
 
 namespace assay::test {
@@ -182,7 +182,7 @@ TEST(AttentionGolden, QueriesThatSeeNothing) {
     const bool nan = policy[0] != 0;
     for (int64_t i = 0; i < 8; ++i) EXPECT_TRUE(nan ? std::isnan(golden.value[i]) : golden.value[i] == 0);
     EXPECT_TRUE(std::isfinite(golden.value[8]));
-    const BoundModel any = Op("attention").Bound(problem, golden, Declared("acc=f32;math=1;masked=any"));
+    const DeclaredBound any = BoundOf(problem, golden, "acc=f32;math=1;masked=any");
     EXPECT_EQ(AccumulatedBound(any, golden, 0), kInf);
   }
 }
@@ -196,15 +196,15 @@ TEST(AttentionBound, PromisesNothingWhereAHiddenScoreOverflows) {
   const double hidden = -kInf;
   inputs[3].SetDoubles(std::vector<double>{hidden, 0, hidden, 0});
   const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
-  const BoundModel narrow = Op("attention").Bound(problem, golden, Declared("acc=f32;mid=f16;math=1"));
-  const BoundModel wide = Op("attention").Bound(problem, golden, Declared("acc=f32;math=1"));
+  const DeclaredBound narrow = BoundOf(problem, golden, "acc=f32;mid=f16;math=1");
+  const DeclaredBound wide = BoundOf(problem, golden, "acc=f32;math=1");
   EXPECT_EQ(AccumulatedBound(narrow, golden, 0), kInf);
   EXPECT_LT(AccumulatedBound(narrow, golden, 2), 1);
   EXPECT_LT(AccumulatedBound(wide, golden, 0), 1);
 
   inputs[3].SetDoubles(std::vector<double>{hidden, hidden, hidden, hidden});
   const Golden masked = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
-  const BoundModel bound = Op("attention").Bound(problem, masked, Declared("acc=f32;mid=f16;math=1"));
+  const DeclaredBound bound = BoundOf(problem, masked, "acc=f32;mid=f16;math=1");
   EXPECT_EQ(AccumulatedBound(bound, masked, 0), kInf);
   EXPECT_EQ(AccumulatedBound(bound, masked, 2), 0);
 }
@@ -218,7 +218,7 @@ TEST(AttentionBound, InfiniteResultsAreRight) {
     const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
     const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
     for (const char* contract : {"acc=f32;mid=bf16;math=1", "acc=f16;math=1", "acc=bf16;math=1"}) {
-      const BoundModel bound = Op("attention").Bound(problem, golden, Declared(contract));
+      const DeclaredBound bound = BoundOf(problem, golden, contract);
       for (int64_t i = 0; i < golden.size(); ++i) {
         EXPECT_FALSE(std::isnan(AccumulatedBound(bound, golden, i))) << contract << " seed " << seed << " at " << i;
         if (!std::isinf(golden.value[i])) continue;
@@ -232,10 +232,7 @@ TEST(AttentionBound, InfiniteResultsAreRight) {
 
 bool TwinHolds(const Twin& twin, DType out, int64_t first, const std::vector<double>& got) {
   for (size_t c = 0; c < got.size(); ++c) {
-    const int64_t i = first + static_cast<int64_t>(c);
-    const double want = twin.expected[i];
-    if (std::isnan(want) && std::isnan(got[c])) continue;
-    if (got[c] != want && !(std::abs(got[c] - want) <= twin.ToleranceAt(i) * UlpAt(FormatOf(out), want))) return false;
+    if (!Accepts(twin, out, first + static_cast<int64_t>(c), got[c])) return false;
   }
   return true;
 }

@@ -2,7 +2,7 @@
 // Schemas, shapes, and the errors of cases that cannot be.
 #include <gmock/gmock.h>
 
-#include "tests/unit/ops/cases.h"
+#include "tests/support/operator_cases.h"
 
 namespace assay::test {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "harness/data/fill/fill.h"
-#include "tests/unit/ops/cases.h"
-#include "tests/unit/ops/simulate.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/sums.h"
 
 namespace assay::test {
 namespace {
@@ -30,7 +30,7 @@ bool AcceptsFarFinite(const BoundModel& bound, int64_t i) {
   return (AlsoAt(bound, i) & kFar) != 0;
 }
 
-void ExpectBeyondIsRejected(const BoundModel& bound, const Golden& golden, int64_t i, Tally& tally) {
+void ExpectBeyondIsRejected(const DeclaredBound& bound, const Golden& golden, int64_t i, Tally& tally) {
   const double y = golden.value[i],
                limit = bound.exact ? std::abs(y) * 0x1p-50 + 0x1p-1000 : HardBound(bound, golden, i);
   if (AcceptsFarFinite(bound, i) || !std::isfinite(y) || !std::isfinite(limit)) return;
@@ -52,7 +52,7 @@ void CheckCase(const std::string& id, const char* declaration, Runner run, Tally
   const std::vector<Tensor> inputs = op.MakeInputs(problem);
   const Golden golden =
       op.ComputeGolden(problem, inputs, problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible);
-  const BoundModel bound = op.Bound(problem, golden, contract);
+  const DeclaredBound bound = BoundOf(problem, golden, contract);
   const Arithmetic unit = ArithmeticOf(contract);
   ASSERT_EQ(golden.size(), NumElements(problem.output.shape));
   ++tally.tensors;

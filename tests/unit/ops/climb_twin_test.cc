@@ -11,9 +11,9 @@
 
 #include "ops/binding.h"
 #include "ops/exact_code.h"
-#include "tests/unit/ops/cases.h"
-#include "tests/unit/ops/conv_simulate.h"
-#include "tests/unit/ops/simulate.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/conv.h"
+#include "tests/support/simulate/sums.h"
 
 namespace assay::test {
 namespace {

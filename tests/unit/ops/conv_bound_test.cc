@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/unit/ops/cases.h"
-#include "tests/unit/ops/conv_simulate.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/conv.h"
 
 namespace assay::test {
 namespace {
@@ -27,11 +27,9 @@ struct Judged {
         inputs(Op("conv").MakeInputs(problem)),
         golden(
             Op("conv").ComputeGolden(problem, inputs, problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible)),
-        bound(Op("conv").Bound(problem, golden, contract)) {}
+        bound(BoundOf(problem, golden, contract)) {}
 
-  bool Holds(int64_t i, double got) const {
-    return golden.error.empty() ? got == golden.value[i] : Accepts(bound, golden, i, got);
-  }
+  bool Holds(int64_t i, double got) const { return Accepts(bound, golden, i, got); }
   void Check(std::span<const double> got, ConvTally& tally) const {
     for (int64_t i = 0; i < golden.size(); ++i) {
       ASSERT_TRUE(Holds(i, got[i])) << "element " << i << ": got " << got[i] << " golden " << golden.value[i]
@@ -66,7 +64,7 @@ struct Judged {
   Contract contract;
   std::vector<Tensor> inputs;
   Golden golden;
-  BoundModel bound;
+  DeclaredBound bound;
 };
 
 void CheckDirect(const std::string& id, const char* declaration, ConvTally& tally) {

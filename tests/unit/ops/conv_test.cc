@@ -9,8 +9,8 @@
 
 #include "ops/binding.h"
 #include "tests/support/mpfr.h"
-#include "tests/unit/ops/cases.h"
-#include "tests/unit/ops/conv_simulate.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/conv.h"
 
 namespace assay::test {
 namespace {

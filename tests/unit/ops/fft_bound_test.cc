@@ -7,7 +7,8 @@
 #include <cmath>
 
 #include "ops/fft/fft.h"
-#include "tests/unit/ops/fft_simulate.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/fft.h"
 
 namespace assay {
 namespace {
@@ -20,35 +21,34 @@ struct Judged {
   Problem problem;
   std::vector<Tensor> inputs;
   Golden golden;
-  BoundModel bound;
+  test::DeclaredBound bound;
 
-  Judged(const std::string& id, const std::string& contract) {
-    const Operator* op = OperatorRegistry::Global().Find("fft");
-    Result<Problem> bound_case = op->Bind(ParseId(id).value());
-    EXPECT_TRUE(bound_case.has_value()) << id;
-    problem = *std::move(bound_case);
-    inputs = op->MakeInputs(problem);
-    golden = op->ComputeGolden(problem, inputs, Tier::kFast);
-    bound = op->Bound(problem, golden, ParseDeclaration(contract).value());
-  }
+  Judged(const std::string& id, const std::string& contract)
+      : problem(test::Bind(id)),
+        inputs(test::Op("fft").MakeInputs(problem)),
+        golden(test::Op("fft").ComputeGolden(problem, inputs, Tier::kFast)),
+        bound(test::BoundOf(problem, golden, contract)) {}
 
   // Largest |error| / T over all numbers.
   double Margin(const std::vector<float>& got) const {
+    const ElementJudge judge = test::JudgeBy(bound, golden);
     double margin = 0;
     EXPECT_EQ(std::ssize(got), golden.size());
     for (int64_t i = 0; i < golden.size(); ++i) {
-      margin = std::max(margin, std::abs(got[i] - golden.value[i]) / HardBound(bound, golden, i));
+      const Judgement judged = judge.Judge(i, got[i]);
+      const double own = std::abs(judged.error) / judged.tolerance;
+      EXPECT_EQ(judged.accepted, own <= 1) << i;
+      margin = std::max(margin, own);
     }
     return margin;
   }
 
   // Largest error beyond the output's own rounding in units of sigma (VERDICT.md 3; the threshold is 8).
   double LargestDeviation(const std::vector<float>& got) const {
-    const FloatFormat& format = FormatOf(problem.output.dtype);
+    const ElementJudge judge = test::JudgeBy(bound, golden);
     double largest = 0;
     for (int64_t i = 0; i < golden.size(); ++i) {
-      const double beyond = std::abs(got[i] - golden.value[i]) - UlpAt(format, golden.value[i]) / 2;
-      largest = std::max(largest, beyond / (golden.sigma[i] * bound.statistic.sigma_scale * format.UnitRoundoff()));
+      largest = std::max(largest, judge.Deviation(i, judge.Judge(i, got[i]), got[i]));
     }
     return largest;
   }

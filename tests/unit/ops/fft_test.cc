@@ -10,6 +10,7 @@
 
 #include "ops/binding.h"
 #include "tests/support/mpfr_dft.h"
+#include "tests/support/operator_cases.h"
 
 namespace assay {
 namespace {
@@ -135,15 +136,14 @@ double Caught(const std::string& id, const std::string& contract) {
   const Problem problem = Bound(id);
   const std::vector<Tensor> inputs = Fft().MakeInputs(problem);
   const Golden golden = Fft().ComputeGolden(problem, inputs, Tier::kFast);
-  const BoundModel bound = Fft().Bound(problem, golden, ParseDeclaration(contract).value());
+  const test::DeclaredBound bound = test::BoundOf(problem, golden, contract);
   std::vector<int64_t> outputs;
   for (int64_t i = 0; i < golden.size(); i += std::max<int64_t>(1, golden.size() / 256)) outputs.push_back(i);
   const std::vector<Mutant> mutants = Fft().OmittedTerms(problem, inputs, golden.value, outputs);
   EXPECT_GE(mutants.size(), outputs.size());
   int64_t caught = 0;
   for (const Mutant& mutant : mutants) {
-    const double error = std::abs(mutant.value - golden.value[mutant.index]);
-    caught += error > HardBound(bound, golden, mutant.index) ? 1 : 0;
+    caught += test::Accepts(bound, golden, mutant.index, mutant.value) ? 0 : 1;
   }
   return static_cast<double>(caught) / static_cast<double>(mutants.size());
 }

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "ops/fft/fft.h"
-#include "tests/unit/ops/cases.h"
-#include "tests/unit/ops/fft_simulate.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/fft.h"
 
 namespace assay::test {
 namespace {
@@ -32,9 +32,7 @@ int Wrong(const Twin& twin, int64_t batch, const Signal& got) {
   int wrong = 0;
   for (int64_t i = 0; i < 2 * n; ++i) {
     const int64_t at = 2 * batch * n + i;
-    const double value = i % 2 == 0 ? got[i / 2].re : got[i / 2].im, want = twin.expected[at];
-    const double tolerance = twin.ToleranceAt(at) * UlpAt(FormatOf(DType::kF32), want);
-    if (!(std::abs(value - want) <= tolerance)) ++wrong;
+    if (!Accepts(twin, DType::kF32, at, i % 2 == 0 ? got[i / 2].re : got[i / 2].im)) ++wrong;
   }
   return wrong;
 }

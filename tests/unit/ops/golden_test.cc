@@ -10,7 +10,7 @@
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 #include "tests/support/mpfr.h"
-#include "tests/unit/ops/cases.h"
+#include "tests/support/operator_cases.h"
 
 namespace assay::test {
 namespace {

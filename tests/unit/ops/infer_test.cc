@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tests/unit/ops/cases.h"
+#include "tests/support/operator_cases.h"
 
 namespace assay {
 namespace {

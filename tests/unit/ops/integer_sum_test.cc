@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/unit/ops/cases.h"
-#include "tests/unit/ops/conv_simulate.h"
-#include "tests/unit/ops/simulate.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/conv.h"
+#include "tests/support/simulate/sums.h"
 
 namespace assay::test {
 namespace {
@@ -47,7 +47,7 @@ Outcome Check(const std::string& id, const char* declaration, bool large) {
   const Contract contract = Declared(declaration);
   const std::vector<Tensor> inputs = large ? LargeInputs(problem) : op.MakeInputs(problem);
   const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
-  const BoundModel bound = op.Bound(problem, golden, contract);
+  const DeclaredBound bound = BoundOf(problem, golden, contract);
   Outcome outcome{.exact = bound.exact};
   const auto limit = [&](int64_t i) { return bound.exact ? 0 : AccumulatedBound(bound, golden, i); };
   for (const Schedule& schedule : AllSchedules(7)) {
@@ -112,7 +112,7 @@ TEST(IntegerSums, AreBoundedElementByElement) {
   std::fill(x.begin() + 16, x.end(), 17);
   inputs[0].SetDoubles(x);
   const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
-  const BoundModel bound = Op("reduce").Bound(problem, golden, Declared("bf16acc"));
+  const DeclaredBound bound = BoundOf(problem, golden, "bf16acc");
   EXPECT_EQ(AccumulatedBound(bound, golden, 0), 0);
   EXPECT_FALSE(Accepts(bound, golden, 0, 257));
   EXPECT_GT(AccumulatedBound(bound, golden, 1), 1);
@@ -128,7 +128,7 @@ TEST(IntegerSums, MayEndAtTheLimitsWhereTheAccumulatorOverflows) {
   std::fill(x.begin() + 600, x.end(), 10);
   inputs[0].SetDoubles(x);
   const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
-  const BoundModel bound = Op("reduce").Bound(problem, golden, Declared("f16acc"));
+  const DeclaredBound bound = BoundOf(problem, golden, "f16acc");
   EXPECT_TRUE(IsAlsoRight(bound, 0, DType::kI32, golden.value[0], 0x1p31 - 1));
   EXPECT_TRUE(IsAlsoRight(bound, 0, DType::kI32, golden.value[0], -0x1p31));
   EXPECT_FALSE(IsAlsoRight(bound, 0, DType::kI32, golden.value[0], 0x1p30));

@@ -10,8 +10,8 @@
 
 #include "harness/data/fill/rng.h"
 #include "ops/reduce/reduce.h"
-#include "tests/unit/ops/cases.h"
-#include "tests/unit/ops/simulate.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/sums.h"
 
 namespace assay::test {
 namespace {
@@ -57,8 +57,7 @@ Problem MeanOf(const char* dtypes, int64_t rows, int64_t terms) {
 }
 
 bool Passes(const Twin& twin, DType out, int64_t row, double mean) {
-  const double got = RoundTo(FormatOf(out), mean), ulp = UlpAt(FormatOf(out), twin.expected[row]);
-  return std::abs(got - twin.expected[row]) <= twin.ToleranceAt(row) * ulp;
+  return Accepts(twin, out, row, RoundTo(FormatOf(out), mean));
 }
 
 // 0: as it is; 1: reversed; 2: climbs as high as it can and comes down; 3: the other way round; else: random.

@@ -8,7 +8,7 @@
 #include "ops/binding.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
-#include "tests/unit/ops/cases.h"
+#include "tests/support/operator_cases.h"
 
 namespace assay::test {
 namespace {

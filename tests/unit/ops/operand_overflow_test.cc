@@ -9,9 +9,9 @@
 #include "harness/data/fill/rng.h"
 #include "ops/binding.h"
 #include "ops/softmax/softmax.h"
-#include "tests/unit/ops/attention_simulate.h"
-#include "tests/unit/ops/cases.h"
-#include "tests/unit/ops/softmax_simulate.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/attention.h"
+#include "tests/support/simulate/softmax.h"
 #include "tests/unit/special_values.h"
 
 namespace assay::test {
@@ -20,29 +20,6 @@ namespace {
 constexpr double kLargest = 0x1.FFFFFEp127, kTiny = 0x1p-127;
 constexpr const char* kNarrow[] = {"in=tf32rn;acc=f32;math=1", "in=bf16;acc=f32;math=1", "in=bf16x3;acc=f32;math=1",
                                    "in=tf32rn;acc=f32;mid=f16;math=2"};
-
-// As the unit of the contract reads a number of f32: tf32 has the exponents of bf16 and three bits more; of three bf16
-// parts the first may be infinite, and else they keep the number.
-double Narrow(const Contract& contract, double x) {
-  if (contract.in == InputRounding::kExact || !std::isfinite(x) || x == 0) return x;
-  const double bf16 = RoundTo(FormatOf(DType::kBF16), x);
-  if (contract.in == InputRounding::kBF16x3) return std::isinf(bf16) ? bf16 : x;
-  if (contract.in == InputRounding::kBF16) return bf16;
-  const double unit = std::ldexp(1.0, std::max(std::ilogb(x), -126) - 10), rounded = std::nearbyint(x / unit) * unit;
-  return std::abs(rounded) < 0x1p128 ? rounded : std::copysign(kInf, x);
-}
-
-Tensor Narrow(const Contract& contract, const Tensor& tensor) {
-  Tensor narrow(tensor.dtype(), tensor.shape());
-  std::vector<double> values = tensor.ToDoubles();
-  for (double& x : values) x = Narrow(contract, x);
-  narrow.SetDoubles(values);
-  return narrow;
-}
-
-bool IsRight(const BoundModel& bound, const Golden& golden, int64_t i, double got) {
-  return golden.error[i] == kInf || AccumulatedBound(bound, golden, i) == kInf || Accepts(bound, golden, i, got);
-}
 
 // Puts +-x at element i of an operand.
 void Plant(std::vector<Tensor>& inputs, int operand, int64_t i, double x) {
@@ -63,7 +40,7 @@ struct Attended {
   std::vector<Tensor> inputs;
   Contract contract;
   Golden golden;
-  BoundModel bound;
+  DeclaredBound bound;
 
   // `where`: 0 q, 1 k, 2 v, 3 nowhere.
   Attended(const std::string& id, const char* declaration, int where, double x) : problem(Bind(id)) {
@@ -74,13 +51,11 @@ struct Attended {
     if (where == 2) Plant(inputs, 2, (seed % problem.Int("s")) * problem.Int("dv"), x);
     if (where < 2) Plant(inputs, where, seed % problem.Int(where == 0 ? "l" : "s") * d, x);
     golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
-    bound = Op("attention").Bound(problem, golden, contract);
+    bound = BoundOf(problem, golden, contract);
   }
 
   std::vector<double> Run(int64_t row, const AttentionForm& form, const AttentionFault& fault = {}) const {
-    std::vector<Tensor> read;
-    for (const Tensor& tensor : inputs) read.push_back(Narrow(contract, tensor));
-    return RunAttentionRow(problem, read, row, contract, form, fault);
+    return RunAttentionRow(problem, inputs, row, contract, form, fault);
   }
 };
 
@@ -101,7 +76,7 @@ TEST(OperandOverflow, CorrectAttentionStaysWithinWhatIsPromised) {
             const std::vector<double> got = a.Run(row, forms[at]);
             for (int64_t c = 0; c < 3; ++c) {
               const int64_t i = row * 3 + c;
-              ASSERT_TRUE(IsRight(a.bound, a.golden, i, got[c]))
+              ASSERT_TRUE(Accepts(a.bound, a.golden, i, got[c]))
                   << "form " << at << " element " << i << ": " << got[c] << " for " << a.golden.value[i];
               ++checked;
               infinite += std::isfinite(got[c]) ? 0 : 1;
@@ -155,7 +130,7 @@ TEST(OperandOverflow, FaultsOfUntouchedRowsFail) {
     bool caught = false;
     for (int64_t row = 4; row < 8; ++row) {  // the other head
       const std::vector<double> got = a.Run(row, {}, {.drop_first = true});
-      for (int64_t c = 0; c < 3; ++c) caught = caught || !IsRight(a.bound, a.golden, row * 3 + c, got[c]);
+      for (int64_t c = 0; c < 3; ++c) caught = caught || !Accepts(a.bound, a.golden, row * 3 + c, got[c]);
     }
     seen += caught ? 1 : 0;
   }
@@ -171,12 +146,12 @@ TEST(OperandOverflow, ScaledQueriesMayOverflow) {
     for (const AttentionForm& form : AllAttentionForms(static_cast<uint64_t>(seed))) {
       const std::vector<double> got = a.Run(seed % 4, form);
       for (int64_t c = 0; c < 3; ++c) {
-        ASSERT_TRUE(IsRight(a.bound, a.golden, seed % 4 * 3 + c, got[c]));
+        ASSERT_TRUE(Accepts(a.bound, a.golden, seed % 4 * 3 + c, got[c]));
         infinite += std::isfinite(got[c]) ? 0 : 1;
       }
     }
     const int64_t other = (seed + 1) % 4 * 3;
-    EXPECT_FALSE(IsRight(a.bound, a.golden, other, NAN)) << "another row";
+    EXPECT_FALSE(Accepts(a.bound, a.golden, other, NAN)) << "another row";
   }
   EXPECT_GT(infinite, 100);
 }
@@ -198,16 +173,14 @@ TEST(OperandOverflow, CorrectSoftmaxStaysWithinWhatIsPromised) {
       for (const auto& row : rows) values.insert(values.end(), row.begin(), row.end());
       inputs[0].SetDoubles(values);
       const Golden golden = Op("softmax").ComputeGolden(problem, inputs, Tier::kFast);
-      const BoundModel bound = Op("softmax").Bound(problem, golden, contract);
+      const DeclaredBound bound = BoundOf(problem, golden, contract);
       for (size_t r = 0; r < rows.size(); ++r) {
-        std::vector<double> x = rows[r];
-        for (double& value : x) value = Narrow(contract, value);
         for (const SoftmaxForm& form : AllSoftmaxForms(1)) {
-          const std::vector<double> got = RunSoftmaxRow(problem, x, contract, form);
-          for (size_t k = 0; k < x.size(); ++k) {
+          const std::vector<double> got = RunSoftmaxRow(problem, rows[r], contract, form);
+          for (size_t k = 0; k < got.size(); ++k) {
             const int64_t i = static_cast<int64_t>(5 * r + k);
             const double y = golden.value[i];
-            ASSERT_TRUE(IsRight(bound, golden, i, got[k]))
+            ASSERT_TRUE(Accepts(bound, golden, i, got[k]))
                 << declaration << log << " row " << r << " element " << k << ": " << got[k] << " for " << y;
             infinite += std::isnan(got[k]) ? 1 : 0;
           }
@@ -215,12 +188,12 @@ TEST(OperandOverflow, CorrectSoftmaxStaysWithinWhatIsPromised) {
       }
       // Rows that the class does not touch keep their bound, a vanished probability and -inf too.
       const double none = *log == 0 ? 0 : -kInf;
-      EXPECT_FALSE(IsRight(bound, golden, 20, golden.value[20] * 1.5));
-      EXPECT_FALSE(IsRight(bound, golden, 20, NAN) || IsRight(bound, golden, 24, NAN));
-      EXPECT_TRUE(IsRight(bound, golden, 19, none));
-      EXPECT_FALSE(IsRight(bound, golden, 24, 1e-6));
+      EXPECT_FALSE(Accepts(bound, golden, 20, golden.value[20] * 1.5));
+      EXPECT_FALSE(Accepts(bound, golden, 20, NAN) || Accepts(bound, golden, 24, NAN));
+      EXPECT_TRUE(Accepts(bound, golden, 19, none));
+      EXPECT_FALSE(Accepts(bound, golden, 24, 1e-6));
       if (*log == 0) {
-        EXPECT_FALSE(IsRight(bound, golden, 19, 0.25));
+        EXPECT_FALSE(Accepts(bound, golden, 19, 0.25));
       }
     }
   }

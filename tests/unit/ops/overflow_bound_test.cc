@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tests/unit/ops/cases.h"
+#include "tests/support/operator_cases.h"
 
 namespace assay::test {
 namespace {
@@ -17,7 +17,7 @@ TEST(MatmulBound, OperandsBeyondTheNarrowerFormatMayBecomeInfinite) {
     inputs[0].SetDoubles(std::vector<double>{1, operand, 2, 3, 4, 5});
     inputs[1].SetDoubles(std::vector<double>{0x1p-20, 0x1p-20, 0x1p-20, 0x1p-20, 1, 2});
     const Golden golden = Op("matmul").ComputeGolden(problem, inputs, Tier::kFast);
-    const BoundModel bound = Op("matmul").Bound(problem, golden, Declared(contract));
+    const DeclaredBound bound = BoundOf(problem, golden, contract);
     EXPECT_FALSE(Accepts(bound, golden, 2, HUGE_VAL)) << "the other row has no such operand";
     EXPECT_FALSE(Accepts(bound, golden, 0, 3e38)) << "finite results stay bounded";
     EXPECT_EQ(Accepts(bound, golden, 0, HUGE_VAL), Accepts(bound, golden, 0, NAN));
@@ -42,25 +42,25 @@ TEST(ConvBound, OperandsBeyondTheNarrowerFormatMayBecomeInfinite) {
     inputs[0].SetDoubles(x);
     inputs[1].SetDoubles(w);
     golden = Op("conv").ComputeGolden(problem, inputs, Tier::kFast);
-    return Op("conv").Bound(problem, golden, Declared(contract));
+    return BoundOf(problem, golden, contract);
   };
   constexpr double kMost = 0x1.FFFFFEp127, kSmall = 0x1p-20;
   for (const char* contract : {"in=tf32rn;acc=f32", "in=bf16;acc=f32", "in=bf16x3;acc=f32"}) {
     Golden golden;
-    const BoundModel bound =
+    const DeclaredBound bound =
         bound_of({kMost, 1, 2, 3, 4}, {kSmall, kSmall, kSmall, 1e-3, 1e-3, 1e-3}, contract, golden);
     for (int64_t i : {0, 1, 5, 6}) {
       EXPECT_TRUE(Accepts(bound, golden, i, HUGE_VAL) && Accepts(bound, golden, i, NAN)) << contract << " " << i;
     }
     for (int64_t i : {2, 3, 4, 7, 8, 9}) EXPECT_FALSE(Accepts(bound, golden, i, HUGE_VAL)) << contract << " " << i;
     EXPECT_FALSE(Accepts(bound, golden, 0, 3e38)) << "finite results stay bounded";
-    const BoundModel weights = bound_of({1e-3, 1e-3, 1e-3, 1e-3, 1e-3}, {1, 2, -kMost, 1, 2, 3}, contract, golden);
+    const DeclaredBound weights = bound_of({1e-3, 1e-3, 1e-3, 1e-3, 1e-3}, {1, 2, -kMost, 1, 2, 3}, contract, golden);
     EXPECT_TRUE(Accepts(weights, golden, 2, -HUGE_VAL) && Accepts(weights, golden, 4, NAN)) << contract;
     EXPECT_FALSE(Accepts(weights, golden, 7, -HUGE_VAL) || Accepts(weights, golden, 9, NAN)) << contract;
   }
   for (const char* contract : {"acc=f32", "in=tf32rz;acc=f32"}) {
     Golden golden;
-    const BoundModel bound =
+    const DeclaredBound bound =
         bound_of({kMost, 1, 2, 3, 4}, {kSmall, kSmall, kSmall, 1e-3, 1e-3, 1e-3}, contract, golden);
     EXPECT_FALSE(Accepts(bound, golden, 0, HUGE_VAL)) << contract;
   }
@@ -74,11 +74,11 @@ TEST(ReduceBound, OperandsBeyondTheNarrowerFormatMayBecomeInfinite) {
     inputs[0].SetDoubles(std::vector<double>{0x1.FFFFFEp127, 0x1p-100, 1, 0.5, 1, 2, 3, 4});
     const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
     for (const char* contract : {"in=tf32rn;acc=f32", "in=bf16;acc=f32", "in=bf16x3;acc=f32"}) {
-      const BoundModel bound = Op("reduce").Bound(problem, golden, Declared(contract));
+      const DeclaredBound bound = BoundOf(problem, golden, contract);
       EXPECT_TRUE(Accepts(bound, golden, 0, HUGE_VAL)) << kind << " " << contract;
       EXPECT_FALSE(Accepts(bound, golden, 1, HUGE_VAL)) << kind << " " << contract;
     }
-    EXPECT_FALSE(Accepts(Op("reduce").Bound(problem, golden, Declared("in=tf32rz;acc=f32")), golden, 1, HUGE_VAL));
+    EXPECT_FALSE(Accepts(BoundOf(problem, golden, "in=tf32rz;acc=f32"), golden, 1, HUGE_VAL));
   }
 }
 
@@ -88,7 +88,7 @@ TEST(ReduceBound, ProductsBeyondTheRangeKeepTheirSign) {
   std::vector<Tensor> inputs = Op("reduce").MakeInputs(problem);
   inputs[0].SetDoubles(std::vector<double>{0x1p100, 0x1p100, 0x1p-100, 0x1p-100, 0x1p60, 0x1p60, 0x1p-60, 3});
   const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
-  const BoundModel bound = Op("reduce").Bound(problem, golden, Declared("acc=f32"));
+  const DeclaredBound bound = BoundOf(problem, golden, "acc=f32");
   EXPECT_FALSE(IsFree(bound, 0));
   EXPECT_TRUE(Accepts(bound, golden, 0, HUGE_VAL));
   EXPECT_TRUE(Accepts(bound, golden, 0, 0));
@@ -108,7 +108,7 @@ TEST(ReduceBound, NormsMayOverflowOrVanish) {
   std::vector<Tensor> inputs = Op("reduce").MakeInputs(problem);
   inputs[0].SetDoubles(std::vector<double>{0x1p70, 1, 0x1p-80, 0x1p-80, 3, 4});
   const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kReproducible);
-  const BoundModel bound = Op("reduce").Bound(problem, golden, Declared("acc=f32"));
+  const DeclaredBound bound = BoundOf(problem, golden, "acc=f32");
   EXPECT_TRUE(Accepts(bound, golden, 0, HUGE_VAL));
   EXPECT_TRUE(Accepts(bound, golden, 0, 0x1p70));
   EXPECT_FALSE(Accepts(bound, golden, 0, 0));
@@ -148,7 +148,7 @@ TEST(SumBound, PartialSumsOverflowToTheSideOfTheirTerms) {
     const Contract contract = Declared(problem.spec.op == "reduce" ? "acc=f32" : "acc=f16");
     for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
       const Golden golden = Op(problem.spec.op).ComputeGolden(problem, inputs, tier);
-      const BoundModel bound = Op(problem.spec.op).Bound(problem, golden, contract);
+      const DeclaredBound bound = BoundOf(problem, golden, contract);
       EXPECT_EQ(Accepts(bound, golden, 0, HUGE_VAL), sum.up);
       EXPECT_EQ(Accepts(bound, golden, 0, -HUGE_VAL), sum.down);
       EXPECT_EQ(Accepts(bound, golden, 0, std::nan("")), sum.up && sum.down);
@@ -164,9 +164,7 @@ TEST(SumBound, PartialResultsOfOtherAlgorithmsHaveEitherSign) {
   const Problem problem = Bind("conv/f32/n=1,c=2,o=2,i=8x8,k=3x3,pad=1/fill=normal/seed=0");
   const std::vector<Tensor> inputs = Op("conv").MakeInputs(problem);
   const Golden golden = Op("conv").ComputeGolden(problem, inputs, Tier::kFast);
-  const auto signs = [&](const char* contract) {
-    return Op("conv").Bound(problem, golden, Declared(contract)).partial_signs;
-  };
+  const auto signs = [&](const char* contract) { return BoundOf(problem, golden, contract).partial_signs; };
   EXPECT_EQ(signs("acc=f32"), PartialSigns::kOfTerms);
   EXPECT_EQ(signs("in=bf16;acc=f32"), PartialSigns::kOfTerms);
   EXPECT_EQ(signs("in=bf16x3;acc=f32"), PartialSigns::kEither);
@@ -181,7 +179,7 @@ TEST(MeanBound, RunningMeansOverflowToEitherSide) {
   for (const double x : {0x1.Cp127, 1.0}) {
     inputs[0].SetDoubles(std::vector<double>{x, -x});
     const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
-    const BoundModel bound = Op("reduce").Bound(problem, golden, Declared("acc=f32"));
+    const DeclaredBound bound = BoundOf(problem, golden, "acc=f32");
     EXPECT_TRUE(Accepts(bound, golden, 0, 0));
     EXPECT_EQ(Accepts(bound, golden, 0, -HUGE_VAL), x > 1);
     EXPECT_EQ(Accepts(bound, golden, 0, HUGE_VAL), x > 1);
@@ -199,7 +197,7 @@ TEST(SumBound, SumsBeyondF32AreBounded) {
     for (Tensor& input : inputs) input.SetDoubles(std::vector<double>{0x1p70, 0x1p69});
     for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
       const Golden golden = Op(problem.spec.op).ComputeGolden(problem, inputs, tier);
-      const BoundModel bound = Op(problem.spec.op).Bound(problem, golden, Declared("acc=f32"));
+      const DeclaredBound bound = BoundOf(problem, golden, "acc=f32");
       EXPECT_TRUE(Accepts(bound, golden, 0, HUGE_VAL));
       EXPECT_FALSE(Accepts(bound, golden, 0, -HUGE_VAL));
       EXPECT_FALSE(Accepts(bound, golden, 0, std::nan("")));

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "ops/relation.h"
-#include "tests/unit/ops/cases.h"
+#include "tests/support/operator_cases.h"
 
 namespace assay::test {
 namespace {

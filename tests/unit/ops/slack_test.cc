@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/unit/ops/cases.h"
+#include "tests/support/operator_cases.h"
 
 namespace assay::test {
 namespace {
@@ -24,7 +24,7 @@ TEST(Slack, LogSumExpOfRoundedInputsIsNotRelativeToTheResult) {
   inputs.push_back(Filled(problem.inputs[0], x));
   const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
   const Contract contract = Declared("in=bf16;acc=f32;math=1");
-  const BoundModel bound = Op("reduce").Bound(problem, golden, contract);
+  const DeclaredBound bound = BoundOf(problem, golden, contract);
   const double rounded = std::log(64.0) + RoundTo(FormatOf(DType::kBF16), x);
   ASSERT_GT(std::abs(rounded - golden.value[0]), 1e-3);
   EXPECT_TRUE(Accepts(bound, golden, 0, rounded));
@@ -37,7 +37,7 @@ TEST(Slack, FlushingLeavesOtherWinnersExact) {
   std::vector<Tensor> inputs;
   inputs.push_back(Filled(problem.inputs[0], 1));
   const Golden golden = Op("reduce").ComputeGolden(problem, inputs, Tier::kFast);
-  const BoundModel bound = Op("reduce").Bound(problem, golden, Declared("f32;ftz=all"));
+  const DeclaredBound bound = BoundOf(problem, golden, "f32;ftz=all");
   EXPECT_TRUE(Accepts(bound, golden, 0, 1));
   EXPECT_FALSE(Accepts(bound, golden, 0, 1 + 0x1p-23));
 }
@@ -82,7 +82,7 @@ TEST(Slack, AnyNanPolicyOfASelectionIsOneOfTheTwo) {
   for (const char* policy : {"", ",nan=ignore"}) {
     const Problem max = Bind(fmt::format("reduce/f32/shape=2x4,axes=1,kind=max{}/fill=special/seed=0", policy));
     const Golden golden = Reduced(max, {-5, kNan, -3, -4, 1, 2, 3, 4});
-    const BoundModel bound = Op("reduce").Bound(max, golden, any);
+    const DeclaredBound bound = BoundOf(max, golden, any);
     EXPECT_TRUE(Accepts(bound, golden, 0, kNan)) << policy;
     EXPECT_TRUE(Accepts(bound, golden, 0, -3)) << policy;
     EXPECT_FALSE(Accepts(bound, golden, 0, -4)) << policy << ": what came before NaN is lost";
@@ -92,26 +92,26 @@ TEST(Slack, AnyNanPolicyOfASelectionIsOneOfTheTwo) {
 
     const Problem arg = Bind(fmt::format("reduce/f32-i64/shape=1x4,axes=1,kind=argmin{}/fill=special/seed=0", policy));
     const Golden index = Reduced(arg, {-5, kNan, -3, -6});
-    const BoundModel of_index = Op("reduce").Bound(arg, index, any);
+    const DeclaredBound of_index = BoundOf(arg, index, any);
     EXPECT_TRUE(Accepts(of_index, index, 0, 1)) << policy;
     EXPECT_TRUE(Accepts(of_index, index, 0, 3)) << policy;
     EXPECT_FALSE(Accepts(of_index, index, 0, 0)) << policy;
   }
   const Problem sum = Bind("reduce/f32/shape=1x4,axes=1/fill=special/seed=0");
   const Golden golden = Reduced(sum, {1, kNan, 2, 3});
-  EXPECT_TRUE(Accepts(Op("reduce").Bound(sum, golden, any), golden, 0, kNan));
-  EXPECT_FALSE(Accepts(Op("reduce").Bound(sum, golden, any), golden, 0, 6)) << "a sum has one way to treat NaN";
+  EXPECT_TRUE(Accepts(BoundOf(sum, golden, any), golden, 0, kNan));
+  EXPECT_FALSE(Accepts(BoundOf(sum, golden, any), golden, 0, 6)) << "a sum has one way to treat NaN";
 }
 
 // A unit that flushes sees zeros: any of their indices, but an index.
 TEST(Slack, FlushedWinnersAreAnIndexOfTheRow) {
   const Problem problem = Bind("reduce/f32-i64/shape=1x4,axes=1,kind=argmax/fill=normal/seed=0");
   const Golden golden = Reduced(problem, {0x1p-140, 0x1p-130, -1, 0});
-  const BoundModel bound = Op("reduce").Bound(problem, golden, Declared("f32;ftz=all"));
+  const DeclaredBound bound = BoundOf(problem, golden, "f32;ftz=all");
   EXPECT_TRUE(Accepts(bound, golden, 0, 0));
   EXPECT_FALSE(Accepts(bound, golden, 0, 4));
   EXPECT_FALSE(Accepts(bound, golden, 0, -1));
-  EXPECT_FALSE(Accepts(Op("reduce").Bound(problem, golden, Declared("f32")), golden, 0, 0));
+  EXPECT_FALSE(Accepts(BoundOf(problem, golden, "f32"), golden, 0, 0));
 }
 
 // A flushed subnormal makes infinity times it NaN, and nothing else.
@@ -122,13 +122,13 @@ TEST(Slack, FlushedInfinityIsNan) {
   inputs[0].SetDoubles(std::vector<double>{HUGE_VAL, 1});
   inputs[1].SetDoubles(std::vector<double>{0x1p-140, 1});
   const Golden golden = Op("matmul").ComputeGolden(problem, inputs, Tier::kFast);
-  const BoundModel bound = Op("matmul").Bound(problem, golden, Declared("f32;ftz=in"));
+  const DeclaredBound bound = BoundOf(problem, golden, "f32;ftz=in");
   EXPECT_TRUE(Accepts(bound, golden, 0, HUGE_VAL));
   EXPECT_TRUE(Accepts(bound, golden, 0, kNan));
   EXPECT_FALSE(Accepts(bound, golden, 0, -HUGE_VAL));
   EXPECT_EQ(AlsoAt(bound, 0), kAlsoNan);
   EXPECT_FALSE(IsAlsoRight(bound, 0, DType::kF32, golden.value[0], 1));
-  EXPECT_FALSE(Accepts(Op("matmul").Bound(problem, golden, Declared("f32")), golden, 0, kNan));
+  EXPECT_FALSE(Accepts(BoundOf(problem, golden, "f32"), golden, 0, kNan));
 }
 
 // 0 * infinity in the padding is NaN where it is multiplied; where it is skipped the other taps decide.
@@ -140,7 +140,7 @@ TEST(Slack, PaddedInfinityIsSkippedOrNan) {
     inputs[0].SetDoubles(std::vector<double>{1, 2, 3});
     inputs[1].SetDoubles(std::vector<double>{HUGE_VAL, 5, 7});
     const Golden golden = Op("conv").ComputeGolden(problem, inputs, tier);
-    const BoundModel bound = Op("conv").Bound(problem, golden, Declared("f32"));
+    const DeclaredBound bound = BoundOf(problem, golden, "f32");
     EXPECT_TRUE(Accepts(bound, golden, 0, 19)) << "1 * 5 + 2 * 7";
     EXPECT_TRUE(Accepts(bound, golden, 0, kNan));
     EXPECT_FALSE(Accepts(bound, golden, 0, 20));
@@ -158,8 +158,8 @@ TEST(Slack, RoundedProductMayOverflowThroughItsOwnError) {
   inputs.push_back(Filled(problem.inputs[1], 31));  // 63,488
   inputs.push_back(Filled(problem.inputs[2], -60000));
   const Golden golden = Op("matmul").ComputeGolden(problem, inputs, Tier::kFast);
-  EXPECT_TRUE(Accepts(Op("matmul").Bound(problem, golden, Declared("f16acc")), golden, 0, HUGE_VAL));
-  EXPECT_FALSE(Accepts(Op("matmul").Bound(problem, golden, Declared("f32acc")), golden, 0, HUGE_VAL));
+  EXPECT_TRUE(Accepts(BoundOf(problem, golden, "f16acc"), golden, 0, HUGE_VAL));
+  EXPECT_FALSE(Accepts(BoundOf(problem, golden, "f32acc"), golden, 0, HUGE_VAL));
 }
 
 }  // namespace

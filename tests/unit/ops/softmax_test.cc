@@ -10,18 +10,14 @@
 
 #include "ops/binding.h"
 #include "tests/support/mpfr.h"
-#include "tests/unit/ops/cases.h"
-#include "tests/unit/ops/softmax_simulate.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/softmax.h"
 #include "tests/unit/special_values.h"
 
 namespace assay::test {
 namespace {
 
 constexpr const char* kSoftmaxFills[] = {"uniform", "normal", "lognormal", "outlier", "subnormal", "special", "pow2"};
-
-bool Within(const BoundModel& bound, const Golden& golden, int64_t i, double got) {
-  return AccumulatedBound(bound, golden, i) == kInf || Accepts(bound, golden, i, got);
-}
 
 // |value - exact| of one row against the certified error.
 void ExpectMatchesMpfr(const SoftmaxCase& op, const Tensor& x, const Golden& golden, int64_t row) {
@@ -83,7 +79,7 @@ TEST(SoftmaxGolden, RowsWithoutAMaximum) {
   for (int i = 0; i < 9; ++i) EXPECT_TRUE(std::isnan(golden.value[i])) << i;
   EXPECT_EQ(golden.value[9], 0.5);
   EXPECT_EQ(golden.value[10], 0);
-  const auto bound = [&](const char* contract) { return Op("softmax").Bound(problem, golden, Declared(contract)); };
+  const auto bound = [&](const char* contract) { return BoundOf(problem, golden, contract); };
   EXPECT_TRUE(bound("f32;masked=nan").value_where.empty());
   ASSERT_EQ(bound("f32;masked=zero").value_where.size(), 1u);
   EXPECT_EQ(bound("f32;masked=zero").value_where[0].value, 0);
@@ -101,7 +97,7 @@ void CheckBound(const std::string& id, const char* declaration, double& closest,
   const std::vector<Tensor> inputs = Op("softmax").MakeInputs(problem);
   const Tier tier = problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible;
   const Golden golden = Op("softmax").ComputeGolden(problem, inputs, tier);
-  const BoundModel bound = Op("softmax").Bound(problem, golden, contract);
+  const DeclaredBound bound = BoundOf(problem, golden, contract);
   const FloatFormat& format = FormatOf(problem.output.dtype);
   for (int64_t row = 0; row < op.rows; ++row) {
     std::vector<double> x(static_cast<size_t>(op.terms));
@@ -111,7 +107,7 @@ void CheckBound(const std::string& id, const char* declaration, double& closest,
       const std::vector<double> got = RunSoftmaxRow(problem, x, contract, form);
       for (int64_t k = 0; k < op.terms; ++k) {
         const int64_t i = op.Offset(row, k);
-        ASSERT_TRUE(Within(bound, golden, i, got[k]))
+        ASSERT_TRUE(Accepts(bound, golden, i, got[k]))
             << "order " << static_cast<int>(form.schedule.order) << " bias " << static_cast<int>(form.bias) << " block "
             << form.block << " element " << i << ": " << got[k] << " for " << golden.value[i] << " within "
             << HardBound(bound, golden, i);
@@ -123,11 +119,11 @@ void CheckBound(const std::string& id, const char* declaration, double& closest,
       const int64_t i = op.Offset(row, k);
       const double y = golden.value[i], limit = HardBound(bound, golden, i);
       if (contract.ftz == Flush::kNone) {
-        ASSERT_TRUE(Within(bound, golden, i, RoundTo(format, y)));
+        ASSERT_TRUE(Accepts(bound, golden, i, RoundTo(format, y)));
       }
       const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i], beyond = y + 1.05 * limit;
       if (!std::isfinite(beyond) || !((beyond - y) - lo > 1.01 * limit)) continue;
-      ASSERT_FALSE(Within(bound, golden, i, beyond)) << i;
+      ASSERT_FALSE(Accepts(bound, golden, i, beyond)) << i;
       ++pushed;
     }
   }
@@ -182,9 +178,7 @@ TEST(SoftmaxTwin, LegalFormsPassAndFaultsAreSeen) {
             for (int64_t k = 0; k < op.terms; ++k) x[k] = ValueAt(twin->inputs[0], op.Offset(row, k));
             const auto accepted = [&](const std::vector<double>& got) {
               for (int64_t k = 0; k < op.terms; ++k) {
-                const double want = twin->expected[op.Offset(row, k)];
-                const double off = std::abs(got[k] - want);
-                if (got[k] != want && !(off <= twin->ToleranceAt(0) * UlpAt(format, want))) return false;
+                if (!Accepts(*twin, problem.output.dtype, op.Offset(row, k), got[k])) return false;
               }
               return true;
             };

@@ -13,8 +13,8 @@
 #include "ops/exact_code.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
-#include "tests/unit/ops/cases.h"
-#include "tests/unit/ops/simulate.h"
+#include "tests/support/operator_cases.h"
+#include "tests/support/simulate/sums.h"
 
 namespace assay::test {
 namespace {
@@ -25,18 +25,13 @@ Runner RunnerOf(const Problem& problem) {
   return problem.spec.op == "matmul" ? RunMatmul : RunReduce;
 }
 
-bool Matches(const Twin& twin, DType out, int64_t i, double got) {
-  if (twin.ToleranceAt(i) == 0) return got == twin.expected[i];
-  return std::abs(got - twin.expected[i]) <= twin.ToleranceAt(i) * UlpAt(FormatOf(out), twin.expected[i]);
-}
-
 void ExpectEveryScheduleMatches(const Problem& problem, const Contract& contract, const Twin& twin) {
   ASSERT_EQ(std::ssize(twin.expected), NumElements(problem.output.shape));
   ASSERT_EQ(twin.inputs.size(), problem.inputs.size());
   for (const Schedule& schedule : AllSchedules(7)) {
     const std::vector<double> got = RunnerOf(problem)(problem, twin.inputs, schedule, ArithmeticOf(contract));
     for (int64_t i = 0; i < std::ssize(got); ++i) {
-      ASSERT_TRUE(Matches(twin, problem.output.dtype, i, got[i]))
+      ASSERT_TRUE(Accepts(twin, problem.output.dtype, i, got[i]))
           << "order " << static_cast<int>(schedule.order) << " element " << i << ": " << got[i] << " instead of "
           << twin.expected[i];
       if (twin.tolerance_ulp == 0) {
@@ -135,7 +130,7 @@ TEST(MatmulTwin, AMissingTermChangesTheBitsAndIsNamed) {
 double WrongShare(const Problem& problem, const Twin& twin, DType accumulator) {
   int wrong = 0, total = 0;
   for (const Schedule& schedule : AllSchedules(3)) {
-    if (schedule.order == Order::kRandom) continue;
+    if (schedule.order == Order::kRandom || schedule.order == Order::kLanes) continue;
     const std::vector<double> got =
         RunnerOf(problem)(problem, twin.inputs, schedule, Arithmetic{.format = accumulator});
     const bool fails = !std::ranges::equal(got, twin.expected);
@@ -226,7 +221,7 @@ TEST(ReduceTwin, AMissingTermIsSeen) {
             inputs[0].SetDoubles(row);
             double wrong = RunReduce(shorter, inputs, {}, exact)[0];
             if (op.kind == ReduceKind::kMean) wrong *= static_cast<double>(k - 1) / static_cast<double>(k);
-            ASSERT_FALSE(Matches(*twin, out, omitted % 3, RoundTo(FormatOf(out), wrong))) << omitted;
+            ASSERT_FALSE(Accepts(*twin, out, omitted % 3, RoundTo(FormatOf(out), wrong))) << omitted;
           }
         }
         ASSERT_TRUE(std::ranges::all_of(shown, [](int times) { return times > 0; }));
@@ -269,7 +264,7 @@ TEST(ReduceTwin, LongRowsAreShownInTurn) {
       const double count = static_cast<double>(std::ranges::count(x, x[first]));
       const double wrong = op.kind == ReduceKind::kL2 ? std::sqrt(twin->expected[0] * twin->expected[0] - 1)
                                                       : twin->expected[0] + std::log1p(-1 / count);
-      EXPECT_FALSE(Matches(*twin, problem.output.dtype, 0, RoundTo(FormatOf(problem.output.dtype), wrong)));
+      EXPECT_FALSE(Accepts(*twin, problem.output.dtype, 0, RoundTo(FormatOf(problem.output.dtype), wrong)));
     }
     if (row.variants == 0) continue;
     EXPECT_TRUE(std::ranges::all_of(shown, [](int times) { return times > 0; }));
@@ -286,7 +281,7 @@ TEST(ReduceTwin, AMeanMayScaleItsTermsFirst) {
   for (int64_t row = 0; row < 4; ++row) {
     float sum = 0;
     for (const double x : op.Row(twin->inputs[0], row)) sum += static_cast<float>(x) * (1.0f / 64.0f);
-    EXPECT_TRUE(Matches(*twin, DType::kF32, row, sum));
+    EXPECT_TRUE(Accepts(*twin, DType::kF32, row, sum));
   }
 }
 

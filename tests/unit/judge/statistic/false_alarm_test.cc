@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include "ops/softmax/softmax.h"
+#include "tests/support/simulate/attention.h"
+#include "tests/support/simulate/conv.h"
+#include "tests/support/simulate/softmax.h"
+#include "tests/support/simulate/sums.h"
 #include "tests/unit/judge/statistic/statistic_case.h"
-#include "tests/unit/ops/attention_simulate.h"
-#include "tests/unit/ops/conv_simulate.h"
-#include "tests/unit/ops/softmax_simulate.h"
 
 namespace assay::test {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "ops/attention/attention.h"
+#include "tests/support/simulate/attention.h"
+#include "tests/support/simulate/sums.h"
 #include "tests/unit/judge/statistic/statistic_case.h"
-#include "tests/unit/ops/attention_simulate.h"
-#include "tests/unit/ops/simulate.h"
 
 namespace assay::test {
 namespace {

@@ -9,7 +9,7 @@
 #include "harness/data/fill/fill.h"
 #include "harness/judge/ladder/lower_class.h"
 #include "harness/judge/metrics.h"
-#include "tests/unit/ops/cases.h"
+#include "tests/support/operator_cases.h"
 
 namespace assay::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/ops/simulate.h"
+#include "tests/support/simulate/schedule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,7 @@
 #include <numeric>
 
 #include "harness/data/fill/rng.h"
-#include "ops/binding.h"
-#include "ops/matmul/matmul.h"
-#include "ops/reduce/reduce.h"
+#include "harness/data/infinity.h"
 
 namespace assay::test {
 namespace {
@@ -22,7 +20,7 @@ std::vector<int64_t> Arrange(int64_t n, const Schedule& schedule) {
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), int64_t{0});
   if (schedule.order == Order::kReverse) std::ranges::reverse(order);
-  if (schedule.order != Order::kRandom) return order;
+  if (schedule.order != Order::kRandom && schedule.order != Order::kLanes) return order;
   const RandomStream random(schedule.seed, 99);
   for (int64_t i = n - 1; i > 0; --i) std::swap(order[i], order[random.Below(i, i + 1)]);
   return order;
@@ -52,17 +50,75 @@ struct Reduction {
     }
     return sum;
   }
+  double Lanes(std::span<const int64_t> order, uint64_t seed) const {
+    const RandomStream random(seed, 98);
+    const size_t count = 1 + random.Below(0, order.size());
+    std::vector<double> lanes;
+    for (size_t lane = 0; lane < count; ++lane) {
+      std::vector<int64_t> own;
+      for (size_t i = lane; i < order.size(); i += count) own.push_back(order[i]);
+      lanes.push_back(Chain(own));
+    }
+    for (; lanes.size() > 1; lanes.pop_back()) {
+      double& other = lanes[random.Below(lanes.size(), lanes.size() - 1)];
+      other = join(lanes.back(), other);
+    }
+    return lanes[0];
+  }
   double Run(const Schedule& schedule, int64_t n) const {
     const std::vector<int64_t> order = Arrange(n, schedule);
     const auto size = static_cast<size_t>(n);
     if (schedule.order == Order::kPairwise) return Pairwise(order);
     if (schedule.order == Order::kBlocked) return Parts(order, 16);
+    if (schedule.order == Order::kLanes) return Lanes(order, schedule.seed);
     if (schedule.order == Order::kSplit) return Parts(order, (size + 3) / 4);
     return Chain(order);
   }
 };
 
+// A matrix unit: every product of a block, and the running sum, cut to F bits below the largest exponent; their sum
+// cut to f32. `term(k)` gives the factors, which are finite.
+template <class Term>
+double TruncatingSum(std::span<const int64_t> order, const Arithmetic& unit, Term&& term) {
+  double sum = 0;
+  const auto block = static_cast<size_t>(unit.unit_block);
+  for (size_t start = 0; start < order.size(); start += block) {
+    const std::span<const int64_t> terms = order.subspan(start, std::min(block, order.size() - start));
+    int exponent = sum == 0 ? -1000 : std::ilogb(sum);
+    for (const int64_t k : terms) {
+      const auto [x, y] = term(k);
+      if (x * y != 0) exponent = std::max(exponent, std::ilogb(x) + std::ilogb(y));
+    }
+    const double quantum = std::ldexp(1.0, exponent - unit.unit_bits);
+    sum = std::trunc(sum / quantum) * quantum;
+    for (const int64_t k : terms) sum += std::trunc(term(k).first * term(k).second / quantum) * quantum;
+    const double spacing = UlpAt(FormatOf(DType::kF32), sum);
+    sum = std::trunc(sum / spacing) * spacing;
+  }
+  return sum;
+}
+
 }  // namespace
+
+double RoundOperand(InputRounding rounding, double x) {
+  if (!std::isfinite(x) || x == 0) return x;
+  const double bf16 = RoundTo(FormatOf(DType::kBF16), x);
+  const double unit = std::ldexp(1.0, std::max(std::ilogb(x), -126) - 10);  // of tf32
+  switch (rounding) {
+    case InputRounding::kBF16:
+      return bf16;
+    case InputRounding::kBF16x3:
+      return std::isinf(bf16) ? bf16 : x;
+    case InputRounding::kTF32RZ:
+      return std::trunc(x / unit) * unit;
+    case InputRounding::kTF32RN: {
+      const double rounded = std::nearbyint(x / unit) * unit;
+      return std::abs(rounded) < 0x1p128 ? rounded : std::copysign(kInfinity, x);
+    }
+    default:
+      return x;
+  }
+}
 
 std::vector<Schedule> AllSchedules(uint64_t seed) {
   std::vector<Schedule> all;
@@ -82,9 +138,14 @@ double Arithmetic::In(DType type, double x) const {
   return flush_in && IsFloat(type) ? FlushBelow(x, FormatOf(type).MinNormal()) : x;
 }
 
+double Arithmetic::Operand(DType type, double x) const {
+  return IsFloat(type) ? RoundOperand(in, In(type, x)) : x;
+}
+
 double Arithmetic::Out(DType type, double x) const {
   if (IsInt(type)) return x;
-  const double rounded = RoundTo(FormatOf(type), x);
+  double rounded = RoundTo(FormatOf(type), x);
+  if (toward_zero && std::abs(rounded) > std::abs(x)) rounded -= std::copysign(UlpAt(FormatOf(type), x), x);
   return flush_out ? FlushBelow(rounded, FormatOf(type).MinNormal()) : rounded;
 }
 
@@ -100,11 +161,21 @@ Arithmetic ArithmeticOf(const Contract& contract) {
                                                                                        : DType::kF32;
   unit.flush_in = contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
   unit.flush_out = contract.ftz == Flush::kOut || contract.ftz == Flush::kAll;
+  unit.in = contract.in;
+  unit.toward_zero = contract.out == OutputRounding::kTowardZero;
+  if (contract.acc == Accumulator::kTensorCore) {
+    unit.unit_bits = contract.tc_bits;
+    unit.unit_block = contract.tc_block;
+  }
   return unit;
 }
 
 double Sum(std::span<const double> a, std::span<const double> b, const Schedule& schedule, const Arithmetic& unit) {
   const auto factor = [&](int64_t k) { return b.empty() ? 1.0 : b[k]; };
+  if (unit.unit_block > 0) {
+    const auto order = Arrange(std::ssize(a), schedule);
+    return TruncatingSum(order, unit, [&](int64_t k) { return std::pair(a[k], factor(k)); });
+  }
   const Reduction reduction{.start = [&](int64_t k) { return unit.Mul(a[k], factor(k)); },
                             .step =
                                 [&](double sum, int64_t k) {
@@ -120,77 +191,6 @@ double Product(std::span<const double> a, const Schedule& schedule, const Arithm
                             .step = [&](double product, int64_t k) { return unit.Mul(product, a[k]); },
                             .join = [&](double x, double y) { return unit.Mul(x, y); }};
   return reduction.Run(schedule, std::ssize(a));
-}
-
-std::vector<double> RunMatmul(const Problem& problem, std::span<const Tensor> inputs, const Schedule& schedule,
-                              const Arithmetic& unit) {
-  const MatmulCase op(problem);
-  const DType in = problem.inputs[0].dtype, out = problem.output.dtype;
-  std::vector<double> y(static_cast<size_t>(NumElements(problem.output.shape)));
-  std::vector<double> a(static_cast<size_t>(op.gemm.k)), b(a.size());
-  for (int64_t i = 0; i < std::ssize(y); ++i) {
-    for (int64_t k = 0; k < op.gemm.k; ++k) {
-      a[k] = unit.In(in, ValueAt(inputs[0], op.OffsetInA(op.BatchOf(i), op.RowsOfA(i) % op.gemm.m, k)));
-      b[k] = unit.In(in, ValueAt(inputs[1], op.OffsetInB(op.BatchOf(i), k, op.ColumnOf(i))));
-    }
-    double sum = Sum(a, b, schedule, unit);
-    if (op.rounded) sum = unit.Out(out, sum);
-    if (op.alpha != 1) sum = unit.Mul(unit.Round(op.alpha), sum);
-    if (op.beta != 0) {
-      const double c = unit.In(out, ValueAt(inputs[op.c_index()], i)), beta = unit.Round(op.beta);
-      sum = schedule.fma ? unit.Fma(beta, c, sum) : unit.Add(sum, unit.Mul(beta, c));
-    }
-    if (op.bias) sum = unit.Add(sum, unit.In(out, ValueAt(inputs[op.bias_index()], op.ColumnOf(i))));
-    y[i] = unit.Out(out, sum);
-  }
-  return y;
-}
-
-namespace {
-
-double LogSumExpOf(std::span<const double> x, const Schedule& schedule, const Arithmetic& unit) {
-  double max = -HUGE_VAL;
-  for (double v : x) max = std::isnan(v) || v > max ? v : max;
-  if (!std::isfinite(max)) return max;
-  std::vector<double> terms;
-  for (double v : x) terms.push_back(unit.Round(std::exp(unit.Add(v, -max))));
-  return unit.Add(max, unit.Round(std::log(Sum(terms, {}, schedule, unit))));
-}
-
-double ReduceRow(const ReduceCase& op, std::span<const double> x, const Schedule& schedule, const Arithmetic& unit) {
-  const auto count = static_cast<double>(op.terms);
-  switch (op.kind) {
-    case ReduceKind::kSum:
-      return Sum(x, {}, schedule, unit);
-    case ReduceKind::kMean:  // with FMA: by the reciprocal
-      return schedule.fma ? unit.Mul(Sum(x, {}, schedule, unit), unit.Round(1 / unit.Round(count)))
-                          : unit.Round(Sum(x, {}, schedule, unit) / unit.Round(count));
-    case ReduceKind::kProd:
-      return Product(x, schedule, unit);
-    case ReduceKind::kL2:
-      return unit.Round(std::sqrt(Sum(x, x, schedule, unit)));
-    case ReduceKind::kLogSumExp:
-      return LogSumExpOf(x, schedule, unit);
-    default: {
-      const int64_t selected = SelectedTerm(op, x);
-      return IsArg(op.kind) ? static_cast<double>(selected) : x[selected];
-    }
-  }
-}
-
-}  // namespace
-
-std::vector<double> RunReduce(const Problem& problem, std::span<const Tensor> inputs, const Schedule& schedule,
-                              const Arithmetic& unit) {
-  const ReduceCase op(problem);
-  const DType in = problem.inputs[0].dtype;
-  std::vector<double> y;
-  for (int64_t row = 0; row < op.rows; ++row) {
-    std::vector<double> x = op.Row(inputs[0], row);
-    for (double& value : x) value = unit.In(in, value);
-    y.push_back(unit.Out(problem.output.dtype, ReduceRow(op, x, schedule, unit)));
-  }
-  return y;
 }
 
 }  // namespace assay::test

@@ -8,7 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "tests/unit/ops/simulate.h"
+#include "ops/operator.h"
+#include "tests/support/simulate/schedule.h"
 
 namespace assay::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/ops/fft_simulate.h"
+#include "tests/support/simulate/fft.h"
 
 #include <cmath>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/ops/softmax_simulate.h"
+#include "tests/support/simulate/softmax.h"
 
 #include <algorithm>
 #include <limits>
@@ -14,7 +14,7 @@ std::vector<double> RunSoftmaxRow(const Problem& problem, const std::vector<doub
   const FunctionUnit f(contract, form.bias, form.schedule.seed);
   const auto n = std::ssize(x);
   std::vector<double> in(x), e(x.size());
-  for (double& value : in) value = f.unit.In(type, value);
+  for (double& value : in) value = f.unit.Operand(type, value);
   const double max = *std::ranges::max_element(in);
   const auto exponential = [&](double value, double m) {
     return Narrowed(contract, f.Exp(Narrowed(contract, f.unit.Add(value, -m))));

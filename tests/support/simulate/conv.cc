@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/ops/conv_simulate.h"
+#include "tests/support/simulate/conv.h"
 
 #include <cmath>
 
@@ -59,8 +59,8 @@ std::vector<double> RunConv(const Problem& problem, std::span<const Tensor> inpu
     std::vector<double> a, b;
     for (const ConvProduct& product : ProductsOf(problem, output)) {
       if (product.x < 0 && padding == Padding::kSkipped) continue;
-      a.push_back(product.x < 0 ? 0.0 : unit.In(in, x[product.x]));
-      b.push_back(unit.In(in, w[product.w]));
+      a.push_back(product.x < 0 ? 0.0 : unit.Operand(in, x[product.x]));
+      b.push_back(unit.Operand(in, w[product.w]));
     }
     double sum = a.empty() ? 0 : Sum(a, b, schedule, unit);
     if (inputs.size() > 2) sum = unit.Add(sum, unit.In(out, ValueAt(inputs[2], ChannelOf(problem, output))));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/ops/attention_simulate.h"
+#include "tests/support/simulate/attention.h"
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ class Row {
   }
 
  private:
-  double In(int operand, int64_t i) const { return f_.unit.In(type_, ValueAt(inputs_[operand], i)); }
+  double In(int operand, int64_t i) const { return f_.unit.Operand(type_, ValueAt(inputs_[operand], i)); }
   double V(int64_t key, int64_t c) const { return In(2, (head_ * op_.s + key) * op_.dv + c); }
 
   void FindKeys() {

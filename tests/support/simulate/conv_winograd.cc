@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "ops/binding.h"
-#include "tests/unit/ops/conv_simulate.h"
+#include "tests/support/simulate/conv.h"
 
 namespace assay::test {
 namespace {

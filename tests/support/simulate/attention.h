@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ops/attention/attention.h"
-#include "tests/unit/ops/exp_simulate.h"
+#include "tests/support/simulate/functions.h"
 
 namespace assay::test {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "harness/data/fill/rng.h"
-#include "tests/unit/ops/simulate.h"
+#include "tests/support/simulate/schedule.h"
 
 namespace assay::test {
 

@@ -3,7 +3,8 @@
 // bad as declared.
 #pragma once
 
-#include "tests/unit/ops/exp_simulate.h"
+#include "ops/operator.h"
+#include "tests/support/simulate/functions.h"
 
 namespace assay::test {
 
