@@ -24,10 +24,13 @@ TEST(WriteText, CutsBetweenCharacters) {
 }
 
 TEST(WriteText, IgnoresAnAbsentBuffer) {
-  WriteText(nullptr, "x");
-  assay_text no_room{sizeof no_room, nullptr, 0}, too_short{8, nullptr, 100};
-  WriteText(&no_room, "x");
-  WriteText(&too_short, "x");
+  std::string memory = "before";
+  assay_text absent{sizeof absent, nullptr, 100}, no_room{sizeof no_room, memory.data(), 0};
+  assay_text too_short{8, memory.data(), memory.size()};  // of a host that knows no more than its size
+  for (assay_text* out : {static_cast<assay_text*>(nullptr), &absent, &no_room, &too_short}) {
+    WriteText(out, "x");
+    EXPECT_EQ(memory, "before");
+  }
 }
 
 TEST(Guarded, TranslatesEveryException) {
