@@ -51,7 +51,7 @@ def sections_of(text):
         sections[heading] = [(term, " ".join(lines)) for term, lines in entries]
     if not sections.get("Options"):  # --help itself is one
         raise ValueError(f"no options under 'Options:', but these sections: {', '.join(sections) or 'none'}")
-    return description.strip(), usage, sections
+    return " ".join(description.split()), usage, sections
 
 
 def roff(text):

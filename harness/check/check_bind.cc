@@ -173,7 +173,7 @@ Result<UserCase> BindUserCase(const CheckRequest& request) {
   UserCase user;
   user.data.op = OperatorRegistry::Global().Find(request.op);
   if (user.data.op == nullptr) {
-    return UsageError(fmt::format("no operator '{}'; known: {}", request.op, fmt::join(Catalog().names, ", ")));
+    return UnknownOperator(request.op, Catalog());
   }
   auto loaded = LoadTensors(user.data.op->schema(), request);
   if (!loaded) return tl::unexpected(loaded.error());

@@ -1,43 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "golden/float_env.h"
+#include "harness/base/nearest_word.h"
 #include "harness/base/vectors.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/terminal/output.h"
+#include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/results/environment.h"
+#include "reports/table.h"
 
 namespace assay::cli {
 
 namespace {
 
-// "--cold,--no-cold" in the help text, without what CLI11 adds to the second one: "{false}".
+constexpr size_t kUnknownWidth = 80, kLeastWidth = 60;
+
+// As wide as the terminal. "--cold,--no-cold" without what CLI11 adds to the second one: "{false}".
 class HelpText : public CLI::Formatter {
  public:
+  explicit HelpText(size_t terminal) : width_(std::max(terminal == 0 ? kUnknownWidth : terminal, kLeastWidth)) {}
+
+  std::string make_description(const CLI::App* app) const override {
+    return Wrapped(app->get_description(), width_, 0) + "\n";
+  }
+  std::string make_option_desc(const CLI::Option* option) const override { return InColumn(option->get_description()); }
+  std::string make_subcommand(const CLI::App* verb) const override {
+    std::ostringstream out;
+    CLI::detail::format_help(out, verb->get_name(), InColumn(verb->get_description()), get_column_width());
+    return out.str();
+  }
   std::string make_option_name(const CLI::Option* option, bool positional) const override {
     std::string name = CLI::Formatter::make_option_name(option, positional);
     if (const size_t at = name.find("{false}"); at != std::string::npos) name.erase(at);
     return name;
   }
+
+ private:
+  std::string InColumn(const std::string& text) const { return Wrapped(text, width_ - get_column_width(), 0); }
+
+  size_t width_;
 };
 
-// Of the subcommands that --help shows.
-std::string KnownVerbs(const CLI::App& app) {
-  std::string known;
+// Those that --help shows.
+std::vector<std::string> KnownVerbs(const CLI::App& app) {
+  std::vector<std::string> known;
   for (const CLI::App* verb : app.get_subcommands([](const CLI::App* v) { return !v->get_group().empty(); })) {
-    known += (known.empty() ? "" : ", ") + verb->get_name();
+    known.push_back(verb->get_name());
   }
   return known;
+}
+
+// What the first option that the verb does not have may have been meant to be.
+std::string OptionMeant(const CLI::App& verb, const std::vector<std::string>& rest) {
+  const auto wrong = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with('-'); });
+  if (wrong == rest.end()) return "";
+  std::vector<std::string> known;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  return DidYouMean(wrong->substr(0, wrong->find('=')), known);
 }
 
 // A word that is no verb is named, rather than reported as a verb that is missing; also where a verb takes a second
@@ -49,13 +85,20 @@ std::string ParseProblem(const CLI::App& app, const CLI::ParseError& error) {
   if (verbs.empty()) {
     const std::string see = "see assay --help or assay VERB --help";
     if (!has_word) return fmt::format("{}; {}", error.what(), see);
-    return fmt::format("no verb '{}'; known: {}; {}", rest[0], KnownVerbs(app), see);
+    const std::vector<std::string> known = KnownVerbs(app);
+    return fmt::format("no verb '{}'; known: {}; {}{}", rest[0], fmt::join(known, ", "), see,
+                       DidYouMean(rest[0], known));
   }
   const CLI::App& verb = *verbs[0];
-  const std::string known = KnownVerbs(verb), see = fmt::format("see assay {} --help", verb.get_name());
-  if (known.empty() || !verb.get_subcommands().empty()) return fmt::format("{}; {}", error.what(), see);
-  return fmt::format("{} takes one of {}{}; {}", verb.get_name(), known,
-                     has_word ? fmt::format(", not '{}'", rest[0]) : "", see);
+  const std::vector<std::string> known = KnownVerbs(verb);
+  const std::vector<CLI::App*> second = verb.get_subcommands();
+  const std::string see = fmt::format("see assay {} --help", verb.get_name());
+  if (known.empty() || !second.empty()) {
+    return fmt::format("{}; {}{}", error.what(), see, OptionMeant(second.empty() ? verb : *second[0], rest));
+  }
+  return fmt::format("{} takes one of {}{}; {}{}", verb.get_name(), fmt::join(known, ", "),
+                     has_word ? fmt::format(", not '{}'", rest[0]) : "", see,
+                     has_word ? DidYouMean(rest[0], known) : "");
 }
 
 // Every option that takes a text. Most would treat an empty one as if they had not been given at all, which a script
@@ -100,7 +143,7 @@ int Main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is an error of its writer
   CLI::App app{"Numerical conformance and consistency testing of accelerators", "assay"};
-  app.formatter(std::make_shared<HelpText>());
+  app.formatter(std::make_shared<HelpText>(TextWidth(STDOUT_FILENO)));
   app.set_version_flag("--version", "assay " + ToolVersion());
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::help);

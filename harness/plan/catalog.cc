@@ -20,7 +20,7 @@ Result<PlannedCase> CaseFromId(const std::string& id, const OpCatalog& ops) {
   if (!spec) return tl::unexpected(spec.error());
   const OpSchema* schema = ops.find(spec->op);
   if (schema == nullptr) {
-    return UsageError(fmt::format("no operator '{}'; known: {}", spec->op, fmt::join(ops.names, ", ")));
+    return UnknownOperator(spec->op, ops);
   }
   auto canonical = Canonicalise(std::move(*spec), *schema);
   if (!canonical) return tl::unexpected(canonical.error());

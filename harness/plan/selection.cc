@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "harness/base/glob.h"
+#include "harness/base/nearest_word.h"
 #include "harness/base/text.h"
 
 namespace assay {
@@ -92,7 +93,8 @@ bool MatchesFilter(std::string_view filter, std::string_view id) {
 
 Status CheckOperator(const std::string& name, const OpCatalog& ops) {
   if (ops.find(name) != nullptr) return {};
-  return UsageError(fmt::format("--op {}: no such operator; known: {}", name, fmt::join(ops.names, " ")));
+  return UsageError(fmt::format("--op {}: no such operator; known: {}{}", name, fmt::join(ops.names, " "),
+                                DidYouMean(name, ops.names)));
 }
 
 Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionOptions& options, const OpCatalog& ops) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <unordered_map>
 
+#include "harness/base/nearest_word.h"
 #include "harness/base/text.h"
 #include "harness/base/utf8.h"
 #include "harness/base/whole_file.h"
@@ -208,6 +209,11 @@ Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::st
   return parser.TakeCases();
 }
 
+tl::unexpected<Error> UnknownOperator(std::string_view name, const OpCatalog& ops) {
+  return UsageError(
+      fmt::format("no operator '{}'; known: {}{}", name, fmt::join(ops.names, ", "), DidYouMean(name, ops.names)));
+}
+
 Result<std::string> FindSuite(const std::string& name_or_path, const std::vector<std::string>& directories) {
   if (name_or_path.ends_with(".suite") || name_or_path.starts_with('/') || name_or_path.starts_with('.')) {
     std::error_code error;
@@ -222,10 +228,11 @@ Result<std::string> FindSuite(const std::string& name_or_path, const std::vector
   if (directories.empty()) {
     return UsageError(fmt::format("there is no suite '{}', as this program finds none", name_or_path));
   }
+  const std::vector<std::string> known = ListSuites(directories);
   return UsageError(
       fmt::format("there is no suite '{}'; known: {} (searched {}). Give a path that ends in .suite for "
-                  "one of your own",
-                  name_or_path, fmt::join(ListSuites(directories), " "), fmt::join(directories, " ")));
+                  "one of your own{}",
+                  name_or_path, fmt::join(known, " "), fmt::join(directories, " "), DidYouMean(name_or_path, known)));
 }
 
 bool IsConformance(std::string_view name_or_path) {

@@ -36,6 +36,9 @@ struct OpCatalog {
   std::function<Result<SharedCase>(const CaseSpec&)> bind = {};
 };
 
+// That there is none of this name, and which may be meant.
+tl::unexpected<Error> UnknownOperator(std::string_view name, const OpCatalog& ops);
+
 struct PlannedCase {
   CaseSpec spec;                  // canonical
   std::string requirement;        // contract text; "": DefaultRequirement

@@ -119,7 +119,7 @@ Result<std::vector<std::string>> SweptCases(const std::string& case_id, const Sw
   if (!parsed) return wrong(parsed.error().message);
   const OpSchema* schema = ops.find(parsed->op);
   if (schema == nullptr) {
-    return wrong(fmt::format("no operator '{}'; known: {}", parsed->op, fmt::join(ops.names, ", ")));
+    return wrong(UnknownOperator(parsed->op, ops).value().message);
   }
   auto spec = Canonicalise(std::move(*parsed), *schema);
   if (!spec) return wrong(spec.error().message);

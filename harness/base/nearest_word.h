@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a mistyped name was probably meant to be.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+// How many letters have to be dropped, added, replaced or exchanged with their neighbour.
+size_t EditDistance(std::string_view a, std::string_view b);
+
+// The known word that is nearest, whatever its case, where a third of the letters at most are wrong or the word was not
+// written to its end; "": none.
+std::string NearestWord(std::string_view word, std::span<const std::string> known);
+
+// "; did you mean 'X'?", or "".
+std::string DidYouMean(std::string_view word, std::span<const std::string> known);
+
+}  // namespace assay
