@@ -25,6 +25,7 @@ struct AttrCondition {
   int64_t divisor = 0;          // the remainder is compared; 0: the value itself
   Comparison comparison = Comparison::kEqual;
   std::vector<std::string> values;  // alternatives; one where the comparison is an order
+  std::string where;                // file:line, of a file's
 };
 
 // A word at its comparison sign: {"c%2", kEqual, "1"}. Nothing where there is none.

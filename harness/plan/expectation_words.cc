@@ -46,7 +46,7 @@ Status AddOps(std::string_view text, const OpCatalog& ops, Expectation& rule) {
   for (const std::string_view name : Split(text, '|')) {
     const OpSchema* schema = ops.find(name);
     if (schema == nullptr) {
-      return UsageError(fmt::format("no operator '{}'; known: {}", name, fmt::join(ops.names, ", ")));
+      return UnknownOperator(name, ops);
     }
     rule.ops.push_back(schema);
   }
@@ -207,14 +207,15 @@ Status CheckComplete(const Expectation& rule) {
   if (rule.backend_glob.empty() || rule.verdicts.empty() || rule.reason.empty()) {
     return UsageError(fmt::format("the rule {} has no line '{}'; add it", rule.name, missing));
   }
-  if (!rule.attrs.empty() && rule.ops.empty()) {
-    return UsageError(
-        fmt::format("the rule {} has a condition on {} and no op=; add it", rule.name, rule.attrs[0].key));
+  return {};
+}
+
+Status CheckCondition(const AttrCondition& condition, const Expectation& rule) {
+  if (rule.ops.empty()) {
+    return UsageError(fmt::format("the rule {} has a condition on {} and no op=; add it", rule.name, condition.key));
   }
-  for (const AttrCondition& condition : rule.attrs) {
-    for (const OpSchema* schema : rule.ops) {
-      if (auto known = Check(condition, *schema); !known) return known;
-    }
+  for (const OpSchema* schema : rule.ops) {
+    if (auto known = Check(condition, *schema); !known) return known;
   }
   return {};
 }

@@ -16,6 +16,9 @@ Result<Expectation> NewRule(std::string_view kind, std::string_view name);
 Status AddLine(std::string_view key, std::string_view rest, const OpCatalog& ops, Expectation& rule);
 Status CheckComplete(const Expectation& rule);
 
+// One of the rule's conditions, against its operators, which another line may have named.
+Status CheckCondition(const AttrCondition& condition, const Expectation& rule);
+
 Status AddEstablished(std::string_view rest, std::vector<std::string>& established);
 
 Result<Expectation> ParseShortForm(std::string_view line, const OpCatalog& ops);

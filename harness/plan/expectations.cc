@@ -24,10 +24,12 @@ class Parser {
     const bool indented = line.starts_with(' ') || line.starts_with('\t');
     line = Trim(line);
     if (line.empty() || line.front() == '#') return {};
-    where_ = fmt::format("{}:{}", file_, number);
     const std::string_view word = FirstWord(line), rest = Trim(line.substr(word.size()));
-    if (indented && open_) return At(AddLine(word, rest, ops_, result_.rules.back()));
-    if (auto ended = End(); !ended) return ended;
+    if (!(indented && open_)) {
+      if (auto ended = End(); !ended) return ended;
+    }
+    where_ = fmt::format("{}:{}", file_, number);
+    if (open_) return At(AddToRule(word, rest));
     if (line.find('|') != std::string_view::npos) return ShortForm(line);
     if (word == "established") return At(AddEstablished(rest, result_.established));
     return At(BeginRule(word, rest));
@@ -37,8 +39,13 @@ class Parser {
   Status End() {
     if (!std::exchange(open_, false)) return {};
     const Expectation& rule = result_.rules.back();
-    const Status complete = CheckComplete(rule);
-    return complete ? complete : UsageError(fmt::format("{}: {}", rule.where, complete.error().message));
+    where_ = rule.where;
+    if (const Status complete = CheckComplete(rule); !complete) return At(complete);
+    for (const AttrCondition& condition : rule.attrs) {
+      where_ = condition.where;
+      if (const Status known = CheckCondition(condition, rule); !known) return At(known);
+    }
+    return {};
   }
 
   ExpectationFile Take() { return std::move(result_); }
@@ -46,6 +53,14 @@ class Parser {
  private:
   Status At(const Status& status) const {
     return status ? status : UsageError(fmt::format("{}: {}", where_, status.error().message));
+  }
+
+  Status AddToRule(std::string_view key, std::string_view rest) {
+    Expectation& rule = result_.rules.back();
+    const size_t before = rule.attrs.size();
+    const Status added = AddLine(key, rest, ops_, rule);
+    for (size_t i = before; i < rule.attrs.size(); ++i) rule.attrs[i].where = where_;
+    return added;
   }
 
   Status BeginRule(std::string_view kind, std::string_view name) {

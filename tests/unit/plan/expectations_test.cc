@@ -175,6 +175,10 @@ TEST(Expectations, AWordThatNothingCanMatchIsRefusedWithItsPlace) {
     EXPECT_THAT(error, HasSubstr(what)) << line;
   }
   EXPECT_THAT(RefusalOf(Rule("case op=matmull")), StartsWith("f:5: "));
+  // What the operators know of a condition is asked when the rule ends, since another line may name them.
+  EXPECT_THAT(RefusalOf(Rule("case k<3\n  fault driver\n  case op=reduce") + "\n# behind it\n"),
+              StartsWith("f:5: reduce has no key 'k'"));
+  EXPECT_THAT(RefusalOf(Rule("case k<3\n  fault driver")), StartsWith("f:5: the rule name has a condition on k"));
   EXPECT_THAT(RefusalOf("known_failure a\n  fails crash\n  reason r\n"),
               HasSubstr("f:1: the rule a has no line 'backend'"));
   EXPECT_THAT(RefusalOf("known_failure a\n  backend b\n  reason r\n"), HasSubstr("no line 'fails'"));
