@@ -12,6 +12,7 @@ fi
 preset=$1
 target=$2
 shift 2
+trap 'echo "assay: interrupted" >&2; exit 130' INT  # what ran meanwhile has ended; that it failed says nothing
 "$here/deps.sh"
 cd "$root"
 log=build/$preset.log

@@ -6,9 +6,11 @@ import pathlib
 import pty
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
@@ -19,6 +21,13 @@ for word; do [ "$word" != -n ] || { echo "[1/4] CXX a.o"; exit 0; }; done
 echo "[1/4] CXX a.o"; echo "[2/4] CXX b.o"
 until [ -s "$0.go" ]; do sleep 0.05; [ -e "$0" ] || exit 1; done
 . "$0.go"
+"""
+# Both clean up when they are interrupted, and fail.
+INTERRUPTED = """#!/bin/sh
+trap 'exit 1' INT
+for word; do [ "$word" != -n ] || exit 0; done
+touch "$0.began"
+while [ -e "$0" ]; do sleep 0.05; done
 """
 
 
@@ -93,6 +102,32 @@ class BuildScript(unittest.TestCase):
         stderr = build.communicate(timeout=60)[1]
         self.assertEqual(build.returncode, 1)
         self.assertIn(b"b.cc:7: error: no such thing\nassay: the build failed, see above and build/release.log\n", stderr)
+
+    # Ctrl-C reaches all that a terminal runs.
+    def interrupt(self, name):
+        program = self.root / "bin" / name
+        program.write_text(INTERRUPTED)
+        program.chmod(0o755)
+        build = subprocess.Popen([self.root / "scripts/build.sh", "release", "product"], env=self.env,
+                                 stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        self.addCleanup(build.kill)
+        end = time.monotonic() + 60
+        while not program.with_suffix(".began").exists():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        os.killpg(build.pid, signal.SIGINT)
+        stderr = build.communicate(timeout=60)[1].decode()
+        self.assertEqual(build.returncode, 130, stderr)
+        self.assertIn("assay: interrupted\n", stderr)
+        self.assertNotIn("failed", stderr)
+
+    def test_a_build_that_is_interrupted_has_not_failed(self):
+        self.interrupt("ninja")
+
+    def test_a_configuration_that_is_interrupted_has_not_failed(self):
+        (self.root / "build/release/build.ninja").unlink()
+        self.interrupt("cmake")
 
     def test_its_end_leaves_nothing_behind(self):
         build = self.start(subprocess.PIPE, ASSAY_PROGRESS_S="1000")
