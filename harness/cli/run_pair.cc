@@ -56,7 +56,7 @@ Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
   }
   const bool offers_known = is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
   return RunToCompare{path.string(), std::move(run->records), offers_known,
-                      is_folder ? HostOf(EnvironmentOf(path)) : ""};
+                      is_folder ? HostOf(EnvironmentOf(path)) : "", is_folder ? "" : run->torn};
 }
 
 std::string BackendsIn(const std::vector<Record>& records) {
@@ -67,7 +67,7 @@ std::string BackendsIn(const std::vector<Record>& records) {
 
 // One backend of a run under the name of another.
 Result<RunToCompare> TakeBuild(const RunToCompare& run, std::string_view backend, std::string_view shown_as) {
-  RunToCompare build{fmt::format("{} ({})", run.name, backend), {}, run.offers_known, run.host};
+  RunToCompare build{fmt::format("{} ({})", run.name, backend), {}, run.offers_known, run.host, run.torn};
   for (const Record& r : run.records) {
     if (r.backend != backend) continue;
     build.records.push_back(r);

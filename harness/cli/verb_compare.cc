@@ -70,6 +70,24 @@ void NoteIncomplete(const RunToCompare& run, RunComparison& comparison) {
   }
 }
 
+// What the base planned or began to write and does not have: nobody knows whether the new run is worse there. "" where
+// it has everything, or the policy lets results be lost.
+std::string WhatBaseLacks(const RunToCompare& base, const ComparePolicy& policy) {
+  if (!base.torn.empty()) return policy.For("", "", "", "").lost_results ? base.torn : "";
+  const auto counts = [&](const Record& r) {
+    return r.verdict == "missing" && policy.For(r.op, r.backend, r.implementation, r.case_id).lost_results;
+  };
+  if (std::ranges::none_of(base.records, counts)) return "";
+  return fmt::format("{}: {}", base.name, IncompleteLine(base.records));
+}
+
+void NoteUnusedRules(const ComparePolicy& policy, const RunPair& pair, RunComparison& comparison) {
+  const std::vector<Record> runs[] = {pair.base.records, pair.now.records};
+  for (const std::string& where : policy.FindUnusedRules(runs)) {
+    comparison.notes.push_back(where + ": the rule fits no result of these runs");
+  }
+}
+
 Status WriteTo(const std::string& path, const std::string& content) {
   std::ofstream file(path, std::ios::binary);
   file << content;
@@ -132,15 +150,17 @@ int Compare(const CompareOptions& options) {
   if (!pair->note.empty()) comparison->notes.push_back(pair->note);
   NoteIncomplete(pair->base, *comparison);
   NoteIncomplete(pair->now, *comparison);
+  NoteUnusedRules(settings->policy, *pair, *comparison);
 
   const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0;
   const std::string no_gate = WhyNoGate(options, *comparison);
   // Of two runs, what the new one lost is known result by result; of one run both builds lack the same.
   const bool cut_short = !options.builds.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
-  const int code = comparison->Incomplete() > 0 || cut_short ? kExitHarness
-                   : regressed                               ? kExitFailed
-                   : no_gate.empty()                         ? kExitOk
-                                                             : kExitUsage;
+  const std::string lacks = WhatBaseLacks(pair->base, settings->policy);
+  const int code = comparison->Incomplete() > 0 || cut_short || !lacks.empty() ? kExitHarness
+                   : regressed                                                 ? kExitFailed
+                   : no_gate.empty()                                           ? kExitOk
+                                                                               : kExitUsage;
   Status written;
   if (!options.markdown.empty()) written = WriteTo(options.markdown, ComparisonMarkdown(*comparison));
   Print(options.json ? ComparisonJson(*comparison, code)
@@ -148,6 +168,11 @@ int Compare(const CompareOptions& options) {
                                                        TextWidth(STDOUT_FILENO)}));
   if (options.github) Print(ComparisonAnnotations(*comparison));
   if (!written) return Complain(kExitHarness, written.error().message);
+  if (!lacks.empty()) {
+    Complain(code, fmt::format("the base is not whole, so that nobody knows what got worse: {}. Run it again, or give "
+                               "--allow-lost",
+                               lacks));
+  }
   return no_gate.empty() ? code : Complain(code, no_gate);
 }
 

@@ -45,6 +45,12 @@ void Apply(const ComparePolicy::Setting& setting, Limits& limits) {
   if (key->number != nullptr) limits.*key->number = setting.value.value_or(0);
 }
 
+bool Fits(const ComparePolicy::Rule& rule, std::string_view op, std::string_view backend,
+          std::string_view implementation, std::string_view case_id) {
+  return MatchesGlob(rule.op, op) && MatchesGlob(rule.backend, backend) &&
+         MatchesGlob(rule.implementation, implementation) && MatchesGlob(rule.case_id, case_id);
+}
+
 }  // namespace
 
 RegressionLimits ComparePolicy::For(std::string_view op, std::string_view backend, std::string_view implementation,
@@ -52,9 +58,7 @@ RegressionLimits ComparePolicy::For(std::string_view op, std::string_view backen
   Limits limits;
   for (const Setting& setting : defaults_) Apply(setting, limits);
   for (const Rule& rule : rules_) {
-    const bool matches = MatchesGlob(rule.op, op) && MatchesGlob(rule.backend, backend) &&
-                         MatchesGlob(rule.implementation, implementation) && MatchesGlob(rule.case_id, case_id);
-    if (!matches) continue;
+    if (!Fits(rule, op, backend, implementation, case_id)) continue;
     for (const Setting& setting : rule.settings) Apply(setting, limits);
   }
   return limits;
@@ -64,6 +68,16 @@ bool ComparePolicy::LimitsSpeed() const {
   const auto limits = [](const Setting& setting) { return setting.key == "slower_percent" && setting.value; };
   return std::ranges::any_of(defaults_, limits) ||
          std::ranges::any_of(rules_, [&](const Rule& rule) { return std::ranges::any_of(rule.settings, limits); });
+}
+
+std::vector<std::string> ComparePolicy::FindUnusedRules(std::span<const std::vector<Record>> runs) const {
+  std::vector<std::string> unused;
+  for (const Rule& rule : rules_) {
+    const auto fits = [&](const Record& r) { return Fits(rule, r.op, r.backend, r.implementation, r.case_id); };
+    const auto used = [&](const std::vector<Record>& run) { return std::ranges::any_of(run, fits); };
+    if (std::ranges::none_of(runs, used)) unused.push_back(rule.where);
+  }
+  return unused;
 }
 
 void ComparePolicy::SetDefault(std::string key, Number value) {

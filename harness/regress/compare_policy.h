@@ -11,6 +11,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,12 +46,16 @@ class ComparePolicy {
   struct Rule {
     std::string op = "*", backend = "*", implementation = "*", case_id = "*";
     std::vector<Setting> settings;
+    std::string where;  // file:line
   };
 
   RegressionLimits For(std::string_view op, std::string_view backend, std::string_view implementation,
                        std::string_view case_id) const;
 
   bool LimitsSpeed() const;  // somewhere
+
+  // "file:line" of rules that fit none of the records.
+  std::vector<std::string> FindUnusedRules(std::span<const std::vector<Record>> runs) const;
 
   // Before the rules, after the keys at the top: what the command line says yields to a rule.
   void SetDefault(std::string key, Number value);

@@ -18,6 +18,7 @@ struct RunToCompare {
   std::vector<Record> records;  // with one of verdict `missing` for each planned one that is not there
   bool offers_known = false;    // `records` miss nothing that was planned and offered
   std::string host;             // what host times depend on: CPU, threads; "" when it is not known
+  std::string torn = {};        // that its file is cut off, in words; "": it is whole
 };
 
 struct CompareSettings {

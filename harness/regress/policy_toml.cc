@@ -40,6 +40,7 @@ class PolicyReader {
  private:
   Result<ComparePolicy::Rule> ReadRule(const toml::table& table) const {
     ComparePolicy::Rule rule;
+    rule.where = fmt::format("{}:{}", file_, table.source().begin.line);
     for (const auto& [key, value] : table) {
       std::string* glob = GlobOf(rule, key.str());
       if (glob != nullptr) {
