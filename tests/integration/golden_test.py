@@ -218,7 +218,11 @@ class Gc(Base):
     def test_an_empty_or_absent_store(self):
         self.assertIn("0 files", self.golden("gc").stdout)
         self.assertEqual(self.listed(), [])
+        self.assertIn("holds no golden value; assay golden build", self.golden("list").stderr)
         self.golden("verify", code=4)
+        self.build(SMALL[:1])
+        self.assertIn("none of the 1 golden values of the store fits", self.golden("list", "--filter", "conv*", code=4).stderr)
+        self.assertEqual(self.golden("list", "--filter", "matmul*").stderr, "")
 
 
 class Processes(Base):

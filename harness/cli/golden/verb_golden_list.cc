@@ -66,6 +66,20 @@ std::string ListTable(const std::vector<StoreFile>& files) {
                             kGeneratorVersion, kGoldenVersion);
 }
 
+// Why a list is empty. That there is nothing yet is no failure; that a filter fits nothing of what there is is one.
+int SayNothingListed(const GoldenOptions& options) {
+  GoldenOptions all = options;
+  all.selection.filter = GoldenOptions().selection.filter;
+  const auto files = FilesOf(all);
+  if (files && !files->empty()) {
+    return Complain(kExitNothing, fmt::format("--filter {}: none of the {} golden values of the store fits",
+                                              options.selection.filter, files->size()));
+  }
+  const auto store = StoreOf(options);
+  return Complain(kExitOk, fmt::format("the store {} holds no golden value; assay golden build --suite NAME fills it",
+                                       store ? store->root().string() : options.store));
+}
+
 }  // namespace
 
 int ListGoldens(const GoldenOptions& options) {
@@ -73,7 +87,7 @@ int ListGoldens(const GoldenOptions& options) {
   if (!files)
     return Complain(files.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, files.error().message);
   Print(options.json ? ListJson(*files) : ListTable(*files));
-  return kExitOk;
+  return files->empty() ? SayNothingListed(options) : kExitOk;
 }
 
 int CollectGoldens(const GoldenOptions& options) {
