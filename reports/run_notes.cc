@@ -46,6 +46,9 @@ std::vector<std::string> RunNotes(const std::vector<Record>& records, const std:
   if (EnvironmentValue(environment, "interrupted") == "true") {
     notes.emplace_back("The run was interrupted before its end.");
   }
+  if (const std::string absent = EnvironmentValue(environment, "required_absent"); !absent.empty()) {
+    notes.push_back(fmt::format("Nothing ran. Required and absent: {}.", absent));
+  }
   if (std::string rounds = RoundsNote(records, EnvironmentValue(environment, "rounds")); !rounds.empty()) {
     notes.push_back(std::move(rounds));
   }

@@ -33,20 +33,24 @@ int Report(const ReportOptions& options) {
   auto run = ReadRun(options.dir);
   if (!run) return Complain(kExitUsage, run.error().message);
   for (const std::string& note : run->notes) Note(note);
-  if (run->records.empty() && !run->empty.empty()) return Complain(kExitOk, run->empty);
-  if (run->records.empty()) {
+  const bool ran = run->required_absent.empty();
+  if (ran && run->records.empty() && !run->empty.empty()) return Complain(kExitOk, run->empty);
+  if (ran && run->records.empty()) {
     return Complain(kExitNothing, fmt::format("{} has no records", (options.dir / "results.jsonl").string()));
   }
   auto written = WriteReports(options.dir, run->records);
   const fs::path all = options.dir / (written ? "report.html" : "results.jsonl");
-  Print(ConsoleReport(run->records, {.colour = UseColour(options.color, STDOUT_FILENO),
-                                     .width = TextWidth(STDOUT_FILENO),
-                                     .performance_rows = options.rows,
-                                     .all_file = all.string(),
-                                     .environment = ReadStream(options.dir / "environment.json").value_or("")}));
+  const ConsoleStyle console{.colour = UseColour(options.color, STDOUT_FILENO),
+                               .width = TextWidth(STDOUT_FILENO),
+                               .performance_rows = options.rows,
+                               .all_file = all.string(),
+                               .environment = ReadStream(options.dir / "environment.json").value_or("")};
+  if (ran) Print(ConsoleReport(run->records, console));
   if (!written) return Complain(kExitHarness, written.error().message);
   for (const auto& path : *written) Print(fmt::format("report: {}\n", path.string()));
+  if (!ran) return Complain(kExitRequiredAbsent, run->empty);
   ExitFlags flags;
+  flags.interrupted = run->interrupted;
   flags.strict = options.strict || run->strict;
   return ExitCodeOfRecords(run->records, flags);
 }

@@ -66,11 +66,12 @@ void NoteUnusedRules(const ExpectationSet& expectations, const LoopResult& resul
 }
 
 nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<Device>& devices,
-                                   const ExpectationSet& expectations) {
+                                   const ExpectationSet& expectations, const std::vector<std::string>& absent) {
   nlohmann::ordered_json out = DescribeEnvironment();
   if (options.relations != RunOptions().relations) out["relations"] = options.relations;
   if (options.selection.seed) out["seed"] = *options.selection.seed;
   if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
+  if (!absent.empty()) out[kRequiredAbsentKey] = fmt::format("{}", fmt::join(absent, "; "));
   out["expectations"] = expectations.files;
   out["processor_class"] = ProcessorClass();
   if (const std::string unknown = UnknownProcessor(expectations, BackendsOnHost(devices), ProcessorClass());
@@ -135,7 +136,7 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
 // What only the whole run tells.
 Status WriteMeasured(const LoopSettings& settings, const RunFolder& folder, nlohmann::ordered_json environment,
                      bool interrupted) {
-  if (interrupted) environment["interrupted"] = true;
+  if (interrupted) environment[kInterruptedKey] = true;
   environment["machine_after"] = DescribeMachineState();
   if (auto status = folder.WriteJson("environment.json", environment); !status) return status;
   const auto& ceilings = settings.runner.ceilings;
@@ -144,7 +145,7 @@ Status WriteMeasured(const LoopSettings& settings, const RunFolder& folder, nloh
 
 // The files first: whatever becomes of standard output, they are complete.
 int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result, const RunFolder& folder,
-           ProfileOutput& profile, bool required_absent, bool no_case) {
+           ProfileOutput& profile, bool no_case) {
   std::vector<Record> records = result.records;
   for (Record& missing : MakeMissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
   Status profiled = profile.WriteTotals(folder.path());
@@ -168,7 +169,6 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
   }
   ExitFlags flags;
   flags.interrupted = result.interrupted;
-  flags.required_backend_absent = required_absent;
   flags.strict = options.strict;
   const int code = ExitCodeOfRecords(records, flags);
   if (no_case && code == kExitNothing) return kExitOk;
@@ -176,6 +176,14 @@ int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result
     Complain(code, "no implementation ran: --impl fits none that the backends offer for these cases");
   }
   return code;
+}
+
+// What a run needs is asked for before it begins: nothing ran, and every report of the folder says why.
+int EndWithoutRequired(const RunFolder& folder) {
+  const auto written = WriteReports(folder.path(), {});
+  if (!written) return Complain(kExitHarness, written.error().message);
+  Print(fmt::format("report:  {}\n", (folder.path() / "report.html").string()));
+  return Complain(kExitRequiredAbsent, "nothing ran, as a backend that --require-backend names is absent");
 }
 
 void NoteUnusedPrices(const std::map<std::string, double>& prices, const std::vector<Device>& devices) {
@@ -201,10 +209,11 @@ int Run(RunOptions options) {
   WatchForInterrupts();
   auto folder = RunFolder::Create(options.out.value_or(""));
   if (!folder) return Complain(kExitUsage, folder.error().message);
-  const nlohmann::ordered_json environment = Environment(options, devices, expectations);
+  const nlohmann::ordered_json environment = Environment(options, devices, expectations, absent);
   if (auto status = WritePlan(*folder, plan, environment); !status) {
     return Complain(kExitHarness, status.error().message);
   }
+  if (!absent.empty()) return EndWithoutRequired(*folder);
   LoopSettings settings = SettingsFor(options, plan, expectations);
   settings.runner.sweep = sweep;
   NoteUnusedPrices(settings.runner.prices, devices);
@@ -222,7 +231,7 @@ int Run(RunOptions options) {
   }
   if (auto status = WriteMeasured(settings, *folder, environment, result.interrupted); !status)
     Note(status.error().message);
-  const int code = Finish(options, plan, result, *folder, *profile, !absent.empty(), prepared->NoCase());
+  const int code = Finish(options, plan, result, *folder, *profile, prepared->NoCase());
   NoteUnusedRules(expectations, result);
   // Nobody waits for a golden value that nobody will use.
   if (result.abandoned) std::_Exit(FinishOutput(code));

@@ -7,6 +7,10 @@
 
 namespace assay {
 
+// Keys of environment.json that say how a run ended: by its user, or before it began, without a backend that it needs.
+inline constexpr const char* kInterruptedKey = "interrupted";
+inline constexpr const char* kRequiredAbsentKey = "required_absent";
+
 nlohmann::ordered_json DescribeEnvironment();
 std::string TimestampUtc();  // 2026-01-31T12:00:00Z
 std::string ToolVersion();   // 0.1.0

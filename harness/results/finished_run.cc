@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.h"
 #include "harness/base/whole_file.h"
 #include "harness/plan/plan.h"
 #include "harness/plan/suite.h"
+#include "harness/results/environment.h"
 #include "harness/results/missing.h"
 
 namespace assay {
@@ -22,13 +25,23 @@ std::string_view SuiteAlone(std::string_view named) {
   return named;
 }
 
+// How the run ended, of its environment.json.
+void ReadEnding(const fs::path& dir, FinishedRun& run) {
+  const nlohmann::json environment = ParseJson(ReadWholeFile(dir / "environment.json").value_or(""));
+  if (!environment.is_object()) return;
+  const auto interrupted = environment.find(kInterruptedKey), absent = environment.find(kRequiredAbsentKey);
+  run.interrupted = interrupted != environment.end() && *interrupted == true;
+  if (absent != environment.end() && absent->is_string()) run.required_absent = *absent;
+}
+
 }  // namespace
 
 Result<FinishedRun> ReadRecordsAlone(const fs::path& jsonl) {
   auto file = ReadRecords(jsonl);
   if (!file) return tl::unexpected(file.error());
   FinishedRun run{.records = std::move(file->records)};
-  if (!file->torn.empty()) run.notes.push_back(file->torn);
+  run.torn = file->torn;
+  if (!run.torn.empty()) run.notes.push_back(run.torn);
   return run;
 }
 
@@ -36,6 +49,11 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
   auto read = ReadRecordsAlone(dir / "results.jsonl");
   if (!read) return read;
   FinishedRun run = std::move(*read);
+  ReadEnding(dir, run);
+  if (!run.required_absent.empty()) {
+    run.empty = fmt::format("nothing ran: required and absent: {}", run.required_absent);
+    return run;
+  }
   std::error_code error;
   if (!fs::exists(dir / "plan.json", error)) {
     run.notes.push_back(fmt::format("{} has no plan.json: what else was planned is not known", dir.string()));

@@ -12,6 +12,7 @@
 #include "harness/base/profile.h"
 #include "harness/exec/worker_session.h"
 #include "harness/plan/catalog.h"
+#include "harness/run/backend_names.h"
 #include "harness/run/configured_backends.h"
 
 namespace assay {
@@ -107,23 +108,27 @@ std::string FoundText(const std::vector<Device>& columns) {
   return text.empty() ? "none" : text;
 }
 
+std::string NoSuch(const std::string& wanted) {
+  return fmt::format("there is no such {}", wanted.find(':') == wanted.npos ? "backend" : "device");
+}
+
 // "vulkan (not built: ...)", "cuda (unavailable: no driver)", "cuda:3".
 std::string AbsentText(const std::vector<Device>& columns, const std::string& wanted) {
   for (const Device& c : columns) {
     if (c.backend == wanted) return fmt::format("{} ({}: {})", wanted, Name(c.problem_outcome), c.problem);
   }
   const std::string why = WhyNoPlugin(wanted);
-  return why.empty() ? wanted : fmt::format("{} ({})", wanted, why);
+  if (!why.empty()) return fmt::format("{} ({})", wanted, why);
+  return fmt::format("{} ({}; found: {}{})", wanted, NoSuch(wanted), FoundText(columns), BackendMeant(columns, wanted));
 }
 
 Status CheckSelection(const BackendOptions& options, const std::vector<Device>& columns) {
   for (const std::string& wanted : options.backends) {
     if (std::any_of(columns.begin(), columns.end(), [&](const Device& c) { return IsNamed(c, wanted); })) continue;
     const std::string why = WhyNoPlugin(wanted);
-    const std::string no_such =
-        fmt::format("there is no such {}", wanted.find(':') == wanted.npos ? "backend" : "device");
-    return UsageError(fmt::format("--backend {}: {}; found: {}. See assay backends", wanted,
-                                  why.empty() ? no_such : why, FoundText(columns)));
+    return UsageError(fmt::format("--backend {}: {}; found: {}. See assay backends{}", wanted,
+                                  why.empty() ? NoSuch(wanted) : why, FoundText(columns),
+                                  BackendMeant(columns, wanted)));
   }
   for (const std::string& glob : options.devices) {
     const auto fits = [&](const Device& c) { return MatchesGlob(glob, c.device.name); };
@@ -213,6 +218,7 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
 
   if (options.refuse_no_plugin) {
     if (auto plugins = CheckArePlugins(columns); !plugins) return tl::unexpected(plugins.error());
+    if (auto each = CheckOnePluginEach(columns); !each) return tl::unexpected(each.error());
   }
   for (const std::string& name : options.required_backends) {
     const auto usable = [&](const Device& c) { return IsNamed(c, name) && c.problem.empty(); };

@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kind of bad input gets its exit code and a message that names it: cli_test.py and the arguments of
 program.py."""
+import fcntl
+import os
+import pty
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import unittest
 
 from program import ASSAY, CASE, Cli, NO_ENTRY, OTHER_MAJOR, PLUGIN
@@ -261,10 +266,16 @@ class BadInput(Cli):
         self.fails(2, "no such backend", "run", "--case", CASE, "--backend", "cuda13")
 
     def test_required_backends(self):
-        done, records = self.run_cases("--case", CASE, "--require-backend", "cpu,quantum", "--no-perf")
-        self.assertEqual(done.returncode, 5)
-        self.assertIn("quantum", done.stderr)
-        self.assertTrue(records)  # what is there still ran
+        done, records = self.run_cases("--case", CASE, "--require-backend", "cpu,onedn", "--no-perf")
+        self.assertEqual((done.returncode, records), (5, []))  # before anything runs
+        absent = "required and absent: onedn (there is no such backend; found: cpu"
+        self.assertIn(absent, done.stderr)
+        self.assertIn("did you mean 'onednn'?", done.stderr)
+        self.fails(5, absent, "report", "out")
+        for name in ("summary.md", "report.html"):
+            self.assertIn("Nothing ran. Required and absent: onedn", (self.dir / "out" / name).read_text())
+        self.assertIn('errors="1"', (self.dir / "out/junit.xml").read_text())
+        self.fails(2, "nothing ran: " + absent, "compare", "out", "out")
         self.fails(5, "quantum", "backends", "--require-backend", "quantum")
         none = {"ASSAY_PLUGIN_FILES": ""}
         self.fails(5, "quantum", "run", "--case", CASE, "--require-backend", "quantum", env=none)
@@ -275,6 +286,55 @@ class BadInput(Cli):
         self.assertEqual({r["backend"] for r in records}, {"cpu"})
         self.assertEqual(self.assay("backends", "--plugin", PLUGIN, "--backend", "cpu", "--require-backend",
                                     "misbehaving").returncode, 0)
+
+    def test_two_plugins_of_one_name_are_told_apart_by_the_user(self):
+        other = self.dir / "other.so"
+        shutil.copy(PLUGIN, other)
+        run = ("--case", CASE, "--plugin", PLUGIN, "--no-perf", "--impl", "ok", "--backend", "misbehaving")
+        done = self.fails(2, "two plugins have the name 'misbehaving': ", "run", *run, "--plugin", str(other), "--out", "o")
+        self.assertIn(f"give one of them a name of its own: --plugin misbehaving-2={other}", done.stderr)
+        self.assertFalse((self.dir / "o").exists())
+        self.assertEqual(self.assay("backends", "--plugin", PLUGIN, "--plugin", str(other)).returncode, 0)
+        done, records = self.run_cases(*run[:-1], "misbehaving,misbehaving-2", "--plugin", f"misbehaving-2={other}")
+        self.assertEqual({r["backend"] for r in records}, {"misbehaving", "misbehaving-2"}, done.stderr)
+        for record in records:
+            self.assertIn(f"--plugin {other if record['backend'].endswith('2') else PLUGIN}",
+                          record["reproduce"].replace("misbehaving-2=", ""))
+
+    def test_a_mistyped_name_is_answered_with_the_one_that_is_near(self):
+        for words, meant in ((("run", "--siute", "smoke"), "--suite"), (("run", "--op=conv", "--dtpye=f32"), "--dtype"),
+                             (("golden", "build", "--shrad", "0/2"), "--shard"), (("rnu",), "run"),
+                             (("golden", "bulid"), "build"), (("list", "suits"), "suites"),
+                             (("run", "--suite", "somke"), "smoke"), (("run", "--op", "matmull"), "matmul"),
+                             (("run", "--case", CASE.replace("matmul", "matmlu")), "matmul"),
+                             (("check", "--op", "sofmax", "--input", "x=x.npy", "--output", "y.npy"), "softmax"),
+                             (("run", "--case", CASE, "--backend", "onedn"), "onednn")):
+            with self.subTest(words):
+                self.fails(2, f"; did you mean '{meant}'?", *words)
+        self.assertNotIn("did you mean", self.fails(2, "--frobnicate", "run", "--frobnicate").stderr)
+
+    def test_help_fits_the_terminal(self):
+        for verb in ((), ("run",), ("golden", "list"), ("compare",)):
+            text = self.assay(*verb, "--help").stdout
+            self.assertGreater(len(text.splitlines()), 5)
+            self.assertEqual([line for line in text.splitlines() if len(line) > 80], [], verb)
+        wide = max(map(len, self.on_terminal(120, "run", "--help").splitlines()))
+        self.assertTrue(80 < wide <= 120, wide)
+
+    def on_terminal(self, columns, *args):
+        terminal, side = pty.openpty()
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        process = subprocess.Popen([ASSAY, *args], cwd=self.dir, env=self.env, stdout=side)
+        os.close(side)
+        text = b""
+        try:
+            while part := os.read(terminal, 4096):
+                text += part
+        except OSError:  # its other side is closed
+            pass
+        os.close(terminal)
+        self.assertEqual(process.wait(60), 0)
+        return text.decode()
 
     def test_everything_unsupported_is_4(self):
         case = "matmul/e4m3-e4m3-f32/m=4,n=4,k=4/fill=normal/seed=0"

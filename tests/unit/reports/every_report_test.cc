@@ -67,6 +67,16 @@ TEST(RunNotes, EveryReportNamesTheSeedAndRoundsThatAreMissing) {
   EXPECT_TRUE(RunNotes(records, "").empty());
 }
 
+TEST(RunNotes, ARunThatDidNotBeginSaysWhyAndIsAnErrorForItsServer) {
+  const std::string environment = R"({"required_absent": "quantum: no such <backend>"})";
+  for (const std::string& report : {MarkdownReport({}, environment), HtmlReport({}, environment)}) {
+    EXPECT_THAT(report, HasSubstr("Nothing ran. Required and absent: quantum: no such &lt;backend"));
+  }
+  const std::string junit = JunitReport({}, environment);
+  EXPECT_THAT(junit, HasSubstr("<testsuites name=\"assay\" tests=\"1\" failures=\"0\" errors=\"1\""));
+  EXPECT_THAT(junit, HasSubstr("message=\"required and absent: quantum: no such &lt;backend&gt;\"/>"));
+}
+
 TEST(Profile, ATableOfPhasesAndBackendsTheLargestFirst) {
   const std::string json = R"({"wall_s": 10, "backends_s": 4, "phases": [
     {"backend": "", "phase": "run", "seconds": 1, "share": 0.1},
