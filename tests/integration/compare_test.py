@@ -10,7 +10,8 @@ import unittest
 
 from program import CASE, Cli, PLUGIN
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "scripts"))
 from compare_decisions import Tally, clopper_pearson, share
 
 DELAYED = sys.argv[5]
@@ -64,13 +65,27 @@ class Compare(Base):
                       "verdict: pass -> mismatch 50 %25 is wrong", done.stdout)
         self.assertIn(f"| verdict | pass | mismatch | cpu:naive | {CASE} | 50 % is wrong |", (self.dir / "compare.md").read_text())
         (self.dir / "policy.toml").write_text("[[rule]]\nbackend = 'cpu'\nverdict_worse = false\n")
-        self.compare(0, "a", "b", "--policy", "policy.toml")
+        self.assertNotIn("fits no result", self.compare(0, "a", "b", "--policy", "policy.toml").stdout)
+        (self.dir / "unused.toml").write_text("bits_changed = false\n\n[[rule]]\nop = 'matmull'\nverdict_worse = false\n")
+        self.assertIn("unused.toml:3: the rule fits no result of these runs",
+                      self.compare(1, "a", "b", "--policy", "unused.toml").stdout)
         for read, what in (("policy.toml", "the policy"), ("a/results.jsonl", "the base"), ("b/environment.json", "the new run")):
             before = (self.dir / read).read_bytes()
             self.fails(2, f"--markdown {read}: {what} is read from this file; give another", "compare", "a", "b", "--policy",
                        "policy.toml", "--markdown", read)
             self.assertEqual((self.dir / read).read_bytes(), before)
         self.compare(0, "b", "a")
+
+    def test_the_policy_that_the_first_page_shows_does_what_it_says(self):
+        policy = (ROOT / "README.md").read_text().partition("```toml\n")[2].partition("```")[0]
+        (self.dir / "gate.toml").write_text(policy)
+        self.one_run("a", *BOTH, "--backend", "cpu", "--impl", "naive")
+        self.assertNotIn("fits no result", self.compare(0, "a", "a", "--policy", "gate.toml").stdout)
+        self.change_records("a", "bits", lambda records: [dict(r, output_hash="0" * 16) for r in records])
+        self.change_records("a", "margin", lambda records: [dict(r, bound_margin=2 * r["bound_margin"]) for r in records])
+        for changed in ("bits", "margin"):
+            self.compare(0, "a", changed)
+            self.assertEqual(self.as_json(1, "a", changed, "--policy", "gate.toml")["regressions"], 2)
 
     def test_an_implementation_that_is_gone_is_support_lost(self):
         self.one_run("a", *BOTH, "--backend", "cpu")
@@ -87,7 +102,17 @@ class Compare(Base):
         self.assertEqual([c["new"] for r in report["results"] for c in r["changes"]], ["missing"])
         self.assertIn("torn: incomplete: 1 of 2 planned cases have no record", "\n".join(report["notes"]))
         self.compare(0, "a", "torn", "--allow-lost")
-        self.compare(0, "torn", "a")  # the base's loss is only said
+        # Nobody knows what got worse of what the base does not have.
+        done = self.compare(3, "torn", "a")
+        self.assertIn("the base is not whole, so that nobody knows what got worse: torn: incomplete: 1 of 2 planned cases "
+                      "have no record", done.stderr)
+        self.compare(0, "torn", "a", "--allow-lost")
+        (self.dir / "policy.toml").write_text("lost_results = false\n")
+        self.compare(0, "torn", "a", "--policy", "policy.toml")
+        cut = self.dir / "cut.jsonl"
+        cut.write_text((self.dir / "a/results.jsonl").read_text()[:-20])
+        self.assertIn("the last line is torn", self.compare(3, "cut.jsonl", "a").stderr)
+        self.compare(0, "cut.jsonl", "a", "--allow-lost")
         self.one_run("fewer", "--case", CASE, "--no-perf", "--backend", "cpu", "--impl", "naive")
         self.assertIn("the case was not run", self.compare(3, "a", "fewer").stdout)
 
