@@ -226,7 +226,7 @@ typedef struct assay_implementation {
   const char* contract; /* e.g. "f32acc;ftz=all;det=yes" */
 } assay_implementation;
 
-/* What query() found. It and all that it points to live until query_free(). */
+/* What query() found. It and all that it points to live until query_free(), which comes before device_close(). */
 typedef struct assay_implementations {
   uint64_t struct_size;
   uint64_t count;
@@ -347,7 +347,7 @@ typedef struct assay_backend_api {
   void (*plan_destroy)(assay_plan* plan);
   assay_status (*execute)(assay_plan* plan, const assay_args* args, assay_text* error);
 
-  /* What follows may be NULL, or beyond struct_size. */
+  /* What follows may be NULL, but lies within struct_size: a table that ends before it is older than ABI 1.0. */
 
   /* All executions of the harness come through this where it is there; else through execute(), timed by the host. */
   assay_status (*execute_batch)(assay_plan* plan, assay_batch* batch, assay_text* error);

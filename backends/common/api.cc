@@ -5,6 +5,7 @@
 
 #include "backends/common/args.h"
 #include "backends/common/backend.h"
+#include "backends/common/log.h"
 #include "backends/common/status.h"
 
 namespace plugin {
@@ -84,6 +85,7 @@ assay_status GetDeviceInfo(uint32_t index, assay_device_info* out, assay_text* e
     Set(out, &assay_device_info::device_id, info.id);
     Set(out, &assay_device_info::memory_bytes, info.memory_bytes);
     Set(out, &assay_device_info::properties, info.properties.c_str());
+    Set(out, &assay_device_info::buffer_alignment, info.buffer_alignment);
   });
 }
 
@@ -91,7 +93,7 @@ assay_status DeviceOpen(uint32_t index, assay_device** out, assay_text* error) {
   return Guarded(error, [&] {
     CheckPointers("device_open", out);
     CheckIndex(index);
-    *out = new assay_device{TheInstance().backend->Open(index), {}};
+    *out = new assay_device{TheInstance().backend->Open(index)};
   });
 }
 
@@ -99,29 +101,20 @@ void DeviceClose(assay_device* device) {
   delete device;
 }
 
-const assay_implementation* Intern(assay_device& device, Implementation text) {
-  auto& slot = device.implementations[{text.name, text.contract}];
-  if (slot == nullptr) {
-    slot = std::make_unique<InternedImplementation>(InternedImplementation{std::move(text)});
-    slot->raw = {sizeof(assay_implementation), slot->text.name.c_str(), slot->text.contract.c_str()};
-  }
-  return &slot->raw;
-}
-
-assay_status Query(assay_device* device, const assay_op_desc* op, const assay_implementation** out, uint64_t* count,
+assay_status Query(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
                    assay_text* error) {
   return Guarded(error, [&] {
-    CheckPointers("query", device, count);
-    const uint64_t room = out == nullptr ? 0 : *count;
-    *count = 0;
-    uint64_t found = 0;
-    for (Implementation& text : device->device->Query(OpDesc(op))) {
-      const assay_implementation* implementation = Intern(*device, std::move(text));
-      if (found < room) out[found] = implementation;
-      ++found;
-    }
-    *count = found;
+    CheckPointers("query", device, out);
+    *out = nullptr;
+    const OpDesc desc(op);
+    auto found = std::make_unique<ImplementationList>(device->device->Query(desc));
+    desc.RefuseUnknownAttrs();
+    *out = found.release();
   });
+}
+
+void QueryFree(assay_device*, const assay_implementations* found) {
+  delete static_cast<const ImplementationList*>(found);
 }
 
 assay_status BufferAlloc(assay_device* device, uint64_t bytes, assay_buffer** out, assay_text* error) {
@@ -161,6 +154,7 @@ assay_status PlanCreate(assay_device* device, const assay_op_desc* op, const cha
     CheckPointers("plan_create", device, implementation, out);
     OpDesc desc(op);
     auto plan = device->device->CreatePlan(desc, implementation);
+    desc.RefuseUnknownAttrs();
     *out = new assay_plan{std::move(desc), std::move(plan)};
   });
 }
@@ -177,38 +171,46 @@ assay_status Execute(assay_plan* plan, const assay_args* args, assay_text* error
   });
 }
 
-assay_status ExecuteTimed(assay_plan* plan, assay_timing* timing, assay_text* error) {
+assay_status ExecuteBatch(assay_plan* plan, assay_batch* batch, assay_text* error) {
   return Guarded(error, [&] {
-    CheckPointers("execute_timed", plan, timing);
-    Timing checked = CheckedTiming(plan->op, timing);
-    plan->plan->ExecuteTimed(checked);
+    CheckPointers("execute_batch", plan, batch);
+    CheckedBatch checked(plan->op, batch);
+    plan->plan->ExecuteBatch(checked.batch);
     plan->plan->CheckLoans();
-    Set(timing, &assay_timing::clock_is_device, checked.clock_is_device ? 1 : 0);
-    Set(timing, &assay_timing::cache_was_flushed, checked.cache_was_flushed ? 1 : 0);
+    Set(batch, &assay_batch::clock_is_device, checked.batch.clock_is_device ? 1 : 0);
+    Set(batch, &assay_batch::cache_was_flushed, checked.batch.cache_was_flushed ? 1 : 0);
   });
+}
+
+assay_backend_api MakeTable() {
+  assay_backend_api api{};
+  api.struct_size = sizeof api;
+  api.abi_major = ASSAY_ABI_MAJOR;
+  api.abi_minor = ASSAY_ABI_MINOR;
+  api.describe = Describe;
+  api.device_count = DeviceCount;
+  api.device_info = GetDeviceInfo;
+  api.device_open = DeviceOpen;
+  api.device_close = DeviceClose;
+  api.query = Query;
+  api.query_free = QueryFree;
+  api.buffer_alloc = BufferAlloc;
+  api.buffer_free = BufferFree;
+  api.buffer_upload = BufferUpload;
+  api.buffer_download = BufferDownload;
+  api.plan_create = PlanCreate;
+  api.plan_destroy = PlanDestroy;
+  api.execute = Execute;
+  api.execute_batch = ExecuteBatch;
+  return api;
 }
 
 }  // namespace
 
-const assay_backend_api* Api(BackendFactory make) {
+const assay_backend_api* Api(BackendFactory make, const assay_host_info* host) {
+  if (!ServesHost(host)) return nullptr;
   factory = make;
-  static const assay_backend_api api{sizeof(assay_backend_api),
-                                     ASSAY_ABI_MAJOR,
-                                     ASSAY_ABI_MINOR,
-                                     Describe,
-                                     DeviceCount,
-                                     GetDeviceInfo,
-                                     DeviceOpen,
-                                     DeviceClose,
-                                     Query,
-                                     BufferAlloc,
-                                     BufferFree,
-                                     BufferUpload,
-                                     BufferDownload,
-                                     PlanCreate,
-                                     PlanDestroy,
-                                     Execute,
-                                     ExecuteTimed};
+  static const assay_backend_api api = MakeTable();
   return &api;
 }
 

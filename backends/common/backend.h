@@ -25,7 +25,8 @@ struct DeviceInfo {
   int32_t type = ASSAY_DEVICE_CPU;
   int32_t id = 0;
   uint64_t memory_bytes = 0;
-  std::string properties;  // "key=value;key=value"
+  std::string properties;         // "key=value;key=value"
+  uint64_t buffer_alignment = 0;  // bytes; 0: not stated
 };
 
 struct Implementation {
@@ -48,10 +49,11 @@ struct Args {
   std::vector<Arg> inputs, outputs;
 };
 
-struct Timing {
-  std::vector<Args> sets;  // repetition r uses sets[r % sets.size()]; never empty
-  bool cold = false;       // asks for EvictOperands() before each repetition
-  std::span<double> seconds;
+// Executions that follow each other.
+struct Batch {
+  std::vector<const Args*> args;   // of each execution; those of several may be the same
+  bool cold = false;               // asks for EvictOperands() before each execution
+  std::span<double> seconds;       // out: as many as there are args
   bool clock_is_device = false;    // out
   bool cache_was_flushed = false;  // out
 };
@@ -62,10 +64,10 @@ class Plan {
   virtual ~Plan() = default;
   // Returns when the outputs are complete and visible to Download().
   virtual void Execute(const Args& args) = 0;
-  // One duration per repetition. This default times Execute() by the host's steady clock, flushing outside it.
-  virtual void ExecuteTimed(Timing& timing);
+  // One duration per execution. This default times Execute() by the host's steady clock, flushing outside it.
+  virtual void ExecuteBatch(Batch& batch);
   // Throws Failure when memory that the plan has lent to a library was written around (canary.h). Called after
-  // Execute() and ExecuteTimed(), so that it is never timed.
+  // Execute() and ExecuteBatch(), so that it is never timed.
   virtual void CheckLoans() {}
 
  protected:
@@ -78,7 +80,9 @@ class Plan {
 class Device {
  public:
   virtual ~Device() = default;
-  // Throws Unsupported with the reason when there is no implementation.
+  // Throws Unsupported with the reason when there is no implementation. An attribute that neither this nor
+  // CreatePlan() reads is refused by whoever calls them, unless the description may leave it out of account; see
+  // OpDesc::MayIgnore().
   virtual std::vector<Implementation> Query(const OpDesc& op) = 0;
   virtual std::unique_ptr<Plan> CreatePlan(const OpDesc& op, const std::string& implementation) = 0;
   virtual std::unique_ptr<Buffer> Alloc(uint64_t bytes) = 0;
@@ -98,13 +102,14 @@ class Backend {
 
 using BackendFactory = std::unique_ptr<Backend> (*)();
 
-// The C table over the backend that `make` creates at the first call that needs it.
-const assay_backend_api* Api(BackendFactory make);
+// The C table over the backend that `make` creates at the first call that needs it; null, with a line in the host's
+// log, for a host of another major version.
+const assay_backend_api* Api(BackendFactory make, const assay_host_info* host);
 
 }  // namespace plugin
 
 // Exports the one symbol of a plugin. `Type` derives from plugin::Backend and needs no arguments.
-#define ASSAY_PLUGIN(Type)                                                                             \
-  extern "C" const assay_backend_api* assay_backend_v1(void) {                                         \
-    return plugin::Api([]() -> std::unique_ptr<plugin::Backend> { return std::make_unique<Type>(); }); \
+#define ASSAY_PLUGIN(Type)                                                                                   \
+  extern "C" const assay_backend_api* assay_backend_v1(const assay_host_info* host) {                        \
+    return plugin::Api([]() -> std::unique_ptr<plugin::Backend> { return std::make_unique<Type>(); }, host); \
   }

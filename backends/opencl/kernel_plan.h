@@ -60,7 +60,7 @@ class KernelPlan : public plugin::Plan {
 
   void Execute(const plugin::Args& args) override;
   // From the start of the first launch to the end of the last, by the device's clock.
-  void ExecuteTimed(plugin::Timing& timing) override;
+  void ExecuteBatch(plugin::Batch& batch) override;
   void CheckLoans() override;
 
  protected:

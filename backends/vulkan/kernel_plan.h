@@ -19,7 +19,7 @@ class KernelPlan : public plugin::Plan {
 
   void Execute(const plugin::Args& args) override;
   // By the device's clock where it has one.
-  void ExecuteTimed(plugin::Timing& timing) override;
+  void ExecuteBatch(plugin::Batch& batch) override;
 
  private:
   struct Prepared {

@@ -51,7 +51,7 @@ struct Execution {
   int64_t prefilled = 0;  // elements equal to the prefill; UnwrittenElements() of two executions decides
   std::vector<std::string> guard_violations;
   std::vector<std::string> changed_inputs;
-  double host_seconds = 0;  // the worker's clock around execute
+  double host_seconds = 0;  // the worker's clock around the batch of one
 };
 
 using InputSet = std::vector<const Tensor*>;
@@ -78,6 +78,16 @@ std::string_view Name(StopReason reason);  // "settled", "time limit", "repetiti
 struct TransferTimes {
   double upload_s = 0, download_s = 0;  // of all inputs; of the output
   uint64_t upload_bytes = 0, download_bytes = 0;
+};
+
+enum class CacheState : uint8_t { kWarm, kCold };
+
+// Executions that followed each other in one call of the plugin.
+struct Batch {
+  std::vector<double> seconds;  // of each, as the plugin says (or by the worker's clock, where it has no batches)
+  bool clock_is_device = false;
+  bool cache_was_flushed = false;
+  double call_s = 0;  // by the worker's clock around all of them
 };
 
 struct Timing {

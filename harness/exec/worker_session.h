@@ -64,6 +64,14 @@ class WorkerSession final : public Session {
   // Adds what it finds to `execution`, which says with what its output was prefilled.
   Call<void> Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,
                       Execution& execution);
+  struct Work {
+    std::span<const size_t> sets;  // of each execution
+    CacheState cache = CacheState::kWarm;
+    double timeout_s = 0;
+  };
+  // Both the executions that are judged and those that are timed. `processor` is where they begin, and then where they
+  // began; see TimingRun::Step().
+  Call<Batch> ExecuteBatch(Phase phase, const Plan& plan, const Work& work, int64_t& processor);
   tl::unexpected<WorkerFailure> BadAnswer(const std::string& call, const std::string& problem);
 
   SessionOptions options_;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay check-plugin: check_plugin_test.py ASSAY ALTERED_PLUGIN EXPORTING_PLUGIN NO_ENTRY_PLUGIN OTHER_MAJOR_PLUGIN REAL...
+"""assay check-plugin: check_plugin_test.py ASSAY ALTERED_PLUGIN EXPORTING_PLUGIN NO_ENTRY_PLUGIN OTHER_MAJOR_PLUGIN BEFORE_1_0_PLUGIN REAL...
 
 The real plugins keep every rule; each alteration of the vendor's example breaks one and is found by the name of its
 check.
@@ -12,12 +12,14 @@ import unittest
 
 from own_folder import OwnFolder
 
-ASSAY, ALTERED, EXPORTING, NO_ENTRY, OTHER_MAJOR, *REAL = sys.argv[1:]
+ASSAY, ALTERED, EXPORTING, NO_ENTRY, OTHER_MAJOR, BEFORE_1_0, *REAL = sys.argv[1:]
 
 BROKEN = {  # alteration: the checks that fail; everything else has to hold
     "two-tables": {"entry-symbol"},
     "starts-thread": {"entry-is-quiet"},
     "wrong-major": {"abi-version"},
+    "lower-major": {"abi-version"},
+    "older-table": {"abi-version"},
     "null-function": {"functions"},
     "bad-name": {"describe"},
     "null-driver": {"devices"},
@@ -31,9 +33,10 @@ BROKEN = {  # alteration: the checks that fail; everything else has to hold
     "opens-once": {"open-close"},
     "declines-as-error": {"unknown-operator", "unknown-type"},
     "any-type": {"unknown-type"},
+    "any-attribute": {"unknown-attribute"},
     "known-attributes": {"unknown-attribute"},
     "exact-size": {"newer-description"},
-    "overruns-query": {"query-capacity"},
+    "shares-list": {"query-free"},
     "lists-twice": {"implementations"},
     "bad-contract": {"implementations"},
     "forgets-offset": {"buffer-roundtrip"},
@@ -43,8 +46,8 @@ BROKEN = {  # alteration: the checks that fail; everything else has to hold
     "any-implementation": {"plan-unknown"},
     "plans-run-out": {"plans", "leaks"},
     "other-bits": {"execute-twice"},
-    "times-but-one": {"execute-timed"},
-    "times-for-newer": {"execute-timed"},
+    "times-but-one": {"execute-batch"},
+    "times-for-newer": {"execute-batch"},
     "opens-while-unused": {"close-after-use", "leaks"},
     "leaks-heap": {"leaks"},
     "leaks-pages": {"leaks"},
@@ -90,7 +93,7 @@ class CheckPlugin(OwnFolder):
 
     def test_the_example_keeps_every_rule_with_and_without_a_clock(self):
         code, statuses, findings = self.check(ALTERED)
-        self.assertEqual((code, self.named(statuses, "skip")), (0, {"execute-timed"}), findings)
+        self.assertEqual((code, self.named(statuses, "skip")), (0, {"execute-batch"}), findings)
         code, statuses, findings = self.check(ALTERED, alter="times")
         self.assertEqual((code, self.named(statuses, "skip")), (0, set()), findings)
 
@@ -101,6 +104,11 @@ class CheckPlugin(OwnFolder):
                 self.assertEqual(self.named(statuses, "FAIL", "crash", "timeout"), expected, findings)
                 self.assertEqual(code, 1)
                 self.assertTrue(all(findings[name] for name in expected))
+
+    def test_ok_without_a_list_is_said_of_every_check_that_needs_one(self):
+        code, statuses, findings = self.check(ALTERED, alter="no-list")
+        self.assertEqual((code, statuses["implementations"], statuses["buffer-range"]), (1, "FAIL", "ok"))
+        self.assertIn("ASSAY_OK and no list", findings["implementations"])
 
     def test_a_crash_or_hang_is_a_finding_and_the_other_checks_run(self):
         for alter, (check, outcome) in CRASHING.items():
@@ -125,6 +133,10 @@ class CheckPlugin(OwnFolder):
         self.assertEqual(findings["describe"], "needs entry-symbol")
         code, statuses, findings = self.check(OTHER_MAJOR)
         self.assertIn("assay_backend_v2", findings["entry-symbol"])
+        code, statuses, findings = self.check(BEFORE_1_0)
+        self.assertEqual((code, statuses["abi-version"], statuses["describe"]), (1, "FAIL", "skip"))
+        self.assertIn("from before ABI 1.0", findings["abi-version"])
+        self.assertIn("execute_timed became execute_batch", findings["abi-version"])
         text = self.dir / "text.so"
         text.write_text("not a library")
         code, statuses, findings = self.check(str(text))

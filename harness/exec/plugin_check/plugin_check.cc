@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "harness/exec/plugin_check/plugin_check_rules.h"
+#include "harness/exec/worker/found_implementations.h"
 #include "harness/exec/worker/plugin_loader.h"
 
 namespace assay {
@@ -37,14 +38,15 @@ constexpr PluginCheck kChecks[] = {
     {"buffer-range", "transfers outside of an allocation are refused", Stage::kDevice, BufferRange},
     {"destroy-null", "close, free and destroy take NULL", Stage::kDevice, DestroyNull},
     {"implementations", "names are legal and unique, contracts are understood", Stage::kOffer, Implementations},
-    {"query-capacity", "query writes no more pointers than there is room for", Stage::kOffer, QueryCapacity},
+    {"query-free", "every query has a list of its own, which query_free ends", Stage::kOffer, QueryFree},
     {"unknown-type", "an unknown element type is unsupported, with the reason", Stage::kOffer, UnknownType},
-    {"unknown-attribute", "an unknown attribute is no error", Stage::kOffer, UnknownAttribute},
+    {"unknown-attribute", "an unknown attribute is unsupported, unless it is flagged as optional", Stage::kOffer,
+     UnknownAttribute},
     {"newer-description", "descriptions of a newer caller are understood", Stage::kOffer, NewerDescription},
     {"plan-unknown", "an implementation that does not exist is refused", Stage::kOffer, PlanUnknown},
     {"plans", "plans can be created and destroyed many times", Stage::kOffer, Plans},
     {"execute-twice", "what is declared deterministic gives the same bits twice", Stage::kOffer, ExecuteTwice},
-    {"execute-timed", "every repetition gets a duration", Stage::kOffer, ExecuteTimed},
+    {"execute-batch", "every execution of a batch gets a duration", Stage::kOffer, ExecuteBatch},
     {"close-after-use", "the device closes and opens again after all objects are destroyed", Stage::kOffer,
      CloseAfterUse},
     {"leaks", "memory does not grow from cycle to cycle", Stage::kOffer, Leaks},
@@ -73,18 +75,17 @@ Finding FindOffers(PluginUnderTest& plugin, const Json& problems) {
     const auto known = [&](const CheckedOffer& offer) { return offer.op->get().op == op_name; };
     if (std::any_of(plugin.offers.begin(), plugin.offers.end(), known)) continue;
     CheckedOffer offer{op_name, std::make_unique<OpDescription>(problem), {}};
-    offer.implementations.resize(kMaxImplementations);
-    uint64_t count = offer.implementations.size();
+    FoundImplementations found(*plugin.api, plugin.device);
     ErrorText error;
-    const assay_status status =
-        plugin.api->query(plugin.device, &offer.op->get(), offer.implementations.data(), &count, error.out());
+    const assay_status status = found.Query(offer.op->get(), error);
     if (status != ASSAY_OK) last_reason = Told("query", status, error);
     if (status != ASSAY_OK) continue;
-    if (count == 0 || count > kMaxImplementations) {
-      return Bad("query of {} returned ASSAY_OK and {} implementations; without any it is ASSAY_UNSUPPORTED", op_name,
-                 count);
+    if (const std::string what = found.Problem(); !what.empty()) return Bad("query of {}: {}", op_name, what);
+    for (const assay_implementation* item : found.items()) {
+      // What is NULL is a finding of the check of implementations.
+      const auto text = [](const char* s) { return std::string(s == nullptr ? "" : s); };
+      offer.implementations.push_back({text(item->name), text(item->contract)});
     }
-    offer.implementations.resize(count);
     plugin.offers.push_back(std::move(offer));
   }
   if (!plugin.offers.empty()) return Good("");

@@ -67,8 +67,9 @@ void DescriptionCopy::PointToCopies() {
   op().n_attrs = attr_pointers_.size();
 }
 
-void DescriptionCopy::AddAttr(const char* key, int64_t value) {
+void DescriptionCopy::AddAttr(const char* key, int64_t value, uint32_t flags) {
   assay_attr attr{};
+  attr.flags = flags;
   attr.key = key;
   attr.type = ASSAY_ATTR_INT;
   attr.i = value;
@@ -85,7 +86,7 @@ Operands::~Operands() {
 
 Finding Operands::Add(const assay_tensor_desc& tensor) {
   const uint64_t bytes = (SpanBytes(tensor) + 2 * kEdgeBytes + 15) / 16 * 16;
-  assay_tensor_arg& arg = storage_.emplace_back(assay_tensor_arg{sizeof arg, nullptr, kEdgeBytes});
+  assay_tensor_arg& arg = storage_.emplace_back(assay_tensor_arg{sizeof arg, nullptr, kEdgeBytes, nullptr, nullptr});
   sizes_.push_back(bytes);
   pointers_.push_back(&arg);
   ErrorText error;
@@ -103,7 +104,7 @@ Finding Operands::Make(const assay_op_desc& op) {
     if (Finding added = Add(*op.inputs[i]); added.kind != Finding::Kind::kOk) return added;
   }
   if (Finding added = Add(*op.outputs[0]); added.kind != Finding::Kind::kOk) return added;
-  args_ = {sizeof args_, pointers_.data(), pointers_.data() + op.n_inputs};
+  args_ = {sizeof args_, op.n_inputs, pointers_.data(), 1, pointers_.data() + op.n_inputs};
   return Good("");
 }
 

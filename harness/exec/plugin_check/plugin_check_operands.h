@@ -19,7 +19,7 @@ class DescriptionCopy {
 
   assay_op_desc& op() { return *op_.get(); }
   assay_tensor_desc& output() { return *tensors_.back().get(); }
-  void AddAttr(const char* key, int64_t value);
+  void AddAttr(const char* key, int64_t value, uint32_t flags);
 
  private:
   uint64_t Announced(uint64_t today) const { return today + (caller_ == Caller::kNewer ? kTailBytes : 0); }

@@ -81,7 +81,7 @@ Finding ErrorShort(PluginUnderTest&);
 Finding UnknownOperator(PluginUnderTest&);
 Finding UnknownType(PluginUnderTest&);
 Finding UnknownAttribute(PluginUnderTest&);
-Finding QueryCapacity(PluginUnderTest&);
+Finding QueryFree(PluginUnderTest&);
 Finding Implementations(PluginUnderTest&);
 // Memory of the device.
 Finding BufferRoundTrip(PluginUnderTest&);
@@ -93,7 +93,7 @@ Finding OpenClose(PluginUnderTest&);
 Finding PlanUnknown(PluginUnderTest&);
 Finding Plans(PluginUnderTest&);
 Finding ExecuteTwice(PluginUnderTest&);
-Finding ExecuteTimed(PluginUnderTest&);
+Finding ExecuteBatch(PluginUnderTest&);
 Finding DestroyNull(PluginUnderTest&);
 Finding CloseAfterUse(PluginUnderTest&);
 Finding Leaks(PluginUnderTest&);

@@ -7,6 +7,7 @@
 #include "harness/exec/failure.h"
 #include "harness/exec/plugin_check/plugin_check.h"
 #include "harness/exec/wire/wire.h"
+#include "harness/exec/worker/found_implementations.h"
 #include "harness/exec/worker/plugin_loader.h"
 
 namespace assay {
@@ -118,21 +119,16 @@ Json PluginCalls::Query(const Json& request) {
   assay_device* device = Open(request.at("device"), failure);
   if (device == nullptr) return failure;
   const OpDescription op(request.at("problem"));
-  std::vector<const assay_implementation*> found(kMaxImplementations, nullptr);
-  uint64_t count = found.size();
+  FoundImplementations found(*api_, device);
   ErrorText error;
-  if (const assay_status status = api_->query(device, &op.get(), found.data(), &count, error.out());
-      status != ASSAY_OK) {
+  if (const assay_status status = found.Query(op.get(), error); status != ASSAY_OK) {
     return PluginFailed(status, "query", error);
   }
-  if (count > found.size()) {
-    return Failed(ASSAY_ERROR, fmt::format("query: {} implementations; at most {} are possible", count, found.size()));
-  }
+  if (const std::string problem = found.Problem(); !problem.empty()) return Failed(ASSAY_ERROR, "query: " + problem);
   Json list = Json::array();
-  for (uint64_t i = 0; i < count; ++i) {
-    if (found[i] == nullptr) return Failed(ASSAY_ERROR, fmt::format("query: implementation {} is a NULL pointer", i));
-    list.push_back({{"name", PluginString(found[i]->name, kMaxNameBytes)},
-                    {"contract", PluginString(found[i]->contract, kMaxTextBytes)}});
+  for (const assay_implementation* implementation : found.items()) {
+    list.push_back({{"name", PluginString(implementation->name, kMaxNameBytes)},
+                    {"contract", PluginString(implementation->contract, kMaxTextBytes)}});
   }
   return {{"status", ASSAY_OK}, {"implementations", std::move(list)}};
 }

@@ -5,8 +5,9 @@
 //   query{device,problem}                  -> implementations
 //   prepare{device,problem,implementation} -> plan, seconds, begin_ns
 //   bind{plan,set,size,images}, 2 fds      allocates one set of operands and maps its upload and download memory
-//   upload, execute -> seconds, begin_ns, download{plan,set}
-//   time{plan,sets,repetitions,cache}      -> seconds[], begin_ns, call_s, clock_is_device, cache_was_flushed
+//   upload, download{plan,set,first,end}   -> seconds of each operand
+//   execute{plan,sets,cache,processor}     -> seconds, begin_ns, call_s, processor, clock_is_device, cache_was_flushed;
+//                                             `sets` has the number of each execution's set, in their order
 //   release{plan}
 //   check{plugin,check,problems}           -> kind, finding (plugin_check.h); loads the plugin by itself
 #pragma once
