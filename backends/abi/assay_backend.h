@@ -358,14 +358,15 @@ typedef struct assay_backend_api {
   assay_status (*buffer_import)(assay_device* device, const assay_memory* memory, assay_buffer** out,
                                 assay_text* error);
 
-  /* Executions that overlap: all of these five or none. Executions of one stream run in order; those of different ones
-   * may run at once. A plan is in use on one stream at a time. */
+  /* Executions that overlap: all of these five or none; stream_create() may say ASSAY_UNSUPPORTED. Executions of one
+   * stream run in order; those of different ones may run at once. A plan is in use on one stream at a time.
+   * stream_destroy() waits for what was submitted; the harness destroys events, then streams, then plans. */
   assay_status (*stream_create)(assay_device* device, assay_stream** out, assay_text* error);
   void (*stream_destroy)(assay_stream* stream);
   /* Returns without waiting. The arguments' structs may go at once, their buffers only after the event. */
   assay_status (*submit)(assay_plan* plan, assay_stream* stream, const assay_args* args, assay_event** out,
                          assay_text* error);
-  /* Waits until that execution ended, and says how it went. */
+  /* Waits until that execution ended, and says how it went. May be called again. `out` may be NULL. */
   assay_status (*event_wait)(assay_event* event, assay_event_times* out, assay_text* error);
   void (*event_destroy)(assay_event* event);
 } assay_backend_api;

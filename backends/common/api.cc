@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C table. Each function checks its pointers, forwards, and lets no exception out.
 #include <mutex>
-#include <type_traits>
 
+#include "backends/common/api_parts.h"
 #include "backends/common/args.h"
 #include "backends/common/backend.h"
 #include "backends/common/log.h"
@@ -41,18 +41,6 @@ const std::vector<std::unique_ptr<DeviceInfo>>& Devices() {
 
 void CheckIndex(uint32_t index) {
   if (index >= Devices().size()) throw Failure("no device {}; there are {}", index, Devices().size());
-}
-
-template <class... Pointers>
-void CheckPointers(const char* call, Pointers... pointers) {
-  if (((pointers == nullptr) || ...)) throw Failure("{}: a required pointer is NULL", call);
-}
-
-// Writes a member of a caller's struct when the caller, as it was compiled, knows it.
-template <class Struct, class Member>
-void Set(Struct* out, Member Struct::*member, std::type_identity_t<Member> value) {
-  const auto* end = reinterpret_cast<const char*>(&(out->*member) + 1);
-  if (static_cast<uint64_t>(end - reinterpret_cast<const char*>(out)) <= out->struct_size) out->*member = value;
 }
 
 assay_status Describe(assay_backend_info* out, assay_text* error) {
@@ -101,12 +89,18 @@ void DeviceClose(assay_device* device) {
   delete device;
 }
 
+void CheckAliases(Device& device, const OpDesc& op) {
+  if (!op.HasAlias() || device.TakesAliases(op)) return;
+  throw Unsupported("{}: an output in the memory of an input is not offered", op.name());
+}
+
 assay_status Query(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
                    assay_text* error) {
   return Guarded(error, [&] {
     CheckPointers("query", device, out);
     *out = nullptr;
     const OpDesc desc(op);
+    CheckAliases(*device->device, desc);
     auto found = std::make_unique<ImplementationList>(device->device->Query(desc));
     desc.RefuseUnknownAttrs();
     *out = found.release();
@@ -153,9 +147,10 @@ assay_status PlanCreate(assay_device* device, const assay_op_desc* op, const cha
   return Guarded(error, [&] {
     CheckPointers("plan_create", device, implementation, out);
     OpDesc desc(op);
+    CheckAliases(*device->device, desc);
     auto plan = device->device->CreatePlan(desc, implementation);
     desc.RefuseUnknownAttrs();
-    *out = new assay_plan{std::move(desc), std::move(plan)};
+    *out = new assay_plan{std::move(desc), std::move(plan), {}};
   });
 }
 
@@ -202,6 +197,7 @@ assay_backend_api MakeTable() {
   api.plan_destroy = PlanDestroy;
   api.execute = Execute;
   api.execute_batch = ExecuteBatch;
+  SetOptionalFunctions(api);
   return api;
 }
 

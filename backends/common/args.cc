@@ -55,8 +55,17 @@ ImplementationList::ImplementationList(std::vector<Implementation> found) : text
 
 Args CheckedArgs(const OpDesc& op, const assay_args* raw) {
   if (raw == nullptr || !ASSAY_HAS(raw, outputs)) throw Failure("{}: the arguments are NULL or too short", op.name());
-  return {CheckedOperands(op, "input", op.inputs(), raw->n_inputs, raw->inputs),
-          CheckedOperands(op, "output", op.outputs(), raw->n_outputs, raw->outputs)};
+  Args args{CheckedOperands(op, "input", op.inputs(), raw->n_inputs, raw->inputs),
+            CheckedOperands(op, "output", op.outputs(), raw->n_outputs, raw->outputs)};
+  for (size_t i = 0; i < args.outputs.size(); ++i) {
+    const uint32_t alias = op.outputs()[i].alias;
+    if (alias == 0) continue;
+    const Arg& input = args.inputs[alias - 1];
+    if (args.outputs[i].buffer == input.buffer && args.outputs[i].byte_offset == input.byte_offset) continue;
+    throw Failure("{}: output '{}' was described to lie in input '{}', but has memory of its own", op.name(),
+                  op.outputs()[i].name, op.inputs()[alias - 1].name);
+  }
+  return args;
 }
 
 CheckedBatch::CheckedBatch(const OpDesc& op, const assay_batch* raw) {

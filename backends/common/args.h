@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backends/common/backend.h"
@@ -16,6 +17,16 @@ struct assay_buffer {
 struct assay_plan {
   plugin::OpDesc op;
   std::unique_ptr<plugin::Plan> plan;
+  mutable std::optional<plugin::PlanInfo> info;  // once it was asked for
+};
+
+struct assay_stream {
+  std::unique_ptr<plugin::Stream> stream;
+};
+
+struct assay_event {
+  std::unique_ptr<plugin::Event> event;
+  plugin::Plan* plan = nullptr;  // whose loans are looked at when it has ended
 };
 
 struct assay_device {

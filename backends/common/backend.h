@@ -58,6 +58,12 @@ struct Batch {
   bool cache_was_flushed = false;  // out
 };
 
+// What a plan came to; empty where there is nothing to say.
+struct PlanInfo {
+  uint64_t workspace_bytes = 0;   // beside the operands
+  std::string algorithm, kernel;  // in the library's words; what runs on the device, several joined by ','
+};
+
 // One implementation, prepared for one operator description. It owns its workspace.
 class Plan {
  public:
@@ -69,12 +75,41 @@ class Plan {
   // Throws Failure when memory that the plan has lent to a library was written around (canary.h). Called after
   // Execute() and ExecuteBatch(), so that it is never timed.
   virtual void CheckLoans() {}
+  virtual PlanInfo Info() const { return {}; }
 
  protected:
   // Evicts what is about to be used from the device's caches, these operands at least. False: this plan cannot.
   virtual bool EvictOperands(const Args&) { return FlushCache(); }
   // The same of a device that can only flush all of its last-level cache.
   virtual bool FlushCache() { return false; }
+};
+
+// The end of a submitted execution.
+class Event {
+ public:
+  struct Times {
+    double begin_s = 0, end_s = 0;  // on one clock for all streams of the device
+    bool clock_is_device = false;
+  };
+  virtual ~Event() = default;
+  // Waits for it; throws what it failed with.
+  virtual Times Wait() = 0;
+};
+
+// Executions in order, beside those of other streams. Waits for all of them at its end.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  // Does not wait. The plan and the buffers live until the event.
+  virtual std::unique_ptr<Event> Submit(Plan& plan, const Args& args) = 0;
+};
+
+// A line of Device::Capabilities(): an operator, the type of its first operand, and what may be asked for beside dense
+// tensors ("strides;permuted;in_place", see assay_capability).
+struct Capability {
+  std::string op;
+  DType dtype;
+  std::string features;
 };
 
 class Device {
@@ -89,6 +124,14 @@ class Device {
   // Ranges are already checked against the size of the allocation.
   virtual void Upload(Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual void Download(const Buffer& buffer, uint64_t offset, std::span<std::byte> bytes) = 0;
+
+  // What follows is not offered unless a device overrides it.
+
+  // Whether outputs of this description may lie where its aliases say; they are refused else.
+  virtual bool TakesAliases(const OpDesc&) { return false; }
+  virtual std::vector<Capability> Capabilities();
+  virtual std::unique_ptr<Buffer> Import(const assay_memory& memory);
+  virtual std::unique_ptr<Stream> CreateStream();
 };
 
 class Backend {

@@ -27,7 +27,6 @@ void CheckReserved(std::span<const uint16_t> reserved, const std::string& of) {
 void CheckFeatures(const assay_tensor_desc& raw, const std::string& of) {
   if (raw.lanes != 1) throw Unsupported("{} has {} lanes; only 1 is offered", of, raw.lanes);
   if (raw.layout != nullptr) throw Unsupported("{} has the blocked layout '{}', which is not offered", of, raw.layout);
-  if (raw.alias != 0) throw Unsupported("{} lies in the memory of an input; in place is not offered", of);
   if (raw.reserved != 0) throw Unsupported("{} uses a member that this plugin does not know", of);
 }
 
@@ -38,8 +37,11 @@ Tensor CopyTensor(const assay_tensor_desc* raw, const std::string& op, const cha
         "assay_tensor_desc",
         op, role, index);
   }
-  Tensor tensor{
-      raw->name == nullptr ? fmt::format("{}{}", role, index) : raw->name, {raw->type_code, raw->bits}, {}, {}};
+  Tensor tensor{raw->name == nullptr ? fmt::format("{}{}", role, index) : raw->name,
+                {raw->type_code, raw->bits},
+                {},
+                {},
+                raw->alias};
   CheckFeatures(*raw, fmt::format("{}: operand '{}'", op, tensor.name));
   if (raw->ndim < 0 || raw->ndim > kMaxRank || (raw->ndim > 0 && (raw->shape == nullptr || raw->strides == nullptr))) {
     throw Failure("{}: operand '{}' has rank {} without a valid shape and strides", op, tensor.name, raw->ndim);
@@ -95,6 +97,14 @@ OpDesc::OpDesc(const assay_op_desc* raw) {
   if (raw->flags != 0) throw Unsupported("{}: the flags {:#x} are not known", name_, raw->flags);
   inputs_ = CopyTensors(raw->inputs, raw->n_inputs, name_, "input");
   outputs_ = CopyTensors(raw->outputs, raw->n_outputs, name_, "output");
+  for (const Tensor& input : inputs_) {
+    if (input.alias != 0) throw Unsupported("{}: input '{}' has an alias; outputs alone may", name_, input.name);
+  }
+  for (const Tensor& output : outputs_) {
+    if (output.alias <= inputs_.size()) continue;
+    throw Failure("{}: output '{}' lies in input {}; there are {}", name_, output.name, output.alias - 1,
+                  inputs_.size());
+  }
   if (raw->n_attrs > kMaxAttrs || (raw->n_attrs > 0 && raw->attrs == nullptr)) {
     throw Failure("{}: {} attributes announced; expected at most {} and an array of them", name_, raw->n_attrs,
                   kMaxAttrs);

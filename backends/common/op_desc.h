@@ -23,6 +23,7 @@ struct Tensor {
   DType dtype;
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;
+  uint32_t alias = 0;  // of an output in place: the number of its input, plus 1
 
   int Rank() const { return static_cast<int>(shape.size()); }
   int64_t Elements() const;
@@ -70,6 +71,9 @@ class OpDesc {
   bool AllTypes(const Predicate& holds) const {
     const auto of = [&](const Tensor& tensor) { return holds(tensor.dtype); };
     return std::ranges::all_of(inputs_, of) && std::ranges::all_of(outputs_, of);
+  }
+  bool HasAlias() const {
+    return std::ranges::any_of(outputs_, [](const Tensor& output) { return output.alias != 0; });
   }
   // "bf16-bf16-f32": the types of all operands, for messages.
   std::string DTypesText() const;

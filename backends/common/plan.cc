@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "backends/common/backend.h"
+#include "backends/common/status.h"
 
 namespace plugin {
 
@@ -17,6 +18,18 @@ void Plan::ExecuteBatch(Batch& batch) {
   }
   batch.clock_is_device = false;
   batch.cache_was_flushed = flushed && !batch.args.empty();
+}
+
+std::vector<Capability> Device::Capabilities() {
+  throw Unsupported("this backend has no table of capabilities; ask query()");
+}
+
+std::unique_ptr<Buffer> Device::Import(const assay_memory&) {
+  throw Unsupported("this device imports no memory; allocate it here and upload");
+}
+
+std::unique_ptr<Stream> Device::CreateStream() {
+  throw Unsupported("this device has no streams; execute one after the other");
 }
 
 }  // namespace plugin

@@ -73,6 +73,12 @@ void KernelPlan::CheckLoans() {
   }
 }
 
+plugin::PlanInfo KernelPlan::Info() const {
+  plugin::PlanInfo info;
+  for (const auto& lent : memory_) info.workspace_bytes += lent->loan.bytes;
+  return info;
+}
+
 const std::byte* KernelPlan::Table(const void* data, uint64_t bytes) {
   std::byte* table = Workspace(bytes);
   device_.queue().ToDevice(table, data, bytes);

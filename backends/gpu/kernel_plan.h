@@ -47,6 +47,7 @@ class KernelPlan : public plugin::Plan {
   // By the device's events; several steps are replayed as a graph, since their launches would cost more than they do.
   void ExecuteBatch(plugin::Batch& batch) override;
   void CheckLoans() override;
+  plugin::PlanInfo Info() const override;
 
  protected:
   bool FlushCache() override;

@@ -19,6 +19,8 @@ class KernelStep final : public Step {
           "clEnqueueNDRangeKernel", name_);
   }
 
+  std::string Name() const override { return name_; }
+
  private:
   void Bind(cl_uint at, const Operand& operand, const plugin::Args& args) const {
     cl_mem memory = operand.workspace;
@@ -118,6 +120,13 @@ void KernelPlan::Execute(const plugin::Args& args) {
 
 void KernelPlan::CheckLoans() {
   for (const auto& workspace : workspaces_) workspace->Check();
+}
+
+plugin::PlanInfo KernelPlan::Info() const {
+  plugin::PlanInfo info;
+  for (const auto& workspace : workspaces_) info.workspace_bytes += workspace->bytes();
+  for (const auto& step : steps_) info.kernel += (info.kernel.empty() ? "" : ",") + step->Name();
+  return info;
 }
 
 void KernelPlan::ExecuteBatch(plugin::Batch& batch) {

@@ -39,6 +39,7 @@ class Step {
   virtual ~Step() = default;
   // Puts its work into the queue; `event`, when not null, receives a reference to that work's event.
   virtual void Enqueue(cl_command_queue queue, const plugin::Args& args, cl_event* event) = 0;
+  virtual std::string Name() const = 0;  // of the kernel, or of the library that brings several
 };
 
 class KernelPlan : public plugin::Plan {
@@ -62,6 +63,7 @@ class KernelPlan : public plugin::Plan {
   // From the start of the first launch to the end of the last, by the device's clock.
   void ExecuteBatch(plugin::Batch& batch) override;
   void CheckLoans() override;
+  plugin::PlanInfo Info() const override;
 
  protected:
   bool FlushCache() override { return device_.FlushCache(); }

@@ -195,6 +195,13 @@ void KernelPlan::Flush() {
   });
 }
 
+plugin::PlanInfo KernelPlan::Info() const {
+  plugin::PlanInfo info;
+  for (const auto& work : work_) info.workspace_bytes += work->bytes();
+  for (const Step& step : recipe_.steps) info.kernel += (info.kernel.empty() ? "" : ",") + step.kernel.shader;
+  return info;
+}
+
 void KernelPlan::ExecuteBatch(plugin::Batch& batch) {
   using Clock = std::chrono::steady_clock;
   batch.clock_is_device = !batch.args.empty();

@@ -20,6 +20,7 @@ class KernelPlan : public plugin::Plan {
   void Execute(const plugin::Args& args) override;
   // By the device's clock where it has one.
   void ExecuteBatch(plugin::Batch& batch) override;
+  plugin::PlanInfo Info() const override;
 
  private:
   struct Prepared {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,9 +40,21 @@ struct ImplementationInfo {
   std::string contract_text;  // as declared; the caller parses it
 };
 
+// A line of what a device can do, as the plugin says without trying.
+struct CapabilityLine {
+  std::string op, type, features;  // "matmul", "f32" (of the first operand), "strides;permuted"
+};
+
+// What a plan came to, as the plugin says.
+struct PlanDescription {
+  std::optional<uint64_t> workspace_bytes;  // beside the operands; nothing: the plugin does not say
+  std::string algorithm, kernel;            // of its library; what runs on the device
+};
+
 struct Prepared {
   uint64_t plan = 0;
   double prepare_s = 0;
+  PlanDescription description = {};
 };
 
 // One execution, as it came back from the device.
@@ -127,6 +140,8 @@ class Session {
   // The same of dense and aligned operands.
   Call<std::vector<ImplementationInfo>> Query(int64_t device, const Problem& problem);
   Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation);
+  // kUnsupported where there is no table.
+  virtual Call<std::vector<CapabilityLine>> Capabilities(int64_t device);
   // Inputs in the problem's order.
   virtual Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill) = 0;
   // Repetition r uses sets[r % sets.size()]; at least two sets.

@@ -104,7 +104,11 @@ Call<Prepared> WorkerSession::Prepare(int64_t device, const Problem& problem, co
   Reply reply(*json);
   const Nanoseconds begin = reply.Integer("begin_ns");
   plan->worker_plan = reply.Count("plan", std::numeric_limits<uint64_t>::max());
-  const Prepared prepared{next_plan_, reply.Seconds("seconds")};
+  Prepared prepared{next_plan_, reply.Seconds("seconds")};
+  if (json->contains("workspace_bytes")) {
+    prepared.description = {reply.Count("workspace_bytes", std::numeric_limits<uint64_t>::max()),
+                            reply.Text("algorithm", kMaxTextBytes), reply.Text("kernel", kMaxTextBytes)};
+  }
   if (!reply.problem().empty()) return BadAnswer("prepare", reply.problem());
   span.AddWorker(options_.worker_number, begin, prepared.prepare_s);
   plans_[next_plan_++] = std::move(plan);

@@ -32,6 +32,7 @@ class WorkerSession final : public Session {
   Call<BackendDescription> Describe() override;
   Call<std::vector<ImplementationInfo>> Query(int64_t device, const Problem& problem,
                                               const LayoutVariant& layout) override;
+  Call<std::vector<CapabilityLine>> Capabilities(int64_t device) override;
   Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation,
                          const LayoutVariant& layout) override;
   Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill) override;

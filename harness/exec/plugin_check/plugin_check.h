@@ -42,6 +42,7 @@ struct PluginUnderTest {
   const assay_backend_api* api = nullptr;
   assay_device* device = nullptr;    // number 0
   std::vector<CheckedOffer> offers;  // one per operator; from kOffer on at least one
+  const Json* problems = nullptr;    // all that are tried
 
   PluginUnderTest() = default;
   PluginUnderTest(const PluginUnderTest&) = delete;

@@ -99,6 +99,19 @@ Finding EntryIsQuiet(PluginUnderTest& plugin) {
   return Good("no thread and no file below /dev");
 }
 
+Finding NewerHost(PluginUnderTest& plugin) {
+  const Result<void*> library = OpenPluginLibrary(plugin.path);
+  if (!library) return Bad("{}", library.error().message);
+  const Result<assay_backend_entry> entry = FindPluginEntry(*library, plugin.path);
+  if (!entry) return Bad("{}", entry.error().message);
+  OtherVersion<assay_host_info> host(HostInfo(), kNewerSize<assay_host_info>);
+  host.get()->abi_minor = ASSAY_ABI_MINOR + 1;
+  if ((*entry)(host.get()) != nullptr)
+    return Good("the same table for ABI {}.{}", ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR + 1);
+  return Bad("{}() returned NULL to a host of ABI {}.{}; a later minor version serves every plugin of {}",
+             ASSAY_BACKEND_ENTRY, ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR + 1, ASSAY_ABI_MAJOR);
+}
+
 Finding AbiVersion(PluginUnderTest& plugin) {
   const Result<const assay_backend_api*> api = Table(plugin.path);
   if (!api) return Bad("{}", api.error().message);

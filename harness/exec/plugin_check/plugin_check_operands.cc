@@ -78,6 +78,10 @@ void DescriptionCopy::AddAttr(const char* key, int64_t value, uint32_t flags) {
   PointToCopies();
 }
 
+assay_attr* DescriptionCopy::FirstAttr() {
+  return attrs_.empty() ? nullptr : attrs_.front().get();
+}
+
 Operands::~Operands() {
   for (const assay_tensor_arg& arg : storage_) {
     if (arg.buffer != nullptr) plugin_->api->buffer_free(plugin_->device, arg.buffer);
@@ -103,7 +107,12 @@ Finding Operands::Make(const assay_op_desc& op) {
   for (uint64_t i = 0; i < op.n_inputs; ++i) {
     if (Finding added = Add(*op.inputs[i]); added.kind != Finding::Kind::kOk) return added;
   }
-  if (Finding added = Add(*op.outputs[0]); added.kind != Finding::Kind::kOk) return added;
+  if (const uint32_t alias = op.outputs[0]->alias; alias > 0) {
+    pointers_.push_back(pointers_[alias - 1]);
+    sizes_.push_back(sizes_[alias - 1]);
+  } else if (Finding added = Add(*op.outputs[0]); added.kind != Finding::Kind::kOk) {
+    return added;
+  }
   args_ = {sizeof args_, op.n_inputs, pointers_.data(), 1, pointers_.data() + op.n_inputs};
   return Good("");
 }
@@ -114,6 +123,18 @@ Finding Operands::Download(std::vector<unsigned char>& bytes) const {
   const assay_status status = plugin_->api->buffer_download(plugin_->device, pointers_.back()->buffer, 0, bytes.data(),
                                                             bytes.size(), error.out());
   return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_download", status, error));
+}
+
+Finding Operands::UploadHalf(size_t input, unsigned char flips) const {
+  const uint64_t half = sizes_[input] / 2;
+  std::vector<unsigned char> bytes(half);
+  ErrorText error;
+  assay_buffer* buffer = pointers_[input]->buffer;
+  assay_status status = plugin_->api->buffer_download(plugin_->device, buffer, half, bytes.data(), half, error.out());
+  if (status != ASSAY_OK) return Bad("{}", Told("buffer_download", status, error));
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(byte ^ flips);
+  status = plugin_->api->buffer_upload(plugin_->device, buffer, half, bytes.data(), half, error.out());
+  return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_upload", status, error));
 }
 
 Finding TestPlan::Create(const assay_op_desc& op, const char* implementation) {

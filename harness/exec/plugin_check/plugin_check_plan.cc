@@ -61,6 +61,11 @@ Finding CallBatch(PluginUnderTest& plugin, const CheckedOffer& offer, const char
 
 }  // namespace
 
+bool ClaimsSameBits(const CheckedOffer::Implementation& implementation) {
+  const auto contract = ParseDeclaration(implementation.contract);
+  return contract && contract->deterministic;
+}
+
 Finding OpenClose(PluginUnderTest& plugin) {
   for (int round = 0; round < kRounds; ++round) {
     plugin.api->device_close(plugin.device);
@@ -107,8 +112,7 @@ Finding ExecuteTwice(PluginUnderTest& plugin) {
     for (const CheckedOffer::Implementation& implementation : offer.implementations) {
       bool same = false;
       if (Finding f = TwoExecutions(plugin, offer, implementation.name.c_str(), &same); f.kind != kOk) return f;
-      const auto contract = ParseDeclaration(implementation.contract);
-      const bool claims = contract && contract->deterministic;
+      const bool claims = ClaimsSameBits(implementation);
       if (claims && !same) {
         return Bad("{} {} declares det=yes and gave other bits the second time; declare det=no or mend it", offer.name,
                    implementation.name);

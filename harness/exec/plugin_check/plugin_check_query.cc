@@ -11,35 +11,6 @@
 namespace assay::plugin_check {
 namespace {
 
-struct Answer {
-  assay_status status = ASSAY_OK;
-  uint64_t count = 0;
-  std::string reason;
-};
-
-Answer Ask(const PluginUnderTest& plugin, const assay_op_desc& op) {
-  FoundImplementations found(*plugin.api, plugin.device);
-  Answer answer;
-  ErrorText error;
-  answer.status = found.Query(op, error);
-  answer.reason = error.str();
-  if (answer.status == ASSAY_OK && found.Problem().empty()) answer.count = found.items().size();
-  return answer;
-}
-
-// ASSAY_UNSUPPORTED with a reason is what a plugin answers to what it does not know: not an error of its own.
-Finding IsDeclined(const Answer& answer, const char* what) {
-  if (answer.status == ASSAY_OK) {
-    return Bad("query of {} is ASSAY_OK; check all that the description holds and return ASSAY_UNSUPPORTED", what);
-  }
-  if (answer.status != ASSAY_UNSUPPORTED) {
-    return Bad("query of {} returned status {}; return ASSAY_UNSUPPORTED ({}), which is no error", what, answer.status,
-               ASSAY_UNSUPPORTED);
-  }
-  if (answer.reason.empty()) return Bad("query of {} gives no reason; write one into the text", what);
-  return Good("\"{}\"", answer.reason);
-}
-
 // "" or what is wrong with an implementation.
 std::string ProblemOf(const CheckedOffer::Implementation& implementation, std::set<std::string>& names) {
   const std::string& name = implementation.name;
@@ -54,6 +25,28 @@ std::string ProblemOf(const CheckedOffer::Implementation& implementation, std::s
 
 }  // namespace
 
+Answer Ask(const PluginUnderTest& plugin, const assay_op_desc& op) {
+  FoundImplementations found(*plugin.api, plugin.device);
+  Answer answer;
+  ErrorText error;
+  answer.status = found.Query(op, error);
+  answer.reason = error.str();
+  if (answer.status == ASSAY_OK && found.Problem().empty()) answer.count = found.items().size();
+  return answer;
+}
+
+Finding IsDeclined(const Answer& answer, const std::string& what) {
+  if (answer.status == ASSAY_OK) {
+    return Bad("query of {} is ASSAY_OK; check all that the description holds and return ASSAY_UNSUPPORTED", what);
+  }
+  if (answer.status != ASSAY_UNSUPPORTED) {
+    return Bad("query of {} returned status {}; return ASSAY_UNSUPPORTED ({}), which is no error", what, answer.status,
+               ASSAY_UNSUPPORTED);
+  }
+  if (answer.reason.empty()) return Bad("query of {} gives no reason; write one into the text", what);
+  return Good("\"{}\"", answer.reason);
+}
+
 Finding UnknownOperator(PluginUnderTest& plugin) {
   assay_op_desc op{};
   op.struct_size = sizeof op;
@@ -67,7 +60,7 @@ Finding UnknownType(PluginUnderTest& plugin) {
   for (const CheckedOffer& offer : plugin.offers) {
     DescriptionCopy copy(offer.op->get(), DescriptionCopy::Caller::kSame);
     copy.output().type_code = kUnknownCode;
-    finding = IsDeclined(Ask(plugin, copy.op()), (offer.name + " with an output of an unknown type").c_str());
+    finding = IsDeclined(Ask(plugin, copy.op()), offer.name + " with an output of an unknown type");
     if (finding.kind != Finding::Kind::kOk) return finding;
   }
   return finding;
@@ -78,7 +71,7 @@ Finding UnknownAttribute(PluginUnderTest& plugin) {
     DescriptionCopy required(offer.op->get(), DescriptionCopy::Caller::kSame);
     required.AddAttr("assay_unknown_attribute", 0, 0);
     const std::string what = offer.name + " with the attribute assay_unknown_attribute";
-    if (Finding f = IsDeclined(Ask(plugin, required.op()), what.c_str()); f.kind != Finding::Kind::kOk) return f;
+    if (Finding f = IsDeclined(Ask(plugin, required.op()), what); f.kind != Finding::Kind::kOk) return f;
     DescriptionCopy optional(offer.op->get(), DescriptionCopy::Caller::kSame);
     optional.AddAttr("assay_unknown_attribute", 0, ASSAY_ATTR_OPTIONAL);
     if (const Answer answer = Ask(plugin, optional.op()); answer.status != ASSAY_OK) {

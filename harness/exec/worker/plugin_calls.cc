@@ -22,6 +22,20 @@ Json EncodeDevice(const assay_device_info& info) {
           {"properties", PluginString(info.properties, kMaxTextBytes)}};
 }
 
+// What a plan came to, where the plugin tells: workspace_bytes, algorithm, kernel.
+Json DescribePlan(const assay_backend_api& api, const assay_plan& plan) {
+  assay_plan_info info{sizeof info, 0, "", ""};
+  if (api.plan_info == nullptr) return Ok();
+  ErrorText error;
+  const assay_status status = api.plan_info(&plan, &info, error.out());
+  if (status == ASSAY_UNSUPPORTED) return Ok();
+  if (status != ASSAY_OK) return PluginFailed(status, "plan_info", error);
+  return {{"status", ASSAY_OK},
+          {"workspace_bytes", info.workspace_bytes},
+          {"algorithm", PluginString(info.algorithm, kMaxTextBytes)},
+          {"kernel", PluginString(info.kernel, kMaxTextBytes)}};
+}
+
 }  // namespace
 
 Json PluginFailed(assay_status status, const char* function, const ErrorText& error) {
@@ -45,6 +59,7 @@ Json PluginCalls::Answer(const Json& request, std::vector<UniqueFd> fds) {
   if (api_ == nullptr) return Failed(ASSAY_ERROR, "worker: no plugin is loaded");
   if (call == "describe") return Describe();
   if (call == "query") return Query(request);
+  if (call == "capabilities") return Capabilities(request);
   if (call == "prepare") return Prepare(request);
   const uint64_t plan = request.at("plan");
   if (call == "release") {
@@ -133,6 +148,33 @@ Json PluginCalls::Query(const Json& request) {
   return {{"status", ASSAY_OK}, {"implementations", std::move(list)}};
 }
 
+Json PluginCalls::Capabilities(const Json& request) {
+  if (api_->capabilities == nullptr) return Failed(ASSAY_UNSUPPORTED, "the plugin has no table of capabilities");
+  Json failure;
+  assay_device* device = Open(request.at("device"), failure);
+  if (device == nullptr) return failure;
+  const assay_capabilities* table = nullptr;
+  ErrorText error;
+  const assay_status status = api_->capabilities(device, &table, error.out());
+  if (status != ASSAY_OK) return PluginFailed(status, "capabilities", error);
+  if (table == nullptr || !ASSAY_HAS(table, items)) return Failed(ASSAY_ERROR, "capabilities: ASSAY_OK and no table");
+  if (table->count > kMaxCapabilities) {
+    return Failed(ASSAY_ERROR, fmt::format("capabilities: {} lines are not credible", table->count));
+  }
+  Json lines = Json::array();
+  for (uint64_t i = 0; i < table->count; ++i) {
+    const assay_capability* line = table->items[i];
+    if (line == nullptr || !ASSAY_HAS(line, features)) {
+      return Failed(ASSAY_ERROR, fmt::format("capabilities: line {} is NULL or cut off", i));
+    }
+    lines.push_back({{"op", PluginString(line->op, kMaxNameBytes)},
+                     {"code", line->type_code},
+                     {"bits", line->bits},
+                     {"features", PluginString(line->features, kMaxNameBytes)}});
+  }
+  return {{"status", ASSAY_OK}, {"lines", std::move(lines)}};
+}
+
 Json PluginCalls::Prepare(const Json& request) {
   Json failure;
   assay_device* device = Open(request.at("device"), failure);
@@ -152,7 +194,15 @@ Json PluginCalls::Prepare(const Json& request) {
   }
   if (plan == nullptr) return Failed(ASSAY_ERROR, "plan_create returned ASSAY_OK and a NULL plan");
   plans_.try_emplace(next_plan_, *api_, device, plan);
-  return {{"status", ASSAY_OK}, {"plan", next_plan_++}, {"seconds", seconds}, {"begin_ns", begin}};
+  Json reply = {{"status", ASSAY_OK}, {"plan", next_plan_}, {"seconds", seconds}, {"begin_ns", begin}};
+  if (Json what = DescribePlan(*api_, *plan); what.at("status") != ASSAY_OK) {
+    plans_.erase(next_plan_);
+    return what;
+  } else {
+    reply.update(what);
+  }
+  ++next_plan_;
+  return reply;
 }
 
 }  // namespace assay

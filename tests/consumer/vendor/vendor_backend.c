@@ -62,6 +62,7 @@ static const char* why_not(const assay_op_desc* op) {
   for (uint64_t i = 0; i < op->n_attrs; ++i) {
     const assay_attr* attr = op->attrs[i];
     const int is_trans = strcmp(attr->key, "transa") == 0 || strcmp(attr->key, "transb") == 0;
+    if (attr->flags & ~ASSAY_ATTR_OPTIONAL) return "an attribute has a flag that is not known";
     if (is_trans && attr->i != 0) return "nothing transposed is offered";
     if (strcmp(attr->key, "alpha") == 0
             ? attr->f != 1

@@ -95,7 +95,7 @@ TEST(OpDesc, RefusesWhatItDoesNotKnowAsUnsupported) {
             ASSAY_UNSUPPORTED);
   EXPECT_EQ(status_with([](Raw& raw) { raw.op.flags = 1u << 7; }), ASSAY_UNSUPPORTED);
   EXPECT_EQ(status_with([](Raw& raw) { raw.tensor.layout = "aBcd16b"; }), ASSAY_UNSUPPORTED);
-  EXPECT_EQ(status_with([](Raw& raw) { raw.tensor.alias = 1; }), ASSAY_UNSUPPORTED);
+  EXPECT_EQ(status_with([](Raw& raw) { raw.tensor.alias = 1; }), ASSAY_UNSUPPORTED) << "of an input, too";
   EXPECT_EQ(status_with([](Raw& raw) { raw.tensor.reserved = 1; }), ASSAY_UNSUPPORTED);
   EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].reserved[2] = 1; }), ASSAY_UNSUPPORTED);
   EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].flags = 2; }), ASSAY_UNSUPPORTED);
