@@ -6,21 +6,36 @@
  * Rules
  *  - struct_size is the first member of every struct and is set by whoever allocates the struct. Structs only grow
  *    at their end; a callee reads or writes a member only where ASSAY_HAS says that the caller knows it. Arrays of
- *    structs are arrays of pointers, so that growth never moves an element.
+ *    structs are arrays of pointers, so that growth never moves an element. What is called reserved, and flags that
+ *    this header does not name, are zero: a callee refuses others.
  *  - Fixed-width integers; no enum, bool or bit-field crosses.
  *  - Strings are UTF-8 and NUL-terminated. Those that a plugin returns live as long as its library.
- *  - No ownership crosses but through the create/destroy pairs below. Error text goes into a buffer of the caller,
- *    truncated to fit and always terminated.
- *  - assay_backend_v1() touches no device. All calls for one device come from one thread. execute() returns once
- *    the outputs are complete and visible to download().
+ *  - No ownership crosses but through the create/destroy, open/close and query/query_free pairs below. Error text goes
+ *    into a buffer of the caller, truncated to fit and always terminated.
+ *  - assay_backend_v1() touches no device. All calls for one device come from one thread. An execution returns once
+ *    its outputs are complete and visible to buffer_download(); only submit() returns before.
+ *  - What a description asks for and a plugin does not know, it refuses with ASSAY_UNSUPPORTED in query(): an operator,
+ *    a type, an attribute that is not flagged ASSAY_ATTR_OPTIONAL, a layout tag, an alias, flags.
  *  - The harness owns whole allocations on the device (alloc/upload/download/free). A tensor argument is a view into
  *    one: a byte offset, and the shape and strides of its description. Guards lie around it: touch nothing outside.
  *    A range of upload or download that reaches outside of its allocation is refused with an error.
+ *  - Inputs change between executions, also in parts (buffer_upload of a range), and outputs are overwritten. Nothing
+ *    tells an execution whose output is judged from one whose time is recorded: all come through the same function.
  *  - The functions that close, free or destroy do nothing with NULL. The harness destroys each object once: plans
  *    first, then buffers, then the device.
  *  - Return values: ASSAY_OK; ASSAY_UNSUPPORTED (this backend does not offer it; the text says why);
  *    ASSAY_UNAVAILABLE (no usable device; the text says why and what to install); any other value is an error of
  *    the backend and becomes the verdict of the case.
+ *
+ * Quantised tensors carry integers, and their scales and zero points are operands of their own, named after the tensor:
+ * "<name>_scale" (floating point or e8m0) and "<name>_zero_point" (integer), real = (stored - zero_point) * scale. The
+ * attributes "<name>_axis" (int) and "<name>_block" (int) say for what each scale holds: axis -1 and block 0 for the
+ * whole tensor; axis a and block 0 for one index of axis a; block b for b consecutive elements along axis a (the scale
+ * tensor then has extent ceil(extent / b) there).
+ *
+ * Types narrower than a byte (fp6, fp4) are packed along the last axis without gaps: element i of a row takes the bits
+ * [i * bits, (i + 1) * bits) of it, counted from the least significant bit of its first byte; each row begins at a
+ * whole byte. Strides count elements.
  */
 #ifndef ASSAY_BACKEND_H_
 #define ASSAY_BACKEND_H_
@@ -56,15 +71,24 @@ typedef int32_t assay_status;
 #define ASSAY_DEVICE_LOST 5
 #define ASSAY_MEMORY_FAULT 6 /* something wrote where it may not; the process is not to be trusted any more */
 
-/* DLPack type codes (DLDataTypeCode), written as numbers because older dlpack.h lack the fp8 ones. */
+/* DLPack type codes (DLDataTypeCode), written as numbers because older dlpack.h lack the narrow ones. */
 #define ASSAY_TYPE_INT 0u
 #define ASSAY_TYPE_UINT 1u
 #define ASSAY_TYPE_FLOAT 2u
 #define ASSAY_TYPE_BFLOAT 4u
 #define ASSAY_TYPE_COMPLEX 5u
-#define ASSAY_TYPE_BOOL 6u
+#define ASSAY_TYPE_BOOL 6u /* 8 bits, 0 or 1 */
+#define ASSAY_TYPE_FLOAT8_E3M4 7u
+#define ASSAY_TYPE_FLOAT8_E4M3 8u
+#define ASSAY_TYPE_FLOAT8_E4M3B11FNUZ 9u
 #define ASSAY_TYPE_FLOAT8_E4M3FN 10u
+#define ASSAY_TYPE_FLOAT8_E4M3FNUZ 11u
 #define ASSAY_TYPE_FLOAT8_E5M2 12u
+#define ASSAY_TYPE_FLOAT8_E5M2FNUZ 13u
+#define ASSAY_TYPE_FLOAT8_E8M0FNU 14u /* a power of two: scales of the OCP microscaling formats */
+#define ASSAY_TYPE_FLOAT6_E2M3FN 15u
+#define ASSAY_TYPE_FLOAT6_E3M2FN 16u
+#define ASSAY_TYPE_FLOAT4_E2M1FN 17u
 
 /* DLPack device types (DLDeviceType). */
 #define ASSAY_DEVICE_CPU 1
@@ -77,6 +101,25 @@ typedef int32_t assay_status;
 typedef struct assay_device assay_device; /* an opened device */
 typedef struct assay_buffer assay_buffer; /* one allocation on it */
 typedef struct assay_plan assay_plan;     /* one implementation, prepared for one operator description */
+typedef struct assay_stream assay_stream; /* a queue of executions, in order */
+typedef struct assay_event assay_event;   /* the end of one of them */
+
+#define ASSAY_LOG_DEBUG 0
+#define ASSAY_LOG_INFO 1
+#define ASSAY_LOG_WARNING 2
+#define ASSAY_LOG_ERROR 3
+
+/* Who loads the plugin. Lives as long as the process. */
+typedef struct assay_host_info {
+  uint64_t struct_size;
+  uint32_t abi_major; /* what the host speaks; a plugin may return NULL where it cannot serve that, after logging why */
+  uint32_t abi_minor;
+  const char* name;    /* "assay" */
+  const char* version; /* of the program */
+  /* From any thread. Never NULL. What is logged appears with the backend's failures. */
+  void (*log)(void* log_context, int32_t level, const char* text);
+  void* log_context;
+} assay_host_info;
 
 /* A buffer of the caller for error text or a reason. data may be NULL when capacity is 0. */
 typedef struct assay_text {
@@ -97,7 +140,7 @@ static inline assay_status assay_fail(assay_text* error, assay_status status, co
 
 typedef struct assay_backend_info {
   uint64_t struct_size;
-  const char* name;            /* column name: lower case letters, digits, '-', '_' */
+  const char* name;            /* in reports and of --backend: lower case letters, digits, '-', '_' */
   const char* vendor;          /* who wrote the plugin */
   const char* version;         /* of the plugin */
   const char* library_version; /* of what computes, e.g. "oneDNN 2.6.3"; "" when the plugin itself does */
@@ -113,23 +156,33 @@ typedef struct assay_device_info {
   /* "key=value;key=value": subnormals, rounding, instruction sets... The harness itself reads type=cpu (the host's
    * processors, also behind another device_type) and cache_bytes=N (the last-level cache), of timing. */
   const char* properties;
+  uint64_t buffer_alignment; /* bytes: what the first byte of an allocation is aligned to; 0: not stated */
 } assay_device_info;
 
 #define ASSAY_ATTR_INT 0
 #define ASSAY_ATTR_FLOAT 1
 #define ASSAY_ATTR_STRING 2
 #define ASSAY_ATTR_INT_LIST 3
+#define ASSAY_ATTR_BOOL 4
+#define ASSAY_ATTR_TYPE 5
+#define ASSAY_ATTR_FLOAT_LIST 6
+
+#define ASSAY_ATTR_OPTIONAL 1u /* flag: whoever does not know the key may leave it out of account */
 
 typedef struct assay_attr {
   uint64_t struct_size;
   const char* key;
-  int32_t type; /* ASSAY_ATTR_*: which of the values below counts */
-  int32_t reserved;
-  int64_t i;
+  int32_t type;   /* ASSAY_ATTR_*: which of the values below counts */
+  uint32_t flags; /* ASSAY_ATTR_OPTIONAL */
+  int64_t i;      /* INT, BOOL (0 or 1) */
   double f;
   const char* s;
-  const int64_t* list;
-  uint64_t list_size;
+  const int64_t* ints;  /* INT_LIST, `count` of them */
+  const double* floats; /* FLOAT_LIST, `count` of them */
+  uint64_t count;
+  uint8_t type_code; /* TYPE */
+  uint8_t bits;
+  uint16_t reserved[3];
 } assay_attr;
 
 typedef struct assay_tensor_desc {
@@ -140,8 +193,17 @@ typedef struct assay_tensor_desc {
   uint16_t lanes; /* 1 */
   int32_t ndim;
   const int64_t* shape;
-  const int64_t* strides; /* in elements, never NULL */
+  const int64_t* strides; /* in elements, any order of axes (NHWC is a permutation of them); never NULL */
+  /* NULL: the strides say where elements lie. Else the tag of a blocked layout, as oneDNN writes them ("aBcd16b":
+   * upper case where an axis is blocked, then the blocks from the outermost); the strides are those of the tag without
+   * its blocks. */
+  const char* layout;
+  uint32_t alias; /* of an output: 0 has memory of its own; k > 0 is in place, in that of input k - 1 */
+  uint32_t reserved;
 } assay_tensor_desc;
+
+/* Extents may be -1 in the shapes, and are then given with the arguments of each execution. */
+#define ASSAY_OP_DYNAMIC_SHAPES 1u
 
 /* One operator with its operand types, shapes and attributes. Attributes at their default are present too. It never
  * carries a case id, a seed, or anything else about the expected answer. */
@@ -154,6 +216,7 @@ typedef struct assay_op_desc {
   const assay_tensor_desc* const* outputs;
   uint64_t n_attrs;
   const assay_attr* const* attrs;
+  uint64_t flags; /* ASSAY_OP_* */
 } assay_op_desc;
 
 /* One algorithm that the backend offers, with the arithmetic it declares (the language: harness/check/README.md). */
@@ -163,34 +226,96 @@ typedef struct assay_implementation {
   const char* contract; /* e.g. "f32acc;ftz=all;det=yes" */
 } assay_implementation;
 
+/* What query() found. It and all that it points to live until query_free(), which comes before device_close(). */
+typedef struct assay_implementations {
+  uint64_t struct_size;
+  uint64_t count;
+  const assay_implementation* const* items;
+} assay_implementations;
+
+/* One line of what a device can do, to be told without trying. */
+typedef struct assay_capability {
+  uint64_t struct_size;
+  const char* op;
+  uint8_t type_code; /* of the first operand */
+  uint8_t bits;
+  uint16_t reserved[3];
+  /* "key;key=value": strides (any), permuted (axes in any order, dense), in_place, dynamic_shapes, layouts=TAG,TAG,
+   * streams. "" for dense tensors alone. */
+  const char* features;
+} assay_capability;
+
+/* Lives as long as the library. */
+typedef struct assay_capabilities {
+  uint64_t struct_size;
+  uint64_t count;
+  const assay_capability* const* items;
+} assay_capabilities;
+
+/* What a plan came to. Strings live as long as the plan. */
+typedef struct assay_plan_info {
+  uint64_t struct_size;
+  uint64_t workspace_bytes; /* on the device, beside the operands */
+  const char* algorithm;    /* in the words of the library that computes, "CUDNN_CONVOLUTION_FWD_ALGO_GEMM"; "" */
+  const char* kernel;       /* what runs on the device, as a profiler shows it; several joined by ','; "" */
+} assay_plan_info;
+
 /* Where a tensor of the description lies. */
 typedef struct assay_tensor_arg {
   uint64_t struct_size;
   assay_buffer* buffer;
-  uint64_t byte_offset; /* of the element with all indices zero */
+  uint64_t byte_offset;   /* of the element with all indices zero */
+  const int64_t* shape;   /* NULL but for dynamic shapes; ndim is that of the description */
+  const int64_t* strides; /* the same */
 } assay_tensor_arg;
 
 /* The operands of one execution, in the order of the description. */
 typedef struct assay_args {
   uint64_t struct_size;
+  uint64_t n_inputs;
   const assay_tensor_arg* const* inputs;
+  uint64_t n_outputs;
   const assay_tensor_arg* const* outputs;
 } assay_args;
 
 #define ASSAY_CACHE_WARM 0
 #define ASSAY_CACHE_COLD 1
 
-typedef struct assay_timing {
+/* Executions that follow each other, with one duration each. The host draws their number and order, and takes them from
+ * several sets of operands whose contents it changes between calls. */
+typedef struct assay_batch {
   uint64_t struct_size;
-  uint64_t repetitions;
-  uint64_t n_sets; /* repetition r uses sets[r % n_sets] */
-  const assay_args* const* sets;
-  int32_t cache; /* ASSAY_CACHE_*: COLD asks to flush the last-level cache before each repetition */
+  uint64_t count;
+  const assay_args* const* args; /* of each execution; no two of a batch write to the same buffer */
+  int32_t cache;                 /* ASSAY_CACHE_*: COLD asks to flush the last-level cache before each execution */
   int32_t reserved;
-  double* seconds;           /* out: one duration per repetition, room for `repetitions` values */
+  double* seconds;           /* out: one duration per execution, room for `count` values */
   int32_t clock_is_device;   /* out: 1 when the durations come from the device's own clock */
   int32_t cache_was_flushed; /* out: 1 when COLD was honoured */
-} assay_timing;
+} assay_batch;
+
+/* Of one submitted execution, on one clock for all streams of a device. */
+typedef struct assay_event_times {
+  uint64_t struct_size;
+  double begin_s;
+  double end_s;
+  int32_t clock_is_device;
+  int32_t reserved;
+} assay_event_times;
+
+#define ASSAY_MEMORY_HOST 1   /* pointer: `bytes` at an address of this process */
+#define ASSAY_MEMORY_DMABUF 2 /* fd: a Linux dma-buf; the plugin duplicates what it keeps */
+#define ASSAY_MEMORY_DLPACK 3 /* pointer: a DLManagedTensor of this device, borrowed until buffer_free() */
+
+/* Memory that exists already, to be used as a buffer without a copy. */
+typedef struct assay_memory {
+  uint64_t struct_size;
+  int32_t kind; /* ASSAY_MEMORY_* */
+  int32_t fd;
+  void* pointer;
+  uint64_t offset; /* bytes into it */
+  uint64_t bytes;
+} assay_memory;
 
 typedef struct assay_backend_api {
   uint64_t struct_size;
@@ -204,10 +329,10 @@ typedef struct assay_backend_api {
   assay_status (*device_open)(uint32_t index, assay_device** out, assay_text* error);
   void (*device_close)(assay_device* device);
 
-  /* Lists the implementations for `op`: writes up to *count pointers into `out` and sets *count to how many there
-   * are. ASSAY_UNSUPPORTED, with the reason, when there are none. The pointed-to structs live until device_close. */
-  assay_status (*query)(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
-                        uint64_t* count, assay_text* error);
+  /* Lists the implementations for `op`. ASSAY_UNSUPPORTED, with the reason, when there are none. */
+  assay_status (*query)(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
+                        assay_text* error);
+  void (*query_free)(assay_device* device, const assay_implementations* found);
 
   assay_status (*buffer_alloc)(assay_device* device, uint64_t bytes, assay_buffer** out, assay_text* error);
   void (*buffer_free)(assay_device* device, assay_buffer* buffer);
@@ -221,15 +346,36 @@ typedef struct assay_backend_api {
                               assay_plan** out, assay_text* error);
   void (*plan_destroy)(assay_plan* plan);
   assay_status (*execute)(assay_plan* plan, const assay_args* args, assay_text* error);
-  /* May be NULL: the harness then times execute() by the host's clock. */
-  assay_status (*execute_timed)(assay_plan* plan, assay_timing* timing, assay_text* error);
+
+  /* What follows may be NULL, but lies within struct_size: a table that ends before it is older than ABI 1.0. */
+
+  /* All executions of the harness come through this where it is there; else through execute(), timed by the host. */
+  assay_status (*execute_batch)(assay_plan* plan, assay_batch* batch, assay_text* error);
+  assay_status (*plan_info)(const assay_plan* plan, assay_plan_info* out, assay_text* error);
+  assay_status (*capabilities)(assay_device* device, const assay_capabilities** out, assay_text* error);
+  /* ASSAY_UNSUPPORTED for a kind that this device cannot use. The memory outlives the buffer; freed by buffer_free().
+   */
+  assay_status (*buffer_import)(assay_device* device, const assay_memory* memory, assay_buffer** out,
+                                assay_text* error);
+
+  /* Executions that overlap: all of these five or none; stream_create() may say ASSAY_UNSUPPORTED. Executions of one
+   * stream run in order; those of different ones may run at once. A plan is in use on one stream at a time.
+   * stream_destroy() waits for what was submitted; the harness destroys events, then streams, then plans. */
+  assay_status (*stream_create)(assay_device* device, assay_stream** out, assay_text* error);
+  void (*stream_destroy)(assay_stream* stream);
+  /* Returns without waiting. The arguments' structs may go at once, their buffers only after the event. */
+  assay_status (*submit)(assay_plan* plan, assay_stream* stream, const assay_args* args, assay_event** out,
+                         assay_text* error);
+  /* Waits until that execution ended, and says how it went. May be called again. `out` may be NULL. */
+  assay_status (*event_wait)(assay_event* event, assay_event_times* out, assay_text* error);
+  void (*event_destroy)(assay_event* event);
 } assay_backend_api;
 
-typedef const assay_backend_api* (*assay_backend_entry)(void);
+typedef const assay_backend_api* (*assay_backend_entry)(const assay_host_info* host);
 #define ASSAY_BACKEND_ENTRY "assay_backend_v1"
 
-/* The one exported symbol. */
-ASSAY_EXPORT const assay_backend_api* assay_backend_v1(void);
+/* The one exported symbol. NULL: this host cannot be served. */
+ASSAY_EXPORT const assay_backend_api* assay_backend_v1(const assay_host_info* host);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C table. Each function checks its pointers, forwards, and lets no exception out.
 #include <mutex>
-#include <type_traits>
 
+#include "backends/common/api_parts.h"
 #include "backends/common/args.h"
 #include "backends/common/backend.h"
+#include "backends/common/log.h"
 #include "backends/common/status.h"
 
 namespace plugin {
@@ -42,18 +43,6 @@ void CheckIndex(uint32_t index) {
   if (index >= Devices().size()) throw Failure("no device {}; there are {}", index, Devices().size());
 }
 
-template <class... Pointers>
-void CheckPointers(const char* call, Pointers... pointers) {
-  if (((pointers == nullptr) || ...)) throw Failure("{}: a required pointer is NULL", call);
-}
-
-// Writes a member of a caller's struct when the caller, as it was compiled, knows it.
-template <class Struct, class Member>
-void Set(Struct* out, Member Struct::*member, std::type_identity_t<Member> value) {
-  const auto* end = reinterpret_cast<const char*>(&(out->*member) + 1);
-  if (static_cast<uint64_t>(end - reinterpret_cast<const char*>(out)) <= out->struct_size) out->*member = value;
-}
-
 assay_status Describe(assay_backend_info* out, assay_text* error) {
   return Guarded(error, [&] {
     CheckPointers("describe", out);
@@ -84,6 +73,7 @@ assay_status GetDeviceInfo(uint32_t index, assay_device_info* out, assay_text* e
     Set(out, &assay_device_info::device_id, info.id);
     Set(out, &assay_device_info::memory_bytes, info.memory_bytes);
     Set(out, &assay_device_info::properties, info.properties.c_str());
+    Set(out, &assay_device_info::buffer_alignment, info.buffer_alignment);
   });
 }
 
@@ -91,7 +81,7 @@ assay_status DeviceOpen(uint32_t index, assay_device** out, assay_text* error) {
   return Guarded(error, [&] {
     CheckPointers("device_open", out);
     CheckIndex(index);
-    *out = new assay_device{TheInstance().backend->Open(index), {}};
+    *out = new assay_device{TheInstance().backend->Open(index)};
   });
 }
 
@@ -99,29 +89,26 @@ void DeviceClose(assay_device* device) {
   delete device;
 }
 
-const assay_implementation* Intern(assay_device& device, Implementation text) {
-  auto& slot = device.implementations[{text.name, text.contract}];
-  if (slot == nullptr) {
-    slot = std::make_unique<InternedImplementation>(InternedImplementation{std::move(text)});
-    slot->raw = {sizeof(assay_implementation), slot->text.name.c_str(), slot->text.contract.c_str()};
-  }
-  return &slot->raw;
+void CheckAliases(Device& device, const OpDesc& op) {
+  if (!op.HasAlias() || device.TakesAliases(op)) return;
+  throw Unsupported("{}: an output in the memory of an input is not offered", op.name());
 }
 
-assay_status Query(assay_device* device, const assay_op_desc* op, const assay_implementation** out, uint64_t* count,
+assay_status Query(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
                    assay_text* error) {
   return Guarded(error, [&] {
-    CheckPointers("query", device, count);
-    const uint64_t room = out == nullptr ? 0 : *count;
-    *count = 0;
-    uint64_t found = 0;
-    for (Implementation& text : device->device->Query(OpDesc(op))) {
-      const assay_implementation* implementation = Intern(*device, std::move(text));
-      if (found < room) out[found] = implementation;
-      ++found;
-    }
-    *count = found;
+    CheckPointers("query", device, out);
+    *out = nullptr;
+    const OpDesc desc(op);
+    CheckAliases(*device->device, desc);
+    auto found = std::make_unique<ImplementationList>(device->device->Query(desc));
+    desc.RefuseUnknownAttrs();
+    *out = found.release();
   });
+}
+
+void QueryFree(assay_device*, const assay_implementations* found) {
+  delete static_cast<const ImplementationList*>(found);
 }
 
 assay_status BufferAlloc(assay_device* device, uint64_t bytes, assay_buffer** out, assay_text* error) {
@@ -160,8 +147,10 @@ assay_status PlanCreate(assay_device* device, const assay_op_desc* op, const cha
   return Guarded(error, [&] {
     CheckPointers("plan_create", device, implementation, out);
     OpDesc desc(op);
+    CheckAliases(*device->device, desc);
     auto plan = device->device->CreatePlan(desc, implementation);
-    *out = new assay_plan{std::move(desc), std::move(plan)};
+    desc.RefuseUnknownAttrs();
+    *out = new assay_plan{std::move(desc), std::move(plan), {}};
   });
 }
 
@@ -177,38 +166,47 @@ assay_status Execute(assay_plan* plan, const assay_args* args, assay_text* error
   });
 }
 
-assay_status ExecuteTimed(assay_plan* plan, assay_timing* timing, assay_text* error) {
+assay_status ExecuteBatch(assay_plan* plan, assay_batch* batch, assay_text* error) {
   return Guarded(error, [&] {
-    CheckPointers("execute_timed", plan, timing);
-    Timing checked = CheckedTiming(plan->op, timing);
-    plan->plan->ExecuteTimed(checked);
+    CheckPointers("execute_batch", plan, batch);
+    CheckedBatch checked(plan->op, batch);
+    plan->plan->ExecuteBatch(checked.batch);
     plan->plan->CheckLoans();
-    Set(timing, &assay_timing::clock_is_device, checked.clock_is_device ? 1 : 0);
-    Set(timing, &assay_timing::cache_was_flushed, checked.cache_was_flushed ? 1 : 0);
+    Set(batch, &assay_batch::clock_is_device, checked.batch.clock_is_device ? 1 : 0);
+    Set(batch, &assay_batch::cache_was_flushed, checked.batch.cache_was_flushed ? 1 : 0);
   });
+}
+
+assay_backend_api MakeTable() {
+  assay_backend_api api{};
+  api.struct_size = sizeof api;
+  api.abi_major = ASSAY_ABI_MAJOR;
+  api.abi_minor = ASSAY_ABI_MINOR;
+  api.describe = Describe;
+  api.device_count = DeviceCount;
+  api.device_info = GetDeviceInfo;
+  api.device_open = DeviceOpen;
+  api.device_close = DeviceClose;
+  api.query = Query;
+  api.query_free = QueryFree;
+  api.buffer_alloc = BufferAlloc;
+  api.buffer_free = BufferFree;
+  api.buffer_upload = BufferUpload;
+  api.buffer_download = BufferDownload;
+  api.plan_create = PlanCreate;
+  api.plan_destroy = PlanDestroy;
+  api.execute = Execute;
+  api.execute_batch = ExecuteBatch;
+  SetOptionalFunctions(api);
+  return api;
 }
 
 }  // namespace
 
-const assay_backend_api* Api(BackendFactory make) {
+const assay_backend_api* Api(BackendFactory make, const assay_host_info* host) {
+  if (!ServesHost(host)) return nullptr;
   factory = make;
-  static const assay_backend_api api{sizeof(assay_backend_api),
-                                     ASSAY_ABI_MAJOR,
-                                     ASSAY_ABI_MINOR,
-                                     Describe,
-                                     DeviceCount,
-                                     GetDeviceInfo,
-                                     DeviceOpen,
-                                     DeviceClose,
-                                     Query,
-                                     BufferAlloc,
-                                     BufferFree,
-                                     BufferUpload,
-                                     BufferDownload,
-                                     PlanCreate,
-                                     PlanDestroy,
-                                     Execute,
-                                     ExecuteTimed};
+  static const assay_backend_api api = MakeTable();
   return &api;
 }
 

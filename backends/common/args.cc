@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/common/args.h"
 
+#include <unordered_map>
+#include <utility>
+
 #include "backends/common/status.h"
 
 namespace plugin {
 namespace {
 
-std::vector<Arg> CheckedOperands(const OpDesc& op, const std::vector<Tensor>& tensors,
+std::vector<Arg> CheckedOperands(const OpDesc& op, const char* role, const std::vector<Tensor>& tensors, uint64_t count,
                                  const assay_tensor_arg* const* raw) {
-  if (raw == nullptr && !tensors.empty()) throw Failure("{}: the array of operands is NULL", op.name());
+  if (count != tensors.size() || (raw == nullptr && count > 0)) {
+    throw Failure("{}: {} {}s were given, the description has {}", op.name(), raw == nullptr ? 0 : count, role,
+                  tensors.size());
+  }
   std::vector<Arg> args;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& tensor = tensors[i];
     const assay_tensor_arg* arg = raw[i];
-    if (arg == nullptr || !ASSAY_HAS(arg, byte_offset) || arg->buffer == nullptr) {
+    if (arg == nullptr || !ASSAY_HAS(arg, strides) || arg->buffer == nullptr) {
       throw Failure("{}: operand '{}' is NULL, too short or without a buffer", op.name(), tensor.name);
+    }
+    if (arg->shape != nullptr || arg->strides != nullptr) {
+      throw Failure("{}: operand '{}' comes with a shape of its own; the description has no dynamic shapes", op.name(),
+                    tensor.name);
     }
     const Tensor::Extent extent = tensor.ByteExtent();
     const uint64_t before = static_cast<uint64_t>(-extent.first);
@@ -32,21 +42,49 @@ std::vector<Arg> CheckedOperands(const OpDesc& op, const std::vector<Tensor>& te
 
 }  // namespace
 
-Args CheckedArgs(const OpDesc& op, const assay_args* raw) {
-  if (raw == nullptr || !ASSAY_HAS(raw, outputs)) throw Failure("{}: the arguments are NULL or too short", op.name());
-  return {CheckedOperands(op, op.inputs(), raw->inputs), CheckedOperands(op, op.outputs(), raw->outputs)};
+ImplementationList::ImplementationList(std::vector<Implementation> found) : texts_(std::move(found)) {
+  raw_.reserve(texts_.size());
+  for (const Implementation& text : texts_) {
+    raw_.push_back({sizeof(assay_implementation), text.name.c_str(), text.contract.c_str()});
+    pointers_.push_back(&raw_.back());
+  }
+  struct_size = sizeof(assay_implementations);
+  count = pointers_.size();
+  items = pointers_.data();
 }
 
-Timing CheckedTiming(const OpDesc& op, const assay_timing* raw) {
-  if (raw == nullptr || !ASSAY_HAS(raw, seconds) || raw->n_sets == 0 || raw->sets == nullptr ||
-      (raw->repetitions > 0 && raw->seconds == nullptr)) {
-    throw Failure("{}: the timing request is NULL, too short, without sets or without room for durations", op.name());
+Args CheckedArgs(const OpDesc& op, const assay_args* raw) {
+  if (raw == nullptr || !ASSAY_HAS(raw, outputs)) throw Failure("{}: the arguments are NULL or too short", op.name());
+  Args args{CheckedOperands(op, "input", op.inputs(), raw->n_inputs, raw->inputs),
+            CheckedOperands(op, "output", op.outputs(), raw->n_outputs, raw->outputs)};
+  for (size_t i = 0; i < args.outputs.size(); ++i) {
+    const uint32_t alias = op.outputs()[i].alias;
+    if (alias == 0) continue;
+    const Arg& input = args.inputs[alias - 1];
+    if (args.outputs[i].buffer == input.buffer && args.outputs[i].byte_offset == input.byte_offset) continue;
+    throw Failure("{}: output '{}' was described to lie in input '{}', but has memory of its own", op.name(),
+                  op.outputs()[i].name, op.inputs()[alias - 1].name);
   }
-  Timing timing;
-  for (uint64_t i = 0; i < raw->n_sets; ++i) timing.sets.push_back(CheckedArgs(op, raw->sets[i]));
-  timing.cold = raw->cache == ASSAY_CACHE_COLD;
-  timing.seconds = {raw->seconds, raw->repetitions};
-  return timing;
+  return args;
+}
+
+CheckedBatch::CheckedBatch(const OpDesc& op, const assay_batch* raw) {
+  if (raw == nullptr || !ASSAY_HAS(raw, seconds)) throw Failure("{}: the batch is NULL or too short", op.name());
+  if (raw->count > 0 && (raw->args == nullptr || raw->seconds == nullptr)) {
+    throw Failure("{}: a batch of {} executions without arguments or without room for durations", op.name(),
+                  raw->count);
+  }
+  if (raw->reserved != 0 || (raw->cache != ASSAY_CACHE_WARM && raw->cache != ASSAY_CACHE_COLD)) {
+    throw Unsupported("{}: a batch with cache={} and reserved={} is not known", op.name(), raw->cache, raw->reserved);
+  }
+  std::unordered_map<const assay_args*, const Args*> known;
+  for (uint64_t i = 0; i < raw->count; ++i) {
+    const Args*& one = known[raw->args[i]];
+    if (one == nullptr) one = &args.emplace_back(CheckedArgs(op, raw->args[i]));
+    batch.args.push_back(one);
+  }
+  batch.cold = raw->cache == ASSAY_CACHE_COLD;
+  batch.seconds = {raw->seconds, raw->count};
 }
 
 void CheckRange(const assay_buffer& buffer, uint64_t offset, uint64_t size, const char* call) {

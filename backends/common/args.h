@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handles behind the ABI's opaque pointers, and the checked way from the ABI's arguments to Args and Timing.
+// The handles behind the ABI's opaque pointers, and the checked way from the ABI's arguments to Args and Batch.
 #pragma once
 
-#include <map>
+#include <deque>
 #include <memory>
-#include <string>
-#include <utility>
+#include <optional>
+#include <vector>
 
 #include "backends/common/backend.h"
 
@@ -17,26 +17,50 @@ struct assay_buffer {
 struct assay_plan {
   plugin::OpDesc op;
   std::unique_ptr<plugin::Plan> plan;
+  mutable std::optional<plugin::PlanInfo> info;  // once it was asked for
 };
 
-// An implementation as the C side sees it; lives until device_close, like its strings.
-struct InternedImplementation {
-  plugin::Implementation text;
-  assay_implementation raw{};
+struct assay_stream {
+  std::unique_ptr<plugin::Stream> stream;
+};
+
+struct assay_event {
+  std::unique_ptr<plugin::Event> event;
+  plugin::Plan* plan = nullptr;  // whose loans are looked at when it has ended
 };
 
 struct assay_device {
   std::unique_ptr<plugin::Device> device;
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<InternedImplementation>> implementations;
 };
 
 namespace plugin {
 
+// What query() hands out: the list with all that it points to.
+class ImplementationList : public assay_implementations {
+ public:
+  explicit ImplementationList(std::vector<Implementation> found);
+  ImplementationList(const ImplementationList&) = delete;  // its pointers lead into itself
+  ImplementationList& operator=(const ImplementationList&) = delete;
+
+ private:
+  std::vector<Implementation> texts_;
+  std::vector<assay_implementation> raw_;
+  std::vector<const assay_implementation*> pointers_;
+};
+
 // Throws Failure naming the operand that is missing or would reach outside its buffer.
 Args CheckedArgs(const OpDesc& op, const assay_args* raw);
 
-// Throws Failure when there are no repetitions' slots or no sets.
-Timing CheckedTiming(const OpDesc& op, const assay_timing* raw);
+// A batch with the arguments that it points to.
+struct CheckedBatch {
+  // Throws Failure where arguments or room for durations are missing.
+  CheckedBatch(const OpDesc& op, const assay_batch* raw);
+  CheckedBatch(const CheckedBatch&) = delete;  // `batch` points into `args`
+  CheckedBatch& operator=(const CheckedBatch&) = delete;
+
+  std::deque<Args> args;
+  Batch batch;
+};
 
 // Throws Failure unless [offset, offset + size) lies inside the buffer.
 void CheckRange(const assay_buffer& buffer, uint64_t offset, uint64_t size, const char* call);

@@ -25,6 +25,7 @@ void ParseMask(const OpDesc& op, AttentionSpec& spec) {
     throw Failure("attention: {} inputs and {} outputs; expected {} and 1", op.inputs().size(), op.outputs().size(),
                   wanted);
   }
+  op.MayIgnore({"mask_per_head"});  // nothing without a mask
   if (wanted == 3) return;
   const Tensor& mask = op.inputs()[3];
   spec.mask_dtype = mask.dtype;

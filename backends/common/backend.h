@@ -25,7 +25,8 @@ struct DeviceInfo {
   int32_t type = ASSAY_DEVICE_CPU;
   int32_t id = 0;
   uint64_t memory_bytes = 0;
-  std::string properties;  // "key=value;key=value"
+  std::string properties;         // "key=value;key=value"
+  uint64_t buffer_alignment = 0;  // bytes; 0: not stated
 };
 
 struct Implementation {
@@ -48,12 +49,19 @@ struct Args {
   std::vector<Arg> inputs, outputs;
 };
 
-struct Timing {
-  std::vector<Args> sets;  // repetition r uses sets[r % sets.size()]; never empty
-  bool cold = false;       // asks for EvictOperands() before each repetition
-  std::span<double> seconds;
+// Executions that follow each other.
+struct Batch {
+  std::vector<const Args*> args;   // of each execution; those of several may be the same
+  bool cold = false;               // asks for EvictOperands() before each execution
+  std::span<double> seconds;       // out: as many as there are args
   bool clock_is_device = false;    // out
   bool cache_was_flushed = false;  // out
+};
+
+// What a plan came to; empty where there is nothing to say.
+struct PlanInfo {
+  uint64_t workspace_bytes = 0;   // beside the operands
+  std::string algorithm, kernel;  // in the library's words; what runs on the device, several joined by ','
 };
 
 // One implementation, prepared for one operator description. It owns its workspace.
@@ -62,11 +70,12 @@ class Plan {
   virtual ~Plan() = default;
   // Returns when the outputs are complete and visible to Download().
   virtual void Execute(const Args& args) = 0;
-  // One duration per repetition. This default times Execute() by the host's steady clock, flushing outside it.
-  virtual void ExecuteTimed(Timing& timing);
+  // One duration per execution. This default times Execute() by the host's steady clock, flushing outside it.
+  virtual void ExecuteBatch(Batch& batch);
   // Throws Failure when memory that the plan has lent to a library was written around (canary.h). Called after
-  // Execute() and ExecuteTimed(), so that it is never timed.
+  // Execute() and ExecuteBatch(), so that it is never timed.
   virtual void CheckLoans() {}
+  virtual PlanInfo Info() const { return {}; }
 
  protected:
   // Evicts what is about to be used from the device's caches, these operands at least. False: this plan cannot.
@@ -75,16 +84,54 @@ class Plan {
   virtual bool FlushCache() { return false; }
 };
 
+// The end of a submitted execution.
+class Event {
+ public:
+  struct Times {
+    double begin_s = 0, end_s = 0;  // on one clock for all streams of the device
+    bool clock_is_device = false;
+  };
+  virtual ~Event() = default;
+  // Waits for it; throws what it failed with.
+  virtual Times Wait() = 0;
+};
+
+// Executions in order, beside those of other streams. Waits for all of them at its end.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  // Does not wait. The plan and the buffers live until the event.
+  virtual std::unique_ptr<Event> Submit(Plan& plan, const Args& args) = 0;
+};
+
+// A line of Device::Capabilities(): an operator, the type of its first operand, and what may be asked for beside dense
+// tensors ("strides;permuted;in_place", see assay_capability).
+struct Capability {
+  std::string op;
+  DType dtype;
+  std::string features;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
-  // Throws Unsupported with the reason when there is no implementation.
+  // Throws Unsupported with the reason when there is no implementation. An attribute that neither this nor
+  // CreatePlan() reads is refused by whoever calls them, unless the description may leave it out of account; see
+  // OpDesc::MayIgnore().
   virtual std::vector<Implementation> Query(const OpDesc& op) = 0;
   virtual std::unique_ptr<Plan> CreatePlan(const OpDesc& op, const std::string& implementation) = 0;
   virtual std::unique_ptr<Buffer> Alloc(uint64_t bytes) = 0;
   // Ranges are already checked against the size of the allocation.
   virtual void Upload(Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) = 0;
   virtual void Download(const Buffer& buffer, uint64_t offset, std::span<std::byte> bytes) = 0;
+
+  // What follows is not offered unless a device overrides it.
+
+  // Whether outputs of this description may lie where its aliases say; they are refused else.
+  virtual bool TakesAliases(const OpDesc&) { return false; }
+  virtual std::vector<Capability> Capabilities();
+  virtual std::unique_ptr<Buffer> Import(const assay_memory& memory);
+  virtual std::unique_ptr<Stream> CreateStream();
 };
 
 class Backend {
@@ -98,13 +145,14 @@ class Backend {
 
 using BackendFactory = std::unique_ptr<Backend> (*)();
 
-// The C table over the backend that `make` creates at the first call that needs it.
-const assay_backend_api* Api(BackendFactory make);
+// The C table over the backend that `make` creates at the first call that needs it; null, with a line in the host's
+// log, for a host of another major version.
+const assay_backend_api* Api(BackendFactory make, const assay_host_info* host);
 
 }  // namespace plugin
 
 // Exports the one symbol of a plugin. `Type` derives from plugin::Backend and needs no arguments.
-#define ASSAY_PLUGIN(Type)                                                                             \
-  extern "C" const assay_backend_api* assay_backend_v1(void) {                                         \
-    return plugin::Api([]() -> std::unique_ptr<plugin::Backend> { return std::make_unique<Type>(); }); \
+#define ASSAY_PLUGIN(Type)                                                                                   \
+  extern "C" const assay_backend_api* assay_backend_v1(const assay_host_info* host) {                        \
+    return plugin::Api([]() -> std::unique_ptr<plugin::Backend> { return std::make_unique<Type>(); }, host); \
   }

@@ -12,23 +12,48 @@ namespace plugin {
 namespace {
 
 // Page-aligned, so that the alignment of an operand is what the harness chose by its offset and nothing else.
-constexpr std::align_val_t kAlignment{4096};
+constexpr std::align_val_t kAlignment{kHostAlignment};
 
 class HostBuffer : public Buffer {
  public:
   explicit HostBuffer(uint64_t bytes)
-      : data_(static_cast<std::byte*>(::operator new(bytes, kAlignment))), bytes_(bytes) {}
-  // Owns an allocation that must be freed exactly once.
-  HostBuffer(const HostBuffer&) = delete;
-  HostBuffer& operator=(const HostBuffer&) = delete;
-  ~HostBuffer() override { ::operator delete(data_, kAlignment); }
+      : owned_(static_cast<std::byte*>(::operator new(bytes, kAlignment))), data_(owned_.get()), bytes_(bytes) {}
+  // Of somebody else, who keeps it.
+  HostBuffer(std::byte* data, uint64_t bytes) : data_(data), bytes_(bytes) {}
   std::byte* data() const { return data_; }
   std::span<const std::byte> bytes() const { return {data_, bytes_}; }
 
  private:
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
+  };
+  std::unique_ptr<std::byte, Free> owned_;
   std::byte* data_;
   uint64_t bytes_;
 };
+
+// The head of a DLManagedTensor, as DLPack lays it out: its DLTensor comes first.
+struct DlTensor {
+  void* data;
+  int32_t device_type, device_id;
+  int32_t rank;
+  uint8_t type_code, type_bits;
+  uint16_t type_lanes;
+  int64_t *shape, *strides;
+  uint64_t byte_offset;
+};
+
+std::byte* BorrowedFrom(const assay_memory& memory) {
+  if (memory.pointer == nullptr) throw Failure("buffer_import: the pointer is NULL");
+  if (memory.kind == ASSAY_MEMORY_HOST) return static_cast<std::byte*>(memory.pointer) + memory.offset;
+  if (memory.kind != ASSAY_MEMORY_DLPACK) throw Unsupported("memory of kind {} cannot be used here", memory.kind);
+  const auto& tensor = *static_cast<const DlTensor*>(memory.pointer);
+  if (tensor.device_type != ASSAY_DEVICE_CPU) {
+    throw Unsupported("a DLPack tensor on a device of type {} cannot be used by the host", tensor.device_type);
+  }
+  if (tensor.data == nullptr) throw Failure("buffer_import: the DLPack tensor has no data");
+  return static_cast<std::byte*>(tensor.data) + tensor.byte_offset + memory.offset;
+}
 
 std::byte* Data(const Buffer& buffer) {
   return static_cast<const HostBuffer&>(buffer).data();
@@ -50,6 +75,10 @@ std::unique_ptr<Buffer> HostDevice::Alloc(uint64_t bytes) {
                 fmt::format("a buffer of {} bytes exceeds the host's {} bytes of memory", bytes, memory));
   }
   return std::make_unique<HostBuffer>(bytes);
+}
+
+std::unique_ptr<Buffer> HostDevice::Import(const assay_memory& memory) {
+  return std::make_unique<HostBuffer>(BorrowedFrom(memory), memory.bytes);
 }
 
 void HostDevice::Upload(Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) {

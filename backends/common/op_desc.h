@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -21,6 +23,7 @@ struct Tensor {
   DType dtype;
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;
+  uint32_t alias = 0;  // of an output in place: the number of its input, plus 1
 
   int Rank() const { return static_cast<int>(shape.size()); }
   int64_t Elements() const;
@@ -38,7 +41,8 @@ std::string ShapeText(const std::vector<int64_t>& shape);
 
 class OpDesc {
  public:
-  // Copies and checks `raw`; throws Error (ASSAY_ERROR) naming the member that is missing or malformed.
+  // Copies and checks `raw`; throws Error naming the member that is missing or malformed (ASSAY_ERROR), or what of it
+  // this adapter does not know (ASSAY_UNSUPPORTED).
   explicit OpDesc(const assay_op_desc* raw);
 
   const std::string& name() const { return name_; }
@@ -51,7 +55,16 @@ class OpDesc {
   double AttrFloat(std::string_view key) const;
   const std::string& AttrString(std::string_view key) const;
   std::vector<int64_t> AttrList(std::string_view key) const;
+  bool AttrBool(std::string_view key) const;
+  DType AttrType(std::string_view key) const;
+  std::vector<double> AttrFloats(std::string_view key) const;
   bool HasAttr(std::string_view key) const { return attrs_.find(key) != attrs_.end(); }
+
+  // Says that these are known, though nothing needs to read them: the operands tell the same, or any value will do.
+  void MayIgnore(std::initializer_list<std::string_view> keys) const;
+  // Throws Unsupported when there is an attribute that was neither read nor named to MayIgnore() so far, and that is
+  // not flagged as optional: whoever does not know it would compute something else than was asked for.
+  void RefuseUnknownAttrs() const;
 
   // Whether `holds(dtype)` of every operand.
   template <class Predicate>
@@ -59,18 +72,28 @@ class OpDesc {
     const auto of = [&](const Tensor& tensor) { return holds(tensor.dtype); };
     return std::ranges::all_of(inputs_, of) && std::ranges::all_of(outputs_, of);
   }
+  bool HasAlias() const {
+    return std::ranges::any_of(outputs_, [](const Tensor& output) { return output.alias != 0; });
+  }
   // "bf16-bf16-f32": the types of all operands, for messages.
   std::string DTypesText() const;
 
  private:
-  using Value = std::variant<int64_t, double, std::string, std::vector<int64_t>>;
+  using Value = std::variant<int64_t, double, std::string, std::vector<int64_t>, bool, DType, std::vector<double>>;
+  struct Attr {
+    Value value;
+    bool is_optional = false;
+    mutable bool is_known = false;  // read, or named to MayIgnore()
+  };
+  void AddAttr(const assay_attr& raw);
+  std::optional<Value> ReadValue(const assay_attr& raw) const;
   const Value& Find(std::string_view key) const;
   [[noreturn]] void FailType(std::string_view key, const char* wanted) const;
 
   std::string name_;
   std::vector<Tensor> inputs_;
   std::vector<Tensor> outputs_;
-  std::map<std::string, Value, std::less<>> attrs_;
+  std::map<std::string, Attr, std::less<>> attrs_;
 };
 
 }  // namespace plugin

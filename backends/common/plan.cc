@@ -2,21 +2,34 @@
 #include <chrono>
 
 #include "backends/common/backend.h"
+#include "backends/common/status.h"
 
 namespace plugin {
 
-void Plan::ExecuteTimed(Timing& timing) {
+void Plan::ExecuteBatch(Batch& batch) {
   using Clock = std::chrono::steady_clock;
-  bool flushed = timing.cold;
-  for (size_t r = 0; r < timing.seconds.size(); ++r) {
-    const Args& args = timing.sets[r % timing.sets.size()];
-    if (timing.cold) flushed = EvictOperands(args) && flushed;
+  bool flushed = batch.cold;
+  for (size_t i = 0; i < batch.args.size(); ++i) {
+    const Args& args = *batch.args[i];
+    if (batch.cold) flushed = EvictOperands(args) && flushed;
     const auto begin = Clock::now();
     Execute(args);
-    timing.seconds[r] = std::chrono::duration<double>(Clock::now() - begin).count();
+    batch.seconds[i] = std::chrono::duration<double>(Clock::now() - begin).count();
   }
-  timing.clock_is_device = false;
-  timing.cache_was_flushed = flushed && !timing.seconds.empty();
+  batch.clock_is_device = false;
+  batch.cache_was_flushed = flushed && !batch.args.empty();
+}
+
+std::vector<Capability> Device::Capabilities() {
+  throw Unsupported("this backend has no table of capabilities; ask query()");
+}
+
+std::unique_ptr<Buffer> Device::Import(const assay_memory&) {
+  throw Unsupported("this device imports no memory; allocate it here and upload");
+}
+
+std::unique_ptr<Stream> Device::CreateStream() {
+  throw Unsupported("this device has no streams; execute one after the other");
 }
 
 }  // namespace plugin

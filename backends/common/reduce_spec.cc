@@ -45,6 +45,7 @@ ReduceSpec ParseReduce(const OpDesc& op) {
   if (op.inputs().size() != 1 || op.outputs().size() != 1) throw Failure("reduce: not one input, one output");
   const Tensor& x = op.inputs()[0];
   const Tensor& y = op.outputs()[0];
+  op.MayIgnore({"shape", "tie"});  // x has the shape; the first of equal values is also any of them
   const bool keepdims = op.AttrInt("keepdims") != 0;
   ReduceSpec spec;
   spec.kind = ParseKind(op.AttrString("kind"));

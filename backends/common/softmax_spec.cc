@@ -23,6 +23,7 @@ SoftmaxSpec ParseSoftmax(const OpDesc& op) {
     throw Failure("softmax: x has shape {} and y has shape {}, but they must be alike", ShapeText(x.shape),
                   ShapeText(y.shape));
   }
+  op.MayIgnore({"shape"});  // that of x
   SoftmaxSpec spec;
   spec.log = op.AttrInt("log") != 0;
   spec.dtype = x.dtype;

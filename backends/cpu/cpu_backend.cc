@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The portable backend: the host, strict IEEE arithmetic, subnormals kept. The table is the list of what it offers.
 #include "backends/common/backend.h"
+#include "backends/common/capabilities.h"
 #include "backends/common/host.h"
+#include "backends/common/host_stream.h"
 #include "backends/common/table.h"
 #include "backends/cpu/attention.h"
 #include "backends/cpu/conv.h"
@@ -49,6 +51,18 @@ class CpuDevice : public plugin::HostDevice {
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
     return plugin::CreateFromTable<plugin::HostDevice>(kRows, *this, op, implementation);
   }
+  // Softmax reads a row whole before it writes it.
+  bool TakesAliases(const plugin::OpDesc& op) override {
+    return op.name() == "softmax" && op.outputs()[0].strides == op.inputs()[0].strides;
+  }
+  std::vector<plugin::Capability> Capabilities() override {
+    std::vector<plugin::Capability> all = plugin::KernelCapabilities({}, "strides;permuted;streams");
+    for (plugin::Capability& line : all) {
+      if (line.op == "softmax") line.features += ";in_place";
+    }
+    return all;
+  }
+  std::unique_ptr<plugin::Stream> CreateStream() override { return plugin::MakeHostStream(); }
 };
 
 class CpuBackend : public plugin::Backend {
@@ -57,7 +71,7 @@ class CpuBackend : public plugin::Backend {
   std::vector<plugin::DeviceInfo> Devices() override {
     const std::string properties = fmt::format("subnormals=kept;rounding=rn;fma=no;threads={};cache_bytes={}",
                                                MaxThreads(), plugin::LastLevelCacheBytes());
-    return {{"host", "", ASSAY_DEVICE_CPU, 0, plugin::HostMemoryBytes(), properties}};
+    return {{"host", "", ASSAY_DEVICE_CPU, 0, plugin::HostMemoryBytes(), properties, plugin::kHostAlignment}};
   }
   std::unique_ptr<plugin::Device> Open(uint32_t) override { return std::make_unique<CpuDevice>(); }
 };

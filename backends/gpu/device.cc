@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/gpu/device.h"
 
+#include "backends/common/capabilities.h"
 #include "backends/common/status.h"
 
 namespace gpu {
@@ -24,6 +25,10 @@ std::vector<plugin::Implementation> Device::Query(const plugin::OpDesc& op) {
 std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {
   SelectDevice(traits_.index);
   return plugin::CreateFromTable(rows_, *this, op, implementation, traits_);
+}
+
+std::vector<plugin::Capability> Device::Capabilities() {
+  return plugin::KernelCapabilities({}, "strides;permuted");
 }
 
 std::unique_ptr<plugin::Buffer> Device::Alloc(uint64_t bytes) {

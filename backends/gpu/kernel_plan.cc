@@ -46,6 +46,13 @@ void* Bound::At(const std::vector<plugin::Arg>& args, const std::vector<plugin::
   return static_cast<const DeviceBuffer*>(args[index].buffer)->get() + args[index].byte_offset;
 }
 
+std::vector<const void*> Bound::Addresses() const {
+  std::vector<const void*> all;
+  for (size_t i = 0; i < args_.inputs.size(); ++i) all.push_back(At(args_.inputs, op_.inputs(), i));
+  for (size_t i = 0; i < args_.outputs.size(); ++i) all.push_back(At(args_.outputs, op_.outputs(), i));
+  return all;
+}
+
 std::byte* KernelPlan::Workspace(uint64_t bytes, const char* borrower) {
   plugin::Loan loan{borrower, "a workspace", bytes};
   memory_.push_back(std::unique_ptr<Lent>(new Lent{std::move(loan), Memory(bytes + 2 * plugin::kCanaryBytes)}));
@@ -64,6 +71,12 @@ void KernelPlan::CheckLoans() {
     device_.queue().ToHost(behind.data(), lent->data() + lent->loan.bytes, behind.size());
     plugin::CheckCanaries(lent->loan, before, behind);
   }
+}
+
+plugin::PlanInfo KernelPlan::Info() const {
+  plugin::PlanInfo info;
+  for (const auto& lent : memory_) info.workspace_bytes += lent->loan.bytes;
+  return info;
 }
 
 const std::byte* KernelPlan::Table(const void* data, uint64_t bytes) {
@@ -86,32 +99,37 @@ void KernelPlan::Execute(const plugin::Args& args) {
   device_.queue().Wait();
 }
 
-void KernelPlan::ExecuteTimed(plugin::Timing& timing) {
-  if (!device_.traits().device_clock) return plugin::Plan::ExecuteTimed(timing);
+const Graph* KernelPlan::GraphOf(const plugin::Args& args) {
+  constexpr size_t kMostGraphs = 256;
+  if (steps_.size() < 2) return nullptr;
+  const Bound bound(op_, args, device_.queue().get());
+  const std::vector<const void*> addresses = bound.Addresses();
+  if (const auto found = graphs_.find(addresses); found != graphs_.end()) return found->second.get();
+  if (graphs_.size() >= kMostGraphs) return nullptr;
+  auto graph = Graph::Record(device_.queue(), [&] { Enqueue(args); });
+  return graphs_.emplace(addresses, std::move(graph)).first->second.get();
+}
+
+void KernelPlan::ExecuteBatch(plugin::Batch& batch) {
+  if (!device_.traits().device_clock) return plugin::Plan::ExecuteBatch(batch);
   SelectDevice(device_.traits().index);
-  std::vector<std::unique_ptr<Graph>> graphs(timing.sets.size());
-  if (steps_.size() > 1) {
-    for (size_t i = 0; i < graphs.size() && i < timing.seconds.size(); ++i) {
-      graphs[i] = Graph::Record(device_.queue(), [&] { Enqueue(timing.sets[i]); });
-    }
-  }
   Stopwatch watch;
-  bool flushed = timing.cold;
-  for (size_t r = 0; r < timing.seconds.size(); ++r) {
-    const size_t set = r % timing.sets.size();
-    if (timing.cold) flushed = device_.FlushCache() && flushed;
+  bool flushed = batch.cold;
+  for (size_t i = 0; i < batch.args.size(); ++i) {
+    const Graph* graph = GraphOf(*batch.args[i]);
+    if (batch.cold) flushed = device_.FlushCache() && flushed;
     watch.Start(device_.queue());
-    if (graphs[set] != nullptr) {
-      graphs[set]->Launch(device_.queue());
+    if (graph != nullptr) {
+      graph->Launch(device_.queue());
     } else {
-      Enqueue(timing.sets[set]);
+      Enqueue(*batch.args[i]);
     }
     watch.Stop(device_.queue());
-    timing.seconds[r] = watch.Seconds();
+    batch.seconds[i] = watch.Seconds();
   }
   device_.queue().Wait();
-  timing.clock_is_device = true;
-  timing.cache_was_flushed = flushed && !timing.seconds.empty();
+  batch.clock_is_device = true;
+  batch.cache_was_flushed = flushed && !batch.args.empty();
 }
 
 bool KernelPlan::FlushCache() {

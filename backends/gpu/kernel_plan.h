@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -21,6 +22,7 @@ class Bound {
   void* Input(int index) const { return At(args_.inputs, op_.inputs(), static_cast<size_t>(index)); }
   void* Output() const { return At(args_.outputs, op_.outputs(), 0); }
   void* stream() const { return stream_; }
+  std::vector<const void*> Addresses() const;  // of all inputs, then of all outputs
 
  private:
   void* At(const std::vector<plugin::Arg>& args, const std::vector<plugin::Tensor>& tensors, size_t index) const;
@@ -43,14 +45,17 @@ class KernelPlan : public plugin::Plan {
 
   void Execute(const plugin::Args& args) override;
   // By the device's events; several steps are replayed as a graph, since their launches would cost more than they do.
-  void ExecuteTimed(plugin::Timing& timing) override;
+  void ExecuteBatch(plugin::Batch& batch) override;
   void CheckLoans() override;
+  plugin::PlanInfo Info() const override;
 
  protected:
   bool FlushCache() override;
 
  private:
   void Enqueue(const plugin::Args& args) const;
+  // Null where the steps are launched one by one: a single one, or what cannot be recorded.
+  const Graph* GraphOf(const plugin::Args& args);
 
   Device& device_;
   const plugin::OpDesc op_;
@@ -61,6 +66,9 @@ class KernelPlan : public plugin::Plan {
   };
   std::vector<std::unique_ptr<Lent>> memory_;
   std::vector<std::function<void(const Bound&)>> steps_;
+  // Recorded at the first batch that has operands there: kernels see addresses and nothing else. Null where the runtime
+  // could not record them.
+  std::map<std::vector<const void*>, std::unique_ptr<Graph>> graphs_;
 };
 
 // The tag of a type that kernels know; IsKnown before.

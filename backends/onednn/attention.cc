@@ -88,6 +88,7 @@ class AttentionPlan : public plugin::HostPlan {
     if (type != Type::f32) narrow_.emplace(scores_, p_);
   }
   void CheckLoans() override { loans_.Check(); }
+  plugin::PlanInfo Info() const override { return {loans_.Bytes(), algorithm_, ""}; }
 
  protected:
   void Run(Pointers inputs, Pointers outputs) override {
@@ -111,6 +112,7 @@ class AttentionPlan : public plugin::HostPlan {
 
   void AddStep(const Descriptor& descriptor, Arguments arguments) {
     const std::string step = descriptor.pd.impl_info_str();
+    algorithm_ += (algorithm_.empty() ? "" : ",") + step;
     arguments[DNNL_ARG_SCRATCHPAD] = loans_.Lend(descriptor.pd.scratchpad_desc(), "the scratchpad of " + step);
     steps_.emplace_back(dnnl::primitive(descriptor.pd), std::move(arguments));
   }
@@ -139,6 +141,7 @@ class AttentionPlan : public plugin::HostPlan {
 
   const AttentionSpec a_;
   const Shapes shapes_;
+  std::string algorithm_;  // of the three steps, as the library calls them
   Loans loans_;
   dnnl::stream stream_;
   std::optional<KeyMask> mask_;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "backends/common/backend.h"
+#include "backends/common/capabilities.h"
 #include "backends/common/host.h"
 #include "backends/common/status.h"
 #include "backends/onednn/attention.h"
@@ -70,6 +71,15 @@ class OneDnnDevice : public plugin::HostDevice {
     return found;
   }
 
+  std::vector<plugin::Capability> Capabilities() override {
+    using plugin::kBF16, plugin::kF32, plugin::kI8;
+    return plugin::CapabilitiesOf({{"matmul", {kF32, kBF16, kI8}, "strides"},
+                                   {"reduce", {kF32, kBF16}, "strides"},
+                                   {"conv", {kF32, kBF16, kI8}, "strides;permuted"},
+                                   {"softmax", {kF32, kBF16}, "strides"},
+                                   {"attention", {kF32, kBF16}, "strides"}});
+  }
+
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
     if (op.name() == "attention") return CreateAttention(op, engine_);
     for (Problem& problem : MakeProblems(op, engine_)) {
@@ -97,7 +107,8 @@ class OneDnnBackend : public plugin::Backend {
 
   std::vector<plugin::DeviceInfo> Devices() override {
     return {{"host", LibraryVersion(), ASSAY_DEVICE_CPU, 0, plugin::HostMemoryBytes(),
-             fmt::format("isa={};runtime={};threads={};fpmath=strict", IsaName(), RuntimeName(), Threads())}};
+             fmt::format("isa={};runtime={};threads={};fpmath=strict", IsaName(), RuntimeName(), Threads()),
+             plugin::kHostAlignment}};
   }
 
   std::unique_ptr<plugin::Device> Open(uint32_t) override {

@@ -42,8 +42,17 @@ void Loans::Check() const {
   for (const plugin::GuardedMemory& memory : memories_) memory.Check();
 }
 
+uint64_t Loans::Bytes() const {
+  uint64_t bytes = 0;
+  for (const plugin::GuardedMemory& memory : memories_) bytes += memory.loan().bytes;
+  return bytes;
+}
+
 PrimitivePlan::PrimitivePlan(const Problem& problem, const std::string& implementation, const dnnl::engine& engine)
-    : loans_(engine, implementation), stream_(engine), primitive_(problem.descriptor.pd) {
+    : algorithm_(problem.descriptor.pd.impl_info_str()),
+      loans_(engine, implementation),
+      stream_(engine),
+      primitive_(problem.descriptor.pd) {
   for (const Operand& operand : problem.operands) {
     bound_.push_back({dnnl::memory(operand.desc, engine, DNNL_MEMORY_NONE), operand.is_output, operand.index});
     arguments_[operand.argument] = bound_.back().memory;

@@ -55,6 +55,7 @@ class Loans {
   Loans(const dnnl::engine& engine, const std::string& kernel);
   dnnl::memory Lend(const Md& desc, const std::string& what);
   void Check() const;
+  uint64_t Bytes() const;  // of all that was lent
 
  private:
   dnnl::engine engine_;
@@ -66,6 +67,7 @@ class PrimitivePlan : public plugin::HostPlan {
  public:
   PrimitivePlan(const Problem& problem, const std::string& implementation, const dnnl::engine& engine);
   void CheckLoans() override { loans_.Check(); }
+  plugin::PlanInfo Info() const override { return {loans_.Bytes(), algorithm_, ""}; }
 
  protected:
   void Run(Pointers inputs, Pointers outputs) override;
@@ -79,6 +81,7 @@ class PrimitivePlan : public plugin::HostPlan {
   static void Attach(Bound& bound, Pointers inputs, Pointers outputs);
   void Reorder(const Operand& operand, const Md& chosen);
 
+  const std::string algorithm_;  // as the library calls it
   Loans loans_;
   dnnl::stream stream_;
   dnnl::primitive primitive_;

@@ -19,6 +19,8 @@ class KernelStep final : public Step {
           "clEnqueueNDRangeKernel", name_);
   }
 
+  std::string Name() const override { return name_; }
+
  private:
   void Bind(cl_uint at, const Operand& operand, const plugin::Args& args) const {
     cl_mem memory = operand.workspace;
@@ -120,16 +122,23 @@ void KernelPlan::CheckLoans() {
   for (const auto& workspace : workspaces_) workspace->Check();
 }
 
-void KernelPlan::ExecuteTimed(plugin::Timing& timing) {
-  bool flushed = timing.cold;
-  for (size_t r = 0; r < timing.seconds.size(); ++r) {
-    if (timing.cold) flushed = FlushCache() && flushed;
-    const std::vector<Handle<cl_event>> events = Run(timing.sets[r % timing.sets.size()]);
+plugin::PlanInfo KernelPlan::Info() const {
+  plugin::PlanInfo info;
+  for (const auto& workspace : workspaces_) info.workspace_bytes += workspace->bytes();
+  for (const auto& step : steps_) info.kernel += (info.kernel.empty() ? "" : ",") + step->Name();
+  return info;
+}
+
+void KernelPlan::ExecuteBatch(plugin::Batch& batch) {
+  bool flushed = batch.cold;
+  for (size_t i = 0; i < batch.args.size(); ++i) {
+    if (batch.cold) flushed = FlushCache() && flushed;
+    const std::vector<Handle<cl_event>> events = Run(*batch.args[i]);
     const cl_ulong begin = Timestamp(events.front().get(), CL_PROFILING_COMMAND_START);
-    timing.seconds[r] = 1e-9 * static_cast<double>(Timestamp(events.back().get(), CL_PROFILING_COMMAND_END) - begin);
+    batch.seconds[i] = 1e-9 * static_cast<double>(Timestamp(events.back().get(), CL_PROFILING_COMMAND_END) - begin);
   }
-  timing.clock_is_device = true;
-  timing.cache_was_flushed = flushed && !timing.seconds.empty();
+  batch.clock_is_device = true;
+  batch.cache_was_flushed = flushed && !batch.args.empty();
 }
 
 }  // namespace opencl

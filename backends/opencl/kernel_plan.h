@@ -39,6 +39,7 @@ class Step {
   virtual ~Step() = default;
   // Puts its work into the queue; `event`, when not null, receives a reference to that work's event.
   virtual void Enqueue(cl_command_queue queue, const plugin::Args& args, cl_event* event) = 0;
+  virtual std::string Name() const = 0;  // of the kernel, or of the library that brings several
 };
 
 class KernelPlan : public plugin::Plan {
@@ -60,8 +61,9 @@ class KernelPlan : public plugin::Plan {
 
   void Execute(const plugin::Args& args) override;
   // From the start of the first launch to the end of the last, by the device's clock.
-  void ExecuteTimed(plugin::Timing& timing) override;
+  void ExecuteBatch(plugin::Batch& batch) override;
   void CheckLoans() override;
+  plugin::PlanInfo Info() const override;
 
  protected:
   bool FlushCache() override { return device_.FlushCache(); }

@@ -11,6 +11,7 @@ class LentBuffer {
  public:
   LentBuffer(Device& device, plugin::Loan loan);
   cl_mem get() const { return part_.get(); }
+  uint64_t bytes() const { return loan_.bytes; }
   void Check();  // plugin::CheckCanaries()
 
  private:

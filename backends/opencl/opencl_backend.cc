@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every device of every OpenCL platform, a column each. The rows stand beside each operator's kernels.
+#include "backends/common/capabilities.h"
 #include "backends/opencl/table.h"
 #include "backends/opencl/vkfft.h"
 
@@ -39,6 +40,10 @@ class OpenClBackend : public plugin::Backend {
 
 std::vector<plugin::Implementation> Device::Query(const plugin::OpDesc& op) {
   return plugin::QueryTable<Device>(Rows(), op, traits_);
+}
+
+std::vector<plugin::Capability> Device::Capabilities() {
+  return plugin::KernelCapabilities({.f64 = traits_.HasF64()}, "strides;permuted");
 }
 
 std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {

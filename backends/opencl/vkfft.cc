@@ -134,6 +134,7 @@ class VkFftStep final : public Step {
       : transform_(std::move(transform)), memory_(memory) {}
 
   void Enqueue(cl_command_queue, const plugin::Args&, cl_event*) override { transform_->Enqueue(memory_); }
+  std::string Name() const override { return "VkFFT"; }
 
  private:
   std::shared_ptr<FftTransform> transform_;

@@ -195,19 +195,26 @@ void KernelPlan::Flush() {
   });
 }
 
-void KernelPlan::ExecuteTimed(plugin::Timing& timing) {
+plugin::PlanInfo KernelPlan::Info() const {
+  plugin::PlanInfo info;
+  for (const auto& work : work_) info.workspace_bytes += work->bytes();
+  for (const Step& step : recipe_.steps) info.kernel += (info.kernel.empty() ? "" : ",") + step.kernel.shader;
+  return info;
+}
+
+void KernelPlan::ExecuteBatch(plugin::Batch& batch) {
   using Clock = std::chrono::steady_clock;
-  timing.clock_is_device = !timing.seconds.empty();
-  for (size_t r = 0; r < timing.seconds.size(); ++r) {
-    const std::vector<PushConstants> pushes = Bind(timing.sets[r % timing.sets.size()]);
-    if (timing.cold) Flush();
+  batch.clock_is_device = !batch.args.empty();
+  for (size_t i = 0; i < batch.args.size(); ++i) {
+    const std::vector<PushConstants> pushes = Bind(*batch.args[i]);
+    if (batch.cold) Flush();
     const auto begin = Clock::now();
     const auto device_s = context_.RunTimed([&](VkCommandBuffer commands) { Record(commands, pushes); });
     const double host_s = std::chrono::duration<double>(Clock::now() - begin).count();
-    timing.seconds[r] = device_s.value_or(host_s);
-    timing.clock_is_device = timing.clock_is_device && device_s.has_value();
+    batch.seconds[i] = device_s.value_or(host_s);
+    batch.clock_is_device = batch.clock_is_device && device_s.has_value();
   }
-  timing.cache_was_flushed = timing.cold && !timing.seconds.empty();
+  batch.cache_was_flushed = batch.cold && !batch.args.empty();
 }
 
 }  // namespace vulkan

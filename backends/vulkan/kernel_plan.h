@@ -19,7 +19,8 @@ class KernelPlan : public plugin::Plan {
 
   void Execute(const plugin::Args& args) override;
   // By the device's clock where it has one.
-  void ExecuteTimed(plugin::Timing& timing) override;
+  void ExecuteBatch(plugin::Batch& batch) override;
+  plugin::PlanInfo Info() const override;
 
  private:
   struct Prepared {

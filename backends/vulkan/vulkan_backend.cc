@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compute shaders on any Vulkan 1.1 device; one device of this backend per physical device of the loader.
+#include "backends/common/capabilities.h"
 #include "backends/vulkan/instance.h"
 #include "backends/vulkan/kernel_plan.h"
 #include "backends/vulkan/operators.h"
@@ -28,6 +29,10 @@ class VulkanDevice : public plugin::Device {
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
     const Row& row = plugin::FindRow(Rows(), op, implementation, [&](const Row& r) { return WhyNot(r, op); });
     return std::make_unique<KernelPlan>(context_, pipelines_, op, row.create(context_.facts(), op));
+  }
+
+  std::vector<plugin::Capability> Capabilities() override {
+    return plugin::KernelCapabilities({.f64 = context_.facts().f64, .integer_reduce = true}, "strides;permuted");
   }
 
   std::unique_ptr<plugin::Buffer> Alloc(uint64_t bytes) override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay backends [--json]: every plugin candidate and its devices, every backend that this build left out and, for each
-// that is not usable, why and what to install.
+// assay backends [--json] [--capabilities]: every plugin candidate and its devices, every backend that this build left
+// out and, for each that is not usable, why and what to install.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,7 +21,35 @@ namespace {
 struct BackendsOptions {
   BackendOptions backend;
   bool json = false;
+  bool capabilities = false;
 };
+
+using Ordered = nlohmann::ordered_json;
+
+// What the device says that it can do: a list of op, type and features; null where it has no table. The failure of a
+// plugin that has one and does not give it is its text.
+Ordered CapabilitiesOf(const Device& c) {
+  const auto lines = c.session->Capabilities(c.device_index);
+  if (!lines && lines.error().outcome == Outcome::kUnsupported) return nullptr;
+  if (!lines) return lines.error().message;
+  Ordered all = Ordered::array();
+  for (const CapabilityLine& line : *lines) {
+    all.push_back({{"op", line.op}, {"type", line.type}, {"features", line.features}});
+  }
+  return all;
+}
+
+void PrintCapabilities(const Device& c) {
+  const Ordered table = CapabilitiesOf(c);
+  if (!table.is_array()) {
+    fmt::print("             {}\n", table.is_null() ? "no table of capabilities" : table.get<std::string>());
+    return;
+  }
+  for (const Ordered& line : table) {
+    fmt::print("             {:<10} {:<6} {}\n", line["op"].get<std::string>(), line["type"].get<std::string>(),
+               line["features"].get<std::string>());
+  }
+}
 
 void PrintText(const Device& c) {
   if (!c.problem.empty()) {
@@ -56,8 +84,17 @@ int ListBackends(const BackendsOptions& options) {
   std::vector<std::string> absent;
   auto devices = OpenDevices(options.backend, absent);
   if (!devices) return Complain(kExitUsage, devices.error().message);
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const Device& c : *devices) options.json ? all.push_back(DescribeDevice(c)) : PrintText(c);
+  Ordered all = Ordered::array();
+  for (const Device& c : *devices) {
+    const bool asks = options.capabilities && c.problem.empty();
+    if (options.json) {
+      all.push_back(DescribeDevice(c));
+      if (asks) all.back()["capabilities"] = CapabilitiesOf(c);
+    } else {
+      PrintText(c);
+      if (asks) PrintCapabilities(c);
+    }
+  }
   for (const auto& [name, why] : BackendsWithoutPlugin(options.backend, *devices)) {
     if (options.json) {
       all.push_back({{"backend", name}, {"usable", false}, {"outcome", "absent"}, {"reason", why}});
@@ -82,6 +119,8 @@ void AddBackendsVerb(CLI::App& app, Action& action) {
   AddBackend(*verb, options->backend);
   options->backend.refuse_no_plugin = false;
   verb->add_flag("--json", options->json, "print a JSON array instead of text");
+  verb->add_flag("--capabilities", options->capabilities,
+                 "also what each device says that it can do: operators, types, features");
   verb->callback([options, &action] { action = [options] { return ListBackends(*options); }; });
 }
 

@@ -69,7 +69,21 @@ bool BufferLayout::HasGaps() const {
   return span_bytes != static_cast<uint64_t>(NumElements(shape)) * static_cast<uint64_t>(SizeOf(dtype));
 }
 
+Shape PermutedStrides(const Shape& shape) {
+  if (shape.size() < 2) return RowMajorStrides(shape);
+  const size_t innermost = shape.size() == 2 ? 0 : 1;
+  Shape strides(shape.size(), 1);
+  int64_t stride = std::max<int64_t>(shape[innermost], 1);
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    if (axis == innermost) continue;
+    strides[axis] = stride;
+    stride *= std::max<int64_t>(shape[axis], 1);
+  }
+  return strides;
+}
+
 BufferLayout MakeLayout(DType dtype, const Shape& shape, const LayoutVariant& variant, uint64_t salt) {
+  if (variant.permuted) return MakeStridedLayout(dtype, shape, PermutedStrides(shape), variant.element_offset, salt);
   Shape strides = RowMajorStrides(shape);
   if (shape.size() >= 2 && variant.row_padding != 0) {
     int64_t stride = shape.back() + variant.row_padding;

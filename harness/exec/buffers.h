@@ -20,6 +20,7 @@ inline constexpr uint64_t kLargestGuardBytes = 65536;
 struct LayoutVariant {
   int64_t element_offset = 0;  // elements between an aligned address and element zero
   int64_t row_padding = 0;     // elements added to the stride of the last axis but one
+  bool permuted = false;       // dense, axes in another order: see PermutedStrides(); rows are then not padded
   bool operator==(const LayoutVariant&) const = default;
 };
 
@@ -33,6 +34,10 @@ struct BufferLayout {
   uint64_t salt = 0;  // of the guard pattern; differs between the operands of an execution
   bool HasGaps() const;
 };
+
+// Dense strides with the second axis innermost: NHWC of an NCHW tensor, OHWI of weights, the transpose of each matrix
+// of a stack. A matrix is transposed; what has one axis stays as it is.
+Shape PermutedStrides(const Shape& shape);
 
 // A guard is as long as a row, between the two limits above: a kernel that is one row off is caught as a whole.
 BufferLayout MakeLayout(DType dtype, const Shape& shape, const LayoutVariant& variant, uint64_t salt);

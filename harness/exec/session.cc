@@ -18,6 +18,10 @@ Call<std::vector<ImplementationInfo>> Session::Query(int64_t device, const Probl
   return Query(device, problem, {});
 }
 
+Call<std::vector<CapabilityLine>> Session::Capabilities(int64_t) {
+  return CallFailed(Outcome::kUnsupported, "there is no table of capabilities");
+}
+
 Call<Prepared> Session::Prepare(int64_t device, const Problem& problem, const std::string& implementation) {
   return Prepare(device, problem, implementation, {});
 }

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,9 +40,21 @@ struct ImplementationInfo {
   std::string contract_text;  // as declared; the caller parses it
 };
 
+// A line of what a device can do, as the plugin says without trying.
+struct CapabilityLine {
+  std::string op, type, features;  // "matmul", "f32" (of the first operand), "strides;permuted"
+};
+
+// What a plan came to, as the plugin says.
+struct PlanDescription {
+  std::optional<uint64_t> workspace_bytes;  // beside the operands; nothing: the plugin does not say
+  std::string algorithm, kernel;            // of its library; what runs on the device
+};
+
 struct Prepared {
   uint64_t plan = 0;
   double prepare_s = 0;
+  PlanDescription description = {};
 };
 
 // One execution, as it came back from the device.
@@ -51,7 +64,7 @@ struct Execution {
   int64_t prefilled = 0;  // elements equal to the prefill; UnwrittenElements() of two executions decides
   std::vector<std::string> guard_violations;
   std::vector<std::string> changed_inputs;
-  double host_seconds = 0;  // the worker's clock around execute
+  double host_seconds = 0;  // the worker's clock around the batch of one
 };
 
 using InputSet = std::vector<const Tensor*>;
@@ -78,6 +91,16 @@ std::string_view Name(StopReason reason);  // "settled", "time limit", "repetiti
 struct TransferTimes {
   double upload_s = 0, download_s = 0;  // of all inputs; of the output
   uint64_t upload_bytes = 0, download_bytes = 0;
+};
+
+enum class CacheState : uint8_t { kWarm, kCold };
+
+// Executions that followed each other in one call of the plugin.
+struct Batch {
+  std::vector<double> seconds;  // of each, as the plugin says (or by the worker's clock, where it has no batches)
+  bool clock_is_device = false;
+  bool cache_was_flushed = false;
+  double call_s = 0;  // by the worker's clock around all of them
 };
 
 struct Timing {
@@ -117,6 +140,8 @@ class Session {
   // The same of dense and aligned operands.
   Call<std::vector<ImplementationInfo>> Query(int64_t device, const Problem& problem);
   Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation);
+  // kUnsupported where there is no table.
+  virtual Call<std::vector<CapabilityLine>> Capabilities(int64_t device);
   // Inputs in the problem's order.
   virtual Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill) = 0;
   // Repetition r uses sets[r % sets.size()]; at least two sets.

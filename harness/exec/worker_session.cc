@@ -104,7 +104,11 @@ Call<Prepared> WorkerSession::Prepare(int64_t device, const Problem& problem, co
   Reply reply(*json);
   const Nanoseconds begin = reply.Integer("begin_ns");
   plan->worker_plan = reply.Count("plan", std::numeric_limits<uint64_t>::max());
-  const Prepared prepared{next_plan_, reply.Seconds("seconds")};
+  Prepared prepared{next_plan_, reply.Seconds("seconds")};
+  if (json->contains("workspace_bytes")) {
+    prepared.description = {reply.Count("workspace_bytes", std::numeric_limits<uint64_t>::max()),
+                            reply.Text("algorithm", kMaxTextBytes), reply.Text("kernel", kMaxTextBytes)};
+  }
   if (!reply.problem().empty()) return BadAnswer("prepare", reply.problem());
   span.AddWorker(options_.worker_number, begin, prepared.prepare_s);
   plans_[next_plan_++] = std::move(plan);
@@ -225,16 +229,12 @@ Call<Execution> WorkerSession::Execute(uint64_t plan_number, std::span<const Ten
   if (Call<void> done = Upload(plan, 0, inputs, prefill, all); !done) return tl::unexpected(done.error());
   Execution execution;
   execution.prefill = prefill;
-  {
-    const Span span(Phase::kExecute);
-    const Call<Json> json = Ask("execute", {{"plan", plan.worker_plan}, {"set", 0}}, options_.call_timeout_s);
-    if (!json) return tl::unexpected(json.error());
-    Reply reply(*json);
-    execution.host_seconds = reply.Seconds("seconds");
-    const Nanoseconds begin = reply.Integer("begin_ns");
-    if (!reply.problem().empty()) return BadAnswer("execute", reply.problem());
-    span.AddWorker(options_.worker_number, begin, execution.host_seconds);
-  }
+  constexpr size_t kOnlySet[] = {0};
+  int64_t processor = -1;
+  const Work work{kOnlySet, CacheState::kWarm, options_.call_timeout_s};
+  const Call<Batch> batch = ExecuteBatch(Phase::kExecute, plan, work, processor);
+  if (!batch) return tl::unexpected(batch.error());
+  execution.host_seconds = batch->call_s;
   if (Call<void> done = Download(plan, 0, inputs, all, execution); !done) return tl::unexpected(done.error());
   return execution;
 }

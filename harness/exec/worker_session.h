@@ -32,6 +32,7 @@ class WorkerSession final : public Session {
   Call<BackendDescription> Describe() override;
   Call<std::vector<ImplementationInfo>> Query(int64_t device, const Problem& problem,
                                               const LayoutVariant& layout) override;
+  Call<std::vector<CapabilityLine>> Capabilities(int64_t device) override;
   Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation,
                          const LayoutVariant& layout) override;
   Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill) override;
@@ -64,6 +65,14 @@ class WorkerSession final : public Session {
   // Adds what it finds to `execution`, which says with what its output was prefilled.
   Call<void> Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,
                       Execution& execution);
+  struct Work {
+    std::span<const size_t> sets;  // of each execution
+    CacheState cache = CacheState::kWarm;
+    double timeout_s = 0;
+  };
+  // Both the executions that are judged and those that are timed. `processor` is where they begin, and then where they
+  // began; see TimingRun::Step().
+  Call<Batch> ExecuteBatch(Phase phase, const Plan& plan, const Work& work, int64_t& processor);
   tl::unexpected<WorkerFailure> BadAnswer(const std::string& call, const std::string& problem);
 
   SessionOptions options_;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "harness/data/type_name.h"
 #include "harness/exec/plugin_names.h"
 #include "harness/exec/wire/wire.h"
 #include "harness/exec/worker_session.h"
@@ -80,6 +81,23 @@ Call<std::vector<ImplementationInfo>> WorkerSession::Query(int64_t device, const
   if (!reply.problem().empty()) return BadAnswer("query", reply.problem());
   if (found.empty()) return BadAnswer("query", "no implementation, yet not ASSAY_UNSUPPORTED with a reason");
   return found;
+}
+
+Call<std::vector<CapabilityLine>> WorkerSession::Capabilities(int64_t device) {
+  const Span span(Phase::kQuery);
+  const Call<Json> json = Ask("capabilities", {{"device", device}}, options_.call_timeout_s);
+  if (!json) return tl::unexpected(json.error());
+  Reply reply(*json);
+  std::vector<CapabilityLine> lines;
+  for (const Json& entry : reply.List("lines", kMaxCapabilities)) {
+    Reply line(entry);
+    const auto code = static_cast<uint8_t>(line.Count("code", UINT8_MAX));
+    const auto bits = static_cast<uint8_t>(line.Count("bits", UINT8_MAX));
+    lines.push_back({line.Text("op", kMaxNameBytes), TypeName(code, bits), line.Text("features", kMaxNameBytes)});
+    if (!line.problem().empty()) return BadAnswer("capabilities", "line: " + line.problem());
+  }
+  if (!reply.problem().empty()) return BadAnswer("capabilities", reply.problem());
+  return lines;
 }
 
 }  // namespace assay

@@ -7,10 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <thread>
 
-#include "backends/abi/assay_backend.h"
 #include "harness/exec/worker_session.h"
 #include "harness/exec/worker_session_plan.h"
 
@@ -57,16 +55,15 @@ class WorkerSession::BatchedRun final : public TimingRun {
   bool ChooseForJudging(uint64_t batch);
   Call<void> JudgedBatch(uint64_t repetitions);
   Call<void> CheckInputs();
-  Call<void> Batch(uint64_t repetitions);
-  Call<void> Record(Reply& reply, uint64_t repetitions);
+  Call<void> RunBatch(uint64_t repetitions);
+  void Record(const Batch& batch);
 
   WorkerSession& session_;
   Plan& plan_;
   std::vector<InputSet> sets_;
   TimingRequest request_;
   Timing timing_;
-  double repetitions_s_ = 0;  // of the last batch, as measured
-  double expected_s_ = 0;     // of one repetition by the wall clock; 0: not known yet
+  double expected_s_ = 0;  // of one repetition by the wall clock; 0: not known yet
   // Repetitions at the beginning of the next batch that do not count: the warm-up, and those after a transfer, which
   // finds the caches full of something else.
   uint64_t unrecorded_ = 0;
@@ -82,7 +79,7 @@ Call<bool> WorkerSession::BatchedRun::Step(int64_t& processor) {
   const bool judged = ChooseForJudging(repetitions);
   // Which repetition comes last is drawn too.
   if (judged) repetitions = std::uniform_int_distribution<uint64_t>(1, repetitions)(session_.random_);
-  if (Call<void> done = judged ? JudgedBatch(repetitions) : Batch(repetitions); !done) {
+  if (Call<void> done = judged ? JudgedBatch(repetitions) : RunBatch(repetitions); !done) {
     return tl::unexpected(done.error());
   }
   processor = processor_;
@@ -142,7 +139,7 @@ Call<void> WorkerSession::BatchedRun::JudgedBatch(uint64_t repetitions) {
   } else {
     unrecorded_ = std::max<uint64_t>(unrecorded_, sets_.size());
   }
-  if (Call<void> done = Batch(repetitions); !done) return done;
+  if (Call<void> done = RunBatch(repetitions); !done) return done;
   timing_.judged.clear();
   for (size_t set = 0; set < sets_.size(); ++set) {
     Execution execution;
@@ -166,51 +163,35 @@ Call<void> WorkerSession::BatchedRun::CheckInputs() {
   return {};
 }
 
-Call<void> WorkerSession::BatchedRun::Batch(uint64_t repetitions) {
+Call<void> WorkerSession::BatchedRun::RunBatch(uint64_t repetitions) {
   const uint64_t all = unrecorded_ + repetitions;
   const double call_timeout = session_.options_.call_timeout_s;
   const double timeout = expected_s_ == 0 ? call_timeout * static_cast<double>(all)
                                           : call_timeout + kTimeoutFactor * expected_s_ * static_cast<double>(all);
-  const Json message = {{"plan", plan_.worker_plan},
-                        {"sets", sets_.size()},
-                        {"repetitions", all},
-                        {"processor", processor_},
-                        {"cache", request_.cold_cache ? ASSAY_CACHE_COLD : ASSAY_CACHE_WARM}};
+  std::vector<size_t> order(all);
+  for (size_t i = 0; i < all; ++i) order[i] = i % sets_.size();
   const auto begin = std::chrono::steady_clock::now();
-  const Span span(Phase::kTimedLoop);
-  const Call<Json> json = session_.Ask("time", message, timeout);
-  if (!json) return tl::unexpected(json.error());
+  const Work work{order, request_.cold_cache ? CacheState::kCold : CacheState::kWarm, timeout};
+  const Call<Batch> batch = session_.ExecuteBatch(Phase::kTimedLoop, plan_, work, processor_);
+  if (!batch) return tl::unexpected(batch.error());
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   timing_.host_seconds += elapsed;
   expected_s_ = elapsed / static_cast<double>(all);
-  Reply reply(*json);
-  if (Call<void> done = Record(reply, all); !done) return done;
-  const Nanoseconds at = reply.Integer("begin_ns");
-  const double seconds = reply.Seconds("call_s");
-  processor_ = reply.Integer("processor");
-  if (!reply.problem().empty()) return session_.BadAnswer("time", reply.problem());
-  calls_s_ += seconds;
+  Record(*batch);
+  calls_s_ += batch->call_s;
   repetitions_ += all;
-  span.AddWorker(session_.options_.worker_number, at, seconds, static_cast<int64_t>(all), repetitions_s_);
   return {};
 }
 
-Call<void> WorkerSession::BatchedRun::Record(Reply& reply, uint64_t repetitions) {
-  const std::vector<double> seconds = reply.SecondsList("seconds", repetitions);
-  timing_.clock_is_device = reply.Integer("clock_is_device") == 1;
-  timing_.cache_was_flushed = reply.Integer("cache_was_flushed") == 1;
-  if (!reply.problem().empty()) return session_.BadAnswer("time", reply.problem());
-  if (seconds.size() != repetitions) {
-    return session_.BadAnswer("time", fmt::format("{} durations for {} repetitions", seconds.size(), repetitions));
-  }
-  repetitions_s_ = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  std::vector<double> recorded(seconds.begin() + static_cast<std::ptrdiff_t>(unrecorded_), seconds.end());
+void WorkerSession::BatchedRun::Record(const Batch& batch) {
+  timing_.clock_is_device = batch.clock_is_device;
+  timing_.cache_was_flushed = batch.cache_was_flushed;
+  std::vector<double> recorded(batch.seconds.begin() + static_cast<std::ptrdiff_t>(unrecorded_), batch.seconds.end());
   timing_.seconds.insert(timing_.seconds.end(), recorded.begin(), recorded.end());
   const auto middle = recorded.begin() + static_cast<std::ptrdiff_t>(recorded.size() / 2);
   std::nth_element(recorded.begin(), middle, recorded.end());
   timing_.batch_medians_s.push_back(*middle);
   unrecorded_ = 0;
-  return {};
 }
 
 Call<std::shared_ptr<TimingRun>> WorkerSession::BeginTiming(uint64_t plan, std::vector<InputSet> sets,

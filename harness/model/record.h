@@ -45,6 +45,10 @@ struct Record {
   // Preparing (compiling) for the first time in a worker process, and once more in the same process, where the backend
   // may have kept what it made; null where it was not prepared twice in one process, as without timing.
   Number prepare_s, prepare_cached_s;
+  // What the plan came to, as the plugin says: memory on the device beside the operands (null: not said), the library's
+  // name for its algorithm, and the kernels that run.
+  std::optional<int64_t> workspace_bytes;
+  std::string algorithm, kernel;
   Number time_median_s, time_p10_s, time_p90_s;  // the median of those of the rounds
   std::optional<int64_t> samples;                // of all rounds
   std::string round_medians_s;  // comma separated: one median per round, each from a worker process of its own
@@ -127,7 +131,8 @@ void VisitFields(R& r, F&& f) {
       f("outliers", r.outliers);
   f("elements", r.elements), f("nonfinite_mismatch", r.nonfinite_mismatch), f("worst_index", r.worst_index);
   f("reps", r.reps), f("deterministic", r.deterministic), f("twin", r.twin), f("tier", r.tier);
-  f("prepare_s", r.prepare_s), f("prepare_cached_s", r.prepare_cached_s), f("time_median_s", r.time_median_s),
+  f("prepare_s", r.prepare_s), f("prepare_cached_s", r.prepare_cached_s), f("workspace_bytes", r.workspace_bytes),
+      f("algorithm", r.algorithm), f("kernel", r.kernel), f("time_median_s", r.time_median_s),
       f("time_p10_s", r.time_p10_s);
   f("time_p90_s", r.time_p90_s), f("samples", r.samples), f("round_medians_s", r.round_medians_s),
       f("round_slices_s", r.round_slices_s), f("timing_clock", r.timing_clock), f("second_set", r.second_set);

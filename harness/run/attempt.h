@@ -9,6 +9,7 @@
 
 #include "harness/base/statistics.h"
 #include "harness/exec/failure.h"
+#include "harness/exec/session.h"
 #include "harness/judge/histogram.h"
 #include "harness/judge/verdict.h"
 #include "harness/model/record.h"
@@ -41,6 +42,7 @@ struct Attempt {
   std::string contract_text;  // as declared
   Contract contract;
   std::optional<double> prepare_s;
+  PlanDescription plan;               // of the first preparation
   std::optional<Findings> findings;   // where outputs were judged; gone when the record is filled
   Tensor output;                      // of the first run, to recognise equal bits in the timed loop
   std::string output_hash;            // of the same

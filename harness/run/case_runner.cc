@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "harness/base/profile.h"
-#include "harness/run/padded.h"
+#include "harness/run/other_layouts.h"
 #include "harness/run/record_fields.h"
 #include "harness/run/reproduction.h"
 #include "harness/run/trial.h"
@@ -92,6 +92,7 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   auto plan = PreparedPlan::Make(device, context_.problem(), implementation.name);
   if (!plan) return attempt.SetFailure(plan.error());
   attempt.prepare_s = plan->seconds();
+  attempt.plan = plan->description();
   attempt.prepared_by = device.session->workers_started();
   const Call<void> ran = Trial(context_, device, by, attempt).Run(*plan, settings_.relations);
   const Call<void> freed = plan->Release();
@@ -101,7 +102,7 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   }
   const bool failed = attempt.verdict == Verdict::kMismatch || attempt.verdict == Verdict::kNondeterministic ||
                       attempt.findings->evidence.lower_class.has_value();
-  if (!failed) JudgePadded(context_, device, by, attempt);
+  if (!failed) JudgeOtherLayouts(context_, device, by, attempt);
 }
 
 void CaseRunner::NoteAgreement(Attempt& attempt, Agreement& agreement) const {

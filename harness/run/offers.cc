@@ -7,8 +7,8 @@ namespace assay {
 
 Offers::Answer Offers::Of(const Device& device, const Problem& problem, const LayoutVariant& layout) {
   // Plugins of one name are told apart by their paths; the second worker of a device is the same device.
-  const std::string key = fmt::format("{} {} {} {} {} {}", device.path, device.selector, device.device_index,
-                                      problem.spec.Id(), layout.element_offset, layout.row_padding);
+  const std::string key = fmt::format("{} {} {} {} {} {} {}", device.path, device.selector, device.device_index,
+                                      problem.spec.Id(), layout.element_offset, layout.row_padding, layout.permuted);
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;

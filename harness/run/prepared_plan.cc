@@ -24,12 +24,16 @@ PreparedPlan::~PreparedPlan() {
 }
 
 PreparedPlan::PreparedPlan(PreparedPlan&& other) noexcept
-    : session_(std::exchange(other.session_, nullptr)), plan_(other.plan_), seconds_(other.seconds_) {}
+    : session_(std::exchange(other.session_, nullptr)),
+      plan_(other.plan_),
+      seconds_(other.seconds_),
+      description_(std::move(other.description_)) {}
 
 PreparedPlan& PreparedPlan::operator=(PreparedPlan&& other) noexcept {
   std::swap(session_, other.session_);
   std::swap(plan_, other.plan_);
   std::swap(seconds_, other.seconds_);
+  std::swap(description_, other.description_);
   return *this;
 }
 

@@ -26,14 +26,16 @@ class PreparedPlan {
 
   uint64_t id() const { return plan_; }
   double seconds() const { return seconds_; }  // that the preparation took
+  const PlanDescription& description() const { return description_; }
 
  private:
   PreparedPlan(Session& session, const Prepared& prepared)
-      : session_(&session), plan_(prepared.plan), seconds_(prepared.prepare_s) {}
+      : session_(&session), plan_(prepared.plan), seconds_(prepared.prepare_s), description_(prepared.description) {}
 
   Session* session_;  // null: released, or moved from
   uint64_t plan_;
   double seconds_;
+  PlanDescription description_;
 };
 
 }  // namespace assay

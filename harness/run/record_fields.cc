@@ -134,6 +134,9 @@ void SetAttempt(Record& record, const Attempt& attempt) {
   record.contract = attempt.contract_text;
   SetVerdict(record, attempt.verdict, attempt.result_class, attempt.reason);
   if (attempt.prepare_s) record.prepare_s = *attempt.prepare_s;
+  if (attempt.plan.workspace_bytes) record.workspace_bytes = static_cast<int64_t>(*attempt.plan.workspace_bytes);
+  record.algorithm = attempt.plan.algorithm;
+  record.kernel = attempt.plan.kernel;
   record.second_set = attempt.second_set;
   if (!attempt.findings) return;
   const Findings& found = *attempt.findings;

@@ -25,15 +25,15 @@ class OpenClMatmul {
   explicit OpenClMatmul(const char* implementation) {
     void* library = dlopen(ASSAY_OPENCL_PLUGIN, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(dlerror());
-    api_ = reinterpret_cast<assay_backend_entry>(dlsym(library, ASSAY_BACKEND_ENTRY))();
+    api_ = reinterpret_cast<assay_backend_entry>(dlsym(library, ASSAY_BACKEND_ENTRY))(nullptr);
     Check(api_->device_open(0, &device_, &text_));
     for (int i = 0; i < 3; ++i) {
       const char* names[] = {"a", "b", "y"};
-      tensors_[i] = {sizeof tensors_[i], names[i], ASSAY_TYPE_FLOAT, 32, 1, 2, shape_, strides_};
+      tensors_[i] = {sizeof tensors_[i], names[i], ASSAY_TYPE_FLOAT, 32, 1, 2, shape_, strides_, nullptr, 0, 0};
       Check(api_->buffer_alloc(device_, sizeof(float) * kSize * kSize, &buffers_[i], &text_));
       const std::vector<float> ones(kSize * kSize, 1.0f);
       Check(api_->buffer_upload(device_, buffers_[i], 0, ones.data(), ones.size() * sizeof(float), &text_));
-      operands_[i] = {sizeof operands_[i], buffers_[i], 0};
+      operands_[i] = {sizeof operands_[i], buffers_[i], 0, nullptr, nullptr};
     }
     for (const char* key : {"m", "n", "k"}) Add(key, ASSAY_ATTR_INT).i = kSize;
     Add("batch", ASSAY_ATTR_INT).i = 1;
@@ -44,13 +44,13 @@ class OpenClMatmul {
     std::vector<const assay_attr*> attrs;
     for (const assay_attr& attr : attrs_) attrs.push_back(&attr);
     const assay_tensor_desc *in[] = {&tensors_[0], &tensors_[1]}, *out[] = {&tensors_[2]};
-    const assay_op_desc op{sizeof op, "matmul", 2, in, 1, out, attrs.size(), attrs.data()};
+    const assay_op_desc op{sizeof op, "matmul", 2, in, 1, out, attrs.size(), attrs.data(), 0};
     Check(api_->plan_create(device_, &op, implementation, &plan_, &text_));
   }
 
   void Run() {
     const assay_tensor_arg *in[] = {&operands_[0], &operands_[1]}, *out[] = {&operands_[2]};
-    const assay_args args{sizeof args, in, out};
+    const assay_args args{sizeof args, 2, in, 1, out};
     Check(api_->execute(plan_, &args, &text_));
   }
 

@@ -27,7 +27,7 @@ class VulkanDevice {
       Fail(dlerror());
       return;
     }
-    api_ = reinterpret_cast<assay_backend_entry>(dlsym(library, ASSAY_BACKEND_ENTRY))();
+    api_ = reinterpret_cast<assay_backend_entry>(dlsym(library, ASSAY_BACKEND_ENTRY))(nullptr);
     uint32_t count = 0;
     if (api_->device_count(&count, &error_) != ASSAY_OK || api_->device_open(0, &device_, &error_) != ASSAY_OK) {
       Fail(text_);
@@ -62,7 +62,7 @@ class Prepared {
       auto& strides = shapes_.emplace_back(shape.size(), 1);
       for (size_t i = shape.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * shape[i + 1];
       tensors_.push_back({sizeof(assay_tensor_desc), operand.name, ASSAY_TYPE_FLOAT, 32, 1,
-                          static_cast<int32_t>(shape.size()), shape.data(), strides.data()});
+                          static_cast<int32_t>(shape.size()), shape.data(), strides.data(), nullptr, 0, 0});
       std::vector<float> values(static_cast<size_t>(strides[0] * shape[0]));
       for (float& x : values) x = normal(random);
       assay_buffer* buffer = nullptr;
@@ -70,7 +70,7 @@ class Prepared {
       if (!device.ok()) return;
       device.Check(
           device.api_->buffer_upload(device.device_, buffer, 0, values.data(), values.size() * 4, &device.error_));
-      args_.push_back({sizeof(assay_tensor_arg), buffer, 0});
+      args_.push_back({sizeof(assay_tensor_arg), buffer, 0, nullptr, nullptr});
     }
     implementation_ = implementation;
   }
@@ -85,7 +85,8 @@ class Prepared {
   void Run() {
     if (plan_ == nullptr) Create();
     if (!device_.ok()) return;
-    const assay_args args{sizeof(assay_args), arg_pointers_.data(), arg_pointers_.data() + args_.size() - 1};
+    const assay_args args{sizeof(assay_args), args_.size() - 1, arg_pointers_.data(), 1,
+                          arg_pointers_.data() + args_.size() - 1};
     device_.Check(device_.api_->execute(plan_, &args, &device_.error_));
   }
 
@@ -96,8 +97,15 @@ class Prepared {
     for (const auto& tensor : tensors_) tensor_pointers_.push_back(&tensor);
     for (const auto& attr : attrs_) attr_pointers_.push_back(&attr);
     for (const auto& arg : args_) arg_pointers_.push_back(&arg);
-    const assay_op_desc op{sizeof(assay_op_desc),    name_,         tensors_.size() - 1,  tensor_pointers_.data(), 1,
-                           &tensor_pointers_.back(), attrs_.size(), attr_pointers_.data()};
+    const assay_op_desc op{sizeof(assay_op_desc),
+                           name_,
+                           tensors_.size() - 1,
+                           tensor_pointers_.data(),
+                           1,
+                           &tensor_pointers_.back(),
+                           attrs_.size(),
+                           attr_pointers_.data(),
+                           0};
     device_.Check(device_.api_->plan_create(device_.device_, &op, implementation_, &plan_, &device_.error_));
   }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -105,51 +106,78 @@ static assay_status leaks_files(uint32_t index, assay_device** out, assay_text* 
 
 /* ---- queries ---- */
 
-static assay_status declines_as_error(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
-                                      uint64_t* count, assay_text* error) {
-  const assay_status status = query(device, op, out, count, error);
+static assay_status declines_as_error(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
+                                      assay_text* error) {
+  const assay_status status = query(device, op, out, error);
   return status == ASSAY_UNSUPPORTED ? ASSAY_ERROR : status;
 }
-static assay_status any_type(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
-                             uint64_t* count, assay_text* error) {
+static assay_status any_type(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
+                             assay_text* error) {
   const int is_unknown = op->n_outputs > 0 && op->outputs[0]->type_code > 100;
-  if (!is_unknown) return query(device, op, out, count, error);
-  out[0] = &loops, *count = 1;
+  if (!is_unknown) return query(device, op, out, error);
+  *out = &offered;
   return ASSAY_OK;
 }
-static assay_status known_attributes(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
-                                     uint64_t* count, assay_text* error) {
+/* Takes any attribute, and computes something else than was asked for. */
+static assay_status any_attribute(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
+                                  assay_text* error) {
+  assay_op_desc without = *op;
+  if (op->n_attrs > 0 && strstr(op->attrs[op->n_attrs - 1]->key, "unknown") != NULL) --without.n_attrs;
+  return query(device, &without, out, error);
+}
+static assay_status known_attributes(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
+                                     assay_text* error) {
   for (uint64_t i = 0; i < op->n_attrs; ++i) {
-    if (strstr(op->attrs[i]->key, "unknown") != NULL) return assay_fail(error, ASSAY_ERROR, "what is this attribute?");
+    const assay_attr* attr = op->attrs[i];
+    const int is_unknown = strstr(attr->key, "unknown") != NULL;
+    if (is_unknown) return assay_fail(error, ASSAY_UNSUPPORTED, "what is this attribute?");
   }
-  return query(device, op, out, count, error);
+  return query(device, op, out, error);
 }
-static assay_status exact_size(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
-                               uint64_t* count, assay_text* error) {
+static assay_status exact_size(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
+                               assay_text* error) {
   if (op->struct_size != sizeof *op) return assay_fail(error, ASSAY_ERROR, "the description has the wrong size");
-  return query(device, op, out, count, error);
+  return query(device, op, out, error);
 }
-static assay_status overruns_query(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
-                                   uint64_t* count, assay_text* error) {
-  *count += 1;
-  return query(device, op, out, count, error);
-}
-static assay_status lists_twice(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
-                                uint64_t* count, assay_text* error) {
-  const uint64_t room = *count;
-  const assay_status status = query(device, op, out, count, error);
-  if (status == ASSAY_OK && room > 1) out[1] = &loops;
-  if (status == ASSAY_OK) *count = 2;
+/* The last list is overwritten, and gone with query_free. */
+static assay_implementation the_item;
+static const assay_implementation* the_items[] = {&the_item};
+static assay_implementations the_list = {sizeof the_list, 1, the_items};
+static assay_status shares_list(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
+                                assay_text* error) {
+  const assay_status status = query(device, op, out, error);
+  the_item = loops;
+  if (status == ASSAY_OK) *out = &the_list;
   return status;
 }
-static assay_status bad_contract(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
-                                 uint64_t* count, assay_text* error) {
+static void forgets_list(assay_device* device, const assay_implementations* found) {
+  if (found == &the_list) the_item.name = "freed";
+}
+static assay_status no_list(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
+                            assay_text* error) {
+  const assay_status status = query(device, op, out, error);
+  *out = NULL;
+  return status;
+}
+static assay_status lists_twice(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
+                                assay_text* error) {
+  static const assay_implementation* const both[] = {&loops, &loops};
+  static const assay_implementations twice = {sizeof twice, 2, both};
+  const assay_status status = query(device, op, out, error);
+  if (status == ASSAY_OK) *out = &twice;
+  return status;
+}
+static assay_status bad_contract(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
+                                 assay_text* error) {
   static const assay_implementation sloppy = {sizeof sloppy, "loops", "acc=whatever"};
-  const uint64_t room = *count;
-  const assay_status status = query(device, op, out, count, error);
-  if (status == ASSAY_OK && room > 0) out[0] = &sloppy;
+  static const assay_implementation* const item[] = {&sloppy};
+  static const assay_implementations list = {sizeof list, 1, item};
+  const assay_status status = query(device, op, out, error);
+  if (status == ASSAY_OK) *out = &list;
   return status;
 }
+
+#include "tests/integration/altered_optional.h"
 
 /* ---- memory ---- */
 
@@ -201,23 +229,23 @@ static assay_status hangs(assay_plan* plan, const assay_args* args, assay_text* 
   pause();
   return ASSAY_ERROR;
 }
-static assay_status times(assay_plan* plan, assay_timing* timing, assay_text* error) {
-  for (uint64_t r = 0; r < timing->repetitions; ++r) {
-    const assay_status status = execute(plan, timing->sets[r % timing->n_sets], error);
+static assay_status times(assay_plan* plan, assay_batch* batch, assay_text* error) {
+  for (uint64_t i = 0; i < batch->count; ++i) {
+    const assay_status status = execute(plan, batch->args[i], error);
     if (status != ASSAY_OK) return status;
-    timing->seconds[r] = 1e-3;
+    batch->seconds[i] = 1e-3;
   }
-  ASSAY_SET(timing, clock_is_device, 1);
+  ASSAY_SET(batch, clock_is_device, 1);
   return ASSAY_OK;
 }
-static assay_status times_but_one(assay_plan* plan, assay_timing* timing, assay_text* error) {
-  const assay_status status = times(plan, timing, error);
-  timing->seconds[timing->repetitions - 1] = NAN;
+static assay_status times_but_one(assay_plan* plan, assay_batch* batch, assay_text* error) {
+  const assay_status status = times(plan, batch, error);
+  batch->seconds[batch->count - 1] = NAN;
   return status;
 }
-static assay_status times_for_newer(assay_plan* plan, assay_timing* timing, assay_text* error) {
-  timing->cache_was_flushed = 0;
-  return times(plan, timing, error);
+static assay_status times_for_newer(assay_plan* plan, assay_batch* batch, assay_text* error) {
+  batch->cache_was_flushed = 0;
+  return times(plan, batch, error);
 }
 
 /* ---- objects are destroyed once, and before their device: counted, and fatal otherwise ---- */
@@ -295,6 +323,8 @@ static void alter(const char* how) {
 #define ALTER(name, member, value) \
   if (strcmp(how, name) == 0) ours.member = (value)
   ALTER("wrong-major", abi_major, 2);
+  ALTER("lower-major", abi_major, 0);
+  ALTER("older-table", struct_size, offsetof(assay_backend_api, execute_batch));
   ALTER("null-function", query, NULL);
   ALTER("bad-name", describe, bad_name);
   ALTER("null-driver", device_info, null_driver);
@@ -314,9 +344,12 @@ static void alter(const char* how) {
   ALTER("leaks-files", device_open, leaks_files);
   ALTER("declines-as-error", query, declines_as_error);
   ALTER("any-type", query, any_type);
+  ALTER("any-attribute", query, any_attribute);
   ALTER("known-attributes", query, known_attributes);
   ALTER("exact-size", query, exact_size);
-  ALTER("overruns-query", query, overruns_query);
+  ALTER("shares-list", query, shares_list);
+  ALTER("shares-list", query_free, forgets_list);
+  ALTER("no-list", query, no_list);
   ALTER("lists-twice", query, lists_twice);
   ALTER("bad-contract", query, bad_contract);
   ALTER("forgets-offset", buffer_download, forgets_offset);
@@ -329,9 +362,26 @@ static void alter(const char* how) {
   ALTER("other-bits", execute, other_bits);
   ALTER("crashes", execute, crashes);
   ALTER("hangs", execute, hangs);
-  ALTER("times", execute_timed, times);
-  ALTER("times-but-one", execute_timed, times_but_one);
-  ALTER("times-for-newer", execute_timed, times_for_newer);
+  ALTER("any-flags", query, any_flags);
+  ALTER("any-shape", query, any_shape);
+  ALTER("any-layout", query, any_layout);
+  ALTER("any-alias", query, any_alias);
+  ALTER("complete", execute_batch, times);
+  ALTER("complete", plan_info, tells_plan);
+  ALTER("complete", capabilities, lists_matmul);
+  ALTER("plan-info-to-newer", plan_info, tells_plan_to_newer);
+  ALTER("lists-too-little", capabilities, lists_too_little);
+  ALTER("lists-too-much", capabilities, lists_too_much);
+  ALTER("odd-alignment", device_info, odd_alignment);
+  ALTER("copies-import", buffer_import, copies_import);
+  ALTER("keeps-result", execute, keeps_result);
+  if (strcmp(how, "complete") == 0 || strncmp(how, "streams-", 8) == 0) add_streams();
+  ALTER("streams-without-wait", event_wait, NULL);
+  ALTER("streams-that-skip", submit, submits_two);
+  ALTER("streams-back-in-time", event_wait, ends_before_it_begins);
+  ALTER("times", execute_batch, times);
+  ALTER("times-but-one", execute_batch, times_but_one);
+  ALTER("times-for-newer", execute_batch, times_for_newer);
   ALTER("counts", buffer_alloc, counted_alloc);
   ALTER("counts", buffer_free, counted_free);
   ALTER("counts", plan_create, counted_create);
@@ -345,13 +395,14 @@ static void alter(const char* how) {
   ours.device_info = strcmp(how, "two-alike") == 0 ? twin_info : two_infos;
 }
 
-__attribute__((visibility("default"))) const assay_backend_api* assay_backend_v1(void);
-const assay_backend_api* assay_backend_v1(void) {
+__attribute__((visibility("default"))) const assay_backend_api* assay_backend_v1(const assay_host_info* host);
+const assay_backend_api* assay_backend_v1(const assay_host_info* host) {
   static assay_backend_api another;
   static int calls;
   const char* how = getenv("ASSAY_ALTER");
-  ours = *example_backend();
+  ours = *example_backend(host);
   if (how == NULL) return &ours;
+  if (strcmp(how, "this-minor-only") == 0 && host->abi_minor != ASSAY_ABI_MINOR) return NULL;
   alter(how);
   if (strcmp(how, "two-tables") == 0 && calls++ > 0) return another = ours, &another;
   if (strcmp(how, "starts-thread") == 0) {

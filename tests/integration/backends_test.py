@@ -46,6 +46,13 @@ class Backends(OwnFolder):
                 environment = json.loads((self.dir / alter / "environment.json").read_text())
                 self.assertEqual([b["device"] for b in environment["backends"] if b["backend"] == "vendor"], names)
 
+    def test_capabilities_are_listed_where_there_is_a_table(self):
+        for alter, expected in (("complete", [{"op": "matmul", "type": "f32", "features": "strides;permuted"}]),
+                                ("times", None)):
+            done = self.assay("backends", "--json", "--capabilities", "--plugin", PLUGIN, "--backend", "vendor", alter=alter)
+            self.assertEqual([b["capabilities"] for b in json.loads(done.stdout)], [expected])
+        self.assertRegex(self.assay("backends", "--capabilities", "--backend", "cpu").stdout, r"softmax +f32 +.*in_place")
+
     def test_the_reproduction_line_names_the_device(self):
         _, records = self.run_cases("--backend", "vendor:1")
         words = shlex.split(records[0]["reproduce"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay check-plugin: check_plugin_test.py ASSAY ALTERED_PLUGIN EXPORTING_PLUGIN NO_ENTRY_PLUGIN OTHER_MAJOR_PLUGIN REAL...
+"""assay check-plugin: check_plugin_test.py ASSAY ALTERED_PLUGIN EXPORTING_PLUGIN NO_ENTRY_PLUGIN OTHER_MAJOR_PLUGIN BEFORE_1_0_PLUGIN REAL...
 
 The real plugins keep every rule; each alteration of the vendor's example breaks one and is found by the name of its
 check.
@@ -12,12 +12,14 @@ import unittest
 
 from own_folder import OwnFolder
 
-ASSAY, ALTERED, EXPORTING, NO_ENTRY, OTHER_MAJOR, *REAL = sys.argv[1:]
+ASSAY, ALTERED, EXPORTING, NO_ENTRY, OTHER_MAJOR, BEFORE_1_0, *REAL = sys.argv[1:]
 
 BROKEN = {  # alteration: the checks that fail; everything else has to hold
     "two-tables": {"entry-symbol"},
     "starts-thread": {"entry-is-quiet"},
     "wrong-major": {"abi-version"},
+    "lower-major": {"abi-version"},
+    "older-table": {"abi-version"},
     "null-function": {"functions"},
     "bad-name": {"describe"},
     "null-driver": {"devices"},
@@ -29,11 +31,27 @@ BROKEN = {  # alteration: the checks that fail; everything else has to hold
     "overruns-text": {"error-short"},
     "cuts-without-end": {"error-short"},
     "opens-once": {"open-close"},
-    "declines-as-error": {"unknown-operator", "unknown-type"},
+    "declines-as-error": {"unknown-operator", "unknown-type", "unknown-attribute", "unknown-flags", "unknown-layout",
+                          "dynamic-shapes", "in-place"},
     "any-type": {"unknown-type"},
+    "any-attribute": {"unknown-attribute"},
     "known-attributes": {"unknown-attribute"},
     "exact-size": {"newer-description"},
-    "overruns-query": {"query-capacity"},
+    "shares-list": {"query-free"},
+    "this-minor-only": {"newer-host"},
+    "any-flags": {"unknown-flags"},
+    "any-shape": {"dynamic-shapes"},
+    "any-layout": {"unknown-layout"},
+    "any-alias": {"in-place"},
+    "plan-info-to-newer": {"plan-info"},
+    "lists-too-little": {"capabilities"},
+    "lists-too-much": {"capabilities"},
+    "odd-alignment": {"buffer-alignment"},
+    "copies-import": {"buffer-import"},
+    "keeps-result": {"changed-inputs"},
+    "streams-without-wait": {"streams"},
+    "streams-that-skip": {"streams"},
+    "streams-back-in-time": {"streams"},
     "lists-twice": {"implementations"},
     "bad-contract": {"implementations"},
     "forgets-offset": {"buffer-roundtrip"},
@@ -43,13 +61,14 @@ BROKEN = {  # alteration: the checks that fail; everything else has to hold
     "any-implementation": {"plan-unknown"},
     "plans-run-out": {"plans", "leaks"},
     "other-bits": {"execute-twice"},
-    "times-but-one": {"execute-timed"},
-    "times-for-newer": {"execute-timed"},
+    "times-but-one": {"execute-batch"},
+    "times-for-newer": {"execute-batch"},
     "opens-while-unused": {"close-after-use", "leaks"},
     "leaks-heap": {"leaks"},
     "leaks-pages": {"leaks"},
     "leaks-files": {"leaks"},
 }
+OPTIONAL = {"streams", "buffer-import"}  # what a plugin of this tree may lack
 CRASHING = {  # alteration: (the first check that it ends, the outcome)
     "needs-text": ("error-null", "crash"),
     "writes-on-free": ("destroy-null", "crash"),
@@ -85,14 +104,19 @@ class CheckPlugin(OwnFolder):
                 code, statuses, findings = self.check(plugin, *skipped)
                 self.assertEqual(self.named(statuses, "FAIL", "crash", "timeout"), set(), findings)
                 if statuses["devices"] == "ok":  # else there is none here, and what needs one is skipped
+                    self.assertLessEqual(self.named(statuses, "skip"), OPTIONAL, findings)
+                if name == "libassay_cpu.so":
                     self.assertEqual(self.named(statuses, "skip"), set(), findings)
+                    self.assertIn("right: softmax", findings["in-place"])
+                    self.assertIn("DLPack", findings["buffer-import"])
                 self.assertEqual(code, 0)
 
-    def test_the_example_keeps_every_rule_with_and_without_a_clock(self):
+    def test_the_example_keeps_every_rule_with_and_without_what_it_may_lack(self):
+        lacks = {"execute-batch", "plan-info", "capabilities", "buffer-import", "streams"}
         code, statuses, findings = self.check(ALTERED)
-        self.assertEqual((code, self.named(statuses, "skip")), (0, {"execute-timed"}), findings)
-        code, statuses, findings = self.check(ALTERED, alter="times")
-        self.assertEqual((code, self.named(statuses, "skip")), (0, set()), findings)
+        self.assertEqual((code, self.named(statuses, "skip")), (0, lacks), findings)
+        code, statuses, findings = self.check(ALTERED, alter="complete")
+        self.assertEqual((code, self.named(statuses, "skip")), (0, {"buffer-import"}), findings)
 
     def test_each_broken_rule_is_found_by_its_name(self):
         for alter, expected in BROKEN.items():
@@ -101,6 +125,11 @@ class CheckPlugin(OwnFolder):
                 self.assertEqual(self.named(statuses, "FAIL", "crash", "timeout"), expected, findings)
                 self.assertEqual(code, 1)
                 self.assertTrue(all(findings[name] for name in expected))
+
+    def test_ok_without_a_list_is_said_of_every_check_that_needs_one(self):
+        code, statuses, findings = self.check(ALTERED, alter="no-list")
+        self.assertEqual((code, statuses["implementations"], statuses["buffer-range"]), (1, "FAIL", "ok"))
+        self.assertIn("ASSAY_OK and no list", findings["implementations"])
 
     def test_a_crash_or_hang_is_a_finding_and_the_other_checks_run(self):
         for alter, (check, outcome) in CRASHING.items():
@@ -125,6 +154,10 @@ class CheckPlugin(OwnFolder):
         self.assertEqual(findings["describe"], "needs entry-symbol")
         code, statuses, findings = self.check(OTHER_MAJOR)
         self.assertIn("assay_backend_v2", findings["entry-symbol"])
+        code, statuses, findings = self.check(BEFORE_1_0)
+        self.assertEqual((code, statuses["abi-version"], statuses["describe"]), (1, "FAIL", "skip"))
+        self.assertIn("from before ABI 1.0", findings["abi-version"])
+        self.assertIn("execute_timed became execute_batch", findings["abi-version"])
         text = self.dir / "text.so"
         text.write_text("not a library")
         code, statuses, findings = self.check(str(text))

@@ -61,17 +61,18 @@ static double delay_of_this_file(void) {
   return strcmp(name == NULL ? info.dli_fname : name + 1, file) == 0 ? atof(percent) / 100 : 0;
 }
 
-ASSAY_EXPORT const assay_backend_api* assay_backend_v1(void) {
+ASSAY_EXPORT const assay_backend_api* assay_backend_v1(const assay_host_info* host) {
   const char* path = getenv("ASSAY_DELAY_OF");
   void* library = path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) return NULL;
-  const assay_backend_api* (*entry)(void) = NULL;
+  assay_backend_entry entry = NULL;
   *(void**)&entry = dlsym(library, ASSAY_BACKEND_ENTRY);
-  original = entry == NULL ? NULL : entry();
+  original = entry == NULL ? NULL : entry(host);
   if (original == NULL) return NULL;
   memset(&api, 0, sizeof api);
   memcpy(&api, original, original->struct_size < sizeof api ? original->struct_size : sizeof api);
-  api.struct_size = offsetof(assay_backend_api, execute_timed);
+  api.struct_size = sizeof api;
+  api.execute_batch = NULL;
   api.execute = execute;
   delay = delay_of_this_file();
   const long worker = count_worker(getenv("ASSAY_WORKERS_FILE"));

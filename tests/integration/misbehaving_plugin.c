@@ -306,22 +306,26 @@ static int is_matmul_f32(const assay_op_desc* op) {
          op->inputs[0]->type_code == ASSAY_TYPE_FLOAT && op->inputs[0]->bits == 32 && op->inputs[0]->ndim == 2;
 }
 
-static assay_status query(assay_device* device, const assay_op_desc* op, const assay_implementation** out,
-                          uint64_t* count, assay_text* error) {
+static assay_status query(assay_device* device, const assay_op_desc* op, const assay_implementations** out,
+                          assay_text* error) {
   static assay_implementation found[kFaultCount];
-  const uint64_t room = *count;
+  static const assay_implementation* items[kFaultCount];
+  static assay_implementations list = {sizeof list, kFaultCount, items};
   (void)device;
-  *count = misbehaves("huge_query") ? UINT64_C(1) << 60 : kFaultCount;
-  if (misbehaves("huge_query")) return ASSAY_OK;
+  *out = &list;
+  if (misbehaves("huge_query")) list.count = UINT64_C(1) << 60;
   if (!is_matmul_f32(op)) return fail(error, ASSAY_UNSUPPORTED, "only matmul in f32 of two matrices");
-  for (uint64_t i = 0; i < kFaultCount && i < room; ++i) {
+  for (uint64_t i = 0; i < kFaultCount; ++i) {
     found[i].struct_size = sizeof found[i];
     found[i].name = kFaults[i].name;
     found[i].contract = kFaults[i].contract;
-    out[i] = &found[i];
+    items[i] = &found[i];
   }
-  if (misbehaves("null_implementation")) out[1] = NULL;
+  if (misbehaves("null_implementation")) items[1] = NULL;
   return ASSAY_OK;
+}
+static void query_free(assay_device* device, const assay_implementations* found) {
+  (void)device, (void)found;
 }
 
 static assay_status buffer_alloc(assay_device* device, uint64_t bytes, assay_buffer** out, assay_text* error) {
@@ -407,14 +411,14 @@ static assay_status execute(assay_plan* plan, const assay_args* args, assay_text
 }
 
 /* Claims a clock of its own, and a flushed cache when one is asked for. */
-static assay_status execute_timed(assay_plan* plan, assay_timing* timing, assay_text* error) {
-  for (uint64_t r = 0; r < timing->repetitions; ++r) {
-    const assay_status status = execute(plan, timing->sets[r % timing->n_sets], error);
+static assay_status execute_batch(assay_plan* plan, assay_batch* batch, assay_text* error) {
+  for (uint64_t i = 0; i < batch->count; ++i) {
+    const assay_status status = execute(plan, batch->args[i], error);
     if (status != ASSAY_OK) return status;
-    timing->seconds[r] = misbehaves("nan_time") ? NAN : 1e-3 * (double)(r + 1);
+    batch->seconds[i] = misbehaves("nan_time") ? NAN : 1e-3 * (double)(i + 1);
   }
-  timing->clock_is_device = 1;
-  timing->cache_was_flushed = timing->cache == ASSAY_CACHE_COLD;
+  batch->clock_is_device = 1;
+  batch->cache_was_flushed = batch->cache == ASSAY_CACHE_COLD;
   return ASSAY_OK;
 }
 
@@ -425,14 +429,29 @@ __attribute__((constructor)) static void on_load(void) {
   }
 }
 
-ASSAY_EXPORT const assay_backend_api* assay_backend_v1(void) {
-  static assay_backend_api api = {sizeof api,  ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR, describe,    device_count,
-                                  device_info, device_open,     device_close,    query,       buffer_alloc,
-                                  buffer_free, buffer_upload,   buffer_download, plan_create, plan_destroy,
-                                  execute,     execute_timed};
+ASSAY_EXPORT const assay_backend_api* assay_backend_v1(const assay_host_info* host) {
+  static assay_backend_api api = {.struct_size = sizeof api,
+                                  .abi_major = ASSAY_ABI_MAJOR,
+                                  .abi_minor = ASSAY_ABI_MINOR,
+                                  .describe = describe,
+                                  .device_count = device_count,
+                                  .device_info = device_info,
+                                  .device_open = device_open,
+                                  .device_close = device_close,
+                                  .query = query,
+                                  .query_free = query_free,
+                                  .buffer_alloc = buffer_alloc,
+                                  .buffer_free = buffer_free,
+                                  .buffer_upload = buffer_upload,
+                                  .buffer_download = buffer_download,
+                                  .plan_create = plan_create,
+                                  .plan_destroy = plan_destroy,
+                                  .execute = execute,
+                                  .execute_batch = execute_batch};
+  (void)host;
   if (misbehaves("wrong_major")) api.abi_major = 2;
   if (misbehaves("tiny_struct")) api.struct_size = 8;
   if (misbehaves("null_function")) api.query = NULL;
-  if (misbehaves("no_timer")) api.struct_size = offsetof(assay_backend_api, execute_timed);
+  if (misbehaves("no_timer")) api.execute_batch = NULL;
   return misbehaves("null_api") ? NULL : &api;
 }

@@ -65,10 +65,14 @@ TEST_F(LoadTest, WithoutALibraryOfTheSystemIsUnavailable) {
 }
 
 TEST_F(LoadTest, BrokenTables) {
-  EXPECT_THAT(DescribeFailure("wrong_major").message, HasSubstr("plugin ABI 2, this program speaks 1"));
+  EXPECT_THAT(DescribeFailure("wrong_major").message, HasSubstr("plugin ABI 2.0, this program speaks 1.0"));
   EXPECT_THAT(DescribeFailure("tiny_struct").message, HasSubstr("struct_size is 8"));
   EXPECT_THAT(DescribeFailure("null_function").message, HasSubstr("required function query"));
   EXPECT_THAT(DescribeFailure("null_api").message, HasSubstr("returned NULL"));
+  const WorkerFailure older = LoadFailure(ASSAY_TEST_BEFORE_1_0);
+  EXPECT_EQ(older.outcome, Outcome::kError);
+  EXPECT_THAT(older.message, HasSubstr("its table of 128 bytes was built with a header from before ABI 1.0"));
+  EXPECT_THAT(older.message, HasSubstr("query() returns a list that query_free() ends"));
   EXPECT_EQ(DescribeFailure("wrong_major").outcome, Outcome::kError);  // a plugin, but a wrong one
 }
 

@@ -164,7 +164,7 @@ TEST_F(TimeTest, FaultsInTimedRuns) {
   const Call<Timing> crashed = Time("segfault");
   ASSERT_FALSE(crashed);
   EXPECT_EQ(crashed.error().outcome, Outcome::kCrash);
-  EXPECT_THAT(crashed.error().message, HasSubstr("during time"));
+  EXPECT_THAT(crashed.error().message, HasSubstr("during execute"));
   ExpectStillWorks();
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "harness/exec/plugin_check/plugin_check_rules.h"
+#include "harness/exec/worker/found_implementations.h"
 #include "harness/exec/worker/plugin_loader.h"
 
 namespace assay {
@@ -18,6 +19,7 @@ constexpr PluginCheck kChecks[] = {
      true},
     {"exports", "nothing but the entry point is exported", Stage::kLibrary, Exports},
     {"entry-is-quiet", "the entry point starts no thread and opens no device", Stage::kLibrary, EntryIsQuiet},
+    {"newer-host", "a host of a later minor version is served", Stage::kLibrary, NewerHost},
     {"abi-version", "the table is of this major version", Stage::kLibrary, AbiVersion, Stage::kTable, true},
     {"functions", "every required function is there", Stage::kLibrary, Functions, Stage::kTable, true},
     {"describe", "the backend names itself", Stage::kTable, Describes},
@@ -35,16 +37,30 @@ constexpr PluginCheck kChecks[] = {
     {"buffer-zero", "an allocation of no bytes is answered", Stage::kDevice, BufferZero},
     {"buffer-huge", "an impossible allocation is refused", Stage::kDevice, BufferHuge},
     {"buffer-range", "transfers outside of an allocation are refused", Stage::kDevice, BufferRange},
+    {"buffer-alignment", "the alignment of allocations is a power of two, or not stated", Stage::kDevice,
+     BufferAlignment},
+    {"buffer-import", "imported memory is used in place, and stays its owner's", Stage::kDevice, BufferImport},
     {"destroy-null", "close, free and destroy take NULL", Stage::kDevice, DestroyNull},
     {"implementations", "names are legal and unique, contracts are understood", Stage::kOffer, Implementations},
-    {"query-capacity", "query writes no more pointers than there is room for", Stage::kOffer, QueryCapacity},
+    {"query-free", "every query has a list of its own, which query_free ends", Stage::kOffer, QueryFree},
     {"unknown-type", "an unknown element type is unsupported, with the reason", Stage::kOffer, UnknownType},
-    {"unknown-attribute", "an unknown attribute is no error", Stage::kOffer, UnknownAttribute},
+    {"unknown-attribute", "an unknown attribute is unsupported, unless it is flagged as optional", Stage::kOffer,
+     UnknownAttribute},
+    {"unknown-flags", "flags and reserved members that the header does not name are unsupported", Stage::kOffer,
+     UnknownFlags},
+    {"unknown-layout", "an unknown blocked layout is unsupported, with the reason", Stage::kOffer, UnknownLayout},
+    {"dynamic-shapes", "shapes of -1 are unsupported, unless they are among the capabilities", Stage::kOffer,
+     DynamicShapes},
+    {"in-place", "an output in the memory of an input is right, or unsupported", Stage::kOffer, InPlace},
+    {"capabilities", "the table of capabilities says what query says", Stage::kOffer, Capabilities},
     {"newer-description", "descriptions of a newer caller are understood", Stage::kOffer, NewerDescription},
     {"plan-unknown", "an implementation that does not exist is refused", Stage::kOffer, PlanUnknown},
     {"plans", "plans can be created and destroyed many times", Stage::kOffer, Plans},
     {"execute-twice", "what is declared deterministic gives the same bits twice", Stage::kOffer, ExecuteTwice},
-    {"execute-timed", "every repetition gets a duration", Stage::kOffer, ExecuteTimed},
+    {"execute-batch", "every execution of a batch gets a duration", Stage::kOffer, ExecuteBatch},
+    {"changed-inputs", "inputs may change in part between executions", Stage::kOffer, ChangedInputs},
+    {"plan-info", "what a plan came to is told within struct_size", Stage::kOffer, PlanInfo},
+    {"streams", "executions of two streams overlap and are right", Stage::kOffer, Streams},
     {"close-after-use", "the device closes and opens again after all objects are destroyed", Stage::kOffer,
      CloseAfterUse},
     {"leaks", "memory does not grow from cycle to cycle", Stage::kOffer, Leaks},
@@ -73,18 +89,17 @@ Finding FindOffers(PluginUnderTest& plugin, const Json& problems) {
     const auto known = [&](const CheckedOffer& offer) { return offer.op->get().op == op_name; };
     if (std::any_of(plugin.offers.begin(), plugin.offers.end(), known)) continue;
     CheckedOffer offer{op_name, std::make_unique<OpDescription>(problem), {}};
-    offer.implementations.resize(kMaxImplementations);
-    uint64_t count = offer.implementations.size();
+    FoundImplementations found(*plugin.api, plugin.device);
     ErrorText error;
-    const assay_status status =
-        plugin.api->query(plugin.device, &offer.op->get(), offer.implementations.data(), &count, error.out());
+    const assay_status status = found.Query(offer.op->get(), error);
     if (status != ASSAY_OK) last_reason = Told("query", status, error);
     if (status != ASSAY_OK) continue;
-    if (count == 0 || count > kMaxImplementations) {
-      return Bad("query of {} returned ASSAY_OK and {} implementations; without any it is ASSAY_UNSUPPORTED", op_name,
-                 count);
+    if (const std::string what = found.Problem(); !what.empty()) return Bad("query of {}: {}", op_name, what);
+    for (const assay_implementation* item : found.items()) {
+      // What is NULL is a finding of the check of implementations.
+      const auto text = [](const char* s) { return std::string(s == nullptr ? "" : s); };
+      offer.implementations.push_back({text(item->name), text(item->contract)});
     }
-    offer.implementations.resize(count);
     plugin.offers.push_back(std::move(offer));
   }
   if (!plugin.offers.empty()) return Good("");
@@ -137,6 +152,7 @@ Json RunPluginCheck(const Json& request) {
   if (check == checks.end()) return Failed(ASSAY_ERROR, "worker: unknown check '" + name + "'");
   PluginUnderTest plugin;
   plugin.path = request.at("plugin");
+  plugin.problems = &request.at("problems");
   Finding finding = plugin_check::Reach(plugin, check->needs, request.at("problems"));
   if (finding.kind == Finding::Kind::kOk) finding = check->run(plugin);
   return {{"status", ASSAY_OK}, {"kind", Name(finding.kind)}, {"finding", finding.text}};

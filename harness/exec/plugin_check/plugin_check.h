@@ -30,7 +30,10 @@ enum class PluginStage : uint8_t { kFile, kLibrary, kTable, kDevice, kOffer };
 struct CheckedOffer {
   std::string name;  // "matmul f32"
   std::unique_ptr<OpDescription> op;
-  std::vector<const assay_implementation*> implementations;
+  struct Implementation {
+    std::string name, contract;  // copies: the plugin's own end with query_free()
+  };
+  std::vector<Implementation> implementations;
 };
 
 // As far as the check's stage asks for; closes the device at its end.
@@ -39,6 +42,7 @@ struct PluginUnderTest {
   const assay_backend_api* api = nullptr;
   assay_device* device = nullptr;    // number 0
   std::vector<CheckedOffer> offers;  // one per operator; from kOffer on at least one
+  const Json* problems = nullptr;    // all that are tried
 
   PluginUnderTest() = default;
   PluginUnderTest(const PluginUnderTest&) = delete;

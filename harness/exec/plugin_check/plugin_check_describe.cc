@@ -11,17 +11,6 @@ namespace {
 
 constexpr uint32_t kNoIndex = std::numeric_limits<uint32_t>::max();
 
-// "" or what is wrong with a string that the plugin handed out.
-std::string ProblemOfText(const char* member, const char* text, size_t max_bytes) {
-  if (text == nullptr) return fmt::format("{} is NULL; \"\" says that there is nothing to say", member);
-  const size_t size = ::strnlen(text, max_bytes + 1);
-  if (size > max_bytes) return fmt::format("{} is longer than {} bytes; shorten it", member, max_bytes);
-  if (CleanText(text, max_bytes) != text) {
-    return fmt::format("{} holds control characters or is no UTF-8: \"{}\"", member, CleanText(text, max_bytes));
-  }
-  return "";
-}
-
 std::string ProblemOf(const assay_device_info& info) {
   std::string problem = ProblemOfText("name", info.name, kMaxNameBytes);
   if (problem.empty()) problem = ProblemOfText("driver", info.driver, kMaxNameBytes);
@@ -31,6 +20,16 @@ std::string ProblemOf(const assay_device_info& info) {
 }
 
 }  // namespace
+
+std::string ProblemOfText(const char* member, const char* text, size_t max_bytes) {
+  if (text == nullptr) return fmt::format("{} is NULL; \"\" says that there is nothing to say", member);
+  const size_t size = ::strnlen(text, max_bytes + 1);
+  if (size > max_bytes) return fmt::format("{} is longer than {} bytes; shorten it", member, max_bytes);
+  if (CleanText(text, max_bytes) != text) {
+    return fmt::format("{} holds control characters or is no UTF-8: \"{}\"", member, CleanText(text, max_bytes));
+  }
+  return "";
+}
 
 Finding Describes(PluginUnderTest& plugin) {
   ErrorText error;

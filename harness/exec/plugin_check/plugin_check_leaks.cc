@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "harness/exec/plugin_check/plugin_check_operands.h"
+#include "harness/exec/worker/found_implementations.h"
 
 namespace assay::plugin_check {
 namespace {
@@ -43,7 +44,7 @@ Holdings Measure() {
 
 struct NamedOffer {
   const assay_op_desc* op;
-  std::string implementation;  // a copy: the plugin's own string ends with the device
+  std::string implementation;
 };
 
 Finding Cycle(PluginUnderTest& plugin, const std::vector<NamedOffer>& offers) {
@@ -54,9 +55,10 @@ Finding Cycle(PluginUnderTest& plugin, const std::vector<NamedOffer>& offers) {
     return Bad("{}", Told("device_open", status, error));
   }
   for (const NamedOffer& offer : offers) {
-    std::vector<const assay_implementation*> found(kMaxImplementations);
-    uint64_t count = found.size();
-    plugin.api->query(plugin.device, offer.op, found.data(), &count, error.out());
+    {
+      FoundImplementations found(*plugin.api, plugin.device);
+      found.Query(*offer.op, error);
+    }
     Operands operands(plugin);
     TestPlan plan(plugin);
     if (Finding f = operands.Make(*offer.op); f.kind != Finding::Kind::kOk) return f;
@@ -93,7 +95,7 @@ bool Grew(const Holdings& per_cycle) {
 Finding Leaks(PluginUnderTest& plugin) {
   std::vector<NamedOffer> offers;
   for (const CheckedOffer& offer : plugin.offers) {
-    offers.push_back({&offer.op->get(), offer.implementations.front()->name});
+    offers.push_back({&offer.op->get(), offer.implementations.front().name});
   }
   plugin.api->device_close(plugin.device);
   plugin.device = nullptr;

@@ -42,7 +42,7 @@ Result<const assay_backend_api*> Table(const std::string& path) {
   if (!library) return tl::unexpected(library.error());
   const Result<assay_backend_entry> entry = FindPluginEntry(*library, path);
   if (!entry) return tl::unexpected(entry.error());
-  return (*entry)();
+  return (*entry)(&HostInfo());
 }
 
 }  // namespace
@@ -55,7 +55,9 @@ Finding Loads(PluginUnderTest& plugin) {
 Finding EntrySymbol(PluginUnderTest& plugin) {
   const Result<const assay_backend_api*> first = Table(plugin.path);
   if (!first) return Bad("{}", first.error().message);
-  if (*first == nullptr) return Bad("{}() returned NULL; return the address of a static table", ASSAY_BACKEND_ENTRY);
+  if (*first == nullptr)
+    return Bad("{}() returned NULL to a host of ABI {}.{}; return the address of a static table", ASSAY_BACKEND_ENTRY,
+               ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR);
   const Result<const assay_backend_api*> second = Table(plugin.path);
   if (*second != *first) {
     return Bad("{}() returned two tables; return the address of one static table", ASSAY_BACKEND_ENTRY);
@@ -85,7 +87,7 @@ Finding EntryIsQuiet(PluginUnderTest& plugin) {
   if (!entry) return Bad("{}", entry.error().message);
   const size_t threads = Threads();
   const std::set<std::string> devices = OpenDevices();
-  (*entry)();
+  (*entry)(&HostInfo());
   if (const size_t now = Threads(); now > threads) {
     return Bad("{}() started {} threads; start them in device_open or later", ASSAY_BACKEND_ENTRY, now - threads);
   }
@@ -95,6 +97,19 @@ Finding EntryIsQuiet(PluginUnderTest& plugin) {
     }
   }
   return Good("no thread and no file below /dev");
+}
+
+Finding NewerHost(PluginUnderTest& plugin) {
+  const Result<void*> library = OpenPluginLibrary(plugin.path);
+  if (!library) return Bad("{}", library.error().message);
+  const Result<assay_backend_entry> entry = FindPluginEntry(*library, plugin.path);
+  if (!entry) return Bad("{}", entry.error().message);
+  OtherVersion<assay_host_info> host(HostInfo(), kNewerSize<assay_host_info>);
+  host.get()->abi_minor = ASSAY_ABI_MINOR + 1;
+  if ((*entry)(host.get()) != nullptr)
+    return Good("the same table for ABI {}.{}", ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR + 1);
+  return Bad("{}() returned NULL to a host of ABI {}.{}; a later minor version serves every plugin of {}",
+             ASSAY_BACKEND_ENTRY, ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR + 1, ASSAY_ABI_MAJOR);
 }
 
 Finding AbiVersion(PluginUnderTest& plugin) {
@@ -112,8 +127,8 @@ Finding Functions(PluginUnderTest& plugin) {
   const Result<const assay_backend_api*> api = Table(plugin.path);
   if (!api) return Bad("{}", api.error().message);
   if (const Status all = CheckPluginFunctions(**api, plugin.path); !all) return Bad("{}", all.error().message);
-  const bool timed = ASSAY_HAS(*api, execute_timed) && (*api)->execute_timed != nullptr;
-  return Good("all are there{}", timed ? "" : "; without execute_timed the host's clock is used");
+  const bool batches = ASSAY_HAS(*api, execute_batch) && (*api)->execute_batch != nullptr;
+  return Good("all are there{}", batches ? "" : "; without execute_batch the host's clock is used");
 }
 
 }  // namespace assay::plugin_check

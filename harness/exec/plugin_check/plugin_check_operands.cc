@@ -67,14 +67,19 @@ void DescriptionCopy::PointToCopies() {
   op().n_attrs = attr_pointers_.size();
 }
 
-void DescriptionCopy::AddAttr(const char* key, int64_t value) {
+void DescriptionCopy::AddAttr(const char* key, int64_t value, uint32_t flags) {
   assay_attr attr{};
+  attr.flags = flags;
   attr.key = key;
   attr.type = ASSAY_ATTR_INT;
   attr.i = value;
   attr.s = "";
   attr_pointers_.push_back(Copy(attr));
   PointToCopies();
+}
+
+assay_attr* DescriptionCopy::FirstAttr() {
+  return attrs_.empty() ? nullptr : attrs_.front().get();
 }
 
 Operands::~Operands() {
@@ -85,7 +90,7 @@ Operands::~Operands() {
 
 Finding Operands::Add(const assay_tensor_desc& tensor) {
   const uint64_t bytes = (SpanBytes(tensor) + 2 * kEdgeBytes + 15) / 16 * 16;
-  assay_tensor_arg& arg = storage_.emplace_back(assay_tensor_arg{sizeof arg, nullptr, kEdgeBytes});
+  assay_tensor_arg& arg = storage_.emplace_back(assay_tensor_arg{sizeof arg, nullptr, kEdgeBytes, nullptr, nullptr});
   sizes_.push_back(bytes);
   pointers_.push_back(&arg);
   ErrorText error;
@@ -102,8 +107,13 @@ Finding Operands::Make(const assay_op_desc& op) {
   for (uint64_t i = 0; i < op.n_inputs; ++i) {
     if (Finding added = Add(*op.inputs[i]); added.kind != Finding::Kind::kOk) return added;
   }
-  if (Finding added = Add(*op.outputs[0]); added.kind != Finding::Kind::kOk) return added;
-  args_ = {sizeof args_, pointers_.data(), pointers_.data() + op.n_inputs};
+  if (const uint32_t alias = op.outputs[0]->alias; alias > 0) {
+    pointers_.push_back(pointers_[alias - 1]);
+    sizes_.push_back(sizes_[alias - 1]);
+  } else if (Finding added = Add(*op.outputs[0]); added.kind != Finding::Kind::kOk) {
+    return added;
+  }
+  args_ = {sizeof args_, op.n_inputs, pointers_.data(), 1, pointers_.data() + op.n_inputs};
   return Good("");
 }
 
@@ -113,6 +123,18 @@ Finding Operands::Download(std::vector<unsigned char>& bytes) const {
   const assay_status status = plugin_->api->buffer_download(plugin_->device, pointers_.back()->buffer, 0, bytes.data(),
                                                             bytes.size(), error.out());
   return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_download", status, error));
+}
+
+Finding Operands::UploadHalf(size_t input, unsigned char flips) const {
+  const uint64_t half = sizes_[input] / 2;
+  std::vector<unsigned char> bytes(half);
+  ErrorText error;
+  assay_buffer* buffer = pointers_[input]->buffer;
+  assay_status status = plugin_->api->buffer_download(plugin_->device, buffer, half, bytes.data(), half, error.out());
+  if (status != ASSAY_OK) return Bad("{}", Told("buffer_download", status, error));
+  for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(byte ^ flips);
+  status = plugin_->api->buffer_upload(plugin_->device, buffer, half, bytes.data(), half, error.out());
+  return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_upload", status, error));
 }
 
 Finding TestPlan::Create(const assay_op_desc& op, const char* implementation) {

@@ -19,7 +19,8 @@ class DescriptionCopy {
 
   assay_op_desc& op() { return *op_.get(); }
   assay_tensor_desc& output() { return *tensors_.back().get(); }
-  void AddAttr(const char* key, int64_t value);
+  void AddAttr(const char* key, int64_t value, uint32_t flags);
+  assay_attr* FirstAttr();  // null: there is none
 
  private:
   uint64_t Announced(uint64_t today) const { return today + (caller_ == Caller::kNewer ? kTailBytes : 0); }
@@ -48,6 +49,8 @@ class Operands {
   const assay_args& args() const { return args_; }
   // The bytes of the (one) output's buffer, guards included.
   Finding Download(std::vector<unsigned char>& bytes) const;
+  // Flips bits of the second half of an input's buffer.
+  Finding UploadHalf(size_t input, unsigned char flips) const;
 
  private:
   Finding Add(const assay_tensor_desc& tensor);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans: created, executed, timed, destroyed; and the device behind them.
+// Plans: created, executed, destroyed; and the device behind them.
 #include <cmath>
+#include <deque>
 #include <limits>
 
 #include "harness/exec/plugin_check/plugin_check_operands.h"
+#include "harness/exec/worker/found_implementations.h"
 #include "harness/model/contract.h"
 
 namespace assay::plugin_check {
@@ -27,35 +29,42 @@ Finding TwoExecutions(PluginUnderTest& plugin, const CheckedOffer& offer, const 
   return Good("");
 }
 
-// One timed call on two sets, by a caller whose assay_timing ends before the members that are answered.
-Finding TimedCall(PluginUnderTest& plugin, const CheckedOffer& offer, const char* implementation) {
-  constexpr uint64_t kRepetitions = 5;
-  constexpr size_t kAnnounced = offsetof(assay_timing, clock_is_device);
-  Operands first(plugin), second(plugin);
+// A batch on operands of their own, by a caller whose assay_batch ends before the members that are answered.
+Finding CallBatch(PluginUnderTest& plugin, const CheckedOffer& offer, const char* implementation) {
+  constexpr uint64_t kExecutions = 3;
+  constexpr size_t kAnnounced = offsetof(assay_batch, clock_is_device);
   TestPlan plan(plugin);
-  if (Finding f = first.Make(offer.op->get()); f.kind != kOk) return f;
-  if (Finding f = second.Make(offer.op->get()); f.kind != kOk) return f;
   if (Finding f = plan.Create(offer.op->get(), implementation); f.kind != kOk) return f;
-  const assay_args* sets[] = {&first.args(), &second.args()};
-  std::vector<double> seconds(kRepetitions + 1, std::numeric_limits<double>::quiet_NaN());
-  OtherVersion<assay_timing> timing(kAnnounced);
-  *timing.get() = {kAnnounced, kRepetitions, 2, sets, ASSAY_CACHE_WARM, 0, seconds.data(), -1, -1};
+  std::deque<Operands> operands;
+  std::vector<const assay_args*> args;
+  for (uint64_t i = 0; i < kExecutions; ++i) {
+    if (Finding f = operands.emplace_back(plugin).Make(offer.op->get()); f.kind != kOk) return f;
+    args.push_back(&operands.back().args());
+  }
+  std::vector<double> seconds(kExecutions + 1, std::numeric_limits<double>::quiet_NaN());
+  OtherVersion<assay_batch> batch(kAnnounced);
+  *batch.get() = {kAnnounced, kExecutions, args.data(), ASSAY_CACHE_WARM, 0, seconds.data(), -1, -1};
   ErrorText error;
-  const assay_status status = plugin.api->execute_timed(plan.get(), timing.get(), error.out());
-  if (status != ASSAY_OK) return Bad("{} {}: {}", offer.name, implementation, Told("execute_timed", status, error));
-  if (timing.get()->clock_is_device != -1 || timing.get()->cache_was_flushed != -1) {
-    return Bad("execute_timed wrote beyond struct_size {}; ask ASSAY_HAS before each member", kAnnounced);
+  const assay_status status = plugin.api->execute_batch(plan.get(), batch.get(), error.out());
+  if (status != ASSAY_OK) return Bad("{} {}: {}", offer.name, implementation, Told("execute_batch", status, error));
+  if (batch.get()->clock_is_device != -1 || batch.get()->cache_was_flushed != -1) {
+    return Bad("execute_batch wrote beyond struct_size {}; ask ASSAY_HAS before each member", kAnnounced);
   }
-  for (uint64_t r = 0; r < kRepetitions; ++r) {
-    if (std::isfinite(seconds[r]) && seconds[r] >= 0) continue;
-    return Bad("{} {}: repetition {} of {} got the duration {}; write one for each", offer.name, implementation, r,
-               kRepetitions, seconds[r]);
+  for (uint64_t i = 0; i < kExecutions; ++i) {
+    if (std::isfinite(seconds[i]) && seconds[i] >= 0) continue;
+    return Bad("{} {}: execution {} of {} got the duration {}; write one for each", offer.name, implementation, i,
+               kExecutions, seconds[i]);
   }
-  if (!std::isnan(seconds[kRepetitions])) return Bad("execute_timed wrote more durations than there are repetitions");
+  if (!std::isnan(seconds[kExecutions])) return Bad("execute_batch wrote more durations than there are executions");
   return Good("");
 }
 
 }  // namespace
+
+bool ClaimsSameBits(const CheckedOffer::Implementation& implementation) {
+  const auto contract = ParseDeclaration(implementation.contract);
+  return contract && contract->deterministic;
+}
 
 Finding OpenClose(PluginUnderTest& plugin) {
   for (int round = 0; round < kRounds; ++round) {
@@ -87,10 +96,10 @@ Finding PlanUnknown(PluginUnderTest& plugin) {
 Finding Plans(PluginUnderTest& plugin) {
   size_t made = 0;
   for (const CheckedOffer& offer : plugin.offers) {
-    for (const assay_implementation* implementation : offer.implementations) {
+    for (const CheckedOffer::Implementation& implementation : offer.implementations) {
       for (int round = 0; round < kRounds; ++round, ++made) {
         TestPlan plan(plugin);
-        if (Finding f = plan.Create(offer.op->get(), implementation->name); f.kind != kOk) return f;
+        if (Finding f = plan.Create(offer.op->get(), implementation.name.c_str()); f.kind != kOk) return f;
       }
     }
   }
@@ -100,14 +109,13 @@ Finding Plans(PluginUnderTest& plugin) {
 Finding ExecuteTwice(PluginUnderTest& plugin) {
   int claimed = 0, all = 0;
   for (const CheckedOffer& offer : plugin.offers) {
-    for (const assay_implementation* implementation : offer.implementations) {
+    for (const CheckedOffer::Implementation& implementation : offer.implementations) {
       bool same = false;
-      if (Finding f = TwoExecutions(plugin, offer, implementation->name, &same); f.kind != kOk) return f;
-      const auto contract = ParseDeclaration(implementation->contract);
-      const bool claims = contract && contract->deterministic;
+      if (Finding f = TwoExecutions(plugin, offer, implementation.name.c_str(), &same); f.kind != kOk) return f;
+      const bool claims = ClaimsSameBits(implementation);
       if (claims && !same) {
         return Bad("{} {} declares det=yes and gave other bits the second time; declare det=no or mend it", offer.name,
-                   implementation->name);
+                   implementation.name);
       }
       claimed += claims;
       ++all;
@@ -116,38 +124,34 @@ Finding ExecuteTwice(PluginUnderTest& plugin) {
   return Good("{} implementations executed; {} declare det=yes and keep it", all, claimed);
 }
 
-Finding ExecuteTimed(PluginUnderTest& plugin) {
-  if (!ASSAY_HAS(plugin.api, execute_timed) || plugin.api->execute_timed == nullptr) {
-    return Skipped("there is no execute_timed; the host's clock is used");
-  }
+Finding ExecuteBatch(PluginUnderTest& plugin) {
+  if (plugin.api->execute_batch == nullptr) return Skipped("there is no execute_batch; the host's clock is used");
   for (const CheckedOffer& offer : plugin.offers) {
-    const char* implementation = offer.implementations.front()->name;
-    if (Finding f = TimedCall(plugin, offer, implementation); f.kind != kOk) return f;
+    const std::string& implementation = offer.implementations.front().name;
+    if (Finding f = CallBatch(plugin, offer, implementation.c_str()); f.kind != kOk) return f;
   }
   return Good("{} operators", plugin.offers.size());
 }
 
 Finding DestroyNull(PluginUnderTest& plugin) {
+  plugin.api->query_free(plugin.device, nullptr);
   plugin.api->plan_destroy(nullptr);
   plugin.api->buffer_free(plugin.device, nullptr);
   plugin.api->device_close(nullptr);
-  return Good("plan_destroy, buffer_free, device_close");
+  return Good("query_free, plan_destroy, buffer_free, device_close");
 }
 
 Finding CloseAfterUse(PluginUnderTest& plugin) {
   for (int round = 0; round < 2; ++round) {
     const CheckedOffer& offer = plugin.offers.front();
     bool same = false;
-    // The name is the device's, which is closed below.
-    const std::string implementation = offer.implementations.front()->name;
+    const std::string& implementation = offer.implementations.front().name;
     if (Finding f = TwoExecutions(plugin, offer, implementation.c_str(), &same); f.kind != kOk) return f;
     if (Finding f = OpenClose(plugin); f.kind != kOk) return f;
-    uint64_t count = 1;
     ErrorText error;
-    const assay_implementation* found = nullptr;
-    const assay_status status = plugin.api->query(plugin.device, &offer.op->get(), &found, &count, error.out());
-    if (status != ASSAY_OK || found == nullptr) return Bad("after opening again: {}", Told("query", status, error));
-    plugin.offers.front().implementations.front() = found;
+    FoundImplementations found(*plugin.api, plugin.device);
+    const assay_status status = found.Query(offer.op->get(), error);
+    if (status != ASSAY_OK) return Bad("after opening again: {}", Told("query", status, error));
   }
   return Good("used, closed, opened and used again");
 }

@@ -5,29 +5,37 @@
 
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 #include "harness/exec/plugin_names.h"
+#include "harness/exec/worker/found_implementations.h"
 #include "harness/model/contract.h"
 
 namespace assay::plugin_check {
 namespace {
 
-struct Answer {
-  assay_status status = ASSAY_OK;
-  uint64_t count = 0;
-  std::string reason;
-};
+// "" or what is wrong with an implementation.
+std::string ProblemOf(const CheckedOffer::Implementation& implementation, std::set<std::string>& names) {
+  const std::string& name = implementation.name;
+  if (name.empty() || implementation.contract.empty()) return "a name or a contract is NULL or empty";
+  if (!IsImplementationName(name) || name.size() > kMaxNameBytes) {
+    return fmt::format("'{}' is no name; use lower case letters, digits, '-', '_', '.'", name);
+  }
+  if (!names.insert(name).second) return fmt::format("'{}' is listed twice", name);
+  const auto contract = ParseDeclaration(implementation.contract);
+  return contract ? "" : fmt::format("the contract of '{}': {}", name, contract.error().message);
+}
+
+}  // namespace
 
 Answer Ask(const PluginUnderTest& plugin, const assay_op_desc& op) {
-  std::vector<const assay_implementation*> found(kMaxImplementations, nullptr);
+  FoundImplementations found(*plugin.api, plugin.device);
   Answer answer;
-  answer.count = found.size();
   ErrorText error;
-  answer.status = plugin.api->query(plugin.device, &op, found.data(), &answer.count, error.out());
+  answer.status = found.Query(op, error);
   answer.reason = error.str();
+  if (answer.status == ASSAY_OK && found.Problem().empty()) answer.count = found.items().size();
   return answer;
 }
 
-// ASSAY_UNSUPPORTED with a reason is what a plugin answers to what it does not know: not an error of its own.
-Finding IsDeclined(const Answer& answer, const char* what) {
+Finding IsDeclined(const Answer& answer, const std::string& what) {
   if (answer.status == ASSAY_OK) {
     return Bad("query of {} is ASSAY_OK; check all that the description holds and return ASSAY_UNSUPPORTED", what);
   }
@@ -38,24 +46,6 @@ Finding IsDeclined(const Answer& answer, const char* what) {
   if (answer.reason.empty()) return Bad("query of {} gives no reason; write one into the text", what);
   return Good("\"{}\"", answer.reason);
 }
-
-// "" or what is wrong with an implementation.
-std::string ProblemOf(const assay_implementation* implementation, std::set<std::string>& names) {
-  if (implementation == nullptr) return "a NULL pointer";
-  if (!ASSAY_HAS(implementation, contract)) {
-    return fmt::format("struct_size is {}; set it to sizeof(assay_implementation)", implementation->struct_size);
-  }
-  if (implementation->name == nullptr || implementation->contract == nullptr) return "its name or contract is NULL";
-  const std::string name = implementation->name;
-  if (!IsImplementationName(name) || name.size() > kMaxNameBytes) {
-    return fmt::format("'{}' is no name; use lower case letters, digits, '-', '_', '.'", name);
-  }
-  if (!names.insert(name).second) return fmt::format("'{}' is listed twice", name);
-  const auto contract = ParseDeclaration(implementation->contract);
-  return contract ? "" : fmt::format("the contract of '{}': {}", name, contract.error().message);
-}
-
-}  // namespace
 
 Finding UnknownOperator(PluginUnderTest& plugin) {
   assay_op_desc op{};
@@ -70,7 +60,7 @@ Finding UnknownType(PluginUnderTest& plugin) {
   for (const CheckedOffer& offer : plugin.offers) {
     DescriptionCopy copy(offer.op->get(), DescriptionCopy::Caller::kSame);
     copy.output().type_code = kUnknownCode;
-    finding = IsDeclined(Ask(plugin, copy.op()), (offer.name + " with an output of an unknown type").c_str());
+    finding = IsDeclined(Ask(plugin, copy.op()), offer.name + " with an output of an unknown type");
     if (finding.kind != Finding::Kind::kOk) return finding;
   }
   return finding;
@@ -78,18 +68,20 @@ Finding UnknownType(PluginUnderTest& plugin) {
 
 Finding UnknownAttribute(PluginUnderTest& plugin) {
   for (const CheckedOffer& offer : plugin.offers) {
-    DescriptionCopy copy(offer.op->get(), DescriptionCopy::Caller::kSame);
-    copy.AddAttr("assay_unknown_attribute", 0);
-    const Answer answer = Ask(plugin, copy.op());
-    const bool declined = answer.status == ASSAY_UNSUPPORTED && !answer.reason.empty();
-    if (answer.status != ASSAY_OK && !declined) {
+    DescriptionCopy required(offer.op->get(), DescriptionCopy::Caller::kSame);
+    required.AddAttr("assay_unknown_attribute", 0, 0);
+    const std::string what = offer.name + " with the attribute assay_unknown_attribute";
+    if (Finding f = IsDeclined(Ask(plugin, required.op()), what); f.kind != Finding::Kind::kOk) return f;
+    DescriptionCopy optional(offer.op->get(), DescriptionCopy::Caller::kSame);
+    optional.AddAttr("assay_unknown_attribute", 0, ASSAY_ATTR_OPTIONAL);
+    if (const Answer answer = Ask(plugin, optional.op()); answer.status != ASSAY_OK) {
       return Bad(
-          "query of {} with an attribute more returned status {} ({}); ignore it, or return ASSAY_UNSUPPORTED "
-          "with the reason",
+          "query of {} with an unknown attribute that is flagged ASSAY_ATTR_OPTIONAL returned status {} ({}); leave "
+          "such an attribute out of account",
           offer.name, answer.status, answer.reason);
     }
   }
-  return Good("ignored or declined");
+  return Good("declined; ignored where it is optional");
 }
 
 Finding NewerDescription(PluginUnderTest& plugin) {
@@ -114,7 +106,7 @@ Finding Implementations(PluginUnderTest& plugin) {
   std::string all;
   for (const CheckedOffer& offer : plugin.offers) {
     std::set<std::string> names;
-    for (const assay_implementation* implementation : offer.implementations) {
+    for (const CheckedOffer::Implementation& implementation : offer.implementations) {
       const std::string problem = ProblemOf(implementation, names);
       if (!problem.empty()) return Bad("{}: {}", offer.name, problem);
     }
@@ -123,26 +115,31 @@ Finding Implementations(PluginUnderTest& plugin) {
   return Good("{}", all);
 }
 
-Finding QueryCapacity(PluginUnderTest& plugin) {
-  constexpr size_t kSlots = 8;
+// Two lists at a time, and the names of the second after the first has ended.
+Finding QueryFree(PluginUnderTest& plugin) {
   for (const CheckedOffer& offer : plugin.offers) {
-    for (const uint64_t room : {0, 1}) {
-      const assay_implementation* slots[kSlots];
-      std::memset(slots, kUntouched, sizeof slots);
-      uint64_t count = room;
-      ErrorText error;
-      const assay_status status = plugin.api->query(plugin.device, &offer.op->get(), slots, &count, error.out());
-      if (status != ASSAY_OK) return Bad("{}, room for {}: {}", offer.name, room, Told("query", status, error));
-      if (!IsUntouched(slots + room, (kSlots - room) * sizeof slots[0])) {
-        return Bad("query of {} wrote more pointers than the {} that *count allows", offer.name, room);
-      }
-      if (count != offer.implementations.size()) {
-        return Bad("query of {} sets *count to {} where there is room for {}; set it to how many there are, {}",
-                   offer.name, count, room, offer.implementations.size());
+    FoundImplementations second(*plugin.api, plugin.device);
+    ErrorText error;
+    {
+      FoundImplementations first(*plugin.api, plugin.device);
+      for (FoundImplementations* list : {&first, &second}) {
+        const assay_status status = list->Query(offer.op->get(), error);
+        if (status != ASSAY_OK) return Bad("{}: {}", offer.name, Told("query", status, error));
+        if (const std::string what = list->Problem(); !what.empty()) return Bad("query of {}: {}", offer.name, what);
       }
     }
+    if (second.items().size() != offer.implementations.size()) {
+      return Bad("query of {} listed {} implementations, and {} later", offer.name, offer.implementations.size(),
+                 second.items().size());
+    }
+    for (size_t i = 0; i < second.items().size(); ++i) {
+      const char* name = second.items()[i]->name;
+      if (name != nullptr && name == offer.implementations[i].name) continue;
+      return Bad("query of {}: a list changed when query_free ended another; let each have memory of its own",
+                 offer.name);
+    }
   }
-  return Good("room for none and for one");
+  return Good("two lists at a time");
 }
 
 }  // namespace assay::plugin_check

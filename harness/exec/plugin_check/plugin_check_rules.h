@@ -57,11 +57,25 @@ class OtherVersion {
   alignas(Struct) unsigned char memory_[sizeof(Struct) + kTailBytes];
 };
 
+struct Answer {
+  assay_status status = ASSAY_OK;
+  uint64_t count = 0;
+  std::string reason;
+};
+// Of query().
+Answer Ask(const PluginUnderTest& plugin, const assay_op_desc& op);
+// ASSAY_UNSUPPORTED with a reason is what a plugin answers to what it does not know: not an error of its own.
+Finding IsDeclined(const Answer& answer, const std::string& what);
+// "" or what is wrong with a string that the plugin handed out.
+std::string ProblemOfText(const char* member, const char* text, size_t max_bytes);
+bool ClaimsSameBits(const CheckedOffer::Implementation& implementation);
+
 // The file and its entry point.
 Finding Loads(PluginUnderTest&);
 Finding EntrySymbol(PluginUnderTest&);
 Finding Exports(PluginUnderTest&);
 Finding EntryIsQuiet(PluginUnderTest&);
+Finding NewerHost(PluginUnderTest&);
 Finding AbiVersion(PluginUnderTest&);
 Finding Functions(PluginUnderTest&);
 // What it says about itself.
@@ -81,19 +95,29 @@ Finding ErrorShort(PluginUnderTest&);
 Finding UnknownOperator(PluginUnderTest&);
 Finding UnknownType(PluginUnderTest&);
 Finding UnknownAttribute(PluginUnderTest&);
-Finding QueryCapacity(PluginUnderTest&);
+Finding UnknownFlags(PluginUnderTest&);
+Finding UnknownLayout(PluginUnderTest&);
+Finding DynamicShapes(PluginUnderTest&);
+Finding InPlace(PluginUnderTest&);
+Finding Capabilities(PluginUnderTest&);
+Finding QueryFree(PluginUnderTest&);
 Finding Implementations(PluginUnderTest&);
 // Memory of the device.
 Finding BufferRoundTrip(PluginUnderTest&);
 Finding BufferZero(PluginUnderTest&);
 Finding BufferHuge(PluginUnderTest&);
 Finding BufferRange(PluginUnderTest&);
+Finding BufferAlignment(PluginUnderTest&);
+Finding BufferImport(PluginUnderTest&);
 // Plans and lifetimes.
 Finding OpenClose(PluginUnderTest&);
 Finding PlanUnknown(PluginUnderTest&);
 Finding Plans(PluginUnderTest&);
 Finding ExecuteTwice(PluginUnderTest&);
-Finding ExecuteTimed(PluginUnderTest&);
+Finding ExecuteBatch(PluginUnderTest&);
+Finding ChangedInputs(PluginUnderTest&);
+Finding PlanInfo(PluginUnderTest&);
+Finding Streams(PluginUnderTest&);
 Finding DestroyNull(PluginUnderTest&);
 Finding CloseAfterUse(PluginUnderTest&);
 Finding Leaks(PluginUnderTest&);

@@ -27,6 +27,7 @@ inline constexpr size_t kMaxNameBytes = 256;   // names of devices, implementati
 inline constexpr size_t kMaxTextBytes = 4096;  // error texts, properties, contracts
 inline constexpr uint64_t kMaxDevices = 256;
 inline constexpr uint64_t kMaxImplementations = 256;
+inline constexpr uint64_t kMaxCapabilities = 4096;
 inline constexpr uint64_t kMaxRepetitionsPerCall = 20000;
 
 Deadline After(double seconds);

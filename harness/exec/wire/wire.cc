@@ -48,8 +48,9 @@ OpDescription::OpDescription(const Json& json) : op_(json.at("op")) {
   for (const Json& tensor : json.at("inputs")) inputs_.push_back(AddTensor(tensor));
   for (const Json& tensor : json.at("outputs")) outputs_.push_back(AddTensor(tensor));
   for (const Json& attr : json.at("attrs")) attr_pointers_.push_back(AddAttr(attr));
-  desc_ = {sizeof desc_,    op_.c_str(),     inputs_.size(),        inputs_.data(),
-           outputs_.size(), outputs_.data(), attr_pointers_.size(), attr_pointers_.data()};
+  desc_ = {sizeof desc_,          op_.c_str(),           inputs_.size(),
+           inputs_.data(),        outputs_.size(),       outputs_.data(),
+           attr_pointers_.size(), attr_pointers_.data(), 0};
 }
 
 const assay_tensor_desc* OpDescription::AddTensor(const Json& json) {
@@ -67,7 +68,10 @@ const assay_tensor_desc* OpDescription::AddTensor(const Json& json) {
                 1,
                 static_cast<int32_t>(store.shape.size()),
                 store.shape.data(),
-                store.strides.data()};
+                store.strides.data(),
+                nullptr,
+                0,
+                0};
   return &store.desc;
 }
 
@@ -82,8 +86,8 @@ const assay_attr* OpDescription::AddAttr(const Json& json) {
   store.text = json.value("s", std::string());
   store.attr.s = store.text.c_str();
   store.list = json.value("list", std::vector<int64_t>());
-  store.attr.list = store.list.data();
-  store.attr.list_size = store.list.size();
+  store.attr.ints = store.list.data();
+  store.attr.count = store.list.size();
   return &store.attr;
 }
 

@@ -43,10 +43,11 @@ Json OperandSet::Bind(const Json& request, std::vector<UniqueFd> fds) {
     const assay_status status = api_->buffer_alloc(device_, image.bytes, &image.buffer, error.out());
     if (status != ASSAY_OK) return PluginFailed(status, "buffer_alloc", error);
     if (image.buffer == nullptr) return Failed(ASSAY_ERROR, "buffer_alloc returned ASSAY_OK and a NULL buffer");
-    image.arg = {sizeof image.arg, image.buffer, json.at("offset")};
+    image.arg = {sizeof image.arg, image.buffer, json.at("offset"), nullptr, nullptr};
     arg_pointers_.push_back(&image.arg);
   }
-  args_ = {sizeof args_, arg_pointers_.data(), arg_pointers_.data() + images_.size() - 1};
+  const size_t n_inputs = images_.size() - 1;
+  args_ = {sizeof args_, n_inputs, arg_pointers_.data(), 1, arg_pointers_.data() + n_inputs};
   return Ok();
 }
 
@@ -83,9 +84,8 @@ DevicePlan::~DevicePlan() {
 
 Json DevicePlan::Answer(const std::string& call, const Json& request, std::vector<UniqueFd> fds) {
   if (call == "bind") return Bind(request, std::move(fds));
-  if (call == "time") return Time(request);
+  if (call == "execute") return Execute(request);
   OperandSet& set = *sets_.at(request.at("set"));
-  if (call == "execute") return Execute(set);
   if (call == "upload") return set.Upload(request.at("first"), request.at("end"));
   if (call == "download") return set.Download(request.at("first"), request.at("end"));
   return Failed(ASSAY_ERROR, "worker: unknown call '" + call + "'");
@@ -99,54 +99,43 @@ Json DevicePlan::Bind(const Json& request, std::vector<UniqueFd> fds) {
   return reply;
 }
 
-Json DevicePlan::Execute(const OperandSet& set) {
-  ErrorText error;
-  const Nanoseconds begin = NowNanoseconds();
-  const assay_status status = api_->execute(plan_, &set.args(), error.out());
-  const double seconds = static_cast<double>(NowNanoseconds() - begin) * 1e-9;
-  if (status != ASSAY_OK) return PluginFailed(status, "execute", error);
-  return {{"status", ASSAY_OK}, {"seconds", seconds}, {"begin_ns", begin}};
-}
-
-Json DevicePlan::Time(const Json& request) {
-  const uint64_t repetitions = request.at("repetitions");
-  std::vector<const assay_args*> sets;
-  for (size_t i = 0; i < request.at("sets"); ++i) sets.push_back(&sets_.at(i)->args());
+Json DevicePlan::Execute(const Json& request) {
+  std::vector<const assay_args*> args;
+  for (const Json& set : request.at("sets")) args.push_back(&sets_.at(set)->args());
   // NaN stays where the plugin writes nothing, and is refused by the host.
-  std::vector<double> seconds(repetitions, std::numeric_limits<double>::quiet_NaN());
-  assay_timing timing{};
-  timing.struct_size = sizeof timing;
-  timing.repetitions = repetitions;
-  timing.n_sets = sets.size();
-  timing.sets = sets.data();
-  timing.cache = request.at("cache");
-  timing.seconds = seconds.data();
+  std::vector<double> seconds(args.size(), std::numeric_limits<double>::quiet_NaN());
+  assay_batch batch{};
+  batch.struct_size = sizeof batch;
+  batch.count = args.size();
+  batch.args = args.data();
+  batch.cache = request.at("cache");
+  batch.seconds = seconds.data();
   MoveToProcessor(request.at("processor"));
   const int64_t processor = CurrentProcessor();
   const Nanoseconds begin = NowNanoseconds();
-  if (!ASSAY_HAS(api_, execute_timed) || api_->execute_timed == nullptr) {
-    if (Json failure = TimeByHostClock(timing); failure.at("status") != ASSAY_OK) return failure;
+  if (api_->execute_batch == nullptr) {
+    if (Json failure = ExecuteByHostClock(batch); failure.at("status") != ASSAY_OK) return failure;
   } else {
     ErrorText error;
-    const assay_status status = api_->execute_timed(plan_, &timing, error.out());
-    if (status != ASSAY_OK) return PluginFailed(status, "execute_timed", error);
+    const assay_status status = api_->execute_batch(plan_, &batch, error.out());
+    if (status != ASSAY_OK) return PluginFailed(status, "execute_batch", error);
   }
   return {{"status", ASSAY_OK},
           {"seconds", seconds},
           {"begin_ns", begin},
           {"processor", processor},
           {"call_s", static_cast<double>(NowNanoseconds() - begin) * 1e-9},
-          {"clock_is_device", timing.clock_is_device},
-          {"cache_was_flushed", timing.cache_was_flushed}};
+          {"clock_is_device", batch.clock_is_device},
+          {"cache_was_flushed", batch.cache_was_flushed}};
 }
 
 // The cache of an unknown device cannot be flushed from here: cache_was_flushed stays 0.
-Json DevicePlan::TimeByHostClock(assay_timing& timing) {
-  for (uint64_t r = 0; r < timing.repetitions; ++r) {
+Json DevicePlan::ExecuteByHostClock(assay_batch& batch) {
+  for (uint64_t i = 0; i < batch.count; ++i) {
     ErrorText error;
     const Clock::time_point begin = Clock::now();
-    const assay_status status = api_->execute(plan_, timing.sets[r % timing.n_sets], error.out());
-    timing.seconds[r] = SecondsSince(begin);
+    const assay_status status = api_->execute(plan_, batch.args[i], error.out());
+    batch.seconds[i] = SecondsSince(begin);
     if (status != ASSAY_OK) return PluginFailed(status, "execute", error);
   }
   return Ok();

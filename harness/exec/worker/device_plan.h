@@ -54,9 +54,8 @@ class DevicePlan {
 
  private:
   Json Bind(const Json& request, std::vector<UniqueFd> fds);
-  Json Execute(const OperandSet& set);
-  Json Time(const Json& request);
-  Json TimeByHostClock(assay_timing& timing);
+  Json Execute(const Json& request);
+  Json ExecuteByHostClock(assay_batch& batch);
 
   const assay_backend_api* api_;
   assay_device* device_;

@@ -7,6 +7,7 @@
 #include "harness/exec/failure.h"
 #include "harness/exec/plugin_check/plugin_check.h"
 #include "harness/exec/wire/wire.h"
+#include "harness/exec/worker/found_implementations.h"
 #include "harness/exec/worker/plugin_loader.h"
 
 namespace assay {
@@ -19,6 +20,20 @@ Json EncodeDevice(const assay_device_info& info) {
           {"id", info.device_id},
           {"memory_bytes", info.memory_bytes},
           {"properties", PluginString(info.properties, kMaxTextBytes)}};
+}
+
+// What a plan came to, where the plugin tells: workspace_bytes, algorithm, kernel.
+Json DescribePlan(const assay_backend_api& api, const assay_plan& plan) {
+  assay_plan_info info{sizeof info, 0, "", ""};
+  if (api.plan_info == nullptr) return Ok();
+  ErrorText error;
+  const assay_status status = api.plan_info(&plan, &info, error.out());
+  if (status == ASSAY_UNSUPPORTED) return Ok();
+  if (status != ASSAY_OK) return PluginFailed(status, "plan_info", error);
+  return {{"status", ASSAY_OK},
+          {"workspace_bytes", info.workspace_bytes},
+          {"algorithm", PluginString(info.algorithm, kMaxTextBytes)},
+          {"kernel", PluginString(info.kernel, kMaxTextBytes)}};
 }
 
 }  // namespace
@@ -44,6 +59,7 @@ Json PluginCalls::Answer(const Json& request, std::vector<UniqueFd> fds) {
   if (api_ == nullptr) return Failed(ASSAY_ERROR, "worker: no plugin is loaded");
   if (call == "describe") return Describe();
   if (call == "query") return Query(request);
+  if (call == "capabilities") return Capabilities(request);
   if (call == "prepare") return Prepare(request);
   const uint64_t plan = request.at("plan");
   if (call == "release") {
@@ -118,23 +134,45 @@ Json PluginCalls::Query(const Json& request) {
   assay_device* device = Open(request.at("device"), failure);
   if (device == nullptr) return failure;
   const OpDescription op(request.at("problem"));
-  std::vector<const assay_implementation*> found(kMaxImplementations, nullptr);
-  uint64_t count = found.size();
+  FoundImplementations found(*api_, device);
   ErrorText error;
-  if (const assay_status status = api_->query(device, &op.get(), found.data(), &count, error.out());
-      status != ASSAY_OK) {
+  if (const assay_status status = found.Query(op.get(), error); status != ASSAY_OK) {
     return PluginFailed(status, "query", error);
   }
-  if (count > found.size()) {
-    return Failed(ASSAY_ERROR, fmt::format("query: {} implementations; at most {} are possible", count, found.size()));
-  }
+  if (const std::string problem = found.Problem(); !problem.empty()) return Failed(ASSAY_ERROR, "query: " + problem);
   Json list = Json::array();
-  for (uint64_t i = 0; i < count; ++i) {
-    if (found[i] == nullptr) return Failed(ASSAY_ERROR, fmt::format("query: implementation {} is a NULL pointer", i));
-    list.push_back({{"name", PluginString(found[i]->name, kMaxNameBytes)},
-                    {"contract", PluginString(found[i]->contract, kMaxTextBytes)}});
+  for (const assay_implementation* implementation : found.items()) {
+    list.push_back({{"name", PluginString(implementation->name, kMaxNameBytes)},
+                    {"contract", PluginString(implementation->contract, kMaxTextBytes)}});
   }
   return {{"status", ASSAY_OK}, {"implementations", std::move(list)}};
+}
+
+Json PluginCalls::Capabilities(const Json& request) {
+  if (api_->capabilities == nullptr) return Failed(ASSAY_UNSUPPORTED, "the plugin has no table of capabilities");
+  Json failure;
+  assay_device* device = Open(request.at("device"), failure);
+  if (device == nullptr) return failure;
+  const assay_capabilities* table = nullptr;
+  ErrorText error;
+  const assay_status status = api_->capabilities(device, &table, error.out());
+  if (status != ASSAY_OK) return PluginFailed(status, "capabilities", error);
+  if (table == nullptr || !ASSAY_HAS(table, items)) return Failed(ASSAY_ERROR, "capabilities: ASSAY_OK and no table");
+  if (table->count > kMaxCapabilities) {
+    return Failed(ASSAY_ERROR, fmt::format("capabilities: {} lines are not credible", table->count));
+  }
+  Json lines = Json::array();
+  for (uint64_t i = 0; i < table->count; ++i) {
+    const assay_capability* line = table->items[i];
+    if (line == nullptr || !ASSAY_HAS(line, features)) {
+      return Failed(ASSAY_ERROR, fmt::format("capabilities: line {} is NULL or cut off", i));
+    }
+    lines.push_back({{"op", PluginString(line->op, kMaxNameBytes)},
+                     {"code", line->type_code},
+                     {"bits", line->bits},
+                     {"features", PluginString(line->features, kMaxNameBytes)}});
+  }
+  return {{"status", ASSAY_OK}, {"lines", std::move(lines)}};
 }
 
 Json PluginCalls::Prepare(const Json& request) {
@@ -156,7 +194,15 @@ Json PluginCalls::Prepare(const Json& request) {
   }
   if (plan == nullptr) return Failed(ASSAY_ERROR, "plan_create returned ASSAY_OK and a NULL plan");
   plans_.try_emplace(next_plan_, *api_, device, plan);
-  return {{"status", ASSAY_OK}, {"plan", next_plan_++}, {"seconds", seconds}, {"begin_ns", begin}};
+  Json reply = {{"status", ASSAY_OK}, {"plan", next_plan_}, {"seconds", seconds}, {"begin_ns", begin}};
+  if (Json what = DescribePlan(*api_, *plan); what.at("status") != ASSAY_OK) {
+    plans_.erase(next_plan_);
+    return what;
+  } else {
+    reply.update(what);
+  }
+  ++next_plan_;
+  return reply;
 }
 
 }  // namespace assay

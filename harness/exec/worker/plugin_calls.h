@@ -3,10 +3,13 @@
 // and, when it is not ASSAY_OK, "text".
 //   load{plugin}                           describe{} -> backend, devices | unavailable
 //   query{device,problem}                  -> implementations
-//   prepare{device,problem,implementation} -> plan, seconds, begin_ns
+//   capabilities{device}                   -> lines: op, code, bits, features of each
+//   prepare{device,problem,implementation} -> plan, seconds, begin_ns; where the plugin tells, workspace_bytes,
+//                                             algorithm, kernel
 //   bind{plan,set,size,images}, 2 fds      allocates one set of operands and maps its upload and download memory
-//   upload, execute -> seconds, begin_ns, download{plan,set}
-//   time{plan,sets,repetitions,cache}      -> seconds[], begin_ns, call_s, clock_is_device, cache_was_flushed
+//   upload, download{plan,set,first,end}   -> seconds of each operand
+//   execute{plan,sets,cache,processor}     -> seconds, begin_ns, call_s, processor, clock_is_device, cache_was_flushed;
+//                                             `sets` has the number of each execution's set, in their order
 //   release{plan}
 //   check{plugin,check,problems}           -> kind, finding (plugin_check.h); loads the plugin by itself
 #pragma once
@@ -34,6 +37,7 @@ class PluginCalls {
   Json Load(const Json& request);
   Json Describe();
   Json Query(const Json& request);
+  Json Capabilities(const Json& request);
   Json Prepare(const Json& request);
 
   // nullptr: `failure` says why.

@@ -49,7 +49,19 @@ std::string NoEntryText(void* library, const std::string& path) {
                      ASSAY_BACKEND_ENTRY);
 }
 
-// The first required function that is absent; nullptr when all are there. execute_timed is optional.
+// What is to be done about a plugin of a header before 1.0.
+constexpr std::string_view kRebuild =
+    "rebuild it with backends/abi/assay_backend.h of this program: query() returns a list that query_free() ends, "
+    "execute_timed became execute_batch, assay_args has counts, and the entry takes the host's information";
+
+// Of the plugin's process: a pipe to the host, which shows what failures left there.
+void LogToStderr(void*, int32_t level, const char* text) {
+  constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
+  const char* name = level >= ASSAY_LOG_DEBUG && level <= ASSAY_LOG_ERROR ? kNames[level] : "log";
+  std::fprintf(stderr, "plugin: %s: %s\n", name, text == nullptr ? "" : text);
+}
+
+// The first required function that is absent; nullptr when all are there.
 const char* MissingFunction(const assay_backend_api& api) {
 #define ASSAY_REQUIRE(member) \
   if (!ASSAY_HAS(&api, member) || api.member == nullptr) return #member
@@ -59,6 +71,7 @@ const char* MissingFunction(const assay_backend_api& api) {
   ASSAY_REQUIRE(device_open);
   ASSAY_REQUIRE(device_close);
   ASSAY_REQUIRE(query);
+  ASSAY_REQUIRE(query_free);
   ASSAY_REQUIRE(buffer_alloc);
   ASSAY_REQUIRE(buffer_free);
   ASSAY_REQUIRE(buffer_upload);
@@ -88,15 +101,24 @@ Result<assay_backend_entry> FindPluginEntry(void* library, const std::string& pa
 
 Status CheckPluginVersion(const assay_backend_api* api, const std::string& path) {
   if (api == nullptr) {
-    return Fail(ErrorCode::kInternal, fmt::format("{}: {}() returned NULL", path, ASSAY_BACKEND_ENTRY));
+    return Fail(ErrorCode::kInternal,
+                fmt::format("{}: {}() returned NULL: it does not serve this program; what it logged says why", path,
+                            ASSAY_BACKEND_ENTRY));
   }
   if (!ASSAY_HAS(api, abi_minor)) {
     return Fail(ErrorCode::kInternal,
                 fmt::format("{}: struct_size is {}; set it to sizeof(assay_backend_api)", path, api->struct_size));
   }
-  if (api->abi_major == ASSAY_ABI_MAJOR) return {};
-  return Fail(ErrorCode::kInternal, fmt::format("{} was built for plugin ABI {}, this program speaks {}", path,
-                                                api->abi_major, ASSAY_ABI_MAJOR));
+  if (api->abi_major != ASSAY_ABI_MAJOR) {
+    return Fail(ErrorCode::kInternal,
+                fmt::format("{} was built for plugin ABI {}.{}, this program speaks {}.{}; {}", path, api->abi_major,
+                            api->abi_minor, ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR,
+                            api->abi_major < ASSAY_ABI_MAJOR ? kRebuild : "rebuild one of them"));
+  }
+  if (ASSAY_HAS(api, event_destroy)) return {};
+  return Fail(ErrorCode::kInternal,
+              fmt::format("{}: its table of {} bytes was built with a header from before ABI 1.0, or is cut off; {}",
+                          path, api->struct_size, kRebuild));
 }
 
 Status CheckPluginFunctions(const assay_backend_api& api, const std::string& path) {
@@ -106,12 +128,18 @@ Status CheckPluginFunctions(const assay_backend_api& api, const std::string& pat
               fmt::format("{}: the required function {} is NULL or beyond struct_size", path, missing));
 }
 
+const assay_host_info& HostInfo() {
+  static const assay_host_info host{sizeof host,   ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR, "assay",
+                                    ASSAY_VERSION, LogToStderr,     nullptr};
+  return host;
+}
+
 Result<const assay_backend_api*> LoadPlugin(const std::string& path) {
   const Result<void*> library = OpenPluginLibrary(path);
   if (!library) return tl::unexpected(library.error());
   const Result<assay_backend_entry> entry = FindPluginEntry(*library, path);
   if (!entry) return tl::unexpected(entry.error());
-  const assay_backend_api* api = (*entry)();
+  const assay_backend_api* api = (*entry)(&HostInfo());
   if (Status version = CheckPluginVersion(api, path); !version) return tl::unexpected(version.error());
   if (Status functions = CheckPluginFunctions(*api, path); !functions) return tl::unexpected(functions.error());
   return api;

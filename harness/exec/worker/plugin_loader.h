@@ -13,9 +13,12 @@ namespace assay {
 // ABI, any other one that the plugin breaks a rule.
 Result<void*> OpenPluginLibrary(const std::string& path);
 Result<assay_backend_entry> FindPluginEntry(void* library, const std::string& path);
-// The table that the entry returned: of this ABI's major version, with every required function.
+// The table that the entry returned: of this ABI's major version and not from before 1.0; with every required function.
 Status CheckPluginVersion(const assay_backend_api* api, const std::string& path);
 Status CheckPluginFunctions(const assay_backend_api& api, const std::string& path);
+
+// What the entry is told about this program.
+const assay_host_info& HostInfo();
 
 // The plugin's functions, checked to be of this ABI's major version and complete. The library stays loaded: unloading
 // is not safe while its threads may run, and its strings live as long as it does.

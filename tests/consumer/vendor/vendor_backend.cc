@@ -34,6 +34,8 @@ bool IsMatrixF32(const plugin::Tensor& t) {
 std::string WhyNot(const plugin::OpDesc& op) {
   if (op.inputs().size() != 2) return "only y = a b is offered, without c and bias";
   if (!IsMatrixF32(op.inputs()[0]) || !IsMatrixF32(op.inputs()[1])) return "only f32 matrices are offered";
+  // The operands tell these.
+  op.MayIgnore({"m", "n", "k", "batch", "beta", "bias", "epilogue"});
   if (op.AttrInt("transa") != 0 || op.AttrInt("transb") != 0) return "transposed operands are not offered";
   return op.AttrFloat("alpha") == 1 ? "" : "only alpha = 1 is offered";
 }

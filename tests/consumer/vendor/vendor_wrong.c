@@ -13,9 +13,9 @@ static assay_status drop_a_term(assay_device* device, const assay_op_desc* op, c
   return status;
 }
 
-ASSAY_EXPORT const assay_backend_api* assay_backend_v1(void) {
+ASSAY_EXPORT const assay_backend_api* assay_backend_v1(const assay_host_info* host) {
   static assay_backend_api api;
-  api = *correct_backend();
+  api = *correct_backend(host);
   api.plan_create = drop_a_term;
   return &api;
 }

@@ -25,8 +25,10 @@ class Abi : public testing::TestWithParam<const char*> {
   }
 
   assay_status Query(const assay_op_desc* op, assay_text* error) {
-    uint64_t count = 0;
-    return api().query(device(), op, nullptr, &count, error);
+    const assay_implementations* found = nullptr;
+    const assay_status status = api().query(device(), op, &found, error);
+    api().query_free(device(), found);
+    return status;
   }
 };
 
@@ -103,21 +105,37 @@ TEST_P(Abi, TruncatesTextToTheCallersBuffer) {
   EXPECT_EQ(Query(unknown.raw(), nullptr), ASSAY_UNSUPPORTED);
 }
 
-TEST_P(Abi, CountsImplementationsWithoutRoomAndKeepsThemAlive) {
+TEST_P(Abi, ListsImplementationsUntilTheyAreFreed) {
   Op op = MatmulCase{.m = 4, .n = 4, .k = 4}.Description();
-  uint64_t total = 0;
-  ASSERT_EQ(api().query(device(), op.raw(), nullptr, &total, nullptr), ASSAY_OK);
-  ASSERT_GE(total, 2u);
-  const assay_implementation* first[2] = {nullptr, nullptr};
-  uint64_t count = 1;
-  ASSERT_EQ(api().query(device(), op.raw(), first, &count, nullptr), ASSAY_OK);
-  EXPECT_EQ(count, total);
-  EXPECT_EQ(first[1], nullptr);
-  const assay_implementation* again = nullptr;
-  count = 1;
-  ASSERT_EQ(api().query(device(), op.raw(), &again, &count, nullptr), ASSAY_OK);
-  EXPECT_EQ(again, first[0]);
-  EXPECT_GE(again->struct_size, sizeof(assay_implementation));
+  const assay_implementations *first = nullptr, *second = nullptr;
+  ASSERT_EQ(api().query(device(), op.raw(), &first, nullptr), ASSAY_OK);
+  ASSERT_EQ(api().query(device(), op.raw(), &second, nullptr), ASSAY_OK);
+  ASSERT_GE(first->count, 2u);
+  ASSERT_EQ(second->count, first->count);
+  api().query_free(device(), first);
+  EXPECT_GE(second->struct_size, sizeof(assay_implementations));
+  for (uint64_t i = 0; i < second->count; ++i) {
+    EXPECT_GE(second->items[i]->struct_size, sizeof(assay_implementation));
+    EXPECT_GT(std::strlen(second->items[i]->name) * std::strlen(second->items[i]->contract), 0u);
+  }
+  api().query_free(device(), second);
+  api().query_free(device(), nullptr);
+}
+
+TEST_P(Abi, RefusesWhatItDoesNotKnow) {
+  Text error;
+  Op unknown = MatmulCase{}.Description();
+  unknown.Int("swizzle", 1);
+  EXPECT_EQ(Query(unknown.raw(), error.raw()), ASSAY_UNSUPPORTED);
+  EXPECT_NE(error.str().find("'swizzle' is not known"), std::string::npos) << error.str();
+  assay_plan* plan = nullptr;
+  Op known = MatmulCase{}.Description();
+  const auto name = plugin().Offered(known).at(0).name;
+  EXPECT_EQ(api().plan_create(device(), unknown.raw(), name.c_str(), &plan, error.raw()), ASSAY_UNSUPPORTED);
+  assay_op_desc dynamic = *known.raw();
+  dynamic.flags = ASSAY_OP_DYNAMIC_SHAPES;
+  EXPECT_EQ(Query(&dynamic, error.raw()), ASSAY_UNSUPPORTED);
+  EXPECT_NE(error.str().find("dynamic shapes"), std::string::npos) << error.str();
 }
 
 TEST_P(Abi, ChecksRangesOfBuffersAndOperands) {
@@ -132,11 +150,14 @@ TEST_P(Abi, ChecksRangesOfBuffersAndOperands) {
   assay_plan* plan = nullptr;
   const auto name = plugin().Offered(op).at(0).name;
   ASSERT_EQ(api().plan_create(device(), op.raw(), name.c_str(), &plan, error.raw()), ASSAY_OK) << error.str();
-  assay_tensor_arg arg{sizeof arg, buffer, 4};
+  assay_tensor_arg arg{sizeof arg, buffer, 4, nullptr, nullptr};
   const assay_tensor_arg* args[] = {&arg, &arg};
-  const assay_args all{sizeof all, args, args};
+  assay_args all{sizeof all, 2, args, 1, args};
   EXPECT_EQ(api().execute(plan, &all, error.raw()), ASSAY_ERROR);
   EXPECT_NE(error.str().find("operand 'a' at byte 4"), std::string::npos) << error.str();
+  all.n_inputs = 1;
+  EXPECT_EQ(api().execute(plan, &all, error.raw()), ASSAY_ERROR);
+  EXPECT_NE(error.str().find("1 inputs were given, the description has 2"), std::string::npos) << error.str();
   api().plan_destroy(plan);
   api().buffer_free(device(), buffer);
 }
@@ -148,7 +169,7 @@ TEST_P(Abi, ReportsAnImpossibleAllocation) {
   EXPECT_EQ(buffer, nullptr);
 }
 
-TEST_P(Abi, TimesEveryRepetitionOverRotatingSets) {
+TEST_P(Abi, GivesEveryExecutionOfABatchItsDuration) {
   Text error;
   Op op = MatmulCase{.m = 8, .n = 8, .k = 8}.Description();
   assay_plan* plan = nullptr;
@@ -160,24 +181,27 @@ TEST_P(Abi, TimesEveryRepetitionOverRotatingSets) {
   std::fill(values, values + 64, 1.0f), std::fill(values + 64, values + 256, -7.0f);
   api().buffer_upload(device(), buffer, 0, values, sizeof values, error.raw());
   // Both sets read the ones; they write to bytes 256 and 512.
-  assay_tensor_arg in{sizeof in, buffer, 0}, out0{sizeof out0, buffer, 256}, out1{sizeof out1, buffer, 512};
+  assay_tensor_arg in{sizeof in, buffer, 0, nullptr, nullptr}, out0 = in, out1 = in;
+  out0.byte_offset = 256, out1.byte_offset = 512;
   const assay_tensor_arg *inputs[] = {&in, &in}, *outputs0[] = {&out0}, *outputs1[] = {&out1};
-  const assay_args set0{sizeof set0, inputs, outputs0}, set1{sizeof set1, inputs, outputs1};
+  const assay_args set0{sizeof set0, 2, inputs, 1, outputs0}, set1{sizeof set1, 2, inputs, 1, outputs1};
   const assay_args* sets[] = {&set0, &set1};
   for (const int32_t cache : {ASSAY_CACHE_WARM, ASSAY_CACHE_COLD}) {
-    double seconds[3] = {-1, -1, -1};
-    assay_timing timing{sizeof timing, 3, 2, sets, cache, 0, seconds, -1, -1};
-    ASSERT_EQ(api().execute_timed(plan, &timing, error.raw()), ASSAY_OK) << error.str();
+    double seconds[2] = {-1, -1};
+    assay_batch batch{sizeof batch, 2, sets, cache, 0, seconds, -1, -1};
+    ASSERT_EQ(api().execute_batch(plan, &batch, error.raw()), ASSAY_OK) << error.str();
     for (double s : seconds) EXPECT_GT(s, 0);
-    EXPECT_EQ(timing.clock_is_device, HasClock() ? 1 : 0);
-    EXPECT_EQ(timing.cache_was_flushed, cache == ASSAY_CACHE_COLD ? 1 : 0);
+    EXPECT_EQ(batch.clock_is_device, HasClock() ? 1 : 0);
+    EXPECT_EQ(batch.cache_was_flushed, cache == ASSAY_CACHE_COLD ? 1 : 0);
   }
   api().buffer_download(device(), buffer, 0, values, sizeof values, error.raw());
   EXPECT_EQ(values[64], 8.0f);
   EXPECT_EQ(values[128 + 63], 8.0f);
   EXPECT_EQ(values[192], -7.0f);
-  assay_timing no_sets{sizeof no_sets, 1, 0, nullptr, 0, 0, nullptr, 0, 0};
-  EXPECT_EQ(api().execute_timed(plan, &no_sets, error.raw()), ASSAY_ERROR);
+  assay_batch no_args{sizeof no_args, 1, nullptr, 0, 0, nullptr, 0, 0};
+  EXPECT_EQ(api().execute_batch(plan, &no_args, error.raw()), ASSAY_ERROR);
+  assay_batch nothing{sizeof nothing, 0, nullptr, 0, 0, nullptr, -1, -1};
+  EXPECT_EQ(api().execute_batch(plan, &nothing, error.raw()), ASSAY_OK) << error.str();
   api().plan_destroy(plan);
   api().buffer_free(device(), buffer);
 }

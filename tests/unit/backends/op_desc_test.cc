@@ -16,12 +16,21 @@ struct Raw {
   int64_t shape[2] = {2, 3}, strides[2] = {-5, 2}, list[2] = {4, 5};
   assay_tensor_desc tensor{sizeof tensor, "x", ASSAY_TYPE_FLOAT, 32, 1, 2, shape, strides};
   const assay_tensor_desc* tensors[1] = {&tensor};
-  assay_attr attrs[4] = {{sizeof(assay_attr), "n", ASSAY_ATTR_INT, 0, 7, 0, nullptr, nullptr, 0},
-                         {sizeof(assay_attr), "alpha", ASSAY_ATTR_FLOAT, 0, 0, 0.5, nullptr, nullptr, 0},
-                         {sizeof(assay_attr), "kind", ASSAY_ATTR_STRING, 0, 0, 0, "sum", nullptr, 0},
-                         {sizeof(assay_attr), "axes", ASSAY_ATTR_INT_LIST, 0, 0, 0, nullptr, list, 2}};
-  const assay_attr* attr_pointers[4] = {attrs, attrs + 1, attrs + 2, attrs + 3};
-  assay_op_desc op{sizeof op, "reduce", 1, tensors, 1, tensors, 4, attr_pointers};
+  double floats[2] = {0.5, 2};
+  assay_attr attrs[7] = {
+      {.struct_size = sizeof(assay_attr), .key = "n", .type = ASSAY_ATTR_INT, .i = 7},
+      {.struct_size = sizeof(assay_attr), .key = "alpha", .type = ASSAY_ATTR_FLOAT, .f = 0.5},
+      {.struct_size = sizeof(assay_attr), .key = "kind", .type = ASSAY_ATTR_STRING, .s = "sum"},
+      {.struct_size = sizeof(assay_attr), .key = "axes", .type = ASSAY_ATTR_INT_LIST, .ints = list, .count = 2},
+      {.struct_size = sizeof(assay_attr), .key = "fast", .type = ASSAY_ATTR_BOOL, .i = 1},
+      {.struct_size = sizeof(assay_attr),
+       .key = "acc",
+       .type = ASSAY_ATTR_TYPE,
+       .type_code = ASSAY_TYPE_BFLOAT,
+       .bits = 16},
+      {.struct_size = sizeof(assay_attr), .key = "pads", .type = ASSAY_ATTR_FLOAT_LIST, .floats = floats, .count = 2}};
+  const assay_attr* attr_pointers[7] = {attrs, attrs + 1, attrs + 2, attrs + 3, attrs + 4, attrs + 5, attrs + 6};
+  assay_op_desc op{sizeof op, "reduce", 1, tensors, 1, tensors, 7, attr_pointers, 0};
 };
 
 TEST(OpDesc, ReadsTypedAttributes) {
@@ -33,6 +42,9 @@ TEST(OpDesc, ReadsTypedAttributes) {
   EXPECT_EQ(op.AttrString("kind"), "sum");
   EXPECT_EQ(op.AttrList("axes"), (std::vector<int64_t>{4, 5}));
   EXPECT_EQ(op.AttrList("n"), std::vector<int64_t>{7});
+  EXPECT_TRUE(op.AttrBool("fast"));
+  EXPECT_EQ(op.AttrType("acc"), kBF16);
+  EXPECT_EQ(op.AttrFloats("pads"), (std::vector<double>{0.5, 2}));
   EXPECT_EQ(op.DTypesText(), "f32-f32");
 }
 
@@ -58,6 +70,50 @@ TEST(OpDesc, RejectsMalformedTensorsAndAttributes) {
   Raw type;
   type.attrs[0].type = 99;
   EXPECT_THAT([&] { OpDesc op(&type.op); }, ThrowsMessage<Error>(HasSubstr("unknown type 99")));
+}
+
+// The status with which a description is refused, ASSAY_OK when it is not.
+assay_status StatusOf(const assay_op_desc& raw) {
+  try {
+    const OpDesc op(&raw);
+    op.MayIgnore({"n", "alpha", "kind", "axes", "fast", "acc", "pads"});
+    op.RefuseUnknownAttrs();
+  } catch (const Error& error) {
+    return error.status();
+  }
+  return ASSAY_OK;
+}
+
+TEST(OpDesc, RefusesWhatItDoesNotKnowAsUnsupported) {
+  const auto status_with = [](auto alter) {
+    Raw raw;
+    alter(raw);
+    return StatusOf(raw.op);
+  };
+  EXPECT_EQ(status_with([](Raw&) {}), ASSAY_OK);
+  EXPECT_EQ(status_with([](Raw& raw) { raw.op.flags = ASSAY_OP_DYNAMIC_SHAPES, raw.shape[0] = -1; }),
+            ASSAY_UNSUPPORTED);
+  EXPECT_EQ(status_with([](Raw& raw) { raw.op.flags = 1u << 7; }), ASSAY_UNSUPPORTED);
+  EXPECT_EQ(status_with([](Raw& raw) { raw.tensor.layout = "aBcd16b"; }), ASSAY_UNSUPPORTED);
+  EXPECT_EQ(status_with([](Raw& raw) { raw.tensor.alias = 1; }), ASSAY_UNSUPPORTED) << "of an input, too";
+  EXPECT_EQ(status_with([](Raw& raw) { raw.tensor.reserved = 1; }), ASSAY_UNSUPPORTED);
+  EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].reserved[2] = 1; }), ASSAY_UNSUPPORTED);
+  EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].flags = 2; }), ASSAY_UNSUPPORTED);
+  EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].type = 99; }), ASSAY_UNSUPPORTED);
+  EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].key = "unheard-of"; }), ASSAY_UNSUPPORTED);
+  // What is optional may be of a type or a key that nobody knows.
+  EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].type = 99, raw.attrs[0].flags = ASSAY_ATTR_OPTIONAL; }), ASSAY_OK);
+  EXPECT_EQ(status_with([](Raw& raw) { raw.attrs[0].key = "new", raw.attrs[0].flags = ASSAY_ATTR_OPTIONAL; }),
+            ASSAY_OK);
+}
+
+TEST(OpDesc, AnAttributeThatWasReadIsKnown) {
+  Raw raw;
+  raw.op.n_attrs = 1;
+  const OpDesc op(&raw.op);
+  EXPECT_THAT([&] { op.RefuseUnknownAttrs(); }, ThrowsMessage<Error>(HasSubstr("attribute 'n' is not known")));
+  op.AttrInt("n");
+  op.RefuseUnknownAttrs();
 }
 
 TEST(Tensor, KnowsTheBytesItMayTouch) {

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -32,7 +33,7 @@ class Placed {
     EXPECT_EQ(plugin.api().buffer_alloc(plugin.device(), bytes_.size(), &buffer_, error.raw()), ASSAY_OK)
         << error.str();
     plugin.api().buffer_upload(plugin.device(), buffer_, 0, bytes_.data(), bytes_.size(), error.raw());
-    arg_ = {sizeof arg_, buffer_, static_cast<uint64_t>(kGuardElements * size_)};
+    arg_ = {sizeof arg_, buffer_, static_cast<uint64_t>(kGuardElements * size_), nullptr, nullptr};
   }
   ~Placed() { plugin_.api().buffer_free(plugin_.device(), buffer_); }
   Placed(const Placed&) = delete;  // owns a device allocation
@@ -86,10 +87,24 @@ assay_tensor_desc Describe(const Layout& layout) {
           1,
           static_cast<int32_t>(layout.shape.size()),
           layout.shape.data(),
-          layout.strides.data()};
+          layout.strides.data(),
+          nullptr,
+          0,
+          0};
 }
 
 }  // namespace
+
+const assay_host_info& Host() {
+  static const assay_host_info host{sizeof host,
+                                    ASSAY_ABI_MAJOR,
+                                    ASSAY_ABI_MINOR,
+                                    "assay tests",
+                                    "0",
+                                    [](void*, int32_t, const char* text) { std::puts(text); },
+                                    nullptr};
+  return host;
+}
 
 assay_attr& Op::Attr(const std::string& key, int32_t type) {
   assay_attr& attr = attrs_.emplace_back();
@@ -110,8 +125,8 @@ Op& Op::String(const std::string& key, const std::string& value) {
 }
 Op& Op::List(const std::string& key, const std::vector<int64_t>& value) {
   assay_attr& attr = Attr(key, ASSAY_ATTR_INT_LIST);
-  attr.list = lists_.emplace_back(value).data();
-  attr.list_size = value.size();
+  attr.ints = lists_.emplace_back(value).data();
+  attr.count = value.size();
   return *this;
 }
 
@@ -120,8 +135,15 @@ const assay_op_desc* Op::raw() {
   for (const Layout& layout : inputs) input_pointers_.push_back(&tensors_.emplace_back(Describe(layout)));
   for (const Layout& layout : outputs) output_pointers_.push_back(&tensors_.emplace_back(Describe(layout)));
   for (const assay_attr& attr : attrs_) attr_pointers_.push_back(&attr);
-  raw_ = {sizeof raw_,    name_.c_str(),           inputs.size(),         input_pointers_.data(),
-          outputs.size(), output_pointers_.data(), attr_pointers_.size(), attr_pointers_.data()};
+  raw_ = {sizeof raw_,
+          name_.c_str(),
+          inputs.size(),
+          input_pointers_.data(),
+          outputs.size(),
+          output_pointers_.data(),
+          attr_pointers_.size(),
+          attr_pointers_.data(),
+          0};
   return &raw_;
 }
 
@@ -138,7 +160,7 @@ Plugin::Plugin(const char* path) {
   EXPECT_NE(library, nullptr) << dlerror();
   const auto entry = reinterpret_cast<assay_backend_entry>(dlsym(library, ASSAY_BACKEND_ENTRY));
   EXPECT_NE(entry, nullptr);
-  api_ = entry();
+  api_ = entry(&Host());
   Text error;
   EXPECT_EQ(api_->device_open(0, &device_, error.raw()), ASSAY_OK) << error.str();
 }
@@ -156,15 +178,16 @@ bool Plugin::IsHost() const {
 
 std::vector<Implementation> Plugin::Query(Op& op, std::string* reason) {
   Text error;
-  std::array<const assay_implementation*, 32> found{};
-  uint64_t count = found.size();
-  const assay_status status = api_->query(device_, op.raw(), found.data(), &count, error.raw());
+  const assay_implementations* found = nullptr;
+  const assay_status status = api_->query(device_, op.raw(), &found, error.raw());
+  const uint64_t count = found == nullptr ? 0 : found->count;
   *reason = status == ASSAY_OK ? "" : error.str();
   EXPECT_TRUE(status == ASSAY_OK || status == ASSAY_UNSUPPORTED) << status << ": " << error.str();
   EXPECT_EQ(status == ASSAY_OK, count > 0);
   EXPECT_TRUE(status == ASSAY_OK || !error.str().empty()) << "unsupported without a reason";
   std::vector<Implementation> implementations;
-  for (uint64_t i = 0; i < count; ++i) implementations.push_back({found[i]->name, found[i]->contract});
+  for (uint64_t i = 0; i < count; ++i) implementations.push_back({found->items[i]->name, found->items[i]->contract});
+  api_->query_free(device_, found);
   return implementations;
 }
 
@@ -199,7 +222,7 @@ class Execution {
       in.push_back(placed_.emplace_back(plugin, op.inputs[i], &inputs[i]).arg());
     }
     for (const Layout& layout : op.outputs) out.push_back(placed_.emplace_back(plugin, layout, nullptr).arg());
-    const assay_args args{sizeof args, in.data(), out.data()};
+    const assay_args args{sizeof args, in.size(), in.data(), out.size(), out.data()};
     status_ = plugin.api().execute(plan_, &args, error.raw());
     if (status_ != ASSAY_OK) error_ = error.str();
   }
@@ -262,7 +285,7 @@ bool HasDevice(const char* path) {
   if (library == nullptr) return false;
   uint32_t count = 0;
   const auto entry = reinterpret_cast<assay_backend_entry>(dlsym(library, ASSAY_BACKEND_ENTRY));
-  return entry != nullptr && entry()->device_count(&count, nullptr) == ASSAY_OK;
+  return entry != nullptr && entry(&Host())->device_count(&count, nullptr) == ASSAY_OK;
 }
 
 Plugin& PluginAt(const char* path) {

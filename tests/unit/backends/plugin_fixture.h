@@ -13,6 +13,9 @@
 
 namespace plugin_test {
 
+// What a plugin's entry is told about these tests; its log is printed.
+const assay_host_info& Host();
+
 // A text buffer of the caller.
 class Text {
  public:

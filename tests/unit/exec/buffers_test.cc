@@ -74,7 +74,7 @@ TEST(GuardPatternTest, DependsOnThePositionAlone) {
 TEST(Image, RoundTripInEveryDTypeAndLayout) {
   for (const DType dtype : AllDTypes()) {
     for (const LayoutVariant& variant :
-         {LayoutVariant{}, LayoutVariant{1, 0}, LayoutVariant{0, 1}, LayoutVariant{3, 7}}) {
+         {LayoutVariant{}, LayoutVariant{1, 0}, LayoutVariant{0, 1}, LayoutVariant{3, 7}, LayoutVariant{2, 0, true}}) {
       const BufferLayout layout = MakeLayout(dtype, {2, 3, 5}, variant, 9);
       const Tensor tensor = Counting(dtype, {2, 3, 5});
       std::vector<std::byte> image(layout.total_bytes);
@@ -93,6 +93,15 @@ TEST(Image, TransposedStrides) {
   WriteInputImage(layout, tensor, image);
   EXPECT_EQ(std::memcmp(image.data() + layout.offset + 4, tensor.data() + 12, 4), 0);  // [1,0] comes second
   EXPECT_TRUE(CheckGuards(layout, image).empty());
+}
+
+TEST(Layout, PermutedStridesHaveTheSecondAxisInnermost) {
+  EXPECT_EQ(PermutedStrides({2, 3, 4, 5}), (Shape{60, 1, 15, 3}));  // NCHW as NHWC
+  EXPECT_EQ(PermutedStrides({7, 3, 4}), (Shape{12, 1, 3}));         // each matrix of a stack transposed
+  EXPECT_EQ(PermutedStrides({3, 4}), (Shape{1, 3}));
+  EXPECT_EQ(PermutedStrides({9}), Shape{1});
+  EXPECT_EQ(PermutedStrides({}), Shape{});
+  EXPECT_FALSE(MakeLayout(DType::kF32, {2, 3, 4, 5}, {.permuted = true}, 0).HasGaps());
 }
 
 TEST(PrefillTest, TwoValuesThatDifferAndAreWhatTheyClaim) {

@@ -84,7 +84,7 @@ class HostPlan : public Host {
     device_ = std::make_unique<Device>(TraitsOf(kCudaThreads), rows_);
     plugin_test::Op op = ReduceCase{.shape = {2, 64}, .axes = {1}}.Description();
     const plugin::OpDesc description(op.raw());
-    x_ = device_->Alloc(512), y_ = device_->Alloc(8);
+    x_ = device_->Alloc(512), y_ = device_->Alloc(16);
     split_ = device_->CreatePlan(description, "split"), tree_ = device_->CreatePlan(description, "tree");
   }
   void SetUp() override {}
@@ -93,12 +93,15 @@ class HostPlan : public Host {
     Host::TearDown();
   }
 
-  plugin::Args Arguments() const { return {{{x_.get(), 0}}, {{y_.get(), 0}}}; }
-  plugin::Timing Time(plugin::Plan& plan, std::span<double> seconds, bool cold = false) const {
-    plugin::Timing timing;
-    timing.sets = {Arguments(), Arguments()}, timing.seconds = seconds, timing.cold = cold;
-    plan.ExecuteTimed(timing);
-    return timing;
+  plugin::Args Arguments(uint64_t set = 0) const { return {{{x_.get(), 0}}, {{y_.get(), 8 * set}}}; }
+  // Two sets of operands in turns.
+  plugin::Batch Time(plugin::Plan& plan, std::span<double> seconds, bool cold = false) const {
+    const plugin::Args sets[] = {Arguments(0), Arguments(1)};
+    plugin::Batch batch;
+    for (size_t i = 0; i < seconds.size(); ++i) batch.args.push_back(&sets[i % 2]);
+    batch.seconds = seconds, batch.cold = cold;
+    plan.ExecuteBatch(batch);
+    return batch;
   }
 
   std::unique_ptr<Device> device_;
@@ -108,10 +111,10 @@ class HostPlan : public Host {
 
 TEST_F(HostPlan, TimesSeveralLaunchesAsGraphsAndASingleOneByItself) {
   std::array<double, 5> seconds{};
-  const plugin::Timing timing = Time(*split_, seconds);
+  const plugin::Batch batch = Time(*split_, seconds);
   EXPECT_EQ(fake_runtime::Now().replayed, 5);
   EXPECT_EQ(fake_runtime::Now().launched, 10);
-  EXPECT_TRUE(timing.clock_is_device);
+  EXPECT_TRUE(batch.clock_is_device);
   for (const double s : seconds) EXPECT_FLOAT_EQ(static_cast<float>(s), 1e-3f);
   Time(*tree_, seconds);
   EXPECT_EQ(fake_runtime::Now().replayed, 5);

@@ -179,7 +179,7 @@ TEST_F(CaseRunnerOf, AnInterruptIsHeededBetweenImplementations) {
   ExpectNoPlanLeft();
 }
 
-class PaddedLayout : public CaseRunnerOf {
+class OtherLayout : public CaseRunnerOf {
  protected:
   Attempt JudgeWhere(const Deed& deed, Asked what) {
     session_->behave = Doing(deed, [=](const FakeCall& call) { return call.padded && call.what == what; });
@@ -189,20 +189,29 @@ class PaddedLayout : public CaseRunnerOf {
   }
 };
 
-TEST_F(PaddedLayout, IsTriedOnceByWhatPassed) {
+TEST_F(OtherLayout, IsTriedOnceByWhatPassed) {
   EXPECT_EQ(Judge().verdict, Verdict::kPass);
   size_t padded = 0;
   for (const FakeCall& call : session_->CallsOf(Asked::kExecute)) padded += call.padded;
-  EXPECT_EQ(padded, 1U);
+  EXPECT_EQ(padded, 2U) << "padded, and permuted";
 }
 
-TEST_F(PaddedLayout, IsNotTriedByWhatFailed) {
+TEST_F(OtherLayout, AWrongElementOfPermutedAxesAloneIsAMismatch) {
+  session_->behave = Doing({.wrong = true}, [](const FakeCall& call) {
+    return call.padded && call.what == Asked::kExecute && call.number == 1;
+  });
+  const Attempt attempt = Judge();
+  EXPECT_EQ(attempt.verdict, Verdict::kMismatch);
+  EXPECT_THAT(attempt.reason, HasSubstr("with the axes in another order (channels last, matrices transposed): "));
+}
+
+TEST_F(OtherLayout, IsNotTriedByWhatFailed) {
   session_->behave = DoingAt({.wrong = true}, Asked::kExecute, 0);
   EXPECT_EQ(Judge().verdict, Verdict::kMismatch);
   for (const FakeCall& call : session_->calls) EXPECT_FALSE(call.padded);
 }
 
-TEST_F(PaddedLayout, AWrongElementThereIsAMismatch) {
+TEST_F(OtherLayout, AWrongElementThereIsAMismatch) {
   const Attempt attempt = JudgeWhere({.wrong = true}, Asked::kExecute);
   EXPECT_EQ(attempt.verdict, Verdict::kMismatch);
   EXPECT_EQ(attempt.record.verdict, "mismatch");
@@ -210,11 +219,11 @@ TEST_F(PaddedLayout, AWrongElementThereIsAMismatch) {
   EXPECT_FALSE(attempt.memory_fault);
 }
 
-TEST_F(PaddedLayout, AnUnwrittenElementThereIsAMismatch) {
+TEST_F(OtherLayout, AnUnwrittenElementThereIsAMismatch) {
   EXPECT_EQ(JudgeWhere({.unwritten = true}, Asked::kExecute).verdict, Verdict::kMismatch);
 }
 
-TEST_F(PaddedLayout, ASideEffectThereIsAFaultOfMemory) {
+TEST_F(OtherLayout, ASideEffectThereIsAFaultOfMemory) {
   for (const Deed& deed : {Deed{.stray_write = true}, Deed{.changed_input = true}}) {
     const Attempt attempt = JudgeWhere(deed, Asked::kExecute);
     EXPECT_EQ(attempt.verdict, Verdict::kMismatch);
@@ -222,13 +231,13 @@ TEST_F(PaddedLayout, ASideEffectThereIsAFaultOfMemory) {
   }
 }
 
-TEST_F(PaddedLayout, MayBeUnsupported) {
+TEST_F(OtherLayout, MayBeUnsupported) {
   for (const Asked what : {Asked::kQuery, Asked::kPrepare, Asked::kExecute}) {
     EXPECT_EQ(JudgeWhere({.fails = Outcome::kUnsupported}, what).verdict, Verdict::kPass);
   }
 }
 
-TEST_F(PaddedLayout, ThatEndsTheWorkerIsACrash) {
+TEST_F(OtherLayout, ThatEndsTheWorkerIsACrash) {
   for (const Asked what : {Asked::kQuery, Asked::kPrepare, Asked::kExecute}) {
     const Attempt attempt = JudgeWhere({.fails = Outcome::kCrash}, what);
     EXPECT_EQ(attempt.verdict, Verdict::kCrash);
@@ -236,7 +245,7 @@ TEST_F(PaddedLayout, ThatEndsTheWorkerIsACrash) {
   }
 }
 
-TEST_F(PaddedLayout, IsTriedByThoseAloneThatAreOfferedForIt) {
+TEST_F(OtherLayout, IsTriedByThoseAloneThatAreOfferedForIt) {
   session_->offer = [](const Problem&, const LayoutVariant& layout) {
     std::vector<ImplementationInfo> offered = {{"any", "f32acc"}};
     if (layout == LayoutVariant()) offered.push_back({"dense", "f32acc"});
@@ -244,7 +253,7 @@ TEST_F(PaddedLayout, IsTriedByThoseAloneThatAreOfferedForIt) {
   };
   session_->behave = Doing({.wrong = true}, [](const FakeCall& call) { return call.padded; });
   EXPECT_THAT(VerdictsOfAll(), ElementsAre("any mismatch", "dense pass"));
-  EXPECT_EQ(session_->CallsOf(Asked::kQuery).size(), 2U);  // one for each layout
+  EXPECT_EQ(session_->CallsOf(Asked::kQuery).size(), 2U);  // one for each layout; a mismatch ends it
 }
 
 class JudgedAgain : public CaseRunnerOf {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A result once more with padded rows and an unaligned start, where kernels for dense and aligned data alone go wrong.
+// A result once more in other layouts: with padded rows and an unaligned start, where kernels for dense and aligned
+// data alone go wrong, and dense with the axes in another order (channels last, matrices transposed).
 #pragma once
 
 #include "harness/run/case_context.h"
@@ -9,6 +10,6 @@ namespace assay {
 
 // May turn a result that holds into one that does not. A backend that does not take the layout is not asked twice: no
 // contract promises every layout. Precondition: the attempt was judged by `by`.
-void JudgePadded(CaseContext& context, const Device& device, const ContractData& by, Attempt& attempt);
+void JudgeOtherLayouts(CaseContext& context, const Device& device, const ContractData& by, Attempt& attempt);
 
 }  // namespace assay

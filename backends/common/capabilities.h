@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of capabilities, an operator a line.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "backends/common/backend.h"
+
+namespace plugin {
+
+struct OperatorTypes {
+  const char* op;
+  std::initializer_list<DType> types;  // of the first operand
+  std::string features;
+};
+
+// Of a backend whose own kernels compute every operator in every floating-point type that they know, i8 products in
+// i32, and transforms in f32 and f64; without f64 where the device has none.
+struct KernelTypes {
+  bool f64 = true;
+  bool integer_reduce = false;  // sums of i8
+};
+std::vector<Capability> KernelCapabilities(const KernelTypes& types, const std::string& features);
+
+inline std::vector<Capability> CapabilitiesOf(std::initializer_list<OperatorTypes> operators) {
+  std::vector<Capability> all;
+  for (const OperatorTypes& line : operators) {
+    for (const DType type : line.types) all.push_back({line.op, type, line.features});
+  }
+  return all;
+}
+
+}  // namespace plugin

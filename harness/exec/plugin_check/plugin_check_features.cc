@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a description may ask for beside types and shapes: declined where it is not known, right where it is.
+#include <algorithm>
+#include <functional>
+
+#include "harness/exec/plugin_check/plugin_check_operands.h"
+
+namespace assay::plugin_check {
+namespace {
+
+constexpr auto kOk = Finding::Kind::kOk;
+
+// Each offer with one thing changed has to be declined.
+Finding AllDecline(PluginUnderTest& plugin, const char* what, const std::function<bool(DescriptionCopy&)>& change) {
+  Finding finding = Good("");
+  for (const CheckedOffer& offer : plugin.offers) {
+    DescriptionCopy copy(offer.op->get(), DescriptionCopy::Caller::kSame);
+    if (!change(copy)) continue;
+    finding = IsDeclined(Ask(plugin, copy.op()), offer.name + " with " + what);
+    if (finding.kind != kOk) return finding;
+  }
+  return finding;
+}
+
+bool NamesFeature(PluginUnderTest& plugin, std::string_view feature) {
+  const assay_capabilities* table = nullptr;
+  ErrorText error;
+  if (plugin.api->capabilities == nullptr) return false;
+  if (plugin.api->capabilities(plugin.device, &table, error.out()) != ASSAY_OK || table == nullptr) return false;
+  for (uint64_t i = 0; i < table->count; ++i) {
+    if (std::string_view(table->items[i]->features).find(feature) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+bool SameShape(const assay_tensor_desc& a, const assay_tensor_desc& b) {
+  return a.type_code == b.type_code && a.bits == b.bits &&
+         std::equal(a.shape, a.shape + a.ndim, b.shape, b.shape + b.ndim);
+}
+
+// The output's bytes of one execution of `op`.
+Finding OutputOf(PluginUnderTest& plugin, const assay_op_desc& op, const std::string& implementation,
+                 std::vector<unsigned char>& bytes) {
+  Operands operands(plugin);
+  TestPlan plan(plugin);
+  if (Finding f = operands.Make(op); f.kind != kOk) return f;
+  if (Finding f = plan.Create(op, implementation.c_str()); f.kind != kOk) return f;
+  if (Finding f = plan.Execute(operands); f.kind != kOk) return f;
+  return operands.Download(bytes);
+}
+
+}  // namespace
+
+Finding UnknownFlags(PluginUnderTest& plugin) {
+  struct Change {
+    const char* what;
+    std::function<bool(DescriptionCopy&)> change;
+  };
+  const Change changes[] = {
+      {"a flag of the description that has no name", [](DescriptionCopy& copy) { return copy.op().flags |= 1u << 30; }},
+      {"a reserved member of a tensor that is not zero",
+       [](DescriptionCopy& copy) { return copy.output().reserved = 1; }},
+      {"a flag of an attribute that has no name",
+       [](DescriptionCopy& copy) { return copy.FirstAttr() != nullptr && (copy.FirstAttr()->flags |= 1u << 30); }},
+  };
+  for (const auto& [what, change] : changes) {
+    if (Finding f = AllDecline(plugin, what, change); f.kind != kOk) return f;
+  }
+  return Good("of the description, a tensor and an attribute");
+}
+
+Finding UnknownLayout(PluginUnderTest& plugin) {
+  return AllDecline(plugin, "an output in the layout 'assay7x'", [](DescriptionCopy& copy) {
+    copy.output().layout = "assay7x";
+    return true;
+  });
+}
+
+Finding DynamicShapes(PluginUnderTest& plugin) {
+  if (NamesFeature(plugin, "dynamic_shapes"))
+    return Skipped("they are among the capabilities, which is not tried here");
+  return AllDecline(plugin, "ASSAY_OP_DYNAMIC_SHAPES, which no capability names", [](DescriptionCopy& copy) {
+    copy.op().flags |= ASSAY_OP_DYNAMIC_SHAPES;
+    return true;
+  });
+}
+
+Finding InPlace(PluginUnderTest& plugin) {
+  int declined = 0;
+  std::string right;
+  for (const CheckedOffer& offer : plugin.offers) {
+    for (uint32_t input = 0; input <= offer.op->get().n_inputs; ++input) {
+      DescriptionCopy copy(offer.op->get(), DescriptionCopy::Caller::kSame);
+      copy.output().alias = input + 1;
+      const Answer answer = Ask(plugin, copy.op());
+      if (input == offer.op->get().n_inputs) {
+        if (answer.status != ASSAY_OK) continue;
+        return Bad("query of {} with an output in input {}, which does not exist, is ASSAY_OK", offer.name, input);
+      }
+      if (answer.status != ASSAY_OK) {
+        if (Finding f = IsDeclined(answer, offer.name + " in place"); f.kind != kOk) return f;
+        ++declined;
+        continue;
+      }
+      if (!SameShape(*offer.op->get().inputs[input], *offer.op->get().outputs[0])) {
+        return Bad("query of {} takes an output in input {}, which has another shape or type", offer.name, input);
+      }
+      const CheckedOffer::Implementation& implementation = offer.implementations.front();
+      std::vector<unsigned char> apart, in_place;
+      if (Finding f = OutputOf(plugin, offer.op->get(), implementation.name, apart); f.kind != kOk) return f;
+      if (Finding f = OutputOf(plugin, copy.op(), implementation.name, in_place); f.kind != kOk) return f;
+      if (ClaimsSameBits(implementation) && apart != in_place) {
+        return Bad("{} {} gives another result in place than in memory of its own", offer.name, implementation.name);
+      }
+      right += (right.empty() ? "" : ", ") + offer.name;
+    }
+  }
+  return Good("{} declined{}{}", declined, right.empty() ? "" : "; right: ", right);
+}
+
+}  // namespace assay::plugin_check
