@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a worker gives up before it loads its plugin, so that the plugin can neither see what it is judged with, nor
-// change what is judged, nor outlive the case. README.md beside this file says what is sealed, and what is not.
+// change what is judged, nor outlive the case. harness/exec/README.md says what is sealed, and what is not.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

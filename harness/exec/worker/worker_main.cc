@@ -27,6 +27,7 @@ void IsolateProcess(int fd) {
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_DFL);  // which the host ignores: here it says that a limit was met
 }
 
 // Before a plugin is loaded, and once.
