@@ -52,7 +52,10 @@ void AddSandbox(CLI::App& app, SandboxOptions& o) {
                "or do not, for drivers that need more");
   app.add_option("--pass-env", o.passed, "variable that workers see beside those that drivers need; may be repeated")
       ->type_name("NAME");
-  app.add_option("--grant", o.granted, "file or folder that workers may read and write; may be repeated")
+  app.add_option("--grant", o.granted,
+                 "files or folders that workers may read and write, separated by ':'; ASSAY_GRANT does the same")
+      ->delimiter(':')
+      ->envname("ASSAY_GRANT")
       ->type_name("PATH");
   app.add_option(
          "--worker-limit", o.limits,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -95,7 +96,7 @@ void FileGrants::GrantSystem() {
 
 void FileGrants::GrantPlugin(const fs::path& plugin) {
   if (plugin.empty()) return;
-  for (const fs::path& file : {fs::absolute(plugin), RealPath(plugin)}) {
+  for (const fs::path& file : std::set{fs::absolute(plugin).lexically_normal(), RealPath(plugin)}) {
     const fs::path folder = RealPath(file.parent_path());
     grants_.push_back({file.string(), false});
     if (!HoldsAllKinds(folder)) {

@@ -31,7 +31,7 @@ Result<uint64_t> ParseAmount(std::string_view text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
-  const size_t power = unit.empty() ? 0 : kUnits.find(unit) + 1;
+  const size_t power = unit.empty() ? 0 : std::min(kUnits.find(unit), kUnits.size()) + 1;
   if (error == std::errc() && value > 0 && unit.size() <= 1 && power <= kUnits.size() &&
       value <= std::numeric_limits<uint64_t>::max() >> 10 * power) {
     return value << 10 * power;

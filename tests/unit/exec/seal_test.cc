@@ -108,7 +108,7 @@ TEST_F(GrantsTest, OfAPluginAreItsFolderButNoHome) {
   Make("home/libbeside.so.1");
   FileGrants home({});
   home.GrantPlugin(root_ / "home/plugin");
-  EXPECT_THAT(Granted(home), testing::ElementsAre("home/libbeside.so.1", "home/plugin", "home/plugin"));
+  EXPECT_THAT(Granted(home), testing::ElementsAre("home/libbeside.so.1", "home/plugin"));
 }
 
 TEST_F(GrantsTest, FollowTheVariablesOfDrivers) {
