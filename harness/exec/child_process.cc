@@ -24,7 +24,7 @@ struct Pair {
   UniqueFd host, worker;
 };
 
-constexpr double kTerminateSeconds = 5;  // for a supervisor to end what its worker started
+constexpr double kTerminateSeconds = 10;  // for a supervisor to end what its worker started
 
 // What execve takes.
 std::vector<char*> PointersTo(std::vector<std::string>& texts) {
@@ -184,6 +184,9 @@ ExitStatus ChildProcess::Stop(Deadline deadline) {
   }
   while (::waitpid(pid_, &status.wait_status, 0) < 0 && errno == EINTR) {
   }
+  // Where it was ending by itself, and only what it had started was left, it ends as it would have.
+  const int signal = WIFSIGNALED(status.wait_status) ? WTERMSIG(status.wait_status) : 0;
+  status.killed_by_host = status.killed_by_host && (signal == SIGKILL || signal == SIGTERM);
   pid_ = worker_ = -1;
   folder_ = {};
   return status;

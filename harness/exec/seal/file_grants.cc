@@ -78,6 +78,13 @@ void FileGrants::GrantAround(const fs::path& folder, bool write) {
   }
 }
 
+void FileGrants::GrantLibraries(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (IsLibrary(entry.path()) && entry.is_regular_file(error)) Read(entry.path());
+  }
+}
+
 void FileGrants::GrantSystem() {
   for (const char* path : kReadable) {
     // The worker's own: a link that has to be followed there.
@@ -99,15 +106,10 @@ void FileGrants::GrantPlugin(const fs::path& plugin) {
   for (const fs::path& file : std::set{fs::absolute(plugin).lexically_normal(), RealPath(plugin)}) {
     const fs::path folder = RealPath(file.parent_path());
     grants_.push_back({file.string(), false});
-    if (!HoldsAllKinds(folder)) {
-      Read(folder);
-      Read(folder / "../deps");  // where a package keeps what it brings
-      continue;
-    }
-    std::error_code error;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-      if (IsLibrary(entry.path()) && entry.is_regular_file(error)) Read(entry.path());
-    }
+    GrantLibraries(folder);
+    if (HoldsAllKinds(folder)) continue;
+    Read(folder);
+    Read(folder / "../deps");  // where a package keeps what it brings
   }
 }
 
@@ -122,6 +124,7 @@ void FileGrants::GrantNamedBy(const std::vector<std::string>& variables) {
       const fs::path path(variable.substr(at, end - at));
       if (!path.is_absolute() || (!searched && HoldsAllKinds(RealPath(path)))) continue;
       Grant(searched ? path / "vulkan" : path, name.find("CACHE") != std::string_view::npos);
+      if (name == "LD_LIBRARY_PATH") GrantLibraries(path);
     }
   }
 }

@@ -30,6 +30,8 @@ class FileGrants {
 
  private:
   void Grant(const std::filesystem::path& path, bool write);
+  // The libraries right in it, wherever they lie that links lead to.
+  void GrantLibraries(const std::filesystem::path& folder);
   void GrantAround(const std::filesystem::path& folder, bool write);
   std::vector<std::filesystem::path> hidden_;
   std::vector<FileGrant> grants_;

@@ -115,7 +115,12 @@ TEST_F(GrantsTest, FollowTheVariablesOfDrivers) {
   FileGrants grants({});
   const std::string a = (root_ / "a").string(), b = (root_ / "b").string(), home = (root_ / "home").string();
   grants.GrantNamedBy({"LD_LIBRARY_PATH=" + a + "::relative:" + home, "POCL_CACHE_DIR=" + b, "PATH=" + b, "ODD"});
-  EXPECT_THAT(Granted(grants), testing::ElementsAre("a", "b w"));
+  EXPECT_THAT(Granted(grants), testing::ElementsAre("a", "a/file.so", "b w"));
+  fs::create_directories(root_ / "linked");
+  fs::create_symlink(root_ / "a/file.so", root_ / "linked/liblinked.so");
+  FileGrants linked({});
+  linked.GrantNamedBy({"LD_LIBRARY_PATH=" + (root_ / "linked").string()});
+  EXPECT_THAT(Granted(linked), testing::ElementsAre("a/file.so", "linked"));
 }
 
 TEST(Limits, AreReadAndNamed) {
