@@ -43,6 +43,9 @@ std::vector<std::string> RunNotes(const std::vector<Record>& records, const std:
   if (std::string unknown = EnvironmentValue(environment, "unknown_processor"); !unknown.empty()) {
     notes.push_back(std::move(unknown));
   }
+  if (const std::string sandbox = EnvironmentValue(environment, "sandbox"); !sandbox.empty() && sandbox != "full") {
+    notes.push_back(fmt::format("The sandbox of workers is {}.", sandbox));
+  }
   if (EnvironmentValue(environment, "interrupted") == "true") {
     notes.emplace_back("The run was interrupted before its end.");
   }

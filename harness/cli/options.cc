@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "harness/cli/number_option.h"
+#include "harness/exec/seal/limits.h"
 
 namespace assay::cli {
 
@@ -42,6 +43,30 @@ void AddBackend(CLI::App& app, BackendOptions& o) {
   AddNumber<double>(
       app, "--timeout", o.timeout_s, kSecondsLimits,
       "seconds after which a call of a backend is a timeout; they pass slower while others share the host");
+  AddSandbox(app, o.sandbox);
+}
+
+void AddSandbox(CLI::App& app, SandboxOptions& o) {
+  app.add_flag("--sandbox,!--no-sandbox", o.on,
+               "seal workers off from golden values, output, other processes and the network, which is the default; "
+               "or do not, for drivers that need more");
+  app.add_option("--pass-env", o.passed, "variable that workers see beside those that drivers need; may be repeated")
+      ->type_name("NAME");
+  app.add_option("--grant", o.granted,
+                 "files or folders that workers may read and write, separated by ':'; ASSAY_GRANT does the same")
+      ->delimiter(':')
+      ->envname("ASSAY_GRANT")
+      ->type_name("PATH");
+  app.add_option(
+         "--worker-limit", o.limits,
+         "memory=8G, file=500M, processes=100 or descriptors=1024 for each worker, or none for any of them; may "
+         "be repeated")
+      ->check([](const std::string& text) {
+        WorkerLimits limits;
+        const Status set = SetLimit(text, limits);
+        return set ? std::string() : set.error().message;
+      })
+      ->type_name("KIND=AMOUNT");
 }
 
 void AddImplementations(CLI::App& app, BackendOptions& o) {

@@ -14,6 +14,8 @@ namespace assay::cli {
 
 void AddCases(CLI::App& app, CaseOptions& options);
 void AddBackend(CLI::App& app, BackendOptions& options);
+// --no-sandbox and what opens the sandbox by parts.
+void AddSandbox(CLI::App& app, SandboxOptions& options);
 void AddImplementations(CLI::App& app, BackendOptions& options);
 void AddColor(CLI::App& app, std::string& color);
 void AddProgress(CLI::App& app, std::string& progress);

@@ -14,6 +14,7 @@
 #include "harness/cli/verbs.h"
 #include "harness/run/configured_backends.h"
 #include "harness/run/device.h"
+#include "harness/run/sandbox.h"
 
 namespace assay::cli {
 namespace {
@@ -103,6 +104,7 @@ int ListBackends(const BackendsOptions& options) {
     }
   }
   if (options.json) fmt::print("{}\n", DumpJson(all, 2));
+  if (const std::string gap = SandboxGap(*devices); !gap.empty()) Complain(kExitOk, gap);
   if (!absent.empty()) {
     return Complain(kExitRequiredAbsent, fmt::format("required and absent: {}", fmt::join(absent, ", ")));
   }

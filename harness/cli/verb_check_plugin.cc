@@ -11,10 +11,12 @@
 
 #include "harness/base/json_text.h"
 #include "harness/cli/number_option.h"
+#include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
 #include "harness/exec/plugin_check/plugin_check.h"
 #include "harness/exec/worker.h"
 #include "harness/plan/catalog.h"
+#include "harness/run/sandbox.h"
 #include "ops/operator.h"
 
 namespace assay::cli {
@@ -24,6 +26,7 @@ struct CheckPluginOptions {
   std::string plugin;
   std::vector<std::string> cases, only, skip;
   double timeout_s = 60;
+  SandboxOptions sandbox;
   bool json = false, list = false;
 };
 
@@ -58,10 +61,10 @@ Result<assay::Json> ProblemsToTry(const CheckPluginOptions& options) {
 }
 
 Checked RunInWorker(const CheckPluginOptions& options, const PluginCheck& check, const assay::Json& problems) {
-  Worker worker({ExecutablePath(), "", options.timeout_s});
+  const std::string plugin = std::filesystem::absolute(options.plugin).string();
+  Worker worker({ExecutablePath(), plugin, options.timeout_s, SealFor(options.sandbox), /*loads=*/false});
   Call<void> started = worker.Start();
   if (!started) return {&check, "crash", started.error().message};
-  const std::string plugin = std::filesystem::absolute(options.plugin).string();
   const Call<assay::Json> answer =
       worker.Request("check", {{"plugin", plugin}, {"check", check.name}, {"problems", problems}}, options.timeout_s);
   if (answer) {
@@ -112,6 +115,7 @@ int CheckPlugin(const CheckPluginOptions& options) {
   if (!std::filesystem::is_regular_file(options.plugin)) {
     return Complain(kExitUsage, fmt::format("there is no file {}; check the path", options.plugin));
   }
+  if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return Complain(kExitUsage, sandbox.error().message);
   for (const auto* names : {&options.only, &options.skip}) {
     for (const std::string& name : *names) {
       if (IsCheck(name)) continue;
@@ -157,6 +161,7 @@ void AddCheckPluginVerb(CLI::App& app, Action& action) {
   verb->add_option("--only", o->only, "only these checks, comma separated")->delimiter(',');
   verb->add_option("--skip", o->skip, "all but these checks, comma separated")->delimiter(',');
   AddNumber<double>(*verb, "--timeout", o->timeout_s, kSecondsLimits, "seconds that the plugin may take in one check");
+  AddSandbox(*verb, o->sandbox);
   verb->add_flag("--list", o->list, "print the checks and what each asks for");
   verb->add_flag("--json", o->json, "print JSON instead of text");
   verb->callback([o, &action] { action = [o] { return CheckPlugin(*o); }; });

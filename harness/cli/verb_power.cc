@@ -26,6 +26,7 @@
 #include "harness/plan/catalog.h"
 #include "harness/power/power_text.h"
 #include "harness/run/device.h"
+#include "harness/run/sandbox.h"
 
 namespace assay::cli {
 namespace {
@@ -40,6 +41,7 @@ struct PowerOptions {
   bool full = false, quick = false, json = false;
   int jobs = 0;
   double timeout_s = 60;
+  SandboxOptions sandbox;
   uint64_t seeds = 20, held_back_from = kFirstHeldBackSeed;
   std::optional<uint64_t> held_back, fault_seeds;
   std::string progress = "auto";
@@ -77,7 +79,7 @@ class PowerLoop {
       : cases_(cases),
         settings_(settings),
         corpus_(std::move(corpus)),
-        timeout_s_(options.timeout_s),
+        workers_{.timeout_s = options.timeout_s, .sandbox = options.sandbox},
         progress_(Progress::ParseMode(options.progress), cases.size()),
         tallies_(cases.size()) {}
 
@@ -98,7 +100,7 @@ class PowerLoop {
     PluginCandidate candidate;
     candidate.path = corpus_;
     candidate.origin = "--corpus";
-    const std::vector<Device> devices = OpenPlugin(candidate, timeout_s_);
+    const std::vector<Device> devices = OpenPlugin(candidate, workers_);
     if (devices.empty() || !devices[0].problem.empty()) {
       const std::lock_guard lock(mutex_);
       problem_ = fmt::format("{}: {}", corpus_, devices.empty() ? "it has no device" : devices[0].problem);
@@ -117,7 +119,7 @@ class PowerLoop {
   const std::vector<PlannedCase>& cases_;
   const PowerSettings& settings_;
   const std::string corpus_;
-  const double timeout_s_;
+  const BackendOptions workers_;
   std::atomic<size_t> next_{0};
   std::mutex mutex_;  // of all below
   Progress progress_;
@@ -144,6 +146,7 @@ int Power(const PowerOptions& options) {
   PowerRun run;
   run.corpus = CorpusPath(options);
   if (auto found = CheckCorpus(run.corpus); !found) return Complain(kExitUsage, found.error().message);
+  if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return Complain(kExitUsage, sandbox.error().message);
   CaseOptions selection = options.selection;
   if (selection.suite.empty()) selection.suite = options.full ? "power-full" : "power-quick";
   auto planned = PlanCases(selection);
@@ -202,6 +205,7 @@ void AddPowerVerb(CLI::App& app, Action& action) {
   AddNumber<int>(*verb, "--jobs", o->jobs, kThreadLimits, "number of workers at a time; default: all cores")
       ->default_str("");
   AddNumber<double>(*verb, "--timeout", o->timeout_s, kSecondsLimits, "seconds that the corpus may take for one call");
+  AddSandbox(*verb, o->sandbox);
   AddProgress(*verb, o->progress);
   verb->callback([o, &action] { action = [o] { return Power(*o); }; });
 }

@@ -33,6 +33,7 @@
 #include "harness/run/record_fields.h"
 #include "harness/run/reproduction.h"
 #include "harness/run/run_loop.h"
+#include "harness/run/sandbox.h"
 #include "reports/console.h"
 
 namespace assay::cli {
@@ -80,6 +81,8 @@ nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<
     Note(unknown);
   }
   out["machine_before"] = DescribeMachineState();
+  if (const std::string gap = SandboxGap(devices); !gap.empty()) Note(gap);
+  if (const std::string sandbox = SandboxOf(devices); !sandbox.empty()) out["sandbox"] = sandbox;
   out["backends"] = nlohmann::ordered_json::array();
   for (const Device& c : devices) out["backends"].push_back(DescribeDevice(c));
   return out;
@@ -103,6 +106,7 @@ std::vector<std::string> CarriedOptions(const RunOptions& options) {
     words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
     words.insert(words.end(), {"--perf-time", fmt::format("{}", options.perf_time_s)});
   }
+  for (std::string& word : SandboxWords(options.backend.sandbox)) words.push_back(std::move(word));
   for (const std::string& file : options.expectations) {
     const bool is_file = file != "none";
     words.insert(words.end(), {"--expectations", is_file ? std::filesystem::absolute(file).string() : file});
@@ -200,6 +204,7 @@ int Run(RunOptions options) {
   if (options.jobs > 0) SetThreadCount(options.jobs);
   auto profile = ProfileOutput::Start(options);
   if (!profile) return Complain(kExitUsage, profile.error().message);
+  options.backend.sandbox.hidden.push_back(options.out.value_or("out"));
   std::vector<std::string> notes;
   auto prepared = PrepareRun(options, notes);
   for (const std::string& note : notes) Complain(kExitOk, note);

@@ -24,17 +24,45 @@ struct Pair {
   UniqueFd host, worker;
 };
 
-// Between fork and exec of a program with threads: async-signal-safe calls only.
-[[noreturn]] void RunWorker(const char* executable, const char* fd_text, int socket, int stderr_pipe, pid_t host) {
-  ::setpgid(0, 0);
+constexpr double kTerminateSeconds = 10;  // for a supervisor to end what its worker started
+
+// What execve takes.
+std::vector<char*> PointersTo(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Whatever this process or its parents left open without wanting to; kernels before 5.9 keep it open.
+void CloseAllBut(int fd) {
+#ifdef SYS_close_range
+  ::syscall(SYS_close_range, 3, fd - 1, 0);
+  ::syscall(SYS_close_range, fd + 1, ~0U, 0);
+#endif
+}
+
+struct Start {
+  const char* folder;  // "": where the host is
+  char* const* words;
+  char* const* variables;
+  int socket, stderr_pipe;
+  pid_t host;
+};
+
+// Between fork and exec of a program with threads: async-signal-safe calls only. A session of its own: no terminal
+// whose keys end it, or into which it could type.
+[[noreturn]] void RunWorker(const Start& start) {
+  ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != host) ::_exit(127);  // the host ended before the line above took effect
+  if (::getppid() != start.host) ::_exit(127);  // the host ended before the line above took effect
   const int null = ::open("/dev/null", O_RDONLY);
   ::dup2(null, STDIN_FILENO);
-  ::dup2(stderr_pipe, STDOUT_FILENO);
-  ::dup2(stderr_pipe, STDERR_FILENO);
-  ::fcntl(socket, F_SETFD, 0);
-  ::execl(executable, executable, "worker", "--fd", fd_text, static_cast<char*>(nullptr));
+  ::dup2(start.stderr_pipe, STDOUT_FILENO);
+  ::dup2(start.stderr_pipe, STDERR_FILENO);
+  CloseAllBut(start.socket);
+  ::fcntl(start.socket, F_SETFD, 0);
+  if (*start.folder == '\0' || ::chdir(start.folder) == 0) ::execve(start.words[0], start.words, start.variables);
   constexpr char kText[] = "assay: cannot run the worker\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText, sizeof kText - 1);
   ::_exit(127);
@@ -84,10 +112,11 @@ bool AnyThreadRuns(pid_t pid) {
 }
 
 bool ChildProcess::AnyThreadRuns() const {
-  return running() && assay::AnyThreadRuns(pid_);
+  return running() && worker_ > 0 && assay::AnyThreadRuns(worker_);
 }
 
-Result<ChildProcess> ChildProcess::Spawn(const std::string& executable) {
+Result<ChildProcess> ChildProcess::Spawn(const std::string& executable, std::vector<std::string> variables,
+                                         TemporaryFolder folder) {
   if (::access(executable.c_str(), X_OK) != 0) {
     return Fail(ErrorCode::kIo,
                 fmt::format("the worker program {} cannot be run: {}", executable, std::strerror(errno)));
@@ -96,14 +125,16 @@ Result<ChildProcess> ChildProcess::Spawn(const std::string& executable) {
   if (!socket) return tl::unexpected(socket.error());
   Result<Pair> pipe = MakePipe();
   if (!pipe) return tl::unexpected(pipe.error());
-  const std::string fd_text = std::to_string(socket->worker.get());
-  const pid_t host = ::getpid();
+  std::vector<std::string> words = {executable, "worker", "--fd", std::to_string(socket->worker.get())};
+  const std::vector<char*> word_pointers = PointersTo(words), variable_pointers = PointersTo(variables);
+  const Start start{folder.path().c_str(), word_pointers.data(), variable_pointers.data(),
+                    socket->worker.get(),  pipe->worker.get(),   ::getpid()};
   const pid_t pid = ::fork();
   if (pid < 0) return Fail(ErrorCode::kIo, fmt::format("cannot start a worker process: {}", std::strerror(errno)));
-  if (pid == 0) RunWorker(executable.c_str(), fd_text.c_str(), socket->worker.get(), pipe->worker.get(), host);
-  ::setpgid(pid, pid);  // in both processes, so that neither can run ahead of it
+  if (pid == 0) RunWorker(start);
   ChildProcess child;
   child.pid_ = pid;
+  child.folder_ = std::move(folder);
   child.socket_ = std::move(socket->host);
   child.stderr_ = std::move(pipe->host);
   child.pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
@@ -116,6 +147,8 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept {
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   std::swap(pid_, other.pid_);
+  std::swap(worker_, other.worker_);
+  std::swap(folder_, other.folder_);
   std::swap(socket_, other.socket_);
   std::swap(stderr_, other.stderr_);
   std::swap(pidfd_, other.pidfd_);
@@ -129,7 +162,7 @@ ChildProcess::~ChildProcess() {
 bool ChildProcess::WaitUntilEnded(Deadline deadline) const {
   for (;;) {
     siginfo_t info{};
-    // NOWAIT: it stays a zombie, so that its group's number cannot be reused before Stop() has killed the group.
+    // NOWAIT: it stays a zombie, so that its number cannot be reused before Stop() has waited for it.
     if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return true;
     if (info.si_pid == pid_) return true;
     const int left = MillisecondsLeft(deadline);
@@ -144,10 +177,18 @@ ExitStatus ChildProcess::Stop(Deadline deadline) {
   socket_.Close();
   ExitStatus status;
   status.killed_by_host = !WaitUntilEnded(deadline);
-  ::kill(-pid_, SIGKILL);
+  if (status.killed_by_host) {
+    ::kill(pid_, SIGTERM);
+    ::kill(pid_, SIGCONT);  // it may have been stopped
+    if (!WaitUntilEnded(After(kTerminateSeconds))) ::kill(pid_, SIGKILL);
+  }
   while (::waitpid(pid_, &status.wait_status, 0) < 0 && errno == EINTR) {
   }
-  pid_ = -1;
+  // Where it was ending by itself, and only what it had started was left, it ends as it would have.
+  const int signal = WIFSIGNALED(status.wait_status) ? WTERMSIG(status.wait_status) : 0;
+  status.killed_by_host = status.killed_by_host && (signal == SIGKILL || signal == SIGTERM);
+  pid_ = worker_ = -1;
+  folder_ = {};
   return status;
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host side: one worker process as the operating system sees it. It leads a process group of its own, which ends
-// with it: a plugin's children do not stay behind.
+// Host side: one worker as the operating system sees it. The host's child is its supervisor (seal/supervisor.h), which
+// ends as the worker did once nothing is left of what a plugin started.
 #pragma once
 
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "harness/base/result.h"
+#include "harness/exec/seal/lodging.h"
 #include "harness/exec/unique_fd.h"
 #include "harness/exec/wire/protocol.h"
 
@@ -25,9 +27,10 @@ bool AnyThreadRuns(pid_t pid);
 
 class ChildProcess {
  public:
-  // Runs `executable worker --fd N`, N being the other end of socket(). The kernel kills the worker when the calling
-  // *thread* ends (PR_SET_PDEATHSIG), so that thread has to live as long as the worker.
-  static Result<ChildProcess> Spawn(const std::string& executable);
+  // Runs `executable worker --fd N`, N being the other end of socket(), in `folder` with these variables. It is killed
+  // when the calling *thread* ends (PR_SET_PDEATHSIG), so that thread has to live as long as the worker.
+  static Result<ChildProcess> Spawn(const std::string& executable, std::vector<std::string> variables,
+                                    TemporaryFolder folder);
 
   ChildProcess() = default;
   ChildProcess(ChildProcess&& other) noexcept;
@@ -39,15 +42,20 @@ class ChildProcess {
   int stderr_pipe() const { return stderr_.get(); }
   int pidfd() const { return pidfd_.get(); }  // readable once it has ended; -1 where the kernel lacks it
 
+  // Which process below the supervisor it is, as it says itself before it loads a plugin.
+  void SetWorker(pid_t worker) { worker_ = worker; }
+
   // Whether a thread of it computes, waits for a processor to do so, or spins.
   bool AnyThreadRuns() const;
 
-  // Closes the socket, which asks the worker to end; gives it until the deadline, then kills its group.
+  // Closes the socket, which asks the worker to end; gives it until the deadline, then has it killed, and
+  // all that it started.
   ExitStatus Stop(Deadline deadline);
 
  private:
   bool WaitUntilEnded(Deadline deadline) const;
-  pid_t pid_ = -1;
+  pid_t pid_ = -1, worker_ = -1;
+  TemporaryFolder folder_;
   UniqueFd socket_, stderr_, pidfd_;
 };
 

@@ -4,14 +4,18 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "harness/base/check.h"
 #include "harness/exec/clean_text.h"
+#include "harness/exec/seal/surroundings.h"
 
 namespace assay {
 namespace {
@@ -21,6 +25,15 @@ constexpr size_t kTailInMessageBytes = 600;
 constexpr double kStopSeconds = 2;  // for an orderly end
 constexpr double kLongestPoll = 1 << 30;
 constexpr double kEndedSeconds = 0.5;  // between a closed socket and the end of its process
+constexpr const char* kNotDue =
+    "it came late, or something other than the worker's own loop writes to the host's socket";
+
+// Not by counting: a plugin that reads what was asked before cannot have the next answer ready.
+uint64_t DrawNumber() {
+  static_assert(sizeof(std::random_device::result_type) >= 4);
+  std::random_device random;
+  return uint64_t{random()} << 32 | random();
+}
 
 }  // namespace
 
@@ -29,10 +42,11 @@ Call<void> Worker::Start() {
   buffer_ = {};
   stderr_tail_.clear();
   stderr_open_ = true;
-  Result<ChildProcess> child = ChildProcess::Spawn(options_.executable);
-  if (!child) return CallFailed(Outcome::kError, child.error().message);
-  process_ = std::move(*child);
-  if (options_.plugin.empty()) return {};
+  if (Call<void> sealed = StartSealed(); !sealed) {
+    Stop();
+    return sealed;
+  }
+  if (options_.plugin.empty() || !options_.loads) return {};
   const Call<Json> loaded = Request("load", {{"plugin", options_.plugin}}, options_.startup_timeout_s);
   if (loaded) return {};
   Stop();
@@ -40,30 +54,68 @@ Call<void> Worker::Start() {
                     fmt::format("while loading {}: {}", options_.plugin, loaded.error().message));
 }
 
+Call<void> Worker::StartSealed() {
+  Result<Surroundings> made = MakeSurroundings(options_.seal, options_.plugin, options_.executable);
+  if (!made) return CallFailed(Outcome::kError, made.error().message);
+  if (options_.seal.sealed) HideThisProcess();
+  auto child = ChildProcess::Spawn(options_.executable, std::move(made->variables), std::move(made->folder));
+  if (!child) return CallFailed(Outcome::kError, child.error().message);
+  process_ = std::move(*child);
+  const Call<Json> sealed = Request("seal", {{"seal", EncodeSeal(made->seal)}}, options_.startup_timeout_s);
+  if (!sealed) return tl::unexpected(sealed.error());
+  Reply reply(*sealed);
+  process_.SetWorker(static_cast<pid_t>(reply.Count("process", std::numeric_limits<pid_t>::max())));
+  sandbox_ = reply.Text("sandbox", kMaxTextBytes);
+  if (reply.problem().empty()) return {};
+  return Killed(Outcome::kProtocol, fmt::format("seal: {}", reply.problem()));
+}
+
 Call<Json> Worker::Request(const std::string& call, Json message, double timeout_s, std::span<const int> fds) {
   ASSAY_CHECK(running());
+  const uint64_t number = DrawNumber();
   message["call"] = call;
+  message[kSequence] = number;
   const Result<std::string> frame = EncodeFrame(message);
   if (!frame) return CallFailed(Outcome::kError, frame.error().message);
   const Call<Json> json = Exchange(call, *frame, timeout_s, fds);
   if (!json) return json;
+  if (Call<void> own = CheckIsAnswer(call, *json, number); !own) return tl::unexpected(own.error());
   Reply reply(*json);
   const int64_t status = reply.Integer("status");
   const std::string text = status == 0 ? "" : reply.Text("text", kMaxTextBytes);
   if (!reply.problem().empty()) return Killed(Outcome::kProtocol, fmt::format("{}: {}", call, reply.problem()));
   if (status == 0) return json;
   const Outcome outcome = OutcomeOf(status);
-  // A lost device is of no more use to this process, and nothing is to be believed of one whose memory was written over;
-  // the next call starts a fresh one.
+  // A lost device is of no more use to this process, and nothing is to be believed of one whose memory was written
+  // over; the next call starts a fresh one.
   if (outcome == Outcome::kDeviceLost || outcome == Outcome::kMemoryFault) return Killed(outcome, text);
-  return CallFailed(outcome, text);
+  return CallFailed(outcome, outcome == Outcome::kOutOfMemory ? WithLimit(text, 0) : text);
 }
 
 Call<Json> Worker::Exchange(const std::string& call, const std::string& frame, double timeout_s,
                             std::span<const int> fds) {
+  ReadSocket();  // whether it is closed is seen by Await
+  if (buffer_.size() > 0) {
+    return Killed(Outcome::kProtocol, fmt::format("{}: the worker had sent {} bytes before it was asked: {}", call,
+                                                  buffer_.size(), kNotDue));
+  }
   // A failed send is seen by Await, as the end of the process or as the deadline.
   [[maybe_unused]] const Status sent = SendFrame(process_.socket(), frame, fds, After(timeout_s));
   return Await(call, timeout_s);
+}
+
+Call<void> Worker::CheckIsAnswer(const std::string& call, const Json& answer, uint64_t number) {
+  if (buffer_.size() > 0) {
+    return Killed(Outcome::kProtocol,
+                  fmt::format("{}: {} bytes followed the worker's answer: {}", call, buffer_.size(), kNotDue));
+  }
+  Reply reply(answer);
+  const uint64_t got = reply.Count(kSequence, std::numeric_limits<uint64_t>::max());
+  if (reply.problem().empty() && got == number) return {};
+  const std::string what =
+      reply.problem().empty() ? fmt::format("it is of request {}, not {}", got, number) : reply.problem();
+  return Killed(Outcome::kProtocol,
+                fmt::format("{}: the answer belongs to another request: {}: {}", call, what, kNotDue));
 }
 
 Call<Json> Worker::Await(const std::string& call, double timeout_s) {
@@ -122,7 +174,8 @@ tl::unexpected<WorkerFailure> Worker::Ended(const std::string& call) {
   const ExitStatus status = process_.Stop(After(kEndedSeconds));
   DrainStderr();
   const std::string how = status.killed_by_host ? "closed its connection without ending" : status.Text();
-  return CallFailed(Outcome::kCrash, WithTail(fmt::format("the worker {} during {}", how, call)));
+  const int signal = WIFSIGNALED(status.wait_status) ? WTERMSIG(status.wait_status) : 0;
+  return CallFailed(Outcome::kCrash, WithTail(WithLimit(fmt::format("the worker {} during {}", how, call), signal)));
 }
 
 tl::unexpected<WorkerFailure> Worker::Killed(Outcome outcome, const std::string& message) {
@@ -139,6 +192,11 @@ void Worker::Stop() {
 
 std::string Worker::StderrTail() const {
   return CleanText(stderr_tail_, kStderrTailBytes, Lines::kKeep);
+}
+
+std::string Worker::WithLimit(std::string text, int signal) const {
+  const std::string hint = options_.seal.sealed ? LimitHint(options_.seal.limits, signal) : "";
+  return hint.empty() ? text : text + "; " + hint;
 }
 
 std::string Worker::WithTail(std::string message) const {

@@ -11,6 +11,7 @@
 
 #include "harness/exec/child_process.h"
 #include "harness/exec/failure.h"
+#include "harness/exec/seal/seal.h"
 #include "harness/exec/shared_time.h"
 #include "harness/exec/wire/protocol.h"
 
@@ -20,6 +21,8 @@ struct WorkerOptions {
   std::string executable;  // run as `executable worker --fd N`; see WorkerMain()
   std::string plugin;      // absolute path; "": none is loaded by Start()
   double startup_timeout_s = 60;
+  SealOptions seal = {};
+  bool loads = true;  // Start() loads the plugin; else a request does
 };
 
 class Worker {
@@ -29,7 +32,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Starts the process and loads the plugin. Precondition: not running.
+  // Starts the process, has it seal itself and loads the plugin. Precondition: not running.
   Call<void> Start();
   bool running() const { return process_.running(); }
 
@@ -38,6 +41,9 @@ class Worker {
 
   // By which the deadlines of calls count from now on. Not while one is made.
   void ShareTime(std::shared_ptr<SharedTime> time) { time_ = std::move(time); }
+
+  // What the running worker, or the last one, gave up: kFullSeal, kNoSeal, "partial: ..."; "" before the first.
+  const std::string& sandbox() const { return sandbox_; }
 
   bool AnyThreadRuns() const { return process_.AnyThreadRuns(); }
 
@@ -50,17 +56,22 @@ class Worker {
  private:
   Call<Json> Await(const std::string& call, double timeout_s);
   Call<Json> Exchange(const std::string& call, const std::string& frame, double timeout_s, std::span<const int> fds);
+  // Of a message: that it answers this request, and that nothing follows it.
+  Call<void> CheckIsAnswer(const std::string& call, const Json& answer, uint64_t number);
   bool ReadSocket();   // false: the other end is closed
   void DrainStderr();  // a full pipe would stall the worker
   tl::unexpected<WorkerFailure> Ended(const std::string& call);
   tl::unexpected<WorkerFailure> Killed(Outcome outcome, const std::string& message);
+  Call<void> StartSealed();
   std::string WithTail(std::string message) const;
+  // `text` with the limit that may be behind it.
+  std::string WithLimit(std::string text, int signal) const;
 
   WorkerOptions options_;
   std::shared_ptr<SharedTime> time_ = std::make_shared<SharedTime>();
   ChildProcess process_;
   FrameBuffer buffer_;
-  std::string stderr_tail_;
+  std::string stderr_tail_, sandbox_;
   bool stderr_open_ = false;
 };
 

@@ -45,6 +45,8 @@ class WorkerSession final : public Session {
   void ShareTime(std::shared_ptr<SharedTime> time) override { worker_.ShareTime(std::move(time)); }
   std::shared_ptr<Session> MakeSecond(double startup_timeout_s) const override;
 
+  const std::string& sandbox() const { return worker_.sandbox(); }
+
   // Of the running worker, or of the last one.
   std::string StderrTail() const { return worker_.StderrTail(); }
 

@@ -112,6 +112,7 @@ struct Record {
   // margins by that contract. "" and null: none does, or none was sought.
   std::string lower_class, lower_class_name, lower_class_contract;
   Number lower_class_bound_margin, lower_class_stat_margin;
+  std::string sandbox;  // how the worker was sealed: "full", "partial" or "off"; environment.json says what was missing
 };
 
 // Calls f(key, member) for every field in the order of the file; drives both directions.
@@ -161,7 +162,7 @@ void VisitFields(R& r, F&& f) {
       f("lower_class_name", r.lower_class_name);
   f("lower_class_contract", r.lower_class_contract), f("lower_class_bound_margin", r.lower_class_bound_margin);
   f("lower_class_stat_margin", r.lower_class_stat_margin);
-  f("known_issue", r.known_issue), f("fault", r.fault), f("read_on", r.read_on);
+  f("known_issue", r.known_issue), f("fault", r.fault), f("read_on", r.read_on), f("sandbox", r.sandbox);
 }
 
 std::string ToJsonLine(const Record& record);  // no newline

@@ -21,6 +21,15 @@ struct CaseOptions {
   std::optional<uint64_t> seed;  // replaces every case's seed
 };
 
+// What workers may do beside what every driver needs.
+struct SandboxOptions {
+  bool on = true;                             // --no-sandbox
+  std::vector<std::string> passed;            // --pass-env: variables
+  std::vector<std::string> granted;           // --grant: files and folders
+  std::vector<std::string> limits;            // --worker-limit KIND=AMOUNT
+  std::vector<std::filesystem::path> hidden;  // what is granted to no worker, besides the golden store
+};
+
 struct BackendOptions {
   std::vector<std::string> plugins;            // --plugin [name=]PATH
   std::vector<std::string> backends;           // --backend: NAME, or NAME:INDEX for one device
@@ -28,6 +37,7 @@ struct BackendOptions {
   std::vector<std::string> implementations;    // --impl
   std::vector<std::string> required_backends;  // --require-backend
   double timeout_s = 60;
+  SandboxOptions sandbox;
   bool refuse_no_plugin = true;  // a file that the user named and that is none ends the verb; else it is listed
 };
 

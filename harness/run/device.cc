@@ -10,31 +10,26 @@
 
 #include "harness/base/glob.h"
 #include "harness/base/profile.h"
+#include "harness/exec/seal/lodging.h"
 #include "harness/exec/worker_session.h"
 #include "harness/plan/catalog.h"
 #include "harness/run/backend_names.h"
 #include "harness/run/configured_backends.h"
+#include "harness/run/sandbox.h"
 
 namespace assay {
 namespace {
 
-SessionOptions SessionFor(const PluginCandidate& candidate, double timeout_s) {
+SessionOptions SessionFor(const PluginCandidate& candidate, const BackendOptions& backend) {
+  const double timeout_s = backend.timeout_s;
   SessionOptions options;
+  options.worker.seal = SealFor(backend.sandbox);
   options.worker.executable = ExecutablePath();
   options.worker.plugin = candidate.path.string();
   options.worker.startup_timeout_s = timeout_s;
   options.call_timeout_s = timeout_s;
   options.prepare_timeout_s = 5 * timeout_s;
   return options;
-}
-
-// "libassay_cuda.so" stands for "cuda" while the plugin cannot say its name itself.
-std::string NameFromFile(const std::filesystem::path& path) {
-  std::string name = path.stem().string();
-  for (std::string_view prefix : {"lib", "assay_"}) {
-    if (name.rfind(prefix, 0) == 0) name.erase(0, prefix.size());
-  }
-  return name;
 }
 
 std::string PluginArgument(const PluginCandidate& candidate) {
@@ -44,7 +39,7 @@ std::string PluginArgument(const PluginCandidate& candidate) {
 
 Device Unusable(const PluginCandidate& candidate, Outcome outcome, std::string problem) {
   Device column;
-  column.backend = candidate.name.empty() ? NameFromFile(candidate.path) : candidate.name;
+  column.backend = candidate.name.empty() ? NameOfPluginFile(candidate.path) : candidate.name;
   column.path = candidate.path.string();
   column.origin = candidate.origin;
   column.plugin_argument = PluginArgument(candidate);
@@ -53,13 +48,13 @@ Device Unusable(const PluginCandidate& candidate, Outcome outcome, std::string p
   return column;
 }
 
-void AppendColumns(const PluginCandidate& candidate, double timeout_s, std::vector<Device>& columns) {
+void AppendColumns(const PluginCandidate& candidate, const BackendOptions& options, std::vector<Device>& columns) {
   if (!candidate.problem.empty()) {
     columns.push_back(Unusable(candidate, Outcome::kError, candidate.problem));
     return;
   }
-  const SpanContext context("", candidate.name.empty() ? NameFromFile(candidate.path) : candidate.name, "");
-  auto session = std::make_shared<WorkerSession>(SessionFor(candidate, timeout_s));
+  const SpanContext context("", candidate.name.empty() ? NameOfPluginFile(candidate.path) : candidate.name, "");
+  auto session = std::make_shared<WorkerSession>(SessionFor(candidate, options));
   auto description = session->Describe();
   if (!description) {
     columns.push_back(Unusable(candidate, description.error().outcome, description.error().message));
@@ -71,6 +66,7 @@ void AppendColumns(const PluginCandidate& candidate, double timeout_s, std::vect
   column.origin = candidate.origin;
   column.plugin_argument = PluginArgument(candidate);
   column.description = *description;
+  column.sandbox = session->sandbox();
   if (description->devices.empty()) {
     column.problem = description->unavailable.empty() ? "the plugin lists no device" : description->unavailable;
     columns.push_back(std::move(column));
@@ -179,9 +175,9 @@ Status CheckNamesDiffer(const std::vector<std::string>& plugins) {
 
 }  // namespace
 
-std::vector<Device> OpenPlugin(const PluginCandidate& candidate, double timeout_s) {
+std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOptions& options) {
   std::vector<Device> columns;
-  AppendColumns(candidate, timeout_s, columns);
+  AppendColumns(candidate, options, columns);
   return columns;
 }
 
@@ -206,15 +202,17 @@ nlohmann::ordered_json DescribeDevice(const Device& c) {
   out["driver"] = c.device.driver;
   out["memory_bytes"] = c.device.memory_bytes;
   out["properties"] = c.device.properties;
+  out["sandbox"] = c.sandbox;
   return out;
 }
 
 Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent) {
+  if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return tl::unexpected(sandbox.error());
   if (auto differ = CheckNamesDiffer(options.plugins); !differ) return tl::unexpected(differ.error());
   const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(options.plugins));
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
   std::vector<Device> columns;
-  for (const PluginCandidate& candidate : candidates) AppendColumns(candidate, options.timeout_s, columns);
+  for (const PluginCandidate& candidate : candidates) AppendColumns(candidate, options, columns);
 
   if (options.refuse_no_plugin) {
     if (auto plugins = CheckArePlugins(columns); !plugins) return tl::unexpected(plugins.error());

@@ -19,6 +19,7 @@ struct Device {
   std::string plugin_argument;     // what --plugin must say to load it; "" when it is installed
   BackendDescription description;  // empty when `problem` is not
   DeviceDescription device;
+  std::string sandbox;  // of its worker: Worker::sandbox()
   uint32_t device_index = 0;
   std::string
       selector;         // what --backend must say to get this device alone: "cuda", or "cuda:1" where there are several
@@ -34,7 +35,7 @@ struct Device {
 Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent);
 
 // The devices of one plugin, with a worker of their own. Devices of one name are numbered: "H200 #0", "H200 #1".
-std::vector<Device> OpenPlugin(const PluginCandidate& candidate, double timeout_s);
+std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOptions& options);
 
 nlohmann::ordered_json DescribeDevice(const Device& column);
 

@@ -80,6 +80,7 @@ Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const De
   r.device = device.device.name;
   r.driver = device.device.driver;
   r.library_version = device.description.library_version;
+  r.sandbox = device.sandbox.substr(0, device.sandbox.find(':'));
   r.tier = Name(data.golden.tier);
   r.flops = data.problem.flops;
   r.bytes = data.problem.bytes;

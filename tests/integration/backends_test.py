@@ -121,7 +121,7 @@ class Backends(OwnFolder):
         self.assertEqual(done.returncode, 4)
 
     def test_objects_are_destroyed_once_and_before_their_device(self):
-        report = self.dir / "closed"
+        report = self.shared / "closed"
         done = self.assay("run", "--case", CASE, "--plugin", PLUGIN, "--backend", "vendor", "--relations", "all",
                           "--perf-time", "0.01", "--out", "out", alter="counts", ASSAY_ALTER_REPORT=str(report))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

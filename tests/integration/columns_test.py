@@ -117,7 +117,7 @@ class AtOnce(Cli):
         self.assertIn("plugin in worker 2", threads)
 
     def test_one_job_and_a_device_that_serves_one_process_have_one_worker(self):
-        device = {"ASSAY_MISBEHAVE": "serves_one", "ASSAY_DEVICE_FILE": str(self.dir / "device")}
+        device = {"ASSAY_MISBEHAVE": "serves_one", "ASSAY_DEVICE_FILE": str(self.shared / "device")}
         for args, env in (("--jobs", "1"), {}), (("--jobs", "2"), device):
             self.env.update(env)
             spans, threads = self.hangs_in_four_cases(*args, out=f"out{len(env)}")

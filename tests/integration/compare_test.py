@@ -266,12 +266,12 @@ class CompareTimes(Base):
         self.assertIn("both are 'new'", self.compare(2, "ab", "--builds", "new,new").stderr)
 
     def test_each_round_has_a_worker_of_its_own(self):
-        self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.dir / "workers"))
+        self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.shared / "workers"))
         self.run_rounds("out", "--plugin", f"one={DELAYED}", "--backend", "one", "--impl", "ok")
         self.assertEqual((self.dir / "workers").stat().st_size, self.ROUNDS)
 
     def test_a_failure_in_a_later_round_is_that_of_the_result(self):
-        self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.dir / "workers"), ASSAY_CRASH_FROM="3")
+        self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.shared / "workers"), ASSAY_CRASH_FROM="3")
         done, records = self.run_cases("--case", CASE, "--perf-time", "0.005", "--rounds", "4", "--plugin",
                                        f"one={DELAYED}", "--backend", "one", "--impl", "ok", out="out")
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)

@@ -130,7 +130,7 @@ class Hip(Gpu):
         self.assertEqual(code, 3)
 
     def test_a_sticky_error_ends_the_worker_and_the_next_result_gets_a_new_one(self):
-        once = self.dir / "once"
+        once = self.shared / "once"
         for call in ("hipLaunchKernel", "hipStreamSynchronize", "hipMemcpyAsync"):
             once.touch()
             records, code = self.run_cases("--no-perf", "--jobs", "1", FAIL=f"{call}:700", ONCE=once)

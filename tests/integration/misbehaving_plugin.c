@@ -15,6 +15,9 @@
 #include <unistd.h>
 
 #include "backends/abi/assay_backend.h"
+#ifdef ASSAY_TEST_HOSTILE
+#include "tests/integration/hostile_attempts.h"
+#endif
 
 struct assay_device {
   int unused;
@@ -199,6 +202,14 @@ FAULT(liar) { /* declares an f32 accumulator, has a bf16 one */
   }
 }
 
+#ifdef ASSAY_TEST_HOSTILE
+FAULT(attempt) { /* a wrong result where what ASSAY_TEST_ATTEMPT names succeeds, in the first execution of a process */
+  static int attempts;
+  UNUSED;
+  if (attempts++ == 0 && hostile_attempt(getenv("ASSAY_TEST_ATTEMPT"))) *at(y, 0, 0) += 1;
+}
+#endif
+
 /* "unwritten", "unwritten_row" and "stale" are faults of the loop itself: see skips(); "ignores_padding" is one of
  * plan_create. */
 static const struct fault kFaults[] = {
@@ -232,6 +243,9 @@ static const struct fault kFaults[] = {
     {"depends_on_column", "f32acc;det=yes", NULL, depends_on_column},
     {"rounds_up", "f32acc;det=yes", NULL, rounds_up},
     {"wrong_later", "f32acc", NULL, wrong_later},
+#ifdef ASSAY_TEST_HOSTILE
+    {"attempt", "f32acc", NULL, attempt},
+#endif
 };
 enum { kFaultCount = sizeof kFaults / sizeof kFaults[0] };
 

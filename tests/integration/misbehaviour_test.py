@@ -256,7 +256,7 @@ class Misbehaviour(Cli):
 
     def test_a_crash_is_tried_once_more_alone_and_another_end_is_a_flake_that_fails(self):
         words = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "crash_once,ok")
-        file = self.dir / "once"
+        file = self.shared / "once"
         for name, more, after in (("judged", ("--no-perf",), "0"), ("timed", ("--perf-time", "0.02"), "12")):
             with self.subTest(name):
                 done, records = self.run_cases(*words, *more, out=name,

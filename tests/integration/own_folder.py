@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every test that runs the program needs: a folder of its own, and an environment in which nothing that the caller
-has set selects cases or plugins, with an empty golden store in that folder."""
+has set selects cases or plugins, with an empty golden store and a folder of the plugins in that folder."""
 import os
 import pathlib
 import tempfile
@@ -12,7 +12,9 @@ class OwnFolder(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.dir = pathlib.Path(self.folder.name)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("ASSAY_", "GTEST_"))}
-        self.env = dict(kept, ASSAY_GOLDEN_STORE=str(self.dir / "store"), NO_COLOR="1")
+        self.shared = self.dir / "of-plugins"  # which plugins may read and write
+        self.shared.mkdir()
+        self.env = dict(kept, ASSAY_GOLDEN_STORE=str(self.dir / "store"), ASSAY_GRANT=str(self.shared), NO_COLOR="1")
 
     def tearDown(self):
         self.folder.cleanup()

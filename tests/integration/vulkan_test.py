@@ -86,7 +86,7 @@ class Validation(Vulkan):
         layers = [pathlib.Path(f) for f in ("/usr/share/vulkan/explicit_layer.d", "/etc/vulkan/explicit_layer.d")]
         if not any(LAYER in f.read_text() for folder in layers if folder.is_dir() for f in folder.glob("*.json")):
             self.skipTest(f"{LAYER} is not installed; install vulkan-validationlayers")
-        log = self.dir / "validation.log"
+        log = self.shared / "validation.log"
         settings = self.dir / "vk_layer_settings.txt"
         settings.write_text("khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG\n"
                             "khronos_validation.report_flags = error,warn,info\n"
@@ -108,7 +108,7 @@ class Cache(Vulkan):
         self.env["XDG_CACHE_HOME"] = str(self.dir / "cache")
 
     def files(self):
-        return list((self.dir / "cache" / "assay" / "vulkan").glob("*.pipelines"))
+        return list((self.dir / "cache/assay/workers/vulkan/assay/vulkan").glob("*.pipelines"))
 
     def test_pipelines_are_kept_and_a_damaged_file_is_ignored(self):
         self.need_device()
@@ -201,7 +201,7 @@ class Faults(Vulkan):
         for fault, text in (("lost", "VK_ERROR_DEVICE_LOST"), ("memory", "VK_ERROR_OUT_OF_DEVICE_MEMORY"),
                             ("pipeline", "compiling the shader")):
             with self.subTest(fault):
-                env = {**self.loader_folder(fault), "ASSAY_TEST_VULKAN_ONCE": str(self.dir / f"{fault}.done")}
+                env = {**self.loader_folder(fault), "ASSAY_TEST_VULKAN_ONCE": str(self.shared / f"{fault}.done")}
                 done, records = self.run_cases("--case", CASE, "--case", other, "--expectations", "none", env=env)
                 self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
                 self.assertGreater(len(records), 3)

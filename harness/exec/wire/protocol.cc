@@ -13,6 +13,7 @@
 
 #include "harness/base/json_text.h"
 #include "harness/exec/clean_text.h"
+#include "harness/exec/wire/frame_shape.h"
 
 namespace assay {
 namespace {
@@ -65,7 +66,9 @@ Result<std::optional<Json>> FrameBuffer::Next() {
                 fmt::format("a message claims {} bytes; the limit is {}", header.length, kMaxFrameBytes));
   }
   if (pending_.size() < sizeof header + header.length) return std::nullopt;
-  Json json = ParseJson(std::string_view(pending_).substr(sizeof header, header.length));
+  const std::string_view text = std::string_view(pending_).substr(sizeof header, header.length);
+  if (Status shape = CheckShape(text); !shape) return tl::unexpected(shape.error());
+  Json json = ParseJson(text);
   pending_.erase(0, sizeof header + header.length);
   if (!json.is_object()) return Fail(ErrorCode::kInternal, "a message is not a JSON object");
   return json;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between host and worker: a JSON object behind an 8-byte header (magic, length), over a Unix stream
-// socket. The host answers for nothing it reads: sizes, counts and texts pass through FrameBuffer and Reply, which
-// bound them. File descriptors travel from the host to the worker only.
+// socket. The host answers for nothing it reads: sizes, counts, nesting and texts pass through FrameBuffer and Reply,
+// which bound them. File descriptors travel from the host to the worker only.
+// Each request carries a number ("seq") that the host draws at random, and its answer carries the same. Nothing may lie
+// in the socket when a request is sent, and nothing may follow an answer: what does is late, or of somebody who should
+// not write there, and ends the worker.
 #pragma once
 
 #include <chrono>
@@ -23,6 +26,7 @@ using Deadline = std::chrono::steady_clock::time_point;
 
 inline constexpr size_t kMaxFrameBytes = size_t{4} << 20;
 inline constexpr int kMaxFrameFds = 4;
+inline constexpr const char* kSequence = "seq";
 inline constexpr size_t kMaxNameBytes = 256;   // names of devices, implementations, versions
 inline constexpr size_t kMaxTextBytes = 4096;  // error texts, properties, contracts
 inline constexpr uint64_t kMaxDevices = 256;

@@ -2,7 +2,6 @@
 #include "harness/exec/worker/worker_main.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,6 +10,8 @@
 #include <cstdlib>
 #include <exception>
 
+#include "harness/exec/seal/seal.h"
+#include "harness/exec/seal/supervisor.h"
 #include "harness/exec/worker/plugin_calls.h"
 #include "harness/exec/worker_environment.h"
 
@@ -19,20 +20,25 @@ namespace {
 
 void IsolateProcess(int fd) {
   // The plugin's children must not keep the socket open; its prints must not mix with data on the host's stdout; a
-  // crash is expected here and not worth a core file; and nothing of it may outlive the host or catch its Ctrl-C.
+  // crash is expected here and not worth a core file.
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::setpgid(0, 0);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_DFL);  // which the host ignores: here it says that a limit was met
+}
+
+// Before a plugin is loaded, and once.
+Json SealWorker(const Json& request) {
+  return {{"status", ASSAY_OK}, {"process", ::getpid()}, {"sandbox", ApplySeal(DecodeSeal(request.at("seal")))}};
 }
 
 }  // namespace
 
 int WorkerMain(int fd) {
+  RunSupervised(fd);
   IsolateProcess(fd);
   if (WorkersSetSpins()) ::setenv(kSpinVariable, kWorkerSpins, 0);
   FrameBuffer buffer;
@@ -47,10 +53,11 @@ int WorkerMain(int fd) {
     if (!request->has_value()) return 0;  // the host is done
     Json reply;
     try {
-      reply = plugin.Answer(**request, std::move(fds));
+      reply = (*request)->at("call") == "seal" ? SealWorker(**request) : plugin.Answer(**request, std::move(fds));
     } catch (const std::exception& error) {  // a request that this worker does not understand, or no memory
       reply = {{"status", ASSAY_ERROR}, {"text", std::string("worker: ") + error.what()}};
     }
+    reply[kSequence] = (*request)->at(kSequence);
     const Result<std::string> frame = EncodeFrame(reply);
     constexpr double kLongSeconds = 3600;
     if (!frame || !SendFrame(fd, *frame, {}, After(kLongSeconds))) return 1;

@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "harness/exec/wire/frame_shape.h"
+
 namespace assay {
 namespace {
 
@@ -58,6 +60,34 @@ TEST(FrameBuffer, DeepNestingIsAnErrorNotAStackOverflow) {
   buffer.Append({reinterpret_cast<const char*>(&length), 4});
   buffer.Append(deep);
   EXPECT_FALSE(buffer.Next());
+}
+
+// Of a message that would be one, and whose value would end the program when it is freed.
+TEST(FrameBuffer, ShapesAreBounded) {
+  const auto next = [](const std::string& text) {
+    const auto length = static_cast<uint32_t>(text.size());
+    FrameBuffer buffer;
+    buffer.Append(std::string_view("asy1"));
+    buffer.Append({reinterpret_cast<const char*>(&length), 4});
+    buffer.Append(text);
+    const auto got = buffer.Next();
+    return got ? std::string() : got.error().message;
+  };
+  const auto nested = [](size_t depth) { return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + "}"; };
+  const auto many = [](size_t values) {
+    std::string text = "{\"a\":[0";
+    while (values-- > 1) text += ",0";
+    return text + "]}";
+  };
+  const auto long_text = [](size_t size) { return "{\"a\":\"" + std::string(size, 'x') + "\"}"; };
+  EXPECT_EQ(next(nested(kMaxFrameDepth - 1)), "");
+  EXPECT_THAT(next(nested(kMaxFrameDepth)), HasSubstr("nested deeper than 32"));
+  EXPECT_THAT(next(nested(1'900'000)), HasSubstr("nested deeper than 32"));
+  EXPECT_EQ(next(many(kMaxFrameValues - 4)), "");
+  EXPECT_THAT(next(many(kMaxFrameValues)), HasSubstr("more values than 262144"));
+  EXPECT_EQ(next(long_text(kMaxFrameStringBytes - 1)), "");
+  EXPECT_THAT(next(long_text(kMaxFrameStringBytes + 1)), HasSubstr("a text of more bytes than 65536"));
+  EXPECT_EQ(next("{\"a\":\"" + std::string(100, '[') + "\\\"" + std::string(100, '{') + "\"}"), "");  // in a text
 }
 
 // No bytes make it abort, hang or hold more than one message; whatever comes out is an object.

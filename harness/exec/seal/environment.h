@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of the host's environment a worker gets: what configures drivers, languages and libraries by their documented
+// names, and nothing that says where results, golden values or the user's own files and accounts are.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+// Whether a variable is passed without being asked for.
+bool IsPassed(std::string_view name);
+
+// "NAME=value" each, as the process has them: those that IsPassed, and `more`.
+std::vector<std::string> PassedVariables(std::span<const std::string> more);
+
+// Replaces or adds it.
+void SetVariable(std::vector<std::string>& variables, std::string_view name, std::string_view value);
+// Adds it unless it is there.
+void DefaultVariable(std::vector<std::string>& variables, std::string_view name, std::string_view value);
+
+}  // namespace assay

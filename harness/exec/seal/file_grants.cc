@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/seal/file_grants.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kReadable[] = {
+    "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store",
+    "/run/opengl-driver", "/run/current-system",
+    // How the loader, names, time zones and drivers are set up; the rest of /etc is nobody's business.
+    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives",
+    "/etc/OpenCL", "/etc/vulkan", "/etc/glvnd", "/etc/drirc", "/etc/nvidia", "/etc/rocm", "/etc/hsa", "/etc/localtime",
+    "/etc/timezone", "/etc/locale.alias", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/os-release",
+    "/etc/debian_version", "/etc/hwloc",
+    // The machine. Of /proc no other process.
+    "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/version",
+    "/proc/filesystems", "/proc/devices", "/proc/modules", "/proc/driver", "/proc/sys", "/proc/bus", "/proc/self",
+    "/sys/devices", "/sys/class", "/sys/bus", "/sys/module", "/sys/dev", "/sys/kernel/mm", "/sys/fs/cgroup",
+    "/sys/firmware"};
+
+constexpr const char* kWritable[] = {"/dev/null",    "/dev/zero",     "/dev/full",  "/dev/random",
+                                     "/dev/urandom", "/dev/shm",      "/dev/dri",   "/dev/kfd",
+                                     "/dev/udmabuf", "/dev/dma_heap", "/dev/accel", "/dev/nvidia-caps"};
+
+bool Lies(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+// Without links, as far as it exists; a folder's name without a slash at its end.
+fs::path RealPath(const fs::path& path) {
+  std::error_code error;
+  fs::path real = fs::weakly_canonical(path, error);
+  return real.has_filename() || !real.has_relative_path() ? real : real.parent_path();
+}
+
+// Where files of everybody lie, or all of a user's: the root, the folder for temporary files, a home or what holds it.
+bool HoldsAllKinds(const fs::path& folder) {
+  std::error_code error;
+  if (folder == RealPath(fs::temp_directory_path(error)) || folder == "/tmp") return true;
+  const char* home = std::getenv("HOME");
+  return folder == "/" || (home != nullptr && *home == '/' && Lies(RealPath(home), folder));
+}
+
+bool IsLibrary(const fs::path& path) {
+  return path.filename().string().find(".so") != std::string::npos;
+}
+
+}  // namespace
+
+FileGrants::FileGrants(std::vector<std::string> hidden) {
+  for (const std::string& path : hidden) {
+    if (!path.empty()) hidden_.push_back(RealPath(fs::absolute(path)));
+  }
+}
+
+void FileGrants::Grant(const fs::path& path, bool write) {
+  const fs::path real = RealPath(path);
+  if (std::ranges::any_of(hidden_, [&](const fs::path& hidden) { return Lies(real, hidden); })) return;
+  if (std::ranges::any_of(hidden_, [&](const fs::path& hidden) { return Lies(hidden, real); })) {
+    GrantAround(real, write);
+  } else {
+    grants_.push_back({real.string(), write});
+  }
+}
+
+void FileGrants::GrantAround(const fs::path& folder, bool write) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (!entry.is_symlink(error)) Grant(entry.path(), write);  // what it leads to is granted where it lies, or is not
+  }
+}
+
+void FileGrants::GrantLibraries(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (IsLibrary(entry.path()) && entry.is_regular_file(error)) Read(entry.path());
+  }
+}
+
+void FileGrants::GrantSystem() {
+  for (const char* path : kReadable) {
+    // The worker's own: a link that has to be followed there.
+    if (std::string_view(path) == "/proc/self") {
+      grants_.push_back({path, true});
+    } else {
+      Read(path);
+    }
+  }
+  for (const char* path : kWritable) ReadAndWrite(path);
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/dev", error)) {
+    if (entry.path().filename().string().starts_with("nvidia")) ReadAndWrite(entry.path());
+  }
+}
+
+void FileGrants::GrantPlugin(const fs::path& plugin) {
+  if (plugin.empty()) return;
+  for (const fs::path& file : std::set{fs::absolute(plugin).lexically_normal(), RealPath(plugin)}) {
+    const fs::path folder = RealPath(file.parent_path());
+    grants_.push_back({file.string(), false});
+    GrantLibraries(folder);
+    if (HoldsAllKinds(folder)) continue;
+    Read(folder);
+    Read(folder / "../deps");  // where a package keeps what it brings
+  }
+}
+
+void FileGrants::GrantNamedBy(const std::vector<std::string>& variables) {
+  for (const std::string& variable : variables) {
+    const size_t equals = variable.find('=');
+    const std::string_view name = std::string_view(variable).substr(0, equals);
+    if (name == "PATH" || equals == std::string::npos) continue;
+    const bool searched = name.starts_with("XDG_");  // for a folder of this name, and much else
+    for (size_t at = equals + 1, end; at < variable.size(); at = end + 1) {
+      end = std::min(variable.find(':', at), variable.size());
+      const fs::path path(variable.substr(at, end - at));
+      if (!path.is_absolute() || (!searched && HoldsAllKinds(RealPath(path)))) continue;
+      Grant(searched ? path / "vulkan" : path, name.find("CACHE") != std::string_view::npos);
+      if (name == "LD_LIBRARY_PATH") GrantLibraries(path);
+    }
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files a worker may use. Landlock knows permissions only, no exceptions: what must stay hidden is left out by
+// permitting the folders around it one by one.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/exec/seal/landlock.h"
+
+namespace assay {
+
+class FileGrants {
+ public:
+  // Folders that nothing of what is granted shows, wherever they lie; they need not exist yet.
+  explicit FileGrants(std::vector<std::string> hidden);
+
+  void Read(const std::filesystem::path& path) { Grant(path, false); }
+  void ReadAndWrite(const std::filesystem::path& path) { Grant(path, true); }
+  // The libraries, drivers' files and devices of the system, and what the process may know about itself. `self` is its
+  // folder in /proc.
+  void GrantSystem();
+  // The plugin, and what it may bring: its folder, unless that is one where all kinds of files lie.
+  void GrantPlugin(const std::filesystem::path& plugin);
+  // What the variables of its environment name by absolute paths: the user's drivers, layers and caches lie there.
+  void GrantNamedBy(const std::vector<std::string>& variables);
+
+  const std::vector<FileGrant>& all() const { return grants_; }
+
+ private:
+  void Grant(const std::filesystem::path& path, bool write);
+  // The libraries right in it, wherever they lie that links lead to.
+  void GrantLibraries(const std::filesystem::path& folder);
+  void GrantAround(const std::filesystem::path& folder, bool write);
+  std::vector<std::filesystem::path> hidden_;
+  std::vector<FileGrant> grants_;
+};
+
+}  // namespace assay

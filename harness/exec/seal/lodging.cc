@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/seal/lodging.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path UserCaches() {
+  const char *caches = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
+  if (caches != nullptr && fs::path(caches).is_absolute()) return caches;
+  return home == nullptr || *home == '\0' ? fs::path() : fs::path(home) / ".cache";
+}
+
+}  // namespace
+
+TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept {
+  *this = std::move(other);
+}
+
+TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
+  path_.swap(other.path_);
+  return *this;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (!path_.empty()) RemoveFolder(path_);
+}
+
+Result<TemporaryFolder> TemporaryFolder::Create() {
+  std::error_code error;
+  std::string name = fs::temp_directory_path(error) / "assay-worker-XXXXXX";
+  if (error || ::mkdtemp(name.data()) == nullptr) {
+    return Fail(ErrorCode::kIo, fmt::format("cannot create a temporary folder for a worker ({}): {}; set TMPDIR", name,
+                                            error ? error.message() : std::strerror(errno)));
+  }
+  TemporaryFolder folder;
+  folder.path_ = std::move(name);
+  return folder;
+}
+
+void RemoveFolder(const fs::path& folder) {
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (!error) return;
+  const auto open = fs::perms::owner_all;
+  fs::permissions(folder, open, fs::perm_options::add, error);
+  for (fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
+       !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_symlink(ignored) && it->is_directory(ignored)) {
+      fs::permissions(it->path(), open, fs::perm_options::add, ignored);
+    }
+  }
+  fs::remove_all(folder, error);
+}
+
+fs::path CacheFolder(const fs::path& plugin) {
+  const fs::path caches = UserCaches();
+  if (caches.empty()) return caches;
+  const fs::path folder = caches / "assay/workers" / NameOfPluginFile(plugin);
+  std::error_code ignored;  // the driver that finds no folder says so better
+  fs::create_directories(folder, ignored);
+  return folder;
+}
+
+std::string NameOfPluginFile(const fs::path& path) {
+  std::string name = path.stem().string();
+  for (const std::string_view prefix : {"lib", "assay_"}) {
+    if (name.starts_with(prefix)) name.erase(0, prefix.size());
+  }
+  return name;
+}
+
+}  // namespace assay

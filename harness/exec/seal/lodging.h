@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a worker lives: a folder of its own for temporary files, which is its current and its home folder too and ends
+// with it, and one per plugin for what drivers compile, which stays.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "harness/base/result.h"
+
+namespace assay {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() = default;
+  TemporaryFolder(TemporaryFolder&& other) noexcept;
+  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;
+  ~TemporaryFolder();
+  static Result<TemporaryFolder> Create();
+  const std::filesystem::path& path() const { return path_; }  // "": none
+
+ private:
+  std::filesystem::path path_;
+};
+
+// With all that is in it, also where a plugin forbade its owner to look into a folder.
+void RemoveFolder(const std::filesystem::path& folder);
+
+// $XDG_CACHE_HOME/assay/workers/<plugin>, else below ~/.cache; created. "" where there is neither. `plugin` is a path.
+std::filesystem::path CacheFolder(const std::filesystem::path& plugin);
+
+// "cuda" of "lib/libassay_cuda.so": what stands for a plugin that cannot say its name.
+std::string NameOfPluginFile(const std::filesystem::path& path);
+
+}  // namespace assay

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/exec/seal/surroundings.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "harness/exec/seal/environment.h"
+#include "harness/exec/seal/file_grants.h"
+#include "harness/exec/seal/supervisor.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> AllVariables() {
+  std::vector<std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) variables.emplace_back(*entry);
+  return variables;
+}
+
+// Where libraries look for a home and put what they compile.
+std::vector<std::string> SealedVariables(const SealOptions& options, const fs::path& folder, const fs::path& cache) {
+  std::vector<std::string> variables = PassedVariables(options.passed);
+  for (const char* name : {"HOME", "TMPDIR"}) SetVariable(variables, name, folder.string());
+  SetVariable(variables, "XDG_CACHE_HOME", cache.string());
+  SetVariable(variables, kFolderVariable, folder.string());
+  // These do not ask for XDG_CACHE_HOME.
+  DefaultVariable(variables, "CUDA_CACHE_PATH", (cache / "nv").string());
+  DefaultVariable(variables, "MIOPEN_USER_DB_PATH", (cache / "miopen").string());
+  DefaultVariable(variables, "MIOPEN_CUSTOM_CACHE_DIR", (cache / "miopen-kernels").string());
+  return variables;
+}
+
+}  // namespace
+
+Result<Surroundings> MakeSurroundings(const SealOptions& options, const std::string& plugin,
+                                      const std::string& executable) {
+  Surroundings made;
+  made.seal = {options.sealed, {}, options.limits};
+  if (!options.sealed) {
+    made.variables = AllVariables();
+    return made;
+  }
+  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  if (!folder) return tl::unexpected(folder.error());
+  made.folder = std::move(*folder);
+  fs::path cache = plugin.empty() ? fs::path() : CacheFolder(plugin);
+  if (cache.empty()) cache = made.folder.path() / "cache";
+  made.variables = SealedVariables(options, made.folder.path(), cache);
+  FileGrants grants(options.hidden);
+  grants.GrantSystem();
+  grants.Read(executable);
+  grants.GrantPlugin(plugin);
+  grants.GrantNamedBy(made.variables);
+  grants.ReadAndWrite(made.folder.path());
+  grants.ReadAndWrite(cache);
+  for (const std::string& path : options.granted) grants.ReadAndWrite(fs::absolute(path));
+  made.seal.files = grants.all();
+  return made;
+}
+
+void HideThisProcess() {
+  ::prctl(PR_SET_DUMPABLE, 0);
+}
+
+}  // namespace assay

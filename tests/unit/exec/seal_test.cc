@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host prepares for a sealed worker: variables, files, limits, folders. What the seal then stops is shown by
+// worker_seal_test.cc and sandbox_test.py.
+#include "harness/exec/seal/seal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/exec/seal/environment.h"
+#include "harness/exec/seal/file_grants.h"
+#include "harness/exec/seal/lodging.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Environment, PassesWhatDriversNeedAndNothingOfTheUser) {
+  for (const char* name : {"PATH", "LC_ALL", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES",
+                           "VK_DRIVER_FILES", "POCL_DEVICES", "ASSAY_VULKAN_ALL", "ASAN_OPTIONS"}) {
+    EXPECT_TRUE(IsPassed(name)) << name;
+  }
+  for (const char* name : {"HOME", "USER", "SSH_AUTH_SOCK", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "NVIDIA_API_KEY",
+                           "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "ASSAY_GOLDEN_STORE", "ASSAY_PLUGIN_FILES",
+                           "DISPLAY", "PATHS", ""}) {
+    EXPECT_FALSE(IsPassed(name)) << name;
+  }
+}
+
+TEST(Environment, IsTheProcessesOwnAndWhatIsAskedFor) {
+  ::setenv("ASSAY_TEST_SEEN", "a=b", 1);
+  ::setenv("UNSEEN_BY_WORKERS", "1", 1);
+  EXPECT_THAT(PassedVariables({}), Contains("ASSAY_TEST_SEEN=a=b"));
+  EXPECT_THAT(PassedVariables({}), Not(Contains("UNSEEN_BY_WORKERS=1")));
+  const std::string asked[] = {"UNSEEN_BY_WORKERS"};
+  EXPECT_THAT(PassedVariables(asked), Contains("UNSEEN_BY_WORKERS=1"));
+  std::vector<std::string> variables = {"A=1", "B=2"};
+  DefaultVariable(variables, "A", "3");
+  SetVariable(variables, "B", "4");
+  SetVariable(variables, "C", "5");
+  EXPECT_THAT(variables, testing::ElementsAre("A=1", "B=4", "C=5"));
+}
+
+class GrantsTest : public testing::Test {
+ protected:
+  GrantsTest() : folder_(*TemporaryFolder::Create()), root_(folder_.path()) {
+    for (const char* name : {"a/deep/store/x", "a/deep/other", "a/file.so", "b", "home/plugin"}) Make(name);
+    ::setenv("HOME", (root_ / "home").c_str(), 1);
+  }
+  void Make(const fs::path& file) {
+    fs::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file) << "x";
+  }
+  // What is granted below the folder, without its name.
+  std::vector<std::string> Granted(const FileGrants& grants) const {
+    std::vector<std::string> names;
+    for (const FileGrant& grant : grants.all()) {
+      names.push_back(grant.path.substr(root_.string().size() + 1) + (grant.write ? " w" : ""));
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+
+  TemporaryFolder folder_;
+  fs::path root_;
+};
+
+TEST_F(GrantsTest, LeaveOutWhatIsHiddenWhereverItLies) {
+  const auto granted = [&](const char* hidden, const char* path) {
+    FileGrants grants({(root_ / hidden).string()});
+    grants.ReadAndWrite(root_ / path);
+    return Granted(grants);
+  };
+  EXPECT_THAT(granted("b", "a"), testing::ElementsAre("a w"));
+  EXPECT_THAT(granted("a/deep/store", "a"), testing::ElementsAre("a/deep/other w", "a/file.so w"));
+  EXPECT_THAT(granted("a/deep/store", "a/deep/store"), testing::IsEmpty());
+  EXPECT_THAT(granted("a/deep/store", "a/deep/store/x"), testing::IsEmpty());
+  EXPECT_THAT(granted("a/absent/yet", "a"), testing::ElementsAre("a/deep w", "a/file.so w"));
+  EXPECT_THAT(granted("a/dee", "a"), testing::ElementsAre("a/deep w", "a/file.so w"));  // no part of a name
+  EXPECT_THAT(granted("a/deep/", "a"), testing::ElementsAre("a/file.so w"));
+}
+
+TEST_F(GrantsTest, AreNotFooledByLinks) {
+  fs::create_directory_symlink(root_ / "a/deep/store", root_ / "link");
+  FileGrants grants({(root_ / "link").string()});
+  grants.Read(root_ / "a");
+  EXPECT_THAT(Granted(grants), testing::ElementsAre("a/deep/other", "a/file.so"));
+  fs::create_directory_symlink(root_ / "a/deep/store", root_ / "home/link");
+  FileGrants through({(root_ / "a/deep/store").string(), (root_ / "home/x").string()});
+  through.Read(root_ / "home");
+  EXPECT_THAT(Granted(through), testing::ElementsAre("home/plugin"));
+}
+
+TEST_F(GrantsTest, OfAPluginAreItsFolderButNoHome) {
+  FileGrants grants({});
+  grants.GrantPlugin(root_ / "a/file.so");
+  EXPECT_THAT(Granted(grants), Contains("a"));
+  Make("home/libbeside.so.1");
+  FileGrants home({});
+  home.GrantPlugin(root_ / "home/plugin");
+  EXPECT_THAT(Granted(home), testing::ElementsAre("home/libbeside.so.1", "home/plugin"));
+}
+
+TEST_F(GrantsTest, FollowTheVariablesOfDrivers) {
+  FileGrants grants({});
+  const std::string a = (root_ / "a").string(), b = (root_ / "b").string(), home = (root_ / "home").string();
+  grants.GrantNamedBy({"LD_LIBRARY_PATH=" + a + "::relative:" + home, "POCL_CACHE_DIR=" + b, "PATH=" + b, "ODD"});
+  EXPECT_THAT(Granted(grants), testing::ElementsAre("a", "a/file.so", "b w"));
+  fs::create_directories(root_ / "linked");
+  fs::create_symlink(root_ / "a/file.so", root_ / "linked/liblinked.so");
+  FileGrants linked({});
+  linked.GrantNamedBy({"LD_LIBRARY_PATH=" + (root_ / "linked").string()});
+  EXPECT_THAT(Granted(linked), testing::ElementsAre("a/file.so", "linked"));
+}
+
+TEST(Limits, AreReadAndNamed) {
+  WorkerLimits limits;
+  for (const char* text : {"memory=8G", "file=500M", "processes=none", "descriptors=64"})
+    EXPECT_TRUE(SetLimit(text, limits));
+  EXPECT_EQ(limits, (WorkerLimits{uint64_t{8} << 30, uint64_t{500} << 20, 0, 64}));
+  for (const char* text : {"memory", "memory=", "memory=0", "memory=-1", "memory=1X", "memory=1GG",
+                           "memory=99999999999T", "speed=1", "=1", ""}) {
+    EXPECT_FALSE(SetLimit(text, limits)) << text;
+  }
+  EXPECT_THAT(LimitHint(limits, SIGXFSZ), HasSubstr("--worker-limit file=500M"));
+  EXPECT_THAT(LimitHint(limits, SIGABRT), HasSubstr("--worker-limit memory=8G"));
+  EXPECT_EQ(LimitHint(WorkerLimits(), SIGABRT), "");
+}
+
+TEST(Seal, TravelsToTheWorker) {
+  Seal seal;
+  seal.files = {{"/a b", false}, {"/c", true}};
+  seal.limits.memory_bytes = 5;
+  const Seal got = DecodeSeal(EncodeSeal(seal));
+  EXPECT_TRUE(got.sealed);
+  EXPECT_EQ(got.limits, seal.limits);
+  ASSERT_EQ(got.files.size(), 2u);
+  EXPECT_EQ(got.files[0].path, "/a b");
+  EXPECT_FALSE(got.files[0].write);
+  EXPECT_TRUE(got.files[1].write);
+}
+
+TEST(TemporaryFolder, EndsWithAllThatIsInIt) {
+  fs::path path;
+  {
+    const auto folder = TemporaryFolder::Create();
+    ASSERT_TRUE(folder);
+    path = folder->path();
+    fs::create_directories(path / "x/y");
+    std::ofstream(path / "x/y/z") << "z";
+    fs::create_directory_symlink("/", path / "x/root");
+    ::chmod((path / "x").c_str(), 0);
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(CacheFolder, IsThePluginsOwn) {
+  const auto caches = TemporaryFolder::Create();
+  ASSERT_TRUE(caches);
+  ::setenv("XDG_CACHE_HOME", caches->path().c_str(), 1);
+  EXPECT_EQ(CacheFolder("/x/libassay_cuda.so"), caches->path() / "assay/workers/cuda");
+  EXPECT_TRUE(fs::is_directory(CacheFolder("/y/vendor.so")));
+  ::unsetenv("XDG_CACHE_HOME");
+}
+
+}  // namespace
+}  // namespace assay
