@@ -35,9 +35,10 @@ Call<void> Worker::Start() {
   if (options_.plugin.empty()) return {};
   const Call<Json> loaded = Request("load", {{"plugin", options_.plugin}}, options_.startup_timeout_s);
   if (loaded) return {};
+  const bool answered = running();  // else the message has what it printed
   Stop();
-  return CallFailed(loaded.error().outcome,
-                    fmt::format("while loading {}: {}", options_.plugin, loaded.error().message));
+  const std::string why = answered ? WithTail(loaded.error().message) : loaded.error().message;
+  return CallFailed(loaded.error().outcome, fmt::format("while loading {}: {}", options_.plugin, why));
 }
 
 Call<Json> Worker::Request(const std::string& call, Json message, double timeout_s, std::span<const int> fds) {
@@ -53,8 +54,8 @@ Call<Json> Worker::Request(const std::string& call, Json message, double timeout
   if (!reply.problem().empty()) return Killed(Outcome::kProtocol, fmt::format("{}: {}", call, reply.problem()));
   if (status == 0) return json;
   const Outcome outcome = OutcomeOf(status);
-  // A lost device is of no more use to this process, and nothing is to be believed of one whose memory was written over;
-  // the next call starts a fresh one.
+  // A lost device is of no more use to this process, and nothing is to be believed of one whose memory was written
+  // over; the next call starts a fresh one.
   if (outcome == Outcome::kDeviceLost || outcome == Outcome::kMemoryFault) return Killed(outcome, text);
   return CallFailed(outcome, text);
 }

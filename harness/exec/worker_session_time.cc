@@ -191,7 +191,7 @@ Call<void> WorkerSession::BatchedRun::Batch(uint64_t repetitions) {
   if (!reply.problem().empty()) return session_.BadAnswer("time", reply.problem());
   calls_s_ += seconds;
   repetitions_ += all;
-  span.AddWorker(session_.options_.worker_number, at, seconds, static_cast<int64_t>(all), repetitions_s_);
+  span.AddWorker(at, seconds, static_cast<int64_t>(all), repetitions_s_);
   return {};
 }
 

@@ -17,14 +17,14 @@
 namespace assay {
 namespace {
 
-SessionOptions SessionFor(const PluginCandidate& candidate, double timeout_s) {
+std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, double timeout_s) {
   SessionOptions options;
   options.worker.executable = ExecutablePath();
   options.worker.plugin = candidate.path.string();
   options.worker.startup_timeout_s = timeout_s;
   options.call_timeout_s = timeout_s;
   options.prepare_timeout_s = 5 * timeout_s;
-  return options;
+  return std::make_shared<WorkerSession>(std::move(options));
 }
 
 // "libassay_cuda.so" stands for "cuda" while the plugin cannot say its name itself.
@@ -41,53 +41,59 @@ std::string PluginArgument(const PluginCandidate& candidate) {
   return candidate.name.empty() ? candidate.path.string() : candidate.name + "=" + candidate.path.string();
 }
 
-Device Unusable(const PluginCandidate& candidate, Outcome outcome, std::string problem) {
-  Device column;
-  column.backend = candidate.name.empty() ? NameFromFile(candidate.path) : candidate.name;
-  column.path = candidate.path.string();
-  column.origin = candidate.origin;
-  column.plugin_argument = PluginArgument(candidate);
-  column.problem = std::move(problem);
-  column.problem_outcome = outcome;
-  return column;
+// What all devices of a plugin have in common, which is called `name` where the user gave no other.
+Device NewDevice(const PluginCandidate& candidate, const std::string& name) {
+  Device device;
+  device.backend = candidate.name.empty() ? name : candidate.name;
+  device.path = candidate.path.string();
+  device.origin = candidate.origin;
+  device.plugin_argument = PluginArgument(candidate);
+  return device;
 }
 
-void AppendColumns(const PluginCandidate& candidate, double timeout_s, std::vector<Device>& columns) {
+Device Unusable(const PluginCandidate& candidate, Outcome outcome, std::string problem) {
+  Device device = NewDevice(candidate, NameFromFile(candidate.path));
+  device.problem = std::move(problem);
+  device.problem_outcome = outcome;
+  return device;
+}
+
+// The first device keeps the worker that described all of them, the others get one each, which opens no other device.
+void AppendDevices(const PluginCandidate& candidate, double timeout_s, std::vector<Device>& devices) {
   if (!candidate.problem.empty()) {
-    columns.push_back(Unusable(candidate, Outcome::kError, candidate.problem));
+    devices.push_back(Unusable(candidate, Outcome::kError, candidate.problem));
     return;
   }
   const SpanContext context("", candidate.name.empty() ? NameFromFile(candidate.path) : candidate.name, "");
-  auto session = std::make_shared<WorkerSession>(SessionFor(candidate, timeout_s));
-  auto description = session->Describe();
+  const auto describing = OpenSession(candidate, timeout_s);
+  const auto description = describing->Describe();
   if (!description) {
-    columns.push_back(Unusable(candidate, description.error().outcome, description.error().message));
+    devices.push_back(Unusable(candidate, description.error().outcome, description.error().message));
     return;
   }
-  Device column;
-  column.backend = candidate.name.empty() ? description->name : candidate.name;
-  column.path = candidate.path.string();
-  column.origin = candidate.origin;
-  column.plugin_argument = PluginArgument(candidate);
-  column.description = *description;
-  if (description->devices.empty()) {
-    column.problem = description->unavailable.empty() ? "the plugin lists no device" : description->unavailable;
-    columns.push_back(std::move(column));
+  Device device = NewDevice(candidate, description->name);
+  device.description = *description;
+  const std::vector<DeviceDescription>& listed = description->devices;
+  if (listed.empty()) {
+    device.problem = description->unavailable.empty() ? "the plugin lists no device" : description->unavailable;
+    devices.push_back(std::move(device));
     return;
   }
-  column.session = session;
-  const std::vector<DeviceDescription>& devices = description->devices;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    const auto same_name = [&](const DeviceDescription& other) { return other.name == devices[i].name; };
-    column.device = devices[i];
-    if (std::count_if(devices.begin(), devices.end(), same_name) > 1) column.device.name += fmt::format(" #{}", i);
-    column.device_index = static_cast<uint32_t>(i);
-    column.selector = devices.size() > 1 ? fmt::format("{}:{}", column.backend, i) : column.backend;
-    columns.push_back(column);
+  for (size_t i = 0; i < listed.size(); ++i) {
+    device.device = listed[i];
+    if (std::ranges::count(listed, listed[i].name, &DeviceDescription::name) > 1) {
+      device.device.name += fmt::format(" #{}", i);
+    }
+    device.device_index = static_cast<uint32_t>(i);
+    device.selector = listed.size() > 1 ? fmt::format("{}:{}", device.backend, i) : device.backend;
+    const auto session = i == 0 ? describing : OpenSession(candidate, timeout_s);
+    session->NameDevice(fmt::format("{} ({})", device.selector, device.device.name));
+    device.session = session;
+    devices.push_back(device);
   }
 }
 
-// Whether --backend WANTED means this column.
+// Whether --backend WANTED means this device.
 bool IsNamed(const Device& c, const std::string& wanted) {
   if (wanted == c.backend) return true;
   return c.problem.empty() && wanted == fmt::format("{}:{}", c.backend, c.device_index);
@@ -98,9 +104,9 @@ bool IsNamedByAny(const Device& c, const std::vector<std::string>& wanted) {
 }
 
 // "cpu, cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)"
-std::string FoundText(const std::vector<Device>& columns) {
+std::string FoundText(const std::vector<Device>& devices) {
   std::string text;
-  for (const Device& c : columns) {
+  for (const Device& c : devices) {
     text += (text.empty() ? "" : ", ") + (c.selector.empty() ? c.backend : c.selector);
     if (!c.device.name.empty()) text += " (" + c.device.name + ")";
   }
@@ -108,27 +114,27 @@ std::string FoundText(const std::vector<Device>& columns) {
 }
 
 // "vulkan (not built: ...)", "cuda (unavailable: no driver)", "cuda:3".
-std::string AbsentText(const std::vector<Device>& columns, const std::string& wanted) {
-  for (const Device& c : columns) {
+std::string AbsentText(const std::vector<Device>& devices, const std::string& wanted) {
+  for (const Device& c : devices) {
     if (c.backend == wanted) return fmt::format("{} ({}: {})", wanted, Name(c.problem_outcome), c.problem);
   }
   const std::string why = WhyNoPlugin(wanted);
   return why.empty() ? wanted : fmt::format("{} ({})", wanted, why);
 }
 
-Status CheckSelection(const BackendOptions& options, const std::vector<Device>& columns) {
+Status CheckSelection(const BackendOptions& options, const std::vector<Device>& devices) {
   for (const std::string& wanted : options.backends) {
-    if (std::any_of(columns.begin(), columns.end(), [&](const Device& c) { return IsNamed(c, wanted); })) continue;
+    if (std::any_of(devices.begin(), devices.end(), [&](const Device& c) { return IsNamed(c, wanted); })) continue;
     const std::string why = WhyNoPlugin(wanted);
     const std::string no_such =
         fmt::format("there is no such {}", wanted.find(':') == wanted.npos ? "backend" : "device");
     return UsageError(fmt::format("--backend {}: {}; found: {}. See assay backends", wanted,
-                                  why.empty() ? no_such : why, FoundText(columns)));
+                                  why.empty() ? no_such : why, FoundText(devices)));
   }
   for (const std::string& glob : options.devices) {
     const auto fits = [&](const Device& c) { return MatchesGlob(glob, c.device.name); };
-    if (std::any_of(columns.begin(), columns.end(), fits)) continue;
-    return UsageError(fmt::format("--device {}: no device has such a name; found: {}", glob, FoundText(columns)));
+    if (std::any_of(devices.begin(), devices.end(), fits)) continue;
+    return UsageError(fmt::format("--device {}: no device has such a name; found: {}", glob, FoundText(devices)));
   }
   return {};
 }
@@ -140,8 +146,8 @@ bool IsSelected(const BackendOptions& options, const Device& c) {
 }
 
 // A mistyped file beside working plugins would otherwise cost a whole run before anyone sees it.
-Status CheckArePlugins(const std::vector<Device>& columns) {
-  for (const Device& c : columns) {
+Status CheckArePlugins(const std::vector<Device>& devices) {
+  for (const Device& c : devices) {
     if (c.origin == kInstalledOrigin || c.problem_outcome != Outcome::kNoPlugin) continue;
     return UsageError(fmt::format("plugin from {}: {}; name the plugin's .so file (assay check-plugin FILE tests one)",
                                   c.origin, c.problem));
@@ -151,16 +157,16 @@ Status CheckArePlugins(const std::vector<Device>& columns) {
 
 // As the user named them with --backend; else "cpu", which the others are looked at beside, then by name. Devices of
 // one backend stay as they are.
-void Order(const std::vector<std::string>& wanted, std::vector<Device>& columns) {
+void Order(const std::vector<std::string>& wanted, std::vector<Device>& devices) {
   const auto rank = [&](const Device& c) {
     const auto names = [&](const std::string& name) { return IsNamed(c, name); };
     const auto place = std::ranges::find_if(wanted, names) - wanted.begin();
     return std::tuple(place, c.backend != "cpu", c.backend);
   };
-  std::ranges::stable_sort(columns, {}, rank);
+  std::ranges::stable_sort(devices, {}, rank);
 }
 
-// Two plugins of one name would be one column.
+// Two plugins of one name would be one backend.
 Status CheckNamesDiffer(const std::vector<std::string>& plugins) {
   std::set<std::string> names;
   for (const std::string& plugin : plugins) {
@@ -175,9 +181,9 @@ Status CheckNamesDiffer(const std::vector<std::string>& plugins) {
 }  // namespace
 
 std::vector<Device> OpenPlugin(const PluginCandidate& candidate, double timeout_s) {
-  std::vector<Device> columns;
-  AppendColumns(candidate, timeout_s, columns);
-  return columns;
+  std::vector<Device> devices;
+  AppendDevices(candidate, timeout_s, devices);
+  return devices;
 }
 
 nlohmann::ordered_json DescribeDevice(const Device& c) {
@@ -208,20 +214,20 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
   if (auto differ = CheckNamesDiffer(options.plugins); !differ) return tl::unexpected(differ.error());
   const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(options.plugins));
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
-  std::vector<Device> columns;
-  for (const PluginCandidate& candidate : candidates) AppendColumns(candidate, options.timeout_s, columns);
+  std::vector<Device> devices;
+  for (const PluginCandidate& candidate : candidates) AppendDevices(candidate, options.timeout_s, devices);
 
   if (options.refuse_no_plugin) {
-    if (auto plugins = CheckArePlugins(columns); !plugins) return tl::unexpected(plugins.error());
+    if (auto plugins = CheckArePlugins(devices); !plugins) return tl::unexpected(plugins.error());
   }
   for (const std::string& name : options.required_backends) {
     const auto usable = [&](const Device& c) { return IsNamed(c, name) && c.problem.empty(); };
-    if (std::none_of(columns.begin(), columns.end(), usable)) absent.push_back(AbsentText(columns, name));
+    if (std::none_of(devices.begin(), devices.end(), usable)) absent.push_back(AbsentText(devices, name));
   }
-  if (Status selection = CheckSelection(options, columns); !selection) return tl::unexpected(selection.error());
-  std::erase_if(columns, [&](const Device& c) { return !IsSelected(options, c); });
-  Order(options.backends, columns);
-  return columns;
+  if (Status selection = CheckSelection(options, devices); !selection) return tl::unexpected(selection.error());
+  std::erase_if(devices, [&](const Device& c) { return !IsSelected(options, c); });
+  Order(options.backends, devices);
+  return devices;
 }
 
 }  // namespace assay

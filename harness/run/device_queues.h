@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work of several cases on several columns at once. Columns of one session are one lane: a session serves one call
-// after the other. A lane that lags behind the others gets a second worker of its plugin while they leave threads idle,
-// where its devices are processors of this host: one that is compiling kernels then keeps no core waiting. Other
-// devices may refuse two processes, or lack the memory for both.
+// Work of several cases on several devices at once: each device has a queue of cases, which its worker takes in order,
+// and threads serve the queues, that with most left to do first. One device's compiler is so at work beside another's
+// kernels, and a device that hangs or crashes keeps nobody but itself waiting.
 #pragma once
 
 #include <condition_variable>
@@ -19,65 +18,41 @@
 
 namespace assay {
 
-// Whether lanes may get a second worker.
-enum class SecondWorkers { kNever, kWhereLagging };
-
-class Lanes {
+class DeviceQueues {
  public:
-  // Threads for at most `most_at_once` workers, the calling one included.
-  Lanes(const std::vector<Device>& columns, size_t most_at_once, SecondWorkers second);
+  // Threads for at most `most_at_once` devices at a time, the calling one included. No two devices share a session.
+  DeviceQueues(const std::vector<Device>& devices, size_t most_at_once);
 
   // A worker dies with the thread that started it: each is let end before.
-  ~Lanes();
+  ~DeviceQueues();
 
-  // Calls work(index of a case, index of a column, that column through the worker to use) for each of `cases` on every
-  // column, on at most `at_once` workers at a time. A lane goes on to its next case while others are still at theirs;
-  // its own worker takes the cases in order, a second one from the end. The timeouts of backends make up for that
-  // (SharedTime). Second workers end where one at a time is asked for, as large cases do. Returns when all is done;
-  // then throws what was thrown first.
-  using Work = std::function<void(size_t, size_t, const Device&)>;
+  // Calls work(index of a case, index of a device) for each of `cases` on every device, on at most `at_once` devices at
+  // a time. A device goes on to its next case while others are still at theirs; the timeouts of backends make up for
+  // those (SharedTime). Returns when all is done; then throws what was thrown first.
+  using Work = std::function<void(size_t, size_t)>;
   void ForEach(size_t at_once, size_t cases, const Work& work);
 
-  size_t size() const { return lanes_.size(); }
-  size_t most_workers() const;
-
  private:
-  // A worker of a lane.
-  struct Seat {
-    enum State { kClosed, kOpen, kRefused };
-    std::vector<Device> columns;  // of the lane, through this worker
-    bool own = true;              // else it is a second one
-    State state = kOpen;
+  struct Queue {
+    std::shared_ptr<Session> session;  // null: a device that cannot be used
+    size_t next = 0;                   // case
     bool running = false;
-  };
-  struct Lane {
-    std::vector<size_t> columns;
-    std::vector<Seat> seats;
     double busy_s = 0;  // of all calls until now
     size_t calls = 0;
-    size_t next = 0, end = 0;  // cases not yet begun
-    bool running() const { return seats[0].running; }
-    double LeftSeconds() const;
   };
-  struct Place {
-    Lane* lane = nullptr;
-    Seat* seat = nullptr;
-  };
-  void AddSecondWorkers();
   void Help(size_t number);
-  Place NextPlace();
-  void Run(Place place, std::unique_lock<std::mutex>& lock);
-  Seat* SecondToOpen(Lane& lane);
-  void OpenSecond(const Seat& own, Seat& second);
-  void EndSecondWorkers();
+  Queue* NextQueue();
+  double LeftSeconds(const Queue& queue) const;
+  void Serve(Queue& queue, std::unique_lock<std::mutex>& lock);
 
-  std::vector<Lane> lanes_;
   std::shared_ptr<SharedTime> time_ = std::make_shared<SharedTime>();
 
-  std::mutex mutex_;  // guards what follows, and what lanes change
+  std::mutex mutex_;  // guards what follows, but for the sessions
   std::condition_variable changed_;
+  std::vector<Queue> queues_;  // of the devices
   const Work* work_ = nullptr;
-  size_t at_once_ = 0, running_ = 0, left_ = 0;  // left: of all lanes, not yet begun
+  size_t cases_ = 0;                             // of each queue
+  size_t at_once_ = 0, running_ = 0, left_ = 0;  // left: of all queues, not yet begun
   std::exception_ptr thrown_;
   bool stop_ = false;
   std::vector<std::thread> threads_;

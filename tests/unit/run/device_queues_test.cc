@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/run/lanes.h"
+#include "harness/run/device_queues.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 
 #include "harness/base/lazy.h"
+#include "harness/base/stopwatch.h"
 #include "harness/exec/worker_session.h"
 
 namespace assay {
@@ -16,84 +18,96 @@ namespace {
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-// Columns 0 and 2 share a session; none of these sessions ever starts a worker.
-std::vector<Device> ThreeColumns() {
-  std::vector<Device> columns(3);
-  columns[0].session = columns[2].session = std::make_shared<WorkerSession>(SessionOptions());
-  columns[1].session = std::make_shared<WorkerSession>(SessionOptions());
-  return columns;
+// None of these sessions ever starts a worker. The last device cannot be used, and has none.
+std::vector<Device> ThreeDevices() {
+  std::vector<Device> devices(3);
+  for (const size_t d : {0, 1}) devices[d].session = std::make_shared<WorkerSession>(SessionOptions());
+  return devices;
 }
 
-TEST(Lanes, LanesRunAtOnceAndTheColumnsOfOneInOrder) {
-  const std::vector<Device> columns = ThreeColumns();
-  Lanes lanes(columns, 2, SecondWorkers::kNever);
-  ASSERT_EQ(lanes.size(), 2u);
+TEST(DeviceQueues, DevicesAreServedAtOnce) {
+  const std::vector<Device> devices = ThreeDevices();
+  DeviceQueues queues(devices, 3);
   for (int round = 0; round < 3; ++round) {
     std::mutex mutex;
     std::condition_variable changed;
-    std::vector<size_t> begun, ended;
-    // Device 0 ends only when 1 has begun, and 1 only when 0 has: together or never.
-    lanes.ForEach(2, 1, [&](size_t, size_t c, const Device&) {
+    std::vector<size_t> begun;
+    // Each ends only when all have begun: together or never.
+    queues.ForEach(3, 1, [&](size_t, size_t device) {
       std::unique_lock lock(mutex);
-      begun.push_back(c);
+      begun.push_back(device);
       changed.notify_all();
-      const auto both = [&] { return begun.size() >= 2; };
-      EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), both));
-      ended.push_back(c);
+      EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return begun.size() == 3; }));
     });
-    EXPECT_THAT(ended, UnorderedElementsAre(0, 1, 2));
-    EXPECT_LT(std::ranges::find(ended, 0u), std::ranges::find(ended, 2u));
+    EXPECT_THAT(begun, UnorderedElementsAre(0, 1, 2));
   }
 }
 
-TEST(Lanes, ALaneGoesOnToItsNextCaseWhileAnotherIsStillAtWork) {
-  const std::vector<Device> columns = ThreeColumns();
-  Lanes lanes(columns, 2, SecondWorkers::kNever);
+TEST(DeviceQueues, ADeviceGoesOnToItsNextCaseWhileAnotherIsStillAtWork) {
+  std::vector<Device> devices = ThreeDevices();
+  devices.resize(2);
+  DeviceQueues queues(devices, 2);
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<size_t> of_lane_0, of_lane_1;
-  // Device 1 ends its first case only when the other lane has ended all of its three.
-  lanes.ForEach(2, 3, [&](size_t item, size_t c, const Device&) {
+  std::vector<size_t> of[2];
+  // Device 1 ends its first case only when the other one has ended all of its three.
+  queues.ForEach(2, 3, [&](size_t item, size_t device) {
     std::unique_lock lock(mutex);
-    if (c == 1) {
-      EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return of_lane_0.size() == 6; }));
-      of_lane_1.push_back(item);
-    } else {
-      of_lane_0.push_back(item);
-      changed.notify_all();
+    if (device == 1) {
+      EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return of[0].size() == 3; }));
     }
+    of[device].push_back(item);
+    changed.notify_all();
   });
-  EXPECT_THAT(of_lane_0, ElementsAre(0, 0, 1, 1, 2, 2));
-  EXPECT_THAT(of_lane_1, ElementsAre(0, 1, 2));
+  EXPECT_THAT(of[0], ElementsAre(0, 1, 2));
+  EXPECT_THAT(of[1], ElementsAre(0, 1, 2));
 }
 
-TEST(Lanes, OneAtATimeIsInOrder) {
-  const std::vector<Device> columns = ThreeColumns();
-  Lanes lanes(columns, 2, SecondWorkers::kNever);
+TEST(DeviceQueues, OneAtATimeIsInOrder) {
+  const std::vector<Device> devices = ThreeDevices();
+  DeviceQueues queues(devices, 2);
   std::atomic<int> running = 0;
   std::vector<size_t> order;
-  lanes.ForEach(1, 1, [&](size_t, size_t c, const Device&) {
+  queues.ForEach(1, 1, [&](size_t, size_t device) {
     EXPECT_EQ(++running, 1);
-    order.push_back(c);
+    order.push_back(device);
     --running;
   });
   EXPECT_THAT(order, UnorderedElementsAre(0, 1, 2));
   std::vector<size_t> alone;
-  Lanes(columns, 1, SecondWorkers::kNever).ForEach(2, 1, [&](size_t, size_t c, const Device&) { alone.push_back(c); });
-  EXPECT_THAT(alone, UnorderedElementsAre(0, 1, 2));
+  DeviceQueues(devices, 1).ForEach(2, 1, [&](size_t, size_t device) { alone.push_back(device); });
+  EXPECT_THAT(alone, ElementsAre(0, 1, 2));
 }
 
-TEST(Lanes, WhatIsThrownEndsItsLaneAloneAndReachesTheCaller) {
-  const std::vector<Device> columns = ThreeColumns();
-  Lanes lanes(columns, 2, SecondWorkers::kNever);
+// Every device is tried once; what it took then says how much it has left.
+TEST(DeviceQueues, TheOneWithMostLeftIsServedFirst) {
+  std::vector<Device> devices = ThreeDevices();
+  devices.resize(2);
+  DeviceQueues queues(devices, 1);
+  std::vector<size_t> order;
+  double quick_s = 0;
+  const Stopwatch watch;
+  queues.ForEach(1, 4, [&](size_t, size_t device) {
+    order.push_back(device);
+    if (device == 0) return;
+    // Many times what the other one took, on a machine that is busy elsewhere too.
+    if (quick_s == 0) quick_s = watch.Seconds();
+    std::this_thread::sleep_for(std::chrono::duration<double>(0.1 + 20 * quick_s));
+  });
+  EXPECT_THAT(order, ElementsAre(0, 1, 1, 1, 1, 0, 0, 0));
+}
+
+TEST(DeviceQueues, WhatIsThrownEndsNoOtherWorkAndReachesTheCaller) {
+  const std::vector<Device> devices = ThreeDevices();
+  DeviceQueues queues(devices, 2);
   std::atomic<int> done = 0;
-  const auto work = [&](size_t, size_t c, const Device&) {
-    if (c == 1) throw std::runtime_error("column 1");
+  const auto work = [&](size_t, size_t device) {
+    if (device == 1) throw std::runtime_error("device 1");
     ++done;
   };
-  EXPECT_THROW(lanes.ForEach(2, 1, work), std::runtime_error);
+  EXPECT_THROW(queues.ForEach(2, 1, work), std::runtime_error);
   EXPECT_EQ(done, 2);
-  lanes.ForEach(2, 1, [&](size_t, size_t, const Device&) { ++done; });  // and is forgotten
+  queues.ForEach(2, 1, [&](size_t, size_t) { ++done; });  // and is forgotten
   EXPECT_EQ(done, 5);
 }
 
