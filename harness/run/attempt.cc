@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/attempt.h"
 
+#include "harness/cases/host_memory.h"
 #include "harness/results/record_case.h"
 
 namespace assay {
@@ -34,6 +35,12 @@ void Attempt::SetVerdict(Verdict of, ResultClass of_class, const std::string& wh
 void Attempt::SetFailure(const WorkerFailure& failure) {
   memory_fault = memory_fault || failure.outcome == Outcome::kMemoryFault;
   SetVerdict(VerdictOf(failure.outcome), ResultClass::kNone, failure.message);
+}
+
+void Attempt::SetFault(const std::exception& fault) {
+  findings.reset();  // of a judgement that has no end
+  kept.clear();
+  SetVerdict(Verdict::kError, ResultClass::kNone, DescribeException(fault));
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,7 +58,19 @@ struct Attempt {
   // Also in the record.
   void SetVerdict(Verdict of, ResultClass of_class, const std::string& why);
   void SetFailure(const WorkerFailure& failure);  // the worker's end, or what it refused
+  void SetFault(const std::exception& fault);     // of the harness itself, while it judged or timed this
 };
+
+// Does `work`, which is about this attempt alone: where the harness fails in it, that is an error of this result, and
+// of no other.
+template <class Work>
+void DoGuarded(Attempt& attempt, const Work& work) {
+  try {
+    work();
+  } catch (const std::exception& fault) {
+    attempt.SetFault(fault);
+  }
+}
 
 Verdict VerdictOf(Outcome outcome);
 

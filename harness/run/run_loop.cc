@@ -198,9 +198,13 @@ class Loop {
       ++place.implementation;
       if (IsLarge(problem)) ReturnFreedMemory();
     };
-    work.runner.Judge(device, done, [&](const std::vector<std::string>& names) {
-      kept_.Add(Offer{cases_[work.index].spec.Id(), device.backend, device.device.name, names});
-    });
+    try {
+      work.runner.Judge(device, done, [&](const std::vector<std::string>& names) {
+        kept_.Add(Offer{cases_[work.index].spec.Id(), device.backend, device.device.name, names});
+      });
+    } catch (const std::exception& e) {
+      kept_.Add(place, work.runner.Faulted(device, e));
+    }
   }
 
   // Alone, as timing is.
@@ -259,8 +263,12 @@ class Loop {
   }
 
   static void TimeGroup(CaseRunner& runner, std::vector<CaseRunner::Timed>& group) {
-    if (group.size() > 1) return runner.TimeInTurns(group);
-    for (const CaseRunner::Timed& timed : group) runner.Time(*timed.device, *timed.attempt);
+    try {
+      if (group.size() > 1) return runner.TimeInTurns(group);
+      for (const CaseRunner::Timed& timed : group) runner.Time(*timed.device, *timed.attempt);
+    } catch (const std::exception& fault) {
+      for (const CaseRunner::Timed& timed : group) timed.attempt->SetFault(fault);
+    }
   }
 
   // The first round came with the judgement. Each of the others is a pass over all cases in random order, in fresh
@@ -278,14 +286,22 @@ class Loop {
       for (size_t i = 0; i < order.size() && !settings_.runner.interrupted(); ++i) {
         const size_t done = static_cast<size_t>(round) * cases_.size() + i;
         TellProgress(done, fmt::format("round {} {}", round + 1, cases_[order[i]].spec.Id()));
-        TimeCaseAgain(cases_[order[i]], by_case[order[i]]);
+        try {
+          TimeCaseAgain(cases_[order[i]], by_case[order[i]]);
+        } catch (const std::exception& e) {
+          NoteNoMoreRounds(cases_[order[i]], DescribeException(e));
+        }
       }
     }
   }
 
+  void NoteNoMoreRounds(const PlannedCase& planned, const std::string& why) {
+    settings_.observer->Noted(fmt::format("{}: {}; further rounds of it are left out", planned.spec.Id(), why));
+  }
+
   void TimeCaseAgain(const PlannedCase& planned, std::vector<TimedResult*> results) {
     const Result<CaseData> data = PrepareCase(*planned.bound, settings_.tier, settings_.store);
-    if (!data) return settings_.observer->Noted(data.error().message + "; further rounds are left out");
+    if (!data) return NoteNoMoreRounds(planned, data.error().message);
     CaseRunner runner(planned, *data, settings_.runner);
     std::erase_if(results, [](const TimedResult* timed) { return timed->attempt.verdict != Verdict::kPass; });
     const auto name = [](const TimedResult* timed) { return timed->attempt.implementation; };
