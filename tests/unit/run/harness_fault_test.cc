@@ -132,6 +132,20 @@ TEST_F(FaultOfARun, OutsideOfAnyImplementationIsAnErrorOfThatDevice) {
   EXPECT_EQ(result_.records.size(), 6U);
 }
 
+// The golden value of the twin that shows the mismatch is made once more for the folder.
+TEST_F(FaultOfARun, InKeepingTheTensorsOfAFailureIsANote) {
+  op_.fails_at = HostWork::kGolden;
+  op_.holds = 1;
+  one_->behave = Doing({.wrong = true}, [](const FakeCall& call) {
+    return call.what == Asked::kExecute && call.case_id == SumOf(5) && !call.own;
+  });
+  reason_ = "exact twin";
+  EXPECT_THAT(RunAndTellFailures(), ElementsAre("5x8 one plain mismatch"));
+  EXPECT_EQ(result_.records.size(), 6U);
+  ASSERT_EQ(observer_.notes.size(), 1U);
+  EXPECT_THAT(observer_.notes[0], HasSubstr("the failure's tensors are not kept: the host ran out of memory"));
+}
+
 class TimedFault : public FaultOfARun {
  protected:
   TimedFault() { settings_.runner.perf_time_s = 0.01; }
