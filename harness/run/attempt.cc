@@ -2,6 +2,7 @@
 #include "harness/run/attempt.h"
 
 #include "harness/cases/host_memory.h"
+#include "harness/results/missing.h"
 #include "harness/results/record_case.h"
 
 namespace assay {
@@ -40,6 +41,8 @@ void Attempt::SetFailure(const WorkerFailure& failure) {
 void Attempt::SetFault(const std::exception& fault) {
   findings.reset();  // of a judgement that has no end
   kept.clear();
+  harness_failed = true;
+  record.fault = kHarnessBackend;
   SetVerdict(Verdict::kError, ResultClass::kNone, DescribeException(fault));
 }
 

@@ -51,6 +51,7 @@ struct Attempt {
   std::vector<KeptOutput> kept;       // of a result that failed
   uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation
   bool memory_fault = false;          // it wrote where it may not, or not all that it has to
+  bool harness_failed = false;        // not the backend: see SetFault()
   std::vector<TimingSummary> rounds;  // one per timing
 
   Record record;  // filled last

@@ -38,6 +38,7 @@ TEST_F(HarnessFault, InJudgingIsAnErrorOfOneImplementation) {
       EXPECT_EQ(attempt.verdict, Verdict::kError);
       EXPECT_EQ(attempt.record.verdict, "error");
       EXPECT_EQ(attempt.record.reason, std::string("the harness failed on this case: ") + FailingOperator::kFault);
+      EXPECT_EQ(attempt.record.fault, "assay");
       EXPECT_FALSE(attempt.findings);
     }
     ExpectNoPlanLeft();
@@ -167,6 +168,7 @@ TEST_F(TimedFault, InJudgingATimedLoopIsAnErrorWithoutATime) {
     EXPECT_EQ(record.time_median_s.has_value(), record.case_id != SumOf(5));
   }
   EXPECT_THAT(result_.records[1].reason, HasSubstr(FailingOperator::kFault));
+  EXPECT_EQ(result_.records[1].fault, "assay");
 }
 
 // The second computation is that of the second round.
