@@ -10,8 +10,10 @@
 #include <charconv>
 #include <condition_variable>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -24,30 +26,65 @@ using Body = std::function<void(int64_t, int64_t)>;
 
 // A thread takes its share of half of what is left: few chunks, and small ones at the end, where unequal speeds would
 // leave threads waiting.
-struct Job {
-  const Body* body;
-  int64_t n;
-  int64_t grain;
-  int64_t threads;
-  std::atomic<int64_t> next{0};
+class Job {
+ public:
+  Job(const Body& body, int64_t n, int64_t grain, int64_t threads)
+      : body_(body), n_(n), grain_(grain), threads_(threads) {}
 
-  int64_t ChunkAt(int64_t begin) const { return grain * std::max<int64_t>(1, (n - begin) / grain / (2 * threads)); }
-  void Work() {
-    for (int64_t begin = next.load(std::memory_order_relaxed); begin < n;) {
-      const int64_t end = begin + std::min(ChunkAt(begin), n - begin);
-      if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
-      (*body)(begin, end);
-      begin = next.load(std::memory_order_relaxed);
+  // On each of the threads. What a body throws is kept for the caller and ends the loop: nobody begins another chunk.
+  void Work() noexcept {
+    try {
+      DoChunks();
+    } catch (...) {
+      next_.store(n_, std::memory_order_relaxed);
+      const std::lock_guard lock(mutex_);
+      if (!thrown_) thrown_ = std::current_exception();
     }
   }
+
+  // When all threads are done.
+  void RethrowWhatWasThrown() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  int64_t ChunkAt(int64_t begin) const { return grain_ * std::max<int64_t>(1, (n_ - begin) / grain_ / (2 * threads_)); }
+  void DoChunks() {
+    for (int64_t begin = next_.load(std::memory_order_relaxed); begin < n_;) {
+      const int64_t end = begin + std::min(ChunkAt(begin), n_ - begin);
+      if (!next_.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+      body_(begin, end);
+      begin = next_.load(std::memory_order_relaxed);
+    }
+  }
+
+  const Body& body_;
+  const int64_t n_, grain_, threads_;
+  std::atomic<int64_t> next_{0};
+  std::mutex mutex_;  // guards what follows
+  std::exception_ptr thrown_;
 };
 
 thread_local bool inside_parallel_for = false;
 
+// While it lives, loops that this thread begins run on it alone.
+class Inside {
+ public:
+  Inside() { inside_parallel_for = true; }
+  ~Inside() { inside_parallel_for = false; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
 class Pool {
  public:
+  // Fewer threads where the system grants no more.
   explicit Pool(int workers) {
-    for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { WorkerLoop(); });
+    threads_.reserve(static_cast<size_t>(workers));
+    try {
+      for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { WorkerLoop(); });
+    } catch (const std::system_error&) {
+    }
   }
   ~Pool() {
     {
@@ -148,10 +185,12 @@ void ParallelFor(int64_t n, int64_t grain, const Body& body) {
   if (n <= 0) return;
   const int threads = ThreadCount();
   if (n <= grain || threads == 1 || inside_parallel_for) return body(0, n);
-  Job job{&body, n, grain, threads};
-  inside_parallel_for = true;
-  if (!GetPool().TryRun(job)) job.Work();
-  inside_parallel_for = false;
+  Job job(body, n, grain, threads);
+  {
+    const Inside inside;
+    if (!GetPool().TryRun(job)) job.Work();
+  }
+  job.RethrowWhatWasThrown();
 }
 
 }  // namespace assay

@@ -12,7 +12,8 @@ void SetThreadCount(int threads);  // at least 1; never while a ParallelFor runs
 
 // Calls body(begin, end) over [0, n) in chunks that are multiples of `grain` (but the last), on all threads; returns
 // when all are done. Nested calls, and calls while another thread's loop has the pool, run on the calling thread.
-// body must not throw.
+// What a body throws, the first of them, is thrown when all threads are done with the chunks that they had begun; the
+// others are left out then.
 void ParallelFor(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
 
 }  // namespace assay

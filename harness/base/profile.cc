@@ -113,13 +113,13 @@ Span::~Span() {
   track_->profile.spans.push_back({phase_, track_->label, begin_, NowNanoseconds()});
 }
 
-void Span::AddWorker(int number, Nanoseconds begin, double seconds, int64_t repetitions, double timed_s) const {
+void Span::AddWorker(Nanoseconds begin, double seconds, int64_t repetitions, double timed_s) const {
   if (track_ == nullptr) return;
   const Nanoseconds now = NowNanoseconds();
   const Nanoseconds from = std::clamp(begin, begin_, now);
   const auto length = static_cast<Nanoseconds>(std::clamp(seconds * 1e9, 0.0, static_cast<double>(now - from)));
   const std::lock_guard lock(track_->mutex);
-  track_->profile.workers.push_back({phase_, track_->label, begin_, from, from + length, number, repetitions, timed_s});
+  track_->profile.workers.push_back({phase_, track_->label, begin_, from, from + length, repetitions, timed_s});
 }
 
 SpanContext::SpanContext(std::string_view case_id, std::string_view backend, std::string_view implementation) {

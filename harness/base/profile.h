@@ -38,7 +38,7 @@ enum class Phase : uint8_t {
   kRecord,     // written
   kFailures,   // tensors of what failed
   kReports,
-  kWait,  // for the golden values of the next cases, or for other columns
+  kWait,  // for the golden values of the next cases, or for other devices
   kRun,   // all the rest
 };
 inline constexpr size_t kPhases = static_cast<size_t>(Phase::kRun) + 1;
@@ -65,7 +65,6 @@ struct WorkerSpan {
   size_t label = 0;
   Nanoseconds call = 0;  // begin of the host's span
   Nanoseconds begin = 0, end = 0;
-  int number = 1;           // of the worker among those of its plugin
   int64_t repetitions = 0;  // of a timed loop
   double timed_s = 0;       // the sum of their durations as the plugin measured them
 };
@@ -93,8 +92,8 @@ class Span {
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
 
-  // What worker `number` of a plugin says about the call that this span is around; brought within it.
-  void AddWorker(int number, Nanoseconds begin, double seconds, int64_t repetitions = 0, double timed_s = 0) const;
+  // What the worker says about the call that this span is around; brought within it.
+  void AddWorker(Nanoseconds begin, double seconds, int64_t repetitions = 0, double timed_s = 0) const;
 
  private:
   ThreadTrack* track_ = nullptr;  // null: not profiling

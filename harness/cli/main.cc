@@ -3,13 +3,20 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "harness/cli/verbs.h"
 
 namespace {
 
-// Tensors come and go by the thousand in a run, on the main threads here and in its workers. Returned to the kernel
-// each time, their pages would be faulted in and cleared again for every execution.
+// A worker's memory is the plugin's: it is as the system has it, so that a backend is measured, and fails, as it would
+// in any other program.
+bool IsWorker(int argc, char** argv) {
+  return argc > 1 && std::string_view(argv[1]) == "worker";
+}
+
+// Tensors come and go by the thousand in a run. Returned to the kernel each time, their pages would be faulted in and
+// cleared again for every execution.
 void KeepFreedMemory() {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -19,7 +26,7 @@ void KeepFreedMemory() {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  KeepFreedMemory();
+  if (!IsWorker(argc, argv)) KeepFreedMemory();
   return assay::cli::Main(argc, argv);
 } catch (const std::exception& e) {
   return assay::cli::Complain(assay::kExitHarness, std::string("internal error: ") + e.what());

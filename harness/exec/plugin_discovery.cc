@@ -23,16 +23,16 @@ std::string ProblemOf(const fs::path& path) {
   return "";
 }
 
-bool IsColumnName(std::string_view text) {
+bool IsGivenName(std::string_view text) {
   return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == text.npos;
 }
 
 PluginCandidate FromArgument(std::string_view text) {
   PluginCandidate candidate;
   candidate.origin = "--plugin";
-  // A '=' later in a path (lib/a=b/x.so) is part of it: what stands before it is then no column name.
+  // A '=' later in a path (lib/a=b/x.so) is part of it: what stands before it is then no name.
   const size_t equals = text.find('=');
-  if (equals != text.npos && IsColumnName(text.substr(0, equals))) {
+  if (equals != text.npos && IsGivenName(text.substr(0, equals))) {
     candidate.name = text.substr(0, equals);
     text.remove_prefix(equals + 1);
   }
@@ -79,7 +79,7 @@ void DropRepeated(std::vector<PluginCandidate>& candidates) {
     if (!candidate.problem.empty()) return false;
     std::error_code error;
     fs::path real = fs::weakly_canonical(candidate.path, error);
-    // The same file under two names is two columns on purpose, for example to run it against itself.
+    // The same file under two names is two backends on purpose, for example to run it against itself.
     real += "=" + candidate.name;
     if (std::find(seen.begin(), seen.end(), real) != seen.end()) return true;
     seen.push_back(std::move(real));

@@ -21,7 +21,7 @@ namespace assay {
 inline constexpr const char* kInstalledOrigin = "installed";
 
 struct PluginCandidate {
-  std::string name;  // the user's name for the column; "" : the plugin's own
+  std::string name;  // the user's name for the backend; "": the plugin's own
   std::filesystem::path path;
   std::string origin;   // "--plugin", "ASSAY_PLUGIN_FILES", "installed", ...
   std::string problem;  // why it cannot be tried; "" when it can

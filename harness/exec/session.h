@@ -163,9 +163,6 @@ class Session {
 
   // By which timeouts count from now on, see SharedTime.
   virtual void ShareTime(std::shared_ptr<SharedTime> time) = 0;
-
-  // A session of the same backend with another worker, the second one, which is given up when it does not start soon.
-  virtual std::shared_ptr<Session> MakeSecond(double startup_timeout_s) const = 0;
 };
 
 }  // namespace assay

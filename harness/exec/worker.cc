@@ -49,9 +49,10 @@ Call<void> Worker::Start() {
   if (options_.plugin.empty() || !options_.loads) return {};
   const Call<Json> loaded = Request("load", {{"plugin", options_.plugin}}, options_.startup_timeout_s);
   if (loaded) return {};
+  const bool answered = running();  // else the message has what it printed
   Stop();
-  return CallFailed(loaded.error().outcome,
-                    fmt::format("while loading {}: {}", options_.plugin, loaded.error().message));
+  const std::string why = answered ? WithTail(loaded.error().message) : loaded.error().message;
+  return CallFailed(loaded.error().outcome, fmt::format("while loading {}: {}", options_.plugin, why));
 }
 
 Call<void> Worker::StartSealed() {

@@ -51,18 +51,16 @@ WorkerSession::WorkerSession(SessionOptions options)
     : options_(options), spare_(std::make_unique<SpareMemory>()), worker_(std::move(options.worker)) {}
 WorkerSession::~WorkerSession() = default;
 
-std::shared_ptr<Session> WorkerSession::MakeSecond(double startup_timeout_s) const {
-  SessionOptions options = options_;
-  options.worker_number = 2;
-  options.worker.startup_timeout_s = std::min(options.worker.startup_timeout_s, startup_timeout_s);
-  return std::make_shared<WorkerSession>(std::move(options));
-}
-
 Call<Json> WorkerSession::Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds) {
   if (!worker_.running()) {
     plans_.clear();
     const Span span(Phase::kStart);
-    if (Call<void> started = worker_.Start(); !started) return tl::unexpected(started.error());
+    if (Call<void> started = worker_.Start(); !started) {
+      WorkerFailure failure = std::move(started.error());
+      if (!device_.empty())
+        failure.message = fmt::format("the worker of {} did not start: {}", device_, failure.message);
+      return tl::unexpected(std::move(failure));
+    }
     ++workers_started_;
   }
   return worker_.Request(call, std::move(message), timeout_s, fds);
@@ -110,7 +108,7 @@ Call<Prepared> WorkerSession::Prepare(int64_t device, const Problem& problem, co
                             reply.Text("algorithm", kMaxTextBytes), reply.Text("kernel", kMaxTextBytes)};
   }
   if (!reply.problem().empty()) return BadAnswer("prepare", reply.problem());
-  span.AddWorker(options_.worker_number, begin, prepared.prepare_s);
+  span.AddWorker(begin, prepared.prepare_s);
   plans_[next_plan_++] = std::move(plan);
   return prepared;
 }

@@ -19,7 +19,6 @@ struct SessionOptions {
   WorkerOptions worker;
   double call_timeout_s = 60;      // each of: query, upload, execute, download, a batch of timed repetitions
   double prepare_timeout_s = 300;  // compilers are slow
-  int worker_number = 1;           // of those of one plugin, for traces
 };
 
 class WorkerSession final : public Session {
@@ -43,7 +42,9 @@ class WorkerSession final : public Session {
   void Restart() override;
   uint64_t workers_started() const override { return workers_started_; }
   void ShareTime(std::shared_ptr<SharedTime> time) override { worker_.ShareTime(std::move(time)); }
-  std::shared_ptr<Session> MakeSecond(double startup_timeout_s) const override;
+
+  // What a worker that does not start is said to be of: "cuda:1 (NVIDIA H200)"; before, its plugin's path says it.
+  void NameDevice(std::string device) { device_ = std::move(device); }
 
   const std::string& sandbox() const { return worker_.sandbox(); }
 
@@ -78,6 +79,7 @@ class WorkerSession final : public Session {
   tl::unexpected<WorkerFailure> BadAnswer(const std::string& call, const std::string& problem);
 
   SessionOptions options_;
+  std::string device_;
   std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
   std::unique_ptr<SpareMemory> spare_;
   uint64_t next_plan_ = 1, workers_started_ = 0;

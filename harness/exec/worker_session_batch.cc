@@ -32,7 +32,7 @@ Call<Batch> WorkerSession::ExecuteBatch(Phase phase, const Plan& plan, const Wor
     return BadAnswer("execute", fmt::format("{} durations for {} executions", batch.seconds.size(), work.sets.size()));
   }
   const double own_s = std::accumulate(batch.seconds.begin(), batch.seconds.end(), 0.0);
-  span.AddWorker(options_.worker_number, begin, batch.call_s, phase == Phase::kTimedLoop ? std::ssize(work.sets) : 0,
+  span.AddWorker(begin, batch.call_s, phase == Phase::kTimedLoop ? std::ssize(work.sets) : 0,
                  phase == Phase::kTimedLoop ? own_s : 0);
   return batch;
 }

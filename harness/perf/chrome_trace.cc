@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -14,7 +13,8 @@ namespace assay {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kHost = 1;  // process number; the backends' follow
+constexpr int kHost = 1;    // process number; the workers' follow, one for each device
+constexpr int kPlugin = 1;  // thread number in a worker
 
 class TraceWriter {
  public:
@@ -41,12 +41,11 @@ class TraceWriter {
     Json arguments = Arguments(label);
     if (span.repetitions > 0) arguments.update({{"repetitions", span.repetitions}, {"timed_s", span.timed_s}});
     const char* name = assay::Name(span.phase);
-    NameWorker(process, span.number);
-    Event("X", name, process, span.number, span.begin,
+    Event("X", name, process, kPlugin, span.begin,
           {{"cat", "backend"}, {"dur", Microseconds(span.end - span.begin)}, {"args", std::move(arguments)}});
     ++flows_;
     Event("s", name, kHost, threads_, span.call, {{"id", flows_}, {"cat", "call"}});
-    Event("f", name, process, span.number, span.begin, {{"id", flows_}, {"cat", "call"}, {"bp", "e"}});
+    Event("f", name, process, kPlugin, span.begin, {{"id", flows_}, {"cat", "call"}, {"bp", "e"}});
   }
 
   int ProcessOf(const std::string& backend) {
@@ -55,12 +54,8 @@ class TraceWriter {
     if (place < std::ssize(backends_)) return process;
     backends_.push_back(backend);
     Name("process_name", process, 0, backend + " worker");
+    Name("thread_name", process, kPlugin, "plugin");
     return process;
-  }
-
-  void NameWorker(int process, int number) {
-    if (!workers_.emplace(process, number).second) return;
-    Name("thread_name", process, number, number == 1 ? "plugin" : "plugin in worker " + std::to_string(number));
   }
 
   static Json Arguments(const SpanLabel& label) {
@@ -93,7 +88,6 @@ class TraceWriter {
   bool first_ = true;
   int threads_ = 0, flows_ = 0;
   std::vector<std::string> backends_;
-  std::set<std::pair<int, int>> workers_;  // that have a name
 };
 
 }  // namespace

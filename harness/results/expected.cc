@@ -13,6 +13,7 @@
 #include "harness/data/tensor.h"
 #include "harness/judge/verdict.h"
 #include "harness/plan/catalog.h"
+#include "harness/results/missing.h"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -78,6 +79,7 @@ Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files)
 }
 
 void ApplyExpectations(const std::vector<Expectation>& rules, bool memory_fault, Record& record) {
+  if (record.fault == kHarnessBackend) return;  // no failure of a backend is known by it
   auto verdict = ParseVerdict(record.verdict);
   if (!verdict || *verdict == Verdict::kUnsupported || *verdict == Verdict::kUnavailable) return;
   const bool failed = *verdict != Verdict::kPass && *verdict != Verdict::kInconclusive;

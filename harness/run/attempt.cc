@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/attempt.h"
 
+#include "harness/cases/host_memory.h"
+#include "harness/results/missing.h"
 #include "harness/results/record_case.h"
 
 namespace assay {
@@ -34,6 +36,14 @@ void Attempt::SetVerdict(Verdict of, ResultClass of_class, const std::string& wh
 void Attempt::SetFailure(const WorkerFailure& failure) {
   memory_fault = memory_fault || failure.outcome == Outcome::kMemoryFault;
   SetVerdict(VerdictOf(failure.outcome), ResultClass::kNone, failure.message);
+}
+
+void Attempt::SetFault(const std::exception& fault) {
+  findings.reset();  // of a judgement that has no end
+  kept.clear();
+  harness_failed = true;
+  record.fault = kHarnessBackend;
+  SetVerdict(Verdict::kError, ResultClass::kNone, DescribeException(fault));
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +53,7 @@ struct Attempt {
   std::vector<KeptOutput> kept;       // of a result that failed
   uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation
   bool memory_fault = false;          // it wrote where it may not, or not all that it has to
+  bool harness_failed = false;        // not the backend: see SetFault()
   std::vector<TimingSummary> rounds;  // one per timing
 
   Record record;  // filled last
@@ -59,7 +61,19 @@ struct Attempt {
   // Also in the record.
   void SetVerdict(Verdict of, ResultClass of_class, const std::string& why);
   void SetFailure(const WorkerFailure& failure);  // the worker's end, or what it refused
+  void SetFault(const std::exception& fault);     // of the harness itself, while it judged or timed this
 };
+
+// Does `work`, which is about this attempt alone: where the harness fails in it, that is an error of this result, and
+// of no other.
+template <class Work>
+void DoGuarded(Attempt& attempt, const Work& work) {
+  try {
+    work();
+  } catch (const std::exception& fault) {
+    attempt.SetFault(fault);
+  }
+}
 
 Verdict VerdictOf(Outcome outcome);
 

@@ -42,9 +42,11 @@ void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>&
     if (settings_.interrupted()) break;
     const SpanContext here(id, device.selector, implementation.name);
     Attempt attempt = NewAttempt(implementation);
-    Try(device, implementation, attempt);
+    DoGuarded(attempt, [&] {
+      Try(device, implementation, attempt);
+      NoteAgreement(attempt, agreement);
+    });
     if (attempt.memory_fault) device.session->Restart();  // what it wrote over may be what the next ones need
-    NoteAgreement(attempt, agreement);
     FillRecord(device, attempt);
     done(std::move(attempt));
   }
@@ -60,13 +62,20 @@ Attempt CaseRunner::JudgeAgain(const Device& device, const std::string& implemen
   } else if (const auto found = std::ranges::find(*offered, implementation, &ImplementationInfo::name);
              found != offered->end()) {
     attempt = NewAttempt(*found);
-    Try(device, *found, attempt);
+    DoGuarded(attempt, [&] { Try(device, *found, attempt); });
   } else if (implementation.empty()) {
     attempt.SetVerdict(Verdict::kPass, ResultClass::kNone,
                        fmt::format("it offers {} implementations", offered->size()));
   } else {
     attempt.SetVerdict(Verdict::kUnsupported, ResultClass::kNone, "it is not offered any more");
   }
+  FillRecord(device, attempt);
+  return attempt;
+}
+
+Attempt CaseRunner::Faulted(const Device& device, const std::exception& fault) const {
+  Attempt attempt;
+  attempt.SetFault(fault);
   FillRecord(device, attempt);
   return attempt;
 }

@@ -176,7 +176,7 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
   for (const Call<Timing>* done : {&timing, cold_timing}) {
     if (done == nullptr) continue;
     if (!*done) return attempt.SetFailure(done->error());
-    JudgeTimed(**done, *timed.by, attempt);
+    DoGuarded(attempt, [&] { JudgeTimed(**done, *timed.by, attempt); });
     if (attempt.verdict != Verdict::kPass) return;
   }
   if (!freed) return attempt.SetFailure(freed.error());

@@ -20,7 +20,7 @@
 namespace assay {
 namespace {
 
-SessionOptions SessionFor(const PluginCandidate& candidate, const BackendOptions& backend) {
+std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, const BackendOptions& backend) {
   const double timeout_s = backend.timeout_s;
   SessionOptions options;
   options.worker.seal = SealFor(backend.sandbox);
@@ -29,7 +29,7 @@ SessionOptions SessionFor(const PluginCandidate& candidate, const BackendOptions
   options.worker.startup_timeout_s = timeout_s;
   options.call_timeout_s = timeout_s;
   options.prepare_timeout_s = 5 * timeout_s;
-  return options;
+  return std::make_shared<WorkerSession>(std::move(options));
 }
 
 std::string PluginArgument(const PluginCandidate& candidate) {
@@ -37,54 +37,60 @@ std::string PluginArgument(const PluginCandidate& candidate) {
   return candidate.name.empty() ? candidate.path.string() : candidate.name + "=" + candidate.path.string();
 }
 
-Device Unusable(const PluginCandidate& candidate, Outcome outcome, std::string problem) {
-  Device column;
-  column.backend = candidate.name.empty() ? NameOfPluginFile(candidate.path) : candidate.name;
-  column.path = candidate.path.string();
-  column.origin = candidate.origin;
-  column.plugin_argument = PluginArgument(candidate);
-  column.problem = std::move(problem);
-  column.problem_outcome = outcome;
-  return column;
+// What all devices of a plugin have in common, which is called `name` where the user gave no other.
+Device NewDevice(const PluginCandidate& candidate, const std::string& name) {
+  Device device;
+  device.backend = candidate.name.empty() ? name : candidate.name;
+  device.path = candidate.path.string();
+  device.origin = candidate.origin;
+  device.plugin_argument = PluginArgument(candidate);
+  return device;
 }
 
-void AppendColumns(const PluginCandidate& candidate, const BackendOptions& options, std::vector<Device>& columns) {
+Device Unusable(const PluginCandidate& candidate, Outcome outcome, std::string problem) {
+  Device device = NewDevice(candidate, NameOfPluginFile(candidate.path));
+  device.problem = std::move(problem);
+  device.problem_outcome = outcome;
+  return device;
+}
+
+// The first device keeps the worker that described all of them, the others get one each, which opens no other device.
+void AppendDevices(const PluginCandidate& candidate, const BackendOptions& options, std::vector<Device>& devices) {
   if (!candidate.problem.empty()) {
-    columns.push_back(Unusable(candidate, Outcome::kError, candidate.problem));
+    devices.push_back(Unusable(candidate, Outcome::kError, candidate.problem));
     return;
   }
   const SpanContext context("", candidate.name.empty() ? NameOfPluginFile(candidate.path) : candidate.name, "");
-  auto session = std::make_shared<WorkerSession>(SessionFor(candidate, options));
-  auto description = session->Describe();
+  const auto describing = OpenSession(candidate, options);
+  const auto description = describing->Describe();
   if (!description) {
-    columns.push_back(Unusable(candidate, description.error().outcome, description.error().message));
+    devices.push_back(Unusable(candidate, description.error().outcome, description.error().message));
     return;
   }
-  Device column;
-  column.backend = candidate.name.empty() ? description->name : candidate.name;
-  column.path = candidate.path.string();
-  column.origin = candidate.origin;
-  column.plugin_argument = PluginArgument(candidate);
-  column.description = *description;
-  column.sandbox = session->sandbox();
-  if (description->devices.empty()) {
-    column.problem = description->unavailable.empty() ? "the plugin lists no device" : description->unavailable;
-    columns.push_back(std::move(column));
+  Device device = NewDevice(candidate, description->name);
+  device.description = *description;
+  device.sandbox = describing->sandbox();
+  const std::vector<DeviceDescription>& listed = description->devices;
+  if (listed.empty()) {
+    device.problem = description->unavailable.empty() ? "the plugin lists no device" : description->unavailable;
+    devices.push_back(std::move(device));
     return;
   }
-  column.session = session;
-  const std::vector<DeviceDescription>& devices = description->devices;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    const auto same_name = [&](const DeviceDescription& other) { return other.name == devices[i].name; };
-    column.device = devices[i];
-    if (std::count_if(devices.begin(), devices.end(), same_name) > 1) column.device.name += fmt::format(" #{}", i);
-    column.device_index = static_cast<uint32_t>(i);
-    column.selector = devices.size() > 1 ? fmt::format("{}:{}", column.backend, i) : column.backend;
-    columns.push_back(column);
+  for (size_t i = 0; i < listed.size(); ++i) {
+    device.device = listed[i];
+    if (std::ranges::count(listed, listed[i].name, &DeviceDescription::name) > 1) {
+      device.device.name += fmt::format(" #{}", i);
+    }
+    device.device_index = static_cast<uint32_t>(i);
+    device.selector = listed.size() > 1 ? fmt::format("{}:{}", device.backend, i) : device.backend;
+    const auto session = i == 0 ? describing : OpenSession(candidate, options);
+    session->NameDevice(fmt::format("{} ({})", device.selector, device.device.name));
+    device.session = session;
+    devices.push_back(device);
   }
 }
 
-// Whether --backend WANTED means this column.
+// Whether --backend WANTED means this device.
 bool IsNamed(const Device& c, const std::string& wanted) {
   if (wanted == c.backend) return true;
   return c.problem.empty() && wanted == fmt::format("{}:{}", c.backend, c.device_index);
@@ -95,9 +101,9 @@ bool IsNamedByAny(const Device& c, const std::vector<std::string>& wanted) {
 }
 
 // "cpu, cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)"
-std::string FoundText(const std::vector<Device>& columns) {
+std::string FoundText(const std::vector<Device>& devices) {
   std::string text;
-  for (const Device& c : columns) {
+  for (const Device& c : devices) {
     text += (text.empty() ? "" : ", ") + (c.selector.empty() ? c.backend : c.selector);
     if (!c.device.name.empty()) text += " (" + c.device.name + ")";
   }
@@ -109,27 +115,27 @@ std::string NoSuch(const std::string& wanted) {
 }
 
 // "vulkan (not built: ...)", "cuda (unavailable: no driver)", "cuda:3".
-std::string AbsentText(const std::vector<Device>& columns, const std::string& wanted) {
-  for (const Device& c : columns) {
+std::string AbsentText(const std::vector<Device>& devices, const std::string& wanted) {
+  for (const Device& c : devices) {
     if (c.backend == wanted) return fmt::format("{} ({}: {})", wanted, Name(c.problem_outcome), c.problem);
   }
   const std::string why = WhyNoPlugin(wanted);
   if (!why.empty()) return fmt::format("{} ({})", wanted, why);
-  return fmt::format("{} ({}; found: {}{})", wanted, NoSuch(wanted), FoundText(columns), BackendMeant(columns, wanted));
+  return fmt::format("{} ({}; found: {}{})", wanted, NoSuch(wanted), FoundText(devices), BackendMeant(devices, wanted));
 }
 
-Status CheckSelection(const BackendOptions& options, const std::vector<Device>& columns) {
+Status CheckSelection(const BackendOptions& options, const std::vector<Device>& devices) {
   for (const std::string& wanted : options.backends) {
-    if (std::any_of(columns.begin(), columns.end(), [&](const Device& c) { return IsNamed(c, wanted); })) continue;
+    if (std::any_of(devices.begin(), devices.end(), [&](const Device& c) { return IsNamed(c, wanted); })) continue;
     const std::string why = WhyNoPlugin(wanted);
     return UsageError(fmt::format("--backend {}: {}; found: {}. See assay backends{}", wanted,
-                                  why.empty() ? NoSuch(wanted) : why, FoundText(columns),
-                                  BackendMeant(columns, wanted)));
+                                  why.empty() ? NoSuch(wanted) : why, FoundText(devices),
+                                  BackendMeant(devices, wanted)));
   }
   for (const std::string& glob : options.devices) {
     const auto fits = [&](const Device& c) { return MatchesGlob(glob, c.device.name); };
-    if (std::any_of(columns.begin(), columns.end(), fits)) continue;
-    return UsageError(fmt::format("--device {}: no device has such a name; found: {}", glob, FoundText(columns)));
+    if (std::any_of(devices.begin(), devices.end(), fits)) continue;
+    return UsageError(fmt::format("--device {}: no device has such a name; found: {}", glob, FoundText(devices)));
   }
   return {};
 }
@@ -141,8 +147,8 @@ bool IsSelected(const BackendOptions& options, const Device& c) {
 }
 
 // A mistyped file beside working plugins would otherwise cost a whole run before anyone sees it.
-Status CheckArePlugins(const std::vector<Device>& columns) {
-  for (const Device& c : columns) {
+Status CheckArePlugins(const std::vector<Device>& devices) {
+  for (const Device& c : devices) {
     if (c.origin == kInstalledOrigin || c.problem_outcome != Outcome::kNoPlugin) continue;
     return UsageError(fmt::format("plugin from {}: {}; name the plugin's .so file (assay check-plugin FILE tests one)",
                                   c.origin, c.problem));
@@ -152,16 +158,16 @@ Status CheckArePlugins(const std::vector<Device>& columns) {
 
 // As the user named them with --backend; else "cpu", which the others are looked at beside, then by name. Devices of
 // one backend stay as they are.
-void Order(const std::vector<std::string>& wanted, std::vector<Device>& columns) {
+void Order(const std::vector<std::string>& wanted, std::vector<Device>& devices) {
   const auto rank = [&](const Device& c) {
     const auto names = [&](const std::string& name) { return IsNamed(c, name); };
     const auto place = std::ranges::find_if(wanted, names) - wanted.begin();
     return std::tuple(place, c.backend != "cpu", c.backend);
   };
-  std::ranges::stable_sort(columns, {}, rank);
+  std::ranges::stable_sort(devices, {}, rank);
 }
 
-// Two plugins of one name would be one column.
+// Two plugins of one name would be one backend.
 Status CheckNamesDiffer(const std::vector<std::string>& plugins) {
   std::set<std::string> names;
   for (const std::string& plugin : plugins) {
@@ -176,9 +182,9 @@ Status CheckNamesDiffer(const std::vector<std::string>& plugins) {
 }  // namespace
 
 std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOptions& options) {
-  std::vector<Device> columns;
-  AppendColumns(candidate, options, columns);
-  return columns;
+  std::vector<Device> devices;
+  AppendDevices(candidate, options, devices);
+  return devices;
 }
 
 nlohmann::ordered_json DescribeDevice(const Device& c) {
@@ -211,21 +217,21 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
   if (auto differ = CheckNamesDiffer(options.plugins); !differ) return tl::unexpected(differ.error());
   const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(options.plugins));
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
-  std::vector<Device> columns;
-  for (const PluginCandidate& candidate : candidates) AppendColumns(candidate, options, columns);
+  std::vector<Device> devices;
+  for (const PluginCandidate& candidate : candidates) AppendDevices(candidate, options, devices);
 
   if (options.refuse_no_plugin) {
-    if (auto plugins = CheckArePlugins(columns); !plugins) return tl::unexpected(plugins.error());
-    if (auto each = CheckOnePluginEach(columns); !each) return tl::unexpected(each.error());
+    if (auto plugins = CheckArePlugins(devices); !plugins) return tl::unexpected(plugins.error());
+    if (auto each = CheckOnePluginEach(devices); !each) return tl::unexpected(each.error());
   }
   for (const std::string& name : options.required_backends) {
     const auto usable = [&](const Device& c) { return IsNamed(c, name) && c.problem.empty(); };
-    if (std::none_of(columns.begin(), columns.end(), usable)) absent.push_back(AbsentText(columns, name));
+    if (std::none_of(devices.begin(), devices.end(), usable)) absent.push_back(AbsentText(devices, name));
   }
-  if (Status selection = CheckSelection(options, columns); !selection) return tl::unexpected(selection.error());
-  std::erase_if(columns, [&](const Device& c) { return !IsSelected(options, c); });
-  Order(options.backends, columns);
-  return columns;
+  if (Status selection = CheckSelection(options, devices); !selection) return tl::unexpected(selection.error());
+  std::erase_if(devices, [&](const Device& c) { return !IsSelected(options, c); });
+  Order(options.backends, devices);
+  return devices;
 }
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One column of the report: a device of a backend, reached through a worker process, or the reason why there is none.
+// A device of a backend, reached through a worker process of its own, or the reason why there is none.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ struct Device {
       selector;         // what --backend must say to get this device alone: "cuda", or "cuda:1" where there are several
   std::string problem;  // why it cannot be used; "" when it can
   Outcome problem_outcome = Outcome::kUnavailable;
-  std::shared_ptr<Session> session;  // null when there is a problem
+  std::shared_ptr<Session> session;  // of this device alone; null when there is a problem
 };
 
 // Every plugin candidate and device, usable or not; --backend and --device select. In the order of --backend; without
@@ -34,10 +34,10 @@ struct Device {
 // required backends that are not usable, each with the reason, whether or not --backend selects them.
 Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent);
 
-// The devices of one plugin, with a worker of their own. Devices of one name are numbered: "H200 #0", "H200 #1".
+// The devices of one plugin, each with a session of its own. Devices of one name are numbered: "H200 #0", "H200 #1".
 std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOptions& options);
 
-nlohmann::ordered_json DescribeDevice(const Device& column);
+nlohmann::ordered_json DescribeDevice(const Device& device);
 
 inline constexpr const char* kNoPlugin =
     "no backend plugin was found: build or install one beside the program (lib/assay/plugins), or give --plugin PATH";

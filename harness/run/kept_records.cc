@@ -2,6 +2,7 @@
 #include "harness/run/kept_records.h"
 
 #include "harness/base/profile.h"
+#include "harness/cases/host_memory.h"
 #include "harness/results/exit_code.h"
 #include "harness/run/record_fields.h"
 #include "harness/run/reproduction.h"
@@ -86,9 +87,13 @@ void KeptRecords::Append(const RecordPlace& place, Record record) {
 
 void KeptRecords::WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing) {
   const Span span(Phase::kFailures);
-  if (auto status = failures_.Write(data, runner, failing); !status) {
-    observer_.Noted("the failure's tensors are not kept: " + status.error().message);
+  std::string problem;
+  try {
+    if (auto status = failures_.Write(data, runner, failing); !status) problem = status.error().message;
+  } catch (const std::exception& e) {  // inputs are made once more for it
+    problem = DescribeException(e);
   }
+  if (!problem.empty()) observer_.Noted("the failure's tensors are not kept: " + problem);
 }
 
 void KeptRecords::NoteWriteError(const Status& status) {

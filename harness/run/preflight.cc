@@ -25,6 +25,7 @@ class OfferedNames {
 
   void Ask(const Problem& problem) {
     for (size_t i = 0; i < devices_.size(); ++i) {
+      if (missing_.empty()) return;  // the workers of the others start when they are needed, side by side
       if (!answers_[i]) continue;
       const auto offered = devices_[i].session->Query(devices_[i].device_index, problem);
       if (!offered) {

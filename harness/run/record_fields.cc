@@ -7,6 +7,7 @@
 
 #include "harness/judge/worst.h"
 #include "harness/results/environment.h"
+#include "harness/results/missing.h"
 #include "harness/run/relations.h"
 
 namespace assay {
@@ -134,6 +135,7 @@ void SetAttempt(Record& record, const Attempt& attempt) {
   record.implementation = attempt.implementation;
   record.contract = attempt.contract_text;
   SetVerdict(record, attempt.verdict, attempt.result_class, attempt.reason);
+  if (attempt.harness_failed) record.fault = kHarnessBackend;
   if (attempt.prepare_s) record.prepare_s = *attempt.prepare_s;
   if (attempt.plan.workspace_bytes) record.workspace_bytes = static_cast<int64_t>(*attempt.plan.workspace_bytes);
   record.algorithm = attempt.plan.algorithm;

@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <random>
-#include <set>
 #include <span>
 #include <tuple>
 
@@ -17,8 +16,8 @@
 #include "harness/cases/case_groups.h"
 #include "harness/cases/cases_ahead.h"
 #include "harness/cases/host_memory.h"
+#include "harness/run/device_queues.h"
 #include "harness/run/kept_records.h"
-#include "harness/run/lanes.h"
 #include "harness/run/record_fields.h"
 #include "harness/run/reproduction.h"
 #include "harness/run/second_try.h"
@@ -26,10 +25,9 @@
 namespace assay {
 namespace {
 
-// A result that passed, until it is timed by the worker that judged it, or one that ended with its worker.
+// A result that passed, until it is timed, or one that ended with its worker.
 struct Untimed {
   RecordPlace place;
-  const Device* through = nullptr;
   Attempt attempt;
 };
 
@@ -99,9 +97,7 @@ class Loop {
         devices_(devices),
         settings_(settings),
         kept_(folder, settings.expectations, *settings.observer),
-        // Rounds are compared, so all of them are made in the same way: in the one worker that is restarted for each.
-        lanes_(devices, settings.devices_at_once,
-               settings.rounds > 1 ? SecondWorkers::kNever : SecondWorkers::kWhereLagging),
+        queues_(devices, settings.devices_at_once),
         ahead_(cases, settings.tier, settings.store) {}
 
   LoopResult Run() {
@@ -138,9 +134,9 @@ class Loop {
     for (CaseAtWork& work : group) {
       const SpanContext context(work.data.problem.spec.Id(), "", "");
       if (work.broken.empty()) TryAgain(work);
-      for (auto& [place, through, attempt] : work.ended) kept_.Add(place, std::move(attempt));
+      for (auto& [place, attempt] : work.ended) kept_.Add(place, std::move(attempt));
       if (work.broken.empty()) TimeAll(work);
-      for (auto& [place, through, attempt] : work.untimed) kept_.Add(place, std::move(attempt));
+      for (auto& [place, attempt] : work.untimed) kept_.Add(place, std::move(attempt));
       kept_.EndCase(work.index, work.data, work.runner);
       if (!work.broken.empty()) CannotRun(work.index, work.broken);
     }
@@ -160,12 +156,11 @@ class Loop {
 
   // All devices at once, as far as there are threads and memory. Keeps what is final at once.
   void JudgeAll(std::deque<CaseAtWork>& group) {
-    const size_t most = lanes_.most_workers();
-    size_t at_once = most;
-    for (const CaseAtWork& work : group) at_once = std::min(at_once, DevicesAtOnce(work.data.problem, most));
+    size_t at_once = devices_.size();
+    for (const CaseAtWork& work : group) at_once = std::min(at_once, DevicesAtOnce(work.data.problem, at_once));
     std::mutex mutex;  // guards what is not of one device alone
     std::vector<size_t> left(group.size(), devices_.size());
-    lanes_.ForEach(at_once, group.size(), [&](size_t item, size_t c, const Device& through) {
+    queues_.ForEach(at_once, group.size(), [&](size_t item, size_t device) {
       if (settings_.runner.interrupted()) return;
       CaseAtWork& work = group[item];
       {
@@ -174,7 +169,7 @@ class Loop {
         TellProgress(group[0].index + ended, cases_[work.index].spec.Id());
       }
       try {
-        JudgeOnDevice(work, c, through, mutex);
+        JudgeOnDevice(work, device, mutex);
       } catch (const std::exception& e) {
         const std::lock_guard lock(mutex);
         work.broken = DescribeException(e);
@@ -185,34 +180,39 @@ class Loop {
   }
 
   // `mutex` guards the case's list of what is to be timed.
-  void JudgeOnDevice(CaseAtWork& work, size_t device, const Device& through, std::mutex& mutex) {
+  void JudgeOnDevice(CaseAtWork& work, size_t index, std::mutex& mutex) {
+    const Device& device = devices_[index];
     const Problem& problem = work.data.problem;
-    RecordPlace place{work.index, device};
+    RecordPlace place{work.index, index};
     const auto done = [&](Attempt attempt) {
-      if (EndedWithItsWorker(through, attempt)) {
+      if (EndedWithItsWorker(device, attempt)) {
         const std::lock_guard lock(mutex);
-        work.ended.push_back({place, &devices_[device], std::move(attempt)});
+        work.ended.push_back({place, std::move(attempt)});
       } else if (settings_.runner.perf_time_s > 0 && MayBeTimed(attempt)) {
         if (IsLarge(problem)) attempt.output = Tensor();  // its hash tells equal bits too
         const std::lock_guard lock(mutex);
-        work.untimed.push_back({place, &through, std::move(attempt)});
+        work.untimed.push_back({place, std::move(attempt)});
       } else {
         kept_.Add(place, std::move(attempt));
       }
       ++place.implementation;
       if (IsLarge(problem)) ReturnFreedMemory();
     };
-    work.runner.Judge(through, done, [&](const std::vector<std::string>& names) {
-      kept_.Add(Offer{cases_[work.index].spec.Id(), through.backend, through.device.name, names});
-    });
+    try {
+      work.runner.Judge(device, done, [&](const std::vector<std::string>& names) {
+        kept_.Add(Offer{cases_[work.index].spec.Id(), device.backend, device.device.name, names});
+      });
+    } catch (const std::exception& e) {
+      kept_.Add(place, work.runner.Faulted(device, e));
+    }
   }
 
   // Alone, as timing is.
   void TryAgain(CaseAtWork& work) {
     try {
-      for (auto& [place, through, attempt] : work.ended) {
+      for (auto& [place, attempt] : work.ended) {
         if (!ahead_.Await(settings_.runner.interrupted)) return;
-        TryOnceMore(work.runner, *through, attempt, false);
+        TryOnceMore(work.runner, devices_[place.device], attempt, false);
       }
     } catch (const std::exception& e) {
       work.broken = DescribeException(e);
@@ -242,12 +242,12 @@ class Loop {
       std::vector<CaseRunner::Timed> group;
       const size_t begin = InTurns(work.data) ? BeginOfLast(untimed, name) : untimed.size() - 1;
       for (size_t i = begin; i < untimed.size(); ++i) {
-        group.push_back({.device = untimed[i].through, .attempt = &untimed[i].attempt});
+        group.push_back({.device = &devices_[untimed[i].place.device], .attempt = &untimed[i].attempt});
       }
       TimeGroup(work.runner, group);
       for (size_t i = 0; i < group.size(); ++i) {
-        auto& [place, through, attempt] = untimed.back();
-        TryAgainTimed(work.runner, *through, attempt);
+        auto& [place, attempt] = untimed.back();
+        TryAgainTimed(work.runner, devices_[place.device], attempt);
         if (settings_.rounds > 1 && attempt.verdict == Verdict::kPass) {
           timed_.push_back({place, WithoutOutput(attempt)});
         }
@@ -262,12 +262,13 @@ class Loop {
     return settings_.rounds > 1 && DevicesAtOnce(data.problem, devices_.size()) == devices_.size();
   }
 
-  // Only workers of their own take turns: devices of one plugin share theirs, and the end of it would be that of all.
   static void TimeGroup(CaseRunner& runner, std::vector<CaseRunner::Timed>& group) {
-    std::set<const Session*> workers;
-    for (const CaseRunner::Timed& timed : group) workers.insert(timed.device->session.get());
-    if (group.size() > 1 && workers.size() == group.size()) return runner.TimeInTurns(group);
-    for (const CaseRunner::Timed& timed : group) runner.Time(*timed.device, *timed.attempt);
+    try {
+      if (group.size() > 1) return runner.TimeInTurns(group);
+      for (const CaseRunner::Timed& timed : group) runner.Time(*timed.device, *timed.attempt);
+    } catch (const std::exception& fault) {
+      for (const CaseRunner::Timed& timed : group) timed.attempt->SetFault(fault);
+    }
   }
 
   // The first round came with the judgement. Each of the others is a pass over all cases in random order, in fresh
@@ -285,14 +286,22 @@ class Loop {
       for (size_t i = 0; i < order.size() && !settings_.runner.interrupted(); ++i) {
         const size_t done = static_cast<size_t>(round) * cases_.size() + i;
         TellProgress(done, fmt::format("round {} {}", round + 1, cases_[order[i]].spec.Id()));
-        TimeCaseAgain(cases_[order[i]], by_case[order[i]]);
+        try {
+          TimeCaseAgain(cases_[order[i]], by_case[order[i]]);
+        } catch (const std::exception& e) {
+          NoteNoMoreRounds(cases_[order[i]], DescribeException(e));
+        }
       }
     }
   }
 
+  void NoteNoMoreRounds(const PlannedCase& planned, const std::string& why) {
+    settings_.observer->Noted(fmt::format("{}: {}; further rounds of it are left out", planned.spec.Id(), why));
+  }
+
   void TimeCaseAgain(const PlannedCase& planned, std::vector<TimedResult*> results) {
     const Result<CaseData> data = PrepareCase(*planned.bound, settings_.tier, settings_.store);
-    if (!data) return settings_.observer->Noted(data.error().message + "; further rounds are left out");
+    if (!data) return NoteNoMoreRounds(planned, data.error().message);
     CaseRunner runner(planned, *data, settings_.runner);
     std::erase_if(results, [](const TimedResult* timed) { return timed->attempt.verdict != Verdict::kPass; });
     const auto name = [](const TimedResult* timed) { return timed->attempt.implementation; };
@@ -327,7 +336,7 @@ class Loop {
   const std::vector<Device>& devices_;
   const LoopSettings& settings_;
   KeptRecords kept_;
-  Lanes lanes_;
+  DeviceQueues queues_;
   CasesAhead ahead_;
   bool said_unsaved_ = false;
   std::vector<TimedResult> timed_;

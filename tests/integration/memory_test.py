@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a large case takes of the host's memory: memory_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR."""
+"""What a large case takes of the host's memory, and how workers allocate: memory_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR."""
+import json
 import os
 import subprocess
 import sys
 import unittest
 
-from program import ASSAY, Cli
+from program import ASSAY, Cli, PLUGIN
 
 M, N, K = 1536, 1536, 2048
 TENSORS = 4 * (M * K + K * N + M * N)
@@ -25,6 +26,13 @@ class Memory(Cli):
         self.assertEqual(os.waitstatus_to_exitcode(status), 0)
         self.assertIn('"verdict":"pass"', (out / "results.jsonl").read_text())
         self.assertLess(usage.ru_maxrss * 1024, 3 * TENSORS + 300e6)
+
+    # Its memory is the plugin's, which is to behave as in any other program.
+    def test_workers_allocate_as_the_system_does(self):
+        done = self.assay("backends", "--json", "--plugin", PLUGIN, "--backend", "misbehaving",
+                          env={"ASSAY_MISBEHAVE": "tells_malloc"})
+        [backend] = json.loads(done.stdout)
+        self.assertEqual(backend["version"], "default malloc", done.stderr)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "backends/abi/assay_backend.h"
@@ -20,7 +20,7 @@
 #endif
 
 struct assay_device {
-  int unused;
+  uint32_t index;
 };
 struct assay_buffer {
   unsigned char* bytes;
@@ -31,6 +31,7 @@ typedef struct view {
 } view;
 struct assay_plan {
   const struct fault* fault;
+  uint32_t device;
   int64_t m, n, k;
   int64_t strides[3][2]; /* of a, b, y */
   uint64_t executions;
@@ -261,6 +262,16 @@ static int skips(const assay_plan* plan, int64_t i, int64_t j) {
 
 /* ---- the ABI ---- */
 
+/* Whether this process allocates as the C library does when nobody has told it anything: large blocks are mapped, and
+ * the heap does not grow far ahead of what is asked for. */
+static int default_malloc(void) {
+  void *volatile small = malloc(4096), *volatile large = malloc(96 << 20);
+  const struct mallinfo2 info = mallinfo2();
+  free(large);
+  free(small);
+  return info.hblkhd >= (96 << 20) && info.keepcost < (16 << 20);
+}
+
 static assay_status describe(assay_backend_info* out, assay_text* error) {
   static char long_text[1 << 20];
   (void)error;
@@ -275,21 +286,17 @@ static assay_status describe(assay_backend_info* out, assay_text* error) {
   }
   if (misbehaves("null_strings")) out->name = out->vendor = out->version = out->library_version = NULL;
   if (misbehaves("bad_name")) out->name = "Mis Behaving";
+  if (misbehaves("tells_malloc")) out->version = default_malloc() ? "default malloc" : "another malloc";
   return ASSAY_OK;
 }
 
-/* As a device does that serves one process at a time: the file that ASSAY_DEVICE_FILE names is locked until the end. */
-static int taken_by_another(void) {
-  static int fd = -1;
-  if (fd < 0) fd = open(getenv("ASSAY_DEVICE_FILE"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  return flock(fd, LOCK_EX | LOCK_NB) != 0;
+/* In the latter ones every execution of the second device fails. */
+static int has_two_devices(void) {
+  return misbehaves("two_devices") || misbehaves("second_crashes") || misbehaves("second_hangs");
 }
 
 static assay_status device_count(uint32_t* out, assay_text* error) {
-  *out = misbehaves("huge_count") ? UINT32_MAX : 1;
-  if (misbehaves("serves_one") && taken_by_another()) {
-    return fail(error, ASSAY_UNAVAILABLE, "another process uses the device");
-  }
+  *out = misbehaves("huge_count") ? UINT32_MAX : has_two_devices() ? 2 : 1;
   if (misbehaves("no_device")) return fail(error, ASSAY_UNAVAILABLE, "no device: install the misbehaving driver");
   return ASSAY_OK;
 }
@@ -306,9 +313,9 @@ static assay_status device_info(uint32_t index, assay_device_info* out, assay_te
 }
 
 static assay_status device_open(uint32_t index, assay_device** out, assay_text* error) {
-  static assay_device device;
-  if (index != 0) return fail(error, ASSAY_ERROR, "there is one device, number 0");
-  *out = &device;
+  static assay_device devices[] = {{0}, {1}};
+  if (index > (uint32_t)has_two_devices()) return fail(error, ASSAY_ERROR, "there is one device, number 0");
+  *out = &devices[index];
   return ASSAY_OK;
 }
 static void device_close(assay_device* device) {
@@ -374,11 +381,11 @@ static assay_status buffer_download(assay_device* device, const assay_buffer* bu
 static assay_status plan_create(assay_device* device, const assay_op_desc* op, const char* implementation,
                                 assay_plan** out, assay_text* error) {
   const assay_tensor_desc* operands[] = {op->inputs[0], op->inputs[1], op->outputs[0]};
-  (void)device;
   for (int f = 0; f < kFaultCount; ++f) {
     if (strcmp(kFaults[f].name, implementation) != 0) continue;
     assay_plan* plan = calloc(1, sizeof *plan);
     plan->fault = &kFaults[f];
+    plan->device = device->index;
     plan->m = operands[2]->shape[0];
     plan->n = operands[2]->shape[1];
     plan->k = operands[0]->shape[1];
@@ -410,6 +417,8 @@ static assay_status execute(assay_plan* plan, const assay_args* args, assay_text
   const view a = view_of(plan, 0, args->inputs[0]), b = view_of(plan, 1, args->inputs[1]);
   const view y = view_of(plan, 2, args->outputs[0]);
   (void)error;
+  if (plan->device == 1 && misbehaves("second_crashes")) raise(SIGSEGV);
+  if (plan->device == 1 && misbehaves("second_hangs")) hang(plan, a, b, y);
   if (plan->fault->before != NULL) plan->fault->before(plan, a, b, y);
   for (int64_t i = 0; i < plan->m; ++i) {
     for (int64_t j = 0; j < plan->n; ++j) {
@@ -467,5 +476,6 @@ ASSAY_EXPORT const assay_backend_api* assay_backend_v1(const assay_host_info* ho
   if (misbehaves("tiny_struct")) api.struct_size = 8;
   if (misbehaves("null_function")) api.query = NULL;
   if (misbehaves("no_timer")) api.execute_batch = NULL;
+  if (misbehaves("null_api")) fprintf(stderr, "misbehaving: no firmware for this card\n");
   return misbehaves("null_api") ? NULL : &api;
 }

@@ -15,6 +15,7 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -81,6 +82,18 @@ TEST_F(LoadTest, CrashWhileLoadingIsSaidToBeOne) {
   EXPECT_EQ(failure.outcome, Outcome::kCrash);
   EXPECT_THAT(failure.message, StartsWith("while loading " ASSAY_TEST_PLUGIN));
   EXPECT_THAT(failure.message, HasSubstr("SIGSEGV"));
+}
+
+TEST_F(LoadTest, AFailureToStartSaysOfWhichDeviceAndWhatWasPrinted) {
+  const Misbehave misbehave("null_api");
+  WorkerSession session(TestOptions());
+  EXPECT_THAT(session.Describe().error().message,
+              AllOf(StartsWith("while loading "), HasSubstr("it printed: misbehaving: no firmware for this card")));
+  session.NameDevice("cuda:1 (H200)");
+  const Call<std::vector<ImplementationInfo>> offered = session.Query(1, problem_);
+  ASSERT_FALSE(offered);
+  EXPECT_THAT(offered.error().message, AllOf(StartsWith("the worker of cuda:1 (H200) did not start: while loading "),
+                                             HasSubstr("it printed: misbehaving: no firmware for this card")));
 }
 
 TEST_F(LoadTest, HangWhileLoading) {

@@ -20,7 +20,6 @@ inline constexpr const char* kSum = "reduce/f32/shape=4x8,axes=1/fill=normal/see
 PlannedCase Planned(const std::string& id);
 CaseData DataOf(const PlannedCase& planned);
 
-// No processor of the host, so that it gets no second worker.
 Device FakeDevice(const std::string& backend, std::shared_ptr<FakeSession> session);
 
 RunnerSettings QuietSettings();  // no timing, no relations

@@ -127,13 +127,6 @@ void FakeSession::Restart() {
   EndWorker();
 }
 
-std::shared_ptr<Session> FakeSession::MakeSecond(double) const {
-  auto second = std::make_shared<FakeSession>();
-  second->behave = behave;
-  second->offer = offer;
-  return second;
-}
-
 std::vector<FakeCall> FakeSession::CallsOf(Asked what) const {
   std::vector<FakeCall> found;
   std::ranges::copy_if(calls, std::back_inserter(found), [&](const FakeCall& call) { return call.what == what; });

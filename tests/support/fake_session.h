@@ -63,7 +63,6 @@ class FakeSession final : public Session {
   void Restart() override;
   uint64_t workers_started() const override { return static_cast<uint64_t>(workers_); }
   void ShareTime(std::shared_ptr<SharedTime>) override {}
-  std::shared_ptr<Session> MakeSecond(double startup_timeout_s) const override;
 
   // Told before it is asked.
   Behaviour behave = [](const FakeCall&) { return Deed(); };

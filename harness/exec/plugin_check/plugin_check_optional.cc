@@ -10,7 +10,6 @@
 namespace assay::plugin_check {
 namespace {
 
-constexpr auto kOk = Finding::Kind::kOk;
 using Key = std::tuple<std::string, int, int>;  // operator, type code and bits of the first operand
 
 std::string TextOf(const Key& key) {

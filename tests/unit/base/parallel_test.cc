@@ -7,7 +7,10 @@
 
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -85,6 +88,85 @@ TEST(ParallelFor, CallsFromSeveralThreads) {
   }
   for (std::thread& caller : callers) caller.join();
   for (int64_t sum : sums) EXPECT_EQ(sum, 5000 * 4999 / 2);
+}
+
+std::runtime_error Told(int64_t begin) {
+  return std::runtime_error("told to at " + std::to_string(begin));
+}
+
+TEST(ParallelFor, WhatABodyThrowsReachesTheCallerAndThePoolGoesOn) {
+  for (const int threads : {1, 2, 4}) {
+    SetThreadCount(threads);
+    for (const int64_t n : {1, 4, 1000}) {
+      EXPECT_THROW(ParallelFor(n, 1, [](int64_t, int64_t) { throw std::bad_alloc(); }), std::bad_alloc);
+      // On the thread that has the last index, mostly one of the pool.
+      const auto last = [n](int64_t begin, int64_t end) {
+        if (end == n) throw Told(begin);
+      };
+      EXPECT_THROW(ParallelFor(n, 1, last), std::runtime_error);
+      EXPECT_EQ(ParallelSum(5000, 16), 5000 * 4999 / 2);
+    }
+  }
+}
+
+TEST(ParallelFor, AfterAThrowAllThreadsStillWork) {
+  SetThreadCount(4);
+  std::atomic<int> threw{0};
+  // All of them throw: each chunk waits for the three others.
+  const auto all_throw = [&](int64_t, int64_t) {
+    ++threw;
+    for (int i = 0; i < 10000 && threw < 4; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    throw std::bad_alloc();
+  };
+  EXPECT_THROW(ParallelFor(4, 1, all_throw), std::bad_alloc);
+  EXPECT_EQ(threw, 4);
+  std::atomic<int> arrived{0};
+  ParallelFor(4, 1, [&](int64_t, int64_t) {
+    ++arrived;
+    for (int i = 0; i < 10000 && arrived < 4; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(arrived, 4);
+  });
+}
+
+TEST(ParallelFor, AfterAThrowNobodyBeginsAnotherChunk) {
+  SetThreadCount(2);
+  std::atomic<int64_t> done{0};
+  // Two chunks are begun; the one that goes on looks for another when there has long been the throw.
+  const auto body = [&](int64_t begin, int64_t end) {
+    done += end - begin;
+    for (int i = 0; begin == 0 && i < 10000 && done == end; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (begin == 0) throw Told(begin);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  };
+  EXPECT_THROW(ParallelFor(1 << 20, 1, body), std::runtime_error);
+  EXPECT_LT(done, (1 << 20) / 2);
+}
+
+TEST(ParallelFor, ANestedThrowGoesThroughBoth) {
+  SetThreadCount(3);
+  const auto inner = [](int64_t begin, int64_t) { throw Told(begin); };
+  EXPECT_THROW(ParallelFor(64, 1, [&](int64_t, int64_t) { ParallelFor(8, 1, inner); }), std::runtime_error);
+  EXPECT_EQ(ParallelSum(5000, 16), 5000 * 4999 / 2);
+}
+
+TEST(ParallelFor, CallersFromSeveralThreadsGetTheirOwn) {
+  SetThreadCount(3);
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 6; ++caller) {
+    callers.emplace_back([caller] {
+      for (int i = 0; i < 50; ++i) {
+        try {
+          ParallelFor(100, 1, [&](int64_t, int64_t) { throw caller; });
+          ADD_FAILURE() << "nothing was thrown";
+        } catch (const int thrown) {
+          EXPECT_EQ(thrown, caller);
+        }
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
 }
 
 // A child has none of its parent's threads; it must not wait for them.

@@ -25,8 +25,8 @@ TEST(Profile, SpansNestAndCarryTheirLabelAndThread) {
     const SpanContext context("case", "cpu", "naive");
     {
       const Span inner(Phase::kExecute);
-      inner.AddWorker(2, NowNanoseconds(), 1e9, 7, 0.5);                // longer than the call
-      inner.AddWorker(1, std::numeric_limits<Nanoseconds>::min(), -1);  // before it, and of no length
+      inner.AddWorker(NowNanoseconds(), 1e9, 7, 0.5);                // longer than the call
+      inner.AddWorker(std::numeric_limits<Nanoseconds>::min(), -1);  // before it, and of no length
     }
     const Span open(Phase::kCompare);
   }

@@ -43,6 +43,20 @@ TEST(Expected, NoRuleCoversAFaultOfMemory) {
   EXPECT_EQ(After("known_flake", "mismatch", true).outcome, "mismatch");
 }
 
+TEST(Expected, NoRuleCoversAFaultOfTheHarness) {
+  const auto file = ParseExpectations("matmul/* | a:b | known_failure error | it is known\n", "f", Catalog());
+  Record r;
+  r.case_id = "matmul/f32/m=1,n=1,k=1/fill=normal/seed=0", r.op = "matmul", r.backend = "a", r.implementation = "b";
+  r.verdict = r.outcome = "error";
+  Record of_the_harness = r;
+  of_the_harness.fault = "assay";
+  ApplyExpectations(file.value().rules, false, r);
+  ApplyExpectations(file.value().rules, false, of_the_harness);
+  EXPECT_EQ(r.outcome, "known_failure");
+  EXPECT_EQ(of_the_harness.outcome, "error");
+  EXPECT_EQ(of_the_harness.fault, "assay");
+}
+
 constexpr const char* kVersioned =
     "known_failure sums\n  case op=matmul\n  backend a library=2.6\n  fails mismatch\n  fault driver\n"
     "  reason it is known\n  read https://example.org\n";

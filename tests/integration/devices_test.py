@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Several columns of one run: their order, that they are judged at once, where the time goes: columns_test.py ASSAY
-MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR.
+"""Several devices of one run: their order, that they are judged at once and fail alone, where the time goes:
+devices_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY OTHER_MAJOR.
 """
 import json
 import sys
@@ -84,48 +84,6 @@ class AtOnce(Cli):
         spans = self.hangs("--jobs", "1")
         self.assertLessEqual(spans["a"][1], spans["b"][0])
 
-    def four_cases(self, implementation, *args, out="out"):
-        """The trace of a run of one backend; the first case tells how long the others take."""
-        cases = [word for m in (4, 5, 6, 7) for word in ("--case", f"matmul/f32/m={m},n=3,k=7/fill=normal/seed=0")]
-        done, records = self.run_cases(*cases, "--plugin", f"a={PLUGIN}", "--backend", "a", "--impl", implementation,
-                                       "--no-perf", *args, "--trace", str(self.dir / "trace.json"), out=out)
-        trace = json.loads((self.dir / "trace.json").read_text())
-        self.assertEqual(trace_format.problems(trace), [])
-        return done, records, trace["traceEvents"]
-
-    def hangs_in_four_cases(self, *args, out="out"):
-        done, records, events = self.four_cases("hang", "--timeout", "1", *args, out=out)
-        self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertEqual([(r["case_id"].split(",")[0], r["verdict"]) for r in records],
-                         [(f"matmul/f32/m={m}", "timeout") for m in (4, 5, 6, 7)])
-        spans = [(e["ts"], e["ts"] + e["dur"], e["args"]["case"].split(",")[0][-1]) for e in events
-                 if e["ph"] == "X" and e["name"] == "execute" and e["args"].get("implementation") == "hang"]
-        return sorted(spans), [e["args"]["name"] for e in events if e["name"] == "thread_name"]
-
-    def test_a_second_worker_is_started_for_a_thread_that_waits(self):
-        for jobs in (1, 2):
-            done, _, events = self.four_cases("slow_prepare", "--jobs", str(jobs), out=f"out{jobs}")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            starts = [e for e in events if e["ph"] == "X" and e["name"] == "start" and e["args"].get("backend") == "a"]
-            self.assertEqual(len(starts), jobs)
-
-    def test_a_backend_that_lags_behind_gets_a_second_worker(self):
-        spans, threads = self.hangs_in_four_cases("--jobs", "2")
-        self.assertEqual({case for _, _, case in spans}, {"4", "5", "6", "7"})
-        self.assertEqual({case for _, _, case in spans[1:3]}, {"5", "7"})  # the second one begins at the end
-        self.assertLess(max(spans[1][0], spans[2][0]), min(spans[1][1], spans[2][1]))
-        self.assertIn("plugin in worker 2", threads)
-
-    def test_one_job_and_a_device_that_serves_one_process_have_one_worker(self):
-        device = {"ASSAY_MISBEHAVE": "serves_one", "ASSAY_DEVICE_FILE": str(self.shared / "device")}
-        for args, env in (("--jobs", "1"), {}), (("--jobs", "2"), device):
-            self.env.update(env)
-            spans, threads = self.hangs_in_four_cases(*args, out=f"out{len(env)}")
-            self.assertEqual([case for _, _, case in spans], ["4", "5", "6", "7"] * 2)  # once more, alone
-            for (_, end, _), (begin, _, _) in zip(spans, spans[1:]):
-                self.assertLessEqual(end, begin)
-            self.assertNotIn("plugin in worker 2", threads)
-
     def test_verdicts_and_bits_are_the_same_at_once_and_one_after_the_other(self):
         results = []
         for jobs in ("1", "4"):
@@ -145,6 +103,49 @@ class AtOnce(Cli):
                                     "ignores_padding", "--no-perf")
         self.assertGreater(records[0]["execute_s"], 0.3)
         self.assertIn("with padded rows and an unaligned start", records[0]["reason"])
+
+
+class OfOnePlugin(Cli):
+    """Two devices of one plugin, of which ASSAY_MISBEHAVE says what the second one does."""
+    CASES = [f"matmul/f32/m={m},n=3,k=7/fill=normal/seed=0" for m in (4, 5, 6)]
+
+    def run_both(self, second, *args):
+        """Records by device, and the spans of the trace of one name."""
+        words = [word for case in self.CASES for word in ("--case", case)]
+        done, records = self.run_cases(*words, "--plugin", PLUGIN, "--backend", "misbehaving", "--no-perf", "--jobs",
+                                       "2", "--trace", str(self.dir / "trace.json"), *args,
+                                       env={"ASSAY_MISBEHAVE": second})
+        events = json.loads((self.dir / "trace.json").read_text())["traceEvents"]
+        self.assertEqual(done.returncode, 3, done.stderr)
+        of_device = {name: [r for r in records if r["device"] == name] for name in ("imaginary #0", "imaginary #1")}
+        self.assertEqual(sum(len(of) for of in of_device.values()), len(records))
+
+        def spans(name, device):
+            return sorted((e["ts"], e["ts"] + e["dur"]) for e in events
+                          if e["ph"] == "X" and e["name"] == name and e["args"].get("backend") == f"misbehaving:{device}")
+        return of_device["imaginary #0"], of_device["imaginary #1"], spans
+
+    def check_that_the_second_fails_alone(self, second, verdict, *args):
+        first, other, spans = self.run_both(second, "--impl", "ok", *args)
+        self.assertEqual([(r["case_id"], r["verdict"]) for r in first], [(case, "pass") for case in self.CASES])
+        self.assertEqual([(r["case_id"], r["verdict"]) for r in other], [(case, verdict) for case in self.CASES])
+        # The worker that described both goes on as that of the first one; the second one's ends with every try.
+        self.assertEqual(len(spans("start", 0)), 0)
+        self.assertEqual(len(spans("start", 1)), 2 * len(self.CASES))
+
+    def test_one_that_crashes_leaves_the_other_s_worker_alone(self):
+        self.check_that_the_second_fails_alone("second_crashes", "crash")
+
+    def test_one_that_hangs_leaves_the_other_s_worker_alone(self):
+        self.check_that_the_second_fails_alone("second_hangs", "timeout", "--timeout", "1")
+
+    # Both hang for as long as they may: that they overlap does not depend on the speed of the machine.
+    def test_they_run_at_the_same_time(self):
+        self.CASES = self.CASES[:1]
+        first, other, spans = self.run_both("two_devices", "--impl", "hang", "--timeout", "3")
+        self.assertEqual([r["verdict"] for r in first + other], ["timeout"] * 2)
+        begin, end = zip(*(spans("execute", device)[0] for device in (0, 1)))
+        self.assertLess(max(begin), min(end))
 
 
 class Profile(Cli):
@@ -202,7 +203,7 @@ class Profile(Cli):
             self.assertNotEqual(trace_format.problems(dict(trace, traceEvents=broken)), [])
         tracks = self.check_nesting(events)
         threads = {e["args"]["name"]: (e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
-        self.assertLessEqual({"main", "next cases", "columns 2"}, set(threads))
+        self.assertLessEqual({"main", "next cases", "devices 2"}, set(threads))
         # Phases of one thread are apart: they fit into the wall clock, those of all threads into as many times that.
         self.assertLess(max(t - minus for track in tracks.values() for t, minus, _ in track), profile["wall_s"] * 1e6)
         self.assertLessEqual(sum(p["seconds"] for p in profile["phases"]), 3 * profile["wall_s"])

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator of the registry whose host side fails where it is told to: what the harness makes of a fault of its own.
+#pragma once
+
+#include <atomic>
+#include <new>
+#include <stdexcept>
+
+#include "harness/base/parallel.h"
+#include "ops/operator.h"
+#include "ops/relation.h"
+
+namespace assay::test {
+
+// Of the work on a case. Golden values run out of memory, on the threads of the pool; the others throw kFault.
+enum class HostWork { kNone, kGolden, kBound, kTwin, kMutants, kCanonicalise, kRelations };
+
+class FailingOperator final : public Operator {
+ public:
+  static constexpr const char* kFault = "told to fail";
+
+  explicit FailingOperator(const Operator& real) : real_(real) {}
+
+  std::atomic<HostWork> fails_at = HostWork::kNone;
+  mutable std::atomic<int> holds = 0;  // so many times before
+
+  const OpSchema& schema() const override { return real_.schema(); }
+  Result<Problem> Bind(const CaseSpec& spec) const override { return real_.Bind(spec); }
+  std::vector<Tensor> MakeInputs(const Problem& problem) const override { return real_.MakeInputs(problem); }
+  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
+    if (FailsAt(HostWork::kGolden)) ParallelFor(64, 1, [](int64_t, int64_t) { throw std::bad_alloc(); });
+    return real_.ComputeGolden(problem, inputs, tier);
+  }
+  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
+    Pass(HostWork::kBound);
+    return real_.Bound(problem, golden, contract);
+  }
+  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
+    Pass(HostWork::kTwin);
+    return real_.MakeTwin(problem, contract, variant);
+  }
+  int TwinVariants(const Problem& problem, const Contract& contract) const override {
+    return real_.TwinVariants(problem, contract);
+  }
+  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> outputs) const override {
+    Pass(HostWork::kMutants);
+    return real_.OmittedTerms(problem, inputs, values, outputs);
+  }
+  std::vector<Relation> Relations(const Problem& problem) const override {
+    Pass(HostWork::kRelations);
+    return real_.Relations(problem);
+  }
+  void Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const override {
+    Pass(HostWork::kCanonicalise);
+    real_.Canonicalise(problem, inputs, got);
+  }
+
+ private:
+  bool FailsAt(HostWork work) const { return fails_at == work && holds-- <= 0; }
+  void Pass(HostWork work) const {
+    if (FailsAt(work)) throw std::runtime_error(kFault);
+  }
+
+  const Operator& real_;
+};
+
+}  // namespace assay::test
