@@ -114,6 +114,7 @@ void FileGrants::GrantPlugin(const fs::path& plugin) {
 }
 
 void FileGrants::GrantNamedBy(const std::vector<std::string>& variables) {
+  std::error_code error;  // a driver that cannot use its folder says so better
   for (const std::string& variable : variables) {
     const size_t equals = variable.find('=');
     const std::string_view name = std::string_view(variable).substr(0, equals);
@@ -123,7 +124,9 @@ void FileGrants::GrantNamedBy(const std::vector<std::string>& variables) {
       end = std::min(variable.find(':', at), variable.size());
       const fs::path path(variable.substr(at, end - at));
       if (!path.is_absolute() || (!searched && HoldsAllKinds(RealPath(path)))) continue;
-      Grant(searched ? path / "vulkan" : path, name.find("CACHE") != std::string_view::npos);
+      const bool is_cache = name.find("CACHE") != std::string_view::npos;
+      if (is_cache && !name.ends_with("_FILE")) fs::create_directories(path, error);  // as the driver would
+      Grant(searched ? path / "vulkan" : path, is_cache);
       if (name == "LD_LIBRARY_PATH") GrantLibraries(path);
     }
   }

@@ -52,7 +52,7 @@ Result<Surroundings> MakeSurroundings(const SealOptions& options, const std::str
   grants.GrantSystem();
   grants.Read(executable);
   grants.GrantPlugin(plugin);
-  grants.GrantNamedBy(made.variables);
+  grants.GrantNamedBy(PassedVariables(options.passed));
   grants.ReadAndWrite(made.folder.path());
   grants.ReadAndWrite(cache);
   for (const std::string& path : options.granted) grants.ReadAndWrite(fs::absolute(path));

@@ -116,6 +116,10 @@ TEST_F(GrantsTest, FollowTheVariablesOfDrivers) {
   const std::string a = (root_ / "a").string(), b = (root_ / "b").string(), home = (root_ / "home").string();
   grants.GrantNamedBy({"LD_LIBRARY_PATH=" + a + "::relative:" + home, "POCL_CACHE_DIR=" + b, "PATH=" + b, "ODD"});
   EXPECT_THAT(Granted(grants), testing::ElementsAre("a", "a/file.so", "b w"));
+  FileGrants absent({});
+  absent.GrantNamedBy({"POCL_CACHE_DIR=" + (root_ / "new/cache").string()});
+  EXPECT_THAT(Granted(absent), testing::ElementsAre("new/cache w"));
+  EXPECT_TRUE(fs::is_directory(root_ / "new/cache"));
   fs::create_directories(root_ / "linked");
   fs::create_symlink(root_ / "a/file.so", root_ / "linked/liblinked.so");
   FileGrants linked({});
