@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/exec/seal/limits.h"
 
+#include <dirent.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <csignal>
-#include <cstdio>
 #include <limits>
 #include <string_view>
 
@@ -57,13 +59,19 @@ void Limit(__rlimit_resource what, uint64_t most) {
   ::setrlimit(what, &now);
 }
 
-// The system's: those of this user alone, which the limit is about, would take a look at every process.
+// Processes and threads of this user; a host that hides itself is not seen, nor are its threads.
 uint64_t RunningTasks() {
-  std::FILE* file = std::fopen("/proc/loadavg", "re");
-  unsigned tasks = 0;
-  if (file == nullptr) return 0;
-  if (std::fscanf(file, "%*f %*f %*f %*u/%u", &tasks) != 1) tasks = 0;
-  std::fclose(file);
+  uint64_t tasks = 0;
+  DIR* processes = ::opendir("/proc");
+  if (processes == nullptr) return 0;
+  while (const dirent* entry = ::readdir(processes)) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    const std::string folder = fmt::format("/proc/{}/task", entry->d_name);
+    struct stat info {};
+    // A folder has a link for each folder in it, and two of its own.
+    if (::stat(folder.c_str(), &info) == 0 && info.st_uid == ::geteuid()) tasks += info.st_nlink - 2;
+  }
+  ::closedir(processes);
   return tasks;
 }
 
@@ -86,7 +94,7 @@ Status SetLimit(const std::string& text, WorkerLimits& limits) {
 void ApplyLimits(const WorkerLimits& limits) {
   Limit(RLIMIT_DATA, limits.memory_bytes);
   Limit(RLIMIT_FSIZE, limits.file_bytes);
-  if (limits.processes > 0) Limit(RLIMIT_NPROC, RunningTasks() + limits.processes);
+  if (limits.processes > 0 && ::geteuid() != 0) Limit(RLIMIT_NPROC, RunningTasks() + limits.processes);
   Limit(RLIMIT_NOFILE, limits.descriptors);
 }
 
@@ -95,11 +103,17 @@ std::string LimitHint(const WorkerLimits& limits, int signal) {
     return fmt::format("a file of a worker may have at most {0} bytes (--worker-limit file={0})",
                        AmountText(limits.file_bytes));
   }
-  if (limits.memory_bytes > 0 && signal != SIGKILL) {
-    return fmt::format("a process of a worker may have at most {0} bytes of memory (--worker-limit memory={0})",
+  if (signal == SIGKILL) return "";
+  std::string hint;
+  if (limits.memory_bytes > 0) {
+    hint = fmt::format("a process of a worker may have at most {0} bytes of memory (--worker-limit memory={0})",
                        AmountText(limits.memory_bytes));
   }
-  return "";
+  if (limits.processes != WorkerLimits().processes && limits.processes > 0) {
+    hint += fmt::format("{0}a worker may start at most {1} processes and threads (--worker-limit processes={1})",
+                        hint.empty() ? "" : "; ", AmountText(limits.processes));
+  }
+  return hint;
 }
 
 }  // namespace assay

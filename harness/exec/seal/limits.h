@@ -14,7 +14,7 @@ namespace assay {
 struct WorkerLimits {
   uint64_t memory_bytes = 0;                 // of each process: heap and private mappings
   uint64_t file_bytes = uint64_t{64} << 30;  // of each file
-  uint64_t processes = 16384;                // and threads, besides those that the system has when it starts
+  uint64_t processes = 16384;                // and threads, besides those that its user has when it starts
   uint64_t descriptors = 65536;              // of each process
   bool operator==(const WorkerLimits&) const = default;
 };
