@@ -116,7 +116,7 @@ bool ChildProcess::AnyThreadRuns() const {
 }
 
 Result<ChildProcess> ChildProcess::Spawn(const std::string& executable, std::vector<std::string> variables,
-                                         TemporaryFolder folder) {
+                                         WorkerFolder folder) {
   if (::access(executable.c_str(), X_OK) != 0) {
     return Fail(ErrorCode::kIo,
                 fmt::format("the worker program {} cannot be run: {}", executable, std::strerror(errno)));

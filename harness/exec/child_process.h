@@ -30,7 +30,7 @@ class ChildProcess {
   // Runs `executable worker --fd N`, N being the other end of socket(), in `folder` with these variables. It is killed
   // when the calling *thread* ends (PR_SET_PDEATHSIG), so that thread has to live as long as the worker.
   static Result<ChildProcess> Spawn(const std::string& executable, std::vector<std::string> variables,
-                                    TemporaryFolder folder);
+                                    WorkerFolder folder);
 
   ChildProcess() = default;
   ChildProcess(ChildProcess&& other) noexcept;
@@ -55,7 +55,7 @@ class ChildProcess {
  private:
   bool WaitUntilEnded(Deadline deadline) const;
   pid_t pid_ = -1, worker_ = -1;
-  TemporaryFolder folder_;
+  WorkerFolder folder_;
   UniqueFd socket_, stderr_, pidfd_;
 };
 

@@ -22,27 +22,27 @@ fs::path UserCaches() {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept {
+WorkerFolder::WorkerFolder(WorkerFolder&& other) noexcept {
   *this = std::move(other);
 }
 
-TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
+WorkerFolder& WorkerFolder::operator=(WorkerFolder&& other) noexcept {
   path_.swap(other.path_);
   return *this;
 }
 
-TemporaryFolder::~TemporaryFolder() {
+WorkerFolder::~WorkerFolder() {
   if (!path_.empty()) RemoveFolder(path_);
 }
 
-Result<TemporaryFolder> TemporaryFolder::Create() {
+Result<WorkerFolder> WorkerFolder::Create() {
   std::error_code error;
   std::string name = fs::temp_directory_path(error) / "assay-worker-XXXXXX";
   if (error || ::mkdtemp(name.data()) == nullptr) {
     return Fail(ErrorCode::kIo, fmt::format("cannot create a temporary folder for a worker ({}): {}; set TMPDIR", name,
                                             error ? error.message() : std::strerror(errno)));
   }
-  TemporaryFolder folder;
+  WorkerFolder folder;
   folder.path_ = std::move(name);
   return folder;
 }

@@ -10,13 +10,13 @@
 
 namespace assay {
 
-class TemporaryFolder {
+class WorkerFolder {
  public:
-  TemporaryFolder() = default;
-  TemporaryFolder(TemporaryFolder&& other) noexcept;
-  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;
-  ~TemporaryFolder();
-  static Result<TemporaryFolder> Create();
+  WorkerFolder() = default;
+  WorkerFolder(WorkerFolder&& other) noexcept;
+  WorkerFolder& operator=(WorkerFolder&& other) noexcept;
+  ~WorkerFolder();
+  static Result<WorkerFolder> Create();
   const std::filesystem::path& path() const { return path_; }  // "": none
 
  private:

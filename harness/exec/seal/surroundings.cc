@@ -42,7 +42,7 @@ Result<Surroundings> MakeSurroundings(const SealOptions& options, const std::str
     made.variables = AllVariables();
     return made;
   }
-  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  Result<WorkerFolder> folder = WorkerFolder::Create();
   if (!folder) return tl::unexpected(folder.error());
   made.folder = std::move(*folder);
   fs::path cache = plugin.empty() ? fs::path() : CacheFolder(plugin);

@@ -11,7 +11,7 @@
 namespace assay {
 
 struct Surroundings {
-  TemporaryFolder folder;              // none where the worker is not sealed
+  WorkerFolder folder;                 // none where the worker is not sealed
   std::vector<std::string> variables;  // its whole environment
   Seal seal;
 };

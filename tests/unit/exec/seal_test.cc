@@ -53,7 +53,7 @@ TEST(Environment, IsTheProcessesOwnAndWhatIsAskedFor) {
 
 class GrantsTest : public testing::Test {
  protected:
-  GrantsTest() : folder_(*TemporaryFolder::Create()), root_(folder_.path()) {
+  GrantsTest() : folder_(*WorkerFolder::Create()), root_(folder_.path()) {
     for (const char* name : {"a/deep/store/x", "a/deep/other", "a/file.so", "b", "home/plugin"}) Make(name);
     ::setenv("HOME", (root_ / "home").c_str(), 1);
   }
@@ -71,7 +71,7 @@ class GrantsTest : public testing::Test {
     return names;
   }
 
-  TemporaryFolder folder_;
+  WorkerFolder folder_;
   fs::path root_;
 };
 
@@ -154,10 +154,10 @@ TEST(Seal, TravelsToTheWorker) {
   EXPECT_TRUE(got.files[1].write);
 }
 
-TEST(TemporaryFolder, EndsWithAllThatIsInIt) {
+TEST(WorkerFolder, EndsWithAllThatIsInIt) {
   fs::path path;
   {
-    const auto folder = TemporaryFolder::Create();
+    const auto folder = WorkerFolder::Create();
     ASSERT_TRUE(folder);
     path = folder->path();
     fs::create_directories(path / "x/y");
@@ -169,7 +169,7 @@ TEST(TemporaryFolder, EndsWithAllThatIsInIt) {
 }
 
 TEST(CacheFolder, IsThePluginsOwn) {
-  const auto caches = TemporaryFolder::Create();
+  const auto caches = WorkerFolder::Create();
   ASSERT_TRUE(caches);
   ::setenv("XDG_CACHE_HOME", caches->path().c_str(), 1);
   EXPECT_EQ(CacheFolder("/x/libassay_cuda.so"), caches->path() / "assay/workers/cuda");
