@@ -8,8 +8,6 @@
 namespace assay::plugin_check {
 namespace {
 
-constexpr auto kOk = Finding::Kind::kOk;
-
 // Each offer with one thing changed has to be declined.
 Finding AllDecline(PluginUnderTest& plugin, const char* what, const std::function<bool(DescriptionCopy&)>& change) {
   Finding finding = Good("");

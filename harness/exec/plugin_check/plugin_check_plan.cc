@@ -12,7 +12,6 @@ namespace assay::plugin_check {
 namespace {
 
 constexpr int kRounds = 20;
-constexpr auto kOk = Finding::Kind::kOk;
 
 // Executes twice; *same says whether the bytes agree.
 Finding TwoExecutions(PluginUnderTest& plugin, const CheckedOffer& offer, const char* implementation, bool* same) {

@@ -15,6 +15,8 @@
 
 namespace assay::plugin_check {
 
+inline constexpr auto kOk = Finding::Kind::kOk;
+
 template <class... Args>
 Finding Good(fmt::format_string<Args...> format, Args&&... args) {
   return {Finding::Kind::kOk, fmt::format(format, std::forward<Args>(args)...)};

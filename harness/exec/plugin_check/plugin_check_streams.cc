@@ -7,7 +7,6 @@
 namespace assay::plugin_check {
 namespace {
 
-constexpr auto kOk = Finding::Kind::kOk;
 constexpr int kStreams = 2, kEach = 3;
 
 // Streams and events, destroyed in the order of the header: events, then streams.
