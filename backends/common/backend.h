@@ -58,7 +58,7 @@ struct Batch {
   bool cache_was_flushed = false;  // out
 };
 
-// What a plan came to; empty where there is nothing to say.
+// What a plan came to; names are empty where there is nothing to say.
 struct PlanInfo {
   uint64_t workspace_bytes = 0;   // beside the operands
   std::string algorithm, kernel;  // in the library's words; what runs on the device, several joined by ','
@@ -75,7 +75,8 @@ class Plan {
   // Throws Failure when memory that the plan has lent to a library was written around (canary.h). Called after
   // Execute() and ExecuteBatch(), so that it is never timed.
   virtual void CheckLoans() {}
-  virtual PlanInfo Info() const { return {}; }
+  // Throws Unsupported where it is not told, as this default does.
+  virtual PlanInfo Info() const;
 
  protected:
   // Evicts what is about to be used from the device's caches, these operands at least. False: this plan cannot.

@@ -20,6 +20,7 @@ struct OperatorTypes {
 // i32, and transforms in f32 and f64; without f64 where the device has none.
 struct KernelTypes {
   bool f64 = true;
+  bool half = true;             // f16 and bf16
   bool integer_reduce = false;  // sums of i8
 };
 std::vector<Capability> KernelCapabilities(const KernelTypes& types, const std::string& features);

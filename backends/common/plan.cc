@@ -20,6 +20,10 @@ void Plan::ExecuteBatch(Batch& batch) {
   batch.cache_was_flushed = flushed && !batch.args.empty();
 }
 
+PlanInfo Plan::Info() const {
+  throw Unsupported("this plan does not tell what it came to");
+}
+
 std::vector<Capability> Device::Capabilities() {
   throw Unsupported("this backend has no table of capabilities; ask query()");
 }

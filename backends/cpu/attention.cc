@@ -13,6 +13,7 @@
 #include "backends/cpu/elements.h"
 #include "backends/cpu/fold.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/workspace.h"
 
 namespace cpu {
 namespace {
@@ -36,6 +37,11 @@ class AttentionPlan : public plugin::HostPlan {
       slot.p.resize(static_cast<size_t>(spec.s));
       slot.o.resize(static_cast<size_t>(spec.dv));
     }
+  }
+
+  plugin::PlanInfo Info() const override {
+    return {BytesOf(k_, v_) + BytesOfEach(slots_, [](const Slot& s) { return BytesOf(s.q, s.mask, s.p, s.o); }), "",
+            ""};
   }
 
  protected:

@@ -2,6 +2,7 @@
 #include "backends/cpu/conv.h"
 #include "backends/cpu/conv_kernel.h"
 #include "backends/cpu/conv_operands.h"
+#include "backends/cpu/workspace.h"
 
 namespace cpu {
 namespace {
@@ -14,6 +15,12 @@ class DirectPlan : public plugin::HostPlan {
   explicit DirectPlan(const plugin::ConvSpec& spec) : spec_(spec), operands_(spec), threads_(ConvThreads(spec)) {
     for (int64_t t = 0; t < spec.kernel[2]; ++t) last_axis_.push_back(PlanTap(t));
     sums_.assign(static_cast<size_t>(threads_), std::vector<Acc>(static_cast<size_t>(kConvOutputs * spec.out[2])));
+  }
+
+  plugin::PlanInfo Info() const override {
+    return {
+        operands_.Bytes() + BytesOf(last_axis_) + BytesOfEach(sums_, [](const auto& sums) { return BytesOf(sums); }),
+        "", ""};
   }
 
  protected:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/conv.h"
 #include "backends/cpu/conv_operands.h"
+#include "backends/cpu/workspace.h"
 
 namespace cpu {
 namespace {
@@ -16,6 +17,11 @@ class Im2colPlan : public plugin::HostPlan {
       slot.patches.resize(static_cast<size_t>(spec.Terms() * kTileColumns));
       slot.product.resize(static_cast<size_t>(operands_.PaddedOutputs() * kTileColumns));
     }
+  }
+
+  plugin::PlanInfo Info() const override {
+    return {operands_.Bytes() + BytesOfEach(slots_, [](const Slot& s) { return BytesOf(s.patches, s.product); }), "",
+            ""};
   }
 
  protected:

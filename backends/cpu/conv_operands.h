@@ -12,6 +12,7 @@
 #include "backends/cpu/elements.h"
 #include "backends/cpu/matmul_kernel.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/workspace.h"
 
 namespace cpu {
 
@@ -47,6 +48,8 @@ class ConvOperands {
   const Acc* Weights(int64_t group) const { return w_.data() + group * padded_outputs_ * spec_.Terms(); }
   int64_t PaddedOutputs() const { return padded_outputs_; }
   Acc Bias(int64_t o) const { return bias_[static_cast<size_t>(o)]; }
+
+  uint64_t Bytes() const { return BytesOf(x_, w_, bias_); }
 
  private:
   void LoadChannel(const std::byte* x, int64_t channel) {

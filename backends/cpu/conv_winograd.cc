@@ -3,6 +3,7 @@
 // channels, [outputs, channels] by [channels, tiles], between U = G g G^T and V = B^T d B; y = A^T M A.
 #include "backends/cpu/conv.h"
 #include "backends/cpu/conv_operands.h"
+#include "backends/cpu/workspace.h"
 
 namespace cpu {
 namespace {
@@ -43,6 +44,11 @@ class WinogradPlan : public plugin::HostPlan {
       slot.v.resize(static_cast<size_t>(kElements * spec.GroupInputs() * kTileColumns));
       slot.m.resize(static_cast<size_t>(kElements * operands_.PaddedOutputs() * kTileColumns));
     }
+  }
+
+  plugin::PlanInfo Info() const override {
+    return {operands_.Bytes() + BytesOf(u_) + BytesOfEach(slots_, [](const Slot& s) { return BytesOf(s.v, s.m); }), "",
+            ""};
   }
 
  protected:

@@ -8,6 +8,7 @@
 #include "backends/cpu/elements.h"
 #include "backends/cpu/matmul_kernel.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/workspace.h"
 
 namespace cpu {
 namespace {
@@ -41,6 +42,11 @@ class MatmulPlan : public plugin::HostPlan {
       slot.product.resize(static_cast<size_t>(parts_ * kBlockRows * columns_));
       slot.addend.resize(static_cast<size_t>(spec.n));
     }
+  }
+
+  plugin::PlanInfo Info() const override {
+    return {BytesOf(packed_b_) + BytesOfEach(slots_, [](const Slot& s) { return BytesOf(s.a, s.product, s.addend); }),
+            "", ""};
   }
 
  protected:

@@ -9,6 +9,7 @@
 #include "backends/cpu/elements.h"
 #include "backends/cpu/fold.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/workspace.h"
 
 namespace cpu {
 namespace {
@@ -137,6 +138,8 @@ class ReducePlan : public plugin::HostPlan {
     threads_ = ThreadsFor(static_cast<double>(spec_.outputs) * static_cast<double>(spec_.count));
     blocks_.resize(static_cast<size_t>(threads_ * kBlock));
   }
+
+  plugin::PlanInfo Info() const override { return {BytesOf(blocks_), "", ""}; }
 
  protected:
   void Run(Pointers inputs, Pointers outputs) override {

@@ -11,6 +11,7 @@
 #include "backends/cpu/elements.h"
 #include "backends/cpu/fold.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/workspace.h"
 
 namespace cpu {
 namespace {
@@ -62,6 +63,8 @@ class SoftmaxPlan : public plugin::HostPlan {
     threads_ = ThreadsFor(8.0 * static_cast<double>(spec_.rows) * static_cast<double>(spec_.axis.size));
     rows_.resize(static_cast<size_t>(threads_ * 2 * spec_.axis.size));
   }
+
+  plugin::PlanInfo Info() const override { return {BytesOf(rows_), "", ""}; }
 
  protected:
   void Run(Pointers inputs, Pointers outputs) override {

@@ -28,7 +28,7 @@ std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const
 }
 
 std::vector<plugin::Capability> Device::Capabilities() {
-  return plugin::KernelCapabilities({}, "strides;permuted");
+  return plugin::KernelCapabilities({.integer_reduce = true}, "strides;permuted");
 }
 
 std::unique_ptr<plugin::Buffer> Device::Alloc(uint64_t bytes) {

@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "backends/common/backend.h"
-#include "backends/common/capabilities.h"
 #include "backends/common/host.h"
 #include "backends/common/status.h"
 #include "backends/onednn/attention.h"
@@ -69,15 +68,6 @@ class OneDnnDevice : public plugin::HostDevice {
       throw plugin::Unsupported("{} {}: no implementation can take these strides", op.name(), op.DTypesText());
     }
     return found;
-  }
-
-  std::vector<plugin::Capability> Capabilities() override {
-    using plugin::kBF16, plugin::kF32, plugin::kI8;
-    return plugin::CapabilitiesOf({{"matmul", {kF32, kBF16, kI8}, "strides"},
-                                   {"reduce", {kF32, kBF16}, "strides"},
-                                   {"conv", {kF32, kBF16, kI8}, "strides;permuted"},
-                                   {"softmax", {kF32, kBF16}, "strides"},
-                                   {"attention", {kF32, kBF16}, "strides"}});
   }
 
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {

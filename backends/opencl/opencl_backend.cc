@@ -43,7 +43,7 @@ std::vector<plugin::Implementation> Device::Query(const plugin::OpDesc& op) {
 }
 
 std::vector<plugin::Capability> Device::Capabilities() {
-  return plugin::KernelCapabilities({.f64 = traits_.HasF64()}, "strides;permuted");
+  return plugin::KernelCapabilities({.f64 = traits_.HasF64(), .integer_reduce = true}, "strides;permuted");
 }
 
 std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const std::string& implementation) {

@@ -32,7 +32,9 @@ class VulkanDevice : public plugin::Device {
   }
 
   std::vector<plugin::Capability> Capabilities() override {
-    return plugin::KernelCapabilities({.f64 = context_.facts().f64, .integer_reduce = true}, "strides;permuted");
+    const Facts& facts = context_.facts();
+    return plugin::KernelCapabilities({.f64 = facts.f64, .half = facts.store16, .integer_reduce = true},
+                                      "strides;permuted");
   }
 
   std::unique_ptr<plugin::Buffer> Alloc(uint64_t bytes) override {
