@@ -42,6 +42,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -218,6 +219,25 @@ typedef struct assay_op_desc {
   const assay_attr* const* attrs;
   uint64_t flags; /* ASSAY_OP_* */
 } assay_op_desc;
+
+/* What a plugin refuses that offers strided tensors of fixed shapes in memory of their own, and that knows these
+ * `keys`: the reason for ASSAY_UNSUPPORTED, or NULL where the description asks for nothing more. */
+static inline const char* assay_asks_for_more(const assay_op_desc* op, const char* const* keys, uint64_t n_keys) {
+  if (op->flags != 0) return "no dynamic shapes are offered";
+  for (uint64_t i = 0; i < op->n_inputs + op->n_outputs; ++i) {
+    const assay_tensor_desc* t = i < op->n_inputs ? op->inputs[i] : op->outputs[i - op->n_inputs];
+    if (t->layout != NULL || t->lanes != 1) return "no blocked layouts and no vectors are offered";
+    if (t->alias != 0 || t->reserved != 0) return "nothing is offered in place";
+  }
+  for (uint64_t i = 0; i < op->n_attrs; ++i) {
+    const assay_attr* attr = op->attrs[i];
+    uint64_t k = 0;
+    while (k < n_keys && strcmp(attr->key, keys[k]) != 0) ++k;
+    if ((attr->flags & ~ASSAY_ATTR_OPTIONAL) != 0) return "an attribute has a flag that is not known";
+    if (k == n_keys && (attr->flags & ASSAY_ATTR_OPTIONAL) == 0) return "an attribute is not known";
+  }
+  return NULL;
+}
 
 /* One algorithm that the backend offers, with the arithmetic it declares (the language: harness/check/README.md). */
 typedef struct assay_implementation {

@@ -14,7 +14,11 @@ namespace {
 using plugin::MatmulSpec;
 using plugin::Matrix;
 
-Md DescOf(const Matrix& x, const MatmulSpec& spec, int64_t rows, int64_t columns) {
+// The stride along an axis of extent 1 says nothing, but 2.6.3 takes it for the length of a line: it gets that of a
+// dense matrix.
+Md DescOf(Matrix x, const MatmulSpec& spec, int64_t rows, int64_t columns) {
+  if (columns == 1) x.column_stride = 1;
+  if (rows == 1) x.row_stride = columns * x.column_stride;
   if (spec.batch > 1) {
     return {
         {spec.batch, rows, columns}, DataTypeFor("matmul", x.dtype), {x.batch_stride, x.row_stride, x.column_stride}};

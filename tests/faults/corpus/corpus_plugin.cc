@@ -29,9 +29,15 @@ bool TakesEffects(const plugin::OpDesc& op) {
       op.outputs(), [](const plugin::Tensor& y) { return y.dtype == plugin::kF64 || y.dtype == plugin::kC128; });
 }
 
+// What follows from the operands or matters to other values of the attributes alone: no entry reads it.
+void NameWhatFollows(const plugin::OpDesc& op) {
+  op.MayIgnore({"shape", "tie", "mask_per_head"});
+}
+
 class CorpusDevice : public plugin::HostDevice {
  public:
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
+    NameWhatFollows(op);
     std::vector<plugin::Implementation> found;
     std::string reasons;
     for (const Entry& entry : AllEntries()) {
@@ -51,6 +57,7 @@ class CorpusDevice : public plugin::HostDevice {
   }
 
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
+    NameWhatFollows(op);
     const bool exact = implementation.ends_with(kEffect);
     const std::string name = implementation.substr(0, implementation.size() - (exact ? kEffect.size() : 0));
     for (const Entry& entry : AllEntries()) {
