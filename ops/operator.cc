@@ -66,6 +66,14 @@ std::vector<Relation> Operator::Relations(const Problem& /*problem*/) const {
   return {};
 }
 
+std::vector<SliceAxes> Operator::Slices(const Problem& /*problem*/) const {
+  return {};
+}
+
+std::vector<int> Operator::ScaledInputs(const Problem& /*problem*/) const {
+  return {};
+}
+
 OperatorRegistry& OperatorRegistry::Global() {
   static OperatorRegistry registry;
   return registry;

@@ -122,6 +122,16 @@ struct PeerForm {
 
 struct Relation;  // ops/relation.h
 
+// Slices along one axis of some inputs that become the same slices of the output, wherever they are: the data of a case
+// in another order, and what its output then is.
+struct SliceAxes {
+  // Axis of each input, -1 where it has none. An axis may be a multiple of the extent: neighbours then go together, as
+  // the query heads of one key head.
+  std::vector<int64_t> inputs;
+  int64_t output = 0;  // -1: of sums over all the slices, which stay within their bound
+  int64_t extent = 1;
+};
+
 class Operator {
  public:
   virtual ~Operator() = default;
@@ -166,6 +176,12 @@ class Operator {
   // What must or may hold between an execution of this problem and another one (VERDICT.md 5), in the order in which
   // they are worth their time. Default: none.
   virtual std::vector<Relation> Relations(const Problem& problem) const;
+
+  // The axes along which slices may change places. Only the bits of elements whose slices moved may differ then, and
+  // these within the bound; along axes of the output first. Default: none.
+  virtual std::vector<SliceAxes> Slices(const Problem& problem) const;
+  // The inputs whose common factor, a power of two, is one of the output. Default: none.
+  virtual std::vector<int> ScaledInputs(const Problem& problem) const;
 
   // Whether an operand is a factor of the terms, whose roundings are those of the unit that multiplies; addends and
   // masks are none.

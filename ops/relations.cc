@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -170,35 +169,19 @@ Problem Rebind(const Operator& op, const Problem& problem, const AttrList& chang
   return *std::move(bound);
 }
 
-Tensor TakeAlong(const Tensor& tensor, int64_t axis, std::span<const int64_t> indices) {
-  const Shape& shape = tensor.shape();
-  const int64_t outer = NumElements(Shape(shape.begin(), shape.begin() + axis));
-  const auto inner = static_cast<size_t>(NumElements(Shape(shape.begin() + axis + 1, shape.end()))) *
-                     static_cast<size_t>(SizeOf(tensor.dtype()));
-  Shape taken = shape;
-  taken[axis] = std::ssize(indices);
-  Tensor out(tensor.dtype(), taken);
-  std::byte* to = out.data();
-  for (int64_t o = 0; o < outer; ++o) {
-    for (const int64_t index : indices) {
-      std::memcpy(to, tensor.data() + static_cast<size_t>(o * shape[axis] + index) * inner, inner);
-      to += inner;
-    }
-  }
-  return out;
-}
-
 Relation Reversed(std::string name, Claim claim, const SliceAxes& axes) {
   return Slices(std::move(name), claim, axes, ReverseOrder(axes.extent));
 }
 
-Relation TermOrder(std::vector<TermAxis> axes) {
+Relation TermOrder(std::vector<SliceAxes> axes) {
   Relation relation{.name = "term_order", .claim = Claim::kBound, .make = nullptr};
   relation.make = [axes = std::move(axes)](const ExecutedCase& executed) {
     OtherExecution other{.inputs = Clones(executed.inputs), .expected = executed.golden.value};
-    for (const TermAxis& at : axes) {
-      Tensor& input = other.inputs[at.input];
-      input = TakeAlong(input, at.axis, ReverseOrder(input.shape()[at.axis]));
+    for (const SliceAxes& of : axes) {
+      for (size_t i = 0; i < of.inputs.size(); ++i) {
+        if (of.inputs[i] < 0) continue;
+        other.inputs[i] = TakeAlong(other.inputs[i], of.inputs[i], ReverseOrder(of.extent));
+      }
     }
     other.tolerance = Tolerances(executed.golden, executed.bound);
     return std::optional(std::move(other));

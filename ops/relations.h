@@ -10,21 +10,13 @@
 #include <vector>
 
 #include "ops/relation.h"
+#include "ops/slices.h"
 
 namespace assay {
 
 // The problem with some attributes changed. Precondition: the operator binds it.
 Problem Rebind(const Operator& op, const Problem& problem, const AttrList& changes);
 
-// The slices `indices` of the tensor along one axis, in that order.
-Tensor TakeAlong(const Tensor& tensor, int64_t axis, std::span<const int64_t> indices);
-
-// What slices along one axis of some inputs do to the output: the same slices, bit for bit.
-struct SliceAxes {
-  std::vector<int64_t> inputs;  // axis of each input, -1 where it has none
-  int64_t output = 0;
-  int64_t extent = 1;
-};
 // The slices in reverse order (of an odd number the first stays), as a claim or a property.
 Relation Reversed(std::string name, Claim claim, const SliceAxes& axes);
 // Fewer of them: `key` is the attribute that counts them, resized by `resized(n)` (a list may hold it). Relations
@@ -45,13 +37,9 @@ struct ScaleSpec {
 };
 Relation Scaled(Claim claim, const ScaleSpec& spec);
 
-// Terms in reverse order along an axis of some inputs, where each output element keeps its terms: it stays within the
-// bound of the golden value that is there.
-struct TermAxis {
-  int input = 0;
-  int64_t axis = 0;
-};
-Relation TermOrder(std::vector<TermAxis> axes);
+// Terms in reverse order along axes where each output element keeps its terms: it stays within the bound of the golden
+// value that is there.
+Relation TermOrder(std::vector<SliceAxes> axes);
 
 // What the bound permits to each element of a golden value; infinite where the exceptional channel decides.
 std::vector<double> Tolerances(const Golden& golden, const BoundModel& bound);

@@ -223,6 +223,7 @@ class Attention final : public Operator {
     return AttentionOrders(problem, inputs, format);
   }
 
+  std::vector<SliceAxes> Slices(const Problem& problem) const override { return AttentionSlices(problem); }
   std::vector<Relation> Relations(const Problem& problem) const override { return AttentionRelations(*this, problem); }
 };
 

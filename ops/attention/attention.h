@@ -143,6 +143,7 @@ std::vector<Mutant> AttentionOmittedTerms(const Problem& problem, std::span<cons
 std::unique_ptr<NarrowedOrders> AttentionOrders(const Problem& problem, std::span<const Tensor> inputs,
                                                 const FloatFormat& format);
 
+std::vector<SliceAxes> AttentionSlices(const Problem& problem);
 std::vector<Relation> AttentionRelations(const Operator& op, const Problem& problem);
 
 }  // namespace assay

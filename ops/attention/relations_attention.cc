@@ -92,19 +92,44 @@ std::optional<OtherExecution> WithEqualValues(const ExecutedCase& executed) {
   return JudgedByBound(executed, executed.problem, std::move(inputs));
 }
 
+// Every query sees every key.
+bool AreAlike(const AttentionCase& c) {
+  return !c.causal && c.window == 0 && c.mask == MaskKind::kNone;
+}
+
+struct AllAxes {
+  SliceAxes sequences, heads, queries, columns, keys;  // heads: of keys, with the queries that read them
+};
+
+AllAxes AllAxesOf(const AttentionCase& c) {
+  AllAxes all{.sequences = {.inputs = {0, 0, 0}, .output = 0, .extent = c.batch},
+              .heads = {.inputs = {1, 1, 1}, .output = 1, .extent = c.hkv},
+              .queries = {.inputs = {2, -1, -1}, .output = 2, .extent = c.causal || c.window != 0 ? 1 : c.l},
+              .columns = {.inputs = {-1, -1, 3}, .output = 3, .extent = c.dv},
+              .keys = {.inputs = {-1, 2, 2}, .output = -1, .extent = AreAlike(c) ? c.s : 1}};
+  if (c.mask == MaskKind::kNone) return all;
+  const bool own = c.mask_per_head;
+  all.sequences.inputs.push_back(own ? 0 : -1), all.heads.inputs.push_back(own ? 1 : -1);
+  all.queries.inputs.push_back(own ? 2 : 0), all.columns.inputs.push_back(-1);
+  return all;
+}
+
 }  // namespace
+
+std::vector<SliceAxes> AttentionSlices(const Problem& problem) {
+  const auto [sequences, heads, queries, columns, keys] = AllAxesOf(AttentionCase(problem));
+  return Several({sequences, heads, queries, columns, keys});
+}
 
 std::vector<Relation> AttentionRelations(const Operator& op, const Problem& problem) {
   const AttentionCase c(problem);
-  const bool alike = !c.causal && c.window == 0 && c.mask == MaskKind::kNone;  // every query sees every key
-  const int64_t mask_axis = c.mask_per_head ? 0 : -1;
-  SliceAxes axes{.inputs = {0, 0, 0}, .output = 0, .extent = c.batch};
+  const auto [sequences, heads, queries, columns, keys] = AllAxesOf(c);
+  SliceAxes axes = sequences;
   std::function<AttrList(int64_t)> resized = [](int64_t count) { return AttrList{{"b", std::to_string(count)}}; };
-  if (c.batch == 1 && alike) {
-    axes = {.inputs = {2, -1, -1}, .output = 2, .extent = c.l};
+  if (c.batch == 1 && AreAlike(c)) {
+    axes = queries;
     resized = [s = c.s](int64_t count) { return AttrList{{"l", std::to_string(count)}, {"s", std::to_string(s)}}; };
   }
-  if (c.mask != MaskKind::kNone) axes.inputs.push_back(mask_axis);
   std::vector<Relation> all;
   if (axes.extent > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, axes));
   const auto add_hidden = [&](const char* name, Claim claim, Hidden hidden) {
@@ -116,7 +141,7 @@ std::vector<Relation> AttentionRelations(const Operator& op, const Problem& prob
   add_hidden("masked_keys", Claim::kBound, Hidden::kOtherKeys);
   all.push_back(Negated({2}));
   Append(all, Prefixes(op, problem, "batch", axes, resized));
-  if (alike && c.s > 1) all.push_back(TermOrder({{.input = 1, .axis = 2}, {.input = 2, .axis = 2}}));
+  if (keys.extent > 1) all.push_back(TermOrder({keys}));
   all.push_back({.name = "equal_values", .claim = Claim::kBound, .needs_golden = true, .make = WithEqualValues});
   add_hidden("masked_nan", Claim::kNone, Hidden::kNanValues);
   return all;

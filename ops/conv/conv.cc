@@ -229,6 +229,8 @@ class Conv final : public Operator {
     return LargestSumOfIntegers(problem.inputs[0].dtype, ConvCase(problem).Terms(), 2);
   }
 
+  std::vector<SliceAxes> Slices(const Problem& problem) const override { return ConvSlices(problem); }
+  std::vector<int> ScaledInputs(const Problem& problem) const override { return ConvScaledInputs(problem); }
   std::vector<Relation> Relations(const Problem& problem) const override { return ConvRelations(*this, problem); }
 
   // Neither sums nor transforms need to be rounded to 16 bits on the way.

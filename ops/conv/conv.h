@@ -93,6 +93,8 @@ int ConvTwinVariants(const Problem& problem, const Contract& contract);
 std::vector<Mutant> ConvOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                      std::span<const double> values, std::span<const int64_t> outputs);
 
+std::vector<SliceAxes> ConvSlices(const Problem& problem);
+std::vector<int> ConvScaledInputs(const Problem& problem);
 std::vector<Relation> ConvRelations(const Operator& op, const Problem& problem);
 
 }  // namespace assay

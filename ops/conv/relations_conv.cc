@@ -39,17 +39,33 @@ std::optional<OtherExecution> SelectingTaps(const ExecutedCase& executed) {
   return other;
 }
 
+struct AllAxes {
+  SliceAxes images, channels;  // channels: with all that they read where they are grouped
+};
+
+AllAxes AllAxesOf(const ConvCase& c) {
+  AllAxes all{.images = {.inputs = {0, -1}, .output = 0, .extent = c.n},
+              .channels = {.inputs = {-1, 0}, .output = 1, .extent = c.o}};
+  if (c.groups > 1) all.channels = {.inputs = {1, 0}, .output = 1, .extent = c.groups};
+  if (c.bias) all.images.inputs.push_back(-1), all.channels.inputs.push_back(0);
+  return all;
+}
+
 }  // namespace
+
+std::vector<SliceAxes> ConvSlices(const Problem& problem) {
+  const auto [images, channels] = AllAxesOf(ConvCase(problem));
+  return Several({images, channels});
+}
+
+std::vector<int> ConvScaledInputs(const Problem& problem) {
+  return ConvCase(problem).bias ? std::vector{0, 2} : std::vector{0};
+}
 
 std::vector<Relation> ConvRelations(const Operator& op, const Problem& problem) {
   const ConvCase c(problem);
-  SliceAxes images{.inputs = {0, -1}, .output = 0, .extent = c.n};
-  SliceAxes channels{.inputs = {-1, 0}, .output = 1, .extent = c.o};
-  std::vector<int> scaled = {0};
-  if (c.bias) {
-    images.inputs.push_back(-1), channels.inputs.push_back(0);
-    scaled.push_back(2);
-  }
+  const auto [images, channels] = AllAxesOf(c);
+  const std::vector<int> scaled = op.ScaledInputs(problem);
   std::vector<Relation> all;
   if (c.n > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, images));
   all.push_back(Negated(scaled));

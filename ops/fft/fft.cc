@@ -213,6 +213,8 @@ class Fft final : public Operator {
     return FftOmittedTerms(problem, inputs[0], values, outputs);
   }
 
+  std::vector<SliceAxes> Slices(const Problem& problem) const override { return FftSlices(problem); }
+  std::vector<int> ScaledInputs(const Problem&) const override { return {0}; }
   std::vector<Relation> Relations(const Problem& problem) const override { return FftRelations(*this, problem); }
 };
 

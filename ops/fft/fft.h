@@ -31,6 +31,7 @@ int FftTwinVariants(const Problem& problem, const Contract& contract);
 std::vector<Mutant> FftOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                     std::span<const int64_t> outputs);
 
+std::vector<SliceAxes> FftSlices(const Problem& problem);
 std::vector<Relation> FftRelations(const Operator& op, const Problem& problem);
 
 }  // namespace assay

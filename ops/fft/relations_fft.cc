@@ -133,6 +133,10 @@ std::optional<OtherExecution> Parseval(const ExecutedCase& executed) {
 
 }  // namespace
 
+std::vector<SliceAxes> FftSlices(const Problem& problem) {
+  return Several({{.inputs = {0}, .output = 0, .extent = FftCaseOf(problem).batch}});
+}
+
 std::vector<Relation> FftRelations(const Operator& op, const Problem& problem) {
   const FftCase fft = FftCaseOf(problem);
   const SliceAxes axes{.inputs = {0}, .output = 0, .extent = fft.batch};

@@ -213,6 +213,8 @@ class Matmul final : public Operator {
     return LargestSumOfIntegers(problem.inputs[0].dtype, MatmulCase(problem).gemm.k, 2);
   }
 
+  std::vector<SliceAxes> Slices(const Problem& problem) const override { return MatmulSlices(problem); }
+  std::vector<int> ScaledInputs(const Problem& problem) const override { return MatmulScaledInputs(problem); }
   std::vector<Relation> Relations(const Problem& problem) const override { return MatmulRelations(*this, problem); }
 
   // Nothing of a sum needs to be rounded to 16 bits on the way.

@@ -57,6 +57,8 @@ std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const T
 // nullptr where an epilogue follows.
 std::unique_ptr<SumProducts> MatmulProducts(const Problem& problem, std::span<const Tensor> inputs);
 
+std::vector<SliceAxes> MatmulSlices(const Problem& problem);
+std::vector<int> MatmulScaledInputs(const Problem& problem);
 std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem);
 
 }  // namespace assay

@@ -19,6 +19,20 @@ SliceAxes Axes(const MatmulCase& op, int64_t a, int64_t b, int64_t output, int64
   return axes;
 }
 
+struct AllAxes {
+  SliceAxes rows, columns, outer, terms;
+};
+
+AllAxes AllAxesOf(const MatmulCase& c) {
+  const auto [m, n, k, batch, transa, transb] = c.gemm;
+  const int64_t first = batch > 1 ? 1 : 0;  // of the axes m, n and k
+  const int64_t m_of_a = first + (transa ? 1 : 0), n_of_b = first + (transb ? 0 : 1);
+  return {.rows = Axes(c, m_of_a, -1, first, m),
+          .columns = Axes(c, -1, n_of_b, first + 1, n),
+          .outer = Axes(c, 0, 0, 0, batch),
+          .terms = Axes(c, 2 * first + 1 - m_of_a, 2 * first + 1 - n_of_b, -1, k)};
+}
+
 // Column j of b is one at k = 7 j + 3 (mod K) and zero elsewhere, so that y[i,j] is a[i,k].
 std::optional<OtherExecution> SelectingColumns(const ExecutedCase& executed) {
   const MatmulCase op(executed.problem);
@@ -47,35 +61,38 @@ std::optional<OtherExecution> SelectingColumns(const ExecutedCase& executed) {
 
 }  // namespace
 
-std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem) {
-  const MatmulCase c(problem);
-  const auto [m, n, k, batch, transa, transb] = c.gemm;
-  const int64_t first = batch > 1 ? 1 : 0;  // of the axes m, n and k
-  const SliceAxes rows = Axes(c, first + (transa ? 1 : 0), -1, first, m);
-  const SliceAxes columns = Axes(c, -1, first + (transb ? 0 : 1), first + 1, n);
-  const SliceAxes outer = Axes(c, 0, 0, 0, batch);
+std::vector<SliceAxes> MatmulSlices(const Problem& problem) {
+  const auto [rows, columns, outer, terms] = AllAxesOf(MatmulCase(problem));
+  return Several({rows, columns, outer, terms});
+}
+
+std::vector<int> MatmulScaledInputs(const Problem& problem) {
   std::vector<int> scaled = {0};
   for (size_t i = 2; i < problem.inputs.size(); ++i) scaled.push_back(static_cast<int>(i));
+  return scaled;
+}
+
+std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem) {
+  const MatmulCase c(problem);
+  const auto [rows, columns, outer, terms] = AllAxesOf(c);
+  const std::vector<int> scaled = op.ScaledInputs(problem);
   const double alpha = std::abs(c.alpha), beta = c.beta == 0 ? 1 : std::abs(c.beta);
 
   std::vector<Relation> all;
-  if (m > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, rows));
+  if (rows.extent > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, rows));
   all.push_back(Negated(scaled));
   all.push_back({.name = "one_hot", .claim = Claim::kCopies, .make = SelectingColumns});
   all.push_back(Scaled(Claim::kScalable, {.scaled = scaled,
                                           .factors = {0, 1},
-                                          .terms = static_cast<double>(k) + 2,
+                                          .terms = static_cast<double>(terms.extent) + 2,
                                           .gain_low = std::min({1.0, alpha, beta}),
                                           .gain_high = std::max({1.0, alpha, beta})}));
   Append(all, Prefixes(op, problem, "batch", rows, [](int64_t count) {
            return AttrList{{"m", std::to_string(count)}};
          }));
-  if (k > 1) {
-    const int64_t of_a = first + (transa ? 0 : 1), of_b = first + (transb ? 1 : 0);
-    all.push_back(TermOrder({{.input = 0, .axis = of_a}, {.input = 1, .axis = of_b}}));
-  }
-  if (n > 1) all.push_back(Reversed("columns", Claim::kNone, columns));
-  if (batch > 1) all.push_back(Reversed("outer_position", Claim::kBatchInvariant, outer));
+  if (terms.extent > 1) all.push_back(TermOrder({terms}));
+  if (columns.extent > 1) all.push_back(Reversed("columns", Claim::kNone, columns));
+  if (outer.extent > 1) all.push_back(Reversed("outer_position", Claim::kBatchInvariant, outer));
   Append(all, Prefixes(op, problem, "outer_batch", outer, [](int64_t count) {
            return AttrList{{"batch", std::to_string(count)}};
          }));

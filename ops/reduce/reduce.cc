@@ -188,6 +188,8 @@ class Reduce final : public Operator {
     return op.kind == ReduceKind::kSum ? LargestSumOfIntegers(problem.inputs[0].dtype, op.terms, 1) : 0;
   }
 
+  std::vector<SliceAxes> Slices(const Problem& problem) const override { return ReduceSlices(problem); }
+  std::vector<int> ScaledInputs(const Problem& problem) const override { return ReduceScaledInputs(problem); }
   std::vector<Relation> Relations(const Problem& problem) const override { return ReduceRelations(*this, problem); }
 
   // No partial result needs to be rounded to 16 bits on the way. Where NaN stands among the terms, losing it is not

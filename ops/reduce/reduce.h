@@ -95,6 +95,8 @@ Tensor FillRows(const ReduceCase& op, const Operand& operand, const Term& term) 
 std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                        std::span<const int64_t> outputs);
 
+std::vector<SliceAxes> ReduceSlices(const Problem& problem);
+std::vector<int> ReduceScaledInputs(const Problem& problem);
 std::vector<Relation> ReduceRelations(const Operator& op, const Problem& problem);
 
 }  // namespace assay

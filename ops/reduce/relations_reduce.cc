@@ -3,6 +3,7 @@
 // number among zeros; terms in another order; a softmax whose scores are all larger by 16.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "ops/reduce/reduce.h"
 #include "ops/relations.h"
@@ -16,10 +17,35 @@ Shape Resized(Shape shape, int64_t axis, int64_t extent) {
   return shape;
 }
 
-// Slices along an axis of x that each output keeps.
-std::vector<Relation> RelateRows(const Operator& op, const Problem& problem, int64_t axis, int64_t output) {
+// Slices along an axis of x.
+SliceAxes Along(const Problem& problem, int64_t axis, int64_t output) {
+  return {.inputs = {axis}, .output = output, .extent = problem.inputs[0].shape[axis]};
+}
+
+// Those along the axes that each output keeps, or that are its terms.
+std::vector<SliceAxes> KeptAxes(const Problem& problem, const ReduceCase& c) {
+  std::vector<SliceAxes> axes;
+  for (size_t i = 0; i < c.kept.size(); ++i) {
+    const int64_t axis = c.kept[i];
+    axes.push_back(Along(problem, axis, problem.Int("keepdims") != 0 ? axis : static_cast<int64_t>(i)));
+  }
+  return axes;
+}
+std::vector<SliceAxes> TermAxes(const Problem& problem, const ReduceCase& c) {
+  std::vector<SliceAxes> axes;
+  for (const int64_t axis : c.reduced) axes.push_back(Along(problem, axis, -1));
+  return axes;
+}
+
+// What leaves 2^k x with 2^k y; a product does not, and indices have no factor.
+bool IsHomogeneous(ReduceKind kind) {
+  return kind == ReduceKind::kSum || kind == ReduceKind::kMean || kind == ReduceKind::kL2 || kind == ReduceKind::kMax ||
+         kind == ReduceKind::kMin;
+}
+
+std::vector<Relation> RelateRows(const Operator& op, const Problem& problem, const SliceAxes& axes) {
   const Shape& shape = problem.inputs[0].shape;
-  const SliceAxes axes{.inputs = {axis}, .output = output, .extent = shape[axis]};
+  const int64_t axis = axes.inputs[0];
   std::vector<Relation> all;
   if (axes.extent > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, axes));
   Append(all, Prefixes(op, problem, "batch", axes, [shape, axis](int64_t count) {
@@ -62,13 +88,22 @@ std::optional<OtherExecution> Shifted(const ExecutedCase& executed) {
 
 }  // namespace
 
+std::vector<SliceAxes> ReduceSlices(const Problem& problem) {
+  const ReduceCase c(problem);
+  std::vector<SliceAxes> axes = KeptAxes(problem, c);
+  // Which of several is selected may change with their order, and its index does.
+  if (!IsArg(c.kind)) std::ranges::move(TermAxes(problem, c), std::back_inserter(axes));
+  return Several(std::move(axes));
+}
+
+std::vector<int> ReduceScaledInputs(const Problem& problem) {
+  return IsHomogeneous(ReduceCase(problem).kind) ? std::vector{0} : std::vector<int>();
+}
+
 std::vector<Relation> ReduceRelations(const Operator& op, const Problem& problem) {
   const ReduceCase c(problem);
   std::vector<Relation> all;
-  if (!c.kept.empty()) {
-    const int64_t axis = c.kept[0];
-    all = RelateRows(op, problem, axis, problem.Int("keepdims") != 0 ? axis : 0);
-  }
+  if (!c.kept.empty()) all = RelateRows(op, problem, KeptAxes(problem, c)[0]);
   const bool linear = c.kind == ReduceKind::kSum || c.kind == ReduceKind::kMean;
   const bool even = c.kind == ReduceKind::kL2;
   if (linear || even) all.push_back(Negated({0}, even ? 1 : -1));
@@ -78,14 +113,21 @@ std::vector<Relation> ReduceRelations(const Operator& op, const Problem& problem
     all.push_back(
         Scaled(Claim::kScalable, {.scaled = {0}, .factors = {0}, .terms = terms + 1, .gain_low = 1 / (terms + 1)}));
   }
-  if (!IsArg(c.kind) && c.terms > 1) {
-    std::vector<TermAxis> axes;
-    for (const int64_t axis : c.reduced) axes.push_back({.input = 0, .axis = axis});
-    all.push_back(TermOrder(std::move(axes)));
-  }
+  if (!IsArg(c.kind) && c.terms > 1) all.push_back(TermOrder(TermAxes(problem, c)));
   // May be scaled inside by what the data demand, hence no claim.
   if (even) all.push_back(Scaled(Claim::kNone, {.scaled = {0}, .factors = {0, 0}, .terms = terms + 1}));
   return all;
+}
+
+// Rows, then the elements of each, whose sum is the same in another order.
+std::vector<SliceAxes> SoftmaxSlices(const Problem& problem) {
+  const int64_t along = SoftmaxCase(problem).axis;
+  std::vector<SliceAxes> axes;
+  for (int64_t axis = 0; axis < std::ssize(problem.inputs[0].shape); ++axis) {
+    if (axis != along) axes.push_back(Along(problem, axis, axis));
+  }
+  axes.push_back(Along(problem, along, along));
+  return Several(std::move(axes));
 }
 
 std::vector<Relation> SoftmaxRelations(const Operator& op, const Problem& problem) {
@@ -94,7 +136,7 @@ std::vector<Relation> SoftmaxRelations(const Operator& op, const Problem& proble
   std::vector<Relation> all;
   if (rank > 1) {
     const int64_t axis = c.axis == 0 ? 1 : 0;
-    all = RelateRows(op, problem, axis, axis);
+    all = RelateRows(op, problem, Along(problem, axis, axis));
   }
   all.push_back({.name = "shift", .claim = Claim::kNone, .make = Shifted});
   return all;

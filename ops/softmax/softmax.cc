@@ -109,6 +109,7 @@ class Softmax final : public Operator {
     return {.kind = SoftmaxCase(problem).log ? PeerForm::Kind::kLogSoftmax : PeerForm::Kind::kSoftmax};
   }
 
+  std::vector<SliceAxes> Slices(const Problem& problem) const override { return SoftmaxSlices(problem); }
   std::vector<Relation> Relations(const Problem& problem) const override { return SoftmaxRelations(*this, problem); }
 };
 

@@ -39,6 +39,7 @@ std::optional<Twin> SoftmaxTwin(const Problem& problem, const Contract& contract
 std::vector<Mutant> SoftmaxOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                         std::span<const int64_t> outputs);
 
+std::vector<SliceAxes> SoftmaxSlices(const Problem& problem);
 std::vector<Relation> SoftmaxRelations(const Operator& op, const Problem& problem);
 
 }  // namespace assay
