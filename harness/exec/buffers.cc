@@ -24,13 +24,6 @@ TensorView ViewOf(const BufferLayout& layout, std::byte* image) {
   return {layout.dtype, layout.shape, layout.strides, image + layout.offset};
 }
 
-void FillGuards(const BufferLayout& layout, std::span<std::byte> image) {
-  const uint64_t end = layout.offset + layout.span_bytes;
-  if (layout.HasGaps()) return GuardPattern(layout.salt, 0, image.first(layout.total_bytes));
-  GuardPattern(layout.salt, 0, image.first(layout.offset));
-  GuardPattern(layout.salt, end, image.subspan(end, layout.total_bytes - end));
-}
-
 using Bytes = std::array<uint8_t, 16>;
 
 // Little-endian. Two NaN encodings exist in e4m3, so that its "payload" is the value 0x7F itself; a result that is
@@ -141,19 +134,29 @@ std::span<const std::byte> PrefillElement(DType dtype, Prefill prefill) {
 }
 
 void WriteInputImage(const BufferLayout& layout, const Tensor& tensor, std::span<std::byte> image) {
-  FillGuards(layout, image);
+  WriteGuards(layout, image);
   if (tensor.size() > 0) Scatter(tensor, ViewOf(layout, image.data()));
+}
+
+void WriteGuards(const BufferLayout& layout, std::span<std::byte> image) {
+  const uint64_t end = layout.offset + layout.span_bytes;
+  if (layout.HasGaps()) return GuardPattern(layout.salt, 0, image.first(layout.total_bytes));
+  GuardPattern(layout.salt, 0, image.first(layout.offset));
+  GuardPattern(layout.salt, end, image.subspan(end, layout.total_bytes - end));
+}
+
+// What is filled is copied behind itself, twice as much each time.
+void FillWith(std::span<const std::byte> element, std::span<std::byte> out) {
+  for (size_t done = 0; done < out.size();) {
+    const size_t bytes = std::min(done == 0 ? element.size() : done, out.size() - done);
+    std::memcpy(out.data() + done, done == 0 ? element.data() : out.data(), bytes);
+    done += bytes;
+  }
 }
 
 void WriteOutputImage(const BufferLayout& layout, Prefill prefill, std::span<std::byte> image) {
   Tensor filled(layout.dtype, layout.shape);
-  const std::span<const std::byte> element = PrefillElement(layout.dtype, prefill);
-  // What is filled is copied behind itself, twice as much each time.
-  for (size_t done = 0; done < filled.bytes();) {
-    const size_t bytes = std::min(done == 0 ? element.size() : done, filled.bytes() - done);
-    std::memcpy(filled.data() + done, done == 0 ? element.data() : filled.data(), bytes);
-    done += bytes;
-  }
+  FillWith(PrefillElement(layout.dtype, prefill), {filled.data(), filled.bytes()});
   WriteInputImage(layout, filled, image);
 }
 

@@ -53,6 +53,11 @@ enum class Prefill : uint8_t {
 };
 std::span<const std::byte> PrefillElement(DType dtype, Prefill prefill);  // SizeOf(dtype) bytes
 
+// As often as it fits.
+void FillWith(std::span<const std::byte> element, std::span<std::byte> out);
+
+// All that is not the tensor.
+void WriteGuards(const BufferLayout& layout, std::span<std::byte> image);
 // Both fill the whole image, guards included.
 void WriteInputImage(const BufferLayout& layout, const Tensor& tensor, std::span<std::byte> image);
 void WriteOutputImage(const BufferLayout& layout, Prefill prefill, std::span<std::byte> image);

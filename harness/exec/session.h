@@ -69,24 +69,6 @@ struct Execution {
 
 using InputSet = std::vector<const Tensor*>;
 
-struct TimingRequest {
-  int64_t warmup = 2;            // repetitions before the first that counts; cold ones need none
-  int64_t min_repetitions = 10;  // unless max_seconds pass before
-  int64_t max_repetitions = 10000;
-  double max_seconds = 1;       // wall clock of all timed batches
-  double batch_seconds = 0.01;  // of each
-  bool cold_cache = false;
-  // Of a repetition, as executions before took it, perhaps beside other work; 0: unknown. One that is long needs no
-  // repetition without record for each set.
-  double expected_seconds = 0;
-  // Asked between batches once there are min_repetitions: whether these suffice. Empty: never.
-  std::function<bool(std::span<const double>)> enough;
-};
-
-// Why no more repetitions were made. kNotFlushed: cold caches were asked for, and the plugin has no way to them.
-enum class StopReason : uint8_t { kSettled, kTimeLimit, kRepetitions, kNotFlushed };
-std::string_view Name(StopReason reason);  // "settled", "time limit", "repetitions", "not flushed"
-
 // Of one set by the worker's clock, the fastest of those that were made; guards travel too.
 struct TransferTimes {
   double upload_s = 0, download_s = 0;  // of all inputs; of the output
@@ -95,38 +77,29 @@ struct TransferTimes {
 
 enum class CacheState : uint8_t { kWarm, kCold };
 
-// Executions that followed each other in one call of the plugin.
+// Executions on these sets of operands, one after the other in one call; no set twice.
+struct BatchRequest {
+  std::span<const size_t> sets = {};  // none: a round trip, in which the plugin has no part
+  CacheState cache = CacheState::kWarm;
+  int64_t processor = -1;  // where they begin; negative: anywhere. See MoveToProcessor()
+  double expected_s = 0;   // by which they may take longer than any call
+};
 struct Batch {
   std::vector<double> seconds;  // of each, as the plugin says (or by the worker's clock, where it has no batches)
   bool clock_is_device = false;
   bool cache_was_flushed = false;
-  double call_s = 0;  // by the worker's clock around all of them
+  double call_s = 0;       // by the worker's clock around all of them
+  double elapsed_s = 0;    // by the host's around the call, which no plugin can change
+  int64_t processor = -1;  // where they began
 };
 
-struct Timing {
-  std::vector<double> seconds;          // per repetition
-  std::vector<double> batch_medians_s;  // of the repetitions of each batch
-  bool clock_is_device = false;
-  bool cache_was_flushed = false;
-  double host_seconds = 0;  // wall clock around all batches, unrecorded repetitions included: bounds a false clock
-  double wall_s = 0;        // mean of a repetition by the worker's clock around whole batches: with what a launch costs
-  StopReason stop = StopReason::kTimeLimit;
-  TransferTimes transfers;
-  // Each set's output after a batch that ends at a repetition chosen at random among all. It was prefilled before. The
-  // inputs are checked after the last.
-  std::vector<Execution> judged;
+// Bytes of one operand's tensor in one set, as its shape has them; the output is behind the inputs. All of them: with
+// the guards around.
+struct Piece {
+  size_t set = 0, operand = 0;
+  uint64_t first = 0, bytes = 0;
 };
-
-// Timed repetitions in steps, a batch each, so that several sessions can take turns. The session, and what the input
-// sets point to, outlive it; after a failure it is of no more use.
-class TimingRun {
- public:
-  virtual ~TimingRun() = default;
-  // False: there is nothing more to do than to end it. `processor` is where the batch begins, and then where it began:
-  // one that is to be compared with another session's follows it there. See MoveToProcessor(); negative: anywhere.
-  virtual Call<bool> Step(int64_t& processor) = 0;
-  virtual Call<Timing> End() = 0;
-};
+enum class Part : uint8_t { kInputs, kOutput };  // of a set
 
 class Session {
  public:
@@ -144,11 +117,18 @@ class Session {
   virtual Call<std::vector<CapabilityLine>> Capabilities(int64_t device);
   // Inputs in the problem's order.
   virtual Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill) = 0;
-  // Repetition r uses sets[r % sets.size()]; at least two sets.
-  virtual Call<std::shared_ptr<TimingRun>> BeginTiming(uint64_t plan, std::vector<InputSet> sets,
-                                                       TimingRequest request) = 0;
-  // All steps of it.
-  Call<Timing> Time(uint64_t plan, std::span<const InputSet> sets, const TimingRequest& request);
+
+  // What follows is for plans of dense operands. Makes that many sets of operands, beside those that are there.
+  virtual Call<void> Bind(uint64_t plan, size_t sets) = 0;
+  // The tensor that the next upload sends: to be written before the first one, and changed at will.
+  virtual Call<std::span<std::byte>> Staged(uint64_t plan, size_t set, size_t operand) = 0;
+  // These and the next two: seconds by the host's clock around the call.
+  virtual Call<double> Upload(uint64_t plan, std::span<const Piece> pieces) = 0;
+  // Adds what it finds to `execution`: the output, or what became of the inputs since they were uploaded.
+  virtual Call<double> Download(uint64_t plan, size_t set, Part part, Execution& execution) = 0;
+  virtual Call<Batch> ExecuteBatch(uint64_t plan, const BatchRequest& request) = 0;
+  virtual TransferTimes Transfers(uint64_t plan) = 0;  // of whole operands
+
   // Waits until the threads of the worker sleep, which those of a pool do some milliseconds after their last work;
   // false where they have not done so in time.
   virtual bool AwaitIdle(double most_s) const = 0;

@@ -4,24 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "harness/base/profile.h"
-#include "harness/exec/observations.h"
 #include "harness/exec/wire/wire.h"
 #include "harness/exec/worker_session_plan.h"
 
 namespace assay {
 namespace {
 
-constexpr size_t kMostSets = 64;
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-// What a download begins as: bytes that the plugin does not deliver then show as damage, not as the result of the
-// execution before.
-constexpr int kUndelivered = 0xDB;
 
 Call<void> CheckInputs(std::span<const BufferLayout> layouts, std::span<const Tensor* const> inputs) {
   if (inputs.size() + 1 != layouts.size()) {
@@ -117,105 +110,12 @@ Call<void> WorkerSession::Release(uint64_t plan) {
   const Call<Plan*> found = FindPlan(plan);
   if (!found) return {};  // it went with its worker
   const uint64_t worker_plan = (*found)->worker_plan;
-  std::vector<Plan::Set> sets = std::move((*found)->sets);
+  std::vector<Plan::Memory> memory = std::move((*found)->memory);
   plans_.erase(plan);
   const Span span(Phase::kRelease);
   const Call<Json> released = Ask("release", {{"plan", worker_plan}}, options_.call_timeout_s);
   if (!released) return tl::unexpected(released.error());
-  spare_->Keep(std::move(sets));
-  return {};
-}
-
-Call<void> WorkerSession::Bind(Plan& plan, size_t set) {
-  if (set < plan.sets.size()) return {};
-  if (set >= kMostSets) return CallFailed(Outcome::kError, fmt::format("more than {} input sets", kMostSets));
-  const Span span(Phase::kBind);
-  Result<Plan::Set> memory = spare_->TakeOrCreate(plan.image_bytes);
-  if (!memory) return CallFailed(Outcome::kError, memory.error().message);
-  Json images = Json::array();
-  for (size_t i = 0; i < plan.layouts.size(); ++i) {
-    const BufferLayout& layout = plan.layouts[i];
-    images.push_back({{"at", plan.image_at[i]}, {"bytes", layout.total_bytes}, {"offset", layout.offset}});
-  }
-  const int fds[] = {memory->upload.fd(), memory->download.fd()};
-  const Call<Json> bound =
-      Ask("bind", {{"plan", plan.worker_plan}, {"set", set}, {"size", plan.image_bytes}, {"images", std::move(images)}},
-          options_.call_timeout_s, fds);
-  if (!bound) return tl::unexpected(bound.error());
-  plan.sets.push_back(std::move(*memory));
-  return {};
-}
-
-Call<void> WorkerSession::Transfer(Phase call, Plan& plan, size_t set, Operands which) {
-  const Json message = {{"plan", plan.worker_plan}, {"set", set}, {"first", which.first}, {"end", which.end}};
-  const Span span(call);
-  const Call<Json> done = Ask(Name(call), message, options_.call_timeout_s);
-  if (!done) return tl::unexpected(done.error());
-  Reply reply(*done);
-  const std::vector<double> seconds = reply.SecondsList("seconds", which.end - which.first);
-  std::vector<double>& fastest = call == Phase::kUpload ? plan.upload_s : plan.download_s;
-  for (size_t i = 0; i < seconds.size(); ++i) {
-    fastest[which.first + i] = std::min(fastest[which.first + i], seconds[i]);
-  }
-  if (!reply.problem().empty()) return BadAnswer(Name(call), reply.problem());
-  return {};
-}
-
-void WorkerSession::WriteImages(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill,
-                                Operands which) {
-  SharedMemory& memory = plan.sets[set].upload;
-  for (size_t i = which.first; i < which.end; ++i) {
-    const std::span<std::byte> image = plan.Image(memory, i);
-    if (i == inputs.size()) {
-      WriteOutputImage(plan.layouts[i], prefill, image);
-    } else {
-      WriteInputImage(plan.layouts[i], *inputs[i], image);
-    }
-  }
-}
-
-Call<void> WorkerSession::Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill,
-                                 Operands which) {
-  if (Call<void> fit = CheckInputs(plan.layouts, inputs); !fit) return fit;
-  if (Call<void> bound = Bind(plan, set); !bound) return bound;
-  {
-    const Span span(Phase::kImages);
-    WriteImages(plan, set, inputs, prefill, which);
-  }
-  return Transfer(Phase::kUpload, plan, set, which);
-}
-
-Call<void> WorkerSession::Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,
-                                   Execution& execution) {
-  SharedMemory& memory = plan.sets[set].download;
-  {
-    const Span span(Phase::kImages);
-    for (size_t i = which.first; i < which.end; ++i) {
-      const std::span<std::byte> image = plan.Image(memory, i);
-      std::memset(image.data(), kUndelivered, image.size());
-    }
-  }
-  if (Call<void> done = Transfer(Phase::kDownload, plan, set, which); !done) return done;
-  const Span span(Phase::kObserve);
-  for (size_t i = which.first; i < which.end; ++i) {
-    const std::span<std::byte> shared = plan.Image(memory, i);
-    // The worker cannot change what was uploaded: an input that equals it, guards included, is as it was.
-    const bool is_input = i < inputs.size();
-    const std::byte* sent = plan.Image(plan.sets[set].upload, i).data();
-    if (is_input && std::memcmp(shared.data(), sent, shared.size()) == 0) continue;
-    // Copied before it is judged: a thread of the plugin may still write to the shared bytes.
-    const std::vector<std::byte> image(shared.begin(), shared.end());
-    for (const GuardViolation& violation : CheckGuards(plan.layouts[i], image)) {
-      execution.guard_violations.push_back(violation.Text(plan.names[i]));
-    }
-    Tensor tensor = ReadImage(plan.layouts[i], image);
-    if (!is_input) {
-      execution.prefilled = PrefilledElements(tensor, execution.prefill).count;
-      execution.output = std::move(tensor);
-    } else if (const ElementReport changed = ChangedElements(*inputs[i], tensor); changed.count > 0) {
-      execution.changed_inputs.push_back(ChangedText(plan.names[i], plan.layouts[i].shape, changed));
-    }
-  }
+  spare_->Keep(std::move(memory));
   return {};
 }
 
@@ -223,17 +123,29 @@ Call<Execution> WorkerSession::Execute(uint64_t plan_number, std::span<const Ten
   const Call<Plan*> found = FindPlan(plan_number);
   if (!found) return tl::unexpected(found.error());
   Plan& plan = **found;
-  const Operands all{0, plan.layouts.size()};
-  if (Call<void> done = Upload(plan, 0, inputs, prefill, all); !done) return tl::unexpected(done.error());
+  if (Call<void> fit = CheckInputs(plan.layouts, inputs); !fit) return tl::unexpected(fit.error());
+  if (Call<void> bound = Bind(plan, 1); !bound) return tl::unexpected(bound.error());
+  std::vector<Piece> images;
+  {
+    const Span span(Phase::kImages);
+    for (size_t i = 0; i < plan.layouts.size(); ++i) {
+      if (i == inputs.size()) {
+        WriteOutputImage(plan.layouts[i], prefill, plan.SentImage(0, i));
+      } else {
+        WriteInputImage(plan.layouts[i], *inputs[i], plan.SentImage(0, i));
+      }
+      images.push_back({0, i, 0, plan.layouts[i].total_bytes});
+    }
+  }
+  if (Call<double> done = Upload(plan, images); !done) return tl::unexpected(done.error());
   Execution execution;
   execution.prefill = prefill;
   constexpr size_t kOnlySet[] = {0};
-  int64_t processor = -1;
-  const Work work{kOnlySet, CacheState::kWarm, options_.call_timeout_s};
-  const Call<Batch> batch = ExecuteBatch(Phase::kExecute, plan, work, processor);
+  const Call<Batch> batch = ExecuteBatch(Phase::kExecute, plan, {.sets = kOnlySet});
   if (!batch) return tl::unexpected(batch.error());
   execution.host_seconds = batch->call_s;
-  if (Call<void> done = Download(plan, 0, inputs, all, execution); !done) return tl::unexpected(done.error());
+  const Call<double> done = Download(plan, 0, {0, plan.layouts.size()}, execution);
+  if (!done) return tl::unexpected(done.error());
   return execution;
 }
 

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <memory>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,8 +34,12 @@ class WorkerSession final : public Session {
   Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation,
                          const LayoutVariant& layout) override;
   Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill) override;
-  Call<std::shared_ptr<TimingRun>> BeginTiming(uint64_t plan, std::vector<InputSet> sets,
-                                               TimingRequest request) override;
+  Call<void> Bind(uint64_t plan, size_t sets) override;
+  Call<std::span<std::byte>> Staged(uint64_t plan, size_t set, size_t operand) override;
+  Call<double> Upload(uint64_t plan, std::span<const Piece> pieces) override;
+  Call<double> Download(uint64_t plan, size_t set, Part part, Execution& execution) override;
+  Call<Batch> ExecuteBatch(uint64_t plan, const BatchRequest& request) override;
+  TransferTimes Transfers(uint64_t plan) override;
   bool AwaitIdle(double most_s) const override;
   Call<void> Release(uint64_t plan) override;
   void Restart() override;
@@ -52,30 +55,20 @@ class WorkerSession final : public Session {
   std::string StderrTail() const { return worker_.StderrTail(); }
 
  private:
-  class BatchedRun;
   struct Plan;
   class SpareMemory;
   Call<Json> Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
   Call<Plan*> FindPlan(uint64_t plan);
-  Call<void> Bind(Plan& plan, size_t set);
+  Call<void> Bind(Plan& plan, size_t sets);
   struct Operands {
     size_t first = 0, end = 0;  // of the plan's: the inputs, then the output
   };
-  // Upload or download.
-  Call<void> Transfer(Phase call, Plan& plan, size_t set, Operands which);
-  void WriteImages(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
-  Call<void> Upload(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Prefill prefill, Operands which);
+  Call<double> Upload(Plan& plan, std::span<const Piece> images);  // by their bytes in images
+  Call<double> Transfer(Phase phase, Json message, size_t count, std::vector<double>& seconds);
   // Adds what it finds to `execution`, which says with what its output was prefilled.
-  Call<void> Download(Plan& plan, size_t set, std::span<const Tensor* const> inputs, Operands which,
-                      Execution& execution);
-  struct Work {
-    std::span<const size_t> sets;  // of each execution
-    CacheState cache = CacheState::kWarm;
-    double timeout_s = 0;
-  };
-  // Both the executions that are judged and those that are timed. `processor` is where they begin, and then where they
-  // began; see TimingRun::Step().
-  Call<Batch> ExecuteBatch(Phase phase, const Plan& plan, const Work& work, int64_t& processor);
+  Call<double> Download(Plan& plan, size_t set, Operands which, Execution& execution);
+  // Both the executions that are judged and those that are timed.
+  Call<Batch> ExecuteBatch(Phase phase, const Plan& plan, const BatchRequest& request);
   tl::unexpected<WorkerFailure> BadAnswer(const std::string& call, const std::string& problem);
 
   SessionOptions options_;
@@ -83,7 +76,6 @@ class WorkerSession final : public Session {
   std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
   std::unique_ptr<SpareMemory> spare_;
   uint64_t next_plan_ = 1, workers_started_ = 0;
-  std::mt19937_64 random_{std::random_device{}()};  // not reproducible on purpose: no plugin can foresee it
   Worker worker_;
 };
 

@@ -6,33 +6,43 @@
 #include <numeric>
 
 #include "backends/abi/assay_backend.h"
+#include "harness/base/stopwatch.h"
 #include "harness/exec/worker_session.h"
 #include "harness/exec/worker_session_plan.h"
 
 namespace assay {
 
-Call<Batch> WorkerSession::ExecuteBatch(Phase phase, const Plan& plan, const Work& work, int64_t& processor) {
-  const Json message = {{"plan", plan.worker_plan},
-                        {"sets", work.sets},
-                        {"cache", work.cache == CacheState::kCold ? ASSAY_CACHE_COLD : ASSAY_CACHE_WARM},
-                        {"processor", processor}};
+Call<Batch> WorkerSession::ExecuteBatch(uint64_t plan, const BatchRequest& request) {
+  const Call<Plan*> found = FindPlan(plan);
+  if (!found) return tl::unexpected(found.error());
+  return ExecuteBatch(Phase::kTimedLoop, **found, request);
+}
+
+Call<Batch> WorkerSession::ExecuteBatch(Phase phase, const Plan& plan, const BatchRequest& request) {
+  Json message = {{"plan", plan.worker_plan},
+                  {"sets", request.sets},
+                  {"cache", request.cache == CacheState::kCold ? ASSAY_CACHE_COLD : ASSAY_CACHE_WARM},
+                  {"processor", request.processor}};
+  const size_t count = request.sets.size();
+  const double timeout_s = options_.call_timeout_s + request.expected_s;
   const Span span(phase);
-  const Call<Json> json = Ask("execute", message, work.timeout_s);
+  const Stopwatch watch;
+  const Call<Json> json = Ask("execute", std::move(message), timeout_s);
   if (!json) return tl::unexpected(json.error());
+  Batch batch{.elapsed_s = watch.Seconds()};
   Reply reply(*json);
-  Batch batch;
-  batch.seconds = reply.SecondsList("seconds", work.sets.size());
+  batch.seconds = reply.SecondsList("seconds", count);
   batch.clock_is_device = reply.Integer("clock_is_device") == 1;
   batch.cache_was_flushed = reply.Integer("cache_was_flushed") == 1;
   batch.call_s = reply.Seconds("call_s");
-  processor = reply.Integer("processor");
+  batch.processor = reply.Integer("processor");
   const Nanoseconds begin = reply.Integer("begin_ns");
   if (!reply.problem().empty()) return BadAnswer("execute", reply.problem());
-  if (batch.seconds.size() != work.sets.size()) {
-    return BadAnswer("execute", fmt::format("{} durations for {} executions", batch.seconds.size(), work.sets.size()));
+  if (batch.seconds.size() != count) {
+    return BadAnswer("execute", fmt::format("{} durations for {} executions", batch.seconds.size(), count));
   }
   const double own_s = std::accumulate(batch.seconds.begin(), batch.seconds.end(), 0.0);
-  span.AddWorker(begin, batch.call_s, phase == Phase::kTimedLoop ? std::ssize(work.sets) : 0,
+  span.AddWorker(begin, batch.call_s, phase == Phase::kTimedLoop ? static_cast<int64_t>(count) : 0,
                  phase == Phase::kTimedLoop ? own_s : 0);
   return batch;
 }

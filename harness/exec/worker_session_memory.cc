@@ -7,38 +7,54 @@
 
 namespace assay {
 
-std::optional<WorkerSession::Plan::Set> WorkerSession::SpareMemory::Take(uint64_t bytes) {
-  // The smallest that is large enough; of equal ones that which was kept last.
-  auto best = sets_.end();
-  for (auto set = sets_.begin(); set != sets_.end(); ++set) {
-    const size_t size = set->upload.bytes().size();
-    if (size >= bytes && (best == sets_.end() || size <= best->upload.bytes().size())) best = set;
-  }
-  if (best == sets_.end()) return std::nullopt;
-  Plan::Set set = std::move(*best);
-  sets_.erase(best);
-  return set;
+WorkerSession::Plan::Memory& WorkerSession::Plan::MemoryOf(size_t set) {
+  return *std::ranges::find_if(memory, [&](const Memory& m) { return set < m.first + m.sets; });
 }
 
-void WorkerSession::SpareMemory::Keep(std::vector<Plan::Set> sets) {
-  std::ranges::move(sets, std::back_inserter(sets_));
+std::span<std::byte> WorkerSession::Plan::SentImage(size_t set, size_t operand) {
+  Memory& of = MemoryOf(set);
+  return of.upload.bytes().subspan((set - of.first) * image_bytes + image_at[operand], layouts[operand].total_bytes);
+}
+
+std::span<std::byte> WorkerSession::Plan::ReturnedImage(size_t set, size_t operand) {
+  return MemoryOf(set).download.bytes().subspan(image_at[operand], layouts[operand].total_bytes);
+}
+
+std::optional<WorkerSession::Plan::Memory> WorkerSession::SpareMemory::Take(uint64_t upload_bytes,
+                                                                            uint64_t download_bytes) {
+  // Of equal ones that which was kept last.
+  auto best = spare_.end();
+  for (auto spare = spare_.begin(); spare != spare_.end(); ++spare) {
+    const size_t size = spare->upload.bytes().size();
+    if (size < upload_bytes || spare->download.bytes().size() < download_bytes) continue;
+    if (best == spare_.end() || size <= best->upload.bytes().size()) best = spare;
+  }
+  if (best == spare_.end()) return std::nullopt;
+  Plan::Memory memory = std::move(*best);
+  spare_.erase(best);
+  return memory;
+}
+
+void WorkerSession::SpareMemory::Keep(std::vector<Plan::Memory> memory) {
+  std::ranges::move(memory, std::back_inserter(spare_));
   uint64_t bytes = 0;
   size_t kept = 0;
-  while (kept < sets_.size()) {
-    bytes += sets_[sets_.size() - 1 - kept].upload.bytes().size();
+  while (kept < spare_.size()) {
+    bytes += spare_[spare_.size() - 1 - kept].upload.bytes().size();
     if (bytes > kMostSpareBytes) break;
     ++kept;
   }
-  sets_.erase(sets_.begin(), sets_.end() - static_cast<std::ptrdiff_t>(kept));
+  spare_.erase(spare_.begin(), spare_.end() - static_cast<std::ptrdiff_t>(kept));
 }
 
-Result<WorkerSession::Plan::Set> WorkerSession::SpareMemory::TakeOrCreate(uint64_t bytes) {
-  if (auto spare = Take(bytes)) return std::move(*spare);
-  Result<SharedMemory> upload = SharedMemory::Create(bytes, Access::kReadOnly);
+Result<WorkerSession::Plan::Memory> WorkerSession::SpareMemory::TakeOrCreate(uint64_t upload_bytes,
+                                                                             uint64_t download_bytes) {
+  if (auto spare = Take(upload_bytes, download_bytes)) return std::move(*spare);
+  Result<SharedMemory> upload = SharedMemory::Create(upload_bytes, Access::kReadOnly);
   if (!upload) return tl::unexpected(upload.error());
-  Result<SharedMemory> download = SharedMemory::Create(bytes, Access::kReadWrite);
+  Result<SharedMemory> download = SharedMemory::Create(download_bytes, Access::kReadWrite);
   if (!download) return tl::unexpected(download.error());
-  return Plan::Set{std::move(*upload), std::move(*download)};
+  return Plan::Memory{std::move(*upload), std::move(*download)};
 }
 
 }  // namespace assay

@@ -18,35 +18,40 @@ std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant&
 inline constexpr uint64_t kMostSpareBytes = uint64_t{16} << 20;
 
 struct WorkerSession::Plan {
-  struct Set {
+  // Of sets that were bound together: the images of all that go up, and room for those of one that come back.
+  struct Memory {
     SharedMemory upload, download;
+    size_t first = 0, sets = 0;
   };
   uint64_t worker_plan = 0;  // its number in the worker
   std::vector<std::string> names;
   std::vector<BufferLayout> layouts;
   std::vector<uint64_t> image_at;  // where each operand's image begins in the shared memory
-  uint64_t image_bytes = 0;        // of all
-  std::vector<Set> sets;
+  uint64_t image_bytes = 0;        // of all operands of a set
+  std::vector<Memory> memory;
   std::vector<double> upload_s, download_s;  // the fastest of each operand; infinite where there was none
 
   TransferTimes Transfers() const;
   bool KeptAfterRelease() const { return image_bytes <= kMostSpareBytes; }
-  std::span<std::byte> Image(SharedMemory& memory, size_t operand) const {
-    return memory.bytes().subspan(image_at[operand], layouts[operand].total_bytes);
-  }
+  size_t sets() const { return memory.empty() ? 0 : memory.back().first + memory.back().sets; }
+  // Precondition: a set that was bound.
+  Memory& MemoryOf(size_t set);
+  std::span<std::byte> SentImage(size_t set, size_t operand);
+  std::span<std::byte> ReturnedImage(size_t set, size_t operand);  // of the last one that came back
 };
 
 // The shared memory of plans that were released, for the next ones that are no larger, as the implementations of a case
 // are: the kernel then clears no page anew. Each transfer writes all of what it hands over.
 class WorkerSession::SpareMemory {
  public:
-  Result<Plan::Set> TakeOrCreate(uint64_t bytes);
+  Result<Plan::Memory> TakeOrCreate(uint64_t upload_bytes, uint64_t download_bytes);
   // Beyond the limit the oldest are dropped.
-  void Keep(std::vector<Plan::Set> sets);
+  void Keep(std::vector<Plan::Memory> memory);
 
  private:
-  std::optional<Plan::Set> Take(uint64_t bytes);  // the smallest that is large enough
-  std::vector<Plan::Set> sets_;
+  // The one with the smallest upload of those that are large enough.
+  std::optional<Plan::Memory> Take(uint64_t upload_bytes, uint64_t download_bytes);
+  std::vector<Plan::Memory> spare_;
 };
 
 }  // namespace assay

@@ -25,6 +25,9 @@
 namespace assay {
 
 class Ceilings;
+class TimingRun;
+struct TimedCase;
+struct Timing;
 
 struct RunnerSettings {
   std::vector<std::string> implementations;  // --impl; empty: all
@@ -68,7 +71,7 @@ class CaseRunner {
     std::optional<PreparedPlan> plan;
     const ContractData* by = nullptr;
     std::shared_ptr<const std::vector<Tensor>> coded;  // inputs of the twin
-    std::vector<InputSet> sets;
+    std::vector<InputSet> contents;
     std::shared_ptr<TimingRun> run;
     std::optional<WorkerFailure> failure;
     bool sleeps = true;  // the worker's threads, soon after each slice
@@ -88,6 +91,7 @@ class CaseRunner {
   Record NewRecord(const Device& device) const;
   SpanContext LabelOf(const Timed& timed) const;
   bool Prepare(Timed& timed);  // false: it failed, and the attempt says so
+  TimedCase CaseOf(const Timed& timed) const;
   void EndTiming(Timed& timed, const Call<Timing>& timing, const PackageState& before);
   void SetLimits(const Device& device, Attempt& attempt) const;
   void JudgeTimed(const Timing& timing, const ContractData& by, Attempt& attempt) const;

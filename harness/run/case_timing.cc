@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "harness/base/profile.h"
+#include "harness/base/text.h"
 #include "harness/cases/host_memory.h"
 #include "harness/judge/judge_output.h"
 #include "harness/perf/machine_state.h"
@@ -14,6 +15,7 @@
 #include "harness/run/ceilings.h"
 #include "harness/run/executions.h"
 #include "harness/run/record_fields.h"
+#include "harness/run/timing/timing_run.h"
 #include "harness/run/timing_fields.h"
 
 namespace assay {
@@ -32,7 +34,6 @@ constexpr int64_t kColdRepetitions = 3, kMostColdRepetitions = 21;
 TimingRequest WarmRequest(double seconds, double expected_s) {
   TimingRequest request;
   request.expected_seconds = expected_s;
-  request.warmup = 1;
   request.min_repetitions = 5;
   request.max_seconds = seconds;
   request.enough = [](std::span<const double> times) { return MedianIsSettled(times, kSettledMedian); };
@@ -44,7 +45,7 @@ TimingRequest SliceRequest(double seconds, double expected_s) {
   TimingRequest request = WarmRequest(seconds, expected_s);
   request.enough = nullptr;
   request.max_repetitions = std::numeric_limits<int64_t>::max();
-  request.batch_seconds = std::max(kSliceSeconds, seconds / kMostSlices);
+  request.step_seconds = std::max(kSliceSeconds, seconds / kMostSlices);
   return request;
 }
 
@@ -101,8 +102,19 @@ bool CaseRunner::Prepare(Timed& timed) {
   if (!twins.empty()) timed.coded = twins[0].Inputs();
   if (IsLarge(data.problem)) ReturnFreedMemory();  // what making the twin took
   const std::vector<Tensor>& other = timed.coded ? *timed.coded : second != nullptr ? second->inputs : data.inputs;
-  timed.sets = {PointersTo(data.inputs), PointersTo(other)};
+  timed.contents = {PointersTo(data.inputs), PointersTo(other)};
   return true;
+}
+
+TimedCase CaseRunner::CaseOf(const Timed& timed) const {
+  const CaseData& data = context_.data();
+  const Attempt& attempt = *timed.attempt;
+  const std::string& second = attempt.second_set == "same" ? attempt.output_hash : attempt.second_hash;
+  return {.op = data.op,
+          .problem = &data.problem,
+          .contents = timed.contents,
+          .known = {attempt.output_hash, second},
+          .cache_bytes = ParseNumber<double>(Property(timed.device->device.properties, "cache_bytes")).value_or(0)};
 }
 
 void CaseRunner::Time(const Device& device, Attempt& attempt) {
@@ -111,8 +123,8 @@ void CaseRunner::Time(const Device& device, Attempt& attempt) {
   const Span span(Phase::kTiming);
   if (!Prepare(timed)) return;
   const PackageState before = ReadPackageState();
-  const auto timing =
-      device.session->Time(timed.plan->id(), timed.sets, WarmRequest(settings_.perf_time_s, attempt.fastest_s));
+  const auto timing = RunTiming(*device.session, timed.plan->id(), CaseOf(timed),
+                                WarmRequest(settings_.perf_time_s, attempt.fastest_s));
   EndTiming(timed, timing, before);
   if (attempt.memory_fault) device.session->Restart();
 }
@@ -125,8 +137,8 @@ void CaseRunner::TimeInTurns(std::vector<Timed>& results) {
   for (Timed& timed : results) {
     const SpanContext context = LabelOf(timed);
     if (!Prepare(timed)) continue;
-    auto run = timed.device->session->BeginTiming(timed.plan->id(), timed.sets,
-                                                  SliceRequest(settings_.perf_time_s, timed.attempt->fastest_s));
+    auto run = TimingRun::Begin(*timed.device->session, timed.plan->id(), CaseOf(timed),
+                                SliceRequest(settings_.perf_time_s, timed.attempt->fastest_s));
     if (!run) {
       EndTiming(timed, tl::unexpected(run.error()), before);
       continue;
@@ -169,7 +181,7 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
   const PackageState after = ReadPackageState();
   std::optional<Call<Timing>> cold;
   if (timing && first && settings_.cold) {
-    cold = device.session->Time(timed.plan->id(), timed.sets, ColdRequest(settings_.perf_time_s));
+    cold = RunTiming(*device.session, timed.plan->id(), CaseOf(timed), ColdRequest(settings_.perf_time_s));
   }
   const Call<void> freed = timed.plan->Release();
   const Call<Timing>* const cold_timing = cold ? &*cold : nullptr;
@@ -182,12 +194,15 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
   if (!freed) return attempt.SetFailure(freed.error());
   attempt.rounds.push_back(Summarise(timing->seconds));
   SetTiming(attempt.record, attempt.rounds, timing->clock_is_device);
-  if (timed.run != nullptr) AddSlices(attempt.record, timing->batch_medians_s);
+  if (timed.run != nullptr) AddSlices(attempt.record, timing->step_medians_s);
   if (first) SetFirstRound(attempt.record, *timing);
   if (cold) SetCold(attempt.record, **cold);
   if (!settings_.cold) attempt.record.cold_note = "left out; --cold asks for it";
   SetPackagePower(attempt.record, before, after, HardwareOf(device) == kHostHardware);
   SetLimits(device, attempt);
+  for (const Call<Timing>* done : {&timing, cold_timing}) {
+    if (done != nullptr && !(**done).contradiction.empty()) AddContradiction(attempt.record, (**done).contradiction);
+  }
 }
 
 void CaseRunner::SetLimits(const Device& device, Attempt& attempt) const {
@@ -215,28 +230,33 @@ void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& by, Attemp
   const Span span(Phase::kCompare);
   const CaseData& data = context_.data();
   const bool differs = attempt.second_set != "same";
-  const auto fail = [&](const std::string& what, const Tensor& output, size_t set) {
+  const auto fail = [&](const std::string& what, const Tensor& output, size_t content) {
     const int other = by.twins.empty() ? KeptOutput::kSecondSet : 0;
     attempt.kept.clear();
-    attempt.kept.push_back({"timed", set == 1 && differs ? other : KeptOutput::kOwn, output.Clone()});
+    if (output.bytes() > 0) {
+      attempt.kept.push_back({"timed", content == 1 && differs ? other : KeptOutput::kOwn, output.Clone()});
+    }
     attempt.SetVerdict(Verdict::kMismatch, ResultClass::kNone, "in the timed loop, after passing outside it: " + what);
   };
-  for (size_t set = 0; set < timing.judged.size(); ++set) {
-    const Execution& execution = timing.judged[set];
+  for (const TimedOutput& timed : timing.outputs) {
+    const Execution& execution = timed.execution;
     if (const std::string effect = SideEffect(execution); !effect.empty()) {
       attempt.memory_fault = true;
-      return fail(effect, execution.output, set);
+      return fail(effect, execution.output, timed.content);
     }
-    // Bits that were judged before are right again.
-    const bool second = set == 1 && differs;
-    if (HashOf(execution.output) == (second ? attempt.second_hash : attempt.output_hash)) continue;
+    const bool second = timed.content == 1 && differs;
+    if (!timing.changed_later.empty()) return fail(timing.changed_later, execution.output, timed.content);
     Tensor output = execution.output.Clone();
     const JudgedBy judged_by{*data.op, data.problem, data.inputs, data.golden, by.bound, attempt.contract};
     const std::string problem = second ? context_.ProblemOfSecondSet(by, attempt.contract, std::move(output))
                                        : FirstProblem(JudgeOutput(judged_by, output));
-    if (!problem.empty()) return fail(problem, execution.output, set);
-    if (!second) NoteOtherBits(data.problem, execution.output, attempt);
+    if (!problem.empty()) {
+      const char* const moved = timed.own_order ? "" : "; parts of its inputs had changed places or got a factor";
+      return fail(problem + moved, execution.output, timed.content);
+    }
+    if (!second && timed.own_order) NoteOtherBits(data.problem, execution.output, attempt);
   }
+  if (!timing.changed_later.empty()) fail(timing.changed_later, attempt.output, 0);
 }
 
 }  // namespace assay

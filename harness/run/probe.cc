@@ -8,6 +8,7 @@
 #include "harness/perf/stopping.h"
 #include "harness/run/executions.h"
 #include "harness/run/prepared_plan.h"
+#include "harness/run/timing/timing_run.h"
 
 namespace assay {
 namespace {
@@ -54,17 +55,17 @@ Call<std::vector<ProbeTime>> TimeProbe(const Device& device, const Problem& prob
   }
   const std::vector<ImplementationInfo> chosen = Chosen(*offered, settings);
   if (chosen.empty()) return times;
-  const std::vector<Tensor> inputs = OperatorRegistry::Global().Find(problem.spec.op)->MakeInputs(problem);
-  const std::vector<InputSet> sets = {PointersTo(inputs), PointersTo(inputs)};
+  const Operator& op = *OperatorRegistry::Global().Find(problem.spec.op);
+  const std::vector<Tensor> inputs = op.MakeInputs(problem);
+  const TimedCase timed{.op = &op, .problem = &problem, .contents = {PointersTo(inputs)}};
   TimingRequest request;
-  request.warmup = 1;
   request.min_repetitions = 10;
   request.max_seconds = settings.max_seconds;
   request.enough = [](std::span<const double> seconds) { return MedianIsSettled(seconds, 0.05); };
   for (const ImplementationInfo& implementation : chosen) {
     const auto plan = PreparedPlan::Make(device, problem, implementation.name);
     const Call<Timing> timing =
-        plan ? device.session->Time(plan->id(), sets, request) : Call<Timing>(tl::unexpected(plan.error()));
+        plan ? RunTiming(*device.session, plan->id(), timed, request) : Call<Timing>(tl::unexpected(plan.error()));
     if (timing) {
       times.push_back({implementation.name, *std::ranges::min_element(timing->seconds), timing->wall_s});
     } else if (EndedTheWorker(timing.error())) {

@@ -5,10 +5,10 @@
 #include <span>
 
 #include "harness/base/statistics.h"
-#include "harness/exec/session.h"
 #include "harness/model/record.h"
 #include "harness/perf/contradiction.h"
 #include "harness/perf/machine_state.h"
+#include "harness/run/timing/timing.h"
 
 namespace assay {
 

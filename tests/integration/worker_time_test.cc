@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timed runs: rotation of the sets, where the durations come from, and outputs that can be judged again.
+// Calls of several executions on sets of operands: what goes up, where durations come from, and what comes back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include <limits>
+#include <cstring>
 
 #include "tests/integration/worker_fixture.h"
 
@@ -12,137 +12,145 @@ namespace assay {
 namespace {
 
 using testing::Each;
+using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 
+constexpr size_t kOutput = 2;  // operand
+
 class TimeTest : public WorkerTest {
  protected:
-  TimeTest() { request_.max_seconds = 0.2; }
-  Call<Timing> Time(const std::string& implementation) {
-    const Call<Prepared> prepared = session_.Prepare(0, problem_, implementation);
-    if (!prepared) return tl::unexpected(prepared.error());
-    const InputSet sets[] = {inputs_.set(), second_.set(), third_.set()};
-    return session_.Time(prepared->plan, sets, request_);
+  // Three sets with inputs of their own, uploaded. The test fails where that does.
+  uint64_t Prepared(const std::string& implementation) {
+    const auto prepared = session_.Prepare(0, problem_, implementation);
+    if (!prepared || !session_.Bind(prepared->plan, std::size(sets_))) {
+      ADD_FAILURE() << implementation << " cannot be prepared";
+      return 0;
+    }
+    const uint64_t plan = prepared->plan;
+    std::vector<Piece> pieces;
+    for (size_t set = 0; set < std::size(sets_); ++set) {
+      Stage(plan, set, 0, sets_[set].a);
+      Stage(plan, set, 1, sets_[set].b);
+      FillWith(PrefillElement(DType::kF32, Prefill::kSentinel), session_.Staged(plan, set, kOutput).value());
+      for (size_t operand = 0; operand <= kOutput; ++operand) {
+        pieces.push_back({set, operand, 0, session_.Staged(plan, set, operand)->size()});
+      }
+    }
+    EXPECT_TRUE(session_.Upload(plan, pieces));
+    return plan;
   }
-  SmallInputs second_ = MakeSmallInputs(2), third_ = MakeSmallInputs(-4);
-  TimingRequest request_;
+  void Stage(uint64_t plan, size_t set, size_t operand, const Tensor& tensor) {
+    std::memcpy(session_.Staged(plan, set, operand)->data(), tensor.data(), tensor.bytes());
+  }
+  Call<Batch> Run(uint64_t plan, std::vector<size_t> sets, CacheState cache = CacheState::kWarm) {
+    return session_.ExecuteBatch(plan, {.sets = sets, .cache = cache});
+  }
+  Execution Download(uint64_t plan, size_t set, Part part = Part::kOutput) {
+    Execution execution;
+    execution.prefill = Prefill::kSentinel;
+    const Call<double> done = session_.Download(plan, set, part, execution);
+    EXPECT_TRUE(done) << done.error().message;
+    return execution;
+  }
+  SmallInputs sets_[3] = {MakeSmallInputs(), MakeSmallInputs(2), MakeSmallInputs(-4)};
 };
 
-TEST_F(TimeTest, JudgedOutputsBelongToTheirSets) {
-  for (int round = 0; round < 5; ++round) {  // the judged batch is drawn at random
-    const Call<Timing> timing = Time("ok");
-    ASSERT_TRUE(timing) << timing.error().message;
-    ASSERT_EQ(timing->judged.size(), 3u);
-    EXPECT_THAT(timing->judged[0].output.As<float>(), ElementsAreArray(inputs_.y));
-    EXPECT_THAT(timing->judged[1].output.As<float>(), ElementsAreArray(second_.y));
-    EXPECT_THAT(timing->judged[2].output.As<float>(), ElementsAreArray(third_.y));
-    EXPECT_GE(static_cast<int64_t>(timing->seconds.size()), request_.min_repetitions);
-    EXPECT_LE(static_cast<int64_t>(timing->seconds.size()), request_.max_repetitions);
-  }
+TEST_F(TimeTest, OutputsBelongToTheirSets) {
+  const uint64_t plan = Prepared("ok");
+  ASSERT_TRUE(Run(plan, {2, 0}));
+  EXPECT_THAT(Download(plan, 0).output.As<float>(), ElementsAreArray(sets_[0].y));
+  EXPECT_THAT(Download(plan, 2).output.As<float>(), ElementsAreArray(sets_[2].y));
+  EXPECT_EQ(Download(plan, 1).prefilled, 6);  // nobody asked for it
+  ASSERT_TRUE(Run(plan, {1}));
+  EXPECT_THAT(Download(plan, 1).output.As<float>(), ElementsAreArray(sets_[1].y));
+}
+
+TEST_F(TimeTest, PartsOfOperandsAreUploadedInPlace) {
+  const uint64_t plan = Prepared("ok");
+  // The second row of a, of 16 bytes, is that of another set.
+  Stage(plan, 0, 0, sets_[1].a);
+  const Piece second_row[] = {{0, 0, 16, 16}};
+  ASSERT_TRUE(session_.Upload(plan, second_row));
+  ASSERT_TRUE(Run(plan, {0}));
+  std::vector<float> expected = sets_[0].y;
+  std::copy_n(sets_[1].y.begin() + 3, 3, expected.begin() + 3);
+  const Execution execution = Download(plan, 0);
+  EXPECT_THAT(execution.output.As<float>(), ElementsAreArray(expected));
+  EXPECT_TRUE(execution.guard_violations.empty());
 }
 
 TEST_F(TimeTest, ABatchBeginsOnTheProcessorThatIsAskedForAndSaysWhereItBegan) {
-  const Call<Prepared> prepared = session_.Prepare(0, problem_, "ok");
-  ASSERT_TRUE(prepared) << prepared.error().message;
-  request_.max_repetitions = std::numeric_limits<int64_t>::max();
-  request_.batch_seconds = 1e-5;
-  request_.max_seconds = 1e3;
-  auto run = session_.BeginTiming(prepared->plan, {inputs_.set(), second_.set()}, request_);
-  ASSERT_TRUE(run) << run.error().message;
+  const uint64_t plan = Prepared("ok");
   cpu_set_t allowed;
   ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
   if (CPU_COUNT(&allowed) < 2) GTEST_SKIP() << "one processor to run on";
+  const size_t sets[] = {0, 1};
   for (int64_t wanted = 0; wanted < CPU_SETSIZE; ++wanted) {
     if (!CPU_ISSET(static_cast<size_t>(wanted), &allowed)) continue;
     int there = 0;  // the system may move it on at once
     for (int i = 0; i < 20; ++i) {
-      int64_t processor = wanted;
-      ASSERT_EQ((*run)->Step(processor).value_or(false), true);
-      there += processor == wanted;
+      const Call<Batch> batch = session_.ExecuteBatch(plan, {.sets = sets, .processor = wanted});
+      ASSERT_TRUE(batch) << batch.error().message;
+      there += batch->processor == wanted;
     }
     EXPECT_GT(there, 15) << "processor " << wanted;
   }
-  int64_t anywhere = -1;
-  ASSERT_EQ((*run)->Step(anywhere).value_or(false), true);
-  EXPECT_GE(anywhere, 0);
+  const Call<Batch> anywhere = session_.ExecuteBatch(plan, {.sets = sets});
+  ASSERT_TRUE(anywhere) << anywhere.error().message;
+  EXPECT_GE(anywhere->processor, 0);
 }
 
 TEST_F(TimeTest, AFreshWorkerKnowsNoPlanOfTheLastOne) {
-  const Call<Prepared> prepared = session_.Prepare(0, problem_, "ok");
-  ASSERT_TRUE(prepared) << prepared.error().message;
+  const uint64_t plan = Prepared("ok");
   session_.Restart();
-  const InputSet sets[] = {inputs_.set(), second_.set()};
-  const Call<Timing> lost = session_.Time(prepared->plan, sets, request_);
+  const Call<Batch> lost = Run(plan, {0});
   ASSERT_FALSE(lost);
   EXPECT_THAT(lost.error().message, HasSubstr("its worker has ended; prepare it again"));
-  EXPECT_TRUE(Time("ok"));
+  EXPECT_TRUE(Run(Prepared("ok"), {0}));
 }
 
 TEST_F(TimeTest, DurationsAndFlagsComeFromThePlugin) {
-  request_.cold_cache = true;
-  request_.max_repetitions = 40;
-  const Call<Timing> timing = Time("ok");
-  ASSERT_TRUE(timing) << timing.error().message;
-  EXPECT_TRUE(timing->clock_is_device);
-  EXPECT_TRUE(timing->cache_was_flushed);
-  EXPECT_EQ(timing->stop, StopReason::kRepetitions);
-  EXPECT_EQ(timing->seconds.size(), 40u);
-  // The plugin counts milliseconds within a call; with cold caches every repetition counts.
-  EXPECT_DOUBLE_EQ(timing->seconds[0], 1e-3);
-  request_.cold_cache = false;
-  // Three repetitions after each transfer are not recorded.
-  EXPECT_DOUBLE_EQ(Time("ok").value().seconds[0], 4e-3);
+  const Misbehave misbehave("counts_time");
+  const uint64_t plan = Prepared("ok");
+  const Call<Batch> batch = Run(plan, {0, 1, 2}, CacheState::kCold);
+  ASSERT_TRUE(batch) << batch.error().message;
+  EXPECT_TRUE(batch->clock_is_device);
+  EXPECT_TRUE(batch->cache_was_flushed);
+  EXPECT_THAT(batch->seconds, ElementsAre(1e-3, 2e-3, 3e-3));  // it counts milliseconds
+  EXPECT_FALSE(Run(plan, {0})->cache_was_flushed);
 }
 
-TEST_F(TimeTest, WhatIsKnownToBeLongIsWarmedUpOnceAndWritesEverySet) {
-  request_.expected_seconds = 1;
-  request_.warmup = 1;
-  request_.max_repetitions = 1;
-  const Call<Timing> timing = Time("ok");
-  ASSERT_TRUE(timing) << timing.error().message;
-  // The plugin counts milliseconds within a call: one is not recorded, and a third set needs a second that is.
-  EXPECT_THAT(timing->seconds, testing::ElementsAre(2e-3, 3e-3));
-  ASSERT_EQ(timing->judged.size(), 3u);
-  EXPECT_THAT(timing->judged[2].output.As<float>(), ElementsAreArray(third_.y));
-  request_.expected_seconds = 0;
-  EXPECT_DOUBLE_EQ(Time("ok").value().seconds[0], 4e-3);
+TEST_F(TimeTest, TheHostsClockIsItsOwn) {
+  const uint64_t plan = Prepared("ok");
+  const Call<Batch> batch = Run(plan, {0, 1, 2});
+  ASSERT_TRUE(batch) << batch.error().message;
+  EXPECT_GT(batch->call_s, 0);
+  EXPECT_GT(batch->elapsed_s, batch->call_s);
+  EXPECT_LT(batch->elapsed_s, 10);  // and not the sum of what the plugin says
+}
+
+TEST_F(TimeTest, NoExecutionIsARoundTripWithoutThePlugin) {
+  const uint64_t plan = Prepared("segfault");
+  const Call<Batch> batch = session_.ExecuteBatch(plan, {});
+  ASSERT_TRUE(batch) << batch.error().message;
+  EXPECT_TRUE(batch->seconds.empty());
+  EXPECT_GT(batch->elapsed_s, 0);
 }
 
 TEST_F(TimeTest, HostClockWhereThePluginHasNone) {
   const Misbehave misbehave("no_timer");
-  request_.cold_cache = true;
-  const Call<Timing> timing = Time("ok");
-  ASSERT_TRUE(timing) << timing.error().message;
-  EXPECT_FALSE(timing->clock_is_device);
-  EXPECT_FALSE(timing->cache_was_flushed);
-  EXPECT_EQ(timing->stop, StopReason::kNotFlushed);
-  EXPECT_LE(timing->seconds.size(), 3u);  // not worth more
-  EXPECT_THAT(timing->seconds, Each(testing::AllOf(testing::Gt(0.0), testing::Lt(0.2))));
+  const Call<Batch> batch = Run(Prepared("ok"), {2, 1}, CacheState::kCold);
+  ASSERT_TRUE(batch) << batch.error().message;
+  EXPECT_FALSE(batch->clock_is_device);
+  EXPECT_FALSE(batch->cache_was_flushed);
+  EXPECT_THAT(batch->seconds, Each(testing::AllOf(testing::Gt(0.0), testing::Lt(10.0))));
 }
 
-TEST_F(TimeTest, StoppingRule) {
-  request_.max_seconds = 20;
-  request_.enough = [](std::span<const double> seconds) { return seconds.size() >= 50; };
-  const Call<Timing> timing = Time("ok");
-  ASSERT_TRUE(timing) << timing.error().message;
-  EXPECT_GE(timing->seconds.size(), 50u);
-  EXPECT_LT(timing->host_seconds, 10);
-  EXPECT_EQ(timing->stop, StopReason::kSettled);
-  request_.max_seconds = 0.05;
-  request_.max_repetitions = 1 << 30;
-  request_.enough = [](std::span<const double>) { return false; };
-  const Call<Timing> endless = Time("ok");
-  ASSERT_TRUE(endless) << endless.error().message;
-  EXPECT_EQ(endless->stop, StopReason::kTimeLimit);
-  EXPECT_EQ(Name(endless->stop), "time limit");
-}
-
-TEST_F(TimeTest, WallClockAndTransfersAreMeasuredApart) {
-  const Call<Timing> timing = Time("ok");
-  ASSERT_TRUE(timing) << timing.error().message;
-  EXPECT_GT(timing->wall_s, 0);
-  EXPECT_LT(timing->wall_s, timing->host_seconds);
-  const TransferTimes& transfers = timing->transfers;
+TEST_F(TimeTest, TransfersAreMeasured) {
+  const uint64_t plan = Prepared("ok");
+  Download(plan, 0);
+  const TransferTimes transfers = session_.Transfers(plan);
   EXPECT_GT(transfers.upload_s, 0);
   EXPECT_GT(transfers.download_s, 0);
   EXPECT_LT(transfers.upload_s + transfers.download_s, 10);  // there was one of each
@@ -151,17 +159,21 @@ TEST_F(TimeTest, WallClockAndTransfersAreMeasuredApart) {
 }
 
 TEST_F(TimeTest, AStaleOutputShows) {
-  const Call<Timing> timing = Time("stale");
-  ASSERT_TRUE(timing) << timing.error().message;
+  const uint64_t plan = Prepared("stale");
+  ASSERT_TRUE(Run(plan, {0, 1, 2}));
   int64_t prefilled = 0;
-  for (const Execution& execution : timing->judged) prefilled += execution.prefilled;
+  for (size_t set = 0; set < 3; ++set) prefilled += Download(plan, set).prefilled;
   EXPECT_GE(prefilled, 12);  // all but the one set that the very first execution may have written
 }
 
-TEST_F(TimeTest, FaultsInTimedRuns) {
-  EXPECT_THAT(Time("write_after").value().judged[1].guard_violations, testing::SizeIs(1));
-  EXPECT_THAT(Time("change_input").value().judged[2].changed_inputs, testing::SizeIs(1));
-  const Call<Timing> crashed = Time("segfault");
+TEST_F(TimeTest, FaultsInBatches) {
+  uint64_t plan = Prepared("write_after");
+  ASSERT_TRUE(Run(plan, {0, 1}));
+  EXPECT_THAT(Download(plan, 1).guard_violations, testing::SizeIs(1));
+  plan = Prepared("change_input");
+  ASSERT_TRUE(Run(plan, {2, 1}));
+  EXPECT_THAT(Download(plan, 2, Part::kInputs).changed_inputs, testing::SizeIs(1));
+  const Call<Batch> crashed = Run(Prepared("segfault"), {0, 1});
   ASSERT_FALSE(crashed);
   EXPECT_EQ(crashed.error().outcome, Outcome::kCrash);
   EXPECT_THAT(crashed.error().message, HasSubstr("during execute"));
@@ -170,17 +182,10 @@ TEST_F(TimeTest, FaultsInTimedRuns) {
 
 TEST_F(TimeTest, ADurationThatIsNoneIsAnErrorOfThePlugin) {
   const Misbehave misbehave("nan_time");
-  const Call<Timing> timing = Time("ok");
-  ASSERT_FALSE(timing);
-  EXPECT_EQ(timing.error().outcome, Outcome::kError);
-  EXPECT_THAT(timing.error().message, HasSubstr("not a duration"));
-}
-
-TEST_F(TimeTest, OneSetIsNotEnough) {
-  const Call<Prepared> prepared = session_.Prepare(0, problem_, "ok");
-  ASSERT_TRUE(prepared);
-  const InputSet sets[] = {inputs_.set()};
-  EXPECT_FALSE(session_.Time(prepared->plan, sets, request_));
+  const Call<Batch> batch = Run(Prepared("ok"), {0, 1});
+  ASSERT_FALSE(batch);
+  EXPECT_EQ(batch.error().outcome, Outcome::kError);
+  EXPECT_THAT(batch.error().message, HasSubstr("not a duration"));
 }
 
 }  // namespace

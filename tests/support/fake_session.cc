@@ -13,8 +13,7 @@
 namespace assay::test {
 namespace {
 
-constexpr int kBatches = 3, kRepetitionsOfBatch = 5;
-constexpr double kRepetitionSeconds = 0.001;
+constexpr double kInstant = 1e-6;
 
 bool SurvivedBy(Outcome outcome) {
   return outcome == Outcome::kUnsupported || outcome == Outcome::kUnavailable || outcome == Outcome::kError ||
@@ -47,55 +46,16 @@ void ChangeFirst(Tensor& output, const std::function<float(float)>& change) {
   if (output.dtype() == DType::kF32) output.As<float>()[0] = change(output.As<float>()[0]);
 }
 
+void Spoil(Tensor& output, const Deed& deed, Prefill prefill) {
+  if (deed.wrong) ChangeFirst(output, [](float value) { return 2 * value + 1; });
+  if (deed.other_bits) ChangeFirst(output, [](float value) { return std::nextafter(value, HUGE_VALF); });
+  if (deed.unwritten) {
+    const std::span<const std::byte> element = PrefillElement(output.dtype(), prefill);
+    std::memcpy(output.data(), element.data(), element.size());
+  }
+}
+
 }  // namespace
-
-class FakeSession::BatchedRun final : public TimingRun {
- public:
-  BatchedRun(FakeSession& session, uint64_t plan, std::vector<InputSet> sets, TimingRequest request)
-      : session_(session), plan_(plan), sets_(std::move(sets)), request_(std::move(request)) {}
-
-  Call<bool> Step(int64_t& processor) override {
-    if (timing_.batch_medians_s.size() == kBatches) return false;
-    const Call<Plan*> plan = session_.FindPlan(plan_);
-    if (!plan) return tl::unexpected(plan.error());
-    if (const auto deed = session_.Begin(CallOf(Asked::kStep, **plan)); !deed) return tl::unexpected(deed.error());
-    if (processor < 0) processor = 0;
-    timing_.seconds.insert(timing_.seconds.end(), kRepetitionsOfBatch, kRepetitionSeconds);
-    timing_.batch_medians_s.push_back(kRepetitionSeconds);
-    timing_.host_seconds += kRepetitionsOfBatch * kRepetitionSeconds;
-    return true;
-  }
-
-  Call<Timing> End() override {
-    timing_.stop = StopReason::kSettled;
-    timing_.wall_s = kRepetitionSeconds;
-    timing_.cache_was_flushed = request_.cold_cache && session_.flushes_caches;
-    const Call<Plan*> plan = session_.FindPlan(plan_);
-    if (!plan) return tl::unexpected(plan.error());
-    (*plan)->last = RightOutput((*plan)->problem, sets_[0]);  // what a stale one is taken from
-    for (size_t set = 0; set < sets_.size(); ++set) {
-      FakeCall call = CallOf(Asked::kEnd, **plan);
-      call.input_set = set;
-      const auto deed = session_.Begin(call);
-      if (!deed) return tl::unexpected(deed.error());
-      timing_.judged.push_back(Compute(**plan, sets_[set], Prefill::kNanPayload, *deed));
-    }
-    return std::move(timing_);
-  }
-
- private:
-  FakeCall CallOf(Asked what, const Plan& plan) const {
-    FakeCall call = session_.CallFor(what, plan);
-    call.cold = request_.cold_cache;
-    return call;
-  }
-
-  FakeSession& session_;
-  uint64_t plan_;
-  std::vector<InputSet> sets_;
-  TimingRequest request_;
-  Timing timing_;
-};
 
 FakeSession::FakeSession()
     : offer([](const Problem&, const LayoutVariant&) {
@@ -164,23 +124,21 @@ Call<FakeSession::Plan*> FakeSession::FindPlan(uint64_t plan) {
 }
 
 FakeCall FakeSession::CallFor(Asked what, const Plan& plan) const {
-  return {
-      .what = what, .implementation = plan.implementation, .case_id = plan.problem.spec.Id(), .padded = plan.padded};
+  return {.what = what,
+          .implementation = plan.implementation,
+          .case_id = plan.problem.spec.Id(),
+          .padded = plan.padded,
+          .cold = plan.cold};
 }
 
 Execution FakeSession::Compute(Plan& plan, std::span<const Tensor* const> inputs, Prefill prefill, const Deed& deed) {
   Execution execution;
   execution.prefill = prefill;
-  execution.host_seconds = kRepetitionSeconds;
+  execution.host_seconds = times.kernel_s;
   const bool is_stale = deed.stale && plan.last.bytes() > 0;
   Tensor output = is_stale ? plan.last.Clone() : RightOutput(plan.problem, inputs);
   plan.last = output.Clone();
-  if (deed.wrong) ChangeFirst(output, [](float value) { return 2 * value + 1; });
-  if (deed.other_bits) ChangeFirst(output, [](float value) { return std::nextafter(value, HUGE_VALF); });
-  if (deed.unwritten) {
-    const std::span<const std::byte> element = PrefillElement(output.dtype(), prefill);
-    std::memcpy(output.data(), element.data(), element.size());
-  }
+  Spoil(output, deed, prefill);
   execution.prefilled = PrefilledElements(output, prefill).count;
   if (deed.stray_write) execution.guard_violations.push_back("4 bytes behind y were written");
   if (deed.changed_input) execution.changed_inputs.push_back("1 of 32 elements of x were changed");
@@ -199,14 +157,111 @@ Call<Execution> FakeSession::Execute(uint64_t plan_number, std::span<const Tenso
   return Compute(**plan, inputs, prefill, *deed);
 }
 
-Call<std::shared_ptr<TimingRun>> FakeSession::BeginTiming(uint64_t plan_number, std::vector<InputSet> sets,
-                                                          TimingRequest request) {
+Call<void> FakeSession::Bind(uint64_t plan_number, size_t sets) {
   const Call<Plan*> plan = FindPlan(plan_number);
   if (!plan) return tl::unexpected(plan.error());
-  FakeCall call = CallFor(Asked::kBegin, **plan);
-  call.cold = request.cold_cache;
-  if (const auto deed = Begin(call); !deed) return tl::unexpected(deed.error());
-  return std::make_shared<BatchedRun>(*this, plan_number, std::move(sets), std::move(request));
+  if (const auto deed = Begin(CallFor(Asked::kBind, **plan)); !deed) return tl::unexpected(deed.error());
+  const Problem& problem = (*plan)->problem;
+  while ((*plan)->sets.size() < sets) {
+    Set& set = (*plan)->sets.emplace_back();
+    for (std::vector<Tensor>* operands : {&set.staged, &set.there}) {
+      for (const Operand& input : problem.inputs) operands->emplace_back(input.dtype, input.shape);
+      operands->emplace_back(problem.output.dtype, problem.output.shape);
+    }
+  }
+  return {};
+}
+
+Call<std::span<std::byte>> FakeSession::Staged(uint64_t plan_number, size_t set, size_t operand) {
+  const Call<Plan*> plan = FindPlan(plan_number);
+  if (!plan) return tl::unexpected(plan.error());
+  Tensor& tensor = (*plan)->sets.at(set).staged.at(operand);
+  return std::span(tensor.data(), tensor.bytes());
+}
+
+// Writes the output of a set that is there.
+double FakeSession::Run(Plan& plan, Set& set) {
+  const std::span<const Tensor> inputs = std::span<const Tensor>(set.there).first(set.there.size() - 1);
+  Tensor& output = set.there.back();
+  const bool remembers = cheat == Cheat::kRemembers || cheat == Cheat::kSamples;
+  uint64_t seen = 0;
+  for (const Tensor& input : inputs) {
+    seen = 31 * seen + HashBytes(input.data(), cheat == Cheat::kSamples ? SizeOf(input.dtype()) : input.bytes());
+  }
+  if (remembers && plan.remembered.contains(seen)) {
+    output = plan.remembered.at(seen).Clone();
+    return kInstant;
+  }
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& input : inputs) pointers.push_back(&input);
+  output = RightOutput(plan.problem, pointers);
+  if (remembers) plan.remembered[seen] = output.Clone();
+  return times.kernel_s;
+}
+
+Call<double> FakeSession::Upload(uint64_t plan_number, std::span<const Piece> pieces) {
+  const Call<Plan*> plan = FindPlan(plan_number);
+  if (!plan) return tl::unexpected(plan.error());
+  if (const auto deed = Begin(CallFor(Asked::kUpload, **plan)); !deed) return tl::unexpected(deed.error());
+  double seconds = times.round_trip_s + times.copy_s + times.jitter();
+  std::set<size_t> touched;
+  for (const Piece& piece : pieces) {
+    Set& set = (*plan)->sets.at(piece.set);
+    const Tensor& from = set.staged.at(piece.operand);
+    if (piece.first + piece.bytes > from.bytes()) return CallFailed(Outcome::kError, "a piece that is not there");
+    std::memcpy(set.there[piece.operand].data() + piece.first, from.data() + piece.first, piece.bytes);
+    if (set.executed) touched.insert(piece.set);
+  }
+  if (cheat != Cheat::kIsEager) return seconds;
+  for (const size_t set : touched) seconds += Run(**plan, (*plan)->sets[set]);
+  return seconds;
+}
+
+Call<Batch> FakeSession::ExecuteBatch(uint64_t plan_number, const BatchRequest& request) {
+  const Call<Plan*> plan = FindPlan(plan_number);
+  if (!plan) return tl::unexpected(plan.error());
+  Batch batch{.elapsed_s = times.round_trip_s + times.jitter(), .processor = 0};
+  if (request.sets.empty()) return batch;
+  (*plan)->cold = request.cache == CacheState::kCold;
+  const auto deed = Begin(CallFor(Asked::kBatch, **plan));
+  if (!deed) return tl::unexpected(deed.error());
+  batch.cache_was_flushed = (*plan)->cold && flushes_caches;
+  bool skipped = false;
+  for (const size_t number : request.sets) {
+    Set& set = (*plan)->sets.at(number);
+    skipped = !skipped && cheat == Cheat::kSkips;
+    const bool waits = cheat == Cheat::kIsLazy || cheat == Cheat::kFinishesLater;
+    const bool is_done = cheat == Cheat::kIsEager && set.executed;
+    double taken_s = kInstant, told_s = kInstant;
+    set.pending = waits;
+    if (!waits && !is_done && !skipped && !deed->stale) taken_s = told_s = Run(**plan, set);
+    if (cheat == Cheat::kForges) told_s /= 100;
+    set.executed = true;
+    batch.seconds.push_back(told_s);
+    batch.elapsed_s += taken_s;
+  }
+  return batch;
+}
+
+Call<double> FakeSession::Download(uint64_t plan_number, size_t number, Part part, Execution& execution) {
+  const Call<Plan*> plan = FindPlan(plan_number);
+  if (!plan) return tl::unexpected(plan.error());
+  FakeCall call = CallFor(Asked::kDownload, **plan);
+  call.set = number;
+  const auto deed = Begin(call);
+  if (!deed) return tl::unexpected(deed.error());
+  double seconds = times.round_trip_s + times.copy_s + times.jitter();
+  if (deed->changed_input) execution.changed_inputs.push_back("1 of 32 elements of x were changed");
+  if (part == Part::kInputs) return seconds;
+  Set& set = (*plan)->sets.at(number);
+  if (set.pending && cheat == Cheat::kIsLazy) seconds += Run(**plan, set);
+  Tensor output = set.there.back().Clone();
+  if (set.pending && cheat == Cheat::kFinishesLater) Run(**plan, set);
+  set.pending = false;
+  Spoil(output, *deed, Prefill::kNanPayload);
+  if (deed->stray_write) execution.guard_violations.push_back("4 bytes behind y were written");
+  execution.output = std::move(output);
+  return seconds;
 }
 
 Call<void> FakeSession::Release(uint64_t plan_number) {

@@ -15,18 +15,18 @@
 
 namespace assay::test {
 
-// A step is one batch of a timed loop; the end is where its outputs come back.
-enum class Asked { kDescribe, kQuery, kPrepare, kExecute, kBegin, kStep, kEnd, kRelease };
+// The four before the last are those of a timed loop; a batch is one that executes something.
+enum class Asked { kDescribe, kQuery, kPrepare, kExecute, kBind, kUpload, kBatch, kDownload, kRelease };
 
 struct FakeCall {
   Asked what = Asked::kQuery;
   std::string implementation, case_id;
   bool padded = false;
-  int number = 0;        // of those of this kind, implementation, case and layout, over all workers, from 0
-  int worker = 1;        // that answers
-  bool own = true;       // an execution of the inputs of the first one of this kind, case and layout
-  bool cold = false;     // of a timed loop
-  size_t input_set = 0;  // of the end of a timed loop, which is asked once for each
+  int number = 0;     // of those of this kind, implementation, case and layout, over all workers, from 0
+  int worker = 1;     // that answers
+  bool own = true;    // an execution of the inputs of the first one of this kind, case and layout
+  bool cold = false;  // of a batch, and of the downloads behind it
+  size_t set = 0;     // of a download
 };
 
 // What one call does wrong.
@@ -37,7 +37,25 @@ struct Deed {
   bool other_bits = false;       // the first element is the next larger number, which is right as well
   bool stray_write = false;      // behind the output
   bool changed_input = false;
-  bool stale = false;  // the output is that of the plan's call before, or in a timed loop of the first set
+  bool stale = false;  // the output is that of the plan's call before; of a batch, those that were there
+};
+
+// How a plugin makes its durations look better than they are.
+enum class Cheat {
+  kNone,
+  kForges,         // a hundredth of each duration
+  kSkips,          // executes every other one of a batch
+  kIsLazy,         // computes when an output is downloaded
+  kIsEager,        // computes when inputs are uploaded to a set that was executed before
+  kFinishesLater,  // returns before the output is there, which comes after the next call
+  kRemembers,      // knows outputs by the whole content of the inputs
+  kSamples         // knows them by the first bytes of each
+};
+
+// What calls take by the host's clock.
+struct FakeTimes {
+  double kernel_s = 0.001, round_trip_s = 20e-6, copy_s = 5e-6;
+  std::function<double()> jitter = [] { return 0.0; };  // of each call
 };
 
 class FakeSession final : public Session {
@@ -56,8 +74,12 @@ class FakeSession final : public Session {
   Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation,
                          const LayoutVariant& layout) override;
   Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill) override;
-  Call<std::shared_ptr<TimingRun>> BeginTiming(uint64_t plan, std::vector<InputSet> sets,
-                                               TimingRequest request) override;
+  Call<void> Bind(uint64_t plan, size_t sets) override;
+  Call<std::span<std::byte>> Staged(uint64_t plan, size_t set, size_t operand) override;
+  Call<double> Upload(uint64_t plan, std::span<const Piece> pieces) override;
+  Call<double> Download(uint64_t plan, size_t set, Part part, Execution& execution) override;
+  Call<Batch> ExecuteBatch(uint64_t plan, const BatchRequest& request) override;
+  TransferTimes Transfers(uint64_t) override { return {1e-3, 1e-3, 1000, 1000}; }
   bool AwaitIdle(double) const override { return true; }
   Call<void> Release(uint64_t plan) override;
   void Restart() override;
@@ -68,6 +90,8 @@ class FakeSession final : public Session {
   Behaviour behave = [](const FakeCall&) { return Deed(); };
   Offered offer;  // nothing: unsupported
   bool flushes_caches = true;
+  Cheat cheat = Cheat::kNone;  // in batches
+  FakeTimes times;
 
   // What became of it.
   std::vector<FakeCall> calls;
@@ -78,20 +102,28 @@ class FakeSession final : public Session {
   int lost = 0;            // plans that went with their worker
 
  private:
-  class BatchedRun;
+  // Of operands: the inputs, then the output.
+  struct Set {
+    std::vector<Tensor> staged, there;
+    bool executed = false, pending = false;  // pending: its output is not there yet
+  };
   struct Plan {
     Problem problem;
     std::string implementation;
     bool padded = false;
+    bool cold = false;           // the last batch
     Tensor last;                 // output of the call before
     std::vector<Tensor> inputs;  // of the first call
+    std::vector<Set> sets;
+    std::map<uint64_t, Tensor> remembered;  // outputs by what was seen of their inputs
   };
 
   // Notes the call, starts a worker where none is, and fails where it is told to.
   Call<Deed> Begin(FakeCall call);
   Call<Plan*> FindPlan(uint64_t plan);
   FakeCall CallFor(Asked what, const Plan& plan) const;
-  static Execution Compute(Plan& plan, std::span<const Tensor* const> inputs, Prefill prefill, const Deed& deed);
+  Execution Compute(Plan& plan, std::span<const Tensor* const> inputs, Prefill prefill, const Deed& deed);
+  double Run(Plan& plan, Set& set);  // seconds that it takes
   void EndWorker();
 
   bool running_ = false;

@@ -24,18 +24,12 @@ OperandSet::~OperandSet() {
   }
 }
 
-Json OperandSet::Bind(const Json& request, std::vector<UniqueFd> fds) {
-  if (fds.size() != 2) return Failed(ASSAY_ERROR, "worker: bind came without its two descriptors");
-  const uint64_t size = request.at("size");
-  Result<SharedMemory> upload = SharedMemory::Map(std::move(fds[0]), size, Access::kReadOnly);
-  if (!upload) return Failed(ASSAY_ERROR, upload.error().message);
-  Result<SharedMemory> download = SharedMemory::Map(std::move(fds[1]), size, Access::kReadWrite);
-  if (!download) return Failed(ASSAY_ERROR, download.error().message);
-  upload_ = std::move(*upload);
-  download_ = std::move(*download);
-  images_.resize(request.at("images").size());
+Json OperandSet::Bind(const Json& images, std::shared_ptr<SharedImages> memory, uint64_t at) {
+  memory_ = std::move(memory);
+  at_ = at;
+  images_.resize(images.size());
   for (size_t i = 0; i < images_.size(); ++i) {
-    const Json& json = request.at("images")[i];
+    const Json& json = images[i];
     Image& image = images_[i];
     image.at = json.at("at");
     image.bytes = json.at("bytes");
@@ -51,17 +45,12 @@ Json OperandSet::Bind(const Json& request, std::vector<UniqueFd> fds) {
   return Ok();
 }
 
-Json OperandSet::Upload(size_t first, size_t end) {
-  Json seconds = Json::array();
-  for (const Image& image : std::span(images_).subspan(first, end - first)) {
-    ErrorText error;
-    const Clock::time_point begin = Clock::now();
-    const assay_status status =
-        api_->buffer_upload(device_, image.buffer, 0, upload_.bytes().data() + image.at, image.bytes, error.out());
-    if (status != ASSAY_OK) return PluginFailed(status, "buffer_upload", error);
-    seconds.push_back(SecondsSince(begin));
-  }
-  return {{"status", ASSAY_OK}, {"seconds", std::move(seconds)}};
+Json OperandSet::Upload(size_t operand, uint64_t at, uint64_t bytes) {
+  const Image& image = images_.at(operand);
+  ErrorText error;
+  const std::byte* const from = memory_->upload.bytes().data() + at_ + image.at + at;
+  const assay_status status = api_->buffer_upload(device_, image.buffer, at, from, bytes, error.out());
+  return status == ASSAY_OK ? Ok() : PluginFailed(status, "buffer_upload", error);
 }
 
 Json OperandSet::Download(size_t first, size_t end) {
@@ -69,8 +58,8 @@ Json OperandSet::Download(size_t first, size_t end) {
   for (const Image& image : std::span(images_).subspan(first, end - first)) {
     ErrorText error;
     const Clock::time_point begin = Clock::now();
-    const assay_status status =
-        api_->buffer_download(device_, image.buffer, 0, download_.bytes().data() + image.at, image.bytes, error.out());
+    const assay_status status = api_->buffer_download(
+        device_, image.buffer, 0, memory_->download.bytes().data() + image.at, image.bytes, error.out());
     if (status != ASSAY_OK) return PluginFailed(status, "buffer_download", error);
     seconds.push_back(SecondsSince(begin));
   }
@@ -85,18 +74,38 @@ DevicePlan::~DevicePlan() {
 Json DevicePlan::Answer(const std::string& call, const Json& request, std::vector<UniqueFd> fds) {
   if (call == "bind") return Bind(request, std::move(fds));
   if (call == "execute") return Execute(request);
-  OperandSet& set = *sets_.at(request.at("set"));
-  if (call == "upload") return set.Upload(request.at("first"), request.at("end"));
-  if (call == "download") return set.Download(request.at("first"), request.at("end"));
+  if (call == "upload") return Upload(request.at("pieces"));
+  if (call == "download") return sets_.at(request.at("set"))->Download(request.at("first"), request.at("end"));
   return Failed(ASSAY_ERROR, "worker: unknown call '" + call + "'");
 }
 
 Json DevicePlan::Bind(const Json& request, std::vector<UniqueFd> fds) {
-  if (request.at("set") != sets_.size()) return Failed(ASSAY_ERROR, "worker: sets are bound in order");
-  auto set = std::make_unique<OperandSet>(*api_, device_);
-  Json reply = set->Bind(request, std::move(fds));
-  if (reply.at("status") == ASSAY_OK) sets_.push_back(std::move(set));
-  return reply;
+  if (fds.size() != 2) return Failed(ASSAY_ERROR, "worker: bind came without its two descriptors");
+  const uint64_t sets = request.at("sets"), size = request.at("size");
+  Result<SharedMemory> upload = SharedMemory::Map(std::move(fds[0]), sets * size, Access::kReadOnly);
+  if (!upload) return Failed(ASSAY_ERROR, upload.error().message);
+  Result<SharedMemory> download = SharedMemory::Map(std::move(fds[1]), size, Access::kReadWrite);
+  if (!download) return Failed(ASSAY_ERROR, download.error().message);
+  auto memory = std::make_shared<SharedImages>();
+  memory->upload = std::move(*upload), memory->download = std::move(*download);
+  for (uint64_t i = 0; i < sets; ++i) {
+    auto set = std::make_unique<OperandSet>(*api_, device_);
+    if (Json reply = set->Bind(request.at("images"), memory, i * size); reply.at("status") != ASSAY_OK) return reply;
+    sets_.push_back(std::move(set));
+  }
+  return Ok();
+}
+
+// Each: set, operand, where its bytes begin in the image, and how many. Answers with the seconds of each.
+Json DevicePlan::Upload(const Json& pieces) {
+  Json seconds = Json::array();
+  for (const Json& piece : pieces) {
+    const Clock::time_point begin = Clock::now();
+    Json reply = sets_.at(piece[0])->Upload(piece[1], piece[2], piece[3]);
+    if (reply.at("status") != ASSAY_OK) return reply;
+    seconds.push_back(SecondsSince(begin));
+  }
+  return {{"status", ASSAY_OK}, {"seconds", std::move(seconds)}};
 }
 
 Json DevicePlan::Execute(const Json& request) {
@@ -113,7 +122,9 @@ Json DevicePlan::Execute(const Json& request) {
   MoveToProcessor(request.at("processor"));
   const int64_t processor = CurrentProcessor();
   const Nanoseconds begin = NowNanoseconds();
-  if (api_->execute_batch == nullptr) {
+  if (args.empty()) {
+    // A round trip: what a call takes where the plugin has no part in it.
+  } else if (api_->execute_batch == nullptr) {
     if (Json failure = ExecuteByHostClock(batch); failure.at("status") != ASSAY_OK) return failure;
   } else {
     ErrorText error;

@@ -13,6 +13,11 @@
 
 namespace assay {
 
+// What sets that were bound together share: the images of all that go up, and room for those of one that come back.
+struct SharedImages {
+  SharedMemory upload, download;
+};
+
 // The operands of one execution: allocations on the device and the images in shared memory.
 class OperandSet {
  public:
@@ -21,22 +26,25 @@ class OperandSet {
   OperandSet& operator=(const OperandSet&) = delete;
   ~OperandSet();
 
-  Json Bind(const Json& request, std::vector<UniqueFd> fds);
+  // `images`: of each operand. They begin at `at` in what is uploaded.
+  Json Bind(const Json& images, std::shared_ptr<SharedImages> memory, uint64_t at);
+  // Bytes of an operand's image, which it has.
+  Json Upload(size_t operand, uint64_t at, uint64_t bytes);
   // The operands [first, end), as bound; answers with the seconds of each.
-  Json Upload(size_t first, size_t end);
   Json Download(size_t first, size_t end);
   const assay_args& args() const { return args_; }
 
  private:
   struct Image {
     assay_buffer* buffer = nullptr;
-    uint64_t at = 0;  // in the shared memory
+    uint64_t at = 0;  // in the set's part of the shared memory
     uint64_t bytes = 0;
     assay_tensor_arg arg{};
   };
   const assay_backend_api* api_;
   assay_device* device_;
-  SharedMemory upload_, download_;
+  std::shared_ptr<SharedImages> memory_;
+  uint64_t at_ = 0;
   std::vector<Image> images_;  // inputs, then the output
   std::vector<const assay_tensor_arg*> arg_pointers_;
   assay_args args_{};
@@ -54,6 +62,7 @@ class DevicePlan {
 
  private:
   Json Bind(const Json& request, std::vector<UniqueFd> fds);
+  Json Upload(const Json& pieces);
   Json Execute(const Json& request);
   Json ExecuteByHostClock(assay_batch& batch);
 

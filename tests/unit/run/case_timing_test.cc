@@ -13,10 +13,10 @@ using testing::HasSubstr;
 
 class TimedLoop : public EngineTest {
  protected:
-  // Set 0 is the case's own, set 1 the first twin's.
-  Attempt TimeWhere(const Deed& deed, size_t set, bool cold = false) {
+  // Content 0 is the case's own, 1 the first twin's; sets have one and the other in turns.
+  Attempt TimeWhere(const Deed& deed, size_t content, bool cold = false) {
     session_->behave = Doing(deed, [=](const FakeCall& call) {
-      return call.what == Asked::kEnd && call.input_set == set && call.cold == cold;
+      return call.what == Asked::kDownload && call.set % 2 == content && call.cold == cold;
     });
     Attempt attempt = Time();
     ExpectNoPlanLeft();
@@ -32,7 +32,8 @@ TEST_F(TimedLoop, OfARightResultGivesItsTimes) {
   const Attempt attempt = Time();
   EXPECT_EQ(attempt.verdict, Verdict::kPass) << attempt.reason;
   EXPECT_EQ(attempt.record.time_median_s, 0.001);
-  EXPECT_EQ(attempt.record.samples, 15);
+  EXPECT_GE(attempt.record.samples, 5);
+  EXPECT_EQ(attempt.record.timing_invalid, "");
   EXPECT_EQ(attempt.record.time_cold_median_s, 0.001);
   EXPECT_EQ(attempt.record.second_set, "twin");
   EXPECT_EQ(attempt.rounds.size(), 1U);
@@ -53,7 +54,8 @@ TEST_F(TimedLoop, AWrongElementInEitherSetIsAMismatch) {
 }
 
 TEST_F(TimedLoop, AnOldResultDoesNotPassForANewOne) {
-  const Attempt attempt = TimeWhere({.stale = true}, 1);
+  session_->behave = Doing({.stale = true}, [](const FakeCall& call) { return call.what == Asked::kBatch; });
+  const Attempt attempt = Time();
   EXPECT_EQ(attempt.verdict, Verdict::kMismatch);
   ExpectNoTime(attempt);
 }
@@ -109,7 +111,8 @@ TEST_F(TimedLoop, WithColdCachesMayBeLeftOut) {
 
 TEST_F(TimedLoop, ThatEndsTheWorkerIsNoTimeButAVerdict) {
   for (const bool cold : {false, true}) {
-    for (const Asked what : {Asked::kBegin, Asked::kStep, Asked::kEnd}) {
+    for (const Asked what : {Asked::kBind, Asked::kUpload, Asked::kBatch, Asked::kDownload}) {
+      if (cold && (what == Asked::kBind || what == Asked::kUpload)) continue;  // those come before its first batch
       session_->calls.clear();
       session_->behave = Doing({.fails = Outcome::kTimeout},
                                [=](const FakeCall& call) { return call.what == what && call.cold == cold; });
@@ -167,11 +170,11 @@ class InTurns : public TimedLoop {
 
 TEST_F(InTurns, BothAreTimedSliceBySlice) {
   // When either has its last step, the other one has had two at least.
-  size_t fewest = 3;
+  size_t fewest = 6;
   const auto watch = [&](const std::shared_ptr<FakeSession>& peer) {
     return [&fewest, peer = peer.get()](const FakeCall& call) {
-      if (call.what == Asked::kStep && !call.cold && call.number == 2) {
-        fewest = std::min(fewest, peer->CallsOf(Asked::kStep).size());
+      if (call.what == Asked::kBatch && !call.cold && call.number == 6) {
+        fewest = std::min(fewest, peer->CallsOf(Asked::kBatch).size());
       }
       return Deed();
     };
@@ -182,13 +185,13 @@ TEST_F(InTurns, BothAreTimedSliceBySlice) {
   for (const Attempt& attempt : attempts_) {
     EXPECT_EQ(attempt.verdict, Verdict::kPass) << attempt.reason;
     EXPECT_EQ(attempt.record.time_median_s, 0.001);
-    EXPECT_EQ(attempt.record.round_slices_s, "0.001/0.001/0.001");
+    EXPECT_TRUE(attempt.record.round_slices_s.starts_with("0.001/0.001/0.001")) << attempt.record.round_slices_s;
   }
-  EXPECT_EQ(fewest, 2U);
+  EXPECT_GE(fewest, 2U);
 }
 
 TEST_F(InTurns, TheEndOfOneIsNotThatOfTheOther) {
-  for (const Asked what : {Asked::kPrepare, Asked::kBegin, Asked::kStep, Asked::kEnd}) {
+  for (const Asked what : {Asked::kPrepare, Asked::kBind, Asked::kUpload, Asked::kBatch, Asked::kDownload}) {
     session_->calls.clear();
     const int number = what == Asked::kPrepare ? 1 : 0;
     session_->behave = DoingAt({.fails = Outcome::kCrash}, what, number);

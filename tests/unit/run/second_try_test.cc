@@ -59,9 +59,9 @@ TEST_F(SecondTry, HasAFreshWorker) {
 }
 
 TEST_F(SecondTry, IsTimedWhereTheFirstOneWas) {
-  TryTwice(DoingAt({}, Asked::kStep, 0), false);
-  EXPECT_TRUE(session_->CallsOf(Asked::kStep).empty());
-  const Attempt attempt = TryTwice(DoingAt({.fails = Outcome::kCrash}, Asked::kStep, 0), true);
+  TryTwice(DoingAt({}, Asked::kBatch, 0), false);
+  EXPECT_TRUE(session_->CallsOf(Asked::kBatch).empty());
+  const Attempt attempt = TryTwice(DoingAt({.fails = Outcome::kCrash}, Asked::kBatch, 0), true);
   EXPECT_EQ(attempt.verdict, Verdict::kCrash);
 }
 

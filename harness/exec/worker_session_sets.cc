@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sets of operands: shared memory for their images, and what travels between these and the device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "harness/base/check.h"
+#include "harness/base/profile.h"
+#include "harness/base/stopwatch.h"
+#include "harness/exec/observations.h"
+#include "harness/exec/worker_session.h"
+#include "harness/exec/worker_session_plan.h"
+
+namespace assay {
+namespace {
+
+constexpr size_t kMostSets = 128;
+
+// What a download begins as: bytes that the plugin does not deliver then show as damage, not as the result of the
+// execution before.
+constexpr int kUndelivered = 0xDB;
+
+}  // namespace
+
+TransferTimes WorkerSession::Plan::Transfers() const {
+  TransferTimes times;
+  const size_t output = layouts.size() - 1;
+  for (size_t i = 0; i < output; ++i) {
+    times.upload_s += upload_s[i];
+    times.upload_bytes += layouts[i].total_bytes;
+  }
+  times.download_s = download_s[output];
+  times.download_bytes = layouts[output].total_bytes;
+  return times;
+}
+
+TransferTimes WorkerSession::Transfers(uint64_t plan) {
+  const Call<Plan*> found = FindPlan(plan);
+  return found ? (*found)->Transfers() : TransferTimes();
+}
+
+Call<void> WorkerSession::Bind(uint64_t plan, size_t sets) {
+  const Call<Plan*> found = FindPlan(plan);
+  if (!found) return tl::unexpected(found.error());
+  return Bind(**found, sets);
+}
+
+Call<void> WorkerSession::Bind(Plan& plan, size_t sets) {
+  const size_t first = plan.sets();
+  if (sets <= first) return {};
+  if (sets > kMostSets) return CallFailed(Outcome::kError, fmt::format("more than {} sets of operands", kMostSets));
+  const Span span(Phase::kBind);
+  Result<Plan::Memory> memory = spare_->TakeOrCreate((sets - first) * plan.image_bytes, plan.image_bytes);
+  if (!memory) return CallFailed(Outcome::kError, memory.error().message);
+  memory->first = first, memory->sets = sets - first;
+  Json images = Json::array();
+  for (size_t i = 0; i < plan.layouts.size(); ++i) {
+    const BufferLayout& layout = plan.layouts[i];
+    images.push_back({{"at", plan.image_at[i]}, {"bytes", layout.total_bytes}, {"offset", layout.offset}});
+  }
+  const int fds[] = {memory->upload.fd(), memory->download.fd()};
+  const Call<Json> bound = Ask(
+      "bind",
+      {{"plan", plan.worker_plan}, {"sets", memory->sets}, {"size", plan.image_bytes}, {"images", std::move(images)}},
+      options_.call_timeout_s, fds);
+  if (!bound) return tl::unexpected(bound.error());
+  plan.memory.push_back(std::move(*memory));
+  for (size_t set = first; set < sets; ++set) {
+    for (size_t i = 0; i < plan.layouts.size(); ++i) WriteGuards(plan.layouts[i], plan.SentImage(set, i));
+  }
+  return {};
+}
+
+Call<std::span<std::byte>> WorkerSession::Staged(uint64_t plan, size_t set, size_t operand) {
+  const Call<Plan*> found = FindPlan(plan);
+  if (!found) return tl::unexpected(found.error());
+  const BufferLayout& layout = (*found)->layouts[operand];
+  ASSAY_CHECK(!layout.HasGaps());
+  return (*found)->SentImage(set, operand).subspan(layout.offset, layout.span_bytes);
+}
+
+Call<double> WorkerSession::Transfer(Phase phase, Json message, size_t count, std::vector<double>& seconds) {
+  const Span span(phase);
+  const Stopwatch watch;
+  const Call<Json> done = Ask(Name(phase), std::move(message), options_.call_timeout_s);
+  if (!done) return tl::unexpected(done.error());
+  const double elapsed_s = watch.Seconds();
+  Reply reply(*done);
+  seconds = reply.SecondsList("seconds", count);
+  if (!reply.problem().empty()) return BadAnswer(Name(phase), reply.problem());
+  if (seconds.size() == count) return elapsed_s;
+  return BadAnswer(Name(phase), fmt::format("{} durations of {} transfers", seconds.size(), count));
+}
+
+Call<double> WorkerSession::Upload(uint64_t plan_number, std::span<const Piece> pieces) {
+  const Call<Plan*> found = FindPlan(plan_number);
+  if (!found) return tl::unexpected(found.error());
+  Plan& plan = **found;
+  std::vector<Piece> images(pieces.begin(), pieces.end());
+  for (Piece& piece : images) {
+    const BufferLayout& layout = plan.layouts[piece.operand];
+    const bool all = piece.first == 0 && piece.bytes == layout.span_bytes;
+    piece.first = all ? 0 : layout.offset + piece.first;
+    if (all) piece.bytes = layout.total_bytes;
+  }
+  return Upload(plan, images);
+}
+
+Call<double> WorkerSession::Upload(Plan& plan, std::span<const Piece> images) {
+  Json pieces = Json::array();
+  for (const Piece& piece : images) pieces.push_back({piece.set, piece.operand, piece.first, piece.bytes});
+  std::vector<double> seconds;
+  const Call<double> done =
+      Transfer(Phase::kUpload, {{"plan", plan.worker_plan}, {"pieces", std::move(pieces)}}, images.size(), seconds);
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    double& fastest = plan.upload_s[images[i].operand];
+    if (images[i].bytes == plan.layouts[images[i].operand].total_bytes) fastest = std::min(fastest, seconds[i]);
+  }
+  return done;
+}
+
+Call<double> WorkerSession::Download(uint64_t plan_number, size_t set, Part part, Execution& execution) {
+  const Call<Plan*> found = FindPlan(plan_number);
+  if (!found) return tl::unexpected(found.error());
+  Plan& plan = **found;
+  const size_t output = plan.layouts.size() - 1;
+  if (part == Part::kOutput) return Download(plan, set, {output, output + 1}, execution);
+  double elapsed_s = 0;
+  for (size_t i = 0; i < output; ++i) {
+    const Call<double> done = Download(plan, set, {i, i + 1}, execution);
+    if (!done) return done;
+    elapsed_s += *done;
+    // Of a large case, one operand after the other takes memory.
+    if (!plan.KeptAfterRelease()) {
+      plan.MemoryOf(set).download.Discard(plan.image_at[i], plan.layouts[i].total_bytes);
+    }
+  }
+  return elapsed_s;
+}
+
+Call<double> WorkerSession::Download(Plan& plan, size_t set, Operands which, Execution& execution) {
+  {
+    const Span span(Phase::kImages);
+    for (size_t i = which.first; i < which.end; ++i) {
+      const std::span<std::byte> image = plan.ReturnedImage(set, i);
+      std::memset(image.data(), kUndelivered, image.size());
+    }
+  }
+  std::vector<double> seconds;
+  const Call<double> done =
+      Transfer(Phase::kDownload, {{"plan", plan.worker_plan}, {"set", set}, {"first", which.first}, {"end", which.end}},
+               which.end - which.first, seconds);
+  if (!done) return done;
+  const Span span(Phase::kObserve);
+  for (size_t i = which.first; i < which.end; ++i) {
+    plan.download_s[i] = std::min(plan.download_s[i], seconds[i - which.first]);
+    const std::span<std::byte> shared = plan.ReturnedImage(set, i), sent = plan.SentImage(set, i);
+    // The worker cannot change what was uploaded: an input that equals it, guards included, is as it was.
+    const bool is_input = i + 1 < plan.layouts.size();
+    if (is_input && std::memcmp(shared.data(), sent.data(), shared.size()) == 0) continue;
+    // Copied before it is judged: a thread of the plugin may still write to the shared bytes.
+    const std::vector<std::byte> image(shared.begin(), shared.end());
+    for (const GuardViolation& violation : CheckGuards(plan.layouts[i], image)) {
+      execution.guard_violations.push_back(violation.Text(plan.names[i]));
+    }
+    Tensor tensor = ReadImage(plan.layouts[i], image);
+    if (!is_input) {
+      execution.prefilled = PrefilledElements(tensor, execution.prefill).count;
+      execution.output = std::move(tensor);
+      continue;
+    }
+    const ElementReport changed = ChangedElements(ReadImage(plan.layouts[i], sent), tensor);
+    if (changed.count > 0) {
+      execution.changed_inputs.push_back(ChangedText(plan.names[i], plan.layouts[i].shape, changed));
+    }
+  }
+  return done;
+}
+
+bool WorkerSession::AwaitIdle(double most_s) const {
+  const Stopwatch watch;
+  while (worker_.AnyThreadRuns()) {
+    if (watch.Seconds() >= most_s) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return true;
+}
+
+}  // namespace assay

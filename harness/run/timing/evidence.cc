@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/timing/evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/base/statistics.h"
+
+namespace assay {
+namespace {
+
+// A device's clock may run that much faster than the host's, and reads in steps.
+constexpr double kClockRate = 1.01, kClockStep = 1e-6;
+// What a call costs beside a round trip that finds everything awake and in caches: two processes that slept.
+constexpr double kCallSlack = 100e-6;
+// Between executions. By the host's clock a duration holds the launch, and what is left is a loop; a device's clock
+// sees none of the launch, which takes drivers up to some tens of microseconds.
+constexpr double kLoopSlack = 5e-6, kLaunchSlack = 100e-6;
+// Of calls that may differ in what caches hold.
+constexpr double kTransferSlack = 20e-6, kTransferFactor = 2;
+// Data that was there before may be nearer to the processors than what has just arrived.
+constexpr double kSeenFactor = 3, kSeenSlack = 10e-6;
+
+constexpr double kNothing = -std::numeric_limits<double>::infinity();
+
+// A sign is what even the smallest says.
+double Lower(const std::vector<double>& values, bool sure) {
+  if (sure) return SurelyAbove(values);
+  return values.empty() || values.size() >= kFewestSamples ? kNothing : *std::ranges::min_element(values);
+}
+
+// What a transfer took more than another one of as many bytes.
+double Excess(double seconds, double other_s, double round_trip_s) {
+  return seconds - other_s - kTransferFactor * std::max(0.0, other_s - round_trip_s);
+}
+
+}  // namespace
+
+double SurelyAbove(std::vector<double> values) {
+  if (values.size() < kFewestSamples) return kNothing;
+  // The largest rank k with P(fewer than k of n below the median) <= 0.1 %: from the normal approximation, one rank to
+  // the safe side; of ten values the smallest.
+  constexpr double kNormal999 = 3.09;
+  const auto n = static_cast<double>(values.size());
+  const auto rank = static_cast<std::ptrdiff_t>(std::max(0.0, std::floor(n / 2 - kNormal999 * std::sqrt(n) / 2) - 1));
+  std::nth_element(values.begin(), values.begin() + rank, values.end());
+  return values[static_cast<size_t>(rank)];
+}
+
+void TimeEvidence::AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device) {
+  clock_is_device_ = clock_is_device;
+  if (sum_s > kClockRate * elapsed_s + kClockStep && sum_too_large_.empty()) {
+    sum_too_large_ = fmt::format(
+        "the durations of one call add up to {:.3g} s, and it took {:.3g} s by the host's clock", sum_s, elapsed_s);
+  }
+  const auto n = static_cast<double>(executions);
+  unaccounted_s_.push_back((elapsed_s - sum_s - round_trip_s_ - kCallSlack) / n);
+  per_execution_s_.push_back((elapsed_s - round_trip_s_) / n);
+}
+
+void TimeEvidence::AddExecution(double seconds, bool changed) {
+  (changed ? changed_s_ : seen_s_).push_back(seconds);
+}
+
+void TimeEvidence::AddDownloads(double first_s, double again_s) {
+  left_to_download_s_.push_back(Excess(first_s, again_s, round_trip_s_));
+}
+
+void TimeEvidence::AddUploads(double changed_s, double unused_s) {
+  done_by_upload_s_.push_back(Excess(changed_s, unused_s, round_trip_s_));
+}
+
+double TimeEvidence::Claimed() const {
+  return changed_s_.empty() ? 0 : Quantile(changed_s_, 0.5);
+}
+
+std::string TimeEvidence::Unaccounted(Certainty certainty) const {
+  if (cold_) return "";
+  const double permitted = std::max(2 * Claimed(), clock_is_device_ ? kLaunchSlack : kLoopSlack);
+  if (!(Lower(unaccounted_s_, certainty == Certainty::kSure) > permitted)) return "";
+  return fmt::format("an execution took {:.3g} s by the host's clock around its call, and {:.3g} s as the plugin says",
+                     Quantile(per_execution_s_, 0.5), Claimed());
+}
+
+std::string TimeEvidence::SeenBefore() const {
+  std::vector<double> below = seen_s_;
+  for (double& x : below) x = -x;
+  const double changed = SurelyAbove(changed_s_), seen = -SurelyAbove(std::move(below));
+  if (!(changed > kSeenFactor * seen + kSeenSlack)) return "";
+  return fmt::format("executions on data that it had seen before took {:.3g} s, on changed data {:.3g} s",
+                     Quantile(seen_s_, 0.5), Claimed());
+}
+
+std::string TimeEvidence::Find(Certainty certainty) const {
+  if (!sum_too_large_.empty()) return sum_too_large_;
+  if (std::string text = Unaccounted(certainty); !text.empty()) return text;
+  const bool sure = certainty == Certainty::kSure;
+  const double permitted = Claimed() + kTransferSlack;
+  if (Lower(left_to_download_s_, sure) > permitted) {
+    return fmt::format("{:.3g} s of work were left to the download of an output", Quantile(left_to_download_s_, 0.5));
+  }
+  if (Lower(done_by_upload_s_, sure) > permitted) {
+    return fmt::format("{:.3g} s of work were done by the upload of inputs", Quantile(done_by_upload_s_, 0.5));
+  }
+  return sure ? SeenBefore() : "";
+}
+
+std::string TimeEvidence::Contradiction() const {
+  return Find(Certainty::kSure);
+}
+
+bool TimeEvidence::IsSuspicious() const {
+  return !Find(Certainty::kAnySign).empty();
+}
+
+bool TimeEvidence::IsComplete() const {
+  return unaccounted_s_.size() >= kFewestSamples && left_to_download_s_.size() >= kFewestSamples;
+}
+
+}  // namespace assay

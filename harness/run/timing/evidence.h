@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the durations that a plugin reports can be true, by what the host's own clock says of its calls (README.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+// A median that is surely larger than this, whatever else the machine does: a lower confidence bound of 99.9 % between
+// order statistics (David and Nagaraja, Order Statistics, 7.1), which asks nothing of how the values are distributed.
+// -infinity for fewer than kFewestSamples, of which none is that sure.
+double SurelyAbove(std::vector<double> values);
+inline constexpr size_t kFewestSamples = 10;
+
+class TimeEvidence {
+ public:
+  // `round_trip_s`: the shortest call that does nothing. Flushes of cold caches are no part of durations.
+  TimeEvidence(double round_trip_s, bool cold) : round_trip_s_(round_trip_s), cold_(cold) {}
+
+  void AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device);
+  // By the kind of its data: changed since its last execution, or seen before.
+  void AddExecution(double seconds, bool changed);
+  // Of one output, at once after its execution and again.
+  void AddDownloads(double first_s, double again_s);
+  // Of changed inputs, and of as many bytes to operands that are never executed.
+  void AddUploads(double changed_s, double unused_s);
+
+  // Why they cannot; "": nothing says so.
+  std::string Contradiction() const;
+  // Whether all that is there says so, but is too little to be sure: more of it decides.
+  bool IsSuspicious() const;
+  // Whether each kind of evidence has as much as it takes to be sure.
+  bool IsComplete() const;
+
+ private:
+  enum class Certainty : uint8_t { kSure, kAnySign };
+  std::string Find(Certainty certainty) const;
+  double Claimed() const;
+  std::string Unaccounted(Certainty certainty) const;
+  std::string SeenBefore() const;
+
+  double round_trip_s_;
+  bool cold_;
+  bool clock_is_device_ = false;
+  std::string sum_too_large_;
+  std::vector<double> unaccounted_s_;  // per execution, of each call
+  std::vector<double> per_execution_s_;
+  std::vector<double> changed_s_, seen_s_;
+  std::vector<double> left_to_download_s_, done_by_upload_s_;
+};
+
+}  // namespace assay

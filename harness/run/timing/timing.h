@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked of a timed loop, and what comes of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/exec/session.h"
+
+namespace assay {
+
+struct TimingRequest {
+  int64_t min_repetitions = 10;  // that count, unless max_seconds pass before
+  int64_t max_repetitions = 10000;
+  double max_seconds = 1;      // of all calls that execute, by the host's clock
+  double step_seconds = 0;     // of those in one step; one call at least
+  double call_seconds = 0.01;  // of one of them, at most
+  bool cold_cache = false;
+  // Of an execution, as those before took it, perhaps beside other work; 0: unknown.
+  double expected_seconds = 0;
+  // Asked between calls once there are min_repetitions: whether these suffice. Empty: never.
+  std::function<bool(std::span<const double>)> enough;
+};
+
+// What the executions of a timed loop are made of.
+struct TimedCase {
+  const Operator* op = nullptr;
+  const Problem* problem = nullptr;
+  std::vector<InputSet> contents;  // the case's own inputs, and other ones
+  // The hashes of the outputs that are known to be right, by content; "" where none is. Others come back to be judged.
+  std::vector<std::string> known = {};
+  double cache_bytes = 0;  // of the device; 0: unknown
+};
+
+// Why no more repetitions were made. kNotFlushed: cold caches were asked for, and the plugin has no way to them.
+enum class StopReason : uint8_t { kSettled, kTimeLimit, kRepetitions, kNotFlushed };
+std::string_view Name(StopReason reason);  // "settled", "time limit", "repetitions", "not flushed"
+
+// An output of the loop that nobody has judged yet, with its slices where the case has them.
+struct TimedOutput {
+  size_t content = 0;
+  bool own_order = false;  // the data were the content's as it is, so that a deterministic result has the same bits
+  Execution execution;
+};
+
+struct Timing {
+  std::vector<double> seconds;         // of the executions that count
+  std::vector<double> step_medians_s;  // of those of each step
+  bool clock_is_device = false;
+  bool cache_was_flushed = false;
+  double host_seconds = 0;  // by the host's clock, of all calls that execute
+  double wall_s = 0;        // mean of an execution by the same, with what a launch costs
+  StopReason stop = StopReason::kTimeLimit;
+  TransferTimes transfers;
+  std::vector<TimedOutput> outputs;
+  std::string changed_later;  // why an output was not final when its execution had returned; "": all were
+  std::string contradiction;  // why the durations cannot be true; "": nothing speaks against them
+};
+
+}  // namespace assay

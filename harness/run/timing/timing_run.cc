@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/timing/timing_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "harness/base/statistics.h"
+#include "harness/base/stopwatch.h"
+#include "harness/run/executions.h"
+
+namespace assay {
+namespace {
+
+// The longest executions notice little of what they find in caches, and of threads that slept.
+constexpr double kLong = 0.01;
+constexpr int kRoundTrips = 5;
+constexpr size_t kMostUploadPairs = 16;
+constexpr double kMostUnusedBytes = 0x1p25;  // of a set that is not executed
+constexpr double kShareOfDownloads = 0.3;    // of the time of all calls that execute
+constexpr size_t kFewestDownloads = 2;
+constexpr const char* kChangedLater = "the output changed after the execution had returned";
+constexpr double kTimeoutFactor = 20;  // a call may take this many times as long as expected, and a call's timeout
+
+double Sum(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+size_t SetsOf(const TimedCase& timed, const TimingRequest& request) {
+  return NumberOfSets(*timed.problem, timed.cache_bytes, request.expected_seconds);
+}
+
+}  // namespace
+
+std::string_view Name(StopReason reason) {
+  constexpr std::string_view kNames[] = {"settled", "time limit", "repetitions", "not flushed"};
+  return kNames[static_cast<size_t>(reason)];
+}
+
+TimingRun::TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingRequest request)
+    : session_(session),
+      plan_(plan),
+      case_(std::move(timed)),
+      request_(std::move(request)),
+      sets_(session, plan, case_, SetsOf(case_, request_),
+            !request_.cold_cache && BytesOfSet(*case_.problem) <= kMostUnusedBytes),
+      evidence_(0, request_.cold_cache),
+      used_(sets_.size()),
+      executed_(sets_.size()),
+      expected_s_(request_.expected_seconds),
+      downloaded_(case_.contents.size()),
+      unknown_(case_.contents.size()) {
+  case_.known.resize(case_.contents.size());
+}
+
+Call<std::shared_ptr<TimingRun>> TimingRun::Begin(Session& session, uint64_t plan, TimedCase timed,
+                                                  TimingRequest request) {
+  std::shared_ptr<TimingRun> run(new TimingRun(session, plan, std::move(timed), std::move(request)));
+  if (Call<void> prepared = run->Prepare(); !prepared) return tl::unexpected(prepared.error());
+  return run;
+}
+
+Call<void> TimingRun::Prepare() {
+  if (Call<void> filled = sets_.Fill(random_, !IsLong()); !filled) return filled;
+  round_trip_s_ = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kRoundTrips; ++i) {
+    const Call<Batch> empty = session_.ExecuteBatch(plan_, {});
+    if (!empty) return tl::unexpected(empty.error());
+    round_trip_s_ = std::min(round_trip_s_, empty->elapsed_s);
+  }
+  evidence_ = TimeEvidence(round_trip_s_, request_.cold_cache);
+  return {};
+}
+
+Call<bool> TimingRun::Step(int64_t& processor) {
+  if (Finished()) return false;
+  const double until = timing_.host_seconds + request_.step_seconds;
+  const size_t before = timing_.seconds.size();
+  do {
+    if (Call<void> done = CallOnce(processor); !done) return tl::unexpected(done.error());
+    // A step in which nothing counted says nothing.
+  } while (timing_.host_seconds < until || timing_.seconds.size() == before);
+  const std::span<const double> all(timing_.seconds);
+  const std::span<const double> now = all.subspan(before);
+  timing_.step_medians_s.push_back(Quantile({now.begin(), now.end()}, 0.5));
+  return true;
+}
+
+bool TimingRun::Stop(StopReason reason) {
+  timing_.stop = reason;
+  return true;
+}
+
+bool TimingRun::Finished() {
+  const auto count = static_cast<int64_t>(timing_.seconds.size());
+  if (count == 0) return false;
+  if (request_.cold_cache && !timing_.cache_was_flushed) return Stop(StopReason::kNotFlushed);
+  if (evidence_.IsSuspicious() || !HasExecutedEveryContent()) return false;  // soon there is enough to be sure
+  const bool plenty = count >= request_.min_repetitions && (request_.cold_cache || evidence_.IsComplete());
+  if (plenty && request_.enough && request_.enough(timing_.seconds)) return Stop(StopReason::kSettled);
+  if (count >= request_.max_repetitions) return Stop(StopReason::kRepetitions);
+  return timing_.host_seconds >= request_.max_seconds && Stop(StopReason::kTimeLimit);
+}
+
+bool TimingRun::IsLong() const {
+  return request_.cold_cache || expected_s_ >= kLong;
+}
+
+// A first call, of which nothing counts, shows whether the case's own data give the same bits as when it was judged.
+bool TimingRun::BeginsWithCase() const {
+  return executions_ == 0 && !IsLong();
+}
+
+// Different ones, in random order: what no set is executed twice in, nobody can leave out without being seen.
+std::vector<size_t> TimingRun::DrawSets() {
+  std::vector<size_t> order(sets_.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (BeginsWithCase()) order.resize(case_.contents.size());
+  std::shuffle(order.begin(), order.end(), random_);
+  if (BeginsWithCase()) return order;
+  double most = expected_s_ == 0 ? 2 : std::min(request_.call_seconds, request_.max_seconds) / expected_s_;
+  const auto left = static_cast<double>(request_.max_repetitions) - static_cast<double>(timing_.seconds.size());
+  most = std::clamp(std::min(most, left + 1), 1.0, static_cast<double>(sets_.size()));
+  // A short execution needs one before it that wakes everything up.
+  const size_t high = std::max<size_t>(static_cast<size_t>(most), IsLong() ? 1 : 2);
+  const size_t low = Draw(random_, 0, 3) == 0 ? 1 : (high + 1) / 2;
+  order.resize(Draw(random_, low, high));
+  return order;
+}
+
+Call<void> TimingRun::CallOnce(int64_t& processor) {
+  const bool begins = BeginsWithCase();
+  const std::vector<size_t> order = DrawSets();
+  if (Call<void> done = ChangeSome(order); !done) return done;
+  BatchRequest request{order, request_.cold_cache ? CacheState::kCold : CacheState::kWarm, processor};
+  request.expected_s = kTimeoutFactor * expected_s_ * static_cast<double>(order.size());
+  const Call<Batch> batch = session_.ExecuteBatch(plan_, request);
+  if (!batch) return tl::unexpected(batch.error());
+  processor = batch->processor;
+  Record(*batch, order);
+  for (const size_t set : begins ? std::span(order) : std::span<const size_t>()) {
+    if (Call<void> done = DownloadOne(set); !done) return done;
+  }
+  if (begins || !HasTimeToDownload()) return {};
+  return DownloadOne(order[Draw<size_t>(random_, 0, order.size() - 1)]);
+}
+
+// What has been executed since its last change is changed, but for a few, which show whether that makes a difference.
+Call<void> TimingRun::ChangeSome(std::span<const size_t> order) {
+  std::vector<Piece> pieces;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const bool wakes_up = i == 0 && !IsLong();
+    if (!used_[order[i]] || Draw(random_, 0, 7) < (wakes_up ? 4 : 1)) continue;
+    if (Call<void> done = sets_.Change(order[i], random_, pieces); !done) return done;
+    used_[order[i]] = false;
+    if (last_set_ == order[i]) last_set_.reset();
+  }
+  if (pieces.empty()) return {};
+  return Send(pieces);
+}
+
+Call<void> TimingRun::Send(std::span<const Piece> pieces) {
+  std::optional<double> unused_s;
+  if (sets_.has_unused() && upload_pairs_ < kMostUploadPairs) {
+    ++upload_pairs_;
+    std::vector<Piece> same(pieces.begin(), pieces.end());
+    for (Piece& piece : same) piece.set = sets_.unused();
+    const Call<double> sent = session_.Upload(plan_, same);
+    if (!sent) return tl::unexpected(sent.error());
+    unused_s = *sent;
+  }
+  const Call<double> sent = session_.Upload(plan_, pieces);
+  if (!sent) return tl::unexpected(sent.error());
+  if (unused_s) evidence_.AddUploads(*sent, *unused_s);
+  return {};
+}
+
+void TimingRun::Record(const Batch& batch, std::span<const size_t> order) {
+  const auto n = static_cast<double>(order.size());
+  const bool first = executions_ == 0 && !IsLong();
+  timing_.clock_is_device = batch.clock_is_device;
+  timing_.cache_was_flushed = batch.cache_was_flushed;
+  timing_.host_seconds += batch.elapsed_s;
+  const double sum = Sum(batch.seconds), net = std::max(sum, batch.elapsed_s - round_trip_s_);
+  calls_s_ += net;
+  executions_ += order.size();
+  expected_s_ = net / n;
+  evidence_.AddCall(batch.elapsed_s, sum, order.size(), batch.clock_is_device);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const bool changed = !used_[order[i]];
+    used_[order[i]] = executed_[order[i]] = true;
+    if (last_set_ == order[i]) last_set_.reset();
+    if (first || (i == 0 && !IsLong())) continue;
+    evidence_.AddExecution(batch.seconds[i], changed);
+    if (changed) timing_.seconds.push_back(batch.seconds[i]);
+  }
+}
+
+bool TimingRun::HasExecutedEveryContent() const {
+  std::vector<bool> executed(case_.contents.size());
+  for (size_t set = 0; set < sets_.size(); ++set) {
+    if (executed_[set]) executed[sets_.ContentOf(set)] = true;
+  }
+  return std::ranges::find(executed, false) == executed.end();
+}
+
+bool TimingRun::HasTimeToDownload() const {
+  return downloads_ < kFewestDownloads || evidence_.IsSuspicious() ||
+         transfers_s_ <= kShareOfDownloads * timing_.host_seconds;
+}
+
+// At once, and then again: the second time nothing can be left to do.
+Call<void> TimingRun::DownloadOne(size_t set) {
+  const Stopwatch watch;
+  Execution execution, again;
+  const Call<double> first_s = session_.Download(plan_, set, Part::kOutput, execution);
+  if (!first_s) return tl::unexpected(first_s.error());
+  const Call<double> again_s = session_.Download(plan_, set, Part::kOutput, again);
+  if (!again_s) return tl::unexpected(again_s.error());
+  evidence_.AddDownloads(*first_s, *again_s);
+  if (!SameBits(execution.output, again.output)) timing_.changed_later = kChangedLater;
+  ++downloads_, ++downloaded_[sets_.ContentOf(set)];
+  last_set_ = set;
+  last_hash_ = HashOf(again.output);
+  Keep(set, std::move(execution));
+  transfers_s_ += watch.Seconds();
+  return {};
+}
+
+// Bits that were judged before are right. Of others each is as likely to be judged, one of each content.
+void TimingRun::Keep(size_t set, Execution execution) {
+  const size_t content = sets_.ContentOf(set);
+  TimedOutput output{content, sets_.IsAsInCase(set), std::move(execution)};
+  if (!output.own_order) output.execution.output = sets_.Restored(set, output.execution.output);
+  const bool side_effect = !SideEffect(output.execution).empty();
+  if (!side_effect && HashOf(output.execution.output) == case_.known[content]) return;
+  auto& kept = timing_.outputs;
+  const auto same = [&](const TimedOutput& o) { return o.content == content && o.own_order == output.own_order; };
+  const auto before = std::ranges::find_if(kept, same);
+  if (before == kept.end()) return kept.push_back(std::move(output));
+  if (side_effect || Draw<size_t>(random_, 0, ++unknown_[content]) == 0) *before = std::move(output);
+}
+
+// Of a content of which none was drawn; its last execution may have been some calls ago.
+Call<void> TimingRun::DownloadMissing() {
+  for (size_t set = 0; set < sets_.size(); ++set) {
+    if (!used_[set] || downloaded_[sets_.ContentOf(set)] > 0) continue;
+    if (Call<void> done = DownloadOne(set); !done) return done;
+  }
+  return {};
+}
+
+// What ran on after its execution had returned has had time meanwhile.
+Call<void> TimingRun::DownloadLater() {
+  if (!last_set_) return {};
+  Execution later;
+  const Call<double> done = session_.Download(plan_, *last_set_, Part::kOutput, later);
+  if (!done) return tl::unexpected(done.error());
+  if (HashOf(later.output) != last_hash_) timing_.changed_later = kChangedLater;
+  return {};
+}
+
+// Of one set of each content that was executed.
+Call<void> TimingRun::CheckInputs() {
+  std::vector<size_t> order(sets_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random_);
+  std::vector<bool> done(case_.contents.size());
+  for (const size_t set : order) {
+    const size_t content = sets_.ContentOf(set);
+    if (!executed_[set] || done[content]) continue;
+    done[content] = true;
+    TimedOutput output{.content = content, .execution = {}};
+    const Call<double> fetched = session_.Download(plan_, set, Part::kInputs, output.execution);
+    if (!fetched) return tl::unexpected(fetched.error());
+    if (!SideEffect(output.execution).empty()) timing_.outputs.push_back(std::move(output));
+  }
+  return {};
+}
+
+Call<Timing> TimingRun::End() {
+  if (Call<void> done = DownloadMissing(); !done) return tl::unexpected(done.error());
+  if (Call<void> done = DownloadLater(); !done) return tl::unexpected(done.error());
+  if (Call<void> done = CheckInputs(); !done) return tl::unexpected(done.error());
+  timing_.wall_s = executions_ == 0 ? 0 : calls_s_ / static_cast<double>(executions_);
+  timing_.transfers = session_.Transfers(plan_);
+  timing_.contradiction = evidence_.Contradiction();
+  return std::move(timing_);
+}
+
+Call<Timing> RunTiming(Session& session, uint64_t plan, TimedCase timed, TimingRequest request) {
+  const auto run = TimingRun::Begin(session, plan, std::move(timed), std::move(request));
+  if (!run) return tl::unexpected(run.error());
+  for (;;) {
+    int64_t processor = -1;
+    const Call<bool> more = (*run)->Step(processor);
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) return (*run)->End();
+  }
+}
+
+}  // namespace assay

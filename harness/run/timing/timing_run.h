@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timed executions of one plan, in calls of a random number of them, so that what the plugin reports can be believed:
+// README.md says what is drawn, changed, judged and compared. In steps, so that several sessions can take turns.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/run/timing/evidence.h"
+#include "harness/run/timing/operand_sets.h"
+#include "harness/run/timing/timing.h"
+
+namespace assay {
+
+class TimingRun {
+ public:
+  // The session, and what the case points to, outlive what comes back; after a failure it is of no more use.
+  static Call<std::shared_ptr<TimingRun>> Begin(Session& session, uint64_t plan, TimedCase timed,
+                                                TimingRequest request);
+
+  // False: there is nothing more to do than to end it. `processor` is where the calls begin, and then where they began:
+  // one that is to be compared with another session's follows it there. See MoveToProcessor(); negative: anywhere.
+  Call<bool> Step(int64_t& processor);
+  Call<Timing> End();
+
+ private:
+  TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingRequest request);
+  Call<void> Prepare();
+
+  bool Finished();
+  bool Stop(StopReason reason);
+  bool IsLong() const;
+  bool BeginsWithCase() const;
+  std::vector<size_t> DrawSets();
+  Call<void> CallOnce(int64_t& processor);
+  Call<void> ChangeSome(std::span<const size_t> order);
+  Call<void> Send(std::span<const Piece> pieces);
+  void Record(const Batch& batch, std::span<const size_t> order);
+  bool HasExecutedEveryContent() const;
+  bool HasTimeToDownload() const;
+  Call<void> DownloadOne(size_t set);
+  void Keep(size_t set, Execution execution);
+  Call<void> DownloadMissing();
+  Call<void> DownloadLater();
+  Call<void> CheckInputs();
+
+  Session& session_;
+  uint64_t plan_;
+  TimedCase case_;
+  TimingRequest request_;
+  OperandSets sets_;
+  TimeEvidence evidence_;
+  Timing timing_;
+  std::mt19937_64 random_{std::random_device{}()};  // not reproducible on purpose: no plugin can foresee it
+  std::vector<bool> used_;                          // by set: executed since its last change
+  std::vector<bool> executed_;                      // by set: at all
+  double expected_s_;                               // of one execution by the host's clock; 0: not known yet
+  double elapsed_s_ = 0;                            // of the last call
+  double transfers_s_ = 0;                          // downloads and what is done with them
+  size_t downloads_ = 0, upload_pairs_ = 0;
+  std::vector<size_t> downloaded_, unknown_;  // outputs, and those whose bits nobody knew, by content
+  uint64_t executions_ = 0;
+  double calls_s_ = 0;  // without their round trips
+  double round_trip_s_ = 0;
+  std::optional<size_t> last_set_;  // downloaded and not executed since
+  std::string last_hash_;           // of what came
+};
+
+// All steps of it.
+Call<Timing> RunTiming(Session& session, uint64_t plan, TimedCase timed, TimingRequest request);
+
+}  // namespace assay

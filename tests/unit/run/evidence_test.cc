@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host's clock says of durations: each lie is found, and no truth is taken for one, however busy the machine.
+#include "harness/run/timing/evidence.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+
+namespace assay::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kRoundTrip = 30e-6;
+
+TEST(SurelyAbove, IsBelowTheMedianInAllButOneOfAThousand) {
+  std::mt19937_64 random(7);
+  for (const size_t n : {size_t{10}, size_t{11}, size_t{25}, size_t{100}, size_t{1000}}) {
+    int above = 0, tries = 4000;
+    std::vector<double> values(n);
+    for (int i = 0; i < tries; ++i) {
+      for (double& x : values) x = std::exponential_distribution<double>(1)(random);
+      above += SurelyAbove(values) > std::log(2.0) ? 1 : 0;
+    }
+    EXPECT_LE(above, 12) << n;  // 4 are expected at most
+  }
+  EXPECT_EQ(SurelyAbove(std::vector<double>(9, 5.0)), -HUGE_VAL);
+  EXPECT_EQ(SurelyAbove(std::vector<double>(10, 5.0)), 5);
+}
+
+// Calls of a plugin that says `claimed` where an execution takes `true_s`; jitter comes on top of each call.
+struct World {
+  double true_s = 200e-6, claimed_s = 200e-6, seen_s = 200e-6;
+  double download_extra_s = 0, upload_extra_s = 0;
+  bool device_clock = false, cold = false;
+  std::function<double()> jitter = [] { return 0.0; };
+};
+
+std::string Judge(const World& world, int calls = 40) {
+  TimeEvidence evidence(kRoundTrip, world.cold);
+  for (int i = 0; i < calls; ++i) {
+    const int n = 2 + i % 5;
+    evidence.AddCall(kRoundTrip + n * world.true_s + world.jitter(), n * world.claimed_s, static_cast<uint64_t>(n),
+                     world.device_clock);
+    for (int k = 0; k < n; ++k) evidence.AddExecution(world.claimed_s, true);
+    evidence.AddExecution(world.seen_s, false);
+    evidence.AddDownloads(kRoundTrip + 5e-6 + world.download_extra_s + world.jitter(),
+                          kRoundTrip + 5e-6 + world.jitter());
+    evidence.AddUploads(kRoundTrip + 5e-6 + world.upload_extra_s + world.jitter(), kRoundTrip + 5e-6 + world.jitter());
+  }
+  return evidence.Contradiction();
+}
+
+TEST(Evidence, SaysNothingAgainstTheTruth) {
+  EXPECT_EQ(Judge({}), "");
+  EXPECT_EQ(Judge({.device_clock = true}), "");
+  // A device's clock does not see the launch.
+  EXPECT_EQ(Judge({.true_s = 60e-6, .claimed_s = 2e-6, .seen_s = 2e-6, .device_clock = true}), "");
+  // Flushes are no part of a duration.
+  EXPECT_EQ(Judge({.true_s = 5e-3, .cold = true}), "");
+}
+
+TEST(Evidence, SaysNothingAgainstTheTruthOnABusyMachine) {
+  std::mt19937_64 random(3);
+  for (const double mean_s : {50e-6, 1e-3, 20e-3}) {
+    for (const double true_s : {1e-6, 50e-6, 2e-3}) {
+      for (int run = 0; run < 300; ++run) {
+        World world{.true_s = true_s, .claimed_s = true_s, .seen_s = true_s};
+        // Two of five calls are held up.
+        world.jitter = [&] {
+          const bool held_up = std::bernoulli_distribution(0.4)(random);
+          return held_up ? std::exponential_distribution<double>(1 / mean_s)(random) : 0;
+        };
+        ASSERT_EQ(Judge(world), "") << mean_s << " " << true_s;
+      }
+    }
+  }
+}
+
+TEST(Evidence, FindsDurationsThatAreTooShortForTheCall) {
+  EXPECT_THAT(Judge({.claimed_s = 2e-6, .seen_s = 2e-6}), HasSubstr("an execution took 0.0002 s by the host's clock"));
+  EXPECT_THAT(Judge({.true_s = 1e-3, .claimed_s = 2e-6, .seen_s = 2e-6, .device_clock = true}),
+              HasSubstr("and 2e-06 s as the plugin says"));
+}
+
+TEST(Evidence, FindsDurationsThatAreTooLongForTheCall) {
+  EXPECT_THAT(Judge({.claimed_s = 400e-6, .seen_s = 400e-6, .cold = true}),
+              HasSubstr("the durations of one call add up"));
+}
+
+TEST(Evidence, FindsWorkThatTransfersDo) {
+  const World lazy{.true_s = 1e-6, .claimed_s = 1e-6, .seen_s = 1e-6, .download_extra_s = 200e-6};
+  EXPECT_THAT(Judge(lazy), HasSubstr("s of work were left to the download of an output"));
+  const World eager{.true_s = 1e-6, .claimed_s = 1e-6, .seen_s = 1e-6, .upload_extra_s = 200e-6};
+  EXPECT_THAT(Judge(eager), HasSubstr("s of work were done by the upload of inputs"));
+}
+
+TEST(Evidence, FindsWhatIsNotComputedAgain) {
+  EXPECT_EQ(Judge({.seen_s = 1e-6}),
+            "executions on data that it had seen before took 1e-06 s, on changed data 0.0002 s");
+  EXPECT_EQ(Judge({.seen_s = 150e-6}), "");
+}
+
+TEST(Evidence, OfAFewCallsIsASuspicionThatMoreOfThemDecide) {
+  TimeEvidence evidence(kRoundTrip, false);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(evidence.IsSuspicious(), i > 0 && i < 10);
+    EXPECT_EQ(evidence.Contradiction(), "");
+    evidence.AddExecution(1e-6, true);
+    evidence.AddCall(0.1, 1e-6, 1, false);
+  }
+  EXPECT_FALSE(evidence.IsSuspicious());
+  EXPECT_NE(evidence.Contradiction(), "");
+  TimeEvidence cleared(kRoundTrip, false);
+  cleared.AddExecution(1e-6, true);
+  cleared.AddCall(0.1, 1e-6, 1, false);
+  cleared.AddCall(kRoundTrip + 1e-6, 1e-6, 1, false);
+  EXPECT_FALSE(cleared.IsSuspicious());
+}
+
+}  // namespace
+}  // namespace assay::test
