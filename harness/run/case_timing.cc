@@ -35,7 +35,7 @@ TimingRequest WarmRequest(double seconds, double expected_s) {
   TimingRequest request;
   request.expected_seconds = expected_s;
   request.min_repetitions = 5;
-  request.max_seconds = seconds;
+  request.max_seconds = request.most_seconds = seconds;
   request.enough = [](std::span<const double> times) { return MedianIsSettled(times, kSettledMedian); };
   return request;
 }
@@ -44,6 +44,7 @@ TimingRequest WarmRequest(double seconds, double expected_s) {
 TimingRequest SliceRequest(double seconds, double expected_s) {
   TimingRequest request = WarmRequest(seconds, expected_s);
   request.enough = nullptr;
+  request.most_seconds = std::numeric_limits<double>::infinity();
   request.max_repetitions = std::numeric_limits<int64_t>::max();
   request.step_seconds = std::max(kSliceSeconds, seconds / kMostSlices);
   return request;

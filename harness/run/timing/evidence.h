@@ -19,7 +19,9 @@ class TimeEvidence {
   // `round_trip_s`: the shortest call that does nothing. Flushes of cold caches are no part of durations.
   TimeEvidence(double round_trip_s, bool cold) : round_trip_s_(round_trip_s), cold_(cold) {}
 
-  void AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device);
+  // Whether the durations account for the call. Those that do not say nothing of the work: where a machine is busy that
+  // is another process, and where all are so it is the plugin.
+  bool AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device);
   // By the kind of its data: changed since its last execution, or seen before.
   void AddExecution(double seconds, bool changed);
   // Of one output, at once after its execution and again.
@@ -35,18 +37,18 @@ class TimeEvidence {
   bool IsComplete() const;
 
  private:
-  enum class Certainty : uint8_t { kSure, kAnySign };
-  std::string Find(Certainty certainty) const;
+  std::string Find(bool sure) const;
   double Claimed() const;
-  std::string Unaccounted(Certainty certainty) const;
+  std::string Unaccounted(bool sure) const;
   std::string SeenBefore() const;
 
   double round_trip_s_;
   bool cold_;
-  bool clock_is_device_ = false;
   std::string sum_too_large_;
-  std::vector<double> unaccounted_s_;  // per execution, of each call
-  std::vector<double> per_execution_s_;
+  size_t accounted_ = 0;          // calls
+  std::vector<double> called_s_;  // of all: per execution, by the host's clock
+  std::vector<double> told_s_;    // the same as the plugin says
+  double calls_s_ = 0;
   std::vector<double> changed_s_, seen_s_;
   std::vector<double> left_to_download_s_, done_by_upload_s_;
 };

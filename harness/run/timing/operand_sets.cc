@@ -9,9 +9,9 @@
 namespace assay {
 namespace {
 
-constexpr double kShareOfCache = 1.0 / 8, kMostBytes = 0x1p22;
-constexpr double kFewestSets = 4, kMostSets = 64;
-constexpr double kCallSeconds = 0.0005;  // executions of all sets may take that long, more sets are not needed
+constexpr double kShareOfCache = 1.0 / 8, kMostBytes = 0x1p21;
+constexpr double kFewestSets = 4, kMostSets = 32;
+constexpr double kCallSeconds = 0.0003;  // executions of all sets may take that long, more sets are not needed
 constexpr double kGuards = 2048;         // of an operand
 // Of operands up to this size all are uploaded, of whose elements some changed, every few times.
 constexpr uint64_t kSmallOperand = 1 << 18;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,9 +17,10 @@ namespace assay {
 struct TimingRequest {
   int64_t min_repetitions = 10;  // that count, unless max_seconds pass before
   int64_t max_repetitions = 10000;
-  double max_seconds = 1;      // of all calls that execute, by the host's clock
-  double step_seconds = 0;     // of those in one step; one call at least
-  double call_seconds = 0.01;  // of one of them, at most
+  double max_seconds = 1;                                         // of all calls that execute, by the host's clock
+  double most_seconds = std::numeric_limits<double>::infinity();  // of these and the transfers between them
+  double step_seconds = 0;                                        // of those in one step; one call at least
+  double call_seconds = 0.01;                                     // of one of them, at most
   bool cold_cache = false;
   // Of an execution, as those before took it, perhaps beside other work; 0: unknown.
   double expected_seconds = 0;

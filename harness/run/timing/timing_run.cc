@@ -18,7 +18,7 @@ constexpr double kLong = 0.01;
 constexpr int kRoundTrips = 5;
 constexpr size_t kMostUploadPairs = 16;
 constexpr double kMostUnusedBytes = 0x1p25;  // of a set that is not executed
-constexpr double kShareOfDownloads = 0.3;    // of the time of all calls that execute
+constexpr double kShareOfDownloads = 0.2;    // of the time of all calls that execute
 constexpr size_t kFewestDownloads = 2;
 constexpr const char* kChangedLater = "the output changed after the execution had returned";
 constexpr double kTimeoutFactor = 20;  // a call may take this many times as long as expected, and a call's timeout
@@ -79,6 +79,9 @@ Call<bool> TimingRun::Step(int64_t& processor) {
   const size_t before = timing_.seconds.size();
   do {
     if (Call<void> done = CallOnce(processor); !done) return tl::unexpected(done.error());
+    if (!evidence_.Contradiction().empty() && !unaccounted_s_.empty() && timing_.seconds.empty()) {
+      timing_.seconds.swap(unaccounted_s_);  // to be struck out
+    }
     // A step in which nothing counted says nothing.
   } while (timing_.host_seconds < until || timing_.seconds.size() == before);
   const std::span<const double> all(timing_.seconds);
@@ -100,7 +103,8 @@ bool TimingRun::Finished() {
   const bool plenty = count >= request_.min_repetitions && (request_.cold_cache || evidence_.IsComplete());
   if (plenty && request_.enough && request_.enough(timing_.seconds)) return Stop(StopReason::kSettled);
   if (count >= request_.max_repetitions) return Stop(StopReason::kRepetitions);
-  return timing_.host_seconds >= request_.max_seconds && Stop(StopReason::kTimeLimit);
+  const bool late = timing_.host_seconds + uploads_s_ + downloads_s_ >= request_.most_seconds;
+  return (late || timing_.host_seconds >= request_.max_seconds) && Stop(StopReason::kTimeLimit);
 }
 
 bool TimingRun::IsLong() const {
@@ -151,7 +155,7 @@ Call<void> TimingRun::ChangeSome(std::span<const size_t> order) {
   std::vector<Piece> pieces;
   for (size_t i = 0; i < order.size(); ++i) {
     const bool wakes_up = i == 0 && !IsLong();
-    if (!used_[order[i]] || Draw(random_, 0, 7) < (wakes_up ? 4 : 1)) continue;
+    if (!used_[order[i]] || Draw(random_, 0, 7) < (wakes_up ? 4 : 2)) continue;
     if (Call<void> done = sets_.Change(order[i], random_, pieces); !done) return done;
     used_[order[i]] = false;
     if (last_set_ == order[i]) last_set_.reset();
@@ -173,6 +177,7 @@ Call<void> TimingRun::Send(std::span<const Piece> pieces) {
   const Call<double> sent = session_.Upload(plan_, pieces);
   if (!sent) return tl::unexpected(sent.error());
   if (unused_s) evidence_.AddUploads(*sent, *unused_s);
+  uploads_s_ += *sent + unused_s.value_or(0);
   return {};
 }
 
@@ -186,14 +191,14 @@ void TimingRun::Record(const Batch& batch, std::span<const size_t> order) {
   calls_s_ += net;
   executions_ += order.size();
   expected_s_ = net / n;
-  evidence_.AddCall(batch.elapsed_s, sum, order.size(), batch.clock_is_device);
+  const bool accounted = evidence_.AddCall(batch.elapsed_s, sum, order.size(), batch.clock_is_device);
   for (size_t i = 0; i < order.size(); ++i) {
     const bool changed = !used_[order[i]];
     used_[order[i]] = executed_[order[i]] = true;
     if (last_set_ == order[i]) last_set_.reset();
     if (first || (i == 0 && !IsLong())) continue;
     evidence_.AddExecution(batch.seconds[i], changed);
-    if (changed) timing_.seconds.push_back(batch.seconds[i]);
+    if (changed) (accounted ? timing_.seconds : unaccounted_s_).push_back(batch.seconds[i]);
   }
 }
 
@@ -207,7 +212,7 @@ bool TimingRun::HasExecutedEveryContent() const {
 
 bool TimingRun::HasTimeToDownload() const {
   return downloads_ < kFewestDownloads || evidence_.IsSuspicious() ||
-         transfers_s_ <= kShareOfDownloads * timing_.host_seconds;
+         downloads_s_ <= kShareOfDownloads * timing_.host_seconds;
 }
 
 // At once, and then again: the second time nothing can be left to do.
@@ -224,7 +229,7 @@ Call<void> TimingRun::DownloadOne(size_t set) {
   last_set_ = set;
   last_hash_ = HashOf(again.output);
   Keep(set, std::move(execution));
-  transfers_s_ += watch.Seconds();
+  downloads_s_ += watch.Seconds();
   return {};
 }
 

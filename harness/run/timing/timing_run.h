@@ -60,9 +60,11 @@ class TimingRun {
   std::vector<bool> executed_;                      // by set: at all
   double expected_s_;                               // of one execution by the host's clock; 0: not known yet
   double elapsed_s_ = 0;                            // of the last call
-  double transfers_s_ = 0;                          // downloads and what is done with them
+  double uploads_s_ = 0;
+  double downloads_s_ = 0;  // with what is done with them
   size_t downloads_ = 0, upload_pairs_ = 0;
   std::vector<size_t> downloaded_, unknown_;  // outputs, and those whose bits nobody knew, by content
+  std::vector<double> unaccounted_s_;         // what would have counted
   uint64_t executions_ = 0;
   double calls_s_ = 0;  // without their round trips
   double round_trip_s_ = 0;

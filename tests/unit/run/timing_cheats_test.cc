@@ -41,7 +41,7 @@ TEST_F(Cheats, AnHonestOneIsBelievedOnABusyMachine) {
   std::mt19937_64 random(11);
   session_->times.kernel_s = 50e-6;
   session_->times.jitter = [&] {
-    const bool held_up = std::bernoulli_distribution(0.4)(random);
+    const bool held_up = std::bernoulli_distribution(0.67)(random);
     return held_up ? std::exponential_distribution<double>(200)(random) : 0;
   };
   for (int run = 0; run < 60; ++run) {
