@@ -5,8 +5,12 @@
 
 #include <algorithm>
 
+#include "harness/perf/contradiction.h"
+
 namespace assay {
 namespace {
+
+constexpr const char* kRooflineSays = "roofline: ";
 
 Number Share(const Number& work, const Number& giga_per_s, double seconds) {
   if (!work || !giga_per_s || *giga_per_s <= 0 || seconds <= 0) return std::nullopt;
@@ -19,8 +23,8 @@ std::string Invalid(const Record& r, const Ceiling& ceiling, bool direct) {
   const auto faster = [](const Number& share, const char* what, const Number& giga, const char* unit) {
     return share.value_or(0) <= kFasterThanPossible
                ? std::string()
-               : fmt::format("{:.3g} times the measured {} of {:.4g} {}: the time, the work or the ceiling is wrong",
-                             *share, what, *giga, unit);
+               : fmt::format("{}{:.3g} times the measured {} of {:.4g} {}: the time, the work or the ceiling is wrong",
+                             kRooflineSays, *share, what, *giga, unit);
   };
   std::string why = faster(r.memory_fraction, "bandwidth", ceiling.gbytes_per_s, "GB/s");
   return why.empty() ? faster(r.compute_fraction, "compute rate", ceiling.gflops, "GFLOP/s") : why;
@@ -57,8 +61,11 @@ void SetRoofline(Record& record, const Ceiling& ceiling, bool direct) {
     if (share) record.roofline_fraction = std::max(*share, record.roofline_fraction.value_or(0));
   }
   record.bound_by = Name(LimiterOf(record.flops.value_or(0), record.bytes.value_or(0), ceiling));
-  record.timing_invalid = Invalid(record, ceiling, direct);
   record.roofline_note = Note(record, direct);
+  const std::string invalid = Invalid(record, ceiling, direct);
+  WithdrawContradictions(record, kRooflineSays);
+  if (!invalid.empty()) AddContradiction(record, invalid);
+  SetRates(record);
 }
 
 }  // namespace assay

@@ -20,10 +20,7 @@ void SetTiming(Record& record, std::span<const TimingSummary> rounds, bool clock
   for (const TimingSummary& round : rounds) *record.samples += round.samples;
   record.round_medians_s = RoundsText(medians);
   record.timing_clock = clock_is_device ? "device" : "host";
-  if (median > 0) {
-    record.gflops = *record.flops / median * 1e-9;
-    record.gbytes_per_s = *record.bytes / median * 1e-9;
-  }
+  SetRates(record);
 }
 
 void AddSlices(Record& record, std::span<const double> medians_s) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of a record that say how fast.
+// The fields of a record that say how fast. What shows that a time cannot be true goes to AddContradiction().
 #pragma once
 
 #include <span>
@@ -7,10 +7,12 @@
 #include "harness/base/statistics.h"
 #include "harness/exec/session.h"
 #include "harness/model/record.h"
+#include "harness/perf/contradiction.h"
 #include "harness/perf/machine_state.h"
 
 namespace assay {
 
+// Contradictions of earlier rounds stay.
 void SetTiming(Record& record, std::span<const TimingSummary> rounds, bool clock_is_device);
 
 // The slices of one more round.
