@@ -43,6 +43,11 @@ std::vector<std::string> RunNotes(const std::vector<Record>& records, const std:
   if (std::string unknown = EnvironmentValue(environment, "unknown_processor"); !unknown.empty()) {
     notes.push_back(std::move(unknown));
   }
+  if (const int64_t invalid = CountInvalidTimes(records); invalid > 0) {
+    notes.push_back(
+        fmt::format("{} cannot be true and count{} nowhere; timing_invalid says why, and --strict fails the run.",
+                    Counted(invalid, "time"), invalid == 1 ? "s" : ""));
+  }
   if (EnvironmentValue(environment, "interrupted") == "true") {
     notes.emplace_back("The run was interrupted before its end.");
   }
