@@ -186,8 +186,9 @@ class Operator {
   // Whether an operand is a factor of the terms, whose roundings are those of the unit that multiplies; addends and
   // masks are none.
   virtual bool IsFactor(const Problem&, size_t /*operand*/) const { return true; }
-  // Whether usual implementations do fewer operations than Problem::flops counts, so that no compute ceiling holds.
-  virtual bool MayDoFewerFlops() const { return false; }
+  // How many of the counted operations a direct implementation does at least: those whose results nobody can do
+  // without, not those on padding or behind masks. 0: not known, so that no compute ceiling shows a time to be false.
+  virtual double FewestFlops(const Problem& problem) const { return problem.flops; }
   // Refers to the problem. Default: other test systems have no such operator.
   virtual PeerForm FormForPeers(const Problem&) const { return {}; }
 

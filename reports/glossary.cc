@@ -47,7 +47,7 @@ constexpr std::array<GlossaryTerm, 20> kTerms = {{
     {"known failure",
      "A failure that a line of an expectation file explains. It does not fail the run; when it starts to pass, that "
      "does."},
-    {"roofline", "What the measured bandwidth and compute rate of a device permit for a case."},
+    {"roofline", "What the bandwidth and compute rate of a device, measured or stated, permit for a case."},
 }};
 
 }  // namespace

@@ -41,9 +41,10 @@ Status StatusOf(const std::string& outcome) {
   return it == kStatus.end() ? Status::kError : it->second;
 }
 
-// What the case cost: everything that was done for it, timed repetitions included.
+// What the case cost: everything that was done for it, timed repetitions included where their time can be true.
 double Seconds(const Record& r) {
-  double sum = r.time_median_s.value_or(0) * static_cast<double>(r.samples.value_or(0));
+  const bool counts = r.timing_invalid.empty();
+  double sum = counts ? r.time_median_s.value_or(0) * static_cast<double>(r.samples.value_or(0)) : 0;
   for (const Number& part :
        {r.prepare_s, r.prepare_cached_s, r.input_s, r.golden_s, r.execute_s, r.compare_s, r.relations_s}) {
     sum += part.value_or(0);
@@ -86,7 +87,10 @@ std::string Detail(const Record& r) {
 std::string Case(const Record& r) {
   std::string classname = r.backend;
   if (!r.implementation.empty()) classname += "." + r.implementation;
-  const std::string detail = Detail(r);
+  std::string detail = Detail(r);
+  if (!r.timing_invalid.empty()) {
+    detail += fmt::format("<system-out>the time cannot be true: {}</system-out>", Escaped(r.timing_invalid));
+  }
   const std::string head = fmt::format("    <testcase name=\"{}\" classname=\"{}\" time=\"{:.6f}\"", Escaped(r.case_id),
                                        Escaped(classname), Seconds(r));
   return detail.empty() ? head + "/>\n" : head + ">" + detail + "</testcase>\n";

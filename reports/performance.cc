@@ -45,11 +45,15 @@ struct Fastest {
   }
 };
 
+std::string Struck(const Record& r, const std::string& text) {
+  return text.empty() || Comparable(r) ? text : "~~" + text + "~~";
+}
+
 std::string PerformanceCell(const Record& r) {
-  std::string text = fmt::format("{} {}", TimeText(*r.time_median_s), RateText(r));
+  std::string text = TimeText(*r.time_median_s);
+  if (const std::string rate = RateText(r); !rate.empty()) text += " " + rate;
   if (const std::string roofline = RooflineText(r); !roofline.empty()) text += ", " + roofline;
-  if (!Comparable(r)) text = "~~" + text + "~~";
-  return fmt::format("{} ({})", text, r.implementation);
+  return fmt::format("{} ({})", Struck(r, text), r.implementation);
 }
 
 std::string Given(const Number& value, const char* format, double scale = 1) {
@@ -118,15 +122,27 @@ Table LimitsTable(const std::vector<Record>& records, size_t limit) {
     for (const auto& backend : fastest.backends) {
       const Record* r = fastest.Find(id, backend);
       if (r == nullptr) continue;
-      table.rows.push_back({id, backend + ":" + r->implementation, Seconds(r->time_median_s),
-                            Seconds(r->time_cold_median_s), Given(r->roofline_fraction, "{:.0f} %", 100), r->bound_by,
-                            Given(r->launch_fraction, "{:.0f} %", 100), Given(r->upload_gbytes_per_s, "{:.3g}"),
-                            Given(r->download_gbytes_per_s, "{:.3g}"), Given(CostPerMillion(*r), "{:.3g}"),
-                            Given(EnergyJoules(*r), "{:.3g}")});
+      std::vector<std::string> row = {id,
+                                      backend + ":" + r->implementation,
+                                      Seconds(r->time_median_s),
+                                      Seconds(r->time_cold_median_s),
+                                      Given(r->roofline_fraction, "{:.0f} %", 100),
+                                      r->bound_by,
+                                      Given(r->launch_fraction, "{:.0f} %", 100),
+                                      Given(r->upload_gbytes_per_s, "{:.3g}"),
+                                      Given(r->download_gbytes_per_s, "{:.3g}"),
+                                      Given(CostPerMillion(*r), "{:.3g}"),
+                                      Given(EnergyJoules(*r), "{:.3g}")};
+      for (size_t column = 2; column < row.size(); ++column) row[column] = Struck(*r, row[column]);
+      table.rows.push_back(std::move(row));
     }
   }
   DropEmptyColumns(table);
   return table;
+}
+
+int64_t CountInvalidTimes(const std::vector<Record>& records) {
+  return std::ranges::count_if(records, [](const Record& r) { return Timed(r) && !r.timing_invalid.empty(); });
 }
 
 std::vector<std::string> InvalidTimes(const std::vector<Record>& records) {

@@ -12,6 +12,8 @@
 #include <span>
 #include <tuple>
 
+#include "reports/text.h"
+
 namespace assay {
 namespace {
 
@@ -132,6 +134,9 @@ std::string OutcomeLine(const std::vector<Record>& records) {
   std::string line;
   for (const auto& [outcome, count] : CountOutcomes(records)) {
     line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, outcome);
+  }
+  if (const int64_t invalid = CountInvalidTimes(records); invalid > 0) {
+    line += fmt::format("; {} cannot be true", Counted(invalid, "time"));
   }
   return line.empty() ? "no records" : line;
 }

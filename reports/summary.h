@@ -25,7 +25,7 @@ std::vector<Column> ColumnsOf(const std::vector<Record>& records);
 std::vector<std::pair<std::string, int64_t>> CountOutcomes(const std::vector<Record>& records);
 // Its outcome makes the exit code non-zero; so does one that this version does not know.
 bool IsFailure(const Record& record);
-std::string OutcomeLine(const std::vector<Record>& records);  // "312 pass, 4 mismatch, 20 unsupported"
+std::string OutcomeLine(const std::vector<Record>& records);  // "312 pass, 4 mismatch; 2 times cannot be true"
 
 bool Timed(const Record& record);
 bool Comparable(const Record& record);  // its time may stand beside others: it passed, is not suspect, and possible
@@ -44,6 +44,8 @@ Table PerformanceTable(const std::vector<Record>& records, size_t limit);
 // The same results in rows: cold beside warm, roofline, launch, transfers, cost and energy. A column that would be
 // empty is left out.
 Table LimitsTable(const std::vector<Record>& records, size_t limit);
+
+int64_t CountInvalidTimes(const std::vector<Record>& records);
 
 // One line for each time that cannot be true, with the reason; beyond the first ones how many more there are, since one
 // wrong ceiling can make all of them so.

@@ -34,7 +34,7 @@ struct CompareOptions {
   std::string policy;
   std::optional<double> perf_gate;
   double minimum_effect = 5;  // percent
-  bool allow_lost = false;
+  bool allow_lost = false, strict = false;
   std::string markdown;
   bool json = false, github = false;
   std::string color = "auto";
@@ -114,8 +114,9 @@ std::string WhyNoGate(const CompareOptions& options, const RunComparison& compar
   if (!options.perf_gate) return "";
   if (!comparison.never_slower.empty()) return "--perf-gate: nothing was gated: " + comparison.never_slower;
   if (comparison.TimesTested() > 0) return "";
-  const auto timed =
-      std::ranges::find(comparison.results, TimeVerdict::kUnsure, [](const auto& r) { return r.time.verdict; });
+  const auto timed = std::ranges::find_if(comparison.results, [](const auto& r) {
+    return r.time.verdict == TimeVerdict::kUnsure || r.time.verdict == TimeVerdict::kInvalid;
+  });
   return fmt::format("--perf-gate: no times could be compared, so nothing was gated: {}",
                      timed != comparison.results.end()
                          ? timed->time.why
@@ -152,7 +153,8 @@ int Compare(const CompareOptions& options) {
   NoteIncomplete(pair->now, *comparison);
   NoteUnusedRules(settings->policy, *pair, *comparison);
 
-  const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0;
+  const bool regressed = comparison->Regressions() + comparison->RegressedGroups() > 0 ||
+                         (options.strict && comparison->TimesInvalid() > 0);
   const std::string no_gate = WhyNoGate(options, *comparison);
   // Of two runs, what the new one lost is known result by result; of one run both builds lack the same.
   const bool cut_short = !options.builds.empty() && !options.allow_lost && !IncompleteLine(pair->now.records).empty();
@@ -191,6 +193,7 @@ void AddCompareVerb(CLI::App& app, Action& action) {
   AddNumber<double>(*verb, "--min-effect", o->minimum_effect, {0.1, 1e6},
                     "least difference of a SLOWER or FASTER, in percent");
   verb->add_flag("--allow-lost", o->allow_lost, "results without a record in the new run are reported only");
+  verb->add_flag("--strict", o->strict, "times that cannot be true, of either run, fail the comparison");
   verb->add_option("--markdown", o->markdown, "write the comparison as Markdown too")->type_name("FILE");
   auto* json = verb->add_flag("--json", o->json, "print JSON instead of text");
   verb->add_flag("--github", o->github, "print annotations for GitHub too, one per backend and operator")

@@ -62,7 +62,8 @@ void AddReportVerb(CLI::App& app, Action& action) {
   CLI::App* verb =
       app.add_subcommand("report", "Print and write the reports of a run again; the exit code is that of its verdicts");
   verb->add_option("DIR", options->dir, "output folder of a run")->required();
-  verb->add_flag("--strict", options->strict, "inconclusive and suspect results fail too");
+  verb->add_flag("--strict", options->strict,
+                 "inconclusive and suspect results and times that cannot be true fail too");
   AddColor(*verb, options->color);
   AddNumber<size_t>(*verb, "--rows", options->rows, {0, 1'000'000}, "how many rows the performance table has");
   verb->callback([options, &action] { action = [options] { return Report(*options); }; });

@@ -42,7 +42,7 @@ namespace {
 // What was asked for and only times can give; "" for none.
 std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) {
   std::vector<std::string> given;
-  for (const char* name : {"--rounds", "--perf-time", "--sweep", "--price"}) {
+  for (const char* name : {"--rounds", "--perf-time", "--sweep", "--price", "--ceilings"}) {
     if (verb.count(name) > 0) given.emplace_back(name);
   }
   if (options.cold.value_or(false)) given.emplace_back("--cold");
@@ -196,6 +196,22 @@ void NoteUnusedPrices(const std::map<std::string, double>& prices, const std::ve
   if (const std::string unused = FindUnusedPrices(prices, backends); !unused.empty()) Note(unused);
 }
 
+Result<DataSheet> ReadCeilings(const RunOptions& options) {
+  if (!options.ceilings) return DataSheet();
+  if (!options.Roofline()) return UsageError("--no-roofline uses no ceilings: leave out it or --ceilings");
+  return LoadDataSheet(options.ceilings->string());
+}
+
+void NoteUnusedCeilings(const DataSheet& sheet, const std::vector<Device>& devices) {
+  std::set<std::string> names;
+  for (const Device& c : devices) {
+    if (!c.session) continue;
+    names.insert(c.device.name);
+    if (HardwareOf(c) == kHostHardware) names.insert(kHostHardware);
+  }
+  if (const std::string unused = sheet.FindUnused({names.begin(), names.end()}); !unused.empty()) Note(unused);
+}
+
 int Run(RunOptions options) {
   if (IsConformance(options.selection.suite)) {
     options.strict = true;
@@ -205,6 +221,8 @@ int Run(RunOptions options) {
   auto profile = ProfileOutput::Start(options);
   if (!profile) return Complain(kExitUsage, profile.error().message);
   options.backend.sandbox.hidden.push_back(options.out.value_or("out"));
+  auto sheet = ReadCeilings(options);
+  if (!sheet) return Complain(kExitUsage, sheet.error().message);
   std::vector<std::string> notes;
   auto prepared = PrepareRun(options, notes);
   for (const std::string& note : notes) Complain(kExitOk, note);
@@ -223,8 +241,9 @@ int Run(RunOptions options) {
   settings.runner.sweep = sweep;
   NoteUnusedPrices(settings.runner.prices, devices);
   if (options.perf && options.Roofline()) {
-    settings.runner.ceilings =
-        std::make_shared<Ceilings>(devices, options.backend.implementations, settings.runner.interrupted);
+    NoteUnusedCeilings(*sheet, devices);
+    settings.runner.ceilings = std::make_shared<Ceilings>(devices, options.backend.implementations,
+                                                          settings.runner.interrupted, std::move(*sheet));
   }
   RunWatch watch(Progress::ParseMode(options.progress), UseColour(options.color, STDERR_FILENO));
   settings.observer = &watch;
@@ -241,6 +260,12 @@ int Run(RunOptions options) {
   // Nobody waits for a golden value that nobody will use.
   if (result.abandoned) std::_Exit(FinishOutput(code));
   return code;
+}
+
+// CLI11's own flag would make it false where neither is given, and empty for the negative one.
+void AddYesOrNo(CLI::App& verb, const std::string& names, std::optional<bool>& value, const std::string& text) {
+  verb.add_flag_function(
+      names, [&value](int64_t count) { value = count > 0; }, text);
 }
 
 }  // namespace
@@ -263,10 +288,14 @@ void AddRunVerb(CLI::App& app, Action& action) {
   AddNumber<double>(*verb, "--perf-time", o->perf_time_s, kSecondsLimits,
                     "seconds that timing an implementation, case and round may take; it ends earlier when the median "
                     "is known to 2 %");
-  verb->add_flag("--cold,!--no-cold", o->cold,
-                 "time with cold caches too, for at most as long again; --sweep implies it");
-  verb->add_flag("--roofline,!--no-roofline", o->roofline,
-                 "measure what each device can do at most, in seconds to minutes; --sweep implies it");
+  AddYesOrNo(*verb, "--cold,!--no-cold", o->cold,
+             "time with cold caches too, for at most as long again; --sweep implies it");
+  AddYesOrNo(*verb, "--roofline,!--no-roofline", o->roofline,
+             "measure what each device can do at most, in seconds to minutes; --sweep implies it");
+  verb->add_option("--ceilings", o->ceilings,
+                   "TOML file of what devices can do at most, by their data sheets, for what assay cannot measure "
+                   "itself; implies --roofline")
+      ->type_name("FILE");
   verb->add_option("--price", o->prices, "what an hour of a backend costs, NUMBER or BACKEND=NUMBER; may be repeated")
       ->check([](const std::string& text) {
         const auto prices = ParsePrices({text});
@@ -279,7 +308,9 @@ void AddRunVerb(CLI::App& app, Action& action) {
       ->type_name("KEY=VALUES");
   AddNumber<int>(*verb, "--rounds", o->rounds, {1, 1000},
                  "how often everything is timed, each time in a fresh worker; assay compare needs several rounds");
-  verb->add_flag("--strict", o->strict, "inconclusive and suspect results fail too; --suite conformance implies it");
+  verb->add_flag(
+      "--strict", o->strict,
+      "inconclusive and suspect results and times that cannot be true fail too; --suite conformance implies it");
   verb->add_option("--expectations", o->expectations,
                    "files of known failures, or none; default: those that the backends ship")
       ->type_name("FILE");

@@ -46,8 +46,9 @@ struct ExitFlags {
   bool interrupted = false;
   bool usage_error = false;
   bool required_backend_absent = false;
-  bool strict = false;           // inconclusive and suspect fail
+  bool strict = false;           // inconclusive and suspect fail, and times that cannot be true
   bool suspects = false;         // some result has class suspect
+  bool invalid_times = false;    // some time cannot be true
   bool unexpected_pass = false;  // an expectation of failure did not come true
 };
 

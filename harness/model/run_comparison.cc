@@ -16,7 +16,7 @@ size_t CountResults(const std::vector<ResultComparison>& results, bool Change::*
 }  // namespace
 
 const char* Name(Aspect aspect) {
-  constexpr const char* kNames[] = {"verdict", "lost",  "support",  "performance", "effective bits",
+  constexpr const char* kNames[] = {"verdict", "lost",  "support",  "performance", "invalid time", "effective bits",
                                     "margin",  "class", "contract", "bits",        "new"};
   return kNames[static_cast<size_t>(aspect)];
 }
@@ -27,7 +27,7 @@ const char* Name(Trend trend) {
 }
 
 const char* Name(TimeVerdict verdict) {
-  constexpr const char* kNames[] = {"not timed", "SAME", "FASTER", "SLOWER", "UNSURE"};
+  constexpr const char* kNames[] = {"not timed", "SAME", "FASTER", "SLOWER", "UNSURE", "INVALID"};
   return kNames[static_cast<size_t>(verdict)];
 }
 
@@ -41,6 +41,11 @@ size_t RunComparison::RegressedGroups() const {
 
 size_t RunComparison::TimesTested() const {
   return static_cast<size_t>(std::ranges::count_if(results, [](const auto& r) { return r.time.p_slower.has_value(); }));
+}
+
+size_t RunComparison::TimesInvalid() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(results, [](const auto& r) { return r.time.verdict == TimeVerdict::kInvalid; }));
 }
 
 size_t RunComparison::Incomplete() const {

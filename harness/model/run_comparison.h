@@ -16,6 +16,7 @@ enum class Aspect : uint8_t {
   kLost,           // the base has a result, the new run has no record
   kSupport,        // unsupported or unavailable now, or no longer so
   kPerformance,    // SLOWER or FASTER
+  kInvalidTime,    // a time of either cannot be true, so that none is compared
   kEffectiveBits,  // of the accumulator
   kMargin,         // one of the *_margin fields
   kClass,          // bit_exact, within_class...
@@ -39,8 +40,8 @@ struct Change {
   bool incomplete = false;  // a lost result that nothing permits
 };
 
-enum class TimeVerdict : uint8_t { kNotTimed, kSame, kFaster, kSlower, kUnsure };
-const char* Name(TimeVerdict verdict);  // "not timed", "SAME", "FASTER", "SLOWER", "UNSURE"
+enum class TimeVerdict : uint8_t { kNotTimed, kSame, kFaster, kSlower, kUnsure, kInvalid };
+const char* Name(TimeVerdict verdict);  // "not timed", "SAME", "FASTER", "SLOWER", "UNSURE", "INVALID"
 
 struct TimeComparison {
   TimeVerdict verdict = TimeVerdict::kNotTimed;
@@ -49,7 +50,7 @@ struct TimeComparison {
   bool bounded = false;       // whether there is one
   Number p_slower, p_faster;  // one-sided, of this result alone; null where it was not tested
   size_t base_rounds = 0, new_rounds = 0;
-  std::string why;  // it is unsure; "" otherwise
+  std::string why;  // it is unsure or invalid; "" otherwise
 };
 
 struct ResultComparison {
@@ -79,7 +80,8 @@ struct RunComparison {
   size_t Regressions() const;  // results with at least one
   size_t RegressedGroups() const;
   size_t Incomplete() const;
-  size_t TimesTested() const;  // results whose times were compared
+  size_t TimesTested() const;   // results whose times were compared
+  size_t TimesInvalid() const;  // results with a time that cannot be true
 };
 
 }  // namespace assay

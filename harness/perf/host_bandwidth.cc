@@ -3,38 +3,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
-#include <chrono>
 #include <cstring>
 #include <memory>
-#include <thread>
-#include <vector>
+
+#include "harness/perf/all_threads.h"
 
 namespace assay {
 namespace {
 
 constexpr int kPasses = 5;
-using Clock = std::chrono::steady_clock;
-
-// Every thread calls work(thread) at the same time; the seconds from the first begin to the last end.
-template <class F>
-double SecondsOfAll(int threads, const F& work) {
-  std::vector<std::pair<Clock::time_point, Clock::time_point>> spans(static_cast<size_t>(threads));
-  std::barrier ready(threads);
-  std::vector<std::thread> others;
-  const auto run = [&](int t) {
-    ready.arrive_and_wait();
-    spans[static_cast<size_t>(t)].first = Clock::now();
-    work(t);
-    spans[static_cast<size_t>(t)].second = Clock::now();
-  };
-  for (int t = 1; t < threads; ++t) others.emplace_back(run, t);
-  run(0);
-  for (std::thread& other : others) other.join();
-  Clock::time_point begin = spans[0].first, end = spans[0].second;
-  for (const auto& [from, to] : spans) begin = std::min(begin, from), end = std::max(end, to);
-  return std::chrono::duration<double>(end - begin).count();
-}
 
 // Independent sums, so that the additions do not hold the loads up.
 uint64_t Sum(const uint64_t* words, size_t count) {

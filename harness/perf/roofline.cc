@@ -12,30 +12,42 @@ namespace {
 
 constexpr const char* kRooflineSays = "roofline: ";
 
-Number Share(const Number& work, const Number& giga_per_s, double seconds) {
-  if (!work || !giga_per_s || *giga_per_s <= 0 || seconds <= 0) return std::nullopt;
-  return *work / (*giga_per_s * 1e9) / seconds;
+Number Share(const Number& work, const Rate& rate, double seconds) {
+  if (!work || rate.giga_per_s.value_or(0) <= 0 || seconds <= 0) return std::nullopt;
+  return *work / (*rate.giga_per_s * 1e9) / seconds;
 }
 
-// Only what the caches did not serve, and what does the operations that are counted, can be told from a false time.
-std::string Invalid(const Record& r, const Ceiling& ceiling, bool direct) {
-  if (!direct || !r.time_cold_median_s || r.bytes.value_or(0) <= kCachesToExceed * ceiling.cache_bytes) return "";
-  const auto faster = [](const Number& share, const char* what, const Number& giga, const char* unit) {
-    return share.value_or(0) <= kFasterThanPossible
-               ? std::string()
-               : fmt::format("{}{:.3g} times the measured {} of {:.4g} {}: the time, the work or the ceiling is wrong",
-                             kRooflineSays, *share, what, *giga, unit);
-  };
-  std::string why = faster(r.memory_fraction, "bandwidth", ceiling.gbytes_per_s, "GB/s");
-  return why.empty() ? faster(r.compute_fraction, "compute rate", ceiling.gflops, "GFLOP/s") : why;
+// Of both times the one that claims more. Caches speed up no arithmetic.
+double ShortestSeconds(const Record& r) {
+  return std::min(*r.time_median_s, r.time_cold_median_s.value_or(*r.time_median_s));
 }
 
-std::string Note(const Record& r, bool direct) {
-  if (!r.memory_fraction) return "no ceiling of the bandwidth was measured";
+// What passes the memory for sure: a cache may hold some of it from the execution before, and some of the output at the
+// end. Null for small data, and where an implementation may leave some out.
+Number BytesPastCaches(const Record& r, const Ceiling& ceiling, bool direct) {
+  const double bytes = r.bytes.value_or(0);
+  if (!direct || bytes <= kCachesToExceed * ceiling.cache_bytes) return std::nullopt;
+  return bytes - ceiling.cache_bytes;
+}
+
+std::string Faster(const Number& share, const char* what, const Rate& rate, const char* unit) {
+  if (!rate.bounds || share.value_or(0) <= kFasterThanPossible) return "";
+  return fmt::format("{}{:.3g} times the {} of {:.4g} {} ({}): the time, the work or the ceiling is wrong",
+                     kRooflineSays, *share, what, *rate.giga_per_s, unit, rate.from);
+}
+
+std::string Note(const Record& r, const Ceiling& ceiling, bool direct) {
+  if (!r.memory_fraction) return "no ceiling of the bandwidth is known";
+  if (ceiling.compute.own || ceiling.memory.own) {
+    return fmt::format("the only witness of the {} is this backend itself", !ceiling.memory.own ? "compute rate"
+                                                                            : !ceiling.compute.own
+                                                                                ? "bandwidth"
+                                                                                : "bandwidth and of the compute rate");
+  }
   if (r.memory_fraction.value_or(0) > 1 && !r.time_cold_median_s) return "warm: the caches serve a part";
   if (r.compute_fraction.value_or(0) > 1 && !direct) return "the algorithm does fewer operations than are counted";
-  if (r.roofline_fraction.value_or(0) > 1) return "above the measured ceiling";
-  return r.compute_fraction ? "" : "no compute rate was measured for these types";
+  if (r.roofline_fraction.value_or(0) > 1) return fmt::format("above the ceiling ({})", ceiling.compute.from);
+  return r.compute_fraction ? "" : "no compute rate is known for these types";
 }
 
 }  // namespace
@@ -45,27 +57,35 @@ std::string_view Name(Limiter limiter) {
 }
 
 Limiter LimiterOf(double flops, double bytes, const Ceiling& ceiling) {
-  if (!ceiling.gflops || !ceiling.gbytes_per_s) return Limiter::kUnknown;
-  return bytes / *ceiling.gbytes_per_s >= flops / *ceiling.gflops ? Limiter::kMemory : Limiter::kCompute;
+  if (!ceiling.compute.giga_per_s || !ceiling.memory.giga_per_s) return Limiter::kUnknown;
+  return bytes / *ceiling.memory.giga_per_s >= flops / *ceiling.compute.giga_per_s ? Limiter::kMemory
+                                                                                   : Limiter::kCompute;
 }
 
-void SetRoofline(Record& record, const Ceiling& ceiling, bool direct) {
-  if (!record.time_median_s) return;
+Above SetRoofline(Record& record, const Ceiling& ceiling, double fewest_flops) {
+  if (!record.time_median_s) return {};
   const double seconds = record.time_cold_median_s.value_or(*record.time_median_s);
-  record.ceiling_gbytes_per_s = ceiling.gbytes_per_s;
-  record.ceiling_gflops = ceiling.gflops;
-  record.memory_fraction = Share(record.bytes, ceiling.gbytes_per_s, seconds);
-  record.compute_fraction = Share(record.flops, ceiling.gflops, seconds);
+  record.ceiling_gbytes_per_s = ceiling.memory.giga_per_s;
+  record.ceiling_gflops = ceiling.compute.giga_per_s;
+  record.memory_fraction = Share(record.bytes, ceiling.memory, seconds);
+  record.compute_fraction = Share(record.flops, ceiling.compute, seconds);
   record.roofline_fraction.reset();
   for (const Number& share : {record.memory_fraction, record.compute_fraction}) {
     if (share) record.roofline_fraction = std::max(*share, record.roofline_fraction.value_or(0));
   }
   record.bound_by = Name(LimiterOf(record.flops.value_or(0), record.bytes.value_or(0), ceiling));
-  record.roofline_note = Note(record, direct);
-  const std::string invalid = Invalid(record, ceiling, direct);
+  record.roofline_note = Note(record, ceiling, fewest_flops > 0);
+
+  const double shortest = ShortestSeconds(record);
+  const Number passed = Share(BytesPastCaches(record, ceiling, fewest_flops > 0), ceiling.memory, shortest);
   WithdrawContradictions(record, kRooflineSays);
-  if (!invalid.empty()) AddContradiction(record, invalid);
+  for (const std::string& why :
+       {Faster(passed, "bandwidth", ceiling.memory, "GB/s"),
+        Faster(Share(fewest_flops, ceiling.most_compute, shortest), "compute rate", ceiling.most_compute, "GFLOP/s")}) {
+    if (!why.empty()) AddContradiction(record, why);
+  }
   SetRates(record);
+  return {passed.value_or(0) > 1, Share(fewest_flops, ceiling.compute, shortest).value_or(0) > 1};
 }
 
 }  // namespace assay

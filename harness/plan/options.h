@@ -50,11 +50,12 @@ struct RunOptions {
   double perf_time_s = 0.02;  // per implementation, case and round
   // They take longer than everything else of a short case; a sweep is about them.
   bool Cold() const { return cold.value_or(!sweep.empty()); }
-  bool Roofline() const { return roofline.value_or(!sweep.empty()); }
+  bool Roofline() const { return roofline.value_or(!sweep.empty() || ceilings); }
   std::optional<bool> cold;  // the first round also with cold caches
   std::optional<bool> roofline;
-  std::vector<std::string> prices;  // per hour: NUMBER, or BACKEND=NUMBER
-  std::string sweep;                // KEY=VALUES, see ParseSweep
+  std::optional<std::filesystem::path> ceilings;  // a data sheet
+  std::vector<std::string> prices;                // per hour: NUMBER, or BACKEND=NUMBER
+  std::string sweep;                              // KEY=VALUES, see ParseSweep
   int rounds = 1;
   bool strict = false;
   std::vector<std::string> expectations;  // files; empty: the shipped ones

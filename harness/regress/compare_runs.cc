@@ -187,7 +187,9 @@ class RunComparer {
     if (HasResult(before) && HasResult(after)) {
       result.in_both = true;
       result.changes = CompareRecords(before, after, limits);
-      times_.Add(out_.results.size() - 1, before, after, WhyTimesDiffer(place, before, after));
+      if (!RunTimes::MarkInvalid(&before, after, result)) {
+        times_.Add(out_.results.size() - 1, before, after, WhyTimesDiffer(place, before, after));
+      }
     } else if (HasResult(before)) {
       result.changes.push_back(Gone(before, after, limits));
     } else if (HasResult(after)) {
@@ -252,6 +254,7 @@ class RunComparer {
     const auto& others = place.base.others;  // why there was no implementation
     const Record* before = others.empty() || after.implementation.empty() ? nullptr : others[0];
     result.changes.push_back(Appeared(before, after, LimitsFor(after)));
+    RunTimes::MarkInvalid(nullptr, after, result);
   }
 
   // `before` says why the base has no result; null when the base does not have the case or the backend.

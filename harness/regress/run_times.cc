@@ -23,6 +23,15 @@ bool HasTime(const Record& r) {
   return r.verdict == "pass" && r.result_class != "suspect" && r.timing_invalid.empty() && !RoundsOf(r).empty();
 }
 
+bool IsInvalid(const Record* r) {
+  return r != nullptr && !r->timing_invalid.empty();
+}
+
+std::string ClaimText(const Record* r) {
+  if (r == nullptr || !r->time_median_s) return "none";
+  return IsInvalid(r) ? "INVALID" : "valid";
+}
+
 std::string MedianText(const std::vector<double>& seconds) {
   return fmt::format("{:.4g} s", Quantile(seconds, 0.5));
 }
@@ -98,6 +107,25 @@ void RunTimes::Add(size_t result, const Record& base, const Record& now, std::st
   results_.push_back(result);
   pairs_.push_back({RoundsOf(base), RoundsOf(now), SliceDifferences(base.round_slices_s, now.round_slices_s),
                     std::move(not_comparable)});
+}
+
+bool RunTimes::MarkInvalid(const Record* base, const Record& now, ResultComparison& result) {
+  if (!IsInvalid(base) && !IsInvalid(&now)) return false;
+  result.time = {};
+  result.time.verdict = TimeVerdict::kInvalid;
+  for (const auto& [name, record] : {std::pair("base", base), std::pair("new", &now)}) {
+    if (!IsInvalid(record)) continue;
+    result.time.why += fmt::format("{}{}: {}", result.time.why.empty() ? "" : "; ", name, record->timing_invalid);
+  }
+  Change& change = result.changes.emplace_back();
+  change.aspect = Aspect::kInvalidTime;
+  change.trend = IsInvalid(base) == IsInvalid(&now) ? Trend::kNeutral
+                 : IsInvalid(&now)                  ? Trend::kWorse
+                                                    : Trend::kBetter;
+  change.field = "timing_invalid";
+  change.base = ClaimText(base), change.now = ClaimText(&now);
+  change.detail = result.time.why;
+  return true;
 }
 
 void RunTimes::Decide(const CompareSettings& settings, RunComparison& comparison) const {

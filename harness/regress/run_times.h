@@ -18,6 +18,9 @@ class RunTimes {
   // Where both have a time that counts: a wrong or suspect result has no speed.
   void Add(size_t result, const Record& base, const Record& now, std::string not_comparable);
 
+  // Says so where a time of either cannot be true; neither is then a time or the base of a ratio.
+  static bool MarkInvalid(const Record* base, const Record& now, ResultComparison& result);
+
   // Fills in the times of the results, their changes, and what a reader must know.
   void Decide(const CompareSettings& settings, RunComparison& comparison) const;
 

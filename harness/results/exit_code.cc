@@ -13,6 +13,7 @@ int ExitCodeOfRecords(const std::vector<Record>& records, ExitFlags flags) {
     const bool unexpected = r.outcome == "unexpected_pass";
     flags.unexpected_pass = flags.unexpected_pass || unexpected;
     flags.suspects = flags.suspects || r.result_class == Name(ResultClass::kSuspect);
+    flags.invalid_times = flags.invalid_times || !r.timing_invalid.empty();
     verdicts.push_back(IsKnown(r) || unexpected ? Verdict::kPass : ParseVerdict(r.outcome).value_or(Verdict::kError));
   }
   return ExitCode(verdicts, flags);

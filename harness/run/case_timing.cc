@@ -215,12 +215,13 @@ void CaseRunner::SetLimits(const Device& device, Attempt& attempt) const {
     break;
   }
   if (!settings_.ceilings) return;
-  const bool direct = DoesWhatIsCounted(record.op, attempt.contract);
-  const DType dtype = context_.problem().inputs[0].dtype;
-  SetRoofline(record, settings_.ceilings->For(device, dtype), direct);
-  if (direct && record.compute_fraction.value_or(0) > 1) {
-    SetRoofline(record, settings_.ceilings->For(device, dtype, true), direct);
-  }
+  const Problem& problem = context_.problem();
+  const double fewest_flops = FewestFlopsOf(problem, attempt.contract);
+  const auto ceiling = [&](Above above) {
+    return settings_.ceilings->For(device, problem.inputs[0].dtype, attempt.contract.in, above);
+  };
+  const Above above = SetRoofline(record, ceiling({}), fewest_flops);
+  if (above.memory || above.compute) SetRoofline(record, ceiling(above), fewest_flops);
   const auto launch_s = settings_.ceilings->LaunchSeconds(device);
   if (launch_s && record.time_wall_s.value_or(0) > 0) {
     record.launch_fraction = std::min(1.0, *launch_s / *record.time_wall_s);

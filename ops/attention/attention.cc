@@ -180,6 +180,11 @@ class Attention final : public Operator {
     return problem;
   }
 
+  // The count knows causal masks and windows, but not what an operand hides.
+  double FewestFlops(const Problem& problem) const override {
+    return AttentionCase(problem).mask == MaskKind::kNone ? problem.flops : 0;
+  }
+
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {
     const AttentionCase op(problem);
     std::vector<Tensor> inputs;

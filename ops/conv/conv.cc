@@ -181,6 +181,11 @@ class Conv final : public Operator {
     return problem;
   }
 
+  double FewestFlops(const Problem& problem) const override {
+    const ConvCase op(problem);
+    return problem.flops * op.ShareOfTapsSeen();
+  }
+
   // Patterns follow the channels, the one axis that every output sums over whole (per group).
   std::vector<Tensor> MakeInputs(const Problem& problem) const override {
     const Shape& weights = problem.inputs[1].shape;
@@ -278,6 +283,16 @@ ConvCase::Range ConvCase::Seeing(int axis, int64_t t) const {
   const int64_t begin = std::max<int64_t>(0, -FloorDivide(shift, stride[axis]));
   const int64_t end = std::min(out[axis], FloorDivide(in[axis] - 1 - shift, stride[axis]) + 1);
   return {std::min(begin, out[axis]), std::max(std::min(begin, out[axis]), end)};
+}
+
+double ConvCase::ShareOfTapsSeen() const {
+  double share = 1;
+  for (int axis = 0; axis < kAxes; ++axis) {
+    int64_t seen = 0;
+    for (int64_t t = 0; t < kernel[axis]; ++t) seen += Seeing(axis, t).end - Seeing(axis, t).begin;
+    share *= static_cast<double>(seen) / static_cast<double>(out[axis] * kernel[axis]);
+  }
+  return share;
 }
 
 bool ConvCase::IsWinograd() const {

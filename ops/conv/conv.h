@@ -43,6 +43,7 @@ struct ConvCase {
     int64_t begin = 0, end = 0;
   };
   Range Seeing(int axis, int64_t t) const;
+  double ShareOfTapsSeen() const;  // of all outputs' taps; the others are padding
 
   // Winograd needs 3x3, stride and dilation 1, two dimensions.
   bool IsWinograd() const;

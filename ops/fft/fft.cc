@@ -198,7 +198,8 @@ class Fft final : public Operator {
     return FftBound(FftCaseOf(problem), golden, contract, problem.output.dtype);
   }
 
-  bool MayDoFewerFlops() const override { return true; }
+  // The count is the usual one, of radix 2.
+  double FewestFlops(const Problem&) const override { return 0; }
   void AdaptDefault(Contract& contract) const override { contract.alg = Algorithm::kFft; }
 
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {

@@ -60,11 +60,11 @@ function timing(record) {
   const median = timeText(record.time_median_s);
   const share = record.roofline_fraction;
   return pairs([
-    ['median', comparable(record) ? median : make('s', {}, median)],
+    ['median', struck(record, median)],
     ['p10 to p90', present(record.time_p10_s) ? timeText(record.time_p10_s) + ' to ' + timeText(record.time_p90_s) : ''],
     ['samples', present(record.samples) ? `${record.samples} by the ${record.timing_clock || 'host'} clock` : ''],
     ['ended by', record.stop_reason],
-    ['cold caches', present(record.time_cold_median_s) ? timeText(record.time_cold_median_s) : record.cold_note],
+    ['cold caches', present(record.time_cold_median_s) ? struck(record, timeText(record.time_cold_median_s)) : record.cold_note],
     ['rate', rateText(record)],
     ['of the roofline', present(share) ? `${numberText(100 * share)} % ${record.bound_by || ''}` : ''],
     ['of the bandwidth, of the compute rate', present(record.memory_fraction) && present(record.compute_fraction) ?

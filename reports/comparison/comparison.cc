@@ -28,7 +28,7 @@ struct SummaryColumn {
   const char* heading;
   bool (*counts)(const Change&);
 };
-constexpr std::array<SummaryColumn, 11> kSummaryColumns = {{
+constexpr std::array<SummaryColumn, 12> kSummaryColumns = {{
     {"regressions", [](const Change& c) { return c.regression; }},
     {"lost", [](const Change& c) { return c.aspect == Aspect::kLost; }},
     {"verdict worse", [](const Change& c) { return c.aspect == Aspect::kVerdict && c.trend == Trend::kWorse; }},
@@ -43,7 +43,12 @@ constexpr std::array<SummaryColumn, 11> kSummaryColumns = {{
     {"output bits", [](const Change& c) { return c.aspect == Aspect::kBits; }},
     {"slower", [](const Change& c) { return c.aspect == Aspect::kPerformance && c.trend == Trend::kWorse; }},
     {"faster", [](const Change& c) { return c.aspect == Aspect::kPerformance && c.trend == Trend::kBetter; }},
+    {"time invalid", [](const Change& c) { return c.aspect == Aspect::kInvalidTime; }},
 }};
+
+bool WasCompared(const TimeComparison& time) {
+  return time.verdict != TimeVerdict::kNotTimed && time.verdict != TimeVerdict::kInvalid;
+}
 
 struct SummaryRow {
   size_t in_both = 0, timed = 0, unsure = 0;
@@ -51,7 +56,7 @@ struct SummaryRow {
 
   void Add(const ResultComparison& r) {
     in_both += r.in_both;
-    timed += r.time.verdict != TimeVerdict::kNotTimed;
+    timed += WasCompared(r.time);
     unsure += r.time.verdict == TimeVerdict::kUnsure;
     for (size_t c = 0; c < counts.size(); ++c) {
       counts[c] += std::any_of(r.changes.begin(), r.changes.end(), kSummaryColumns[c].counts);
@@ -105,7 +110,7 @@ std::string ComparisonLine(const RunComparison& comparison) {
     ++in_both;
     changed += !r.changes.empty();
     worse += Worsened(r);
-    timed += r.time.verdict != TimeVerdict::kNotTimed;
+    timed += WasCompared(r.time);
     unsure += r.time.verdict == TimeVerdict::kUnsure;
   }
   const auto plural = [](size_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); };
@@ -116,6 +121,9 @@ std::string ComparisonLine(const RunComparison& comparison) {
   }
   line += fmt::format("; {} in both runs, {} changed ({} worse)", plural(in_both, "result"), changed, worse);
   if (timed > 0) line += fmt::format("; time: {} compared, {} of them UNSURE", timed, unsure);
+  if (const size_t invalid = comparison.TimesInvalid(); invalid > 0) {
+    line += fmt::format("; {} with a time that cannot be true: INVALID", plural(invalid, "result"));
+  }
   return line;
 }
 

@@ -107,7 +107,7 @@ struct Kind {
 };
 
 constexpr std::array<Kind, 5> kKinds = {{
-    {"verdicts, support, classes and contracts",
+    {"verdicts, support, classes, contracts and invalid times",
      [](Aspect a) {
        return a != Aspect::kPerformance && a != Aspect::kEffectiveBits && a != Aspect::kMargin && a != Aspect::kBits;
      },

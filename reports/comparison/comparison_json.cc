@@ -28,6 +28,7 @@ ComparisonTree ChangeTree(const Change& c) {
 }
 
 ComparisonTree TimeTree(const TimeComparison& t) {
+  if (t.verdict == TimeVerdict::kInvalid) return {{"verdict", Name(t.verdict)}, {"ratio", nullptr}, {"why", t.why}};
   return {{"verdict", Name(t.verdict)},
           {"ratio", NumberOrNull(t.ratio)},
           {"ratio_low", NumberOrNull(t.low)},

@@ -52,7 +52,7 @@ std::string Bar(const Record& r, const Axis& axis, size_t hue) {
 
 std::string WhyNotComparable(const Record& r) {
   if (r.outcome != "pass") return r.outcome;
-  return r.timing_invalid.empty() ? r.result_class : "faster than possible: " + r.timing_invalid;
+  return r.timing_invalid.empty() ? r.result_class : "cannot be true: " + r.timing_invalid;
 }
 
 std::string BarRow(const Record& r, const std::string& column, const Axis& axis, size_t hue) {
@@ -135,7 +135,7 @@ std::string Note(const Measured& measured, const Axis& axis) {
         ", the share of what the measured ceilings of the device permit (its roofline, of the cold time), and which of "
         "them binds: the bandwidth of its memory or its compute rate";
   }
-  out += ". What is <s>struck out</s> is suspect, wrong or faster than possible: its time does not count.";
+  out += ". What is <s>struck out</s> is suspect, wrong or cannot be true: its time does not count.";
   if (!measured.cold || !measured.roofline) {
     out += fmt::format(" <code>assay run {}</code> measures more.",
                        fmt::join(measured.cold       ? std::vector{"--roofline"}
@@ -157,7 +157,7 @@ std::string PerformanceSection(const Page& page) {
     const Record& r = page.records[i];
     if (!Timed(r)) continue;
     measured.Add(r);
-    axis.Add(r);
+    if (r.timing_invalid.empty()) axis.Add(r);
     hues.emplace(page.columns[i].backend, hues.size());
     Case& item = ops[r.op][r.case_id];
     item.bars.push_back(&r);
@@ -165,6 +165,11 @@ std::string PerformanceSection(const Page& page) {
     item.work = std::max({item.work, r.flops.value_or(0), r.bytes.value_or(0)});
   }
   if (ops.empty()) return "";
+  if (const bool none_counts = axis.end_s == 0; none_counts) {
+    for (const Record& r : page.records) {
+      if (Timed(r)) axis.Add(r);
+    }
+  }
   axis.RoundToDecades();
   std::string out = fmt::format("<div class=\"{}\" style=\"--decades:{}\">\n{}", measured.Classes(), axis.Decades(),
                                 Note(measured, axis));

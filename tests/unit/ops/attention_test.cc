@@ -57,6 +57,16 @@ TEST(AttentionBind, WorkIsThatOfTheKeysThatAreSeen) {
   }
 }
 
+TEST(AttentionBind, WhatAMaskHidesNeedNotBeComputed) {
+  const auto fewest = [](const char* attrs) {
+    const Problem problem = Bind(std::string("attention/f32/l=4,s=4,d=4") + attrs + "/fill=normal/seed=0");
+    return OperatorRegistry::Global().Find("attention")->FewestFlops(problem) / problem.flops;
+  };
+  EXPECT_EQ(fewest(""), 1);
+  EXPECT_EQ(fewest(",causal=1"), 1);  // of what is counted
+  EXPECT_EQ(fewest(",mask=bool"), 0);
+}
+
 TEST(AttentionBind, ScaleHeadsAndMasks) {
   const Problem problem = Bind("attention/bf16/b=2,h=6,hkv=2,l=3,s=5,d=16,dv=8,mask=bool/fill=normal/seed=0");
   EXPECT_EQ(problem.Float("scale"), 0.25);

@@ -38,6 +38,17 @@ TEST(ConvBind, ShapesFollowTheAttributes) {
   EXPECT_THAT(Bind("conv/f32/n=1,c=2,o=3,i=10,k=3,pad=1/fill=normal/seed=0").output.shape, ElementsAre(1, 3, 10));
 }
 
+TEST(ConvBind, TapsOnPaddingNeedNotBeComputed) {
+  const auto fewest = [](const char* attrs) {
+    const Problem problem = Bind(std::string("conv/f32/n=2,c=3,o=4,") + attrs + "/fill=normal/seed=0");
+    return OperatorRegistry::Global().Find("conv")->FewestFlops(problem) / problem.flops;
+  };
+  EXPECT_EQ(fewest("i=8x8,k=3"), 1);
+  EXPECT_DOUBLE_EQ(fewest("i=1x1,k=3,pad=1"), 1.0 / 9);  // the middle one alone sees
+  EXPECT_DOUBLE_EQ(fewest("i=4,k=3,pad=1"), 10.0 / 12);  // one at each end does not
+  EXPECT_DOUBLE_EQ(fewest("i=4,k=3,pad=2,dilation=2"), 8.0 / 12);
+}
+
 struct BadConvCase {
   const char* id;
   const char* message;

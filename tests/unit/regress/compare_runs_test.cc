@@ -321,6 +321,36 @@ TEST_F(CompareRunsTest, TimesOfOtherClocksDevicesHostsAndSuspectResultsSayNothin
   EXPECT_THAT(elsewhere->results.at(0).time.why, HasSubstr("the hosts differ"));
 }
 
+TEST_F(CompareRunsTest, ATimeThatCannotBeTrueIsNeitherFasterNorABase) {
+  Record invalid = Timed(0.05);  // half of the base
+  invalid.timing_invalid = "wall clock: 2 s of 1 s";
+  const auto only = [&](Record base, Record now) {
+    const Change change = Only({std::move(base)}, {std::move(now)});
+    EXPECT_EQ(change.aspect, Aspect::kInvalidTime);
+    EXPECT_FALSE(change.regression);
+    const TimeComparison& time = comparison_.results.at(0).time;
+    EXPECT_EQ(time.verdict, TimeVerdict::kInvalid);
+    EXPECT_EQ(comparison_.TimesInvalid(), 1u);
+    EXPECT_EQ(comparison_.TimesTested(), 0u);
+    EXPECT_EQ(change.detail, time.why);
+    return change;
+  };
+  const Change now = only(Timed(0.1), invalid);
+  EXPECT_EQ(now.base + " " + now.now, "valid INVALID");
+  EXPECT_EQ(now.detail, "new: wall clock: 2 s of 1 s");
+  EXPECT_EQ(now.trend, Trend::kWorse);
+  const Change base = only(invalid, Timed(0.1));
+  EXPECT_EQ(base.trend, Trend::kBetter);
+  EXPECT_EQ(base.detail, "base: wall clock: 2 s of 1 s");
+  EXPECT_EQ(only(invalid, invalid).trend, Trend::kNeutral);
+  Compare({Timed(0.1)}, {Timed(0.05)});
+  EXPECT_EQ(comparison_.results.at(0).time.verdict, TimeVerdict::kFaster);
+  EXPECT_EQ(comparison_.TimesInvalid(), 0u);
+  invalid.implementation = "other";
+  Compare({Timed(0.1)}, {Timed(0.1), invalid});
+  EXPECT_EQ(comparison_.TimesInvalid(), 1u);  // also of a result that is new
+}
+
 TEST_F(CompareRunsTest, NothingInCommonAndOtherSchemasAreErrors) {
   const auto error = [&](Record now) {
     const auto result = CompareRuns({"B", {Passed("a")}, true, ""}, {"N", {std::move(now)}, true, ""}, settings_);

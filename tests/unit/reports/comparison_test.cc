@@ -140,6 +140,25 @@ TEST(Comparison, GroupsAreShownAndThoseThatRegressed) {
   EXPECT_EQ(GroupsTable(c).rows[0][5], "-");
 }
 
+TEST(Comparison, InvalidTimesAreShownAndHaveNoRatio) {
+  Change change;
+  change.aspect = Aspect::kInvalidTime, change.field = "timing_invalid", change.trend = Trend::kWorse;
+  change.base = "valid", change.now = "INVALID", change.detail = "new: 2 s of 1 s";
+  RunComparison c;
+  c.results.push_back(Changed("gpu", "matmul", change));
+  c.results[0].time.verdict = TimeVerdict::kInvalid, c.results[0].time.why = change.detail;
+  EXPECT_THAT(ComparisonLine(c), HasSubstr("1 result with a time that cannot be true: INVALID"));
+  EXPECT_THAT(ComparisonLine(c), testing::Not(HasSubstr("compared")));
+  EXPECT_THAT(ComparisonConsole(c, {}), HasSubstr("INVALID"));
+  EXPECT_THAT(ComparisonConsole(c, {}), HasSubstr("2 s of 1 s"));
+  EXPECT_THAT(ComparisonMarkdown(c), HasSubstr("| timing_invalid | valid | INVALID |"));
+  EXPECT_THAT(ComparisonSummary(c).header, testing::Contains("time invalid"));
+  const auto json = nlohmann::json::parse(ComparisonJson(c, 0));
+  EXPECT_EQ(json["results"][0]["time"]["verdict"], "INVALID");
+  EXPECT_TRUE(json["results"][0]["time"]["ratio"].is_null());
+  EXPECT_EQ(json["results"][0]["changes"][0]["aspect"], "invalid time");
+}
+
 TEST(Comparison, NoMoreThanTenAnnotationsOfALevelAndTheLastNamesTheRest) {
   RunComparison c;
   for (int i = 0; i < 13; ++i) c.results.push_back(Changed("cpu", fmt::format("op{:02}", i), Grown()));

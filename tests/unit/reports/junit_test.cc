@@ -51,6 +51,14 @@ TEST(Junit, TimesSumWhatTheCaseCost) {
   EXPECT_THAT(JunitReport({r}, ""), HasSubstr("time=\"1.750000\""));
 }
 
+TEST(Junit, ATimeThatCannotBeTrueIsNamedAndNotSummed) {
+  Record r = Make("pass");
+  r.prepare_s = 0.5, r.time_median_s = 0.01, r.samples = 100, r.timing_invalid = "2 s < 3 s";
+  const std::string xml = JunitReport({r}, "");
+  EXPECT_THAT(xml, HasSubstr("time=\"0.500000\"><system-out>the time cannot be true: 2 s &lt; 3 s</system-out>"));
+  EXPECT_THAT(xml, HasSubstr("<property name=\"note\" value=\"1 time cannot be true and counts nowhere"));
+}
+
 TEST(Junit, EnvironmentBecomesProperties) {
   const std::string xml = JunitReport({Make("pass")}, R"({"cpu": "A & B", "variables": {"X": "1"}})");
   EXPECT_THAT(xml, HasSubstr(R"(<property name="cpu" value="A &amp; B"/>)"));

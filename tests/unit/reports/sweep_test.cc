@@ -117,7 +117,12 @@ TEST(Performance, WhatIsFasterThanPossibleIsStruckOutAndNamed) {
   EXPECT_THAT(InvalidTimes({r}), ElementsAre(HasSubstr("2 times the measured bandwidth")));
   EXPECT_THAT(ConsoleReport({r}, {}), HasSubstr("cannot be true"));
   EXPECT_THAT(MarkdownReport({r}, ""), HasSubstr("cannot be true"));
-  EXPECT_THAT(HtmlReport({r}, ""), HasSubstr("faster than possible: 2 times"));
+  EXPECT_THAT(HtmlReport({r}, ""), HasSubstr("cannot be true: 2 times"));
+  EXPECT_THAT(LimitsTable({r}, 9).rows[0][2], HasSubstr("~~1.00 µs~~"));
+  for (const std::string& text : {ConsoleReport({r}, {}), MarkdownReport({r}, ""), HtmlReport({r}, "")}) {
+    EXPECT_THAT(text, HasSubstr("1 time cannot be true and counts nowhere"));
+  }
+  EXPECT_EQ(OutcomeLine({r}), "1 pass; 1 time cannot be true");
   const auto many = InvalidTimes(std::vector<Record>(kMostInvalidTimes + 3, r));
   EXPECT_THAT(many, SizeIs(kMostInvalidTimes + 1));
   EXPECT_THAT(many.back(), HasSubstr("and 3 more"));

@@ -124,6 +124,10 @@ TEST(ExitCode, OfRecordsFollowsOutcomes) {
   EXPECT_EQ(code("pass"), 0);
   EXPECT_EQ(code("pass", "suspect"), 0);
   EXPECT_EQ(code("pass", "suspect", true), 1);
+  Record false_time = Of(kFirst, "cpu", "x");
+  false_time.verdict = false_time.outcome = "pass", false_time.timing_invalid = "2 s of 1 s";
+  EXPECT_EQ(ExitCodeOfRecords({false_time}, {}), 0);
+  EXPECT_EQ(ExitCodeOfRecords({false_time}, {.strict = true}), 1);
   EXPECT_EQ(code("inconclusive"), 0);
   EXPECT_EQ(code("inconclusive", "", true), 1);
   EXPECT_EQ(code("mismatch"), 1);
