@@ -183,6 +183,10 @@ static int leave_daemon(void) {
   for (int wait = 0; wait < 500 && access(file, R_OK) != 0; ++wait) usleep(10000);
   return 0;
 }
+static int leave_daemon_and_hang(void) {
+  leave_daemon();
+  for (;;) pause();
+}
 static int fill_file(void) {
   char bytes[65536] = {0};
   const int fd = open("large", O_CREAT | O_WRONLY, 0600);
@@ -271,6 +275,7 @@ static const struct {
                  {"use_network", use_network},
                  {"enter_namespace", enter_namespace},
                  {"leave_daemon", leave_daemon},
+                 {"leave_daemon_and_hang", leave_daemon_and_hang},
                  {"fill_file", fill_file},
                  {"fill_memory", fill_memory},
                  {"start_processes", start_processes},

@@ -144,8 +144,8 @@ class Endings(Sandbox):
     def test_when_the_run_is_killed_nothing_of_a_worker_is_left(self):
         file = self.dir / "granted/pid"
         words = [ASSAY, "run", "--out", "out", "--progress", "none", "--no-perf", "--case", CASE, "--plugin", PLUGIN,
-                 "--backend", "misbehaving", "--impl", "attempt,hang", "--grant", "granted"]
-        env = {**self.env, "ASSAY_TEST_ATTEMPT": "leave_daemon", "ASSAY_TEST_DAEMON_FILE": str(file)}
+                 "--jobs", "1", "--backend", "misbehaving", "--impl", "attempt", "--grant", "granted"]
+        env = {**self.env, "ASSAY_TEST_ATTEMPT": "leave_daemon_and_hang", "ASSAY_TEST_DAEMON_FILE": str(file)}
         with subprocess.Popen(words, cwd=self.dir, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
             for _ in range(1200):
                 if file.exists() and file.read_text().endswith("\n"):

@@ -87,7 +87,7 @@ void AwaitWorker(pid_t worker, const sigset_t& awaited) {
   ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
-[[noreturn]] void Supervise(pid_t worker, pid_t host, const sigset_t& awaited) {
+[[noreturn]] void Supervise(pid_t worker, const sigset_t& awaited) {
   ::prctl(PR_SET_NAME, "assay-supervise");
   ::prctl(PR_SET_DUMPABLE, 0);
   AwaitWorker(worker, awaited);
@@ -95,15 +95,14 @@ void AwaitWorker(pid_t worker, const sigset_t& awaited) {
   int status = 0;
   ::waitpid(worker, &status, 0);
   EndDescendants(awaited);
-  const char* folder = std::getenv(kFolderVariable);
-  if (folder != nullptr && ::getppid() != host) RemoveFolder(folder);
+  if (const char* folder = std::getenv(kFolderVariable); folder != nullptr) RemoveFolder(folder);
   EndAs(status);
 }
 
 }  // namespace
 
 void RunSupervised(int socket) {
-  const pid_t host = ::getppid(), supervisor = ::getpid();
+  const pid_t supervisor = ::getpid();
   sigset_t awaited, before;
   ::sigemptyset(&awaited);
   ::sigaddset(&awaited, SIGCHLD);
@@ -118,11 +117,12 @@ void RunSupervised(int socket) {
   }
   if (worker > 0) {
     ::close(socket);
-    Supervise(worker, host, awaited);
+    Supervise(worker, awaited);
   }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != supervisor) ::_exit(1);  // it ended before the line above took effect
   ::setsid();
+  ::sigdelset(&before, SIGTERM);  // which the host blocked for the supervisor
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 

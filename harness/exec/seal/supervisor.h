@@ -6,7 +6,7 @@
 
 namespace assay {
 
-// The folder of the worker, which the supervisor removes when the host cannot any more.
+// The folder of the worker, which the supervisor removes: the host may be gone by then.
 inline constexpr const char* kFolderVariable = "ASSAY_WORKER_FOLDER";
 
 // Returns in a new process, the worker, which leads a session of its own; the calling process becomes the supervisor
