@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "tests/unit/ops/cases.h"
+#include "tests/support/operator_cases.h"
 
 namespace assay::test {
 namespace {
