@@ -46,7 +46,10 @@ std::string Note(const Record& r, const Ceiling& ceiling, bool direct) {
   }
   if (r.memory_fraction.value_or(0) > 1 && !r.time_cold_median_s) return "warm: the caches serve a part";
   if (r.compute_fraction.value_or(0) > 1 && !direct) return "the algorithm does fewer operations than are counted";
-  if (r.roofline_fraction.value_or(0) > 1) return fmt::format("above the ceiling ({})", ceiling.compute.from);
+  if (r.roofline_fraction.value_or(0) > 1) {
+    const bool compute = r.compute_fraction.value_or(0) > 1;
+    return fmt::format("above the ceiling ({})", (compute ? ceiling.compute : ceiling.memory).from);
+  }
   return r.compute_fraction ? "" : "no compute rate is known for these types";
 }
 

@@ -59,7 +59,7 @@ TEST(AttentionBind, WorkIsThatOfTheKeysThatAreSeen) {
 
 TEST(AttentionBind, WhatAMaskHidesNeedNotBeComputed) {
   const auto fewest = [](const char* attrs) {
-    const Problem problem = Bind(std::string("attention/f32/l=4,s=4,d=4") + attrs + "/fill=normal/seed=0");
+    const Problem problem = Bind(std::string("attention/f32/b=1,h=1,l=4,s=4,d=4") + attrs + "/fill=normal/seed=0");
     return OperatorRegistry::Global().Find("attention")->FewestFlops(problem) / problem.flops;
   };
   EXPECT_EQ(fewest(""), 1);

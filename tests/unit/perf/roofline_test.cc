@@ -68,7 +68,7 @@ TEST(Roofline, WhatIsFasterThanPossibleIsInvalidWarmOrCold) {
   Record r = Timed(1e6, 232e6, 9.2e-3, 9.2e-3);  // 1.087 times
   SetRoofline(r, kCeiling, *r.flops);
   EXPECT_EQ(r.timing_invalid, "");
-  EXPECT_THAT(r.roofline_note, HasSubstr("above the ceiling"));
+  EXPECT_THAT(r.roofline_note, HasSubstr("above the ceiling (measured: read)"));
 }
 
 TEST(Roofline, AWitnessAccusesNobody) {
