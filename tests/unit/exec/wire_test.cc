@@ -53,10 +53,10 @@ TEST(Wire, ArrivesAsTheAbiSays) {
   EXPECT_EQ(op.attrs[1]->f, std::numeric_limits<double>::infinity());
   EXPECT_EQ(op.attrs[2]->f, 0.1);
   EXPECT_STREQ(op.attrs[3]->s, "same");
-  ASSERT_EQ(op.attrs[4]->list_size, 2u);
-  EXPECT_EQ(op.attrs[4]->list[1], 3);
+  ASSERT_EQ(op.attrs[4]->count, 2u);
+  EXPECT_EQ(op.attrs[4]->ints[1], 3);
   EXPECT_EQ(op.attrs[5]->type, ASSAY_ATTR_INT_LIST);
-  EXPECT_EQ(op.attrs[5]->list_size, 0u);
+  EXPECT_EQ(op.attrs[5]->count, 0u);
 }
 
 TEST(Wire, SaysNothingAboutTheCase) {
