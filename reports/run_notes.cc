@@ -51,6 +51,9 @@ std::vector<std::string> RunNotes(const std::vector<Record>& records, const std:
         fmt::format("{} cannot be true and count{} nowhere; timing_invalid says why, and --strict fails the run.",
                     Counted(invalid, "time"), invalid == 1 ? "s" : ""));
   }
+  if (std::string unnamed = EnvironmentValue(environment, "unnamed_libraries"); !unnamed.empty()) {
+    notes.push_back(std::move(unnamed));
+  }
   if (EnvironmentValue(environment, "interrupted") == "true") {
     notes.emplace_back("The run was interrupted before its end.");
   }

@@ -66,6 +66,12 @@ void NoteUnusedRules(const ExpectationSet& expectations, const LoopResult& resul
   if (!unused.empty()) Note(fmt::format("expectations about no result of this run: {}", fmt::join(unused, ", ")));
 }
 
+nlohmann::ordered_json DescribeDevices(const std::vector<Device>& devices) {
+  auto out = nlohmann::ordered_json::array();
+  for (const Device& c : devices) out.push_back(DescribeDevice(c));
+  return out;
+}
+
 nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<Device>& devices,
                                    const ExpectationSet& expectations, const std::vector<std::string>& absent) {
   nlohmann::ordered_json out = DescribeEnvironment();
@@ -83,8 +89,7 @@ nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<
   out["machine_before"] = DescribeMachineState();
   if (const std::string gap = SandboxGap(devices); !gap.empty()) Note(gap);
   if (const std::string sandbox = SandboxOf(devices); !sandbox.empty()) out["sandbox"] = sandbox;
-  out["backends"] = nlohmann::ordered_json::array();
-  for (const Device& c : devices) out["backends"].push_back(DescribeDevice(c));
+  out["backends"] = DescribeDevices(devices);
   return out;
 }
 
@@ -138,9 +143,14 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
 }
 
 // What only the whole run tells.
-Status WriteMeasured(const LoopSettings& settings, const RunFolder& folder, nlohmann::ordered_json environment,
-                     bool interrupted) {
+Status WriteMeasured(const LoopSettings& settings, const std::vector<Device>& devices, const RunFolder& folder,
+                     nlohmann::ordered_json environment, bool interrupted) {
   if (interrupted) environment[kInterruptedKey] = true;
+  environment["backends"] = DescribeDevices(devices);
+  if (const std::string unnamed = UnnamedLibrariesText(devices); !unnamed.empty()) {
+    environment["unnamed_libraries"] = unnamed;
+    Note(unnamed);
+  }
   environment["machine_after"] = DescribeMachineState();
   if (auto status = folder.WriteJson("environment.json", environment); !status) return status;
   const auto& ceilings = settings.runner.ceilings;
@@ -253,7 +263,7 @@ int Run(RunOptions options) {
     settings.runner.ceilings->SetFinal(result.records);
     if (auto status = folder->Rewrite(result.records); !status) result.write_error = status.error().message;
   }
-  if (auto status = WriteMeasured(settings, *folder, environment, result.interrupted); !status)
+  if (auto status = WriteMeasured(settings, devices, *folder, environment, result.interrupted); !status)
     Note(status.error().message);
   const int code = Finish(options, plan, result, *folder, *profile, prepared->NoCase());
   NoteUnusedRules(expectations, result);

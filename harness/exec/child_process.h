@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/base/result.h"
+#include "harness/exec/loaded_libraries.h"
 #include "harness/exec/seal/lodging.h"
 #include "harness/exec/unique_fd.h"
 #include "harness/exec/wire/protocol.h"
@@ -47,6 +48,10 @@ class ChildProcess {
 
   // Whether a thread of it computes, waits for a processor to do so, or spins.
   bool AnyThreadRuns() const;
+
+  LibraryPaths LoadedLibraries() const {
+    return running() && worker_ > 0 ? LibrariesLoadedBy(worker_) : LibraryPaths();
+  }
 
   // Closes the socket, which asks the worker to end; gives it until the deadline, then has it killed, and
   // all that it started.

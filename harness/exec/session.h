@@ -14,6 +14,7 @@
 
 #include "harness/exec/buffers.h"
 #include "harness/exec/failure.h"
+#include "harness/exec/loaded_libraries.h"
 #include "harness/exec/shared_time.h"
 #include "ops/operator.h"
 
@@ -140,6 +141,9 @@ class Session {
 
   // How many workers were started: what one has prepared and kept, the next has not.
   virtual uint64_t workers_started() const = 0;
+
+  // The shared libraries that its workers were seen to have loaded beside the harness's own.
+  virtual LibraryPaths LoadedLibraries() const { return {}; }
 
   // By which timeouts count from now on, see SharedTime.
   virtual void ShareTime(std::shared_ptr<SharedTime> time) = 0;

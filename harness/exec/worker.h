@@ -46,6 +46,7 @@ class Worker {
   const std::string& sandbox() const { return sandbox_; }
 
   bool AnyThreadRuns() const { return process_.AnyThreadRuns(); }
+  LibraryPaths LoadedLibraries() const { return process_.LoadedLibraries(); }
 
   // Lets it destroy its plans and close its devices, for a while.
   void Stop();

@@ -79,6 +79,7 @@ Call<Prepared> WorkerSession::Prepare(int64_t device, const Problem& problem, co
                                       const LayoutVariant& variant) {
   auto plan = std::make_unique<Plan>();
   plan->layouts = LayoutsOf(problem, variant);
+  plan->what = problem.spec.op + " " + implementation;
   for (const Operand& input : problem.inputs) plan->names.push_back(input.name);
   plan->names.push_back(problem.output.name);
   for (const BufferLayout& layout : plan->layouts) {
@@ -106,9 +107,15 @@ Call<Prepared> WorkerSession::Prepare(int64_t device, const Problem& problem, co
   return prepared;
 }
 
+// A plugin loads what an operator needs when it is asked for, if not before: once its first plan has run.
+void WorkerSession::NoteLibraries(const std::string& of_plan) {
+  if (looked_at_.insert(of_plan).second) libraries_.merge(worker_.LoadedLibraries());
+}
+
 Call<void> WorkerSession::Release(uint64_t plan) {
   const Call<Plan*> found = FindPlan(plan);
   if (!found) return {};  // it went with its worker
+  NoteLibraries((*found)->what);
   const uint64_t worker_plan = (*found)->worker_plan;
   std::vector<Plan::Memory> memory = std::move((*found)->memory);
   plans_.erase(plan);

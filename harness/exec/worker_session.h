@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,7 @@ class WorkerSession final : public Session {
   bool AwaitIdle(double most_s) const override;
   Call<void> Release(uint64_t plan) override;
   void Restart() override;
+  LibraryPaths LoadedLibraries() const override { return libraries_; }
   uint64_t workers_started() const override { return workers_started_; }
   void ShareTime(std::shared_ptr<SharedTime> time) override { worker_.ShareTime(std::move(time)); }
 
@@ -69,6 +71,7 @@ class WorkerSession final : public Session {
   Call<double> Download(Plan& plan, size_t set, Operands which, Execution& execution);
   // Both the executions that are judged and those that are timed.
   Call<Batch> ExecuteBatch(Phase phase, const Plan& plan, const BatchRequest& request);
+  void NoteLibraries(const std::string& of_plan);
   tl::unexpected<WorkerFailure> BadAnswer(const std::string& call, const std::string& problem);
 
   SessionOptions options_;
@@ -76,6 +79,8 @@ class WorkerSession final : public Session {
   std::map<uint64_t, std::unique_ptr<Plan>> plans_;  // of the running worker
   std::unique_ptr<SpareMemory> spare_;
   uint64_t next_plan_ = 1, workers_started_ = 0;
+  LibraryPaths libraries_;
+  std::set<std::string> looked_at_;  // "operator implementation" whose libraries were looked for
   Worker worker_;
 };
 

@@ -24,6 +24,7 @@ struct WorkerSession::Plan {
     size_t first = 0, sets = 0;
   };
   uint64_t worker_plan = 0;  // its number in the worker
+  std::string what;          // operator and implementation
   std::vector<std::string> names;
   std::vector<BufferLayout> layouts;
   std::vector<uint64_t> image_at;  // where each operand's image begins in the shared memory

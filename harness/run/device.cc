@@ -209,7 +209,21 @@ nlohmann::ordered_json DescribeDevice(const Device& c) {
   out["memory_bytes"] = c.device.memory_bytes;
   out["properties"] = c.device.properties;
   out["sandbox"] = c.sandbox;
+  if (const LibraryPaths loaded = c.session->LoadedLibraries(); !loaded.empty()) out["loaded_libraries"] = loaded;
   return out;
+}
+
+std::string UnnamedLibrariesText(const std::vector<Device>& devices) {
+  std::string text;
+  for (const Device& c : devices) {
+    if (!c.session) continue;
+    const std::string& named = c.description.library_version;
+    const std::string libraries = UnnamedLibraries(c.session->LoadedLibraries(), named);
+    if (libraries.empty()) continue;
+    text += fmt::format("{}The worker of {} has loaded {}, which its library_version ('{}') does not name.",
+                        text.empty() ? "" : " ", c.selector, libraries, named);
+  }
+  return text;
 }
 
 Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent) {

@@ -37,7 +37,11 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
 // The devices of one plugin, each with a session of its own. Devices of one name are numbered: "H200 #0", "H200 #1".
 std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOptions& options);
 
+// With the libraries that its worker was seen to have loaded so far.
 nlohmann::ordered_json DescribeDevice(const Device& device);
+
+// Of devices whose workers have loaded a library that computes and that they do not name; "" where there is none.
+std::string UnnamedLibrariesText(const std::vector<Device>& devices);
 
 inline constexpr const char* kNoPlugin =
     "no backend plugin was found: build or install one beside the program (lib/assay/plugins), or give --plugin PATH";
