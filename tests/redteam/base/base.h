@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An honest backend in plain C: f32 products of matrices, softmax, sums, means and maxima. Linked with one file of
+ * ../cheats it is a dishonest one: that file defines the_cheat, and alters what it wants to.
+ */
+#ifndef ASSAY_TESTS_REDTEAM_BASE_H_
+#define ASSAY_TESTS_REDTEAM_BASE_H_
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "backends/abi/assay_backend.h"
+
+enum { kMaxRank = 4, kMaxInputs = 2, kMaxNames = 10 };
+
+struct assay_buffer {
+  uint64_t size;
+  uint64_t uploads; /* so many so far */
+  unsigned char* bytes;
+};
+
+typedef struct layout {
+  int rank;
+  int64_t shape[kMaxRank], strides[kMaxRank]; /* in elements */
+} layout;
+
+typedef enum operation { kMatmul, kSoftmax, kReduceSum, kReduceMean, kReduceMax } operation;
+
+struct assay_plan {
+  operation op;
+  int n_inputs;
+  layout in[kMaxInputs], out;
+  int axis; /* of softmax and reductions */
+  char implementation[16];
+  uint64_t executions; /* so many so far */
+  void* own;           /* of the cheat; freed with the plan */
+};
+
+/* What a cheat alters; all that is zero is honest. */
+typedef struct cheat {
+  const char* names[kMaxNames]; /* of its implementations; "plain" where there are none */
+  const char* contract;         /* of all of them */
+  void (*loaded)(void);
+  void (*execute)(assay_plan* plan, const assay_args* args);
+  void (*batch)(assay_plan* plan, assay_batch* batch);
+  void (*uploaded)(assay_buffer* buffer);
+  void (*downloading)(const assay_buffer* buffer);
+  void (*freeing)(const assay_buffer* buffer);
+} cheat;
+extern const cheat the_cheat;
+
+/* ---- offers.c ---- */
+
+/* Fills all of *plan but what a cheat keeps there; else says why this is not offered. */
+const char* describe_plan(const assay_op_desc* op, assay_plan* plan);
+
+/* ---- kernels.c ---- */
+
+/* The right result, by the honest way. */
+void compute(const assay_plan* plan, const assay_args* args);
+/* The executions of a batch one after the other, each timed by the host's clock. */
+void time_each(assay_plan* plan, assay_batch* batch, void (*execute)(assay_plan*, const assay_args*));
+double now_s(void);
+
+/* ---- views.c ---- */
+
+float* data_of(const assay_tensor_arg* arg);
+float* output_of(const assay_args* args);
+float* input_of(const assay_args* args, int i);
+int64_t count_of(const layout* l);
+/* Where the index-th element lies, counted over the axes of `mask` alone, the last one fastest. */
+int64_t offset_in(const layout* l, unsigned mask, int64_t index);
+int64_t offset_of(const layout* l, int64_t index);
+int is_dense(const layout* l);
+/* The elements without gaps, to keep them and to put them back. */
+void gather(const layout* l, const float* data, float* dense);
+void scatter(const layout* l, const float* dense, float* data);
+uint32_t bits_of(float x);
+/* Of every step-th element of all inputs, and where it stands. */
+uint64_t hash_inputs(const assay_plan* plan, const assay_args* args, int64_t step);
+
+#endif /* ASSAY_TESTS_REDTEAM_BASE_H_ */

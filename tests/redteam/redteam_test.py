@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every cheat of the catalogue is caught, and by what it says there: redteam_test.py ASSAY PLUGINS [group]. The honest
+plugin with which the cheats are linked passes, and nothing is said against its times."""
+import sys
+import tempfile
+import unittest
+
+from arena import Arena, CASE
+from catalogue import CHEATS
+
+ASSAY, PLUGINS = sys.argv[1:3]
+
+
+class InArena(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="redteam-", ignore_cleanup_errors=True)
+        self.arena = Arena(ASSAY, PLUGINS, self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+
+class Honest(InArena):
+    CASES = (CASE, "matmul/f32/m=33,n=65,k=127,transa=1,transb=1/fill=uniform/seed=1",
+             "softmax/f32/shape=64x300/fill=normal/seed=0", "reduce/f32/shape=64x500,axes=1,kind=sum/fill=normal/seed=0",
+             "reduce/f32/shape=64x500,axes=0,kind=mean/fill=normal/seed=0",
+             "reduce/f32/shape=16x500,axes=1,kind=max/fill=special/seed=0")
+
+    def test_the_honest_plugin_passes(self):
+        outcome = self.arena.run("honest", case=self.CASES)
+        self.assertEqual(outcome.code, 0, outcome.text())
+        self.assertEqual(len(outcome.records), len(self.CASES))
+        for r in outcome.records:
+            self.assertEqual((r["verdict"], r["timing_invalid"]), ("pass", ""), outcome.text())
+            self.assertGreater(r["time_median_s"], 0)
+        self.assertNotIn("unnamed_libraries", outcome.environment)
+
+
+def test_of(cheat):
+    def test(self):
+        outcome = cheat.run(self.arena)
+        self.assertTrue(outcome.records or outcome.code != 0, outcome.text())
+        self.assertTrue(cheat.caught_by(outcome), f"nothing caught it: {outcome.text()}")
+    test.__doc__ = f"{cheat.name}: {cheat.does}"
+    return test
+
+
+for group in sorted({cheat.group for cheat in CHEATS}):
+    tests = {"test_" + c.name.replace(" ", "_"): test_of(c) for c in CHEATS if c.group == group}
+    globals()[group] = type(group, (InArena,), tests)
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
