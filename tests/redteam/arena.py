@@ -36,11 +36,15 @@ class Arena:
             (self.folder / name).mkdir(exist_ok=True)
         self.runs = 0
 
-    def run(self, library, *options, implementation=None, case=CASE, perf_time="0.05", later_s=0):
+    def run(self, library, *options, implementation=None, case=CASE, perf_time="0.05", later_s=0, backend="redteam",
+            strict=True):
+        """The backend of a library of the red team; without one, of the product."""
         self.runs += 1
         out = self.folder / f"out{self.runs}"
-        words = [self.assay, "run", "--plugin", f"redteam={self.plugins / library}.so", "--backend", "redteam",
-                 "--require-backend", "redteam", "--strict", "--progress", "none", "--out", out.name]
+        words = [self.assay, "run", "--backend", backend, "--require-backend", backend, "--progress", "none", "--out",
+                 out.name]
+        words += ["--plugin", f"{backend}={self.plugins / library}.so"] if library else []
+        words += ["--strict"] if strict else []
         for one in case if isinstance(case, (list, tuple)) else [case]:
             words += ["--case", one]
         words += ["--impl", implementation] if implementation else []
@@ -55,6 +59,12 @@ class Arena:
         records = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
         return Outcome(done.returncode, records, done.stderr,
                        json.loads(environment.read_text()) if environment.exists() else {})
+
+    def clean(self):
+        """Removes what a cheat may have left outside of the folder."""
+        for path in ("/tmp", "/var/tmp", "/dev/shm"):
+            pathlib.Path(path, "assay-redteam-kept").unlink(missing_ok=True)
+        subprocess.run(["ipcrm", "-M", "0x72656474"], capture_output=True, check=False)
 
 
 def shorten(text, most=150):

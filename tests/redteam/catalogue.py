@@ -14,8 +14,10 @@ from arena import CASE, shorten
 # ---- by what a cheat is caught: each returns what the table says, or None ----
 
 def judged(verdict, reason):
-    """A record of that verdict whose reason matches."""
-    def look(outcome):
+    """A record of that verdict whose reason matches, and an exit code that says so."""
+    def look(outcome, arena, cheat):
+        if outcome.code == 0:
+            return None
         for r in outcome.records:
             if r["verdict"] == verdict and re.search(reason, r["reason"]):
                 return f"`{verdict}`: {shorten(r['reason'])}"
@@ -24,8 +26,10 @@ def judged(verdict, reason):
 
 
 def timed(why):
-    """A time that is struck out, for a reason that matches."""
-    def look(outcome):
+    """A time that is struck out, for a reason that matches, and an exit code (of --strict) that says so."""
+    def look(outcome, arena, cheat):
+        if outcome.code == 0:
+            return None
         for r in outcome.records:
             if re.search(why, r["timing_invalid"]):
                 return f"`timing_invalid`: {shorten(r['timing_invalid'])}"
@@ -35,7 +39,7 @@ def timed(why):
 
 def noted(what):
     """Something that the program says of the run."""
-    def look(outcome):
+    def look(outcome, arena, cheat):
         found = re.search(what, outcome.errors)
         return found and f"noted: {shorten(found.group(0))}"
     return look
@@ -54,7 +58,7 @@ def processes_called(name):
 
 def ended(name):
     """No process of that name is left soon after the run; those that are, are ended here."""
-    def look(outcome):
+    def look(outcome, arena, cheat):
         for _ in range(20):
             left = processes_called(name)
             if not left:
@@ -63,6 +67,15 @@ def ended(name):
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         return None
+    return look
+
+
+def gains_nothing():
+    """Every timed execution cost what an honest one costs: the median is not below half of the honest plugin's."""
+    def look(outcome, arena, cheat):
+        honest = arena.run("honest", case=cheat.case, perf_time=cheat.perf_time).records[0]["time_median_s"]
+        cheats = min((r["time_median_s"] or 0 for r in outcome.records), default=0)
+        return "gains nothing: each timed execution has data of its own" if cheats > honest / 2 else None
     return look
 
 
@@ -79,8 +92,8 @@ class Cheat:
     case: object = CASE
     perf_time: str = "0.05"
     known: tuple = ()  # descriptions
-    fails: bool = True  # the exit code of --strict is not 0
     later_s: float = 0  # after which the results are read once more
+    gap: str = ""  # why nothing catches it
 
     def run(self, arena):
         library = self.library or self.name
@@ -89,11 +102,9 @@ class Cheat:
         return arena.run(library, *self.options, implementation=self.implementation or None, case=self.case,
                          perf_time=self.perf_time, later_s=self.later_s)
 
-    def caught_by(self, outcome):
+    def caught_by(self, outcome, arena):
         """What caught it; "" when nothing did."""
-        if self.fails and outcome.code == 0:
-            return ""
-        return next((text for look in self.caught if (text := look(outcome))), "")
+        return next((text for look in self.caught if (text := look(outcome, arena, self))), "")
 
 
 LARGE = "matmul/f32/m=256,n=256,k=256/fill=normal/seed=0"  # hashing its inputs costs little beside the product
@@ -140,7 +151,7 @@ CHEATS += [
     Cheat("Results", "unaligned_wrong", "leaves terms out where the output does not begin at 16 bytes", (judged("mismatch", "unaligned start"),)),
     Cheat("Results", "rarely_wrong", "one execution in a thousand loses half of its terms", (IN_TIMED_LOOP, WRONG), perf_time="1"),
     Cheat("Results", "borrows_library", "multiplies by oneDNN, and names no library",
-          (noted(r"The worker of redteam has loaded libdnnl\S* \(oneDNN\)[^.]*"),), known=(d.MAKORA, d.FIELD_GUIDE), fails=False),
+          (noted(r"The worker of redteam has loaded libdnnl\S* \(oneDNN\)[^.]*"),), known=(d.MAKORA, d.FIELD_GUIDE)),
     Cheat("Detection", "knows_shapes", "leaves terms out for shapes that are no multiples of 32", (WRONG,), known=(d.SPEC, d.MLPERF)),
     Cheat("Detection", "knows_data", "has the answer to one case of the suite in a table", (WRONG,), known=(d.MLPERF, d.SAKANA)),
     Cheat("Detection", "detects_twin others", "is right on whole numbers, and bf16 on other data", (judged("below_contract", ""), WRONG),
@@ -169,8 +180,7 @@ for place, what in (("tmp", "/tmp"), ("var_tmp", "/var/tmp"), ("shm", "/dev/shm"
 CHEATS += [
     Cheat("Processes", "writes_frames", "writes replies of its own into the worker's connection",
           (judged("error", ""), judged("crash", ""), WRONG), known=(d.FORGED_PIPE,)),
-    Cheat("Processes", "leaves_child", "leaves a process that goes on computing, in a session of its own", (ended("redteam-left"),),
-          fails=False),
+    Cheat("Processes", "leaves_child", "leaves a process that goes on computing, in a session of its own", (ended("redteam-left"),)),
 ]
 for how, what in (("kill", "kills"), ("stop", "stops"), ("ptrace", "traces")):
     CHEATS.append(Cheat("Processes", f"attacks_parent {how}", f"{what} the harness",
