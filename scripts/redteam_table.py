@@ -4,9 +4,9 @@
 
 usage: scripts/redteam_table.py [--build DIR] [--only WORD] [--honest [N]]      from the repository root
 
---build DIR stands for build/release; its target all has the plugins. --only WORD prints the rows of those cheats whose
-names have the word, and leaves the page as it is. --honest makes N runs (300) of plugins that do not cheat instead, each
-of one backend, case and seed, and writes into the page how many of them were flagged.
+--build DIR stands for build/release; its target all has the plugins. --only WORD prints the rows of those cheats
+whose names have the word, and leaves the page as it is. --honest makes N runs (300) of plugins that do not cheat
+instead, each of one backend, case and seed, and writes into the page how many of them were flagged.
 """
 import argparse
 import datetime
@@ -20,7 +20,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/redteam"))
 from arena import Arena  # noqa: E402
-from catalogue import CHEATS  # noqa: E402
+from catalogue import GROUPS  # noqa: E402
 
 PAGE = ROOT / "backends/redteam.md"
 HONEST = ("redteam", "cpu", "onednn", "opencl", "vulkan")
@@ -29,8 +29,8 @@ CASES = ("matmul/f32/m=128,n=128,k=128/fill=normal", "matmul/f32/m=33,n=65,k=127
          "softmax/f32/shape=64x300/fill=normal", "softmax/f32/shape=8x4096/fill=uniform",
          "reduce/f32/shape=64x500,axes=1,kind=sum/fill=normal", "reduce/f32/shape=64x500,axes=0,kind=mean/fill=normal",
          "reduce/f32/shape=16x5000,axes=1,kind=max/fill=normal",
-         "conv/f32/n=1,c=16,h=14,w=14,k=16,r=3,s=3,pad=1/fill=normal", "fft/c64/kind=c2c,n=1024/fill=normal",
-         "attention/f32/b=1,h=2,lq=64,lk=64,d=32/fill=normal")
+         "conv/f32/n=1,c=16,i=14x14,o=16,k=3x3,pad=1x1/fill=normal", "fft/c64/kind=c2c,n=1024/fill=normal",
+         "attention/f32/b=1,h=2,l=64,s=64,d=32/fill=normal")
 
 
 def cell(text):
@@ -44,9 +44,9 @@ def row(cheat, caught):
 
 
 def table(build, only):
-    """The rows, and the names of those that are not caught though they should be, or are though it says that they are not."""
+    """The rows, the names of those for which it is not as the catalogue says, and how many are not caught."""
     rows, surprises, missed = [], [], 0
-    for cheat in CHEATS:
+    for cheat in itertools.chain(*GROUPS.values()):
         if only not in cheat.name:
             continue
         with tempfile.TemporaryDirectory(prefix="redteam-", ignore_cleanup_errors=True) as folder:
@@ -98,9 +98,10 @@ def honest(build, most):
         for line in found:
             print(f"flagged: {backend} {line}", file=sys.stderr, flush=True)
     print(f"{runs} runs, {results} results, {timed} timed, {flagged} runs flagged", flush=True)
-    return (f"{flagged} of {runs} runs of plugins that do not cheat were flagged: one backend of "
-            f"{', '.join(f'`{b}`' for b in HONEST)} (`redteam`: the honest plugin), one case of {len(CASES)} and one seed "
-            f"each, with all implementations: {results} results, {timed} of them timed ({conditions()}).")
+    backends = ", ".join(f"`{b}`" for b in HONEST)
+    return (f"{flagged} of {runs} runs of plugins that do not cheat were flagged: one backend of {backends} "
+            f"(`redteam`: the honest plugin), one case of {len(CASES)} and one seed each, with all implementations: "
+            f"{results} results, {timed} of them timed ({conditions()}).")
 
 
 def conditions():
@@ -123,7 +124,8 @@ def main():
     if given.only:
         print("\n".join(rows))
     else:
-        replace_part("table", "\n".join([f"{len(rows)} cheats, {len(rows) - missed} caught ({conditions()}).", "", *head, *rows]))
+        total = f"{len(rows)} cheats, {len(rows) - missed} caught ({conditions()})."
+        replace_part("table", "\n".join([total, "", *head, *rows]))
     for name in surprises:
         print(f"{name}: not as the catalogue says", file=sys.stderr)
     return 1 if surprises else 0

@@ -30,8 +30,8 @@ class Arena:
     def __init__(self, assay, plugins, folder):
         self.assay, self.plugins, self.folder = str(assay), pathlib.Path(plugins), pathlib.Path(folder)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("ASSAY_", "GTEST_"))}
-        self.env = dict(kept, ASSAY_GOLDEN_STORE=str(self.folder / "store"), NO_COLOR="1", HOME=str(self.folder / "home"),
-                        XDG_CACHE_HOME=str(self.folder / "cache"))
+        self.env = dict(kept, ASSAY_GOLDEN_STORE=str(self.folder / "store"), NO_COLOR="1",
+                        HOME=str(self.folder / "home"), XDG_CACHE_HOME=str(self.folder / "cache"))
         for name in ("home", "cache"):
             (self.folder / name).mkdir(exist_ok=True)
         self.runs = 0
@@ -69,5 +69,5 @@ class Arena:
 
 def shorten(text, most=150):
     """The start of a reason, without numbers that differ from run to run."""
-    text = re.sub(r"(?<=[a-z] )-?\d+\.\d+(e[+-]?\d+)?\b", "...", text.split("; ")[0])
+    text = re.sub(r"(?<=[a-z] )-?\d+\.?\d*(e[+-]?\d+)? ?(?=s\b|[,;]|$)", "... ", text).replace("... ,", "...,").replace("... ;", "...;").strip()
     return text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " ..."

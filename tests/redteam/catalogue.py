@@ -19,8 +19,10 @@ def judged(verdict, reason):
         if outcome.code == 0:
             return None
         for r in outcome.records:
-            if r["verdict"] == verdict and re.search(reason, r["reason"]):
-                return f"`{verdict}`: {shorten(r['reason'])}"
+            found = re.search(reason, r["reason"])
+            if r["verdict"] == verdict and found:
+                short = shorten(r["reason"])
+                return f"`{verdict}`: {short}" + (f" ({found.group(0)})" if found.group(0) not in short else "")
         return None
     return look
 
@@ -81,7 +83,6 @@ def gains_nothing():
 
 @dataclasses.dataclass
 class Cheat:
-    group: str
     name: str
     does: str
     caught: tuple  # by any of these
@@ -107,83 +108,127 @@ class Cheat:
         return next((text for look in self.caught if (text := look(outcome, arena, self))), "")
 
 
-LARGE = "matmul/f32/m=256,n=256,k=256/fill=normal/seed=0"  # hashing its inputs costs little beside the product
+LARGE = "matmul/f32/m=256,n=256,k=256/fill=normal/seed=0"  # a look at its inputs costs little beside the product
 LONG = "matmul/f32/m=256,n=256,k=2048/fill=normal/seed=0"
 SMALL = "matmul/f32/m=48,n=40,k=64/fill=normal/seed=0"
-WRONG = judged("mismatch", "")
-IN_TIMED_LOOP = judged("mismatch", "in the timed loop")
+ODD = "matmul/f32/m=65,n=97,k=129,transb=1/fill=normal/seed=0"  # as suite `default` has it
 
-CHEATS = [
-    Cheat("Replay", "replay_content", "computes once for each content of its inputs, which it hashes whole, and copies after that",
-          (timed("."),), known=(d.EIGH,)),
-    Cheat("Replay", "replay_sampled", "the same, hashing some hundred elements", (IN_TIMED_LOOP, timed(".")), known=(d.FINGERPRINT,)),
-    Cheat("Replay", "replay_address", "computes once for each buffer that it is given", (WRONG,), known=(d.KERNELBOT, d.QR_GAPS)),
-    Cheat("Replay", "replay_count", "computes for the first dozen executions of a plan, then gives old results", (IN_TIMED_LOOP, WRONG), known=(d.TENSARA, d.LLM_C)),
-    Cheat("Replay", "replay_slices", "keeps single elements by the contents of their row and column, in any order and scale", (IN_TIMED_LOOP, timed("."))),
-    Cheat("Replay", "skip_in_batches", "computes the first execution of each batch, and counts the others as done", (WRONG,), known=(d.BATCH_SKIP,)),
-    Cheat("Replay", "skip_unchanged", "counts uploads: where none came since its last execution, the output is still right", (timed("."), IN_TIMED_LOOP)),
-    Cheat("Replay", "skip_unchanged_rows", "compares its inputs with the last ones and computes the rows that changed", (timed("."), IN_TIMED_LOOP)),
-    Cheat("Replay", "stale", "computes the first execution of a plan, and leaves after that what lies there", (WRONG,), known=(d.FIELD_GUIDE,)),
-    Cheat("Replay", "carries_over", "takes the result of one case for that of the next one of that shape", (WRONG,),
+MISMATCH = judged("mismatch", "")
+TWIN = judged("mismatch", "exact twin")
+IN_TIMED_LOOP = judged("mismatch", "in the timed loop")
+WEAKER = judged("below_contract", "")
+# Timed executions that are all on data which has to be computed, or a time that is found out.
+NO_GAIN = (IN_TIMED_LOOP, timed("."), gains_nothing())
+OF_CASE = ("--no-perf", "--relations", "none")  # what is run beside the case's own data is computed
+
+REPLAY = [
+    Cheat("replay_content", "hashes its inputs whole, computes once for each content, and copies after that",
+          NO_GAIN, case=LARGE, known=(d.EIGH, d.MLPERF)),
+    Cheat("replay_sampled", "the same, with some hundred elements hashed", NO_GAIN, case=LARGE, known=(d.FINGERPRINT,)),
+    Cheat("replay_address", "computes once for each buffer that it is given", (MISMATCH,),
+          known=(d.KERNELBOT, d.QR_GAPS)),
+    Cheat("replay_count", "computes for the first dozen executions of a plan, then gives old results", (MISMATCH,),
+          known=(d.TENSARA, d.LLM_C)),
+    Cheat("replay_slices", "keeps single elements by the contents of their row and column, in whatever order and scale",
+          NO_GAIN, case=LONG),
+    Cheat("skip_in_batches", "computes the first execution of each batch, and counts the others as done", (MISMATCH,),
+          known=(d.BATCH_SKIP,)),
+    Cheat("skip_unchanged", "counts uploads: where none came since its last execution, the output is still right",
+          NO_GAIN, case=LARGE),
+    Cheat("skip_unchanged_rows", "compares its inputs with the last ones, and computes the rows that changed", NO_GAIN,
+          case=LARGE),
+    Cheat("stale", "computes the first execution of a plan, and leaves after that what lies there", (MISMATCH,),
+          known=(d.FIELD_GUIDE,)),
+    Cheat("carries_over", "takes the result of one case for that of the next one of that shape", (MISMATCH,),
           case=(SMALL, SMALL.replace("seed=0", "seed=1"))),
 ]
-for how, what in (("hundredth", "a hundredth of each duration"), ("zero", "durations of zero"), ("negative", "negative durations"),
-                  ("nan", "durations that are no numbers"), ("constant", "a nanosecond for each execution"),
-                  ("uneven", "the right sum, all of it in one execution of a batch")):
-    CHEATS.append(Cheat("Durations", f"forged {how}", what, (timed("."), judged("error", "")), library="forged",
-                        implementation=how))
-CHEATS += [
-    Cheat("Durations", "forged_device_clock", "a hundredth of each duration, said to be of the device's clock", (timed("."),)),
-    Cheat("Durations", "own_clock", "brings a clock_gettime of its own", (timed("."),), known=(d.FIELD_GUIDE,)),
-    Cheat("Durations", "patches_clock", "writes over the C library's clock_gettime: the harness's clock in the worker is slow too",
-          (timed("."),), known=(d.FAKE_CLOCK, d.METR)),
-    Cheat("Deferred", "defers_to_thread", "hands the work to a thread and returns", (WRONG,), known=(d.FIELD_GUIDE,)),
-    Cheat("Deferred", "defers_and_waits", "the same, and a download waits for the thread", (timed("."),), known=(d.FIELD_GUIDE, d.KERNELBENCH)),
-    Cheat("Deferred", "defers_to_download", "computes when the output is asked for", (timed("."),), known=(d.FIELD_GUIDE,)),
-    Cheat("Deferred", "computes_at_upload", "computes whenever an operand is uploaded, and copies in execute", (timed("."),)),
-    Cheat("Results", "zeros", "writes zeros", (WRONG,), known=(d.PYGPUBENCH,)),
-    Cheat("Results", "constant", "writes the mean of the right result everywhere", (WRONG,), known=(d.SAKANA,)),
-    Cheat("Results", "returns_input", "copies an input", (WRONG,), known=(d.FIELD_GUIDE,)),
-    Cheat("Results", "changes_input", "computes, and clears an input", (judged("mismatch", "changed on the device"),), known=(d.KERNELBENCH,)),
-    Cheat("Results", "low_precision", "rounds inputs to bf16 and declares f32", (judged("below_contract", ""), WRONG), known=(d.FIELD_GUIDE, d.FUTUREMARK)),
-    Cheat("Results", "precise_samples", "is right where checks by sample look, and bf16 elsewhere", (judged("below_contract", ""), WRONG)),
-    Cheat("Results", "undeclared_order", "declares det=yes, and changes the order of its sums", (judged("nondeterministic", ""),), known=(d.GARBAGE,)),
-    Cheat("Results", "unaligned_wrong", "leaves terms out where the output does not begin at 16 bytes", (judged("mismatch", "unaligned start"),)),
-    Cheat("Results", "rarely_wrong", "one execution in a thousand loses half of its terms", (IN_TIMED_LOOP, WRONG), perf_time="1"),
-    Cheat("Results", "borrows_library", "multiplies by oneDNN, and names no library",
-          (noted(r"The worker of redteam has loaded libdnnl\S* \(oneDNN\)[^.]*"),), known=(d.MAKORA, d.FIELD_GUIDE)),
-    Cheat("Detection", "knows_shapes", "leaves terms out for shapes that are no multiples of 32", (WRONG,), known=(d.SPEC, d.MLPERF)),
-    Cheat("Detection", "knows_data", "has the answer to one case of the suite in a table", (WRONG,), known=(d.MLPERF, d.SAKANA)),
-    Cheat("Detection", "detects_twin others", "is right on whole numbers, and bf16 on other data", (judged("below_contract", ""), WRONG),
-          library="detects_twin", implementation="others"),
-    Cheat("Detection", "detects_twin integers", "gives zeros for whole numbers", (WRONG,), library="detects_twin",
-          implementation="integers"),
-    Cheat("Detection", "answers_twin", "keeps the answer to the first whole numbers, and gives it to all", (WRONG,)),
-    Cheat("Detection", "detects_prefill", "computes where the output holds what the harness fills it with, and else does nothing", (timed("."), IN_TIMED_LOOP)),
-    Cheat("Detection", "detects_repeat", "leaves terms out for data that it has seen five times", (IN_TIMED_LOOP,), known=(d.LLM_C,)),
-    Cheat("Detection", "tires", "rounds inputs to bf16 from the 40th execution on", (IN_TIMED_LOOP, WRONG), known=(d.LLM_C,)),
-    Cheat("Detection", "half_in_batches", "leaves terms out in executions that come in a batch", (WRONG,), known=(d.SAMSUNG, d.FUTUREMARK, d.PYGPUBENCH)),
-    Cheat("Reading", "reads_memory proc_mem", "takes the golden values from /proc/PID/mem of the harness", (WRONG,),
-          library="reads_memory", implementation="proc_mem", known=(d.PYGPUBENCH,)),
-    Cheat("Reading", "reads_memory vm_readv", "the same by process_vm_readv", (WRONG,), library="reads_memory",
-          implementation="vm_readv", known=(d.PYGPUBENCH,)),
-    Cheat("Reading", "reads_store", "takes the golden values from the store", (WRONG,), options=("--no-perf", "--relations", "none"), known=(d.METR,)),
-    Cheat("Reading", "reads_command_line", "looks for the case on the command line of the harness", (WRONG,), known=(d.PPID,)),
-    Cheat("Reading", "forges_results", "leaves a child that writes `pass` into results.jsonl", (WRONG,), later_s=2, known=(d.PYGPUBENCH,)),
-]
-for place, what in (("tmp", "/tmp"), ("var_tmp", "/var/tmp"), ("shm", "/dev/shm"), ("folder", "its current folder"),
-                    ("home", "HOME"), ("segment", "a System V segment"), ("cache", "its own cache folder")):
-    CHEATS.append(Cheat("Persistence", f"keeps_results {place}", f"has kept the results of an earlier run in {what}", (WRONG,),
-                        library="keeps_results", implementation=place, before=("learn",), case=SMALL,
-                        options=("--no-perf", "--relations", "none"),
-                        known=(d.EIGH,) if place == "shm" else ()))
-CHEATS += [
-    Cheat("Processes", "writes_frames", "writes replies of its own into the worker's connection",
-          (judged("error", ""), judged("crash", ""), WRONG), known=(d.FORGED_PIPE,)),
-    Cheat("Processes", "leaves_child", "leaves a process that goes on computing, in a session of its own", (ended("redteam-left"),)),
-]
-for how, what in (("kill", "kills"), ("stop", "stops"), ("ptrace", "traces")):
-    CHEATS.append(Cheat("Processes", f"attacks_parent {how}", f"{what} the harness",
-                        (judged("crash", f"redteam: {how}: Operation not permitted"),), library="attacks_parent",
-                        implementation=how))
 
+DURATIONS = [Cheat(f"forged {how}", what, (timed("."),), library="forged", implementation=how) for how, what in (
+    ("hundredth", "a hundredth of each duration"), ("zero", "durations of zero"), ("negative", "negative durations"),
+    ("nan", "durations that are no numbers"), ("constant", "a nanosecond for each execution"),
+    ("uneven", "the right sum, nearly all of it in one execution of a batch"))] + [
+    Cheat("forged_device_clock", "a hundredth of each duration, said to be of the device's clock", (timed("."),)),
+    Cheat("own_clock", "brings a clock_gettime of its own", (timed("."),), known=(d.FIELD_GUIDE,)),
+    Cheat("patches_clock", "writes over the C library's clock_gettime: the harness's clock in the worker is slow too",
+          (timed("."),), known=(d.FAKE_CLOCK, d.METR)),
+]
+
+DEFERRED = [
+    Cheat("defers_to_thread", "hands the work to a thread and returns", (MISMATCH,), known=(d.FIELD_GUIDE,)),
+    Cheat("defers_and_waits", "the same, and a download waits for the thread", (timed("download"),),
+          known=(d.FIELD_GUIDE, d.KERNELBENCH)),
+    Cheat("defers_to_download", "computes when the output is asked for", (timed("download"),), known=(d.FIELD_GUIDE,)),
+    Cheat("computes_at_upload", "computes whenever an operand is uploaded, and copies in execute", (timed("upload"),),
+          case=LARGE),
+]
+
+RESULTS = [
+    Cheat("zeros", "writes zeros", (MISMATCH,), known=(d.PYGPUBENCH,)),
+    Cheat("constant", "writes the mean of the right result everywhere", (MISMATCH,), known=(d.SAKANA,)),
+    Cheat("returns_input", "copies an input", (MISMATCH,), known=(d.FIELD_GUIDE,)),
+    Cheat("changes_input", "computes, and clears an input", (judged("mismatch", "changed on the device"),),
+          known=(d.KERNELBENCH,)),
+    Cheat("low_precision", "rounds inputs to bf16 and declares f32", (WEAKER, MISMATCH),
+          known=(d.FIELD_GUIDE, d.FUTUREMARK)),
+    Cheat("precise_samples", "is right where checks by sample look, and bf16 elsewhere", (WEAKER, MISMATCH)),
+    Cheat("undeclared_order", "declares det=yes, and changes the order of its sums", (judged("nondeterministic", ""),),
+          known=(d.GARBAGE,)),
+    Cheat("unaligned_wrong", "leaves terms out where the output does not begin at 16 bytes",
+          (judged("mismatch", "unaligned start"),)),
+    Cheat("rarely_wrong", "one execution in a thousand loses half of its terms", (IN_TIMED_LOOP, MISMATCH), case=SMALL,
+          perf_time="1"),
+    Cheat("borrows_library", "multiplies by oneDNN, and names no library",
+          (noted(r"The worker of redteam has loaded libdnnl\S* \(oneDNN\), which its library_version"),),
+          known=(d.MAKORA, d.FIELD_GUIDE)),
+]
+
+DETECTION = [
+    Cheat("knows_shapes", "leaves terms out for shapes that are no multiples of 32", (MISMATCH,), case=(CASE, ODD),
+          known=(d.SPEC, d.MLPERF)),
+    Cheat("knows_data", "has the answer to one case of the suite in a table", (MISMATCH,), known=(d.MLPERF, d.SAKANA)),
+    Cheat("detects_twin others", "is right on whole numbers, and bf16 on other data", (WEAKER, MISMATCH),
+          library="detects_twin", implementation="others"),
+    Cheat("detects_twin integers", "gives zeros for whole numbers", (TWIN,), library="detects_twin",
+          implementation="integers"),
+    Cheat("answers_twin", "keeps the answer to the first whole numbers, and gives it to all", (TWIN,)),
+    Cheat("detects_prefill", "computes where the output holds what the harness fills it with, and else does nothing",
+          NO_GAIN, case=LARGE),
+    Cheat("detects_repeat", "leaves terms out for data that it has seen five times", NO_GAIN, known=(d.LLM_C,)),
+    Cheat("tires", "rounds inputs to bf16 from the 40th execution on", (MISMATCH,), known=(d.LLM_C,)),
+    Cheat("half_in_batches", "leaves terms out in executions that come in a batch", (MISMATCH,),
+          known=(d.SAMSUNG, d.FUTUREMARK, d.PYGPUBENCH)),
+]
+
+READING = [
+    Cheat("reads_memory proc_mem", "takes the golden values from /proc/PID/mem of the harness", (MISMATCH,),
+          library="reads_memory", implementation="proc_mem", known=(d.PYGPUBENCH,)),
+    Cheat("reads_memory vm_readv", "the same by process_vm_readv", (MISMATCH,), library="reads_memory",
+          implementation="vm_readv", known=(d.PYGPUBENCH,)),
+    Cheat("reads_store", "takes the golden values from the store", (MISMATCH,), options=OF_CASE, known=(d.METR,)),
+    Cheat("reads_command_line", "looks for the case on the command line of the harness", (MISMATCH,), known=(d.PPID,)),
+    Cheat("forges_results", "leaves a child that writes `pass` into results.jsonl", (MISMATCH,), later_s=2,
+          known=(d.PYGPUBENCH,)),
+]
+
+KEPT = {
+    "tmp": "/tmp", "var_tmp": "/var/tmp", "shm": "/dev/shm", "folder": "its current folder", "home": "HOME",
+    "segment": "a System V segment", "cache": "its own cache folder"}
+SHARED_MEMORY = "drivers share memory between processes there; a run of other seeds (`--seed`) shows it"
+CACHE = "drivers keep compiled kernels there; a run of other seeds (`--seed`) shows it"
+PERSISTENCE = [
+    Cheat(f"keeps_results {place}", f"has kept the results of an earlier run in {where}", (MISMATCH,),
+          library="keeps_results", implementation=place, before=("learn",), case=SMALL, options=OF_CASE,
+          known=(d.EIGH,) if place == "shm" else (), gap={"shm": SHARED_MEMORY, "cache": CACHE}.get(place, ""))
+    for place, where in KEPT.items()]
+
+PROCESSES = [
+    Cheat("writes_frames", "writes replies of its own into the worker's connection", (judged("error", "message"),),
+          known=(d.FORGED_PIPE,)),
+    Cheat("leaves_child", "leaves a process that goes on computing, in a session of its own", (ended("redteam-left"),)),
+] + [
+    Cheat(f"attacks_parent {how}", f"{what} the harness",
+          (judged("crash", f"redteam: {how}: Operation not permitted"),), library="attacks_parent", implementation=how)
+    for how, what in (("kill", "kills"), ("stop", "stops"), ("ptrace", "traces"))]
+
+GROUPS = {"Replay": REPLAY, "Durations": DURATIONS, "Deferred": DEFERRED, "Results": RESULTS, "Detection": DETECTION,
+          "Reading": READING, "Persistence": PERSISTENCE, "Processes": PROCESSES}
