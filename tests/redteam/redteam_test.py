@@ -38,6 +38,10 @@ class Honest(InArena):
             self.assertGreater(r["time_median_s"], 0)
         self.assertNotIn("unnamed_libraries", outcome.environment)
 
+    def test_the_honest_plugin_keeps_the_rules_of_the_interface(self):
+        done = self.arena.check_plugin("honest")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
 
 def test_of(cheat):
     def test(self):
