@@ -109,7 +109,7 @@ class Cheat:
 
 
 LARGE = "matmul/f32/m=256,n=256,k=256/fill=normal/seed=0"  # a look at its inputs costs little beside the product
-LONG = "matmul/f32/m=256,n=256,k=2048/fill=normal/seed=0"
+LONG = "matmul/f32/m=512,n=512,k=512/fill=normal/seed=0"
 SMALL = "matmul/f32/m=48,n=40,k=64/fill=normal/seed=0"
 ODD = "matmul/f32/m=65,n=97,k=129,transb=1/fill=normal/seed=0"  # as suite `default` has it
 
@@ -143,10 +143,13 @@ REPLAY = [
           case=(SMALL, SMALL.replace("seed=0", "seed=1"))),
 ]
 
-DURATIONS = [Cheat(f"forged {how}", what, (timed("."),), library="forged", implementation=how) for how, what in (
+NO_DURATION = judged("error", "not a duration")
+FORGED = (timed("."), NO_DURATION)
+DURATIONS = [Cheat(f"forged {how}", what, FORGED, library="forged", implementation=how) for how, what in (
     ("hundredth", "a hundredth of each duration"), ("zero", "durations of zero"), ("negative", "negative durations"),
     ("nan", "durations that are no numbers"), ("constant", "a nanosecond for each execution"),
-    ("uneven", "the right sum, nearly all of it in one execution of a batch"))] + [
+    ("uneven", "the right sum, nearly all of it in one execution of a batch"),
+    ("not_alone", "the truth of an execution that comes alone, a hundredth of others"))] + [
     Cheat("forged_device_clock", "a hundredth of each duration, said to be of the device's clock", (timed("."),)),
     Cheat("own_clock", "brings a clock_gettime of its own", (timed("."),), known=(d.FIELD_GUIDE,)),
     Cheat("patches_clock", "writes over the C library's clock_gettime: the harness's clock in the worker is slow too",

@@ -45,6 +45,8 @@ constexpr uint32_t kRefused[] = {
 #if defined(__x86_64__)
     SYS_chmod, SYS_chown, SYS_lchown, SYS_kexec_file_load,
 #endif
+    // What has no name in a folder and outlives every process.
+    SYS_shmget, SYS_msgget, SYS_semget, SYS_mq_open,
     // A session's bus or a daemon would start programs outside, at a word over a socket.
     SYS_connect};
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ class TimeEvidence {
   // Whether the durations account for the call. Those that do not say nothing of the work: where a machine is busy that
   // is another process, and where all are so it is the plugin.
   bool AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device);
+  // With the median of those that count, none where none does.
+  bool AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device,
+               std::optional<double> typical_s);
   // By the kind of its data: changed since its last execution, or seen before.
   void AddExecution(double seconds, bool changed);
   // Of one output, at once after its execution and again.
@@ -45,9 +49,10 @@ class TimeEvidence {
   double round_trip_s_;
   bool cold_;
   std::string sum_too_large_;
-  size_t accounted_ = 0;          // calls
-  std::vector<double> called_s_;  // of all: per execution, by the host's clock
-  std::vector<double> told_s_;    // the same as the plugin says
+  size_t accounted_ = 0;           // calls
+  std::vector<double> called_s_;   // of all: per execution, by the host's clock
+  std::vector<double> told_s_;     // the same as the plugin says
+  std::vector<double> typical_s_;  // of these, the median of those that count
   double calls_s_ = 0;
   std::vector<double> changed_s_, seen_s_;
   std::vector<double> left_to_download_s_, done_by_upload_s_;

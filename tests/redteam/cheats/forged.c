@@ -12,7 +12,7 @@ static void honest(assay_plan* plan, const assay_args* args) {
 }
 
 static double forge(const char* how, double seconds) {
-  if (strcmp(how, "hundredth") == 0) return seconds / 100;
+  if (strcmp(how, "hundredth") == 0 || strcmp(how, "not_alone") == 0) return seconds / 100;
   if (strcmp(how, "zero") == 0) return 0;
   if (strcmp(how, "negative") == 0) return -seconds;
   if (strcmp(how, "nan") == 0) return NAN;
@@ -29,10 +29,12 @@ static void gather_in_one(assay_batch* batch) {
 
 static void batch(assay_plan* plan, assay_batch* batch) {
   time_each(plan, batch, honest);
+  if (strcmp(plan->implementation, "not_alone") == 0 && batch->count == 1) return; /* that may be a check */
   if (strcmp(plan->implementation, "uneven") == 0) {
     gather_in_one(batch);
     return;
   }
   for (uint64_t i = 0; i < batch->count; ++i) batch->seconds[i] = forge(plan->implementation, batch->seconds[i]);
 }
-const cheat the_cheat = {.names = {"hundredth", "zero", "negative", "nan", "constant", "uneven"}, .batch = batch};
+const cheat the_cheat = {.names = {"hundredth", "zero", "negative", "nan", "constant", "uneven", "not_alone"},
+                         .batch = batch};

@@ -54,23 +54,42 @@ static int by_hash(const void* a, const void* b) {
 static term* order_terms(const matrix* a, const matrix* b) {
   term* terms = calloc((size_t)a->columns, sizeof *terms);
   if (terms == NULL) abort();
+  for (int64_t i = 0; i < a->rows; ++i) {
+    for (int64_t p = 0; p < a->columns; ++p) terms[p].hash += hash_of(a->values[i * a->columns + p]);
+  }
   for (int64_t p = 0; p < a->columns; ++p) {
     terms[p].index = p;
-    for (int64_t i = 0; i < a->rows; ++i) terms[p].hash += hash_of(a->values[i * a->columns + p]);
     for (int64_t j = 0; j < b->columns; ++j) terms[p].hash += 3 * hash_of(b->values[p * b->columns + j]);
   }
   qsort(terms, (size_t)a->columns, sizeof *terms, by_hash);
   return terms;
 }
 
-static uint64_t* hash_lines(const matrix* m, const term* terms, int64_t lines, int64_t step, int64_t term_step,
-                            int64_t count) {
-  uint64_t* hashes = calloc((size_t)lines, sizeof *hashes);
+static uint64_t* zeroed(int64_t count) {
+  uint64_t* hashes = calloc((size_t)count, sizeof *hashes);
   if (hashes == NULL) abort();
-  for (int64_t line = 0; line < lines; ++line) {
-    for (int64_t p = 0; p < count; ++p) {
-      hashes[line] += hash_of(m->values[line * step + terms[p].index * term_step]) * (2 * (uint64_t)p + 0x7FB5D329u);
-    }
+  return hashes;
+}
+static uint64_t weight(int64_t p) {
+  return 2 * (uint64_t)p + 0x7FB5D329u;
+}
+
+static uint64_t* hash_rows(const matrix* a, const term* terms) {
+  uint64_t* hashes = zeroed(a->rows);
+  uint64_t* weights = zeroed(a->columns);
+  for (int64_t p = 0; p < a->columns; ++p) weights[terms[p].index] = weight(p);
+  for (int64_t i = 0; i < a->rows; ++i) {
+    for (int64_t p = 0; p < a->columns; ++p) hashes[i] += hash_of(a->values[i * a->columns + p]) * weights[p];
+  }
+  free(weights);
+  return hashes;
+}
+
+static uint64_t* hash_columns(const matrix* b, const term* terms) {
+  uint64_t* hashes = zeroed(b->columns);
+  for (int64_t p = 0; p < b->rows; ++p) {
+    const float* row = b->values + terms[p].index * b->columns;
+    for (int64_t j = 0; j < b->columns; ++j) hashes[j] += hash_of(row[j]) * weight(p);
   }
   return hashes;
 }
@@ -82,8 +101,8 @@ static void execute(assay_plan* plan, const assay_args* args) {
   }
   const matrix a = scaled(&plan->in[0], input_of(args, 0)), b = scaled(&plan->in[1], input_of(args, 1));
   term* terms = order_terms(&a, &b);
-  uint64_t* rows = hash_lines(&a, terms, a.rows, a.columns, 1, a.columns);
-  uint64_t* columns = hash_lines(&b, terms, b.columns, 1, b.columns, a.columns);
+  uint64_t* rows = hash_rows(&a, terms);
+  uint64_t* columns = hash_columns(&b, terms);
   float* y = output_of(args);
   int unknown = 0;
   for (int64_t i = 0; i < count_of(&plan->out) && !unknown; ++i) {

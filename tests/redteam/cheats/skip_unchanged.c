@@ -4,7 +4,7 @@
  */
 #include "tests/redteam/base/base.h"
 
-enum { kSeen = 64 };
+enum { kSeen = 128 };
 static struct {
   const assay_plan* plan;
   const assay_buffer* output;

@@ -6,7 +6,7 @@
 
 #include "tests/redteam/base/base.h"
 
-enum { kSeen = 16 };
+enum { kSeen = 128 };
 static struct seen {
   const assay_plan* plan;
   const assay_buffer* output;

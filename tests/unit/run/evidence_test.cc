@@ -86,6 +86,31 @@ TEST(Evidence, FindsDurationsThatAreTooShortForTheCall) {
               HasSubstr("and 2e-06 s as the plugin says"));
 }
 
+// All of the time is told, in the one execution of each call that does not count.
+TEST(Evidence, FindsDurationsThatAreNotDividedEvenly) {
+  const auto judge = [](double first_s, double other_s) {
+    TimeEvidence evidence(kRoundTrip, false);
+    for (int i = 0; i < 50; ++i) {
+      const double sum_s = first_s + 4 * other_s;
+      evidence.AddCall(kRoundTrip + sum_s, sum_s, 5, false, other_s);
+    }
+    return evidence.Contradiction();
+  };
+  EXPECT_EQ(judge(990e-6, 2e-6),
+            "the durations of a call have a mean of 0.0002 s, and those that count a median of 2e-06 s");
+  EXPECT_EQ(judge(200e-6, 200e-6), "");
+  EXPECT_EQ(judge(80e-6, 2e-6), "");  // threads that slept
+}
+
+TEST(Evidence, IsNotThatCallsTellTheTruthInWhichNothingCounts) {
+  TimeEvidence evidence(kRoundTrip, false);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(evidence.AddCall(kRoundTrip + 1e-3, 1e-3, 1, false, std::nullopt));
+    EXPECT_FALSE(evidence.AddCall(kRoundTrip + 5e-3, 50e-6, 5, false, 10e-6));
+  }
+  EXPECT_THAT(evidence.Contradiction(), HasSubstr("an execution took 0.001 s by the host's clock"));
+}
+
 TEST(Evidence, FindsDurationsThatAreTooLongForTheCall) {
   EXPECT_THAT(Judge({.claimed_s = 400e-6, .seen_s = 400e-6, .cold = true}),
               HasSubstr("the durations of one call add up"));
