@@ -268,7 +268,7 @@ class CompareTimes(Base):
     def test_each_round_has_a_worker_of_its_own(self):
         self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.shared / "workers"))
         self.run_rounds("out", "--plugin", f"one={DELAYED}", "--backend", "one", "--impl", "ok")
-        self.assertEqual((self.dir / "workers").stat().st_size, self.ROUNDS)
+        self.assertEqual((self.shared / "workers").stat().st_size, self.ROUNDS)
 
     def test_a_failure_in_a_later_round_is_that_of_the_result(self):
         self.env.update(ASSAY_DELAY_OF=PLUGIN, ASSAY_WORKERS_FILE=str(self.shared / "workers"), ASSAY_CRASH_FROM="3")
