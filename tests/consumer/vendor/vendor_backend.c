@@ -29,7 +29,6 @@ static assay_status device_info(uint32_t index, assay_device_info* out, assay_te
   if (index > 0) return assay_fail(error, ASSAY_ERROR, "there is one device, number 0");
   ASSAY_SET(out, name, "Example 1"), ASSAY_SET(out, driver, "1.0"), ASSAY_SET(out, device_type, ASSAY_DEVICE_EXT);
   ASSAY_SET(out, device_id, 0), ASSAY_SET(out, memory_bytes, 1 << 30), ASSAY_SET(out, properties, "subnormals=kept");
-  ASSAY_SET(out, buffer_alignment, 0);
   return ASSAY_OK;
 }
 static assay_status device_open(uint32_t index, assay_device** out, assay_text* error) {
@@ -41,33 +40,24 @@ static void device_close(assay_device* device) {}
 
 static const assay_tensor_desc* operand(const assay_op_desc* d, int i) { return i < 2 ? d->inputs[i] : d->outputs[0]; }
 
-/* The shapes tell m, n and k; there is a c where beta is not 0, a bias where bias is 1, and an epilogue with these. */
-static int is_told_otherwise(const char* key) {
-  static const char* const keys[] = {"m", "n", "k", "batch", "beta", "bias", "epilogue"};
-  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; ++i)
-    if (strcmp(key, keys[i]) == 0) return 1;
-  return 0;
-}
-
 /* NULL when this backend computes what is described; else the reason why it does not. What is not known is refused. */
 static const char* why_not(const assay_op_desc* op) {
+  /* But for the last three, the operands tell what these say. */
+  static const char* const keys[] = {"m", "n", "k", "batch", "beta", "bias", "epilogue", "transa", "transb", "alpha"};
+  enum { kTransA = 7, kTransB, kAlpha, kKeys };
   if (strcmp(op->op, "matmul") != 0 || op->n_inputs != 2) return "only matmul without c and bias is offered";
-  if (op->flags != 0) return "no dynamic shapes are offered";
   for (int i = 0; i < 3; ++i) {
     const assay_tensor_desc* t = operand(op, i);
-    if (t->type_code != ASSAY_TYPE_FLOAT || t->bits != 32 || t->lanes != 1 || t->ndim != 2)
-      return "only f32 matrices are offered";
-    if (t->layout != NULL || t->alias != 0 || t->reserved != 0) return "no blocked layout and no alias is offered";
+    if (t->type_code != ASSAY_TYPE_FLOAT || t->bits != 32 || t->ndim != 2) return "only f32 matrices are offered";
+    if (op->flags || t->lanes != 1 || t->layout || t->alias || t->reserved) return "only plain tensors are offered";
   }
   for (uint64_t i = 0; i < op->n_attrs; ++i) {
     const assay_attr* attr = op->attrs[i];
-    const int is_trans = strcmp(attr->key, "transa") == 0 || strcmp(attr->key, "transb") == 0;
-    if (attr->flags & ~ASSAY_ATTR_OPTIONAL) return "an attribute has a flag that is not known";
-    if (is_trans && attr->i != 0) return "nothing transposed is offered";
-    if (strcmp(attr->key, "alpha") == 0
-            ? attr->f != 1
-            : !is_trans && !is_told_otherwise(attr->key) && !(attr->flags & ASSAY_ATTR_OPTIONAL))
-      return "only alpha = 1 and no further attribute is offered";
+    int key = 0;
+    while (key < kKeys && strcmp(attr->key, keys[key]) != 0) ++key;
+    if (attr->flags & ~ASSAY_ATTR_OPTIONAL || (key == kKeys && !attr->flags)) return "an attribute is not known";
+    if ((key == kTransA || key == kTransB) && attr->i != 0) return "nothing transposed is offered";
+    if (key == kAlpha && attr->f != 1) return "only alpha = 1 is offered";
   }
   return NULL;
 }
@@ -134,25 +124,13 @@ static assay_status execute(assay_plan* plan, const assay_args* args, assay_text
 }
 
 ASSAY_EXPORT const assay_backend_api* assay_backend_v1(const assay_host_info* host) {
-  /* What is not named is NULL: without execute_batch, execute is timed by the host's clock. */
-  static const assay_backend_api api = {
-      .struct_size = sizeof api,
-      .abi_major = ASSAY_ABI_MAJOR,
-      .abi_minor = ASSAY_ABI_MINOR,
-      .describe = describe,
-      .device_count = device_count,
-      .device_info = device_info,
-      .device_open = device_open,
-      .device_close = device_close,
-      .query = query,
-      .query_free = query_free,
-      .buffer_alloc = buffer_alloc,
-      .buffer_free = buffer_free,
-      .buffer_upload = buffer_upload,
-      .buffer_download = buffer_download,
-      .plan_create = plan_create,
-      .plan_destroy = plan_destroy,
-      .execute = execute,
-  };
+  /* What is not set is NULL: without execute_batch, execute is timed by the host's clock. */
+  static assay_backend_api api;
+  api.struct_size = sizeof api, api.abi_major = ASSAY_ABI_MAJOR, api.abi_minor = ASSAY_ABI_MINOR;
+  api.describe = describe, api.device_count = device_count, api.device_info = device_info;
+  api.device_open = device_open, api.device_close = device_close, api.query = query, api.query_free = query_free;
+  api.buffer_alloc = buffer_alloc, api.buffer_free = buffer_free;
+  api.buffer_upload = buffer_upload, api.buffer_download = buffer_download;
+  api.plan_create = plan_create, api.plan_destroy = plan_destroy, api.execute = execute;
   return &api;
 }
