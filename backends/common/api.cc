@@ -149,6 +149,7 @@ assay_status PlanCreate(assay_device* device, const assay_op_desc* op, const cha
     OpDesc desc(op);
     CheckAliases(*device->device, desc);
     auto plan = device->device->CreatePlan(desc, implementation);
+    desc.RefuseUnknownAttrs();
     *out = new assay_plan{std::move(desc), std::move(plan), {}};
   });
 }

@@ -197,7 +197,7 @@ class Layer(OpenCl):
     def test_every_object_of_the_driver_is_given_back(self):
         counts = self.shared / "counts"
         env = {"OPENCL_LAYERS": LAYER, "ASSAY_TEST_OPENCL_COUNTS": str(counts)}
-        checked = subprocess.run([ASSAY, "check-plugin", PLUGIN, "--only", "execute-twice,execute-timed,close-after-use"],
+        checked = subprocess.run([ASSAY, "check-plugin", PLUGIN, "--only", "execute-twice,execute-batch,close-after-use"],
                                  cwd=self.dir, env={**self.env, **env}, capture_output=True, text=True, timeout=280)
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
         lines = counts.read_text().splitlines()

@@ -125,15 +125,17 @@ Finding Operands::Download(std::vector<unsigned char>& bytes) const {
   return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_download", status, error));
 }
 
-Finding Operands::UploadHalf(size_t input, unsigned char flips) const {
-  const uint64_t half = sizes_[input] / 2;
-  std::vector<unsigned char> bytes(half);
+Finding Operands::ChangeFirstHalf(const assay_tensor_desc& tensor, size_t input, unsigned char flips) const {
+  const uint64_t span = SpanBytes(tensor), element = tensor.bits / 8;
+  std::vector<unsigned char> bytes(std::max(element, span / 2));
   ErrorText error;
   assay_buffer* buffer = pointers_[input]->buffer;
-  assay_status status = plugin_->api->buffer_download(plugin_->device, buffer, half, bytes.data(), half, error.out());
+  const uint64_t at = pointers_[input]->byte_offset;
+  assay_status status =
+      plugin_->api->buffer_download(plugin_->device, buffer, at, bytes.data(), bytes.size(), error.out());
   if (status != ASSAY_OK) return Bad("{}", Told("buffer_download", status, error));
   for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(byte ^ flips);
-  status = plugin_->api->buffer_upload(plugin_->device, buffer, half, bytes.data(), half, error.out());
+  status = plugin_->api->buffer_upload(plugin_->device, buffer, at, bytes.data(), bytes.size(), error.out());
   return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_upload", status, error));
 }
 

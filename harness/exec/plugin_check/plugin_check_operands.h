@@ -49,8 +49,8 @@ class Operands {
   const assay_args& args() const { return args_; }
   // The bytes of the (one) output's buffer, guards included.
   Finding Download(std::vector<unsigned char>& bytes) const;
-  // Flips bits of the second half of an input's buffer.
-  Finding UploadHalf(size_t input, unsigned char flips) const;
+  // Flips bits of the first half of an input, of one element at least.
+  Finding ChangeFirstHalf(const assay_tensor_desc& tensor, size_t input, unsigned char flips) const;
 
  private:
   Finding Add(const assay_tensor_desc& tensor);

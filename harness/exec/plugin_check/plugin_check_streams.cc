@@ -139,7 +139,7 @@ Finding ChangedInputs(PluginUnderTest& plugin) {
       if (Finding f = operands.Make(op); f.kind != kOk) return f;
       if (Finding f = used.Create(op, implementation.name.c_str()); f.kind != kOk) return f;
       if (Finding f = used.Execute(operands); f.kind != kOk) return f;
-      if (Finding f = operands.UploadHalf(0, kFlips); f.kind != kOk) return f;
+      if (Finding f = operands.ChangeFirstHalf(*op.inputs[0], 0, kFlips); f.kind != kOk) return f;
       if (Finding f = used.Execute(operands); f.kind != kOk) return f;
       if (Finding f = operands.Download(got); f.kind != kOk) return f;
       if (Finding f = fresh.Create(op, implementation.name.c_str()); f.kind != kOk) return f;

@@ -16,6 +16,7 @@ std::string AttentionWhyNot(Description op) {
 
 AttentionSpec AttentionSpecOf(Description op) {
   AttentionSpec a;
+  op.MayIgnore({"mask_per_head"});  // the mask has the shape that it says
   a.batch = op.AttrInt("b"), a.heads = op.AttrInt("h"), a.kv_heads = op.AttrInt("hkv");
   a.l = op.AttrInt("l"), a.s = op.AttrInt("s"), a.d = op.AttrInt("d"), a.dv = op.AttrInt("dv");
   a.causal = op.AttrInt("causal") != 0, a.window = op.AttrInt("window");
