@@ -55,7 +55,7 @@ def table(build, only):
             arena.clean()
         print(f"{cheat.name}: {caught or 'not caught'}", file=sys.stderr, flush=True)
         missed += not caught
-        surprises += [cheat.name] if bool(caught) == bool(cheat.gap) else []
+        surprises += [cheat.name] if bool(caught) == bool(cheat.gap) and not cheat.by_chance else []
         rows.append(row(cheat, caught))
     return rows, surprises, missed
 

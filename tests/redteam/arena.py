@@ -73,5 +73,5 @@ class Arena:
 
 def shorten(text, most=150):
     """The start of a reason, without numbers that differ from run to run."""
-    text = re.sub(r"(?<=[a-z] )-?\d+\.?\d*(e[+-]?\d+)? ?(?=s\b|[,;]|$)", "... ", text).replace("... ,", "...,").replace("... ;", "...;").strip()
+    text = re.sub(r"(?<=[a-z] )-?\d+\.?\d*(e[+-]?\d+)?(?= s\b|[,;]|$)", "...", text)
     return text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " ..."

@@ -95,6 +95,7 @@ class Cheat:
     known: tuple = ()  # descriptions
     later_s: float = 0  # after which the results are read once more
     gap: str = ""  # why nothing catches it
+    by_chance: bool = False  # in most runs: the table names it, and no test can
 
     def run(self, arena):
         library = self.library or self.name
@@ -119,8 +120,11 @@ IN_TIMED_LOOP = judged("mismatch", "in the timed loop")
 WEAKER = judged("below_contract", "")
 # Timed executions that are all on data which has to be computed, or a time that is found out.
 NO_GAIN = (IN_TIMED_LOOP, timed("."), gains_nothing())
+WHILE = "0.3"  # seconds of timing, for what shows only after some
 OF_CASE = ("--no-perf", "--relations", "none")  # what is run beside the case's own data is computed
 
+CHANGED_ROWS = ("its results are right and its times true, but of work that only data like the last can spare: few "
+                "rows change places between two executions")
 REPLAY = [
     Cheat("replay_content", "hashes its inputs whole, computes once for each content, and copies after that",
           NO_GAIN, case=LARGE, known=(d.EIGH, d.MLPERF)),
@@ -128,6 +132,7 @@ REPLAY = [
     Cheat("replay_address", "computes once for each buffer that it is given", (MISMATCH,),
           known=(d.KERNELBOT, d.QR_GAPS)),
     Cheat("replay_count", "computes for the first dozen executions of a plan, then gives old results", (MISMATCH,),
+          perf_time=WHILE,
           known=(d.TENSARA, d.LLM_C)),
     Cheat("replay_slices", "keeps single elements by the contents of their row and column, in whatever order and scale",
           NO_GAIN, case=LONG),
@@ -136,7 +141,7 @@ REPLAY = [
     Cheat("skip_unchanged", "counts uploads: where none came since its last execution, the output is still right",
           NO_GAIN, case=LARGE),
     Cheat("skip_unchanged_rows", "compares its inputs with the last ones, and computes the rows that changed", NO_GAIN,
-          case=LARGE),
+          case=LARGE, gap=CHANGED_ROWS, by_chance=True),
     Cheat("stale", "computes the first execution of a plan, and leaves after that what lies there", (MISMATCH,),
           known=(d.FIELD_GUIDE,)),
     Cheat("carries_over", "takes the result of one case for that of the next one of that shape", (MISMATCH,),
@@ -145,12 +150,13 @@ REPLAY = [
 
 NO_DURATION = judged("error", "not a duration")
 FORGED = (timed("."), NO_DURATION)
-DURATIONS = [Cheat(f"forged {how}", what, FORGED, library="forged", implementation=how) for how, what in (
+DURATIONS = [Cheat(f"forged {how}", what, FORGED, case=LARGE, library="forged", implementation=how) for how, what in (
     ("hundredth", "a hundredth of each duration"), ("zero", "durations of zero"), ("negative", "negative durations"),
     ("nan", "durations that are no numbers"), ("constant", "a nanosecond for each execution"),
     ("uneven", "the right sum, nearly all of it in one execution of a batch"),
     ("not_alone", "the truth of an execution that comes alone, a hundredth of others"))] + [
-    Cheat("forged_device_clock", "a hundredth of each duration, said to be of the device's clock", (timed("."),)),
+    Cheat("forged_device_clock", "a hundredth of each duration, said to be of the device's clock", (timed("."),),
+          case=LARGE),
     Cheat("own_clock", "brings a clock_gettime of its own", (timed("."),), known=(d.FIELD_GUIDE,)),
     Cheat("patches_clock", "writes over the C library's clock_gettime: the harness's clock in the worker is slow too",
           (timed("."),), known=(d.FAKE_CLOCK, d.METR)),
@@ -158,13 +164,15 @@ DURATIONS = [Cheat(f"forged {how}", what, FORGED, library="forged", implementati
 
 DEFERRED = [
     Cheat("defers_to_thread", "hands the work to a thread and returns", (MISMATCH,), known=(d.FIELD_GUIDE,)),
-    Cheat("defers_and_waits", "the same, and a download waits for the thread", (timed("download"),),
-          known=(d.FIELD_GUIDE, d.KERNELBENCH)),
-    Cheat("defers_to_download", "computes when the output is asked for", (timed("download"),), known=(d.FIELD_GUIDE,)),
+    Cheat("defers_and_waits", "the same, and a download waits for the thread", (timed("download"),), case=LARGE,
+          perf_time=WHILE, known=(d.FIELD_GUIDE, d.KERNELBENCH)),
+    Cheat("defers_to_download", "computes when the output is asked for", (timed("download"),), case=LARGE,
+          perf_time=WHILE, known=(d.FIELD_GUIDE,)),
     Cheat("computes_at_upload", "computes whenever an operand is uploaded, and copies in execute", (timed("upload"),),
           case=LARGE),
 ]
 
+CHANCE = "a run judges some dozens of the executions of a result, and finds what goes wrong that rarely in few runs"
 RESULTS = [
     Cheat("zeros", "writes zeros", (MISMATCH,), known=(d.PYGPUBENCH,)),
     Cheat("constant", "writes the mean of the right result everywhere", (MISMATCH,), known=(d.SAKANA,)),
@@ -178,8 +186,10 @@ RESULTS = [
           known=(d.GARBAGE,)),
     Cheat("unaligned_wrong", "leaves terms out where the output does not begin at 16 bytes",
           (judged("mismatch", "unaligned start"),)),
-    Cheat("rarely_wrong", "one execution in a thousand loses half of its terms", (IN_TIMED_LOOP, MISMATCH), case=SMALL,
-          perf_time="1"),
+    Cheat("rarely_wrong third", "one execution in three loses half of its terms", (MISMATCH,), library="rarely_wrong",
+          implementation="third"),
+    Cheat("rarely_wrong thousandth", "one execution in a thousand does", (MISMATCH,), library="rarely_wrong",
+          implementation="thousandth", gap=CHANCE, by_chance=True),
     Cheat("borrows_library", "multiplies by oneDNN, and names no library",
           (noted(r"The worker of redteam has loaded libdnnl\S* \(oneDNN\), which its library_version"),),
           known=(d.MAKORA, d.FIELD_GUIDE)),
@@ -197,7 +207,7 @@ DETECTION = [
     Cheat("detects_prefill", "computes where the output holds what the harness fills it with, and else does nothing",
           NO_GAIN, case=LARGE),
     Cheat("detects_repeat", "leaves terms out for data that it has seen five times", NO_GAIN, known=(d.LLM_C,)),
-    Cheat("tires", "rounds inputs to bf16 from the 40th execution on", (MISMATCH,), known=(d.LLM_C,)),
+    Cheat("tires", "rounds inputs to bf16 from the 40th execution on", (MISMATCH,), perf_time=WHILE, known=(d.LLM_C,)),
     Cheat("half_in_batches", "leaves terms out in executions that come in a batch", (MISMATCH,),
           known=(d.SAMSUNG, d.FUTUREMARK, d.PYGPUBENCH)),
 ]

@@ -32,10 +32,12 @@ constexpr double kEvenFactor = 3, kWakeSlack = 100e-6;
 
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
-// A sign is what even the smallest says.
+// A sign is what even the smallest of a few says, and the median of many: more of them decide.
 double Lower(const std::vector<double>& values, bool sure) {
+  constexpr size_t kMostSamples = 200;
   if (sure) return SurelyAbove(values);
-  return values.empty() || values.size() >= kFewestSamples ? kNothing : *std::ranges::min_element(values);
+  if (values.empty() || values.size() >= kMostSamples) return kNothing;
+  return values.size() < kFewestSamples ? *std::ranges::min_element(values) : Quantile(values, 0.5);
 }
 
 // What a transfer took more than another one of as many bytes.
@@ -75,8 +77,9 @@ bool TimeEvidence::AddCall(double elapsed_s, double sum_s, uint64_t executions, 
   const double permitted = std::max(2 * sum_s / n, clock_is_device ? kLaunchSlack : kLoopSlack);
   // The host's clock bounds the sum; how the plugin divides it is its own affair.
   const bool even = sum_s <= kEvenFactor * n * *typical_s + kWakeSlack;
-  const bool accounted = cold_ || (even && elapsed_s - sum_s - round_trip_s_ - kCallSlack <= n * permitted);
+  const bool accounted = cold_ || elapsed_s - sum_s - round_trip_s_ - kCallSlack <= n * permitted;
   accounted_ += accounted ? 1 : 0;
+  even_ += accounted && even ? 1 : 0;
   return accounted;
 }
 
@@ -97,11 +100,11 @@ double TimeEvidence::Claimed() const {
 }
 
 std::string TimeEvidence::Unaccounted(bool sure) const {
-  if (accounted_ > 0 || called_s_.empty()) return "";
+  if (even_ > 0 || called_s_.empty() || cold_) return "";
   const auto calls = static_cast<double>(called_s_.size());
   const bool many = calls >= (calls_s_ / calls >= kLongCall ? kFewestSamples : kManyCalls);
   if (sure != many) return "";
-  if (Quantile(told_s_, 0.5) > kEvenFactor * Quantile(typical_s_, 0.5)) {
+  if (accounted_ > 0) {
     return fmt::format("the durations of a call have a mean of {:.3g} s, and those that count a median of {:.3g} s",
                        Quantile(told_s_, 0.5), Quantile(typical_s_, 0.5));
   }

@@ -50,6 +50,7 @@ class TimeEvidence {
   bool cold_;
   std::string sum_too_large_;
   size_t accounted_ = 0;           // calls
+  size_t even_ = 0;                // of these, whose durations are alike
   std::vector<double> called_s_;   // of all: per execution, by the host's clock
   std::vector<double> told_s_;     // the same as the plugin says
   std::vector<double> typical_s_;  // of these, the median of those that count

@@ -21,6 +21,9 @@ constexpr double kMostUnusedBytes = 0x1p25;  // of a set that is not executed
 constexpr double kShareOfDownloads = 0.2;    // of the time of all calls that execute
 constexpr size_t kFewestDownloads = 2;
 constexpr const char* kChangedLater = "the output changed after the execution had returned";
+constexpr const char* kHardlyAny =
+    "hardly any call is accounted for by the durations of its executions, or the machine is too busy to time on";
+constexpr double kPatience = 10;       // times the time that was given, until a call counts
 constexpr double kTimeoutFactor = 20;  // a call may take this many times as long as expected, and a call's timeout
 
 double Sum(std::span<const double> values) {
@@ -81,6 +84,13 @@ Call<bool> TimingRun::Step(int64_t& processor) {
     if (Call<void> done = CallOnce(processor); !done) return tl::unexpected(done.error());
     if (!evidence_.Contradiction().empty() && !unaccounted_s_.empty() && timing_.seconds.empty()) {
       timing_.seconds.swap(unaccounted_s_);  // to be struck out
+    }
+    // Nor does it go on for ever where the plugin tells the truth in one call alone.
+    if (timing_.host_seconds > until + kPatience * std::max(0.1, request_.max_seconds) && !unaccounted_s_.empty() &&
+        timing_.seconds.size() == before) {
+      timing_.seconds.insert(timing_.seconds.end(), unaccounted_s_.begin(), unaccounted_s_.end());
+      unaccounted_s_.clear();
+      gave_up_ = true;
     }
     // A step in which nothing counted says nothing.
   } while (timing_.host_seconds < until || timing_.seconds.size() == before);
@@ -298,6 +308,7 @@ Call<Timing> TimingRun::End() {
   timing_.wall_s = executions_ == 0 ? 0 : calls_s_ / static_cast<double>(executions_);
   timing_.transfers = session_.Transfers(plan_);
   timing_.contradiction = evidence_.Contradiction();
+  if (gave_up_ && timing_.contradiction.empty()) timing_.contradiction = kHardlyAny;
   return std::move(timing_);
 }
 

@@ -65,6 +65,7 @@ class TimingRun {
   size_t downloads_ = 0, upload_pairs_ = 0;
   std::vector<size_t> downloaded_, unknown_;  // outputs, and those whose bits nobody knew, by content
   std::vector<double> unaccounted_s_;         // what would have counted
+  bool gave_up_ = false;
   uint64_t executions_ = 0;
   double calls_s_ = 0;  // without their round trips
   double round_trip_s_ = 0;

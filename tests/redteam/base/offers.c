@@ -8,7 +8,8 @@
 
 static const char* describe_tensor(const assay_tensor_desc* desc, layout* out) {
   if (desc->type_code != ASSAY_TYPE_FLOAT || desc->bits != 32 || desc->lanes != 1) return "only f32 is offered";
-  if (desc->layout != NULL || desc->alias != 0 || desc->reserved != 0) return "blocked layouts and aliases are not offered";
+  if (desc->layout != NULL || desc->alias != 0 || desc->reserved != 0)
+    return "blocked layouts and aliases are not offered";
   if (desc->ndim < 1 || desc->ndim > kMaxRank) return "only ranks 1 to 4 are offered";
   out->rank = desc->ndim;
   for (int i = 0; i < desc->ndim; ++i) {
