@@ -7,7 +7,8 @@
  *  - struct_size is the first member of every struct and is set by whoever allocates the struct. Structs only grow
  *    at their end; a callee reads or writes a member only where ASSAY_HAS says that the caller knows it. Arrays of
  *    structs are arrays of pointers, so that growth never moves an element. What is called reserved, and flags that
- *    this header does not name, are zero: a callee refuses others.
+ *    this header does not name, are zero: a callee refuses others. A member appended later that
+ *    changes what is asked comes with such a flag, or with a reserved member that is not zero.
  *  - Fixed-width integers; no enum, bool or bit-field crosses.
  *  - Strings are UTF-8 and NUL-terminated. Those that a plugin returns live as long as its library.
  *  - No ownership crosses but through the create/destroy, open/close and query/query_free pairs below. Error text goes
@@ -34,8 +35,8 @@
  * tensor then has extent ceil(extent / b) there).
  *
  * Types narrower than a byte (fp6, fp4) are packed along the last axis without gaps: element i of a row takes the bits
- * [i * bits, (i + 1) * bits) of it, counted from the least significant bit of its first byte; each row begins at a
- * whole byte. Strides count elements.
+ * [i * bits, (i + 1) * bits) of it, counted from the least significant bit of its first byte. The stride of the last
+ * axis is 1, and every other stride times bits is a multiple of 8, so that each row begins at a whole byte.
  */
 #ifndef ASSAY_BACKEND_H_
 #define ASSAY_BACKEND_H_
@@ -196,8 +197,9 @@ typedef struct assay_tensor_desc {
   const int64_t* shape;
   const int64_t* strides; /* in elements, any order of axes (NHWC is a permutation of them); never NULL */
   /* NULL: the strides say where elements lie. Else the tag of a blocked layout, as oneDNN writes them ("aBcd16b":
-   * upper case where an axis is blocked, then the blocks from the outermost); the strides are those of the tag without
-   * its blocks. */
+   * upper case where an axis is blocked, then the blocks from the outermost). Each blocked extent is rounded up to the
+   * product of its blocks; what is added is zero in inputs, and zero or left alone in outputs. The strides of the outer
+   * axes count elements from block to block. */
   const char* layout;
   uint32_t alias; /* of an output: 0 has memory of its own; k > 0 is in place, in that of input k - 1 */
   uint32_t reserved;
@@ -227,13 +229,17 @@ static inline const char* assay_asks_for_more(const assay_op_desc* op, const cha
   for (uint64_t i = 0; i < op->n_inputs + op->n_outputs; ++i) {
     const assay_tensor_desc* t = i < op->n_inputs ? op->inputs[i] : op->outputs[i - op->n_inputs];
     if (t->layout != NULL || t->lanes != 1) return "no blocked layouts and no vectors are offered";
-    if (t->alias != 0 || t->reserved != 0) return "nothing is offered in place";
+    if (t->alias != 0) return "nothing is offered in place";
+    if (t->reserved != 0) return "a tensor uses a member that is not known";
   }
   for (uint64_t i = 0; i < op->n_attrs; ++i) {
     const assay_attr* attr = op->attrs[i];
     uint64_t k = 0;
     while (k < n_keys && strcmp(attr->key, keys[k]) != 0) ++k;
-    if ((attr->flags & ~ASSAY_ATTR_OPTIONAL) != 0) return "an attribute has a flag that is not known";
+    if ((attr->flags & ~ASSAY_ATTR_OPTIONAL) != 0 || attr->reserved[0] != 0 || attr->reserved[1] != 0 ||
+        attr->reserved[2] != 0) {
+      return "an attribute uses a flag or a member that is not known";
+    }
     if (k == n_keys && (attr->flags & ASSAY_ATTR_OPTIONAL) == 0) return "an attribute is not known";
   }
   return NULL;

@@ -66,9 +66,9 @@ Call<std::vector<ProbeTime>> TimeProbe(const Device& device, const Problem& prob
     const auto plan = PreparedPlan::Make(device, problem, implementation.name);
     const Call<Timing> timing =
         plan ? RunTiming(*device.session, plan->id(), timed, request) : Call<Timing>(tl::unexpected(plan.error()));
-    if (timing) {
+    if (timing && timing->contradiction.empty() && timing->changed_later.empty()) {
       times.push_back({implementation.name, *std::ranges::min_element(timing->seconds), timing->wall_s});
-    } else if (EndedTheWorker(timing.error())) {
+    } else if (!timing && EndedTheWorker(timing.error())) {
       return tl::unexpected(timing.error());
     }
   }

@@ -79,10 +79,11 @@ void AwaitWorker(pid_t worker, const sigset_t& awaited) {
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
     std::signal(WTERMSIG(status), SIG_DFL);
-    sigset_t all;
-    ::sigfillset(&all);
-    ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
+    sigset_t one;  // another that waits, as SIGTERM of an impatient host, would tell another end
+    ::sigemptyset(&one);
+    ::sigaddset(&one, WTERMSIG(status));
     ::kill(::getpid(), WTERMSIG(status));
+    ::sigprocmask(SIG_UNBLOCK, &one, nullptr);
   }
   ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }

@@ -7,6 +7,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -149,6 +151,13 @@ Status RefuseSystemCalls(bool signals) {
   filter.RefuseBits(SYS_clone, 0, kNamespaces);
   filter.RefuseUnless(SYS_socket, 0, {AF_UNIX, AF_NETLINK});
   filter.RefuseUnless(SYS_prlimit64, 0, {0, self});
+  // Words to a daemon need no connection; a pair of sockets is made otherwise.
+  for (const uint32_t flags : {0, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_CLOEXEC | SOCK_NONBLOCK}) {
+    filter.RefuseIf(SYS_socket, 1, {SOCK_DGRAM | flags});
+  }
+  filter.RefuseIf(SYS_prctl, 0, {PR_SET_DUMPABLE});             // which libraries it has loaded is seen from outside
+  filter.RefuseIf(SYS_setpriority, 0, {PRIO_PGRP, PRIO_USER});  // the host, and workers of others
+  filter.RefuseCall(SYS_ioprio_set);
   if (signals) RefuseSignals(filter, self);
   return filter.Install();
 }

@@ -96,6 +96,11 @@ static const char* describe_reduce(const assay_op_desc* op, assay_plan* plan) {
 
 const char* describe_plan(const assay_op_desc* op, assay_plan* plan) {
   if (op->flags != 0) return "dynamic shapes are not offered";
+  for (uint64_t i = 0; i < op->n_attrs; ++i) {
+    const assay_attr* attr = op->attrs[i];
+    const int uses_more = attr->reserved[0] != 0 || attr->reserved[1] != 0 || attr->reserved[2] != 0;
+    if ((attr->flags & ~ASSAY_ATTR_OPTIONAL) != 0 || uses_more) return "an attribute uses what is not known";
+  }
   if (op->n_inputs < 1 || op->n_inputs > kMaxInputs || op->n_outputs != 1) return "too many operands";
   plan->n_inputs = (int)op->n_inputs;
   for (int i = 0; i < plan->n_inputs; ++i) {
