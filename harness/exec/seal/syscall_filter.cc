@@ -152,11 +152,10 @@ Status RefuseSystemCalls(bool signals) {
   filter.RefuseUnless(SYS_socket, 0, {AF_UNIX, AF_NETLINK});
   filter.RefuseUnless(SYS_prlimit64, 0, {0, self});
   // Words to a daemon need no connection; a pair of sockets is made otherwise.
-  for (const uint32_t flags : {0, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_CLOEXEC | SOCK_NONBLOCK}) {
-    filter.RefuseIf(SYS_socket, 1, {SOCK_DGRAM | flags});
-  }
-  filter.RefuseIf(SYS_prctl, 0, {PR_SET_DUMPABLE});             // which libraries it has loaded is seen from outside
-  filter.RefuseIf(SYS_setpriority, 0, {PRIO_PGRP, PRIO_USER});  // the host, and workers of others
+  constexpr uint32_t kSocketFlags[] = {0, SOCK_CLOEXEC, SOCK_NONBLOCK, int{SOCK_CLOEXEC} | int{SOCK_NONBLOCK}};
+  for (const uint32_t flags : kSocketFlags) filter.RefuseIf(SYS_socket, 1, {uint32_t{SOCK_DGRAM} | flags});
+  filter.RefuseIf(SYS_prctl, 0, {PR_SET_DUMPABLE});  // which libraries it has loaded is seen from outside
+  filter.RefuseIf(SYS_setpriority, 0, {uint32_t{PRIO_PGRP}, uint32_t{PRIO_USER}});  // the host, and workers of others
   filter.RefuseCall(SYS_ioprio_set);
   if (signals) RefuseSignals(filter, self);
   return filter.Install();
