@@ -77,13 +77,6 @@ void NoteOtherBits(const Problem& problem, const Tensor& output, Attempt& attemp
       "the bits changed in the timed loop although the contract says det=yes" + WhyRun1IsMissing(problem, attempt));
 }
 
-// Caches that are emptied make nothing faster.
-bool IsTooFastForCold(const Timing& warm, const Timing& cold) {
-  constexpr double kLeastShare = 0.25;
-  return cold.cache_was_flushed && warm.contradiction.empty() && !cold.seconds.empty() &&
-         Quantile(cold.seconds, 0.5) < kLeastShare * Quantile(warm.seconds, 0.5);
-}
-
 }  // namespace
 
 SpanContext CaseRunner::LabelOf(const Timed& timed) const {
@@ -210,10 +203,6 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
   SetLimits(device, attempt);
   for (const Call<Timing>* done : {&timing, cold_timing}) {
     if (done != nullptr && !(**done).contradiction.empty()) AddContradiction(attempt.record, (**done).contradiction);
-  }
-  if (cold && IsTooFastForCold(*timing, **cold)) {
-    AddContradiction(attempt.record,
-                     "with cold caches it is said to take less than a quarter of the time with warm ones");
   }
 }
 

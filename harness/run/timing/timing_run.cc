@@ -86,14 +86,14 @@ Call<bool> TimingRun::Step(int64_t& processor) {
       timing_.seconds.swap(unaccounted_s_);  // to be struck out
     }
     // Nor does it go on for ever where the plugin tells the truth in one call alone.
-    if (timing_.host_seconds > until + kPatience * std::max(0.1, request_.max_seconds) && !unaccounted_s_.empty() &&
-        timing_.seconds.size() == before) {
+    const bool late = HasSpentAll() || timing_.host_seconds > until + kPatience * std::max(0.1, request_.max_seconds);
+    if (late && !unaccounted_s_.empty() && timing_.seconds.size() == before) {
       timing_.seconds.insert(timing_.seconds.end(), unaccounted_s_.begin(), unaccounted_s_.end());
       unaccounted_s_.clear();
       gave_up_ = true;
     }
     // A step in which nothing counted says nothing.
-  } while (timing_.host_seconds < until || timing_.seconds.size() == before);
+  } while ((timing_.host_seconds < until && !HasSpentAll()) || timing_.seconds.size() == before);
   const std::span<const double> all(timing_.seconds);
   const std::span<const double> now = all.subspan(before);
   timing_.step_medians_s.push_back(Quantile({now.begin(), now.end()}, 0.5));
@@ -105,10 +105,16 @@ bool TimingRun::Stop(StopReason reason) {
   return true;
 }
 
+// Transfers included: neither a suspicion nor slow uploads keep a run from its next case.
+bool TimingRun::HasSpentAll() const {
+  return timing_.host_seconds + uploads_s_ + downloads_s_ >= kPatience * std::max(0.1, request_.max_seconds);
+}
+
 bool TimingRun::Finished() {
   const auto count = static_cast<int64_t>(timing_.seconds.size());
   if (count == 0) return false;
   if (request_.cold_cache && !timing_.cache_was_flushed) return Stop(StopReason::kNotFlushed);
+  if (HasSpentAll()) return Stop(StopReason::kTimeLimit);
   if (evidence_.IsSuspicious() || !HasExecutedEveryContent()) return false;  // soon there is enough to be sure
   const bool plenty = count >= request_.min_repetitions && (request_.cold_cache || evidence_.IsComplete());
   if (plenty && request_.enough && request_.enough(timing_.seconds)) return Stop(StopReason::kSettled);

@@ -31,6 +31,7 @@ class TimingRun {
   TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingRequest request);
   Call<void> Prepare();
 
+  bool HasSpentAll() const;
   bool Finished();
   bool Stop(StopReason reason);
   bool IsLong() const;
