@@ -150,7 +150,7 @@ REPLAY = [
 
 NO_DURATION = judged("error", "not a duration")
 FORGED = (timed("."), NO_DURATION)
-DURATIONS = [Cheat(f"forged {how}", what, FORGED, case=LARGE, library="forged", implementation=how) for how, what in (
+DURATIONS = [Cheat(f"forged {how}", what, FORGED, case=LARGE, perf_time=WHILE, library="forged", implementation=how) for how, what in (
     ("hundredth", "a hundredth of each duration"), ("zero", "durations of zero"), ("negative", "negative durations"),
     ("nan", "durations that are no numbers"), ("constant", "a nanosecond for each execution"),
     ("uneven", "the right sum, nearly all of it in one execution of a batch"),

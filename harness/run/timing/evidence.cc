@@ -32,12 +32,12 @@ constexpr double kEvenFactor = 3, kWakeSlack = 100e-6;
 
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
-// A sign is what even the smallest of a few says, and the median of many: more of them decide.
+// A sign is what the median says: more of them decide.
 double Lower(const std::vector<double>& values, bool sure) {
   constexpr size_t kMostSamples = 200;
   if (sure) return SurelyAbove(values);
   if (values.empty() || values.size() >= kMostSamples) return kNothing;
-  return values.size() < kFewestSamples ? *std::ranges::min_element(values) : Quantile(values, 0.5);
+  return Quantile(values, 0.5);
 }
 
 // What a transfer took more than another one of as many bytes.

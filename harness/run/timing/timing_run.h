@@ -65,8 +65,8 @@ class TimingRun {
   double downloads_s_ = 0;  // with what is done with them
   size_t downloads_ = 0, upload_pairs_ = 0;
   std::vector<size_t> downloaded_, unknown_;  // outputs, and those whose bits nobody knew, by content
-  std::vector<double> unaccounted_s_;         // what would have counted
-  bool gave_up_ = false;
+  std::vector<double> unaccounted_s_;         // what would have counted, as the plugin says
+  std::vector<double> unaccounted_host_s_;    // the same by the host's clock
   uint64_t executions_ = 0;
   double calls_s_ = 0;  // without their round trips
   double round_trip_s_ = 0;

@@ -33,7 +33,7 @@ TEST_F(TimedLoop, OfARightResultGivesItsTimes) {
   const Attempt attempt = Time();
   EXPECT_EQ(attempt.verdict, Verdict::kPass) << attempt.reason;
   EXPECT_EQ(attempt.record.time_median_s, 0.001);
-  EXPECT_GE(attempt.record.samples, 5);
+  EXPECT_GE(attempt.record.samples, 1);  // as many as the time was enough for
   EXPECT_EQ(attempt.record.timing_invalid, "");
   EXPECT_EQ(attempt.record.time_cold_median_s, 0.001);
   EXPECT_EQ(attempt.record.second_set, "twin");
