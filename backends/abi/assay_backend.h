@@ -16,7 +16,8 @@
  *  - assay_backend_v1() touches no device. All calls for one device come from one thread. An execution returns once
  *    its outputs are complete and visible to buffer_download(); only submit() returns before.
  *  - What a description asks for and a plugin does not know, it refuses with ASSAY_UNSUPPORTED in query(): an operator,
- *    a type, an attribute that is not flagged ASSAY_ATTR_OPTIONAL, a layout tag, an alias, flags.
+ *    a type, an attribute that is not flagged ASSAY_ATTR_OPTIONAL, a layout tag, an alias, flags. So do execute(),
+ *    execute_batch(), submit() and buffer_import() with flags of their own.
  *  - The harness owns whole allocations on the device (alloc/upload/download/free). A tensor argument is a view into
  *    one: a byte offset, and the shape and strides of its description. Guards lie around it: touch nothing outside.
  *    A range of upload or download that reaches outside of its allocation is refused with an error.
@@ -302,6 +303,7 @@ typedef struct assay_args {
   const assay_tensor_arg* const* inputs;
   uint64_t n_outputs;
   const assay_tensor_arg* const* outputs;
+  uint64_t flags; /* 0: none is named yet. Also announces what may be appended to assay_tensor_arg */
 } assay_args;
 
 #define ASSAY_CACHE_WARM 0
@@ -341,6 +343,7 @@ typedef struct assay_memory {
   void* pointer;
   uint64_t offset; /* bytes into it */
   uint64_t bytes;
+  uint64_t flags; /* 0: none is named yet */
 } assay_memory;
 
 typedef struct assay_backend_api {

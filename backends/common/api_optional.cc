@@ -77,7 +77,8 @@ assay_status GetCapabilities(assay_device* device, const assay_capabilities** ou
 assay_status BufferImport(assay_device* device, const assay_memory* memory, assay_buffer** out, assay_text* error) {
   return Guarded(error, [&] {
     CheckPointers("buffer_import", device, memory, out);
-    if (!ASSAY_HAS(memory, bytes)) throw Failure("buffer_import: the assay_memory is too short");
+    if (!ASSAY_HAS(memory, flags)) throw Failure("buffer_import: the assay_memory is too short");
+    if (memory->flags != 0) throw Unsupported("buffer_import: flags {:#x} are not known", memory->flags);
     *out = new assay_buffer{device->device->Import(*memory), memory->bytes};
   });
 }

@@ -54,7 +54,8 @@ ImplementationList::ImplementationList(std::vector<Implementation> found) : text
 }
 
 Args CheckedArgs(const OpDesc& op, const assay_args* raw) {
-  if (raw == nullptr || !ASSAY_HAS(raw, outputs)) throw Failure("{}: the arguments are NULL or too short", op.name());
+  if (raw == nullptr || !ASSAY_HAS(raw, flags)) throw Failure("{}: the arguments are NULL or too short", op.name());
+  if (raw->flags != 0) throw Unsupported("{}: arguments with flags {:#x} are not known", op.name(), raw->flags);
   Args args{CheckedOperands(op, "input", op.inputs(), raw->n_inputs, raw->inputs),
             CheckedOperands(op, "output", op.outputs(), raw->n_outputs, raw->outputs)};
   for (size_t i = 0; i < args.outputs.size(); ++i) {

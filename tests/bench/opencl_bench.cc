@@ -50,7 +50,7 @@ class OpenClMatmul {
 
   void Run() {
     const assay_tensor_arg *in[] = {&operands_[0], &operands_[1]}, *out[] = {&operands_[2]};
-    const assay_args args{sizeof args, 2, in, 1, out};
+    const assay_args args{sizeof args, 2, in, 1, out, 0};
     Check(api_->execute(plan_, &args, &text_));
   }
 

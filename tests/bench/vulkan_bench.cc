@@ -85,8 +85,8 @@ class Prepared {
   void Run() {
     if (plan_ == nullptr) Create();
     if (!device_.ok()) return;
-    const assay_args args{sizeof(assay_args), args_.size() - 1, arg_pointers_.data(), 1,
-                          arg_pointers_.data() + args_.size() - 1};
+    const assay_args args{
+        sizeof(assay_args), args_.size() - 1, arg_pointers_.data(), 1, arg_pointers_.data() + args_.size() - 1, 0};
     device_.Check(device_.api_->execute(plan_, &args, &device_.error_));
   }
 

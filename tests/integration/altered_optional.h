@@ -72,7 +72,8 @@ static assay_status odd_alignment(uint32_t index, assay_device_info* out, assay_
 }
 static assay_status copies_import(assay_device* device, const assay_memory* memory, assay_buffer** out,
                                   assay_text* error) {
-  if (memory->kind != ASSAY_MEMORY_HOST) return assay_fail(error, ASSAY_UNSUPPORTED, "host memory alone");
+  const int is_plain = memory->kind == ASSAY_MEMORY_HOST && memory->flags == 0;
+  if (!is_plain) return assay_fail(error, ASSAY_UNSUPPORTED, "host memory alone");
   const assay_status status = buffer_alloc(device, memory->bytes, out, error);
   if (status == ASSAY_OK) memcpy((*out)->bytes, memory->pointer, memory->bytes);
   return status;

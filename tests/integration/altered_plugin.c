@@ -222,6 +222,11 @@ static assay_status other_bits(assay_plan* plan, const assay_args* args, assay_t
   *at(args->outputs[0], plan->strides[2], 0, 0) += (float)++executions;
   return status;
 }
+static assay_status any_arguments(assay_plan* plan, const assay_args* args, assay_text* error) {
+  assay_args known = *args;
+  known.flags = 0;
+  return execute(plan, &known, error);
+}
 static assay_status crashes(assay_plan* plan, const assay_args* args, assay_text* error) {
   abort();
 }
@@ -360,6 +365,7 @@ static void alter(const char* how) {
   ALTER("any-implementation", plan_create, any_implementation);
   ALTER("plans-run-out", plan_create, plans_run_out);
   ALTER("other-bits", execute, other_bits);
+  ALTER("any-arguments", execute, any_arguments);
   ALTER("crashes", execute, crashes);
   ALTER("hangs", execute, hangs);
   ALTER("any-flags", query, any_flags);

@@ -58,6 +58,8 @@ constexpr PluginCheck kChecks[] = {
     {"plans", "plans can be created and destroyed many times", Stage::kOffer, Plans},
     {"execute-twice", "what is declared deterministic gives the same bits twice", Stage::kOffer, ExecuteTwice},
     {"execute-batch", "every execution of a batch gets a duration", Stage::kOffer, ExecuteBatch},
+    {"argument-flags", "arguments with flags that the header does not name are refused, with the reason", Stage::kOffer,
+     ArgumentFlags},
     {"changed-inputs", "inputs may change in part between executions", Stage::kOffer, ChangedInputs},
     {"plan-info", "what a plan came to is told within struct_size", Stage::kOffer, PlanInfo},
     {"streams", "executions of two streams overlap and are right", Stage::kOffer, Streams},

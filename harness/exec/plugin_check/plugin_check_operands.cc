@@ -113,7 +113,7 @@ Finding Operands::Make(const assay_op_desc& op) {
   } else if (Finding added = Add(*op.outputs[0]); added.kind != Finding::Kind::kOk) {
     return added;
   }
-  args_ = {sizeof args_, op.n_inputs, pointers_.data(), 1, pointers_.data() + op.n_inputs};
+  args_ = {sizeof args_, op.n_inputs, pointers_.data(), 1, pointers_.data() + op.n_inputs, 0};
   return Good("");
 }
 

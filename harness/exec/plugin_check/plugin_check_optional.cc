@@ -178,6 +178,11 @@ Finding BufferImport(PluginUnderTest& plugin) {
     return Bad("buffer_import of a kind that the header does not name is ASSAY_OK");
   }
   memory.kind = ASSAY_MEMORY_HOST;
+  memory.flags = uint64_t{1} << 63;
+  if (plugin.api->buffer_import(plugin.device, &memory, &buffer, error.out()) == ASSAY_OK) {
+    return Bad("buffer_import with a flag that the header does not name is ASSAY_OK");
+  }
+  memory.flags = 0;
   const Finding host = IsUsedInPlace(plugin, memory, bytes, "host memory");
   if (host.kind == Finding::Kind::kFail) return host;
   int64_t shape = static_cast<int64_t>(kBytes);

@@ -12,6 +12,7 @@ namespace assay::plugin_check {
 namespace {
 
 constexpr int kRounds = 20;
+constexpr uint64_t kUnknownFlag = uint64_t{1} << 63;
 
 // Executes twice; *same says whether the bytes agree.
 Finding TwoExecutions(PluginUnderTest& plugin, const CheckedOffer& offer, const char* implementation, bool* same) {
@@ -56,6 +57,14 @@ Finding CallBatch(PluginUnderTest& plugin, const CheckedOffer& offer, const char
   }
   if (!std::isnan(seconds[kExecutions])) return Bad("execute_batch wrote more durations than there are executions");
   return Good("");
+}
+
+Finding IsRefused(const char* function, assay_status status, const ErrorText& error) {
+  if (status == ASSAY_OK) {
+    return Bad("{} of arguments with flags {:#x} is ASSAY_OK; refuse what the header does not name", function,
+               kUnknownFlag);
+  }
+  return error.str().empty() ? Bad("{} refused arguments with unknown flags without a text", function) : Good("");
 }
 
 }  // namespace
@@ -128,6 +137,28 @@ Finding ExecuteBatch(PluginUnderTest& plugin) {
   for (const CheckedOffer& offer : plugin.offers) {
     const std::string& implementation = offer.implementations.front().name;
     if (Finding f = CallBatch(plugin, offer, implementation.c_str()); f.kind != kOk) return f;
+  }
+  return Good("{} operators", plugin.offers.size());
+}
+
+Finding ArgumentFlags(PluginUnderTest& plugin) {
+  for (const CheckedOffer& offer : plugin.offers) {
+    const std::string& implementation = offer.implementations.front().name;
+    Operands operands(plugin);
+    TestPlan plan(plugin);
+    if (Finding f = operands.Make(offer.op->get()); f.kind != kOk) return f;
+    if (Finding f = plan.Create(offer.op->get(), implementation.c_str()); f.kind != kOk) return f;
+    assay_args args = operands.args();
+    args.flags = kUnknownFlag;
+    ErrorText alone, in_batch;
+    const assay_status executed = plugin.api->execute(plan.get(), &args, alone.out());
+    if (Finding f = IsRefused("execute", executed, alone); f.kind != kOk) return f;
+    if (plugin.api->execute_batch == nullptr) continue;
+    const assay_args* all[] = {&args};
+    double seconds = 0;
+    assay_batch batch{sizeof batch, 1, all, ASSAY_CACHE_WARM, 0, &seconds, 0, 0};
+    const assay_status executed_batch = plugin.api->execute_batch(plan.get(), &batch, in_batch.out());
+    if (Finding f = IsRefused("execute_batch", executed_batch, in_batch); f.kind != kOk) return f;
   }
   return Good("{} operators", plugin.offers.size());
 }

@@ -117,6 +117,7 @@ Finding PlanUnknown(PluginUnderTest&);
 Finding Plans(PluginUnderTest&);
 Finding ExecuteTwice(PluginUnderTest&);
 Finding ExecuteBatch(PluginUnderTest&);
+Finding ArgumentFlags(PluginUnderTest&);
 Finding ChangedInputs(PluginUnderTest&);
 Finding PlanInfo(PluginUnderTest&);
 Finding Streams(PluginUnderTest&);

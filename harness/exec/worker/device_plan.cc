@@ -41,7 +41,7 @@ Json OperandSet::Bind(const Json& images, std::shared_ptr<SharedImages> memory, 
     arg_pointers_.push_back(&image.arg);
   }
   const size_t n_inputs = images_.size() - 1;
-  args_ = {sizeof args_, n_inputs, arg_pointers_.data(), 1, arg_pointers_.data() + n_inputs};
+  args_ = {sizeof args_, n_inputs, arg_pointers_.data(), 1, arg_pointers_.data() + n_inputs, 0};
   return Ok();
 }
 

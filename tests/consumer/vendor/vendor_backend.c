@@ -109,6 +109,7 @@ static float* at(const assay_tensor_arg* arg, const int64_t* strides, int64_t i,
 }
 
 static assay_status execute(assay_plan* plan, const assay_args* args, assay_text* error) {
+  if (args->flags != 0) return assay_fail(error, ASSAY_UNSUPPORTED, "arguments with these flags are not known");
   for (int64_t e = 0; e < plan->m * plan->n; ++e) {
     const int64_t i = e / plan->n, j = e % plan->n;
     float* y = at(args->outputs[0], plan->strides[2], i, j);

@@ -151,13 +151,16 @@ static void execute_one(assay_plan* plan, const assay_args* args) {
   (the_cheat.execute != NULL ? the_cheat.execute : execute_honestly)(plan, args);
 }
 static assay_status execute(assay_plan* plan, const assay_args* args, assay_text* error) {
-  (void)error;
+  if (args->flags != 0) return assay_fail(error, ASSAY_UNSUPPORTED, "arguments with these flags are not known");
   execute_one(plan, args);
   ++plan->executions;
   return ASSAY_OK;
 }
 static assay_status execute_batch(assay_plan* plan, assay_batch* batch, assay_text* error) {
-  (void)error;
+  for (uint64_t i = 0; i < batch->count; ++i) {
+    const int known = batch->args[i]->flags == 0;
+    if (!known) return assay_fail(error, ASSAY_UNSUPPORTED, "arguments with these flags are not known");
+  }
   ASSAY_SET(batch, clock_is_device, 0), ASSAY_SET(batch, cache_was_flushed, 0);
   if (the_cheat.batch != NULL) {
     the_cheat.batch(plan, batch);

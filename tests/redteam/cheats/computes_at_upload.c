@@ -28,7 +28,7 @@ static void uploaded(assay_buffer* buffer) {
     float* before = malloc((size_t)count_of(&s->plan.out) * sizeof *before);
     if (before == NULL) abort();
     const assay_tensor_arg *inputs[kMaxInputs] = {&s->inputs[0], &s->inputs[1]}, *outputs[] = {&s->output};
-    const assay_args args = {sizeof args, (uint64_t)s->plan.n_inputs, inputs, 1, outputs};
+    const assay_args args = {sizeof args, (uint64_t)s->plan.n_inputs, inputs, 1, outputs, 0};
     gather(&s->plan.out, output_of(&args), before); /* the prefill, which has to be there until execute */
     compute(&s->plan, &args);
     gather(&s->plan.out, output_of(&args), s->result);

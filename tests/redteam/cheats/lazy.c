@@ -31,7 +31,7 @@ void compute_rounded(const assay_plan* plan, const assay_args* args) {
     inputs[i] = (assay_tensor_arg){.struct_size = sizeof inputs[i], .buffer = &buffers[i]};
     pointers[i] = &inputs[i];
   }
-  const assay_args rounded_args = {sizeof rounded_args, args->n_inputs, pointers, 1, args->outputs};
+  const assay_args rounded_args = {sizeof rounded_args, args->n_inputs, pointers, 1, args->outputs, 0};
   compute(&dense, &rounded_args);
   for (int i = 0; i < plan->n_inputs; ++i) free(buffers[i].bytes);
 }

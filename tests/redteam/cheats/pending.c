@@ -17,7 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void finish(struct pending* p) {
   const assay_tensor_arg *inputs[kMaxInputs] = {&p->inputs[0], &p->inputs[1]}, *outputs[] = {&p->output};
-  const assay_args args = {sizeof args, (uint64_t)p->plan.n_inputs, inputs, 1, outputs};
+  const assay_args args = {sizeof args, (uint64_t)p->plan.n_inputs, inputs, 1, outputs, 0};
   compute(&p->plan, &args);
   p->waits = 0;
 }

@@ -51,7 +51,7 @@ static void compute_row(const assay_plan* plan, const assay_args* args, int64_t 
   a.byte_offset += (uint64_t)(row * plan->in[0].strides[0]) * sizeof(float);
   y.byte_offset += (uint64_t)(row * plan->out.strides[0]) * sizeof(float);
   const assay_tensor_arg *inputs[] = {&a, args->inputs[1]}, *outputs[] = {&y};
-  const assay_args of_row = {sizeof of_row, 2, inputs, 1, outputs};
+  const assay_args of_row = {sizeof of_row, 2, inputs, 1, outputs, 0};
   compute(&one, &of_row);
 }
 

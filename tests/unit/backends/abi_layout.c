@@ -124,12 +124,13 @@ LIES(assay_tensor_arg, byte_offset, 16);
 LIES(assay_tensor_arg, shape, 24);
 LIES(assay_tensor_arg, strides, 32);
 
-HOLDS(assay_args, 40);
+HOLDS(assay_args, 48);
 LIES(assay_args, struct_size, 0);
 LIES(assay_args, n_inputs, 8);
 LIES(assay_args, inputs, 16);
 LIES(assay_args, n_outputs, 24);
 LIES(assay_args, outputs, 32);
+LIES(assay_args, flags, 40);
 
 HOLDS(assay_batch, 48);
 LIES(assay_batch, struct_size, 0);
@@ -148,13 +149,14 @@ LIES(assay_event_times, end_s, 16);
 LIES(assay_event_times, clock_is_device, 24);
 LIES(assay_event_times, reserved, 28);
 
-HOLDS(assay_memory, 40);
+HOLDS(assay_memory, 48);
 LIES(assay_memory, struct_size, 0);
 LIES(assay_memory, kind, 8);
 LIES(assay_memory, fd, 12);
 LIES(assay_memory, pointer, 16);
 LIES(assay_memory, offset, 24);
 LIES(assay_memory, bytes, 32);
+LIES(assay_memory, flags, 40);
 
 HOLDS(assay_backend_api, 200);
 LIES(assay_backend_api, struct_size, 0);

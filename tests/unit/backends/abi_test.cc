@@ -152,12 +152,15 @@ TEST_P(Abi, ChecksRangesOfBuffersAndOperands) {
   ASSERT_EQ(api().plan_create(device(), op.raw(), name.c_str(), &plan, error.raw()), ASSAY_OK) << error.str();
   assay_tensor_arg arg{sizeof arg, buffer, 4, nullptr, nullptr};
   const assay_tensor_arg* args[] = {&arg, &arg};
-  assay_args all{sizeof all, 2, args, 1, args};
+  assay_args all{sizeof all, 2, args, 1, args, 0};
   EXPECT_EQ(api().execute(plan, &all, error.raw()), ASSAY_ERROR);
   EXPECT_NE(error.str().find("operand 'a' at byte 4"), std::string::npos) << error.str();
   all.n_inputs = 1;
   EXPECT_EQ(api().execute(plan, &all, error.raw()), ASSAY_ERROR);
   EXPECT_NE(error.str().find("1 inputs were given, the description has 2"), std::string::npos) << error.str();
+  all.flags = 2;
+  EXPECT_EQ(api().execute(plan, &all, error.raw()), ASSAY_UNSUPPORTED);
+  EXPECT_NE(error.str().find("arguments with flags 0x2 are not known"), std::string::npos) << error.str();
   api().plan_destroy(plan);
   api().buffer_free(device(), buffer);
 }
@@ -184,7 +187,7 @@ TEST_P(Abi, GivesEveryExecutionOfABatchItsDuration) {
   assay_tensor_arg in{sizeof in, buffer, 0, nullptr, nullptr}, out0 = in, out1 = in;
   out0.byte_offset = 256, out1.byte_offset = 512;
   const assay_tensor_arg *inputs[] = {&in, &in}, *outputs0[] = {&out0}, *outputs1[] = {&out1};
-  const assay_args set0{sizeof set0, 2, inputs, 1, outputs0}, set1{sizeof set1, 2, inputs, 1, outputs1};
+  const assay_args set0{sizeof set0, 2, inputs, 1, outputs0, 0}, set1{sizeof set1, 2, inputs, 1, outputs1, 0};
   const assay_args* sets[] = {&set0, &set1};
   for (const int32_t cache : {ASSAY_CACHE_WARM, ASSAY_CACHE_COLD}) {
     double seconds[2] = {-1, -1};

@@ -118,7 +118,7 @@ TEST(OpenCl, RefusesAnOperandBetweenTwoElements) {
   ASSERT_EQ(OpenCl().api().buffer_alloc(OpenCl().device(), 64, &buffer, error.raw()), ASSAY_OK);
   const assay_tensor_arg arg{sizeof arg, buffer, 6};
   const assay_tensor_arg* args[] = {&arg, &arg};
-  const assay_args all{sizeof all, 2, args, 1, args};
+  const assay_args all{sizeof all, 2, args, 1, args, 0};
   EXPECT_EQ(OpenCl().api().execute(plan, &all, error.raw()), ASSAY_UNSUPPORTED);
   EXPECT_NE(error.str().find("byte 6"), std::string::npos) << error.str();
   OpenCl().api().plan_destroy(plan);

@@ -222,7 +222,7 @@ class Execution {
       in.push_back(placed_.emplace_back(plugin, op.inputs[i], &inputs[i]).arg());
     }
     for (const Layout& layout : op.outputs) out.push_back(placed_.emplace_back(plugin, layout, nullptr).arg());
-    const assay_args args{sizeof args, in.size(), in.data(), out.size(), out.data()};
+    const assay_args args{sizeof args, in.size(), in.data(), out.size(), out.data(), 0};
     status_ = plugin.api().execute(plan_, &args, error.raw());
     if (status_ != ASSAY_OK) error_ = error.str();
   }
