@@ -108,7 +108,7 @@ class Cache(Vulkan):
         self.env["XDG_CACHE_HOME"] = str(self.dir / "cache")
 
     def files(self):
-        return list((self.dir / "cache/assay/workers/vulkan/assay/vulkan").glob("*.pipelines"))
+        return list((self.dir / "cache/assay/workers").glob("vulkan-*/assay/vulkan/*.pipelines"))
 
     def test_pipelines_are_kept_and_a_damaged_file_is_ignored(self):
         self.need_device()

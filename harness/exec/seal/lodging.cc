@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "harness/data/tensor.h"
+
 namespace assay {
 namespace {
 
@@ -66,8 +68,11 @@ void RemoveFolder(const fs::path& folder) {
 fs::path CacheFolder(const fs::path& plugin) {
   const fs::path caches = UserCaches();
   if (caches.empty()) return caches;
-  const fs::path folder = caches / "assay/workers" / NameOfPluginFile(plugin);
   std::error_code ignored;  // the driver that finds no folder says so better
+  const fs::path file = fs::weakly_canonical(plugin, ignored);
+  const fs::path folder =
+      caches / "assay/workers" /
+      fmt::format("{}-{:.8}", NameOfPluginFile(plugin), HashHex(HashBytes(file.c_str(), file.native().size())));
   fs::create_directories(folder, ignored);
   return folder;
 }

@@ -26,7 +26,8 @@ class WorkerFolder {
 // With all that is in it, also where a plugin forbade its owner to look into a folder.
 void RemoveFolder(const std::filesystem::path& folder);
 
-// $XDG_CACHE_HOME/assay/workers/<plugin>, else below ~/.cache; created. "" where there is neither. `plugin` is a path.
+// $XDG_CACHE_HOME/assay/workers/<plugin>-<hash of its path>, else below ~/.cache; created. "" where there is neither.
+// Two plugins of one file name do not see what the other one keeps.
 std::filesystem::path CacheFolder(const std::filesystem::path& plugin);
 
 // "cuda" of "lib/libassay_cuda.so": what stands for a plugin that cannot say its name.
