@@ -58,7 +58,8 @@ Ceilings::Ceilings(const std::vector<Device>& devices, std::vector<std::string> 
       witnesses_(devices, std::move(implementations), std::move(interrupted)) {}
 
 double Ceilings::CacheBytes(const std::string& hardware) const {
-  double bytes = 0;
+  double bytes = hardware == kHostHardware ? host_.cache_bytes() : 0;
+  if (bytes > 0) return bytes;
   for (const Device& device : devices_) {
     if (HardwareOf(device) != hardware) continue;
     bytes = std::max(bytes, ParseNumber<double>(Property(device.device.properties, "cache_bytes")).value_or(0));

@@ -16,6 +16,7 @@
 #include "harness/model/contract.h"
 #include "harness/perf/data_sheet.h"
 #include "harness/perf/host_bandwidth.h"
+#include "harness/perf/host_cache.h"
 #include "harness/perf/host_peak.h"
 #include "harness/perf/roofline.h"
 #include "harness/run/device.h"
@@ -28,6 +29,7 @@ struct HostMeasures {
   std::function<double()> available_bytes = AvailableBytes;
   std::function<HostPeak(int threads)> peak = MeasureHostPeak;
   std::function<NarrowUnits()> units = NarrowUnitsOfHost;
+  std::function<double()> cache_bytes = [] { return HostCacheBytes(); };
 };
 
 class Ceilings {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/base/text.h"
+#include "harness/perf/host_cache.h"
 
 namespace assay {
 namespace {
@@ -60,6 +61,13 @@ std::string Property(const std::string& properties, std::string_view key) {
 std::string HardwareOf(const Device& device) {
   const bool host = device.device.IsHost() || Property(device.device.properties, "type") == "cpu";
   return host ? kHostHardware : device.device.name;
+}
+
+double CacheBytesOf(const Device& device) {
+  if (HardwareOf(device) == kHostHardware) {
+    if (const double bytes = HostCacheBytes(); bytes > 0) return bytes;
+  }
+  return ParseNumber<double>(Property(device.device.properties, "cache_bytes")).value_or(0);
 }
 
 WitnessFor FindWitness(const std::vector<Witness>& witnesses, const Device& device) {

@@ -64,6 +64,10 @@ inline constexpr const char* kHostHardware = "host";
 // kHostHardware for what runs on the processors of this machine, else the name of the device.
 std::string HardwareOf(const Device& device);
 
+// Bytes of the last-level cache: of the host's processors as the operating system says, of another device in the words
+// of its plugin. 0: unknown.
+double CacheBytesOf(const Device& device);
+
 // The value of "key" in "key=value;key=value"; "" when it is not there.
 std::string Property(const std::string& properties, std::string_view key);
 

@@ -15,13 +15,14 @@ constexpr double kCache = 1e6;
 // What a run with one backend on the host's processors measures of the memory.
 struct OfHost {
   explicit OfHost(double available_bytes)
-      : ceilings(devices, {}, [] { return false; }, {}, {.available_bytes = [=] { return available_bytes; }}),
+      : ceilings(devices, {}, [] { return false; }, {},
+                 {.available_bytes = [=] { return available_bytes; }, .cache_bytes = [] { return kCache; }}),
         ceiling(ceilings.For(devices[0], DType::kF32, InputRounding::kExact)) {}
 
   static Device HostDevice() {
     Device device;
     device.device.type = ASSAY_DEVICE_CPU;
-    device.device.properties = "cache_bytes=1000000";
+    device.device.properties = "cache_bytes=1000000000";  // a claim that would move its own ceiling
     return device;
   }
   const std::vector<Device> devices = {HostDevice()};
@@ -79,7 +80,8 @@ struct Measured {
                         ++peaks;
                         return HostPeak{90.0 + 10 * peaks, 50.0, "fused", "fused"};
                       },
-                  .units = [] { return NarrowUnits{.avx512_bf16 = true}; }}) {}
+                  .units = [] { return NarrowUnits{.avx512_bf16 = true}; },
+                  .cache_bytes = [] { return kCache; }}) {}
 
   Ceiling Of(DType dtype, InputRounding in = InputRounding::kExact, Above above = {}) {
     return ceilings.For(devices[0], dtype, in, above);
