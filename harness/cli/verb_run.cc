@@ -42,7 +42,7 @@ namespace {
 // What was asked for and only times can give; "" for none.
 std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) {
   std::vector<std::string> given;
-  for (const char* name : {"--rounds", "--perf-time", "--sweep", "--price", "--ceilings"}) {
+  for (const char* name : {"--rounds", "--perf-time", "--sweep", "--price", "--ceilings", "--launch-us"}) {
     if (verb.count(name) > 0) given.emplace_back(name);
   }
   if (options.cold.value_or(false)) given.emplace_back("--cold");
@@ -78,6 +78,7 @@ nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<
   if (options.relations != RunOptions().relations) out["relations"] = options.relations;
   if (options.selection.seed) out["seed"] = *options.selection.seed;
   if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
+  if (options.perf && options.launch_us > 0) out["launch_us"] = options.launch_us;
   if (!absent.empty()) out[kRequiredAbsentKey] = fmt::format("{}", fmt::join(absent, "; "));
   out["expectations"] = expectations.files;
   out["processor_class"] = ProcessorClass();
@@ -111,6 +112,9 @@ std::vector<std::string> CarriedOptions(const RunOptions& options) {
     words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
     words.insert(words.end(), {"--perf-time", fmt::format("{}", options.perf_time_s)});
   }
+  if (options.perf && options.launch_us != defaults.launch_us) {
+    words.insert(words.end(), {"--launch-us", fmt::format("{}", options.launch_us)});
+  }
   for (std::string& word : SandboxWords(options.backend.sandbox)) words.push_back(std::move(word));
   for (const std::string& file : options.expectations) {
     const bool is_file = file != "none";
@@ -132,6 +136,7 @@ LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const Expe
   }
   settings.runner.implementations = options.backend.implementations;
   settings.runner.perf_time_s = options.perf ? options.perf_time_s : 0;
+  settings.runner.launch_s = options.launch_us * 1e-6;
   settings.runner.cold = options.Cold();
   settings.runner.prices = *ParsePrices(options.prices);                // checked when it was read
   settings.runner.relations = *ParseRelationEffort(options.relations);  // likewise
@@ -298,6 +303,10 @@ void AddRunVerb(CLI::App& app, Action& action) {
   AddNumber<double>(*verb, "--perf-time", o->perf_time_s, kSecondsLimits,
                     "seconds that timing an implementation, case and round may take; it ends earlier when the median "
                     "is known to 2 %");
+  AddNumber<double>(*verb, "--launch-us", o->launch_us, {0, 1e6},
+                    "microseconds that launching an execution may take beside its duration, for a device whose driver "
+                    "is slower than times are usually believed to allow for")
+      ->default_str("");
   AddYesOrNo(*verb, "--cold,!--no-cold", o->cold,
              "time with cold caches too, for at most as long again; --sweep implies it");
   AddYesOrNo(*verb, "--roofline,!--no-roofline", o->roofline,

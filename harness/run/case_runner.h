@@ -32,6 +32,7 @@ struct Timing;
 struct RunnerSettings {
   std::vector<std::string> implementations;  // --impl; empty: all
   double perf_time_s = 0;                    // 0: no timing
+  double launch_s = 0;                       // see TimedCase
   bool cold = true;                          // time with cold caches too
   std::shared_ptr<Ceilings> ceilings;        // null: no roofline
   std::map<std::string, double> prices;      // per hour, by backend; "": of all others

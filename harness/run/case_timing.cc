@@ -17,6 +17,7 @@
 #include "harness/run/record_fields.h"
 #include "harness/run/timing/timing_run.h"
 #include "harness/run/timing_fields.h"
+#include "harness/run/witnesses.h"
 
 namespace assay {
 namespace {
@@ -115,7 +116,8 @@ TimedCase CaseRunner::CaseOf(const Timed& timed) const {
           .problem = &data.problem,
           .contents = timed.contents,
           .known = {attempt.output_hash, second},
-          .cache_bytes = ParseNumber<double>(Property(timed.device->device.properties, "cache_bytes")).value_or(0)};
+          .cache_bytes = CacheBytesOf(*timed.device),
+          .launch_s = settings_.launch_s};
 }
 
 void CaseRunner::Time(const Device& device, Attempt& attempt) {

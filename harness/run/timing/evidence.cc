@@ -58,10 +58,6 @@ double SurelyAbove(std::vector<double> values) {
   return values[static_cast<size_t>(rank)];
 }
 
-bool TimeEvidence::AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device) {
-  return AddCall(elapsed_s, sum_s, executions, clock_is_device, sum_s / static_cast<double>(executions));
-}
-
 bool TimeEvidence::AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device,
                            std::optional<double> typical_s) {
   if (sum_s > kClockRate * elapsed_s + kClockStep && sum_too_large_.empty()) {
@@ -74,7 +70,7 @@ bool TimeEvidence::AddCall(double elapsed_s, double sum_s, uint64_t executions, 
   told_s_.push_back(sum_s / n);
   typical_s_.push_back(*typical_s);
   calls_s_ += elapsed_s;
-  const double permitted = std::max(2 * sum_s / n, clock_is_device ? kLaunchSlack : kLoopSlack);
+  const double permitted = std::max({2 * sum_s / n, clock_is_device ? kLaunchSlack : kLoopSlack, launch_s_});
   // The host's clock bounds the sum; how the plugin divides it is its own affair.
   const bool even = sum_s <= kEvenFactor * n * *typical_s + kWakeSlack;
   const bool accounted = cold_ || elapsed_s - sum_s - round_trip_s_ - kCallSlack <= n * permitted;
@@ -108,8 +104,11 @@ std::string TimeEvidence::Unaccounted(bool sure) const {
     return fmt::format("the durations of a call have a mean of {:.3g} s, and those that count a median of {:.3g} s",
                        Quantile(told_s_, 0.5), Quantile(typical_s_, 0.5));
   }
-  return fmt::format("an execution took {:.3g} s by the host's clock around its call, and {:.3g} s as the plugin says",
-                     Quantile(called_s_, 0.5), Quantile(told_s_, 0.5));
+  return fmt::format(
+      "an execution took {:.3g} s by the host's clock around its call, and {:.3g} s as the plugin says; where "
+      "launching "
+      "one takes that long, say so with --launch-us",
+      Quantile(called_s_, 0.5), Quantile(told_s_, 0.5));
 }
 
 std::string TimeEvidence::SeenBefore() const {

@@ -17,13 +17,14 @@ inline constexpr size_t kFewestSamples = 10;
 
 class TimeEvidence {
  public:
-  // `round_trip_s`: the shortest call that does nothing. Flushes of cold caches are no part of durations.
-  TimeEvidence(double round_trip_s, bool cold) : round_trip_s_(round_trip_s), cold_(cold) {}
+  // `round_trip_s`: the shortest call that does nothing. Flushes of cold caches are no part of durations. `launch_s`:
+  // what a launch may take beside a duration where that is more than usual.
+  TimeEvidence(double round_trip_s, bool cold, double launch_s = 0)
+      : round_trip_s_(round_trip_s), cold_(cold), launch_s_(launch_s) {}
 
   // Whether the durations account for the call. Those that do not say nothing of the work: where a machine is busy that
-  // is another process, and where all are so it is the plugin.
-  bool AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device);
-  // With the median of those that count, none where none does.
+  // is another process, and where all are so it is the plugin. `typical_s`: the median of the executions that count,
+  // none where none does.
   bool AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device,
                std::optional<double> typical_s);
   // By the kind of its data: changed since its last execution, or seen before.
@@ -48,6 +49,7 @@ class TimeEvidence {
 
   double round_trip_s_;
   bool cold_;
+  double launch_s_;
   std::string sum_too_large_;
   size_t accounted_ = 0;           // calls
   size_t even_ = 0;                // of these, whose durations are alike

@@ -36,6 +36,7 @@ struct TimedCase {
   // The hashes of the outputs that are known to be right, by content; "" where none is. Others come back to be judged.
   std::vector<std::string> known = {};
   double cache_bytes = 0;  // of the device; 0: unknown
+  double launch_s = 0;     // what a launch may take beside a duration, as the user says; 0: what is usual
 };
 
 // Why no more repetitions were made. kNotFlushed: cold caches were asked for, and the plugin has no way to them.

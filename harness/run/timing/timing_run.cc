@@ -18,7 +18,9 @@ constexpr double kLong = 0.01;
 constexpr int kRoundTrips = 5;
 constexpr size_t kMostUploadPairs = 16;
 constexpr double kMostUnusedBytes = 0x1p25;  // of a set that is not executed
-constexpr double kShareOfDownloads = 0.2;    // of the time of all calls that execute
+// Of the time of all calls that execute; the larger one until there are as many as it takes to be sure, since a run
+// that waits for them executes meanwhile.
+constexpr double kShareOfDownloads = 0.2, kShareOfFirstDownloads = 1;
 constexpr size_t kFewestDownloads = 2;
 constexpr const char* kChangedLater = "the output changed after the execution had returned";
 constexpr double kPatience = 30;       // times the time that was given, until a call counts
@@ -70,7 +72,7 @@ Call<void> TimingRun::Prepare() {
     if (!empty) return tl::unexpected(empty.error());
     round_trip_s_ = std::min(round_trip_s_, empty->elapsed_s);
   }
-  evidence_ = TimeEvidence(round_trip_s_, request_.cold_cache);
+  evidence_ = TimeEvidence(round_trip_s_, request_.cold_cache, case_.launch_s);
   return {};
 }
 
@@ -82,6 +84,7 @@ Call<bool> TimingRun::Step(int64_t& processor) {
     if (Call<void> done = CallOnce(processor); !done) return tl::unexpected(done.error());
     if (!evidence_.Contradiction().empty() && !unaccounted_s_.empty() && timing_.seconds.empty()) {
       timing_.seconds.swap(unaccounted_s_);  // to be struck out
+      unaccounted_host_s_.clear();
     }
     // Nor does it go on for ever where the plugin tells the truth in one call alone.
     const bool late = HasSpentAll() || timing_.host_seconds > until + kPatience * std::max(0.1, request_.max_seconds);
@@ -103,9 +106,13 @@ bool TimingRun::Stop(StopReason reason) {
   return true;
 }
 
-// Transfers included: neither a suspicion nor slow uploads keep a run from its next case.
+double TimingRun::SpentSeconds() const {
+  return timing_.host_seconds + uploads_s_ + downloads_s_;
+}
+
+// Neither a suspicion nor slow transfers keep a run from its next case.
 bool TimingRun::HasSpentAll() const {
-  return timing_.host_seconds + uploads_s_ + downloads_s_ >= kPatience * std::max(0.1, request_.max_seconds);
+  return SpentSeconds() >= kPatience * std::max(0.1, request_.max_seconds);
 }
 
 bool TimingRun::Finished() {
@@ -117,7 +124,7 @@ bool TimingRun::Finished() {
   const bool plenty = count >= request_.min_repetitions && (request_.cold_cache || evidence_.IsComplete());
   if (plenty && request_.enough && request_.enough(timing_.seconds)) return Stop(StopReason::kSettled);
   if (count >= request_.max_repetitions) return Stop(StopReason::kRepetitions);
-  const bool late = timing_.host_seconds + uploads_s_ + downloads_s_ >= request_.most_seconds;
+  const bool late = SpentSeconds() >= request_.most_seconds;
   return (late || timing_.host_seconds >= request_.max_seconds) && Stop(StopReason::kTimeLimit);
 }
 
@@ -231,8 +238,8 @@ bool TimingRun::HasExecutedEveryContent() const {
 }
 
 bool TimingRun::HasTimeToDownload() const {
-  return downloads_ < kFewestDownloads || evidence_.IsSuspicious() ||
-         downloads_s_ <= kShareOfDownloads * timing_.host_seconds;
+  const double share = downloads_ < kFewestSamples ? kShareOfFirstDownloads : kShareOfDownloads;
+  return downloads_ < kFewestDownloads || evidence_.IsSuspicious() || downloads_s_ <= share * timing_.host_seconds;
 }
 
 // At once, and then again: the second time nothing can be left to do.

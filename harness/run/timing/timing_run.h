@@ -31,6 +31,7 @@ class TimingRun {
   TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingRequest request);
   Call<void> Prepare();
 
+  double SpentSeconds() const;  // by calls and the transfers between them
   bool HasSpentAll() const;
   bool Finished();
   bool Stop(StopReason reason);

@@ -44,7 +44,7 @@ std::string Judge(const World& world, int calls = 50) {
   for (int i = 0; i < calls; ++i) {
     const int n = 2 + i % 5;
     evidence.AddCall(kRoundTrip + n * world.true_s + world.jitter(), n * world.claimed_s, static_cast<uint64_t>(n),
-                     world.device_clock);
+                     world.device_clock, world.claimed_s);
     for (int k = 0; k < n; ++k) evidence.AddExecution(world.claimed_s, true);
     evidence.AddExecution(world.seen_s, false);
     evidence.AddDownloads(kRoundTrip + 5e-6 + world.download_extra_s + world.jitter(),
@@ -139,6 +139,17 @@ TEST(Evidence, FindsWhatIsNotComputedAgain) {
   EXPECT_EQ(Judge({.seen_s = 150e-6}), "");
 }
 
+TEST(Evidence, BelievesLaunchesAsLongAsTheUserSays) {
+  for (const double launch_s : {0.0, 1e-3}) {
+    TimeEvidence evidence(kRoundTrip, false, launch_s);
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_EQ(evidence.AddCall(kRoundTrip + 4 * 0.9e-3, 4 * 10e-6, 4, true, 10e-6), launch_s > 0);
+    }
+    EXPECT_EQ(evidence.Contradiction().empty(), launch_s > 0);
+    if (launch_s == 0) EXPECT_THAT(evidence.Contradiction(), HasSubstr("say so with --launch-us"));
+  }
+}
+
 TEST(Evidence, OfAFewCallsIsASuspicionThatMoreOfThemDecide) {
   // Long calls need fewer.
   for (const auto& [elapsed_s, enough] : {std::pair{0.001, 40}, {0.1, 10}}) {
@@ -146,14 +157,14 @@ TEST(Evidence, OfAFewCallsIsASuspicionThatMoreOfThemDecide) {
     for (int i = 0; i < enough; ++i) {
       EXPECT_EQ(evidence.IsSuspicious(), i > 0);
       EXPECT_EQ(evidence.Contradiction(), "");
-      EXPECT_FALSE(evidence.AddCall(elapsed_s, 1e-6, 1, false));
+      EXPECT_FALSE(evidence.AddCall(elapsed_s, 1e-6, 1, false, 1e-6));
     }
     EXPECT_FALSE(evidence.IsSuspicious());
     EXPECT_NE(evidence.Contradiction(), "");
   }
   TimeEvidence cleared(kRoundTrip, false);
-  EXPECT_FALSE(cleared.AddCall(0.001, 1e-6, 1, false));
-  EXPECT_TRUE(cleared.AddCall(kRoundTrip + 1e-6, 1e-6, 1, false));
+  EXPECT_FALSE(cleared.AddCall(0.001, 1e-6, 1, false, 1e-6));
+  EXPECT_TRUE(cleared.AddCall(kRoundTrip + 1e-6, 1e-6, 1, false, 1e-6));
   EXPECT_FALSE(cleared.IsSuspicious());
 }
 
