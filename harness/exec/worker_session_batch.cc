@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "backends/abi/assay_backend.h"
-#include "harness/base/stopwatch.h"
+#include "harness/exec/call_clock.h"
 #include "harness/exec/worker_session.h"
 #include "harness/exec/worker_session_plan.h"
 
@@ -26,10 +26,10 @@ Call<Batch> WorkerSession::ExecuteBatch(Phase phase, const Plan& plan, const Bat
   const size_t count = request.sets.size();
   const double timeout_s = options_.call_timeout_s + request.expected_s;
   const Span span(phase);
-  const Stopwatch watch;
+  const CallClock clock;
   const Call<Json> json = Ask("execute", std::move(message), timeout_s);
   if (!json) return tl::unexpected(json.error());
-  Batch batch{.elapsed_s = watch.Seconds()};
+  Batch batch{.elapsed_s = clock.Seconds()};
   Reply reply(*json);
   batch.seconds = reply.SecondsList("seconds", count);
   batch.clock_is_device = reply.Integer("clock_is_device") == 1;

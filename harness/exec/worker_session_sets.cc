@@ -10,6 +10,7 @@
 #include "harness/base/check.h"
 #include "harness/base/profile.h"
 #include "harness/base/stopwatch.h"
+#include "harness/exec/call_clock.h"
 #include "harness/exec/observations.h"
 #include "harness/exec/worker_session.h"
 #include "harness/exec/worker_session_plan.h"
@@ -84,10 +85,10 @@ Call<std::span<std::byte>> WorkerSession::Staged(uint64_t plan, size_t set, size
 
 Call<double> WorkerSession::Transfer(Phase phase, Json message, size_t count, std::vector<double>& seconds) {
   const Span span(phase);
-  const Stopwatch watch;
+  const CallClock clock;
   const Call<Json> done = Ask(Name(phase), std::move(message), options_.call_timeout_s);
   if (!done) return tl::unexpected(done.error());
-  const double elapsed_s = watch.Seconds();
+  const double elapsed_s = clock.Seconds();
   Reply reply(*done);
   seconds = reply.SecondsList("seconds", count);
   if (!reply.problem().empty()) return BadAnswer(Name(phase), reply.problem());
