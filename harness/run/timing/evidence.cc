@@ -21,7 +21,7 @@ constexpr double kCallSlack = 100e-6;
 constexpr double kLoopSlack = 5e-6, kLaunchSlack = 100e-6;
 // So many calls that are held up without exception are none that another process held up; of long ones fewer, since a
 // machine that takes the processor away for twice their time is rare.
-constexpr double kManyCalls = 40, kLongCall = 0.05;
+constexpr double kManyCalls = 40, kManyLongCalls = 10, kLongCall = 0.05;
 // Of calls that may differ in what caches hold.
 constexpr double kTransferSlack = 20e-6, kTransferFactor = 2;
 // Data that was there before may be nearer to the processors than what has just arrived.
@@ -49,11 +49,11 @@ double Excess(double seconds, double other_s, double round_trip_s) {
 
 double SurelyAbove(std::vector<double> values) {
   if (values.size() < kFewestSamples) return kNothing;
-  // The largest rank k with P(fewer than k of n below the median) <= 0.1 %: from the normal approximation, one rank to
-  // the safe side; of ten values the smallest.
-  constexpr double kNormal999 = 3.09;
+  // The largest rank k with P(fewer than k of n below the median) <= 1e-6: from the normal approximation, one rank to
+  // the safe side; of twenty values the smallest.
+  constexpr double kNormal = 4.75;
   const auto n = static_cast<double>(values.size());
-  const auto rank = static_cast<std::ptrdiff_t>(std::max(0.0, std::floor(n / 2 - kNormal999 * std::sqrt(n) / 2) - 1));
+  const auto rank = static_cast<std::ptrdiff_t>(std::max(0.0, std::floor(n / 2 - kNormal * std::sqrt(n) / 2) - 1));
   std::nth_element(values.begin(), values.begin() + rank, values.end());
   return values[static_cast<size_t>(rank)];
 }
@@ -98,7 +98,7 @@ double TimeEvidence::Claimed() const {
 std::string TimeEvidence::Unaccounted(bool sure) const {
   if (even_ > 0 || called_s_.empty() || cold_) return "";
   const auto calls = static_cast<double>(called_s_.size());
-  const bool many = calls >= (calls_s_ / calls >= kLongCall ? kFewestSamples : kManyCalls);
+  const bool many = calls >= (calls_s_ / calls >= kLongCall ? kManyLongCalls : kManyCalls);
   if (sure != many) return "";
   if (accounted_ > 0) {
     return fmt::format("the durations of a call have a mean of {:.3g} s, and those that count a median of {:.3g} s",
@@ -142,7 +142,7 @@ bool TimeEvidence::IsSuspicious() const {
 }
 
 bool TimeEvidence::IsComplete() const {
-  return std::ranges::min({called_s_.size(), left_to_download_s_.size(), seen_s_.size()}) >= kFewestSamples;
+  return std::min(called_s_.size(), left_to_download_s_.size()) >= kEnoughToSuspect && seen_s_.size() >= kFewestSamples;
 }
 
 }  // namespace assay

@@ -9,11 +9,12 @@
 
 namespace assay {
 
-// A median that is surely larger than this, whatever else the machine does: a lower confidence bound of 99.9 % between
-// order statistics (David and Nagaraja, Order Statistics, 7.1), which asks nothing of how the values are distributed.
-// -infinity for fewer than kFewestSamples, of which none is that sure.
+// A median that is surely larger than this, whatever else the machine does: a lower confidence bound of 99.9999 %
+// between order statistics (David and Nagaraja, Order Statistics, 7.1), which asks nothing of how the values are
+// distributed. -infinity for fewer than kFewestSamples, of which none is that sure.
 double SurelyAbove(std::vector<double> values);
-inline constexpr size_t kFewestSamples = 10;
+inline constexpr size_t kFewestSamples = 20;
+inline constexpr size_t kEnoughToSuspect = 10;  // or to see that there is nothing to suspect
 
 class TimeEvidence {
  public:
@@ -38,7 +39,7 @@ class TimeEvidence {
   std::string Contradiction() const;
   // Whether all that is there says so, but is too little to be sure: more of it decides.
   bool IsSuspicious() const;
-  // Whether each kind of evidence has as much as it takes to be sure.
+  // Whether there is enough of each kind to suspect what is wrong.
   bool IsComplete() const;
 
  private:

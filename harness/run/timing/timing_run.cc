@@ -16,7 +16,7 @@ namespace {
 // The longest executions notice little of what they find in caches, and of threads that slept.
 constexpr double kLong = 0.01;
 constexpr int kRoundTrips = 5;
-constexpr size_t kMostUploadPairs = 16;
+constexpr size_t kUploadPairs = kEnoughToSuspect, kMostUploadPairs = 4 * kEnoughToSuspect;
 constexpr double kMostUnusedBytes = 0x1p25;  // of a set that is not executed
 // Of the time of all calls that execute; the larger one until there are as many as it takes to be sure, since a run
 // that waits for them executes meanwhile.
@@ -187,7 +187,8 @@ Call<void> TimingRun::ChangeSome(std::span<const size_t> order) {
 
 Call<void> TimingRun::Send(std::span<const Piece> pieces) {
   std::optional<double> unused_s;
-  if (sets_.has_unused() && upload_pairs_ < kMostUploadPairs) {
+  const size_t most_pairs = evidence_.IsSuspicious() ? kMostUploadPairs : kUploadPairs;
+  if (sets_.has_unused() && upload_pairs_ < most_pairs) {
     ++upload_pairs_;
     std::vector<Piece> same(pieces.begin(), pieces.end());
     for (Piece& piece : same) piece.set = sets_.unused();
@@ -238,7 +239,7 @@ bool TimingRun::HasExecutedEveryContent() const {
 }
 
 bool TimingRun::HasTimeToDownload() const {
-  const double share = downloads_ < kFewestSamples ? kShareOfFirstDownloads : kShareOfDownloads;
+  const double share = downloads_ < kEnoughToSuspect ? kShareOfFirstDownloads : kShareOfDownloads;
   return downloads_ < kFewestDownloads || evidence_.IsSuspicious() || downloads_s_ <= share * timing_.host_seconds;
 }
 
