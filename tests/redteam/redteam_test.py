@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from arena import Arena, CASE
-from catalogue import GROUPS
+from catalogue import GROUPS, LARGE
 
 ASSAY, PLUGINS = sys.argv[1:3]
 
@@ -41,7 +41,7 @@ class Honest(InArena):
 
     def test_launches_may_take_as_long_as_the_user_says(self):
         for options, believed in (((), False), (("--launch-us", "20000"), True)):
-            outcome = self.arena.run("forged_device_clock", *options)
+            outcome = self.arena.run("forged_device_clock", *options, case=LARGE)
             self.assertEqual([r["timing_invalid"] == "" for r in outcome.records], [believed], outcome.text())
             self.assertEqual(outcome.environment.get("launch_us"), 20000 if believed else None)
 
