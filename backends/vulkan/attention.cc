@@ -80,6 +80,19 @@ Step StepFor(const Facts& facts, const plugin::OpDesc& op, const AttentionSpec& 
   return step;
 }
 
+// Of a product with `count` elements, each lane with one of them at a time.
+uint64_t TurnsOfProduct(const Facts& facts, int64_t count) {
+  return Turns(CeilDiv(count, facts.subgroup_size), Turns(facts.subgroup_size / facts.UnrolledSteps()));
+}
+
+uint64_t TurnsOfFlash(const Facts& facts, const AttentionSpec& s, uint32_t subgroups, uint32_t columns) {
+  const uint64_t rows = TileRowsOf(s), keys = kBlockTiles / subgroups;
+  const uint64_t scores = TurnsOfProduct(facts, s.d) + Turns(rows, Turns(keys)) + Turns(rows);
+  const uint64_t values = TurnsOfProduct(facts, kBlockTiles * facts.subgroup_size);
+  return Turns(CeilDiv(s.s, kBlockTiles * facts.subgroup_size), scores + values) + Turns(rows, Turns(columns)) +
+         Turns(rows);
+}
+
 template <bool kBuiltin>
 Recipe FlashRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const AttentionSpec s = plugin::ParseAttention(op);
@@ -92,6 +105,7 @@ Recipe FlashRecipe(const Facts& facts, const plugin::OpDesc& op) {
   Step step = StepFor(facts, op, s, "attention_flash",
                       {TileRowsOf(s), subgroups, columns, kBlockTiles / subgroups, kBuiltin, 0, heads});
   step.groups = static_cast<uint64_t>(heads) * CeilDiv(RowsOf(s), TileRowsOf(s));
+  step.turns = TurnsOfFlash(facts, s, subgroups, columns);
   return {{step}, {}};
 }
 
@@ -108,17 +122,21 @@ Recipe MaterialisedRecipe(const Facts& facts, const plugin::OpDesc& op) {
   Recipe recipe{{}, {{static_cast<uint64_t>(at_once) * ScoreBytesPerHead(s), {}}}};
   for (int64_t first = 0; first < all; first += at_once) {
     const int64_t heads = std::min(at_once, all - first);
-    const auto add = [&](const char* shader, uint64_t subgroups, Layout layout) {
+    const auto add = [&](const char* shader, uint64_t subgroups, uint64_t turns, Layout layout) {
       layout.first_head = first, layout.heads = heads;
       Step step = StepFor(facts, op, s, shader, layout);
       step.slots.push_back(Work(0));
       step.groups = CeilDiv(static_cast<int64_t>(subgroups), kWorkgroupSubgroups);
+      step.turns = turns;
       recipe.steps.push_back(std::move(step));
     };
     const uint64_t tiles = static_cast<uint64_t>(heads) * CeilDiv(RowsOf(s), TileRowsOf(s));
-    add("attention_scores", tiles * CeilDiv(s.s, kScoreKeys * lanes), {.rows = TileRowsOf(s), .keys = kScoreKeys});
-    add("attention_weights", static_cast<uint64_t>(heads * RowsOf(s)), {});
-    add("attention_values", tiles * CeilDiv(s.dv, columns * lanes), {.rows = TileRowsOf(s), .columns = columns});
+    const uint64_t rows = TileRowsOf(s);
+    add("attention_scores", tiles * CeilDiv(s.s, kScoreKeys * lanes),
+        TurnsOfProduct(facts, s.d) + Turns(rows, Turns(kScoreKeys)), {.rows = TileRowsOf(s), .keys = kScoreKeys});
+    add("attention_weights", static_cast<uint64_t>(heads * RowsOf(s)), 3 * Turns(CeilDiv(s.s, lanes)), {});
+    add("attention_values", tiles * CeilDiv(s.dv, columns * lanes), TurnsOfProduct(facts, s.s) + Turns(rows),
+        {.rows = TileRowsOf(s), .columns = columns});
   }
   return recipe;
 }

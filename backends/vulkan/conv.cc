@@ -58,6 +58,9 @@ Recipe DirectRecipe(const Facts&, const plugin::OpDesc& op) {
   Step step = StepFor(op, s, "conv_direct", kLanes, {outputs});
   step.groups =
       CeilDiv(s.n * s.Positions(), kLanes) * CeilDiv(s.GroupOutputs(), outputs) * static_cast<uint64_t>(s.groups);
+  const auto size = [](int64_t x) { return static_cast<uint64_t>(x); };
+  step.turns =
+      Turns(size(s.GroupInputs()), Turns(size(s.kernel[0]), Turns(size(s.kernel[1]), Turns(size(s.kernel[2])))));
   return {{step}, {}};
 }
 
@@ -90,6 +93,7 @@ Recipe GemmRecipe(const Facts& facts, const plugin::OpDesc& op) {
   const uint64_t tiles = CeilDiv(s.n * s.Positions(), lanes * kColumns) * CeilDiv(s.GroupOutputs(), rows) *
                          static_cast<uint64_t>(s.groups);
   step.groups = CeilDiv(static_cast<int64_t>(tiles), kSubgroups);
+  step.turns = Turns(CeilDiv(s.Terms(), lanes), Turns(lanes / facts.UnrolledSteps())) + Turns(rows);
   return {{step}, {{0, TermsOf(s)}}};
 }
 

@@ -86,6 +86,7 @@ void ReadProperties(const InstanceFunctions& vk, Facts& facts) {
   const uint32_t version = properties.properties.driverVersion;
   facts.driver = driver.driverName[0] != '\0' ? fmt::format("{} {}", driver.driverName, driver.driverInfo)
                                               : fmt::format("driver version {:#x}", version);
+  facts.is_llvmpipe = driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
   SetControls(controls, facts);
 }
 
@@ -156,6 +157,11 @@ uint64_t Facts::MaxBinding() const {
   const char* value = std::getenv("ASSAY_VULKAN_MAX_BINDING");
   const uint64_t wanted = value != nullptr ? std::strtoull(value, nullptr, 10) : 0;
   return wanted > 0 ? std::min<uint64_t>(wanted, limits.maxStorageBufferRange) : limits.maxStorageBufferRange;
+}
+
+std::optional<uint64_t> Facts::MostTurns() const {
+  constexpr uint64_t kMostOfGallivm = 65535;
+  return is_llvmpipe ? std::optional(kMostOfGallivm) : std::nullopt;
 }
 
 std::string Facts::SubgroupsWhyNot() const {

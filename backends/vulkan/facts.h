@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -35,6 +36,7 @@ struct Facts {
   bool f64 = false;                    // shaderFloat64
   bool store16 = false;                // 16-bit elements in storage buffers
   FloatControls f32, f64_controls;
+  bool is_llvmpipe = false;
   uint32_t queue_family = 0;
   uint32_t timestamp_bits = 0;  // 0: the queue has no clock
 
@@ -45,6 +47,9 @@ struct Facts {
   // How many steps of a loop over the lanes of a subgroup kernels unroll. All of them save exchanges between lanes,
   // which cost next to nothing on a CPU; there the compilation of the unrolled code does.
   uint32_t UnrolledSteps() const { return type == VK_PHYSICAL_DEVICE_TYPE_CPU ? 1 : subgroup_size; }
+  // Of all loops of an invocation together; beyond, the driver goes on without its lanes, whose results stay unwritten.
+  // Mesa's gallivm, by which lavapipe compiles, ends loops that way (LP_MAX_TGSI_LOOP_ITERATIONS). None: no limit.
+  std::optional<uint64_t> MostTurns() const;
   // Why kernels that exchange values inside a subgroup cannot run; "" when they can.
   std::string SubgroupsWhyNot() const;
   // "key=value;key=value", for the record of a run.

@@ -66,6 +66,7 @@ Recipe TileRecipe(const Facts&, const plugin::OpDesc& op) {
   const uint32_t rows = TileRows(s.m, 8);
   Step step = StepFor(op, s, "matmul_tile", kLanes, {rows, kColumns, kDepth});
   step.groups = CeilDiv(s.m, rows) * CeilDiv(s.n, kColumns * kLanes) * static_cast<uint64_t>(s.batch);
+  step.turns = Turns(CeilDiv(s.k, kDepth), Turns(CeilDiv(kDepth * rows, kLanes)) + Turns(kDepth)) + Turns(rows);
   return {{step}, {}};
 }
 
@@ -79,6 +80,7 @@ Recipe SubgroupTileRecipe(const Facts& facts, const plugin::OpDesc& op) {
       StepFor(op, s, "matmul_subgroup_tile", lanes * kSubgroups, {lanes, rows, kColumns, facts.UnrolledSteps()});
   step.kernel.full_subgroups = true;
   step.groups = CeilDiv(s.m, rows * kSubgroups) * CeilDiv(s.n, kColumns * lanes) * static_cast<uint64_t>(s.batch);
+  step.turns = Turns(CeilDiv(s.k, lanes), Turns(lanes / facts.UnrolledSteps())) + Turns(rows);
   return {{step}, {}};
 }
 
@@ -90,6 +92,7 @@ Recipe SubgroupDotRecipe(const Facts& facts, const plugin::OpDesc& op) {
   step.kernel.full_subgroups = true;
   const uint64_t tiles = CeilDiv(s.m, rows) * CeilDiv(s.n, kColumns) * static_cast<uint64_t>(s.batch);
   step.groups = CeilDiv(static_cast<int64_t>(tiles), kSubgroups);
+  step.turns = Turns(CeilDiv(s.k, lanes));
   return {{step}, {}};
 }
 

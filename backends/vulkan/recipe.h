@@ -32,7 +32,13 @@ struct Step {
   std::vector<std::byte> params;  // binding 0, in std140 layout
   std::vector<Slot> slots;        // bindings 1, 2, ...
   uint64_t groups = 1;            // workgroups, in one dimension
+  uint64_t turns = 0;             // at most, of all loops of an invocation: see Turns()
 };
+
+// Of a loop over `count` whose body has so many turns in loops of its own. The last one finds that it is over.
+constexpr uint64_t Turns(uint64_t count, uint64_t body = 0) {
+  return count * (body + 1) + 1;
+}
 
 // A buffer of the plan's own: room for intermediate results, or a table.
 struct WorkBuffer {
@@ -52,6 +58,8 @@ std::vector<std::byte> BytesOf(const T& params) {
   std::memcpy(bytes.data(), &params, sizeof params);
   return bytes;
 }
+
+constexpr uint64_t kMostHalvings = 10;  // of the lanes of a workgroup
 
 inline uint64_t CeilDiv(int64_t n, int64_t unit) {
   return static_cast<uint64_t>((n + unit - 1) / unit);

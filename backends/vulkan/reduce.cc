@@ -49,11 +49,13 @@ ReduceParams ParamsFor(const ReduceSpec& s, int64_t chunk, Stage stage) {
 Step StepFor(const Facts& facts, const plugin::OpDesc& op, const ReduceSpec& s, int64_t chunk, Stage stage) {
   const ReduceParams params = ParamsFor(s, chunk, stage);
   const int64_t folded = stage == Stage::kSecond ? params.chunks : chunk;
-  KernelSpec kernel{
-      s.SelectsElement() ? "select" : "reduce", VariantFor(op),
-      Constants(LanesFor(facts, folded), {s.in, s.out}, {KindCode(s.kind), stage == Stage::kSecond ? 1u : 0u})};
+  const uint32_t lanes = LanesFor(facts, folded);
+  KernelSpec kernel{s.SelectsElement() ? "select" : "reduce", VariantFor(op),
+                    Constants(lanes, {s.in, s.out}, {KindCode(s.kind), stage == Stage::kSecond ? 1u : 0u})};
   const uint64_t groups = static_cast<uint64_t>(s.outputs) * (stage == Stage::kSecond ? 1 : params.chunks);
-  return {std::move(kernel), BytesOf(params), {In(0), Out(), Work(0)}, groups};
+  const uint64_t turns =
+      Turns(CeilDiv(folded, lanes), Turns(s.reduced.size())) + Turns(kMostHalvings) + Turns(s.kept.size());
+  return {std::move(kernel), BytesOf(params), {In(0), Out(), Work(0)}, groups, turns};
 }
 
 Recipe TreeRecipe(const Facts& facts, const plugin::OpDesc& op) {

@@ -30,8 +30,10 @@ Recipe SoftmaxRecipe(const Facts& facts, const plugin::OpDesc& op) {
     return ShaderAxis{static_cast<uint32_t>(axis.size), static_cast<uint32_t>(axis.x_stride),
                       static_cast<uint32_t>(axis.y_stride), 0};
   });
-  KernelSpec kernel{"softmax", VariantFor(op), Constants(LanesFor(facts, s.axis.size), {s.dtype, s.dtype}, {kForm})};
-  return {{{std::move(kernel), BytesOf(p), {In(0), Out()}, static_cast<uint64_t>(s.rows)}}, {}};
+  const uint32_t lanes = LanesFor(facts, s.axis.size);
+  KernelSpec kernel{"softmax", VariantFor(op), Constants(lanes, {s.dtype, s.dtype}, {kForm})};
+  const uint64_t turns = 3 * (Turns(CeilDiv(s.axis.size, lanes)) + Turns(kMostHalvings)) + Turns(kMaxAxes);
+  return {{{std::move(kernel), BytesOf(p), {In(0), Out()}, static_cast<uint64_t>(s.rows), turns}}, {}};
 }
 
 std::string SoftmaxWhyNot(const Facts&, const plugin::OpDesc& op) {

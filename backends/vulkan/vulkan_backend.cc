@@ -15,6 +15,16 @@ std::span<const Row> Rows() {
   return all;
 }
 
+std::string TurnsWhyNot(const Facts& facts, const Row& row, const plugin::OpDesc& op) {
+  if (!facts.MostTurns()) return "";
+  for (const Step& step : row.create(facts, op).steps) {
+    if (step.turns <= *facts.MostTurns()) continue;
+    return fmt::format("the loops of the kernel {} would turn {} times in an invocation; {} leaves them after {}",
+                       step.kernel.shader, step.turns, facts.name, *facts.MostTurns());
+  }
+  return "";
+}
+
 class VulkanDevice : public plugin::Device {
  public:
   VulkanDevice(std::shared_ptr<Instance> instance, const Facts& facts)
@@ -49,8 +59,9 @@ class VulkanDevice : public plugin::Device {
 
  private:
   std::string WhyNot(const Row& row, const plugin::OpDesc& op) const {
-    const std::string reason = row.why_not(context_.facts(), op);
-    return reason.empty() ? DeviceWhyNot(context_.facts(), op) : reason;
+    std::string reason = row.why_not(context_.facts(), op);
+    if (reason.empty()) reason = DeviceWhyNot(context_.facts(), op);
+    return reason.empty() ? TurnsWhyNot(context_.facts(), row, op) : reason;
   }
 
   std::shared_ptr<Instance> instance_;

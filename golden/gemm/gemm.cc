@@ -6,9 +6,9 @@
 
 #include "golden/big_buffer.h"
 #include "golden/bound/bound.h"
-#include "golden/float_env.h"
 #include "golden/gemm/gemm_engine.h"
 #include "harness/base/check.h"
+#include "harness/base/float_environment.h"
 #include "harness/base/parallel.h"
 
 namespace assay {

@@ -9,10 +9,10 @@
 
 #include "golden/big_buffer.h"
 #include "golden/bound/bound.h"
-#include "golden/float_env.h"
 #include "golden/gemm/gemm_engine.h"
 #include "golden/gemm/gemm_tile.h"
 #include "golden/sums/panel_sums.h"
+#include "harness/base/float_environment.h"
 #include "harness/base/parallel.h"
 
 namespace assay {

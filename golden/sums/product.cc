@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "golden/dd/dd.h"
-#include "golden/float_env.h"
 #include "golden/sums/sum.h"
 #include "harness/base/check.h"
+#include "harness/base/float_environment.h"
 #include "harness/base/parallel.h"
 #include "harness/data/infinity.h"
 

@@ -9,9 +9,9 @@
 
 #include "golden/bound/bound.h"
 #include "golden/dd/dd.h"
-#include "golden/float_env.h"
 #include "golden/sums/panel_sums.h"
 #include "harness/base/check.h"
+#include "harness/base/float_environment.h"
 #include "harness/base/parallel.h"
 
 namespace assay {

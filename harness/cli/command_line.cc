@@ -14,7 +14,7 @@
 #include <system_error>
 #include <vector>
 
-#include "golden/float_env.h"
+#include "harness/base/float_environment.h"
 #include "harness/base/nearest_word.h"
 #include "harness/base/vectors.h"
 #include "harness/cli/number_option.h"

@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "golden/dd/dd.h"
-#include "golden/float_env.h"
+#include "harness/base/float_environment.h"
 #include "harness/base/parallel.h"
 #include "harness/data/infinity.h"
 #include "ops/attention/attention.h"

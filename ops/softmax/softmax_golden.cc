@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "golden/dd/dd.h"
-#include "golden/float_env.h"
 #include "golden/sums/panel_sums.h"
+#include "harness/base/float_environment.h"
 #include "harness/base/multiversion.h"
 #include "harness/base/parallel.h"
 #include "harness/data/fill/portable_math.h"

@@ -4,6 +4,7 @@
  * for `assay check-plugin` to find, but for the last few, which give the plugin another number of devices.
  */
 #include <fcntl.h>
+#include <fenv.h>
 #include <math.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -227,6 +228,11 @@ static assay_status any_arguments(assay_plan* plan, const assay_args* args, assa
   known.flags = 0;
   return execute(plan, &known, error);
 }
+static assay_status leaves_rounding(assay_plan* plan, const assay_args* args, assay_text* error) {
+  const assay_status status = execute(plan, args, error);
+  fesetround(FE_UPWARD);
+  return status;
+}
 static assay_status crashes(assay_plan* plan, const assay_args* args, assay_text* error) {
   abort();
 }
@@ -365,6 +371,7 @@ static void alter(const char* how) {
   ALTER("any-implementation", plan_create, any_implementation);
   ALTER("plans-run-out", plan_create, plans_run_out);
   ALTER("other-bits", execute, other_bits);
+  ALTER("leaves-rounding", execute, leaves_rounding);
   ALTER("any-arguments", execute, any_arguments);
   ALTER("crashes", execute, crashes);
   ALTER("hangs", execute, hangs);

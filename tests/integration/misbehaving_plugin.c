@@ -5,6 +5,7 @@
  * variable ASSAY_MISBEHAVE adds faults outside of operators. Plain C11: the proof that the ABI header is.
  */
 #include <fcntl.h>
+#include <fenv.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <math.h>
@@ -135,6 +136,10 @@ FAULT(change_input) {
   UNUSED;
   *at(a, 0, 1) += 1;
 }
+FAULT(leaves_rounding) {
+  UNUSED;
+  fesetround(FE_UPWARD);
+}
 FAULT(nan_result) {
   UNUSED;
   *at(y, 0, 0) = NAN;
@@ -237,6 +242,7 @@ static const struct fault kFaults[] = {
     {"nondeterministic", "f32acc;det=yes", NULL, nondeterministic},
     {"nan_result", "f32acc", NULL, nan_result},
     {"garbage_contract", "acc=f99", NULL, NULL},
+    {"leaves_rounding", "f32acc", NULL, leaves_rounding},
     {"drop_last_k", "f32acc", NULL, drop_last_k},
     {"slow_prepare", "f32acc", NULL, NULL},
     {"ignores_padding", "f32acc", compile_late, NULL},
@@ -266,7 +272,7 @@ static int skips(const assay_plan* plan, int64_t i, int64_t j) {
 /* Whether this process allocates as the C library does when nobody has told it anything: large blocks are mapped, and
  * the heap does not grow far ahead of what is asked for. */
 static int default_malloc(void) {
-  void *volatile small = malloc(4096), *volatile large = malloc(96 << 20);
+  void* volatile small = malloc(4096), * volatile large = malloc(96 << 20);
   const struct mallinfo2 info = mallinfo2();
   free(large);
   free(small);

@@ -102,6 +102,20 @@ class Validation(Vulkan):
         self.assertEqual(complaints, [], "\n".join(complaints[:20]))
 
 
+class Loops(Vulkan):
+    def implementations(self, k):
+        done, records = self.run_cases("--case", f"matmul/f32/m=8,n=8,k={k}/fill=normal/seed=0")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return {r["implementation"]: r["verdict"] for r in records}
+
+    def test_a_kernel_whose_loops_a_driver_would_leave_early_is_not_offered(self):
+        self.need_device()
+        if "llvmpipe" not in self.backends():
+            self.skipTest("this driver has no limit for loops")
+        self.assertEqual(self.implementations(49000), {"tile": "pass", "subgroup-tile": "pass", "subgroup-dot": "pass"})
+        self.assertEqual(self.implementations(65536), {"subgroup-dot": "pass"})
+
+
 class Cache(Vulkan):
     def setUp(self):
         super().setUp()

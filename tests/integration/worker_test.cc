@@ -198,6 +198,19 @@ TEST_F(WorkerTest, WrongNumbersArriveAsTheyAre) {
   EXPECT_EQ(dropped.nan.output.As<float>()[1], inputs_.y[1]);
 }
 
+TEST_F(WorkerTest, RoundingThatAnExecutionLeavesDoesNotReachTheNext) {
+  inputs_ = MakeSmallInputs(1.0F / 3);  // whose sums are inexact
+  const auto output = [this](const char* implementation) {
+    const TwoRuns runs = RunTwice(implementation);
+    const auto first = runs.nan.output.As<float>(), second = runs.sentinel.output.As<float>();
+    EXPECT_THAT(second, ElementsAreArray(first));
+    return std::vector<float>(first.begin(), first.end());
+  };
+  const std::vector<float> before = output("ok");
+  EXPECT_EQ(output("leaves_rounding"), before);
+  EXPECT_EQ(output("ok"), before);
+}
+
 TEST_F(WorkerTest, PreparationIsTimed) {
   const Call<Prepared> slow = session_.Prepare(0, problem_, "slow_prepare");
   const Call<Prepared> fast = session_.Prepare(0, problem_, "ok");

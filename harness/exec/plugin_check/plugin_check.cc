@@ -60,6 +60,7 @@ constexpr PluginCheck kChecks[] = {
     {"execute-batch", "every execution of a batch gets a duration", Stage::kOffer, ExecuteBatch},
     {"argument-flags", "arguments with flags that the header does not name are refused, with the reason", Stage::kOffer,
      ArgumentFlags},
+    {"float-environment", "rounding and subnormal numbers are as before after a call", Stage::kOffer, FloatEnvironment},
     {"changed-inputs", "inputs may change in part between executions", Stage::kOffer, ChangedInputs},
     {"plan-info", "what a plan came to is told within struct_size", Stage::kOffer, PlanInfo},
     {"streams", "executions of two streams overlap and are right", Stage::kOffer, Streams},

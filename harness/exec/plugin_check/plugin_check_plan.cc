@@ -4,6 +4,7 @@
 #include <deque>
 #include <limits>
 
+#include "harness/base/float_environment.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 #include "harness/exec/worker/found_implementations.h"
 #include "harness/model/contract.h"
@@ -159,6 +160,22 @@ Finding ArgumentFlags(PluginUnderTest& plugin) {
     assay_batch batch{sizeof batch, 1, all, ASSAY_CACHE_WARM, 0, &seconds, 0, 0};
     const assay_status executed_batch = plugin.api->execute_batch(plan.get(), &batch, in_batch.out());
     if (Finding f = IsRefused("execute_batch", executed_batch, in_batch); f.kind != kOk) return f;
+  }
+  return Good("{} operators", plugin.offers.size());
+}
+
+Finding FloatEnvironment(PluginUnderTest& plugin) {
+  if (const Status loaded = CheckFloatEnvironment(); !loaded) return Bad("after loading: {}", loaded.error().message);
+  for (const CheckedOffer& offer : plugin.offers) {
+    for (const CheckedOffer::Implementation& implementation : offer.implementations) {
+      bool same = false;
+      if (Finding f = TwoExecutions(plugin, offer, implementation.name.c_str(), &same); f.kind != kOk) return f;
+      const Status after = CheckFloatEnvironment();
+      RestoreFloatEnvironment();
+      if (after) continue;
+      return Bad("after executing {} {}: {}; restore what you change before you return", offer.name,
+                 implementation.name, after.error().message);
+    }
   }
   return Good("{} operators", plugin.offers.size());
 }

@@ -118,6 +118,7 @@ Finding Plans(PluginUnderTest&);
 Finding ExecuteTwice(PluginUnderTest&);
 Finding ExecuteBatch(PluginUnderTest&);
 Finding ArgumentFlags(PluginUnderTest&);
+Finding FloatEnvironment(PluginUnderTest&);
 Finding ChangedInputs(PluginUnderTest&);
 Finding PlanInfo(PluginUnderTest&);
 Finding Streams(PluginUnderTest&);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "harness/base/float_environment.h"
 #include "harness/exec/seal/seal.h"
 #include "harness/exec/seal/supervisor.h"
 #include "harness/exec/worker/plugin_calls.h"
@@ -57,6 +58,7 @@ int WorkerMain(int fd) {
     } catch (const std::exception& error) {  // a request that this worker does not understand, or no memory
       reply = {{"status", ASSAY_ERROR}, {"text", std::string("worker: ") + error.what()}};
     }
+    RestoreFloatEnvironment();  // for the numbers of the reply, and for the next case
     reply[kSequence] = (*request)->at(kSequence);
     const Result<std::string> frame = EncodeFrame(reply);
     constexpr double kLongSeconds = 3600;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "golden/float_env.h"
+#include "harness/base/float_environment.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "golden/float_env.h"
+#include "harness/base/float_environment.h"
 
 #include <cfenv>
 #include <cstdint>
@@ -43,6 +43,10 @@ Status CheckFloatEnvironment() {
                 "subnormal numbers are flushed to zero in this thread; look for a library built with -ffast-math");
   }
   return {};
+}
+
+void RestoreFloatEnvironment() {
+  std::fesetenv(FE_DFL_ENV);
 }
 
 void RequireFloatEnvironment(const char* where) {
