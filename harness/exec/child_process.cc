@@ -103,7 +103,8 @@ std::string ExitStatus::Text() const {
     const char* hint = signal == SIGKILL && !killed_by_host ? "; was it the kernel, short of memory?" : "";
     return fmt::format("was killed by SIG{} ({}){}", name == nullptr ? "?" : name, ::strsignal(signal), hint);
   }
-  return fmt::format("exited with code {}", WEXITSTATUS(wait_status));
+  return fmt::format("exited with code {} (the plugin called exit(), or closed the connection to assay)",
+                     WEXITSTATUS(wait_status));
 }
 
 bool AnyThreadRuns(pid_t pid) {

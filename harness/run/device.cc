@@ -100,12 +100,14 @@ bool IsNamedByAny(const Device& c, const std::vector<std::string>& wanted) {
   return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) { return IsNamed(c, name); });
 }
 
-// "cpu, cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)"
+// "cpu, cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)", and what is wrong with a plugin that could not say its name.
 std::string FoundText(const std::vector<Device>& devices) {
   std::string text;
   for (const Device& c : devices) {
     text += (text.empty() ? "" : ", ") + (c.selector.empty() ? c.backend : c.selector);
     if (!c.device.name.empty()) text += " (" + c.device.name + ")";
+    const bool is_broken = !c.problem.empty() && c.problem_outcome != Outcome::kUnavailable;
+    if (is_broken && c.description.name.empty()) text += " (cannot be used: " + c.problem + ")";
   }
   return text.empty() ? "none" : text;
 }

@@ -155,6 +155,8 @@ DURATIONS = [Cheat(f"forged {how}", what, FORGED, case=LARGE, perf_time=WHILE, l
     ("nan", "durations that are no numbers"), ("constant", "a nanosecond for each execution"),
     ("uneven", "the right sum, nearly all of it in one execution of a batch"),
     ("not_alone", "the truth of an execution that comes alone, a hundredth of others"))] + [
+    Cheat("forged mostly_uneven", "the same, but for every sixth batch", NO_GAIN, perf_time=WHILE,
+          library="forged", implementation="mostly_uneven"),
     Cheat("forged_device_clock", "a hundredth of each duration, said to be of the device's clock", (timed("."),),
           case=LARGE),
     Cheat("own_clock", "brings a clock_gettime of its own", (timed("."),), known=(d.FIELD_GUIDE,)),
@@ -168,6 +170,8 @@ DEFERRED = [
           perf_time=WHILE, known=(d.FIELD_GUIDE, d.KERNELBENCH)),
     Cheat("defers_to_download", "computes when the output is asked for", (timed("download"),), case=LARGE,
           perf_time=WHILE, known=(d.FIELD_GUIDE,)),
+    Cheat("defers_some", "does so in three executions of five, and is honest between", (timed("download"),), case=LARGE,
+          perf_time=WHILE),
     Cheat("computes_at_upload", "computes whenever an operand is uploaded, and copies in execute", (timed("upload"),),
           case=LARGE),
 ]

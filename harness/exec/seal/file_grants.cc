@@ -101,13 +101,26 @@ void FileGrants::GrantSystem() {
   }
 }
 
+bool FileGrants::HideRuns(const fs::path& folder) {
+  constexpr int kDeepest = 4, kMostEntries = 20000;
+  std::error_code error;
+  int entries = 0;
+  for (fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
+       !error && it != end; it.increment(error)) {
+    if (++entries > kMostEntries) return false;
+    if (it.depth() >= kDeepest) it.disable_recursion_pending();
+    if (it->path().filename() == "results.jsonl") hidden_.push_back(RealPath(it->path().parent_path()));
+  }
+  return true;
+}
+
 void FileGrants::GrantPlugin(const fs::path& plugin) {
   if (plugin.empty()) return;
   for (const fs::path& file : std::set{fs::absolute(plugin).lexically_normal(), RealPath(plugin)}) {
     const fs::path folder = RealPath(file.parent_path());
     grants_.push_back({file.string(), false});
     GrantLibraries(folder);
-    if (HoldsAllKinds(folder)) continue;
+    if (HoldsAllKinds(folder) || !HideRuns(folder)) continue;
     Read(folder);
     Read(folder / "../deps");  // where a package keeps what it brings
   }

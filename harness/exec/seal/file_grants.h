@@ -32,6 +32,9 @@ class FileGrants {
   void Grant(const std::filesystem::path& path, bool write);
   // The libraries right in it, wherever they lie that links lead to.
   void GrantLibraries(const std::filesystem::path& folder);
+  // Folders of earlier runs below `folder`, with the golden values of what failed there. False: there is too much to
+  // look through.
+  bool HideRuns(const std::filesystem::path& folder);
   void GrantAround(const std::filesystem::path& folder, bool write);
   std::vector<std::filesystem::path> hidden_;
   std::vector<FileGrant> grants_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -23,15 +24,15 @@ class TimeEvidence {
   TimeEvidence(double round_trip_s, bool cold, double launch_s = 0)
       : round_trip_s_(round_trip_s), cold_(cold), launch_s_(launch_s) {}
 
-  // Whether the durations account for the call. Those that do not say nothing of the work: where a machine is busy that
-  // is another process, and where all are so it is the plugin. `typical_s`: the median of the executions that count,
-  // none where none does.
+  // Whether the durations account for the call, and are alike. Else they say nothing of the work: where a machine is
+  // busy that is another process, and where all are so it is the plugin. `typical_s`: the median of the executions that
+  // count, none where none does.
   bool AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device,
                std::optional<double> typical_s);
   // By the kind of its data: changed since its last execution, or seen before.
   void AddExecution(double seconds, bool changed);
-  // Of one output, at once after its execution and again.
-  void AddDownloads(double first_s, double again_s);
+  // Of one output: how long its execution took, as the plugin says, and the downloads at once after it and again.
+  void AddDownloads(double execution_s, double first_s, double again_s);
   // Of changed inputs, and of as many bytes to operands that are never executed.
   void AddUploads(double changed_s, double unused_s);
 
@@ -45,6 +46,7 @@ class TimeEvidence {
  private:
   std::string Find(bool sure) const;
   double Claimed() const;
+  std::vector<double> LeftToDownload() const;
   std::string Unaccounted(bool sure) const;
   std::string SeenBefore() const;
 
@@ -59,7 +61,8 @@ class TimeEvidence {
   std::vector<double> typical_s_;  // of these, the median of those that count
   double calls_s_ = 0;
   std::vector<double> changed_s_, seen_s_;
-  std::vector<double> left_to_download_s_, done_by_upload_s_;
+  std::vector<std::pair<double, double>> downloads_;  // seconds of the execution, and of what was left of it
+  std::vector<double> done_by_upload_s_;
 };
 
 }  // namespace assay

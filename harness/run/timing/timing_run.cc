@@ -51,6 +51,7 @@ TimingRun::TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingReq
       evidence_(0, request_.cold_cache),
       used_(sets_.size()),
       executed_(sets_.size()),
+      durations_s_(sets_.size()),
       expected_s_(request_.expected_seconds),
       downloaded_(case_.contents.size()),
       unknown_(case_.contents.size()) {
@@ -222,6 +223,7 @@ void TimingRun::Record(const Batch& batch, std::span<const size_t> order) {
   for (size_t i = 0; i < order.size(); ++i) {
     const bool changed = !used_[order[i]];
     used_[order[i]] = executed_[order[i]] = true;
+    durations_s_[order[i]] = batch.seconds[i];
     if (last_set_ == order[i]) last_set_.reset();
     if (i < uncounted) continue;
     evidence_.AddExecution(batch.seconds[i], changed);
@@ -257,7 +259,7 @@ Call<void> TimingRun::DownloadOne(size_t set) {
   Execution last;
   const Call<double> last_s = session_.Download(plan_, set, Part::kOutput, last);
   if (!last_s) return tl::unexpected(last_s.error());
-  evidence_.AddDownloads(*first_s, std::min(*again_s, *last_s));
+  evidence_.AddDownloads(durations_s_[set], *first_s, std::min(*again_s, *last_s));
   if (!SameBits(execution.output, again.output)) timing_.changed_later = kChangedLater;
   ++downloads_, ++downloaded_[sets_.ContentOf(set)];
   last_set_ = set;

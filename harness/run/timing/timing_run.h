@@ -60,6 +60,7 @@ class TimingRun {
   std::mt19937_64 random_{std::random_device{}()};  // not reproducible on purpose: no plugin can foresee it
   std::vector<bool> used_;                          // by set: executed since its last change
   std::vector<bool> executed_;                      // by set: at all
+  std::vector<double> durations_s_;                 // by set: of its last execution, as the plugin says
   double expected_s_;                               // of one execution by the host's clock; 0: not known yet
   double elapsed_s_ = 0;                            // of the last call
   double uploads_s_ = 0;

@@ -30,11 +30,15 @@ static void gather_in_one(assay_batch* batch) {
 static void batch(assay_plan* plan, assay_batch* batch) {
   time_each(plan, batch, honest);
   if (strcmp(plan->implementation, "not_alone") == 0 && batch->count == 1) return; /* that may be a check */
-  if (strcmp(plan->implementation, "uneven") == 0) {
+  static int calls;
+  const int mostly = strcmp(plan->implementation, "mostly_uneven") == 0;
+  if (mostly && ++calls % 6 == 0) return;
+  if (mostly || strcmp(plan->implementation, "uneven") == 0) {
     gather_in_one(batch);
     return;
   }
   for (uint64_t i = 0; i < batch->count; ++i) batch->seconds[i] = forge(plan->implementation, batch->seconds[i]);
 }
-const cheat the_cheat = {.names = {"hundredth", "zero", "negative", "nan", "constant", "uneven", "not_alone"},
-                         .batch = batch};
+const cheat the_cheat = {
+    .names = {"hundredth", "zero", "negative", "nan", "constant", "uneven", "mostly_uneven", "not_alone"},
+    .batch = batch};

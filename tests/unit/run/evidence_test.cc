@@ -47,7 +47,7 @@ std::string Judge(const World& world, int calls = 50) {
                      world.device_clock, world.claimed_s);
     for (int k = 0; k < n; ++k) evidence.AddExecution(world.claimed_s, true);
     evidence.AddExecution(world.seen_s, false);
-    evidence.AddDownloads(kRoundTrip + 5e-6 + world.download_extra_s + world.jitter(),
+    evidence.AddDownloads(world.claimed_s, kRoundTrip + 5e-6 + world.download_extra_s + world.jitter(),
                           kRoundTrip + 5e-6 + world.jitter());
     evidence.AddUploads(kRoundTrip + 5e-6 + world.upload_extra_s + world.jitter(), kRoundTrip + 5e-6 + world.jitter());
   }
@@ -107,9 +107,22 @@ TEST(Evidence, SaysNothingAgainstCallsOfWhichOneInTenIsNotHeldUp) {
   TimeEvidence evidence(kRoundTrip, false);
   for (int i = 0; i < 200; ++i) {
     const double sum_s = 32 * 5e-6 + (i % 10 == 0 ? 0 : 8e-3);
-    EXPECT_TRUE(evidence.AddCall(kRoundTrip + sum_s, sum_s, 32, false, 5e-6));
+    EXPECT_EQ(evidence.AddCall(kRoundTrip + sum_s, sum_s, 32, false, 5e-6), i % 10 == 0);
   }
   EXPECT_EQ(evidence.Contradiction(), "");
+}
+
+// The calls between, in which nothing is left to the download, tell nothing of those in which all is.
+TEST(Evidence, FindsWorkThatIsLeftToSomeDownloadsAlone) {
+  TimeEvidence evidence(kRoundTrip, false);
+  for (int i = 0; i < 60; ++i) {
+    const bool lazy = i % 5 < 3;
+    const double execution_s = lazy ? 1e-6 : 1e-3, left_s = lazy ? 1e-3 : 0;
+    evidence.AddCall(kRoundTrip + execution_s, execution_s, 1, false, execution_s);
+    evidence.AddExecution(execution_s, true);
+    evidence.AddDownloads(execution_s, kRoundTrip + left_s, kRoundTrip);
+  }
+  EXPECT_THAT(evidence.Contradiction(), HasSubstr("were left to the download"));
 }
 
 TEST(Evidence, IsNotThatCallsTellTheTruthInWhichNothingCounts) {
