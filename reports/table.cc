@@ -150,7 +150,8 @@ std::string Stacked(const Table& table, const TextStyle& style) {
 std::string MarkdownText(const std::string& text) {
   std::string out;
   for (char c : text) {
-    if (c == '|') out += '\\';
+    const bool makes_link = c == '(' && out.ends_with(']');  // of what a plugin says
+    if (c == '|' || makes_link) out += '\\';
     if (c == '<') {
       out += "&lt;";
     } else {

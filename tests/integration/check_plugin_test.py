@@ -201,6 +201,8 @@ class CheckPlugin(WithPlugins):
         self.assertEqual((code, statuses), (0, {"plans": "ok", "leaks": "ok"}))
         code, statuses, _ = self.check(ALTERED, "--skip", "leaks", alter="leaks-heap")
         self.assertEqual((code, statuses.get("leaks"), statuses["plans"]), (0, None, "ok"))
+        done = self.run_assay("--only", "plans,loads", ALTERED)  # in the order in which people type
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         listed = self.run_assay("--list").stdout
         for name in BROKEN.values():
             for check in name:

@@ -264,6 +264,10 @@ class BadInput(Cli):
                     self.assertFalse((self.dir / "o").exists())  # before anything ran
         self.fails(4, "no backend plugin", "run", "--case", CASE, env={"ASSAY_PLUGIN_FILES": ""})
         self.fails(2, "no such backend", "run", "--case", CASE, "--backend", "cuda13")
+        for how, problem in (("bad_name", "Mis Behaving"), ("null_function", "query"), ("crash_on_load", "SIGSEGV")):
+            done = self.fails(2, "cannot be used: ", "run", "--case", CASE, "--plugin", str(PLUGIN), "--backend", "vendor",
+                              env={"ASSAY_MISBEHAVE": how})
+            self.assertIn(problem, done.stderr)
 
     def test_required_backends(self):
         done, records = self.run_cases("--case", CASE, "--require-backend", "cpu,onedn", "--no-perf")

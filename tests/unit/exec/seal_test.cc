@@ -111,6 +111,17 @@ TEST_F(GrantsTest, OfAPluginAreItsFolderButNoHome) {
   EXPECT_THAT(Granted(home), testing::ElementsAre("home/libbeside.so.1", "home/plugin"));
 }
 
+// What failed in them lies there with its golden values.
+TEST_F(GrantsTest, OfAPluginLeaveOutFoldersOfEarlierRuns) {
+  Make("v/vendor.so"), Make("v/kernels/k.bin"), Make("v/out/first/results.jsonl"), Make("v/out/notes.txt");
+  FileGrants grants({});
+  grants.GrantPlugin(root_ / "v/vendor.so");
+  const auto granted = Granted(grants);
+  EXPECT_THAT(granted, Contains("v/kernels"));
+  EXPECT_THAT(granted, Contains("v/out/notes.txt"));
+  for (const char* folder : {"v", "v/out", "v/out/first"}) EXPECT_THAT(granted, testing::Not(Contains(folder)));
+}
+
 TEST_F(GrantsTest, FollowTheVariablesOfDrivers) {
   FileGrants grants({});
   const std::string a = (root_ / "a").string(), b = (root_ / "b").string(), home = (root_ / "home").string();

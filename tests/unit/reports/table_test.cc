@@ -15,9 +15,9 @@ TEST(Table, TextPadsByCharactersNotBytes) {
   EXPECT_EQ(AsText(t), "a    n\né    1\nxy  10\n");
 }
 
-TEST(Table, MarkdownEscapesBars) {
-  Table t{{"a"}, {}, {{"x|y\nz"}}};
-  EXPECT_THAT(AsMarkdown(t), HasSubstr("x\\|y z"));
+TEST(Table, MarkdownEscapesBarsAndLinks) {
+  Table t{{"a"}, {}, {{"x|y\nz [0] [fix](http://x)"}}};
+  EXPECT_THAT(AsMarkdown(t), HasSubstr("x\\|y z [0] [fix]\\(http://x)"));
 }
 
 TEST(Table, WrapsAtWordsAndBreaksNone) {
