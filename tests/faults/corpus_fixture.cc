@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <map>
 #include <stdexcept>
 
 #include "harness/exec/worker_session.h"
@@ -23,6 +25,22 @@ T Require(tl::expected<T, E> result, const std::string& what) {
 
 }  // namespace
 
+const std::set<std::string>& HeldBack(const std::string& op) {
+  static const auto all = [] {
+    std::map<std::string, std::set<std::string>> names;
+    std::ifstream file(ASSAY_TEST_HELD_BACK);
+    if (!file) throw std::runtime_error("cannot read " ASSAY_TEST_HELD_BACK);
+    for (std::string line; std::getline(file, line);) {
+      const size_t space = line.find(' ');
+      if (!line.starts_with('#')) names[line.substr(0, space)].insert(line.substr(space + 1));
+    }
+    return names;
+  }();
+  static const std::set<std::string> none;
+  const auto place = all.find(op);
+  return place == all.end() ? none : place->second;
+}
+
 Corpus::Corpus() {
   SessionOptions options;
   options.worker = {ASSAY_TEST_WORKER, ASSAY_TEST_CORPUS};
@@ -38,9 +56,13 @@ CaseData Corpus::Prepare(const std::string& case_id) {
   return Require(PrepareCase(spec, "auto", GoldenStore({})), case_id);
 }
 
-std::vector<ImplementationInfo> Corpus::Offered(const Problem& problem, const std::string& prefix) {
+std::vector<ImplementationInfo> Corpus::Offered(const Problem& problem, const std::string& prefix, CorpusPart part) {
   auto offered = Require(column_.session->Query(0, problem), "query");
-  std::erase_if(offered, [&](const ImplementationInfo& info) { return !info.name.starts_with(prefix); });
+  const std::set<std::string>& held = HeldBack(problem.spec.op);
+  std::erase_if(offered, [&](const ImplementationInfo& info) {
+    const std::string name = info.name.substr(0, info.name.find(".effect"));
+    return !info.name.starts_with(prefix) || held.contains(name) != (part == CorpusPart::kHeld);
+  });
   return offered;
 }
 

@@ -2,6 +2,7 @@
 // The corpus in a real worker, judged by the very flow of a run.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,20 @@ struct Judged {
   std::string reason;
 };
 
+// The corpus' two parts: the verdicts were chosen with the one, and the other was held back (corpus/held_back.txt).
+enum class CorpusPart { kTuned, kHeld };
+
+// The names of an operator's implementations that are held back.
+const std::set<std::string>& HeldBack(const std::string& op);
+
 class Corpus {
  public:
   Corpus();
 
-  // What the corpus offers for a case; those whose names begin with `prefix`.
-  std::vector<ImplementationInfo> Offered(const Problem& problem, const std::string& prefix);
-  // Every implementation whose name begins with `prefix`. The test fails when the case cannot be read.
+  // What the part of the corpus offers for a case; those whose names begin with `prefix`.
+  std::vector<ImplementationInfo> Offered(const Problem& problem, const std::string& prefix,
+                                          CorpusPart part = CorpusPart::kTuned);
+  // Every tuned implementation whose name begins with `prefix`. The test fails when the case cannot be read.
   std::vector<Judged> Judge(const std::string& case_id, const std::string& prefix);
   // The output of one execution; the test fails when there is none.
   Tensor Run(const Problem& problem, const std::vector<Tensor>& inputs, const std::string& implementation);

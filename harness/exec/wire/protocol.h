@@ -30,7 +30,7 @@ inline constexpr const char* kSequence = "seq";
 inline constexpr size_t kMaxNameBytes = 256;   // names of devices, implementations, versions
 inline constexpr size_t kMaxTextBytes = 4096;  // error texts, properties, contracts
 inline constexpr uint64_t kMaxDevices = 256;
-inline constexpr uint64_t kMaxImplementations = 256;
+inline constexpr uint64_t kMaxImplementations = 1024;
 inline constexpr uint64_t kMaxCapabilities = 4096;
 inline constexpr uint64_t kMaxRepetitionsPerCall = 20000;
 

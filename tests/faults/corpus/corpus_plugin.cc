@@ -14,8 +14,8 @@ constexpr std::string_view kFault = "fault.", kEffect = ".effect";
 const std::vector<Entry>& AllEntries() {
   static const std::vector<Entry> entries = [] {
     std::vector<Entry> all;
-    for (const auto& list :
-         {MatmulEntries(), ReduceEntries(), AttentionEntries(), SoftmaxEntries(), ConvEntries(), FftEntries()})
+    for (const auto& list : {MatmulEntries(), ReduceEntries(), AttentionEntries(), SoftmaxEntries(), ConvEntries(),
+                             FftEntries(), HeldEntries()})
       all.insert(all.end(), list.begin(), list.end());
     return all;
   }();

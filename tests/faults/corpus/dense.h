@@ -116,6 +116,7 @@ void Encode(const plugin::Tensor& tensor, std::span<const int64_t> offsets, cons
 template <class T>
 class DensePlan : public plugin::HostPlan {
  public:
+  using Carrier = T;
   // `exact`: unwritten elements become NaN.
   DensePlan(plugin::OpDesc op, bool exact) : op_(std::move(op)), exact_(exact) {
     for (const plugin::Tensor& input : op_.inputs()) input_offsets_.push_back(ElementOffsets(input));
@@ -124,6 +125,9 @@ class DensePlan : public plugin::HostPlan {
 
  protected:
   virtual void Compute(std::span<const std::vector<T>> inputs, DenseOutput<T>& output) = 0;
+  // For bugs around any computation: of operands before it, of the output behind it; `former`: what the output held.
+  virtual void Load(std::vector<std::vector<T>>& /*inputs*/) {}
+  virtual void Store(const std::vector<T>& /*former*/, DenseOutput<T>& /*output*/) {}
   // For bugs that touch memory they should not: runs after the output is stored.
   virtual void Trample(Pointers /*inputs*/, Pointers /*outputs*/) {}
 
@@ -138,7 +142,10 @@ class DensePlan : public plugin::HostPlan {
     }
     const plugin::Tensor& y = op_.outputs()[0];
     DenseOutput<T> output{Decode<T>(y, output_offsets_, outputs[0]), {}};
+    const std::vector<T> former = output.values;
+    Load(dense);
     Compute(dense, output);
+    Store(former, output);
     if (exact_ && !output.unwritten.empty()) {
       for (size_t i = 0; i < output.values.size(); ++i) {
         if (output.unwritten[i]) output.values[i] = std::numeric_limits<T>::quiet_NaN();

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -167,7 +168,7 @@ class ReducePlan : public DensePlan<T> {
 // A reduction as a function of one output's terms, with a rounding of operands and results.
 template <class T>
 struct ReduceSchedule {
-  T (*value)(std::vector<T>, const ReduceContext&) = nullptr;
+  std::function<T(std::vector<T>, const ReduceContext&)> value;
   T (*cast)(T) = nullptr;                  // of every term; null: none
   T (*store)(T, plugin::DType) = nullptr;  // of every result, given its type; null: none
 };

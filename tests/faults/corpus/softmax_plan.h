@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -69,13 +70,12 @@ T LogProbability(T x, const RowFacts<T>& row) {
 
 template <class T>
 struct SoftmaxKernel {
-  RowFacts<T> (*facts)(const std::vector<T>& row) = TwoPasses<T>;
-  T (*probability)(T x, const RowFacts<T>&) = Probability<T>;
-  T (*logarithm)(T x, const RowFacts<T>&) = LogProbability<T>;
-  int64_t (*at)(const SoftmaxShape&, int64_t row, int64_t k) = [](const SoftmaxShape& s, int64_t row, int64_t k) {
-    return s.At(row, k);
-  };
-  T (*cast)(T) = [](T x) { return x; };
+  std::function<RowFacts<T>(const std::vector<T>& row)> facts = TwoPasses<T>;
+  std::function<T(T x, const RowFacts<T>&)> probability = Probability<T>;
+  std::function<T(T x, const RowFacts<T>&)> logarithm = LogProbability<T>;
+  std::function<int64_t(const SoftmaxShape&, int64_t row, int64_t k)> at =
+      [](const SoftmaxShape& s, int64_t row, int64_t k) { return s.At(row, k); };
+  std::function<T(T)> cast = [](T x) { return x; };
 };
 
 template <class T>

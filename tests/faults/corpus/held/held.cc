@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/faults/corpus/held/matmul_held.h"
+#include "tests/faults/corpus/held/reduce_held.h"
+
+namespace corpus {
+
+std::vector<Entry> HeldEntries() {
+  std::vector<Entry> all;
+  for (const auto& list : {MatmulHeldSums(), MatmulHeldPlaces(), MatmulHeldLegal(), ReduceHeldFaults(),
+                           ReduceHeldKinds(), ReduceHeldLegal()}) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return all;
+}
+
+}  // namespace corpus

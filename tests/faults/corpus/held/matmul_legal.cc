@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Correct matrix products: orders of the sum, blocks, lanes and splits, and the arithmetic that each declares.
+#include "tests/faults/corpus/held/matmul_held.h"
+
+namespace corpus {
+namespace {
+
+struct Row {
+  const char* name;
+  Summation sum;
+  const char* acc = "";  // in place of f32acc, where the class is another one
+};
+
+const Row kRows[] = {
+    {"legal.backward-blocks-of-8", {.order = Order::kBackward, .block = 8}},
+    {"legal.blocks-of-2-fma", {.block = 2, .fused = true}},
+    {"legal.blocks-of-16-pairwise", {.block = 16, .combine = Combine::kPairwise}},
+    {"legal.blocks-of-64-fma", {.block = 64, .fused = true}},
+    {"legal.blocks-of-128-backward", {.block = 128, .combine = Combine::kBackward, .fused = true}},
+    {"legal.blocks-of-256", {.block = 256}},
+    {"legal.split-k-2-fma", {.parts = 2, .fused = true}},
+    {"legal.split-k-16-blocks-of-4", {.parts = 16, .block = 4}},
+    {"legal.split-k-64-by-halves", {.parts = 64, .combine = Combine::kByHalves}},
+    {"legal.lanes-4-fma", {.lanes = 4, .fused = true}},
+    {"legal.lanes-8-by-halves", {.lanes = 8, .combine = Combine::kByHalves, .fused = true}},
+    {"legal.lanes-32-pairwise", {.lanes = 32, .combine = Combine::kPairwise}},
+    {"legal.lanes-64-in-blocks-of-256", {.block = 256, .lanes = 64, .combine = Combine::kByHalves, .fused = true}},
+    {"legal.groups-of-2", {.lanes = 2, .in_groups = true}},
+    {"legal.groups-of-8-pairwise", {.lanes = 8, .in_groups = true, .combine = Combine::kPairwise}},
+    {"legal.shuffled-seed-1-fma", {.order = Order::kShuffled, .seed = 1, .fused = true}},
+    {"legal.shuffled-seed-2-lanes-4", {.order = Order::kShuffled, .seed = 2, .lanes = 4}},
+    {"legal.bit-reversed", {.order = Order::kBitReversed}},
+    {"legal.even-then-odd-fma", {.order = Order::kEvenThenOdd, .fused = true}},
+    {"legal.from-both-ends", {.order = Order::kFromBothEnds}},
+    {"legal.strided-32-blocks-of-32", {.order = Order::kStrided, .stride = 32, .block = 32}},
+    {"legal.kahan", {.carry = Carry::kKahan}},
+    {"legal.neumaier-lanes-4", {.lanes = 4, .carry = Carry::kNeumaier}},
+    {"legal.exact-sum", {.carry = Carry::kExact}},
+    {"legal.wide-accumulator", {.carry = Carry::kWide}, "f64"},
+};
+
+std::string Contract(const Row& row, Description op) {
+  const plugin::MatmulSpec s = plugin::ParseMatmul(op);
+  const bool is_own = *row.acc == '\0' || s.a.dtype == plugin::kI8 || s.IsF64();
+  return is_own ? MatmulContract(op) : std::string(row.acc) + ";det=yes;batchinv=yes";
+}
+
+}  // namespace
+
+std::vector<Entry> MatmulHeldLegal() {
+  std::vector<Entry> all;
+  for (const Row& row : kRows) {
+    all.push_back({"matmul", row.name, [row](Description op) { return Contract(row, op); }, MatmulWhyNot,
+                   [row](Description op, bool exact) {
+                     return WithCarrier(op, exact,
+                                        [&]<class T>(std::type_identity<T>) -> std::unique_ptr<plugin::Plan> {
+                                          return std::make_unique<SummedMatmul<T>>(op, exact, row.sum, Region{});
+                                        });
+                   }});
+  }
+  return all;
+}
+
+}  // namespace corpus

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax whose sums and functions are rows of tables.
+#pragma once
+
+#include <vector>
+
+#include "tests/faults/corpus/held/struck.h"
+#include "tests/faults/corpus/held/summation.h"
+#include "tests/faults/corpus/softmax_plan.h"
+
+namespace corpus {
+
+std::vector<Entry> SoftmaxHeldFaults();
+std::vector<Entry> SoftmaxHeldLegal();
+
+}  // namespace corpus

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/faults/corpus/held/struck.h"
+
+namespace corpus {
+namespace {
+
+using enum Strike;
+
+// What lies behind a limit of the hardware's or an index's, in elements.
+constexpr int64_t kSixteenBits = 65536;
+
+constexpr IoBug kOfEveryOperator[] = {
+    {"fault.every-17th-run-skips-the-last-block", kOutput, kFlat, LastBlock(32), kUnwritten, When::kEvery17th},
+    {"fault.first-run-leaves-zeros-in-the-middle", kOutput, kFlat, Middle(), kZero, When::kFirst},
+    {"fault.odd-runs-lose-the-last-block", kOutput, kFlat, LastBlock(16), kZero, When::kOdd},
+    {"fault.last-block-kept-from-first-run", kOutput, kFlat, LastBlock(16), kStale},
+    {"fault.end-of-operand-kept-from-first-run", 0, kFlat, LastBlock(16), kStale},
+    {"fault.unwritten-in-multiples-of-16", kOutput, kFlat, IfRest(16, 0), kUnwritten},
+    {"fault.adds-to-former-output-when-large", kOutput, kFlat, InExtentsFrom(4096, All()), kOnTop},
+    {"fault.adds-to-former-output-in-last-block", kOutput, kFlat, LastBlock(8), kOnTop},
+    {"fault.output-index-in-16-bits", kOutput, kFlat, From(kSixteenBits), kUnwritten},
+    {"fault.operand-index-in-16-bits", 0, kFlat, From(kSixteenBits), kWrapped, When::kAlways, {}, kSixteenBits},
+    {"fault.operand-index-in-f16", 0, kFlat, All(), kOfHalf},
+    {"fault.every-32nd-output-misplaced", kOutput, kFlat, Every(32, 31), kPrevious},
+    {"fault.last-two-outputs-swapped", kOutput, kFlat, LastBlock(2), kSwapped},
+    {"fault.flushing-mode-left-on-for-operands", 0, kFlat, All(), kFlushed, When::kLater},
+    {"fault.nan-in-second-half-of-operand-ignored", 0, kFlat, SecondHalf(), kNanToZero},
+    {"fault.nan-operands-taken-as-largest", 0, kFlat, All(), kNanToLargest},
+    {"fault.infinite-operands-clamped", 0, kFlat, All(), kInfinityToLargest},
+    {"fault.infinite-outputs-become-nan", kOutput, kFlat, All(), kInfinityToNan},
+    {"fault.operands-of-16-bits", 0, kFlat, All(), kRounded, When::kAlways, NearestBits(16)},
+    {"fault.operands-truncated-to-20-bits", 0, kFlat, All(), kRounded, When::kAlways, TruncatedBits(20)},
+    {"fault.outputs-of-19-bits", kOutput, kFlat, All(), kRounded, When::kAlways, NearestBits(19)},
+    {"fault.last-block-of-outputs-in-bf16", kOutput, kFlat, LastBlock(16), kRounded, When::kAlways, Nearest(kBrain)},
+};
+
+// Significant bits that the values of a type have.
+int BitsOf(plugin::DType type) {
+  if (type == plugin::kBF16) return 8;
+  if (type == plugin::kF16) return 11;
+  return type == plugin::kF32 || type == plugin::kC64 ? 24 : 53;
+}
+
+bool IsComplexOrFloat(plugin::DType d) {
+  return plugin::IsFloat(d) || d == plugin::kC64 || d == plugin::kC128;
+}
+
+bool IsOfValues(Strike strike) {
+  return strike == kRounded || strike == kFlushed || strike == kNanToZero || strike == kNanToLargest ||
+         strike == kInfinityToLargest || strike == kInfinityToNan;
+}
+
+bool MovesElements(const IoBug& bug) {
+  return bug.strike == kPrevious || bug.strike == kFirst || bug.strike == kWrapped || bug.strike == kOfHalf ||
+         bug.strike == kOfBrain || bug.strike == kSwapped;
+}
+
+bool MovesAny(const IoBug& bug, int64_t extent) {
+  return AnyProbe(extent, [&](int64_t i) { return bug.which.Has(i, extent) && SourceOf(bug, i, extent) != i; });
+}
+
+}  // namespace
+
+std::span<const IoBug> BugsOfEveryOperator() {
+  return kOfEveryOperator;
+}
+
+std::string IoBugWhyNot(const IoBug& bug, Description op) {
+  if (bug.operand >= std::ssize(op.inputs())) return "this needs one more operand";
+  return IoBugWhyNot(bug, TensorOf(bug, op), op);
+}
+
+std::string IoBugWhyNot(const IoBug& bug, const plugin::Tensor& tensor, Description op) {
+  if (tensor.Rank() < -bug.axis || tensor.Rank() < -bug.and_axis) return "this needs one more axis";
+  // An effect's output is wider than what it stands for.
+  const plugin::DType type = bug.operand == kOutput && tensor.dtype.bits == 64 ? op.inputs()[0].dtype : tensor.dtype;
+  if (IsOfValues(bug.strike) && !(IsComplexOrFloat(tensor.dtype) && IsComplexOrFloat(type))) {
+    return "this is for floating-point values";
+  }
+  if (bug.strike == kRounded && bug.rounding.format.bits >= BitsOf(type)) {
+    return "the values are that narrow anyway";
+  }
+  const AxisOf axis(tensor, bug.axis), other(tensor, bug.and_axis);
+  const bool strikes = MovesElements(bug) ? MovesAny(bug, axis.extent) : bug.which.Strikes(axis.extent);
+  const bool strikes_too = bug.and_which.IsNone() || bug.and_which.Strikes(other.extent);
+  return strikes && strikes_too ? "" : "the extents have no position that this strikes";
+}
+
+}  // namespace corpus

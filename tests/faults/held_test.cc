@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The held-back part of the corpus: each fault changes the exact result of some case of the suites, and each schedule
+// is right as far as its arithmetic goes. Whether a verdict says so is measured elsewhere, and not adjusted here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "harness/plan/catalog.h"
+#include "harness/plan/suite.h"
+#include "tests/faults/corpus_checks.h"
+#include "tests/faults/corpus_fixture.h"
+#include "tests/faults/held_cases.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* kOperators[] = {"matmul", "reduce"};
+
+class HeldBackPart : public testing::TestWithParam<const char*> {};
+
+std::set<std::string> HeldFaultsOf(const std::string& op) {
+  std::set<std::string> faults = HeldBack(op);
+  std::erase_if(faults, [](const std::string& name) { return !name.starts_with("fault."); });
+  return faults;
+}
+
+TEST_P(HeldBackPart, EveryFaultChangesTheExactResultOfACase) {
+  std::set<std::string> left = HeldFaultsOf(GetParam());
+  ASSERT_FALSE(left.empty());
+  for (const std::string& id : HeldCasesOf(GetParam())) {
+    if (left.empty()) return;
+    for (const std::string& fault : HeldFaultsWithEffect(id, left)) left.erase(fault);
+  }
+  for (const std::string& fault : left) ADD_FAILURE() << GetParam() << " " << fault << " changes none of the cases";
+}
+
+// The unit in the last place of 1 of the narrowest type on the way, by what is declared and stored.
+double UnitOf(const std::string& contract, DType output) {
+  const auto declares = [&](const char* text) { return contract.find(text) != std::string::npos; };
+  if (declares("bf16") || output == DType::kBF16) return 0x1p-8;
+  if (declares("f16") || declares("tf32") || output == DType::kF16) return 0x1p-11;
+  return output == DType::kF64 || output == DType::kC128 ? 0x1p-53 : 0x1p-24;
+}
+
+// A plain limit: so many units of the largest value, or of the sum of magnitudes where there is one.
+constexpr double kUnits = 64;
+
+void ExpectRight(Corpus& corpus, const CaseData& data, const ImplementationInfo& info) {
+  const std::vector<double> got = corpus.Run(data.problem, data.inputs, info.name).ToDoubles();
+  const Golden& golden = data.golden;
+  const double unit = UnitOf(info.contract_text, data.problem.output.dtype);
+  double largest = 0;
+  for (double y : golden.value) largest = std::isfinite(y) ? std::max(largest, std::abs(y)) : largest;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const double y = golden.value[i];
+    if (!std::isfinite(y)) continue;
+    const double magnitude = golden.magnitude.empty() ? largest : golden.magnitude[i];
+    const double limit = kUnits * unit * std::max(magnitude, std::abs(y));
+    ASSERT_NEAR(got[static_cast<size_t>(i)], y, limit) << info.name << " of " << data.problem.spec.Id() << " at " << i;
+  }
+}
+
+TEST_P(HeldBackPart, EveryScheduleIsRight) {
+  std::set<std::string> seen;
+  Corpus corpus;
+  for (const std::string& id : HeldCasesOf(GetParam())) {
+    const bool has_common_values = id.find("fill=normal") != std::string::npos ||
+                                   id.find("fill=uniform") != std::string::npos ||
+                                   id.find("fill=near_one") != std::string::npos;
+    const CaseData data = Corpus::Prepare(id);
+    if (!has_common_values || data.golden.size() > 3000) continue;
+    for (const ImplementationInfo& info : corpus.Offered(data.problem, "legal.", CorpusPart::kHeld)) {
+      ExpectRight(corpus, data, info);
+      seen.insert(info.name);
+    }
+  }
+  std::set<std::string> all = HeldBack(GetParam());
+  std::erase_if(all, [](const std::string& name) { return !name.starts_with("legal."); });
+  EXPECT_EQ(seen, all);
+}
+
+TEST_P(HeldBackPart, TheCasesAreOfTheSuites) {
+  std::set<std::string> ids;
+  for (const char* suite : {"default", "conformance"}) {
+    const auto cases = LoadSuite(std::string(ASSAY_TEST_SUITES) + "/" + suite + ".suite", Catalog());
+    ASSERT_TRUE(cases) << cases.error().message;
+    for (const PlannedCase& one : *cases) ids.insert(one.spec.Id());
+  }
+  for (const std::string& id : HeldCasesOf(GetParam())) EXPECT_TRUE(ids.contains(id)) << id;
+}
+
+INSTANTIATE_TEST_SUITE_P(Corpus, HeldBackPart, testing::ValuesIn(kOperators),
+                         [](const auto& op) { return std::string(op.param); });
+
+}  // namespace
+}  // namespace assay
