@@ -65,9 +65,20 @@ const std::vector<std::string> kReduce = {
     "reduce/f32/shape=2x128256,axes=1,kind=logsumexp/fill=normal/seed=0",
 };
 
+const std::vector<std::string> kSoftmax = {
+    "softmax/f32/shape=65x2/fill=normal/seed=0",           "softmax/f32/shape=7x65/fill=normal/seed=0",
+    "softmax/f32/shape=7x65,log=1/fill=normal/seed=0",     "softmax/f64/shape=7x65/fill=normal/seed=0",
+    "softmax/bf16/shape=7x65/fill=normal/seed=0",          "softmax/f16/shape=16x77/fill=subnormal/seed=0",
+    "softmax/f16/shape=16x77/fill=lognormal/seed=0",       "softmax/f32/shape=16x77/fill=special/seed=0",
+    "softmax/f32/shape=16x77/fill=outlier/seed=0",         "softmax/f32/shape=2x257/fill=normal/seed=0",
+    "softmax/f32/shape=5x129x3,axis=1/fill=normal/seed=0", "softmax/f32/shape=2x128x128/fill=normal/seed=0",
+    "softmax/f32/shape=12x197x197/fill=normal/seed=0",     "softmax/f32/shape=2x128256/fill=normal/seed=0",
+};
+
 const std::map<std::string, const std::vector<std::string>*> kOf = {
     {"matmul", &kMatmul},
     {"reduce", &kReduce},
+    {"softmax", &kSoftmax},
 };
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace assay {
 namespace {
 
-constexpr const char* kOperators[] = {"matmul", "reduce"};
+constexpr const char* kOperators[] = {"matmul", "reduce", "softmax"};
 
 class HeldBackPart : public testing::TestWithParam<const char*> {};
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -90,26 +91,30 @@ struct AttentionKernel {
   bool normalises_first = false;  // exponentials are divided by their sum before the product with v; one tile only
   bool masked_row_is_nan = false;
 
-  bool (*sees)(const AttentionSpec&, const Query&, int64_t key) = IsInRange;
-  bool (*counts_for_max)(const AttentionSpec&, const Query&, int64_t key) = Always;
-  bool (*counts_for_sum)(const AttentionSpec&, const Query&, int64_t key) = Always;
-  bool (*rescales)(const AttentionSpec&, const Query&, int64_t tile) = Always;
-  int64_t (*key_head)(const AttentionSpec&, int64_t head) = KeyHeadOf;
-  int64_t (*query_head)(const AttentionSpec&, int64_t head) = QueryHeadOf;
+  bool masked_row_is_zero = false;  // where it should be NaN
+  bool rescales_total = true, rescales_values = true, merges_rescaled = true;
 
-  T (*dot)(const T*, const T*, int64_t) = DotInOrder<T>;
-  T (*scale)(const AttentionSpec&) = ScaleOf<T>;
-  T (*score)(const AttentionSpec&, T dot, T scale, T mask) = ScoreOf<T>;
-  T (*sum)(const std::vector<T>&) = SumInOrder<T>;
-  T (*exponential)(T score, T max) = ExponentialOfDifference<T>;
+  std::function<bool(const AttentionSpec&, const Query&, int64_t key)> sees = IsInRange;
+  std::function<bool(const AttentionSpec&, const Query&, int64_t key)> counts_for_max = Always;
+  std::function<bool(const AttentionSpec&, const Query&, int64_t key)> counts_for_sum = Always;
+  std::function<bool(const AttentionSpec&, const Query&, int64_t tile)> rescales = Always;
+  std::function<int64_t(const AttentionSpec&, int64_t head)> key_head = KeyHeadOf;
+  std::function<int64_t(const AttentionSpec&, int64_t head)> query_head = QueryHeadOf;
+
+  std::function<T(const T*, const T*, int64_t)> dot = DotInOrder<T>;
+  std::function<T(const AttentionSpec&)> scale = ScaleOf<T>;
+  std::function<T(const AttentionSpec&, T dot, T scale, T mask)> score = ScoreOf<T>;
+  std::function<T(const std::vector<T>&)> sum = SumInOrder<T>;
+  std::function<T(T score, T max)> exponential = ExponentialOfDifference<T>;
   // Roundings: of operands, of stored scores, of the exponentials as the product with v reads them, of the factor that
   // rescales, of the running sums of exponentials and of weighted values.
-  T (*cast)(T) = Same<T>;
-  T (*stored)(T) = Same<T>;
-  T (*weight)(T) = Same<T>;
-  T (*factor)(T) = Same<T>;
-  T (*total)(T) = Same<T>;
-  T (*value)(T) = Same<T>;
+  std::function<T(T)> cast = Same<T>;
+  std::function<T(T)> stored = Same<T>;
+  std::function<T(T)> weight = Same<T>;
+  std::function<T(T)> factor = Same<T>;
+  std::function<T(T)> total = Same<T>;
+  std::function<T(T)> value;  // none: as it is, since it is called for every weight and element
+  T Value(T x) const { return value ? value(x) : x; }
 };
 
 // A query's running state: what one unit holds after some tiles.
@@ -140,8 +145,8 @@ template <class T>
 void RescaleTo(const AttentionKernel<T>& kernel, T max, bool rescales, AttentionState<T>& state) {
   if (state.has_keys && rescales && max != state.max) {
     const T factor = kernel.factor(kernel.exponential(state.max, FiniteMax(max)));
-    state.total = kernel.total(state.total * factor);
-    for (T& value : state.values) value = kernel.value(value * factor);
+    if (kernel.rescales_total) state.total = kernel.total(state.total * factor);
+    for (T& value : state.values) value = kernel.rescales_values ? kernel.Value(value * factor) : value;
   }
   state.max = max;
 }
@@ -165,7 +170,7 @@ void AddTile(const AttentionKernel<T>& kernel, const AttentionTile<T>& tile, boo
     const T p = kernel.normalises_first ? exponentials[i] / state.total : exponentials[i];
     const T weight = kernel.weight(p);
     for (size_t c = 0; c < state.values.size(); ++c) {
-      state.values[c] = kernel.value(state.values[c] + weight * tile.values[i][c]);
+      state.values[c] = kernel.Value(state.values[c] + weight * tile.values[i][c]);
     }
   }
 }
@@ -175,8 +180,8 @@ template <class T>
 void Merge(const AttentionKernel<T>& kernel, AttentionState<T> other, AttentionState<T>& state) {
   if (!other.has_keys) return;
   const T max = std::max(state.max, other.max);
-  RescaleTo(kernel, max, true, state);
-  RescaleTo(kernel, max, true, other);
+  RescaleTo(kernel, max, kernel.merges_rescaled, state);
+  RescaleTo(kernel, max, kernel.merges_rescaled, other);
   state.total += other.total;
   for (size_t c = 0; c < state.values.size(); ++c) state.values[c] += other.values[c];
   state.has_keys = true;

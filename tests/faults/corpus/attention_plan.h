@@ -67,7 +67,7 @@ class AttentionPlan : public DensePlan<T> {
     if (kernel_.masked_row_is_nan) return value / state.total;
     const bool no_score = state.max == -std::numeric_limits<T>::infinity() && state.total == 0;
     if (!state.has_keys || no_score) {
-      return spec_.masked_nan ? std::numeric_limits<T>::quiet_NaN() : T{0};
+      return spec_.masked_nan && !kernel_.masked_row_is_zero ? std::numeric_limits<T>::quiet_NaN() : T{0};
     }
     return kernel_.normalises_first ? value : value / state.total;
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/faults/corpus/held/matmul_held.h"
 #include "tests/faults/corpus/held/reduce_held.h"
+#include "tests/faults/corpus/held/softmax_held.h"
 
 namespace corpus {
 
 std::vector<Entry> HeldEntries() {
   std::vector<Entry> all;
   for (const auto& list : {MatmulHeldSums(), MatmulHeldPlaces(), MatmulHeldLegal(), ReduceHeldFaults(),
-                           ReduceHeldKinds(), ReduceHeldLegal()}) {
+                           ReduceHeldKinds(), ReduceHeldLegal(), SoftmaxHeldFaults(), SoftmaxHeldLegal()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;

@@ -55,7 +55,7 @@ Entry Fault(const IoBug& bug) {
 }
 
 template <class Test>
-std::string When(Description op, Test test, const char* otherwise) {
+std::string Where(Description op, Test test, const char* otherwise) {
   const std::string reason = MatmulWhyNot(op);
   return !reason.empty() ? reason : test(plugin::ParseMatmul(op)) ? "" : otherwise;
 }
@@ -63,39 +63,39 @@ bool HasC(const plugin::MatmulSpec& s) {
   return s.c.input >= 0 && s.beta != 0;
 }
 std::string Adds(Description op) {
-  return When(op, HasC, "there is no c");
+  return Where(op, HasC, "there is no c");
 }
 std::string AddsMatrix(Description op) {
-  return When(
+  return Where(
       op, [](const auto& s) { return HasC(s) && s.m > 1 && s.n > 1; }, "this needs a c of several rows and columns");
 }
 std::string Scales(Description op) {
-  return When(
+  return Where(
       op, [](const auto& s) { return s.alpha != 1; }, "alpha is 1");
 }
 std::string ScalesAndAdds(Description op) {
-  return When(
+  return Where(
       op, [](const auto& s) { return HasC(s) && s.alpha != s.beta; }, "this needs a c and unlike factors");
 }
 std::string Biased(Description op) {
-  return When(
+  return Where(
       op, [](const auto& s) { return s.bias.input >= 0; }, "there is no bias");
 }
 std::string BiasedWide(Description op) {
-  return When(
+  return Where(
       op, [](const auto& s) { return s.bias.input >= 0 && s.a.dtype != plugin::kBF16; }, "bf16 holds the bias");
 }
 std::string BiasedColumns(Description op) {
-  return When(
+  return Where(
       op, [](const auto& s) { return s.bias.input >= 0 && s.n > 64; }, "this needs a bias of more than 64 columns");
 }
 std::string BiasedAndScaled(Description op) {
-  return When(
+  return Where(
       op, [](const auto& s) { return s.bias.input >= 0 && (s.alpha != 1 || HasC(s)); },
       "this needs a bias and a factor");
 }
 std::string NarrowAndAdding(Description op) {
-  return When(
+  return Where(
       op,
       [](const auto& s) {
         const bool narrow = s.a.dtype == plugin::kF16 || s.a.dtype == plugin::kBF16;
@@ -105,7 +105,7 @@ std::string NarrowAndAdding(Description op) {
       "this needs a narrow output and something to add in one rounding");
 }
 std::string NarrowOutput(Description op) {
-  return When(
+  return Where(
       op,
       [](const auto& s) {
         const bool narrow = s.a.dtype == plugin::kF16 || s.a.dtype == plugin::kBF16;
@@ -114,7 +114,7 @@ std::string NarrowOutput(Description op) {
       "this needs an output of 16 bits");
 }
 std::string Square(Description op) {
-  return When(
+  return Where(
       op, [](const auto& s) { return s.m == s.n && s.m > 1; }, "this needs square outputs");
 }
 

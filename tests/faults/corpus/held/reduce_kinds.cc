@@ -304,11 +304,6 @@ std::vector<Entry> Comparisons() {
               std::erase_if(x, [](T term) { return std::isnan(term); });
               return x.empty() ? std::numeric_limits<T>::quiet_NaN() : CleanReduce(x, c);
             }),
-      Fault("fault.nan-in-even-lanes-passed-over", Propagating,
-            []<class T>(Terms<T> x, const auto& c) {
-              for (size_t i = 0; i < x.size(); i += 2) x[i] = std::isnan(x[i]) ? x[1] : x[i];
-              return CleanReduce(x, c);
-            }),
       Fault("fault.nan-beats-ignoring", Ignoring,
             []<class T>(const Terms<T>& x, const auto& c) {
               return std::ranges::any_of(x, [](T term) { return std::isnan(term); })

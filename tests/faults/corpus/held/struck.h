@@ -3,9 +3,11 @@
 // stored, at which positions, in which executions. They fit every operator: `Struck` puts one around any plan.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -242,7 +244,7 @@ std::vector<Entry> IoEntries(const char* name, TextOf contract, TextOf why_not, 
   return all;
 }
 
-// Bugs that a kernel of any operator may have.
-std::span<const IoBug> BugsOfEveryOperator();
+// Bugs that a kernel of any operator may have, but those that change nothing of the operator's cases.
+std::vector<IoBug> BugsOfEveryOperator(std::initializer_list<std::string_view> without = {});
 
 }  // namespace corpus
