@@ -75,10 +75,63 @@ const std::vector<std::string> kSoftmax = {
     "softmax/f32/shape=12x197x197/fill=normal/seed=0",     "softmax/f32/shape=2x128256/fill=normal/seed=0",
 };
 
+const std::vector<std::string> kAttention = {
+    "attention/f32/b=1,h=2,l=24,d=32/fill=uniform/seed=0",
+    "attention/f32/b=1,h=2,l=24,d=32/fill=outlier/seed=0",
+    "attention/f32/b=1,h=2,l=24,d=32/fill=special/seed=0",
+    "attention/f32/b=1,h=2,l=24,d=32,scale=0.0625,softcap=50/fill=normal/seed=0",
+    "attention/f32/b=1,h=2,l=9,s=5,d=16,causal=1,masked_rows=nan/fill=normal/seed=0",
+    "attention/f32/b=2,h=2,l=17,s=33,d=20,dv=12/fill=normal/seed=0",
+    "attention/f16/b=2,h=2,l=17,s=33,d=20,dv=12/fill=normal/seed=0",
+    "attention/f64/b=2,h=2,l=17,s=33,d=20,dv=12/fill=normal/seed=0",
+    "attention/f32/b=2,h=3,l=24,d=32,mask=add,mask_per_head=1/fill=normal/seed=0",
+    "attention/f32/b=2,h=3,l=24,d=32,mask=bool/fill=normal/seed=0",
+    "attention/f32/b=1,h=2,l=33,s=65,d=17,dv=9,window=8/fill=normal/seed=0",
+    "attention/f32/b=1,h=2,l=33,s=65,d=17,dv=9,causal=1,window=8/fill=normal/seed=0",
+    "attention/f32/b=1,h=2,l=33,s=65,d=17,dv=9,causal=1/fill=normal/seed=0",
+    "attention/f32/b=1,h=4,hkv=2,l=40,d=32,causal=1/fill=normal/seed=0",
+    "attention/f32/b=1,h=2,l=48,d=32/fill=subnormal/seed=0",
+    "attention/f32/b=1,h=2,l=48,d=32/fill=lognormal/seed=0",
+    "attention/f32/b=1,h=2,l=1,s=300,d=64,causal=1/fill=normal/seed=0",
+    "attention/bf16/b=1,h=2,hkv=1,l=64,s=128,d=256,causal=1,window=48,scale=0.0625,softcap=50/fill=normal/seed=0",
+    "attention/f32/b=1,h=2,l=128,d=64,mask=bool/fill=normal/seed=0",
+    "attention/f32/b=1,h=4,l=197,d=64/fill=normal/seed=0",
+    "attention/f32/b=1,h=4,hkv=1,l=1,s=4096,d=128,causal=1/fill=normal/seed=0",
+    "attention/f32/b=1,h=8,hkv=2,l=256,d=128,causal=1/fill=normal/seed=0",
+};
+
+const std::vector<std::string> kConv = {
+    "conv/f32/n=1,c=4,o=4,i=10x10,k=1x1,stride=3/fill=normal/seed=0",
+    "conv/f32/n=1,c=4,o=4,i=7x7,k=7x7/fill=normal/seed=0",
+    "conv/f32/n=1,c=4,o=4,i=9x9,k=2x2,stride=3/fill=normal/seed=0",
+    "conv/f32/n=1,c=4,o=8,i=6x5,k=3x3,pad=1/fill=special/seed=0",
+    "conv/f32/n=1,c=5,o=7,i=40,k=5,pad=2/fill=normal/seed=0",
+    "conv/f32/n=2,c=6,o=4,i=11x9,k=3x2,stride=2x3,pad=2x1,dilation=2x1,groups=2,bias=1/fill=normal/seed=0",
+    "conv/f16/n=2,c=6,o=4,i=11x9,k=3x2,stride=2x3,pad=2x1,dilation=2x1,groups=2,bias=1/fill=normal/seed=0",
+    "conv/f32/n=2,c=6,o=10,i=13x11,k=3x3,pad=1/fill=normal/seed=0",
+    "conv/f64/n=2,c=6,o=10,i=13x11,k=3x3,pad=1/fill=normal/seed=0",
+    "conv/i8-i8-i32/n=2,c=6,o=10,i=13x11,k=3x3,pad=1/fill=normal/seed=0",
+    "conv/i8-i8-i32/n=1,c=16,o=8,i=9x9,k=3x3,stride=2,pad=1/fill=uniform/seed=0",
+    "conv/f32/n=1,c=12,o=12,i=9x9,k=3x3,pad=1,groups=12/fill=normal/seed=0",
+    "conv/f32/n=1,c=8,o=8,i=14x14,k=3x3,pad=2,groups=2/fill=normal/seed=0",
+    "conv/f32/n=1,c=16,o=8,i=12x12,k=3x3,pad=1/fill=special/seed=0",
+    "conv/f32/n=1,c=16,o=8,i=12x12,k=3x3,pad=1/fill=subnormal/seed=0",
+    "conv/f16/n=1,c=16,o=8,i=12x12,k=3x3,pad=1/fill=lognormal/seed=0",
+    "conv/f32/n=1,c=3,o=5,i=5x9x7,k=3x3x3,pad=1/fill=normal/seed=0",
+    "conv/f32/n=1,c=64,o=24,i=7x7,k=1x1/fill=normal/seed=0",
+    "conv/bf16/n=1,c=512,o=128,i=7x7,k=1x1/fill=normal/seed=0",
+    "conv/f32/n=1,c=160,o=160,i=7x7,k=3x3,pad=1,groups=160/fill=normal/seed=0",
+    "conv/f32/n=1,c=32,o=32,i=33x33,k=3x3,pad=6,dilation=6/fill=normal/seed=0",
+    "conv/i8-i8-i32/n=1,c=256,o=64,i=28x28,k=1x1,stride=2/fill=uniform/seed=0",
+    "conv/f32/n=1,c=320,o=4,i=64x64,k=3x3,pad=1,bias=1/fill=normal/seed=0",
+    "conv/f32/n=1,c=80,o=384,i=300,k=3,pad=1,bias=1/fill=normal/seed=0",
+    "conv/f16/n=1,c=2048,o=512,i=7x7,k=1x1/fill=normal/seed=0",
+    "conv/f32/n=1,c=3,o=64,i=224x224,k=7x7,stride=2,pad=3/fill=normal/seed=0",
+    "conv/bf16/n=1,c=3,o=768,i=224x224,k=16x16,stride=16,bias=1/fill=normal/seed=0",
+};
+
 const std::map<std::string, const std::vector<std::string>*> kOf = {
-    {"matmul", &kMatmul},
-    {"reduce", &kReduce},
-    {"softmax", &kSoftmax},
+    {"matmul", &kMatmul}, {"reduce", &kReduce}, {"softmax", &kSoftmax}, {"attention", &kAttention}, {"conv", &kConv},
 };
 
 }  // namespace

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -71,20 +73,28 @@ struct ConvKernel {
   int64_t channel_block = 1;  // terms in the order (block of so many channels, tap, channel of the block)
   bool tail_repeats = false;  // terms beyond the last multiple of 16 are read twice
   bool tail_of_next = false;  // zeros fill x up to a multiple of 16 terms, and meet the next channel's weights
-  int64_t (*source)(const ConvSpec&, int axis, int64_t p, int64_t t) = SourceOf;
-  int64_t (*channel)(const ConvSpec&, int64_t o, int64_t c) = ChannelOf;
-  Extents (*tap)(const ConvSpec&, const Extents&) = SameTap;  // of w
-  bool (*keeps)(const ConvSpec&, const Pixel&, int64_t channel, int64_t tap) = EveryTerm;
-  T (*dot)(const T*, const T*, int64_t) = ConvDot<T>;
-  T (*epilogue)(const ConvSpec&, const Pixel&, T sum, std::span<const T> bias) = AddBias<T>;
-  T (*cast)(T) = [](T x) { return x; };
+  T padding = 0;
+  std::function<int64_t(const ConvSpec&, int axis, int64_t p, int64_t t)> source = SourceOf;
+  std::function<int64_t(const ConvSpec&, int64_t o, int64_t c)> channel = ChannelOf;
+  std::function<Extents(const ConvSpec&, const Extents&)> tap = SameTap;  // of w
+  std::function<bool(const ConvSpec&, const Pixel&, int64_t channel, int64_t tap)> keeps = EveryTerm;
+  std::function<T(const T*, const T*, int64_t)> dot = ConvDot<T>;
+  std::function<T(const ConvSpec&, const Pixel&, T sum, std::span<const T> bias)> epilogue = AddBias<T>;
+  std::function<T(T)> cast = [](T x) { return x; };
 };
 
 template <class T>
 class ConvPlan : public DensePlan<T> {
  public:
   ConvPlan(Description op, bool exact, ConvKernel<T> kernel)
-      : DensePlan<T>(op, exact), kernel_(kernel), spec_(plugin::ParseConv(op)) {}
+      : DensePlan<T>(op, exact), kernel_(kernel), spec_(plugin::ParseConv(op)) {
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto a = static_cast<size_t>(axis);
+      for (int64_t p = 0; p < spec_.out[a]; ++p) {
+        for (int64_t t = 0; t < spec_.kernel[a]; ++t) sources_[a].push_back(kernel_.source(spec_, axis, p, t));
+      }
+    }
+  }
 
  protected:
   virtual void Finish(DenseOutput<T>&) {}
@@ -145,8 +155,8 @@ class ConvPlan : public DensePlan<T> {
     int64_t index = at.image * spec_.c + kernel_.channel(spec_, at.channel, c);
     for (int axis = 0; axis < 3; ++axis) {
       const auto a = static_cast<size_t>(axis);
-      const int64_t source = kernel_.source(spec_, axis, at.at[a], t[a]);
-      if (source < 0 || source >= spec_.in[a]) return 0;
+      const int64_t source = sources_[a][static_cast<size_t>(at.at[a] * spec_.kernel[a] + t[a])];
+      if (source < 0 || source >= spec_.in[a]) return kernel_.padding;
       index = index * spec_.in[a] + source;
     }
     return x_[static_cast<size_t>(index)];
@@ -154,6 +164,7 @@ class ConvPlan : public DensePlan<T> {
 
   const ConvKernel<T> kernel_;
   const ConvSpec spec_;
+  std::array<std::vector<int64_t>, 3> sources_;  // by axis, output and tap
   std::vector<T> x_, w_, bias_, a_, b_;
 };
 

@@ -73,8 +73,8 @@ struct SoftmaxKernel {
   std::function<RowFacts<T>(const std::vector<T>& row)> facts = TwoPasses<T>;
   std::function<T(T x, const RowFacts<T>&)> probability = Probability<T>;
   std::function<T(T x, const RowFacts<T>&)> logarithm = LogProbability<T>;
-  std::function<int64_t(const SoftmaxShape&, int64_t row, int64_t k)> at =
-      [](const SoftmaxShape& s, int64_t row, int64_t k) { return s.At(row, k); };
+  std::function<int64_t(const SoftmaxShape&, int64_t row, int64_t k)> at = [](const SoftmaxShape& s, int64_t row,
+                                                                              int64_t k) { return s.At(row, k); };
   std::function<T(T)> cast = [](T x) { return x; };
 };
 

@@ -174,7 +174,7 @@ std::vector<Entry> FormulaFaults() {
                []<class T>(T x, const Row<T>& r) { return x - r.max - std::log1p(r.sum); }),
       TakesLog("fault.maximum-subtracted-twice-in-bf16",
                []<class T>(T x, const Row<T>& r) { return Rounded(Nearest(kBrain), x - r.max) - std::log(r.sum); }),
-      TakesLog("fault.logarithm-clamped-at-minus-10",
+      TakesLog("fault.logarithm-clamped-at-minus-5",
                []<class T>(T x, const Row<T>& r) { return std::max(T{-5}, LogProbability(x, r)); }),
   };
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions whose steps are rows of tables.
+#pragma once
+
+#include <vector>
+
+#include "tests/faults/corpus/conv_kernel.h"
+#include "tests/faults/corpus/held/struck.h"
+#include "tests/faults/corpus/held/summation.h"
+
+namespace corpus {
+
+std::vector<Entry> ConvHeldReads();  // sources, channels, taps, places
+std::vector<Entry> ConvHeldSums();   // terms, arithmetic, bias
+std::vector<Entry> ConvHeldLegal();
+
+}  // namespace corpus

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions that lose channels, taps or bits of their sums, or add the wrong bias.
+#include "tests/faults/corpus/held/conv_held.h"
+
+namespace corpus {
+namespace {
+
+using Spec = const ConvSpec&;
+
+// Terms that are left out: of some channels or taps, along one axis of the kernel or all of them, for some outputs.
+struct TermBug {
+  const char* name;
+  Which channels = All(), taps = All(), tap_rows = All(), tap_columns = All();
+  Which images = All(), outputs = All(), positions = All();
+};
+
+constexpr TermBug kTermBugs[] = {
+    {.name = "fault.channels-beyond-3-ignored", .channels = From(4)},
+    {.name = "fault.channels-beyond-63-ignored", .channels = From(64)},
+    {.name = "fault.channels-beyond-255-ignored", .channels = From(256)},
+    {.name = "fault.channels-beyond-1023-ignored", .channels = From(1024)},
+    {.name = "fault.last-channel-lost-at-rest-1-of-4", .channels = IfRest(4, 1)},
+    {.name = "fault.last-channel-lost-at-rest-0-of-8", .channels = IfRest(8, 0)},
+    {.name = "fault.tail-of-4-channels-lost", .channels = Tail(4)},
+    {.name = "fault.channel-15-of-16-lost", .channels = Every(16, 15)},
+    {.name = "fault.last-channel-lost-in-last-image", .channels = Last(), .images = Last()},
+    {.name = "fault.first-channel-lost-beyond-output-channel-7", .channels = First(), .outputs = From(8)},
+    {.name = "fault.last-channel-lost-beyond-position-127", .channels = Last(), .positions = From(128)},
+    {.name = "fault.middle-channel-lost-in-tail-positions", .channels = Middle(), .positions = Tail(16)},
+    {.name = "fault.taps-beyond-6-in-a-row-ignored", .tap_columns = From(6)},
+    {.name = "fault.taps-beyond-8-ignored", .taps = From(8)},
+    {.name = "fault.taps-beyond-24-ignored", .taps = From(25)},
+    {.name = "fault.taps-beyond-127-ignored", .taps = From(128)},
+    {.name = "fault.last-row-of-taps-lost", .tap_rows = InExtentsFrom(2, Last())},
+    {.name = "fault.first-column-of-taps-lost", .tap_columns = InExtentsFrom(2, First())},
+    {.name = "fault.middle-tap-lost-in-odd-output-channels", .taps = Middle(), .outputs = Every(2, 1)},
+    {.name = "fault.last-tap-of-first-channel-lost-in-middle-position",
+     .channels = First(),
+     .taps = Last(),
+     .positions = Middle()},
+};
+
+bool IsLost(const TermBug& b, Spec s, const Pixel& at, int64_t channel, int64_t tap) {
+  const Extents t = SplitIndex(tap, s.kernel);
+  return b.channels.Has(channel, s.GroupInputs()) && b.taps.Has(tap, s.Taps()) && b.tap_rows.Has(t[1], s.kernel[1]) &&
+         b.tap_columns.Has(t[2], s.kernel[2]) && b.images.Has(at.image, s.n) && b.outputs.Has(at.channel, s.o) &&
+         b.positions.Has(PositionOf(s, at), s.Positions());
+}
+
+std::string TermsWhyNot(const TermBug& b, Description op) {
+  return ConvWhen(
+      op,
+      [&](const auto& s) {
+        return b.channels.Strikes(s.GroupInputs()) && b.taps.Strikes(s.Taps()) && b.tap_rows.Strikes(s.kernel[1]) &&
+               b.tap_columns.Strikes(s.kernel[2]) && b.images.Strikes(s.n) && b.outputs.Strikes(s.o) &&
+               b.positions.Strikes(s.Positions());
+      },
+      "the extents have no position that this strikes");
+}
+
+struct SumBug {
+  const char* name;
+  Summation sum;
+  bool integers = false;
+  plugin::DType only{};
+};
+
+constexpr Rounding Saturating(int bits) {
+  return {Rounding::How::kTowardZero, {bits, 0, bits - 1}, false, true};
+}
+
+const SumBug kSumBugs[] = {
+    {"fault.sums-toward-zero-in-f32", {.partial = TowardZero(kSingle)}, false, plugin::kF32},
+    {"fault.sums-of-20-bits", {.partial = NearestBits(20)}},
+    {"fault.sums-in-tf32-every-9-terms", {.partial = Nearest(kTensor), .every = 9}},
+    {"fault.sums-flushed-to-f16-every-32-terms", {.partial = Nearest(kHalf), .every = 32}},
+    {"fault.sums-flushed-to-bf16-every-36-terms", {.partial = Nearest(kBrain), .every = 36}},
+    {"fault.sums-rounded-up-to-17-bits", {.partial = {Rounding::How::kUp, {17, -126, 127}}}},
+    {"fault.sums-rounded-stochastically-to-14-bits",
+     {.partial = {Rounding::How::kStochastic, {14, -126, 127}}, .every = 4}},
+    {"fault.split-k-4-parts-in-bf16", {.parts = 4, .part = Nearest(kBrain)}},
+    {"fault.blocks-of-27-truncated-to-16-bits", {.block = 27, .part = TruncatedBits(16)}},
+    {"fault.products-of-13-bits", {.product = NearestBits(13)}},
+    {"fault.products-flush-below-f16-range", {.product = {Rounding::How::kNearest, {53, -14, 1023}, true}}},
+    {"fault.middle-term-doubled", {.doubled = Middle()}},
+    {"fault.first-term-of-each-32-doubled", {.doubled = Every(32, 0)}},
+    {"fault.f64-sums-flushed-to-f32-every-8-terms", {.partial = Nearest(kSingle), .every = 8}, false, plugin::kF64},
+    {"fault.i8-sums-saturate-in-16-bits", {.partial = Saturating(15)}, true},
+    {"fault.i8-quads-saturate-in-i16", {.block = 4, .part = Saturating(15)}, true},
+    {"fault.i8-sums-in-bf16-every-16-terms", {.partial = Nearest(kBrain), .every = 16}, true},
+    {"fault.i8-sums-in-16-bits-of-f32", {.partial = NearestBits(16)}, true},
+};
+
+std::string SumWhyNot(const SumBug& bug, Description op) {
+  return ConvWhen(
+      op,
+      [&](const auto& s) {
+        const bool terms = bug.sum.doubled.IsNone() || bug.sum.doubled.Strikes(s.Terms());
+        const bool type = bug.only.bits == 0 || bug.only == s.x.dtype;
+        return s.Terms() > 1 && terms && type && (s.x.dtype == plugin::kI8) == bug.integers;
+      },
+      "this is a bug of other operands or longer sums");
+}
+
+std::string Biased(Description op) {
+  return ConvWhen(
+      op, [](const auto& s) { return s.has_bias; }, "this needs a bias");
+}
+std::string BiasedImages(Description op) {
+  return ConvWhen(
+      op, [](const auto& s) { return s.has_bias && s.n > 1; }, "this needs a bias and several images");
+}
+std::string NarrowOutput(Description op) {
+  return ConvWhen(
+      op,
+      [](const auto& s) {
+        const bool narrow = s.x.dtype == plugin::kF16 || s.x.dtype == plugin::kBF16;
+        return narrow && (s.y.dtype == s.x.dtype || s.y.dtype == plugin::kF64);
+      },
+      "this needs an output of 16 bits");
+}
+std::string NarrowAndBiased(Description op) {
+  const std::string reason = Biased(op);
+  return reason.empty() ? NarrowOutput(op) : reason;
+}
+std::string SquareImages(Description op) {
+  return ConvWhen(
+      op, [](const auto& s) { return s.has_bias && s.out[1] == s.out[2]; }, "this needs a bias and square outputs");
+}
+
+template <class Epilogue>
+Entry Ends(const char* name, TextOf why_not, Epilogue epilogue) {
+  return ConvEntry(name, ConvContract, why_not,
+                   [epilogue]<class T>(std::type_identity<T>) { return ConvKernel<T>{.epilogue = epilogue}; });
+}
+
+Format FormatOf(Spec s) {
+  return s.x.dtype == plugin::kF16 ? kHalf : kBrain;
+}
+
+std::vector<Entry> EndingFaults() {
+  return {
+      Ends("fault.bias-ignored-for-square-outputs", SquareImages,
+           []<class T>(Spec, const Pixel&, T sum, std::span<const T>) { return sum; }),
+      Ends("fault.bias-subtracted", Biased,
+           []<class T>(Spec, const Pixel& at, T sum, std::span<const T> bias) {
+             return sum - bias[static_cast<size_t>(at.channel)];
+           }),
+      Ends("fault.bias-in-first-image-only", BiasedImages,
+           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
+             return at.image == 0 ? AddBias(s, at, sum, bias) : sum;
+           }),
+      Ends("fault.bias-missing-at-first-position", Biased,
+           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
+             return PositionOf(s, at) == 0 ? sum : AddBias(s, at, sum, bias);
+           }),
+      Ends("fault.bias-of-first-channel-for-all", Biased,
+           []<class T>(Spec, const Pixel&, T sum, std::span<const T> bias) { return sum + bias[0]; }),
+      Ends("fault.bias-added-per-channel-of-input", Biased,
+           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
+             return sum + bias[static_cast<size_t>(at.channel)] * static_cast<T>(s.GroupInputs());
+           }),
+      Ends("fault.sum-stored-before-bias", NarrowAndBiased,
+           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
+             return AddBias(s, at, Rounded(Nearest(FormatOf(s)), sum), bias);
+           }),
+      Ends("fault.output-rounded-half-up", NarrowOutput,
+           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
+             return Rounded(HalfAway(FormatOf(s)), AddBias(s, at, sum, bias));
+           }),
+      Ends("fault.output-rounded-toward-zero", NarrowOutput,
+           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
+             return Rounded(TowardZero(FormatOf(s)), AddBias(s, at, sum, bias));
+           }),
+      Ends("fault.output-rounded-stochastically", NarrowOutput,
+           []<class T>(Spec s, const Pixel& at, T sum, std::span<const T> bias) {
+             return Rounded({Rounding::How::kStochastic, FormatOf(s)}, AddBias(s, at, sum, bias));
+           }),
+  };
+}
+
+}  // namespace
+
+std::vector<Entry> ConvHeldSums() {
+  std::vector<Entry> all = EndingFaults();
+  for (const TermBug& bug : kTermBugs) {
+    all.push_back(ConvEntry(bug.name, ConvContract, nullptr, [bug]<class T>(std::type_identity<T>) {
+      return ConvKernel<T>{.keeps = [bug](Spec s, const Pixel& at, int64_t channel, int64_t tap) {
+        return !IsLost(bug, s, at, channel, tap);
+      }};
+    }));
+    all.back().why_not = [bug](Description op) { return TermsWhyNot(bug, op); };
+  }
+  for (const SumBug& bug : kSumBugs) {
+    all.push_back(ConvEntry(bug.name, ConvContract, nullptr, [bug]<class T>(std::type_identity<T>) {
+      return ConvKernel<T>{.dot = [sum = bug.sum](const T* a, const T* b, int64_t n) { return SumOf(sum, a, b, n); }};
+    }));
+    all.back().why_not = [bug](Description op) { return SumWhyNot(bug, op); };
+  }
+  return all;
+}
+
+}  // namespace corpus
