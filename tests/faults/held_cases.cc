@@ -130,8 +130,35 @@ const std::vector<std::string> kConv = {
     "conv/bf16/n=1,c=3,o=768,i=224x224,k=16x16,stride=16,bias=1/fill=normal/seed=0",
 };
 
+const std::vector<std::string> kFft = {
+    "fft/c64/kind=c2c,n=64/fill=near_one/seed=0",
+    "fft/c64/kind=c2c,n=31,dir=inv,norm=ortho/fill=near_one/seed=0",
+    "fft/c64/kind=c2c,n=75,dir=inv,norm=ortho/fill=near_one/seed=0",
+    "fft/c64/kind=c2c,n=101/fill=near_one/seed=0",
+    "fft/f32-c64/kind=r2c,n=75,batch=4/fill=normal/seed=0",
+    "fft/c64-f32/kind=c2r,n=9x7,batch=2,dir=inv,norm=backward/fill=normal/seed=0",
+    "fft/f32-c64/kind=r2c,n=9x7,batch=2/fill=normal/seed=0",
+    "fft/f32-c64/kind=r2c,n=14x14,batch=16,norm=ortho/fill=normal/seed=0",
+    "fft/c64-f32/kind=c2r,n=14x14,batch=16,dir=inv,norm=ortho/fill=normal/seed=0",
+    "fft/f64-c128/kind=r2c,n=360/fill=normal/seed=0",
+    "fft/c64/kind=c2c,n=64,batch=4/fill=special/seed=0",
+    "fft/c64/kind=c2c,n=256,batch=8/fill=subnormal/seed=0",
+    "fft/c64/kind=c2c,n=256,batch=8/fill=special/seed=0",
+    "fft/c64/kind=c2c,n=256,batch=8/fill=outlier/seed=0",
+    "fft/c64/kind=c2c,n=360/fill=near_one/seed=0",
+    "fft/c64/kind=c2c,n=1000,dir=inv,norm=ortho/fill=near_one/seed=0",
+    "fft/c128/kind=c2c,n=1024/fill=normal/seed=0",
+    "fft/c64-f32/kind=c2r,n=400,batch=20,dir=inv,norm=backward/fill=normal/seed=0",
+    "fft/c64/kind=c2c,n=64x48/fill=near_one/seed=0",
+    "fft/c64/kind=c2c,n=4096/fill=near_one/seed=0",
+    "fft/f32-c64/kind=r2c,n=400,batch=100/fill=near_one/seed=0",
+    "fft/c128/kind=c2c,n=65536/fill=normal/seed=0",
+    "fft/c128/kind=c2c,n=32x32x32/fill=normal/seed=0",
+};
+
 const std::map<std::string, const std::vector<std::string>*> kOf = {
-    {"matmul", &kMatmul}, {"reduce", &kReduce}, {"softmax", &kSoftmax}, {"attention", &kAttention}, {"conv", &kConv},
+    {"matmul", &kMatmul},       {"reduce", &kReduce}, {"softmax", &kSoftmax},
+    {"attention", &kAttention}, {"conv", &kConv},     {"fft", &kFft},
 };
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace assay {
 namespace {
 
-constexpr const char* kOperators[] = {"matmul", "reduce", "softmax", "attention", "conv"};
+constexpr const char* kOperators[] = {"matmul", "reduce", "softmax", "attention", "conv", "fft"};
 
 class HeldBackPart : public testing::TestWithParam<const char*> {};
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <numbers>
 #include <string>
@@ -88,13 +89,14 @@ struct FftKernel {
   using Transform = void (*)(const FftKernel&, Line<T>&);
   Transform transform = nullptr;
   bool packs_reals = false;  // two real values in a complex one, where the line is real and even
-  Point<T> (*root)(int64_t j, int64_t n) = UnitRoot<T>;
-  Point<T> (*product)(Point<T>, Point<T>) = Product<T>;
-  Point<T> (*stored)(Point<T>) = Same<T>;                        // of every stage's results
-  int64_t (*padded)(int64_t n) = PaddedLengthOf;                 // of a convolution
-  void (*finish)(Line<T>&) = Untouched<T>;                       // after each line's transform
-  void (*half)(Line<T>&, int64_t n) = [](Line<T>&, int64_t) {};  // of half spectra: made by r2c, read by c2r
-  T (*scale)(const FftSpec&) = ScaleOf<T>;
+  std::function<Point<T>(int64_t j, int64_t n)> root = UnitRoot<T>;
+  std::function<Point<T>(Point<T>, Point<T>)> product = Product<T>;
+  std::function<Point<T>(Point<T>)> stored = Same<T>;         // of every stage's results
+  std::function<int64_t(int64_t n)> padded = PaddedLengthOf;  // of a convolution
+  std::function<void(Line<T>&)> finish = Untouched<T>;        // after each line's transform
+  std::function<void(Line<T>&, int64_t n)> half = [](Line<T>&, int64_t) {
+  };  // of half spectra: made by r2c, read by c2r
+  std::function<T(const FftSpec&)> scale = ScaleOf<T>;
   bool wrong_sign = false;
   bool untangles_wrongly = false;  // packed reals: the twiddles that take even and odd apart are conjugated
   int64_t axes_left_out = 0;       // leading ones

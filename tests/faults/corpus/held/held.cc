@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/faults/corpus/held/attention_held.h"
 #include "tests/faults/corpus/held/conv_held.h"
+#include "tests/faults/corpus/held/fft_held.h"
 #include "tests/faults/corpus/held/matmul_held.h"
 #include "tests/faults/corpus/held/reduce_held.h"
 #include "tests/faults/corpus/held/softmax_held.h"
@@ -9,10 +10,10 @@ namespace corpus {
 
 std::vector<Entry> HeldEntries() {
   std::vector<Entry> all;
-  for (const auto& list :
-       {MatmulHeldSums(), MatmulHeldPlaces(), MatmulHeldLegal(), ReduceHeldFaults(), ReduceHeldKinds(),
-        ReduceHeldLegal(), SoftmaxHeldFaults(), SoftmaxHeldLegal(), AttentionHeldKeys(), AttentionHeldScores(),
-        AttentionHeldLegal(), ConvHeldReads(), ConvHeldSums(), ConvHeldLegal()}) {
+  for (const auto& list : {MatmulHeldSums(), MatmulHeldPlaces(), MatmulHeldLegal(), ReduceHeldFaults(),
+                           ReduceHeldKinds(), ReduceHeldLegal(), SoftmaxHeldFaults(), SoftmaxHeldLegal(),
+                           AttentionHeldKeys(), AttentionHeldScores(), AttentionHeldLegal(), ConvHeldReads(),
+                           ConvHeldSums(), ConvHeldLegal(), FftHeldTwiddles(), FftHeldPlaces(), FftHeldLegal()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;
