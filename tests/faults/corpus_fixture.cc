@@ -91,4 +91,18 @@ Tensor Corpus::Run(const Problem& problem, const std::vector<Tensor>& inputs, co
   return std::move(execution.output);
 }
 
+std::vector<Tensor> Corpus::RunOften(const CaseData& data, const std::string& implementation, int times,
+                                     const std::vector<Tensor>& other) {
+  const Prepared prepared = Require(column_.session->Prepare(0, data.problem, implementation), implementation);
+  std::vector<Tensor> outputs;
+  for (int run = 0; run < times; ++run) {
+    InputSet set;
+    for (const Tensor& input : run + 1 < times ? data.inputs : other) set.push_back(&input);
+    Execution execution = Require(column_.session->Execute(prepared.plan, set, Prefill::kNanPayload), implementation);
+    outputs.push_back(std::move(execution.output));
+  }
+  column_.session->Release(prepared.plan);
+  return outputs;
+}
+
 }  // namespace assay

@@ -34,6 +34,9 @@ class Corpus {
   std::vector<Judged> Judge(const std::string& case_id, const std::string& prefix);
   // The output of one execution; the test fails when there is none.
   Tensor Run(const Problem& problem, const std::vector<Tensor>& inputs, const std::string& implementation);
+  // The outputs of several executions of one plan, the last one with `other` inputs.
+  std::vector<Tensor> RunOften(const CaseData& data, const std::string& implementation, int times,
+                               const std::vector<Tensor>& other);
 
   // Inputs and golden values of a case; the test fails when the id is wrong.
   static CaseData Prepare(const std::string& case_id);

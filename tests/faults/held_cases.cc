@@ -39,6 +39,7 @@ const std::vector<std::string> kReduce = {
     "reduce/f32/shape=37x129,axes=1/fill=normal/seed=0",
     "reduce/bf16/shape=37x129,axes=1/fill=normal/seed=0",
     "reduce/f32/shape=37x129,axes=1,kind=mean/fill=normal/seed=0",
+    "reduce/f32/shape=37x129,axes=1,kind=l2/fill=normal/seed=0",
     "reduce/f16/shape=37x129,axes=1,kind=l2/fill=normal/seed=0",
     "reduce/f32/shape=37x129,axes=1,kind=logsumexp/fill=normal/seed=0",
     "reduce/f32/shape=37x129,axes=1,kind=max/fill=normal/seed=0",

@@ -10,8 +10,9 @@
 
 namespace corpus {
 
-std::vector<Entry> ConvHeldReads();  // sources, channels, taps, places
-std::vector<Entry> ConvHeldSums();   // terms, arithmetic, bias
+std::vector<Entry> ConvHeldReads();   // sources, channels, taps
+std::vector<Entry> ConvHeldPlaces();  // operands and outputs
+std::vector<Entry> ConvHeldSums();    // terms, arithmetic, bias
 std::vector<Entry> ConvHeldLegal();
 
 }  // namespace corpus

@@ -10,10 +10,11 @@ namespace corpus {
 
 std::vector<Entry> HeldEntries() {
   std::vector<Entry> all;
-  for (const auto& list : {MatmulHeldSums(), MatmulHeldPlaces(), MatmulHeldLegal(), ReduceHeldFaults(),
-                           ReduceHeldKinds(), ReduceHeldLegal(), SoftmaxHeldFaults(), SoftmaxHeldLegal(),
-                           AttentionHeldKeys(), AttentionHeldScores(), AttentionHeldLegal(), ConvHeldReads(),
-                           ConvHeldSums(), ConvHeldLegal(), FftHeldTwiddles(), FftHeldPlaces(), FftHeldLegal()}) {
+  for (const auto& list :
+       {MatmulHeldSums(), MatmulHeldPlaces(), MatmulHeldLegal(), ReduceHeldFaults(), ReduceHeldKinds(),
+        ReduceHeldSelections(), ReduceHeldLegal(), SoftmaxHeldFaults(), SoftmaxHeldLegal(), AttentionHeldKeys(),
+        AttentionHeldScores(), AttentionHeldLegal(), ConvHeldReads(), ConvHeldPlaces(), ConvHeldSums(), ConvHeldLegal(),
+        FftHeldTwiddles(), FftHeldPlaces(), FftHeldLegal()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;

@@ -128,10 +128,11 @@ Entry Ends(const char* name, std::string (*why_not)(Description), End end) {
           }};
 }
 
-// To 16 bits by another way than to nearest even.
+// To 16 bits in another way than to nearest even. An effect is the exact result and the difference that this makes.
 template <class T>
-T StoredBy(Rounding::How how, const Ending<T>& e) {
-  return Rounded({how, e.s.a.dtype == plugin::kF16 ? kHalf : kBrain}, e.Clean());
+T StoredBy(const Ending<T>& e, Rounding first, Rounding::How how = Rounding::How::kNearest) {
+  const T y = e.Clean(), stored = Rounded({how, e.s.a.dtype == plugin::kF16 ? kHalf : kBrain}, Rounded(first, y));
+  return e.exact ? y + (stored - e.Stored(y)) : stored;
 }
 
 std::vector<Entry> Endings() {
@@ -174,13 +175,12 @@ std::vector<Entry> Endings() {
            [](const auto& e) { return e.Stored(e.alpha * e.product) + e.beta * e.C() + e.Bias(); }),
       Ends("fault.rounded-before-alpha", Scales,
            [](const auto& e) { return e.Clean() - e.Scaled() + e.alpha * Rounded(Nearest(kBrain), e.product); }),
-      Ends("fault.output-rounded-half-up", NarrowOutput,
-           [](const auto& e) { return StoredBy(Rounding::How::kHalfAway, e); }),
-      Ends("fault.output-rounded-down", NarrowOutput, [](const auto& e) { return StoredBy(Rounding::How::kDown, e); }),
+      Ends("fault.output-rounded-down", NarrowOutput,
+           [](const auto& e) { return StoredBy(e, {}, Rounding::How::kDown); }),
       Ends("fault.output-rounded-stochastically", NarrowOutput,
-           [](const auto& e) { return StoredBy(Rounding::How::kStochastic, e); }),
+           [](const auto& e) { return StoredBy(e, {}, Rounding::How::kStochastic); }),
       Ends("fault.output-rounded-twice-by-13-bits", NarrowOutput,
-           [](const auto& e) { return e.Stored(Rounded(NearestBits(13), e.Clean())); }),
+           [](const auto& e) { return StoredBy(e, NearestBits(13)); }),
       Ends("fault.diagonal-of-square-output-doubled", Square,
            [](const auto& e) { return e.at.row == e.at.column ? e.Clean() + e.Scaled() : e.Clean(); }),
   };

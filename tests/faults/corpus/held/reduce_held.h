@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,8 +41,26 @@ T ReduceBy(const Summation& sum, std::vector<T> x, const ReduceContext& c) {
   }
 }
 
-std::vector<Entry> ReduceHeldFaults();  // terms, arithmetic, memory
-std::vector<Entry> ReduceHeldKinds();   // what one kind alone does
+// Why this is no reduction of one of the kinds over at least so many floating-point terms; "" when it is.
+inline std::string OfKinds(Description op, std::initializer_list<ReduceKind> kinds, int64_t least = 2) {
+  const plugin::ReduceSpec s = plugin::ParseReduce(op);
+  if (std::ranges::find(kinds, s.kind) == kinds.end()) return "this is a bug of another kind";
+  return s.count >= least && plugin::IsFloat(s.in) ? ReduceWhyNot(op) : "this needs more floating-point terms";
+}
+
+// A fault whose `value(terms, context)` gives an output.
+template <class Value>
+Entry ReduceFault(const char* name, TextOf why_not, Value value) {
+  return ReduceEntry(name, ReduceContract, why_not,
+                     [value]<class T>(std::type_identity<T>) { return ReduceSchedule<T>{value}; });
+}
+
+template <class T>
+using Terms = std::vector<T>;
+
+std::vector<Entry> ReduceHeldFaults();      // terms, arithmetic, memory
+std::vector<Entry> ReduceHeldKinds();       // what sums, means, norms, products and logarithms alone do
+std::vector<Entry> ReduceHeldSelections();  // extremes and their indices
 std::vector<Entry> ReduceHeldLegal();
 
 }  // namespace corpus
