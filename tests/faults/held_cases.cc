@@ -127,7 +127,6 @@ const std::vector<std::string> kConv = {
     "conv/f32/n=1,c=320,o=4,i=64x64,k=3x3,pad=1,bias=1/fill=normal/seed=0",
     "conv/f32/n=1,c=80,o=384,i=300,k=3,pad=1,bias=1/fill=normal/seed=0",
     "conv/f16/n=1,c=2048,o=512,i=7x7,k=1x1/fill=normal/seed=0",
-    "conv/f32/n=1,c=3,o=64,i=224x224,k=7x7,stride=2,pad=3/fill=normal/seed=0",
     "conv/bf16/n=1,c=3,o=768,i=224x224,k=16x16,stride=16,bias=1/fill=normal/seed=0",
 };
 

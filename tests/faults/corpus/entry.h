@@ -5,7 +5,8 @@
 //   fault.<bug>             declares what the kernel would honestly declare without the bug
 //   fault.<bug>.effect      the same bug in exact arithmetic, to a f64 (complex: c128) output; corpus_plugin.cc makes
 //                           it out of every fault
-// Where a bug strikes follows from the shape, never from the values.
+// Where a bug strikes follows from the shape; only bugs that are about values (NaN, signs, small numbers) look at them.
+// The folder held/ has the part that nothing is adjusted to, as tables of data; held_back.txt lists it.
 #pragma once
 
 #include <functional>

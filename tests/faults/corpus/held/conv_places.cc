@@ -63,7 +63,8 @@ std::vector<Entry> ConvHeldPlaces() {
   const auto make = []<class T>(std::type_identity<T>, const IoBug& bug, Description op, bool exact) {
     return std::make_unique<Struck<ConvPlan<T>>>(bug, op, exact, ConvKernel<T>{});
   };
-  std::vector<IoBug> bugs = BugsOfEveryOperator();
+  // Subnormal operands of the suites do not reach the results.
+  std::vector<IoBug> bugs = BugsOfEveryOperator({"fault.flushing-mode-left-on-for-operands"});
   bugs.insert(bugs.end(), std::begin(kPlaces), std::end(kPlaces));
   const auto others = IoEntries("conv", ConvContract, ConvWhyNot, bugs, make);
   all.insert(all.end(), others.begin(), others.end());
