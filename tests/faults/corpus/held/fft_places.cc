@@ -8,10 +8,6 @@ namespace {
 bool HasSmooth(const FftSpec& s, int64_t least) {
   return AreSmooth(s) && s.n.back() >= least;
 }
-std::string Smooth(Description op) {
-  return FftWhen(
-      op, [](const auto& s) { return HasSmooth(s, 5); }, "this needs a length of at least 5");
-}
 std::string AnySmooth(Description op) {
   return FftWhen(op, AreSmooth, "this needs prime factors up to 31");
 }
