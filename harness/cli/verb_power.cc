@@ -44,6 +44,7 @@ struct PowerOptions {
   SandboxOptions sandbox;
   uint64_t seeds = 20, held_back_from = kFirstHeldBackSeed;
   std::optional<uint64_t> held_back, fault_seeds;
+  std::string part = "tuned";
   std::string progress = "auto";
 };
 
@@ -68,6 +69,9 @@ PowerSettings SettingsFor(const PowerOptions& o) {
   settings.held_back_from = o.held_back_from;
   settings.fault_seeds = std::min(o.fault_seeds.value_or(o.full ? 2 : 1), o.seeds);
   settings.interrupted = Interrupted;
+  for (const CorpusPart part : {CorpusPart::kTuned, CorpusPart::kHeld, CorpusPart::kAll}) {
+    if (o.part == Name(part)) settings.part = part;
+  }
   return settings;
 }
 
@@ -160,6 +164,9 @@ int Power(const PowerOptions& options) {
   run.suite = selection.suite;
   run.cases = selected.cases.size();
   run.settings = SettingsFor(options);
+  auto parts = CorpusParts::Read(run.corpus);
+  if (!parts) return Complain(kExitUsage, parts.error().message);
+  run.settings.parts = std::move(*parts);
   const int jobs = options.jobs > 0 ? options.jobs : ThreadCount();
   SetThreadCount(1);  // the threads are busy with cases of their own
   PowerLoop loop(selected.cases, options, run.settings, run.corpus);
@@ -181,6 +188,11 @@ void AddPowerVerb(CLI::App& app, Action& action) {
       "power", "Measure how many kernel bugs the verdict catches and how often it rejects a correct result");
   verb->add_flag("--quick", o->quick, "suite power-quick, a minute or two on two cores (default)");
   verb->add_flag("--full", o->full, "suite power-full, more seeds");
+  verb->add_option(
+          "--part", o->part,
+          "which part of the corpus: tuned, with which limits were chosen, held, with which nothing was, or all")
+      ->check(CLI::IsMember({"tuned", "held", "all"}))
+      ->capture_default_str();
   verb->add_flag("--json", o->json, "print JSON instead of a table");
   verb->add_option("--suite", o->selection.suite, "suite name or path of a .suite file; its seeds are replaced");
   verb->add_option("--op", o->selection.ops, "only these operators, comma separated")->delimiter(',');

@@ -17,7 +17,7 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kLegal = "legal.", kFault = "fault.", kEffectSuffix = ".effect";
+constexpr std::string_view kLegal = "legal.", kFault = "fault.";
 constexpr const char* kRequireNothing = "alg=any; math=any";
 
 // The least relative accuracy of an effect: sums in double, or in long double where the outputs are f64.
@@ -89,7 +89,8 @@ class CaseMeasurement {
       return names;
     }
     for (const ImplementationInfo& info : *offered) {
-      if (info.name.starts_with(prefix) && info.name.ends_with(kEffectSuffix) == effects) names.push_back(info.name);
+      if (!info.name.starts_with(prefix) || info.name.ends_with(kEffectSuffix) != effects) continue;
+      if (settings_.parts.Has(settings_.part, planned_.spec.op, info.name)) names.push_back(info.name);
     }
     return names;
   }

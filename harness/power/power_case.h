@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/plan/suite.h"
+#include "harness/power/corpus_part.h"
 #include "harness/power/power_tally.h"
 #include "harness/run/device.h"
 
@@ -22,6 +23,8 @@ struct PowerSettings {
   uint64_t held_back = 1;  // seeds from held_back_from on, legal schedules alone
   uint64_t held_back_from = kFirstHeldBackSeed;
   uint64_t fault_seeds = 1;  // 0 .. fault_seeds - 1: every fault
+  CorpusPart part = CorpusPart::kTuned;
+  CorpusParts parts;
   std::function<bool()> interrupted = [] { return false; };
 };
 

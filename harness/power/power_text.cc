@@ -66,6 +66,7 @@ std::string RuleLine(const PowerTally& tally, size_t rule) {
 OrderedJson PowerJson(const PowerTally& tally, const PowerRun& run) {
   OrderedJson out;
   out["suite"] = run.suite;
+  out["part"] = Name(run.settings.part);
   out["corpus"] = run.corpus;
   out["cases"] = run.cases;
   out["complete_cases"] = run.complete;
@@ -101,10 +102,11 @@ std::string PowerText(const PowerTally& tally, const PowerRun& run) {
                                  "all faults", "false alarms", "95% limit", "held back", "95% limit", "no rule");
   for (size_t rule = 0; rule < kRules; ++rule) text += RuleLine(tally, rule);
   text += fmt::format(
-      "suite {}: {} of {} cases, envelope of {} seeds, faults on {}, {} held-back tensors of seeds from {}; {:.0f} s\n"
+      "suite {}, {} part of the corpus: {} of {} cases, envelope of {} seeds, faults on {}, {} held-back tensors of "
+      "seeds from {}; {:.0f} s\n"
       "effective: the fault moves an element by more than {} times the largest error of any correct schedule there\n",
-      run.suite, run.complete, run.cases, run.settings.seeds, run.settings.fault_seeds, tally.held_back.tensors,
-      run.settings.held_back_from, run.seconds, kEffective);
+      run.suite, Name(run.settings.part), run.complete, run.cases, run.settings.seeds, run.settings.fault_seeds,
+      tally.held_back.tensors, run.settings.held_back_from, run.seconds, kEffective);
   if (tally.held_back.tensors < kLeastHeldBack) {
     text +=
         fmt::format("a release is judged on {} held-back tensors at least: give more by --held-back\n", kLeastHeldBack);
