@@ -151,7 +151,7 @@ std::string MarkdownText(const std::string& text) {
   std::string out;
   for (char c : text) {
     const bool makes_link = c == '(' && out.ends_with(']');  // of what a plugin says
-    if (c == '|' || makes_link) out += '\\';
+    if (c == '|' || c == '\\' || makes_link) out += '\\';
     if (c == '<') {
       out += "&lt;";
     } else {

@@ -18,8 +18,7 @@
  *  - What a description asks for and a plugin does not know, it refuses with ASSAY_UNSUPPORTED in query(): an operator,
  *    a type, an attribute that is not flagged ASSAY_ATTR_OPTIONAL, a layout tag, an alias, flags. So do execute(),
  *    execute_batch(), submit() and buffer_import() with flags of their own.
- *  - When a call returns, the floating-point environment of its thread is as before: rounding, subnormal numbers,
- * traps.
+ *  - When a call returns, its thread rounds, flushes subnormal numbers and traps as before.
  *  - The harness owns whole allocations on the device (alloc/upload/download/free). A tensor argument is a view into
  *    one: a byte offset, and the shape and strides of its description. Guards lie around it: touch nothing outside.
  *    A range of upload or download that reaches outside of its allocation is refused with an error.

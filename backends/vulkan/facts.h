@@ -48,8 +48,8 @@ struct Facts {
   // which cost next to nothing on a CPU; there the compilation of the unrolled code does.
   uint32_t UnrolledSteps() const { return type == VK_PHYSICAL_DEVICE_TYPE_CPU ? 1 : subgroup_size; }
   // Of all loops of an invocation together; beyond, the driver goes on without its lanes, whose results stay unwritten.
-  // Mesa's gallivm, by which lavapipe compiles, ends loops that way (LP_MAX_TGSI_LOOP_ITERATIONS): sums of 5,590,000 elements
-  // by 256 lanes are right, of 5,592,000 not, which is 65,535 turns, each with two of an inner loop. None: no limit.
+  // Mesa's gallivm, by which lavapipe compiles, ends loops that way (LP_MAX_TGSI_LOOP_ITERATIONS): 256 lanes add up
+  // 5,590,000 elements of one axis, which is 65,509 turns, and not 5,592,000. None: no limit.
   std::optional<uint64_t> MostTurns() const;
   // Why kernels that exchange values inside a subgroup cannot run; "" when they can.
   std::string SubgroupsWhyNot() const;

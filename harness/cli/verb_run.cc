@@ -303,7 +303,7 @@ void AddRunVerb(CLI::App& app, Action& action) {
   AddNumber<double>(*verb, "--perf-time", o->perf_time_s, kSecondsLimits,
                     "seconds that timing an implementation, case and round may take; it ends earlier when the median "
                     "is known to 2 %");
-  AddNumber<double>(*verb, "--launch-us", o->launch_us, {0, 1e6},
+  AddNumber<double>(*verb, "--launch-us", o->launch_us, {0, 1e4},
                     "microseconds that launching an execution may take beside its duration, for a device whose driver "
                     "is slower than times are usually believed to allow for")
       ->default_str("");

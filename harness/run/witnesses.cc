@@ -65,7 +65,8 @@ std::string HardwareOf(const Device& device) {
 
 double CacheBytesOf(const Device& device) {
   if (HardwareOf(device) == kHostHardware) {
-    if (const double bytes = HostCacheBytes(); bytes > 0) return bytes;
+    static const double known = HostCacheBytes();
+    if (known > 0) return known;
   }
   return ParseNumber<double>(Property(device.device.properties, "cache_bytes")).value_or(0);
 }

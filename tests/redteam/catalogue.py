@@ -153,8 +153,9 @@ FORGED = (timed("."), NO_DURATION)
 DURATIONS = [Cheat(f"forged {how}", what, FORGED, case=LARGE, perf_time=WHILE, library="forged", implementation=how) for how, what in (
     ("hundredth", "a hundredth of each duration"), ("zero", "durations of zero"), ("negative", "negative durations"),
     ("nan", "durations that are no numbers"), ("constant", "a nanosecond for each execution"),
-    ("uneven", "the right sum, nearly all of it in one execution of a batch"),
     ("not_alone", "the truth of an execution that comes alone, a hundredth of others"))] + [
+    Cheat("forged uneven", "the right sum, nearly all of it in one execution of a batch", NO_GAIN, perf_time=WHILE,
+          library="forged", implementation="uneven"),
     Cheat("forged mostly_uneven", "the same, but for every sixth batch", NO_GAIN, perf_time=WHILE,
           library="forged", implementation="mostly_uneven"),
     Cheat("forged_device_clock", "a hundredth of each duration, said to be of the device's clock", (timed("."),),

@@ -40,10 +40,10 @@ class Honest(InArena):
         self.assertNotIn("unnamed_libraries", outcome.environment)
 
     def test_launches_may_take_as_long_as_the_user_says(self):
-        for options, believed in (((), False), (("--launch-us", "20000"), True)):
+        for options, believed in (((), False), (("--launch-us", "10000"), True)):
             outcome = self.arena.run("forged_device_clock", *options, case=LARGE)
             self.assertEqual([r["timing_invalid"] == "" for r in outcome.records], [believed], outcome.text())
-            self.assertEqual(outcome.environment.get("launch_us"), 20000 if believed else None)
+            self.assertEqual(outcome.environment.get("launch_us"), 10000 if believed else None)
 
     def test_the_honest_plugin_keeps_the_rules_of_the_interface(self):
         done = self.arena.check_plugin("honest")

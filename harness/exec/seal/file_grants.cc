@@ -102,16 +102,15 @@ void FileGrants::GrantSystem() {
 }
 
 bool FileGrants::HideRuns(const fs::path& folder) {
-  constexpr int kDeepest = 4, kMostEntries = 20000;
+  constexpr int kMostEntries = 20000;
   std::error_code error;
   int entries = 0;
   for (fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
        !error && it != end; it.increment(error)) {
     if (++entries > kMostEntries) return false;
-    if (it.depth() >= kDeepest) it.disable_recursion_pending();
     if (it->path().filename() == "results.jsonl") hidden_.push_back(RealPath(it->path().parent_path()));
   }
-  return true;
+  return !error;
 }
 
 void FileGrants::GrantPlugin(const fs::path& plugin) {

@@ -51,9 +51,9 @@ Result<Surroundings> MakeSurroundings(const SealOptions& options, const std::str
   if (cache.empty()) cache = made.folder.path() / "cache";
   made.variables = SealedVariables(options, made.folder.path(), cache);
   FileGrants grants(options.hidden);
+  grants.GrantPlugin(plugin);  // first: it finds what the others may not show
   grants.GrantSystem();
   grants.Read(executable);
-  grants.GrantPlugin(plugin);
   grants.GrantNamedBy(PassedVariables(options.passed));
   grants.ReadAndWrite(made.folder.path());
   grants.ReadAndWrite(cache);

@@ -16,6 +16,7 @@ namespace assay {
 double SurelyAbove(std::vector<double> values);
 inline constexpr size_t kFewestSamples = 20;
 inline constexpr size_t kEnoughToSuspect = 10;  // or to see that there is nothing to suspect
+inline constexpr size_t kMostUploadPairs = 40;  // more of them decide nothing
 
 class TimeEvidence {
  public:
@@ -40,11 +41,14 @@ class TimeEvidence {
   std::string Contradiction() const;
   // Whether all that is there says so, but is too little to be sure: more of it decides.
   bool IsSuspicious() const;
+  // What was suspicious when the time was over: transfers so slow that there were too few of them to be sure.
+  std::string Undecided() const;
   // Whether there is enough of each kind to suspect what is wrong.
   bool IsComplete() const;
 
  private:
   std::string Find(bool sure) const;
+  std::string InTransfers(bool sure) const;
   double Claimed() const;
   std::vector<double> LeftToDownload() const;
   std::string Unaccounted(bool sure) const;
@@ -54,12 +58,9 @@ class TimeEvidence {
   bool cold_;
   double launch_s_;
   std::string sum_too_large_;
-  size_t accounted_ = 0;           // calls
-  size_t even_ = 0;                // of these, whose durations are alike
-  std::vector<double> called_s_;   // of all: per execution, by the host's clock
-  std::vector<double> told_s_;     // the same as the plugin says
-  std::vector<double> typical_s_;  // of these, the median of those that count
-  double calls_s_ = 0;
+  size_t accounted_ = 0;          // calls
+  std::vector<double> called_s_;  // of all: per execution, by the host's clock
+  std::vector<double> told_s_;    // the same as the plugin says
   std::vector<double> changed_s_, seen_s_;
   std::vector<std::pair<double, double>> downloads_;  // seconds of the execution, and of what was left of it
   std::vector<double> done_by_upload_s_;

@@ -16,10 +16,9 @@ namespace {
 // The longest executions notice little of what they find in caches, and of threads that slept.
 constexpr double kLong = 0.01;
 constexpr int kRoundTrips = 5;
-constexpr size_t kUploadPairs = kEnoughToSuspect, kMostUploadPairs = 4 * kEnoughToSuspect;
+constexpr size_t kUploadPairs = kEnoughToSuspect;
 constexpr double kMostUnusedBytes = 0x1p25;  // of a set that is not executed
-// Of the time of all calls that execute; the larger one until there are as many as it takes to be sure, since a run
-// that waits for them executes meanwhile.
+// Of the time of all calls that execute; the larger one for the first, of which some are needed in any case.
 constexpr double kShareOfDownloads = 0.2, kShareOfFirstDownloads = 1;
 constexpr size_t kFewestDownloads = 2;
 constexpr const char* kChangedLater = "the output changed after the execution had returned";
@@ -327,6 +326,7 @@ Call<Timing> TimingRun::End() {
   timing_.wall_s = executions_ == 0 ? 0 : calls_s_ / static_cast<double>(executions_);
   timing_.transfers = session_.Transfers(plan_);
   timing_.contradiction = evidence_.Contradiction();
+  if (timing_.contradiction.empty() && HasSpentAll()) timing_.contradiction = evidence_.Undecided();
   return std::move(timing_);
 }
 
