@@ -13,7 +13,7 @@
 #include "harness/plan/suite.h"
 #include "tests/faults/corpus_checks.h"
 #include "tests/faults/corpus_fixture.h"
-#include "tests/faults/held_cases.h"
+#include "tests/faults/full/held_cases.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/faults/held_cases.h"
+#include "tests/faults/full/held_cases.h"
 
 #include <map>
 
