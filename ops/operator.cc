@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/base/check.h"
+#include "ops/case_space.h"
 #include "ops/relation.h"
 
 namespace assay {
@@ -51,6 +52,10 @@ Result<AttrList> Operator::InferAttrs(const std::vector<Operand>& /*operands*/, 
   }
   if (missing.empty()) return given;
   return UsageError(fmt::format("{} does not infer attributes from shapes: give{}", schema().op, missing));
+}
+
+CaseSpace Operator::Space() const {
+  return {};
 }
 
 std::unique_ptr<SumProducts> Operator::Products(const Problem& /*problem*/, std::span<const Tensor> /*inputs*/) const {

@@ -120,7 +120,8 @@ struct PeerForm {
   bool plain = true;  // nothing that only some of them have: scaling and an addend; a soft cap and a window
 };
 
-struct Relation;  // ops/relation.h
+struct Relation;   // ops/relation.h
+struct CaseSpace;  // ops/case_space.h
 
 // Slices along one axis of some inputs that become the same slices of the output, wherever they are: the data of a case
 // in another order, and what its output then is.
@@ -204,6 +205,10 @@ class Operator {
   // The orders in which this operator is computed with intermediates in `format`. `inputs` outlive it. Default: none.
   virtual std::unique_ptr<NarrowedOrders> Narrowed(const Problem& problem, std::span<const Tensor> inputs,
                                                    const FloatFormat& format) const;
+
+  // How cases of this operator differ from each other, for suites that combine these ways (`cover` lines). Default:
+  // nothing is declared.
+  virtual CaseSpace Space() const;
 
   // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.
   virtual void Canonicalise(const Problem&, std::span<const Tensor> /*inputs*/, Tensor& /*got*/) const {}

@@ -9,6 +9,7 @@
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
 #include "harness/plan/catalog.h"
+#include "harness/plan/cover/coverage.h"
 #include "ops/operator.h"
 
 namespace assay::cli {
@@ -45,13 +46,32 @@ int ListOps(const std::vector<std::string>& only, bool verbose) {
   return kExitOk;
 }
 
-int ListCases(const CaseOptions& options, bool verbose) {
+struct CaseListing {
+  bool verbose = false, coverage = false, json = false;
+};
+
+// Of the suite as a whole: a selection would make holes that nobody asked about.
+int ListCoverage(const CaseOptions& options, const CaseListing& how) {
+  const auto path = FindSuite(SuiteName(options), SuiteDirectories());
+  if (!path) return Complain(kExitUsage, path.error().message);
+  const OpCatalog ops = Catalog();
+  std::vector<CoverLine> covers;
+  const auto cases = LoadSuite(*path, ops, &covers);
+  if (!cases) return Complain(kExitUsage, cases.error().message);
+  const std::vector<Coverage> coverages = CoverageOf(*cases, covers, ops);
+  fmt::print("{}", how.json ? CoverageJson(coverages) : CoverageText(coverages, how.verbose));
+  return kExitOk;
+}
+
+int ListCases(const CaseOptions& options, const CaseListing& how) {
+  if (how.json && !how.coverage) return Complain(kExitUsage, "--json is for --coverage");
+  if (how.coverage) return ListCoverage(options, how);
   auto run = PlanCases(options);
   if (!run) return Complain(kExitUsage, run.error().message);
   const Selection& selection = run->selection;
   if (selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, selection.empty_message);
   for (const PlannedCase& c : selection.cases) {
-    if (!verbose) {
+    if (!how.verbose) {
       fmt::print("{}\n", c.spec.Id());
       continue;
     }
@@ -80,9 +100,13 @@ void AddListVerb(CLI::App& app, Action& action) {
   ops->callback([=, &action] { action = [=] { return ListOps(selection->ops, *verbose); }; });
   CLI::App* cases = verb->add_subcommand(
       "cases", "List the ids of cases; --verbose adds contract, tags, source and line, separated by tabs");
-  cases->add_flag("-v,--verbose", *verbose, "print contract, tags, source and line too");
+  auto how = std::make_shared<CaseListing>();
+  cases->add_flag("-v,--verbose", how->verbose, "print contract, tags, source and line too; with --coverage all of it");
+  cases->add_flag("--coverage", how->coverage,
+                  "print which pairs and triples of what operators vary in the suite has, lacks and cannot have");
+  cases->add_flag("--json", how->json, "print the coverage as JSON");
   AddCases(*cases, *selection);
-  cases->callback([=, &action] { action = [=] { return ListCases(*selection, *verbose); }; });
+  cases->callback([=, &action] { action = [=] { return ListCases(*selection, *how); }; });
   CLI::App* suites = verb->add_subcommand(
       "suites", "List the names of suites that --suite takes; other suites are given by their path");
   suites->callback([&action] { action = PrintSuites; });

@@ -84,6 +84,7 @@ OpCatalog Catalog() {
     return op == nullptr ? nullptr : &op->schema();
   };
   catalog.bind = BindCase;
+  catalog.op = [](std::string_view name) { return OperatorRegistry::Global().Find(name); };
   for (const Operator* op : OperatorRegistry::Global().All()) catalog.names.push_back(op->schema().op);
   return catalog;
 }

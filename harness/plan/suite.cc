@@ -13,6 +13,7 @@
 #include "harness/base/utf8.h"
 #include "harness/base/whole_file.h"
 #include "harness/model/contract.h"
+#include "harness/plan/suite_cover.h"
 #include "harness/plan/suite_line.h"
 
 namespace assay {
@@ -68,6 +69,7 @@ class SuiteParser {
   }
 
   std::vector<PlannedCase> TakeCases() { return std::move(cases_); }
+  std::vector<CoverLine> TakeCovers() { return std::move(covers_); }
 
  private:
   // What holds for the following lines of one file.
@@ -80,12 +82,19 @@ class SuiteParser {
     if (first == "include") return Include(line);
     if (first == "require") return Require(line, content, scope);
     if (first == "tag") return Tag(line, scope);
-    Result<std::vector<PlannedCase>> family = ExpandFamily(line, ops_);
+    Result<std::vector<PlannedCase>> family = first == "cover" ? Cover(line) : ExpandFamily(line, ops_);
     if (!family) return tl::unexpected(family.error());
     for (PlannedCase& planned : *family) {
       if (Status status = Add(line, std::move(planned), scope); !status) return status;
     }
     return {};
+  }
+
+  Result<std::vector<PlannedCase>> Cover(const SuiteLine& line) {
+    const Result<CoverLine> cover = ParseCoverLine(line, ops_);
+    if (!cover) return tl::unexpected(cover.error());
+    covers_.push_back(*cover);
+    return ExpandCover(line, *cover, ops_);
   }
 
   Status Include(const SuiteLine& line) {
@@ -161,11 +170,13 @@ class SuiteParser {
       known.tags.push_back(scope.tag);
     }
     if (known.source.empty()) known.source = scope.source;
+    known.timed = known.timed || planned.timed;
     return {};
   }
 
   const OpCatalog& ops_;
   std::vector<PlannedCase> cases_;
+  std::vector<CoverLine> covers_;
   std::unordered_map<std::string, size_t> index_of_id_;
   std::vector<std::string> open_files_;  // the chain of includes that leads here
 };
@@ -197,9 +208,11 @@ std::string RequirementOf(const PlannedCase& planned) {
   return text;
 }
 
-Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops) {
+Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops,
+                                           std::vector<CoverLine>* covers) {
   SuiteParser parser(ops);
   if (Status status = parser.ParseFile(path); !status) return tl::unexpected(status.error());
+  if (covers != nullptr) *covers = parser.TakeCovers();
   return parser.TakeCases();
 }
 

@@ -4,6 +4,9 @@
 //       a case family: '|' separates alternatives, and the cross product of all of them is planned, the rightmost
 //       varying fastest. {keys}={values}|{values} vary together. dtypes= is required; fill is normal and seed 0 when
 //       left out; the other keys are the operator's. No spaces inside a word.
+//   cover pairs matmul max_elements=4096 max_flops=1e6
+//       cases in which all pairs of an operator's dimensions of variation occur (harness/plan/cover/cover.h), or with
+//       `triples` also all threes of some of them. They are not timed.
 //   include other.suite
 //       that file's cases, here; the path is relative to the including file. A cycle is an error.
 //   require contract=f32acc; det=yes
@@ -23,6 +26,7 @@
 
 #include "harness/base/result.h"
 #include "harness/model/case_spec.h"
+#include "harness/plan/cover/cover.h"
 #include "ops/bound_case.h"
 
 namespace assay {
@@ -34,6 +38,7 @@ struct OpCatalog {
   std::vector<std::string> names;  // for messages
   // The canonical case as its operator takes it; errors say "key=value" of what is wrong. Empty: cases stay unbound.
   std::function<Result<SharedCase>(const CaseSpec&)> bind = {};
+  std::function<const Operator*(std::string_view)> op = {};  // null for an unknown one; empty: `cover` finds none
 };
 
 // That there is none of this name, and which may be meant.
@@ -47,6 +52,13 @@ struct PlannedCase {
   std::string where;              // "file:line" of the first line that plans it
   std::string asked = {};         // Operator::RequiredFields of the case; "": nothing
   SharedCase bound = {};          // by its operator; null where the catalog binds none
+  bool timed = true;              // false: planned by `cover` lines alone, whose shapes are not those of any use
+};
+
+// A `cover` line.
+struct CoverLine {
+  std::string op;
+  CoverOptions options;
 };
 
 // What a case must meet when its suite does not say: "f64", "f32", "f32acc" for 16 and 8 bit floats, by the narrowest
@@ -60,7 +72,9 @@ std::string RequirementOf(const PlannedCase& planned);
 
 // Errors are "file:line:column: what; what to write instead", all three counted from 1; of a file that is not text,
 // "file:line: ...".
-Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops);
+// `covers`: receives the `cover` lines, those of included files too.
+Result<std::vector<PlannedCase>> LoadSuite(const std::string& path, const OpCatalog& ops,
+                                           std::vector<CoverLine>* covers = nullptr);
 
 // The same for a text that is not in a file. `name` stands for the file in messages; includes are relative to it.
 Result<std::vector<PlannedCase>> ParseSuite(std::string_view text, const std::string& name, const OpCatalog& ops);

@@ -213,9 +213,9 @@ Result<std::vector<PlannedCase>> ExpandFamily(const SuiteLine& line, const OpCat
   const Word op = line.words[0];
   const OpSchema* schema = ops.find(op.text);
   if (schema == nullptr) {
-    return line.Fail(
-        op.column, fmt::format("'{}' is neither an operator nor one of include, require, tag; operators: {}{}", op.text,
-                               fmt::join(ops.names, " "), DidYouMean(op.text, ops.names)));
+    return line.Fail(op.column,
+                     fmt::format("'{}' is neither an operator nor one of cover, include, require, tag; operators: {}{}",
+                                 op.text, fmt::join(ops.names, " "), DidYouMean(op.text, ops.names)));
   }
   std::vector<Axis> axes;
   for (size_t i = 1; i < line.words.size(); ++i) {

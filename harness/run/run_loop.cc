@@ -188,7 +188,7 @@ class Loop {
       if (EndedWithItsWorker(device, attempt)) {
         const std::lock_guard lock(mutex);
         work.ended.push_back({place, std::move(attempt)});
-      } else if (settings_.runner.perf_time_s > 0 && MayBeTimed(attempt)) {
+      } else if (settings_.runner.perf_time_s > 0 && cases_[work.index].timed && MayBeTimed(attempt)) {
         if (IsLarge(problem)) attempt.output = Tensor();  // its hash tells equal bits too
         const std::lock_guard lock(mutex);
         work.untimed.push_back({place, std::move(attempt)});

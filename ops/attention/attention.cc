@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/data/fill/fill.h"
 #include "ops/binding.h"
+#include "ops/case_space.h"
 #include "ops/relation.h"
 
 namespace assay {
@@ -194,7 +196,7 @@ class Attention final : public Operator {
     if (op.mask != MaskKind::kNone) {
       inputs.push_back(MakeAttentionMask(op, problem.inputs[3], problem.spec.seed, false));
     }
-    if (problem.spec.fill == "special") PoisonUnseenKeys(op, inputs);
+    if (HasNaN(*ParseFill(problem.spec.fill))) PoisonUnseenKeys(op, inputs);
     return inputs;
   }
 
@@ -230,6 +232,8 @@ class Attention final : public Operator {
 
   std::vector<SliceAxes> Slices(const Problem& problem) const override { return AttentionSlices(problem); }
   std::vector<Relation> Relations(const Problem& problem) const override { return AttentionRelations(*this, problem); }
+
+  CaseSpace Space() const override { return AttentionSpace(); }
 };
 
 const RegisterOperator<Attention> registered_attention;

@@ -146,4 +146,6 @@ std::unique_ptr<NarrowedOrders> AttentionOrders(const Problem& problem, std::spa
 std::vector<SliceAxes> AttentionSlices(const Problem& problem);
 std::vector<Relation> AttentionRelations(const Operator& op, const Problem& problem);
 
+CaseSpace AttentionSpace();
+
 }  // namespace assay

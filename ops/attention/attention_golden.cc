@@ -262,6 +262,23 @@ class Builder {
     }
   }
 
+  // Powers of two that keep quotients of the largest numbers, and what is computed on the way, within range.
+  std::vector<double> ScaleOfColumns(const RowWork& w) const {
+    std::vector<double> scale(static_cast<size_t>(op_.dv), 1.0);
+    for (const auto& key : w.keys) {
+      for (int64_t c = 0; c < op_.dv; ++c) {
+        if (std::abs(key.v[c]) > 0x1p1000) scale[c] = 0x1p-64;
+      }
+    }
+    return scale;
+  }
+
+  double PlainScore(int64_t row, int64_t head, int64_t key) const {
+    double dot = 0;
+    for (int64_t c = 0; c < op_.d; ++c) dot += data_.q[row * op_.d + c] * data_.K(head, c)[key];
+    return dot * op_.scale;
+  }
+
   // The values again in double-double.
   void Refine(RowWork& w) const {
     if (w.keys.empty()) return;
@@ -275,9 +292,13 @@ class Builder {
         dot = dot + TwoProd(data_.q[row * op_.d + c], data_.K(head, c)[r.keys[i]]);
       }
       dot = dot * op_.scale;
+      // What a double cannot hold has no second half; the plain score is then infinite, or capped.
+      if (!std::isfinite(dot.hi) || !std::isfinite(dot.lo)) dot = {PlainScore(row, head, r.keys[i]), 0};
+      if (op_.softcap > 0 && std::isinf(dot.hi)) dot = {std::copysign(0x1p1000, dot.hi), 0};
       scores[i] = op_.softcap > 0 ? Sigmoidal(dot / DD{op_.softcap, 0}) * op_.softcap : dot;
     }
     DD total;
+    const std::vector<double> scale = ScaleOfColumns(w);
     std::vector<DD> o(static_cast<size_t>(op_.dv));
     for (size_t i = 0; i < scores.size(); ++i) {
       DD t = scores[i] - scores[top];
@@ -288,10 +309,10 @@ class Builder {
       if (!(t.hi > -700)) continue;
       const DD e = Exp(t);
       total = total + e;
-      for (int64_t c = 0; c < op_.dv; ++c) o[c] = o[c] + e * w.keys[i].v[c];
+      for (int64_t c = 0; c < op_.dv; ++c) o[c] = o[c] + e * (w.keys[i].v[c] * scale[c]);
     }
     for (int64_t c = 0; c < op_.dv; ++c) {
-      const DD y = o[c] / total;
+      const DD y = o[c] / total * (1 / scale[c]);
       w.columns.o[c] = y.hi;
       w.columns.lo[c] = y.lo;
     }

@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "ops/binding.h"
+#include "ops/case_space.h"
 #include "ops/exact_code.h"
 #include "ops/relation.h"
 
@@ -240,6 +241,8 @@ class Conv final : public Operator {
 
   // Neither sums nor transforms need to be rounded to 16 bits on the way.
   std::string RequiredFields(const Problem&) const override { return "mid=none"; }
+
+  CaseSpace Space() const override { return ConvSpace(); }
 };
 
 const RegisterOperator<Conv> registered_conv;

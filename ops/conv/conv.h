@@ -98,4 +98,6 @@ std::vector<SliceAxes> ConvSlices(const Problem& problem);
 std::vector<int> ConvScaledInputs(const Problem& problem);
 std::vector<Relation> ConvRelations(const Operator& op, const Problem& problem);
 
+CaseSpace ConvSpace();
+
 }  // namespace assay

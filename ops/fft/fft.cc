@@ -13,6 +13,7 @@
 #include <cmath>
 
 #include "ops/binding.h"
+#include "ops/case_space.h"
 #include "ops/relation.h"
 
 namespace assay {
@@ -217,6 +218,8 @@ class Fft final : public Operator {
   std::vector<SliceAxes> Slices(const Problem& problem) const override { return FftSlices(problem); }
   std::vector<int> ScaledInputs(const Problem&) const override { return {0}; }
   std::vector<Relation> Relations(const Problem& problem) const override { return FftRelations(*this, problem); }
+
+  CaseSpace Space() const override { return FftSpace(); }
 };
 
 const RegisterOperator<Fft> registered_fft;

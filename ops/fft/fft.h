@@ -34,4 +34,6 @@ std::vector<Mutant> FftOmittedTerms(const Problem& problem, const Tensor& x, std
 std::vector<SliceAxes> FftSlices(const Problem& problem);
 std::vector<Relation> FftRelations(const Operator& op, const Problem& problem);
 
+CaseSpace FftSpace();
+
 }  // namespace assay

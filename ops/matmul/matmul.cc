@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "ops/binding.h"
+#include "ops/case_space.h"
 #include "ops/exact_code.h"
 #include "ops/relation.h"
 
@@ -216,6 +217,8 @@ class Matmul final : public Operator {
   std::vector<SliceAxes> Slices(const Problem& problem) const override { return MatmulSlices(problem); }
   std::vector<int> ScaledInputs(const Problem& problem) const override { return MatmulScaledInputs(problem); }
   std::vector<Relation> Relations(const Problem& problem) const override { return MatmulRelations(*this, problem); }
+
+  CaseSpace Space() const override { return MatmulSpace(); }
 
   // Nothing of a sum needs to be rounded to 16 bits on the way.
   std::string RequiredFields(const Problem&) const override { return "mid=none"; }

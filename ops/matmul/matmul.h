@@ -61,4 +61,6 @@ std::vector<SliceAxes> MatmulSlices(const Problem& problem);
 std::vector<int> MatmulScaledInputs(const Problem& problem);
 std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem);
 
+CaseSpace MatmulSpace();
+
 }  // namespace assay

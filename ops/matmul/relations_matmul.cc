@@ -82,11 +82,15 @@ std::vector<Relation> MatmulRelations(const Operator& op, const Problem& problem
   if (rows.extent > 1) all.push_back(Reversed("position", Claim::kBatchInvariant, rows));
   all.push_back(Negated(scaled));
   all.push_back({.name = "one_hot", .claim = Claim::kCopies, .make = SelectingColumns});
-  all.push_back(Scaled(Claim::kScalable, {.scaled = scaled,
-                                          .factors = {0, 1},
-                                          .terms = static_cast<double>(terms.extent) + 2,
-                                          .gain_low = std::min({1.0, alpha, beta}),
-                                          .gain_high = std::max({1.0, alpha, beta})}));
+  // Of a product that is rounded before it is scaled and added to, the factor may carry it beyond the output's range
+  // where the result stays within.
+  if (!c.rounded) {
+    all.push_back(Scaled(Claim::kScalable, {.scaled = scaled,
+                                            .factors = {0, 1},
+                                            .terms = static_cast<double>(terms.extent) + 2,
+                                            .gain_low = std::min({1.0, alpha, beta}),
+                                            .gain_high = std::max({1.0, alpha, beta})}));
+  }
   Append(all, Prefixes(op, problem, "batch", rows, [](int64_t count) {
            return AttrList{{"m", std::to_string(count)}};
          }));

@@ -10,7 +10,9 @@
 #include <cmath>
 #include <set>
 
+#include "harness/data/fill/fill.h"
 #include "ops/binding.h"
+#include "ops/case_space.h"
 #include "ops/exact_code.h"
 #include "ops/relation.h"
 
@@ -27,7 +29,7 @@ constexpr std::array<std::pair<std::string_view, ReduceKind>, 9> kKinds = {{{"su
                                                                             {"argmin", ReduceKind::kArgmin},
                                                                             {"logsumexp", ReduceKind::kLogSumExp}}};
 // |sum| <= 128 K < 2^31 for i8 terms.
-constexpr int64_t kMaxIntTerms = (int64_t{1} << 24) - 1;
+constexpr int64_t kMaxIntegersSummed = (int64_t{1} << 24) - 1;
 
 OpSchema ReduceSchema() {
   std::vector<std::string> kinds;
@@ -130,8 +132,8 @@ class Reduce final : public Operator {
       if (!reduced || problem->Int("keepdims") != 0) out.push_back(reduced ? 1 : shape[axis]);
     }
     const DType x = problem->spec.dtypes.front();
-    if (kind == ReduceKind::kSum && IsInt(x) && terms > kMaxIntTerms) {
-      return BindError(*problem, fmt::format("a sum of {} i8 can overflow i32; at most {}", terms, kMaxIntTerms));
+    if (kind == ReduceKind::kSum && IsInt(x) && terms > kMaxIntegersSummed) {
+      return BindError(*problem, fmt::format("a sum of {} i8 can overflow i32; at most {}", terms, kMaxIntegersSummed));
     }
     problem->inputs = {{"x", x, shape}};
     problem->output = {"y", *type, std::move(out)};
@@ -196,7 +198,7 @@ class Reduce final : public Operator {
   // what the case asks for; elsewhere the policy shows in nothing.
   std::string RequiredFields(const Problem& problem) const override {
     const bool asks = IsSelection(ReduceCase(problem).kind) && IsFloat(problem.inputs[0].dtype);
-    return asks && problem.spec.fill == "special" ? "mid=none;nan=" + problem.Text("nan") : "mid=none";
+    return asks && HasNaN(*ParseFill(problem.spec.fill)) ? "mid=none;nan=" + problem.Text("nan") : "mid=none";
   }
 
   // tie=any: an index of an equal value is as good as the golden one. Equal means the same value, zeros of either
@@ -213,6 +215,8 @@ class Reduce final : public Operator {
       if (chosen == best || (std::isnan(chosen) && std::isnan(best))) indices[row] = golden;
     }
   }
+
+  CaseSpace Space() const override { return ReduceSpace(); }
 };
 
 const RegisterOperator<Reduce> registered_reduce;

@@ -99,4 +99,6 @@ std::vector<SliceAxes> ReduceSlices(const Problem& problem);
 std::vector<int> ReduceScaledInputs(const Problem& problem);
 std::vector<Relation> ReduceRelations(const Operator& op, const Problem& problem);
 
+CaseSpace ReduceSpace();
+
 }  // namespace assay

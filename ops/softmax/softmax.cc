@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ops/binding.h"
+#include "ops/case_space.h"
 #include "ops/relation.h"
 
 namespace assay {
@@ -111,6 +112,8 @@ class Softmax final : public Operator {
 
   std::vector<SliceAxes> Slices(const Problem& problem) const override { return SoftmaxSlices(problem); }
   std::vector<Relation> Relations(const Problem& problem) const override { return SoftmaxRelations(*this, problem); }
+
+  CaseSpace Space() const override { return SoftmaxSpace(); }
 };
 
 const RegisterOperator<Softmax> registered_softmax;

@@ -42,4 +42,6 @@ std::vector<Mutant> SoftmaxOmittedTerms(const Problem& problem, const Tensor& x,
 std::vector<SliceAxes> SoftmaxSlices(const Problem& problem);
 std::vector<Relation> SoftmaxRelations(const Operator& op, const Problem& problem);
 
+CaseSpace SoftmaxSpace();
+
 }  // namespace assay

@@ -3,6 +3,7 @@
 """Every kind of bad input gets its exit code and a message that names it: cli_test.py and the arguments of
 program.py."""
 import fcntl
+import json
 import os
 import pty
 import resource
@@ -140,6 +141,18 @@ class BadInput(Cli):
                               timeout=120)
         self.assertEqual(done.returncode, 1, done.stderr)  # it passes, which was not expected
         self.assertIn("unexpected_pass", done.stdout)
+
+    def test_coverage_says_what_a_suite_has_lacks_and_cannot_have(self):
+        suite = self.dir / "mine.suite"
+        suite.write_text("cover pairs softmax max_elements=2000\n")
+        whole = json.loads(self.assay("list", "cases", "--suite", suite, "--coverage", "--json").stdout)
+        self.assertEqual([(c["op"], c["strength"], c["missing"]) for c in whole], [("softmax", 2, [])])
+        self.assertIn("more than 2000 elements", whole[0]["impossible"])
+        text = self.assay("list", "cases", "--suite", suite, "--coverage").stdout
+        self.assertIn(f"softmax pairs: {whole[0]['covered']} of {whole[0]['possible']} possible ones", text)
+        suite.write_text("softmax dtypes=f32 shape=7x65\n")
+        self.assertIn("  not covered: ", self.assay("list", "cases", "--suite", suite, "--coverage").stdout)
+        self.fails(2, "--json is for --coverage", "list", "cases", "--suite", str(suite), "--json")
 
     def test_list_names_what_it_lists(self):
         self.fails(2, "list takes one of ops, cases, suites; ", "list")

@@ -26,7 +26,7 @@ struct FillInfo {
   double parameter = 0;
 };
 
-constexpr std::array<FillInfo, 17> kFills = {{
+constexpr std::array<FillInfo, 22> kFills = {{
     {FillKind::kUniform, "uniform", internal::GenerateUniform},
     {FillKind::kNormal, "normal", internal::GenerateNormal},
     {FillKind::kLognormal, "lognormal", internal::GenerateLognormal},
@@ -38,6 +38,11 @@ constexpr std::array<FillInfo, 17> kFills = {{
     {FillKind::kSpecial, "special", internal::GenerateNormal},  // and then PlantSpecials
     {FillKind::kPow2, "pow2", internal::GeneratePow2},
     {FillKind::kNearOne, "near_one", internal::GenerateNearOne},
+    {FillKind::kEdges, "edges", internal::GenerateNormal},  // and then PlantEdges
+    {FillKind::kMasked, "masked", internal::GenerateMasked},
+    {FillKind::kTies, "ties", internal::GenerateTies},
+    {FillKind::kLarge, "large", internal::GenerateLarge},
+    {FillKind::kExtremes, "extremes", internal::GenerateExtremes},
     {FillKind::kTosa, "tosa-0", internal::GenerateTosa, 0},
     {FillKind::kTosa, "tosa-1", internal::GenerateTosa, 1},
     {FillKind::kTosa, "tosa-2", internal::GenerateTosa, 2},
@@ -78,6 +83,11 @@ FillJob MakeJob(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduce
   return job;
 }
 
+// Whether infinities and the lowest integer are meant.
+bool GoesToTheEnd(const FillSpec& fill) {
+  return fill.kind == FillKind::kMasked || fill.kind == FillKind::kExtremes;
+}
+
 void FillByGenerator(Generator generate, const FillJob& job, Tensor& out) {
   const int value_bytes = SizeOf(job.dtype) / job.components;
   ParallelFor(job.size, internal::kFillChunk, [&](int64_t begin, int64_t end) {
@@ -85,7 +95,7 @@ void FillByGenerator(Generator generate, const FillJob& job, Tensor& out) {
     for (int64_t first = begin; first < end; first += internal::kFillChunk) {
       const std::span<double> values(buffer, static_cast<size_t>(std::min(internal::kFillChunk, end - first)));
       generate(job, first, values);
-      internal::ClampValues(values.data(), std::ssize(values), job.max_value);
+      if (!GoesToTheEnd(job.fill)) internal::ClampValues(values.data(), std::ssize(values), job.max_value);
       FromF64(job.dtype, values, out.data() + first * value_bytes);
     }
   });
@@ -133,10 +143,17 @@ bool IsRandomLike(const FillSpec& fill) {
     case FillKind::kSubnormal:
     case FillKind::kSpecial:
     case FillKind::kNearOne:
+    case FillKind::kEdges:
+    case FillKind::kMasked:
+    case FillKind::kLarge:
       return true;
     default:
       return false;
   }
+}
+
+bool HasNaN(const FillSpec& fill) {
+  return fill.kind == FillKind::kSpecial || fill.kind == FillKind::kEdges;
 }
 
 std::vector<std::string> KnownFills() {
@@ -150,6 +167,7 @@ void FillTensor(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduce
   const FillJob job = MakeJob(fill, seed, stream, reduced_axis, role, out);
   if (!internal::FillInPlace(job, out)) FillByGenerator(InfoOf(fill.kind).generate, job, out);
   if (fill.kind == FillKind::kSpecial) internal::PlantSpecials(job, out);
+  if (fill.kind == FillKind::kEdges) internal::PlantEdges(job, out);
 }
 
 }  // namespace assay

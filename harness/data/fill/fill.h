@@ -26,6 +26,11 @@ enum class FillKind : uint8_t {
   kSpecial,    // N(0,1) with sparse NaN, +-Inf, +-0, subnormals, +-max_finite
   kPow2,       // +-2^e, e uniform in [-3, 3]
   kNearOne,    // powers of two in {1/2, 1, 2} times values within 2^-4 of one: products stay in range
+  kEdges,      // N(0,1) with special values at the first, middle and last places of lines and where tails of 16 begin
+  kMasked,     // N(0,1), three in 16 -Inf, and every fourth line nothing else
+  kTies,       // integers in [-3, 3]; in each line 4 and -4 twice each, at first, middle, last and tail places
+  kLarge,      // positive, within one binade: 512 to 1024; integers and narrow formats: the upper half of their range
+  kExtremes,   // integers: the lowest and the highest value, 0 and +-1; floats: +-0 and +-1
   kTosa,       // tosa-0 to tosa-5: the data sets of TOSA's dot product conformance
 };
 
@@ -46,12 +51,15 @@ std::vector<std::string> KnownFills();
 // values repeat the same rounding error over and over.
 bool IsRandomLike(const FillSpec& fill);
 
-// Fills `out` (rounded to its dtype). `stream` separates the operands of a case (below 2^32). Every fill but special is
-// finite: values beyond the format's largest are clamped to it, and integers keep off their lowest value.
-// `reduced_axis` is the axis that the operator sums over (-1: the last), which cancel, ramp, near_one and special
-// follow. `role` 0 is the operand that carries the pattern; for cancel the second operand of a product (role 1) gets
-// factors near one, for ramp 1 or 2; tosa takes roles 0 and 1 as the factors, 2 as what is added. Bits do not depend on
-// thread count.
+// Whether NaN stands among the numbers of floating types.
+bool HasNaN(const FillSpec& fill);
+
+// Fills `out` (rounded to its dtype). `stream` separates the operands of a case (below 2^32). Every fill but special,
+// edges and masked is finite: values beyond the format's largest are clamped to it. Integers keep off their lowest
+// value but in special, edges and extremes. `reduced_axis` is the axis that the operator sums over (-1: the last),
+// along which the lines of cancel, ramp, near_one, special, edges, masked and ties run. `role` 0 is the operand that
+// carries the pattern; for cancel the second operand of a product (role 1) gets factors near one, for ramp 1 or 2; tosa
+// takes roles 0 and 1 as the factors, 2 as what is added. Bits do not depend on thread count.
 void FillTensor(const FillSpec& fill, uint64_t seed, uint64_t stream, int reduced_axis, int role, Tensor& out);
 
 }  // namespace assay

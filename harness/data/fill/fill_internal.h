@@ -77,7 +77,10 @@ void GenerateCancel(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateRamp(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateCoded(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateNearOne(const FillJob& job, int64_t first, std::span<double> out);
-
+void GenerateMasked(const FillJob& job, int64_t first, std::span<double> out);
+void GenerateTies(const FillJob& job, int64_t first, std::span<double> out);
+void GenerateLarge(const FillJob& job, int64_t first, std::span<double> out);
+void GenerateExtremes(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateTosa(const FillJob& job, int64_t first, std::span<double> out);
 
 // TOSA's pseudo-random sequence set_data(number): r_{n+1} = r_n m + 1 with m = (8 number + 1) 0x705A5E75, r_0 = 1, as
@@ -101,5 +104,12 @@ void ClampValues(double* values, int64_t n, double limit);
 
 // Plants special values in a tensor that has been filled.
 void PlantSpecials(const FillJob& job, Tensor& out);
+void PlantEdges(const FillJob& job, Tensor& out);
+
+// The places of a line that kernels treat apart: where it begins, its middle, its end, and where the last block of 16
+// begins, which is a tail for most lengths.
+enum class Place : uint8_t { kFirst, kMiddle, kLast, kTail };
+inline constexpr int kPlaces = 4;
+int64_t IndexOf(Place place, int64_t length);
 
 }  // namespace assay::internal

@@ -69,7 +69,7 @@ ASSAY_MULTIVERSION void ClampValues(double* values, int64_t n, double limit) {
 
 bool FillInPlace(const FillJob& job, Tensor& out) {
   const bool uniform = job.fill.kind == FillKind::kUniform;
-  const bool normal = job.fill.kind == FillKind::kNormal || job.fill.kind == FillKind::kSpecial;
+  const bool normal = job.fill.kind == FillKind::kNormal || HasNaN(job.fill);
   const int bytes = SizeOf(job.dtype) / job.components;
   if (job.is_int || bytes < 4 || !(uniform || normal)) return false;
   const RandomStream random = job.Random(Purpose::kValues);

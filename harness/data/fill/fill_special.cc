@@ -2,6 +2,8 @@
 // special: one special value in every fourth line of the reduced axis, at a random place in it, so that most results
 // stay finite and each spoiled one has a single cause. A tensor of fewer lines gets one special in one of them. The
 // kinds take turns, so that forty lines show all ten.
+// edges: one in every second line, at the places that kernels treat apart, so that eighty lines show every kind at
+// each.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -32,7 +34,30 @@ double IntSpecial(DType dtype, uint64_t kind) {
   return specials[kind];
 }
 
+// The components of complex numbers take turns as the kinds do.
+void Plant(const FillJob& job, int64_t line, int64_t k, uint64_t turn, uint64_t kind, double u, Tensor& out) {
+  const int value_bytes = SizeOf(job.dtype) / job.components;
+  const int64_t element = (line / job.inner * job.length + k) * job.inner + line % job.inner;
+  const int64_t value = element * job.components + static_cast<int64_t>(turn / kKinds) % job.components;
+  const double special = job.is_int ? IntSpecial(job.dtype, kind) : FloatSpecial(FormatOf(job.dtype), kind, u);
+  FromF64(job.dtype, std::span(&special, 1), out.data() + value * value_bytes);
+}
+
 }  // namespace
+
+int64_t IndexOf(Place place, int64_t length) {
+  switch (place) {
+    case Place::kFirst:
+      return 0;
+    case Place::kMiddle:
+      return length / 2;
+    case Place::kLast:
+      return length - 1;
+    case Place::kTail:
+      return (length - 1) / 16 * 16;
+  }
+  return 0;
+}
 
 void PlantSpecials(const FillJob& job, Tensor& out) {
   const RandomStream random = job.Random(Purpose::kSpecials);
@@ -40,16 +65,23 @@ void PlantSpecials(const FillJob& job, Tensor& out) {
   const int64_t step = std::min<int64_t>(4, lines);
   const auto start = static_cast<int64_t>(random.Below(0, static_cast<uint64_t>(step)));
   const uint64_t first_kind = random.Below(1, kKinds);
-  const int value_bytes = SizeOf(job.dtype) / job.components;
   for (int64_t line = start; line < lines; line += step) {
     const auto turn = static_cast<uint64_t>(line / step);
     const auto k = static_cast<int64_t>(random.Below(2 * turn + 2, static_cast<uint64_t>(job.length)));
-    const int64_t element = (line / job.inner * job.length + k) * job.inner + line % job.inner;
-    const int64_t value = element * job.components + static_cast<int64_t>(turn / kKinds) % job.components;
-    const uint64_t kind = (first_kind + turn) % kKinds;
-    const double special = job.is_int ? IntSpecial(job.dtype, kind)
-                                      : FloatSpecial(FormatOf(job.dtype), kind, random.Uniform(2 * turn + 3));
-    FromF64(job.dtype, std::span(&special, 1), out.data() + value * value_bytes);
+    Plant(job, line, k, turn, (first_kind + turn) % kKinds, random.Uniform(2 * turn + 3), out);
+  }
+}
+
+void PlantEdges(const FillJob& job, Tensor& out) {
+  const RandomStream random = job.Random(Purpose::kSpecials);
+  const int64_t lines = job.lines();
+  const int64_t step = std::min<int64_t>(2, lines);
+  const auto start = static_cast<int64_t>(random.Below(0, static_cast<uint64_t>(step)));
+  const uint64_t first_kind = random.Below(1, kKinds);
+  for (int64_t line = start; line < lines; line += step) {
+    const auto turn = static_cast<uint64_t>(line / step);
+    const auto place = static_cast<Place>((first_kind + turn + turn / kKinds) % kPlaces);
+    Plant(job, line, IndexOf(place, job.length), turn, (first_kind + turn) % kKinds, random.Uniform(turn + 2), out);
   }
 }
 

@@ -183,6 +183,21 @@ TEST(AttentionGolden, IgnoresMaskedKeys) {
   }
 }
 
+// A weighted mean of the largest number and of small ones, and a score that no double holds but a soft cap brings back.
+TEST(AttentionGolden, NumbersNearTheLargestStayFinite) {
+  const Problem problem = Bind("attention/f64/b=1,h=1,l=1,s=2,d=1,dv=2,softcap=50/fill=normal/seed=1");
+  const double largest = FormatOf(DType::kF64).max_finite;
+  std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
+  inputs[0].SetDoubles(std::vector{1e300});
+  inputs[1].SetDoubles(std::vector{1e300, 0.0});
+  inputs[2].SetDoubles(std::vector{largest, 1.0, largest, 3.0});
+  for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
+    const Golden golden = Op("attention").ComputeGolden(problem, inputs, tier);
+    EXPECT_NEAR(golden.value[0] / largest, 1, 1e-12);
+    EXPECT_NEAR(golden.value[1], 1 + 2 * std::exp(-50.0), 1e-12);
+  }
+}
+
 TEST(AttentionGolden, QueriesThatSeeNothing) {
   for (const char* policy : {"", ",masked_rows=nan"}) {
     const Problem problem =

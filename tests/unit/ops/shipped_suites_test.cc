@@ -27,6 +27,7 @@ OpCatalog RealOperators() {
     return op == nullptr ? nullptr : &op->schema();
   };
   catalog.bind = BindCase;
+  catalog.op = [](std::string_view name) { return OperatorRegistry::Global().Find(name); };
   return catalog;
 }
 

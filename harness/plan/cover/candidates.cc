@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/cover/candidates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/check.h"
+
+namespace assay {
+namespace {
+
+double Elements(const Problem& problem) {
+  const auto count = [](const Operand& operand) {
+    double elements = 1;
+    for (const int64_t extent : operand.shape) elements *= static_cast<double>(extent);
+    return elements;
+  };
+  double elements = count(problem.output);
+  for (const Operand& operand : problem.inputs) elements += count(operand);
+  return elements;
+}
+
+int LevelIn(const Dimension& dimension, const CaseSpec& spec, const OpSchema& schema) {
+  return dimension.level(CaseView{spec, AttrReader(spec, schema)});
+}
+
+}  // namespace
+
+Candidates::Candidates(const Operator& op, const CoverLimits& limits)
+    : op_(&op), limits_(limits), space_(op.Space()), dimensions_of_(space_.knobs.size()) {
+  const auto knob_of = [&](const std::string& key) {
+    const auto has = [&](const Knob& knob) { return std::ranges::find(knob.keys, key) != knob.keys.end(); };
+    const auto knob = std::ranges::find_if(space_.knobs, has);
+    ASSAY_CHECK(knob != space_.knobs.end());
+    return static_cast<int>(knob - space_.knobs.begin());
+  };
+  for (size_t d = 0; d < space_.dimensions.size(); ++d) {
+    std::vector<int> knobs;
+    for (const std::string& key : space_.dimensions[d].keys) knobs.push_back(knob_of(key));
+    std::ranges::sort(knobs);
+    knobs.erase(std::unique(knobs.begin(), knobs.end()), knobs.end());
+    for (const int knob : knobs) dimensions_of_[static_cast<size_t>(knob)].push_back(static_cast<int>(d));
+    table_.emplace_back();
+    if (knobs.size() == 1) {
+      Choice choice(space_.knobs.size());
+      const auto knob = static_cast<size_t>(knobs[0]);
+      for (choice[knob] = 0; choice[knob] < values(knob); ++choice[knob]) {
+        table_[d].push_back(LevelIn(space_.dimensions[d], Write(choice), schema()));
+      }
+    }
+    knobs_of_.push_back(std::move(knobs));
+  }
+}
+
+CaseSpec Candidates::Write(const Choice& choice) const {
+  CaseSpec spec{.op = schema().op};
+  spec.attrs.reserve(2 * knobs());
+  for (size_t k = 0; k < knobs(); ++k) {
+    const Knob& knob = space_.knobs[k];
+    for (size_t i = 0; i < knob.keys.size(); ++i) {
+      const std::string& text = knob.values[k < choice.size() ? static_cast<size_t>(choice[k]) : 0][i];
+      if (knob.keys[i] == "dtypes") {
+        spec.dtypes = ParseDTypeList(text).value();
+      } else if (knob.keys[i] == "fill") {
+        spec.fill = text;
+      } else {
+        spec.attrs.emplace_back(knob.keys[i], text);
+      }
+    }
+  }
+  if (space_.compose) space_.compose(spec.attrs);
+  return spec;
+}
+
+Result<CaseSpec> Candidates::SpecOf(const Choice& choice) const {
+  return Canonicalise(Write(choice), schema());
+}
+
+std::string Candidates::Refusal(const CaseSpec& spec) const {
+  const Result<Problem> problem = op_->Bind(spec);
+  if (!problem) return problem.error().message;
+  if (Elements(*problem) > limits_.elements) return fmt::format("more than {} elements", limits_.elements);
+  if (problem->flops > limits_.flops) return fmt::format("more than {} flops", limits_.flops);
+  return space_.useless ? space_.useless(CaseView{spec, AttrReader(spec, schema())}) : "";
+}
+
+int Candidates::LevelOf(int dimension, const Choice& choice) const {
+  std::optional<CaseSpec> written;
+  return LevelOf(dimension, choice, written);
+}
+
+int Candidates::LevelOf(int dimension, const Choice& choice, std::optional<CaseSpec>& written) const {
+  const auto d = static_cast<size_t>(dimension);
+  if (!table_[d].empty()) return table_[d][static_cast<size_t>(choice[static_cast<size_t>(knobs_of_[d][0])])];
+  if (!written) written = Write(choice);
+  return LevelIn(space_.dimensions[d], *written, schema());
+}
+
+void Candidates::UpdateLevels(const Choice& choice, size_t knob, Levels& levels) const {
+  std::optional<CaseSpec> spec;
+  for (const int dimension : DimensionsOf(knob)) {
+    const auto d = static_cast<size_t>(dimension);
+    if (table_[d].empty() && !spec) spec = Write(choice);
+    levels[d] = table_[d].empty() ? LevelIn(space_.dimensions[d], *spec, schema())
+                                  : table_[d][static_cast<size_t>(choice[knob])];
+  }
+}
+
+Levels Candidates::LevelsOf(const CaseSpec& spec) const {
+  return LevelsOfCase(*op_, space_, spec);
+}
+
+Levels LevelsOfCase(const Operator& op, const CaseSpace& space, const CaseSpec& spec) {
+  Levels levels;
+  for (const Dimension& dimension : space.dimensions) levels.push_back(LevelIn(dimension, spec, op.schema()));
+  return levels;
+}
+
+}  // namespace assay

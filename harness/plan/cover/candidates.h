@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases that an operator's declaration can make: one value of each knob, as a case, with the level of each dimension.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/result.h"
+#include "harness/plan/cover/tuples.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+// What a case of a design may cost.
+struct CoverLimits {
+  double elements = 0x1p16;  // of all operands together
+  double flops = 0x1p22;
+  bool operator==(const CoverLimits&) const = default;
+};
+
+using Choice = std::vector<int>;  // of each knob, the index of its value
+
+class Candidates {
+ public:
+  // `op` outlives this.
+  Candidates(const Operator& op, const CoverLimits& limits);
+
+  const CaseSpace& space() const { return space_; }
+  const OpSchema& schema() const { return op_->schema(); }
+  size_t knobs() const { return space_.knobs.size(); }
+  int values(size_t knob) const { return static_cast<int>(space_.knobs[knob].values.size()); }
+  // The knobs that decide a dimension.
+  const std::vector<int>& KnobsOf(int dimension) const { return knobs_of_[static_cast<size_t>(dimension)]; }
+  // The dimensions that a knob decides, alone or with others.
+  const std::vector<int>& DimensionsOf(size_t knob) const { return dimensions_of_[knob]; }
+
+  // Canonical; errors say why there is no such case.
+  Result<CaseSpec> SpecOf(const Choice& choice) const;
+  // Why the operator or the limits refuse this case; "": they do not.
+  std::string Refusal(const CaseSpec& spec) const;
+
+  Levels LevelsOf(const CaseSpec& spec) const;
+  // Of a choice, which need not be a case that the operator takes.
+  int LevelOf(int dimension, const Choice& choice) const;
+  // The same; `written` keeps the case between calls for one choice.
+  int LevelOf(int dimension, const Choice& choice, std::optional<CaseSpec>& written) const;
+  // Brings the levels up to date of all dimensions that this knob decides.
+  void UpdateLevels(const Choice& choice, size_t knob, Levels& levels) const;
+
+ private:
+  CaseSpec Write(const Choice& choice) const;
+
+  const Operator* op_;
+  CoverLimits limits_;
+  CaseSpace space_;
+  std::vector<std::vector<int>> knobs_of_, dimensions_of_;
+  // Of a dimension that one knob decides: the level for each of its values.
+  std::vector<std::vector<int>> table_;
+};
+
+// The levels of a case, for one that nobody's knobs have made.
+Levels LevelsOfCase(const Operator& op, const CaseSpace& space, const CaseSpec& spec);
+
+}  // namespace assay

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/suite_cover.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "harness/base/nearest_word.h"
+#include "harness/base/text.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* kForm = "write: cover pairs matmul, or: cover triples matmul max_elements=4096 max_flops=1e6";
+
+Status SetLimit(const SuiteLine& line, const Word& word, CoverLimits& limits) {
+  const size_t equals = std::min(word.text.find('='), word.text.size());
+  const std::string_view key = word.text.substr(0, equals);
+  double* limit = key == "max_elements" ? &limits.elements : key == "max_flops" ? &limits.flops : nullptr;
+  if (limit == nullptr || equals == word.text.size()) {
+    return line.Fail(word.column, fmt::format("'{}' is neither max_elements=NUMBER nor max_flops=NUMBER", word.text));
+  }
+  const auto number = ParseNumber<double>(word.text.substr(equals + 1));
+  if (!number || !(*number >= 1)) {
+    return line.Fail(word.column, fmt::format("{} is not a number of at least 1", word.text));
+  }
+  *limit = *number;
+  return {};
+}
+
+}  // namespace
+
+Result<CoverLine> ParseCoverLine(const SuiteLine& line, const OpCatalog& ops) {
+  const std::vector<Word>& words = line.words;
+  if (words.size() < 3) return line.Fail(words[0].column, fmt::format("cover takes two words; {}", kForm));
+  CoverLine cover;
+  if (words[1].text != "pairs" && words[1].text != "triples") {
+    return line.Fail(words[1].column, fmt::format("'{}' is neither pairs nor triples; {}", words[1].text, kForm));
+  }
+  cover.options.strength = words[1].text == "pairs" ? 2 : 3;
+  cover.op = words[2].text;
+  const Operator* op = ops.op ? ops.op(cover.op) : nullptr;
+  if (op == nullptr) {
+    return line.Fail(words[2].column, fmt::format("no operator '{}'; known: {}{}", cover.op, fmt::join(ops.names, " "),
+                                                  DidYouMean(cover.op, ops.names)));
+  }
+  if (op->Space().dimensions.empty()) {
+    return line.Fail(words[2].column,
+                     fmt::format("{} does not declare in what its cases differ (Operator::Space)", cover.op));
+  }
+  for (size_t i = 3; i < words.size(); ++i) {
+    if (Status status = SetLimit(line, words[i], cover.options.limits); !status) return tl::unexpected(status.error());
+  }
+  return cover;
+}
+
+Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, const CoverLine& cover, const OpCatalog& ops) {
+  std::vector<PlannedCase> cases;
+  for (CaseSpec& spec : MakeCover(*ops.op(cover.op), cover.options).cases) {
+    const Result<SharedCase> bound = ops.bind ? ops.bind(spec) : SharedCase();
+    if (!bound) return line.Fail(line.words[0].column, bound.error().message);
+    cases.push_back({.spec = std::move(spec), .bound = *bound, .timed = false});
+  }
+  return cases;
+}
+
+}  // namespace assay

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the cases of an operator differ from each other: what can be written into a case, and by which properties cases
+// are told apart. Suites combine these properties (`cover` lines, harness/plan/cover), whoever wrote the cases: what a
+// property is follows from the case alone.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/model/case_spec.h"
+
+namespace assay {
+
+// A case as its properties are read from it.
+struct CaseView {
+  const CaseSpec& spec;
+  AttrReader attrs;
+  int64_t Int(std::string_view key) const { return attrs.Int(key); }
+};
+
+// What a case is made of: values for one key, or for several that go together. Keys are `dtypes`, `fill`, the
+// operator's, or others from which CaseSpace::compose makes those.
+struct Knob {
+  std::vector<std::string> keys;
+  std::vector<std::vector<std::string>> values;  // each one text per key; small ones first
+};
+
+// A property of cases, and the values that it can have.
+struct Dimension {
+  std::string name;
+  std::vector<std::string> levels;
+  std::vector<std::string> keys;              // of the knobs that decide it
+  std::function<int(const CaseView&)> level;  // index into levels; -1: none of them
+  bool in_triples = false;                    // whether `cover triples` combines it in threes, not in pairs alone
+};
+
+struct CaseSpace {
+  std::vector<Knob> knobs;
+  std::vector<Dimension> dimensions;
+  std::function<void(AttrList&)> compose;  // replaces keys that are not the operator's; empty: there are none
+  // Why a case that the operator takes would prove nothing; "": it would. Empty: every case would.
+  std::function<std::string(const CaseView&)> useless;
+
+  // A knob of one key.
+  void AddKnob(std::string key, std::vector<std::string> values);
+  // A knob whose value itself is the property. `key` may be `dtypes` or `fill`.
+  void Vary(const std::string& key, std::vector<std::string> values, bool in_triples = false);
+};
+
+inline constexpr bool kInTriples = true;
+
+using Extent = std::function<int64_t(const CaseView&)>;
+
+// Numbers up to `largest` that meet every pair of the residues below, and those around powers of two.
+std::vector<std::string> ExtentValues(int64_t largest);
+// What is left of an extent by 2, 3 and 5, and whether it is a multiple of 8, 16, 32, 64 and 128, or one more or less;
+// or by some of these.
+void AddResidues(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys, const Extent& extent,
+                 const std::vector<int64_t>& moduli = {2, 3, 5, 8, 16, 32, 64, 128});
+// In which of the ranges that these ascending numbers end, each in the range that it ends, a number lies.
+void AddMagnitude(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys, const Extent& extent,
+                  const std::vector<int64_t>& ends, bool in_triples = false);
+// Which of `levels` holds; `level` gives its index.
+void AddRelation(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys,
+                 std::vector<std::string> levels, std::function<int(const CaseView&)> level, bool in_triples = false);
+// Of the attributes of two keys: equal, below, above.
+void AddComparison(CaseSpace& space, const std::string& one, const std::string& other, bool in_triples = false);
+// Removes a key from the attributes and returns its value; "" where it is not there.
+std::string Take(AttrList& attrs, std::string_view key);
+// Whole tensors, by their elements: the ends are 2^8, 2^10, 2^12, 2^16 and 2^24.
+void AddTensorSize(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys,
+                   const Extent& elements);
+
+}  // namespace assay

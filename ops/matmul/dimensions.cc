@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// In what ways matrix products differ.
+#include "ops/case_space.h"
+#include "ops/matmul/matmul.h"
+
+namespace assay {
+namespace {
+
+void AddMatmulExtents(CaseSpace& space) {
+  for (const char* key : {"m", "n", "k"}) {
+    const Extent extent = [key](const CaseView& view) { return view.Int(key); };
+    space.AddKnob(key, ExtentValues(65537));
+    AddResidues(space, key, {key}, extent);
+    AddMagnitude(space, key, {key}, extent, {1, 16, 256, 4096, 65535}, kInTriples);
+  }
+  space.Vary("batch", {"1", "2", "3", "8"});
+  AddComparison(space, "m", "n", kInTriples);
+  AddComparison(space, "m", "k");
+  AddComparison(space, "n", "k");
+}
+
+void AddMatmulTensors(CaseSpace& space) {
+  const auto product = [](const char* one, const char* other) {
+    return [=](const CaseView& view) { return view.Int("batch") * view.Int(one) * view.Int(other); };
+  };
+  AddTensorSize(space, "a", {"batch", "m", "k"}, product("m", "k"));
+  AddTensorSize(space, "b", {"batch", "k", "n"}, product("k", "n"));
+  AddTensorSize(space, "y", {"batch", "m", "n"}, product("m", "n"));
+}
+
+}  // namespace
+
+CaseSpace MatmulSpace() {
+  CaseSpace space;
+  space.useless = [](const CaseView& view) {
+    const bool few = view.Int("m") * view.Int("n") * view.Int("batch") < 4;
+    return few && view.Int("k") > 4096 ? "so few long sums may be equal within their bound" : "";
+  };
+  space.Vary("dtypes", {"f32", "bf16", "f16", "f64", "bf16-bf16-f32", "f16-f16-f32", "i8-i8-i32"}, kInTriples);
+  AddMatmulExtents(space);
+  AddMatmulTensors(space);
+  space.Vary("transa", {"0", "1"}, kInTriples);
+  space.Vary("transb", {"0", "1"}, kInTriples);
+  space.Vary("alpha", {"1", "0.5", "-2"}, kInTriples);
+  space.Vary("beta", {"0", "1", "0.5"}, kInTriples);
+  space.Vary("bias", {"0", "1"}, kInTriples);
+  space.Vary("epilogue", {"fused", "rounded"}, kInTriples);
+  space.Vary("fill", {"normal", "outlier", "cancel-1e6", "ramp", "coded", "subnormal", "special", "edges", "pow2",
+                      "near_one", "large", "extremes"});
+  return space;
+}
+
+}  // namespace assay

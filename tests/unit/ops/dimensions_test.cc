@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operators declare of the ways in which their cases differ, and that suite covering combines it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "harness/plan/cover/coverage.h"
+#include "ops/operator.h"
+
+namespace assay {
+namespace {
+
+using ::testing::IsEmpty;
+
+const std::vector<const Operator*>& Operators() {
+  static const std::vector<const Operator*> all = OperatorRegistry::Global().All();
+  return all;
+}
+
+OpCatalog EveryOperator() {
+  OpCatalog catalog;
+  catalog.op = [](std::string_view name) { return OperatorRegistry::Global().Find(name); };
+  catalog.find = [](std::string_view name) -> const OpSchema* {
+    const Operator* op = OperatorRegistry::Global().Find(name);
+    return op == nullptr ? nullptr : &op->schema();
+  };
+  catalog.bind = BindCase;
+  for (const Operator* op : Operators()) catalog.names.push_back(op->schema().op);
+  return catalog;
+}
+
+Choice RandomChoice(const Candidates& candidates, std::mt19937_64& random) {
+  Choice choice;
+  for (size_t knob = 0; knob < candidates.knobs(); ++knob) {
+    choice.push_back(static_cast<int>(random() % static_cast<uint64_t>(candidates.values(knob))));
+  }
+  return choice;
+}
+
+TEST(Dimensions, EveryOperatorDeclaresThem) {
+  for (const Operator* op : Operators()) {
+    const CaseSpace space = op->Space();
+    EXPECT_GT(space.dimensions.size(), 10u) << op->schema().op;
+    std::set<std::string> names;
+    int in_triples = 0;
+    for (const Dimension& dimension : space.dimensions) {
+      EXPECT_TRUE(names.insert(dimension.name).second) << dimension.name;
+      EXPECT_GT(dimension.levels.size(), 1u) << dimension.name;
+      in_triples += dimension.in_triples ? 1 : 0;
+    }
+    EXPECT_GT(in_triples, 4) << op->schema().op;
+  }
+}
+
+// Each attribute of an operator varies, but for shapes, which are put together from other keys.
+TEST(Dimensions, NoAttributeIsForgotten) {
+  for (const Operator* op : Operators()) {
+    const Candidates candidates(*op, {.elements = 1e9, .flops = 1e12});
+    std::mt19937_64 random(1);
+    std::map<std::string, std::set<std::string>> seen;
+    for (int i = 0; i < 500; ++i) {
+      const auto spec = candidates.SpecOf(RandomChoice(candidates, random));
+      if (!spec) continue;
+      const AttrReader attrs(*spec, op->schema());
+      for (const AttrDef& def : op->schema().attrs) seen[def.key].insert(attrs.Text(def.key));
+    }
+    for (const AttrDef& def : op->schema().attrs)
+      EXPECT_GT(seen[def.key].size(), 1u) << op->schema().op << " " << def.key;
+  }
+}
+
+// The keys that a dimension names are all that it depends on.
+TEST(Dimensions, DependOnTheKeysThatTheyName) {
+  for (const Operator* op : Operators()) {
+    const Candidates candidates(*op, {.elements = 1e9, .flops = 1e12});
+    std::mt19937_64 random(2);
+    int taken = 0;
+    for (int i = 0; i < 5000; ++i) {
+      const Choice choice = RandomChoice(candidates, random);
+      const auto spec = candidates.SpecOf(choice);
+      if (!spec || !op->Bind(*spec)) continue;
+      ++taken;
+      const Levels levels = candidates.LevelsOf(*spec);
+      for (size_t d = 0; d < levels.size(); ++d) {
+        EXPECT_GE(levels[d], 0) << spec->Id() << " " << candidates.space().dimensions[d].name;
+        ASSERT_EQ(levels[d], candidates.LevelOf(static_cast<int>(d), choice)) << candidates.space().dimensions[d].name;
+      }
+    }
+    EXPECT_GT(taken, 100) << op->schema().op;
+  }
+}
+
+// Where one knob decides, each level has a value.
+TEST(Dimensions, NoLevelIsOneThatNothingGives) {
+  for (const Operator* op : Operators()) {
+    const Candidates candidates(*op, {.elements = 1e9, .flops = 1e12});
+    for (int d = 0; d < std::ssize(candidates.space().dimensions); ++d) {
+      if (candidates.KnobsOf(d).size() > 1) continue;
+      const auto knob = static_cast<size_t>(candidates.KnobsOf(d)[0]);
+      std::set<int> levels;
+      Choice choice(candidates.knobs());
+      for (; choice[knob] < candidates.values(knob); ++choice[knob]) levels.insert(candidates.LevelOf(d, choice));
+      const Dimension& dimension = candidates.space().dimensions[static_cast<size_t>(d)];
+      EXPECT_EQ(levels.size(), dimension.levels.size()) << op->schema().op << " " << dimension.name;
+    }
+  }
+}
+
+TEST(ShippedCoverage, CoveringHasAllTriples) {
+  const OpCatalog catalog = EveryOperator();
+  std::vector<CoverLine> lines;
+  const auto cases = LoadSuite(FindSuite("covering", {ASSAY_SUITE_DIR}).value(), catalog, &lines);
+  ASSERT_TRUE(cases) << cases.error().message;
+  std::set<std::string> operators;
+  for (const CoverLine& line : lines) {
+    EXPECT_EQ(line.options.strength, 3) << line.op;
+    EXPECT_TRUE(operators.insert(line.op).second) << line.op;
+  }
+  EXPECT_EQ(operators.size(), Operators().size());
+  const std::vector<Coverage> coverages = CoverageOf(*cases, lines, catalog);
+  EXPECT_EQ(coverages.size(), 2 * Operators().size());  // pairs and threes
+  for (const Coverage& coverage : coverages) {
+    EXPECT_THAT(coverage.missing, IsEmpty()) << coverage.op;
+    EXPECT_GT(coverage.covered, 500) << coverage.op;
+  }
+}
+
+}  // namespace
+}  // namespace assay

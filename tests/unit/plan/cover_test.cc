@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/cover/cover.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "harness/plan/cover/coverage.h"
+#include "tests/unit/plan/test_catalog.h"
+
+namespace assay {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Of six attributes, one of them a size. Refuses bias with i8, and more than 64 rows.
+class Sample : public Operator {
+ public:
+  const OpSchema& schema() const override { return MatmulSchema(); }
+
+  CaseSpace Space() const override {
+    CaseSpace space;
+    space.Vary("dtypes", {"f32", "bf16", "i8-i8-i32"}, kInTriples);
+    space.AddKnob("m", ExtentValues(129));
+    space.AddKnob("n", {"1"});
+    space.AddKnob("k", {"1"});
+    const Extent m = [](const CaseView& view) { return view.Int("m"); };
+    AddResidues(space, "m", {"m"}, m, {2, 3, 8});
+    AddMagnitude(space, "m", {"m"}, m, {1, 16, 64}, kInTriples);
+    space.Vary("transa", {"0", "1"}, kInTriples);
+    space.Vary("bias", {"0", "1"}, kInTriples);
+    space.Vary("fill", {"normal", "ramp", "special"}, kInTriples);
+    space.useless = [](const CaseView& view) {
+      return view.spec.fill == "ramp" && view.Int("transa") == 1 ? "ramps look alike" : "";
+    };
+    return space;
+  }
+
+  Result<Problem> Bind(const CaseSpec& spec) const override {
+    const AttrReader attrs(spec, schema());
+    if (attrs.Int("m") > 64) return UsageError("too many rows");
+    if (attrs.Int("bias") == 1 && IsInt(spec.dtypes.front())) return UsageError("bias=1 must be 0 for integers");
+    Problem problem;
+    problem.spec = spec;
+    problem.output = {"y", DType::kF32, {attrs.Int("m")}};
+    problem.flops = static_cast<double>(attrs.Int("m"));
+    return problem;
+  }
+
+  std::vector<Tensor> MakeInputs(const Problem&) const override { return {}; }
+  Golden ComputeGolden(const Problem&, std::span<const Tensor>, Tier) const override { return {}; }
+  BoundModel Bound(const Problem&, const Golden&, const Contract&) const override { return {}; }
+  std::optional<Twin> MakeTwin(const Problem&, const Contract&, int) const override { return std::nullopt; }
+  std::vector<Mutant> OmittedTerms(const Problem&, std::span<const Tensor>, std::span<const double>,
+                                   std::span<const int64_t>) const override {
+    return {};
+  }
+};
+
+const Sample& TheSample() {
+  static const Sample sample;
+  return sample;
+}
+
+OpCatalog WithSample() {
+  OpCatalog catalog = TestCatalog();
+  catalog.op = [](std::string_view name) -> const Operator* { return name == "matmul" ? &TheSample() : nullptr; };
+  return catalog;
+}
+
+// Every case that the knobs can make and the operator takes, by brute force.
+std::vector<Levels> EveryCase(const CoverLimits& limits) {
+  const Candidates candidates(TheSample(), limits);
+  std::vector<Levels> all;
+  Choice choice(candidates.knobs());
+  while (true) {
+    const CaseSpec spec = candidates.SpecOf(choice).value();
+    if (candidates.Refusal(spec).empty()) all.push_back(candidates.LevelsOf(spec));
+    size_t knob = 0;
+    while (knob < choice.size() && ++choice[knob] == candidates.values(knob)) choice[knob++] = 0;
+    if (knob == choice.size()) return all;
+  }
+}
+
+TEST(Tuples, EachHasItsOwnNumber) {
+  const CaseSpace space = TheSample().Space();
+  std::vector<int> all;
+  for (int d = 0; d < std::ssize(space.dimensions); ++d) all.push_back(d);
+  for (const int strength : {2, 3}) {
+    const TupleSet set(space, all, strength);
+    std::set<Tuple> seen;
+    for (int64_t index = 0; index < set.size(); ++index) {
+      const Tuple tuple = set.At(index);
+      EXPECT_TRUE(seen.insert(tuple).second);
+      Levels levels(space.dimensions.size(), -1);
+      for (const auto& [dimension, level] : tuple) levels[static_cast<size_t>(dimension)] = level;
+      std::vector<int64_t> visited;
+      set.Each(levels, [&](int64_t at) { visited.push_back(at); });
+      EXPECT_THAT(visited, ElementsAre(index));
+    }
+  }
+}
+
+TEST(Cover, HasEveryCombinationThatSomeCaseHasAndSaysOfTheRestThatNoneDoes) {
+  for (const CoverLimits limits : {CoverLimits{}, CoverLimits{.elements = 20}}) {
+    const std::vector<Levels> every = EveryCase(limits);
+    const Cover cover = MakeCover(TheSample(), {.strength = 3, .limits = limits});
+    ASSERT_EQ(cover.sets.size(), 2u);
+    for (const CoveredSet& set : cover.sets) {
+      std::vector<bool> possible(static_cast<size_t>(set.tuples.size())), covered = possible;
+      for (const Levels& levels : every)
+        set.tuples.Each(levels, [&](int64_t i) { possible[static_cast<size_t>(i)] = true; });
+      const Candidates candidates(TheSample(), limits);
+      for (const CaseSpec& spec : cover.cases) {
+        EXPECT_EQ(candidates.Refusal(spec), "");
+        set.tuples.Each(candidates.LevelsOf(spec), [&](int64_t i) { covered[static_cast<size_t>(i)] = true; });
+      }
+      EXPECT_EQ(covered, possible);
+      for (size_t i = 0; i < possible.size(); ++i) EXPECT_EQ(set.reason[i] == -1, possible[i]);
+    }
+    EXPECT_LT(cover.cases.size(), every.size() / 5);
+  }
+}
+
+TEST(Cover, SaysWhyACombinationIsImpossible) {
+  const Cover cover = MakeCover(TheSample(), {});
+  EXPECT_THAT(cover.sets[0].reasons, Contains("bias=N must be N for integers"));
+  EXPECT_THAT(cover.sets[0].reasons, Contains("too many rows"));
+  EXPECT_THAT(cover.sets[0].reasons, Contains("ramps look alike"));
+  EXPECT_THAT(cover.sets[0].reasons, Contains("no m gives both"));  // even, and one more than a multiple of 8
+}
+
+TEST(Cover, IsTheSameEachTime) {
+  EXPECT_EQ(MakeCover(TheSample(), {.strength = 3}).cases, MakeCover(TheSample(), {.strength = 3}).cases);
+}
+
+TEST(CoverLine, PlansCasesThatAreNotTimed) {
+  const auto cases = ParseSuite("cover pairs matmul max_elements=20 max_flops=100", "s.suite", WithSample());
+  ASSERT_TRUE(cases) << cases.error().message;
+  EXPECT_EQ(cases->size(), MakeCover(TheSample(), {.limits = {.elements = 20, .flops = 100}}).cases.size());
+  for (const PlannedCase& planned : *cases) {
+    EXPECT_FALSE(planned.timed);
+    EXPECT_LE(AttrReader(planned.spec, MatmulSchema()).Int("m"), 20);
+  }
+  // One that another line plans too is timed.
+  const std::string id = cases->front().spec.Id();
+  const AttrReader attrs(cases->front().spec, MatmulSchema());
+  std::string line = "matmul dtypes=" + DTypeListText(cases->front().spec.dtypes) + " fill=" + cases->front().spec.fill;
+  for (const char* key : {"m", "n", "k", "transa", "bias"}) line += std::string(" ") + key + "=" + attrs.Text(key);
+  const auto both = ParseSuite("cover pairs matmul max_elements=20 max_flops=100\n" + line, "s.suite", WithSample());
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(both->size(), cases->size());
+  EXPECT_TRUE(both->front().timed);
+}
+
+TEST(CoverLine, ErrorsPointAtTheWord) {
+  const auto error_of = [](std::string_view line) {
+    const auto cases = ParseSuite(line, "s.suite", WithSample());
+    return cases ? std::string("none") : cases.error().message;
+  };
+  EXPECT_THAT(error_of("cover pairs"), HasSubstr("s.suite:1:1: cover takes two words"));
+  EXPECT_THAT(error_of("cover fours matmul"), HasSubstr("s.suite:1:7: 'fours' is neither pairs nor triples"));
+  EXPECT_THAT(error_of("cover pairs matmull"), HasSubstr("s.suite:1:13: no operator 'matmull'"));
+  EXPECT_THAT(error_of("cover pairs matmul max=3"), HasSubstr("s.suite:1:20: 'max=3' is neither max_elements=NUMBER"));
+  EXPECT_THAT(error_of("cover pairs matmul max_flops=no"), HasSubstr("no is not a number"));
+  const auto unbound = ParseSuite("cover pairs matmul", "s.suite", TestCatalog());
+  ASSERT_FALSE(unbound);
+  EXPECT_THAT(unbound.error().message, HasSubstr("no operator 'matmul'"));
+}
+
+TEST(Coverage, TellsWhatASuiteLacks) {
+  const std::vector<CoverLine> lines = {{"matmul", {.strength = 2, .limits = {.elements = 20}}}};
+  const auto design = ParseSuite("cover pairs matmul max_elements=20", "s.suite", WithSample()).value();
+  const auto full = CoverageOf(design, lines, WithSample());
+  ASSERT_EQ(full.size(), 1u);
+  EXPECT_THAT(full[0].missing, IsEmpty());
+  EXPECT_GT(full[0].covered, 50);
+  EXPECT_EQ(full[0].impossible.count("bias=N must be N for integers"), 1u);
+
+  const auto one = ParseSuite("matmul dtypes=f32 m=7 n=1 k=1", "s.suite", WithSample()).value();
+  const auto part = CoverageOf(one, lines, WithSample());
+  ASSERT_EQ(part.size(), 1u);
+  EXPECT_EQ(part[0].covered, 8 * 7 / 2);  // of its eight properties
+  EXPECT_EQ(part[0].possible(), full[0].possible());
+  EXPECT_THAT(part[0].missing, Contains("dtypes=f32, bias=1"));
+  EXPECT_THAT(part[0].missing, Not(Contains("dtypes=f32, bias=0")));
+  EXPECT_THAT(CoverageText(part, false), HasSubstr("--verbose shows them"));
+  EXPECT_THAT(CoverageText(part, true), HasSubstr("    dtypes=f32, bias=1\n"));
+  EXPECT_THAT(CoverageJson(part), HasSubstr("\"dtypes=f32, bias=1\""));
+}
+
+}  // namespace
+}  // namespace assay
