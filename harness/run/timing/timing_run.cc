@@ -83,7 +83,8 @@ Call<bool> TimingRun::Step(int64_t& processor) {
   do {
     if (Call<void> done = CallOnce(processor); !done) return tl::unexpected(done.error());
     if (!evidence_.Contradiction().empty() && !unaccounted_s_.empty() && timing_.seconds.empty()) {
-      timing_.seconds.swap(unaccounted_s_);  // to be struck out
+      timing_.seconds.swap(unaccounted_s_);  // to be struck out, whatever a later call says
+      timing_.contradiction = evidence_.Contradiction();
       unaccounted_host_s_.clear();
     }
     // Nor does it go on for ever where the plugin tells the truth in one call alone.
@@ -325,7 +326,7 @@ Call<Timing> TimingRun::End() {
   if (Call<void> done = CheckInputs(); !done) return tl::unexpected(done.error());
   timing_.wall_s = executions_ == 0 ? 0 : calls_s_ / static_cast<double>(executions_);
   timing_.transfers = session_.Transfers(plan_);
-  timing_.contradiction = evidence_.Contradiction();
+  if (timing_.contradiction.empty()) timing_.contradiction = evidence_.Contradiction();
   if (timing_.contradiction.empty() && HasSpentAll()) timing_.contradiction = evidence_.Undecided();
   return std::move(timing_);
 }
