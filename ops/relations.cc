@@ -102,7 +102,8 @@ std::optional<OtherExecution> MakeScaled(const ScaleSpec& spec, const ExecutedCa
     double& y = other.expected[i];
     // A zero may be a number that the output cannot hold.
     if (y == 0) other.tolerance[i] = factor * out.MinNormal();
-    const bool normal = std::abs(y) >= out.MinNormal() && std::abs(y) < out.max_finite / factor;
+    // The smallest normal number may have been rounded from a subnormal one, where the steps are coarser.
+    const bool normal = std::abs(y) > out.MinNormal() && std::abs(y) < out.max_finite / factor;
     if (y != 0 && !normal) other.tolerance[i] = kInfinity;
     y *= factor;
   }

@@ -22,7 +22,7 @@ run_tests() {
 }
 
 if [ $full = 1 ]; then
-  "$here/build.sh" release assay_bench
+  "$here/build.sh" release assay_bench -DASSAY_LONG_TESTS=ON
   run_tests release all "$@"
 else
   run_tests release all -LE full "$@"

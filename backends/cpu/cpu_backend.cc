@@ -8,9 +8,11 @@
 #include "backends/cpu/attention.h"
 #include "backends/cpu/conv.h"
 #include "backends/cpu/conv_support.h"
+#include "backends/cpu/elementwise.h"
 #include "backends/cpu/fft.h"
 #include "backends/cpu/matmul.h"
 #include "backends/cpu/matmul_support.h"
+#include "backends/cpu/norms.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/reduce.h"
 #include "backends/cpu/reduce_support.h"
@@ -22,6 +24,11 @@ namespace {
 using RadixFft = FftRow<FftAlgorithm::kRadix>;
 using BluesteinFft = FftRow<FftAlgorithm::kBluestein>;
 using DirectFft = FftRow<FftAlgorithm::kDirect>;
+
+template <class Kernel>
+constexpr plugin::Row<plugin::HostDevice> RowOf(const char* op, const char* name) {
+  return {op, name, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Rows<Kernel>::Create};
+}
 
 constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     {"matmul", "naive", MatmulContract, MatmulWhyNot, CreateMatmul<KOrder::kSequential>},
@@ -41,6 +48,22 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     {"attention", "materialised", AttentionContract, AttentionWhyNot, CreateAttention<0>},
     {"attention", "flash-32", AttentionContract, AttentionWhyNot, CreateAttention<32>},
     {"attention", "flash-64", AttentionContract, AttentionWhyNot, CreateAttention<64>},
+    RowOf<LayerNorm<false>>("layer_norm", "two-pass"),
+    RowOf<LayerNorm<true>>("layer_norm", "welford"),
+    RowOf<RmsNorm<SequentialFold>>("rms_norm", "sequential"),
+    RowOf<RmsNorm<StridedFold>>("rms_norm", "strided"),
+    RowOf<SoftmaxBackward<SequentialFold>>("softmax_backward", "sequential"),
+    RowOf<SoftmaxBackward<PairwiseFold>>("softmax_backward", "pairwise"),
+    RowOf<ExpRows>("exp", "direct"),
+    RowOf<LogRows>("log", "direct"),
+    RowOf<TanhRows>("tanh", "direct"),
+    RowOf<ErfRows>("erf", "direct"),
+    RowOf<Elementwise<InverseRoot>>("rsqrt", "direct"),
+    RowOf<Gelu>("gelu", "direct"),
+    RowOf<SiluAndMul>("silu_and_mul", "direct"),
+    RowOf<Rope>("rope", "direct"),
+    RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential"),
+    RowOf<CumSum<64>>("cumsum", "chunked"),
 };
 
 class CpuDevice : public plugin::HostDevice {

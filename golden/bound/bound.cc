@@ -167,7 +167,7 @@ StatisticModel SumStatistic(const Contract& contract, const SumBoundSpec& spec, 
   statistic.applicable =
       input.relative == 0 && contract.mid == Intermediate::kNone && contract.alg == Algorithm::kDirect;
   statistic.stagnates = spec.height * u > kStagnation;
-  statistic.floor = SigmaFloor(spec.height, u);
+  statistic.floor = spec.squares_known ? 0 : SigmaFloor(spec.height, u);
   statistic.of_value = spec.extra_relative;
   AddTruncation(contract, spec.terms, statistic);
   return statistic;

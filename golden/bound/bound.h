@@ -40,6 +40,13 @@ struct ValueWhere {
   double value = 0;
 };
 
+// Rows of `terms` elements, `inner` apart, that share one error: a factor, or where they are additive a summand.
+struct SharedRow {
+  const Plane* allowance = nullptr;  // how far an element may be off on its own
+  int64_t terms = 1, inner = 1;
+  bool additive = false;
+};
+
 // How errors of a correct implementation are distributed inside the hard bound (VERDICT.md 3): independent roundings of
 // deviation sigma_i = max(u_acc sigma_scale golden.sigma_i, floor (S_i + |y_i|)), joined in quadrature by `deviations`,
 // on top of systematic errors of up to T_i = constant + of_value |y_i| + of_magnitude S_i + of_sigma sigma_i + sum of
@@ -54,6 +61,7 @@ struct StatisticModel {
   double floor = 0;
   double constant = 0, of_value = 0, of_magnitude = 0, of_sigma = 0;
   std::vector<BoundTerm> deviations, systematic;
+  std::optional<SharedRow> shared_row;
 };
 
 // Which infinities partial results overflow to.
@@ -101,8 +109,9 @@ struct SumBoundSpec {
   double terms = 1;   // K
   double height = 1;  // h
   bool products = true;
-  double extra_relative = 0;  // further relative errors of each term, e.g. the division of a mean
-  int mid_roundings = 1;      // roundings of partial results to the contract's `mid` format, one after another
+  bool squares_known = false;  // golden.sigma knows the sum of the squared terms: no floor of short sums
+  double extra_relative = 0;   // further relative errors of each term, e.g. the division of a mean
+  int mid_roundings = 1;       // roundings of partial results to the contract's `mid` format, one after another
   // Types of the operands, where known: an input rounding that is exact on a type (tf32 of f16) costs nothing.
   std::optional<DType> type_a, type_b;
 };

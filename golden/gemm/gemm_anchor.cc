@@ -71,11 +71,12 @@ HWY_INLINE void Fold(D d, V acc, V lo, size_t row, size_t lane, StripSums& out) 
 }
 
 template <class D, class V>
-HWY_INLINE void SampleAnchored(D d, V acc, size_t row, size_t lane, StripSums& out) {
+HWY_INLINE void SampleAnchored(D d, V acc, V magnitude, size_t row, size_t lane, StripSums& out) {
   const V s = hn::Add(hn::LoadU(d, out.hi[row] + lane), hn::Sub(acc, hn::LoadU(d, out.anchor[row] + lane)));
-  HWY_ALIGN double samples[kPanelCols];
+  HWY_ALIGN double samples[kPanelCols], magnitudes[kPanelCols];
   hn::StoreU(s, d, samples);
-  AddSamples(samples, hn::Lanes(d), row, lane, out);
+  hn::StoreU(magnitude, d, magnitudes);
+  AddSamples(samples, magnitudes, hn::Lanes(d), row, lane, out);
 }
 
 template <bool kExactProducts, class D>
@@ -96,10 +97,10 @@ HWY_INLINE void AnchorLanes(D d, const StripInput& in, size_t lane, StripSums& o
         AnchorStep<kExactProducts>(d, hn::Set(d, in.a[3][k]), b, acc3, lo3, mag3);
       }
       if (k1 == in.k) break;
-      SampleAnchored(d, acc0, 0, lane, out);
-      SampleAnchored(d, acc1, 1, lane, out);
-      SampleAnchored(d, acc2, 2, lane, out);
-      SampleAnchored(d, acc3, 3, lane, out);
+      SampleAnchored(d, acc0, mag0, 0, lane, out);
+      SampleAnchored(d, acc1, mag1, 1, lane, out);
+      SampleAnchored(d, acc2, mag2, 2, lane, out);
+      SampleAnchored(d, acc3, mag3, 3, lane, out);
     }
     Fold(d, acc0, lo0, 0, lane, out);
     Fold(d, acc1, lo1, 1, lane, out);

@@ -59,10 +59,11 @@ HWY_INLINE void Step(D d, V a, V b, V& hi, V& lo, V& magnitude) {
 }
 
 template <class D, class V>
-HWY_INLINE void SampleEnd(D d, V hi, size_t row, size_t lane, StripSums& out) {
-  HWY_ALIGN double samples[kPanelCols];
+HWY_INLINE void SampleEnd(D d, V hi, V magnitude, size_t row, size_t lane, StripSums& out) {
+  HWY_ALIGN double samples[kPanelCols], magnitudes[kPanelCols];
+  hn::StoreU(magnitude, d, magnitudes);
   hn::StoreU(hn::Mul(hi, hn::LoadU(d, out.scale[row] + lane)), d, samples);
-  AddSamples(samples, hn::Lanes(d), row, lane, out);
+  AddSamples(samples, magnitudes, hn::Lanes(d), row, lane, out);
 }
 
 template <bool kExactProducts, class D>
@@ -79,10 +80,10 @@ HWY_INLINE void SumLanes(D d, const StripInput& in, size_t lane, StripSums& out)
       Step<kExactProducts>(d, hn::Set(d, in.a[3][k]), b, hi3, lo3, mag3);
     }
     if (k1 == in.k) break;
-    SampleEnd(d, hi0, 0, lane, out);
-    SampleEnd(d, hi1, 1, lane, out);
-    SampleEnd(d, hi2, 2, lane, out);
-    SampleEnd(d, hi3, 3, lane, out);
+    SampleEnd(d, hi0, mag0, 0, lane, out);
+    SampleEnd(d, hi1, mag1, 1, lane, out);
+    SampleEnd(d, hi2, mag2, 2, lane, out);
+    SampleEnd(d, hi3, mag3, 3, lane, out);
   }
   hn::StoreU(hi0, d, out.hi[0] + lane), hn::StoreU(lo0, d, out.lo[0] + lane), hn::StoreU(mag0, d, out.mag[0] + lane);
   hn::StoreU(hi1, d, out.hi[1] + lane), hn::StoreU(lo1, d, out.lo[1] + lane), hn::StoreU(mag1, d, out.mag[1] + lane);

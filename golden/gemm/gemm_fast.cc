@@ -45,8 +45,8 @@ struct Problem {
 
 // Per thread, kept between tiles and calls. Rows of a tile are RowStride(cols) apart.
 struct Workspace {
-  BigBuffer<double> value, sum, sum_squares, panel_squares, magnitude, sigma;  // rows begin with a cache line
-  BigBuffer<float> block;
+  BigBuffer<double> value, sum, sum_squares, panel_squares, magnitude, panel, sigma;  // rows begin with a cache line
+  BigBuffer<float> block, largest;
   std::vector<PackedPanel> panels;  // of the columns below
   uint64_t number = 0;              // of the call that they belong to
   int64_t batch = 0, col = 0;
@@ -54,8 +54,8 @@ struct Workspace {
   void Reserve() {
     constexpr size_t kSize = kTileRows * kTileCols;
     // Zeros once: between the last column and the next row's beginning stands what no result depends on.
-    for (auto* v : {&value, &sum, &sum_squares, &panel_squares, &magnitude, &sigma}) v->resize(kSize, 0);
-    block.resize(kSize, 0);
+    for (auto* v : {&value, &sum, &sum_squares, &panel_squares, &magnitude, &panel, &sigma}) v->resize(kSize, 0);
+    for (auto* v : {&block, &largest}) v->resize(kSize, 0);
   }
 };
 
@@ -88,7 +88,8 @@ void SumPanels(const Problem& p, const Tile& t, Workspace& w) {
                      .sum = inner ? w.sum.data() : nullptr,
                      .sum_squares = inner ? w.sum_squares.data() : nullptr,
                      .panel_squares = p.sigma ? w.panel_squares.data() : nullptr,
-                     .magnitude = p.magnitude ? w.block.data() : nullptr});
+                     .magnitude = p.magnitude ? w.block.data() : nullptr,
+                     .largest = p.sigma ? w.largest.data() : nullptr});
     if (!p.magnitude || (end % kMagnitudeBlock != 0 && end < p.k)) continue;
     for (int64_t i = 0; i < size; ++i) w.magnitude[i] += w.block[i];
   }
@@ -107,8 +108,11 @@ void Store(const Problem& p, const Tile& t, Workspace& w, Golden& golden) {
   const int64_t stride = RowStride(t.cols);
   if (p.sigma && !p.magnitude) LoadMagnitudes(p, t, golden.magnitude, w);
   if (p.sigma) {
-    const PanelSums sums{w.sum.data(), w.sum_squares.data(), w.panel_squares.data(), w.magnitude.data()};
-    SigmaFromPanels(w.value.data(), sums, PanelShape(p.k), 1, w.sigma.data(), t.rows * stride);
+    const int64_t size = t.rows * stride;
+    for (int64_t i = 0; i < size; ++i) w.panel[i] = p.magnitude ? w.largest[i] : 0;
+    const PanelSums sums{w.sum.data(), w.sum_squares.data(), w.panel_squares.data(), w.magnitude.data(),
+                         w.panel.data()};
+    SigmaFromPanels(w.value.data(), sums, PanelShape(p.k), 1, w.sigma.data(), size);
   }
   const double terms = static_cast<double>(p.k);
   const double up = 1 + 2 * Gamma(static_cast<double>(std::min(p.k, kMagnitudeBlock)) + 2, 0x1p-24);

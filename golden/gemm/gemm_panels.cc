@@ -131,9 +131,11 @@ void StripSigma(StripSums& sums, int64_t r, const PanelShape& panels, bool extre
   for (int64_t j = 0; j < kPanelCols; ++j) {
     const double panel = sums.hi[r][j] * (extreme ? sums.scale[r][j] : 1) - sums.last[r][j];
     sums.panel_squares[r][j] += panel * panel;  // the last one's
+    sums.largest[r][j] = std::max(sums.largest[r][j], sums.mag[r][j] - sums.last_mag[r][j]);
   }
   const auto from = [&](int64_t j) {
-    return PanelSums{&sums.sum[r][j], &sums.sum_squares[r][j], &sums.panel_squares[r][j], &sums.mag[r][j]};
+    return PanelSums{&sums.sum[r][j], &sums.sum_squares[r][j], &sums.panel_squares[r][j], &sums.mag[r][j],
+                     &sums.largest[r][j]};
   };
   if (!extreme) return SigmaFromPanels(sums.hi[r], from(0), panels, 1, sigma, kPanelCols);
   for (int64_t j = 0; j < kPanelCols; ++j) {

@@ -154,11 +154,15 @@ HWY_NOINLINE void AddBlock(const PanelProduct& p, const float* a, const float* b
   float* magnitude = p.magnitude + at;
   const bool first = p.first_magnitude;
   FetchBlock<kRows, kMagnitudeColumns>(magnitude, stride);
+  if (p.largest != nullptr) FetchBlock<kRows, kMagnitudeColumns>(p.largest + at, stride);
   hn::Vec<Floats> sums[kRows][kMagnitudeVectors];
   SumBlock<kRows, kMagnitudeVectors>(d, a, b, p.width, sums);
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kMagnitudeVectors; ++v) {
       AddTo(d, magnitude + r * stride + v * LanesOf(d), sums[r][v], first);
+      if (p.largest == nullptr) continue;
+      float* largest = p.largest + at + r * stride + v * LanesOf(d);
+      hn::StoreU(p.first ? sums[r][v] : hn::Max(hn::LoadU(d, largest), sums[r][v]), d, largest);
     }
   }
 }

@@ -48,7 +48,8 @@ struct PanelProduct {
   double* sum_squares = nullptr;  // adds their squares
   double* panel_squares =
       nullptr;                 // adds the squares of what is added to the values; null: not wanted, nor are the sums
-  float* magnitude = nullptr;  // adds |a| |b|; null: not wanted
+  float* magnitude = nullptr;  // adds |a| |b|; null: not wanted, nor is the next
+  float* largest = nullptr;    // the largest that is added to the magnitudes; null: not wanted
 };
 void AddPanelProduct(const PanelProduct& panel);
 

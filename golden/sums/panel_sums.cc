@@ -25,12 +25,22 @@ HWY_INLINE void ForLanes(int64_t n, const Body& body) {
   for (; i < n; ++i) body(i, hn::CappedTag<double, 1>());
 }
 
+// What the panel of the largest magnitude has more than the others have in the mean.
+template <class D, class V>
+HWY_INLINE V Excess(D d, V magnitude, V largest, double terms) {
+  const double panel = static_cast<double>(kSigmaPanel);
+  if (terms <= panel) return hn::Zero(d);
+  const V others = hn::Mul(hn::Sub(magnitude, largest), hn::Set(d, panel / (terms - panel)));
+  return hn::Max(hn::Zero(d), hn::Sub(largest, others));
+}
+
 // E of random orders.
 template <class D, class V>
-HWY_INLINE V RandomOrders(D d, V y, V magnitude, V panel_squares, double terms) {
+HWY_INLINE V RandomOrders(D d, V y, V magnitude, V panel_squares, V excess, double terms) {
   constexpr double kSquaresOfMagnitude = 2.4674;  // (pi / 2)^2: K Q / S^2 of products of normal numbers
   const V y2 = hn::Mul(y, y), s2 = hn::Mul(magnitude, magnitude);
-  const V squares = hn::Max(panel_squares, hn::Mul(s2, hn::Set(d, kSquaresOfMagnitude / terms)));
+  const V even = hn::Mul(s2, hn::Set(d, kSquaresOfMagnitude / terms));
+  const V squares = hn::Max(hn::Max(panel_squares, even), hn::Mul(excess, excess));
   const V of_step = hn::Add(hn::Mul(y2, hn::Set(d, 1.0 / 3)), squares);
   const V random = hn::Add(y2, hn::Mul(hn::Set(d, terms - 1), of_step));
   const V largest = hn::Mul(hn::Set(d, 0.5), hn::Add(magnitude, hn::Abs(y)));
@@ -52,7 +62,9 @@ void SigmaFromPanelsImpl(const double* HWY_RESTRICT y, const PanelSums& sums, co
     const auto apart = hn::Max(hn::Zero(d), hn::Add(hn::Sub(hn::Mul(hn::Set(d, inner), y2), cross), s2));
     const auto backward = hn::Add(hn::Mul(width, apart), hn::Mul(hn::Set(d, shape.first), y2));
     const auto magnitude = hn::Mul(hn::LoadU(d, sums.magnitude + i), hn::Set(d, scale));
-    const auto random = RandomOrders(d, v, magnitude, hn::LoadU(d, sums.panel_squares + i), terms);
+    const auto largest = hn::Mul(hn::LoadU(d, sums.largest + i), hn::Set(d, scale));
+    const auto excess = Excess(d, magnitude, largest, terms);
+    const auto random = RandomOrders(d, v, magnitude, hn::LoadU(d, sums.panel_squares + i), excess, terms);
     const auto deviation = hn::Sqrt(hn::Max(random, hn::Max(forward, backward)));
     hn::StoreU(hn::Mul(deviation, hn::Set(d, kRoundingDeviation / scale)), d, sigma + i);
   });
@@ -72,10 +84,11 @@ void SigmaFromPanels(const double* y, const PanelSums& sums, const PanelShape& s
   HWY_DYNAMIC_DISPATCH(SigmaFromPanelsImpl)(y, sums, shape, scale, sigma, n);
 }
 
-double PanelSampler::Sigma(double y, double magnitude, int64_t k, double scale) const {
-  const double panel = y * scale - last_, panel_squares = panel_squares_ + panel * panel;
+double PanelSampler::Sigma(double y, double magnitude, int64_t k, double scale, double squares) const {
+  const double panel = y * scale - last_, panel_squares = std::max(squares, panel_squares_ + panel * panel);
+  const double unknown = 0;
   double sigma = 0;
-  SigmaFromPanels(&y, {&sum_, &sum_squares_, &panel_squares, &magnitude}, PanelShape(k), scale, &sigma, 1);
+  SigmaFromPanels(&y, {&sum_, &sum_squares_, &panel_squares, &magnitude, &unknown}, PanelShape(k), scale, &sigma, 1);
   return sigma;
 }
 

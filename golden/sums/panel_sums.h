@@ -3,8 +3,9 @@
 // values s collects rounding errors of variance 0.425^2 u^2 E, E = sum s^2. The largest E is taken of
 //   forward     64 sum s_p^2 over panel ends p, every 64 terms, the last panel with its true width,
 //   backward    64 sum (y - s_p)^2, with s_0 = 0,
-//   any random  y^2 + (K - 1) (y^2 / 3 + Q), Q the larger of sum (s_p - s_(p-1))^2 and 2.47 S^2 / K, but at most
-//               K ((S + |y|) / 2)^2, which no order exceeds.
+//   any random  y^2 + (K - 1) (y^2 / 3 + Q), but at most K ((S + |y|) / 2)^2, which no order exceeds. Q, the sum of the
+//               squared terms, is the largest of sum (s_p - s_(p-1))^2, of 2.47 S^2 / K and of (M - m)^2, M the largest
+//               magnitude that a panel has and m the mean one of the others.
 // K = 1 gives 0.425 |y|.
 #pragma once
 
@@ -31,13 +32,15 @@ struct PanelSums {
   const double* sum_squares;    // of their squares
   const double* panel_squares;  // of the squares of all panels' own sums
   const double* magnitude;      // S, not scaled
+  const double* largest;        // the largest of the panels' own magnitudes, not scaled; 0 where it is not known
 };
 
 // sigma in units of u_acc of elements with the final values y.
 void SigmaFromPanels(const double* y, const PanelSums& sums, const PanelShape& shape, double scale, double* sigma,
                      int64_t n);
 
-// The same of one element, of which all panel ends but the last are told as they come, scaled.
+// The same of one element, of which all panel ends but the last are told as they come, scaled. `squares`: Q, scaled,
+// where terms of both signs could cancel inside of a panel.
 class PanelSampler {
  public:
   void End(double s) {
@@ -45,7 +48,7 @@ class PanelSampler {
     sum_ += s, sum_squares_ += s * s, panel_squares_ += panel * panel;
     last_ = s;
   }
-  double Sigma(double y, double magnitude, int64_t k, double scale = 1) const;
+  double Sigma(double y, double magnitude, int64_t k, double scale = 1, double squares = 0) const;
 
  private:
   double sum_ = 0, sum_squares_ = 0, panel_squares_ = 0, last_ = 0;

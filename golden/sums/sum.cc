@@ -60,6 +60,7 @@ struct RowSums {
   double value = 0, value_lo = 0, magnitude = 0, sigma = 0, error = 0;
   double nonfinite = 0;  // the sum of the infinite and NaN terms
   double subnormal_mass = 0;
+  double squares = 0;  // of the terms, scaled
 };
 
 struct SumSpec {
@@ -69,7 +70,7 @@ struct SumSpec {
 };
 
 // Copies one panel, padded with zeros, non-finite terms set apart.
-void LoadPanel(const double* x, int64_t width, const SumSpec& spec, double* panel, RowSums& row) {
+void LoadPanel(const double* x, int64_t width, const SumSpec& spec, double scale, double* panel, RowSums& row) {
   std::fill(panel + width, panel + kSigmaPanel, 0.0);
   for (int64_t i = 0; i < width; ++i) {
     const double abs = std::fabs(x[i]);
@@ -78,6 +79,8 @@ void LoadPanel(const double* x, int64_t width, const SumSpec& spec, double* pane
     if (!finite) row.nonfinite += spec.squares ? x[i] * x[i] : x[i];
     if (abs < spec.min_normal) row.subnormal_mass += spec.squares ? abs * abs : abs;
   }
+  if (spec.squares) return;  // no two of them cancel
+  for (int64_t i = 0; i < width; ++i) row.squares += (panel[i] * scale) * (panel[i] * scale);
 }
 
 void Certify(const SumSpec& spec, RowSums& row) {
@@ -111,7 +114,7 @@ RowSums SumRow(const double* x, const SumSpec& spec) {
   alignas(64) double panel[kSigmaPanel];
   for (int64_t k0 = 0; k0 < spec.k; k0 += kSigmaPanel) {
     const int64_t width = std::min(kSigmaPanel, spec.k - k0);
-    LoadPanel(x + k0, width, spec, panel, row);
+    LoadPanel(x + k0, width, spec, scale, panel, row);
     for (int64_t i = 0; i < width; i += kLanes) spec.squares ? lanes.AddSquares(panel + i) : lanes.Add(panel + i);
     if (k0 + width == spec.k) break;
     sampler.End(lanes.RunningSum() * scale);
@@ -120,7 +123,7 @@ RowSums SumRow(const double* x, const SumSpec& spec) {
   row.value = total.hi;
   row.value_lo = total.lo;
   row.magnitude = lanes.Magnitude();
-  row.sigma = sampler.Sigma(row.value, row.magnitude, spec.k, scale);
+  row.sigma = sampler.Sigma(row.value, row.magnitude, spec.k, scale, row.squares);
   Certify(spec, row);
   return row;
 }

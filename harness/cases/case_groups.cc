@@ -4,7 +4,7 @@
 #include "harness/cases/host_memory.h"
 
 namespace assay {
-std::vector<CaseGroup> GroupCases(const std::vector<PlannedCase>& cases) {
+std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases) {
   std::vector<CaseGroup> groups;
   double together = 0;
   for (size_t i = 0; i < cases.size(); ++i) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "harness/plan/suite.h"
@@ -18,6 +19,6 @@ struct CaseGroup {
 };
 
 // All cases, in order.
-std::vector<CaseGroup> GroupCases(const std::vector<PlannedCase>& cases);
+std::vector<CaseGroup> GroupCases(std::span<const PlannedCase> cases);
 
 }  // namespace assay

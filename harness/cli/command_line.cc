@@ -149,6 +149,7 @@ int Main(int argc, char** argv) {
   app.failure_message(CLI::FailureMessage::help);
   Action action;
   AddRunVerb(app, action);
+  AddExploreVerb(app, action);
   AddListVerb(app, action);
   AddBackendsVerb(app, action);
   AddCheckVerb(app, action);

@@ -73,6 +73,33 @@ void AddImplementations(CLI::App& app, BackendOptions& o) {
   app.add_option("--impl", o.implementations, "only these implementations, comma separated")->delimiter(',');
 }
 
+void AddOut(CLI::App& app, RunOptions& o) {
+  app.add_option("--out", o.out, "folder for the output, new or empty; default: out/<time>")
+      ->check([](const std::string& text) {
+        return text.empty() ? std::string("the name is empty; leave the option out for out/<time>") : std::string();
+      });
+  AddNumber<int>(
+      app, "--jobs", o.jobs, kThreadLimits,
+      "threads of the host, and how many workers may judge at a time; default: all cores, and one worker more")
+      ->default_str("");
+}
+
+void AddStrictness(CLI::App& app, RunOptions& o) {
+  app.add_flag(
+      "--strict", o.strict,
+      "inconclusive and suspect results and times that cannot be true fail too; --suite conformance implies it");
+  app.add_option("--expectations", o.expectations,
+                 "files of known failures, or none; default: those that the backends ship")
+      ->type_name("FILE");
+}
+
+void AddTier(CLI::App& app, RunOptions& o) {
+  app.add_option("--tier", o.tier,
+                 "how golden values are computed: auto is reproducible for f64 and --suite conformance, else fast")
+      ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
+      ->capture_default_str();
+}
+
 void AddColor(CLI::App& app, std::string& color) {
   app.add_option("--color", color, "colours of the text; auto: on a terminal, unless NO_COLOR is set")
       ->check(CLI::IsMember({"auto", "always", "never"}))

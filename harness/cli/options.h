@@ -17,6 +17,11 @@ void AddBackend(CLI::App& app, BackendOptions& options);
 // --no-sandbox and what opens the sandbox by parts.
 void AddSandbox(CLI::App& app, SandboxOptions& options);
 void AddImplementations(CLI::App& app, BackendOptions& options);
+// --out and --jobs.
+void AddOut(CLI::App& app, RunOptions& options);
+// --strict and --expectations: what fails a run.
+void AddStrictness(CLI::App& app, RunOptions& options);
+void AddTier(CLI::App& app, RunOptions& options);
 void AddColor(CLI::App& app, std::string& color);
 void AddProgress(CLI::App& app, std::string& progress);
 

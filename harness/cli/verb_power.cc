@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr uint64_t kLastHeldBackSeed = 1'000'000'000'000;
-constexpr const char* kCorpusFile = "libassay_corpus.so";
+constexpr const char *kCorpusName = "corpus", *kWithHeldName = "corpus_held";
 
 struct PowerOptions {
   CaseOptions selection;
@@ -48,18 +48,23 @@ struct PowerOptions {
   std::string progress = "auto";
 };
 
+const char* CorpusName(const PowerOptions& options) {
+  return options.part == Name(CorpusPart::kTuned) ? kCorpusName : kWithHeldName;
+}
+
 std::string CorpusPath(const PowerOptions& options) {
   if (!options.corpus.empty()) return fs::absolute(options.corpus).lexically_normal().string();
   const fs::path prefix = fs::path(ExecutablePath()).parent_path().parent_path();
-  return (prefix / "lib/assay/corpus" / kCorpusFile).string();
+  return (prefix / "lib/assay/corpus" / fmt::format("libassay_{}.so", CorpusName(options))).string();
 }
 
-Status CheckCorpus(const std::string& path) {
+Status CheckCorpus(const PowerOptions& options) {
+  const std::string path = CorpusPath(options);
   if (fs::is_regular_file(path)) return {};
   return UsageError(
-      fmt::format("there is no corpus plugin at {}: build it (./scripts/build.sh release assay_backend_corpus), or "
-                  "give --corpus PATH",
-                  path));
+      fmt::format("there is no corpus plugin at {}: build it (./scripts/build.sh release assay_backend_{}), or give "
+                  "--corpus PATH",
+                  path, CorpusName(options)));
 }
 
 PowerSettings SettingsFor(const PowerOptions& o) {
@@ -149,7 +154,7 @@ int Power(const PowerOptions& options) {
   if (options.full && options.quick) return Complain(kExitUsage, "--quick and --full exclude each other");
   PowerRun run;
   run.corpus = CorpusPath(options);
-  if (auto found = CheckCorpus(run.corpus); !found) return Complain(kExitUsage, found.error().message);
+  if (auto found = CheckCorpus(options); !found) return Complain(kExitUsage, found.error().message);
   if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return Complain(kExitUsage, sandbox.error().message);
   CaseOptions selection = options.selection;
   if (selection.suite.empty()) selection.suite = options.full ? "power-full" : "power-quick";

@@ -5,36 +5,25 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "golden/store/store_files.h"
 #include "harness/base/parallel.h"
-#include "harness/base/whole_file.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/profile_output.h"
+#include "harness/cli/run_flow.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/run_watch.h"
 #include "harness/cli/verbs.h"
-#include "harness/cli/write_reports.h"
-#include "harness/perf/machine_state.h"
-#include "harness/results/environment.h"
 #include "harness/results/exit_code.h"
-#include "harness/results/processor_class.h"
 #include "harness/run/ceilings.h"
+#include "harness/run/per_backend.h"
 #include "harness/run/prepared_run.h"
-#include "harness/run/prices.h"
-#include "harness/run/record_fields.h"
-#include "harness/run/reproduction.h"
 #include "harness/run/run_loop.h"
-#include "harness/run/sandbox.h"
-#include "reports/console.h"
 
 namespace assay::cli {
 namespace {
@@ -50,15 +39,6 @@ std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) 
   return fmt::format("{}", fmt::join(given, ", "));
 }
 
-// Those whose kernels depend on the processor of this host.
-std::vector<std::string> BackendsOnHost(const std::vector<Device>& devices) {
-  std::vector<std::string> backends;
-  for (const Device& c : devices) {
-    if (c.session && HardwareOf(c) == kHostHardware) backends.push_back(c.backend);
-  }
-  return backends;
-}
-
 // A line that the user wrote and that meant nothing here may be a slip.
 void NoteUnusedRules(const ExpectationSet& expectations, const LoopResult& result) {
   if (expectations.shipped || result.interrupted) return;
@@ -66,149 +46,23 @@ void NoteUnusedRules(const ExpectationSet& expectations, const LoopResult& resul
   if (!unused.empty()) Note(fmt::format("expectations about no result of this run: {}", fmt::join(unused, ", ")));
 }
 
-nlohmann::ordered_json DescribeDevices(const std::vector<Device>& devices) {
-  auto out = nlohmann::ordered_json::array();
-  for (const Device& c : devices) out.push_back(DescribeDevice(c));
-  return out;
-}
-
-nlohmann::ordered_json Environment(const RunOptions& options, const std::vector<Device>& devices,
-                                   const ExpectationSet& expectations, const std::vector<std::string>& absent) {
-  nlohmann::ordered_json out = DescribeEnvironment();
-  if (options.relations != RunOptions().relations) out["relations"] = options.relations;
-  if (options.selection.seed) out["seed"] = *options.selection.seed;
-  if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
-  if (options.perf && options.launch_us > 0) out["launch_us"] = options.launch_us;
-  if (!absent.empty()) out[kRequiredAbsentKey] = fmt::format("{}", fmt::join(absent, "; "));
-  out["expectations"] = expectations.files;
-  out["processor_class"] = ProcessorClass();
-  if (const std::string unknown = UnknownProcessor(expectations, BackendsOnHost(devices), ProcessorClass());
-      !unknown.empty()) {
-    out["unknown_processor"] = unknown;
-    Note(unknown);
-  }
-  out["machine_before"] = DescribeMachineState();
-  if (const std::string gap = SandboxGap(devices); !gap.empty()) Note(gap);
-  if (const std::string sandbox = SandboxOf(devices); !sandbox.empty()) out["sandbox"] = sandbox;
-  out["backends"] = DescribeDevices(devices);
-  return out;
-}
-
-Status WritePlan(const RunFolder& folder, const Plan& plan, const nlohmann::ordered_json& environment) {
-  if (auto status = folder.WriteText("plan.json", PlanJson(plan)); !status) return status;
-  return folder.WriteJson("environment.json", environment);
-}
-
-// What a reproduction line needs besides the case, its backend and implementation.
-std::vector<std::string> CarriedOptions(const RunOptions& options) {
-  const RunOptions defaults;
-  std::vector<std::string> words;
-  if (options.relations != defaults.relations) words.insert(words.end(), {"--relations", options.relations});
-  if (options.tier != defaults.tier) words.insert(words.end(), {"--tier", options.tier});
-  if (options.backend.timeout_s != defaults.backend.timeout_s) {
-    words.insert(words.end(), {"--timeout", fmt::format("{}", options.backend.timeout_s)});
-  }
-  if (options.perf && options.rounds != defaults.rounds) {  // what fails in a later worker needs it
-    words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
-    words.insert(words.end(), {"--perf-time", fmt::format("{}", options.perf_time_s)});
-  }
-  if (options.perf && options.launch_us != defaults.launch_us) {
-    words.insert(words.end(), {"--launch-us", fmt::format("{}", options.launch_us)});
-  }
-  for (std::string& word : SandboxWords(options.backend.sandbox)) words.push_back(std::move(word));
-  for (const std::string& file : options.expectations) {
-    const bool is_file = file != "none";
-    words.insert(words.end(), {"--expectations", is_file ? std::filesystem::absolute(file).string() : file});
-  }
-  return words;
-}
-
-LoopSettings SettingsFor(const RunOptions& options, const Plan& plan, const ExpectationSet& expectations) {
-  LoopSettings settings;
-  settings.expectations = expectations.rules;
-  settings.tier = options.tier;
-  settings.rounds = options.perf ? options.rounds : 1;
-  // One more than there are threads: one device or another compiles a kernel in one thread, or waits for its hardware.
-  settings.devices_at_once = static_cast<size_t>(options.jobs > 0 ? options.jobs : ThreadCount() + 1);
-  if (options.store) {
-    settings.store = GoldenStore(GoldenStore::DefaultRoot());
-    RemoveAbandonedWrites(settings.store.root());
-  }
-  settings.runner.implementations = options.backend.implementations;
-  settings.runner.perf_time_s = options.perf ? options.perf_time_s : 0;
-  settings.runner.launch_s = options.launch_us * 1e-6;
-  settings.runner.cold = options.Cold();
-  settings.runner.prices = *ParsePrices(options.prices);                // checked when it was read
-  settings.runner.relations = *ParseRelationEffort(options.relations);  // likewise
-  settings.runner.command = ProgramWord() + " run";
-  settings.runner.carried = CarriedOptions(options);
-  settings.runner.plan_hash = plan.hash;
-  settings.runner.interrupted = Interrupted;
-  return settings;
-}
-
-// What only the whole run tells.
-Status WriteMeasured(const LoopSettings& settings, const std::vector<Device>& devices, const RunFolder& folder,
-                     nlohmann::ordered_json environment, bool interrupted) {
-  if (interrupted) environment[kInterruptedKey] = true;
-  environment["backends"] = DescribeDevices(devices);
-  if (const std::string unnamed = UnnamedLibrariesText(devices); !unnamed.empty()) {
-    environment["unnamed_libraries"] = unnamed;
-    Note(unnamed);
-  }
-  environment["machine_after"] = DescribeMachineState();
-  if (auto status = folder.WriteJson("environment.json", environment); !status) return status;
-  const auto& ceilings = settings.runner.ceilings;
-  return ceilings ? folder.WriteJson("ceilings.json", ceilings->Json()) : Status();
-}
-
-// The files first: whatever becomes of standard output, they are complete.
-int Finish(const RunOptions& options, const Plan& plan, const LoopResult& result, const RunFolder& folder,
-           ProfileOutput& profile, bool no_case) {
-  std::vector<Record> records = result.records;
-  for (Record& missing : MakeMissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
-  Status profiled = profile.WriteTotals(folder.path());
-  auto written = WriteReports(folder.path(), records);
-  if (profiled) profiled = profile.Finish(folder.path());
-  const std::filesystem::path all = folder.path() / (written ? "report.html" : "results.jsonl");
-  Print(ConsoleReport(records, {.colour = UseColour(options.color, STDOUT_FILENO),
-                                .width = TextWidth(STDOUT_FILENO),
-                                .all_file = all.string(),
-                                .environment = ReadStream(folder.path() / "environment.json").value_or("")}));
-  const std::string problem = !result.write_error.empty() ? result.write_error
-                              : !written                  ? written.error().message
-                              : !profiled                 ? profiled.error().message
-                                                          : std::string();
-  if (!problem.empty()) return Complain(result.interrupted ? kExitInterrupted : kExitHarness, problem);
-  Print(fmt::format("records: {}\nreport:  {}\n", (folder.path() / "results.jsonl").string(),
-                    (folder.path() / "report.html").string()));
-  if (result.interrupted) {
-    std::fflush(stdout);  // so that the note follows the tables where both go to one file
-    Note("interrupted: what had not run yet is listed as missing; the records and reports hold the rest");
-  }
-  ExitFlags flags;
-  flags.interrupted = result.interrupted;
-  flags.strict = options.strict;
-  const int code = ExitCodeOfRecords(records, flags);
-  if (no_case && code == kExitNothing) return kExitOk;
-  if (result.records.empty() && !no_case && !result.interrupted) {
-    Complain(code, "no implementation ran: --impl fits none that the backends offer for these cases");
-  }
-  return code;
-}
-
-// What a run needs is asked for before it begins: nothing ran, and every report of the folder says why.
-int EndWithoutRequired(const RunFolder& folder) {
-  const auto written = WriteReports(folder.path(), {});
-  if (!written) return Complain(kExitHarness, written.error().message);
-  Print(fmt::format("report:  {}\n", (folder.path() / "report.html").string()));
-  return Complain(kExitRequiredAbsent, "nothing ran, as a backend that --require-backend names is absent");
-}
-
-void NoteUnusedPrices(const std::map<std::string, double>& prices, const std::vector<Device>& devices) {
+void NoteUnused(const RunnerSettings& settings, const std::vector<Device>& devices) {
   std::set<std::string> backends;
   for (const Device& c : devices) backends.insert(c.backend);
-  if (const std::string unused = FindUnusedPrices(prices, backends); !unused.empty()) Note(unused);
+  for (const std::string& unused :
+       {FindUnused(kPrices, settings.prices, backends), FindUnused(kLaunches, settings.launches_us, backends)}) {
+    if (!unused.empty()) Note(unused);
+  }
+}
+
+void AddPerBackend(CLI::App& verb, const PerBackendOption& option, std::vector<std::string>& texts,
+                   const std::string& help) {
+  verb.add_option(std::string(option.name), texts, help + ", NUMBER or BACKEND=NUMBER; may be repeated")
+      ->check([option](const std::string& text) {
+        const auto numbers = ParsePerBackend(option, {text});
+        return numbers ? std::string() : numbers.error().message;
+      })
+      ->type_name("[BACKEND=]NUMBER");
 }
 
 Result<DataSheet> ReadCeilings(const RunOptions& options) {
@@ -247,14 +101,14 @@ int Run(RunOptions options) {
   WatchForInterrupts();
   auto folder = RunFolder::Create(options.out.value_or(""));
   if (!folder) return Complain(kExitUsage, folder.error().message);
-  const nlohmann::ordered_json environment = Environment(options, devices, expectations, absent);
+  const nlohmann::ordered_json environment = RunEnvironment(options, devices, expectations, absent);
   if (auto status = WritePlan(*folder, plan, environment); !status) {
     return Complain(kExitHarness, status.error().message);
   }
   if (!absent.empty()) return EndWithoutRequired(*folder);
-  LoopSettings settings = SettingsFor(options, plan, expectations);
+  LoopSettings settings = LoopSettingsFor(options, plan, expectations);
   settings.runner.sweep = sweep;
-  NoteUnusedPrices(settings.runner.prices, devices);
+  NoteUnused(settings.runner, devices);
   if (options.perf && options.Roofline()) {
     NoteUnusedCeilings(*sheet, devices);
     settings.runner.ceilings = std::make_shared<Ceilings>(devices, options.backend.implementations,
@@ -270,7 +124,7 @@ int Run(RunOptions options) {
   }
   if (auto status = WriteMeasured(settings, devices, *folder, environment, result.interrupted); !status)
     Note(status.error().message);
-  const int code = Finish(options, plan, result, *folder, *profile, prepared->NoCase());
+  const int code = FinishRun(options, plan, result, *folder, *profile, prepared->NoCase());
   NoteUnusedRules(expectations, result);
   // Nobody waits for a golden value that nobody will use.
   if (result.abandoned) std::_Exit(FinishOutput(code));
@@ -291,22 +145,14 @@ void AddRunVerb(CLI::App& app, Action& action) {
   AddCases(*verb, o->selection);
   AddBackend(*verb, o->backend);
   AddImplementations(*verb, o->backend);
-  verb->add_option("--out", o->out, "folder for the output, new or empty; default: out/<time>")
-      ->check([](const std::string& text) {
-        return text.empty() ? std::string("the name is empty; leave the option out for out/<time>") : std::string();
-      });
-  AddNumber<int>(
-      *verb, "--jobs", o->jobs, kThreadLimits,
-      "threads of the host, and how many workers may judge at a time; default: all cores, and one worker more")
-      ->default_str("");
+  AddOut(*verb, *o);
   verb->add_flag("--perf,!--no-perf", o->perf, "time what passes, which is the default, or time nothing");
   AddNumber<double>(*verb, "--perf-time", o->perf_time_s, kSecondsLimits,
                     "seconds that timing an implementation, case and round may take; it ends earlier when the median "
                     "is known to 2 %");
-  AddNumber<double>(*verb, "--launch-us", o->launch_us, {0, 1e4},
-                    "microseconds that launching an execution may take beside its duration, for a device whose driver "
-                    "is slower than times are usually believed to allow for")
-      ->default_str("");
+  AddPerBackend(*verb, kLaunches, o->launches_us,
+                "microseconds that launching an execution may take beside its duration, for a device whose driver is "
+                "slower than times are usually believed to allow for");
   AddYesOrNo(*verb, "--cold,!--no-cold", o->cold,
              "time with cold caches too, for at most as long again; --sweep implies it");
   AddYesOrNo(*verb, "--roofline,!--no-roofline", o->roofline,
@@ -315,33 +161,20 @@ void AddRunVerb(CLI::App& app, Action& action) {
                    "TOML file of what devices can do at most, by their data sheets, for what assay cannot measure "
                    "itself; implies --roofline")
       ->type_name("FILE");
-  verb->add_option("--price", o->prices, "what an hour of a backend costs, NUMBER or BACKEND=NUMBER; may be repeated")
-      ->check([](const std::string& text) {
-        const auto prices = ParsePrices({text});
-        return prices ? std::string() : prices.error().message;
-      })
-      ->type_name("[BACKEND=]NUMBER");
+  AddPerBackend(*verb, kPrices, o->prices, "what an hour of a backend costs");
   verb->add_option("--sweep", o->sweep,
                    "run the cases of --case at many sizes: b=1..256 (doubling), b=1..256*4, l=64..512+64, b=1,3,5, "
                    "shape.0=1..64")
       ->type_name("KEY=VALUES");
   AddNumber<int>(*verb, "--rounds", o->rounds, {1, 1000},
                  "how often everything is timed, each time in a fresh worker; assay compare needs several rounds");
-  verb->add_flag(
-      "--strict", o->strict,
-      "inconclusive and suspect results and times that cannot be true fail too; --suite conformance implies it");
-  verb->add_option("--expectations", o->expectations,
-                   "files of known failures, or none; default: those that the backends ship")
-      ->type_name("FILE");
+  AddStrictness(*verb, *o);
   verb->add_option("--relations", o->relations,
                    "which relations between executions to check (batches, negation, ...): all, the few that cost "
                    "little, or none")
       ->check(CLI::IsMember({"all", "quick", "none"}))
       ->capture_default_str();
-  verb->add_option("--tier", o->tier,
-                   "how golden values are computed: auto is reproducible for f64 and --suite conformance, else fast")
-      ->check(CLI::IsMember({"auto", "fast", "reproducible"}))
-      ->capture_default_str();
+  AddTier(*verb, *o);
   verb->add_flag("--profile", o->profile,
                  "say where the time went, by phase and backend, on standard error and in the reports");
   verb->add_option("--trace", o->trace, "write what ran when, for ui.perfetto.dev or chrome://tracing")

@@ -20,6 +20,7 @@ using Action = std::function<int()>;
 void AddBackendsVerb(CLI::App& app, Action& action);
 void AddListVerb(CLI::App& app, Action& action);
 void AddRunVerb(CLI::App& app, Action& action);
+void AddExploreVerb(CLI::App& app, Action& action);
 void AddCheckVerb(CLI::App& app, Action& action);
 void AddCheckPluginVerb(CLI::App& app, Action& action);
 void AddPowerVerb(CLI::App& app, Action& action);

@@ -20,6 +20,32 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// What makes any eight bytes elements that are poison, whatever else their bits are.
+struct PoisonBits {
+  uint64_t clear = 0, set = 0;
+};
+
+PoisonBits BitsOf(DType dtype, Poison poison) {
+  const auto repeated = [&](uint64_t exponent, uint64_t nan, uint64_t huge, uint64_t lanes) {
+    return poison == Poison::kNan ? PoisonBits{0, nan * lanes} : PoisonBits{(exponent & ~huge) * lanes, huge * lanes};
+  };
+  constexpr uint64_t kHalves = 0x0001'0001'0001'0001, kWords = 0x0000'0001'0000'0001;
+  switch (dtype) {
+    case DType::kF64:
+    case DType::kC128:
+      return repeated(0x7FF0'0000'0000'0000, 0x7FF8'0000'0000'0000, 0x7FE0'0000'0000'0000, 1);
+    case DType::kF32:
+    case DType::kC64:
+      return repeated(0x7F80'0000, 0x7FC0'0000, 0x7F00'0000, kWords);
+    case DType::kF16:
+      return repeated(0x7C00, 0x7E00, 0x7800, kHalves);
+    case DType::kBF16:
+      return repeated(0x7F80, 0x7FC0, 0x7F00, kHalves);
+    default:  // too few bits for both a number and a place
+      return {};
+  }
+}
+
 TensorView ViewOf(const BufferLayout& layout, std::byte* image) {
   return {layout.dtype, layout.shape, layout.strides, image + layout.offset};
 }
@@ -76,7 +102,10 @@ Shape PermutedStrides(const Shape& shape) {
 }
 
 BufferLayout MakeLayout(DType dtype, const Shape& shape, const LayoutVariant& variant, uint64_t salt) {
-  if (variant.permuted) return MakeStridedLayout(dtype, shape, PermutedStrides(shape), variant.element_offset, salt);
+  const Poison poison = variant == LayoutVariant{} ? Poison::kNan : Poison::kHuge;
+  if (variant.permuted) {
+    return MakeStridedLayout(dtype, shape, PermutedStrides(shape), variant.element_offset, salt, poison);
+  }
   Shape strides = RowMajorStrides(shape);
   if (shape.size() >= 2 && variant.row_padding != 0) {
     int64_t stride = shape.back() + variant.row_padding;
@@ -85,12 +114,12 @@ BufferLayout MakeLayout(DType dtype, const Shape& shape, const LayoutVariant& va
       stride *= shape[axis];
     }
   }
-  return MakeStridedLayout(dtype, shape, strides, variant.element_offset, salt);
+  return MakeStridedLayout(dtype, shape, strides, variant.element_offset, salt, poison);
 }
 
 BufferLayout MakeStridedLayout(DType dtype, const Shape& shape, const Shape& strides, int64_t element_offset,
-                               uint64_t salt) {
-  BufferLayout layout{dtype, shape, strides, 0, 0, 0, salt};
+                               uint64_t salt, Poison poison) {
+  BufferLayout layout{dtype, shape, strides, 0, 0, 0, salt, poison};
   const auto size = static_cast<uint64_t>(SizeOf(dtype));
   if (NumElements(shape) > 0) {
     uint64_t last = 0;
@@ -104,9 +133,12 @@ BufferLayout MakeStridedLayout(DType dtype, const Shape& shape, const Shape& str
   return layout;
 }
 
-void GuardPattern(uint64_t salt, uint64_t first, std::span<std::byte> out) {
-  const uint64_t stream = Mix(salt);
-  const auto word_at = [&](uint64_t position) { return Mix(stream ^ (position / 8)); };
+void GuardPattern(const BufferLayout& layout, uint64_t first, std::span<std::byte> out) {
+  const uint64_t stream = Mix(layout.salt);
+  const PoisonBits poison = BitsOf(layout.dtype, layout.poison);
+  const auto word_at = [&](uint64_t position) {
+    return (Mix(stream ^ (position / 8)) & ~poison.clear) | poison.set;
+  };
   const auto part = [&](size_t from, size_t bytes) {
     const uint64_t position = first + from;
     const uint64_t word = word_at(position) >> (position % 8 * 8);  // little-endian, as every host so far
@@ -140,9 +172,9 @@ void WriteInputImage(const BufferLayout& layout, const Tensor& tensor, std::span
 
 void WriteGuards(const BufferLayout& layout, std::span<std::byte> image) {
   const uint64_t end = layout.offset + layout.span_bytes;
-  if (layout.HasGaps()) return GuardPattern(layout.salt, 0, image.first(layout.total_bytes));
-  GuardPattern(layout.salt, 0, image.first(layout.offset));
-  GuardPattern(layout.salt, end, image.subspan(end, layout.total_bytes - end));
+  if (layout.HasGaps()) return GuardPattern(layout, 0, image.first(layout.total_bytes));
+  GuardPattern(layout, 0, image.first(layout.offset));
+  GuardPattern(layout, end, image.subspan(end, layout.total_bytes - end));
 }
 
 // What is filled is copied behind itself, twice as much each time.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocation images: the bytes of one operand as they travel to the device and back. Guards before and after the
 // tensor, and in the gaps between its rows, hold a pattern that depends on the position, so that bytes copied to a
-// wrong place show. Outputs start out as a prefill, so that elements that were never written show (observations.h).
+// wrong place show. To a kernel that reads them they are poison: where elements are of 16 bits or more, NaN or, in
+// other layouts than the dense one, numbers near the largest, so that no weight of zero hides the access. Outputs
+// start out as a prefill, so that elements that were never written show (observations.h).
 #pragma once
 
 #include <cstddef>
@@ -24,6 +26,8 @@ struct LayoutVariant {
   bool operator==(const LayoutVariant&) const = default;
 };
 
+enum class Poison : uint8_t { kNan, kHuge };
+
 struct BufferLayout {
   DType dtype = DType::kF32;
   Shape shape;
@@ -32,6 +36,7 @@ struct BufferLayout {
   uint64_t span_bytes = 0;  // from its first byte to the end of the last element; 0 without elements
   uint64_t total_bytes = 0;
   uint64_t salt = 0;  // of the guard pattern; differs between the operands of an execution
+  Poison poison = Poison::kNan;
   bool HasGaps() const;
 };
 
@@ -42,10 +47,10 @@ Shape PermutedStrides(const Shape& shape);
 // A guard is as long as a row, between the two limits above: a kernel that is one row off is caught as a whole.
 BufferLayout MakeLayout(DType dtype, const Shape& shape, const LayoutVariant& variant, uint64_t salt);
 BufferLayout MakeStridedLayout(DType dtype, const Shape& shape, const Shape& strides, int64_t element_offset,
-                               uint64_t salt);
+                               uint64_t salt, Poison poison = Poison::kNan);
 
-// Bytes [first, first + out.size()) of the pattern.
-void GuardPattern(uint64_t salt, uint64_t first, std::span<std::byte> out);
+// Bytes [first, first + out.size()) of its pattern.
+void GuardPattern(const BufferLayout& layout, uint64_t first, std::span<std::byte> out);
 
 enum class Prefill : uint8_t {
   kNanPayload,  // floats: a quiet NaN with a payload that arithmetic does not produce; integers: one value

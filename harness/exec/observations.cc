@@ -28,7 +28,7 @@ Damage Compare(std::span<const std::byte> expected, std::span<const std::byte> g
 
 Damage ComparePattern(const BufferLayout& layout, std::span<const std::byte> image, uint64_t begin, uint64_t end) {
   std::vector<std::byte> expected(end - begin);
-  GuardPattern(layout.salt, begin, expected);
+  GuardPattern(layout, begin, expected);
   return Compare(expected, image.subspan(begin, end - begin), begin);
 }
 

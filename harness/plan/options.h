@@ -48,7 +48,6 @@ struct RunOptions {
   int jobs = 0;                              // host threads; 0: all cores
   bool perf = true;
   double perf_time_s = 0.02;  // per implementation, case and round
-  double launch_us = 0;       // 0: what is usual
   // They take longer than everything else of a short case; a sweep is about them.
   bool Cold() const { return cold.value_or(!sweep.empty()); }
   bool Roofline() const { return roofline.value_or(!sweep.empty() || ceilings); }
@@ -56,6 +55,7 @@ struct RunOptions {
   std::optional<bool> roofline;
   std::optional<std::filesystem::path> ceilings;  // a data sheet
   std::vector<std::string> prices;                // per hour: NUMBER, or BACKEND=NUMBER
+  std::vector<std::string> launches_us;           // the same; else what is usual
   std::string sweep;                              // KEY=VALUES, see ParseSweep
   int rounds = 1;
   bool strict = false;

@@ -57,6 +57,7 @@ class SuiteParser {
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // that some editors begin UTF-8 with
     if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     open_files_.push_back(name);
+    BeginCovers(text, name);
     Scope scope;
     size_t number = 0;
     for (std::string_view content : Split(text, '\n')) {
@@ -82,7 +83,7 @@ class SuiteParser {
     if (first == "include") return Include(line);
     if (first == "require") return Require(line, content, scope);
     if (first == "tag") return Tag(line, scope);
-    Result<std::vector<PlannedCase>> family = first == "cover" ? Cover(line) : ExpandFamily(line, ops_);
+    Result<std::vector<PlannedCase>> family = first == "cover" ? ExpandCoverLine(line) : ExpandFamily(line, ops_);
     if (!family) return tl::unexpected(family.error());
     for (PlannedCase& planned : *family) {
       if (Status status = Add(line, std::move(planned), scope); !status) return status;
@@ -90,11 +91,22 @@ class SuiteParser {
     return {};
   }
 
-  Result<std::vector<PlannedCase>> Cover(const SuiteLine& line) {
+  // All designs of a file at once, on all cores.
+  void BeginCovers(std::string_view text, const std::string& name) {
+    size_t number = 0;
+    for (std::string_view content : Split(text, '\n')) {
+      const SuiteLine line{name, ++number, SplitWords(content)};
+      if (line.words.empty() || line.words[0].text != "cover") continue;
+      if (const auto cover = ParseCoverLine(line, ops_)) designs_.emplace(line.Where(), BeginCover(*cover, ops_));
+    }
+  }
+
+  Result<std::vector<PlannedCase>> ExpandCoverLine(const SuiteLine& line) {
     const Result<CoverLine> cover = ParseCoverLine(line, ops_);
     if (!cover) return tl::unexpected(cover.error());
     covers_.push_back(*cover);
-    return ExpandCover(line, *cover, ops_);
+    const auto design = designs_.extract(line.Where());
+    return ExpandCover(line, design.mapped().get(), ops_);
   }
 
   Status Include(const SuiteLine& line) {
@@ -177,6 +189,7 @@ class SuiteParser {
   const OpCatalog& ops_;
   std::vector<PlannedCase> cases_;
   std::vector<CoverLine> covers_;
+  std::unordered_map<std::string, std::future<Cover>> designs_;  // of lines not yet reached, by "file:line"
   std::unordered_map<std::string, size_t> index_of_id_;
   std::vector<std::string> open_files_;  // the chain of includes that leads here
 };

@@ -53,9 +53,14 @@ Result<CoverLine> ParseCoverLine(const SuiteLine& line, const OpCatalog& ops) {
   return cover;
 }
 
-Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, const CoverLine& cover, const OpCatalog& ops) {
+std::future<Cover> BeginCover(const CoverLine& cover, const OpCatalog& ops) {
+  return std::async(std::launch::async,
+                    [op = ops.op(cover.op), options = cover.options] { return MakeCover(*op, options); });
+}
+
+Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, Cover design, const OpCatalog& ops) {
   std::vector<PlannedCase> cases;
-  for (CaseSpec& spec : MakeCover(*ops.op(cover.op), cover.options).cases) {
+  for (CaseSpec& spec : design.cases) {
     const Result<SharedCase> bound = ops.bind ? ops.bind(spec) : SharedCase();
     if (!bound) return line.Fail(line.words[0].column, bound.error().message);
     cases.push_back({.spec = std::move(spec), .bound = *bound, .timed = false});

@@ -4,6 +4,7 @@
 //   cover triples matmul max_elements=4096 max_flops=1e6
 #pragma once
 
+#include <future>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,10 @@ namespace assay {
 // Precondition: the line's first word is `cover`. Errors point at the word that is wrong.
 Result<CoverLine> ParseCoverLine(const SuiteLine& line, const OpCatalog& ops);
 
-// The cases of the design, bound.
-Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, const CoverLine& cover, const OpCatalog& ops);
+// The design, which takes a second or so, on a thread of its own. `ops` outlives it.
+std::future<Cover> BeginCover(const CoverLine& cover, const OpCatalog& ops);
+
+// Its cases, bound.
+Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, Cover design, const OpCatalog& ops);
 
 }  // namespace assay

@@ -11,6 +11,7 @@
 
 #include "harness/cases/case_data.h"
 #include "harness/power/power_envelope.h"
+#include "harness/power/power_groups.h"
 #include "harness/run/case_runner.h"
 #include "harness/run/prepared_plan.h"
 
@@ -129,6 +130,7 @@ class CaseMeasurement {
   void Legal(uint64_t seed, bool held_back) {
     const auto data = Prepare(seed);
     if (!data) return;
+    runner_.repetitions = seed == 0 ? RunnerSettings().repetitions : 0;  // once shows that right ones pass
     const auto judged = [&](const Attempt& attempt, const ContractData*, const std::vector<double>& got,
                             const Opinions& opinions) {
       tally_.legal.Add(opinions);
@@ -145,6 +147,7 @@ class CaseMeasurement {
   void Faults(uint64_t seed) {
     const auto data = Prepare(seed);
     if (!data) return;
+    runner_.repetitions = RunnerSettings().repetitions;
     const std::vector<std::string> names = Names(data->problem, kFault, false);
     const auto effects = names.empty() ? EffectMap() : Effects(*data);
     const auto judged = [&](const Attempt& attempt, const ContractData* contract, const std::vector<double>&,
@@ -163,6 +166,7 @@ class CaseMeasurement {
                      opinions,
                      ""};
       const bool missed = opinions[kAssayRule] != Opinion::kRejects;
+      if (!missed) pair.channels = RejectingChannels(attempt.record);
       pair.reason = missed ? MissReason(attempt, contract, pair.effect) : attempt.record.reason;
       tally_.pairs.push_back(std::move(pair));
     };

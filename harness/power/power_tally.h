@@ -34,7 +34,8 @@ struct FaultPair {
   double effect = 0;        // max over elements of |effect| / envelope of the whole legal corpus; may be infinite
   double class_effect = 0;  // the same over the schedules alone that meet the contract which the fault declares
   Opinions opinions{};
-  std::string reason;  // why assay missed it, or by what it caught it
+  std::string reason;     // why assay missed it, or by what it caught it
+  uint32_t channels = 0;  // that reject it, see power_groups.h
 };
 
 // A correct schedule that assay rejected.

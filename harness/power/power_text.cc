@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/power/power_groups.h"
+
 namespace assay {
 namespace {
 
@@ -17,7 +19,7 @@ bool IsMissed(const FaultPair& pair) {
 }
 
 // JSON has no infinity.
-OrderedJson Number(double x) {
+OrderedJson NumberJson(double x) {
   return std::isfinite(x) ? OrderedJson(x) : OrderedJson(nullptr);
 }
 
@@ -61,6 +63,43 @@ std::string RuleLine(const PowerTally& tally, size_t rule) {
                      LimitText(s.held_back_alarms, s.held_back_tensors), s.not_applicable_pairs);
 }
 
+void AddGroups(const PowerTally& tally, OrderedJson& out) {
+  out["operators"] = OrderedJson::array();
+  for (const OperatorPower& power : PowerByOperator(tally)) {
+    out["operators"].push_back({{"op", power.op},
+                                {"effective_pairs", power.pairs},
+                                {"effective_caught", power.caught},
+                                {"effective_faults", power.faults},
+                                {"faults_caught", power.faults_caught},
+                                {"never_caught", power.never_caught}});
+  }
+  out["channels"] = OrderedJson::array();
+  for (const ChannelPower& power : PowerByChannel(tally)) {
+    out["channels"].push_back({{"channel", power.channel}, {"caught", power.caught}, {"alone", power.alone}});
+  }
+}
+
+std::string GroupText(const PowerTally& tally) {
+  const std::vector<OperatorPower> operators = PowerByOperator(tally);
+  if (operators.empty()) return "";
+  std::string text = fmt::format("\n{:<14} {:>24} {:>24}\n", "operator", "effective pairs", "faults, on some case");
+  for (const OperatorPower& power : operators) {
+    text += fmt::format("{:<14} {:>24} {:>24}\n", power.op, Percent(power.caught, power.pairs),
+                        Percent(power.faults_caught, power.faults));
+  }
+  text += fmt::format("\n{:<14} {:>24} {:>24}\n", "channel", "effective pairs caught", "by no other");
+  for (const ChannelPower& power : PowerByChannel(tally)) {
+    text += fmt::format("{:<14} {:>24} {:>24}\n", power.channel, power.caught, power.alone);
+  }
+  text += "\n";
+  for (const OperatorPower& power : operators) {
+    for (const std::string& fault : power.never_caught) {
+      text += fmt::format("caught on no case: {} of {}\n", fault, power.op);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 OrderedJson PowerJson(const PowerTally& tally, const PowerRun& run) {
@@ -77,10 +116,11 @@ OrderedJson PowerJson(const PowerTally& tally, const PowerRun& run) {
   out["fault_seeds"] = run.settings.fault_seeds;
   out["seconds"] = run.seconds;
   for (size_t rule = 0; rule < kRules; ++rule) out[std::string(RuleName(rule))] = RuleJson(tally, rule);
+  AddGroups(tally, out);
   out["missed"] = OrderedJson::array();
   for (const FaultPair& pair : tally.pairs) {
     if (!IsMissed(pair)) continue;
-    OrderedJson entry = {{"fault", pair.fault}, {"case", pair.case_id}, {"effect", Number(pair.effect)}};
+    OrderedJson entry = {{"fault", pair.fault}, {"case", pair.case_id}, {"effect", NumberJson(pair.effect)}};
     if (!std::isfinite(pair.effect)) entry["effect_nonfinite"] = "inf";
     entry["reason"] = pair.reason;
     out["missed"].push_back(std::move(entry));
@@ -111,6 +151,7 @@ std::string PowerText(const PowerTally& tally, const PowerRun& run) {
     text +=
         fmt::format("a release is judged on {} held-back tensors at least: give more by --held-back\n", kLeastHeldBack);
   }
+  text += GroupText(tally);
   for (const std::string& line : tally.unsupported) text += fmt::format("not in the corpus: {}\n", line);
   for (const FaultPair& pair : tally.pairs) {
     if (IsMissed(pair)) text += fmt::format("missed: {} on {}: {}\n", pair.fault, pair.case_id, pair.reason);

@@ -8,6 +8,8 @@
 #include "harness/base/profile.h"
 #include "harness/run/other_layouts.h"
 #include "harness/run/record_fields.h"
+#include "harness/run/repeated_calls.h"
+#include "harness/run/timing/operand_sets.h"
 #include "harness/run/reproduction.h"
 #include "harness/run/trial.h"
 
@@ -103,7 +105,10 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   attempt.prepare_s = plan->seconds();
   attempt.plan = plan->description();
   attempt.prepared_by = device.session->workers_started();
-  const Call<void> ran = Trial(context_, device, by, attempt).Run(*plan, settings_.relations);
+  Call<void> ran = Trial(context_, device, by, attempt).Run(*plan, settings_.relations);
+  const bool timed = settings_.perf_time_s > 0 && context_.planned().timed;
+  const bool repeats = settings_.repetitions > 0 && !timed && IsCheapToRepeat(context_.problem());
+  if (ran && repeats && attempt.verdict == Verdict::kPass) ran = Repeat(device, *plan, by, attempt);
   const Call<void> freed = plan->Release();
   if (!ran || !freed) {
     attempt.findings.reset();

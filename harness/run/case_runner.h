@@ -4,11 +4,11 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +19,7 @@
 #include "harness/run/attempt.h"
 #include "harness/run/case_context.h"
 #include "harness/run/device.h"
+#include "harness/run/per_backend.h"
 #include "harness/run/prepared_plan.h"
 #include "harness/run/relations.h"
 
@@ -27,15 +28,17 @@ namespace assay {
 class Ceilings;
 class TimingRun;
 struct TimedCase;
+struct TimedOutput;
 struct Timing;
 
 struct RunnerSettings {
   std::vector<std::string> implementations;  // --impl; empty: all
   double perf_time_s = 0;                    // 0: no timing
-  double launch_s = 0;                       // see TimedCase
   bool cold = true;                          // time with cold caches too
   std::shared_ptr<Ceilings> ceilings;        // null: no roofline
-  std::map<std::string, double> prices;      // per hour, by backend; "": of all others
+  PerBackend prices;                         // per hour
+  PerBackend launches_us;                    // see TimedCase
+  size_t repetitions = 40;                   // judged ones of cheap cases, where nothing is timed
   RelationEffort relations = RelationEffort::kQuick;
   std::optional<Sweep> sweep;        // that made the cases
   std::string command;               // start of the reproduction line: "build/release/bin/assay run"
@@ -95,7 +98,12 @@ class CaseRunner {
   TimedCase CaseOf(const Timed& timed) const;
   void EndTiming(Timed& timed, const Call<Timing>& timing, const PackageState& before);
   void SetLimits(const Device& device, Attempt& attempt) const;
-  void JudgeTimed(const Timing& timing, const ContractData& by, Attempt& attempt) const;
+  void SetContents(Timed& timed);
+  // Many executions on the plan of a result that passed, which may turn it into a mismatch.
+  Call<void> Repeat(const Device& device, const PreparedPlan& plan, const ContractData& by, Attempt& attempt);
+  // `where`: "in the timed loop". `changed_later`: "" or what is wrong with all of them.
+  void JudgeOutputs(std::span<const TimedOutput> outputs, const std::string& changed_later, std::string_view where,
+                    const ContractData& by, Attempt& attempt) const;
 
   CaseContext context_;
   const RunnerSettings& settings_;

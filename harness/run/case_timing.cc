@@ -15,6 +15,7 @@
 #include "harness/run/ceilings.h"
 #include "harness/run/executions.h"
 #include "harness/run/record_fields.h"
+#include "harness/run/repeated_calls.h"
 #include "harness/run/timing/timing_run.h"
 #include "harness/run/timing_fields.h"
 #include "harness/run/witnesses.h"
@@ -67,15 +68,16 @@ std::string WhyRun1IsMissing(const Problem& problem, const Attempt& attempt) {
 }
 
 // A right result whose bits are not those of the first run.
-void NoteOtherBits(const Problem& problem, const Tensor& output, Attempt& attempt) {
+void NoteOtherBits(const Problem& problem, std::string_view where, const Tensor& output, Attempt& attempt) {
   attempt.record.deterministic = false;
+  if (attempt.findings) attempt.findings->evidence.bits_equal = false;  // the record is filled from them
   if (!attempt.contract.deterministic) return;
   // Large cases, and rounds after the first, have its hash alone.
   if (attempt.output.bytes() > 0) attempt.kept.push_back({"run1", KeptOutput::kOwn, attempt.output.Clone()});
   attempt.kept.push_back({"timed", KeptOutput::kOwn, output.Clone()});
-  attempt.SetVerdict(
-      Verdict::kNondeterministic, ResultClass::kNone,
-      "the bits changed in the timed loop although the contract says det=yes" + WhyRun1IsMissing(problem, attempt));
+  attempt.SetVerdict(Verdict::kNondeterministic, ResultClass::kNone,
+                     fmt::format("the bits changed {} although the contract says det=yes{}", where,
+                                 WhyRun1IsMissing(problem, attempt)));
 }
 
 }  // namespace
@@ -96,16 +98,32 @@ bool CaseRunner::Prepare(Timed& timed) {
   }
   timed.plan = *std::move(plan);
   if (attempt.prepared_by == session.workers_started()) attempt.record.prepare_cached_s = timed.plan->seconds();
-  // The second set has other data, so that a kernel cannot get away with an old result.
+  SetContents(timed);
+  attempt.record.second_set = attempt.second_set;
+  if (IsLarge(data.problem)) ReturnFreedMemory();  // what making the twin took
+  return true;
+}
+
+// The second set has other data, so that a kernel cannot get away with an old result.
+void CaseRunner::SetContents(Timed& timed) {
+  const CaseData& data = context_.data();
   const std::deque<HeldTwin>& twins = timed.by->twins;
   const CaseData* second = twins.empty() ? context_.SecondSet() : nullptr;
-  attempt.second_set = !twins.empty() ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
-  attempt.record.second_set = attempt.second_set;
+  timed.attempt->second_set = !twins.empty() ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
   if (!twins.empty()) timed.coded = twins[0].Inputs();
-  if (IsLarge(data.problem)) ReturnFreedMemory();  // what making the twin took
   const std::vector<Tensor>& other = timed.coded ? *timed.coded : second != nullptr ? second->inputs : data.inputs;
   timed.contents = {PointersTo(data.inputs), PointersTo(other)};
-  return true;
+}
+
+Call<void> CaseRunner::Repeat(const Device& device, const PreparedPlan& plan, const ContractData& by,
+                              Attempt& attempt) {
+  constexpr size_t kMostJudged = 6;  // of each content
+  Timed timed{.device = &device, .attempt = &attempt, .by = &by};
+  SetContents(timed);
+  const auto outputs = RunRepeatedly(*device.session, plan.id(), CaseOf(timed), settings_.repetitions, kMostJudged);
+  if (!outputs) return tl::unexpected(outputs.error());
+  JudgeOutputs(*outputs, "", "in repeated executions", by, attempt);
+  return {};
 }
 
 TimedCase CaseRunner::CaseOf(const Timed& timed) const {
@@ -117,7 +135,7 @@ TimedCase CaseRunner::CaseOf(const Timed& timed) const {
           .contents = timed.contents,
           .known = {attempt.output_hash, second},
           .cache_bytes = CacheBytesOf(*timed.device),
-          .launch_s = settings_.launch_s};
+          .launch_s = 1e-6 * ForBackend(settings_.launches_us, timed.device->backend).value_or(0)};
 }
 
 void CaseRunner::Time(const Device& device, Attempt& attempt) {
@@ -191,7 +209,9 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
   for (const Call<Timing>* done : {&timing, cold_timing}) {
     if (done == nullptr) continue;
     if (!*done) return attempt.SetFailure(done->error());
-    DoGuarded(attempt, [&] { JudgeTimed(**done, *timed.by, attempt); });
+    DoGuarded(attempt, [&] {
+      JudgeOutputs((*done)->outputs, (*done)->changed_later, "in the timed loop", *timed.by, attempt);
+    });
     if (attempt.verdict != Verdict::kPass) return;
   }
   if (!freed) return attempt.SetFailure(freed.error());
@@ -210,12 +230,7 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
 
 void CaseRunner::SetLimits(const Device& device, Attempt& attempt) const {
   Record& record = attempt.record;
-  for (const std::string& name : {device.backend, std::string()}) {
-    const auto price = settings_.prices.find(name);
-    if (price == settings_.prices.end()) continue;
-    record.price_per_hour = price->second;
-    break;
-  }
+  record.price_per_hour = ForBackend(settings_.prices, device.backend);
   if (!settings_.ceilings) return;
   const Problem& problem = context_.problem();
   const double fewest_flops = FewestFlopsOf(problem, attempt.contract);
@@ -230,7 +245,8 @@ void CaseRunner::SetLimits(const Device& device, Attempt& attempt) const {
   }
 }
 
-void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& by, Attempt& attempt) const {
+void CaseRunner::JudgeOutputs(std::span<const TimedOutput> outputs, const std::string& changed_later,
+                              std::string_view where, const ContractData& by, Attempt& attempt) const {
   const Span span(Phase::kCompare);
   const CaseData& data = context_.data();
   const bool differs = attempt.second_set != "same";
@@ -240,16 +256,16 @@ void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& by, Attemp
     if (output.bytes() > 0) {
       attempt.kept.push_back({"timed", content == 1 && differs ? other : KeptOutput::kOwn, output.Clone()});
     }
-    attempt.SetVerdict(Verdict::kMismatch, ResultClass::kNone, "in the timed loop, after passing outside it: " + what);
+    attempt.SetVerdict(Verdict::kMismatch, ResultClass::kNone, fmt::format("{}, after passing: {}", where, what));
   };
-  for (const TimedOutput& timed : timing.outputs) {
+  for (const TimedOutput& timed : outputs) {
     const Execution& execution = timed.execution;
     if (const std::string effect = SideEffect(execution); !effect.empty()) {
       attempt.memory_fault = true;
       return fail(effect, execution.output, timed.content);
     }
     const bool second = timed.content == 1 && differs;
-    if (!timing.changed_later.empty()) return fail(timing.changed_later, execution.output, timed.content);
+    if (!changed_later.empty()) return fail(changed_later, execution.output, timed.content);
     Tensor output = execution.output.Clone();
     const JudgedBy judged_by{*data.op, data.problem, data.inputs, data.golden, by.bound, attempt.contract};
     const std::string problem = second ? context_.ProblemOfSecondSet(by, attempt.contract, std::move(output))
@@ -258,9 +274,9 @@ void CaseRunner::JudgeTimed(const Timing& timing, const ContractData& by, Attemp
       const char* const moved = timed.own_order ? "" : "; parts of its inputs had changed places or got a factor";
       return fail(problem + moved, execution.output, timed.content);
     }
-    if (!second && timed.own_order) NoteOtherBits(data.problem, execution.output, attempt);
+    if (!second && timed.own_order) NoteOtherBits(data.problem, where, execution.output, attempt);
   }
-  if (!timing.changed_later.empty()) fail(timing.changed_later, attempt.output, 0);
+  if (!changed_later.empty()) fail(changed_later, attempt.output, 0);
 }
 
 }  // namespace assay

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/kept_records.h"
 
+#include <algorithm>
+
 #include "harness/base/profile.h"
 #include "harness/cases/host_memory.h"
 #include "harness/results/exit_code.h"
@@ -9,9 +11,24 @@
 #include "harness/run/timing_fields.h"
 
 namespace assay {
+namespace {
 
-KeptRecords::KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer)
-    : folder_(folder), expectations_(expectations), observer_(observer), failures_(folder.path(), ProgramWord()) {}
+constexpr size_t kLatestOffers = 1024;  // at least those of the cases that have not ended
+
+bool IsQuiet(const Record& record) {
+  return record.outcome == Name(Verdict::kUnsupported) ||
+         (record.outcome == Name(Verdict::kPass) && record.result_class != Name(ResultClass::kSuspect));
+}
+
+}  // namespace
+
+KeptRecords::KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer,
+                         const KeptLimits& limits)
+    : folder_(folder),
+      expectations_(expectations),
+      observer_(observer),
+      failures_(folder.path(), ProgramWord()),
+      limits_(limits) {}
 
 void KeptRecords::Add(Offer offer) {
   const std::lock_guard lock(mutex_);
@@ -23,7 +40,10 @@ void KeptRecords::Add(const RecordPlace& place, Attempt attempt) {
   ApplyExpectations(expectations_, attempt.memory_fault, attempt.record);
   const Span span(Phase::kRecord);
   const std::lock_guard lock(mutex_);
-  if (IsFailingResult(attempt.verdict) && !IsKnown(attempt.record)) {
+  if (limits_.followed) judged_.emplace(place, attempt.record);
+  if (IsQuiet(attempt.record) && ++passes_ > limits_.most_passes) {
+    quiet_.emplace(place, std::move(attempt.record));
+  } else if (IsFailingResult(attempt.verdict) && !IsKnown(attempt.record)) {
     failing_.emplace(place, std::move(attempt));
   } else {
     Append(place, std::move(attempt.record));
@@ -38,6 +58,32 @@ void KeptRecords::EndCase(size_t index, const CaseData& data, const CaseRunner& 
   if (!failing.empty()) WriteFailures(data, runner, failing);
   for (auto it = begin; it != end; ++it) Append(it->first, std::move(it->second.record));
   failing_.erase(begin, end);
+  KeepOrForgetQuiet(index);
+}
+
+void KeptRecords::KeepOrForgetQuiet(size_t index) {
+  const auto begin = quiet_.lower_bound(RecordPlace{index}), end = quiet_.lower_bound(RecordPlace{index + 1});
+  if (begin == end) return;
+  const auto kept = records_.lower_bound(RecordPlace{index});
+  const bool is_quiet = kept == records_.end() || kept->first.case_index != index;
+  if (is_quiet) {
+    const auto latest = offers_.end() - static_cast<std::ptrdiff_t>(std::min(offers_.size(), kLatestOffers));
+    const std::string& id = begin->second.case_id;
+    offers_.erase(std::remove_if(latest, offers_.end(), [&](const Offer& offer) { return offer.case_id == id; }),
+                  offers_.end());
+    forgotten_ += static_cast<size_t>(std::distance(begin, end));
+  } else {
+    for (auto it = begin; it != end; ++it) Append(it->first, std::move(it->second));
+  }
+  quiet_.erase(begin, end);
+}
+
+std::vector<Record> KeptRecords::TakeJudged() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Record> records;
+  for (auto& [place, record] : judged_) records.push_back(std::move(record));
+  judged_.clear();
+  return records;
 }
 
 void KeptRecords::Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner) {
@@ -69,6 +115,11 @@ std::pair<std::vector<Record>, std::vector<Offer>> KeptRecords::Finish() {
 size_t KeptRecords::failed() const {
   const std::lock_guard lock(mutex_);
   return failed_;
+}
+
+size_t KeptRecords::forgotten() const {
+  const std::lock_guard lock(mutex_);
+  return forgotten_;
 }
 
 std::string KeptRecords::write_error() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <compare>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
@@ -24,10 +25,18 @@ struct RecordPlace {
   auto operator<=>(const RecordPlace&) const = default;
 };
 
+// For runs that take their cases from a CaseSource, which may last for days.
+struct KeptLimits {
+  // Once so many results have passed or are unsupported, a case that comes to nothing else leaves no record.
+  size_t most_passes = std::numeric_limits<size_t>::max();
+  bool followed = false;  // somebody calls TakeJudged
+};
+
 class KeptRecords {
  public:
-  // All three outlive this.
-  KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer);
+  // The first three outlive this.
+  KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer,
+              const KeptLimits& limits = {});
 
   // Both from any thread. A failing result waits for EndCase.
   void Add(Offer offer);
@@ -36,6 +45,9 @@ class KeptRecords {
   // Writes the folder of what failed in case `index` of the plan, and its records. No Add may run meanwhile; so below.
   void EndCase(size_t index, const CaseData& data, const CaseRunner& runner);
 
+  // All that was added since the last call, in the order of the plan, with what leaves no record.
+  std::vector<Record> TakeJudged();
+
   // Another round of timing changed a record that was added.
   void Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner);
 
@@ -43,10 +55,12 @@ class KeptRecords {
   std::pair<std::vector<Record>, std::vector<Offer>> Finish();
 
   size_t failed() const;
+  size_t forgotten() const;         // results that leave no record
   std::string write_error() const;  // why lines are missing from the files, or ""
 
  private:
   void Append(const RecordPlace& place, Record record);
+  void KeepOrForgetQuiet(size_t index);
   void WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing);
   void NoteWriteError(const Status& status);
 
@@ -57,6 +71,10 @@ class KeptRecords {
   mutable std::mutex mutex_;  // guards what follows
   std::map<RecordPlace, Record> records_;
   std::map<RecordPlace, Attempt> failing_;  // of cases that have not ended
+  std::map<RecordPlace, Record> quiet_;     // likewise, once there are enough of them
+  std::map<RecordPlace, Record> judged_;    // for TakeJudged
+  const KeptLimits limits_;
+  size_t passes_ = 0, forgotten_ = 0;
   std::vector<Offer> offers_;
   size_t failed_ = 0;
   bool file_is_current_ = true;

@@ -61,29 +61,47 @@ tl::expected<PreparedRun, Refusal> PrepareCases(const RunOptions& options, std::
   return run;
 }
 
+tl::expected<void, Refusal> AddDevices(const RunOptions& options, PreparedRun& run, std::vector<std::string>& notes) {
+  auto devices = OpenDevices(options.backend, run.absent);
+  if (!devices) return Usage(devices.error());
+  run.devices = *std::move(devices);
+  for (const std::string& name : run.absent) {
+    notes.push_back(fmt::format("required and absent: {}; see assay backends", name));
+  }
+  if (run.devices.empty()) {
+    return tl::unexpected(Refusal{run.absent.empty() ? kExitNothing : kExitRequiredAbsent, kNoPlugin});
+  }
+  for (const Device& c : run.devices) run.plan.devices.push_back({c.backend, c.device.name});
+  return {};
+}
+
+tl::expected<void, Refusal> AddExpectations(const RunOptions& options, PreparedRun& run,
+                                            std::vector<std::string>& notes) {
+  auto expectations = LoadExpectationSet(options.expectations);
+  if (!expectations) return Usage(expectations.error());
+  run.expectations = *std::move(expectations);
+  if (!run.expectations.note.empty()) notes.push_back(run.expectations.note);
+  return {};
+}
+
 }  // namespace
 
 tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::vector<std::string>& notes) {
   auto run = PrepareCases(options, notes);
   if (!run) return run;
-  auto devices = OpenDevices(options.backend, run->absent);
-  if (!devices) return Usage(devices.error());
-  run->devices = *std::move(devices);
-  for (const std::string& name : run->absent) {
-    notes.push_back(fmt::format("required and absent: {}; see assay backends", name));
-  }
-  if (run->devices.empty()) {
-    return tl::unexpected(Refusal{run->absent.empty() ? kExitNothing : kExitRequiredAbsent, kNoPlugin});
-  }
-  for (const Device& c : run->devices) run->plan.devices.push_back({c.backend, c.device.name});
+  if (auto added = AddDevices(options, *run, notes); !added) return tl::unexpected(added.error());
   if (auto known = CheckImplementations(options.backend.implementations, run->devices, run->selection.all, notes);
       !known) {
     return Usage(known.error());
   }
-  auto expectations = LoadExpectationSet(options.expectations);
-  if (!expectations) return Usage(expectations.error());
-  run->expectations = *std::move(expectations);
-  if (!run->expectations.note.empty()) notes.push_back(run->expectations.note);
+  if (auto added = AddExpectations(options, *run, notes); !added) return tl::unexpected(added.error());
+  return run;
+}
+
+tl::expected<PreparedRun, Refusal> PrepareWithoutCases(const RunOptions& options, std::vector<std::string>& notes) {
+  PreparedRun run;
+  if (auto added = AddDevices(options, run, notes); !added) return tl::unexpected(added.error());
+  if (auto added = AddExpectations(options, run, notes); !added) return tl::unexpected(added.error());
   return run;
 }
 

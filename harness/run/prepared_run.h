@@ -34,4 +34,7 @@ struct Refusal {
 // `notes` gets what the user should know beside the result or the refusal, a text each.
 tl::expected<PreparedRun, Refusal> PrepareRun(const RunOptions& options, std::vector<std::string>& notes);
 
+// The same for a run that has no cases yet: devices, absent and expectations, and the plan with the devices alone.
+tl::expected<PreparedRun, Refusal> PrepareWithoutCases(const RunOptions& options, std::vector<std::string>& notes);
+
 }  // namespace assay

@@ -91,27 +91,31 @@ bool MayBeTimed(const Attempt& attempt) {
 
 class Loop {
  public:
-  Loop(const std::vector<PlannedCase>& cases, const std::vector<Device>& devices, const LoopSettings& settings,
-       RunFolder& folder)
-      : cases_(cases),
+  Loop(std::vector<PlannedCase> cases, CaseSource* source, const std::vector<Device>& devices,
+       const LoopSettings& settings, RunFolder& folder)
+      : cases_(std::move(cases)),
+        source_(source),
         devices_(devices),
         settings_(settings),
-        kept_(folder, settings.expectations, *settings.observer),
+        kept_(folder, settings.expectations, *settings.observer, {settings.most_passes, source != nullptr}),
         queues_(devices, settings.devices_at_once),
-        ahead_(cases, settings.tier, settings.store) {}
+        ahead_(cases_, settings.tier, settings.store) {
+    AddGroups(0);
+  }
 
   LoopResult Run() {
-    const std::vector<CaseGroup> groups = GroupCases(cases_);
-    if (!groups.empty()) ahead_.Begin(groups[0]);
-    for (size_t i = 0; i < groups.size() && kept_.write_error().empty(); ++i) {
-      if (!ahead_.Await(settings_.runner.interrupted)) break;
+    std::optional<CaseGroup> group = BeginNext();
+    while (group && kept_.write_error().empty() && ahead_.Await(settings_.runner.interrupted)) {
       const PreparedCases data = ahead_.Take();
-      if (i + 1 < groups.size()) ahead_.Begin(groups[i + 1]);
-      RunGroup(groups[i].begin, data);
+      std::optional<CaseGroup> next = BeginNext();
+      RunGroup(group->begin, data);
+      if (!next) next = BeginNext();  // what the judgement of the last ones led to
+      group = next;
     }
     if (settings_.rounds > 1 && !timed_.empty()) TimeFurtherRounds();
     LoopResult result;
     std::tie(result.records, result.offers) = kept_.Finish();
+    result.forgotten = kept_.forgotten();
     result.write_error = kept_.write_error();
     result.interrupted = settings_.runner.interrupted();
     result.abandoned = ahead_.at_work();
@@ -119,6 +123,26 @@ class Loop {
   }
 
  private:
+  void AddGroups(size_t first) {
+    for (const CaseGroup& group : GroupCases(std::span(cases_).subspan(first))) {
+      groups_.push_back({first + group.begin, first + group.end});
+    }
+  }
+
+  // The next group, whose data are then being prepared. Nothing may refer to a case meanwhile: there may be new ones.
+  std::optional<CaseGroup> BeginNext() {
+    if (groups_.empty() && source_ != nullptr) {
+      const size_t first = cases_.size();
+      std::ranges::move(source_->Next(), std::back_inserter(cases_));
+      AddGroups(first);
+    }
+    if (groups_.empty()) return std::nullopt;
+    const CaseGroup group = groups_.front();
+    groups_.pop_front();
+    ahead_.Begin(group);
+    return group;
+  }
+
   void RunGroup(size_t first, const PreparedCases& prepared) {
     std::deque<CaseAtWork> group;
     for (size_t i = 0; i < prepared.size(); ++i) {
@@ -129,6 +153,13 @@ class Loop {
       group.emplace_back(first + i, cases_[first + i], *prepared[i], settings_.runner);
       NoteStore(*prepared[i]);
     }
+    JudgeAndTime(group);
+    if (source_ == nullptr) return;
+    for (size_t i = 0; i < prepared.size(); ++i) cases_[first + i] = PlannedCase();  // such a run may last for days
+    if (!settings_.runner.interrupted()) source_->Judged(kept_.TakeJudged());
+  }
+
+  void JudgeAndTime(std::deque<CaseAtWork>& group) {
     if (group.empty()) return;
     JudgeAll(group);
     for (CaseAtWork& work : group) {
@@ -143,8 +174,9 @@ class Loop {
   }
 
   void TellProgress(size_t done, const std::string& current) {
-    settings_.observer->Progressed(done, cases_.size() * static_cast<size_t>(settings_.rounds), kept_.failed(),
-                                   current);
+    const size_t total = source_ != nullptr ? source_->total() : cases_.size() * static_cast<size_t>(settings_.rounds);
+    const std::string status = source_ != nullptr ? source_->StatusText() + "  " : "";
+    settings_.observer->Progressed(done, total, kept_.failed(), status + current);
   }
 
   void NoteStore(const CaseData& data) {
@@ -332,7 +364,9 @@ class Loop {
     kept_.Add({index, devices_.size()}, std::move(attempt));
   }
 
-  const std::vector<PlannedCase>& cases_;
+  std::vector<PlannedCase> cases_;  // grows where there is a source
+  CaseSource* source_;              // null: there is none
+  std::deque<CaseGroup> groups_;    // not yet begun
   const std::vector<Device>& devices_;
   const LoopSettings& settings_;
   KeptRecords kept_;
@@ -348,7 +382,13 @@ class Loop {
 LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Device>& devices,
                     const LoopSettings& settings, RunFolder& folder) {
   const Span span(Phase::kRun);
-  return Loop(cases, devices, settings, folder).Run();
+  return Loop(cases, nullptr, devices, settings, folder).Run();
+}
+
+LoopResult RunCases(CaseSource& source, const std::vector<Device>& devices, const LoopSettings& settings,
+                    RunFolder& folder) {
+  const Span span(Phase::kRun);
+  return Loop({}, &source, devices, settings, folder).Run();
 }
 
 }  // namespace assay

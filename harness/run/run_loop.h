@@ -4,11 +4,14 @@
 // while devices run the present ones, but never while anything is timed.
 #pragma once
 
+#include <limits>
+#include <string>
 #include <vector>
 
 #include "harness/results/expected.h"
 #include "harness/results/run_folder.h"
 #include "harness/run/case_runner.h"
+#include "harness/run/case_source.h"
 #include "harness/run/observer.h"
 
 namespace assay {
@@ -16,6 +19,7 @@ namespace assay {
 struct LoopResult {
   std::vector<Record> records;
   std::vector<Offer> offers;
+  size_t forgotten = 0;  // results that LoopSettings::most_passes left out
   bool interrupted = false;
   std::string write_error;  // why lines are missing from the files; "" when none is
   bool abandoned = false;   // a thread still prepares a case that will not run: leave without destroying what it uses
@@ -27,6 +31,7 @@ struct LoopSettings {
   int rounds = 1;              // of timing
   size_t devices_at_once = 1;  // most that are judged at a time, and workers that judge
   std::vector<Expectation> expectations;
+  size_t most_passes = std::numeric_limits<size_t>::max();  // see KeptRecords
   GoldenStore store{std::filesystem::path()};
   RunObserver* observer = nullptr;  // outlives the run
 };
@@ -34,5 +39,9 @@ struct LoopSettings {
 // Ends early when the user interrupts or records cannot be written; the result holds what was found until then.
 LoopResult RunCases(const std::vector<PlannedCase>& cases, const std::vector<Device>& devices,
                     const LoopSettings& settings, RunFolder& folder);
+
+// The same with cases that the source gives as long as the run lasts. Nothing is timed.
+LoopResult RunCases(CaseSource& source, const std::vector<Device>& devices, const LoopSettings& settings,
+                    RunFolder& folder);
 
 }  // namespace assay

@@ -53,8 +53,11 @@ struct AttentionData {
   std::vector<double> q, k_by_dim, v, mask;
   std::vector<bool> finite_v;  // per row of v
   bool all_finite_v = true;
-  // The largest finite |q| of each query row and |k| of each key.
+  // The largest finite |q| of each query row and |k| of each key; whether there is a NaN among them.
   std::vector<double> largest_q, largest_k;
+  std::vector<bool> nan_q, nan_k;
+  // (sum q^4)^(1/4) of each query row and (sum k^4)^(1/4) of each key, of finite numbers.
+  std::vector<double> fourth_q, fourth_k;
   bool narrow = false;
   // Empty unless narrow: |q| as above, exact there, and k and v in the order in which products read them.
   BigBuffer<float> q32;
@@ -75,11 +78,21 @@ struct AttentionRow {
   std::vector<double> stored;  // |mask| + |score|: what keeping scores in a narrow format is relative to
   bool masked = false;         // no key at all
   bool undefined = false;      // a NaN or +inf among the scores
-  bool unclear = false;        // the result hangs on 0 * inf or NaN - inf, which implementations treat differently
-  double largest = 0;          // score with its mask, of all keys
-  double reach = 0;            // largest intermediate of a score
-  double operand = 0;          // largest finite |q| and |k| that is read, behind an added -inf too
-  double sunk = 0;             // how far below zero the largest t + mask lies: a unit may round all of them to -inf
+  // A NaN among the scores that comes from an operand of a key that is seen: the result is NaN, whatever else is
+  // unclear.
+  bool certain = false;
+  bool unclear = false;  // no key is left, and what hides the last one implementations treat differently
+  // NaN is as right as leaving out what an added -inf hides: of the row, where a hidden score is not finite, of columns
+  // where a value without weight is not.
+  bool may_be_nan = false;
+  std::vector<int64_t> weightless_keys;
+  // Keys with values that are not finite and with little weight: where it vanishes, implementations differ.
+  std::vector<int64_t> unclear_keys;
+  double largest = 0;   // score with its mask, of all keys
+  double reach = 0;     // largest intermediate of a score
+  double products = 0;  // largest |scale| (sum q^4 sum k^4)^(1/4), at least sqrt(sum (scale q k)^2), of its keys
+  double operand = 0;   // largest finite |q| and |k| that is read, behind an added -inf too
+  double sunk = 0;      // how far below zero the largest t + mask lies: a unit may round all of them to -inf
 };
 AttentionRow ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row);
 
@@ -101,8 +114,8 @@ void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, 
 void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
                 AttentionRow& out);
 // Planes per element: "dot_weight" and "added_weight", sum p |v - o| times dot or added; "range" max |v - o|; "values"
-// sum |v|; magnitude sum p |v|; "largest_operand", of the values |v| that are read, as in bound.h. Planes per query row
-// are packed in "rows", kRowFacts numbers each.
+// sum |v|; "may_be_nan", 1 where NaN is right too; magnitude sum p |v|; "largest_operand", of the values |v| that are
+// read, as in bound.h. Planes per query row are packed in "rows", kRowFacts numbers each.
 enum RowFact {
   kDotMean,
   kAddedMean,
@@ -115,6 +128,8 @@ enum RowFact {
   kStored,
   kLargest,
   kMasked,
+  kCertain,  // 1: NaN, see AttentionRow
+  kProducts,
   kRowFacts
 };
 // Keys with t below this count as tail: their weight is bounded by exp(-kTail / 2) instead of by its error.

@@ -65,6 +65,7 @@ class Bounder {
   double At(const Golden& golden, const Plane& rows, int64_t i) const {
     const int64_t first = i / op_.dv * kRowFacts;
     const auto fact = [&](RowFact f) { return rows[first + f]; };
+    if (fact(kCertain) >= 1) return 0;
     const bool masked = fact(kMasked) >= 1;
     if (masked && masked_any_) return kInfinity;
     if (fact(kReach) * kLog2E * (1 + dot_) >= e_.range || fact(kSunk) * kLog2E * (1 + added_) >= e_.range)
@@ -131,6 +132,7 @@ BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Co
   for (int64_t i = 0; i < golden.size(); ++i) {
     if (bounder.MayBeNan(rows, i)) Admit(bound, golden.size(), i, kAlsoNan);
   }
+  if (const Plane* nan = golden.Extra("may_be_nan")) AdmitWhere(bound, *nan, 1, kAlsoNan);
   AdmitOperandOverflow(bound, golden, contract, problem.inputs[0].dtype);
   bound.terms.push_back({owned.get(), 1});
   bound.owned.push_back(owned);

@@ -189,16 +189,17 @@ RowSums SumRowImpl(const AttentionRow& row, double depth) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto n = std::ssize(row.p), even = n / kPartials * kPartials;
   const auto tail = hn::Set(d, -kTail), weightless = hn::Set(d, -kWeightless);
-  HWY_ALIGN double dot_mean[kPartials], added_mean[kPartials], size_mean[kPartials];
+  HWY_ALIGN double dot_mean[kPartials], added_mean[kPartials], size_mean[kPartials], squares[kPartials];
   RowSums out;
   for (int64_t lane = 0; lane < kPartials; lane += lanes) {
     const auto zero = hn::Zero(d);
     auto dots = zero, addeds = zero, sizes = zero, dot_max = zero, added_max = zero, size_max = zero, stored_max = zero;
-    auto dot_top = zero, least = zero;
+    auto dot_top = zero, least = zero, squared = zero;
     for (int64_t i = lane; i < even; i += kPartials) {
       const auto p = hn::LoadU(d, &row.p[i]), t = hn::LoadU(d, &row.t[i]), dot = hn::LoadU(d, &row.dot[i]);
       const auto added = hn::LoadU(d, &row.added[i]), stored = hn::LoadU(d, &row.stored[i]);
       const auto size = hn::Add(hn::Mul(hn::Set(d, depth), dot), hn::Mul(hn::Set(d, 8.0), hn::Abs(t)));
+      squared = hn::Add(squared, hn::Mul(p, p));
       dots = hn::Add(dots, hn::Mul(p, dot));
       addeds = hn::Add(addeds, hn::Mul(p, added));
       sizes = hn::Add(sizes, hn::Mul(p, size));
@@ -211,7 +212,7 @@ RowSums SumRowImpl(const AttentionRow& row, double depth) {
       least = hn::Min(least, t);
     }
     hn::StoreU(dots, d, dot_mean + lane), hn::StoreU(addeds, d, added_mean + lane);
-    hn::StoreU(sizes, d, size_mean + lane);
+    hn::StoreU(sizes, d, size_mean + lane), hn::StoreU(squared, d, squares + lane);
     const auto join = [&](double& to, auto v) HWY_ATTR { to = std::max(to, hn::GetLane(hn::MaxOfLanes(d, v))); };
     join(out.dot_max, dot_max), join(out.added_max, added_max), join(out.size_max, size_max);
     join(out.stored_max, stored_max), join(out.dot_top, dot_top);
@@ -219,9 +220,11 @@ RowSums SumRowImpl(const AttentionRow& row, double depth) {
   }
   for (int64_t l = 0; l < kPartials; ++l) {
     out.dot_mean += dot_mean[l], out.added_mean += added_mean[l], out.size_mean += size_mean[l];
+    out.squares += squares[l];
   }
   for (int64_t i = even; i < n; ++i) {
     const double size = depth * row.dot[i] + 8 * std::abs(row.t[i]);
+    out.squares += row.p[i] * row.p[i];
     out.dot_mean += row.p[i] * row.dot[i], out.added_mean += row.p[i] * row.added[i], out.size_mean += row.p[i] * size;
     out.dot_top = std::max(out.dot_top, row.dot[i]);
     if (row.t[i] >= -kTail)

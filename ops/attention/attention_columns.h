@@ -52,6 +52,7 @@ void ScoresOf(const double* q, int64_t rows, const double* k, int64_t stride, in
 // dot_max, added_max and error_max, those below -kWeightless out of stored_max.
 struct RowSums {
   double dot_mean = 0, added_mean = 0;  // sum p dot, sum p added
+  double squares = 0;                   // sum p^2
   double size_mean = 0;                 // sum p (depth dot + 8 |t|)
   double dot_max = 0, added_max = 0, size_max = 0, stored_max = 0;
   double dot_top = 0;  // of all keys

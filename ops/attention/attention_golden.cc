@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Golden attention. Fast: values in double, planes in float where the operands' range allows it (attention_tile.h),
 // else in double. Reproducible: scores, exponentials and sums in double-double; the planes, which are bounds, stay
-// double. Masked keys are never read. sigma (NUMERICS.md 4) in units of u_acc: sqrt(keys) sum p |v| for the sums and
-// 0.425 sqrt(sum p^2 v^2) for rounded probabilities. What rounding scores and probabilities to a narrower format adds
-// is the plane "mid_weight", in units of that format's u: sqrt(sum p^2 max(v^2, (v - o)^2) + 2 sum p^2 (v - o)^2
-// (|mask| + |score|)^2), the probabilities divided by their unrounded or rounded sum, the score stored before and after
-// its mask. Errors of the scores are shared by a row's columns: m_eff = 1 for row groups.
+// double. Masked keys are never read. sigma, in units of u_acc, is that of the sums of p v and of p, see SumDeviation.
+// What errors of probabilities and scores add hangs on the contract; it is built from the planes "shift_weight",
+// sqrt(sum p^2 max(v^2, (v - o)^2)), the probabilities divided by their unrounded or rounded sum, and "move_weight",
+// sqrt(2 sum p^2 (v - o)^2 (|mask| + |score|)^2), the score stored before and after its mask. Errors of the scores are
+// shared by a row's columns: m_eff = 1 for row groups.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -19,6 +19,7 @@
 #include "ops/attention/attention.h"
 #include "ops/attention/attention_columns.h"
 #include "ops/attention/attention_tile.h"
+#include "ops/binding.h"
 #include "ops/work_pool.h"
 
 namespace assay {
@@ -44,7 +45,8 @@ struct RowWork {
   RowSums sums;
   int64_t first_key = 0, seen = 0;  // how many are seen
   bool consecutive = false;         // with rows of v that follow each other, all finite
-  bool unclear = false;
+  bool unclear = false, may_be_nan = false;
+  std::vector<int64_t> unclear_keys, weightless_keys;
   double off = 0;  // what a distance may lack, in |o|
   AttentionColumns columns;
   bool counts = false;                     // false: there is nothing to sum
@@ -98,6 +100,16 @@ DD Sigmoidal(DD x) {  // tanh; its error is absolute, 2^-92, which is all that a
   return (DD{1, 0} - e) / (e + 1.0);
 }
 
+// sigma of o = sum p v / sum p over n keys, S = sum p |v|, `squares` = sum p^2 v^2, `weights` = sum p^2. Both sums are
+// those of any random order (golden/sigma.md). Each addition may follow a rescaling, which rounds the running sum once
+// more: twice E. The products round too.
+double SumDeviation(double n, double o, double magnitude, double squares, double weights) {
+  const double largest = (magnitude + std::abs(o)) / 2, o2 = o * o;
+  const double numerator = std::min(o2 + (n - 1) * (o2 / 3 + squares), n * largest * largest);
+  const double denominator = std::min(1 + (n - 1) * (1.0 / 3 + weights), n);
+  return kRoundingDeviation * std::sqrt(2 * numerator + 2 * denominator * o2 + squares);
+}
+
 class Builder {
  public:
   Builder(const Problem& problem, std::span<const Tensor> inputs, Tier tier)
@@ -108,10 +120,13 @@ class Builder {
     golden_.tier = tier;
     golden_.value.resize(static_cast<size_t>(size));
     if (tier == Tier::kReproducible) golden_.value_lo.resize(static_cast<size_t>(size));
-    for (Plane* p : {&golden_.magnitude, &golden_.sigma, &golden_.error, &dot_, &added_, &range_, &values_, &mid_}) {
+    for (Plane* p :
+         {&golden_.magnitude, &golden_.sigma, &golden_.error, &dot_, &added_, &range_, &values_, &shift_, &move_}) {
       *p = Plane::Unset(size, wide);
     }
     rows_ = Plane(op_.Rows() * kRowFacts, wide);
+    const bool all_finite = data_.all_finite_v && AllFinite(data_.q) && AllFinite(data_.k_by_dim);
+    if (!all_finite) may_be_nan_ = Plane(size, false);
   }
 
   Golden Run() {
@@ -129,7 +144,9 @@ class Builder {
     golden_.extra.emplace_back("range", std::move(range_));
     golden_.extra.emplace_back("values", std::move(values_));
     golden_.extra.emplace_back("rows", std::move(rows_));
-    golden_.extra.emplace_back("mid_weight", std::move(mid_));
+    golden_.extra.emplace_back("shift_weight", std::move(shift_));
+    golden_.extra.emplace_back("move_weight", std::move(move_));
+    if (!may_be_nan_.empty()) golden_.extra.emplace_back("may_be_nan", std::move(may_be_nan_));
     AddLargestOperands(op_, data_, golden_);
     return std::move(golden_);
   }
@@ -216,7 +233,9 @@ class Builder {
     const int64_t first = w.row * op_.dv;
     for (int64_t i = first; i < first + op_.dv; ++i) {
       golden_.value[i] = value;
-      for (Plane* p : {&golden_.magnitude, &golden_.sigma, &dot_, &added_, &range_, &values_, &mid_}) p->Set(i, 0);
+      for (Plane* p : {&golden_.magnitude, &golden_.sigma, &dot_, &added_, &range_, &values_, &shift_, &move_}) {
+        p->Set(i, 0);
+      }
       golden_.error.Set(i, r.unclear ? kInfinity : 0);
     }
   }
@@ -225,9 +244,11 @@ class Builder {
     rows_.SetUp(w.row * kRowFacts + kLargest, r.operand);  // exact: it is compared with where types overflow
     SetFact(w.row, kReach, r.reach);
     SetFact(w.row, kMasked, r.masked ? 1 : 0);
+    SetFact(w.row, kCertain, r.certain ? 1 : 0);
     w.keys.clear();
     w.counts = !r.masked && !r.undefined;
-    w.unclear = r.unclear;
+    w.unclear = r.unclear, w.may_be_nan = r.may_be_nan;
+    w.unclear_keys = r.unclear_keys, w.weightless_keys = r.weightless_keys;
   }
 
   void StartSums(const AttentionRow& r, RowWork& w) {
@@ -338,6 +359,7 @@ class Builder {
     SetFact(row, kAddedMax, sums.added_max);
     SetFact(row, kStored, sums.stored_max);
     SetFact(row, kSunk, r.sunk);
+    SetFact(row, kProducts, r.products);
     double dot = 0, added = 0;
     for (size_t i = 0; sums.tail && i < r.keys.size(); ++i) {
       if (!(r.t[i] < -kTail)) continue;
@@ -353,26 +375,47 @@ class Builder {
     const int64_t first = w.row * op_.dv;
     const auto n = static_cast<double>(w.seen);
     const double sum_error = tier_ == Tier::kFast ? 0x1p-53 * (2 * n + 16) : 0x1p-90 + 0x1p-102 * n;
-    std::vector<double> error(static_cast<size_t>(op_.dv)), sigma(error.size()), mid(error.size());
+    std::vector<double> error(static_cast<size_t>(op_.dv)), sigma(error.size());
+    std::vector<double> shift(error.size()), move(error.size());
     for (int64_t c = 0; c < op_.dv; ++c) {
       error[c] = std::min(2 * columns.range[c], score_error * columns.range[c]) + 2 * sum_error * columns.magnitude[c] +
                  0x1p-900 * (of_keys.values[c] + columns.range[c]) + 0x1p-1070;
-      sigma[c] = std::sqrt(n * columns.magnitude[c] * columns.magnitude[c] +
-                           kRoundingDeviation * kRoundingDeviation * columns.squares[c]);
-      mid[c] = std::sqrt(columns.shifts[c] + 2 * columns.moves[c]);
+      sigma[c] = SumDeviation(n, columns.o[c], columns.magnitude[c], columns.shifts[c], w.sums.squares);
+      shift[c] = std::sqrt(columns.shifts[c]);
+      move[c] = std::sqrt(2 * columns.moves[c]);
     }
     std::ranges::copy(columns.o, golden_.value.begin() + first);
     if (!golden_.value_lo.empty()) std::ranges::copy(columns.lo, golden_.value_lo.begin() + first);
     golden_.error.SetRowUp(first, error, 1);
     golden_.magnitude.SetRowUp(first, columns.magnitude, kUp);
     golden_.sigma.SetRow(first, sigma);
-    mid_.SetRow(first, mid);
+    shift_.SetRow(first, shift);
+    move_.SetRow(first, move);
     dot_.SetRowUp(first, columns.dot, kUp);
     added_.SetRowUp(first, columns.added, kUp);
     range_.SetRowUp(first, columns.range, kUp);
     values_.SetRowUp(first, of_keys.values, kUp);
     if (!data_.all_finite_v) StoreSpecial(columns, first);
-    for (int64_t i = first; w.unclear && i < first + op_.dv; ++i) golden_.error.Set(i, kInfinity);
+    for (const int64_t key : w.unclear_keys) FreeColumns(key, w);
+    for (int64_t i = first; w.may_be_nan && i < first + op_.dv; ++i) may_be_nan_.Set(i, 1);
+    for (const int64_t key : w.weightless_keys) {
+      for (int64_t c = 0; c < op_.dv; ++c) {
+        if (!std::isfinite(ValueOf(key, c, w))) may_be_nan_.Set(first + c, 1);
+      }
+    }
+  }
+
+  double ValueOf(int64_t key, int64_t c, const RowWork& w) const {
+    return data_.v[static_cast<size_t>((op_.KeyHead(w.row) * op_.s + key) * op_.dv + c)];
+  }
+
+  // What a value of little weight that is not finite adds, unless a NaN that is seen decides.
+  void FreeColumns(int64_t key, const RowWork& w) {
+    for (int64_t c = 0; c < op_.dv; ++c) {
+      if (std::isfinite(ValueOf(key, c, w))) continue;
+      const auto is_nan = [&](int64_t seen) { return std::isnan(ValueOf(seen, c, w)); };
+      if (std::ranges::none_of(w.weights.keys, is_nan)) golden_.error.Set(w.row * op_.dv + c, kInfinity);
+    }
   }
 
   void StoreSpecial(const AttentionColumns& columns, int64_t first) {
@@ -388,7 +431,7 @@ class Builder {
   const AttentionData data_;
   const Tier tier_;
   Golden golden_;
-  Plane dot_, added_, range_, values_, rows_, mid_;
+  Plane dot_, added_, range_, values_, rows_, shift_, move_, may_be_nan_;
   WorkPool<BlockWork> works_;
 };
 

@@ -72,7 +72,7 @@ class NarrowedAttention final : public NarrowedOrders {
 
   std::vector<Outputs> Row(int64_t row, std::span<const size_t> orders) const override {
     const AttentionRow r = ComputeRow(op_, data_, row);
-    if (r.masked || r.undefined || r.unclear || !data_.all_finite_v) return {};
+    if (r.masked || r.undefined || r.unclear || r.may_be_nan || !data_.all_finite_v) return {};
     std::vector<Outputs> all;
     for (const size_t i : orders) all.push_back(Compute(orders_[i], row, r));
     return all;

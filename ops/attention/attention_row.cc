@@ -82,6 +82,34 @@ std::vector<double> LargestPerRow(std::span<const double> values, int64_t width)
   return largest;
 }
 
+// (sum x^4)^(1/4) of the finite numbers per row, whose largest magnitudes are known.
+std::vector<double> FourthNorms(std::span<const double> values, int64_t width, const std::vector<double>& largest) {
+  std::vector<double> norms(largest.size());
+  ParallelFor(std::ssize(norms), kRowsAtOnce, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      if (largest[row] == 0) continue;
+      double sum = 0;
+      for (const double x : values.subspan(row * width, width)) {
+        const double share = std::isfinite(x) ? x / largest[row] : 0, square = share * share;
+        sum += square * square;
+      }
+      norms[row] = largest[row] * std::sqrt(std::sqrt(sum));
+    }
+  });
+  return norms;
+}
+
+// Per row of `width`; none of none where all are finite.
+std::vector<bool> HaveNan(std::span<const double> values, int64_t width) {
+  std::vector<bool> nan(values.size() / static_cast<size_t>(width));
+  if (AllFinite(values)) return nan;
+  for (size_t row = 0; row < nan.size(); ++row) {
+    const auto begin = values.begin() + static_cast<int64_t>(row) * width;
+    nan[row] = std::any_of(begin, begin + width, [](double x) { return std::isnan(x); });
+  }
+  return nan;
+}
+
 // k by head as [d, k_stride].
 std::vector<double> ByComponent(const AttentionCase& op, const std::vector<double>& k, int64_t stride) {
   const int64_t heads = op.batch * op.hkv, d = op.d;
@@ -113,8 +141,9 @@ size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t ro
   const int64_t first = op.KeyHead(row) * op.s + range.first;
   const double* masks = op.mask == MaskKind::kNone ? nullptr : data.mask.data() + op.MaskOffset(row) + range.first;
   const double positive = std::abs(op.scale), factor = std::max(1.0, positive);
-  double largest = -kInfinity, reach = 0, operand = data.largest_q[row];
-  bool sunk = false, undefined = false, unclear = false;
+  double largest = -kInfinity, reach = 0, operand = data.largest_q[row], fourth_k = 0;
+  bool sunk = false, undefined = false, unclear = false, certain = false;
+  out.unclear_keys.clear(), out.weightless_keys.clear();
   size_t seen = 0, top = 0;
   out.keys.resize(n);
   for (auto* v : {&out.dot, &out.t, &out.added}) v->resize(n);
@@ -126,15 +155,18 @@ size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t ro
     reach = std::max(reach, magnitudes[i] * factor);
     operand = std::max(operand, data.largest_k[key]);
     if (m == -kInfinity) {  // adds nothing, unless the unit meets NaN or 0 * inf on the way
-      unclear = unclear || !std::isfinite(s) || !data.finite_v[key];
+      unclear = unclear || !std::isfinite(s);
+      if (!data.finite_v[key]) out.weightless_keys.push_back(range.first + static_cast<int64_t>(i));
       continue;
     }
     undefined = undefined || !(s + m < kInfinity);
+    certain = certain || data.nan_q[row] || data.nan_k[key] || std::isnan(m);
     if (s == -kInfinity) {
       sunk = true;
-      unclear = unclear || !data.finite_v[key];
+      if (!data.finite_v[key]) out.weightless_keys.push_back(range.first + static_cast<int64_t>(i));
       continue;
     }
+    fourth_k = std::max(fourth_k, data.fourth_k[key]);
     if (s + m > largest) largest = s + m, top = seen;
     out.keys[seen] = range.first + static_cast<int64_t>(i);
     out.dot[seen] = positive * magnitudes[i], out.t[seen] = s, out.added[seen] = m;
@@ -143,9 +175,11 @@ size_t ReadScores(const AttentionCase& op, const AttentionData& data, int64_t ro
   out.keys.resize(seen);
   for (auto* v : {&out.dot, &out.t, &out.added}) v->resize(seen);
   out.largest = out.sunk = 0;
-  out.reach = reach, out.operand = operand;
-  out.masked = seen == 0, out.undefined = undefined;
-  out.unclear = unclear || (seen == 0 && sunk);  // scores of -inf alone: masked to some, 0 / 0 to others
+  out.reach = reach, out.operand = operand, out.products = positive * data.fourth_q[row] * fourth_k;
+  out.masked = seen == 0, out.undefined = undefined, out.certain = certain;
+  // Scores of -inf alone: masked to some, 0 / 0 to others. No key at all leaves nothing beside what is unclear.
+  out.unclear = seen == 0 && !certain && (unclear || sunk || !out.weightless_keys.empty());
+  out.may_be_nan = unclear;
   return top;
 }
 
@@ -159,6 +193,8 @@ AttentionData::AttentionData(const AttentionCase& op, std::span<const Tensor> in
   if (op.mask != MaskKind::kNone) mask = inputs[3].ToDoubles();
   largest_q = LargestPerRow(q, op.d);
   largest_k = LargestPerRow(k, op.d);
+  nan_q = HaveNan(q, op.d), nan_k = HaveNan(k, op.d);
+  fourth_q = FourthNorms(q, op.d, largest_q), fourth_k = FourthNorms(k, op.d, largest_k);
   all_finite_v = AllFinite(v);
   finite_v.resize(static_cast<size_t>(op.batch * op.hkv * op.s), true);
   for (size_t j = 0; !all_finite_v && j < finite_v.size(); ++j) {
@@ -226,7 +262,7 @@ void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row,
   SetProbabilities(data.narrow && far == 0, out);
   const int64_t head = op.KeyHead(row) * op.s;
   for (size_t i = 0; !data.all_finite_v && i < out.keys.size(); ++i) {
-    if (!data.finite_v[head + out.keys[i]] && out.p[i] < kTinyWeight) out.unclear = true;
+    if (!data.finite_v[head + out.keys[i]] && out.p[i] < kTinyWeight) out.unclear_keys.push_back(out.keys[i]);
   }
 }
 

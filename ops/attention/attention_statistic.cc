@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How errors of a correct attention are distributed (VERDICT.md 3). Scores err like sums of d products, which
-// golden.sigma leaves out, then by up to eight roundings of their own (see dot_ and added_ of attention_bound.cc);
-// summed over the keys instead of in quadrature. Exponentials, tanh and the division may be off by their ulp in any
-// direction, and of the rescalings about log2 of the blocks meet a new maximum: systematic.
+// How errors of a correct attention are distributed (VERDICT.md 3). golden.sigma has the sums. A relative error e_j of
+// key j's weight, of its score or of its exponential, moves o by p_j (v_j - o) e_j: those of different keys are
+// independent and join in quadrature. With s = sqrt(sum p^2 max(v^2, (v - o)^2)), "shift_weight":
+// - Scores err like sums of d products, then by up to eight roundings of their own (see dot_ and added_ of
+//   attention_bound.cc). Of a sum in any random order E is at most d (score^2 / 3 + Q) (golden/sigma.md), where Q, the
+//   sum of the squared products, is at most sqrt(sum q^4 sum k^4): the row's largest one counts for all keys. It is
+//   never more than d S^2 either, of the row's largest S times s, or where few keys have large scores, summed over the
+//   keys.
+// - An exponential, a tanh, and the division of a probability before it meets v err by up to math ulp, eps, in any
+//   direction: eps / sqrt(3) each. So does the rescaling at a new maximum, of which a row has about log2 of its blocks;
+//   it is the same for all keys before it, above and below the line.
+// - What all keys have in common cancels, but for the one division at the end: eps |o|, systematic.
 //
 // Scores and probabilities kept in a narrower format, with its unit roundoff u:
 // - A rounding of p_j moves o by p_j v_j e_j, or, where the same p_j are summed for the division, p_j (v_j - o) e_j;
@@ -25,6 +33,7 @@ namespace {
 
 constexpr double kSmallestKeyBlock = 16;  // of published kernels
 constexpr double kMostScoreError = 0.25;
+constexpr double kShortAccumulator = 0x1p-20;
 
 // sqrt(h) of short sums, panels of 64 in longer ones; as in SumBound, (S + |y|) / 2 <= S.
 double StepsOf(double d) {
@@ -54,28 +63,68 @@ bool AllAreSmall(const AttentionCase& op, const ScoreErrors& errors) {
   return true;
 }
 
-// What depends on the size of a row's scores: planes of the deviation and of what is systematic.
-void AddScoreErrors(const AttentionCase& op, const Golden& golden, double u, double u_mid, BoundModel& bound) {
+// Of weights in the accumulator's own format, in units of v: the deviation of an element.
+class WeightErrors {
+ public:
+  WeightErrors(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u)
+      : rows_(*golden.Extra("rows")),
+        dot_(*golden.Extra("dot_weight")),
+        added_(*golden.Extra("added_weight")),
+        shift_(*golden.Extra("shift_weight")),
+        move_(*golden.Extra("move_weight")) {
+    const auto d = static_cast<double>(op.d);
+    of_dot_ = kRoundingDeviation * u * StepsOf(d);
+    of_added_ = kRoundingDeviation * u * std::sqrt(8.0);
+    of_products_ = kRoundingDeviation * u * std::sqrt(d);
+    const double function = e.eps / std::sqrt(3.0);
+    const double blocks = std::ceil(static_cast<double>(op.s) / kSmallestKeyBlock);
+    of_weight_ = function * std::sqrt(2 + std::log2(blocks));
+    if (op.softcap > 0) of_cap_ = function / std::sqrt(2.0);
+  }
+  double At(int64_t i, int64_t row) const {
+    const auto fact = [&](RowFact f) { return rows_[row * kRowFacts + f]; };
+    const double added = of_added_ * fact(kAddedMax);
+    const double largest = std::hypot(of_dot_ * fact(kDotMax), added) * shift_[i];
+    const double random = std::hypot(std::hypot(of_products_ * fact(kProducts), added) * shift_[i],
+                                     of_products_ / std::sqrt(6.0) * move_[i]);
+    const double linear = of_dot_ * dot_[i] + of_added_ * added_[i];
+    return std::hypot(std::min({largest, random, linear}), of_weight_ * shift_[i], of_cap_ * move_[i]);
+  }
+
+ private:
+  const Plane &rows_, &dot_, &added_, &shift_, &move_;
+  double of_dot_ = 0, of_added_ = 0, of_products_ = 0, of_weight_ = 0, of_cap_ = 0;
+};
+
+// What hangs on a row's scores: planes of the deviation and of what is systematic.
+void AddScoreErrors(const AttentionCase& op, const Golden& golden, const OperationErrors& e, double u,
+                    BoundModel& bound) {
+  const double u_mid = e.mid;
   const ScoreErrors errors(op, golden, u, u_mid);
-  if (u_mid == 0 && AllAreSmall(op, errors)) return;
-  const Plane &mid = *golden.Extra("mid_weight"), &range = *golden.Extra("range");
+  const WeightErrors weights(op, golden, e, u);
+  const bool plain = u_mid == 0 && AllAreSmall(op, errors);
+  const Plane &shift = *golden.Extra("shift_weight"), &move = *golden.Extra("move_weight");
   const Plane &dot = *golden.Extra("dot_weight"), &added = *golden.Extra("added_weight");
+  const Plane& range = *golden.Extra("range");
   const bool wide = golden.magnitude.wide();
   const auto deviation = std::make_shared<Plane>(golden.size(), wide);
-  const auto systematic = std::make_shared<Plane>(golden.size(), wide);
+  const auto systematic = std::make_shared<Plane>(plain ? 0 : golden.size(), wide);
   ParallelFor(golden.size(), 4096, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = i / op.dv;
       const bool small = errors.IsSmall(row);
-      const double linear = kRoundingDeviation * u_mid * mid[i];
+      const double stored = kRoundingDeviation * u_mid * std::hypot(shift[i], move[i]);
+      const double linear = std::hypot(weights.At(i, row), stored);
       deviation->SetUp(i, small ? linear * std::exp(2 * errors.At(row)) : linear);
+      if (plain) continue;
       const double squares = kRoundingDeviation * kRoundingDeviation * u_mid * errors.Stored(row);
       systematic->SetUp(i, small ? squares * (dot[i] + added[i]) : range[i]);
     }
   });
   bound.statistic.deviations.push_back({deviation.get(), 1});
-  bound.statistic.systematic.push_back({systematic.get(), 1});
   bound.owned.push_back(deviation);
+  if (plain) return;
+  bound.statistic.systematic.push_back({systematic.get(), 1});
   bound.owned.push_back(systematic);
 }
 
@@ -84,18 +133,17 @@ void AddScoreErrors(const AttentionCase& op, const Golden& golden, double u, dou
 void SetAttentionStatistic(const AttentionCase& op, const Golden& golden, const Contract& contract, BoundModel& bound) {
   const OperationErrors e(contract);
   StatisticModel& statistic = bound.statistic;
-  statistic.applicable = e.in == 0 && contract.acc != Accumulator::kTensorCore && golden.Extra("mid_weight") != nullptr;
+  statistic.applicable =
+      e.in == 0 && contract.acc != Accumulator::kTensorCore && golden.Extra("shift_weight") != nullptr;
   if (!statistic.applicable) return;
   statistic.shared = true;
   const auto d = static_cast<double>(op.d), keys = static_cast<double>(op.s);
   const double u = contract.AccUnitRoundoff();
   statistic.stagnates = std::max(d, keys) * u > 0.125;
-  statistic.deviations.push_back({golden.Extra("dot_weight"), kRoundingDeviation * u * StepsOf(d)});
-  statistic.deviations.push_back({golden.Extra("added_weight"), kRoundingDeviation * u * std::sqrt(8.0)});
-  AddScoreErrors(op, golden, u, e.mid, bound);
-  statistic.of_value = e.mid;
-  if (op.softcap > 0) statistic.systematic.push_back({golden.Extra("dot_weight"), e.eps});
-  statistic.of_magnitude = e.eps * (3 + std::log2(std::ceil(keys / kSmallestKeyBlock)));
+  AddScoreErrors(op, golden, e, u, bound);
+  statistic.of_value = e.mid + e.eps;
+  // Short accumulators lose small weights of a row all in one direction (golden/sigma.md).
+  if (u > kShortAccumulator) statistic.deviations.push_back({&golden.magnitude, u * std::sqrt(keys)});
   statistic.constant = e.lambda * (2 * keys + 4);
   if (e.mid_abs > 0) statistic.systematic.push_back({golden.Extra("values"), e.mid_abs});
 }

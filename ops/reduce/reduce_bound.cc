@@ -44,7 +44,8 @@ BoundModel MeanBound(const ReduceCase& op, const Golden& golden, const Contract&
   // Division, or multiplication by a rounded reciprocal; the count itself may round (K in f16).
   const double division = MathError(contract) + 4 * contract.AccUnitRoundoff();
   BoundModel bound =
-      SumBound(golden, contract, out, {.terms = terms, .height = terms, .products = false, .extra_relative = division});
+      SumBound(golden, contract, out,
+               {.terms = terms, .height = terms, .products = false, .squares_known = true, .extra_relative = division});
   bound.partial_overflow_at /= terms;  // the magnitude plane is S / K
   // A running mean, m += (x - m) / n, has differences of either sign on the way.
   bound.partial_signs = PartialSigns::kEither;
@@ -221,7 +222,8 @@ BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contr
       bound = LogSumExpBound(op, golden, contract, in, out);
       break;
     default:
-      bound = SumBound(golden, contract, out, {.terms = terms, .height = terms, .products = false, .type_a = in});
+      bound = SumBound(golden, contract, out,
+                       {.terms = terms, .height = terms, .products = false, .squares_known = true, .type_a = in});
   }
   AdmitOperandOverflow(bound, golden, contract, in);
   if (op.kind != ReduceKind::kSum && op.kind != ReduceKind::kMean)

@@ -91,6 +91,26 @@ StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Golden& golden, con
   return statistic;
 }
 
+// What an element may be off beside what its row shares. exp(x - m) and the division by the row's sum: two functions,
+// and a third one where exponentials are kept and rescaled when the maximum is known. x - m and its product with log2 e
+// round by u |x - m| each, log2 e itself is off by less than that; the products round. Logarithms subtract once more.
+// Where numbers are subnormal, an ulp is the smallest one.
+void AddSharedRow(const SoftmaxCase& op, const Golden& golden, const OperationErrors& errors, BoundModel& bound) {
+  const Plane& distance = *golden.Extra("distance");
+  const auto allowance = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
+  const double lost = (4 + 2 * errors.eps / errors.u) * errors.lambda;
+  ParallelFor(golden.size(), 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const double size = golden.magnitude[i], exponent = 1.5 * errors.u * distance[i];
+      const double own =
+          op.log ? exponent + (errors.eps + errors.u) * size : size * (exponent + 3 * errors.eps + 2 * errors.u);
+      allowance->SetUp(i, own + lost);
+    }
+  });
+  bound.statistic.shared_row = {allowance.get(), op.terms, op.inner, op.log};
+  bound.owned.push_back(allowance);
+}
+
 // What the sums of rows lose (lost_terms.h), relative to probabilities and absolutely in their logarithms.
 void AddLostSums(const SoftmaxCase& op, const Golden& golden, const Contract& contract, BoundModel& bound) {
   const double u = contract.AccUnitRoundoff();
@@ -149,7 +169,10 @@ BoundModel SoftmaxBound(const Problem& problem, const Golden& golden, const Cont
   bound.terms.push_back({owned.get(), 1});
   bound.owned.push_back(owned);
   bound.statistic = SoftmaxStatistic(op, golden, contract, errors);
-  if (bound.statistic.applicable) AddLostSums(op, golden, contract, bound);
+  if (bound.statistic.applicable) {
+    AddLostSums(op, golden, contract, bound);
+    AddSharedRow(op, golden, errors, bound);
+  }
   FollowMaskedPolicy(bound, golden, contract, op.log);
   return bound;
 }

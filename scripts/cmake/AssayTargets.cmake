@@ -14,11 +14,7 @@ if(ASSAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${ASSAY_CCACHE})
 endif()
 
-# GCC walks all that it has allocated again and again to reclaim memory: a fifth of the time of a large file, for a
-# quarter of its memory. Not below 1 GiB, and then at every tenfold growth.
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:--param ggc-min-heapsize=1048576 --param ggc-min-expand=1000>")
-endif()
+option(ASSAY_LONG_TESTS "Build with `all` what tests of scripts/test.sh --full need alone" OFF)
 
 # Programs in bin/, plugins in lib/assay/plugins/: the same layout in the build folder and when installed, so that
 # the program finds its plugins relative to itself.
@@ -60,11 +56,15 @@ function(assay_keep_apart target)
   endforeach()
 endfunction()
 
-# assay_add_layer(NAME <target> [DEPS targets...]): every *.cc of the current folder and those below it as one OBJECT
-# library, because an object that only registers itself (an operator, a writer) would vanish from a static archive.
+# assay_add_layer(NAME <target> [DEPS targets...] [APART folders...]): every *.cc of the current folder and those below it
+# but for folders that are layers of their own, as one OBJECT library, because an object that only registers itself (an
+# operator, a writer) would vanish from a static archive.
 function(assay_add_layer)
-  cmake_parse_arguments(arg "" "NAME" "DEPS" ${ARGN})
+  cmake_parse_arguments(arg "" "NAME" "DEPS;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  foreach(folder IN LISTS arg_APART)
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}/")
+  endforeach()
   add_library(${arg_NAME} OBJECT ${sources})
   target_include_directories(${arg_NAME} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${arg_NAME} PUBLIC assay_strict_fp ${arg_DEPS} PRIVATE assay_warnings)

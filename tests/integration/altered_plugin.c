@@ -233,6 +233,12 @@ static assay_status leaves_rounding(assay_plan* plan, const assay_args* args, as
   fesetround(FE_UPWARD);
   return status;
 }
+__attribute__((destructor)) static void at_exit(void) {
+  const char* how = getenv("ASSAY_ALTER");
+  if (how == NULL) return;
+  if (strcmp(how, "crashes-at-exit") == 0) abort();
+  if (strcmp(how, "hangs-at-exit") == 0) pause();
+}
 static assay_status crashes(assay_plan* plan, const assay_args* args, assay_text* error) {
   abort();
 }
@@ -391,6 +397,7 @@ static void alter(const char* how) {
   if (strcmp(how, "complete") == 0 || strncmp(how, "streams-", 8) == 0) add_streams();
   ALTER("streams-without-wait", event_wait, NULL);
   ALTER("streams-that-skip", submit, submits_two);
+  ALTER("streams-any-arguments", submit, submits_any_arguments);
   ALTER("streams-back-in-time", event_wait, ends_before_it_begins);
   ALTER("times", execute_batch, times);
   ALTER("times-but-one", execute_batch, times_but_one);

@@ -128,7 +128,7 @@ class Misbehaviour(Cli):
         self.assertEqual(record["verdict"], "mismatch")
         self.assertEqual(record["output_hash"], records[0]["output_hash"])
 
-    def test_a_fault_of_the_timed_loop_alone_is_a_mismatch_without_a_time(self):
+    def test_a_fault_of_later_executions_alone_is_a_mismatch_without_a_time(self):
         done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
                                        "wrong_later,ok", "--perf-time", "0.02")
         by_name = {r["implementation"]: r for r in records}

@@ -19,7 +19,8 @@ TREES = ("harness", "golden", "ops", "reports", "backends")
 MAX_LINES = 499  # the hard cap is below 500
 LAYERS = (("harness/base/",), ("harness/data/",), ("harness/model/",), ("golden/",), ("ops/",),
           ("harness/plan/", "harness/exec/", "harness/judge/", "harness/perf/", "harness/regress/"), ("harness/cases/",),
-          ("harness/results/",), ("harness/run/",), ("harness/check/", "harness/power/", "harness/explain/"))
+          ("harness/results/",), ("harness/run/",), ("harness/check/", "harness/power/", "harness/explain/",
+           "harness/explore/"))
 
 
 def allowed(path):
@@ -90,6 +91,7 @@ def self_test():
            ("harness/cases/a.cc", "harness/run/r.h"), ("harness/results/a.cc", "harness/run/r.h"),
            ("harness/run/a.cc", "harness/cli/c.h"), ("harness/run/a.cc", "reports/r.h"),
            ("harness/run/a.cc", "harness/check/k.h"), ("harness/power/a.cc", "harness/check/k.h"),
+           ("harness/explore/a.cc", "harness/check/k.h"),
            ("reports/a.cc", "golden/g.h"), ("reports/a.cc", "harness/cli/c.h"), ("harness/other/a.cc", "harness/base/b.h"),
            ("harness/plan/a.cc", "harness/exec/absent.h"), ("golden/a.cc", "<ops/operator.h>")]
     good = [("harness/data/a.cc", "harness/base/b.h"), ("golden/a.cc", "harness/data/d.h"), ("ops/matmul/a.cc", "golden/g.h"),
@@ -97,7 +99,8 @@ def self_test():
             ("backends/gpu/a.cc", "backends/common/x.h"), ("backends/gpu/a.cc", "cuda/sdk.h"),
             ("harness/exec/worker/a.cc", "backends/abi/x.h"), ("harness/exec/a.cc", "ops/operator.h"),
             ("harness/judge/a.cc", "ops/matmul/matmul.h"), ("harness/run/a.cc", "harness/exec/e.h"),
-            ("harness/check/a.cc", "harness/run/r.h"), ("reports/html/a.cc", "harness/model/m.h"),
+            ("harness/check/a.cc", "harness/run/r.h"), ("harness/explore/a.cc", "harness/run/r.h"),
+            ("reports/html/a.cc", "harness/model/m.h"),
             ("harness/cli/golden/a.cc", "reports/r.h"), ("golden/a.cc", "<string>")]
     headers = ["harness/base/b.h", "harness/data/d.h", "harness/model/m.h", "golden/g.h", "ops/operator.h",
                "ops/matmul/matmul.h", "harness/plan/p.h", "harness/exec/e.h", "harness/run/r.h", "harness/check/k.h",

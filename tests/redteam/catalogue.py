@@ -75,7 +75,9 @@ def ended(name):
 def gains_nothing():
     """Every timed execution cost what an honest one costs: the median is not below half of the honest plugin's."""
     def look(outcome, arena, cheat):
-        honest = arena.run("honest", case=cheat.case, perf_time=cheat.perf_time).records[0]["time_median_s"]
+        # The fastest of some: another process may hold one of them up.
+        honest = min(arena.run("honest", case=cheat.case, perf_time=cheat.perf_time).records[0]["time_median_s"]
+                     for _ in range(3))
         cheats = min((r["time_median_s"] or 0 for r in outcome.records), default=0)
         return "gains nothing: each timed execution has data of its own" if cheats > honest / 2 else None
     return look
@@ -112,6 +114,7 @@ class Cheat:
 LARGE = "matmul/f32/m=256,n=256,k=256/fill=normal/seed=0"  # a look at its inputs costs little beside the product
 LONG = "matmul/f32/m=512,n=512,k=512/fill=normal/seed=0"
 SMALL = "matmul/f32/m=48,n=40,k=64/fill=normal/seed=0"
+TINY = "matmul/f32/m=16,n=12,k=32/fill=normal/seed=0"  # executed many times beside the timed loop
 ODD = "matmul/f32/m=65,n=97,k=129,transb=1/fill=normal/seed=0"  # as suite `default` has it
 
 MISMATCH = judged("mismatch", "")
@@ -149,7 +152,7 @@ REPLAY = [
 ]
 
 NO_DURATION = judged("error", "not a duration")
-FORGED = (timed("."), NO_DURATION)
+FORGED = (timed("."), NO_DURATION, gains_nothing())  # where nothing counts, the times are those of the host's clock
 DURATIONS = [Cheat(f"forged {how}", what, FORGED, case=LARGE, perf_time=WHILE, library="forged", implementation=how) for how, what in (
     ("hundredth", "a hundredth of each duration"), ("zero", "durations of zero"), ("negative", "negative durations"),
     ("nan", "durations that are no numbers"), ("constant", "a nanosecond for each execution"),
@@ -171,11 +174,15 @@ DEFERRED = [
           perf_time=WHILE, known=(d.FIELD_GUIDE, d.KERNELBENCH)),
     Cheat("defers_to_download", "computes when the output is asked for", (timed("download"),), case=LARGE,
           perf_time=WHILE, known=(d.FIELD_GUIDE,)),
-    Cheat("defers_some", "does so in three executions of five, and is honest between", (timed("download"),), case=LARGE,
-          perf_time=WHILE),
-    Cheat("computes_at_upload", "computes whenever an operand is uploaded, and copies in execute", (timed("upload"),),
-          case=LARGE),
-]
+    # Where the machine is busy, the median may be that of the honest ones.
+    Cheat("defers_some", "does so in three executions of five, and is honest between",
+          (timed("download"), gains_nothing()), case=LARGE, perf_time=WHILE),
+] + [
+    Cheat(f"computes_at_upload {when}", what, (timed("upload"),) + (() if when == "always" else (gains_nothing(),)),
+          case=LARGE, perf_time=WHILE, library="computes_at_upload", implementation=when)
+    for when, what in (("always", "computes whenever an operand is uploaded, and copies in execute"),
+                       ("some", "does so at three uploads of five, and is honest between"),
+                       ("later", "does so once the first sixty uploads are over"))]
 
 CHANCE = "a run judges some dozens of the executions of a result, and finds what goes wrong that rarely in few runs"
 RESULTS = [
@@ -195,6 +202,8 @@ RESULTS = [
           implementation="third"),
     Cheat("rarely_wrong thousandth", "one execution in a thousand does", (MISMATCH,), library="rarely_wrong",
           implementation="thousandth", gap=CHANCE, by_chance=True),
+    Cheat("rarely_wrong untimed", "the same in a run that times nothing", (MISMATCH,),
+          library="rarely_wrong", implementation="third", case=TINY, options=("--no-perf",)),
     Cheat("borrows_library", "multiplies by oneDNN, and names no library",
           (noted(r"The worker of redteam has loaded libdnnl\S* \(oneDNN\), which its library_version"),),
           known=(d.MAKORA, d.FIELD_GUIDE)),
@@ -215,6 +224,8 @@ DETECTION = [
     Cheat("tires", "rounds inputs to bf16 from the 40th execution on", (MISMATCH,), perf_time=WHILE, known=(d.LLM_C,)),
     Cheat("half_in_batches", "leaves terms out in executions that come in a batch", (MISMATCH,),
           known=(d.SAMSUNG, d.FUTUREMARK, d.PYGPUBENCH)),
+    Cheat("half_in_batches untimed", "the same in a run that times nothing", (MISMATCH,),
+          library="half_in_batches", case=TINY, options=("--no-perf",)),
 ]
 
 READING = [
@@ -231,12 +242,10 @@ READING = [
 KEPT = {
     "tmp": "/tmp", "var_tmp": "/var/tmp", "shm": "/dev/shm", "folder": "its current folder", "home": "HOME",
     "segment": "a System V segment", "cache": "its own cache folder"}
-SHARED_MEMORY = "drivers share memory between processes there; a run of other seeds (`--seed`) shows it"
-CACHE = "drivers keep compiled kernels there; a run of other seeds (`--seed`) shows it"
 PERSISTENCE = [
     Cheat(f"keeps_results {place}", f"has kept the results of an earlier run in {where}", (MISMATCH,),
           library="keeps_results", implementation=place, before=("learn",), case=SMALL, options=OF_CASE,
-          known=(d.EIGH,) if place == "shm" else (), gap={"shm": SHARED_MEMORY, "cache": CACHE}.get(place, ""))
+          known=(d.EIGH,) if place == "shm" else ())
     for place, where in KEPT.items()]
 
 PROCESSES = [

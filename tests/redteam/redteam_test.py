@@ -43,7 +43,7 @@ class Honest(InArena):
         for options, believed in (((), False), (("--launch-us", "10000"), True)):
             outcome = self.arena.run("forged_device_clock", *options, case=LARGE)
             self.assertEqual([r["timing_invalid"] == "" for r in outcome.records], [believed], outcome.text())
-            self.assertEqual(outcome.environment.get("launch_us"), 10000 if believed else None)
+            self.assertEqual(outcome.environment.get("launch_us"), "10000" if believed else None)
 
     def test_the_honest_plugin_keeps_the_rules_of_the_interface(self):
         done = self.arena.check_plugin("honest")

@@ -26,6 +26,7 @@ Device FakeDevice(const std::string& backend, std::shared_ptr<FakeSession> sessi
 RunnerSettings QuietSettings() {
   RunnerSettings settings;
   settings.relations = RelationEffort::kNone;
+  settings.repetitions = 0;
   settings.interrupted = [] { return false; };
   settings.command = "assay run";
   return settings;

@@ -22,7 +22,7 @@ CaseData DataOf(const PlannedCase& planned);
 
 Device FakeDevice(const std::string& backend, std::shared_ptr<FakeSession> session);
 
-RunnerSettings QuietSettings();  // no timing, no relations
+RunnerSettings QuietSettings();  // no timing, no relations, nothing repeated
 
 // The deed in the calls of which `when` is true.
 FakeSession::Behaviour Doing(const Deed& deed, std::function<bool(const FakeCall&)> when);

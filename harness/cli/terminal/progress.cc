@@ -51,16 +51,17 @@ void Progress::Update(size_t done, size_t failed, const std::string& current) {
   if (mode_ == Mode::kNone || now - last_ < interval) return;
   last_ = now;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  std::string line = fmt::format("{}/{} cases, {} failed, {:.0f} s{}", done, total_, failed, elapsed,
-                                 TimeLeftText(elapsed, done, total_));
+  const std::string of = total_ > 0 ? fmt::format("/{}", total_) : "";
+  std::string line =
+      fmt::format("{}{} cases, {} failed, {:.0f} s{}", done, of, failed, elapsed, TimeLeftText(elapsed, done, total_));
   if (mode_ == Mode::kLines) {
     Note(fmt::format("{}  {}", line, current));
     return;
   }
   const size_t terminal = TextWidth(STDERR_FILENO), width = terminal > 20 ? terminal : 80;
-  const size_t bar = 20;
-  const size_t filled = total_ == 0 ? bar : bar * done / total_;
-  line = fmt::format("[{}{}] {}  {}", std::string(filled, '#'), std::string(bar - filled, '.'), line, current);
+  const size_t bar = 20, filled = total_ == 0 ? 0 : std::min(bar, bar * done / total_);
+  line += "  " + current;
+  if (total_ > 0) line = fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(bar - filled, '.'), line);
   line.resize(std::min(line.size(), width - 1));
   std::fputs(("\r\x1b[2K" + line).c_str(), stderr);
 }

@@ -13,7 +13,7 @@ class Progress {
   // auto: a bar when stderr is a terminal that can show one, else lines.
   static Mode ParseMode(const std::string& text);
 
-  Progress(Mode mode, size_t total);
+  Progress(Mode mode, size_t total);  // 0: nobody knows how many
   ~Progress();
   void Update(size_t done, size_t failed, const std::string& current);
   void Clear() const;  // takes the bar away until the next update, for a line of text in its place

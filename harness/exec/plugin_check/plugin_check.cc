@@ -67,6 +67,7 @@ constexpr PluginCheck kChecks[] = {
     {"close-after-use", "the device closes and opens again after all objects are destroyed", Stage::kOffer,
      CloseAfterUse},
     {"leaks", "memory does not grow from cycle to cycle", Stage::kOffer, Leaks},
+    {"unload", "a process that has used the plugin ends without a crash", Stage::kFile, Unload},
 };
 
 Finding OpenFirstDevice(PluginUnderTest& plugin) {
@@ -110,6 +111,8 @@ Finding FindOffers(PluginUnderTest& plugin, const Json& problems) {
                  last_reason);
 }
 
+}  // namespace
+
 Finding Reach(PluginUnderTest& plugin, Stage stage, const Json& problems) {
   if (stage >= Stage::kTable) {
     const Result<const assay_backend_api*> api = LoadPlugin(plugin.path);
@@ -121,8 +124,6 @@ Finding Reach(PluginUnderTest& plugin, Stage stage, const Json& problems) {
   }
   return stage >= Stage::kOffer ? FindOffers(plugin, problems) : Good("");
 }
-
-}  // namespace
 
 std::string Told(const char* function, assay_status status, const ErrorText& error) {
   const std::string text = error.str();

@@ -9,6 +9,11 @@
 
 namespace assay::plugin_check {
 
+// Of arguments; the header names none.
+inline constexpr uint64_t kUnknownFlag = uint64_t{1} << 63;
+// What a function did with arguments that have it: it has to refuse them, with a text.
+Finding RefusesFlags(const char* function, assay_status status, const ErrorText& error);
+
 // A copy of a description. Its structs announce what today's have, or more, as a newer caller's do.
 class DescriptionCopy {
  public:

@@ -13,7 +13,6 @@ namespace assay::plugin_check {
 namespace {
 
 constexpr int kRounds = 20;
-constexpr uint64_t kUnknownFlag = uint64_t{1} << 63;
 
 // Executes twice; *same says whether the bytes agree.
 Finding TwoExecutions(PluginUnderTest& plugin, const CheckedOffer& offer, const char* implementation, bool* same) {
@@ -60,15 +59,15 @@ Finding CallBatch(PluginUnderTest& plugin, const CheckedOffer& offer, const char
   return Good("");
 }
 
-Finding IsRefused(const char* function, assay_status status, const ErrorText& error) {
+}  // namespace
+
+Finding RefusesFlags(const char* function, assay_status status, const ErrorText& error) {
   if (status == ASSAY_OK) {
     return Bad("{} of arguments with flags {:#x} is ASSAY_OK; refuse what the header does not name", function,
                kUnknownFlag);
   }
   return error.str().empty() ? Bad("{} refused arguments with unknown flags without a text", function) : Good("");
 }
-
-}  // namespace
 
 bool ClaimsSameBits(const CheckedOffer::Implementation& implementation) {
   const auto contract = ParseDeclaration(implementation.contract);
@@ -153,13 +152,13 @@ Finding ArgumentFlags(PluginUnderTest& plugin) {
     args.flags = kUnknownFlag;
     ErrorText alone, in_batch;
     const assay_status executed = plugin.api->execute(plan.get(), &args, alone.out());
-    if (Finding f = IsRefused("execute", executed, alone); f.kind != kOk) return f;
+    if (Finding f = RefusesFlags("execute", executed, alone); f.kind != kOk) return f;
     if (plugin.api->execute_batch == nullptr) continue;
     const assay_args* all[] = {&args};
     double seconds = 0;
     assay_batch batch{sizeof batch, 1, all, ASSAY_CACHE_WARM, 0, &seconds, 0, 0};
     const assay_status executed_batch = plugin.api->execute_batch(plan.get(), &batch, in_batch.out());
-    if (Finding f = IsRefused("execute_batch", executed_batch, in_batch); f.kind != kOk) return f;
+    if (Finding f = RefusesFlags("execute_batch", executed_batch, in_batch); f.kind != kOk) return f;
   }
   return Good("{} operators", plugin.offers.size());
 }

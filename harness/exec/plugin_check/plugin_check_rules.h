@@ -72,6 +72,9 @@ Finding IsDeclined(const Answer& answer, const std::string& what);
 std::string ProblemOfText(const char* member, const char* text, size_t max_bytes);
 bool ClaimsSameBits(const CheckedOffer::Implementation& implementation);
 
+// Loads the plugin and takes it as far as the stage.
+Finding Reach(PluginUnderTest& plugin, PluginStage stage, const Json& problems);
+
 // The file and its entry point.
 Finding Loads(PluginUnderTest&);
 Finding EntrySymbol(PluginUnderTest&);
@@ -125,5 +128,6 @@ Finding Streams(PluginUnderTest&);
 Finding DestroyNull(PluginUnderTest&);
 Finding CloseAfterUse(PluginUnderTest&);
 Finding Leaks(PluginUnderTest&);
+Finding Unload(PluginUnderTest&);
 
 }  // namespace assay::plugin_check

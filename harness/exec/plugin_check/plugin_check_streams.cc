@@ -42,6 +42,14 @@ class Overlap {
     events_.push_back(event);
     return Good("");
   }
+  Finding RefusesUnknownFlags(assay_plan* plan, assay_args args) {
+    args.flags = kUnknownFlag;
+    assay_event* event = nullptr;
+    ErrorText error;
+    const assay_status status = plugin_->api->submit(plan, streams_[0], &args, &event, error.out());
+    if (status == ASSAY_OK && event != nullptr) plugin_->api->event_destroy(event);
+    return RefusesFlags("submit", status, error);
+  }
   // Waits for all, twice each: their times are alike, none ends before it begins, and those of a stream are in order.
   Finding Wait() {
     double last_end[kStreams] = {};
@@ -91,6 +99,7 @@ Finding RunOverlapping(PluginUnderTest& plugin, const CheckedOffer& offer, int* 
   {
     Overlap overlap(plugin);
     if (Finding f = overlap.Create(); f.kind != kOk) return f;
+    if (Finding f = overlap.RefusesUnknownFlags(plans[0].get(), operands[1].args()); f.kind != kOk) return f;
     for (int i = 0; i < kStreams * kEach; ++i) {
       const int stream = i % kStreams;
       const assay_args& args = operands[static_cast<size_t>(i + 1)].args();

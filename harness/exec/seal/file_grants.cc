@@ -119,9 +119,11 @@ void FileGrants::GrantPlugin(const fs::path& plugin) {
     const fs::path folder = RealPath(file.parent_path());
     grants_.push_back({file.string(), false});
     GrantLibraries(folder);
-    if (HoldsAllKinds(folder) || !HideRuns(folder)) continue;
-    Read(folder);
-    Read(folder / "../deps");  // where a package keeps what it brings
+    if (HoldsAllKinds(folder)) continue;
+    const fs::path brought = RealPath(folder / "../deps");  // where a package keeps what it brings
+    for (const fs::path& whole : {folder, brought}) {
+      if (HideRuns(whole)) Read(whole);
+    }
   }
 }
 

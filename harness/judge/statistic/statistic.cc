@@ -89,6 +89,11 @@ StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, co
   outcome.margin = outcome.max_r / kElementThreshold;
   if (outcome.max_r > kOutlierLevel) JudgeOutliers(judge, got, chunks, outcome);
   if (groups != nullptr) JudgeGroups(groups->Worst(), got, outcome);
+  if (judge.bound().statistic.shared_row) {
+    outcome.shared_row = JudgeSharedRows(judge, got);
+    outcome.margin = std::max(outcome.margin, outcome.shared_row.margin);
+    if (outcome.shared_row.margin > 1) AddReason(outcome, outcome.shared_row.Text());
+  }
   CalibrateOnItself(judge, got, chunks, outcome);
   return outcome;
 }

@@ -13,6 +13,7 @@
 #include "harness/judge/kernel/chunk.h"
 #include "harness/judge/statistic/outliers.h"
 #include "harness/judge/statistic/scan.h"
+#include "harness/judge/statistic/shared_rows.h"
 
 namespace assay {
 
@@ -26,8 +27,10 @@ struct StatisticOutcome {
   Cluster cluster;                       // of them, where errors are independent
   GroupFinding group;                    // with the largest margin
   std::string group_where;               // "column 5"; "" when no group was tested
-  double margin = 0;                     // the largest of max_r / kElementThreshold, cluster and group; above 1 fails
-  std::string reason;                    // what fired and where; "" when nothing did
+  SharedRowFinding shared_row;           // where rows share an error
+  // The largest of max_r / kElementThreshold, cluster, group and shared row; above 1 fails.
+  double margin = 0;
+  std::string reason;  // what fired and where; "" when nothing did
   // The largest error against the implementation's own robust scale, over 1.25 times 8: above 1 is suspect. None
   // where there is no such scale.
   std::optional<double> self_margin;

@@ -53,6 +53,21 @@ Candidates::Candidates(const Operator& op, const CoverLimits& limits)
   }
 }
 
+int Candidates::Add(size_t knob, const std::string& value) {
+  auto& values_of = space_.knobs[knob].values;
+  const auto known = std::ranges::find(values_of, std::vector{value});
+  const int index = static_cast<int>(known - values_of.begin());
+  if (known != values_of.end()) return index;
+  values_of.push_back({value});
+  Choice choice(knobs());
+  choice[knob] = index;
+  for (const int dimension : DimensionsOf(knob)) {
+    const auto d = static_cast<size_t>(dimension);
+    if (!table_[d].empty()) table_[d].push_back(LevelIn(space_.dimensions[d], Write(choice), schema()));
+  }
+  return index;
+}
+
 CaseSpec Candidates::Write(const Choice& choice) const {
   CaseSpec spec{.op = schema().op};
   spec.attrs.reserve(2 * knobs());

@@ -30,6 +30,8 @@ class Candidates {
   const OpSchema& schema() const { return op_->schema(); }
   size_t knobs() const { return space_.knobs.size(); }
   int values(size_t knob) const { return static_cast<int>(space_.knobs[knob].values.size()); }
+  // The index of this value of a knob of one key, which gets it where it is not in its list.
+  int Add(size_t knob, const std::string& value);
   // The knobs that decide a dimension.
   const std::vector<int>& KnobsOf(int dimension) const { return knobs_of_[static_cast<size_t>(dimension)]; }
   // The dimensions that a knob decides, alone or with others.

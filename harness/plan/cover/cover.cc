@@ -46,7 +46,8 @@ struct Candidate {
 
 class CoverMaker {
  public:
-  CoverMaker(const Operator& op, const CoverOptions& options) : options_(options), candidates_(op, options.limits) {}
+  CoverMaker(const Operator& op, const CoverOptions& options)
+      : options_(options), candidates_(op, options.limits), random_(options.seed) {}
 
   Cover Make() {
     std::vector<int> all(space().dimensions.size()), in_triples;
@@ -54,6 +55,7 @@ class CoverMaker {
     std::ranges::copy_if(all, std::back_inserter(in_triples),
                          [&](int d) { return space().dimensions[static_cast<size_t>(d)].in_triples; });
     FindBase();
+    cover_.base = base_;
     FindUnreachableLevels();
     AddSet(2, all);
     CoverSet(cover_.sets.back());
@@ -167,6 +169,7 @@ class CoverMaker {
       Shrink(set, most, *best);
       MarkCovered(best->levels);
       cover_.cases.push_back(std::move(best->spec));
+      cover_.choices.push_back(std::move(best->choice));
     }
   }
 
@@ -363,7 +366,7 @@ class CoverMaker {
   Cover cover_;
   Choice base_;                                        // what knobs stay at that nothing turns
   std::vector<std::vector<std::string>> unreachable_;  // of each level why no case has it; "": one does
-  std::mt19937_64 random_{0x636f766572};               // any constant
+  std::mt19937_64 random_;
 };
 
 }  // namespace

@@ -2,9 +2,11 @@
 // A covering design: few cases of an operator in which all pairs of levels of its dimensions occur, or all threes of
 // some of them. Greedy, as AETG (Cohen et al., The AETG System, IEEE TSE 23(7), 1997): each case starts from a
 // combination that is still missing, and every other knob is turned to where most missing ones come in. What the
-// operator or the limits refuse is no case. The same declaration and limits give the same cases, on every machine.
+// operator or the limits refuse is no case. The same declaration, limits and seed give the same cases, on every
+// machine.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@ namespace assay {
 struct CoverOptions {
   int strength = 2;  // 3: also in threes, those dimensions that take part (Dimension::in_triples)
   CoverLimits limits;
+  uint64_t seed = 0x636f766572;  // of the design: another one combines otherwise
   bool operator==(const CoverOptions&) const = default;
 };
 
@@ -28,6 +31,8 @@ struct CoveredSet {
 
 struct Cover {
   std::vector<CaseSpec> cases;   // canonical, each once
+  std::vector<Choice> choices;   // of each case
+  Choice base;                   // a plain case: small values, which the operator takes
   std::vector<CoveredSet> sets;  // pairs, then threes
 };
 

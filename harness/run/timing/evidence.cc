@@ -83,19 +83,19 @@ void TimeEvidence::AddDownloads(double execution_s, double first_s, double again
   downloads_.push_back({execution_s, Excess(first_s, again_s, round_trip_s_)});
 }
 
-// Of executions that are said to be as fast as most: a plugin that leaves every other one to the download is honest in
-// those between.
-std::vector<double> TimeEvidence::LeftToDownload() const {
-  const double most_s = kEvenFactor * Claimed() + kTransferSlack;
-  std::vector<double> left_s;
-  for (const auto& [execution_s, excess_s] : downloads_) {
-    if (execution_s <= most_s) left_s.push_back(excess_s);
-  }
-  return left_s;
+void TimeEvidence::AddUploads(double execution_s, double changed_s, double unused_s) {
+  uploads_.push_back({execution_s, Excess(changed_s, unused_s, round_trip_s_)});
 }
 
-void TimeEvidence::AddUploads(double changed_s, double unused_s) {
-  done_by_upload_s_.push_back(Excess(changed_s, unused_s, round_trip_s_));
+// Of executions that are said to be as fast as most: a plugin that leaves every other one to a transfer is honest in
+// those between.
+std::vector<double> TimeEvidence::InFastExecutions(const std::vector<std::pair<double, double>>& excesses) const {
+  const double most_s = kEvenFactor * Claimed() + kTransferSlack;
+  std::vector<double> found_s;
+  for (const auto& [execution_s, excess_s] : excesses) {
+    if (execution_s <= most_s) found_s.push_back(excess_s);
+  }
+  return found_s;
 }
 
 double TimeEvidence::Claimed() const {
@@ -125,12 +125,13 @@ std::string TimeEvidence::SeenBefore() const {
 
 std::string TimeEvidence::InTransfers(bool sure) const {
   const double permitted = Claimed() + kTransferSlack;
-  if (const std::vector<double> left_s = LeftToDownload(); Lower(left_s, sure) > permitted) {
+  if (const std::vector<double> left_s = InFastExecutions(downloads_); Lower(left_s, sure) > permitted) {
     return fmt::format("{:.3g} s of work were left to the download of an output", Quantile(left_s, 0.5));
   }
-  const bool uploads_go_on = sure || done_by_upload_s_.size() < kMostUploadPairs;
-  if (uploads_go_on && Lower(done_by_upload_s_, sure) > permitted) {
-    return fmt::format("{:.3g} s of work were done by the upload of inputs", Quantile(done_by_upload_s_, 0.5));
+  const std::vector<double> done_s = InFastExecutions(uploads_);
+  const bool uploads_go_on = sure || done_s.size() < kMostUploadPairs;
+  if (uploads_go_on && Lower(done_s, sure) > permitted) {
+    return fmt::format("{:.3g} s of work were done by the upload of inputs", Quantile(done_s, 0.5));
   }
   return "";
 }
@@ -156,7 +157,7 @@ bool TimeEvidence::IsSuspicious() const {
 }
 
 bool TimeEvidence::IsComplete() const {
-  return std::min(called_s_.size(), downloads_.size()) >= kEnoughToSuspect && seen_s_.size() >= kFewestSamples;
+  return called_s_.size() >= kFewestCalls && downloads_.size() >= kEnoughToSuspect && seen_s_.size() >= kFewestSamples;
 }
 
 }  // namespace assay

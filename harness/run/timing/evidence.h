@@ -15,8 +15,9 @@ namespace assay {
 // distributed. -infinity for fewer than kFewestSamples, of which none is that sure.
 double SurelyAbove(std::vector<double> values);
 inline constexpr size_t kFewestSamples = 20;
-inline constexpr size_t kEnoughToSuspect = 10;  // or to see that there is nothing to suspect
-inline constexpr size_t kMostUploadPairs = 40;  // more of them decide nothing
+inline constexpr size_t kEnoughToSuspect = 10;  // of transfers, or to see that there is nothing to suspect
+inline constexpr size_t kFewestCalls = 10;
+inline constexpr size_t kMostUploadPairs = 100;  // to decide a suspicion; more of them change nothing
 
 class TimeEvidence {
  public:
@@ -34,8 +35,9 @@ class TimeEvidence {
   void AddExecution(double seconds, bool changed);
   // Of one output: how long its execution took, as the plugin says, and the downloads at once after it and again.
   void AddDownloads(double execution_s, double first_s, double again_s);
-  // Of changed inputs, and of as many bytes to operands that are never executed.
-  void AddUploads(double changed_s, double unused_s);
+  // Of changed inputs, and of as many bytes to operands that are never executed; `execution_s`: the median
+  // of the call that came next, as the plugin says.
+  void AddUploads(double execution_s, double changed_s, double unused_s);
 
   // Why they cannot; "": nothing says so.
   std::string Contradiction() const;
@@ -50,7 +52,7 @@ class TimeEvidence {
   std::string Find(bool sure) const;
   std::string InTransfers(bool sure) const;
   double Claimed() const;
-  std::vector<double> LeftToDownload() const;
+  std::vector<double> InFastExecutions(const std::vector<std::pair<double, double>>& excesses) const;
   std::string Unaccounted(bool sure) const;
   std::string SeenBefore() const;
 
@@ -62,8 +64,8 @@ class TimeEvidence {
   std::vector<double> called_s_;  // of all: per execution, by the host's clock
   std::vector<double> told_s_;    // the same as the plugin says
   std::vector<double> changed_s_, seen_s_;
-  std::vector<std::pair<double, double>> downloads_;  // seconds of the execution, and of what was left of it
-  std::vector<double> done_by_upload_s_;
+  // Seconds of the execution, and of what was left of it, or had been done before it.
+  std::vector<std::pair<double, double>> downloads_, uploads_;
 };
 
 }  // namespace assay

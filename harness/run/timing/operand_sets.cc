@@ -50,6 +50,11 @@ double BytesOfSet(const Problem& problem) {
   return bytes;
 }
 
+bool IsCheapToRepeat(const Problem& problem) {
+  constexpr double kMostFlops = 5e5, kMostBytesOfCheap = 0x1p16;
+  return problem.flops <= kMostFlops && problem.bytes <= kMostBytesOfCheap;
+}
+
 size_t NumberOfSets(const Problem& problem, double cache_bytes, double expected_s) {
   const double room = cache_bytes > 0 ? std::min(kMostBytes, kShareOfCache * cache_bytes) : kMostBytes;
   const double needed = expected_s > 0 ? std::max(kFewestSets, kCallSeconds / expected_s) : kFewestSets;

@@ -77,5 +77,7 @@ T Draw(std::mt19937_64& random, T low, T high) {
 size_t NumberOfSets(const Problem& problem, double cache_bytes, double expected_s);
 // Of one of them.
 double BytesOfSet(const Problem& problem);
+// Whether dozens of executions cost little beside the rest of the case, on any device: numbers of the case, no times.
+bool IsCheapToRepeat(const Problem& problem);
 
 }  // namespace assay

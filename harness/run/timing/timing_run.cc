@@ -16,11 +16,14 @@ namespace {
 // The longest executions notice little of what they find in caches, and of threads that slept.
 constexpr double kLong = 0.01;
 constexpr int kRoundTrips = 5;
-constexpr size_t kUploadPairs = kEnoughToSuspect;
+constexpr size_t kFewestUploadPairs = 3;
+constexpr double kShareForUploads = 2;  // of the time that was given, until there are so many
+constexpr double kShareOfUnusedUploads = 0.05;  // of the time of all calls that execute, once there are some
 constexpr double kMostUnusedBytes = 0x1p25;  // of a set that is not executed
 // Of the time of all calls that execute; the larger one for the first, of which some are needed in any case.
 constexpr double kShareOfDownloads = 0.2, kShareOfFirstDownloads = 1;
 constexpr size_t kFewestDownloads = 2;
+constexpr size_t kFirstOfCheap = 20;  // of cases where they cost little
 constexpr const char* kChangedLater = "the output changed after the execution had returned";
 constexpr double kPatience = 30;       // times the time that was given, until a call counts
 constexpr double kTimeoutFactor = 20;  // a call may take this many times as long as expected, and a call's timeout
@@ -121,7 +124,10 @@ bool TimingRun::Finished() {
   if (count == 0) return false;
   if (request_.cold_cache && !timing_.cache_was_flushed) return Stop(StopReason::kNotFlushed);
   if (HasSpentAll()) return Stop(StopReason::kTimeLimit);
-  if (evidence_.IsSuspicious() || !HasExecutedEveryContent()) return false;  // soon there is enough to be sure
+  const bool has_time = timing_.host_seconds < kShareForUploads * request_.max_seconds;
+  const bool looked_at_uploads = !sets_.has_unused() || upload_pairs_ >= kFewestUploadPairs || !has_time;
+  // Soon there is enough to be sure.
+  if (evidence_.IsSuspicious() || !HasExecutedEveryContent() || !looked_at_uploads) return false;
   const bool plenty = count >= request_.min_repetitions && (request_.cold_cache || evidence_.IsComplete());
   if (plenty && request_.enough && request_.enough(timing_.seconds)) return Stop(StopReason::kSettled);
   if (count >= request_.max_repetitions) return Stop(StopReason::kRepetitions);
@@ -186,10 +192,17 @@ Call<void> TimingRun::ChangeSome(std::span<const size_t> order) {
   return Send(pieces);
 }
 
+// Which uploads have another one beside them is drawn to the end: nobody can wait until it is over.
+bool TimingRun::DrawsUploadPair() {
+  if (!sets_.has_unused()) return false;
+  if (evidence_.IsSuspicious() && upload_pairs_ < 2 * kMostUploadPairs) return true;
+  if (Draw(random_, 0, 1) == 0) return false;
+  return upload_pairs_ < kEnoughToSuspect || unused_uploads_s_ <= kShareOfUnusedUploads * timing_.host_seconds;
+}
+
 Call<void> TimingRun::Send(std::span<const Piece> pieces) {
   std::optional<double> unused_s;
-  const size_t most_pairs = evidence_.IsSuspicious() ? kMostUploadPairs : kUploadPairs;
-  if (sets_.has_unused() && upload_pairs_ < most_pairs) {
+  if (DrawsUploadPair()) {
     ++upload_pairs_;
     std::vector<Piece> same(pieces.begin(), pieces.end());
     for (Piece& piece : same) piece.set = sets_.unused();
@@ -199,7 +212,8 @@ Call<void> TimingRun::Send(std::span<const Piece> pieces) {
   }
   const Call<double> sent = session_.Upload(plan_, pieces);
   if (!sent) return tl::unexpected(sent.error());
-  if (unused_s) evidence_.AddUploads(*sent, *unused_s);
+  if (unused_s) uploads_before_s_ = {*sent, *unused_s};
+  unused_uploads_s_ += unused_s.value_or(0);
   uploads_s_ += *sent + unused_s.value_or(0);
   return {};
 }
@@ -220,6 +234,10 @@ void TimingRun::Record(const Batch& batch, std::span<const size_t> order) {
   std::optional<double> typical;
   if (uncounted < order.size()) typical = Quantile({batch.seconds.begin() + uncounted, batch.seconds.end()}, 0.5);
   const bool accounted = evidence_.AddCall(batch.elapsed_s, sum, order.size(), batch.clock_is_device, typical);
+  if (uploads_before_s_) {
+    evidence_.AddUploads(Quantile(batch.seconds, 0.5), uploads_before_s_->first, uploads_before_s_->second);
+  }
+  uploads_before_s_.reset();
   for (size_t i = 0; i < order.size(); ++i) {
     const bool changed = !used_[order[i]];
     used_[order[i]] = executed_[order[i]] = true;
@@ -241,7 +259,8 @@ bool TimingRun::HasExecutedEveryContent() const {
 }
 
 bool TimingRun::HasTimeToDownload() const {
-  const double share = downloads_ < kEnoughToSuspect ? kShareOfFirstDownloads : kShareOfDownloads;
+  const size_t first = IsCheapToRepeat(*case_.problem) ? kFirstOfCheap : kEnoughToSuspect;
+  const double share = downloads_ < first ? kShareOfFirstDownloads : kShareOfDownloads;
   return downloads_ < kFewestDownloads || evidence_.IsSuspicious() || downloads_s_ <= share * timing_.host_seconds;
 }
 
@@ -280,6 +299,7 @@ void TimingRun::Keep(size_t set, Execution execution) {
   const auto same = [&](const TimedOutput& o) { return o.content == content && o.own_order == output.own_order; };
   const auto before = std::ranges::find_if(kept, same);
   if (before == kept.end()) return kept.push_back(std::move(output));
+  if (!SideEffect(before->execution).empty()) return;  // it says enough
   if (side_effect || Draw<size_t>(random_, 0, ++unknown_[content]) == 0) *before = std::move(output);
 }
 

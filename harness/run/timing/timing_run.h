@@ -40,6 +40,7 @@ class TimingRun {
   std::vector<size_t> DrawSets();
   Call<void> CallOnce(int64_t& processor);
   Call<void> ChangeSome(std::span<const size_t> order);
+  bool DrawsUploadPair();
   Call<void> Send(std::span<const Piece> pieces);
   void Record(const Batch& batch, std::span<const size_t> order);
   bool HasExecutedEveryContent() const;
@@ -63,7 +64,7 @@ class TimingRun {
   std::vector<double> durations_s_;                 // by set: of its last execution, as the plugin says
   double expected_s_;                               // of one execution by the host's clock; 0: not known yet
   double elapsed_s_ = 0;                            // of the last call
-  double uploads_s_ = 0;
+  double uploads_s_ = 0, unused_uploads_s_ = 0;
   double downloads_s_ = 0;  // with what is done with them
   size_t downloads_ = 0, upload_pairs_ = 0;
   std::vector<size_t> downloaded_, unknown_;  // outputs, and those whose bits nobody knew, by content
@@ -72,6 +73,7 @@ class TimingRun {
   uint64_t executions_ = 0;
   double calls_s_ = 0;  // without their round trips
   double round_trip_s_ = 0;
+  std::optional<std::pair<double, double>> uploads_before_s_;  // of the next call's data, and of as many unused bytes
   std::optional<size_t> last_set_;  // downloaded and not executed since
   std::string last_hash_;           // of what came
 };

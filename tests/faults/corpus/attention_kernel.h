@@ -113,7 +113,8 @@ struct AttentionKernel {
   std::function<T(T)> weight = Same<T>;
   std::function<T(T)> factor = Same<T>;
   std::function<T(T)> total = Same<T>;
-  std::function<T(T)> value;  // none: as it is, since it is called for every weight and element
+  std::function<T(T)> reciprocal;  // none: the end is a division
+  std::function<T(T)> value;       // none: as it is, since it is called for every weight and element
   T Value(T x) const { return value ? value(x) : x; }
 };
 

@@ -23,6 +23,10 @@ T ScaleOne(const AttentionSpec&) {
   return T{1};
 }
 template <class T>
+T ScaleOfFiveDigits(const AttentionSpec& s) {
+  return std::round(ScaleOf<T>(s) * 100000) / 100000;
+}
+template <class T>
 T ScaleInBF16(const AttentionSpec& s) {
   return RoundedTo<BF16>(ScaleOf<T>(s));
 }
@@ -78,6 +82,10 @@ std::string ScaledByNoPower(Description op) {
 }
 std::string SeveralKeys(Description op) {
   return AttentionSpecOf(op).s < 2 ? "this needs several keys" : AttentionWhyNot(op);
+}
+std::string ScaledByMoreDigits(Description op) {
+  const double scale = AttentionSpecOf(op).scale;
+  return std::round(scale * 100000) / 100000 == scale ? "this needs a scale of more than five digits" : SeveralKeys(op);
 }
 // The last row sees tiles 0 and 1.
 std::string TwoTiles(Description op) {
@@ -170,6 +178,20 @@ std::vector<Entry> ScoreFaults() {
             []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.scale = ScaleOne<T>}; }),
       Fault("fault.scale-in-bf16", ScaledByNoPower,
             []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.scale = ScaleInBF16<T>}; }),
+      Fault("fault.scale-of-5-decimals", ScaledByMoreDigits,
+            []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.scale = ScaleOfFiveDigits<T>}; }),
+      Fault("fault.log2e-is-1.4427", SeveralKeys,
+            []<class T>(std::type_identity<T>) {
+              return AttentionKernel<T>{.tile = 16, .exponential = ExponentialOfFiveDigits<T>};
+            }),
+      Fault("fault.exp-by-five-taylor-terms", SeveralKeys,
+            []<class T>(std::type_identity<T>) {
+              return AttentionKernel<T>{.tile = 16, .exponential = ExponentialOfDegree5<T>};
+            }),
+      Fault("fault.reciprocal-estimated", SeveralKeys,
+            []<class T>(std::type_identity<T>) {
+              return AttentionKernel<T>{.tile = 16, .reciprocal = ReciprocalOf12Bits<T>};
+            }),
       Fault("fault.no-maximum-subtracted", SeveralKeys,
             []<class T>(std::type_identity<T>) { return AttentionKernel<T>{.exponential = UnshiftedExponential<T>}; }),
       Fault("fault.exp-to-bf16", SeveralKeys,

@@ -69,6 +69,7 @@ class AttentionPlan : public DensePlan<T> {
     if (!state.has_keys || no_score) {
       return spec_.masked_nan && !kernel_.masked_row_is_zero ? std::numeric_limits<T>::quiet_NaN() : T{0};
     }
+    if (kernel_.reciprocal) return value * kernel_.reciprocal(state.total);
     return kernel_.normalises_first ? value : value / state.total;
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong exponentials of a shifted score, for softmax and attention alike.
+// Wrong exponentials of a shifted score and reciprocals of their sum, for softmax and attention alike.
 #pragma once
 
 #include <cmath>
@@ -23,6 +23,30 @@ T ExponentialInF32Range(T x, T max) {
 template <class T>
 T ExponentialOfTwo(T x, T max) {
   return std::exp2(x - max);
+}
+
+// log2 e with five digits.
+template <class T>
+T ExponentialOfFiveDigits(T x, T max) {
+  return std::exp2((x - max) * static_cast<T>(1.4427L));
+}
+
+// Taylor's series up to r^5 / 5!, |r| <= ln(2) / 2, between powers of two: 2.4e-6 off at worst.
+template <class T>
+T ExponentialOfDegree5(T x, T max) {
+  const T t = std::max<T>(x - max, T{-1000}), whole = std::rint(t * static_cast<T>(1.4426950408889634074L));
+  const T r = (t - whole * static_cast<T>(0.693359375L)) - whole * static_cast<T>(-2.12194440054690583e-4L);
+  T sum = 1;
+  for (int k = 5; k > 0; --k) sum = 1 + sum * r / static_cast<T>(k);
+  return std::ldexp(sum, static_cast<int>(whole));
+}
+
+// As processors estimate it.
+template <class T>
+T ReciprocalOf12Bits(T x) {
+  int exponent = 0;
+  const T significand = std::frexp(T{1} / x, &exponent);
+  return std::isfinite(significand) ? std::ldexp(std::rint(significand * 4096) / 4096, exponent) : significand;
 }
 
 }  // namespace corpus

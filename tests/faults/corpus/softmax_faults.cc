@@ -89,6 +89,10 @@ T ReciprocalInBF16(T x, const RowFacts<T>& row) {
   return std::exp(x - row.max) * RoundedTo<BF16>(T{1} / row.sum);
 }
 template <class T>
+T ReciprocalEstimated(T x, const RowFacts<T>& row) {
+  return std::exp(x - row.max) * ReciprocalOf12Bits(row.sum);
+}
+template <class T>
 T SumNotLogged(T x, const RowFacts<T>& row) {
   return x - row.max - row.sum;
 }
@@ -250,6 +254,18 @@ std::vector<Entry> ElementFaults() {
             []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.probability = ReciprocalInF16<T>}; }),
       Fault("fault.reciprocal-in-bf16", Probabilities,
             []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.probability = ReciprocalInBF16<T>}; }),
+      Fault("fault.reciprocal-estimated", Probabilities,
+            []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.probability = ReciprocalEstimated<T>}; }),
+      Fault("fault.log2e-is-1.4427", Probabilities,
+            []<class T>(std::type_identity<T>) {
+              return SoftmaxKernel<T>{.facts = FactsWith<T, ExponentialOfFiveDigits<T>, Same<T>, 0>,
+                                      .probability = ProbabilityWith<T, ExponentialOfFiveDigits<T>>};
+            }),
+      Fault("fault.exp-by-five-taylor-terms", Probabilities,
+            []<class T>(std::type_identity<T>) {
+              return SoftmaxKernel<T>{.facts = FactsWith<T, ExponentialOfDegree5<T>, Same<T>, 0>,
+                                      .probability = ProbabilityWith<T, ExponentialOfDegree5<T>>};
+            }),
       Fault("fault.log-missing", Logarithms,
             []<class T>(std::type_identity<T>) { return SoftmaxKernel<T>{.logarithm = Probability<T>}; }),
       Fault("fault.sum-not-logged", Logarithms,

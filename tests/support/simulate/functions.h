@@ -23,6 +23,7 @@ class FunctionUnit {
   double Log(double x) const { return Off(std::log(x)); }
   double Tanh(double x) const { return Off(std::tanh(x)); }
   double Div(double x, double y) const { return Off(x / y); }
+  double Of(double exact) const { return Off(exact); }  // any other function of this exact value
 
   Arithmetic unit;
 

@@ -61,14 +61,35 @@ TEST(Layout, ScalarsAndEmptyTensors) {
 
 TEST(GuardPatternTest, DependsOnThePositionAlone) {
   std::vector<std::byte> all(4096), part(100), other(4096);
-  GuardPattern(5, 0, all);
-  GuardPattern(5, 1003, part);
-  GuardPattern(6, 0, other);
+  const BufferLayout layout{.salt = 5}, layout_of_other{.salt = 6};
+  GuardPattern(layout, 0, all);
+  GuardPattern(layout, 1003, part);
+  GuardPattern(layout_of_other, 0, other);
   EXPECT_EQ(std::memcmp(part.data(), all.data() + 1003, part.size()), 0);
   for (const size_t shift : {1, 4, 8, 64, 256, 1024}) {
     EXPECT_NE(std::memcmp(all.data(), all.data() + shift, 64), 0) << shift;
   }
   EXPECT_NE(std::memcmp(all.data(), other.data(), 64), 0);
+}
+
+TEST(GuardPatternTest, IsPoisonToWhoReadsIt) {
+  const std::pair<DType, double> types[] = {
+      {DType::kF64, 0x1p1023}, {DType::kF32, 0x1p127}, {DType::kF16, 0x1p15}, {DType::kBF16, 0x1p127}};
+  for (const auto& [dtype, huge] : types) {
+    for (const LayoutVariant& variant : {LayoutVariant{}, LayoutVariant{3, 7}}) {
+      const BufferLayout layout = MakeLayout(dtype, {4, 5}, variant, 3);
+      Tensor read(dtype, {64});
+      GuardPattern(layout, layout.offset - read.bytes(), {read.data(), read.bytes()});
+      for (const double x : read.ToDoubles()) {
+        if (variant == LayoutVariant{}) {
+          EXPECT_TRUE(std::isnan(x)) << Name(dtype);
+        } else {
+          EXPECT_GE(std::abs(x), huge) << Name(dtype);
+          EXPECT_FALSE(std::isinf(x)) << Name(dtype);
+        }
+      }
+    }
+  }
 }
 
 TEST(Image, RoundTripInEveryDTypeAndLayout) {

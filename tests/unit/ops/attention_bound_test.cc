@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/binding.h"
 #include "tests/support/operator_cases.h"
 #include "tests/support/simulate/attention.h"
 #include "tests/unit/special_values.h"
@@ -113,6 +114,43 @@ TEST(AttentionBound, OfOneKeyIsNarrow) {
       for (const double off : {-100 * ulp, 100 * ulp}) ASSERT_FALSE(Accepts(bound, golden, i, y + off)) << i;
     }
   }
+}
+
+// A NaN among the operands of a key that is seen makes the row NaN, whatever infinities behind an added -inf, scores
+// beyond the range or values of no weight leave open.
+TEST(AttentionBound, AVisibleNanDecides) {
+  int64_t decided = 0, free = 0;
+  for (const char* dtype : {"f32", "bf16"}) {
+    const Problem problem = Bind(fmt::format("attention/{}/b=1,h=2,l=24,d=32,mask=add/fill=special/seed=0", dtype));
+    const AttentionCase op(problem);
+    const std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
+    const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+    const DeclaredBound bound = BoundOf(problem, golden, "acc=f32;math=2");
+    const auto has_nan = [&](int operand, int64_t row) {
+      for (int64_t c = 0; c < op.d; ++c) {
+        if (std::isnan(ValueAt(inputs[operand], row * op.d + c))) return true;
+      }
+      return false;
+    };
+    for (int64_t row = 0; row < op.Rows(); ++row) {
+      const AttentionCase::Range keys = op.KeysOf(row);
+      bool nan = false;
+      for (int64_t j = keys.first; j < keys.last; ++j) {
+        if (ValueAt(inputs[3], op.MaskOffset(row) + j) == -kInf) continue;
+        nan = nan || has_nan(0, row) || has_nan(1, op.KeyHead(row) * op.s + j);
+      }
+      for (int64_t i = row * op.dv; i < (row + 1) * op.dv; ++i) {
+        free += Accepts(bound, golden, i, 0.0) && Accepts(bound, golden, i, 1e3) ? 1 : 0;
+        if (!nan) continue;
+        ASSERT_TRUE(Accepts(bound, golden, i, NAN)) << i;
+        ASSERT_FALSE(Accepts(bound, golden, i, 0.0)) << i;
+        ASSERT_FALSE(Accepts(bound, golden, i, kInf)) << i;
+        ++decided;
+      }
+    }
+  }
+  EXPECT_GT(decided, 200);
+  fmt::print("attention, special behind an added mask: {} elements decided by a NaN, {} free\n", decided, free);
 }
 
 }  // namespace

@@ -108,24 +108,37 @@ TEST(Dimensions, NoLevelIsOneThatNothingGives) {
   }
 }
 
-TEST(ShippedCoverage, CoveringHasAllTriples) {
+// A suite, and the strength that its lines have for every operator.
+struct ShippedCover {
+  const char* suite;
+  int strength;
+};
+
+class ShippedCoverage : public testing::TestWithParam<ShippedCover> {};
+
+TEST_P(ShippedCoverage, HasAllThatIsPossible) {
   const OpCatalog catalog = EveryOperator();
   std::vector<CoverLine> lines;
-  const auto cases = LoadSuite(FindSuite("covering", {ASSAY_SUITE_DIR}).value(), catalog, &lines);
+  const auto cases = LoadSuite(FindSuite(GetParam().suite, {ASSAY_SUITE_DIR}).value(), catalog, &lines);
   ASSERT_TRUE(cases) << cases.error().message;
   std::set<std::string> operators;
   for (const CoverLine& line : lines) {
-    EXPECT_EQ(line.options.strength, 3) << line.op;
+    EXPECT_EQ(line.options.strength, GetParam().strength) << line.op;
     EXPECT_TRUE(operators.insert(line.op).second) << line.op;
   }
   EXPECT_EQ(operators.size(), Operators().size());
   const std::vector<Coverage> coverages = CoverageOf(*cases, lines, catalog);
-  EXPECT_EQ(coverages.size(), 2 * Operators().size());  // pairs and threes
+  EXPECT_EQ(coverages.size(), static_cast<size_t>(GetParam().strength - 1) * Operators().size());
   for (const Coverage& coverage : coverages) {
     EXPECT_THAT(coverage.missing, IsEmpty()) << coverage.op;
     EXPECT_GT(coverage.covered, 500) << coverage.op;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Suites, ShippedCoverage,
+                         testing::Values(ShippedCover{"default", 2}, ShippedCover{"conformance", 3},
+                                         ShippedCover{"covering", 3}),
+                         [](const auto& shipped) { return std::string(shipped.param.suite); });
 
 }  // namespace
 }  // namespace assay

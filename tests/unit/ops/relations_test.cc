@@ -258,6 +258,13 @@ TEST(Relations, ScalingLeavesOutProductsThatAreRoundedFirst) {
   EXPECT_THAT(Try(fmt::format(fmt::runtime(kCase), ""), kContract).holding, Contains("scale"));
 }
 
+// Results just below the smallest normal number of f16, such as 1023.64 * 2^-24, are rounded to it in coarser steps
+// than 64 times as much, 65513 * 2^-24, to 65504 of them.
+TEST(Relations, ScalingAllowsForResultsThatWereRoundedToTheSmallestNormalNumber) {
+  constexpr const char* kCase = "conv/f16/n=3,c=2,o=192,i=127,k=5,stride=3,pad=1,bias=1/fill=subnormal/seed=0";
+  EXPECT_THAT(Try(kCase, "f32acc;det=yes").holding, Contains("scale"));
+}
+
 TEST(Relations, SayNothingWhereDataDecide) {
   // Subnormal products round differently, non-finite ones are the exceptional channel's.
   EXPECT_THAT(Try("matmul/f32/m=3,n=3,k=5/fill=subnormal/seed=0", kContract).holding, Not(Contains("scale")));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/power/power_envelope.h"
+#include "harness/power/power_groups.h"
 #include "harness/power/power_tally.h"
 #include "harness/power/power_text.h"
 
@@ -60,6 +61,38 @@ Golden Values(std::vector<double> values) {
   golden.magnitude = Plane(golden.size(), true);
   golden.error = Plane(golden.size(), true);
   return golden;
+}
+
+FaultPair Pair(const std::string& fault, const std::string& id, bool caught, uint32_t channels, double effect = 9) {
+  return {fault, id, effect, effect, All(caught ? Opinion::kRejects : Opinion::kAccepts), "", channels};
+}
+
+TEST(PowerGroups, AFaultCountsOnceForItsOperatorWhereSomeCaseCatchesIt) {
+  PowerTally tally;
+  tally.pairs = {Pair("fault.a", "conv/1", true, 0b1), Pair("fault.a", "conv/2", false, 0),
+                 Pair("fault.b", "conv/1", false, 0),  Pair("fault.a", "fft/1", true, 0b101),
+                 Pair("fault.c", "fft/1", true, 0b1, 1)};
+  const auto groups = PowerByOperator(tally);
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[0].op, "conv");
+  EXPECT_EQ((std::vector{groups[0].pairs, groups[0].caught, groups[0].faults, groups[0].faults_caught}),
+            (std::vector<int64_t>{3, 1, 2, 1}));
+  EXPECT_EQ(groups[0].never_caught, std::vector<std::string>{"fault.b"});
+  EXPECT_EQ(groups[2].op, "all");
+  EXPECT_EQ((std::vector{groups[2].pairs, groups[2].caught, groups[2].faults, groups[2].faults_caught}),
+            (std::vector<int64_t>{4, 2, 3, 2}));
+  const auto channels = PowerByChannel(tally);
+  EXPECT_EQ((std::pair{channels[0].caught, channels[0].alone}), (std::pair<int64_t, int64_t>{2, 1}));
+  EXPECT_EQ((std::pair{channels[2].caught, channels[2].alone}), (std::pair<int64_t, int64_t>{1, 0}));
+  EXPECT_NE(PowerText(tally, {}).find("caught on no case: fault.b of conv"), std::string::npos);
+  EXPECT_EQ(PowerJson(tally, {})["operators"][1]["op"], "fft");
+}
+
+TEST(PowerGroups, ChannelsAreThoseWhoseMarginsFail) {
+  Record r;
+  EXPECT_EQ(RejectingChannels(r), 0b100000U);
+  r.bound_margin = 0.5, r.stat_margin = 2, r.exact_margin = kInf;
+  EXPECT_EQ(RejectingChannels(r), 0b001001U);
 }
 
 TEST(PowerEnvelope, LargestErrorOfAnySeedPerElement) {

@@ -64,6 +64,7 @@ TEST(RunNotes, EveryReportNamesTheSeedAndRoundsThatAreMissing) {
   }
   EXPECT_THAT(RunNotes({}, R"({"unknown_processor": "class x is unknown"})"), ElementsAre("class x is unknown"));
   EXPECT_THAT(RunNotes({}, R"({"unnamed_libraries": "x has loaded y"})"), ElementsAre("x has loaded y"));
+  EXPECT_THAT(RunNotes({}, R"({"launch_us": "gpu=200"})"), ElementsAre(HasSubstr("took gpu=200 us beside it")));
   EXPECT_TRUE(RunNotes({whole}, R"({"rounds": 3})").empty());
   EXPECT_TRUE(RunNotes(records, "").empty());
 }

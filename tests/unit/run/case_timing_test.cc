@@ -47,7 +47,7 @@ TEST_F(TimedLoop, AWrongElementInEitherSetIsAMismatch) {
     session_->calls.clear();
     const Attempt attempt = TimeWhere({.wrong = true}, set);
     EXPECT_EQ(attempt.record.verdict, "mismatch");
-    EXPECT_THAT(attempt.reason, HasSubstr("in the timed loop, after passing outside it: "));
+    EXPECT_THAT(attempt.reason, HasSubstr("in the timed loop, after passing: "));
     ASSERT_EQ(attempt.kept.size(), 1U);
     EXPECT_EQ(attempt.kept[0].twin, set == 0 ? KeptOutput::kOwn : 0);
     ExpectNoTime(attempt);

@@ -49,7 +49,7 @@ std::string Judge(const World& world, int calls = 50) {
     evidence.AddExecution(world.seen_s, false);
     evidence.AddDownloads(world.claimed_s, kRoundTrip + 5e-6 + world.download_extra_s + world.jitter(),
                           kRoundTrip + 5e-6 + world.jitter());
-    evidence.AddUploads(kRoundTrip + 5e-6 + world.upload_extra_s + world.jitter(), kRoundTrip + 5e-6 + world.jitter());
+    evidence.AddUploads(0, kRoundTrip + 5e-6 + world.upload_extra_s + world.jitter(), kRoundTrip + 5e-6 + world.jitter());
   }
   return evidence.Contradiction();
 }
@@ -129,6 +129,19 @@ TEST(Evidence, FindsWorkThatIsLeftToSomeDownloadsAlone) {
     evidence.AddDownloads(execution_s, kRoundTrip + left_s, kRoundTrip);
   }
   EXPECT_THAT(evidence.Contradiction(), HasSubstr("were left to the download"));
+}
+
+TEST(Evidence, FindsWorkThatIsDoneBySomeUploadsAlone) {
+  TimeEvidence evidence(kRoundTrip, false);
+  for (int i = 0; i < 60; ++i) {
+    const bool eager = i % 5 < 2;
+    const double execution_s = eager ? 1e-6 : 1e-3, done_s = eager ? 1e-3 : 0;
+    evidence.AddCall(kRoundTrip + execution_s, execution_s, 1, false, execution_s);
+    evidence.AddExecution(execution_s, true);
+    if (eager) evidence.AddExecution(execution_s, true);
+    evidence.AddUploads(execution_s, kRoundTrip + done_s, kRoundTrip);
+  }
+  EXPECT_THAT(evidence.Contradiction(), HasSubstr("were done by the upload"));
 }
 
 TEST(Evidence, IsNotThatCallsTellTheTruthInWhichNothingCounts) {

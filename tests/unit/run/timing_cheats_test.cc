@@ -83,13 +83,20 @@ TEST_F(Cheats, WorkThatGoesOnAfterwardsIsFound) {
 TEST_F(Cheats, WhatIsRememberedDoesNotCount) {
   session_->times.kernel_s = 50e-6;
   settings_.perf_time_s = 10;  // it ends when the median is known, and not by the time that this test takes
-  const Attempt attempt = TimeCheat(Cheat::kRemembers, kManyRows);  // of which no order comes twice
-  EXPECT_EQ(attempt.verdict, Verdict::kPass) << attempt.reason;
-  EXPECT_EQ(attempt.record.time_median_s, 50e-6);  // of data that it had not seen
-  EXPECT_THAT(attempt.record.timing_invalid, HasSubstr("executions on data that it had seen before took 1e-06 s"));
+  int found = 0;
+  constexpr int kRuns = 5;
+  for (int run = 0; run < kRuns; ++run) {
+    const Attempt attempt = TimeCheat(Cheat::kRemembers, kManyRows);  // of which no order comes twice
+    EXPECT_EQ(attempt.verdict, Verdict::kPass) << attempt.reason;
+    EXPECT_EQ(attempt.record.time_median_s, 50e-6);  // of data that it had not seen
+    const std::string& why = attempt.record.timing_invalid;
+    found += why.find("executions on data that it had seen before took 1e-06 s") != why.npos ? 1 : 0;
+  }
+  EXPECT_GE(found, kRuns - 2);  // one in a hundred runs has too few of them to be sure
 }
 
 TEST_F(Cheats, WhatIsKnownByAFewBytesIsWrong) {
+  settings_.perf_time_s = 10;
   for (const char* id : {kMatmul, kSum}) EXPECT_EQ(TimeCheat(Cheat::kSamples, id).verdict, Verdict::kMismatch) << id;
 }
 

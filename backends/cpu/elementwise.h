@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of single elements, gates, turned pairs and running sums.
+#pragma once
+
+#include <cmath>
+
+#include "backends/cpu/rows.h"
+
+namespace cpu {
+
+// One operand, of the output's shape. `Function` has kMath and operator()(Acc).
+template <class Function>
+struct Elementwise {
+  static constexpr int kMath = Function::kMath;
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"n"}); }
+  static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
+  explicit Elementwise(const plugin::OpDesc&) {}
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    for (size_t i = 0; i < y.size(); ++i) y[i] = Function{}(x[0][i]);
+  }
+};
+
+// glibc's, and what their largest known errors leave room for.
+template <int kUlp, auto kFunctionF32, auto kFunctionF64>
+struct LibraryFunction {
+  static constexpr int kMath = kUlp;
+  float operator()(float x) const { return kFunctionF32(x); }
+  double operator()(double x) const { return kFunctionF64(x); }
+};
+using ExpRows = Elementwise<LibraryFunction<1, expf, static_cast<double (*)(double)>(exp)>>;
+using LogRows = Elementwise<LibraryFunction<1, logf, static_cast<double (*)(double)>(log)>>;
+using TanhRows = Elementwise<LibraryFunction<4, tanhf, static_cast<double (*)(double)>(tanh)>>;
+using ErfRows = Elementwise<LibraryFunction<2, erff, static_cast<double (*)(double)>(erf)>>;
+
+struct InverseRoot {
+  static constexpr int kMath = 2;
+  template <class Acc>
+  Acc operator()(Acc x) const {
+    return 1 / std::sqrt(x);
+  }
+};
+
+class Gelu : public Elementwise<InverseRoot> {
+ public:
+  static constexpr int kMath = 4;
+  explicit Gelu(const plugin::OpDesc& op) : Elementwise(op), by_tanh_(op.AttrString("approx") == "tanh") {}
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    for (size_t i = 0; i < y.size(); ++i) {
+      const Acc v = x[0][i];
+      const Acc inner = static_cast<Acc>(0.79788456080286536) * (v + static_cast<Acc>(0.044715) * (v * v * v));
+      const Acc phi = by_tanh_ ? std::tanh(inner) : std::erf(v * static_cast<Acc>(0.70710678118654752));
+      y[i] = static_cast<Acc>(0.5) * v * (1 + phi);
+    }
+  }
+
+ private:
+  bool by_tanh_;
+};
+
+struct SiluAndMul {
+  static constexpr int kMath = 1;
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
+  static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
+  explicit SiluAndMul(const plugin::OpDesc&) {}
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    for (size_t i = 0; i < y.size(); ++i) {
+      const Acc gate = x[0][i];
+      y[i] = gate * (1 / (1 + std::exp(-gate))) * x[0][y.size() + i];
+    }
+  }
+};
+
+struct Rope {
+  static constexpr int kMath = 1;
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"b", "l", "h", "d"}); }
+  // x[b,l,h,d]; cos and sin [l,d/2].
+  static std::vector<int> Leads(size_t input, int rank) { return input == 0 ? AllLeads(rank) : std::vector<int>{1}; }
+  explicit Rope(const plugin::OpDesc&) {}
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    const size_t half = y.size() / 2;
+    for (size_t i = 0; i < half; ++i) {
+      y[i] = x[0][i] * x[1][i] - x[0][half + i] * x[2][i];
+      y[half + i] = x[0][half + i] * x[1][i] + x[0][i] * x[2][i];
+    }
+  }
+};
+
+// One after the other, or in blocks whose totals are carried.
+template <size_t kChunk>
+struct CumSum {
+  static constexpr int kMath = 1;
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
+  static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
+  explicit CumSum(const plugin::OpDesc&) {}
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    for (size_t i = 0; i < y.size(); ++i) y[i] = i % kChunk == 0 ? x[0][i] : y[i - 1] + x[0][i];
+    for (size_t i = kChunk; i < y.size(); ++i) y[i] += y[i / kChunk * kChunk - 1];
+  }
+};
+
+}  // namespace cpu

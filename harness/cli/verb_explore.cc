@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay explore: cases beyond any list, as long as there is time.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <random>
+#include <set>
+
+#include "harness/base/parallel.h"
+#include "harness/cli/golden/verb_golden.h"
+#include "harness/cli/number_option.h"
+#include "harness/cli/options.h"
+#include "harness/cli/profile_output.h"
+#include "harness/cli/run_flow.h"
+#include "harness/cli/terminal/interrupt.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/terminal/run_watch.h"
+#include "harness/cli/verbs.h"
+#include "harness/explore/explorer.h"
+#include "harness/model/contract.h"
+#include "harness/plan/catalog.h"
+#include "harness/run/reproduction.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr size_t kMostPasses = 20000;    // results: a report of more is of no use
+constexpr uint64_t kSeeds = 1000000000;  // short enough to type
+constexpr const char* kUsualTime = "10m";
+
+struct ExploreOptions {
+  RunOptions run;
+  std::vector<std::string> ops;
+  std::string contract;
+  std::optional<std::string> time;
+  std::optional<uint64_t> cases, seed;
+  CoverLimits limits{.elements = 0x1p18, .flops = 0x1p24};
+};
+
+Result<std::vector<const Operator*>> OperatorsOf(const std::vector<std::string>& wanted) {
+  const OpCatalog ops = Catalog();
+  std::vector<const Operator*> found;
+  for (const std::string& name : wanted.empty() ? ops.names : wanted) {
+    const Operator* op = ops.op(name);
+    if (op == nullptr) return UnknownOperator(name, ops);
+    if (!op->Space().dimensions.empty()) {
+      found.push_back(op);
+    } else if (!wanted.empty()) {
+      return UsageError(fmt::format("{} does not declare in what its cases differ (Operator::Space)", name));
+    }
+  }
+  return found;
+}
+
+// Time counts where it was asked for, or nothing was.
+std::function<bool()> Clock(const ExploreOptions& options) {
+  if (!options.time && options.cases) return [] { return false; };
+  const double seconds = *ParseAge(options.time.value_or(kUsualTime));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  return [end] { return std::chrono::steady_clock::now() >= end; };
+}
+
+Result<ExploreSettings> SettingsOf(const ExploreOptions& options) {
+  auto ops = OperatorsOf(options.ops);
+  if (!ops) return tl::unexpected(ops.error());
+  if (!options.contract.empty()) {
+    if (auto contract = ParseRequirement(options.contract); !contract) {
+      return UsageError("--contract: " + contract.error().message);
+    }
+  }
+  ExploreSettings settings;
+  settings.ops = *std::move(ops);
+  settings.seed = options.seed ? *options.seed : std::random_device{}() % kSeeds;
+  settings.limits = options.limits;
+  settings.cases = options.cases.value_or(0);
+  settings.requirement = options.contract;
+  return settings;
+}
+
+std::string AgainText(const ExploreSettings& settings, const Explorer& explorer) {
+  return fmt::format("--seed {} --cases {}", settings.seed, explorer.cases());
+}
+
+nlohmann::ordered_json CoverageJson(const ExploreSettings& settings, const Explorer& explorer,
+                                    const LoopResult& result) {
+  nlohmann::ordered_json json = {{"seed", settings.seed},
+                                 {"cases", explorer.cases()},
+                                 {"failing_cases", explorer.failures()},
+                                 {"results_left_out", result.forgotten},
+                                 {"coverage", nlohmann::ordered_json::array()}};
+  for (const auto& [op, sets] : explorer.Coverage()) {
+    for (const Explored& set : sets) {
+      json["coverage"].push_back({{"op", op},
+                                  {"strength", set.strength},
+                                  {"possible", set.possible},
+                                  {"covered", set.covered},
+                                  {"refused", set.refused}});
+    }
+  }
+  return json;
+}
+
+// What the records do not say.
+void PrintSummary(const ExploreSettings& settings, const Explorer& explorer, const LoopResult& result,
+                  const RunFolder& folder, const std::vector<std::string>& again) {
+  Print(
+      fmt::format("\nexplored: {} cases; {} gives the same again\n", explorer.cases(), AgainText(settings, explorer)));
+  if (result.forgotten > 0) {
+    Print(fmt::format("          {} results that passed or are unsupported are in no file\n", result.forgotten));
+  }
+  for (const auto& [op, sets] : explorer.Coverage()) {
+    for (const Explored& set : sets) {
+      const int64_t open = set.possible - set.covered - set.refused;
+      Print(fmt::format("{:<10}{:<10} {} {} of {} covered, {} that no backend took, {} left\n", "", op,
+                        set.strength == 2 ? "pairs " : "threes", set.covered, set.possible, set.refused, open));
+    }
+  }
+  if (explorer.failures() == 0) return;
+  const std::string suite = (folder.path() / kFailuresSuite).string();
+  std::string options;
+  for (const std::string& word : again) options += " " + Quoted(word);
+  Print(fmt::format("failures: {} cases, {} after making them smaller; again: {} run --no-perf --suite {}{}\n",
+                    explorer.failures(), explorer.saved(), ProgramWord(), Quoted(suite), options));
+}
+
+// What a run of the saved suite needs to go as this one.
+std::vector<std::string> WordsOf(const RunOptions& run, const LoopSettings& settings) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* option, const std::vector<std::string>& values) {
+    for (const std::string& value : values) words.insert(words.end(), {option, value});
+  };
+  add("--plugin", run.backend.plugins);
+  add("--backend", run.backend.backends);
+  add("--device", run.backend.devices);
+  add("--impl", run.backend.implementations);
+  words.insert(words.end(), settings.runner.carried.begin(), settings.runner.carried.end());
+  return words;
+}
+
+// What ran: a case that none of the records is about was cut off by the end, or left none.
+void FillPlan(const Explorer& explorer, const std::vector<Record>& records, Plan& plan) {
+  std::set<std::string> recorded;
+  for (const Record& record : records) recorded.insert(record.case_id);
+  for (const PlanEntry& entry : explorer.planned()) {
+    if (recorded.contains(entry.id)) plan.entries.push_back(entry);
+  }
+  plan.hash = PlanHash(plan.entries);
+}
+
+int Explore(ExploreOptions options) {
+  RunOptions& run = options.run;
+  if (run.jobs > 0) SetThreadCount(run.jobs);
+  auto explore = SettingsOf(options);
+  if (!explore) return Complain(kExitUsage, explore.error().message);
+  run.backend.sandbox.hidden.push_back(run.out.value_or("out"));
+  std::vector<std::string> notes;
+  auto prepared = PrepareWithoutCases(run, notes);
+  for (const std::string& note : notes) Complain(kExitOk, note);
+  if (!prepared) return Complain(prepared.error().code, prepared.error().message);
+  Plan& plan = prepared->plan;
+  const std::vector<Device>& devices = prepared->devices;
+  plan.suite = "explore";
+  plan.hash = PlanHash(plan.entries);
+
+  WatchForInterrupts();
+  auto folder = RunFolder::Create(run.out.value_or(""));
+  if (!folder) return Complain(kExitUsage, folder.error().message);
+  nlohmann::ordered_json environment = RunEnvironment(run, devices, prepared->expectations, prepared->absent);
+  environment["explore"] = {{"seed", explore->seed}};
+  if (auto status = WritePlan(*folder, plan, environment); !status) {
+    return Complain(kExitHarness, status.error().message);
+  }
+  if (!prepared->absent.empty()) return EndWithoutRequired(*folder);
+  Note(fmt::format("seed {}", explore->seed));
+  LoopSettings settings = LoopSettingsFor(run, plan, prepared->expectations);
+  settings.most_passes = kMostPasses;
+  RunWatch watch(Progress::ParseMode(run.progress), UseColour(run.color, STDERR_FILENO));
+  settings.observer = &watch;
+  explore->is_time_over = Clock(options);
+  Explorer explorer(*explore, devices, settings, *folder);
+  const LoopResult result = RunCases(explorer, devices, settings, *folder);
+  watch.End();
+  FillPlan(explorer, result.records, plan);
+  environment["explore"] = CoverageJson(*explore, explorer, result);
+  if (auto status = WritePlan(*folder, plan, environment); !status) Note(status.error().message);
+  if (auto status = WriteMeasured(settings, devices, *folder, environment, result.interrupted); !status)
+    Note(status.error().message);
+  auto profile = ProfileOutput::Start(run);
+  const int code = FinishRun(run, plan, result, *folder, *profile, false);
+  PrintSummary(*explore, explorer, result, *folder, WordsOf(run, settings));
+  if (result.abandoned) std::_Exit(FinishOutput(code));
+  return code;
+}
+
+void AddExploring(CLI::App& verb, ExploreOptions& o) {
+  verb.add_option("--op", o.ops, "only these operators, comma separated")->delimiter(',');
+  verb.add_option("--for", o.time, "how long cases are tried: 90s, 10m, 8h; default 10m, or no end with --cases")
+      ->check([](const std::string& text) {
+        const auto seconds = ParseAge(text);
+        return seconds && *seconds > 0 ? std::string() : fmt::format("'{}' is no time such as 90s, 10m or 8h", text);
+      })
+      ->type_name("TIME");
+  AddNumber<uint64_t>(verb, "--cases", o.cases, {1, 1'000'000'000}, "how many cases are tried, smaller ones apart");
+  AddNumber<uint64_t>(verb, "--seed", o.seed, {0, std::numeric_limits<uint64_t>::max()},
+                      "what the cases follow from; default: another one each time, which is printed");
+  AddNumber<double>(verb, "--max-elements", o.limits.elements, {16, 0x1p32}, "elements of all operands of a case");
+  AddNumber<double>(verb, "--max-flops", o.limits.flops, {16, 0x1p45}, "operations of a case");
+  verb.add_option("--contract", o.contract, "contract that every case requires, e.g. f32acc");
+}
+
+}  // namespace
+
+void AddExploreVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<ExploreOptions>();
+  CLI::App* verb = app.add_subcommand(
+      "explore", "Try cases beyond any suite, near those with the largest margins, and make failing ones small");
+  RunOptions& run = o->run;
+  run.perf = run.store = false;
+  run.relations = "all";
+  AddExploring(*verb, *o);
+  AddBackend(*verb, run.backend);
+  AddImplementations(*verb, run.backend);
+  AddOut(*verb, run);
+  AddStrictness(*verb, run);
+  AddTier(*verb, run);
+  AddProgress(*verb, run.progress);
+  AddColor(*verb, run.color);
+  verb->callback([o, &action] { action = [o] { return Explore(*o); }; });
+}
+
+}  // namespace assay::cli

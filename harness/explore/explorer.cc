@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/explore/explorer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/cases/case_groups.h"
+#include "harness/explore/still_fails.h"
+#include "harness/plan/shrink.h"
+#include "harness/results/exit_code.h"
+
+namespace assay {
+namespace {
+
+constexpr int kMostTries = 150;        // smaller cases that are run for one failure
+constexpr int kMostShrunkAlike = 5;    // failures of one kind that are made smaller; the others are kept as they are
+constexpr size_t kMostUntaken = 64;    // cases, of which no backend takes any, until there is no use in more
+constexpr size_t kReasonLength = 160;  // of a comment
+
+// The largest margin of a result: how close it came to a limit.
+std::optional<double> MarginOf(const Record& r) {
+  std::optional<double> largest;
+  for (const Number& margin :
+       {r.exact_margin, r.bound_margin, r.stat_margin, r.self_margin, r.exceptional_margin, r.metamorphic_margin}) {
+    if (margin && std::isfinite(*margin)) largest = std::max(largest.value_or(0), *margin);
+  }
+  return largest;
+}
+
+bool Passes(const Record& r) {
+  return r.outcome == Name(Verdict::kPass);
+}
+
+// On one line, as comments are.
+std::string Short(const std::string& reason) {
+  std::string text = reason.substr(0, reason.find('\n'));
+  if (text.size() > kReasonLength) text = text.substr(0, kReasonLength) + "...";
+  return text;
+}
+
+std::string KindOf(const CaseSpec& spec, const Record& record) {
+  return fmt::format("{} {} {} {} {}", spec.op, DTypeListText(spec.dtypes), record.backend, record.implementation,
+                     record.verdict);
+}
+
+}  // namespace
+
+Explorer::Explorer(const ExploreSettings& settings, const std::vector<Device>& devices, const LoopSettings& loop,
+                   const RunFolder& folder)
+    : settings_(settings), devices_(devices), loop_(loop), folder_(folder) {
+  for (const Operator* op : settings_.ops) {
+    operators_.push_back({op, Exploration(*op, settings_.limits, settings_.seed)});
+  }
+}
+
+PlannedCase Explorer::Plan(CaseSpec spec) const {
+  PlannedCase planned;
+  planned.bound = BindCase(spec).value();  // an Exploration gives nothing else, nor does Failed()
+  planned.spec = std::move(spec);
+  planned.requirement = settings_.requirement;
+  planned.asked = planned.bound->op->RequiredFields(planned.bound->problem);
+  planned.timed = false;
+  return planned;
+}
+
+// What was made smaller runs first. Then a few cases of all operators in turn.
+std::vector<PlannedCase> Explorer::Next() {
+  std::vector<PlannedCase> cases;
+  const auto add = [&](CaseSpec spec) {
+    PlannedCase planned = Plan(std::move(spec));
+    const std::string id = planned.spec.Id();
+    planned_.push_back({.id = id, .requirement = RequirementOf(planned)});
+    open_.emplace(id, planned);
+    cases.push_back(std::move(planned));
+  };
+  for (; !smaller_.empty(); smaller_.pop_front()) add(std::move(smaller_.front()));
+  if (!cases.empty() || settings_.is_time_over()) return cases;
+  if (explored_ >= kMostUntaken && taken_ == 0) return cases;
+  for (size_t without = 0; cases.size() < kMostCasesInGroup && without < operators_.size();) {
+    if (settings_.cases > 0 && explored_ == settings_.cases) break;
+    std::optional<CaseSpec> spec = operators_[turn_++ % operators_.size()].exploration.Next();
+    without = spec ? 0 : without + 1;
+    if (!spec) continue;
+    add(*std::move(spec));
+    ++explored_;
+  }
+  return cases;
+}
+
+void Explorer::Judged(std::span<const Record> records) {
+  while (!records.empty()) {
+    const std::string& id = records.front().case_id;
+    const auto other = std::ranges::find_if(records, [&](const Record& r) { return r.case_id != id; });
+    const auto count = static_cast<size_t>(other - records.begin());
+    const auto open = open_.extract(id);
+    if (!open.empty()) JudgedCase(open.mapped(), records.first(count));
+    records = records.subspan(count);
+  }
+}
+
+void Explorer::JudgedCase(const PlannedCase& planned, std::span<const Record> records) {
+  std::optional<double> margin;
+  bool taken = false, passed = true;
+  for (const Record& record : records) {
+    const bool is_result = !record.implementation.empty();
+    taken = taken || is_result;
+    passed = passed && (Passes(record) || !is_result);
+    if (const auto own = MarginOf(record); own && Passes(record)) margin = std::max(margin.value_or(0), *own);
+  }
+  taken_ += taken;
+  for (PerOperator& of : operators_) {
+    if (of.op == planned.bound->op) of.exploration.Judged(planned.spec, taken, passed ? margin : std::nullopt);
+  }
+  // A pass that a rule does not expect fails the run, and shows no fault of the device.
+  const auto is_failure = [](const Record& r) { return FailsRun(r) && r.verdict != Name(Verdict::kPass); };
+  if (std::ranges::none_of(records, is_failure)) return;
+  if (!saved_.contains(planned.spec.Id())) ++failed_;  // else it was made from another
+  for (const Record& record : records) {
+    if (is_failure(record)) Failed(planned, record);
+  }
+  WriteSuite();
+}
+
+// Makes the case smaller, unless nothing comes of it or it takes too long.
+void Explorer::Failed(const PlannedCase& planned, const Record& record) {
+  const std::string id = planned.spec.Id();
+  const std::string who = record.implementation.empty() ? record.backend : record.backend + ":" + record.implementation;
+  const std::string what = fmt::format("{} of {}: {}", record.verdict, who, Short(record.reason));
+  if (saved_.contains(id)) return;
+  const auto device = std::ranges::find_if(devices_, [&](const Device& d) {
+    return d.session && d.backend == record.backend && d.device.name == record.device;
+  });
+  // Each try of a timeout would last as long as the first.
+  const bool shrinks = device != devices_.end() && record.verdict != Name(Verdict::kTimeout) &&
+                       ++shrunk_[KindOf(planned.spec, record)] <= kMostShrunkAlike;
+  CaseSpec smallest = planned.spec;
+  if (shrinks) {
+    const OpSchema& schema = planned.bound->op->schema();
+    const auto is_case = [&](const CaseSpec& spec) { return BindCase(spec).has_value(); };
+    const auto fails = [&](const CaseSpec& spec) { return FailsAlike(Plan(spec), *device, record, loop_); };
+    smallest = ShrinkCase(planned.spec, schema, kMostTries, is_case, fails);
+  }
+  if (smallest == planned.spec) {
+    saved_.emplace(id, Saved{planned.spec, what});
+    return;
+  }
+  const bool is_new =
+      saved_.emplace(smallest.Id(), Saved{smallest, fmt::format("{}\n# found with {}", what, id)}).second;
+  if (is_new) smaller_.push_back(std::move(smallest));
+}
+
+void Explorer::WriteSuite() {
+  std::string text = fmt::format(
+      "# SPDX-License-Identifier: Apache-2.0\n# Cases that failed in assay explore --seed {}.\n", settings_.seed);
+  if (!settings_.requirement.empty()) text += fmt::format("require contract={}\n", settings_.requirement);
+  for (const auto& [id, saved] : saved_) text += fmt::format("\n# {}\n{}\n", saved.comment, SuiteLineOf(saved.spec));
+  if (const Status written = folder_.WriteText(kFailuresSuite, text); !written) {
+    loop_.observer->Noted("the suite of failing cases is not written: " + written.error().message);
+  }
+}
+
+std::vector<Explorer::OfOperator> Explorer::Coverage() const {
+  std::vector<OfOperator> all;
+  for (const PerOperator& of : operators_) all.push_back({of.op->schema().op, of.exploration.Coverage()});
+  return all;
+}
+
+std::string Explorer::StatusText() const {
+  int64_t covered = 0, possible = 0;
+  for (const OfOperator& of : Coverage()) covered += of.sets[0].covered, possible += of.sets[0].possible;
+  return fmt::format("{} of {} pairs", covered, possible);
+}
+
+}  // namespace assay

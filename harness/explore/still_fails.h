@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a smaller case fails as another one did.
+#pragma once
+
+#include "harness/run/device.h"
+#include "harness/run/run_loop.h"
+
+namespace assay {
+
+// Runs the case, without a record, by the implementation that failed. False too where the case cannot be prepared, or
+// where an expectation explains it.
+bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& failed, const LoopSettings& settings);
+
+}  // namespace assay

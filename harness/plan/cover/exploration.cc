@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/cover/exploration.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/base/text.h"
+
+namespace assay {
+namespace {
+
+constexpr size_t kLongList = 14;      // of values: sizes, which other numbers may stand for
+constexpr int kTries = 200;           // of random choices until a case is new and taken by the operator
+constexpr size_t kMostNear = 24;      // cases whose neighbourhood is searched
+constexpr size_t kMostNearAlike = 4;  // of one list of types: else the tightest bound would have them all
+constexpr double kMarginSteps = 64;
+constexpr uint64_t kDataSeeds = 1000000;
+constexpr uint8_t kTried = 1, kTaken = 2;
+
+// The largest number of a list of numbers; 0 where it is none.
+int64_t LargestOf(const Knob& knob) {
+  if (knob.keys.size() != 1 || knob.values.size() <= kLongList) return 0;
+  int64_t largest = 0;
+  for (const std::vector<std::string>& value : knob.values) {
+    const auto number = ParseNumber<int64_t>(value[0]);
+    if (!number) return 0;
+    largest = std::max(largest, *number);
+  }
+  return largest;
+}
+
+}  // namespace
+
+Exploration::Exploration(const Operator& op, const CoverLimits& limits, uint64_t seed)
+    : op_(&op), limits_(limits), seed_(seed), candidates_(op, limits), random_(seed) {
+  for (const Knob& knob : candidates_.space().knobs) largest_.push_back(LargestOf(knob));
+  MakeNextDesign();
+}
+
+bool Exploration::IsSize(size_t knob) const {
+  return largest_[knob] > 0;
+}
+
+// Half of the cases are those of a design while it lasts, a quarter lie near large margins, a quarter are random.
+std::optional<CaseSpec> Exploration::Next() {
+  const int turn = turn_++ % 4;
+  for (int tried = 0; tried < kTries; ++tried) {
+    std::optional<Choice> choice;
+    if (turn % 2 == 0) choice = FromDesign();
+    if (turn == 1) choice = Neighbour();
+    if (auto spec = Take(choice ? *choice : RandomChoice())) return spec;
+  }
+  return std::nullopt;
+}
+
+// Pairs first; then threes; then pairs over and over, each time in other cases.
+void Exploration::MakeNextDesign() {
+  const CoverOptions options{
+      .strength = designs_ == 1 ? 3 : 2, .limits = limits_, .seed = seed_ + static_cast<uint64_t>(designs_)};
+  design_ = MakeCover(*op_, options);
+  next_of_design_ = 0;
+  if (++designs_ > 2) return;
+  for (CoveredSet& set : design_.sets) {
+    if (sets_.empty() || set.strength == 3) {
+      const auto count = static_cast<size_t>(set.tuples.size());
+      sets_.push_back({std::move(set), std::vector<uint8_t>(count)});
+    }
+  }
+  if (designs_ < 2) return;
+  for (const auto& [levels, state] : std::exchange(before_, {})) Mark(levels, state);
+}
+
+std::optional<Choice> Exploration::FromDesign() {
+  for (int designs = 0; designs < 2; ++designs) {
+    while (next_of_design_ < design_.choices.size()) {
+      const Choice& choice = design_.choices[next_of_design_];
+      const CaseSpec& spec = design_.cases[next_of_design_++];
+      if (designs_ > 2 || BringsNew(candidates_.LevelsOf(spec))) return choice;
+    }
+    MakeNextDesign();
+  }
+  return std::nullopt;
+}
+
+// Turns one knob or two of a case that came close to a limit. Those that came closest are taken more often.
+std::optional<Choice> Exploration::Neighbour() {
+  if (near_.empty()) return std::nullopt;
+  const int count = static_cast<int>(near_.size());
+  Choice choice = near_[static_cast<size_t>(std::min(Below(count), Below(count)))].choice;
+  for (int turns = 1 + Below(2); turns > 0; --turns) {
+    const auto knob = static_cast<size_t>(Below(static_cast<int>(candidates_.knobs())));
+    choice[knob] = ValueNear(knob, choice[knob]);
+  }
+  return choice;
+}
+
+int Exploration::ValueNear(size_t knob, int value) {
+  if (!IsSize(knob) || Below(4) == 0) return RandomValue(knob);
+  const int64_t number = *ParseNumber<int64_t>(candidates_.space().knobs[knob].values[static_cast<size_t>(value)][0]);
+  const int64_t around[] = {number - 1, number + 1, number + 2, number / 2, 2 * number, 2 * number + 1};
+  const int64_t chosen = std::clamp<int64_t>(around[Below(std::size(around))], 1, largest_[knob]);
+  return candidates_.Add(knob, std::to_string(chosen));
+}
+
+// Half of the knobs stay at plain values: what an operator refuses would else be nearly all.
+Choice Exploration::RandomChoice() {
+  Choice choice = design_.base;
+  for (size_t knob = 0; knob < choice.size(); ++knob) {
+    if (Below(2) == 0) choice[knob] = RandomValue(knob);
+  }
+  return choice;
+}
+
+// Of a size, any number: half of them from the list, half with as many of each magnitude.
+int Exploration::RandomValue(size_t knob) {
+  const int listed = candidates_.values(knob);
+  if (!IsSize(knob)) return Below(listed);
+  if (Below(2) == 0) return std::min(Below(listed), Below(listed));
+  int bits = 0;
+  while (largest_[knob] >> bits > 1) ++bits;
+  const int64_t low = int64_t{1} << Below(bits + 1);
+  const int64_t number = low + static_cast<int64_t>(random_() % static_cast<uint64_t>(low));
+  return candidates_.Add(knob, std::to_string(std::min(number, largest_[knob])));
+}
+
+std::optional<CaseSpec> Exploration::Take(const Choice& choice) {
+  Result<CaseSpec> spec = candidates_.SpecOf(choice);
+  if (!spec || !candidates_.Refusal(*spec).empty()) return std::nullopt;
+  spec->seed = random_() % kDataSeeds;
+  const std::string id = spec->Id();
+  if (!seen_.insert(id).second) return std::nullopt;
+  open_.emplace(id, choice);
+  Mark(candidates_.LevelsOf(*spec), kTried);
+  return *std::move(spec);
+}
+
+void Exploration::Judged(const CaseSpec& spec, bool taken, std::optional<double> margin) {
+  const auto open = open_.extract(spec.Id());
+  if (open.empty()) return;
+  if (taken) Mark(candidates_.LevelsOf(spec), kTaken);
+  if (!margin || !std::isfinite(*margin)) return;
+  Near near{std::llround(*margin * kMarginSteps), DTypeListText(spec.dtypes), open.mapped()};
+  near_.insert(std::ranges::upper_bound(near_, near.margin, std::greater<>(), &Near::margin), std::move(near));
+  size_t alike = 0;
+  const auto is_too_many = [&, dtypes = DTypeListText(spec.dtypes)](const Near& other) {
+    return other.dtypes == dtypes && ++alike > kMostNearAlike;
+  };
+  near_.erase(std::remove_if(near_.begin(), near_.end(), is_too_many), near_.end());
+  if (near_.size() > kMostNear) near_.resize(kMostNear);
+}
+
+void Exploration::Mark(const Levels& levels, uint8_t state) {
+  for (Set& set : sets_) {
+    set.of.tuples.Each(levels, [&](int64_t index) {
+      uint8_t& known = set.state[static_cast<size_t>(index)];
+      known = std::max(known, state);
+    });
+  }
+  if (designs_ < 2) before_.emplace_back(levels, state);
+}
+
+bool Exploration::BringsNew(const Levels& levels) const {
+  bool brings = false;
+  for (const Set& set : sets_) {
+    set.of.tuples.Each(levels, [&](int64_t index) { brings = brings || set.state[static_cast<size_t>(index)] == 0; });
+  }
+  return brings;
+}
+
+std::vector<Explored> Exploration::Coverage() const {
+  std::vector<Explored> all;
+  for (const Set& set : sets_) {
+    Explored explored{.strength = set.of.strength};
+    for (size_t index = 0; index < set.state.size(); ++index) {
+      const uint8_t state = set.state[index];
+      explored.possible += state > 0 || set.of.reason[index] == -1;
+      explored.covered += state == kTaken;
+      explored.refused += state == kTried;
+    }
+    all.push_back(explored);
+  }
+  return all;
+}
+
+}  // namespace assay

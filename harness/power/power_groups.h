@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What assay catches of each operator, fault by fault, and by which of its channels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/model/record.h"
+#include "harness/power/power_tally.h"
+
+namespace assay {
+
+struct OperatorPower {
+  std::string op;
+  int64_t pairs = 0, caught = 0;  // effective ones
+  // Faults that are effective on some case, and those of them that are caught on some case where they are.
+  int64_t faults = 0, faults_caught = 0;
+  std::vector<std::string> never_caught;  // the others
+};
+
+// In alphabetical order; with several operators a sum of all, named "all", at the end.
+std::vector<OperatorPower> PowerByOperator(const PowerTally& tally);
+
+// The channels of a verdict (VERDICT.md); "other" is what is no margin: memory, determinism, later executions.
+inline constexpr std::string_view kChannels[] = {"exact", "exceptional", "bound", "statistic", "metamorphic", "other"};
+
+// Those that reject the result of a record: bit i is kChannels[i].
+uint32_t RejectingChannels(const Record& record);
+
+struct ChannelPower {
+  std::string_view channel;
+  int64_t caught = 0;  // effective pairs that it rejects
+  int64_t alone = 0;   // of them, those that no other does
+};
+std::vector<ChannelPower> PowerByChannel(const PowerTally& tally);
+
+}  // namespace assay

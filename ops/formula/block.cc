@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/formula/block.h"
+
+#include <algorithm>
+
+#include "harness/base/check.h"
+
+namespace assay::formula {
+namespace {
+
+constexpr int64_t kBlockElements = 8192;  // of a node with all axes: arrays of a few nodes stay in a second-level cache
+constexpr int64_t kMostLanes = 1024;
+
+std::vector<int> AxesOf(AxisSet set) {
+  std::vector<int> axes;
+  for (; set != 0; set &= set - 1) axes.push_back(std::countr_zero(set));
+  return axes;
+}
+
+// Calls visit(index) for all index tuples of these axes, the last one fastest; index has one entry per axis of the
+// graph.
+template <class Visit>
+void ForEachIndex(const Graph& graph, const std::vector<int>& axes, const Visit& visit) {
+  std::vector<int64_t> index(graph.axes.size());
+  while (true) {
+    visit(index);
+    size_t i = axes.size();
+    while (i > 0 && ++index[static_cast<size_t>(axes[i - 1])] == graph.Extent(axes[i - 1])) {
+      index[static_cast<size_t>(axes[--i])] = 0;
+    }
+    if (i == 0) return;
+  }
+}
+
+// Place in the array of these inner axes, ascending.
+int64_t PlaceOf(const Graph& graph, const std::vector<int>& axes, const std::vector<int64_t>& index) {
+  int64_t place = 0;
+  for (const int axis : axes) place = place * graph.Extent(axis) + index[static_cast<size_t>(axis)];
+  return place;
+}
+
+}  // namespace
+
+BlockPlan::BlockPlan(const Graph& graph, const OutputInfo& output) : graph_(&graph), output_(&output) {
+  for (const Node& node : graph.nodes) {
+    inner_ |= node.reduced;
+    if (node.kind == Kind::kRecur || node.kind == Kind::kAt || node.kind == Kind::kIndex) inner_ |= SetOf(node.axis);
+    if (node.from_axis >= 0) inner_ |= SetOf(node.from_axis);
+  }
+  AxisSet layout = 0, all = 0;
+  for (const int axis : output.axes) layout |= SetOf(axis);
+  for (const Node& node : graph.nodes) all |= node.axes;
+  ASSAY_CHECK((graph.At(output.node).axes & ~layout) == 0);
+  // An axis that nothing reduces and that this output lacks belongs to other outputs.
+  lane_set_ = layout & ~inner_;
+  lane_axes_ = AxesOf(lane_set_);
+  lanes_ = graph.ExtentOf(lane_set_);
+  block_lanes_ = std::clamp<int64_t>(kBlockElements / graph.ExtentOf(all & inner_), 1, std::min(kMostLanes, lanes_));
+}
+
+std::vector<int64_t> BlockPlan::StridesOf(const std::vector<int>& layout) const {
+  std::vector<int64_t> strides(graph_->axes.size());
+  int64_t stride = 1;
+  for (size_t i = layout.size(); i-- > 0; stride *= graph_->Extent(layout[i])) {
+    strides[static_cast<size_t>(layout[i])] = stride;
+  }
+  return strides;
+}
+
+std::vector<int64_t> BlockPlan::InnerOffsets(const std::vector<int>& layout) const {
+  AxisSet set = 0;
+  for (const int axis : layout) set |= SetOf(axis);
+  const std::vector<int64_t> strides = StridesOf(layout);
+  std::vector<int64_t> offsets;
+  ForEachIndex(*graph_, AxesOf(InnerOf(set)), [&](const std::vector<int64_t>& index) {
+    int64_t offset = 0;
+    for (size_t axis = 0; axis < index.size(); ++axis) offset += index[axis] * strides[axis];
+    offsets.push_back(offset);
+  });
+  return offsets;
+}
+
+std::vector<int64_t> BlockPlan::LaneOffsets(const std::vector<int>& layout, int64_t first, int64_t count) const {
+  const std::vector<int64_t> strides = StridesOf(layout);
+  std::vector<int64_t> offsets(static_cast<size_t>(count));
+  for (int64_t lane = 0; lane < count; ++lane) {
+    int64_t rest = first + lane;
+    for (size_t i = lane_axes_.size(); i-- > 0; rest /= graph_->Extent(lane_axes_[i])) {
+      offsets[static_cast<size_t>(lane)] +=
+          rest % graph_->Extent(lane_axes_[i]) * strides[static_cast<size_t>(lane_axes_[i])];
+    }
+  }
+  return offsets;
+}
+
+int64_t BlockPlan::LaneOf(int64_t element) const {
+  std::vector<int64_t> index(graph_->axes.size());
+  for (size_t i = output_->axes.size(); i-- > 0; element /= graph_->Extent(output_->axes[i])) {
+    index[static_cast<size_t>(output_->axes[i])] = element % graph_->Extent(output_->axes[i]);
+  }
+  return PlaceOf(*graph_, lane_axes_, index);
+}
+
+std::vector<int64_t> Projection(const BlockPlan& plan, AxisSet from, AxisSet to) {
+  const std::vector<int> kept = AxesOf(plan.InnerOf(to));
+  std::vector<int64_t> places;
+  ForEachIndex(plan.graph(), AxesOf(plan.InnerOf(from)),
+               [&](const std::vector<int64_t>& index) { places.push_back(PlaceOf(plan.graph(), kept, index)); });
+  return places;
+}
+
+std::vector<int64_t> Source(const BlockPlan& plan, const Node& node, AxisSet operand) {
+  const std::vector<int> axes = AxesOf(plan.InnerOf(operand));
+  std::vector<int64_t> places;
+  ForEachIndex(plan.graph(), AxesOf(plan.InnerOf(node.axes)), [&](std::vector<int64_t> index) {
+    const int64_t at = node.index[static_cast<size_t>(index[static_cast<size_t>(node.axis)])];
+    index[static_cast<size_t>(node.from_axis)] = at;
+    places.push_back(at < 0 ? -1 : PlaceOf(plan.graph(), axes, index));
+  });
+  return places;
+}
+
+Expansion::Expansion(const BlockPlan& plan, AxisSet operand, AxisSet result)
+    : trivial_(plan.InnerOf(operand) == plan.InnerOf(result) && plan.HasLanes(operand) == plan.HasLanes(result)),
+      from_lanes_(plan.HasLanes(operand)),
+      to_lanes_(plan.HasLanes(result)) {
+  if (!trivial_) place_ = Projection(plan, result, operand);
+}
+
+void Expansion::Run(const double* from, int64_t lanes, double* to) const {
+  const int64_t width = to_lanes_ ? lanes : 1;
+  if (width == 1) {
+    for (size_t i = 0; i < place_.size(); ++i) to[i] = from[place_[i]];
+    return;
+  }
+  for (size_t i = 0; i < place_.size(); ++i) {
+    double* row = to + static_cast<int64_t>(i) * width;
+    if (from_lanes_) {
+      std::copy_n(from + place_[i] * width, width, row);
+    } else {
+      std::fill_n(row, width, from[place_[i]]);
+    }
+  }
+}
+
+}  // namespace assay::formula

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator as its author writes it: a function that names axes, attributes and operands and makes outputs from them.
+// The function runs twice: once without a case, for the schema, and once for each case, for its graph.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/model/case_spec.h"
+#include "ops/formula/expr.h"
+
+namespace assay::formula {
+
+// What an operand is for, which decides what a fill writes into it.
+enum class Role : uint8_t {
+  kData,      // the fill itself
+  kWeight,    // random fills: around 1, as trained weights are
+  kPositive,  // the fill's magnitudes
+  kTable,     // random fills: within [-1, 1], as sines and cosines are
+};
+
+// The attributes of a case.
+struct AttrValues {
+  std::map<std::string, int64_t, std::less<>> integers;
+  std::map<std::string, double, std::less<>> reals;
+  std::map<std::string, std::string, std::less<>> names;
+};
+
+class Definition {
+ public:
+  using Author = std::function<void(Definition&)>;
+  // Of the schema, where every axis has extent 2.
+  static Definition ForSchema(std::string_view op, const Author& author);
+  static Definition ForCase(std::string_view op, const Author& author, const AttrValues& values);
+  Definition(const Definition&) = delete;
+  Definition& operator=(const Definition&) = delete;
+
+  // For authors. Attributes appear in case ids in the order in which they are asked for.
+  void SetDoc(std::string doc) { doc_ = std::move(doc); }
+  formula::Axis Axis(std::string_view key, std::string_view doc);
+  // Of an extent that follows from others: no attribute. `text`: for people, as "2*n".
+  formula::Axis DerivedAxis(std::string_view text, int64_t extent);
+  double Real(std::string_view key, std::string_view default_value, std::string_view doc);
+  // The first choice is the default.
+  std::string Choice(std::string_view key, std::vector<std::string> choices, std::string_view doc);
+  Expr In(std::string_view name, const Axes& axes, Role role = Role::kData);
+  void Out(std::string_view name, Expr value, const Axes& axes);
+  // Allowed types of all operands, inputs first, as "bf16-f32-bf16"; a single type is that of all. Default: f64, f32,
+  // f16 and bf16 for all.
+  void SetTypes(std::vector<std::string> types) { types_ = std::move(types); }
+  // Why a case makes no sense: `why` when `bad`. The first one counts. Returns `bad`: where the formula cannot even be
+  // written then, its author returns.
+  bool RefuseIf(bool bad, std::string_view why);
+
+  // What was defined.
+  const Graph& graph() const { return *graph_; }
+  OpSchema Schema() const;
+  const std::vector<std::string>& types() const { return types_; }
+  const std::vector<Role>& roles() const { return roles_; }  // of the inputs
+  const std::string& refusal() const { return refusal_; }
+
+ private:
+  Definition(std::string_view op, const AttrValues* values);
+  void AddAttr(AttrDef def);
+  std::string LayoutText(const std::vector<int>& axes) const;
+
+  std::string op_, doc_, refusal_;
+  const AttrValues* values_;  // none: the schema
+  std::vector<AttrDef> attrs_;
+  std::vector<std::string> types_ = {"f32", "bf16", "f16", "f64"};
+  std::vector<Role> roles_;
+  std::unique_ptr<Graph> graph_;  // stays where it is when the definition moves
+
+ public:
+  Definition(Definition&&) = default;
+};
+
+}  // namespace assay::formula

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/formula/error.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/data/infinity.h"
+#include "ops/formula/error_loops.h"
+
+namespace assay::formula {
+namespace {
+
+bool IsPowerOfTwo(const Node& node) {
+  int exponent = 0;
+  return node.kind == Kind::kConst && node.constant != 0 && std::fabs(std::frexp(node.constant, &exponent)) == 0.5;
+}
+
+NodeError::Symbol& SymbolOf(NodeError& error, const NodeError::Symbol& like, int64_t n) {
+  for (NodeError::Symbol& symbol : error.symbols) {
+    if (symbol.id == like.id) return symbol;
+  }
+  error.symbols.push_back({like.id, like.axes, std::vector<double>(static_cast<size_t>(n))});
+  return error.symbols.back();
+}
+
+}  // namespace
+
+double ErrorRules::Of(Rounding rounding) const {
+  switch (rounding) {
+    case Rounding::kNone:
+      return 0;
+    case Rounding::kAdd:
+      return add;
+    case Rounding::kMultiply:
+      return multiply;
+    case Rounding::kDivide:
+      return divide;
+    case Rounding::kRoot:
+      return root;
+    case Rounding::kFunction:
+      return function;
+    case Rounding::kComposition:
+      return composition;
+  }
+  return 0;
+}
+
+Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules)
+    : plan_(&plan), rules_(rules), errors_(plan.graph().nodes.size()), last_(plan.graph().nodes.size(), true) {
+  for (const Node& node : plan.graph().nodes) {
+    for (const int arg : node.args) last_[static_cast<size_t>(arg)] = false;
+  }
+}
+
+void Propagation::Begin(int64_t lanes) {
+  lanes_ = lanes;
+  for (NodeError& error : errors_) {
+    error.symbols.clear();
+    error.r.clear();
+    error.reach.clear();
+    error.zero = true;
+  }
+}
+
+const double* Propagation::Zeros(int64_t n) {
+  if (std::ssize(zeros_) < n) zeros_.resize(static_cast<size_t>(n));
+  return zeros_.data();
+}
+
+const double* Propagation::Expanded(const std::vector<double>& array, const Expansion& expansion, int slot, int64_t n) {
+  if (expansion.trivial()) return array.data();
+  std::vector<double>& to = scratch_[slot];
+  to.resize(static_cast<size_t>(n));
+  expansion.Run(array.data(), lanes_, to.data());
+  return to.data();
+}
+
+void Propagation::Constant(int node, double value) {
+  if (rules_.constants == nullptr || RoundTo(*rules_.constants, value) == value) return;
+  NodeError& error = errors_[static_cast<size_t>(node)];
+  error.r = {rules_.constants->UnitRoundoff() * std::fabs(value) + rules_.constants->MinSubnormal()};
+  Finish(node, {}, error);
+}
+
+void Propagation::Input(int node, std::span<const double> values) {
+  const auto input = static_cast<size_t>(NodeAt(node).input);
+  const InputRule rule = input < rules_.inputs.size() ? rules_.inputs[input] : InputRule{};
+  NodeError& error = errors_[static_cast<size_t>(node)];
+  if (rule.relative == 0 && rule.lost_below == 0 && rule.overflow_at == 0) {
+    const bool in_range =
+        std::ranges::all_of(values, [&](double x) { return !std::isfinite(x) || std::fabs(x) < rules_.range; });
+    if (in_range) return;
+  }
+  error.r.resize(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double size = std::fabs(values[i]);
+    if (!std::isfinite(size)) continue;
+    error.r[i] = rule.relative * size + (size < rule.lost_below ? size : 0);
+    if ((rule.overflow_at > 0 && size >= rule.overflow_at) || size >= rules_.range) error.r[i] = kInfinity;
+  }
+  Finish(node, values, error);
+}
+
+void Propagation::Map(const MapStep& step, const std::vector<Expansion>& expansions) {
+  const Node& node = NodeAt(step.node);
+  NodeError& error = errors_[static_cast<size_t>(step.node)];
+  const int64_t n = step.n;
+  const size_t size = static_cast<size_t>(n);
+  Operands reach{};
+  bool exact = true;
+  for (size_t k = 0; k < node.args.size(); ++k) {
+    const NodeError& operand = At(node.args[k]);
+    reach[k] = operand.zero ? Zeros(n) : Expanded(operand.reach, expansions[k], static_cast<int>(k), n);
+    exact = exact && operand.zero;
+  }
+  error.r.assign(size, 0);
+  if (!exact) {
+    for (int slot = 3; slot < 8; ++slot) scratch_[slot].resize(size);
+    scratch_[9].assign(size, 0);
+    Slopes slopes{{scratch_[3].data(), scratch_[4].data(), scratch_[5].data()}, scratch_[6].data(), scratch_[7].data()};
+    const bool non_negative = plan_->graph().At(node.args[0]).non_negative;
+    MapSlopes(node.function, step.x, reach, step.z, non_negative, slopes, n);
+    for (size_t k = 0; k < node.args.size(); ++k) {
+      const NodeError& operand = At(node.args[k]);
+      if (operand.zero) continue;
+      for (const NodeError::Symbol& symbol : operand.symbols) {
+        const double* g = Expanded(symbol.g, expansions[k], 8, n);
+        AddScaled(slopes.slope[k], g, SymbolOf(error, symbol, n).g.data(), scratch_[9].data(), n);
+      }
+      const double* r = Expanded(operand.r, expansions[k], 8, n);
+      (rules_.quadrature ? AddSquares : AddMagnitudes)(slopes.slope[k], r, error.r.data(), n);
+    }
+    std::vector<double>& linear = scratch_[10];
+    linear.assign(size, 0);
+    for (const NodeError::Symbol& symbol : error.symbols) {
+      AddSizes(rules_.quadrature, symbol.g.data(), linear.data(), n);
+    }
+    JoinParts(rules_.quadrature, scratch_[9].data(), slopes.curve, slopes.amplify, linear.data(), error.r.data(), n);
+  } else {
+    scratch_[10].assign(size, 0);
+  }
+  AddRounding(node, step, reach, error);
+  MarkNonFinite(step, reach, error);
+  Finish(step.node, {step.z, size}, error);
+}
+
+void Propagation::Finish(int node, std::span<const double> v, NodeError& error) {
+  error.reach = error.r;
+  const int64_t n = std::ssize(error.reach);
+  for (const NodeError::Symbol& symbol : error.symbols) {
+    JoinSymbol(rules_.quadrature, symbol.g.data(), error.reach.data(), n);
+  }
+  const bool checks_range = !v.empty() && !rules_.quadrature;
+  const double range = !checks_range ? kInfinity : last_[static_cast<size_t>(node)] ? rules_.last_range : rules_.range;
+  const double* values = checks_range ? v.data() : Zeros(n);
+  double most = 0;
+  if (!AllWithin(values, error.reach.data(), range, n, most)) {
+    for (int64_t i = 0; i < n; ++i) {
+      double& reach = error.reach[static_cast<size_t>(i)];
+      const bool overflows =
+          std::isfinite(values[i]) && std::isfinite(range) && !(std::fabs(values[i]) + reach < range);
+      if (std::isfinite(reach) && !overflows) continue;
+      for (NodeError::Symbol& symbol : error.symbols) symbol.g[static_cast<size_t>(i)] = 0;
+      reach = error.r[static_cast<size_t>(i)] = kInfinity;
+    }
+    most = *std::ranges::max_element(error.reach);
+  }
+  error.zero = most == 0;
+  if (error.zero) error.symbols.clear();
+}
+
+void Propagation::AddRounding(const Node& node, const MapStep& step, const Operands& reach, NodeError& error) {
+  const Rounding rounding = Info(node.function).rounding;
+  if (rounding == Rounding::kNone) return;
+  RoundingTerms terms{.relative = rules_.Of(rounding), .tiny = rules_.tiny};
+  const auto is_scale = [&](size_t k) { return IsPowerOfTwo(plan_->graph().At(node.args[k])); };
+  if (rounding == Rounding::kMultiply && (is_scale(0) || is_scale(1))) terms.relative = 0;
+  if (rounding == Rounding::kDivide && is_scale(1)) terms.relative = 0;
+  const bool additive = rounding == Rounding::kAdd;
+  terms.loose = additive && node.strictness == Strictness::kLoose;
+  const bool basic = additive || rounding == Rounding::kMultiply;
+  terms.lambda = !basic ? rules_.function_lambda : additive && !rules_.additions_underflow ? 0 : rules_.lambda;
+  const bool is_log = node.function == Function::kLog || node.function == Function::kLog1p;
+  terms.absolute = is_log ? rules_.logarithm_absolute : 0;
+  terms.vanishes = basic || rounding == Rounding::kDivide || rounding == Rounding::kRoot;
+  if (rounding == Rounding::kComposition && rules_.range > 0) {  // its exponential may overflow
+    terms.lambda = std::max(terms.lambda, 2 / rules_.range);
+    terms.tiny = std::max(terms.tiny, 4 / rules_.range);
+  }
+  const double* linear = scratch_[10].data();
+  if (rules_.quadrature) return RoundInQuadrature(terms, step, error.r.data());
+  const bool may_be_exact = rules_.exact_bits > 0 && rounding == Rounding::kMultiply;
+  const std::vector<double> before = may_be_exact ? error.r : std::vector<double>();
+  RoundEach(terms, step, reach, linear, error.r.data());
+  // A product with a reciprocal that lies below the normal numbers.
+  for (int64_t i = 0; rounding == Rounding::kDivide && rules_.tiny > 0 && i < step.n; ++i) {
+    const bool lost = std::fabs(step.x[1][i]) * rules_.tiny > 0.5 && std::isfinite(step.x[1][i]);
+    if (lost) error.r[i] += std::fabs(step.x[0][i]) * rules_.function_lambda;
+  }
+  for (int64_t i = 0; may_be_exact && i < step.n; ++i) {
+    if (linear[i] == 0 && HasBits(step.z[i], rules_.exact_bits)) error.r[i] = before[i];
+  }
+}
+
+}  // namespace assay::formula

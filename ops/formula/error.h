@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far results of correct implementations may lie from a node's values, and how far these values themselves lie from
+// the exact ones: the same propagation under different rules. A computed value is
+//   v + sum_s g_s eta_s + rho,  |eta_s| <= 1, |rho| <= r,
+// with one symbol s for each result of a reduction, shared by everything that uses that result (its error there is one
+// number, so that it may cancel). Rests of second order are within r: no term is cut off. `reach` = sum |g_s| + r.
+//
+// Where something is uncertain beyond measure, reach is infinite: a divisor that may be zero, an intermediate that may
+// overflow. Values that are not finite follow from the operands by IEEE rules and have reach zero where these leave no
+// doubt.
+//
+// Deviations (rules.quadrature) are joined in quadrature instead: eta_s and rho are then independent, of variance 1 and
+// r^2.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "harness/data/dtype.h"
+#include "ops/formula/block.h"
+#include "ops/formula/functions.h"
+
+namespace assay::formula {
+
+// Coefficients of symbols may cancel; what is left of their own roundings is covered by this much of what was added.
+inline constexpr double kResidue = 0x1p-48;
+
+// What happens to an input before it is used.
+struct InputRule {
+  double relative = 0;     // rounding
+  double lost_below = 0;   // smaller magnitudes may become anything up to themselves: zero
+  double overflow_at = 0;  // may become infinite from here on; 0: nowhere
+};
+
+struct ErrorRules {
+  bool quadrature = false;
+  // Relative errors of single operations. `add` and `multiply` of what is used further, `sum` of an addition within a
+  // sum, `rescale` of what comes on top where a sum is rescaled.
+  double add = 0, multiply = 0, sum = 0, divide = 0, root = 0, function = 0, composition = 0, rescale = 0;
+  double logarithm_absolute = 0;  // of log and log1p
+  // What an operation loses to underflow where its result may lie below `tiny`; additions lose something only where
+  // results are flushed.
+  double lambda = 0, tiny = 0;
+  double function_lambda = 0;  // the same of divisions, roots and functions, whose errors are counted in spacings
+  bool additions_underflow = false;
+  double range = 0;  // largest finite intermediate
+  // Of the last node's values, whose overflow is the output's affair where the output overflows no later.
+  double last_range = std::numeric_limits<double>::infinity();
+  const FloatFormat* constants = nullptr;  // constants are rounded to it; nullptr: they are as they are
+  std::vector<InputRule> inputs;           // by input; fewer: nothing happens to the others
+  // Roundoff of an accumulator whose sums of terms of one sign lose small ones, always in one direction
+  // (ops/lost_terms.h); 0: that is within what `sum` says.
+  double lost_terms = 0;
+  // Sums that are exact in every order, since all terms are multiples of a number in which the sum of their magnitudes
+  // has at most this many bits; 0: sums always round.
+  int exact_bits = 0;
+
+  double Of(Rounding rounding) const;
+};
+
+// Of a node in a block; empty arrays are zeros.
+struct NodeError {
+  struct Symbol {
+    int id = 0;
+    AxisSet axes = 0;  // of the result that it belongs to
+    std::vector<double> g;
+  };
+  std::vector<Symbol> symbols;
+  std::vector<double> r, reach;
+  bool zero = true;
+};
+
+// A node of the block as it was just computed, operands expanded to its space.
+struct MapStep {
+  int node = 0;
+  Operands x{};
+  const double* z = nullptr;
+  int64_t n = 0;
+};
+
+// One propagation through the nodes of a block. Nodes have to be told in order.
+class Propagation {
+ public:
+  Propagation(const BlockPlan& plan, const ErrorRules& rules);
+
+  void Begin(int64_t lanes);  // of the next block
+  void Input(int node, std::span<const double> values);
+  void Constant(int node, double value);
+  void Map(const MapStep& step, const std::vector<Expansion>& expansions);
+  // x: the operand's array, v: the result's; `to`: the result's place for each inner index of the operand.
+  void Reduce(int node, std::span<const double> x, std::span<const double> v, const std::vector<int64_t>& to);
+  void Recur(int node, const double* a, std::span<const double> b, std::span<const double> h,
+             const std::vector<Expansion>& expansions);
+  void Move(int node, const std::vector<int64_t>& source);
+  void Round(int node, std::span<const double> v);
+
+  const NodeError& At(int node) const { return errors_[static_cast<size_t>(node)]; }
+
+ private:
+  const Node& NodeAt(int node) const { return plan_->graph().At(node); }
+  const double* Zeros(int64_t n);
+  const double* Expanded(const std::vector<double>& array, const Expansion& expansion, int slot, int64_t n);
+  void AddRounding(const Node& node, const MapStep& step, const Operands& reach, NodeError& error);
+  void Finish(int node, std::span<const double> v, NodeError& error);  // sums `reach` up
+  void MarkNonFinite(const MapStep& step, const Operands& reach, NodeError& error) const;
+  void ReduceSum(const Node& node, std::span<const double> x, std::span<const double> v, const std::vector<int64_t>& to,
+                 NodeError& error);
+  void AddLostTerms(std::span<const double> x, const std::vector<int64_t>& to, std::span<const double> magnitude,
+                    double terms, NodeError& error) const;
+  void ReduceProduct(const Node& node, std::span<const double> x, std::span<const double> v,
+                     const std::vector<int64_t>& to, NodeError& error);
+  void ReduceExtreme(const Node& node, std::span<const double> x, std::span<const double> v,
+                     const std::vector<int64_t>& to, NodeError& error);
+  void MakeSymbol(int node, NodeError& error);  // all of r becomes one number for each element
+
+  const BlockPlan* plan_;
+  ErrorRules rules_;
+  std::vector<NodeError> errors_;
+  std::vector<bool> last_;  // nodes that nothing is computed from
+  int64_t lanes_ = 1;
+  std::vector<double> zeros_;
+  std::vector<double> scratch_[12];
+};
+
+// |a| + |b|, or their square sum.
+inline double Joined(bool quadrature, double a, double b) {
+  return quadrature ? std::sqrt(a * a + b * b) : std::fabs(a) + std::fabs(b);
+}
+
+// Whether x is an integer of at most so many bits times a power of two.
+inline bool HasBits(double x, int bits) {
+  int exponent = 0;
+  const double integer = std::ldexp(std::frexp(x, &exponent), bits);
+  return integer == std::trunc(integer);
+}
+
+}  // namespace assay::formula

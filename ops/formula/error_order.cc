@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors along an axis: recurrences, moved elements, and stored intermediates.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "golden/bound/bound.h"
+#include "golden/golden.h"
+#include "harness/data/infinity.h"
+#include "ops/formula/error.h"
+#include "ops/formula/recurrence.h"
+
+namespace assay::formula {
+
+// h_t = a_t h_(t-1) + b_t, in any association that keeps neighbours together. Without factors a result is the sum of
+// its terms in some order: gamma_t. With factors, one after the other,
+//   S_t = |a_t| S_(t-1) + |b_t|,    D_t = |a_t| (D_(t-1) + (u + rel a_t) S_(t-1)) + d b_t + u (|h_t| + D_t),
+// and a tree of associations rounds each result once more per level: u S_t log2 t.
+void Propagation::Recur(int index, const double* a, std::span<const double> b, std::span<const double> h,
+                        const std::vector<Expansion>& expansions) {
+  const Node& node = NodeAt(index);
+  NodeError& error = errors_[static_cast<size_t>(index)];
+  const bool plain = node.args.size() == 1;
+  const NodeError &of_a = At(node.args[0]), &of_b = At(node.args.back());
+  const int64_t n = std::ssize(h);
+  const double* reach_a = of_a.zero ? Zeros(n) : Expanded(of_a.reach, expansions[0], 0, n);
+  const double* reach_b = of_b.zero ? Zeros(n) : Expanded(of_b.reach, expansions.back(), 1, n);
+  error.r.assign(h.size(), 0);
+  const double u = rules_.sum, lost = rules_.lambda;
+  ForRecurrences(*plan_, node, lanes_, [&](int64_t first, int64_t stride, int64_t steps) {
+    double magnitude = 0, deviation = 0, terms = 0;
+    for (int64_t t = 0; t < steps; ++t) {
+      const int64_t i = first + t * stride;
+      const double reach = reach_b[i], size = std::fabs(b[i]) + reach;
+      if (rules_.quadrature) {
+        const double factor = plain ? 1 : a[i], own = kRoundingDeviation * u * h[i];
+        const double of_factor = plain || t == 0 ? 0 : reach_a[i] * h[i - stride];
+        deviation = factor * factor * deviation + reach * reach + of_factor * of_factor + (t > 0 ? own * own : 0);
+        error.r[i] = std::isfinite(h[i]) ? std::sqrt(deviation) : 0;
+        continue;
+      }
+      if (plain) {
+        magnitude += std::isfinite(size) ? size : 0, terms += reach;
+        const auto additions = static_cast<double>(t);
+        error.r[i] = terms + (t > 0 ? SumError(additions, u) * magnitude : 0);
+        if (rules_.additions_underflow) error.r[i] += additions * lost;
+      } else {
+        const double of_factor = reach_a[i], factor = std::fabs(a[i]);
+        deviation = (factor + of_factor) * deviation + (factor * u + of_factor * (1 + u)) * magnitude + reach;
+        magnitude = (factor + of_factor) * magnitude + size;
+        deviation += t > 0 ? u * (std::fabs(h[i]) + deviation) + 2 * lost : 0;
+        error.r[i] = deviation + u * magnitude * std::bit_width(static_cast<uint64_t>(t));
+      }
+      if (!(magnitude + error.r[i] < rules_.range)) error.r[i] = kInfinity;
+      // An infinity is certain unless the sum before it may have overflowed to the other one.
+      const bool overflows = error.r[i] == kInfinity;
+      if (!std::isfinite(h[i]) && std::isfinite(reach) && !overflows) error.r[i] = 0;
+    }
+  });
+  Finish(index, h, error);
+}
+
+// Symbols of results that themselves stand elsewhere now are no longer the same number.
+void Propagation::Move(int index, const std::vector<int64_t>& source) {
+  const Node& node = NodeAt(index);
+  NodeError& error = errors_[static_cast<size_t>(index)];
+  const NodeError& operand = At(node.args[0]);
+  if (operand.zero) return;
+  const int64_t width = plan_->HasLanes(node.axes) ? lanes_ : 1;
+  const auto gather = [&](const std::vector<double>& from) {
+    std::vector<double> to(source.size() * static_cast<size_t>(width));
+    for (size_t i = 0; i < source.size(); ++i) {
+      if (source[i] >= 0)
+        std::copy_n(from.data() + source[i] * width, width, to.data() + i * static_cast<size_t>(width));
+    }
+    return to;
+  };
+  error.r = gather(operand.r);
+  for (const NodeError::Symbol& symbol : operand.symbols) {
+    std::vector<double> g = gather(symbol.g);
+    if (!Has(symbol.axes, node.from_axis)) {
+      error.symbols.push_back({symbol.id, symbol.axes, std::move(g)});
+      continue;
+    }
+    for (size_t i = 0; i < g.size(); ++i) error.r[i] = Joined(rules_.quadrature, error.r[i], g[i]);
+  }
+  Finish(index, {}, error);
+}
+
+void Propagation::Round(int index, std::span<const double> v) {
+  const Node& node = NodeAt(index);
+  NodeError& error = errors_[static_cast<size_t>(index)];
+  error = At(node.args[0]);
+  const FloatFormat& format = FormatOf(node.format);
+  const bool zero = error.zero;
+  if (zero) error.r.assign(v.size(), 0);
+  for (size_t i = 0; i < v.size(); ++i) {
+    if (!std::isfinite(v[i])) continue;
+    const double reach = zero ? 0 : error.reach[i], half = UlpAt(format, std::fabs(v[i]) + reach) / 2;
+    error.r[i] = rules_.quadrature ? error.r[i] : error.r[i] + (std::isfinite(reach) ? half : kInfinity);
+    if (std::fabs(v[i]) + reach >= format.OverflowThreshold()) error.r[i] = kInfinity;
+  }
+  Finish(index, v, error);
+}
+
+}  // namespace assay::formula

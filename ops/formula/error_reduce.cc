@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors of reductions. The whole error of a result is one number, whatever uses it: it becomes a symbol of its own,
+// beside the symbols that are constant along the reduced axes, whose coefficients are added with their signs.
+#include <algorithm>
+#include <cmath>
+
+#include "golden/bound/bound.h"
+#include "golden/golden.h"
+#include "harness/data/infinity.h"
+#include "ops/formula/error.h"
+
+namespace assay::formula {
+namespace {
+
+// Calls visit(operand element, result element) for all, lanes innermost.
+template <class Visit>
+void ForTerms(const std::vector<int64_t>& to, int64_t width, const Visit& visit) {
+  for (size_t k = 0; k < to.size(); ++k) {
+    const int64_t from = static_cast<int64_t>(k) * width, at = to[k] * width;
+    for (int64_t lane = 0; lane < width; ++lane) visit(from + lane, at + lane);
+  }
+}
+
+// What a sum's roundings depend on, per result.
+struct TermSums {
+  explicit TermSums(size_t m) : magnitude(m), running(m), squares(m), partial(m), partial_squares(m), lowest(m) {}
+  std::vector<double> magnitude;                 // of finite terms, with their reach
+  std::vector<double> running, squares;          // the running sum; sum of squared terms
+  std::vector<double> partial, partial_squares;  // sums of running sums and of their squares
+  std::vector<double> lowest;                    // weight of the lowest bit of any term
+};
+
+double LowestWeight(double x) {
+  if (x == 0 || !std::isfinite(x)) return kInfinity;
+  int exponent = 0;
+  const auto integer = static_cast<int64_t>(std::ldexp(std::frexp(x, &exponent), 53));
+  return std::ldexp(static_cast<double>(integer & -integer), exponent - 53);
+}
+
+// sigma^2 in units of u^2: of random orders, and of the two along the terms (golden/sigma.md).
+double Energy(const TermSums& sums, size_t i, double y, double terms) {
+  const double forward = sums.partial_squares[i];
+  const double backward = terms * y * y - 2 * y * sums.partial[i] + forward;
+  const double random = y * y + (terms - 1) * (y * y / 3 + sums.squares[i]);
+  const double peak = (sums.magnitude[i] + std::fabs(y)) / 2;
+  return kRoundingDeviation * kRoundingDeviation * std::min(std::max({forward, backward, random}), terms * peak * peak);
+}
+
+}  // namespace
+
+void Propagation::MakeSymbol(int node, NodeError& error) {
+  if (NodeAt(node).recomputed) return;
+  error.symbols.push_back({node, NodeAt(node).axes, std::move(error.r)});
+  error.r.assign(error.symbols.back().g.size(), 0);
+  for (size_t i = 0; i < error.r.size(); ++i) {  // no sign to speak of
+    double& g = error.symbols.back().g[i];
+    if (std::isfinite(g)) continue;
+    g = 0, error.r[i] = kInfinity;
+  }
+}
+
+void Propagation::Reduce(int index, std::span<const double> x, std::span<const double> v,
+                         const std::vector<int64_t>& to) {
+  const Node& node = NodeAt(index);
+  NodeError& error = errors_[static_cast<size_t>(index)];
+  error.r.assign(v.size(), 0);
+  if (node.kind == Kind::kSum) {
+    ReduceSum(node, x, v, to, error);
+  } else if (node.kind == Kind::kProd) {
+    ReduceProduct(node, x, v, to, error);
+  } else {
+    ReduceExtreme(node, x, v, to, error);
+  }
+  MakeSymbol(index, error);
+  Finish(index, v, error);
+}
+
+void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::span<const double> v,
+                            const std::vector<int64_t>& to, NodeError& error) {
+  const NodeError& operand = At(node.args[0]);
+  const int64_t width = std::ssize(x) / std::ssize(to);
+  const double terms = static_cast<double>(plan_->graph().ExtentOf(node.reduced));
+  TermSums sums(v.size());
+  if (rules_.exact_bits > 0) std::ranges::fill(sums.lowest, kInfinity);
+  const bool exact_terms = operand.zero && rules_.exact_bits > 0 && node.steps == Steps::kPlain;
+  ForTerms(to, width, [&](int64_t i, int64_t at) {
+    const double size = std::fabs(x[i]), reach = operand.zero ? 0 : operand.reach[i];
+    sums.magnitude[at] += (std::isfinite(size) ? size : 0) + reach;
+    if (rules_.quadrature) {
+      const double s = sums.running[at] += x[i];
+      sums.squares[at] += x[i] * x[i];
+      sums.partial[at] += s, sums.partial_squares[at] += s * s;
+    }
+    if (exact_terms) sums.lowest[at] = std::min(sums.lowest[at], LowestWeight(x[i]));
+  });
+  if (!operand.zero) {
+    for (const NodeError::Symbol& symbol : operand.symbols) {
+      const bool constant = (symbol.axes & node.reduced) == 0;
+      NodeError::Symbol passed{symbol.id, symbol.axes, std::vector<double>(constant ? v.size() : 0)};
+      ForTerms(to, width, [&](int64_t i, int64_t at) {
+        const double g = symbol.g[i];
+        if (constant) passed.g[at] += g;
+        error.r[at] += rules_.quadrature ? (constant ? 0 : g * g) : std::fabs(g) * (constant ? kResidue : 1);
+      });
+      if (constant) error.symbols.push_back(std::move(passed));
+    }
+    ForTerms(to, width, [&](int64_t i, int64_t at) {
+      error.r[at] += rules_.quadrature ? operand.r[i] * operand.r[i] : operand.r[i];
+    });
+  }
+  if (rules_.lost_terms > 0 && plan_->graph().At(node.args[0]).non_negative) {
+    AddLostTerms(x, to, sums.magnitude, terms, error);
+  }
+  const double u = rules_.sum + (node.steps == Steps::kRescaled ? rules_.rescale : 0);
+  const double gamma = terms > 1 ? SumError(terms - 1, u) : 0;
+  double lost = rules_.additions_underflow ? rules_.lambda : 0;  // of each addition
+  if (node.steps == Steps::kRescaled) lost += 2 * rules_.lambda;
+  lost = terms > 1 ? terms * lost : 0;
+  for (size_t at = 0; at < v.size(); ++at) {
+    if (rules_.quadrature) {
+      const double energy = terms > 1 ? Energy(sums, at, v[at], terms) : 0;
+      error.r[at] = std::isfinite(v[at]) ? std::sqrt(error.r[at] + u * u * energy) : 0;
+      continue;
+    }
+    const double magnitude = sums.magnitude[at];
+    const bool exact = exact_terms && magnitude <= std::ldexp(sums.lowest[at], rules_.exact_bits);
+    if (!exact) error.r[at] += gamma * magnitude + lost;
+    // No partial sum is larger; an infinite term decides alone.
+    if (!((1 + gamma) * magnitude < rules_.range)) error.r[at] = kInfinity;
+    if (!std::isfinite(v[at]) && error.r[at] < kInfinity) {
+      error.r[at] = 0;
+      for (NodeError::Symbol& symbol : error.symbols) symbol.g[at] = 0;
+    }
+  }
+}
+
+// Terms below the spacing of the running sum are lost whole, others err by the square of the spacing over eight times
+// themselves; and the sawtooth of a smooth density (golden/bound/bound.h, AddGridBias): 1.5 K sigma^2 of a sum that
+// grows evenly, sigma = 0.425 u sqrt(K / 3).
+void Propagation::AddLostTerms(std::span<const double> x, const std::vector<int64_t>& to,
+                               std::span<const double> magnitude, double terms, NodeError& error) const {
+  const double u = rules_.lost_terms, half_grid = u * u / 2;
+  std::vector<double> lost(magnitude.size());
+  ForTerms(to, std::ssize(x) / std::ssize(to), [&](int64_t i, int64_t at) {
+    const double share = std::isfinite(x[i]) && x[i] > 0 ? x[i] / magnitude[at] : 0;
+    if (share > 0) lost[at] += std::min(share, half_grid / share);
+  });
+  const double grid = 0.0905 * terms * terms * u * u;
+  for (size_t at = 0; at < lost.size(); ++at) {
+    error.r[at] += magnitude[at] * ((lost[at] >= u ? lost[at] : 0) + std::min(grid, terms * u));
+  }
+}
+
+// |prod (x + e) - prod x| <= prod (|x| + a) - prod |x|. Orders differ in their partial products: where one of them may
+// overflow or lose digits below the normal numbers, nothing is said.
+void Propagation::ReduceProduct(const Node& node, std::span<const double> x, std::span<const double> v,
+                                const std::vector<int64_t>& to, NodeError& error) {
+  const NodeError& operand = At(node.args[0]);
+  const int64_t width = std::ssize(x) / std::ssize(to);
+  const double terms = static_cast<double>(plan_->graph().ExtentOf(node.reduced));
+  std::vector<double> relative(v.size()), up(v.size(), 1), down(v.size(), 1);
+  std::vector<bool> special(v.size());
+  ForTerms(to, width, [&](int64_t i, int64_t at) {
+    const double size = std::fabs(x[i]), reach = operand.zero ? 0 : operand.reach[i];
+    if (size == 0 || !std::isfinite(size)) {
+      special[at] = true;
+      if (reach > 0) relative[at] = kInfinity;
+      return;
+    }
+    const double share = reach / size;
+    relative[at] += rules_.quadrature ? share * share : std::log1p(share);
+    up[at] *= std::max(size + reach, 1.0);
+    down[at] *= std::min(std::max(size - reach, 0.0), 1.0);
+  });
+  for (size_t at = 0; at < v.size(); ++at) {
+    if (rules_.quadrature) {
+      const double own = kRoundingDeviation * rules_.multiply;
+      error.r[at] = std::isfinite(v[at]) ? std::fabs(v[at]) * std::sqrt(relative[at] + terms * own * own) : 0;
+      continue;
+    }
+    const double gamma = terms > 1 ? SumError(terms - 1, rules_.multiply) : 0;
+    const double spread = std::expm1(relative[at]);
+    const bool leaves = up[at] * (1 + gamma) >= rules_.range || down[at] < rules_.tiny * (1 + gamma);
+    error.r[at] = leaves ? kInfinity : special[at] ? 0 : std::fabs(v[at]) * (spread + gamma + spread * gamma);
+    if (std::isinf(relative[at])) error.r[at] = kInfinity;
+  }
+}
+
+// The largest reach of a term that can win.
+void Propagation::ReduceExtreme(const Node& node, std::span<const double> x, std::span<const double> v,
+                                const std::vector<int64_t>& to, NodeError& error) {
+  const NodeError& operand = At(node.args[0]);
+  if (operand.zero) return;
+  const int64_t width = std::ssize(x) / std::ssize(to);
+  const double sign = node.kind == Kind::kMax ? 1 : -1;
+  std::vector<double> least(v.size(), -kInfinity);  // the winner reaches at least that far
+  ForTerms(to, width, [&](int64_t i, int64_t at) {
+    const double surely = sign * x[i] - operand.reach[i];
+    if (surely > least[at]) least[at] = surely;
+  });
+  ForTerms(to, width, [&](int64_t i, int64_t at) {
+    if (sign * x[i] + operand.reach[i] >= least[at]) error.r[at] = std::max(error.r[at], operand.reach[i]);
+  });
+}
+
+}  // namespace assay::formula

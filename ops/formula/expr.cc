@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/formula/expr.h"
+
+#include "harness/base/check.h"
+#include "ops/formula/functions.h"
+
+namespace assay::formula {
+namespace {
+
+Expr Append(Graph& graph, Node node) {
+  graph.nodes.push_back(std::move(node));
+  return {&graph, static_cast<int>(graph.nodes.size()) - 1};
+}
+
+bool IsNonNegative(Function function, const std::vector<Expr>& x) {
+  const auto all = [&] {
+    for (const Expr& one : x) {
+      if (!one.node().non_negative) return false;
+    }
+    return true;
+  };
+  switch (function) {
+    case Function::kMul:
+      return x[0].id == x[1].id || all();
+    case Function::kAdd:
+    case Function::kDiv:
+    case Function::kMinimum:
+    case Function::kErf:
+    case Function::kTanh:
+    case Function::kLog1p:
+      return all();
+    case Function::kMaximum:
+      return x[0].node().non_negative || x[1].node().non_negative;
+    case Function::kAbs:
+    case Function::kLess:
+    case Function::kSqrt:
+    case Function::kRsqrt:
+    case Function::kExp:
+    case Function::kSigmoid:
+      return true;
+    case Function::kSelect:
+      return x[1].node().non_negative && x[2].node().non_negative;
+    default:
+      return false;
+  }
+}
+
+Expr Map(Function function, const std::vector<Expr>& x) {
+  Node node{.kind = Kind::kMap, .function = function};
+  node.non_negative = IsNonNegative(function, x);
+  for (const Expr& one : x) {
+    ASSAY_CHECK(one.graph == x[0].graph);
+    node.args.push_back(one.id);
+    node.axes |= one.node().axes;
+  }
+  return Append(*x[0].graph, std::move(node));
+}
+
+Expr Reduction(Kind kind, Expr x, const Axes& axes, Steps steps = Steps::kPlain) {
+  const AxisSet reduced = axes.Set();
+  ASSAY_CHECK((reduced & ~x.node().axes) == 0);
+  return Append(*x.graph, {.kind = kind,
+                           .steps = steps,
+                           .non_negative = x.node().non_negative,
+                           .args = {x.id},
+                           .axes = x.node().axes & ~reduced,
+                           .reduced = reduced});
+}
+
+Expr Recurrence(std::vector<int> args, Graph& graph, AxisSet axes, bool non_negative, Axis axis) {
+  return Append(graph, {.kind = Kind::kRecur,
+                        .non_negative = non_negative,
+                        .args = std::move(args),
+                        .axes = axes | SetOf(axis.id),
+                        .axis = axis.id});
+}
+
+}  // namespace
+
+AxisSet Axes::Set() const {
+  AxisSet set = 0;
+  for (const Axis axis : list) set |= SetOf(axis.id);
+  return set;
+}
+
+Axes operator+(Axes left, const Axes& right) {
+  left.list.insert(left.list.end(), right.list.begin(), right.list.end());
+  return left;
+}
+
+Axis AddAxis(Graph& graph, std::string name, int64_t extent) {
+  ASSAY_CHECK(std::ssize(graph.axes) < kMaxAxes && extent >= 1);
+  graph.axes.push_back({std::move(name), extent});
+  return {static_cast<int>(graph.axes.size()) - 1, extent};
+}
+
+Expr AddInput(Graph& graph, std::string name, const Axes& axes) {
+  InputInfo info{std::move(name), {}};
+  for (const Axis axis : axes.list) info.axes.push_back(axis.id);
+  graph.inputs.push_back(std::move(info));
+  const int input = static_cast<int>(graph.inputs.size()) - 1;
+  return Append(graph, {.kind = Kind::kIn, .axes = axes.Set(), .input = input});
+}
+
+void AddOutput(Graph& graph, std::string name, Expr value, const Axes& axes) {
+  ASSAY_CHECK(value.node().axes == axes.Set());
+  OutputInfo info{std::move(name), {}, value.id};
+  for (const Axis axis : axes.list) info.axes.push_back(axis.id);
+  graph.outputs.push_back(std::move(info));
+}
+
+Expr Const(Graph& graph, double value) {
+  return Append(graph, {.kind = Kind::kConst, .non_negative = value >= 0, .constant = value});
+}
+
+Expr Index(Graph& graph, Axis axis) {
+  return Append(graph, {.kind = Kind::kIndex, .non_negative = true, .axes = SetOf(axis.id), .axis = axis.id});
+}
+
+Expr operator+(Expr x, Expr y) {
+  return Map(Function::kAdd, {x, y});
+}
+Expr operator-(Expr x, Expr y) {
+  return Map(Function::kSub, {x, y});
+}
+Expr operator*(Expr x, Expr y) {
+  return Map(Function::kMul, {x, y});
+}
+Expr operator/(Expr x, Expr y) {
+  return Map(Function::kDiv, {x, y});
+}
+Expr operator-(Expr x) {
+  return Map(Function::kNegate, {x});
+}
+Expr operator+(Expr x, double y) {
+  return x + Const(*x.graph, y);
+}
+Expr operator+(double x, Expr y) {
+  return Const(*y.graph, x) + y;
+}
+Expr operator-(Expr x, double y) {
+  return x - Const(*x.graph, y);
+}
+Expr operator-(double x, Expr y) {
+  return Const(*y.graph, x) - y;
+}
+Expr operator*(double x, Expr y) {
+  return Const(*y.graph, x) * y;
+}
+Expr operator*(Expr x, double y) {
+  return x * Const(*x.graph, y);
+}
+Expr operator/(double x, Expr y) {
+  return Const(*y.graph, x) / y;
+}
+Expr operator/(Expr x, double y) {
+  return x / Const(*x.graph, y);
+}
+
+Expr Strict(Expr sum) {
+  Node& node = sum.graph->nodes[static_cast<size_t>(sum.id)];
+  ASSAY_CHECK(node.kind == Kind::kMap && Info(node.function).rounding == Rounding::kAdd);
+  node.strictness = Strictness::kStrict;
+  return sum;
+}
+
+Expr Recomputed(Expr result) {
+  Node& node = result.graph->nodes[static_cast<size_t>(result.id)];
+  ASSAY_CHECK(IsReduction(node.kind));
+  node.recomputed = true;
+  return result;
+}
+
+Expr Exp(Expr x) {
+  return Map(Function::kExp, {x});
+}
+Expr Log(Expr x) {
+  return Map(Function::kLog, {x});
+}
+Expr Log1p(Expr x) {
+  return Map(Function::kLog1p, {x});
+}
+Expr Tanh(Expr x) {
+  return Map(Function::kTanh, {x});
+}
+Expr Erf(Expr x) {
+  return Map(Function::kErf, {x});
+}
+Expr Sigmoid(Expr x) {
+  return Map(Function::kSigmoid, {x});
+}
+Expr Sqrt(Expr x) {
+  return Map(Function::kSqrt, {x});
+}
+Expr Rsqrt(Expr x) {
+  return Map(Function::kRsqrt, {x});
+}
+Expr Abs(Expr x) {
+  return Map(Function::kAbs, {x});
+}
+Expr Maximum(Expr x, Expr y) {
+  return Map(Function::kMaximum, {x, y});
+}
+Expr Minimum(Expr x, Expr y) {
+  return Map(Function::kMinimum, {x, y});
+}
+Expr Max0(Expr x) {
+  return Maximum(x, Const(*x.graph, 0));
+}
+Expr Less(Expr x, Expr y) {
+  return Map(Function::kLess, {x, y});
+}
+Expr Select(Expr condition, Expr x, Expr y) {
+  return Map(Function::kSelect, {condition, x, y});
+}
+
+Expr Sum(Expr x, const Axes& axes) {
+  return Reduction(Kind::kSum, x, axes);
+}
+Expr RescaledSum(Expr x, const Axes& axes) {
+  return Reduction(Kind::kSum, x, axes, Steps::kRescaled);
+}
+Expr Mean(Expr x, const Axes& axes) {
+  return Sum(x, axes) / static_cast<double>(x.graph->ExtentOf(axes.Set()));
+}
+Expr Prod(Expr x, const Axes& axes) {
+  return Reduction(Kind::kProd, x, axes);
+}
+Expr Max(Expr x, const Axes& axes) {
+  return Reduction(Kind::kMax, x, axes);
+}
+Expr Min(Expr x, const Axes& axes) {
+  return Reduction(Kind::kMin, x, axes);
+}
+Expr Contraction(Expr x, Expr y, const Axes& axes) {
+  return Sum(x * y, axes);
+}
+
+Expr CumSum(Expr x, Axis axis) {
+  return Recurrence({x.id}, *x.graph, x.node().axes, x.node().non_negative, axis);
+}
+Expr Recur(Expr a, Expr b, Axis axis) {
+  return Recurrence({a.id, b.id}, *a.graph, a.node().axes | b.node().axes,
+                    a.node().non_negative && b.node().non_negative, axis);
+}
+
+Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index) {
+  Node node{
+      .kind = Kind::kAt, .non_negative = x.node().non_negative, .args = {x.id}, .axis = to.id, .from_axis = from.id};
+  ASSAY_CHECK(Has(x.node().axes, from.id) && (from.id == to.id || !Has(x.node().axes, to.id)));
+  node.axes = (x.node().axes & ~SetOf(from.id)) | SetOf(to.id);
+  for (int64_t i = 0; i < to.extent; ++i) {
+    const int64_t at = index(i);
+    ASSAY_CHECK(at >= -1 && at < from.extent);
+    node.index.push_back(at);
+  }
+  return Append(*x.graph, std::move(node));
+}
+
+Expr Round(Expr x, DType format) {
+  return Append(*x.graph, {.kind = Kind::kRound,
+                           .non_negative = x.node().non_negative,
+                           .args = {x.id},
+                           .axes = x.node().axes,
+                           .format = format});
+}
+
+}  // namespace assay::formula

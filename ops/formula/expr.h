@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formulas as C++ writes them. An Expr is a node of the graph that its builder makes; operators and functions add
+// nodes. Operands may lack axes that others have: they are the same along these.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ops/formula/graph.h"
+
+namespace assay::formula {
+
+struct Axis {
+  int id = -1;
+  int64_t extent = 1;
+};
+
+// Axes in the order in which a tensor lies in memory.
+struct Axes {
+  Axes() = default;
+  Axes(Axis axis) : list{axis} {}  // NOLINT: one axis is a list of axes
+  std::vector<Axis> list;
+  AxisSet Set() const;
+};
+Axes operator+(Axes left, const Axes& right);
+inline Axes operator+(Axis left, Axis right) {
+  return Axes(left) + Axes(right);
+}
+
+// A node; the graph stays where it is.
+struct Expr {
+  Graph* graph = nullptr;
+  int id = -1;
+  const Node& node() const { return graph->At(id); }
+};
+
+Axis AddAxis(Graph& graph, std::string name, int64_t extent);
+Expr AddInput(Graph& graph, std::string name, const Axes& axes);
+// `axes`: those of the expression, in the order of memory.
+void AddOutput(Graph& graph, std::string name, Expr value, const Axes& axes);
+
+Expr operator+(Expr x, Expr y);
+Expr operator-(Expr x, Expr y);
+Expr operator*(Expr x, Expr y);
+Expr operator/(Expr x, Expr y);
+Expr operator-(Expr x);
+Expr operator+(Expr x, double y);
+Expr operator+(double x, Expr y);
+Expr operator-(Expr x, double y);
+Expr operator-(double x, Expr y);
+Expr operator*(double x, Expr y);
+Expr operator*(Expr x, double y);
+Expr operator/(Expr x, double y);
+Expr operator/(double x, Expr y);
+
+// The result of a sum or difference, rounded once and used as it is: no kernel distributes or fuses it.
+Expr Strict(Expr sum);
+// A result of a reduction that kernels may compute more than once, in different orders.
+Expr Recomputed(Expr result);
+
+Expr Exp(Expr x);
+Expr Log(Expr x);
+Expr Log1p(Expr x);
+Expr Tanh(Expr x);
+Expr Erf(Expr x);
+Expr Sigmoid(Expr x);  // 1 / (1 + exp(-x)), in whatever way
+Expr Sqrt(Expr x);
+Expr Rsqrt(Expr x);
+Expr Abs(Expr x);
+Expr Maximum(Expr x, Expr y);
+Expr Minimum(Expr x, Expr y);
+Expr Max0(Expr x);
+Expr Less(Expr x, Expr y);
+Expr Select(Expr condition, Expr x, Expr y);
+
+Expr Sum(Expr x, const Axes& axes);
+// A sum of exp(x - running maximum), which is rescaled when a larger x comes.
+Expr RescaledSum(Expr x, const Axes& axes);
+Expr Mean(Expr x, const Axes& axes);  // Sum / n
+Expr Prod(Expr x, const Axes& axes);
+Expr Max(Expr x, const Axes& axes);
+Expr Min(Expr x, const Axes& axes);
+Expr Contraction(Expr x, Expr y, const Axes& axes);  // sum of products
+
+Expr CumSum(Expr x, Axis axis);
+Expr Recur(Expr a, Expr b, Axis axis);  // h_t = a_t h_(t-1) + b_t, from h_(-1) = 0
+
+// x along `from` at index(i) for each i of the axis `to`; -1: zero.
+Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index);
+Expr Index(Graph& graph, Axis axis);
+Expr Const(Graph& graph, double value);
+Expr Round(Expr x, DType format);
+
+}  // namespace assay::formula

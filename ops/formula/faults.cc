@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/formula/faults.h"
+
+namespace assay::formula {
+
+LaneEvaluator::LaneEvaluator(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs)
+    : plan_(graph, output),
+      spaces_(plan_),
+      values_(plan_, spaces_, false),
+      inputs_(inputs),
+      inner_(plan_.InnerOffsets(output.axes)) {}
+
+std::vector<int64_t> LaneEvaluator::Elements(int64_t lane) const {
+  const int64_t offset = plan_.LaneOffsets(plan_.output().axes, lane, 1)[0];
+  std::vector<int64_t> elements;
+  for (const int64_t inner : inner_) elements.push_back(inner + offset);
+  return elements;
+}
+
+std::span<const double> LaneEvaluator::Run(int64_t lane, Fault fault) {
+  values_.Begin(lane, 1, fault);
+  for (int node = 0; node < static_cast<int>(plan_.graph().nodes.size()); ++node) values_.Compute(node, inputs_);
+  return values_.Hi(plan_.output().node);
+}
+
+double LaneEvaluator::Work() const {
+  double work = 0;
+  for (const Node& node : plan_.graph().nodes) work += static_cast<double>(plan_.Size(node.axes, 1));
+  return work;
+}
+
+std::vector<FaultyNode> FaultyNodes(const Graph& graph) {
+  std::vector<FaultyNode> nodes;
+  for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
+    const Node& node = graph.At(i);
+    if (IsReduction(node.kind)) nodes.push_back({i, graph.ExtentOf(node.reduced)});
+    if (node.kind == Kind::kRecur) nodes.push_back({i, graph.Extent(node.axis)});
+  }
+  return nodes;
+}
+
+}  // namespace assay::formula

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single lanes of a graph, as a kernel would compute them that forgets a term.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ops/formula/values.h"
+
+namespace assay::formula {
+
+class LaneEvaluator {
+ public:
+  // All must outlive it.
+  LaneEvaluator(const Graph& graph, const OutputInfo& output, std::span<const std::vector<double>> inputs);
+
+  int64_t LaneOf(int64_t element) const { return plan_.LaneOf(element); }
+  std::vector<int64_t> Elements(int64_t lane) const;  // of the output, in the order of Run's values
+  std::span<const double> Run(int64_t lane, Fault fault);
+  double Work() const;  // numbers that one run computes
+
+ private:
+  BlockPlan plan_;
+  NodeSpaces spaces_;
+  BlockValues values_;
+  std::span<const std::vector<double>> inputs_;
+  std::vector<int64_t> inner_;
+};
+
+// Reductions and recurrences with their terms: where something can be forgotten.
+struct FaultyNode {
+  int node = 0;
+  int64_t terms = 1;
+};
+std::vector<FaultyNode> FaultyNodes(const Graph& graph);
+
+}  // namespace assay::formula

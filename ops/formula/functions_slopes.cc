@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slopes and second-order rests. Of a twice differentiable f the rest is at most sup |f''| reach^2 / 2, the supremum
+// taken over [x - reach, x + reach]; each case below names its f''. Where that interval meets a pole, nothing can be
+// said.
+#include <algorithm>
+#include <cmath>
+
+#include "harness/base/multiversion.h"
+#include "harness/data/fill/portable_math.h"
+#include "harness/data/infinity.h"
+#include "ops/formula/functions.h"
+
+namespace assay::formula {
+namespace {
+
+void Fill(double* to, double value, int64_t n) {
+  if (to != nullptr) std::fill_n(to, n, value);
+}
+
+ASSAY_MULTIVERSION void Product(const Operands& x, const Operands& reach, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    to.slope[0][i] = x[1][i];
+    to.slope[1][i] = x[0][i];
+    to.curve[i] = reach[0][i] * reach[1][i];
+  }
+}
+
+// (x + a) / (y + b) - x / y = L (1 - b / (y + b)), L = (a - z b) / y.
+ASSAY_MULTIVERSION void Quotient(const Operands& x, const Operands& reach, const double* z, const Slopes& to,
+                                 int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double y = x[1][i], size = std::fabs(y), b = reach[1][i];
+    to.slope[0][i] = 1 / y;
+    to.slope[1][i] = -z[i] / y;
+    to.curve[i] = 0;
+    const double room = size - b;
+    to.amplify[i] = b == 0 ? 0 : (room > 0 ? b / room : kInfinity);
+  }
+}
+
+// exp is its own derivative: exp(x) exp(a) a^2 / 2. exp(a) <= 1 + 2 a up to a = 1.
+ASSAY_MULTIVERSION void Exponential(const double* x, const double* reach, const double* z, const Slopes& to,
+                                    int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double a = reach[i];
+    to.slope[0][i] = z[i];
+    to.curve[i] = 0.5 * z[i] * a * a * (1 + 2 * a);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if (reach[i] > 1) to.curve[i] = std::exp(x[i] + reach[i]);  // f(x + a) itself bounds the rest
+  }
+}
+
+// log'' = -1 / x^2.
+void Logarithm(const double* x, double shift, const double* reach, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double at = x[i] + shift, a = reach[i], room = at - a;
+    to.slope[0][i] = 1 / at;
+    to.curve[i] = a == 0 ? 0 : (room > 0 ? 0.5 * (a / room) * (a / room) : kInfinity);
+  }
+}
+
+// sqrt'' = -x^(-3/2) / 4. Where zero is near: |sqrt(x + e) - sqrt(x)| <= sqrt |e|, as long as no root is negative.
+void Root(const double* x, const double* reach, const double* z, bool non_negative, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double a = reach[i], room = x[i] - a;
+    const bool near_zero = !(room > 0);
+    to.slope[0][i] = near_zero ? 0 : 0.5 / z[i];
+    const double curve = 0.125 * a * a / (room * std::sqrt(std::fabs(room)));
+    to.curve[i] = a == 0 ? 0 : near_zero ? (non_negative ? std::sqrt(a) : kInfinity) : curve;
+    if (!near_zero && non_negative) {  // whichever is less
+      const double linear = to.slope[0][i] * a;
+      if (std::sqrt(a) < linear + to.curve[i]) to.slope[0][i] = 0, to.curve[i] = std::sqrt(a);
+    }
+  }
+}
+
+// (x^(-1/2))'' = 3/4 x^(-5/2).
+void InverseRoot(const double* x, const double* reach, const double* z, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double a = reach[i], room = x[i] - a;
+    to.slope[0][i] = -0.5 * z[i] / x[i];
+    const double ratio = a / room;
+    to.curve[i] = a == 0 ? 0 : (room > 0 ? 0.375 * ratio * ratio / std::sqrt(room) : kInfinity);
+  }
+}
+
+// What 1 - z^2 and z (1 - z) lose near z = 1, absolutely.
+constexpr double kSaturated = 0x1p-51;
+
+// tanh' = 1 - tanh^2, |tanh''| <= 0.77; the results differ by at most 2.
+void Tanh(const double* reach, const double* z, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    to.slope[0][i] = 1 - z[i] * z[i];
+    to.curve[i] = std::min(0.385 * reach[i] * reach[i], 2.0 + reach[i]) + kSaturated * reach[i];
+  }
+}
+
+// erf' = 2 / sqrt(pi) exp(-x^2), |erf''| <= 0.968.
+ASSAY_MULTIVERSION void ErrorFunction(const double* x, const double* reach, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to.slope[0][i] = -x[i] * x[i];
+  internal::ExpKernels(to.slope[0], to.slope[0], n);
+  for (int64_t i = 0; i < n; ++i) {
+    to.slope[0][i] *= 1.1283791670955128;
+    to.curve[i] = std::min(0.4841 * reach[i] * reach[i], 2.0 + 1.13 * reach[i]);
+  }
+}
+
+// s' = s (1 - s), |s''| <= 0.09623 and, below zero, at most s'.
+void SigmoidSlopes(const double* reach, const double* z, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double slope = z[i] * (1 - z[i]), a = reach[i];
+    to.slope[0][i] = slope;
+    to.curve[i] = a < 1 ? 0.5 * slope * (1 + 2 * a) * a * a : std::min(0.0482 * a * a, 1.0 + a);
+    if (z[i] > 0.5) to.curve[i] += kSaturated * a;
+  }
+}
+
+void Absolute(const double* x, const double* reach, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const bool certain = std::fabs(x[i]) > reach[i];
+    to.slope[0][i] = certain ? std::copysign(1.0, x[i]) : 0;
+    to.curve[i] = certain ? 0 : reach[i];
+  }
+}
+
+// The winner's error where it is certain, else the larger one.
+void Extreme(bool largest, const Operands& x, const Operands& reach, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double lead = largest ? x[0][i] - x[1][i] : x[1][i] - x[0][i];
+    const bool certain = std::fabs(lead) > reach[0][i] + reach[1][i];
+    to.slope[0][i] = certain && lead > 0 ? 1 : 0;
+    to.slope[1][i] = certain && lead < 0 ? 1 : 0;
+    to.curve[i] = certain ? 0 : std::max(reach[0][i], reach[1][i]);
+  }
+}
+
+void Less(const Operands& x, const Operands& reach, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double both = reach[0][i] + reach[1][i];
+    to.slope[0][i] = to.slope[1][i] = 0;
+    to.curve[i] = both == 0 || std::fabs(x[0][i] - x[1][i]) > both ? 0 : 1;
+  }
+}
+
+void Select(const Operands& x, const Operands& reach, const Slopes& to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const bool certain = reach[0][i] == 0, first = x[0][i] != 0;
+    to.slope[0][i] = 0;
+    to.slope[1][i] = certain && first ? 1 : 0;
+    to.slope[2][i] = certain && !first ? 1 : 0;
+    to.curve[i] = certain ? 0 : std::fabs(x[1][i] - x[2][i]) + std::max(reach[1][i], reach[2][i]);
+  }
+}
+
+}  // namespace
+
+void MapSlopes(Function function, const Operands& x, const Operands& reach, const double* z, bool non_negative,
+               const Slopes& to, int64_t n) {
+  Fill(to.amplify, 0, n);
+  switch (function) {
+    case Function::kAdd:
+    case Function::kSub:
+      Fill(to.slope[0], 1, n);
+      Fill(to.slope[1], function == Function::kAdd ? 1 : -1, n);
+      return Fill(to.curve, 0, n);
+    case Function::kNegate:
+      Fill(to.slope[0], -1, n);
+      return Fill(to.curve, 0, n);
+    case Function::kMul:
+      return Product(x, reach, to, n);
+    case Function::kDiv:
+      return Quotient(x, reach, z, to, n);
+    case Function::kAbs:
+      return Absolute(x[0], reach[0], to, n);
+    case Function::kMaximum:
+    case Function::kMinimum:
+      return Extreme(function == Function::kMaximum, x, reach, to, n);
+    case Function::kLess:
+      return Less(x, reach, to, n);
+    case Function::kSelect:
+      return Select(x, reach, to, n);
+    case Function::kSqrt:
+      return Root(x[0], reach[0], z, non_negative, to, n);
+    case Function::kRsqrt:
+      return InverseRoot(x[0], reach[0], z, to, n);
+    case Function::kExp:
+      return Exponential(x[0], reach[0], z, to, n);
+    case Function::kLog:
+      return Logarithm(x[0], 0, reach[0], to, n);
+    case Function::kLog1p:
+      return Logarithm(x[0], 1, reach[0], to, n);
+    case Function::kTanh:
+      return Tanh(reach[0], z, to, n);
+    case Function::kErf:
+      return ErrorFunction(x[0], reach[0], to, n);
+    case Function::kSigmoid:
+      return SigmoidSlopes(reach[0], z, to, n);
+  }
+}
+
+}  // namespace assay::formula

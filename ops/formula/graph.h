@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator as a graph of a dozen primitives. Nodes are whole index spaces: a node has one number for each index of
+// its axes. Extents are known: a graph is made for one case. The domains (values.h, error.h) go through the nodes in
+// the order in which they stand, operands first.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/data/tensor.h"
+
+namespace assay::formula {
+
+using AxisSet = uint32_t;  // bit i: axis i
+inline constexpr int kMaxAxes = 16;
+
+enum class Kind : uint8_t {
+  kIn,
+  kConst,
+  kIndex,  // the index along an axis, exact
+  kMap,    // a function of numbers at the same index
+  kSum,
+  kProd,
+  kMax,
+  kMin,
+  kRecur,  // h_t = a_t h_(t-1) + b_t along an axis; one operand: a_t = 1
+  kAt,     // the operand at other places along an axis
+  kRound,  // stored in a narrower format
+};
+
+enum class Function : uint8_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kNegate,
+  kAbs,
+  kMaximum,
+  kMinimum,
+  kLess,    // 1 or 0
+  kSelect,  // of a condition that is 1 or 0, and two numbers
+  kSqrt,
+  kRsqrt,
+  kExp,
+  kLog,
+  kLog1p,
+  kTanh,
+  kErf,
+  kSigmoid,
+};
+
+// What implementations may do to a sum or a difference beside rounding its result.
+enum class Strictness : uint8_t {
+  kLoose,   // it may be distributed over a factor or fused into one: its operands round like numbers of their own size
+  kStrict,  // its result alone is rounded
+};
+
+// What an addition of a sum may have on top: kRescaled sums of exponentials are multiplied by exp(old maximum - new
+// one) when a larger term comes.
+enum class Steps : uint8_t { kPlain, kRescaled };
+
+struct Node {
+  Kind kind = Kind::kConst;
+  Function function = Function::kAdd;
+  Strictness strictness = Strictness::kLoose;
+  Steps steps = Steps::kPlain;
+  bool recomputed = false;    // kernels may compute this result more than once, in different orders
+  bool non_negative = false;  // whatever the inputs; so are the results of implementations
+  std::vector<int> args;      // nodes
+  AxisSet axes = 0;
+  AxisSet reduced = 0;         // kSum ... kMin
+  int axis = -1;               // kRecur, kIndex; kAt: of the result
+  int from_axis = -1;          // kAt: of the operand
+  std::vector<int64_t> index;  // kAt: the operand's place for each of the result's; -1: none, zero
+  double constant = 0;
+  int input = -1;
+  DType format = DType::kF32;  // kRound
+};
+
+struct AxisInfo {
+  std::string name;
+  int64_t extent = 1;
+};
+
+// An operand: its axes in the order in which it lies in memory, row-major.
+struct InputInfo {
+  std::string name;
+  std::vector<int> axes;
+};
+
+struct OutputInfo {
+  std::string name;
+  std::vector<int> axes;
+  int node = -1;
+};
+
+struct Graph {
+  std::vector<AxisInfo> axes;
+  std::vector<Node> nodes;
+  std::vector<InputInfo> inputs;
+  std::vector<OutputInfo> outputs;
+
+  int64_t ExtentOf(AxisSet set) const {
+    int64_t product = 1;
+    for (; set != 0; set &= set - 1) product *= axes[static_cast<size_t>(std::countr_zero(set))].extent;
+    return product;
+  }
+  int64_t Extent(int axis) const { return axes[static_cast<size_t>(axis)].extent; }
+  const Node& At(int node) const { return nodes[static_cast<size_t>(node)]; }
+};
+
+inline AxisSet SetOf(int axis) {
+  return AxisSet{1} << axis;
+}
+inline bool Has(AxisSet set, int axis) {
+  return (set & SetOf(axis)) != 0;
+}
+// Whether a node's result is one number for many: errors of one are shared by whatever uses it.
+inline bool IsReduction(Kind kind) {
+  return kind == Kind::kSum || kind == Kind::kProd || kind == Kind::kMax || kind == Kind::kMin;
+}
+
+inline AxisSet OutputSet(const OutputInfo& output) {
+  AxisSet set = 0;
+  for (const int axis : output.axes) set |= SetOf(axis);
+  return set;
+}
+
+// Operations that are counted as floating-point work: one for each element of a map, term of a reduction or step.
+double CountFlops(const Graph& graph);
+
+// The graph as a formula for people: "c = x - mean" once per node would be too much; this is its last node written out.
+std::string Describe(const Graph& graph, int node);
+
+}  // namespace assay::formula

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a change of sign of inputs does to an output, as far as the graph shows it.
+#pragma once
+
+#include <vector>
+
+#include "ops/formula/graph.h"
+
+namespace assay::formula {
+
+enum class Parity : uint8_t { kEven, kOdd, kNone };
+
+// Of the node when these inputs change their signs together.
+Parity ParityOf(const Graph& graph, int node, const std::vector<bool>& negated);
+
+}  // namespace assay::formula

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of propagation for golden values themselves, for what a contract permits, and for deviations.
+#pragma once
+
+#include <vector>
+
+#include "harness/data/dtype.h"
+#include "harness/model/contract.h"
+#include "ops/formula/error.h"
+
+namespace assay::formula {
+
+// E_gold: how far values in double, or in double-double, lie from the exact ones.
+ErrorRules GoldenRules(bool double_double);
+
+// How far a correct implementation lies from these values. `inputs`: types of the operands. An output of a wider range
+// than the accumulator's needs `last_range` besides.
+ErrorRules ContractRules(const Contract& contract, const std::vector<DType>& inputs, bool double_double);
+
+// The same of what may always err in one direction: functions, and terms that sums lose.
+ErrorRules SystematicRules(const Contract& contract, bool double_double);
+
+// Deviations in units of kSigmaUnit, a unit roundoff so small that rests of second order vanish.
+inline constexpr double kSigmaUnit = 0x1p-40;
+ErrorRules SigmaRules();
+
+}  // namespace assay::formula

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of a block's nodes.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ops/formula/block.h"
+#include "ops/formula/functions.h"
+
+namespace assay::formula {
+
+// What the blocks of an evaluation share: how operands are laid out in the space of each node.
+struct NodeSpaces {
+  explicit NodeSpaces(const BlockPlan& plan);
+  std::vector<std::vector<Expansion>> expansions;  // by node, operand
+  std::vector<std::vector<int64_t>> places;        // reductions: Projection; kAt: Source; kIn: inner offsets
+};
+
+// One term that a kernel forgets: of every result of a reduction, or one step of a recurrence.
+struct Fault {
+  int node = -1;
+  int64_t term = 0;
+};
+
+class BlockValues {
+ public:
+  BlockValues(const BlockPlan& plan, const NodeSpaces& spaces, bool double_double);
+
+  void Begin(int64_t first, int64_t lanes, Fault fault = {}) { first_ = first, lanes_ = lanes, fault_ = fault; }
+  // Operands come before.
+  void Compute(int node, std::span<const std::vector<double>> inputs);
+
+  std::span<const double> Hi(int node) const { return hi_[static_cast<size_t>(node)]; }
+  std::span<const double> Lo(int node) const { return lo_[static_cast<size_t>(node)]; }
+  // Of the map that was computed last.
+  const Operands& operands() const { return operands_; }
+
+ private:
+  void Input(int node, const std::vector<double>& elements);
+  void Map(int node);
+  void Reduce(int node);
+  void Recur(int node);
+  void Move(int node);
+  Operands ExpandOperands(int node);
+  const double* Expanded(const std::vector<double>& array, const Expansion& expansion, std::vector<double>& to);
+
+  const BlockPlan* plan_;
+  const NodeSpaces* spaces_;
+  bool dd_;
+  int64_t first_ = 0, lanes_ = 1;
+  Fault fault_;
+  std::vector<std::vector<double>> hi_, lo_;
+  Operands operands_{};
+  size_t scratch_size_ = 0;  // of the space that operands are expanded to
+  std::vector<double> scratch_[6];
+};
+
+}  // namespace assay::formula

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/formula_operator.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "harness/base/check.h"
+#include "ops/binding.h"
+#include "ops/formula/block.h"
+#include "ops/formula/parity.h"
+#include "ops/relation.h"
+#include "ops/relations.h"
+#include "ops/slices.h"
+
+namespace assay {
+namespace {
+
+using formula::Definition;
+using formula::Graph;
+
+// One type for each operand.
+std::vector<DType> ExpandTypes(std::vector<DType> types, size_t operands) {
+  if (types.size() == 1) types.resize(operands, types[0]);
+  return types;
+}
+
+formula::AttrValues ValuesOf(const Problem& problem) {
+  formula::AttrValues values;
+  for (const ResolvedAttr& attr : problem.attrs) {
+    if (attr.type == AttrType::kInt) values.integers[attr.key] = attr.i;
+    if (attr.type == AttrType::kFloat) values.reals[attr.key] = attr.f;
+    if (attr.type == AttrType::kName) values.names[attr.key] = attr.s;
+  }
+  return values;
+}
+
+Shape ShapeOf(const Graph& graph, const std::vector<int>& axes) {
+  Shape shape;
+  for (const int axis : axes) shape.push_back(graph.Extent(axis));
+  return shape;
+}
+
+int64_t PositionOf(const std::vector<int>& axes, int axis) {
+  const auto at = std::ranges::find(axes, axis);
+  return at == axes.end() ? -1 : at - axes.begin();
+}
+
+// The first set of inputs whose signs are the output's: one of them, or the first and another. No contract says that a
+// function of -x is that of x with another sign, to the last bit.
+std::optional<Relation> NegationOf(const Graph& graph) {
+  const auto count = static_cast<int>(graph.inputs.size());
+  std::vector<std::vector<int>> sets;
+  for (int i = 0; i < count; ++i) sets.push_back({i});
+  for (int i = 1; i < count; ++i) sets.push_back({0, i});
+  for (const std::vector<int>& set : sets) {
+    std::vector<bool> negated(graph.inputs.size());
+    for (const int input : set) negated[static_cast<size_t>(input)] = true;
+    const formula::Parity parity = formula::ParityOf(graph, graph.outputs[0].node, negated);
+    if (parity == formula::Parity::kNone) continue;
+    Relation relation = Negated(set, parity == formula::Parity::kOdd ? -1 : 1);
+    const bool has_odd_function = std::ranges::any_of(graph.nodes, [](const formula::Node& node) {
+      return node.kind == formula::Kind::kMap &&
+             (node.function == formula::Function::kTanh || node.function == formula::Function::kErf);
+    });
+    if (has_odd_function) relation.claim = Claim::kNone;
+    return relation;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+FormulaOperator::FormulaOperator(std::string name, Definition::Author author)
+    : name_(std::move(name)), author_(std::move(author)) {
+  const Definition definition = Definition::ForSchema(name_, author_);
+  schema_ = definition.Schema();
+  for (const std::string& text : definition.types()) {
+    types_.push_back(ExpandTypes(ParseDTypeList(text).value(), schema_.operands.size()));
+    ASSAY_CHECK(types_.back().size() == schema_.operands.size());
+  }
+  ASSAY_CHECK(definition.graph().outputs.size() == 1);  // several come with Problem.outputs
+}
+
+Definition FormulaOperator::DefinitionOf(const Problem& problem) const {
+  return Definition::ForCase(name_, author_, ValuesOf(problem));
+}
+
+Result<Problem> FormulaOperator::Bind(const CaseSpec& spec) const {
+  Result<Problem> problem = StartProblem(spec, schema_);
+  if (!problem) return problem;
+  const std::vector<DType> types = ExpandTypes(problem->spec.dtypes, schema_.operands.size());
+  if (std::ranges::find(types_, types) == types_.end()) {
+    std::vector<std::string> possible;
+    for (const std::vector<DType>& row : types_)
+      possible.push_back(DTypeListText(CanonicalDTypes(row, schema_).value()));
+    return BindError(*problem, fmt::format("no {} of {}; possible are {}", name_, DTypeListText(problem->spec.dtypes),
+                                           fmt::join(possible, ", ")));
+  }
+  const Definition definition = DefinitionOf(*problem);
+  if (!definition.refusal().empty()) return BindError(*problem, definition.refusal());
+  const Graph& graph = definition.graph();
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    problem->inputs.push_back({graph.inputs[i].name, types[i], ShapeOf(graph, graph.inputs[i].axes)});
+  }
+  problem->output = {graph.outputs[0].name, types.back(), ShapeOf(graph, graph.outputs[0].axes)};
+  if (const std::string text = SizeProblem(*problem); !text.empty()) return BindError(*problem, text);
+  problem->flops = formula::CountFlops(graph);
+  problem->bytes = CompulsoryBytes(*problem);
+  return problem;
+}
+
+// Axes that are attributes have the extents of the operands that have them.
+Result<AttrList> FormulaOperator::InferAttrs(const std::vector<Operand>& operands, AttrList given) const {
+  const Definition definition = Definition::ForSchema(name_, author_);
+  const Graph& graph = definition.graph();
+  for (const formula::InputInfo& input : graph.inputs) {
+    const Operand* operand = FindOperand(operands, input.name);
+    if (operand->shape.size() != input.axes.size()) {
+      return UsageError(fmt::format("{}: {} has shape {}, but must have {} axes", name_, input.name,
+                                    ShapeText(operand->shape), input.axes.size()));
+    }
+    for (size_t i = 0; i < input.axes.size(); ++i) {
+      const std::string& key = graph.axes[static_cast<size_t>(input.axes[i])].name;
+      if (schema_.Find(key) != nullptr) SetIfAbsent(given, key, std::to_string(operand->shape[i]));
+    }
+  }
+  return Operator::InferAttrs(operands, std::move(given));
+}
+
+// Along the lanes an output's slices depend on the same slices of the inputs alone.
+std::vector<SliceAxes> FormulaOperator::Slices(const Problem& problem) const {
+  const Definition definition = DefinitionOf(problem);
+  const Graph& graph = definition.graph();
+  const formula::OutputInfo& output = graph.outputs[0];
+  const formula::BlockPlan plan(graph, output);
+  std::vector<SliceAxes> slices;
+  for (const int axis : output.axes) {
+    if (plan.InnerOf(formula::SetOf(axis)) != 0) continue;
+    SliceAxes one{.inputs = {}, .output = PositionOf(output.axes, axis), .extent = graph.Extent(axis)};
+    for (const formula::InputInfo& input : graph.inputs) one.inputs.push_back(PositionOf(input.axes, axis));
+    slices.push_back(std::move(one));
+  }
+  return Several(std::move(slices));
+}
+
+std::vector<Relation> FormulaOperator::Relations(const Problem& problem) const {
+  const Definition definition = DefinitionOf(problem);
+  const Graph& graph = definition.graph();
+  std::vector<Relation> relations;
+  for (const SliceAxes& axes : Slices(problem)) {
+    const std::string& key =
+        graph.axes[static_cast<size_t>(graph.outputs[0].axes[static_cast<size_t>(axes.output)])].name;
+    const bool first = relations.empty();
+    if (axes.extent > 1) {
+      relations.push_back(Reversed(first ? "position" : "position_" + key, Claim::kBatchInvariant, axes));
+    }
+    if (schema_.Find(key) == nullptr || !first) continue;
+    Append(relations, Prefixes(*this, problem, "batch", axes, [&](int64_t extent) {
+             return AttrList{{key, std::to_string(extent)}};
+           }));
+  }
+  if (std::optional<Relation> negation = NegationOf(graph)) relations.push_back(*std::move(negation));
+  return relations;
+}
+
+}  // namespace assay

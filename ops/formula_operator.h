@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator whose formula is all there is to it: schema, operands, inputs, golden value, certified error, bound,
+// deviation, twins, faults and relations follow from the definition (ops/formula/definition.h). One file in ops/defs/
+// has the definition and registers it:
+//   ASSAY_OPERATOR(rms_norm, RmsNorm);
+#pragma once
+
+#include <string>
+
+#include "ops/formula/definition.h"
+#include "ops/operator.h"
+
+namespace assay {
+
+class FormulaOperator final : public Operator {
+ public:
+  FormulaOperator(std::string name, formula::Definition::Author author);
+
+  const OpSchema& schema() const override { return schema_; }
+  Result<Problem> Bind(const CaseSpec& spec) const override;
+  Result<AttrList> InferAttrs(const std::vector<Operand>& operands, AttrList given) const override;
+  std::vector<Tensor> MakeInputs(const Problem& problem) const override;
+  Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override;
+  BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override;
+  std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override;
+  int TwinVariants(const Problem&, const Contract&) const override { return 1; }
+  std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> outputs) const override;
+  std::vector<Relation> Relations(const Problem& problem) const override;
+  std::vector<SliceAxes> Slices(const Problem& problem) const override;
+  CaseSpace Space() const override;
+  // Compilers may leave out what the graph computes twice.
+  double FewestFlops(const Problem&) const override { return 0; }
+
+  const std::vector<std::vector<DType>>& types() const { return types_; }  // allowed ones, one for each operand
+  // The formula of a case.
+  formula::Definition DefinitionOf(const Problem& problem) const;
+
+ private:
+  Problem OneLane(const Problem& problem) const;
+
+  std::string name_;
+  formula::Definition::Author author_;
+  OpSchema schema_;
+  std::vector<std::vector<DType>> types_;
+};
+
+// Where a term may be missing in this graph, with these inputs.
+std::vector<Mutant> FormulaMutants(const formula::Graph& graph, std::span<const Tensor> inputs,
+                                   std::span<const double> values, std::span<const int64_t> outputs, DType out);
+
+struct RegisterFormula {
+  RegisterFormula(const char* name, formula::Definition::Author author) {
+    OperatorRegistry::Global().Add(std::make_unique<FormulaOperator>(name, std::move(author)));
+  }
+};
+
+}  // namespace assay
+
+// In a file of ops/defs/, once.
+#define ASSAY_OPERATOR(name, author)                        \
+  static const ::assay::RegisterFormula registered_##name { \
+#name, author                                           \
+  }

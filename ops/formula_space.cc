@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// In what ways cases of a formula operator differ: types, fills, choices, and the extents of its axes.
+#include "ops/case_space.h"
+#include "ops/formula_operator.h"
+
+namespace assay {
+namespace {
+
+// Vectors of 16 and blocks of 64, whole or with a rest.
+void AddTails(CaseSpace& space, const std::string& key, const Extent& extent) {
+  AddRelation(
+      space, key + " in vectors", {key}, {"whole", "one left", "one missing", "others left"},
+      [extent](const CaseView& view) {
+        const int64_t rest = extent(view) % 16;
+        return rest == 0 ? 0 : rest == 1 ? 1 : rest == 15 ? 2 : 3;
+      },
+      kInTriples);
+  AddRelation(
+      space, key + " in blocks", {key}, {"less than one", "whole", "with a rest"},
+      [extent](const CaseView& view) {
+        const int64_t n = extent(view);
+        return n < 64 ? 0 : n % 64 == 0 ? 1 : 2;
+      },
+      kInTriples);
+}
+
+}  // namespace
+
+CaseSpace FormulaOperator::Space() const {
+  CaseSpace space;
+  std::vector<std::string> types, axes;
+  for (const std::vector<DType>& row : types_) types.push_back(DTypeListText(CanonicalDTypes(row, schema_).value()));
+  for (const AttrDef& attr : schema_.attrs) {
+    if (attr.default_value.empty()) axes.push_back(attr.key);
+  }
+  space.Vary("dtypes", types, kInTriples);
+  const bool many = axes.size() > 2;
+  for (const std::string& key : axes) {
+    const Extent extent = [key](const CaseView& view) { return view.Int(key); };
+    space.AddKnob(key, ExtentValues(many ? 130 : 8193));
+    AddResidues(space, key, {key}, extent, {2, 3, 5, 8, 16, 32});
+    const std::vector<int64_t> ends = many ? std::vector<int64_t>{1, 8} : std::vector<int64_t>{1, 16, 256, 4095};
+    AddMagnitude(space, key, {key}, extent, ends, kInTriples);
+    if (key == axes.back()) AddTails(space, key, extent);
+  }
+  for (const AttrDef& attr : schema_.attrs) {
+    if (attr.type == AttrType::kName) space.Vary(attr.key, attr.choices, kInTriples);
+    if (attr.type == AttrType::kFloat) space.Vary(attr.key, {attr.default_value, "0.5"});
+  }
+  space.Vary("fill", {"normal", "uniform", "lognormal", "outlier", "special", "edges", "near_one", "pow2"}, kInTriples);
+  space.useless = [last = axes.back()](const CaseView& view) {
+    return std::string(view.Int(last) < 4 ? "lines of so few elements prove little" : "");
+  };
+  return space;
+}
+
+}  // namespace assay

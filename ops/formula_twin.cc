@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Omitted terms and twins of formula operators. A twin shows a window of equal terms along the axis that is reduced and
+// zeros elsewhere: as many as still let each missing one be seen. Its tolerance is the bound on these data.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "harness/data/fill/rng.h"
+#include "ops/binding.h"
+#include "ops/formula/faults.h"
+#include "ops/formula_operator.h"
+#include "ops/relation.h"
+#include "ops/relations.h"
+
+namespace assay {
+namespace {
+
+using formula::Graph;
+using formula::Role;
+
+constexpr double kMostWork = 2e8;  // numbers that mutants of a case may take
+constexpr double kDetectable = 4;  // a missing term has to be this many times the tolerance
+
+// The element of a lane in which a fault shows best: by the change relative to the result, of those that are no small
+// differences of large numbers.
+int64_t MostTelling(std::span<const double> right, std::span<const double> wrong) {
+  double largest = 0, best = 0;
+  for (const double y : right) largest = std::isfinite(y) ? std::max(largest, std::fabs(y)) : largest;
+  int64_t telling = -1;
+  for (size_t i = 0; i < right.size(); ++i) {
+    const double size = std::max(std::fabs(right[i]), 0.1 * largest), change = std::fabs(wrong[i] - right[i]) / size;
+    if (!(change > best)) continue;
+    best = change;
+    telling = static_cast<int64_t>(i);
+  }
+  return telling;
+}
+
+// Places in an order of their own for each line: first those whose omission is tried, then others at random.
+std::vector<int64_t> WindowOrder(int64_t line, int64_t terms) {
+  std::vector<int64_t> order = SampledTerms(terms, line);
+  const std::set<int64_t> sampled(order.begin(), order.end());
+  const auto first = std::ssize(order);
+  for (int64_t k = 0; k < terms; ++k) {
+    if (!sampled.contains(k)) order.push_back(k);
+  }
+  constexpr uint64_t kWindowSeed = 0x77696e64;  // any constant: a twin does not depend on the case's seed
+  const RandomStream random(kWindowSeed, static_cast<uint64_t>(line));
+  for (int64_t i = terms - 1; i > first; --i) {
+    std::swap(order[i], order[first + static_cast<int64_t>(random.Below(static_cast<uint64_t>(i),
+                                                                        static_cast<uint64_t>(i + 1 - first)))]);
+  }
+  return order;
+}
+
+// Ones in the window along one axis, zeros elsewhere.
+void ShowWindow(const Shape& shape, int64_t axis, int64_t visible, std::vector<double>& values) {
+  int64_t inner = 1;
+  for (int64_t i = axis + 1; i < std::ssize(shape); ++i) inner *= shape[i];
+  const int64_t terms = shape[axis], lines = std::ssize(values) / terms;
+  std::ranges::fill(values, 0.0);
+  for (int64_t line = 0; line < lines; ++line) {
+    const std::vector<int64_t> order = WindowOrder(line, terms);
+    const int64_t first = line / inner * terms * inner + line % inner;
+    for (int64_t k = 0; k < visible; ++k) values[static_cast<size_t>(first + order[k] * inner)] = 1;
+  }
+}
+
+struct TwinForm {
+  int axis = -1;  // that the window lies along
+  int64_t terms = 0;
+};
+
+// The axis of the longest reduction or recurrence; -1: nothing can be forgotten.
+TwinForm FormOf(const Graph& graph) {
+  TwinForm form;
+  for (const formula::FaultyNode& faulty : formula::FaultyNodes(graph)) {
+    const formula::Node& node = graph.At(faulty.node);
+    const int axis = node.kind == formula::Kind::kRecur ? node.axis : std::countr_zero(node.reduced);
+    if (graph.Extent(axis) > form.terms) form = {axis, graph.Extent(axis)};
+  }
+  return form;
+}
+
+std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Problem& problem, const TwinForm& form,
+                                 int64_t visible) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    const std::vector<int>& axes = definition.graph().inputs[i].axes;
+    const auto at = std::ranges::find(axes, form.axis);
+    Tensor tensor(problem.inputs[i].dtype, problem.inputs[i].shape);
+    std::vector<double> values(static_cast<size_t>(tensor.size()), 1.0);
+    const Role role = definition.roles()[i];
+    const bool shows = role == Role::kData || role == Role::kPositive;
+    if (shows && at != axes.end()) ShowWindow(problem.inputs[i].shape, at - axes.begin(), visible, values);
+    tensor.SetDoubles(values);
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+// In ulp of the output, for each element.
+std::vector<double> TolerancesOf(const Golden& golden, const BoundModel& bound, DType out) {
+  std::vector<double> tolerances;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    tolerances.push_back(HardBound(bound, golden, i) / UlpAt(FormatOf(out), golden.value[static_cast<size_t>(i)]));
+  }
+  return tolerances;
+}
+
+// Of so many missing terms the bound on these data leaves no doubt.
+int64_t CountSeen(const std::vector<Mutant>& mutants, const Golden& golden, const BoundModel& bound) {
+  return std::ranges::count_if(mutants, [&](const Mutant& mutant) {
+    const double effect = std::fabs(mutant.value - golden.value[static_cast<size_t>(mutant.index)]);
+    return !(effect <= kDetectable * HardBound(bound, golden, mutant.index));
+  });
+}
+
+}  // namespace
+
+std::vector<Mutant> FormulaMutants(const Graph& graph, std::span<const Tensor> inputs, std::span<const double> values,
+                                   std::span<const int64_t> outputs, DType out) {
+  const std::vector<formula::FaultyNode> nodes = formula::FaultyNodes(graph);
+  std::vector<Mutant> mutants;
+  if (nodes.empty()) return mutants;
+  std::vector<std::vector<double>> elements;
+  for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
+  formula::LaneEvaluator evaluator(graph, graph.outputs[0], elements);
+  std::set<int64_t> lanes;
+  for (const int64_t output : outputs) lanes.insert(evaluator.LaneOf(output));
+  const double work = 16 * static_cast<double>(nodes.size()) * evaluator.Work();
+  const auto most = static_cast<int64_t>(std::max(2.0, kMostWork / work));
+  const int64_t stride = (std::ssize(lanes) + most - 1) / most;
+  int64_t number = 0;
+  for (const int64_t lane : lanes) {
+    if (number++ % stride != 0) continue;
+    const std::vector<int64_t> places = evaluator.Elements(lane);
+    // The same arithmetic without the fault, so that nothing but the fault makes a difference.
+    const std::span<const double> faultless = evaluator.Run(lane, {});
+    const std::vector<double> right(faultless.begin(), faultless.end());
+    for (const formula::FaultyNode& faulty : nodes) {
+      for (const int64_t term : SampledTerms(faulty.terms, lane)) {
+        const std::span<const double> wrong = evaluator.Run(lane, {faulty.node, term});
+        const int64_t telling = MostTelling(right, wrong);
+        if (telling < 0) continue;
+        const auto at = static_cast<size_t>(telling);
+        const double y = values[static_cast<size_t>(places[at])], value = y + (wrong[at] - right[at]);
+        // What the output's rounding hides is out of any comparison's sight.
+        if (RoundTo(FormatOf(out), value) == RoundTo(FormatOf(out), y)) continue;
+        const int64_t key = (lane * std::ssize(graph.nodes) + faulty.node) * faulty.terms + term;
+        mutants.push_back({.index = places[at], .value = value, .term = term, .key = key});
+      }
+    }
+  }
+  return mutants;
+}
+
+std::vector<Mutant> FormulaOperator::OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
+                                                  std::span<const double> values,
+                                                  std::span<const int64_t> outputs) const {
+  const formula::Definition definition = DefinitionOf(problem);
+  return FormulaMutants(definition.graph(), inputs, values, outputs, problem.output.dtype);
+}
+
+// A problem with a single lane, which tells which window is narrow enough.
+Problem FormulaOperator::OneLane(const Problem& problem) const {
+  Problem one = problem;
+  for (const SliceAxes& axes : Slices(problem)) {
+    const formula::Definition definition = DefinitionOf(one);
+    const int axis = definition.graph().outputs[0].axes[static_cast<size_t>(axes.output)];
+    const std::string key = definition.graph().axes[static_cast<size_t>(axis)].name;
+    if (schema_.Find(key) != nullptr) one = Rebind(*this, one, {{key, "1"}});
+  }
+  return one;
+}
+
+std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Contract& contract, int /*variant*/) const {
+  if (contract.alg != Algorithm::kDirect || !IsFloat(problem.output.dtype)) return std::nullopt;
+  const Tier tier = SizeOf(problem.output.dtype) == 8 ? Tier::kReproducible : Tier::kFast;
+  const Problem one = OneLane(problem);
+  const formula::Definition of_one = DefinitionOf(one), of_all = DefinitionOf(problem);
+  const TwinForm form = FormOf(of_one.graph());
+  int64_t best = 0, most_seen = 0;
+  for (int64_t visible = 2; visible < form.terms; visible *= 2) {
+    const std::vector<Tensor> inputs = WindowInputs(of_one, one, form, visible);
+    const Golden golden = ComputeGolden(one, inputs, tier);
+    const int64_t seen =
+        CountSeen(FormulaMutants(of_one.graph(), inputs, golden.value, std::vector<int64_t>{0}, problem.output.dtype),
+                  golden, Bound(one, golden, contract));
+    if (seen >= most_seen && seen > 0) best = visible, most_seen = seen;
+  }
+  if (best == 0) return std::nullopt;
+  Twin twin;
+  twin.inputs = WindowInputs(of_all, problem, form, best);
+  const Golden golden = ComputeGolden(problem, twin.inputs, tier);
+  twin.tolerances = TolerancesOf(golden, Bound(problem, golden, contract), problem.output.dtype);
+  twin.expected = golden.value;
+  twin.costly = true;
+  twin.code = fmt::format("{} equal terms in each line", best);
+  return twin;
+}
+
+}  // namespace assay

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay explore with real workers: explore_test.py ASSAY CPU_PLUGIN CORPUS_PLUGIN."""
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from own_folder import OwnFolder
+
+ASSAY, CPU, CORPUS = sys.argv[1:4]
+# Shows where k is above 32 and no multiple of it.
+FAULT = "fault.tail-panel-reads-zero"
+SMALL = ["--max-elements", "4096", "--max-flops", "1e5", "--progress", "none"]
+
+
+class Base(OwnFolder):
+    def assay(self, *args, plugin=CPU, code=0):
+        env = dict(self.env, ASSAY_PLUGIN_FILES=plugin)
+        done = subprocess.run([ASSAY, *map(str, args)], cwd=self.dir, env=env, capture_output=True, text=True, timeout=500)
+        self.assertEqual(done.returncode, code, done.stdout[-3000:] + done.stderr[-3000:])
+        return done
+
+    def explore(self, out, *args, plugin=CPU, code=0):
+        return self.assay("explore", "--out", out, *SMALL, *args, plugin=plugin, code=code)
+
+    def records(self, out):
+        return [json.loads(line) for line in (self.dir / out / "results.jsonl").read_text().splitlines()]
+
+    def cases(self, out):
+        return list(dict.fromkeys(r["case_id"] for r in self.records(out)))
+
+
+class Explore(Base):
+    def test_a_correct_backend_passes_and_a_seed_gives_the_same_cases_again(self):
+        done = self.explore("one", "--seed", "5", "--cases", "48")
+        cases = self.cases("one")
+        self.assertEqual(len(cases), 48)
+        self.assertLessEqual({"matmul", "attention", "conv", "fft", "reduce", "softmax"}, {c.split("/")[0] for c in cases})
+        self.assertIn("seed 5", done.stderr)
+        self.assertIn("explored: 48 cases; --seed 5 --cases 48 gives the same again", done.stdout)
+        self.assertRegex(done.stdout, r"softmax +pairs +\d+ of \d+ covered")
+        self.assertFalse((self.dir / "one" / "failures.suite").exists())
+        self.explore("two", "--seed", "5", "--cases", "48")
+        self.assertEqual(self.cases("two"), cases)
+        self.explore("three", "--seed", "6", "--cases", "48")
+        self.assertNotEqual(self.cases("three"), cases)
+
+    def test_the_folder_is_that_of_a_run(self):
+        self.explore("out", "--seed", "1", "--cases", "8", "--op", "reduce,softmax")
+        for name in ("plan.json", "environment.json", "report.html", "summary.md", "junit.xml"):
+            self.assertTrue((self.dir / "out" / name).exists(), name)
+        plan = json.loads((self.dir / "out" / "plan.json").read_text())
+        self.assertEqual([c["id"] for c in plan["cases"]], self.cases("out"))
+        explored = json.loads((self.dir / "out" / "environment.json").read_text())["explore"]
+        self.assertEqual((explored["seed"], explored["cases"], explored["failing_cases"]), (1, 8, 0))
+        for record in self.records("out"):
+            self.assertIn("--relations all", record["reproduce"])
+        self.assay("report", "out")
+
+    def test_time_ends_it(self):
+        done = self.explore("out", "--op", "softmax", "--for", "2s")
+        self.assertRegex(done.stdout, r"explored: [1-9]\d* cases; --seed \d+ --cases \d+ gives the same again")
+        self.assertRegex(done.stderr, r"seed \d+")
+
+    def test_what_cannot_be_is_refused(self):
+        self.assertIn("no operator", self.explore("a", "--op", "matmull", code=2).stderr)
+        self.assertIn("is no time such as", self.explore("b", "--for", "soon", code=2).stderr)
+        self.assertIn("--contract", self.explore("c", "--contract", "f33", "--cases", "1", code=2).stderr)
+
+    def test_an_implementation_that_is_not_there_ends_it_soon(self):
+        self.assertIn("no implementation ran", self.explore("out", "--impl", "absent", code=4).stderr)
+
+    def test_ctrl_c_ends_it_and_keeps_what_is_there(self):
+        env = dict(self.env, ASSAY_PLUGIN_FILES=CPU)
+        process = subprocess.Popen([ASSAY, "explore", "--out", "out", *SMALL, "--seed", "1"], cwd=self.dir, env=env,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            path = self.dir / "out" / "results.jsonl"
+            self.await_lines(path)
+            process.send_signal(signal.SIGINT)
+            stdout, stderr = process.communicate(timeout=100)
+        finally:
+            process.kill()
+        self.assertEqual(process.returncode, 130, stderr)
+        self.assertGreater(len(self.records("out")), 0)
+        self.assertTrue((self.dir / "out" / "report.html").exists())
+        self.assertIn("explored:", stdout)
+
+    @staticmethod
+    def await_lines(path):
+        for _ in range(1200):
+            if path.exists() and path.stat().st_size > 0:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"{path} is still missing or empty after 60 s")
+
+
+class Faults(Base):
+    def test_a_fault_of_odd_sizes_is_found_and_made_small(self):
+        self.explore("out", "--op", "matmul", "--impl", FAULT, "--seed", "3", "--cases", "60", plugin=CORPUS, code=1)
+        suite = self.dir / "out" / "failures.suite"
+        self.assertIn("--seed 3", suite.read_text())
+        ids = self.assay("list", "cases", "--suite", suite).stdout.split()
+        terms = [int(re.search(r"\bk=(\d+)", i)[1]) for i in ids]
+        self.assertIn(33, terms)
+        self.assertTrue(all(k > 32 and k % 32 for k in terms), terms)
+        # It runs as a suite, and fails as it did.
+        self.assay("run", "--suite", suite, "--impl", FAULT, "--no-perf", "--relations", "all", "--out", "again", "--progress",
+                   "none", plugin=CORPUS, code=1)
+        verdicts = {r["case_id"]: r["verdict"] for r in self.records("again")}
+        self.assertEqual(sorted(verdicts), sorted(ids))
+        self.assertEqual(set(verdicts.values()), {"mismatch"})
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/formula/exact.h"
+
+#include "tests/support/formula/interpret.h"
+
+namespace assay::test {
+namespace {
+
+using formula::Function;
+using formula::Kind;
+using formula::Node;
+
+struct ExactMachine {
+  using Number = Real;
+  static Real Input(int, double value) { return value; }
+  static Real Constant(double value) { return value; }
+  static Real Map(const Node& node, std::span<const Real* const> x) { return ExactMap(node.function, x); }
+  static Real Store(const Node&, const Real& value) { return value; }
+
+  static Real Reduce(const Node& node, const std::vector<const Real*>& terms) {
+    Real result = *terms[0];
+    for (size_t k = 1; k < terms.size(); ++k) {
+      if (node.kind == Kind::kSum) mpfr_add(result.x, result.x, terms[k]->x, MPFR_RNDN);
+      if (node.kind == Kind::kProd) mpfr_mul(result.x, result.x, terms[k]->x, MPFR_RNDN);
+      if (node.kind == Kind::kMax) mpfr_max(result.x, result.x, terms[k]->x, MPFR_RNDN);
+      if (node.kind == Kind::kMin) mpfr_min(result.x, result.x, terms[k]->x, MPFR_RNDN);
+    }
+    return result;
+  }
+
+  static Real Step(const Node&, const Real* a, const Real* h, const Real& b) {
+    Real result = b;
+    if (h == nullptr) return result;
+    Real carried = *h;
+    if (a != nullptr) mpfr_mul(carried.x, carried.x, a->x, MPFR_RNDN);
+    mpfr_add(result.x, result.x, carried.x, MPFR_RNDN);
+    return result;
+  }
+};
+
+}  // namespace
+
+double Real::DistanceFrom(double value, double value_lo) const {
+  Real distance = *this;
+  mpfr_sub_d(distance.x, distance.x, value, MPFR_RNDN);
+  mpfr_sub_d(distance.x, distance.x, value_lo, MPFR_RNDN);
+  mpfr_abs(distance.x, distance.x, MPFR_RNDN);
+  return mpfr_get_d(distance.x, MPFR_RNDU);
+}
+
+Real ExactMap(Function function, std::span<const Real* const> x) {
+  Real z;
+  const auto* a = x[0]->x;
+  const auto* b = x.size() > 1 ? x[1]->x : nullptr;
+  switch (function) {
+    case Function::kAdd:
+      mpfr_add(z.x, a, b, MPFR_RNDN);
+      break;
+    case Function::kSub:
+      mpfr_sub(z.x, a, b, MPFR_RNDN);
+      break;
+    case Function::kMul:
+      mpfr_mul(z.x, a, b, MPFR_RNDN);
+      break;
+    case Function::kDiv:
+      mpfr_div(z.x, a, b, MPFR_RNDN);
+      break;
+    case Function::kNegate:
+      mpfr_neg(z.x, a, MPFR_RNDN);
+      break;
+    case Function::kAbs:
+      mpfr_abs(z.x, a, MPFR_RNDN);
+      break;
+    case Function::kMaximum:
+      mpfr_max(z.x, a, b, MPFR_RNDN);
+      break;
+    case Function::kMinimum:
+      mpfr_min(z.x, a, b, MPFR_RNDN);
+      break;
+    case Function::kLess:
+      return mpfr_less_p(a, b) != 0 ? 1 : 0;
+    case Function::kSelect:
+      return mpfr_zero_p(a) != 0 ? *x[2] : *x[1];
+    case Function::kSqrt:
+      mpfr_sqrt(z.x, a, MPFR_RNDN);
+      break;
+    case Function::kRsqrt:
+      mpfr_rec_sqrt(z.x, a, MPFR_RNDN);
+      break;
+    case Function::kExp:
+      mpfr_exp(z.x, a, MPFR_RNDN);
+      break;
+    case Function::kLog:
+      mpfr_log(z.x, a, MPFR_RNDN);
+      break;
+    case Function::kLog1p:
+      mpfr_log1p(z.x, a, MPFR_RNDN);
+      break;
+    case Function::kTanh:
+      mpfr_tanh(z.x, a, MPFR_RNDN);
+      break;
+    case Function::kErf:
+      mpfr_erf(z.x, a, MPFR_RNDN);
+      break;
+    case Function::kSigmoid:
+      mpfr_neg(z.x, a, MPFR_RNDN);
+      mpfr_exp(z.x, z.x, MPFR_RNDN);
+      mpfr_add_ui(z.x, z.x, 1, MPFR_RNDN);
+      mpfr_ui_div(z.x, 1, z.x, MPFR_RNDN);
+      break;
+  }
+  return z;
+}
+
+std::vector<Real> EvaluateExactly(const formula::Graph& graph, const formula::OutputInfo& output,
+                                  std::span<const std::vector<double>> inputs) {
+  ExactMachine machine;
+  return Interpret(graph, output, inputs, machine);
+}
+
+}  // namespace assay::test

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/formula/simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/data/fill/rng.h"
+#include "ops/formula/functions.h"
+#include "tests/support/formula/interpret.h"
+#include "tests/support/simulate/functions.h"
+
+namespace assay::test {
+namespace {
+
+using formula::Function;
+using formula::Kind;
+using formula::Node;
+using formula::Steps;
+using formula::Strictness;
+
+// A value, and of what it was made: a compiler may see that.
+struct Made {
+  enum class From : uint8_t { kOther, kProduct, kSum, kStrictSum, kExponential };
+  double value = 0;
+  From from = From::kOther;
+  double a = 0, b = 0;  // a b, a + b, exp(a + b)
+};
+
+// NaN wins.
+double Extreme(const std::vector<double>& values, bool largest) {
+  double best = values[0];
+  for (const double x : values) {
+    if (std::isnan(best) || std::isnan(x)) return std::nan("");
+    best = largest ? std::max(best, x) : std::min(best, x);
+  }
+  return best;
+}
+
+// What this implementation does, everywhere alike.
+struct Habits {
+  explicit Habits(uint64_t seed) : random(seed, 3) {
+    bias = kBiases[random.Below(0, 4)];
+    order = kOrders[random.Below(1, 7)];
+    fuses = random.Below(2, 2) == 0;
+    distributes = random.Below(3, 3) == 0;
+    reciprocals = random.Below(4, 2) == 0;
+    block = random.Below(5, 2) == 0 ? 0 : 1 + static_cast<int64_t>(random.Below(6, 9));
+  }
+  RandomStream random;
+  Bias bias;
+  Order order;
+  bool fuses, distributes, reciprocals;
+  int64_t block;  // of rescaled sums; 0: all at once
+};
+
+class Implementation {
+ public:
+  using Number = Made;
+  Implementation(const Contract& contract, const std::vector<DType>& types, uint64_t seed)
+      : contract_(contract), types_(types), habits_(seed), f_(contract, habits_.bias, seed), seed_(seed) {}
+
+  Made Input(int input, double value) const { return {f_.unit.Operand(types_[static_cast<size_t>(input)], value)}; }
+  Made Constant(double value) const { return {f_.unit.Round(value)}; }
+  Made Store(const Node& node, const Made& x) const { return {RoundTo(FormatOf(node.format), x.value)}; }
+
+  Made Map(const Node& node, std::span<const Made* const> x) {
+    Made made = Computed(node, x);
+    const bool rounds = formula::Info(node.function).rounding != formula::Rounding::kNone;
+    if (contract_.mid == Intermediate::kNone || !rounds) return made;
+    // What is stored is no longer known as a product or a sum, but for the operands of exponentials.
+    made.value = Narrowed(contract_, made.value);
+    if (made.from == Made::From::kProduct) made.from = Made::From::kOther;
+    return made;
+  }
+
+  Made Reduce(const Node& node, const std::vector<const Made*>& terms) {
+    std::vector<double> values, other;
+    for (const Made* term : terms) values.push_back(term->value);
+    const Schedule schedule{habits_.order, habits_.fuses, seed_ + count_++};
+    if (node.kind == Kind::kMax || node.kind == Kind::kMin) return {Extreme(values, node.kind == Kind::kMax)};
+    if (node.kind == Kind::kProd) return {Product(values, schedule, f_.unit)};
+    if (node.steps == Steps::kRescaled && habits_.block > 0) return {Rescaled(terms)};
+    const bool products = std::ranges::all_of(terms, [](const Made* t) { return t->from == Made::From::kProduct; });
+    if (!products || !habits_.fuses || contract_.mid != Intermediate::kNone)
+      return {Sum(values, {}, schedule, f_.unit)};
+    values.clear();
+    for (const Made* term : terms) values.push_back(term->a), other.push_back(term->b);
+    return {Sum(values, other, schedule, f_.unit)};
+  }
+
+  Made Step(const Node&, const Made* a, const Made* h, const Made& b) const {
+    if (h == nullptr) return {b.value};
+    if (a == nullptr) return {f_.unit.Add(h->value, b.value)};
+    if (habits_.fuses) return {f_.unit.Fma(a->value, h->value, b.value)};
+    return {f_.unit.Add(f_.unit.Mul(a->value, h->value), b.value)};
+  }
+
+ private:
+  Made Computed(const Node& node, std::span<const Made* const> x) {
+    const double a = x[0]->value, b = x.size() > 1 ? x[1]->value : 0;
+    switch (node.function) {
+      case Function::kAdd:
+      case Function::kSub:
+        return Added(node, *x[0], *x[1]);
+      case Function::kMul:
+        return Multiplied(*x[0], *x[1]);
+      case Function::kDiv:
+        return {habits_.reciprocals ? f_.unit.Mul(a, f_.Div(1, b)) : f_.Div(a, b)};
+      case Function::kNegate:
+        return {-a};
+      case Function::kAbs:
+        return {std::fabs(a)};
+      case Function::kMaximum:
+        return {Extreme({a, b}, true)};
+      case Function::kMinimum:
+        return {Extreme({a, b}, false)};
+      case Function::kLess:
+        return {a < b ? 1.0 : 0.0};
+      case Function::kSelect:
+        return {a != 0 ? b : x[2]->value};
+      case Function::kSqrt:
+        return {f_.Of(std::sqrt(a))};
+      case Function::kRsqrt:
+        return {f_.Of(1 / std::sqrt(a))};
+      case Function::kExp: {
+        const bool known = x[0]->from == Made::From::kSum || x[0]->from == Made::From::kStrictSum;
+        return {f_.Exp(a), known ? Made::From::kExponential : Made::From::kOther, x[0]->a, x[0]->b};
+      }
+      case Function::kLog:
+        return {f_.Log(a)};
+      case Function::kLog1p:
+        return {f_.Of(std::log1p(a))};
+      case Function::kTanh:
+        return {f_.Tanh(a)};
+      case Function::kErf:
+        return {f_.Of(std::erf(a))};
+      case Function::kSigmoid:
+        return {f_.Div(1, f_.unit.Add(1, f_.Exp(-a)))};
+    }
+    return {};
+  }
+
+  // A product may go in without being rounded first.
+  Made Added(const Node& node, const Made& x, const Made& y) const {
+    const double sign = node.function == Function::kAdd ? 1 : -1;
+    const bool loose = node.strictness == Strictness::kLoose;
+    const double plain = f_.unit.Add(x.value, sign * y.value);
+    const Made made{plain, loose ? Made::From::kSum : Made::From::kStrictSum, x.value, sign * y.value};
+    if (!loose || !habits_.fuses) return made;
+    if (x.from == Made::From::kProduct) return {f_.unit.Fma(x.a, x.b, sign * y.value)};
+    if (y.from == Made::From::kProduct) return {f_.unit.Fma(sign * y.a, y.b, x.value)};
+    return made;
+  }
+
+  // s (x + y) as s x + s y.
+  Made Multiplied(const Made& x, const Made& y) const {
+    const double plain = f_.unit.Mul(x.value, y.value);
+    const bool is_sum = x.from == Made::From::kSum && y.from != Made::From::kSum;
+    if (!is_sum || !habits_.distributes) return {plain, Made::From::kProduct, x.value, y.value};
+    const double second = f_.unit.Mul(x.b, y.value);
+    if (habits_.fuses) return {f_.unit.Fma(x.a, y.value, second)};
+    return {f_.unit.Add(f_.unit.Mul(x.a, y.value), second)};
+  }
+
+  // Blocks with a maximum of their own so far. Blocks of -infinity add nothing.
+  double Rescaled(const std::vector<const Made*>& terms) const {
+    const double none = -std::numeric_limits<double>::infinity();
+    double running = none, total = 0;
+    for (size_t begin = 0; begin < terms.size(); begin += static_cast<size_t>(habits_.block)) {
+      const size_t end = std::min(terms.size(), begin + static_cast<size_t>(habits_.block));
+      std::vector<double> candidates = {running};
+      for (size_t k = begin; k < end; ++k) candidates.push_back(terms[k]->a);
+      const double m = Extreme(candidates, true);
+      if (m == none) continue;
+      const auto exponential = [&](double x) {
+        return Narrowed(contract_, f_.Exp(Narrowed(contract_, f_.unit.Add(x, -m))));
+      };
+      if (running != none) total = f_.unit.Mul(total, f_.Exp(f_.unit.Add(running, -m)));
+      for (size_t k = begin; k < end; ++k) total = f_.unit.Add(total, exponential(terms[k]->a));
+      running = m;
+    }
+    return running == none ? std::nan("") : total;
+  }
+
+  const Contract& contract_;
+  const std::vector<DType>& types_;
+  const Habits habits_;
+  const FunctionUnit f_;
+  uint64_t seed_, count_ = 0;
+};
+
+}  // namespace
+
+std::vector<double> Simulate(const formula::Graph& graph, const formula::OutputInfo& output,
+                             std::span<const std::vector<double>> inputs, const std::vector<DType>& types,
+                             const Contract& contract, uint64_t seed) {
+  Implementation machine(contract, types, seed);
+  std::vector<double> values;
+  for (const Made& made : Interpret(graph, output, inputs, machine)) values.push_back(made.value);
+  return values;
+}
+
+}  // namespace assay::test

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/explore/explorer.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "harness/base/whole_file.h"
+#include "harness/plan/catalog.h"
+#include "tests/support/engine_fixture.h"
+#include "tests/support/quiet_observer.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace assay::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const Operator& Matmul() {
+  return *OperatorRegistry::Global().Find("matmul");
+}
+
+int64_t Rows(const std::string& id) {
+  const CaseSpec spec = ParseId(id).value();
+  return AttrReader(spec, Matmul().schema()).Int("m");
+}
+
+// A device that multiplies f32 matrices, honestly but for what a test tells it.
+class Exploring : public testing::Test {
+ protected:
+  Exploring() {
+    settings_.ops = {&Matmul()};
+    settings_.seed = 7;
+    settings_.limits = {.elements = 2048, .flops = 1e5};
+    settings_.cases = 40;
+    settings_.is_time_over = [] { return false; };
+    loop_.runner = QuietSettings();
+    loop_.runner.interrupted = [this] { return interrupted_; };
+    loop_.tier = "auto";
+    loop_.observer = &observer_;
+    session_->offer = [](const Problem& problem, const LayoutVariant&) {
+      const bool takes = problem.output.dtype == DType::kF32;
+      return takes ? std::vector<ImplementationInfo>{{"plain", "f32acc"}} : std::vector<ImplementationInfo>();
+    };
+  }
+
+  LoopResult Explore() {
+    static int runs = 0;
+    path_ = temporary_.Path("run" + std::to_string(++runs));
+    RunFolder folder = RunFolder::Create(path_).value();
+    const std::vector<Device> devices = {FakeDevice("fake", session_)};
+    Explorer explorer(settings_, devices, loop_, folder);
+    LoopResult result = RunCases(explorer, devices, loop_, folder);
+    explored_ = explorer.cases();
+    failures_ = explorer.failures();
+    planned_ = explorer.planned();
+    return result;
+  }
+  static std::vector<std::string> Ids(const LoopResult& result) {
+    std::vector<std::string> ids;
+    for (const Record& record : result.records) ids.push_back(record.case_id);
+    return ids;
+  }
+  std::string Suite() const { return ReadStream(std::filesystem::path(path_) / kFailuresSuite).value_or(""); }
+
+  const TemporaryFolder temporary_;
+  std::string path_;
+  ExploreSettings settings_;
+  LoopSettings loop_;
+  QuietObserver observer_;
+  bool interrupted_ = false;
+  std::shared_ptr<FakeSession> session_ = std::make_shared<FakeSession>();
+  size_t explored_ = 0, failures_ = 0;
+  std::vector<PlanEntry> planned_;
+};
+
+TEST_F(Exploring, RunsAsManyCasesAsItWasAskedForAndFindsNothingInAnHonestDevice) {
+  const LoopResult result = Explore();
+  EXPECT_EQ(explored_, 40u);
+  EXPECT_EQ(result.records.size(), 40u);
+  EXPECT_EQ(failures_, 0u);
+  EXPECT_THAT(observer_.failed, IsEmpty());
+  EXPECT_EQ(Suite(), "");
+}
+
+TEST_F(Exploring, TheSameSeedGivesTheSameCasesAndALongerRunBeginsWithThem) {
+  const std::vector<std::string> ids = Ids(Explore());
+  EXPECT_EQ(Ids(Explore()), ids);
+  settings_.cases = 60;
+  std::vector<std::string> longer = Ids(Explore());
+  longer.resize(ids.size());
+  EXPECT_EQ(longer, ids);
+}
+
+TEST_F(Exploring, AFaultOfOddRowsIsFoundAndMadeSmall) {
+  session_->behave = Doing({.wrong = true}, [](const FakeCall& call) {
+    return call.what == Asked::kExecute && Rows(call.case_id) % 2 == 1 && Rows(call.case_id) > 2;
+  });
+  const LoopResult result = Explore();
+  EXPECT_GT(failures_, 0u);
+  const auto cases = LoadSuite(std::filesystem::path(path_) / kFailuresSuite, Catalog());
+  ASSERT_TRUE(cases) << cases.error().message;
+  ASSERT_FALSE(cases->empty());
+  EXPECT_TRUE(std::ranges::any_of(*cases, [](const PlannedCase& c) { return Rows(c.spec.Id()) == 3; })) << Suite();
+  for (const PlannedCase& planned : *cases) {
+    const std::string id = planned.spec.Id();
+    EXPECT_EQ(Rows(id) % 2, 1) << id;
+    // Whatever stands there has a record of its own failure.
+    const auto record = std::ranges::find(result.records, id, &Record::case_id);
+    ASSERT_NE(record, result.records.end()) << id;
+    EXPECT_EQ(record->verdict, "mismatch") << id;
+    EXPECT_THAT(record->reproduce, HasSubstr(id));
+  }
+  EXPECT_THAT(Suite(), HasSubstr("# found with matmul/"));
+}
+
+TEST_F(Exploring, ACrashIsMadeSmallAndTheRunGoesOn) {
+  settings_.cases = 24;
+  session_->behave = Doing({.fails = Outcome::kCrash}, [](const FakeCall& call) {
+    return call.what == Asked::kExecute && Rows(call.case_id) >= 16;
+  });
+  const LoopResult result = Explore();
+  EXPECT_EQ(explored_, 24u);
+  EXPECT_THAT(Suite(), HasSubstr("crash of fake:plain"));
+  EXPECT_TRUE(std::ranges::any_of(result.records, [](const Record& r) { return Rows(r.case_id) == 16; })) << Suite();
+}
+
+TEST_F(Exploring, WhatAnExpectationExplainsIsNoFailure) {
+  session_->behave = Doing({.wrong = true}, [](const FakeCall& call) { return call.what == Asked::kExecute; });
+  loop_.expectations =
+      ParseExpectations("matmul/* | fake:* | known_flake | it is wrong", "rules", Catalog()).value().rules;
+  Explore();
+  EXPECT_EQ(failures_, 0u);
+  EXPECT_EQ(Suite(), "");
+}
+
+TEST_F(Exploring, AnInterruptEndsItAndKeepsWhatIsThere) {
+  session_->behave = [&](const FakeCall& call) {
+    interrupted_ = interrupted_ || (call.what == Asked::kExecute && session_->CallsOf(Asked::kPrepare).size() > 12);
+    return Deed();
+  };
+  const LoopResult result = Explore();
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_GT(result.records.size(), 0u);
+  EXPECT_LT(result.records.size(), 40u);
+}
+
+TEST_F(Exploring, LongRunsKeepNoMorePassesThanAskedFor) {
+  loop_.most_passes = 10;
+  session_->behave = Doing({.wrong = true}, [](const FakeCall& call) {
+    return call.what == Asked::kExecute && Rows(call.case_id) % 8 == 1;
+  });
+  const LoopResult result = Explore();
+  const auto failed = [](const Record& record) { return record.verdict == "mismatch"; };
+  EXPECT_EQ(std::ranges::count_if(result.records, std::not_fn(failed)), 10);
+  EXPECT_GT(std::ranges::count_if(result.records, failed), 0);
+  EXPECT_GT(result.forgotten, 0u);
+  EXPECT_EQ(result.forgotten + result.records.size(), planned_.size());
+}
+
+}  // namespace
+}  // namespace assay::test

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of Map nodes: values against 400 bits, and slopes with rests against what the function really does.
+#include "ops/formula/functions.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "harness/data/fill/rng.h"
+#include "tests/support/formula/exact.h"
+
+namespace assay::formula {
+namespace {
+
+using test::ExactMap;
+using test::Real;
+
+constexpr Function kUnary[] = {Function::kSqrt,  Function::kRsqrt, Function::kExp, Function::kLog,
+                               Function::kLog1p, Function::kTanh,  Function::kErf, Function::kSigmoid};
+
+// Numbers of every size on which the function is defined.
+std::vector<double> Samples(Function function) {
+  std::vector<double> x;
+  const RandomStream random(17, static_cast<uint64_t>(function));
+  for (uint64_t i = 0; i < 400; ++i) {
+    const double mantissa = 1 + static_cast<double>(random.Below(2 * i, 1u << 30)) * 0x1p-30;
+    const double value = std::ldexp(mantissa, static_cast<int>(random.Below(2 * i + 1, 50)) - 40);
+    const bool positive = function == Function::kSqrt || function == Function::kRsqrt || function == Function::kLog;
+    x.push_back(positive || i % 2 == 0 ? value : -value);
+  }
+  if (function == Function::kLog1p) std::erase_if(x, [](double value) { return value <= -1; });
+  if (function == Function::kExp) std::erase_if(x, [](double value) { return std::fabs(value) > 700; });
+  for (const double value : {0.9999, 1.0001, 0.5, 2.0, 6.5, 20.0}) x.push_back(value);
+  return x;
+}
+
+TEST(FormulaFunctions, ValuesAreWithinTheirStatedErrors) {
+  for (const Function function : kUnary) {
+    const std::vector<double> x = Samples(function);
+    const auto n = static_cast<int64_t>(x.size());
+    std::vector<double> zero(x.size()), z(x.size()), hi(x.size()), lo(x.size());
+    MapValues(function, {x.data()}, z.data(), n);
+    MapValuesDD(function, {x.data()}, {zero.data()}, hi.data(), lo.data(), n);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const Real at = x[i];
+      const Real* operand = &at;
+      const Real exact = ExactMap(function, {&operand, 1});
+      const double size = std::fabs(exact.Rounded());
+      if (size < 0x1p-900) continue;
+      EXPECT_LE(exact.DistanceFrom(z[i], 0), size * MapErrorDouble(function)) << Info(function).name << " " << x[i];
+      const bool logarithm = function == Function::kLog || function == Function::kLog1p;
+      EXPECT_LE(exact.DistanceFrom(hi[i], lo[i]), size * MapErrorDD(function) + (logarithm ? 0x1p-92 : 0))
+          << Info(function).name << " " << x[i];
+    }
+  }
+}
+
+// f(x + e) - f(x) = slope e + at most curve, for errors of every size that leave something to say.
+TEST(FormulaFunctions, RestsHoldForErrorsOfEverySize) {
+  for (const Function function : kUnary) {
+    const std::vector<double> x = Samples(function);
+    for (const double share : {1e-12, 1e-6, 1e-3, 0.1, 0.7, 3.0}) {
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double reach = std::fabs(x[i]) * share;
+        double z = 0, slope = 0, curve = 0, amplify = 0;
+        MapValues(function, {&x[i]}, &z, 1);
+        MapSlopes(function, {&x[i]}, {&reach}, &z, false, {{&slope}, &curve, &amplify}, 1);
+        if (!std::isfinite(curve)) continue;
+        const Real exact_x = x[i];
+        const Real* operand = &exact_x;
+        const Real at = ExactMap(function, {&operand, 1});
+        for (const double e : {-reach, -reach / 2, reach / 3, reach}) {
+          Real moved = x[i];
+          mpfr_add_d(moved.x, moved.x, e, MPFR_RNDN);
+          operand = &moved;
+          Real change = ExactMap(function, {&operand, 1});
+          mpfr_sub(change.x, change.x, at.x, MPFR_RNDN);
+          const double linear = std::fabs(slope * e), rest = change.DistanceFrom(slope * e, 0);
+          EXPECT_LE(rest, curve * (1 + 1e-9) + linear * 0x1p-47 + 0x1p-1000)
+              << Info(function).name << "(" << x[i] << " + " << e << ")";
+        }
+      }
+    }
+  }
+}
+
+// Near zero a square root says what it can: as much as the root of the error, where nothing is negative.
+TEST(FormulaFunctions, RootsNearZero) {
+  const double x = 1e-10, z = std::sqrt(x), reach = 1e-8;
+  double slope = 0, curve = 0, amplify = 0;
+  MapSlopes(Function::kSqrt, {&x}, {&reach}, &z, true, {{&slope}, &curve, &amplify}, 1);
+  EXPECT_LE(std::sqrt(x + reach) - z, slope * reach + curve);
+  MapSlopes(Function::kSqrt, {&x}, {&reach}, &z, false, {{&slope}, &curve, &amplify}, 1);
+  EXPECT_TRUE(std::isinf(curve)) << "a root of what may be negative";
+}
+
+TEST(FormulaFunctions, InfinitiesAndNanFollowIeee) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> x = {inf, -inf, std::nan(""), 1000, -1000}, zero(x.size());
+  std::vector<double> hi(x.size()), lo(x.size());
+  MapValuesDD(Function::kExp, {x.data()}, {zero.data()}, hi.data(), lo.data(), 5);
+  EXPECT_EQ(hi[0], inf);
+  EXPECT_EQ(hi[1], 0);
+  EXPECT_TRUE(std::isnan(hi[2]));
+  EXPECT_EQ(hi[3], inf);
+  EXPECT_EQ(hi[4], 0);
+  for (const double low : lo) EXPECT_EQ(low, 0);
+  MapValuesDD(Function::kAdd, {x.data(), x.data()}, {zero.data(), zero.data()}, hi.data(), lo.data(), 5);
+  EXPECT_EQ(hi[0], inf);
+  EXPECT_EQ(lo[0], 0);
+}
+
+}  // namespace
+}  // namespace assay::formula

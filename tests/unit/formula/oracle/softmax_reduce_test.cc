@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formulas beside operators whose golden values and bounds are written by hand: values agree within both errors, and
+// the formula's bound is hardly looser.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "ops/formula/evaluate.h"
+#include "ops/formula/rules.h"
+#include "tests/support/formula/examples.h"
+#include "tests/support/operator_cases.h"
+
+namespace assay::test {
+namespace {
+
+struct Pair {
+  const char* formula;  // of the examples, [rows, n]
+  const char* id;       // "{}": the fill
+};
+
+constexpr Pair kPairs[] = {
+    {"softmax", "softmax/{}/shape=16x{},axis=1/fill={}/seed=3"},
+    {"log_softmax", "softmax/{}/shape=16x{},axis=1,log=1/fill={}/seed=3"},
+    {"logsumexp", "reduce/{}/shape=16x{},axes=1,kind=logsumexp/fill={}/seed=3"},
+    {"sum", "reduce/{}/shape=16x{},axes=1/fill={}/seed=3"},
+    {"mean", "reduce/{}/shape=16x{},axes=1,kind=mean/fill={}/seed=3"},
+    {"l2", "reduce/{}/shape=16x{},axes=1,kind=l2/fill={}/seed=3"},
+    {"prod", "reduce/{}/shape=16x{},axes=1,kind=prod/fill={}/seed=3"},
+};
+
+struct Ratios {
+  double worst = 0, logarithms = 0;
+  int64_t count = 0;
+};
+
+// Bounds before the output's rounding, E_gold included, element by element.
+void Compare(const Pair& pair, std::string_view type, int64_t n, std::string_view fill, const char* declaration,
+             Ratios& ratios) {
+  const std::string id = fmt::format(fmt::runtime(pair.id), type, n, fill);
+  const Problem problem = Bind(id);
+  const Operator& op = Op(problem.spec.op);
+  const std::vector<Tensor> inputs = op.MakeInputs(problem);
+  const Contract contract = Declared(declaration);
+  const bool dd = problem.inputs[0].dtype == DType::kF64;
+  const Golden golden = op.ComputeGolden(problem, inputs, dd ? Tier::kReproducible : Tier::kFast);
+  const BoundModel bound = op.Bound(problem, golden, contract);
+
+  formula::Graph graph;
+  ExampleNamed(pair.formula).build(graph, 16, n);
+  const std::vector<std::vector<double>> x = {inputs[0].ToDoubles()};
+  const formula::ErrorRules rules[] = {formula::ContractRules(contract, {problem.inputs[0].dtype}, dd),
+                                       formula::GoldenRules(dd)};
+  const formula::Evaluation got = formula::Evaluate(graph, graph.outputs[0], x, dd, rules);
+  for (size_t i = 0; i < got.value.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const double y = golden.value[i];
+    if (!std::isfinite(y)) {
+      EXPECT_TRUE(got.value[i] == y || (std::isnan(y) && std::isnan(got.value[i]))) << id << " element " << i;
+      continue;
+    }
+    const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
+    const double distance = std::fabs((got.value[i] - y) + ((dd ? got.value_lo[i] : 0) - lo));
+    EXPECT_LE(distance, golden.error[at] + got.reach[1][i] + std::fabs(y) * 0x1p-1000) << id << " element " << i;
+    const double by_hand = AccumulatedBound(bound, golden, at), by_formula = got.reach[0][i] + got.reach[1][i];
+    if (!std::isfinite(by_hand) || by_hand == 0) continue;
+    const double ratio = by_formula / by_hand;
+    if (!(ratio <= ratios.worst)) ratios.worst = ratio;
+    ratios.logarithms += std::log(std::max(ratio, 1e-6));
+    ++ratios.count;
+    EXPECT_LE(ratio, 1.5) << id << " " << declaration << " element " << i << ": by hand " << by_hand;
+    if (!(ratio <= 1.5)) return;
+  }
+}
+
+TEST(FormulaOracle, SoftmaxAndReduceAreBoundedAsByHand) {
+  Ratios all;
+  for (const Pair& pair : kPairs) {
+    Ratios ratios;
+    for (const char* fill : {"normal", "uniform", "outlier", "cancel-1e4", "masked", "near_one"}) {
+      for (const int64_t n : {2, 64, 1000}) {
+        if (std::string_view(pair.formula) == "prod" && std::string_view(fill) != "near_one") continue;
+        Compare(pair, "f32", n, fill, "f32;math=2", ratios);
+        Compare(pair, "f32", n, fill, "f32;math=4;ftz=all", ratios);
+        Compare(pair, "bf16", n, fill, "f32acc;math=1", ratios);
+        Compare(pair, "f64", n, fill, "f64;math=1", ratios);
+      }
+    }
+    fmt::print("{:12} bound / bound by hand: at most {:.3f}, mean {:.3f}\n", pair.formula, ratios.worst,
+               std::exp(ratios.logarithms / static_cast<double>(ratios.count)));
+    all.worst = std::max(all.worst, ratios.worst);
+    all.logarithms += ratios.logarithms, all.count += ratios.count;
+  }
+  EXPECT_LE(all.worst, 1.5);
+  EXPECT_LE(std::exp(all.logarithms / static_cast<double>(all.count)), 1.1);
+}
+
+}  // namespace
+}  // namespace assay::test

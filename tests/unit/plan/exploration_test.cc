@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/cover/exploration.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "ops/operator.h"
+
+namespace assay {
+namespace {
+
+constexpr CoverLimits kSmall{.elements = 4096, .flops = 1e6};
+
+const Operator& Softmax() {
+  return *OperatorRegistry::Global().Find("softmax");
+}
+
+// The first cases, told of each case when it is there what `margin_of` says.
+using MarginOf = std::function<std::optional<double>(const CaseSpec&)>;
+std::vector<CaseSpec> Explore(uint64_t seed, int count, const MarginOf& margin_of) {
+  Exploration exploration(Softmax(), kSmall, seed);
+  std::vector<CaseSpec> cases;
+  for (int i = 0; i < count; ++i) {
+    cases.push_back(exploration.Next().value());
+    exploration.Judged(cases.back(), true, margin_of(cases.back()));
+  }
+  return cases;
+}
+
+std::optional<double> NoMargin(const CaseSpec&) {
+  return std::nullopt;
+}
+
+TEST(Exploration, TheSameSeedAndMarginsGiveTheSameCasesAndAnotherSeedDoesNot) {
+  const auto margin = [](const CaseSpec& spec) { return static_cast<double>(spec.seed % 97) / 100; };
+  const std::vector<CaseSpec> cases = Explore(7, 60, margin);
+  EXPECT_EQ(Explore(7, 60, margin), cases);
+  EXPECT_NE(Explore(8, 60, margin), cases);
+  EXPECT_NE(Explore(7, 60, NoMargin), cases);
+}
+
+TEST(Exploration, EachCaseIsNewAndWithinTheLimits) {
+  const Candidates candidates(Softmax(), kSmall);
+  std::set<std::string> ids;
+  for (const CaseSpec& spec : Explore(1, 300, NoMargin)) {
+    EXPECT_TRUE(ids.insert(spec.Id()).second) << spec.Id();
+    EXPECT_EQ(candidates.Refusal(spec), "") << spec.Id();
+  }
+}
+
+TEST(Exploration, SizesAreNotThoseOfTheDeclarationAlone) {
+  std::set<std::string> listed;
+  for (const Knob& knob : Softmax().Space().knobs) {
+    for (const auto& value : knob.values) listed.insert(value[0]);
+  }
+  const OpSchema& schema = Softmax().schema();
+  int others = 0;
+  for (const CaseSpec& spec : Explore(1, 300, NoMargin)) {
+    for (const int64_t extent : AttrReader(spec, schema).List("shape")) {
+      others += !listed.contains(std::to_string(extent));
+    }
+  }
+  EXPECT_GT(others, 20);
+}
+
+TEST(Exploration, ReachesAllPairs) {
+  Exploration exploration(Softmax(), {.elements = 512, .flops = 1e5}, 3);
+  for (int i = 0; i < 1000; ++i) exploration.Judged(exploration.Next().value(), true, std::nullopt);
+  const std::vector<Explored> sets = exploration.Coverage();
+  ASSERT_EQ(sets.size(), 2u);  // threes, too, as all pairs were tried
+  EXPECT_GT(sets[0].possible, 100);
+  EXPECT_EQ(sets[0].covered, sets[0].possible);
+}
+
+TEST(Exploration, CountsWhatNoBackendTakesApart) {
+  Exploration exploration(Softmax(), kSmall, 3);
+  const CaseSpec one = exploration.Next().value(), two = exploration.Next().value();
+  exploration.Judged(one, true, std::nullopt);
+  exploration.Judged(two, false, std::nullopt);
+  const Explored pairs = exploration.Coverage()[0];
+  EXPECT_GT(pairs.covered, 0);
+  EXPECT_GT(pairs.refused, 0);
+  EXPECT_LT(pairs.covered + pairs.refused, pairs.possible);
+}
+
+TEST(Exploration, SearchesTheNeighbourhoodOfLargeMargins) {
+  const auto is_near = [](const CaseSpec& spec) { return spec.fill == "outlier"; };
+  const auto count = [&](const std::vector<CaseSpec>& cases) { return std::ranges::count_if(cases, is_near); };
+  const auto drawn = count(Explore(5, 400, NoMargin));
+  const auto sought = count(Explore(5, 400, [&](const CaseSpec& spec) { return is_near(spec) ? 0.9 : 0.1; }));
+  EXPECT_GT(sought, drawn + 40);
+}
+
+}  // namespace
+}  // namespace assay
