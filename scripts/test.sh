@@ -12,13 +12,17 @@ if [ "${1:-}" = --full ]; then
   shift
 fi
 failed=0
+failures=""
 
 # run_tests PRESET TARGET [ctest arguments]: a test that fails does not keep the next preset from its turn.
 run_tests() {
   local preset=$1 target=$2
   shift 2
   "$here/build.sh" "$preset" "$target"
+  local list=$root/build/$preset/Testing/Temporary/LastTestsFailed.log
+  rm -f "$list"
   (cd "$root" && ctest --preset "$preset" -j "$(nproc)" --no-tests=error "$@") || failed=$?
+  [ ! -s "$list" ] || failures+=$(sed "s/^[0-9]*:/  $preset: /" "$list")$'\n'
 }
 
 if [ $full = 1 ]; then
@@ -30,5 +34,8 @@ fi
 if [ $# -eq 0 ]; then
   run_tests asan tests_sanitized -L sanitized
   [ $full = 0 ] || run_tests tsan tests_threads -L sanitized
+fi
+if [ $failed != 0 ]; then  # once more at the end, since a later preset's lines stand between
+  printf 'assay: tests failed; run one again with ctest --preset PRESET -R NAME:\n%s' "${failures:-  none ran to its end}" >&2
 fi
 exit $failed
