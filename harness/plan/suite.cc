@@ -76,6 +76,7 @@ class SuiteParser {
   // What holds for the following lines of one file.
   struct Scope {
     std::string requirement, tag, source;
+    bool timed = true;
   };
 
   Status ParseLine(const SuiteLine& line, std::string_view content, Scope& scope) {
@@ -83,9 +84,11 @@ class SuiteParser {
     if (first == "include") return Include(line);
     if (first == "require") return Require(line, content, scope);
     if (first == "tag") return Tag(line, scope);
+    if (first == "timed") return SetTimed(line, scope);
     Result<std::vector<PlannedCase>> family = first == "cover" ? ExpandCoverLine(line) : ExpandFamily(line, ops_);
     if (!family) return tl::unexpected(family.error());
     for (PlannedCase& planned : *family) {
+      planned.timed = planned.timed && scope.timed;
       if (Status status = Add(line, std::move(planned), scope); !status) return status;
     }
     return {};
@@ -106,7 +109,7 @@ class SuiteParser {
     if (!cover) return tl::unexpected(cover.error());
     covers_.push_back(*cover);
     const auto design = designs_.extract(line.Where());
-    return ExpandCover(line, design.mapped().get(), ops_);
+    return ExpandCover(line, *cover, design.mapped().get(), ops_);
   }
 
   Status Include(const SuiteLine& line) {
@@ -161,6 +164,13 @@ class SuiteParser {
     return {};
   }
 
+  static Status SetTimed(const SuiteLine& line, Scope& scope) {
+    const bool is_known = line.words.size() == 2 && (line.words[1].text == "yes" || line.words[1].text == "no");
+    if (!is_known) return line.Fail(line.words.back().column, "timed takes yes or no; write: timed no");
+    scope.timed = line.words[1].text == "yes";
+    return {};
+  }
+
   Status Add(const SuiteLine& line, PlannedCase planned, const Scope& scope) {
     const auto [it, is_new] = index_of_id_.try_emplace(planned.spec.Id(), cases_.size());
     if (is_new) {
@@ -183,6 +193,7 @@ class SuiteParser {
     }
     if (known.source.empty()) known.source = scope.source;
     known.timed = known.timed || planned.timed;
+    known.repeated = known.repeated || planned.repeated;
     return {};
   }
 

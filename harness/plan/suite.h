@@ -6,7 +6,8 @@
 //       left out; the other keys are the operator's. No spaces inside a word.
 //   cover pairs matmul max_elements=4096 max_flops=1e6
 //       cases in which all pairs of an operator's dimensions of variation occur (harness/plan/cover/cover.h), or with
-//       `triples` also all threes of some of them. They are not timed.
+//       `triples` also all threes of some of them. They are not timed. repeated=2: of each list of types, as many are
+//       executed many times over (RunnerSettings::repetitions); without it all.
 //   include other.suite
 //       that file's cases, here; the path is relative to the including file. A cycle is an error.
 //   require contract=f32acc; det=yes
@@ -14,12 +15,15 @@
 //       `require contract=none` goes back to the default of the operator's dtypes.
 //   tag layer.3.ffn source=https://...
 //       a label and where the shapes come from, for the following lines of this file; `tag none` ends it.
-// Neither require nor tag reaches into an included file or out of one. '#' starts a comment at the beginning of a line
+//   timed no
+//       the cases of the following lines are not timed; `timed yes` ends it.
+// Neither require nor tag nor timed reaches into an included file or out of one. '#' starts a comment at the beginning of a line
 // or after a space, so that it may stand inside a URL. A case that several lines plan is planned once, with all their
 // tags; two lines that require different things of it are an error.
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,13 +56,15 @@ struct PlannedCase {
   std::string where;              // "file:line" of the first line that plans it
   std::string asked = {};         // Operator::RequiredFields of the case; "": nothing
   SharedCase bound = {};          // by its operator; null where the catalog binds none
-  bool timed = true;              // false: planned by `cover` lines alone, whose shapes are not those of any use
+  bool timed = true;     // false: planned alone by `cover` lines and after `timed no`; shapes that are of no use
+  bool repeated = true;  // false: planned by `cover` lines alone, beyond what they want repeated
 };
 
 // A `cover` line.
 struct CoverLine {
   std::string op;
   CoverOptions options;
+  double repeated = std::numeric_limits<double>::infinity();  // cases of each list of types
 };
 
 // What a case must meet when its suite does not say: "f64", "f32", "f32acc" for 16 and 8 bit floats, by the narrowest

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
+
 #include "harness/base/nearest_word.h"
 #include "harness/base/text.h"
 
@@ -12,12 +14,14 @@ namespace {
 
 constexpr const char* kForm = "write: cover pairs matmul, or: cover triples matmul max_elements=4096 max_flops=1e6";
 
-Status SetLimit(const SuiteLine& line, const Word& word, CoverLimits& limits) {
+Status SetOption(const SuiteLine& line, const Word& word, CoverLine& cover) {
+  CoverLimits& limits = cover.options.limits;
   const size_t equals = std::min(word.text.find('='), word.text.size());
   const std::string_view key = word.text.substr(0, equals);
-  double* limit = key == "max_elements" ? &limits.elements : key == "max_flops" ? &limits.flops : nullptr;
+  double* limit = key == "max_elements" ? &limits.elements : key == "max_flops" ? &limits.flops : key == "repeated" ? &cover.repeated : nullptr;
   if (limit == nullptr || equals == word.text.size()) {
-    return line.Fail(word.column, fmt::format("'{}' is neither max_elements=NUMBER nor max_flops=NUMBER", word.text));
+    return line.Fail(word.column,
+                     fmt::format("'{}' is none of max_elements=NUMBER, max_flops=NUMBER, repeated=NUMBER", word.text));
   }
   const auto number = ParseNumber<double>(word.text.substr(equals + 1));
   if (!number || !(*number >= 1)) {
@@ -48,7 +52,7 @@ Result<CoverLine> ParseCoverLine(const SuiteLine& line, const OpCatalog& ops) {
                      fmt::format("{} does not declare in what its cases differ (Operator::Space)", cover.op));
   }
   for (size_t i = 3; i < words.size(); ++i) {
-    if (Status status = SetLimit(line, words[i], cover.options.limits); !status) return tl::unexpected(status.error());
+    if (Status status = SetOption(line, words[i], cover); !status) return tl::unexpected(status.error());
   }
   return cover;
 }
@@ -58,12 +62,15 @@ std::future<Cover> BeginCover(const CoverLine& cover, const OpCatalog& ops) {
                     [op = ops.op(cover.op), options = cover.options] { return MakeCover(*op, options); });
 }
 
-Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, Cover design, const OpCatalog& ops) {
+Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, const CoverLine& cover, Cover design,
+                                             const OpCatalog& ops) {
   std::vector<PlannedCase> cases;
+  std::map<std::string, double> planned;  // cases by their types
   for (CaseSpec& spec : design.cases) {
     const Result<SharedCase> bound = ops.bind ? ops.bind(spec) : SharedCase();
     if (!bound) return line.Fail(line.words[0].column, bound.error().message);
-    cases.push_back({.spec = std::move(spec), .bound = *bound, .timed = false});
+    const bool repeated = planned[DTypeListText(spec.dtypes)]++ < cover.repeated;
+    cases.push_back({.spec = std::move(spec), .bound = *bound, .timed = false, .repeated = repeated});
   }
   return cases;
 }

@@ -20,6 +20,7 @@ Result<CoverLine> ParseCoverLine(const SuiteLine& line, const OpCatalog& ops);
 std::future<Cover> BeginCover(const CoverLine& cover, const OpCatalog& ops);
 
 // Its cases, bound.
-Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, Cover design, const OpCatalog& ops);
+Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, const CoverLine& cover, Cover design,
+                                             const OpCatalog& ops);
 
 }  // namespace assay

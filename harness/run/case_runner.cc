@@ -107,7 +107,8 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   attempt.prepared_by = device.session->workers_started();
   Call<void> ran = Trial(context_, device, by, attempt).Run(*plan, settings_.relations);
   const bool timed = settings_.perf_time_s > 0 && context_.planned().timed;
-  const bool repeats = settings_.repetitions > 0 && !timed && IsCheapToRepeat(context_.problem());
+  const bool repeats = settings_.repetitions > 0 && context_.planned().repeated && !timed &&
+                       IsCheapToRepeat(context_.problem());
   if (ran && repeats && attempt.verdict == Verdict::kPass) ran = Repeat(device, *plan, by, attempt);
   const Call<void> freed = plan->Release();
   if (!ran || !freed) {

@@ -145,6 +145,7 @@ TEST(CoverLine, PlansCasesThatAreNotTimed) {
   EXPECT_EQ(cases->size(), MakeCover(TheSample(), {.limits = {.elements = 20, .flops = 100}}).cases.size());
   for (const PlannedCase& planned : *cases) {
     EXPECT_FALSE(planned.timed);
+    EXPECT_TRUE(planned.repeated);
     EXPECT_LE(AttrReader(planned.spec, MatmulSchema()).Int("m"), 20);
   }
   // One that another line plans too is timed.
@@ -158,6 +159,19 @@ TEST(CoverLine, PlansCasesThatAreNotTimed) {
   EXPECT_TRUE(both->front().timed);
 }
 
+TEST(CoverLine, RepeatsAsManyOfEachListOfTypesAsItSays) {
+  const auto cases = ParseSuite("cover pairs matmul max_elements=20 max_flops=100 repeated=2", "s.suite", WithSample());
+  ASSERT_TRUE(cases) << cases.error().message;
+  std::map<std::string, int> repeated, planned;
+  for (const PlannedCase& c : *cases) {
+    const std::string types = DTypeListText(c.spec.dtypes);
+    ++planned[types];
+    repeated[types] += c.repeated ? 1 : 0;
+  }
+  ASSERT_GT(planned.size(), 1U);
+  for (const auto& [types, count] : planned) EXPECT_EQ(repeated[types], std::min(count, 2)) << types;
+}
+
 TEST(CoverLine, ErrorsPointAtTheWord) {
   const auto error_of = [](std::string_view line) {
     const auto cases = ParseSuite(line, "s.suite", WithSample());
@@ -166,7 +180,7 @@ TEST(CoverLine, ErrorsPointAtTheWord) {
   EXPECT_THAT(error_of("cover pairs"), HasSubstr("s.suite:1:1: cover takes two words"));
   EXPECT_THAT(error_of("cover fours matmul"), HasSubstr("s.suite:1:7: 'fours' is neither pairs nor triples"));
   EXPECT_THAT(error_of("cover pairs matmull"), HasSubstr("s.suite:1:13: no operator 'matmull'"));
-  EXPECT_THAT(error_of("cover pairs matmul max=3"), HasSubstr("s.suite:1:20: 'max=3' is neither max_elements=NUMBER"));
+  EXPECT_THAT(error_of("cover pairs matmul max=3"), HasSubstr("s.suite:1:20: 'max=3' is none of max_elements=NUMBER"));
   EXPECT_THAT(error_of("cover pairs matmul max_flops=no"), HasSubstr("no is not a number"));
   const auto unbound = ParseSuite("cover pairs matmul", "s.suite", TestCatalog());
   ASSERT_FALSE(unbound);

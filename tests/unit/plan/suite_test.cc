@@ -75,6 +75,19 @@ TEST(Suite, RequirementHoldsUntilTheNextOne) {
   EXPECT_EQ(cases[2].where, "s.suite:4");
 }
 
+TEST(Suite, WhatIsNotTimedHoldsUntilTheNextOneAndNotForACaseThatIsTimedElsewhere) {
+  const auto cases = Cases(
+      "matmul dtypes=f32 m=1 n=1 k=1\n"
+      "timed no\n"
+      "matmul dtypes=f32 m=1|2|3 n=1 k=1\n"
+      "timed yes\n"
+      "matmul dtypes=f32 m=3|4 n=1 k=1\n");
+  ASSERT_EQ(cases.size(), 4u);
+  std::vector<bool> timed;
+  for (const PlannedCase& planned : cases) timed.push_back(planned.timed);
+  EXPECT_THAT(timed, ElementsAre(true, false, true, true));
+}
+
 TEST(Suite, TagsHoldUntilTheNextOneAndUrlsMayContainAHash) {
   const auto cases = Cases(
       "tag layer.3.ffn source=https://example.org/paper#table.3  # why\n"
@@ -181,6 +194,8 @@ TEST(Suite, EveryErrorSaysWhereExactlyAndWhatToWrite) {
       {"require", "s.suite:1:1: ", "write: require contract=f32acc"},
       {"require contract=f31", "s.suite:1:18: ", "'f31' is not a field or shortcut"},
       {"require contract=", "s.suite:1:18: ", "contract=none"},
+      {"timed", "s.suite:1:1: ", "write: timed no"},
+      {"timed never", "s.suite:1:7: ", "timed takes yes or no"},
       {"tag", "s.suite:1:1: ", "write: tag layer.3.ffn source=URL"},
       {"tag a b", "s.suite:1:7: ", "'b' is not source=URL"},
       {"tag source=x", "s.suite:1:5: ", "label is missing"},
@@ -207,7 +222,7 @@ TEST(Suite, AnExplosionIsAnErrorAndNotAnOutOfMemory) {
 TEST(SuiteFiles, IncludeIsRelativeToTheIncludingFileAndScopesDoNotCross) {
   TemporaryFolder folder;
   folder.Write("main.suite",
-               "require contract=f32\ntag outer\ninclude sub/inner.suite\nmatmul dtypes=f32 m=1 n=1 k=1\n");
+               "require contract=f32\ntag outer\ntimed no\ninclude sub/inner.suite\nmatmul dtypes=f32 m=1 n=1 k=1\n");
   folder.Write("sub/inner.suite", "include ../leaf.suite\nmatmul dtypes=f32 m=2 n=1 k=1\nrequire contract=f64\n");
   folder.Write("leaf.suite", "matmul dtypes=f32 m=3 n=1 k=1\n");
   const auto cases = LoadSuite(folder.Path("main.suite"), TestCatalog());
@@ -215,6 +230,8 @@ TEST(SuiteFiles, IncludeIsRelativeToTheIncludingFileAndScopesDoNotCross) {
   ASSERT_EQ(cases->size(), 3u);
   EXPECT_EQ((*cases)[0].where, folder.Path("leaf.suite") + ":1");
   EXPECT_EQ((*cases)[1].requirement, "");
+  EXPECT_TRUE((*cases)[1].timed);
+  EXPECT_FALSE((*cases)[2].timed);
   EXPECT_THAT((*cases)[1].tags, IsEmpty());
   EXPECT_EQ((*cases)[2].requirement, "f32");
   EXPECT_THAT((*cases)[2].tags, ElementsAre("outer"));

@@ -77,6 +77,14 @@ TEST_F(Repeated, CasesThatAreNotTimedAreRepeatedWhereOthersAreTimed) {
   EXPECT_EQ(Judge().verdict, Verdict::kMismatch);
 }
 
+TEST_F(Repeated, NotWhereTheSuiteWantsFewerCasesRepeated) {
+  planned_.timed = false;
+  session_->cheat = Cheat::kSkips;
+  EXPECT_EQ(Judge().verdict, Verdict::kMismatch);
+  planned_.repeated = false;
+  EXPECT_EQ(Judge().verdict, Verdict::kPass);
+}
+
 TEST_F(Repeated, LargeCasesAreNotRepeated) {
   EXPECT_TRUE(IsCheapToRepeat(data_.problem));
   EXPECT_FALSE(IsCheapToRepeat(DataOf(Planned("matmul/f32/m=96,n=96,k=96/fill=normal/seed=0")).problem));
