@@ -158,7 +158,9 @@ int FinishRun(const RunOptions& options, const Plan& plan, const LoopResult& res
                     (folder.path() / "report.html").string()));
   if (result.interrupted) {
     std::fflush(stdout);  // so that the note follows the tables where both go to one file
-    Note("interrupted: what had not run yet is listed as missing; the records and reports hold the rest");
+    Note(plan.suite == kExploring ? "interrupted: the records and reports hold what had run"
+                                  : "interrupted: what had not run yet is listed as missing; the records and reports "
+                                    "hold the rest");
   }
   ExitFlags flags;
   flags.interrupted = result.interrupted;

@@ -50,7 +50,7 @@ Result<std::vector<const Operator*>> OperatorsOf(const std::vector<std::string>&
     if (!op->Space().dimensions.empty()) {
       found.push_back(op);
     } else if (!wanted.empty()) {
-      return UsageError(fmt::format("{} does not declare in what its cases differ (Operator::Space)", name));
+      return UsageError(fmt::format("{} has no declaration of what its cases vary in; leave it out of --op", name));
     }
   }
   return found;
@@ -81,8 +81,22 @@ Result<ExploreSettings> SettingsOf(const ExploreOptions& options) {
   return settings;
 }
 
-std::string AgainText(const ExploreSettings& settings, const Explorer& explorer) {
-  return fmt::format("--seed {} --cases {}", settings.seed, explorer.cases());
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += " " + Quoted(word);
+  return text;
+}
+
+// The command that tries the same cases: those of a seed follow from what the devices made of them too.
+std::string AgainText(const ExploreOptions& options, const ExploreSettings& settings, const Explorer& explorer,
+                      const std::vector<std::string>& again) {
+  std::string text = fmt::format("explore --seed {} --cases {}", settings.seed, explorer.cases());
+  if (!options.ops.empty()) text += fmt::format(" --op {}", fmt::join(options.ops, ","));
+  const CoverLimits usual = ExploreOptions().limits;
+  if (options.limits.elements != usual.elements) text += fmt::format(" --max-elements {}", options.limits.elements);
+  if (options.limits.flops != usual.flops) text += fmt::format(" --max-flops {}", options.limits.flops);
+  if (!options.contract.empty()) text += " --contract " + Quoted(options.contract);
+  return text + Joined(again);
 }
 
 nlohmann::ordered_json CoverageJson(const ExploreSettings& settings, const Explorer& explorer,
@@ -105,26 +119,24 @@ nlohmann::ordered_json CoverageJson(const ExploreSettings& settings, const Explo
 }
 
 // What the records do not say.
-void PrintSummary(const ExploreSettings& settings, const Explorer& explorer, const LoopResult& result,
-                  const RunFolder& folder, const std::vector<std::string>& again) {
-  Print(
-      fmt::format("\nexplored: {} cases; {} gives the same again\n", explorer.cases(), AgainText(settings, explorer)));
+void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings, const Explorer& explorer,
+                  const LoopResult& result, const RunFolder& folder, const std::vector<std::string>& again) {
+  Print(fmt::format("\nexplored: {} cases; the same again: {} {}\n", explorer.cases(), ProgramWord(),
+                    AgainText(options, settings, explorer, again)));
   if (result.forgotten > 0) {
     Print(fmt::format("          {} results that passed or are unsupported are in no file\n", result.forgotten));
   }
   for (const auto& [op, sets] : explorer.Coverage()) {
     for (const Explored& set : sets) {
       const int64_t open = set.possible - set.covered - set.refused;
-      Print(fmt::format("{:<10}{:<10} {} {} of {} covered, {} that no backend took, {} left\n", "", op,
+      Print(fmt::format("{:<10}{:<16} {} {} of {} covered, {} that no backend took, {} left\n", "", op,
                         set.strength == 2 ? "pairs " : "threes", set.covered, set.possible, set.refused, open));
     }
   }
   if (explorer.failures() == 0) return;
   const std::string suite = (folder.path() / kFailuresSuite).string();
-  std::string options;
-  for (const std::string& word : again) options += " " + Quoted(word);
   Print(fmt::format("failures: {} cases, {} after making them smaller; again: {} run --no-perf --suite {}{}\n",
-                    explorer.failures(), explorer.saved(), ProgramWord(), Quoted(suite), options));
+                    explorer.failures(), explorer.saved(), ProgramWord(), Quoted(suite), Joined(again)));
 }
 
 // What a run of the saved suite needs to go as this one.
@@ -163,7 +175,7 @@ int Explore(ExploreOptions options) {
   if (!prepared) return Complain(prepared.error().code, prepared.error().message);
   Plan& plan = prepared->plan;
   const std::vector<Device>& devices = prepared->devices;
-  plan.suite = "explore";
+  plan.suite = kExploring;
   plan.hash = PlanHash(plan.entries);
 
   WatchForInterrupts();
@@ -191,7 +203,7 @@ int Explore(ExploreOptions options) {
     Note(status.error().message);
   auto profile = ProfileOutput::Start(run);
   const int code = FinishRun(run, plan, result, *folder, *profile, false);
-  PrintSummary(*explore, explorer, result, *folder, WordsOf(run, settings));
+  PrintSummary(options, *explore, explorer, result, *folder, WordsOf(run, settings));
   if (result.abandoned) std::_Exit(FinishOutput(code));
   return code;
 }

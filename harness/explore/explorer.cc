@@ -128,12 +128,16 @@ void Explorer::Failed(const PlannedCase& planned, const Record& record) {
   const std::string id = planned.spec.Id();
   const std::string who = record.implementation.empty() ? record.backend : record.backend + ":" + record.implementation;
   const std::string what = fmt::format("{} of {}: {}", record.verdict, who, Short(record.reason));
-  if (saved_.contains(id)) return;
+  if (const auto known = saved_.find(id); known != saved_.end()) {  // of another implementation, or made from another
+    if (known->second.comment.find(what) == std::string::npos) known->second.comment += "\n# " + what;
+    return;
+  }
   const auto device = std::ranges::find_if(devices_, [&](const Device& d) {
     return d.session && d.backend == record.backend && d.device.name == record.device;
   });
-  // Each try of a timeout would last as long as the first.
-  const bool shrinks = device != devices_.end() && record.verdict != Name(Verdict::kTimeout) &&
+  // Each try of a timeout would last as long as the first. What failed after passing may pass the next time, and nothing
+  // would be known of what is smaller.
+  const bool shrinks = device != devices_.end() && record.verdict != Name(Verdict::kTimeout) && !FailedAfterPassing(record) &&
                        ++shrunk_[KindOf(planned.spec, record)] <= kMostShrunkAlike;
   CaseSpec smallest = planned.spec;
   if (shrinks) {

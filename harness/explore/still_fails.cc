@@ -5,6 +5,10 @@
 
 namespace assay {
 
+bool FailedAfterPassing(const Record& record) {
+  return record.reason.find(kAfterPassing) != std::string::npos;
+}
+
 bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& failed, const LoopSettings& settings) {
   if (settings.runner.interrupted()) return false;
   try {
@@ -14,7 +18,7 @@ bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& 
     Attempt attempt = runner.JudgeAgain(device, failed.implementation);
     if (attempt.memory_fault) device.session->Restart();
     ApplyExpectations(settings.expectations, attempt.memory_fault, attempt.record);
-    return attempt.record.verdict == failed.verdict && FailsRun(attempt.record);
+    return attempt.record.verdict == failed.verdict && FailsRun(attempt.record) && !FailedAfterPassing(attempt.record);
   } catch (const std::exception&) {  // of the harness; the case that failed is there
     return false;
   }

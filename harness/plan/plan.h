@@ -25,6 +25,9 @@ struct PlanDevice {
   bool operator==(const PlanDevice&) const = default;
 };
 
+// Plan::suite where cases are tried beyond any suite.
+inline constexpr const char* kExploring = "explore";
+
 struct Plan {
   std::string suite;  // as the user named it
   std::string filter;

@@ -49,7 +49,7 @@ Result<CoverLine> ParseCoverLine(const SuiteLine& line, const OpCatalog& ops) {
   }
   if (op->Space().dimensions.empty()) {
     return line.Fail(words[2].column,
-                     fmt::format("{} does not declare in what its cases differ (Operator::Space)", cover.op));
+                     fmt::format("{} has no declaration of what its cases vary in; write its cases out", cover.op));
   }
   for (size_t i = 3; i < words.size(); ++i) {
     if (Status status = SetOption(line, words[i], cover); !status) return tl::unexpected(status.error());

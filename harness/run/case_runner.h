@@ -31,6 +31,9 @@ struct TimedCase;
 struct TimedOutput;
 struct Timing;
 
+// In the reason of what only many executions showed.
+inline constexpr std::string_view kAfterPassing = ", after passing: ";
+
 struct RunnerSettings {
   std::vector<std::string> implementations;  // --impl; empty: all
   double perf_time_s = 0;                    // 0: no timing

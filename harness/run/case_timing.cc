@@ -256,7 +256,7 @@ void CaseRunner::JudgeOutputs(std::span<const TimedOutput> outputs, const std::s
     if (output.bytes() > 0) {
       attempt.kept.push_back({"timed", content == 1 && differs ? other : KeptOutput::kOwn, output.Clone()});
     }
-    attempt.SetVerdict(Verdict::kMismatch, ResultClass::kNone, fmt::format("{}, after passing: {}", where, what));
+    attempt.SetVerdict(Verdict::kMismatch, ResultClass::kNone, fmt::format("{}{}{}", where, kAfterPassing, what));
   };
   for (const TimedOutput& timed : outputs) {
     const Execution& execution = timed.execution;

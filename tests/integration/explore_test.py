@@ -40,7 +40,7 @@ class Explore(Base):
         self.assertEqual(len(cases), 48)
         self.assertLessEqual({"matmul", "attention", "conv", "fft", "reduce", "softmax"}, {c.split("/")[0] for c in cases})
         self.assertIn("seed 5", done.stderr)
-        self.assertIn("explored: 48 cases; --seed 5 --cases 48 gives the same again", done.stdout)
+        self.assertRegex(done.stdout, r"explored: 48 cases; the same again: \S+ explore --seed 5 --cases 48 --max-elements 4096 --max-flops 100000\b")
         self.assertRegex(done.stdout, r"softmax +pairs +\d+ of \d+ covered")
         self.assertFalse((self.dir / "one" / "failures.suite").exists())
         self.explore("two", "--seed", "5", "--cases", "48")
@@ -62,7 +62,7 @@ class Explore(Base):
 
     def test_time_ends_it(self):
         done = self.explore("out", "--op", "softmax", "--for", "2s")
-        self.assertRegex(done.stdout, r"explored: [1-9]\d* cases; --seed \d+ --cases \d+ gives the same again")
+        self.assertRegex(done.stdout, r"explored: [1-9]\d* cases; the same again: \S+ explore --seed \d+ --cases \d+ --op softmax ")
         self.assertRegex(done.stderr, r"seed \d+")
 
     def test_what_cannot_be_is_refused(self):

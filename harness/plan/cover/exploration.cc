@@ -15,7 +15,8 @@ constexpr size_t kMostNear = 24;      // cases whose neighbourhood is searched
 constexpr size_t kMostNearAlike = 4;  // of one list of types: else the tightest bound would have them all
 constexpr double kMarginSteps = 64;
 constexpr uint64_t kDataSeeds = 1000000;
-constexpr uint8_t kTried = 1, kTaken = 2;
+// Of a tuple: a case with it was given, and what came of those that were judged.
+constexpr uint8_t kGiven = 1, kRefused = 2, kTaken = 3;
 
 // The largest number of a list of numbers; 0 where it is none.
 int64_t LargestOf(const Knob& knob) {
@@ -130,14 +131,14 @@ std::optional<CaseSpec> Exploration::Take(const Choice& choice) {
   const std::string id = spec->Id();
   if (!seen_.insert(id).second) return std::nullopt;
   open_.emplace(id, choice);
-  Mark(candidates_.LevelsOf(*spec), kTried);
+  Mark(candidates_.LevelsOf(*spec), kGiven);
   return *std::move(spec);
 }
 
 void Exploration::Judged(const CaseSpec& spec, bool taken, std::optional<double> margin) {
   const auto open = open_.extract(spec.Id());
   if (open.empty()) return;
-  if (taken) Mark(candidates_.LevelsOf(spec), kTaken);
+  Mark(candidates_.LevelsOf(spec), taken ? kTaken : kRefused);
   if (!margin || !std::isfinite(*margin)) return;
   Near near{std::llround(*margin * kMarginSteps), DTypeListText(spec.dtypes), open.mapped()};
   near_.insert(std::ranges::upper_bound(near_, near.margin, std::greater<>(), &Near::margin), std::move(near));
@@ -175,7 +176,7 @@ std::vector<Explored> Exploration::Coverage() const {
       const uint8_t state = set.state[index];
       explored.possible += state > 0 || set.of.reason[index] == -1;
       explored.covered += state == kTaken;
-      explored.refused += state == kTried;
+      explored.refused += state == kRefused;
     }
     all.push_back(explored);
   }

@@ -117,6 +117,28 @@ TEST_F(Exploring, AFaultOfOddRowsIsFoundAndMadeSmall) {
   EXPECT_THAT(Suite(), HasSubstr("# found with matmul/"));
 }
 
+TEST_F(Exploring, EveryImplementationThatFailsACaseIsNamed) {
+  settings_.cases = 8;
+  session_->offer = Offering({{"plain", "f32acc"}, {"other", "f32acc"}});
+  session_->behave = Doing({.fails = Outcome::kTimeout}, [](const FakeCall& call) {  // which stays as large as it is
+    return call.what == Asked::kExecute;
+  });
+  Explore();
+  EXPECT_THAT(Suite(), HasSubstr("timeout of fake:plain"));
+  EXPECT_THAT(Suite(), HasSubstr("timeout of fake:other"));
+}
+
+// A smaller case might pass the next time, and nobody would know of what.
+TEST_F(Exploring, WhatFailsOnlyAfterPassingStaysAsItIs) {
+  loop_.runner.repetitions = 40;
+  session_->cheat = Cheat::kSkips;
+  const LoopResult result = Explore();
+  EXPECT_GT(failures_, 0u);
+  EXPECT_THAT(Suite(), HasSubstr("in repeated executions"));
+  EXPECT_THAT(Suite(), Not(HasSubstr("# found with")));
+  EXPECT_EQ(result.records.size(), 40u);
+}
+
 TEST_F(Exploring, ACrashIsMadeSmallAndTheRunGoesOn) {
   settings_.cases = 24;
   session_->behave = Doing({.fails = Outcome::kCrash}, [](const FakeCall& call) {

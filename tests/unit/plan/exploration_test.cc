@@ -84,6 +84,8 @@ TEST(Exploration, CountsWhatNoBackendTakesApart) {
   EXPECT_GT(pairs.covered, 0);
   EXPECT_GT(pairs.refused, 0);
   EXPECT_LT(pairs.covered + pairs.refused, pairs.possible);
+  exploration.Next().value();  // of which nobody knows yet
+  EXPECT_EQ(exploration.Coverage()[0].refused, pairs.refused);
 }
 
 TEST(Exploration, SearchesTheNeighbourhoodOfLargeMargins) {
