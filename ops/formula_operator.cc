@@ -70,6 +70,24 @@ std::optional<Relation> NegationOf(const Graph& graph) {
   return std::nullopt;
 }
 
+// The attribute that gives an operand's axis the extent it has.
+Status InferAttr(const Definition& definition, const OpSchema& schema, const formula::InputInfo& input, size_t place,
+                 int64_t extent, AttrList& given) {
+  int axis = input.axes[place];
+  const std::string& name = definition.graph().axes[static_cast<size_t>(axis)].name;
+  if (const Definition::Derived* derived = definition.FindDerived(axis)) {
+    if (extent * derived->over % derived->times != 0) {
+      return UsageError(fmt::format("{}: axis {} of {} is {}; {} is no multiple of {}", schema.op, place, input.name,
+                                    name, extent, derived->times));
+    }
+    extent = extent * derived->over / derived->times;
+    axis = derived->of;
+  }
+  const std::string& key = definition.graph().axes[static_cast<size_t>(axis)].name;
+  if (schema.Find(key) != nullptr) SetIfAbsent(given, key, std::to_string(extent));
+  return {};
+}
+
 }  // namespace
 
 FormulaOperator::FormulaOperator(std::string name, Definition::Author author)
@@ -122,8 +140,9 @@ Result<AttrList> FormulaOperator::InferAttrs(const std::vector<Operand>& operand
                                     ShapeText(operand->shape), input.axes.size()));
     }
     for (size_t i = 0; i < input.axes.size(); ++i) {
-      const std::string& key = graph.axes[static_cast<size_t>(input.axes[i])].name;
-      if (schema_.Find(key) != nullptr) SetIfAbsent(given, key, std::to_string(operand->shape[i]));
+      if (Status status = InferAttr(definition, schema_, input, i, operand->shape[i], given); !status) {
+        return tl::unexpected(status.error());
+      }
     }
   }
   return Operator::InferAttrs(operands, std::move(given));

@@ -11,7 +11,7 @@ using namespace formula;  // NOLINT: formulas read better without
 void Rope(Definition& d) {
   d.SetDoc("y = (x0 cos - x1 sin, x1 cos + x0 sin), x0 and x1 the halves of each head");
   const Axis b = d.Axis("b", "batches"), l = d.Axis("l", "positions"), h = d.Axis("h", "heads");
-  const Axis size = d.Axis("d", "elements of a head; even"), pairs = d.DerivedAxis("d/2", size.extent / 2);
+  const Axis size = d.Axis("d", "elements of a head; even"), pairs = d.DerivedAxis("d/2", size, 1, 2);
   if (d.RefuseIf(size.extent % 2 != 0, "d must be even: its halves are turned together")) return;
   const int64_t half = pairs.extent;
   const Expr x = d.In("x", b + l + h + size);

@@ -10,7 +10,7 @@ using namespace formula;  // NOLINT: formulas read better without
 void SiluAndMul(Definition& d) {
   d.SetDoc("y = g sigmoid(g) u, g and u the halves of each row of x");
   const Axis rows = d.Axis("rows", "rows of x"), n = d.Axis("n", "elements of a row of y");
-  const Axis both = d.DerivedAxis("2*n", 2 * n.extent);
+  const Axis both = d.DerivedAxis("2*n", n, 2);
   const Expr x = d.In("x", rows + both);
   const Expr gate = At(x, both, n, [](int64_t i) { return i; });
   const Expr up = At(x, both, n, [&](int64_t i) { return n.extent + i; });

@@ -50,8 +50,15 @@ Axis Definition::Axis(std::string_view key, std::string_view doc) {
   return AddAxis(*graph_, std::string(key), std::max<int64_t>(extent, 1));
 }
 
-Axis Definition::DerivedAxis(std::string_view text, int64_t extent) {
-  return AddAxis(*graph_, std::string(text), std::max<int64_t>(extent, 1));
+Axis Definition::DerivedAxis(std::string_view text, const formula::Axis& of, int64_t times, int64_t over) {
+  const formula::Axis axis = AddAxis(*graph_, std::string(text), std::max<int64_t>(times * of.extent / over, 1));
+  derived_.push_back({axis.id, of.id, times, over});
+  return axis;
+}
+
+const Definition::Derived* Definition::FindDerived(int axis) const {
+  const auto found = std::ranges::find(derived_, axis, &Derived::axis);
+  return found == derived_.end() ? nullptr : &*found;
 }
 
 double Definition::Real(std::string_view key, std::string_view default_value, std::string_view doc) {

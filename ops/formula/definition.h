@@ -42,8 +42,8 @@ class Definition {
   // For authors. Attributes appear in case ids in the order in which they are asked for.
   void SetDoc(std::string doc) { doc_ = std::move(doc); }
   formula::Axis Axis(std::string_view key, std::string_view doc);
-  // Of an extent that follows from others: no attribute. `text`: for people, as "2*n".
-  formula::Axis DerivedAxis(std::string_view text, int64_t extent);
+  // No attribute: of `times` the extent of another axis, over `over`. `text`: for people, as "2*n".
+  formula::Axis DerivedAxis(std::string_view text, const formula::Axis& of, int64_t times, int64_t over = 1);
   double Real(std::string_view key, std::string_view default_value, std::string_view doc);
   // The first choice is the default.
   std::string Choice(std::string_view key, std::vector<std::string> choices, std::string_view doc);
@@ -62,6 +62,12 @@ class Definition {
   const std::vector<std::string>& types() const { return types_; }
   const std::vector<Role>& roles() const { return roles_; }  // of the inputs
   const std::string& refusal() const { return refusal_; }
+  struct Derived {
+    int axis, of;
+    int64_t times, over;
+  };
+  // How an axis follows from another one; null where it does not.
+  const Derived* FindDerived(int axis) const;
 
  private:
   Definition(std::string_view op, const AttrValues* values);
@@ -73,6 +79,7 @@ class Definition {
   std::vector<AttrDef> attrs_;
   std::vector<std::string> types_ = {"f32", "bf16", "f16", "f64"};
   std::vector<Role> roles_;
+  std::vector<Derived> derived_;
   std::unique_ptr<Graph> graph_;  // stays where it is when the definition moves
 
  public:

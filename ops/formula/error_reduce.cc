@@ -59,6 +59,14 @@ void Propagation::MakeSymbol(int node, NodeError& error) {
   }
 }
 
+// A symbol that is one number along some of the reduced axes and others along the rest: its deviations are added as if
+// it were one number along all of them, which is never too little.
+void Propagation::AddSharedInPart(const NodeError::Symbol& symbol, const std::vector<int64_t>& to, NodeError& error) {
+  std::vector<double> sum(error.r.size());
+  ForTerms(to, std::ssize(symbol.g) / std::ssize(to), [&](int64_t i, int64_t at) { sum[at] += std::fabs(symbol.g[i]); });
+  for (size_t at = 0; at < sum.size(); ++at) error.r[at] += sum[at] * sum[at];
+}
+
 void Propagation::Reduce(int index, std::span<const double> x, std::span<const double> v,
                          const std::vector<int64_t>& to) {
   const Node& node = NodeAt(index);
@@ -96,6 +104,10 @@ void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::sp
   if (!operand.zero) {
     for (const NodeError::Symbol& symbol : operand.symbols) {
       const bool constant = (symbol.axes & node.reduced) == 0;
+      if (rules_.quadrature && !constant && (node.reduced & ~symbol.axes) != 0) {
+        AddSharedInPart(symbol, to, error);
+        continue;
+      }
       NodeError::Symbol passed{symbol.id, symbol.axes, std::vector<double>(constant ? v.size() : 0)};
       ForTerms(to, width, [&](int64_t i, int64_t at) {
         const double g = symbol.g[i];

@@ -129,5 +129,29 @@ TEST(FormulaOrders, RecurrencesInAnyAssociationStayWithinTheContract) {
   }
 }
 
+// The error of each row's sum meets all columns alike, however the sum over rows and columns takes them.
+TEST(FormulaOrders, ASumOverTwoAxesKnowsWhatIsSharedAlongOneOfThem) {
+  constexpr int64_t kRows = 2, kColumns = 64, kTerms = 16384;
+  const ErrorRules rules[] = {SigmaRules()};
+  const auto deviation = [&](bool sums_alone) {
+    Graph graph;
+    const Axis a = AddAxis(graph, "a", kRows), b = AddAxis(graph, "b", kColumns), c = AddAxis(graph, "c", kTerms);
+    const Expr sums = Sum(AddInput(graph, "x", a + c), c);
+    const Expr weights = AddInput(graph, "w", a + b);
+    if (sums_alone) {
+      AddOutput(graph, "y", sums + 0.0 * Sum(weights, b), a);
+    } else {
+      AddOutput(graph, "y", Sum(sums * weights, a + b), {});
+    }
+    const std::vector<std::vector<double>> inputs = {std::vector<double>(kRows * kTerms, 1.5),
+                                                     std::vector<double>(kRows * kColumns, 1)};
+    return Evaluate(graph, graph.outputs[0], inputs, false, rules).reach[0][0];
+  };
+  const double of_one = deviation(true), of_all = deviation(false);
+  EXPECT_GT(of_one, 0);
+  EXPECT_GE(of_all, 0.99 * kColumns * std::sqrt(kRows) * of_one);
+  EXPECT_LE(of_all, 1.5 * kColumns * kRows * of_one);
+}
+
 }  // namespace
 }  // namespace assay::formula

@@ -10,6 +10,7 @@
 namespace assay {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
@@ -149,6 +150,16 @@ TEST(Infer, LayoutsListEveryOperand) {
     }
     EXPECT_EQ(schema.layouts.back().name, schema.operands.back()) << schema.op;
   }
+}
+
+TEST(Infer, DerivedAxesOfFormulasGiveTheAxisThatTheyFollowFrom) {
+  const Operator& op = test::Op("silu_and_mul");
+  EXPECT_THAT(*op.InferAttrs(Operands({{"x", {3, 10}}}), {}), UnorderedElementsAre(Attr{"rows", "3"}, Attr{"n", "5"}));
+  const auto odd = op.InferAttrs(Operands({{"x", {3, 11}}}), {});
+  ASSERT_FALSE(odd);
+  EXPECT_THAT(odd.error().message, HasSubstr("axis 1 of x is 2*n; 11 is no multiple of 2"));
+  const auto rope = test::Op("rope").InferAttrs(Operands({{"x", {1, 4, 2, 8}}, {"cos", {4, 4}}, {"sin", {4, 4}}}), {});
+  EXPECT_THAT(*rope, Contains(Attr{"d", "8"}));
 }
 
 }  // namespace
