@@ -3,11 +3,24 @@
 
 #include <CLI/CLI.hpp>
 #include <limits>
+#include <random>
+#include <string>
 
 #include "harness/cli/number_option.h"
 #include "harness/exec/seal/limits.h"
 
 namespace assay::cli {
+namespace {
+
+constexpr uint64_t kSeeds = 1'000'000'000;  // short enough to type
+
+// A plugin cannot know the data of a seed drawn here, as it may know those of the suites.
+std::string DrawSeed(std::string& text) {
+  if (text == "random") text = std::to_string(std::random_device{}() % kSeeds);
+  return "";
+}
+
+}  // namespace
 
 void AddCases(CLI::App& app, CaseOptions& o) {
   app.add_option("--suite", o.suite,
@@ -26,7 +39,10 @@ void AddCases(CLI::App& app, CaseOptions& o) {
                  "I/N: only the I-th of N shards, counted from 0; ASSAY_SHARD, GTEST_* and TEST_* do the same. A shard "
                  "without cases is no failure");
   AddNumber<uint64_t>(app, "--seed", o.seed, {0, std::numeric_limits<uint64_t>::max()},
-                      "seed that replaces the one of every case");
+                      "seed that replaces the one of every case; random: one that nobody knows before the run, which "
+                      "case ids and reports then name")
+      ->transform(CLI::Validator(DrawSeed, "", "random"))
+      ->type_name("NUMBER|random");
 }
 
 void AddBackend(CLI::App& app, BackendOptions& o) {

@@ -154,6 +154,16 @@ class BadInput(Cli):
         self.assertIn("  not covered: ", self.assay("list", "cases", "--suite", suite, "--coverage").stdout)
         self.fails(2, "--json is for --coverage", "list", "cases", "--suite", str(suite), "--json")
 
+    def test_a_random_seed_is_another_one_each_time_and_in_every_id(self):
+        seeds = set()
+        for _ in range(3):
+            ids = self.assay("list", "cases", "--suite", "smoke", "--seed", "random").stdout.split()
+            own = {i.rsplit("/seed=", 1)[1] for i in ids}
+            self.assertEqual(len(own), 1, own)
+            seeds |= own
+        self.assertGreater(len(seeds), 1)  # three draws of 1e9 are equal once in 1e18
+        self.fails(2, "'rndom' is not a number", "list", "cases", "--seed", "rndom")
+
     def test_list_names_what_it_lists(self):
         self.fails(2, "list takes one of ops, cases, suites; ", "list")
         self.fails(2, "list takes one of ops, cases, suites, not 'foo'; ", "list", "foo")
