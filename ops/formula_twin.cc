@@ -55,46 +55,68 @@ std::vector<int64_t> WindowOrder(int64_t line, int64_t terms) {
   return order;
 }
 
-// Ones in the window along one axis, zeros elsewhere.
-void ShowWindow(const Shape& shape, int64_t axis, int64_t visible, std::vector<double>& values) {
-  int64_t inner = 1;
-  for (int64_t i = axis + 1; i < std::ssize(shape); ++i) inner *= shape[i];
-  const int64_t terms = shape[axis], lines = std::ssize(values) / terms;
+// Where each index along some of the axes begins, row-major over them.
+std::vector<int64_t> OffsetsAlong(const Shape& shape, const std::vector<bool>& wanted) {
+  std::vector<int64_t> offsets = {0};
+  int64_t stride = NumElements(shape);
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    stride /= shape[axis];
+    if (!wanted[axis]) continue;
+    std::vector<int64_t> longer;
+    for (const int64_t offset : offsets) {
+      for (int64_t i = 0; i < shape[axis]; ++i) longer.push_back(offset + i * stride);
+    }
+    offsets = std::move(longer);
+  }
+  return offsets;
+}
+
+// Ones in the window along some axes, zeros elsewhere.
+void ShowWindow(const Shape& shape, std::vector<bool> along, int64_t visible, std::vector<double>& values) {
+  const std::vector<int64_t> terms = OffsetsAlong(shape, along);
+  along.flip();
+  const std::vector<int64_t> lines = OffsetsAlong(shape, along);
   std::ranges::fill(values, 0.0);
-  for (int64_t line = 0; line < lines; ++line) {
-    const std::vector<int64_t> order = WindowOrder(line, terms);
-    const int64_t first = line / inner * terms * inner + line % inner;
-    for (int64_t k = 0; k < visible; ++k) values[static_cast<size_t>(first + order[k] * inner)] = 1;
+  for (size_t line = 0; line < lines.size(); ++line) {
+    const std::vector<int64_t> order = WindowOrder(static_cast<int64_t>(line), std::ssize(terms));
+    for (size_t k = 0; k < static_cast<size_t>(visible); ++k) {
+      values[static_cast<size_t>(lines[line] + terms[static_cast<size_t>(order[k])])] = 1;
+    }
   }
 }
 
 struct TwinForm {
-  int axis = -1;  // that the window lies along
+  formula::AxisSet axes = 0;  // that the window lies along
   int64_t terms = 0;
 };
 
-// The axis of the longest reduction or recurrence; -1: nothing can be forgotten.
+// The axes of the longest reduction or recurrence; none: nothing can be forgotten.
 TwinForm FormOf(const Graph& graph) {
   TwinForm form;
   for (const formula::FaultyNode& faulty : formula::FaultyNodes(graph)) {
     const formula::Node& node = graph.At(faulty.node);
-    const int axis = node.kind == formula::Kind::kRecur ? node.axis : std::countr_zero(node.reduced);
-    if (graph.Extent(axis) > form.terms) form = {axis, graph.Extent(axis)};
+    const formula::AxisSet along = node.kind == formula::Kind::kRecur ? formula::SetOf(node.axis) : node.reduced;
+    if (graph.ExtentOf(along) > form.terms) form = {along, graph.ExtentOf(along)};
   }
   return form;
 }
 
+// The first operand of data that has all axes of the window shows it; others are ones, so that no factor hides a term
+// that is visible.
 std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Problem& problem, const TwinForm& form,
                                  int64_t visible) {
   std::vector<Tensor> inputs;
+  bool shown = false;
   for (size_t i = 0; i < problem.inputs.size(); ++i) {
     const std::vector<int>& axes = definition.graph().inputs[i].axes;
-    const auto at = std::ranges::find(axes, form.axis);
     Tensor tensor(problem.inputs[i].dtype, problem.inputs[i].shape);
     std::vector<double> values(static_cast<size_t>(tensor.size()), 1.0);
-    const Role role = definition.roles()[i];
-    const bool shows = role == Role::kData || role == Role::kPositive;
-    if (shows && at != axes.end()) ShowWindow(problem.inputs[i].shape, at - axes.begin(), visible, values);
+    if (!shown && definition.roles()[i] == Role::kData && (form.axes & ~formula::SetOf(axes)) == 0) {
+      std::vector<bool> along;
+      for (const int axis : axes) along.push_back(formula::Has(form.axes, axis));
+      ShowWindow(problem.inputs[i].shape, along, visible, values);
+      shown = true;
+    }
     tensor.SetDoubles(values);
     inputs.push_back(std::move(tensor));
   }

@@ -50,6 +50,8 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     {"attention", "flash-64", AttentionContract, AttentionWhyNot, CreateAttention<64>},
     RowOf<LayerNorm<false>>("layer_norm", "two-pass"),
     RowOf<LayerNorm<true>>("layer_norm", "welford"),
+    RowOf<GroupNorm<false>>("group_norm", "two-pass"),
+    RowOf<GroupNorm<true>>("group_norm", "welford"),
     RowOf<RmsNorm<SequentialFold>>("rms_norm", "sequential"),
     RowOf<RmsNorm<StridedFold>>("rms_norm", "strided"),
     RowOf<SoftmaxBackward<SequentialFold>>("softmax_backward", "sequential"),
@@ -64,6 +66,8 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<Rope>("rope", "direct"),
     RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential"),
     RowOf<CumSum<64>>("cumsum", "chunked"),
+    RowOf<SelectiveScan<false>>("selective_scan", "by-state"),
+    RowOf<SelectiveScan<true>>("selective_scan", "by-position"),
 };
 
 class CpuDevice : public plugin::HostDevice {

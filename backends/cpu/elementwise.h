@@ -89,6 +89,30 @@ struct Rope {
   }
 };
 
+// u, delta [b,c,l], a_log [c,s], b_t and c_t [b,s,l], d_skip [c]; the states of a channel one after the other, or all at
+// each position.
+template <bool kByPosition>
+struct SelectiveScan {
+  static constexpr int kMath = 1;
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"b", "c", "s", "l"}); }
+  static std::vector<int> Leads(size_t input, int) {
+    if (input < 2) return {0, 1};
+    return {input == 2 || input == 5 ? 1 : 0};
+  }
+  explicit SelectiveScan(const plugin::OpDesc&) {}
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    const size_t states = x[2].size(), steps = y.size();
+    std::vector<Acc> h(states);
+    const auto step = [&](size_t s, size_t t) {
+      h[s] = std::exp(x[1][t] * -std::exp(x[2][s])) * h[s] + x[1][t] * x[0][t] * x[3][s * steps + t];
+      y[t] += h[s] * x[4][s * steps + t];
+    };
+    for (size_t i = 0; i < states * steps; ++i) kByPosition ? step(i % states, i / states) : step(i / steps, i % steps);
+    for (size_t t = 0; t < steps; ++t) y[t] += x[5][0] * x[0][t];
+  }
+};
+
 // One after the other, or in blocks whose totals are carried.
 template <size_t kChunk>
 struct CumSum {

@@ -28,6 +28,27 @@ Acc SumOf(std::span<const Acc> x, const F& f) {
   return fold.Finish();
 }
 
+template <class Acc>
+struct Moments {
+  Acc mean = 0, squares = 0;  // squares: the sum of (x - mean)^2
+};
+
+template <bool kWelford, class Acc>
+Moments<Acc> MomentsOf(std::span<const Acc> x) {
+  Moments<Acc> m;
+  if (kWelford) {
+    for (size_t i = 0; i < x.size(); ++i) {
+      const Acc delta = x[i] - m.mean;
+      m.mean += delta / static_cast<Acc>(i + 1);
+      m.squares += delta * (x[i] - m.mean);
+    }
+  } else {
+    m.mean = SumOf<SequentialFold>(x, [](Acc value) { return value; }) / static_cast<Acc>(x.size());
+    m.squares = SumOf<SequentialFold>(x, [&](Acc value) { return (value - m.mean) * (value - m.mean); });
+  }
+  return m;
+}
+
 template <bool kWelford>
 class LayerNorm : public NormOperands {
  public:
@@ -36,24 +57,24 @@ class LayerNorm : public NormOperands {
 
   template <class Acc>
   void Line(const Lines<Acc>& x, std::span<Acc> y) const {
-    const auto n = static_cast<Acc>(y.size());
-    Acc mean = 0, squares = 0;
-    if (kWelford) {
-      for (size_t i = 0; i < y.size(); ++i) {
-        const Acc delta = x[0][i] - mean;
-        mean += delta / static_cast<Acc>(i + 1);
-        squares += delta * (x[0][i] - mean);
-      }
-    } else {
-      mean = SumOf<SequentialFold>(x[0], [](Acc value) { return value; }) / n;
-      squares = SumOf<SequentialFold>(x[0], [&](Acc value) { return (value - mean) * (value - mean); });
-    }
-    const Acc rstd = 1 / std::sqrt(squares / n + static_cast<Acc>(eps_));
-    for (size_t i = 0; i < y.size(); ++i) y[i] = (x[0][i] - mean) * rstd * x[1][i] + x[2][i];
+    const Moments<Acc> m = MomentsOf<kWelford>(x[0]);
+    const Acc rstd = 1 / std::sqrt(m.squares / static_cast<Acc>(y.size()) + static_cast<Acc>(eps_));
+    // Each weight is that of as many elements; in layer_norm of one.
+    const size_t each = y.size() / x[1].size();
+    for (size_t i = 0; i < y.size(); ++i) y[i] = (x[0][i] - m.mean) * rstd * x[1][i / each] + x[2][i / each];
   }
 
  private:
   double eps_;
+};
+
+// x[b,g,c,n], gamma and beta [g,c]: a line has the channels and the positions of a group.
+template <bool kWelford>
+struct GroupNorm : public LayerNorm<kWelford> {
+  static constexpr int kLineAxes = 2;
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"b", "g", "c", "n"}); }
+  static std::vector<int> Leads(size_t input, int) { return input == 0 ? std::vector<int>{0, 1} : std::vector<int>{1}; }
+  using LayerNorm<kWelford>::LayerNorm;
 };
 
 template <template <class, class> class Fold>

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that compute lines: the last axis of the output, from a line of each operand. A kernel is a function of
+// Operators that compute lines: the last axis or axes of the output, from a line of each operand. A kernel is a function of
 // lines in the accumulator's type and nothing else; loading, rounding, strides and types are here, once.
 //
 // A kernel's type has
 //   static constexpr int kMath;                            the worst of its functions, in ulp
 //   static void IgnoreShapes(const plugin::OpDesc& op);    names the attributes that the shapes tell
-//   static std::vector<int> Leads(size_t input, int rank); the output's axes before the last one that an operand has
+//   static constexpr int kLineAxes;                        how many of the output's axes a line has; else the last alone
+//   static std::vector<int> Leads(size_t input, int rank); the output's axes before the line that an operand has; its own
+//                                                          line is what follows, in row-major order
 //   explicit Kernel(const plugin::OpDesc& op);
 //   template <class Acc> void Line(const Lines<Acc>& x, std::span<Acc> y) const;
 #pragma once
@@ -34,24 +36,57 @@ inline std::vector<int> AllLeads(int rank) {
   return axes;
 }
 
+template <class Kernel>
+constexpr size_t LineAxes() {
+  if constexpr (requires { Kernel::kLineAxes; }) {
+    return Kernel::kLineAxes;
+  } else {
+    return 1;
+  }
+}
+
+// The axes of a tensor from `first` on, as rows of its last one: visit(offset, first element of the line, elements).
+template <class Visit>
+void ForRowsOfLine(const plugin::Tensor& tensor, size_t first, const Visit& visit) {
+  const size_t rank = tensor.shape.size();
+  if (first == rank) return visit(int64_t{0}, int64_t{0}, int64_t{1});
+  int64_t rows = 1;
+  for (size_t axis = first; axis + 1 < rank; ++axis) rows *= tensor.shape[axis];
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t offset = 0, rest = row;
+    for (size_t axis = rank - 1; axis-- > first; rest /= tensor.shape[axis]) {
+      offset += rest % tensor.shape[axis] * tensor.strides[axis];
+    }
+    visit(offset, row * tensor.shape.back(), tensor.shape.back());
+  }
+}
+
+inline int64_t LineElements(const plugin::Tensor& tensor, size_t first) {
+  int64_t elements = 1;
+  for (size_t axis = first; axis < tensor.shape.size(); ++axis) elements *= tensor.shape[axis];
+  return elements;
+}
+
 template <class Kernel, class Acc>
 class RowsPlan final : public plugin::HostPlan {
  public:
   explicit RowsPlan(const plugin::OpDesc& op) : kernel_(op), inputs_(op.inputs()), output_(op.outputs()[0]) {
     const int rank = output_.Rank();
     for (size_t i = 0; i < inputs_.size(); ++i) leads_.push_back(Kernel::Leads(i, rank));
-    lines_ = output_.Elements() / output_.shape.back();
+    first_ = static_cast<size_t>(rank) - LineAxes<Kernel>();
+    lines_ = output_.Elements() / LineElements(output_, first_);
     double work = static_cast<double>(output_.Elements());
-    for (const plugin::Tensor& input : inputs_) work += static_cast<double>(lines_ * input.shape.back());
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      work += static_cast<double>(lines_ * LineElements(inputs_[i], leads_[i].size()));
+    }
     threads_ = ThreadsFor(8 * work);
   }
 
  protected:
   void Run(Pointers inputs, Pointers outputs) override {
-    const auto rank = static_cast<size_t>(output_.Rank());
     ParallelFor(lines_, threads_, [&](int64_t line, int) {
-      std::vector<int64_t> index(rank - 1);
-      for (size_t axis = rank - 1; axis-- > 0; line /= output_.shape[axis]) index[axis] = line % output_.shape[axis];
+      std::vector<int64_t> index(first_);
+      for (size_t axis = first_; axis-- > 0; line /= output_.shape[axis]) index[axis] = line % output_.shape[axis];
       std::vector<std::vector<Acc>> rows(inputs_.size());
       Lines<Acc> x;
       for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -59,17 +94,21 @@ class RowsPlan final : public plugin::HostPlan {
         for (size_t k = 0; k < leads_[i].size(); ++k) {
           offset += index[static_cast<size_t>(leads_[i][k])] * inputs_[i].strides[k];
         }
-        rows[i].resize(static_cast<size_t>(inputs_[i].shape.back()));
-        Load(inputs_[i].dtype, inputs[i] + offset * plugin::Bytes(inputs_[i].dtype), inputs_[i].strides.back(),
-             inputs_[i].shape.back(), rows[i].data());
+        rows[i].resize(static_cast<size_t>(LineElements(inputs_[i], leads_[i].size())));
+        ForRowsOfLine(inputs_[i], leads_[i].size(), [&](int64_t row, int64_t at, int64_t n) {
+          Load(inputs_[i].dtype, inputs[i] + (offset + row) * plugin::Bytes(inputs_[i].dtype), inputs_[i].strides.back(),
+               n, rows[i].data() + at);
+        });
         x.push_back(rows[i]);
       }
       int64_t offset = 0;
-      for (size_t axis = 0; axis + 1 < rank; ++axis) offset += index[axis] * output_.strides[axis];
-      std::vector<Acc> y(static_cast<size_t>(output_.shape.back()));
+      for (size_t axis = 0; axis < first_; ++axis) offset += index[axis] * output_.strides[axis];
+      std::vector<Acc> y(static_cast<size_t>(LineElements(output_, first_)));
       kernel_.template Line<Acc>(x, y);
-      Store(output_.dtype, y.data(), output_.shape.back(), outputs[0] + offset * plugin::Bytes(output_.dtype),
-            output_.strides.back());
+      ForRowsOfLine(output_, first_, [&](int64_t row, int64_t at, int64_t n) {
+        Store(output_.dtype, y.data() + at, n, outputs[0] + (offset + row) * plugin::Bytes(output_.dtype),
+              output_.strides.back());
+      });
     });
   }
 
@@ -78,6 +117,7 @@ class RowsPlan final : public plugin::HostPlan {
   std::vector<plugin::Tensor> inputs_;
   plugin::Tensor output_;
   std::vector<std::vector<int>> leads_;
+  size_t first_ = 0;  // axis of a line
   int64_t lines_ = 1;
   int threads_ = 1;
 };

@@ -48,7 +48,7 @@ BlockPlan::BlockPlan(const Graph& graph, const OutputInfo& output) : graph_(&gra
     if (node.from_axis >= 0) inner_ |= SetOf(node.from_axis);
   }
   AxisSet layout = 0, all = 0;
-  for (const int axis : output.axes) layout |= SetOf(axis);
+  layout |= SetOf(output.axes);
   for (const Node& node : graph.nodes) all |= node.axes;
   ASSAY_CHECK((graph.At(output.node).axes & ~layout) == 0);
   // An axis that nothing reduces and that this output lacks belongs to other outputs.

@@ -114,6 +114,12 @@ struct Graph {
 inline AxisSet SetOf(int axis) {
   return AxisSet{1} << axis;
 }
+
+inline AxisSet SetOf(const std::vector<int>& axes) {
+  AxisSet set = 0;
+  for (const int axis : axes) set |= SetOf(axis);
+  return set;
+}
 inline bool Has(AxisSet set, int axis) {
   return (set & SetOf(axis)) != 0;
 }
@@ -123,9 +129,7 @@ inline bool IsReduction(Kind kind) {
 }
 
 inline AxisSet OutputSet(const OutputInfo& output) {
-  AxisSet set = 0;
-  for (const int axis : output.axes) set |= SetOf(axis);
-  return set;
+  return SetOf(output.axes);
 }
 
 // Operations that are counted as floating-point work: one for each element of a map, term of a reduction or step.
