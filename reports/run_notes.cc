@@ -46,6 +46,9 @@ std::vector<std::string> RunNotes(const std::vector<Record>& records, const std:
   if (const std::string sandbox = EnvironmentValue(environment, "sandbox"); !sandbox.empty() && sandbox != "full") {
     notes.push_back(fmt::format("The sandbox of workers is {}.", sandbox));
   }
+  if (const std::string hidden = EnvironmentValue(environment, "hidden"); !hidden.empty()) {
+    notes.push_back(fmt::format("Hidden by the sandbox: {}.", hidden));
+  }
   if (const std::string launch_us = EnvironmentValue(environment, "launch_us"); !launch_us.empty()) {
     notes.push_back(fmt::format(
         "Times were believed where launching an execution took {} us beside it (--launch-us), more than is usual.",

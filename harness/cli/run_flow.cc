@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -70,6 +71,12 @@ std::vector<std::string> CarriedOptions(const RunOptions& options) {
 
 }  // namespace
 
+void KeepFreedMemory() {
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 64 << 20);
+}
+
 nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices,
                                       const ExpectationSet& expectations, const std::vector<std::string>& absent) {
   nlohmann::ordered_json out = DescribeEnvironment();
@@ -90,6 +97,10 @@ nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vect
   out["machine_before"] = DescribeMachineState();
   if (const std::string gap = SandboxGap(devices); !gap.empty()) Note(gap);
   if (const std::string sandbox = SandboxOf(devices); !sandbox.empty()) out["sandbox"] = sandbox;
+  if (const std::string hidden = HiddenFrom(devices); !hidden.empty()) {
+    out["hidden"] = hidden;
+    Note(fmt::format("hidden by the sandbox: {}", hidden));
+  }
   out["backends"] = DescribeDevices(devices);
   return out;
 }

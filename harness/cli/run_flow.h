@@ -13,6 +13,10 @@
 
 namespace assay::cli {
 
+// Tensors come and go by the thousand in a run. Returned to the kernel each time, their pages would be faulted in and
+// cleared again for every execution.
+void KeepFreedMemory();
+
 // environment.json, as it is before anything runs. Notes what the user should know of it.
 nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices,
                                       const ExpectationSet& expectations, const std::vector<std::string>& absent);

@@ -11,9 +11,9 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "harness/base/check.h"
+#include "harness/base/entropy.h"
 #include "harness/exec/clean_text.h"
 #include "harness/exec/seal/surroundings.h"
 
@@ -27,13 +27,6 @@ constexpr double kLongestPoll = 1 << 30;
 constexpr double kEndedSeconds = 0.5;  // between a closed socket and the end of its process
 constexpr const char* kNotDue =
     "it came late, or something other than the worker's own loop writes to the host's socket";
-
-// Not by counting: a plugin that reads what was asked before cannot have the next answer ready.
-uint64_t DrawNumber() {
-  static_assert(sizeof(std::random_device::result_type) >= 4);
-  std::random_device random;
-  return uint64_t{random()} << 32 | random();
-}
 
 }  // namespace
 
@@ -58,6 +51,7 @@ Call<void> Worker::Start() {
 Call<void> Worker::StartSealed() {
   Result<Surroundings> made = MakeSurroundings(options_.seal, options_.plugin, options_.executable);
   if (!made) return CallFailed(Outcome::kError, made.error().message);
+  hidden_ = made->hidden;
   if (options_.seal.sealed) HideThisProcess();
   auto child = ChildProcess::Spawn(options_.executable, std::move(made->variables), std::move(made->folder));
   if (!child) return CallFailed(Outcome::kError, child.error().message);
@@ -73,7 +67,8 @@ Call<void> Worker::StartSealed() {
 
 Call<Json> Worker::Request(const std::string& call, Json message, double timeout_s, std::span<const int> fds) {
   ASSAY_CHECK(running());
-  const uint64_t number = DrawNumber();
+  // Not by counting: a plugin that reads what was asked before cannot have the next answer ready.
+  const uint64_t number = DrawEntropy();
   message["call"] = call;
   message[kSequence] = number;
   const Result<std::string> frame = EncodeFrame(message);

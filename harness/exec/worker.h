@@ -44,6 +44,8 @@ class Worker {
 
   // What the running worker, or the last one, gave up: kFullSeal, kNoSeal, "partial: ..."; "" before the first.
   const std::string& sandbox() const { return sandbox_; }
+  // What beside its plugin it does not see; see FileGrants::HiddenText().
+  const std::string& hidden() const { return hidden_; }
 
   bool AnyThreadRuns() const { return process_.AnyThreadRuns(); }
   LibraryPaths LoadedLibraries() const { return process_.LoadedLibraries(); }
@@ -72,7 +74,7 @@ class Worker {
   std::shared_ptr<SharedTime> time_ = std::make_shared<SharedTime>();
   ChildProcess process_;
   FrameBuffer buffer_;
-  std::string stderr_tail_, sandbox_;
+  std::string stderr_tail_, sandbox_, hidden_;
   bool stderr_open_ = false;
 };
 

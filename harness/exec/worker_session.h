@@ -52,6 +52,7 @@ class WorkerSession final : public Session {
   void NameDevice(std::string device) { device_ = std::move(device); }
 
   const std::string& sandbox() const { return worker_.sandbox(); }
+  const std::string& hidden() const { return worker_.hidden(); }
 
   // Of the running worker, or of the last one.
   std::string StderrTail() const { return worker_.StderrTail(); }

@@ -129,15 +129,14 @@ Call<double> WorkerSession::Download(uint64_t plan_number, size_t set, Part part
   Plan& plan = **found;
   const size_t output = plan.layouts.size() - 1;
   if (part == Part::kOutput) return Download(plan, set, {output, output + 1}, execution);
+  if (plan.KeptAfterRelease()) return Download(plan, set, {0, output}, execution);
+  // Of a large case, one operand after the other takes memory.
   double elapsed_s = 0;
   for (size_t i = 0; i < output; ++i) {
     const Call<double> done = Download(plan, set, {i, i + 1}, execution);
     if (!done) return done;
     elapsed_s += *done;
-    // Of a large case, one operand after the other takes memory.
-    if (!plan.KeptAfterRelease()) {
-      plan.MemoryOf(set).download.Discard(plan.image_at[i], plan.layouts[i].total_bytes);
-    }
+    plan.MemoryOf(set).download.Discard(plan.image_at[i], plan.layouts[i].total_bytes);
   }
   return elapsed_s;
 }

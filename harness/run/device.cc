@@ -70,6 +70,7 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
   Device device = NewDevice(candidate, description->name);
   device.description = *description;
   device.sandbox = describing->sandbox();
+  device.hidden = describing->hidden();
   const std::vector<DeviceDescription>& listed = description->devices;
   if (listed.empty()) {
     device.problem = description->unavailable.empty() ? "the plugin lists no device" : description->unavailable;

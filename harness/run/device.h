@@ -20,6 +20,7 @@ struct Device {
   BackendDescription description;  // empty when `problem` is not
   DeviceDescription device;
   std::string sandbox;  // of its worker: Worker::sandbox()
+  std::string hidden;   // from it: Worker::hidden()
   uint32_t device_index = 0;
   std::string
       selector;         // what --backend must say to get this device alone: "cuda", or "cuda:1" where there are several

@@ -2,6 +2,9 @@
 #include "harness/run/sandbox.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
 
 #include "golden/store/store.h"
 #include "harness/base/check.h"
@@ -43,6 +46,14 @@ std::string SandboxGap(const std::vector<Device>& devices) {
   const std::string sandbox = SandboxOf(devices);
   if (sandbox.empty() || sandbox == kFullSeal || sandbox == kNoSeal) return "";
   return fmt::format("the sandbox of workers is {}", sandbox);
+}
+
+std::string HiddenFrom(const std::vector<Device>& devices) {
+  std::set<std::string> texts;  // devices of one plugin have one
+  for (const Device& device : devices) {
+    if (!device.hidden.empty()) texts.insert(fmt::format("{} does not see {}", device.backend, device.hidden));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 std::vector<std::string> SandboxWords(const SandboxOptions& options) {

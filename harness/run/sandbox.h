@@ -23,6 +23,9 @@ std::string SandboxOf(const std::vector<Device>& devices);
 // What of the seal this system lacks, once for all devices; "" where nothing is, or none was wanted.
 std::string SandboxGap(const std::vector<Device>& devices);
 
+// What beside its plugin is hidden from each of them, "" where nothing is.
+std::string HiddenFrom(const std::vector<Device>& devices);
+
 // The words of a command line that asks for the same.
 std::vector<std::string> SandboxWords(const SandboxOptions& options);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/exec/seal/file_grants.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -102,15 +104,31 @@ void FileGrants::GrantSystem() {
 }
 
 bool FileGrants::HideRuns(const fs::path& folder) {
-  constexpr int kMostEntries = 20000;
   std::error_code error;
   int entries = 0;
   for (fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
        !error && it != end; it.increment(error)) {
     if (++entries > kMostEntries) return false;
-    if (it->path().filename() == "results.jsonl") hidden_.push_back(RealPath(it->path().parent_path()));
+    if (it->path().filename() != "results.jsonl") continue;
+    runs_.push_back(RealPath(it->path().parent_path()));
+    hidden_.push_back(runs_.back());
   }
   return !error;
+}
+
+std::string FileGrants::HiddenText() const {
+  std::string text;
+  if (!runs_.empty()) {
+    text = fmt::format("{} of earlier runs beside it ({}{})",
+                       runs_.size() == 1 ? "a folder" : fmt::format("{} folders", runs_.size()),
+                       runs_.size() == 1 ? "" : "such as ", runs_.front().string());
+  }
+  if (!unsearched_.empty()) {
+    text +=
+        fmt::format("{}all of {} but its libraries, which has more than {} entries or cannot be read; --grant shows it",
+                    text.empty() ? "" : ", and ", unsearched_.front().string(), kMostEntries);
+  }
+  return text;
 }
 
 void FileGrants::GrantPlugin(const fs::path& plugin) {
@@ -122,7 +140,12 @@ void FileGrants::GrantPlugin(const fs::path& plugin) {
     if (HoldsAllKinds(folder)) continue;
     const fs::path brought = RealPath(folder / "../deps");  // where a package keeps what it brings
     for (const fs::path& whole : {folder, brought}) {
-      if (HideRuns(whole)) Read(whole);
+      std::error_code error;
+      if (HideRuns(whole)) {
+        Read(whole);
+      } else if (fs::exists(whole, error)) {
+        unsearched_.push_back(whole);
+      }
     }
   }
 }

@@ -11,6 +11,8 @@
 
 namespace assay {
 
+inline constexpr int kMostEntries = 20000;  // of a folder that is looked through for earlier runs
+
 class FileGrants {
  public:
   // Folders that nothing of what is granted shows, wherever they lie; they need not exist yet.
@@ -28,6 +30,10 @@ class FileGrants {
 
   const std::vector<FileGrant>& all() const { return grants_; }
 
+  // What beside the plugin stays hidden from it that its user may have meant it to see: folders of earlier runs, how
+  // many and one of them, and a folder with too much in it to look through. "" where nothing does.
+  std::string HiddenText() const;
+
  private:
   void Grant(const std::filesystem::path& path, bool write);
   // The libraries right in it, wherever they lie that links lead to.
@@ -37,6 +43,7 @@ class FileGrants {
   bool HideRuns(const std::filesystem::path& folder);
   void GrantAround(const std::filesystem::path& folder, bool write);
   std::vector<std::filesystem::path> hidden_;
+  std::vector<std::filesystem::path> runs_, unsearched_;  // that were found beside the plugin
   std::vector<FileGrant> grants_;
 };
 

@@ -59,6 +59,7 @@ Result<Surroundings> MakeSurroundings(const SealOptions& options, const std::str
   grants.ReadAndWrite(cache);
   for (const std::string& path : options.granted) grants.ReadAndWrite(fs::absolute(path));
   made.seal.files = grants.all();
+  made.hidden = grants.HiddenText();
   return made;
 }
 

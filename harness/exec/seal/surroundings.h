@@ -14,6 +14,7 @@ struct Surroundings {
   WorkerFolder folder;                 // none where the worker is not sealed
   std::vector<std::string> variables;  // its whole environment
   Seal seal;
+  std::string hidden;  // see FileGrants::HiddenText()
 };
 
 // `executable` is the worker's program.

@@ -120,6 +120,25 @@ TEST_F(GrantsTest, OfAPluginLeaveOutFoldersOfEarlierRuns) {
   EXPECT_THAT(granted, Contains("v/kernels"));
   EXPECT_THAT(granted, Contains("v/out/notes.txt"));
   for (const char* folder : {"v", "v/out", "v/out/first"}) EXPECT_THAT(granted, testing::Not(Contains(folder)));
+  EXPECT_EQ(grants.HiddenText(), "a folder of earlier runs beside it (" + (root_ / "v/out/first").string() + ")");
+  Make("v/out/second/results.jsonl");
+  FileGrants two({});
+  two.GrantPlugin(root_ / "v/vendor.so");
+  EXPECT_THAT(two.HiddenText(), testing::StartsWith("2 folders of earlier runs beside it (such as "));
+  FileGrants none({});
+  none.GrantPlugin(root_ / "a/file.so");
+  EXPECT_EQ(none.HiddenText(), "");
+}
+
+// So many that nobody can say what lies among them.
+TEST_F(GrantsTest, OfAPluginSayWhichFolderIsTooLarge) {
+  Make("v/vendor.so");
+  fs::create_directories(root_ / "v/many");
+  for (int i = 0; i <= kMostEntries; ++i) fs::create_symlink("x", root_ / "v/many" / std::to_string(i));
+  FileGrants grants({});
+  grants.GrantPlugin(root_ / "v/vendor.so");
+  EXPECT_THAT(Granted(grants), testing::ElementsAre("v/vendor.so", "v/vendor.so"));
+  EXPECT_THAT(grants.HiddenText(), testing::StartsWith("all of " + (root_ / "v").string() + " but its libraries"));
 }
 
 TEST_F(GrantsTest, FollowTheVariablesOfDrivers) {
