@@ -56,10 +56,21 @@ std::string MemoryFailure(const Evidence& evidence) {
   return "";
 }
 
+// An accumulator that cannot be the declared one, by what is wrong on the twin's data; "" where nothing says so.
+std::string FalseAccumulator(const Contract& declared, const TwinOutcome& twin) {
+  if (twin.sum_bits == 0 || twin.sum_bits >= declared.AccExactBits()) return "";
+  const auto is_it = [&](DType dtype) { return FormatOf(dtype).precision == twin.sum_bits; };
+  const DType narrow = is_it(DType::kF32) ? DType::kF32 : is_it(DType::kF16) ? DType::kF16 : DType::kBF16;
+  return fmt::format("declares {}, but sums beyond 2^{} are not exact, as in {}; ", "acc=" + FieldText(declared, "acc"),
+                     twin.sum_bits, Name(narrow));
+}
+
 // The first thing that proves the values wrong.
 std::string ValueFailure(const Evidence& evidence) {
   for (const TwinOutcome& twin : evidence.twins) {
-    if (!twin.Holds()) return "exact channel: " + twin.Reason(evidence.shape);
+    if (twin.Holds()) continue;
+    const std::string narrow = evidence.lower_class ? "" : FalseAccumulator(evidence.declared, twin);
+    return "exact channel: " + narrow + twin.Reason(evidence.shape);
   }
   for (size_t run = 0; run < evidence.runs.size(); ++run) {
     if (!evidence.runs[run].Holds()) return RunFailure(evidence, run);

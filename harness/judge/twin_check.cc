@@ -87,6 +87,40 @@ std::string Decode(const Twin& twin, const std::vector<WrongElement>& wrong, con
   return text;
 }
 
+bool HasBits(int bits, double x) {
+  int exponent = 0;
+  const double significand = std::ldexp(std::frexp(x, &exponent), bits);
+  return significand == std::trunc(significand);
+}
+
+bool IsAsRounded(int bits, double expected, double got) {
+  constexpr double kRoundings = 64;  // of a sum; a sum without a large term is off by more
+  const double unit = std::ldexp(std::fabs(expected), -bits);
+  return HasBits(bits, got) && std::fabs(got - expected) <= kRoundings * unit;
+}
+
+// Precondition: some value is wrong. Values of fewer bits than the output's tell nothing.
+int SumBits(const Twin& twin, const Tensor& got) {
+  const DType dtype = got.dtype();
+  if (IsComplex(dtype)) return 0;
+  const std::vector<double> values = got.ToDoubles();
+  for (const DType narrow : {DType::kF32, DType::kF16, DType::kBF16}) {
+    const int bits = FormatOf(narrow).precision;
+    if (!IsInt(dtype) && FormatOf(dtype).precision <= bits) continue;
+    const double exact = std::ldexp(1.0, bits);
+    const auto fits = [&](size_t i) {
+      const double expected = twin.expected[i];
+      const bool right = TwinAccepts(expected, values[i], twin.ToleranceAt(static_cast<int64_t>(i)), dtype);
+      if (right) return std::fabs(expected) <= exact || HasBits(bits, values[i]);
+      return std::fabs(expected) > exact && IsAsRounded(bits, expected, values[i]);
+    };
+    bool all = true;
+    for (size_t i = 0; i < values.size() && all; ++i) all = fits(i);
+    if (all) return bits;
+  }
+  return 0;
+}
+
 }  // namespace
 
 bool TwinAccepts(double expected, double got, double tolerance_ulp, DType dtype) {
@@ -153,7 +187,10 @@ TwinOutcome CheckTwin(const Twin& twin, int variant, const Tensor& got) {
   }
   outcome.wrong = map.count();
   outcome.where = map.Text();
-  if (!wrong.empty()) outcome.code = Decode(twin, wrong, outcome);
+  if (!wrong.empty()) {
+    outcome.code = Decode(twin, wrong, outcome);
+    outcome.sum_bits = outcome.nonfinite ? 0 : SumBits(twin, got);
+  }
   return outcome;
 }
 

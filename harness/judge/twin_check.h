@@ -26,6 +26,9 @@ struct TwinOutcome {
   std::vector<WorstElement> examples;  // the first wrong ones, up to kWorstCount
   std::string where;                   // localised
   std::string code;                    // what the wrong values say of their cause, where they agree; "" otherwise
+  // What is wrong are sums beyond 2^p alone, and all sums beyond it have p significant bits, as an accumulator of that
+  // precision leaves them (24 f32, 11 f16, 8 bf16); 0 otherwise.
+  int sum_bits = 0;
 
   bool Holds() const { return wrong == 0; }
   double Margin() const;  // largest difference over the permitted one; 0 or infinity when none is permitted

@@ -50,6 +50,21 @@ TEST(TwinCheck, KeepsTheFirstWrongElements) {
   EXPECT_EQ(complex.examples[0].component, 1);
 }
 
+// 2^24 + 1 and its neighbours, as an accumulator in f32 leaves them.
+TEST(TwinCheck, SumsThatANarrowAccumulatorLeavesAreTold) {
+  const double odd = 0x1p24 + 1;
+  const auto bits = [&](std::vector<double> expected, std::vector<double> got, DType dtype = DType::kI32) {
+    return CheckTwin(MakeTwin(std::move(expected)), 0, Output(std::move(got), dtype)).sum_bits;
+  };
+  EXPECT_EQ(bits({odd, 5, -odd - 2}, {0x1p24, 5, -0x1p24 - 4}), 24);
+  EXPECT_EQ(bits({odd, 5}, {0x1p24, 5}, DType::kF64), 24);
+  EXPECT_EQ(bits({2049, 7}, {2048, 7}, DType::kF32), 11);
+  EXPECT_EQ(bits({odd, 5}, {0x1p24, 4}), 0);         // a small sum is wrong too
+  EXPECT_EQ(bits({odd, odd}, {0x1p24, odd}), 0);     // one of them is exact
+  EXPECT_EQ(bits({odd, 5}, {0x1p24 - 2000, 5}), 0);  // it lacks more than roundings take
+  EXPECT_EQ(bits({odd, 5}, {odd, 5}), 0);
+}
+
 TEST(TwinCheck, OneUlpIsWrongAndDecodable) {
   const TwinOutcome outcome = CheckTwin(MakeTwin({4, 12, 7, 8}), 1, Output({4, 9, 7, 2}));
   EXPECT_FALSE(outcome.Holds());

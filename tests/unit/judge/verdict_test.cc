@@ -184,6 +184,19 @@ const std::vector<DecideCase>& DecideCases() {
          e.twins[1] = {.variant = 1, .wrong = 1, .first = 9, .expected = 12, .got = 9, .max_ulp = 3};
        },
        kMismatch, RC::kNone, "exact channel: exact twin 1: 1 wrong, first element [1,1] got 9, expected 12"},
+      {"TwinOfAnotherAccumulator",
+       [](Evidence& e) {
+         e.declared.acc = Accumulator::kI32;
+         e.twins = {{.wrong = 1, .first = 9, .expected = 0x1p24 + 1, .got = 0x1p24, .sum_bits = 24}};
+       },
+       kMismatch, RC::kNone,
+       "exact channel: declares acc=i32, but sums beyond 2^24 are not exact, as in f32; exact twin 0: 1 wrong"},
+      {"TwinOfTheDeclaredAccumulator",
+       [](Evidence& e) {
+         e.declared.acc = Accumulator::kF32;
+         e.twins = {{.wrong = 1, .first = 9, .expected = 0x1p24 + 1, .got = 0x1p24, .sum_bits = 24}};
+       },
+       kMismatch, RC::kNone, "exact channel: exact twin 0: 1 wrong"},
       {"TwinHolds", [](Evidence& e) { e.twins.resize(2); }, kPass, RC::kWithinClass, ""},
       {"PropertyClaimed", [](Evidence& e) { e.properties = {Broken(true)}; }, kMismatch, RC::kNone,
        "metamorphic channel: position does not hold, which the contract claims: element [0,1] is 2, expected 1"},
