@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/entropy.h"
 #include "harness/base/profile.h"
 #include "harness/perf/machine_state.h"
 #include "harness/plan/suite.h"
@@ -22,14 +23,11 @@
 #include "harness/run/per_backend.h"
 #include "harness/run/prepared_plan.h"
 #include "harness/run/relations.h"
+#include "harness/run/timing/timing_run.h"
 
 namespace assay {
 
 class Ceilings;
-class TimingRun;
-struct TimedCase;
-struct TimedOutput;
-struct Timing;
 
 // In the reason of what only many executions showed.
 inline constexpr std::string_view kAfterPassing = ", after passing: ";
@@ -42,6 +40,7 @@ struct RunnerSettings {
   PerBackend prices;                         // per hour
   PerBackend launches_us;                    // see TimedCase
   size_t repetitions = 40;                   // judged ones of cheap cases, where nothing is timed
+  TimingMethod timing = RunTiming;           // of results that are not timed in turns
   RelationEffort relations = RelationEffort::kQuick;
   std::optional<Sweep> sweep;        // that made the cases
   std::string command;               // start of the reproduction line: "build/release/bin/assay run"
@@ -110,7 +109,7 @@ class CaseRunner {
 
   CaseContext context_;
   const RunnerSettings& settings_;
-  std::mt19937_64 random_{std::random_device{}()};  // of orders alone
+  std::mt19937_64 random_{DrawEntropy()};  // of orders alone
 };
 
 }  // namespace assay

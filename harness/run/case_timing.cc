@@ -144,8 +144,8 @@ void CaseRunner::Time(const Device& device, Attempt& attempt) {
   const Span span(Phase::kTiming);
   if (!Prepare(timed)) return;
   const PackageState before = ReadPackageState();
-  const auto timing = RunTiming(*device.session, timed.plan->id(), CaseOf(timed),
-                                WarmRequest(settings_.perf_time_s, attempt.fastest_s));
+  const auto timing = settings_.timing(*device.session, timed.plan->id(), CaseOf(timed),
+                                       WarmRequest(settings_.perf_time_s, attempt.fastest_s));
   EndTiming(timed, timing, before);
   if (attempt.memory_fault) device.session->Restart();
 }
@@ -202,16 +202,15 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
   const PackageState after = ReadPackageState();
   std::optional<Call<Timing>> cold;
   if (timing && first && settings_.cold) {
-    cold = RunTiming(*device.session, timed.plan->id(), CaseOf(timed), ColdRequest(settings_.perf_time_s));
+    cold = settings_.timing(*device.session, timed.plan->id(), CaseOf(timed), ColdRequest(settings_.perf_time_s));
   }
   const Call<void> freed = timed.plan->Release();
   const Call<Timing>* const cold_timing = cold ? &*cold : nullptr;
   for (const Call<Timing>* done : {&timing, cold_timing}) {
     if (done == nullptr) continue;
     if (!*done) return attempt.SetFailure(done->error());
-    DoGuarded(attempt, [&] {
-      JudgeOutputs((*done)->outputs, (*done)->changed_later, "in the timed loop", *timed.by, attempt);
-    });
+    DoGuarded(attempt,
+              [&] { JudgeOutputs((*done)->outputs, (*done)->changed_later, "in the timed loop", *timed.by, attempt); });
     if (attempt.verdict != Verdict::kPass) return;
   }
   if (!freed) return attempt.SetFailure(freed.error());

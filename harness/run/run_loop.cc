@@ -11,6 +11,7 @@
 #include <span>
 #include <tuple>
 
+#include "harness/base/entropy.h"
 #include "harness/base/parallel.h"
 #include "harness/base/profile.h"
 #include "harness/cases/case_groups.h"
@@ -374,7 +375,7 @@ class Loop {
   CasesAhead ahead_;
   bool said_unsaved_ = false;
   std::vector<TimedResult> timed_;
-  std::mt19937_64 random_{std::random_device{}()};  // of orders alone
+  std::mt19937_64 random_{DrawEntropy()};  // of orders alone
 };
 
 }  // namespace

@@ -128,7 +128,8 @@ FakeCall FakeSession::CallFor(Asked what, const Plan& plan) const {
           .implementation = plan.implementation,
           .case_id = plan.problem.spec.Id(),
           .padded = plan.padded,
-          .cold = plan.cold};
+          .cold = plan.cold,
+          .batch = plan.batch};
 }
 
 Execution FakeSession::Compute(Plan& plan, std::span<const Tensor* const> inputs, Prefill prefill, const Deed& deed) {
@@ -223,6 +224,7 @@ Call<Batch> FakeSession::ExecuteBatch(uint64_t plan_number, const BatchRequest& 
   Batch batch{.elapsed_s = times.round_trip_s + times.jitter(), .processor = 0};
   if (request.sets.empty()) return batch;
   (*plan)->cold = request.cache == CacheState::kCold;
+  if (!request.sets.empty()) (*plan)->batch = request.sets.size();
   const auto deed = Begin(CallFor(Asked::kBatch, **plan));
   if (!deed) return tl::unexpected(deed.error());
   batch.cache_was_flushed = (*plan)->cold && flushes_caches;

@@ -27,6 +27,7 @@ struct FakeCall {
   bool own = true;    // an execution of the inputs of the first one of this kind, case and layout
   bool cold = false;  // of a batch, and of the downloads behind it
   size_t set = 0;     // of a download
+  size_t batch = 0;   // how many executions the last call had
 };
 
 // What one call does wrong.
@@ -112,6 +113,7 @@ class FakeSession final : public Session {
     std::string implementation;
     bool padded = false;
     bool cold = false;           // the last batch
+    size_t batch = 0;            // its executions
     Tensor last;                 // output of the call before
     std::vector<Tensor> inputs;  // of the first call
     std::vector<Set> sets;

@@ -83,13 +83,18 @@ void TimeEvidence::AddDownloads(double execution_s, double first_s, double again
   downloads_.push_back({execution_s, Excess(first_s, again_s, round_trip_s_)});
 }
 
+// Of what is permitted, so that it stays so when the median of the executions becomes another one.
+bool TimeEvidence::IsFast(double execution_s, double first_s, double again_s) const {
+  return Excess(first_s, again_s, round_trip_s_) <= kTransferSlack + std::min(execution_s, Claimed()) / 2;
+}
+
 void TimeEvidence::AddUploads(double execution_s, double changed_s, double unused_s) {
   uploads_.push_back({execution_s, Excess(changed_s, unused_s, round_trip_s_)});
 }
 
 // Of executions that are said to be as fast as most: a plugin that leaves every other one to a transfer is honest in
 // those between.
-std::vector<double> TimeEvidence::InFastExecutions(const std::vector<std::pair<double, double>>& excesses) const {
+std::vector<double> TimeEvidence::InFastExecutions(const Excesses& excesses) const {
   const double most_s = kEvenFactor * Claimed() + kTransferSlack;
   std::vector<double> found_s;
   for (const auto& [execution_s, excess_s] : excesses) {
@@ -156,8 +161,19 @@ bool TimeEvidence::IsSuspicious() const {
   return !Find(false).empty();
 }
 
-bool TimeEvidence::IsComplete() const {
-  return called_s_.size() >= kFewestCalls && downloads_.size() >= kEnoughToSuspect && seen_s_.size() >= kFewestSamples;
+// A plugin that leaves work to transfers in every second call alone shows it in one of the first four, mostly; that the
+// median of ten does is as likely as not.
+bool TimeEvidence::IsEnough(const Excesses& excesses) const {
+  if (excesses.size() >= kEnoughToSuspect) return true;
+  const double permitted = Claimed() + kTransferSlack;
+  const auto is_clear = [&](const auto& excess) { return excess.second <= permitted; };
+  return excesses.size() >= kEnoughToClear && std::ranges::all_of(excesses, is_clear);
+}
+
+// Where the first few took about as long as others do, more of them say nothing else.
+bool TimeEvidence::HasSeen() const {
+  if (seen_s_.size() < kEnoughToClear) return false;
+  return seen_s_.size() >= kFewestSamples || Claimed() <= kSeenFactor * Quantile(seen_s_, 0.5) + kSeenSlack;
 }
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 // Whether the durations that a plugin reports can be true, by what the host's own clock says of its calls (README.md).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,13 +16,13 @@ namespace assay {
 // distributed. -infinity for fewer than kFewestSamples, of which none is that sure.
 double SurelyAbove(std::vector<double> values);
 inline constexpr size_t kFewestSamples = 20;
-inline constexpr size_t kEnoughToSuspect = 10;  // of transfers, or to see that there is nothing to suspect
-inline constexpr size_t kFewestCalls = 10;
+inline constexpr size_t kEnoughToSuspect = 10;   // of transfers, or to see that there is nothing to suspect
+inline constexpr size_t kEnoughToClear = 4;      // of which not a single one speaks against the plugin
 inline constexpr size_t kMostUploadPairs = 100;  // to decide a suspicion; more of them change nothing
 
 class TimeEvidence {
  public:
-  // `round_trip_s`: the shortest call that does nothing. Flushes of cold caches are no part of durations. `launch_s`:
+  // `round_trip_s`: a call that does nothing. Flushes of cold caches are no part of durations. `launch_s`:
   // what a launch may take beside a duration where that is more than usual.
   TimeEvidence(double round_trip_s, bool cold, double launch_s = 0)
       : round_trip_s_(round_trip_s), cold_(cold), launch_s_(launch_s) {}
@@ -35,6 +36,8 @@ class TimeEvidence {
   void AddExecution(double seconds, bool changed);
   // Of one output: how long its execution took, as the plugin says, and the downloads at once after it and again.
   void AddDownloads(double execution_s, double first_s, double again_s);
+  // Whether such a download leaves no doubt: the others need not be made.
+  bool IsFast(double execution_s, double first_s, double again_s) const;
   // Of changed inputs, and of as many bytes to operands that are never executed; `execution_s`: the median
   // of the call that came next, as the plugin says.
   void AddUploads(double execution_s, double changed_s, double unused_s);
@@ -45,14 +48,22 @@ class TimeEvidence {
   bool IsSuspicious() const;
   // What was suspicious when the time was over: transfers so slow that there were too few of them to be sure.
   std::string Undecided() const;
+  // A call that did nothing.
+  void AddRoundTrip(double seconds) { round_trip_s_ = std::min(round_trip_s_, seconds); }
   // Whether there is enough of each kind to suspect what is wrong.
-  bool IsComplete() const;
+  size_t downloads() const { return downloads_.size(); }
+  bool HasDownloads() const { return IsEnough(downloads_); }
+  bool HasUploads() const { return IsEnough(uploads_); }
+  bool HasSeen() const;
+  bool IsComplete() const { return HasDownloads() && HasSeen(); }
 
  private:
+  using Excesses = std::vector<std::pair<double, double>>;  // beside the seconds of the execution
+  bool IsEnough(const Excesses& excesses) const;
   std::string Find(bool sure) const;
   std::string InTransfers(bool sure) const;
   double Claimed() const;
-  std::vector<double> InFastExecutions(const std::vector<std::pair<double, double>>& excesses) const;
+  std::vector<double> InFastExecutions(const Excesses& excesses) const;
   std::string Unaccounted(bool sure) const;
   std::string SeenBefore() const;
 
@@ -64,8 +75,7 @@ class TimeEvidence {
   std::vector<double> called_s_;  // of all: per execution, by the host's clock
   std::vector<double> told_s_;    // the same as the plugin says
   std::vector<double> changed_s_, seen_s_;
-  // Seconds of the execution, and of what was left of it, or had been done before it.
-  std::vector<std::pair<double, double>> downloads_, uploads_;
+  Excesses downloads_, uploads_;  // seconds that were left of an execution, or had been done before it
 };
 
 }  // namespace assay

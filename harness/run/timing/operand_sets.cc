@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 constexpr double kShareOfCache = 1.0 / 8, kMostBytes = 0x1p21;
-constexpr double kFewestSets = 4, kMostSets = 32;
+constexpr double kFewestSets = 8, kMostSets = 32;
 constexpr double kCallSeconds = 0.0003;  // executions of all sets may take that long, more sets are not needed
 constexpr double kGuards = 2048;         // of an operand
 // Of operands up to this size all are uploaded, of whose elements some changed, every few times.

@@ -64,4 +64,8 @@ struct Timing {
   std::string contradiction;  // why the durations cannot be true; "": nothing speaks against them
 };
 
+// How a plan is timed: RunTiming() where nobody brings another way.
+using TimingMethod =
+    std::function<Call<Timing>(Session& session, uint64_t plan, TimedCase timed, TimingRequest request)>;
+
 }  // namespace assay

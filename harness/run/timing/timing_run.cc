@@ -15,15 +15,16 @@ namespace {
 
 // The longest executions notice little of what they find in caches, and of threads that slept.
 constexpr double kLong = 0.01;
-constexpr int kRoundTrips = 5;
-constexpr size_t kFewestUploadPairs = 3;
-constexpr double kShareForUploads = 2;  // of the time that was given, until there are so many
+constexpr int kRoundTrips = 2;                  // before the first call; more come between them
+constexpr double kShareForUploads = 2;          // of the time that was given, until there are so many
 constexpr double kShareOfUnusedUploads = 0.05;  // of the time of all calls that execute, once there are some
-constexpr double kMostUnusedBytes = 0x1p25;  // of a set that is not executed
+constexpr double kMostUnusedBytes = 0x1p25;     // of a set that is not executed
 // Of the time of all calls that execute; the larger one for the first, of which some are needed in any case.
 constexpr double kShareOfDownloads = 0.2, kShareOfFirstDownloads = 1;
 constexpr size_t kFewestDownloads = 2;
-constexpr size_t kFirstOfCheap = 20;  // of cases where they cost little
+constexpr size_t kEnoughDownloads = 10;  // after which fewer come
+constexpr size_t kFirstOfCheap = 20;     // of cases where they cost little
+constexpr size_t kMostOfOneCall = 4;
 constexpr const char* kChangedLater = "the output changed after the execution had returned";
 constexpr double kPatience = 30;       // times the time that was given, until a call counts
 constexpr double kTimeoutFactor = 20;  // a call may take this many times as long as expected, and a call's timeout
@@ -56,7 +57,7 @@ TimingRun::TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingReq
       durations_s_(sets_.size()),
       expected_s_(request_.expected_seconds),
       downloaded_(case_.contents.size()),
-      unknown_(case_.contents.size()) {
+      kept_(case_, sets_, 1) {
   case_.known.resize(case_.contents.size());
 }
 
@@ -70,12 +71,18 @@ Call<std::shared_ptr<TimingRun>> TimingRun::Begin(Session& session, uint64_t pla
 Call<void> TimingRun::Prepare() {
   if (Call<void> filled = sets_.Fill(random_, !IsLong()); !filled) return filled;
   round_trip_s_ = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kRoundTrips; ++i) {
-    const Call<Batch> empty = session_.ExecuteBatch(plan_, {});
-    if (!empty) return tl::unexpected(empty.error());
-    round_trip_s_ = std::min(round_trip_s_, empty->elapsed_s);
-  }
   evidence_ = TimeEvidence(round_trip_s_, request_.cold_cache, case_.launch_s);
+  for (int i = 0; i < kRoundTrips; ++i) {
+    if (Call<void> done = CallNothing(); !done) return done;
+  }
+  return {};
+}
+
+Call<void> TimingRun::CallNothing() {
+  const Call<Batch> empty = session_.ExecuteBatch(plan_, {});
+  if (!empty) return tl::unexpected(empty.error());
+  round_trip_s_ = std::min(round_trip_s_, empty->elapsed_s);
+  evidence_.AddRoundTrip(empty->elapsed_s);
   return {};
 }
 
@@ -125,10 +132,11 @@ bool TimingRun::Finished() {
   if (request_.cold_cache && !timing_.cache_was_flushed) return Stop(StopReason::kNotFlushed);
   if (HasSpentAll()) return Stop(StopReason::kTimeLimit);
   const bool has_time = timing_.host_seconds < kShareForUploads * request_.max_seconds;
-  const bool looked_at_uploads = !sets_.has_unused() || upload_pairs_ >= kFewestUploadPairs || !has_time;
+  const bool looked_at_uploads = !sets_.has_unused() || upload_pairs_ >= kEnoughToClear || !has_time;
   // Soon there is enough to be sure.
-  if (evidence_.IsSuspicious() || !HasExecutedEveryContent() || !looked_at_uploads) return false;
-  const bool plenty = count >= request_.min_repetitions && (request_.cold_cache || evidence_.IsComplete());
+  if (IsUndecided() || !HasExecutedEveryContent() || !looked_at_uploads) return false;
+  const bool complete = evidence_.IsComplete() && downloads_ >= kEnoughDownloads;
+  const bool plenty = count >= request_.min_repetitions && (request_.cold_cache || complete);
   if (plenty && request_.enough && request_.enough(timing_.seconds)) return Stop(StopReason::kSettled);
   if (count >= request_.max_repetitions) return Stop(StopReason::kRepetitions);
   const bool late = SpentSeconds() >= request_.most_seconds;
@@ -171,11 +179,11 @@ Call<void> TimingRun::CallOnce(int64_t& processor) {
   if (!batch) return tl::unexpected(batch.error());
   processor = batch->processor;
   Record(*batch, order);
-  for (const size_t set : begins ? std::span(order) : std::span<const size_t>()) {
-    if (Call<void> done = DownloadOne(set); !done) return done;
+  if (!begins) return DownloadSome(order);
+  for (const size_t set : order) {
+    if (Call<void> done = set == order[0] ? DownloadAtOnce(set) : DownloadOne(set); !done) return done;
   }
-  if (begins || !HasTimeToDownload()) return {};
-  return DownloadOne(order[Draw<size_t>(random_, 0, order.size() - 1)]);
+  return {};
 }
 
 // What has been executed since its last change is changed, but for a few, which show whether that makes a difference.
@@ -183,7 +191,8 @@ Call<void> TimingRun::ChangeSome(std::span<const size_t> order) {
   std::vector<Piece> pieces;
   for (size_t i = 0; i < order.size(); ++i) {
     const bool wakes_up = i == 0 && !IsLong();
-    if (!used_[order[i]] || Draw(random_, 0, 7) < (wakes_up ? 4 : 2)) continue;
+    const int kept = wakes_up ? 8 : evidence_.HasSeen() ? 1 : 4;  // of 16
+    if (!used_[order[i]] || Draw(random_, 0, 15) < kept) continue;
     if (Call<void> done = sets_.Change(order[i], random_, pieces); !done) return done;
     used_[order[i]] = false;
     if (last_set_ == order[i]) last_set_.reset();
@@ -196,8 +205,8 @@ Call<void> TimingRun::ChangeSome(std::span<const size_t> order) {
 bool TimingRun::DrawsUploadPair() {
   if (!sets_.has_unused()) return false;
   if (evidence_.IsSuspicious() && upload_pairs_ < 2 * kMostUploadPairs) return true;
-  if (Draw(random_, 0, 1) == 0) return false;
-  return upload_pairs_ < kEnoughToSuspect || unused_uploads_s_ <= kShareOfUnusedUploads * timing_.host_seconds;
+  if (!evidence_.HasUploads()) return Draw(random_, 0, 7) != 0;
+  return Draw(random_, 0, 7) == 0 && unused_uploads_s_ <= kShareOfUnusedUploads * timing_.host_seconds;
 }
 
 Call<void> TimingRun::Send(std::span<const Piece> pieces) {
@@ -258,49 +267,84 @@ bool TimingRun::HasExecutedEveryContent() const {
   return std::ranges::find(executed, false) == executed.end();
 }
 
-bool TimingRun::HasTimeToDownload() const {
-  const size_t first = IsCheapToRepeat(*case_.problem) ? kFirstOfCheap : kEnoughToSuspect;
-  const double share = downloads_ < first ? kShareOfFirstDownloads : kShareOfDownloads;
-  return downloads_ < kFewestDownloads || evidence_.IsSuspicious() || downloads_s_ <= share * timing_.host_seconds;
+bool TimingRun::IsUndecided() const {
+  return evidence_.IsSuspicious() || (is_wary_ && !evidence_.HasDownloads());
 }
 
-// At once, and then again: the second time nothing can be left to do.
+bool TimingRun::HasTimeToDownload() const {
+  const size_t first = IsCheapToRepeat(*case_.problem) ? kFirstOfCheap : kEnoughDownloads;
+  const double share = downloads_ < first ? kShareOfFirstDownloads : kShareOfDownloads;
+  return evidence_.downloads() < kFewestDownloads || IsUndecided() || downloads_s_ <= share * timing_.host_seconds;
+}
+
+// Of several, only the first that comes says what was left to it.
+Call<void> TimingRun::DownloadSome(std::span<const size_t> order) {
+  if (!HasTimeToDownload()) return {};
+  std::vector<size_t> drawn(order.begin(), order.end());
+  std::shuffle(drawn.begin(), drawn.end(), random_);
+  drawn.resize(downloads_ < kEnoughDownloads ? Draw<size_t>(random_, 1, std::min(kMostOfOneCall, order.size())) : 1);
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    if (Call<void> done = i == 0 ? DownloadAtOnce(drawn[i]) : DownloadOne(drawn[i]); !done) return done;
+  }
+  return {};
+}
+
+Call<double> TimingRun::Download(size_t set, Execution& execution) {
+  return session_.Download(plan_, set, Part::kOutput, execution);
+}
+
 Call<void> TimingRun::DownloadOne(size_t set) {
   const Stopwatch watch;
-  Execution execution, again;
-  // Who has just used up its share of a busy processor waits for the next one: a call of nothing waits in its place.
-  if (const Call<Batch> empty = session_.ExecuteBatch(plan_, {}); !empty) return tl::unexpected(empty.error());
-  const Call<double> first_s = session_.Download(plan_, set, Part::kOutput, execution);
-  if (!first_s) return tl::unexpected(first_s.error());
-  const Call<double> again_s = session_.Download(plan_, set, Part::kOutput, again);
-  if (!again_s) return tl::unexpected(again_s.error());
-  // A thread that works off what is left makes the second one wait as well.
-  Execution last;
-  const Call<double> last_s = session_.Download(plan_, set, Part::kOutput, last);
-  if (!last_s) return tl::unexpected(last_s.error());
-  evidence_.AddDownloads(durations_s_[set], *first_s, std::min(*again_s, *last_s));
-  if (!SameBits(execution.output, again.output)) timing_.changed_later = kChangedLater;
-  ++downloads_, ++downloaded_[sets_.ContentOf(set)];
-  last_set_ = set;
-  last_hash_ = HashOf(again.output);
+  Execution execution;
+  if (const Call<double> done = Download(set, execution); !done) return tl::unexpected(done.error());
   Keep(set, std::move(execution));
   downloads_s_ += watch.Seconds();
   return {};
 }
 
-// Bits that were judged before are right. Of others each is as likely to be judged, one of each content.
+// At once. Where that took longer than the fastest download of what had nothing left to do, two more follow.
+Call<void> TimingRun::DownloadAtOnce(size_t set) {
+  const Stopwatch watch;
+  // Who has just used up its share of a busy processor waits for the next one: a call of nothing waits in its place.
+  const bool is_wary = is_wary_ || !again_s_;  // the first one has nothing to be held against
+  if (is_wary) {
+    if (Call<void> done = CallNothing(); !done) return done;
+  }
+  Execution execution;
+  const Call<double> first_s = Download(set, execution);
+  if (!first_s) return tl::unexpected(first_s.error());
+  const bool is_fast = again_s_ && evidence_.IsFast(durations_s_[set], *first_s, *again_s_);
+  if (is_fast) evidence_.AddDownloads(durations_s_[set], *first_s, *again_s_);
+  if (!is_fast || Draw(random_, 0, 3) == 0) {
+    const Call<double> fastest_s = DownloadAgain(set, execution, !is_fast);
+    if (!fastest_s) return tl::unexpected(fastest_s.error());
+    if (!is_fast && is_wary) evidence_.AddDownloads(durations_s_[set], *first_s, *fastest_s);
+    is_wary_ = is_wary_ || (!is_fast && !is_wary);
+    again_s_ = std::min(again_s_.value_or(*fastest_s), *fastest_s);
+  }
+  Keep(set, std::move(execution));
+  downloads_s_ += watch.Seconds();
+  return {};
+}
+
+// The second time nothing can be left to do. What the faster one took, where there are two.
+Call<double> TimingRun::DownloadAgain(size_t set, const Execution& first, bool twice) {
+  Execution again, last;
+  const Call<double> again_s = Download(set, again);
+  if (!again_s) return again_s;
+  if (!SameBits(first.output, again.output)) timing_.changed_later = kChangedLater;
+  if (!twice) return again_s;
+  // A thread that works off what is left makes the second one wait as well.
+  const Call<double> last_s = Download(set, last);
+  if (!last_s) return last_s;
+  return std::min(*again_s, *last_s);
+}
+
 void TimingRun::Keep(size_t set, Execution execution) {
-  const size_t content = sets_.ContentOf(set);
-  TimedOutput output{content, sets_.IsAsInCase(set), std::move(execution)};
-  if (!output.own_order) output.execution.output = sets_.Restored(set, output.execution.output);
-  const bool side_effect = !SideEffect(output.execution).empty();
-  if (!side_effect && HashOf(output.execution.output) == case_.known[content]) return;
-  auto& kept = timing_.outputs;
-  const auto same = [&](const TimedOutput& o) { return o.content == content && o.own_order == output.own_order; };
-  const auto before = std::ranges::find_if(kept, same);
-  if (before == kept.end()) return kept.push_back(std::move(output));
-  if (!SideEffect(before->execution).empty()) return;  // it says enough
-  if (side_effect || Draw<size_t>(random_, 0, ++unknown_[content]) == 0) *before = std::move(output);
+  ++downloads_, ++downloaded_[sets_.ContentOf(set)];
+  last_set_ = set;
+  last_output_ = execution.output.Clone();
+  kept_.Add(set, std::move(execution), random_);
 }
 
 // Of a content of which none was drawn; its last execution may have been some calls ago.
@@ -318,13 +362,13 @@ Call<void> TimingRun::DownloadLater() {
   Execution later;
   const Call<double> done = session_.Download(plan_, *last_set_, Part::kOutput, later);
   if (!done) return tl::unexpected(done.error());
-  if (HashOf(later.output) != last_hash_) timing_.changed_later = kChangedLater;
+  if (!SameBits(later.output, last_output_)) timing_.changed_later = kChangedLater;
   return {};
 }
 
 // Of one set of each content that was executed.
 Call<void> TimingRun::CheckInputs() {
-  std::vector<size_t> order(sets_.size());
+  std::vector<size_t> order(sets_.size()), checked;
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random_);
   std::vector<bool> done(case_.contents.size());
@@ -332,12 +376,9 @@ Call<void> TimingRun::CheckInputs() {
     const size_t content = sets_.ContentOf(set);
     if (!executed_[set] || done[content]) continue;
     done[content] = true;
-    TimedOutput output{.content = content, .execution = {}};
-    const Call<double> fetched = session_.Download(plan_, set, Part::kInputs, output.execution);
-    if (!fetched) return tl::unexpected(fetched.error());
-    if (!SideEffect(output.execution).empty()) timing_.outputs.push_back(std::move(output));
+    checked.push_back(set);
   }
-  return {};
+  return kept_.AddInputs(session_, plan_, checked);
 }
 
 Call<Timing> TimingRun::End() {
@@ -346,6 +387,7 @@ Call<Timing> TimingRun::End() {
   if (Call<void> done = CheckInputs(); !done) return tl::unexpected(done.error());
   timing_.wall_s = executions_ == 0 ? 0 : calls_s_ / static_cast<double>(executions_);
   timing_.transfers = session_.Transfers(plan_);
+  timing_.outputs = kept_.Take();
   if (timing_.contradiction.empty()) timing_.contradiction = evidence_.Contradiction();
   if (timing_.contradiction.empty() && HasSpentAll()) timing_.contradiction = evidence_.Undecided();
   return std::move(timing_);

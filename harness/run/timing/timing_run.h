@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/entropy.h"
 #include "harness/run/timing/evidence.h"
+#include "harness/run/timing/kept_outputs.h"
 #include "harness/run/timing/operand_sets.h"
 #include "harness/run/timing/timing.h"
 
@@ -30,6 +32,7 @@ class TimingRun {
  private:
   TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingRequest request);
   Call<void> Prepare();
+  Call<void> CallNothing();
 
   double SpentSeconds() const;  // by calls and the transfers between them
   bool HasSpentAll() const;
@@ -44,8 +47,13 @@ class TimingRun {
   Call<void> Send(std::span<const Piece> pieces);
   void Record(const Batch& batch, std::span<const size_t> order);
   bool HasExecutedEveryContent() const;
+  bool IsUndecided() const;
   bool HasTimeToDownload() const;
+  Call<void> DownloadSome(std::span<const size_t> order);
   Call<void> DownloadOne(size_t set);
+  Call<void> DownloadAtOnce(size_t set);
+  Call<double> DownloadAgain(size_t set, const Execution& first, bool twice);
+  Call<double> Download(size_t set, Execution& execution);
   void Keep(size_t set, Execution execution);
   Call<void> DownloadMissing();
   Call<void> DownloadLater();
@@ -58,24 +66,27 @@ class TimingRun {
   OperandSets sets_;
   TimeEvidence evidence_;
   Timing timing_;
-  std::mt19937_64 random_{std::random_device{}()};  // not reproducible on purpose: no plugin can foresee it
-  std::vector<bool> used_;                          // by set: executed since its last change
-  std::vector<bool> executed_;                      // by set: at all
-  std::vector<double> durations_s_;                 // by set: of its last execution, as the plugin says
-  double expected_s_;                               // of one execution by the host's clock; 0: not known yet
-  double elapsed_s_ = 0;                            // of the last call
+  std::mt19937_64 random_{DrawEntropy()};  // not reproducible on purpose: no plugin can foresee it
+  std::vector<bool> used_;                 // by set: executed since its last change
+  std::vector<bool> executed_;             // by set: at all
+  std::vector<double> durations_s_;        // by set: of its last execution, as the plugin says
+  double expected_s_;                      // of one execution by the host's clock; 0: not known yet
+  double elapsed_s_ = 0;                   // of the last call
   double uploads_s_ = 0, unused_uploads_s_ = 0;
   double downloads_s_ = 0;  // with what is done with them
   size_t downloads_ = 0, upload_pairs_ = 0;
-  std::vector<size_t> downloaded_, unknown_;  // outputs, and those whose bits nobody knew, by content
-  std::vector<double> unaccounted_s_;         // what would have counted, as the plugin says
-  std::vector<double> unaccounted_host_s_;    // the same by the host's clock
+  std::optional<double> again_s_;   // the fastest download of an output that had been downloaded before
+  bool is_wary_ = false;            // a download was slow for no reason that was seen
+  std::vector<size_t> downloaded_;  // outputs, by content
+  KeptOutputs kept_;
+  std::vector<double> unaccounted_s_;       // what would have counted, as the plugin says
+  std::vector<double> unaccounted_host_s_;  // the same by the host's clock
   uint64_t executions_ = 0;
   double calls_s_ = 0;  // without their round trips
   double round_trip_s_ = 0;
   std::optional<std::pair<double, double>> uploads_before_s_;  // of the next call's data, and of as many unused bytes
-  std::optional<size_t> last_set_;  // downloaded and not executed since
-  std::string last_hash_;           // of what came
+  std::optional<size_t> last_set_;                             // downloaded and not executed since
+  Tensor last_output_;                                         // what came of it
 };
 
 // All steps of it.

@@ -54,6 +54,16 @@ TEST_F(TimedLoop, AWrongElementInEitherSetIsAMismatch) {
   }
 }
 
+// Those that are judged are drawn from calls of several.
+TEST_F(TimedLoop, WhatGoesWrongInLargeBatchesAloneIsAMismatch) {
+  session_->times.kernel_s = 50e-6;
+  session_->behave =
+      Doing({.wrong = true}, [](const FakeCall& call) { return call.what == Asked::kDownload && call.batch > 2; });
+  const Attempt attempt = Time();
+  EXPECT_EQ(attempt.verdict, Verdict::kMismatch);
+  EXPECT_THAT(attempt.reason, HasSubstr("in the timed loop, after passing: "));
+}
+
 TEST_F(TimedLoop, AnOldResultDoesNotPassForANewOne) {
   session_->behave = Doing({.stale = true}, [](const FakeCall& call) { return call.what == Asked::kBatch; });
   const Attempt attempt = Time();

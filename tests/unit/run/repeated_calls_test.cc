@@ -18,7 +18,8 @@ class Repeated : public EngineTest {
 };
 
 TEST_F(Repeated, RightOutputsPass) {
-  const char* const ids[] = {kSum, "matmul/f32/m=6,n=5,k=8/fill=normal/seed=0", "fft/c64/kind=c2c,n=16/fill=normal/seed=0",
+  const char* const ids[] = {kSum, "matmul/f32/m=6,n=5,k=8/fill=normal/seed=0",
+                             "fft/c64/kind=c2c,n=16/fill=normal/seed=0",
                              "layer_norm/f32/rows=1,n=8/fill=normal/seed=0"};
   for (const char* id : ids) {
     planned_ = Planned(id);
@@ -58,9 +59,8 @@ TEST_F(Repeated, StrayWritesAndChangedInputsAreMismatches) {
 
 TEST_F(Repeated, OtherBitsOfWhatIsDeclaredDeterministicAreFound) {
   // Of the sets with the case's own data: no other bits of the twin's output are right.
-  session_->behave = Doing({.other_bits = true}, [](const FakeCall& call) {
-    return call.what == Asked::kDownload && call.set % 2 == 0;
-  });
+  session_->behave = Doing({.other_bits = true},
+                           [](const FakeCall& call) { return call.what == Asked::kDownload && call.set % 2 == 0; });
   session_->offer = Offering({{"plain", "f32acc; det=yes"}});
   EXPECT_EQ(Judge().verdict, Verdict::kNondeterministic);
   session_->offer = Offering({{"plain", "f32acc; det=no"}});
@@ -83,6 +83,15 @@ TEST_F(Repeated, NotWhereTheSuiteWantsFewerCasesRepeated) {
   EXPECT_EQ(Judge().verdict, Verdict::kMismatch);
   planned_.repeated = false;
   EXPECT_EQ(Judge().verdict, Verdict::kPass);
+}
+
+// Executions that are judged lie within calls of several.
+TEST_F(Repeated, WhatGoesWrongInBatchesAloneIsAMismatch) {
+  session_->behave =
+      Doing({.wrong = true}, [](const FakeCall& call) { return call.what == Asked::kDownload && call.batch > 1; });
+  const Attempt attempt = Judge();
+  EXPECT_EQ(attempt.verdict, Verdict::kMismatch);
+  EXPECT_THAT(attempt.reason, HasSubstr("in repeated executions, after passing: "));
 }
 
 TEST_F(Repeated, LargeCasesAreNotRepeated) {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/timing/kept_outputs.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "harness/run/executions.h"
+
+namespace assay {
+
+KeptOutputs::KeptOutputs(const TimedCase& timed, const OperandSets& sets, size_t most)
+    : case_(timed), sets_(sets), most_(most), kinds_(2 * timed.contents.size()) {}
+
+// One of a content says enough.
+void KeptOutputs::AddFault(TimedOutput output) {
+  const bool known = std::ranges::find(faults_, output.content, &TimedOutput::content) != faults_.end();
+  if (!known) faults_.push_back(std::move(output));
+}
+
+void KeptOutputs::Add(size_t set, Execution execution, std::mt19937_64& random) {
+  const size_t content = sets_.ContentOf(set);
+  TimedOutput output{content, sets_.IsAsInCase(set), std::move(execution)};
+  if (!output.own_order) output.execution.output = sets_.Restored(set, output.execution.output);
+  if (!SideEffect(output.execution).empty()) return AddFault(std::move(output));
+  if (HashOf(output.execution.output) == case_.known[content]) return;
+  Kind& kind = kinds_[2 * content + (output.own_order ? 1 : 0)];
+  ++kind.came;
+  if (kind.kept.size() < most_) return kind.kept.push_back(std::move(output));
+  // Each of those that came is as likely to stay: Vitter's algorithm R (ACM TOMS 11, 1985).
+  const size_t place = Draw<size_t>(random, 0, kind.came - 1);
+  if (place < most_) kind.kept[place] = std::move(output);
+}
+
+Call<void> KeptOutputs::AddInputs(Session& session, uint64_t plan, std::span<const size_t> sets) {
+  for (const size_t set : sets) {
+    TimedOutput output{.content = sets_.ContentOf(set), .execution = {}};
+    const Call<double> fetched = session.Download(plan, set, Part::kInputs, output.execution);
+    if (!fetched) return tl::unexpected(fetched.error());
+    if (!SideEffect(output.execution).empty()) AddFault(std::move(output));
+  }
+  return {};
+}
+
+std::vector<TimedOutput> KeptOutputs::Take() {
+  std::vector<TimedOutput> all = std::move(faults_);
+  for (Kind& kind : kinds_) std::ranges::move(kind.kept, std::back_inserter(all));
+  return all;
+}
+
+}  // namespace assay
