@@ -73,10 +73,10 @@ def ended(name):
 
 
 def gains_nothing():
-    """Every timed execution cost what an honest one costs: the median is not below half of the honest plugin's."""
+    """Every timed execution cost what an honest one costs: the median is not below half of what the honest plugin takes
+    where nothing holds it up. Its fastest tenth says that on a busy machine too, where its median says how busy."""
     def look(outcome, arena, cheat):
-        # The fastest of some: another process may hold one of them up.
-        honest = min(arena.run("honest", case=cheat.case, perf_time=cheat.perf_time).records[0]["time_median_s"]
+        honest = min(arena.run("honest", case=cheat.case, perf_time=cheat.perf_time).records[0]["time_p10_s"]
                      for _ in range(3))
         cheats = min((r["time_median_s"] or 0 for r in outcome.records), default=0)
         return "gains nothing: each timed execution has data of its own" if cheats > honest / 2 else None
@@ -170,7 +170,8 @@ DURATIONS = [Cheat(f"forged {how}", what, FORGED, case=LARGE, perf_time=WHILE, l
 
 DEFERRED = [
     Cheat("defers_to_thread", "hands the work to a thread and returns", (MISMATCH,), known=(d.FIELD_GUIDE,)),
-    Cheat("defers_and_waits", "the same, and a download waits for the thread", (timed("download"),), case=LARGE,
+    # Executions that take longer than the thread is left alone for, where others have the processors too.
+    Cheat("defers_and_waits", "the same, and a download waits for the thread", (timed("download"),), case=LONG,
           perf_time=WHILE, known=(d.FIELD_GUIDE, d.KERNELBENCH)),
     Cheat("defers_to_download", "computes when the output is asked for", (timed("download"),), case=LARGE,
           perf_time=WHILE, known=(d.FIELD_GUIDE,)),
