@@ -3,14 +3,21 @@
 
 #include <unistd.h>
 
+#include <array>
+
 #include "harness/base/check.h"
 
 namespace assay {
 
+// Some at a time, since asking for them costs as much as a short request to a worker.
 uint64_t DrawEntropy() {
-  uint64_t number = 0;
-  ASSAY_CHECK(::getentropy(&number, sizeof number) == 0);
-  return number;
+  thread_local std::array<uint64_t, 32> numbers;
+  thread_local size_t used = numbers.size();
+  if (used == numbers.size()) {
+    ASSAY_CHECK(::getentropy(numbers.data(), sizeof numbers) == 0);
+    used = 0;
+  }
+  return numbers[used++];
 }
 
 }  // namespace assay

@@ -78,7 +78,17 @@ std::string WhyNot(AttrType type, std::string_view text) {
                   : "larger than any double: give at most 1.79e308 in magnitude";
 }
 
+// Digits as they are written back: 4096, not 07 nor -3. Most numbers of cases are, and need no conversion.
+bool IsCanonicalCount(std::string_view text) {
+  constexpr size_t kSurelyFits = 18;
+  return !text.empty() && text.size() <= kSurelyFits && (text[0] != '0' || text.size() == 1) &&
+         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 std::optional<std::string> CanonicalNumber(AttrType type, std::string_view text) {
+  if ((type == AttrType::kInt || type == AttrType::kDims || type == AttrType::kAxes) && IsCanonicalCount(text)) {
+    return std::string(text);
+  }
   if (type == AttrType::kInt) {
     if (const auto value = ParseNumber<int64_t>(text)) return fmt::to_string(*value);
   } else if (type == AttrType::kFloat) {
@@ -100,10 +110,12 @@ const std::string* FindAttr(const Attrs& attrs, std::string_view key) {
   return it == attrs.end() ? nullptr : &it->second;
 }
 
-// The value of a key with "=other" defaults followed; "" where a required key is absent.
-std::string Resolve(const Attrs& attrs, const OpSchema& schema, std::string_view key) {
+// The value of a key with "=other" defaults followed; "" where a required key is absent. `absent`: a key that counts as
+// not given.
+std::string Resolve(const Attrs& attrs, const OpSchema& schema, std::string_view key, std::string_view absent = "") {
   for (size_t hops = 0; hops <= schema.attrs.size(); ++hops) {
-    if (const std::string* value = FindAttr(attrs, key)) return *value;
+    const std::string* value = key == absent ? nullptr : FindAttr(attrs, key);
+    if (value != nullptr) return *value;
     const AttrDef* def = schema.Find(key);
     if (def == nullptr) break;
     if (!def->default_value.starts_with('=')) {
@@ -148,9 +160,10 @@ std::string FromTheFront(const std::string& value, int64_t rank) {
   return fmt::to_string(fmt::join(axes, "+"));
 }
 
-// The spelling of a value that ids have, given the values of the other keys.
-std::string Spelled(const AttrDef& def, const std::string& value, const Attrs& attrs, const OpSchema& schema) {
-  const auto length = [&](const std::string& key) { return Split(Resolve(attrs, schema, key), 'x').size(); };
+// The spelling of a value that ids have, given the values of the other keys, `absent` not among them.
+std::string Spelled(const AttrDef& def, const std::string& value, const Attrs& attrs, const OpSchema& schema,
+                    std::string_view absent = "") {
+  const auto length = [&](const std::string& key) { return Split(Resolve(attrs, schema, key, absent), 'x').size(); };
   if (!def.axes_of.empty()) return OneSpelling(def, value, length(def.axes_of));
   if (!def.axes_in.empty()) return FromTheFront(value, static_cast<int64_t>(length(def.axes_in)));
   return value;
@@ -175,6 +188,7 @@ Result<Attrs> OrderedAttrs(const Attrs& given, const OpSchema& schema) {
     }
   }
   Attrs ordered;
+  ordered.reserve(given.size());
   for (const AttrDef& def : schema.attrs) {
     const std::string* text = FindAttr(given, def.key);
     if (text == nullptr && def.default_value.empty()) {
@@ -185,7 +199,11 @@ Result<Attrs> OrderedAttrs(const Attrs& given, const OpSchema& schema) {
     if (!value) return UsageError(schema.op + ": " + value.error().message);
     ordered.emplace_back(def.key, *std::move(value));
   }
-  for (auto& [key, value] : ordered) value = Spelled(*schema.Find(key), value, ordered, schema);
+  auto def = schema.attrs.begin();
+  for (auto& [key, value] : ordered) {
+    while (def->key != key) ++def;
+    value = Spelled(*def, value, ordered, schema);
+  }
   return ordered;
 }
 
@@ -243,16 +261,15 @@ Result<CaseSpec> Canonicalise(CaseSpec spec, const OpSchema& schema) {
 
   // A key is compared with what its default would be if it were absent, in the presence of all other keys.
   spec.attrs.clear();
-  for (const auto& [key, value] : *ordered) {
-    const AttrDef& def = *schema.Find(key);
-    Attrs others = *ordered;
-    std::erase_if(others, [&, k = key](const auto& attr) { return attr.first == k; });
+  auto at = schema.attrs.begin();
+  for (auto& [key, value] : *ordered) {
+    while (at->key != key) ++at;
+    const AttrDef& def = *at;
     if (!def.default_value.empty()) {
-      const std::string default_value = Resolve(others, schema, key);
+      std::string default_value = Resolve(*ordered, schema, key, key);
       // As it is written where it applies: -1 is another axis of every rank.
-      if (IsAtDefault(def, value, def.axes_in.empty() ? default_value : Spelled(def, default_value, others, schema))) {
-        continue;
-      }
+      if (!def.axes_in.empty()) default_value = Spelled(def, default_value, *ordered, schema, key);
+      if (IsAtDefault(def, value, default_value)) continue;
     }
     spec.attrs.emplace_back(key, value);
   }

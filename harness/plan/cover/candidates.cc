@@ -29,6 +29,12 @@ int LevelIn(const Dimension& dimension, const CaseSpec& spec, const OpSchema& sc
 
 Candidates::Candidates(const Operator& op, const CoverLimits& limits)
     : op_(&op), limits_(limits), space_(op.Space()), dimensions_of_(space_.knobs.size()) {
+  for (const Knob& knob : space_.knobs) {
+    const auto key = std::ranges::find(knob.keys, "dtypes");
+    if (key == knob.keys.end()) continue;
+    const auto at = static_cast<size_t>(key - knob.keys.begin());
+    for (const auto& value : knob.values) dtypes_.push_back(ParseDTypeList(value[at]).value());
+  }
   const auto knob_of = [&](const std::string& key) {
     const auto has = [&](const Knob& knob) { return std::ranges::find(knob.keys, key) != knob.keys.end(); };
     const auto knob = std::ranges::find_if(space_.knobs, has);
@@ -74,9 +80,10 @@ CaseSpec Candidates::Write(const Choice& choice) const {
   for (size_t k = 0; k < knobs(); ++k) {
     const Knob& knob = space_.knobs[k];
     for (size_t i = 0; i < knob.keys.size(); ++i) {
-      const std::string& text = knob.values[k < choice.size() ? static_cast<size_t>(choice[k]) : 0][i];
+      const size_t value = k < choice.size() ? static_cast<size_t>(choice[k]) : 0;
+      const std::string& text = knob.values[value][i];
       if (knob.keys[i] == "dtypes") {
-        spec.dtypes = ParseDTypeList(text).value();
+        spec.dtypes = dtypes_[value];
       } else if (knob.keys[i] == "fill") {
         spec.fill = text;
       } else {
@@ -94,10 +101,20 @@ Result<CaseSpec> Candidates::SpecOf(const Choice& choice) const {
 
 std::string Candidates::Refusal(const CaseSpec& spec) const {
   const Result<Problem> problem = op_->Bind(spec);
-  if (!problem) return problem.error().message;
-  if (Elements(*problem) > limits_.elements) return fmt::format("more than {} elements", limits_.elements);
-  if (problem->flops > limits_.flops) return fmt::format("more than {} flops", limits_.flops);
-  return space_.useless ? space_.useless(CaseView{spec, AttrReader(spec, schema())}) : "";
+  return problem ? Refusal(*problem) : problem.error().message;
+}
+
+std::string Candidates::Refusal(const Problem& problem) const {
+  if (Elements(problem) > limits_.elements) return fmt::format("more than {} elements", limits_.elements);
+  if (problem.flops > limits_.flops) return fmt::format("more than {} flops", limits_.flops);
+  return space_.useless ? space_.useless(CaseView{problem.spec, AttrReader(problem.spec, schema())}) : "";
+}
+
+Result<CaseSpec> Candidates::CaseOf(const Choice& choice) const {
+  Result<Problem> problem = op_->Bind(Write(choice));
+  if (!problem) return tl::unexpected(problem.error());
+  if (std::string refusal = Refusal(*problem); !refusal.empty()) return UsageError(std::move(refusal));
+  return std::move(problem->spec);
 }
 
 int Candidates::LevelOf(int dimension, const Choice& choice) const {
@@ -124,6 +141,16 @@ void Candidates::UpdateLevels(const Choice& choice, size_t knob, Levels& levels)
 
 Levels Candidates::LevelsOf(const CaseSpec& spec) const {
   return LevelsOfCase(*op_, space_, spec);
+}
+
+Levels Candidates::LevelsOf(const Choice& choice, const CaseSpec& spec) const {
+  Levels levels;
+  levels.reserve(space_.dimensions.size());
+  for (size_t d = 0; d < space_.dimensions.size(); ++d) {
+    levels.push_back(table_[d].empty() ? LevelIn(space_.dimensions[d], spec, schema())
+                                       : table_[d][static_cast<size_t>(choice[static_cast<size_t>(knobs_of_[d][0])])]);
+  }
+  return levels;
 }
 
 Levels LevelsOfCase(const Operator& op, const CaseSpace& space, const CaseSpec& spec) {

@@ -41,8 +41,13 @@ class Candidates {
   Result<CaseSpec> SpecOf(const Choice& choice) const;
   // Why the operator or the limits refuse this case; "": they do not.
   std::string Refusal(const CaseSpec& spec) const;
+  // Both at once: a case that neither the operator nor the limits refuse. It is written as the operator's Bind returns
+  // it: canonical, as StartProblem makes it.
+  Result<CaseSpec> CaseOf(const Choice& choice) const;
 
   Levels LevelsOf(const CaseSpec& spec) const;
+  // The same of a choice and the case that it makes, with less work.
+  Levels LevelsOf(const Choice& choice, const CaseSpec& spec) const;
   // Of a choice, which need not be a case that the operator takes.
   int LevelOf(int dimension, const Choice& choice) const;
   // The same; `written` keeps the case between calls for one choice.
@@ -52,11 +57,13 @@ class Candidates {
 
  private:
   CaseSpec Write(const Choice& choice) const;
+  std::string Refusal(const Problem& problem) const;
 
   const Operator* op_;
   CoverLimits limits_;
   CaseSpace space_;
   std::vector<std::vector<int>> knobs_of_, dimensions_of_;
+  std::vector<std::vector<DType>> dtypes_;  // of each value of the knob that has them
   // Of a dimension that one knob decides: the level for each of its values.
   std::vector<std::vector<int>> table_;
 };

@@ -189,16 +189,18 @@ class CoverMaker {
   std::vector<std::vector<int>> AllowedValues(const Tuple& tuple) const {
     std::vector<std::vector<int>> allowed(candidates_.knobs());
     for (size_t knob = 0; knob < allowed.size(); ++knob) {
-      Choice choice(candidates_.knobs());
-      for (int value = 0; value < candidates_.values(knob); ++value) {
-        choice[knob] = value;
-        const bool fits = std::ranges::all_of(tuple, [&](const DimensionLevel& part) {
-          const std::vector<int>& knobs = candidates_.KnobsOf(part.dimension);
-          return knobs.size() > 1 || knobs[0] != static_cast<int>(knob) ||
-                 candidates_.LevelOf(part.dimension, choice) == part.level;
-        });
-        if (fits) allowed[knob].push_back(value);
-      }
+      allowed[knob].resize(static_cast<size_t>(candidates_.values(knob)));
+      std::iota(allowed[knob].begin(), allowed[knob].end(), 0);
+    }
+    Choice choice(candidates_.knobs());
+    for (const auto& [dimension, level] : tuple) {
+      const std::vector<int>& knobs = candidates_.KnobsOf(dimension);
+      if (knobs.size() > 1) continue;
+      int& value = choice[static_cast<size_t>(knobs[0])];
+      std::erase_if(allowed[static_cast<size_t>(knobs[0])], [&, d = dimension, l = level](int possible) {
+        value = possible;
+        return candidates_.LevelOf(d, choice) != l;
+      });
     }
     return allowed;
   }
@@ -265,12 +267,10 @@ class CoverMaker {
 
   // Binds the choice; "" or why there is no such case.
   std::string Complete(Candidate& candidate) const {
-    Result<CaseSpec> spec = candidates_.SpecOf(candidate.choice);
-    if (!spec) return spec.error().message;
-    const std::string refusal = candidates_.Refusal(*spec);
-    if (!refusal.empty()) return refusal;
+    Result<CaseSpec> spec = candidates_.CaseOf(candidate.choice);
+    if (!spec) return std::move(spec.error().message);
     candidate.spec = *std::move(spec);
-    candidate.levels = candidates_.LevelsOf(candidate.spec);
+    candidate.levels = candidates_.LevelsOf(candidate.choice, candidate.spec);
     return "";
   }
 

@@ -125,8 +125,8 @@ int Exploration::RandomValue(size_t knob) {
 }
 
 std::optional<CaseSpec> Exploration::Take(const Choice& choice) {
-  Result<CaseSpec> spec = candidates_.SpecOf(choice);
-  if (!spec || !candidates_.Refusal(*spec).empty()) return std::nullopt;
+  Result<CaseSpec> spec = candidates_.CaseOf(choice);
+  if (!spec) return std::nullopt;
   spec->seed = random_() % kDataSeeds;
   const std::string id = spec->Id();
   if (!seen_.insert(id).second) return std::nullopt;
