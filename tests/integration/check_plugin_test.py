@@ -112,7 +112,7 @@ class EveryCheck(WithPlugins):
         self.find_broken_rules(every_check=True)
 
 
-class CheckPlugin(WithPlugins):
+class RealPlugins(WithPlugins):
     def test_the_real_plugins_keep_every_rule(self):
         names = [pathlib.Path(plugin).name for plugin in REAL]
         self.assertIn("libassay_cpu.so", names)
@@ -131,6 +131,27 @@ class CheckPlugin(WithPlugins):
                     self.assertIn("DLPack", findings["buffer-import"])
                 self.assertEqual(code, 0)
 
+
+class Ends(WithPlugins):
+    def test_a_crash_or_hang_is_a_finding_and_the_other_checks_run(self):
+        for alter, (check, outcome) in CRASHING.items():
+            with self.subTest(alter):
+                code, statuses, findings = self.check(ALTERED, "--timeout", "2", alter=alter)
+                ended = [name for name, status in statuses.items() if status in ("crash", "timeout")]
+                self.assertEqual((ended[:1], statuses[check]), ([check], outcome), findings)
+                self.assertIn("SIG" if outcome == "crash" else "2 s", findings[check])
+                self.assertIn(f"--only {check}", findings[check])
+                self.assertEqual((statuses["loads"], statuses["buffer-range"], statuses["plan-unknown"]),
+                                 ("ok", "ok", "ok"))
+                self.assertEqual(code, 3)
+
+    def test_a_process_that_does_not_end_is_found(self):
+        code, statuses, findings = self.check(ALTERED, "--only", "unload", alter="hangs-at-exit")
+        self.assertEqual((code, statuses), (1, {"unload": "FAIL"}))
+        self.assertIn("did not end within 10 s", findings["unload"])
+
+
+class CheckPlugin(WithPlugins):
     def test_the_example_keeps_every_rule_with_and_without_what_it_may_lack(self):
         lacks = {"execute-batch", "plan-info", "capabilities", "buffer-import", "streams"}
         code, statuses, findings = self.check(ALTERED)
@@ -145,23 +166,6 @@ class CheckPlugin(WithPlugins):
         code, statuses, findings = self.check(ALTERED, alter="no-list")
         self.assertEqual((code, statuses["implementations"], statuses["buffer-range"]), (1, "FAIL", "ok"))
         self.assertIn("ASSAY_OK and no list", findings["implementations"])
-
-    def test_a_crash_or_hang_is_a_finding_and_the_other_checks_run(self):
-        for alter, (check, outcome) in CRASHING.items():
-            with self.subTest(alter):
-                code, statuses, findings = self.check(ALTERED, "--timeout", "5", alter=alter)
-                ended = [name for name, status in statuses.items() if status in ("crash", "timeout")]
-                self.assertEqual((ended[:1], statuses[check]), ([check], outcome), findings)
-                self.assertIn("SIG" if outcome == "crash" else "5 s", findings[check])
-                self.assertIn(f"--only {check}", findings[check])
-                self.assertEqual((statuses["loads"], statuses["buffer-range"], statuses["plan-unknown"]),
-                                 ("ok", "ok", "ok"))
-                self.assertEqual(code, 3)
-
-    def test_a_process_that_does_not_end_is_found(self):
-        code, statuses, findings = self.check(ALTERED, "--only", "unload", alter="hangs-at-exit")
-        self.assertEqual((code, statuses), (1, {"unload": "FAIL"}))
-        self.assertIn("did not end within 10 s", findings["unload"])
 
     def test_other_symbols_are_named(self):
         code, statuses, findings = self.check(EXPORTING)

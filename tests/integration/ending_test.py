@@ -207,7 +207,7 @@ class Output(Base):
             self.assertGreater(len(self.text(name)), 0, name)
 
     def test_a_full_device_is_said_and_fails(self):
-        for args in (self.RUN, ("report", "out"), ("list", "cases", "--suite", "full"), ("list", "suites"), ("backends",),
+        for args in (self.RUN, ("report", "out"), ("list", "cases", "--suite", "default"), ("list", "suites"), ("backends",),
                      ("--help",), ("--version",)):
             with self.subTest(args), open("/dev/full", "w") as full:
                 if args[0] == "report":
@@ -221,7 +221,7 @@ class Output(Base):
                     self.check_files()
 
     def test_a_reader_that_has_left_is_no_failure(self):
-        for args in (self.RUN, ("list", "cases", "--suite", "full"), ("list", "suites"), ("--help",)):
+        for args in (self.RUN, ("list", "cases", "--suite", "default"), ("list", "suites"), ("--help",)):
             with self.subTest(args):
                 reader, writer = os.pipe()
                 os.close(reader)
