@@ -32,7 +32,7 @@ class TimingRun {
  private:
   TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingRequest request);
   Call<void> Prepare();
-  Call<void> CallNothing();
+  Call<double> CallNothing();
 
   double SpentSeconds() const;  // by calls and the transfers between them
   bool HasSpentAll() const;
