@@ -97,10 +97,7 @@ nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vect
   out["machine_before"] = DescribeMachineState();
   if (const std::string gap = SandboxGap(devices); !gap.empty()) Note(gap);
   if (const std::string sandbox = SandboxOf(devices); !sandbox.empty()) out["sandbox"] = sandbox;
-  if (const std::string hidden = HiddenFrom(devices); !hidden.empty()) {
-    out["hidden"] = hidden;
-    Note(fmt::format("hidden by the sandbox: {}", hidden));
-  }
+  if (const std::string hidden = HiddenFrom(devices); !hidden.empty()) out["hidden"] = hidden;
   out["backends"] = DescribeDevices(devices);
   return out;
 }
