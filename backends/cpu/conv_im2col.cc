@@ -6,7 +6,7 @@
 namespace cpu {
 namespace {
 
-constexpr int64_t kPanel = 256;
+constexpr int64_t kPanelTerms = 256;
 
 template <class Acc>
 class Im2colPlan : public plugin::HostPlan {
@@ -43,10 +43,10 @@ class Im2colPlan : public plugin::HostPlan {
   void ComputeTile(std::byte* y, int64_t image, int64_t group, int64_t first, Slot& slot) const {
     const int64_t count = std::min(kTileColumns, spec_.Positions() - first);
     Gather(image * spec_.c + group * spec_.GroupInputs(), first, count, slot.patches.data());
-    for (int64_t k = 0; k < spec_.Terms(); k += kPanel) {
+    for (int64_t k = 0; k < spec_.Terms(); k += kPanelTerms) {
       MultiplyPanel(PanelProduct<Acc>{operands_.Weights(group) + k, spec_.Terms(),
                                       slot.patches.data() + k * kTileColumns, operands_.PaddedOutputs(),
-                                      std::min(kPanel, spec_.Terms() - k), slot.product.data(), kTileColumns, k > 0});
+                                      std::min(kPanelTerms, spec_.Terms() - k), slot.product.data(), kTileColumns, k > 0});
     }
     for (int64_t r = 0; r < spec_.GroupOutputs(); ++r) {
       const int64_t o = group * spec_.GroupOutputs() + r;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kDetectable = 4;  // a missing term is at least this many tolerances
 
-struct Plan {
+struct ShownTerms {
   int64_t visible = 0;   // 2^j
   double tolerance = 0;  // absolute, of a visible element
 };
@@ -29,7 +29,7 @@ double OutputRoundoff(const Contract& contract, DType out) {
   return FormatOf(out).UnitRoundoff() * (contract.out == OutputRounding::kNearest ? 1 : 2);
 }
 
-Plan PlanAt(const SoftmaxCase& op, const Problem& problem, const Contract& contract, int64_t visible) {
+ShownTerms ShownTermsOf(const SoftmaxCase& op, const Problem& problem, const Contract& contract, int64_t visible) {
   const DType out = problem.output.dtype;
   const double u_out = OutputRoundoff(contract, out);
   const auto n = static_cast<double>(op.terms), v = static_cast<double>(visible);
@@ -47,18 +47,18 @@ Plan PlanAt(const SoftmaxCase& op, const Problem& problem, const Contract& contr
 }
 
 // The largest 2^j of which a single missing term can be told.
-std::optional<Plan> PlanTwin(const SoftmaxCase& op, const Problem& problem, const Contract& contract) {
+std::optional<ShownTerms> FindShownTerms(const SoftmaxCase& op, const Problem& problem, const Contract& contract) {
   if (contract.alg != Algorithm::kDirect) return std::nullopt;
   int64_t visible = 1;
   while (2 * visible <= op.terms) visible *= 2;
   if (visible == op.terms && visible >= 4) visible /= 2;  // a pattern needs places to hide
   for (; visible >= (op.log ? 2 : 1); visible /= 2) {
-    const Plan plan = PlanAt(op, problem, contract, visible);
+    const ShownTerms terms = ShownTermsOf(op, problem, contract, visible);
     const double effect = op.log ? 1.0 : 1.0 / static_cast<double>(visible);  // of a missing term, times v
     const double v = static_cast<double>(visible);
     const double noticed =
-        op.log ? plan.tolerance * v : std::max(plan.tolerance * v, OutputRoundoff(contract, problem.output.dtype));
-    if (effect >= kDetectable * noticed) return plan;
+        op.log ? terms.tolerance * v : std::max(terms.tolerance * v, OutputRoundoff(contract, problem.output.dtype));
+    if (effect >= kDetectable * noticed) return terms;
   }
   return std::nullopt;
 }
@@ -96,23 +96,23 @@ int64_t MostTelling(const SoftmaxCase& op, std::span<const double> values, int64
 
 std::optional<Twin> SoftmaxTwin(const Problem& problem, const Contract& contract, int variant) {
   const SoftmaxCase op(problem);
-  const std::optional<Plan> plan = PlanTwin(op, problem, contract);
-  if (!plan || (variant == 1 && plan->visible == op.terms)) return std::nullopt;
-  const double v = static_cast<double>(plan->visible), shown = op.log ? -std::log(v) : 1 / v;
+  const std::optional<ShownTerms> terms = FindShownTerms(op, problem, contract);
+  if (!terms || (variant == 1 && terms->visible == op.terms)) return std::nullopt;
+  const double v = static_cast<double>(terms->visible), shown = op.log ? -std::log(v) : 1 / v;
   std::vector<double> x(static_cast<size_t>(op.rows * op.terms), -kInfinity);
   Twin twin;
   twin.expected.assign(x.size(), op.log ? -kInfinity : 0);
   for (int64_t row = 0; row < op.rows; ++row) {
     const std::vector<int64_t> order = VisibleOrder(row, op.terms);
-    const int64_t first = variant == 0 ? 0 : op.terms - plan->visible;
-    for (int64_t i = first; i < first + plan->visible; ++i) {
+    const int64_t first = variant == 0 ? 0 : op.terms - terms->visible;
+    for (int64_t i = first; i < first + terms->visible; ++i) {
       x[op.Offset(row, order[i])] = 0;
       twin.expected[op.Offset(row, order[i])] = shown;
     }
   }
   twin.inputs.emplace_back(problem.inputs[0].dtype, problem.inputs[0].shape);
   twin.inputs[0].SetDoubles(x);
-  twin.tolerance_ulp = plan->tolerance / UlpAt(FormatOf(problem.output.dtype), shown);
+  twin.tolerance_ulp = terms->tolerance / UlpAt(FormatOf(problem.output.dtype), shown);
   twin.code = fmt::format("terms that arrived = {}", op.log ? "exp(-got)" : "1 / got");
   return twin;
 }
