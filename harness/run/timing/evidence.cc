@@ -39,11 +39,6 @@ double Lower(const std::vector<double>& values, bool sure) {
   return Quantile(values, 0.5);
 }
 
-// What a transfer took more than another one of as many bytes.
-double Excess(double seconds, double other_s, double round_trip_s) {
-  return seconds - other_s - kTransferFactor * std::max(0.0, other_s - round_trip_s);
-}
-
 }  // namespace
 
 double SurelyAbove(std::vector<double> values) {
@@ -79,17 +74,23 @@ void TimeEvidence::AddExecution(double seconds, bool changed) {
   (changed ? changed_s_ : seen_s_).push_back(seconds);
 }
 
+// Of as many bytes.
+TimeEvidence::Surplus TimeEvidence::Compare(double execution_s, double seconds, double other_s) const {
+  const double copied_s = std::max(0.0, other_s - round_trip_s_);
+  return {execution_s, seconds - other_s - kTransferFactor * copied_s, copied_s <= kCallSlack};
+}
+
 void TimeEvidence::AddDownloads(double execution_s, double first_s, double again_s) {
-  downloads_.push_back({execution_s, Excess(first_s, again_s, round_trip_s_)});
+  downloads_.push_back(Compare(execution_s, first_s, again_s));
 }
 
 // Of what is permitted, so that it stays so when the median of the executions becomes another one.
-bool TimeEvidence::IsFast(double execution_s, double first_s, double again_s) const {
-  return Excess(first_s, again_s, round_trip_s_) <= kTransferSlack + std::min(execution_s, Claimed()) / 2;
+bool TimeEvidence::IsFast(double execution_s, double first_s) const {
+  return first_s - round_trip_s_ <= kTransferSlack + std::min(execution_s, Claimed()) / 2;
 }
 
 void TimeEvidence::AddUploads(double execution_s, double changed_s, double unused_s) {
-  uploads_.push_back({execution_s, Excess(changed_s, unused_s, round_trip_s_)});
+  uploads_.push_back(Compare(execution_s, changed_s, unused_s));
 }
 
 // Of executions that are said to be as fast as most: a plugin that leaves every other one to a transfer is honest in
@@ -97,8 +98,8 @@ void TimeEvidence::AddUploads(double execution_s, double changed_s, double unuse
 std::vector<double> TimeEvidence::InFastExecutions(const Excesses& excesses) const {
   const double most_s = kEvenFactor * Claimed() + kTransferSlack;
   std::vector<double> found_s;
-  for (const auto& [execution_s, excess_s] : excesses) {
-    if (execution_s <= most_s) found_s.push_back(excess_s);
+  for (const Surplus& surplus : excesses) {
+    if (surplus.execution_s <= most_s) found_s.push_back(surplus.excess_s);
   }
   return found_s;
 }
@@ -166,7 +167,7 @@ bool TimeEvidence::IsSuspicious() const {
 bool TimeEvidence::IsEnough(const Excesses& excesses) const {
   if (excesses.size() >= kEnoughToSuspect) return true;
   const double permitted = Claimed() + kTransferSlack;
-  const auto is_clear = [&](const auto& excess) { return excess.second <= permitted; };
+  const auto is_clear = [&](const Surplus& s) { return s.excess_s <= permitted && s.other_was_fast; };
   return excesses.size() >= kEnoughToClear && std::ranges::all_of(excesses, is_clear);
 }
 

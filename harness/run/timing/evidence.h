@@ -36,8 +36,8 @@ class TimeEvidence {
   void AddExecution(double seconds, bool changed);
   // Of one output: how long its execution took, as the plugin says, and the downloads at once after it and again.
   void AddDownloads(double execution_s, double first_s, double again_s);
-  // Whether such a download leaves no doubt: the others need not be made.
-  bool IsFast(double execution_s, double first_s, double again_s) const;
+  // Whether a first download leaves no doubt, whatever others would take.
+  bool IsFast(double execution_s, double first_s) const;
   // Of changed inputs, and of as many bytes to operands that are never executed; `execution_s`: the median
   // of the call that came next, as the plugin says.
   void AddUploads(double execution_s, double changed_s, double unused_s);
@@ -58,7 +58,13 @@ class TimeEvidence {
   bool IsComplete() const { return HasDownloads() && HasSeen(); }
 
  private:
-  using Excesses = std::vector<std::pair<double, double>>;  // beside the seconds of the execution
+  // What a transfer took more than another one, which tells little where that one was held up.
+  struct Surplus {
+    double execution_s = 0, excess_s = 0;
+    bool other_was_fast = false;
+  };
+  using Excesses = std::vector<Surplus>;
+  Surplus Compare(double execution_s, double seconds, double other_s) const;
   bool IsEnough(const Excesses& excesses) const;
   std::string Find(bool sure) const;
   std::string InTransfers(bool sure) const;

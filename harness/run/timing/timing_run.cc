@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "harness/base/statistics.h"
 #include "harness/base/stopwatch.h"
@@ -15,9 +16,9 @@ namespace {
 
 // The longest executions notice little of what they find in caches, and of threads that slept.
 constexpr double kLong = 0.01;
-// Before the first call: until the two fastest are alike, so that nothing has held them up.
+// Before the first call: until the two fastest are alike and not slow, so that nothing has held them up.
 constexpr size_t kMostRoundTrips = 20;
-constexpr double kAlike = 1.25;
+constexpr double kAlike = 1.25, kUsualRoundTrip = 200e-6;
 constexpr double kShareForUploads = 2;          // of the time that was given, until there are so many
 constexpr double kShareOfUnusedUploads = 0.05;  // of the time of all calls that execute, once there are some
 constexpr double kMostUnusedBytes = 0x1p25;     // of a set that is not executed
@@ -75,7 +76,7 @@ Call<void> TimingRun::Prepare() {
   round_trip_s_ = std::numeric_limits<double>::infinity();
   evidence_ = TimeEvidence(round_trip_s_, request_.cold_cache, case_.launch_s);
   double second_s = round_trip_s_;
-  for (size_t i = 0; i < kMostRoundTrips && (i < 2 || second_s > kAlike * round_trip_s_); ++i) {
+  for (size_t i = 0; i < kMostRoundTrips && !(second_s <= std::min(kAlike * round_trip_s_, kUsualRoundTrip)); ++i) {
     const double before_s = round_trip_s_;
     const Call<double> took_s = CallNothing();
     if (!took_s) return tl::unexpected(took_s.error());
@@ -138,7 +139,7 @@ bool TimingRun::Finished() {
   if (request_.cold_cache && !timing_.cache_was_flushed) return Stop(StopReason::kNotFlushed);
   if (HasSpentAll()) return Stop(StopReason::kTimeLimit);
   const bool has_time = timing_.host_seconds < kShareForUploads * request_.max_seconds;
-  const bool looked_at_uploads = !sets_.has_unused() || upload_pairs_ >= kEnoughToClear || !has_time;
+  const bool looked_at_uploads = !sets_.has_unused() || evidence_.HasUploads() || !has_time;
   // Soon there is enough to be sure.
   if (IsUndecided() || !HasExecutedEveryContent() || !looked_at_uploads) return false;
   const bool complete = evidence_.IsComplete() && downloads_ >= kEnoughDownloads;
@@ -308,42 +309,41 @@ Call<void> TimingRun::DownloadOne(size_t set) {
   return {};
 }
 
-// At once. Where that took longer than the fastest download of what had nothing left to do, two more follow.
+// At once. Where that took more than a round trip does, there are two more to hold it against: until nothing speaks
+// against the plugin, and after that now and then.
 Call<void> TimingRun::DownloadAtOnce(size_t set) {
+  if (!IsUndecided() && evidence_.HasDownloads() && Draw(random_, 0, 3) != 0) return DownloadOne(set);
   const Stopwatch watch;
   // Who has just used up its share of a busy processor waits for the next one: a call of nothing waits in its place.
-  const bool is_wary = is_wary_ || !again_s_;  // the first one has nothing to be held against
-  if (is_wary) {
+  if (is_wary_) {
     if (const Call<double> done = CallNothing(); !done) return tl::unexpected(done.error());
   }
   Execution execution;
   const Call<double> first_s = Download(set, execution);
   if (!first_s) return tl::unexpected(first_s.error());
-  const bool is_fast = again_s_ && evidence_.IsFast(durations_s_[set], *first_s, *again_s_);
-  if (is_fast) evidence_.AddDownloads(durations_s_[set], *first_s, *again_s_);
-  if (!is_fast || Draw(random_, 0, 3) == 0) {
-    const Call<double> fastest_s = DownloadAgain(set, execution, !is_fast);
-    if (!fastest_s) return tl::unexpected(fastest_s.error());
-    if (!is_fast && is_wary) evidence_.AddDownloads(durations_s_[set], *first_s, *fastest_s);
-    is_wary_ = is_wary_ || (!is_fast && !is_wary);
-    again_s_ = std::min(again_s_.value_or(*fastest_s), *fastest_s);
+  if (evidence_.IsFast(durations_s_[set], *first_s)) {
+    evidence_.AddDownloads(durations_s_[set], *first_s, round_trip_s_);
+  } else if (Call<void> done = DownloadAgain(set, execution, *first_s); !done) {
+    return done;
   }
   Keep(set, std::move(execution));
   downloads_s_ += watch.Seconds();
   return {};
 }
 
-// The second time nothing can be left to do. What the faster one took, where there are two.
-Call<double> TimingRun::DownloadAgain(size_t set, const Execution& first, bool twice) {
+// The second time nothing can be left to do. The first that is slow says only that those after it need a call of
+// nothing before them.
+Call<void> TimingRun::DownloadAgain(size_t set, const Execution& first, double first_s) {
   Execution again, last;
   const Call<double> again_s = Download(set, again);
-  if (!again_s) return again_s;
+  if (!again_s) return tl::unexpected(again_s.error());
   if (!SameBits(first.output, again.output)) timing_.changed_later = kChangedLater;
-  if (!twice) return again_s;
+  if (!std::exchange(is_wary_, true)) return {};
   // A thread that works off what is left makes the second one wait as well.
   const Call<double> last_s = Download(set, last);
-  if (!last_s) return last_s;
-  return std::min(*again_s, *last_s);
+  if (!last_s) return tl::unexpected(last_s.error());
+  evidence_.AddDownloads(durations_s_[set], first_s, std::min(*again_s, *last_s));
+  return {};
 }
 
 void TimingRun::Keep(size_t set, Execution execution) {

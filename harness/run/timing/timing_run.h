@@ -52,7 +52,7 @@ class TimingRun {
   Call<void> DownloadSome(std::span<const size_t> order);
   Call<void> DownloadOne(size_t set);
   Call<void> DownloadAtOnce(size_t set);
-  Call<double> DownloadAgain(size_t set, const Execution& first, bool twice);
+  Call<void> DownloadAgain(size_t set, const Execution& first, double first_s);
   Call<double> Download(size_t set, Execution& execution);
   void Keep(size_t set, Execution execution);
   Call<void> DownloadMissing();
@@ -75,7 +75,6 @@ class TimingRun {
   double uploads_s_ = 0, unused_uploads_s_ = 0;
   double downloads_s_ = 0;  // with what is done with them
   size_t downloads_ = 0, upload_pairs_ = 0;
-  std::optional<double> again_s_;   // the fastest download of an output that had been downloaded before
   bool is_wary_ = false;            // a download was slow for no reason that was seen
   std::vector<size_t> downloaded_;  // outputs, by content
   KeptOutputs kept_;
