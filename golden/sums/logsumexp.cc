@@ -16,8 +16,11 @@
 namespace assay {
 namespace {
 
-// exp(-700) = 1e-304 of the largest term: left out, far below every error bound here.
+// exp(-700) < 2^-1009 of the largest term: left out.
 constexpr double kNegligible = -700;
+double NeglectedError(int64_t k) {
+  return 0x1p-1009 * static_cast<double>(k) + 0x1p-1073;
+}
 
 struct RowLse {
   double value = 0, value_lo = 0, sigma = 0, error = 0, spread = 0, log_part = 0;
@@ -29,60 +32,69 @@ void JoinSigma(double sum_sigma, RowLse& row) {
   row.sigma = std::sqrt(sum_sigma * sum_sigma + kRoundingDeviation * kRoundingDeviation * others);
 }
 
+// The largest term is 1 exactly. It is left out of the sum of the others, so that ln(1 + rest) keeps its digits where
+// the rest is small.
 RowLse FastRow(const double* x, int64_t k, double max) {
-  double total = 0, weighted = 0;
+  const int64_t largest = std::find(x, x + k, max) - x;
+  DD rest;
+  double weighted = 0;
   PanelSampler sampler;
   for (int64_t k0 = 0; k0 < k; k0 += kSigmaPanel) {
     const int64_t k1 = std::min(k, k0 + kSigmaPanel);
     double panel = 0, panel_weighted = 0;
     for (int64_t i = k0; i < k1; ++i) {
       const double d = x[i] - max;
-      if (d < kNegligible) continue;
+      if (d < kNegligible || i == largest) continue;
       const double e = std::exp(d);
       panel += e;
       panel_weighted -= e * d;
     }
-    total += panel;
+    rest = rest + panel;
     weighted += panel_weighted;
-    if (k1 < k) sampler.End(total);
+    if (k1 < k) sampler.End(rest.hi + (largest < k1 ? 1 : 0));
   }
   RowLse row;
+  const double total = 1 + rest.hi;
   row.spread = weighted / total;
-  const double log_total = std::log(total);
+  const double log_total = std::log1p(rest.hi);
   row.log_part = log_total;
   row.value = max + log_total;
-  // In u = 2^-53: the differences, 2 for exp, 64 + panels additions, 2 |log| for log, the last addition.
-  const double panels = std::ceil(static_cast<double>(k) / static_cast<double>(kSigmaPanel));
-  const double units = row.spread + 2 + (static_cast<double>(kSigmaPanel) + panels) + 2 * log_total;
-  row.error = 0x1p-53 * (1 + 0x1p-20) * (units + std::fabs(row.value)) + 0x1p-1000;
+  // In u = 2^-53: the differences, of the rest's share 2 for exp and the 64 additions of a panel (those of panels keep
+  // twice the digits), 2 |log| for log, the last addition.
+  const double share = rest.hi / total;
+  const double units = row.spread + share * (3 + static_cast<double>(kSigmaPanel)) + 2 * log_total;
+  row.error = 0x1p-53 * (1 + 0x1p-20) * (units + std::fabs(row.value)) + NeglectedError(k);
   JoinSigma(sampler.Sigma(total, total, k) / total, row);
   return row;
 }
 
 RowLse ReproducibleRow(const double* x, int64_t k, double max) {
-  DD total;
+  const int64_t largest = std::find(x, x + k, max) - x;
+  DD rest;
   double weighted = 0;
   PanelSampler sampler;
   for (int64_t i = 0; i < k; ++i) {
     const DD d = TwoSum(x[i], -max);
-    if (d.hi >= kNegligible) {
+    if (d.hi >= kNegligible && i != largest) {
       const DD e = Exp(d);
-      total = total + e;
+      rest = rest + e;
       weighted -= e.hi * d.hi;
     }
-    if ((i + 1) % kSigmaPanel == 0 && i + 1 < k) sampler.End(total.hi);
+    if ((i + 1) % kSigmaPanel == 0 && i + 1 < k) sampler.End(rest.hi + (largest <= i ? 1 : 0));
   }
   RowLse row;
-  row.spread = weighted / total.hi;
-  const DD log_total = Log(total);
+  const double total = 1 + rest.hi;
+  row.spread = weighted / total;
+  const DD log_total = Log1p(rest);
   row.log_part = log_total.hi;
   const DD value = log_total + max;
   row.value = value.hi;
   row.value_lo = value.lo;
-  // Exp and Log, k additions of 3 u^2 each, the last addition.
-  row.error =
-      kDDFunctionError * (2 + row.log_part) + 0x1p-103 * (static_cast<double>(k) + std::fabs(row.value)) + 0x1p-1000;
-  JoinSigma(sampler.Sigma(total.hi, total.hi, k) / total.hi, row);
+  // Exp and Log1p, k additions of 3 u^2 each, the last addition.
+  const double share = rest.hi / total;
+  row.error = kDDFunctionError * (2 * share + 5 * row.log_part) +
+              0x1p-103 * (static_cast<double>(k) * share + std::fabs(row.value)) + NeglectedError(k);
+  JoinSigma(sampler.Sigma(total, total, k) / total, row);
   return row;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "golden/dd/dd.h"
 #include "golden/sums/panel_sums.h"
@@ -26,7 +27,10 @@ constexpr double kExpVariance = 4.0 / 3;  // of an error uniform within 1 ulp = 
 struct RowWork {
   explicit RowWork(int64_t n) : x(n), distance(n), e(n), y(n), y_lo(n), error(n) {}
   std::vector<double> x, distance, e, y, y_lo, error;  // distance = m - x_j >= 0
-  double peak = 0, spread = 0, variance = 0;           // variance: the row's shared part, in u^2, relative
+  // variance: the row's shared part, in u^2, relative. rest: the sum of all exponentials but the largest one, which is
+  // 1 exactly: so the logarithm of 1 + rest keeps its digits where the rest is small.
+  double peak = 0, spread = 0, variance = 0, rest = 0;
+  double Share() const { return rest / (1 + rest); }
 };
 
 ASSAY_MULTIVERSION void Exponentials(const double* x, double max, double* distance, double* e, int64_t n) {
@@ -45,16 +49,29 @@ void DropInfinite(RowWork& row) {
   }
 }
 
-// sum e, sum e |x - m| and the shared variance: exponentials are independent, running sums as in panel_sums.h.
+size_t LargestTerm(const RowWork& row) {
+  size_t i = 0;
+  while (row.distance[i] > 0 || row.e[i] == 0) ++i;
+  return i;
+}
+
+// rest, sum e |x - m| and the shared variance: exponentials are independent, running sums as in panel_sums.h. Returns
+// sum e. Sums of panels are joined in double-double, so that no more than a panel's additions round.
 double SumRow(RowWork& row) {
-  double total = 0, weighted = 0, squares = 0;
+  DD rest;
+  double panel = 0, weighted = 0, squares = 0;
   PanelSampler sampler;
-  for (size_t i = 0; i < row.e.size(); ++i) {
-    total += row.e[i];
+  const size_t largest = LargestTerm(row), n = row.e.size();
+  for (size_t i = 0; i < n; ++i) {
+    if (i != largest) panel += row.e[i];
     if (row.e[i] > 0) weighted += row.e[i] * row.distance[i];
     squares += row.e[i] * row.e[i] * (kExpVariance + row.distance[i] * row.distance[i]);
-    if ((i + 1) % kSigmaPanel == 0 && i + 1 < row.e.size()) sampler.End(total);
+    if ((i + 1) % kSigmaPanel != 0 && i + 1 < n) continue;
+    rest = rest + std::exchange(panel, 0.0);
+    if (i + 1 < n) sampler.End(rest.hi + (largest <= i ? 1 : 0));
   }
+  row.rest = rest.hi;
+  const double total = 1 + row.rest;
   row.spread = weighted / total;
   const double sigma = sampler.Sigma(total, total, std::ssize(row.e));
   row.variance = (sigma * sigma + squares) / (total * total);
@@ -62,10 +79,10 @@ double SumRow(RowWork& row) {
 }
 
 void FastRow(bool log, RowWork& row) {
-  const double total = SumRow(row), log_total = std::log(total);
-  const auto n = static_cast<double>(row.x.size());
-  // In u = 2^-53: differences, 2 for each exp, n additions. The own difference and the division come on top.
-  const double shared = row.spread + 2 + n;
+  const double total = SumRow(row), log_total = std::log1p(row.rest);
+  // In u = 2^-53: differences; of the rest's share 2 for each exp, the 64 additions of a panel and one to double. The
+  // own difference and exponential, the addition of 1 and the division come on top.
+  const double shared = row.spread + row.Share() * (3 + static_cast<double>(kSigmaPanel));
   for (size_t i = 0; i < row.x.size(); ++i) {
     const double y = log ? -row.distance[i] - log_total : row.e[i] / total;
     const double units =
@@ -79,23 +96,25 @@ void ReproducibleRow(bool log, double max, RowWork& row) {
   SumRow(row);
   const auto n = static_cast<double>(row.x.size());
   std::vector<DD> e(row.x.size());
-  DD total;
+  const size_t largest = LargestTerm(row);
+  DD rest;
   for (size_t i = 0; i < e.size(); ++i) {
     const DD d = TwoSum(row.x[i], -max);
     if (d.hi > kLowest) {
       e[i] = Exp(d);
     } else if (d.hi > 2 * kLowest) {  // below double's normal range: a plain number
-      e[i] = {std::exp(d.hi), 0};
+      const DD root = Exp(Scale(d, 0.5));
+      e[i] = {root.hi * root.hi + 2 * root.hi * root.lo, 0};
     }
-    total = total + e[i];
+    if (i != largest) rest = rest + e[i];
   }
-  const DD log_total = Log(total);
+  const DD total = rest + 1.0, log_total = Log1p(rest);
   for (size_t i = 0; i < e.size(); ++i) {
     const bool gone = row.x[i] == -kInfinity;
     const DD y = log ? TwoSum(row.x[i], -max) - log_total : e[i] / total;
     row.y[i] = log && gone ? -kInfinity : y.hi;
     row.y_lo[i] = gone || !std::isfinite(y.hi) ? 0 : y.lo;
-    const double size = log ? 1 + log_total.hi + std::abs(row.y[i]) * 0x1p-8 : row.y[i];
+    const double size = log ? row.Share() + log_total.hi + std::abs(row.y[i]) * 0x1p-8 : row.y[i];
     const bool tiny = !log && !gone && row.distance[i] >= -kLowest;
     row.error[i] = gone || size == kInfinity ? 0
                                              : size * (8 * kDDFunctionError + n * 0x1p-103) +

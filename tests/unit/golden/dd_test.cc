@@ -79,6 +79,24 @@ TEST(DoubleDouble, LogOfManyPoints) {
   EXPECT_LT(worst, 0x1p-97);
 }
 
+// Relative to the result, which is as small as x.
+TEST(DoubleDouble, Log1pOfManyPoints) {
+  RandomStream random(3, 0);
+  double worst = 0;
+  for (uint64_t i = 0; i < 20000; ++i) {
+    const int exponent = static_cast<int>(random.Below(3 * i, 860)) - 850;
+    const double x = std::ldexp(1 + random.Uniform(3 * i + 1), i % 2 == 0 ? exponent : -static_cast<int>(i % 16));
+    const DD point = TwoSum(x, x * 0x1p-54 * (random.Uniform(3 * i + 2) - 0.5));
+    Mpfr reference;
+    Load(point, reference);
+    mpfr_log1p(reference.x, reference.x, MPFR_RNDN);
+    worst = std::max(worst, RelativeError(reference, Log1p(point), 0));
+  }
+  EXPECT_LT(worst, 5 * kDDFunctionError);
+  EXPECT_LT(worst, 0x1p-95);
+  EXPECT_EQ(Log1p({0, 0}).hi, 0);
+}
+
 TEST(DoubleDouble, LogOfExtremes) {
   for (const double x : {1.0, 1 + 0x1p-52, 1 - 0x1p-53, 0x1p-1022, 0x1.fffffffffffffp+1023, 0x1.6a09e667f3bcdp-1,
                          0x1.6a09e667f3bccp-1, 2.0, 0.5, 0x1p-600, 0x1p600}) {

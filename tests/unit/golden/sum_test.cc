@@ -134,6 +134,25 @@ TEST(RowLogSumExp, AgreesWithMpfr) {
   }
 }
 
+// ln(1 + rest) of a rest that 1 + rest does not hold.
+TEST(RowLogSumExp, KeepsItsDigitsNearZero) {
+  for (const double below : {-1.0, -30.0, -40.0, -80.0, -600.0}) {
+    for (const std::vector<double>& x : {std::vector{0.0, below}, std::vector{below, 0.0, -0x1p60}}) {
+      for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
+        SCOPED_TRACE(std::to_string(below) + " " + std::string(Name(tier)));
+        const Golden golden = GoldenRowLogSumExp(x, 1, std::ssize(x), tier, true);
+        Mpfr reference, rest;
+        mpfr_set_d(rest.x, below, MPFR_RNDN);
+        mpfr_exp(rest.x, rest.x, MPFR_RNDN);
+        mpfr_log1p(reference.x, rest.x, MPFR_RNDN);
+        const double error = reference.DistanceFrom(golden.value[0], Lo(golden, 0));
+        EXPECT_LE(error, golden.error[0]);
+        EXPECT_LE(golden.error[0], reference.Rounded() * (tier == Tier::kFast ? 1e-12 : 0x1p-88) + 0x1p-1000);
+      }
+    }
+  }
+}
+
 TEST(RowLogSumExp, Infinities) {
   const std::vector<double> x = {-kInf, -kInf, kInf, 1, kNaN, kInf, -kInf, 2};
   for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
