@@ -76,13 +76,6 @@ MidError RoundedIntermediates(const Contract& contract) {
   return {format.UnitRoundoff(), flushes ? format.MinNormal() : HalfUp(format.MinSubnormal()), format.max_finite};
 }
 
-// lambda_acc: what one operation loses to underflow. A unit that flushes inputs also flushes a running sum that it
-// reads back; a truncating unit loses up to a whole spacing.
-double AccumulatorUnderflow(const Contract& contract) {
-  if (contract.ftz != Flush::kNone) return contract.AccMinNormal();
-  return contract.acc == Accumulator::kTensorCore ? contract.AccMinSubnormal() : HalfUp(contract.AccMinSubnormal());
-}
-
 // A matrix unit that cuts its f32 output after every block of b terms: 2^-23 of the running sum each time.
 double TruncatedOutput(const Contract& contract, double terms) {
   if (contract.acc != Accumulator::kTensorCore) return 0;
@@ -159,6 +152,16 @@ constexpr double kStagnation = 0.125;
 // Beyond this share of sigma AddGridBias counts; less is within what the model of sigma may be off.
 constexpr double kLeastGridBias = 1.0 / 16;
 
+// Every product, every division of a mean and every sum, one more for scaling the result, once; later roundings can
+// enlarge what they lost. Transforms and scaled operands have sums that no type describes.
+double SumUnderflow(const Contract& contract, const SumBoundSpec& spec) {
+  const double once = AccumulatorUnderflow(contract);
+  if (contract.alg != Algorithm::kDirect || contract.in == InputRounding::kFP8) return (2 * spec.terms + 1) * once;
+  if (contract.ftz != Flush::kNone || contract.acc == Accumulator::kTensorCore) return (2 * spec.terms + 1) * once;
+  const double addition = spec.products || !spec.type_a ? 0 : AdditionUnderflow(contract, *spec.type_a);
+  return spec.terms * ((spec.products ? once : 0) + (spec.extra_relative > 0 ? once : 0) + addition);
+}
+
 StatisticModel SumStatistic(const Contract& contract, const SumBoundSpec& spec, const InputError& input) {
   StatisticModel statistic;
   const double u = contract.AccUnitRoundoff();
@@ -186,6 +189,22 @@ void AddGridBias(BoundModel& bound, const Golden& golden, const Contract& contra
   }
   bound.statistic.systematic.push_back({bias.get(), 1});
   bound.owned.push_back(std::move(bias));
+}
+
+double AccumulatorUnderflow(const Contract& contract) {
+  if (contract.ftz != Flush::kNone) return contract.AccMinNormal();
+  return contract.acc == Accumulator::kTensorCore ? contract.AccMinSubnormal() : HalfUp(contract.AccMinSubnormal());
+}
+
+double AdditionUnderflow(const Contract& contract, DType type) {
+  const double once = AccumulatorUnderflow(contract);
+  if (contract.ftz != Flush::kNone) return 2 * once;
+  return contract.acc != Accumulator::kTensorCore && AccumulatorHolds(contract, type) ? 0 : once;
+}
+
+bool AccumulatorHolds(const Contract& contract, DType type) {
+  if (!IsFloat(type)) return true;
+  return Representable(type, contract.AccExactBits(), contract.AccMinSubnormal(), contract.AccMaxFinite());
 }
 
 double InputRoundoff(const Contract& contract, DType type) {
@@ -292,10 +311,8 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
     bound.terms.push_back({plane, mass});
     lost = plane;
   }
-  // Every one of the K products and K sums can underflow once, and later roundings can enlarge what it lost.
   bound.constant =
-      ((2 * spec.terms + 1) * AccumulatorUnderflow(contract) + spec.mid_roundings * spec.terms * mid.absolute) *
-      (1 + gamma) * kRoundUp;
+      (SumUnderflow(contract, spec) + spec.mid_roundings * spec.terms * mid.absolute) * (1 + gamma) * kRoundUp;
   bound.statistic = SumStatistic(contract, spec, input);
   bound.statistic.constant = bound.constant;
   if (lost != nullptr) bound.statistic.systematic.push_back({lost, mass});

@@ -127,6 +127,16 @@ BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, c
 // planes that are a function of the sum.
 void AddGridBias(BoundModel& bound, const Golden& golden, const Contract& contract, double terms, double share = 1);
 
+// lambda_acc: what one product or division loses to underflow, at most half the smallest subnormal. A unit that flushes
+// inputs also flushes a running sum that it reads back; a truncating unit loses up to a whole spacing.
+double AccumulatorUnderflow(const Contract& contract);
+// The same of adding a number of this type. Both terms and their sum are multiples of the smallest subnormal: a sum
+// small enough to underflow is exact. Not so where a unit flushes, which may lose the sum before and the one after it,
+// nor where the accumulator does not hold the type.
+double AdditionUnderflow(const Contract& contract, DType type);
+// Whether every number of the type is one of the accumulator's.
+bool AccumulatorHolds(const Contract& contract, DType type);
+
 // The contract's u_in of an operand of this type: 0 where the rounding keeps every number of the type.
 double InputRoundoff(const Contract& contract, DType type);
 

@@ -153,7 +153,7 @@ BoundModel FiniteBound(const ConvCase& op, const Golden& golden, const Contract&
   const double extra_steps = op.bias ? 3 : 0;
   BoundModel bound =
       SumBound(golden, contract, out, {.terms = terms, .height = terms + extra_steps, .type_a = in, .type_b = in});
-  if (op.bias && !golden.exact) bound.constant += 2 * extra_steps * contract.AccMinNormal();
+  if (op.bias && !golden.exact) bound.constant += AdditionUnderflow(contract, out) * bound.growth;
   bound.statistic.constant = bound.constant;
   return bound;
 }

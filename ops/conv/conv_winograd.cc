@@ -154,7 +154,8 @@ std::optional<BoundModel> WinogradBound(const ConvCase& op, const Golden& golden
     if (term.plane == &golden.magnitude) term.plane = w;
   }
   const double scale = winograd::LargestOutputSum(f) * winograd::LargestOutputSum(f);
-  bound.constant = (bound.constant + f.alpha * contract.AccMinNormal()) * scale;
+  bound.constant = (bound.constant + f.alpha * AccumulatorUnderflow(contract)) * scale;
+  if (op.bias) bound.constant += AdditionUnderflow(contract, out) * bound.growth;
   const auto absolutes = golden.derived.Get(fmt::format("{}_absolute", winograd::PlaneName(f.m)),
                                             [&] { return winograd::Absolutes(op, golden, f.m, w->wide()); });
   bound.owned.push_back(absolutes);

@@ -174,6 +174,18 @@ Golden ApplyEpilogue(const MatmulCase& op, Golden golden, std::span<const Tensor
   return golden;
 }
 
+// What the epilogue may lose to underflow: a product with alpha, one with beta, the additions of c and bias. A unit that
+// flushes may lose what each product is made of, too.
+double EpilogueUnderflow(const MatmulCase& op, const Contract& contract, DType type) {
+  const double once = AccumulatorUnderflow(contract) * (contract.ftz != Flush::kNone ? 2 : 1);
+  const double addition = AdditionUnderflow(contract, type);
+  double lost = 0;
+  if (op.alpha != 1) lost += once;
+  if (op.beta != 0) lost += once + addition * std::max(1.0, std::abs(op.beta));
+  if (op.bias) lost += addition;
+  return lost;
+}
+
 BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   const auto terms = static_cast<double>(op.gemm.k);
   const double extra_steps = op.HasEpilogue() ? 3 : 0;
@@ -189,7 +201,7 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
 
   // SumBound knows nothing of alpha: underflows of the product are scaled by it, sums overflow before it.
   const double scale = std::abs(op.alpha);
-  bound.constant = bound.constant * std::max(1.0, scale) + 2 * extra_steps * contract.AccMinNormal();
+  bound.constant = bound.constant * std::max(1.0, scale) + EpilogueUnderflow(op, contract, out) * bound.growth;
   bound.statistic.constant = bound.constant;
   bound.partial_overflow_at *= std::min(1.0, scale);
   if (!op.rounded) return bound;

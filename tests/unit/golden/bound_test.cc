@@ -75,16 +75,31 @@ TEST(Bound, NarrowAccumulatorsAndLongSumsPromiseLittle) {
 
 TEST(Bound, Underflow) {
   const Golden golden = OneSum(0);
-  const auto constant = [&](const char* contract) {
-    return SumBound(golden, Declared(contract), DType::kF32, {.terms = 2, .height = 2}).constant;
+  const auto constant = [&](const char* contract, const SumBoundSpec& spec = {.terms = 2, .height = 2}) {
+    return SumBound(golden, Declared(contract), DType::kF32, spec).constant;
   };
-  EXPECT_NEAR(constant("acc=f32") / (5 * 0x1p-150), 1, 1e-6);
+  EXPECT_NEAR(constant("acc=f32") / (2 * 0x1p-150), 1, 1e-6) << "two products; sums that underflow are exact";
   EXPECT_NEAR(constant("acc=f32;ftz=all") / (5 * 0x1p-126), 1, 1e-6);
-  EXPECT_NEAR(constant("acc=f16") / (5 * 0x1p-25), 1, 1e-2);
+  EXPECT_NEAR(constant("acc=f16") / (2 * 0x1p-25), 1, 1e-2);
+  EXPECT_NEAR(constant("acc=tc<25,4>") / (5 * 0x1p-149), 1, 1e-6);
+  SumBoundSpec sum{.terms = 2, .height = 1, .products = false};
+  sum.type_a = DType::kF16;
+  EXPECT_EQ(constant("acc=f32", sum), 0);
+  EXPECT_EQ(constant("acc=f16", sum), 0);
+  sum.type_a = DType::kF32;
+  EXPECT_NEAR(constant("acc=f16", sum) / (2 * 0x1p-25), 1, 1e-2) << "f32 terms are no multiples of 2^-24";
   EXPECT_EQ(OutputBound(Declared("acc=f32"), DType::kF16).lambda_out, 0x1p-25);
   EXPECT_EQ(OutputBound(Declared("acc=f32;out=rz"), DType::kF16).lambda_out, 0x1p-24);
   EXPECT_EQ(OutputBound(Declared("acc=f32;ftz=out"), DType::kF16).lambda_out, 0x1p-14);
   EXPECT_EQ(OutputBound(Declared("acc=f32;ftz=in"), DType::kF16).lambda_out, 0x1p-25);
+}
+
+TEST(Bound, UnderflowOfAdditions) {
+  EXPECT_EQ(AdditionUnderflow(Declared("acc=f32"), DType::kF32), 0);
+  EXPECT_EQ(AdditionUnderflow(Declared("acc=f32"), DType::kBF16), 0);
+  EXPECT_EQ(AdditionUnderflow(Declared("acc=f32"), DType::kF64), 0x1p-150);
+  EXPECT_EQ(AdditionUnderflow(Declared("acc=f16"), DType::kBF16), 0x1p-25);
+  EXPECT_EQ(AdditionUnderflow(Declared("acc=f32;ftz=out"), DType::kF32), 0x1p-125);
 }
 
 TEST(Bound, Overflow) {

@@ -31,6 +31,26 @@ TEST(Slack, LogSumExpOfRoundedInputsIsNotRelativeToTheResult) {
   EXPECT_EQ(InputRoundoff(contract, DType::kBF16), 0) << "exact on the type";
 }
 
+// Half of the bias is not lost in sums that flush nothing: f16 holds every number on the way.
+TEST(Slack, AnEpilogueThatFlushesNothingLosesNoSmallBias) {
+  const struct {
+    const char *op, *id;
+  } cases[] = {{"matmul", "matmul/f16/m=1,n=1,k=4,bias=1/fill=normal/seed=0"},
+               {"conv", "conv/f16/n=1,c=4,o=1,i=1,k=1,bias=1/fill=normal/seed=0"}};
+  for (const auto& [name, id] : cases) {
+    const Problem problem = Bind(id);
+    std::vector<Tensor> inputs;
+    for (size_t i = 0; i < 3; ++i) inputs.push_back(Filled(problem.inputs[i], i == 0 ? 0.0625 : 0.015625));
+    inputs[2] = Filled(problem.inputs[2], 0.0005);
+    const Golden golden = Op(name).ComputeGolden(problem, inputs, Tier::kFast);
+    const DeclaredBound bound = BoundOf(problem, golden, "f16acc");
+    const FloatFormat& f16 = FormatOf(DType::kF16);
+    EXPECT_TRUE(Accepts(bound, golden, 0, RoundTo(f16, golden.value[0]))) << id;
+    EXPECT_FALSE(Accepts(bound, golden, 0, RoundTo(f16, 0.00415802))) << id;
+    EXPECT_TRUE(Accepts(BoundOf(problem, golden, "f16acc;ftz=all"), golden, 0, RoundTo(f16, 0.00415802))) << id;
+  }
+}
+
 // Selections of rows without a subnormal winner stay exact where subnormals are flushed.
 TEST(Slack, FlushingLeavesOtherWinnersExact) {
   const Problem problem = Bind("reduce/f32/shape=1x4,axes=1,kind=max/fill=normal/seed=0");
