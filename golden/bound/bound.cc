@@ -207,6 +207,10 @@ bool AccumulatorHolds(const Contract& contract, DType type) {
   return Representable(type, contract.AccExactBits(), contract.AccMinSubnormal(), contract.AccMaxFinite());
 }
 
+double PathRoundings(const Contract& contract, double terms, bool products, DType type) {
+  return products || !AccumulatorHolds(contract, type) ? terms : terms - 1;
+}
+
 double InputRoundoff(const Contract& contract, DType type) {
   return KeepsInputs(contract.in, type) ? 0 : contract.InputUnitRoundoff();
 }

@@ -100,14 +100,14 @@ double Gamma(double h, double u);
 double SumError(double h, double u);
 
 // The bound of a sum of K products of two operands of the given types (matmul, convolution; K terms of one operand:
-// set `products` to false). `height` is the number of additions that a term can pass through (K for any order, K + 3
-// with a fused epilogue). The magnitude plane is golden.magnitude; golden.Extra("subnormal_mass") is used when the
-// contract flushes inputs. Integer sums (golden.exact with an integer output and a magnitude plane) are exact where S
-// is at most ExactIntegers; beyond that a float accumulator is held to the same bound, which it meets in integers: sums
-// of integers stay integers in every float format, so that the conversion at the end rounds nothing.
+// set `products` to false). `height` is the number of roundings on a term's path, see PathRoundings. The magnitude
+// plane is golden.magnitude; golden.Extra("subnormal_mass") is used when the contract flushes inputs. Integer sums
+// (golden.exact with an integer output and a magnitude plane) are exact where S is at most ExactIntegers; beyond that a
+// float accumulator is held to the same bound, which it meets in integers: sums of integers stay integers in every
+// float format, so that the conversion at the end rounds nothing.
 struct SumBoundSpec {
   double terms = 1;   // K
-  double height = 1;  // h
+  double height = 1;  // h, of the longest path
   bool products = true;
   bool squares_known = false;  // golden.sigma knows the sum of the squared terms: no floor of short sums
   double extra_relative = 0;   // further relative errors of each term, e.g. the division of a mean
@@ -115,6 +115,11 @@ struct SumBoundSpec {
   // Types of the operands, where known: an input rounding that is exact on a type (tf32 of f16) costs nothing.
   std::optional<DType> type_a, type_b;
 };
+// h of K terms in any order: K - 1 additions, and one rounding of the term itself. That is a product's, fused or not
+// (the first of fused multiplications and additions adds to zero), or the conversion of a number that the accumulator
+// does not hold. Other numbers are added as they are. Epilogues add one for each of their operations.
+double PathRoundings(const Contract& contract, double terms, bool products, DType type);
+
 // Also sets `statistic`.
 BoundModel SumBound(const Golden& golden, const Contract& contract, DType out, const SumBoundSpec& spec);
 

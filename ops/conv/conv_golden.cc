@@ -150,9 +150,9 @@ BoundModel FiniteBound(const ConvCase& op, const Golden& golden, const Contract&
     if (std::optional<BoundModel> bound = WinogradBound(op, golden, contract, in, out)) return *std::move(bound);
   }
   const auto terms = static_cast<double>(op.Terms());
-  const double extra_steps = op.bias ? 3 : 0;
-  BoundModel bound =
-      SumBound(golden, contract, out, {.terms = terms, .height = terms + extra_steps, .type_a = in, .type_b = in});
+  const double bias = op.bias ? (AccumulatorHolds(contract, out) ? 1 : 2) : 0;  // added, where need be converted before
+  const double height = PathRoundings(contract, terms, true, in) + bias;
+  BoundModel bound = SumBound(golden, contract, out, {.terms = terms, .height = height, .type_a = in, .type_b = in});
   if (op.bias && !golden.exact) bound.constant += AdditionUnderflow(contract, out) * bound.growth;
   bound.statistic.constant = bound.constant;
   return bound;

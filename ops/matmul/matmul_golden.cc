@@ -174,8 +174,8 @@ Golden ApplyEpilogue(const MatmulCase& op, Golden golden, std::span<const Tensor
   return golden;
 }
 
-// What the epilogue may lose to underflow: a product with alpha, one with beta, the additions of c and bias. A unit that
-// flushes may lose what each product is made of, too.
+// What the epilogue may lose to underflow: a product with alpha, one with beta, the additions of c and bias. A unit
+// that flushes may lose what each product is made of, too.
 double EpilogueUnderflow(const MatmulCase& op, const Contract& contract, DType type) {
   const double once = AccumulatorUnderflow(contract) * (contract.ftz != Flush::kNone ? 2 : 1);
   const double addition = AdditionUnderflow(contract, type);
@@ -186,11 +186,18 @@ double EpilogueUnderflow(const MatmulCase& op, const Contract& contract, DType t
   return lost;
 }
 
+// One rounding for alpha, for c and for bias, of the sum or of what it begins with. Where the accumulator does not hold
+// c or bias, these are converted first.
+double EpilogueRoundings(const MatmulCase& op, const Contract& contract, DType type) {
+  const bool added = op.beta != 0 || op.bias;
+  return (op.alpha != 1 ? 1 : 0) + (op.beta != 0 ? 1 : 0) + (op.bias ? 1 : 0) +
+         (added && !AccumulatorHolds(contract, type) ? 1 : 0);
+}
+
 BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   const auto terms = static_cast<double>(op.gemm.k);
-  const double extra_steps = op.HasEpilogue() ? 3 : 0;
-  BoundModel bound =
-      SumBound(golden, contract, out, {.terms = terms, .height = terms + extra_steps, .type_a = in, .type_b = in});
+  const double height = PathRoundings(contract, terms, true, in) + EpilogueRoundings(op, contract, out);
+  BoundModel bound = SumBound(golden, contract, out, {.terms = terms, .height = height, .type_a = in, .type_b = in});
   if (IsInt(out)) return bound;
   const bool flushes = contract.ftz == Flush::kIn || contract.ftz == Flush::kAll;
   if (const Plane* lost = golden.Extra("lost_infinity"); lost != nullptr && flushes) {

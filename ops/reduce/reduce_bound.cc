@@ -39,13 +39,16 @@ void AddFlushedInputs(BoundModel& bound, const Golden& golden, const Contract& c
   if (mass != nullptr && FlushesInputs(contract)) bound.terms.push_back({mass, 1});
 }
 
-BoundModel MeanBound(const ReduceCase& op, const Golden& golden, const Contract& contract, DType out) {
+BoundModel MeanBound(const ReduceCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   const auto terms = static_cast<double>(op.terms);
   // Division, or multiplication by a rounded reciprocal; the count itself may round (K in f16).
   const double division = MathError(contract) + 4 * contract.AccUnitRoundoff();
-  BoundModel bound =
-      SumBound(golden, contract, out,
-               {.terms = terms, .height = terms, .products = false, .squares_known = true, .extra_relative = division});
+  BoundModel bound = SumBound(golden, contract, out,
+                              {.terms = terms,
+                               .height = PathRoundings(contract, terms, false, in),
+                               .products = false,
+                               .squares_known = true,
+                               .extra_relative = division});
   bound.partial_overflow_at /= terms;  // the magnitude plane is S / K
   // A running mean, m += (x - m) / n, has differences of either sign on the way.
   bound.partial_signs = PartialSigns::kEither;
@@ -210,7 +213,7 @@ BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contr
   const auto terms = static_cast<double>(op.terms);
   switch (op.kind) {
     case ReduceKind::kMean:
-      bound = MeanBound(op, golden, contract, out);
+      bound = MeanBound(op, golden, contract, in, out);
       break;
     case ReduceKind::kL2:
       bound = L2Bound(op, golden, contract, out);
@@ -223,7 +226,11 @@ BoundModel ReduceBound(const Problem& problem, const Golden& golden, const Contr
       break;
     default:
       bound = SumBound(golden, contract, out,
-                       {.terms = terms, .height = terms, .products = false, .squares_known = true, .type_a = in});
+                       {.terms = terms,
+                        .height = PathRoundings(contract, terms, false, in),
+                        .products = false,
+                        .squares_known = true,
+                        .type_a = in});
   }
   AdmitOperandOverflow(bound, golden, contract, in);
   if (op.kind != ReduceKind::kSum && op.kind != ReduceKind::kMean)

@@ -51,6 +51,30 @@ TEST(Slack, AnEpilogueThatFlushesNothingLosesNoSmallBias) {
   }
 }
 
+// The sum of two numbers rounds once: in units of 2 u of it, and of the output, which is f32 here. Three are 2 u more.
+TEST(Slack, SumsOfAFewTermsRoundAsOftenAsTheyAdd) {
+  const double u = 0x1p-24;
+  const auto tolerance = [&](const std::string& id, const char* contract) {
+    const Problem problem = Bind(id);
+    std::vector<Tensor> inputs;
+    for (const Operand& operand : problem.inputs) inputs.push_back(Filled(operand, 1));
+    const Golden golden = Op(problem.spec.op).ComputeGolden(problem, inputs, Tier::kFast);
+    const DeclaredBound bound = BoundOf(problem, golden, contract);
+    return (AccumulatedBound(bound, golden, 0) - golden.error[0]) / golden.magnitude[0] / u;
+  };
+  const double near = 1e-3;
+  EXPECT_NEAR(tolerance("reduce/f32/shape=1x1,axes=1/fill=normal/seed=0", "acc=f32"), 0, near);
+  EXPECT_NEAR(tolerance("reduce/f32/shape=1x2,axes=1/fill=normal/seed=0", "acc=f32"), 2, near);
+  EXPECT_NEAR(tolerance("reduce/f32/shape=1x3,axes=1/fill=normal/seed=0", "acc=f32"), 4, near);
+  EXPECT_NEAR(tolerance("reduce/f32/shape=1x2,axes=1/fill=normal/seed=0", "acc=f16") / 0x1p13, 4, 1e-1) << "converted";
+  const std::string product = "matmul/f32/m=1,n=1,k=2";
+  EXPECT_NEAR(tolerance(product + "/fill=normal/seed=0", "acc=f32"), 4, near);
+  EXPECT_NEAR(tolerance(product + ",bias=1/fill=normal/seed=0", "acc=f32"), 6, near);
+  EXPECT_NEAR(tolerance(product + ",alpha=2/fill=normal/seed=0", "acc=f32"), 6, near);
+  EXPECT_NEAR(tolerance(product + ",alpha=2,beta=2,bias=1/fill=normal/seed=0", "acc=f32"), 10, near);
+  EXPECT_NEAR(tolerance("conv/f32/n=1,c=2,o=1,i=1,k=1,bias=1/fill=normal/seed=0", "acc=f32"), 6, near);
+}
+
 // Selections of rows without a subnormal winner stay exact where subnormals are flushed.
 TEST(Slack, FlushingLeavesOtherWinnersExact) {
   const Problem problem = Bind("reduce/f32/shape=1x4,axes=1,kind=max/fill=normal/seed=0");
