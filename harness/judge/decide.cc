@@ -25,13 +25,14 @@ std::string ElementText(const Shape& shape, const WorstElement& w) {
 std::string RunFailure(const Evidence& evidence, size_t run) {
   const ErrorMetrics& m = evidence.runs[run];
   const std::string which = evidence.runs.size() > 1 ? fmt::format(" in run {}", run + 1) : "";
+  const char* parts = m.complex ? " real and imaginary parts" : "";  // what follows counts elements
   if (m.nonfinite_mismatch > 0) {
     const WorstElement example = m.nonfinite_example.value_or(WorstElement{});
-    return fmt::format("exceptional channel{}: {} wrong among non-finite values, first {}; {}", which,
-                       m.nonfinite_mismatch, ElementText(evidence.shape, example), m.where);
+    return fmt::format("exceptional channel{}: {}{} wrong among non-finite values, first {}; {}", which,
+                       m.nonfinite_mismatch, parts, ElementText(evidence.shape, example), m.where);
   }
   const WorstElement worst = m.worst.empty() ? WorstElement{} : m.worst[0];
-  return fmt::format("bound channel{}: {} beyond the bound, worst {}; {}", which, m.violations,
+  return fmt::format("bound channel{}: {}{} beyond the bound, worst {}; {}", which, m.violations, parts,
                      ElementText(evidence.shape, worst), m.where);
 }
 

@@ -73,6 +73,7 @@ ErrorMetrics Measure(const Golden& golden, const BoundModel& bound, const Contra
 
   ErrorMetrics metrics;
   metrics.elements = got.size();
+  metrics.complex = parts == 2;
   FillErrors(total, metrics);
   metrics.range = FillRange(total, values);
   if (options.only_if_holds && !metrics.Holds()) return metrics;

@@ -33,7 +33,8 @@ struct OutputRange {
 
 struct ErrorMetrics {
   int64_t elements = 0;
-  int64_t finite = 0;  // values (two per complex element) that entered the sums: got and golden both finite
+  bool complex = false;  // two values per element
+  int64_t finite = 0;    // values (two per complex element) that entered the sums: got and golden both finite
   double max_abs_err = 0, max_rel_err = 0, max_ulp_err = 0, rms_err = 0;
   std::optional<double> nmse;  // none when all golden values are zero
   double bound_margin = 0;     // max |e| / T_hard over finite values; infinity where an exact value is wrong

@@ -142,8 +142,10 @@ class Mutations {
 
   // The samples above can miss a few outputs among many for which nothing is promised.
   void CountUnbounded() {
-    const int64_t n = judge_.golden().size();
-    for (int64_t i = 0; i < n; ++i) power_.unbounded += judge_.Unbounded(i) ? 1 : 0;
+    const int64_t parts = IsComplex(dtype_) ? 2 : 1, n = judge_.golden().size() / parts;
+    for (int64_t i = 0; i < n; ++i) {
+      power_.unbounded += judge_.Unbounded(i * parts) || judge_.Unbounded(i * parts + parts - 1) ? 1 : 0;
+    }
     if (!twins_.empty() || power_.unbounded == 0) return;
     power_.power = std::min(power_.power, Share(n - power_.unbounded, n));
     if (power_.missed.empty()) {
@@ -168,7 +170,8 @@ class Mutations {
   // either list leaves out terms that are zero in it.
   void OmittedTerms() {
     const std::vector<int64_t> outputs = SampleOutputs(judge_.golden().size());
-    const std::vector<Mutant> main = op_.OmittedTerms(problem_, inputs_, judge_.golden().value, outputs);
+    std::vector<Mutant> main = op_.OmittedTerms(problem_, inputs_, judge_.golden().value, outputs);
+    std::erase_if(main, [&](const Mutant& mutant) { return HasNoEffect(mutant); });
     std::vector<bool> caught(main.size());
     for (size_t k = 0; k < main.size(); ++k) caught[k] = MainCatches(main[k].index, RoundOut(dtype_, main[k].value));
     for (const Twin& twin : twins_) {
@@ -190,6 +193,12 @@ class Mutations {
     const auto survivor = std::find(caught.begin(), caught.end(), false);
     if (survivor == caught.end() || !power_.missed.empty()) return;
     DescribeMissed(main[static_cast<size_t>(survivor - caught.begin())]);
+  }
+
+  // An infinity or NaN that is one without the term as well: nobody could tell.
+  bool HasNoEffect(const Mutant& mutant) const {
+    const double y = judge_.golden().value[static_cast<size_t>(mutant.index)];
+    return std::isnan(y) ? std::isnan(mutant.value) : std::isinf(y) && mutant.value == y;
   }
 
   // Mutants that carry names: those that the twin's data shows under the same name.

@@ -17,8 +17,9 @@ struct MutationPower {
   double power = 0;  // the smaller of the two shares; a kind without mutants does not count
   // Outputs that are wrong everywhere: blank ones, and integer sums that were kept in f32 where they can exceed 2^24.
   int whole_caught = 0, whole_total = 0;
-  int64_t omitted_caught = 0, omitted_total = 0;  // single omitted terms
-  // Outputs that accept any result; they count against the case unless a twin runs with it.
+  int64_t omitted_caught = 0, omitted_total = 0;  // single omitted terms, but those that change no infinity and no NaN
+  // Output elements that accept any result, in one part at least; they count against the case unless a twin runs with
+  // it.
   int64_t unbounded = 0;
   // Where no twin runs with the case, of up to kZeroSamples outputs: those that some legal order of the terms may make
   // infinite or NaN; those that are at least the smallest normal number, and of these the ones that could be zero.

@@ -148,6 +148,27 @@ TEST(MutationPower, OutputsThatAcceptAnythingCountAgainstTheCase) {
   EXPECT_EQ(c.Measure(twins).unbounded, 2);
 }
 
+// Two terms of each row are left out in turn: those that leave an infinity or a NaN as it is show nothing.
+TEST(MutationPower, TermsThatChangeNoInfinityAreNoFaults) {
+  RowSumCase c(40, 8, 1e-6, Distinct);
+  c.golden.value[3] = -std::numeric_limits<double>::infinity();
+  c.golden.value[5] = std::numeric_limits<double>::quiet_NaN();
+  const MutationPower power = c.Measure();
+  EXPECT_EQ(power.omitted_total, 76);
+  EXPECT_EQ(power.omitted_caught, 76);
+  EXPECT_EQ(power.power, 1);
+}
+
+// A complex element is one output, whichever of its parts accepts anything.
+TEST(MutationPower, PartsOfAComplexOutputCountOnce) {
+  RowSumCase c(40, 8, 1e-6, Distinct);
+  c.problem.output.dtype = DType::kC64;
+  for (const int64_t part : {6, 7, 11}) Admit(c.bound, c.golden.size(), part, kAnything);
+  const MutationPower power = c.Measure();
+  EXPECT_EQ(power.unbounded, 2);
+  EXPECT_NEAR(power.power, 0.9, 1e-12);
+}
+
 // The samples see one of four outputs, but a promise is missing for each.
 TEST(MutationPower, UnboundedOutputsBetweenTheSamplesCountAsWell) {
   RowSumCase c(1024, 2, 1e-6, Distinct);

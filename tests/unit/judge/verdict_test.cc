@@ -156,6 +156,14 @@ const std::vector<DecideCase>& DecideCases() {
       {"Bound", [](Evidence& e) { AddViolation(e.runs[1]); }, kMismatch, RC::kNone,
        "bound channel in run 2: 1 beyond the bound, worst element [1,5] got 1.5, golden 1, error 0.5, tolerance 0.125; "
        "1 of 32 elements, [1,5]"},
+      {"BoundOfComplexParts",
+       [](Evidence& e) {
+         AddViolation(e.runs[1]);
+         e.runs[1].complex = true, e.runs[1].violations = 2;
+       },
+       kMismatch, RC::kNone,
+       "bound channel in run 2: 2 real and imaginary parts beyond the bound, worst element [1,5] got 1.5, golden 1, "
+       "error 0.5, tolerance 0.125; 1 of 32 elements, [1,5]"},
       {"NotFinite",
        [](Evidence& e) {
          e.runs[0].nonfinite_mismatch = 1;
