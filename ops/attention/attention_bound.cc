@@ -7,6 +7,8 @@
 // probabilities, of both sums and of the final division, relative to sum w |v|.
 // A q or k that the contract's input class rounds to infinity makes scores infinite, of either sign, or NaN: the row is
 // NaN, or its weights are whatever is left of them, none at all included. Of a v so rounded see attention_overflow.cc.
+// So are those of a row whose scores or exponentials leave the accumulator's range (HasAnyWeights): a mask of the most
+// negative number makes all scores -inf as soon as log2 e multiplies them.
 // Holds for any order and any split of the keys, for P normalised before or after PV, exp or exp2 with a rounded factor
 // log2 e, and blocks of at least kBlock keys, each rescaling the running sums once: the smallest key tile of published
 // kernels.
@@ -61,6 +63,16 @@ class Bounder {
     return rows[i / op_.dv * kRowFacts + kLargest] >= operand_overflow_;
   }
 
+  // Whether scores or exponentials of the row may overflow, or all of the latter vanish: the result is NaN, infinite
+  // where sums are, or has whatever weights are left, none at all included.
+  bool HasAnyWeights(const Plane& rows, int64_t i) const {
+    const int64_t first = i / op_.dv * kRowFacts;
+    const auto fact = [&](RowFact f) { return rows[first + f]; };
+    if (fact(kCertain) >= 1) return false;
+    return fact(kReach) * kLog2E * (1 + dot_) >= e_.range || fact(kSunk) * kLog2E * (1 + added_) >= e_.range ||
+           2 * e_.u * fact(kStored) >= most_exponent_ || fact(kLargest) > largest_operand_;
+  }
+
   // A of element i; the row's facts from `facts`.
   double At(const Golden& golden, const Plane& rows, int64_t i) const {
     const int64_t first = i / op_.dv * kRowFacts;
@@ -68,9 +80,7 @@ class Bounder {
     if (fact(kCertain) >= 1) return 0;
     const bool masked = fact(kMasked) >= 1;
     if (masked && masked_any_) return kInfinity;
-    if (fact(kReach) * kLog2E * (1 + dot_) >= e_.range || fact(kSunk) * kLog2E * (1 + added_) >= e_.range)
-      return kInfinity;
-    if (2 * e_.u * fact(kStored) >= most_exponent_ || fact(kLargest) > largest_operand_) return kInfinity;
+    if (HasAnyWeights(rows, i)) return OfAnyWeights(golden, i);
     if (masked) return 0;
     if (!(sums_ < kInfinity)) return kInfinity;
 
@@ -101,6 +111,15 @@ class Bounder {
   }
 
  private:
+  // Exponentials that have nearly vanished, and their products with v, are rounded to twice their size at most, each:
+  // up to 4 max |v|. A golden value that is not finite comes from scores or values that are not.
+  double OfAnyWeights(const Golden& golden, int64_t i) const {
+    if (!std::isfinite(golden.value[i]) || !(sums_ < kInfinity)) return kInfinity;
+    const double y = std::fabs(golden.value[i]), most = y + (*golden.Extra("range"))[i];
+    const double underflow = 2 * (lost_weight_ * most + e_.lambda) * (static_cast<double>(op_.s) + 2) + 2 * in_normal_;
+    return (y + 4 * most * (1 + sums_) + underflow) * (1 + 0x1p-40);
+  }
+
   const AttentionCase& op_;
   const OperationErrors e_;
   bool masked_any_ = false;
@@ -131,11 +150,26 @@ BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Co
   AdmitWhere(bound, *owned, kInfinity, kAnything);
   for (int64_t i = 0; i < golden.size(); ++i) {
     if (bounder.MayBeNan(rows, i)) Admit(bound, golden.size(), i, kAlsoNan);
+    if (bounder.HasAnyWeights(rows, i)) Admit(bound, golden.size(), i, kAlsoNan | kAlsoInfinity);
   }
-  if (const Plane* nan = golden.Extra("may_be_nan")) AdmitWhere(bound, *nan, 1, kAlsoNan);
+  if (const Plane* nan = golden.Extra("may_be_nan")) {
+    AdmitWhere(bound, *nan, 1, kAlsoNan);
+    AdmitWhere(bound, *nan, 2, kAlsoInfinity);
+  }
   AdmitOperandOverflow(bound, golden, contract, problem.inputs[0].dtype);
   bound.terms.push_back({owned.get(), 1});
   bound.owned.push_back(owned);
+  // Nothing is known of the distribution of errors of rows with any weights.
+  const auto any = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
+  bool some = false;
+  for (int64_t i = 0; bound.statistic.applicable && i < golden.size(); ++i) {
+    if (!bounder.HasAnyWeights(rows, i) || !std::isfinite((*owned)[i])) continue;
+    some = true;
+    any->Set(i, (*owned)[i]);
+  }
+  if (!some) return bound;
+  bound.statistic.systematic.push_back({any.get(), 2});
+  bound.owned.push_back(any);
   return bound;
 }
 

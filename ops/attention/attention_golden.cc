@@ -46,8 +46,8 @@ struct RowWork {
   int64_t first_key = 0, seen = 0;  // how many are seen
   bool consecutive = false;         // with rows of v that follow each other, all finite
   bool unclear = false, may_be_nan = false;
-  std::vector<int64_t> unclear_keys, weightless_keys;
-  double off = 0;  // what a distance may lack, in |o|
+  std::vector<int64_t> unclear_keys, weightless_keys;  // as in AttentionRow
+  double off = 0;                                      // what a distance may lack, in |o|
   AttentionColumns columns;
   bool counts = false;                     // false: there is nothing to sum
   std::vector<WeightedKey> keys;           // none then, and where a tile has the weights
@@ -395,12 +395,11 @@ class Builder {
     added_.SetRowUp(first, columns.added, kUp);
     range_.SetRowUp(first, columns.range, kUp);
     values_.SetRowUp(first, of_keys.values, kUp);
-    if (!data_.all_finite_v) StoreSpecial(columns, first);
-    for (const int64_t key : w.unclear_keys) FreeColumns(key, w);
     for (int64_t i = first; w.may_be_nan && i < first + op_.dv; ++i) may_be_nan_.Set(i, 1);
+    if (!data_.all_finite_v) StoreSpecial(w, first);
     for (const int64_t key : w.weightless_keys) {
       for (int64_t c = 0; c < op_.dv; ++c) {
-        if (!std::isfinite(ValueOf(key, c, w))) may_be_nan_.Set(first + c, 1);
+        if (!std::isfinite(ValueOf(key, c, w))) may_be_nan_.Set(first + c, std::max(1.0, may_be_nan_[first + c]));
       }
     }
   }
@@ -409,21 +408,23 @@ class Builder {
     return data_.v[static_cast<size_t>((op_.KeyHead(w.row) * op_.s + key) * op_.dv + c)];
   }
 
-  // What a value of little weight that is not finite adds, unless a NaN that is seen decides.
-  void FreeColumns(int64_t key, const RowWork& w) {
+  // An infinity of little weight is infinite as long as its weight has not vanished, and NaN or nothing then. Beside
+  // infinities of more weight it may be any of that.
+  void StoreSpecial(const RowWork& w, int64_t first) {
     for (int64_t c = 0; c < op_.dv; ++c) {
-      if (std::isfinite(ValueOf(key, c, w))) continue;
-      const auto is_nan = [&](int64_t seen) { return std::isnan(ValueOf(seen, c, w)); };
-      if (std::ranges::none_of(w.weights.keys, is_nan)) golden_.error.Set(w.row * op_.dv + c, kInfinity);
-    }
-  }
-
-  void StoreSpecial(const AttentionColumns& columns, int64_t first) {
-    for (int64_t c = 0; c < op_.dv; ++c) {
-      if (columns.special[c] == 0) continue;  // not of NaN
-      golden_.value[first + c] = columns.special[c];
+      const double special = w.columns.special[c];
+      if (special == 0) continue;  // not of NaN
+      const auto is_special = [&](int64_t key) { return !std::isfinite(ValueOf(key, c, w)); };
+      const auto is_nan = [&](int64_t key) { return std::isnan(ValueOf(key, c, w)); };
+      const auto unclear = std::ranges::count_if(w.unclear_keys, is_special);
+      const bool decided = unclear == 0 || std::ranges::any_of(w.weights.keys, is_nan);
+      if (!decided && unclear == std::ranges::count_if(w.weights.keys, is_special)) {
+        may_be_nan_.Set(first + c, 2);
+        continue;
+      }
+      golden_.value[first + c] = special;
       if (!golden_.value_lo.empty()) golden_.value_lo[first + c] = 0;
-      golden_.error.Set(first + c, 0);
+      golden_.error.Set(first + c, decided ? 0 : kInfinity);
     }
   }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "ops/binding.h"
 #include "tests/support/operator_cases.h"
@@ -114,6 +115,60 @@ TEST(AttentionBound, OfOneKeyIsNarrow) {
       for (const double off : {-100 * ulp, 100 * ulp}) ASSERT_FALSE(Accepts(bound, golden, i, y + off)) << i;
     }
   }
+}
+
+// A small attention with given values; columns of v side by side.
+struct Given {
+  Given(std::string_view id, const std::vector<double>& v, const std::vector<double>& mask) : problem(Bind(id)) {
+    for (const Operand& operand : problem.inputs) {
+      inputs.emplace_back(operand.dtype, operand.shape);
+      inputs.back().SetDoubles(std::vector<double>(static_cast<size_t>(inputs.back().size()), 1));
+    }
+    inputs[2].SetDoubles(v);
+    if (inputs.size() > 3) inputs[3].SetDoubles(mask);
+    golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
+    bound.emplace(BoundOf(problem, golden, "acc=f32;math=4"));
+  }
+  bool Accepts(int64_t i, double got) const { return test::Accepts(*bound, golden, i, got); }
+
+  Problem problem;
+  std::vector<Tensor> inputs;
+  Golden golden;
+  std::optional<DeclaredBound> bound;
+};
+
+// A NaN in one column of v leaves the others judged, and its own where a mask hides it.
+TEST(AttentionBound, ANanBehindAMaskOfInfinityFreesNothingElse) {
+  const Given a("attention/f32/b=1,h=1,l=3,s=2,d=1,dv=2,mask=add/fill=normal/seed=0", {1, 5, kNaN, 7},
+                {0, -kInf, 0, 0, 0, 0});
+  EXPECT_TRUE(a.Accepts(0, 1));
+  EXPECT_TRUE(a.Accepts(0, kNaN));
+  for (const double wrong : {-77.0, 0.0, kInf}) EXPECT_FALSE(a.Accepts(0, wrong)) << wrong;
+  EXPECT_TRUE(a.Accepts(1, 5));
+  for (const double wrong : {999.0, 0.0, kNaN, kInf}) EXPECT_FALSE(a.Accepts(1, wrong)) << wrong;
+  EXPECT_TRUE(a.Accepts(2, kNaN));
+  EXPECT_FALSE(a.Accepts(2, 1));
+}
+
+// The weight of the second key is exp(-200), which is 0 in f32.
+TEST(AttentionBound, AnInfinityOfNoWeightIsInfiniteNanOrNothing) {
+  const Given a("attention/f32/b=1,h=1,l=1,s=3,d=1,dv=2,mask=add/fill=normal/seed=0", {1, 5, kInf, 7, 3, 9},
+                {0, -200, 0});
+  for (const double right : {2.0, kNaN, kInf}) EXPECT_TRUE(a.Accepts(0, right)) << right;
+  for (const double wrong : {-77.0, 0.0, 2.001, 1e6}) EXPECT_FALSE(a.Accepts(0, wrong)) << wrong;
+  EXPECT_TRUE(a.Accepts(1, 7));
+  for (const double wrong : {999.0, 0.0, kNaN, kInf}) EXPECT_FALSE(a.Accepts(1, wrong)) << wrong;
+}
+
+// In units of log2 e all scores are -inf: any weights, none, or NaN, but no more than there is in v.
+TEST(AttentionBound, ARowMaskedByTheLowestNumberHasSomeWeights) {
+  const double lowest = -FormatOf(DType::kF32).max_finite;
+  const Given a("attention/f32/b=1,h=1,l=2,s=2,d=1,dv=2,mask=add/fill=normal/seed=0", {1, 5, 3, 7},
+                {lowest, lowest, 0, 0});
+  for (const double right : {2.0, 1.0, 3.0, 0.0, kNaN}) EXPECT_TRUE(a.Accepts(0, right)) << right;
+  for (const double wrong : {1e6, -1e6, 1e3}) EXPECT_FALSE(a.Accepts(0, wrong)) << wrong;
+  EXPECT_TRUE(a.Accepts(2, 2));
+  EXPECT_FALSE(a.Accepts(2, 1));
 }
 
 // A NaN among the operands of a key that is seen makes the row NaN, whatever infinities behind an added -inf, scores

@@ -156,6 +156,8 @@ TEST(AttentionGolden, MatchesMpfr) {
             if (!std::isfinite(y) || golden.error[i] == kInf || golden.Extra("rows") == nullptr) continue;
             const AttentionCase op(problem);
             if ((*golden.Extra("rows"))[i / op.dv * kRowFacts + kMasked] > 0) continue;
+            // What is left of the formula without its infinities of little weight.
+            if (const Plane* special = golden.Extra("may_be_nan"); special != nullptr && (*special)[i] > 1) continue;
             const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
             ASSERT_LE(exact.Distance(i / op.dv, i % op.dv, y, lo), golden.error[i]) << i << " value " << y;
           }
@@ -213,7 +215,7 @@ TEST(AttentionGolden, QueriesThatSeeNothing) {
 }
 
 // A score that overflows the unit to +inf is NaN once -inf is added to it.
-TEST(AttentionBound, PromisesNothingWhereAHiddenScoreOverflows) {
+TEST(AttentionBound, LeavesNanOpenWhereAHiddenScoreOverflows) {
   const Problem problem = Bind("attention/f16/b=1,h=1,l=2,s=2,d=2,mask=add/fill=normal/seed=0");
   std::vector<Tensor> inputs = Op("attention").MakeInputs(problem);
   inputs[0].SetDoubles(std::vector<double>{300, 300, 1, 1});
@@ -223,14 +225,19 @@ TEST(AttentionBound, PromisesNothingWhereAHiddenScoreOverflows) {
   const Golden golden = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
   const DeclaredBound narrow = BoundOf(problem, golden, "acc=f32;mid=f16;math=1");
   const DeclaredBound wide = BoundOf(problem, golden, "acc=f32;math=1");
-  EXPECT_EQ(AccumulatedBound(narrow, golden, 0), kInf);
+  EXPECT_TRUE(Accepts(narrow, golden, 0, kNaN));
+  EXPECT_TRUE(Accepts(narrow, golden, 0, golden.value[0]));
+  EXPECT_FALSE(Accepts(narrow, golden, 0, 1e3));
   EXPECT_LT(AccumulatedBound(narrow, golden, 2), 1);
+  EXPECT_FALSE(Accepts(narrow, golden, 2, kNaN));
   EXPECT_LT(AccumulatedBound(wide, golden, 0), 1);
+  EXPECT_FALSE(Accepts(wide, golden, 0, kNaN));
 
   inputs[3].SetDoubles(std::vector<double>{hidden, hidden, hidden, hidden});
   const Golden masked = Op("attention").ComputeGolden(problem, inputs, Tier::kFast);
   const DeclaredBound bound = BoundOf(problem, masked, "acc=f32;mid=f16;math=1");
-  EXPECT_EQ(AccumulatedBound(bound, masked, 0), kInf);
+  for (const double right : {0.0, kNaN}) EXPECT_TRUE(Accepts(bound, masked, 0, right)) << right;
+  EXPECT_FALSE(Accepts(bound, masked, 0, 1));
   EXPECT_EQ(AccumulatedBound(bound, masked, 2), 0);
 }
 
