@@ -12,6 +12,12 @@ PartialOverflow PartialOverflowAt(const BoundModel& bound, const Golden& golden,
   const auto reaches = [&](double terms) { return bound.growth * terms >= bound.partial_overflow_at; };
   if (!reaches(magnitude)) return {};
   if (bound.partial_signs == PartialSigns::kNonNegative) return {.up = true};
+  // Where S leaves double's range, the planes of golden/sums/scaled_sum.h have what terms of either sign add.
+  const Plane *positive = golden.Extra("positive_terms"), *negative = golden.Extra("negative_terms");
+  const bool known = positive != nullptr && negative != nullptr && (*positive)[i] + (*negative)[i] > 0;
+  if (known && bound.partial_signs == PartialSigns::kOfTerms) {
+    return {.up = reaches((*positive)[i]), .down = reaches((*negative)[i])};
+  }
   // Beside an infinite term y is no sum of the others.
   if (bound.partial_signs == PartialSigns::kEither || !std::isfinite(y) || magnitude == kInfinity) {
     return {.up = true, .down = true};

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "golden/gemm/gemm.h"
+#include "golden/sums/scaled_sum.h"
 #include "harness/base/parallel.h"
 #include "ops/binding.h"
 #include "ops/conv/conv.h"
@@ -144,6 +145,18 @@ void AddBias(const ConvCase& op, const Tensor& bias, bool wide, Golden& golden) 
   });
 }
 
+// Elements of f64 whose magnitude leaves double's range, once more.
+void SumBeyondDouble(const ConvCase& op, std::span<const Tensor> inputs, Golden& golden) {
+  if (inputs[0].dtype() != DType::kF64) return;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    if (std::isfinite(golden.error[i])) continue;
+    ScaledSum sum;
+    for (const ConvTerm& term : VisibleTerms(op, i)) sum.Add(ValueAt(inputs[0], term.x), ValueAt(inputs[1], term.w));
+    if (op.bias) sum.Add(ValueAt(inputs[2], i / op.Positions() % op.o));
+    sum.Store(golden, i);
+  }
+}
+
 // An algorithm that the harness has no theory for on this shape is held to the direct one's bound.
 BoundModel FiniteBound(const ConvCase& op, const Golden& golden, const Contract& contract, DType in, DType out) {
   if (contract.alg == Algorithm::kWinograd) {
@@ -189,6 +202,7 @@ Golden ConvGolden(const ConvCase& op, const Problem& problem, std::span<const Te
   if (golden.exact) return golden;
   Plane padded = SkipPaddedNonFinite(op, inputs[0], inputs[1], golden);
   if (op.bias) AddBias(op, inputs[2], wide, golden);
+  SumBeyondDouble(op, inputs, golden);
   if (!padded.empty()) golden.extra.emplace_back("padded_nonfinite", std::move(padded));
   AddLostInfinities(op, inputs, golden);
   AddLargestOperands(op, inputs, golden);

@@ -179,7 +179,9 @@ class Matmul final : public Operator {
     if (golden.exact) return golden;
     AddLostInfinities(op, inputs[0], inputs[1], golden);
     AddLargestOperands(op, inputs[0], inputs[1], golden);
-    return ApplyEpilogue(op, std::move(golden), inputs);
+    golden = ApplyEpilogue(op, std::move(golden), inputs);
+    SumBeyondDouble(op, inputs, golden);
+    return golden;
   }
 
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {

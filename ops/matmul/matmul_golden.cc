@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "golden/sums/scaled_sum.h"
 #include "harness/base/parallel.h"
 #include "ops/binding.h"
 #include "ops/epilogue.h"
@@ -150,6 +151,23 @@ void AddLargestOperands(const MatmulCase& op, const Tensor& a, const Tensor& b, 
     largest.Set(i, std::max(rows[op.RowsOfA(i)], columns[op.BatchOf(i) * n + op.ColumnOf(i)]));
   }
   golden.extra.emplace_back("largest_operand", std::move(largest));
+}
+
+void SumBeyondDouble(const MatmulCase& op, std::span<const Tensor> inputs, Golden& golden) {
+  if (inputs[0].dtype() != DType::kF64 || op.rounded) return;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    if (golden.error[i] < std::numeric_limits<double>::infinity()) continue;
+    const int64_t batch = op.BatchOf(i), row = op.RowsOfA(i) % op.gemm.m, column = op.ColumnOf(i);
+    ScaledSum sum;
+    for (int64_t k = 0; k < op.gemm.k; ++k) {
+      sum.Add(ValueAt(inputs[0], op.OffsetInA(batch, row, k)), ValueAt(inputs[1], op.OffsetInB(batch, k, column)),
+              op.alpha);
+    }
+    const EpilogueInput in = ReadEpilogueInput(op, inputs, i);
+    if (op.beta != 0) sum.Add(op.beta, in.c);
+    if (op.bias) sum.Add(in.bias);
+    sum.Store(golden, i);
+  }
 }
 
 Golden ApplyEpilogue(const MatmulCase& op, Golden golden, std::span<const Tensor> inputs) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "golden/dd/dd.h"
+#include "golden/sums/scaled_sum.h"
 #include "golden/sums/sum.h"
 #include "harness/base/multiversion.h"
 #include "harness/base/parallel.h"
@@ -268,6 +269,19 @@ Golden Compute(const ReduceCase& op, Rows& rows, Tier tier, double min_normal, b
   }
 }
 
+// Sums and means again whose magnitude leaves double's range.
+void SumBeyondDouble(const ReduceCase& op, const Rows& rows, Golden& golden) {
+  const double divisor = op.kind == ReduceKind::kMean ? static_cast<double>(op.terms) : 1;
+  for (int64_t row = 0; row < rows.rows; ++row) {
+    double largest = 0;
+    for (const double x : rows.Row(row)) largest = std::max(largest, std::abs(x));  // passes over NaN
+    if (!(largest * static_cast<double>(op.terms) >= kBeyondDouble)) continue;
+    ScaledSum sum;
+    for (const double x : rows.Row(row)) sum.Add(x);
+    sum.Store(golden, row, divisor);
+  }
+}
+
 // The plane "largest_operand" of bound.h; empty where no operand reaches so far.
 Plane LargestOperands(const Rows& rows, bool wide) {
   const auto reaches = [](double x) { return std::isfinite(x) && std::abs(x) >= kNarrowestOverflow; };
@@ -302,6 +316,7 @@ Golden ReduceGolden(const Problem& problem, const Tensor& x, Tier tier) {
   Rows rows{op.Rows(x), op.rows, op.terms, LostTermsRoundoff(x.dtype() == DType::kF64)};
   Plane operands = IsSelection(op.kind) ? Plane() : LargestOperands(rows, wide);  // before rows are scaled
   Golden golden = Compute(op, rows, tier, integers ? 0 : FormatOf(x.dtype()).MinNormal(), wide);
+  if (sums && x.dtype() == DType::kF64) SumBeyondDouble(op, rows, golden);
   golden.exact |= integers;  // sums of i8 stay far below 2^53
   if (integers && op.kind == ReduceKind::kSum) SetIntegerMagnitudes(rows, golden);
   if (!operands.empty()) golden.extra.emplace_back("largest_operand", std::move(operands));
