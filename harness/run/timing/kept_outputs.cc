@@ -17,18 +17,31 @@ void KeptOutputs::AddFault(TimedOutput output) {
   if (!known) faults_.push_back(std::move(output));
 }
 
-void KeptOutputs::Add(size_t set, Execution execution, std::mt19937_64& random) {
+std::optional<TimedOutput> KeptOutputs::Unknown(size_t set, Execution execution) {
   const size_t content = sets_.ContentOf(set);
   TimedOutput output{content, sets_.IsAsInCase(set), std::move(execution)};
   if (!output.own_order) output.execution.output = sets_.Restored(set, output.execution.output);
-  if (!SideEffect(output.execution).empty()) return AddFault(std::move(output));
-  if (HashOf(output.execution.output) == case_.known[content]) return;
-  Kind& kind = kinds_[2 * content + (output.own_order ? 1 : 0)];
+  if (!SideEffect(output.execution).empty()) {
+    AddFault(std::move(output));
+    return std::nullopt;
+  }
+  if (HashOf(output.execution.output) == case_.known[content]) return std::nullopt;
+  return output;
+}
+
+void KeptOutputs::Add(size_t set, Execution execution, std::mt19937_64& random) {
+  std::optional<TimedOutput> output = Unknown(set, std::move(execution));
+  if (!output) return;
+  Kind& kind = kinds_[2 * output->content + (output->own_order ? 1 : 0)];
   ++kind.came;
-  if (kind.kept.size() < most_) return kind.kept.push_back(std::move(output));
+  if (kind.kept.size() < most_) return kind.kept.push_back(*std::move(output));
   // Each of those that came is as likely to stay: Vitter's algorithm R (ACM TOMS 11, 1985).
   const size_t place = Draw<size_t>(random, 0, kind.came - 1);
-  if (place < most_) kind.kept[place] = std::move(output);
+  if (place < most_) kind.kept[place] = *std::move(output);
+}
+
+void KeptOutputs::AddForSure(size_t set, Execution execution) {
+  if (std::optional<TimedOutput> output = Unknown(set, std::move(execution))) sure_.push_back(*std::move(output));
 }
 
 Call<void> KeptOutputs::AddInputs(Session& session, uint64_t plan, std::span<const size_t> sets) {
@@ -43,6 +56,7 @@ Call<void> KeptOutputs::AddInputs(Session& session, uint64_t plan, std::span<con
 
 std::vector<TimedOutput> KeptOutputs::Take() {
   std::vector<TimedOutput> all = std::move(faults_);
+  std::ranges::move(sure_, std::back_inserter(all));
   for (Kind& kind : kinds_) std::ranges::move(kind.kept, std::back_inserter(all));
   return all;
 }

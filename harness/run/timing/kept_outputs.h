@@ -3,6 +3,7 @@
 // each content, each as likely, and every kind of side effect once.
 #pragma once
 
+#include <optional>
 #include <random>
 #include <span>
 #include <vector>
@@ -19,6 +20,8 @@ class KeptOutputs {
 
   // The output of a set, as it came back.
   void Add(size_t set, Execution execution, std::mt19937_64& random);
+  // The same of one that stays for sure.
+  void AddForSure(size_t set, Execution execution);
   // What became of the inputs of these sets.
   Call<void> AddInputs(Session& session, uint64_t plan, std::span<const size_t> sets);
 
@@ -31,12 +34,14 @@ class KeptOutputs {
     std::vector<TimedOutput> kept;
   };
   void AddFault(TimedOutput output);
+  // Nothing where it is known to be right, or is a fault, which is noted.
+  std::optional<TimedOutput> Unknown(size_t set, Execution execution);
 
   const TimedCase& case_;
   const OperandSets& sets_;
   size_t most_;
   std::vector<Kind> kinds_;  // by content, and for each as the case has it or not
-  std::vector<TimedOutput> faults_;
+  std::vector<TimedOutput> faults_, sure_;
 };
 
 }  // namespace assay

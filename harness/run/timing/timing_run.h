@@ -55,6 +55,7 @@ class TimingRun {
   Call<void> DownloadAgain(size_t set, const Execution& first, double first_s);
   Call<double> Download(size_t set, Execution& execution);
   void Keep(size_t set, Execution execution);
+  Call<void> DownloadLast();
   Call<void> DownloadMissing();
   Call<void> DownloadLater();
   Call<void> CheckInputs();
@@ -84,6 +85,7 @@ class TimingRun {
   double calls_s_ = 0;  // without their round trips
   double round_trip_s_ = 0;
   std::optional<std::pair<double, double>> uploads_before_s_;  // of the next call's data, and of as many unused bytes
+  std::vector<size_t> last_call_;                              // its sets
   std::optional<size_t> last_set_;                             // downloaded and not executed since
   Tensor last_output_;                                         // what came of it
 };
