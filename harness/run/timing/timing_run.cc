@@ -60,7 +60,8 @@ TimingRun::TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingReq
       durations_s_(sets_.size()),
       expected_s_(request_.expected_seconds),
       downloaded_(case_.contents.size()),
-      kept_(case_, sets_, 1) {
+      kept_(case_, sets_, 1),
+      last_of_content_(case_.contents.size()) {
   case_.known.resize(case_.contents.size());
 }
 
@@ -186,7 +187,7 @@ Call<void> TimingRun::CallOnce(int64_t& processor) {
   if (!batch) return tl::unexpected(batch.error());
   processor = batch->processor;
   Record(*batch, order);
-  last_call_ = order;
+  for (const size_t set : order) last_of_content_[sets_.ContentOf(set)] = set;
   if (!begins) return DownloadSome(order);
   for (const size_t set : order) {
     if (Call<void> done = set == order[0] ? DownloadAtOnce(set) : DownloadOne(set); !done) return done;
@@ -363,13 +364,15 @@ Call<void> TimingRun::DownloadMissing() {
   return {};
 }
 
-// Of the last call: what a plugin does only after many executions is judged as well.
+// Of each content: what a plugin does only after many executions is judged as well, and on whole numbers alone it may
+// not show.
 Call<void> TimingRun::DownloadLast() {
-  if (last_call_.empty()) return {};
-  const size_t set = last_call_[Draw<size_t>(random_, 0, last_call_.size() - 1)];
-  Execution execution;
-  if (const Call<double> done = Download(set, execution); !done) return tl::unexpected(done.error());
-  kept_.AddForSure(set, std::move(execution));
+  for (const std::optional<size_t>& set : last_of_content_) {
+    if (!set) continue;
+    Execution execution;
+    if (const Call<double> done = Download(*set, execution); !done) return tl::unexpected(done.error());
+    kept_.AddForSure(*set, std::move(execution));
+  }
   return {};
 }
 

@@ -85,7 +85,7 @@ class TimingRun {
   double calls_s_ = 0;  // without their round trips
   double round_trip_s_ = 0;
   std::optional<std::pair<double, double>> uploads_before_s_;  // of the next call's data, and of as many unused bytes
-  std::vector<size_t> last_call_;                              // its sets
+  std::vector<std::optional<size_t>> last_of_content_;         // the set that was executed last
   std::optional<size_t> last_set_;                             // downloaded and not executed since
   Tensor last_output_;                                         // what came of it
 };
