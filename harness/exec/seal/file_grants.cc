@@ -110,8 +110,8 @@ bool FileGrants::HideRuns(const fs::path& folder) {
        !error && it != end; it.increment(error)) {
     if (++entries > kMostEntries) return false;
     if (it->path().filename() != "results.jsonl") continue;
-    runs_.push_back(RealPath(it->path().parent_path()));
-    hidden_.push_back(runs_.back());
+    runs_.push_back(it->path().parent_path().lexically_relative(folder.parent_path()));
+    hidden_.push_back(RealPath(it->path().parent_path()));
   }
   return !error;
 }

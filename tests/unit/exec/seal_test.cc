@@ -120,7 +120,7 @@ TEST_F(GrantsTest, OfAPluginLeaveOutFoldersOfEarlierRuns) {
   EXPECT_THAT(granted, Contains("v/kernels"));
   EXPECT_THAT(granted, Contains("v/out/notes.txt"));
   for (const char* folder : {"v", "v/out", "v/out/first"}) EXPECT_THAT(granted, testing::Not(Contains(folder)));
-  EXPECT_EQ(grants.HiddenText(), "a folder of earlier runs beside it (" + (root_ / "v/out/first").string() + ")");
+  EXPECT_EQ(grants.HiddenText(), "a folder of earlier runs beside it (v/out/first)");
   Make("v/out/second/results.jsonl");
   FileGrants two({});
   two.GrantPlugin(root_ / "v/vendor.so");
