@@ -36,11 +36,12 @@ std::unique_ptr<plugin::Plan> CreateCub(gpu::Device& device, const plugin::OpDes
   for (size_t i = 0; i < s.kept.size(); ++i) {
     last.kept_size[i] = s.kept[i].size, last.kept_in[i] = 0, last.kept_out[i] = s.kept[i].out_stride;
   }
-  plan->Add([r](const gpu::Bound& at) mutable {
+  plan->SetAlgorithm(s.outputs == 1 ? "cub::DeviceReduce" : "cub::DeviceSegmentedReduce");
+  plan->Add("", [r](const gpu::Bound& at) mutable {
     r.x = at.Input(0);
     if (const std::string error = LaunchCub(r, at.stream()); !error.empty()) ThrowFailure("CUB", error);
   });
-  plan->Add([type, last](const gpu::Bound& at) mutable {
+  plan->Add("FinishReduce", [type, last](const gpu::Bound& at) mutable {
     last.y = at.Output();
     gpu::LaunchFinishReduce(type, last, at.stream());
   });

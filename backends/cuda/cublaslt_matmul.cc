@@ -194,7 +194,8 @@ std::unique_ptr<plugin::Plan> CreateLt(gpu::Device& device, const plugin::OpDesc
   auto plan = std::make_unique<gpu::KernelPlan>(device, op);
   const auto product =
       std::make_shared<LtProduct>(plugin::ParseMatmul(op), kArithmetic, plan->Workspace(kWorkspace, "cuBLASLt"));
-  plan->Add([product](const gpu::Bound& at) { product->Run(at); });
+  plan->SetAlgorithm("cublasLtMatmul, the first choice of its heuristic");
+  plan->Add("", [product](const gpu::Bound& at) { product->Run(at); });
   return plan;
 }
 

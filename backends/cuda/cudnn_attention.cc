@@ -59,7 +59,8 @@ std::unique_ptr<plugin::Plan> CreateFused(gpu::Device& device, const plugin::OpD
   auto plan = std::make_unique<gpu::KernelPlan>(device, op);
   const auto fused = std::make_shared<FusedAttention>(plugin::ParseAttention(op), device.queue().get());
   std::byte* workspace = plan->Workspace(fused->WorkspaceBytes(), "cuDNN");
-  plan->Add([fused, workspace](const gpu::Bound& at) { fused->Run(at, workspace); });
+  plan->SetAlgorithm("cudnnBackendExecute, the first engine that CUDNN_HEUR_MODE_A proposes and that takes it");
+  plan->Add("", [fused, workspace](const gpu::Bound& at) { fused->Run(at, workspace); });
   return plan;
 }
 

@@ -145,6 +145,28 @@ class CudnnConv {
   size_t workspace_bytes_ = 0;
 };
 
+// As NVIDIA's header spells it.
+constexpr std::string_view NameOf(cudnnConvolutionFwdAlgo_t algorithm) {
+  switch (algorithm) {
+    case CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM:
+      return "CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM";
+    case CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM:
+      return "CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM";
+    case CUDNN_CONVOLUTION_FWD_ALGO_GEMM:
+      return "CUDNN_CONVOLUTION_FWD_ALGO_GEMM";
+    case CUDNN_CONVOLUTION_FWD_ALGO_FFT:
+      return "CUDNN_CONVOLUTION_FWD_ALGO_FFT";
+    case CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING:
+      return "CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING";
+    case CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD:
+      return "CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD";
+    case CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED:
+      return "CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED";
+    default:
+      return "";
+  }
+}
+
 template <cudnnConvolutionFwdAlgo_t kAlgorithm>
 std::unique_ptr<plugin::Plan> CreateCudnnConv(gpu::Device& device, const plugin::OpDesc& op) {
   auto plan = std::make_unique<gpu::KernelPlan>(device, op);
@@ -157,7 +179,8 @@ std::unique_ptr<plugin::Plan> CreateCudnnConv(gpu::Device& device, const plugin:
     zeros = plan->Workspace(bytes, "cuDNN");
     device.queue().Fill(zeros, 0, bytes);
   }
-  plan->Add([conv, workspace, zeros](const gpu::Bound& at) { conv->Run(at, workspace, zeros); });
+  plan->SetAlgorithm(std::string(NameOf(kAlgorithm)));
+  plan->Add("", [conv, workspace, zeros](const gpu::Bound& at) { conv->Run(at, workspace, zeros); });
   return plan;
 }
 

@@ -120,7 +120,8 @@ std::unique_ptr<plugin::Plan> CreateCufft(gpu::Device& device, const plugin::OpD
   const auto transform = std::make_shared<CufftPlan>(s, device.queue().get());
   const bool complex_out = s.kind != FftKind::kC2R;
   const int64_t numbers = y.Elements() * (complex_out ? 2 : 1);
-  plan->Add([s, transform, numbers, x_bytes, y_bytes, x_copy, y_copy, &device](const gpu::Bound& at) {
+  plan->SetAlgorithm("cuFFT");
+  plan->Add("", [s, transform, numbers, x_bytes, y_bytes, x_copy, y_copy, &device](const gpu::Bound& at) {
     void *from = at.Input(0), *to = at.Output();
     if (s.kind == FftKind::kC2R || !IsAligned(from)) {
       device.queue().Copy(x_copy, from, x_bytes);

@@ -41,7 +41,7 @@ void BindAttention(const Bound& at, AttentionParams& p) {
 std::unique_ptr<plugin::Plan> CreateFlash(Device& device, const plugin::OpDesc& op) {
   const AttentionSpec a = plugin::ParseAttention(op);
   auto plan = std::make_unique<KernelPlan>(device, op);
-  plan->Add([type = TagOf(a.dtype), p = AttentionParamsOf(a)](const Bound& at) mutable {
+  plan->Add("FlashAttention", [type = TagOf(a.dtype), p = AttentionParamsOf(a)](const Bound& at) mutable {
     BindAttention(at, p);
     LaunchFlashAttention(type, p, at.stream());
   });
@@ -51,8 +51,8 @@ std::unique_ptr<plugin::Plan> CreateFlash(Device& device, const plugin::OpDesc& 
 std::unique_ptr<plugin::Plan> CreateUnitFlash(Device& device, const plugin::OpDesc& op) {
   const AttentionSpec a = plugin::ParseAttention(op);
   auto plan = std::make_unique<KernelPlan>(device, op);
-  plan->Add([type = TagOf(a.dtype), threads = kFlashWaves * device.traits().lanes,
-             p = AttentionParamsOf(a)](const Bound& at) mutable {
+  plan->Add("UnitFlashAttention", [type = TagOf(a.dtype), threads = kFlashWaves * device.traits().lanes,
+                                   p = AttentionParamsOf(a)](const Bound& at) mutable {
     BindAttention(at, p);
     LaunchUnitFlashAttention(type, threads, p, at.stream());
   });
@@ -65,8 +65,12 @@ std::unique_ptr<plugin::Plan> CreateMaterialised(Device& device, const plugin::O
   AttentionParams p = AttentionParamsOf(a);
   auto plan = std::make_unique<KernelPlan>(device, op);
   p.scores = plan->Workspace(static_cast<uint64_t>(a.batch * a.heads * a.l * a.s * AccumulatorBytes(type)));
-  for (const auto launch : {LaunchAttentionScores, LaunchAttentionWeights, LaunchAttentionValues}) {
-    plan->Add([type, launch, p](const Bound& at) mutable {
+  using Launch = void (*)(Tag, const AttentionParams&, void*);
+  constexpr std::pair<std::string_view, Launch> kLaunches[] = {{"AttentionScores", LaunchAttentionScores},
+                                                               {"AttentionWeights", LaunchAttentionWeights},
+                                                               {"AttentionValues", LaunchAttentionValues}};
+  for (const auto& [kernel, launch] : kLaunches) {
+    plan->Add(kernel, [type, launch = launch, p](const Bound& at) mutable {
       BindAttention(at, p);
       launch(type, p, at.stream());
     });

@@ -34,10 +34,11 @@ ConvParams ConvParamsOf(const ConvSpec& s) {
 
 // The plan of one launch, which gets the operands' addresses.
 template <class LaunchConv>
-std::unique_ptr<plugin::Plan> ConvPlan(Device& device, const plugin::OpDesc& op, const LaunchConv& launch) {
+std::unique_ptr<plugin::Plan> ConvPlan(Device& device, const plugin::OpDesc& op, std::string_view kernel,
+                                       const LaunchConv& launch) {
   const ConvSpec s = plugin::ParseConv(op);
   auto plan = std::make_unique<KernelPlan>(device, op);
-  plan->Add([type = TagOf(s.x.dtype), launch, p = ConvParamsOf(s)](const Bound& at) mutable {
+  plan->Add(kernel, [type = TagOf(s.x.dtype), launch, p = ConvParamsOf(s)](const Bound& at) mutable {
     p.x = at.Input(0), p.w = at.Input(1), p.y = at.Output();
     if (p.has_bias) p.bias = at.Input(2);
     launch(type, p, at.stream());
@@ -46,7 +47,7 @@ std::unique_ptr<plugin::Plan> ConvPlan(Device& device, const plugin::OpDesc& op,
 }
 
 std::unique_ptr<plugin::Plan> CreateDirect(Device& device, const plugin::OpDesc& op) {
-  return ConvPlan(device, op, LaunchDirectConv);
+  return ConvPlan(device, op, "DirectConv", LaunchDirectConv);
 }
 
 TileKind TileFor(const ConvSpec& s) {
@@ -54,13 +55,14 @@ TileKind TileFor(const ConvSpec& s) {
 }
 
 std::unique_ptr<plugin::Plan> CreateImplicitGemm(Device& device, const plugin::OpDesc& op) {
-  return ConvPlan(device, op, [tile = TileFor(plugin::ParseConv(op))](Tag type, const ConvParams& p, void* stream) {
-    LaunchGemmConv(type, tile, p, stream);
-  });
+  return ConvPlan(device, op, "GemmConv",
+                  [tile = TileFor(plugin::ParseConv(op))](Tag type, const ConvParams& p, void* stream) {
+                    LaunchGemmConv(type, tile, p, stream);
+                  });
 }
 
 std::unique_ptr<plugin::Plan> CreateUnitConv(Device& device, const plugin::OpDesc& op) {
-  return ConvPlan(device, op,
+  return ConvPlan(device, op, "UnitConv",
                   [threads = device.traits().ProductThreads()](Tag type, const ConvParams& p, void* stream) {
                     LaunchUnitConv(type, threads, p, stream);
                   });

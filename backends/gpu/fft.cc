@@ -65,7 +65,7 @@ class FftSteps {
     for (size_t a = 0; a < spec_.n.size(); ++a) {
       p.size[a] = a + 1 == spec_.n.size() ? p.row : spec_.n[a], p.stride[a] = strides[a + 1];
     }
-    plan_.Add([wide = spec_.wide, work = work_[current_], p](const Bound& at) mutable {
+    plan_.Add("FftMove", [wide = spec_.wide, work = work_[current_], p](const Bound& at) mutable {
       if (p.out) {
         p.from = work, p.to = at.Output();
       } else {
@@ -82,7 +82,7 @@ class FftSteps {
       p.radix = radix, p.m /= radix;
       const bool whole = radix == 2 || radix == 4 || radix == 8 || radix == 16;
       p.count = lines * (whole ? n / radix : n);
-      AddInTurn(p, LaunchFftStage);
+      AddInTurn(whole ? "FftStage" : "FftOddStage", p, LaunchFftStage);
       p.s *= radix;
     }
   }
@@ -93,7 +93,7 @@ class FftSteps {
     const auto product = [&](int32_t mode, uint32_t table, int64_t length) {
       FftChirpParams p;
       p.mode = mode, p.table = Entry(table), p.count = lines * length, p.n = n, p.padded = padded, p.inner = inner;
-      AddInTurn(p, LaunchFftChirp);
+      AddInTurn("FftChirp", p, LaunchFftChirp);
     };
     product(0, starts.chirp, padded);
     AddStages(padded, 1, lines, starts.roots);
@@ -103,9 +103,9 @@ class FftSteps {
   }
 
   template <class Params>
-  void AddInTurn(Params p, void (*launch)(bool, const Params&, void*)) {
+  void AddInTurn(std::string_view kernel, Params p, void (*launch)(bool, const Params&, void*)) {
     p.from = work_[current_], p.to = work_[1 - current_];
-    plan_.Add([wide = spec_.wide, launch, p](const Bound& at) { launch(wide, p, at.stream()); });
+    plan_.Add(kernel, [wide = spec_.wide, launch, p](const Bound& at) { launch(wide, p, at.stream()); });
     current_ = 1 - current_;
   }
 

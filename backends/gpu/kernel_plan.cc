@@ -57,6 +57,7 @@ std::byte* KernelPlan::Workspace(uint64_t bytes, const char* borrower) {
   plugin::Loan loan{borrower, "a workspace", bytes};
   memory_.push_back(std::unique_ptr<Lent>(new Lent{std::move(loan), Memory(bytes + 2 * plugin::kCanaryBytes)}));
   const Lent& lent = *memory_.back();
+  info_.workspace_bytes += bytes;
   for (std::byte* zone : {lent.memory.get(), lent.data() + bytes}) {
     device_.queue().ToDevice(zone, plugin::Canary().data(), plugin::kCanaryBytes);
   }
@@ -73,10 +74,9 @@ void KernelPlan::CheckLoans() {
   }
 }
 
-plugin::PlanInfo KernelPlan::Info() const {
-  plugin::PlanInfo info;
-  for (const auto& lent : memory_) info.workspace_bytes += lent->loan.bytes;
-  return info;
+void KernelPlan::Add(std::string_view kernel, std::function<void(const Bound&)> step) {
+  if (!kernel.empty()) info_.kernel.append(info_.kernel.empty() ? "" : ",").append(kernel);
+  steps_.push_back(std::move(step));
 }
 
 const std::byte* KernelPlan::Table(const void* data, uint64_t bytes) {

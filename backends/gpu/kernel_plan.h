@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/common/canary.h"
@@ -40,14 +42,17 @@ class KernelPlan : public plugin::Plan {
   std::byte* Workspace(uint64_t bytes, const char* borrower = "a kernel of this plugin");
   // The same, with its contents.
   const std::byte* Table(const void* data, uint64_t bytes);
-  void Add(std::function<void(const Bound&)> step) { steps_.push_back(std::move(step)); }
+  // `kernel`: the name that a profiler shows without its namespace and arguments; "" of what a library launches.
+  void Add(std::string_view kernel, std::function<void(const Bound&)> step);
+  // In the words of the library that computes.
+  void SetAlgorithm(std::string algorithm) { info_.algorithm = std::move(algorithm); }
   Device& device() const { return device_; }
 
   void Execute(const plugin::Args& args) override;
   // By the device's events; several steps are replayed as a graph, since their launches would cost more than they do.
   void ExecuteBatch(plugin::Batch& batch) override;
   void CheckLoans() override;
-  plugin::PlanInfo Info() const override;
+  plugin::PlanInfo Info() const override { return info_; }
 
  protected:
   bool FlushCache() override;
@@ -64,6 +69,7 @@ class KernelPlan : public plugin::Plan {
     Memory memory;  // canary, what is lent, canary
     std::byte* data() const { return memory.get() + plugin::kCanaryBytes; }
   };
+  plugin::PlanInfo info_;
   std::vector<std::unique_ptr<Lent>> memory_;
   std::vector<std::function<void(const Bound&)>> steps_;
   // Recorded at the first batch that has operands there: kernels see addresses and nothing else. Null where the runtime

@@ -73,7 +73,7 @@ std::unique_ptr<plugin::Plan> CreateTiled(Device& device, const plugin::OpDesc& 
   const Tag type = TagOf(s.a.dtype);
   const TileKind tile = TileFor(device.traits(), s);
   auto plan = std::make_unique<KernelPlan>(device, op);
-  plan->Add([s, tile, type, p = MatmulParamsOf(s, 1)](const Bound& at) mutable {
+  plan->Add("TiledMatmul", [s, tile, type, p = MatmulParamsOf(s, 1)](const Bound& at) mutable {
     BindMatmul(at, s, p);
     LaunchTiledMatmul(type, tile, p, at.stream());
   });
@@ -87,11 +87,11 @@ std::unique_ptr<plugin::Plan> CreateSplitK(Device& device, const plugin::OpDesc&
   MatmulParams p = MatmulParamsOf(s, PartsOf(s.k));
   auto plan = std::make_unique<KernelPlan>(device, op);
   p.sums = plan->Workspace(static_cast<uint64_t>(s.batch * p.parts * s.m * s.n * AccumulatorBytes(type)));
-  plan->Add([s, tile, type, p](const Bound& at) mutable {
+  plan->Add("TiledMatmul", [s, tile, type, p](const Bound& at) mutable {
     BindMatmul(at, s, p);
     LaunchTiledMatmul(type, tile, p, at.stream());
   });
-  plan->Add([s, type, p](const Bound& at) mutable {
+  plan->Add("CombineParts", [s, type, p](const Bound& at) mutable {
     BindMatmul(at, s, p);
     LaunchCombineParts(type, p, at.stream());
   });
@@ -101,8 +101,8 @@ std::unique_ptr<plugin::Plan> CreateSplitK(Device& device, const plugin::OpDesc&
 std::unique_ptr<plugin::Plan> CreateUnitMatmul(Device& device, const plugin::OpDesc& op) {
   const MatmulSpec s = plugin::ParseMatmul(op);
   auto plan = std::make_unique<KernelPlan>(device, op);
-  plan->Add([s, type = TagOf(s.a.dtype), threads = device.traits().ProductThreads(),
-             p = MatmulParamsOf(s, 1)](const Bound& at) mutable {
+  plan->Add("UnitMatmul", [s, type = TagOf(s.a.dtype), threads = device.traits().ProductThreads(),
+                           p = MatmulParamsOf(s, 1)](const Bound& at) mutable {
     BindMatmul(at, s, p);
     LaunchUnitMatmul(type, threads, p, at.stream());
   });

@@ -38,13 +38,14 @@ ReduceParams ReduceParamsOf(const ReduceSpec& s) {
   return p;
 }
 
-template <void (*kLaunch)(Tag, const ReduceParams&, void*)>
+template <bool kTree>
 std::unique_ptr<plugin::Plan> CreateReduce(Device& device, const plugin::OpDesc& op) {
   const ReduceSpec s = plugin::ParseReduce(op);
   auto plan = std::make_unique<KernelPlan>(device, op);
-  plan->Add([type = TagOf(s.in), p = ReduceParamsOf(s)](const Bound& at) mutable {
+  const std::string kernel = fmt::format("{}{}", kTree ? "Tree" : "Sequential", s.IsArg() ? "Arg" : "Reduce");
+  plan->Add(kernel, [type = TagOf(s.in), p = ReduceParamsOf(s)](const Bound& at) mutable {
     p.x = at.Input(0), p.y = at.Output();
-    kLaunch(type, p, at.stream());
+    (kTree ? LaunchTreeReduce : LaunchSequentialReduce)(type, p, at.stream());
   });
   return plan;
 }
@@ -60,12 +61,12 @@ std::unique_ptr<plugin::Plan> CreateInParts(Device& device, const plugin::OpDesc
   auto plan = std::make_unique<KernelPlan>(device, op);
   const auto bytes = static_cast<uint64_t>(s.outputs * (kAtomic ? 1 : p.parts) * AccumulatorBytes(type));
   p.sums = plan->Workspace(bytes);
-  if (kAtomic) plan->Add([&device, bytes, sums = p.sums](const Bound&) { device.queue().Fill(sums, 0, bytes); });
-  plan->Add([type, p](const Bound& at) mutable {
+  if (kAtomic) plan->Add("", [&device, bytes, sums = p.sums](const Bound&) { device.queue().Fill(sums, 0, bytes); });
+  plan->Add("TreeReduce", [type, p](const Bound& at) mutable {
     p.x = at.Input(0);
     LaunchTreeReduce(type, p, at.stream());
   });
-  plan->Add([type, p](const Bound& at) mutable {
+  plan->Add("FinishReduce", [type, p](const Bound& at) mutable {
     p.y = at.Output();
     LaunchFinishReduce(type, p, at.stream());
   });
@@ -128,8 +129,8 @@ std::string AtomicContract(const Traits&, const plugin::OpDesc& op) {
 }
 
 constexpr Row kReduceRows[] = {
-    {"reduce", "sequential", ReduceContract, SequentialWhyNot, CreateReduce<LaunchSequentialReduce>},
-    {"reduce", "tree", ReduceContract, TreeWhyNot, CreateReduce<LaunchTreeReduce>},
+    {"reduce", "sequential", ReduceContract, SequentialWhyNot, CreateReduce<false>},
+    {"reduce", "tree", ReduceContract, TreeWhyNot, CreateReduce<true>},
     {"reduce", "split", ReduceContract, PartsWhyNot, CreateInParts<false>},
     {"reduce", "atomic", AtomicContract, AtomicWhyNot, CreateInParts<true>},
 };

@@ -22,7 +22,7 @@ std::unique_ptr<plugin::Plan> CreateSoftmax(Device& device, const plugin::OpDesc
     p.axis_size[i] = s.others[i].size, p.axis_x[i] = s.others[i].x_stride, p.axis_y[i] = s.others[i].y_stride;
   }
   auto plan = std::make_unique<KernelPlan>(device, op);
-  plan->Add([type = TagOf(s.dtype), p](const Bound& at) mutable {
+  plan->Add(kOnline ? "OnlineSoftmax" : "ThreePassSoftmax", [type = TagOf(s.dtype), p](const Bound& at) mutable {
     p.x = at.Input(0), p.y = at.Output();
     LaunchSoftmax(type, kOnline, p, at.stream());
   });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs that a time can be believed (harness/run/timing): processor time of a run of suite smoke on the
+// What it costs that a time can be believed (harness/run/timing): processor time of a run of suite default on the
 // installed backends, beside the same run that takes a plugin's word and makes the fewest calls that its times need.
 // Both in processes of their own, in turns, so that a busy machine slows both. Target: 5 % of a run.
 //
-// A pair of runs takes a minute; --pairs N makes N of them (5), --only with or --only without makes one run, for a
-// profiler.
+// A pair of runs takes some eight minutes, of --suite smoke one; --pairs N makes N of them (1), --only with or
+// --only without makes one run, for a profiler.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,9 +112,9 @@ class FewestCalls {
 };
 
 // In a process of its own: its exit code.
-int RunSuite(bool with_measures, const std::filesystem::path& folder_path) {
+int RunSuite(const std::string& suite, bool with_measures, const std::filesystem::path& folder_path) {
   RunOptions options;
-  options.selection.suite = "smoke";
+  options.selection.suite = suite;
   std::vector<std::string> notes;
   auto prepared = PrepareRun(options, notes);
   if (!prepared) return cli::Complain(1, prepared.error().message);
@@ -122,7 +122,6 @@ int RunSuite(bool with_measures, const std::filesystem::path& folder_path) {
   if (!folder) return cli::Complain(1, folder.error().message);
   LoopSettings settings = cli::LoopSettingsFor(options, prepared->plan, prepared->expectations);
   if (!with_measures) {
-    settings.runner.repetitions = 0;
     settings.runner.timing = [](Session& session, uint64_t plan, TimedCase timed, TimingRequest request) {
       return FewestCalls(session, plan, std::move(timed), std::move(request)).Run();
     };
@@ -142,10 +141,10 @@ double ProcessorSeconds(const rusage& usage) {
 }
 
 // Of the run and of all processes that it started. Negative: it failed.
-double Measure(bool with_measures, const std::filesystem::path& folder) {
+double Measure(const std::string& suite, bool with_measures, const std::filesystem::path& folder) {
   std::filesystem::remove_all(folder);
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(RunSuite(with_measures, folder));
+  if (child == 0) ::_exit(RunSuite(suite, with_measures, folder));
   int status = 0;
   rusage usage = {};
   if (child < 0 || ::wait4(child, &status, 0, &usage) != child || status != 0) return -1;
@@ -156,12 +155,12 @@ std::filesystem::path FolderOfRuns() {
   return std::filesystem::temp_directory_path() / ("assay-measures-" + std::to_string(::getpid()));
 }
 
-int CompareRuns(size_t pairs) {
+int CompareRuns(const std::string& suite, size_t pairs) {
   const std::filesystem::path folder = FolderOfRuns();
   std::vector<double> shares, with, without;
-  Measure(true, folder);  // golden values into the store, kernels into caches
+  Measure(suite, true, folder);  // golden values into the store, kernels into caches
   for (size_t i = 0; i < pairs; ++i) {
-    for (const bool on : {i % 2 == 0, i % 2 != 0}) (on ? with : without).push_back(Measure(on, folder));
+    for (const bool on : {i % 2 == 0, i % 2 != 0}) (on ? with : without).push_back(Measure(suite, on, folder));
     if (with.back() < 0 || without.back() < 0) return 1;
     shares.push_back(1 - without.back() / with.back());
     std::printf("# with the measures %.2f s of processor time, without %.2f s: %.1f %%\n", with.back(), without.back(),
@@ -182,10 +181,12 @@ std::string_view OptionOf(int argc, char** argv, std::string_view name) {
 }
 
 int Main(int argc, char** argv) {
+  const std::string_view named = OptionOf(argc, argv, "--suite");
+  const std::string suite(named.empty() ? "default" : named);
   const std::string_view only = OptionOf(argc, argv, "--only");
-  if (!only.empty()) return Measure(only == "with", FolderOfRuns()) < 0 ? 1 : 0;
+  if (!only.empty()) return Measure(suite, only == "with", FolderOfRuns()) < 0 ? 1 : 0;
   const std::string_view pairs = OptionOf(argc, argv, "--pairs");
-  return CompareRuns(pairs.empty() ? 5 : std::max<size_t>(1, std::strtoul(pairs.data(), nullptr, 10)));
+  return CompareRuns(suite, pairs.empty() ? 1 : std::max<size_t>(1, std::strtoul(pairs.data(), nullptr, 10)));
 }
 
 }  // namespace
