@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the packages of deps-debian.txt that are missing. Does nothing, and needs no network, when all are there.
+# Installs the packages of deps-debian.txt, and those that ASSAY_MORE_DEPS names, as far as they are missing. Does nothing,
+# and needs no network, when all are there.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 mapfile -t wanted < <(sed 's/#.*//' "$here/deps-debian.txt" | awk 'NF {print $1}')
+read -ra more <<<"${ASSAY_MORE_DEPS:-}"
+wanted+=("${more[@]}")
 
 if ! command -v dpkg-query >/dev/null; then
   echo "assay: this is not a Debian system, so packages cannot be installed for you." >&2

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # test.sh [--full] [ctest arguments]: sets everything up and runs the tests, then those of the layers that own memory once
-# more with the address and undefined behaviour sanitizers. --full adds the long ones and the thread sanitizer, and builds
-# the benchmarks, so that they are known to build. With arguments for ctest, the tests that they select run, without sanitizers.
+# more with the address and undefined behaviour sanitizers. --full adds the long ones and the thread sanitizer, installs
+# chromium for those that open reports, and builds the benchmarks and every file by itself with warnings as errors. With
+# arguments for ctest, the tests that they select run, without sanitizers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$here")
@@ -18,7 +19,11 @@ failures=""
 run_tests() {
   local preset=$1 target=$2
   shift 2
-  "$here/build.sh" "$preset" "$target"
+  if ! "$here/build.sh" "$preset" "$target"; then
+    failed=1
+    failures+="  $preset: the build"$'\n'
+    return 0
+  fi
   local list=$root/build/$preset/Testing/Temporary/LastTestsFailed.log
   rm -f "$list"
   (cd "$root" && ctest --preset "$preset" -j "$(nproc)" --no-tests=error "$@") || failed=$?
@@ -26,9 +31,14 @@ run_tests() {
 }
 
 if [ $full = 1 ]; then
-  "$here/build.sh" release assay_bench -DASSAY_LONG_TESTS=ON
+  ASSAY_MORE_DEPS=chromium "$here/build.sh" release assay_bench -DASSAY_LONG_TESTS=ON
+  "$here/build.sh" dev all
   run_tests release all "$@"
 else
+  # What --full has left there would be built every time.
+  if grep -qs '^ASSAY_LONG_TESTS:BOOL=ON' "$root/build/release/CMakeCache.txt"; then
+    "$here/build.sh" release product -DASSAY_LONG_TESTS=OFF
+  fi
   run_tests release all -LE full "$@"
 fi
 if [ $# -eq 0 ]; then

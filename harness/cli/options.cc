@@ -12,8 +12,6 @@
 namespace assay::cli {
 namespace {
 
-constexpr uint64_t kSeeds = 1'000'000'000;  // short enough to type
-
 // A plugin cannot know the data of a seed drawn here, as it may know those of the suites.
 std::string DrawSeed(std::string& text) {
   if (text == "random") text = std::to_string(std::random_device{}() % kSeeds);

@@ -12,6 +12,9 @@ class App;
 
 namespace assay::cli {
 
+// Seeds that are drawn lie below: short enough to type.
+inline constexpr uint64_t kSeeds = 1'000'000'000;
+
 void AddCases(CLI::App& app, CaseOptions& options);
 void AddBackend(CLI::App& app, BackendOptions& options);
 // --no-sandbox and what opens the sandbox by parts.

@@ -46,30 +46,6 @@ nlohmann::ordered_json DescribeDevices(const std::vector<Device>& devices) {
   return out;
 }
 
-// What a reproduction line needs besides the case, its backend and implementation.
-std::vector<std::string> CarriedOptions(const RunOptions& options) {
-  const RunOptions defaults;
-  std::vector<std::string> words;
-  if (options.relations != defaults.relations) words.insert(words.end(), {"--relations", options.relations});
-  if (options.tier != defaults.tier) words.insert(words.end(), {"--tier", options.tier});
-  if (options.backend.timeout_s != defaults.backend.timeout_s) {
-    words.insert(words.end(), {"--timeout", fmt::format("{}", options.backend.timeout_s)});
-  }
-  if (options.perf && options.rounds != defaults.rounds) {  // what fails in a later worker needs it
-    words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
-    words.insert(words.end(), {"--perf-time", fmt::format("{}", options.perf_time_s)});
-  }
-  for (const std::string& launch_us : options.launches_us) {
-    if (options.perf) words.insert(words.end(), {"--launch-us", launch_us});
-  }
-  for (std::string& word : SandboxWords(options.backend.sandbox)) words.push_back(std::move(word));
-  for (const std::string& file : options.expectations) {
-    const bool is_file = file != "none";
-    words.insert(words.end(), {"--expectations", is_file ? std::filesystem::absolute(file).string() : file});
-  }
-  return words;
-}
-
 }  // namespace
 
 void KeepFreedMemory() {
@@ -106,6 +82,29 @@ nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vect
 Status WritePlan(const RunFolder& folder, const Plan& plan, const nlohmann::ordered_json& environment) {
   if (auto status = folder.WriteText("plan.json", PlanJson(plan)); !status) return status;
   return folder.WriteJson("environment.json", environment);
+}
+
+std::vector<std::string> CarriedOptions(const RunOptions& options) {
+  const RunOptions defaults;
+  std::vector<std::string> words;
+  if (options.relations != defaults.relations) words.insert(words.end(), {"--relations", options.relations});
+  if (options.tier != defaults.tier) words.insert(words.end(), {"--tier", options.tier});
+  if (options.backend.timeout_s != defaults.backend.timeout_s) {
+    words.insert(words.end(), {"--timeout", fmt::format("{}", options.backend.timeout_s)});
+  }
+  if (options.perf && options.rounds != defaults.rounds) {  // what fails in a later worker needs it
+    words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
+    words.insert(words.end(), {"--perf-time", fmt::format("{}", options.perf_time_s)});
+  }
+  for (const std::string& launch_us : options.launches_us) {
+    if (options.perf) words.insert(words.end(), {"--launch-us", launch_us});
+  }
+  for (std::string& word : SandboxWords(options.backend.sandbox)) words.push_back(std::move(word));
+  for (const std::string& file : options.expectations) {
+    const bool is_file = file != "none";
+    words.insert(words.end(), {"--expectations", is_file ? std::filesystem::absolute(file).string() : file});
+  }
+  return words;
 }
 
 LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const ExpectationSet& expectations) {
@@ -147,12 +146,12 @@ Status WriteMeasured(const LoopSettings& settings, const std::vector<Device>& de
 }
 
 int FinishRun(const RunOptions& options, const Plan& plan, const LoopResult& result, const RunFolder& folder,
-              ProfileOutput& profile, bool no_case) {
+              ProfileOutput* profile, bool no_case) {
   std::vector<Record> records = result.records;
   for (Record& missing : MakeMissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
-  Status profiled = profile.WriteTotals(folder.path());
+  Status profiled = profile == nullptr ? Status() : profile->WriteTotals(folder.path());
   auto written = WriteReports(folder.path(), records);
-  if (profiled) profiled = profile.Finish(folder.path());
+  if (profiled && profile != nullptr) profiled = profile->Finish(folder.path());
   const std::filesystem::path all = folder.path() / (written ? "report.html" : "results.jsonl");
   Print(ConsoleReport(records, {.colour = UseColour(options.color, STDOUT_FILENO),
                                 .width = TextWidth(STDOUT_FILENO),

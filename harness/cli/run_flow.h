@@ -23,6 +23,9 @@ nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vect
 
 Status WritePlan(const RunFolder& folder, const Plan& plan, const nlohmann::ordered_json& environment);
 
+// What a command that repeats a result needs besides the case, its backend and implementation.
+std::vector<std::string> CarriedOptions(const RunOptions& options);
+
 LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const ExpectationSet& expectations);
 
 // What only the whole run tells: environment.json once more, and ceilings.json.
@@ -30,9 +33,10 @@ Status WriteMeasured(const LoopSettings& settings, const std::vector<Device>& de
                      nlohmann::ordered_json environment, bool interrupted);
 
 // Writes the reports, prints the tables and returns the exit code. The files come first: whatever becomes of standard
-// output, they are complete. `no_case`: a shard without any, which is no failure.
+// output, they are complete. `profile`: null where nothing is measured. `no_case`: a shard without any, which is no
+// failure.
 int FinishRun(const RunOptions& options, const Plan& plan, const LoopResult& result, const RunFolder& folder,
-              ProfileOutput& profile, bool no_case);
+              ProfileOutput* profile, bool no_case);
 
 // What a run needs is asked for before it begins: nothing ran, and every report of the folder says why.
 int EndWithoutRequired(const RunFolder& folder);

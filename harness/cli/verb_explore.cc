@@ -11,10 +11,9 @@
 #include <set>
 
 #include "harness/base/parallel.h"
-#include "harness/cli/golden/verb_golden.h"
+#include "harness/cli/amounts.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
-#include "harness/cli/profile_output.h"
 #include "harness/cli/run_flow.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
@@ -29,7 +28,6 @@ namespace assay::cli {
 namespace {
 
 constexpr size_t kMostPasses = 20000;    // results: a report of more is of no use
-constexpr uint64_t kSeeds = 1000000000;  // short enough to type
 constexpr const char* kUsualTime = "10m";
 
 struct ExploreOptions {
@@ -81,22 +79,33 @@ Result<ExploreSettings> SettingsOf(const ExploreOptions& options) {
   return settings;
 }
 
-std::string Joined(const std::vector<std::string>& words) {
+// The options by which another command goes as this one.
+std::string SharedOptions(const RunOptions& run) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* option, const std::vector<std::string>& values) {
+    for (const std::string& value : values) words.insert(words.end(), {option, value});
+  };
+  add("--plugin", run.backend.plugins);
+  add("--backend", run.backend.backends);
+  add("--device", run.backend.devices);
+  add("--impl", run.backend.implementations);
+  for (std::string& word : CarriedOptions(run)) words.push_back(std::move(word));
   std::string text;
   for (const std::string& word : words) text += " " + Quoted(word);
   return text;
 }
 
 // The command that tries the same cases: those of a seed follow from what the devices made of them too.
-std::string AgainText(const ExploreOptions& options, const ExploreSettings& settings, const Explorer& explorer,
-                      const std::vector<std::string>& again) {
+std::string AgainText(const ExploreOptions& options, const ExploreSettings& settings, const Explorer& explorer) {
   std::string text = fmt::format("explore --seed {} --cases {}", settings.seed, explorer.cases());
   if (!options.ops.empty()) text += fmt::format(" --op {}", fmt::join(options.ops, ","));
   const CoverLimits usual = ExploreOptions().limits;
   if (options.limits.elements != usual.elements) text += fmt::format(" --max-elements {}", options.limits.elements);
   if (options.limits.flops != usual.flops) text += fmt::format(" --max-flops {}", options.limits.flops);
   if (!options.contract.empty()) text += " --contract " + Quoted(options.contract);
-  return text + Joined(again);
+  RunOptions same = options.run;
+  same.relations = RunOptions().relations;  // the verb has its own
+  return text + SharedOptions(same);
 }
 
 nlohmann::ordered_json CoverageJson(const ExploreSettings& settings, const Explorer& explorer,
@@ -120,9 +129,9 @@ nlohmann::ordered_json CoverageJson(const ExploreSettings& settings, const Explo
 
 // What the records do not say.
 void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings, const Explorer& explorer,
-                  const LoopResult& result, const RunFolder& folder, const std::vector<std::string>& again) {
+                  const LoopResult& result, const RunFolder& folder) {
   Print(fmt::format("\nexplored: {} cases; the same again: {} {}\n", explorer.cases(), ProgramWord(),
-                    AgainText(options, settings, explorer, again)));
+                    AgainText(options, settings, explorer)));
   if (result.forgotten > 0) {
     Print(fmt::format("          {} results that passed or are unsupported are in no file\n", result.forgotten));
   }
@@ -136,29 +145,15 @@ void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings
   if (explorer.failures() == 0) return;
   const std::string suite = (folder.path() / kFailuresSuite).string();
   Print(fmt::format("failures: {} cases, {} after making them smaller; again: {} run --no-perf --suite {}{}\n",
-                    explorer.failures(), explorer.saved(), ProgramWord(), Quoted(suite), Joined(again)));
-}
-
-// What a run of the saved suite needs to go as this one.
-std::vector<std::string> WordsOf(const RunOptions& run, const LoopSettings& settings) {
-  std::vector<std::string> words;
-  const auto add = [&](const char* option, const std::vector<std::string>& values) {
-    for (const std::string& value : values) words.insert(words.end(), {option, value});
-  };
-  add("--plugin", run.backend.plugins);
-  add("--backend", run.backend.backends);
-  add("--device", run.backend.devices);
-  add("--impl", run.backend.implementations);
-  words.insert(words.end(), settings.runner.carried.begin(), settings.runner.carried.end());
-  return words;
+                    explorer.failures(), explorer.saved(), ProgramWord(), Quoted(suite), SharedOptions(options.run)));
 }
 
 // What ran: a case that none of the records is about was cut off by the end, or left none.
-void FillPlan(const Explorer& explorer, const std::vector<Record>& records, Plan& plan) {
-  std::set<std::string> recorded;
-  for (const Record& record : records) recorded.insert(record.case_id);
-  for (const PlanEntry& entry : explorer.planned()) {
-    if (recorded.contains(entry.id)) plan.entries.push_back(entry);
+void FillPlan(const std::vector<Record>& records, Plan& plan) {
+  std::set<std::string> known;
+  for (const Record& record : records) {
+    if (!known.insert(record.case_id).second) continue;
+    plan.entries.push_back({.id = record.case_id, .requirement = record.required_contract});
   }
   plan.hash = PlanHash(plan.entries);
 }
@@ -196,14 +191,13 @@ int Explore(ExploreOptions options) {
   Explorer explorer(*explore, devices, settings, *folder);
   const LoopResult result = RunCases(explorer, devices, settings, *folder);
   watch.End();
-  FillPlan(explorer, result.records, plan);
+  FillPlan(result.records, plan);
   environment["explore"] = CoverageJson(*explore, explorer, result);
   if (auto status = WritePlan(*folder, plan, environment); !status) Note(status.error().message);
   if (auto status = WriteMeasured(settings, devices, *folder, environment, result.interrupted); !status)
     Note(status.error().message);
-  auto profile = ProfileOutput::Start(run);
-  const int code = FinishRun(run, plan, result, *folder, *profile, false);
-  PrintSummary(options, *explore, explorer, result, *folder, WordsOf(run, settings));
+  const int code = FinishRun(run, plan, result, *folder, nullptr, false);
+  PrintSummary(options, *explore, explorer, result, *folder);
   if (result.abandoned) std::_Exit(FinishOutput(code));
   return code;
 }

@@ -18,6 +18,7 @@
 #include "harness/base/json_text.h"
 #include "harness/base/parallel.h"
 #include "harness/base/stopwatch.h"
+#include "harness/cases/host_memory.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/interrupt.h"
@@ -116,12 +117,23 @@ class PowerLoop {
       return;
     }
     for (size_t i = next_++; i < cases_.size(); i = next_++) {
-      PowerTally tally = MeasureCase(cases_[i], devices[0], settings_);
+      PowerTally tally = Measure(cases_[i], devices[0]);
       if (settings_.interrupted()) return;
       const std::lock_guard lock(mutex_);
       alarms_ += tally.false_alarms.size();
       tallies_[i] = std::move(tally);
       progress_.Update(++done_, alarms_, cases_[i].spec.Id());
+    }
+  }
+
+  // What goes wrong in one case costs no other one its figures.
+  PowerTally Measure(const PlannedCase& planned, const Device& device) const {
+    try {
+      return MeasureCase(planned, device, settings_);
+    } catch (const std::exception& fault) {
+      PowerTally none;
+      none.could_not_run.push_back(fmt::format("{}: {}", planned.spec.Id(), DescribeException(fault)));
+      return none;
     }
   }
 

@@ -124,7 +124,7 @@ int Run(RunOptions options) {
   }
   if (auto status = WriteMeasured(settings, devices, *folder, environment, result.interrupted); !status)
     Note(status.error().message);
-  const int code = FinishRun(options, plan, result, *folder, *profile, prepared->NoCase());
+  const int code = FinishRun(options, plan, result, *folder, &*profile, prepared->NoCase());
   NoteUnusedRules(expectations, result);
   // Nobody waits for a golden value that nobody will use.
   if (result.abandoned) std::_Exit(FinishOutput(code));

@@ -70,9 +70,7 @@ std::vector<PlannedCase> Explorer::Next() {
   std::vector<PlannedCase> cases;
   const auto add = [&](CaseSpec spec) {
     PlannedCase planned = Plan(std::move(spec));
-    const std::string id = planned.spec.Id();
-    planned_.push_back({.id = id, .requirement = RequirementOf(planned)});
-    open_.emplace(id, planned);
+    open_.emplace(planned.spec.Id(), planned);
     cases.push_back(std::move(planned));
   };
   for (; !smaller_.empty(); smaller_.pop_front()) add(std::move(smaller_.front()));

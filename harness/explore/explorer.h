@@ -41,8 +41,7 @@ class Explorer : public CaseSource {
   size_t total() const override { return settings_.cases; }
   std::string StatusText() const override;
 
-  size_t cases() const { return explored_; }                          // that were given, without those made smaller
-  const std::vector<PlanEntry>& planned() const { return planned_; }  // with those
+  size_t cases() const { return explored_; }  // that were given, without those made smaller
   struct OfOperator {
     std::string op;
     std::vector<Explored> sets;
@@ -72,7 +71,6 @@ class Explorer : public CaseSource {
   const RunFolder& folder_;
   std::vector<PerOperator> operators_;
   size_t turn_ = 0, explored_ = 0, taken_ = 0, failed_ = 0;
-  std::vector<PlanEntry> planned_;
   std::map<std::string, PlannedCase> open_;  // not yet judged, by id
   std::deque<CaseSpec> smaller_;             // that still have to run
   std::map<std::string, int> shrunk_;        // how often, by kind of failure

@@ -17,8 +17,8 @@ install(EXPORT assay-plugin_common-targets NAMESPACE assay:: DESTINATION ${packa
 # The guides, each at its place in the tree, so that they find each other, and what the vendors' guide starts from.
 set(doc_folder share/doc/assay)
 set(guides README.md CONTRIBUTING.md)
-foreach(folder backends golden ops reports harness/*)
-  file(GLOB found RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.md)
+foreach(folder backends golden ops reports harness)
+  file(GLOB_RECURSE found RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.md)
   list(APPEND guides ${found})
 endforeach()
 foreach(guide IN LISTS guides)

@@ -2,6 +2,7 @@
 """assay explore with real workers: explore_test.py ASSAY CPU_PLUGIN CORPUS_PLUGIN."""
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -43,7 +44,8 @@ class Explore(Base):
         self.assertRegex(done.stdout, r"explored: 48 cases; the same again: \S+ explore --seed 5 --cases 48 --max-elements 4096 --max-flops 100000\b")
         self.assertRegex(done.stdout, r"softmax +pairs +\d+ of \d+ covered")
         self.assertFalse((self.dir / "one" / "failures.suite").exists())
-        self.explore("two", "--seed", "5", "--cases", "48")
+        again = re.search(r"the same again: \S+ (explore .*)", done.stdout)[1]
+        self.assay(*shlex.split(again), "--out", "two", "--progress", "none")
         self.assertEqual(self.cases("two"), cases)
         self.explore("three", "--seed", "6", "--cases", "48")
         self.assertNotEqual(self.cases("three"), cases)

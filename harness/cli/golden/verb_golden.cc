@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/amounts.h"
 #include "harness/cli/golden/verb_golden.h"
 
 #include <CLI/CLI.hpp>

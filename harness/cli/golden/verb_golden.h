@@ -48,12 +48,6 @@ Result<std::vector<StoreFile>> FilesOf(const GoldenOptions& options);
 void ForEachCase(const std::vector<CaseSpec>& cases, const std::function<void(size_t)>& work,
                  const std::function<void(size_t, const std::string&)>& failed);
 
-std::string BytesText(int64_t bytes);       // "12.3 MB"
-std::string AgeText(double seconds);        // "3 d"
 std::string VersionText(const StoreFile&);  // "1.8": generator and golden version
-
-// "500M", "2Gi", "1000"; "30d", "12h". nullopt: no such number.
-std::optional<int64_t> ParseBytes(std::string_view text);
-std::optional<double> ParseAge(std::string_view text);
 
 }  // namespace assay::cli

@@ -56,12 +56,11 @@ TimingRun::TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingReq
             !request_.cold_cache && BytesOfSet(*case_.problem) <= kMostUnusedBytes),
       evidence_(0, request_.cold_cache),
       used_(sets_.size()),
-      executed_(sets_.size()),
+      executed_at_(sets_.size()),
       durations_s_(sets_.size()),
       expected_s_(request_.expected_seconds),
       downloaded_(case_.contents.size()),
-      kept_(case_, sets_, 1),
-      last_of_content_(case_.contents.size()) {
+      kept_(case_, sets_, 1) {
   case_.known.resize(case_.contents.size());
 }
 
@@ -187,7 +186,6 @@ Call<void> TimingRun::CallOnce(int64_t& processor) {
   if (!batch) return tl::unexpected(batch.error());
   processor = batch->processor;
   Record(*batch, order);
-  for (const size_t set : order) last_of_content_[sets_.ContentOf(set)] = set;
   if (!begins) return DownloadSome(order);
   for (const size_t set : order) {
     if (Call<void> done = set == order[0] ? DownloadAtOnce(set) : DownloadOne(set); !done) return done;
@@ -258,7 +256,7 @@ void TimingRun::Record(const Batch& batch, std::span<const size_t> order) {
   uploads_before_s_.reset();
   for (size_t i = 0; i < order.size(); ++i) {
     const bool changed = !used_[order[i]];
-    used_[order[i]] = executed_[order[i]] = true;
+    used_[order[i]] = true, executed_at_[order[i]] = executions_ - order.size() + i + 1;
     durations_s_[order[i]] = batch.seconds[i];
     if (last_set_ == order[i]) last_set_.reset();
     if (i < uncounted) continue;
@@ -271,7 +269,7 @@ void TimingRun::Record(const Batch& batch, std::span<const size_t> order) {
 bool TimingRun::HasExecutedEveryContent() const {
   std::vector<bool> executed(case_.contents.size());
   for (size_t set = 0; set < sets_.size(); ++set) {
-    if (executed_[set]) executed[sets_.ContentOf(set)] = true;
+    if (executed_at_[set] > 0) executed[sets_.ContentOf(set)] = true;
   }
   return std::ranges::find(executed, false) == executed.end();
 }
@@ -367,7 +365,12 @@ Call<void> TimingRun::DownloadMissing() {
 // Of each content: what a plugin does only after many executions is judged as well, and on whole numbers alone it may
 // not show.
 Call<void> TimingRun::DownloadLast() {
-  for (const std::optional<size_t>& set : last_of_content_) {
+  std::vector<std::optional<size_t>> last(case_.contents.size());
+  for (size_t set = 0; set < sets_.size(); ++set) {  // a set may have got another content since
+    std::optional<size_t>& of = last[sets_.ContentOf(set)];
+    if (executed_at_[set] > (of ? executed_at_[*of] : 0)) of = set;
+  }
+  for (const std::optional<size_t>& set : last) {
     if (!set) continue;
     Execution execution;
     if (const Call<double> done = Download(*set, execution); !done) return tl::unexpected(done.error());
@@ -394,7 +397,7 @@ Call<void> TimingRun::CheckInputs() {
   std::vector<bool> done(case_.contents.size());
   for (const size_t set : order) {
     const size_t content = sets_.ContentOf(set);
-    if (!executed_[set] || done[content]) continue;
+    if (executed_at_[set] == 0 || done[content]) continue;
     done[content] = true;
     checked.push_back(set);
   }

@@ -69,7 +69,7 @@ class TimingRun {
   Timing timing_;
   std::mt19937_64 random_{DrawEntropy()};  // not reproducible on purpose: no plugin can foresee it
   std::vector<bool> used_;                 // by set: executed since its last change
-  std::vector<bool> executed_;             // by set: at all
+  std::vector<uint64_t> executed_at_;      // by set: the number of its last execution; 0: none yet
   std::vector<double> durations_s_;        // by set: of its last execution, as the plugin says
   double expected_s_;                      // of one execution by the host's clock; 0: not known yet
   double elapsed_s_ = 0;                   // of the last call
@@ -85,7 +85,6 @@ class TimingRun {
   double calls_s_ = 0;  // without their round trips
   double round_trip_s_ = 0;
   std::optional<std::pair<double, double>> uploads_before_s_;  // of the next call's data, and of as many unused bytes
-  std::vector<std::optional<size_t>> last_of_content_;         // the set that was executed last
   std::optional<size_t> last_set_;                             // downloaded and not executed since
   Tensor last_output_;                                         // what came of it
 };

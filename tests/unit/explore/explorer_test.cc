@@ -56,7 +56,6 @@ class Exploring : public testing::Test {
     LoopResult result = RunCases(explorer, devices, loop_, folder);
     explored_ = explorer.cases();
     failures_ = explorer.failures();
-    planned_ = explorer.planned();
     return result;
   }
   static std::vector<std::string> Ids(const LoopResult& result) {
@@ -74,7 +73,6 @@ class Exploring : public testing::Test {
   bool interrupted_ = false;
   std::shared_ptr<FakeSession> session_ = std::make_shared<FakeSession>();
   size_t explored_ = 0, failures_ = 0;
-  std::vector<PlanEntry> planned_;
 };
 
 TEST_F(Exploring, RunsAsManyCasesAsItWasAskedForAndFindsNothingInAnHonestDevice) {
@@ -180,7 +178,8 @@ TEST_F(Exploring, LongRunsKeepNoMorePassesThanAskedFor) {
   EXPECT_EQ(std::ranges::count_if(result.records, std::not_fn(failed)), 10);
   EXPECT_GT(std::ranges::count_if(result.records, failed), 0);
   EXPECT_GT(result.forgotten, 0u);
-  EXPECT_EQ(result.forgotten + result.records.size(), planned_.size());
+  EXPECT_GE(result.forgotten + result.records.size(), explored_);  // and what was made smaller
+  EXPECT_LE(result.forgotten + result.records.size(), explored_ + failures_);
 }
 
 }  // namespace
