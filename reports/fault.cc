@@ -9,6 +9,7 @@
 
 #include "reports/incomplete.h"
 #include "reports/known.h"
+#include "reports/strictness.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 
@@ -67,7 +68,7 @@ std::string Listed(Parties parties) {
 
 }  // namespace
 
-std::string FaultLine(const std::vector<Record>& records) {
+std::string FaultLine(const std::vector<Record>& records, const EnvironmentRows& environment) {
   Parties failed, known;
   bool ran = false, harness = false;
   size_t missing = 0;
@@ -80,6 +81,10 @@ std::string FaultLine(const std::vector<Record>& records) {
     harness = harness || PartyOf(r) == kItself;
   }
   if (!ran) return "";
+  if (const std::string strictly = StrictFailuresText(records);
+      IsStrict(environment) && failed.empty() && !strictly.empty()) {
+    return fmt::format("The run is strict and fails by {}; else nothing would.", strictly);
+  }
   std::string line = failed.empty() ? "No failure is new." : fmt::format("At fault: {}.", Listed(failed));
   if (failed.empty() && known.empty() && missing > 0) {
     return fmt::format("Nothing is at fault in what ran; {} results are missing.", missing);

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "harness/model/record.h"
+#include "reports/environment.h"
 
 namespace assay {
 
-// "" when nothing ran.
-std::string FaultLine(const std::vector<Record>& records);
+// "" when nothing ran. `environment` is that of the run, for what strict ones fail by.
+std::string FaultLine(const std::vector<Record>& records, const EnvironmentRows& environment = {});
 
 }  // namespace assay

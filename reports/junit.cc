@@ -13,32 +13,37 @@
 #include "reports/environment.h"
 #include "reports/incomplete.h"
 #include "reports/run_notes.h"
+#include "reports/strictness.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 
 namespace assay {
 namespace {
 
-enum class Status { kPass, kFailure, kError, kSkipped };
+enum class CaseStatus { kPass, kFailure, kError, kSkipped };
 
 // The closed list of outcomes. One this version does not know is an error rather than a silent pass.
-Status StatusOf(const std::string& outcome) {
-  static const std::map<std::string, Status> kStatus = {
-      {"pass", Status::kPass},
-      {"mismatch", Status::kFailure},
-      {"below_contract", Status::kFailure},
-      {"nondeterministic", Status::kFailure},
-      {"flaky", Status::kFailure},
-      {"unexpected_pass", Status::kFailure},
-      {"unsupported", Status::kSkipped},
-      {"unavailable", Status::kSkipped},
-      {"known_failure", Status::kSkipped},
-      {"known_flake", Status::kSkipped},
+CaseStatus StatusOf(const std::string& outcome) {
+  static const std::map<std::string, CaseStatus> kStatus = {
+      {"pass", CaseStatus::kPass},
+      {"mismatch", CaseStatus::kFailure},
+      {"below_contract", CaseStatus::kFailure},
+      {"nondeterministic", CaseStatus::kFailure},
+      {"flaky", CaseStatus::kFailure},
+      {"unexpected_pass", CaseStatus::kFailure},
+      {"unsupported", CaseStatus::kSkipped},
+      {"unavailable", CaseStatus::kSkipped},
+      {"known_failure", CaseStatus::kSkipped},
+      {"known_flake", CaseStatus::kSkipped},
       // It did not fail, but a green case would claim what was not tested.
-      {"inconclusive", Status::kSkipped},
+      {"inconclusive", CaseStatus::kSkipped},
   };
   const auto it = kStatus.find(outcome);
-  return it == kStatus.end() ? Status::kError : it->second;
+  return it == kStatus.end() ? CaseStatus::kError : it->second;
+}
+
+CaseStatus StatusIn(bool strict, const Record& r) {
+  return strict && FailsStrictly(r) ? CaseStatus::kFailure : StatusOf(r.outcome);
 }
 
 // What the case cost: everything that was done for it, timed repetitions included where their time can be true.
@@ -66,28 +71,28 @@ std::string Body(const Record& r) {
   return text;
 }
 
-std::string Detail(const Record& r) {
+std::string Detail(bool strict, const Record& r) {
   const std::string message = r.reason.empty() ? r.outcome : r.reason;
-  switch (StatusOf(r.outcome)) {
-    case Status::kPass:
+  switch (StatusIn(strict, r)) {
+    case CaseStatus::kPass:
       return "";
-    case Status::kSkipped: {
+    case CaseStatus::kSkipped: {
       const bool plain = r.outcome == "unsupported" || r.outcome == "unavailable";
       return fmt::format("<skipped message=\"{}\"/>", Escaped(plain ? message : r.outcome + ": " + message));
     }
-    case Status::kFailure:
-    case Status::kError:
+    case CaseStatus::kFailure:
+    case CaseStatus::kError:
       break;
   }
-  const char* element = StatusOf(r.outcome) == Status::kFailure ? "failure" : "error";
+  const char* element = StatusIn(strict, r) == CaseStatus::kFailure ? "failure" : "error";
   return fmt::format("<{0} type=\"{1}\" message=\"{2}\">{3}</{0}>", element, Escaped(r.outcome), Escaped(message),
                      Escaped(Body(r)));
 }
 
-std::string Case(const Record& r) {
+std::string Case(bool strict, const Record& r) {
   std::string classname = r.backend;
   if (!r.implementation.empty()) classname += "." + r.implementation;
-  std::string detail = Detail(r);
+  std::string detail = Detail(strict, r);
   if (!r.timing_invalid.empty()) {
     detail += fmt::format("<system-out>the time cannot be true: {}</system-out>", Escaped(r.timing_invalid));
   }
@@ -101,9 +106,9 @@ struct Totals {
   int64_t tests = 0;
   double seconds = 0;
 
-  void Add(const Record& r) {
+  void Add(bool strict, const Record& r) {
     ++tests;
-    ++by_status[static_cast<size_t>(StatusOf(r.outcome))];
+    ++by_status[static_cast<size_t>(StatusIn(strict, r))];
     seconds += Seconds(r);
   }
   std::string Attributes() const {
@@ -145,26 +150,27 @@ std::string JunitReport(const std::vector<Record>& records, const std::string& e
   if (const std::string absent = EnvironmentValue(environment, "required_absent"); !absent.empty()) {
     return ReportOfAbsent(absent, environment);
   }
+  const bool strict = IsStrict(environment);
   const std::string incomplete = IncompleteLine(records);
   const std::vector<std::string> notes = RunNotes(records, environment_json);
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<const Record*>> suites;
   Totals all;
   for (const Record& r : records) {
     suites[{r.backend, r.device, r.op}].push_back(&r);
-    all.Add(r);
+    all.Add(strict, r);
   }
   std::string out =
       fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay\" {}>\n", all.Attributes());
   for (const auto& [key, members] : suites) {
     const auto& [backend, device, op] = key;
     Totals totals;
-    for (const Record* r : members) totals.Add(*r);
+    for (const Record* r : members) totals.Add(strict, *r);
     out += fmt::format("  <testsuite name=\"{}\" {}",
                        Escaped(backend + "/" + (device.empty() ? "-" : device) + "/" + op), totals.Attributes());
     if (!members.front()->timestamp.empty())
       out += fmt::format(" timestamp=\"{}\"", Escaped(members.front()->timestamp));
     out += ">\n" + Properties(*members.front(), environment, incomplete, notes);
-    for (const Record* r : members) out += Case(*r);
+    for (const Record* r : members) out += Case(strict, *r);
     out += "  </testsuite>\n";
   }
   return out + "</testsuites>\n";

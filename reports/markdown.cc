@@ -23,7 +23,8 @@ constexpr size_t kMaxPerformanceRows = 500, kMaxLimitsRows = 100;
 std::string MarkdownReport(const std::vector<Record>& records, const std::string& environment_json,
                            const std::string& profile_json) {
   std::string out = fmt::format("# assay\n\n**{}**\n\n", OutcomeLine(records));
-  if (const std::string fault = FaultLine(records); !fault.empty()) out += MarkdownText(fault) + "\n\n";
+  const EnvironmentRows environment = FlattenEnvironment(environment_json);
+  if (const std::string fault = FaultLine(records, environment); !fault.empty()) out += MarkdownText(fault) + "\n\n";
   for (const std::string& note : RunNotes(records, environment_json)) out += "- " + MarkdownText(note) + "\n";
   if (const std::string incomplete = IncompleteLine(records); !incomplete.empty()) {
     out += fmt::format("**{}**\n\n## Missing\n\n{}\n", incomplete, AsMarkdown(MissingTable(records)));

@@ -58,6 +58,7 @@ nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vect
                                       const ExpectationSet& expectations, const std::vector<std::string>& absent) {
   nlohmann::ordered_json out = DescribeEnvironment();
   if (options.relations != RunOptions().relations) out["relations"] = options.relations;
+  if (options.strict) out[kStrictKey] = true;
   if (options.selection.seed) out["seed"] = *options.selection.seed;
   if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
   if (options.perf && !options.launches_us.empty()) {

@@ -9,6 +9,7 @@ namespace assay {
 
 // Keys of environment.json that say how a run ended: by its user, or before it began, without a backend that it needs.
 inline constexpr const char* kInterruptedKey = "interrupted";
+inline constexpr const char* kStrictKey = "strict";
 inline constexpr const char* kRequiredAbsentKey = "required_absent";
 
 nlohmann::ordered_json DescribeEnvironment();

@@ -29,8 +29,9 @@ std::string_view SuiteAlone(std::string_view named) {
 void ReadEnding(const fs::path& dir, FinishedRun& run) {
   const nlohmann::json environment = ParseJson(ReadWholeFile(dir / "environment.json").value_or(""));
   if (!environment.is_object()) return;
-  const auto interrupted = environment.find(kInterruptedKey), absent = environment.find(kRequiredAbsentKey);
-  run.interrupted = interrupted != environment.end() && *interrupted == true;
+  run.interrupted = environment.value(kInterruptedKey, nlohmann::json()) == true;
+  run.strict = environment.value(kStrictKey, nlohmann::json()) == true;
+  const auto absent = environment.find(kRequiredAbsentKey);
   if (absent != environment.end() && absent->is_string()) run.required_absent = *absent;
 }
 
@@ -71,7 +72,7 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
     run.notes.push_back(offers.error().message);
     offers = OffersIn(run.records);
   }
-  run.strict = IsConformance(SuiteAlone(plan->suite));
+  run.strict = run.strict || IsConformance(SuiteAlone(plan->suite));
   for (Record& missing : MakeMissingRecords(*plan, *offers, run.records)) run.records.push_back(std::move(missing));
   const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry.id, plan->shard); };
   if (std::ranges::none_of(plan->entries, in_shard)) run.empty = EmptyShardText(plan->shard, plan->entries.size());

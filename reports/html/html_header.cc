@@ -9,6 +9,7 @@
 #include "reports/glossary.h"
 #include "reports/html/html_parts.h"
 #include "reports/incomplete.h"
+#include "reports/strictness.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"
 
@@ -19,7 +20,8 @@ bool Ran(const Record& r) {
   return r.outcome != "unsupported" && r.outcome != "unavailable" && !IsMissing(r);
 }
 
-std::string Headline(const std::vector<Record>& records) {
+std::string Headline(const Page& page) {
+  const std::vector<Record>& records = page.records;
   const auto failed =
       std::count_if(records.begin(), records.end(), [](const Record& r) { return IsFailure(r) && !IsMissing(r); });
   const auto ran = std::ranges::count_if(records, Ran);
@@ -31,6 +33,9 @@ std::string Headline(const std::vector<Record>& records) {
   if (std::any_of(records.begin(), records.end(), IsMissing)) {
     return fmt::format("<h1 class=\"broken\"><b aria-hidden=\"true\">?</b> Incomplete: {}, none failed</h1>",
                        Counted(ran, "result"));
+  }
+  if (const std::string strictly = StrictFailuresText(records); IsStrict(page.environment) && !strictly.empty()) {
+    return fmt::format("<h1 class=\"bad\"><b aria-hidden=\"true\">✗</b> Failed by --strict: {}</h1>", strictly);
   }
   const auto known = std::ranges::count_if(
       records, [](const Record& r) { return r.outcome == "known_failure" || r.outcome == "known_flake"; });
@@ -117,11 +122,11 @@ std::string Facts(const Page& page) {
 
 std::string HeaderSection(const Page& page) {
   std::string said;
-  if (const std::string fault = FaultLine(page.records); !fault.empty()) {
+  if (const std::string fault = FaultLine(page.records, page.environment); !fault.empty()) {
     said = "<p class=\"fault\">" + Escaped(fault) + " <a href=\"#legend\">How to read this</a></p>\n";
   }
   for (const std::string& note : page.notes) said += "<p class=\"incomplete\">" + Escaped(note) + "</p>\n";
-  return "<header><div class=\"wrap\">\n" + Headline(page.records) + "\n" + said + Incomplete(page.records) +
+  return "<header><div class=\"wrap\">\n" + Headline(page) + "\n" + said + Incomplete(page.records) +
          OutcomeBar(page.records) + Facts(page) + "</div></header>\n";
 }
 

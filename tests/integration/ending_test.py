@@ -155,6 +155,7 @@ class Ending(Base):
         rules = self.dir / "rules.expect"
         rules.write_text("matmul/* | misbehaving:* | known_failure | that is what it is for\n")
         for name, options, code in (("ok", (), 0), ("drop_last_k", (), 1), ("segfault", (), 3),
+                                    ("ok", ("--strict",), 0),
                                     ("drop_last_k", ("--expectations", str(rules)), 0),
                                     ("segfault", ("--expectations", str(rules)), 3),
                                     ("write_after", ("--expectations", str(rules)), 1),
@@ -165,6 +166,18 @@ class Ending(Base):
                 done, _ = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", name,
                                          "--no-perf", *options, out=out)
                 self.assertEqual((done.returncode, self.assay("report", out).returncode), (code, code), done.stderr)
+
+    def test_every_report_of_a_strict_run_says_what_fails_it(self):
+        open_case = "reduce/bf16/shape=768x3072,axes=0+1,kind=l2/fill=normal/seed=0"  # a term less changes no bit
+        for options, code in (((), 0), (("--strict",), 1)):
+            out = f"strict{code}"
+            done, records = self.run_cases("--case", open_case, "--backend", "cpu", "--no-perf", *options, out=out)
+            self.assertIn("inconclusive", {r["verdict"] for r in records})
+            again = self.assay("report", out)
+            self.assertEqual((done.returncode, again.returncode), (code, code), done.stdout[-500:])
+            for text in (done.stdout, again.stdout, *((self.dir / out / f).read_text() for f in ("summary.md", "report.html"))):
+                self.assertEqual("The run is strict and fails by" in text, code == 1)
+            self.assertEqual("<failure" in (self.dir / out / "junit.xml").read_text(), code == 1)
 
     def test_a_shard_without_cases_is_no_failure(self):
         codes = []

@@ -45,6 +45,17 @@ TEST(Junit, SuitesAreBackendDeviceOperatorAndCountWhatTheyHold) {
   EXPECT_THAT(xml, HasSubstr(R"(<testcase name="conv/f32/n=1/fill=normal/seed=0" classname="cuda.direct")"));
 }
 
+TEST(Junit, WhatFailsAStrictRunFailsItsCase) {
+  const std::string strict = R"({"strict": true})";
+  Record late = Make("pass"), suspect = Make("pass");
+  late.timing_invalid = "2 s < 3 s", suspect.result_class = "suspect";
+  for (const Record& record : {Make("inconclusive"), late, suspect}) {
+    EXPECT_THAT(JunitReport({record}, ""), HasSubstr("failures=\"0\""));
+    EXPECT_THAT(JunitReport({record}, strict), AllOf(HasSubstr("failures=\"1\""), HasSubstr("<failure ")));
+  }
+  EXPECT_THAT(JunitReport({Make("pass"), Make("known_failure")}, strict), HasSubstr("failures=\"0\""));
+}
+
 TEST(Junit, TimesSumWhatTheCaseCost) {
   Record r = Make("pass");
   r.prepare_s = 0.375, r.prepare_cached_s = 0.125, r.golden_s = 0.25, r.time_median_s = 0.01, r.samples = 100;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What fails a run by --strict alone: results that prove nothing, suspect ones, and times that cannot be true.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/model/record.h"
+#include "reports/environment.h"
+
+namespace assay {
+
+// Of the run that this environment is of; conformance runs are strict without being asked to.
+bool IsStrict(const EnvironmentRows& environment);
+
+// Whether it fails a strict run and no other one. A failing record does not.
+bool FailsStrictly(const Record& record);
+
+// "2 inconclusive results, 1 time that cannot be true"; "": none of the records fails strictly.
+std::string StrictFailuresText(const std::vector<Record>& records);
+
+}  // namespace assay
