@@ -16,34 +16,13 @@
 #include "reports/strictness.h"
 #include "reports/summary.h"
 #include "reports/text.h"
+#include "reports/verdicts.h"
 
 namespace assay {
 namespace {
 
-enum class CaseStatus { kPass, kFailure, kError, kSkipped };
-
-// The closed list of outcomes. One this version does not know is an error rather than a silent pass.
-CaseStatus StatusOf(const std::string& outcome) {
-  static const std::map<std::string, CaseStatus> kStatus = {
-      {"pass", CaseStatus::kPass},
-      {"mismatch", CaseStatus::kFailure},
-      {"below_contract", CaseStatus::kFailure},
-      {"nondeterministic", CaseStatus::kFailure},
-      {"flaky", CaseStatus::kFailure},
-      {"unexpected_pass", CaseStatus::kFailure},
-      {"unsupported", CaseStatus::kSkipped},
-      {"unavailable", CaseStatus::kSkipped},
-      {"known_failure", CaseStatus::kSkipped},
-      {"known_flake", CaseStatus::kSkipped},
-      // It did not fail, but a green case would claim what was not tested.
-      {"inconclusive", CaseStatus::kSkipped},
-  };
-  const auto it = kStatus.find(outcome);
-  return it == kStatus.end() ? CaseStatus::kError : it->second;
-}
-
-CaseStatus StatusIn(bool strict, const Record& r) {
-  return strict && FailsStrictly(r) ? CaseStatus::kFailure : StatusOf(r.outcome);
+Standing StandingIn(bool strict, const Record& r) {
+  return strict && FailsStrictly(r) ? Standing::kFailure : StyleOf(r.outcome).standing;
 }
 
 // What the case cost: everything that was done for it, timed repetitions included where their time can be true.
@@ -73,18 +52,18 @@ std::string Body(const Record& r) {
 
 std::string Detail(bool strict, const Record& r) {
   const std::string message = r.reason.empty() ? r.outcome : r.reason;
-  switch (StatusIn(strict, r)) {
-    case CaseStatus::kPass:
+  switch (StandingIn(strict, r)) {
+    case Standing::kPass:
       return "";
-    case CaseStatus::kSkipped: {
+    case Standing::kSkipped: {
       const bool plain = r.outcome == "unsupported" || r.outcome == "unavailable";
       return fmt::format("<skipped message=\"{}\"/>", Escaped(plain ? message : r.outcome + ": " + message));
     }
-    case CaseStatus::kFailure:
-    case CaseStatus::kError:
+    case Standing::kFailure:
+    case Standing::kError:
       break;
   }
-  const char* element = StatusIn(strict, r) == CaseStatus::kFailure ? "failure" : "error";
+  const char* element = StandingIn(strict, r) == Standing::kFailure ? "failure" : "error";
   return fmt::format("<{0} type=\"{1}\" message=\"{2}\">{3}</{0}>", element, Escaped(r.outcome), Escaped(message),
                      Escaped(Body(r)));
 }
@@ -102,18 +81,18 @@ std::string Case(bool strict, const Record& r) {
 }
 
 struct Totals {
-  std::array<int64_t, 4> by_status{};
+  std::array<int64_t, 4> by_standing{};
   int64_t tests = 0;
   double seconds = 0;
 
   void Add(bool strict, const Record& r) {
     ++tests;
-    ++by_status[static_cast<size_t>(StatusIn(strict, r))];
+    ++by_standing[static_cast<size_t>(StandingIn(strict, r))];
     seconds += Seconds(r);
   }
   std::string Attributes() const {
-    return fmt::format(R"(tests="{}" failures="{}" errors="{}" skipped="{}" time="{:.6f}")", tests, by_status[1],
-                       by_status[2], by_status[3], seconds);
+    return fmt::format(R"(tests="{}" failures="{}" errors="{}" skipped="{}" time="{:.6f}")", tests, by_standing[1],
+                       by_standing[2], by_standing[3], seconds);
   }
 };
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -13,22 +12,10 @@
 #include <tuple>
 
 #include "reports/text.h"
+#include "reports/verdicts.h"
 
 namespace assay {
 namespace {
-
-constexpr std::array<std::string_view, 15> kOutcomeOrder = {
-    "crash",          "timeout",          "error", "missing",         "mismatch",
-    "below_contract", "nondeterministic", "flaky", "unexpected_pass", "inconclusive",
-    "known_failure",  "known_flake",      "pass",  "unsupported",     "unavailable"};
-
-constexpr std::array<std::string_view, 6> kHarmless = {"inconclusive", "known_failure", "known_flake",
-                                                       "pass",         "unsupported",   "unavailable"};
-
-template <size_t N>
-bool Contains(const std::array<std::string_view, N>& list, std::string_view item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
 
 using Counts = std::map<std::string, int64_t>;
 
@@ -36,10 +23,10 @@ using Counts = std::map<std::string, int64_t>;
 std::vector<std::pair<std::string, int64_t>> Ordered(const Counts& counts) {
   std::vector<std::pair<std::string, int64_t>> ordered;
   for (const auto& [outcome, count] : counts) {
-    if (!Contains(kOutcomeOrder, outcome)) ordered.emplace_back(outcome, count);
+    if (StyleOf(outcome).name.empty()) ordered.emplace_back(outcome, count);
   }
-  for (std::string_view outcome : kOutcomeOrder) {
-    if (const auto it = counts.find(std::string(outcome)); it != counts.end()) ordered.emplace_back(*it);
+  for (const VerdictStyle& style : VerdictStyles()) {
+    if (const auto it = counts.find(std::string(style.name)); it != counts.end()) ordered.emplace_back(*it);
   }
   return ordered;
 }
@@ -127,7 +114,8 @@ std::vector<std::pair<std::string, int64_t>> CountOutcomes(const std::vector<Rec
 }
 
 bool IsFailure(const Record& record) {
-  return !Contains(kHarmless, record.outcome);
+  const Standing standing = StyleOf(record.outcome).standing;
+  return standing == Standing::kFailure || standing == Standing::kError;
 }
 
 std::string OutcomeLine(const std::vector<Record>& records) {

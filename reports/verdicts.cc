@@ -8,24 +8,29 @@ namespace assay {
 namespace {
 
 constexpr std::array<VerdictStyle, 15> kStyles = {{
-    {"crash", "☠\uFE0E", "broken", "The worker process died. The run went on with a fresh one."},
-    {"timeout", "◷", "broken", "No answer within the time limit; the worker was stopped."},
-    {"error", "⚠\uFE0E", "broken", "The backend or the harness reported an error."},
-    {"missing", "?", "broken", "Planned, but no record was written."},
-    {"mismatch", "✗", "bad", "An element lies outside what any correct implementation of the contract can produce."},
-    {"nondeterministic", "≠", "bad", "Deterministic results are claimed or required, and bits changed between runs."},
-    {"flaky", "↯", "bad", "It broke once and ended otherwise when it was run once more, alone in a fresh worker."},
-    {"below_contract", "▼", "low", "Correct only in a weaker arithmetic than the suite requires."},
-    {"unexpected_pass", "!", "low", "Listed as a known failure, but it passed: the list is out of date."},
-    {"inconclusive", "◌", "warn", "Nothing failed, but this case could not have caught a fault. It proves nothing."},
-    {"known_failure", "⊘", "warn", "Fails as the list of expectations says."},
-    {"known_flake", "⊘", "warn", "Fails now and then, as the list of expectations says."},
-    {"pass", "✓", "ok", "Every applicable check holds within the required contract."},
-    {"unsupported", "–", "off", "The backend does not offer this case, for the reason given."},
-    {"unavailable", "∅", "off", "The device or driver is not there."},
+    {"crash", Standing::kError, "☠\uFE0E", "broken", "The worker process died. The run went on with a fresh one."},
+    {"timeout", Standing::kError, "◷", "broken", "No answer within the time limit; the worker was stopped."},
+    {"error", Standing::kError, "⚠\uFE0E", "broken", "The backend or the harness reported an error."},
+    {"missing", Standing::kError, "?", "broken", "Planned, but no record was written."},
+    {"mismatch", Standing::kFailure, "✗", "bad",
+     "An element lies outside what any correct implementation of the contract can produce."},
+    {"nondeterministic", Standing::kFailure, "≠", "bad",
+     "Deterministic results are claimed or required, and bits changed between runs."},
+    {"flaky", Standing::kFailure, "↯", "bad",
+     "It broke once and ended otherwise when it was run once more, alone in a fresh worker."},
+    {"below_contract", Standing::kFailure, "▼", "low", "Correct only in a weaker arithmetic than the suite requires."},
+    {"unexpected_pass", Standing::kFailure, "!", "low",
+     "Listed as a known failure, but it passed: the list is out of date."},
+    {"inconclusive", Standing::kSkipped, "◌", "warn",
+     "Nothing failed, but this case could not have caught a fault. It proves nothing."},
+    {"known_failure", Standing::kSkipped, "⊘", "warn", "Fails as the list of expectations says."},
+    {"known_flake", Standing::kSkipped, "⊘", "warn", "Fails now and then, as the list of expectations says."},
+    {"pass", Standing::kPass, "✓", "ok", "Every applicable check holds within the required contract."},
+    {"unsupported", Standing::kSkipped, "–", "off", "The backend does not offer this case, for the reason given."},
+    {"unavailable", Standing::kSkipped, "∅", "off", "The device or driver is not there."},
 }};
 
-constexpr VerdictStyle kUnknown = {"", "?", "broken", ""};
+constexpr VerdictStyle kUnknown = {"", Standing::kError, "?", "broken", ""};
 
 }  // namespace
 

@@ -58,7 +58,6 @@ class OpDesc {
   bool AttrBool(std::string_view key) const;
   DType AttrType(std::string_view key) const;
   std::vector<double> AttrFloats(std::string_view key) const;
-  bool HasAttr(std::string_view key) const { return attrs_.find(key) != attrs_.end(); }
 
   // Says that these are known, though nothing needs to read them: the operands tell the same, or any value will do.
   void MayIgnore(std::initializer_list<std::string_view> keys) const;

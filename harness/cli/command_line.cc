@@ -146,7 +146,6 @@ int Main(int argc, char** argv) {
   app.formatter(std::make_shared<HelpText>(TextWidth(STDOUT_FILENO)));
   app.set_version_flag("--version", "assay " + ToolVersion());
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::help);
   Action action;
   AddRunVerb(app, action);
   AddExploreVerb(app, action);

@@ -18,7 +18,8 @@ import sys
 import tempfile
 
 SKIPPED = 77
-FAILING = {"crash", "timeout", "error", "missing", "mismatch", "below_contract", "nondeterministic", "unexpected_pass"}
+FAILING = {"crash", "timeout", "error", "missing", "mismatch", "below_contract", "nondeterministic", "flaky",
+           "unexpected_pass"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 # Uses the page as a reader would and leaves what it saw in the document.
