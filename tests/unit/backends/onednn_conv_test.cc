@@ -69,13 +69,14 @@ TEST(OneDnnConv, KeepsSubnormalsWhereItDeclaresThat) {
                       {kBF16, kBF16, 0x1p-70, 0x1p-66}};
   std::string reason;  // of bf16, which processors without AVX-512 are not offered
   for (const Row& row : rows) {
-    int kept = 0;
+    int kept = 0, offered = 0;
     for (const ConvCase::List& k : {ConvCase::List{1, 1}, ConvCase::List{3, 3}}) {
       ConvCase c{.in = row.in, .out = row.out, .c = 64, .o = 64, .i = {8, 8}, .k = k};
       Op op = c.Description();
       const double terms = static_cast<double>(64 * k[0] * k[1]);
       const bool always = row.in == kF32;
       for (const auto& implementation : always ? OneDnnPlugin().Offered(op) : OneDnnPlugin().Query(op, &reason)) {
+        ++offered;
         if (implementation.Declares("ftz=all") || implementation.Declares("winograd")) continue;
         if (implementation.Declares("ftz=out") && row.x * row.w * terms < 0x1p-126) continue;
         const auto got = OneDnnPlugin().Run(
@@ -89,6 +90,7 @@ TEST(OneDnnConv, KeepsSubnormalsWhereItDeclaresThat) {
     if (row.in == kF32) {
       EXPECT_GT(kept, 0) << "of f32 some implementation keeps subnormals, and none was tried";
     }
+    EXPECT_EQ(offered > 0, reason.empty() || row.in == kF32) << reason;
   }
   if (!reason.empty()) GTEST_SKIP() << "f32 alone: " << reason;
 }

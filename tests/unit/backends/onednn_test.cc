@@ -61,8 +61,9 @@ TEST(OneDnn, KeepsSubnormalsWhereItDeclaresThat) {
   std::string reason;  // of bf16, which processors without AVX-512 are not offered
   for (const Row& row : rows) {
     Op op = MatmulCase{.in = row.in, .out = row.out, .m = 16, .n = 16, .k = 64}.Description();
-    int kept = 0;
+    int kept = 0, offered = 0;
     for (const auto& implementation : row.in == kF32 ? OneDnn().Offered(op) : OneDnn().Query(op, &reason)) {
+      ++offered;
       if (implementation.Declares("ftz=all") || (implementation.Declares("ftz=out") && row.a * row.b < 0x1p-126))
         continue;
       const auto got =
@@ -73,6 +74,7 @@ TEST(OneDnn, KeepsSubnormalsWhereItDeclaresThat) {
     if (row.in == kF32) {
       EXPECT_GT(kept, 0) << "of f32 some implementation keeps subnormals, and none was tried";
     }
+    EXPECT_EQ(offered > 0, reason.empty() || row.in == kF32) << reason;
   }
   if (!reason.empty()) GTEST_SKIP() << "f32 alone: " << reason;
 }
@@ -82,7 +84,9 @@ TEST(OneDnn, SumsBf16InF32) {
   x[0] = 1;
   Op op = ReduceCase{.in = kBF16, .out = kBF16, .shape = {1, 4097}, .axes = {1}}.Description();
   std::string reason;
-  for (const auto& implementation : OneDnn().Query(op, &reason)) {
+  const auto offered = OneDnn().Query(op, &reason);
+  EXPECT_EQ(offered.empty(), !reason.empty());
+  for (const auto& implementation : offered) {
     EXPECT_EQ(OneDnn().Run(op, implementation.name, {x}).at(0), 2) << implementation.name;
   }
   if (!reason.empty()) GTEST_SKIP() << reason;
