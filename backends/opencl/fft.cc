@@ -78,6 +78,25 @@ std::unique_ptr<plugin::Plan> CreateVkFft(Device& device, const plugin::OpDesc& 
   return plan;
 }
 
+bool NeedsBluestein(int64_t n) {
+  return plugin::LargestPrimeFactor(n) > kVkFftLargestRadix;
+}
+
+// A line that fits into local memory is one work-group's, which a processor's driver keeps on a stack: see
+// thread_stacks.h. Longer ones are taken in parts.
+std::string StackWhyNot(const Traits& traits, const FftSpec& s) {
+  constexpr uint64_t kMostLineBytes = 6 << 20;
+  if (!traits.is_cpu) return "";
+  for (const int64_t n : s.n) {
+    const int64_t length = NeedsBluestein(n) ? plugin::PaddedLength(n) : n;
+    const auto bytes = static_cast<uint64_t>(length * s.ComplexBytes());
+    if (bytes > kMostLineBytes && bytes <= traits.local_bytes) {
+      return fmt::format("a line of {} bytes in one work-group would not fit on a stack of {}", bytes, traits.name);
+    }
+  }
+  return "";
+}
+
 std::string FftWhyNot(const Traits& traits, const plugin::OpDesc& op) {
   if (VkFftVersion().empty()) return "this plugin was built without VkFFT: install libvkfft-dev and configure again";
   const FftSpec s = plugin::ParseFft(op);
@@ -88,6 +107,7 @@ std::string FftWhyNot(const Traits& traits, const plugin::OpDesc& op) {
     return fmt::format("its field of {} bytes exceeds CL_DEVICE_MAX_MEM_ALLOC_SIZE of {}, {} bytes", field, traits.name,
                        traits.max_alloc_bytes);
   }
+  if (std::string reason = StackWhyNot(traits, s); !reason.empty()) return reason;
   return OperandsWhyNot(traits, op);
 }
 
@@ -97,8 +117,7 @@ std::string FftWhyNot(const Traits& traits, const plugin::OpDesc& op) {
 // documented: no claim of invariance.
 std::string FftContract(const Traits& traits, const plugin::OpDesc& op) {
   const FftSpec s = plugin::ParseFft(op);
-  const bool bluestein =
-      std::ranges::any_of(s.n, [](int64_t n) { return plugin::LargestPrimeFactor(n) > kVkFftLargestRadix; });
+  const bool bluestein = std::ranges::any_of(s.n, NeedsBluestein);
   std::string text = fmt::format("{};math={};alg={};det=yes", s.wide ? "f64" : "f32", s.wide ? "8" : "0.51",
                                  bluestein ? "bluestein" : "fft");
   if (!traits.KeepsSubnormals(s.wide)) text += ";ftz=all";

@@ -10,7 +10,7 @@
 namespace opencl {
 namespace {
 
-constexpr size_t kStackBytes = size_t{64} << 20;  // frames of up to 30 MB were seen, with caches of up to 2 MiB
+constexpr size_t kStackBytes = size_t{128} << 20;  // frames of 15 times the line were seen, of lines of up to 2 MiB
 
 void RaiseDefaultOfThreads() {
   pthread_attr_t attributes;

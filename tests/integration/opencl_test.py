@@ -118,13 +118,16 @@ class Stacks(OpenCl):
     """PoCL keeps a work-group's context on the stack of the thread that runs it, and tells VkFFT that the second-level
     cache is local memory: with 2 MiB of it one work-group takes a line that needs more stack than threads usually have."""
 
-    LINE = "fft/c128/kind=c2c,n=65536/fill=normal/seed=0"
+    LINE = "fft/c128/kind=c2c,n={}/fill=normal/seed=0"
 
-    def runs_a_long_line(self, **env):
+    def setUp(self):
+        super().setUp()
         self.on_pocl()
         if "VkFFT" not in json.dumps(self.columns()):
             self.skipTest("this plugin was built without VkFFT: install libvkfft-dev")
-        done, records = self.run_cases("--case", self.LINE, **topology(2 << 20), **env)
+
+    def runs_a_long_line(self, **env):
+        done, records = self.run_cases("--case", self.LINE.format(65536), **topology(2 << 20), **env)
         self.assertEqual([r["verdict"] for r in records], ["pass"], done.stdout + done.stderr)
 
     def test_hold_a_long_line_on_a_thread_of_the_driver(self):
@@ -132,6 +135,14 @@ class Stacks(OpenCl):
 
     def test_hold_a_long_line_on_the_calling_thread(self):
         self.runs_a_long_line(POCL_DEVICES="basic")
+
+    def test_a_line_that_no_stack_holds_is_not_offered(self):
+        cases = [part for n in (393216, 524288, 1048576) for part in ("--case", self.LINE.format(n))]
+        done, records = self.run_cases(*cases, **topology(8 << 20))
+        found = {int(r["shape"].rpartition("n=")[2]): (r["verdict"], r["reason"]) for r in records}
+        self.assertEqual({n: verdict for n, (verdict, _) in found.items()},
+                         {393216: "pass", 524288: "unsupported", 1048576: "pass"}, done.stdout + done.stderr)
+        self.assertIn("would not fit on a stack", found[524288][1])
 
 
 class Layer(OpenCl):
