@@ -91,7 +91,8 @@ std::string FaultLine(const std::vector<Record>& records, const EnvironmentRows&
   }
   if (failed.empty() && known.empty()) return "Nothing is at fault.";
   if (!known.empty()) line += fmt::format(" Failures known before: {}.", Listed(known));
-  return harness ? line : line + " assay itself met no error.";
+  if (!harness) line += " assay itself met no error.";
+  return failed.empty() ? line : line + " What a verdict rests on: harness/judge/README.md.";
 }
 
 }  // namespace assay

@@ -51,14 +51,14 @@ TEST(Fault, TheLineNamesAssayOrTheLibraryOrTheDriver) {
   EXPECT_EQ(
       FaultLine({kernel, kernel, fft}),
       "At fault: the kernels of backend opencl or their driver 3.1+debian (2 results); VkFFT 1.2.26, a library on this "
-      "machine (1 result). assay itself met no error.");
+      "machine (1 result). assay itself met no error. What a verdict rests on: harness/judge/README.md.");
   Record driver = MakeKnown("a", "x, y:1");
   driver.fault = "driver", driver.driver = "PoCL 3.1", driver.read_on = "https://example.org/proof";
   EXPECT_THAT(FaultLine({driver, pass}), HasSubstr("PoCL 3.1, the driver of backend onednn (1 result)"));
   EXPECT_THAT(ConsoleReport({driver}, {}), HasSubstr("x [y:1]; read on: https://example.org/proof"));
   driver.fault = "assay";
   EXPECT_EQ(FaultLine({driver}), "No failure is new. Failures known before: assay itself (1 result).");
-  EXPECT_EQ(FaultLine({MakeRecord("assay", "", "error"), pass}), "At fault: assay itself (1 result).");
+  EXPECT_EQ(FaultLine({MakeRecord("assay", "", "error"), pass}), "At fault: assay itself (1 result). What a verdict rests on: harness/judge/README.md.");
   EXPECT_EQ(FaultLine({MakeRecord("cpu", "", "unsupported")}), "");
   const EnvironmentRows strict{{"strict", "true"}};
   const Record open = MakeRecord("cpu", "naive", "inconclusive");
