@@ -72,6 +72,14 @@ int64_t Tensor::Elements() const {
   return n;
 }
 
+bool Tensor::IsDense() const {
+  int64_t expected = 1;
+  for (size_t axis = shape.size(); axis-- > 0; expected *= shape[axis]) {
+    if (shape[axis] > 1 && strides[axis] != expected) return false;
+  }
+  return true;
+}
+
 Tensor::Extent Tensor::ByteExtent() const {
   if (Elements() == 0) return {};
   Extent extent{0, 1};

@@ -27,6 +27,7 @@ struct Tensor {
 
   int Rank() const { return static_cast<int>(shape.size()); }
   int64_t Elements() const;
+  bool IsDense() const;  // row-major, without gaps
 
   // The bytes that the tensor may touch, relative to its element zero: [first, last). Empty tensors touch none.
   struct Extent {

@@ -135,19 +135,11 @@ std::unique_ptr<plugin::Plan> CreateCufft(gpu::Device& device, const plugin::OpD
   return plan;
 }
 
-bool IsDense(const plugin::Tensor& tensor) {
-  int64_t expected = 1;
-  for (size_t axis = tensor.shape.size(); axis-- > 0; expected *= tensor.shape[axis]) {
-    if (tensor.shape[axis] > 1 && tensor.strides[axis] != expected) return false;
-  }
-  return true;
-}
-
 std::string CufftWhyNot(const gpu::Traits&, const plugin::OpDesc& op) {
   const FftSpec s = plugin::ParseFft(op);
   if (std::string reason = plugin::FftTypesWhyNot(op, s); !reason.empty()) return reason;
   if (s.n.size() > 3) return fmt::format("{} axes; cuFFT transforms up to 3", s.n.size());
-  if (!IsDense(op.inputs()[0]) || !IsDense(op.outputs()[0])) return "cufft is offered for dense operands";
+  if (!op.inputs()[0].IsDense() || !op.outputs()[0].IsDense()) return "cufft is offered for dense operands";
   if (s.kind == FftKind::kR2C && s.inverse) return "cuFFT's real-to-complex transform is a forward one";
   if (s.kind == FftKind::kC2R && !s.inverse) return "cuFFT's complex-to-real transform is an inverse one";
   return Cufft::Get().why_not();

@@ -53,6 +53,26 @@ inline Descriptor SoftmaxDescriptor(const dnnl::engine& engine, bool log, const 
           dnnl::softmax_forward::primitive_desc(engine, dnnl::prop_kind::forward_inference, kind, x, y, axis, attr)};
 }
 
+inline Descriptor SoftmaxBackwardDescriptor(const dnnl::engine& engine, const Md& y, const Md& dy, const Md& dx,
+                                            int axis, const dnnl::primitive_attr& attr) {
+  constexpr auto kKind = dnnl::algorithm::softmax_accurate;
+  const dnnl::softmax_forward::primitive_desc forward(engine, dnnl::prop_kind::forward_training, kKind, y, y, axis);
+  return {nullptr, dnnl::softmax_backward::primitive_desc(engine, kKind, dx, dy, y, axis, forward, attr)};
+}
+
+inline Descriptor EltwiseDescriptor(const dnnl::engine& engine, dnnl::algorithm kind, const Md& x,
+                                    const dnnl::primitive_attr& attr) {
+  return {nullptr, dnnl::eltwise_forward::primitive_desc(engine, dnnl::prop_kind::forward_inference, kind, x, x, 0.0f,
+                                                         0.0f, attr)};
+}
+
+inline Descriptor LayerNormDescriptor(const dnnl::engine& engine, const Md& x, float eps,
+                                      const dnnl::primitive_attr& attr) {
+  const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
+  return {nullptr, dnnl::layer_normalization_forward::primitive_desc(engine, dnnl::prop_kind::forward_inference, x, x,
+                                                                     eps, flags, attr)};
+}
+
 inline void AppendScale(dnnl::post_ops& ops, float alpha) {
   ops.append_eltwise(dnnl::algorithm::eltwise_linear, alpha, 0.0f);
 }
@@ -92,6 +112,33 @@ inline Descriptor SoftmaxDescriptor(const dnnl::engine& engine, bool log, const 
   const auto kind = log ? dnnl::algorithm::softmax_log : dnnl::algorithm::softmax_accurate;
   const auto desc = std::make_shared<const Desc>(dnnl::prop_kind::forward_inference, kind, x, y, axis);
   return {desc, dnnl::softmax_v2_forward::primitive_desc(*desc, attr, engine)};
+}
+
+inline Descriptor SoftmaxBackwardDescriptor(const dnnl::engine& engine, const Md& y, const Md& dy, const Md& dx,
+                                            int axis, const dnnl::primitive_attr& attr) {
+  constexpr auto kKind = dnnl::algorithm::softmax_accurate;
+  using Desc = dnnl::softmax_v2_backward::desc;
+  const dnnl::softmax_v2_forward::desc forward(dnnl::prop_kind::forward_training, kKind, y, y, axis);
+  const dnnl::softmax_v2_forward::primitive_desc hint(forward, engine);
+  const auto desc = std::make_shared<const Desc>(kKind, dx, dy, y, axis);
+  const auto source =
+      std::make_shared<const std::pair<std::shared_ptr<const Desc>, dnnl::primitive_desc_base> >(desc, hint);
+  return {source, dnnl::softmax_v2_backward::primitive_desc(*desc, attr, engine, hint)};
+}
+
+inline Descriptor EltwiseDescriptor(const dnnl::engine& engine, dnnl::algorithm kind, const Md& x,
+                                    const dnnl::primitive_attr& attr) {
+  using Desc = dnnl::eltwise_forward::desc;
+  const auto desc = std::make_shared<const Desc>(dnnl::prop_kind::forward_inference, kind, x, 0.0f, 0.0f);
+  return {desc, dnnl::eltwise_forward::primitive_desc(*desc, attr, engine)};
+}
+
+inline Descriptor LayerNormDescriptor(const dnnl::engine& engine, const Md& x, float eps,
+                                      const dnnl::primitive_attr& attr) {
+  using Desc = dnnl::layer_normalization_forward::desc;
+  const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
+  const auto desc = std::make_shared<const Desc>(dnnl::prop_kind::forward_inference, x, eps, flags);
+  return {desc, dnnl::layer_normalization_forward::primitive_desc(*desc, attr, engine)};
 }
 
 inline void AppendScale(dnnl::post_ops& ops, float alpha) {

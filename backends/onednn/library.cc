@@ -37,6 +37,11 @@ std::string IsaName() {
   }
 }
 
+bool HasFusedMultiplyAdd() {
+  const dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
+  return isa != dnnl_cpu_isa_sse41 && isa != dnnl_cpu_isa_avx;
+}
+
 std::string RuntimeName() {
   switch (dnnl_version()->cpu_runtime) {
     case DNNL_RUNTIME_SEQ:

@@ -15,6 +15,7 @@ namespace onednn {
 std::string LibraryVersion();  // "oneDNN 2.6.3"
 unsigned IsaBits();
 std::string IsaName();      // the effective instruction set, "avx512_core_bf16"
+bool HasFusedMultiplyAdd();  // of the same
 std::string RuntimeName();  // "omp", "tbb", "seq", "threadpool"
 
 std::optional<dnnl::memory::data_type> DataType(plugin::DType dtype);

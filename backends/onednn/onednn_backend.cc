@@ -23,8 +23,15 @@ std::vector<Problem> MakeProblems(const plugin::OpDesc& op, const dnnl::engine& 
   if (op.name() == "reduce") return one(ReduceProblem(op, engine));
   if (op.name() == "conv") return ConvProblems(op, engine);
   if (op.name() == "softmax") return one(SoftmaxProblem(op, engine));
-  throw plugin::Unsupported("no operator '{}' in this backend; it has: attention, conv, matmul, reduce, softmax",
-                            op.name());
+  if (op.name() == "softmax_backward") return one(SoftmaxBackwardProblem(op, engine));
+  if (op.name() == "layer_norm") return one(LayerNormProblem(op, engine));
+  for (const char* function : {"exp", "gelu", "log", "tanh"}) {
+    if (op.name() == function) return one(ElementwiseProblem(op, engine));
+  }
+  throw plugin::Unsupported(
+      "no operator '{}' in this backend; it has: attention, conv, exp, gelu, layer_norm, log, matmul, reduce, softmax, "
+      "softmax_backward, tanh",
+      op.name());
 }
 
 std::string NameOf(const Problem& problem) {

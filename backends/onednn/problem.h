@@ -41,6 +41,9 @@ std::vector<Problem> ConvProblems(const plugin::OpDesc& op, const dnnl::engine& 
 Problem MatmulProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 Problem ReduceProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 Problem SoftmaxProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
+Problem SoftmaxBackwardProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
+Problem LayerNormProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
+Problem ElementwiseProblem(const plugin::OpDesc& op, const dnnl::engine& engine);
 
 // How the operands get into the layouts that the descriptor, as it is now, works on.
 enum class Placement { kAsGiven, kReordered, kImpossible };
