@@ -42,10 +42,10 @@ class Hosts(OwnFolder):
         if not self.devices(backend):
             self.skipTest(f"no usable device of {backend}")
 
-    # What the suite comes to on a backend, in an environment; the folder of the run.
-    def holds(self, backend, name, *args, **env):
-        out = self.dir / f"{backend}-{name}"
-        done = subprocess.run([ASSAY, "run", "--backend", backend, "--suite", SUITE, "--no-perf", "--progress", "none", "--out",
+    # What a suite comes to on a backend, in an environment; the folder of the run.
+    def holds(self, backend, name, *args, suite=SUITE, **env):
+        out = self.dir / f"{backend}-{name}-{suite}"
+        done = subprocess.run([ASSAY, "run", "--backend", backend, "--suite", suite, "--no-perf", "--progress", "none", "--out",
                                str(out), *args], env={**self.env, **env}, cwd=self.dir, capture_output=True, text=True,
                               timeout=900)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -70,6 +70,7 @@ class OneDnn(Hosts):
         kernels = set()
         for name in there:
             with self.subTest(name):
+                self.holds("onednn", name, suite="formulas", ONEDNN_MAX_CPU_ISA=name)
                 out = self.holds("onednn", name, ONEDNN_MAX_CPU_ISA=name)
                 kernels.add(tuple(sorted({json.loads(line)["implementation"]
                                           for line in (out / "results.jsonl").read_text().splitlines()})))
@@ -100,6 +101,7 @@ class Host(Hosts):
                 continue
             with self.subTest(name):
                 store = str(self.dir / f"store-{name}")
+                self.holds("cpu", name, suite="formulas", ASSAY_MAX_VECTORS=name, ASSAY_GOLDEN_STORE=store)
                 out = self.holds("cpu", name, ASSAY_MAX_VECTORS=name, OPENBLAS_CORETYPE=blas, ASSAY_GOLDEN_STORE=store)
                 environment = json.loads((out / "environment.json").read_text())
                 self.assertEqual(environment["host_vectors"], name)
