@@ -20,7 +20,7 @@ struct TimingRequest {
   double max_seconds = 1;                                         // of all calls that execute, by the host's clock
   double most_seconds = std::numeric_limits<double>::infinity();  // of these and the transfers between them
   double step_seconds = 0;                                        // of those in one step; one call at least
-  double call_seconds = 0.01;                                     // of one of them, at most
+  double call_seconds = 0.02;                                     // of one of them, at most
   bool cold_cache = false;
   // Of an execution, as those before took it, perhaps beside other work; 0: unknown.
   double expected_seconds = 0;

@@ -15,7 +15,7 @@ namespace assay {
 namespace {
 
 // The longest executions notice little of what they find in caches, and of threads that slept.
-constexpr double kLong = 0.01;
+constexpr double kLong = 0.004;
 // Before the first call: until the two fastest are alike and not slow, so that nothing has held them up.
 constexpr size_t kMostRoundTrips = 20;
 constexpr double kAlike = 1.25, kUsualRoundTrip = 200e-6;
