@@ -131,9 +131,9 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
   const ErrorRules rules[] = {formula::GoldenRules(dd), formula::SigmaRules()};
   Evaluation evaluation = formula::Evaluate(graph, graph.outputs[0], elements, dd, rules);
 
-  const bool wide = SizeOf(problem.output.dtype) == 8;
+  const bool wide = SizeOf(problem.output().dtype) == 8;
   Golden golden;
-  golden.shape = problem.output.shape;
+  golden.shape = problem.output().shape;
   golden.tier = tier;
   golden.value = std::move(evaluation.value);
   golden.value_lo = std::move(evaluation.value_lo);
@@ -157,12 +157,12 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
 BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, const Contract& contract) const {
   const Definition definition = DefinitionOf(problem);
   const Graph& graph = definition.graph();
-  const bool dd = golden.tier == Tier::kReproducible, wide = SizeOf(problem.output.dtype) == 8;
+  const bool dd = golden.tier == Tier::kReproducible, wide = SizeOf(problem.output().dtype) == 8;
   ErrorRules rules[] = {formula::ContractRules(contract, TypesOf(problem), dd), formula::SystematicRules(contract, dd)};
-  if (FormatOf(problem.output.dtype).max_finite > rules[0].range) rules[0].last_range = rules[0].range;
+  if (FormatOf(problem.output().dtype).max_finite > rules[0].range) rules[0].last_range = rules[0].range;
   const Evaluation evaluation =
       formula::Evaluate(graph, graph.outputs[0], InputsOf(golden, graph.inputs.size()), dd, rules);
-  BoundModel bound = OutputBound(contract, problem.output.dtype);
+  BoundModel bound = OutputBound(contract, problem.output().dtype);
   bound.owned = {PlaneOf(evaluation.reach[0], evaluation, wide), PlaneOf(evaluation.reach[1], evaluation, wide)};
   bound.terms.push_back({bound.owned[0].get(), 1});
   StatisticModel& statistic = bound.statistic;

@@ -122,7 +122,7 @@ Result<Problem> FormulaOperator::Bind(const CaseSpec& spec) const {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     problem->inputs.push_back({graph.inputs[i].name, types[i], ShapeOf(graph, graph.inputs[i].axes)});
   }
-  problem->output = {graph.outputs[0].name, types.back(), ShapeOf(graph, graph.outputs[0].axes)};
+  problem->outputs = {{graph.outputs[0].name, types.back(), ShapeOf(graph, graph.outputs[0].axes)}};
   if (const std::string text = SizeProblem(*problem); !text.empty()) return BindError(*problem, text);
   problem->flops = formula::CountFlops(graph);
   problem->bytes = CompulsoryBytes(*problem);

@@ -183,7 +183,7 @@ std::vector<Mutant> FormulaOperator::OmittedTerms(const Problem& problem, std::s
                                                   std::span<const double> values,
                                                   std::span<const int64_t> outputs) const {
   const formula::Definition definition = DefinitionOf(problem);
-  return FormulaMutants(definition.graph(), inputs, values, outputs, problem.output.dtype);
+  return FormulaMutants(definition.graph(), inputs, values, outputs, problem.output().dtype);
 }
 
 // A problem with a single lane, which tells which window is narrow enough.
@@ -199,8 +199,8 @@ Problem FormulaOperator::OneLane(const Problem& problem) const {
 }
 
 std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Contract& contract, int /*variant*/) const {
-  if (contract.alg != Algorithm::kDirect || !IsFloat(problem.output.dtype)) return std::nullopt;
-  const Tier tier = SizeOf(problem.output.dtype) == 8 ? Tier::kReproducible : Tier::kFast;
+  if (contract.alg != Algorithm::kDirect || !IsFloat(problem.output().dtype)) return std::nullopt;
+  const Tier tier = SizeOf(problem.output().dtype) == 8 ? Tier::kReproducible : Tier::kFast;
   const Problem one = OneLane(problem);
   const formula::Definition of_one = DefinitionOf(one), of_all = DefinitionOf(problem);
   const TwinForm form = FormOf(of_one.graph());
@@ -209,7 +209,7 @@ std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Cont
     const std::vector<Tensor> inputs = WindowInputs(of_one, one, form, visible);
     const Golden golden = ComputeGolden(one, inputs, tier);
     const int64_t seen =
-        CountSeen(FormulaMutants(of_one.graph(), inputs, golden.value, std::vector<int64_t>{0}, problem.output.dtype),
+        CountSeen(FormulaMutants(of_one.graph(), inputs, golden.value, std::vector<int64_t>{0}, problem.output().dtype),
                   golden, Bound(one, golden, contract));
     if (seen >= most_seen && seen > 0) best = visible, most_seen = seen;
   }
@@ -217,7 +217,7 @@ std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Cont
   Twin twin;
   twin.inputs = WindowInputs(of_all, problem, form, best);
   const Golden golden = ComputeGolden(problem, twin.inputs, tier);
-  twin.tolerances = TolerancesOf(golden, Bound(problem, golden, contract), problem.output.dtype);
+  twin.tolerances = TolerancesOf(golden, Bound(problem, golden, contract), problem.output().dtype);
   twin.expected = golden.value;
   twin.costly = true;
   twin.code = fmt::format("{} equal terms in each line", best);

@@ -38,7 +38,7 @@ std::string HashInputs(const std::vector<Tensor>& inputs) {
 Tier ChooseTier(const std::string& tier, const Problem& problem) {
   if (tier == "reproducible") return Tier::kReproducible;
   if (tier == "fast") return Tier::kFast;
-  const DType out = problem.output.dtype;
+  const DType out = problem.output().dtype;
   return out == DType::kF64 || out == DType::kC128 ? Tier::kReproducible : Tier::kFast;
 }
 

@@ -54,7 +54,7 @@ std::string Gigabytes(double bytes) {
 std::string OperandsText(const Problem& problem) {
   std::string text;
   for (const Operand& input : problem.inputs) text += fmt::format("{} {}, ", input.name, fmt::join(input.shape, "x"));
-  return text + fmt::format("{} {}", problem.output.name, fmt::join(problem.output.shape, "x"));
+  return text + fmt::format("{} {}", problem.output().name, fmt::join(problem.output().shape, "x"));
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ double AvailableBytes() {
 }
 
 Status CheckFits(const Problem& problem, double available_bytes) {
-  double bytes = kBytesPerOutput * Elements(problem.output);
+  double bytes = kBytesPerOutput * Elements(problem.output());
   for (const Operand& input : problem.inputs) bytes += Elements(input) * static_cast<double>(SizeOf(input.dtype));
   if (bytes <= available_bytes) return {};
   return Fail(ErrorCode::kInternal,
@@ -103,7 +103,7 @@ size_t DevicesAtOnce(const Problem& problem, size_t devices) {
   // Uploaded, downloaded, and on the device.
   constexpr double kCopies = 3;
   double bytes =
-      (kBytesPerOutput + kCopies * static_cast<double>(SizeOf(problem.output.dtype))) * Elements(problem.output);
+      (kBytesPerOutput + kCopies * static_cast<double>(SizeOf(problem.output().dtype))) * Elements(problem.output());
   for (const Operand& input : problem.inputs) {
     bytes += kCopies * Elements(input) * static_cast<double>(SizeOf(input.dtype));
   }

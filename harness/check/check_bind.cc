@@ -143,7 +143,7 @@ Status CheckFit(const Problem& problem, const Operand& expected, const Operand& 
 // The tensor of each operand of the problem, in its order and shape.
 Result<std::vector<Tensor>> TakeTensors(const Problem& problem, Loaded& loaded) {
   std::vector<Operand> expected = problem.inputs;
-  expected.push_back(problem.output);
+  expected.push_back(problem.output());
   std::vector<Tensor> tensors;
   std::vector<std::string> names;
   for (const Operand& operand : expected) {

@@ -20,7 +20,7 @@ namespace assay {
 namespace {
 
 Twin ExactExpectation(const CaseData& data, const BoundModel& bound, const Contract& contract, double ulp) {
-  const ElementJudge judge(data.golden, bound, contract, data.problem.output.dtype);
+  const ElementJudge judge(data.golden, bound, contract, data.problem.output().dtype);
   Twin twin;
   for (const Tensor& input : data.inputs) twin.inputs.push_back(input.Clone());
   twin.tolerance_ulp = ulp;
@@ -71,7 +71,7 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user,
   Tensor got = user.got.Clone();
   CheckResult result;
   Evidence& evidence = result.evidence;
-  evidence.shape = data.problem.output.shape;
+  evidence.shape = data.problem.output().shape;
   evidence.declared = user.contract, evidence.required = user.required;
   evidence.runs.push_back(JudgeOutput({*data.op, data.problem, data.inputs, data.golden, bound, user.contract}, got));
   std::vector<Twin> exact;

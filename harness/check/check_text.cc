@@ -87,7 +87,7 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
   text += LowerClassLines(result);
-  return text + ChannelLines(r) + MetricLines(r) + WorstLines(user.data.problem.output.shape, metrics) +
+  return text + ChannelLines(r) + MetricLines(r) + WorstLines(user.data.problem.output().shape, metrics) +
          OpenLine(result.evidence) + MutationPowerLine(result.evidence);
 }
 

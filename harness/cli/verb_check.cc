@@ -31,8 +31,8 @@ struct CheckOptions {
 
 // The golden values as f64 or c128; what exceeds a double of the reproducible tier is left out.
 Status WriteGolden(const std::filesystem::path& path, const CaseData& data) {
-  const DType dtype = IsComplex(data.problem.output.dtype) ? DType::kC128 : DType::kF64;
-  return WriteNpy(path, {"", dtype, data.problem.output.shape, data.golden.value.data()});
+  const DType dtype = IsComplex(data.problem.output().dtype) ? DType::kC128 : DType::kF64;
+  return WriteNpy(path, {"", dtype, data.problem.output().shape, data.golden.value.data()});
 }
 
 std::vector<ReadFile> TensorsRead(const CheckRequest& request) {

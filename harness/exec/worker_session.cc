@@ -36,7 +36,7 @@ std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant&
   for (const Operand& input : problem.inputs) {
     layouts.push_back(MakeLayout(input.dtype, input.shape, variant, layouts.size()));
   }
-  layouts.push_back(MakeLayout(problem.output.dtype, problem.output.shape, variant, layouts.size()));
+  layouts.push_back(MakeLayout(problem.output().dtype, problem.output().shape, variant, layouts.size()));
   return layouts;
 }
 
@@ -81,7 +81,7 @@ Call<Prepared> WorkerSession::Prepare(int64_t device, const Problem& problem, co
   plan->layouts = LayoutsOf(problem, variant);
   plan->what = problem.spec.op + " " + implementation;
   for (const Operand& input : problem.inputs) plan->names.push_back(input.name);
-  plan->names.push_back(problem.output.name);
+  plan->names.push_back(problem.output().name);
   for (const BufferLayout& layout : plan->layouts) {
     plan->image_at.push_back(plan->image_bytes);
     plan->image_bytes += layout.total_bytes;  // a multiple of the alignment

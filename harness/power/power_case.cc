@@ -37,7 +37,7 @@ bool Rejects(Verdict verdict) {
 // The problem with results in double, as the exact forms of the faults are asked for.
 Problem ForEffects(const Problem& problem) {
   Problem exact = problem;
-  exact.output.dtype = IsComplex(problem.output.dtype) ? DType::kC128 : DType::kF64;
+  exact.outputs[exact.focus].dtype = IsComplex(problem.output().dtype) ? DType::kC128 : DType::kF64;
   return exact;
 }
 
@@ -119,7 +119,7 @@ class CaseMeasurement {
 
   // As its first run left it. Nothing came back from a crash: any tool would notice, so every rule sees NaN.
   static std::vector<double> ResultOf(const CaseData& data, const Attempt& attempt) {
-    if (attempt.output.size() != NumElements(data.problem.output.shape)) {
+    if (attempt.output.size() != NumElements(data.problem.output().shape)) {
       return std::vector<double>(data.golden.value.size(), std::numeric_limits<double>::quiet_NaN());
     }
     Tensor output = attempt.output.Clone();
@@ -158,7 +158,7 @@ class CaseMeasurement {
             fmt::format("{}{} on {}: not offered", attempt.implementation, kEffectSuffix, planned_.spec.Id()));
         return;
       }
-      const double noise = EffectNoise(data->problem.output.dtype);
+      const double noise = EffectNoise(data->problem.output().dtype);
       FaultPair pair{attempt.implementation,
                      planned_.spec.Id(),
                      envelope_.Effect(data->golden, exact->second, noise, nullptr),

@@ -45,7 +45,7 @@ const CaseData& CaseContext::KnownSecondSet() const {
 std::string CaseContext::ProblemOfSecondSet(const ContractData& by, const Contract& contract, Tensor output) const {
   if (!by.twins.empty()) {
     const TwinOutcome outcome = JudgeTwin(*data_.op, data_.problem, *by.twins[0].Get(), 0, output);
-    return outcome.Holds() ? "" : outcome.Reason(data_.problem.output.shape);
+    return outcome.Holds() ? "" : outcome.Reason(data_.problem.output().shape);
   }
   const CaseData& second = KnownSecondSet();
   const BoundModel bound = BoundOf(second, contract);

@@ -91,8 +91,8 @@ std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunn
     request.inputs.push_back(file(o.name, "inputs"));
     add_complex(o);
   }
-  request.output = file(data.problem.output.name, "got");
-  add_complex(data.problem.output);
+  request.output = file(data.problem.output().name, "got");
+  add_complex(data.problem.output());
   request.contract = ExplicitContract(entry.attempt->contract);
   // The numbers are held against the declaration; that this is too little is a verdict of its own.
   const std::string& required = entry.attempt->record.required_contract;

@@ -37,7 +37,7 @@ Status WriteOperands(const std::filesystem::path& path, const Problem& problem, 
 }
 
 Status WriteGoldenPlanes(const std::filesystem::path& path, const Problem& problem, const Golden& golden) {
-  const Shape& output = problem.output.shape;
+  const Shape& output = problem.output().shape;
   const Shape shape = ShapeFor(output, golden.size());
   std::vector<TensorRef> tensors = {{"value", DType::kF64, shape, golden.value.data()}};
   if (!golden.value_lo.empty()) tensors.push_back({"value_lo", DType::kF64, shape, golden.value_lo.data()});
@@ -48,7 +48,7 @@ Status WriteGoldenPlanes(const std::filesystem::path& path, const Problem& probl
 }
 
 Status WriteGot(const GotFile& file, const Golden& golden, const BoundModel& bound) {
-  const Operand& output = file.problem.output;
+  const Operand& output = file.problem.output();
   const ElementJudge judge(golden, bound, file.attempt.contract, output.dtype);
   std::vector<double> tolerance;
   for (int64_t i = 0; i < golden.size(); ++i) {

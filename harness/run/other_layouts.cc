@@ -33,7 +33,7 @@ bool IsOther(const LayoutVariant& variant, const Problem& problem) {
   const auto is_other = [](const Operand& operand) {
     return PermutedStrides(operand.shape) != RowMajorStrides(operand.shape);
   };
-  return std::ranges::any_of(problem.inputs, is_other) || is_other(problem.output);
+  return std::ranges::any_of(problem.inputs, is_other) || is_other(problem.output());
 }
 
 std::string ProblemOf(const CaseContext& context, const ContractData& by, const Contract& contract,
@@ -44,7 +44,7 @@ std::string ProblemOf(const CaseContext& context, const ContractData& by, const 
   }
   const int last = static_cast<int>(by.twins.size()) - 1;
   const TwinOutcome outcome = JudgeTwin(*data.op, data.problem, *twin, last, output);
-  return outcome.Holds() ? std::string() : outcome.Reason(data.problem.output.shape);
+  return outcome.Holds() ? std::string() : outcome.Reason(data.problem.output().shape);
 }
 
 // "" when the result holds there too.

@@ -36,7 +36,8 @@ class HostLoad {
 };
 
 uint64_t OperandBytes(const CaseData& data) {
-  uint64_t bytes = static_cast<uint64_t>(NumElements(data.problem.output.shape)) * SizeOf(data.problem.output.dtype);
+  uint64_t bytes =
+      static_cast<uint64_t>(NumElements(data.problem.output().shape)) * SizeOf(data.problem.output().dtype);
   for (const Tensor& t : data.inputs) bytes += t.bytes();
   return bytes;
 }
@@ -135,7 +136,7 @@ Call<void> Runner::Try(const Relation& relation) {
     if (!first) return tl::unexpected(first.error());
     other->expected = first->ToDoubles();
   }
-  Shape shape = relation.problem ? relation.problem->output.shape : data.problem.output.shape;
+  Shape shape = relation.problem ? relation.problem->output().shape : data.problem.output().shape;
   if (other->inputs.empty()) {
     shape = {std::ssize(other->values)};
   } else {
@@ -161,7 +162,7 @@ Call<void> Runner::Repeat() {
     if (!again) return tl::unexpected(again.error());
     if (SameBits(*again, request_.attempt.output)) continue;
     const std::vector<double> expected = request_.attempt.output.ToDoubles(), got = again->ToDoubles();
-    outcome = CheckProperty("repeat", request_.data().problem.output.shape, expected, {}, got);
+    outcome = CheckProperty("repeat", request_.data().problem.output().shape, expected, {}, got);
     evidence_.bits_equal = false;  // Decide knows what det=yes asks for
     const CaseData& data = request_.data();
     evidence_.runs.push_back(JudgeOutput(

@@ -27,7 +27,7 @@ Trial::Trial(CaseContext& context, const Device& device, const ContractData& by,
       by_(by),
       attempt_(attempt),
       found_(attempt.findings.emplace()) {
-  found_.evidence.shape = data_.problem.output.shape;
+  found_.evidence.shape = data_.problem.output().shape;
   found_.evidence.declared = attempt.contract;
   found_.evidence.required = context.required();
   found_.evidence.power = by.power;
@@ -91,7 +91,7 @@ void Trial::JudgeBits() {
   const ElementReport unwritten = UnwrittenElements(raw_[0], raw_[1]);
   Evidence& evidence = found_.evidence;
   evidence.unwritten = unwritten.count;
-  evidence.unwritten_where = UnwrittenText(data_.problem.output.name, evidence.shape, unwritten);
+  evidence.unwritten_where = UnwrittenText(data_.problem.output().name, evidence.shape, unwritten);
   evidence.bits_equal = SameBits(raw_[0], raw_[1]);
   if (evidence.bits_equal) raw_.pop_back();
 }

@@ -175,7 +175,7 @@ class Attention final : public Operator {
       const Shape shape = op.mask_per_head ? Shape{op.batch, op.heads, op.l, op.s} : Shape{op.l, op.s};
       problem->inputs.push_back({"mask", op.mask == MaskKind::kBool ? DType::kI8 : type, shape});
     }
-    problem->output = {"o", type, {op.batch, op.heads, op.l, op.dv}};
+    problem->outputs = {{"o", type, {op.batch, op.heads, op.l, op.dv}}};
     if (const std::string text = SizeProblem(*problem); !text.empty()) return BindError(*problem, text);
     problem->flops = 2 * VisiblePairs(op) * static_cast<double>(op.d + op.dv);
     problem->bytes = CompulsoryBytes(*problem);

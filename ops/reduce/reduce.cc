@@ -136,7 +136,7 @@ class Reduce final : public Operator {
       return BindError(*problem, fmt::format("a sum of {} i8 can overflow i32; at most {}", terms, kMaxIntegersSummed));
     }
     problem->inputs = {{"x", x, shape}};
-    problem->output = {"y", *type, std::move(out)};
+    problem->outputs = {{"y", *type, std::move(out)}};
     problem->flops = static_cast<double>(NumElements(shape));
     problem->bytes = CompulsoryBytes(*problem);
     return problem;

@@ -62,7 +62,7 @@ class FewestCalls {
         const Call<std::span<std::byte>> to = session_.Staged(plan_, set, i);
         if (!to) return tl::unexpected(to.error());
         if (i < inputs) std::copy_n(case_.contents[set][i]->data(), to->size(), to->data());
-        if (i == inputs) FillWith(PrefillElement(case_.problem->output.dtype, Prefill::kNanPayload), *to);
+        if (i == inputs) FillWith(PrefillElement(case_.problem->output().dtype, Prefill::kNanPayload), *to);
         pieces.push_back({set, i, 0, to->size()});
       }
     }

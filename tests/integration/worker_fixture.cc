@@ -19,7 +19,7 @@ Problem SmallMatmul() {
   problem.spec.fill = "secret-fill";
   problem.spec.seed = 987654321;
   problem.inputs = {{"a", DType::kF32, {2, 4}}, {"b", DType::kF32, {4, 3}}};
-  problem.output = {"y", DType::kF32, {2, 3}};
+  problem.outputs = {{"y", DType::kF32, {2, 3}}};
   for (const auto& [key, value] : {std::pair{"m", 2}, {"n", 3}, {"k", 4}, {"batch", 1}, {"transa", 0}, {"transb", 0}}) {
     problem.attrs.push_back({key, AttrType::kInt, value, 0, "", {}});
   }

@@ -37,7 +37,7 @@ auto KindOf(const FakeCall& call) {
 Tensor RightOutput(const Problem& problem, std::span<const Tensor* const> inputs) {
   const Operator& op = *OperatorRegistry::Global().Find(problem.spec.op);
   const std::vector<Tensor> copies = CopiesOf(inputs);
-  Tensor output(problem.output.dtype, problem.output.shape);
+  Tensor output(problem.output().dtype, problem.output().shape);
   output.SetDoubles(op.ComputeGolden(problem, copies, Tier::kReproducible).value);
   return output;
 }
@@ -167,7 +167,7 @@ Call<void> FakeSession::Bind(uint64_t plan_number, size_t sets) {
     Set& set = (*plan)->sets.emplace_back();
     for (std::vector<Tensor>* operands : {&set.staged, &set.there}) {
       for (const Operand& input : problem.inputs) operands->emplace_back(input.dtype, input.shape);
-      operands->emplace_back(problem.output.dtype, problem.output.shape);
+      operands->emplace_back(problem.output().dtype, problem.output().shape);
     }
   }
   return {};

@@ -40,7 +40,7 @@ Json EncodeProblem(const Problem& problem, std::span<const BufferLayout> layouts
   for (const ResolvedAttr& attr : problem.attrs) attrs.push_back(EncodeAttr(attr));
   return {{"op", problem.spec.op},
           {"inputs", std::move(inputs)},
-          {"outputs", Json::array({EncodeTensor(problem.output, layouts.back())})},
+          {"outputs", Json::array({EncodeTensor(problem.output(), layouts.back())})},
           {"attrs", std::move(attrs)}};
 }
 

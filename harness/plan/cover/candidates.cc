@@ -16,7 +16,7 @@ double Elements(const Problem& problem) {
     for (const int64_t extent : operand.shape) elements *= static_cast<double>(extent);
     return elements;
   };
-  double elements = count(problem.output);
+  double elements = count(problem.output());
   for (const Operand& operand : problem.inputs) elements += count(operand);
   return elements;
 }

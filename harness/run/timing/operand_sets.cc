@@ -45,7 +45,7 @@ Tensor Times(const Tensor& tensor, int exponent) {
 }  // namespace
 
 double BytesOfSet(const Problem& problem) {
-  double bytes = kGuards + static_cast<double>(BytesOf(problem.output));
+  double bytes = kGuards + static_cast<double>(BytesOf(problem.output()));
   for (const Operand& input : problem.inputs) bytes += kGuards + static_cast<double>(BytesOf(input));
   return bytes;
 }
@@ -100,7 +100,7 @@ std::vector<OperandSets::Axes> OperandSets::AxesOf(const std::vector<SliceAxes>&
 
 Piece OperandSets::Whole(size_t set, size_t operand) const {
   const auto& inputs = case_.problem->inputs;
-  return {set, operand, 0, BytesOf(operand < inputs.size() ? inputs[operand] : case_.problem->output)};
+  return {set, operand, 0, BytesOf(operand < inputs.size() ? inputs[operand] : case_.problem->output())};
 }
 
 bool OperandSets::IsAsInCase(size_t set) const {
@@ -135,7 +135,7 @@ Call<void> OperandSets::StagePrefill(size_t set) {
   const Call<std::span<std::byte>> to = session_.Staged(plan_, set, case_.problem->inputs.size());
   if (!to) return tl::unexpected(to.error());
   const Prefill prefill = set % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel;
-  FillWith(PrefillElement(case_.problem->output.dtype, prefill), *to);
+  FillWith(PrefillElement(case_.problem->output().dtype, prefill), *to);
   return {};
 }
 
@@ -234,7 +234,7 @@ Call<void> OperandSets::Scale(size_t set, std::mt19937_64& random, std::vector<P
 bool OperandSets::CanBeScaled(size_t content) {
   int& known = scalable_[content];
   if (known < 0) {
-    known = HasWideExponent(case_.problem->output.dtype) ? 1 : 0;
+    known = HasWideExponent(case_.problem->output().dtype) ? 1 : 0;
     for (const Tensor* input : case_.contents[content]) known = known == 1 && StaysInRange(*input) ? 1 : 0;
   }
   return known == 1;
@@ -246,7 +246,7 @@ Tensor OperandSets::Restored(size_t set, const Tensor& output) const {
   for (size_t i = 0; i < axes_.size() && output_moves_; ++i) {
     if (std::ranges::is_sorted(at.orders[i])) continue;
     const SliceAxes& axes = axes_[i].axes;
-    restored = SlicedOperand(case_.problem->output, axes.output, axes.extent).Restored(restored, at.orders[i]);
+    restored = SlicedOperand(case_.problem->output(), axes.output, axes.extent).Restored(restored, at.orders[i]);
   }
   return restored;
 }

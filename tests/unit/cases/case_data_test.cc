@@ -18,7 +18,7 @@ TEST(SecondSet, HoldsOtherDataWithItsOwnGolden) {
   ASSERT_TRUE(second);
   EXPECT_EQ(second->problem.spec.Id(), "reduce/f32/shape=4x100,axes=1,kind=max/fill=normal/seed=4");
   EXPECT_NE(second->input_hash, first.input_hash);
-  EXPECT_EQ(second->problem.output.shape, first.problem.output.shape);
+  EXPECT_EQ(second->problem.output().shape, first.problem.output().shape);
   const CaseData alone = Prepare("reduce/f32/shape=4x100,axes=1,kind=max/fill=normal/seed=4");
   EXPECT_EQ(second->golden.value, alone.golden.value);
   EXPECT_NE(second->golden.value, first.golden.value);

@@ -124,7 +124,7 @@ TEST(FormulaRegistry, TwinsShowMissingTerms) {
       const Problem problem = op->Bind(spec).value();
       const std::vector<Tensor> inputs = op->MakeInputs(problem);
       std::vector<int64_t> outputs;
-      for (int64_t i = 0; i < NumElements(problem.output.shape); i += 37) outputs.push_back(i);
+      for (int64_t i = 0; i < NumElements(problem.output().shape); i += 37) outputs.push_back(i);
       const Golden golden = op->ComputeGolden(problem, inputs, Tier::kFast);
       if (op->OmittedTerms(problem, inputs, golden.value, outputs).empty()) continue;
       const std::vector<Twin> twins = TwinsOf(problem, "f32acc;math=2");
