@@ -190,7 +190,7 @@ class CaseMeasurement {
         Note(name, execution.error().message);
         continue;
       }
-      effects[name.substr(0, name.size() - kEffectSuffix.size())] = execution->output.ToDoubles();
+      effects[name.substr(0, name.size() - kEffectSuffix.size())] = execution->outputs[0].ToDoubles();
     }
     return effects;
   }

@@ -261,19 +261,19 @@ void CaseRunner::JudgeOutputs(std::span<const TimedOutput> outputs, const std::s
     const Execution& execution = timed.execution;
     if (const std::string effect = SideEffect(execution); !effect.empty()) {
       attempt.memory_fault = true;
-      return fail(effect, execution.output, timed.content);
+      return fail(effect, execution.outputs[0], timed.content);
     }
     const bool second = timed.content == 1 && differs;
-    if (!changed_later.empty()) return fail(changed_later, execution.output, timed.content);
-    Tensor output = execution.output.Clone();
+    if (!changed_later.empty()) return fail(changed_later, execution.outputs[0], timed.content);
+    Tensor output = execution.outputs[0].Clone();
     const JudgedBy judged_by{*data.op, data.problem, data.inputs, data.golden, by.bound, attempt.contract};
     const std::string problem = second ? context_.ProblemOfSecondSet(by, attempt.contract, std::move(output))
                                        : FirstProblem(JudgeOutput(judged_by, output));
     if (!problem.empty()) {
       const char* const moved = timed.own_order ? "" : "; parts of its inputs had changed places or got a factor";
-      return fail(problem + moved, execution.output, timed.content);
+      return fail(problem + moved, execution.outputs[0], timed.content);
     }
-    if (!second && timed.own_order) NoteOtherBits(data.problem, where, execution.output, attempt);
+    if (!second && timed.own_order) NoteOtherBits(data.problem, where, execution.outputs[0], attempt);
   }
   if (!changed_later.empty()) fail(changed_later, attempt.output, 0);
 }

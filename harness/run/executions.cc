@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/cases/case_data.h"
+
 namespace assay {
 
 InputSet PointersTo(const std::vector<Tensor>& tensors) {
@@ -18,8 +20,22 @@ bool SameBits(const Tensor& a, const Tensor& b) {
   return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
+bool SameBits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::ranges::equal(a, b, [](const Tensor& x, const Tensor& y) { return SameBits(x, y); });
+}
+
 std::string HashOf(const Tensor& output) {
   return HashHex(HashBytes(output.data(), output.bytes()));
+}
+
+std::string HashOf(const std::vector<Tensor>& outputs) {
+  return outputs.size() == 1 ? HashOf(outputs[0]) : HashInputs(outputs);
+}
+
+std::vector<Tensor> ClonesOf(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> clones;
+  for (const Tensor& tensor : tensors) clones.push_back(tensor.Clone());
+  return clones;
 }
 
 void AddObservations(const Execution& execution, Evidence& evidence) {

@@ -66,7 +66,7 @@ Call<std::string> ProblemIn(const LayoutVariant& layout, CaseContext& context, c
     attempt.memory_fault = true;
     return effect;
   }
-  return ProblemOf(context, by, attempt.contract, twin, execution->output);
+  return ProblemOf(context, by, attempt.contract, twin, execution->outputs[0]);
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const De
   r.golden_s = data.golden_s;
   r.input_hash = data.input_hash;
   r.golden_hash = data.golden_hash;
-  r.elements = NumElements(data.problem.output().shape);
+  // A case that could not be prepared has no outputs.
+  r.elements = data.problem.outputs.empty() ? 1 : NumElements(data.problem.output().shape);
   r.tool_version = ToolVersion();
   r.timestamp = TimestampUtc();
   r.tags = fmt::format("{}", fmt::join(planned.tags, ","));

@@ -96,7 +96,7 @@ Call<Tensor> Runner::Execute(const PreparedPlan& plan, const std::vector<Tensor>
   auto execution = plan.Execute(inputs, executions_ % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel);
   if (!execution) return tl::unexpected(execution.error());
   AddObservations(*execution, evidence_);
-  return std::move(execution->output);
+  return std::move(execution->outputs[0]);
 }
 
 // The case's own problem has its plan already. Another one may not be offered, or under another contract: none.

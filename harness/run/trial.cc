@@ -64,7 +64,7 @@ Call<void> Trial::RunOwnInputs(const PreparedPlan& plan) {
   for (const Prefill prefill : kPrefills) {
     auto execution = Execute(plan, data_.inputs, prefill);
     if (!execution) return tl::unexpected(execution.error());
-    JudgeRun(std::move(execution->output));
+    JudgeRun(std::move(execution->outputs[0]));
   }
   JudgeBits();
   return {};
@@ -103,15 +103,15 @@ Call<void> Trial::RunTwins(const PreparedPlan& plan) {
     if (!execution) return tl::unexpected(execution.error());
     const Span span(Phase::kCompare);
     const Stopwatch watch;
-    const std::string hash = variant == 0 ? HashOf(execution->output) : "";
+    const std::string hash = variant == 0 ? HashOf(execution->outputs[0]) : "";
     const int number = static_cast<int>(variant);
-    const TwinOutcome outcome = JudgeTwin(*data_.op, data_.problem, *twin, number, execution->output);
+    const TwinOutcome outcome = JudgeTwin(*data_.op, data_.problem, *twin, number, execution->outputs[0]);
     if (variant == 0 && outcome.Holds()) attempt_.second_hash = hash;
     if (!outcome.Holds() && attempt_.kept.empty()) {  // one shows it
-      attempt_.kept.push_back({fmt::format("twin{}", variant), number, execution->output.Clone()});
+      attempt_.kept.push_back({fmt::format("twin{}", variant), number, execution->outputs[0].Clone()});
     }
     found_.evidence.twins.push_back(outcome);
-    others_.push_back(std::move(execution->output));
+    others_.push_back(std::move(execution->outputs[0]));
     found_.compare_s += watch.Seconds();
   }
   return {};
@@ -130,14 +130,14 @@ Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
   const Span span(Phase::kCompare);
   attempt_.second_set = second->problem.spec.Id();
   std::string& what = found_.evidence.second_set;
-  what = context_.ProblemOfSecondSet(by_, attempt_.contract, execution->output.Clone());
+  what = context_.ProblemOfSecondSet(by_, attempt_.contract, execution->outputs[0].Clone());
   if (what.empty()) {
-    attempt_.second_hash = HashOf(execution->output);
+    attempt_.second_hash = HashOf(execution->outputs[0]);
   } else {
-    attempt_.kept.push_back({"second", KeptOutput::kSecondSet, execution->output.Clone()});
+    attempt_.kept.push_back({"second", KeptOutput::kSecondSet, execution->outputs[0].Clone()});
   }
-  second->op->Canonicalise(second->problem, second->inputs, execution->output);
-  others_.push_back(std::move(execution->output));
+  second->op->Canonicalise(second->problem, second->inputs, execution->outputs[0]);
+  others_.push_back(std::move(execution->outputs[0]));
   return {};
 }
 

@@ -94,11 +94,11 @@ class FewestCalls {
   Call<void> Download() {
     for (size_t set = 0; set < case_.contents.size(); ++set) {
       TimedOutput output{set, true, {}};
-      for (const Part part : {Part::kOutput, Part::kInputs}) {
+      for (const Part part : {Part::kOutputs, Part::kInputs}) {
         const Call<double> done = session_.Download(plan_, set, part, output.execution);
         if (!done) return tl::unexpected(done.error());
       }
-      const bool known = HashOf(output.execution.output) == case_.known[set];
+      const bool known = HashOf(output.execution.outputs) == case_.known[set];
       if (!known || !SideEffect(output.execution).empty()) timing_.outputs.push_back(std::move(output));
     }
     return {};

@@ -76,8 +76,8 @@ WorkerFailure WorkerTest::FirstFailure(const std::string& implementation) {
 
 void WorkerTest::ExpectStillWorks() {
   const TwoRuns runs = RunTwice("ok");
-  EXPECT_THAT(runs.nan.output.As<float>(), testing::ElementsAreArray(inputs_.y));
-  EXPECT_THAT(runs.sentinel.output.As<float>(), testing::ElementsAreArray(inputs_.y));
+  EXPECT_THAT(runs.nan.outputs[0].As<float>(), testing::ElementsAreArray(inputs_.y));
+  EXPECT_THAT(runs.sentinel.outputs[0].As<float>(), testing::ElementsAreArray(inputs_.y));
   EXPECT_TRUE(runs.nan.guard_violations.empty());
   EXPECT_TRUE(runs.nan.changed_inputs.empty());
   EXPECT_EQ(runs.nan.prefilled, 0);

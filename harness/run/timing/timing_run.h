@@ -87,7 +87,7 @@ class TimingRun {
   std::optional<std::pair<double, double>> uploads_before_s_;  // of the next call's data, and of as many unused bytes
   std::vector<std::optional<size_t>> last_of_content_;         // the set that was executed last
   std::optional<size_t> last_set_;                             // downloaded and not executed since
-  Tensor last_output_;                                         // what came of it
+  std::vector<Tensor> last_outputs_;                           // what came of it
 };
 
 // All steps of it.
