@@ -54,7 +54,8 @@ void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor
     FillTensor(fill, problem.spec.seed, index, -1, 0, tensor);
     return;
   }
-  if (role == Role::kData || role == Role::kTable || (role == Role::kWeight && !random)) return;
+  if (role == Role::kData || role == Role::kOffset || role == Role::kTable || (role == Role::kWeight && !random))
+    return;
   std::vector<double> values = tensor.ToDoubles();
   for (double& x : values) x = role == Role::kPositive ? std::fabs(x) : 1 + x / 4;
   tensor.SetDoubles(values);
@@ -105,8 +106,9 @@ std::shared_ptr<const Plane> PlaneOf(const std::vector<double>& reach, const Eva
 
 }  // namespace
 
+// The same whatever output is in focus.
 std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
-  const Definition definition = DefinitionOf(problem);
+  const Definition definition = WholeDefinitionOf(problem);
   const Graph& graph = definition.graph();
   const formula::BlockPlan plan(graph, graph.outputs[0]);
   std::vector<Tensor> inputs;

@@ -102,7 +102,7 @@ TwinForm FormOf(const Graph& graph) {
 }
 
 // The first operand of data that has all axes of the window shows it; others are ones, so that no factor hides a term
-// that is visible.
+// that is visible, and what is subtracted is zero.
 std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Problem& problem, const TwinForm& form,
                                  int64_t visible) {
   std::vector<Tensor> inputs;
@@ -110,7 +110,8 @@ std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Pr
   for (size_t i = 0; i < problem.inputs.size(); ++i) {
     const std::vector<int>& axes = definition.graph().inputs[i].axes;
     Tensor tensor(problem.inputs[i].dtype, problem.inputs[i].shape);
-    std::vector<double> values(static_cast<size_t>(tensor.size()), 1.0);
+    const double other = definition.roles()[i] == Role::kOffset ? 0 : 1;
+    std::vector<double> values(static_cast<size_t>(tensor.size()), other);
     if (!shown && definition.roles()[i] == Role::kData && (form.axes & ~formula::SetOf(axes)) == 0) {
       std::vector<bool> along;
       for (const int axis : axes) along.push_back(formula::Has(form.axes, axis));

@@ -76,6 +76,7 @@ OpSchema AttentionSchema() {
                     {"masked_rows", AttrType::kName, "zero", "the result of a query that sees no key", {"zero", "nan"}},
                     {"mask_per_head", AttrType::kInt, "0", "1: the mask is [b,h,l,s] instead of [l,s]"}},
           .operands = {"q", "k", "v", "o"},
+          .outputs = {"o"},
           .layouts = {{"q", "[b,h,l,d]"},
                       {"k", "[b,hkv,s,d]"},
                       {"v", "[b,hkv,s,dv]"},

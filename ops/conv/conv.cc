@@ -52,6 +52,7 @@ OpSchema ConvSchema() {
                 {"groups", AttrType::kInt, "1", "independent convolutions side by side; c: depthwise"},
                 {"bias", AttrType::kInt, "0", "1: bias[o] is added, an input"}},
       .operands = {"x", "w", "y"},
+      .outputs = {"y"},
       .layouts = {{"x", "[n,c,i...]"},
                   {"w", "[o,c/groups,k...]"},
                   {"bias", "[o]", "only with bias=1"},

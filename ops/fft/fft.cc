@@ -73,6 +73,7 @@ OpSchema FftSchema() {
             "none: scale 1; ortho: 1/sqrt(N); backward: 1/N with dir=inv",
             {"none", "ortho", "backward"}}},
       .operands = {"x", "y"},
+      .outputs = {"y"},
       .layouts = {{"x", "[batch,n...]", "no batch axis when batch=1; c2r: the last axis is n/2+1"},
                   {"y", "[batch,n...]", "r2c: the last axis is n/2+1"}}};
 }

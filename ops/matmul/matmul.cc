@@ -61,6 +61,7 @@ OpSchema MatmulSchema() {
                      "rounded: a b is rounded to y's type before alpha, c and bias",
                      {"fused", "rounded"}}},
           .operands = {"a", "b", "y"},
+          .outputs = {"y"},
           .layouts = {{"a", "[batch,m,k]", "no batch axis when batch=1; [k,m] when transa=1"},
                       {"b", "[batch,k,n]", "no batch axis when batch=1; [n,k] when transb=1"},
                       {"c", "[batch,m,n]", "only when beta is not 0"},

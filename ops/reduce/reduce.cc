@@ -51,6 +51,7 @@ OpSchema ReduceSchema() {
                      "max, min, argmax, argmin: whether NaN wins or is skipped",
                      {"propagate", "ignore"}}},
           .operands = {"x", "y"},
+          .outputs = {"y"},
           .layouts = {{"x", "[shape]"},
                       {"y", "[shape without axes]", "axes of extent 1 with keepdims=1; indices are i64"}}};
 }

@@ -32,6 +32,7 @@ OpSchema SoftmaxSchema() {
                      .axes_in = "shape"},
                     {"log", AttrType::kInt, "0", "1: the logarithm of the result"}},
           .operands = {"x", "y"},
+          .outputs = {"y"},
           .layouts = {{"x", "[shape]"}, {"y", "[shape]"}}};
 }
 
