@@ -66,6 +66,7 @@ struct Execution {
   // decides.
   int64_t prefilled = 0;
   std::vector<std::string> guard_violations;
+  size_t damaged_output = 0;  // the first one outside of which bytes were written, if any was
   std::vector<std::string> changed_inputs;
   double host_seconds = 0;  // the worker's clock around the batch of one
 };

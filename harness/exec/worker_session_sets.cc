@@ -167,6 +167,7 @@ Call<double> WorkerSession::Download(Plan& plan, size_t set, Operands which, Exe
     // Copied before it is judged: a thread of the plugin may still write to the shared bytes.
     const std::vector<std::byte> image(shared.begin(), shared.end());
     for (const GuardViolation& violation : CheckGuards(plan.layouts[i], image)) {
+      if (!is_input && execution.guard_violations.empty()) execution.damaged_output = i - plan.inputs;
       execution.guard_violations.push_back(violation.Text(plan.names[i]));
     }
     Tensor tensor = ReadImage(plan.layouts[i], image);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "harness/cases/case_data.h"
+#include "harness/run/attempt.h"
 
 namespace assay {
 
@@ -38,7 +39,8 @@ std::vector<Tensor> ClonesOf(const std::vector<Tensor>& tensors) {
   return clones;
 }
 
-void AddObservations(const Execution& execution, Evidence& evidence) {
+void AddObservations(const Execution& execution, Findings& findings) {
+  Evidence& evidence = findings.outputs[execution.damaged_output].evidence;
   for (const std::string& violation : execution.guard_violations) {
     ++evidence.guard_violations;
     if (evidence.guard_where.empty()) evidence.guard_where = violation;

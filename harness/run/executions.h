@@ -11,6 +11,8 @@
 
 namespace assay {
 
+struct Findings;  // attempt.h
+
 // Two runs with different prefills tell what was not written.
 inline constexpr Prefill kPrefills[] = {Prefill::kNanPayload, Prefill::kSentinel};
 
@@ -23,8 +25,9 @@ std::string HashOf(const Tensor& output);
 std::string HashOf(const std::vector<Tensor>& outputs);
 std::vector<Tensor> ClonesOf(const std::vector<Tensor>& tensors);
 
-// Side effects that no correct implementation has, added to what is known; an operand is named once.
-void AddObservations(const Execution& execution, Evidence& evidence);
+// Side effects that no correct implementation has, added to what is known of the output that they are about, or of the
+// first; an operand is named once.
+void AddObservations(const Execution& execution, Findings& findings);
 
 // The first of these in words; "" when there are none.
 std::string SideEffect(const Execution& execution);

@@ -46,7 +46,7 @@ int64_t Changed(const Golden& golden, const Tensor& effect, const EffectLimits& 
 }
 
 int64_t ChangedBy(Corpus& corpus, const CaseData& data, const std::string& effect, const EffectLimits& limits) {
-  return Changed(data.golden, corpus.Run(data.problem, data.inputs, effect), limits);
+  return Changed(data.golden(), corpus.Run(data.problem, data.inputs, effect), limits);
 }
 
 }  // namespace

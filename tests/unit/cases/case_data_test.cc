@@ -20,8 +20,8 @@ TEST(SecondSet, HoldsOtherDataWithItsOwnGolden) {
   EXPECT_NE(second->input_hash, first.input_hash);
   EXPECT_EQ(second->problem.output().shape, first.problem.output().shape);
   const CaseData alone = Prepare("reduce/f32/shape=4x100,axes=1,kind=max/fill=normal/seed=4");
-  EXPECT_EQ(second->golden.value, alone.golden.value);
-  EXPECT_NE(second->golden.value, first.golden.value);
+  EXPECT_EQ(second->golden().value, alone.golden().value);
+  EXPECT_NE(second->golden().value, first.golden().value);
 }
 
 TEST(SecondSet, TakesAnotherFillWhereTheSeedChangesNothing) {
