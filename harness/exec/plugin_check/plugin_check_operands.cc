@@ -67,6 +67,15 @@ void DescriptionCopy::PointToCopies() {
   op().n_attrs = attr_pointers_.size();
 }
 
+void DescriptionCopy::AddOutput() {
+  assay_tensor_desc output = *outputs_.back();
+  output.name = "assay_unknown_output";
+  output.alias = 0;
+  outputs_.push_back(Copy(output));
+  op().n_outputs = outputs_.size();
+  PointToCopies();
+}
+
 void DescriptionCopy::AddAttr(const char* key, int64_t value, uint32_t flags) {
   assay_attr attr{};
   attr.flags = flags;
@@ -107,6 +116,17 @@ Finding Operands::Fill(const assay_tensor_desc& tensor, size_t operand) const {
   const assay_status status = plugin_->api->buffer_upload(plugin_->device, pointers_[operand]->buffer, 0, data.data(),
                                                           data.size(), error.out());
   return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_upload", status, error));
+}
+
+Finding Operands::IsUnwritten(size_t output, const assay_tensor_desc& tensor, bool* unwritten) const {
+  const size_t operand = args_.n_inputs + output;
+  const std::vector<unsigned char> before = SmallNumbers(TypeOf(tensor).value_or(DType::kI8), sizes_[operand]);
+  std::vector<unsigned char> after(sizes_[operand], kUntouched);
+  ErrorText error;
+  const assay_status status = plugin_->api->buffer_download(plugin_->device, pointers_[operand]->buffer, 0,
+                                                            after.data(), after.size(), error.out());
+  *unwritten = after == before;
+  return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_download", status, error));
 }
 
 Finding Operands::Renew(const assay_op_desc& op) const {

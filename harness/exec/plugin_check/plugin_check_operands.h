@@ -24,6 +24,7 @@ class DescriptionCopy {
 
   assay_op_desc& op() { return *op_.get(); }
   assay_tensor_desc& output(size_t number = 0) { return *tensors_[inputs_.size() + number].get(); }
+  void AddOutput();  // like the last one, of another name
   void AddAttr(const char* key, int64_t value, uint32_t flags);
   assay_attr* FirstAttr();  // null: there is none
 
@@ -56,6 +57,8 @@ class Operands {
   const assay_args& args() const { return args_; }
   // The bytes of the outputs' buffers, one after the other, guards included.
   Finding Download(std::vector<unsigned char>& bytes) const;
+  // Whether an output with memory of its own holds what it was filled with.
+  Finding IsUnwritten(size_t output, const assay_tensor_desc& tensor, bool* unwritten) const;
   // Flips bits of the first half of an input, of one element at least.
   Finding ChangeFirstHalf(const assay_tensor_desc& tensor, size_t input, unsigned char flips) const;
 
