@@ -95,7 +95,7 @@ std::string ShapeProblem(const Shape& shape) {
 
 std::string SizeProblem(const Problem& problem) {
   std::vector<Operand> operands = problem.inputs;
-  operands.push_back(problem.output);
+  operands.insert(operands.end(), problem.outputs.begin(), problem.outputs.end());
   for (const Operand& operand : operands) {
     double count = 1;
     for (const int64_t extent : operand.shape) count *= static_cast<double>(extent);
@@ -112,8 +112,10 @@ double CompulsoryBytes(const Problem& problem) {
     for (const int64_t extent : operand.shape) count *= static_cast<double>(extent);
     return count;
   };
-  return std::transform_reduce(problem.inputs.begin(), problem.inputs.end(), bytes(problem.output), std::plus<>(),
-                               bytes);
+  double sum = 0;
+  for (const Operand& output : problem.outputs) sum += bytes(output);
+  for (const Operand& input : problem.inputs) sum += bytes(input);
+  return sum;
 }
 
 Tensor FillInput(const Problem& problem, int index, int reduced_axis, int role, double terms) {

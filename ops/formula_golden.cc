@@ -54,7 +54,8 @@ void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor
     FillTensor(fill, problem.spec.seed, index, -1, 0, tensor);
     return;
   }
-  if (role == Role::kData || role == Role::kTable || (role == Role::kWeight && !random)) return;
+  if (role == Role::kData || role == Role::kOffset || role == Role::kTable || (role == Role::kWeight && !random))
+    return;
   std::vector<double> values = tensor.ToDoubles();
   for (double& x : values) x = role == Role::kPositive ? std::fabs(x) : 1 + x / 4;
   tensor.SetDoubles(values);
@@ -105,8 +106,9 @@ std::shared_ptr<const Plane> PlaneOf(const std::vector<double>& reach, const Eva
 
 }  // namespace
 
+// The same whatever output is in focus.
 std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
-  const Definition definition = DefinitionOf(problem);
+  const Definition definition = WholeDefinitionOf(problem);
   const Graph& graph = definition.graph();
   const formula::BlockPlan plan(graph, graph.outputs[0]);
   std::vector<Tensor> inputs;
@@ -131,9 +133,9 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
   const ErrorRules rules[] = {formula::GoldenRules(dd), formula::SigmaRules()};
   Evaluation evaluation = formula::Evaluate(graph, graph.outputs[0], elements, dd, rules);
 
-  const bool wide = SizeOf(problem.output.dtype) == 8;
+  const bool wide = SizeOf(problem.output().dtype) == 8;
   Golden golden;
-  golden.shape = problem.output.shape;
+  golden.shape = problem.output().shape;
   golden.tier = tier;
   golden.value = std::move(evaluation.value);
   golden.value_lo = std::move(evaluation.value_lo);
@@ -157,12 +159,12 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
 BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, const Contract& contract) const {
   const Definition definition = DefinitionOf(problem);
   const Graph& graph = definition.graph();
-  const bool dd = golden.tier == Tier::kReproducible, wide = SizeOf(problem.output.dtype) == 8;
+  const bool dd = golden.tier == Tier::kReproducible, wide = SizeOf(problem.output().dtype) == 8;
   ErrorRules rules[] = {formula::ContractRules(contract, TypesOf(problem), dd), formula::SystematicRules(contract, dd)};
-  if (FormatOf(problem.output.dtype).max_finite > rules[0].range) rules[0].last_range = rules[0].range;
+  if (FormatOf(problem.output().dtype).max_finite > rules[0].range) rules[0].last_range = rules[0].range;
   const Evaluation evaluation =
       formula::Evaluate(graph, graph.outputs[0], InputsOf(golden, graph.inputs.size()), dd, rules);
-  BoundModel bound = OutputBound(contract, problem.output.dtype);
+  BoundModel bound = OutputBound(contract, problem.output().dtype);
   bound.owned = {PlaneOf(evaluation.reach[0], evaluation, wide), PlaneOf(evaluation.reach[1], evaluation, wide)};
   bound.terms.push_back({bound.owned[0].get(), 1});
   StatisticModel& statistic = bound.statistic;

@@ -98,11 +98,16 @@ FormulaOperator::FormulaOperator(std::string name, Definition::Author author)
     types_.push_back(ExpandTypes(ParseDTypeList(text).value(), schema_.operands.size()));
     ASSAY_CHECK(types_.back().size() == schema_.operands.size());
   }
-  ASSAY_CHECK(definition.graph().outputs.size() == 1);  // several come with Problem.outputs
+}
+
+Definition FormulaOperator::WholeDefinitionOf(const Problem& problem) const {
+  return Definition::ForCase(name_, author_, ValuesOf(problem));
 }
 
 Definition FormulaOperator::DefinitionOf(const Problem& problem) const {
-  return Definition::ForCase(name_, author_, ValuesOf(problem));
+  Definition definition = WholeDefinitionOf(problem);
+  definition.FocusOn(problem.focus);
+  return definition;
 }
 
 Result<Problem> FormulaOperator::Bind(const CaseSpec& spec) const {
@@ -116,13 +121,16 @@ Result<Problem> FormulaOperator::Bind(const CaseSpec& spec) const {
     return BindError(*problem, fmt::format("no {} of {}; possible are {}", name_, DTypeListText(problem->spec.dtypes),
                                            fmt::join(possible, ", ")));
   }
-  const Definition definition = DefinitionOf(*problem);
+  const Definition definition = WholeDefinitionOf(*problem);
   if (!definition.refusal().empty()) return BindError(*problem, definition.refusal());
   const Graph& graph = definition.graph();
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     problem->inputs.push_back({graph.inputs[i].name, types[i], ShapeOf(graph, graph.inputs[i].axes)});
   }
-  problem->output = {graph.outputs[0].name, types.back(), ShapeOf(graph, graph.outputs[0].axes)};
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    problem->outputs.push_back({graph.outputs[i].name, definition.TypeOfOutput(i, types),
+                                ShapeOf(graph, graph.outputs[i].axes), definition.AliasOfOutput(i)});
+  }
   if (const std::string text = SizeProblem(*problem); !text.empty()) return BindError(*problem, text);
   problem->flops = formula::CountFlops(graph);
   problem->bytes = CompulsoryBytes(*problem);

@@ -33,8 +33,10 @@ class FormulaOperator final : public Operator {
   double FewestFlops(const Problem&) const override { return 0; }
 
   const std::vector<std::vector<DType>>& types() const { return types_; }  // allowed ones, one for each operand
-  // The formula of a case.
+  // The formula of a case, of its output in focus.
   formula::Definition DefinitionOf(const Problem& problem) const;
+  // The same of all outputs.
+  formula::Definition WholeDefinitionOf(const Problem& problem) const;
 
  private:
   Problem OneLane(const Problem& problem) const;

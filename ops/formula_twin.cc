@@ -102,7 +102,7 @@ TwinForm FormOf(const Graph& graph) {
 }
 
 // The first operand of data that has all axes of the window shows it; others are ones, so that no factor hides a term
-// that is visible.
+// that is visible, and what is subtracted is zero.
 std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Problem& problem, const TwinForm& form,
                                  int64_t visible) {
   std::vector<Tensor> inputs;
@@ -110,7 +110,8 @@ std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Pr
   for (size_t i = 0; i < problem.inputs.size(); ++i) {
     const std::vector<int>& axes = definition.graph().inputs[i].axes;
     Tensor tensor(problem.inputs[i].dtype, problem.inputs[i].shape);
-    std::vector<double> values(static_cast<size_t>(tensor.size()), 1.0);
+    const double other = definition.roles()[i] == Role::kOffset ? 0 : 1;
+    std::vector<double> values(static_cast<size_t>(tensor.size()), other);
     if (!shown && definition.roles()[i] == Role::kData && (form.axes & ~formula::SetOf(axes)) == 0) {
       std::vector<bool> along;
       for (const int axis : axes) along.push_back(formula::Has(form.axes, axis));
@@ -183,7 +184,7 @@ std::vector<Mutant> FormulaOperator::OmittedTerms(const Problem& problem, std::s
                                                   std::span<const double> values,
                                                   std::span<const int64_t> outputs) const {
   const formula::Definition definition = DefinitionOf(problem);
-  return FormulaMutants(definition.graph(), inputs, values, outputs, problem.output.dtype);
+  return FormulaMutants(definition.graph(), inputs, values, outputs, problem.output().dtype);
 }
 
 // A problem with a single lane, which tells which window is narrow enough.
@@ -199,8 +200,8 @@ Problem FormulaOperator::OneLane(const Problem& problem) const {
 }
 
 std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Contract& contract, int /*variant*/) const {
-  if (contract.alg != Algorithm::kDirect || !IsFloat(problem.output.dtype)) return std::nullopt;
-  const Tier tier = SizeOf(problem.output.dtype) == 8 ? Tier::kReproducible : Tier::kFast;
+  if (contract.alg != Algorithm::kDirect || !IsFloat(problem.output().dtype)) return std::nullopt;
+  const Tier tier = SizeOf(problem.output().dtype) == 8 ? Tier::kReproducible : Tier::kFast;
   const Problem one = OneLane(problem);
   const formula::Definition of_one = DefinitionOf(one), of_all = DefinitionOf(problem);
   const TwinForm form = FormOf(of_one.graph());
@@ -209,7 +210,7 @@ std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Cont
     const std::vector<Tensor> inputs = WindowInputs(of_one, one, form, visible);
     const Golden golden = ComputeGolden(one, inputs, tier);
     const int64_t seen =
-        CountSeen(FormulaMutants(of_one.graph(), inputs, golden.value, std::vector<int64_t>{0}, problem.output.dtype),
+        CountSeen(FormulaMutants(of_one.graph(), inputs, golden.value, std::vector<int64_t>{0}, problem.output().dtype),
                   golden, Bound(one, golden, contract));
     if (seen >= most_seen && seen > 0) best = visible, most_seen = seen;
   }
@@ -217,7 +218,7 @@ std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Cont
   Twin twin;
   twin.inputs = WindowInputs(of_all, problem, form, best);
   const Golden golden = ComputeGolden(problem, twin.inputs, tier);
-  twin.tolerances = TolerancesOf(golden, Bound(problem, golden, contract), problem.output.dtype);
+  twin.tolerances = TolerancesOf(golden, Bound(problem, golden, contract), problem.output().dtype);
   twin.expected = golden.value;
   twin.costly = true;
   twin.code = fmt::format("{} equal terms in each line", best);

@@ -44,6 +44,16 @@ const std::vector<int64_t>& Problem::List(std::string_view key) const {
   return attr.list;
 }
 
+Problem FocusedOn(Problem problem, size_t output) {
+  ASSAY_CHECK(output < problem.outputs.size());
+  problem.focus = output;
+  return problem;
+}
+
+bool IsOverwritten(const Problem& problem, size_t index) {
+  return std::ranges::any_of(problem.outputs, [index](const Operand& output) { return output.alias == index + 1; });
+}
+
 Result<AttrList> Operator::InferAttrs(const std::vector<Operand>& /*operands*/, AttrList given) const {
   std::string missing;
   for (const AttrDef& def : schema().attrs) {

@@ -25,6 +25,7 @@ struct Operand {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;
+  uint32_t alias = 0;  // of an output: 0 has memory of its own; k > 0 is in place, in that of input k - 1
 };
 
 // A typed attribute as it goes to a backend (assay_attr).
@@ -37,20 +38,27 @@ struct ResolvedAttr {
   std::vector<int64_t> list;
 };
 
-// A case bound to concrete operands: everything a backend may know, plus the work it stands for.
+// A case bound to concrete operands: everything a backend may know, plus the work it stands for. What judges looks at
+// one output at a time, that in focus; what executes carries all of them.
 struct Problem {
   CaseSpec spec;
-  std::vector<Operand> inputs;
-  Operand output;
+  std::vector<Operand> inputs, outputs;
+  size_t focus = 0;                 // which output golden value, bound, twins and mutants are of
   std::vector<ResolvedAttr> attrs;  // all of the schema's, defaults resolved, declared order
   double flops = 0;                 // per execution
-  double bytes = 0;                 // compulsory traffic: inputs read once, output written once
+  double bytes = 0;                 // compulsory traffic: inputs read once, outputs written once
 
+  const Operand& output() const { return outputs[focus]; }
   int64_t Int(std::string_view key) const;
   double Float(std::string_view key) const;
   const std::string& Text(std::string_view key) const;
   const std::vector<int64_t>& List(std::string_view key) const;
 };
+
+// The same problem with that output in focus.
+Problem FocusedOn(Problem problem, size_t output);
+// Whether input `index` lies where an output is written.
+bool IsOverwritten(const Problem& problem, size_t index);
 
 // Integer data on which every legal order of the contract gives the same bits (VERDICT.md 4).
 struct Twin {

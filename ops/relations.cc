@@ -167,7 +167,7 @@ Problem Rebind(const Operator& op, const Problem& problem, const AttrList& chang
   }
   Result<Problem> bound = op.Bind(spec);
   ASSAY_CHECK(bound.has_value());
-  return *std::move(bound);
+  return FocusedOn(*std::move(bound), problem.focus);
 }
 
 Relation Reversed(std::string name, Claim claim, const SliceAxes& axes) {

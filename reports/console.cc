@@ -20,6 +20,9 @@ namespace {
 
 struct PrintableFields {
   void operator()(const char*, std::string& text) const { text = Printable(text); }
+  void operator()(const char*, std::vector<OutputRecord>& outputs) const {
+    for (OutputRecord& output : outputs) VisitOutputFields(output, *this);
+  }
   template <class T>
   void operator()(const char*, T&) const {}
 };

@@ -16,8 +16,8 @@
  *  - assay_backend_v1() touches no device. All calls for one device come from one thread. An execution returns once
  *    its outputs are complete and visible to buffer_download(); only submit() returns before.
  *  - What a description asks for and a plugin does not know, it refuses with ASSAY_UNSUPPORTED in query(): an operator,
- *    a type, an attribute that is not flagged ASSAY_ATTR_OPTIONAL, a layout tag, an alias, flags. So do execute(),
- *    execute_batch(), submit() and buffer_import() with flags of their own.
+ *    a type, a number of outputs, an attribute that is not flagged ASSAY_ATTR_OPTIONAL, a layout tag, an alias, flags.
+ *    So do execute(), execute_batch(), submit() and buffer_import() with flags of their own.
  *  - When a call returns, its thread rounds, flushes subnormal numbers and traps as before.
  *  - The harness owns whole allocations on the device (alloc/upload/download/free). A tensor argument is a view into
  *    one: a byte offset, and the shape and strides of its description. Guards lie around it: touch nothing outside.

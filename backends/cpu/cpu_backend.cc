@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The portable backend: the host, strict IEEE arithmetic, subnormals kept. The table is the list of what it offers.
+#include <algorithm>
+
 #include "backends/common/backend.h"
 #include "backends/common/capabilities.h"
 #include "backends/common/host.h"
@@ -12,6 +14,7 @@
 #include "backends/cpu/fft.h"
 #include "backends/cpu/matmul.h"
 #include "backends/cpu/matmul_support.h"
+#include "backends/cpu/norm_backward.h"
 #include "backends/cpu/norms.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/reduce.h"
@@ -54,6 +57,10 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<GroupNorm<true>>("group_norm", "welford"),
     RowOf<RmsNorm<SequentialFold>>("rms_norm", "sequential"),
     RowOf<RmsNorm<StridedFold>>("rms_norm", "strided"),
+    RowOf<FusedAddRmsNorm<SequentialFold>>("fused_add_rms_norm", "sequential"),
+    RowOf<FusedAddRmsNorm<StridedFold>>("fused_add_rms_norm", "strided"),
+    {"layer_norm_backward", "by-rows", Rows<LayerNormBackward>::Contract, Rows<LayerNormBackward>::WhyNot,
+     LayerNormBackward::Create},
     RowOf<SoftmaxBackward<SequentialFold>>("softmax_backward", "sequential"),
     RowOf<SoftmaxBackward<PairwiseFold>>("softmax_backward", "pairwise"),
     RowOf<ExpRows>("exp", "direct"),
@@ -78,14 +85,27 @@ class CpuDevice : public plugin::HostDevice {
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override {
     return plugin::CreateFromTable<plugin::HostDevice>(kRows, *this, op, implementation);
   }
-  // Softmax reads a row whole before it writes it.
+  // Both read a row whole before they write it.
   bool TakesAliases(const plugin::OpDesc& op) override {
+    if (op.name() == "fused_add_rms_norm") {
+      const plugin::Tensor& s = op.outputs()[1];
+      return op.outputs()[0].alias == 0 && s.alias == 2 && s.strides == op.inputs()[1].strides;
+    }
     return op.name() == "softmax" && op.outputs()[0].strides == op.inputs()[0].strides;
   }
   std::vector<plugin::Capability> Capabilities() override {
-    std::vector<plugin::Capability> all = plugin::KernelCapabilities({}, "strides;permuted;streams");
+    const std::string features = "strides;permuted;streams";
+    std::vector<plugin::Capability> all = plugin::KernelCapabilities({}, features);
+    // What computes lines does so in every floating-point type.
+    for (const plugin::Row<plugin::HostDevice>& row : kRows) {
+      const auto is_there = [&](const plugin::Capability& line) { return line.op == row.op; };
+      if (std::ranges::any_of(all, is_there)) continue;
+      for (const plugin::DType type : {plugin::kF32, plugin::kF64, plugin::kF16, plugin::kBF16}) {
+        all.push_back({row.op, type, features});
+      }
+    }
     for (plugin::Capability& line : all) {
-      if (line.op == "softmax") line.features += ";in_place";
+      if (line.op == "softmax" || line.op == "fused_add_rms_norm") line.features += ";in_place";
     }
     return all;
   }

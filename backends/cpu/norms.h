@@ -49,19 +49,23 @@ Moments<Acc> MomentsOf(std::span<const Acc> x) {
   return m;
 }
 
+// y, and where they are asked for the mean and 1 / sqrt(variance + eps) of each row.
 template <bool kWelford>
 class LayerNorm : public NormOperands {
  public:
   static constexpr int kMath = 2;
+  static size_t Outputs(const plugin::OpDesc& op) { return op.AttrInt("stats") != 0 ? 3 : 1; }
   explicit LayerNorm(const plugin::OpDesc& op) : eps_(op.AttrFloat("eps")) {}
 
   template <class Acc>
-  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+  void Line(const Lines<Acc>& x, const Results<Acc>& results) const {
+    const std::span<Acc> y = results[0];
     const Moments<Acc> m = MomentsOf<kWelford>(x[0]);
     const Acc rstd = 1 / std::sqrt(m.squares / static_cast<Acc>(y.size()) + static_cast<Acc>(eps_));
     // Each weight is that of as many elements; in layer_norm of one.
     const size_t each = y.size() / x[1].size();
     for (size_t i = 0; i < y.size(); ++i) y[i] = (x[0][i] - m.mean) * rstd * x[1][i / each] + x[2][i / each];
+    if (results.size() == 3) results[1][0] = m.mean, results[2][0] = rstd;
   }
 
  private:
@@ -72,6 +76,7 @@ class LayerNorm : public NormOperands {
 template <bool kWelford>
 struct GroupNorm : public LayerNorm<kWelford> {
   static constexpr int kLineAxes = 2;
+  static size_t Outputs(const plugin::OpDesc&) { return 1; }
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"b", "g", "c", "n"}); }
   static std::vector<int> Leads(size_t input, int) { return input == 0 ? std::vector<int>{0, 1} : std::vector<int>{1}; }
   using LayerNorm<kWelford>::LayerNorm;
@@ -88,6 +93,29 @@ class RmsNorm : public NormOperands {
     const Acc squares = SumOf<Fold>(x[0], [](Acc value) { return value * value; });
     const Acc rms = 1 / std::sqrt(squares / static_cast<Acc>(y.size()) + static_cast<Acc>(eps_));
     for (size_t i = 0; i < y.size(); ++i) y[i] = x[0][i] * rms * x[1][i];
+  }
+
+ private:
+  double eps_;
+};
+
+// s = x + residual, in the place of residual where that is asked for, and its norm.
+template <template <class, class> class Fold>
+class FusedAddRmsNorm {
+ public:
+  static constexpr int kMath = 2;
+  static size_t Outputs(const plugin::OpDesc&) { return 2; }
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
+  static std::vector<int> Leads(size_t input, int rank) { return input < 2 ? AllLeads(rank) : std::vector<int>(); }
+  explicit FusedAddRmsNorm(const plugin::OpDesc& op) : eps_(op.AttrFloat("eps")) {}
+
+  template <class Acc>
+  void Line(const Lines<Acc>& x, const Results<Acc>& y) const {
+    const std::span<Acc> s = y[1];
+    for (size_t i = 0; i < s.size(); ++i) s[i] = x[0][i] + x[1][i];
+    const Acc squares = SumOf<Fold>(std::span<const Acc>(s), [](Acc value) { return value * value; });
+    const Acc rms = 1 / std::sqrt(squares / static_cast<Acc>(s.size()) + static_cast<Acc>(eps_));
+    for (size_t i = 0; i < s.size(); ++i) y[0][i] = s[i] * rms * x[2][i];
   }
 
  private:

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that compute lines: the last axis or axes of the output, from a line of each operand. A kernel is a function of
-// lines in the accumulator's type and nothing else; loading, rounding, strides and types are here, once.
+// Operators that compute lines: the last axis or axes of the output, from a line of each operand. A kernel is a
+// function of lines in the accumulator's type and nothing else; loading, rounding, strides and types are here, once.
 //
 // A kernel's type has
 //   static constexpr int kMath;                            the worst of its functions, in ulp
 //   static void IgnoreShapes(const plugin::OpDesc& op);    names the attributes that the shapes tell
-//   static constexpr int kLineAxes;                        how many of the output's axes a line has; else the last alone
-//   static std::vector<int> Leads(size_t input, int rank); the output's axes before the line that an operand has; its own
+//   static size_t Outputs(const plugin::OpDesc& op);       how many there are; else one
+//   static constexpr int kLineAxes;                        how many of the output's axes a line has; else the last
+//   alone static std::vector<int> Leads(size_t input, int rank); the output's axes before the line that an operand has;
+//   its own
 //                                                          line is what follows, in row-major order
 //   explicit Kernel(const plugin::OpDesc& op);
 //   template <class Acc> void Line(const Lines<Acc>& x, std::span<Acc> y) const;
+// or, of several outputs, which all have the leading axes of the first,
+//   template <class Acc> void Line(const Lines<Acc>& x, const Results<Acc>& y) const;
+// All of a line is loaded before anything of it is stored, so that an output may lie in the place of an operand that
+// has the same lines.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,6 +34,8 @@ namespace cpu {
 
 template <class Acc>
 using Lines = std::vector<std::span<const Acc>>;
+template <class Acc>
+using Results = std::vector<std::span<Acc>>;
 
 // All leading axes, or none of an operand that is the same for all lines.
 inline std::vector<int> AllLeads(int rank) {
@@ -67,15 +75,26 @@ inline int64_t LineElements(const plugin::Tensor& tensor, size_t first) {
   return elements;
 }
 
+// How many outputs a kernel has for this description: Kernel::Outputs(op), else one.
+template <class Kernel>
+size_t OutputsOf(const plugin::OpDesc& op) {
+  if constexpr (requires { Kernel::Outputs(op); }) {
+    return Kernel::Outputs(op);
+  } else {
+    return 1;
+  }
+}
+
 template <class Kernel, class Acc>
 class RowsPlan final : public plugin::HostPlan {
  public:
-  explicit RowsPlan(const plugin::OpDesc& op) : kernel_(op), inputs_(op.inputs()), output_(op.outputs()[0]) {
-    const int rank = output_.Rank();
+  explicit RowsPlan(const plugin::OpDesc& op) : kernel_(op), inputs_(op.inputs()), outputs_(op.outputs()) {
+    const plugin::Tensor& y = outputs_[0];
+    const int rank = y.Rank();
     for (size_t i = 0; i < inputs_.size(); ++i) leads_.push_back(Kernel::Leads(i, rank));
     first_ = static_cast<size_t>(rank) - LineAxes<Kernel>();
-    lines_ = output_.Elements() / LineElements(output_, first_);
-    double work = static_cast<double>(output_.Elements());
+    lines_ = y.Elements() / LineElements(y, first_);
+    double work = static_cast<double>(y.Elements());
     for (size_t i = 0; i < inputs_.size(); ++i) {
       work += static_cast<double>(lines_ * LineElements(inputs_[i], leads_[i].size()));
     }
@@ -86,7 +105,8 @@ class RowsPlan final : public plugin::HostPlan {
   void Run(Pointers inputs, Pointers outputs) override {
     ParallelFor(lines_, threads_, [&](int64_t line, int) {
       std::vector<int64_t> index(first_);
-      for (size_t axis = first_; axis-- > 0; line /= output_.shape[axis]) index[axis] = line % output_.shape[axis];
+      const std::vector<int64_t>& shape = outputs_[0].shape;
+      for (size_t axis = first_; axis-- > 0; line /= shape[axis]) index[axis] = line % shape[axis];
       std::vector<std::vector<Acc>> rows(inputs_.size());
       Lines<Acc> x;
       for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -96,26 +116,38 @@ class RowsPlan final : public plugin::HostPlan {
         }
         rows[i].resize(static_cast<size_t>(LineElements(inputs_[i], leads_[i].size())));
         ForRowsOfLine(inputs_[i], leads_[i].size(), [&](int64_t row, int64_t at, int64_t n) {
-          Load(inputs_[i].dtype, inputs[i] + (offset + row) * plugin::Bytes(inputs_[i].dtype), inputs_[i].strides.back(),
-               n, rows[i].data() + at);
+          Load(inputs_[i].dtype, inputs[i] + (offset + row) * plugin::Bytes(inputs_[i].dtype),
+               inputs_[i].strides.back(), n, rows[i].data() + at);
         });
         x.push_back(rows[i]);
       }
-      int64_t offset = 0;
-      for (size_t axis = 0; axis < first_; ++axis) offset += index[axis] * output_.strides[axis];
-      std::vector<Acc> y(static_cast<size_t>(LineElements(output_, first_)));
-      kernel_.template Line<Acc>(x, y);
-      ForRowsOfLine(output_, first_, [&](int64_t row, int64_t at, int64_t n) {
-        Store(output_.dtype, y.data() + at, n, outputs[0] + (offset + row) * plugin::Bytes(output_.dtype),
-              output_.strides.back());
-      });
+      std::vector<std::vector<Acc>> lines(outputs_.size());
+      Results<Acc> y;
+      for (size_t k = 0; k < outputs_.size(); ++k) {
+        lines[k].resize(static_cast<size_t>(LineElements(outputs_[k], first_)));
+        y.push_back(lines[k]);
+      }
+      if constexpr (requires { kernel_.template Line<Acc>(x, y); }) {
+        kernel_.template Line<Acc>(x, y);
+      } else {
+        kernel_.template Line<Acc>(x, y[0]);
+      }
+      for (size_t k = 0; k < outputs_.size(); ++k) StoreLine(outputs_[k], index, lines[k], outputs[k]);
     });
   }
 
  private:
+  void StoreLine(const plugin::Tensor& output, const std::vector<int64_t>& index, const std::vector<Acc>& y,
+                 std::byte* to) const {
+    int64_t offset = 0;
+    for (size_t axis = 0; axis < first_; ++axis) offset += index[axis] * output.strides[axis];
+    ForRowsOfLine(output, first_, [&](int64_t row, int64_t at, int64_t n) {
+      Store(output.dtype, y.data() + at, n, to + (offset + row) * plugin::Bytes(output.dtype), output.strides.back());
+    });
+  }
+
   Kernel kernel_;
-  std::vector<plugin::Tensor> inputs_;
-  plugin::Tensor output_;
+  std::vector<plugin::Tensor> inputs_, outputs_;
   std::vector<std::vector<int>> leads_;
   size_t first_ = 0;  // axis of a line
   int64_t lines_ = 1;
@@ -133,6 +165,10 @@ struct Rows {
     const Kernel read(op);
     if (!op.AllTypes([](plugin::DType type) { return plugin::IsFloat(type); })) {
       return fmt::format("{} computes f64, f32, f16 and bf16, not {}", op.name(), op.DTypesText());
+    }
+    if (op.outputs().size() != OutputsOf<Kernel>(op)) {
+      return fmt::format("{} has {} outputs with these attributes, not {}", op.name(), OutputsOf<Kernel>(op),
+                         op.outputs().size());
     }
     return op.outputs()[0].Elements() == 0 ? op.name() + " of an empty extent" : "";
   }

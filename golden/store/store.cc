@@ -19,15 +19,18 @@ using Metadata = std::map<std::string, std::string>;
 constexpr std::string_view kExtraPrefix = "extra.";
 
 Metadata MetadataOf(const GoldenKey& key, const Golden& golden) {
-  return {{"format", std::string(kStoreFormat)},
-          {"case_id", key.case_id},
-          {"input_hash", key.input_hash},
-          {"generator_version", std::to_string(kGeneratorVersion)},
-          {"golden_version", std::to_string(kGoldenVersion)},
-          {"tier", std::string(Name(key.tier))},
-          {"computed_tier", std::string(Name(golden.tier))},  // f64 cases are computed in the reproducible tier
-          {"exact", golden.exact ? "1" : "0"},
-          {"components", golden.size() == NumElements(golden.shape) ? "1" : "2"}};
+  Metadata metadata = {
+      {"format", std::string(kStoreFormat)},
+      {"case_id", key.case_id},
+      {"input_hash", key.input_hash},
+      {"generator_version", std::to_string(kGeneratorVersion)},
+      {"golden_version", std::to_string(kGoldenVersion)},
+      {"tier", std::string(Name(key.tier))},
+      {"computed_tier", std::string(Name(golden.tier))},  // f64 cases are computed in the reproducible tier
+      {"exact", golden.exact ? "1" : "0"},
+      {"components", golden.size() == NumElements(golden.shape) ? "1" : "2"}};
+  if (!key.output.empty()) metadata["output"] = key.output;
+  return metadata;
 }
 
 // Everything in the file, in a canonical order, but the checksum itself.
@@ -93,6 +96,14 @@ Status CheckIdentity(const SafetensorsFile& file, const Metadata& expected) {
                                               found->second, expected.at(name)));
     }
   }
+  const auto output_of = [](const Metadata& metadata) {
+    const auto found = metadata.find("output");
+    return found == metadata.end() ? std::string() : found->second;
+  };
+  if (output_of(file.metadata) != output_of(expected)) {
+    return Fail(ErrorCode::kIo, fmt::format("belongs to something else: output is '{}', expected '{}'",
+                                            output_of(file.metadata), output_of(expected)));
+  }
   return {};
 }
 
@@ -147,8 +158,8 @@ std::filesystem::path GoldenStore::DefaultRoot() {
 }
 
 std::filesystem::path StoreFileName(const GoldenKey& key, int generator_version, int golden_version) {
-  const std::string text =
-      fmt::format("{}\n{}\n{}\n{}", key.case_id, generator_version, golden_version, Name(key.tier));
+  std::string text = fmt::format("{}\n{}\n{}\n{}", key.case_id, generator_version, golden_version, Name(key.tier));
+  if (!key.output.empty()) text += "\n" + key.output;
   const std::string hash = HashHex(HashBytes(text.data(), text.size()));
   return std::filesystem::path(hash.substr(0, 2)) / (hash + std::string(kStoreExtension));
 }

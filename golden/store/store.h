@@ -22,6 +22,7 @@ struct GoldenKey {
   std::string case_id;
   std::string input_hash;
   Tier tier = Tier::kFast;
+  std::string output = {};  // its name; "" of an operator's first
 };
 
 class GoldenStore {

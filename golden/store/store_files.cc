@@ -55,7 +55,8 @@ void ReadIdentity(StoreFile& file) {
     file.problem = fmt::format("{}: not a golden file", file.path.string());
     return;
   }
-  file.key = {text("case_id"), text("input_hash"), tier == Name(Tier::kFast) ? Tier::kFast : Tier::kReproducible};
+  file.key = {text("case_id"), text("input_hash"), tier == Name(Tier::kFast) ? Tier::kFast : Tier::kReproducible,
+              text("output")};
   file.generator_version = *generator, file.golden_version = *golden;
   if (StoreFileName(file.key, *generator, *golden) != file.path.parent_path().filename() / file.path.filename()) {
     file.problem = fmt::format("{}: belongs to something else: its content is that of {}, {} tier", file.path.string(),
@@ -163,7 +164,7 @@ Result<std::vector<StoreFile>> ListStore(const fs::path& root) {
   }
   if (error) return fail(root);  // an increment that fails makes the iterator the end
   std::ranges::sort(files, {}, [](const StoreFile& f) {
-    return std::tuple(f.key.case_id.empty(), f.key.case_id, Name(f.key.tier), f.golden_version, f.path);
+    return std::tuple(f.key.case_id.empty(), f.key.case_id, f.key.output, Name(f.key.tier), f.golden_version, f.path);
   });
   return files;
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/base/profile.h"
 #include "harness/base/stopwatch.h"
 #include "harness/cases/host_memory.h"
@@ -12,9 +14,10 @@ namespace assay {
 namespace {
 
 // Computes the golden value that the store lacks or holds damaged, and keeps it there. Says what became of the file.
-void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::string& damage, CaseData& data) {
-  data.golden = data.op->ComputeGolden(data.problem, data.inputs, key.tier);
-  const Status saved = store.Save(key, data.golden);
+void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::string& damage, CaseOutput& output,
+                    CaseData& data) {
+  output.golden = data.op->ComputeGolden(output.problem, data.inputs, key.tier);
+  const Status saved = store.Save(key, output.golden);
   if (!damage.empty()) {
     data.note = fmt::format(
         "golden store: {}; not used: the value was computed anew{} (assay golden verify checks the other files)",
@@ -38,8 +41,20 @@ std::string HashInputs(const std::vector<Tensor>& inputs) {
 Tier ChooseTier(const std::string& tier, const Problem& problem) {
   if (tier == "reproducible") return Tier::kReproducible;
   if (tier == "fast") return Tier::kFast;
-  const DType out = problem.output.dtype;
-  return out == DType::kF64 || out == DType::kC128 ? Tier::kReproducible : Tier::kFast;
+  const bool wide = std::ranges::any_of(problem.outputs, [](const Operand& output) {
+    return output.dtype == DType::kF64 || output.dtype == DType::kC128;
+  });
+  return wide ? Tier::kReproducible : Tier::kFast;
+}
+
+GoldenKey KeyOf(const CaseData& data, size_t output, Tier tier) {
+  return {data.problem.spec.Id(), data.input_hash, tier, output == 0 ? "" : data.problem.outputs[output].name};
+}
+
+std::string GoldenHashOf(const CaseData& data) {
+  std::string all;
+  for (const CaseOutput& output : data.outputs) all += GoldenHash(output.golden);
+  return data.outputs.size() == 1 ? all : HashHex(HashBytes(all.data(), all.size()));
 }
 
 Result<CaseData> PrepareInputs(const CaseSpec& spec) {
@@ -58,6 +73,7 @@ Result<CaseData> PrepareInputs(const BoundCase& bound) {
   CaseData data;
   data.op = bound.op;
   data.problem = bound.problem;
+  for (size_t k = 0; k < data.problem.outputs.size(); ++k) data.outputs.push_back({FocusedOn(data.problem, k)});
   if (auto fits = CheckFitsHost(data.problem); !fits) return tl::unexpected(fits.error());
 
   const Span span(Phase::kInputs);
@@ -75,14 +91,16 @@ Result<CaseData> PrepareCase(const BoundCase& bound, const std::string& tier, co
 
   const Span span(Phase::kGolden);
   const Stopwatch golden_time;
-  const GoldenKey key{data.problem.spec.Id(), data.input_hash, ChooseTier(tier, data.problem)};
-  auto stored = store.Load(key);
-  if (stored && *stored) {
-    data.golden = std::move(**stored);
-  } else {
-    ComputeAndKeep(store, key, stored ? "" : stored.error().message, data);
+  for (size_t k = 0; k < data.outputs.size(); ++k) {
+    const GoldenKey key = KeyOf(data, k, ChooseTier(tier, data.problem));
+    auto stored = store.Load(key);
+    if (stored && *stored) {
+      data.outputs[k].golden = std::move(**stored);
+    } else {
+      ComputeAndKeep(store, key, stored ? "" : stored.error().message, data.outputs[k], data);
+    }
   }
-  data.golden_hash = GoldenHash(data.golden);
+  data.golden_hash = GoldenHashOf(data);
   data.golden_s = golden_time.Seconds();
   return prepared;
 }
@@ -98,52 +116,75 @@ Result<CaseData> PrepareSecondSet(const CaseData& data) {
   if (!second) return second;
   if (second->input_hash == data.input_hash) return Fail(ErrorCode::kUsage, "every seed has the same data");
   const Span span(Phase::kGolden);
-  second->golden = second->op->ComputeGolden(second->problem, second->inputs, data.golden.tier);
+  for (CaseOutput& output : second->outputs) {
+    output.golden = second->op->ComputeGolden(output.problem, second->inputs, data.golden().tier);
+  }
   return second;
 }
 
-BoundModel BoundOf(const CaseData& data, const Contract& contract) {
-  BoundModel bound = data.op->Bound(data.problem, data.golden, contract);
+BoundModel BoundOf(const CaseData& data, const Contract& contract, size_t output) {
+  const CaseOutput& of = data.outputs[output];
+  BoundModel bound = data.op->Bound(of.problem, of.golden, contract);
   // The statistic speaks of random data; check, whose data are whatever the user has, only advises.
   const Result<FillSpec> fill = ParseFill(data.problem.spec.fill);
   if (!fill || !IsRandomLike(*fill)) bound.statistic.applicable = false;
   return bound;
 }
 
-ContractData PrepareContract(const CaseData& data, const Contract& contract) {
-  ContractData result;
-  {
-    const Span span(Phase::kBounds);
-    result.bound = BoundOf(data, contract);
-  }
+namespace {
+
+struct MadeTwins {
   std::vector<Twin> twins;
   std::vector<int> variants;
-  {
-    const Span span(Phase::kTwins);
-    for (int variant = 0; variant < data.op->TwinVariants(data.problem, contract); ++variant) {
-      auto twin = data.op->MakeTwin(data.problem, contract, variant);
-      if (!twin) continue;
-      twins.push_back(std::move(*twin));
-      variants.push_back(variant);
-    }
+};
+
+MadeTwins MakeTwins(const Operator& op, const Problem& problem, const Contract& contract) {
+  const Span span(Phase::kTwins);
+  MadeTwins made;
+  for (int variant = 0; variant < op.TwinVariants(problem, contract); ++variant) {
+    auto twin = op.MakeTwin(problem, contract, variant);
+    if (!twin) continue;
+    made.twins.push_back(std::move(*twin));
+    made.variants.push_back(variant);
   }
+  return made;
+}
+
+// Bound, power and twins of one output.
+void PrepareOutput(const CaseData& data, const Contract& contract, size_t number, ContractData& result) {
+  const CaseOutput& output = data.outputs[number];
+  ContractData::OfOutput& of = result.outputs[number];
+  {
+    const Span span(Phase::kBounds);
+    of.bound = BoundOf(data, contract, number);
+  }
+  MadeTwins made = MakeTwins(*data.op, output.problem, contract);
   {
     const Span span(Phase::kMutationPower);
-    result.power =
-        MeasureMutationPower(*data.op, data.problem, data.inputs, data.golden, result.bound, contract, twins);
+    of.power =
+        MeasureMutationPower(*data.op, output.problem, data.inputs, output.golden, of.bound, contract, made.twins);
   }
-  for (size_t i = 0; i < twins.size(); ++i) {
-    if (twins[i].costly || !IsLarge(data.problem)) {
-      result.twins.emplace_back(std::move(twins[i]));
+  for (size_t i = 0; i < made.twins.size(); ++i) {
+    Twin& twin = made.twins[i];
+    if (twin.costly || !IsLarge(data.problem)) {
+      result.twins.emplace_back(std::move(twin), number);
       continue;
     }
-    result.twins.emplace_back(twins[i].tolerance_ulp, [&data, contract, variant = variants[i]] {
+    const auto make = [&op = *data.op, &problem = output.problem, contract, variant = made.variants[i]] {
       const Span span(Phase::kTwins);
       ReturnFreedMemory();
-      return data.op->MakeTwin(data.problem, contract, variant).value();
-    });
+      return op.MakeTwin(problem, contract, variant).value();
+    };
+    result.twins.emplace_back(twin.tolerance_ulp, make, number);
   }
-  twins.clear();
+}
+
+}  // namespace
+
+ContractData PrepareContract(const CaseData& data, const Contract& contract) {
+  ContractData result;
+  result.outputs.resize(data.outputs.size());
+  for (size_t number = 0; number < data.outputs.size(); ++number) PrepareOutput(data, contract, number, result);
   if (IsLarge(data.problem)) ReturnFreedMemory();
   return result;
 }

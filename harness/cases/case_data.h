@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's side of one case: operands, inputs, golden values, twins. Prepared ahead while devices run.
+// The host's side of one case: operands, inputs, golden values of each output, twins. Prepared ahead while devices run.
 #pragma once
 
 #include <deque>
@@ -13,26 +13,44 @@
 
 namespace assay {
 
+// One output of a case.
+struct CaseOutput {
+  Problem problem;  // with this output in focus
+  Golden golden = {};
+};
+
 struct CaseData {
   const Operator* op = nullptr;
-  Problem problem;
+  Problem problem;  // with the first output in focus
   std::vector<Tensor> inputs;
-  Golden golden;
+  std::vector<CaseOutput> outputs;
   std::string input_hash, golden_hash;
   double input_s = 0, golden_s = 0;
   std::string note;     // of the golden store: a damaged file whose value was computed anew
   std::string unsaved;  // why the store did not take the golden value
+
+  const Golden& golden() const { return outputs[0].golden; }  // of the first output
 };
 
-// What depends on an implementation's contract as well: the twins and the power to catch mutants.
+// What depends on an implementation's contract as well: the bounds, the twins and the power to catch mutants.
 struct ContractData {
-  BoundModel bound;
-  std::deque<HeldTwin> twins;  // none, or the operator's variants (0 and 1 of most)
-  MutationPower power;
+  struct OfOutput {
+    BoundModel bound;
+    MutationPower power;
+  };
+  std::vector<OfOutput> outputs;
+  std::deque<HeldTwin> twins;  // of each output none, or the operator's variants (0 and 1 of most)
+
+  // The twin that is the other data of many executions, or null: a twin says what one output is.
+  const HeldTwin* TwinOfAll() const { return outputs.size() == 1 && !twins.empty() ? &twins[0] : nullptr; }
 };
 
-// `tier` "auto" is reproducible for f64 outputs and fast otherwise.
+// `tier` "auto" is reproducible where an output is f64 and fast otherwise.
 Tier ChooseTier(const std::string& tier, const Problem& problem);
+// Where a golden value of that output is kept.
+GoldenKey KeyOf(const CaseData& data, size_t output, Tier tier);
+// Of all outputs; of one it is the golden value's own.
+std::string GoldenHashOf(const CaseData& data);
 std::string HashInputs(const std::vector<Tensor>& inputs);
 
 // The case without its golden value. Error: it does not fit into memory.
@@ -49,8 +67,8 @@ Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, cons
 // operator has no other data (a single constant).
 Result<CaseData> PrepareSecondSet(const CaseData& data);
 
-// The operator's bound, with a statistic where the data are random.
-BoundModel BoundOf(const CaseData& data, const Contract& contract);
+// The operator's bound of an output, with a statistic where the data are random.
+BoundModel BoundOf(const CaseData& data, const Contract& contract, size_t output = 0);
 
 // `data` outlives what comes back.
 ContractData PrepareContract(const CaseData& data, const Contract& contract);

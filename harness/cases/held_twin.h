@@ -14,20 +14,24 @@ namespace assay {
 // A twin that is kept, or, where that would be large, made again when it is asked for and nobody has it. Any thread.
 class HeldTwin {
  public:
-  explicit HeldTwin(Twin twin)
-      : tolerance_ulp_(twin.tolerance_ulp), kept_(std::make_shared<const Twin>(std::move(twin))) {}
-  HeldTwin(double tolerance_ulp, std::function<Twin()> make) : tolerance_ulp_(tolerance_ulp), make_(std::move(make)) {}
+  // `output`: which one it expects something of.
+  explicit HeldTwin(Twin twin, size_t output = 0)
+      : output_(output), tolerance_ulp_(twin.tolerance_ulp), kept_(std::make_shared<const Twin>(std::move(twin))) {}
+  HeldTwin(double tolerance_ulp, std::function<Twin()> make, size_t output = 0)
+      : output_(output), tolerance_ulp_(tolerance_ulp), make_(std::move(make)) {}
 
   std::shared_ptr<const Twin> Get() const;
   // Its operands alone, without what is expected of them. They are kept from the first time on: each timed loop asks.
   std::shared_ptr<const std::vector<Tensor>> Inputs() const;
   // From here on it is kept.
   const Twin& Keep() const;
+  size_t output() const { return output_; }
   double ToleranceUlp() const { return tolerance_ulp_; }  // the twin's, without making it
 
  private:
   std::shared_ptr<const Twin> GetLocked() const;
 
+  size_t output_ = 0;
   double tolerance_ulp_ = 0;
   std::function<Twin()> make_;
   mutable std::mutex mutex_;

@@ -54,7 +54,11 @@ std::string Gigabytes(double bytes) {
 std::string OperandsText(const Problem& problem) {
   std::string text;
   for (const Operand& input : problem.inputs) text += fmt::format("{} {}, ", input.name, fmt::join(input.shape, "x"));
-  return text + fmt::format("{} {}", problem.output.name, fmt::join(problem.output.shape, "x"));
+  for (const Operand& output : problem.outputs) {
+    text += fmt::format("{}{} {}", &output == problem.outputs.data() ? "" : ", ", output.name,
+                        fmt::join(output.shape, "x"));
+  }
+  return text;
 }
 
 }  // namespace
@@ -69,7 +73,8 @@ double AvailableBytes() {
 }
 
 Status CheckFits(const Problem& problem, double available_bytes) {
-  double bytes = kBytesPerOutput * Elements(problem.output);
+  double bytes = 0;
+  for (const Operand& output : problem.outputs) bytes += kBytesPerOutput * Elements(output);
   for (const Operand& input : problem.inputs) bytes += Elements(input) * static_cast<double>(SizeOf(input.dtype));
   if (bytes <= available_bytes) return {};
   return Fail(ErrorCode::kInternal,
@@ -102,8 +107,10 @@ Status CheckFileFits(const std::filesystem::path& file, double available_bytes) 
 size_t DevicesAtOnce(const Problem& problem, size_t devices) {
   // Uploaded, downloaded, and on the device.
   constexpr double kCopies = 3;
-  double bytes =
-      (kBytesPerOutput + kCopies * static_cast<double>(SizeOf(problem.output.dtype))) * Elements(problem.output);
+  double bytes = 0;
+  for (const Operand& output : problem.outputs) {
+    bytes += (kBytesPerOutput + kCopies * static_cast<double>(SizeOf(output.dtype))) * Elements(output);
+  }
   for (const Operand& input : problem.inputs) {
     bytes += kCopies * Elements(input) * static_cast<double>(SizeOf(input.dtype));
   }

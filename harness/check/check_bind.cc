@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "harness/cases/host_memory.h"
 #include "harness/check/check_case.h"
@@ -16,7 +17,7 @@ namespace {
 using Pairs = std::map<std::string, std::string>;
 
 struct Loaded {
-  std::vector<Operand> operands;  // inputs in the order given, then the output
+  std::vector<Operand> operands;  // inputs in the order given, then outputs
   std::vector<Tensor> tensors;
   const Operand* Find(const std::string& name) const {
     const auto it = std::ranges::find(operands, name, &Operand::name);
@@ -30,7 +31,13 @@ std::string TakesText(const OpSchema& schema) {
     texts.push_back(o.name + o.layout + (o.doc.empty() ? "" : " (" + o.doc + ")"));
   }
   if (texts.empty()) texts = schema.operands;
-  return fmt::format("it takes {} (the last one is the output)", fmt::join(texts, ", "));
+  const bool several = schema.outputs.size() > 1;
+  return fmt::format("it takes {} ({} {} the output{})", fmt::join(texts, ", "), fmt::join(schema.outputs, ", "),
+                     several ? "are" : "is", several ? "s" : "");
+}
+
+bool IsOutput(const OpSchema& schema, const std::string& name) {
+  return std::ranges::find(schema.outputs, name) != schema.outputs.end();
 }
 
 bool MayHave(const OpSchema& schema, const std::string& name) {
@@ -39,24 +46,24 @@ bool MayHave(const OpSchema& schema, const std::string& name) {
   return listed || schema.layouts.empty() || std::ranges::find(schema.operands, name) != schema.operands.end();
 }
 
-Status CheckNames(const OpSchema& schema, const std::vector<NamedFile>& files, const Pairs& dtypes) {
-  const std::string& output = schema.operands.back();
+// `inputs` of the files are.
+Status CheckNames(const OpSchema& schema, const std::vector<NamedFile>& files, size_t inputs, const Pairs& dtypes) {
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string& name = files[i].name;
-    const bool is_output = i + 1 == files.size();
-    if (!MayHave(schema, name) || is_output != (name == output)) {
+    const bool is_output = i >= inputs;
+    if (!MayHave(schema, name) || is_output != IsOutput(schema, name)) {
       return UsageError(
           fmt::format("{} has no {} '{}'; {}", schema.op, is_output ? "output" : "input", name, TakesText(schema)));
     }
     const auto end = files.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::ranges::find(files.begin(), end, name, &NamedFile::name) != end) {
-      return UsageError(fmt::format("--input gives '{}' twice; give it once", name));
+      return UsageError(fmt::format("--{} gives '{}' twice; give it once", is_output ? "output" : "input", name));
     }
   }
   for (const std::string& name : schema.operands) {
     if (std::ranges::find(files, name, &NamedFile::name) != files.end()) continue;
-    return UsageError(
-        fmt::format("{} needs --input {}=FILE, which is missing; {}", schema.op, name, TakesText(schema)));
+    return UsageError(fmt::format("{} needs --{} {}=FILE, which is missing; {}", schema.op,
+                                  IsOutput(schema, name) ? "output" : "input", name, TakesText(schema)));
   }
   for (const auto& [name, dtype] : dtypes) {
     if (std::ranges::find(files, name, &NamedFile::name) != files.end()) continue;
@@ -72,13 +79,16 @@ Result<Loaded> LoadTensors(const OpSchema& schema, const CheckRequest& request) 
     if (!file) return UsageError("--input " + file.error().message);
     files.push_back(*std::move(file));
   }
-  auto output = ParseNamedFile(request.output, true);
-  if (!output) return UsageError("--output " + output.error().message);
-  if (output->name.empty()) output->name = schema.operands.back();
-  files.push_back(*std::move(output));
+  const size_t inputs = files.size();
+  for (const std::string& text : request.outputs) {
+    auto output = ParseNamedFile(text, request.outputs.size() == 1);
+    if (!output) return UsageError("--output " + output.error().message);
+    if (output->name.empty()) output->name = schema.outputs[0];
+    files.push_back(*std::move(output));
+  }
   auto dtypes = ParsePairs(request.dtypes, "--dtype");
   if (!dtypes) return tl::unexpected(dtypes.error());
-  if (Status status = CheckNames(schema, files, *dtypes); !status) return tl::unexpected(status.error());
+  if (Status status = CheckNames(schema, files, inputs, *dtypes); !status) return tl::unexpected(status.error());
 
   Loaded loaded;
   for (const NamedFile& file : files) {
@@ -140,18 +150,20 @@ Status CheckFit(const Problem& problem, const Operand& expected, const Operand& 
                                 ShapeText(got.shape), ShapeText(expected.shape), attrs, layout));
 }
 
-// The tensor of each operand of the problem, in its order and shape.
+// The tensor of each operand of the problem, inputs first, in its order and shape.
 Result<std::vector<Tensor>> TakeTensors(const Problem& problem, Loaded& loaded) {
   std::vector<Operand> expected = problem.inputs;
-  expected.push_back(problem.output);
+  expected.insert(expected.end(), problem.outputs.begin(), problem.outputs.end());
   std::vector<Tensor> tensors;
   std::vector<std::string> names;
   for (const Operand& operand : expected) {
     names.push_back(operand.name);
     const Operand* got = loaded.Find(operand.name);
     if (got == nullptr) {
-      return UsageError(fmt::format("{} with these attributes also needs --input {}=FILE of {} {}", problem.spec.op,
-                                    operand.name, Name(operand.dtype), ShapeText(operand.shape)));
+      const bool is_output = names.size() > problem.inputs.size();
+      return UsageError(fmt::format("{} with these attributes also needs --{} {}=FILE of {} {}", problem.spec.op,
+                                    is_output ? "output" : "input", operand.name, Name(operand.dtype),
+                                    ShapeText(operand.shape)));
     }
     if (Status status = CheckFit(problem, operand, *got); !status) return tl::unexpected(status.error());
     Tensor& tensor = loaded.tensors[static_cast<size_t>(got - loaded.operands.data())];
@@ -191,8 +203,10 @@ Result<UserCase> BindUserCase(const CheckRequest& request) {
   auto required = request.requirement.empty() ? contract : ParseRequirement(request.requirement);
   if (!required) return UsageError("--require: " + required.error().message);
 
-  user.got = std::move(tensors->back());
-  tensors->pop_back();
+  const auto first_output = tensors->begin() + std::ssize(problem->inputs);
+  user.got.assign(std::make_move_iterator(first_output), std::make_move_iterator(tensors->end()));
+  tensors->erase(first_output, tensors->end());
+  for (size_t k = 0; k < problem->outputs.size(); ++k) user.data.outputs.push_back({FocusedOn(*problem, k)});
   user.data.problem = *std::move(problem);
   user.data.inputs = *std::move(tensors);
   user.contract = *contract, user.required = *required;

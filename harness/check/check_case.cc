@@ -19,12 +19,13 @@
 namespace assay {
 namespace {
 
-Twin ExactExpectation(const CaseData& data, const BoundModel& bound, const Contract& contract, double ulp) {
-  const ElementJudge judge(data.golden, bound, contract, data.problem.output.dtype);
+Twin ExactExpectation(const CaseData& data, const CaseOutput& output, const BoundModel& bound, const Contract& contract,
+                      double ulp) {
+  const ElementJudge judge(output.golden, bound, contract, output.problem.output().dtype);
   Twin twin;
   for (const Tensor& input : data.inputs) twin.inputs.push_back(input.Clone());
   twin.tolerance_ulp = ulp;
-  for (int64_t i = 0; i < data.golden.size(); ++i) twin.expected.push_back(judge.Rounded(i));
+  for (int64_t i = 0; i < output.golden.size(); ++i) twin.expected.push_back(judge.Rounded(i));
   return twin;
 }
 
@@ -38,9 +39,15 @@ Record UserRecord(const CheckRequest& request, const UserCase& user, const Check
   record.contract = ToText(user.contract);
   record.required_contract = request.requirement.empty() ? request.contract : request.requirement;
   record.output_hash = HashOf(user.got);
-  SetVerdict(record, result.decision.verdict, result.decision.result_class, result.decision.reason);
-  SetMetrics(record, result.evidence, result.decision);
-  record.deterministic.reset();  // one output says nothing about it
+  const Decision& decision = result.worst().decision;
+  const std::string named = user.data.outputs.size() > 1 && !decision.reason.empty()
+                                ? fmt::format("output {}: ", user.data.problem.outputs[result.findings.worst].name)
+                                : "";
+  SetVerdict(record, decision.verdict, decision.result_class, named + decision.reason);
+  SetOutputs(record, user.data.problem, result.findings);
+  // One execution says nothing about it.
+  record.deterministic.reset();
+  for (OutputRecord& output : record.outputs) output.deterministic.reset();
   return record;
 }
 
@@ -53,40 +60,57 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) 
   return contract;
 }
 
-Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user,
-                                  const std::function<void(const char* stage)>& begin) {
-  CaseData& data = user.data;
-  begin("computing golden values");
-  data.input_hash = HashInputs(data.inputs);
-  const Stopwatch golden_time;
-  data.golden = data.op->ComputeGolden(data.problem, data.inputs, ChooseTier(request.tier, data.problem));
-  data.golden_s = golden_time.Seconds();
-  data.golden_hash = GoldenHash(data.golden);
-  if (request.exact_ulp) {
-    if (auto exact = CheckExactData(user); !exact) return tl::unexpected(exact.error());
-  }
-  const BoundModel bound = data.op->Bound(data.problem, data.golden, user.contract);
+namespace {
 
+using Begin = std::function<void(const char* stage)>;
+
+OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user, size_t number, const Begin& begin) {
+  const CaseData& data = user.data;
+  const CaseOutput& output = data.outputs[number];
+  const Problem& problem = output.problem;
+  const BoundModel bound = data.op->Bound(problem, output.golden, user.contract);
   begin("judging");
-  Tensor got = user.got.Clone();
-  CheckResult result;
-  Evidence& evidence = result.evidence;
-  evidence.shape = data.problem.output.shape;
+  Tensor got = user.got[number].Clone();
+  OutputFindings found;
+  Evidence& evidence = found.evidence;
+  evidence.shape = problem.output().shape;
   evidence.declared = user.contract, evidence.required = user.required;
-  evidence.runs.push_back(JudgeOutput({*data.op, data.problem, data.inputs, data.golden, bound, user.contract}, got));
+  evidence.runs.push_back(JudgeOutput({*data.op, problem, data.inputs, output.golden, bound, user.contract}, got));
   std::vector<Twin> exact;
   if (request.exact_ulp) {
-    exact.push_back(ExactExpectation(data, bound, user.contract, *request.exact_ulp));
+    exact.push_back(ExactExpectation(data, output, bound, user.contract, *request.exact_ulp));
     evidence.twins.push_back(CheckTwin(exact[0], 0, got));
   }
   evidence.user_data = true;
   if (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds()) {
     begin("looking for a weaker arithmetic that explains the errors");
-    evidence.lower_class = FindLowerClass(*data.op, data.problem, user.contract, data.golden, {data.inputs, &got}, {});
+    evidence.lower_class = FindLowerClass(*data.op, problem, user.contract, output.golden, {data.inputs, &got}, {});
   }
   begin("counting the faults that would be noticed");
-  evidence.power = MeasureMutationPower(*data.op, data.problem, data.inputs, data.golden, bound, user.contract, exact);
-  result.decision = Decide(evidence);
+  evidence.power = MeasureMutationPower(*data.op, problem, data.inputs, output.golden, bound, user.contract, exact);
+  return found;
+}
+
+}  // namespace
+
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, const Begin& begin) {
+  CaseData& data = user.data;
+  begin("computing golden values");
+  data.input_hash = HashInputs(data.inputs);
+  const Stopwatch golden_time;
+  for (CaseOutput& output : data.outputs) {
+    output.golden = data.op->ComputeGolden(output.problem, data.inputs, ChooseTier(request.tier, data.problem));
+  }
+  data.golden_s = golden_time.Seconds();
+  data.golden_hash = GoldenHashOf(data);
+  if (request.exact_ulp) {
+    if (auto exact = CheckExactData(user); !exact) return tl::unexpected(exact.error());
+  }
+  CheckResult result;
+  for (size_t k = 0; k < data.outputs.size(); ++k) {
+    result.findings.outputs.push_back(JudgeUserOutput(request, user, k, begin));
+  }
+  result.findings.Decide();
   result.record = UserRecord(request, user, result);
   return result;
 }

@@ -24,8 +24,8 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec);
 inline constexpr double kDefaultMathUlp = 4;
 
 struct UserCase {
-  CaseData data;  // without the golden values
-  Tensor got;
+  CaseData data;            // without the golden values
+  std::vector<Tensor> got;  // of each output
   Contract contract;
   bool contract_is_default = false;
   Contract required;  // the same where nothing is required
@@ -35,9 +35,10 @@ struct UserCase {
 Result<UserCase> BindUserCase(const CheckRequest& request);
 
 struct CheckResult {
-  Evidence evidence;
-  Decision decision;
+  Findings findings;
   Record record;
+
+  const OutputFindings& worst() const { return findings.outputs[findings.worst]; }
 };
 
 // Computes the golden values and judges. The channels bound, exact and exceptional fail; the statistic and the share of

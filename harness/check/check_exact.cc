@@ -116,17 +116,17 @@ Status CheckSums(const UserCase& user, double unit) {
   const CaseData& data = user.data;
   const double held = ExactIntegers(user.contract);
   std::optional<Golden> tight;  // with magnitudes summed in f64, where those of the fast tier do not tell
-  for (int64_t i = 0; i < data.golden.size(); ++i) {
-    if (!std::isfinite(data.golden.value[static_cast<size_t>(i)])) continue;
-    double largest = LargestSum(data.golden, i);
+  for (int64_t i = 0; i < data.golden().size(); ++i) {
+    if (!std::isfinite(data.golden().value[static_cast<size_t>(i)])) continue;
+    double largest = LargestSum(data.golden(), i);
     if (!(largest / unit > held)) continue;
-    if (data.golden.tier == Tier::kFast && largest / unit <= held * (1 + kFastSlack)) {
+    if (data.golden().tier == Tier::kFast && largest / unit <= held * (1 + kFastSlack)) {
       if (!tight) tight = data.op->ComputeGolden(data.problem, data.inputs, Tier::kReproducible);
       largest = LargestSum(*tight, i);
       if (!(largest / unit > held)) continue;
     }
     return NotExact(fmt::format("terms of output {} add up to {:.9g} on the way, in units of {:.3g}",
-                                IndexText(data.golden.shape, i), std::round(largest / unit) * unit, unit),
+                                IndexText(data.golden().shape, i), std::round(largest / unit) * unit, unit),
                     ToText(user.contract), held);
   }
   return {};
@@ -150,7 +150,7 @@ Status CheckExactData(const UserCase& user) {
     units.push_back(*unit);
   }
   const auto unit = sum ? UnitOfTerms(*sum, units) : std::nullopt;
-  const bool sums = unit && user.contract.alg == Algorithm::kDirect && !data.golden.magnitude.empty();
+  const bool sums = unit && user.contract.alg == Algorithm::kDirect && !data.golden().magnitude.empty();
   return sums ? CheckSums(user, *unit) : Status{};
 }
 

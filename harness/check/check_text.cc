@@ -25,6 +25,19 @@ std::string ChannelLines(const Record& r) {
   return text;
 }
 
+// Of several outputs; what follows is about the worst.
+std::string OutputLines(const Record& r) {
+  if (r.outputs.empty()) return "";
+  const auto number = [](const Number& x) { return x ? fmt::format("{:.3g}", *x) : std::string("-"); };
+  std::string text = fmt::format("outputs:\n  {:<16} {:<14} {:<18} {:>9} {:>9} {:>11}\n", "name", "verdict", "class",
+                                 "bound", "exact", "exceptional");
+  for (const OutputRecord& output : r.outputs) {
+    text += fmt::format("  {:<16} {:<14} {:<18} {:>9} {:>9} {:>11}\n", output.name, output.verdict, output.result_class,
+                        number(output.bound_margin), number(output.exact_margin), number(output.exceptional_margin));
+  }
+  return text + fmt::format("of the worst, {}:\n", r.worst_output);
+}
+
 std::string MetricLines(const Record& r) {
   const auto number = [](const Number& x) { return x ? fmt::format("{:.3g}", *x) : std::string("-"); };
   return fmt::format("errors: max abs {}, max rel {}, max ulp {}, rms {}, nmse {}, effective bits {}\n",
@@ -47,8 +60,9 @@ std::string WorstLines(const Shape& shape, const ErrorMetrics& metrics) {
 
 // Why a result that breaks its contract is no plain mismatch.
 std::string LowerClassLines(const CheckResult& result) {
-  if (!result.evidence.lower_class) return "";
-  const LowerClass& found = *result.evidence.lower_class;
+  const std::optional<LowerClass>& lower_class = result.worst().evidence.lower_class;
+  if (!lower_class) return "";
+  const LowerClass& found = *lower_class;
   const auto statistic = [](std::optional<double> margin) {
     return margin ? fmt::format("{:.3g}", *margin) : std::string("-");
   };
@@ -79,16 +93,17 @@ std::string MutationPowerLine(const Evidence& evidence) {
 
 std::string CheckText(const UserCase& user, const CheckResult& result) {
   const Record& r = result.record;
-  const ErrorMetrics& metrics = result.evidence.runs[0];
+  const Evidence& evidence = result.worst().evidence;
+  const ErrorMetrics& metrics = evidence.runs[0];
   const std::string with_class = r.result_class == Name(ResultClass::kNone) ? "" : " (" + r.result_class + ")";
   const char* origin = user.contract_is_default ? " (the default; --contract states another)" : "";
   std::string text = fmt::format("{}{}  {} {} {}, {} elements\ncontract: {}{}\n", r.verdict, with_class, r.op, r.dtype,
                                  r.shape, metrics.elements, r.contract, origin);
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
-  text += LowerClassLines(result);
-  return text + ChannelLines(r) + MetricLines(r) + WorstLines(user.data.problem.output.shape, metrics) +
-         OpenLine(result.evidence) + MutationPowerLine(result.evidence);
+  text += LowerClassLines(result) + OutputLines(r);
+  return text + ChannelLines(r) + MetricLines(r) + WorstLines(evidence.shape, metrics) + OpenLine(evidence) +
+         MutationPowerLine(evidence);
 }
 
 }  // namespace assay

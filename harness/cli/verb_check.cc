@@ -17,6 +17,7 @@
 #include "harness/cli/terminal/stage_progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/data/npy.h"
+#include "harness/data/safetensors.h"
 #include "harness/run/record_fields.h"
 
 namespace assay::cli {
@@ -31,13 +32,30 @@ struct CheckOptions {
 
 // The golden values as f64 or c128; what exceeds a double of the reproducible tier is left out.
 Status WriteGolden(const std::filesystem::path& path, const CaseData& data) {
-  const DType dtype = IsComplex(data.problem.output.dtype) ? DType::kC128 : DType::kF64;
-  return WriteNpy(path, {"", dtype, data.problem.output.shape, data.golden.value.data()});
+  std::vector<TensorRef> tensors;
+  for (const CaseOutput& output : data.outputs) {
+    const Operand& operand = output.problem.output();
+    const DType dtype = IsComplex(operand.dtype) ? DType::kC128 : DType::kF64;
+    tensors.push_back({operand.name, dtype, operand.shape, output.golden.value.data()});
+  }
+  if (path.extension() == ".safetensors") return WriteSafetensors(path, tensors, {{"op", data.problem.spec.op}});
+  if (tensors.size() == 1) {
+    tensors[0].name.clear();
+    return WriteNpy(path, tensors[0]);
+  }
+  return UsageError(
+      fmt::format("{}: a .npy holds one tensor, and {} has {} outputs: give a name that ends in "
+                  ".safetensors",
+                  path.string(), data.problem.spec.op, tensors.size()));
+}
+
+bool IsSafetensors(const std::filesystem::path& path) {
+  return ReadSafetensorsMetadata(path).has_value();
 }
 
 std::vector<ReadFile> TensorsRead(const CheckRequest& request) {
   std::vector<std::string> texts = request.inputs;
-  texts.push_back(request.output);
+  texts.insert(texts.end(), request.outputs.begin(), request.outputs.end());
   std::vector<ReadFile> files;
   for (const std::string& text : texts) {
     const auto file = ParseNamedFile(text, true);
@@ -49,10 +67,12 @@ std::vector<ReadFile> TensorsRead(const CheckRequest& request) {
 // Before anything is computed; no folder is made for a path that may hold a typing error.
 Status CheckGoldenPath(const CheckOptions& options) {
   const std::filesystem::path& path = options.write_golden;
-  if (!path.empty() && path.extension() != ".npy") {
-    return UsageError(fmt::format("--write-golden {}: give a name that ends in .npy", path.string()));
+  const bool is_npy = path.extension() == ".npy";
+  if (!path.empty() && !is_npy && path.extension() != ".safetensors") {
+    return UsageError(fmt::format("--write-golden {}: give a name that ends in .npy or .safetensors", path.string()));
   }
-  return CheckMayWrite({"--write-golden", path, NpyResult()}, TensorsRead(options.request));
+  const ResultKind safetensors{"file of tensors", IsSafetensors};
+  return CheckMayWrite({"--write-golden", path, is_npy ? NpyResult() : safetensors}, TensorsRead(options.request));
 }
 
 int Check(const CheckOptions& options) {
@@ -77,8 +97,9 @@ int Check(const CheckOptions& options) {
   fmt::print("{}", options.json ? ToJsonLine(result.record) + "\n" : CheckText(*user, result));
   ExitFlags flags;
   flags.strict = options.strict;
-  flags.suspects = result.decision.result_class == ResultClass::kSuspect;
-  const Verdict verdicts[] = {result.decision.verdict};
+  const Decision& decision = result.worst().decision;
+  flags.suspects = decision.result_class == ResultClass::kSuspect;
+  const Verdict verdicts[] = {decision.verdict};
   return ExitCode(verdicts, flags);
 }
 
@@ -102,9 +123,9 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
       ->capture_default_str();
   verb.add_option(
           "--write-golden", o.write_golden,
-          "write the golden values to this file, as f64 or c128; a .npy file of that name is replaced, but none "
-          "that is read")
-      ->type_name("FILE.npy");
+          "write the golden values to this file, as f64 or c128: a .npy of a single output, a .safetensors of all; a "
+          "file of that name and kind is replaced, but none that is read")
+      ->type_name("FILE");
   verb.add_flag("--json", o.json, "print one JSON record instead of text");
   verb.add_flag("--strict", o.strict, "a suspect or inconclusive result fails too");
   verb.add_option("--progress", o.progress)
@@ -125,7 +146,10 @@ void AddCheckVerb(CLI::App& app, Action& action) {
                    "input operand: NAME=FILE.npy or NAME=FILE.safetensors:TENSOR; may be repeated")
       ->type_name("NAME=FILE")
       ->required();
-  verb->add_option("--output", o->request.output, "the result to judge")->type_name("NAME=FILE")->required();
+  verb->add_option("--output", o->request.outputs,
+                   "the result to judge; repeated for each output of an operator with several")
+      ->type_name("NAME=FILE")
+      ->required();
   verb->add_option("--dtype", o->request.dtypes, "type of an operand where its file does not say it: x=bf16")
       ->type_name("NAME=TYPE");
   AddJudging(*verb, *o);

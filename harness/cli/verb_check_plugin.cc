@@ -54,7 +54,7 @@ Result<assay::Json> ProblemsToTry(const CheckPluginOptions& options) {
   for (const Problem& problem : problems) {
     std::vector<BufferLayout> layouts;
     for (const Operand& input : problem.inputs) layouts.push_back(MakeLayout(input.dtype, input.shape, {}, 0));
-    layouts.push_back(MakeLayout(problem.output.dtype, problem.output.shape, {}, 0));
+    for (const Operand& output : problem.outputs) layouts.push_back(MakeLayout(output.dtype, output.shape, {}, 0));
     encoded.push_back(EncodeProblem(problem, layouts));
   }
   return encoded;

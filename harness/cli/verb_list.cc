@@ -27,6 +27,7 @@ void PrintSchema(const OpSchema& schema, bool verbose) {
   fmt::print("{:<12} {}\n", schema.op, schema.doc);
   if (!verbose) return;
   fmt::print("  dtypes of    {}\n", fmt::join(schema.operands, ", "));
+  if (schema.outputs.size() > 1) fmt::print("  outputs      {}\n", fmt::join(schema.outputs, ", "));
   for (const OperandDoc& o : schema.layouts) {
     const std::string line = fmt::format("  {:<12} {:<22} {}", o.name, o.layout, o.doc);
     fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));

@@ -60,10 +60,13 @@ struct Prepared {
 
 // One execution, as it came back from the device.
 struct Execution {
-  Tensor output;
+  std::vector<Tensor> outputs;  // in the problem's order
   Prefill prefill = Prefill::kNanPayload;
-  int64_t prefilled = 0;  // elements equal to the prefill; UnwrittenElements() of two executions decides
+  // Elements of the outputs equal to the prefill, which those in place have not; UnwrittenElements() of two executions
+  // decides.
+  int64_t prefilled = 0;
   std::vector<std::string> guard_violations;
+  size_t damaged_output = 0;  // the first one outside of which bytes were written, if any was
   std::vector<std::string> changed_inputs;
   double host_seconds = 0;  // the worker's clock around the batch of one
 };
@@ -72,7 +75,7 @@ using InputSet = std::vector<const Tensor*>;
 
 // Of one set by the worker's clock, the fastest of those that were made; guards travel too.
 struct TransferTimes {
-  double upload_s = 0, download_s = 0;  // of all inputs; of the output
+  double upload_s = 0, download_s = 0;  // of all inputs; of all outputs
   uint64_t upload_bytes = 0, download_bytes = 0;
 };
 
@@ -94,13 +97,13 @@ struct Batch {
   int64_t processor = -1;  // where they began
 };
 
-// Bytes of one operand's tensor in one set, as its shape has them; the output is behind the inputs. All of them: with
-// the guards around.
+// Bytes of one operand's tensor in one set, as its shape has them; the outputs are behind the inputs. All of them: with
+// the guards around. An output in place has no bytes of its own, and takes those of its input.
 struct Piece {
   size_t set = 0, operand = 0;
   uint64_t first = 0, bytes = 0;
 };
-enum class Part : uint8_t { kInputs, kOutput };  // of a set
+enum class Part : uint8_t { kInputs, kOutputs };  // of a set
 
 class Session {
  public:
@@ -116,7 +119,7 @@ class Session {
   Call<Prepared> Prepare(int64_t device, const Problem& problem, const std::string& implementation);
   // kUnsupported where there is no table.
   virtual Call<std::vector<CapabilityLine>> Capabilities(int64_t device);
-  // Inputs in the problem's order.
+  // Inputs in the problem's order. One that is overwritten in place need not be as it was.
   virtual Call<Execution> Execute(uint64_t plan, std::span<const Tensor* const> inputs, Prefill prefill) = 0;
 
   // What follows is for plans of dense operands. Makes that many sets of operands, beside those that are there.
@@ -125,7 +128,8 @@ class Session {
   virtual Call<std::span<std::byte>> Staged(uint64_t plan, size_t set, size_t operand) = 0;
   // These and the next two: seconds by the host's clock around the call.
   virtual Call<double> Upload(uint64_t plan, std::span<const Piece> pieces) = 0;
-  // Adds what it finds to `execution`: the output, or what became of the inputs since they were uploaded.
+  // Adds what it finds to `execution`: the outputs, or what became of the inputs since they were uploaded, but for
+  // those that are overwritten in place.
   virtual Call<double> Download(uint64_t plan, size_t set, Part part, Execution& execution) = 0;
   virtual Call<Batch> ExecuteBatch(uint64_t plan, const BatchRequest& request) = 0;
   virtual TransferTimes Transfers(uint64_t plan) = 0;  // of whole operands

@@ -16,9 +16,10 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+// `layouts`: of the inputs.
 Call<void> CheckInputs(std::span<const BufferLayout> layouts, std::span<const Tensor* const> inputs) {
-  if (inputs.size() + 1 != layouts.size()) {
-    return CallFailed(Outcome::kError, fmt::format("{} inputs given, {} expected", inputs.size(), layouts.size() - 1));
+  if (inputs.size() != layouts.size()) {
+    return CallFailed(Outcome::kError, fmt::format("{} inputs given, {} expected", inputs.size(), layouts.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i]->dtype() == layouts[i].dtype && inputs[i]->shape() == layouts[i].shape) continue;
@@ -36,7 +37,10 @@ std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant&
   for (const Operand& input : problem.inputs) {
     layouts.push_back(MakeLayout(input.dtype, input.shape, variant, layouts.size()));
   }
-  layouts.push_back(MakeLayout(problem.output.dtype, problem.output.shape, variant, layouts.size()));
+  for (const Operand& output : problem.outputs) {
+    layouts.push_back(output.alias > 0 ? layouts[output.alias - 1]
+                                       : MakeLayout(output.dtype, output.shape, variant, layouts.size()));
+  }
   return layouts;
 }
 
@@ -80,11 +84,14 @@ Call<Prepared> WorkerSession::Prepare(int64_t device, const Problem& problem, co
   auto plan = std::make_unique<Plan>();
   plan->layouts = LayoutsOf(problem, variant);
   plan->what = problem.spec.op + " " + implementation;
+  plan->inputs = problem.inputs.size();
   for (const Operand& input : problem.inputs) plan->names.push_back(input.name);
-  plan->names.push_back(problem.output.name);
-  for (const BufferLayout& layout : plan->layouts) {
-    plan->image_at.push_back(plan->image_bytes);
-    plan->image_bytes += layout.total_bytes;  // a multiple of the alignment
+  for (const Operand& output : problem.outputs) plan->names.push_back(output.name);
+  for (size_t i = 0; i < plan->layouts.size(); ++i) {
+    const uint32_t alias = plan->IsInput(i) ? 0 : problem.outputs[i - plan->inputs].alias;
+    plan->home.push_back(alias > 0 ? alias - 1 : i);
+    plan->image_at.push_back(alias > 0 ? plan->image_at[alias - 1] : plan->image_bytes);
+    if (alias == 0) plan->image_bytes += plan->layouts[i].total_bytes;  // a multiple of the alignment
   }
   plan->upload_s.assign(plan->layouts.size(), kNever);
   plan->download_s = plan->upload_s;
@@ -130,16 +137,18 @@ Call<Execution> WorkerSession::Execute(uint64_t plan_number, std::span<const Ten
   const Call<Plan*> found = FindPlan(plan_number);
   if (!found) return tl::unexpected(found.error());
   Plan& plan = **found;
-  if (Call<void> fit = CheckInputs(plan.layouts, inputs); !fit) return tl::unexpected(fit.error());
+  if (Call<void> fit = CheckInputs(std::span(plan.layouts).first(plan.inputs), inputs); !fit)
+    return tl::unexpected(fit.error());
   if (Call<void> bound = Bind(plan, 1); !bound) return tl::unexpected(bound.error());
   std::vector<Piece> images;
   {
     const Span span(Phase::kImages);
     for (size_t i = 0; i < plan.layouts.size(); ++i) {
-      if (i == inputs.size()) {
-        WriteOutputImage(plan.layouts[i], prefill, plan.SentImage(0, i));
-      } else {
+      if (plan.IsInPlace(i)) continue;  // the input is what it begins with
+      if (plan.IsInput(i)) {
         WriteInputImage(plan.layouts[i], *inputs[i], plan.SentImage(0, i));
+      } else {
+        WriteOutputImage(plan.layouts[i], prefill, plan.SentImage(0, i));
       }
       images.push_back({0, i, 0, plan.layouts[i].total_bytes});
     }

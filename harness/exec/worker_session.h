@@ -64,11 +64,11 @@ class WorkerSession final : public Session {
   Call<Plan*> FindPlan(uint64_t plan);
   Call<void> Bind(Plan& plan, size_t sets);
   struct Operands {
-    size_t first = 0, end = 0;  // of the plan's: the inputs, then the output
+    size_t first = 0, end = 0;  // of the plan's: the inputs, then the outputs
   };
   Call<double> Upload(Plan& plan, std::span<const Piece> images);  // by their bytes in images
   Call<double> Transfer(Phase phase, Json message, size_t count, std::vector<double>& seconds);
-  // Adds what it finds to `execution`, which says with what its output was prefilled.
+  // Adds what it finds to `execution`, which says with what its outputs were prefilled.
   Call<double> Download(Plan& plan, size_t set, Operands which, Execution& execution);
   // Both the executions that are judged and those that are timed.
   Call<Batch> ExecuteBatch(Phase phase, const Plan& plan, const BatchRequest& request);

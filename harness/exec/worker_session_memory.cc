@@ -7,6 +7,10 @@
 
 namespace assay {
 
+bool WorkerSession::Plan::IsOverwritten(size_t input) const {
+  return std::find(home.begin() + static_cast<std::ptrdiff_t>(inputs), home.end(), input) != home.end();
+}
+
 WorkerSession::Plan::Memory& WorkerSession::Plan::MemoryOf(size_t set) {
   return *std::ranges::find_if(memory, [&](const Memory& m) { return set < m.first + m.sets; });
 }

@@ -11,7 +11,7 @@
 
 namespace assay {
 
-// Inputs first, the output last; each with a salt of its own.
+// Inputs first, then the outputs; each with a salt of its own, but for outputs in place, which lie as their input does.
 std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant& variant);
 
 // Of spare uploads; downloads have as many.
@@ -23,15 +23,20 @@ struct WorkerSession::Plan {
     SharedMemory upload, download;
     size_t first = 0, sets = 0;
   };
-  uint64_t worker_plan = 0;  // its number in the worker
-  std::string what;          // operator and implementation
-  std::vector<std::string> names;
+  uint64_t worker_plan = 0;        // its number in the worker
+  std::string what;                // operator and implementation
+  size_t inputs = 0;               // how many of the operands are
+  std::vector<std::string> names;  // of the operands: the inputs, then the outputs
+  std::vector<size_t> home;        // whose memory each has: its own, or that of the input in whose place it is
   std::vector<BufferLayout> layouts;
   std::vector<uint64_t> image_at;  // where each operand's image begins in the shared memory
   uint64_t image_bytes = 0;        // of all operands of a set
   std::vector<Memory> memory;
   std::vector<double> upload_s, download_s;  // the fastest of each operand; infinite where there was none
 
+  bool IsInput(size_t operand) const { return operand < inputs; }
+  bool IsInPlace(size_t operand) const { return home[operand] != operand; }  // an output
+  bool IsOverwritten(size_t input) const;
   TransferTimes Transfers() const;
   bool KeptAfterRelease() const { return image_bytes <= kMostSpareBytes; }
   size_t sets() const { return memory.empty() ? 0 : memory.back().first + memory.back().sets; }

@@ -28,13 +28,10 @@ constexpr int kUndelivered = 0xDB;
 
 TransferTimes WorkerSession::Plan::Transfers() const {
   TransferTimes times;
-  const size_t output = layouts.size() - 1;
-  for (size_t i = 0; i < output; ++i) {
-    times.upload_s += upload_s[i];
-    times.upload_bytes += layouts[i].total_bytes;
+  for (size_t i = 0; i < layouts.size(); ++i) {
+    (IsInput(i) ? times.upload_s : times.download_s) += IsInput(i) ? upload_s[i] : download_s[i];
+    (IsInput(i) ? times.upload_bytes : times.download_bytes) += layouts[i].total_bytes;
   }
-  times.download_s = download_s[output];
-  times.download_bytes = layouts[output].total_bytes;
   return times;
 }
 
@@ -60,13 +57,17 @@ Call<void> WorkerSession::Bind(Plan& plan, size_t sets) {
   Json images = Json::array();
   for (size_t i = 0; i < plan.layouts.size(); ++i) {
     const BufferLayout& layout = plan.layouts[i];
-    images.push_back({{"at", plan.image_at[i]}, {"bytes", layout.total_bytes}, {"offset", layout.offset}});
+    images.push_back(
+        {{"at", plan.image_at[i]}, {"bytes", layout.total_bytes}, {"offset", layout.offset}, {"home", plan.home[i]}});
   }
   const int fds[] = {memory->upload.fd(), memory->download.fd()};
-  const Call<Json> bound = Ask(
-      "bind",
-      {{"plan", plan.worker_plan}, {"sets", memory->sets}, {"size", plan.image_bytes}, {"images", std::move(images)}},
-      options_.call_timeout_s, fds);
+  const Call<Json> bound = Ask("bind",
+                               {{"plan", plan.worker_plan},
+                                {"sets", memory->sets},
+                                {"size", plan.image_bytes},
+                                {"inputs", plan.inputs},
+                                {"images", std::move(images)}},
+                               options_.call_timeout_s, fds);
   if (!bound) return tl::unexpected(bound.error());
   plan.memory.push_back(std::move(*memory));
   for (size_t set = first; set < sets; ++set) {
@@ -127,12 +128,12 @@ Call<double> WorkerSession::Download(uint64_t plan_number, size_t set, Part part
   const Call<Plan*> found = FindPlan(plan_number);
   if (!found) return tl::unexpected(found.error());
   Plan& plan = **found;
-  const size_t output = plan.layouts.size() - 1;
-  if (part == Part::kOutput) return Download(plan, set, {output, output + 1}, execution);
-  if (plan.KeptAfterRelease()) return Download(plan, set, {0, output}, execution);
+  if (part == Part::kOutputs) return Download(plan, set, {plan.inputs, plan.layouts.size()}, execution);
+  if (plan.KeptAfterRelease()) return Download(plan, set, {0, plan.inputs}, execution);
   // Of a large case, one operand after the other takes memory.
   double elapsed_s = 0;
-  for (size_t i = 0; i < output; ++i) {
+  for (size_t i = 0; i < plan.inputs; ++i) {
+    if (plan.IsOverwritten(i)) continue;
     const Call<double> done = Download(plan, set, {i, i + 1}, execution);
     if (!done) return done;
     elapsed_s += *done;
@@ -155,21 +156,24 @@ Call<double> WorkerSession::Download(Plan& plan, size_t set, Operands which, Exe
                which.end - which.first, seconds);
   if (!done) return done;
   const Span span(Phase::kObserve);
+  if (which.end == plan.layouts.size()) execution.outputs.clear(), execution.prefilled = 0;
   for (size_t i = which.first; i < which.end; ++i) {
     plan.download_s[i] = std::min(plan.download_s[i], seconds[i - which.first]);
     const std::span<std::byte> shared = plan.ReturnedImage(set, i), sent = plan.SentImage(set, i);
+    const bool is_input = plan.IsInput(i);
+    if (is_input && plan.IsOverwritten(i)) continue;  // it comes back as an output
     // The worker cannot change what was uploaded: an input that equals it, guards included, is as it was.
-    const bool is_input = i + 1 < plan.layouts.size();
     if (is_input && std::memcmp(shared.data(), sent.data(), shared.size()) == 0) continue;
     // Copied before it is judged: a thread of the plugin may still write to the shared bytes.
     const std::vector<std::byte> image(shared.begin(), shared.end());
     for (const GuardViolation& violation : CheckGuards(plan.layouts[i], image)) {
+      if (!is_input && execution.guard_violations.empty()) execution.damaged_output = i - plan.inputs;
       execution.guard_violations.push_back(violation.Text(plan.names[i]));
     }
     Tensor tensor = ReadImage(plan.layouts[i], image);
     if (!is_input) {
-      execution.prefilled = PrefilledElements(tensor, execution.prefill).count;
-      execution.output = std::move(tensor);
+      if (!plan.IsInPlace(i)) execution.prefilled += PrefilledElements(tensor, execution.prefill).count;
+      execution.outputs.push_back(std::move(tensor));
       continue;
     }
     const ElementReport changed = ChangedElements(ReadImage(plan.layouts[i], sent), tensor);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "harness/data/infinity.h"
 #include "harness/judge/localise.h"
@@ -189,7 +190,57 @@ std::string DeclaredWeakness(const Evidence& evidence, bool exact) {
                      Shortfall(evidence.declared, evidence.required));
 }
 
+// What weighs more decides, in the order of Decide().
+int WeightOf(const Decision& decision) {
+  if (decision.memory_fault) return 5;
+  switch (decision.verdict) {
+    case Verdict::kPass:
+      return 0;
+    case Verdict::kInconclusive:
+      return 1;
+    case Verdict::kNondeterministic:
+      return 2;
+    case Verdict::kBelowContract:
+      return 3;
+    default:
+      return 4;
+  }
+}
+
+int WeightOf(ResultClass result_class) {
+  switch (result_class) {
+    case ResultClass::kBitExact:
+      return 0;
+    case ResultClass::kWithinClass:
+      return 1;
+    case ResultClass::kSuspect:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+double LargestMargin(const Decision& decision) {
+  double largest = 0;
+  for (const auto& margin : {decision.exact_margin, decision.bound_margin, decision.stat_margin,
+                             decision.exceptional_margin, decision.metamorphic_margin}) {
+    largest = std::max(largest, margin.value_or(0));
+  }
+  return largest;
+}
+
 }  // namespace
+
+size_t WorstOf(std::span<const Decision> outputs) {
+  const auto key = [](const Decision& decision) {
+    return std::tuple(WeightOf(decision), WeightOf(decision.result_class), LargestMargin(decision));
+  };
+  size_t worst = 0;
+  for (size_t k = 1; k < outputs.size(); ++k) {
+    if (key(outputs[worst]) < key(outputs[k])) worst = k;
+  }
+  return worst;
+}
 
 bool ValuesFail(const Evidence& evidence) {
   const bool finite =

@@ -44,7 +44,7 @@ class Mutations {
         judge_(judge),
         contract_(contract),
         twins_(twins),
-        dtype_(problem.output.dtype) {}
+        dtype_(problem.output().dtype) {}
 
   MutationPower Run() {
     const std::span<const double> values(judge_.golden().value);
@@ -260,7 +260,7 @@ std::string MutationPower::BlindTo() const {
 MutationPower MeasureMutationPower(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
                                    const Golden& golden, const BoundModel& bound, const Contract& contract,
                                    std::span<const Twin> twins) {
-  const ElementJudge judge(golden, bound, contract, problem.output.dtype);
+  const ElementJudge judge(golden, bound, contract, problem.output().dtype);
   return Mutations(op, problem, inputs, judge, contract, twins).Run();
 }
 

@@ -58,6 +58,7 @@ int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags);
 
 inline constexpr double kRequiredMutationPower = 0.99;  // VERDICT.md 6
 
+// Of one output.
 struct Evidence {
   Shape shape;                              // of the output
   std::vector<ErrorMetrics> runs;           // of the case itself, one per execution
@@ -92,5 +93,9 @@ bool ValuesFail(const Evidence& evidence);
 
 // Precondition: at least one run.
 Decision Decide(const Evidence& evidence);
+
+// Which of several outputs decides: that with the heavier verdict, then the weaker class, then the larger margin; of
+// equal ones the first. Precondition: there is one.
+size_t WorstOf(std::span<const Decision> outputs);
 
 }  // namespace assay

@@ -54,9 +54,10 @@ struct OperandDoc {
 struct OpSchema {
   std::string op;
   std::string doc;
-  std::vector<AttrDef> attrs;            // in declared order
-  std::vector<std::string> operands;     // inputs, then the output, for reading a dtype list: {"a","b","y"}
-  std::vector<OperandDoc> layouts = {};  // every input, optional ones included, then the output
+  std::vector<AttrDef> attrs;             // in declared order
+  std::vector<std::string> operands;      // those whose types a dtype list gives, outputs behind inputs: {"a","b","y"}
+  std::vector<std::string> outputs = {};  // names, optional ones included: {"y"}
+  std::vector<OperandDoc> layouts = {};   // every input, optional ones included, then every output
   const AttrDef* Find(std::string_view key) const;
 };
 

@@ -21,6 +21,11 @@ std::string_view NonFiniteTag(double x) {
 
 struct Writer {
   OrderedJson& out;
+  void operator()(const char* key, const std::vector<OutputRecord>& outputs) const {
+    if (outputs.empty()) return;
+    OrderedJson& list = out[key] = OrderedJson::array();
+    for (const OutputRecord& output : outputs) VisitOutputFields(output, Writer{list.emplace_back()});
+  }
   template <class T>
   void operator()(const char* key, const T& value) const {
     out[key] = value;
@@ -42,6 +47,12 @@ struct Writer {
 struct Reader {
   const OrderedJson& in;
   std::string& misfit;  // the first key whose value has another type
+  void operator()(const char* key, std::vector<OutputRecord>& outputs) const {
+    const auto it = in.find(key);
+    if (it == in.end() || it->is_null()) return;
+    if (!it->is_array()) misfit = misfit.empty() ? key : misfit;
+    for (const OrderedJson& entry : *it) VisitOutputFields(outputs.emplace_back(), Reader{entry, misfit});
+  }
   template <class T, class Field>
   void Get(const char* key, Field& value) const {
     const auto it = in.find(key);

@@ -19,6 +19,30 @@ inline constexpr int kRecordSchemaVersion = 1;
 // A number that may be absent (null). A present non-finite one is written as null plus "<key>_nonfinite".
 using Number = std::optional<double>;
 
+// What one of several outputs came to.
+struct OutputRecord {
+  std::string name, dtype, shape, verdict, result_class;  // the last is written as "class"
+  std::optional<bool> in_place;
+  Number exact_margin, bound_margin, stat_margin, self_margin, exceptional_margin, metamorphic_margin;
+  Number max_abs_err, max_ulp_err, mutation_power;
+  std::optional<int64_t> elements, violations, nonfinite_mismatch, not_judged;
+  std::optional<bool> deterministic, twin;
+  std::string where, properties, property_breaks;
+};
+
+// Calls f(key, member) for every field in the order of the file.
+template <class R, class F>
+void VisitOutputFields(R& r, F&& f) {
+  f("name", r.name), f("dtype", r.dtype), f("shape", r.shape), f("in_place", r.in_place), f("verdict", r.verdict);
+  f("class", r.result_class), f("elements", r.elements), f("exact_margin", r.exact_margin);
+  f("bound_margin", r.bound_margin), f("stat_margin", r.stat_margin), f("self_margin", r.self_margin);
+  f("exceptional_margin", r.exceptional_margin), f("metamorphic_margin", r.metamorphic_margin);
+  f("max_abs_err", r.max_abs_err), f("max_ulp_err", r.max_ulp_err), f("mutation_power", r.mutation_power);
+  f("violations", r.violations), f("nonfinite_mismatch", r.nonfinite_mismatch), f("not_judged", r.not_judged);
+  f("deterministic", r.deterministic), f("twin", r.twin), f("where", r.where), f("properties", r.properties);
+  f("property_breaks", r.property_breaks);
+}
+
 struct Record {
   int64_t schema_version = kRecordSchemaVersion;
   std::string case_id, op, dtype, shape, fill;
@@ -112,6 +136,10 @@ struct Record {
   // margins by that contract. "" and null: none does, or none was sought.
   std::string lower_class, lower_class_name, lower_class_contract;
   Number lower_class_bound_margin, lower_class_stat_margin;
+  // Of an operator with several outputs: each of them, and the name of the one that decides, of which everything above
+  // speaks that is about one. Not written where there is a single one.
+  std::vector<OutputRecord> outputs;
+  std::string worst_output;
   std::string sandbox;  // how the worker was sealed: "full", "partial" or "off"; environment.json says what was missing
 };
 
@@ -163,6 +191,7 @@ void VisitFields(R& r, F&& f) {
   f("lower_class_contract", r.lower_class_contract), f("lower_class_bound_margin", r.lower_class_bound_margin);
   f("lower_class_stat_margin", r.lower_class_stat_margin);
   f("known_issue", r.known_issue), f("fault", r.fault), f("read_on", r.read_on), f("sandbox", r.sandbox);
+  f("worst_output", r.worst_output), f("outputs", r.outputs);
 }
 
 std::string ToJsonLine(const Record& record);  // no newline

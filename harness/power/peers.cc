@@ -21,7 +21,7 @@ std::span<const Peer> Peers() {
 
 PeerCase::PeerCase(const Operator& op, const Problem& problem, const Golden& golden)
     : problem_(&problem), golden_(&golden), form_(op.FormForPeers(problem)), expected_(golden.value) {
-  const DType dtype = problem.output.dtype;
+  const DType dtype = problem.output().dtype;
   if (IsInt(dtype)) return;
   const FloatFormat& format = FormatOf(dtype);
   for (double& x : expected_) x = RoundTo(format, x);

@@ -29,7 +29,7 @@ class PeerCase {
 
   const Problem& problem() const { return *problem_; }
   const Golden& golden() const { return *golden_; }
-  DType out() const { return problem_->output.dtype; }
+  DType out() const { return problem_->output().dtype; }
   // The golden value as the output type holds it: what peers compare with. Two per complex element.
   std::span<const double> expected() const { return expected_; }
   const PeerForm& form() const { return form_; }

@@ -37,7 +37,7 @@ bool Rejects(Verdict verdict) {
 // The problem with results in double, as the exact forms of the faults are asked for.
 Problem ForEffects(const Problem& problem) {
   Problem exact = problem;
-  exact.output.dtype = IsComplex(problem.output.dtype) ? DType::kC128 : DType::kF64;
+  exact.outputs[exact.focus].dtype = IsComplex(problem.output().dtype) ? DType::kC128 : DType::kF64;
   return exact;
 }
 
@@ -102,7 +102,7 @@ class CaseMeasurement {
     if (names.empty() || settings_.interrupted()) return;
     runner_.implementations = std::move(names);
     CaseRunner runner(planned_, data, runner_);
-    const PeerCase peers(*data.op, data.problem, data.golden);
+    const PeerCase peers(*data.op, data.problem, data.golden());
     runner.Judge(device_, [&](Attempt attempt) {
       if (CouldNotRun(attempt.verdict)) {
         tally_.could_not_run.push_back(
@@ -119,10 +119,10 @@ class CaseMeasurement {
 
   // As its first run left it. Nothing came back from a crash: any tool would notice, so every rule sees NaN.
   static std::vector<double> ResultOf(const CaseData& data, const Attempt& attempt) {
-    if (attempt.output.size() != NumElements(data.problem.output.shape)) {
-      return std::vector<double>(data.golden.value.size(), std::numeric_limits<double>::quiet_NaN());
+    if (attempt.outputs.empty()) {
+      return std::vector<double>(data.golden().value.size(), std::numeric_limits<double>::quiet_NaN());
     }
-    Tensor output = attempt.output.Clone();
+    Tensor output = attempt.outputs[0].Clone();
     data.op->Canonicalise(data.problem, data.inputs, output);
     return output.ToDoubles();
   }
@@ -135,7 +135,7 @@ class CaseMeasurement {
                             const Opinions& opinions) {
       tally_.legal.Add(opinions);
       if (held_back) tally_.held_back.Add(opinions);
-      if (!held_back) envelope_.Add(attempt.contract, data->golden, got);
+      if (!held_back) envelope_.Add(attempt.contract, data->golden(), got);
       if (opinions[kAssayRule] == Opinion::kRejects) {
         tally_.false_alarms.push_back({attempt.implementation, planned_.spec.Id(),
                                        fmt::format("{}: {}", Name(attempt.verdict), attempt.record.reason), held_back});
@@ -158,11 +158,11 @@ class CaseMeasurement {
             fmt::format("{}{} on {}: not offered", attempt.implementation, kEffectSuffix, planned_.spec.Id()));
         return;
       }
-      const double noise = EffectNoise(data->problem.output.dtype);
+      const double noise = EffectNoise(data->problem.output().dtype);
       FaultPair pair{attempt.implementation,
                      planned_.spec.Id(),
-                     envelope_.Effect(data->golden, exact->second, noise, nullptr),
-                     envelope_.Effect(data->golden, exact->second, noise, &attempt.contract),
+                     envelope_.Effect(data->golden(), exact->second, noise, nullptr),
+                     envelope_.Effect(data->golden(), exact->second, noise, &attempt.contract),
                      opinions,
                      ""};
       const bool missed = opinions[kAssayRule] != Opinion::kRejects;
@@ -190,7 +190,7 @@ class CaseMeasurement {
         Note(name, execution.error().message);
         continue;
       }
-      effects[name.substr(0, name.size() - kEffectSuffix.size())] = execution->output.ToDoubles();
+      effects[name.substr(0, name.size() - kEffectSuffix.size())] = execution->outputs[0].ToDoubles();
     }
     return effects;
   }

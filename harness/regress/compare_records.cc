@@ -28,17 +28,20 @@ size_t OutcomeRank(std::string_view outcome) {
   return outcome == "unexpected_pass" ? 0 : RankIn(kOutcomeRank, outcome);
 }
 
+// Of a record, or of one of its outputs.
+template <class R>
 struct MarginField {
   const char* name;
-  Number Record::*value;
+  Number R::*value;
   bool applies_always;  // for equal inputs; the relations that are run depend on the time they take
 };
-constexpr std::array<MarginField, 6> kMarginFields = {{{"bound_margin", &Record::bound_margin, true},
-                                                       {"stat_margin", &Record::stat_margin, true},
-                                                       {"self_margin", &Record::self_margin, true},
-                                                       {"exact_margin", &Record::exact_margin, true},
-                                                       {"exceptional_margin", &Record::exceptional_margin, true},
-                                                       {"metamorphic_margin", &Record::metamorphic_margin, false}}};
+template <class R>
+constexpr std::array<MarginField<R>, 6> kMarginFields = {{{"bound_margin", &R::bound_margin, true},
+                                                          {"stat_margin", &R::stat_margin, true},
+                                                          {"self_margin", &R::self_margin, true},
+                                                          {"exact_margin", &R::exact_margin, true},
+                                                          {"exceptional_margin", &R::exceptional_margin, true},
+                                                          {"metamorphic_margin", &R::metamorphic_margin, false}}};
 
 std::string NumberText(const Number& value) {
   return value ? fmt::format("{:.3g}", *value) : "none";
@@ -60,7 +63,12 @@ class RecordComparer {
       change.detail = "the inputs differ: margins and output bits are not compared";
       return std::move(changes_);
     }
-    for (const MarginField& field : kMarginFields) CompareMargin(field);
+    // The margins of the record itself are those of its worst output, which may be another one now.
+    if (base_.outputs.empty() || now_.outputs.empty()) CompareMargins("", base_, now_);
+    for (const OutputRecord& before : base_.outputs) {
+      const auto after = std::ranges::find(now_.outputs, before.name, &OutputRecord::name);
+      if (after != now_.outputs.end()) CompareMargins(before.name + ".", before, *after);
+    }
     CompareEffectiveBits();
     CompareBits();
     return std::move(changes_);
@@ -100,12 +108,18 @@ class RecordComparer {
         *base_.deterministic ? "true" : "false", *now_.deterministic ? "true" : "false");
   }
 
-  void CompareMargin(const MarginField& field) {
-    const Number &before = base_.*field.value, &after = now_.*field.value;
+  template <class R>
+  void CompareMargins(const std::string& prefix, const R& base, const R& now) {
+    for (const MarginField<R>& field : kMarginFields<R>) {
+      CompareMargin(prefix + field.name, field.applies_always, base.*field.value, now.*field.value);
+    }
+  }
+
+  void CompareMargin(const std::string& name, bool applies_always, const Number& before, const Number& after) {
     if (!before && !after) return;
-    if (!field.applies_always && (!before || !after)) return;
+    if (!applies_always && (!before || !after)) return;
     if (!before || !after) {
-      Change& change = Add(Aspect::kMargin, Trend::kNeutral, field.name, NumberText(before), NumberText(after));
+      Change& change = Add(Aspect::kMargin, Trend::kNeutral, name, NumberText(before), NumberText(after));
       change.detail = after ? "the channel applies now" : "the channel does not apply any more";
       return;
     }
@@ -116,8 +130,8 @@ class RecordComparer {
         *after >= limits_.margin_floor && limits_.margin_growth && !(growth < *limits_.margin_growth);
     const bool reported = !(growth < kReportedMarginGrowth) || growth <= 1 / kReportedMarginGrowth;
     if (!reported && !regression) return;
-    Change& change = Add(Aspect::kMargin, growth < 1 ? Trend::kBetter : Trend::kWorse, field.name, NumberText(before),
-                         NumberText(after));
+    Change& change =
+        Add(Aspect::kMargin, growth < 1 ? Trend::kBetter : Trend::kWorse, name, NumberText(before), NumberText(after));
     change.amount = growth;
     change.regression = regression && change.trend == Trend::kWorse;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/attempt.h"
 
+#include <fmt/format.h>
+
 #include "harness/cases/host_memory.h"
 #include "harness/results/missing.h"
 #include "harness/results/record_case.h"
@@ -31,6 +33,33 @@ void Attempt::SetVerdict(Verdict of, ResultClass of_class, const std::string& wh
   result_class = of_class;
   reason = why;
   assay::SetVerdict(record, of, of_class, why);
+}
+
+void Findings::Decide() {
+  std::vector<Decision> decisions;
+  for (OutputFindings& output : outputs) {
+    output.decision = assay::Decide(output.evidence);
+    decisions.push_back(output.decision);
+  }
+  worst = WorstOf(decisions);
+}
+
+std::string Attempt::Naming(size_t output) const {
+  return output_names.size() < 2 ? "" : fmt::format("output {}: ", output_names[output]);
+}
+
+void Attempt::SetVerdictOf(size_t output, Verdict of, ResultClass of_class, const std::string& why) {
+  if (findings) {
+    findings->worst = output;
+    Decision& decision = findings->outputs[output].decision;
+    decision.verdict = of, decision.result_class = of_class;
+  }
+  if (output < record.outputs.size()) {
+    record.worst_output = record.outputs[output].name;
+    record.outputs[output].verdict = Name(of);
+    record.outputs[output].result_class = Name(of_class);
+  }
+  SetVerdict(of, of_class, why);
 }
 
 void Attempt::SetFailure(const WorkerFailure& failure) {

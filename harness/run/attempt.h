@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/base/statistics.h"
+#include "harness/data/tensor.h"
 #include "harness/exec/failure.h"
 #include "harness/exec/session.h"
 #include "harness/judge/histogram.h"
@@ -17,22 +18,35 @@
 
 namespace assay {
 
-// An output of a failing attempt, for its failure folder.
-struct KeptOutput {
+// The outputs of an execution of a failing attempt, for its failure folder.
+struct KeptOutputSet {
   static constexpr int kOwn = -1, kSecondSet = -2;
   std::string label;  // "run1", "twin0", "second", "timed"
   int twin = kOwn;    // made from this twin's inputs, the case's own, or those of CaseContext::SecondSet
-  Tensor output;
+  std::vector<Tensor> outputs;
 };
 
 // What the correctness phase measured, until the record is filled from it.
-struct Findings {
+struct OutputFindings {
   Evidence evidence;
   Decision decision;
   MarginHistogram histogram = {};
+  std::string agreement;  // with the backend's other implementations
+};
+struct Findings {
+  std::vector<OutputFindings> outputs;
+  size_t worst = 0;  // which of them decides
   double execute_s = 0, compare_s = 0;
   std::optional<double> relations_s;
-  std::string agreement;  // with the backend's other implementations
+
+  // The decision of each output, and which is the worst.
+  void Decide();
+};
+
+// What is wrong with one output of several.
+struct OutputProblem {
+  std::string what;  // "": nothing
+  size_t output = 0;
 };
 
 struct Attempt {
@@ -43,14 +57,15 @@ struct Attempt {
   std::string contract_text;  // as declared
   Contract contract;
   std::optional<double> prepare_s;
-  PlanDescription plan;               // of the first preparation
-  std::optional<Findings> findings;   // where outputs were judged; gone when the record is filled
-  Tensor output;                      // of the first run, to recognise equal bits in the timed loop
-  std::string output_hash;            // of the same
-  double fastest_s = 0;               // of its executions
-  std::string second_set;             // what the timed loop's second set is: "twin", a case id, or "same"; "": none yet
-  std::string second_hash;            // of the output on it, where it has held already
-  std::vector<KeptOutput> kept;       // of a result that failed
+  PlanDescription plan;              // of the first preparation
+  std::optional<Findings> findings;  // where outputs were judged; gone when the record is filled
+  std::vector<Tensor> outputs;       // of the first run, to recognise equal bits in the timed loop
+  std::string output_hash;           // of the same
+  double fastest_s = 0;              // of its executions
+  std::string second_set;            // what the timed loop's second set is: "twin", a case id, or "same"; "": none yet
+  std::string second_hash;           // of the outputs on it, where they have held already
+  std::vector<KeptOutputSet> kept;   // of a result that failed
+  std::vector<std::string> output_names;
   uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation
   bool memory_fault = false;          // it wrote where it may not, or not all that it has to
   bool harness_failed = false;        // not the backend: see SetFault()
@@ -60,6 +75,10 @@ struct Attempt {
 
   // Also in the record.
   void SetVerdict(Verdict of, ResultClass of_class, const std::string& why);
+  // The same because of one output, which a reason names where there are several.
+  void SetVerdictOf(size_t output, Verdict of, ResultClass of_class, const std::string& why);
+  // "output mean: " where there are several; "" of a single one.
+  std::string Naming(size_t output) const;
   void SetFailure(const WorkerFailure& failure);  // the worker's end, or what it refused
   void SetFault(const std::exception& fault);     // of the harness itself, while it judged or timed this
 };

@@ -28,9 +28,9 @@ const ContractData* CaseContext::DataOf(const Attempt& attempt) const {
   return it == contracts_.end() ? nullptr : it->second.IfMade();
 }
 
-const std::vector<Tensor>& CaseContext::InputsOf(const Attempt& attempt, const KeptOutput& kept) const {
+const std::vector<Tensor>& CaseContext::InputsOf(const Attempt& attempt, const KeptOutputSet& kept) const {
   if (kept.twin >= 0) return DataOf(attempt)->twins[static_cast<size_t>(kept.twin)].Keep().inputs;
-  return kept.twin == KeptOutput::kSecondSet ? KnownSecondSet().inputs : data_.inputs;
+  return kept.twin == KeptOutputSet::kSecondSet ? KnownSecondSet().inputs : data_.inputs;
 }
 
 const CaseData* CaseContext::SecondSet() {
@@ -42,28 +42,48 @@ const CaseData& CaseContext::KnownSecondSet() const {
   return **second_set_.IfMade();
 }
 
-std::string CaseContext::ProblemOfSecondSet(const ContractData& by, const Contract& contract, Tensor output) const {
-  if (!by.twins.empty()) {
-    const TwinOutcome outcome = JudgeTwin(*data_.op, data_.problem, *by.twins[0].Get(), 0, output);
-    return outcome.Holds() ? "" : outcome.Reason(data_.problem.output.shape);
+OutputProblem CaseContext::FirstProblemOf(const ContractData& by, const Contract& contract,
+                                          std::vector<Tensor>& outputs) const {
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const CaseOutput& of = data_.outputs[k];
+    const std::string problem = FirstProblem(
+        JudgeOutput({*data_.op, of.problem, data_.inputs, of.golden, by.outputs[k].bound, contract}, outputs[k]));
+    if (!problem.empty()) return {problem, k};
   }
-  const CaseData& second = KnownSecondSet();
-  const BoundModel bound = BoundOf(second, contract);
-  const std::string problem =
-      FirstProblem(JudgeOutput({*second.op, second.problem, second.inputs, second.golden, bound, contract}, output));
-  return problem.empty() ? "" : fmt::format("on {}: {}", second.problem.spec.Id(), problem);
+  return {};
 }
 
-std::optional<LowerClass> CaseContext::LowerClassOf(const ContractData& by, const Contract& contract,
-                                                    const Tensor& output, const std::vector<Tensor>& others) {
-  std::vector<JudgedOutput> twins;
+OutputProblem CaseContext::ProblemOfSecondSet(const ContractData& by, const Contract& contract,
+                                              std::vector<Tensor> outputs) const {
+  if (const HeldTwin* twin = by.TwinOfAll()) {
+    const TwinOutcome outcome = JudgeTwin(*data_.op, data_.problem, *twin->Get(), 0, outputs[0]);
+    return {outcome.Holds() ? "" : outcome.Reason(data_.problem.output().shape)};
+  }
+  const CaseData& second = KnownSecondSet();
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const CaseOutput& of = second.outputs[k];
+    const BoundModel bound = BoundOf(second, contract, k);
+    const std::string problem =
+        FirstProblem(JudgeOutput({*second.op, of.problem, second.inputs, of.golden, bound, contract}, outputs[k]));
+    if (!problem.empty()) return {fmt::format("on {}: {}", second.problem.spec.Id(), problem), k};
+  }
+  return {};
+}
+
+std::optional<LowerClass> CaseContext::LowerClassOf(const ContractData& by, const Contract& contract, size_t number,
+                                                    const Tensor& output,
+                                                    const std::vector<std::vector<Tensor>>& others) {
+  std::vector<JudgedOutput> other_data;
   for (size_t k = 0; k < others.size(); ++k) {
     const bool is_twin = k < by.twins.size();
-    twins.push_back({is_twin ? by.twins[k].Keep().inputs : KnownSecondSet().inputs, &others[k]});
+    if (is_twin && by.twins[k].output() != number) continue;
+    other_data.push_back({is_twin ? by.twins[k].Keep().inputs : KnownSecondSet().inputs, &others[k][number]});
   }
   const Span span(Phase::kCompare);
   const std::lock_guard lock(ladder_mutex_);
-  return FindLowerClass(*data_.op, data_.problem, contract, data_.golden, {data_.inputs, &output}, twins, &ladder_);
+  const CaseOutput& of = data_.outputs[number];
+  return FindLowerClass(*data_.op, of.problem, contract, of.golden, {data_.inputs, &output}, other_data,
+                        &ladders_[number]);
 }
 
 }  // namespace assay

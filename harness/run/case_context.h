@@ -36,19 +36,23 @@ class CaseContext {
   const ContractData* DataOf(const Attempt& attempt) const;
 
   // What the output was made from. Precondition: DataOf(attempt).
-  const std::vector<Tensor>& InputsOf(const Attempt& attempt, const KeptOutput& kept) const;
+  const std::vector<Tensor>& InputsOf(const Attempt& attempt, const KeptOutputSet& kept) const;
 
   // The same problem with other data, so that an old result does not pass for a new one; null where there is none.
   const CaseData* SecondSet();
   const CaseData& KnownSecondSet() const;  // precondition: SecondSet() gave it
 
-  // "" when the output of the second set holds: the first twin, or SecondSet() where there are no twins. Precondition:
-  // it is not the case's own data.
-  std::string ProblemOfSecondSet(const ContractData& by, const Contract& contract, Tensor output) const;
+  // "" when the outputs of the case's own inputs hold, which are canonical afterwards.
+  OutputProblem FirstProblemOf(const ContractData& by, const Contract& contract, std::vector<Tensor>& outputs) const;
 
-  // Which weaker arithmetic explains an output that fails, and those on other data: the twins' or the second set's.
-  std::optional<LowerClass> LowerClassOf(const ContractData& by, const Contract& contract, const Tensor& output,
-                                         const std::vector<Tensor>& others);
+  // "" when the outputs of the second set hold: ContractData::TwinOfAll(), or SecondSet() without one. Precondition: it
+  // is not the case's own data.
+  OutputProblem ProblemOfSecondSet(const ContractData& by, const Contract& contract, std::vector<Tensor> outputs) const;
+
+  // Which weaker arithmetic explains output `number` that fails, and those on other data: the twins', in their order,
+  // and then the second set's.
+  std::optional<LowerClass> LowerClassOf(const ContractData& by, const Contract& contract, size_t number,
+                                         const Tensor& output, const std::vector<std::vector<Tensor>>& others);
 
  private:
   const PlannedCase& planned_;
@@ -60,7 +64,7 @@ class CaseContext {
   std::map<std::string, Lazy<ContractData>> contracts_;  // by canonical text
   Lazy<Result<CaseData>> second_set_;
   std::mutex ladder_mutex_;
-  LadderGoldens ladder_;
+  std::map<size_t, LadderGoldens> ladders_;  // by output
 };
 
 }  // namespace assay

@@ -9,8 +9,8 @@
 #include "harness/run/other_layouts.h"
 #include "harness/run/record_fields.h"
 #include "harness/run/repeated_calls.h"
-#include "harness/run/timing/operand_sets.h"
 #include "harness/run/reproduction.h"
+#include "harness/run/timing/operand_sets.h"
 #include "harness/run/trial.h"
 
 namespace assay {
@@ -39,14 +39,14 @@ void CaseRunner::Judge(const Device& device, const std::function<void(Attempt)>&
   for (const ImplementationInfo& implementation : *implementations) names.push_back(implementation.name);
   if (offered) offered(names);
 
-  Agreement agreement;
+  std::vector<Agreement> agreements(context_.data().outputs.size());
   for (const ImplementationInfo& implementation : *implementations) {
     if (settings_.interrupted()) break;
     const SpanContext here(id, device.selector, implementation.name);
     Attempt attempt = NewAttempt(implementation);
     DoGuarded(attempt, [&] {
       Try(device, implementation, attempt);
-      NoteAgreement(attempt, agreement);
+      NoteAgreement(attempt, agreements);
     });
     if (attempt.memory_fault) device.session->Restart();  // what it wrote over may be what the next ones need
     FillRecord(device, attempt);
@@ -86,6 +86,7 @@ Attempt CaseRunner::NewAttempt(const ImplementationInfo& implementation) const {
   Attempt attempt;
   attempt.implementation = implementation.name;
   attempt.contract_text = implementation.contract_text;
+  for (const Operand& output : context_.problem().outputs) attempt.output_names.push_back(output.name);
   return attempt;
 }
 
@@ -107,8 +108,8 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   attempt.prepared_by = device.session->workers_started();
   Call<void> ran = Trial(context_, device, by, attempt).Run(*plan, settings_.relations);
   const bool timed = settings_.perf_time_s > 0 && context_.planned().timed;
-  const bool repeats = settings_.repetitions > 0 && context_.planned().repeated && !timed &&
-                       IsCheapToRepeat(context_.problem());
+  const bool repeats =
+      settings_.repetitions > 0 && context_.planned().repeated && !timed && IsCheapToRepeat(context_.problem());
   if (ran && repeats && attempt.verdict == Verdict::kPass) ran = Repeat(device, *plan, by, attempt);
   const Call<void> freed = plan->Release();
   if (!ran || !freed) {
@@ -116,15 +117,20 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
     return attempt.SetFailure(ran ? freed.error() : ran.error());
   }
   const bool failed = attempt.verdict == Verdict::kMismatch || attempt.verdict == Verdict::kNondeterministic ||
-                      attempt.findings->evidence.lower_class.has_value();
+                      std::ranges::any_of(attempt.findings->outputs, [](const OutputFindings& output) {
+                        return output.evidence.lower_class.has_value();
+                      });
   if (!failed) JudgeOtherLayouts(context_, device, by, attempt);
 }
 
-void CaseRunner::NoteAgreement(Attempt& attempt, Agreement& agreement) const {
+void CaseRunner::NoteAgreement(Attempt& attempt, std::vector<Agreement>& agreements) const {
   if (attempt.verdict != Verdict::kPass || settings_.relations == RelationEffort::kNone) return;
   const Span span(Phase::kRelations);
-  attempt.findings->agreement =
-      agreement.Add(context_.data(), context_.DataOf(attempt)->bound, attempt.implementation, attempt.output);
+  const ContractData& by = *context_.DataOf(attempt);
+  for (size_t k = 0; k < agreements.size(); ++k) {
+    attempt.findings->outputs[k].agreement =
+        agreements[k].Add(context_.data(), by.outputs[k].bound, attempt.implementation, attempt.outputs[k], k);
+  }
 }
 
 Record CaseRunner::NewRecord(const Device& device) const {
@@ -139,7 +145,7 @@ Record CaseRunner::NewRecord(const Device& device) const {
 void CaseRunner::FillRecord(const Device& device, Attempt& attempt) const {
   attempt.record = NewRecord(device);
   attempt.record.reproduce = ReproductionLine(settings_, context_.planned(), device, attempt.implementation);
-  SetAttempt(attempt.record, attempt);
+  SetAttempt(attempt.record, context_.problem(), attempt);
   attempt.findings.reset();
 }
 

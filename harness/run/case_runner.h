@@ -92,7 +92,7 @@ class CaseRunner {
   // The phase of one implementation, but for the record.
   void Try(const Device& device, const ImplementationInfo& implementation, Attempt& attempt);
   Attempt NewAttempt(const ImplementationInfo& implementation) const;
-  void NoteAgreement(Attempt& attempt, Agreement& agreement) const;
+  void NoteAgreement(Attempt& attempt, std::vector<Agreement>& agreements) const;  // one of each output
   void FillRecord(const Device& device, Attempt& attempt) const;
   Record NewRecord(const Device& device) const;
   SpanContext LabelOf(const Timed& timed) const;

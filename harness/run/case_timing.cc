@@ -62,22 +62,34 @@ TimingRequest ColdRequest(double seconds) {
 
 // Why a result whose bits change has no first output beside the timed one; "" where it has.
 std::string WhyRun1IsMissing(const Problem& problem, const Attempt& attempt) {
-  if (attempt.output.bytes() > 0) return "";
+  if (!attempt.outputs.empty()) return "";
   return IsLarge(problem) ? "; run 1 was not kept because of its size, only its hash"
                           : "; run 1 is not kept for rounds after the first, only its hash";
 }
 
+// The first output whose bits are not those of the first run; the first one where only the hash of all is known.
+size_t OutputOfOtherBits(const std::vector<Tensor>& outputs, const Attempt& attempt) {
+  for (size_t k = 0; k < attempt.outputs.size(); ++k) {
+    if (!SameBits(outputs[k], attempt.outputs[k])) return k;
+  }
+  return 0;
+}
+
 // A right result whose bits are not those of the first run.
-void NoteOtherBits(const Problem& problem, std::string_view where, const Tensor& output, Attempt& attempt) {
+void NoteOtherBits(const Problem& problem, std::string_view where, const std::vector<Tensor>& outputs,
+                   Attempt& attempt) {
+  const size_t other = OutputOfOtherBits(outputs, attempt);
   attempt.record.deterministic = false;
-  if (attempt.findings) attempt.findings->evidence.bits_equal = false;  // the record is filled from them
+  // The record is filled from them.
+  if (attempt.findings) attempt.findings->outputs[other].evidence.bits_equal = false;
   if (!attempt.contract.deterministic) return;
   // Large cases, and rounds after the first, have its hash alone.
-  if (attempt.output.bytes() > 0) attempt.kept.push_back({"run1", KeptOutput::kOwn, attempt.output.Clone()});
-  attempt.kept.push_back({"timed", KeptOutput::kOwn, output.Clone()});
-  attempt.SetVerdict(Verdict::kNondeterministic, ResultClass::kNone,
-                     fmt::format("the bits changed {} although the contract says det=yes{}", where,
-                                 WhyRun1IsMissing(problem, attempt)));
+  const bool has_first = !attempt.outputs.empty();
+  if (has_first) attempt.kept.push_back({"run1", KeptOutputSet::kOwn, ClonesOf(attempt.outputs)});
+  attempt.kept.push_back({"timed", KeptOutputSet::kOwn, ClonesOf(outputs)});
+  attempt.SetVerdictOf(other, Verdict::kNondeterministic, ResultClass::kNone,
+                       fmt::format("{}the bits changed {} although the contract says det=yes{}",
+                                   has_first ? attempt.Naming(other) : "", where, WhyRun1IsMissing(problem, attempt)));
 }
 
 }  // namespace
@@ -107,10 +119,10 @@ bool CaseRunner::Prepare(Timed& timed) {
 // The second set has other data, so that a kernel cannot get away with an old result.
 void CaseRunner::SetContents(Timed& timed) {
   const CaseData& data = context_.data();
-  const std::deque<HeldTwin>& twins = timed.by->twins;
-  const CaseData* second = twins.empty() ? context_.SecondSet() : nullptr;
-  timed.attempt->second_set = !twins.empty() ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
-  if (!twins.empty()) timed.coded = twins[0].Inputs();
+  const HeldTwin* twin = timed.by->TwinOfAll();
+  const CaseData* second = twin == nullptr ? context_.SecondSet() : nullptr;
+  timed.attempt->second_set = twin != nullptr ? "twin" : second != nullptr ? second->problem.spec.Id() : "same";
+  if (twin != nullptr) timed.coded = twin->Inputs();
   const std::vector<Tensor>& other = timed.coded ? *timed.coded : second != nullptr ? second->inputs : data.inputs;
   timed.contents = {PointersTo(data.inputs), PointersTo(other)};
 }
@@ -249,33 +261,34 @@ void CaseRunner::JudgeOutputs(std::span<const TimedOutput> outputs, const std::s
   const Span span(Phase::kCompare);
   const CaseData& data = context_.data();
   const bool differs = attempt.second_set != "same";
-  const auto fail = [&](const std::string& what, const Tensor& output, size_t content) {
-    const int other = by.twins.empty() ? KeptOutput::kSecondSet : 0;
+  const auto fail = [&](const OutputProblem& wrong, const std::vector<Tensor>& of, size_t content) {
+    const int other = by.TwinOfAll() == nullptr ? KeptOutputSet::kSecondSet : 0;
     attempt.kept.clear();
-    if (output.bytes() > 0) {
-      attempt.kept.push_back({"timed", content == 1 && differs ? other : KeptOutput::kOwn, output.Clone()});
+    if (!of.empty()) {
+      attempt.kept.push_back({"timed", content == 1 && differs ? other : KeptOutputSet::kOwn, ClonesOf(of)});
     }
-    attempt.SetVerdict(Verdict::kMismatch, ResultClass::kNone, fmt::format("{}{}{}", where, kAfterPassing, what));
+    attempt.SetVerdictOf(wrong.output, Verdict::kMismatch, ResultClass::kNone,
+                         fmt::format("{}{}{}", where, kAfterPassing, wrong.what));
   };
   for (const TimedOutput& timed : outputs) {
     const Execution& execution = timed.execution;
     if (const std::string effect = SideEffect(execution); !effect.empty()) {
       attempt.memory_fault = true;
-      return fail(effect, execution.output, timed.content);
+      return fail({effect, execution.damaged_output}, execution.outputs, timed.content);
     }
     const bool second = timed.content == 1 && differs;
-    if (!changed_later.empty()) return fail(changed_later, execution.output, timed.content);
-    Tensor output = execution.output.Clone();
-    const JudgedBy judged_by{*data.op, data.problem, data.inputs, data.golden, by.bound, attempt.contract};
-    const std::string problem = second ? context_.ProblemOfSecondSet(by, attempt.contract, std::move(output))
-                                       : FirstProblem(JudgeOutput(judged_by, output));
-    if (!problem.empty()) {
+    if (!changed_later.empty()) return fail({changed_later}, execution.outputs, timed.content);
+    std::vector<Tensor> judged = ClonesOf(execution.outputs);
+    OutputProblem problem = second ? context_.ProblemOfSecondSet(by, attempt.contract, std::move(judged))
+                                   : context_.FirstProblemOf(by, attempt.contract, judged);
+    if (!problem.what.empty()) {
       const char* const moved = timed.own_order ? "" : "; parts of its inputs had changed places or got a factor";
-      return fail(problem + moved, execution.output, timed.content);
+      problem.what = attempt.Naming(problem.output) + problem.what + moved;
+      return fail(problem, execution.outputs, timed.content);
     }
-    if (!second && timed.own_order) NoteOtherBits(data.problem, where, execution.output, attempt);
+    if (!second && timed.own_order) NoteOtherBits(data.problem, where, execution.outputs, attempt);
   }
-  if (!changed_later.empty()) fail(changed_later, attempt.output, 0);
+  if (!changed_later.empty()) fail({changed_later}, attempt.outputs, 0);
 }
 
 }  // namespace assay

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/cases/case_data.h"
+#include "harness/run/attempt.h"
+
 namespace assay {
 
 InputSet PointersTo(const std::vector<Tensor>& tensors) {
@@ -18,11 +21,26 @@ bool SameBits(const Tensor& a, const Tensor& b) {
   return a.bytes() == b.bytes() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
+bool SameBits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::ranges::equal(a, b, [](const Tensor& x, const Tensor& y) { return SameBits(x, y); });
+}
+
 std::string HashOf(const Tensor& output) {
   return HashHex(HashBytes(output.data(), output.bytes()));
 }
 
-void AddObservations(const Execution& execution, Evidence& evidence) {
+std::string HashOf(const std::vector<Tensor>& outputs) {
+  return outputs.size() == 1 ? HashOf(outputs[0]) : HashInputs(outputs);
+}
+
+std::vector<Tensor> ClonesOf(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> clones;
+  for (const Tensor& tensor : tensors) clones.push_back(tensor.Clone());
+  return clones;
+}
+
+void AddObservations(const Execution& execution, Findings& findings) {
+  Evidence& evidence = findings.outputs[execution.damaged_output].evidence;
   for (const std::string& violation : execution.guard_violations) {
     ++evidence.guard_violations;
     if (evidence.guard_where.empty()) evidence.guard_where = violation;

@@ -40,9 +40,9 @@ std::string ExplicitContract(const Contract& contract) {
 // One kept output with its files' names.
 struct Entry {
   const Attempt* attempt;
-  const KeptOutput* kept;
+  const KeptOutputSet* kept;
   std::string stem;  // "cpu-naive", "cpu-naive-twin0"
-  bool OwnInputs() const { return kept->twin != KeptOutput::kOwn; }
+  bool OwnInputs() const { return kept->twin != KeptOutputSet::kOwn; }
   std::string File(const std::string& what) const {
     return OwnInputs() || what == "got" ? what + "-" + stem + ".safetensors" : what + ".safetensors";
   }
@@ -52,9 +52,9 @@ std::vector<Entry> Entries(const std::vector<Attempt*>& failing) {
   std::vector<Entry> entries;
   std::set<std::string> used;
   for (const Attempt* attempt : failing) {
-    for (const KeptOutput& kept : attempt->kept) {
+    for (const KeptOutputSet& kept : attempt->kept) {
       std::string stem = FileWord(attempt->record.backend) + "-" + FileWord(attempt->implementation);
-      if (attempt->kept.size() > 1 || kept.twin != KeptOutput::kOwn) stem += "-" + kept.label;
+      if (attempt->kept.size() > 1 || kept.twin != KeptOutputSet::kOwn) stem += "-" + kept.label;
       const std::string base = stem;
       for (int i = 2; !used.insert(stem).second; ++i) stem = fmt::format("{}-{}", base, i);  // several devices
       entries.push_back({attempt, &kept, stem});
@@ -91,46 +91,77 @@ std::string CheckLineOf(const Entry& entry, const CaseData& data, const CaseRunn
     request.inputs.push_back(file(o.name, "inputs"));
     add_complex(o);
   }
-  request.output = file(data.problem.output.name, "got");
-  add_complex(data.problem.output);
+  for (const Operand& o : data.problem.outputs) {
+    request.outputs.push_back(file(o.name, "got"));
+    add_complex(o);
+  }
   request.contract = ExplicitContract(entry.attempt->contract);
   // The numbers are held against the declaration; that this is too little is a verdict of its own.
   const std::string& required = entry.attempt->record.required_contract;
   if (!Meets(entry.attempt->contract, ParseRequirement(required).value())) request.requirement = required;
-  request.tier = Name(data.golden.tier);
-  if (entry.kept->twin >= 0) {
+  request.tier = Name(data.golden().tier);
+  // A twin is exact in one output.
+  if (entry.kept->twin >= 0 && data.outputs.size() == 1) {
     const ContractData* contract = runner.context().DataOf(*entry.attempt);
     request.exact_ulp = contract->twins[static_cast<size_t>(entry.kept->twin)].ToleranceUlp();
   }
   return CheckLine(program, request, LinePaths::kAsGiven);
 }
 
+Goldens GoldensOf(const CaseData& data) {
+  Goldens goldens;
+  for (const CaseOutput& output : data.outputs) goldens.push_back(&output.golden);
+  return goldens;
+}
+
+// Golden values of other inputs, and the outputs by them.
+Status WriteOfOtherInputs(const Entry& entry, const CaseData& data, const std::vector<Tensor>& inputs,
+                          const GotFile& got, const fs::path& folder) {
+  std::vector<Golden> goldens;
+  for (const CaseOutput& output : data.outputs) {
+    goldens.push_back(data.op->ComputeGolden(output.problem, inputs, data.golden().tier));
+  }
+  std::vector<BoundModel> bounds;
+  Goldens golden_pointers;
+  Bounds bound_pointers;
+  for (size_t k = 0; k < goldens.size(); ++k) {
+    bounds.push_back(data.op->Bound(data.outputs[k].problem, goldens[k], entry.attempt->contract));
+    golden_pointers.push_back(&goldens[k]);
+  }
+  for (const BoundModel& bound : bounds) bound_pointers.push_back(&bound);
+  Status status = WriteOperands(folder / entry.File("inputs"), data.problem, inputs);
+  if (status) status = WriteGoldenPlanes(folder / entry.File("golden"), data.problem, golden_pointers);
+  if (status) status = WriteGot(got, golden_pointers, bound_pointers);
+  return status;
+}
+
 Status WriteTensors(const std::vector<Entry>& entries, const CaseData& data, const CaseRunner& runner,
                     const fs::path& folder) {
   Status status = WriteOperands(folder / "inputs.safetensors", data.problem, data.inputs);
-  if (status) status = WriteGoldenPlanes(folder / "golden.safetensors", data.problem, data.golden);
+  if (status) status = WriteGoldenPlanes(folder / "golden.safetensors", data.problem, GoldensOf(data));
   for (const Entry& entry : entries) {
     if (!status) return status;
     const ContractData& contract = *runner.context().DataOf(*entry.attempt);
     const GotFile got{*entry.attempt, *entry.kept, data.problem, folder / entry.File("got")};
-    if (!entry.OwnInputs()) {
-      status = WriteGot(got, data.golden, contract.bound);
+    if (entry.OwnInputs()) {
+      const std::vector<Tensor>& inputs = runner.context().InputsOf(*entry.attempt, *entry.kept);
+      status = WriteOfOtherInputs(entry, data, inputs, got, folder);
       continue;
     }
-    const std::vector<Tensor>& inputs = runner.context().InputsOf(*entry.attempt, *entry.kept);
-    const Golden golden = data.op->ComputeGolden(data.problem, inputs, data.golden.tier);
-    status = WriteOperands(folder / entry.File("inputs"), data.problem, inputs);
-    if (status) status = WriteGoldenPlanes(folder / entry.File("golden"), data.problem, golden);
-    if (status) status = WriteGot(got, golden, data.op->Bound(data.problem, golden, entry.attempt->contract));
+    Bounds bounds;
+    for (const ContractData::OfOutput& output : contract.outputs) bounds.push_back(&output.bound);
+    status = WriteGot(got, GoldensOf(data), bounds);
   }
   return status;
 }
 
 uint64_t TensorBytes(const std::vector<Entry>& entries, const CaseData& data) {
-  const uint64_t set = BytesOfSet(data.problem, data.golden);
+  const uint64_t set = BytesOfSet(data.problem, GoldensOf(data));
   uint64_t bytes = set;
   for (const Entry& entry : entries) {
-    bytes += entry.kept->output.bytes() + data.golden.value.size() * sizeof(double) + (entry.OwnInputs() ? set : 0);
+    for (const Tensor& output : entry.kept->outputs) bytes += output.bytes();
+    for (const CaseOutput& output : data.outputs) bytes += output.golden.value.size() * sizeof(double);
+    bytes += entry.OwnInputs() ? set : 0;
   }
   return bytes;
 }

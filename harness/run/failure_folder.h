@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // failures/<hash of the case id>/ of a run: what is needed to look at a failure without the device that made it.
 //   inputs.safetensors   the operands, by name
-//   golden.safetensors   value, value_lo (reproducible tier), magnitude, sigma, error
-//   got-B-I.safetensors  of implementation I of backend B: the output, and `bound`, the tolerance per element that
-//                        its contract gives; -run2, -timed when several differ
+//   golden.safetensors   value, value_lo (reproducible tier), magnitude, sigma, error; where there are several outputs,
+//                        of each: mean.value, ...
+//   got-B-I.safetensors  of implementation I of backend B: the outputs, and `bound` (mean.bound, ...), the tolerance
+//                        per element that its contract gives; -run2, -timed when several differ
 //   *-B-I-twinN.*        the same three where the exact twin failed, whose inputs are others; -timed where the second
 //                        set of a timed loop did
 //   reproduce.txt        lines for a shell: the run again, and the tensors alone with assay check

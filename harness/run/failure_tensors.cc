@@ -16,7 +16,12 @@ Shape ShapeFor(const Shape& output, int64_t values) {
   return shape;
 }
 
-void AddPlane(const char* name, const Plane& plane, const Shape& output, std::vector<TensorRef>& tensors) {
+// "value", or of several outputs "mean.value".
+std::string PlaneName(const Problem& problem, size_t output, const char* plane) {
+  return (problem.outputs.size() > 1 ? problem.outputs[output].name + "." : std::string()) + plane;
+}
+
+void AddPlane(const std::string& name, const Plane& plane, const Shape& output, std::vector<TensorRef>& tensors) {
   if (plane.empty()) return;
   const void* data = plane.wide() ? static_cast<const void*>(plane.f64().data()) : plane.f32().data();
   tensors.push_back({name, plane.wide() ? DType::kF64 : DType::kF32, ShapeFor(output, plane.size()), data});
@@ -36,28 +41,39 @@ Status WriteOperands(const std::filesystem::path& path, const Problem& problem, 
   return WriteSafetensors(path, tensors, {{"case_id", problem.spec.Id()}});
 }
 
-Status WriteGoldenPlanes(const std::filesystem::path& path, const Problem& problem, const Golden& golden) {
-  const Shape& output = problem.output.shape;
-  const Shape shape = ShapeFor(output, golden.size());
-  std::vector<TensorRef> tensors = {{"value", DType::kF64, shape, golden.value.data()}};
-  if (!golden.value_lo.empty()) tensors.push_back({"value_lo", DType::kF64, shape, golden.value_lo.data()});
-  AddPlane("magnitude", golden.magnitude, output, tensors);
-  AddPlane("sigma", golden.sigma, output, tensors);
-  AddPlane("error", golden.error, output, tensors);
-  return WriteSafetensors(path, tensors, {{"case_id", problem.spec.Id()}, {"tier", std::string(Name(golden.tier))}});
+Status WriteGoldenPlanes(const std::filesystem::path& path, const Problem& problem, const Goldens& goldens) {
+  std::vector<TensorRef> tensors;
+  for (size_t k = 0; k < goldens.size(); ++k) {
+    const Golden& golden = *goldens[k];
+    const Shape& output = problem.outputs[k].shape;
+    const Shape shape = ShapeFor(output, golden.size());
+    const auto name = [&](const char* plane) { return PlaneName(problem, k, plane); };
+    tensors.push_back({name("value"), DType::kF64, shape, golden.value.data()});
+    if (!golden.value_lo.empty()) tensors.push_back({name("value_lo"), DType::kF64, shape, golden.value_lo.data()});
+    AddPlane(name("magnitude"), golden.magnitude, output, tensors);
+    AddPlane(name("sigma"), golden.sigma, output, tensors);
+    AddPlane(name("error"), golden.error, output, tensors);
+  }
+  return WriteSafetensors(path, tensors,
+                          {{"case_id", problem.spec.Id()}, {"tier", std::string(Name(goldens[0]->tier))}});
 }
 
-Status WriteGot(const GotFile& file, const Golden& golden, const BoundModel& bound) {
-  const Operand& output = file.problem.output;
-  const ElementJudge judge(golden, bound, file.attempt.contract, output.dtype);
-  std::vector<double> tolerance;
-  for (int64_t i = 0; i < golden.size(); ++i) {
-    tolerance.push_back(judge.Judge(i, golden.value[static_cast<size_t>(i)]).tolerance);
+Status WriteGot(const GotFile& file, const Goldens& goldens, const Bounds& bounds) {
+  std::vector<TensorRef> tensors;
+  std::vector<std::vector<double>> tolerances(goldens.size());
+  for (size_t k = 0; k < goldens.size(); ++k) {
+    const Operand& output = file.problem.outputs[k];
+    const Golden& golden = *goldens[k];
+    const ElementJudge judge(golden, *bounds[k], file.attempt.contract, output.dtype);
+    for (int64_t i = 0; i < golden.size(); ++i) {
+      tolerances[k].push_back(judge.Judge(i, golden.value[static_cast<size_t>(i)]).tolerance);
+    }
+    tensors.push_back({output.name, output.dtype, output.shape, file.kept.outputs[k].data()});
+    tensors.push_back({PlaneName(file.problem, k, "bound"), DType::kF64, ShapeFor(output.shape, golden.size()),
+                       tolerances[k].data()});
   }
   const Record& r = file.attempt.record;
-  return WriteSafetensors(file.path,
-                          {{output.name, output.dtype, output.shape, file.kept.output.data()},
-                           {"bound", DType::kF64, ShapeFor(output.shape, golden.size()), tolerance.data()}},
+  return WriteSafetensors(file.path, tensors,
                           {{"case_id", r.case_id},
                            {"backend", r.backend},
                            {"implementation", r.implementation},
@@ -66,9 +82,12 @@ Status WriteGot(const GotFile& file, const Golden& golden, const BoundModel& bou
                            {"reason", r.reason}});
 }
 
-uint64_t BytesOfSet(const Problem& problem, const Golden& golden) {
-  uint64_t bytes = (golden.value.size() + golden.value_lo.size()) * sizeof(double) + PlaneBytes(golden.magnitude) +
-                   PlaneBytes(golden.sigma) + PlaneBytes(golden.error);
+uint64_t BytesOfSet(const Problem& problem, const Goldens& goldens) {
+  uint64_t bytes = 0;
+  for (const Golden* golden : goldens) {
+    bytes += (golden->value.size() + golden->value_lo.size()) * sizeof(double) + PlaneBytes(golden->magnitude) +
+             PlaneBytes(golden->sigma) + PlaneBytes(golden->error);
+  }
   for (const Operand& o : problem.inputs) {
     bytes += static_cast<uint64_t>(NumElements(o.shape)) * static_cast<uint64_t>(SizeOf(o.dtype));
   }

@@ -10,18 +10,22 @@
 namespace assay {
 
 Status WriteOperands(const std::filesystem::path& path, const Problem& problem, const std::vector<Tensor>& inputs);
-Status WriteGoldenPlanes(const std::filesystem::path& path, const Problem& problem, const Golden& golden);
+// What each output is held against.
+using Goldens = std::vector<const Golden*>;
+using Bounds = std::vector<const BoundModel*>;
+Status WriteGoldenPlanes(const std::filesystem::path& path, const Problem& problem, const Goldens& goldens);
 
 struct GotFile {
   const Attempt& attempt;
-  const KeptOutput& kept;
+  const KeptOutputSet& kept;
   const Problem& problem;
   std::filesystem::path path;
 };
-// The output, and `bound`: T_hard of every value, 0 where it must be exact, infinity where nothing is promised.
-Status WriteGot(const GotFile& file, const Golden& golden, const BoundModel& bound);
+// The outputs, and `bound` of each: T_hard of every value, 0 where it must be exact, infinity where nothing is
+// promised.
+Status WriteGot(const GotFile& file, const Goldens& goldens, const Bounds& bounds);
 
 // Of the first two files, without their headers.
-uint64_t BytesOfSet(const Problem& problem, const Golden& golden);
+uint64_t BytesOfSet(const Problem& problem, const Goldens& goldens);
 
 }  // namespace assay

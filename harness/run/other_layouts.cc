@@ -33,40 +33,61 @@ bool IsOther(const LayoutVariant& variant, const Problem& problem) {
   const auto is_other = [](const Operand& operand) {
     return PermutedStrides(operand.shape) != RowMajorStrides(operand.shape);
   };
-  return std::ranges::any_of(problem.inputs, is_other) || is_other(problem.output);
+  return std::ranges::any_of(problem.inputs, is_other) || std::ranges::any_of(problem.outputs, is_other);
 }
 
-std::string ProblemOf(const CaseContext& context, const ContractData& by, const Contract& contract,
-                      const std::shared_ptr<const Twin>& twin, Tensor& output) {
-  const CaseData& data = context.data();
-  if (twin == nullptr) {
-    return FirstProblem(JudgeOutput({*data.op, data.problem, data.inputs, data.golden, by.bound, contract}, output));
+// What is executed there: a twin, or the case's own data. Null: those.
+using Probe = const HeldTwin*;
+
+// The last twin of each output; the case's own data where an output has none.
+std::vector<Probe> ProbesOf(const ContractData& by) {
+  std::vector<Probe> of_outputs(by.outputs.size()), probes;
+  for (const HeldTwin& twin : by.twins) of_outputs[twin.output()] = &twin;
+  for (const Probe probe : of_outputs) {
+    if (std::ranges::find(probes, probe) == probes.end()) probes.push_back(probe);
   }
-  const int last = static_cast<int>(by.twins.size()) - 1;
-  const TwinOutcome outcome = JudgeTwin(*data.op, data.problem, *twin, last, output);
-  return outcome.Holds() ? std::string() : outcome.Reason(data.problem.output.shape);
+  return probes;
 }
 
-// "" when the result holds there too.
-Call<std::string> ProblemIn(const LayoutVariant& layout, CaseContext& context, const Device& device,
-                            const ContractData& by, Attempt& attempt) {
+OutputProblem ProblemOf(const CaseContext& context, const ContractData& by, const Contract& contract, Probe probe,
+                        std::vector<Tensor>& outputs) {
+  const CaseData& data = context.data();
+  if (probe != nullptr) {
+    const size_t k = probe->output();
+    const auto place = std::ranges::find_if(by.twins, [&](const HeldTwin& twin) { return &twin == probe; });
+    const int number = static_cast<int>(place - by.twins.begin());
+    const TwinOutcome outcome = JudgeTwin(*data.op, data.outputs[k].problem, *probe->Get(), number, outputs[k]);
+    return {outcome.Holds() ? std::string() : outcome.Reason(data.problem.outputs[k].shape), k};
+  }
+  return context.FirstProblemOf(by, contract, outputs);
+}
+
+// "" when the results hold there too.
+Call<OutputProblem> ProblemIn(const LayoutVariant& layout, CaseContext& context, const Device& device,
+                              const ContractData& by, Attempt& attempt) {
   const CaseData& data = context.data();
   const auto offered = context.offers().Of(device, data.problem, layout);
   if (!offered) return tl::unexpected(offered.error());
   const auto same = [&](const ImplementationInfo& info) { return info.name == attempt.implementation; };
-  if (std::ranges::none_of(*offered, same)) return std::string();
+  if (std::ranges::none_of(*offered, same)) return OutputProblem();
   auto plan = PreparedPlan::Make(device, data.problem, attempt.implementation, layout);
   if (!plan) return tl::unexpected(plan.error());
-  const std::shared_ptr<const Twin> twin = by.twins.empty() ? nullptr : by.twins.back().Get();
-  auto execution = plan->Execute(twin != nullptr ? twin->inputs : data.inputs, kPrefills[1]);
-  const Call<void> freed = plan->Release();
-  if (!execution) return tl::unexpected(execution.error());
-  if (!freed) return tl::unexpected(freed.error());
-  if (std::string effect = SideEffect(*execution); !effect.empty()) {
-    attempt.memory_fault = true;
-    return effect;
+  OutputProblem found;
+  for (const Probe probe : ProbesOf(by)) {
+    const std::shared_ptr<const Twin> twin = probe == nullptr ? nullptr : probe->Get();
+    auto execution = plan->Execute(twin != nullptr ? twin->inputs : data.inputs, kPrefills[1]);
+    if (!execution) return tl::unexpected(execution.error());
+    if (std::string effect = SideEffect(*execution); !effect.empty()) {
+      attempt.memory_fault = true;
+      found = {effect, execution->damaged_output};
+    } else {
+      found = ProblemOf(context, by, attempt.contract, probe, execution->outputs);
+      if (!found.what.empty()) found.what = attempt.Naming(found.output) + found.what;
+    }
+    if (!found.what.empty()) break;
   }
-  return ProblemOf(context, by, attempt.contract, twin, execution->output);
+  if (const Call<void> freed = plan->Release(); !freed) return tl::unexpected(freed.error());
+  return found;
 }
 
 }  // namespace
@@ -82,8 +103,9 @@ void JudgeOtherLayouts(CaseContext& context, const Device& device, const Contrac
       if (found.error().outcome == Outcome::kUnsupported) continue;
       return attempt.SetFailure({found.error().outcome, fmt::format("{}: {}", how, found.error().message)});
     }
-    if (found->empty()) continue;
-    return attempt.SetVerdict(Verdict::kMismatch, ResultClass::kNone, fmt::format("{}: {}", how, *found));
+    if (found->what.empty()) continue;
+    return attempt.SetVerdictOf(found->output, Verdict::kMismatch, ResultClass::kNone,
+                                fmt::format("{}: {}", how, found->what));
   }
 }
 

@@ -82,14 +82,15 @@ Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const De
   r.driver = device.device.driver;
   r.library_version = device.description.library_version;
   r.sandbox = device.sandbox.substr(0, device.sandbox.find(':'));
-  r.tier = Name(data.golden.tier);
+  r.tier = Name(data.outputs.empty() ? Golden().tier : data.golden().tier);
   r.flops = data.problem.flops;
   r.bytes = data.problem.bytes;
   r.input_s = data.input_s;
   r.golden_s = data.golden_s;
   r.input_hash = data.input_hash;
   r.golden_hash = data.golden_hash;
-  r.elements = NumElements(data.problem.output.shape);
+  // A case that could not be prepared has no outputs.
+  r.elements = data.problem.outputs.empty() ? 1 : NumElements(data.problem.output().shape);
   r.tool_version = ToolVersion();
   r.timestamp = TimestampUtc();
   r.tags = fmt::format("{}", fmt::join(planned.tags, ","));
@@ -97,7 +98,9 @@ Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const De
   return r;
 }
 
-void SetMetrics(Record& record, const Evidence& evidence, const Decision& decision) {
+void SetMetrics(Record& record, const OutputFindings& found) {
+  const Evidence& evidence = found.evidence;
+  const Decision& decision = found.decision;
   const ErrorMetrics& m = Worse(evidence.runs);
   record.max_abs_err = m.max_abs_err;
   record.max_rel_err = m.max_rel_err;
@@ -131,7 +134,42 @@ void SetMetrics(Record& record, const Evidence& evidence, const Decision& decisi
   record.twin_elements = TwinText(evidence.shape, evidence.twins);
 }
 
-void SetAttempt(Record& record, const Attempt& attempt) {
+namespace {
+
+OutputRecord OutputRecordOf(const Operand& output, const OutputFindings& found) {
+  Record all;
+  SetMetrics(all, found);
+  OutputRecord r;
+  r.name = output.name, r.dtype = Name(output.dtype), r.in_place = output.alias > 0;
+  r.shape = fmt::format("{}", fmt::join(output.shape, "x"));
+  r.verdict = Name(found.decision.verdict), r.result_class = Name(found.decision.result_class);
+  r.elements = NumElements(output.shape);
+  r.exact_margin = all.exact_margin, r.bound_margin = all.bound_margin, r.stat_margin = all.stat_margin;
+  r.self_margin = all.self_margin, r.exceptional_margin = all.exceptional_margin;
+  r.metamorphic_margin = all.metamorphic_margin, r.mutation_power = all.mutation_power;
+  r.max_abs_err = all.max_abs_err, r.max_ulp_err = all.max_ulp_err;
+  r.violations = all.violations, r.nonfinite_mismatch = all.nonfinite_mismatch, r.not_judged = all.not_judged;
+  r.deterministic = all.deterministic, r.twin = all.twin;
+  r.where = all.where, r.properties = all.properties, r.property_breaks = all.property_breaks;
+  return r;
+}
+
+}  // namespace
+
+void SetOutputs(Record& record, const Problem& problem, const Findings& findings) {
+  SetMetrics(record, findings.outputs[findings.worst]);
+  record.deterministic =
+      std::ranges::all_of(findings.outputs, [](const OutputFindings& output) { return output.evidence.bits_equal; });
+  if (findings.outputs.size() == 1) return;
+  record.worst_output = problem.outputs[findings.worst].name;
+  record.elements = NumElements(problem.outputs[findings.worst].shape);
+  record.outputs.clear();
+  for (size_t k = 0; k < findings.outputs.size(); ++k) {
+    record.outputs.push_back(OutputRecordOf(problem.outputs[k], findings.outputs[k]));
+  }
+}
+
+void SetAttempt(Record& record, const Problem& problem, const Attempt& attempt) {
   record.implementation = attempt.implementation;
   record.contract = attempt.contract_text;
   SetVerdict(record, attempt.verdict, attempt.result_class, attempt.reason);
@@ -143,13 +181,20 @@ void SetAttempt(Record& record, const Attempt& attempt) {
   record.second_set = attempt.second_set;
   if (!attempt.findings) return;
   const Findings& found = *attempt.findings;
-  SetMetrics(record, found.evidence, found.decision);
-  record.margin_histogram = fmt::format("{}", fmt::join(found.histogram, ","));
+  SetOutputs(record, problem, found);
+  const OutputFindings& worst = found.outputs[found.worst];
+  record.margin_histogram = fmt::format("{}", fmt::join(worst.histogram, ","));
   record.execute_s = found.execute_s;
   record.compare_s = found.compare_s;
   if (found.relations_s) record.relations_s = *found.relations_s;
   record.output_hash = attempt.output_hash;
-  if (!found.agreement.empty()) record.properties += (record.properties.empty() ? "" : ";") + found.agreement;
+  const auto add_agreement = [](std::string& properties, const std::string& agreement) {
+    if (!agreement.empty()) properties += (properties.empty() ? "" : ";") + agreement;
+  };
+  add_agreement(record.properties, worst.agreement);
+  for (size_t k = 0; k < record.outputs.size(); ++k) {
+    add_agreement(record.outputs[k].properties, found.outputs[k].agreement);
+  }
 }
 
 }  // namespace assay

@@ -14,7 +14,11 @@
 namespace assay {
 
 Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const Device& device);
-void SetMetrics(Record& record, const Evidence& evidence, const Decision& decision);
-void SetAttempt(Record& record, const Attempt& attempt);  // all that the correctness phase found
+// Of one output.
+void SetMetrics(Record& record, const OutputFindings& found);
+// Of all of them: the worst speaks for the case, and where there are several each has its own part.
+void SetOutputs(Record& record, const Problem& problem, const Findings& findings);
+void SetAttempt(Record& record, const Problem& problem,
+                const Attempt& attempt);  // all that the correctness phase found
 
 }  // namespace assay

@@ -36,7 +36,10 @@ class HostLoad {
 };
 
 uint64_t OperandBytes(const CaseData& data) {
-  uint64_t bytes = static_cast<uint64_t>(NumElements(data.problem.output.shape)) * SizeOf(data.problem.output.dtype);
+  uint64_t bytes = 0;
+  for (const Operand& output : data.problem.outputs) {
+    bytes += static_cast<uint64_t>(NumElements(output.shape)) * SizeOf(output.dtype);
+  }
   for (const Tensor& t : data.inputs) bytes += t.bytes();
   return bytes;
 }
@@ -56,21 +59,23 @@ double LargestDistance(std::span<const double> a, std::span<const double> permit
 
 class Runner {
  public:
-  Runner(const RelationRequest& request, Evidence& evidence) : request_(request), evidence_(evidence) {}
+  Runner(const RelationRequest& request, Findings& findings) : request_(request), findings_(findings) {}
 
   Call<void> Run();
 
  private:
   bool IsAffordable(const Relation& relation) const;
   bool HasRoom(double executions) const;
-  Call<void> Try(const Relation& relation);
-  Call<std::optional<Tensor>> ExecuteOther(const Relation& relation, const std::vector<Tensor>& inputs);
-  Call<Tensor> Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs);
+  using Outputs = std::vector<Tensor>;
+  Call<void> Try(const Relation& relation, size_t output);
+  Call<std::optional<Outputs>> ExecuteOther(const Relation& relation, const std::vector<Tensor>& inputs);
+  Call<Outputs> Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs);
   Call<void> Repeat();
+  void JudgeRepetition(Outputs again, std::vector<PropertyOutcome>& outcomes);
   bool IsOfCase(const ImplementationInfo& info) const;
 
   const RelationRequest& request_;
-  Evidence& evidence_;
+  Findings& findings_;
   int executions_ = 0, goldens_ = 0;
 };
 
@@ -90,20 +95,20 @@ bool Runner::IsOfCase(const ImplementationInfo& info) const {
   return contract && *contract == request_.attempt.contract;
 }
 
-Call<Tensor> Runner::Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs) {
+Call<Runner::Outputs> Runner::Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs) {
   ++executions_;
   auto execution = plan.Execute(inputs, executions_ % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel);
   if (!execution) return tl::unexpected(execution.error());
-  AddObservations(*execution, evidence_);
-  return std::move(execution->output);
+  AddObservations(*execution, findings_);
+  return std::move(execution->outputs);
 }
 
 // The case's own problem has its plan already. Another one may not be offered, or under another contract: none.
-Call<std::optional<Tensor>> Runner::ExecuteOther(const Relation& relation, const std::vector<Tensor>& inputs) {
+Call<std::optional<Runner::Outputs>> Runner::ExecuteOther(const Relation& relation, const std::vector<Tensor>& inputs) {
   if (!relation.problem) {
-    auto output = Execute(request_.plan, inputs);
-    if (!output) return tl::unexpected(output.error());
-    return std::optional(*std::move(output));
+    auto outputs = Execute(request_.plan, inputs);
+    if (!outputs) return tl::unexpected(outputs.error());
+    return std::optional(*std::move(outputs));
   }
   const auto refused = [](const WorkerFailure& failure) {
     return failure.outcome == Outcome::kUnsupported || failure.outcome == Outcome::kUnavailable;
@@ -111,64 +116,77 @@ Call<std::optional<Tensor>> Runner::ExecuteOther(const Relation& relation, const
   const auto offered = request_.context.offers().Of(request_.device, *relation.problem);
   if (!offered && !refused(offered.error())) return tl::unexpected(offered.error());
   const auto is_of_case = [&](const ImplementationInfo& info) { return IsOfCase(info); };
-  if (!offered || std::none_of(offered->begin(), offered->end(), is_of_case)) return std::optional<Tensor>();
+  if (!offered || std::none_of(offered->begin(), offered->end(), is_of_case)) return std::optional<Outputs>();
   auto plan = PreparedPlan::Make(request_.device, *relation.problem, request_.attempt.implementation);
   if (!plan) {
-    if (refused(plan.error())) return std::optional<Tensor>();
+    if (refused(plan.error())) return std::optional<Outputs>();
     return tl::unexpected(plan.error());
   }
-  auto output = Execute(*plan, inputs);
+  auto outputs = Execute(*plan, inputs);
   const Call<void> freed = plan->Release();
-  if (!output) return tl::unexpected(output.error());
+  if (!outputs) return tl::unexpected(outputs.error());
   if (!freed) return tl::unexpected(freed.error());
-  return std::optional(*std::move(output));
+  return std::optional(*std::move(outputs));
 }
 
-Call<void> Runner::Try(const Relation& relation) {
+Call<void> Runner::Try(const Relation& relation, size_t number) {
   const CaseData& data = request_.data();
-  auto other = relation.make({*data.op, data.problem, data.inputs, data.golden, request_.bound,
-                              request_.attempt.contract, request_.attempt.output});
+  const CaseOutput& of = data.outputs[number];
+  auto other = relation.make({*data.op, of.problem, data.inputs, of.golden, request_.by.outputs[number].bound,
+                              request_.attempt.contract, request_.attempt.outputs[number]});
   if (relation.needs_golden) ++goldens_;
   if (!other) return {};
   if (!other->first.empty()) {
     auto first = Execute(request_.plan, other->first);
     if (!first) return tl::unexpected(first.error());
-    other->expected = first->ToDoubles();
+    other->expected = (*first)[number].ToDoubles();
   }
-  Shape shape = relation.problem ? relation.problem->output.shape : data.problem.output.shape;
+  Shape shape = relation.problem ? relation.problem->outputs[number].shape : of.problem.output().shape;
   if (other->inputs.empty()) {
     shape = {std::ssize(other->values)};
   } else {
-    auto output = ExecuteOther(relation, other->inputs);
-    if (!output) return tl::unexpected(output.error());
-    if (!*output) return {};
-    other->values = (**output).ToDoubles();
+    auto outputs = ExecuteOther(relation, other->inputs);
+    if (!outputs) return tl::unexpected(outputs.error());
+    if (!*outputs) return {};
+    other->values = (**outputs)[number].ToDoubles();
   }
   PropertyOutcome outcome = CheckProperty(relation.name, shape, other->expected, other->tolerance, other->values);
   outcome.claimed = IsClaimed(relation.claim, request_.attempt.contract, data.inputs[0].dtype());
-  evidence_.properties.push_back(std::move(outcome));
+  findings_.outputs[number].evidence.properties.push_back(std::move(outcome));
   return {};
 }
 
 // After other data and shapes, and in a full effort under load: the case's own bits again.
 Call<void> Runner::Repeat() {
-  PropertyOutcome outcome;
-  outcome.name = "repeat";
+  std::vector<PropertyOutcome> outcomes(findings_.outputs.size());
+  for (PropertyOutcome& outcome : outcomes) outcome.name = "repeat";
+  const auto all_hold = [&] { return std::ranges::all_of(outcomes, &PropertyOutcome::Holds); };
   std::optional<HostLoad> load;
   if (request_.effort == RelationEffort::kAll) load.emplace();
-  for (int i = 0; i < (load ? kLoadedRepetitions : 1) && outcome.Holds(); ++i) {
+  for (int i = 0; i < (load ? kLoadedRepetitions : 1) && all_hold(); ++i) {
     auto again = Execute(request_.plan, request_.data().inputs);
     if (!again) return tl::unexpected(again.error());
-    if (SameBits(*again, request_.attempt.output)) continue;
-    const std::vector<double> expected = request_.attempt.output.ToDoubles(), got = again->ToDoubles();
-    outcome = CheckProperty("repeat", request_.data().problem.output.shape, expected, {}, got);
-    evidence_.bits_equal = false;  // Decide knows what det=yes asks for
-    const CaseData& data = request_.data();
-    evidence_.runs.push_back(JudgeOutput(
-        {*data.op, data.problem, data.inputs, data.golden, request_.bound, request_.attempt.contract}, *again));
+    JudgeRepetition(*std::move(again), outcomes);
   }
-  evidence_.properties.push_back(std::move(outcome));
+  for (size_t k = 0; k < outcomes.size(); ++k) {
+    findings_.outputs[k].evidence.properties.push_back(std::move(outcomes[k]));
+  }
   return {};
+}
+
+void Runner::JudgeRepetition(Outputs again, std::vector<PropertyOutcome>& outcomes) {
+  const CaseData& data = request_.data();
+  for (size_t k = 0; k < again.size(); ++k) {
+    const Tensor& first = request_.attempt.outputs[k];
+    if (SameBits(again[k], first)) continue;
+    const CaseOutput& of = data.outputs[k];
+    outcomes[k] = CheckProperty("repeat", of.problem.output().shape, first.ToDoubles(), {}, again[k].ToDoubles());
+    Evidence& evidence = findings_.outputs[k].evidence;
+    evidence.bits_equal = false;  // Decide knows what det=yes asks for
+    evidence.runs.push_back(JudgeOutput(
+        {*data.op, of.problem, data.inputs, of.golden, request_.by.outputs[k].bound, request_.attempt.contract},
+        again[k]));
+  }
 }
 
 Call<void> Runner::Run() {
@@ -176,14 +194,16 @@ Call<void> Runner::Run() {
     failure.message = fmt::format("in the relation '{}': {}", name, failure.message);
     return tl::unexpected(std::move(failure));
   };
-  std::vector<Relation> relations = request_.data().op->Relations(request_.data().problem);
-  // Those first that can fail.
-  const DType in = request_.data().inputs[0].dtype();
-  std::stable_partition(relations.begin(), relations.end(),
-                        [&](const Relation& r) { return IsClaimed(r.claim, request_.attempt.contract, in); });
-  for (const Relation& relation : relations) {
-    if (!IsAffordable(relation)) continue;
-    if (auto tried = Try(relation); !tried) return explain(relation.name, tried.error());
+  for (size_t k = 0; k < request_.data().outputs.size(); ++k) {
+    std::vector<Relation> relations = request_.data().op->Relations(request_.data().outputs[k].problem);
+    // Those first that can fail.
+    const DType in = request_.data().inputs[0].dtype();
+    std::stable_partition(relations.begin(), relations.end(),
+                          [&](const Relation& r) { return IsClaimed(r.claim, request_.attempt.contract, in); });
+    for (const Relation& relation : relations) {
+      if (!IsAffordable(relation)) continue;
+      if (auto tried = Try(relation, k); !tried) return explain(relation.name, tried.error());
+    }
   }
   if (!HasRoom(1)) return {};
   if (auto repeated = Repeat(); !repeated) return explain("repeat", repeated.error());
@@ -199,11 +219,11 @@ std::optional<RelationEffort> ParseRelationEffort(const std::string& name) {
   return std::nullopt;
 }
 
-Call<void> RunRelations(const RelationRequest& request, Evidence& evidence) {
+Call<void> RunRelations(const RelationRequest& request, Findings& findings) {
   const bool quick = request.effort == RelationEffort::kQuick;
   if (request.effort == RelationEffort::kNone) return {};
   if (quick && static_cast<double>(OperandBytes(request.data())) > kMostRelationBytes) return {};
-  return Runner(request, evidence).Run();
+  return Runner(request, findings).Run();
 }
 
 std::string PropertiesText(const std::vector<PropertyOutcome>& properties) {
@@ -222,21 +242,22 @@ std::string BreaksText(const std::vector<PropertyOutcome>& properties) {
   return text;
 }
 
-const std::vector<double>& Agreement::Tolerances(const CaseData& data, const BoundModel& bound) {
+const std::vector<double>& Agreement::Tolerances(const Golden& golden, const BoundModel& bound) {
   std::vector<double>& tolerances = tolerances_[&bound];
   if (!tolerances.empty()) return tolerances;
-  for (int64_t i = 0; i < data.golden.size(); ++i) {
-    const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(data.golden.value[i]);
-    tolerances.push_back(open ? HUGE_VAL : HardBound(bound, data.golden, i));
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const bool open = AlsoAt(bound, i) != 0 || !std::isfinite(golden.value[i]);
+    tolerances.push_back(open ? HUGE_VAL : HardBound(bound, golden, i));
   }
   return tolerances;
 }
 
 std::string Agreement::Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
-                           const Tensor& output) {
-  if (bound.exact || data.golden.size() > kMostAgreementValues) return "";
+                           const Tensor& output, size_t number) {
+  const Golden& golden = data.outputs[number].golden;
+  if (bound.exact || golden.size() > kMostAgreementValues) return "";
   if (static_cast<double>(OperandBytes(data)) > kMostRelationBytes) return "";
-  Member added{implementation, output.ToDoubles(), &Tolerances(data, bound), HUGE_VAL};
+  Member added{implementation, output.ToDoubles(), &Tolerances(golden, bound), HUGE_VAL};
   double largest = -1;
   const Member* farthest = nullptr;
   for (Member& other : members_) {

@@ -24,29 +24,29 @@ std::optional<RelationEffort> ParseRelationEffort(const std::string& name);  // 
 inline constexpr int kMostRelationExecutions = 8;
 inline constexpr double kMostRelationFlops = 2e7;  // of all of them; a golden value counts as kGoldenExecutions
 inline constexpr double kGoldenExecutions = 4;
-inline constexpr double kMostRelationBytes = 8 << 20;  // of inputs and output
+inline constexpr double kMostRelationBytes = 8 << 20;  // of inputs and outputs
 
 struct RelationRequest {
   const Device& device;
   CaseContext& context;
-  const BoundModel& bound;
-  const Attempt& attempt;    // with the output of its first execution, as it came back
+  const ContractData& by;
+  const Attempt& attempt;    // with the outputs of its first execution, as they came back
   const PreparedPlan& plan;  // of the case
   RelationEffort effort = RelationEffort::kQuick;
 
   const CaseData& data() const { return context.data(); }
 };
 
-// Adds to evidence.properties, to its side effects, and, when a repetition gives other bits, to evidence.runs. Errors:
-// the worker did not survive; they name the relation.
-Call<void> RunRelations(const RelationRequest& request, Evidence& evidence);
+// Adds to each output's evidence: its properties, its side effects, and, when a repetition gives other bits, its runs.
+// Errors: the worker did not survive; they name the relation.
+Call<void> RunRelations(const RelationRequest& request, Findings& findings);
 
 // "batch1=yes;columns=no", and what broke: "columns: element [0,1] is ...".
 std::string PropertiesText(const std::vector<PropertyOutcome>& properties);
 std::string BreaksText(const std::vector<PropertyOutcome>& properties);
 
-// Follows how far implementations of one case lie apart: the largest |a - b| / (T_a + T_b) of each two. None of them
-// can break this alone without breaking its own bound, so it is a property.
+// Follows how far implementations of one case lie apart in one of its outputs: the largest |a - b| / (T_a + T_b) of
+// each two. None of them can break this alone without breaking its own bound, so it is a property.
 class Agreement {
  public:
   // "agreement(NAME)=0.12": the distance to the one that lies farthest, among up to kMostCompared before. From the
@@ -54,7 +54,7 @@ class Agreement {
   // times what any other has. "" for the first, for exact results and for more than kMostAgreementValues.
   // Precondition: `bound` lives as long as this; implementations of one contract have the same object.
   std::string Add(const CaseData& data, const BoundModel& bound, const std::string& implementation,
-                  const Tensor& output);
+                  const Tensor& output, size_t number = 0);
 
   static constexpr size_t kMostCompared = 8;
   static constexpr int64_t kMostAgreementValues = 1 << 18;  // 2 MiB for each one compared
@@ -67,7 +67,7 @@ class Agreement {
     const std::vector<double>* tolerances;
     double nearest;  // distance to the nearest other one
   };
-  const std::vector<double>& Tolerances(const CaseData& data, const BoundModel& bound);
+  const std::vector<double>& Tolerances(const Golden& golden, const BoundModel& bound);
   std::string FindOddOneOut() const;
 
   std::map<const BoundModel*, std::vector<double>> tolerances_;

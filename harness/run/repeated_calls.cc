@@ -45,6 +45,7 @@ class RepeatedCalls {
     for (const size_t set : order) {
       if (!used_[set]) continue;
       if (Call<void> changed = sets_.Change(set, random_, pieces); !changed) return changed;
+      sets_.Renew(set, pieces);
     }
     if (!pieces.empty()) {
       if (const Call<double> sent = session_.Upload(plan_, pieces); !sent) return tl::unexpected(sent.error());
@@ -54,7 +55,7 @@ class RepeatedCalls {
     for (const size_t set : order) {
       used_[set] = true;
       Execution execution;
-      const Call<double> fetched = session_.Download(plan_, set, Part::kOutput, execution);
+      const Call<double> fetched = session_.Download(plan_, set, Part::kOutputs, execution);
       if (!fetched) return tl::unexpected(fetched.error());
       kept_.Add(set, std::move(execution), random_);
     }

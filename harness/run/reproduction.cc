@@ -65,7 +65,7 @@ std::string CheckLine(const std::string& program, const CheckRequest& request, L
   };
   add("--attr", request.attrs);
   for (const std::string& input : request.inputs) add("--input", {path(input)});
-  add("--output", {path(request.output)});
+  for (const std::string& output : request.outputs) add("--output", {path(output)});
   add("--dtype", request.dtypes);
   if (!request.contract.empty()) add("--contract", {request.contract});
   if (!request.requirement.empty()) add("--require", {request.requirement});

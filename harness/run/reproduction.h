@@ -32,14 +32,14 @@ Result<NamedFile> ParseNamedFile(const std::string& text, bool name_optional);
 // The options of `assay check`, as given.
 struct CheckRequest {
   std::string op;
-  std::vector<std::string> attrs;   // "axis=-1"
-  std::vector<std::string> inputs;  // "x=x.npy"
-  std::string output;               // "y=y.npy" or "y.npy"
-  std::vector<std::string> dtypes;  // "x=bf16"
-  std::string contract;             // a declaration; "": JudgingContract's default
-  std::string requirement;          // that the contract has to meet; "": nothing
-  std::string tier = "auto";        // of the golden values
-  std::optional<double> exact_ulp;  // the data are such that every legal order gives the same bits; see JudgeUserCase
+  std::vector<std::string> attrs;    // "axis=-1"
+  std::vector<std::string> inputs;   // "x=x.npy"
+  std::vector<std::string> outputs;  // "y=y.npy" or, of a single one, "y.npy"
+  std::vector<std::string> dtypes;   // "x=bf16"
+  std::string contract;              // a declaration; "": JudgingContract's default
+  std::string requirement;           // that the contract has to meet; "": nothing
+  std::string tier = "auto";         // of the golden values
+  std::optional<double> exact_ulp;   // the data are such that every legal order gives the same bits; see JudgeUserCase
 };
 
 // The same request as a line for the shell, in any directory or with the paths as they are; `program` is assay as a

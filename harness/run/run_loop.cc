@@ -58,6 +58,7 @@ Attempt WithoutOutput(const Attempt& attempt) {
   light.result_class = attempt.result_class;
   light.reason = attempt.reason;
   light.implementation = attempt.implementation;
+  light.output_names = attempt.output_names;
   light.contract_text = attempt.contract_text;
   light.contract = attempt.contract;
   light.output_hash = attempt.output_hash;
@@ -222,7 +223,7 @@ class Loop {
         const std::lock_guard lock(mutex);
         work.ended.push_back({place, std::move(attempt)});
       } else if (settings_.runner.perf_time_s > 0 && cases_[work.index].timed && MayBeTimed(attempt)) {
-        if (IsLarge(problem)) attempt.output = Tensor();  // its hash tells equal bits too
+        if (IsLarge(problem)) attempt.outputs.clear();  // their hash tells equal bits too
         const std::lock_guard lock(mutex);
         work.untimed.push_back({place, std::move(attempt)});
       } else {

@@ -26,34 +26,41 @@ Trial::Trial(CaseContext& context, const Device& device, const ContractData& by,
       device_(device),
       by_(by),
       attempt_(attempt),
-      found_(attempt.findings.emplace()) {
-  found_.evidence.shape = data_.problem.output.shape;
-  found_.evidence.declared = attempt.contract;
-  found_.evidence.required = context.required();
-  found_.evidence.power = by.power;
+      found_(attempt.findings.emplace()),
+      failed_(context.data().outputs.size()) {
+  for (size_t k = 0; k < data_.outputs.size(); ++k) {
+    Evidence& evidence = found_.outputs.emplace_back().evidence;
+    evidence.shape = data_.problem.outputs[k].shape;
+    evidence.declared = attempt.contract;
+    evidence.required = context.required();
+    evidence.power = by.outputs[k].power;
+  }
 }
 
 Call<void> Trial::Run(const PreparedPlan& plan, RelationEffort relations) {
   if (auto done = RunOwnInputs(plan); !done) return done;
   if (auto done = RunTwins(plan); !done) return done;
   if (auto done = RunSecondSet(plan); !done) return done;
-  if (!failed_.empty() && ValuesFail(found_.evidence)) {
-    found_.evidence.lower_class = context_.LowerClassOf(by_, attempt_.contract, failed_[0], others_);
-  }
-  if (IsFailingResult(Decide(found_.evidence).verdict)) KeepRuns();
+  FindLowerClasses();
+  found_.Decide();
+  if (IsFailingResult(found_.outputs[found_.worst].decision.verdict)) KeepRuns();
   attempt_.output_hash = HashOf(raw_[0]);
-  attempt_.output = std::move(raw_[0]);
+  attempt_.outputs = std::move(raw_[0]);
   if (auto done = RunRelations(plan, relations); !done) return done;
-  found_.decision = Decide(found_.evidence);
-  attempt_.memory_fault = found_.decision.memory_fault;
-  attempt_.SetVerdict(found_.decision.verdict, found_.decision.result_class, found_.decision.reason);
+  found_.Decide();
+  const Decision& decision = found_.outputs[found_.worst].decision;
+  attempt_.memory_fault = decision.memory_fault;
+  // What is wrong with memory names its operand.
+  const bool named = decision.memory_fault || decision.reason.empty();
+  attempt_.SetVerdict(decision.verdict, decision.result_class,
+                      (named ? "" : attempt_.Naming(found_.worst)) + decision.reason);
   return {};
 }
 
 Call<Execution> Trial::Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs, Prefill prefill) {
   auto execution = plan.Execute(inputs, prefill);
   if (!execution) return execution;
-  AddObservations(*execution, found_.evidence);
+  AddObservations(*execution, found_);
   const double seconds = execution->host_seconds;
   found_.execute_s += seconds;
   attempt_.fastest_s = attempt_.fastest_s == 0 ? seconds : std::min(attempt_.fastest_s, seconds);
@@ -64,54 +71,73 @@ Call<void> Trial::RunOwnInputs(const PreparedPlan& plan) {
   for (const Prefill prefill : kPrefills) {
     auto execution = Execute(plan, data_.inputs, prefill);
     if (!execution) return tl::unexpected(execution.error());
-    JudgeRun(std::move(execution->output));
+    JudgeRun(std::move(execution->outputs));
   }
   JudgeBits();
   return {};
 }
 
-void Trial::JudgeRun(Tensor output) {
+void Trial::JudgeRun(std::vector<Tensor> outputs) {
   const Span span(Phase::kCompare);
   const Stopwatch watch;
-  raw_.push_back(output.Clone());
-  auto& runs = found_.evidence.runs;
-  // Equal bits get equal metrics; most second runs are that.
-  if (runs.size() == 1 && SameBits(raw_[0], raw_[1])) {
-    runs.push_back(runs[0]);
-  } else {
-    const JudgedBy by{*data_.op, data_.problem, data_.inputs, data_.golden, by_.bound, attempt_.contract};
-    runs.push_back(JudgeOutput(by, output));
-    if (runs.size() == 1) found_.histogram = CountMargins(data_.golden, by_.bound, attempt_.contract, output);
-    if (!Holds(runs.back()) && failed_.empty()) failed_.push_back(std::move(output));
-  }
+  raw_.push_back(ClonesOf(outputs));
+  for (size_t k = 0; k < outputs.size(); ++k) JudgeOutputOf(k, std::move(outputs[k]));
   found_.compare_s += watch.Seconds();
 }
 
+void Trial::JudgeOutputOf(size_t number, Tensor output) {
+  OutputFindings& found = found_.outputs[number];
+  const CaseOutput& of = data_.outputs[number];
+  const BoundModel& bound = by_.outputs[number].bound;
+  std::vector<ErrorMetrics>& runs = found.evidence.runs;
+  // Equal bits get equal metrics; most second runs are that.
+  if (runs.size() == 1 && SameBits(raw_[0][number], raw_[1][number])) {
+    runs.push_back(runs[0]);
+    return;
+  }
+  runs.push_back(JudgeOutput({*data_.op, of.problem, data_.inputs, of.golden, bound, attempt_.contract}, output));
+  if (runs.size() == 1) found.histogram = CountMargins(of.golden, bound, attempt_.contract, output);
+  if (!Holds(runs.back()) && !failed_[number]) failed_[number] = std::move(output);
+}
+
 void Trial::JudgeBits() {
-  const ElementReport unwritten = UnwrittenElements(raw_[0], raw_[1]);
-  Evidence& evidence = found_.evidence;
-  evidence.unwritten = unwritten.count;
-  evidence.unwritten_where = UnwrittenText(data_.problem.output.name, evidence.shape, unwritten);
-  evidence.bits_equal = SameBits(raw_[0], raw_[1]);
-  if (evidence.bits_equal) raw_.pop_back();
+  for (size_t k = 0; k < found_.outputs.size(); ++k) {
+    const ElementReport unwritten = UnwrittenElements(raw_[0][k], raw_[1][k]);
+    Evidence& evidence = found_.outputs[k].evidence;
+    evidence.unwritten = unwritten.count;
+    evidence.unwritten_where = UnwrittenText(data_.problem.outputs[k].name, evidence.shape, unwritten);
+    evidence.bits_equal = SameBits(raw_[0][k], raw_[1][k]);
+  }
+  if (SameBits(raw_[0], raw_[1])) raw_.pop_back();
+}
+
+void Trial::FindLowerClasses() {
+  for (size_t k = 0; k < found_.outputs.size(); ++k) {
+    Evidence& evidence = found_.outputs[k].evidence;
+    if (!failed_[k] || !ValuesFail(evidence)) continue;
+    evidence.lower_class = context_.LowerClassOf(by_, attempt_.contract, k, *failed_[k], others_);
+  }
 }
 
 Call<void> Trial::RunTwins(const PreparedPlan& plan) {
   for (size_t variant = 0; variant < by_.twins.size(); ++variant) {
+    const size_t number = by_.twins[variant].output();
     const std::shared_ptr<const Twin> twin = by_.twins[variant].Get();
     auto execution = Execute(plan, twin->inputs, kPrefills[variant % std::size(kPrefills)]);
     if (!execution) return tl::unexpected(execution.error());
     const Span span(Phase::kCompare);
     const Stopwatch watch;
-    const std::string hash = variant == 0 ? HashOf(execution->output) : "";
-    const int number = static_cast<int>(variant);
-    const TwinOutcome outcome = JudgeTwin(*data_.op, data_.problem, *twin, number, execution->output);
-    if (variant == 0 && outcome.Holds()) attempt_.second_hash = hash;
+    const bool is_of_all = by_.TwinOfAll() == &by_.twins[variant];
+    const std::string hash = is_of_all ? HashOf(execution->outputs) : "";
+    const TwinOutcome outcome = JudgeTwin(*data_.op, data_.outputs[number].problem, *twin, static_cast<int>(variant),
+                                          execution->outputs[number]);
+    if (is_of_all && outcome.Holds()) attempt_.second_hash = hash;
     if (!outcome.Holds() && attempt_.kept.empty()) {  // one shows it
-      attempt_.kept.push_back({fmt::format("twin{}", variant), number, execution->output.Clone()});
+      attempt_.kept.push_back(
+          {fmt::format("twin{}", variant), static_cast<int>(variant), ClonesOf(execution->outputs)});
     }
-    found_.evidence.twins.push_back(outcome);
-    others_.push_back(std::move(execution->output));
+    found_.outputs[number].evidence.twins.push_back(outcome);
+    others_.push_back(std::move(execution->outputs));
     found_.compare_s += watch.Seconds();
   }
   return {};
@@ -120,37 +146,44 @@ Call<void> Trial::RunTwins(const PreparedPlan& plan) {
 Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
   const Problem& problem = data_.problem;
   const bool cheap = problem.flops <= kMostFlopsOfSecondSet && problem.bytes <= kMostBytesOfSecondSet;
-  if (!by_.twins.empty() || !cheap) return {};
+  if (by_.TwinOfAll() != nullptr || !cheap) return {};
   const CaseData* second = context_.SecondSet();
   if (second == nullptr) return {};
   auto execution = plan.Execute(second->inputs, Prefill::kNanPayload);
   if (!execution) return tl::unexpected(execution.error());
-  AddObservations(*execution, found_.evidence);
+  AddObservations(*execution, found_);
   found_.execute_s += execution->host_seconds;
   const Span span(Phase::kCompare);
   attempt_.second_set = second->problem.spec.Id();
-  std::string& what = found_.evidence.second_set;
-  what = context_.ProblemOfSecondSet(by_, attempt_.contract, execution->output.Clone());
-  if (what.empty()) {
-    attempt_.second_hash = HashOf(execution->output);
+  const OutputProblem wrong = context_.ProblemOfSecondSet(by_, attempt_.contract, ClonesOf(execution->outputs));
+  found_.outputs[wrong.output].evidence.second_set = wrong.what;
+  if (wrong.what.empty()) {
+    attempt_.second_hash = HashOf(execution->outputs);
   } else {
-    attempt_.kept.push_back({"second", KeptOutput::kSecondSet, execution->output.Clone()});
+    attempt_.kept.push_back({"second", KeptOutputSet::kSecondSet, ClonesOf(execution->outputs)});
   }
-  second->op->Canonicalise(second->problem, second->inputs, execution->output);
-  others_.push_back(std::move(execution->output));
+  for (size_t k = 0; k < second->outputs.size(); ++k) {
+    second->op->Canonicalise(second->outputs[k].problem, second->inputs, execution->outputs[k]);
+  }
+  others_.push_back(std::move(execution->outputs));
   return {};
 }
 
 // Only what holds alone is asked for more.
 Call<void> Trial::RunRelations(const PreparedPlan& plan, RelationEffort effort) {
-  const Verdict verdict = Decide(found_.evidence).verdict;
-  if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || found_.evidence.lower_class) return {};
+  for (const OutputFindings& output : found_.outputs) {
+    const Verdict verdict = output.decision.verdict;
+    if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || output.evidence.lower_class) {
+      return {};
+    }
+  }
   const Span span(Phase::kRelations);
   const Stopwatch watch;
-  auto run = assay::RunRelations({device_, context_, by_.bound, attempt_, plan, effort}, found_.evidence);
+  auto run = assay::RunRelations({device_, context_, by_, attempt_, plan, effort}, found_);
   found_.relations_s = watch.Seconds();
-  if (attempt_.kept.empty() && IsFailingResult(Decide(found_.evidence).verdict)) {
-    attempt_.kept.push_back({"run1", KeptOutput::kOwn, attempt_.output.Clone()});
+  found_.Decide();
+  if (attempt_.kept.empty() && IsFailingResult(found_.outputs[found_.worst].decision.verdict)) {
+    attempt_.kept.push_back({"run1", KeptOutputSet::kOwn, ClonesOf(attempt_.outputs)});
   }
   return run;
 }
@@ -159,11 +192,13 @@ Call<void> Trial::RunRelations(const PreparedPlan& plan, RelationEffort effort) 
 // Those of twins are there already.
 void Trial::KeepRuns() {
   const auto keep = [&](size_t run) {
-    attempt_.kept.push_back({fmt::format("run{}", run + 1), KeptOutput::kOwn, raw_[run].Clone()});
+    attempt_.kept.push_back({fmt::format("run{}", run + 1), KeptOutputSet::kOwn, ClonesOf(raw_[run])});
   };
-  const bool both = !found_.evidence.bits_equal;
+  const bool both = raw_.size() > 1;
   for (size_t run = 0; run < raw_.size(); ++run) {
-    if (!Holds(found_.evidence.runs[run]) && (run == 0 || both)) keep(run);
+    const bool holds = std::ranges::all_of(
+        found_.outputs, [run](const OutputFindings& output) { return Holds(output.evidence.runs[run]); });
+    if (!holds) keep(run);
   }
   if (!attempt_.kept.empty()) return;
   keep(0);

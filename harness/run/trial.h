@@ -2,6 +2,7 @@
 // The correctness phase of one implementation on one case: executed, judged step by step, kept where it fails.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "harness/run/case_context.h"
@@ -26,9 +27,11 @@ class Trial {
   Call<void> RunSecondSet(const PreparedPlan& plan);
   Call<void> RunRelations(const PreparedPlan& plan, RelationEffort effort);
   Call<Execution> Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs, Prefill prefill);
-  // Judge: what the runs leave in the evidence.
-  void JudgeRun(Tensor output);
+  // Judge: what the runs leave in the evidence of each output.
+  void JudgeRun(std::vector<Tensor> outputs);
+  void JudgeOutputOf(size_t number, Tensor output);
   void JudgeBits();
+  void FindLowerClasses();
   // Keep: for the failure folder.
   void KeepRuns();
 
@@ -38,9 +41,9 @@ class Trial {
   const ContractData& by_;
   Attempt& attempt_;
   Findings& found_;
-  std::vector<Tensor> raw_;     // outputs of the own inputs as they came back, for bits and prefills
-  std::vector<Tensor> failed_;  // canonical: the first of them that fails
-  std::vector<Tensor> others_;  // canonical: the twins' or the second set's
+  std::vector<std::vector<Tensor>> raw_;       // outputs of the own inputs as they came back, for bits and prefills
+  std::vector<std::optional<Tensor>> failed_;  // by output, canonical: the first of them that fails
+  std::vector<std::vector<Tensor>> others_;    // of the twins, canonical what they tell of, and of the second set
 };
 
 }  // namespace assay

@@ -76,6 +76,7 @@ OpSchema AttentionSchema() {
                     {"masked_rows", AttrType::kName, "zero", "the result of a query that sees no key", {"zero", "nan"}},
                     {"mask_per_head", AttrType::kInt, "0", "1: the mask is [b,h,l,s] instead of [l,s]"}},
           .operands = {"q", "k", "v", "o"},
+          .outputs = {"o"},
           .layouts = {{"q", "[b,h,l,d]"},
                       {"k", "[b,hkv,s,d]"},
                       {"v", "[b,hkv,s,dv]"},
@@ -175,7 +176,7 @@ class Attention final : public Operator {
       const Shape shape = op.mask_per_head ? Shape{op.batch, op.heads, op.l, op.s} : Shape{op.l, op.s};
       problem->inputs.push_back({"mask", op.mask == MaskKind::kBool ? DType::kI8 : type, shape});
     }
-    problem->output = {"o", type, {op.batch, op.heads, op.l, op.dv}};
+    problem->outputs = {{"o", type, {op.batch, op.heads, op.l, op.dv}}};
     if (const std::string text = SizeProblem(*problem); !text.empty()) return BindError(*problem, text);
     problem->flops = 2 * VisiblePairs(op) * static_cast<double>(op.d + op.dv);
     problem->bytes = CompulsoryBytes(*problem);

@@ -136,7 +136,7 @@ class Bounder {
 
 BoundModel AttentionBound(const Problem& problem, const Golden& golden, const Contract& contract) {
   const AttentionCase op(problem);
-  BoundModel bound = OutputBound(contract, problem.output.dtype);
+  BoundModel bound = OutputBound(contract, problem.output().dtype);
   // Sums before the division by l, and l itself up to s.
   bound.partial_overflow_at = contract.AccMaxFinite() / (2 * static_cast<double>(op.s));
   const Bounder bounder(op, contract, problem.inputs[0].dtype);

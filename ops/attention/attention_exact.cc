@@ -60,8 +60,8 @@ bool IsExact(const AttentionCase& op, const AttentionData& data, const Contract&
 // The twin's golden and bound are the operator's own.
 void Expect(const Problem& problem, const Contract& contract, bool exact_rows, Twin& twin) {
   const AttentionCase op(problem);
-  const FloatFormat& format = FormatOf(problem.output.dtype);
-  const Tier tier = problem.output.dtype == DType::kF64 ? Tier::kReproducible : Tier::kFast;
+  const FloatFormat& format = FormatOf(problem.output().dtype);
+  const Tier tier = problem.output().dtype == DType::kF64 ? Tier::kReproducible : Tier::kFast;
   const Golden golden = AttentionGolden(problem, twin.inputs, tier);
   const BoundModel bound = AttentionBound(problem, golden, contract);
   const AttentionData data(op, twin.inputs);
@@ -102,7 +102,7 @@ std::vector<Mutant> AttentionOmittedTerms(const Problem& problem, std::span<cons
                                           std::span<const double> values, std::span<const int64_t> outputs) {
   const AttentionCase op(problem);
   const AttentionData data(op, inputs);
-  const FloatFormat& format = FormatOf(problem.output.dtype);
+  const FloatFormat& format = FormatOf(problem.output().dtype);
   std::vector<Mutant> mutants;
   std::map<int64_t, AttentionRow> done;
   for (int64_t output : outputs) {

@@ -113,10 +113,10 @@ double SumDeviation(double n, double o, double magnitude, double squares, double
 class Builder {
  public:
   Builder(const Problem& problem, std::span<const Tensor> inputs, Tier tier)
-      : op_(problem), data_(op_, inputs, tier == Tier::kFast && SizeOf(problem.output.dtype) < 8), tier_(tier) {
-    const int64_t size = NumElements(problem.output.shape);
-    const bool wide = SizeOf(problem.output.dtype) == 8;
-    golden_.shape = problem.output.shape;
+      : op_(problem), data_(op_, inputs, tier == Tier::kFast && SizeOf(problem.output().dtype) < 8), tier_(tier) {
+    const int64_t size = NumElements(problem.output().shape);
+    const bool wide = SizeOf(problem.output().dtype) == 8;
+    golden_.shape = problem.output().shape;
     golden_.tier = tier;
     golden_.value.resize(static_cast<size_t>(size));
     if (tier == Tier::kReproducible) golden_.value_lo.resize(static_cast<size_t>(size));

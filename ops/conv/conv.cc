@@ -52,6 +52,7 @@ OpSchema ConvSchema() {
                 {"groups", AttrType::kInt, "1", "independent convolutions side by side; c: depthwise"},
                 {"bias", AttrType::kInt, "0", "1: bias[o] is added, an input"}},
       .operands = {"x", "w", "y"},
+      .outputs = {"y"},
       .layouts = {{"x", "[n,c,i...]"},
                   {"w", "[o,c/groups,k...]"},
                   {"bias", "[o]", "only with bias=1"},
@@ -173,7 +174,7 @@ class Conv final : public Operator {
     problem->inputs = {{"x", x, WithSpatial(op.n, op.c, op, op.in)},
                        {"w", w, WithSpatial(op.o, op.GroupInputs(), op, op.kernel)}};
     if (op.bias) problem->inputs.push_back({"bias", y, {op.o}});
-    problem->output = {"y", y, WithSpatial(op.n, op.o, op, op.out)};
+    problem->outputs = {{"y", y, WithSpatial(op.n, op.o, op, op.out)}};
     if (const std::string text = SizeProblem(*problem); !text.empty()) return BindError(*problem, text);
     // The usual count of the direct algorithm: padded taps count like others.
     problem->flops = 2.0 * static_cast<double>(op.n) * static_cast<double>(op.o) * static_cast<double>(op.Positions()) *
@@ -206,7 +207,7 @@ class Conv final : public Operator {
   }
 
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
-    return ConvBound(ConvCase(problem), golden, contract, problem.inputs[0].dtype, problem.output.dtype);
+    return ConvBound(ConvCase(problem), golden, contract, problem.inputs[0].dtype, problem.output().dtype);
   }
 
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator layer_norm: y = (x - mean) / sqrt(variance + eps) gamma + beta along the last axis.
+// The operator layer_norm: y = (x - mean) / sqrt(variance + eps) gamma + beta along the last axis. With stats=1 the
+// mean and 1 / sqrt(variance + eps) of each row come out as well, as layer_norm_backward takes them.
 #include "ops/formula_operator.h"
 
 namespace assay {
@@ -14,8 +15,12 @@ void LayerNorm(Definition& d) {
   const Expr gamma = d.In("gamma", n, Role::kWeight), beta = d.In("beta", n);
   const double eps = d.Real("eps", "1e-05", "what is added to the variance");
   d.RefuseIf(eps <= 0, "eps must be positive: the variance of equal elements is zero");
-  const Expr c = x - Mean(x, n);
-  d.Out("y", c * Rsqrt(Mean(c * c, n) + eps) * gamma + beta, rows + n);
+  const Flag stats = d.Flag("stats", "1: mean and rstd of each row are outputs too");
+  const Expr mean = Mean(x, n), c = x - mean;
+  const Expr rstd = Rsqrt(Mean(c * c, n) + eps);
+  d.Out("y", c * rstd * gamma + beta, rows + n);
+  d.OutIf(stats, "mean", mean, rows);
+  d.OutIf(stats, "rstd", rstd, rows);
   d.SetTypes({"f32", "bf16", "f16", "f64", "bf16-f32-f32-bf16", "f16-f32-f32-f16"});
 }
 

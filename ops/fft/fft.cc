@@ -73,6 +73,7 @@ OpSchema FftSchema() {
             "none: scale 1; ortho: 1/sqrt(N); backward: 1/N with dir=inv",
             {"none", "ortho", "backward"}}},
       .operands = {"x", "y"},
+      .outputs = {"y"},
       .layouts = {{"x", "[batch,n...]", "no batch axis when batch=1; c2r: the last axis is n/2+1"},
                   {"y", "[batch,n...]", "r2c: the last axis is n/2+1"}}};
 }
@@ -166,7 +167,7 @@ class Fft final : public Operator {
     const DType x = problem->spec.dtypes.front(), y = problem->spec.dtypes.back();
     if (const std::string text = CheckTypes(fft.kind, x, y); !text.empty()) return BindError(*problem, text);
     problem->inputs = {{"x", x, WithBatch(fft.batch, fft.InputAxes())}};
-    problem->output = {"y", y, WithBatch(fft.batch, fft.OutputAxes())};
+    problem->outputs = {{"y", y, WithBatch(fft.batch, fft.OutputAxes())}};
     // The customary count, whatever the algorithm: 5 N log2 N, half of it with a real side.
     const auto points = static_cast<double>(fft.Points());
     problem->flops =
@@ -188,15 +189,15 @@ class Fft final : public Operator {
   }
 
   Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
-    const FloatFormat& format = FormatOf(problem.output.dtype);
-    const bool wide = problem.output.dtype == DType::kC128 || problem.output.dtype == DType::kF64;
+    const FloatFormat& format = FormatOf(problem.output().dtype);
+    const bool wide = problem.output().dtype == DType::kC128 || problem.output().dtype == DType::kF64;
     Golden golden = GoldenFft(FftCaseOf(problem), inputs[0], tier, wide, format.MinNormal());
-    golden.shape = problem.output.shape;
+    golden.shape = problem.output().shape;
     return golden;
   }
 
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
-    return FftBound(FftCaseOf(problem), golden, contract, problem.output.dtype);
+    return FftBound(FftCaseOf(problem), golden, contract, problem.output().dtype);
   }
 
   // The count is the usual one, of radix 2.

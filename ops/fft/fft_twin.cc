@@ -70,7 +70,7 @@ std::optional<Twin> FftTwin(const Operator& op, const Problem& problem, const Co
   if (parts == 0) return std::nullopt;
   Twin twin;
   twin.inputs.push_back(TwinSignal(fft, problem.inputs[0], parts, variant));
-  const FloatFormat& format = FormatOf(problem.output.dtype);
+  const FloatFormat& format = FormatOf(problem.output().dtype);
   const Golden golden = op.ComputeGolden(problem, twin.inputs, Tier::kFast);
   const BoundModel bound = op.Bound(problem, golden, contract);
   twin.expected = golden.value;

@@ -87,8 +87,74 @@ Expr Definition::In(std::string_view name, const Axes& axes, Role role) {
   return AddInput(*graph_, std::string(name), axes);
 }
 
-void Definition::Out(std::string_view name, Expr value, const Axes& axes) {
+Flag Definition::Flag(std::string_view key, std::string_view doc) {
+  AddAttr({.key = std::string(key), .type = AttrType::kInt, .default_value = "0", .doc = std::string(doc)});
+  const int64_t value = values_ == nullptr ? 0 : Find(values_->integers, key);
+  RefuseIf(value != 0 && value != 1, fmt::format("{}={} must be 0 or 1", key, value));
+  return {std::string(key), value == 1};
+}
+
+// Names are those of files of tensors too.
+void Definition::AddOutputOf(std::string_view name, Expr value, const Axes& axes, OutputType type) {
+  for (const InputInfo& input : graph_->inputs) ASSAY_CHECK(input.name != name);
+  for (const OutputInfo& output : graph_->outputs) ASSAY_CHECK(output.name != name);
   AddOutput(*graph_, std::string(name), value, axes);
+  output_types_.push_back(type);
+}
+
+void Definition::Out(std::string_view name, Expr value, const Axes& axes) {
+  ASSAY_CHECK(graph_->outputs.empty());
+  AddOutputOf(name, value, axes, {});
+}
+
+void Definition::OutLike(std::string_view name, Expr value, const Axes& axes, std::string_view input) {
+  AddOutputOf(name, value, axes, {OutputType::Kind::kLike, InputNumber(input)});
+}
+
+void Definition::OutInPlace(std::string_view name, Expr value, std::string_view input) {
+  const size_t number = InputNumber(input);
+  Axes axes;
+  for (const int axis : graph_->inputs[number].axes) axes.list.push_back({axis, graph_->Extent(axis)});
+  AddOutputOf(name, value, axes, {OutputType::Kind::kLike, number, true});
+}
+
+void Definition::OutIf(const formula::Flag& flag, std::string_view name, Expr value, const Axes& axes) {
+  if (values_ == nullptr) {
+    std::vector<int> ids;
+    for (const formula::Axis axis : axes.list) ids.push_back(axis.id);
+    optional_outputs_.push_back({std::string(name), LayoutText(ids), fmt::format("only with {}=1", flag.key)});
+  }
+  if (flag.on) AddOutputOf(name, value, axes, {OutputType::Kind::kWide});
+}
+
+size_t Definition::InputNumber(std::string_view name) const {
+  const auto found = std::ranges::find(graph_->inputs, name, &InputInfo::name);
+  ASSAY_CHECK(found != graph_->inputs.end());
+  return static_cast<size_t>(found - graph_->inputs.begin());
+}
+
+DType Definition::TypeOfOutput(size_t output, const std::vector<DType>& listed) const {
+  const OutputType& type = output_types_[output];
+  switch (type.kind) {
+    case OutputType::Kind::kListed:
+      return listed.back();
+    case OutputType::Kind::kLike:
+      return listed[type.input];
+    case OutputType::Kind::kWide:
+      break;
+  }
+  return std::ranges::find(listed, DType::kF64) == listed.end() ? DType::kF32 : DType::kF64;
+}
+
+uint32_t Definition::AliasOfOutput(size_t output) const {
+  const OutputType& type = output_types_[output];
+  return type.in_place ? static_cast<uint32_t>(type.input) + 1 : 0;
+}
+
+void Definition::FocusOn(size_t output) {
+  if (graph_->outputs.size() < 2) return;
+  *graph_ = KeepOutput(*graph_, output);
+  output_types_ = {output_types_[output]};
 }
 
 bool Definition::RefuseIf(bool bad, std::string_view why) {
@@ -103,14 +169,25 @@ std::string Definition::LayoutText(const std::vector<int>& axes) const {
 }
 
 OpSchema Definition::Schema() const {
-  OpSchema schema{.op = op_, .doc = doc_, .attrs = attrs_, .operands = {}, .layouts = {}};
+  OpSchema schema{.op = op_, .doc = doc_, .attrs = attrs_, .operands = {}};
   for (const InputInfo& input : graph_->inputs) {
     schema.operands.push_back(input.name);
     schema.layouts.push_back({input.name, LayoutText(input.axes)});
   }
-  for (const OutputInfo& output : graph_->outputs) {
-    schema.operands.push_back(output.name);
-    schema.layouts.push_back({output.name, LayoutText(output.axes)});
+  for (size_t i = 0; i < graph_->outputs.size(); ++i) {
+    const OutputInfo& output = graph_->outputs[i];
+    const OutputType& type = output_types_[i];
+    if (type.kind == OutputType::Kind::kListed) schema.operands.push_back(output.name);
+    const std::string& like = graph_->inputs[type.input].name;
+    const std::string doc = type.in_place                          ? "in the place of " + like
+                            : type.kind == OutputType::Kind::kLike ? "of the type of " + like
+                                                                   : "";
+    schema.layouts.push_back({output.name, LayoutText(output.axes), doc});
+    schema.outputs.push_back(output.name);
+  }
+  for (const OperandDoc& output : optional_outputs_) {
+    schema.layouts.push_back(output);
+    schema.outputs.push_back(output.name);
   }
   return schema;
 }

@@ -21,6 +21,25 @@ enum class Role : uint8_t {
   kWeight,    // random fills: around 1, as trained weights are
   kPositive,  // the fill's magnitudes
   kTable,     // random fills: within [-1, 1], as sines and cosines are
+  kOffset,    // the fill itself, added or subtracted; zero in twins, whose ones it would hide or cancel
+};
+
+// Where the type of an output comes from.
+struct OutputType {
+  enum class Kind : uint8_t {
+    kListed,  // the dtype list of a case
+    kLike,    // an input
+    kWide,    // f64 where an operand is f64, else f32, as sums have it
+  };
+  Kind kind = Kind::kListed;
+  size_t input = 0;       // of kLike
+  bool in_place = false;  // its memory is that of the input
+};
+
+// An attribute that is 0 or 1.
+struct Flag {
+  std::string key;
+  bool on = false;
 };
 
 // The attributes of a case.
@@ -47,10 +66,18 @@ class Definition {
   double Real(std::string_view key, std::string_view default_value, std::string_view doc);
   // The first choice is the default.
   std::string Choice(std::string_view key, std::vector<std::string> choices, std::string_view doc);
+  // Default: 0.
+  assay::formula::Flag Flag(std::string_view key, std::string_view doc);
   Expr In(std::string_view name, const Axes& axes, Role role = Role::kData);
+  // Outputs, in their order. The type of the first is in the dtype list of a case, behind those of the inputs.
   void Out(std::string_view name, Expr value, const Axes& axes);
-  // Allowed types of all operands, inputs first, as "bf16-f32-bf16"; a single type is that of all. Default: f64, f32,
-  // f16 and bf16 for all.
+  // Of the type of an input; in its memory as well, whose axes it then has.
+  void OutLike(std::string_view name, Expr value, const Axes& axes, std::string_view input);
+  void OutInPlace(std::string_view name, Expr value, std::string_view input);
+  // Where the flag is on, of the type that sums have (OutputType::kWide).
+  void OutIf(const assay::formula::Flag& flag, std::string_view name, Expr value, const Axes& axes);
+  // Allowed types of the operands in a dtype list, inputs first, as "bf16-f32-bf16"; a single type is that of all.
+  // Default: f64, f32, f16 and bf16 for all.
   void SetTypes(std::vector<std::string> types) { types_ = std::move(types); }
   // Why a case makes no sense: `why` when `bad`. The first one counts. Returns `bad`: where the formula cannot even be
   // written then, its author returns.
@@ -61,6 +88,11 @@ class Definition {
   OpSchema Schema() const;
   const std::vector<std::string>& types() const { return types_; }
   const std::vector<Role>& roles() const { return roles_; }  // of the inputs
+  // Of an output, where the operands of the dtype list have these types.
+  DType TypeOfOutput(size_t output, const std::vector<DType>& listed) const;
+  uint32_t AliasOfOutput(size_t output) const;  // as Operand::alias
+  // Leaves of the graph what this output needs. The graph's first output is then that one.
+  void FocusOn(size_t output);
   const std::string& refusal() const { return refusal_; }
   struct Derived {
     int axis, of;
@@ -72,6 +104,8 @@ class Definition {
  private:
   Definition(std::string_view op, const AttrValues* values);
   void AddAttr(AttrDef def);
+  void AddOutputOf(std::string_view name, Expr value, const Axes& axes, OutputType type);
+  size_t InputNumber(std::string_view name) const;
   std::string LayoutText(const std::vector<int>& axes) const;
 
   std::string op_, doc_, refusal_;
@@ -80,7 +114,9 @@ class Definition {
   std::vector<std::string> types_ = {"f32", "bf16", "f16", "f64"};
   std::vector<Role> roles_;
   std::vector<Derived> derived_;
-  std::unique_ptr<Graph> graph_;  // stays where it is when the definition moves
+  std::vector<OutputType> output_types_;
+  std::vector<OperandDoc> optional_outputs_;  // of the schema
+  std::unique_ptr<Graph> graph_;              // stays where it is when the definition moves
 
  public:
   Definition(Definition&&) = default;

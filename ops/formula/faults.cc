@@ -33,6 +33,7 @@ std::vector<FaultyNode> FaultyNodes(const Graph& graph) {
   std::vector<FaultyNode> nodes;
   for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
     const Node& node = graph.At(i);
+    if (node.shown_elsewhere) continue;
     if (IsReduction(node.kind)) nodes.push_back({i, graph.ExtentOf(node.reduced)});
     if (node.kind == Kind::kRecur) nodes.push_back({i, graph.Extent(node.axis)});
   }

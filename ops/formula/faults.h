@@ -27,7 +27,8 @@ class LaneEvaluator {
   std::vector<int64_t> inner_;
 };
 
-// Reductions and recurrences with their terms: where something can be forgotten.
+// Reductions and recurrences with their terms: where something can be forgotten. Those that another output shows more
+// plainly are left to it: the mean of a row in its deviation, where the mean is an output too.
 struct FaultyNode {
   int node = 0;
   int64_t terms = 1;

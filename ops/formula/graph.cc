@@ -26,7 +26,60 @@ std::string DescribeMap(const Graph& graph, const Node& node) {
   return fmt::format("{}({})", info.name, args);
 }
 
+// Those that lead to an output.
+std::vector<bool> NodesOf(const Graph& graph, size_t output) {
+  std::vector<bool> needed(graph.nodes.size());
+  needed[static_cast<size_t>(graph.outputs[output].node)] = true;
+  for (size_t i = graph.nodes.size(); i-- > 0;) {  // operands stand first
+    if (!needed[i]) continue;
+    for (const int arg : graph.nodes[i].args) needed[static_cast<size_t>(arg)] = true;
+  }
+  return needed;
+}
+
+// Where something can be forgotten on the way to an output.
+std::vector<bool> TermsOf(const Graph& graph, size_t output) {
+  std::vector<bool> nodes = NodesOf(graph, output);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Kind kind = graph.nodes[i].kind;
+    nodes[i] = nodes[i] && (IsReduction(kind) || kind == Kind::kRecur);
+  }
+  return nodes;
+}
+
+// Of these, those of other outputs that have some of them alone.
+std::vector<bool> ShownElsewhere(const Graph& graph, size_t output) {
+  const std::vector<bool> own = TermsOf(graph, output);
+  std::vector<bool> shown(own.size());
+  for (size_t k = 0; k < graph.outputs.size(); ++k) {
+    const std::vector<bool> of_other = TermsOf(graph, k);
+    bool are_own = true, are_fewer = false;
+    for (size_t i = 0; i < own.size(); ++i) {
+      are_own = are_own && (own[i] || !of_other[i]);
+      are_fewer = are_fewer || (own[i] && !of_other[i]);
+    }
+    for (size_t i = 0; i < own.size() && are_own && are_fewer; ++i) shown[i] = shown[i] || of_other[i];
+  }
+  return shown;
+}
+
 }  // namespace
+
+Graph KeepOutput(const Graph& graph, size_t output) {
+  const std::vector<bool> needed = NodesOf(graph, output);
+  const std::vector<bool> shown = ShownElsewhere(graph, output);
+  std::vector<int> place(graph.nodes.size(), -1);
+  Graph kept{.axes = graph.axes, .nodes = {}, .inputs = graph.inputs, .outputs = {graph.outputs[output]}};
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!needed[i]) continue;
+    place[i] = static_cast<int>(kept.nodes.size());
+    Node& node = kept.nodes.emplace_back(graph.nodes[i]);
+    node.shown_elsewhere = shown[i];
+    for (int& arg : node.args) arg = place[static_cast<size_t>(arg)];
+  }
+  kept.outputs[0].node = place[static_cast<size_t>(kept.outputs[0].node)];
+  return kept;
+}
 
 double CountFlops(const Graph& graph) {
   double flops = 0;

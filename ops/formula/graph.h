@@ -68,7 +68,10 @@ struct Node {
   Steps steps = Steps::kPlain;
   bool recomputed = false;    // kernels may compute this result more than once, in different orders
   bool non_negative = false;  // whatever the inputs; so are the results of implementations
-  std::vector<int> args;      // nodes
+  // A reduction or recurrence that leads to another output as well, by way of fewer of them: what is forgotten in it
+  // shows there. Set by KeepOutput.
+  bool shown_elsewhere = false;
+  std::vector<int> args;  // nodes
   AxisSet axes = 0;
   AxisSet reduced = 0;         // kSum ... kMin
   int axis = -1;               // kRecur, kIndex; kAt: of the result
@@ -127,6 +130,9 @@ inline bool Has(AxisSet set, int axis) {
 inline bool IsReduction(Kind kind) {
   return kind == Kind::kSum || kind == Kind::kProd || kind == Kind::kMax || kind == Kind::kMin;
 }
+
+// What one of the outputs needs: the others, and nodes that lead to them alone, are gone. Inputs and axes all stay.
+Graph KeepOutput(const Graph& graph, size_t output);
 
 inline AxisSet OutputSet(const OutputInfo& output) {
   return SetOf(output.axes);

@@ -61,6 +61,7 @@ OpSchema MatmulSchema() {
                      "rounded: a b is rounded to y's type before alpha, c and bias",
                      {"fused", "rounded"}}},
           .operands = {"a", "b", "y"},
+          .outputs = {"y"},
           .layouts = {{"a", "[batch,m,k]", "no batch axis when batch=1; [k,m] when transa=1"},
                       {"b", "[batch,k,n]", "no batch axis when batch=1; [n,k] when transb=1"},
                       {"c", "[batch,m,n]", "only when beta is not 0"},
@@ -116,7 +117,7 @@ std::string CheckAttributes(const Problem& problem, bool integers) {
 
 // As NeedsWidePlanes, of the largest S' that these operands can have.
 bool HasWidePlanes(const MatmulCase& op, const Problem& problem, std::span<const Tensor> inputs) {
-  const DType out = problem.output.dtype;
+  const DType out = problem.output().dtype;
   if (NeedsWidePlanes(out, 0) || IsInt(out)) return NeedsWidePlanes(out, 0);
   const double products = LargestFinite(inputs[0]) * LargestFinite(inputs[1]) * static_cast<double>(op.gemm.k);
   double largest = products * std::max(1.0, std::abs(op.alpha));
@@ -149,7 +150,7 @@ class Matmul final : public Operator {
                        {"b", b, transb ? batched(n, k) : batched(k, n)}};
     if (op.beta != 0) problem->inputs.push_back({"c", y, batched(m, n)});
     if (op.bias) problem->inputs.push_back({"bias", y, {n}});
-    problem->output = {"y", y, batched(m, n)};
+    problem->outputs = {{"y", y, batched(m, n)}};
     problem->flops =
         2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) * static_cast<double>(batch);
     problem->bytes = CompulsoryBytes(*problem);
@@ -175,7 +176,7 @@ class Matmul final : public Operator {
   Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override {
     const MatmulCase op(problem);
     Golden golden = GoldenGemm(op.gemm, inputs[0], inputs[1], tier, HasWidePlanes(op, problem, inputs));
-    golden.shape = problem.output.shape;
+    golden.shape = problem.output().shape;
     if (golden.exact) return golden;
     AddLostInfinities(op, inputs[0], inputs[1], golden);
     AddLargestOperands(op, inputs[0], inputs[1], golden);
@@ -185,7 +186,7 @@ class Matmul final : public Operator {
   }
 
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override {
-    return MatmulBound(MatmulCase(problem), golden, contract, problem.inputs[0].dtype, problem.output.dtype);
+    return MatmulBound(MatmulCase(problem), golden, contract, problem.inputs[0].dtype, problem.output().dtype);
   }
 
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {

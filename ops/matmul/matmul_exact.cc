@@ -26,7 +26,7 @@ std::optional<ExactCode> PlanTwin(const MatmulCase& op, const Problem& problem, 
   const double added = (op.beta != 0 ? std::abs(op.beta) * kAddends : 0) + (op.bias ? kAddends : 0);
   const double scale = std::max(1.0, std::abs(op.alpha));  // products may be scaled before or after they are summed
   const double held = std::ldexp(unit, TwinPartialBits(contract));
-  const double shown = std::ldexp(unit, TwinOutputBits(problem.output.dtype));
+  const double shown = std::ldexp(unit, TwinOutputBits(problem.output().dtype));
   const int64_t limit = TwinInputLimit(problem.inputs[0].dtype, contract);
   const CodeBudget budget{.terms = op.gemm.k,
                           .first = limit,
@@ -35,7 +35,7 @@ std::optional<ExactCode> PlanTwin(const MatmulCase& op, const Problem& problem, 
                           .result = (std::min(shown, held) - added) / scale,
                           .aim = ClimbingAim(contract),
                           .lowest = IsInt(problem.inputs[0].dtype)};
-  if (variant == 1 && ShowsAllBits(contract, problem.output.dtype)) {
+  if (variant == 1 && ShowsAllBits(contract, problem.output().dtype)) {
     if (auto climbing = ExactCode::PlanClimbing(budget)) return climbing;
   }
   return ExactCode::Plan(budget);
@@ -117,7 +117,7 @@ std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract,
   if (op.beta != 0) twin.inputs.push_back(Addends(problem.inputs[op.c_index()], kC, op.beta, op.alpha));
   if (op.bias) twin.inputs.push_back(Addends(problem.inputs[op.bias_index()], kAddedBias, 1, op.alpha));
 
-  const int64_t size = NumElements(problem.output.shape);
+  const int64_t size = NumElements(problem.output().shape);
   const double sum = op.alpha * static_cast<double>(code->Sum(variant));
   twin.expected.resize(static_cast<size_t>(size));
   for (int64_t i = 0; i < size; ++i) {

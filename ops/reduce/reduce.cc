@@ -51,6 +51,7 @@ OpSchema ReduceSchema() {
                      "max, min, argmax, argmin: whether NaN wins or is skipped",
                      {"propagate", "ignore"}}},
           .operands = {"x", "y"},
+          .outputs = {"y"},
           .layouts = {{"x", "[shape]"},
                       {"y", "[shape without axes]", "axes of extent 1 with keepdims=1; indices are i64"}}};
 }
@@ -136,7 +137,7 @@ class Reduce final : public Operator {
       return BindError(*problem, fmt::format("a sum of {} i8 can overflow i32; at most {}", terms, kMaxIntegersSummed));
     }
     problem->inputs = {{"x", x, shape}};
-    problem->output = {"y", *type, std::move(out)};
+    problem->outputs = {{"y", *type, std::move(out)}};
     problem->flops = static_cast<double>(NumElements(shape));
     problem->bytes = CompulsoryBytes(*problem);
     return problem;

@@ -26,7 +26,7 @@ bool IsPowerOfTwo(int64_t n) {
 
 std::optional<ExactCode> PlanSum(const ReduceCase& op, const Problem& problem, const Contract& contract, int variant) {
   const double held = std::ldexp(1.0, TwinPartialBits(contract));
-  const double shown = std::ldexp(1.0, TwinOutputBits(problem.output.dtype));
+  const double shown = std::ldexp(1.0, TwinOutputBits(problem.output().dtype));
   const CodeBudget budget{.terms = op.terms,
                           .first = TwinInputLimit(problem.inputs[0].dtype, contract),
                           .second = 0,
@@ -35,7 +35,7 @@ std::optional<ExactCode> PlanSum(const ReduceCase& op, const Problem& problem, c
                           .aim = ClimbingAim(contract),
                           .lowest = IsInt(problem.inputs[0].dtype)};
   // A mean's division may be off by more than one term of many.
-  if (variant == 1 && op.kind == ReduceKind::kSum && ShowsAllBits(contract, problem.output.dtype)) {
+  if (variant == 1 && op.kind == ReduceKind::kSum && ShowsAllBits(contract, problem.output().dtype)) {
     if (auto climbing = ExactCode::PlanClimbing(budget)) return climbing;
   }
   return ExactCode::Plan(budget);
@@ -46,7 +46,7 @@ std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const 
   if (!code) return std::nullopt;
   const bool mean = op.kind == ReduceKind::kMean;
   const auto count = static_cast<double>(op.terms);
-  const DType out = problem.output.dtype;
+  const DType out = problem.output().dtype;
   // 1/K must be a normal number everywhere it can appear.
   if (mean && 1 / count < std::max(FormatOf(out).MinNormal(), contract.AccMinNormal())) return std::nullopt;
   const auto factor = [&](int64_t row) { return static_cast<double>(code->Factor(kRowFactor, row)); };
@@ -72,7 +72,7 @@ std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const 
 // +-1/2 and +-2 at hashed places, -1 elsewhere. At most `twos` of either, so that no partial product leaves the range.
 std::optional<Twin> ProdTwin(const ReduceCase& op, const Problem& problem, const Contract& contract, int variant) {
   const double range = std::min(std::log2(contract.AccMaxFinite()), -std::log2(contract.AccMinNormal()));
-  const double out_range = -std::log2(FormatOf(problem.output.dtype).MinNormal());
+  const double out_range = -std::log2(FormatOf(problem.output().dtype).MinNormal());
   const auto most = static_cast<int64_t>(std::min(range, out_range)) - 1;
   const int64_t twos = std::min(most, op.terms / 4);
   // Every `spacing`-th term is a power other than one, alternately 2 and 1/2.

@@ -66,7 +66,7 @@ std::optional<OtherExecution> Single(const ExecutedCase& executed) {
   }
   OtherExecution other{.inputs = Clones(executed.inputs)};
   other.inputs[0].SetDoubles(kept);
-  Tensor rounded(executed.problem.output.dtype, executed.problem.output.shape);
+  Tensor rounded(executed.problem.output().dtype, executed.problem.output().shape);
   rounded.SetDoubles(y);
   other.expected = rounded.ToDoubles();
   return other;

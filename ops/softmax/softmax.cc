@@ -32,6 +32,7 @@ OpSchema SoftmaxSchema() {
                      .axes_in = "shape"},
                     {"log", AttrType::kInt, "0", "1: the logarithm of the result"}},
           .operands = {"x", "y"},
+          .outputs = {"y"},
           .layouts = {{"x", "[shape]"}, {"y", "[shape]"}}};
 }
 
@@ -73,7 +74,7 @@ class Softmax final : public Operator {
     if (const std::string text = CheckAttributes(*problem); !text.empty()) return BindError(*problem, text);
     const Shape shape = problem->List("shape");
     problem->inputs = {{"x", x, shape}};
-    problem->output = {"y", y, shape};
+    problem->outputs = {{"y", y, shape}};
     // Difference, exponential, addition and division, each counted once.
     problem->flops = 4.0 * static_cast<double>(NumElements(shape));
     problem->bytes = CompulsoryBytes(*problem);

@@ -165,7 +165,7 @@ BoundModel SoftmaxBound(const Problem& problem, const Golden& golden, const Cont
       owned->SetUp(i, a * (1 + 0x1p-40));
     }
   });
-  BoundModel bound = OutputBound(contract, problem.output.dtype);
+  BoundModel bound = OutputBound(contract, problem.output().dtype);
   bound.terms.push_back({owned.get(), 1});
   bound.owned.push_back(owned);
   bound.statistic = SoftmaxStatistic(op, golden, contract, errors);

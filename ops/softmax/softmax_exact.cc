@@ -30,7 +30,7 @@ double OutputRoundoff(const Contract& contract, DType out) {
 }
 
 ShownTerms ShownTermsOf(const SoftmaxCase& op, const Problem& problem, const Contract& contract, int64_t visible) {
-  const DType out = problem.output.dtype;
+  const DType out = problem.output().dtype;
   const double u_out = OutputRoundoff(contract, out);
   const auto n = static_cast<double>(op.terms), v = static_cast<double>(visible);
   const double relative = SoftmaxRelativeError(contract, problem.inputs[0].dtype, n, 0, 0, 0);
@@ -57,7 +57,7 @@ std::optional<ShownTerms> FindShownTerms(const SoftmaxCase& op, const Problem& p
     const double effect = op.log ? 1.0 : 1.0 / static_cast<double>(visible);  // of a missing term, times v
     const double v = static_cast<double>(visible);
     const double noticed =
-        op.log ? terms.tolerance * v : std::max(terms.tolerance * v, OutputRoundoff(contract, problem.output.dtype));
+        op.log ? terms.tolerance * v : std::max(terms.tolerance * v, OutputRoundoff(contract, problem.output().dtype));
     if (effect >= kDetectable * noticed) return terms;
   }
   return std::nullopt;
@@ -112,7 +112,7 @@ std::optional<Twin> SoftmaxTwin(const Problem& problem, const Contract& contract
   }
   twin.inputs.emplace_back(problem.inputs[0].dtype, problem.inputs[0].shape);
   twin.inputs[0].SetDoubles(x);
-  twin.tolerance_ulp = terms->tolerance / UlpAt(FormatOf(problem.output.dtype), shown);
+  twin.tolerance_ulp = terms->tolerance / UlpAt(FormatOf(problem.output().dtype), shown);
   twin.code = fmt::format("terms that arrived = {}", op.log ? "exp(-got)" : "1 / got");
   return twin;
 }
@@ -120,7 +120,7 @@ std::optional<Twin> SoftmaxTwin(const Problem& problem, const Contract& contract
 std::vector<Mutant> SoftmaxOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,
                                         std::span<const int64_t> outputs) {
   const SoftmaxCase op(problem);
-  const FloatFormat& format = FormatOf(problem.output.dtype);
+  const FloatFormat& format = FormatOf(problem.output().dtype);
   std::vector<Mutant> mutants;
   std::set<int64_t> done;
   for (int64_t output : outputs) {

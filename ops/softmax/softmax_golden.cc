@@ -135,8 +135,8 @@ double Maximum(const std::vector<double>& x) {
 class Builder {
  public:
   Builder(const Problem& problem, const Tensor& x, Tier tier) : op_(problem), x_(x.ToDoubles()), tier_(tier) {
-    const bool wide = SizeOf(problem.output.dtype) == 8;
-    golden_.shape = problem.output.shape;
+    const bool wide = SizeOf(problem.output().dtype) == 8;
+    golden_.shape = problem.output().shape;
     golden_.tier = tier;
     golden_.value.resize(x_.size());
     if (tier == Tier::kReproducible) golden_.value_lo.resize(x_.size());

@@ -50,6 +50,13 @@ function twinElements(text) {
                       text.split(';').filter(Boolean).map((element) => [element.split(':'), null]));
 }
 
+// Of several outputs; the other blocks are about the worst.
+function outputs(record) {
+  if (!record.outputs) return null;
+  return elementTable(['output', 'verdict', 'class', 'bound', 'exact', 'statistic', 'exceptional', 'relations'],
+                      record.outputs.split(';').map((output) => [output.split(':'), null]));
+}
+
 const metricNames = [['max_abs_err', 'largest |error|'], ['max_rel_err', 'largest relative error'],
   ['max_ulp_err', 'largest error in ulp'], ['rms_err', 'rms error'], ['nmse', 'normalised mean square error'],
   ['effective_bits', 'effective bits'], ['bias_z', 'bias (z)'], ['outliers', 'outliers'], ['elements', 'elements'],
@@ -123,6 +130,7 @@ function detailPanel(record) {
   return make('div', {class: 'blocks'},
     record.reason ? make('p', {class: 'wide'}, record.reason) : null,
     block(term('contract', 'Contract'), contract(record)), block([term('channel', 'Channels'), ': ', term('margin'), ', limit 1'], channels(record)),
+    block(`Outputs: ${record.worst_output} decides, and is what follows`, outputs(record), true),
     block('Errors', metrics), block('Time of one execution', timing(record)),
     block('Wrong elements of the exact twin, whose data are its own', twinElements(record.twin_elements), true),
     make('div', {class: 'pair'}, block('Worst elements', worstElements(record)),

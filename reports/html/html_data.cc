@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records for the script, compact enough for thousands: what all records share is written once, the others are
 // rows of values, and texts are numbers into one list.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -29,6 +31,21 @@ Json NumberJson(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
+std::string MarginText(const Number& margin) {
+  return margin ? fmt::format("{:.3g}", *margin) : std::string();
+}
+
+// "name:verdict:class:bound:exact:statistic:exceptional:relations" joined by ';': a row each.
+std::string OutputsText(const std::vector<OutputRecord>& outputs) {
+  std::string text;
+  for (const OutputRecord& o : outputs) {
+    text += fmt::format("{}{}:{}:{}:{}:{}:{}:{}:{}", text.empty() ? "" : ";", o.name, o.verdict, o.result_class,
+                        MarginText(o.bound_margin), MarginText(o.exact_margin), MarginText(o.stat_margin),
+                        MarginText(o.exceptional_margin), MarginText(o.metamorphic_margin));
+  }
+  return text;
+}
+
 struct FieldReader {
   Json& values;
   Json& keys;
@@ -47,6 +64,9 @@ struct FieldReader {
     Put(key, value ? Json(*value) : Json());
   }
   void operator()(const char* key, const std::optional<bool>& value) const { Put(key, value ? Json(*value) : Json()); }
+  void operator()(const char* key, const std::vector<OutputRecord>& outputs) const {
+    Put(key, OutputsText(outputs), true);
+  }
 };
 
 class Texts {

@@ -62,7 +62,7 @@ class FewestCalls {
         const Call<std::span<std::byte>> to = session_.Staged(plan_, set, i);
         if (!to) return tl::unexpected(to.error());
         if (i < inputs) std::copy_n(case_.contents[set][i]->data(), to->size(), to->data());
-        if (i == inputs) FillWith(PrefillElement(case_.problem->output.dtype, Prefill::kNanPayload), *to);
+        if (i == inputs) FillWith(PrefillElement(case_.problem->output().dtype, Prefill::kNanPayload), *to);
         pieces.push_back({set, i, 0, to->size()});
       }
     }
@@ -94,11 +94,11 @@ class FewestCalls {
   Call<void> Download() {
     for (size_t set = 0; set < case_.contents.size(); ++set) {
       TimedOutput output{set, true, {}};
-      for (const Part part : {Part::kOutput, Part::kInputs}) {
+      for (const Part part : {Part::kOutputs, Part::kInputs}) {
         const Call<double> done = session_.Download(plan_, set, part, output.execution);
         if (!done) return tl::unexpected(done.error());
       }
-      const bool known = HashOf(output.execution.output) == case_.known[set];
+      const bool known = HashOf(output.execution.outputs) == case_.known[set];
       if (!known || !SideEffect(output.execution).empty()) timing_.outputs.push_back(std::move(output));
     }
     return {};

@@ -18,7 +18,7 @@ constexpr const char* kNarrow[] = {"mid=", "f16acc", "bf16acc", "tf32"};
 // The case with an output of doubles, which bugs in exact arithmetic write.
 CaseData PrepareEffect(const std::string& case_id) {
   CaseData data = Corpus::Prepare(case_id);
-  DType& type = data.problem.output.dtype;
+  DType& type = data.problem.outputs[0].dtype;
   type = type == DType::kC64 || type == DType::kC128 ? DType::kC128 : DType::kF64;
   return data;
 }
@@ -46,7 +46,7 @@ int64_t Changed(const Golden& golden, const Tensor& effect, const EffectLimits& 
 }
 
 int64_t ChangedBy(Corpus& corpus, const CaseData& data, const std::string& effect, const EffectLimits& limits) {
-  return Changed(data.golden, corpus.Run(data.problem, data.inputs, effect), limits);
+  return Changed(data.golden(), corpus.Run(data.problem, data.inputs, effect), limits);
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ void ExpectBugsHaveEffects(const std::string& case_id, const std::vector<std::st
     const int64_t changed = ChangedBy(corpus, data, info.name, limits);
     EXPECT_GT(changed, 0) << fault << " changes nothing of " << case_id;
     if (fault.find("-element") != std::string::npos) {
-      EXPECT_LE(changed, IsComplex(data.problem.output.dtype) ? 2 : 1) << fault;
+      EXPECT_LE(changed, IsComplex(data.problem.output().dtype) ? 2 : 1) << fault;
     }
   }
   EXPECT_GE(offered, faults) << case_id;

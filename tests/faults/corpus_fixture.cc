@@ -88,7 +88,7 @@ Tensor Corpus::Run(const Problem& problem, const std::vector<Tensor>& inputs, co
   for (const Tensor& input : inputs) set.push_back(&input);
   Execution execution = Require(column_.session->Execute(prepared.plan, set, Prefill::kNanPayload), implementation);
   column_.session->Release(prepared.plan);
-  return std::move(execution.output);
+  return std::move(execution.outputs[0]);
 }
 
 std::vector<Tensor> Corpus::RunOften(const CaseData& data, const std::string& implementation, int times,
@@ -99,7 +99,7 @@ std::vector<Tensor> Corpus::RunOften(const CaseData& data, const std::string& im
     InputSet set;
     for (const Tensor& input : run + 1 < times ? data.inputs : other) set.push_back(&input);
     Execution execution = Require(column_.session->Execute(prepared.plan, set, Prefill::kNanPayload), implementation);
-    outputs.push_back(std::move(execution.output));
+    outputs.push_back(std::move(execution.outputs[0]));
   }
   column_.session->Release(prepared.plan);
   return outputs;

@@ -29,12 +29,12 @@ const Contract& FullAttention() {
 }
 
 bool HoldsAsDeclared(const CaseData& data, const Tensor& got) {
-  const ErrorMetrics metrics = Measure(data.golden, BoundOf(data, FullAttention()), FullAttention(), got);
+  const ErrorMetrics metrics = Measure(data.golden(), BoundOf(data, FullAttention()), FullAttention(), got);
   return metrics.Holds() && metrics.statistic.Holds();
 }
 
 std::optional<LowerClass> ClassOf(const CaseData& data, const Tensor& got) {
-  return FindLowerClass(*data.op, data.problem, FullAttention(), data.golden, {data.inputs, &got}, {});
+  return FindLowerClass(*data.op, data.problem, FullAttention(), data.golden(), {data.inputs, &got}, {});
 }
 
 class LadderOfAttention : public testing::TestWithParam<NarrowAttention> {};

@@ -43,7 +43,7 @@ void Change(CaseData& data, double (*change)(size_t, double)) {
     for (double& x : values) x = change(operand, x);
     data.inputs[operand].SetDoubles(values);
   }
-  data.golden = data.op->ComputeGolden(data.problem, data.inputs, data.golden.tier);
+  data.outputs[0].golden = data.op->ComputeGolden(data.problem, data.inputs, data.golden().tier);
 }
 
 class Ladder : public testing::TestWithParam<Rung> {};
@@ -55,9 +55,9 @@ TEST_P(Ladder, NamesTheClassOfALegalImplementationThatDeclaresMore) {
   if (rung.change != nullptr) Change(data, rung.change);
   const Contract declared = ParseDeclaration("f32acc;det=yes").value();
   const Tensor got = corpus.Run(data.problem, data.inputs, rung.implementation);
-  const ErrorMetrics metrics = Measure(data.golden, BoundOf(data, declared), declared, got);
+  const ErrorMetrics metrics = Measure(data.golden(), BoundOf(data, declared), declared, got);
   EXPECT_FALSE(metrics.Holds() && metrics.statistic.Holds()) << "the declaration holds: these data show nothing";
-  const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden, {data.inputs, &got}, {});
+  const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});
   ASSERT_TRUE(found) << metrics.statistic.reason;
   EXPECT_TRUE(found->field.starts_with(rung.field)) << found->field;
 }
@@ -100,10 +100,10 @@ TEST(LadderOfFormulas, WrongScoresOfAttentionAreNoClass) {
     for (const char* fault : {"fault.softcap-missing", "fault.scale-of-d-plus-1"}) {
       if (corpus.Offered(data.problem, fault).empty()) continue;  // no cap
       const Tensor got = corpus.Run(data.problem, data.inputs, fault);
-      const ErrorMetrics metrics = Measure(data.golden, BoundOf(data, declared), declared, got);
+      const ErrorMetrics metrics = Measure(data.golden(), BoundOf(data, declared), declared, got);
       if (metrics.Holds() && metrics.statistic.Holds()) continue;  // hidden in the rounding of the output
       ++seen;
-      const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden, {data.inputs, &got}, {});
+      const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});
       EXPECT_FALSE(found) << id << " " << fault << " " << found->name;
     }
   }
@@ -116,11 +116,11 @@ TEST(LadderOfPartials, RoundedPartialSumsWithAWrongElementAreNoClass) {
   const CaseData data = Corpus::Prepare("matmul/f16-f16-f32/m=32,n=32,k=512/fill=normal/seed=0");
   const Contract declared = ParseDeclaration("f32acc;det=yes").value();
   Tensor got = corpus.Run(data.problem, data.inputs, "legal.f16-partials");
-  const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden, {data.inputs, &got}, {});
+  const auto found = FindLowerClass(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {});
   ASSERT_TRUE(found);
   EXPECT_EQ(found->name, "f16 sums of 2 equal parts");
   got.As<float>()[100] -= 0.2f;  // |a b| = 0.6 in the mean
-  EXPECT_FALSE(FindLowerClass(*data.op, data.problem, declared, data.golden, {data.inputs, &got}, {}));
+  EXPECT_FALSE(FindLowerClass(*data.op, data.problem, declared, data.golden(), {data.inputs, &got}, {}));
 }
 
 }  // namespace

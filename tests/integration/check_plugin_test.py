@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""assay check-plugin: check_plugin_test.py GROUP ASSAY ALTERED_PLUGIN EXPORTING_PLUGIN NO_ENTRY_PLUGIN OTHER_MAJOR_PLUGIN BEFORE_1_0_PLUGIN REAL...
+"""assay check-plugin: check_plugin_test.py GROUP ASSAY ALTERED_PLUGIN EXPORTING_PLUGIN NO_ENTRY_PLUGIN OTHER_MAJOR_PLUGIN BEFORE_1_0_PLUGIN TWO_OUTPUTS_PLUGIN REAL...
 
 The real plugins keep every rule; each alteration of the vendor's example breaks one and is found by the name of its
 check (CheckPlugin), and by no other one (EveryCheck).
@@ -12,7 +12,7 @@ import unittest
 
 from own_folder import OwnFolder
 
-GROUP, ASSAY, ALTERED, EXPORTING, NO_ENTRY, OTHER_MAJOR, BEFORE_1_0, *REAL = sys.argv[1:]
+GROUP, ASSAY, ALTERED, EXPORTING, NO_ENTRY, OTHER_MAJOR, BEFORE_1_0, TWO_OUTPUTS, *REAL = sys.argv[1:]
 
 BROKEN = {  # alteration: the checks that fail; everything else has to hold
     "two-tables": {"entry-symbol"},
@@ -36,6 +36,7 @@ BROKEN = {  # alteration: the checks that fail; everything else has to hold
     "any-type": {"unknown-type"},
     "any-attribute": {"unknown-attribute"},
     "known-attributes": {"unknown-attribute"},
+    "any-outputs": {"outputs"},
     "exact-size": {"newer-description"},
     "shares-list": {"query-free"},
     "this-minor-only": {"newer-host"},
@@ -105,6 +106,37 @@ class WithPlugins(OwnFolder):
                 self.assertEqual(self.named(statuses, "FAIL", "crash", "timeout"), expected, findings)
                 self.assertEqual(code, 1)
                 self.assertTrue(all(findings[name] for name in expected))
+
+
+class SeveralOutputs(WithPlugins):
+    CASE = ("--case", "fused_add_rms_norm/f32/rows=3,n=8/fill=normal/seed=0")
+
+    def two_outputs(self, only="ok", alias=None):
+        self.env.update(ASSAY_OFFERS_ONLY=only, **({"ASSAY_TAKES_ANY_ALIAS": "1"} if alias else {}))
+        code, statuses, findings = self.check(TWO_OUTPUTS, *self.CASE)
+        self.assertLessEqual(self.named(statuses, "skip"), OPTIONAL | {"execute-batch", "plan-info"}, findings)
+        return code, self.named(statuses, "FAIL", "crash", "timeout"), findings
+
+    def test_a_plugin_with_two_keeps_every_rule(self):
+        code, failed, findings = self.two_outputs()
+        self.assertEqual((code, failed), (0, set()), findings)
+        self.assertIn("1 of them with several outputs", findings["outputs"])
+
+    def test_an_output_that_is_never_written_is_found(self):
+        code, failed, findings = self.two_outputs("unwritten_first")
+        self.assertEqual((code, failed), (1, {"outputs"}), findings)
+        self.assertIn("does not write y", findings["outputs"])
+
+    def test_an_output_in_any_input_is_found(self):
+        code, failed, findings = self.two_outputs(alias=True)
+        self.assertEqual((code, failed), (1, {"in-place"}), findings)
+
+    def test_the_host_keeps_every_rule_with_several(self):
+        cpu = next(plugin for plugin in REAL if plugin.endswith("libassay_cpu.so"))
+        for case in (self.CASE[1], "layer_norm/f32/rows=3,n=8,stats=1/fill=normal/seed=0",
+                     "layer_norm_backward/f32/rows=3,n=8/fill=normal/seed=0"):
+            code, statuses, findings = self.check(cpu, "--case", case)
+            self.assertEqual((code, self.named(statuses, "FAIL", "crash", "timeout")), (0, set()), findings)
 
 
 class EveryCheck(WithPlugins):

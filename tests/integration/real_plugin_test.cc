@@ -28,10 +28,10 @@ TEST(RealPlugin, EveryImplementationInEveryLayout) {
       const Call<Execution> nan = session.Execute(prepared->plan, inputs.set(), Prefill::kNanPayload);
       const Call<Execution> sentinel = session.Execute(prepared->plan, inputs.set(), Prefill::kSentinel);
       ASSERT_TRUE(nan && sentinel) << implementation.name;
-      EXPECT_THAT(nan->output.As<float>(), testing::ElementsAreArray(inputs.y)) << implementation.name;
+      EXPECT_THAT(nan->outputs[0].As<float>(), testing::ElementsAreArray(inputs.y)) << implementation.name;
       EXPECT_THAT(nan->guard_violations, testing::IsEmpty()) << implementation.name;
       EXPECT_THAT(nan->changed_inputs, testing::IsEmpty()) << implementation.name;
-      EXPECT_EQ(UnwrittenElements(nan->output, sentinel->output).count, 0) << implementation.name;
+      EXPECT_EQ(UnwrittenElements(nan->outputs[0], sentinel->outputs[0]).count, 0) << implementation.name;
       session.Release(prepared->plan);
     }
   }

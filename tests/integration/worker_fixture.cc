@@ -19,7 +19,7 @@ Problem SmallMatmul() {
   problem.spec.fill = "secret-fill";
   problem.spec.seed = 987654321;
   problem.inputs = {{"a", DType::kF32, {2, 4}}, {"b", DType::kF32, {4, 3}}};
-  problem.output = {"y", DType::kF32, {2, 3}};
+  problem.outputs = {{"y", DType::kF32, {2, 3}}};
   for (const auto& [key, value] : {std::pair{"m", 2}, {"n", 3}, {"k", 4}, {"batch", 1}, {"transa", 0}, {"transb", 0}}) {
     problem.attrs.push_back({key, AttrType::kInt, value, 0, "", {}});
   }
@@ -76,8 +76,8 @@ WorkerFailure WorkerTest::FirstFailure(const std::string& implementation) {
 
 void WorkerTest::ExpectStillWorks() {
   const TwoRuns runs = RunTwice("ok");
-  EXPECT_THAT(runs.nan.output.As<float>(), testing::ElementsAreArray(inputs_.y));
-  EXPECT_THAT(runs.sentinel.output.As<float>(), testing::ElementsAreArray(inputs_.y));
+  EXPECT_THAT(runs.nan.outputs[0].As<float>(), testing::ElementsAreArray(inputs_.y));
+  EXPECT_THAT(runs.sentinel.outputs[0].As<float>(), testing::ElementsAreArray(inputs_.y));
   EXPECT_TRUE(runs.nan.guard_violations.empty());
   EXPECT_TRUE(runs.nan.changed_inputs.empty());
   EXPECT_EQ(runs.nan.prefilled, 0);

@@ -84,7 +84,7 @@ TEST_F(HostileTest, OtherProcessesAreOutOfReach) {
     hostile_.Restart();
     const Call<Execution> execution = Try(attempt);
     ASSERT_TRUE(execution) << attempt << ": " << execution.error().message;
-    EXPECT_THAT(execution->output.As<float>(), testing::ElementsAreArray(inputs_.y)) << attempt;
+    EXPECT_THAT(execution->outputs[0].As<float>(), testing::ElementsAreArray(inputs_.y)) << attempt;
   }
 }
 

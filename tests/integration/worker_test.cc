@@ -27,8 +27,8 @@ TEST_F(WorkerTest, CorrectResultInEveryLayout) {
   for (const LayoutVariant& variant :
        {LayoutVariant{}, LayoutVariant{1, 0}, LayoutVariant{0, 3}, LayoutVariant{3, 5}}) {
     const TwoRuns runs = RunTwice("ok", variant);
-    EXPECT_THAT(runs.nan.output.As<float>(), ElementsAreArray(inputs_.y));
-    EXPECT_THAT(runs.sentinel.output.As<float>(), ElementsAreArray(inputs_.y));
+    EXPECT_THAT(runs.nan.outputs[0].As<float>(), ElementsAreArray(inputs_.y));
+    EXPECT_THAT(runs.sentinel.outputs[0].As<float>(), ElementsAreArray(inputs_.y));
     EXPECT_THAT(runs.nan.guard_violations, IsEmpty());
     EXPECT_THAT(runs.nan.changed_inputs, IsEmpty());
   }
@@ -120,7 +120,7 @@ TEST_F(WorkerTest, TextOnTheSocketIsNoMessage) {
 
 TEST_F(WorkerTest, ALotOfTextNeitherStallsNorGrows) {
   const TwoRuns runs = RunTwice("chatter");
-  EXPECT_THAT(runs.nan.output.As<float>(), ElementsAreArray(inputs_.y));
+  EXPECT_THAT(runs.nan.outputs[0].As<float>(), ElementsAreArray(inputs_.y));
   session_.Describe();  // whatever the pipe still holds is read by a later call
   const std::string tail = session_.StderrTail();
   EXPECT_THAT(tail, HasSubstr("chatter line 19999"));
@@ -138,24 +138,24 @@ TEST_F(WorkerTest, WriteAfterTheTensor) {
   const TwoRuns runs = RunTwice("write_after");
   EXPECT_THAT(runs.nan.guard_violations,
               ElementsAre(HasSubstr("after y were overwritten, the nearest is byte 1 past")));
-  EXPECT_THAT(runs.nan.output.As<float>(), ElementsAreArray(inputs_.y));
+  EXPECT_THAT(runs.nan.outputs[0].As<float>(), ElementsAreArray(inputs_.y));
 }
 
 TEST_F(WorkerTest, WriteBetweenTheRows) {
   const TwoRuns runs = RunTwice("write_gap", {0, 2});
   EXPECT_THAT(runs.nan.guard_violations, ElementsAre(HasSubstr("the first 12 bytes after its start")));
-  EXPECT_THAT(runs.nan.output.As<float>(), ElementsAreArray(inputs_.y));
+  EXPECT_THAT(runs.nan.outputs[0].As<float>(), ElementsAreArray(inputs_.y));
 }
 
 TEST_F(WorkerTest, UnwrittenElement) {
   const TwoRuns runs = RunTwice("unwritten");
-  const ElementReport report = UnwrittenElements(runs.nan.output, runs.sentinel.output);
+  const ElementReport report = UnwrittenElements(runs.nan.outputs[0], runs.sentinel.outputs[0]);
   EXPECT_EQ(UnwrittenText("y", {2, 3}, report), "1 of 6 elements of y were not written, the first is [1,2]");
 }
 
 TEST_F(WorkerTest, UnwrittenRow) {
   const TwoRuns runs = RunTwice("unwritten_row");
-  const ElementReport report = UnwrittenElements(runs.nan.output, runs.sentinel.output);
+  const ElementReport report = UnwrittenElements(runs.nan.outputs[0], runs.sentinel.outputs[0]);
   EXPECT_EQ(report.count, 3);
   EXPECT_EQ(report.first, 3);
 }
@@ -175,9 +175,9 @@ TEST_F(WorkerTest, ChangedInput) {
 
 TEST_F(WorkerTest, NanResultIsNotTakenForThePrefill) {
   const TwoRuns runs = RunTwice("nan_result");
-  EXPECT_TRUE(std::isnan(runs.nan.output.As<float>()[0]));
-  EXPECT_TRUE(std::isnan(runs.sentinel.output.As<float>()[0]));
-  EXPECT_EQ(UnwrittenElements(runs.nan.output, runs.sentinel.output).count, 0);
+  EXPECT_TRUE(std::isnan(runs.nan.outputs[0].As<float>()[0]));
+  EXPECT_TRUE(std::isnan(runs.sentinel.outputs[0].As<float>()[0]));
+  EXPECT_EQ(UnwrittenElements(runs.nan.outputs[0], runs.sentinel.outputs[0]).count, 0);
 }
 
 TEST_F(WorkerTest, NondeterministicResult) {
@@ -186,23 +186,23 @@ TEST_F(WorkerTest, NondeterministicResult) {
   std::copy(std::begin(row), std::end(row), inputs_.a.As<float>().begin());
   std::fill(inputs_.b.As<float>().begin(), inputs_.b.As<float>().end(), 1.0f);
   const TwoRuns runs = RunTwice("nondeterministic");
-  const ElementReport changed = ChangedElements(runs.nan.output, runs.sentinel.output);
+  const ElementReport changed = ChangedElements(runs.nan.outputs[0], runs.sentinel.outputs[0]);
   EXPECT_EQ(changed.count, 3);
   EXPECT_EQ(changed.first, 0);
 }
 
 TEST_F(WorkerTest, WrongNumbersArriveAsTheyAre) {
-  EXPECT_NE(RunTwice("liar").nan.output.As<float>()[0], inputs_.y[0]);
+  EXPECT_NE(RunTwice("liar").nan.outputs[0].As<float>()[0], inputs_.y[0]);
   const TwoRuns dropped = RunTwice("drop_last_k");
-  EXPECT_EQ(dropped.nan.output.As<float>()[0], inputs_.y[0] - 4 * inputs_.b.As<float>()[9]);
-  EXPECT_EQ(dropped.nan.output.As<float>()[1], inputs_.y[1]);
+  EXPECT_EQ(dropped.nan.outputs[0].As<float>()[0], inputs_.y[0] - 4 * inputs_.b.As<float>()[9]);
+  EXPECT_EQ(dropped.nan.outputs[0].As<float>()[1], inputs_.y[1]);
 }
 
 TEST_F(WorkerTest, RoundingThatAnExecutionLeavesDoesNotReachTheNext) {
   inputs_ = MakeSmallInputs(1.0F / 3);  // whose sums are inexact
   const auto output = [this](const char* implementation) {
     const TwoRuns runs = RunTwice(implementation);
-    const auto first = runs.nan.output.As<float>(), second = runs.sentinel.output.As<float>();
+    const auto first = runs.nan.outputs[0].As<float>(), second = runs.sentinel.outputs[0].As<float>();
     EXPECT_THAT(second, ElementsAreArray(first));
     return std::vector<float>(first.begin(), first.end());
   };
@@ -242,7 +242,7 @@ TEST_F(WorkerTest, PlansOfOneSizeUseTheSameMemoryOneAfterTheOther) {
     ASSERT_TRUE(done);
     EXPECT_TRUE(done->guard_violations.empty() && done->changed_inputs.empty());
     if (std::string(implementation) == "ok") {
-      EXPECT_THAT(done->output.As<float>(), testing::ElementsAreArray(inputs_.y));
+      EXPECT_THAT(done->outputs[0].As<float>(), testing::ElementsAreArray(inputs_.y));
     }
     ASSERT_TRUE(session_.Release(prepared->plan));
   };
@@ -266,7 +266,7 @@ TEST_F(WorkerTest, ASmallerPlanUsesTheMemoryOfALargerOne) {
     const Call<Execution> done = session_.Execute(prepared->plan, inputs_.set(), Prefill::kSentinel);
     ASSERT_TRUE(done);
     EXPECT_TRUE(done->guard_violations.empty() && done->changed_inputs.empty());
-    EXPECT_THAT(done->output.As<float>(), testing::ElementsAreArray(inputs_.y));
+    EXPECT_THAT(done->outputs[0].As<float>(), testing::ElementsAreArray(inputs_.y));
     EXPECT_EQ(SharedSegments().size(), 2u);
     ASSERT_TRUE(session_.Release(prepared->plan));
   }

@@ -46,7 +46,7 @@ class TimeTest : public WorkerTest {
   Call<Batch> Run(uint64_t plan, std::vector<size_t> sets, CacheState cache = CacheState::kWarm) {
     return session_.ExecuteBatch(plan, {.sets = sets, .cache = cache});
   }
-  Execution Download(uint64_t plan, size_t set, Part part = Part::kOutput) {
+  Execution Download(uint64_t plan, size_t set, Part part = Part::kOutputs) {
     Execution execution;
     execution.prefill = Prefill::kSentinel;
     const Call<double> done = session_.Download(plan, set, part, execution);
@@ -59,11 +59,11 @@ class TimeTest : public WorkerTest {
 TEST_F(TimeTest, OutputsBelongToTheirSets) {
   const uint64_t plan = Prepared("ok");
   ASSERT_TRUE(Run(plan, {2, 0}));
-  EXPECT_THAT(Download(plan, 0).output.As<float>(), ElementsAreArray(sets_[0].y));
-  EXPECT_THAT(Download(plan, 2).output.As<float>(), ElementsAreArray(sets_[2].y));
+  EXPECT_THAT(Download(plan, 0).outputs[0].As<float>(), ElementsAreArray(sets_[0].y));
+  EXPECT_THAT(Download(plan, 2).outputs[0].As<float>(), ElementsAreArray(sets_[2].y));
   EXPECT_EQ(Download(plan, 1).prefilled, 6);  // nobody asked for it
   ASSERT_TRUE(Run(plan, {1}));
-  EXPECT_THAT(Download(plan, 1).output.As<float>(), ElementsAreArray(sets_[1].y));
+  EXPECT_THAT(Download(plan, 1).outputs[0].As<float>(), ElementsAreArray(sets_[1].y));
 }
 
 TEST_F(TimeTest, PartsOfOperandsAreUploadedInPlace) {
@@ -76,7 +76,7 @@ TEST_F(TimeTest, PartsOfOperandsAreUploadedInPlace) {
   std::vector<float> expected = sets_[0].y;
   std::copy_n(sets_[1].y.begin() + 3, 3, expected.begin() + 3);
   const Execution execution = Download(plan, 0);
-  EXPECT_THAT(execution.output.As<float>(), ElementsAreArray(expected));
+  EXPECT_THAT(execution.outputs[0].As<float>(), ElementsAreArray(expected));
   EXPECT_TRUE(execution.guard_violations.empty());
 }
 

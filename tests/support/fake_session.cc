@@ -20,6 +20,12 @@ bool SurvivedBy(Outcome outcome) {
          outcome == Outcome::kOutOfMemory;
 }
 
+std::vector<Tensor> CopiesOf(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> copies;
+  for (const Tensor& tensor : tensors) copies.push_back(tensor.Clone());
+  return copies;
+}
+
 std::vector<Tensor> CopiesOf(std::span<const Tensor* const> inputs) {
   std::vector<Tensor> copies;
   for (const Tensor* input : inputs) copies.push_back(input->Clone());
@@ -34,19 +40,23 @@ auto KindOf(const FakeCall& call) {
   return std::tie(call.what, call.implementation, call.case_id, call.padded, call.cold);
 }
 
-Tensor RightOutput(const Problem& problem, std::span<const Tensor* const> inputs) {
+std::vector<Tensor> RightOutputs(const Problem& problem, std::span<const Tensor* const> inputs) {
   const Operator& op = *OperatorRegistry::Global().Find(problem.spec.op);
   const std::vector<Tensor> copies = CopiesOf(inputs);
-  Tensor output(problem.output.dtype, problem.output.shape);
-  output.SetDoubles(op.ComputeGolden(problem, copies, Tier::kReproducible).value);
-  return output;
+  std::vector<Tensor> outputs;
+  for (size_t k = 0; k < problem.outputs.size(); ++k) {
+    Tensor& output = outputs.emplace_back(problem.outputs[k].dtype, problem.outputs[k].shape);
+    output.SetDoubles(op.ComputeGolden(FocusedOn(problem, k), copies, Tier::kReproducible).value);
+  }
+  return outputs;
 }
 
 void ChangeFirst(Tensor& output, const std::function<float(float)>& change) {
   if (output.dtype() == DType::kF32) output.As<float>()[0] = change(output.As<float>()[0]);
 }
 
-void Spoil(Tensor& output, const Deed& deed, Prefill prefill) {
+void Spoil(std::vector<Tensor>& outputs, const Deed& deed, Prefill prefill) {
+  Tensor& output = outputs.at(deed.output);
   if (deed.wrong) ChangeFirst(output, [](float value) { return 2 * value + 1; });
   if (deed.other_bits) ChangeFirst(output, [](float value) { return std::nextafter(value, HUGE_VALF); });
   if (deed.unwritten) {
@@ -136,14 +146,13 @@ Execution FakeSession::Compute(Plan& plan, std::span<const Tensor* const> inputs
   Execution execution;
   execution.prefill = prefill;
   execution.host_seconds = times.kernel_s;
-  const bool is_stale = deed.stale && plan.last.bytes() > 0;
-  Tensor output = is_stale ? plan.last.Clone() : RightOutput(plan.problem, inputs);
-  plan.last = output.Clone();
-  Spoil(output, deed, prefill);
-  execution.prefilled = PrefilledElements(output, prefill).count;
+  const bool is_stale = deed.stale && !plan.last.empty();
+  execution.outputs = is_stale ? CopiesOf(plan.last) : RightOutputs(plan.problem, inputs);
+  plan.last = CopiesOf(execution.outputs);
+  Spoil(execution.outputs, deed, prefill);
+  for (const Tensor& output : execution.outputs) execution.prefilled += PrefilledElements(output, prefill).count;
   if (deed.stray_write) execution.guard_violations.push_back("4 bytes behind y were written");
   if (deed.changed_input) execution.changed_inputs.push_back("1 of 32 elements of x were changed");
-  execution.output = std::move(output);
   return execution;
 }
 
@@ -167,7 +176,7 @@ Call<void> FakeSession::Bind(uint64_t plan_number, size_t sets) {
     Set& set = (*plan)->sets.emplace_back();
     for (std::vector<Tensor>* operands : {&set.staged, &set.there}) {
       for (const Operand& input : problem.inputs) operands->emplace_back(input.dtype, input.shape);
-      operands->emplace_back(problem.output.dtype, problem.output.shape);
+      for (const Operand& output : problem.outputs) operands->emplace_back(output.dtype, output.shape);
     }
   }
   return {};
@@ -180,23 +189,29 @@ Call<std::span<std::byte>> FakeSession::Staged(uint64_t plan_number, size_t set,
   return std::span(tensor.data(), tensor.bytes());
 }
 
-// Writes the output of a set that is there.
+// Writes the outputs of a set that is there.
 double FakeSession::Run(Plan& plan, Set& set) {
-  const std::span<const Tensor> inputs = std::span<const Tensor>(set.there).first(set.there.size() - 1);
-  Tensor& output = set.there.back();
+  const std::span<const Tensor> inputs = std::span<const Tensor>(set.there).first(plan.problem.inputs.size());
+  const auto write = [&](const std::vector<Tensor>& outputs) {
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      set.there[inputs.size() + k] = outputs[k].Clone();
+      if (const uint32_t alias = plan.problem.outputs[k].alias; alias > 0) set.there[alias - 1] = outputs[k].Clone();
+    }
+  };
   const bool remembers = cheat == Cheat::kRemembers || cheat == Cheat::kSamples;
   uint64_t seen = 0;
   for (const Tensor& input : inputs) {
     seen = 31 * seen + HashBytes(input.data(), cheat == Cheat::kSamples ? SizeOf(input.dtype()) : input.bytes());
   }
   if (remembers && plan.remembered.contains(seen)) {
-    output = plan.remembered.at(seen).Clone();
+    write(plan.remembered.at(seen));
     return kInstant;
   }
   std::vector<const Tensor*> pointers;
   for (const Tensor& input : inputs) pointers.push_back(&input);
-  output = RightOutput(plan.problem, pointers);
-  if (remembers) plan.remembered[seen] = output.Clone();
+  std::vector<Tensor> outputs = RightOutputs(plan.problem, pointers);
+  write(outputs);
+  if (remembers) plan.remembered[seen] = std::move(outputs);
   return times.kernel_s;
 }
 
@@ -257,12 +272,13 @@ Call<double> FakeSession::Download(uint64_t plan_number, size_t number, Part par
   if (part == Part::kInputs) return seconds;
   Set& set = (*plan)->sets.at(number);
   if (set.pending && cheat == Cheat::kIsLazy) seconds += Run(**plan, set);
-  Tensor output = set.there.back().Clone();
+  const std::span<const Tensor> there = std::span<const Tensor>(set.there).subspan((*plan)->problem.inputs.size());
+  execution.outputs.clear();
+  for (const Tensor& output : there) execution.outputs.push_back(output.Clone());
   if (set.pending && cheat == Cheat::kFinishesLater) Run(**plan, set);
   set.pending = false;
-  Spoil(output, *deed, Prefill::kNanPayload);
+  Spoil(execution.outputs, *deed, Prefill::kNanPayload);
   if (deed->stray_write) execution.guard_violations.push_back("4 bytes behind y were written");
-  execution.output = std::move(output);
   return seconds;
 }
 

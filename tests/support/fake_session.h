@@ -36,9 +36,10 @@ struct Deed {
   bool wrong = false;            // the first element
   bool unwritten = false;        // the first element keeps the prefill
   bool other_bits = false;       // the first element is the next larger number, which is right as well
+  size_t output = 0;             // that these three are about
   bool stray_write = false;      // behind the output
   bool changed_input = false;
-  bool stale = false;  // the output is that of the plan's call before; of a batch, those that were there
+  bool stale = false;  // the outputs are those of the plan's call before; of a batch, those that were there
 };
 
 // How a plugin makes its durations look better than they are.
@@ -103,10 +104,10 @@ class FakeSession final : public Session {
   int lost = 0;            // plans that went with their worker
 
  private:
-  // Of operands: the inputs, then the output.
+  // Of operands: the inputs, then the outputs. What is in place is there twice.
   struct Set {
     std::vector<Tensor> staged, there;
-    bool executed = false, pending = false;  // pending: its output is not there yet
+    bool executed = false, pending = false;  // pending: its outputs are not there yet
   };
   struct Plan {
     Problem problem;
@@ -114,10 +115,10 @@ class FakeSession final : public Session {
     bool padded = false;
     bool cold = false;           // the last batch
     size_t batch = 0;            // its executions
-    Tensor last;                 // output of the call before
+    std::vector<Tensor> last;    // outputs of the call before
     std::vector<Tensor> inputs;  // of the first call
     std::vector<Set> sets;
-    std::map<uint64_t, Tensor> remembered;  // outputs by what was seen of their inputs
+    std::map<uint64_t, std::vector<Tensor>> remembered;  // outputs by what was seen of their inputs
   };
 
   // Notes the call, starts a worker where none is, and fails where it is told to.

@@ -65,7 +65,7 @@ struct DeclaredBound : BoundModel {
 };
 
 inline DeclaredBound BoundOf(const Problem& problem, const Golden& golden, const Contract& contract) {
-  return {Op(problem.spec.op).Bound(problem, golden, contract), contract, problem.output.dtype};
+  return {Op(problem.spec.op).Bound(problem, golden, contract), contract, problem.output().dtype};
 }
 inline DeclaredBound BoundOf(const Problem& problem, const Golden& golden, std::string_view declaration) {
   return BoundOf(problem, golden, Declared(declaration));

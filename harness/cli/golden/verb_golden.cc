@@ -103,6 +103,8 @@ void AddGoldenVerb(CLI::App& app, Action& action) {
       ->type_name("FILE.safetensors|FILE.npy");
   exporting->add_option("--plane", o->plane, "what a .npy gets: value, value_lo, magnitude, sigma, error, ...")
       ->default_str("value");
+  exporting->add_option("--output", o->output, "which output of the case, where it has several; default: the first")
+      ->type_name("NAME");
   exporting->add_option("--manifest", o->manifest, "hashes of all selected cases, reproducible tier")
       ->type_name("FILE");
   AddJobs(*exporting, *o);

@@ -19,6 +19,7 @@ struct GoldenOptions {
   std::string tier = "auto";
   std::string manifest, out;
   std::optional<std::string> plane;  // without: the value
+  std::string output;                // of the case; "": its first
   GcLimits limits;
   int jobs = 0;  // 0: all cores
   bool json = false, recompute = false;

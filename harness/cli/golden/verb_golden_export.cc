@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "harness/cases/case_data.h"
@@ -52,6 +53,15 @@ Status WritePlane(const std::string& path, const Golden& golden, const std::stri
   return UsageError(fmt::format("--plane {}: this golden value has {}", name, fmt::join(PlaneNames(golden), ", ")));
 }
 
+Result<size_t> OutputNumber(const Problem& problem, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Operand& output : problem.outputs) names.push_back(output.name);
+  const auto found = name.empty() ? names.begin() : std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  return UsageError(
+      fmt::format("--output {}: the outputs of {} are {}", name, problem.spec.Id(), fmt::join(names, ", ")));
+}
+
 bool IsNpy(const std::string& path) {
   return path.ends_with(".npy");
 }
@@ -68,13 +78,15 @@ int ExportOne(const GoldenOptions& options, const std::vector<CaseSpec>& cases, 
   for (const std::string* note : {&data->note, &data->unsaved}) {
     if (!note->empty()) Note(*note);
   }
-  const GoldenKey key{cases[0].Id(), data->input_hash, ChooseTier(options.tier, data->problem)};
-  const Status written =
-      is_npy ? WritePlane(options.out, data->golden, plane) : WriteGolden(options.out, key, data->golden);
+  const auto number = OutputNumber(data->problem, options.output);
+  if (!number) return Complain(kExitUsage, number.error().message);
+  const GoldenKey key = KeyOf(*data, *number, ChooseTier(options.tier, data->problem));
+  const Golden& golden = data->outputs[*number].golden;
+  const Status written = is_npy ? WritePlane(options.out, golden, plane) : WriteGolden(options.out, key, golden);
   if (!written)
     return Complain(written.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, written.error().message);
   Print(fmt::format("{}: {} of {}\n", options.out,
-                    is_npy ? plane : fmt::format("{}", fmt::join(PlaneNames(data->golden), ", ")), key.case_id));
+                    is_npy ? plane : fmt::format("{}", fmt::join(PlaneNames(golden), ", ")), key.case_id));
   return kExitOk;
 }
 
@@ -113,6 +125,9 @@ Status CheckExportFits(const GoldenOptions& options) {
   if (options.plane && !IsNpy(options.out)) {
     return UsageError(fmt::format("--plane {}: only a .npy has one plane, {}; leave out one of the two", *options.plane,
                                   one ? "a .safetensors file gets all of them" : "a manifest has hashes"));
+  }
+  if (!one && !options.output.empty()) {
+    return UsageError(fmt::format("--output {}: a manifest is of all outputs; leave the option out", options.output));
   }
   if (!one && options.tier == Name(Tier::kFast)) {
     return UsageError("--tier fast: a manifest is of the reproducible tier alone; leave the option out");

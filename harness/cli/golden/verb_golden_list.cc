@@ -33,6 +33,11 @@ bool HasIdentity(const StoreFile& file) {
   return file.kind == StoreFile::Kind::kGolden || file.kind == StoreFile::Kind::kOtherVersion;
 }
 
+// The id, and of further outputs which one.
+std::string IdentityOf(const StoreFile& file) {
+  return file.key.case_id + (file.key.output.empty() ? "" : " output " + file.key.output);
+}
+
 std::string ListJson(const std::vector<StoreFile>& files) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const StoreFile& f : files) {
@@ -40,6 +45,7 @@ std::string ListJson(const std::vector<StoreFile>& files) {
         {"path", f.path.string()}, {"kind", KindName(f.kind)}, {"bytes", f.bytes}, {"age_s", f.age_s}};
     if (HasIdentity(f)) {
       row["case_id"] = f.key.case_id;
+      if (!f.key.output.empty()) row["output"] = f.key.output;
       row["tier"] = Name(f.key.tier);
       row["generator_version"] = f.generator_version;
       row["golden_version"] = f.golden_version;
@@ -53,13 +59,13 @@ std::string ListJson(const std::vector<StoreFile>& files) {
 std::string ListTable(const std::vector<StoreFile>& files) {
   size_t width = 2;
   for (const StoreFile& f : files)
-    width = std::max(width, HasIdentity(f) ? f.key.case_id.size() : f.path.string().size());
+    width = std::max(width, HasIdentity(f) ? IdentityOf(f).size() : f.path.string().size());
   std::string text = fmt::format("{:<{}}  {:<12} {:>10} {:>8}  version\n", "id", width, "tier", "bytes", "unused");
   int64_t bytes = 0;
   for (const StoreFile& f : files) {
     bytes += f.bytes;
     const bool identity = HasIdentity(f);
-    text += fmt::format("{:<{}}  {:<12} {:>10} {:>8}  {}\n", identity ? f.key.case_id : f.path.string(), width,
+    text += fmt::format("{:<{}}  {:<12} {:>10} {:>8}  {}\n", identity ? IdentityOf(f) : f.path.string(), width,
                         identity ? Name(f.key.tier) : "", f.bytes, AgeText(f.age_s),
                         identity ? VersionText(f) : KindName(f.kind));
   }

@@ -63,8 +63,14 @@ std::optional<GoldenFinding> VerifyFile(const StoreFile& file, bool recompute) {
     return GoldenFinding{"different", id,
                          fmt::format("its inputs have hash {}, made now {}", file.key.input_hash, data->input_hash)};
   }
+  const auto output = std::ranges::find_if(data->outputs, [&](const CaseOutput& of) {
+    return file.key.output.empty() || of.problem.output().name == file.key.output;
+  });
+  if (output == data->outputs.end()) {
+    return GoldenFinding{"failed", id, fmt::format("it has no output {}", file.key.output)};
+  }
   const std::string difference =
-      DifferenceOf(*golden, data->op->ComputeGolden(data->problem, data->inputs, file.key.tier));
+      DifferenceOf(*golden, data->op->ComputeGolden(output->problem, data->inputs, file.key.tier));
   if (difference.empty()) return std::nullopt;
   return GoldenFinding{"different", id, fmt::format("{}: {}", file.path.string(), difference)};
 }

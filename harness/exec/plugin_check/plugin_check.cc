@@ -52,6 +52,7 @@ constexpr PluginCheck kChecks[] = {
     {"dynamic-shapes", "shapes of -1 are unsupported, unless they are among the capabilities", Stage::kOffer,
      DynamicShapes},
     {"in-place", "an output in the memory of an input is right, or unsupported", Stage::kOffer, InPlace},
+    {"outputs", "another number of outputs is refused, and each of several is written", Stage::kOffer, Outputs},
     {"capabilities", "the table of capabilities says what query says", Stage::kOffer, Capabilities},
     {"newer-description", "descriptions of a newer caller are understood", Stage::kOffer, NewerDescription},
     {"plan-unknown", "an implementation that does not exist is refused", Stage::kOffer, PlanUnknown},

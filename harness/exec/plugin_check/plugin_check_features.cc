@@ -36,7 +36,15 @@ bool SameShape(const assay_tensor_desc& a, const assay_tensor_desc& b) {
          std::equal(a.shape, a.shape + a.ndim, b.shape, b.shape + b.ndim);
 }
 
-// The output's bytes of one execution of `op`.
+// Whether another output than the first is in place of this input.
+bool IsTaken(const assay_op_desc& op, uint32_t input) {
+  for (uint64_t i = 1; i < op.n_outputs; ++i) {
+    if (op.outputs[i]->alias == input + 1) return true;
+  }
+  return false;
+}
+
+// The outputs' bytes of one execution of `op`.
 Finding OutputOf(PluginUnderTest& plugin, const assay_op_desc& op, const std::string& implementation,
                  std::vector<unsigned char>& bytes) {
   Operands operands(plugin);
@@ -89,6 +97,7 @@ Finding InPlace(PluginUnderTest& plugin) {
   for (const CheckedOffer& offer : plugin.offers) {
     for (uint32_t input = 0; input <= offer.op->get().n_inputs; ++input) {
       DescriptionCopy copy(offer.op->get(), DescriptionCopy::Caller::kSame);
+      if (IsTaken(offer.op->get(), input)) continue;
       copy.output().alias = input + 1;
       const Answer answer = Ask(plugin, copy.op());
       if (input == offer.op->get().n_inputs) {
@@ -114,6 +123,48 @@ Finding InPlace(PluginUnderTest& plugin) {
     }
   }
   return Good("{} declined{}{}", declined, right.empty() ? "" : "; right: ", right);
+}
+
+namespace {
+
+// Each output of its own memory, after one execution.
+Finding WritesAllOutputs(PluginUnderTest& plugin, const CheckedOffer& offer, const std::string& implementation) {
+  const assay_op_desc& op = offer.op->get();
+  Operands operands(plugin);
+  TestPlan plan(plugin);
+  if (Finding f = operands.Make(op); f.kind != kOk) return f;
+  if (Finding f = plan.Create(op, implementation.c_str()); f.kind != kOk) return f;
+  if (Finding f = plan.Execute(operands); f.kind != kOk) return f;
+  for (size_t i = 0; i < op.n_outputs; ++i) {
+    if (op.outputs[i]->alias > 0) continue;
+    bool unwritten = false;
+    if (Finding f = operands.IsUnwritten(i, *op.outputs[i], &unwritten); f.kind != kOk) return f;
+    if (!unwritten) continue;
+    return Bad("{} {} does not write {}; an execution writes all of the {} outputs", offer.name, implementation,
+               op.outputs[i]->name, op.n_outputs);
+  }
+  return Good("");
+}
+
+}  // namespace
+
+Finding Outputs(PluginUnderTest& plugin) {
+  size_t several = 0;
+  for (const CheckedOffer& offer : plugin.offers) {
+    DescriptionCopy copy(offer.op->get(), DescriptionCopy::Caller::kSame);
+    copy.AddOutput();
+    const Answer answer = Ask(plugin, copy.op());
+    if (answer.status == ASSAY_OK) {
+      return Bad("query of {} with one output more is ASSAY_OK; count the outputs of the description", offer.name);
+    }
+    if (answer.reason.empty()) return Bad("query of {} with one output more gives no reason", offer.name);
+    if (offer.op->get().n_outputs < 2) continue;
+    ++several;
+    for (const CheckedOffer::Implementation& implementation : offer.implementations) {
+      if (Finding f = WritesAllOutputs(plugin, offer, implementation.name); f.kind != kOk) return f;
+    }
+  }
+  return Good("{} operators, {} of them with several outputs", plugin.offers.size(), several);
 }
 
 }  // namespace assay::plugin_check

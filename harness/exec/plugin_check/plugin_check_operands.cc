@@ -67,6 +67,15 @@ void DescriptionCopy::PointToCopies() {
   op().n_attrs = attr_pointers_.size();
 }
 
+void DescriptionCopy::AddOutput() {
+  assay_tensor_desc output = *outputs_.back();
+  output.name = "assay_unknown_output";
+  output.alias = 0;
+  outputs_.push_back(Copy(output));
+  op().n_outputs = outputs_.size();
+  PointToCopies();
+}
+
 void DescriptionCopy::AddAttr(const char* key, int64_t value, uint32_t flags) {
   assay_attr attr{};
   attr.flags = flags;
@@ -94,35 +103,68 @@ Finding Operands::Add(const assay_tensor_desc& tensor) {
   sizes_.push_back(bytes);
   pointers_.push_back(&arg);
   ErrorText error;
-  assay_status status = plugin_->api->buffer_alloc(plugin_->device, bytes, &arg.buffer, error.out());
+  const assay_status status = plugin_->api->buffer_alloc(plugin_->device, bytes, &arg.buffer, error.out());
   if (status != ASSAY_OK) return Bad("{}", Told("buffer_alloc", status, error));
   if (arg.buffer == nullptr) return Bad("buffer_alloc of {} bytes returned ASSAY_OK and a NULL buffer", bytes);
+  return Fill(tensor, sizes_.size() - 1);
+}
+
+Finding Operands::Fill(const assay_tensor_desc& tensor, size_t operand) const {
   const std::optional<DType> dtype = TypeOf(tensor);
-  const std::vector<unsigned char> data = SmallNumbers(dtype.value_or(DType::kI8), bytes);
-  status = plugin_->api->buffer_upload(plugin_->device, arg.buffer, 0, data.data(), bytes, error.out());
+  const std::vector<unsigned char> data = SmallNumbers(dtype.value_or(DType::kI8), sizes_[operand]);
+  ErrorText error;
+  const assay_status status = plugin_->api->buffer_upload(plugin_->device, pointers_[operand]->buffer, 0, data.data(),
+                                                          data.size(), error.out());
   return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_upload", status, error));
+}
+
+Finding Operands::IsUnwritten(size_t output, const assay_tensor_desc& tensor, bool* unwritten) const {
+  const size_t operand = args_.n_inputs + output;
+  const std::vector<unsigned char> before = SmallNumbers(TypeOf(tensor).value_or(DType::kI8), sizes_[operand]);
+  std::vector<unsigned char> after(sizes_[operand], kUntouched);
+  ErrorText error;
+  const assay_status status = plugin_->api->buffer_download(plugin_->device, pointers_[operand]->buffer, 0,
+                                                            after.data(), after.size(), error.out());
+  *unwritten = after == before;
+  return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_download", status, error));
+}
+
+Finding Operands::Renew(const assay_op_desc& op) const {
+  for (uint64_t i = 0; i < op.n_outputs; ++i) {
+    const uint32_t alias = op.outputs[i]->alias;
+    if (alias == 0) continue;
+    if (Finding filled = Fill(*op.inputs[alias - 1], alias - 1); filled.kind != Finding::Kind::kOk) return filled;
+  }
+  return Good("");
 }
 
 Finding Operands::Make(const assay_op_desc& op) {
   for (uint64_t i = 0; i < op.n_inputs; ++i) {
     if (Finding added = Add(*op.inputs[i]); added.kind != Finding::Kind::kOk) return added;
   }
-  if (const uint32_t alias = op.outputs[0]->alias; alias > 0) {
-    pointers_.push_back(pointers_[alias - 1]);
-    sizes_.push_back(sizes_[alias - 1]);
-  } else if (Finding added = Add(*op.outputs[0]); added.kind != Finding::Kind::kOk) {
-    return added;
+  for (uint64_t i = 0; i < op.n_outputs; ++i) {
+    if (const uint32_t alias = op.outputs[i]->alias; alias > 0) {
+      pointers_.push_back(pointers_[alias - 1]);
+      sizes_.push_back(sizes_[alias - 1]);
+    } else if (Finding added = Add(*op.outputs[i]); added.kind != Finding::Kind::kOk) {
+      return added;
+    }
   }
-  args_ = {sizeof args_, op.n_inputs, pointers_.data(), 1, pointers_.data() + op.n_inputs, 0};
+  args_ = {sizeof args_, op.n_inputs, pointers_.data(), op.n_outputs, pointers_.data() + op.n_inputs, 0};
   return Good("");
 }
 
 Finding Operands::Download(std::vector<unsigned char>& bytes) const {
-  bytes.assign(sizes_.back(), kUntouched);
-  ErrorText error;
-  const assay_status status = plugin_->api->buffer_download(plugin_->device, pointers_.back()->buffer, 0, bytes.data(),
-                                                            bytes.size(), error.out());
-  return status == ASSAY_OK ? Good("") : Bad("{}", Told("buffer_download", status, error));
+  bytes.clear();
+  for (size_t i = args_.n_inputs; i < pointers_.size(); ++i) {
+    const size_t before = bytes.size();
+    bytes.resize(before + sizes_[i], kUntouched);
+    ErrorText error;
+    const assay_status status = plugin_->api->buffer_download(plugin_->device, pointers_[i]->buffer, 0,
+                                                              bytes.data() + before, sizes_[i], error.out());
+    if (status != ASSAY_OK) return Bad("{}", Told("buffer_download", status, error));
+  }
+  return Good("");
 }
 
 Finding Operands::ChangeFirstHalf(const assay_tensor_desc& tensor, size_t input, unsigned char flips) const {

@@ -23,7 +23,8 @@ class DescriptionCopy {
   DescriptionCopy& operator=(const DescriptionCopy&) = delete;
 
   assay_op_desc& op() { return *op_.get(); }
-  assay_tensor_desc& output() { return *tensors_.back().get(); }
+  assay_tensor_desc& output(size_t number = 0) { return *tensors_[inputs_.size() + number].get(); }
+  void AddOutput();  // like the last one, of another name
   void AddAttr(const char* key, int64_t value, uint32_t flags);
   assay_attr* FirstAttr();  // null: there is none
 
@@ -51,18 +52,23 @@ class Operands {
 
   // Allocates and uploads; the failure of the plugin's function, or kOk.
   Finding Make(const assay_op_desc& op);
+  // Uploads again what an execution has overwritten in place.
+  Finding Renew(const assay_op_desc& op) const;
   const assay_args& args() const { return args_; }
-  // The bytes of the (one) output's buffer, guards included.
+  // The bytes of the outputs' buffers, one after the other, guards included.
   Finding Download(std::vector<unsigned char>& bytes) const;
+  // Whether an output with memory of its own holds what it was filled with.
+  Finding IsUnwritten(size_t output, const assay_tensor_desc& tensor, bool* unwritten) const;
   // Flips bits of the first half of an input, of one element at least.
   Finding ChangeFirstHalf(const assay_tensor_desc& tensor, size_t input, unsigned char flips) const;
 
  private:
   Finding Add(const assay_tensor_desc& tensor);
+  Finding Fill(const assay_tensor_desc& tensor, size_t operand) const;
   const PluginUnderTest* plugin_;
   std::deque<assay_tensor_arg> storage_;
   std::vector<uint64_t> sizes_;
-  std::vector<const assay_tensor_arg*> pointers_;
+  std::vector<const assay_tensor_arg*> pointers_;  // of the inputs, then of the outputs
   assay_args args_{};
 };
 

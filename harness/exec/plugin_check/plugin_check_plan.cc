@@ -23,6 +23,7 @@ Finding TwoExecutions(PluginUnderTest& plugin, const CheckedOffer& offer, const 
   if (Finding f = plan.Create(offer.op->get(), implementation); f.kind != kOk) return f;
   if (Finding f = plan.Execute(operands); f.kind != kOk) return f;
   if (Finding f = operands.Download(first); f.kind != kOk) return f;
+  if (Finding f = operands.Renew(offer.op->get()); f.kind != kOk) return f;
   if (Finding f = plan.Execute(operands); f.kind != kOk) return f;
   if (Finding f = operands.Download(second); f.kind != kOk) return f;
   *same = first == second;

@@ -104,6 +104,7 @@ Finding UnknownFlags(PluginUnderTest&);
 Finding UnknownLayout(PluginUnderTest&);
 Finding DynamicShapes(PluginUnderTest&);
 Finding InPlace(PluginUnderTest&);
+Finding Outputs(PluginUnderTest&);
 Finding Capabilities(PluginUnderTest&);
 Finding QueryFree(PluginUnderTest&);
 Finding Implementations(PluginUnderTest&);

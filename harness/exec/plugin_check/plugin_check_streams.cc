@@ -117,6 +117,14 @@ Finding RunOverlapping(PluginUnderTest& plugin, const CheckedOffer& offer, int* 
   return Good("");
 }
 
+// Whether an output is in place of this input.
+bool IsOverwritten(const assay_op_desc& op, uint32_t input) {
+  for (uint64_t i = 0; i < op.n_outputs; ++i) {
+    if (op.outputs[i]->alias == input + 1) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Finding Streams(PluginUnderTest& plugin) {
@@ -148,10 +156,15 @@ Finding ChangedInputs(PluginUnderTest& plugin) {
       if (Finding f = operands.Make(op); f.kind != kOk) return f;
       if (Finding f = used.Create(op, implementation.name.c_str()); f.kind != kOk) return f;
       if (Finding f = used.Execute(operands); f.kind != kOk) return f;
+      if (Finding f = operands.Renew(op); f.kind != kOk) return f;
       if (Finding f = operands.ChangeFirstHalf(*op.inputs[0], 0, kFlips); f.kind != kOk) return f;
       if (Finding f = used.Execute(operands); f.kind != kOk) return f;
       if (Finding f = operands.Download(got); f.kind != kOk) return f;
       if (Finding f = fresh.Create(op, implementation.name.c_str()); f.kind != kOk) return f;
+      if (Finding f = operands.Renew(op); f.kind != kOk) return f;
+      if (IsOverwritten(op, 0)) {  // the change went with the execution
+        if (Finding f = operands.ChangeFirstHalf(*op.inputs[0], 0, kFlips); f.kind != kOk) return f;
+      }
       if (Finding f = fresh.Execute(operands); f.kind != kOk) return f;
       if (Finding f = operands.Download(expected); f.kind != kOk) return f;
       if (got != expected) {

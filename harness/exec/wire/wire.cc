@@ -9,11 +9,8 @@ namespace {
 
 Json EncodeTensor(const Operand& operand, const BufferLayout& layout) {
   const DTypeInfo& info = Info(operand.dtype);
-  return {{"name", operand.name},
-          {"code", info.dlpack_code},
-          {"bits", info.dlpack_bits},
-          {"shape", layout.shape},
-          {"strides", layout.strides}};
+  return {{"name", operand.name},  {"code", info.dlpack_code},  {"bits", info.dlpack_bits},
+          {"shape", layout.shape}, {"strides", layout.strides}, {"alias", operand.alias}};
 }
 
 Json EncodeAttr(const ResolvedAttr& attr) {
@@ -35,12 +32,15 @@ Json EncodeAttr(const ResolvedAttr& attr) {
 }  // namespace
 
 Json EncodeProblem(const Problem& problem, std::span<const BufferLayout> layouts) {
-  Json inputs = Json::array(), attrs = Json::array();
-  for (size_t i = 0; i < problem.inputs.size(); ++i) inputs.push_back(EncodeTensor(problem.inputs[i], layouts[i]));
+  Json inputs = Json::array(), outputs = Json::array(), attrs = Json::array();
+  for (const Operand& input : problem.inputs) inputs.push_back(EncodeTensor(input, layouts[inputs.size()]));
+  for (const Operand& output : problem.outputs) {
+    outputs.push_back(EncodeTensor(output, layouts[inputs.size() + outputs.size()]));
+  }
   for (const ResolvedAttr& attr : problem.attrs) attrs.push_back(EncodeAttr(attr));
   return {{"op", problem.spec.op},
           {"inputs", std::move(inputs)},
-          {"outputs", Json::array({EncodeTensor(problem.output, layouts.back())})},
+          {"outputs", std::move(outputs)},
           {"attrs", std::move(attrs)}};
 }
 
@@ -70,7 +70,7 @@ const assay_tensor_desc* OpDescription::AddTensor(const Json& json) {
                 store.shape.data(),
                 store.strides.data(),
                 nullptr,
-                0,
+                json.at("alias"),
                 0};
   return &store.desc;
 }

@@ -15,7 +15,7 @@
 
 namespace assay {
 
-// `layouts` are those of the inputs, then of the output.
+// `layouts` are those of the inputs, then of the outputs.
 Json EncodeProblem(const Problem& problem, std::span<const BufferLayout> layouts);
 
 // Owns everything that its assay_op_desc points to.

@@ -20,11 +20,11 @@ double SecondsSince(Clock::time_point begin) {
 
 OperandSet::~OperandSet() {
   for (const Image& image : images_) {
-    if (image.buffer != nullptr) api_->buffer_free(device_, image.buffer);
+    if (image.owned && image.buffer != nullptr) api_->buffer_free(device_, image.buffer);
   }
 }
 
-Json OperandSet::Bind(const Json& images, std::shared_ptr<SharedImages> memory, uint64_t at) {
+Json OperandSet::Bind(const Json& images, size_t inputs, std::shared_ptr<SharedImages> memory, uint64_t at) {
   memory_ = std::move(memory);
   at_ = at;
   images_.resize(images.size());
@@ -33,15 +33,20 @@ Json OperandSet::Bind(const Json& images, std::shared_ptr<SharedImages> memory, 
     Image& image = images_[i];
     image.at = json.at("at");
     image.bytes = json.at("bytes");
-    ErrorText error;
-    const assay_status status = api_->buffer_alloc(device_, image.bytes, &image.buffer, error.out());
-    if (status != ASSAY_OK) return PluginFailed(status, "buffer_alloc", error);
-    if (image.buffer == nullptr) return Failed(ASSAY_ERROR, "buffer_alloc returned ASSAY_OK and a NULL buffer");
+    const size_t home = json.at("home");
+    image.owned = home == i;
+    if (image.owned) {
+      ErrorText error;
+      const assay_status status = api_->buffer_alloc(device_, image.bytes, &image.buffer, error.out());
+      if (status != ASSAY_OK) return PluginFailed(status, "buffer_alloc", error);
+      if (image.buffer == nullptr) return Failed(ASSAY_ERROR, "buffer_alloc returned ASSAY_OK and a NULL buffer");
+    } else {
+      image.buffer = images_.at(home).buffer;
+    }
     image.arg = {sizeof image.arg, image.buffer, json.at("offset"), nullptr, nullptr};
     arg_pointers_.push_back(&image.arg);
   }
-  const size_t n_inputs = images_.size() - 1;
-  args_ = {sizeof args_, n_inputs, arg_pointers_.data(), 1, arg_pointers_.data() + n_inputs, 0};
+  args_ = {sizeof args_, inputs, arg_pointers_.data(), images_.size() - inputs, arg_pointers_.data() + inputs, 0};
   return Ok();
 }
 
@@ -90,7 +95,8 @@ Json DevicePlan::Bind(const Json& request, std::vector<UniqueFd> fds) {
   memory->upload = std::move(*upload), memory->download = std::move(*download);
   for (uint64_t i = 0; i < sets; ++i) {
     auto set = std::make_unique<OperandSet>(*api_, device_);
-    if (Json reply = set->Bind(request.at("images"), memory, i * size); reply.at("status") != ASSAY_OK) return reply;
+    Json reply = set->Bind(request.at("images"), request.at("inputs"), memory, i * size);
+    if (reply.at("status") != ASSAY_OK) return reply;
     sets_.push_back(std::move(set));
   }
   return Ok();

@@ -26,8 +26,8 @@ class OperandSet {
   OperandSet& operator=(const OperandSet&) = delete;
   ~OperandSet();
 
-  // `images`: of each operand. They begin at `at` in what is uploaded.
-  Json Bind(const Json& images, std::shared_ptr<SharedImages> memory, uint64_t at);
+  // `images`: of each operand, the inputs first. They begin at `at` in what is uploaded.
+  Json Bind(const Json& images, size_t inputs, std::shared_ptr<SharedImages> memory, uint64_t at);
   // Bytes of an operand's image, which it has.
   Json Upload(size_t operand, uint64_t at, uint64_t bytes);
   // The operands [first, end), as bound; answers with the seconds of each.
@@ -36,7 +36,8 @@ class OperandSet {
 
  private:
   struct Image {
-    assay_buffer* buffer = nullptr;
+    assay_buffer* buffer = nullptr;  // of an output in place: that of its input
+    bool owned = false;
     uint64_t at = 0;  // in the set's part of the shared memory
     uint64_t bytes = 0;
     assay_tensor_arg arg{};
@@ -45,7 +46,7 @@ class OperandSet {
   assay_device* device_;
   std::shared_ptr<SharedImages> memory_;
   uint64_t at_ = 0;
-  std::vector<Image> images_;  // inputs, then the output
+  std::vector<Image> images_;  // inputs, then the outputs
   std::vector<const assay_tensor_arg*> arg_pointers_;
   assay_args args_{};
 };

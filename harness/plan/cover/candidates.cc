@@ -16,7 +16,8 @@ double Elements(const Problem& problem) {
     for (const int64_t extent : operand.shape) elements *= static_cast<double>(extent);
     return elements;
   };
-  double elements = count(problem.output);
+  double elements = 0;
+  for (const Operand& output : problem.outputs) elements += count(output);
   for (const Operand& operand : problem.inputs) elements += count(operand);
   return elements;
 }

@@ -20,12 +20,12 @@ void KeptOutputs::AddFault(TimedOutput output) {
 std::optional<TimedOutput> KeptOutputs::Unknown(size_t set, Execution execution) {
   const size_t content = sets_.ContentOf(set);
   TimedOutput output{content, sets_.IsAsInCase(set), std::move(execution)};
-  if (!output.own_order) output.execution.output = sets_.Restored(set, output.execution.output);
+  if (!output.own_order) output.execution.outputs = sets_.Restored(set, output.execution.outputs);
   if (!SideEffect(output.execution).empty()) {
     AddFault(std::move(output));
     return std::nullopt;
   }
-  if (HashOf(output.execution.output) == case_.known[content]) return std::nullopt;
+  if (HashOf(output.execution.outputs) == case_.known[content]) return std::nullopt;
   return output;
 }
 

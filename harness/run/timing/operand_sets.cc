@@ -45,7 +45,10 @@ Tensor Times(const Tensor& tensor, int exponent) {
 }  // namespace
 
 double BytesOfSet(const Problem& problem) {
-  double bytes = kGuards + static_cast<double>(BytesOf(problem.output));
+  double bytes = 0;
+  for (const Operand& output : problem.outputs) {
+    if (output.alias == 0) bytes += kGuards + static_cast<double>(BytesOf(output));
+  }
   for (const Operand& input : problem.inputs) bytes += kGuards + static_cast<double>(BytesOf(input));
   return bytes;
 }
@@ -67,21 +70,38 @@ OperandSets::OperandSets(Session& session, uint64_t plan, const TimedCase& timed
       case_(timed),
       count_(count),
       unused_(unused),
-      scaled_(timed.op->ScaledInputs(*timed.problem)),
       scalable_(timed.contents.size(), -1) {
-  std::vector<SliceAxes> all = timed.op->Slices(*timed.problem), sums;
-  std::ranges::copy_if(all, std::back_inserter(sums), [](const SliceAxes& axes) { return axes.output < 0; });
-  std::erase_if(all, [](const SliceAxes& axes) { return axes.output < 0; });
+  std::vector<SliceAxes> all = timed.op->Slices(FocusedOn(*timed.problem, 0)), sums;
+  // A factor of one output is none of another, nor is a sum of one a sum of all.
+  if (timed.problem->outputs.size() == 1) {
+    scaled_ = timed.op->ScaledInputs(*timed.problem);
+    std::ranges::copy_if(all, std::back_inserter(sums), [](const SliceAxes& axes) { return axes.output < 0; });
+  }
+  std::erase_if(all, [this](const SliceAxes& axes) { return axes.output < 0 || OutputAxes(axes).empty(); });
   output_moves_ = !all.empty();
   axes_ = AxesOf(output_moves_ ? all : sums);
   sets_.resize(count + (unused ? 1 : 0));
   for (size_t set = 0; set < sets_.size(); ++set) sets_[set].content = set % timed.contents.size();
 }
 
+// Where each output has the axes along which slices of these inputs move; empty where one of them has none.
+std::vector<int64_t> OperandSets::OutputAxes(const SliceAxes& along) const {
+  std::vector<int64_t> axes = {along.output};
+  for (size_t output = 1; output < case_.problem->outputs.size(); ++output) {
+    const std::vector<SliceAxes> others = case_.op->Slices(FocusedOn(*case_.problem, output));
+    const auto same = std::ranges::find_if(others, [&](const SliceAxes& other) {
+      return other.output >= 0 && other.inputs == along.inputs && other.extent == along.extent;
+    });
+    if (same == others.end()) return {};
+    axes.push_back(same->output);
+  }
+  return axes;
+}
+
 std::vector<OperandSets::Axes> OperandSets::AxesOf(const std::vector<SliceAxes>& all) const {
   std::vector<Axes> found;
   for (const SliceAxes& along : all) {
-    Axes axes{.axes = along, .operands = {}};
+    Axes axes{.axes = along, .outputs = OutputAxes(along), .operands = {}};
     uint64_t slice_bytes = 1;
     for (size_t i = 0; i < along.inputs.size(); ++i) {
       if (along.inputs[i] < 0) continue;
@@ -100,7 +120,21 @@ std::vector<OperandSets::Axes> OperandSets::AxesOf(const std::vector<SliceAxes>&
 
 Piece OperandSets::Whole(size_t set, size_t operand) const {
   const auto& inputs = case_.problem->inputs;
-  return {set, operand, 0, BytesOf(operand < inputs.size() ? inputs[operand] : case_.problem->output)};
+  const size_t first = inputs.size();
+  return {set, operand, 0, BytesOf(operand < first ? inputs[operand] : case_.problem->outputs[operand - first])};
+}
+
+void OperandSets::AddPrefills(size_t set, std::vector<Piece>& pieces) const {
+  for (size_t i = 0; i < case_.problem->outputs.size(); ++i) {
+    if (case_.problem->outputs[i].alias == 0) pieces.push_back(Whole(set, case_.problem->inputs.size() + i));
+  }
+}
+
+void OperandSets::Renew(size_t set, std::vector<Piece>& pieces) const {
+  for (size_t i = 0; i < case_.problem->inputs.size(); ++i) {
+    const bool is_there = std::ranges::any_of(pieces, [&](const Piece& p) { return p.set == set && p.operand == i; });
+    if (IsOverwritten(*case_.problem, i) && !is_there) pieces.push_back(Whole(set, i));
+  }
 }
 
 bool OperandSets::IsAsInCase(size_t set) const {
@@ -132,10 +166,13 @@ Call<void> OperandSets::Stage(size_t set) {
 
 // The two prefills take turns over the sets: no constant output passes for both.
 Call<void> OperandSets::StagePrefill(size_t set) {
-  const Call<std::span<std::byte>> to = session_.Staged(plan_, set, case_.problem->inputs.size());
-  if (!to) return tl::unexpected(to.error());
   const Prefill prefill = set % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel;
-  FillWith(PrefillElement(case_.problem->output.dtype, prefill), *to);
+  for (size_t i = 0; i < case_.problem->outputs.size(); ++i) {
+    if (case_.problem->outputs[i].alias > 0) continue;
+    const Call<std::span<std::byte>> to = session_.Staged(plan_, set, case_.problem->inputs.size() + i);
+    if (!to) return tl::unexpected(to.error());
+    FillWith(PrefillElement(case_.problem->outputs[i].dtype, prefill), *to);
+  }
   return {};
 }
 
@@ -148,7 +185,8 @@ Call<void> OperandSets::Fill(std::mt19937_64& random, bool keep_own) {
     if (set != unused() && !(keep_own && set < case_.contents.size())) {
       if (Call<void> done = Change(set, random, changes); !done) return done;
     }
-    for (size_t i = 0; i <= case_.problem->inputs.size(); ++i) pieces.push_back(Whole(set, i));
+    for (size_t i = 0; i < case_.problem->inputs.size(); ++i) pieces.push_back(Whole(set, i));
+    AddPrefills(set, pieces);
   }
   const Call<double> sent = session_.Upload(plan_, pieces);
   if (!sent) return tl::unexpected(sent.error());
@@ -164,7 +202,7 @@ Call<void> OperandSets::Change(size_t set, std::mt19937_64& random, std::vector<
     if (Call<void> done = Scale(set, random, pieces); !done) return done;
   }
   if (output_moves_ && Draw(random, 0, 7) != 0) return {};
-  pieces.push_back(Whole(set, case_.problem->inputs.size()));
+  AddPrefills(set, pieces);
   return {};
 }
 
@@ -195,7 +233,8 @@ Call<void> OperandSets::Exchange(size_t set, std::mt19937_64& random, std::vecto
     const Piece whole = Whole(set, axes.operands[k].first);
     uint64_t bytes = 0;
     for (const SlicedOperand::Range& range : touched[k]) bytes += range.bytes;
-    if (bytes >= whole.bytes || (all && whole.bytes <= kSmallOperand)) {
+    const bool overwritten = IsOverwritten(*case_.problem, whole.operand);
+    if (bytes >= whole.bytes || (all && whole.bytes <= kSmallOperand) || overwritten) {
       pieces.push_back(whole);
       continue;
     }
@@ -234,21 +273,25 @@ Call<void> OperandSets::Scale(size_t set, std::mt19937_64& random, std::vector<P
 bool OperandSets::CanBeScaled(size_t content) {
   int& known = scalable_[content];
   if (known < 0) {
-    known = HasWideExponent(case_.problem->output.dtype) ? 1 : 0;
+    known = HasWideExponent(case_.problem->output().dtype) ? 1 : 0;
     for (const Tensor* input : case_.contents[content]) known = known == 1 && StaysInRange(*input) ? 1 : 0;
   }
   return known == 1;
 }
 
-Tensor OperandSets::Restored(size_t set, const Tensor& output) const {
+std::vector<Tensor> OperandSets::Restored(size_t set, const std::vector<Tensor>& outputs) const {
   const Set& at = sets_[set];
-  Tensor restored = at.exponent == 0 ? output.Clone() : Times(output, -at.exponent);
-  for (size_t i = 0; i < axes_.size() && output_moves_; ++i) {
-    if (std::ranges::is_sorted(at.orders[i])) continue;
-    const SliceAxes& axes = axes_[i].axes;
-    restored = SlicedOperand(case_.problem->output, axes.output, axes.extent).Restored(restored, at.orders[i]);
+  std::vector<Tensor> all;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    Tensor restored = at.exponent == 0 ? outputs[k].Clone() : Times(outputs[k], -at.exponent);
+    for (size_t i = 0; i < axes_.size() && output_moves_; ++i) {
+      if (std::ranges::is_sorted(at.orders[i])) continue;
+      const SlicedOperand sliced(case_.problem->outputs[k], axes_[i].outputs[k], axes_[i].axes.extent);
+      restored = sliced.Restored(restored, at.orders[i]);
+    }
+    all.push_back(std::move(restored));
   }
-  return restored;
+  return all;
 }
 
 }  // namespace assay

@@ -26,8 +26,11 @@ class OperandSets {
   // Changes what a set holds; adds what is to be uploaded.
   Call<void> Change(size_t set, std::mt19937_64& random, std::vector<Piece>& pieces);
 
-  // The output of a set with its slices where the content has them, and without its factor.
-  Tensor Restored(size_t set, const Tensor& output) const;
+  // Adds the inputs that an execution of the set has overwritten in place, for the next one.
+  void Renew(size_t set, std::vector<Piece>& pieces) const;
+
+  // The outputs of a set with their slices where the content has them, and without its factor.
+  std::vector<Tensor> Restored(size_t set, const std::vector<Tensor>& outputs) const;
 
   size_t size() const { return count_; }
   bool has_unused() const { return unused_; }
@@ -37,7 +40,8 @@ class OperandSets {
 
  private:
   struct Axes {
-    SliceAxes axes;
+    SliceAxes axes;                                          // of the first output
+    std::vector<int64_t> outputs;                            // where each output has them
     std::vector<std::pair<size_t, SlicedOperand>> operands;  // with their number
     uint64_t touched_bytes = 0;
     int64_t most_exchanges = 1;  // in one change
@@ -48,8 +52,10 @@ class OperandSets {
     int exponent = 0;                          // of the factor
   };
   std::vector<Axes> AxesOf(const std::vector<SliceAxes>& all) const;
+  std::vector<int64_t> OutputAxes(const SliceAxes& along) const;
   Call<void> Stage(size_t set);
   Call<void> StagePrefill(size_t set);
+  void AddPrefills(size_t set, std::vector<Piece>& pieces) const;
   Call<void> Exchange(size_t set, std::mt19937_64& random, std::vector<Piece>& pieces);
   Call<void> Scale(size_t set, std::mt19937_64& random, std::vector<Piece>& pieces);
   bool CanBeScaled(size_t content);
@@ -61,8 +67,8 @@ class OperandSets {
   size_t count_;
   bool unused_;
   std::vector<int> scaled_;    // inputs
-  std::vector<Axes> axes_;     // of the output; where it has none, of sums
-  bool output_moves_ = false;  // axes_ are those of the output
+  std::vector<Axes> axes_;     // of all outputs; where they have none, of a single one's sums
+  bool output_moves_ = false;  // axes_ are those of the outputs
   std::vector<int> scalable_;  // by content: -1 not known yet
   std::vector<Set> sets_;
 };

@@ -199,10 +199,12 @@ Call<void> TimingRun::ChangeSome(std::span<const size_t> order) {
   for (size_t i = 0; i < order.size(); ++i) {
     const bool wakes_up = i == 0 && !IsLong();
     const int kept = wakes_up ? 8 : evidence_.HasSeen() ? 1 : 4;  // of 16
-    if (!used_[order[i]] || Draw(random_, 0, 15) < kept) continue;
-    if (Call<void> done = sets_.Change(order[i], random_, pieces); !done) return done;
-    used_[order[i]] = false;
-    if (last_set_ == order[i]) last_set_.reset();
+    if (used_[order[i]] && Draw(random_, 0, 15) >= kept) {
+      if (Call<void> done = sets_.Change(order[i], random_, pieces); !done) return done;
+      used_[order[i]] = false;
+      if (last_set_ == order[i]) last_set_.reset();
+    }
+    if (executed_[order[i]]) sets_.Renew(order[i], pieces);
   }
   if (pieces.empty()) return {};
   return Send(pieces);
@@ -297,7 +299,7 @@ Call<void> TimingRun::DownloadSome(std::span<const size_t> order) {
 }
 
 Call<double> TimingRun::Download(size_t set, Execution& execution) {
-  return session_.Download(plan_, set, Part::kOutput, execution);
+  return session_.Download(plan_, set, Part::kOutputs, execution);
 }
 
 Call<void> TimingRun::DownloadOne(size_t set) {
@@ -337,7 +339,7 @@ Call<void> TimingRun::DownloadAgain(size_t set, const Execution& first, double f
   Execution again, last;
   const Call<double> again_s = Download(set, again);
   if (!again_s) return tl::unexpected(again_s.error());
-  if (!SameBits(first.output, again.output)) timing_.changed_later = kChangedLater;
+  if (!SameBits(first.outputs, again.outputs)) timing_.changed_later = kChangedLater;
   if (!std::exchange(is_wary_, true)) return {};
   // A thread that works off what is left makes the second one wait as well.
   const Call<double> last_s = Download(set, last);
@@ -349,7 +351,7 @@ Call<void> TimingRun::DownloadAgain(size_t set, const Execution& first, double f
 void TimingRun::Keep(size_t set, Execution execution) {
   ++downloads_, ++downloaded_[sets_.ContentOf(set)];
   last_set_ = set;
-  last_output_ = execution.output.Clone();
+  last_outputs_ = ClonesOf(execution.outputs);
   kept_.Add(set, std::move(execution), random_);
 }
 
@@ -383,9 +385,9 @@ Call<void> TimingRun::DownloadLast() {
 Call<void> TimingRun::DownloadLater() {
   if (!last_set_) return {};
   Execution later;
-  const Call<double> done = session_.Download(plan_, *last_set_, Part::kOutput, later);
+  const Call<double> done = session_.Download(plan_, *last_set_, Part::kOutputs, later);
   if (!done) return tl::unexpected(done.error());
-  if (!SameBits(later.output, last_output_)) timing_.changed_later = kChangedLater;
+  if (!SameBits(later.outputs, last_outputs_)) timing_.changed_later = kChangedLater;
   return {};
 }
 

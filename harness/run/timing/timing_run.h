@@ -86,7 +86,7 @@ class TimingRun {
   double round_trip_s_ = 0;
   std::optional<std::pair<double, double>> uploads_before_s_;  // of the next call's data, and of as many unused bytes
   std::optional<size_t> last_set_;                             // downloaded and not executed since
-  Tensor last_output_;                                         // what came of it
+  std::vector<Tensor> last_outputs_;                           // what came of it
 };
 
 // All steps of it.

@@ -99,8 +99,8 @@ constexpr double kUnits = 64;
 
 void ExpectRight(Corpus& corpus, const CaseData& data, const ImplementationInfo& info) {
   const std::vector<double> got = corpus.Run(data.problem, data.inputs, info.name).ToDoubles();
-  const Golden& golden = data.golden;
-  const double unit = UnitOf(info.contract_text, data.problem.output.dtype);
+  const Golden& golden = data.golden();
+  const double unit = UnitOf(info.contract_text, data.problem.output().dtype);
   double largest = 0;
   for (double y : golden.value) largest = std::isfinite(y) ? std::max(largest, std::abs(y)) : largest;
   for (int64_t i = 0; i < golden.size(); ++i) {
@@ -120,7 +120,7 @@ TEST_P(HeldBackPart, EveryScheduleIsRight) {
                                    id.find("fill=uniform") != std::string::npos ||
                                    id.find("fill=near_one") != std::string::npos;
     const CaseData data = Corpus::Prepare(id);
-    if (!has_common_values || data.golden.size() > 3000) continue;
+    if (!has_common_values || data.golden().size() > 3000) continue;
     for (const ImplementationInfo& info : corpus.Offered(data.problem, "legal.", CorpusPart::kHeld)) {
       ExpectRight(corpus, data, info);
       seen.insert(info.name);

@@ -12,8 +12,8 @@ namespace assay::test {
 std::vector<double> RunMatmul(const Problem& problem, std::span<const Tensor> inputs, const Schedule& schedule,
                               const Arithmetic& unit) {
   const MatmulCase op(problem);
-  const DType in = problem.inputs[0].dtype, out = problem.output.dtype;
-  std::vector<double> y(static_cast<size_t>(NumElements(problem.output.shape)));
+  const DType in = problem.inputs[0].dtype, out = problem.output().dtype;
+  std::vector<double> y(static_cast<size_t>(NumElements(problem.output().shape)));
   std::vector<double> a(static_cast<size_t>(op.gemm.k)), b(a.size());
   for (int64_t i = 0; i < std::ssize(y); ++i) {
     for (int64_t k = 0; k < op.gemm.k; ++k) {
@@ -75,7 +75,7 @@ std::vector<double> RunReduce(const Problem& problem, std::span<const Tensor> in
   for (int64_t row = 0; row < op.rows; ++row) {
     std::vector<double> x = op.Row(inputs[0], row);
     for (double& value : x) value = unit.Operand(in, value);
-    y.push_back(unit.Out(problem.output.dtype, ReduceRow(op, x, schedule, unit)));
+    y.push_back(unit.Out(problem.output().dtype, ReduceRow(op, x, schedule, unit)));
   }
   return y;
 }

@@ -18,10 +18,46 @@ TEST(SecondSet, HoldsOtherDataWithItsOwnGolden) {
   ASSERT_TRUE(second);
   EXPECT_EQ(second->problem.spec.Id(), "reduce/f32/shape=4x100,axes=1,kind=max/fill=normal/seed=4");
   EXPECT_NE(second->input_hash, first.input_hash);
-  EXPECT_EQ(second->problem.output.shape, first.problem.output.shape);
+  EXPECT_EQ(second->problem.output().shape, first.problem.output().shape);
   const CaseData alone = Prepare("reduce/f32/shape=4x100,axes=1,kind=max/fill=normal/seed=4");
-  EXPECT_EQ(second->golden.value, alone.golden.value);
-  EXPECT_NE(second->golden.value, first.golden.value);
+  EXPECT_EQ(second->golden().value, alone.golden().value);
+  EXPECT_NE(second->golden().value, first.golden().value);
+}
+
+TEST(Case, HasAGoldenValueOfEachOutputFromTheStoreToo) {
+  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "golden_of_outputs";
+  std::filesystem::remove_all(root);
+  const GoldenStore store(root);
+  const CaseSpec spec = ParseId("layer_norm/f32/rows=3,n=20,stats=1/fill=normal/seed=0").value();
+  const CaseData made = PrepareCase(spec, "auto", store).value();
+  ASSERT_EQ(made.outputs.size(), 3U);
+  EXPECT_EQ(made.outputs[1].problem.output().name, "mean");
+  EXPECT_EQ(made.outputs[1].golden.shape, (Shape{3}));
+  for (size_t k = 0; k < 3; ++k) {
+    EXPECT_TRUE(std::filesystem::exists(store.PathOf(KeyOf(made, k, made.golden().tier)))) << k;
+  }
+  EXPECT_EQ(KeyOf(made, 0, Tier::kFast).output, "");
+  EXPECT_EQ(KeyOf(made, 2, Tier::kFast).output, "rstd");
+  const CaseData again = PrepareCase(spec, "auto", store).value();
+  for (size_t k = 0; k < 3; ++k) EXPECT_EQ(again.outputs[k].golden.value, made.outputs[k].golden.value) << k;
+  EXPECT_EQ(again.golden_hash, made.golden_hash);
+  std::filesystem::remove_all(root);
+}
+
+TEST(Case, HasTwinsThatSayWhichOutputTheyAreOf) {
+  const CaseData data = Prepare("layer_norm/f32/rows=3,n=100,stats=1/fill=normal/seed=0");
+  const ContractData by = PrepareContract(data, ParseDeclaration("f32acc;math=2").value());
+  ASSERT_EQ(by.outputs.size(), 3U);
+  std::vector<bool> has(3);
+  for (const HeldTwin& twin : by.twins) {
+    has[twin.output()] = true;
+    EXPECT_EQ(std::ssize(twin.Get()->expected), data.outputs[twin.output()].golden.size());
+  }
+  EXPECT_TRUE(has[0] && has[1]);
+  EXPECT_EQ(by.TwinOfAll(), nullptr);
+  const CaseData one = Prepare("layer_norm/f32/rows=3,n=100/fill=normal/seed=0");
+  const ContractData by_one = PrepareContract(one, ParseDeclaration("f32acc;math=2").value());
+  EXPECT_EQ(by_one.TwinOfAll(), &by_one.twins[0]);
 }
 
 TEST(SecondSet, TakesAnotherFillWhereTheSeedChangesNothing) {

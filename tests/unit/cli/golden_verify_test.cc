@@ -20,9 +20,9 @@ class Recomputing : public testing::Test {
   int ExitCodeWith(const std::string& tier, const std::function<void(Golden&)>& change) {
     const CaseSpec spec = ParseId(id_).value();
     CaseData data = PrepareCase(spec, tier, GoldenStore(fs::path())).value();
-    change(data.golden);
+    change(data.outputs[0].golden);
     const GoldenKey key{spec.Id(), data.input_hash, ChooseTier(tier, data.problem)};
-    EXPECT_TRUE(WriteGolden(GoldenStore(store_).PathOf(key), key, data.golden));
+    EXPECT_TRUE(WriteGolden(GoldenStore(store_).PathOf(key), key, data.golden()));
     GoldenOptions options;
     options.store = store_.string();
     options.recompute = true;

@@ -19,7 +19,7 @@ Problem MakeProblem() {
   problem.spec.fill = "confidential";
   problem.spec.seed = 987654321;
   problem.inputs = {{"x", DType::kBF16, {2, 3}}, {"alpha", DType::kE4M3, {}}};
-  problem.output = {"y", DType::kF32, {2}};
+  problem.outputs = {{"y", DType::kF32, {2}}};
   problem.attrs = {{"n", AttrType::kInt, -7, 0, "", {}},
                    {"cap", AttrType::kFloat, 0, std::numeric_limits<double>::infinity(), "", {}},
                    {"scale", AttrType::kFloat, 0, 0.1, "", {}},

@@ -42,7 +42,7 @@ class Exploring : public testing::Test {
     loop_.tier = "auto";
     loop_.observer = &observer_;
     session_->offer = [](const Problem& problem, const LayoutVariant&) {
-      const bool takes = problem.output.dtype == DType::kF32;
+      const bool takes = problem.output().dtype == DType::kF32;
       return takes ? std::vector<ImplementationInfo>{{"plain", "f32acc"}} : std::vector<ImplementationInfo>();
     };
   }

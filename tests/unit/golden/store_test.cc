@@ -131,6 +131,21 @@ TEST_F(Store, TiersAndCasesHaveTheirOwnFiles) {
   EXPECT_NE(store.PathOf(id), store.PathOf(key_));
 }
 
+// The first output has the file that the only one of an operator has.
+TEST_F(Store, FurtherOutputsHaveTheirOwnFiles) {
+  const GoldenStore store(root_);
+  GoldenKey mean = key_, rstd = key_;
+  mean.output = "mean", rstd.output = "rstd";
+  EXPECT_NE(store.PathOf(mean), store.PathOf(key_));
+  EXPECT_NE(store.PathOf(mean), store.PathOf(rstd));
+  ASSERT_TRUE(store.Save(mean, Some(1)).has_value());
+  EXPECT_TRUE(store.Load(mean)->has_value());
+  EXPECT_FALSE(store.Load(key_)->has_value());
+  fs::create_directories(store.PathOf(key_).parent_path());
+  fs::copy_file(store.PathOf(mean), store.PathOf(key_));
+  EXPECT_NE(store.Load(key_).error().message.find("output is 'mean', expected ''"), std::string::npos);
+}
+
 // Writers of different content under one key: every read sees one whole file.
 TEST_F(Store, ConcurrentThreads) {
   const GoldenStore store(root_);

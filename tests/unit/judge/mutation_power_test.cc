@@ -59,7 +59,7 @@ struct RowSumCase {
       golden.magnitude.Set(m, magnitude);
     }
     inputs[0].SetDoubles(a);
-    problem.output.shape = {rows};
+    problem.outputs = {{"y", DType::kF32, {rows}}};
     bound.terms = {{&golden.magnitude, coefficient}};
     bound.u_out = 0x1p-24;
     bound.overflow_at = 0x1p128;
@@ -162,7 +162,7 @@ TEST(MutationPower, TermsThatChangeNoInfinityAreNoFaults) {
 // A complex element is one output, whichever of its parts accepts anything.
 TEST(MutationPower, PartsOfAComplexOutputCountOnce) {
   RowSumCase c(40, 8, 1e-6, Distinct);
-  c.problem.output.dtype = DType::kC64;
+  c.problem.outputs[0].dtype = DType::kC64;
   for (const int64_t part : {6, 7, 11}) Admit(c.bound, c.golden.size(), part, kAnything);
   const MutationPower power = c.Measure();
   EXPECT_EQ(power.unbounded, 2);
@@ -194,7 +194,7 @@ TEST(MutationPower, TwinMakesUpForTheMainData) {
 TEST(MutationPower, IntegerSumsInFloatAreSeenBeyondWhatFloatHolds) {
   RowSumCase c(40, 2, 0, Distinct);
   c.bound.exact = true;
-  c.problem.output.dtype = DType::kI32;
+  c.problem.outputs[0].dtype = DType::kI32;
   Contract i32;
   i32.acc = Accumulator::kI32;
   RowSum op;

@@ -97,6 +97,27 @@ void MakeSuspect(ErrorMetrics& m) {
   m.statistic.self_reason = "element [0,1] is 15 times as far off as the others";
 }
 
+TEST(WorstOf, SeveralOutputsIsTheHeavierVerdictThenTheWeakerClassThenTheLargerMargin) {
+  const auto with = [](Verdict verdict, ResultClass result_class, double margin) {
+    return Decision{.verdict = verdict, .result_class = result_class, .reason = "", .bound_margin = margin};
+  };
+  using enum Verdict;
+  using RC = ResultClass;
+  const Decision exact = with(kPass, RC::kBitExact, 0.9), within = with(kPass, RC::kWithinClass, 0.1);
+  const Decision far = with(kPass, RC::kWithinClass, 0.2), blind = with(kInconclusive, RC::kWithinClass, 0);
+  const Decision wrong = with(kMismatch, RC::kNone, 3), weak = with(kBelowContract, RC::kWithinLowerClass, 9);
+  Decision memory = with(kMismatch, RC::kNone, 0);
+  memory.memory_fault = true;
+  const auto worst = [](std::vector<Decision> outputs) { return WorstOf(outputs); };
+  EXPECT_EQ(worst({exact}), 0U);
+  EXPECT_EQ(worst({within, within}), 0U);
+  EXPECT_EQ(worst({exact, within}), 1U);
+  EXPECT_EQ(worst({within, exact, far}), 2U);
+  EXPECT_EQ(worst({far, blind}), 1U);
+  EXPECT_EQ(worst({weak, wrong, blind}), 1U);
+  EXPECT_EQ(worst({wrong, memory}), 1U);
+}
+
 struct DecideCase {
   const char* name;
   std::function<void(Evidence&)> change;

@@ -47,6 +47,28 @@ TEST(Record, NonFiniteIsNullPlusATagAndTheLineIsFlatJson) {
   for (const auto& [key, value] : json.items()) EXPECT_FALSE(value.is_structured()) << key;
 }
 
+TEST(Record, SeveralOutputsAreAListAndASingleOneIsNone) {
+  Record r = Sample();
+  EXPECT_FALSE(nlohmann::json::parse(ToJsonLine(r)).contains("outputs"));
+  r.worst_output = "mean";
+  r.outputs.resize(2);
+  r.outputs[0].name = "y", r.outputs[0].verdict = "pass", r.outputs[0].bound_margin = 0.25;
+  r.outputs[1].name = "mean", r.outputs[1].result_class = "within_class", r.outputs[1].in_place = true;
+  r.outputs[1].exact_margin = std::numeric_limits<double>::infinity();
+  const auto json = nlohmann::json::parse(ToJsonLine(r));
+  EXPECT_EQ(json["outputs"][1]["class"], "within_class");
+  EXPECT_EQ(json["outputs"][1]["exact_margin_nonfinite"], "inf");
+  const auto back = FromJsonLine(ToJsonLine(r));
+  ASSERT_TRUE(back) << back.error().message;
+  ASSERT_EQ(back->outputs.size(), 2U);
+  EXPECT_EQ(back->worst_output, "mean");
+  EXPECT_EQ(back->outputs[0].bound_margin, 0.25);
+  EXPECT_TRUE(std::isinf(*back->outputs[1].exact_margin));
+  EXPECT_EQ(ToJsonLine(*back), ToJsonLine(r));
+  EXPECT_FALSE(FromJsonLine(R"({"case_id": "a", "outcome": "pass", "outputs": 3})"));
+  EXPECT_FALSE(FromJsonLine(R"({"case_id": "a", "outcome": "pass", "outputs": [{"name": 3}]})"));
+}
+
 TEST(Record, ANewerSchemaIsRefused) {
   auto json = nlohmann::json::parse(ToJsonLine(Sample()));
   json["schema_version"] = kRecordSchemaVersion + 1;

@@ -51,7 +51,7 @@ void CheckBound(const std::string& id, const char* declaration, AttentionTally& 
     const double y = golden.value[i], limit = HardBound(bound, golden, i);
     if (!std::isfinite(y) || !std::isfinite(limit)) continue;
     if (contract.ftz == Flush::kNone) {
-      ASSERT_TRUE(Accepts(bound, golden, i, RoundTo(FormatOf(problem.output.dtype), y))) << i;
+      ASSERT_TRUE(Accepts(bound, golden, i, RoundTo(FormatOf(problem.output().dtype), y))) << i;
     }
     const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i], beyond = y + 1.05 * limit;
     if (!std::isfinite(beyond) || !((beyond - y) - lo > 1.01 * limit)) continue;

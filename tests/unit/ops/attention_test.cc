@@ -73,7 +73,7 @@ TEST(AttentionBind, ScaleHeadsAndMasks) {
   ASSERT_EQ(problem.inputs.size(), 4u);
   EXPECT_EQ(problem.inputs[3].dtype, DType::kI8);
   EXPECT_THAT(problem.inputs[3].shape, testing::ElementsAre(3, 5));
-  EXPECT_THAT(problem.output.shape, testing::ElementsAre(2, 6, 3, 8));
+  EXPECT_THAT(problem.output().shape, testing::ElementsAre(2, 6, 3, 8));
   const AttentionCase op(problem);
   EXPECT_EQ(op.KeyHead(0), 0);
   EXPECT_EQ(op.KeyHead(3 * 3), 1);  // head 3 of batch 0
@@ -292,7 +292,7 @@ TEST(AttentionTwin, LegalFormsPassAndFaultsFail) {
       for (const Twin& twin : twins) {
         for (const AttentionForm& form : AllAttentionForms(5)) {
           const auto got = RunAttentionRow(problem, twin.inputs, row, contract, form);
-          ASSERT_TRUE(TwinHolds(twin, problem.output.dtype, row * op.dv, got))
+          ASSERT_TRUE(TwinHolds(twin, problem.output().dtype, row * op.dv, got))
               << "row " << row << " block " << form.block;
         }
       }
@@ -301,7 +301,7 @@ TEST(AttentionTwin, LegalFormsPassAndFaultsFail) {
         bool seen = false;
         for (const Twin& twin : twins) {
           const auto got = RunAttentionRow(problem, twin.inputs, row, contract, {}, fault);
-          seen = seen || !TwinHolds(twin, problem.output.dtype, row * op.dv, got);
+          seen = seen || !TwinHolds(twin, problem.output().dtype, row * op.dv, got);
         }
         ASSERT_TRUE(seen) << "row " << row << " fault " << &fault - faults.data();
       }

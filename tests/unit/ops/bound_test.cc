@@ -54,7 +54,7 @@ void CheckCase(const std::string& id, const char* declaration, Runner run, Tally
       op.ComputeGolden(problem, inputs, problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible);
   const DeclaredBound bound = BoundOf(problem, golden, contract);
   const Arithmetic unit = ArithmeticOf(contract);
-  ASSERT_EQ(golden.size(), NumElements(problem.output.shape));
+  ASSERT_EQ(golden.size(), NumElements(problem.output().shape));
   ++tally.tensors;
   for (const Schedule& schedule : AllSchedules(problem.spec.seed)) {
     const std::vector<double> got = run(problem, inputs, schedule, unit);
@@ -74,7 +74,7 @@ void CheckCase(const std::string& id, const char* declaration, Runner run, Tally
   }
   for (int64_t i = 0; i < golden.size(); ++i) {
     if (contract.ftz == Flush::kNone && !std::isnan(golden.value[i])) {
-      EXPECT_TRUE(Accepts(bound, golden, i, PerfectlyRounded(golden, problem.output.dtype, i))) << "element " << i;
+      EXPECT_TRUE(Accepts(bound, golden, i, PerfectlyRounded(golden, problem.output().dtype, i))) << "element " << i;
     }
     ExpectBeyondIsRejected(bound, golden, i, tally);
   }

@@ -79,7 +79,7 @@ TEST(ClimbingTwin, FloatSumsOfIntegersAreWrongInEveryOrder) {
     SCOPED_TRACE(problem.spec.Id());
     ASSERT_GT(Op(problem.spec.op).LargestIntegerSum(problem), 0x1p24);
     const Twin twin = ClimbingTwin(problem, "acc=i32");
-    ASSERT_EQ(std::ssize(twin.expected), NumElements(problem.output.shape));
+    ASSERT_EQ(std::ssize(twin.expected), NumElements(problem.output().shape));
     ExpectExactInEveryOrder(problem, twin, "acc=i32");
     ExpectNarrowIsWrongInEveryOrder(problem, twin, DType::kF32);
   }

@@ -42,7 +42,7 @@ struct Judged {
   }
   // Perfectly rounded results pass; 1.05 times the bound does not.
   void CheckEdges(ConvTally& tally) const {
-    const DType out = problem.output.dtype;
+    const DType out = problem.output().dtype;
     for (int64_t i = 0; i < golden.size(); ++i) {
       const double y = golden.value[i];
       if (!std::isfinite(y)) continue;

@@ -22,7 +22,7 @@ TEST(ConvBind, ShapesFollowTheAttributes) {
   const Problem resnet = Bind("conv/f32/n=2,c=3,o=64,i=224x224,k=7x7,stride=2,pad=3/fill=normal/seed=0");
   EXPECT_THAT(resnet.inputs[0].shape, ElementsAre(2, 3, 224, 224));
   EXPECT_THAT(resnet.inputs[1].shape, ElementsAre(64, 3, 7, 7));
-  EXPECT_THAT(resnet.output.shape, ElementsAre(2, 64, 112, 112));
+  EXPECT_THAT(resnet.output().shape, ElementsAre(2, 64, 112, 112));
   EXPECT_EQ(resnet.flops, 2.0 * 2 * 64 * 112 * 112 * 3 * 49);
   EXPECT_THAT(resnet.List("stride"), ElementsAre(2, 2)) << "backends see one number per axis";
 
@@ -30,12 +30,12 @@ TEST(ConvBind, ShapesFollowTheAttributes) {
       "conv/bf16-bf16-f32/n=1,c=6,o=4,i=9x8x7,k=3x1x2,stride=2x1x3,pad=1x0x1,dilation=2x1x1,groups=2,bias=1"
       "/fill=normal/seed=0");
   EXPECT_THAT(grouped.inputs[1].shape, ElementsAre(4, 3, 3, 1, 2));
-  EXPECT_THAT(grouped.output.shape, ElementsAre(1, 4, 4, 8, 3));
+  EXPECT_THAT(grouped.output().shape, ElementsAre(1, 4, 4, 8, 3));
   ASSERT_EQ(grouped.inputs.size(), 3u);
   EXPECT_THAT(grouped.inputs[2].shape, ElementsAre(4));
   EXPECT_EQ(grouped.inputs[2].dtype, DType::kF32);
 
-  EXPECT_THAT(Bind("conv/f32/n=1,c=2,o=3,i=10,k=3,pad=1/fill=normal/seed=0").output.shape, ElementsAre(1, 3, 10));
+  EXPECT_THAT(Bind("conv/f32/n=1,c=2,o=3,i=10,k=3,pad=1/fill=normal/seed=0").output().shape, ElementsAre(1, 3, 10));
 }
 
 TEST(ConvBind, TapsOnPaddingNeedNotBeComputed) {
@@ -119,7 +119,7 @@ TEST(ConvGolden, AgreesWithMpfr) {
           SCOPED_TRACE(problem.spec.Id());
           const std::vector<Tensor> inputs = Op("conv").MakeInputs(problem);
           const Golden golden = Op("conv").ComputeGolden(problem, inputs, tier);
-          ASSERT_EQ(golden.shape, problem.output.shape);
+          ASSERT_EQ(golden.shape, problem.output().shape);
           const int64_t size = NumElements(golden.shape);
           for (int64_t i = 0; i < size; i += 1 + size / 37) {
             std::vector<double> a, b;

@@ -35,7 +35,7 @@ std::optional<Twin> MakeTwin(const Problem& problem, const char* declaration, in
 }
 
 double Stored(const Problem& problem, double y) {
-  return IsInt(problem.output.dtype) ? y : RoundTo(FormatOf(problem.output.dtype), y);
+  return IsInt(problem.output().dtype) ? y : RoundTo(FormatOf(problem.output().dtype), y);
 }
 
 TEST(ConvTwin, EveryLegalScheduleGivesTheExpectedBits) {
@@ -48,7 +48,7 @@ TEST(ConvTwin, EveryLegalScheduleGivesTheExpectedBits) {
         for (int variant : {0, 1}) {
           const std::optional<Twin> twin = MakeTwin(problem, type.declaration, variant);
           ASSERT_TRUE(twin.has_value());
-          ASSERT_EQ(std::ssize(twin->expected), NumElements(problem.output.shape));
+          ASSERT_EQ(std::ssize(twin->expected), NumElements(problem.output().shape));
           for (double y : twin->expected) ASSERT_NE(y, 0) << "an unwritten zero would pass";
           for (const Schedule& schedule : AllSchedules(7)) {
             const auto unit = ArithmeticOf(Declared(type.declaration));
@@ -143,7 +143,7 @@ Caught Try(const Problem& problem, const Twin& twin, const Fault& fault) {
 // Products of the same output under other attributes: what a kernel with that mistake computes.
 Fault As(const Problem& problem, const std::string& id) {
   return [&problem, other = Bind(id)](int64_t i, std::vector<ConvProduct>& products) {
-    if (other.output.shape == problem.output.shape) products = ProductsOf(other, i);
+    if (other.output().shape == problem.output().shape) products = ProductsOf(other, i);
   };
 }
 
@@ -208,7 +208,7 @@ TEST(ConvTwin, OmittedTermsChangeTheBits) {
       SCOPED_TRACE(problem.spec.Id() + " " + type.declaration);
       const std::optional<Twin> twin = MakeTwin(problem, type.declaration, 0);
       ASSERT_TRUE(twin.has_value());
-      std::vector<int64_t> outputs(static_cast<size_t>(NumElements(problem.output.shape)));
+      std::vector<int64_t> outputs(static_cast<size_t>(NumElements(problem.output().shape)));
       for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = static_cast<int64_t>(i);
       const auto mutants = Op("conv").OmittedTerms(problem, twin->inputs, twin->expected, outputs);
       ASSERT_GT(mutants.size(), outputs.size());

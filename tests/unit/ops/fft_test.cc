@@ -33,16 +33,16 @@ std::string BindFailure(const std::string& id) {
 TEST(FftOp, BindsEachKindToItsShapes) {
   const Problem c2c = Bound("fft/c64/kind=c2c,n=4x6,batch=3/fill=normal/seed=0");
   EXPECT_EQ(c2c.inputs[0].shape, (Shape{3, 4, 6}));
-  EXPECT_EQ(c2c.output.shape, (Shape{3, 4, 6}));
+  EXPECT_EQ(c2c.output().shape, (Shape{3, 4, 6}));
   EXPECT_DOUBLE_EQ(c2c.flops, 3 * 5 * 24 * std::log2(24.0));
   EXPECT_EQ(c2c.bytes, 2 * 3 * 24 * 8);
   const Problem r2c = Bound("fft/f32-c64/kind=r2c,n=4x7/fill=normal/seed=0");
   EXPECT_EQ(r2c.inputs[0].shape, (Shape{1, 4, 7}));
-  EXPECT_EQ(r2c.output.shape, (Shape{1, 4, 4}));
+  EXPECT_EQ(r2c.output().shape, (Shape{1, 4, 4}));
   EXPECT_DOUBLE_EQ(r2c.flops, 2.5 * 28 * std::log2(28.0));
   const Problem c2r = Bound("fft/c128-f64/kind=c2r,n=8,dir=inv,norm=backward/fill=normal/seed=0");
   EXPECT_EQ(c2r.inputs[0].shape, (Shape{1, 5}));
-  EXPECT_EQ(c2r.output.shape, (Shape{1, 8}));
+  EXPECT_EQ(c2r.output().shape, (Shape{1, 8}));
 }
 
 TEST(FftOp, RefusesWithTheReason) {
@@ -106,7 +106,7 @@ TEST(FftOp, GoldenIsAdmitted) {
         "fft/c128/kind=c2c,n=1009/fill=normal/seed=0", "fft/f32-c64/kind=r2c,n=400/fill=normal/seed=0"}) {
     const Problem problem = Bound(id);
     const Golden golden = Fft().ComputeGolden(problem, Fft().MakeInputs(problem), Tier::kFast);
-    const double u = FormatOf(problem.output.dtype).UnitRoundoff();
+    const double u = FormatOf(problem.output().dtype).UnitRoundoff();
     EXPECT_LE(golden.error[0], 0.01 * golden.sigma[0] * u) << id;
   }
 }

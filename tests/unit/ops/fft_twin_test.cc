@@ -73,7 +73,7 @@ TEST(FftTwin, LongTransformsAreShownInParts) {
                                                    {"fft/c64/kind=c2c,n=1048576/fill=normal/seed=0", 0}}) {
     SCOPED_TRACE(id);
     const Problem problem = Bind(id);
-    const bool wide = problem.output.dtype == DType::kC128;
+    const bool wide = problem.output().dtype == DType::kC128;
     const std::vector<Twin> twins = TwinsOf(problem, wide ? "f64;alg=fft" : "f32;alg=fft");
     EXPECT_EQ(twins.size(), variants);
     if (twins.empty()) continue;

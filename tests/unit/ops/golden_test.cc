@@ -33,8 +33,8 @@ constexpr const char* kGoldenFills[] = {"uniform", "normal",    "lognormal", "ou
 
 Golden GoldenOf(const Problem& problem, std::span<const Tensor> inputs, Tier tier) {
   Golden golden = Op(problem.spec.op).ComputeGolden(problem, inputs, tier);
-  EXPECT_EQ(golden.shape, problem.output.shape);
-  EXPECT_EQ(golden.size(), NumElements(problem.output.shape));
+  EXPECT_EQ(golden.shape, problem.output().shape);
+  EXPECT_EQ(golden.size(), NumElements(problem.output().shape));
   if (!golden.exact) {
     EXPECT_EQ(golden.sigma.size(), golden.size());
   }

@@ -148,7 +148,12 @@ TEST(Infer, LayoutsListEveryOperand) {
       EXPECT_TRUE(std::ranges::any_of(schema.layouts, [&](const OperandDoc& o) { return o.name == name; }))
           << schema.op << " " << name;
     }
-    EXPECT_EQ(schema.layouts.back().name, schema.operands.back()) << schema.op;
+    // Outputs come behind inputs.
+    ASSERT_FALSE(schema.outputs.empty()) << schema.op;
+    const size_t inputs = schema.layouts.size() - schema.outputs.size();
+    for (size_t k = 0; k < schema.outputs.size(); ++k) {
+      EXPECT_EQ(schema.layouts[inputs + k].name, schema.outputs[k]) << schema.op;
+    }
   }
 }
 

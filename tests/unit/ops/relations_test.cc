@@ -26,7 +26,7 @@ using Fault = std::function<void(const Problem&, Inputs, Values&)>;
 
 Tensor Implement(const Problem& problem, Inputs inputs, const Fault& fault) {
   const Golden golden = Op(problem.spec.op).ComputeGolden(problem, inputs, Tier::kReproducible);
-  Tensor y(problem.output.dtype, problem.output.shape);
+  Tensor y(problem.output().dtype, problem.output().shape);
   y.SetDoubles(golden.value);
   if (!fault) return y;
   Values values = y.ToDoubles();

@@ -148,7 +148,7 @@ TEST(ShippedSuites, WeightsThatAreNotFiniteMeetPadding) {
       if (planned.spec.op != "conv" || planned.spec.fill != "special") continue;
       const auto problem = OperatorRegistry::Global().Find("conv")->Bind(planned.spec);
       ASSERT_TRUE(problem);
-      if (IsFloat(problem->output.dtype)) most = std::max(most, NonFiniteWeightsAtPadding(*problem));
+      if (IsFloat(problem->output().dtype)) most = std::max(most, NonFiniteWeightsAtPadding(*problem));
     }
     EXPECT_GE(most, 3) << suite;
   }

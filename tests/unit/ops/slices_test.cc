@@ -49,8 +49,8 @@ void ExpectClose(std::span<const double> expected, std::span<const double> got, 
 
 // A tensor of the golden value's numbers, as the output has them.
 Tensor AsOutput(const Problem& problem, std::span<const double> values) {
-  const bool complex = IsComplex(problem.output.dtype), index = IsInt(problem.output.dtype);
-  Tensor tensor(complex ? DType::kC128 : index ? DType::kI64 : DType::kF64, problem.output.shape);
+  const bool complex = IsComplex(problem.output().dtype), index = IsInt(problem.output().dtype);
+  Tensor tensor(complex ? DType::kC128 : index ? DType::kI64 : DType::kF64, problem.output().shape);
   tensor.SetDoubles(values);
   return tensor;
 }
@@ -80,7 +80,7 @@ TEST(SlicesOfOperands, ChangePlacesWithThoseOfTheOutput) {
     }
     Tensor got = AsOutput(problem, GoldenOf(problem, inputs));
     for (const auto& [axis, order] : orders) {
-      got = SlicedOperand(problem.output, axis, std::ssize(order)).Restored(got, order);
+      got = SlicedOperand(problem.output(), axis, std::ssize(order)).Restored(got, order);
     }
     ExpectClose(own, got.ToDoubles(), id);
   }

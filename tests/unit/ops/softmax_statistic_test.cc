@@ -39,7 +39,7 @@ struct SoftmaxJudged {
       const std::vector<double> y = RunSoftmaxRow(problem, x, contract, form);
       for (int64_t k = 0; k < op.terms; ++k) results[op.Offset(row, k)] = y[k];
     }
-    Tensor got(problem.output.dtype, problem.output.shape);
+    Tensor got(problem.output().dtype, problem.output().shape);
     got.SetDoubles(results);
     return JudgeSharedRows(JudgeBy(bound, golden), got).margin;
   }

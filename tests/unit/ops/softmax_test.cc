@@ -86,7 +86,8 @@ Golden GoldenOf(const Problem& problem, const std::vector<double>& x, Tier tier)
   return Op("softmax").ComputeGolden(problem, inputs, tier);
 }
 
-// The logarithm of a probability near one is minus what the others have together. 2^-149: the least that planes of f32 hold.
+// The logarithm of a probability near one is minus what the others have together. 2^-149: the least that planes of f32
+// hold.
 TEST(SoftmaxGolden, LogarithmsKeepTheirDigitsNearZero) {
   for (const char* dtype : {"f32", "f64"}) {
     const Problem problem = Bind(fmt::format("softmax/{}/shape=4x2,log=1/fill=normal/seed=0", dtype));
@@ -156,7 +157,7 @@ void CheckBound(const std::string& id, const char* declaration, double& closest,
   const Tier tier = problem.spec.seed % 2 == 0 ? Tier::kFast : Tier::kReproducible;
   const Golden golden = Op("softmax").ComputeGolden(problem, inputs, tier);
   const DeclaredBound bound = BoundOf(problem, golden, contract);
-  const FloatFormat& format = FormatOf(problem.output.dtype);
+  const FloatFormat& format = FormatOf(problem.output().dtype);
   for (int64_t row = 0; row < op.rows; ++row) {
     std::vector<double> x(static_cast<size_t>(op.terms));
     for (int64_t k = 0; k < op.terms; ++k) x[k] = ValueAt(inputs[0], op.Offset(row, k));
@@ -223,10 +224,10 @@ TEST(SoftmaxTwin, LegalFormsPassAndFaultsAreSeen) {
            {"shape=3x1", "shape=3x2", "shape=3x64", "shape=2x100", "shape=2x1000", "shape=2x64,log=1"}) {
         const Problem problem = Bind(fmt::format("softmax/{}/{}/fill=normal/seed=0", dtype, attrs));
         const Contract contract = Declared(declaration);
-        if (contract.AccUnitRoundoff() > FormatOf(problem.output.dtype).UnitRoundoff()) continue;
+        if (contract.AccUnitRoundoff() > FormatOf(problem.output().dtype).UnitRoundoff()) continue;
         SCOPED_TRACE(problem.spec.Id() + " " + declaration);
         const SoftmaxCase op(problem);
-        const FloatFormat& format = FormatOf(problem.output.dtype);
+        const FloatFormat& format = FormatOf(problem.output().dtype);
         for (int variant : {0, 1}) {
           const auto twin = Op("softmax").MakeTwin(problem, contract, variant);
           if (!twin) continue;
@@ -236,7 +237,7 @@ TEST(SoftmaxTwin, LegalFormsPassAndFaultsAreSeen) {
             for (int64_t k = 0; k < op.terms; ++k) x[k] = ValueAt(twin->inputs[0], op.Offset(row, k));
             const auto accepted = [&](const std::vector<double>& got) {
               for (int64_t k = 0; k < op.terms; ++k) {
-                if (!Accepts(*twin, problem.output.dtype, op.Offset(row, k), got[k])) return false;
+                if (!Accepts(*twin, problem.output().dtype, op.Offset(row, k), got[k])) return false;
               }
               return true;
             };

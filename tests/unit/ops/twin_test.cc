@@ -26,12 +26,12 @@ Runner RunnerOf(const Problem& problem) {
 }
 
 void ExpectEveryScheduleMatches(const Problem& problem, const Contract& contract, const Twin& twin) {
-  ASSERT_EQ(std::ssize(twin.expected), NumElements(problem.output.shape));
+  ASSERT_EQ(std::ssize(twin.expected), NumElements(problem.output().shape));
   ASSERT_EQ(twin.inputs.size(), problem.inputs.size());
   for (const Schedule& schedule : AllSchedules(7)) {
     const std::vector<double> got = RunnerOf(problem)(problem, twin.inputs, schedule, ArithmeticOf(contract));
     for (int64_t i = 0; i < std::ssize(got); ++i) {
-      ASSERT_TRUE(Accepts(twin, problem.output.dtype, i, got[i]))
+      ASSERT_TRUE(Accepts(twin, problem.output().dtype, i, got[i]))
           << "order " << static_cast<int>(schedule.order) << " element " << i << ": " << got[i] << " instead of "
           << twin.expected[i];
       if (twin.tolerance_ulp == 0) {
@@ -104,7 +104,7 @@ TEST(MatmulTwin, AMissingTermChangesTheBitsAndIsNamed) {
             const double term = ValueAt(twin->inputs[0], op.OffsetInA(0, i / 2, omitted)) *
                                 ValueAt(twin->inputs[1], op.OffsetInB(0, omitted, i % 2));
             const double wrong = twin->expected[i] - term;
-            const DType out = problem.output.dtype;
+            const DType out = problem.output().dtype;
             const double stored = IsInt(out) ? wrong : RoundTo(FormatOf(out), wrong);
             ASSERT_NE(stored, twin->expected[i]) << omitted;
             ASSERT_EQ(stored, wrong) << "a faulty result must be readable";
@@ -200,7 +200,7 @@ TEST(ReduceTwin, AMissingTermIsSeen) {
         const Problem problem = Bind(fmt::format("reduce/{}/shape=3x{},axes=1{}/fill=normal/seed=0", dtypes, k, key));
         SCOPED_TRACE(problem.spec.Id());
         const ReduceCase op(problem);
-        const DType out = problem.output.dtype;
+        const DType out = problem.output().dtype;
         const char* declaration = out == DType::kF64 ? "acc=f64" : "acc=f32";
         const Arithmetic exact{.format = DType::kF64};
         std::vector<int> shown(static_cast<size_t>(k));
@@ -264,7 +264,7 @@ TEST(ReduceTwin, LongRowsAreShownInTurn) {
       const double count = static_cast<double>(std::ranges::count(x, x[first]));
       const double wrong = op.kind == ReduceKind::kL2 ? std::sqrt(twin->expected[0] * twin->expected[0] - 1)
                                                       : twin->expected[0] + std::log1p(-1 / count);
-      EXPECT_FALSE(Accepts(*twin, problem.output.dtype, 0, RoundTo(FormatOf(problem.output.dtype), wrong)));
+      EXPECT_FALSE(Accepts(*twin, problem.output().dtype, 0, RoundTo(FormatOf(problem.output().dtype), wrong)));
     }
     if (row.variants == 0) continue;
     EXPECT_TRUE(std::ranges::all_of(shown, [](int times) { return times > 0; }));

@@ -47,7 +47,7 @@ class Sample : public Operator {
     if (attrs.Int("bias") == 1 && IsInt(spec.dtypes.front())) return UsageError("bias=1 must be 0 for integers");
     Problem problem;
     problem.spec = assay::Canonicalise(spec, schema()).value();
-    problem.output = {"y", DType::kF32, {attrs.Int("m")}};
+    problem.outputs = {{"y", DType::kF32, {attrs.Int("m")}}};
     problem.flops = static_cast<double>(attrs.Int("m"));
     return problem;
   }

@@ -54,6 +54,23 @@ class CompareRunsTest : public testing::Test {
   RunComparison comparison_;
 };
 
+// The worst of several outputs may be another one: each is held against itself.
+TEST_F(CompareRunsTest, MarginsOfSeveralOutputsAreComparedOneByOne) {
+  const auto with = [](double y, double mean) {
+    Record r = Passed("a");
+    r.outputs.resize(2);
+    r.outputs[0].name = "y", r.outputs[0].bound_margin = y;
+    r.outputs[1].name = "mean", r.outputs[1].bound_margin = mean;
+    r.worst_output = y >= mean ? "y" : "mean";
+    r.bound_margin = std::max(y, mean);
+    return r;
+  };
+  settings_.policy.SetDefault("margin_growth", 2.0);
+  const Change change = Only({with(0.3, 0.1)}, {with(0.3, 0.9)});
+  EXPECT_EQ(change.field, "mean.bound_margin");
+  EXPECT_TRUE(change.regression);
+}
+
 TEST_F(CompareRunsTest, EqualRunsHaveNoChange) {
   EXPECT_THAT(
       Compare({Passed("a"), Passed("b"), Without("unsupported")}, {Passed("a"), Passed("b"), Without("unsupported")}),

@@ -17,10 +17,10 @@ class AgreementOf : public testing::Test {
 
   // An output that is off by `share` of the bound everywhere.
   std::string Add(const char* implementation, double share) {
-    std::vector<double> y = data_.golden.value;
-    for (int64_t i = 0; i < data_.golden.size(); ++i)
-      y[static_cast<size_t>(i)] += share * HardBound(bound_, data_.golden, i);
-    Tensor output(data_.problem.output.dtype, data_.problem.output.shape);
+    std::vector<double> y = data_.golden().value;
+    for (int64_t i = 0; i < data_.golden().size(); ++i)
+      y[static_cast<size_t>(i)] += share * HardBound(bound_, data_.golden(), i);
+    Tensor output(data_.problem.output().dtype, data_.problem.output().shape);
     output.SetDoubles(y);
     return agreement_.Add(data_, bound_, implementation, output);
   }
@@ -41,8 +41,8 @@ TEST_F(AgreementOf, CountsTheToleranceOfEachContract) {
   BoundModel wide = bound_;
   for (auto& term : wide.terms) term.coefficient *= 3;
   Add("a", 0);
-  Tensor output(data_.problem.output.dtype, data_.problem.output.shape);
-  output.SetDoubles(data_.golden.value);
+  Tensor output(data_.problem.output().dtype, data_.problem.output().shape);
+  output.SetDoubles(data_.golden().value);
   agreement_.Add(data_, wide, "wide", output);
   const std::string text = Add("b", 0.2);
   EXPECT_THAT(text, testing::StartsWith("agreement(a)=0.1;odd_one_out(b)=0.05"));
@@ -54,8 +54,8 @@ TEST(Agreement, IsOfOutputsUpToASize) {
     const std::string id = "matmul/f32/m=" + std::to_string(m) + ",n=512,k=2/fill=normal/seed=0";
     const CaseData data = PrepareCase(ParseId(id).value(), "auto", GoldenStore({})).value();
     const BoundModel bound = BoundOf(data, ParseDeclaration("f32acc").value());
-    Tensor output(data.problem.output.dtype, data.problem.output.shape);
-    output.SetDoubles(data.golden.value);
+    Tensor output(data.problem.output().dtype, data.problem.output().shape);
+    output.SetDoubles(data.golden().value);
     Agreement agreement;
     EXPECT_EQ(agreement.Add(data, bound, "a", output), "");
     EXPECT_EQ(agreement.Add(data, bound, "b", output), compared ? "agreement(a)=0" : "") << id;

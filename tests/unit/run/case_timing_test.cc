@@ -49,7 +49,7 @@ TEST_F(TimedLoop, AWrongElementInEitherSetIsAMismatch) {
     EXPECT_EQ(attempt.record.verdict, "mismatch");
     EXPECT_THAT(attempt.reason, HasSubstr("in the timed loop, after passing: "));
     ASSERT_EQ(attempt.kept.size(), 1U);
-    EXPECT_EQ(attempt.kept[0].twin, set == 0 ? KeptOutput::kOwn : 0);
+    EXPECT_EQ(attempt.kept[0].twin, set == 0 ? KeptOutputSet::kOwn : 0);
     ExpectNoTime(attempt);
   }
 }

@@ -27,7 +27,8 @@ class FailureFolderLimits : public testing::Test {
     attempt_.record.verdict = "mismatch";
     attempt_.record.reason = "wrong\nrm -rf everything";
     attempt_.record.reproduce = "assay run --case x";
-    attempt_.kept.push_back({"run1", -1, Tensor(DType::kF32, {4})});
+    attempt_.kept.push_back({"run1", -1, {}});
+    attempt_.kept[0].outputs.emplace_back(DType::kF32, Shape{4});
   }
 
   std::string Write(const FailureLimits& limits) {

@@ -32,7 +32,7 @@ class TrialOf : public EngineTest {
   }
   std::vector<std::string> KeptLabels() const {
     std::vector<std::string> labels;
-    for (const KeptOutput& kept : attempt_.kept) labels.push_back(kept.label);
+    for (const KeptOutputSet& kept : attempt_.kept) labels.push_back(kept.label);
     return labels;
   }
 
@@ -47,11 +47,11 @@ TEST_F(TrialOf, RightOutputsPass) {
   const std::vector<FakeCall> executions = session_->CallsOf(Asked::kExecute);
   ASSERT_EQ(executions.size(), 4U);
   for (const FakeCall& call : executions) EXPECT_EQ(call.own, call.number < 2);
-  const Evidence& evidence = attempt_.findings->evidence;
+  const Evidence& evidence = attempt_.findings->outputs[0].evidence;
   EXPECT_EQ(evidence.runs.size(), 2U);
   EXPECT_EQ(evidence.twins.size(), 2U);
   EXPECT_TRUE(evidence.bits_equal);
-  EXPECT_EQ(attempt_.output_hash, HashOf(attempt_.output));
+  EXPECT_EQ(attempt_.output_hash, HashOf(attempt_.outputs));
   EXPECT_NE(attempt_.second_hash, "");
   EXPECT_TRUE(attempt_.kept.empty());
   EXPECT_EQ(attempt_.fastest_s, 0.001);
@@ -95,13 +95,13 @@ TEST_F(TrialOf, AStrayWriteInAnyRunIsAFaultOfMemory) {
 
 TEST_F(TrialOf, AChangedInputIsNamedOnce) {
   EXPECT_EQ(VerdictWhere({.changed_input = true}, 0, 3), Verdict::kMismatch);
-  EXPECT_EQ(attempt_.findings->evidence.changed_inputs.size(), 1U);
+  EXPECT_EQ(attempt_.findings->outputs[0].evidence.changed_inputs.size(), 1U);
   EXPECT_TRUE(attempt_.memory_fault);
 }
 
 TEST_F(TrialOf, OtherBitsAreWrongOnlyWhereNonePromisedThem) {
   EXPECT_EQ(VerdictWhere({.other_bits = true}, 1, 1), Verdict::kPass) << attempt_.reason;
-  EXPECT_FALSE(attempt_.findings->evidence.bits_equal);
+  EXPECT_FALSE(attempt_.findings->outputs[0].evidence.bits_equal);
   attempt_ = Attempt();
   session_->calls.clear();
   EXPECT_EQ(VerdictWhere({.other_bits = true}, 1, 1, "f32acc; det=yes"), Verdict::kNondeterministic);

@@ -19,15 +19,15 @@ struct StatisticCase {
         op(Op(problem.spec.op)),
         contract(Declared(declaration)),
         inputs(op.MakeInputs(problem)),
-        golden(
-            op.ComputeGolden(problem, inputs, problem.output.dtype == DType::kF64 ? Tier::kReproducible : Tier::kFast)),
+        golden(op.ComputeGolden(problem, inputs,
+                                problem.output().dtype == DType::kF64 ? Tier::kReproducible : Tier::kFast)),
         bound(op.Bound(problem, golden, contract)) {
     bound.statistic.applicable = bound.statistic.applicable && IsRandomLike(ParseFill(problem.spec.fill).value());
   }
   StatisticCase(const StatisticCase&) = delete;  // the bound points into the golden value
 
   Tensor Output(const std::vector<double>& values) const {
-    Tensor got(problem.output.dtype, problem.output.shape);
+    Tensor got(problem.output().dtype, problem.output().shape);
     got.SetDoubles(values);
     return got;
   }

@@ -51,7 +51,7 @@ TEST_P(WrongFormula, IsNoClass) {
         "matmul/f32/m=48,n=40,k=512/fill=normal/seed=2"}) {
     const StatisticCase c(id, "acc=f32");
     std::vector<double> got = Product(c, GetParam().term);
-    for (double& y : got) y = In(c.problem.output.dtype, GetParam().result(y));
+    for (double& y : got) y = In(c.problem.output().dtype, GetParam().result(y));
     const ErrorMetrics metrics = c.Judge(got);
     EXPECT_FALSE(metrics.Holds() && metrics.statistic.Holds()) << id << ": these data show nothing";
     const auto found = c.Explain(got);
