@@ -51,8 +51,8 @@ Status WriteGot(const GotFile& file, const Golden& golden, const BoundModel& bou
   const Operand& output = file.problem.output;
   const ElementJudge judge(golden, bound, file.attempt.contract, output.dtype);
   std::vector<double> tolerance;
-  for (int64_t i = 0; i < golden.size(); ++i) {
-    tolerance.push_back(judge.Judge(i, golden.value[static_cast<size_t>(i)]).tolerance);
+  for (const double got : file.kept.output.ToDoubles()) {
+    tolerance.push_back(judge.Judge(std::ssize(tolerance), got).Tolerance());
   }
   const Record& r = file.attempt.record;
   return WriteSafetensors(file.path,
