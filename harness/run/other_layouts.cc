@@ -36,14 +36,19 @@ bool IsOther(const LayoutVariant& variant, const Problem& problem) {
   return std::ranges::any_of(problem.inputs, is_other) || is_other(problem.output);
 }
 
+// Of the twins the one whose sums climb, or the last that tells terms apart.
+size_t CodedTwin(const ContractData& by) {
+  return std::min<size_t>(by.twins.size(), 2) - 1;
+}
+
 std::string ProblemOf(const CaseContext& context, const ContractData& by, const Contract& contract,
                       const std::shared_ptr<const Twin>& twin, Tensor& output) {
   const CaseData& data = context.data();
   if (twin == nullptr) {
     return FirstProblem(JudgeOutput({*data.op, data.problem, data.inputs, data.golden, by.bound, contract}, output));
   }
-  const int last = static_cast<int>(by.twins.size()) - 1;
-  const TwinOutcome outcome = JudgeTwin(*data.op, data.problem, *twin, last, output);
+  const int variant = static_cast<int>(CodedTwin(by));
+  const TwinOutcome outcome = JudgeTwin(*data.op, data.problem, *twin, variant, output);
   return outcome.Holds() ? std::string() : outcome.Reason(data.problem.output.shape);
 }
 
@@ -57,7 +62,7 @@ Call<std::string> ProblemIn(const LayoutVariant& layout, CaseContext& context, c
   if (std::ranges::none_of(*offered, same)) return std::string();
   auto plan = PreparedPlan::Make(device, data.problem, attempt.implementation, layout);
   if (!plan) return tl::unexpected(plan.error());
-  const std::shared_ptr<const Twin> twin = by.twins.empty() ? nullptr : by.twins.back().Get();
+  const std::shared_ptr<const Twin> twin = by.twins.empty() ? nullptr : by.twins[CodedTwin(by)].Get();
   auto execution = plan->Execute(twin != nullptr ? twin->inputs : data.inputs, kPrefills[1]);
   const Call<void> freed = plan->Release();
   if (!execution) return tl::unexpected(execution.error());
