@@ -50,14 +50,18 @@ Status WriteGoldenPlanes(const std::filesystem::path& path, const Problem& probl
 Status WriteGot(const GotFile& file, const Golden& golden, const BoundModel& bound) {
   const Operand& output = file.problem.output;
   const ElementJudge judge(golden, bound, file.attempt.contract, output.dtype);
-  std::vector<double> tolerance;
+  std::vector<double> tolerance, rounding;
   for (const double got : file.kept.output.ToDoubles()) {
-    tolerance.push_back(judge.Judge(std::ssize(tolerance), got).Tolerance());
+    const Judgement judged = judge.Judge(std::ssize(tolerance), got);
+    tolerance.push_back(judged.Tolerance());
+    rounding.push_back(judged.rounding);
   }
+  const Shape shape = ShapeFor(output.shape, golden.size());
   const Record& r = file.attempt.record;
   return WriteSafetensors(file.path,
                           {{output.name, output.dtype, output.shape, file.kept.output.data()},
-                           {"bound", DType::kF64, ShapeFor(output.shape, golden.size()), tolerance.data()}},
+                           {"bound", DType::kF64, shape, tolerance.data()},
+                           {"rounding", DType::kF64, shape, rounding.data()}},
                           {{"case_id", r.case_id},
                            {"backend", r.backend},
                            {"implementation", r.implementation},

@@ -18,8 +18,8 @@ struct GotFile {
   const Problem& problem;
   std::filesystem::path path;
 };
-// The output, and `bound`: what the error of each of its values may be (Judgement::Tolerance), 0 where it must be
-// exact, infinity where nothing is promised.
+// The output; `bound`: what the error of each of its values may be (Judgement::Tolerance), 0 where it must be exact,
+// infinity where nothing is promised; `rounding`: how much of that is the output's own rounding.
 Status WriteGot(const GotFile& file, const Golden& golden, const BoundModel& bound);
 
 // Of the first two files, without their headers.
