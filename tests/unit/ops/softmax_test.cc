@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/binding.h"
 #include "tests/support/mpfr.h"
@@ -127,6 +128,20 @@ TEST(SoftmaxGolden, LongRowsAreAsExactAsShortOnes) {
     EXPECT_LT(worst, 2e-15);
     EXPECT_LT(certified, 1e-14);
   }
+}
+
+// Sizes whose sum no double holds: an A that is no number would refuse whatever comes.
+TEST(SoftmaxBound, LogarithmsOfTheSmallestDoubleAreBounded) {
+  const Problem problem = Bind("softmax/f64/shape=1x3,log=1/fill=normal/seed=0");
+  const double lowest = std::numeric_limits<double>::lowest();
+  std::vector<Tensor> inputs;
+  inputs.emplace_back(DType::kF64, Shape{1, 3});
+  inputs[0].SetDoubles(std::vector<double>{lowest, 0, 1});
+  const Golden golden = Op("softmax").ComputeGolden(problem, inputs, Tier::kReproducible);
+  const DeclaredBound bound = BoundOf(problem, golden, "f64;math=1");
+  EXPECT_LT(JudgeBy(bound, golden).Accumulated(0), 1e300);
+  EXPECT_TRUE(Accepts(bound, golden, 0, lowest));
+  EXPECT_FALSE(Accepts(bound, golden, 0, lowest / 2));
 }
 
 TEST(SoftmaxGolden, RowsWithoutAMaximum) {
