@@ -88,12 +88,23 @@ def deviation(golden, terms, u):
     return np.hypot(own, golden["error"])
 
 
+def own_rounding(y, golden, output):
+    """Half the gap from y towards the golden value, which is smaller below a power of two (own_rounding.h)."""
+    inward = np.signbit(y) == np.signbit(y - golden)
+    return spacing(np.where(inward, np.nextafter(np.abs(y), 0), y), *FORMATS[output]) / 2
+
+
+def margins_of(found, y, golden):
+    beyond = np.maximum(np.abs(y - golden) - found["rounding"], 0)
+    return beyond / (found["bound"] - found["rounding"])
+
+
 def standard_errors(run, got, terms, output, u=2.0**-24):
     """r of every element (statistic.h), for sums in an accumulator of unit roundoff u."""
     golden = tensors(run, "golden")
     y = tensors(run, got)["y"]
-    own = spacing(np.maximum(np.abs(y), np.abs(golden["value"])), *FORMATS[output]) / 2
-    return np.maximum(np.abs(y - golden["value"]) - own, 0) / deviation(golden, terms, u)
+    beyond = np.abs(y - golden["value"]) - own_rounding(y, golden["value"], output)
+    return np.maximum(beyond, 0) / deviation(golden, terms, u)
 
 
 def same(found, recorded, what):
@@ -168,18 +179,18 @@ def plot_magnitude():
 
 def plot_histograms():
     fault, legal = "got-corpus-fault_products_rounded_to_f16", "got-corpus-legal_sequential"
-    figure = Figure(720, 320, "Histograms of error over bound and of r for a correct and a faulty kernel")
+    figure = Figure(720, 320, "Histograms of margins and of r for a correct and a faulty kernel")
     golden = tensors("legal", "golden")["value"]
     kinds = (("a", "legal", legal, "legal.sequential"), ("b", "element", fault, "fault.products-rounded-to-f16"))
     left = Panel(figure, 60, 60, 270, 200, (2.0**-12, 2), (1, 1e5), True, True)
-    left.axes("|error| / T_hard", "elements", [(2.0**-10, "2⁻¹⁰"), (2.0**-5, "2⁻⁵"), (1, "1")],
+    left.axes("error beyond rounding / A", "elements", [(2.0**-10, "2⁻¹⁰"), (2.0**-5, "2⁻⁵"), (1, "1")],
               decades(0, 5), "against the bound")
     right = Panel(figure, 410, 60, 290, 200, (0.01, 1e4), (1, 1e5), True, True)
     right.axes("r, standard deviations beyond half an ulp", "elements", decades(-2, 4, 2), decades(0, 5),
                "against random roundings")
     for letter, run, got, implementation in kinds:
         found = tensors(run, got)
-        margins = np.abs(found["y"] - golden) / found["bound"]
+        margins = margins_of(found, found["y"], golden)
         same(margins.max(), records(run)[implementation]["bound_margin"], "bound margin")
         edges = 2.0**np.arange(-12, 1.01, 0.5)
         left.steps(edges, np.histogram(margins, edges)[0], letter)
@@ -224,10 +235,10 @@ def plot_groups():
 def plot_rows():
     golden = tensors("mask", "golden")["value"]
     got = tensors("mask", "got-corpus-fault_mask_off_by_one_row-run1")
-    worst = (np.abs(got["o"] - golden) / got["bound"]).max(axis=-1)[0]
-    figure = Figure(720, 300, "Largest error over bound in every row of an attention whose mask is off by one in one row")
+    worst = margins_of(got, got["o"], golden).max(axis=-1)[0]
+    figure = Figure(720, 300, "Largest margin in every row of an attention whose mask is off by one in one row")
     panel = Panel(figure, 60, 60, 630, 180, (-8, 520), (0.1, 100), False, True)
-    panel.axes("query", "largest |error| / T_hard of the 64 values of a row", [0, 128, 256, 384, 511], decades(-1, 2),
+    panel.axes("query", "largest margin of the 64 values of a row", [0, 128, 256, 384, 511], decades(-1, 2),
                "bf16 attention, 512 keys, causal; both heads")
     for head, letter in ((0, "a"), (1, "c")):
         panel.points(range(512), worst[head], f"l{letter} dot")
@@ -264,7 +275,7 @@ def plot_bias():
     panel.axes("(got − golden) · sign(golden), in ulp of bf16", "share of the elements", [-1, -0.5, 0, 0.5, 1],
                [0, 0.05, 0.1])
     edges = np.linspace(-1.1, 1.1, 45)
-    for letter, run, got in (("a", "legal", "got-corpus-legal_sequential"), ("b", "bias", "got-corpus-fault_output_truncated")):
+    for letter, run, got in (("a", "legal", "got-corpus-legal_sequential"), ("b", "bias", "got-corpus-fault_output_truncated-run1")):
         golden = tensors(run, "golden")["value"]
         error = (tensors(run, got)["y"] - golden) * np.sign(golden) / spacing(golden, *FORMATS["bf16"])
         panel.steps(edges, np.histogram(error, edges)[0] / error.size, letter)

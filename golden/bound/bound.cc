@@ -335,7 +335,9 @@ double AccumulatedBound(const BoundModel& bound, const Golden& golden, int64_t i
 
 double HardBound(const BoundModel& bound, const Golden& golden, int64_t i) {
   const double a = AccumulatedBound(bound, golden, i);
-  return (a + std::max(bound.u_out * (std::fabs(golden.value[i]) + a), bound.lambda_out)) * kRoundUp;
+  const double reach = (std::fabs(golden.value[i]) + a) * kRoundUp;
+  const double binade = std::isnormal(reach) ? std::ldexp(1.0, std::ilogb(reach)) : reach;
+  return (a + std::max(bound.u_out * binade, bound.lambda_out)) * kRoundUp;
 }
 
 }  // namespace assay

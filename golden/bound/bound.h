@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hard bound of VERDICT.md 1 as data: A_i = constant + error_i + sum_j coefficient_j * plane_j[i], and
-// T_hard_i = A_i + max(u_out (|y_i| + A_i), lambda_out). Every correct implementation of the contract stays inside,
-// in any order of operations (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., ch. 3).
+// The hard bound of VERDICT.md 1 as data: A_i = constant + error_i + sum_j coefficient_j * plane_j[i]. Every correct
+// implementation of the contract has a number within A_i of the golden value before it rounds to the output, in any
+// order of operations (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., ch. 3). What is right are the
+// roundings of these numbers, and nothing else (harness/judge/own_rounding.h).
 #pragma once
 
 #include <cstdint>
@@ -75,7 +76,8 @@ struct BoundModel {
   bool exact = false;  // compare values bit for bit (signed zeros equal); nothing below applies
   double constant = 0;
   std::vector<BoundTerm> terms;  // without E_gold, which is always added
-  double u_out = 0;              // unit roundoff of the output, doubled unless it rounds to nearest
+  // Unit roundoff of the output, doubled unless it rounds to nearest: rounding t costs at most u_out 2^floor(log2 |t|).
+  double u_out = 0;
   // Half the smallest subnormal, doubled unless it rounds to nearest; the smallest normal where results are flushed.
   double lambda_out = 0;
   double overflow_at = 0;          // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
@@ -174,7 +176,9 @@ inline bool IsFree(const BoundModel& bound, int64_t i) {
 // Whether `got` is right for element i with the golden value y because of its Also bits.
 bool IsAlsoRight(const BoundModel& bound, int64_t i, DType out, double y, double got);
 
-// A_i without the output's rounding, and T_hard_i; both rounded up. Infinite where the contract promises nothing.
+// A_i without the output's rounding, and what any right result may be off, T_i = A_i + max(u_out 2^floor(log2(|y_i| +
+// A_i)), lambda_out); both rounded up. Infinite where the contract promises nothing. What a given result may be off is
+// known better (Judgement::Tolerance).
 double AccumulatedBound(const BoundModel& bound, const Golden& golden, int64_t i);
 double HardBound(const BoundModel& bound, const Golden& golden, int64_t i);
 

@@ -17,7 +17,7 @@ std::string MarginLine(const char* channel, const Number& margin, const std::str
 
 std::string ChannelLines(const Record& r) {
   std::string text = "channels (margin; above 1 fails):\n";
-  text += MarginLine("bound", r.bound_margin, "largest |error| / tolerance");
+  text += MarginLine("bound", r.bound_margin, "largest error beyond rounding / what the arithmetic may cost");
   if (r.exact_margin) text += MarginLine("exact", r.exact_margin, "largest difference from the rounded golden value");
   text += MarginLine("exceptional", r.exceptional_margin,
                      fmt::format("{} wrong among NaN and infinities", r.nonfinite_mismatch.value_or(0)));
@@ -50,8 +50,7 @@ std::string WorstLines(const Shape& shape, const ErrorMetrics& metrics) {
   std::string text = fmt::format("worst elements:\n  {:<16} {:>16} {:>16} {:>10} {:>10} {:>8}\n", "index", "got",
                                  "golden", "error", "tolerance", "margin");
   for (const WorstElement& w : metrics.worst) {
-    const std::string margin =
-        w.tolerance > 0 && std::isfinite(w.error) ? fmt::format("{:.3g}", std::fabs(w.error) / w.tolerance) : "-";
+    const std::string margin = std::isfinite(w.margin) ? fmt::format("{:.3g}", w.margin) : "-";
     text += fmt::format("  {:<16} {:>16.9g} {:>16.9g} {:>10.3g} {:>10.3g} {:>8}\n", PlaceText(shape, w), w.got,
                         w.golden, w.error, w.tolerance, margin);
   }
@@ -67,7 +66,7 @@ std::string LowerClassLines(const CheckResult& result) {
     return margin ? fmt::format("{:.3g}", *margin) : std::string("-");
   };
   std::string text = fmt::format(
-      "behaves like: {} ({}): judged by that class, the largest |error| / tolerance is {:.3g} and the statistic "
+      "behaves like: {} ({}): judged by that class, the bound's margin is {:.3g} and the statistic "
       "{}; judged by the contract, {:.3g} and {}\n",
       found.name, found.field, found.bound_margin, statistic(found.stat_margin), result.record.bound_margin.value_or(0),
       statistic(result.record.stat_margin));

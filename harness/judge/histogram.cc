@@ -10,10 +10,10 @@ namespace assay {
 namespace {
 
 int BinOf(const Judgement& judged) {
-  const double error = std::fabs(judged.error);
-  if (error == 0) return 0;
-  if (!judged.accepted || error >= judged.tolerance) return kMarginBins - 1;
-  const int exponent = std::ilogb(error / judged.tolerance);  // at most -1
+  const double margin = judged.accepted ? judged.Margin() : 1;
+  if (margin == 0 || (judged.accepted && judged.allowed == 0)) return 0;
+  if (margin >= 1) return kMarginBins - 1;
+  const int exponent = std::ilogb(margin);  // at most -1
   return std::clamp(exponent + 22, 1, kMarginBins - 2);
 }
 

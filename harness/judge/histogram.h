@@ -15,9 +15,9 @@ namespace assay {
 inline constexpr int kMarginBins = 23;
 inline constexpr int64_t kHistogramSamples = 65536;
 
-// Counts of finite elements by |error| / T_hard: exactly 0; below 2^-20; one bin for each power of two up to 1; 1 and
-// above. A larger tensor is sampled at kHistogramSamples evenly spaced elements. Precondition: got has the golden's
-// shape.
+// Counts of finite elements by margin (Judgement::Margin): exactly 0, as that of correctly rounded values is; below
+// 2^-20; one bin for each power of two up to 1; 1 and above. A larger tensor is sampled at kHistogramSamples evenly
+// spaced elements. Precondition: got has the golden's shape.
 using MarginHistogram = std::array<int64_t, kMarginBins>;
 MarginHistogram CountMargins(const Golden& golden, const BoundModel& bound, const Contract& contract,
                              const Tensor& got);

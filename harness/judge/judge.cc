@@ -29,6 +29,10 @@ bool IsExact(const Golden& golden, const BoundModel& bound, const Contract& cont
   return bound.exact || (golden.exact && contract.out == OutputRounding::kNearest && contract.ftz == Flush::kNone);
 }
 
+bool FlushesOutput(const Contract& contract) {
+  return contract.ftz == Flush::kOut || contract.ftz == Flush::kAll;
+}
+
 void SetStatistic(const StatisticModel& statistic, JudgeParams& p) {
   p.sigma_floor = statistic.floor;
   p.shift = statistic.constant;
@@ -51,17 +55,14 @@ JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Cont
   } else {
     SetFormat(FormatOf(dtype), p);
     p.overflow_at = FormatOf(dtype).OverflowThreshold();
+    p.reach = ReachOf(FormatOf(dtype), p.nearest ? OutputRounding::kNearest : contract.out, FlushesOutput(contract));
   }
   if (!p.exact) {
     p.constant = bound.constant;
     p.coefficient = bound.terms.size() == 1 ? bound.terms[0].coefficient : 0;
-    p.u_out = bound.u_out;
     p.lambda_out = bound.lambda_out;
     if (bound.overflow_at > 0) p.overflow_at = bound.overflow_at;
   }
-  p.own_scale = p.own_rounding * p.ulp_scale;
-  p.own_floor = std::max(p.own_rounding * p.ulp_floor, p.lambda_out);
-  p.own_ceiling = std::max(p.own_rounding * p.ulp_ceiling, p.lambda_out);
   SetStatistic(bound.statistic, p);
   p.special_at = p.nearest ? p.overflow_at : std::min(p.overflow_at, p.max_finite);
   return p;
@@ -70,7 +71,12 @@ JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Cont
 }  // namespace
 
 ElementJudge::ElementJudge(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype)
-    : golden_(&golden), bound_(&bound), dtype_(dtype), params_(MakeParams(golden, bound, contract, dtype)) {}
+    : golden_(&golden),
+      bound_(&bound),
+      dtype_(dtype),
+      rounding_(contract.out),
+      flushes_(FlushesOutput(contract)),
+      params_(MakeParams(golden, bound, contract, dtype)) {}
 
 double ElementJudge::Accumulated(int64_t i) const {
   if (params_.exact) return 0;
@@ -125,12 +131,9 @@ double ElementJudge::Systematic(int64_t i) const {
   return shift;
 }
 
-double ElementJudge::Deviation(int64_t i, const Judgement& judged, double got) const {
+double ElementJudge::Deviation(int64_t i, const Judgement& judged) const {
   if (!judged.finite || params_.integer) return 0;
-  const FloatFormat& format = FormatOf(dtype_);
-  const double ulp = UlpAt(format, std::max(std::fabs(got), std::fabs(golden_->value[i])));
-  const double own = std::max(params_.own_rounding * ulp, params_.lambda_out);
-  const double beyond = std::fabs(judged.error) - own - Systematic(i);
+  const double beyond = judged.Beyond() - Systematic(i);
   if (!(beyond > 0)) return 0;
   const double scale = std::hypot(Sigma(i), PlaneAt(golden_->error, i, golden_->size()));
   return scale > 0 ? beyond / scale : 0;
@@ -165,8 +168,8 @@ Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
   judged.finite = std::isfinite(got) && std::isfinite(y);
   judged.error = (got - y) - (lo - got_lo);
   if (!params_.exact) {
-    const double output = std::max(params_.u_out * (std::fabs(y) + accumulated), params_.lambda_out);
-    judged.tolerance = (accumulated + output) * kJudgeSlack;
+    judged.allowed = accumulated * kJudgeSlack;
+    if (judged.finite) judged.rounding = params_.reach.Of(got, judged.error);
   }
   if (IsAlsoRight(*bound_, i, dtype_, y, got)) {
     judged.accepted = true;
@@ -175,9 +178,17 @@ Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
   } else if (!judged.finite || !(std::fabs(y) + accumulated < params_.special_at)) {
     judged.accepted = AcceptsSpecial(i, got, judged, accumulated);
   } else {
-    judged.accepted = params_.exact ? got == Rounded(i) : std::fabs(judged.error) <= judged.tolerance;
+    judged.accepted = params_.exact ? got == Rounded(i) : AcceptsFinite(i, got, judged, accumulated);
   }
   return judged;
+}
+
+// Some real in y +- A rounds to got. Where A is zero that is y itself, which breaks ties.
+bool ElementJudge::AcceptsFinite(int64_t i, double got, const Judgement& judged, double accumulated) const {
+  if (accumulated != 0 || params_.integer) return judged.Within();
+  const bool held = params_.round_scale != 0 || golden_->value_lo.empty();  // by the source
+  const double rest = held ? 0 : golden_->value_lo[i];
+  return IsRoundingOf(FormatOf(dtype_), rounding_, flushes_, RoundingSource(i), rest, got);
 }
 
 // Elements where infinities and NaN may be right, or where a finite result may be wrong for being finite.
@@ -200,12 +211,15 @@ bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged
   const PartialOverflow partial = PartialOverflowAt(*bound_, *golden_, i);
   if (std::isnan(got)) {
     // Infinities of both signs meet; a format without infinities overflows to NaN.
-    const bool overflows = partial.Any() || std::fabs(y) + accumulated >= p.overflow_at;
+    const bool own = rounding_ != OutputRounding::kTowardZero && std::fabs(y) + accumulated >= p.overflow_at;
+    const bool overflows = partial.Any() || own;
     return (partial.up && partial.down) || (!p.has_infinity && overflows);
   }
   // The result may lie anywhere in y +- A, so the sign that counts is that of the infinity.
   if (std::isinf(got)) {
-    return got > 0 ? partial.up || y + accumulated >= p.overflow_at : partial.down || -y + accumulated >= p.overflow_at;
+    const bool own = rounding_ != OutputRounding::kTowardZero;  // which stops at the largest finite number
+    return got > 0 ? partial.up || (own && y + accumulated >= p.overflow_at)
+                   : partial.down || (own && -y + accumulated >= p.overflow_at);
   }
   if (std::isinf(y)) return false;
   if (p.nearest) {
@@ -213,7 +227,7 @@ bool ElementJudge::AcceptsSpecial(int64_t i, double got, const Judgement& judged
   } else if (got == std::copysign(p.max_finite, y) && std::fabs(y) + accumulated >= p.max_finite) {
     return true;  // rounding toward zero stops at the largest finite number
   }
-  return std::fabs(judged.error) <= judged.tolerance;
+  return std::fabs(y) <= p.max_finite ? AcceptsFinite(i, got, judged, accumulated) : judged.Within();
 }
 
 }  // namespace assay

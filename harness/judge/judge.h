@@ -3,12 +3,14 @@
 // (judge_kernel.h) does the same arithmetic for whole tiles of finite values.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "golden/bound/bound.h"
 #include "golden/element.h"
 #include "golden/golden.h"
 #include "harness/data/dtype.h"
+#include "harness/judge/own_rounding.h"
 #include "harness/model/contract.h"
 
 namespace assay {
@@ -25,8 +27,7 @@ struct JudgeParams {
   // part. The sum of S comes from the bound's single term on the kernel's direct path.
   double sigma_floor = 0;
   double shift = 0, shift_of_value = 0, shift_of_magnitude = 0, shift_of_sigma = 0;
-  double u_out = 0;         // unit roundoff of the output's rounding
-  double lambda_out = 0;    // its smallest absolute error
+  double lambda_out = 0;    // smallest absolute error of the output's rounding
   double overflow_at = 0;   // |y| + A from here on: an infinity is a correct result
   double special_at = 0;    // |y| + A from here on the rules of non-finite values decide; at most overflow_at
   double max_finite = 0;    // of the output
@@ -35,9 +36,8 @@ struct JudgeParams {
   double ulp_ceiling = 0;   // of the largest finite numbers
   double round_scale = 0;   // (x + c) - c with c = round_scale * ulp(x) rounds x to the output; 0: x is rounded
   double own_rounding = 0;  // largest error of the output's own rounding in ulp
-  // The same for the kernel: own_rounding ulp(x), at least lambda_out, from x's exponent.
-  double own_scale = 0, own_floor = 0, own_ceiling = 0;
-  bool exact = false;  // the rounded golden value is the only correct one
+  RoundingReach reach;      // of a result; zero for integers
+  bool exact = false;       // the rounded golden value is the only correct one
   bool integer = false;
   bool has_infinity = true;
   bool nearest = true;  // the output rounds to nearest
@@ -47,7 +47,18 @@ struct Judgement {
   bool accepted = false;
   bool finite = false;  // got and golden are both finite
   double error = 0;
-  double tolerance = 0;
+  double allowed = 0;   // A, rounded up: what everything before the output's own rounding may cost
+  double rounding = 0;  // what that rounding may add to the error of this very result (own_rounding.h)
+
+  double Beyond() const { return std::fabs(error) - rounding; }
+  // T_hard: a finite result is within the bound where |error| is at most this, but for ties of A = 0.
+  double Tolerance() const { return allowed + rounding; }
+  bool Within() const { return Beyond() <= allowed; }
+  // What is left of the error without that rounding, over A. Above 1: not within the bound.
+  double Margin() const { return Beyond() <= 0 ? 0 : Beyond() / allowed; }
+  // Whether a finite result is wrong by its error, not by a rule of non-finite values. Where A is zero, exactly half a
+  // gap is right for one neighbour alone, so that an error within the bound can be one.
+  bool BreaksBound() const { return finite && !accepted && (!Within() || allowed == 0); }
 };
 
 class ElementJudge {
@@ -68,7 +79,7 @@ class ElementJudge {
   double Sigma(int64_t i) const;        // standard deviation of the roundings before the output's own, without E_gold
   double Systematic(int64_t i) const;   // largest error that is no random rounding; given Sigma
   // Error beyond the output's own rounding and the systematic part, in standard deviations; 0 where undefined.
-  double Deviation(int64_t i, const Judgement& judged, double got) const;
+  double Deviation(int64_t i, const Judgement& judged) const;
   double Rounded(int64_t i) const;  // the golden value as the output type holds it
   // value + value_lo to odd: rounding it to any format of up to 51 bits gives what rounding the exact sum would.
   double RoundingSource(int64_t i) const;
@@ -80,11 +91,14 @@ class ElementJudge {
 
  private:
   bool AcceptsSpecial(int64_t i, double got, const Judgement& judged, double accumulated) const;
+  bool AcceptsFinite(int64_t i, double got, const Judgement& judged, double accumulated) const;
   double RoundToOutput(double x) const;
 
   const Golden* golden_;
   const BoundModel* bound_;
   DType dtype_;
+  OutputRounding rounding_;
+  bool flushes_;  // results
   JudgeParams params_;
 };
 

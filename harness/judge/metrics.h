@@ -22,7 +22,8 @@ struct WorstElement {
   int component = 0;   // of a complex element: 0 real, 1 imaginary
   double got = 0, golden = 0;
   double error = 0;      // got - golden
-  double tolerance = 0;  // T_hard; 0 where the value must be exact
+  double tolerance = 0;  // A and the rounding of `got`: |error| may be as much; 0 where the value must be exact
+  double margin = 0;     // |error| without that rounding, over A; infinity where an exact value is wrong
 };
 
 struct OutputRange {
@@ -37,12 +38,12 @@ struct ErrorMetrics {
   int64_t finite = 0;    // values (two per complex element) that entered the sums: got and golden both finite
   double max_abs_err = 0, max_rel_err = 0, max_ulp_err = 0, rms_err = 0;
   std::optional<double> nmse;  // none when all golden values are zero
-  double bound_margin = 0;     // max |e| / T_hard over finite values; infinity where an exact value is wrong
-  int64_t violations = 0;      // finite values beyond T_hard
+  double bound_margin = 0;     // the largest Judgement::Margin of finite values; infinity where an exact one is wrong
+  int64_t violations = 0;      // finite values that are no rounding of anything within A of the golden value
   int64_t nonfinite_mismatch = 0;
   std::optional<WorstElement> nonfinite_example;  // the first one
-  int64_t worst_index = -1;                       // -1: no error anywhere
-  std::vector<WorstElement> worst;                // by |e| / T_hard, then index; up to kWorstCount
+  int64_t worst_index = -1;                       // -1: no error beyond the output's own rounding anywhere
+  std::vector<WorstElement> worst;                // by margin, then index; up to kWorstCount
   bool bit_exact = false;                         // every output is the correctly rounded golden value
   StatisticOutcome statistic;
   OutputRange range;

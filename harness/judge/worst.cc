@@ -14,10 +14,9 @@ namespace {
 
 // How bad: failures that have no finite margin come first.
 double Badness(const Judgement& judged) {
-  if (!judged.accepted && (!judged.finite || std::fabs(judged.error) <= judged.tolerance)) return kInfinity;
-  if (!judged.finite || judged.error == 0) return 0;
-  if (judged.accepted && std::fabs(judged.error) > judged.tolerance) return 0;
-  return std::fabs(judged.error) / judged.tolerance;
+  if (!judged.accepted && (!judged.finite || judged.Within())) return kInfinity;
+  if (!judged.finite || (judged.accepted && !judged.Within())) return 0;
+  return judged.Margin();
 }
 
 double Badness(const ChunkTotals& chunk) {
@@ -71,7 +70,8 @@ WorstElement Describe(const ElementJudge& judge, const WorstCandidate& c) {
           .got = c.got,
           .golden = judge.golden().value[static_cast<size_t>(c.value)],
           .error = c.judged.error,
-          .tolerance = c.judged.tolerance};
+          .tolerance = c.judged.Tolerance(),
+          .margin = c.badness};
 }
 
 // The first element of the tensor that fails by a rule of non-finite values.
@@ -81,7 +81,7 @@ void FindNonFiniteExample(const ElementJudge& judge, TileReader& reader, const s
   if (chunk == chunks.end()) return;
   ForEachInChunk(judge, reader, chunk - chunks.begin(), [&](int64_t i, double got, const Judgement& judged) {
     if (metrics.nonfinite_example || judged.accepted) return;
-    if (judged.finite && (judge.params().exact || std::fabs(judged.error) > judged.tolerance)) return;
+    if (judged.BreaksBound()) return;
     metrics.nonfinite_example = Describe(judge, {kInfinity, i, got, judged});
   });
 }

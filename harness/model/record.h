@@ -113,7 +113,7 @@ struct Record {
   std::string failure_dir;
   // Up to eight elements, worst first: "index:got:golden:tolerance" joined by ';', index row-major.
   std::string worst_elements;
-  // Counts of finite elements by |error| / T_hard, comma separated, in the bins
+  // Counts of finite elements by margin, comma separated, in the bins
   // [0], (0, 2^-20), [2^-20, 2^-19) ... [2^-1, 1), [1, inf).
   std::string margin_histogram;
   // Elements that the contract bounds by nothing, so that any result was accepted there; null where that was not

@@ -60,17 +60,19 @@ Status WriteGoldenPlanes(const std::filesystem::path& path, const Problem& probl
 
 Status WriteGot(const GotFile& file, const Goldens& goldens, const Bounds& bounds) {
   std::vector<TensorRef> tensors;
-  std::vector<std::vector<double>> tolerances(goldens.size());
+  std::vector<std::vector<double>> tolerances(goldens.size()), roundings(goldens.size());
   for (size_t k = 0; k < goldens.size(); ++k) {
     const Operand& output = file.problem.outputs[k];
-    const Golden& golden = *goldens[k];
-    const ElementJudge judge(golden, *bounds[k], file.attempt.contract, output.dtype);
-    for (int64_t i = 0; i < golden.size(); ++i) {
-      tolerances[k].push_back(judge.Judge(i, golden.value[static_cast<size_t>(i)]).tolerance);
+    const ElementJudge judge(*goldens[k], *bounds[k], file.attempt.contract, output.dtype);
+    for (const double got : file.kept.outputs[k].ToDoubles()) {
+      const Judgement judged = judge.Judge(std::ssize(tolerances[k]), got);
+      tolerances[k].push_back(judged.Tolerance());
+      roundings[k].push_back(judged.rounding);
     }
+    const Shape shape = ShapeFor(output.shape, goldens[k]->size());
     tensors.push_back({output.name, output.dtype, output.shape, file.kept.outputs[k].data()});
-    tensors.push_back({PlaneName(file.problem, k, "bound"), DType::kF64, ShapeFor(output.shape, golden.size()),
-                       tolerances[k].data()});
+    tensors.push_back({PlaneName(file.problem, k, "bound"), DType::kF64, shape, tolerances[k].data()});
+    tensors.push_back({PlaneName(file.problem, k, "rounding"), DType::kF64, shape, roundings[k].data()});
   }
   const Record& r = file.attempt.record;
   return WriteSafetensors(file.path, tensors,

@@ -39,10 +39,15 @@ bool IsOther(const LayoutVariant& variant, const Problem& problem) {
 // What is executed there: a twin, or the case's own data. Null: those.
 using Probe = const HeldTwin*;
 
-// The last twin of each output; the case's own data where an output has none.
+// Of each output's twins the one whose sums climb, or the last that tells terms apart; the case's own data where it has
+// none.
 std::vector<Probe> ProbesOf(const ContractData& by) {
+  constexpr size_t kCoded = 2;
   std::vector<Probe> of_outputs(by.outputs.size()), probes;
-  for (const HeldTwin& twin : by.twins) of_outputs[twin.output()] = &twin;
+  std::vector<size_t> seen(by.outputs.size());
+  for (const HeldTwin& twin : by.twins) {
+    if (seen[twin.output()]++ < kCoded) of_outputs[twin.output()] = &twin;
+  }
   for (const Probe probe : of_outputs) {
     if (std::ranges::find(probes, probe) == probes.end()) probes.push_back(probe);
   }

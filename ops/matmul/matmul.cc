@@ -192,6 +192,9 @@ class Matmul final : public Operator {
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override {
     return MatmulTwin(problem, contract, variant);
   }
+  int TwinVariants(const Problem& problem, const Contract& contract) const override {
+    return MatmulTwinVariants(problem, contract);
+  }
 
   std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const double> values, std::span<const int64_t> outputs) const override {

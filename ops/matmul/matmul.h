@@ -54,6 +54,8 @@ void AddLargestOperands(const MatmulCase& op, const Tensor& a, const Tensor& b, 
 BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contract& contract, DType in, DType out);
 
 std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract, int variant);
+// Two that name terms, and one of ties where the contract says how they are broken.
+int MatmulTwinVariants(const Problem& problem, const Contract& contract);
 
 std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                        std::span<const double> values, std::span<const int64_t> outputs);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact twins and omitted terms of matmul. The twin is the coded rank-one product a[i,k] = r_i s_k u_k,
 // b[k,j] = c_j v_k (exact_code.h): every element is alpha r_i c_j sum + beta c + bias, no golden product needed.
-// Variant 1 climbs where the output shows all bits of the accumulator.
+// Variant 1 climbs where the output shows all bits of the accumulator. The last variant has sums that are ties
+// (exact_ties.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "harness/data/dtype.h"
 #include "ops/binding.h"
 #include "ops/exact_code.h"
+#include "ops/exact_ties.h"
 #include "ops/matmul/matmul.h"
 
 namespace assay {
@@ -97,10 +99,46 @@ double SumWithout(const MatmulCase& op, std::span<const Tensor> inputs, int64_t 
   return sum;
 }
 
+std::optional<TieCode> PlanTies(const MatmulCase& op, const Problem& problem, const Contract& contract) {
+  if (std::abs(op.alpha) != 1 || !PlanTwin(op, problem, contract, 0)) return std::nullopt;
+  return TieCode::Plan(op.gemm.k, problem.inputs[0].dtype, problem.output().dtype, contract);
+}
+
+// Rows of a as TieCode has them, columns of b all 1 or all -1; what the epilogue adds is zero.
+std::optional<Twin> TieTwin(const MatmulCase& op, const Problem& problem, const Contract& contract) {
+  const GemmShape& gemm = op.gemm;
+  const std::optional<TieCode> code = PlanTies(op, problem, contract);
+  if (!code) return std::nullopt;
+  const auto sign = [&](int64_t batch, int64_t column) {
+    return static_cast<double>(2 * TwinFactor(kColumns, batch * gemm.n + column, 2) - 3);
+  };
+  Twin twin;
+  for (const Operand& operand : problem.inputs) {
+    Tensor& zeros = twin.inputs.emplace_back(operand.dtype, operand.shape);
+    std::fill_n(zeros.data(), zeros.size() * SizeOf(operand.dtype), std::byte{0});
+  }
+  std::vector<double> a(static_cast<size_t>(twin.inputs[0].size())), b(static_cast<size_t>(twin.inputs[1].size()));
+  for (int64_t batch = 0; batch < gemm.batch; ++batch) {
+    for (int64_t k = 0; k < gemm.k; ++k) {
+      for (int64_t row = 0; row < gemm.m; ++row) {
+        a[op.OffsetInA(batch, row, k)] = code->Term(batch * gemm.m + row, k);
+      }
+      for (int64_t column = 0; column < gemm.n; ++column) b[op.OffsetInB(batch, k, column)] = sign(batch, column);
+    }
+  }
+  twin.inputs[0].SetDoubles(a), twin.inputs[1].SetDoubles(b);
+  for (int64_t i = 0; i < NumElements(problem.output().shape); ++i) {
+    twin.expected.push_back(op.alpha * sign(op.BatchOf(i), op.ColumnOf(i)) * code->Rounded(op.RowsOfA(i)));
+  }
+  twin.code = TieCode::Describe();
+  return twin;
+}
+
 }  // namespace
 
 std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract, int variant) {
   const MatmulCase op(problem);
+  if (variant == kTieVariant) return TieTwin(op, problem, contract);
   const std::optional<ExactCode> code = PlanTwin(op, problem, contract, variant);
   if (!code) return std::nullopt;
   const GemmShape& gemm = op.gemm;
@@ -133,6 +171,10 @@ std::optional<Twin> MatmulTwin(const Problem& problem, const Contract& contract,
     return code.TermsOf(part / (op.alpha * static_cast<double>(factor)), variant);
   };
   return twin;
+}
+
+int MatmulTwinVariants(const Problem& problem, const Contract& contract) {
+  return PlanTies(MatmulCase(problem), problem, contract) ? kTieVariant + 1 : kTieVariant;
 }
 
 std::vector<Mutant> MatmulOmittedTerms(const Problem& problem, std::span<const Tensor> inputs,

@@ -13,6 +13,7 @@
 #include "golden/bound/bound.h"
 #include "ops/binding.h"
 #include "ops/exact_code.h"
+#include "ops/exact_ties.h"
 #include "ops/reduce/reduce.h"
 
 namespace assay {
@@ -66,6 +67,24 @@ std::optional<Twin> SumTwin(const ReduceCase& op, const Problem& problem, const 
   twin.terms_of = [code = *code, variant, unit = mean ? count : 1](int64_t row, double part) {
     return code.TermsOf(part * unit / static_cast<double>(code.Factor(kRowFactor, row)), variant);
   };
+  return twin;
+}
+
+std::optional<TieCode> PlanTies(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+  if (op.kind != ReduceKind::kSum || !PlanSum(op, problem, contract, 0)) return std::nullopt;
+  return TieCode::Plan(op.terms, problem.inputs[0].dtype, problem.output().dtype, contract);
+}
+
+// Rows as TieCode has them, of either sign.
+std::optional<Twin> TieTwin(const ReduceCase& op, const Problem& problem, const Contract& contract) {
+  const std::optional<TieCode> code = PlanTies(op, problem, contract);
+  if (!code) return std::nullopt;
+  const auto sign = [](int64_t row) { return static_cast<double>(2 * TwinFactor(kRowFactor, row, 2) - 3); };
+  Twin twin;
+  twin.inputs.push_back(
+      FillRows(op, problem.inputs[0], [&](int64_t row, int64_t k) { return sign(row) * code->Term(row, k); }));
+  for (int64_t row = 0; row < op.rows; ++row) twin.expected.push_back(sign(row) * code->Rounded(row));
+  twin.code = TieCode::Describe();
   return twin;
 }
 
@@ -188,7 +207,7 @@ std::optional<Twin> ReduceTwin(const Problem& problem, const Contract& contract,
     case ReduceKind::kLogSumExp:
       return LogSumExpTwin(problem, contract, variant);
     default:
-      return SumTwin(op, problem, contract, variant);
+      return variant == kTieVariant ? TieTwin(op, problem, contract) : SumTwin(op, problem, contract, variant);
   }
 }
 
@@ -196,7 +215,8 @@ int ReduceTwinVariants(const Problem& problem, const Contract& contract) {
   const ReduceCase op(problem);
   if (op.kind == ReduceKind::kL2 || op.kind == ReduceKind::kLogSumExp) return WindowTwinVariants(problem, contract);
   const bool rounded = op.kind == ReduceKind::kMean && !IsPowerOfTwo(op.terms);
-  return rounded ? MeanTwinVariants(problem, contract) : 2;
+  if (rounded) return MeanTwinVariants(problem, contract);
+  return PlanTies(op, problem, contract) ? kTieVariant + 1 : kTieVariant;
 }
 
 std::vector<Mutant> ReduceOmittedTerms(const Problem& problem, const Tensor& x, std::span<const double> values,

@@ -61,8 +61,10 @@ double LogError(const OperationErrors& op, DType in, double n, double distance, 
   if (!(sum < 1)) return kInfinity;
   const double logarithm = std::max(0.0, size - distance) + size * 0x1p-20;  // ln l; the planes are rounded up
   const double parts = exponent.relative * distance + exponent.absolute + sum / (1 - sum) + op.eps * logarithm;
-  return (parts + op.u * (peak + 2 * logarithm + size)) * (1 + 4 * op.u) * (1 + op.mid) + op.mid * (logarithm + size) +
-         4 * op.lambda + op.mid_abs;
+  // Each by itself: f64's largest numbers leave no room for a sum.
+  const double rounded = op.u * peak + 2 * op.u * logarithm + op.u * size;
+  return (parts + rounded) * (1 + 4 * op.u) * (1 + op.mid) + op.mid * logarithm + op.mid * size + 4 * op.lambda +
+         op.mid_abs;
 }
 
 void FollowMaskedPolicy(BoundModel& bound, const Golden& golden, const Contract& contract, bool log) {

@@ -78,6 +78,14 @@ inline ElementJudge JudgeBy(const DeclaredBound& bound, const Golden& golden) {
 inline bool Accepts(const DeclaredBound& bound, const Golden& golden, int64_t i, double got) {
   return JudgeBy(bound, golden).Judge(i, got).accepted;
 }
+// A number of the output that is at least as far from y as x is: x itself, or the next one.
+inline double HeldBeyond(DType out, double y, double x) {
+  if (IsInt(out) || !std::isfinite(x)) return x;
+  const FloatFormat& format = FormatOf(out);
+  const double rounded = RoundTo(format, x);
+  if (!std::isfinite(rounded) || std::abs(rounded - y) >= std::abs(x - y)) return rounded;
+  return RoundTo(format, rounded + std::copysign(0.75 * UlpAt(format, rounded), x - y));
+}
 // The same of element i of a twin.
 inline bool Accepts(const Twin& twin, DType out, int64_t i, double got) {
   return TwinAccepts(twin.expected[i], got, twin.ToleranceAt(i), out);

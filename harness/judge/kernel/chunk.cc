@@ -15,6 +15,11 @@ struct SpecialCounts {
   int64_t finite = 0, mismatch = 0, inexact = 0;
 };
 
+void CountViolation(JudgeLanes& lanes) {
+  lanes.sum[kViolations][0] += 1;
+  lanes.max[kMaxMargin][0] = std::numeric_limits<double>::infinity();
+}
+
 // One element by the full rules. Accepted infinities, and finite values accepted in an infinity's place, have no
 // error to add.
 void AddOne(const ElementJudge& judge, const TileReader& reader, const JudgeTile& tile, int64_t first, int64_t i,
@@ -22,13 +27,14 @@ void AddOne(const ElementJudge& judge, const TileReader& reader, const JudgeTile
   tile.r2[i] = 0;
   const double got = reader.Got(i);
   const Judgement judged = judge.Judge(first + i, got, reader.GotLow(i));
-  const bool within = std::fabs(judged.error) <= judged.tolerance || judge.params().exact;
   // The sums would count an element that is right for other reasons than the bound's as an error.
   const bool right_anyway = judge.Open(first + i) && (judge.params().exact || judged.accepted);
-  const bool ordinary = !right_anyway && (judge.params().exact || judged.accepted == within);
-  if (judged.finite && ordinary) {
+  const bool by_bound = judge.params().exact || judged.accepted == judged.Within() || judged.BreaksBound();
+  if (judged.finite && !right_anyway && by_bound) {
     JudgeOne(tile, judge.params(), i, lanes);
     ++counts.finite;
+    // What broke a tie the wrong way.
+    if (!judge.params().exact && judged.BreaksBound() && !(judged.Beyond() > judged.allowed)) CountViolation(lanes);
     return;
   }
   if (!judged.accepted) ++counts.mismatch;

@@ -170,20 +170,34 @@ double LargestQuotient(D d, hn::Mask<D> where, hn::Vec<D> x, hn::Vec<D> y) {
   return hn::GetLane(hn::MaxOfLanes(d, hn::IfThenElseZero(where, hn::Div(x, y))));
 }
 
-// The largest quotients, and the violations. Few elements come near the largest before them, and only those are
-// divided.
+// What the output's own rounding may add to the error e of `got`, as RoundingReach::Of has it.
 template <class D>
-HWY_INLINE void Maxima(D d, const JudgeParams& p, hn::Vec<D> abs, hn::Vec<D> y, hn::Vec<D> ulp, hn::Vec<D> tolerance,
-                       Registers<D>& acc) {
+HWY_INLINE hn::Vec<D> Reach(D d, const RoundingReach& p, hn::Vec<D> got, hn::Vec<D> size, hn::Vec<D> e) {
+  const hn::RebindToSigned<D> bits;
+  const auto outward = hn::BitCast(bits, hn::Xor(got, e));  // where that is negative
+  const auto choose = [&](hn::Vec<D> away, hn::Vec<D> toward) {
+    return hn::BitCast(d, hn::IfNegativeThenElse(outward, hn::BitCast(bits, away), hn::BitCast(bits, toward)));
+  };
+  const auto reach = Spacing(d, choose(size, hn::Mul(size, hn::Set(d, kJustBelow))), p.scale, p.floor);
+  if (p.Even()) return reach;
+  const auto directed = choose(reach, hn::Mul(reach, hn::Set(d, p.inward)));
+  return hn::IfThenElse(hn::Eq(size, hn::Zero(d)), hn::Set(d, p.zero), directed);
+}
+
+// The largest quotients, and the violations. Few elements come near the largest before them, and only those are
+// divided. `beyond`: of the error, without the output's own rounding.
+template <class D>
+HWY_INLINE void Maxima(D d, const JudgeParams& p, hn::Vec<D> abs, hn::Vec<D> y, hn::Vec<D> ulp, hn::Vec<D> beyond,
+                       hn::Vec<D> allowed, Registers<D>& acc) {
   const auto rel = hn::And(hn::Gt(abs, hn::Mul(acc.rel_least, y)), hn::Gt(y, hn::Zero(d)));
   const auto ulps = hn::Gt(abs, hn::Mul(acc.ulp_least, ulp));
-  const auto near = hn::Gt(abs, hn::Mul(acc.alarm, tolerance));
+  const auto near = hn::Gt(beyond, hn::Mul(acc.alarm, allowed));
   if (hn::AllFalse(d, hn::Or(hn::Or(rel, ulps), near))) return;
   if (!hn::AllFalse(d, rel)) acc.rel = std::max(acc.rel, LargestQuotient(d, rel, abs, y));
   if (!hn::AllFalse(d, ulps)) acc.ulp = std::max(acc.ulp, LargestQuotient(d, ulps, abs, ulp));
   if (!hn::AllFalse(d, near)) {
-    acc.violations += hn::CountTrue(d, hn::Gt(abs, tolerance));
-    acc.margin = std::max(acc.margin, LargestQuotient(d, near, abs, tolerance));
+    acc.violations += hn::CountTrue(d, hn::Gt(beyond, allowed));
+    acc.margin = std::max(acc.margin, LargestQuotient(d, near, beyond, allowed));
   }
   acc.SetLeast(d, p);
 }
@@ -221,21 +235,19 @@ HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t 
   const auto accumulated = in.Accumulated(d, i, p, error);
   const auto reach = hn::Add(y, accumulated);
   const auto decidable = kForced ? hn::Le(y, largest) : hn::Lt(reach, hn::Set(d, p.special_at));
-  const auto ordinary = hn::And(hn::Le(size, largest), decidable);
+  auto ordinary = hn::And(hn::Le(size, largest), decidable);
 
   // What is decidable lies below the format's ceiling.
   auto ulp = Spacing(d, y, p.ulp_scale, p.ulp_floor);
-  auto own = Spacing(d, hn::Max(y, size), p.own_scale, p.own_floor);
-  if constexpr (kForced) {
-    ulp = hn::Min(ulp, hn::Set(d, p.ulp_ceiling));
-    own = hn::Min(own, hn::Set(d, p.own_ceiling));
-  }
+  if constexpr (kForced) ulp = hn::Min(ulp, hn::Set(d, p.ulp_ceiling));
   if constexpr (kPass != Pass::kPlain) Compare(d, in, p, i, value, got, e, ulp, acc);
-  const auto output = hn::Max(hn::Mul(hn::Set(d, p.u_out), reach), hn::Set(d, p.lambda_out));
-  const auto tolerance = hn::Mul(hn::Add(accumulated, output), hn::Set(d, kJudgeSlack));
+  const auto left = hn::Sub(abs, Reach(d, p.reach, got, size, e));
+  const auto allowed = hn::Mul(accumulated, hn::Set(d, kJudgeSlack));
+  // Where A is zero, one of a tie's neighbours is wrong.
+  if (!kForced && !p.exact && !p.integer) ordinary = hn::AndNot(hn::Eq(hn::Or(left, allowed), zero), ordinary);
 
   const auto sigma = in.Sigma(d, i, p, y);
-  const auto beyond = hn::Max(zero, hn::Sub(hn::Sub(abs, own), in.Systematic(d, i, p, y, sigma)));
+  const auto beyond = hn::Max(zero, hn::Sub(left, in.Systematic(d, i, p, y, sigma)));
   const auto sigma2 = hn::Mul(sigma, sigma);
   const auto variance = hn::Add(sigma2, hn::Mul(error, error));
   const auto r2 = hn::IfThenElseZero(hn::Gt(variance, zero), hn::Mul(hn::Div(beyond, variance), beyond));
@@ -252,7 +264,7 @@ HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t 
   acc.largest_r2 = hn::Max(acc.largest_r2, r2);
   acc.bias = hn::Add(acc.bias, hn::Or(r, direction));
   acc.abs = hn::Max(acc.abs, abs);
-  Maxima(d, p, abs, y, ulp, tolerance, acc);
+  Maxima(d, p, abs, y, ulp, left, allowed, acc);
   if constexpr (kForced || !Loads::kRangeApart) {
     acc.zeros += hn::CountTrue(d, hn::Eq(got, zero));
     acc.got = hn::Max(acc.got, got);

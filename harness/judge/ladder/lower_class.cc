@@ -121,9 +121,12 @@ std::optional<Golden> ThreeBf16Products(const Operator& op, const Problem& probl
   std::vector<Tensor> whole, rest;
   for (size_t k = 0; k < inputs.size(); ++k) {
     whole.push_back(inputs[k].Clone());
-    rest.emplace_back(inputs[k].dtype(), inputs[k].shape());  // zeros: c and bias count once
-    if (k >= sum->factors) continue;
+    rest.emplace_back(inputs[k].dtype(), inputs[k].shape());
     std::vector<double> both = inputs[k].ToDoubles(), second = both;
+    if (k >= sum->factors) {
+      rest[k].SetDoubles(std::vector<double>(both.size()));  // zeros: c and bias count once
+      continue;
+    }
     for (size_t i = 0; i < both.size(); ++i) {
       const double first = ToBf16(both[i]);
       second[i] = std::isfinite(first) ? ToBf16(both[i] - first) : 0;

@@ -25,8 +25,8 @@ FoundOutliers SearchOutliers(const ElementJudge& judge, const Tensor& got, std::
   ParallelFor(std::ssize(chunks), 1, [&](int64_t begin, int64_t end) {
     TileReader reader(judge, got);
     for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k) {
-      ForEachInChunk(judge, reader, chunks[k], [&](int64_t i, double x, const Judgement& judged) {
-        const double r = judge.Open(i) ? 0 : judge.Deviation(i, judged, x);
+      ForEachInChunk(judge, reader, chunks[k], [&](int64_t i, double, const Judgement& judged) {
+        const double r = judge.Open(i) ? 0 : judge.Deviation(i, judged);
         if (r > kOutlierLevel) found[k].push_back({i, static_cast<float>(r)});
       });
     }

@@ -39,6 +39,11 @@ std::string OutputOfOperandsType(Description op) {
   return y == op.inputs()[0].dtype || y == plugin::kF64 ? Narrow(op) : "this rounds to the type of the operands";
 }
 
+std::string NarrowOutput(Description op) {
+  const bool narrow = HasInputs(op, plugin::kF16) || HasInputs(op, plugin::kBF16);
+  return narrow ? OutputOfOperandsType(op) : "this rounds to f16 or bf16";
+}
+
 // Where the output keeps more than the narrowing leaves. The double output is that of an effect.
 std::string WideOutput(Description op) {
   const plugin::DType y = op.outputs()[0].dtype;
@@ -110,6 +115,17 @@ T TruncatedStore(T y, plugin::DType type) {
   return TruncatedTo<T>(type == plugin::kF16 ? 11 : type == plugin::kBF16 ? 8 : 24, y);
 }
 
+// To nearest, and half way between two numbers always to the larger one, as C's round() has it, or to the smaller.
+template <bool kAway, class T>
+T TiesOneWayStore(T y, plugin::DType type) {
+  const T cut = TruncatedStore<T>(y, type);
+  if (!std::isfinite(y) || cut == y) return y;
+  const T unit = std::ldexp(T{1}, std::ilogb(cut) - (type == plugin::kF16 ? 10 : 7));
+  const T rest = std::abs(y - cut);
+  const bool up = kAway ? rest >= unit / 2 : rest > unit / 2;
+  return up ? cut + std::copysign(unit, y) : cut;
+}
+
 // f16's smallest normal number for f16 operands, f32's for the others.
 template <class T>
 T FlushedF16(T x) {
@@ -176,6 +192,8 @@ std::vector<Entry> MatmulPrecisionFaults() {
       Store("fault.output-rounded-through-bf16", NotBF16Output,
             []<class T>(Type<T>) { return StoredThrough<BF16, T>; }),
       Store("fault.output-truncated", OutputOfOperandsType, []<class T>(Type<T>) { return TruncatedStore<T>; }),
+      Store("fault.output-ties-away", NarrowOutput, []<class T>(Type<T>) { return TiesOneWayStore<true, T>; }),
+      Store("fault.output-ties-toward-zero", NarrowOutput, []<class T>(Type<T>) { return TiesOneWayStore<false, T>; }),
   };
 }
 

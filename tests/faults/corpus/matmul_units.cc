@@ -144,12 +144,12 @@ T RoundedBlocksDot(const T* a, const T* b, const DotContext& x) {
   return sum;
 }
 
-// To a 16-bit type, toward zero. Values beyond its range become infinities.
+// To a 16-bit type, toward zero. Finite values beyond its range become the largest number.
 template <class T>
 T StoredTowardZero(T x, plugin::DType y) {
   const bool f16 = y == plugin::kF16;
   const T nearest = f16 ? RoundedTo<F16>(x) : RoundedTo<BF16>(x);
-  if (!std::isfinite(nearest) || std::abs(nearest) <= std::abs(x)) return nearest;
+  if (std::isnan(nearest) || std::abs(nearest) <= std::abs(x)) return nearest;
   const uint16_t bits = f16 ? plugin::Convert<F16>(nearest).bits : plugin::Convert<BF16>(nearest).bits;
   const auto smaller = static_cast<uint16_t>(bits - 1);  // sign and magnitude: the next one toward zero
   return static_cast<T>(f16 ? plugin::ToFloat(F16{smaller}) : plugin::ToFloat(BF16{smaller}));

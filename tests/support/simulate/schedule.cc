@@ -144,8 +144,12 @@ double Arithmetic::Operand(DType type, double x) const {
 
 double Arithmetic::Out(DType type, double x) const {
   if (IsInt(type)) return x;
-  double rounded = RoundTo(FormatOf(type), x);
-  if (toward_zero && std::abs(rounded) > std::abs(x)) rounded -= std::copysign(UlpAt(FormatOf(type), x), x);
+  const FloatFormat& format_out = FormatOf(type);
+  double rounded = RoundTo(format_out, x);
+  if (toward_zero && std::isfinite(x) && !(std::abs(rounded) <= std::abs(x))) {
+    const double below = std::isfinite(rounded) ? std::abs(rounded) - UlpAt(format_out, x) : format_out.max_finite;
+    rounded = std::copysign(below, x);
+  }
   return flush_out ? FlushBelow(rounded, FormatOf(type).MinNormal()) : rounded;
 }
 

@@ -23,7 +23,7 @@ std::string FindingAfterWriteAt(int64_t at) {
   KernelPlan plan(device, plugin::OpDesc(op.raw()));
   plan.Workspace(kBytes);
   std::byte* workspace = plan.Workspace(kBytes, "cuBLASLt");
-  plan.Add([workspace, at](const Bound&) { workspace[at] = std::byte{0}; });
+  plan.Add("Stray", [workspace, at](const Bound&) { workspace[at] = std::byte{0}; });
   plan.Execute({{{x.get(), 0}}, {{y.get(), 0}}});
   try {
     plan.CheckLoans();

@@ -61,7 +61,7 @@ void ExpectNeverViolated(const Machine& machine, const std::string& fill, int64_
     const double got = products.Simulate(i, schedule, unit, machine);
     const Judgement judged = judge.Judge(i, got);
     EXPECT_TRUE(judged.accepted) << machine.contract << " " << fill << " k=" << k << " got " << got << " golden "
-                                 << golden.value[i] << " bound " << judged.tolerance;
+                                 << golden.value[i] << " bound " << judged.Tolerance();
     // The perfectly rounded result, which every contract that rounds to nearest has to accept.
     if (contract.out == OutputRounding::kNearest) {
       EXPECT_TRUE(judge.Judge(i, RoundTo(FormatOf(machine.out), golden.value[i])).accepted);

@@ -36,7 +36,7 @@ struct TileData {
 JudgeParams F32Params() {
   JudgeParams p;
   p.coefficient = 1e-6;
-  p.u_acc = p.u_out = 0x1p-24;
+  p.u_acc = 0x1p-24;
   p.sigma_floor = 0.2 * 0x1p-24;
   p.lambda_out = 0x1p-150;
   p.overflow_at = p.special_at = 0x1.ffffffp127;
@@ -46,9 +46,7 @@ JudgeParams F32Params() {
   p.ulp_ceiling = 0x1p104;
   p.round_scale = 0x1.8p52;
   p.own_rounding = 0.5;
-  p.own_scale = 0x1p-24;
-  p.own_floor = 0x1p-150;
-  p.own_ceiling = 0x1p103;
+  p.reach = ReachOf(FormatOf(DType::kF32), OutputRounding::kNearest, false);
   return p;
 }
 
@@ -70,6 +68,14 @@ double BinadeOf(double x) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & std::bit_cast<uint64_t>(kInf));
 }
 
+double OwnRounding(const RoundingReach& p, double got, double e) {
+  if (got == 0) return p.zero;
+  const bool inward = std::signbit(e) == std::signbit(got);
+  const double size =
+      inward ? std::nextafter(std::fabs(got), 0.0) : std::fabs(got);  // of the binade below a power of 2
+  return std::max(BinadeOf(size) * p.scale, p.floor) * (inward ? p.inward : 1);
+}
+
 struct PlainResult {
   bool ordinary = true;
   JudgeLanes lanes;  // maxima of quotients and numbers of elements: in the first lane
@@ -80,14 +86,14 @@ void AddPlainly(const TileData& t, const JudgeParams& p, size_t i, PlainResult& 
   const double value = t.value[i], got = static_cast<double>(t.got[i]), term = static_cast<double>(t.term[i]);
   const double error = static_cast<double>(t.error[i]), y = std::fabs(value), e = got - value, abs = std::fabs(e);
   const double accumulated = (p.constant + error) + p.coefficient * term, reach = y + accumulated;
-  to.ordinary = to.ordinary && reach < p.special_at && std::isfinite(got);
-  const double tolerance = (accumulated + std::max(p.u_out * reach, p.lambda_out)) * kJudgeSlack;
+  const double allowed = accumulated * kJudgeSlack, left = abs - OwnRounding(p.reach, got, e);
+  to.ordinary = to.ordinary && reach < p.special_at && std::isfinite(got) &&
+                (p.exact || p.integer || !(left == 0 && allowed == 0));
   const double ulp = std::max(BinadeOf(y) * p.ulp_scale, p.ulp_floor);
-  const double own = std::max(BinadeOf(std::max(y, std::fabs(got))) * p.own_scale, p.own_floor);
   const double sampled = static_cast<double>(t.sigma[i]) * p.u_acc;
   const double sigma = std::max(sampled, p.sigma_floor * (term + y));
   const double shift = (p.shift + p.shift_of_value * y) + (p.shift_of_magnitude * term + p.shift_of_sigma * sigma);
-  const double beyond = std::max(0.0, abs - own - shift), sigma2 = sigma * sigma, variance = sigma2 + error * error;
+  const double beyond = std::max(0.0, left - shift), sigma2 = sigma * sigma, variance = sigma2 + error * error;
   const double r2 = variance > 0 ? beyond / variance * beyond : 0;
   const double rounded = (value + ulp * p.round_scale) - ulp * p.round_scale;
   const size_t lane = i % kJudgeLanes;
@@ -99,8 +105,9 @@ void AddPlainly(const TileData& t, const JudgeParams& p, size_t i, PlainResult& 
   sum[kSumR2][lane] += r2;
   sum[kSumBias][lane] += std::signbit(e) != std::signbit(value) ? -std::sqrt(r2) : std::sqrt(r2);
   sum[kZeros][0] += got == 0 ? 1 : 0;
-  sum[kInexact][0] += got != rounded ? 1 : 0;
-  sum[kViolations][0] += abs > tolerance ? 1 : 0;
+  const bool inexact = p.integer ? e != 0 : got != rounded;
+  sum[kInexact][0] += inexact;
+  sum[kViolations][0] += p.exact ? inexact : left > allowed;
   const auto raise = [](double& x, double to_at_least) { x = std::max(x, to_at_least); };
   raise(max[kMaxAbs][lane], abs);
   raise(max[kMaxR2][lane], r2);
@@ -108,7 +115,8 @@ void AddPlainly(const TileData& t, const JudgeParams& p, size_t i, PlainResult& 
   raise(max[kMaxNegatedGot][0], -got);
   if (y > 0) raise(max[kMaxRel][0], abs / y);
   raise(max[kMaxUlp][0], abs / ulp);
-  if (abs > 0) raise(max[kMaxMargin][0], abs / tolerance);
+  if (p.exact && inexact) raise(max[kMaxMargin][0], kInf);
+  if (!p.exact && left > 0) raise(max[kMaxMargin][0], left / allowed);
   to.r2.push_back(static_cast<float>(r2));
 }
 
@@ -184,15 +192,19 @@ TEST(JudgeKernel, EveryModelOfTheBoundAndTheStatistic) {
       [](JudgeParams& p) { p.constant = 1e-7; },
       [](JudgeParams& p) { p.coefficient = 0; },
       [](JudgeParams& p) { p.coefficient = 1e-9; },  // violations
-      [](JudgeParams& p) { p.coefficient = p.u_out = p.lambda_out = 0; },
+      [](JudgeParams& p) { p.coefficient = 0, p.reach = {}; },
       [](JudgeParams& p) { p.sigma_floor = 0; },
       [](JudgeParams& p) { p.u_acc = 0.37e-6; },
       [](JudgeParams& p) { p.shift = 1e-7; },
       [](JudgeParams& p) { p.shift_of_value = 1e-8; },
       [](JudgeParams& p) { p.shift_of_magnitude = 1e-8, p.shift_of_sigma = 0.1; },
-      [](JudgeParams& p) { p.lambda_out = p.own_floor = 0x1p-126; },  // flushing
-      [](JudgeParams& p) { p.lambda_out = 1e-3, p.own_floor = 1e-3; },
-      [](JudgeParams& p) { p.u_out = 1e-7; },
+      [](JudgeParams& p) { p.reach = ReachOf(FormatOf(DType::kF32), OutputRounding::kNearest, true); },
+      [](JudgeParams& p) { p.reach = ReachOf(FormatOf(DType::kF32), OutputRounding::kTowardZero, false); },
+      [](JudgeParams& p) { p.reach = ReachOf(FormatOf(DType::kF32), OutputRounding::kTowardZero, true); },
+      [](JudgeParams& p) { p.reach = ReachOf(FormatOf(DType::kF32), OutputRounding::kAny, false); },
+      [](JudgeParams& p) { p.reach.floor = p.reach.zero = 1e-3; },
+      [](JudgeParams& p) { p.exact = true; },
+      [](JudgeParams& p) { p.integer = true; },
       [](JudgeParams& p) { p.special_at = kInf; },
       [](JudgeParams& p) { p.special_at = 20; },
       [](JudgeParams& p) { p.special_at = 5; },
@@ -240,7 +252,13 @@ TEST(JudgeKernel, AdversarialElements) {
       [](TileData& t, size_t i) { t.value[i] = 1, t.got[i] = 2; },
       [](TileData& t, size_t i) { t.got[i] = static_cast<float>(t.value[i]); },
       [](TileData& t, size_t i) { t.value[i] = static_cast<double>(t.got[i]); },
-      [](TileData& t, size_t i) { t.value[i] = 2, t.got[i] = 2.0001F, t.term[i] = 5; },  // ties
+      [](TileData& t, size_t i) { t.value[i] = 2, t.got[i] = 2.0001F, t.term[i] = 5; },
+      [](TileData& t, size_t i) { t.value[i] = 2 + 0x1p-23, t.got[i] = 2, t.term[i] = t.error[i] = 0; },  // ties
+      [](TileData& t, size_t i) { t.value[i] = -2 + 0x1p-25, t.got[i] = -2, t.term[i] = t.error[i] = 0; },
+      [](TileData& t, size_t i) { t.value[i] = 2 - 0x1p-24, t.got[i] = 2; },  // beyond a quarter of the gap above
+      [](TileData& t, size_t i) { t.value[i] = -2 - 0x1p-24, t.got[i] = -2; },
+      [](TileData& t, size_t i) { t.value[i] = 3, t.got[i] = -2, t.term[i] = 1e7F; },
+      [](TileData& t, size_t i) { t.value[i] = -1e-30, t.got[i] = 2e-30F; },
   };
   OnEveryTarget([&] {
     for (size_t k = 0; k < changes.size(); ++k) {
@@ -265,7 +283,7 @@ TEST(JudgeKernel, RisingAndFallingErrors) {
       ExpectPlain(t, F32Params(), "ramp");
       // Against the same bound, so that the quotients differ by the factor alone.
       JudgeParams p = F32Params();
-      p.u_out = p.lambda_out = 0;
+      p.reach = {};
       y = 1.1e-7;
       for (size_t i = 0; i < 512; ++i, y *= factor) t.value[i] = -y, t.got[i] = 0, t.term[i] = t.sigma[i] = 2;
       ExpectPlain(t, p, "ramp against one bound");

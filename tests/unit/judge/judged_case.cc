@@ -88,11 +88,10 @@ struct NaiveJudgement {
   bool in_sums;
 };
 
-NaiveJudgement JudgeNaively(const JudgedCase& c, int64_t i, double got, long double error, long double a,
-                            long double tolerance) {
+NaiveJudgement JudgeNaively(const JudgedCase& c, int64_t i, double got, long double beyond, long double a) {
   const double y = c.golden.value[static_cast<size_t>(i)];
   const DType type = ComponentType(c.got.dtype());
-  const bool within = error <= tolerance && -error <= tolerance;
+  const bool within = beyond <= a;
   if (std::isnan(y)) return {std::isnan(got) ? 1 : -1, false};
   if (IsInt(type) || c.bound.exact) {
     if (std::isfinite(got) && std::isfinite(y)) return {got == Round(type, y) ? 1 : 0, true};
@@ -108,6 +107,16 @@ NaiveJudgement JudgeNaively(const JudgedCase& c, int64_t i, double got, long dou
   if (std::isinf(y)) return {-1, false};
   if (std::fabs(y) - a >= c.bound.overflow_at) return within ? NaiveJudgement{-1, false} : NaiveJudgement{0, true};
   return {within ? 1 : 0, true};
+}
+
+// Half of the gap between `got` and its neighbour on the other side of `error`.
+long double HalfGap(DType type, double got, long double error) {
+  if (IsInt(type) || !std::isfinite(got)) return 0;
+  const FloatFormat& format = FormatOf(type);
+  const double size = std::fabs(got);
+  const bool above_power_of_two = size == std::exp2(std::ilogb(size)) && size > format.MinNormal();
+  const bool inward = got != 0 && (error < 0) == std::signbit(got);
+  return UlpAt(format, got) / (inward && above_power_of_two ? 4.0L : 2.0L);
 }
 
 long double UlpOf(DType type, double x) {
@@ -130,10 +139,9 @@ NaiveMetrics MeasureNaively(const JudgedCase& c) {
     long double a = c.bound.constant + static_cast<long double>(c.golden.error[i]);
     for (const BoundTerm& term : c.bound.terms) a += static_cast<long double>(term.coefficient) * (*term.plane)[i];
     if (exact) a = 0;
-    const long double tolerance = exact ? 0
-                                        : a + std::max(static_cast<long double>(c.bound.u_out) * (std::fabs(y) + a),
-                                                       static_cast<long double>(c.bound.lambda_out));
-    const NaiveJudgement judged = JudgeNaively(c, i, got[at], error, a, tolerance);
+    const long double half = exact ? 0 : HalfGap(type, got[at], error);
+    const long double beyond = std::max(0.0L, std::fabs(error) - half);
+    const NaiveJudgement judged = JudgeNaively(c, i, got[at], beyond, a);
     const double rounded = Round(type, y);
     m.bit_exact = m.bit_exact && (got[at] == rounded || (std::isnan(got[at]) && std::isnan(rounded)));
     m.violations += judged.outcome == 0;
@@ -142,7 +150,7 @@ NaiveMetrics MeasureNaively(const JudgedCase& c) {
     if (judged.in_sums) {
       const long double abs = std::fabs(error);
       if (exact) margin = judged.outcome == 0 ? kInf : 0;
-      if (!exact && abs > 0) margin = abs / tolerance;
+      if (!exact && beyond > 0) margin = beyond / a;
       ++m.finite;
       m.zeros += got[at] == 0;
       m.margin = std::max(m.margin, margin);
@@ -154,10 +162,9 @@ NaiveMetrics MeasureNaively(const JudgedCase& c) {
       m.sum_ulp2 += UlpOf(type, y) * UlpOf(type, y);
       const long double sigma = c.golden.sigma[i] * c.contract.AccUnitRoundoff();
       m.sum_sigma2 += sigma * sigma;
-      const long double own = std::max(UlpOf(type, y), UlpOf(type, got[at])) / 2;
       const long double scale =
           std::sqrt(sigma * sigma + static_cast<long double>(c.golden.error[i]) * c.golden.error[i]);
-      const long double r = scale > 0 ? std::max(0.0L, abs - own) / scale : 0;
+      const long double r = scale > 0 ? beyond / scale : 0;
       m.sum_r2 += r * r;
       m.max_r = std::max(m.max_r, r);
       m.sum_bias += (error < 0) != (y < 0) ? -r : r;

@@ -170,15 +170,25 @@ TEST(Metrics, JustWithinAndJustBeyondTheBound) {
   EXPECT_EQ(c.Judge().violations, 1);
 }
 
-TEST(Metrics, ToleranceIsTheHardBound) {
+// Of the largest and the smallest number that are right.
+TEST(Metrics, TolerancesLieWithinTheHardBound) {
   const JudgedCase c({.dtype = DType::kF16, .shape = {500}, .extra_term = true});
   const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF16);
   for (int64_t i = 0; i < c.values(); ++i) {
-    EXPECT_NEAR(judge.Judge(i, 0).tolerance / HardBound(c.bound, c.golden, i), 1, 1e-13);
+    const double bound = HardBound(c.bound, c.golden, i), a = AccumulatedBound(c.bound, c.golden, i);
+    for (const double end : {-a, a}) {
+      const double got = RoundTo(FormatOf(DType::kF16), c.golden.value[static_cast<size_t>(i)] + 0.999 * end);
+      const Judgement judged = judge.Judge(i, got);
+      EXPECT_TRUE(judged.accepted);
+      EXPECT_LE(judged.Margin(), 1);
+      EXPECT_LE(std::fabs(judged.error), judged.Tolerance());
+      EXPECT_LE(judged.Tolerance(), bound * (1 + 0x1p-40));
+    }
   }
 }
 
-// Selections and integers: one ulp below a power of two is as far as half an ulp above it, and still wrong.
+// Selections and integers: one ulp below a power of two is as far as half an ulp above it, and still wrong, also where
+// the contract flushes.
 TEST(Metrics, ExactGoldenPermitsNoRounding) {
   JudgedCase c({.shape = {1}});
   c.golden.exact = true;
@@ -190,7 +200,15 @@ TEST(Metrics, ExactGoldenPermitsNoRounding) {
   c.SetGot(0, 8 - 0x1p-21);
   EXPECT_EQ(c.Judge().violations, 1);
   c.contract.ftz = Flush::kOut;
-  EXPECT_EQ(c.Judge().violations, 0);
+  EXPECT_EQ(c.Judge().violations, 1);
+  EXPECT_TRUE(std::isinf(c.Judge().bound_margin));
+  c.golden.value = {0x1.8p-127};  // a subnormal f32
+  for (const double right : {0.0, 0x1.8p-127}) {
+    c.SetGot(0, right);
+    EXPECT_TRUE(c.Judge().Holds()) << right;
+  }
+  c.SetGot(0, 0x1p-126);
+  EXPECT_FALSE(c.Judge().Holds());
 }
 
 // Integer sums of a float accumulator: a bound in place of equality, on the vector path and at a tile's end alike.
@@ -266,17 +284,18 @@ TEST(Metrics, WorstElementsAreTheWorstInOrder) {
   const JudgedCase c({.shape = {100003}, .seed = 12, .noise = 5});
   const ErrorMetrics m = c.Judge();
   ASSERT_EQ(m.worst.size(), kWorstCount);
-  EXPECT_EQ(std::fabs(m.worst[0].error) / m.worst[0].tolerance, m.bound_margin);
+  EXPECT_EQ(m.worst[0].margin, m.bound_margin);
   std::vector<double> margins;
   for (int64_t i = 0; i < c.values(); ++i) {
     const double a = c.bound.terms[0].coefficient * c.golden.magnitude[i] + c.golden.error[i];
     const double y = c.golden.value[static_cast<size_t>(i)];
-    margins.push_back(std::fabs(c.got.As<float>()[static_cast<size_t>(i)] - y) /
-                      (a + std::max(c.bound.u_out * (std::fabs(y) + a), c.bound.lambda_out)));
+    const double got = c.got.As<float>()[static_cast<size_t>(i)];
+    const double half = std::fabs(got - std::nextafter(static_cast<float>(got), y > got ? HUGE_VALF : -HUGE_VALF)) / 2;
+    margins.push_back((std::fabs(got - y) - half) / a);
   }
   std::sort(margins.rbegin(), margins.rend());
   for (size_t k = 0; k < kWorstCount; ++k) {
-    EXPECT_NEAR(std::fabs(m.worst[k].error) / m.worst[k].tolerance / margins[k], 1, 1e-12);
+    EXPECT_NEAR(m.worst[k].margin / margins[k], 1, 1e-12);
   }
 }
 

@@ -37,7 +37,7 @@ struct StatisticCase {
       const std::vector<double> got = RunAttentionRow(problem, inputs, row, contract, form, fault);
       for (int64_t c = 0; c < op.dv; ++c) {
         const int64_t i = row * op.dv + c;
-        largest = std::max(largest, judge.Deviation(i, judge.Judge(i, got[c]), got[c]));
+        largest = std::max(largest, judge.Deviation(i, judge.Judge(i, got[c])));
       }
     }
     return largest / kElementThreshold;

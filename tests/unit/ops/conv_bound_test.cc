@@ -52,7 +52,7 @@ struct Judged {
       if (bound.exact || IsFree(bound, i)) continue;
       const double limit = HardBound(bound, golden, i), lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
       for (double side : {-1.05, 1.05}) {
-        const double beyond = y + side * limit;
+        const double beyond = HeldBeyond(out, y, y + side * limit);
         if (!(std::abs((beyond - y) - lo) > 1.02 * limit) || !std::isfinite(beyond)) continue;
         ASSERT_FALSE(Holds(i, beyond)) << "element " << i;
         ++tally.pushed;

@@ -36,7 +36,7 @@ struct Judged {
     EXPECT_EQ(std::ssize(got), golden.size());
     for (int64_t i = 0; i < golden.size(); ++i) {
       const Judgement judged = judge.Judge(i, got[i]);
-      const double own = std::abs(judged.error) / judged.tolerance;
+      const double own = judged.Margin();
       EXPECT_EQ(judged.accepted, own <= 1) << i;
       margin = std::max(margin, own);
     }
@@ -48,7 +48,7 @@ struct Judged {
     const ElementJudge judge = test::JudgeBy(bound, golden);
     double largest = 0;
     for (int64_t i = 0; i < golden.size(); ++i) {
-      largest = std::max(largest, judge.Deviation(i, judge.Judge(i, got[i]), got[i]));
+      largest = std::max(largest, judge.Deviation(i, judge.Judge(i, got[i])));
     }
     return largest;
   }

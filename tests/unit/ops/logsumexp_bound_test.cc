@@ -144,5 +144,25 @@ TEST(LogSumExpTwin, LegalFormsPassAndAMissingTermDoesNot) {
   EXPECT_GE(seen, 24);
 }
 
+// A library returned a bf16 number 0.915 ulp off, which is the rounding of nothing near. u |y| would have permitted it:
+// below a power of two that is almost an ulp.
+TEST(LogSumExpBound, ANeighbourAlmostAnUlpOffIsNoRounding) {
+  const Problem problem = Bind("reduce/bf16/shape=256x1024,axes=1,kind=logsumexp/fill=normal/seed=0");
+  const Golden golden = Op("reduce").ComputeGolden(problem, Op("reduce").MakeInputs(problem), Tier::kFast);
+  const DeclaredBound bound = BoundOf(problem, golden, "f32acc;math=2");
+  const FloatFormat& format = FormatOf(DType::kBF16);
+  int within_u = 0;
+  for (int64_t row = 0; row < golden.size(); ++row) {
+    const double y = golden.value[row], right = RoundTo(format, y), ulp = UlpAt(format, y);
+    const double other = right + std::copysign(ulp, y - right), error = std::abs(other - y);
+    EXPECT_TRUE(Accepts(bound, golden, row, right));
+    if (error > 0.55 * ulp) {
+      EXPECT_FALSE(Accepts(bound, golden, row, other)) << error / ulp;
+    }
+    if (error > 0.9 * ulp && error < format.UnitRoundoff() * y) ++within_u;
+  }
+  EXPECT_GT(within_u, 0);
+}
+
 }  // namespace
 }  // namespace assay::test

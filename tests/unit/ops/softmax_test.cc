@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/binding.h"
 #include "tests/support/mpfr.h"
@@ -129,6 +130,20 @@ TEST(SoftmaxGolden, LongRowsAreAsExactAsShortOnes) {
   }
 }
 
+// Sizes whose sum no double holds: an A that is no number would refuse whatever comes.
+TEST(SoftmaxBound, LogarithmsOfTheSmallestDoubleAreBounded) {
+  const Problem problem = Bind("softmax/f64/shape=1x3,log=1/fill=normal/seed=0");
+  const double lowest = std::numeric_limits<double>::lowest();
+  std::vector<Tensor> inputs;
+  inputs.emplace_back(DType::kF64, Shape{1, 3});
+  inputs[0].SetDoubles(std::vector<double>{lowest, 0, 1});
+  const Golden golden = Op("softmax").ComputeGolden(problem, inputs, Tier::kReproducible);
+  const DeclaredBound bound = BoundOf(problem, golden, "f64;math=1");
+  EXPECT_LT(JudgeBy(bound, golden).Accumulated(0), 1e300);
+  EXPECT_TRUE(Accepts(bound, golden, 0, lowest));
+  EXPECT_FALSE(Accepts(bound, golden, 0, lowest / 2));
+}
+
 TEST(SoftmaxGolden, RowsWithoutAMaximum) {
   const Problem problem = Bind("softmax/f32/shape=4x3/fill=normal/seed=0");
   std::vector<Tensor> inputs;
@@ -180,7 +195,8 @@ void CheckBound(const std::string& id, const char* declaration, double& closest,
       if (contract.ftz == Flush::kNone) {
         ASSERT_TRUE(Accepts(bound, golden, i, RoundTo(format, y)));
       }
-      const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i], beyond = y + 1.05 * limit;
+      const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
+      const double beyond = HeldBeyond(problem.output().dtype, y, y + 1.05 * limit);
       if (!std::isfinite(beyond) || !((beyond - y) - lo > 1.01 * limit)) continue;
       ASSERT_FALSE(Accepts(bound, golden, i, beyond)) << i;
       ++pushed;

@@ -11,6 +11,7 @@
 
 #include "ops/binding.h"
 #include "ops/exact_code.h"
+#include "ops/exact_ties.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 #include "tests/support/operator_cases.h"
@@ -206,6 +207,7 @@ TEST(ReduceTwin, AMissingTermIsSeen) {
         std::vector<int> shown(static_cast<size_t>(k));
         const int variants = Op("reduce").TwinVariants(problem, Declared(declaration));
         for (int variant = 0; variant < variants; ++variant) {
+          if (op.kind == ReduceKind::kSum && variant == kTieVariant) continue;  // sums that are not exact in the output
           const std::optional<Twin> twin = MakeTwinOf(problem, declaration, variant);
           ASSERT_TRUE(twin.has_value());
           const Problem shorter =

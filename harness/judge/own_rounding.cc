@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/own_rounding.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace assay {
+namespace {
+
+// The exponent field of x >= 0 read as a number: 2^floor(log2 x) for normal numbers, 0 below them.
+double BinadeOf(double x) {
+  constexpr uint64_t kExponent = 0x7ff0'0000'0000'0000;
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & kExponent);
+}
+
+// The largest number of the format that is no larger than x in magnitude.
+double TowardZero(const FloatFormat& format, double x) {
+  const double nearest = RoundTo(format, x);
+  return std::fabs(nearest) > std::fabs(x) ? std::copysign(std::fabs(nearest) - UlpAt(format, x), x) : nearest;
+}
+
+}  // namespace
+
+double RoundingReach::Of(double got, double error) const {
+  if (got == 0) return zero;
+  const double size = std::fabs(got);
+  if (std::signbit(got) != std::signbit(error)) return std::max(BinadeOf(size) * scale, floor);
+  return inward * std::max(BinadeOf(size * kJustBelow) * scale, floor);
+}
+
+RoundingReach ReachOf(const FloatFormat& format, OutputRounding rounding, bool flushes) {
+  const double ulps = rounding == OutputRounding::kNearest ? 0.5 : 1;
+  RoundingReach reach;
+  reach.scale = ulps * std::ldexp(1.0, 1 - format.precision);
+  // Half of double's smallest number is none.
+  reach.floor = std::max(ulps * format.MinSubnormal(), std::numeric_limits<double>::denorm_min());
+  reach.inward = rounding == OutputRounding::kTowardZero ? 0 : 1;
+  reach.zero = flushes ? format.MinNormal() : reach.floor;
+  return reach;
+}
+
+bool IsRoundingOf(const FloatFormat& format, OutputRounding rounding, bool flushes, double x, double rest, double got) {
+  if (flushes && got == 0 && std::fabs(x) < format.MinNormal()) return true;
+  // Double's own format shows whether the rest points toward zero; in narrower ones x itself has been rounded to odd.
+  const bool inward = rest != 0 && std::signbit(rest) != std::signbit(x);
+  if (rounding == OutputRounding::kNearest) return got == RoundTo(format, x);
+  const double cut = inward ? std::nextafter(x, 0.0) : TowardZero(format, x);
+  if (got == cut) return true;
+  if (rounding == OutputRounding::kTowardZero || (cut == x && rest == 0)) return false;
+  return got == (inward ? x : cut + std::copysign(UlpAt(format, cut), x));
+}
+
+}  // namespace assay

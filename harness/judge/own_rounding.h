@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output's own rounding. A result is right when it is the rounding of some real t in [y - A, y + A], so that its
+// error may exceed A by as much as lies between the result and the last real on y's side that rounds to it: half the
+// gap to the neighbour there for rounding to nearest, which below a power of two is a quarter of the gap above it.
+#pragma once
+
+#include "harness/data/dtype.h"
+#include "harness/model/contract.h"
+
+namespace assay {
+
+// This makes 2^k the largest number below it in double, and leaves every other number in its binade.
+inline constexpr double kJustBelow = 1 - 0x1p-53;
+
+struct RoundingReach {
+  // Away from zero: `scale` times the result's binade, at least `floor`.
+  double scale = 0, floor = 0;
+  double inward = 1;  // toward zero, as a share of the same: 0 where digits are cut off
+  double zero = 0;    // of a zero, either way
+
+  // Whether nothing but the binade matters.
+  bool Even() const { return inward == 1 && zero == floor; }
+  // Of the finite number `got`, on the side of got - error.
+  double Of(double got, double error) const;
+};
+
+// `flushes`: zero stands for every subnormal number. Cut off, the largest finite number has no limit above it; that is
+// left to the rules of overflow, and so is the infinity that the other modes have there.
+RoundingReach ReachOf(const FloatFormat& format, OutputRounding rounding, bool flushes);
+
+// Whether `got` is what x makes, or what lies next to x on the side of `rest`'s sign: a sum whose rest a double does
+// not hold. Precondition: |x| is in the format's range.
+bool IsRoundingOf(const FloatFormat& format, OutputRounding rounding, bool flushes, double x, double rest, double got);
+
+}  // namespace assay
