@@ -6,9 +6,8 @@
 //   static constexpr int kMath;                            the worst of its functions, in ulp
 //   static void IgnoreShapes(const plugin::OpDesc& op);    names the attributes that the shapes tell
 //   static size_t Outputs(const plugin::OpDesc& op);       how many there are; else one
-//   static constexpr int kLineAxes;                        how many of the output's axes a line has; else the last
-//   alone static std::vector<int> Leads(size_t input, int rank); the output's axes before the line that an operand has;
-//   its own
+//   static constexpr int kLineAxes;                        how many of the output's axes a line has; else the last one
+//   static std::vector<int> Leads(size_t input, int rank); the output's axes before the line that an operand has; its own
 //                                                          line is what follows, in row-major order
 //   explicit Kernel(const plugin::OpDesc& op);
 //   template <class Acc> void Line(const Lines<Acc>& x, std::span<Acc> y) const;

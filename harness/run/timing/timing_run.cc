@@ -204,7 +204,7 @@ Call<void> TimingRun::ChangeSome(std::span<const size_t> order) {
       used_[order[i]] = false;
       if (last_set_ == order[i]) last_set_.reset();
     }
-    if (executed_[order[i]]) sets_.Renew(order[i], pieces);
+    if (executed_at_[order[i]] > 0) sets_.Renew(order[i], pieces);
   }
   if (pieces.empty()) return {};
   return Send(pieces);
