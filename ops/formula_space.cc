@@ -45,6 +45,8 @@ CaseSpace FormulaOperator::Space() const {
   }
   for (const AttrDef& attr : schema_.attrs) {
     if (attr.type == AttrType::kName) space.Vary(attr.key, attr.choices, kInTriples);
+    // An attribute with a default is a flag.
+    if (attr.type == AttrType::kInt && !attr.default_value.empty()) space.Vary(attr.key, {"0", "1"}, kInTriples);
     if (attr.type == AttrType::kFloat) space.Vary(attr.key, {attr.default_value, "0.5"});
   }
   space.Vary("fill", {"normal", "uniform", "lognormal", "outlier", "special", "edges", "near_one", "pow2"}, kInTriples);

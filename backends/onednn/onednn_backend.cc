@@ -19,6 +19,9 @@ namespace {
 
 std::vector<Problem> MakeProblems(const plugin::OpDesc& op, const dnnl::engine& engine) {
   const auto one = [](Problem problem) { return std::vector<Problem>{std::move(problem)}; };
+  if (op.outputs().size() > 1) {
+    throw plugin::Unsupported("{} with {} outputs is not offered", op.name(), op.outputs().size());
+  }
   if (op.name() == "matmul") return one(MatmulProblem(op, engine));
   if (op.name() == "reduce") return one(ReduceProblem(op, engine));
   if (op.name() == "conv") return ConvProblems(op, engine);

@@ -31,7 +31,7 @@ Json NumberJson(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-std::string MarginText(const Number& margin) {
+std::string MarginOfOutput(const Number& margin) {
   return margin ? fmt::format("{:.3g}", *margin) : std::string();
 }
 
@@ -40,8 +40,8 @@ std::string OutputsText(const std::vector<OutputRecord>& outputs) {
   std::string text;
   for (const OutputRecord& o : outputs) {
     text += fmt::format("{}{}:{}:{}:{}:{}:{}:{}:{}", text.empty() ? "" : ";", o.name, o.verdict, o.result_class,
-                        MarginText(o.bound_margin), MarginText(o.exact_margin), MarginText(o.stat_margin),
-                        MarginText(o.exceptional_margin), MarginText(o.metamorphic_margin));
+                        MarginOfOutput(o.bound_margin), MarginOfOutput(o.exact_margin), MarginOfOutput(o.stat_margin),
+                        MarginOfOutput(o.exceptional_margin), MarginOfOutput(o.metamorphic_margin));
   }
   return text;
 }

@@ -45,8 +45,7 @@ static const assay_tensor_desc* operand(const assay_op_desc* d, int i) { return 
  * shapes tell m, n and k; there is a c where beta is not 0, a bias where bias is 1, and an epilogue with these. */
 static const char* why_not(const assay_op_desc* op) {
   static const char* const keys[] = {"m", "n", "k", "batch", "beta", "bias", "epilogue", "alpha", "transa", "transb"};
-  if (strcmp(op->op, "matmul") != 0 || op->n_inputs != 2) return "only matmul without c and bias is offered";
-  if (op->n_outputs != 1) return "matmul has one output"; /* others have more: each is a view of its own in the args */
+  if (strcmp(op->op, "matmul") || op->n_inputs != 2 || op->n_outputs != 1) return "only matmul of a and b is offered";
   for (int i = 0; i < 3; ++i) {
     const assay_tensor_desc* t = operand(op, i);
     if (t->type_code != ASSAY_TYPE_FLOAT || t->bits != 32 || t->ndim != 2) return "only f32 matrices are offered";

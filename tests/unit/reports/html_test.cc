@@ -136,6 +136,17 @@ TEST(Html, ImplementationsThatOnlyPassAreFolded) {
   EXPECT_THAT(SectionOf(HtmlReport(records, ""), "verdicts"), Not(HasSubstr("class=\"passing\"")));
 }
 
+TEST(Html, SeveralOutputsAreInTheDetailsOfARecord) {
+  Record r = Result("a", "mismatch", 4);
+  r.worst_output = "mean";
+  r.outputs.resize(2);
+  r.outputs[0].name = "y", r.outputs[0].verdict = "pass", r.outputs[0].result_class = "within_class";
+  r.outputs[0].bound_margin = .25, r.outputs[0].exact_margin = 0;
+  r.outputs[1].name = "mean", r.outputs[1].verdict = "mismatch", r.outputs[1].result_class = "none";
+  r.outputs[1].bound_margin = 4;
+  EXPECT_THAT(HtmlReport({r}, ""), HasSubstr("y:pass:within_class:0.25:0:::;mean:mismatch:none:4::::"));
+}
+
 TEST(Html, LinksNameTheCaseAndTheFilter) {
   const std::string page = HtmlReport({Result("a&b", "mismatch", 2)}, "");
   EXPECT_THAT(page, HasSubstr("href=\"#case=fft/f32/n=8,axes=1%2B2/fill=normal/seed=0&amp;on=cpu:a%26b\""));
