@@ -84,7 +84,7 @@ std::string ConsoleReport(const std::vector<Record>& foreign, const ConsoleStyle
   const std::string incomplete = IncompleteLine(records);
   if (!incomplete.empty()) page.AddLine("31;1", incomplete);
   for (const std::string& note : RunNotes(records, style.environment)) page.AddLine("33", "note: " + Printable(note));
-  page.Add("Verdicts: counts of results, and the largest |error| / bound of what passed", VerdictMatrix(records));
+  page.Add("Verdicts: counts of results, and the largest margin of the bound of what passed", VerdictMatrix(records));
   AddPerformance(records, style.performance_rows, page);
   page.Add("Inconclusive: a wrong result would pass", InconclusiveTable(records));
   page.Add("Not run", ReasonsTable(records));

@@ -41,7 +41,7 @@ std::string Body(const Record& r) {
   if (!r.required_contract.empty()) text += "\nrequired contract: " + r.required_contract;
   if (!r.contract.empty()) text += "\ndeclared contract: " + r.contract;
   if (const std::string check = DecidingText(DecidingCheckOf(r)); !check.empty()) text += "\ndecided by: " + check;
-  if (r.bound_margin) text += fmt::format("\nlargest |error| / bound: {:.4g}", *r.bound_margin);
+  if (r.bound_margin) text += fmt::format("\nlargest margin of the bound: {:.4g}", *r.bound_margin);
   if (const WrongElements wrong = WrongElementsOf(r); !wrong.rows.empty()) {
     text += fmt::format("\n{}: ", fmt::join(wrong.header, " | "));
     for (const auto& row : wrong.rows) text += fmt::format("\n  {}", fmt::join(row, " | "));

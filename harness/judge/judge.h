@@ -51,7 +51,7 @@ struct Judgement {
   double rounding = 0;  // what that rounding may add to the error of this very result (own_rounding.h)
 
   double Beyond() const { return std::fabs(error) - rounding; }
-  // T_hard: a finite result is within the bound where |error| is at most this, but for ties of A = 0.
+  // A finite result is within the bound where |error| is at most this, but for ties of A = 0.
   double Tolerance() const { return allowed + rounding; }
   bool Within() const { return Beyond() <= allowed; }
   // What is left of the error without that rounding, over A. Above 1: not within the bound.

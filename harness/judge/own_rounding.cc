@@ -39,6 +39,7 @@ RoundingReach ReachOf(const FloatFormat& format, OutputRounding rounding, bool f
   reach.floor = std::max(ulps * format.MinSubnormal(), std::numeric_limits<double>::denorm_min());
   reach.inward = rounding == OutputRounding::kTowardZero ? 0 : 1;
   reach.zero = flushes ? format.MinNormal() : reach.floor;
+  reach.even = reach.inward == 1 && reach.zero == reach.floor;
   return reach;
 }
 

@@ -17,9 +17,8 @@ struct RoundingReach {
   double scale = 0, floor = 0;
   double inward = 1;  // toward zero, as a share of the same: 0 where digits are cut off
   double zero = 0;    // of a zero, either way
+  bool even = true;   // nothing but the binade matters: inward is 1 and zero is floor
 
-  // Whether nothing but the binade matters.
-  bool Even() const { return inward == 1 && zero == floor; }
   // Of the finite number `got`, on the side of got - error.
   double Of(double got, double error) const;
 };

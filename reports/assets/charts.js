@@ -26,7 +26,7 @@ function histogram(text) {
   const end = left(counts.length - 1) + width + 4;
   const svg = makeSvg('svg', {class: 'histogram', viewBox: `0 0 ${end} ${height + top + 22}`, role: 'img',
                               width: '100%', style: 'max-width:46rem',
-                              'aria-label': `Histogram of |error| / bound over ${total} elements`});
+                              'aria-label': `Histogram of margins of the bound over ${total} elements`});
   svg.append(makeSvg('line', {x1: 0, x2: end, y1: height + top, y2: height + top}));
   counts.forEach((count, i) => {
     const size = count > 0 ? Math.max(2, height * Math.log1p(count) / most) : 0;

@@ -134,7 +134,7 @@ function detailPanel(record) {
     block('Errors', metrics), block('Time of one execution', timing(record)),
     block('Wrong elements of the exact twin, whose data are its own', twinElements(record.twin_elements), true),
     make('div', {class: 'pair'}, block('Worst elements', worstElements(record)),
-         block('Elements by |error| / bound (heights logarithmic, the limit dashed)', bins)),
+         block('Elements by margin of the bound (heights logarithmic, the limit dashed)', bins)),
     block([term('relation', 'Relations'), ' between executions'], relations(record), true),
     block('This case on all implementations', others(record), true),
     record.reproduce ? block('Reproduce', addCopyButton(make('div', {class: 'copy'}, make('code', {}, record.reproduce))), true) : null,

@@ -43,7 +43,7 @@ std::string Failure(const Page& page, size_t index) {
     facts += " · decided by <b>" + Escaped(check) + "</b>";
   }
   if (r.bound_margin && DecidingCheckOf(r).name != "bound")
-    facts += fmt::format(" · |error| / bound <b>{:.3g}</b>", *r.bound_margin);
+    facts += fmt::format(" · margin of the bound <b>{:.3g}</b>", *r.bound_margin);
   if (r.violations.value_or(0) > 0) {
     facts += fmt::format(" · {} of {} outside", *r.violations, Counted(r.elements.value_or(0), "element"));
   }

@@ -37,7 +37,7 @@ std::string Words(const Line& line) {
 std::string Margin(const Number& margin) {
   if (!margin || !std::isfinite(*margin)) return "<span class=\"m\"></span>";
   return fmt::format(
-      "<span class=\"m\" title=\"worst |error| / bound of what passed\"><i style=\"width:{:.1f}%\"></i>{}</span>",
+      "<span class=\"m\" title=\"worst margin of the bound of what passed\"><i style=\"width:{:.1f}%\"></i>{}</span>",
       MarginPercent(*margin), MarginText(*margin));
 }
 

@@ -125,6 +125,7 @@ struct Registers {
   V rel_least, ulp_least;  // of a quotient that is looked at
   V alarm;                 // the same of margin, at most 1: violations are counted there as well
   size_t zeros = 0, inexact = 0, violations = 0;
+  bool tie = false;  // some error is exactly the output's rounding where A is zero: one of a tie's neighbours is wrong
 
   template <class F>
   void ForEach(JudgeLanes& lanes, int lane, const F& f) {
@@ -179,7 +180,7 @@ HWY_INLINE hn::Vec<D> Reach(D d, const RoundingReach& p, hn::Vec<D> got, hn::Vec
     return hn::BitCast(d, hn::IfNegativeThenElse(outward, hn::BitCast(bits, away), hn::BitCast(bits, toward)));
   };
   const auto reach = Spacing(d, choose(size, hn::Mul(size, hn::Set(d, kJustBelow))), p.scale, p.floor);
-  if (p.Even()) return reach;
+  if (p.even) return reach;
   const auto directed = choose(reach, hn::Mul(reach, hn::Set(d, p.inward)));
   return hn::IfThenElse(hn::Eq(size, hn::Zero(d)), hn::Set(d, p.zero), directed);
 }
@@ -191,13 +192,14 @@ HWY_INLINE void Maxima(D d, const JudgeParams& p, hn::Vec<D> abs, hn::Vec<D> y, 
                        hn::Vec<D> allowed, Registers<D>& acc) {
   const auto rel = hn::And(hn::Gt(abs, hn::Mul(acc.rel_least, y)), hn::Gt(y, hn::Zero(d)));
   const auto ulps = hn::Gt(abs, hn::Mul(acc.ulp_least, ulp));
-  const auto near = hn::Gt(beyond, hn::Mul(acc.alarm, allowed));
+  const auto near = hn::Ge(beyond, hn::Mul(acc.alarm, allowed));
   if (hn::AllFalse(d, hn::Or(hn::Or(rel, ulps), near))) return;
   if (!hn::AllFalse(d, rel)) acc.rel = std::max(acc.rel, LargestQuotient(d, rel, abs, y));
   if (!hn::AllFalse(d, ulps)) acc.ulp = std::max(acc.ulp, LargestQuotient(d, ulps, abs, ulp));
   if (!hn::AllFalse(d, near)) {
+    acc.tie = acc.tie || (!p.integer && !hn::AllFalse(d, hn::Eq(hn::Or(beyond, allowed), hn::Zero(d))));
     acc.violations += hn::CountTrue(d, hn::Gt(beyond, allowed));
-    acc.margin = std::max(acc.margin, LargestQuotient(d, near, beyond, allowed));
+    acc.margin = std::max(acc.margin, LargestQuotient(d, hn::And(near, hn::Gt(beyond, hn::Zero(d))), beyond, allowed));
   }
   acc.SetLeast(d, p);
 }
@@ -235,7 +237,7 @@ HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t 
   const auto accumulated = in.Accumulated(d, i, p, error);
   const auto reach = hn::Add(y, accumulated);
   const auto decidable = kForced ? hn::Le(y, largest) : hn::Lt(reach, hn::Set(d, p.special_at));
-  auto ordinary = hn::And(hn::Le(size, largest), decidable);
+  const auto ordinary = hn::And(hn::Le(size, largest), decidable);
 
   // What is decidable lies below the format's ceiling.
   auto ulp = Spacing(d, y, p.ulp_scale, p.ulp_floor);
@@ -243,9 +245,6 @@ HWY_INLINE hn::Mask<D> Step(D d, const Loads& in, const JudgeParams& p, int64_t 
   if constexpr (kPass != Pass::kPlain) Compare(d, in, p, i, value, got, e, ulp, acc);
   const auto left = hn::Sub(abs, Reach(d, p.reach, got, size, e));
   const auto allowed = hn::Mul(accumulated, hn::Set(d, kJudgeSlack));
-  // Where A is zero, one of a tie's neighbours is wrong.
-  if (!kForced && !p.exact && !p.integer) ordinary = hn::AndNot(hn::Eq(hn::Or(left, allowed), zero), ordinary);
-
   const auto sigma = in.Sigma(d, i, p, y);
   const auto beyond = hn::Max(zero, hn::Sub(left, in.Systematic(d, i, p, y, sigma)));
   const auto sigma2 = hn::Mul(sigma, sigma);
@@ -291,7 +290,7 @@ bool Run(D d, const Loads& loads, const JudgeParams& params, int64_t first, int6
     ordinary = hn::And(ordinary, Step<kPass>(d, in, p, i + kJudgeLanes, acc));
   }
   if (i < end) ordinary = hn::And(ordinary, Step<kPass>(d, in, p, i, acc));
-  if (!hn::AllTrue(d, ordinary)) return false;
+  if (!hn::AllTrue(d, ordinary) || (kPass != Pass::kForced && acc.tie)) return false;
   acc.ForEach(lanes, lane, [d](const auto& v, double* to) { hn::StoreU(v, d, to); });
   acc.ForEachNumber(lanes, lane, [](double x, double& to) { to = x; });
   acc.Count(lanes, lane);
