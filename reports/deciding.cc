@@ -43,8 +43,7 @@ DecidingCheck DecidingCheckOf(const Record& r) {
   if (r.verdict == "inconclusive") return {"mutation power", std::nullopt};
   if (r.verdict == "pass") return NearestToItsLimit(r);
   if (r.verdict != "mismatch" && r.verdict != "below_contract") return {};
-  if (r.reason.starts_with("memory:")) return {"memory", std::nullopt};
-  if (r.reason.starts_with("second input set")) return {"second input set", std::nullopt};
+  if (!r.decided_by.empty()) return {r.decided_by, std::nullopt};
   const Checks checks = ChecksOf(r);
   const auto failed = std::ranges::find_if(checks, Fails);
   if (failed != checks.end() && (r.verdict == "mismatch" || !r.lower_class.empty())) return *failed;

@@ -12,18 +12,7 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kMark = "[known: ";
 constexpr size_t kNamed = 3;  // implementations in a row
-
-// "what failed [known: why, file:line]"; without the mark the whole text is the reason.
-KnownCause CauseOf(const std::string& text) {
-  const size_t mark = text.rfind(kMark);
-  if (mark == text.npos || !text.ends_with(']')) return {text, "", "", {}};
-  const std::string inside = text.substr(mark + kMark.size(), text.size() - mark - kMark.size() - 1);
-  const size_t comma = inside.rfind(", ");
-  if (comma == inside.npos) return {inside, "", "", {}};
-  return {inside.substr(0, comma), inside.substr(comma + 2), "", {}};
-}
 
 std::string Implementations(const KnownCause& cause, const std::vector<Column>& columns) {
   std::set<std::string> names;
@@ -47,7 +36,7 @@ std::vector<KnownCause> KnownCausesOf(const std::vector<Record>& records) {
   std::vector<KnownCause> causes;
   for (size_t i = 0; i < records.size(); ++i) {
     if (!IsKnownFailure(records[i])) continue;
-    KnownCause cause = CauseOf(records[i].reason);
+    KnownCause cause{records[i].known_reason, records[i].known_where, "", {}};
     if (records[i].read_on != cause.where) cause.read_on = records[i].read_on;
     const auto same = [&](const KnownCause& k) { return k.reason == cause.reason && k.where == cause.where; };
     auto at = std::ranges::find_if(causes, same);

@@ -6,7 +6,7 @@
 namespace assay {
 
 bool FailedAfterPassing(const Record& record) {
-  return record.reason.find(kAfterPassing) != std::string::npos;
+  return record.decided_by == kLaterExecutions;
 }
 
 bool FailsAlike(const PlannedCase& planned, const Device& device, const Record& failed, const LoopSettings& settings) {

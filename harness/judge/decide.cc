@@ -81,6 +81,11 @@ std::string ValueFailure(const Evidence& evidence) {
   return StatisticFailure(evidence);
 }
 
+bool FailsOnOtherDataAlone(const Evidence& evidence) {
+  return !evidence.second_set.empty() && std::ranges::all_of(evidence.twins, &TwinOutcome::Holds) &&
+         std::ranges::all_of(evidence.runs, &ErrorMetrics::Holds);
+}
+
 // The first relation to another execution that the contract claims and that does not hold.
 std::string RelationFailure(const Evidence& evidence) {
   const auto broken = std::ranges::find_if(evidence.properties, &PropertyOutcome::Fails);
@@ -254,6 +259,7 @@ Decision Decide(const Evidence& evidence) {
   decision.reason = MemoryFailure(evidence);
   decision.memory_fault = !decision.reason.empty();
   if (!decision.memory_fault) decision.reason = ValueFailure(evidence);
+  decision.decided_by = decision.memory_fault ? "memory" : FailsOnOtherDataAlone(evidence) ? "second input set" : "";
   if (!decision.reason.empty()) {
     decision.verdict = Verdict::kMismatch;
     if (decision.memory_fault || !evidence.lower_class) return decision;

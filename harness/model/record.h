@@ -111,6 +111,10 @@ struct Record {
   // Folder with the tensors of a failure, below the output folder: "failures/<hash of the case id>"; "" when there is
   // none.
   std::string failure_dir;
+  // What decided a failing result where no margin does: "memory", "second input set", "later executions" or "other
+  // layout"; "" else.
+  std::string decided_by;
+  std::string known_reason, known_where;  // of the rule that explains a failure, and its file and line
   // Up to eight elements, worst first: "index:got:golden:tolerance" joined by ';', index row-major.
   std::string worst_elements;
   // Counts of finite elements by margin, comma separated, in the bins
@@ -191,7 +195,8 @@ void VisitFields(R& r, F&& f) {
   f("lower_class_contract", r.lower_class_contract), f("lower_class_bound_margin", r.lower_class_bound_margin);
   f("lower_class_stat_margin", r.lower_class_stat_margin);
   f("known_issue", r.known_issue), f("fault", r.fault), f("read_on", r.read_on), f("sandbox", r.sandbox);
-  f("worst_output", r.worst_output), f("outputs", r.outputs);
+  f("worst_output", r.worst_output), f("outputs", r.outputs), f("decided_by", r.decided_by);
+  f("known_reason", r.known_reason), f("known_where", r.known_where);
 }
 
 std::string ToJsonLine(const Record& record);  // no newline

@@ -93,6 +93,7 @@ void ApplyExpectations(const std::vector<Expectation>& rules, bool memory_fault,
     record.known_issue = rule->name.empty() ? rule->where : rule->name;
     record.fault = rule->fault;
     record.read_on = rule->read_on.empty() ? rule->where : rule->read_on;
+    record.known_reason = rule->reason, record.known_where = rule->where;
     record.reason = fmt::format("{} [known: {}, {}]", record.reason, rule->reason, rule->where);
   } else if (!rule->flake && *verdict == Verdict::kPass) {
     record.outcome = "unexpected_pass";

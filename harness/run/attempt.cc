@@ -33,6 +33,11 @@ void Attempt::SetVerdict(Verdict of, ResultClass of_class, const std::string& wh
   result_class = of_class;
   reason = why;
   assay::SetVerdict(record, of, of_class, why);
+  SetDecidedBy("");
+}
+
+void Attempt::SetDecidedBy(std::string_view what) {
+  decided_by = record.decided_by = what;
 }
 
 void Findings::Decide() {

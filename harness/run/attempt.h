@@ -52,7 +52,7 @@ struct OutputProblem {
 struct Attempt {
   Verdict verdict = Verdict::kError;
   ResultClass result_class = ResultClass::kNone;
-  std::string reason;
+  std::string reason, decided_by;
   std::string implementation;
   std::string contract_text;  // as declared
   Contract contract;
@@ -75,6 +75,7 @@ struct Attempt {
 
   // Also in the record.
   void SetVerdict(Verdict of, ResultClass of_class, const std::string& why);
+  void SetDecidedBy(std::string_view what);  // after the verdict; see Record
   // The same because of one output, which a reason names where there are several.
   void SetVerdictOf(size_t output, Verdict of, ResultClass of_class, const std::string& why);
   // "output mean: " where there are several; "" of a single one.

@@ -29,8 +29,8 @@ namespace assay {
 
 class Ceilings;
 
-// In the reason of what only many executions showed.
-inline constexpr std::string_view kAfterPassing = ", after passing: ";
+// Record::decided_by of what only many executions showed.
+inline constexpr std::string_view kLaterExecutions = "later executions";
 
 struct RunnerSettings {
   std::vector<std::string> implementations;  // --impl; empty: all

@@ -268,7 +268,8 @@ void CaseRunner::JudgeOutputs(std::span<const TimedOutput> outputs, const std::s
       attempt.kept.push_back({"timed", content == 1 && differs ? other : KeptOutputSet::kOwn, ClonesOf(of)});
     }
     attempt.SetVerdictOf(wrong.output, Verdict::kMismatch, ResultClass::kNone,
-                         fmt::format("{}{}{}", where, kAfterPassing, wrong.what));
+                         fmt::format("{}, after passing: {}", where, wrong.what));
+    attempt.SetDecidedBy(attempt.memory_fault ? "memory" : kLaterExecutions);
   };
   for (const TimedOutput& timed : outputs) {
     const Execution& execution = timed.execution;

@@ -109,8 +109,9 @@ void JudgeOtherLayouts(CaseContext& context, const Device& device, const Contrac
       return attempt.SetFailure({found.error().outcome, fmt::format("{}: {}", how, found.error().message)});
     }
     if (found->what.empty()) continue;
-    return attempt.SetVerdictOf(found->output, Verdict::kMismatch, ResultClass::kNone,
-                                fmt::format("{}: {}", how, found->what));
+    attempt.SetVerdictOf(found->output, Verdict::kMismatch, ResultClass::kNone,
+                         fmt::format("{}: {}", how, found->what));
+    return attempt.SetDecidedBy(attempt.memory_fault ? "memory" : "other layout");
   }
 }
 

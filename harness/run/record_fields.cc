@@ -173,6 +173,7 @@ void SetAttempt(Record& record, const Problem& problem, const Attempt& attempt) 
   record.implementation = attempt.implementation;
   record.contract = attempt.contract_text;
   SetVerdict(record, attempt.verdict, attempt.result_class, attempt.reason);
+  record.decided_by = attempt.decided_by;
   if (attempt.harness_failed) record.fault = kHarnessBackend;
   if (attempt.prepare_s) record.prepare_s = *attempt.prepare_s;
   if (attempt.plan.workspace_bytes) record.workspace_bytes = static_cast<int64_t>(*attempt.plan.workspace_bytes);

@@ -54,6 +54,7 @@ Call<void> Trial::Run(const PreparedPlan& plan, RelationEffort relations) {
   const bool named = decision.memory_fault || decision.reason.empty();
   attempt_.SetVerdict(decision.verdict, decision.result_class,
                       (named ? "" : attempt_.Naming(found_.worst)) + decision.reason);
+  attempt_.SetDecidedBy(decision.decided_by);
   return {};
 }
 

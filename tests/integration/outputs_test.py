@@ -52,7 +52,7 @@ class Outputs(Base):
         planes = safetensors_header(folder / "golden.safetensors")
         self.assertTrue({"y.value", "residual_out.value", "y.error"} <= set(planes))
         got = safetensors_header(sorted(folder.glob("got-two_outputs-wrong_second*"))[0])
-        self.assertEqual(set(got) - {"__metadata__"}, {"y", "y.bound", "residual_out", "residual_out.bound"})
+        self.assertEqual(set(got) - {"__metadata__"}, {"y", "y.bound", "y.rounding", "residual_out", "residual_out.bound", "residual_out.rounding"})
         text = (folder / "reproduce.txt").read_text()
         lines = [line for line in text.splitlines() if " check " in line and "#" not in line]
         self.assertTrue(lines)

@@ -260,6 +260,17 @@ TEST(Decide, Table) {
   }
 }
 
+TEST(Decide, NamesWhatDecidedWhereNoMarginDoes) {
+  Evidence evidence = GoodEvidence();
+  EXPECT_EQ(Decide(evidence).decided_by, "");
+  evidence.second_set = "on other data";
+  EXPECT_EQ(Decide(evidence).decided_by, "second input set");
+  AddViolation(evidence.runs[0]);
+  EXPECT_EQ(Decide(evidence).decided_by, "");
+  evidence.changed_inputs = {"a was changed"};
+  EXPECT_EQ(Decide(evidence).decided_by, "memory");
+}
+
 TEST(Decide, Margins) {
   Evidence evidence = GoodEvidence();
   evidence.runs[1].bound_margin = 0.5;

@@ -32,9 +32,9 @@ TEST(Deciding, TheCheckThatFailedOrCameNearest) {
   EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "bound 2");
   r.exact_margin = std::numeric_limits<double>::infinity();
   EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "exact");
-  r.reason = "memory: 8 guard bytes";
+  r.decided_by = "memory";
   EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "memory");
-  r.verdict = "below_contract", r.reason = "", r.bound_margin = 0.5, r.stat_margin = 0.5, r.exact_margin = 0;
+  r.verdict = "below_contract", r.decided_by = "", r.bound_margin = 0.5, r.stat_margin = 0.5, r.exact_margin = 0;
   EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "contract");
   r.bound_margin = 7, r.lower_class = "in=bf16";
   EXPECT_EQ(DecidingText(DecidingCheckOf(r)), "bound 7");

@@ -112,7 +112,7 @@ std::string SectionOf(const std::string& page, const std::string& id) {
 
 TEST(Html, FailuresStandBeforeKnownOnesAndTheMatrix) {
   Record known = Result("x", "mismatch", 3);
-  known.outcome = "known_failure", known.reason = "bound channel: 1 wrong [known: rounds twice, a/b.expect:7]";
+  known.outcome = "known_failure", known.known_reason = "rounds twice", known.known_where = "a/b.expect:7";
   const std::string page = HtmlReport({Result("a", "pass", .5), known, Result("b", "mismatch", 2)}, "");
   EXPECT_LT(page.find("<section id=\"failures\""), page.find("<section id=\"known\""));
   EXPECT_LT(page.find("<section id=\"known\""), page.find("<section id=\"verdicts\""));

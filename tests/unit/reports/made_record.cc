@@ -30,6 +30,7 @@ Record MakeKnown(const std::string& implementation, const std::string& why) {
   Record r = MakeRecord("onednn", implementation, "mismatch");
   r.outcome = "known_failure", r.library_version = r.driver = "oneDNN 2.6.3";
   r.reason = "bound channel: 3 wrong [known: " + why + "]";
+  r.known_reason = why.substr(0, why.rfind(", ")), r.known_where = why.substr(why.rfind(", ") + 2);
   return r;
 }
 

@@ -48,6 +48,7 @@ TEST_F(TimedLoop, AWrongElementInEitherSetIsAMismatch) {
     const Attempt attempt = TimeWhere({.wrong = true}, set);
     EXPECT_EQ(attempt.record.verdict, "mismatch");
     EXPECT_THAT(attempt.reason, HasSubstr("in the timed loop, after passing: "));
+    EXPECT_EQ(attempt.record.decided_by, "later executions");
     ASSERT_EQ(attempt.kept.size(), 1U);
     EXPECT_EQ(attempt.kept[0].twin, set == 0 ? KeptOutputSet::kOwn : 0);
     ExpectNoTime(attempt);

