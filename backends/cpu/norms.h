@@ -29,6 +29,11 @@ Acc SumOf(std::span<const Acc> x, const F& f) {
 }
 
 template <class Acc>
+Acc MeanOf(std::span<const Acc> x) {
+  return SumOf<SequentialFold>(x, [](Acc value) { return value; }) / static_cast<Acc>(x.size());
+}
+
+template <class Acc>
 struct Moments {
   Acc mean = 0, squares = 0;  // squares: the sum of (x - mean)^2
 };
@@ -42,8 +47,10 @@ Moments<Acc> MomentsOf(std::span<const Acc> x) {
       m.mean += delta / static_cast<Acc>(i + 1);
       m.squares += delta * (x[i] - m.mean);
     }
+    // Of infinities the differences are NaN, and the mean is none.
+    if (!std::isfinite(m.mean)) m.mean = MeanOf(x);
   } else {
-    m.mean = SumOf<SequentialFold>(x, [](Acc value) { return value; }) / static_cast<Acc>(x.size());
+    m.mean = MeanOf(x);
     m.squares = SumOf<SequentialFold>(x, [&](Acc value) { return (value - m.mean) * (value - m.mean); });
   }
   return m;
