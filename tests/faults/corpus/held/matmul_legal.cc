@@ -39,9 +39,12 @@ const Row kRows[] = {
     {"legal.wide-accumulator", {.carry = Carry::kWide}, "f64"},
 };
 
+// Sums become f32 before they are stored. To a 16-bit output that is a second rounding, of which "f64" promises that there
+// is none: 297.000007 became 297 and then 296 in bf16.
 std::string Contract(const Row& row, Description op) {
   const plugin::MatmulSpec s = plugin::ParseMatmul(op);
-  const bool is_own = *row.acc == '\0' || s.a.dtype == plugin::kI8 || s.IsF64();
+  const bool rounds_twice = s.y.dtype != plugin::kF32;
+  const bool is_own = *row.acc == '\0' || s.a.dtype == plugin::kI8 || s.IsF64() || rounds_twice;
   return is_own ? MatmulContract(op) : std::string(row.acc) + ";det=yes;batchinv=yes";
 }
 
