@@ -40,6 +40,8 @@ class FormulaOperator final : public Operator {
 
  private:
   Problem OneLane(const Problem& problem) const;
+  // Of what saturates.
+  std::optional<Twin> MakeRoundingTwin(const Problem& problem, const Contract& contract) const;
 
   std::string name_;
   formula::Definition::Author author_;

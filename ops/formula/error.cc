@@ -15,6 +15,21 @@ bool IsPowerOfTwo(const Node& node) {
   return node.kind == Kind::kConst && node.constant != 0 && std::fabs(std::frexp(node.constant, &exponent)) == 0.5;
 }
 
+// Whether an infinity in the place of a number too large is compared or added as that number would be: where a result
+// is cut off at a limit, overflow on the way to it changes nothing.
+bool KeepsInfinities(const Graph& graph, const Node& node) {
+  if (node.kind != Kind::kMap) return false;
+  const auto is_constant = [&](int arg) { return graph.At(arg).kind == Kind::kConst; };
+  switch (node.function) {
+    case Function::kMaximum:
+    case Function::kMinimum:
+    case Function::kAdd:
+      return std::ranges::any_of(node.args, is_constant);
+    default:
+      return false;
+  }
+}
+
 NodeError::Symbol& SymbolOf(NodeError& error, const NodeError::Symbol& like, int64_t n) {
   for (NodeError::Symbol& symbol : error.symbols) {
     if (symbol.id == like.id) return symbol;
@@ -47,8 +62,10 @@ double ErrorRules::Of(Rounding rounding) const {
 
 Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules)
     : plan_(&plan), rules_(rules), errors_(plan.graph().nodes.size()), last_(plan.graph().nodes.size(), true) {
-  for (const Node& node : plan.graph().nodes) {
-    for (const int arg : node.args) last_[static_cast<size_t>(arg)] = false;
+  const std::vector<Node>& nodes = plan.graph().nodes;
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const bool harmless = last_[i] && KeepsInfinities(plan.graph(), nodes[i]);
+    for (const int arg : nodes[i].args) last_[static_cast<size_t>(arg)] = last_[static_cast<size_t>(arg)] && harmless;
   }
 }
 

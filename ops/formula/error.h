@@ -119,7 +119,7 @@ class Propagation {
   const BlockPlan* plan_;
   ErrorRules rules_;
   std::vector<NodeError> errors_;
-  std::vector<bool> last_;  // nodes that nothing is computed from
+  std::vector<bool> last_;  // nodes that nothing is computed from, or nothing but what their overflow leaves alone
   int64_t lanes_ = 1;
   std::vector<double> zeros_;
   std::vector<double> scratch_[12];
