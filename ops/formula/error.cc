@@ -207,12 +207,19 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
   const double* linear = scratch_[10].data();
   if (rules_.quadrature) return RoundInQuadrature(terms, step, error.r.data());
   const bool may_be_exact = rules_.exact_bits > 0 && rounding == Rounding::kMultiply;
-  const std::vector<double> before = may_be_exact ? error.r : std::vector<double>();
+  const bool may_divide_exactly = rules_.faithful_bits > 0 && rounding == Rounding::kDivide;
+  const std::vector<double> before = may_be_exact || may_divide_exactly ? error.r : std::vector<double>();
   RoundEach(terms, step, reach, linear, error.r.data());
   // A product with a reciprocal that lies below the normal numbers.
   for (int64_t i = 0; rounding == Rounding::kDivide && rules_.tiny > 0 && i < step.n; ++i) {
     const bool lost = std::fabs(step.x[1][i]) * rules_.tiny > 0.5 && std::isfinite(step.x[1][i]);
     if (lost) error.r[i] += std::fabs(step.x[0][i]) * rules_.function_lambda;
+  }
+  for (int64_t i = 0; may_divide_exactly && i < step.n; ++i) {
+    const double size = std::fabs(step.z[i]), divisor = std::fabs(step.x[1][i]);
+    const bool is_held = size == 0 || (size >= rules_.tiny && HasBits(size, rules_.faithful_bits));
+    const bool has_reciprocal = divisor >= rules_.tiny && divisor * rules_.tiny <= 1;
+    if (reach[1][i] == 0 && is_held && has_reciprocal && HasBits(divisor, 1)) error.r[i] = before[i];
   }
   for (int64_t i = 0; may_be_exact && i < step.n; ++i) {
     if (linear[i] == 0 && HasBits(step.z[i], rules_.exact_bits)) error.r[i] = before[i];

@@ -126,7 +126,9 @@ struct One {
     inputs[1].SetDoubles(std::vector<double>{scale});
     golden = Op("quantize").ComputeGolden(problem, inputs, Tier::kReproducible);
   }
-  bool Takes(double got) const { return Accepts(BoundOf(problem, golden, "f32acc;math=1"), golden, 0, got); }
+  bool Takes(double got, const char* contract = "f32acc;math=1") const {
+    return Accepts(BoundOf(problem, golden, contract), golden, 0, got);
+  }
   Problem problem;
   Golden golden;
 };
@@ -135,9 +137,16 @@ TEST(Quantize, BothNeighboursAreRightNearATieAlone) {
   const double u = 0x1p-24;
   for (const double k : {0.0, 1.0, 2.0, 17.0, 100.0, -1.0, -18.0, -127.0}) {
     const double tie = k + 0.5;
-    EXPECT_TRUE(One("f32-f32-i8", tie, 1).Takes(k) && One("f32-f32-i8", tie, 1).Takes(k + 1)) << k;
+    EXPECT_TRUE(One("f32-f32-i8", 3 * tie, 3).Takes(k) && One("f32-f32-i8", 3 * tie, 3).Takes(k + 1)) << k;
+    // By a power of two every faithful division is exact, so that the tie is one.
+    for (const double scale : {0.125, 1.0, 4.0}) {
+      const One exact("f32-f32-i8", tie * scale, scale);
+      EXPECT_TRUE(exact.Takes(std::nearbyint(tie))) << k;
+      EXPECT_FALSE(exact.Takes(2 * tie - std::nearbyint(tie))) << k;
+      EXPECT_TRUE(exact.Takes(2 * tie - std::nearbyint(tie), "f32acc;math=4")) << k;
+    }
     // A quotient of one legal division less or more could have been the tie, one of eight could not.
-    const One at_once("f32-f32-i8", tie * (1 + 2 * u), 1), far("f32-f32-i8", tie * (1 + 32 * u), 1);
+    const One at_once("f32-f32-i8", 3 * tie * (1 + 2 * u), 3), far("f32-f32-i8", 3 * tie * (1 + 32 * u), 3);
     EXPECT_TRUE(at_once.Takes(k) && at_once.Takes(k + 1)) << k;
     EXPECT_TRUE(far.Takes(k < 0 ? k : k + 1)) << k;
     EXPECT_FALSE(far.Takes(k < 0 ? k + 1 : k)) << k;
