@@ -127,6 +127,10 @@ class RoundingTwin {
 
 }  // namespace
 
+void FormulaOperator::AdaptDefault(Contract& contract) const {
+  if (Definition::ForSchema(name_, author_).saturates()) contract.math_ulp = 1;
+}
+
 std::optional<Twin> FormulaOperator::MakeRoundingTwin(const Problem& problem, const Contract& contract) const {
   const bool faithful = contract.math_ulp <= 1 && contract.out == OutputRounding::kNearest;
   if (!faithful || contract.in == InputRounding::kFP8 || contract.alg != Algorithm::kDirect) return std::nullopt;

@@ -154,6 +154,15 @@ TEST(Quantize, BothNeighboursAreRightNearATieAlone) {
   }
 }
 
+// Who states no contract is held to divisions as every processor has them, so that ties are seen on the user's data.
+TEST(Quantize, DefaultContractHasFaithfulDivisions) {
+  Contract contract = Declared("f32acc;math=4"), other = contract;
+  Op("quantize").AdaptDefault(contract);
+  Op("layer_norm").AdaptDefault(other);
+  EXPECT_EQ(contract.math_ulp, 1);
+  EXPECT_EQ(other.math_ulp, 4);
+}
+
 // Every quotient of a grid through the whole range and beyond, against all numbers of the output.
 TEST(Quantize, AcceptsWhatSomeQuotientWithinTheBoundBecomes) {
   for (const std::string types : {"f32-f32-i8", "f32-f32-e4m3"}) {
