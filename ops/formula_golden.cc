@@ -46,12 +46,23 @@ std::vector<DType> TypesOf(const Problem& problem) {
   return types;
 }
 
+// Deviates around zero reach two and a half times their deviation: that much over the scale is the largest number that
+// the output has. Powers of two where data are not random: their quotients can be exact.
+void MakeScales(DType out, bool random, Tensor& tensor) {
+  const double largest = IsFloat(out) ? FormatOf(out).max_finite : std::ldexp(1.0, 8 * SizeOf(out) - 1) - 1;
+  const double middle = 2.5 / largest;
+  std::vector<double> values = tensor.ToDoubles();  // in [-1, 1]
+  for (double& x : values) x = random ? middle * (1 + x / 4) : std::ldexp(1.0, std::ilogb(middle) + (x < 0 ? 0 : 1));
+  tensor.SetDoubles(values);
+}
+
 void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor) {
   FillSpec fill = ParseFill(problem.spec.fill).value();
   const bool random = IsRandomLike(fill);
-  if (role == Role::kTable && random) {
+  if ((role == Role::kTable && random) || role == Role::kScale) {
     fill.kind = FillKind::kUniform;
     FillTensor(fill, problem.spec.seed, index, -1, 0, tensor);
+    if (role == Role::kScale) MakeScales(problem.outputs[0].dtype, random, tensor);
     return;
   }
   if (role == Role::kData || role == Role::kOffset || role == Role::kTable || (role == Role::kWeight && !random))
@@ -102,6 +113,17 @@ std::shared_ptr<const Plane> PlaneOf(const std::vector<double>& reach, const Eva
     plane->SetUp(static_cast<int64_t>(i), Held(reach[i], evaluation.value[i], wide));
   }
   return plane;
+}
+
+// Of numbers that become integers at the end. What NaN becomes is the machine's choice.
+BoundModel RoundedIntegerBound(const Golden& golden, const Contract& contract) {
+  BoundModel bound;
+  bound.partial_overflow_at = bound.overflow_at = kInfinity;
+  bound.lambda_out = contract.out == OutputRounding::kNearest ? 0.5 : 1;
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    if (std::isnan(golden.value[static_cast<size_t>(i)])) Admit(bound, golden.size(), i, kAnything);
+  }
+  return bound;
 }
 
 }  // namespace
@@ -161,10 +183,11 @@ BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, 
   const Graph& graph = definition.graph();
   const bool dd = golden.tier == Tier::kReproducible, wide = SizeOf(problem.output().dtype) == 8;
   ErrorRules rules[] = {formula::ContractRules(contract, TypesOf(problem), dd), formula::SystematicRules(contract, dd)};
-  if (FormatOf(problem.output().dtype).max_finite > rules[0].range) rules[0].last_range = rules[0].range;
+  const DType out = problem.output().dtype;
+  if (IsFloat(out) && FormatOf(out).max_finite > rules[0].range) rules[0].last_range = rules[0].range;
   const Evaluation evaluation =
       formula::Evaluate(graph, graph.outputs[0], InputsOf(golden, graph.inputs.size()), dd, rules);
-  BoundModel bound = OutputBound(contract, problem.output().dtype);
+  BoundModel bound = IsFloat(out) ? OutputBound(contract, out) : RoundedIntegerBound(golden, contract);
   bound.owned = {PlaneOf(evaluation.reach[0], evaluation, wide), PlaneOf(evaluation.reach[1], evaluation, wide)};
   bound.terms.push_back({bound.owned[0].get(), 1});
   StatisticModel& statistic = bound.statistic;

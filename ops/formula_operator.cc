@@ -28,6 +28,7 @@ std::vector<DType> ExpandTypes(std::vector<DType> types, size_t operands) {
 
 formula::AttrValues ValuesOf(const Problem& problem) {
   formula::AttrValues values;
+  values.types = problem.spec.dtypes;
   for (const ResolvedAttr& attr : problem.attrs) {
     if (attr.type == AttrType::kInt) values.integers[attr.key] = attr.i;
     if (attr.type == AttrType::kFloat) values.reals[attr.key] = attr.f;
@@ -139,7 +140,7 @@ Result<Problem> FormulaOperator::Bind(const CaseSpec& spec) const {
 
 // Axes that are attributes have the extents of the operands that have them.
 Result<AttrList> FormulaOperator::InferAttrs(const std::vector<Operand>& operands, AttrList given) const {
-  const Definition definition = Definition::ForSchema(name_, author_);
+  const Definition definition = Definition::ForSchema(name_, author_, given);
   const Graph& graph = definition.graph();
   for (const formula::InputInfo& input : graph.inputs) {
     const Operand* operand = FindOperand(operands, input.name);

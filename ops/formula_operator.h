@@ -29,6 +29,8 @@ class FormulaOperator final : public Operator {
   std::vector<Relation> Relations(const Problem& problem) const override;
   std::vector<SliceAxes> Slices(const Problem& problem) const override;
   CaseSpace Space() const override;
+  // What quantises divides faithfully, as every processor does by default.
+  void AdaptDefault(Contract& contract) const override;
   // Compilers may leave out what the graph computes twice.
   double FewestFlops(const Problem&) const override { return 0; }
 
@@ -40,6 +42,8 @@ class FormulaOperator final : public Operator {
 
  private:
   Problem OneLane(const Problem& problem) const;
+  // Of what saturates.
+  std::optional<Twin> MakeRoundingTwin(const Problem& problem, const Contract& contract) const;
 
   std::string name_;
   formula::Definition::Author author_;

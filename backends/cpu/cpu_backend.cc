@@ -17,6 +17,7 @@
 #include "backends/cpu/norm_backward.h"
 #include "backends/cpu/norms.h"
 #include "backends/cpu/parallel.h"
+#include "backends/cpu/quantize.h"
 #include "backends/cpu/reduce.h"
 #include "backends/cpu/reduce_support.h"
 #include "backends/cpu/softmax.h"
@@ -71,6 +72,8 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<Gelu>("gelu", "direct"),
     RowOf<SiluAndMul>("silu_and_mul", "direct"),
     RowOf<Rope>("rope", "direct"),
+    RowOf<Quantize<false>>("quantize", "divide"),
+    RowOf<Quantize<true>>("quantize", "reciprocal"),
     RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential"),
     RowOf<CumSum<64>>("cumsum", "chunked"),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),
@@ -96,11 +99,12 @@ class CpuDevice : public plugin::HostDevice {
   std::vector<plugin::Capability> Capabilities() override {
     const std::string features = "strides;permuted;streams";
     std::vector<plugin::Capability> all = plugin::KernelCapabilities({}, features);
-    // What computes lines does so in every floating-point type.
+    // What computes lines does so in every floating-point type, but for what quantises.
     for (const plugin::Row<plugin::HostDevice>& row : kRows) {
       const auto is_there = [&](const plugin::Capability& line) { return line.op == row.op; };
       if (std::ranges::any_of(all, is_there)) continue;
       for (const plugin::DType type : {plugin::kF32, plugin::kF64, plugin::kF16, plugin::kBF16}) {
+        if (type == plugin::kF64 && std::string_view(row.op) == "quantize") continue;
         all.push_back({row.op, type, features});
       }
     }

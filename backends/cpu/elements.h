@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "backends/common/dtype.h"
+#include "backends/common/float8.h"
 #include "backends/common/status.h"
 
 namespace cpu {
@@ -22,7 +23,10 @@ auto VisitDType(plugin::DType dtype, Visitor&& visit) {
   if (dtype == plugin::kBF16) return visit(std::type_identity<plugin::BF16>{});
   if (dtype == plugin::kI8) return visit(std::type_identity<int8_t>{});
   if (dtype == plugin::kI32) return visit(std::type_identity<int32_t>{});
-  throw plugin::Unsupported("cpu computes f64, f32, f16, bf16, i8 and i32; {} is none of them", plugin::Name(dtype));
+  if (dtype == plugin::kE4M3) return visit(std::type_identity<plugin::E4M3>{});
+  if (dtype == plugin::kE5M2) return visit(std::type_identity<plugin::E5M2>{});
+  throw plugin::Unsupported("cpu computes f64, f32, f16, bf16, fp8, i8 and i32; {} is none of them",
+                            plugin::Name(dtype));
 }
 
 // dst[i] = src[i * stride], for i < count. memcpy, because an operand may lie at any byte.
@@ -32,7 +36,7 @@ void Load(plugin::DType dtype, const std::byte* src, int64_t stride, int64_t cou
     const auto read = [=](int64_t offset) {
       Storage element;
       std::memcpy(&element, src + offset * static_cast<int64_t>(sizeof element), sizeof element);
-      return plugin::Convert<Acc>(element);
+      return plugin::ConvertAny<Acc>(element);
     };
     if (stride == 1) {  // its own loop, for the vectoriser
       for (int64_t i = 0; i < count; ++i) dst[i] = read(i);
@@ -47,7 +51,7 @@ template <class Acc>
 void Store(plugin::DType dtype, const Acc* src, int64_t count, std::byte* dst, int64_t stride) {
   VisitDType(dtype, [=]<class Storage>(std::type_identity<Storage>) {
     for (int64_t i = 0; i < count; ++i) {
-      const Storage element = plugin::Convert<Storage>(src[i]);
+      const Storage element = plugin::ConvertAny<Storage>(src[i]);
       std::memcpy(dst + i * stride * static_cast<int64_t>(sizeof element), &element, sizeof element);
     }
   });
@@ -57,7 +61,7 @@ void Store(plugin::DType dtype, const Acc* src, int64_t count, std::byte* dst, i
 template <class Acc>
 void RoundTo(plugin::DType dtype, Acc* values, int64_t count) {
   VisitDType(dtype, [=]<class Storage>(std::type_identity<Storage>) {
-    for (int64_t i = 0; i < count; ++i) values[i] = plugin::Convert<Acc>(plugin::Convert<Storage>(values[i]));
+    for (int64_t i = 0; i < count; ++i) values[i] = plugin::ConvertAny<Acc>(plugin::ConvertAny<Storage>(values[i]));
   });
 }
 

@@ -7,8 +7,11 @@
 //   static void IgnoreShapes(const plugin::OpDesc& op);    names the attributes that the shapes tell
 //   static size_t Outputs(const plugin::OpDesc& op);       how many there are; else one
 //   static constexpr int kLineAxes;                        how many of the output's axes a line has; else the last one
-//   static std::vector<int> Leads(size_t input, int rank); the output's axes before the line that an operand has; its own
-//                                                          line is what follows, in row-major order
+//   static std::vector<int> Leads(size_t input, int rank); the output's axes before the line that an operand has; its
+//   own
+//                                                          line is what follows, in row-major order. Where attributes
+//                                                          say which: Leads(op, input, rank)
+//   static bool Takes(const plugin::OpDesc& op);           whether it computes these types; else all of float
 //   explicit Kernel(const plugin::OpDesc& op);
 //   template <class Acc> void Line(const Lines<Acc>& x, std::span<Acc> y) const;
 // or, of several outputs, which all have the leading axes of the first,
@@ -84,13 +87,31 @@ size_t OutputsOf(const plugin::OpDesc& op) {
   }
 }
 
+template <class Kernel>
+std::vector<int> LeadsOf(const plugin::OpDesc& op, size_t input, int rank) {
+  if constexpr (requires { Kernel::Leads(op, input, rank); }) {
+    return Kernel::Leads(op, input, rank);
+  } else {
+    return Kernel::Leads(input, rank);
+  }
+}
+
+template <class Kernel>
+bool TakesTypes(const plugin::OpDesc& op) {
+  if constexpr (requires { Kernel::Takes(op); }) {
+    return Kernel::Takes(op);
+  } else {
+    return op.AllTypes([](plugin::DType type) { return plugin::IsFloat(type); });
+  }
+}
+
 template <class Kernel, class Acc>
 class RowsPlan final : public plugin::HostPlan {
  public:
   explicit RowsPlan(const plugin::OpDesc& op) : kernel_(op), inputs_(op.inputs()), outputs_(op.outputs()) {
     const plugin::Tensor& y = outputs_[0];
     const int rank = y.Rank();
-    for (size_t i = 0; i < inputs_.size(); ++i) leads_.push_back(Kernel::Leads(i, rank));
+    for (size_t i = 0; i < inputs_.size(); ++i) leads_.push_back(LeadsOf<Kernel>(op, i, rank));
     first_ = static_cast<size_t>(rank) - LineAxes<Kernel>();
     lines_ = y.Elements() / LineElements(y, first_);
     double work = static_cast<double>(y.Elements());
@@ -116,7 +137,7 @@ class RowsPlan final : public plugin::HostPlan {
         rows[i].resize(static_cast<size_t>(LineElements(inputs_[i], leads_[i].size())));
         ForRowsOfLine(inputs_[i], leads_[i].size(), [&](int64_t row, int64_t at, int64_t n) {
           Load(inputs_[i].dtype, inputs[i] + (offset + row) * plugin::Bytes(inputs_[i].dtype),
-               inputs_[i].strides.back(), n, rows[i].data() + at);
+               inputs_[i].strides.empty() ? 1 : inputs_[i].strides.back(), n, rows[i].data() + at);
         });
         x.push_back(rows[i]);
       }
@@ -162,9 +183,7 @@ struct Rows {
   static std::string WhyNot(const plugin::OpDesc& op) {
     Kernel::IgnoreShapes(op);
     const Kernel read(op);
-    if (!op.AllTypes([](plugin::DType type) { return plugin::IsFloat(type); })) {
-      return fmt::format("{} computes f64, f32, f16 and bf16, not {}", op.name(), op.DTypesText());
-    }
+    if (!TakesTypes<Kernel>(op)) return fmt::format("{} does not compute {}", op.name(), op.DTypesText());
     if (op.outputs().size() != OutputsOf<Kernel>(op)) {
       return fmt::format("{} has {} outputs with these attributes, not {}", op.name(), OutputsOf<Kernel>(op),
                          op.outputs().size());

@@ -43,15 +43,18 @@ void SetStatistic(const StatisticModel& statistic, JudgeParams& p) {
 
 JudgeParams MakeParams(const Golden& golden, const BoundModel& bound, const Contract& contract, DType dtype) {
   JudgeParams p;
-  p.integer = IsInt(dtype);
+  const bool to_integers = IsInt(dtype) && !bound.exact && bound.lambda_out > 0;
+  p.integer = IsInt(dtype) && !to_integers;
   p.exact = p.integer ? bound.exact : IsExact(golden, bound, contract);
   p.nearest = contract.out == OutputRounding::kNearest || p.exact;
   p.own_rounding = p.nearest ? 0.5 : 1;
   p.u_acc = contract.AccUnitRoundoff() * bound.statistic.sigma_scale;
   p.overflow_at = kInfinity;
-  if (p.integer) {
+  if (IsInt(dtype)) {
     p.ulp_floor = p.ulp_ceiling = 1;
     p.max_finite = kInfinity;
+    p.round_scale = to_integers ? kOneAndAHalf : 0;
+    if (to_integers) p.reach = ReachOfIntegers(contract.out);
   } else {
     SetFormat(FormatOf(dtype), p);
     p.overflow_at = FormatOf(dtype).OverflowThreshold();
@@ -148,7 +151,8 @@ double ElementJudge::RoundingSource(int64_t i) const {
 }
 
 double ElementJudge::RoundToOutput(double x) const {
-  return params_.integer ? x : RoundTo(FormatOf(dtype_), x);
+  if (params_.integer) return x;
+  return IsInt(dtype_) ? std::nearbyint(x) : RoundTo(FormatOf(dtype_), x);
 }
 
 double ElementJudge::Rounded(int64_t i) const {
@@ -186,6 +190,7 @@ Judgement ElementJudge::Judge(int64_t i, double got, double got_lo) const {
 // Some real in y +- A rounds to got. Where A is zero that is y itself, which breaks ties.
 bool ElementJudge::AcceptsFinite(int64_t i, double got, const Judgement& judged, double accumulated) const {
   if (accumulated != 0 || params_.integer) return judged.Within();
+  if (IsInt(dtype_)) return IsIntegerOf(rounding_, RoundingSource(i), got);
   const bool held = params_.round_scale != 0 || golden_->value_lo.empty();  // by the source
   const double rest = held ? 0 : golden_->value_lo[i];
   return IsRoundingOf(FormatOf(dtype_), rounding_, flushes_, RoundingSource(i), rest, got);

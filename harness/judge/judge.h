@@ -36,9 +36,9 @@ struct JudgeParams {
   double ulp_ceiling = 0;   // of the largest finite numbers
   double round_scale = 0;   // (x + c) - c with c = round_scale * ulp(x) rounds x to the output; 0: x is rounded
   double own_rounding = 0;  // largest error of the output's own rounding in ulp
-  RoundingReach reach;      // of a result; zero for integers
+  RoundingReach reach;      // of a result; zero where `integer`
   bool exact = false;       // the rounded golden value is the only correct one
-  bool integer = false;
+  bool integer = false;  // nothing is rounded on the way to an output of integers: what is computed is one already
   bool has_infinity = true;
   bool nearest = true;  // the output rounds to nearest
 };

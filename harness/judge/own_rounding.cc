@@ -43,6 +43,27 @@ RoundingReach ReachOf(const FloatFormat& format, OutputRounding rounding, bool f
   return reach;
 }
 
+RoundingReach ReachOfIntegers(OutputRounding rounding) {
+  const double ulps = rounding == OutputRounding::kNearest ? 0.5 : 1;
+  RoundingReach reach;
+  reach.floor = reach.zero = ulps;
+  reach.inward = rounding == OutputRounding::kTowardZero ? 0 : 1;
+  reach.even = reach.inward == 1;
+  return reach;
+}
+
+bool IsIntegerOf(OutputRounding rounding, double x, double got) {
+  switch (rounding) {
+    case OutputRounding::kNearest:
+      return got == std::nearbyint(x);
+    case OutputRounding::kTowardZero:
+      return got == std::trunc(x);
+    case OutputRounding::kAny:
+      break;
+  }
+  return got == std::floor(x) || got == std::ceil(x);
+}
+
 bool IsRoundingOf(const FloatFormat& format, OutputRounding rounding, bool flushes, double x, double rest, double got) {
   if (flushes && got == 0 && std::fabs(x) < format.MinNormal()) return true;
   // Double's own format shows whether the rest points toward zero; in narrower ones x itself has been rounded to odd.

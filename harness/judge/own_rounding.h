@@ -27,6 +27,11 @@ struct RoundingReach {
 // left to the rules of overflow, and so is the infinity that the other modes have there.
 RoundingReach ReachOf(const FloatFormat& format, OutputRounding rounding, bool flushes);
 
+// Of an output of integers that numbers are rounded to.
+RoundingReach ReachOfIntegers(OutputRounding rounding);
+// Whether x makes the integer `got`.
+bool IsIntegerOf(OutputRounding rounding, double x, double got);
+
 // Whether `got` is what x makes, or what lies next to x on the side of `rest`'s sign: a sum whose rest a double does
 // not hold. Precondition: |x| is in the format's range.
 bool IsRoundingOf(const FloatFormat& format, OutputRounding rounding, bool flushes, double x, double rest, double got);

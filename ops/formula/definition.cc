@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "harness/base/check.h"
 
@@ -12,6 +13,17 @@ namespace assay::formula {
 namespace {
 
 constexpr int64_t kSchemaExtent = 2;
+
+// The smallest and the largest number that a type has.
+struct Limits {
+  double low, high;
+};
+
+Limits LimitsOf(DType type) {
+  if (IsFloat(type)) return {-FormatOf(type).max_finite, FormatOf(type).max_finite};
+  const double end = std::ldexp(1.0, 8 * SizeOf(type) - 1);
+  return {-end, end - 1};
+}
 
 template <class Map>
 const typename Map::mapped_type& Find(const Map& map, std::string_view key) {
@@ -25,8 +37,9 @@ const typename Map::mapped_type& Find(const Map& map, std::string_view key) {
 Definition::Definition(std::string_view op, const AttrValues* values)
     : op_(op), values_(values), graph_(std::make_unique<Graph>()) {}
 
-Definition Definition::ForSchema(std::string_view op, const Author& author) {
+Definition Definition::ForSchema(std::string_view op, const Author& author, const AttrList& given) {
   Definition definition(op, nullptr);
+  definition.given_ = given;
   author(definition);
   return definition;
 }
@@ -79,7 +92,22 @@ std::string Definition::Choice(std::string_view key, std::vector<std::string> ch
            .default_value = first,
            .doc = std::string(doc),
            .choices = std::move(choices)});
-  return values_ == nullptr ? first : Find(values_->names, key);
+  if (values_ != nullptr) return Find(values_->names, key);
+  for (const auto& [name, value] : given_) {
+    if (name == key && std::ranges::find(attrs_.back().choices, value) != attrs_.back().choices.end()) return value;
+  }
+  return first;
+}
+
+int64_t Definition::Integer(std::string_view key, std::string_view default_value, std::string_view doc) {
+  AddAttr({.key = std::string(key),
+           .type = AttrType::kInt,
+           .default_value = std::string(default_value),
+           .doc = std::string(doc)});
+  if (values_ != nullptr) return Find(values_->integers, key);
+  int64_t value = 0;
+  std::from_chars(default_value.data(), default_value.data() + default_value.size(), value);
+  return value;
 }
 
 Expr Definition::In(std::string_view name, const Axes& axes, Role role) {
@@ -105,6 +133,17 @@ void Definition::AddOutputOf(std::string_view name, Expr value, const Axes& axes
 void Definition::Out(std::string_view name, Expr value, const Axes& axes) {
   ASSAY_CHECK(graph_->outputs.empty());
   AddOutputOf(name, value, axes, {});
+}
+
+// Rounding is monotone and leaves the limits as they are: cut off before it or behind it is the same.
+void Definition::OutSaturated(std::string_view name, Expr value, const Axes& axes) {
+  const Limits limits = LimitsOf(TypeOfResult());
+  Out(name, Maximum(Minimum(value, Const(*graph_, limits.high)), Const(*graph_, limits.low)), axes);
+  saturates_ = true;
+}
+
+DType Definition::TypeOfResult() const {
+  return values_ == nullptr || values_->types.empty() ? DType::kF32 : values_->types.back();
 }
 
 void Definition::OutLike(std::string_view name, Expr value, const Axes& axes, std::string_view input) {

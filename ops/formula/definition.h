@@ -22,6 +22,7 @@ enum class Role : uint8_t {
   kPositive,  // the fill's magnitudes
   kTable,     // random fills: within [-1, 1], as sines and cosines are
   kOffset,    // the fill itself, added or subtracted; zero in twins, whose ones it would hide or cancel
+  kScale,     // what data are divided by: so that quotients fill the output's range and leave it at both ends
 };
 
 // Where the type of an output comes from.
@@ -42,8 +43,9 @@ struct Flag {
   bool on = false;
 };
 
-// The attributes of a case.
+// The attributes of a case, and the types of its operands, the first output's last.
 struct AttrValues {
+  std::vector<DType> types;
   std::map<std::string, int64_t, std::less<>> integers;
   std::map<std::string, double, std::less<>> reals;
   std::map<std::string, std::string, std::less<>> names;
@@ -53,7 +55,8 @@ class Definition {
  public:
   using Author = std::function<void(Definition&)>;
   // Of the schema, where every axis has extent 2.
-  static Definition ForSchema(std::string_view op, const Author& author);
+  // `given`: choices that are not the default ones.
+  static Definition ForSchema(std::string_view op, const Author& author, const AttrList& given = {});
   static Definition ForCase(std::string_view op, const Author& author, const AttrValues& values);
   Definition(const Definition&) = delete;
   Definition& operator=(const Definition&) = delete;
@@ -64,6 +67,7 @@ class Definition {
   // No attribute: of `times` the extent of another axis, over `over`. `text`: for people, as "2*n".
   formula::Axis DerivedAxis(std::string_view text, const formula::Axis& of, int64_t times, int64_t over = 1);
   double Real(std::string_view key, std::string_view default_value, std::string_view doc);
+  int64_t Integer(std::string_view key, std::string_view default_value, std::string_view doc);
   // The first choice is the default.
   std::string Choice(std::string_view key, std::vector<std::string> choices, std::string_view doc);
   // Default: 0.
@@ -71,6 +75,11 @@ class Definition {
   Expr In(std::string_view name, const Axes& axes, Role role = Role::kData);
   // Outputs, in their order. The type of the first is in the dtype list of a case, behind those of the inputs.
   void Out(std::string_view name, Expr value, const Axes& axes);
+  // The same, converted with saturation: what lies beyond the type's largest finite numbers, or its integers, becomes
+  // one of these. NaN stays NaN; integers have none, and any of them is right then.
+  void OutSaturated(std::string_view name, Expr value, const Axes& axes);
+  // The type of the first output; f32 in the schema.
+  DType TypeOfResult() const;
   // Of the type of an input; in its memory as well, whose axes it then has.
   void OutLike(std::string_view name, Expr value, const Axes& axes, std::string_view input);
   void OutInPlace(std::string_view name, Expr value, std::string_view input);
@@ -91,6 +100,7 @@ class Definition {
   // Of an output, where the operands of the dtype list have these types.
   DType TypeOfOutput(size_t output, const std::vector<DType>& listed) const;
   uint32_t AliasOfOutput(size_t output) const;  // as Operand::alias
+  bool saturates() const { return saturates_; }
   // Leaves of the graph what this output needs. The graph's first output is then that one.
   void FocusOn(size_t output);
   const std::string& refusal() const { return refusal_; }
@@ -107,6 +117,9 @@ class Definition {
   void AddOutputOf(std::string_view name, Expr value, const Axes& axes, OutputType type);
   size_t InputNumber(std::string_view name) const;
   std::string LayoutText(const std::vector<int>& axes) const;
+
+  bool saturates_ = false;
+  AttrList given_;  // to the schema
 
   std::string op_, doc_, refusal_;
   const AttrValues* values_;  // none: the schema

@@ -15,6 +15,21 @@ bool IsPowerOfTwo(const Node& node) {
   return node.kind == Kind::kConst && node.constant != 0 && std::fabs(std::frexp(node.constant, &exponent)) == 0.5;
 }
 
+// Whether an infinity in the place of a number too large is compared or added as that number would be: where a result
+// is cut off at a limit, overflow on the way to it changes nothing.
+bool KeepsInfinities(const Graph& graph, const Node& node) {
+  if (node.kind != Kind::kMap) return false;
+  const auto is_constant = [&](int arg) { return graph.At(arg).kind == Kind::kConst; };
+  switch (node.function) {
+    case Function::kMaximum:
+    case Function::kMinimum:
+    case Function::kAdd:
+      return std::ranges::any_of(node.args, is_constant);
+    default:
+      return false;
+  }
+}
+
 NodeError::Symbol& SymbolOf(NodeError& error, const NodeError::Symbol& like, int64_t n) {
   for (NodeError::Symbol& symbol : error.symbols) {
     if (symbol.id == like.id) return symbol;
@@ -47,8 +62,10 @@ double ErrorRules::Of(Rounding rounding) const {
 
 Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules)
     : plan_(&plan), rules_(rules), errors_(plan.graph().nodes.size()), last_(plan.graph().nodes.size(), true) {
-  for (const Node& node : plan.graph().nodes) {
-    for (const int arg : node.args) last_[static_cast<size_t>(arg)] = false;
+  const std::vector<Node>& nodes = plan.graph().nodes;
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const bool harmless = last_[i] && KeepsInfinities(plan.graph(), nodes[i]);
+    for (const int arg : nodes[i].args) last_[static_cast<size_t>(arg)] = last_[static_cast<size_t>(arg)] && harmless;
   }
 }
 
@@ -190,12 +207,19 @@ void Propagation::AddRounding(const Node& node, const MapStep& step, const Opera
   const double* linear = scratch_[10].data();
   if (rules_.quadrature) return RoundInQuadrature(terms, step, error.r.data());
   const bool may_be_exact = rules_.exact_bits > 0 && rounding == Rounding::kMultiply;
-  const std::vector<double> before = may_be_exact ? error.r : std::vector<double>();
+  const bool may_divide_exactly = rules_.faithful_bits > 0 && rounding == Rounding::kDivide;
+  const std::vector<double> before = may_be_exact || may_divide_exactly ? error.r : std::vector<double>();
   RoundEach(terms, step, reach, linear, error.r.data());
   // A product with a reciprocal that lies below the normal numbers.
   for (int64_t i = 0; rounding == Rounding::kDivide && rules_.tiny > 0 && i < step.n; ++i) {
     const bool lost = std::fabs(step.x[1][i]) * rules_.tiny > 0.5 && std::isfinite(step.x[1][i]);
     if (lost) error.r[i] += std::fabs(step.x[0][i]) * rules_.function_lambda;
+  }
+  for (int64_t i = 0; may_divide_exactly && i < step.n; ++i) {
+    const double size = std::fabs(step.z[i]), divisor = std::fabs(step.x[1][i]);
+    const bool is_held = size == 0 || (size >= rules_.tiny && HasBits(size, rules_.faithful_bits));
+    const bool has_reciprocal = divisor >= rules_.tiny && divisor * rules_.tiny <= 1;
+    if (reach[1][i] == 0 && is_held && has_reciprocal && HasBits(divisor, 1)) error.r[i] = before[i];
   }
   for (int64_t i = 0; may_be_exact && i < step.n; ++i) {
     if (linear[i] == 0 && HasBits(step.z[i], rules_.exact_bits)) error.r[i] = before[i];

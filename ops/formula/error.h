@@ -56,6 +56,9 @@ struct ErrorRules {
   // Sums that are exact in every order, since all terms are multiples of a number in which the sum of their magnitudes
   // has at most this many bits; 0: sums always round.
   int exact_bits = 0;
+  // Divisions and reciprocals give results of up to this many bits as they are, so that a divisor that is a power of
+  // two costs nothing; 0: they need not.
+  int faithful_bits = 0;
 
   double Of(Rounding rounding) const;
 };
@@ -119,7 +122,7 @@ class Propagation {
   const BlockPlan* plan_;
   ErrorRules rules_;
   std::vector<NodeError> errors_;
-  std::vector<bool> last_;  // nodes that nothing is computed from
+  std::vector<bool> last_;  // nodes that nothing is computed from, or nothing but what their overflow leaves alone
   int64_t lanes_ = 1;
   std::vector<double> zeros_;
   std::vector<double> scratch_[12];

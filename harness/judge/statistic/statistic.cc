@@ -70,7 +70,7 @@ void JudgeGroups(const GroupFinding& group, const Tensor& got, StatisticOutcome&
 
 bool StatisticApplies(const ElementJudge& judge, bool even_if_stagnating) {
   const StatisticModel& model = judge.bound().statistic;
-  return !judge.params().exact && !judge.params().integer && !judge.golden().sigma.empty() && model.applicable &&
+  return !judge.params().exact && !IsInt(judge.dtype()) && !judge.golden().sigma.empty() && model.applicable &&
          (even_if_stagnating || !model.stagnates);
 }
 

@@ -35,11 +35,26 @@ std::vector<Mode> AllModes() {
       for (const bool flushes : {false, true}) all.push_back({dtype, static_cast<OutputRounding>(rounding), flushes});
     }
   }
+  for (int rounding = 0; rounding < 3; ++rounding) {
+    all.push_back({DType::kI8, static_cast<OutputRounding>(rounding), false});
+  }
   return all;
 }
 
+double RoundToIntegerWith(double t, mpfr_rnd_t direction) {
+  mpfr_t x;
+  mpfr_init2(x, 53);
+  mpfr_set_d(x, t, MPFR_RNDN);
+  direction == MPFR_RNDN ? mpfr_roundeven(x, x) : mpfr_rint(x, x, direction);
+  const double rounded = mpfr_get_d(x, MPFR_RNDN);
+  mpfr_clear(x);
+  return rounded;
+}
+
 // t as MPFR rounds it to the format, subnormals and overflow included.
-double RoundWith(const FloatFormat& format, double t, mpfr_rnd_t direction) {
+double RoundWith(DType type, double t, mpfr_rnd_t direction) {
+  if (IsInt(type)) return RoundToIntegerWith(t, direction);
+  const FloatFormat& format = FormatOf(type);
   mpfr_set_emin(format.min_exponent - format.precision + 2);
   mpfr_set_emax(std::ilogb(format.max_finite) + 1);
   mpfr_t x;
@@ -55,27 +70,34 @@ double RoundWith(const FloatFormat& format, double t, mpfr_rnd_t direction) {
 }
 
 void AddRoundings(const Mode& mode, double t, std::set<double>& right) {
-  const FloatFormat& format = FormatOf(mode.dtype);
-  if (mode.flushes && std::fabs(t) < format.MinNormal()) right.insert(0);
-  if (mode.rounding == OutputRounding::kNearest) right.insert(RoundWith(format, t, MPFR_RNDN) + 0.0);
-  if (mode.rounding == OutputRounding::kTowardZero) right.insert(RoundWith(format, t, MPFR_RNDZ) + 0.0);
+  if (mode.flushes && std::fabs(t) < FormatOf(mode.dtype).MinNormal()) right.insert(0);
+  if (mode.rounding == OutputRounding::kNearest) right.insert(RoundWith(mode.dtype, t, MPFR_RNDN) + 0.0);
+  if (mode.rounding == OutputRounding::kTowardZero) right.insert(RoundWith(mode.dtype, t, MPFR_RNDZ) + 0.0);
   if (mode.rounding != OutputRounding::kAny) return;
-  right.insert(RoundWith(format, t, MPFR_RNDD) + 0.0);
-  right.insert(RoundWith(format, t, MPFR_RNDU) + 0.0);
+  right.insert(RoundWith(mode.dtype, t, MPFR_RNDD) + 0.0);
+  right.insert(RoundWith(mode.dtype, t, MPFR_RNDU) + 0.0);
 }
 
-double Next(const FloatFormat& format, double x, int steps) {
+double GapOf(DType type, double x) {
+  return IsInt(type) ? 1 : UlpAt(FormatOf(type), x);
+}
+
+double Next(DType type, double x, int steps) {
+  if (IsInt(type)) return x + steps;
+  const FloatFormat& format = FormatOf(type);
   for (; steps > 0; --steps) x = RoundTo(format, x + 0.75 * UlpAt(format, x));
-  for (; steps < 0; ++steps) x = -Next(format, -x, 1);
+  for (; steps < 0; ++steps) x = -Next(type, -x, 1);
   return x;
 }
 
 // Where gaps change, and places without anything special.
-std::vector<double> Places(const FloatFormat& format) {
+std::vector<double> Places(DType type) {
+  if (IsInt(type)) return {-110, -64, -3, -2, -1, 0, 1, 2, 3, 31, 64, 110};
+  const FloatFormat& format = FormatOf(type);
   const double eta = format.MinSubnormal(), least = format.MinNormal(), top = std::exp2(std::ilogb(format.max_finite));
   std::vector<double> places = {
-      0,   eta,     2 * eta,           least / 2, least, 2 * least, 1, 1.5, 2, 4, 8 - 2 * UlpAt(format, 4),
-      top, top / 2, Next(format, 3, 1)};
+      0,   eta,     2 * eta,         least / 2, least, 2 * least, 1, 1.5, 2, 4, 8 - 2 * UlpAt(format, 4),
+      top, top / 2, Next(type, 3, 1)};
   for (size_t i = places.size(); i-- > 1;) places.push_back(-places[i]);
   return places;
 }
@@ -87,20 +109,20 @@ struct Element {
 
 // Every number around each place, with every A, as a result of every y around it.
 std::vector<Element> Elements(const Mode& mode) {
-  const FloatFormat& format = FormatOf(mode.dtype);
+  const double most = IsInt(mode.dtype) ? 127 : FormatOf(mode.dtype).max_finite;
   std::vector<Element> all;
-  for (const double place : Places(format)) {
-    const double ulp = UlpAt(format, place), grid = ulp / 16;
+  for (const double place : Places(mode.dtype)) {
+    const double ulp = GapOf(mode.dtype, place), grid = ulp / 16;
     for (int j = -24; j <= 24; ++j) {
       const double y = place + j * grid;
-      if (std::fabs(y) >= format.max_finite - 4 * ulp) continue;
+      if (std::fabs(y) >= most - 4 * ulp) continue;
       for (const double a : {0.0, grid / 2, 3.5 * grid, 8.5 * grid, 20.5 * grid}) {
         std::set<double> right;
         AddRoundings(mode, y - a, right);
         AddRoundings(mode, y + a, right);
         for (double t = y - std::floor(a / grid) * grid; t <= y + a; t += grid) AddRoundings(mode, t, right);
         for (int step = -5; step <= 5; ++step) {
-          const double got = Next(format, place, step);
+          const double got = Next(mode.dtype, place, step);
           if (std::isfinite(got)) all.push_back({y, a, got, right.contains(got)});
         }
       }
@@ -125,6 +147,10 @@ struct Judged {
     contract.out = mode.rounding;
     contract.ftz = mode.flushes ? Flush::kOut : Flush::kNone;
     bound = OutputBound(contract, mode.dtype);
+    if (IsInt(mode.dtype)) {  // of numbers that are none yet
+      bound.exact = false;
+      bound.lambda_out = mode.rounding == OutputRounding::kNearest ? 0.5 : 1;
+    }
     bound.terms = {{&golden.magnitude, 1}};
   }
   Judged(const Judged&) = delete;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operator quantize: q = x / scale + zero, rounded to the nearest number of an 8-bit type, ties to even, and
+// saturated: what lies beyond the type's largest finite numbers becomes one of these, as in the saturating conversion
+// of OCP's OFP8 specification. Infinities saturate too. NaN stays NaN in f8e4m3fn and f8e5m2; integers have none, and
+// what NaN becomes in i8 is not defined: any value is right there.
+#include "ops/formula_operator.h"
+
+namespace assay {
+namespace {
+
+using namespace formula;  // NOLINT: formulas read better without
+
+Axes AxesOfScale(const std::string& per, const Axis& rows, const Axis& n) {
+  if (per == "row") return rows;
+  if (per == "column") return n;
+  return {};
+}
+
+void Quantize(Definition& d) {
+  d.SetDoc("q = x / scale + zero, rounded to nearest even and saturated; any i8 for NaN");
+  const Axis rows = d.Axis("rows", "rows of x"), n = d.Axis("n", "elements of a row");
+  const std::string per = d.Choice("per", {"tensor", "row", "column"},
+                                   "what has a scale of its own: scale is [rows] per row, [n] per column");
+  const int64_t zero = d.Integer("zero", "0", "the code of zero; integers only");
+  d.RefuseIf(zero < -128 || zero > 127, "zero is a code of i8: it must lie in [-128, 127]");
+  d.RefuseIf(zero != 0 && IsFloat(d.TypeOfResult()), "zero must be 0: floating-point types have a zero of their own");
+  const Expr x = d.In("x", rows + n);
+  const Expr scale = d.In("scale", AxesOfScale(per, rows, n), Role::kScale);
+  const Expr quotient = x / scale;
+  d.OutSaturated("q", zero == 0 ? quotient : quotient + static_cast<double>(zero), rows + n);
+  d.SetTypes({"f32-f32-i8", "bf16-f32-i8", "f16-f32-i8", "f32-f32-e4m3", "bf16-f32-e4m3", "f16-f32-e4m3",
+              "f32-f32-e5m2", "bf16-f32-e5m2", "f16-f32-e5m2"});
+}
+
+ASSAY_OPERATOR(quantize, Quantize);
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The twin of operators that divide by scales, round and saturate: quotients half way between two numbers of the
+// output, and beyond its largest and smallest one. Scales are powers of two, and all numbers short, so that every
+// faithful division is exact and ties to even alone give the right result.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ops/formula_operator.h"
+
+namespace assay {
+namespace {
+
+using formula::Definition;
+using formula::Role;
+
+constexpr int kBits = 8;  // of each number: what the narrowest intermediates hold
+
+bool IsShort(double x) {
+  int exponent = 0;
+  const double integer = std::ldexp(std::frexp(x, &exponent), kBits);
+  return integer == std::trunc(integer);
+}
+
+double RoundToType(DType type, double x) {
+  return IsFloat(type) ? RoundTo(FormatOf(type), x) : std::nearbyint(x);
+}
+
+// All finite numbers of a type of 8 bits, ascending.
+std::vector<double> NumbersOf(DType type) {
+  std::vector<uint8_t> codes(256);
+  std::iota(codes.begin(), codes.end(), uint8_t{0});
+  std::vector<double> numbers(codes.size());
+  ToF64(type, codes.data(), numbers);
+  std::erase_if(numbers, [](double x) { return !std::isfinite(x); });
+  std::ranges::sort(numbers);
+  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+  return numbers;
+}
+
+// Half way between neighbours.
+std::vector<double> TiesOf(const std::vector<double>& numbers) {
+  std::vector<double> ties;
+  for (size_t i = 1; i < numbers.size(); ++i) ties.push_back((numbers[i - 1] + numbers[i]) / 2);
+  return ties;
+}
+
+// Beyond either end, by half a gap and more.
+std::vector<double> BeyondOf(const std::vector<double>& numbers) {
+  const double high = numbers.back(), low = numbers.front(), gap = high - numbers[numbers.size() - 2];
+  std::vector<double> beyond;
+  for (const double gaps : {0.5, 1.0, 1.5, 2.0, 3.0, 5.0})
+    beyond.insert(beyond.end(), {high + gaps * gap, low - gaps * gap});
+  for (const double times : {2.0, 3.0, 4.0}) beyond.insert(beyond.end(), {high * times, low * times});
+  return beyond;
+}
+
+// Where the scale of an element lies: the strides of its axes in the output's order.
+int64_t PlaceOf(const formula::Graph& graph, const std::vector<int>& axes, int64_t element) {
+  int64_t place = 0, stride = 1;
+  const std::vector<int>& all = graph.outputs[0].axes;
+  for (size_t i = all.size(); i-- > 0;) {
+    const int64_t extent = graph.Extent(all[i]), at = element % extent;
+    element /= extent;
+    if (std::ranges::find(axes, all[i]) == axes.end()) continue;
+    place += at * stride;
+    stride *= extent;
+  }
+  return place;
+}
+
+class RoundingTwin {
+ public:
+  RoundingTwin(const Definition& definition, const Problem& problem, const Contract& contract, double zero)
+      : graph_(definition.graph()), problem_(problem), flushes_(contract.ftz != Flush::kNone), zero_(zero) {
+    for (size_t i = 0; i < problem.inputs.size(); ++i) {
+      (definition.roles()[i] == Role::kScale ? scale_ : data_) = i;
+    }
+    const std::vector<double> numbers = NumbersOf(problem.output().dtype);
+    ties_ = TiesOf(numbers);
+    beyond_ = BeyondOf(numbers);
+  }
+
+  std::vector<Tensor> Inputs() const {
+    std::vector<Tensor> inputs;
+    for (const Operand& input : problem_.inputs) inputs.emplace_back(input.dtype, input.shape);
+    std::vector<double> scales(static_cast<size_t>(inputs[scale_].size()));
+    for (size_t i = 0; i < scales.size(); ++i) scales[i] = std::ldexp(1.0, -static_cast<int>(i % 4));
+    inputs[scale_].SetDoubles(scales);
+    std::vector<double> values(static_cast<size_t>(inputs[data_].size()));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto element = static_cast<int64_t>(i);
+      values[i] = ElementFor(i, scales[static_cast<size_t>(PlaceOf(graph_, graph_.inputs[scale_].axes, element))]);
+    }
+    inputs[data_].SetDoubles(values);
+    return inputs;
+  }
+
+ private:
+  // One element in four saturates. Zero where no quotient will do.
+  double ElementFor(size_t i, double scale) const {
+    const bool saturates = i % 4 == 3;
+    const std::vector<double>& quotients = saturates ? beyond_ : ties_;
+    const size_t first = saturates ? i / 4 : i * 37 + i / 256;
+    for (size_t k = 0; k < quotients.size(); ++k) {
+      const double quotient = quotients[(first + k) % quotients.size()], x = (quotient - zero_) * scale;
+      if (Serves(quotient, x)) return x;
+    }
+    return 0;
+  }
+
+  bool Serves(double quotient, double x) const {
+    const FloatFormat& format = FormatOf(problem_.inputs[data_].dtype);
+    if (!IsShort(quotient) || !IsShort(quotient - zero_) || RoundTo(format, x) != x) return false;
+    const DType out = problem_.output().dtype;
+    const bool is_tiny = IsFloat(out) && std::fabs(quotient) < FormatOf(out).MinNormal();
+    return !flushes_ || (!is_tiny && std::fabs(x) >= format.MinNormal());
+  }
+
+  const formula::Graph& graph_;
+  const Problem& problem_;
+  bool flushes_;
+  double zero_;
+  size_t data_ = 0, scale_ = 0;
+  std::vector<double> ties_, beyond_;
+};
+
+}  // namespace
+
+void FormulaOperator::AdaptDefault(Contract& contract) const {
+  if (Definition::ForSchema(name_, author_).saturates()) contract.math_ulp = 1;
+}
+
+std::optional<Twin> FormulaOperator::MakeRoundingTwin(const Problem& problem, const Contract& contract) const {
+  const bool faithful = contract.math_ulp <= 1 && contract.out == OutputRounding::kNearest;
+  if (!faithful || contract.in == InputRounding::kFP8 || contract.alg != Algorithm::kDirect) return std::nullopt;
+  const Definition definition = DefinitionOf(problem);
+  const DType out = problem.output().dtype;
+  // What is zero before the output is quantised.
+  std::vector<Tensor> none;
+  for (const Operand& input : problem.inputs) {
+    none.emplace_back(input.dtype, input.shape);
+    const double value = definition.roles()[none.size() - 1] == Role::kScale ? 1 : 0;
+    none.back().SetDoubles(std::vector<double>(static_cast<size_t>(none.back().size()), value));
+  }
+  const double zero = ComputeGolden(problem, none, Tier::kFast).value.at(0);
+  Twin twin;
+  twin.inputs = RoundingTwin(definition, problem, contract, zero).Inputs();
+  twin.expected = ComputeGolden(problem, twin.inputs, Tier::kFast).value;
+  for (double& y : twin.expected) y = RoundToType(out, y);
+  twin.code = "quotients lie half way between two numbers of the output, or beyond its ends";
+  return twin;
+}
+
+}  // namespace assay
