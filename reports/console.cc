@@ -93,7 +93,8 @@ std::string ConsoleReport(const std::vector<Record>& foreign, const ConsoleStyle
   page.AddText(ConsoleFailures(records, style));
   const std::string outcomes = Wrapped(OutcomeLine(records), style.width, 0);
   page.AddText("\n" + (style.colour ? PaintOutcomes(outcomes) : outcomes) + "\n");
-  if (const std::string fault = FaultLine(records, FlattenEnvironment(style.environment)); !fault.empty()) page.AddLine("", fault);
+  if (const std::string fault = FaultLine(records, FlattenEnvironment(style.environment)); !fault.empty())
+    page.AddLine("", fault);
   return page.text();
 }
 

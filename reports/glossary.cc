@@ -19,7 +19,8 @@ constexpr std::array<GlossaryTerm, 20> kTerms = {{
     {"channel", "One kind of check. Each has a margin and decides on its own; any one of them can fail a result."},
     {"margin", "How much of what a channel permits was used: 1 is the limit, above 1 the channel fails."},
     {"bound",
-     "Channel: the largest error, without what rounding the output explains, divided by what theory permits the sums of "
+     "Channel: the largest error, without what rounding the output explains, divided by what theory permits the sums "
+     "of "
      "that element under the contract. It is computed for each element and fitted to no device."},
     {"exact", "Channel: the results of exact twins, where not one bit may differ."},
     {"twin",

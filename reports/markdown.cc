@@ -45,8 +45,8 @@ std::string MarkdownReport(const std::vector<Record>& records, const std::string
   if (const Table known = KnownTable(records); !known.rows.empty()) {
     out += "\n## Known failures\n\nA line of an expectation file explains each.\n\n" + AsMarkdown(known);
   }
-  out += "\n## Verdicts\n\nWith the largest margin of the bound of what passed.\n\n" + AsMarkdown(VerdictMatrix(records)) +
-         "\n" + AsMarkdown(ImplementationTable(records));
+  out += "\n## Verdicts\n\nWith the largest margin of the bound of what passed.\n\n" +
+         AsMarkdown(VerdictMatrix(records)) + "\n" + AsMarkdown(ImplementationTable(records));
   const Table performance = PerformanceTable(records, kMaxPerformanceRows);
   if (!performance.rows.empty()) {
     out +=

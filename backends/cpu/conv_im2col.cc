@@ -46,7 +46,8 @@ class Im2colPlan : public plugin::HostPlan {
     for (int64_t k = 0; k < spec_.Terms(); k += kPanelTerms) {
       MultiplyPanel(PanelProduct<Acc>{operands_.Weights(group) + k, spec_.Terms(),
                                       slot.patches.data() + k * kTileColumns, operands_.PaddedOutputs(),
-                                      std::min(kPanelTerms, spec_.Terms() - k), slot.product.data(), kTileColumns, k > 0});
+                                      std::min(kPanelTerms, spec_.Terms() - k), slot.product.data(), kTileColumns,
+                                      k > 0});
     }
     for (int64_t r = 0; r < spec_.GroupOutputs(); ++r) {
       const int64_t o = group * spec_.GroupOutputs() + r;

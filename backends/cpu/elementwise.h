@@ -89,8 +89,8 @@ struct Rope {
   }
 };
 
-// u, delta [b,c,l], a_log [c,s], b_t and c_t [b,s,l], d_skip [c]; the states of a channel one after the other, or all at
-// each position.
+// u, delta [b,c,l], a_log [c,s], b_t and c_t [b,s,l], d_skip [c]; the states of a channel one after the other, or all
+// at each position.
 template <bool kByPosition>
 struct SelectiveScan {
   static constexpr int kMath = 1;

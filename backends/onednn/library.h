@@ -14,9 +14,9 @@ namespace onednn {
 
 std::string LibraryVersion();  // "oneDNN 2.6.3"
 unsigned IsaBits();
-std::string IsaName();      // the effective instruction set, "avx512_core_bf16"
+std::string IsaName();       // the effective instruction set, "avx512_core_bf16"
 bool HasFusedMultiplyAdd();  // of the same
-std::string RuntimeName();  // "omp", "tbb", "seq", "threadpool"
+std::string RuntimeName();   // "omp", "tbb", "seq", "threadpool"
 
 std::optional<dnnl::memory::data_type> DataType(plugin::DType dtype);
 // Throws Unsupported in the name of `op`, a matmul or conv.

@@ -79,7 +79,7 @@ struct BoundModel {
   // Unit roundoff of the output, doubled unless it rounds to nearest: rounding t costs at most u_out 2^floor(log2 |t|).
   double u_out = 0;
   // Half the smallest subnormal, or integer, doubled unless to nearest; the smallest normal where results are flushed.
-  double lambda_out = 0;  // of integers 0 where what is computed is one already: nothing is rounded then
+  double lambda_out = 0;           // of integers 0 where what is computed is one already: nothing is rounded then
   double overflow_at = 0;          // signed Inf is accepted iff |y| + A reaches this (f16 to nearest: 65520)
   double partial_overflow_at = 0;  // Inf and NaN are accepted iff growth * S reaches this; infinity: never
   double growth = 1;               // 1 + gamma, times what rounded operands add

@@ -88,7 +88,8 @@ inline DD Scale(DD a, double power) {
 inline constexpr double kDDFunctionError = 0x1p-94;
 DD Exp(DD x);
 DD Log(DD x);
-// ln(1 + x) for x >= 0. Relative error below 5 kDDFunctionError, however small x is, while x's low part is no subnormal.
+// ln(1 + x) for x >= 0. Relative error below 5 kDDFunctionError, however small x is, while x's low part is no
+// subnormal.
 DD Log1p(DD x);
 
 }  // namespace assay

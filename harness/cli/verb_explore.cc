@@ -27,7 +27,7 @@
 namespace assay::cli {
 namespace {
 
-constexpr size_t kMostPasses = 20000;    // results: a report of more is of no use
+constexpr size_t kMostPasses = 20000;  // results: a report of more is of no use
 constexpr const char* kUsualTime = "10m";
 
 struct ExploreOptions {

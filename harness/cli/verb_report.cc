@@ -41,10 +41,10 @@ int Report(const ReportOptions& options) {
   auto written = WriteReports(options.dir, run->records);
   const fs::path all = options.dir / (written ? "report.html" : "results.jsonl");
   const ConsoleStyle console{.colour = UseColour(options.color, STDOUT_FILENO),
-                               .width = TextWidth(STDOUT_FILENO),
-                               .performance_rows = options.rows,
-                               .all_file = all.string(),
-                               .environment = ReadStream(options.dir / "environment.json").value_or("")};
+                             .width = TextWidth(STDOUT_FILENO),
+                             .performance_rows = options.rows,
+                             .all_file = all.string(),
+                             .environment = ReadStream(options.dir / "environment.json").value_or("")};
   if (ran) Print(ConsoleReport(run->records, console));
   if (!written) return Complain(kExitHarness, written.error().message);
   for (const auto& path : *written) Print(fmt::format("report: {}\n", path.string()));

@@ -136,9 +136,7 @@ BufferLayout MakeStridedLayout(DType dtype, const Shape& shape, const Shape& str
 void GuardPattern(const BufferLayout& layout, uint64_t first, std::span<std::byte> out) {
   const uint64_t stream = Mix(layout.salt);
   const PoisonBits poison = BitsOf(layout.dtype, layout.poison);
-  const auto word_at = [&](uint64_t position) {
-    return (Mix(stream ^ (position / 8)) & ~poison.clear) | poison.set;
-  };
+  const auto word_at = [&](uint64_t position) { return (Mix(stream ^ (position / 8)) & ~poison.clear) | poison.set; };
   const auto part = [&](size_t from, size_t bytes) {
     const uint64_t position = first + from;
     const uint64_t word = word_at(position) >> (position % 8 * 8);  // little-endian, as every host so far

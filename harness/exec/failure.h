@@ -19,9 +19,9 @@ enum class Outcome : uint8_t {
   kOutOfMemory,
   kDeviceLost,
   kMemoryFault,  // a library wrote where it may not, as the plugin found
-  kCrash,     // the worker ended during the call: signal or exit
-  kTimeout,   // it was killed at the deadline
-  kProtocol,  // what came back is not a message, or out of bounds
+  kCrash,        // the worker ended during the call: signal or exit
+  kTimeout,      // it was killed at the deadline
+  kProtocol,     // what came back is not a message, or out of bounds
 };
 
 // "unsupported", "out_of_memory", ...

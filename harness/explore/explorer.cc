@@ -133,10 +133,10 @@ void Explorer::Failed(const PlannedCase& planned, const Record& record) {
   const auto device = std::ranges::find_if(devices_, [&](const Device& d) {
     return d.session && d.backend == record.backend && d.device.name == record.device;
   });
-  // Each try of a timeout would last as long as the first. What failed after passing may pass the next time, and nothing
-  // would be known of what is smaller.
-  const bool shrinks = device != devices_.end() && record.verdict != Name(Verdict::kTimeout) && !FailedAfterPassing(record) &&
-                       ++shrunk_[KindOf(planned.spec, record)] <= kMostShrunkAlike;
+  // Each try of a timeout would last as long as the first. What failed after passing may pass the next time, and
+  // nothing would be known of what is smaller.
+  const bool shrinks = device != devices_.end() && record.verdict != Name(Verdict::kTimeout) &&
+                       !FailedAfterPassing(record) && ++shrunk_[KindOf(planned.spec, record)] <= kMostShrunkAlike;
   CaseSpec smallest = planned.spec;
   if (shrinks) {
     const OpSchema& schema = planned.bound->op->schema();

@@ -38,7 +38,7 @@ struct JudgeParams {
   double own_rounding = 0;  // largest error of the output's own rounding in ulp
   RoundingReach reach;      // of a result; zero where `integer`
   bool exact = false;       // the rounded golden value is the only correct one
-  bool integer = false;  // nothing is rounded on the way to an output of integers: what is computed is one already
+  bool integer = false;     // nothing is rounded on the way to an output of integers: what is computed is one already
   bool has_infinity = true;
   bool nearest = true;  // the output rounds to nearest
 };

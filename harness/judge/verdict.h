@@ -82,7 +82,7 @@ struct Evidence {
 struct Decision {
   Verdict verdict = Verdict::kError;
   ResultClass result_class = ResultClass::kNone;
-  std::string reason;  // "" for a plain pass
+  std::string reason;           // "" for a plain pass
   std::string_view decided_by;  // "memory", "second input set"; "": a margin, or none is above its limit
   bool memory_fault = false;
   // At most 1 where the channel holds, infinity where an exact demand is broken; none: the channel does not apply.

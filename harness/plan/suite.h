@@ -17,9 +17,9 @@
 //       a label and where the shapes come from, for the following lines of this file; `tag none` ends it.
 //   timed no
 //       the cases of the following lines are not timed; `timed yes` ends it.
-// Neither require nor tag nor timed reaches into an included file or out of one. '#' starts a comment at the beginning of a line
-// or after a space, so that it may stand inside a URL. A case that several lines plan is planned once, with all their
-// tags; two lines that require different things of it are an error.
+// Neither require nor tag nor timed reaches into an included file or out of one. '#' starts a comment at the beginning
+// of a line or after a space, so that it may stand inside a URL. A case that several lines plan is planned once, with
+// all their tags; two lines that require different things of it are an error.
 #pragma once
 
 #include <functional>

@@ -18,7 +18,10 @@ Status SetOption(const SuiteLine& line, const Word& word, CoverLine& cover) {
   CoverLimits& limits = cover.options.limits;
   const size_t equals = std::min(word.text.find('='), word.text.size());
   const std::string_view key = word.text.substr(0, equals);
-  double* limit = key == "max_elements" ? &limits.elements : key == "max_flops" ? &limits.flops : key == "repeated" ? &cover.repeated : nullptr;
+  double* limit = key == "max_elements" ? &limits.elements
+                  : key == "max_flops"  ? &limits.flops
+                  : key == "repeated"   ? &cover.repeated
+                                        : nullptr;
   if (limit == nullptr || equals == word.text.size()) {
     return line.Fail(word.column,
                      fmt::format("'{}' is none of max_elements=NUMBER, max_flops=NUMBER, repeated=NUMBER", word.text));

@@ -45,8 +45,8 @@ std::string MissReason(const Attempt& attempt, const ContractData* judged, doubl
   const bool twins = judged != nullptr && !judged->twins.empty();
   const double margin = attempt.record.bound_margin.value_or(0);
   const auto& statistic = attempt.record.stat_margin;
-  return fmt::format("{}: effect {:.3g} x envelope, margin {:.3g}{}; {}", Name(attempt.verdict), effect,
-                     margin, statistic ? fmt::format(", statistic {:.3g} of its threshold", *statistic) : "",
+  return fmt::format("{}: effect {:.3g} x envelope, margin {:.3g}{}; {}", Name(attempt.verdict), effect, margin,
+                     statistic ? fmt::format(", statistic {:.3g} of its threshold", *statistic) : "",
                      twins ? "its exact twins hold" : "no twin for this contract");
 }
 

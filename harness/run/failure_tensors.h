@@ -21,8 +21,8 @@ struct GotFile {
   const Problem& problem;
   std::filesystem::path path;
 };
-// The outputs, and of each value `bound`: what its error may be (Judgement::Tolerance), 0 where it must be exact, infinity
-// where nothing is promised, and `rounding`: how much of that is the output's own rounding.
+// The outputs, and of each value `bound`: what its error may be (Judgement::Tolerance), 0 where it must be exact,
+// infinity where nothing is promised, and `rounding`: how much of that is the output's own rounding.
 Status WriteGot(const GotFile& file, const Goldens& goldens, const Bounds& bounds);
 
 // Of the first two files, without their headers.

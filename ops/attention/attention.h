@@ -114,8 +114,9 @@ void ScoreRows(const AttentionCase& op, const AttentionData& data, int64_t row, 
 void ComputeRow(const AttentionCase& op, const AttentionData& data, int64_t row, const RawScores& raw, int64_t index,
                 AttentionRow& out);
 // Planes per element: "dot_weight" and "added_weight", sum p |v - o| times dot or added; "range" max |v - o|; "values"
-// sum |v|; "may_be_nan", 1 where NaN is right too, 2 where infinities are as well; magnitude sum p |v|; "largest_operand", of the values |v| that are
-// read, as in bound.h. Planes per query row are packed in "rows", kRowFacts numbers each.
+// sum |v|; "may_be_nan", 1 where NaN is right too, 2 where infinities are as well; magnitude sum p |v|;
+// "largest_operand", of the values |v| that are read, as in bound.h. Planes per query row are packed in "rows",
+// kRowFacts numbers each.
 enum RowFact {
   kDotMean,
   kAddedMean,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator group_norm: layer_norm over the channels of a group and all positions (Wu and He 2018, arXiv:1803.08494).
+// The operator group_norm: layer_norm over the channels of a group and all positions (Wu and He 2018,
+// arXiv:1803.08494).
 #include "ops/formula_operator.h"
 
 namespace assay {

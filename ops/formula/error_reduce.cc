@@ -63,7 +63,8 @@ void Propagation::MakeSymbol(int node, NodeError& error) {
 // it were one number along all of them, which is never too little.
 void Propagation::AddSharedInPart(const NodeError::Symbol& symbol, const std::vector<int64_t>& to, NodeError& error) {
   std::vector<double> sum(error.r.size());
-  ForTerms(to, std::ssize(symbol.g) / std::ssize(to), [&](int64_t i, int64_t at) { sum[at] += std::fabs(symbol.g[i]); });
+  ForTerms(to, std::ssize(symbol.g) / std::ssize(to),
+           [&](int64_t i, int64_t at) { sum[at] += std::fabs(symbol.g[i]); });
   for (size_t at = 0; at < sum.size(); ++at) error.r[at] += sum[at] * sum[at];
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/amounts.h"
 #include "harness/cli/golden/verb_golden.h"
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "harness/base/parallel.h"
+#include "harness/cli/amounts.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"

@@ -43,7 +43,8 @@ class FileGrants {
   bool HideRuns(const std::filesystem::path& folder);
   void GrantAround(const std::filesystem::path& folder, bool write);
   std::vector<std::filesystem::path> hidden_;
-  std::vector<std::filesystem::path> runs_, unsearched_;  // that were found beside the plugin; runs_: as seen from there
+  std::vector<std::filesystem::path> runs_,
+      unsearched_;  // that were found beside the plugin; runs_: as seen from there
   std::vector<FileGrant> grants_;
 };
 

@@ -70,7 +70,7 @@ FaultPair Pair(const std::string& fault, const std::string& id, bool caught, uin
 TEST(PowerGroups, AFaultCountsOnceForItsOperatorWhereSomeCaseCatchesIt) {
   PowerTally tally;
   tally.pairs = {Pair("fault.a", "conv/1", true, 0b1), Pair("fault.a", "conv/2", false, 0),
-                 Pair("fault.b", "conv/1", false, 0),  Pair("fault.a", "fft/1", true, 0b101),
+                 Pair("fault.b", "conv/1", false, 0), Pair("fault.a", "fft/1", true, 0b101),
                  Pair("fault.c", "fft/1", true, 0b1, 1)};
   const auto groups = PowerByOperator(tally);
   ASSERT_EQ(groups.size(), 3u);

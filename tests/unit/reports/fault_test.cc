@@ -58,12 +58,14 @@ TEST(Fault, TheLineNamesAssayOrTheLibraryOrTheDriver) {
   EXPECT_THAT(ConsoleReport({driver}, {}), HasSubstr("x [y:1]; read on: https://example.org/proof"));
   driver.fault = "assay";
   EXPECT_EQ(FaultLine({driver}), "No failure is new. Failures known before: assay itself (1 result).");
-  EXPECT_EQ(FaultLine({MakeRecord("assay", "", "error"), pass}), "At fault: assay itself (1 result). What a verdict rests on: harness/judge/README.md.");
+  EXPECT_EQ(FaultLine({MakeRecord("assay", "", "error"), pass}),
+            "At fault: assay itself (1 result). What a verdict rests on: harness/judge/README.md.");
   EXPECT_EQ(FaultLine({MakeRecord("cpu", "", "unsupported")}), "");
   const EnvironmentRows strict{{"strict", "true"}};
   const Record open = MakeRecord("cpu", "naive", "inconclusive");
   EXPECT_EQ(FaultLine({pass, open}), "Nothing is at fault.");
-  EXPECT_EQ(FaultLine({pass, open}, strict), "The run is strict and fails by 1 inconclusive result; else nothing would.");
+  EXPECT_EQ(FaultLine({pass, open}, strict),
+            "The run is strict and fails by 1 inconclusive result; else nothing would.");
   EXPECT_EQ(FaultLine({pass}, strict), "Nothing is at fault.");
   EXPECT_THAT(FaultLine({open, kernel}, strict), HasSubstr("At fault: the kernels of backend opencl"));
   const std::vector<Record> records{kernel};

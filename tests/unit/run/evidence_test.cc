@@ -49,7 +49,8 @@ std::string Judge(const World& world, int calls = 50) {
     evidence.AddExecution(world.seen_s, false);
     evidence.AddDownloads(world.claimed_s, kRoundTrip + 5e-6 + world.download_extra_s + world.jitter(),
                           kRoundTrip + 5e-6 + world.jitter());
-    evidence.AddUploads(0, kRoundTrip + 5e-6 + world.upload_extra_s + world.jitter(), kRoundTrip + 5e-6 + world.jitter());
+    evidence.AddUploads(0, kRoundTrip + 5e-6 + world.upload_extra_s + world.jitter(),
+                        kRoundTrip + 5e-6 + world.jitter());
   }
   return evidence.Contradiction();
 }

@@ -39,8 +39,8 @@ const Row kRows[] = {
     {"legal.wide-accumulator", {.carry = Carry::kWide}, "f64"},
 };
 
-// Sums become f32 before they are stored. To a 16-bit output that is a second rounding, of which "f64" promises that there
-// is none: 297.000007 became 297 and then 296 in bf16.
+// Sums become f32 before they are stored. To a 16-bit output that is a second rounding, of which "f64" promises that
+// there is none: 297.000007 became 297 and then 296 in bf16.
 std::string Contract(const Row& row, Description op) {
   const plugin::MatmulSpec s = plugin::ParseMatmul(op);
   const bool rounds_twice = s.y.dtype != plugin::kF32;
