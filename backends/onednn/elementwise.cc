@@ -50,8 +50,10 @@ Problem ElementwiseProblem(const plugin::OpDesc& op, const dnnl::engine& engine)
     Problem problem;
     problem.operands = {{DNNL_ARG_SRC, false, 0, x}, {DNNL_ARG_DST, true, 0, y}};
     problem.descriptor = EltwiseDescriptor(engine, function.algorithm, x, StrictAttributes());
-    problem.contract = [&function](const std::string& name) {
-      if (name.starts_with("ref")) return fmt::format("f32acc;math={};det=yes", function.math_of_reference);
+    problem.contract = [&function, narrow = in.dtype == plugin::kBF16](const std::string& name) {
+      if (name.starts_with("ref")) {  // the conversion to bf16 flushes
+        return fmt::format("f32acc;math={};det=yes{}", function.math_of_reference, narrow ? ";ftz=out" : "");
+      }
       const bool is_exp = function.algorithm == dnnl::algorithm::eltwise_exp;
       const int math = is_exp && !HasFusedMultiplyAdd() ? kMathOfUnfusedExp : function.math_of_vectors;
       return fmt::format("f32acc;math={};det=yes;ftz=all{}", math, is_exp ? ";nan=any" : "");
