@@ -150,7 +150,7 @@ class Package(unittest.TestCase):
                 type(self).tree = here
             with self.subTest(place), tempfile.TemporaryDirectory() as work:
                 words = [word for case in CASES for word in ("--case", case)]
-                done = run(f"ASSAY_GOLDEN_STORE={work}/store", f"POCL_CACHE_DIR={work}", here / "bin/assay", "run", *words, "--no-perf", "--out",
+                done = run(f"ASSAY_GOLDEN_STORE={work}/store", here / "bin/assay", "run", *words, "--no-perf", "--out",
                            "out", cwd=work)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 records = [json.loads(line) for line in pathlib.Path(work, "out/results.jsonl").read_text().splitlines()]
