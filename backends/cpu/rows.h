@@ -7,10 +7,9 @@
 //   static void IgnoreShapes(const plugin::OpDesc& op);    names the attributes that the shapes tell
 //   static size_t Outputs(const plugin::OpDesc& op);       how many there are; else one
 //   static constexpr int kLineAxes;                        how many of the output's axes a line has; else the last one
-//   static std::vector<int> Leads(size_t input, int rank); the output's axes before the line that an operand has; its
-//   own
-//                                                          line is what follows, in row-major order. Where attributes
-//                                                          say which: Leads(op, input, rank)
+//   static std::vector<int> Leads(size_t input, int rank); the output's axes before the line that an operand has, whose
+//                                                          own line is what follows, in row-major order; where
+//                                                          attributes say which: Leads(op, input, rank)
 //   static bool Takes(const plugin::OpDesc& op);           whether it computes these types; else all of float
 //   explicit Kernel(const plugin::OpDesc& op);
 //   template <class Acc> void Line(const Lines<Acc>& x, std::span<Acc> y) const;
