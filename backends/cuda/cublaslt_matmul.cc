@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "backends/common/float8.h"
 #include "backends/common/matmul_spec.h"
 #include "backends/common/status.h"
 #include "backends/cuda/cublaslt.h"
@@ -21,9 +22,10 @@ namespace cuda_backend {
 namespace {
 
 using plugin::DType;
+using plugin::kE4M3;
+using plugin::kE5M2;
 using plugin::MatmulSpec;
 
-constexpr DType kE4M3{ASSAY_TYPE_FLOAT8_E4M3FN, 8}, kE5M2{ASSAY_TYPE_FLOAT8_E5M2, 8};
 constexpr uint64_t kWorkspace = uint64_t{32} << 20;  // what NVIDIA recommends for Hopper
 
 enum class Arithmetic { kStrict, kTf32, kFp8 };
