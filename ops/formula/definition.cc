@@ -74,15 +74,23 @@ const Definition::Derived* Definition::FindDerived(int axis) const {
   return found == derived_.end() ? nullptr : &*found;
 }
 
-double Definition::Real(std::string_view key, std::string_view default_value, std::string_view doc) {
-  AddAttr({.key = std::string(key),
-           .type = AttrType::kFloat,
-           .default_value = std::string(default_value),
-           .doc = std::string(doc)});
-  if (values_ != nullptr) return Find(values_->reals, key);
-  double value = 0;
+template <class T>
+T Definition::Number(AttrType type, std::map<std::string, T, std::less<>> AttrValues::*of_case, std::string_view key,
+                     std::string_view default_value, std::string_view doc) {
+  AddAttr(
+      {.key = std::string(key), .type = type, .default_value = std::string(default_value), .doc = std::string(doc)});
+  if (values_ != nullptr) return Find(values_->*of_case, key);
+  T value = 0;
   std::from_chars(default_value.data(), default_value.data() + default_value.size(), value);
   return value;
+}
+
+double Definition::Real(std::string_view key, std::string_view default_value, std::string_view doc) {
+  return Number(AttrType::kFloat, &AttrValues::reals, key, default_value, doc);
+}
+
+int64_t Definition::Integer(std::string_view key, std::string_view default_value, std::string_view doc) {
+  return Number(AttrType::kInt, &AttrValues::integers, key, default_value, doc);
 }
 
 std::string Definition::Choice(std::string_view key, std::vector<std::string> choices, std::string_view doc) {
@@ -99,25 +107,13 @@ std::string Definition::Choice(std::string_view key, std::vector<std::string> ch
   return first;
 }
 
-int64_t Definition::Integer(std::string_view key, std::string_view default_value, std::string_view doc) {
-  AddAttr({.key = std::string(key),
-           .type = AttrType::kInt,
-           .default_value = std::string(default_value),
-           .doc = std::string(doc)});
-  if (values_ != nullptr) return Find(values_->integers, key);
-  int64_t value = 0;
-  std::from_chars(default_value.data(), default_value.data() + default_value.size(), value);
-  return value;
-}
-
 Expr Definition::In(std::string_view name, const Axes& axes, Role role) {
   roles_.push_back(role);
   return AddInput(*graph_, std::string(name), axes);
 }
 
 Flag Definition::Flag(std::string_view key, std::string_view doc) {
-  AddAttr({.key = std::string(key), .type = AttrType::kInt, .default_value = "0", .doc = std::string(doc)});
-  const int64_t value = values_ == nullptr ? 0 : Find(values_->integers, key);
+  const int64_t value = Integer(key, "0", doc);
   RefuseIf(value != 0 && value != 1, fmt::format("{}={} must be 0 or 1", key, value));
   return {std::string(key), value == 1};
 }

@@ -114,6 +114,10 @@ class Definition {
  private:
   Definition(std::string_view op, const AttrValues* values);
   void AddAttr(AttrDef def);
+  // The value of a case; of the schema the default.
+  template <class T>
+  T Number(AttrType type, std::map<std::string, T, std::less<>> AttrValues::*of_case, std::string_view key,
+           std::string_view default_value, std::string_view doc);
   void AddOutputOf(std::string_view name, Expr value, const Axes& axes, OutputType type);
   size_t InputNumber(std::string_view name) const;
   std::string LayoutText(const std::vector<int>& axes) const;
