@@ -67,23 +67,25 @@ std::string FalseAccumulator(const Contract& declared, const TwinOutcome& twin) 
                      twin.sum_bits, Name(narrow));
 }
 
+struct Failure {
+  std::string reason;  // "": there is none
+  std::string_view decided_by = "";
+};
+
 // The first thing that proves the values wrong.
-std::string ValueFailure(const Evidence& evidence) {
+Failure ValueFailure(const Evidence& evidence) {
   for (const TwinOutcome& twin : evidence.twins) {
     if (twin.Holds()) continue;
     const std::string narrow = evidence.lower_class ? "" : FalseAccumulator(evidence.declared, twin);
-    return "exact channel: " + narrow + twin.Reason(evidence.shape);
+    return {"exact channel: " + narrow + twin.Reason(evidence.shape)};
   }
   for (size_t run = 0; run < evidence.runs.size(); ++run) {
-    if (!evidence.runs[run].Holds()) return RunFailure(evidence, run);
+    if (!evidence.runs[run].Holds()) return {RunFailure(evidence, run)};
   }
-  if (!evidence.second_set.empty()) return "second input set, after passing with the first: " + evidence.second_set;
-  return StatisticFailure(evidence);
-}
-
-bool FailsOnOtherDataAlone(const Evidence& evidence) {
-  return !evidence.second_set.empty() && std::ranges::all_of(evidence.twins, &TwinOutcome::Holds) &&
-         std::ranges::all_of(evidence.runs, &ErrorMetrics::Holds);
+  if (!evidence.second_set.empty()) {
+    return {"second input set, after passing with the first: " + evidence.second_set, "second input set"};
+  }
+  return {StatisticFailure(evidence)};
 }
 
 // The first relation to another execution that the contract claims and that does not hold.
@@ -250,16 +252,16 @@ size_t WorstOf(std::span<const Decision> outputs) {
 bool ValuesFail(const Evidence& evidence) {
   const bool finite =
       std::ranges::all_of(evidence.runs, [](const ErrorMetrics& m) { return m.nonfinite_mismatch == 0; });
-  return finite && MemoryFailure(evidence).empty() && !ValueFailure(evidence).empty();
+  return finite && MemoryFailure(evidence).empty() && !ValueFailure(evidence).reason.empty();
 }
 
 Decision Decide(const Evidence& evidence) {
   Decision decision;
   FillMargins(evidence, decision);
-  decision.reason = MemoryFailure(evidence);
-  decision.memory_fault = !decision.reason.empty();
-  if (!decision.memory_fault) decision.reason = ValueFailure(evidence);
-  decision.decided_by = decision.memory_fault ? "memory" : FailsOnOtherDataAlone(evidence) ? "second input set" : "";
+  Failure failure{MemoryFailure(evidence), "memory"};
+  decision.memory_fault = !failure.reason.empty();
+  if (!decision.memory_fault) failure = ValueFailure(evidence);
+  decision.reason = failure.reason, decision.decided_by = failure.decided_by;
   if (!decision.reason.empty()) {
     decision.verdict = Verdict::kMismatch;
     if (decision.memory_fault || !evidence.lower_class) return decision;
