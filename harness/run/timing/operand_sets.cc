@@ -20,10 +20,6 @@ constexpr uint64_t kMostBytesMoved = 1 << 16;
 constexpr double kLowest = 0x1p-40, kHighest = 0x1p40;
 constexpr int kLargestExponent = 2;
 
-uint64_t BytesOf(const Operand& operand) {
-  return static_cast<uint64_t>(NumElements(operand.shape)) * static_cast<uint64_t>(SizeOf(operand.dtype));
-}
-
 bool HasWideExponent(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kBF16 || IsComplex(dtype);
 }

@@ -30,6 +30,8 @@ class TimingRun {
   Call<Timing> End();
 
  private:
+  static constexpr size_t kEnoughDownloads = 10;  // to end with, and after which fewer come
+
   TimingRun(Session& session, uint64_t plan, TimedCase timed, TimingRequest request);
   Call<void> Prepare();
   Call<double> CallNothing();
