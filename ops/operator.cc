@@ -20,6 +20,10 @@ const ResolvedAttr& FindAttr(const Problem& problem, std::string_view key) {
 
 }  // namespace
 
+uint64_t BytesOf(const Operand& operand) {
+  return static_cast<uint64_t>(NumElements(operand.shape)) * static_cast<uint64_t>(SizeOf(operand.dtype));
+}
+
 int64_t Problem::Int(std::string_view key) const {
   const ResolvedAttr& attr = FindAttr(*this, key);
   ASSAY_CHECK(attr.type == AttrType::kInt);

@@ -28,6 +28,8 @@ struct Operand {
   uint32_t alias = 0;  // of an output: 0 has memory of its own; k > 0 is in place, in that of input k - 1
 };
 
+uint64_t BytesOf(const Operand& operand);  // of its elements, one after the other
+
 // A typed attribute as it goes to a backend (assay_attr).
 struct ResolvedAttr {
   std::string key;

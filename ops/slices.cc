@@ -43,8 +43,7 @@ SlicedOperand::SlicedOperand(const Operand& operand, int64_t axis, int64_t exten
       outer_(static_cast<uint64_t>(ExtentBefore(operand.shape, axis))),
       extent_(static_cast<uint64_t>(extent)) {
   ASSAY_CHECK(operand.shape[axis] % extent == 0);
-  const auto bytes = static_cast<uint64_t>(NumElements(operand.shape)) * static_cast<uint64_t>(SizeOf(operand.dtype));
-  bytes_ = bytes / (outer_ * extent_);
+  bytes_ = BytesOf(operand) / (outer_ * extent_);
 }
 
 std::vector<SlicedOperand::Range> SlicedOperand::Exchange(std::span<std::byte> tensor, int64_t i, int64_t j) const {

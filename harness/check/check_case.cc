@@ -40,9 +40,7 @@ Record UserRecord(const CheckRequest& request, const UserCase& user, const Check
   record.required_contract = request.requirement.empty() ? request.contract : request.requirement;
   record.output_hash = HashOf(user.got);
   const Decision& decision = result.worst().decision;
-  const std::string named = user.data.outputs.size() > 1 && !decision.reason.empty()
-                                ? fmt::format("output {}: ", user.data.problem.outputs[result.findings.worst].name)
-                                : "";
+  const std::string named = decision.reason.empty() ? "" : NamingOutput(user.data.problem, result.findings.worst);
   SetVerdict(record, decision.verdict, decision.result_class, named + decision.reason);
   SetOutputs(record, user.data.problem, result.findings);
   // One execution says nothing about it.

@@ -49,8 +49,8 @@ void Findings::Decide() {
   worst = WorstOf(decisions);
 }
 
-std::string Attempt::Naming(size_t output) const {
-  return output_names.size() < 2 ? "" : fmt::format("output {}: ", output_names[output]);
+std::string NamingOutput(const Problem& problem, size_t output) {
+  return problem.outputs.size() < 2 ? "" : fmt::format("output {}: ", problem.outputs[output].name);
 }
 
 void Attempt::SetVerdictOf(size_t output, Verdict of, ResultClass of_class, const std::string& why) {

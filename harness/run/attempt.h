@@ -49,6 +49,9 @@ struct OutputProblem {
   size_t output = 0;
 };
 
+// "output mean: " where the problem has several; "" of a single one.
+std::string NamingOutput(const Problem& problem, size_t output);
+
 struct Attempt {
   Verdict verdict = Verdict::kError;
   ResultClass result_class = ResultClass::kNone;
@@ -65,7 +68,6 @@ struct Attempt {
   std::string second_set;            // what the timed loop's second set is: "twin", a case id, or "same"; "": none yet
   std::string second_hash;           // of the outputs on it, where they have held already
   std::vector<KeptOutputSet> kept;   // of a result that failed
-  std::vector<std::string> output_names;
   uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation
   bool memory_fault = false;          // it wrote where it may not, or not all that it has to
   bool harness_failed = false;        // not the backend: see SetFault()
@@ -78,8 +80,6 @@ struct Attempt {
   void SetDecidedBy(std::string_view what);  // after the verdict; see Record
   // The same because of one output, which a reason names where there are several.
   void SetVerdictOf(size_t output, Verdict of, ResultClass of_class, const std::string& why);
-  // "output mean: " where there are several; "" of a single one.
-  std::string Naming(size_t output) const;
   void SetFailure(const WorkerFailure& failure);  // the worker's end, or what it refused
   void SetFault(const std::exception& fault);     // of the harness itself, while it judged or timed this
 };

@@ -8,6 +8,23 @@
 #include "harness/run/executions.h"
 
 namespace assay {
+namespace {
+
+// `bound_of`: of an output.
+template <class BoundOfOutput>
+OutputProblem FirstProblemIn(const CaseData& data, const Contract& contract, const BoundOfOutput& bound_of,
+                             std::vector<Tensor>& outputs) {
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const CaseOutput& of = data.outputs[k];
+    const BoundModel& bound = bound_of(k);
+    const std::string problem =
+        FirstProblem(JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bound, contract}, outputs[k]));
+    if (!problem.empty()) return {problem, k};
+  }
+  return {};
+}
+
+}  // namespace
 
 CaseContext::CaseContext(const PlannedCase& planned, const CaseData& data)
     : planned_(planned),
@@ -44,13 +61,8 @@ const CaseData& CaseContext::KnownSecondSet() const {
 
 OutputProblem CaseContext::FirstProblemOf(const ContractData& by, const Contract& contract,
                                           std::vector<Tensor>& outputs) const {
-  for (size_t k = 0; k < outputs.size(); ++k) {
-    const CaseOutput& of = data_.outputs[k];
-    const std::string problem = FirstProblem(
-        JudgeOutput({*data_.op, of.problem, data_.inputs, of.golden, by.outputs[k].bound, contract}, outputs[k]));
-    if (!problem.empty()) return {problem, k};
-  }
-  return {};
+  return FirstProblemIn(
+      data_, contract, [&](size_t k) -> const BoundModel& { return by.outputs[k].bound; }, outputs);
 }
 
 OutputProblem CaseContext::ProblemOfSecondSet(const ContractData& by, const Contract& contract,
@@ -60,14 +72,10 @@ OutputProblem CaseContext::ProblemOfSecondSet(const ContractData& by, const Cont
     return {outcome.Holds() ? "" : outcome.Reason(data_.problem.output().shape)};
   }
   const CaseData& second = KnownSecondSet();
-  for (size_t k = 0; k < outputs.size(); ++k) {
-    const CaseOutput& of = second.outputs[k];
-    const BoundModel bound = BoundOf(second, contract, k);
-    const std::string problem =
-        FirstProblem(JudgeOutput({*second.op, of.problem, second.inputs, of.golden, bound, contract}, outputs[k]));
-    if (!problem.empty()) return {fmt::format("on {}: {}", second.problem.spec.Id(), problem), k};
-  }
-  return {};
+  OutputProblem found = FirstProblemIn(
+      second, contract, [&](size_t k) { return BoundOf(second, contract, k); }, outputs);
+  if (!found.what.empty()) found.what = fmt::format("on {}: {}", second.problem.spec.Id(), found.what);
+  return found;
 }
 
 std::optional<LowerClass> CaseContext::LowerClassOf(const ContractData& by, const Contract& contract, size_t number,

@@ -86,7 +86,6 @@ Attempt CaseRunner::NewAttempt(const ImplementationInfo& implementation) const {
   Attempt attempt;
   attempt.implementation = implementation.name;
   attempt.contract_text = implementation.contract_text;
-  for (const Operand& output : context_.problem().outputs) attempt.output_names.push_back(output.name);
   return attempt;
 }
 

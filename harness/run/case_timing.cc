@@ -87,9 +87,10 @@ void NoteOtherBits(const Problem& problem, std::string_view where, const std::ve
   const bool has_first = !attempt.outputs.empty();
   if (has_first) attempt.kept.push_back({"run1", KeptOutputSet::kOwn, ClonesOf(attempt.outputs)});
   attempt.kept.push_back({"timed", KeptOutputSet::kOwn, ClonesOf(outputs)});
-  attempt.SetVerdictOf(other, Verdict::kNondeterministic, ResultClass::kNone,
-                       fmt::format("{}the bits changed {} although the contract says det=yes{}",
-                                   has_first ? attempt.Naming(other) : "", where, WhyRun1IsMissing(problem, attempt)));
+  attempt.SetVerdictOf(
+      other, Verdict::kNondeterministic, ResultClass::kNone,
+      fmt::format("{}the bits changed {} although the contract says det=yes{}",
+                  has_first ? NamingOutput(problem, other) : "", where, WhyRun1IsMissing(problem, attempt)));
 }
 
 }  // namespace
@@ -284,7 +285,7 @@ void CaseRunner::JudgeOutputs(std::span<const TimedOutput> outputs, const std::s
                                    : context_.FirstProblemOf(by, attempt.contract, judged);
     if (!problem.what.empty()) {
       const char* const moved = timed.own_order ? "" : "; parts of its inputs had changed places or got a factor";
-      problem.what = attempt.Naming(problem.output) + problem.what + moved;
+      problem.what = NamingOutput(data.problem, problem.output) + problem.what + moved;
       return fail(problem, execution.outputs, timed.content);
     }
     if (!second && timed.own_order) NoteOtherBits(data.problem, where, execution.outputs, attempt);

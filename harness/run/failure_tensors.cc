@@ -90,9 +90,7 @@ uint64_t BytesOfSet(const Problem& problem, const Goldens& goldens) {
     bytes += (golden->value.size() + golden->value_lo.size()) * sizeof(double) + PlaneBytes(golden->magnitude) +
              PlaneBytes(golden->sigma) + PlaneBytes(golden->error);
   }
-  for (const Operand& o : problem.inputs) {
-    bytes += static_cast<uint64_t>(NumElements(o.shape)) * static_cast<uint64_t>(SizeOf(o.dtype));
-  }
+  for (const Operand& input : problem.inputs) bytes += BytesOf(input);
   return bytes;
 }
 

@@ -87,7 +87,7 @@ Call<OutputProblem> ProblemIn(const LayoutVariant& layout, CaseContext& context,
       found = {effect, execution->damaged_output};
     } else {
       found = ProblemOf(context, by, attempt.contract, probe, execution->outputs);
-      if (!found.what.empty()) found.what = attempt.Naming(found.output) + found.what;
+      if (!found.what.empty()) found.what = NamingOutput(data.problem, found.output) + found.what;
     }
     if (!found.what.empty()) break;
   }

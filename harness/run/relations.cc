@@ -37,9 +37,7 @@ class HostLoad {
 
 uint64_t OperandBytes(const CaseData& data) {
   uint64_t bytes = 0;
-  for (const Operand& output : data.problem.outputs) {
-    bytes += static_cast<uint64_t>(NumElements(output.shape)) * SizeOf(output.dtype);
-  }
+  for (const Operand& output : data.problem.outputs) bytes += BytesOf(output);
   for (const Tensor& t : data.inputs) bytes += t.bytes();
   return bytes;
 }

@@ -58,7 +58,6 @@ Attempt WithoutOutput(const Attempt& attempt) {
   light.result_class = attempt.result_class;
   light.reason = attempt.reason;
   light.implementation = attempt.implementation;
-  light.output_names = attempt.output_names;
   light.contract_text = attempt.contract_text;
   light.contract = attempt.contract;
   light.output_hash = attempt.output_hash;

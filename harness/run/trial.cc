@@ -53,7 +53,7 @@ Call<void> Trial::Run(const PreparedPlan& plan, RelationEffort relations) {
   // What is wrong with memory names its operand.
   const bool named = decision.memory_fault || decision.reason.empty();
   attempt_.SetVerdict(decision.verdict, decision.result_class,
-                      (named ? "" : attempt_.Naming(found_.worst)) + decision.reason);
+                      (named ? "" : NamingOutput(data_.problem, found_.worst)) + decision.reason);
   attempt_.SetDecidedBy(decision.decided_by);
   return {};
 }
