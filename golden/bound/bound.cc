@@ -149,7 +149,7 @@ void AddTruncation(const Contract& contract, double terms, StatisticModel& stati
 // Sums of up to this many u keep growing; beyond, an addend can be less than half an ulp of the sum every time.
 constexpr double kStagnation = 0.125;
 
-// Beyond this share of sigma AddGridBias counts; less is within what the model of sigma may be off.
+// Beyond this share of sigma AddGridBias counts; less is within what the model of sigma, or of the lean, may be off.
 constexpr double kLeastGridBias = 1.0 / 16;
 
 // Every product, every division of a mean and every sum, one more for scaling the result, once; later roundings can
@@ -172,6 +172,7 @@ StatisticModel SumStatistic(const Contract& contract, const SumBoundSpec& spec, 
   statistic.stagnates = spec.height * u > kStagnation;
   statistic.floor = spec.squares_known ? 0 : SigmaFloor(spec.height, u);
   statistic.of_value = spec.extra_relative;
+  if (contract.acc != Accumulator::kTensorCore) statistic.lean = kLeastGridBias;
   AddTruncation(contract, spec.terms, statistic);
   return statistic;
 }

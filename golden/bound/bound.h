@@ -58,6 +58,8 @@ struct StatisticModel {
   bool shared = false;     // errors of the outputs of one row are not independent: m_eff = 1
   // Those of rows are, but for the operator's constants: they come from other data. A column counts up to 16 of them.
   bool independent_rows = false;
+  // How far errors may lean toward zero or away from it in their mean, in deviations. None: as far as they like.
+  std::optional<double> lean;
   double sigma_scale = 1;  // how far the contract's class of algorithm exceeds the golden's sigma
   double floor = 0;
   double constant = 0, of_value = 0, of_magnitude = 0, of_sigma = 0;

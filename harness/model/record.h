@@ -133,7 +133,7 @@ struct Record {
   std::string twin_elements;
   // The statistic's parts, each against its limit: the worst element, the worst cluster of outliers, the worst row,
   // column, slab or tile, and which that is ("column 5"); what fired, in words.
-  Number stat_element_margin, stat_cluster_margin, stat_group_margin;
+  Number stat_element_margin, stat_bias_margin, stat_cluster_margin, stat_group_margin;
   std::string stat_group, stat_reason;
   std::string mutation_power_missed;  // the faults that would go unnoticed, where `mutation_power` is below 1
   // The weaker arithmetic that explains a result: "in=bf16", "bf16 operands", the contract that judges by it and the
@@ -188,8 +188,9 @@ void VisitFields(R& r, F&& f) {
   f("worst_elements", r.worst_elements), f("margin_histogram", r.margin_histogram);
   f("not_judged", r.not_judged), f("violations", r.violations), f("where", r.where), f("worst_errors", r.worst_errors);
   f("twin_elements", r.twin_elements);
-  f("stat_element_margin", r.stat_element_margin), f("stat_cluster_margin", r.stat_cluster_margin);
-  f("stat_group_margin", r.stat_group_margin), f("stat_group", r.stat_group), f("stat_reason", r.stat_reason);
+  f("stat_element_margin", r.stat_element_margin), f("stat_bias_margin", r.stat_bias_margin);
+  f("stat_cluster_margin", r.stat_cluster_margin), f("stat_group_margin", r.stat_group_margin);
+  f("stat_group", r.stat_group), f("stat_reason", r.stat_reason);
   f("mutation_power_missed", r.mutation_power_missed), f("lower_class", r.lower_class),
       f("lower_class_name", r.lower_class_name);
   f("lower_class_contract", r.lower_class_contract), f("lower_class_bound_margin", r.lower_class_bound_margin);

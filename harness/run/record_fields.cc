@@ -58,6 +58,7 @@ void SetStatistic(Record& record, const StatisticOutcome& statistic) {
   record.bias_z = statistic.bias_z;
   record.outliers = statistic.outliers;
   record.stat_element_margin = statistic.max_r / kElementThreshold;
+  record.stat_bias_margin = statistic.bias_margin;
   record.stat_cluster_margin = statistic.cluster.margin;
   record.stat_group_margin = statistic.group.margin;
   record.stat_reason = statistic.reason;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "harness/judge/localise.h"
+#include "harness/judge/statistic/bias.h"
 #include "harness/judge/statistic/outliers.h"
 
 namespace assay {
@@ -57,6 +58,17 @@ void JudgeOutliers(const ElementJudge& judge, const Tensor& got, const std::vect
                         outcome.outliers, kOutlierLevel, outcome.cluster.where, outcome.cluster.limit));
 }
 
+// A whole tensor whose errors lean to one side, each of them within what roundings may be.
+void JudgeBias(const ElementJudge& judge, double sum, int64_t finite, StatisticOutcome& outcome) {
+  const Bias bias = MeasureBias(judge, sum, finite);
+  outcome.bias_margin = bias.margin;
+  outcome.margin = std::max(outcome.margin, bias.margin);
+  if (bias.margin <= 1) return;
+  AddReason(outcome, fmt::format("errors lean {} zero by {:.3g} standard deviations in the mean over {} values, limit "
+                                 "{:.3g} of roundings to nearest",
+                                 bias.lean < 0 ? "toward" : "away from", std::fabs(bias.lean), finite, bias.limit));
+}
+
 void JudgeGroups(const GroupFinding& group, const Tensor& got, StatisticOutcome& outcome) {
   outcome.group = group;
   outcome.margin = std::max(outcome.margin, group.margin);
@@ -88,6 +100,7 @@ StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, co
   outcome.bias_z = sum[kSumBias] / std::sqrt(n);
   outcome.margin = outcome.max_r / kElementThreshold;
   if (outcome.max_r > kOutlierLevel) JudgeOutliers(judge, got, chunks, outcome);
+  if (judge.bound().statistic.lean) JudgeBias(judge, sum[kSumBias], total.finite, outcome);
   if (groups != nullptr) JudgeGroups(groups->Worst(), got, outcome);
   if (judge.bound().statistic.shared_row) {
     outcome.shared_row = JudgeSharedRows(judge, got);

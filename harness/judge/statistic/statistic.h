@@ -23,12 +23,13 @@ struct StatisticOutcome {
   double sigma_acc_rms = 0;
   std::optional<double> effective_bits;  // none when the output's own rounding dominates
   double bias_z = 0;                     // sum of r with the sign of e times the sign of y, over sqrt(N)
+  double bias_margin = 0;                // where the contract rounds to nearest: see bias.h
   int64_t outliers = 0;                  // values beyond kOutlierLevel
   Cluster cluster;                       // of them, where errors are independent
   GroupFinding group;                    // with the largest margin
   std::string group_where;               // "column 5"; "" when no group was tested
   SharedRowFinding shared_row;           // where rows share an error
-  // The largest of max_r / kElementThreshold, cluster, group and shared row; above 1 fails.
+  // The largest of max_r / kElementThreshold, bias, cluster, group and shared row; above 1 fails.
   double margin = 0;
   std::string reason;  // what fired and where; "" when nothing did
   // The largest error against the implementation's own robust scale, over 1.25 times 8: above 1 is suspect. None

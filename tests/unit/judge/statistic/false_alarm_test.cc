@@ -21,8 +21,9 @@ struct TypeCase {
 };
 
 void Report(const char* what, const AlarmTally& tally) {
-  fmt::print("{}: {} tensors, statistic on {}, largest margin {:.3f}, largest of its own {:.3f}, suspect {}\n", what,
-             tally.tensors, tally.applicable, tally.largest, tally.largest_self, tally.suspects);
+  fmt::print(
+      "{}: {} tensors, statistic on {}, largest margin {:.3f}, bias {:.3f}, largest of its own {:.3f}, suspect {}\n",
+      what, tally.tensors, tally.applicable, tally.largest, tally.largest_bias, tally.largest_self, tally.suspects);
 }
 
 TEST(NoFalseAlarm, Matmul) {

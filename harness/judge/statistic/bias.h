@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Roundings to nearest err as often away from zero as toward it. A kernel that cuts sums or operands leans to one side
+// in every element, by less than a single one of them may be off.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/judge/judge.h"
+
+namespace assay {
+
+// So many deviations of a mean over N independent errors: with the 1.25 that the model of sigma may be off, 6.4, which
+// one tensor in 10^10 exceeds.
+inline constexpr double kBiasThreshold = 7;
+
+struct Bias {
+  double lean = 0;    // mean of r with the sign of e times the sign of y: negative toward zero
+  double limit = 0;   // kBiasThreshold / sqrt(N), and what the model permits in the mean
+  double margin = 0;  // |lean| / limit
+};
+
+// `sum`: of those r over `finite` values, more than none. Outputs that are the same sum of the same terms, as equal
+// rows of a product are, err alike and count once. Precondition: judge.bound().statistic.lean.
+Bias MeasureBias(const ElementJudge& judge, double sum, int64_t finite);
+
+}  // namespace assay

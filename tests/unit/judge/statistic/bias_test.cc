@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors that lean to one side: sums and operands that are cut off are seen where no single element is too far off, and
+// correct sums lean by no more than is permitted, however many there are.
+#include "harness/judge/statistic/bias.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "tests/support/simulate/sums.h"
+#include "tests/unit/judge/statistic/statistic_case.h"
+
+namespace assay::test {
+namespace {
+
+// x to `bits` bits, toward zero.
+double Cut(double x, int bits) {
+  if (x == 0) return 0;
+  const int shift = bits - 1 - std::ilogb(x);
+  return std::ldexp(std::trunc(std::ldexp(x, shift)), -shift);
+}
+
+// Products of f32 and their sums one after another; `operand` and `sum` are the bits that are kept.
+struct Cutting {
+  int operand = 24, sum = 0;  // sum 0: to nearest
+};
+std::vector<double> RunCutting(const StatisticCase& c, const Cutting& cutting) {
+  const std::vector<double> a = c.inputs[0].ToDoubles(), b = c.inputs[1].ToDoubles();
+  const int64_t m = c.problem.Int("m"), n = c.problem.Int("n"), k = c.problem.Int("k");
+  const auto round = [&](double x) { return cutting.sum > 0 ? Cut(x, cutting.sum) : Arithmetic().Round(x); };
+  std::vector<double> y(static_cast<size_t>(m * n));
+  for (int64_t i = 0; i < m * n; ++i) {
+    double sum = 0;
+    for (int64_t t = 0; t < k; ++t) {
+      const double left = Cut(a[i / n * k + t], cutting.operand), right = Cut(b[t * n + i % n], cutting.operand);
+      sum = round(sum + round(left * right));
+    }
+    y[i] = sum;
+  }
+  return y;
+}
+
+struct Cutter {
+  const char* id;
+  Cutting cutting;
+};
+
+class LeaningErrors : public testing::TestWithParam<Cutter> {};
+
+TEST_P(LeaningErrors, AreSeenInNoElementButInAll) {
+  const StatisticCase c(GetParam().id, "acc=f32");
+  const StatisticOutcome right = c.Judge(RunCutting(c, {})).statistic;
+  ASSERT_TRUE(right.applicable);
+  EXPECT_LE(right.bias_margin, 0.5);
+  EXPECT_TRUE(right.Holds());
+  const StatisticOutcome cut = c.Judge(RunCutting(c, GetParam().cutting)).statistic;
+  EXPECT_LE(cut.max_r, kElementThreshold);
+  EXPECT_LE(cut.cluster.margin, 1);
+  EXPECT_LE(cut.group.margin, 1);
+  EXPECT_GT(cut.bias_margin, 1);
+  EXPECT_FALSE(cut.Holds());
+  EXPECT_THAT(cut.reason, testing::HasSubstr("errors lean toward zero by"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Bias, LeaningErrors,
+                         testing::Values(Cutter{"matmul/f32/m=16,n=24,k=6/fill=uniform/seed=2", {.sum = 24}},
+                                         Cutter{"matmul/f32/m=24,n=40,k=6/fill=uniform/seed=1", {.sum = 24}},
+                                         Cutter{"matmul/f32/m=40,n=24,k=200/fill=normal/seed=0", {.operand = 21}}));
+
+// What running sums lean by when their spacing grows is a share of their deviation, whatever the number of outputs.
+TEST(Bias, ManyCorrectSumsLeanLittle) {
+  double largest = 0;
+  for (const char* fill : {"uniform", "normal", "lognormal", "outlier", "near_one"}) {
+    for (const char* shape : {"m=128,n=96,k=96", "m=48,n=48,k=700"}) {
+      const StatisticCase c(fmt::format("matmul/f32/{}/fill={}/seed=0", shape, fill), "acc=f32");
+      for (const Schedule& schedule : {Schedule{}, Schedule{.fma = true}, Schedule{.order = Order::kPairwise}}) {
+        const StatisticOutcome s =
+            c.Judge(RunMatmul(c.problem, c.inputs, schedule, ArithmeticOf(c.contract))).statistic;
+        ASSERT_TRUE(s.applicable) << fill;
+        EXPECT_LE(s.bias_margin, 0.5) << c.problem.spec.Id() << " order " << static_cast<int>(schedule.order);
+        largest = std::max(largest, s.bias_margin);
+      }
+    }
+  }
+  EXPECT_GT(largest, 0);
+  fmt::print("largest share of the limit: {:.3f}\n", largest);
+}
+
+TEST(Bias, EqualSumsCountOnce) {
+  StatisticCase c("matmul/f32/m=64,n=16,k=40/fill=normal/seed=0", "acc=f32");
+  constexpr int64_t kValues = 64 * 16;
+  constexpr double kLean = 0.5;
+  const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF32);
+  const Bias all = MeasureBias(judge, kLean * kValues, kValues);
+  EXPECT_GT(all.margin, 1);
+  EXPECT_NEAR(all.limit, kBiasThreshold / 32 + *c.bound.statistic.lean, 1e-3);
+  for (int64_t i = 0; i < kValues; ++i) c.golden.value[i] = (i / 16 % 2 == 0 ? 1 : -1) * c.golden.value[i % 16];
+  const Bias rows = MeasureBias(judge, kLean * kValues, kValues);
+  EXPECT_LT(rows.margin, 1);
+  EXPECT_NEAR(rows.limit, kBiasThreshold / 4 + *c.bound.statistic.lean, 0.05);
+}
+
+}  // namespace
+}  // namespace assay::test
