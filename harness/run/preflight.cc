@@ -8,12 +8,15 @@
 #include <map>
 #include <set>
 
+#include "harness/base/nearest_word.h"
 #include "harness/cases/host_memory.h"
 #include "harness/plan/catalog.h"
 #include "ops/operator.h"
 
 namespace assay {
 namespace {
+
+constexpr size_t kMostListed = 30;  // names of a backend; a corpus has a thousand
 
 class OfferedNames {
  public:
@@ -46,11 +49,24 @@ class OfferedNames {
 
   std::string Text() const {
     std::vector<std::string> texts;
-    for (const auto& [backend, names] : names_) texts.push_back(fmt::format("{}: {}", backend, fmt::join(names, ", ")));
-    return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, "; "));
+    for (const auto& [backend, names] : names_) texts.push_back(fmt::format("{}: {}", backend, ListOf(names)));
+    return (texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, "; "))) + Guess();
   }
 
  private:
+  static std::string ListOf(const std::set<std::string>& names) {
+    const size_t shown = std::min(names.size(), kMostListed);
+    const std::string text = fmt::format("{}", fmt::join(names.begin(), std::next(names.begin(), shown), ", "));
+    return shown == names.size() ? text : fmt::format("{} and {} more", text, names.size() - shown);
+  }
+
+  // For the first missing name alone: the rest of a list that is wrong is likely wrong in the same way.
+  std::string Guess() const {
+    std::vector<std::string> known;
+    for (const auto& [backend, names] : names_) known.insert(known.end(), names.begin(), names.end());
+    return missing_.empty() ? "" : DidYouMean(*missing_.begin(), known);
+  }
+
   std::set<std::string> missing_;
   const std::vector<Device>& devices_;
   std::vector<bool> answers_;  // by device

@@ -43,6 +43,7 @@ class BadInput(Cli):
         run = ("run", "--case", CASE, "--out", "o")
         self.fails(2, "--impl nowhere: no backend offers an implementation of that name for these cases; there are "
                       "cpu: blocked, naive, splitk", *run, "--backend", "cpu", "--impl", "nowhere,naive")
+        self.fails(2, "did you mean 'naive'?", *run, "--backend", "cpu", "--impl", "naiv")
         self.fails(2, "--impl winograd-2x2-3x3: ", *run, "--backend", "cpu", "--impl", "winograd-2x2-3x3")
         self.fails(2, "--backend nowhere: there is no such backend; found: cpu", *run, "--backend", "nowhere")
         self.fails(2, "--op nowhere: no such operator; known: attention conv", *run, "--op", "nowhere")
