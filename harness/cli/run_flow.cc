@@ -21,11 +21,11 @@
 #include "harness/results/environment.h"
 #include "harness/results/exit_code.h"
 #include "harness/results/processor_class.h"
-#include "harness/run/ceilings.h"
-#include "harness/run/per_backend.h"
-#include "harness/run/record_fields.h"
-#include "harness/run/reproduction.h"
-#include "harness/run/sandbox.h"
+#include "harness/run/device/per_backend.h"
+#include "harness/run/device/sandbox.h"
+#include "harness/run/timing/ceilings.h"
+#include "harness/run/trial/record_fields.h"
+#include "harness/run/trial/reproduction.h"
 #include "reports/console.h"
 
 namespace assay::cli {

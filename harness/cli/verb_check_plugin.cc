@@ -16,7 +16,7 @@
 #include "harness/exec/plugin_check/plugin_check.h"
 #include "harness/exec/worker.h"
 #include "harness/plan/catalog.h"
-#include "harness/run/sandbox.h"
+#include "harness/run/device/sandbox.h"
 #include "ops/operator.h"
 
 namespace assay::cli {

@@ -22,7 +22,7 @@
 #include "harness/explore/explorer.h"
 #include "harness/model/contract.h"
 #include "harness/plan/catalog.h"
-#include "harness/run/reproduction.h"
+#include "harness/run/trial/reproduction.h"
 
 namespace assay::cli {
 namespace {

@@ -26,8 +26,8 @@
 #include "harness/cli/verbs.h"
 #include "harness/plan/catalog.h"
 #include "harness/power/power_text.h"
-#include "harness/run/device.h"
-#include "harness/run/sandbox.h"
+#include "harness/run/device/device.h"
+#include "harness/run/device/sandbox.h"
 
 namespace assay::cli {
 namespace {

@@ -20,10 +20,10 @@
 #include "harness/cli/terminal/run_watch.h"
 #include "harness/cli/verbs.h"
 #include "harness/results/exit_code.h"
-#include "harness/run/ceilings.h"
-#include "harness/run/per_backend.h"
+#include "harness/run/device/per_backend.h"
 #include "harness/run/prepared_run.h"
 #include "harness/run/run_loop.h"
+#include "harness/run/timing/ceilings.h"
 
 namespace assay::cli {
 namespace {
