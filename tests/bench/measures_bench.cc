@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "harness/base/statistics.h"
-#include "harness/cli/run_flow.h"
+#include "harness/cli/run_settings.h"
 #include "harness/cli/verbs.h"
 #include "harness/run/device/executions.h"
 #include "tests/bench/targets.h"
