@@ -34,10 +34,11 @@ int EndWithoutRequired(const RunFolder& folder) {
 
 // What only the whole run tells: environment.json once more, and ceilings.json.
 Status WriteMeasured(const BegunRun& run, bool interrupted) {
+  const std::vector<Device>& devices = run.devices();
   nlohmann::ordered_json environment = run.environment;
   if (interrupted) environment[kInterruptedKey] = true;
-  environment["backends"] = DescribeDevices(run.devices());
-  if (const std::string unnamed = UnnamedLibrariesText(run.devices()); !unnamed.empty()) {
+  environment["backends"] = DescribeDevices(devices);
+  if (const std::string unnamed = UnnamedLibrariesText(devices); !unnamed.empty()) {
     environment["unnamed_libraries"] = unnamed;
     Note(unnamed);
   }
