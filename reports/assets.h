@@ -9,4 +9,8 @@ namespace assay::html {
 extern const std::string_view kStyleSheet;
 extern const std::string_view kScript;
 
+// Tables of reports/README.md, as they stand there.
+extern const std::string_view kTermTable;
+extern const std::string_view kClassTable;
+
 }  // namespace assay::html

@@ -13,8 +13,8 @@
 #include "harness/judge/judge.h"
 #include "harness/judge/judge_output.h"
 #include "harness/results/environment.h"
-#include "harness/run/executions.h"
-#include "harness/run/record_fields.h"
+#include "harness/run/device/executions.h"
+#include "harness/run/trial/record_fields.h"
 
 namespace assay {
 namespace {

@@ -10,7 +10,7 @@
 #include "harness/cases/case_data.h"
 #include "harness/judge/verdict.h"
 #include "harness/model/record.h"
-#include "harness/run/reproduction.h"
+#include "harness/run/trial/reproduction.h"
 
 namespace assay {
 

@@ -9,7 +9,7 @@
 
 #include "harness/base/result.h"
 #include "harness/data/tensor.h"
-#include "harness/run/reproduction.h"
+#include "harness/run/trial/reproduction.h"
 
 namespace assay {
 

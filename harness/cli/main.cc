@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/cli/run_flow.h"
+#include "harness/cli/run_settings.h"
 #include "harness/cli/verbs.h"
 
 namespace {

@@ -2,138 +2,40 @@
 #include "harness/cli/run_flow.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
-#include "golden/store/store_files.h"
 #include "harness/base/parallel.h"
 #include "harness/base/whole_file.h"
+#include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
-#include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
 #include "harness/perf/machine_state.h"
 #include "harness/results/environment.h"
 #include "harness/results/exit_code.h"
-#include "harness/results/processor_class.h"
-#include "harness/run/ceilings.h"
-#include "harness/run/per_backend.h"
-#include "harness/run/record_fields.h"
-#include "harness/run/reproduction.h"
-#include "harness/run/sandbox.h"
+#include "harness/run/timing/ceilings.h"
 #include "reports/console.h"
 
 namespace assay::cli {
 namespace {
 
-// Those whose kernels depend on the processor of this host.
-std::vector<std::string> BackendsOnHost(const std::vector<Device>& devices) {
-  std::vector<std::string> backends;
-  for (const Device& c : devices) {
-    if (c.session && HardwareOf(c) == kHostHardware) backends.push_back(c.backend);
-  }
-  return backends;
+// What a run needs is asked for before it begins: nothing ran, and every report of the folder says why.
+int EndWithoutRequired(const RunFolder& folder) {
+  const auto written = WriteReports(folder.path(), {});
+  if (!written) return Complain(kExitHarness, written.error().message);
+  Print(fmt::format("report:  {}\n", (folder.path() / "report.html").string()));
+  return Complain(kExitRequiredAbsent, "nothing ran, as a backend that --require-backend names is absent");
 }
 
-nlohmann::ordered_json DescribeDevices(const std::vector<Device>& devices) {
-  auto out = nlohmann::ordered_json::array();
-  for (const Device& c : devices) out.push_back(DescribeDevice(c));
-  return out;
-}
-
-}  // namespace
-
-void KeepFreedMemory() {
-  mallopt(M_MMAP_MAX, 0);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  mallopt(M_TOP_PAD, 64 << 20);
-}
-
-nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices,
-                                      const ExpectationSet& expectations, const std::vector<std::string>& absent) {
-  nlohmann::ordered_json out = DescribeEnvironment();
-  if (options.relations != RunOptions().relations) out["relations"] = options.relations;
-  if (options.strict) out[kStrictKey] = true;
-  if (options.selection.seed) out["seed"] = *options.selection.seed;
-  if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
-  if (options.perf && !options.launches_us.empty()) {
-    out["launch_us"] = fmt::format("{}", fmt::join(options.launches_us, ", "));
-  }
-  if (!absent.empty()) out[kRequiredAbsentKey] = fmt::format("{}", fmt::join(absent, "; "));
-  out["expectations"] = expectations.files;
-  out["processor_class"] = ProcessorClass();
-  if (const std::string unknown = UnknownProcessor(expectations, BackendsOnHost(devices), ProcessorClass());
-      !unknown.empty()) {
-    out["unknown_processor"] = unknown;
-    Note(unknown);
-  }
-  out["machine_before"] = DescribeMachineState();
-  if (const std::string gap = SandboxGap(devices); !gap.empty()) Note(gap);
-  if (const std::string sandbox = SandboxOf(devices); !sandbox.empty()) out["sandbox"] = sandbox;
-  if (const std::string hidden = HiddenFrom(devices); !hidden.empty()) out["hidden"] = hidden;
-  out["backends"] = DescribeDevices(devices);
-  return out;
-}
-
-Status WritePlan(const RunFolder& folder, const Plan& plan, const nlohmann::ordered_json& environment) {
-  if (auto status = folder.WriteText("plan.json", PlanJson(plan)); !status) return status;
-  return folder.WriteJson("environment.json", environment);
-}
-
-std::vector<std::string> CarriedOptions(const RunOptions& options) {
-  const RunOptions defaults;
-  std::vector<std::string> words;
-  if (options.relations != defaults.relations) words.insert(words.end(), {"--relations", options.relations});
-  if (options.tier != defaults.tier) words.insert(words.end(), {"--tier", options.tier});
-  if (options.backend.timeout_s != defaults.backend.timeout_s) {
-    words.insert(words.end(), {"--timeout", fmt::format("{}", options.backend.timeout_s)});
-  }
-  if (options.perf && options.rounds != defaults.rounds) {  // what fails in a later worker needs it
-    words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
-    words.insert(words.end(), {"--perf-time", fmt::format("{}", options.perf_time_s)});
-  }
-  for (const std::string& launch_us : options.launches_us) {
-    if (options.perf) words.insert(words.end(), {"--launch-us", launch_us});
-  }
-  for (std::string& word : SandboxWords(options.backend.sandbox)) words.push_back(std::move(word));
-  for (const std::string& file : options.expectations) {
-    const bool is_file = file != "none";
-    words.insert(words.end(), {"--expectations", is_file ? std::filesystem::absolute(file).string() : file});
-  }
-  return words;
-}
-
-LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const ExpectationSet& expectations) {
-  LoopSettings settings;
-  settings.expectations = expectations.rules;
-  settings.tier = options.tier;
-  settings.rounds = options.perf ? options.rounds : 1;
-  // One more than there are threads: one device or another compiles a kernel in one thread, or waits for its hardware.
-  settings.devices_at_once = static_cast<size_t>(options.jobs > 0 ? options.jobs : ThreadCount() + 1);
-  if (options.store) {
-    settings.store = GoldenStore(GoldenStore::DefaultRoot());
-    RemoveAbandonedWrites(settings.store.root());
-  }
-  settings.runner.implementations = options.backend.implementations;
-  settings.runner.perf_time_s = options.perf ? options.perf_time_s : 0;
-  settings.runner.launches_us = *ParsePerBackend(kLaunches, options.launches_us);
-  settings.runner.cold = options.Cold();
-  settings.runner.prices = *ParsePerBackend(kPrices, options.prices);   // checked when it was read
-  settings.runner.relations = *ParseRelationEffort(options.relations);  // likewise
-  settings.runner.command = ProgramWord() + " run";
-  settings.runner.carried = CarriedOptions(options);
-  settings.runner.plan_hash = plan.hash;
-  settings.runner.interrupted = Interrupted;
-  return settings;
-}
-
-Status WriteMeasured(const LoopSettings& settings, const std::vector<Device>& devices, const RunFolder& folder,
-                     nlohmann::ordered_json environment, bool interrupted) {
+// What only the whole run tells: environment.json once more, and ceilings.json.
+Status WriteMeasured(const BegunRun& run, bool interrupted) {
+  const std::vector<Device>& devices = run.devices();
+  nlohmann::ordered_json environment = run.environment;
   if (interrupted) environment[kInterruptedKey] = true;
   environment["backends"] = DescribeDevices(devices);
   if (const std::string unnamed = UnnamedLibrariesText(devices); !unnamed.empty()) {
@@ -141,13 +43,17 @@ Status WriteMeasured(const LoopSettings& settings, const std::vector<Device>& de
     Note(unnamed);
   }
   environment["machine_after"] = DescribeMachineState();
-  if (auto status = folder.WriteJson("environment.json", environment); !status) return status;
-  const auto& ceilings = settings.runner.ceilings;
-  return ceilings ? folder.WriteJson("ceilings.json", ceilings->Json()) : Status();
+  if (auto status = run.folder.WriteJson("environment.json", environment); !status) return status;
+  const auto& ceilings = run.settings.runner.ceilings;
+  return ceilings ? run.folder.WriteJson("ceilings.json", ceilings->Json()) : Status();
 }
 
-int FinishRun(const RunOptions& options, const Plan& plan, const LoopResult& result, const RunFolder& folder,
-              ProfileOutput* profile, bool no_case) {
+// Writes the reports, prints the tables and returns the exit code. The files come first: whatever becomes of standard
+// output, they are complete.
+int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& result, ProfileOutput* profile) {
+  const Plan& plan = run.prepared.plan;
+  const RunFolder& folder = run.folder;
+  const bool no_case = run.prepared.NoCase();
   std::vector<Record> records = result.records;
   for (Record& missing : MakeMissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
   Status profiled = profile == nullptr ? Status() : profile->WriteTotals(folder.path());
@@ -186,11 +92,50 @@ int FinishRun(const RunOptions& options, const Plan& plan, const LoopResult& res
   return code;
 }
 
-int EndWithoutRequired(const RunFolder& folder) {
-  const auto written = WriteReports(folder.path(), {});
-  if (!written) return Complain(kExitHarness, written.error().message);
-  Print(fmt::format("report:  {}\n", (folder.path() / "report.html").string()));
-  return Complain(kExitRequiredAbsent, "nothing ran, as a backend that --require-backend names is absent");
+}  // namespace
+
+Status WritePlan(const BegunRun& run) {
+  if (auto status = run.folder.WriteText("plan.json", PlanJson(run.prepared.plan)); !status) return status;
+  return run.folder.WriteJson("environment.json", run.environment);
+}
+
+tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const PrepareFunction& prepare,
+                                                      const nlohmann::ordered_json& verb_environment) {
+  if (options.jobs > 0) SetThreadCount(options.jobs);
+  options.backend.sandbox.hidden.push_back(options.out.value_or("out"));
+  std::vector<std::string> notes;
+  auto prepared = prepare(options, notes);
+  for (const std::string& note : notes) Complain(kExitOk, note);
+  const auto end = [](int code) { return tl::unexpected(code); };
+  if (!prepared) return end(Complain(prepared.error().code, prepared.error().message));
+
+  WatchForInterrupts();
+  auto folder = RunFolder::Create(options.out.value_or(""));
+  if (!folder) return end(Complain(kExitUsage, folder.error().message));
+  nlohmann::ordered_json environment =
+      RunEnvironment(options, prepared->devices, prepared->expectations, prepared->absent);
+  environment.update(verb_environment);
+  std::unique_ptr<BegunRun> run(
+      new BegunRun{*std::move(prepared),
+                   *std::move(folder),
+                   std::move(environment),
+                   {},
+                   RunWatch(Progress::ParseMode(options.progress), UseColour(options.color, STDERR_FILENO))});
+  if (auto status = WritePlan(*run); !status) return end(Complain(kExitHarness, status.error().message));
+  if (!run->prepared.absent.empty()) return end(EndWithoutRequired(run->folder));
+  run->settings = LoopSettingsFor(options, run->prepared.plan, run->prepared.expectations);
+  run->settings.observer = &run->watch;
+  return run;
+}
+
+int EndRun(const RunOptions& options, const BegunRun& run, const LoopResult& result, ProfileOutput* profile,
+           const std::function<void()>& say_more) {
+  if (auto status = WriteMeasured(run, result.interrupted); !status) Note(status.error().message);
+  const int code = FinishRun(options, run, result, profile);
+  say_more();
+  // Nobody waits for a golden value that nobody will use.
+  if (result.abandoned) std::_Exit(FinishOutput(code));
+  return code;
 }
 
 }  // namespace assay::cli

@@ -1,44 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs that run cases share: the files of the run folder, the settings of the engine, the end.
+// The way of every verb that runs cases, from its options to its exit code: BeginRun, RunAll, EndRun. A verb adds
+// between them what is its own.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "harness/cli/profile_output.h"
+#include "harness/cli/terminal/run_watch.h"
 #include "harness/plan/options.h"
 #include "harness/run/prepared_run.h"
 #include "harness/run/run_loop.h"
 
 namespace assay::cli {
 
-// Tensors come and go by the thousand in a run. Returned to the kernel each time, their pages would be faulted in and
-// cleared again for every execution.
-void KeepFreedMemory();
+// A run whose folder is there and which nothing stands in the way of.
+struct BegunRun {
+  PreparedRun prepared;
+  RunFolder folder;
+  nlohmann::ordered_json environment;
+  LoopSettings settings;  // observed by `watch`
+  RunWatch watch;
 
-// environment.json, as it is before anything runs. Notes what the user should know of it.
-nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices,
-                                      const ExpectationSet& expectations, const std::vector<std::string>& absent);
+  const std::vector<Device>& devices() const { return prepared.devices; }
 
-Status WritePlan(const RunFolder& folder, const Plan& plan, const nlohmann::ordered_json& environment);
+  // `cases`: those of the plan, or a CaseSource.
+  template <class Cases>
+  LoopResult RunAll(Cases& cases) {
+    LoopResult result = RunCases(cases, prepared.devices, settings, folder);
+    watch.End();
+    return result;
+  }
+};
 
-// What a command that repeats a result needs besides the case, its backend and implementation.
-std::vector<std::string> CarriedOptions(const RunOptions& options);
+using PrepareFunction =
+    std::function<tl::expected<PreparedRun, Refusal>(const RunOptions&, std::vector<std::string>& notes)>;
 
-LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const ExpectationSet& expectations);
+// Prepares it, and writes plan.json and environment.json, the latter with `verb_environment` at its end. Without a run
+// the exit code, of which the user was told the reason.
+tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(
+    RunOptions& options, const PrepareFunction& prepare,
+    const nlohmann::ordered_json& verb_environment = nlohmann::ordered_json::object());
 
-// What only the whole run tells: environment.json once more, and ceilings.json.
-Status WriteMeasured(const LoopSettings& settings, const std::vector<Device>& devices, const RunFolder& folder,
-                     nlohmann::ordered_json environment, bool interrupted);
+// plan.json and environment.json, as they are now.
+Status WritePlan(const BegunRun& run);
 
-// Writes the reports, prints the tables and returns the exit code. The files come first: whatever becomes of standard
-// output, they are complete. `profile`: null where nothing is measured. `no_case`: a shard without any, which is no
-// failure.
-int FinishRun(const RunOptions& options, const Plan& plan, const LoopResult& result, const RunFolder& folder,
-              ProfileOutput* profile, bool no_case);
-
-// What a run needs is asked for before it begins: nothing ran, and every report of the folder says why.
-int EndWithoutRequired(const RunFolder& folder);
+// Writes what only the whole run tells and the reports, prints the tables, lets the verb `say_more` and returns the
+// exit code. `profile`: null where nothing is measured.
+int EndRun(const RunOptions& options, const BegunRun& run, const LoopResult& result, ProfileOutput* profile,
+           const std::function<void()>& say_more);
 
 }  // namespace assay::cli

@@ -12,9 +12,9 @@
 #include "harness/base/json_text.h"
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
-#include "harness/run/configured_backends.h"
-#include "harness/run/device.h"
-#include "harness/run/sandbox.h"
+#include "harness/run/device/configured_backends.h"
+#include "harness/run/device/device.h"
+#include "harness/run/device/sandbox.h"
 
 namespace assay::cli {
 namespace {

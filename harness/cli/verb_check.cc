@@ -18,7 +18,7 @@
 #include "harness/cli/verbs.h"
 #include "harness/data/npy.h"
 #include "harness/data/safetensors.h"
-#include "harness/run/record_fields.h"
+#include "harness/run/trial/record_fields.h"
 
 namespace assay::cli {
 namespace {

@@ -13,10 +13,9 @@
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
-#include "harness/exec/plugin_check/plugin_check.h"
-#include "harness/exec/worker.h"
+#include "harness/exec/plugin_check/check_runner.h"
 #include "harness/plan/catalog.h"
-#include "harness/run/sandbox.h"
+#include "harness/run/device/sandbox.h"
 #include "ops/operator.h"
 
 namespace assay::cli {
@@ -30,80 +29,16 @@ struct CheckPluginOptions {
   bool json = false, list = false;
 };
 
-struct Checked {
-  const PluginCheck* check;
-  std::string status;  // ok, FAIL, skip, crash, timeout
-  std::string finding;
-  bool Ended() const { return status == "crash" || status == "timeout"; }  // the process, not the check
-  bool Failed() const { return status == "FAIL" || Ended(); }
-};
-
-// What is offered to the plugin to try: the cases of the smoke suite, or those of --case, the smallest first.
-Result<assay::Json> ProblemsToTry(const CheckPluginOptions& options) {
+// What is offered to the plugin to try: the cases of the smoke suite, or those of --case.
+Result<std::vector<Problem>> ProblemsToTry(const CheckPluginOptions& options) {
   CaseOptions selection;
   if (options.cases.empty()) selection.suite = "smoke";
   selection.cases = options.cases;
   const auto planned = PlanCases(selection);
   if (!planned) return tl::unexpected(planned.error());
   std::vector<Problem> problems;
-  for (const PlannedCase& c : planned->selection.cases) {
-    problems.push_back(c.bound->problem);
-  }
-  std::stable_sort(problems.begin(), problems.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
-  assay::Json encoded = assay::Json::array();  // not an ordered one: this goes to the worker
-  for (const Problem& problem : problems) {
-    std::vector<BufferLayout> layouts;
-    for (const Operand& input : problem.inputs) layouts.push_back(MakeLayout(input.dtype, input.shape, {}, 0));
-    for (const Operand& output : problem.outputs) layouts.push_back(MakeLayout(output.dtype, output.shape, {}, 0));
-    encoded.push_back(EncodeProblem(problem, layouts));
-  }
-  return encoded;
-}
-
-Checked RunInWorker(const CheckPluginOptions& options, const PluginCheck& check, const assay::Json& problems) {
-  const std::string plugin = std::filesystem::absolute(options.plugin).string();
-  Worker worker({ExecutablePath(), plugin, options.timeout_s, SealFor(options.sandbox), /*loads=*/false});
-  Call<void> started = worker.Start();
-  if (!started) return {&check, "crash", started.error().message};
-  const Call<assay::Json> answer =
-      worker.Request("check", {{"plugin", plugin}, {"check", check.name}, {"problems", problems}}, options.timeout_s);
-  if (answer) {
-    Reply reply(*answer);
-    Checked checked{&check, reply.Text("kind", kMaxNameBytes), reply.Text("finding", kMaxTextBytes)};
-    if (reply.problem().empty()) return checked;
-    return {&check, "crash", reply.problem()};
-  }
-  const bool hung = answer.error().outcome == Outcome::kTimeout;
-  return {&check, hung ? "timeout" : "crash",
-          fmt::format("{}; debug it with assay check-plugin --only {}", answer.error().message, check.name)};
-}
-
-bool Lists(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-bool IsCheck(const std::string& name) {
-  const auto checks = PluginChecks();
-  return std::any_of(checks.begin(), checks.end(), [&](const PluginCheck& check) { return check.name == name; });
-}
-
-std::vector<Checked> RunChecks(const CheckPluginOptions& options, const assay::Json& problems,
-                               const std::function<void(const Checked&)>& done) {
-  std::vector<Checked> all;
-  const PluginCheck* closed = nullptr;  // the first gate that did not hold
-  for (const PluginCheck& check : PluginChecks()) {
-    if ((!options.only.empty() && !Lists(options.only, check.name)) || Lists(options.skip, check.name)) continue;
-    if (closed != nullptr && check.needs >= closed->opens) {
-      all.push_back({&check, "skip", fmt::format("needs {}", closed->name)});
-    } else {
-      all.push_back(RunInWorker(options, check, problems));
-    }
-    const Checked& last = all.back();
-    const bool is_lower = closed == nullptr || check.opens < closed->opens;
-    if (check.is_gate && last.status != "ok" && last.finding.rfind("needs ", 0) != 0 && is_lower) closed = &check;
-    done(last);
-  }
-  return all;
+  for (const PlannedCase& c : planned->selection.cases) problems.push_back(c.bound->problem);
+  return problems;
 }
 
 int CheckPlugin(const CheckPluginOptions& options) {
@@ -118,14 +53,16 @@ int CheckPlugin(const CheckPluginOptions& options) {
   if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return Complain(kExitUsage, sandbox.error().message);
   for (const auto* names : {&options.only, &options.skip}) {
     for (const std::string& name : *names) {
-      if (IsCheck(name)) continue;
+      if (IsPluginCheck(name)) continue;
       return Complain(kExitUsage, fmt::format("there is no check '{}'; see assay check-plugin --list", name));
     }
   }
-  const auto problems = ProblemsToTry(options);
+  auto problems = ProblemsToTry(options);
   if (!problems) return Complain(kExitUsage, problems.error().message);
   nlohmann::ordered_json checks = nlohmann::ordered_json::array();
-  const auto all = RunChecks(options, *problems, [&](const Checked& c) {
+  const PluginToCheck plugin{ExecutablePath(), std::filesystem::absolute(options.plugin).string(), options.timeout_s,
+                             SealFor(options.sandbox), *std::move(problems)};
+  const auto all = RunPluginChecks(plugin, {options.only, options.skip}, [&](const CheckedRule& c) {
     if (options.json) {
       checks.push_back(
           {{"name", c.check->name}, {"status", c.status}, {"rule", c.check->rule}, {"finding", c.finding}});
@@ -135,9 +72,9 @@ int CheckPlugin(const CheckPluginOptions& options) {
     }
   });
   const auto count = [&](auto&& holds) { return std::count_if(all.begin(), all.end(), holds); };
-  const auto failed = count([](const Checked& c) { return c.Failed(); });
-  const auto ended = count([](const Checked& c) { return c.Ended(); });
-  const auto skipped = count([](const Checked& c) { return c.status == "skip"; });
+  const auto failed = count([](const CheckedRule& c) { return c.Failed(); });
+  const auto ended = count([](const CheckedRule& c) { return c.Ended(); });
+  const auto skipped = count([](const CheckedRule& c) { return c.status == "skip"; });
   if (options.json) {
     const nlohmann::ordered_json out = {
         {"plugin", options.plugin}, {"checks", checks}, {"failed", failed}, {"crashed", ended}, {"skipped", skipped}};

@@ -4,25 +4,22 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <random>
 #include <set>
 
-#include "harness/base/parallel.h"
 #include "harness/cli/amounts.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/run_flow.h"
-#include "harness/cli/terminal/interrupt.h"
+#include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/output.h"
-#include "harness/cli/terminal/run_watch.h"
 #include "harness/cli/verbs.h"
 #include "harness/explore/explorer.h"
 #include "harness/model/contract.h"
 #include "harness/plan/catalog.h"
-#include "harness/run/reproduction.h"
+#include "harness/run/trial/reproduction.h"
 
 namespace assay::cli {
 namespace {
@@ -158,48 +155,30 @@ void FillPlan(const std::vector<Record>& records, Plan& plan) {
   plan.hash = PlanHash(plan.entries);
 }
 
+tl::expected<PreparedRun, Refusal> PrepareExploring(const RunOptions& options, std::vector<std::string>& notes) {
+  auto prepared = PrepareWithoutCases(options, notes);
+  if (!prepared) return prepared;
+  prepared->plan.suite = kExploring;
+  prepared->plan.hash = PlanHash(prepared->plan.entries);
+  return prepared;
+}
+
 int Explore(ExploreOptions options) {
-  RunOptions& run = options.run;
-  if (run.jobs > 0) SetThreadCount(run.jobs);
   auto explore = SettingsOf(options);
   if (!explore) return Complain(kExitUsage, explore.error().message);
-  run.backend.sandbox.hidden.push_back(run.out.value_or("out"));
-  std::vector<std::string> notes;
-  auto prepared = PrepareWithoutCases(run, notes);
-  for (const std::string& note : notes) Complain(kExitOk, note);
-  if (!prepared) return Complain(prepared.error().code, prepared.error().message);
-  Plan& plan = prepared->plan;
-  const std::vector<Device>& devices = prepared->devices;
-  plan.suite = kExploring;
-  plan.hash = PlanHash(plan.entries);
-
-  WatchForInterrupts();
-  auto folder = RunFolder::Create(run.out.value_or(""));
-  if (!folder) return Complain(kExitUsage, folder.error().message);
-  nlohmann::ordered_json environment = RunEnvironment(run, devices, prepared->expectations, prepared->absent);
-  environment["explore"] = {{"seed", explore->seed}};
-  if (auto status = WritePlan(*folder, plan, environment); !status) {
-    return Complain(kExitHarness, status.error().message);
-  }
-  if (!prepared->absent.empty()) return EndWithoutRequired(*folder);
+  auto begun = BeginRun(options.run, PrepareExploring, {{"explore", {{"seed", explore->seed}}}});
+  if (!begun) return begun.error();
+  BegunRun& run = **begun;
   Note(fmt::format("seed {}", explore->seed));
-  LoopSettings settings = LoopSettingsFor(run, plan, prepared->expectations);
-  settings.most_passes = kMostPasses;
-  RunWatch watch(Progress::ParseMode(run.progress), UseColour(run.color, STDERR_FILENO));
-  settings.observer = &watch;
+  run.settings.most_passes = kMostPasses;
   explore->is_time_over = Clock(options);
-  Explorer explorer(*explore, devices, settings, *folder);
-  const LoopResult result = RunCases(explorer, devices, settings, *folder);
-  watch.End();
-  FillPlan(result.records, plan);
-  environment["explore"] = CoverageJson(*explore, explorer, result);
-  if (auto status = WritePlan(*folder, plan, environment); !status) Note(status.error().message);
-  if (auto status = WriteMeasured(settings, devices, *folder, environment, result.interrupted); !status)
-    Note(status.error().message);
-  const int code = FinishRun(run, plan, result, *folder, nullptr, false);
-  PrintSummary(options, *explore, explorer, result, *folder);
-  if (result.abandoned) std::_Exit(FinishOutput(code));
-  return code;
+  Explorer explorer(*explore, run.devices(), run.settings, run.folder);
+  const LoopResult result = run.RunAll(explorer);
+  FillPlan(result.records, run.prepared.plan);
+  run.environment["explore"] = CoverageJson(*explore, explorer, result);
+  if (auto status = WritePlan(run); !status) Note(status.error().message);
+  return EndRun(options.run, run, result, nullptr,
+                [&] { PrintSummary(options, *explore, explorer, result, run.folder); });
 }
 
 void AddExploring(CLI::App& verb, ExploreOptions& o) {

@@ -7,27 +7,23 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "harness/base/json_text.h"
 #include "harness/base/parallel.h"
 #include "harness/base/stopwatch.h"
-#include "harness/cases/host_memory.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/plan/catalog.h"
+#include "harness/power/power_loop.h"
 #include "harness/power/power_text.h"
-#include "harness/run/device.h"
-#include "harness/run/sandbox.h"
+#include "harness/run/device/sandbox.h"
 
 namespace assay::cli {
 namespace {
@@ -81,74 +77,6 @@ PowerSettings SettingsFor(const PowerOptions& o) {
   return settings;
 }
 
-// Hands the cases to threads, each with a worker of its own.
-class PowerLoop {
- public:
-  PowerLoop(const std::vector<PlannedCase>& cases, const PowerOptions& options, const PowerSettings& settings,
-            std::string corpus)
-      : cases_(cases),
-        settings_(settings),
-        corpus_(std::move(corpus)),
-        workers_{.timeout_s = options.timeout_s, .sandbox = options.sandbox},
-        progress_(Progress::ParseMode(options.progress), cases.size()),
-        tallies_(cases.size()) {}
-
-  size_t done() const { return done_; }  // cases whose measurement is complete
-
-  PowerTally Run(int jobs) {
-    std::vector<std::thread> threads;
-    for (int i = 0; i < jobs; ++i) threads.emplace_back([this] { Work(); });
-    for (std::thread& thread : threads) thread.join();
-    PowerTally all;
-    for (PowerTally& tally : tallies_) all.Add(std::move(tally));
-    if (!problem_.empty()) all.could_not_run.push_back(problem_);
-    return all;
-  }
-
- private:
-  void Work() {
-    PluginCandidate candidate;
-    candidate.path = corpus_;
-    candidate.origin = "--corpus";
-    const std::vector<Device> devices = OpenPlugin(candidate, workers_);
-    if (devices.empty() || !devices[0].problem.empty()) {
-      const std::lock_guard lock(mutex_);
-      problem_ = fmt::format("{}: {}", corpus_, devices.empty() ? "it has no device" : devices[0].problem);
-      return;
-    }
-    for (size_t i = next_++; i < cases_.size(); i = next_++) {
-      PowerTally tally = Measure(cases_[i], devices[0]);
-      if (settings_.interrupted()) return;
-      const std::lock_guard lock(mutex_);
-      alarms_ += tally.false_alarms.size();
-      tallies_[i] = std::move(tally);
-      progress_.Update(++done_, alarms_, cases_[i].spec.Id());
-    }
-  }
-
-  // What goes wrong in one case costs no other one its figures.
-  PowerTally Measure(const PlannedCase& planned, const Device& device) const {
-    try {
-      return MeasureCase(planned, device, settings_);
-    } catch (const std::exception& fault) {
-      PowerTally none;
-      none.could_not_run.push_back(fmt::format("{}: {}", planned.spec.Id(), DescribeException(fault)));
-      return none;
-    }
-  }
-
-  const std::vector<PlannedCase>& cases_;
-  const PowerSettings& settings_;
-  const std::string corpus_;
-  const BackendOptions workers_;
-  std::atomic<size_t> next_{0};
-  std::mutex mutex_;  // of all below
-  Progress progress_;
-  size_t done_ = 0, alarms_ = 0;
-  std::string problem_;
-  std::vector<PowerTally> tallies_;
-};
-
 int ExitCodeOf(const PowerTally& tally) {
   if (!tally.could_not_run.empty()) {
     return Complain(kExitHarness, fmt::format("{} runs of the corpus failed, the first: {}", tally.could_not_run.size(),
@@ -185,10 +113,14 @@ int Power(const PowerOptions& options) {
   if (!parts) return Complain(kExitUsage, parts.error().message);
   run.settings.parts = std::move(*parts);
   const int jobs = options.jobs > 0 ? options.jobs : ThreadCount();
-  SetThreadCount(1);  // the threads are busy with cases of their own
-  PowerLoop loop(selected.cases, options, run.settings, run.corpus);
-  const PowerTally tally = loop.Run(jobs);
-  run.complete = loop.done();
+  Progress progress(Progress::ParseMode(options.progress), run.cases);
+  const auto show = [&](size_t done, size_t alarms, const std::string& current) {
+    progress.Update(done, alarms, current);
+  };
+  const MeasuredCases measured =
+      MeasureCases(selected.cases, {run.corpus, options.timeout_s, options.sandbox, jobs}, run.settings, show);
+  const PowerTally& tally = measured.tally;
+  run.complete = measured.complete;
   run.seconds = watch.Seconds();
   fmt::print("{}", options.json ? DumpJson(PowerJson(tally, run), 2) + "\n" : PowerText(tally, run));
   if (run.settings.interrupted()) {

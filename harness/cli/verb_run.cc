@@ -2,28 +2,23 @@
 // assay run: plan, judge, time, report.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
 
-#include "harness/base/parallel.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/profile_output.h"
 #include "harness/cli/run_flow.h"
-#include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
-#include "harness/cli/terminal/run_watch.h"
 #include "harness/cli/verbs.h"
 #include "harness/results/exit_code.h"
-#include "harness/run/ceilings.h"
-#include "harness/run/per_backend.h"
+#include "harness/run/device/per_backend.h"
 #include "harness/run/prepared_run.h"
 #include "harness/run/run_loop.h"
+#include "harness/run/timing/ceilings.h"
 
 namespace assay::cli {
 namespace {
@@ -86,49 +81,27 @@ int Run(RunOptions options) {
     options.strict = true;
     if (options.tier == RunOptions().tier) options.tier = Name(Tier::kReproducible);
   }
-  if (options.jobs > 0) SetThreadCount(options.jobs);
   auto profile = ProfileOutput::Start(options);
   if (!profile) return Complain(kExitUsage, profile.error().message);
-  options.backend.sandbox.hidden.push_back(options.out.value_or("out"));
   auto sheet = ReadCeilings(options);
   if (!sheet) return Complain(kExitUsage, sheet.error().message);
-  std::vector<std::string> notes;
-  auto prepared = PrepareRun(options, notes);
-  for (const std::string& note : notes) Complain(kExitOk, note);
-  if (!prepared) return Complain(prepared.error().code, prepared.error().message);
-  auto& [selection, plan, sweep, devices, absent, expectations] = *prepared;
-
-  WatchForInterrupts();
-  auto folder = RunFolder::Create(options.out.value_or(""));
-  if (!folder) return Complain(kExitUsage, folder.error().message);
-  const nlohmann::ordered_json environment = RunEnvironment(options, devices, expectations, absent);
-  if (auto status = WritePlan(*folder, plan, environment); !status) {
-    return Complain(kExitHarness, status.error().message);
-  }
-  if (!absent.empty()) return EndWithoutRequired(*folder);
-  LoopSettings settings = LoopSettingsFor(options, plan, expectations);
-  settings.runner.sweep = sweep;
-  NoteUnused(settings.runner, devices);
+  auto begun = BeginRun(options, PrepareRun);
+  if (!begun) return begun.error();
+  BegunRun& run = **begun;
+  RunnerSettings& runner = run.settings.runner;
+  runner.sweep = run.prepared.sweep;
+  NoteUnused(runner, run.devices());
   if (options.perf && options.Roofline()) {
-    NoteUnusedCeilings(*sheet, devices);
-    settings.runner.ceilings = std::make_shared<Ceilings>(devices, options.backend.implementations,
-                                                          settings.runner.interrupted, std::move(*sheet));
+    NoteUnusedCeilings(*sheet, run.devices());
+    runner.ceilings = std::make_shared<Ceilings>(run.devices(), options.backend.implementations, runner.interrupted,
+                                                 std::move(*sheet));
   }
-  RunWatch watch(Progress::ParseMode(options.progress), UseColour(options.color, STDERR_FILENO));
-  settings.observer = &watch;
-  LoopResult result = RunCases(selection.cases, devices, settings, *folder);
-  watch.End();
-  if (settings.runner.ceilings && result.write_error.empty()) {
-    settings.runner.ceilings->SetFinal(result.records);
-    if (auto status = folder->Rewrite(result.records); !status) result.write_error = status.error().message;
+  LoopResult result = run.RunAll(run.prepared.selection.cases);
+  if (runner.ceilings && result.write_error.empty()) {
+    runner.ceilings->SetFinal(result.records);
+    if (auto status = run.folder.Rewrite(result.records); !status) result.write_error = status.error().message;
   }
-  if (auto status = WriteMeasured(settings, devices, *folder, environment, result.interrupted); !status)
-    Note(status.error().message);
-  const int code = FinishRun(options, plan, result, *folder, &*profile, prepared->NoCase());
-  NoteUnusedRules(expectations, result);
-  // Nobody waits for a golden value that nobody will use.
-  if (result.abandoned) std::_Exit(FinishOutput(code));
-  return code;
+  return EndRun(options, run, result, &*profile, [&] { NoteUnusedRules(run.prepared.expectations, result); });
 }
 
 // CLI11's own flag would make it false where neither is given, and empty for the negative one.

@@ -14,7 +14,7 @@
 #include "harness/plan/cover/exploration.h"
 #include "harness/plan/plan.h"
 #include "harness/run/case_source.h"
-#include "harness/run/device.h"
+#include "harness/run/device/device.h"
 #include "harness/run/run_loop.h"
 
 namespace assay {

@@ -2,7 +2,7 @@
 // Whether a smaller case fails as another one did.
 #pragma once
 
-#include "harness/run/device.h"
+#include "harness/run/device/device.h"
 #include "harness/run/run_loop.h"
 
 namespace assay {

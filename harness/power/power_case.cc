@@ -12,8 +12,8 @@
 #include "harness/cases/case_data.h"
 #include "harness/power/power_envelope.h"
 #include "harness/power/power_groups.h"
-#include "harness/run/case_runner.h"
-#include "harness/run/prepared_plan.h"
+#include "harness/run/device/prepared_plan.h"
+#include "harness/run/trial/case_runner.h"
 
 namespace assay {
 namespace {

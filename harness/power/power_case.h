@@ -10,7 +10,7 @@
 #include "harness/plan/suite.h"
 #include "harness/power/corpus_part.h"
 #include "harness/power/power_tally.h"
-#include "harness/run/device.h"
+#include "harness/run/device/device.h"
 
 namespace assay {
 

@@ -6,9 +6,9 @@
 #include "harness/base/profile.h"
 #include "harness/cases/host_memory.h"
 #include "harness/results/exit_code.h"
-#include "harness/run/record_fields.h"
-#include "harness/run/reproduction.h"
-#include "harness/run/timing_fields.h"
+#include "harness/run/timing/timing_fields.h"
+#include "harness/run/trial/record_fields.h"
+#include "harness/run/trial/reproduction.h"
 
 namespace assay {
 namespace {

@@ -13,9 +13,9 @@
 
 #include "harness/results/expected.h"
 #include "harness/results/run_folder.h"
-#include "harness/run/case_runner.h"
-#include "harness/run/failure_folder.h"
 #include "harness/run/observer.h"
+#include "harness/run/trial/case_runner.h"
+#include "harness/run/trial/failure_folder.h"
 
 namespace assay {
 

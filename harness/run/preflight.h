@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/plan/suite.h"
-#include "harness/run/device.h"
+#include "harness/run/device/device.h"
 
 namespace assay {
 

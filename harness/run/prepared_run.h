@@ -10,7 +10,7 @@
 #include "harness/plan/catalog.h"
 #include "harness/plan/sweep.h"
 #include "harness/results/expected.h"
-#include "harness/run/device.h"
+#include "harness/run/device/device.h"
 
 namespace assay {
 

@@ -17,11 +17,11 @@
 #include "harness/cases/case_groups.h"
 #include "harness/cases/cases_ahead.h"
 #include "harness/cases/host_memory.h"
-#include "harness/run/device_queues.h"
+#include "harness/run/device/device_queues.h"
 #include "harness/run/kept_records.h"
-#include "harness/run/record_fields.h"
-#include "harness/run/reproduction.h"
-#include "harness/run/second_try.h"
+#include "harness/run/trial/record_fields.h"
+#include "harness/run/trial/reproduction.h"
+#include "harness/run/trial/second_try.h"
 
 namespace assay {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "harness/results/expected.h"
 #include "harness/results/run_folder.h"
-#include "harness/run/case_runner.h"
 #include "harness/run/case_source.h"
 #include "harness/run/observer.h"
+#include "harness/run/trial/case_runner.h"
 
 namespace assay {
 

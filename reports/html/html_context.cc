@@ -37,15 +37,9 @@ std::string BackendTable(const std::vector<Record>& records) {
 }
 
 std::string ClassList() {
-  constexpr std::pair<const char*, const char*> kClasses[] = {
-      {"bit_exact", "Every element has the bits of the rounded golden value."},
-      {"within_class", "It is within the bounds of the required arithmetic."},
-      {"within_lower_class", "It is within the bounds of a weaker arithmetic only."},
-      {"suspect", "It is within every bound, but unlike the rest of its own results. Its times are struck out."},
-  };
   std::string out = "<dl class=\"legend\">";
-  for (const auto& [name, meaning] : kClasses) {
-    out += fmt::format("<div><dt><code>{}</code></dt><dd>{}</dd></div>\n", name, meaning);
+  for (const auto& [name, meaning] : ClassGlossary()) {
+    out += fmt::format("<div><dt><code>{}</code></dt><dd>{}</dd></div>\n", name, Escaped(meaning));
   }
   return out + "</dl>\n";
 }
@@ -53,7 +47,7 @@ std::string ClassList() {
 std::string GlossaryList() {
   std::string out = "<dl class=\"legend glossary\">";
   for (const GlossaryTerm& term : Glossary()) {
-    std::string id(term.name);
+    std::string id = term.name;
     std::ranges::replace(id, ' ', '-');
     out += fmt::format("<div id=\"term-{}\"><dt>{}</dt><dd>{}</dd></div>\n", id, term.name, Escaped(term.definition));
   }

@@ -143,7 +143,7 @@ std::string EmbeddedData(const Page& page) {
     out["verdicts"].push_back({{"name", s.name}, {"symbol", s.symbol}, {"tone", s.tone}, {"fails", IsFailure(probe)}});
   }
   out["glossary"] = Json::object();
-  for (const GlossaryTerm& term : Glossary()) out["glossary"][std::string(term.name)] = term.definition;
+  for (const GlossaryTerm& term : Glossary()) out["glossary"][term.name] = term.definition;
   // A script element ends at "</" and changes its rules at "<!--"; inside JSON '<' occurs in texts only.
   std::string safe;
   for (char c : DumpJson(out)) {

@@ -17,9 +17,9 @@
 #include <string_view>
 
 #include "harness/base/statistics.h"
-#include "harness/cli/run_flow.h"
+#include "harness/cli/run_settings.h"
 #include "harness/cli/verbs.h"
-#include "harness/run/executions.h"
+#include "harness/run/device/executions.h"
 #include "tests/bench/targets.h"
 #include "tests/support/quiet_observer.h"
 

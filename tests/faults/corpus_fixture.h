@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/case_runner.h"
+#include "harness/run/trial/case_runner.h"
 
 namespace assay {
 

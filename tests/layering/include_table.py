@@ -19,8 +19,8 @@ TREES = ("harness", "golden", "ops", "reports", "backends")
 MAX_LINES = 499  # the hard cap is below 500
 LAYERS = (("harness/base/",), ("harness/data/",), ("harness/model/",), ("golden/",), ("ops/",),
           ("harness/plan/", "harness/exec/", "harness/judge/", "harness/perf/", "harness/regress/"), ("harness/cases/",),
-          ("harness/results/",), ("harness/run/",), ("harness/check/", "harness/power/", "harness/explain/",
-           "harness/explore/"))
+          ("harness/results/",), ("harness/run/device/",), ("harness/run/timing/",), ("harness/run/trial/",),
+          ("harness/run/",), ("harness/check/", "harness/power/", "harness/explore/"))
 
 
 def allowed(path):
@@ -90,6 +90,8 @@ def self_test():
            ("harness/exec/a.cc", "golden/g.h"), ("harness/perf/a.cc", "backends/common/x.h"),
            ("harness/cases/a.cc", "harness/run/r.h"), ("harness/results/a.cc", "harness/run/r.h"),
            ("harness/run/a.cc", "harness/cli/c.h"), ("harness/run/a.cc", "reports/r.h"),
+           ("harness/run/device/a.cc", "harness/run/timing/t.h"), ("harness/run/timing/a.cc", "harness/run/trial/t.h"),
+           ("harness/run/trial/a.cc", "harness/run/r.h"), ("harness/run/device/a.cc", "harness/run/r.h"),
            ("harness/run/a.cc", "harness/check/k.h"), ("harness/power/a.cc", "harness/check/k.h"),
            ("harness/explore/a.cc", "harness/check/k.h"),
            ("reports/a.cc", "golden/g.h"), ("reports/a.cc", "harness/cli/c.h"), ("harness/other/a.cc", "harness/base/b.h"),
@@ -99,11 +101,14 @@ def self_test():
             ("backends/gpu/a.cc", "backends/common/x.h"), ("backends/gpu/a.cc", "cuda/sdk.h"),
             ("harness/exec/worker/a.cc", "backends/abi/x.h"), ("harness/exec/a.cc", "ops/operator.h"),
             ("harness/judge/a.cc", "ops/matmul/matmul.h"), ("harness/run/a.cc", "harness/exec/e.h"),
+            ("harness/run/timing/a.cc", "harness/run/device/d.h"), ("harness/run/trial/a.cc", "harness/run/timing/t.h"),
+            ("harness/run/a.cc", "harness/run/trial/t.h"), ("harness/power/a.cc", "harness/run/device/d.h"),
             ("harness/check/a.cc", "harness/run/r.h"), ("harness/explore/a.cc", "harness/run/r.h"),
             ("reports/html/a.cc", "harness/model/m.h"),
             ("harness/cli/golden/a.cc", "reports/r.h"), ("golden/a.cc", "<string>")]
     headers = ["harness/base/b.h", "harness/data/d.h", "harness/model/m.h", "golden/g.h", "ops/operator.h",
                "ops/matmul/matmul.h", "harness/plan/p.h", "harness/exec/e.h", "harness/run/r.h", "harness/check/k.h",
+               "harness/run/device/d.h", "harness/run/timing/t.h", "harness/run/trial/t.h",
                "harness/cli/c.h", "reports/r.h", "backends/abi/x.h", "backends/common/x.h", "backends/gpu/x.h"]
     failures = []
     for cases, expected in ((bad, 1), (good, 0)):

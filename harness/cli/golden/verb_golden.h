@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "golden/store/store_files.h"
-#include "harness/model/case_spec.h"
 #include "harness/plan/options.h"
+#include "ops/bound_case.h"
 
 namespace assay::cli {
 
@@ -36,17 +36,17 @@ int ExportGolden(const GoldenOptions& options);
 // The store that the options name. Error: the environment names none either.
 Result<GoldenStore> StoreOf(const GoldenOptions& options);
 
-// Calls work(cases, store) with the selected cases and returns its exit code. Without a store, a plan or a case it
-// complains and returns the code of that.
+// Calls work(cases, store) with the selected cases, as they were bound when they were planned, and returns its exit
+// code. Without a store, a plan or a case it complains and returns the code of that.
 int WithCases(const GoldenOptions& options,
-              const std::function<int(const std::vector<CaseSpec>&, const GoldenStore&)>& work);
+              const std::function<int(const std::vector<SharedCase>&, const GoldenStore&)>& work);
 
 // The files of the store, golden ones only as far as --filter fits their id.
 Result<std::vector<StoreFile>> FilesOf(const GoldenOptions& options);
 
 // Calls work(i) for each case on all threads: small cases side by side, large ones one after another with the threads
-// inside. What work throws becomes the argument of `failed`.
-void ForEachCase(const std::vector<CaseSpec>& cases, const std::function<void(size_t)>& work,
+// inside. What work throws becomes the argument of `failed`. A case that could not be bound is null, and small.
+void ForEachCase(const std::vector<SharedCase>& cases, const std::function<void(size_t)>& work,
                  const std::function<void(size_t, const std::string&)>& failed);
 
 std::string VersionText(const StoreFile&);  // "1.8": generator and golden version

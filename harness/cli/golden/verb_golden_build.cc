@@ -35,8 +35,8 @@ BuildResult BuildOutput(const CaseData& data, size_t output, const GoldenKey& ke
 }
 
 // Of all outputs: the one with most to say speaks for the case.
-BuildResult BuildOne(const CaseSpec& spec, const std::string& tier, const GoldenStore& store) {
-  const auto data = PrepareInputs(spec);
+BuildResult BuildOne(const BoundCase& bound, const std::string& tier, const GoldenStore& store) {
+  const auto data = PrepareInputs(bound);
   if (!data) return {BuildOutcome::kFailed, data.error().message};
   BuildResult worst{BuildOutcome::kPresent, ""};
   for (size_t output = 0; output < data->outputs.size(); ++output) {
@@ -49,10 +49,11 @@ BuildResult BuildOne(const CaseSpec& spec, const std::string& tier, const Golden
 // Outcomes as they come, from several threads.
 class BuildTally {
  public:
-  BuildTally(const std::vector<CaseSpec>& cases, Progress::Mode mode) : cases_(cases), progress_(mode, cases.size()) {}
+  BuildTally(const std::vector<SharedCase>& cases, Progress::Mode mode)
+      : cases_(cases), progress_(mode, cases.size()) {}
 
   void Add(size_t i, const BuildResult& result) {
-    const std::string id = cases_[i].Id();
+    const std::string id = cases_[i]->problem.spec.Id();
     const std::lock_guard lock(mutex_);
     ++counts_[static_cast<size_t>(result.outcome)];
     ++done_;
@@ -63,19 +64,19 @@ class BuildTally {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  const std::vector<CaseSpec>& cases_;
+  const std::vector<SharedCase>& cases_;
   std::mutex mutex_;
   Progress progress_;
   size_t counts_[4] = {}, done_ = 0;
   std::vector<std::string> notes_;
 };
 
-int BuildAll(const GoldenOptions& options, const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+int BuildAll(const GoldenOptions& options, const std::vector<SharedCase>& cases, const GoldenStore& store) {
   RemoveAbandonedWrites(store.root());
   const Stopwatch time;
   BuildTally tally(cases, Progress::ParseMode(options.progress));
   ForEachCase(
-      cases, [&](size_t i) { tally.Add(i, BuildOne(cases[i], options.tier, store)); },
+      cases, [&](size_t i) { tally.Add(i, BuildOne(*cases[i], options.tier, store)); },
       [&](size_t i, const std::string& why) {
         tally.Add(i, {BuildOutcome::kFailed, why});
       });
@@ -91,7 +92,7 @@ int BuildAll(const GoldenOptions& options, const std::vector<CaseSpec>& cases, c
 }  // namespace
 
 int BuildGoldens(const GoldenOptions& options) {
-  return WithCases(options, [&](const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+  return WithCases(options, [&](const std::vector<SharedCase>& cases, const GoldenStore& store) {
     return BuildAll(options, cases, store);
   });
 }

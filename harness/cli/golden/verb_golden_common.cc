@@ -7,17 +7,14 @@
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/verbs.h"
 #include "harness/plan/catalog.h"
-#include "ops/operator.h"
 
 namespace assay::cli {
 namespace {
 
 constexpr double kLargeFlops = 1e8;  // worth all threads: tens of milliseconds
 
-bool IsLarge(const CaseSpec& spec) {
-  const Operator* op = OperatorRegistry::Global().Find(spec.op);
-  const auto problem = op->Bind(spec);
-  return problem && problem->flops > kLargeFlops;
+bool IsLarge(const SharedCase& bound) {
+  return bound != nullptr && bound->problem.flops > kLargeFlops;
 }
 
 }  // namespace
@@ -34,14 +31,14 @@ Result<GoldenStore> StoreOf(const GoldenOptions& options) {
 }
 
 int WithCases(const GoldenOptions& options,
-              const std::function<int(const std::vector<CaseSpec>&, const GoldenStore&)>& work) {
+              const std::function<int(const std::vector<SharedCase>&, const GoldenStore&)>& work) {
   const auto store = StoreOf(options);
   if (!store) return Complain(kExitUsage, store.error().message);
   const auto run = PlanCases(options.selection);
   if (!run) return Complain(kExitUsage, run.error().message);
   if (run->selection.empty == EmptyReason::kNoMatch) return Complain(kExitNothing, run->selection.empty_message);
-  std::vector<CaseSpec> cases;
-  for (const PlannedCase& planned : run->selection.cases) cases.push_back(planned.spec);
+  std::vector<SharedCase> cases;
+  for (const PlannedCase& planned : run->selection.cases) cases.push_back(planned.bound);
   return work(cases, *store);
 }
 
@@ -57,7 +54,7 @@ Result<std::vector<StoreFile>> FilesOf(const GoldenOptions& options) {
   return files;
 }
 
-void ForEachCase(const std::vector<CaseSpec>& cases, const std::function<void(size_t)>& work,
+void ForEachCase(const std::vector<SharedCase>& cases, const std::function<void(size_t)>& work,
                  const std::function<void(size_t, const std::string&)>& failed) {
   const auto guarded = [&](size_t i) {
     try {

@@ -66,14 +66,14 @@ bool IsNpy(const std::string& path) {
   return path.ends_with(".npy");
 }
 
-int ExportOne(const GoldenOptions& options, const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+int ExportOne(const GoldenOptions& options, const std::vector<SharedCase>& cases, const GoldenStore& store) {
   if (cases.size() != 1) {
     return Complain(kExitUsage,
                     fmt::format("{} cases are selected, and --out takes one: give --case ID", cases.size()));
   }
   const bool is_npy = IsNpy(options.out);
   const std::string plane = options.plane.value_or("value");
-  const auto data = PrepareCase(cases[0], options.tier, store);
+  const auto data = PrepareCase(*cases[0], options.tier, store);
   if (!data) return Complain(kExitHarness, data.error().message);
   for (const std::string* note : {&data->note, &data->unsaved}) {
     if (!note->empty()) Note(*note);
@@ -90,18 +90,18 @@ int ExportOne(const GoldenOptions& options, const std::vector<CaseSpec>& cases, 
   return kExitOk;
 }
 
-int ExportManifest(const GoldenOptions& options, const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+int ExportManifest(const GoldenOptions& options, const std::vector<SharedCase>& cases, const GoldenStore& store) {
   std::vector<ManifestEntry> entries;
   std::vector<std::string> problems;
   std::mutex mutex;
   const auto fail = [&](size_t i, const std::string& why) {
     const std::lock_guard lock(mutex);
-    problems.push_back(fmt::format("{}: {}", cases[i].Id(), why));
+    problems.push_back(fmt::format("{}: {}", cases[i]->problem.spec.Id(), why));
   };
   ForEachCase(
       cases,
       [&](size_t i) {
-        auto entry = EntryOf(cases[i], store);
+        auto entry = EntryOf(*cases[i], store);
         if (!entry) return fail(i, entry.error().message);
         const std::lock_guard lock(mutex);
         entries.push_back(*std::move(entry));
@@ -148,7 +148,7 @@ Status CheckExportTarget(const GoldenOptions& options) {
 int ExportGolden(const GoldenOptions& options) {
   if (auto fine = CheckExportFits(options); !fine) return Complain(kExitUsage, fine.error().message);
   if (auto fine = CheckExportTarget(options); !fine) return Complain(kExitUsage, fine.error().message);
-  return WithCases(options, [&](const std::vector<CaseSpec>& cases, const GoldenStore& store) {
+  return WithCases(options, [&](const std::vector<SharedCase>& cases, const GoldenStore& store) {
     return options.out.empty() ? ExportManifest(options, cases, store) : ExportOne(options, cases, store);
   });
 }

@@ -76,10 +76,10 @@ bool IsManifestFile(const std::filesystem::path& path) {
   return IsManifest(ParseOrderedJson(ReadWholeFile(path).value_or("")));
 }
 
-Result<ManifestEntry> EntryOf(const CaseSpec& spec, const GoldenStore& store) {
-  const auto data = PrepareCase(spec, std::string(Name(Tier::kReproducible)), store);
+Result<ManifestEntry> EntryOf(const BoundCase& bound, const GoldenStore& store) {
+  const auto data = PrepareCase(bound, std::string(Name(Tier::kReproducible)), store);
   if (!data) return tl::unexpected(data.error());
-  return ManifestEntry{spec.Id(), data->input_hash, data->golden_hash};
+  return ManifestEntry{data->problem.spec.Id(), data->input_hash, data->golden_hash};
 }
 
 Result<CaseSpec> SpecOfId(const std::string& id) {
@@ -88,12 +88,6 @@ Result<CaseSpec> SpecOfId(const std::string& id) {
     return UsageError(fmt::format("{}: this program has no operator '{}'", id, spec->op));
   }
   return spec;
-}
-
-Result<CaseData> InputsOfId(const std::string& id) {
-  const auto spec = SpecOfId(id);
-  if (!spec) return tl::unexpected(spec.error());
-  return PrepareInputs(*spec);
 }
 
 }  // namespace assay::cli

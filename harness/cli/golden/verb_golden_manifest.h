@@ -25,10 +25,9 @@ Status WriteManifest(const std::filesystem::path& path, std::vector<ManifestEntr
 bool IsManifestFile(const std::filesystem::path& path);  // of whatever version
 
 // From the store where it has the value, else computed.
-Result<ManifestEntry> EntryOf(const CaseSpec& spec, const GoldenStore& store);
+Result<ManifestEntry> EntryOf(const BoundCase& bound, const GoldenStore& store);
 
 // A case by its canonical id. Errors: no id, or of an operator that this program does not have.
 Result<CaseSpec> SpecOfId(const std::string& id);
-Result<CaseData> InputsOfId(const std::string& id);
 
 }  // namespace assay::cli

@@ -51,13 +51,34 @@ std::string DifferenceOf(const Golden& stored, const Golden& fresh) {
   return "";
 }
 
+// The cases that files and manifests name by their ids, each bound once. One that its operator refuses counts when it
+// would be computed.
+class NamedCases {
+ public:
+  void Add(const CaseSpec& spec) {
+    auto bound = BindCase(spec);
+    cases_.push_back(bound ? *bound : SharedCase());
+    refusals_.push_back(bound ? std::string() : bound.error().message);
+  }
+  const std::vector<SharedCase>& cases() const { return cases_; }
+  Result<SharedCase> At(size_t i) const {
+    if (cases_[i] == nullptr) return UsageError(refusals_[i]);
+    return cases_[i];
+  }
+
+ private:
+  std::vector<SharedCase> cases_;  // null where it was refused
+  std::vector<std::string> refusals_;
+};
+
 // Of one file whose header is a golden value's.
-std::optional<GoldenFinding> VerifyFile(const StoreFile& file, bool recompute) {
+std::optional<GoldenFinding> VerifyFile(const StoreFile& file, const Result<SharedCase>& bound, bool recompute) {
   const std::string& id = file.key.case_id;
   const auto golden = ReadGolden(file.path, file.key);
   if (!golden) return GoldenFinding{"damaged", id, golden.error().message};
   if (!recompute) return std::nullopt;
-  const auto data = InputsOfId(id);
+  if (!bound) return GoldenFinding{"failed", id, bound.error().message};
+  const auto data = PrepareInputs(**bound);
   if (!data) return GoldenFinding{"failed", id, data.error().message};
   if (data->input_hash != file.key.input_hash) {
     return GoldenFinding{"different", id,
@@ -117,7 +138,7 @@ int VerifyStore(const GoldenOptions& options) {
   if (!files)
     return Complain(files.error().code == ErrorCode::kUsage ? kExitUsage : kExitHarness, files.error().message);
   std::vector<const StoreFile*> golden;
-  std::vector<CaseSpec> cases;
+  NamedCases named;
   std::vector<GoldenFinding> damaged;
   size_t others = 0;
   for (const StoreFile& f : *files) {
@@ -126,7 +147,7 @@ int VerifyStore(const GoldenOptions& options) {
     if (f.kind != StoreFile::Kind::kGolden) continue;
     const auto spec = SpecOfId(f.key.case_id);
     if (!spec) damaged.push_back({"failed", f.key.case_id, spec.error().message});
-    if (spec) golden.push_back(&f), cases.push_back(*spec);
+    if (spec) golden.push_back(&f), named.Add(*spec);
   }
   if (others > 0)
     Note(fmt::format("{} values of other versions are not checked; assay golden gc removes them", others));
@@ -135,7 +156,8 @@ int VerifyStore(const GoldenOptions& options) {
   GoldenFindings findings(golden.size(), Progress::ParseMode(options.progress));
   for (const GoldenFinding& f : damaged) findings.Add(f.id, f);
   ForEachCase(
-      cases, [&](size_t i) { findings.Add(golden[i]->key.case_id, VerifyFile(*golden[i], options.recompute)); },
+      named.cases(),
+      [&](size_t i) { findings.Add(golden[i]->key.case_id, VerifyFile(*golden[i], named.At(i), options.recompute)); },
       [&](size_t i, const std::string& why) {
         const std::string& id = golden[i]->key.case_id;
         findings.Add(id, GoldenFinding{"failed", id, why});
@@ -151,16 +173,20 @@ int VerifyManifest(const GoldenOptions& options) {
     return Complain(kExitNothing,
                     fmt::format("{}: --filter {} fits none of its cases", options.manifest, options.selection.filter));
   }
-  std::vector<CaseSpec> cases;
+  NamedCases named;
   for (const ManifestEntry& entry : *manifest) {
     const auto spec = SpecOfId(entry.id);
     if (!spec) return Complain(kExitUsage, fmt::format("{}: {}", options.manifest, spec.error().message));
-    cases.push_back(*spec);
+    named.Add(*spec);
   }
-  GoldenFindings findings(cases.size(), Progress::ParseMode(options.progress));
+  GoldenFindings findings(manifest->size(), Progress::ParseMode(options.progress));
   const auto verify = [&](size_t i) {
     const ManifestEntry& pinned = (*manifest)[i];
-    const auto now = EntryOf(cases[i], GoldenStore(std::filesystem::path()));  // computed, whatever a store holds
+    const auto bound = named.At(i);
+    const auto compute = [](const SharedCase& of) {  // whatever a store holds
+      return EntryOf(*of, GoldenStore(std::filesystem::path()));
+    };
+    const auto now = bound.and_then(compute);
     std::optional<GoldenFinding> finding;
     if (!now) finding = {"failed", pinned.id, now.error().message};
     if (now && now->inputs != pinned.inputs) {
@@ -170,10 +196,10 @@ int VerifyManifest(const GoldenOptions& options) {
     }
     findings.Add(pinned.id, finding);
   };
-  ForEachCase(cases, verify, [&](size_t i, const std::string& why) {
+  ForEachCase(named.cases(), verify, [&](size_t i, const std::string& why) {
     findings.Add((*manifest)[i].id, GoldenFinding{"failed", (*manifest)[i].id, why});
   });
-  return ReportFindings(options, cases.size(), "pinned values", findings.Sorted());
+  return ReportFindings(options, manifest->size(), "pinned values", findings.Sorted());
 }
 
 }  // namespace

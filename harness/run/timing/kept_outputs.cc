@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "harness/run/executions.h"
+#include "harness/run/device/executions.h"
 
 namespace assay {
 

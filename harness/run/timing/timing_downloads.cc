@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "harness/base/stopwatch.h"
-#include "harness/run/executions.h"
+#include "harness/run/device/executions.h"
 #include "harness/run/timing/timing_run.h"
 
 namespace assay {

@@ -9,7 +9,7 @@
 
 #include "harness/base/statistics.h"
 #include "harness/base/stopwatch.h"
-#include "harness/run/executions.h"
+#include "harness/run/device/executions.h"
 
 namespace assay {
 namespace {

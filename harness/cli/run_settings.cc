@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/run_settings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <malloc.h>
+
+#include <nlohmann/json.hpp>
+
+#include "golden/store/store_files.h"
+#include "harness/base/parallel.h"
+#include "harness/cli/terminal/interrupt.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/perf/machine_state.h"
+#include "harness/results/environment.h"
+#include "harness/results/processor_class.h"
+#include "harness/run/device/per_backend.h"
+#include "harness/run/device/sandbox.h"
+#include "harness/run/trial/record_fields.h"
+#include "harness/run/trial/reproduction.h"
+
+namespace assay::cli {
+namespace {
+
+// Those whose kernels depend on the processor of this host.
+std::vector<std::string> BackendsOnHost(const std::vector<Device>& devices) {
+  std::vector<std::string> backends;
+  for (const Device& c : devices) {
+    if (c.session && HardwareOf(c) == kHostHardware) backends.push_back(c.backend);
+  }
+  return backends;
+}
+
+}  // namespace
+
+void KeepFreedMemory() {
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 64 << 20);
+}
+
+nlohmann::ordered_json DescribeDevices(const std::vector<Device>& devices) {
+  auto out = nlohmann::ordered_json::array();
+  for (const Device& c : devices) out.push_back(DescribeDevice(c));
+  return out;
+}
+
+nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices,
+                                      const ExpectationSet& expectations, const std::vector<std::string>& absent) {
+  nlohmann::ordered_json out = DescribeEnvironment();
+  if (options.relations != RunOptions().relations) out["relations"] = options.relations;
+  if (options.strict) out[kStrictKey] = true;
+  if (options.selection.seed) out["seed"] = *options.selection.seed;
+  if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
+  if (options.perf && !options.launches_us.empty()) {
+    out["launch_us"] = fmt::format("{}", fmt::join(options.launches_us, ", "));
+  }
+  if (!absent.empty()) out[kRequiredAbsentKey] = fmt::format("{}", fmt::join(absent, "; "));
+  out["expectations"] = expectations.files;
+  out["processor_class"] = ProcessorClass();
+  if (const std::string unknown = UnknownProcessor(expectations, BackendsOnHost(devices), ProcessorClass());
+      !unknown.empty()) {
+    out["unknown_processor"] = unknown;
+    Note(unknown);
+  }
+  out["machine_before"] = DescribeMachineState();
+  if (const std::string gap = SandboxGap(devices); !gap.empty()) Note(gap);
+  if (const std::string sandbox = SandboxOf(devices); !sandbox.empty()) out["sandbox"] = sandbox;
+  if (const std::string hidden = HiddenFrom(devices); !hidden.empty()) out["hidden"] = hidden;
+  out["backends"] = DescribeDevices(devices);
+  return out;
+}
+
+std::vector<std::string> CarriedOptions(const RunOptions& options) {
+  const RunOptions defaults;
+  std::vector<std::string> words;
+  if (options.relations != defaults.relations) words.insert(words.end(), {"--relations", options.relations});
+  if (options.tier != defaults.tier) words.insert(words.end(), {"--tier", options.tier});
+  if (options.backend.timeout_s != defaults.backend.timeout_s) {
+    words.insert(words.end(), {"--timeout", fmt::format("{}", options.backend.timeout_s)});
+  }
+  if (options.perf && options.rounds != defaults.rounds) {  // what fails in a later worker needs it
+    words.insert(words.end(), {"--rounds", std::to_string(options.rounds)});
+    words.insert(words.end(), {"--perf-time", fmt::format("{}", options.perf_time_s)});
+  }
+  for (const std::string& launch_us : options.launches_us) {
+    if (options.perf) words.insert(words.end(), {"--launch-us", launch_us});
+  }
+  for (std::string& word : SandboxWords(options.backend.sandbox)) words.push_back(std::move(word));
+  for (const std::string& file : options.expectations) {
+    const bool is_file = file != "none";
+    words.insert(words.end(), {"--expectations", is_file ? std::filesystem::absolute(file).string() : file});
+  }
+  return words;
+}
+
+LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const ExpectationSet& expectations) {
+  LoopSettings settings;
+  settings.expectations = expectations.rules;
+  settings.tier = options.tier;
+  settings.rounds = options.perf ? options.rounds : 1;
+  // One more than there are threads: one device or another compiles a kernel in one thread, or waits for its hardware.
+  settings.devices_at_once = static_cast<size_t>(options.jobs > 0 ? options.jobs : ThreadCount() + 1);
+  if (options.store) {
+    settings.store = GoldenStore(GoldenStore::DefaultRoot());
+    RemoveAbandonedWrites(settings.store.root());
+  }
+  settings.runner.implementations = options.backend.implementations;
+  settings.runner.perf_time_s = options.perf ? options.perf_time_s : 0;
+  settings.runner.launches_us = *ParsePerBackend(kLaunches, options.launches_us);
+  settings.runner.cold = options.Cold();
+  settings.runner.prices = *ParsePerBackend(kPrices, options.prices);   // checked when it was read
+  settings.runner.relations = *ParseRelationEffort(options.relations);  // likewise
+  settings.runner.command = ProgramWord() + " run";
+  settings.runner.carried = CarriedOptions(options);
+  settings.runner.plan_hash = plan.hash;
+  settings.runner.interrupted = Interrupted;
+  return settings;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the options of a run come to: environment.json, the engine's settings, the words of a command that repeats it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/plan/options.h"
+#include "harness/run/prepared_run.h"
+#include "harness/run/run_loop.h"
+
+namespace assay::cli {
+
+// Tensors come and go by the thousand in a run. Returned to the kernel each time, their pages would be faulted in and
+// cleared again for every execution.
+void KeepFreedMemory();
+
+// "backends" of environment.json.
+nlohmann::ordered_json DescribeDevices(const std::vector<Device>& devices);
+
+// environment.json, as it is before anything runs. Notes what the user should know of it.
+nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vector<Device>& devices,
+                                      const ExpectationSet& expectations, const std::vector<std::string>& absent);
+
+// What a command that repeats a result needs besides the case, its backend and implementation.
+std::vector<std::string> CarriedOptions(const RunOptions& options);
+
+LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const ExpectationSet& expectations);
+
+}  // namespace assay::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/device/backend_names.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "harness/base/nearest_word.h"
+#include "harness/run/device/configured_backends.h"
+
+namespace assay {
+
+std::string BackendMeant(const std::vector<Device>& devices, const std::string& wanted) {
+  std::vector<std::string> known;
+  for (const Device& device : devices) known.push_back(device.backend);
+  for (const ConfiguredBackend& configured : ConfiguredBackends()) known.emplace_back(configured.name);
+  return DidYouMean(wanted.substr(0, wanted.find(':')), known);
+}
+
+Status CheckOnePluginEach(const std::vector<Device>& devices) {
+  std::map<std::string, const Device*> first;
+  for (const Device& device : devices) {
+    const auto [it, is_new] = first.try_emplace(device.backend, &device);
+    const Device& other = *it->second;
+    if (is_new || other.path == device.path) continue;
+    const Device& renamed = device.origin == kInstalledOrigin ? other : device;
+    const std::string both = fmt::format("two plugins have the name '{}': {} ({}) and {} ({})", device.backend,
+                                         other.path, other.origin, device.path, device.origin);
+    if (renamed.origin == kInstalledOrigin) return UsageError(both + "; remove one of them");
+    return UsageError(
+        fmt::format("{}; give one of them a name of its own: --plugin {}-2={}", both, device.backend, renamed.path));
+  }
+  return {};
+}
+
+}  // namespace assay

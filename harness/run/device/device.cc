@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/device/device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "harness/base/glob.h"
+#include "harness/base/profile.h"
+#include "harness/exec/seal/lodging.h"
+#include "harness/exec/worker_session.h"
+#include "harness/plan/catalog.h"
+#include "harness/run/device/backend_names.h"
+#include "harness/run/device/configured_backends.h"
+#include "harness/run/device/sandbox.h"
+
+namespace assay {
+namespace {
+
+std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, const BackendOptions& backend) {
+  const double timeout_s = backend.timeout_s;
+  SessionOptions options;
+  options.worker.seal = SealFor(backend.sandbox);
+  options.worker.executable = ExecutablePath();
+  options.worker.plugin = candidate.path.string();
+  options.worker.startup_timeout_s = timeout_s;
+  options.call_timeout_s = timeout_s;
+  options.prepare_timeout_s = 5 * timeout_s;
+  return std::make_shared<WorkerSession>(std::move(options));
+}
+
+std::string PluginArgument(const PluginCandidate& candidate) {
+  if (candidate.origin == kInstalledOrigin) return "";
+  return candidate.name.empty() ? candidate.path.string() : candidate.name + "=" + candidate.path.string();
+}
+
+// What all devices of a plugin have in common, which is called `name` where the user gave no other.
+Device NewDevice(const PluginCandidate& candidate, const std::string& name) {
+  Device device;
+  device.backend = candidate.name.empty() ? name : candidate.name;
+  device.path = candidate.path.string();
+  device.origin = candidate.origin;
+  device.plugin_argument = PluginArgument(candidate);
+  return device;
+}
+
+Device Unusable(const PluginCandidate& candidate, Outcome outcome, std::string problem) {
+  Device device = NewDevice(candidate, NameOfPluginFile(candidate.path));
+  device.problem = std::move(problem);
+  device.problem_outcome = outcome;
+  return device;
+}
+
+// The first device keeps the worker that described all of them, the others get one each, which opens no other device.
+void AppendDevices(const PluginCandidate& candidate, const BackendOptions& options, std::vector<Device>& devices) {
+  if (!candidate.problem.empty()) {
+    devices.push_back(Unusable(candidate, Outcome::kError, candidate.problem));
+    return;
+  }
+  const SpanContext context("", candidate.name.empty() ? NameOfPluginFile(candidate.path) : candidate.name, "");
+  const auto describing = OpenSession(candidate, options);
+  const auto description = describing->Describe();
+  if (!description) {
+    devices.push_back(Unusable(candidate, description.error().outcome, description.error().message));
+    return;
+  }
+  Device device = NewDevice(candidate, description->name);
+  device.description = *description;
+  device.sandbox = describing->sandbox();
+  device.hidden = describing->hidden();
+  const std::vector<DeviceDescription>& listed = description->devices;
+  if (listed.empty()) {
+    device.problem = description->unavailable.empty() ? "the plugin lists no device" : description->unavailable;
+    devices.push_back(std::move(device));
+    return;
+  }
+  for (size_t i = 0; i < listed.size(); ++i) {
+    device.device = listed[i];
+    if (std::ranges::count(listed, listed[i].name, &DeviceDescription::name) > 1) {
+      device.device.name += fmt::format(" #{}", i);
+    }
+    device.device_index = static_cast<uint32_t>(i);
+    device.selector = listed.size() > 1 ? fmt::format("{}:{}", device.backend, i) : device.backend;
+    const auto session = i == 0 ? describing : OpenSession(candidate, options);
+    session->NameDevice(fmt::format("{} ({})", device.selector, device.device.name));
+    device.session = session;
+    devices.push_back(device);
+  }
+}
+
+// Whether --backend WANTED means this device.
+bool IsNamed(const Device& c, const std::string& wanted) {
+  if (wanted == c.backend) return true;
+  return c.problem.empty() && wanted == fmt::format("{}:{}", c.backend, c.device_index);
+}
+
+bool IsNamedByAny(const Device& c, const std::vector<std::string>& wanted) {
+  return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& name) { return IsNamed(c, name); });
+}
+
+// "cpu, cuda:0 (NVIDIA H200), cuda:1 (NVIDIA H200)", and what is wrong with a plugin that could not say its name.
+std::string FoundText(const std::vector<Device>& devices) {
+  std::string text;
+  for (const Device& c : devices) {
+    text += (text.empty() ? "" : ", ") + (c.selector.empty() ? c.backend : c.selector);
+    if (!c.device.name.empty()) text += " (" + c.device.name + ")";
+    const bool is_broken = !c.problem.empty() && c.problem_outcome != Outcome::kUnavailable;
+    if (is_broken && c.description.name.empty()) text += " (cannot be used: " + c.problem + ")";
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string NoSuch(const std::string& wanted) {
+  return fmt::format("there is no such {}", wanted.find(':') == wanted.npos ? "backend" : "device");
+}
+
+// "vulkan (not built: ...)", "cuda (unavailable: no driver)", "cuda:3".
+std::string AbsentText(const std::vector<Device>& devices, const std::string& wanted) {
+  for (const Device& c : devices) {
+    if (c.backend == wanted) return fmt::format("{} ({}: {})", wanted, Name(c.problem_outcome), c.problem);
+  }
+  const std::string why = WhyNoPlugin(wanted);
+  if (!why.empty()) return fmt::format("{} ({})", wanted, why);
+  return fmt::format("{} ({}; found: {}{})", wanted, NoSuch(wanted), FoundText(devices), BackendMeant(devices, wanted));
+}
+
+Status CheckSelection(const BackendOptions& options, const std::vector<Device>& devices) {
+  for (const std::string& wanted : options.backends) {
+    if (std::any_of(devices.begin(), devices.end(), [&](const Device& c) { return IsNamed(c, wanted); })) continue;
+    const std::string why = WhyNoPlugin(wanted);
+    return UsageError(fmt::format("--backend {}: {}; found: {}. See assay backends{}", wanted,
+                                  why.empty() ? NoSuch(wanted) : why, FoundText(devices),
+                                  BackendMeant(devices, wanted)));
+  }
+  for (const std::string& glob : options.devices) {
+    const auto fits = [&](const Device& c) { return MatchesGlob(glob, c.device.name); };
+    if (std::any_of(devices.begin(), devices.end(), fits)) continue;
+    return UsageError(fmt::format("--device {}: no device has such a name; found: {}", glob, FoundText(devices)));
+  }
+  return {};
+}
+
+bool IsSelected(const BackendOptions& options, const Device& c) {
+  const auto fits = [&](const std::string& glob) { return MatchesGlob(glob, c.device.name); };
+  const bool device = options.devices.empty() || std::any_of(options.devices.begin(), options.devices.end(), fits);
+  return device && (options.backends.empty() || IsNamedByAny(c, options.backends));
+}
+
+// A mistyped file beside working plugins would otherwise cost a whole run before anyone sees it.
+Status CheckArePlugins(const std::vector<Device>& devices) {
+  for (const Device& c : devices) {
+    if (c.origin == kInstalledOrigin || c.problem_outcome != Outcome::kNoPlugin) continue;
+    return UsageError(fmt::format("plugin from {}: {}; name the plugin's .so file (assay check-plugin FILE tests one)",
+                                  c.origin, c.problem));
+  }
+  return {};
+}
+
+// As the user named them with --backend; else "cpu", which the others are looked at beside, then by name. Devices of
+// one backend stay as they are.
+void Order(const std::vector<std::string>& wanted, std::vector<Device>& devices) {
+  const auto rank = [&](const Device& c) {
+    const auto names = [&](const std::string& name) { return IsNamed(c, name); };
+    const auto place = std::ranges::find_if(wanted, names) - wanted.begin();
+    return std::tuple(place, c.backend != "cpu", c.backend);
+  };
+  std::ranges::stable_sort(devices, {}, rank);
+}
+
+// Two plugins of one name would be one backend.
+Status CheckNamesDiffer(const std::vector<std::string>& plugins) {
+  std::set<std::string> names;
+  for (const std::string& plugin : plugins) {
+    const size_t equals = plugin.find('=');
+    if (equals == std::string::npos || names.insert(plugin.substr(0, equals)).second) continue;
+    return UsageError(fmt::format("--plugin {}: the name '{}' is given to another plugin already; give each its own",
+                                  plugin, plugin.substr(0, equals)));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOptions& options) {
+  std::vector<Device> devices;
+  AppendDevices(candidate, options, devices);
+  return devices;
+}
+
+nlohmann::ordered_json DescribeDevice(const Device& c) {
+  nlohmann::ordered_json out;
+  out["backend"] = c.backend;
+  out["usable"] = c.problem.empty();
+  out["plugin"] = c.path;
+  out["origin"] = c.origin;
+  if (!c.problem.empty()) {
+    out["outcome"] = Name(c.problem_outcome);
+    out["reason"] = c.problem;
+    return out;
+  }
+  out["plugin_name"] = c.description.name;
+  out["vendor"] = c.description.vendor;
+  out["version"] = c.description.version;
+  out["library_version"] = c.description.library_version;
+  out["device"] = c.device.name;
+  out["device_index"] = c.device_index;
+  out["selector"] = c.selector;
+  out["driver"] = c.device.driver;
+  out["memory_bytes"] = c.device.memory_bytes;
+  out["properties"] = c.device.properties;
+  out["sandbox"] = c.sandbox;
+  if (const LibraryPaths loaded = c.session->LoadedLibraries(); !loaded.empty()) out["loaded_libraries"] = loaded;
+  return out;
+}
+
+std::string UnnamedLibrariesText(const std::vector<Device>& devices) {
+  std::string text;
+  for (const Device& c : devices) {
+    if (!c.session) continue;
+    const std::string& named = c.description.library_version;
+    const std::string libraries = UnnamedLibraries(c.session->LoadedLibraries(), named);
+    if (libraries.empty()) continue;
+    text += fmt::format("{}The worker of {} has loaded {}, which its library_version ('{}') does not name.",
+                        text.empty() ? "" : " ", c.selector, libraries, named);
+  }
+  return text;
+}
+
+Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent) {
+  if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return tl::unexpected(sandbox.error());
+  if (auto differ = CheckNamesDiffer(options.plugins); !differ) return tl::unexpected(differ.error());
+  const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(options.plugins));
+  if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
+  std::vector<Device> devices;
+  for (const PluginCandidate& candidate : candidates) AppendDevices(candidate, options, devices);
+
+  if (options.refuse_no_plugin) {
+    if (auto plugins = CheckArePlugins(devices); !plugins) return tl::unexpected(plugins.error());
+    if (auto each = CheckOnePluginEach(devices); !each) return tl::unexpected(each.error());
+  }
+  for (const std::string& name : options.required_backends) {
+    const auto usable = [&](const Device& c) { return IsNamed(c, name) && c.problem.empty(); };
+    if (std::none_of(devices.begin(), devices.end(), usable)) absent.push_back(AbsentText(devices, name));
+  }
+  if (Status selection = CheckSelection(options, devices); !selection) return tl::unexpected(selection.error());
+  std::erase_if(devices, [&](const Device& c) { return !IsSelected(options, c); });
+  Order(options.backends, devices);
+  return devices;
+}
+
+}  // namespace assay

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/device/device_queues.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "harness/base/profile.h"
+#include "harness/base/stopwatch.h"
+
+namespace assay {
+
+DeviceQueues::DeviceQueues(const std::vector<Device>& devices, size_t most_at_once) {
+  for (const Device& device : devices) {
+    queues_.push_back({.session = device.session});
+    if (device.session) device.session->ShareTime(time_);
+  }
+  while (threads_.size() + 1 < std::min(most_at_once, queues_.size())) {
+    threads_.emplace_back([this, number = threads_.size() + 2] { Help(number); });
+  }
+}
+
+DeviceQueues::~DeviceQueues() {
+  std::vector<std::thread> ends;  // at once: one that does not end is waited for
+  for (const Queue& queue : queues_) {
+    if (queue.session) ends.emplace_back([&queue] { queue.session->Restart(); });
+  }
+  for (std::thread& end : ends) end.join();
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void DeviceQueues::ForEach(size_t at_once, size_t cases, const Work& work) {
+  std::unique_lock lock(mutex_);
+  work_ = &work;
+  at_once_ = std::clamp<size_t>(at_once, 1, threads_.size() + 1);
+  cases_ = cases;
+  left_ = cases * queues_.size();
+  thrown_ = nullptr;
+  for (Queue& queue : queues_) queue.next = 0;
+  changed_.notify_all();
+  while (left_ > 0 || running_ > 0) {
+    if (Queue* const queue = NextQueue(); queue != nullptr) {
+      Serve(*queue, lock);
+    } else {
+      const Span span(Phase::kWait);
+      changed_.wait(lock);
+    }
+  }
+  if (thrown_) std::rethrow_exception(thrown_);
+}
+
+void DeviceQueues::Help(size_t number) {
+  const ProfiledThread thread(fmt::format("devices {}", number));
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    Queue* queue = nullptr;
+    changed_.wait(lock, [&] { return stop_ || (queue = NextQueue()) != nullptr; });
+    if (stop_) return;
+    Serve(*queue, lock);
+  }
+}
+
+// Of the queues that nobody serves, that with most left to do: so they end at about the same time. Null where enough
+// are served.
+DeviceQueues::Queue* DeviceQueues::NextQueue() {
+  Queue* longest = nullptr;
+  if (left_ == 0 || running_ >= at_once_) return longest;
+  for (Queue& queue : queues_) {
+    if (queue.running || queue.next == cases_) continue;
+    if (longest == nullptr || LeftSeconds(queue) > LeftSeconds(*longest)) longest = &queue;
+  }
+  return longest;
+}
+
+// Going by what its cases took until now; one of which nothing is known may be the longest.
+double DeviceQueues::LeftSeconds(const Queue& queue) const {
+  if (queue.calls == 0) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(cases_ - queue.next) * queue.busy_s / static_cast<double>(queue.calls);
+}
+
+void DeviceQueues::Serve(Queue& queue, std::unique_lock<std::mutex>& lock) {
+  queue.running = true;
+  ++running_;
+  --left_;
+  const size_t item = queue.next++;
+  const auto device = static_cast<size_t>(&queue - queues_.data());
+  lock.unlock();
+  const Stopwatch watch;
+  std::exception_ptr thrown;
+  try {
+    const SharedTime::AtWork at_work(*time_);
+    (*work_)(item, device);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  lock.lock();
+  queue.busy_s += watch.Seconds();
+  ++queue.calls;
+  if (thrown && !thrown_) thrown_ = thrown;
+  queue.running = false;
+  --running_;
+  changed_.notify_all();
+}
+
+}  // namespace assay

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What devices offer for a problem: each is asked once.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "harness/run/device/device.h"
+
+namespace assay {
+
+// May be asked from any thread, one call at a time for each device.
+class Offers {
+ public:
+  using Answer = Call<std::vector<ImplementationInfo>>;
+
+  // A failure other than "unsupported" is not kept: the next worker may answer.
+  Answer Of(const Device& device, const Problem& problem, const LayoutVariant& layout = {});
+
+ private:
+  std::mutex mutex_;  // guards the map
+  std::map<std::string, Answer> known_;
+};
+
+}  // namespace assay

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/trial/case_context.h"
+
+#include <fmt/format.h>
+
+#include "harness/base/profile.h"
+#include "harness/judge/judge_output.h"
+#include "harness/run/device/executions.h"
+
+namespace assay {
+namespace {
+
+// `bound_of`: of an output.
+template <class BoundOfOutput>
+OutputProblem FirstProblemIn(const CaseData& data, const Contract& contract, const BoundOfOutput& bound_of,
+                             std::vector<Tensor>& outputs) {
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const CaseOutput& of = data.outputs[k];
+    const BoundModel& bound = bound_of(k);
+    const std::string problem =
+        FirstProblem(JudgeOutput({*data.op, of.problem, data.inputs, of.golden, bound, contract}, outputs[k]));
+    if (!problem.empty()) return {problem, k};
+  }
+  return {};
+}
+
+}  // namespace
+
+CaseContext::CaseContext(const PlannedCase& planned, const CaseData& data)
+    : planned_(planned),
+      data_(data),
+      required_text_(RequirementOf(planned)),
+      required_(ParseRequirement(required_text_).value()) {}  // checked when the suite was read
+
+const ContractData& CaseContext::DataFor(const Contract& contract) {
+  std::unique_lock lock(contracts_mutex_);
+  Lazy<ContractData>& prepared = contracts_[ToText(contract)];
+  lock.unlock();
+  return prepared.Get([&] { return PrepareContract(data_, contract); });
+}
+
+const ContractData* CaseContext::DataOf(const Attempt& attempt) const {
+  const std::lock_guard lock(contracts_mutex_);
+  const auto it = contracts_.find(ToText(attempt.contract));
+  return it == contracts_.end() ? nullptr : it->second.IfMade();
+}
+
+const std::vector<Tensor>& CaseContext::InputsOf(const Attempt& attempt, const KeptOutputSet& kept) const {
+  if (kept.twin >= 0) return DataOf(attempt)->twins[static_cast<size_t>(kept.twin)].Keep().inputs;
+  return kept.twin == KeptOutputSet::kSecondSet ? KnownSecondSet().inputs : data_.inputs;
+}
+
+const CaseData* CaseContext::SecondSet() {
+  const Result<CaseData>& second = second_set_.Get([this] { return PrepareSecondSet(data_); });
+  return second ? &*second : nullptr;
+}
+
+const CaseData& CaseContext::KnownSecondSet() const {
+  return **second_set_.IfMade();
+}
+
+OutputProblem CaseContext::FirstProblemOf(const ContractData& by, const Contract& contract,
+                                          std::vector<Tensor>& outputs) const {
+  return FirstProblemIn(
+      data_, contract, [&](size_t k) -> const BoundModel& { return by.outputs[k].bound; }, outputs);
+}
+
+OutputProblem CaseContext::ProblemOfSecondSet(const ContractData& by, const Contract& contract,
+                                              std::vector<Tensor> outputs) const {
+  if (const HeldTwin* twin = by.TwinOfAll()) {
+    const TwinOutcome outcome = JudgeTwin(*data_.op, data_.problem, *twin->Get(), 0, outputs[0]);
+    return {outcome.Holds() ? "" : outcome.Reason(data_.problem.output().shape)};
+  }
+  const CaseData& second = KnownSecondSet();
+  OutputProblem found = FirstProblemIn(
+      second, contract, [&](size_t k) { return BoundOf(second, contract, k); }, outputs);
+  if (!found.what.empty()) found.what = fmt::format("on {}: {}", second.problem.spec.Id(), found.what);
+  return found;
+}
+
+std::optional<LowerClass> CaseContext::LowerClassOf(const ContractData& by, const Contract& contract, size_t number,
+                                                    const Tensor& output,
+                                                    const std::vector<std::vector<Tensor>>& others) {
+  std::vector<JudgedOutput> other_data;
+  for (size_t k = 0; k < others.size(); ++k) {
+    const bool is_twin = k < by.twins.size();
+    if (is_twin && by.twins[k].output() != number) continue;
+    other_data.push_back({is_twin ? by.twins[k].Keep().inputs : KnownSecondSet().inputs, &others[k][number]});
+  }
+  const Span span(Phase::kCompare);
+  const std::lock_guard lock(ladder_mutex_);
+  const CaseOutput& of = data_.outputs[number];
+  return FindLowerClass(*data_.op, of.problem, contract, of.golden, {data_.inputs, &output}, other_data,
+                        &ladders_[number]);
+}
+
+}  // namespace assay

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/trial/other_layouts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "harness/base/profile.h"
+#include "harness/judge/judge_output.h"
+#include "harness/run/device/executions.h"
+#include "harness/run/device/prepared_plan.h"
+
+namespace assay {
+namespace {
+
+// Larger cases are not run once more for other layouts; on a slow implementation of one GFLOP/s it takes 0.2 s. Numbers
+// of the case and no times, so that what is checked depends neither on the load nor on what a first execution compiles.
+constexpr double kMostPaddedFlops = 2e8, kMostPaddedBytes = 0x1p26;
+
+struct OtherLayout {
+  LayoutVariant variant;
+  std::string_view how;
+};
+constexpr OtherLayout kOtherLayouts[] = {
+    {{.element_offset = 1, .row_padding = 3}, "with padded rows and an unaligned start"},
+    {{.permuted = true}, "with the axes in another order (channels last, matrices transposed)"},
+};
+
+// Whether an operand lies otherwise in it than in row-major order.
+bool IsOther(const LayoutVariant& variant, const Problem& problem) {
+  if (!variant.permuted) return true;
+  const auto is_other = [](const Operand& operand) {
+    return PermutedStrides(operand.shape) != RowMajorStrides(operand.shape);
+  };
+  return std::ranges::any_of(problem.inputs, is_other) || std::ranges::any_of(problem.outputs, is_other);
+}
+
+// What is executed there: a twin, or the case's own data. Null: those.
+using Probe = const HeldTwin*;
+
+// Of each output's twins the one whose sums climb, or the last that tells terms apart; the case's own data where it has
+// none.
+std::vector<Probe> ProbesOf(const ContractData& by) {
+  constexpr size_t kCoded = 2;
+  std::vector<Probe> of_outputs(by.outputs.size()), probes;
+  std::vector<size_t> seen(by.outputs.size());
+  for (const HeldTwin& twin : by.twins) {
+    if (seen[twin.output()]++ < kCoded) of_outputs[twin.output()] = &twin;
+  }
+  for (const Probe probe : of_outputs) {
+    if (std::ranges::find(probes, probe) == probes.end()) probes.push_back(probe);
+  }
+  return probes;
+}
+
+OutputProblem ProblemOf(const CaseContext& context, const ContractData& by, const Contract& contract, Probe probe,
+                        std::vector<Tensor>& outputs) {
+  const CaseData& data = context.data();
+  if (probe != nullptr) {
+    const size_t k = probe->output();
+    const auto place = std::ranges::find_if(by.twins, [&](const HeldTwin& twin) { return &twin == probe; });
+    const int number = static_cast<int>(place - by.twins.begin());
+    const TwinOutcome outcome = JudgeTwin(*data.op, data.outputs[k].problem, *probe->Get(), number, outputs[k]);
+    return {outcome.Holds() ? std::string() : outcome.Reason(data.problem.outputs[k].shape), k};
+  }
+  return context.FirstProblemOf(by, contract, outputs);
+}
+
+// "" when the results hold there too.
+Call<OutputProblem> ProblemIn(const LayoutVariant& layout, CaseContext& context, const Device& device,
+                              const ContractData& by, Attempt& attempt) {
+  const CaseData& data = context.data();
+  const auto offered = context.offers().Of(device, data.problem, layout);
+  if (!offered) return tl::unexpected(offered.error());
+  const auto same = [&](const ImplementationInfo& info) { return info.name == attempt.implementation; };
+  if (std::ranges::none_of(*offered, same)) return OutputProblem();
+  auto plan = PreparedPlan::Make(device, data.problem, attempt.implementation, layout);
+  if (!plan) return tl::unexpected(plan.error());
+  OutputProblem found;
+  for (const Probe probe : ProbesOf(by)) {
+    const std::shared_ptr<const Twin> twin = probe == nullptr ? nullptr : probe->Get();
+    auto execution = plan->Execute(twin != nullptr ? twin->inputs : data.inputs, kPrefills[1]);
+    if (!execution) return tl::unexpected(execution.error());
+    if (std::string effect = SideEffect(*execution); !effect.empty()) {
+      attempt.memory_fault = true;
+      found = {effect, execution->damaged_output};
+    } else {
+      found = ProblemOf(context, by, attempt.contract, probe, execution->outputs);
+      if (!found.what.empty()) found.what = NamingOutput(data.problem, found.output) + found.what;
+    }
+    if (!found.what.empty()) break;
+  }
+  if (const Call<void> freed = plan->Release(); !freed) return tl::unexpected(freed.error());
+  return found;
+}
+
+}  // namespace
+
+void JudgeOtherLayouts(CaseContext& context, const Device& device, const ContractData& by, Attempt& attempt) {
+  const Problem& problem = context.problem();
+  if (problem.flops > kMostPaddedFlops || problem.bytes > kMostPaddedBytes) return;
+  const Span span(Phase::kPadded);
+  for (const auto& [variant, how] : kOtherLayouts) {
+    if (!IsOther(variant, problem)) continue;
+    const auto found = ProblemIn(variant, context, device, by, attempt);
+    if (!found) {
+      if (found.error().outcome == Outcome::kUnsupported) continue;
+      return attempt.SetFailure({found.error().outcome, fmt::format("{}: {}", how, found.error().message)});
+    }
+    if (found->what.empty()) continue;
+    attempt.SetVerdictOf(found->output, Verdict::kMismatch, ResultClass::kNone,
+                         fmt::format("{}: {}", how, found->what));
+    return attempt.SetDecidedBy(attempt.memory_fault ? "memory" : "other layout");
+  }
+}
+
+}  // namespace assay

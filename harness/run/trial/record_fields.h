@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills the fields of a record from what the layers found.
+#pragma once
+
+#include <string>
+
+#include "harness/cases/case_data.h"
+#include "harness/model/record.h"
+#include "harness/plan/suite.h"
+#include "harness/results/record_case.h"
+#include "harness/run/device/device.h"
+#include "harness/run/trial/attempt.h"
+
+namespace assay {
+
+Record MakeCaseRecord(const PlannedCase& planned, const CaseData& data, const Device& device);
+// Of one output.
+void SetMetrics(Record& record, const OutputFindings& found);
+// Of all of them: the worst speaks for the case, and where there are several each has its own part.
+void SetOutputs(Record& record, const Problem& problem, const Findings& findings);
+void SetAttempt(Record& record, const Problem& problem,
+                const Attempt& attempt);  // all that the correctness phase found
+
+}  // namespace assay

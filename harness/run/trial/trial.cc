@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/trial/trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/profile.h"
+#include "harness/base/stopwatch.h"
+#include "harness/exec/observations.h"
+#include "harness/judge/judge_output.h"
+#include "harness/run/device/executions.h"
+
+namespace assay {
+namespace {
+
+// Golden values of a second input set are computed for the correctness phase up to these sizes, which take some tenths
+// of a second at most; numbers of the case, no times, so that every machine judges the same cases by them.
+constexpr double kMostFlopsOfSecondSet = 1e8, kMostBytesOfSecondSet = 0x1p22;
+
+}  // namespace
+
+Trial::Trial(CaseContext& context, const Device& device, const ContractData& by, Attempt& attempt)
+    : context_(context),
+      data_(context.data()),
+      device_(device),
+      by_(by),
+      attempt_(attempt),
+      found_(attempt.findings.emplace()),
+      failed_(context.data().outputs.size()) {
+  for (size_t k = 0; k < data_.outputs.size(); ++k) {
+    Evidence& evidence = found_.outputs.emplace_back().evidence;
+    evidence.shape = data_.problem.outputs[k].shape;
+    evidence.declared = attempt.contract;
+    evidence.required = context.required();
+    evidence.power = by.outputs[k].power;
+  }
+}
+
+Call<void> Trial::Run(const PreparedPlan& plan, RelationEffort relations) {
+  if (auto done = RunOwnInputs(plan); !done) return done;
+  if (auto done = RunTwins(plan); !done) return done;
+  if (auto done = RunSecondSet(plan); !done) return done;
+  FindLowerClasses();
+  found_.Decide();
+  if (IsFailingResult(found_.outputs[found_.worst].decision.verdict)) KeepRuns();
+  attempt_.output_hash = HashOf(raw_[0]);
+  attempt_.outputs = std::move(raw_[0]);
+  if (auto done = RunRelations(plan, relations); !done) return done;
+  found_.Decide();
+  const Decision& decision = found_.outputs[found_.worst].decision;
+  attempt_.memory_fault = decision.memory_fault;
+  // What is wrong with memory names its operand.
+  const bool named = decision.memory_fault || decision.reason.empty();
+  attempt_.SetVerdict(decision.verdict, decision.result_class,
+                      (named ? "" : NamingOutput(data_.problem, found_.worst)) + decision.reason);
+  attempt_.SetDecidedBy(decision.decided_by);
+  return {};
+}
+
+Call<Execution> Trial::Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs, Prefill prefill) {
+  auto execution = plan.Execute(inputs, prefill);
+  if (!execution) return execution;
+  AddObservations(*execution, found_);
+  const double seconds = execution->host_seconds;
+  found_.execute_s += seconds;
+  attempt_.fastest_s = attempt_.fastest_s == 0 ? seconds : std::min(attempt_.fastest_s, seconds);
+  return execution;
+}
+
+Call<void> Trial::RunOwnInputs(const PreparedPlan& plan) {
+  for (const Prefill prefill : kPrefills) {
+    auto execution = Execute(plan, data_.inputs, prefill);
+    if (!execution) return tl::unexpected(execution.error());
+    JudgeRun(std::move(execution->outputs));
+  }
+  JudgeBits();
+  return {};
+}
+
+void Trial::JudgeRun(std::vector<Tensor> outputs) {
+  const Span span(Phase::kCompare);
+  const Stopwatch watch;
+  raw_.push_back(ClonesOf(outputs));
+  for (size_t k = 0; k < outputs.size(); ++k) JudgeOutputOf(k, std::move(outputs[k]));
+  found_.compare_s += watch.Seconds();
+}
+
+void Trial::JudgeOutputOf(size_t number, Tensor output) {
+  OutputFindings& found = found_.outputs[number];
+  const CaseOutput& of = data_.outputs[number];
+  const BoundModel& bound = by_.outputs[number].bound;
+  std::vector<ErrorMetrics>& runs = found.evidence.runs;
+  // Equal bits get equal metrics; most second runs are that.
+  if (runs.size() == 1 && SameBits(raw_[0][number], raw_[1][number])) {
+    runs.push_back(runs[0]);
+    return;
+  }
+  runs.push_back(JudgeOutput({*data_.op, of.problem, data_.inputs, of.golden, bound, attempt_.contract}, output));
+  if (runs.size() == 1) found.histogram = CountMargins(of.golden, bound, attempt_.contract, output);
+  if (!Holds(runs.back()) && !failed_[number]) failed_[number] = std::move(output);
+}
+
+void Trial::JudgeBits() {
+  for (size_t k = 0; k < found_.outputs.size(); ++k) {
+    const ElementReport unwritten = UnwrittenElements(raw_[0][k], raw_[1][k]);
+    Evidence& evidence = found_.outputs[k].evidence;
+    evidence.unwritten = unwritten.count;
+    evidence.unwritten_where = UnwrittenText(data_.problem.outputs[k].name, evidence.shape, unwritten);
+    evidence.bits_equal = SameBits(raw_[0][k], raw_[1][k]);
+  }
+  if (SameBits(raw_[0], raw_[1])) raw_.pop_back();
+}
+
+void Trial::FindLowerClasses() {
+  for (size_t k = 0; k < found_.outputs.size(); ++k) {
+    Evidence& evidence = found_.outputs[k].evidence;
+    if (!failed_[k] || !ValuesFail(evidence)) continue;
+    evidence.lower_class = context_.LowerClassOf(by_, attempt_.contract, k, *failed_[k], others_);
+  }
+}
+
+Call<void> Trial::RunTwins(const PreparedPlan& plan) {
+  for (size_t variant = 0; variant < by_.twins.size(); ++variant) {
+    const size_t number = by_.twins[variant].output();
+    const std::shared_ptr<const Twin> twin = by_.twins[variant].Get();
+    auto execution = Execute(plan, twin->inputs, kPrefills[variant % std::size(kPrefills)]);
+    if (!execution) return tl::unexpected(execution.error());
+    const Span span(Phase::kCompare);
+    const Stopwatch watch;
+    const bool is_of_all = by_.TwinOfAll() == &by_.twins[variant];
+    const std::string hash = is_of_all ? HashOf(execution->outputs) : "";
+    const TwinOutcome outcome = JudgeTwin(*data_.op, data_.outputs[number].problem, *twin, static_cast<int>(variant),
+                                          execution->outputs[number]);
+    if (is_of_all && outcome.Holds()) attempt_.second_hash = hash;
+    if (!outcome.Holds() && attempt_.kept.empty()) {  // one shows it
+      attempt_.kept.push_back(
+          {fmt::format("twin{}", variant), static_cast<int>(variant), ClonesOf(execution->outputs)});
+    }
+    found_.outputs[number].evidence.twins.push_back(outcome);
+    others_.push_back(std::move(execution->outputs));
+    found_.compare_s += watch.Seconds();
+  }
+  return {};
+}
+
+Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
+  const Problem& problem = data_.problem;
+  const bool cheap = problem.flops <= kMostFlopsOfSecondSet && problem.bytes <= kMostBytesOfSecondSet;
+  if (by_.TwinOfAll() != nullptr || !cheap) return {};
+  const CaseData* second = context_.SecondSet();
+  if (second == nullptr) return {};
+  auto execution = plan.Execute(second->inputs, Prefill::kNanPayload);
+  if (!execution) return tl::unexpected(execution.error());
+  AddObservations(*execution, found_);
+  found_.execute_s += execution->host_seconds;
+  const Span span(Phase::kCompare);
+  attempt_.second_set = second->problem.spec.Id();
+  const OutputProblem wrong = context_.ProblemOfSecondSet(by_, attempt_.contract, ClonesOf(execution->outputs));
+  found_.outputs[wrong.output].evidence.second_set = wrong.what;
+  if (wrong.what.empty()) {
+    attempt_.second_hash = HashOf(execution->outputs);
+  } else {
+    attempt_.kept.push_back({"second", KeptOutputSet::kSecondSet, ClonesOf(execution->outputs)});
+  }
+  for (size_t k = 0; k < second->outputs.size(); ++k) {
+    second->op->Canonicalise(second->outputs[k].problem, second->inputs, execution->outputs[k]);
+  }
+  others_.push_back(std::move(execution->outputs));
+  return {};
+}
+
+// Only what holds alone is asked for more.
+Call<void> Trial::RunRelations(const PreparedPlan& plan, RelationEffort effort) {
+  for (const OutputFindings& output : found_.outputs) {
+    const Verdict verdict = output.decision.verdict;
+    if (verdict == Verdict::kMismatch || verdict == Verdict::kNondeterministic || output.evidence.lower_class) {
+      return {};
+    }
+  }
+  const Span span(Phase::kRelations);
+  const Stopwatch watch;
+  auto run = assay::RunRelations({device_, context_, by_, attempt_, plan, effort}, found_);
+  found_.relations_s = watch.Seconds();
+  found_.Decide();
+  if (attempt_.kept.empty() && IsFailingResult(found_.outputs[found_.worst].decision.verdict)) {
+    attempt_.kept.push_back({"run1", KeptOutputSet::kOwn, ClonesOf(attempt_.outputs)});
+  }
+  return run;
+}
+
+// What a failure folder shows of the runs: those that a channel rejects; else, when bits differ, both; else the first.
+// Those of twins are there already.
+void Trial::KeepRuns() {
+  const auto keep = [&](size_t run) {
+    attempt_.kept.push_back({fmt::format("run{}", run + 1), KeptOutputSet::kOwn, ClonesOf(raw_[run])});
+  };
+  const bool both = raw_.size() > 1;
+  for (size_t run = 0; run < raw_.size(); ++run) {
+    const bool holds = std::ranges::all_of(
+        found_.outputs, [run](const OutputFindings& output) { return Holds(output.evidence.runs[run]); });
+    if (!holds) keep(run);
+  }
+  if (!attempt_.kept.empty()) return;
+  keep(0);
+  if (both) keep(1);
+}
+
+}  // namespace assay
