@@ -140,6 +140,10 @@ Status WriteMeasured(const LoopSettings& settings, const std::vector<Device>& de
     environment["unnamed_libraries"] = unnamed;
     Note(unnamed);
   }
+  if (const std::string crashes = CrashesAtEndText(devices); !crashes.empty()) {
+    environment["crashes_at_end"] = crashes;
+    Note(crashes);
+  }
   environment["machine_after"] = DescribeMachineState();
   if (auto status = folder.WriteJson("environment.json", environment); !status) return status;
   const auto& ceilings = settings.runner.ceilings;
