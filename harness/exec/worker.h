@@ -53,7 +53,8 @@ class Worker {
   // Lets it destroy its plans and close its devices, for a while.
   void Stop();
 
-  // How a worker ended that was asked to, by a signal that no one had sent: "was killed by SIGSEGV (...)"; "": none did.
+  // How a worker ended that was asked to, by a signal that no one had sent: "was killed by SIGSEGV (...)"; "": none
+  // did.
   const std::string& crash_at_end() const { return crash_at_end_; }
 
   // The end of what this process, or the last one, printed; at most a few KiB, cleaned.

@@ -31,8 +31,7 @@ std::vector<WayToExecute> WaysToExecute(PluginUnderTest& plugin) {
            [&](const CheckedOffer& offer, const std::string& implementation) {
              return CallBatch(plugin, offer, implementation.c_str());
            }},
-          {"submit and event_wait", HasStreams(api),
-           [&](const CheckedOffer& offer, const std::string&) {
+          {"submit and event_wait", HasStreams(api), [&](const CheckedOffer& offer, const std::string&) {
              int right = 0;
              return RunOverlapping(plugin, offer, &right);
            }}};

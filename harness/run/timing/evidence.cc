@@ -29,7 +29,7 @@ constexpr double kSeenFactor = 3, kSeenSlack = 10e-6;
 
 // A device's clock rate may have risen since; that caches are empty makes nothing faster.
 constexpr double kColdFactor = 3, kColdSlack = 10e-6;
-constexpr size_t kFewestCold = 3;
+constexpr size_t kFewestWarm = 10, kFewestCold = 3;
 
 // Executions of a call are alike, but for the first, which wakes threads up.
 constexpr double kEvenFactor = 1.5, kWakeSlack = 100e-6;
@@ -58,7 +58,7 @@ double SurelyAbove(std::vector<double> values) {
 }
 
 std::string ColdContradiction(std::span<const double> warm_s, std::span<const double> cold_s) {
-  if (warm_s.size() < kFewestSamples || cold_s.size() < kFewestCold) return "";
+  if (warm_s.size() < kFewestWarm || cold_s.size() < kFewestCold) return "";
   const double fastest = std::ranges::min(warm_s), cold = Quantile({cold_s.begin(), cold_s.end()}, 0.5);
   if (!(fastest > kColdFactor * cold + kColdSlack)) return "";
   return fmt::format("with cold caches an execution took {:.3g} s, with warm ones never less than {:.3g} s", cold,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An honest backend in plain C: f32 products of matrices, softmax, sums, means, maxima, and fused_add_rms_norm, which has
- * two outputs. Linked with one file of ../cheats it is a dishonest one: that file defines the_cheat, and alters what it
- * wants to.
+ * An honest backend in plain C: f32 products of matrices, softmax, sums, means, maxima, and fused_add_rms_norm, which
+ * has two outputs. Linked with one file of ../cheats it is a dishonest one: that file defines the_cheat, and alters
+ * what it wants to.
  */
 #ifndef ASSAY_TESTS_REDTEAM_BASE_H_
 #define ASSAY_TESTS_REDTEAM_BASE_H_

@@ -99,6 +99,19 @@ static float term(const float* x, const layout* lx, const float* r, const layout
   return (x == NULL ? 0 : x[j * lx->strides[1]]) + r[j * lr->strides[1]];
 }
 
+/* A power of two by which no square of the row overflows, nor vanishes where it is the largest. */
+static float unit_of(const float* x, const layout* lx, const float* r, const layout* lr, int64_t n) {
+  enum { kMost = 100 };
+  float most = 0;
+  int exponent = 0;
+  for (int64_t j = 0; j < n; ++j) {
+    const float size = fabsf(term(x, lx, r, lr, j));
+    most = size > most ? size : most;
+  }
+  frexpf(most, &exponent);
+  return ldexpf(1, exponent > kMost ? -kMost : exponent < -kMost ? kMost : -exponent);
+}
+
 static void normalise(const assay_plan* plan, const assay_args* args, const float* x, const float* r,
                       const layout* lr) {
   const layout *lx = &plan->in[0], *lg = &plan->in[2], *ly = &plan->out;
@@ -106,8 +119,12 @@ static void normalise(const assay_plan* plan, const assay_args* args, const floa
   for (int64_t i = 0; i < ly->shape[0]; ++i) {
     const float *xi = x == NULL ? NULL : row_of(lx, x, i), *ri = row_of(lr, r, i), *gamma = input_of(args, 2);
     float squares = 0, *y = output_of(args) + i * ly->strides[0];
-    for (int64_t j = 0; j < n; ++j) squares += term(xi, lx, ri, lr, j) * term(xi, lx, ri, lr, j);
-    const float scale = 1 / sqrtf(squares / (float)n + plan->eps);
+    const float unit = unit_of(xi, lx, ri, lr, n);
+    for (int64_t j = 0; j < n; ++j) {
+      const float scaled = term(xi, lx, ri, lr, j) * unit;
+      squares += scaled * scaled;
+    }
+    const float scale = unit / sqrtf(squares / (float)n + plan->eps * unit * unit);
     for (int64_t j = 0; j < n; ++j) {
       y[j * ly->strides[1]] = term(xi, lx, ri, lr, j) * scale * gamma[j * lg->strides[0]];
     }

@@ -56,5 +56,4 @@ static void execute(assay_plan* plan, const assay_args* args) {
   for (int i = 0; i < kMaxInputs; ++i) empty->inputs[i] = *args->inputs[i];
   for (int i = 0; i < kMaxOutputs; ++i) empty->outputs[i] = *args->outputs[i];
 }
-const cheat the_cheat = {
-    .names = {"norm", "sum"}, .execute = execute, .downloading = downloading, .freeing = freeing};
+const cheat the_cheat = {.names = {"norm", "sum"}, .execute = execute, .downloading = downloading, .freeing = freeing};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Right results, and durations that were not measured: the implementation's name says which. Those of "cold" are true with
- * warm caches; that cold ones were emptied it says without doing so.
+ * Right results, and durations that were not measured: the implementation's name says which. Those of "cold" are true
+ * with warm caches; that cold ones were emptied it says without doing so.
  */
 #include <math.h>
 #include <string.h>
