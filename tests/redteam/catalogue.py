@@ -152,8 +152,8 @@ REPLAY = [
     Cheat(f"second_output {how}", f"of two outputs, computes the first in each execution, and the second {what}",
           (IN_TIMED_LOOP,), case=TWO_OUTPUTS, perf_time=WHILE, library="second_output", implementation=how)
     for how, what in (("omitted", "in the first dozen of a plan"),
-                      ("replayed", "likewise, and is copied from one of these after that"),
-                      ("stale", "likewise, and then stays what it was in this place, whatever data have come"))
+                      ("replayed", "in the first dozen of a plan, and copies it from one of these after that"),
+                      ("stale", "in the first dozen of a plan; then it stays what it was in this place, whatever data have come"))
 ] + [
     Cheat("carries_over", "takes the result of one case for that of the next one of that shape", (MISMATCH,),
           case=(SMALL, SMALL.replace("seed=0", "seed=1"))),
