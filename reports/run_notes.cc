@@ -62,6 +62,9 @@ std::vector<std::string> RunNotes(const std::vector<Record>& records, const std:
   if (std::string unnamed = EnvironmentValue(environment, "unnamed_libraries"); !unnamed.empty()) {
     notes.push_back(std::move(unnamed));
   }
+  if (std::string crashes = EnvironmentValue(environment, "crashes_at_end"); !crashes.empty()) {
+    notes.push_back(std::move(crashes));
+  }
   if (EnvironmentValue(environment, "interrupted") == "true") {
     notes.emplace_back("The run was interrupted before its end.");
   }

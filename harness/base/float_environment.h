@@ -8,7 +8,8 @@
 
 namespace assay {
 
-// Ok when this thread rounds to nearest and, where the processor has such modes, flushes no subnormal number.
+// Ok when this thread rounds to nearest and, where the processor has such modes, flushes no subnormal number and traps
+// no exception.
 Status CheckFloatEnvironment();
 
 // To nearest, nothing flushed, no traps: where a stranger's code has had the thread.

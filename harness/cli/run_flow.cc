@@ -42,6 +42,10 @@ Status WriteMeasured(const BegunRun& run, bool interrupted) {
     environment["unnamed_libraries"] = unnamed;
     Note(unnamed);
   }
+  if (const std::string crashes = CrashesAtEndText(devices); !crashes.empty()) {
+    environment["crashes_at_end"] = crashes;
+    Note(crashes);
+  }
   environment["machine_after"] = DescribeMachineState();
   if (auto status = run.folder.WriteJson("environment.json", environment); !status) return status;
   const auto& ceilings = run.settings.runner.ceilings;

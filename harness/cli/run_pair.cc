@@ -13,6 +13,7 @@
 #include "harness/cli/terminal/output.h"
 #include "harness/results/finished_run.h"
 #include "harness/results/missing.h"
+#include "harness/run/per_backend.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;
@@ -32,6 +33,22 @@ std::string HostOf(const nlohmann::json& environment) {
       host += (host.empty() ? "" : ", ") + DumpJson(*it);
   }
   return host;
+}
+
+// Of each backend that has records.
+std::map<std::string, double> LaunchesOf(const nlohmann::json& environment, const std::vector<Record>& records) {
+  std::map<std::string, double> found;
+  if (!environment.is_object()) return found;
+  const std::string text = environment.value("launch_us", "");
+  if (text.empty()) return found;
+  std::vector<std::string> words;
+  for (const std::string_view word : Split(text, ',')) words.emplace_back(Trim(word));
+  const auto launches = ParsePerBackend(kLaunches, words);
+  if (!launches) return found;
+  for (const Record& r : records) {
+    if (const auto launch_us = ForBackend(*launches, r.backend)) found[r.backend] = *launch_us;
+  }
+  return found;
 }
 
 // What the plugin of a backend calls itself, whatever name it ran under; "" when that is not known.
@@ -55,8 +72,10 @@ Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
                                          : fmt::format("{}: {}", path.string(), run->empty));
   }
   const bool offers_known = is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
-  return RunToCompare{path.string(), std::move(run->records), offers_known,
-                      is_folder ? HostOf(EnvironmentOf(path)) : "", is_folder ? "" : run->torn};
+  const nlohmann::json environment = is_folder ? EnvironmentOf(path) : nlohmann::json();
+  std::map<std::string, double> launches_us = LaunchesOf(environment, run->records);
+  return RunToCompare{path.string(),       std::move(run->records),    offers_known,
+                      HostOf(environment), is_folder ? "" : run->torn, std::move(launches_us)};
 }
 
 std::string BackendsIn(const std::vector<Record>& records) {
@@ -68,6 +87,9 @@ std::string BackendsIn(const std::vector<Record>& records) {
 // One backend of a run under the name of another.
 Result<RunToCompare> TakeBuild(const RunToCompare& run, std::string_view backend, std::string_view shown_as) {
   RunToCompare build{fmt::format("{} ({})", run.name, backend), {}, run.offers_known, run.host, run.torn};
+  if (const auto it = run.launches_us.find(std::string(backend)); it != run.launches_us.end()) {
+    build.launches_us.emplace(shown_as, it->second);
+  }
   for (const Record& r : run.records) {
     if (r.backend != backend) continue;
     build.records.push_back(r);

@@ -149,6 +149,9 @@ class Session {
   // The shared libraries that its workers were seen to have loaded beside the harness's own.
   virtual LibraryPaths LoadedLibraries() const { return {}; }
 
+  // How one of its workers crashed that had given its last answer; "": none did.
+  virtual std::string CrashAtEnd() const { return ""; }
+
   // By which timeouts count from now on, see SharedTime.
   virtual void ShareTime(std::shared_ptr<SharedTime> time) = 0;
 };

@@ -182,8 +182,9 @@ tl::unexpected<WorkerFailure> Worker::Killed(Outcome outcome, const std::string&
 
 void Worker::Stop() {
   if (!running()) return;
-  process_.Stop(After(kStopSeconds));
+  const ExitStatus status = process_.Stop(After(kStopSeconds));
   DrainStderr();
+  if (!status.killed_by_host && WIFSIGNALED(status.wait_status)) crash_at_end_ = status.Text();
 }
 
 std::string Worker::StderrTail() const {

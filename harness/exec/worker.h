@@ -53,6 +53,10 @@ class Worker {
   // Lets it destroy its plans and close its devices, for a while.
   void Stop();
 
+  // How a worker ended that was asked to, by a signal that no one had sent: "was killed by SIGSEGV (...)"; "": none
+  // did.
+  const std::string& crash_at_end() const { return crash_at_end_; }
+
   // The end of what this process, or the last one, printed; at most a few KiB, cleaned.
   std::string StderrTail() const;
 
@@ -74,7 +78,7 @@ class Worker {
   std::shared_ptr<SharedTime> time_ = std::make_shared<SharedTime>();
   ChildProcess process_;
   FrameBuffer buffer_;
-  std::string stderr_tail_, sandbox_, hidden_;
+  std::string stderr_tail_, sandbox_, hidden_, crash_at_end_;
   bool stderr_open_ = false;
 };
 

@@ -45,6 +45,7 @@ class WorkerSession final : public Session {
   Call<void> Release(uint64_t plan) override;
   void Restart() override;
   LibraryPaths LoadedLibraries() const override { return libraries_; }
+  std::string CrashAtEnd() const override { return worker_.crash_at_end(); }
   uint64_t workers_started() const override { return workers_started_; }
   void ShareTime(std::shared_ptr<SharedTime> time) override { worker_.ShareTime(std::move(time)); }
 

@@ -199,12 +199,24 @@ class RunComparer {
     }
   }
 
+  // A time that was believed because a launch might take long is not known to be one that the other run would believe.
+  std::string WhyLaunchesDiffer(const std::string& backend) const {
+    const auto text = [&](const RunToCompare& run) {
+      const auto it = run.launches_us.find(backend);
+      return it == run.launches_us.end() ? std::string("none") : fmt::format("{:g}", it->second);
+    };
+    const std::string before = text(base_), after = text(now_);
+    if (before == after) return "";
+    return fmt::format("times were believed by different --launch-us: {} and {}", before, after);
+  }
+
   // Why times say nothing of the code; "" when they do.
   std::string WhyTimesDiffer(const MatchedPlace& place, const Record& before, const Record& after) const {
     if (before.timing_clock != after.timing_clock) {
       return "one was timed by the device's clock, the other by the host's";
     }
     if (place.device_renamed) return "the device has another name";
+    if (std::string why = WhyLaunchesDiffer(place.backend); !why.empty()) return why;
     const bool other_host = after.timing_clock != "device" && base_.host != now_.host;
     return other_host ? "the hosts differ in processor, cores or variables" : "";
   }

@@ -2,6 +2,7 @@
 // Two runs side by side: which results belong together, what changed, and what of it is a regression.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct RunToCompare {
   bool offers_known = false;    // `records` miss nothing that was planned and offered
   std::string host;             // what host times depend on: CPU, threads; "" when it is not known
   std::string torn = {};        // that its file is cut off, in words; "": it is whole
+  // What a launch was allowed to take where times were believed (--launch-us), by backend; none: what is usual.
+  std::map<std::string, double> launches_us = {};
 };
 
 struct CompareSettings {

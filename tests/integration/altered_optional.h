@@ -121,10 +121,20 @@ static assay_status submits_any_arguments(assay_plan* plan, assay_stream* stream
   known.flags = 0;
   return submit(plan, stream, &known, out, error);
 }
+static assay_status submits_and_leaves_rounding(assay_plan* plan, assay_stream* stream, const assay_args* args,
+                                                assay_event** out, assay_text* error) {
+  const assay_status status = submit(plan, stream, args, out, error);
+  fesetround(FE_UPWARD);
+  return status;
+}
 static assay_status event_wait(assay_event* event, assay_event_times* out, assay_text* error) {
   if (out == NULL) return ASSAY_OK;
   ASSAY_SET(out, begin_s, event->at), ASSAY_SET(out, end_s, event->at + 0.5), ASSAY_SET(out, clock_is_device, 0);
   return ASSAY_OK;
+}
+static assay_status waits_and_leaves_rounding(assay_event* event, assay_event_times* out, assay_text* error) {
+  fesetround(FE_UPWARD);
+  return event_wait(event, out, error);
 }
 static assay_status ends_before_it_begins(assay_event* event, assay_event_times* out, assay_text* error) {
   const assay_status status = event_wait(event, out, error);

@@ -3,6 +3,7 @@
  * The vendor's example with one thing altered, which the variable ASSAY_ALTER names: each breaks one rule of the ABI
  * for `assay check-plugin` to find, but for the last few, which give the plugin another number of devices.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <fenv.h>
 #include <math.h>
@@ -240,6 +241,22 @@ static assay_status leaves_rounding(assay_plan* plan, const assay_args* args, as
   fesetround(FE_UPWARD);
   return status;
 }
+static assay_status flushes_subnormals(assay_plan* plan, const assay_args* args, assay_text* error) {
+  const assay_status status = execute(plan, args, error);
+#if defined(__SSE__)
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8000);
+#elif defined(__aarch64__)
+  uint64_t modes;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(modes));
+  __asm__ volatile("msr fpcr, %0" : : "r"(modes | 1 << 24));
+#endif
+  return status;
+}
+static assay_status enables_traps(assay_plan* plan, const assay_args* args, assay_text* error) {
+  const assay_status status = execute(plan, args, error);
+  feenableexcept(FE_DIVBYZERO);
+  return status;
+}
 __attribute__((destructor)) static void at_exit(void) {
   const char* how = getenv("ASSAY_ALTER");
   if (how == NULL) return;
@@ -265,6 +282,11 @@ static assay_status times(assay_plan* plan, assay_batch* batch, assay_text* erro
 static assay_status times_but_one(assay_plan* plan, assay_batch* batch, assay_text* error) {
   const assay_status status = times(plan, batch, error);
   batch->seconds[batch->count - 1] = NAN;
+  return status;
+}
+static assay_status times_and_leaves_rounding(assay_plan* plan, assay_batch* batch, assay_text* error) {
+  const assay_status status = times(plan, batch, error);
+  fesetround(FE_UPWARD);
   return status;
 }
 static assay_status times_for_newer(assay_plan* plan, assay_batch* batch, assay_text* error) {
@@ -386,6 +408,8 @@ static void alter(const char* how) {
   ALTER("plans-run-out", plan_create, plans_run_out);
   ALTER("other-bits", execute, other_bits);
   ALTER("leaves-rounding", execute, leaves_rounding);
+  ALTER("flushes-subnormals", execute, flushes_subnormals);
+  ALTER("enables-traps", execute, enables_traps);
   ALTER("any-arguments", execute, any_arguments);
   ALTER("crashes", execute, crashes);
   ALTER("hangs", execute, hangs);
@@ -406,9 +430,12 @@ static void alter(const char* how) {
   ALTER("streams-without-wait", event_wait, NULL);
   ALTER("streams-that-skip", submit, submits_two);
   ALTER("streams-any-arguments", submit, submits_any_arguments);
+  ALTER("streams-leave-rounding", submit, submits_and_leaves_rounding);
+  ALTER("streams-wait-leaves-rounding", event_wait, waits_and_leaves_rounding);
   ALTER("streams-back-in-time", event_wait, ends_before_it_begins);
   ALTER("times", execute_batch, times);
   ALTER("times-but-one", execute_batch, times_but_one);
+  ALTER("times-and-leaves-rounding", execute_batch, times_and_leaves_rounding);
   ALTER("times-for-newer", execute_batch, times_for_newer);
   ALTER("counts", buffer_alloc, counted_alloc);
   ALTER("counts", buffer_free, counted_free);

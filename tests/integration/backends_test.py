@@ -129,6 +129,20 @@ class Backends(OwnFolder):
         self.assertTrue(lines)
         self.assertEqual(set(lines), {"0 plans, 0 buffers"})
 
+    def test_a_worker_that_crashes_as_it_ends_is_told_of_everywhere(self):
+        for alter, crashes in (("crashes-at-exit", True), ("times", False)):
+            with self.subTest(alter):
+                done, records = self.run_cases("--backend", "vendor", alter=alter, out=alter)
+                self.assertEqual((done.returncode, [r["verdict"] for r in records]), (0, ["pass"]), done.stderr)
+                environment = json.loads((self.dir / alter / "environment.json").read_text())
+                said = environment.get("crashes_at_end", "")
+                self.assertEqual(bool(said), crashes)
+                if not crashes:
+                    continue
+                self.assertRegex(said, r"^A worker of vendor was killed by SIGABRT \(Aborted\) when it ended")
+                for text in (done.stderr, *((self.dir / alter / r).read_text() for r in ("summary.md", "report.html"))):
+                    self.assertIn("A worker of vendor was killed by SIGABRT", text)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -72,14 +72,14 @@ def ended(name):
     return look
 
 
-def gains_nothing():
+def gains_nothing(text="gains nothing: each timed execution has data of its own"):
     """Every timed execution cost what an honest one costs: the median is not below half of what the honest plugin takes
     where nothing holds it up. Its fastest tenth says that on a busy machine too, where its median says how busy."""
     def look(outcome, arena, cheat):
         honest = min(arena.run("honest", case=cheat.case, perf_time=cheat.perf_time).records[0]["time_p10_s"]
                      for _ in range(3))
         cheats = min((r["time_median_s"] or 0 for r in outcome.records), default=0)
-        return "gains nothing: each timed execution has data of its own" if cheats > honest / 2 else None
+        return text if cheats > honest / 2 else None
     return look
 
 
@@ -115,6 +115,7 @@ LARGE = "matmul/f32/m=256,n=256,k=256/fill=normal/seed=0"  # a look at its input
 LONG = "matmul/f32/m=512,n=512,k=512/fill=normal/seed=0"
 SMALL = "matmul/f32/m=48,n=40,k=64/fill=normal/seed=0"
 TINY = "matmul/f32/m=16,n=12,k=32/fill=normal/seed=0"  # executed many times beside the timed loop
+TWO_OUTPUTS = "fused_add_rms_norm/f32/rows=256,n=1024/fill=normal/seed=0"  # the second one is in place
 ODD = "matmul/f32/m=65,n=97,k=129,transb=1/fill=normal/seed=0"  # as suite `default` has it
 
 MISMATCH = judged("mismatch", "")
@@ -147,6 +148,13 @@ REPLAY = [
           case=LARGE, gap=CHANGED_ROWS, by_chance=True),
     Cheat("stale", "computes the first execution of a plan, and leaves after that what lies there", (MISMATCH,),
           known=(d.FIELD_GUIDE,)),
+] + [
+    Cheat(f"second_output {how}", f"of two outputs, computes the first in each execution, and the second {what}",
+          (IN_TIMED_LOOP,), case=TWO_OUTPUTS, perf_time=WHILE, library="second_output", implementation=how)
+    for how, what in (("omitted", "in the first dozen of a plan"),
+                      ("replayed", "in the first dozen of a plan, and copies it from one of these after that"),
+                      ("stale", "in the first dozen of a plan; then it stays what it was in this place, whatever data have come"))
+] + [
     Cheat("carries_over", "takes the result of one case for that of the next one of that shape", (MISMATCH,),
           case=(SMALL, SMALL.replace("seed=0", "seed=1"))),
 ]
@@ -157,6 +165,8 @@ DURATIONS = [Cheat(f"forged {how}", what, FORGED, case=LARGE, perf_time=WHILE, l
     ("hundredth", "a hundredth of each duration"), ("zero", "durations of zero"), ("negative", "negative durations"),
     ("nan", "durations that are no numbers"), ("constant", "a nanosecond for each execution"),
     ("not_alone", "the truth of an execution that comes alone, a hundredth of others"))] + [
+    Cheat("forged cold", "the truth with warm caches, and a hundredth with cold ones, which were never emptied",
+          (timed("with cold caches"),), case=LARGE, perf_time="0.8", library="forged", implementation="cold", options=("--cold",)),
     # Nothing but its patience ends a run that suspects times, some thirty times as late as it would otherwise end.
     Cheat("forged uneven", "the right sum, nearly all of it in one execution of a batch", NO_GAIN, perf_time="0.1",
           library="forged", implementation="uneven"),
@@ -184,7 +194,13 @@ DEFERRED = [
           case=LARGE, perf_time=WHILE, library="computes_at_upload", implementation=when)
     for when, what in (("always", "computes whenever an operand is uploaded, and copies in execute"),
                        ("some", "does so at three uploads of five, and is honest between"),
-                       ("later", "does so once the first sixty uploads are over"))]
+                       ("later", "does so once the first sixty uploads are over"))] + [
+    Cheat("defers_output norm", "of two outputs, computes the one that takes most of the time when it is asked for",
+          (timed("download"),), case=TWO_OUTPUTS, perf_time=WHILE, library="defers_output", implementation="norm"),
+    Cheat("defers_output sum", "does so with the other one, in the place of an input that is still as it was",
+          (timed("download"), gains_nothing("gains less than half, as much as is permitted beside a duration")),
+          case=TWO_OUTPUTS, perf_time=WHILE, library="defers_output", implementation="sum"),
+]
 
 CHANCE = "a run judges some dozens of the executions of a result, and finds what goes wrong that rarely in few runs"
 RESULTS = [

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from arena import Arena, CASE
-from catalogue import GROUPS, LARGE
+from catalogue import GROUPS, LARGE, TWO_OUTPUTS
 
 ASSAY, PLUGINS = sys.argv[1:3]
 
@@ -28,7 +28,8 @@ class Honest(InArena):
              "softmax/f32/shape=64x300/fill=normal/seed=0",
              "reduce/f32/shape=64x500,axes=1,kind=sum/fill=normal/seed=0",
              "reduce/f32/shape=64x500,axes=0,kind=mean/fill=normal/seed=0",
-             "reduce/f32/shape=16x500,axes=1,kind=max/fill=special/seed=0")
+             "reduce/f32/shape=16x500,axes=1,kind=max/fill=special/seed=0",
+             "fused_add_rms_norm/f32/rows=33,n=300/fill=normal/seed=0", TWO_OUTPUTS)
 
     def test_the_honest_plugin_passes(self):
         outcome = self.arena.run("honest", case=self.CASES)

@@ -4,7 +4,6 @@
 #include <deque>
 #include <limits>
 
-#include "harness/base/float_environment.h"
 #include "harness/exec/plugin_check/plugin_check_operands.h"
 #include "harness/exec/worker/found_implementations.h"
 #include "harness/model/contract.h"
@@ -14,7 +13,8 @@ namespace {
 
 constexpr int kRounds = 20;
 
-// Executes twice; *same says whether the bytes agree.
+}  // namespace
+
 Finding TwoExecutions(PluginUnderTest& plugin, const CheckedOffer& offer, const char* implementation, bool* same) {
   Operands operands(plugin);
   TestPlan plan(plugin);
@@ -30,7 +30,6 @@ Finding TwoExecutions(PluginUnderTest& plugin, const CheckedOffer& offer, const 
   return Good("");
 }
 
-// A batch on operands of their own, by a caller whose assay_batch ends before the members that are answered.
 Finding CallBatch(PluginUnderTest& plugin, const CheckedOffer& offer, const char* implementation) {
   constexpr uint64_t kExecutions = 3;
   constexpr size_t kAnnounced = offsetof(assay_batch, clock_is_device);
@@ -59,8 +58,6 @@ Finding CallBatch(PluginUnderTest& plugin, const CheckedOffer& offer, const char
   if (!std::isnan(seconds[kExecutions])) return Bad("execute_batch wrote more durations than there are executions");
   return Good("");
 }
-
-}  // namespace
 
 Finding RefusesFlags(const char* function, assay_status status, const ErrorText& error) {
   if (status == ASSAY_OK) {
@@ -160,22 +157,6 @@ Finding ArgumentFlags(PluginUnderTest& plugin) {
     assay_batch batch{sizeof batch, 1, all, ASSAY_CACHE_WARM, 0, &seconds, 0, 0};
     const assay_status executed_batch = plugin.api->execute_batch(plan.get(), &batch, in_batch.out());
     if (Finding f = RefusesFlags("execute_batch", executed_batch, in_batch); f.kind != kOk) return f;
-  }
-  return Good("{} operators", plugin.offers.size());
-}
-
-Finding FloatEnvironment(PluginUnderTest& plugin) {
-  if (const Status loaded = CheckFloatEnvironment(); !loaded) return Bad("after loading: {}", loaded.error().message);
-  for (const CheckedOffer& offer : plugin.offers) {
-    for (const CheckedOffer::Implementation& implementation : offer.implementations) {
-      bool same = false;
-      if (Finding f = TwoExecutions(plugin, offer, implementation.name.c_str(), &same); f.kind != kOk) return f;
-      const Status after = CheckFloatEnvironment();
-      RestoreFloatEnvironment();
-      if (after) continue;
-      return Bad("after executing {} {}: {}; restore what you change before you return", offer.name,
-                 implementation.name, after.error().message);
-    }
   }
   return Good("{} operators", plugin.offers.size());
 }

@@ -81,6 +81,16 @@ class Overlap {
   std::vector<assay_event*> events_;
 };
 
+// Whether an output is in place of this input.
+bool IsOverwritten(const assay_op_desc& op, uint32_t input) {
+  for (uint64_t i = 0; i < op.n_outputs; ++i) {
+    if (op.outputs[i]->alias == input + 1) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Finding RunOverlapping(PluginUnderTest& plugin, const CheckedOffer& offer, int* right) {
   const CheckedOffer::Implementation& implementation = offer.implementations.front();
   const assay_op_desc& op = offer.op->get();
@@ -116,16 +126,6 @@ Finding RunOverlapping(PluginUnderTest& plugin, const CheckedOffer& offer, int* 
   *right += kStreams * kEach;
   return Good("");
 }
-
-// Whether an output is in place of this input.
-bool IsOverwritten(const assay_op_desc& op, uint32_t input) {
-  for (uint64_t i = 0; i < op.n_outputs; ++i) {
-    if (op.outputs[i]->alias == input + 1) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 Finding Streams(PluginUnderTest& plugin) {
   const assay_backend_api& api = *plugin.api;

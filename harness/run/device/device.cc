@@ -229,6 +229,19 @@ std::string UnnamedLibrariesText(const std::vector<Device>& devices) {
   return text;
 }
 
+std::string CrashesAtEndText(const std::vector<Device>& devices) {
+  std::string text;
+  for (const Device& c : devices) {
+    const std::string how = c.session ? c.session->CrashAtEnd() : "";
+    if (how.empty()) continue;
+    text += fmt::format(
+        "{}A worker of {} {} when it ended, after its last answer; see what the plugin's libraries do at exit (assay "
+        "check-plugin {} --only unload).",
+        text.empty() ? "" : " ", c.selector, how, c.path);
+  }
+  return text;
+}
+
 Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent) {
   if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return tl::unexpected(sandbox.error());
   if (auto differ = CheckNamesDiffer(options.plugins); !differ) return tl::unexpected(differ.error());

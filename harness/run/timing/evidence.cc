@@ -21,10 +21,15 @@ constexpr double kCallSlack = 100e-6;
 constexpr double kGapShare = 0.25, kLoopSlack = 5e-6, kLaunchSlack = 100e-6;
 // So many calls that are held up without exception are none that another process held up.
 constexpr double kManyCalls = 40;
-// Of calls that may differ in what caches hold.
-constexpr double kTransferSlack = 20e-6, kTransferFactor = 2;
+// Of calls that may differ in what caches hold. An output is downloaded from where it was downloaded before; inputs go
+// to other memory than those that they are compared with.
+constexpr double kTransferSlack = 20e-6, kDownloadFactor = 1, kUploadFactor = 2;
 // Data that was there before may be nearer to the processors than what has just arrived.
 constexpr double kSeenFactor = 3, kSeenSlack = 10e-6;
+
+// A device's clock rate may have risen since; that caches are empty makes nothing faster.
+constexpr double kColdFactor = 3, kColdSlack = 10e-6;
+constexpr size_t kFewestWarm = 10, kFewestCold = 3;
 
 // Executions of a call are alike, but for the first, which wakes threads up.
 constexpr double kEvenFactor = 1.5, kWakeSlack = 100e-6;
@@ -52,6 +57,14 @@ double SurelyAbove(std::vector<double> values) {
   return values[static_cast<size_t>(rank)];
 }
 
+std::string ColdContradiction(std::span<const double> warm_s, std::span<const double> cold_s) {
+  if (warm_s.size() < kFewestWarm || cold_s.size() < kFewestCold) return "";
+  const double fastest = std::ranges::min(warm_s), cold = Quantile({cold_s.begin(), cold_s.end()}, 0.5);
+  if (!(fastest > kColdFactor * cold + kColdSlack)) return "";
+  return fmt::format("with cold caches an execution took {:.3g} s, with warm ones never less than {:.3g} s", cold,
+                     fastest);
+}
+
 bool TimeEvidence::AddCall(double elapsed_s, double sum_s, uint64_t executions, bool clock_is_device,
                            std::optional<double> typical_s) {
   if (sum_s > kClockRate * elapsed_s + kClockStep && sum_too_large_.empty()) {
@@ -75,13 +88,13 @@ void TimeEvidence::AddExecution(double seconds, bool changed) {
 }
 
 // Of as many bytes.
-TimeEvidence::Surplus TimeEvidence::Compare(double execution_s, double seconds, double other_s) const {
+TimeEvidence::Surplus TimeEvidence::Compare(double execution_s, double seconds, double other_s, double factor) const {
   const double copied_s = std::max(0.0, other_s - round_trip_s_);
-  return {execution_s, seconds - other_s - kTransferFactor * copied_s, copied_s <= kCallSlack};
+  return {execution_s, seconds - other_s - factor * copied_s, copied_s <= kCallSlack};
 }
 
 void TimeEvidence::AddDownloads(double execution_s, double first_s, double again_s) {
-  downloads_.push_back(Compare(execution_s, first_s, again_s));
+  downloads_.push_back(Compare(execution_s, first_s, again_s, kDownloadFactor));
 }
 
 // Of what is permitted, so that it stays so when the median of the executions becomes another one.
@@ -90,7 +103,7 @@ bool TimeEvidence::IsFast(double execution_s, double first_s) const {
 }
 
 void TimeEvidence::AddUploads(double execution_s, double changed_s, double unused_s) {
-  uploads_.push_back(Compare(execution_s, changed_s, unused_s));
+  uploads_.push_back(Compare(execution_s, changed_s, unused_s, kUploadFactor));
 }
 
 // Of executions that are said to be as fast as most: a plugin that leaves every other one to a transfer is honest in

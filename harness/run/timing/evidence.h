@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,9 @@ namespace assay {
 // between order statistics (David and Nagaraja, Order Statistics, 7.1), which asks nothing of how the values are
 // distributed. -infinity for fewer than kFewestSamples, of which none is that sure.
 double SurelyAbove(std::vector<double> values);
+
+// Of durations with warm and with cold caches: why the cold ones cannot be true; "" when nothing speaks against them.
+std::string ColdContradiction(std::span<const double> warm_s, std::span<const double> cold_s);
 inline constexpr size_t kFewestSamples = 20;
 inline constexpr size_t kEnoughToSuspect = 10;   // of transfers, or to see that there is nothing to suspect
 inline constexpr size_t kEnoughToClear = 4;      // of which not a single one speaks against the plugin
@@ -64,7 +68,7 @@ class TimeEvidence {
     bool other_was_fast = false;
   };
   using Excesses = std::vector<Surplus>;
-  Surplus Compare(double execution_s, double seconds, double other_s) const;
+  Surplus Compare(double execution_s, double seconds, double other_s, double factor) const;
   bool IsEnough(const Excesses& excesses) const;
   std::string Find(bool sure) const;
   std::string InTransfers(bool sure) const;

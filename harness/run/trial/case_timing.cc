@@ -232,6 +232,10 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
   if (timed.run != nullptr) AddSlices(attempt.record, timing->step_medians_s);
   if (first) SetFirstRound(attempt.record, *timing);
   if (cold) SetCold(attempt.record, **cold);
+  if (cold && (**cold).cache_was_flushed) {
+    const std::string lie = ColdContradiction(timing->seconds, (**cold).seconds);
+    if (!lie.empty()) AddContradiction(attempt.record, lie);
+  }
   if (!settings_.cold) attempt.record.cold_note = "left out; --cold asks for it";
   SetPackagePower(attempt.record, before, after, HardwareOf(device) == kHostHardware);
   SetLimits(device, attempt);

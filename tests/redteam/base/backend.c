@@ -44,6 +44,7 @@ static void device_close(assay_device* device) {
 static const char* contract_of(const assay_plan* plan) {
   if (the_cheat.contract != NULL) return the_cheat.contract;
   if (plan->op == kSoftmax) return "f32acc;math=1;masked=nan;det=yes;batchinv=yes";
+  if (plan->op == kAddRmsNorm) return "f32acc;math=2;det=yes;batchinv=yes";
   return "f32acc;det=yes;batchinv=yes";
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An honest backend in plain C: f32 products of matrices, softmax, sums, means and maxima. Linked with one file of
- * ../cheats it is a dishonest one: that file defines the_cheat, and alters what it wants to.
+ * An honest backend in plain C: f32 products of matrices, softmax, sums, means, maxima, and fused_add_rms_norm, which
+ * has two outputs. Linked with one file of ../cheats it is a dishonest one: that file defines the_cheat, and alters
+ * what it wants to.
  */
 #ifndef ASSAY_TESTS_REDTEAM_BASE_H_
 #define ASSAY_TESTS_REDTEAM_BASE_H_
@@ -11,7 +12,7 @@
 
 #include "backends/abi/assay_backend.h"
 
-enum { kMaxRank = 4, kMaxInputs = 2, kMaxNames = 10 };
+enum { kMaxRank = 4, kMaxInputs = 3, kMaxOutputs = 2, kMaxNames = 10 };
 
 struct assay_buffer {
   uint64_t size;
@@ -24,13 +25,14 @@ typedef struct layout {
   int64_t shape[kMaxRank], strides[kMaxRank]; /* in elements */
 } layout;
 
-typedef enum operation { kMatmul, kSoftmax, kReduceSum, kReduceMean, kReduceMax } operation;
+typedef enum operation { kMatmul, kSoftmax, kReduceSum, kReduceMean, kReduceMax, kAddRmsNorm } operation;
 
 struct assay_plan {
   operation op;
-  int n_inputs;
-  layout in[kMaxInputs], out;
-  int axis; /* of softmax and reductions */
+  int n_inputs, n_outputs;
+  layout in[kMaxInputs], out, second; /* the second output: of kAddRmsNorm, x + residual */
+  int axis;                           /* of softmax and reductions */
+  float eps;                          /* of kAddRmsNorm */
   char implementation[16];
   uint64_t executions; /* so many so far */
   void* own;           /* of the cheat; freed with the plan */
@@ -58,6 +60,11 @@ const char* describe_plan(const assay_op_desc* op, assay_plan* plan);
 
 /* The right result, by the honest way. */
 void compute(const assay_plan* plan, const assay_args* args);
+/* Of kAddRmsNorm: the second output, which may take the place of residual; and the first from it. */
+void write_sum(const assay_plan* plan, const assay_args* args);
+void write_norm_of_sum(const assay_plan* plan, const assay_args* args);
+/* The first, without the second: from x and residual as they are. */
+void write_norm(const assay_plan* plan, const assay_args* args);
 /* The executions of a batch one after the other, each timed by the host's clock. */
 void time_each(assay_plan* plan, assay_batch* batch, void (*execute)(assay_plan*, const assay_args*));
 double now_s(void);
@@ -66,6 +73,7 @@ double now_s(void);
 
 float* data_of(const assay_tensor_arg* arg);
 float* output_of(const assay_args* args);
+float* second_of(const assay_args* args);
 float* input_of(const assay_args* args, int i);
 int64_t count_of(const layout* l);
 /* Where the index-th element lies, counted over the axes of `mask` alone, the last one fastest. */

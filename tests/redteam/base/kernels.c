@@ -79,7 +79,71 @@ static void along_axis(const assay_plan* plan, const float* x, float* y) {
   }
 }
 
+static const float* row_of(const layout* l, const float* data, int64_t row) {
+  return data + row * l->strides[0];
+}
+
+void write_sum(const assay_plan* plan, const assay_args* args) {
+  const layout *lx = &plan->in[0], *lr = &plan->in[1], *ls = &plan->second;
+  for (int64_t i = 0; i < ls->shape[0]; ++i) {
+    const float *x = row_of(lx, input_of(args, 0), i), *residual = row_of(lr, input_of(args, 1), i);
+    float* s = second_of(args) + i * ls->strides[0];
+    for (int64_t j = 0; j < ls->shape[1]; ++j) {
+      s[j * ls->strides[1]] = x[j * lx->strides[1]] + residual[j * lr->strides[1]];
+    }
+  }
+}
+
+/* Element [j] of a row of x + residual; without x, of the sum that is there. */
+static float term(const float* x, const layout* lx, const float* r, const layout* lr, int64_t j) {
+  return (x == NULL ? 0 : x[j * lx->strides[1]]) + r[j * lr->strides[1]];
+}
+
+/* A power of two by which no square of the row overflows, nor vanishes where it is the largest. */
+static float unit_of(const float* x, const layout* lx, const float* r, const layout* lr, int64_t n) {
+  enum { kMost = 100 };
+  float most = 0;
+  int exponent = 0;
+  for (int64_t j = 0; j < n; ++j) {
+    const float size = fabsf(term(x, lx, r, lr, j));
+    most = size > most ? size : most;
+  }
+  frexpf(most, &exponent);
+  return ldexpf(1, exponent > kMost ? -kMost : exponent < -kMost ? kMost : -exponent);
+}
+
+static void normalise(const assay_plan* plan, const assay_args* args, const float* x, const float* r,
+                      const layout* lr) {
+  const layout *lx = &plan->in[0], *lg = &plan->in[2], *ly = &plan->out;
+  const int64_t n = ly->shape[1];
+  for (int64_t i = 0; i < ly->shape[0]; ++i) {
+    const float *xi = x == NULL ? NULL : row_of(lx, x, i), *ri = row_of(lr, r, i), *gamma = input_of(args, 2);
+    float squares = 0, *y = output_of(args) + i * ly->strides[0];
+    const float unit = unit_of(xi, lx, ri, lr, n);
+    for (int64_t j = 0; j < n; ++j) {
+      const float scaled = term(xi, lx, ri, lr, j) * unit;
+      squares += scaled * scaled;
+    }
+    const float scale = unit / sqrtf(squares / (float)n + plan->eps * unit * unit);
+    for (int64_t j = 0; j < n; ++j) {
+      y[j * ly->strides[1]] = term(xi, lx, ri, lr, j) * scale * gamma[j * lg->strides[0]];
+    }
+  }
+}
+
+void write_norm(const assay_plan* plan, const assay_args* args) {
+  normalise(plan, args, input_of(args, 0), input_of(args, 1), &plan->in[1]);
+}
+void write_norm_of_sum(const assay_plan* plan, const assay_args* args) {
+  normalise(plan, args, NULL, second_of(args), &plan->second);
+}
+
 void compute(const assay_plan* plan, const assay_args* args) {
+  if (plan->op == kAddRmsNorm) {
+    write_sum(plan, args);
+    write_norm_of_sum(plan, args);
+    return;
+  }
   if (plan->op == kMatmul) {
     multiply(plan, input_of(args, 0), input_of(args, 1), output_of(args));
     return;

@@ -94,6 +94,29 @@ static const char* describe_reduce(const assay_op_desc* op, assay_plan* plan) {
   return why;
 }
 
+static const char* describe_add_rms_norm(const assay_op_desc* op, assay_plan* plan) {
+  enum { kResidualsPlace = 2 }; /* the number of the input, plus 1 */
+  plan->op = kAddRmsNorm;
+  if (op->n_inputs != 3 || op->n_outputs != 2) return "it has three inputs and two outputs";
+  const uint32_t place = op->outputs[1]->alias;
+  if (place != 0 && place != kResidualsPlace) return "the sum is offered in the place of residual alone";
+  assay_tensor_desc apart = *op->outputs[1];
+  apart.alias = 0;
+  const char* why = describe_tensor(&apart, &plan->second);
+  if (why != NULL) return why;
+  if (plan->out.rank != 2 || plan->second.rank != 2 || plan->in[2].rank != 1) return "it takes rows";
+  for (uint64_t i = 0; i < op->n_attrs; ++i) {
+    const assay_attr* attr = op->attrs[i];
+    if (is(attr, "rows") || is(attr, "n")) continue; /* the shapes say so too */
+    if (is(attr, "eps")) {
+      plan->eps = (float)attr->f;
+    } else if ((attr->flags & ASSAY_ATTR_OPTIONAL) == 0) {
+      return "an attribute of this operator is not offered";
+    }
+  }
+  return NULL;
+}
+
 const char* describe_plan(const assay_op_desc* op, assay_plan* plan) {
   if (op->flags != 0) return "dynamic shapes are not offered";
   for (uint64_t i = 0; i < op->n_attrs; ++i) {
@@ -101,16 +124,18 @@ const char* describe_plan(const assay_op_desc* op, assay_plan* plan) {
     const int uses_more = attr->reserved[0] != 0 || attr->reserved[1] != 0 || attr->reserved[2] != 0;
     if ((attr->flags & ~ASSAY_ATTR_OPTIONAL) != 0 || uses_more) return "an attribute uses what is not known";
   }
-  if (op->n_inputs < 1 || op->n_inputs > kMaxInputs || op->n_outputs != 1) return "too many operands";
-  plan->n_inputs = (int)op->n_inputs;
+  const int has_two = strcmp(op->op, "fused_add_rms_norm") == 0;
+  if (op->n_inputs < 1 || op->n_inputs > kMaxInputs || op->n_outputs != (has_two ? 2 : 1)) return "too many operands";
+  plan->n_inputs = (int)op->n_inputs, plan->n_outputs = (int)op->n_outputs;
   for (int i = 0; i < plan->n_inputs; ++i) {
     const char* why = describe_tensor(op->inputs[i], &plan->in[i]);
     if (why != NULL) return why;
   }
   const char* why = describe_tensor(op->outputs[0], &plan->out);
   if (why != NULL) return why;
+  if (has_two) return describe_add_rms_norm(op, plan);
   if (strcmp(op->op, "matmul") == 0) return describe_matmul(op, plan);
   if (strcmp(op->op, "softmax") == 0) return describe_softmax(op, plan);
   if (strcmp(op->op, "reduce") == 0) return describe_reduce(op, plan);
-  return "only matmul, softmax and reduce are offered";
+  return "only matmul, softmax, reduce and fused_add_rms_norm are offered";
 }

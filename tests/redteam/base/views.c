@@ -9,6 +9,9 @@ float* data_of(const assay_tensor_arg* arg) {
 float* output_of(const assay_args* args) {
   return data_of(args->outputs[0]);
 }
+float* second_of(const assay_args* args) {
+  return data_of(args->outputs[1]);
+}
 float* input_of(const assay_args* args, int i) {
   return data_of(args->inputs[i]);
 }

@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
+#include <utility>
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
@@ -24,7 +25,29 @@ TEST(FloatEnvironment, OtherRoundingIsNamed) {
   EXPECT_NE(status.error().message.find("rounding mode"), std::string::npos);
 }
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
+// Which fegetround() and fegetexcept() do not see: they ask the x87.
+TEST(FloatEnvironment, WhatOnlySseHasIsNamed) {
+  const unsigned before = _mm_getcsr();
+  const std::pair<unsigned, const char*> changes[] = {{0x2000U, "rounding mode"}, {0x0200U, "SIGFPE"}};
+  for (const auto& [bits, text] : changes) {
+    _mm_setcsr(before ^ bits);
+    const Status status = CheckFloatEnvironment();
+    _mm_setcsr(before);
+    ASSERT_FALSE(status.has_value());
+    EXPECT_NE(status.error().message.find(text), std::string::npos) << status.error().message;
+  }
+}
+
+TEST(FloatEnvironment, TrapsAreNamedUntilRestored) {
+  ASSERT_EQ(::feenableexcept(FE_INVALID), 0);
+  const Status status = CheckFloatEnvironment();
+  RestoreFloatEnvironment();
+  ASSERT_FALSE(status.has_value());
+  EXPECT_NE(status.error().message.find("SIGFPE"), std::string::npos);
+  EXPECT_TRUE(CheckFloatEnvironment().has_value());
+}
+
 TEST(FloatEnvironment, FlushingIsNamed) {
   const unsigned before = _mm_getcsr();
   for (const unsigned flag : {0x8000U, 0x0040U}) {

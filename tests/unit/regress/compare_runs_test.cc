@@ -338,6 +338,22 @@ TEST_F(CompareRunsTest, TimesOfOtherClocksDevicesHostsAndSuspectResultsSayNothin
   EXPECT_THAT(elsewhere->results.at(0).time.why, HasSubstr("the hosts differ"));
 }
 
+// A time that passed because launches were allowed to take long may be one that the other run would have struck out.
+TEST_F(CompareRunsTest, TimesThatWereBelievedByOtherRulesAreNotCompared) {
+  using Launches = std::map<std::string, double>;
+  const auto time = [&](const Launches& base, const Launches& now) {
+    const auto compared =
+        CompareRuns({"B", {Timed(0.1)}, true, "", "", base}, {"N", {Timed(0.12)}, true, "", "", now}, settings_);
+    return compared->results.at(0).time;
+  };
+  const Launches usual, some = {{"gpu", 200}}, other = {{"cpu", 200}};
+  EXPECT_EQ(time(some, some).verdict, TimeVerdict::kSlower);
+  EXPECT_EQ(time(usual, other).verdict, TimeVerdict::kSlower);
+  EXPECT_EQ(time(usual, some).verdict, TimeVerdict::kUnsure);
+  EXPECT_THAT(time(usual, some).why, HasSubstr("by different --launch-us: none and 200"));
+  EXPECT_THAT(time(some, {{"gpu", 300}}).why, HasSubstr("200 and 300"));
+}
+
 TEST_F(CompareRunsTest, ATimeThatCannotBeTrueIsNeitherFasterNorABase) {
   Record invalid = Timed(0.05);  // half of the base
   invalid.timing_invalid = "wall clock: 2 s of 1 s";

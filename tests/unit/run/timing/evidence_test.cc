@@ -166,6 +166,22 @@ TEST(Evidence, FindsWorkThatTransfersDo) {
   EXPECT_THAT(Judge(eager), HasSubstr("s of work were done by the upload of inputs"));
 }
 
+// A large output, of which the first download may take twice as long as later ones.
+TEST(Evidence, FindsWorkBesideALongDownload) {
+  const auto finds = [](double left_s, double copy_s) {
+    TimeEvidence evidence(kRoundTrip, false);
+    for (int i = 0; i < 40; ++i) {
+      evidence.AddCall(kRoundTrip + 40e-6, 40e-6, 1, false, 40e-6);
+      evidence.AddExecution(40e-6, true);
+      evidence.AddDownloads(40e-6, kRoundTrip + left_s + copy_s, kRoundTrip + copy_s);
+    }
+    return !evidence.Contradiction().empty();
+  };
+  EXPECT_TRUE(finds(200e-6, 65e-6));
+  EXPECT_FALSE(finds(65e-6, 65e-6));
+  EXPECT_FALSE(finds(200e-6, 200e-6));
+}
+
 TEST(Evidence, FindsWhatIsNotComputedAgain) {
   EXPECT_EQ(Judge({.seen_s = 1e-6}),
             "executions on data that it had seen before took 1e-06 s, on changed data 0.0002 s");
@@ -200,6 +216,22 @@ TEST(Evidence, OfAFewCallsIsASuspicionThatMoreOfThemDecide) {
   EXPECT_FALSE(cleared.AddCall(0.001, 1e-6, 1, false, 1e-6));
   EXPECT_TRUE(cleared.AddCall(kRoundTrip + 1e-6, 1e-6, 1, false, 1e-6));
   EXPECT_FALSE(cleared.IsSuspicious());
+}
+
+TEST(Evidence, ColdTimesFarBelowEveryWarmOneCannotBeTrue) {
+  const auto contradicts = [](double warm_s, double cold_s, size_t of_each = 20) {
+    std::vector<double> warm(of_each, 2 * warm_s);  // a busy machine held most of them up
+    if (!warm.empty()) warm[0] = warm_s;
+    return !ColdContradiction(warm, std::vector<double>(of_each, cold_s)).empty();
+  };
+  EXPECT_TRUE(contradicts(1e-3, 1e-5));
+  EXPECT_TRUE(contradicts(1e-3, 0));
+  EXPECT_FALSE(contradicts(1e-3, 1e-3));  // of data far larger than caches
+  EXPECT_FALSE(contradicts(1e-3, 1e-2));
+  EXPECT_FALSE(contradicts(1e-3, 4e-4));   // a device's clock rate had risen
+  EXPECT_FALSE(contradicts(12e-6, 1e-6));  // one step of a coarse clock
+  EXPECT_FALSE(contradicts(1e-3, 1e-5, 9));
+  EXPECT_FALSE(contradicts(1e-3, 1e-5, 0));
 }
 
 }  // namespace
