@@ -44,8 +44,8 @@ def row(cheat, caught):
 
 
 def table(build, only):
-    """The rows, the names of those for which it is not as the catalogue says, and how many are not caught."""
-    rows, surprises, missed = [], [], 0
+    """The rows, and the names of those for which it is not as the catalogue says."""
+    rows, surprises = [], []
     for cheat in itertools.chain(*GROUPS.values()):
         if only not in cheat.name:
             continue
@@ -54,10 +54,16 @@ def table(build, only):
             caught = cheat.caught_by(cheat.run(arena), arena)
             arena.clean()
         print(f"{cheat.name}: {caught or 'not caught'}", file=sys.stderr, flush=True)
-        missed += not caught
         surprises += [cheat.name] if bool(caught) == bool(cheat.gap) and not cheat.by_chance else []
         rows.append(row(cheat, caught))
-    return rows, surprises, missed
+    return rows, surprises
+
+
+def summary(rows):
+    """How many ended in which way, by what their rows say."""
+    nothing, less, missed = (sum(f"| {words}" in r for r in rows) for words in ("gains nothing", "gains less", "**not caught**"))
+    found = len(rows) - nothing - less - missed
+    return f"{found} found out, {nothing} gain nothing, {less} gain less than half, {missed} not caught"
 
 
 def replace_part(name, text):
@@ -119,12 +125,12 @@ def main():
     if given.honest:
         replace_part("honest", honest(given.build, given.honest))
         return 0
-    rows, surprises, missed = table(given.build, given.only)
+    rows, surprises = table(given.build, given.only)
     head = ["| cheat | what it does | what catches it | described in |", "|---|---|---|---|"]
     if given.only:
         print("\n".join(rows))
     else:
-        total = f"{len(rows)} cheats, {len(rows) - missed} caught ({conditions()})."
+        total = f"{len(rows)} cheats: {summary(rows)} ({conditions()})."
         replace_part("table", "\n".join([total, "", *head, *rows]))
     for name in surprises:
         print(f"{name}: not as the catalogue says", file=sys.stderr)
