@@ -13,7 +13,7 @@
 #include "harness/cli/terminal/output.h"
 #include "harness/results/finished_run.h"
 #include "harness/results/missing.h"
-#include "harness/run/per_backend.h"
+#include "harness/run/device/per_backend.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;

@@ -192,9 +192,12 @@ Call<std::span<std::byte>> FakeSession::Staged(uint64_t plan_number, size_t set,
 // Writes the outputs of a set that is there.
 double FakeSession::Run(Plan& plan, Set& set) {
   const std::span<const Tensor> inputs = std::span<const Tensor>(set.there).first(plan.problem.inputs.size());
+  const bool spares = cheat == Cheat::kSparesLast && ++plan.runs % 5 == 0;
   const auto write = [&](const std::vector<Tensor>& outputs) {
     for (size_t k = 0; k < outputs.size(); ++k) {
-      set.there[inputs.size() + k] = outputs[k].Clone();
+      Tensor& there = set.there[inputs.size() + k];
+      const size_t spared = spares ? SizeOf(there.dtype()) : 0;
+      std::memcpy(there.data(), outputs[k].data(), there.bytes() - spared);
       if (const uint32_t alias = plan.problem.outputs[k].alias; alias > 0) set.there[alias - 1] = outputs[k].Clone();
     }
   };
@@ -275,6 +278,9 @@ Call<double> FakeSession::Download(uint64_t plan_number, size_t number, Part par
   const std::span<const Tensor> there = std::span<const Tensor>(set.there).subspan((*plan)->problem.inputs.size());
   execution.outputs.clear();
   for (const Tensor& output : there) execution.outputs.push_back(output.Clone());
+  for (const Tensor& output : execution.outputs) {
+    execution.prefilled += PrefilledElements(output, execution.prefill).count;
+  }
   if (set.pending && cheat == Cheat::kFinishesLater) Run(**plan, set);
   set.pending = false;
   Spoil(execution.outputs, *deed, Prefill::kNanPayload);

@@ -160,14 +160,12 @@ Call<void> OperandSets::Stage(size_t set) {
   return {};
 }
 
-// The two prefills take turns over the sets: no constant output passes for both.
 Call<void> OperandSets::StagePrefill(size_t set) {
-  const Prefill prefill = set % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel;
   for (size_t i = 0; i < case_.problem->outputs.size(); ++i) {
     if (case_.problem->outputs[i].alias > 0) continue;
     const Call<std::span<std::byte>> to = session_.Staged(plan_, set, case_.problem->inputs.size() + i);
     if (!to) return tl::unexpected(to.error());
-    FillWith(PrefillElement(case_.problem->outputs[i].dtype, prefill), *to);
+    FillWith(PrefillElement(case_.problem->outputs[i].dtype, PrefillOf(set)), *to);
   }
   return {};
 }

@@ -29,6 +29,11 @@ class OperandSets {
   // Adds the inputs that an execution of the set has overwritten in place, for the next one.
   void Renew(size_t set, std::vector<Piece>& pieces) const;
 
+  // Adds the set's outputs as they were before anything was executed, for the next execution.
+  void AddPrefills(size_t set, std::vector<Piece>& pieces) const;
+  // What these are: the two take turns over the sets, so that no constant output passes for both.
+  static Prefill PrefillOf(size_t set) { return set % 2 == 0 ? Prefill::kNanPayload : Prefill::kSentinel; }
+
   // The outputs of a set with their slices where the content has them, and without its factor.
   std::vector<Tensor> Restored(size_t set, const std::vector<Tensor>& outputs) const;
 
@@ -55,7 +60,6 @@ class OperandSets {
   std::vector<int64_t> OutputAxes(const SliceAxes& along) const;
   Call<void> Stage(size_t set);
   Call<void> StagePrefill(size_t set);
-  void AddPrefills(size_t set, std::vector<Piece>& pieces) const;
   Call<void> Exchange(size_t set, std::mt19937_64& random, std::vector<Piece>& pieces);
   Call<void> Scale(size_t set, std::mt19937_64& random, std::vector<Piece>& pieces);
   bool CanBeScaled(size_t content);

@@ -50,6 +50,21 @@ TEST_F(Repeated, WhatIsSkippedOrRememberedIsAMismatch) {
   }
 }
 
+// An element that is seldom written is mostly right: it has the value of the execution before, and few data change.
+TEST_F(Repeated, WhatIsSometimesLeftUnwrittenIsAMismatch) {
+  session_->cheat = Cheat::kSparesLast;
+  for (const char* id :
+       {kSum, "matmul/f32/m=40,n=5,k=8/fill=normal/seed=0", "fft/c64/kind=c2c,n=16/fill=normal/seed=0"}) {
+    planned_ = Planned(id);
+    data_ = DataOf(planned_);
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      const Attempt judged = Judge();
+      EXPECT_EQ(judged.verdict, Verdict::kMismatch) << id;
+      EXPECT_THAT(judged.reason, HasSubstr("in repeated executions, after passing: ")) << id;
+    }
+  }
+}
+
 TEST_F(Repeated, StrayWritesAndChangedInputsAreMismatches) {
   for (const Deed& deed : {Deed{.stray_write = true}, Deed{.changed_input = true}}) {
     session_->behave = Doing(deed, [](const FakeCall& call) { return call.what == Asked::kDownload; });
