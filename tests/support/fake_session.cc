@@ -192,7 +192,7 @@ Call<std::span<std::byte>> FakeSession::Staged(uint64_t plan_number, size_t set,
 // Writes the outputs of a set that is there.
 double FakeSession::Run(Plan& plan, Set& set) {
   const std::span<const Tensor> inputs = std::span<const Tensor>(set.there).first(plan.problem.inputs.size());
-  const bool spares = cheat == Cheat::kSparesLast && ++plan.runs % 5 == 0;
+  const bool spares = cheat == Cheat::kSparesLast && ++plan.runs == 30;
   const auto write = [&](const std::vector<Tensor>& outputs) {
     for (size_t k = 0; k < outputs.size(); ++k) {
       Tensor& there = set.there[inputs.size() + k];

@@ -52,7 +52,7 @@ enum class Cheat {
   kFinishesLater,  // returns before the output is there, which comes after the next call
   kRemembers,      // knows outputs by the whole content of the inputs
   kSamples,        // knows them by the first bytes of each
-  kSparesLast      // leaves the last element of an output as it was in every fifth execution of a plan
+  kSparesLast      // leaves the last element of an output as it was in the thirtieth execution of a plan
 };
 
 // What calls take by the host's clock.

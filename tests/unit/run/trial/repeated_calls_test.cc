@@ -50,19 +50,17 @@ TEST_F(Repeated, WhatIsSkippedOrRememberedIsAMismatch) {
   }
 }
 
-// An element that is seldom written is mostly right: it has the value of the execution before, and few data change.
-TEST_F(Repeated, WhatIsSometimesLeftUnwrittenIsAMismatch) {
+// It mostly is right: it has the value of the execution before, and data change little. One such execution is found with
+// a chance of 15 in 16 where outputs are made unknown before 7 of 8, and of about a half where they are not; 77 of 100
+// lie more than six deviations from both.
+TEST_F(Repeated, AnElementThatOneExecutionLeavesUnwrittenIsMostlyFound) {
   session_->cheat = Cheat::kSparesLast;
-  for (const char* id :
-       {kSum, "matmul/f32/m=40,n=5,k=8/fill=normal/seed=0", "fft/c64/kind=c2c,n=16/fill=normal/seed=0"}) {
-    planned_ = Planned(id);
-    data_ = DataOf(planned_);
-    for (int attempt = 0; attempt < 5; ++attempt) {
-      const Attempt judged = Judge();
-      EXPECT_EQ(judged.verdict, Verdict::kMismatch) << id;
-      EXPECT_THAT(judged.reason, HasSubstr("in repeated executions, after passing: ")) << id;
-    }
-  }
+  planned_ = Planned("matmul/f32/m=40,n=5,k=8/fill=normal/seed=0");
+  data_ = DataOf(planned_);
+  int found = 0;
+  for (int attempt = 0; attempt < 100; ++attempt) found += Judge().verdict == Verdict::kMismatch ? 1 : 0;
+  EXPECT_GE(found, 77);
+  RecordProperty("found", found);
 }
 
 TEST_F(Repeated, StrayWritesAndChangedInputsAreMismatches) {
