@@ -9,6 +9,7 @@
 #include "harness/base/stopwatch.h"
 #include "harness/cases/host_memory.h"
 #include "harness/data/fill/fill.h"
+#include "harness/judge/statistic/statistic.h"
 
 namespace assay {
 namespace {
@@ -125,9 +126,8 @@ Result<CaseData> PrepareSecondSet(const CaseData& data) {
 BoundModel BoundOf(const CaseData& data, const Contract& contract, size_t output) {
   const CaseOutput& of = data.outputs[output];
   BoundModel bound = data.op->Bound(of.problem, of.golden, contract);
-  // The statistic speaks of random data; check, whose data are whatever the user has, only advises.
-  const Result<FillSpec> fill = ParseFill(data.problem.spec.fill);
-  if (!fill || !IsRandomLike(*fill)) bound.statistic.applicable = false;
+  const Result<FillSpec> fill = ParseFill(data.problem.spec.fill);  // check has none: it only advises
+  if (!fill || !StatisticFits(*fill, bound.statistic)) bound.statistic.applicable = false;
   return bound;
 }
 

@@ -86,6 +86,10 @@ bool StatisticApplies(const ElementJudge& judge, bool even_if_stagnating) {
          (even_if_stagnating || !model.stagnates);
 }
 
+bool StatisticFits(const FillSpec& fill, const StatisticModel& model) {
+  return IsRandomLike(fill) || (fill.kind == FillKind::kTosa && model.lean);
+}
+
 StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,
                                 const ChunkTotals& total, GroupSums* groups) {
   StatisticOutcome outcome;

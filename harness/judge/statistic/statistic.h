@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/data/fill/fill.h"
 #include "harness/data/tensor.h"
 #include "harness/judge/kernel/chunk.h"
 #include "harness/judge/statistic/outliers.h"
@@ -44,6 +45,10 @@ struct StatisticOutcome {
 // Whether the model behind the channel holds for the contract. With `even_if_stagnating` sums that may stop growing
 // count as random too: for finding out what arithmetic explains a result, not for judging it.
 bool StatisticApplies(const ElementJudge& judge, bool even_if_stagnating = false);
+
+// Whether the data of a case are such that the channel speaks of them: terms drawn at random, whose rounding errors
+// behave like independent ones. TOSA's sets are, for the sums that they are made for.
+bool StatisticFits(const FillSpec& fill, const StatisticModel& model);
 
 // `groups` may be null: no group is tested then.
 StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, const std::vector<ChunkTotals>& chunks,

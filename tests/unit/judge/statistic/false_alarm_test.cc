@@ -107,6 +107,36 @@ TEST(NoFalseAlarm, Conv) {
   Report("conv", tally);
 }
 
+// Small terms on a large one (tosa-2, tosa-3), products that vanish (tosa-0, tosa-4), numbers near the format's
+// largest.
+TEST(NoFalseAlarm, TosaSets) {
+  constexpr TypeCase kTypes[] = {{"f32", "acc=f32"}, {"f16", "acc=f32"}, {"f16", "acc=f16"}, {"bf16", "acc=f32"}};
+  AlarmTally tally;
+  uint64_t seed = 0;
+  for (const TypeCase& type : kTypes) {
+    for (int set = 0; set < 6; ++set) {
+      for (const char* form : {"matmul/{}/m=24,n=40,k=96", "conv/{}/n=1,c=6,o=4,i=9x8,k=3x3,pad=1",
+                               "reduce/{}/shape=64x300,axes=1", "reduce/{}/shape=8x70,axes=1,kind=mean"}) {
+        const StatisticCase c(
+            fmt::format(fmt::runtime(std::string(form) + "/fill=tosa-{}/seed={}"), type.dtypes, set, seed),
+            type.contract);
+        const std::vector<Schedule> schedules = AllSchedules(seed);
+        for (size_t k = seed++ % 2; k < schedules.size(); k += 2) {
+          const auto run = c.problem.spec.op == "matmul" ? RunMatmul : RunReduce;
+          tally.Add(c,
+                    c.problem.spec.op == "conv"
+                        ? RunConv(c.problem, c.inputs, schedules[k], ArithmeticOf(c.contract), Padding::kSkipped)
+                        : run(c.problem, c.inputs, schedules[k], ArithmeticOf(c.contract)),
+                    fmt::format("order {}", static_cast<int>(schedules[k].order)));
+        }
+        if (HasFailure()) return;
+      }
+    }
+  }
+  EXPECT_GE(tally.applicable, 500);
+  Report("TOSA's sets", tally);
+}
+
 // exp(0) is 1 in every implementation, which the simulated biases of online forms ignore: those run without.
 TEST(NoFalseAlarm, Softmax) {
   constexpr TypeCase kTypes[] = {{"f64", "acc=f64;math=1"},

@@ -22,7 +22,7 @@ struct StatisticCase {
         golden(op.ComputeGolden(problem, inputs,
                                 problem.output().dtype == DType::kF64 ? Tier::kReproducible : Tier::kFast)),
         bound(op.Bound(problem, golden, contract)) {
-    bound.statistic.applicable = bound.statistic.applicable && IsRandomLike(ParseFill(problem.spec.fill).value());
+    if (!StatisticFits(*ParseFill(problem.spec.fill), bound.statistic)) bound.statistic.applicable = false;
   }
   StatisticCase(const StatisticCase&) = delete;  // the bound points into the golden value
 
