@@ -16,6 +16,7 @@
 #include "harness/results/processor_class.h"
 #include "harness/run/device/per_backend.h"
 #include "harness/run/device/sandbox.h"
+#include "harness/run/timing/witnesses.h"
 #include "harness/run/trial/record_fields.h"
 #include "harness/run/trial/reproduction.h"
 

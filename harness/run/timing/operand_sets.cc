@@ -50,7 +50,7 @@ double BytesOfSet(const Problem& problem) {
 }
 
 bool IsCheapToRepeat(const Problem& problem) {
-  constexpr double kMostFlops = 5e5, kMostBytesOfCheap = 0x1p16;
+  constexpr double kMostFlops = 5e5, kMostBytesOfCheap = 0x1p17;
   return problem.flops <= kMostFlops && problem.bytes <= kMostBytesOfCheap;
 }
 
