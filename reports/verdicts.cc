@@ -7,8 +7,8 @@
 namespace assay {
 namespace {
 
-// In a line each, for pages that stand without the tree; README.md#verdicts-and-exit-codes says the same with exit codes,
-// of verdicts, while these are outcomes.
+// In a line each, for pages that stand without the tree; README.md#verdicts-and-exit-codes says the same with exit
+// codes, of verdicts, while these are outcomes.
 constexpr std::array<VerdictStyle, 15> kStyles = {{
     {"crash", Standing::kError, "☠\uFE0E", "broken", "The worker process died. The run went on with a fresh one."},
     {"timeout", Standing::kError, "◷", "broken", "No answer within the time limit; the worker was stopped."},

@@ -64,14 +64,14 @@ struct Attempt {
   std::string contract_text;  // as declared
   Contract contract;
   std::optional<double> prepare_s;
-  PlanDescription plan;              // of the first preparation
-  std::optional<Findings> findings;  // where outputs were judged; gone when the record is filled
-  std::vector<Tensor> outputs;       // of the first run, to recognise equal bits in the timed loop
-  std::string output_hash;           // of the same
-  double fastest_s = 0;              // of its executions
-  std::string second_set;            // what the timed loop's second set is: "twin", a case id, or "same"; "": none yet
-  std::string second_hash;           // of the outputs on it, where they have held already
-  std::vector<KeptOutputSet> kept;   // of a result that failed
+  PlanDescription plan;               // of the first preparation
+  std::optional<Findings> findings;   // where outputs were judged; gone when the record is filled
+  std::vector<Tensor> outputs;        // of the first run, to recognise equal bits in the timed loop
+  std::string output_hash;            // of the same
+  double fastest_s = 0;               // of its executions
+  std::string second_set;             // what the timed loop's second set is: "twin", a case id, or "same"; "": none yet
+  std::string second_hash;            // of the outputs on it, where they have held already
+  std::vector<KeptOutputSet> kept;    // of a result that failed
   uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation
   bool memory_fault = false;          // it wrote where it may not, or not all that it has to
   bool harness_failed = false;        // not the backend: see SetFault()
