@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -112,6 +113,13 @@ void RefuseEmptyTexts(CLI::App& app) {
   for (CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) RefuseEmptyTexts(*verb);
 }
 
+// Names of files are made whole with it, and options without a folder mean it.
+std::string FolderProblem() {
+  std::error_code error;
+  if (!std::filesystem::current_path(error).empty()) return "";
+  return fmt::format("the current folder cannot be used: {}; change to another one", error.message());
+}
+
 // A number of threads that is none would count for nothing.
 std::string ThreadsProblem() {
   const char* threads = std::getenv("ASSAY_THREADS");
@@ -165,7 +173,7 @@ int Main(int argc, char** argv) {
     if (e.get_exit_code() == 0) return FinishOutput(app.exit(e));
     return Complain(kExitUsage, ParseProblem(app, e));
   }
-  for (const std::string& problem : {ThreadsProblem(), ObeyMaxVectors()}) {
+  for (const std::string& problem : {FolderProblem(), ThreadsProblem(), ObeyMaxVectors()}) {
     if (!problem.empty()) return Complain(kExitUsage, problem);
   }
   if (auto status = CheckFloatEnvironment(); !status) return Complain(kExitHarness, status.error().message);

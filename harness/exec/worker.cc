@@ -50,11 +50,11 @@ Call<void> Worker::Start() {
 
 Call<void> Worker::StartSealed() {
   Result<Surroundings> made = MakeSurroundings(options_.seal, options_.plugin, options_.executable);
-  if (!made) return CallFailed(Outcome::kError, made.error().message);
+  if (!made) return CallFailed(Outcome::kHost, made.error().message);
   hidden_ = made->hidden;
   if (options_.seal.sealed) HideThisProcess();
   auto child = ChildProcess::Spawn(options_.executable, std::move(made->variables), std::move(made->folder));
-  if (!child) return CallFailed(Outcome::kError, child.error().message);
+  if (!child) return CallFailed(Outcome::kHost, child.error().message);
   process_ = std::move(*child);
   const Call<Json> sealed = Request("seal", {{"seal", EncodeSeal(made->seal)}}, options_.startup_timeout_s);
   if (!sealed) return tl::unexpected(sealed.error());

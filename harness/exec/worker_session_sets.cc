@@ -52,7 +52,7 @@ Call<void> WorkerSession::Bind(Plan& plan, size_t sets) {
   if (sets > kMostSets) return CallFailed(Outcome::kError, fmt::format("more than {} sets of operands", kMostSets));
   const Span span(Phase::kBind);
   Result<Plan::Memory> memory = spare_->TakeOrCreate((sets - first) * plan.image_bytes, plan.image_bytes);
-  if (!memory) return CallFailed(Outcome::kError, memory.error().message);
+  if (!memory) return CallFailed(Outcome::kHost, memory.error().message);
   memory->first = first, memory->sets = sets - first;
   Json images = Json::array();
   for (size_t i = 0; i < plan.layouts.size(); ++i) {

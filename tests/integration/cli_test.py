@@ -39,6 +39,14 @@ class BadInput(Cli):
         self.assertNotIn("worker", self.fails(2, "known", "runn").stderr)
         self.fails(2, "acc", "run", "--case", CASE, "--contract", "acc=f99")
 
+    def test_a_current_folder_that_is_gone(self):
+        gone = self.dir / "gone"
+        gone.mkdir()
+        done = subprocess.run(["sh", "-c", f"cd '{gone}' && rmdir '{gone}' && exec '{ASSAY}' list ops"], env=self.env,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("the current folder cannot be used: No such file or directory; change to another one", done.stderr)
+
     def test_names_that_do_not_exist_are_refused_with_those_that_do(self):
         run = ("run", "--case", CASE, "--out", "o")
         self.fails(2, "--impl nowhere: no backend offers an implementation of that name for these cases; there are "

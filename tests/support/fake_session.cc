@@ -17,7 +17,7 @@ constexpr double kInstant = 1e-6;
 
 bool SurvivedBy(Outcome outcome) {
   return outcome == Outcome::kUnsupported || outcome == Outcome::kUnavailable || outcome == Outcome::kError ||
-         outcome == Outcome::kOutOfMemory;
+         outcome == Outcome::kHost || outcome == Outcome::kOutOfMemory;
 }
 
 std::vector<Tensor> CopiesOf(const std::vector<Tensor>& tensors) {

@@ -36,10 +36,13 @@ bool Lies(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
-// Without links, as far as it exists; a folder's name without a slash at its end.
+// Without links, as far as it exists and may be searched; a folder's name without a slash at its end. Never empty: all
+// paths lie in an empty one.
 fs::path RealPath(const fs::path& path) {
   std::error_code error;
   fs::path real = fs::weakly_canonical(path, error);
+  if (error || real.empty()) real = fs::absolute(path, error).lexically_normal();
+  if (real.empty()) real = path;
   return real.has_filename() || !real.has_relative_path() ? real : real.parent_path();
 }
 
@@ -59,7 +62,7 @@ bool IsLibrary(const fs::path& path) {
 
 FileGrants::FileGrants(std::vector<std::string> hidden) {
   for (const std::string& path : hidden) {
-    if (!path.empty()) hidden_.push_back(RealPath(fs::absolute(path)));
+    if (!path.empty()) hidden_.push_back(RealPath(path));
   }
 }
 

@@ -83,6 +83,7 @@ void Attempt::SetVerdictOf(size_t output, Verdict of, ResultClass of_class, cons
 
 void Attempt::SetFailure(const WorkerFailure& failure) {
   memory_fault = memory_fault || failure.outcome == Outcome::kMemoryFault;
+  harness_failed = harness_failed || failure.outcome == Outcome::kHost;
   SetVerdict(VerdictOf(failure.outcome), ResultClass::kNone, failure.message);
 }
 

@@ -90,6 +90,13 @@ TEST_F(GrantsTest, LeaveOutWhatIsHiddenWhereverItLies) {
   EXPECT_THAT(granted("a/deep/", "a"), testing::ElementsAre("a/file.so w"));
 }
 
+// What cannot be looked for, as a folder that this user may not search, hides itself and nothing else.
+TEST_F(GrantsTest, OfOtherFilesStayWhereAHiddenOneCannotBeFound) {
+  FileGrants grants({(root_ / std::string(5000, 'x') / "store").string(), ""});
+  grants.ReadAndWrite(root_ / "b");
+  EXPECT_THAT(Granted(grants), testing::ElementsAre("b w"));
+}
+
 TEST_F(GrantsTest, AreNotFooledByLinks) {
   fs::create_directory_symlink(root_ / "a/deep/store", root_ / "link");
   FileGrants grants({(root_ / "link").string()});

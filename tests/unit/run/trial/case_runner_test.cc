@@ -107,7 +107,8 @@ constexpr End kEnds[] = {{Outcome::kUnsupported, Verdict::kUnsupported},
                          {Outcome::kError, Verdict::kError},
                          {Outcome::kOutOfMemory, Verdict::kError},
                          {Outcome::kDeviceLost, Verdict::kError},
-                         {Outcome::kProtocol, Verdict::kError}};
+                         {Outcome::kProtocol, Verdict::kError},
+                         {Outcome::kHost, Verdict::kError}};
 
 TEST_F(CaseRunnerOf, AnOfferThatFailsIsOneResult) {
   for (const auto& [outcome, verdict] : kEnds) {
@@ -118,6 +119,15 @@ TEST_F(CaseRunnerOf, AnOfferThatFailsIsOneResult) {
     EXPECT_EQ(attempt.record.verdict, Name(verdict));
     EXPECT_EQ(attempt.record.implementation, "");
   }
+}
+
+// What this machine did not give is no fault of the backend.
+TEST_F(CaseRunnerOf, FailuresOfTheHostAreItsOwn) {
+  session_->behave = DoingAt({.fails = Outcome::kHost}, Asked::kQuery, 0);
+  EXPECT_EQ(Judge().record.fault, "assay");
+  session_->calls.clear();
+  session_->behave = DoingAt({.fails = Outcome::kError}, Asked::kQuery, 0);
+  EXPECT_EQ(Judge().record.fault, "");
 }
 
 // Whatever ends the first implementation, and wherever: the second one is judged, and no plan stays behind.
