@@ -172,7 +172,9 @@ StatisticModel SumStatistic(const Contract& contract, const SumBoundSpec& spec, 
   statistic.stagnates = spec.height * u > kStagnation;
   statistic.floor = spec.squares_known ? 0 : SigmaFloor(spec.height, u);
   statistic.of_value = spec.extra_relative;
-  if (contract.acc != Accumulator::kTensorCore) statistic.lean = kLeastGridBias;
+  // An output that is rounded in any way may be cut off every time.
+  const bool to_nearest = contract.acc != Accumulator::kTensorCore && contract.out != OutputRounding::kAny;
+  if (to_nearest) statistic.lean = kLeastGridBias;
   AddTruncation(contract, spec.terms, statistic);
   return statistic;
 }

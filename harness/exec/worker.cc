@@ -35,12 +35,17 @@ Call<void> Worker::Start() {
   buffer_ = {};
   stderr_tail_.clear();
   stderr_open_ = true;
+  has_started_ = false;
   if (Call<void> sealed = StartSealed(); !sealed) {
     Stop();
     return sealed;
   }
-  if (options_.plugin.empty() || !options_.loads) return {};
+  if (options_.plugin.empty() || !options_.loads) {
+    has_started_ = true;
+    return {};
+  }
   const Call<Json> loaded = Request("load", {{"plugin", options_.plugin}}, options_.startup_timeout_s);
+  has_started_ = loaded.has_value();
   if (loaded) return {};
   const bool answered = running();  // else the message has what it printed
   Stop();
@@ -184,7 +189,7 @@ void Worker::Stop() {
   if (!running()) return;
   const ExitStatus status = process_.Stop(After(kStopSeconds));
   DrainStderr();
-  if (!status.killed_by_host && WIFSIGNALED(status.wait_status)) crash_at_end_ = status.Text();
+  if (has_started_ && !status.killed_by_host && WIFSIGNALED(status.wait_status)) crash_at_end_ = status.Text();
 }
 
 std::string Worker::StderrTail() const {

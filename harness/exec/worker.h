@@ -78,6 +78,7 @@ class Worker {
   std::shared_ptr<SharedTime> time_ = std::make_shared<SharedTime>();
   ChildProcess process_;
   FrameBuffer buffer_;
+  bool has_started_ = false;  // sealed, and with its plugin where it has one
   std::string stderr_tail_, sandbox_, hidden_, crash_at_end_;
   bool stderr_open_ = false;
 };

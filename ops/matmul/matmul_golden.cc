@@ -224,6 +224,11 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   AdmitOperandOverflow(bound, golden, contract, in);
   if (!op.HasEpilogue()) return bound;
 
+  // A factor that kernels have to round errs alike in every element.
+  const FloatFormat& narrow = FormatOf(DType::kBF16);
+  const bool rounds = RoundTo(narrow, op.alpha) != op.alpha || RoundTo(narrow, op.beta) != op.beta;
+  if (rounds) bound.statistic.lean.reset();
+
   // SumBound knows nothing of alpha: underflows of the product are scaled by it, sums overflow before it.
   const double scale = std::abs(op.alpha);
   bound.constant = bound.constant * std::max(1.0, scale) + EpilogueUnderflow(op, contract, out) * bound.growth;

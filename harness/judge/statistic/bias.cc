@@ -11,22 +11,24 @@ namespace {
 
 constexpr int64_t kSample = int64_t{1} << 18;
 
-// Of golden values without sign; of those of a large tensor, drawn always alike.
+// Of finite golden values without sign; of those of a large tensor, drawn always alike.
 std::vector<double> SampleValues(const ElementJudge& judge) {
   const auto& value = judge.golden().value;
   const auto size = static_cast<int64_t>(value.size());
-  std::vector<double> sample(static_cast<size_t>(std::min(size, kSample)));
+  std::vector<double> sample;
+  sample.reserve(static_cast<size_t>(std::min(size, kSample)));
   std::mt19937_64 random;
-  for (size_t i = 0; i < sample.size(); ++i) {
-    const auto at = size <= kSample ? i : static_cast<size_t>(random() % static_cast<uint64_t>(size));
-    sample[i] = std::fabs(value[at]);
+  for (int64_t i = 0; i < std::min(size, kSample); ++i) {
+    const int64_t at = size <= kSample ? i : static_cast<int64_t>(random() % static_cast<uint64_t>(size));
+    const double y = value[static_cast<size_t>(at)];
+    if (std::isfinite(y)) sample.push_back(std::fabs(y));
   }
   return sample;
 }
 
 // Trials that have the variance of the mean which `finite` values have of which some are equal: 1 / (1/N + the chance
-// that two of them are).
-double IndependentValues(const ElementJudge& judge, int64_t finite) {
+// that two others are).
+double CountIndependentValues(const ElementJudge& judge, int64_t finite) {
   std::vector<double> sample = SampleValues(judge);
   std::sort(sample.begin(), sample.end());
   double equal = 0;  // ordered pairs
@@ -36,11 +38,14 @@ double IndependentValues(const ElementJudge& judge, int64_t finite) {
     equal += count * (count - 1);
     begin = end;
   }
-  const auto size = static_cast<double>(sample.size());
-  return 1 / (1 / static_cast<double>(finite) + (size > 1 ? equal / (size * (size - 1)) : 0));
+  const auto size = static_cast<double>(sample.size()), n = static_cast<double>(finite);
+  double chance = size > 1 ? equal / (size * (size - 1)) : 0;
+  // A drawn place comes twice with the chance 1/N, which is no pair.
+  if (static_cast<int64_t>(judge.golden().value.size()) > kSample) chance = std::max(0.0, chance - 1 / n);
+  return 1 / (1 / n + chance);
 }
 
-Bias BiasOver(double lean, double trials, double permitted) {
+Bias MakeBias(double lean, double trials, double permitted) {
   const double limit = kBiasThreshold / std::sqrt(trials) + permitted;
   return {lean, limit, std::fabs(lean) / limit};
 }
@@ -50,9 +55,9 @@ Bias BiasOver(double lean, double trials, double permitted) {
 Bias MeasureBias(const ElementJudge& judge, double sum, int64_t finite) {
   const auto n = static_cast<double>(finite);
   const double permitted = *judge.bound().statistic.lean;
-  const Bias bias = BiasOver(sum / n, n, permitted);
+  const Bias bias = MakeBias(sum / n, n, permitted);
   // Sorting is worth its while only where it decides.
-  return bias.margin <= 1 ? bias : BiasOver(sum / n, IndependentValues(judge, finite), permitted);
+  return bias.margin <= 1 ? bias : MakeBias(sum / n, CountIndependentValues(judge, finite), permitted);
 }
 
 }  // namespace assay

@@ -24,7 +24,7 @@ struct StatisticOutcome {
   double sigma_acc_rms = 0;
   std::optional<double> effective_bits;  // none when the output's own rounding dominates
   double bias_z = 0;                     // sum of r with the sign of e times the sign of y, over sqrt(N)
-  double bias_margin = 0;                // where the contract rounds to nearest: see bias.h
+  std::optional<double> bias_margin;     // where the contract rounds to nearest: see bias.h
   int64_t outliers = 0;                  // values beyond kOutlierLevel
   Cluster cluster;                       // of them, where errors are independent
   GroupFinding group;                    // with the largest margin

@@ -28,7 +28,7 @@ constexpr double kTransferSlack = 20e-6, kDownloadFactor = 1, kUploadFactor = 2;
 constexpr double kSeenFactor = 3, kSeenSlack = 10e-6;
 
 // A device's clock rate may have risen since; that caches are empty makes nothing faster.
-constexpr double kColdFactor = 3, kColdSlack = 10e-6;
+constexpr double kColdFactor = 6, kColdSlack = 10e-6;
 constexpr size_t kFewestWarm = 10, kFewestCold = 3;
 
 // Executions of a call are alike, but for the first, which wakes threads up.

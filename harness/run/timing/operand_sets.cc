@@ -122,7 +122,10 @@ Piece OperandSets::Whole(size_t set, size_t operand) const {
 
 void OperandSets::AddPrefills(size_t set, std::vector<Piece>& pieces) const {
   for (size_t i = 0; i < case_.problem->outputs.size(); ++i) {
-    if (case_.problem->outputs[i].alias == 0) pieces.push_back(Whole(set, case_.problem->inputs.size() + i));
+    const size_t operand = case_.problem->inputs.size() + i;
+    const bool is_there =
+        std::ranges::any_of(pieces, [&](const Piece& p) { return p.set == set && p.operand == operand; });
+    if (case_.problem->outputs[i].alias == 0 && !is_there) pieces.push_back(Whole(set, operand));
   }
 }
 

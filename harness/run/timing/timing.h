@@ -54,6 +54,7 @@ struct Timing {
   std::vector<double> seconds;         // of the executions that count
   std::vector<double> step_medians_s;  // of those of each step
   bool clock_is_device = false;
+  bool has_host_times = false;  // in place of the plugin's, which no call accounted for
   bool cache_was_flushed = false;
   double host_seconds = 0;  // by the host's clock, of all calls that execute
   double wall_s = 0;        // mean of an execution by the same, with what a launch costs

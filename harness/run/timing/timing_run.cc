@@ -101,6 +101,7 @@ Call<bool> TimingRun::Step(int64_t& processor) {
     const bool late = HasSpentAll() || timing_.host_seconds > until + kPatience * std::max(0.1, request_.max_seconds);
     if (late && !unaccounted_s_.empty() && timing_.seconds.size() == before) {
       // By the host's clock, which makes them too long where the machine is busy, and never too short.
+      timing_.has_host_times = true;
       timing_.seconds.insert(timing_.seconds.end(), unaccounted_host_s_.begin(), unaccounted_host_s_.end());
       unaccounted_s_.clear(), unaccounted_host_s_.clear();
     }

@@ -232,7 +232,10 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
   if (timed.run != nullptr) AddSlices(attempt.record, timing->step_medians_s);
   if (first) SetFirstRound(attempt.record, *timing);
   if (cold) SetCold(attempt.record, **cold);
-  if (cold && (**cold).cache_was_flushed) {
+  const auto is_by_plugin = [&](const Timing& t) {
+    return !t.has_host_times && t.clock_is_device == timing->clock_is_device;
+  };
+  if (cold && (**cold).cache_was_flushed && is_by_plugin(*timing) && is_by_plugin(**cold)) {
     const std::string lie = ColdContradiction(timing->seconds, (**cold).seconds);
     if (!lie.empty()) AddContradiction(attempt.record, lie);
   }

@@ -45,8 +45,8 @@ class RepeatedCalls {
     for (const size_t set : order) {
       if (!used_[set]) continue;
       if (Call<void> changed = sets_.Change(set, random_, pieces); !changed) return changed;
-      // Few rows change at a time: what is left of the output before would mostly be right. Now and then it stays, for
-      // kernels that add to it.
+      // Few rows change at a time: what is left of the output before would mostly be right. Now and then it stays
+      // where slices move, for kernels that add to it.
       if (Draw(random_, 0, 7) != 0) sets_.AddPrefills(set, pieces);
       sets_.Renew(set, pieces);
     }

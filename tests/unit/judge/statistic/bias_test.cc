@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "tests/support/simulate/conv.h"
 #include "tests/support/simulate/sums.h"
 #include "tests/unit/judge/statistic/statistic_case.h"
 
@@ -52,13 +53,13 @@ TEST_P(LeaningErrors, AreSeenInNoElementButInAll) {
   const StatisticCase c(GetParam().id, "acc=f32");
   const StatisticOutcome right = c.Judge(RunCutting(c, {})).statistic;
   ASSERT_TRUE(right.applicable);
-  EXPECT_LE(right.bias_margin, 0.5);
+  EXPECT_LE(right.bias_margin.value_or(9), 0.5);
   EXPECT_TRUE(right.Holds());
   const StatisticOutcome cut = c.Judge(RunCutting(c, GetParam().cutting)).statistic;
   EXPECT_LE(cut.max_r, kElementThreshold);
   EXPECT_LE(cut.cluster.margin, 1);
   EXPECT_LE(cut.group.margin, 1);
-  EXPECT_GT(cut.bias_margin, 1);
+  EXPECT_GT(cut.bias_margin.value_or(0), 1);
   EXPECT_FALSE(cut.Holds());
   EXPECT_THAT(cut.reason, testing::HasSubstr("errors lean toward zero by"));
 }
@@ -68,23 +69,66 @@ INSTANTIATE_TEST_SUITE_P(Bias, LeaningErrors,
                                          Cutter{"matmul/f32/m=24,n=40,k=6/fill=uniform/seed=1", {.sum = 24}},
                                          Cutter{"matmul/f32/m=40,n=24,k=200/fill=normal/seed=0", {.operand = 21}}));
 
+struct LargeSums {
+  const char *form, *contract;
+};
+
 // What running sums lean by when their spacing grows is a share of their deviation, whatever the number of outputs.
 TEST(Bias, ManyCorrectSumsLeanLittle) {
+  constexpr LargeSums kLarge[] = {{"matmul/f32/m=128,n=96,k=96", "acc=f32"},
+                                  {"matmul/f32/m=128,n=96,k=48,alpha=0.3,beta=-1.5,bias=1", "acc=f32"},
+                                  {"matmul/f32/m=128,n=96,k=48,alpha=0.5,beta=-1.5,bias=1", "acc=f32"},
+                                  {"matmul/f16/m=128,n=96,k=48", "acc=f16"},
+                                  {"matmul/f16-f16-f32/m=96,n=96,k=96", "acc=f32;ftz=all"},
+                                  {"conv/f32/n=2,c=6,o=8,i=24x24,k=3x3,pad=1", "acc=f32"},
+                                  {"reduce/f32/shape=9000x70,axes=1", "acc=f32"},
+                                  {"reduce/f32/shape=9000x70,axes=1,kind=mean", "acc=f32;math=1"}};
   double largest = 0;
-  for (const char* fill : {"uniform", "normal", "lognormal", "outlier", "near_one"}) {
-    for (const char* shape : {"m=128,n=96,k=96", "m=48,n=48,k=700"}) {
-      const StatisticCase c(fmt::format("matmul/f32/{}/fill={}/seed=0", shape, fill), "acc=f32");
-      for (const Schedule& schedule : {Schedule{}, Schedule{.fma = true}, Schedule{.order = Order::kPairwise}}) {
+  int judged = 0;
+  for (const auto& [form, contract] : kLarge) {
+    for (const char* fill : {"uniform", "normal", "lognormal", "near_one"}) {
+      const StatisticCase c(fmt::format("{}/fill={}/seed=0", form, fill), contract);
+      for (const Schedule& schedule : {Schedule{}, Schedule{.order = Order::kPairwise, .fma = true}}) {
+        const Arithmetic unit = ArithmeticOf(c.contract);
         const StatisticOutcome s =
-            c.Judge(RunMatmul(c.problem, c.inputs, schedule, ArithmeticOf(c.contract))).statistic;
-        ASSERT_TRUE(s.applicable) << fill;
-        EXPECT_LE(s.bias_margin, 0.5) << c.problem.spec.Id() << " order " << static_cast<int>(schedule.order);
-        largest = std::max(largest, s.bias_margin);
+            c.Judge(c.problem.spec.op == "conv"     ? RunConv(c.problem, c.inputs, schedule, unit, Padding::kSkipped)
+                    : c.problem.spec.op == "reduce" ? RunReduce(c.problem, c.inputs, schedule, unit)
+                                                    : RunMatmul(c.problem, c.inputs, schedule, unit))
+                .statistic;
+        if (!s.applicable || !s.bias_margin) continue;
+        ++judged;
+        EXPECT_LE(*s.bias_margin, 0.5) << c.problem.spec.Id() << " order " << static_cast<int>(schedule.order);
+        largest = std::max(largest, *s.bias_margin);
       }
     }
   }
-  EXPECT_GT(largest, 0);
-  fmt::print("largest share of the limit: {:.3f}\n", largest);
+  EXPECT_GE(judged, 40);
+  RecordProperty("largest", fmt::format("{:.3f}", largest));
+}
+
+// Kernels round a factor that their arithmetic does not have, and err alike everywhere.
+TEST(Bias, IsNotAskedWhereAFactorHasToBeRounded) {
+  EXPECT_FALSE(StatisticCase("matmul/f32/m=8,n=8,k=8,alpha=0.3/fill=normal/seed=0", "acc=f32").bound.statistic.lean);
+  EXPECT_TRUE(StatisticCase("matmul/f32/m=8,n=8,k=8,alpha=-1.5/fill=normal/seed=0", "acc=f32").bound.statistic.lean);
+  EXPECT_FALSE(StatisticCase("matmul/f32/m=8,n=8,k=8/fill=normal/seed=0", "acc=f32;out=any").bound.statistic.lean);
+}
+
+TEST(Bias, InfinitiesAndNaNAreNoTrials) {
+  StatisticCase c("matmul/f32/m=64,n=16,k=40/fill=normal/seed=0", "acc=f32");
+  for (int64_t i = 0; i < 1024; i += 2) c.golden.value[i] = i % 4 == 0 ? std::nan("") : INFINITY;
+  const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF32);
+  const Bias found = MeasureBias(judge, 0.9 * 512, 512);
+  EXPECT_NEAR(found.limit, kBiasThreshold / std::sqrt(512) + *c.bound.statistic.lean, 1e-3);
+  EXPECT_GT(found.margin, 1);
+}
+
+TEST(Bias, ADrawnSampleOfALargeTensorHasNoPairsOfItsOwn) {
+  StatisticCase c("matmul/f32/m=1024,n=512,k=2/fill=normal/seed=0", "acc=f32");
+  const int64_t n = 1024 * 512;
+  for (int64_t i = 0; i < n; ++i) c.golden.value[i] = static_cast<double>(i + 1);
+  const ElementJudge judge(c.golden, c.bound, c.contract, DType::kF32);
+  const Bias found = MeasureBias(judge, 0.5 * static_cast<double>(n), n);
+  EXPECT_NEAR(found.limit, kBiasThreshold / std::sqrt(n) + *c.bound.statistic.lean, 1e-3);
 }
 
 TEST(Bias, EqualSumsCountOnce) {

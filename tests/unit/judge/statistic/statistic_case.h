@@ -60,7 +60,7 @@ struct AlarmTally {
     ++applicable;
     suspects += m.statistic.Suspect() ? 1 : 0;
     largest = std::max(largest, m.statistic.margin);
-    largest_bias = std::max(largest_bias, m.statistic.bias_margin);
+    largest_bias = std::max(largest_bias, m.statistic.bias_margin.value_or(0));
     largest_self = std::max(largest_self, m.statistic.self_margin.value_or(0));
     EXPECT_TRUE(m.statistic.Holds()) << c.problem.spec.Id() << " " << ToText(c.contract) << " " << what << ": "
                                      << m.statistic.reason;

@@ -52,7 +52,7 @@ TEST_F(Repeated, WhatIsSkippedOrRememberedIsAMismatch) {
 
 // It mostly is right: it has the value of the execution before, and data change little. One such execution is found
 // with a chance of 15 in 16 where outputs are made unknown before 7 of 8, and of about a half where they are not; 77 of
-// 100 lie more than six deviations from both.
+// 100 lie more than five deviations from both.
 TEST_F(Repeated, AnElementThatOneExecutionLeavesUnwrittenIsMostlyFound) {
   session_->cheat = Cheat::kSparesLast;
   planned_ = Planned("matmul/f32/m=40,n=5,k=8/fill=normal/seed=0");
