@@ -17,6 +17,12 @@ trap 'echo "assay: interrupted" >&2; exit 130' INT  # what ran meanwhile has end
 cd "$root"
 log=build/$preset.log
 mkdir -p build
+for path in build "build/$preset" "$log"; do
+  [ -e "$path" ] && [ ! -w "$path" ] || continue
+  echo "assay: $root/$path belongs to $(stat -c %U "$path") and cannot be written here; build as $(stat -c %U "$path")," \
+    "or in a copy of the repository of your own" >&2
+  exit 1
+done
 if [ ! -f "build/$preset/build.ninja" ] || [ $# -gt 0 ]; then
   echo "assay: configuring ($preset)" >&2
   if ! cmake --preset "$preset" "$@" >"$log" 2>&1; then
@@ -26,7 +32,10 @@ if [ ! -f "build/$preset/build.ninja" ] || [ $# -gt 0 ]; then
   fi
   sed -n '/assay backends:/,/^-- Configuring done/p' "$log" | grep -v 'Configuring done' >&2 || true
 fi
-if ! ninja -C "build/$preset" -n "$target" 2>/dev/null | grep -q 'no work to do'; then
+# A dry run of build.ninja by that name ends with the globs that CMake has looked at again each time; by another name it
+# goes on to the target. What the globs find anew is not in it.
+if ! ninja -C "build/$preset" -f "$root/build/$preset/build.ninja" -n "$target" 2>/dev/null |
+    grep -q 'no work to do'; then
   echo "assay: building ($preset), some minutes the first time" >&2
 fi
 

@@ -152,10 +152,12 @@ class Collection {
 Result<std::vector<StoreFile>> ListStore(const fs::path& root) {
   std::vector<StoreFile> files;
   std::error_code error;
-  if (root.empty() || !fs::exists(root, error)) return files;
   const auto fail = [&](const fs::path& path) {
     return Fail(ErrorCode::kIo, fmt::format("{}: cannot be listed: {}", path.string(), error.message()));
   };
+  if (root.empty() || (!fs::exists(root, error) && !error)) return files;
+  if (!error) fs::directory_iterator(root, error);  // the options below would take one without permission for empty
+  if (error) return fail(root);
   const auto options = fs::directory_options::skip_permission_denied;
   fs::recursive_directory_iterator entry(root, options, error);
   if (error) return fail(root);

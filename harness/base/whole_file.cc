@@ -25,7 +25,8 @@ Result<std::string> ReadWholeFile(const std::filesystem::path& path) {
   if (error) return fail(error.message());
   std::ifstream stream(path, std::ios::binary);
   std::string bytes(size, '\0');
-  if (!stream.read(bytes.data(), static_cast<std::streamsize>(size))) return fail("cannot be read");
+  if (!stream) return fail(fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (!stream.read(bytes.data(), static_cast<std::streamsize>(size))) return fail("cannot be read to its end");
   return bytes;
 }
 

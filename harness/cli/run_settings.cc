@@ -6,6 +6,7 @@
 #include <malloc.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "golden/store/store_files.h"
 #include "harness/base/parallel.h"
@@ -53,9 +54,10 @@ nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vect
   if (options.strict) out[kStrictKey] = true;
   if (options.selection.seed) out["seed"] = *options.selection.seed;
   if (options.perf && options.rounds > 1) out["rounds"] = options.rounds;
-  if (options.perf && !options.launches_us.empty()) {
-    out["launch_us"] = fmt::format("{}", fmt::join(options.launches_us, ", "));
-  }
+  std::set<std::string> backends;
+  for (const Device& c : devices) backends.insert(c.backend);
+  const std::vector<std::string> launches_us = KeepUsed(options.launches_us, backends);
+  if (options.perf && !launches_us.empty()) out["launch_us"] = fmt::format("{}", fmt::join(launches_us, ", "));
   if (!absent.empty()) out[kRequiredAbsentKey] = fmt::format("{}", fmt::join(absent, "; "));
   out["expectations"] = expectations.files;
   out["processor_class"] = ProcessorClass();
@@ -65,6 +67,7 @@ nlohmann::ordered_json RunEnvironment(const RunOptions& options, const std::vect
     Note(unknown);
   }
   out["machine_before"] = DescribeMachineState();
+  if (const std::string unset = FindUnset(options.backend.sandbox); !unset.empty()) Note(unset);
   if (const std::string gap = SandboxGap(devices); !gap.empty()) Note(gap);
   if (const std::string sandbox = SandboxOf(devices); !sandbox.empty()) out["sandbox"] = sandbox;
   if (const std::string hidden = HiddenFrom(devices); !hidden.empty()) out["hidden"] = hidden;

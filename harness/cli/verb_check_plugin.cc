@@ -14,6 +14,7 @@
 #include "harness/cli/options.h"
 #include "harness/cli/verbs.h"
 #include "harness/exec/plugin_check/check_runner.h"
+#include "harness/exec/plugin_discovery.h"
 #include "harness/plan/catalog.h"
 #include "harness/run/device/sandbox.h"
 #include "ops/operator.h"
@@ -47,9 +48,7 @@ int CheckPlugin(const CheckPluginOptions& options) {
     return kExitOk;
   }
   if (options.plugin.empty()) return Complain(kExitUsage, "check-plugin: name the plugin's .so file");
-  if (!std::filesystem::is_regular_file(options.plugin)) {
-    return Complain(kExitUsage, fmt::format("there is no file {}; check the path", options.plugin));
-  }
+  if (const std::string problem = FindFileProblem(options.plugin); !problem.empty()) return Complain(kExitUsage, problem);
   if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return Complain(kExitUsage, sandbox.error().message);
   for (const auto* names : {&options.only, &options.skip}) {
     for (const std::string& name : *names) {

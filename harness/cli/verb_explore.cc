@@ -93,8 +93,8 @@ std::string SharedOptions(const RunOptions& run) {
 }
 
 // The command that tries the same cases: those of a seed follow from what the devices made of them too.
-std::string AgainText(const ExploreOptions& options, const ExploreSettings& settings, const Explorer& explorer) {
-  std::string text = fmt::format("explore --seed {} --cases {}", settings.seed, explorer.cases());
+std::string AgainText(const ExploreOptions& options, const ExploreSettings& settings, size_t cases) {
+  std::string text = fmt::format("explore --seed {} --cases {}", settings.seed, cases);
   if (!options.ops.empty()) text += fmt::format(" --op {}", fmt::join(options.ops, ","));
   const CoverLimits usual = ExploreOptions().limits;
   if (options.limits.elements != usual.elements) text += fmt::format(" --max-elements {}", options.limits.elements);
@@ -108,7 +108,7 @@ std::string AgainText(const ExploreOptions& options, const ExploreSettings& sett
 nlohmann::ordered_json CoverageJson(const ExploreSettings& settings, const Explorer& explorer,
                                     const LoopResult& result) {
   nlohmann::ordered_json json = {{"seed", settings.seed},
-                                 {"cases", explorer.cases()},
+                                 {"cases", explorer.CountRan(result.records)},
                                  {"failing_cases", explorer.failures()},
                                  {"results_left_out", result.forgotten},
                                  {"coverage", nlohmann::ordered_json::array()}};
@@ -127,8 +127,14 @@ nlohmann::ordered_json CoverageJson(const ExploreSettings& settings, const Explo
 // What the records do not say.
 void PrintSummary(const ExploreOptions& options, const ExploreSettings& settings, const Explorer& explorer,
                   const LoopResult& result, const RunFolder& folder) {
-  Print(fmt::format("\nexplored: {} cases; the same again: {} {}\n", explorer.cases(), ProgramWord(),
-                    AgainText(options, settings, explorer)));
+  const size_t cases = explorer.CountRan(result.records);
+  if (cases == 0) {  // --cases refuses 0, and nothing is covered
+    Print(fmt::format("\nno case was explored {}\n",
+                      result.interrupted ? "before the interruption" : "within the time; give more with --for"));
+    return;
+  }
+  Print(fmt::format("\nexplored: {} cases; the same again: {} {}\n", cases, ProgramWord(),
+                    AgainText(options, settings, cases)));
   if (result.forgotten > 0) {
     Print(fmt::format("          {} results that passed or are unsupported are in no file\n", result.forgotten));
   }

@@ -8,11 +8,10 @@
 #include <system_error>
 
 namespace assay {
-namespace {
 
 namespace fs = std::filesystem;
 
-std::string ProblemOf(const fs::path& path) {
+std::string FindFileProblem(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) {
@@ -20,8 +19,11 @@ std::string ProblemOf(const fs::path& path) {
   }
   if (error) return fmt::format("{} cannot be read: {}", path.string(), error.message());
   if (fs::is_directory(status)) return fmt::format("{} is a folder; name the .so file itself", path.string());
+  if (!fs::is_regular_file(status)) return fmt::format("{} is no regular file; name the .so file itself", path.string());
   return "";
 }
+
+namespace {
 
 bool IsGivenName(std::string_view text) {
   return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == text.npos;
@@ -42,7 +44,7 @@ PluginCandidate FromArgument(std::string_view text) {
   }
   // Absolute, so that the loader never falls back to the library search path for a name without a slash.
   candidate.path = fs::absolute(fs::path(text));
-  candidate.problem = ProblemOf(candidate.path);
+  candidate.problem = FindFileProblem(candidate.path);
   return candidate;
 }
 
@@ -53,7 +55,7 @@ void AddFromList(std::string_view list, const char* variable, std::vector<Plugin
     if (entry.empty()) continue;  // not the current directory, as it would be in PATH
     PluginCandidate candidate{"", fs::path(entry), variable, ""};
     candidate.problem = candidate.path.is_absolute()
-                            ? ProblemOf(candidate.path)
+                            ? FindFileProblem(candidate.path)
                             : fmt::format("'{}' in {} is relative; write an absolute path", entry, variable);
     out.push_back(std::move(candidate));
   }
@@ -68,7 +70,7 @@ void AddInstalled(const fs::path& executable_folder, std::vector<PluginCandidate
   }
   std::sort(paths.begin(), paths.end());
   for (fs::path& path : paths) {
-    std::string problem = ProblemOf(path);  // a dangling link
+    std::string problem = FindFileProblem(path);  // a dangling link
     out.push_back({"", std::move(path), kInstalledOrigin, std::move(problem)});
   }
 }

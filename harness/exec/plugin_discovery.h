@@ -37,6 +37,9 @@ struct DiscoveryOptions {
 // Fills in the variables (ignored by a program with raised privileges) and the folder of this program.
 DiscoveryOptions DiscoveryFromEnvironment(std::vector<std::string> plugin_args);
 
+// Why it is no file that could be a plugin, and what to do; "" when it may be one.
+std::string FindFileProblem(const std::filesystem::path& path);
+
 std::vector<PluginCandidate> DiscoverPlugins(const DiscoveryOptions& options);
 
 // The first problem of a candidate that the user named (anything but an installed one), as a usage error.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "harness/cases/case_groups.h"
 #include "harness/explore/still_fails.h"
@@ -161,6 +162,15 @@ void Explorer::WriteSuite() {
   if (const Status written = folder_.WriteText(kFailuresSuite, text); !written) {
     loop_.observer->Noted("the suite of failing cases is not written: " + written.error().message);
   }
+}
+
+size_t Explorer::CountRan(std::span<const Record> records) const {
+  std::set<std::string> recorded;  // an interruption comes before the last of them are judged
+  for (const Record& record : records) recorded.insert(record.case_id);
+  const auto cut_off = std::ranges::count_if(open_, [&](const auto& open) {
+    return !recorded.contains(open.first) && !saved_.contains(open.first);
+  });
+  return explored_ - static_cast<size_t>(cut_off);
 }
 
 std::vector<Explorer::OfOperator> Explorer::Coverage() const {

@@ -41,7 +41,8 @@ class Explorer : public CaseSource {
   size_t total() const override { return settings_.cases; }
   std::string StatusText() const override;
 
-  size_t cases() const { return explored_; }  // that were given, without those made smaller
+  // Cases that ran, without those made smaller: given, and judged or with one of `records` that were kept at the end.
+  size_t CountRan(std::span<const Record> records) const;
   struct OfOperator {
     std::string op;
     std::vector<Explored> sets;

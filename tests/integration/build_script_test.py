@@ -22,6 +22,11 @@ echo "[1/4] CXX a.o"; echo "[2/4] CXX b.o"
 until [ -s "$0.go" ]; do sleep 0.05; [ -e "$0" ] || exit 1; done
 . "$0.go"
 """
+UP_TO_DATE = """#!/bin/sh
+for word; do case $word in -n) dry=1 ;; */build/release/build.ninja) named=1 ;; esac; done
+if [ -z "$dry" ] || [ -n "$named" ]; then echo "ninja: no work to do."
+else echo "[0/2] Re-checking globbed directories..."; echo "[1/2] Re-running CMake..."; fi
+"""
 # Both clean up when they are interrupted, and fail.
 INTERRUPTED = """#!/bin/sh
 trap 'exit 1' INT
@@ -95,6 +100,28 @@ class BuildScript(unittest.TestCase):
         build = self.start(subprocess.PIPE)
         stderr = build.communicate(timeout=60)[1]
         self.assertEqual((build.returncode, stderr), (0, b"assay: building (release), some minutes the first time\n"))
+
+    # A dry run of build.ninja as CMake writes it where it globs: it goes no further than that unless it has another name.
+    def test_nothing_at_all_where_nothing_is_to_be_built(self):
+        ninja = self.root / "bin/ninja"
+        ninja.write_text(UP_TO_DATE)
+        build = self.start(subprocess.PIPE)
+        stderr = build.communicate(timeout=60)[1]
+        self.assertEqual((build.returncode, stderr), (0, b""))
+
+    def test_a_build_folder_of_somebody_else(self):
+        user = {}
+        if os.geteuid() == 0:
+            self.root.chmod(0o755)
+            user = {"user": 65534}
+        for path in ("build/release", "build"):
+            (self.root / path).chmod(0o555)
+            self.addCleanup((self.root / path).chmod, 0o755)
+        done = subprocess.run([self.root / "scripts/build.sh", "release", "product"], env=self.env, capture_output=True,
+                              text=True, stdin=subprocess.DEVNULL, timeout=60, **user)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, r"^assay: \S+/build belongs to \S+ and cannot be written here; build as ")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     def test_a_failure_shows_the_end_of_the_log(self):
         self.let_on('echo "b.cc:7: error: no such thing"; exit 1')

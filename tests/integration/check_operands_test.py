@@ -5,11 +5,13 @@ import json
 import math
 import os
 import random as randoms
+import shlex
 import struct
 import sys
 import unittest
 
-from dumped_tensors import A, B, Matmul, Y, bf16, read_npy, write_npy, write_safetensors
+from dumped_tensors import A, ASSAY, B, Matmul, Y, bf16, read_npy, write_npy, write_safetensors
+from own_folder import HELD_BY_PERMISSIONS
 
 
 class Operands(Matmul):
@@ -185,6 +187,11 @@ class Operands(Matmul):
             self.refused("full.npy: this is a device or a pipe, which has no size; name a regular file", **operand)
         (self.dir / "folder.npy").mkdir()
         self.refused("folder.npy: this is a folder; name a file", a="folder.npy")
+        (self.dir / "y.npy").chmod(0)
+        program = self.dir / "held"
+        program.write_text(f"#!/bin/sh\nexec {shlex.join([*HELD_BY_PERMISSIONS, ASSAY])} \"$@\"\n")
+        program.chmod(0o755)
+        self.refused("y.npy: cannot be read: Permission denied", program=program)
 
     def test_a_case_that_does_not_fit_is_refused_before_it_is_read_or_computed(self):
         with open(self.dir / "huge.npy", "wb") as file:

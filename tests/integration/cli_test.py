@@ -294,6 +294,9 @@ class BadInput(Cli):
                     self.assertIn("plugin from --plugin" if words else "plugin from ASSAY_ADD_PLUGIN_FILES", done.stderr)
                     self.assertIn("name the", done.stderr)  # what to do
                     self.assertFalse((self.dir / "o").exists())  # before anything ran
+        for verb in (("run", "--case", CASE, "--plugin"), ("check-plugin",)):
+            self.fails(2, "is a folder; name the .so file itself", *verb, ".")
+            self.fails(2, "/dev/null is no regular file; name the .so file itself", *verb, "/dev/null")
         self.fails(4, "no backend plugin", "run", "--case", CASE, env={"ASSAY_PLUGIN_FILES": ""})
         self.fails(2, "no such backend", "run", "--case", CASE, "--backend", "cuda13")
         for how, problem in (("bad_name", "Mis Behaving"), ("null_function", "query"), ("crash_on_load", "SIGSEGV")):

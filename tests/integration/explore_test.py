@@ -67,6 +67,12 @@ class Explore(Base):
         self.assertRegex(done.stdout, r"explored: [1-9]\d* cases; the same again: \S+ explore --seed \d+ --cases \d+ --op softmax ")
         self.assertRegex(done.stderr, r"seed \d+")
 
+    def test_no_case_within_the_time(self):
+        done = self.explore("out", "--op", "softmax", "--for", "0.000001s", code=4)
+        self.assertIn("no case was explored within the time", done.stdout)
+        self.assertNotIn("the same again", done.stdout)
+        self.assertNotIn("covered", done.stdout)
+
     def test_what_cannot_be_is_refused(self):
         self.assertIn("no operator", self.explore("a", "--op", "matmull", code=2).stderr)
         self.assertIn("is no time such as", self.explore("b", "--for", "soon", code=2).stderr)
@@ -92,7 +98,9 @@ class Explore(Base):
         self.assertEqual(process.returncode, 130, stderr)
         self.assertGreater(len(self.records("out")), 0)
         self.assertTrue((self.dir / "out" / "report.html").exists())
-        self.assertIn("explored:", stdout)
+        explored = re.search(r"explored: (\d+) cases; the same again: .* --cases (\d+) ", stdout)
+        ran = str(len(self.cases("out")))  # no failure, thus none made smaller
+        self.assertEqual((explored[1], explored[2]), (ran, ran))
 
     @staticmethod
     def await_lines(path):

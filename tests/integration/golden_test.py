@@ -15,7 +15,7 @@ import sys
 import time
 import unittest
 
-from own_folder import OwnFolder
+from own_folder import HELD_BY_PERMISSIONS, OwnFolder
 
 ASSAY = sys.argv[1]
 SMALL = ["matmul/f32/m=8,n=8,k=64/fill=normal/seed=0", "matmul/f64/m=8,n=8,k=64/fill=normal/seed=0",
@@ -223,6 +223,16 @@ class Gc(Base):
         self.build(SMALL[:1])
         self.assertIn("none of the 1 golden values of the store fits", self.golden("list", "--filter", "conv*", code=4).stderr)
         self.assertEqual(self.golden("list", "--filter", "matmul*").stderr, "")
+
+    def test_a_store_that_may_not_be_read_is_not_empty(self):
+        self.build(SMALL[:1])
+        self.store.chmod(0)
+        done = subprocess.run([*HELD_BY_PERMISSIONS, *self.command("list")], cwd=self.dir, env=self.env, capture_output=True,
+                              text=True, timeout=240)
+        self.store.chmod(0o755)  # before the folder is removed
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("cannot be listed: Permission denied", done.stderr)
+        self.assertNotIn("no golden value", done.stderr)
 
 
 class Processes(Base):

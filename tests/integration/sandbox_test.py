@@ -192,6 +192,11 @@ class Options(Sandbox):
     def test_variables_and_folders_are_opened_one_by_one(self):
         self.assertEqual(self.verdict("read_variables"), "pass")
         self.assertEqual(self.verdict("read_variables", "--pass-env", "USER_OWN_VARIABLE", out="passed"), "mismatch")
+        done, _ = self.attempt("read_variables", "--pass-env", "USER_OWN_VARIABLE", "--pass-env", "NOT_SET", out="unset")
+        self.assertIn("--pass-env: not set in the environment: NOT_SET; workers do not see it", done.stderr)
+        done, _ = self.attempt("read_variables", "--pass-env", "USER_OWN_VARIABLE=2", out="with-value")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--pass-env 'USER_OWN_VARIABLE=2': give the name of a variable only", done.stderr)
         if not self.has_landlock():
             self.skipTest("this kernel has no Landlock")
         self.assertEqual(self.verdict("read_files", "--grant", "granted", out="other"), "pass")

@@ -150,7 +150,10 @@ class Roofline(Cli):
             self.assertEqual(r["price_per_hour"], 3)
         self.assertIn("cost of 10^6", (self.dir / "out/summary.md").read_text())
         done, _ = self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive", "--perf-time", "0.005", "--price",
-                                 "cuda=3", "--price", "1", out="other")
+                                 "cuda=3", "--price", "1", "--launch-us", "cpux=3", out="other")
+        self.assertIn("--launch-us: unused for cpux", done.stderr)
+        self.assertNotIn("launch_us", json.loads((self.dir / "other/environment.json").read_text()))
+        self.assertNotIn("Times were believed", (self.dir / "other/summary.md").read_text())
         self.assertIn("--price: unused for cuda; the backends of this run are cpu", done.stderr)
         self.fails(2, "'cheap' is no price", "run", "--case", CASE, "--price", "cheap")
 

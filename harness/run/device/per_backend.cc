@@ -30,6 +30,14 @@ std::optional<double> ForBackend(const PerBackend& numbers, const std::string& b
   return std::nullopt;
 }
 
+std::vector<std::string> KeepUsed(std::vector<std::string> texts, const std::set<std::string>& backends) {
+  std::erase_if(texts, [&](const std::string& text) {
+    const size_t equals = text.rfind('=');
+    return equals != text.npos && !backends.contains(text.substr(0, equals));
+  });
+  return texts;
+}
+
 std::string FindUnused(const PerBackendOption& option, const PerBackend& numbers,
                        const std::set<std::string>& backends) {
   std::vector<std::string> unused;

@@ -30,6 +30,9 @@ Result<PerBackend> ParsePerBackend(const PerBackendOption& option, const std::ve
 // Nothing where neither the backend nor all others have one.
 std::optional<double> ForBackend(const PerBackend& numbers, const std::string& backend);
 
+// Those texts that are of a backend of the run or of all. Precondition: ParsePerBackend(option, texts).
+std::vector<std::string> KeepUsed(std::vector<std::string> texts, const std::set<std::string>& backends);
+
 // Says which are of no backend of the run; "" when none is. No error: a list may serve several machines.
 std::string FindUnused(const PerBackendOption& option, const PerBackend& numbers,
                        const std::set<std::string>& backends);

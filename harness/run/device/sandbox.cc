@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdlib>
 #include <set>
 
 #include "golden/store/store.h"
@@ -27,12 +28,26 @@ Status CheckSandbox(const SandboxOptions& options) {
   for (const std::string& limit : options.limits) {
     if (Status set = SetLimit(limit, limits); !set) return UsageError("--worker-limit: " + set.error().message);
   }
+  for (const std::string& name : options.passed) {
+    if (!name.empty() && name.find('=') == name.npos) continue;
+    return UsageError(
+        fmt::format("--pass-env '{}': give the name of a variable only; its value is taken from the environment", name));
+  }
   for (const std::string& path : options.granted) {
     std::error_code error;
     if (std::filesystem::exists(path, error)) continue;
     return UsageError(fmt::format("--grant {}: there is no such file or folder; create it first", path));
   }
   return {};
+}
+
+std::string FindUnset(const SandboxOptions& options) {
+  std::vector<std::string> unset;
+  for (const std::string& name : options.passed) {
+    if (std::getenv(name.c_str()) == nullptr) unset.push_back(name);
+  }
+  if (unset.empty()) return "";
+  return fmt::format("--pass-env: not set in the environment: {}; workers do not see it", fmt::join(unset, ", "));
 }
 
 std::string SandboxOf(const std::vector<Device>& devices) {

@@ -14,8 +14,11 @@ namespace assay {
 // Precondition: CheckSandbox(options).
 SealOptions SealFor(const SandboxOptions& options);
 
-// Errors: a limit that is none, a granted file that is not there.
+// Errors: a limit that is none, a granted file that is not there, a variable that is given with a value.
 Status CheckSandbox(const SandboxOptions& options);
+
+// Says which variables of --pass-env are not set, "" when all are.
+std::string FindUnset(const SandboxOptions& options);
 
 // How they are sealed, the same for all of them; "" where none runs.
 std::string SandboxOf(const std::vector<Device>& devices);

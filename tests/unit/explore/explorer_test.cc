@@ -54,7 +54,7 @@ class Exploring : public testing::Test {
     const std::vector<Device> devices = {FakeDevice("fake", session_)};
     Explorer explorer(settings_, devices, loop_, folder);
     LoopResult result = RunCases(explorer, devices, loop_, folder);
-    explored_ = explorer.cases();
+    explored_ = explorer.CountRan(result.records);
     failures_ = explorer.failures();
     return result;
   }
@@ -166,6 +166,7 @@ TEST_F(Exploring, AnInterruptEndsItAndKeepsWhatIsThere) {
   EXPECT_TRUE(result.interrupted);
   EXPECT_GT(result.records.size(), 0u);
   EXPECT_LT(result.records.size(), 40u);
+  EXPECT_EQ(explored_, result.records.size());
 }
 
 TEST_F(Exploring, LongRunsKeepNoMorePassesThanAskedFor) {
