@@ -48,7 +48,8 @@ int CheckPlugin(const CheckPluginOptions& options) {
     return kExitOk;
   }
   if (options.plugin.empty()) return Complain(kExitUsage, "check-plugin: name the plugin's .so file");
-  if (const std::string problem = FindFileProblem(options.plugin); !problem.empty()) return Complain(kExitUsage, problem);
+  if (const std::string problem = FindFileProblem(options.plugin); !problem.empty())
+    return Complain(kExitUsage, problem);
   if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return Complain(kExitUsage, sandbox.error().message);
   for (const auto* names : {&options.only, &options.skip}) {
     for (const std::string& name : *names) {

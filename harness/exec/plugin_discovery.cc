@@ -19,7 +19,8 @@ std::string FindFileProblem(const fs::path& path) {
   }
   if (error) return fmt::format("{} cannot be read: {}", path.string(), error.message());
   if (fs::is_directory(status)) return fmt::format("{} is a folder; name the .so file itself", path.string());
-  if (!fs::is_regular_file(status)) return fmt::format("{} is no regular file; name the .so file itself", path.string());
+  if (!fs::is_regular_file(status))
+    return fmt::format("{} is no regular file; name the .so file itself", path.string());
   return "";
 }
 

@@ -167,9 +167,8 @@ void Explorer::WriteSuite() {
 size_t Explorer::CountRan(std::span<const Record> records) const {
   std::set<std::string> recorded;  // an interruption comes before the last of them are judged
   for (const Record& record : records) recorded.insert(record.case_id);
-  const auto cut_off = std::ranges::count_if(open_, [&](const auto& open) {
-    return !recorded.contains(open.first) && !saved_.contains(open.first);
-  });
+  const auto cut_off = std::ranges::count_if(
+      open_, [&](const auto& open) { return !recorded.contains(open.first) && !saved_.contains(open.first); });
   return explored_ - static_cast<size_t>(cut_off);
 }
 

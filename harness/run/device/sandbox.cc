@@ -30,8 +30,8 @@ Status CheckSandbox(const SandboxOptions& options) {
   }
   for (const std::string& name : options.passed) {
     if (!name.empty() && name.find('=') == name.npos) continue;
-    return UsageError(
-        fmt::format("--pass-env '{}': give the name of a variable only; its value is taken from the environment", name));
+    return UsageError(fmt::format(
+        "--pass-env '{}': give the name of a variable only; its value is taken from the environment", name));
   }
   for (const std::string& path : options.granted) {
     std::error_code error;
