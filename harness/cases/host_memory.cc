@@ -83,6 +83,12 @@ Status CheckFits(const Problem& problem, double available_bytes) {
                           OperandsText(problem), Gigabytes(bytes), Gigabytes(available_bytes)));
 }
 
+void KeepFreedMemory() {
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 64 << 20);
+}
+
 void ReturnFreedMemory() {
   ReturnKeptMemory();
   malloc_trim(0);

@@ -44,6 +44,10 @@ inline bool IsLarge(const Problem& problem) {
   return problem.bytes > kLargeCaseBytes;
 }
 
+// Tensors come and go by the thousand in a run. Returned to the kernel each time, their pages would be faulted in and
+// cleared again for every execution. Call it before there are threads.
+void KeepFreedMemory();
+
 // Hands memory that the program freed but keeps back to the kernel.
 void ReturnFreedMemory();
 

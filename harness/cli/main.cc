@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/cli/run_settings.h"
+#include "harness/cases/host_memory.h"
 #include "harness/cli/verbs.h"
 
 namespace {
@@ -17,7 +17,7 @@ bool IsWorker(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (!IsWorker(argc, argv)) assay::cli::KeepFreedMemory();
+  if (!IsWorker(argc, argv)) assay::KeepFreedMemory();
   return assay::cli::Main(argc, argv);
 } catch (const std::exception& e) {
   return assay::cli::Complain(assay::kExitHarness, std::string("internal error: ") + e.what());

@@ -42,7 +42,7 @@ Status WriteMeasured(const BegunRun& run, bool interrupted) {
     environment["unnamed_libraries"] = unnamed;
     Note(unnamed);
   }
-  if (const std::string crashes = CrashesAtEndText(devices); !crashes.empty()) {
+  if (const std::string crashes = DescribeCrashesAtEnd(devices); !crashes.empty()) {
     environment["crashes_at_end"] = crashes;
     Note(crashes);
   }

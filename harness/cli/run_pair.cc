@@ -11,9 +11,9 @@
 #include "harness/base/text.h"
 #include "harness/base/whole_file.h"
 #include "harness/cli/terminal/output.h"
+#include "harness/plan/per_backend.h"
 #include "harness/results/finished_run.h"
 #include "harness/results/missing.h"
-#include "harness/run/device/per_backend.h"
 
 namespace assay::cli {
 namespace fs = std::filesystem;
@@ -22,6 +22,13 @@ namespace {
 nlohmann::json EnvironmentOf(const fs::path& run) {
   const auto text = ReadWholeFile(run / "environment.json");
   return ParseJson(text.value_or(""));
+}
+
+// "" where the file, which anybody may have written, has something else there.
+std::string TextOf(const nlohmann::json& object, const char* key) {
+  if (!object.is_object()) return "";
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
 // What times by the host's clock depend on; "" when it is not known.
@@ -36,10 +43,9 @@ std::string HostOf(const nlohmann::json& environment) {
 }
 
 // Of each backend that has records.
-std::map<std::string, double> LaunchesOf(const nlohmann::json& environment, const std::vector<Record>& records) {
+std::map<std::string, double> ReadLaunches(const nlohmann::json& environment, const std::vector<Record>& records) {
   std::map<std::string, double> found;
-  if (!environment.is_object()) return found;
-  const std::string text = environment.value("launch_us", "");
+  const std::string text = TextOf(environment, "launch_us");
   if (text.empty()) return found;
   std::vector<std::string> words;
   for (const std::string_view word : Split(text, ',')) words.emplace_back(Trim(word));
@@ -55,8 +61,8 @@ std::map<std::string, double> LaunchesOf(const nlohmann::json& environment, cons
 std::string PluginName(const nlohmann::json& environment, std::string_view backend) {
   if (!environment.is_object() || !environment.contains("backends")) return "";
   for (const auto& device : environment["backends"]) {
-    if (!device.is_object() || device.value("backend", "") != backend) continue;
-    if (std::string name = device.value("plugin_name", ""); !name.empty()) return name;
+    if (TextOf(device, "backend") != backend) continue;
+    if (std::string name = TextOf(device, "plugin_name"); !name.empty()) return name;
   }
   return "";
 }
@@ -73,7 +79,7 @@ Result<RunToCompare> ReadRunToCompare(const fs::path& path) {
   }
   const bool offers_known = is_folder && fs::exists(path / "plan.json", error) && fs::exists(path / kOffersFile, error);
   const nlohmann::json environment = is_folder ? EnvironmentOf(path) : nlohmann::json();
-  std::map<std::string, double> launches_us = LaunchesOf(environment, run->records);
+  std::map<std::string, double> launches_us = ReadLaunches(environment, run->records);
   return RunToCompare{path.string(),       std::move(run->records),    offers_known,
                       HostOf(environment), is_folder ? "" : run->torn, std::move(launches_us)};
 }

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <malloc.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -13,9 +12,9 @@
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/perf/machine_state.h"
+#include "harness/plan/per_backend.h"
 #include "harness/results/environment.h"
 #include "harness/results/processor_class.h"
-#include "harness/run/device/per_backend.h"
 #include "harness/run/device/sandbox.h"
 #include "harness/run/timing/witnesses.h"
 #include "harness/run/trial/record_fields.h"
@@ -34,12 +33,6 @@ std::vector<std::string> BackendsOnHost(const std::vector<Device>& devices) {
 }
 
 }  // namespace
-
-void KeepFreedMemory() {
-  mallopt(M_MMAP_MAX, 0);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  mallopt(M_TOP_PAD, 64 << 20);
-}
 
 nlohmann::ordered_json DescribeDevices(const std::vector<Device>& devices) {
   auto out = nlohmann::ordered_json::array();

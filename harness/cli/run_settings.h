@@ -12,10 +12,6 @@
 
 namespace assay::cli {
 
-// Tensors come and go by the thousand in a run. Returned to the kernel each time, their pages would be faulted in and
-// cleared again for every execution.
-void KeepFreedMemory();
-
 // "backends" of environment.json.
 nlohmann::ordered_json DescribeDevices(const std::vector<Device>& devices);
 

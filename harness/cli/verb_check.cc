@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -39,14 +40,16 @@ Status WriteGolden(const std::filesystem::path& path, const CaseData& data) {
     tensors.push_back({operand.name, dtype, operand.shape, output.golden.value.data()});
   }
   if (path.extension() == ".safetensors") return WriteSafetensors(path, tensors, {{"op", data.problem.spec.op}});
-  if (tensors.size() == 1) {
-    tensors[0].name.clear();
-    return WriteNpy(path, tensors[0]);
-  }
+  tensors[0].name.clear();
+  return WriteNpy(path, tensors[0]);
+}
+
+Status CheckGoldenFits(const std::filesystem::path& path, const Problem& problem) {
+  if (path.extension() != ".npy" || problem.outputs.size() == 1) return {};
   return UsageError(
-      fmt::format("{}: a .npy holds one tensor, and {} has {} outputs: give a name that ends in "
+      fmt::format("--write-golden {}: a .npy holds one tensor, and {} has {} outputs: give a name that ends in "
                   ".safetensors",
-                  path.string(), data.problem.spec.op, tensors.size()));
+                  path.string(), problem.spec.op, problem.outputs.size()));
 }
 
 bool IsSafetensors(const std::filesystem::path& path) {
@@ -84,17 +87,23 @@ int Check(const CheckOptions& options) {
     progress.End();
     return Complain(kExitUsage, user.error().message);
   }
+  if (auto fits = CheckGoldenFits(options.write_golden, user->data.problem); !fits) {
+    progress.End();
+    return Complain(kExitUsage, fits.error().message);
+  }
   auto judged = JudgeUserCase(options.request, *user, [&](const char* stage) { progress.Begin(stage); });
   progress.End();
   if (!judged) return Complain(kExitUsage, judged.error().message);
   CheckResult& result = *judged;
   result.record.reproduce = CheckLine(ProgramWord(), options.request);
+  fmt::print("{}", options.json ? ToJsonLine(result.record) + "\n" : CheckText(*user, result));
+  // After the verdict, which a full disk does not take back.
   if (!options.write_golden.empty()) {
     if (auto written = WriteGolden(options.write_golden, user->data); !written) {
-      return Complain(kExitUsage, "--write-golden: " + written.error().message);
+      std::fflush(stdout);
+      return Complain(kExitHarness, "--write-golden: " + written.error().message);
     }
   }
-  fmt::print("{}", options.json ? ToJsonLine(result.record) + "\n" : CheckText(*user, result));
   ExitFlags flags;
   flags.strict = options.strict;
   const Decision& decision = result.worst().decision;

@@ -34,7 +34,7 @@ class PowerLoop {
 
   MeasuredCases Run() {
     std::vector<std::thread> threads;
-    for (int i = 0; i < workers_.count; ++i) threads.emplace_back([this] { Work(); });
+    for (int i = 0; i < workers_.count; ++i) threads.emplace_back([this] { WorkGuarded(); });
     for (std::thread& thread : threads) thread.join();
     MeasuredCases all{{}, done_};
     for (PowerTally& tally : tallies_) all.tally.Add(std::move(tally));
@@ -43,6 +43,15 @@ class PowerLoop {
   }
 
  private:
+  void WorkGuarded() {
+    try {
+      Work();
+    } catch (const std::exception& fault) {  // of the corpus' worker, or of what follows a case
+      const std::lock_guard lock(mutex_);
+      problem_ = fmt::format("{}: {}", workers_.corpus, DescribeException(fault));
+    }
+  }
+
   void Work() {
     PluginCandidate candidate;
     candidate.path = workers_.corpus;

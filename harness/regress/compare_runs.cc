@@ -200,7 +200,7 @@ class RunComparer {
   }
 
   // A time that was believed because a launch might take long is not known to be one that the other run would believe.
-  std::string WhyLaunchesDiffer(const std::string& backend) const {
+  std::string ExplainLaunches(const std::string& backend) const {
     const auto text = [&](const RunToCompare& run) {
       const auto it = run.launches_us.find(backend);
       return it == run.launches_us.end() ? std::string("none") : fmt::format("{:g}", it->second);
@@ -216,7 +216,7 @@ class RunComparer {
       return "one was timed by the device's clock, the other by the host's";
     }
     if (place.device_renamed) return "the device has another name";
-    if (std::string why = WhyLaunchesDiffer(place.backend); !why.empty()) return why;
+    if (std::string why = ExplainLaunches(place.backend); !why.empty()) return why;
     const bool other_host = after.timing_clock != "device" && base_.host != now_.host;
     return other_host ? "the hosts differ in processor, cores or variables" : "";
   }

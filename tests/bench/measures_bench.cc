@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "harness/base/statistics.h"
+#include "harness/cases/host_memory.h"
 #include "harness/cli/run_settings.h"
 #include "harness/cli/verbs.h"
 #include "harness/run/device/executions.h"
@@ -195,6 +196,6 @@ int Main(int argc, char** argv) {
 // Sessions start this program as their workers.
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "worker") return assay::cli::Main(argc, argv);
-  assay::cli::KeepFreedMemory();
+  assay::KeepFreedMemory();
   return assay::bench::Main(argc, argv);
 }

@@ -54,7 +54,7 @@ int64_t ChangedBy(Corpus& corpus, const CaseData& data, const std::string& effec
 void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<const char*>& fills, size_t schedules) {
   Corpus corpus;
   for (const char* fill : fills) {
-    for (int seed = 0; seed < 3; ++seed) {
+    for (int seed = 0; seed < ASSAY_TEST_SEEDS; ++seed) {
       const std::string id = problem + "/fill=" + fill + "/seed=" + std::to_string(seed);
       const std::vector<Judged> judged = corpus.Judge(id, "legal.");
       EXPECT_GE(judged.size(), schedules) << id;

@@ -9,8 +9,9 @@
 
 namespace assay {
 
-// Every legal schedule passes in the class that it declares, for each fill and three seeds of `problem` (operator,
-// dtypes and attributes of an id); a case that proves little is not the schedule's fault. At least `schedules` of them.
+// Every legal schedule passes in the class that it declares, for each fill and seed (three in the long tests) of
+// `problem` (operator, dtypes and attributes of an id); a case that proves little is not the schedule's fault. At least
+// `schedules` of them.
 void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<const char*>& fills, size_t schedules);
 
 // Of `names`, the faults that change the exact result of the case.

@@ -12,7 +12,7 @@ namespace {
 struct Family {
   const char* name;
   const char* problem;             // operator, dtypes and attributes of an id
-  std::vector<const char*> fills;  // each with three seeds
+  std::vector<const char*> fills;  // each with a seed, or three in the long tests
   size_t schedules;                // that the corpus has for it, at least
 };
 

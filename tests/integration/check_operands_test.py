@@ -231,7 +231,8 @@ class Operands(Matmul):
         self.refused("--write-golden notes.npy: what is there is no .npy file, and stays", "--write-golden", "notes.npy")
         self.assertEqual((self.dir / "notes.npy").read_text(), "notes")
         done = self.matmul("--write-golden", "/proc/g.npy")
-        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.returncode, 3)
+        self.assertTrue(done.stdout.startswith("pass"), done.stdout)  # what was judged is said
         self.assertIn("/proc/g.npy: cannot be written", done.stderr)
         self.assertNotIn(".tmp", done.stderr)
 

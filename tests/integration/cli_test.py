@@ -334,6 +334,8 @@ class BadInput(Cli):
         self.assertIn(f"give one of them a name of its own: --plugin misbehaving-2={other}", done.stderr)
         self.assertFalse((self.dir / "o").exists())
         self.assertEqual(self.assay("backends", "--plugin", PLUGIN, "--plugin", str(other)).returncode, 0)
+        done, records = self.run_cases(*run, "--plugin", f"misbehaving={PLUGIN}", out="own-name")  # one file, one backend
+        self.assertEqual([r["backend"] for r in records], ["misbehaving"], done.stderr)
         done, records = self.run_cases(*run[:-1], "misbehaving,misbehaving-2", "--plugin", f"misbehaving-2={other}")
         self.assertEqual({r["backend"] for r in records}, {"misbehaving", "misbehaving-2"}, done.stderr)
         for record in records:

@@ -20,7 +20,7 @@ struct WayToExecute {
   std::function<Finding(const CheckedOffer&, const std::string& implementation)> run;
 };
 
-std::vector<WayToExecute> WaysToExecute(PluginUnderTest& plugin) {
+std::vector<WayToExecute> ListWaysToExecute(PluginUnderTest& plugin) {
   const assay_backend_api& api = *plugin.api;
   return {{"execute", true,
            [&](const CheckedOffer& offer, const std::string& implementation) {
@@ -42,7 +42,7 @@ std::vector<WayToExecute> WaysToExecute(PluginUnderTest& plugin) {
 Finding FloatEnvironment(PluginUnderTest& plugin) {
   if (const Status loaded = CheckFloatEnvironment(); !loaded) return Bad("after loading: {}", loaded.error().message);
   std::string ways;
-  for (const WayToExecute& way : WaysToExecute(plugin)) {
+  for (const WayToExecute& way : ListWaysToExecute(plugin)) {
     if (!way.is_there) continue;
     for (const CheckedOffer& offer : plugin.offers) {
       for (const CheckedOffer::Implementation& implementation : offer.implementations) {

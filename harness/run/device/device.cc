@@ -54,6 +54,14 @@ Device Unusable(const PluginCandidate& candidate, Outcome outcome, std::string p
   return device;
 }
 
+// Whether the user named this file with --plugin by the very name that it gives itself: it is one backend then.
+bool IsThere(const Device& device, const std::vector<Device>& devices) {
+  return std::ranges::any_of(devices, [&](const Device& other) {
+    std::error_code error;
+    return other.backend == device.backend && std::filesystem::equivalent(other.path, device.path, error);
+  });
+}
+
 // The first device keeps the worker that described all of them, the others get one each, which opens no other device.
 void AppendDevices(const PluginCandidate& candidate, const BackendOptions& options, std::vector<Device>& devices) {
   if (!candidate.problem.empty()) {
@@ -68,6 +76,7 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
     return;
   }
   Device device = NewDevice(candidate, description->name);
+  if (IsThere(device, devices)) return;
   device.description = *description;
   device.sandbox = describing->sandbox();
   device.hidden = describing->hidden();
@@ -229,7 +238,7 @@ std::string UnnamedLibrariesText(const std::vector<Device>& devices) {
   return text;
 }
 
-std::string CrashesAtEndText(const std::vector<Device>& devices) {
+std::string DescribeCrashesAtEnd(const std::vector<Device>& devices) {
   std::string text;
   for (const Device& c : devices) {
     const std::string how = c.session ? c.session->CrashAtEnd() : "";

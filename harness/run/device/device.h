@@ -45,7 +45,7 @@ nlohmann::ordered_json DescribeDevice(const Device& device);
 std::string UnnamedLibrariesText(const std::vector<Device>& devices);
 
 // Of devices one of whose workers crashed when it was asked to end; "" where none did.
-std::string CrashesAtEndText(const std::vector<Device>& devices);
+std::string DescribeCrashesAtEnd(const std::vector<Device>& devices);
 
 inline constexpr const char* kNoPlugin =
     "no backend plugin was found: build or install one beside the program (lib/assay/plugins), or give --plugin PATH";

@@ -57,7 +57,7 @@ double SurelyAbove(std::vector<double> values) {
   return values[static_cast<size_t>(rank)];
 }
 
-std::string ColdContradiction(std::span<const double> warm_s, std::span<const double> cold_s) {
+std::string FindColdContradiction(std::span<const double> warm_s, std::span<const double> cold_s) {
   if (warm_s.size() < kFewestWarm || cold_s.size() < kFewestCold) return "";
   const double fastest = std::ranges::min(warm_s), cold = Quantile({cold_s.begin(), cold_s.end()}, 0.5);
   if (!(fastest > kColdFactor * cold + kColdSlack)) return "";
@@ -128,8 +128,7 @@ std::string TimeEvidence::Unaccounted(bool sure) const {
   if (sure != many) return "";
   return fmt::format(
       "an execution took {:.3g} s by the host's clock around its call, and {:.3g} s as the plugin says; where "
-      "launching one "
-      "takes that long, say so with --launch-us",
+      "launching one takes that long, say so with --launch-us",
       Quantile(called_s_, 0.5), Quantile(told_s_, 0.5));
 }
 

@@ -16,10 +16,11 @@ namespace assay {
 // between order statistics (David and Nagaraja, Order Statistics, 7.1), which asks nothing of how the values are
 // distributed. -infinity for fewer than kFewestSamples, of which none is that sure.
 double SurelyAbove(std::vector<double> values);
+inline constexpr size_t kFewestSamples = 20;
 
 // Of durations with warm and with cold caches: why the cold ones cannot be true; "" when nothing speaks against them.
-std::string ColdContradiction(std::span<const double> warm_s, std::span<const double> cold_s);
-inline constexpr size_t kFewestSamples = 20;
+std::string FindColdContradiction(std::span<const double> warm_s, std::span<const double> cold_s);
+
 inline constexpr size_t kEnoughToSuspect = 10;   // of transfers, or to see that there is nothing to suspect
 inline constexpr size_t kEnoughToClear = 4;      // of which not a single one speaks against the plugin
 inline constexpr size_t kMostUploadPairs = 100;  // to decide a suspicion; more of them change nothing

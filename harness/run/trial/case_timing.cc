@@ -236,7 +236,7 @@ void CaseRunner::EndTiming(Timed& timed, const Call<Timing>& timing, const Packa
     return !t.has_host_times && t.clock_is_device == timing->clock_is_device;
   };
   if (cold && (**cold).cache_was_flushed && is_by_plugin(*timing) && is_by_plugin(**cold)) {
-    const std::string lie = ColdContradiction(timing->seconds, (**cold).seconds);
+    const std::string lie = FindColdContradiction(timing->seconds, (**cold).seconds);
     if (!lie.empty()) AddContradiction(attempt.record, lie);
   }
   if (!settings_.cold) attempt.record.cold_note = "left out; --cold asks for it";

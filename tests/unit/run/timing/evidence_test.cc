@@ -222,7 +222,7 @@ TEST(Evidence, ColdTimesFarBelowEveryWarmOneCannotBeTrue) {
   const auto contradicts = [](double warm_s, double cold_s, size_t of_each = 20) {
     std::vector<double> warm(of_each, 2 * warm_s);  // a busy machine held most of them up
     if (!warm.empty()) warm[0] = warm_s;
-    return !ColdContradiction(warm, std::vector<double>(of_each, cold_s)).empty();
+    return !FindColdContradiction(warm, std::vector<double>(of_each, cold_s)).empty();
   };
   EXPECT_TRUE(contradicts(1e-3, 1e-5));
   EXPECT_TRUE(contradicts(1e-3, 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/run/device/per_backend.h"
+#include "harness/plan/per_backend.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
