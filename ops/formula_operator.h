@@ -28,6 +28,9 @@ class FormulaOperator final : public Operator {
                                    std::span<const double> values, std::span<const int64_t> outputs) const override;
   std::vector<Relation> Relations(const Problem& problem) const override;
   std::vector<SliceAxes> Slices(const Problem& problem) const override;
+  // Of equal numbers any order is right where the formula says so, each number once.
+  void Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const override;
+  bool Selects(const Problem& problem) const override;
   CaseSpace Space() const override;
   // What quantises divides faithfully, as every processor does by default.
   void AdaptDefault(Contract& contract) const override;

@@ -20,6 +20,7 @@
 #include "backends/cpu/quantize.h"
 #include "backends/cpu/reduce.h"
 #include "backends/cpu/reduce_support.h"
+#include "backends/cpu/selections.h"
 #include "backends/cpu/softmax.h"
 
 namespace cpu {
@@ -74,6 +75,10 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<Rope>("rope", "direct"),
     RowOf<Quantize<false>>("quantize", "divide"),
     RowOf<Quantize<true>>("quantize", "reciprocal"),
+    RowOf<Selection<false>>("top_k", "sort"),
+    RowOf<Selection<true>>("top_k", "heap"),
+    RowOf<Selection<false>>("sort", "stable"),
+    RowOf<Selection<true>>("sort", "heap"),
     RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential"),
     RowOf<CumSum<64>>("cumsum", "chunked"),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),

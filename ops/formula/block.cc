@@ -44,7 +44,7 @@ int64_t PlaceOf(const Graph& graph, const std::vector<int>& axes, const std::vec
 BlockPlan::BlockPlan(const Graph& graph, const OutputInfo& output) : graph_(&graph), output_(&output) {
   for (const Node& node : graph.nodes) {
     inner_ |= node.reduced;
-    if (node.kind == Kind::kRecur || node.kind == Kind::kAt || node.kind == Kind::kIndex) inner_ |= SetOf(node.axis);
+    if (node.axis >= 0) inner_ |= SetOf(node.axis);
     if (node.from_axis >= 0) inner_ |= SetOf(node.from_axis);
   }
   AxisSet layout = 0, all = 0;

@@ -162,6 +162,11 @@ void Definition::OutIf(const formula::Flag& flag, std::string_view name, Expr va
   if (flag.on) AddOutputOf(name, value, axes, {OutputType::Kind::kWide});
 }
 
+void Definition::OutPlaces(std::string_view name, Expr places, const Axes& axes) {
+  ASSAY_CHECK(places.node().places);
+  AddOutputOf(name, places, axes, {OutputType::Kind::kIndex});
+}
+
 size_t Definition::InputNumber(std::string_view name) const {
   const auto found = std::ranges::find(graph_->inputs, name, &InputInfo::name);
   ASSAY_CHECK(found != graph_->inputs.end());
@@ -175,6 +180,8 @@ DType Definition::TypeOfOutput(size_t output, const std::vector<DType>& listed) 
       return listed.back();
     case OutputType::Kind::kLike:
       return listed[type.input];
+    case OutputType::Kind::kIndex:
+      return DType::kI64;
     case OutputType::Kind::kWide:
       break;
   }
@@ -214,9 +221,10 @@ OpSchema Definition::Schema() const {
     const OutputType& type = output_types_[i];
     if (type.kind == OutputType::Kind::kListed) schema.operands.push_back(output.name);
     const std::string& like = graph_->inputs[type.input].name;
-    const std::string doc = type.in_place                          ? "in the place of " + like
-                            : type.kind == OutputType::Kind::kLike ? "of the type of " + like
-                                                                   : "";
+    const std::string doc = type.in_place                           ? "in the place of " + like
+                            : type.kind == OutputType::Kind::kLike  ? "of the type of " + like
+                            : type.kind == OutputType::Kind::kIndex ? "i64"
+                                                                    : "";
     schema.layouts.push_back({output.name, LayoutText(output.axes), doc});
     schema.outputs.push_back(output.name);
   }

@@ -31,6 +31,7 @@ struct OutputType {
     kListed,  // the dtype list of a case
     kLike,    // an input
     kWide,    // f64 where an operand is f64, else f32, as sums have it
+    kIndex,   // i64
   };
   Kind kind = Kind::kListed;
   size_t input = 0;       // of kLike
@@ -83,6 +84,8 @@ class Definition {
   // Of the type of an input; in its memory as well, whose axes it then has.
   void OutLike(std::string_view name, Expr value, const Axes& axes, std::string_view input);
   void OutInPlace(std::string_view name, Expr value, std::string_view input);
+  // Places of a selection, as i64.
+  void OutPlaces(std::string_view name, Expr places, const Axes& axes);
   // Where the flag is on, of the type that sums have (OutputType::kWide).
   void OutIf(const assay::formula::Flag& flag, std::string_view name, Expr value, const Axes& axes);
   // Allowed types of the operands in a dtype list, inputs first, as "bf16-f32-bf16"; a single type is that of all.

@@ -105,7 +105,7 @@ void Propagation::Input(int node, std::span<const double> values) {
   NodeError& error = errors_[static_cast<size_t>(node)];
   if (rule.relative == 0 && rule.lost_below == 0 && rule.overflow_at == 0) {
     const bool in_range =
-        std::ranges::all_of(values, [&](double x) { return !std::isfinite(x) || std::fabs(x) < rules_.range; });
+        std::ranges::all_of(values, [&](double x) { return !std::isfinite(x) || std::fabs(x) <= rules_.range; });
     if (in_range) return;
   }
   error.r.resize(values.size());
@@ -113,9 +113,9 @@ void Propagation::Input(int node, std::span<const double> values) {
     const double size = std::fabs(values[i]);
     if (!std::isfinite(size)) continue;
     error.r[i] = rule.relative * size + (size < rule.lost_below ? size : 0);
-    if ((rule.overflow_at > 0 && size >= rule.overflow_at) || size >= rules_.range) error.r[i] = kInfinity;
+    if ((rule.overflow_at > 0 && size >= rule.overflow_at) || size > rules_.range) error.r[i] = kInfinity;
   }
-  Finish(node, values, error);
+  Finish(node, {}, error);
 }
 
 void Propagation::Map(const MapStep& step, const std::vector<Expansion>& expansions) {
@@ -174,8 +174,10 @@ void Propagation::Finish(int node, std::span<const double> v, NodeError& error) 
   if (!AllWithin(values, error.reach.data(), range, n, most)) {
     for (int64_t i = 0; i < n; ++i) {
       double& reach = error.reach[static_cast<size_t>(i)];
-      const bool overflows =
-          std::isfinite(values[i]) && std::isfinite(range) && !(std::fabs(values[i]) + reach < range);
+      // What is exact may be the largest number itself.
+      const double size = std::fabs(values[i]);
+      const bool fits = reach == 0 ? size <= range : size + reach < range;
+      const bool overflows = std::isfinite(size) && std::isfinite(range) && !fits;
       if (std::isfinite(reach) && !overflows) continue;
       for (NodeError::Symbol& symbol : error.symbols) symbol.g[static_cast<size_t>(i)] = 0;
       reach = error.r[static_cast<size_t>(i)] = kInfinity;

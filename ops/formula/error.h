@@ -98,6 +98,8 @@ class Propagation {
              const std::vector<Expansion>& expansions);
   void Move(int node, const std::vector<int64_t>& source);
   void Round(int node, std::span<const double> v);
+  // x: the operand's array, v: the result's.
+  void Select(int node, std::span<const double> x, std::span<const double> v);
 
   const NodeError& At(int node) const { return errors_[static_cast<size_t>(node)]; }
 

@@ -54,6 +54,8 @@ class Worker {
         return to.Move(index, spaces_.places[static_cast<size_t>(index)]);
       case Kind::kRound:
         return to.Round(index, v);
+      case Kind::kTopK:
+        return to.Select(index, values_.Hi(node.args[0]), v);
       default:
         return to.Reduce(index, values_.Hi(node.args[0]), v, spaces_.places[static_cast<size_t>(index)]);
     }

@@ -244,6 +244,22 @@ Expr Recur(Expr a, Expr b, Axis axis) {
                     a.node().non_negative && b.node().non_negative, axis);
 }
 
+Selection TopK(Expr x, Axis from, Axis to, const SelectionOrder& order) {
+  ASSAY_CHECK(Has(x.node().axes, from.id) && !Has(x.node().axes, to.id) && to.extent <= from.extent);
+  Node node{.kind = Kind::kTopK,
+            .non_negative = x.node().non_negative,
+            .args = {x.id},
+            .axes = (x.node().axes & ~SetOf(from.id)) | SetOf(to.id),
+            .axis = to.id,
+            .from_axis = from.id,
+            .smallest = order.smallest,
+            .any_tie = order.any_tie};
+  Node places = node;
+  places.places = places.non_negative = true;
+  const Expr values = Append(*x.graph, std::move(node));
+  return {values, Append(*x.graph, std::move(places))};
+}
+
 Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index) {
   Node node{
       .kind = Kind::kAt, .non_negative = x.node().non_negative, .args = {x.id}, .axis = to.id, .from_axis = from.id};

@@ -86,6 +86,18 @@ Expr Contraction(Expr x, Expr y, const Axes& axes);  // sum of products
 Expr CumSum(Expr x, Axis axis);
 Expr Recur(Expr a, Expr b, Axis axis);  // h_t = a_t h_(t-1) + b_t, from h_(-1) = 0
 
+// The largest numbers of x along `from`, in descending order along `to`, and their indices along `from`; or the
+// smallest ones in ascending order. NaN counts as larger than any number (IEEE 754-2019, 5.10, of positive NaN), zeros
+// of either sign as equal.
+struct Selection {
+  Expr values, places;
+};
+struct SelectionOrder {
+  bool smallest = false;
+  bool any_tie = false;  // equal numbers may stand in any order, else that with the lower index stands first
+};
+Selection TopK(Expr x, Axis from, Axis to, const SelectionOrder& order);
+
 // x along `from` at index(i) for each i of the axis `to`; -1: zero.
 Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index);
 Expr Index(Graph& graph, Axis axis);

@@ -35,7 +35,7 @@ std::vector<FaultyNode> FaultyNodes(const Graph& graph) {
     const Node& node = graph.At(i);
     if (node.shown_elsewhere) continue;
     if (IsReduction(node.kind)) nodes.push_back({i, graph.ExtentOf(node.reduced)});
-    if (node.kind == Kind::kRecur) nodes.push_back({i, graph.Extent(node.axis)});
+    if (node.kind == Kind::kRecur || node.kind == Kind::kTopK) nodes.push_back({i, graph.Extent(node.axis)});
   }
   return nodes;
 }

@@ -41,8 +41,7 @@ std::vector<bool> NodesOf(const Graph& graph, size_t output) {
 std::vector<bool> TermsOf(const Graph& graph, size_t output) {
   std::vector<bool> nodes = NodesOf(graph, output);
   for (size_t i = 0; i < nodes.size(); ++i) {
-    const Kind kind = graph.nodes[i].kind;
-    nodes[i] = nodes[i] && (IsReduction(kind) || kind == Kind::kRecur);
+    nodes[i] = nodes[i] && CanForget(graph.nodes[i].kind);
   }
   return nodes;
 }
@@ -86,6 +85,9 @@ double CountFlops(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (node.kind == Kind::kMap) flops += static_cast<double>(graph.ExtentOf(node.axes));
     if (IsReduction(node.kind)) flops += static_cast<double>(graph.ExtentOf(node.axes | node.reduced));
+    if (node.kind == Kind::kTopK) {
+      flops += static_cast<double>(graph.ExtentOf((node.axes & ~SetOf(node.axis)) | SetOf(node.from_axis)));
+    }
     if (node.kind == Kind::kRecur) {
       flops += static_cast<double>(node.args.size()) * static_cast<double>(graph.ExtentOf(node.axes));
     }
@@ -120,6 +122,9 @@ std::string Describe(const Graph& graph, int index) {
                          Describe(graph, node.args.back()));
     case Kind::kAt:
       return fmt::format("at[{}]({})", graph.axes[static_cast<size_t>(node.axis)].name, Describe(graph, node.args[0]));
+    case Kind::kTopK:
+      return fmt::format("{}{}[{}]({})", node.places ? "places of " : "", node.smallest ? "smallest" : "largest",
+                         graph.axes[static_cast<size_t>(node.from_axis)].name, Describe(graph, node.args[0]));
     case Kind::kRound:
       return fmt::format("round[{}]({})", Name(node.format), Describe(graph, node.args[0]));
   }

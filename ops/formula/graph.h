@@ -28,6 +28,7 @@ enum class Kind : uint8_t {
   kRecur,  // h_t = a_t h_(t-1) + b_t along an axis; one operand: a_t = 1
   kAt,     // the operand at other places along an axis
   kRound,  // stored in a narrower format
+  kTopK,   // the largest or the smallest numbers along an axis, in order: themselves, or their places
 };
 
 enum class Function : uint8_t {
@@ -74,12 +75,16 @@ struct Node {
   std::vector<int> args;  // nodes
   AxisSet axes = 0;
   AxisSet reduced = 0;         // kSum ... kMin
-  int axis = -1;               // kRecur, kIndex; kAt: of the result
-  int from_axis = -1;          // kAt: of the operand
+  int axis = -1;               // kRecur, kIndex; kAt and kTopK: of the result
+  int from_axis = -1;          // kAt, kTopK: of the operand
   std::vector<int64_t> index;  // kAt: the operand's place for each of the result's; -1: none, zero
   double constant = 0;
   int input = -1;
   DType format = DType::kF32;  // kRound
+  // kTopK
+  bool smallest = false;
+  bool places = false;   // indices along from_axis, not numbers
+  bool any_tie = false;  // equal numbers may stand in any order, else the first of them stands first
 };
 
 struct AxisInfo {
@@ -131,6 +136,11 @@ inline bool IsReduction(Kind kind) {
   return kind == Kind::kSum || kind == Kind::kProd || kind == Kind::kMax || kind == Kind::kMin;
 }
 
+// Where something can be forgotten: a term, a step, a rank.
+inline bool CanForget(Kind kind) {
+  return IsReduction(kind) || kind == Kind::kRecur || kind == Kind::kTopK;
+}
+
 // What one of the outputs needs: the others, and nodes that lead to them alone, are gone. Inputs and axes all stay.
 Graph KeepOutput(const Graph& graph, size_t output);
 
@@ -138,7 +148,8 @@ inline AxisSet OutputSet(const OutputInfo& output) {
   return SetOf(output.axes);
 }
 
-// Operations that are counted as floating-point work: one for each element of a map, term of a reduction or step.
+// Operations that are counted as floating-point work: one for each element of a map, term of a reduction, step or
+// number that is selected from.
 double CountFlops(const Graph& graph);
 
 // The graph as a formula for people: "c = x - mean" once per node would be too much; this is its last node written out.

@@ -43,7 +43,8 @@ Parity ParityOf(const Graph& graph, int last, const std::vector<bool>& negated) 
     if (node.kind == Kind::kIn) parity = negated[static_cast<size_t>(node.input)] ? Parity::kOdd : Parity::kEven;
     if (node.kind == Kind::kMap) parity = OfMap(node.function, args);
     if (node.kind == Kind::kSum || node.kind == Kind::kAt || node.kind == Kind::kRound) parity = args[0];
-    const bool selects = node.kind == Kind::kProd || node.kind == Kind::kMax || node.kind == Kind::kMin;
+    const bool selects =
+        node.kind == Kind::kProd || node.kind == Kind::kMax || node.kind == Kind::kMin || node.kind == Kind::kTopK;
     if (selects) parity = args[0] == Parity::kEven ? Parity::kEven : Parity::kNone;
     if (node.kind == Kind::kRecur) {
       parity = args.size() == 1 || args[0] == Parity::kEven ? args.back() : Parity::kNone;

@@ -8,6 +8,7 @@
 #include "harness/base/multiversion.h"
 #include "harness/data/infinity.h"
 #include "ops/formula/recurrence.h"
+#include "ops/formula/selection.h"
 
 namespace assay::formula {
 namespace {
@@ -94,6 +95,8 @@ void BlockValues::Compute(int node, std::span<const std::vector<double>> inputs)
       return Recur(node);
     case Kind::kAt:
       return Move(node);
+    case Kind::kTopK:
+      return Select(node);
     case Kind::kRound:
       hi_[at] = hi_[static_cast<size_t>(info.args[0])];
       if (dd_) lo_[at] = lo_[static_cast<size_t>(info.args[0])];
@@ -222,6 +225,23 @@ void BlockValues::Move(int node) {
     std::copy_n(hi_[arg].data() + source[i] * width, width, hi_[at].data() + to);
     if (dd_) std::copy_n(lo_[arg].data() + source[i] * width, width, lo_[at].data() + to);
   }
+}
+
+void BlockValues::Select(int node) {
+  const auto at = static_cast<size_t>(node);
+  const Node& info = plan_->graph().At(node);
+  const auto arg = static_cast<size_t>(info.args[0]);
+  ForSelections(*plan_, node, lanes_, [&](const SelectionLine& line) {
+    const NumbersOfLine numbers{hi_[arg].data(), dd_ ? lo_[arg].data() : nullptr, line};
+    const std::vector<int64_t> ranked =
+        fault_.node == node ? RankWithout(info, numbers, fault_.term) : Rank(info, numbers, line.ranks);
+    for (int64_t k = 0; k < line.ranks; ++k) {
+      const auto to = static_cast<size_t>(line.to + k * line.to_stride);
+      const DD selected = numbers.At(ranked[static_cast<size_t>(k)]);
+      hi_[at][to] = info.places ? static_cast<double>(ranked[static_cast<size_t>(k)]) : selected.hi;
+      if (dd_) lo_[at][to] = info.places ? 0 : selected.lo;
+    }
+  });
 }
 
 }  // namespace assay::formula

@@ -17,7 +17,7 @@ struct NodeSpaces {
   std::vector<std::vector<int64_t>> places;        // reductions: Projection; kAt: Source; kIn: inner offsets
 };
 
-// One term that a kernel forgets: of every result of a reduction, or one step of a recurrence.
+// One term that a kernel forgets: of every result of a reduction, one step of a recurrence, one rank of a selection.
 struct Fault {
   int node = -1;
   int64_t term = 0;
@@ -42,6 +42,7 @@ class BlockValues {
   void Reduce(int node);
   void Recur(int node);
   void Move(int node);
+  void Select(int node);
   Operands ExpandOperands(int node);
   const double* Expanded(const std::vector<double>& array, const Expansion& expansion, std::vector<double>& to);
 

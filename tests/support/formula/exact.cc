@@ -15,6 +15,10 @@ struct ExactMachine {
   static Real Input(int, double value) { return value; }
   static Real Constant(double value) { return value; }
   static Real Map(const Node& node, std::span<const Real* const> x) { return ExactMap(node.function, x); }
+  static bool IsLarger(const Real& a, const Real& b) {
+    if (mpfr_nan_p(a.x) != 0 || mpfr_nan_p(b.x) != 0) return mpfr_nan_p(a.x) != 0 && mpfr_nan_p(b.x) == 0;
+    return mpfr_greater_p(a.x, b.x) != 0;
+  }
   static Real Store(const Node&, const Real& value) { return value; }
 
   static Real Reduce(const Node& node, const std::vector<const Real*>& terms) {

@@ -37,10 +37,27 @@ class IndexSpace {
   std::vector<int> axes_;
 };
 
+// The number that has `rank` numbers before it: counted, not sorted.
+template <class Machine>
+size_t PlaceOfRank(const Machine& machine, const formula::Node& node,
+                   const std::vector<const typename Machine::Number*>& numbers, size_t rank) {
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    size_t before = 0;
+    for (size_t k = 0; k < numbers.size(); ++k) {
+      const bool above = machine.IsLarger(*numbers[k], *numbers[i]), below = machine.IsLarger(*numbers[i], *numbers[k]);
+      const bool first = node.smallest ? below : above;
+      before += first || (!above && !below && k < i) ? 1 : 0;
+    }
+    if (before == rank) return i;
+  }
+  return 0;
+}
+
 // Machine has a type Number, made by default, and
 //   Number Input(int input, double), Constant(double), Map(const Node&, span<const Number* const>),
 //   Reduce(const Node&, const vector<const Number*>&), Step(const Node&, const Number* a, const Number* h, const
-//   Number& b), Store(const Node&, const Number&).
+//   Number& b), Store(const Node&, const Number&), bool IsLarger(const Number&, const Number&), of which NaN is the
+//   largest.
 // The result has the output's elements in its layout.
 template <class Machine>
 std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, const formula::OutputInfo& output,
@@ -98,6 +115,19 @@ std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, con
           index[static_cast<size_t>(node.from_axis)] = from;
           result = from < 0 ? machine.Constant(0) : operand(0);
           index[static_cast<size_t>(node.from_axis)] = kept;
+          break;
+        }
+        case Kind::kTopK: {
+          const auto from = static_cast<size_t>(node.from_axis);
+          const int64_t kept = index[from];
+          std::vector<const Number*> numbers;
+          for (index[from] = 0; index[from] < graph.Extent(node.from_axis); ++index[from]) {
+            numbers.push_back(&operand(0));
+          }
+          index[from] = kept;
+          const size_t rank = static_cast<size_t>(index[static_cast<size_t>(node.axis)]);
+          const auto selected = PlaceOfRank(machine, node, numbers, rank);
+          result = node.places ? machine.Constant(static_cast<double>(selected)) : *numbers[selected];
           break;
         }
         case Kind::kRound:

@@ -62,6 +62,9 @@ class Implementation {
 
   Made Input(int input, double value) const { return {f_.unit.Operand(types_[static_cast<size_t>(input)], value)}; }
   Made Constant(double value) const { return {f_.unit.Round(value)}; }
+  static bool IsLarger(const Made& a, const Made& b) {
+    return std::isnan(a.value) ? !std::isnan(b.value) : a.value > b.value;
+  }
   Made Store(const Node& node, const Made& x) const { return {RoundTo(FormatOf(node.format), x.value)}; }
 
   Made Map(const Node& node, std::span<const Made* const> x) {

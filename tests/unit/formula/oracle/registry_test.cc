@@ -82,7 +82,7 @@ std::vector<std::vector<double>> ElementsOf(std::span<const Tensor> inputs) {
 }
 
 TEST(FormulaRegistry, OperatorsAreThere) {
-  EXPECT_GE(AllFormulas().size(), 16U);
+  EXPECT_GE(AllFormulas().size(), 19U);
 }
 
 TEST(FormulaRegistry, GoldenValuesAreWithinTheirErrorOfTheExactOnes) {
@@ -144,6 +144,7 @@ TEST(FormulaRegistry, CorrectImplementationsAreAccepted) {
     std::map<std::string, double> worst_of_all;  // by output
     ForEveryOutput(*op, 8, [&](const FormulaCase& one, const std::vector<DType>& types) {
       const double worst = LargestLegalError(one, types);
+      if (op->Selects(one.problem)) return;  // exact
       fmt::print("{:70} largest legal error / bound {:.3f}\n", one.id, worst);
       double& of_output = worst_of_all[one.problem.output().name];
       of_output = std::max(of_output, worst);
@@ -160,7 +161,7 @@ void ExpectThatTheTwinShowsMissingTerms(const FormulaOperator& op, const Problem
   std::vector<int64_t> outputs;
   for (int64_t i = 0; i < NumElements(problem.output().shape); i += 37) outputs.push_back(i);
   const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
-  if (op.OmittedTerms(problem, inputs, golden.value, outputs).empty()) return;
+  if (op.OmittedTerms(problem, inputs, golden.value, outputs).empty() || op.Selects(problem)) return;
   const std::vector<Twin> twins = TwinsOf(problem, "f32acc;math=2");
   const std::string what = problem.spec.Id() + " " + problem.output().name;
   ASSERT_FALSE(twins.empty()) << what;
@@ -173,7 +174,8 @@ void ExpectThatTheTwinShowsMissingTerms(const FormulaOperator& op, const Problem
   EXPECT_GE(mutants.size(), 16U) << what;
 }
 
-// Where something can be forgotten, the twin of that output shows it, in the type with the coarsest output too.
+// Where something can be forgotten, the twin of that output shows it, in the type with the coarsest output too. What
+// selects needs none (selection_test.cc).
 TEST(FormulaRegistry, TwinsShowMissingTerms) {
   for (const FormulaOperator* op : AllFormulas()) {
     for (const DType type : {DType::kF32, DType::kBF16}) {

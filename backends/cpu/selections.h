@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The largest or smallest elements of rows, in order, and their places: by sorting the whole row, or from a heap of it.
+// NaN counts as larger than any number. Of equal elements that with the lower place stands first.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "backends/cpu/rows.h"
+
+namespace cpu {
+
+// Whether the element at a stands before that at b.
+template <class Acc>
+struct StandsBefore {
+  std::span<const Acc> x;
+  bool descending;
+  bool operator()(int64_t a, int64_t b) const {
+    const Acc first = x[static_cast<size_t>(descending ? a : b)], second = x[static_cast<size_t>(descending ? b : a)];
+    if (std::isnan(first) != std::isnan(second)) return std::isnan(first);
+    if (first != second && !std::isnan(first)) return first > second;
+    return a < b;
+  }
+};
+
+template <bool kHeap>
+class Selection {
+ public:
+  static constexpr int kMath = 0;
+  static void IgnoreShapes(const plugin::OpDesc& op) {
+    op.MayIgnore({"rows", "n", "k", "tie"});  // the first of equals is as right where any is
+  }
+  static std::vector<int> Leads(size_t, int rank) { return AllLeads(rank); }
+  static size_t Outputs(const plugin::OpDesc&) { return 2; }
+  // Places travel as numbers of the accumulator's type: f32 has all of them up to 2^24.
+  static bool Takes(const plugin::OpDesc& op) {
+    const plugin::Tensor& x = op.inputs()[0];
+    return plugin::IsFloat(x.dtype) && op.outputs()[1].dtype == plugin::kI64 &&
+           (x.dtype == plugin::kF64 || x.shape.back() <= int64_t{1} << 24);
+  }
+  explicit Selection(const plugin::OpDesc& op)
+      : descending_(op.name() == "sort" ? op.AttrInt("descending") != 0 : op.AttrInt("smallest") == 0) {}
+
+  template <class Acc>
+  void Line(const Lines<Acc>& x, const Results<Acc>& y) const {
+    std::vector<int64_t> places(x[0].size());
+    std::iota(places.begin(), places.end(), int64_t{0});
+    const StandsBefore<Acc> before{x[0], descending_};
+    const auto ranks = std::ssize(y[0]);
+    if (kHeap) {
+      std::partial_sort(places.begin(), places.begin() + ranks, places.end(), before);
+    } else {
+      std::stable_sort(places.begin(), places.end(), before);
+    }
+    for (int64_t k = 0; k < ranks; ++k) {
+      const auto rank = static_cast<size_t>(k);
+      y[0][rank] = x[0][static_cast<size_t>(places[rank])];
+      y[1][rank] = static_cast<Acc>(places[rank]);
+    }
+  }
+
+ private:
+  bool descending_;
+};
+
+}  // namespace cpu

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors of what is selected by its size. The number of a rank moves no further than the numbers of that rank among the
+// lower and among the upper ends of where the operands may be. A place is certain where no other number can change
+// sides.
+#include <algorithm>
+#include <cmath>
+
+#include "harness/data/infinity.h"
+#include "ops/formula/error.h"
+#include "ops/formula/selection.h"
+
+namespace assay::formula {
+namespace {
+
+double DistanceOf(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  const double distance = std::fabs(a - b);
+  return std::isnan(distance) ? kInfinity : distance;
+}
+
+// A line of numbers, each with how far it may be off.
+struct UncertainLine {
+  std::vector<double> x, reach;
+  std::vector<int64_t> order;  // places, all ranks
+};
+
+std::vector<double> Shifted(const UncertainLine& line, double sign) {
+  std::vector<double> ends(line.x.size());
+  for (size_t i = 0; i < ends.size(); ++i) ends[i] = line.x[i] + sign * line.reach[i];
+  return ends;
+}
+
+std::vector<double> RankedValues(const Node& node, const std::vector<double>& x, int64_t ranks) {
+  const NumbersOfLine numbers{x.data(), nullptr, {.size = std::ssize(x), .ranks = ranks}};
+  std::vector<double> values;
+  for (const int64_t place : Rank(node, numbers, ranks)) values.push_back(x[static_cast<size_t>(place)]);
+  return values;
+}
+
+// Of the numbers that stand before a rank, the least that the exact and the others reach down to; behind it, the most
+// that they reach up to. Two exact numbers stand as the order has them, equal ones too.
+struct Ends {
+  double all, uncertain;
+  void Add(double end, bool is_uncertain, bool least) {
+    const auto worse = [least](double a, double b) { return least ? std::min(a, b) : std::max(a, b); };
+    all = worse(all, end);
+    if (is_uncertain) uncertain = worse(uncertain, end);
+  }
+};
+
+// By rank. `sign` turns the smallest first into the largest first.
+std::vector<bool> CertainRanks(const UncertainLine& line, double sign, int64_t ranks) {
+  const auto n = line.order.size();
+  const auto number = [&](size_t k) {
+    const double x = line.x[static_cast<size_t>(line.order[k])];
+    return std::isnan(x) ? sign * kInfinity : sign * x;
+  };
+  const auto reach = [&](size_t k) { return line.reach[static_cast<size_t>(line.order[k])]; };
+  std::vector<Ends> behind(n + 1, {-kInfinity, -kInfinity});
+  for (size_t k = n; k-- > 0;) {
+    behind[k] = behind[k + 1];
+    behind[k].Add(number(k) + reach(k), reach(k) > 0, false);
+  }
+  std::vector<bool> certain;
+  Ends before{kInfinity, kInfinity};
+  for (size_t k = 0; k < static_cast<size_t>(ranks); ++k) {
+    const double x = number(k), a = reach(k);
+    const Ends& after = behind[k + 1];
+    const bool is_certain =
+        a == 0 ? !(before.uncertain <= x) && !(after.uncertain >= x) : before.all > x + a && after.all < x - a;
+    certain.push_back(is_certain);
+    before.Add(x - a, a > 0, true);
+  }
+  return certain;
+}
+
+}  // namespace
+
+void Propagation::Select(int node, std::span<const double> x, std::span<const double> v) {
+  const Node& info = NodeAt(node);
+  const NodeError& operand = At(info.args[0]);
+  if (operand.zero) return;
+  NodeError& error = errors_[static_cast<size_t>(node)];
+  error.r.assign(v.size(), 0);
+  ForSelections(*plan_, node, lanes_, [&](const SelectionLine& line) {
+    UncertainLine numbers;
+    for (int64_t i = 0; i < line.size; ++i) {
+      numbers.x.push_back(x[line.from + i * line.from_stride]);
+      numbers.reach.push_back(operand.reach[static_cast<size_t>(line.from + i * line.from_stride)]);
+    }
+    const NumbersOfLine exact{numbers.x.data(), nullptr, {.size = line.size, .ranks = line.ranks}};
+    numbers.order = Rank(info, exact, line.size);
+    const auto r = [&](int64_t k) -> double& { return error.r[static_cast<size_t>(line.to + k * line.to_stride)]; };
+    if (info.places) {
+      const std::vector<bool> certain = CertainRanks(numbers, info.smallest ? -1 : 1, line.ranks);
+      for (int64_t k = 0; k < line.ranks; ++k)
+        r(k) = certain[static_cast<size_t>(k)] || rules_.quadrature ? 0 : kInfinity;
+      return;
+    }
+    const std::vector<double> low = RankedValues(info, Shifted(numbers, -1), line.ranks);
+    const std::vector<double> high = RankedValues(info, Shifted(numbers, 1), line.ranks);
+    for (int64_t k = 0; k < line.ranks; ++k) {
+      const auto rank = static_cast<size_t>(k);
+      const double value = numbers.x[static_cast<size_t>(numbers.order[rank])];
+      r(k) = rules_.quadrature ? numbers.reach[static_cast<size_t>(numbers.order[rank])]
+                               : std::max(DistanceOf(value, low[rank]), DistanceOf(high[rank], value));
+    }
+  });
+  Finish(node, info.places ? std::span<const double>() : v, error);
+}
+
+}  // namespace assay::formula

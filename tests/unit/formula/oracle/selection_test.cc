@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// top_k and sort: ranks, ties and NaN; how far what a rank holds may move; which places are certain.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/data/fill/rng.h"
+#include "harness/data/infinity.h"
+#include "ops/formula/evaluate.h"
+#include "ops/formula/rules.h"
+#include "tests/support/operator_cases.h"
+
+namespace assay::test {
+namespace {
+
+Tensor Row(const Problem& problem, const std::vector<double>& values) {
+  Tensor x(problem.inputs[0].dtype, problem.inputs[0].shape);
+  x.SetDoubles(values);
+  return x;
+}
+
+std::vector<double> GoldenOf(const Problem& problem, size_t output, const std::vector<double>& x) {
+  const Problem focused = FocusedOn(problem, output);
+  const Tensor inputs[] = {Row(problem, x)};
+  return Op(problem.spec.op).ComputeGolden(focused, inputs, Tier::kReproducible).value;
+}
+
+TEST(Selection, RanksTiesAndNan) {
+  const std::vector<double> x = {2, -0.0, 7, std::nan(""), 7, 0.0, -3, kInfinity};
+  const Problem top = Bind("top_k/f32/rows=1,k=4,n=8/fill=normal/seed=0");
+  const std::vector<double> values = GoldenOf(top, 0, x);
+  EXPECT_TRUE(std::isnan(values[0]));
+  EXPECT_EQ(std::vector<double>(values.begin() + 1, values.end()), (std::vector<double>{kInfinity, 7, 7}));
+  EXPECT_EQ(GoldenOf(top, 1, x), (std::vector<double>{3, 7, 2, 4}));
+  const Problem least = Bind("top_k/f32/rows=1,k=4,n=8,smallest=1/fill=normal/seed=0");
+  EXPECT_EQ(GoldenOf(least, 0, x), (std::vector<double>{-3, 0, 0, 2}));
+  EXPECT_EQ(GoldenOf(least, 1, x), (std::vector<double>{6, 1, 5, 0}));
+  EXPECT_EQ(GoldenOf(Bind("sort/f32/rows=1,n=8/fill=normal/seed=0"), 1, x),
+            (std::vector<double>{6, 1, 5, 0, 2, 4, 7, 3}));
+  EXPECT_EQ(GoldenOf(Bind("sort/f32/rows=1,n=8,descending=1/fill=normal/seed=0"), 1, x),
+            (std::vector<double>{3, 7, 2, 4, 0, 1, 5, 6}));
+}
+
+TEST(Selection, IndicesAreOfTheirOwnType) {
+  const Problem top = Bind("top_k/bf16/rows=3,k=2,n=8/fill=normal/seed=0");
+  ASSERT_EQ(top.outputs.size(), 2U);
+  EXPECT_EQ(top.outputs[0].dtype, DType::kBF16);
+  EXPECT_EQ(top.outputs[1].dtype, DType::kI64);
+  EXPECT_EQ(top.outputs[1].shape, (Shape{3, 2}));
+  EXPECT_FALSE(TryBind("top_k/f32/rows=3,k=9,n=8/fill=normal/seed=0").has_value());
+  EXPECT_TRUE(Op("top_k").Selects(top) && Op("top_k").Selects(FocusedOn(top, 1)));
+}
+
+// What places become once those of equal numbers count as the golden ones.
+std::vector<double> Canonical(const char* id, const std::vector<double>& x, const std::vector<double>& places) {
+  const Problem problem = FocusedOn(Bind(id), 1);
+  const Tensor inputs[] = {Row(problem, x)};
+  Tensor got(DType::kI64, problem.output().shape);
+  got.SetDoubles(places);
+  Op(problem.spec.op).Canonicalise(problem, inputs, got);
+  return got.ToDoubles();
+}
+
+TEST(Selection, EqualNumbersStandInAnyOrderWhereTheCaseSaysSo) {
+  const std::vector<double> x = {5, 1, 5, 5, 4, -0.0, 0.0, std::nan("")};
+  const char* any = "top_k/f32/rows=1,k=3,n=8,tie=any/fill=normal/seed=0";
+  const std::vector<double> golden = {7, 0, 2};
+  EXPECT_EQ(Canonical(any, x, {7, 3, 0}), golden);
+  EXPECT_EQ(Canonical(any, x, {7, 2, 3}), golden);
+  EXPECT_NE(Canonical(any, x, {7, 2, 2}), golden);  // one number twice
+  EXPECT_NE(Canonical(any, x, {7, 0, 0}), golden);
+  EXPECT_NE(Canonical(any, x, {7, 4, 0}), golden);  // a smaller number
+  EXPECT_EQ(Canonical(any, x, {7, 8, -1}), (std::vector<double>{7, 8, -1}));
+  EXPECT_NE(Canonical("top_k/f32/rows=1,k=3,n=8/fill=normal/seed=0", x, {7, 3, 0}), golden);
+  EXPECT_EQ(Canonical("sort/f32/rows=1,n=8,tie=any/fill=normal/seed=0", x, {6, 5, 1, 4, 3, 0, 2, 7}),
+            (std::vector<double>{5, 6, 1, 4, 0, 2, 3, 7}));
+  // Lines are looked at by themselves.
+  EXPECT_EQ(Canonical("top_k/f32/rows=2,k=1,n=2,tie=any/fill=normal/seed=0", {3, 3, 1, 2}, {1, 0}),
+            (std::vector<double>{0, 0}));
+}
+
+// Numbers of a row that are not known exactly: whatever they are, ranks stay within their reach, and places that are
+// said to be certain stay what they are.
+TEST(Selection, MovesNoFurtherThanItsReach) {
+  using namespace formula;  // NOLINT
+  int certain = 0, uncertain = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const RandomStream random(seed, 1);
+    Graph graph;
+    const formula::Axis rows = AddAxis(graph, "rows", 2), n = AddAxis(graph, "n", 9), k = AddAxis(graph, "k", 5);
+    const Expr x = AddInput(graph, "x", rows + n);
+    const formula::Selection top = TopK(x, n, k, {.smallest = seed % 2 == 1});
+    AddOutput(graph, "values", top.values, rows + k);
+    AddOutput(graph, "places", top.places, rows + k);
+    ErrorRules rules[1] = {GoldenRules(false)};
+    rules[0].inputs = {{.relative = 0x1p-4, .lost_below = 0.25}};
+    std::vector<std::vector<double>> inputs(1);
+    for (uint64_t i = 0; i < 18; ++i) inputs[0].push_back(static_cast<double>(random.Below(i, 64)) / 16 - 2);
+    const auto evaluate = [&](size_t output, const std::vector<std::vector<double>>& of) {
+      const Graph kept = KeepOutput(graph, output);
+      return Evaluate(kept, kept.outputs[0], of, false, rules);
+    };
+    const Evaluation values = evaluate(0, inputs), places = evaluate(1, inputs);
+    for (uint64_t trial = 0; trial < 40; ++trial) {
+      std::vector<std::vector<double>> moved = inputs;
+      for (uint64_t i = 0; i < 18; ++i) {
+        double& one = moved[0][i];
+        const bool lost = std::fabs(one) < 0.25 && random.Below(1000 + 100 * trial + i, 2) == 0;
+        one *= lost ? 0 : 1 + 0x1p-4 * (static_cast<double>(random.Below(9000 + 100 * trial + i, 3)) - 1);
+      }
+      const Evaluation values_now = evaluate(0, moved), places_now = evaluate(1, moved);
+      for (size_t i = 0; i < values.value.size(); ++i) {
+        EXPECT_LE(std::fabs(values_now.value[i] - values.value[i]), values.reach[0][i] * (1 + 0x1p-40)) << seed;
+        const bool is_certain = places.reach[0][i] == 0;
+        (is_certain ? certain : uncertain) += 1;
+        if (is_certain) {
+          EXPECT_EQ(places_now.value[i], places.value[i]) << seed;
+        }
+      }
+    }
+  }
+  EXPECT_GT(certain, 1000);
+  EXPECT_GT(uncertain, 1000);
+}
+
+// Every rank that a kernel overlooks is seen in the data of the case, but for those that change nothing.
+TEST(Selection, OverlookedRanksAreFaults) {
+  for (const char* id : {"top_k/f32/rows=3,k=5,n=40/fill=normal/seed=1", "sort/bf16/rows=3,n=40/fill=normal/seed=1",
+                         "top_k/bf16/rows=3,k=5,n=40,smallest=1,tie=any/fill=ties/seed=1"}) {
+    const Problem whole = Bind(id);
+    const Operator& op = Op(whole.spec.op);
+    const std::vector<Tensor> inputs = op.MakeInputs(whole);
+    for (size_t output = 0; output < 2; ++output) {
+      const Problem problem = FocusedOn(whole, output);
+      const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+      const DeclaredBound bound = BoundOf(problem, golden, "f32acc;math=0");
+      std::vector<int64_t> all;
+      for (int64_t i = 0; i < golden.size(); ++i) all.push_back(i);
+      const std::vector<Mutant> mutants = op.OmittedTerms(problem, inputs, golden.value, all);
+      EXPECT_GE(mutants.size(), 8U) << id << " " << output;
+      for (const Mutant& mutant : mutants) {
+        EXPECT_FALSE(Accepts(bound, golden, mutant.index, mutant.value)) << id << " " << output;
+        EXPECT_TRUE(Accepts(bound, golden, mutant.index, golden.value[static_cast<size_t>(mutant.index)]));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::test
