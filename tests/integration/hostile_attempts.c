@@ -185,7 +185,8 @@ static int leave_daemon(void) {
 }
 static int leave_daemon_and_hang(void) {
   leave_daemon();
-  for (;;) pause();
+  while (pause() == -1) continue;
+  return 0;
 }
 static int fill_file(void) {
   char bytes[65536] = {0};
