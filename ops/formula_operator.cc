@@ -95,6 +95,7 @@ FormulaOperator::FormulaOperator(std::string name, Definition::Author author)
     : name_(std::move(name)), author_(std::move(author)) {
   const Definition definition = Definition::ForSchema(name_, author_);
   schema_ = definition.Schema();
+  saturates_ = definition.saturates();
   for (const std::string& text : definition.types()) {
     types_.push_back(ExpandTypes(ParseDTypeList(text).value(), schema_.operands.size()));
     ASSAY_CHECK(types_.back().size() == schema_.operands.size());

@@ -38,6 +38,7 @@ class FormulaOperator final : public Operator {
   double FewestFlops(const Problem&) const override { return 0; }
 
   const std::vector<std::vector<DType>>& types() const { return types_; }  // allowed ones, one for each operand
+  bool Saturates() const { return saturates_; }  // Definition::OutSaturated
   // The formula of a case, of its output in focus.
   formula::Definition DefinitionOf(const Problem& problem) const;
   // The same of all outputs.
@@ -51,6 +52,7 @@ class FormulaOperator final : public Operator {
   std::string name_;
   formula::Definition::Author author_;
   OpSchema schema_;
+  bool saturates_ = false;
   std::vector<std::vector<DType>> types_;
 };
 

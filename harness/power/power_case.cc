@@ -34,12 +34,18 @@ bool Rejects(Verdict verdict) {
   return IsFailingResult(verdict) || verdict == Verdict::kCrash || verdict == Verdict::kTimeout;
 }
 
-// The problem with results in double, as the exact forms of the faults are asked for.
+// The problem with results in double, as the exact forms of the faults are asked for. None lies in an input's place,
+// where there may be too little room.
 Problem ForEffects(const Problem& problem) {
   Problem exact = problem;
-  exact.outputs[exact.focus].dtype = IsComplex(problem.output().dtype) ? DType::kC128 : DType::kF64;
+  for (Operand& output : exact.outputs) {
+    output.dtype = IsComplex(output.dtype) ? DType::kC128 : DType::kF64;
+    output.alias = 0;
+  }
   return exact;
 }
+
+using OutputValues = std::vector<std::vector<double>>;  // of each output
 
 std::string MissReason(const Attempt& attempt, const ContractData* judged, double effect) {
   const bool twins = judged != nullptr && !judged->twins.empty();
@@ -109,33 +115,53 @@ class CaseMeasurement {
             fmt::format("{} on {}: {}", attempt.implementation, planned_.spec.Id(), attempt.record.reason));
         return;
       }
-      const std::vector<double> got = ResultOf(data, attempt);
+      const OutputValues got = ResultsOf(data, attempt);
       Opinions opinions;
       opinions[kAssayRule] = OpinionOf(!Rejects(attempt.verdict));
-      for (size_t i = 0; i < Peers().size(); ++i) opinions[i + 1] = Peers()[i].judge(peers, attempt.contract, got);
+      for (size_t i = 0; i < Peers().size(); ++i) opinions[i + 1] = Peers()[i].judge(peers, attempt.contract, got[0]);
       done(attempt, runner.context().DataOf(attempt), got, opinions);
     });
   }
 
   // As its first run left it. Nothing came back from a crash: any tool would notice, so every rule sees NaN.
-  static std::vector<double> ResultOf(const CaseData& data, const Attempt& attempt) {
-    if (attempt.outputs.empty()) {
-      return std::vector<double>(data.golden().value.size(), std::numeric_limits<double>::quiet_NaN());
+  static OutputValues ResultsOf(const CaseData& data, const Attempt& attempt) {
+    OutputValues values;
+    for (size_t k = 0; k < data.outputs.size(); ++k) {
+      const CaseOutput& one = data.outputs[k];
+      if (attempt.outputs.empty()) {
+        values.emplace_back(one.golden.value.size(), std::numeric_limits<double>::quiet_NaN());
+        continue;
+      }
+      Tensor output = attempt.outputs[k].Clone();
+      data.op->Canonicalise(one.problem, data.inputs, output);
+      values.push_back(output.ToDoubles());
     }
-    Tensor output = attempt.outputs[0].Clone();
-    data.op->Canonicalise(data.problem, data.inputs, output);
-    return output.ToDoubles();
+    return values;
+  }
+
+  // Of the output that shows it most.
+  double EffectOf(const CaseData& data, const OutputValues& exact, const Contract* contract) const {
+    double largest = 0;
+    for (size_t k = 0; k < data.outputs.size(); ++k) {
+      const CaseOutput& one = data.outputs[k];
+      const double noise = EffectNoise(one.problem.output().dtype);
+      largest = std::max(largest, envelopes_.at(k).Effect(one.golden, exact[k], noise, contract));
+    }
+    return largest;
   }
 
   void Legal(uint64_t seed, bool held_back) {
     const auto data = Prepare(seed);
     if (!data) return;
     runner_.repetitions = seed == 0 ? RunnerSettings().repetitions : 0;  // once shows that right ones pass
-    const auto judged = [&](const Attempt& attempt, const ContractData*, const std::vector<double>& got,
+    envelopes_.resize(data->outputs.size());
+    const auto judged = [&](const Attempt& attempt, const ContractData*, const OutputValues& got,
                             const Opinions& opinions) {
       tally_.legal.Add(opinions);
       if (held_back) tally_.held_back.Add(opinions);
-      if (!held_back) envelope_.Add(attempt.contract, data->golden(), got);
+      for (size_t k = 0; k < got.size() && !held_back; ++k) {
+        envelopes_[k].Add(attempt.contract, data->outputs[k].golden, got[k]);
+      }
       if (opinions[kAssayRule] == Opinion::kRejects) {
         tally_.false_alarms.push_back({attempt.implementation, planned_.spec.Id(),
                                        fmt::format("{}: {}", Name(attempt.verdict), attempt.record.reason), held_back});
@@ -150,7 +176,7 @@ class CaseMeasurement {
     runner_.repetitions = RunnerSettings().repetitions;
     const std::vector<std::string> names = Names(data->problem, kFault, false);
     const auto effects = names.empty() ? EffectMap() : Effects(*data);
-    const auto judged = [&](const Attempt& attempt, const ContractData* contract, const std::vector<double>&,
+    const auto judged = [&](const Attempt& attempt, const ContractData* contract, const OutputValues&,
                             const Opinions& opinions) {
       const auto exact = effects.find(attempt.implementation);
       if (exact == effects.end()) {
@@ -158,11 +184,10 @@ class CaseMeasurement {
             fmt::format("{}{} on {}: not offered", attempt.implementation, kEffectSuffix, planned_.spec.Id()));
         return;
       }
-      const double noise = EffectNoise(data->problem.output().dtype);
       FaultPair pair{attempt.implementation,
                      planned_.spec.Id(),
-                     envelope_.Effect(data->golden(), exact->second, noise, nullptr),
-                     envelope_.Effect(data->golden(), exact->second, noise, &attempt.contract),
+                     EffectOf(*data, exact->second, nullptr),
+                     EffectOf(*data, exact->second, &attempt.contract),
                      opinions,
                      ""};
       const bool missed = opinions[kAssayRule] != Opinion::kRejects;
@@ -173,9 +198,9 @@ class CaseMeasurement {
     Judge(*data, names, judged);
   }
 
-  using EffectMap = std::map<std::string, std::vector<double>>;
+  using EffectMap = std::map<std::string, OutputValues>;
 
-  // By the name of the fault: its result on the case's inputs in exact arithmetic.
+  // By the name of the fault: its results on the case's inputs in exact arithmetic.
   EffectMap Effects(const CaseData& data) {
     EffectMap effects;
     const Problem exact = ForEffects(data.problem);
@@ -190,7 +215,8 @@ class CaseMeasurement {
         Note(name, execution.error().message);
         continue;
       }
-      effects[name.substr(0, name.size() - kEffectSuffix.size())] = execution->outputs[0].ToDoubles();
+      OutputValues& values = effects[name.substr(0, name.size() - kEffectSuffix.size())];
+      for (const Tensor& output : execution->outputs) values.push_back(output.ToDoubles());
     }
     return effects;
   }
@@ -203,7 +229,7 @@ class CaseMeasurement {
   const Device& device_;
   const PowerSettings& settings_;
   RunnerSettings runner_;
-  Envelope envelope_;
+  std::vector<Envelope> envelopes_;  // of each output
   PowerTally tally_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "backends/common/host.h"
 #include "backends/common/status.h"
+#include "ops/formula_operator.h"
 #include "tests/faults/corpus/entry.h"
 
 namespace corpus {
@@ -15,7 +16,7 @@ const std::vector<Entry>& AllEntries() {
   static const std::vector<Entry> entries = [] {
     std::vector<Entry> all;
     for (const auto& list : {MatmulEntries(), ReduceEntries(), AttentionEntries(), SoftmaxEntries(), ConvEntries(),
-                             FftEntries(), HeldEntries()})
+                             FftEntries(), FormulaEntries(), HeldEntries()})
       all.insert(all.end(), list.begin(), list.end());
     return all;
   }();
@@ -36,6 +37,11 @@ void NameWhatFollows(const plugin::OpDesc& op) {
 
 class CorpusDevice : public plugin::HostDevice {
  public:
+  // Formulas read all operands before they write; the other operators have no output in place that is asked for.
+  bool TakesAliases(const plugin::OpDesc& op) override {
+    const assay::Operator* known = assay::OperatorRegistry::Global().Find(op.name());
+    return dynamic_cast<const assay::FormulaOperator*>(known) != nullptr;
+  }
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override {
     NameWhatFollows(op);
     std::vector<plugin::Implementation> found;

@@ -39,6 +39,8 @@ std::vector<Entry> AttentionEntries();
 std::vector<Entry> SoftmaxEntries();
 std::vector<Entry> ConvEntries();
 std::vector<Entry> FftEntries();
+// Of every operator that is a formula.
+std::vector<Entry> FormulaEntries();
 // Those that held_back.txt names: nothing is adjusted to them.
 std::vector<Entry> HeldEntries();
 

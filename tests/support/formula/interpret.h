@@ -57,7 +57,7 @@ size_t PlaceOfRank(const Machine& machine, const formula::Node& node,
 //   Number Input(int input, double), Constant(double), Map(const Node&, span<const Number* const>),
 //   Reduce(const Node&, const vector<const Number*>&), Step(const Node&, const Number* a, const Number* h, const
 //   Number& b), Store(const Node&, const Number&), bool IsLarger(const Number&, const Number&), of which NaN is the
-//   largest.
+//   largest; and it may have size_t Rank(const Node&, size_t rank, size_t numbers), which asks for another rank.
 // The result has the output's elements in its layout.
 template <class Machine>
 std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, const formula::OutputInfo& output,
@@ -125,7 +125,8 @@ std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, con
             numbers.push_back(&operand(0));
           }
           index[from] = kept;
-          const size_t rank = static_cast<size_t>(index[static_cast<size_t>(node.axis)]);
+          size_t rank = static_cast<size_t>(index[static_cast<size_t>(node.axis)]);
+          if constexpr (requires { machine.Rank(node, rank, rank); }) rank = machine.Rank(node, rank, numbers.size());
           const auto selected = PlaceOfRank(machine, node, numbers, rank);
           result = node.places ? machine.Constant(static_cast<double>(selected)) : *numbers[selected];
           break;

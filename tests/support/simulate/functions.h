@@ -22,7 +22,11 @@ class FunctionUnit {
   double Exp(double x) const { return Off(std::exp(x)); }
   double Log(double x) const { return Off(std::log(x)); }
   double Tanh(double x) const { return Off(std::tanh(x)); }
-  double Div(double x, double y) const { return Off(x / y); }
+  // The sign of a quotient is found apart from its magnitude (IEEE 754-2019, 6.3): the error is the magnitude's.
+  double Div(double x, double y) const {
+    const double quotient = x / y;
+    return std::copysign(Off(std::fabs(quotient)), quotient);
+  }
   double Of(double exact) const { return Off(exact); }  // any other function of this exact value
 
   Arithmetic unit;

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operator that is a formula: correct schedules by seed, and the bugs that its graph has a place for. A place is
+// named by what it is and its number among its kind, as "reduction-2".
+#include <fmt/format.h>
+
+#include "tests/faults/corpus/formula_plan.h"
+
+namespace corpus {
+namespace {
+
+using assay::FormulaOperator;
+using assay::formula::Function;
+using assay::formula::Graph;
+using assay::formula::Kind;
+using assay::formula::Node;
+
+constexpr uint64_t kSchedules = 8;
+constexpr int kMostPlaces = 4;  // of a kind
+
+using IsPlace = bool (*)(const Graph&, const Node&);
+
+bool IsReduction(const Graph&, const Node& node) {
+  return assay::formula::IsReduction(node.kind);
+}
+// Of vectors of 16, and a rest.
+bool HasTail(const Graph& graph, const Node& node) {
+  if (!assay::formula::IsReduction(node.kind)) return false;
+  const int64_t terms = graph.ExtentOf(node.reduced);
+  return terms > 16 && terms % 16 != 0;
+}
+bool IsLongRecurrence(const Graph& graph, const Node& node) {
+  return node.kind == Kind::kRecur && graph.Extent(node.axis) > 16;
+}
+bool IsSum(const Graph&, const Node& node) {
+  return node.kind == Kind::kSum;
+}
+bool IsRecurrence(const Graph&, const Node& node) {
+  return node.kind == Kind::kRecur;
+}
+bool IsSelection(const Graph&, const Node& node) {
+  return node.kind == Kind::kTopK;
+}
+bool IsMove(const Graph&, const Node& node) {
+  return node.kind == Kind::kAt;
+}
+bool IsConstant(const Graph&, const Node& node) {
+  return node.kind == Kind::kConst && node.constant != 0;
+}
+bool IsFunction(const Graph&, const Node& node) {
+  if (node.kind != Kind::kMap) return false;
+  const auto rounding = assay::formula::Info(node.function).rounding;
+  return rounding == assay::formula::Rounding::kFunction || rounding == assay::formula::Rounding::kComposition ||
+         rounding == assay::formula::Rounding::kRoot || rounding == assay::formula::Rounding::kDivide;
+}
+
+// The node of that number among its kind, from 1; -1: there is none.
+int PlaceOf(const Graph& graph, IsPlace is_place, int number) {
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (is_place(graph, graph.nodes[i]) && --number == 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// A fault without its place in a graph.
+struct FaultKind {
+  const char* place;  // "reduction"
+  const char* name;   // "last-term-dropped"
+  IsPlace is_place;
+  FormulaFault fault;               // without the place
+  int FormulaFault::*of = nullptr;  // where the place goes; nullptr: into the bug
+};
+
+constexpr FormulaFault BugOf(BugKind kind, int numerator = 0, Where where = Where::kEverywhere) {
+  return {.bug = {.kind = kind, .numerator = numerator}, .where = where};
+}
+constexpr FormulaFault Scaled(double factor) {
+  return {.bug = {}, .factor = factor};
+}
+
+const FaultKind kKinds[] = {
+    {"reduction", "first-term-dropped", IsReduction, BugOf(BugKind::kSkipsTerm, 0)},
+    {"reduction", "middle-term-dropped", IsReduction, BugOf(BugKind::kSkipsTerm, 2)},
+    {"reduction", "last-term-dropped", IsReduction, BugOf(BugKind::kSkipsTerm, 4)},
+    {"reduction", "last-term-dropped-in-last-slice", IsReduction, BugOf(BugKind::kSkipsTerm, 4, Where::kLastSlice)},
+    {"reduction", "tail-dropped", HasTail, BugOf(BugKind::kSkipsTail)},
+    {"sum", "in-bf16", IsSum, BugOf(BugKind::kNarrowSum)},
+    {"sum", "kept-in-bf16", IsSum, BugOf(BugKind::kNarrowValue)},
+    {"recurrence", "in-bf16", IsRecurrence, BugOf(BugKind::kNarrowSum)},
+    {"recurrence", "forgets-every-16-steps", IsLongRecurrence, BugOf(BugKind::kForgets)},
+    {"function", "of-12-bits", IsFunction, BugOf(BugKind::kFewBits)},
+    {"function", "kept-in-bf16", IsFunction, BugOf(BugKind::kNarrowValue)},
+    {"function", "of-12-bits-in-last-slice", IsFunction, BugOf(BugKind::kFewBits, 0, Where::kLastSlice)},
+    {"constant", "dropped", IsConstant, Scaled(0), &FormulaFault::constant},
+    {"constant", "off-by-a-thousandth", IsConstant, Scaled(1.001), &FormulaFault::constant},
+    {"move", "off-by-one", IsMove, {}, &FormulaFault::shifted_index},
+    {"selection", "second-rank-overlooked", IsSelection, BugOf(BugKind::kSkipsRank)},
+    {"selection", "second-rank-overlooked-in-last-slice", IsSelection,
+     BugOf(BugKind::kSkipsRank, 0, Where::kLastSlice)},
+    {"selection", "blind-to-nan", IsSelection, BugOf(BugKind::kBlindToNan)},
+};
+
+Entry EntryOf(const FormulaOperator& op, std::string name, std::function<std::string(Description)> why_not,
+              std::function<std::unique_ptr<plugin::Plan>(Description, bool)> create) {
+  return {op.schema().op, std::move(name), FormulaContract, std::move(why_not), std::move(create)};
+}
+
+// Nothing speaks against any description, but its attributes have to be read.
+std::function<std::string(Description)> WhyNot(const FormulaOperator& op) {
+  return [&op](Description d) { return DefinitionFor(op, d).refusal(); };
+}
+
+Entry LegalEntry(const FormulaOperator& op, uint64_t seed) {
+  Entry entry = EntryOf(op, fmt::format("legal.schedule-{}", seed), WhyNot(op),
+                        [&op, seed](Description d, bool) { return MakeLegalFormula(op, d, seed); });
+  entry.contract = ScheduleContract;
+  return entry;
+}
+
+Entry PlainEntry(const FormulaOperator& op) {
+  return EntryOf(op, "legal.plain", WhyNot(op),
+                 [&op](Description d, bool exact) { return MakeFaultyFormula(op, d, {}, exact); });
+}
+
+FormulaFault At(const FaultKind& kind, int node) {
+  FormulaFault fault = kind.fault;
+  (kind.of == nullptr ? fault.bug.node : fault.*kind.of) = node;
+  return fault;
+}
+
+Entry PlacedEntry(const FormulaOperator& op, const FaultKind& kind, int number) {
+  const auto place = [&op, &kind, number](Description d) {
+    return PlaceOf(DefinitionFor(op, d).graph(), kind.is_place, number);
+  };
+  const auto why_not = [place, &kind, number](Description d) {
+    return place(d) >= 0 ? "" : fmt::format("there is no {} of number {}", kind.place, number);
+  };
+  return EntryOf(
+      op, fmt::format("fault.{}-{}-{}", kind.place, number, kind.name), why_not,
+      [&op, &kind, place](Description d, bool exact) { return MakeFaultyFormula(op, d, At(kind, place(d)), exact); });
+}
+
+Entry FixedEntry(const FormulaOperator& op, std::string name, const FormulaFault& fault) {
+  return EntryOf(op, std::move(name), WhyNot(op),
+                 [&op, fault](Description d, bool exact) { return MakeFaultyFormula(op, d, fault, exact); });
+}
+
+}  // namespace
+
+std::vector<Entry> FormulaEntries() {
+  std::vector<Entry> entries;
+  for (const FormulaOperator* op : FormulasOfCorpus()) {
+    entries.push_back(PlainEntry(*op));
+    for (uint64_t seed = 0; seed < kSchedules; ++seed) entries.push_back(LegalEntry(*op, seed));
+    for (const FaultKind& kind : kKinds) {
+      for (int number = 1; number <= kMostPlaces; ++number) entries.push_back(PlacedEntry(*op, kind, number));
+    }
+    FormulaFault last_unwritten;
+    last_unwritten.leaves_last = true;
+    entries.push_back(FixedEntry(*op, "fault.last-element-unwritten", last_unwritten));
+    const auto inputs = static_cast<int>(op->schema().operands.size()) - 1;
+    for (int i = 0; i < inputs; ++i) {
+      FormulaFault shifted;
+      shifted.shifted_input = i;
+      entries.push_back(FixedEntry(
+          *op, fmt::format("fault.{}-shifted-by-one", op->schema().operands[static_cast<size_t>(i)]), shifted));
+    }
+  }
+  return entries;
+}
+
+}  // namespace corpus

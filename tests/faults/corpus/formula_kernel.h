@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// A formula as a plain kernel computes it in T, one number after the other, with at most one bug. It is a machine of
+// tests/support/formula/interpret.h and shares no code with the evaluation that golden values come from.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "ops/formula/functions.h"
+#include "ops/formula/graph.h"
+#include "tests/faults/corpus/arithmetic.h"
+#include "tests/support/formula/interpret.h"
+
+namespace corpus {
+
+// What goes wrong at one node.
+enum class BugKind : uint8_t {
+  kNone,
+  kSkipsTerm,    // of a reduction: at `numerator` fourths of its terms; the last one at 4
+  kSkipsTail,    // of a reduction: what remains beyond whole vectors of 16
+  kNarrowSum,    // running sums, products and carries are kept in bf16
+  kNarrowValue,  // results of the node are kept in bf16
+  kFewBits,      // results of the node have 12 bits, as approximations of functions have
+  kForgets,      // of a recurrence: begins anew every 16 steps
+  kSkipsRank,    // of a selection: the second rank is overlooked, or stands behind the third
+  kBlindToNan,   // of a selection: comparisons with NaN are false
+};
+
+struct Bug {
+  BugKind kind = BugKind::kNone;
+  int node = -1;
+  int numerator = 0;
+};
+
+template <class T>
+class FormulaKernel {
+ public:
+  using Number = T;
+  FormulaKernel(const assay::formula::Graph& graph, const Bug& bug) : graph_(&graph), bug_(bug) {}
+
+  static T Input(int, double value) { return static_cast<T>(value); }
+  static T Constant(double value) { return static_cast<T>(value); }
+  bool IsLarger(T a, T b) const { return std::isnan(a) && bug_.kind != BugKind::kBlindToNan ? !std::isnan(b) : a > b; }
+  size_t Rank(const assay::formula::Node& node, size_t rank, size_t numbers) const {
+    if (!Is(node, BugKind::kSkipsRank) || rank == 0) return rank;
+    const auto ranks = static_cast<size_t>(graph_->Extent(node.axis));
+    if (ranks < numbers) return rank + 1;
+    return rank == 1 && ranks > 2 ? 2 : rank == 2 ? 1 : rank;
+  }
+  T Store(const assay::formula::Node&, T x) const { return x; }
+
+  T Map(const assay::formula::Node& node, std::span<const T* const> x) const { return Struck(node, Value(node, x)); }
+
+  T Reduce(const assay::formula::Node& node, const std::vector<const T*>& terms) const {
+    T result = 0;
+    bool first = true;
+    for (size_t k = 0; k < terms.size(); ++k) {
+      if (Skips(node, k, terms.size())) continue;
+      result = first ? *terms[k] : Kept(node, Joined(node, result, *terms[k]));
+      first = false;
+    }
+    return Struck(node, result);
+  }
+
+  T Step(const assay::formula::Node& node, const T* a, const T* h, T b) {
+    const bool begins = Is(node, BugKind::kForgets) && steps_++ % 16 == 0;
+    if (h == nullptr || begins) return b;
+    return Kept(node, (a == nullptr ? *h : *a * *h) + b);
+  }
+
+ private:
+  bool Is(const assay::formula::Node& node, BugKind kind) const {
+    return bug_.kind == kind && &node == &graph_->nodes[static_cast<size_t>(bug_.node)];
+  }
+  bool Skips(const assay::formula::Node& node, size_t k, size_t terms) const {
+    if (Is(node, BugKind::kSkipsTail)) return terms > 16 && k >= terms / 16 * 16;
+    if (!Is(node, BugKind::kSkipsTerm) || terms < 2) return false;
+    return k == std::min(terms - 1, terms * static_cast<size_t>(bug_.numerator) / 4);
+  }
+  T Kept(const assay::formula::Node& node, T x) const {
+    return Is(node, BugKind::kNarrowSum) ? RoundedTo<plugin::BF16>(x) : x;
+  }
+  T Struck(const assay::formula::Node& node, T x) const {
+    if (Is(node, BugKind::kNarrowValue)) return RoundedTo<plugin::BF16>(x);
+    return Is(node, BugKind::kFewBits) ? RoundedToBits(12, x) : x;
+  }
+
+  static T Joined(const assay::formula::Node& node, T a, T b) {
+    using assay::formula::Kind;
+    if (node.kind == Kind::kProd) return a * b;
+    if (node.kind == Kind::kSum) return a + b;
+    if (std::isnan(a) || std::isnan(b)) return a + b;
+    return node.kind == Kind::kMax ? std::max(a, b) : std::min(a, b);
+  }
+
+  static T Value(const assay::formula::Node& node, std::span<const T* const> x) {
+    using assay::formula::Function;
+    const T a = *x[0], b = x.size() > 1 ? *x[1] : T{0};
+    switch (node.function) {
+      case Function::kAdd:
+        return a + b;
+      case Function::kSub:
+        return a - b;
+      case Function::kMul:
+        return a * b;
+      case Function::kDiv:
+        return a / b;
+      case Function::kNegate:
+        return -a;
+      case Function::kAbs:
+        return std::fabs(a);
+      case Function::kMaximum:
+        return std::isnan(a) || std::isnan(b) ? a + b : std::max(a, b);
+      case Function::kMinimum:
+        return std::isnan(a) || std::isnan(b) ? a + b : std::min(a, b);
+      case Function::kLess:
+        return a < b ? 1 : 0;
+      case Function::kSelect:
+        return a != 0 ? b : *x[2];
+      case Function::kSqrt:
+        return std::sqrt(a);
+      case Function::kRsqrt:
+        return 1 / std::sqrt(a);
+      case Function::kExp:
+        return std::exp(a);
+      case Function::kLog:
+        return std::log(a);
+      case Function::kLog1p:
+        return std::log1p(a);
+      case Function::kTanh:
+        return std::tanh(a);
+      case Function::kErf:
+        return std::erf(a);
+      case Function::kSigmoid:
+        return 1 / (1 + std::exp(-a));
+    }
+    return 0;
+  }
+
+  const assay::formula::Graph* graph_;
+  Bug bug_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace corpus

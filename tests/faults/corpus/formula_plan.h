@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that are formulas, as the corpus runs them: the graph of a description, and plans that evaluate it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/formula_operator.h"
+#include "tests/faults/corpus/entry.h"
+#include "tests/faults/corpus/formula_kernel.h"
+
+namespace corpus {
+
+// The formulas that there are effects of: what saturates asks for the type of its result, which an effect has not.
+std::vector<const assay::FormulaOperator*> FormulasOfCorpus();
+
+// The formula of a description. Attributes are read, so that none is unknown.
+assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Description description);
+
+// Where a bug strikes.
+enum class Where : uint8_t { kEverywhere, kLastSlice };  // the last index of the first axis of each output
+
+// What is wrong with a formula. All of it is named by places in its graph, and there is nothing to strike where the
+// graph has no such place.
+struct FormulaFault {
+  Bug bug;
+  Where where = Where::kEverywhere;
+  int constant = -1;         // node
+  double factor = 1;         // of that constant
+  int shifted_input = -1;    // each element is the one before it, cyclically
+  int shifted_index = -1;    // a node whose index map is off by one
+  bool leaves_last = false;  // the last element of each output is not written
+};
+
+// A plain kernel in f32 (f64 for f64 operands), or in exact arithmetic, with that fault.
+std::unique_ptr<plugin::Plan> MakeFaultyFormula(const assay::FormulaOperator& op, Description description,
+                                                const FormulaFault& fault, bool exact);
+// A correct implementation with habits that follow from the seed (tests/support/formula/simulate.h).
+std::unique_ptr<plugin::Plan> MakeLegalFormula(const assay::FormulaOperator& op, Description description,
+                                               uint64_t seed);
+
+std::string FormulaContract(Description description);  // of plain kernels
+// The errors of their functions and the orders of their sums differ from element to element.
+std::string ScheduleContract(Description description);
+
+}  // namespace corpus

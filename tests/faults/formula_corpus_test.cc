@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The corpus of operators that are formulas, whose faults follow from their graphs.
+#include <gtest/gtest.h>
+
+#include "tests/faults/corpus_checks.h"
+
+namespace assay {
+namespace {
+
+TEST(CorpusFormulas, LegalSchedulesPass) {
+  ExpectLegalSchedulesPass("layer_norm/f32/rows=9,n=67,stats=1", {"normal", "outlier", "special"}, 9);
+  ExpectLegalSchedulesPass("layer_norm_backward/bf16-bf16-f32-f32-f32-bf16/rows=9,n=33", {"normal", "uniform"}, 9);
+  ExpectLegalSchedulesPass("fused_add_rms_norm/f16/rows=9,n=67", {"normal", "outlier"}, 9);
+  ExpectLegalSchedulesPass("gelu/f32/n=301", {"normal", "special", "lognormal"}, 9);
+  ExpectLegalSchedulesPass("selective_scan/f32/b=1,c=3,s=4,l=33", {"normal", "special"}, 9);
+  ExpectLegalSchedulesPass("cumsum/bf16/rows=5,n=129", {"normal", "cancel-1e4"}, 9);
+  ExpectLegalSchedulesPass("top_k/f32/rows=9,k=7,n=40", {"normal", "special", "ties"}, 9);
+  ExpectLegalSchedulesPass("sort/f64/rows=9,n=40,descending=1", {"normal", "special"}, 9);
+}
+
+TEST(CorpusFormulas, BugsChangeTheExactResult) {
+  ExpectBugsHaveEffects("layer_norm/f32/rows=9,n=67/fill=normal/seed=0", {}, 20);
+  ExpectBugsHaveEffects("rms_norm/f64/rows=9,n=67/fill=normal/seed=0", {}, 15);
+  ExpectBugsHaveEffects("group_norm/bf16/b=2,g=3,c=5,n=33/fill=normal/seed=0", {}, 20);
+  ExpectBugsHaveEffects("gelu/f32/n=301,approx=tanh/fill=normal/seed=0", {}, 8);
+  ExpectBugsHaveEffects("selective_scan/f32/b=2,c=3,s=4,l=33/fill=normal/seed=0", {}, 15);
+  ExpectBugsHaveEffects("rope/f32/b=1,l=5,h=3,d=18/fill=normal/seed=0", {}, 4);
+}
+
+}  // namespace
+}  // namespace assay
