@@ -4,6 +4,7 @@
 
 #include "ops/formula/block.h"
 #include "ops/formula/evaluate.h"
+#include "ops/formula/expr.h"
 #include "ops/formula/faults.h"
 #include "ops/formula/rules.h"
 

@@ -7,6 +7,7 @@
 #include "harness/data/fill/rng.h"
 #include "harness/data/infinity.h"
 #include "ops/formula/evaluate.h"
+#include "ops/formula/expr.h"
 #include "ops/formula/rules.h"
 #include "tests/support/operator_cases.h"
 

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that stay written by hand beside their formulas: golden values agree within both errors, and bounds by hand
+// are hardly larger than the formula's. What is derived by hand is witnessed by rules that know nothing of the
+// operator.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "ops/formula/evaluate.h"
+#include "ops/formula/expr.h"
+#include "ops/formula/rules.h"
+#include "tests/support/operator_cases.h"
+
+namespace assay::test {
+namespace {
+
+using namespace formula;  // NOLINT: formulas read better without
+
+using Elements = std::vector<std::vector<double>>;
+
+// A formula of a problem, and the elements of its operands. What has a type is an operand of the problem, what has none
+// are numbers in double, rounded from exact ones.
+struct Written {
+  Graph graph;
+  Elements elements;
+  std::vector<DType> types;
+};
+
+void WriteMatmul(const Problem& p, const Elements& inputs, Written& to) {
+  Graph& g = to.graph;
+  const formula::Axis m = AddAxis(g, "m", p.Int("m")), n = AddAxis(g, "n", p.Int("n")), k = AddAxis(g, "k", p.Int("k"));
+  const Expr a = AddInput(g, "a", m + k), b = AddInput(g, "b", k + n);
+  AddOutput(g, "o", Contraction(a, b, k), m + n);
+  to.elements = inputs;
+}
+
+// What each output of a convolution along one axis sees, channels before taps; zeros outside.
+std::vector<double> WindowsOf(const Problem& p, const std::vector<double>& x) {
+  const Shape &x_shape = p.inputs[0].shape, &w_shape = p.inputs[1].shape, &y_shape = p.output().shape;
+  std::vector<double> windows;
+  for (int64_t n = 0; n < x_shape[0]; ++n) {
+    for (int64_t at = 0; at < y_shape[2]; ++at) {
+      for (int64_t term = 0; term < w_shape[1] * w_shape[2]; ++term) {
+        const int64_t c = term / w_shape[2], from = at * p.List("stride")[0] + term % w_shape[2] - p.List("pad")[0];
+        const bool inside = from >= 0 && from < x_shape[2];
+        windows.push_back(inside ? x[static_cast<size_t>((n * x_shape[1] + c) * x_shape[2] + from)] : 0);
+      }
+    }
+  }
+  return windows;
+}
+
+void WriteConv(const Problem& p, const Elements& inputs, Written& to) {
+  Graph& g = to.graph;
+  const Shape &w_shape = p.inputs[1].shape, &y_shape = p.output().shape;
+  const formula::Axis batch = AddAxis(g, "n", y_shape[0]), o = AddAxis(g, "o", y_shape[1]),
+                      at = AddAxis(g, "at", y_shape[2]);
+  const formula::Axis terms = AddAxis(g, "ck", w_shape[1] * w_shape[2]);
+  const Expr x = AddInput(g, "windows", batch + at + terms), w = AddInput(g, "w", o + terms);
+  AddOutput(g, "y", Contraction(x, w, terms), batch + o + at);
+  to.elements = {WindowsOf(p, inputs[0]), inputs[1]};
+}
+
+// Numerator and denominator are rescaled when a larger score comes.
+void WriteAttention(const Problem& p, const Elements& inputs, Written& to) {
+  Graph& g = to.graph;
+  const Shape &q_shape = p.inputs[0].shape, &k_shape = p.inputs[1].shape;
+  const formula::Axis b = AddAxis(g, "b", q_shape[0]), h = AddAxis(g, "h", q_shape[1]), l = AddAxis(g, "l", q_shape[2]);
+  const formula::Axis s = AddAxis(g, "s", k_shape[2]), d = AddAxis(g, "d", q_shape[3]),
+                      dv = AddAxis(g, "dv", q_shape[3]);
+  const Expr q = AddInput(g, "q", b + h + l + d), k = AddInput(g, "k", b + h + s + d),
+             v = AddInput(g, "v", b + h + s + dv);
+  const Expr scores = (1 / std::sqrt(static_cast<double>(d.extent))) * Contraction(q, k, d);
+  const Expr weights = Exp(Strict(scores - Max(scores, s)));
+  AddOutput(g, "o", RescaledSum(weights * v, s) / RescaledSum(weights, s), b + h + l + dv);
+  to.elements = inputs;
+}
+
+// The real parts of a transform of real numbers, by its definition.
+void WriteFft(const Problem& p, const Elements& inputs, Written& to) {
+  Graph& g = to.graph;
+  const int64_t n = p.inputs[0].shape[1], bins = p.output().shape[1];
+  const formula::Axis batch = AddAxis(g, "batch", p.inputs[0].shape[0]), t = AddAxis(g, "n", n),
+                      k = AddAxis(g, "k", bins);
+  const Expr x = AddInput(g, "x", batch + t), cosines = AddInput(g, "cos", t + k);
+  AddOutput(g, "re", Contraction(x, cosines, t), batch + k);
+  to.elements = inputs;
+  std::vector<double>& table = to.elements.emplace_back();
+  for (int64_t i = 0; i < n * bins; ++i) {
+    const auto turn = static_cast<double>(i / bins * (i % bins) % n) / static_cast<double>(n);
+    table.push_back(std::cos(2 * std::numbers::pi * turn));
+  }
+}
+
+struct Oracle {
+  const char* id;  // "{}": types, then the fill
+  void (*write)(const Problem&, const Elements& inputs, Written&);
+  double most = 1.001;     // of the bound by hand over the formula's; second orders are cut off differently
+  int64_t components = 1;  // of the output by hand for one of the formula's
+};
+
+constexpr Oracle kOracles[] = {
+    {"matmul/{}/m=7,n=9,k=64/fill={}/seed=3", WriteMatmul},
+    {"matmul/{}/m=3,n=5,k=1000/fill={}/seed=3", WriteMatmul},
+    {"conv/{}/n=2,c=12,o=3,i=20,k=3,pad=1,stride=2/fill={}/seed=3", WriteConv},
+    {"attention/{}/b=1,h=2,l=5,s=40,d=16/fill={}/seed=3", WriteAttention, 1.2},
+};
+// The errors of the numbers in double that a formula has beside the operands.
+ErrorRules WithTables(ErrorRules rules, size_t operands, size_t tables) {
+  rules.inputs.resize(operands);
+  for (size_t i = 0; i < tables; ++i) rules.inputs.push_back({.relative = 0x1p-52, .lost_below = 0x1p-50});
+  return rules;
+}
+
+struct Ratio {
+  double largest = 0;
+  void Add(double by_hand, double by_formula) {
+    largest = std::max(largest, by_formula == 0 ? 0 : by_hand / by_formula);
+  }
+};
+
+void Compare(const Oracle& oracle, const char* types, const char* fill, const char* declaration, Ratio& ratio) {
+  const std::string id = fmt::format(fmt::runtime(oracle.id), types, fill);
+  const Problem problem = Bind(id);
+  const Operator& op = Op(problem.spec.op);
+  const std::vector<Tensor> inputs = op.MakeInputs(problem);
+  const Contract contract = Declared(declaration);
+  const bool dd = problem.inputs[0].dtype == DType::kF64;
+  const Golden golden = op.ComputeGolden(problem, inputs, dd ? Tier::kReproducible : Tier::kFast);
+  const BoundModel bound = op.Bound(problem, golden, contract);
+
+  Written written;
+  Elements elements;
+  for (const Tensor& input : inputs) elements.push_back(input.ToDoubles()), written.types.push_back(input.dtype());
+  oracle.write(problem, elements, written);
+  const size_t tables = written.elements.size() - written.types.size();
+  const ErrorRules rules[] = {WithTables(ContractRules(contract, written.types, dd), inputs.size(), tables),
+                              WithTables(GoldenRules(dd), inputs.size(), tables)};
+  const Evaluation got = Evaluate(written.graph, written.graph.outputs[0], written.elements, dd, rules);
+  for (size_t i = 0; i < got.value.size(); ++i) {
+    const size_t value = i * static_cast<size_t>(oracle.components);  // of an element its first component
+    const auto at = static_cast<int64_t>(value);
+    const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[value];
+    const double distance = std::fabs((got.value[i] - golden.value[value]) + ((dd ? got.value_lo[i] : 0) - lo));
+    const double error = PlaneAt(golden.error, at, golden.size());
+    ASSERT_LE(distance, error + got.reach[1][i]) << id << " element " << i;
+    ratio.Add(AccumulatedBound(bound, golden, at), got.reach[0][i] + got.reach[1][i]);
+  }
+}
+
+TEST(FormulaOracle, BoundsByHandAreHardlyLargerThanOfFormulas) {
+  for (const Oracle& oracle : kOracles) {
+    Ratio ratio;
+    for (const char* fill : {"normal", "uniform", "outlier", "cancel-1e4"}) {
+      Compare(oracle, "f32", fill, "f32;math=2", ratio);
+      Compare(oracle, "bf16", fill, "f32acc;math=2", ratio);
+      Compare(oracle, "f64", fill, "f64;math=2", ratio);
+    }
+    fmt::print("{:62} bound by hand / of the formula: at most {:.3f}\n", oracle.id, ratio.largest);
+    EXPECT_GT(ratio.largest, 0.5) << oracle.id;
+    EXPECT_LE(ratio.largest, oracle.most) << oracle.id;
+  }
+}
+
+// The definition is one schedule of many, none of which is computed so: its bound says nothing of that of butterflies.
+TEST(FormulaOracle, TransformsAreWhatTheirDefinitionSays) {
+  for (const char* id :
+       {"fft/{}/kind=r2c,n=64,batch=3/fill={}/seed=3", "fft/{}/kind=r2c,n=61,batch=2/fill={}/seed=3"}) {
+    Ratio ratio;
+    const Oracle oracle{.id = id, .write = WriteFft, .components = 2};
+    for (const char* fill : {"normal", "uniform", "outlier"}) Compare(oracle, "f32-c64", fill, "f32;math=2", ratio);
+  }
+}
+
+}  // namespace
+}  // namespace assay::test
