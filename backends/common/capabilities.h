@@ -2,6 +2,7 @@
 // Tables of capabilities, an operator a line.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -24,6 +25,16 @@ struct KernelTypes {
   bool integer_reduce = false;  // sums of i8
 };
 std::vector<Capability> KernelCapabilities(const KernelTypes& types, const std::string& features);
+
+// Operators of a table that have no line yet, in every floating-point type: those that compute lines.
+template <class Rows>
+void AddOtherOperators(const Rows& rows, const std::string& features, std::vector<Capability>& all) {
+  for (const auto& row : rows) {
+    const auto is_there = [&](const Capability& line) { return line.op == row.op; };
+    if (std::ranges::any_of(all, is_there)) continue;
+    for (const DType type : {kF32, kF64, kF16, kBF16}) all.push_back({row.op, type, features});
+  }
+}
 
 inline std::vector<Capability> CapabilitiesOf(std::initializer_list<OperatorTypes> operators) {
   std::vector<Capability> all;

@@ -104,15 +104,9 @@ class CpuDevice : public plugin::HostDevice {
   std::vector<plugin::Capability> Capabilities() override {
     const std::string features = "strides;permuted;streams";
     std::vector<plugin::Capability> all = plugin::KernelCapabilities({}, features);
-    // What computes lines does so in every floating-point type, but for what quantises.
-    for (const plugin::Row<plugin::HostDevice>& row : kRows) {
-      const auto is_there = [&](const plugin::Capability& line) { return line.op == row.op; };
-      if (std::ranges::any_of(all, is_there)) continue;
-      for (const plugin::DType type : {plugin::kF32, plugin::kF64, plugin::kF16, plugin::kBF16}) {
-        if (type == plugin::kF64 && std::string_view(row.op) == "quantize") continue;
-        all.push_back({row.op, type, features});
-      }
-    }
+    plugin::AddOtherOperators(kRows, features, all);
+    std::erase_if(all,
+                  [](const plugin::Capability& line) { return line.op == "quantize" && line.dtype == plugin::kF64; });
     for (plugin::Capability& line : all) {
       if (line.op == "softmax" || line.op == "fused_add_rms_norm") line.features += ";in_place";
     }

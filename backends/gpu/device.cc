@@ -28,7 +28,18 @@ std::unique_ptr<plugin::Plan> Device::CreatePlan(const plugin::OpDesc& op, const
 }
 
 std::vector<plugin::Capability> Device::Capabilities() {
-  return plugin::KernelCapabilities({.integer_reduce = true}, "strides;permuted");
+  const std::string features = "strides;permuted";
+  std::vector<plugin::Capability> all = plugin::KernelCapabilities({.integer_reduce = true}, features);
+  plugin::AddOtherOperators(rows_, features, all);
+  for (plugin::Capability& line : all) line.features += line.op == "fused_add_rms_norm" ? ";in_place" : "";
+  return all;
+}
+
+// A thread writes what it has read itself.
+bool Device::TakesAliases(const plugin::OpDesc& op) {
+  if (op.name() != "fused_add_rms_norm") return false;
+  const plugin::Tensor &residual = op.inputs()[1], &s = op.outputs()[1];
+  return op.outputs()[0].alias == 0 && s.alias == 2 && s.strides == residual.strides && s.dtype == residual.dtype;
 }
 
 std::unique_ptr<plugin::Buffer> Device::Alloc(uint64_t bytes) {

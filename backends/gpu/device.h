@@ -23,6 +23,7 @@ std::span<const Row> SoftmaxRows();
 std::span<const Row> AttentionRows();
 std::span<const Row> ConvRows();
 std::span<const Row> FftRows();
+std::span<const Row> LineRows();
 
 class DeviceBuffer : public plugin::Buffer {
  public:
@@ -39,6 +40,7 @@ class Device : public plugin::Device {
 
   std::vector<plugin::Implementation> Query(const plugin::OpDesc& op) override;
   std::unique_ptr<plugin::Plan> CreatePlan(const plugin::OpDesc& op, const std::string& implementation) override;
+  bool TakesAliases(const plugin::OpDesc& op) override;
   std::vector<plugin::Capability> Capabilities() override;
   std::unique_ptr<plugin::Buffer> Alloc(uint64_t bytes) override;
   void Upload(plugin::Buffer& buffer, uint64_t offset, std::span<const std::byte> bytes) override;

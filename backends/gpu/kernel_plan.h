@@ -22,7 +22,7 @@ class Bound {
  public:
   Bound(const plugin::OpDesc& op, const plugin::Args& args, void* stream) : op_(op), args_(args), stream_(stream) {}
   void* Input(int index) const { return At(args_.inputs, op_.inputs(), static_cast<size_t>(index)); }
-  void* Output() const { return At(args_.outputs, op_.outputs(), 0); }
+  void* Output(int index = 0) const { return At(args_.outputs, op_.outputs(), static_cast<size_t>(index)); }
   void* stream() const { return stream_; }
   std::vector<const void*> Addresses() const;  // of all inputs, then of all outputs
 

@@ -6,6 +6,7 @@
 #include "backends/gpu/device/attention_params.h"
 #include "backends/gpu/device/conv_params.h"
 #include "backends/gpu/device/fft_params.h"
+#include "backends/gpu/device/line_params.h"
 #include "backends/gpu/device/matmul_params.h"
 #include "backends/gpu/device/reduce_params.h"
 
@@ -26,6 +27,8 @@ void LaunchTreeReduce(Tag x, const ReduceParams& params, void* stream);        /
 void LaunchFinishReduce(Tag x, const ReduceParams& params, void* stream);
 
 void LaunchSoftmax(Tag x, bool online, const SoftmaxParams& params, void* stream);
+
+void LaunchLines(LineKernel kernel, bool wide, const LineParams& params, void* stream);
 
 void LaunchAttentionScores(Tag q, const AttentionParams& params, void* stream);
 void LaunchAttentionWeights(Tag q, const AttentionParams& params, void* stream);

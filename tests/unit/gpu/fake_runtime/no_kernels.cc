@@ -26,6 +26,9 @@ void LaunchFinishReduce(Tag, const ReduceParams&, void*) {
 void LaunchSoftmax(Tag, bool, const SoftmaxParams&, void*) {
   fake_runtime::CountLaunch();
 }
+void LaunchLines(LineKernel, bool, const LineParams&, void*) {
+  fake_runtime::CountLaunch();
+}
 void LaunchAttentionScores(Tag, const AttentionParams&, void*) {
   fake_runtime::CountLaunch();
 }
