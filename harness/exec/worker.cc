@@ -189,7 +189,7 @@ void Worker::Stop() {
   if (!running()) return;
   const ExitStatus status = process_.Stop(After(kStopSeconds));
   DrainStderr();
-  if (has_started_ && !status.killed_by_host && WIFSIGNALED(status.wait_status)) crash_at_end_ = status.Text();
+  if (has_started_ && !status.killed_by_host && status.wait_status != 0) crash_at_end_ = status.Text();
 }
 
 std::string Worker::StderrTail() const {

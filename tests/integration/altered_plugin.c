@@ -261,6 +261,7 @@ __attribute__((destructor)) static void at_exit(void) {
   const char* how = getenv("ASSAY_ALTER");
   if (how == NULL) return;
   if (strcmp(how, "crashes-at-exit") == 0) abort();
+  if (strcmp(how, "code-at-exit") == 0) _exit(3);
   if (strcmp(how, "hangs-at-exit") == 0) pause();
 }
 static assay_status crashes(assay_plan* plan, const assay_args* args, assay_text* error) {
