@@ -115,6 +115,18 @@ std::shared_ptr<const Plane> PlaneOf(const std::vector<double>& reach, const Eva
   return plane;
 }
 
+// Of places of a selection: where other numbers may change sides with it, any place along the axis is right.
+BoundModel PlacesBound(const Golden& golden, const Contract& contract, DType out, const std::vector<double>& reach,
+                       int64_t places) {
+  BoundModel bound = OutputBound(contract, out);
+  bound.also_indices = static_cast<double>(places);
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const bool is_certain = reach[static_cast<size_t>(i)] == 0 && golden.error[i] == 0;
+    if (!is_certain) Admit(bound, golden.size(), i, kAlsoIndex);
+  }
+  return bound;
+}
+
 // Of numbers that become integers at the end. What NaN becomes is the machine's choice.
 BoundModel RoundedIntegerBound(const Golden& golden, const Contract& contract) {
   BoundModel bound;
@@ -187,6 +199,8 @@ BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, 
   if (IsFloat(out) && FormatOf(out).max_finite > rules[0].range) rules[0].last_range = rules[0].range;
   const Evaluation evaluation =
       formula::Evaluate(graph, graph.outputs[0], InputsOf(golden, graph.inputs.size()), dd, rules);
+  const formula::Node& last = graph.At(graph.outputs[0].node);
+  if (last.places) return PlacesBound(golden, contract, out, evaluation.reach[0], graph.Extent(last.from_axis));
   BoundModel bound = IsFloat(out) ? OutputBound(contract, out) : RoundedIntegerBound(golden, contract);
   bound.owned = {PlaneOf(evaluation.reach[0], evaluation, wide), PlaneOf(evaluation.reach[1], evaluation, wide)};
   bound.terms.push_back({bound.owned[0].get(), 1});

@@ -6,7 +6,7 @@
 //      <folder of the program>/../lib/assay/plugins/*.so, by name.
 //   3. ASSAY_ADD_PLUGIN_FILES, besides these.
 // Both variables are lists of absolute paths separated by ':'. The current directory is never searched. A file that
-// is named twice counts once.
+// is named twice counts once, also where NAME is what it calls itself.
 #pragma once
 
 #include <filesystem>

@@ -108,7 +108,8 @@ class CaseMeasurement {
     if (names.empty() || settings_.interrupted()) return;
     runner_.implementations = std::move(names);
     CaseRunner runner(planned_, data, runner_);
-    const PeerCase peers(*data.op, data.problem, data.golden());
+    std::vector<PeerCase> peers;
+    for (const CaseOutput& one : data.outputs) peers.emplace_back(*data.op, one.problem, one.golden);
     runner.Judge(device_, [&](Attempt attempt) {
       if (CouldNotRun(attempt.verdict)) {
         tally_.could_not_run.push_back(
@@ -118,9 +119,23 @@ class CaseMeasurement {
       const OutputValues got = ResultsOf(data, attempt);
       Opinions opinions;
       opinions[kAssayRule] = OpinionOf(!Rejects(attempt.verdict));
-      for (size_t i = 0; i < Peers().size(); ++i) opinions[i + 1] = Peers()[i].judge(peers, attempt.contract, got[0]);
+      for (size_t i = 0; i < Peers().size(); ++i) {
+        opinions[i + 1] = OpinionOfAll(Peers()[i], peers, attempt.contract, got);
+      }
       done(attempt, runner.context().DataOf(attempt), got, opinions);
     });
+  }
+
+  // One output that is rejected is enough.
+  static Opinion OpinionOfAll(const Peer& peer, const std::vector<PeerCase>& cases, const Contract& contract,
+                              const OutputValues& got) {
+    Opinion all = Opinion::kNoRule;
+    for (size_t k = 0; k < cases.size(); ++k) {
+      const Opinion one = peer.judge(cases[k], contract, got[k]);
+      if (one == Opinion::kRejects) return one;
+      if (one == Opinion::kAccepts) all = one;
+    }
+    return all;
   }
 
   // As its first run left it. Nothing came back from a crash: any tool would notice, so every rule sees NaN.
@@ -216,9 +231,21 @@ class CaseMeasurement {
         continue;
       }
       OutputValues& values = effects[name.substr(0, name.size() - kEffectSuffix.size())];
-      for (const Tensor& output : execution->outputs) values.push_back(output.ToDoubles());
+      for (size_t k = 0; k < execution->outputs.size(); ++k) {
+        values.push_back(CanonicalEffect(data, k, execution->outputs[k]));
+      }
     }
     return effects;
+  }
+
+  // Places that are as right as the golden ones are no effect.
+  static std::vector<double> CanonicalEffect(const CaseData& data, size_t output, const Tensor& exact) {
+    const Problem& problem = data.outputs[output].problem;
+    if (problem.output().dtype != DType::kI64) return exact.ToDoubles();
+    Tensor places(DType::kI64, exact.shape());
+    places.SetDoubles(exact.ToDoubles());
+    data.op->Canonicalise(problem, data.inputs, places);
+    return places.ToDoubles();
   }
 
   void Note(const std::string& implementation, const std::string& why) {

@@ -139,7 +139,8 @@ void Propagation::ReduceSum(const Node& node, std::span<const double> x, std::sp
     const bool exact = exact_terms && magnitude <= std::ldexp(sums.lowest[at], rules_.exact_bits);
     if (!exact) error.r[at] += gamma * magnitude + lost;
     // No partial sum is larger; an infinite term decides alone.
-    if (!((1 + gamma) * magnitude < rules_.range)) error.r[at] = kInfinity;
+    const bool is_copy = terms == 1 && error.r[at] == 0;
+    if (!(is_copy ? magnitude <= rules_.range : (1 + gamma) * magnitude < rules_.range)) error.r[at] = kInfinity;
     if (!std::isfinite(v[at]) && error.r[at] < kInfinity) {
       error.r[at] = 0;
       for (NodeError::Symbol& symbol : error.symbols) symbol.g[at] = 0;
@@ -193,7 +194,8 @@ void Propagation::ReduceProduct(const Node& node, std::span<const double> x, std
     }
     const double gamma = terms > 1 ? SumError(terms - 1, rules_.multiply) : 0;
     const double spread = std::expm1(relative[at]);
-    const bool leaves = up[at] * (1 + gamma) >= rules_.range || down[at] < rules_.tiny * (1 + gamma);
+    const bool is_copy = terms == 1 && relative[at] == 0;
+    const bool leaves = !is_copy && (up[at] * (1 + gamma) >= rules_.range || down[at] < rules_.tiny * (1 + gamma));
     error.r[at] = leaves ? kInfinity : special[at] ? 0 : std::fabs(v[at]) * (spread + gamma + spread * gamma);
     if (std::isinf(relative[at])) error.r[at] = kInfinity;
   }

@@ -12,22 +12,37 @@
 namespace assay::formula {
 namespace {
 
-double DistanceOf(double a, double b) {
-  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
-  const double distance = std::fabs(a - b);
-  return std::isnan(distance) ? kInfinity : distance;
-}
-
 // A line of numbers, each with how far it may be off.
 struct UncertainLine {
   std::vector<double> x, reach;
   std::vector<int64_t> order;  // places, all ranks
+
+  // Where each of them may lie at the one end; what may be anything may be NaN, which is larger than any number.
+  std::vector<double> Ends(bool upper) const {
+    std::vector<double> ends(x.size());
+    for (size_t i = 0; i < ends.size(); ++i) {
+      const bool anything = reach[i] == kInfinity;
+      ends[i] = upper ? (anything ? std::nan("") : x[i] + reach[i]) : (anything ? -kInfinity : x[i] - reach[i]);
+    }
+    return ends;
+  }
 };
 
-std::vector<double> Shifted(const UncertainLine& line, double sign) {
-  std::vector<double> ends(line.x.size());
-  for (size_t i = 0; i < ends.size(); ++i) ends[i] = line.x[i] + sign * line.reach[i];
-  return ends;
+bool AreAlike(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+// How far the number of a rank may be from the one that it is, where the number at its place among the ends is `end`.
+// From the numbers themselves: what is far below a number's spacing is lost in its ends, where several may then be
+// alike.
+double ReachTowards(const UncertainLine& line, const std::vector<double>& ends, double end, double value) {
+  double reach = 0;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    if (!AreAlike(ends[i], end)) continue;
+    const double distance = AreAlike(line.x[i], value) ? 0 : std::fabs(line.x[i] - value);
+    reach = std::max(reach, std::isnan(distance) ? kInfinity : (distance + line.reach[i]) * (1 + 0x1p-50));
+  }
+  return reach;
 }
 
 std::vector<double> RankedValues(const Node& node, const std::vector<double>& x, int64_t ranks) {
@@ -56,10 +71,14 @@ std::vector<bool> CertainRanks(const UncertainLine& line, double sign, int64_t r
     return std::isnan(x) ? sign * kInfinity : sign * x;
   };
   const auto reach = [&](size_t k) { return line.reach[static_cast<size_t>(line.order[k])]; };
+  // What may be anything may stand anywhere.
+  const auto end = [&](size_t k, double toward) {
+    return reach(k) == kInfinity ? toward * kInfinity : number(k) + toward * reach(k);
+  };
   std::vector<Ends> behind(n + 1, {-kInfinity, -kInfinity});
   for (size_t k = n; k-- > 0;) {
     behind[k] = behind[k + 1];
-    behind[k].Add(number(k) + reach(k), reach(k) > 0, false);
+    behind[k].Add(end(k, 1), reach(k) > 0, false);
   }
   std::vector<bool> certain;
   Ends before{kInfinity, kInfinity};
@@ -69,7 +88,7 @@ std::vector<bool> CertainRanks(const UncertainLine& line, double sign, int64_t r
     const bool is_certain =
         a == 0 ? !(before.uncertain <= x) && !(after.uncertain >= x) : before.all > x + a && after.all < x - a;
     certain.push_back(is_certain);
-    before.Add(x - a, a > 0, true);
+    before.Add(end(k, -1), a > 0, true);
   }
   return certain;
 }
@@ -97,13 +116,14 @@ void Propagation::Select(int node, std::span<const double> x, std::span<const do
         r(k) = certain[static_cast<size_t>(k)] || rules_.quadrature ? 0 : kInfinity;
       return;
     }
-    const std::vector<double> low = RankedValues(info, Shifted(numbers, -1), line.ranks);
-    const std::vector<double> high = RankedValues(info, Shifted(numbers, 1), line.ranks);
+    const std::vector<double> lower = numbers.Ends(false), upper = numbers.Ends(true);
+    const std::vector<double> low = RankedValues(info, lower, line.ranks), high = RankedValues(info, upper, line.ranks);
     for (int64_t k = 0; k < line.ranks; ++k) {
       const auto rank = static_cast<size_t>(k);
       const double value = numbers.x[static_cast<size_t>(numbers.order[rank])];
       r(k) = rules_.quadrature ? numbers.reach[static_cast<size_t>(numbers.order[rank])]
-                               : std::max(DistanceOf(value, low[rank]), DistanceOf(high[rank], value));
+                               : std::max(ReachTowards(numbers, lower, low[rank], value),
+                                          ReachTowards(numbers, upper, high[rank], value));
     }
   });
   Finish(node, info.places ? std::span<const double>() : v, error);

@@ -82,13 +82,18 @@ std::vector<Judged> Corpus::Judge(const std::string& case_id, const std::string&
   return judged;
 }
 
-Tensor Corpus::Run(const Problem& problem, const std::vector<Tensor>& inputs, const std::string& implementation) {
+std::vector<Tensor> Corpus::RunAll(const Problem& problem, const std::vector<Tensor>& inputs,
+                                   const std::string& implementation) {
   const Prepared prepared = Require(column_.session->Prepare(0, problem, implementation), implementation);
   InputSet set;
   for (const Tensor& input : inputs) set.push_back(&input);
   Execution execution = Require(column_.session->Execute(prepared.plan, set, Prefill::kNanPayload), implementation);
   column_.session->Release(prepared.plan);
-  return std::move(execution.outputs[0]);
+  return std::move(execution.outputs);
+}
+
+Tensor Corpus::Run(const Problem& problem, const std::vector<Tensor>& inputs, const std::string& implementation) {
+  return std::move(RunAll(problem, inputs, implementation)[0]);
 }
 
 std::vector<Tensor> Corpus::RunOften(const CaseData& data, const std::string& implementation, int times,

@@ -32,7 +32,9 @@ class Corpus {
                                           CorpusPart part = CorpusPart::kTuned);
   // Every tuned implementation whose name begins with `prefix`. The test fails when the case cannot be read.
   std::vector<Judged> Judge(const std::string& case_id, const std::string& prefix);
-  // The output of one execution; the test fails when there is none.
+  // All outputs of one execution, or the first; the test fails when there is none.
+  std::vector<Tensor> RunAll(const Problem& problem, const std::vector<Tensor>& inputs,
+                             const std::string& implementation);
   Tensor Run(const Problem& problem, const std::vector<Tensor>& inputs, const std::string& implementation);
   // The outputs of several executions of one plan, the last one with `other` inputs.
   std::vector<Tensor> RunOften(const CaseData& data, const std::string& implementation, int times,

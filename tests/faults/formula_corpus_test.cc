@@ -7,6 +7,12 @@
 namespace assay {
 namespace {
 
+// Of several outputs each has a last element.
+const std::vector<std::string> kOfElements = {"fault.last-element-unwritten"};
+// A NaN that stands last is where an ascending sort has it.
+const std::vector<std::string> kOfSort = {"fault.last-element-unwritten", "fault.selection-1-blind-to-nan",
+                                          "fault.selection-2-blind-to-nan"};
+
 TEST(CorpusFormulas, LegalSchedulesPass) {
   ExpectLegalSchedulesPass("layer_norm/f32/rows=9,n=67,stats=1", {"normal", "outlier", "special"}, 9);
   ExpectLegalSchedulesPass("layer_norm_backward/bf16-bf16-f32-f32-f32-bf16/rows=9,n=33", {"normal", "uniform"}, 9);
@@ -24,6 +30,9 @@ TEST(CorpusFormulas, BugsChangeTheExactResult) {
   ExpectBugsHaveEffects("group_norm/bf16/b=2,g=3,c=5,n=33/fill=normal/seed=0", {}, 20);
   ExpectBugsHaveEffects("gelu/f32/n=301,approx=tanh/fill=normal/seed=0", {}, 8);
   ExpectBugsHaveEffects("selective_scan/f32/b=2,c=3,s=4,l=33/fill=normal/seed=0", {}, 15);
+  ExpectBugsHaveEffects("layer_norm/bf16-f32-f32-bf16/rows=9,n=67,stats=1/fill=normal/seed=0", kOfElements, 20);
+  ExpectBugsHaveEffects("top_k/f32/rows=9,k=7,n=40/fill=edges/seed=0", kOfElements, 4);
+  ExpectBugsHaveEffects("sort/bf16/rows=9,n=40/fill=edges/seed=0", kOfSort, 4);
   ExpectBugsHaveEffects("rope/f32/b=1,l=5,h=3,d=18/fill=normal/seed=0", {}, 4);
 }
 

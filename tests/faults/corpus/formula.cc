@@ -116,11 +116,6 @@ Entry LegalEntry(const FormulaOperator& op, uint64_t seed) {
   return entry;
 }
 
-Entry PlainEntry(const FormulaOperator& op) {
-  return EntryOf(op, "legal.plain", WhyNot(op),
-                 [&op](Description d, bool exact) { return MakeFaultyFormula(op, d, {}, exact); });
-}
-
 FormulaFault At(const FaultKind& kind, int node) {
   FormulaFault fault = kind.fault;
   (kind.of == nullptr ? fault.bug.node : fault.*kind.of) = node;
@@ -149,7 +144,7 @@ Entry FixedEntry(const FormulaOperator& op, std::string name, const FormulaFault
 std::vector<Entry> FormulaEntries() {
   std::vector<Entry> entries;
   for (const FormulaOperator* op : FormulasOfCorpus()) {
-    entries.push_back(PlainEntry(*op));
+    entries.push_back(FixedEntry(*op, "legal.plain", {}));
     for (uint64_t seed = 0; seed < kSchedules; ++seed) entries.push_back(LegalEntry(*op, seed));
     for (const FaultKind& kind : kKinds) {
       for (int number = 1; number <= kMostPlaces; ++number) entries.push_back(PlacedEntry(*op, kind, number));

@@ -42,7 +42,9 @@ class FormulaKernel {
 
   static T Input(int, double value) { return static_cast<T>(value); }
   static T Constant(double value) { return static_cast<T>(value); }
-  bool IsLarger(T a, T b) const { return std::isnan(a) && bug_.kind != BugKind::kBlindToNan ? !std::isnan(b) : a > b; }
+  bool IsLarger(const assay::formula::Node& node, T a, T b) const {
+    return std::isnan(a) && !Is(node, BugKind::kBlindToNan) ? !std::isnan(b) : a > b;
+  }
   size_t Rank(const assay::formula::Node& node, size_t rank, size_t numbers) const {
     if (!Is(node, BugKind::kSkipsRank) || rank == 0) return rank;
     const auto ranks = static_cast<size_t>(graph_->Extent(node.axis));
@@ -64,8 +66,8 @@ class FormulaKernel {
     return Struck(node, result);
   }
 
-  T Step(const assay::formula::Node& node, const T* a, const T* h, T b) {
-    const bool begins = Is(node, BugKind::kForgets) && steps_++ % 16 == 0;
+  T Step(const assay::formula::Node& node, const T* a, const T* h, T b, int64_t t) const {
+    const bool begins = Is(node, BugKind::kForgets) && t % 16 == 0;
     if (h == nullptr || begins) return b;
     return Kept(node, (a == nullptr ? *h : *a * *h) + b);
   }
@@ -141,7 +143,6 @@ class FormulaKernel {
 
   const assay::formula::Graph* graph_;
   Bug bug_;
-  int64_t steps_ = 0;
 };
 
 }  // namespace corpus

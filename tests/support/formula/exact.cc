@@ -15,7 +15,7 @@ struct ExactMachine {
   static Real Input(int, double value) { return value; }
   static Real Constant(double value) { return value; }
   static Real Map(const Node& node, std::span<const Real* const> x) { return ExactMap(node.function, x); }
-  static bool IsLarger(const Real& a, const Real& b) {
+  static bool IsLarger(const Node&, const Real& a, const Real& b) {
     if (mpfr_nan_p(a.x) != 0 || mpfr_nan_p(b.x) != 0) return mpfr_nan_p(a.x) != 0 && mpfr_nan_p(b.x) == 0;
     return mpfr_greater_p(a.x, b.x) != 0;
   }
@@ -32,7 +32,7 @@ struct ExactMachine {
     return result;
   }
 
-  static Real Step(const Node&, const Real* a, const Real* h, const Real& b) {
+  static Real Step(const Node&, const Real* a, const Real* h, const Real& b, int64_t) {
     Real result = b;
     if (h == nullptr) return result;
     Real carried = *h;

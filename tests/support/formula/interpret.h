@@ -44,7 +44,8 @@ size_t PlaceOfRank(const Machine& machine, const formula::Node& node,
   for (size_t i = 0; i < numbers.size(); ++i) {
     size_t before = 0;
     for (size_t k = 0; k < numbers.size(); ++k) {
-      const bool above = machine.IsLarger(*numbers[k], *numbers[i]), below = machine.IsLarger(*numbers[i], *numbers[k]);
+      const bool above = machine.IsLarger(node, *numbers[k], *numbers[i]);
+      const bool below = machine.IsLarger(node, *numbers[i], *numbers[k]);
       const bool first = node.smallest ? below : above;
       before += first || (!above && !below && k < i) ? 1 : 0;
     }
@@ -53,11 +54,27 @@ size_t PlaceOfRank(const Machine& machine, const formula::Node& node,
   return 0;
 }
 
+// A number of a selection, or its place, at these indices; `number` is the operand at them.
+template <class Machine, class NumberAt>
+typename Machine::Number Selected(Machine& machine, const formula::Graph& graph, const formula::Node& node,
+                                  std::vector<int64_t>& index, const NumberAt& number) {
+  const auto from = static_cast<size_t>(node.from_axis);
+  const int64_t kept = index[from];
+  std::vector<const typename Machine::Number*> numbers;
+  for (index[from] = 0; index[from] < graph.Extent(node.from_axis); ++index[from]) numbers.push_back(&number());
+  index[from] = kept;
+  auto rank = static_cast<size_t>(index[static_cast<size_t>(node.axis)]);
+  if constexpr (requires { machine.Rank(node, rank, rank); }) rank = machine.Rank(node, rank, numbers.size());
+  const size_t place = PlaceOfRank(machine, node, numbers, rank);
+  return node.places ? machine.Constant(static_cast<double>(place)) : *numbers[place];
+}
+
 // Machine has a type Number, made by default, and
 //   Number Input(int input, double), Constant(double), Map(const Node&, span<const Number* const>),
 //   Reduce(const Node&, const vector<const Number*>&), Step(const Node&, const Number* a, const Number* h, const
-//   Number& b), Store(const Node&, const Number&), bool IsLarger(const Number&, const Number&), of which NaN is the
-//   largest; and it may have size_t Rank(const Node&, size_t rank, size_t numbers), which asks for another rank.
+//   Number& b, int64_t t), Store(const Node&, const Number&), bool IsLarger(const Node&, const Number&, const Number&),
+//   of which NaN is the largest; and it may have size_t Rank(const Node&, size_t rank, size_t numbers), which asks for
+//   another rank.
 // The result has the output's elements in its layout.
 template <class Machine>
 std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, const formula::OutputInfo& output,
@@ -106,7 +123,7 @@ std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, con
             before = &to[static_cast<size_t>(space.Pack(index))];
             index[static_cast<size_t>(node.axis)] = t;
           }
-          result = machine.Step(node, a, before, b);
+          result = machine.Step(node, a, before, b, t);
           break;
         }
         case Kind::kAt: {
@@ -117,20 +134,9 @@ std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, con
           index[static_cast<size_t>(node.from_axis)] = kept;
           break;
         }
-        case Kind::kTopK: {
-          const auto from = static_cast<size_t>(node.from_axis);
-          const int64_t kept = index[from];
-          std::vector<const Number*> numbers;
-          for (index[from] = 0; index[from] < graph.Extent(node.from_axis); ++index[from]) {
-            numbers.push_back(&operand(0));
-          }
-          index[from] = kept;
-          size_t rank = static_cast<size_t>(index[static_cast<size_t>(node.axis)]);
-          if constexpr (requires { machine.Rank(node, rank, rank); }) rank = machine.Rank(node, rank, numbers.size());
-          const auto selected = PlaceOfRank(machine, node, numbers, rank);
-          result = node.places ? machine.Constant(static_cast<double>(selected)) : *numbers[selected];
+        case Kind::kTopK:
+          result = Selected(machine, graph, node, index, [&]() -> const Number& { return operand(0); });
           break;
-        }
         case Kind::kRound:
           result = machine.Store(node, operand(0));
           break;

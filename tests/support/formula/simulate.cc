@@ -62,7 +62,7 @@ class Implementation {
 
   Made Input(int input, double value) const { return {f_.unit.Operand(types_[static_cast<size_t>(input)], value)}; }
   Made Constant(double value) const { return {f_.unit.Round(value)}; }
-  static bool IsLarger(const Made& a, const Made& b) {
+  static bool IsLarger(const Node&, const Made& a, const Made& b) {
     return std::isnan(a.value) ? !std::isnan(b.value) : a.value > b.value;
   }
   Made Store(const Node& node, const Made& x) const { return {RoundTo(FormatOf(node.format), x.value)}; }
@@ -92,7 +92,7 @@ class Implementation {
     return {Sum(values, other, schedule, f_.unit)};
   }
 
-  Made Step(const Node&, const Made* a, const Made* h, const Made& b) const {
+  Made Step(const Node&, const Made* a, const Made* h, const Made& b, int64_t) const {
     if (h == nullptr) return {b.value};
     if (a == nullptr) return {f_.unit.Add(h->value, b.value)};
     if (habits_.fuses) return {f_.unit.Fma(a->value, h->value, b.value)};

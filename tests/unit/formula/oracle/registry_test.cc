@@ -34,7 +34,7 @@ FormulaCase CaseOf(const FormulaOperator& op, const std::vector<DType>& types, i
     if (attr.default_value.empty()) spec.attrs.emplace_back(attr.key, std::to_string(extent));
   }
   if (spec.attrs.size() > 2) {
-    for (auto& [key, value] : spec.attrs) value = key == "d" ? value : "2";
+    for (auto& [key, value] : spec.attrs) value = key == "d" || key == "n" ? value : "2";
   }
   const AttrList required = spec.attrs;
   for (const AttrDef& attr : op.schema().attrs) {

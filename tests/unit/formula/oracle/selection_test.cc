@@ -2,7 +2,9 @@
 // top_k and sort: ranks, ties and NaN; how far what a rank holds may move; which places are certain.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "harness/data/fill/rng.h"
 #include "harness/data/infinity.h"
@@ -40,6 +42,31 @@ TEST(Selection, RanksTiesAndNan) {
             (std::vector<double>{6, 1, 5, 0, 2, 4, 7, 3}));
   EXPECT_EQ(GoldenOf(Bind("sort/f32/rows=1,n=8,descending=1/fill=normal/seed=0"), 1, x),
             (std::vector<double>{3, 7, 2, 4, 0, 1, 5, 6}));
+}
+
+// Beside a sort of the standard library, on data of every kind.
+TEST(Selection, IsAStableSort) {
+  for (const char* fill : {"normal", "ties", "special", "edges", "masked"}) {
+    for (const bool descending : {false, true}) {
+      const Problem problem =
+          Bind(std::string("sort/f32/rows=4,n=40") + (descending ? ",descending=1" : "") + "/fill=" + fill + "/seed=2");
+      const std::vector<double> x = Op("sort").MakeInputs(problem)[0].ToDoubles();
+      const std::vector<double> places = GoldenOf(problem, 1, x), values = GoldenOf(problem, 0, x);
+      const auto larger = [](double a, double b) { return std::isnan(a) ? !std::isnan(b) : a > b; };
+      for (size_t row = 0; row < 4; ++row) {
+        std::vector<size_t> order(40);
+        std::iota(order.begin(), order.end(), size_t{0});
+        std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+          return descending ? larger(x[row * 40 + a], x[row * 40 + b]) : larger(x[row * 40 + b], x[row * 40 + a]);
+        });
+        for (size_t k = 0; k < 40; ++k) {
+          EXPECT_EQ(places[row * 40 + k], static_cast<double>(order[k])) << fill << descending;
+          const double value = values[row * 40 + k], expected = x[row * 40 + order[k]];
+          EXPECT_TRUE(value == expected || (std::isnan(value) && std::isnan(expected))) << fill << descending;
+        }
+      }
+    }
+  }
 }
 
 TEST(Selection, IndicesAreOfTheirOwnType) {
@@ -122,6 +149,63 @@ TEST(Selection, MovesNoFurtherThanItsReach) {
   }
   EXPECT_GT(certain, 1000);
   EXPECT_GT(uncertain, 1000);
+}
+
+struct ReachOfSelection {
+  std::vector<double> values, places;
+};
+
+// Of the two largest of a row, by these rules of the operand.
+ReachOfSelection ReachOf(const std::vector<double>& row, const formula::InputRule& rule) {
+  formula::Graph graph;
+  const formula::Axis n = AddAxis(graph, "n", std::ssize(row)), k = AddAxis(graph, "k", 2);
+  const formula::Selection top = TopK(AddInput(graph, "x", n), n, k, {});
+  AddOutput(graph, "values", top.values, k);
+  AddOutput(graph, "places", top.places, k);
+  formula::ErrorRules rules[1] = {formula::GoldenRules(false)};
+  rules[0].inputs = {rule};
+  const std::vector<std::vector<double>> inputs = {row};
+  const auto reach = [&](size_t output) {
+    const formula::Graph kept = KeepOutput(graph, output);
+    return Evaluate(kept, kept.outputs[0], inputs, false, rules).reach[0];
+  };
+  return {reach(0), reach(1)};
+}
+
+// What may be anything may stand anywhere, before the others and behind them.
+TEST(Selection, WhatMayBeAnythingLeavesNoPlaceCertain) {
+  for (const double anything : {10.0, -10.0}) {
+    const ReachOfSelection reach = ReachOf({1, 2, 4, anything}, {.overflow_at = 5});
+    EXPECT_EQ(reach.places, (std::vector<double>{kInfinity, kInfinity})) << anything;
+    EXPECT_EQ(reach.values[0], kInfinity) << anything;
+    EXPECT_GE(reach.values[1], 2) << anything;
+  }
+  EXPECT_EQ(ReachOf({1, 2, 4, 3}, {.overflow_at = 5}).places, (std::vector<double>{0, 0}));
+  EXPECT_EQ(ReachOf({1, kInfinity, 4, std::nan("")}, {.overflow_at = 5}).places, (std::vector<double>{0, 0}));
+}
+
+// A reach far below the spacing of the numbers is none the less one.
+TEST(Selection, KeepsTheSmallestReach) {
+  const ReachOfSelection reach = ReachOf({1, 3, 2}, {.relative = 0x1p-80});
+  EXPECT_GE(reach.values[0], 3 * 0x1p-80);
+  EXPECT_GE(reach.values[1], 2 * 0x1p-80);
+  EXPECT_LE(reach.values[0], 3.01 * 0x1p-80);
+}
+
+// Inputs that a class may round to one number may change sides: any place of the row is right then, and nothing else.
+TEST(Selection, UncertainPlacesArePlaces) {
+  const Problem problem = FocusedOn(Bind("top_k/f32/rows=1,k=2,n=4/fill=normal/seed=0"), 1);
+  const Tensor inputs[] = {Row(problem, {1, 8, 1 + 0x1p-20, 0})};
+  const Operator& op = Op("top_k");
+  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+  EXPECT_EQ(golden.value, (std::vector<double>{1, 2}));
+  const DeclaredBound exact = BoundOf(problem, golden, "f32acc;math=0");
+  const DeclaredBound rounded = BoundOf(problem, golden, "tf32;math=0");
+  for (double place = -1; place <= 4; ++place) {
+    EXPECT_EQ(Accepts(exact, golden, 1, place), place == 2) << place;
+    EXPECT_EQ(Accepts(rounded, golden, 1, place), place >= 0 && place < 4) << place;
+    EXPECT_EQ(Accepts(rounded, golden, 0, place), place == 1) << place;
+  }
 }
 
 // Every rank that a kernel overlooks is seen in the data of the case, but for those that change nothing.
