@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places of a selection where equal numbers may stand in any order: those that are as right as the golden ones become
-// these.
+// Places of a selection that are as right as the golden ones: in any order of equal numbers where the formula says so,
+// and where a contract leaves numbers uncertain.
+#include <algorithm>
 #include <cmath>
-#include <set>
 
+#include "harness/data/infinity.h"
 #include "ops/formula/evaluate.h"
 #include "ops/formula_operator.h"
+#include "ops/formula_places.h"
 
 namespace assay {
 namespace {
@@ -13,41 +15,63 @@ namespace {
 using formula::Definition;
 using formula::Graph;
 using formula::Node;
-
-// Elements from one index to the next along each axis of a layout, by axis of the graph.
-std::vector<int64_t> StridesOf(const Graph& graph, const std::vector<int>& layout) {
-  std::vector<int64_t> strides(graph.axes.size());
-  int64_t stride = 1;
-  for (size_t i = layout.size(); i-- > 0; stride *= graph.Extent(layout[i]))
-    strides[static_cast<size_t>(layout[i])] = stride;
-  return strides;
-}
+using formula::OutputInfo;
 
 bool AreEqual(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
-// Of one line: numbers by place, and the places that are right and those that are there, by rank. A place that is there
-// twice is no place.
+// Of one line: numbers by place, and the places that are right and those that are there, by rank.
 struct RankedLine {
   std::vector<double> numbers;
   std::vector<int64_t> golden, got;
 
+  // A place that is there more than once stays, so that one of them is seen to be wrong.
   void Canonicalise() {
-    std::set<int64_t> met;
+    const std::vector<int64_t> there = got;
     for (size_t rank = 0; rank < got.size(); ++rank) {
-      int64_t& place = got[rank];
-      if (place < 0 || place >= std::ssize(numbers)) continue;
-      if (!met.insert(place).second) {
-        place = -1;
-      } else if (AreEqual(numbers[static_cast<size_t>(place)], numbers[static_cast<size_t>(golden[rank])])) {
-        place = golden[rank];
+      const int64_t place = there[rank];
+      if (place < 0 || place >= std::ssize(numbers) || std::ranges::count(there, place) > 1) continue;
+      if (AreEqual(numbers[static_cast<size_t>(place)], numbers[static_cast<size_t>(golden[rank])])) {
+        got[rank] = golden[rank];
       }
     }
   }
 };
 
 }  // namespace
+
+PlacesLayout::PlacesLayout(const Graph& graph, const OutputInfo& output) : numbers_(output) {
+  const Node& node = graph.At(output.node);
+  ranks_ = graph.Extent(node.axis);
+  size_ = graph.Extent(node.from_axis);
+  for (size_t i = output.axes.size(); output.axes[i - 1] != node.axis; --i) stride_ *= graph.Extent(output.axes[i - 1]);
+  numbers_.node = node.args[0];
+  std::ranges::replace(numbers_.axes, node.axis, node.from_axis);
+}
+
+std::function<bool(int64_t element, int64_t place)> PlacesThatMayStand(const Graph& graph,
+                                                                       const std::vector<std::vector<double>>& inputs,
+                                                                       bool double_double,
+                                                                       const formula::ErrorRules& rules) {
+  Graph of_values = graph;
+  Node node = graph.At(graph.outputs[0].node);
+  node.places = false;
+  of_values.nodes.push_back(node);
+  OutputInfo ranks = graph.outputs[0];
+  ranks.node = static_cast<int>(of_values.nodes.size()) - 1;
+  const PlacesLayout layout(graph, graph.outputs[0]);
+  const std::span<const formula::ErrorRules> all(&rules, 1);
+  return [layout, held = formula::Evaluate(of_values, ranks, inputs, double_double, all),
+          numbers = formula::Evaluate(graph, layout.numbers(), inputs, double_double, all)](int64_t element,
+                                                                                            int64_t place) {
+    const auto rank = static_cast<size_t>(element);
+    const auto number = static_cast<size_t>(layout.NumberOf(layout.LineOf(element), place));
+    const double reach = held.reach[0][rank] + numbers.reach[0][number];
+    if (reach == kInfinity || AreEqual(numbers.value[number], held.value[rank])) return true;
+    return std::fabs(numbers.value[number] - held.value[rank]) <= reach * (1 + 0x1p-40);
+  };
+}
 
 bool FormulaOperator::Selects(const Problem& problem) const {
   const Definition definition = DefinitionOf(problem);
@@ -59,33 +83,28 @@ bool FormulaOperator::Selects(const Problem& problem) const {
 void FormulaOperator::Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const {
   const Definition definition = DefinitionOf(problem);
   const Graph& graph = definition.graph();
-  const formula::OutputInfo& output = graph.outputs[0];
+  const OutputInfo& output = graph.outputs[0];
   const Node& node = graph.At(output.node);
   if (node.kind != formula::Kind::kTopK || !node.places || !node.any_tie) return;
 
-  // The numbers in the layout of the output, their own axis in the place of the ranks.
-  formula::OutputInfo numbers = output;
-  numbers.node = node.args[0];
-  for (int& axis : numbers.axes) axis = axis == node.axis ? node.from_axis : axis;
+  const PlacesLayout layout(graph, output);
   std::vector<std::vector<double>> elements;
   for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
   const std::vector<double> golden = formula::Evaluate(graph, output, elements, false, {}).value;
-  const std::vector<double> x = formula::Evaluate(graph, numbers, elements, false, {}).value;
-  const int64_t rank_stride = StridesOf(graph, output.axes)[static_cast<size_t>(node.axis)];
-  const int64_t ranks = graph.Extent(node.axis), size = graph.Extent(node.from_axis);
+  const std::vector<double> x = formula::Evaluate(graph, layout.numbers(), elements, false, {}).value;
   const std::span<int64_t> places = got.As<int64_t>();
-  for (int64_t line = 0; line < got.size() / ranks; ++line) {
-    const int64_t outer = line / rank_stride, inner = line % rank_stride;
+  for (int64_t line = 0; line < layout.lines(got.size()); ++line) {
     RankedLine one;
-    for (int64_t i = 0; i < size; ++i)
-      one.numbers.push_back(x[static_cast<size_t>((outer * size + i) * rank_stride + inner)]);
-    const auto at = [&](int64_t rank) { return static_cast<size_t>((outer * ranks + rank) * rank_stride + inner); };
-    for (int64_t rank = 0; rank < ranks; ++rank) {
-      one.golden.push_back(static_cast<int64_t>(golden[at(rank)]));
-      one.got.push_back(places[at(rank)]);
+    for (int64_t i = 0; i < layout.size(); ++i) one.numbers.push_back(x[static_cast<size_t>(layout.NumberOf(line, i))]);
+    for (int64_t rank = 0; rank < layout.ranks(); ++rank) {
+      const auto at = static_cast<size_t>(layout.ElementOf(line, rank));
+      one.golden.push_back(static_cast<int64_t>(golden[at]));
+      one.got.push_back(places[at]);
     }
     one.Canonicalise();
-    for (int64_t rank = 0; rank < ranks; ++rank) places[at(rank)] = one.got[static_cast<size_t>(rank)];
+    for (int64_t rank = 0; rank < layout.ranks(); ++rank) {
+      places[static_cast<size_t>(layout.ElementOf(line, rank))] = one.got[static_cast<size_t>(rank)];
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include "ops/formula/evaluate.h"
 #include "ops/formula/rules.h"
 #include "ops/formula_operator.h"
+#include "ops/formula_places.h"
 
 namespace assay {
 namespace {
@@ -115,15 +116,20 @@ std::shared_ptr<const Plane> PlaneOf(const std::vector<double>& reach, const Eva
   return plane;
 }
 
-// Of places of a selection: where other numbers may change sides with it, any place along the axis is right.
-BoundModel PlacesBound(const Golden& golden, const Contract& contract, DType out, const std::vector<double>& reach,
-                       int64_t places) {
-  BoundModel bound = OutputBound(contract, out);
-  bound.also_indices = static_cast<double>(places);
+// Of places of a selection: where other numbers may change sides with it, their places are right too.
+BoundModel PlacesBound(const Golden& golden, const Contract& contract, const Graph& graph,
+                       const std::vector<std::vector<double>>& inputs, bool dd, const ErrorRules& rules,
+                       const std::vector<double>& reach) {
+  BoundModel bound = OutputBound(contract, DType::kI64);
+  bool all_are_certain = true;
   for (int64_t i = 0; i < golden.size(); ++i) {
-    const bool is_certain = reach[static_cast<size_t>(i)] == 0 && golden.error[i] == 0;
-    if (!is_certain) Admit(bound, golden.size(), i, kAlsoIndex);
+    if (reach[static_cast<size_t>(i)] == 0 && golden.error[i] == 0) continue;
+    Admit(bound, golden.size(), i, kAlsoIndex);
+    all_are_certain = false;
   }
+  if (all_are_certain) return bound;
+  bound.also_indices = static_cast<double>(PlacesLayout(graph, graph.outputs[0]).size());
+  bound.also_index = PlacesThatMayStand(graph, inputs, dd, rules);
   return bound;
 }
 
@@ -197,10 +203,10 @@ BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, 
   ErrorRules rules[] = {formula::ContractRules(contract, TypesOf(problem), dd), formula::SystematicRules(contract, dd)};
   const DType out = problem.output().dtype;
   if (IsFloat(out) && FormatOf(out).max_finite > rules[0].range) rules[0].last_range = rules[0].range;
-  const Evaluation evaluation =
-      formula::Evaluate(graph, graph.outputs[0], InputsOf(golden, graph.inputs.size()), dd, rules);
-  const formula::Node& last = graph.At(graph.outputs[0].node);
-  if (last.places) return PlacesBound(golden, contract, out, evaluation.reach[0], graph.Extent(last.from_axis));
+  const std::vector<std::vector<double>> inputs = InputsOf(golden, graph.inputs.size());
+  const Evaluation evaluation = formula::Evaluate(graph, graph.outputs[0], inputs, dd, rules);
+  const bool is_places = graph.At(graph.outputs[0].node).places;
+  if (is_places) return PlacesBound(golden, contract, graph, inputs, dd, rules[0], evaluation.reach[0]);
   BoundModel bound = IsFloat(out) ? OutputBound(contract, out) : RoundedIntegerBound(golden, contract);
   bound.owned = {PlaneOf(evaluation.reach[0], evaluation, wide), PlaneOf(evaluation.reach[1], evaluation, wide)};
   bound.terms.push_back({bound.owned[0].get(), 1});

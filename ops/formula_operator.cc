@@ -155,6 +155,15 @@ Result<AttrList> FormulaOperator::InferAttrs(const std::vector<Operand>& operand
       }
     }
   }
+  // What the inputs do not tell, as how many are selected, an output does that is there.
+  for (const formula::OutputInfo& output : graph.outputs) {
+    const Operand* operand = FindOperand(operands, output.name);
+    if (operand == nullptr || operand->shape.size() != output.axes.size()) continue;
+    for (size_t i = 0; i < output.axes.size(); ++i) {
+      const std::string& key = graph.axes[static_cast<size_t>(output.axes[i])].name;
+      if (schema_.Find(key) != nullptr) SetIfAbsent(given, key, std::to_string(operand->shape[i]));
+    }
+  }
   return Operator::InferAttrs(operands, std::move(given));
 }
 

@@ -274,7 +274,9 @@ bool IsAlsoRight(const BoundModel& bound, int64_t i, DType out, double y, double
   const bool signed_alike = y == 0 || std::signbit(got) == std::signbit(y);
   if (std::isinf(got)) return has(kAlsoInfinity) || (has(kAlsoSignedInfinity) && signed_alike);
   if (has(kAlsoSignedFinite) && (got == 0 || signed_alike)) return true;
-  if (has(kAlsoIndex) && got >= 0 && got < bound.also_indices && got == std::trunc(got)) return true;
+  if (has(kAlsoIndex) && got >= 0 && got < bound.also_indices && got == std::trunc(got)) {
+    return !bound.also_index || bound.also_index(i, static_cast<int64_t>(got));
+  }
   const double limit = std::ldexp(1.0, 8 * SizeOf(out) - 1);
   return has(kAlsoIntegerLimits) && (got == 0 || got == -limit || got == limit - 1);
 }

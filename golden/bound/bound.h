@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -89,6 +90,7 @@ struct BoundModel {
   std::vector<uint8_t> also;  // Also bits of every golden value, of exact models too; empty: none
   const Plane* also_value = nullptr;
   double also_indices = 0;
+  std::function<bool(int64_t value, int64_t index)> also_index;  // which of these; empty: all
   StatisticModel statistic;
   std::vector<ValueWhere> value_where;
   // A bound that is no linear function of the golden's planes is evaluated into a plane of its own. Infinite: the

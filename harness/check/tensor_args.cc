@@ -70,7 +70,9 @@ Result<Tensor> Converted(Tensor tensor, DType to) {
     return complex;
   }
   if (IsFloat(from) && IsFloat(to) && SizeOf(to) < SizeOf(from)) return Narrowed(tensor, to);
-  return UsageError(fmt::format("it is stored as {}, which cannot be read as {}", Name(from), Name(to)));
+  return UsageError(fmt::format(
+      "it is stored as {}, which cannot be read as {}; convert it before it is written, as NumPy's astype does",
+      Name(from), Name(to)));
 }
 
 }  // namespace
