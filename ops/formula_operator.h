@@ -38,7 +38,8 @@ class FormulaOperator final : public Operator {
   double FewestFlops(const Problem&) const override { return 0; }
 
   const std::vector<std::vector<DType>>& types() const { return types_; }  // allowed ones, one for each operand
-  bool Saturates() const { return saturates_; }  // Definition::OutSaturated
+  // Whether its output is one of Definition::OutSaturated.
+  bool Saturates() const { return saturates_; }
   // The formula of a case, of its output in focus.
   formula::Definition DefinitionOf(const Problem& problem) const;
   // The same of all outputs.
