@@ -6,6 +6,7 @@
 
 #include "harness/data/infinity.h"
 #include "ops/formula/evaluate.h"
+#include "ops/formula/selection.h"
 #include "ops/formula_operator.h"
 #include "ops/formula_places.h"
 
@@ -16,10 +17,6 @@ using formula::Definition;
 using formula::Graph;
 using formula::Node;
 using formula::OutputInfo;
-
-bool AreEqual(double a, double b) {
-  return a == b || (std::isnan(a) && std::isnan(b));
-}
 
 // Of one line: numbers by place, and the places that are right and those that are there, by rank.
 struct RankedLine {
@@ -32,7 +29,7 @@ struct RankedLine {
     for (size_t rank = 0; rank < got.size(); ++rank) {
       const int64_t place = there[rank];
       if (place < 0 || place >= std::ssize(numbers) || std::ranges::count(there, place) > 1) continue;
-      if (AreEqual(numbers[static_cast<size_t>(place)], numbers[static_cast<size_t>(golden[rank])])) {
+      if (formula::AreAlike(numbers[static_cast<size_t>(place)], numbers[static_cast<size_t>(golden[rank])])) {
         got[rank] = golden[rank];
       }
     }
@@ -68,7 +65,7 @@ std::function<bool(int64_t element, int64_t place)> PlacesThatMayStand(const Gra
     const auto rank = static_cast<size_t>(element);
     const auto number = static_cast<size_t>(layout.NumberOf(layout.LineOf(element), place));
     const double reach = held.reach[0][rank] + numbers.reach[0][number];
-    if (reach == kInfinity || AreEqual(numbers.value[number], held.value[rank])) return true;
+    if (reach == kInfinity || formula::AreAlike(numbers.value[number], held.value[rank])) return true;
     return std::fabs(numbers.value[number] - held.value[rank]) <= reach * (1 + 0x1p-40);
   };
 }
@@ -81,6 +78,7 @@ bool FormulaOperator::Selects(const Problem& problem) const {
 }
 
 void FormulaOperator::Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const {
+  if (problem.output().dtype != DType::kI64) return;  // no places: most outputs, each time that one is judged
   const Definition definition = DefinitionOf(problem);
   const Graph& graph = definition.graph();
   const OutputInfo& output = graph.outputs[0];

@@ -72,6 +72,11 @@ class OpDesc {
     const auto of = [&](const Tensor& tensor) { return holds(tensor.dtype); };
     return std::ranges::all_of(inputs_, of) && std::ranges::all_of(outputs_, of);
   }
+  // Whether an output is asked for where an input lies, each element in the place of the same one.
+  bool LiesInPlace(size_t output, size_t input) const {
+    const Tensor &y = outputs_[output], &x = inputs_[input];
+    return y.alias == input + 1 && y.strides == x.strides && y.dtype == x.dtype;
+  }
   bool HasAlias() const {
     return std::ranges::any_of(outputs_, [](const Tensor& output) { return output.alias != 0; });
   }

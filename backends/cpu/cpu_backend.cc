@@ -96,8 +96,7 @@ class CpuDevice : public plugin::HostDevice {
   // Both read a row whole before they write it.
   bool TakesAliases(const plugin::OpDesc& op) override {
     if (op.name() == "fused_add_rms_norm") {
-      const plugin::Tensor& s = op.outputs()[1];
-      return op.outputs()[0].alias == 0 && s.alias == 2 && s.strides == op.inputs()[1].strides;
+      return op.outputs()[0].alias == 0 && op.LiesInPlace(1, 1);
     }
     return op.name() == "softmax" && op.outputs()[0].strides == op.inputs()[0].strides;
   }

@@ -28,10 +28,6 @@ struct UncertainLine {
   }
 };
 
-bool AreAlike(double a, double b) {
-  return a == b || (std::isnan(a) && std::isnan(b));
-}
-
 // How far the number of a rank may be from the one that it is, where the number at its place among the ends is `end`.
 // From the numbers themselves: what is far below a number's spacing is lost in its ends, where several may then be
 // alike.
@@ -54,7 +50,7 @@ std::vector<double> RankedValues(const Node& node, const std::vector<double>& x,
 
 // Of the numbers that stand before a rank, the least that the exact and the others reach down to; behind it, the most
 // that they reach up to. Two exact numbers stand as the order has them, equal ones too.
-struct Ends {
+struct FurthestEnds {
   double all, uncertain;
   void Add(double end, bool is_uncertain, bool least) {
     const auto worse = [least](double a, double b) { return least ? std::min(a, b) : std::max(a, b); };
@@ -75,16 +71,16 @@ std::vector<bool> CertainRanks(const UncertainLine& line, double sign, int64_t r
   const auto end = [&](size_t k, double toward) {
     return reach(k) == kInfinity ? toward * kInfinity : number(k) + toward * reach(k);
   };
-  std::vector<Ends> behind(n + 1, {-kInfinity, -kInfinity});
+  std::vector<FurthestEnds> behind(n + 1, {-kInfinity, -kInfinity});
   for (size_t k = n; k-- > 0;) {
     behind[k] = behind[k + 1];
     behind[k].Add(end(k, 1), reach(k) > 0, false);
   }
   std::vector<bool> certain;
-  Ends before{kInfinity, kInfinity};
+  FurthestEnds before{kInfinity, kInfinity};
   for (size_t k = 0; k < static_cast<size_t>(ranks); ++k) {
     const double x = number(k), a = reach(k);
-    const Ends& after = behind[k + 1];
+    const FurthestEnds& after = behind[k + 1];
     const bool is_certain =
         a == 0 ? !(before.uncertain <= x) && !(after.uncertain >= x) : before.all > x + a && after.all < x - a;
     certain.push_back(is_certain);
@@ -93,12 +89,36 @@ std::vector<bool> CertainRanks(const UncertainLine& line, double sign, int64_t r
   return certain;
 }
 
+// Of the ranks' numbers; of deviations those of the numbers that are there.
+std::vector<double> ReachOfValues(const Node& node, const UncertainLine& line, int64_t ranks, bool quadrature) {
+  std::vector<double> reach;
+  for (int64_t k = 0; k < ranks; ++k)
+    reach.push_back(line.reach[static_cast<size_t>(line.order[static_cast<size_t>(k)])]);
+  if (quadrature) return reach;
+  for (const bool upper : {false, true}) {
+    const std::vector<double> ends = line.Ends(upper), ranked = RankedValues(node, ends, ranks);
+    for (size_t k = 0; k < reach.size(); ++k) {
+      const double value = line.x[static_cast<size_t>(line.order[k])];
+      const double towards = ReachTowards(line, ends, ranked[k], value);
+      reach[k] = upper ? std::max(reach[k], towards) : towards;
+    }
+  }
+  return reach;
+}
+
+// Zero where a place is certain.
+std::vector<double> ReachOfPlaces(const Node& node, const UncertainLine& line, int64_t ranks) {
+  std::vector<double> reach;
+  for (const bool certain : CertainRanks(line, node.smallest ? -1 : 1, ranks)) reach.push_back(certain ? 0 : kInfinity);
+  return reach;
+}
+
 }  // namespace
 
 void Propagation::Select(int node, std::span<const double> x, std::span<const double> v) {
   const Node& info = NodeAt(node);
   const NodeError& operand = At(info.args[0]);
-  if (operand.zero) return;
+  if (operand.zero || (info.places && rules_.quadrature)) return;  // places do not deviate, they are right or wrong
   NodeError& error = errors_[static_cast<size_t>(node)];
   error.r.assign(v.size(), 0);
   ForSelections(*plan_, node, lanes_, [&](const SelectionLine& line) {
@@ -109,21 +129,10 @@ void Propagation::Select(int node, std::span<const double> x, std::span<const do
     }
     const NumbersOfLine exact{numbers.x.data(), nullptr, {.size = line.size, .ranks = line.ranks}};
     numbers.order = Rank(info, exact, line.size);
-    const auto r = [&](int64_t k) -> double& { return error.r[static_cast<size_t>(line.to + k * line.to_stride)]; };
-    if (info.places) {
-      const std::vector<bool> certain = CertainRanks(numbers, info.smallest ? -1 : 1, line.ranks);
-      for (int64_t k = 0; k < line.ranks; ++k)
-        r(k) = certain[static_cast<size_t>(k)] || rules_.quadrature ? 0 : kInfinity;
-      return;
-    }
-    const std::vector<double> lower = numbers.Ends(false), upper = numbers.Ends(true);
-    const std::vector<double> low = RankedValues(info, lower, line.ranks), high = RankedValues(info, upper, line.ranks);
+    const std::vector<double> reach = info.places ? ReachOfPlaces(info, numbers, line.ranks)
+                                                  : ReachOfValues(info, numbers, line.ranks, rules_.quadrature);
     for (int64_t k = 0; k < line.ranks; ++k) {
-      const auto rank = static_cast<size_t>(k);
-      const double value = numbers.x[static_cast<size_t>(numbers.order[rank])];
-      r(k) = rules_.quadrature ? numbers.reach[static_cast<size_t>(numbers.order[rank])]
-                               : std::max(ReachTowards(numbers, lower, low[rank], value),
-                                          ReachTowards(numbers, upper, high[rank], value));
+      error.r[static_cast<size_t>(line.to + k * line.to_stride)] = reach[static_cast<size_t>(k)];
     }
   });
   Finish(node, info.places ? std::span<const double>() : v, error);

@@ -25,8 +25,8 @@ int64_t OffsetOf(const BlockPlan& plan, AxisSet shared, AxisSet inner, int64_t n
   return offset;
 }
 
-bool AreEqual(const DD& a, const DD& b) {
-  return (a.hi == b.hi && a.lo == b.lo) || (std::isnan(a.hi) && std::isnan(b.hi));
+bool HaveSameParts(const DD& a, const DD& b) {
+  return AreAlike(a.hi, b.hi) && (a.lo == b.lo || std::isnan(a.hi));
 }
 
 bool IsLarger(const DD& a, const DD& b) {
@@ -63,7 +63,7 @@ std::vector<int64_t> Rank(const Node& node, const NumbersOfLine& numbers, int64_
   std::partial_sort(places.begin(), places.begin() + ranks, places.end(), [&](int64_t a, int64_t b) {
     const DD x = numbers.At(a), y = numbers.At(b);
     if (node.smallest ? IsLarger(y, x) : IsLarger(x, y)) return true;
-    return AreEqual(x, y) && a < b;
+    return HaveSameParts(x, y) && a < b;
   });
   places.resize(static_cast<size_t>(ranks));
   return places;
@@ -78,7 +78,7 @@ std::vector<int64_t> RankWithout(const Node& node, const NumbersOfLine& numbers,
   } else if (rank + 1 < ranks) {
     std::swap(wrong[static_cast<size_t>(rank)], wrong[static_cast<size_t>(rank) + 1]);
   }
-  const auto stays = [&](int64_t a, int64_t b) { return AreEqual(numbers.At(a), numbers.At(b)); };
+  const auto stays = [&](int64_t a, int64_t b) { return HaveSameParts(numbers.At(a), numbers.At(b)); };
   return node.any_tie && std::ranges::equal(right, wrong, stays) ? right : wrong;
 }
 

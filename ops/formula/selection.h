@@ -2,6 +2,7 @@
 // The lines of which a kTopK node selects, and in which order.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -9,6 +10,11 @@
 #include "ops/formula/block.h"
 
 namespace assay::formula {
+
+// Whether neither stands before the other: zeros of either sign, and NaN beside NaN, are alike.
+inline bool AreAlike(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
 
 // In the arrays of a block.
 struct SelectionLine {

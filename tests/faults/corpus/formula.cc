@@ -9,7 +9,6 @@ namespace corpus {
 namespace {
 
 using assay::FormulaOperator;
-using assay::formula::Function;
 using assay::formula::Graph;
 using assay::formula::Kind;
 using assay::formula::Node;

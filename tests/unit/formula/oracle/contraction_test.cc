@@ -11,7 +11,7 @@
 #include "ops/formula/evaluate.h"
 #include "ops/formula/expr.h"
 #include "ops/formula/rules.h"
-#include "tests/support/operator_cases.h"
+#include "tests/support/formula/by_hand.h"
 
 namespace assay::test {
 namespace {
@@ -108,6 +108,7 @@ constexpr Oracle kOracles[] = {
     {"conv/{}/n=2,c=12,o=3,i=20,k=3,pad=1,stride=2/fill={}/seed=3", WriteConv},
     {"attention/{}/b=1,h=2,l=5,s=40,d=16/fill={}/seed=3", WriteAttention, 0, 1.2},
 };
+
 // The errors of the numbers in double that a formula has beside the operands.
 ErrorRules WithTables(ErrorRules rules, size_t operands, size_t tables) {
   rules.inputs.resize(operands);
@@ -126,21 +127,20 @@ struct Ratio {
 
 void Compare(const Oracle& oracle, const char* types, const char* fill, const char* declaration, Ratio& ratio) {
   const std::string id = fmt::format(fmt::runtime(oracle.id), types, fill);
-  const Problem problem = Bind(id);
-  const Operator& op = Op(problem.spec.op);
-  const std::vector<Tensor> inputs = op.MakeInputs(problem);
-  const Contract contract = Declared(declaration);
-  const bool dd = problem.inputs[0].dtype == DType::kF64;
-  const Golden golden = op.ComputeGolden(problem, inputs, dd ? Tier::kReproducible : Tier::kFast);
-  const BoundModel bound = op.Bound(problem, golden, contract);
+  const ByHand by_hand(id, declaration);
+  const Problem& problem = by_hand.problem;
+  const Golden& golden = by_hand.golden;
+  const bool dd = by_hand.double_double;
 
   Written written;
   Elements elements;
-  for (const Tensor& input : inputs) elements.push_back(input.ToDoubles()), written.types.push_back(input.dtype());
+  for (const Tensor& input : by_hand.inputs)
+    elements.push_back(input.ToDoubles()), written.types.push_back(input.dtype());
   oracle.write(problem, elements, written);
   const size_t tables = written.elements.size() - written.types.size();
-  const ErrorRules rules[] = {WithTables(ContractRules(contract, written.types, dd), inputs.size(), tables),
-                              WithTables(GoldenRules(dd), inputs.size(), tables)};
+  const ErrorRules rules[] = {
+      WithTables(ContractRules(by_hand.contract, written.types, dd), by_hand.inputs.size(), tables),
+      WithTables(GoldenRules(dd), by_hand.inputs.size(), tables)};
   const Evaluation got = Evaluate(written.graph, written.graph.outputs[0], written.elements, dd, rules);
   for (size_t i = 0; i < got.value.size(); ++i) {
     const size_t value = i * static_cast<size_t>(oracle.components);  // of an element its first component
@@ -149,7 +149,7 @@ void Compare(const Oracle& oracle, const char* types, const char* fill, const ch
     const double distance = std::fabs((got.value[i] - golden.value[value]) + ((dd ? got.value_lo[i] : 0) - lo));
     const double error = PlaneAt(golden.error, at, golden.size());
     ASSERT_LE(distance, error + got.reach[1][i]) << id << " element " << i;
-    ratio.Add(AccumulatedBound(bound, golden, at), got.reach[0][i] + got.reach[1][i]);
+    ratio.Add(AccumulatedBound(by_hand.bound, golden, at), got.reach[0][i] + got.reach[1][i]);
   }
 }
 

@@ -8,8 +8,8 @@
 
 #include "ops/formula/evaluate.h"
 #include "ops/formula/rules.h"
+#include "tests/support/formula/by_hand.h"
 #include "tests/support/formula/examples.h"
-#include "tests/support/operator_cases.h"
 
 namespace assay::test {
 namespace {
@@ -38,18 +38,15 @@ struct Ratios {
 void Compare(const Pair& pair, std::string_view type, int64_t n, std::string_view fill, const char* declaration,
              Ratios& ratios) {
   const std::string id = fmt::format(fmt::runtime(pair.id), type, n, fill);
-  const Problem problem = Bind(id);
-  const Operator& op = Op(problem.spec.op);
-  const std::vector<Tensor> inputs = op.MakeInputs(problem);
-  const Contract contract = Declared(declaration);
-  const bool dd = problem.inputs[0].dtype == DType::kF64;
-  const Golden golden = op.ComputeGolden(problem, inputs, dd ? Tier::kReproducible : Tier::kFast);
-  const BoundModel bound = op.Bound(problem, golden, contract);
+  const ByHand by_hand(id, declaration);
+  const Problem& problem = by_hand.problem;
+  const Golden& golden = by_hand.golden;
+  const bool dd = by_hand.double_double;
 
   formula::Graph graph;
   ExampleNamed(pair.formula).build(graph, 16, n);
-  const std::vector<std::vector<double>> x = {inputs[0].ToDoubles()};
-  const formula::ErrorRules rules[] = {formula::ContractRules(contract, {problem.inputs[0].dtype}, dd),
+  const std::vector<std::vector<double>> x = {by_hand.inputs[0].ToDoubles()};
+  const formula::ErrorRules rules[] = {formula::ContractRules(by_hand.contract, {problem.inputs[0].dtype}, dd),
                                        formula::GoldenRules(dd)};
   const formula::Evaluation got = formula::Evaluate(graph, graph.outputs[0], x, dd, rules);
   for (size_t i = 0; i < got.value.size(); ++i) {
@@ -62,13 +59,13 @@ void Compare(const Pair& pair, std::string_view type, int64_t n, std::string_vie
     const double lo = golden.value_lo.empty() ? 0 : golden.value_lo[i];
     const double distance = std::fabs((got.value[i] - y) + ((dd ? got.value_lo[i] : 0) - lo));
     EXPECT_LE(distance, golden.error[at] + got.reach[1][i] + std::fabs(y) * 0x1p-1000) << id << " element " << i;
-    const double by_hand = AccumulatedBound(bound, golden, at), by_formula = got.reach[0][i] + got.reach[1][i];
-    if (!std::isfinite(by_hand) || by_hand == 0) continue;
-    const double ratio = by_formula / by_hand;
+    const double own = AccumulatedBound(by_hand.bound, golden, at), by_formula = got.reach[0][i] + got.reach[1][i];
+    if (!std::isfinite(own) || own == 0) continue;
+    const double ratio = by_formula / own;
     if (!(ratio <= ratios.worst)) ratios.worst = ratio;
     ratios.logarithms += std::log(std::max(ratio, 1e-6));
     ++ratios.count;
-    EXPECT_LE(ratio, 1.5) << id << " " << declaration << " element " << i << ": by hand " << by_hand;
+    EXPECT_LE(ratio, 1.5) << id << " " << declaration << " element " << i << ": by hand " << own;
     if (!(ratio <= 1.5)) return;
   }
 }
