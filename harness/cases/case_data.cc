@@ -31,6 +31,14 @@ void ComputeAndKeep(const GoldenStore& store, const GoldenKey& key, const std::s
       saved.error().message);
 }
 
+// Golden values of data that no later run has: they are not stored.
+void ComputeAll(CaseData& data, Tier tier) {
+  const Span span(Phase::kGolden);
+  for (CaseOutput& output : data.outputs) {
+    output.golden = data.op->ComputeGolden(output.problem, data.inputs, tier);
+  }
+}
+
 }  // namespace
 
 std::string HashInputs(const std::vector<Tensor>& inputs) {
@@ -116,11 +124,21 @@ Result<CaseData> PrepareSecondSet(const CaseData& data) {
   }
   if (!second) return second;
   if (second->input_hash == data.input_hash) return Fail(ErrorCode::kUsage, "every seed has the same data");
-  const Span span(Phase::kGolden);
-  for (CaseOutput& output : second->outputs) {
-    output.golden = second->op->ComputeGolden(output.problem, second->inputs, data.golden().tier);
-  }
+  ComputeAll(*second, data.golden().tier);
   return second;
+}
+
+bool HasPlainData(const CaseData& data) {
+  const std::string& fill = data.problem.spec.fill;
+  return fill == "normal" || fill == "uniform";
+}
+
+Result<CaseData> PrepareRandomSet(const CaseData& data) {
+  BoundCase other{data.op, data.problem};
+  other.problem.spec.fill = "normal";
+  auto random = PrepareInputs(other);
+  if (random) ComputeAll(*random, ChooseTier("auto", data.problem));
+  return random;
 }
 
 BoundModel BoundOf(const CaseData& data, const Contract& contract, size_t output) {

@@ -40,6 +40,8 @@ struct ContractData {
   };
   std::vector<OfOutput> outputs;
   std::deque<HeldTwin> twins;  // of each output none, or the operator's variants (0 and 1 of most)
+  // Of each output on the case's random set; empty where it has none, or no statistic applies.
+  std::vector<BoundModel> random_bounds;
 
   // The twin that is the other data of many executions, or null: a twin says what one output is.
   const HeldTwin* TwinOfAll() const { return outputs.size() == 1 && !twins.empty() ? &twins[0] : nullptr; }
@@ -66,6 +68,12 @@ Result<CaseData> PrepareCase(const CaseSpec& spec, const std::string& tier, cons
 // seed's, or, where the fill does not depend on the seed, a uniform one. Errors: it does not fit into memory, or the
 // operator has no other data (a single constant).
 Result<CaseData> PrepareSecondSet(const CaseData& data);
+
+// Whether the statistic says of these data all that it can. Of patterns it says nothing; of few large, of special or of
+// tiny numbers among the others less.
+bool HasPlainData(const CaseData& data);
+// The same problem with normal deviates, for a case without plain data. Errors: it does not fit into memory.
+Result<CaseData> PrepareRandomSet(const CaseData& data);
 
 // The operator's bound of an output, with a statistic where the data are random.
 BoundModel BoundOf(const CaseData& data, const Contract& contract, size_t output = 0);

@@ -23,9 +23,7 @@ std::string ElementText(const Shape& shape, const WorstElement& w) {
   return fmt::format("{}, error {:.3g}, tolerance {:.3g}", values, w.error, w.tolerance);
 }
 
-std::string RunFailure(const Evidence& evidence, size_t run) {
-  const ErrorMetrics& m = evidence.runs[run];
-  const std::string which = evidence.runs.size() > 1 ? fmt::format(" in run {}", run + 1) : "";
+std::string RunFailure(const Evidence& evidence, const ErrorMetrics& m, const std::string& which) {
   const char* parts = m.complex ? " real and imaginary parts" : "";  // what follows counts elements
   if (m.nonfinite_mismatch > 0) {
     const WorstElement example = m.nonfinite_example.value_or(WorstElement{});
@@ -43,6 +41,14 @@ std::string StatisticFailure(const Evidence& evidence) {
     if (!m.statistic.Holds()) return "statistic channel: " + m.statistic.reason;
   }
   return "";
+}
+
+// What random data of the case's shape show, where its own are not that; "": nothing.
+std::string RandomFailure(const Evidence& evidence) {
+  if (!evidence.random || Holds(*evidence.random)) return "";
+  const ErrorMetrics& m = *evidence.random;
+  return fmt::format("on {}: {}", evidence.random_id,
+                     m.Holds() ? "statistic channel: " + m.statistic.reason : RunFailure(evidence, m, ""));
 }
 
 // Faults of memory, which can be the cause of all others; "" when there are none.
@@ -80,12 +86,14 @@ Failure ValueFailure(const Evidence& evidence) {
     return {"exact channel: " + narrow + twin.Reason(evidence.shape)};
   }
   for (size_t run = 0; run < evidence.runs.size(); ++run) {
-    if (!evidence.runs[run].Holds()) return {RunFailure(evidence, run)};
+    const std::string which = evidence.runs.size() > 1 ? fmt::format(" in run {}", run + 1) : "";
+    if (!evidence.runs[run].Holds()) return {RunFailure(evidence, evidence.runs[run], which)};
   }
   if (!evidence.second_set.empty()) {
     return {"second input set, after passing with the first: " + evidence.second_set, "second input set"};
   }
-  return {StatisticFailure(evidence)};
+  if (const std::string reason = StatisticFailure(evidence); !reason.empty()) return {reason};
+  return {RandomFailure(evidence)};
 }
 
 // The first relation to another execution that the contract claims and that does not hold.
@@ -121,6 +129,11 @@ void FillMargins(const Evidence& evidence, Decision& decision) {
     decision.stat_margin = std::max(decision.stat_margin.value_or(0), m.statistic.margin);
     if (!m.statistic.self_margin) continue;
     decision.self_margin = std::max(decision.self_margin.value_or(0), *m.statistic.self_margin);
+  }
+  if (evidence.random) {
+    bound = std::max(bound, evidence.random->bound_margin);
+    exceptional = exceptional && evidence.random->nonfinite_mismatch == 0;
+    if (evidence.random->statistic.applicable) decision.stat_margin = evidence.random->statistic.margin;
   }
   decision.bound_margin = bound;
   decision.exceptional_margin = exceptional ? 0 : kInfinity;

@@ -54,6 +54,11 @@ struct ErrorMetrics {
 };
 inline constexpr size_t kWorstCount = 8;
 
+// Whether bound, exceptional values and statistic all hold.
+inline bool Holds(const ErrorMetrics& metrics) {
+  return metrics.Holds() && metrics.statistic.Holds();
+}
+
 struct MeasureOptions {
   bool even_if_stagnating = false;  // as for StatisticApplies
   // Of a result that breaks its bound, nothing but what the judging pass gathers: no statistic, no worst elements, no

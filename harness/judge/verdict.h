@@ -64,6 +64,8 @@ struct Evidence {
   std::vector<ErrorMetrics> runs;           // of the case itself, one per execution
   std::vector<TwinOutcome> twins;           // none: the operator has none for this contract
   std::string second_set;                   // what is wrong on the case's other data; "": nothing, or it has none
+  std::optional<ErrorMetrics> random;       // of random data, where the case's own are not that
+  std::string random_id;                    // the case id of these
   int64_t guard_violations = 0;             // bytes written outside the output
   std::string guard_where;                  // "3 bytes before the output"
   std::vector<std::string> changed_inputs;  // "1 of 9 elements of a (an input) were changed..."

@@ -44,10 +44,6 @@ std::string SideEffect(const Execution& execution) {
   return "";
 }
 
-bool Holds(const ErrorMetrics& metrics) {
-  return metrics.Holds() && metrics.statistic.Holds();
-}
-
 std::string FirstProblem(const ErrorMetrics& metrics) {
   if (!metrics.Holds()) return metrics.where;
   return metrics.statistic.Holds() ? std::string() : metrics.statistic.reason;

@@ -27,6 +27,5 @@ std::string SideEffect(const Execution& execution);
 
 // Where the bound, the exceptional values or the statistic break; "" when all hold.
 std::string FirstProblem(const ErrorMetrics& metrics);
-bool Holds(const ErrorMetrics& metrics);
 
 }  // namespace assay

@@ -20,9 +20,9 @@ namespace assay {
 
 // The outputs of an execution of a failing attempt, for its failure folder.
 struct KeptOutputSet {
-  static constexpr int kOwn = -1, kSecondSet = -2;
-  std::string label;  // "run1", "twin0", "second", "timed"
-  int twin = kOwn;    // made from this twin's inputs, the case's own, or those of CaseContext::SecondSet
+  static constexpr int kOwn = -1, kSecondSet = -2, kRandomSet = -3;
+  std::string label;  // "run1", "twin0", "second", "random", "timed"
+  int twin = kOwn;    // made from this twin's inputs, the case's own, or those of CaseContext::SecondSet or RandomSet
   std::vector<Tensor> outputs;
 };
 

@@ -6,6 +6,7 @@
 #include "harness/base/profile.h"
 #include "harness/judge/judge_output.h"
 #include "harness/run/device/executions.h"
+#include "harness/run/timing/operand_sets.h"
 
 namespace assay {
 namespace {
@@ -36,7 +37,24 @@ const ContractData& CaseContext::DataFor(const Contract& contract) {
   std::unique_lock lock(contracts_mutex_);
   Lazy<ContractData>& prepared = contracts_[ToText(contract)];
   lock.unlock();
-  return prepared.Get([&] { return PrepareContract(data_, contract); });
+  return prepared.Get([&] {
+    ContractData made = PrepareContract(data_, contract);
+    made.random_bounds = RandomBounds(contract);
+    return made;
+  });
+}
+
+std::vector<BoundModel> CaseContext::RandomBounds(const Contract& contract) {
+  const auto is_integer = [](const Operand& output) { return IsInt(output.dtype); };
+  if (HasPlainData(data_) || !IsCheapToRepeat(problem()) || std::ranges::all_of(problem().outputs, is_integer)) return {};
+  const Result<CaseData>& random = random_set_.Get([this] { return PrepareRandomSet(data_); });
+  std::vector<BoundModel> bounds;
+  bool says = false;
+  for (size_t k = 0; random && k < data_.outputs.size(); ++k) {
+    bounds.push_back(BoundOf(*random, contract, k));
+    says = says || (bounds.back().statistic.applicable && !random->outputs[k].golden.exact);
+  }
+  return says ? std::move(bounds) : std::vector<BoundModel>();
 }
 
 const ContractData* CaseContext::DataOf(const Attempt& attempt) const {
@@ -47,6 +65,7 @@ const ContractData* CaseContext::DataOf(const Attempt& attempt) const {
 
 const std::vector<Tensor>& CaseContext::InputsOf(const Attempt& attempt, const KeptOutputSet& kept) const {
   if (kept.twin >= 0) return DataOf(attempt)->twins[static_cast<size_t>(kept.twin)].Keep().inputs;
+  if (kept.twin == KeptOutputSet::kRandomSet) return RandomSet().inputs;
   return kept.twin == KeptOutputSet::kSecondSet ? KnownSecondSet().inputs : data_.inputs;
 }
 
@@ -57,6 +76,10 @@ const CaseData* CaseContext::SecondSet() {
 
 const CaseData& CaseContext::KnownSecondSet() const {
   return **second_set_.IfMade();
+}
+
+const CaseData& CaseContext::RandomSet() const {
+  return **random_set_.IfMade();
 }
 
 OutputProblem CaseContext::FirstProblemOf(const ContractData& by, const Contract& contract,
@@ -76,6 +99,15 @@ OutputProblem CaseContext::ProblemOfSecondSet(const ContractData& by, const Cont
       second, contract, [&](size_t k) { return BoundOf(second, contract, k); }, outputs);
   if (!found.what.empty()) found.what = fmt::format("on {}: {}", second.problem.spec.Id(), found.what);
   return found;
+}
+
+std::optional<LowerClass> CaseContext::LowerClassOfRandomSet(const Contract& contract, size_t number,
+                                                             const Tensor& output, const Tensor& own) const {
+  const Span span(Phase::kCompare);
+  const CaseData& random = RandomSet();
+  const CaseOutput& of = random.outputs[number];
+  const JudgedOutput others[] = {{data_.inputs, &own}};
+  return FindLowerClass(*random.op, of.problem, contract, of.golden, {random.inputs, &output}, others);
 }
 
 std::optional<LowerClass> CaseContext::LowerClassOf(const ContractData& by, const Contract& contract, size_t number,

@@ -42,12 +42,19 @@ class CaseContext {
   const CaseData* SecondSet();
   const CaseData& KnownSecondSet() const;  // precondition: SecondSet() gave it
 
+  // Normal deviates for a small case without plain data. Precondition: ContractData::random_bounds is not empty.
+  const CaseData& RandomSet() const;
+
   // "" when the outputs of the case's own inputs hold, which are canonical afterwards.
   OutputProblem FirstProblemOf(const ContractData& by, const Contract& contract, std::vector<Tensor>& outputs) const;
 
   // "" when the outputs of the second set hold: ContractData::TwinOfAll(), or SecondSet() without one. Precondition: it
   // is not the case's own data.
   OutputProblem ProblemOfSecondSet(const ContractData& by, const Contract& contract, std::vector<Tensor> outputs) const;
+
+  // Which weaker arithmetic explains output `number` of RandomSet() that fails, and `own` of the case's own data.
+  std::optional<LowerClass> LowerClassOfRandomSet(const Contract& contract, size_t number, const Tensor& output,
+                                                  const Tensor& own) const;
 
   // Which weaker arithmetic explains output `number` that fails, and those on other data: the twins', in their order,
   // and then the second set's.
@@ -62,7 +69,9 @@ class CaseContext {
   Offers offers_;
   mutable std::mutex contracts_mutex_;                   // guards the map, not what is in it
   std::map<std::string, Lazy<ContractData>> contracts_;  // by canonical text
-  Lazy<Result<CaseData>> second_set_;
+  std::vector<BoundModel> RandomBounds(const Contract& contract);  // as ContractData says
+
+  Lazy<Result<CaseData>> second_set_, random_set_;
   std::mutex ladder_mutex_;
   std::map<size_t, LadderGoldens> ladders_;  // by output
 };

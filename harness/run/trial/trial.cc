@@ -41,6 +41,7 @@ Call<void> Trial::Run(const PreparedPlan& plan, RelationEffort relations) {
   if (auto done = RunOwnInputs(plan); !done) return done;
   if (auto done = RunTwins(plan); !done) return done;
   if (auto done = RunSecondSet(plan); !done) return done;
+  if (auto done = RunRandomSet(plan); !done) return done;
   FindLowerClasses();
   found_.Decide();
   if (IsFailingResult(found_.outputs[found_.worst].decision.verdict)) KeepRuns();
@@ -115,8 +116,14 @@ void Trial::JudgeBits() {
 void Trial::FindLowerClasses() {
   for (size_t k = 0; k < found_.outputs.size(); ++k) {
     Evidence& evidence = found_.outputs[k].evidence;
-    if (!failed_[k] || !ValuesFail(evidence)) continue;
-    evidence.lower_class = context_.LowerClassOf(by_, attempt_.contract, k, *failed_[k], others_);
+    if (!ValuesFail(evidence)) continue;
+    if (failed_[k]) {
+      evidence.lower_class = context_.LowerClassOf(by_, attempt_.contract, k, *failed_[k], others_);
+    } else if (evidence.random && !Holds(*evidence.random)) {
+      Tensor own = raw_[0][k].Clone();
+      data_.op->Canonicalise(data_.outputs[k].problem, data_.inputs, own);
+      evidence.lower_class = context_.LowerClassOfRandomSet(attempt_.contract, k, random_[k], own);
+    }
   }
 }
 
@@ -167,6 +174,30 @@ Call<void> Trial::RunSecondSet(const PreparedPlan& plan) {
     second->op->Canonicalise(second->outputs[k].problem, second->inputs, execution->outputs[k]);
   }
   others_.push_back(std::move(execution->outputs));
+  return {};
+}
+
+Call<void> Trial::RunRandomSet(const PreparedPlan& plan) {
+  if (by_.random_bounds.empty()) return {};
+  const CaseData& random = context_.RandomSet();
+  auto execution = plan.Execute(random.inputs, Prefill::kNanPayload);
+  if (!execution) return tl::unexpected(execution.error());
+  AddObservations(*execution, found_);
+  found_.execute_s += execution->host_seconds;
+  const Span span(Phase::kCompare);
+  std::vector<Tensor> outputs = ClonesOf(execution->outputs);
+  bool holds = true;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const CaseOutput& of = random.outputs[k];
+    Evidence& evidence = found_.outputs[k].evidence;
+    evidence.random_id = random.problem.spec.Id();
+    evidence.random = JudgeOutput(
+        {*random.op, of.problem, random.inputs, of.golden, by_.random_bounds[k], attempt_.contract}, outputs[k]);
+    holds = holds && Holds(*evidence.random);
+  }
+  if (holds) return {};
+  attempt_.kept.push_back({"random", KeptOutputSet::kRandomSet, std::move(execution->outputs)});
+  random_ = std::move(outputs);
   return {};
 }
 

@@ -21,10 +21,12 @@ class Trial {
   Call<void> Run(const PreparedPlan& plan, RelationEffort relations);
 
  private:
-  // Run: the case's own inputs twice, with different prefills; those of its twins; other data where it has no twin.
+  // Run: the case's own inputs twice, with different prefills; those of its twins; other data where it has no twin; random data where its
+  // own are not that.
   Call<void> RunOwnInputs(const PreparedPlan& plan);
   Call<void> RunTwins(const PreparedPlan& plan);
   Call<void> RunSecondSet(const PreparedPlan& plan);
+  Call<void> RunRandomSet(const PreparedPlan& plan);
   Call<void> RunRelations(const PreparedPlan& plan, RelationEffort effort);
   Call<Execution> Execute(const PreparedPlan& plan, const std::vector<Tensor>& inputs, Prefill prefill);
   // Judge: what the runs leave in the evidence of each output.
@@ -44,6 +46,7 @@ class Trial {
   std::vector<std::vector<Tensor>> raw_;       // outputs of the own inputs as they came back, for bits and prefills
   std::vector<std::optional<Tensor>> failed_;  // by output, canonical: the first of them that fails
   std::vector<std::vector<Tensor>> others_;    // of the twins, canonical what they tell of, and of the second set
+  std::vector<Tensor> random_;                 // of the random set, canonical; empty where it holds
 };
 
 }  // namespace assay

@@ -196,6 +196,21 @@ const std::vector<DecideCase>& DecideCases() {
        "second input set, after passing with the first: on other data: 3 of 32 elements"},
       {"FirstSetBeforeSecond", [](Evidence& e) { AddViolation(e.runs[0]), e.second_set = "on other data"; }, kMismatch,
        RC::kNone, "bound channel in run 1"},
+      {"RandomSet", [](Evidence& e) { AddViolation(e.random.emplace(e.runs[0])), e.random_id = "other"; }, kMismatch,
+       RC::kNone, "on other: bound channel: 1 beyond the bound"},
+      {"StatisticOfRandomSet",
+       [](Evidence& e) {
+         e.random = e.runs[0], e.random_id = "other";
+         e.random->statistic.applicable = true, e.random->statistic.margin = 2;
+         e.random->statistic.reason = "7 deviations";
+       },
+       kMismatch, RC::kNone, "on other: statistic channel: 7 deviations"},
+      {"OwnDataBeforeRandom",
+       [](Evidence& e) {
+         e.random = e.runs[0];
+         AddViolation(e.runs[0]), AddViolation(*e.random);
+       },
+       kMismatch, RC::kNone, "bound channel in run 1"},
       {"MismatchBeforeInconclusive", [](Evidence& e) { AddViolation(e.runs[0]), e.power->power = 0; }, kMismatch,
        RC::kNone, "bound channel in run 1"},
       {"MismatchBeforeBelowContract", [](Evidence& e) { AddViolation(e.runs[0]), e.declared = f16acc; }, kMismatch,

@@ -96,9 +96,9 @@ class Accumulator {
 
   void AddProduct(T a, T b) {
     if (s_.carry == Carry::kExact) {
-      const T product = a * b;
+      const Wider x = a, y = b, product = x * y;
       AddExactly(product);
-      if (std::isfinite(product)) AddExactly(std::fma(a, b, -product));
+      if (std::isfinite(product)) AddExactly(std::fma(x, y, -product));
     } else if (s_.carry == Carry::kWide) {
       wide_ += static_cast<long double>(a) * static_cast<long double>(b);
     } else if (s_.fused) {
@@ -140,14 +140,15 @@ class Accumulator {
  private:
   using Wider = std::conditional_t<std::is_same_v<T, float>, double, T>;
 
-  // Shewchuk's expansion: numbers that do not overlap, whose sum is the exact one.
-  void AddExactly(T x) {
-    sum_ += static_cast<Wider>(x);
+  // Shewchuk's expansion: numbers that do not overlap, whose sum is the exact one. They have the range of the wider
+  // type: a sum that overflows T is infinite in the end, not NaN on the way.
+  void AddExactly(Wider x) {
+    sum_ += x;
     if (!std::isfinite(x) || !std::isfinite(sum_)) return;
     size_t kept = 0;
-    for (T y : expansion_) {
+    for (Wider y : expansion_) {
       if (std::abs(x) < std::abs(y)) std::swap(x, y);
-      const T high = x + y, low = y - (high - x);
+      const Wider high = x + y, low = y - (high - x);
       if (low != 0) expansion_[kept++] = low;
       x = high;
     }
@@ -156,16 +157,16 @@ class Accumulator {
   }
   T ExactValue() const {
     if (!std::isfinite(sum_)) return static_cast<T>(sum_);
-    T sum = 0;
-    for (T part : expansion_) sum += part;
-    return sum;
+    Wider sum = 0;
+    for (const Wider part : expansion_) sum += part;
+    return static_cast<T>(sum);
   }
 
   const Summation& s_;
   Wider sum_ = 0;
   T lost_ = 0;
   long double wide_ = 0;
-  std::vector<T> expansion_;
+  std::vector<Wider> expansion_;
   int64_t since_ = 0;
 };
 

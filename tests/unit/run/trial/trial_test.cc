@@ -136,5 +136,36 @@ TEST_F(TrialWithoutTwins, AnOldResultDoesNotPassForANewOne) {
   EXPECT_EQ(attempt_.second_hash, "");
 }
 
+// Data that are a pattern have no statistic: normal deviates of the same shape are judged besides.
+class TrialOfAPattern : public TrialOf {
+ protected:
+  TrialOfAPattern() : TrialOf("matmul/f32/m=4,n=4,k=16/fill=ramp/seed=0") {}
+};
+
+TEST_F(TrialOfAPattern, RunsRandomDataBesides) {
+  ASSERT_TRUE(Run("f32"));
+  EXPECT_EQ(attempt_.verdict, Verdict::kPass) << attempt_.reason;
+  const std::vector<FakeCall> executions = session_->CallsOf(Asked::kExecute);
+  ASSERT_EQ(executions.size(), 5U);  // two of its own, two twins
+  EXPECT_FALSE(executions.back().own);
+  const Evidence& evidence = attempt_.findings->outputs[0].evidence;
+  EXPECT_FALSE(evidence.runs[0].statistic.applicable);
+  ASSERT_TRUE(evidence.random);
+  EXPECT_TRUE(evidence.random->statistic.applicable);
+  EXPECT_TRUE(attempt_.findings->outputs[0].decision.stat_margin);
+}
+
+TEST_F(TrialOfAPattern, IsAMismatchWhereRandomDataAloneShowIt) {
+  EXPECT_EQ(VerdictWhere({.wrong = true}, 4, 4, "f32"), Verdict::kMismatch);
+  EXPECT_THAT(attempt_.reason, HasSubstr("on matmul/f32/m=4,n=4,k=16/fill=normal/seed=0: bound channel"));
+  EXPECT_THAT(KeptLabels(), testing::ElementsAre("random"));
+  EXPECT_EQ(context_.InputsOf(attempt_, attempt_.kept[0]).data(), context_.RandomSet().inputs.data());
+}
+
+TEST_F(TrialOf, PlainDataNeedNoOthers) {
+  ASSERT_TRUE(Run());
+  EXPECT_FALSE(attempt_.findings->outputs[0].evidence.random);
+}
+
 }  // namespace
 }  // namespace assay::test
