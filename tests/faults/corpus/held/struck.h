@@ -171,12 +171,11 @@ void StrikeValues(const IoBug& bug, const plugin::Tensor& tensor, bool exact, co
     const int64_t source = e + (SourceOf(bug, i, axis.extent) - i) * axis.inner;
     for (int64_t part = 0; part < parts; ++part) {
       const auto at = static_cast<size_t>(e * parts + part);
-      const bool unknown = exact && (bug.strike == Strike::kStale || bug.strike == Strike::kOnTop);
       if (bug.strike == Strike::kUnwritten) {
         y.LeaveUnwritten(e * parts + part);
-      } else if (unknown && bug.operand != kOutput) {
+      } else if (exact && bug.strike == Strike::kStale) {
         y.values[at] /= 2;  // other numbers of that size: where these change nothing, none that were there once do
-      } else if (unknown) {
+      } else if (exact && bug.strike == Strike::kOnTop) {
         y.values[at] = std::numeric_limits<T>::quiet_NaN();
       } else if (bug.strike == Strike::kStale) {
         y.values[at] = first.empty() ? y.values[at] : first[at];
