@@ -193,7 +193,7 @@ class SuiteParser {
     }
     if (known.source.empty()) known.source = scope.source;
     known.timed = known.timed || planned.timed;
-    known.repeated = known.repeated || planned.repeated;
+    known.thorough = known.thorough || planned.thorough;
     return {};
   }
 

@@ -6,8 +6,8 @@
 //       left out; the other keys are the operator's. No spaces inside a word.
 //   cover pairs matmul max_elements=4096 max_flops=1e6
 //       cases in which all pairs of an operator's dimensions of variation occur (harness/plan/cover/cover.h), or with
-//       `triples` also all threes of some of them. They are not timed. repeated=2: of each list of types, as many are
-//       executed many times over (RunnerSettings::repetitions); without it all.
+//       `triples` also all threes of some of them. They are not timed. thorough=2: of each list of types, as many are
+//       executed many times over (RunnerSettings::repetitions) and in relation to other executions; without it all.
 //   include other.suite
 //       that file's cases, here; the path is relative to the including file. A cycle is an error.
 //   require contract=f32acc; det=yes
@@ -57,14 +57,14 @@ struct PlannedCase {
   std::string asked = {};         // Operator::RequiredFields of the case; "": nothing
   SharedCase bound = {};          // by its operator; null where the catalog binds none
   bool timed = true;     // false: planned alone by `cover` lines and after `timed no`; shapes that are of no use
-  bool repeated = true;  // false: planned by `cover` lines alone, beyond what they want repeated
+  bool thorough = true;  // false: planned by `cover` lines alone, beyond what they want so
 };
 
 // A `cover` line.
 struct CoverLine {
   std::string op;
   CoverOptions options;
-  double repeated = std::numeric_limits<double>::infinity();  // cases of each list of types
+  double thorough = std::numeric_limits<double>::infinity();  // cases of each list of types
 };
 
 // What a case must meet when its suite does not say: "f64", "f32", "f32acc" for 16 and 8 bit floats, by the narrowest

@@ -20,11 +20,11 @@ Status SetOption(const SuiteLine& line, const Word& word, CoverLine& cover) {
   const std::string_view key = word.text.substr(0, equals);
   double* limit = key == "max_elements" ? &limits.elements
                   : key == "max_flops"  ? &limits.flops
-                  : key == "repeated"   ? &cover.repeated
+                  : key == "thorough"   ? &cover.thorough
                                         : nullptr;
   if (limit == nullptr || equals == word.text.size()) {
     return line.Fail(word.column,
-                     fmt::format("'{}' is none of max_elements=NUMBER, max_flops=NUMBER, repeated=NUMBER", word.text));
+                     fmt::format("'{}' is none of max_elements=NUMBER, max_flops=NUMBER, thorough=NUMBER", word.text));
   }
   const auto number = ParseNumber<double>(word.text.substr(equals + 1));
   if (!number || !(*number >= 1)) {
@@ -72,8 +72,8 @@ Result<std::vector<PlannedCase>> ExpandCover(const SuiteLine& line, const CoverL
   for (CaseSpec& spec : design.cases) {
     const Result<SharedCase> bound = ops.bind ? ops.bind(spec) : SharedCase();
     if (!bound) return line.Fail(line.words[0].column, bound.error().message);
-    const bool repeated = planned[DTypeListText(spec.dtypes)]++ < cover.repeated;
-    cases.push_back({.spec = std::move(spec), .bound = *bound, .timed = false, .repeated = repeated});
+    const bool thorough = planned[DTypeListText(spec.dtypes)]++ < cover.thorough;
+    cases.push_back({.spec = std::move(spec), .bound = *bound, .timed = false, .thorough = thorough});
   }
   return cases;
 }

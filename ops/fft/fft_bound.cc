@@ -133,6 +133,13 @@ StatisticModel FftStatistic(const FftCase& fft, const Contract& contract) {
   return statistic;
 }
 
+// One point is its own transform: every factor is 1, and the sum has one term. A convolution would round.
+bool IsCopy(const FftCase& fft, const Contract& contract) {
+  return fft.Points() == 1 && (contract.alg == Algorithm::kFft || contract.alg == Algorithm::kDirect) &&
+         contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&
+         contract.acc != Accumulator::kTensorCore && contract.ftz == Flush::kNone;
+}
+
 }  // namespace
 
 FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract) {
@@ -152,6 +159,7 @@ FftErrorCoefficients FftErrors(const FftCase& fft, const Contract& contract) {
 
 BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& contract, DType out) {
   BoundModel bound = OutputBound(contract, out);
+  if (IsCopy(fft, contract)) return bound;
   const FftArithmetic arithmetic = ArithmeticOf(contract);
   const bool convolution = IsConvolution(fft, contract.alg);
   bound.statistic = FftStatistic(fft, contract);

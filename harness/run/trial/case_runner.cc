@@ -105,10 +105,12 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   attempt.prepare_s = plan->seconds();
   attempt.plan = plan->description();
   attempt.prepared_by = device.session->workers_started();
-  Call<void> ran = Trial(context_, device, by, attempt).Run(*plan, settings_.relations);
+  const bool thorough = context_.planned().thorough;
+  const bool brief = !thorough && settings_.relations == RelationEffort::kQuick;
+  Call<void> ran =
+      Trial(context_, device, by, attempt).Run(*plan, brief ? RelationEffort::kNone : settings_.relations);
   const bool timed = settings_.perf_time_s > 0 && context_.planned().timed;
-  const bool repeats =
-      settings_.repetitions > 0 && context_.planned().repeated && !timed && IsCheapToRepeat(context_.problem());
+  const bool repeats = settings_.repetitions > 0 && thorough && !timed && IsCheapToRepeat(context_.problem());
   if (ran && repeats && attempt.verdict == Verdict::kPass) ran = Repeat(device, *plan, by, attempt);
   const Call<void> freed = plan->Release();
   if (!ran || !freed) {

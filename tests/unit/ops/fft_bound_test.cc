@@ -147,6 +147,22 @@ TEST(FftBound, PerfectRoundingPassesAndOnePointZeroFiveTimesTheBoundFails) {
   }
 }
 
+// Nothing rounds there: 2^-20 of the value is wrong, whatever its size.
+TEST(FftBound, OnePointIsCopied) {
+  for (const char* fill : {"normal", "subnormal"}) {
+    for (const char* norm : {"none", "ortho"}) {
+      const Judged judged(fmt::format("fft/c64/kind=c2c,n=1,batch=4,norm={}/fill={}/seed=0", norm, fill), "f32;alg=fft");
+      for (int64_t i = 0; i < judged.golden.size(); ++i) {
+        const double a = AccumulatedBound(judged.bound, judged.golden, i);
+        // The golden value's own error alone.
+        EXPECT_LE(a, 0x1p-40 * judged.golden.magnitude[i] + 0x1p-149) << fill << " " << norm;
+      }
+    }
+  }
+  const Judged convolved("fft/c64/kind=c2c,n=1/fill=normal/seed=0", "f32;alg=bluestein");
+  EXPECT_GT(AccumulatedBound(convolved.bound, convolved.golden, 0), 0);
+}
+
 TEST(FftBound, CatchesFaults) {
   const Judged judged("fft/c64/kind=c2c,n=256,batch=2,norm=ortho/fill=normal/seed=0", "f32;alg=fft");
   const auto conjugated = [](int64_t j, int64_t n) {

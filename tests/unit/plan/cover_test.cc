@@ -145,7 +145,7 @@ TEST(CoverLine, PlansCasesThatAreNotTimed) {
   EXPECT_EQ(cases->size(), MakeCover(TheSample(), {.limits = {.elements = 20, .flops = 100}}).cases.size());
   for (const PlannedCase& planned : *cases) {
     EXPECT_FALSE(planned.timed);
-    EXPECT_TRUE(planned.repeated);
+    EXPECT_TRUE(planned.thorough);
     EXPECT_LE(AttrReader(planned.spec, MatmulSchema()).Int("m"), 20);
   }
   // One that another line plans too is timed.
@@ -160,16 +160,16 @@ TEST(CoverLine, PlansCasesThatAreNotTimed) {
 }
 
 TEST(CoverLine, RepeatsAsManyOfEachListOfTypesAsItSays) {
-  const auto cases = ParseSuite("cover pairs matmul max_elements=20 max_flops=100 repeated=2", "s.suite", WithSample());
+  const auto cases = ParseSuite("cover pairs matmul max_elements=20 max_flops=100 thorough=2", "s.suite", WithSample());
   ASSERT_TRUE(cases) << cases.error().message;
-  std::map<std::string, int> repeated, planned;
+  std::map<std::string, int> thorough, planned;
   for (const PlannedCase& c : *cases) {
     const std::string types = DTypeListText(c.spec.dtypes);
     ++planned[types];
-    repeated[types] += c.repeated ? 1 : 0;
+    thorough[types] += c.thorough ? 1 : 0;
   }
   ASSERT_GT(planned.size(), 1U);
-  for (const auto& [types, count] : planned) EXPECT_EQ(repeated[types], std::min(count, 2)) << types;
+  for (const auto& [types, count] : planned) EXPECT_EQ(thorough[types], std::min(count, 2)) << types;
 }
 
 TEST(CoverLine, ErrorsPointAtTheWord) {

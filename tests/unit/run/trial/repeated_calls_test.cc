@@ -94,7 +94,7 @@ TEST_F(Repeated, NotWhereTheSuiteWantsFewerCasesRepeated) {
   planned_.timed = false;
   session_->cheat = Cheat::kSkips;
   EXPECT_EQ(Judge().verdict, Verdict::kMismatch);
-  planned_.repeated = false;
+  planned_.thorough = false;
   EXPECT_EQ(Judge().verdict, Verdict::kPass);
 }
 
