@@ -124,6 +124,30 @@ TEST(FftBound, HoldsForEveryLegalAlgorithm) {
   RecordProperty("largest_deviation_in_sigma", fmt::format("{:.2f}", deviation));
 }
 
+// Odd factors and sums in order, whose running sums are large where few terms dominate or all have one direction.
+TEST(FftBound, DeviationsOfCorrectAlgorithmsStayBelowTheThreshold) {
+  double largest = 0;
+  int64_t outputs = 0;
+  for (const int64_t n : {3, 5, 7, 9, 11, 13, 17, 26, 31, 34, 77, 210}) {
+    for (const auto& line : test::LegalLines()) {
+      const std::string name = line.name;
+      if (name == "stockham" || name == "real packed") continue;
+      for (const char* fill : {"normal", "outlier", "lognormal", "near_one", "large"}) {
+        for (int seed = 0; seed < 6; ++seed) {
+          const Judged judged(fmt::format("fft/c64/kind=c2c,n={},batch=4/fill={}/seed={}", n, fill, seed),
+                              fmt::format("f32;alg={}", line.algorithm));
+          const double deviation = judged.LargestDeviation(judged.Run(line.run, test::RoundedTwiddle));
+          EXPECT_LT(deviation, 6) << name << " n=" << n << " " << fill << " seed " << seed;
+          largest = std::max(largest, deviation);
+          outputs += judged.golden.size();
+        }
+      }
+    }
+  }
+  EXPECT_GT(outputs, 500000);
+  fmt::print("largest deviation of {} numbers: {:.2f} of 8\n", outputs, largest);
+}
+
 TEST(FftBound, HoldsForRealOutputsAndLongTransforms) {
   for (const char* id : {"fft/c64-f32/kind=c2r,n=96,dir=inv,norm=backward/fill=normal/seed=1",
                          "fft/c64-f32/kind=c2r,n=75/fill=outlier/seed=1", "fft/c64/kind=c2c,n=4096/fill=normal/seed=3",
