@@ -7,7 +7,8 @@
 //   cover pairs matmul max_elements=4096 max_flops=1e6
 //       cases in which all pairs of an operator's dimensions of variation occur (harness/plan/cover/cover.h), or with
 //       `triples` also all threes of some of them. They are not timed. thorough=2: of each list of types, as many are
-//       executed many times over (RunnerSettings::repetitions) and in relation to other executions; without it all.
+//       executed 40 times over (RunnerSettings::repetitions) and in relation to other executions, the others 20 times;
+//       without it all.
 //   include other.suite
 //       that file's cases, here; the path is relative to the including file. A cycle is an error.
 //   require contract=f32acc; det=yes

@@ -110,7 +110,7 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
   Call<void> ran =
       Trial(context_, device, by, attempt).Run(*plan, brief ? RelationEffort::kNone : settings_.relations);
   const bool timed = settings_.perf_time_s > 0 && context_.planned().timed;
-  const bool repeats = settings_.repetitions > 0 && thorough && !timed && IsCheapToRepeat(context_.problem());
+  const bool repeats = settings_.repetitions > 0 && !timed && IsCheapToRepeat(context_.problem());
   if (ran && repeats && attempt.verdict == Verdict::kPass) ran = Repeat(device, *plan, by, attempt);
   const Call<void> freed = plan->Release();
   if (!ran || !freed) {

@@ -39,7 +39,7 @@ struct RunnerSettings {
   std::shared_ptr<Ceilings> ceilings;        // null: no roofline
   PerBackend prices;                         // per hour
   PerBackend launches_us;                    // see TimedCase
-  size_t repetitions = 40;                   // judged ones of cheap cases, where nothing is timed
+  size_t repetitions = 40;  // of cheap cases, where nothing is timed; half as many of those that are not `thorough`
   TimingMethod timing = RunTiming;           // of results that are not timed in turns
   RelationEffort relations = RelationEffort::kQuick;
   std::optional<Sweep> sweep;        // that made the cases

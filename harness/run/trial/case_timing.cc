@@ -130,10 +130,12 @@ void CaseRunner::SetContents(Timed& timed) {
 
 Call<void> CaseRunner::Repeat(const Device& device, const PreparedPlan& plan, const ContractData& by,
                               Attempt& attempt) {
-  constexpr size_t kMostJudged = 6;  // of each content
+  const bool thorough = context_.planned().thorough;
+  const size_t executions = thorough ? settings_.repetitions : (settings_.repetitions + 1) / 2;
+  const size_t most_judged = thorough ? 6 : 2;  // of each content
   Timed timed{.device = &device, .attempt = &attempt, .by = &by};
   SetContents(timed);
-  const auto outputs = RunRepeatedly(*device.session, plan.id(), CaseOf(timed), settings_.repetitions, kMostJudged);
+  const auto outputs = RunRepeatedly(*device.session, plan.id(), CaseOf(timed), executions, most_judged);
   if (!outputs) return tl::unexpected(outputs.error());
   JudgeOutputs(*outputs, "", "in repeated executions", by, attempt);
   return {};
