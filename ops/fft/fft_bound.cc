@@ -92,14 +92,12 @@ double Underflows(const FftCase& fft, bool convolution) {
   return 16 * count * (convolution ? 4 : stages);
 }
 
-// The variance of a factor's stage in units of a radix-2 stage's, which is 0.6^2 for each of log2 p bits, of outputs of
-// root mean square Y, or 0.6^2 of the largest one, M, where that is more. A sum of p terms in order errs by 0.425^2 E,
-// with E the sum of the squares of its running sums: p Y^2 / 2 for random terms, up to p Y^2 where a single large one
-// comes first, and p M^2 / 3 where all have one direction. p / 6 times as much as radix 2, 0.06 p max(Y^2 log2 p, M^2),
-// covers the last, the first from p = 3 on, and the second to 4 %. A convolution makes three transforms of the padded
-// length, each sqrt(2) larger.
+// The variance of a factor's stage in units of a radix-2 stage's. A sum of p terms in order has running sums of up to
+// the whole: 0.425^2 p^2 / 3 against 0.6^2 per bit. Random terms stay far below that, but kernels of primes need not add
+// in order: the outputs 1 and 10 of VkFFT's 11 points err 2.5 times as much as the others, and p / 6 is too little for
+// them. A convolution makes three transforms of the padded length, each sqrt(2) larger.
 double SummedVariance(double terms) {
-  return std::log2(terms) * std::max(1.0, terms / 6);
+  return std::max(std::log2(terms), terms * terms / 6);
 }
 
 double ConvolutionVariance(int64_t n) {

@@ -137,7 +137,7 @@ TEST(FftBound, DeviationsOfCorrectAlgorithmsStayBelowTheThreshold) {
           const Judged judged(fmt::format("fft/c64/kind=c2c,n={},batch=4/fill={}/seed={}", n, fill, seed),
                               fmt::format("f32;alg={}", line.algorithm));
           const double deviation = judged.LargestDeviation(judged.Run(line.run, test::RoundedTwiddle));
-          EXPECT_LT(deviation, 6) << name << " n=" << n << " " << fill << " seed " << seed;
+          EXPECT_LT(deviation, 4) << name << " n=" << n << " " << fill << " seed " << seed;
           largest = std::max(largest, deviation);
           outputs += judged.golden.size();
         }
