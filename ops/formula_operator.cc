@@ -26,8 +26,9 @@ std::vector<DType> ExpandTypes(std::vector<DType> types, size_t operands) {
   return types;
 }
 
-formula::AttrValues ValuesOf(const Problem& problem) {
+formula::AttrValues ValuesOf(const Problem& problem, Algorithm schedule) {
   formula::AttrValues values;
+  values.schedule = schedule;
   values.types = problem.spec.dtypes;
   for (const ResolvedAttr& attr : problem.attrs) {
     if (attr.type == AttrType::kInt) values.integers[attr.key] = attr.i;
@@ -96,18 +97,20 @@ FormulaOperator::FormulaOperator(std::string name, Definition::Author author)
   const Definition definition = Definition::ForSchema(name_, author_);
   schema_ = definition.Schema();
   saturates_ = definition.saturates();
+  schedules_ = definition.schedules();
   for (const std::string& text : definition.types()) {
     types_.push_back(ExpandTypes(ParseDTypeList(text).value(), schema_.operands.size()));
     ASSAY_CHECK(types_.back().size() == schema_.operands.size());
   }
 }
 
-Definition FormulaOperator::WholeDefinitionOf(const Problem& problem) const {
-  return Definition::ForCase(name_, author_, ValuesOf(problem));
+Definition FormulaOperator::WholeDefinitionOf(const Problem& problem, Algorithm schedule) const {
+  const bool has_it = std::ranges::find(schedules_, schedule) != schedules_.end();
+  return Definition::ForCase(name_, author_, ValuesOf(problem, has_it ? schedule : Algorithm::kDirect));
 }
 
-Definition FormulaOperator::DefinitionOf(const Problem& problem) const {
-  Definition definition = WholeDefinitionOf(problem);
+Definition FormulaOperator::DefinitionOf(const Problem& problem, Algorithm schedule) const {
+  Definition definition = WholeDefinitionOf(problem, schedule);
   definition.FocusOn(problem.focus);
   return definition;
 }

@@ -23,6 +23,7 @@ class FormulaOperator final : public Operator {
   Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override;
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override;
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override;
+  std::vector<Algorithm> Algorithms() const override { return schedules_; }
   int TwinVariants(const Problem&, const Contract&) const override { return 1; }
   std::vector<Mutant> OmittedTerms(const Problem& problem, std::span<const Tensor> inputs,
                                    std::span<const double> values, std::span<const int64_t> outputs) const override;
@@ -40,10 +41,10 @@ class FormulaOperator final : public Operator {
   const std::vector<std::vector<DType>>& types() const { return types_; }  // allowed ones, one for each operand
   // Whether its output is one of Definition::OutSaturated.
   bool Saturates() const { return saturates_; }
-  // The formula of a case, of its output in focus.
-  formula::Definition DefinitionOf(const Problem& problem) const;
+  // The formula of a case, of its output in focus, as that schedule has it; kDirect where there is none of that name.
+  formula::Definition DefinitionOf(const Problem& problem, Algorithm schedule = Algorithm::kDirect) const;
   // The same of all outputs.
-  formula::Definition WholeDefinitionOf(const Problem& problem) const;
+  formula::Definition WholeDefinitionOf(const Problem& problem, Algorithm schedule = Algorithm::kDirect) const;
 
  private:
   Problem OneLane(const Problem& problem) const;
@@ -54,6 +55,7 @@ class FormulaOperator final : public Operator {
   formula::Definition::Author author_;
   OpSchema schema_;
   bool saturates_ = false;
+  std::vector<Algorithm> schedules_;
   std::vector<std::vector<DType>> types_;
 };
 

@@ -206,7 +206,7 @@ Problem FormulaOperator::OneLane(const Problem& problem) const {
 
 std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Contract& contract, int /*variant*/) const {
   if (WholeDefinitionOf(problem).saturates()) return MakeRoundingTwin(problem, contract);
-  if (contract.alg != Algorithm::kDirect || !IsFloat(problem.output().dtype)) return std::nullopt;
+  if (!IsFloat(problem.output().dtype)) return std::nullopt;
   const Tier tier = SizeOf(problem.output().dtype) == 8 ? Tier::kReproducible : Tier::kFast;
   const Problem one = OneLane(problem);
   const formula::Definition of_one = DefinitionOf(one), of_all = DefinitionOf(problem);

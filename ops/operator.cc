@@ -68,6 +68,19 @@ Result<AttrList> Operator::InferAttrs(const std::vector<Operand>& /*operands*/, 
   return UsageError(fmt::format("{} does not infer attributes from shapes: give{}", schema().op, missing));
 }
 
+std::vector<Algorithm> Operator::Algorithms() const {
+  return {Algorithm::kDirect, Algorithm::kWinograd, Algorithm::kFft, Algorithm::kBluestein};
+}
+
+Status CheckAlgorithm(const Operator& op, const Contract& contract) {
+  const std::vector<Algorithm> known = op.Algorithms();
+  if (std::ranges::find(known, contract.alg) != known.end()) return {};
+  std::vector<std::string_view> names;
+  for (const Algorithm algorithm : known) names.push_back(AlgorithmName(algorithm));
+  return UsageError(fmt::format("{} has no bound for alg={}: its contracts may say alg={}", op.schema().op,
+                                AlgorithmName(contract.alg), fmt::join(names, " or alg=")));
+}
+
 CaseSpace Operator::Space() const {
   return {};
 }

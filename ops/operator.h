@@ -209,6 +209,9 @@ class Operator {
   virtual bool Selects(const Problem&) const { return false; }
   // nullptr: the operator does not show them, or more than their sum goes into an output. `inputs` outlive it.
   virtual std::unique_ptr<SumProducts> Products(const Problem& problem, std::span<const Tensor> inputs) const;
+  // Algorithms that a contract of this operator may name. Default: those of convolutions and transforms, whose bound
+  // other operators have for their only algorithm.
+  virtual std::vector<Algorithm> Algorithms() const;
   // Makes the contract by which results are judged when their owner states none that of usual implementations.
   virtual void AdaptDefault(Contract&) const {}
 
@@ -223,6 +226,9 @@ class Operator {
   // Maps equally correct outputs to the golden one (argmax with tie=any). Default: nothing.
   virtual void Canonicalise(const Problem&, std::span<const Tensor> /*inputs*/, Tensor& /*got*/) const {}
 };
+
+// An error where the contract names an algorithm that the operator has not.
+Status CheckAlgorithm(const Operator& op, const Contract& contract);
 
 class OperatorRegistry {
  public:

@@ -38,10 +38,18 @@ struct Moments {
   Acc mean = 0, squares = 0;  // squares: the sum of (x - mean)^2
 };
 
-template <bool kWelford, class Acc>
+// How a variance is computed: from differences to the mean, updating both, or as E[x^2] - E[x]^2.
+enum class Variance : uint8_t { kTwoPass, kWelford, kOnePass };
+
+template <Variance kVariance, class Acc>
 Moments<Acc> MomentsOf(std::span<const Acc> x) {
   Moments<Acc> m;
-  if (kWelford) {
+  if (kVariance == Variance::kOnePass) {
+    const auto n = static_cast<Acc>(x.size());
+    m.mean = MeanOf(x);
+    const Acc rest = SumOf<SequentialFold>(x, [](Acc value) { return value * value; }) / n - m.mean * m.mean;
+    m.squares = (rest < 0 ? 0 : rest) * n;  // NaN stays
+  } else if (kVariance == Variance::kWelford) {
     for (size_t i = 0; i < x.size(); ++i) {
       const Acc delta = x[i] - m.mean;
       m.mean += delta / static_cast<Acc>(i + 1);
@@ -57,17 +65,18 @@ Moments<Acc> MomentsOf(std::span<const Acc> x) {
 }
 
 // y, and where they are asked for the mean and 1 / sqrt(variance + eps) of each row.
-template <bool kWelford>
+template <Variance kVariance>
 class LayerNorm : public NormOperands {
  public:
   static constexpr int kMath = 2;
+  static constexpr const char* kAlgorithm = kVariance == Variance::kOnePass ? "onepass" : "direct";
   static size_t Outputs(const plugin::OpDesc& op) { return op.AttrInt("stats") != 0 ? 3 : 1; }
   explicit LayerNorm(const plugin::OpDesc& op) : eps_(op.AttrFloat("eps")) {}
 
   template <class Acc>
   void Line(const Lines<Acc>& x, const Results<Acc>& results) const {
     const std::span<Acc> y = results[0];
-    const Moments<Acc> m = MomentsOf<kWelford>(x[0]);
+    const Moments<Acc> m = MomentsOf<kVariance>(x[0]);
     const Acc rstd = 1 / std::sqrt(m.squares / static_cast<Acc>(y.size()) + static_cast<Acc>(eps_));
     // Each weight is that of as many elements; in layer_norm of one.
     const size_t each = y.size() / x[1].size();
@@ -80,13 +89,13 @@ class LayerNorm : public NormOperands {
 };
 
 // x[b,g,c,n], gamma and beta [g,c]: a line has the channels and the positions of a group.
-template <bool kWelford>
-struct GroupNorm : public LayerNorm<kWelford> {
+template <Variance kVariance>
+struct GroupNorm : public LayerNorm<kVariance> {
   static constexpr int kLineAxes = 2;
   static size_t Outputs(const plugin::OpDesc&) { return 1; }
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"b", "g", "c", "n"}); }
   static std::vector<int> Leads(size_t input, int) { return input == 0 ? std::vector<int>{0, 1} : std::vector<int>{1}; }
-  using LayerNorm<kWelford>::LayerNorm;
+  using LayerNorm<kVariance>::LayerNorm;
 };
 
 template <template <class, class> class Fold>

@@ -4,6 +4,7 @@
 //
 // A kernel's type has
 //   static constexpr int kMath;                            the worst of its functions, in ulp
+//   static constexpr const char* kAlgorithm;               the contract's alg=; else direct
 //   static void IgnoreShapes(const plugin::OpDesc& op);    names the attributes that the shapes tell
 //   static size_t Outputs(const plugin::OpDesc& op);       how many there are; else one
 //   static constexpr int kLineAxes;                        how many of the output's axes a line has; else the last one
@@ -190,7 +191,9 @@ struct Rows {
     return op.outputs()[0].Elements() == 0 ? op.name() + " of an empty extent" : "";
   }
   static std::string Contract(const plugin::OpDesc& op) {
-    return fmt::format("{};math={};det=yes;batchinv=yes", IsF64(op) ? "f64" : "f32acc", Kernel::kMath);
+    std::string contract = fmt::format("{};math={};det=yes;batchinv=yes", IsF64(op) ? "f64" : "f32acc", Kernel::kMath);
+    if constexpr (requires { Kernel::kAlgorithm; }) contract += fmt::format(";alg={}", Kernel::kAlgorithm);
+    return contract;
   }
   static std::unique_ptr<plugin::Plan> Create(plugin::HostDevice&, const plugin::OpDesc& op) {
     if (IsF64(op)) return std::make_unique<RowsPlan<Kernel, double>>(op);

@@ -53,8 +53,11 @@ Record UserRecord(const CheckRequest& request, const UserCase& user, const Check
 
 Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) {
   auto contract = ParseDeclaration(text.empty() ? DefaultRequirement(spec) : text);
+  const Operator& op = *OperatorRegistry::Global().Find(spec.op);
   if (contract && text.find("math=") == std::string::npos) contract->math_ulp = kDefaultMathUlp;
-  if (contract && text.empty()) OperatorRegistry::Global().Find(spec.op)->AdaptDefault(*contract);
+  if (contract && text.empty()) op.AdaptDefault(*contract);
+  if (!contract) return contract;
+  if (const Status known = CheckAlgorithm(op, *contract); !known) return tl::unexpected(known.error());
   return contract;
 }
 

@@ -106,6 +106,11 @@ bool Meets(const Contract& declared, const Contract& required) {
                              [&](const ContractField& field) { return FieldMeets(field, declared, required); });
 }
 
+std::string_view AlgorithmName(Algorithm algorithm) {
+  const auto field = std::ranges::find(ContractFields(), "alg", &ContractField::name);
+  return std::ranges::find(field->values, static_cast<int>(algorithm), &ContractValue::code)->name;
+}
+
 std::string FieldText(const Contract& contract, std::string_view field) {
   const auto found = std::ranges::find(ContractFields(), field, &ContractField::name);
   return found == ContractFields().end() ? std::string() : ValueText(*found, contract);

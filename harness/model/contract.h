@@ -2,8 +2,8 @@
 // The arithmetic that an implementation declares and that a suite requires. Tolerances follow from it by theory; the
 // set of fields and values is closed (one table in contract.cc), so a plugin cannot invent slack for itself.
 //   in=exact|tf32rn|tf32rz|bf16|bf16x3|fp8; acc=f64|f32|f16|bf16|i32|tc<F,b>; mid=none|f16|bf16; out=rn|rz|any;
-//   ftz=none|in|out|all; alg=direct|winograd<m,r>|fft|bluestein|any; math=<ulp>|any; nan=propagate|ignore|any;
-//   masked=zero|nan|any; det=yes|no; batchinv=yes|no
+//   ftz=none|in|out|all; alg=direct|winograd<m,r>|fft|bluestein|onepass|any; math=<ulp>|any;
+//   nan=propagate|ignore|any; masked=zero|nan|any; det=yes|no; batchinv=yes|no
 // alg=any and math=any bound nothing: a requirement may say them, a declaration may not.
 // Shortcuts set several fields at once:
 //   f64, f32                  in=exact acc=f64|f32 mid=none (the whole computation in that type)
@@ -23,7 +23,8 @@ enum class Accumulator : uint8_t { kI32, kF64, kF32, kTensorCore, kF16, kBF16 };
 enum class Intermediate : uint8_t { kNone, kF16, kBF16 };
 enum class OutputRounding : uint8_t { kNearest, kTowardZero, kAny };
 enum class Flush : uint8_t { kNone, kIn, kOut, kAll };
-enum class Algorithm : uint8_t { kDirect, kWinograd, kFft, kBluestein, kAny };
+// kOnePass: variances as E[x^2] - E[x]^2.
+enum class Algorithm : uint8_t { kDirect, kWinograd, kFft, kBluestein, kOnePass, kAny };
 enum class NanPolicy : uint8_t { kPropagate, kIgnore, kAny };
 enum class MaskedRows : uint8_t { kZero, kNan, kAny };
 
@@ -67,6 +68,9 @@ std::string ToText(const Contract& contract);
 
 // Whether no field of `declared` is weaker than `required`; the partial order is one table per field in contract.cc.
 bool Meets(const Contract& declared, const Contract& required);
+
+// As a contract has it, without parameters: "onepass".
+std::string_view AlgorithmName(Algorithm algorithm);
 
 // One field: FieldText(c, "acc") is "tc<10,4>"; "" for a name that is no field.
 std::string FieldText(const Contract& contract, std::string_view field);

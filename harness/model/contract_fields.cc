@@ -121,10 +121,11 @@ const std::vector<ContractField>& ContractFields() {
           {"out",  C(Z::kOut),  "all"},
           {"all",  C(Z::kAll),  ""}}),
       Choice<&Contract::alg>("alg", &Contract::winograd_m, &Contract::winograd_r, {
-          {"direct",    C(G::kDirect),    "winograd fft bluestein any"},
+          {"direct",    C(G::kDirect),    "winograd fft bluestein onepass any"},
           {"winograd",  C(G::kWinograd),  "any", "<m,r>", {1, 16, 1, 16}},
           {"fft",       C(G::kFft),       "any"},
           {"bluestein", C(G::kBluestein), "any"},
+          {"onepass",   C(G::kOnePass),   "any"},
           {"any",       C(G::kAny),       ""}}),
       {"math", {}},
       // Policies are not better or worse than one another: one meets itself, or a requirement that does not care.

@@ -16,8 +16,12 @@ void GroupNorm(Definition& d) {
   const Expr gamma = d.In("gamma", g + c, Role::kWeight), beta = d.In("beta", g + c);
   const double eps = d.Real("eps", "1e-05", "what is added to the variance");
   d.RefuseIf(eps <= 0, "eps must be positive: the variance of equal elements is zero");
-  const Expr centred = x - Mean(x, c + n);
-  d.Out("y", centred * Rsqrt(Mean(centred * centred, c + n) + eps) * gamma + beta, b + g + c + n);
+  const Expr mean = Mean(x, c + n), centred = x - mean;
+  const auto state_output = [&](Expr variance) {
+    d.Out("y", centred * Rsqrt(variance + eps) * gamma + beta, b + g + c + n);
+  };
+  d.Schedule(Algorithm::kDirect, [&] { state_output(Mean(centred * centred, c + n)); });
+  d.Schedule(Algorithm::kOnePass, [&] { state_output(Max0(Mean(x * x, c + n) - mean * mean)); });
   d.SetTypes({"f32", "bf16", "f16", "f64", "bf16-f32-f32-bf16", "f16-f32-f32-f16"});
 }
 

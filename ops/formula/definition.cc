@@ -112,6 +112,13 @@ Expr Definition::In(std::string_view name, const Axes& axes, Role role) {
   return AddInput(*graph_, std::string(name), axes);
 }
 
+void Definition::Schedule(Algorithm algorithm, const std::function<void()>& state) {
+  const bool is_known = std::ranges::find(schedules_, algorithm) != schedules_.end();
+  ASSAY_CHECK(is_known == (algorithm == Algorithm::kDirect));
+  if (!is_known) schedules_.push_back(algorithm);
+  if (algorithm == (values_ == nullptr ? Algorithm::kDirect : values_->schedule)) state();
+}
+
 Flag Definition::Flag(std::string_view key, std::string_view doc) {
   const int64_t value = Integer(key, "0", doc);
   RefuseIf(value != 0 && value != 1, fmt::format("{}={} must be 0 or 1", key, value));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/model/case_spec.h"
+#include "harness/model/contract.h"
 #include "ops/formula/expr.h"
 
 namespace assay::formula {
@@ -44,8 +45,10 @@ struct Flag {
   bool on = false;
 };
 
-// The attributes of a case, and the types of its operands, the first output's last.
+// The attributes of a case, and the types of its operands, the first output's last. `schedule`: one of
+// Definition::schedules.
 struct AttrValues {
+  Algorithm schedule = Algorithm::kDirect;
   std::vector<DType> types;
   std::map<std::string, int64_t, std::less<>> integers;
   std::map<std::string, double, std::less<>> reals;
@@ -74,6 +77,10 @@ class Definition {
   // Default: 0.
   assay::formula::Flag Flag(std::string_view key, std::string_view doc);
   Expr In(std::string_view name, const Axes& axes, Role role = Role::kData);
+  // Alternative formulas of the same outputs: `state` makes them the way that a contract with this alg= computes them.
+  // The first is Algorithm::kDirect, of which golden values are; bounds are of the one that the contract names. Without
+  // a word of schedules there is one, kDirect.
+  void Schedule(Algorithm algorithm, const std::function<void()>& state);
   // Outputs, in their order. The type of the first is in the dtype list of a case, behind those of the inputs.
   void Out(std::string_view name, Expr value, const Axes& axes);
   // The same, converted with saturation: what lies beyond the type's largest finite numbers, or its integers, becomes
@@ -98,6 +105,7 @@ class Definition {
   // What was defined.
   const Graph& graph() const { return *graph_; }
   OpSchema Schema() const;
+  const std::vector<Algorithm>& schedules() const { return schedules_; }
   const std::vector<std::string>& types() const { return types_; }
   const std::vector<Role>& roles() const { return roles_; }  // of the inputs
   // Of an output, where the operands of the dtype list have these types.
@@ -133,6 +141,7 @@ class Definition {
   std::vector<AttrDef> attrs_;
   std::vector<std::string> types_ = {"f32", "bf16", "f16", "f64"};
   std::vector<Role> roles_;
+  std::vector<Algorithm> schedules_ = {Algorithm::kDirect};
   std::vector<Derived> derived_;
   std::vector<OutputType> output_types_;
   std::vector<OperandDoc> optional_outputs_;  // of the schema

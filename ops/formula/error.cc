@@ -135,8 +135,7 @@ void Propagation::Map(const MapStep& step, const std::vector<Expansion>& expansi
     for (int slot = 3; slot < 8; ++slot) scratch_[slot].resize(size);
     scratch_[9].assign(size, 0);
     Slopes slopes{{scratch_[3].data(), scratch_[4].data(), scratch_[5].data()}, scratch_[6].data(), scratch_[7].data()};
-    const bool non_negative = plan_->graph().At(node.args[0]).non_negative;
-    MapSlopes(node.function, step.x, reach, step.z, non_negative, slopes, n);
+    MapSlopes(node.function, step.x, reach, step.z, LeastOf(plan_->graph().At(node.args[0])), slopes, n);
     for (size_t k = 0; k < node.args.size(); ++k) {
       const NodeError& operand = At(node.args[k]);
       if (operand.zero) continue;
@@ -159,6 +158,12 @@ void Propagation::Map(const MapStep& step, const std::vector<Expansion>& expansi
   AddRounding(node, step, reach, error);
   MarkNonFinite(step, reach, error);
   Finish(step.node, {step.z, size}, error);
+}
+
+// Half of it, which is less than any roundings leave; what may be flushed is zero.
+double Propagation::LeastOf(const Node& node) const {
+  if (!node.non_negative) return -1;
+  return node.least >= rules_.tiny ? node.least / 2 : 0;
 }
 
 void Propagation::Finish(int node, std::span<const double> v, NodeError& error) {

@@ -105,6 +105,7 @@ class Propagation {
 
  private:
   const Node& NodeAt(int node) const { return plan_->graph().At(node); }
+  double LeastOf(const Node& node) const;
   const double* Zeros(int64_t n);
   const double* Expanded(const std::vector<double>& array, const Expansion& expansion, int slot, int64_t n);
   void AddRounding(const Node& node, const MapStep& step, const Operands& reach, NodeError& error);

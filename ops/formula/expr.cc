@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/formula/expr.h"
 
+#include <algorithm>
+
 #include "harness/base/check.h"
 #include "ops/formula/functions.h"
 
@@ -45,9 +47,17 @@ bool IsNonNegative(Function function, const std::vector<Expr>& x) {
   }
 }
 
+// Below which no result lies, of one that is non-negative.
+double LeastOf(Function function, const std::vector<Expr>& x) {
+  if (function == Function::kAdd) return x[0].node().least + x[1].node().least;
+  if (function == Function::kMaximum) return std::max(x[0].node().least, x[1].node().least);
+  return 0;
+}
+
 Expr Map(Function function, const std::vector<Expr>& x) {
   Node node{.kind = Kind::kMap, .function = function};
   node.non_negative = IsNonNegative(function, x);
+  if (node.non_negative) node.least = LeastOf(function, x);
   for (const Expr& one : x) {
     ASSAY_CHECK(one.graph == x[0].graph);
     node.args.push_back(one.id);
@@ -110,7 +120,7 @@ void AddOutput(Graph& graph, std::string name, Expr value, const Axes& axes) {
 }
 
 Expr Const(Graph& graph, double value) {
-  return Append(graph, {.kind = Kind::kConst, .non_negative = value >= 0, .constant = value});
+  return Append(graph, {.kind = Kind::kConst, .non_negative = value >= 0, .least = std::max(value, 0.0), .constant = value});
 }
 
 Expr Index(Graph& graph, Axis axis) {

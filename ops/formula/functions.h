@@ -48,8 +48,9 @@ struct Slopes {
   double* curve = nullptr;
   double* amplify = nullptr;
 };
-// `z`: the values. `non_negative`: the operand, and what implementations have for it, is.
-void MapSlopes(Function function, const Operands& x, const Operands& reach, const double* z, bool non_negative,
+// `z`: the values. `least`: below which neither the operand lies nor what implementations have for it; negative: it is
+// not known.
+void MapSlopes(Function function, const Operands& x, const Operands& reach, const double* z, double least,
                const Slopes& to, int64_t n);
 
 }  // namespace assay::formula

@@ -75,13 +75,15 @@ void Root(const double* x, const double* reach, const double* z, bool non_negati
   }
 }
 
-// (x^(-1/2))'' = 3/4 x^(-5/2).
-void InverseRoot(const double* x, const double* reach, const double* z, const Slopes& to, int64_t n) {
+// (x^(-1/2))'' = 3/4 x^(-5/2). Results lie between zero and that of the least operand.
+void InverseRoot(const double* x, const double* reach, const double* z, double least, const Slopes& to, int64_t n) {
+  const double largest = least > 0 ? 1 / std::sqrt(least) : kInfinity;
   for (int64_t i = 0; i < n; ++i) {
     const double a = reach[i], room = x[i] - a;
     to.slope[0][i] = -0.5 * z[i] / x[i];
     const double ratio = a / room;
     to.curve[i] = a == 0 ? 0 : (room > 0 ? 0.375 * ratio * ratio / std::sqrt(room) : kInfinity);
+    if (std::fabs(to.slope[0][i]) * a + to.curve[i] > largest) to.slope[0][i] = 0, to.curve[i] = largest;
   }
 }
 
@@ -155,7 +157,7 @@ void Select(const Operands& x, const Operands& reach, const Slopes& to, int64_t 
 
 }  // namespace
 
-void MapSlopes(Function function, const Operands& x, const Operands& reach, const double* z, bool non_negative,
+void MapSlopes(Function function, const Operands& x, const Operands& reach, const double* z, double least,
                const Slopes& to, int64_t n) {
   Fill(to.amplify, 0, n);
   switch (function) {
@@ -181,9 +183,9 @@ void MapSlopes(Function function, const Operands& x, const Operands& reach, cons
     case Function::kSelect:
       return Select(x, reach, to, n);
     case Function::kSqrt:
-      return Root(x[0], reach[0], z, non_negative, to, n);
+      return Root(x[0], reach[0], z, least >= 0, to, n);
     case Function::kRsqrt:
-      return InverseRoot(x[0], reach[0], z, to, n);
+      return InverseRoot(x[0], reach[0], z, least, to, n);
     case Function::kExp:
       return Exponential(x[0], reach[0], z, to, n);
     case Function::kLog:

@@ -69,6 +69,7 @@ struct Node {
   Steps steps = Steps::kPlain;
   bool recomputed = false;    // kernels may compute this result more than once, in different orders
   bool non_negative = false;  // whatever the inputs; so are the results of implementations
+  double least = 0;           // what is non-negative is never less than this, but for roundings
   // A reduction or recurrence that leads to another output as well, by way of fewer of them: what is forgotten in it
   // shows there. Set by KeepOutput.
   bool shown_elsewhere = false;

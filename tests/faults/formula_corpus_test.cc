@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/faults/corpus_checks.h"
+#include "tests/faults/corpus_fixture.h"
 
 namespace assay {
 namespace {
 
-// Of several outputs each has a last element.
+// Of several outputs each has a last element. What one pass of a variance loses is a rounding on such data.
 const std::vector<std::string> kOfElements = {"fault.last-element-unwritten"};
 // A NaN that stands last is where an ascending sort has it.
 const std::vector<std::string> kOfSort = {"fault.last-element-unwritten", "fault.selection-1-blind-to-nan",
@@ -22,6 +23,21 @@ TEST(CorpusFormulas, LegalSchedulesPass) {
   ExpectLegalSchedulesPass("cumsum/bf16/rows=5,n=129", {"normal", "cancel-1e4"}, 9);
   ExpectLegalSchedulesPass("top_k/f32/rows=9,k=7,n=40", {"normal", "special", "ties"}, 9);
   ExpectLegalSchedulesPass("sort/f64/rows=9,n=40,descending=1", {"normal", "special"}, 9);
+}
+
+// On data whose mean is a hundred deviations a variance of one pass is out of what two passes may be off.
+TEST(CorpusFormulas, OnePassVariancesPassAsWhatTheyAreAlone) {
+  ExpectLegalSchedulesPass("layer_norm/f32/rows=9,n=67,stats=1", {"offset"}, 17);
+  ExpectLegalSchedulesPass("layer_norm/bf16-f32-f32-bf16/rows=9,n=67", {"offset"}, 17);
+  ExpectLegalSchedulesPass("group_norm/f32/b=2,g=3,c=5,n=33", {"offset"}, 17);
+  Corpus corpus;
+  for (const char* id :
+       {"layer_norm/f32/rows=9,n=67/fill=offset/seed=0", "layer_norm/f32/rows=9,n=67,stats=1/fill=offset/seed=0",
+        "group_norm/f32/b=2,g=3,c=5,n=7/fill=offset/seed=0"}) {
+    const std::vector<Judged> judged = corpus.Judge(id, "fault.undeclared-onepass");
+    ASSERT_EQ(judged.size(), 1U) << id;
+    EXPECT_EQ(judged[0].verdict, Verdict::kMismatch) << id << ": " << judged[0].reason;
+  }
 }
 
 TEST(CorpusFormulas, BugsChangeTheExactResult) {

@@ -26,7 +26,7 @@ struct FillInfo {
   double parameter = 0;
 };
 
-constexpr std::array<FillInfo, 22> kFills = {{
+constexpr std::array<FillInfo, 23> kFills = {{
     {FillKind::kUniform, "uniform", internal::GenerateUniform},
     {FillKind::kNormal, "normal", internal::GenerateNormal},
     {FillKind::kLognormal, "lognormal", internal::GenerateLognormal},
@@ -42,6 +42,7 @@ constexpr std::array<FillInfo, 22> kFills = {{
     {FillKind::kMasked, "masked", internal::GenerateMasked},
     {FillKind::kTies, "ties", internal::GenerateTies},
     {FillKind::kLarge, "large", internal::GenerateLarge},
+    {FillKind::kOffset, "offset", internal::GenerateOffset},
     {FillKind::kExtremes, "extremes", internal::GenerateExtremes},
     {FillKind::kTosa, "tosa-0", internal::GenerateTosa, 0},
     {FillKind::kTosa, "tosa-1", internal::GenerateTosa, 1},
@@ -146,6 +147,7 @@ bool IsRandomLike(const FillSpec& fill) {
     case FillKind::kEdges:
     case FillKind::kMasked:
     case FillKind::kLarge:
+    case FillKind::kOffset:
       return true;
     default:
       return false;

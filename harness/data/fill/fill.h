@@ -30,6 +30,7 @@ enum class FillKind : uint8_t {
   kMasked,     // N(0,1), three in 16 -Inf, and every fourth line nothing else
   kTies,       // integers in [-3, 3]; in each line 4 and -4 twice each, at first, middle, last and tail places
   kLarge,      // positive, within one binade: 512 to 1024; integers and narrow formats: the upper half of their range
+  kOffset,     // operand of role 0: N(100, 1), rounded for integers; others: normal
   kExtremes,   // integers: the lowest and the highest value, 0 and +-1; floats: +-0 and +-1
   kTosa,       // tosa-0 to tosa-5: the data sets of TOSA's dot product conformance
 };

@@ -80,6 +80,7 @@ void GenerateNearOne(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateMasked(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateTies(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateLarge(const FillJob& job, int64_t first, std::span<double> out);
+void GenerateOffset(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateExtremes(const FillJob& job, int64_t first, std::span<double> out);
 void GenerateTosa(const FillJob& job, int64_t first, std::span<double> out);
 

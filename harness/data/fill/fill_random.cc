@@ -111,6 +111,16 @@ void GenerateNormal(const FillJob& job, int64_t first, std::span<double> out) {
   for (double& x : out) x *= scale;
 }
 
+// A mean of a hundred deviations, in the real part of complex elements.
+void GenerateOffset(const FillJob& job, int64_t first, std::span<double> out) {
+  if (job.role != 0) return GenerateNormal(job, first, out);
+  constexpr double kOffset = 100;
+  job.Random(Purpose::kValues).FillNormal(static_cast<uint64_t>(first), out);
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i] += job.components == 1 || (first + static_cast<int64_t>(i)) % 2 == 0 ? kOffset : 0;
+  }
+}
+
 // Integers get the same values, rounded: a third of them are 0.
 void GenerateLognormal(const FillJob& job, int64_t first, std::span<double> out) {
   uint64_t signs[kFillChunk];

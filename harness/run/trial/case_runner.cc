@@ -97,6 +97,11 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
         {Outcome::kError, fmt::format("the plugin declares '{}' for {}, which is not a contract: {}",
                                       implementation.contract_text, implementation.name, contract.error().message)});
   }
+  if (const Status known = CheckAlgorithm(*context_.data().op, *contract); !known) {
+    return attempt.SetFailure({Outcome::kError, fmt::format("the plugin declares '{}' for {}: {}",
+                                                            implementation.contract_text, implementation.name,
+                                                            known.error().message)});
+  }
   attempt.contract = *contract;
   attempt.contract_text = ToText(*contract);
   const ContractData& by = context_.DataFor(attempt.contract);

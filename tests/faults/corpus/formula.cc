@@ -8,6 +8,7 @@
 namespace corpus {
 namespace {
 
+using assay::Algorithm;
 using assay::FormulaOperator;
 using assay::formula::Graph;
 using assay::formula::Kind;
@@ -108,11 +109,23 @@ std::function<std::string(Description)> WhyNot(const FormulaOperator& op) {
   return [&op](Description d) { return DefinitionFor(op, d).refusal(); };
 }
 
-Entry LegalEntry(const FormulaOperator& op, uint64_t seed) {
-  Entry entry = EntryOf(op, fmt::format("legal.schedule-{}", seed), WhyNot(op),
-                        [&op, seed](Description d, bool) { return MakeLegalFormula(op, d, seed); });
-  entry.contract = ScheduleContract;
+// "legal.schedule-3", or of other schedules than the direct one "legal.onepass-3".
+Entry LegalEntry(const FormulaOperator& op, Algorithm schedule, uint64_t seed) {
+  const bool is_direct = schedule == Algorithm::kDirect;
+  const std::string name(is_direct ? "schedule" : assay::AlgorithmName(schedule));
+  Entry entry = EntryOf(op, fmt::format("legal.{}-{}", name, seed), WhyNot(op), [&op, schedule, seed](Description d, bool) {
+    return MakeLegalFormula(op, d, schedule, seed);
+  });
+  entry.contract = [is_direct, name](Description d) {
+    return ScheduleContract(d) + (is_direct ? "" : fmt::format(";alg={}", name));
+  };
   return entry;
+}
+
+// A kernel of another schedule that says nothing of it. Its roundings are the bug, so that they stay in its effect.
+Entry UndeclaredEntry(const FormulaOperator& op, Algorithm schedule) {
+  return EntryOf(op, fmt::format("fault.undeclared-{}", assay::AlgorithmName(schedule)), WhyNot(op),
+                 [&op, schedule](Description d, bool) { return MakePlainFormula(op, d, schedule); });
 }
 
 FormulaFault At(const FaultKind& kind, int node) {
@@ -144,7 +157,10 @@ std::vector<Entry> FormulaEntries() {
   std::vector<Entry> entries;
   for (const FormulaOperator* op : FormulasOfCorpus()) {
     entries.push_back(FixedEntry(*op, "legal.plain", {}));
-    for (uint64_t seed = 0; seed < kSchedules; ++seed) entries.push_back(LegalEntry(*op, seed));
+    for (const Algorithm schedule : op->Algorithms()) {
+      for (uint64_t seed = 0; seed < kSchedules; ++seed) entries.push_back(LegalEntry(*op, schedule, seed));
+      if (schedule != Algorithm::kDirect) entries.push_back(UndeclaredEntry(*op, schedule));
+    }
     for (const FaultKind& kind : kKinds) {
       for (int number = 1; number <= kMostPlaces; ++number) entries.push_back(PlacedEntry(*op, kind, number));
     }

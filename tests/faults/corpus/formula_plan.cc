@@ -46,8 +46,8 @@ Graph WithFault(Graph graph, const FormulaFault& fault) {
 // output may lie in an operand's place.
 class FormulaPlan : public plugin::HostPlan {
  public:
-  FormulaPlan(const assay::FormulaOperator& op, Description description)
-      : definition_(DefinitionFor(op, description)), description_(description) {
+  FormulaPlan(const assay::FormulaOperator& op, Description description, assay::Algorithm schedule)
+      : definition_(DefinitionFor(op, description, schedule)), description_(description) {
     for (const plugin::Tensor& input : description_.inputs()) input_offsets_.push_back(ElementOffsets(input));
     for (const plugin::Tensor& output : description_.outputs()) output_offsets_.push_back(ElementOffsets(output));
   }
@@ -85,8 +85,9 @@ class FormulaPlan : public plugin::HostPlan {
 template <class T>
 class FaultyPlan final : public FormulaPlan {
  public:
-  FaultyPlan(const assay::FormulaOperator& op, Description description, const FormulaFault& fault)
-      : FormulaPlan(op, description), fault_(fault) {}
+  FaultyPlan(const assay::FormulaOperator& op, Description description, const FormulaFault& fault,
+             assay::Algorithm schedule = assay::Algorithm::kDirect)
+      : FormulaPlan(op, description, schedule), fault_(fault) {}
 
  private:
   bool LeavesLast() const override { return fault_.leaves_last; }
@@ -114,8 +115,8 @@ class FaultyPlan final : public FormulaPlan {
 
 class LegalPlan final : public FormulaPlan {
  public:
-  LegalPlan(const assay::FormulaOperator& op, Description description, uint64_t seed)
-      : FormulaPlan(op, description),
+  LegalPlan(const assay::FormulaOperator& op, Description description, assay::Algorithm schedule, uint64_t seed)
+      : FormulaPlan(op, description, schedule),
         contract_(assay::ParseDeclaration(ScheduleContract(description)).value()),
         seed_(seed) {}
 
@@ -141,13 +142,14 @@ std::vector<const assay::FormulaOperator*> FormulasOfCorpus() {
   return formulas;
 }
 
-assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Description description) {
+assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Description description,
+                                         assay::Algorithm schedule) {
   assay::Problem problem;
   problem.spec.op = description.name();
   problem.spec.dtypes = InputTypes(description);
   problem.spec.dtypes.push_back(assay::ParseDTypeList(plugin::Name(description.outputs()[0].dtype)).value()[0]);
   for (const assay::AttrDef& def : op.schema().attrs) problem.attrs.push_back(AttrOf(def, description));
-  return op.WholeDefinitionOf(problem);
+  return op.WholeDefinitionOf(problem, schedule);
 }
 
 std::string FormulaContract(Description description) {
@@ -169,8 +171,15 @@ std::unique_ptr<plugin::Plan> MakeFaultyFormula(const assay::FormulaOperator& op
 }
 
 std::unique_ptr<plugin::Plan> MakeLegalFormula(const assay::FormulaOperator& op, Description description,
-                                               uint64_t seed) {
-  return std::make_unique<LegalPlan>(op, description, seed);
+                                               assay::Algorithm schedule, uint64_t seed) {
+  return std::make_unique<LegalPlan>(op, description, schedule, seed);
+}
+
+std::unique_ptr<plugin::Plan> MakePlainFormula(const assay::FormulaOperator& op, Description description,
+                                               assay::Algorithm schedule) {
+  const FormulaFault none;
+  if (HasDoubleInputs(description)) return std::make_unique<FaultyPlan<double>>(op, description, none, schedule);
+  return std::make_unique<FaultyPlan<float>>(op, description, none, schedule);
 }
 
 }  // namespace corpus

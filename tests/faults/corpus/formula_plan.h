@@ -16,8 +16,9 @@ namespace corpus {
 // The formulas that there are effects of: what saturates asks for the type of its result, which an effect has not.
 std::vector<const assay::FormulaOperator*> FormulasOfCorpus();
 
-// The formula of a description. Attributes are read, so that none is unknown.
-assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Description description);
+// The formula of a description, as that schedule has it. Attributes are read, so that none is unknown.
+assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Description description,
+                                         assay::Algorithm schedule = assay::Algorithm::kDirect);
 
 // Where a bug strikes.
 enum class Where : uint8_t { kEverywhere, kLastSlice };  // the last index of the first axis of each output
@@ -37,9 +38,12 @@ struct FormulaFault {
 // A plain kernel in f32 (f64 for f64 operands), or in exact arithmetic, with that fault.
 std::unique_ptr<plugin::Plan> MakeFaultyFormula(const assay::FormulaOperator& op, Description description,
                                                 const FormulaFault& fault, bool exact);
-// A correct implementation with habits that follow from the seed (tests/support/formula/simulate.h).
+// A correct implementation of a schedule with habits that follow from the seed (tests/support/formula/simulate.h).
 std::unique_ptr<plugin::Plan> MakeLegalFormula(const assay::FormulaOperator& op, Description description,
-                                               uint64_t seed);
+                                               assay::Algorithm schedule, uint64_t seed);
+// A plain kernel in f32 (f64 for f64 operands) of a schedule.
+std::unique_ptr<plugin::Plan> MakePlainFormula(const assay::FormulaOperator& op, Description description,
+                                               assay::Algorithm schedule);
 
 std::string FormulaContract(Description description);  // of plain kernels
 // The errors of their functions and the orders of their sums differ from element to element.

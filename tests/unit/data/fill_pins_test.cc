@@ -106,6 +106,10 @@ constexpr Pin kPins[] = {
      {0x2d3019471d098adf, 0x1b8bafc2fbf2d0c7, 0x09851e99a9105616, 0x9d6c5426341d23e7, 0xe9886d0ff3f24eaa,
       0xd16d8d91014a15e0, 0x00864d60a6b8e2ba, 0xff01b6b3acdb4e2c, 0x90b73a86f855b37e, 0x55dc8a45e9b87982,
       0xb6d8ef08e4ca38ae}},
+    {"offset",
+     {0x7c24397740bba62a, 0xa59fdbc3858f91a7, 0x43e6a819aeba65fc, 0x3edf471a9a71665a, 0xe734a2086d6f6a29,
+      0xaac976a1877e9567, 0xf1cbb4631b0276d1, 0x74d5347ac6fe1d75, 0x3240f28414ddfd27, 0xc703cc0c94db2f94,
+      0x326e6e0b91615e8d}},
 };
 
 uint64_t HashOf(const char* fill, DType dtype) {

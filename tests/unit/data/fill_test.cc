@@ -95,6 +95,19 @@ TEST(Fill, OnlySpecialEdgesAndMaskedAreNotFinite) {
   }
 }
 
+// The operand that carries the pattern has a mean of a hundred deviations, others have none.
+TEST(Fill, OffsetsAreFarFromZero) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kI8, DType::kI32}) {
+    const Moments far = Of(Values("offset", dtype));
+    EXPECT_NEAR(far.mean, 100, 0.1) << Name(dtype);
+    EXPECT_NEAR(far.sd, 1, 0.1) << Name(dtype);
+  }
+  Tensor other(DType::kF32, {64, 64});
+  FillTensor(ParseFill("offset").value(), 3, 1, -1, 1, other);
+  EXPECT_NEAR(Of(other.ToDoubles()).mean, 0, 0.1);
+  EXPECT_NEAR(Of(other.ToDoubles()).sd, 1, 0.05);
+}
+
 TEST(Fill, OutlierScalesSixChannels) {
   std::map<uint64_t, std::set<int64_t>> chosen;
   for (uint64_t seed : {0, 1}) {

@@ -55,7 +55,7 @@ uint64_t ExpLogHash() {
 enum class Came { kFirst, kLater };
 
 uint64_t FillHash(DType dtype, Came came) {
-  const std::set<std::string> later = {"edges", "masked", "ties", "large", "extremes"};
+  const std::set<std::string> later = {"edges", "masked", "ties", "large", "extremes", "offset"};
   std::vector<uint64_t> all;
   for (const std::string& name : KnownFills()) {
     if (later.contains(name) != (came == Came::kLater)) continue;

@@ -65,7 +65,7 @@ TEST(FormulaFunctions, RestsHoldForErrorsOfEverySize) {
         const double reach = std::fabs(x[i]) * share;
         double z = 0, slope = 0, curve = 0, amplify = 0;
         MapValues(function, {&x[i]}, &z, 1);
-        MapSlopes(function, {&x[i]}, {&reach}, &z, false, {{&slope}, &curve, &amplify}, 1);
+        MapSlopes(function, {&x[i]}, {&reach}, &z, -1, {{&slope}, &curve, &amplify}, 1);
         if (!std::isfinite(curve)) continue;
         const Real exact_x = x[i];
         const Real* operand = &exact_x;
@@ -89,9 +89,9 @@ TEST(FormulaFunctions, RestsHoldForErrorsOfEverySize) {
 TEST(FormulaFunctions, RootsNearZero) {
   const double x = 1e-10, z = std::sqrt(x), reach = 1e-8;
   double slope = 0, curve = 0, amplify = 0;
-  MapSlopes(Function::kSqrt, {&x}, {&reach}, &z, true, {{&slope}, &curve, &amplify}, 1);
+  MapSlopes(Function::kSqrt, {&x}, {&reach}, &z, 0, {{&slope}, &curve, &amplify}, 1);
   EXPECT_LE(std::sqrt(x + reach) - z, slope * reach + curve);
-  MapSlopes(Function::kSqrt, {&x}, {&reach}, &z, false, {{&slope}, &curve, &amplify}, 1);
+  MapSlopes(Function::kSqrt, {&x}, {&reach}, &z, -1, {{&slope}, &curve, &amplify}, 1);
   EXPECT_TRUE(std::isinf(curve)) << "a root of what may be negative";
 }
 

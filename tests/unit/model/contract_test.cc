@@ -146,6 +146,11 @@ TEST(Contract, PartialOrder) {
       {"f32;alg=winograd<2,5>", "alg=winograd<4,3>", false},
       {"f32;alg=fft", "alg=bluestein", false},
       {"f32;alg=fft", "alg=winograd<4,3>", false},
+      {"f32", "alg=onepass", true},
+      {"f32;alg=onepass", "alg=onepass", true},
+      {"f32;alg=onepass", "alg=direct", false},
+      {"f32;alg=onepass", "", true},
+      {"f32;alg=fft", "alg=onepass", false},
       {"f32;alg=fft", "det=no", true},
       {"f32;math=2", "math=4", true},
       {"f32;math=4", "math=2", false},
@@ -198,7 +203,7 @@ std::vector<Contract> EnumeratedContracts(bool with_any) {
   }
   std::vector<Contract> algs;
   for (const Contract& acc : accs) {
-    for (int alg = 0; alg <= static_cast<int>(with_any ? Algorithm::kAny : Algorithm::kBluestein); ++alg) {
+    for (int alg = 0; alg <= static_cast<int>(with_any ? Algorithm::kAny : Algorithm::kOnePass); ++alg) {
       Contract c = acc;
       c.alg = static_cast<Algorithm>(alg);
       if (c.alg == Algorithm::kWinograd) c.winograd_m = 2, c.winograd_r = 3;

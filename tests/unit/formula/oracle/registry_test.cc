@@ -21,6 +21,7 @@ struct FormulaCase {
   std::string id;
   Problem problem;
   const FormulaOperator* op;
+  Algorithm schedule = Algorithm::kDirect;
 };
 
 // A case of these types, with every axis of this extent, and with all outputs.
@@ -59,11 +60,16 @@ std::vector<FormulaCase> OutputsOf(const FormulaCase& one) {
   return all;
 }
 
-// Of one output of every operator in every type: check(case, types of the dtype list).
+// Of one output of every operator in every type and schedule: check(case, types of the dtype list).
 template <class Check>
 void ForEveryOutput(const FormulaOperator& op, int64_t extent, const Check& check) {
   for (const std::vector<DType>& types : op.types()) {
-    for (const FormulaCase& one : OutputsOf(CaseOf(op, types, extent, "normal"))) check(one, types);
+    for (FormulaCase& one : OutputsOf(CaseOf(op, types, extent, "normal"))) {
+      for (const Algorithm schedule : op.Algorithms()) {
+        one.schedule = schedule;
+        check(one, types);
+      }
+    }
   }
 }
 
@@ -89,7 +95,7 @@ TEST(FormulaRegistry, GoldenValuesAreWithinTheirErrorOfTheExactOnes) {
   for (const FormulaOperator* op : AllFormulas()) {
     ForEveryOutput(*op, 6, [op](const FormulaCase& one, const std::vector<DType>&) {
       const std::vector<Tensor> inputs = op->MakeInputs(one.problem);
-      const formula::Definition definition = op->DefinitionOf(one.problem);
+      const formula::Definition definition = op->DefinitionOf(one.problem, one.schedule);
       const auto exact = EvaluateExactly(definition.graph(), definition.graph().outputs[0], ElementsOf(inputs));
       for (const Tier tier : {Tier::kFast, Tier::kReproducible}) {
         const Golden golden = op->ComputeGolden(one.problem, inputs, tier);
@@ -114,8 +120,9 @@ double LargestLegalError(const FormulaCase& one, const std::vector<DType>& types
   const bool f64 = std::ranges::find(types, DType::kF64) != types.end();
   const std::vector<Tensor> inputs = one.op->MakeInputs(one.problem);
   const std::vector<std::vector<double>> elements = ElementsOf(inputs);
-  const formula::Definition definition = one.op->DefinitionOf(one.problem);
-  const Contract contract = Declared(f64 ? "f64;math=2" : "f32acc;math=4");
+  const formula::Definition definition = one.op->DefinitionOf(one.problem, one.schedule);
+  Contract contract = Declared(f64 ? "f64;math=2" : "f32acc;math=4");
+  contract.alg = one.schedule;
   const Golden golden = one.op->ComputeGolden(one.problem, inputs, f64 ? Tier::kReproducible : Tier::kFast);
   const DeclaredBound bound = BoundOf(one.problem, golden, contract);
   std::vector<DType> input_types;
@@ -145,8 +152,9 @@ TEST(FormulaRegistry, CorrectImplementationsAreAccepted) {
     ForEveryOutput(*op, 8, [&](const FormulaCase& one, const std::vector<DType>& types) {
       const double worst = LargestLegalError(one, types);
       if (op->Selects(one.problem)) return;  // exact
-      fmt::print("{:70} largest legal error / bound {:.3f}\n", one.id, worst);
-      double& of_output = worst_of_all[one.problem.output().name];
+      const std::string schedule = one.schedule == Algorithm::kDirect ? "" : fmt::format(" {}", AlgorithmName(one.schedule));
+      fmt::print("{:70} largest legal error / bound {:.3f}\n", one.id + schedule, worst);
+      double& of_output = worst_of_all[one.problem.output().name + schedule];
       of_output = std::max(of_output, worst);
     });
     for (const auto& [output, worst] : worst_of_all) {
