@@ -51,6 +51,7 @@ double MostTerms(const Graph& graph) {
   int64_t most = 1;
   for (const formula::Node& node : graph.nodes) {
     if (node.kind == formula::Kind::kSum) most = std::max(most, graph.ExtentOf(node.reduced));
+    if (node.kind == formula::Kind::kScatterAdd) most = std::max(most, graph.ExtentOf(node.reduced) + 1);
     if (node.kind == formula::Kind::kRecur) most = std::max(most, graph.Extent(node.axis));
   }
   return static_cast<double>(most);

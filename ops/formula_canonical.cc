@@ -74,7 +74,8 @@ bool FormulaOperator::Selects(const Problem& problem) const {
   const Definition definition = DefinitionOf(problem);
   const Graph& graph = definition.graph();
   const Node& last = graph.At(graph.outputs[0].node);
-  return last.kind == formula::Kind::kTopK && graph.At(last.args[0]).kind == formula::Kind::kIn;
+  const bool selects = last.kind == formula::Kind::kTopK || last.kind == formula::Kind::kGather;
+  return selects && graph.At(last.args[0]).kind == formula::Kind::kIn;
 }
 
 void FormulaOperator::Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const {

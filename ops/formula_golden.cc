@@ -10,6 +10,7 @@
 #include "ops/binding.h"
 #include "ops/formula/evaluate.h"
 #include "ops/formula/rules.h"
+#include "ops/formula_indices.h"
 #include "ops/formula_operator.h"
 #include "ops/formula_reach.h"
 
@@ -41,6 +42,7 @@ void ApplyRole(Role role, const Problem& problem, uint64_t index, Tensor& tensor
     if (role == Role::kScale) MakeScales(problem.outputs[0].dtype, random, tensor);
     return;
   }
+  if (role == Role::kPlaces) return;
   if (role == Role::kData || role == Role::kOffset || role == Role::kTable || (role == Role::kWeight && !random))
     return;
   std::vector<double> values = tensor.ToDoubles();
@@ -64,6 +66,9 @@ std::vector<Tensor> FormulaOperator::MakeInputs(const Problem& problem) const {
     }
     inputs.push_back(FillInput(problem, static_cast<int>(i), along, i == 0 ? 0 : 1));
     ApplyRole(definition.roles()[i], problem, i, inputs.back());
+    if (const int places = graph.inputs[i].places_along; places >= 0) {
+      DrawPlaces(graph.Extent(places), problem.spec.seed, i, inputs.back());
+    }
   }
   return inputs;
 }
@@ -93,7 +98,8 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
     golden.error.SetUp(i, HeldReach(evaluation.reach[0][at], y, wide));
   }
   for (size_t i = 0; i < elements.size(); ++i) {
-    Plane plane(std::ssize(elements[i]), SizeOf(problem.inputs[i].dtype) == 8);
+    const DType type = problem.inputs[i].dtype;
+    Plane plane(std::ssize(elements[i]), SizeOf(type) == 8 || type == DType::kI32);
     for (int64_t k = 0; k < plane.size(); ++k) plane.Set(k, elements[i][static_cast<size_t>(k)]);
     golden.extra.emplace_back(fmt::format("input.{}", i), std::move(plane));
   }

@@ -72,6 +72,12 @@ std::optional<Relation> NegationOf(const Graph& graph) {
   return std::nullopt;
 }
 
+// How much of a table is read depends on the data: nothing of it is compulsory.
+double BytesOfTable(const Problem& problem, const formula::Node& table) {
+  if (table.kind != formula::Kind::kIn) return 0;
+  return static_cast<double>(BytesOf(problem.inputs[static_cast<size_t>(table.input)]));
+}
+
 // The attribute that gives an operand's axis the extent it has.
 Status InferAttr(const Definition& definition, const OpSchema& schema, const formula::InputInfo& input, size_t place,
                  int64_t extent, AttrList& given) {
@@ -139,6 +145,9 @@ Result<Problem> FormulaOperator::Bind(const CaseSpec& spec) const {
   if (const std::string text = SizeProblem(*problem); !text.empty()) return BindError(*problem, text);
   problem->flops = formula::CountFlops(graph);
   problem->bytes = CompulsoryBytes(*problem);
+  for (const formula::Node& node : graph.nodes) {
+    if (node.kind == formula::Kind::kGather) problem->bytes -= BytesOfTable(*problem, graph.At(node.args[0]));
+  }
   return problem;
 }
 

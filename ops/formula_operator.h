@@ -20,6 +20,7 @@ class FormulaOperator final : public Operator {
   Result<Problem> Bind(const CaseSpec& spec) const override;
   Result<AttrList> InferAttrs(const std::vector<Operand>& operands, AttrList given) const override;
   std::vector<Tensor> MakeInputs(const Problem& problem) const override;
+  Status CheckInputs(const Problem& problem, std::span<const Tensor> inputs) const override;
   Golden ComputeGolden(const Problem& problem, std::span<const Tensor> inputs, Tier tier) const override;
   BoundModel Bound(const Problem& problem, const Golden& golden, const Contract& contract) const override;
   std::optional<Twin> MakeTwin(const Problem& problem, const Contract& contract, int variant) const override;

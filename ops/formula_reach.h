@@ -4,8 +4,8 @@
 
 namespace assay {
 
-// The reach of an element of value y; `wide`: in a plane of doubles. Of values that are far beyond f32 it is enough that
-// it keeps them there.
+// The reach of an element of value y; `wide`: in a plane of doubles. Of values that are far beyond f32 it is enough
+// that it keeps them there.
 double HeldReach(double reach, double y, bool wide);
 
 }  // namespace assay

@@ -10,6 +10,7 @@
 #include "harness/data/fill/rng.h"
 #include "ops/binding.h"
 #include "ops/formula/faults.h"
+#include "ops/formula_indices.h"
 #include "ops/formula_operator.h"
 #include "ops/relation.h"
 #include "ops/relations.h"
@@ -20,8 +21,9 @@ namespace {
 using formula::Graph;
 using formula::Role;
 
-constexpr double kMostWork = 2e8;  // numbers that mutants of a case may take
-constexpr double kDetectable = 4;  // a missing term has to be this many times the tolerance
+constexpr double kMostWork = 2e8;             // numbers that mutants of a case may take
+constexpr uint64_t kWindowSeed = 0x77696e64;  // any constant: a twin does not depend on the case's seed
+constexpr double kDetectable = 4;             // a missing term has to be this many times the tolerance
 
 // The element of a lane in which a fault shows best: by the change relative to the result, of those that are no small
 // differences of large numbers.
@@ -51,7 +53,6 @@ std::vector<int64_t> WindowOrder(int64_t line, int64_t terms) {
   for (int64_t k = 0; k < terms; ++k) {
     if (!sampled.contains(k)) order.push_back(k);
   }
-  constexpr uint64_t kWindowSeed = 0x77696e64;  // any constant: a twin does not depend on the case's seed
   const RandomStream random(kWindowSeed, static_cast<uint64_t>(line));
   for (int64_t i = terms - 1; i > first; --i) {
     std::swap(order[i], order[first + static_cast<int64_t>(random.Below(static_cast<uint64_t>(i),
@@ -100,7 +101,8 @@ TwinForm FormOf(const Graph& graph) {
   TwinForm form;
   for (const formula::FaultyNode& faulty : formula::FaultyNodes(graph)) {
     const formula::Node& node = graph.At(faulty.node);
-    if (node.kind == formula::Kind::kTopK) continue;  // case data show as much
+    const bool selects = node.kind == formula::Kind::kTopK || node.kind == formula::Kind::kGather;
+    if (selects) continue;  // case data show as much
     const formula::AxisSet along = node.kind == formula::Kind::kRecur ? formula::SetOf(node.axis) : node.reduced;
     if (graph.ExtentOf(along) > form.terms) form = {along, graph.ExtentOf(along)};
   }
@@ -125,6 +127,9 @@ std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Pr
       shown = true;
     }
     tensor.SetDoubles(values);
+    if (const int along = definition.graph().inputs[i].places_along; along >= 0) {
+      DrawPlaces(definition.graph().Extent(along), kWindowSeed, i, tensor);
+    }
     inputs.push_back(std::move(tensor));
   }
   return inputs;

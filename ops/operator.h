@@ -188,6 +188,9 @@ class Operator {
   // they are worth their time. Default: none.
   virtual std::vector<Relation> Relations(const Problem& problem) const;
 
+  // What is wrong with inputs that a user brings, as a place beyond its axis; no error of what MakeInputs makes.
+  virtual Status CheckInputs(const Problem&, std::span<const Tensor> /*inputs*/) const { return {}; }
+
   // The axes along which slices may change places. Only the bits of elements whose slices moved may differ then, and
   // these within the bound; along axes of the output first. Default: none.
   virtual std::vector<SliceAxes> Slices(const Problem& problem) const;

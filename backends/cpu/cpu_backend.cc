@@ -12,6 +12,7 @@
 #include "backends/cpu/conv_support.h"
 #include "backends/cpu/elementwise.h"
 #include "backends/cpu/fft.h"
+#include "backends/cpu/indexed.h"
 #include "backends/cpu/matmul.h"
 #include "backends/cpu/matmul_support.h"
 #include "backends/cpu/norm_backward.h"
@@ -33,6 +34,12 @@ using DirectFft = FftRow<FftAlgorithm::kDirect>;
 template <class Kernel>
 constexpr plugin::Row<plugin::HostDevice> RowOf(const char* op, const char* name) {
   return {op, name, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Rows<Kernel>::Create};
+}
+
+template <template <class> class Plan>
+constexpr plugin::Row<plugin::HostDevice> IndexedRowOf(const char* op, const char* name) {
+  using Kernel = Indexed<Plan>;
+  return {op, name, Rows<Kernel>::Contract, Rows<Kernel>::WhyNot, Kernel::Create};
 }
 
 constexpr plugin::Row<plugin::HostDevice> kRows[] = {
@@ -81,6 +88,9 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<Selection<true>>("top_k", "heap"),
     RowOf<Selection<false>>("sort", "stable"),
     RowOf<Selection<true>>("sort", "heap"),
+    IndexedRowOf<GatherPlan>("gather", "rows"),
+    IndexedRowOf<ScatterInOrder>("scatter_add", "in-order"),
+    IndexedRowOf<ScatterUpdatesFirst>("scatter_add", "updates-first"),
     RowOf<CumSum<SIZE_MAX>>("cumsum", "sequential"),
     RowOf<CumSum<64>>("cumsum", "chunked"),
     RowOf<SelectiveScan<false>>("selective_scan", "by-state"),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/common/host.h"
+#include "backends/cpu/matrix.h"
 #include "backends/cpu/rows.h"
 
 namespace cpu {
@@ -24,7 +25,7 @@ class LayerNormBackwardPlan final : public plugin::HostPlan {
  protected:
   void Run(Pointers inputs, Pointers outputs) override {
     std::vector<std::vector<Acc>> x;
-    for (size_t i = 0; i < inputs_.size(); ++i) x.push_back(All(inputs_[i], inputs[i]));
+    for (size_t i = 0; i < inputs_.size(); ++i) x.push_back(LoadMatrix<Acc>(inputs_[i], inputs[i]));
     const auto columns = static_cast<size_t>(n_);
     std::vector<Acc> dx(static_cast<size_t>(rows_ * n_)), dgamma(columns), dbeta(columns);
     ParallelFor(rows_, threads_, [&](int64_t row, int) { RowOf(x, row, std::span(dx).subspan(row * n_, n_)); });
@@ -36,9 +37,9 @@ class LayerNormBackwardPlan final : public plugin::HostPlan {
         dbeta[i] += dy;
       }
     }
-    StoreAll(outputs_[0], dx, outputs[0]);
-    StoreAll(outputs_[1], dgamma, outputs[1]);
-    StoreAll(outputs_[2], dbeta, outputs[2]);
+    StoreMatrix(outputs_[0], dx, outputs[0]);
+    StoreMatrix(outputs_[1], dgamma, outputs[1]);
+    StoreMatrix(outputs_[2], dbeta, outputs[2]);
   }
 
  private:
@@ -55,25 +56,6 @@ class LayerNormBackwardPlan final : public plugin::HostPlan {
       const Acc z = (x[1][row * n_ + i] - mean) * rstd;
       dx[i] = rstd * (x[0][row * n_ + i] * x[4][i] - mean_g - z * mean_gz);
     }
-  }
-
-  // Of one or two axes, row-major.
-  static std::vector<Acc> All(const plugin::Tensor& tensor, const std::byte* from) {
-    const int64_t n = tensor.shape.back(), rows = tensor.Elements() / n;
-    std::vector<Acc> values(static_cast<size_t>(rows * n));
-    for (int64_t row = 0; row < rows; ++row) {
-      Load(tensor.dtype, from + RowOffset(tensor, row), tensor.strides.back(), n, values.data() + row * n);
-    }
-    return values;
-  }
-  static void StoreAll(const plugin::Tensor& tensor, const std::vector<Acc>& values, std::byte* to) {
-    const int64_t n = tensor.shape.back(), rows = tensor.Elements() / n;
-    for (int64_t row = 0; row < rows; ++row) {
-      Store(tensor.dtype, values.data() + row * n, n, to + RowOffset(tensor, row), tensor.strides.back());
-    }
-  }
-  static int64_t RowOffset(const plugin::Tensor& tensor, int64_t row) {
-    return tensor.Rank() < 2 ? 0 : row * tensor.strides[0] * plugin::Bytes(tensor.dtype);
   }
 
   std::vector<plugin::Tensor> inputs_, outputs_;

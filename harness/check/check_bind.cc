@@ -198,6 +198,8 @@ Result<UserCase> BindUserCase(const CheckRequest& request) {
   }
   auto tensors = TakeTensors(*problem, *loaded);
   if (!tensors) return tl::unexpected(tensors.error());
+  const std::span<const Tensor> inputs(tensors->data(), problem->inputs.size());
+  if (const Status valid = user.data.op->CheckInputs(*problem, inputs); !valid) return tl::unexpected(valid.error());
   auto contract = JudgingContract(request.contract, problem->spec);
   if (!contract) return UsageError("--contract: " + contract.error().message);
   auto required = request.requirement.empty() ? contract : ParseRequirement(request.requirement);

@@ -120,6 +120,24 @@ std::vector<int64_t> Source(const BlockPlan& plan, const Node& node, AxisSet ope
   return places;
 }
 
+std::vector<int64_t> Places(const BlockPlan& plan, const Node& node, std::span<const double> index) {
+  const Graph& graph = plan.graph();
+  const bool gathers = node.kind == Kind::kGather;
+  const AxisSet updates = graph.At(node.args[1]).axes;
+  const std::vector<int> walked = AxesOf(plan.InnerOf(gathers ? node.axes : updates));
+  const std::vector<int> target = AxesOf(plan.InnerOf(gathers ? graph.At(node.args[0]).axes : node.axes));
+  const std::vector<int> of_index = AxesOf(node.reduced);
+  const int along = gathers ? node.from_axis : node.axis;
+  std::vector<int64_t> places;
+  ForEachIndex(graph, walked, [&](std::vector<int64_t> at) {
+    const double place = index[static_cast<size_t>(PlaceOf(graph, of_index, at))];
+    const bool exists = place >= 0 && place < static_cast<double>(graph.Extent(along));
+    at[static_cast<size_t>(along)] = exists ? static_cast<int64_t>(place) : 0;
+    places.push_back(exists ? PlaceOf(graph, target, at) : -1);
+  });
+  return places;
+}
+
 Expansion::Expansion(const BlockPlan& plan, AxisSet operand, AxisSet result)
     : trivial_(plan.InnerOf(operand) == plan.InnerOf(result) && plan.HasLanes(operand) == plan.HasLanes(result)),
       from_lanes_(plan.HasLanes(operand)),

@@ -112,6 +112,11 @@ Expr Definition::In(std::string_view name, const Axes& axes, Role role) {
   return AddInput(*graph_, std::string(name), axes);
 }
 
+Expr Definition::InPlaces(std::string_view name, const Axes& axes, const formula::Axis& along) {
+  roles_.push_back(Role::kPlaces);
+  return AddPlaces(*graph_, std::string(name), axes, along);
+}
+
 void Definition::Schedule(Algorithm algorithm, const std::function<void()>& state) {
   const bool is_known = std::ranges::find(schedules_, algorithm) != schedules_.end();
   ASSAY_CHECK(is_known == (algorithm == Algorithm::kDirect));
@@ -221,7 +226,10 @@ OpSchema Definition::Schema() const {
   OpSchema schema{.op = op_, .doc = doc_, .attrs = attrs_, .operands = {}};
   for (const InputInfo& input : graph_->inputs) {
     schema.operands.push_back(input.name);
-    schema.layouts.push_back({input.name, LayoutText(input.axes)});
+    const bool is_place = input.places_along >= 0;
+    const std::string doc =
+        is_place ? "integers in [0, " + graph_->axes[static_cast<size_t>(input.places_along)].name + ")" : "";
+    schema.layouts.push_back({input.name, LayoutText(input.axes), doc});
   }
   for (size_t i = 0; i < graph_->outputs.size(); ++i) {
     const OutputInfo& output = graph_->outputs[i];

@@ -23,6 +23,7 @@ enum class Role : uint8_t {
   kPositive,  // the fill's magnitudes
   kTable,     // random fills: within [-1, 1], as sines and cosines are
   kOffset,    // the fill itself, added or subtracted; zero in twins, whose ones it would hide or cancel
+  kPlaces,    // integers that are places along an axis (InPlaces): all fills draw them from the whole axis
   kScale,     // what data are divided by: so that quotients fill the output's range and leave it at both ends
 };
 
@@ -81,6 +82,8 @@ class Definition {
   // The first is Algorithm::kDirect, of which golden values are; bounds are of the one that the contract names. Without
   // a word of schedules there is one, kDirect.
   void Schedule(Algorithm algorithm, const std::function<void()>& state);
+  // Integers that are places along an axis, in any type of integers that SetTypes names.
+  Expr InPlaces(std::string_view name, const Axes& axes, const formula::Axis& along);
   // Outputs, in their order. The type of the first is in the dtype list of a case, behind those of the inputs.
   void Out(std::string_view name, Expr value, const Axes& axes);
   // The same, converted with saturation: what lies beyond the type's largest finite numbers, or its integers, becomes

@@ -101,6 +101,7 @@ void Propagation::Constant(int node, double value) {
 
 void Propagation::Input(int node, std::span<const double> values) {
   const auto input = static_cast<size_t>(NodeAt(node).input);
+  if (plan_->graph().inputs[input].places_along >= 0) return;  // places are no numbers of any format
   const InputRule rule = input < rules_.inputs.size() ? rules_.inputs[input] : InputRule{};
   NodeError& error = errors_[static_cast<size_t>(node)];
   if (rule.relative == 0 && rule.lost_below == 0 && rule.overflow_at == 0) {

@@ -96,7 +96,12 @@ class Propagation {
   void Reduce(int node, std::span<const double> x, std::span<const double> v, const std::vector<int64_t>& to);
   void Recur(int node, const double* a, std::span<const double> b, std::span<const double> h,
              const std::vector<Expansion>& expansions);
-  void Move(int node, const std::vector<int64_t>& source);
+  void Move(int node, std::span<const int64_t> source);
+  // `to`: the result's place for each inner index of the updates; -1: none.
+  struct Scattered {
+    std::span<const double> base, updates, v;
+  };
+  void Scatter(int node, const Scattered& values, std::span<const int64_t> to);
   void Round(int node, std::span<const double> v);
   // x: the operand's array, v: the result's.
   void Select(int node, std::span<const double> x, std::span<const double> v);

@@ -61,7 +61,7 @@ void Propagation::Recur(int index, const double* a, std::span<const double> b, s
 }
 
 // Symbols of results that themselves stand elsewhere now are no longer the same number.
-void Propagation::Move(int index, const std::vector<int64_t>& source) {
+void Propagation::Move(int index, std::span<const int64_t> source) {
   const Node& node = NodeAt(index);
   NodeError& error = errors_[static_cast<size_t>(index)];
   const NodeError& operand = At(node.args[0]);

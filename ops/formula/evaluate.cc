@@ -54,6 +54,10 @@ class Worker {
         return to.Move(index, spaces_.places[static_cast<size_t>(index)]);
       case Kind::kRound:
         return to.Round(index, v);
+      case Kind::kGather:
+        return to.Move(index, values_.places());
+      case Kind::kScatterAdd:
+        return to.Scatter(index, {values_.Hi(node.args[0]), values_.Hi(node.args[1]), v}, values_.places());
       case Kind::kTopK:
         return to.Select(index, values_.Hi(node.args[0]), v);
       default:

@@ -112,6 +112,12 @@ Expr AddInput(Graph& graph, std::string name, const Axes& axes) {
   return Append(graph, {.kind = Kind::kIn, .axes = axes.Set(), .input = input});
 }
 
+Expr AddPlaces(Graph& graph, std::string name, const Axes& axes, Axis along) {
+  const Expr places = AddInput(graph, std::move(name), axes);
+  graph.inputs.back().places_along = along.id;
+  return places;
+}
+
 void AddOutput(Graph& graph, std::string name, Expr value, const Axes& axes) {
   ASSAY_CHECK(value.node().axes == axes.Set());
   OutputInfo info{std::move(name), {}, value.id};
@@ -120,7 +126,8 @@ void AddOutput(Graph& graph, std::string name, Expr value, const Axes& axes) {
 }
 
 Expr Const(Graph& graph, double value) {
-  return Append(graph, {.kind = Kind::kConst, .non_negative = value >= 0, .least = std::max(value, 0.0), .constant = value});
+  return Append(graph,
+                {.kind = Kind::kConst, .non_negative = value >= 0, .least = std::max(value, 0.0), .constant = value});
 }
 
 Expr Index(Graph& graph, Axis axis) {
@@ -281,6 +288,28 @@ Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index
     node.index.push_back(at);
   }
   return Append(*x.graph, std::move(node));
+}
+
+Expr Gather(Expr x, Axis from, Expr index) {
+  const AxisSet axes = x.node().axes & ~SetOf(from.id), places = index.node().axes;
+  ASSAY_CHECK(Has(x.node().axes, from.id) && (x.node().axes & places) == 0);
+  return Append(*x.graph, {.kind = Kind::kGather,
+                           .non_negative = x.node().non_negative,
+                           .args = {x.id, index.id},
+                           .axes = axes | places,
+                           .reduced = places,
+                           .from_axis = from.id});
+}
+
+Expr ScatterAdd(Expr base, Expr updates, Expr index, Axis to) {
+  const AxisSet places = index.node().axes, axes = (updates.node().axes & ~places) | SetOf(to.id);
+  ASSAY_CHECK((places & ~updates.node().axes) == 0 && !Has(updates.node().axes, to.id) && base.node().axes == axes);
+  return Append(*base.graph, {.kind = Kind::kScatterAdd,
+                              .non_negative = base.node().non_negative && updates.node().non_negative,
+                              .args = {base.id, updates.id, index.id},
+                              .axes = axes,
+                              .reduced = places,
+                              .axis = to.id});
 }
 
 Expr Round(Expr x, DType format) {

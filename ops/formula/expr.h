@@ -37,6 +37,8 @@ struct Expr {
 
 Axis AddAxis(Graph& graph, std::string name, int64_t extent);
 Expr AddInput(Graph& graph, std::string name, const Axes& axes);
+// Integers that are places along an axis.
+Expr AddPlaces(Graph& graph, std::string name, const Axes& axes, Axis along);
 // `axes`: those of the expression, in the order of memory.
 void AddOutput(Graph& graph, std::string name, Expr value, const Axes& axes);
 
@@ -97,6 +99,12 @@ struct SelectionOrder {
   bool any_tie = false;  // equal numbers may stand in any order, else that with the lower index stands first
 };
 Selection TopK(Expr x, Axis from, Axis to, const SelectionOrder& order);
+
+// x along `from` at the places that `index` holds, along the axes of the index. Places that are none give NaN.
+Expr Gather(Expr x, Axis from, Expr index);
+// `base`, and each number of `updates` added at its place along `to`, which `index` holds, in any order. The index's
+// axes are gone. Places that are none get nothing.
+Expr ScatterAdd(Expr base, Expr updates, Expr index, Axis to);
 
 // x along `from` at index(i) for each i of the axis `to`; -1: zero.
 Expr At(Expr x, Axis from, Axis to, const std::function<int64_t(int64_t)>& index);

@@ -34,7 +34,8 @@ std::vector<FaultyNode> FaultyNodes(const Graph& graph) {
   for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
     const Node& node = graph.At(i);
     if (node.shown_elsewhere) continue;
-    if (IsReduction(node.kind)) nodes.push_back({i, graph.ExtentOf(node.reduced)});
+    const bool has_places = node.kind == Kind::kGather || node.kind == Kind::kScatterAdd;
+    if (IsReduction(node.kind) || has_places) nodes.push_back({i, graph.ExtentOf(node.reduced)});
     if (node.kind == Kind::kRecur || node.kind == Kind::kTopK) nodes.push_back({i, graph.Extent(node.axis)});
   }
   return nodes;

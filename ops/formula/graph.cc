@@ -85,6 +85,7 @@ double CountFlops(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (node.kind == Kind::kMap) flops += static_cast<double>(graph.ExtentOf(node.axes));
     if (IsReduction(node.kind)) flops += static_cast<double>(graph.ExtentOf(node.axes | node.reduced));
+    if (node.kind == Kind::kScatterAdd) flops += static_cast<double>(graph.ExtentOf(graph.At(node.args[1]).axes));
     if (node.kind == Kind::kTopK) {
       flops += static_cast<double>(graph.ExtentOf((node.axes & ~SetOf(node.axis)) | SetOf(node.from_axis)));
     }
@@ -125,6 +126,12 @@ std::string Describe(const Graph& graph, int index) {
     case Kind::kTopK:
       return fmt::format("{}{}[{}]({})", node.places ? "places of " : "", node.smallest ? "smallest" : "largest",
                          graph.axes[static_cast<size_t>(node.from_axis)].name, Describe(graph, node.args[0]));
+    case Kind::kGather:
+      return fmt::format("gather[{}]({}, {})", graph.axes[static_cast<size_t>(node.from_axis)].name,
+                         Describe(graph, node.args[0]), Describe(graph, node.args[1]));
+    case Kind::kScatterAdd:
+      return fmt::format("scatter_add[{}]({}, {}, {})", graph.axes[static_cast<size_t>(node.axis)].name,
+                         Describe(graph, node.args[0]), Describe(graph, node.args[1]), Describe(graph, node.args[2]));
     case Kind::kRound:
       return fmt::format("round[{}]({})", Name(node.format), Describe(graph, node.args[0]));
   }

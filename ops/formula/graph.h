@@ -25,10 +25,12 @@ enum class Kind : uint8_t {
   kProd,
   kMax,
   kMin,
-  kRecur,  // h_t = a_t h_(t-1) + b_t along an axis; one operand: a_t = 1
-  kAt,     // the operand at other places along an axis
-  kRound,  // stored in a narrower format
-  kTopK,   // the largest or the smallest numbers along an axis, in order: themselves, or their places
+  kRecur,       // h_t = a_t h_(t-1) + b_t along an axis; one operand: a_t = 1
+  kAt,          // the operand at other places along an axis
+  kRound,       // stored in a narrower format
+  kTopK,        // the largest or the smallest numbers along an axis, in order: themselves, or their places
+  kGather,      // the first operand at the places along an axis that the second one holds
+  kScatterAdd,  // the first operand, with numbers of the second added at the places along an axis that the third holds
 };
 
 enum class Function : uint8_t {
@@ -75,9 +77,9 @@ struct Node {
   bool shown_elsewhere = false;
   std::vector<int> args;  // nodes
   AxisSet axes = 0;
-  AxisSet reduced = 0;         // kSum ... kMin
-  int axis = -1;               // kRecur, kIndex; kAt and kTopK: of the result
-  int from_axis = -1;          // kAt, kTopK: of the operand
+  AxisSet reduced = 0;         // kSum ... kMin, kScatterAdd; kGather: the axes of the index, which no block parts
+  int axis = -1;               // kRecur, kIndex; kAt, kTopK and kScatterAdd: of the result
+  int from_axis = -1;          // kAt, kTopK, kGather: of the operand
   std::vector<int64_t> index;  // kAt: the operand's place for each of the result's; -1: none, zero
   double constant = 0;
   int input = -1;
@@ -97,6 +99,7 @@ struct AxisInfo {
 struct InputInfo {
   std::string name;
   std::vector<int> axes;
+  int places_along = -1;  // of integers that are places along an axis; -1: of numbers
 };
 
 struct OutputInfo {
@@ -137,9 +140,10 @@ inline bool IsReduction(Kind kind) {
   return kind == Kind::kSum || kind == Kind::kProd || kind == Kind::kMax || kind == Kind::kMin;
 }
 
-// Where something can be forgotten: a term, a step, a rank.
+// Where something can be forgotten: a term, a step, a rank; or a place be the next one.
 inline bool CanForget(Kind kind) {
-  return IsReduction(kind) || kind == Kind::kRecur || kind == Kind::kTopK;
+  return IsReduction(kind) || kind == Kind::kRecur || kind == Kind::kTopK || kind == Kind::kGather ||
+         kind == Kind::kScatterAdd;
 }
 
 // What one of the outputs needs: the others, and nodes that lead to them alone, are gone. Inputs and axes all stay.

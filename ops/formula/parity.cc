@@ -46,6 +46,10 @@ Parity ParityOf(const Graph& graph, int last, const std::vector<bool>& negated) 
     const bool selects =
         node.kind == Kind::kProd || node.kind == Kind::kMax || node.kind == Kind::kMin || node.kind == Kind::kTopK;
     if (selects) parity = args[0] == Parity::kEven ? Parity::kEven : Parity::kNone;
+    if (node.kind == Kind::kGather) parity = args[1] == Parity::kEven ? args[0] : Parity::kNone;
+    if (node.kind == Kind::kScatterAdd) {
+      parity = args[0] == args[1] && args[2] == Parity::kEven ? args[0] : Parity::kNone;
+    }
     if (node.kind == Kind::kRecur) {
       parity = args.size() == 1 || args[0] == Parity::kEven ? args.back() : Parity::kNone;
     }

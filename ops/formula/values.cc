@@ -73,7 +73,12 @@ NodeSpaces::NodeSpaces(const BlockPlan& plan) {
 }
 
 BlockValues::BlockValues(const BlockPlan& plan, const NodeSpaces& spaces, bool double_double)
-    : plan_(&plan), spaces_(&spaces), dd_(double_double), hi_(plan.graph().nodes.size()), lo_(hi_.size()) {}
+    : plan_(&plan),
+      spaces_(&spaces),
+      dd_(double_double),
+      hi_(plan.graph().nodes.size()),
+      lo_(hi_.size()),
+      known_places_(hi_.size()) {}
 
 void BlockValues::Compute(int node, std::span<const std::vector<double>> inputs) {
   const Node& info = plan_->graph().At(node);
@@ -97,6 +102,10 @@ void BlockValues::Compute(int node, std::span<const std::vector<double>> inputs)
       return Move(node);
     case Kind::kTopK:
       return Select(node);
+    case Kind::kGather:
+      return Gather(node);
+    case Kind::kScatterAdd:
+      return ScatterAdd(node);
     case Kind::kRound:
       hi_[at] = hi_[static_cast<size_t>(info.args[0])];
       if (dd_) lo_[at] = lo_[static_cast<size_t>(info.args[0])];
@@ -224,6 +233,59 @@ void BlockValues::Move(int node) {
     }
     std::copy_n(hi_[arg].data() + source[i] * width, width, hi_[at].data() + to);
     if (dd_) std::copy_n(lo_[arg].data() + source[i] * width, width, lo_[at].data() + to);
+  }
+}
+
+// The index has no lanes.
+void BlockValues::FindPlaces(int node) {
+  const Node& info = plan_->graph().At(node);
+  std::vector<int64_t>& known = known_places_[static_cast<size_t>(node)];
+  const std::vector<double>& index = hi_[static_cast<size_t>(info.args.back())];
+  if (fault_.node != node) {
+    if (known.empty()) known = Places(*plan_, info, index);
+    places_ = known;
+    return;
+  }
+  std::vector<double> wrong = index;
+  double& place = wrong[static_cast<size_t>(fault_.term)];
+  const bool gathers = info.kind == Kind::kGather;
+  place = !gathers ? -1 : place + 1 < static_cast<double>(plan_->graph().Extent(info.from_axis)) ? place + 1 : 0;
+  places_ = Places(*plan_, info, wrong);
+}
+
+void BlockValues::Gather(int node) {
+  FindPlaces(node);
+  const auto at = static_cast<size_t>(node);
+  const Node& info = plan_->graph().At(node);
+  const auto arg = static_cast<size_t>(info.args[0]);
+  const int64_t width = plan_->HasLanes(info.axes) ? lanes_ : 1;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    const auto to = static_cast<int64_t>(i) * width;
+    if (places_[i] < 0) {
+      std::fill_n(hi_[at].data() + to, width, std::nan(""));
+      continue;
+    }
+    std::copy_n(hi_[arg].data() + places_[i] * width, width, hi_[at].data() + to);
+    if (dd_) std::copy_n(lo_[arg].data() + places_[i] * width, width, lo_[at].data() + to);
+  }
+}
+
+void BlockValues::ScatterAdd(int node) {
+  FindPlaces(node);
+  const auto at = static_cast<size_t>(node);
+  const Node& info = plan_->graph().At(node);
+  const auto base = static_cast<size_t>(info.args[0]), updates = static_cast<size_t>(info.args[1]);
+  const int64_t width = plan_->HasLanes(info.axes) ? lanes_ : 1;
+  hi_[at] = hi_[base];
+  if (dd_) lo_[at] = lo_[base];
+  for (size_t k = 0; k < places_.size(); ++k) {
+    if (places_[k] < 0) continue;
+    const int64_t from = static_cast<int64_t>(k) * width, to = places_[k] * width;
+    if (dd_) {
+      AddRowDD(hi_[updates].data() + from, lo_[updates].data() + from, hi_[at].data() + to, lo_[at].data() + to, width);
+    } else {
+      AddRow(hi_[updates].data() + from, hi_[at].data() + to, width);
+    }
   }
 }
 

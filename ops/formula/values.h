@@ -17,7 +17,8 @@ struct NodeSpaces {
   std::vector<std::vector<int64_t>> places;        // reductions: Projection; kAt: Source; kIn: inner offsets
 };
 
-// One term that a kernel forgets: of every result of a reduction, one step of a recurrence, one rank of a selection.
+// One term that a kernel forgets: of every result of a reduction, one step of a recurrence, one rank of a selection,
+// one number that is added somewhere; or one place of a kGather node, which is the next one.
 struct Fault {
   int node = -1;
   int64_t term = 0;
@@ -33,6 +34,8 @@ class BlockValues {
 
   std::span<const double> Hi(int node) const { return hi_[static_cast<size_t>(node)]; }
   std::span<const double> Lo(int node) const { return lo_[static_cast<size_t>(node)]; }
+  // Of the kGather or kScatterAdd node that was computed last.
+  std::span<const int64_t> places() const { return places_; }
   // Of the map that was computed last.
   const Operands& operands() const { return operands_; }
 
@@ -43,6 +46,9 @@ class BlockValues {
   void Recur(int node);
   void Move(int node);
   void Select(int node);
+  void Gather(int node);
+  void ScatterAdd(int node);
+  void FindPlaces(int node);
   Operands ExpandOperands(int node);
   const double* Expanded(const std::vector<double>& array, const Expansion& expansion, std::vector<double>& to);
 
@@ -53,6 +59,8 @@ class BlockValues {
   Fault fault_;
   std::vector<std::vector<double>> hi_, lo_;
   Operands operands_{};
+  std::vector<std::vector<int64_t>> known_places_;  // by node, of no fault: the same in all blocks
+  std::vector<int64_t> places_;
   size_t scratch_size_ = 0;  // of the space that operands are expanded to
   std::vector<double> scratch_[6];
 };

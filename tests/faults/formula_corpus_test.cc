@@ -22,6 +22,8 @@ TEST(CorpusFormulas, LegalSchedulesPass) {
   ExpectLegalSchedulesPass("selective_scan/f32/b=1,c=3,s=4,l=33", {"normal", "special"}, 9);
   ExpectLegalSchedulesPass("cumsum/bf16/rows=5,n=129", {"normal", "cancel-1e4"}, 9);
   ExpectLegalSchedulesPass("top_k/f32/rows=9,k=7,n=40", {"normal", "special", "ties"}, 9);
+  ExpectLegalSchedulesPass("gather/bf16-i32-bf16/v=40,n=9,d=5", {"normal", "special"}, 9);
+  ExpectLegalSchedulesPass("scatter_add/f32-i64-f32-f32/rows=5,n=40,d=6", {"normal", "special", "cancel-1e4"}, 9);
   ExpectLegalSchedulesPass("sort/f64/rows=9,n=40,descending=1", {"normal", "special"}, 9);
 }
 
@@ -49,6 +51,8 @@ TEST(CorpusFormulas, BugsChangeTheExactResult) {
   ExpectBugsHaveEffects("layer_norm/bf16-f32-f32-bf16/rows=9,n=67,stats=1/fill=normal/seed=0", kOfElements, 20);
   ExpectBugsHaveEffects("top_k/f32/rows=9,k=7,n=40/fill=edges/seed=0", kOfElements, 4);
   ExpectBugsHaveEffects("sort/bf16/rows=9,n=40/fill=edges/seed=0", kOfSort, 4);
+  ExpectBugsHaveEffects("gather/f32-i64-f32/v=40,n=9,d=5/fill=normal/seed=0", {}, 5);
+  ExpectBugsHaveEffects("scatter_add/f32-i64-f32-f32/rows=5,n=40,d=6/fill=normal/seed=0", {}, 8);
   ExpectBugsHaveEffects("rope/f32/b=1,l=5,h=3,d=18/fill=normal/seed=0", {}, 4);
 }
 

@@ -98,9 +98,9 @@ void CaseRunner::Try(const Device& device, const ImplementationInfo& implementat
                                       implementation.contract_text, implementation.name, contract.error().message)});
   }
   if (const Status known = CheckAlgorithm(*context_.data().op, *contract); !known) {
-    return attempt.SetFailure({Outcome::kError, fmt::format("the plugin declares '{}' for {}: {}",
-                                                            implementation.contract_text, implementation.name,
-                                                            known.error().message)});
+    return attempt.SetFailure(
+        {Outcome::kError, fmt::format("the plugin declares '{}' for {}: {}", implementation.contract_text,
+                                      implementation.name, known.error().message)});
   }
   attempt.contract = *contract;
   attempt.contract_text = ToText(*contract);

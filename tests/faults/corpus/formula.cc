@@ -40,6 +40,12 @@ bool IsRecurrence(const Graph&, const Node& node) {
 bool IsSelection(const Graph&, const Node& node) {
   return node.kind == Kind::kTopK;
 }
+bool IsGather(const Graph&, const Node& node) {
+  return node.kind == Kind::kGather;
+}
+bool IsScatter(const Graph&, const Node& node) {
+  return node.kind == Kind::kScatterAdd;
+}
 bool IsMove(const Graph&, const Node& node) {
   return node.kind == Kind::kAt;
 }
@@ -93,6 +99,13 @@ const FaultKind kKinds[] = {
     {"constant", "dropped", IsConstant, Scaled(0), &FormulaFault::constant},
     {"constant", "off-by-a-thousandth", IsConstant, Scaled(1.001), &FormulaFault::constant},
     {"move", "off-by-one", IsMove, {}, &FormulaFault::shifted_index},
+    {"gather", "next-place", IsGather, BugOf(BugKind::kNextPlace)},
+    {"gather", "next-place-in-last-slice", IsGather, BugOf(BugKind::kNextPlace, 0, Where::kLastSlice)},
+    {"scatter", "base-dropped", IsScatter, BugOf(BugKind::kSkipsTerm, 0)},
+    {"scatter", "last-update-dropped", IsScatter, BugOf(BugKind::kSkipsTerm, 4)},
+    {"scatter", "last-update-dropped-in-last-slice", IsScatter, BugOf(BugKind::kSkipsTerm, 4, Where::kLastSlice)},
+    {"scatter", "last-update-wins", IsScatter, BugOf(BugKind::kLastWins)},
+    {"scatter", "in-bf16", IsScatter, BugOf(BugKind::kNarrowSum)},
     {"selection", "second-rank-overlooked", IsSelection, BugOf(BugKind::kSkipsRank)},
     {"selection", "second-rank-overlooked-in-last-slice", IsSelection,
      BugOf(BugKind::kSkipsRank, 0, Where::kLastSlice)},
@@ -113,9 +126,8 @@ std::function<std::string(Description)> WhyNot(const FormulaOperator& op) {
 Entry LegalEntry(const FormulaOperator& op, Algorithm schedule, uint64_t seed) {
   const bool is_direct = schedule == Algorithm::kDirect;
   const std::string name(is_direct ? "schedule" : assay::AlgorithmName(schedule));
-  Entry entry = EntryOf(op, fmt::format("legal.{}-{}", name, seed), WhyNot(op), [&op, schedule, seed](Description d, bool) {
-    return MakeLegalFormula(op, d, schedule, seed);
-  });
+  Entry entry = EntryOf(op, fmt::format("legal.{}-{}", name, seed), WhyNot(op),
+                        [&op, schedule, seed](Description d, bool) { return MakeLegalFormula(op, d, schedule, seed); });
   entry.contract = [is_direct, name](Description d) {
     return ScheduleContract(d) + (is_direct ? "" : fmt::format(";alg={}", name));
   };

@@ -26,6 +26,8 @@ enum class BugKind : uint8_t {
   kForgets,      // of a recurrence: begins anew every 16 steps
   kSkipsRank,    // of a selection: the second rank is overlooked, or stands behind the third
   kBlindToNan,   // of a selection: comparisons with NaN are false
+  kNextPlace,    // of numbers at places: the next one, and the first instead of what lies beyond the last
+  kLastWins,     // of numbers that are added at places: only the last of a place counts
 };
 
 struct Bug {
@@ -51,11 +53,16 @@ class FormulaKernel {
     if (ranks < numbers) return rank + 1;
     return rank == 1 && ranks > 2 ? 2 : rank == 2 ? 1 : rank;
   }
+  static int64_t PlaceOf(T x) { return static_cast<int64_t>(x); }
+  int64_t Gathered(const assay::formula::Node& node, int64_t place) const {
+    return Is(node, BugKind::kNextPlace) ? (place + 1) % graph_->Extent(node.from_axis) : place;
+  }
   T Store(const assay::formula::Node&, T x) const { return x; }
 
   T Map(const assay::formula::Node& node, std::span<const T* const> x) const { return Struck(node, Value(node, x)); }
 
   T Reduce(const assay::formula::Node& node, const std::vector<const T*>& terms) const {
+    if (Is(node, BugKind::kLastWins) && terms.size() > 1) return *terms.front() + *terms.back();
     T result = 0;
     bool first = true;
     for (size_t k = 0; k < terms.size(); ++k) {
@@ -92,7 +99,7 @@ class FormulaKernel {
   static T Joined(const assay::formula::Node& node, T a, T b) {
     using assay::formula::Kind;
     if (node.kind == Kind::kProd) return a * b;
-    if (node.kind == Kind::kSum) return a + b;
+    if (node.kind == Kind::kSum || node.kind == Kind::kScatterAdd) return a + b;
     if (std::isnan(a) || std::isnan(b)) return a + b;
     return node.kind == Kind::kMax ? std::max(a, b) : std::min(a, b);
   }

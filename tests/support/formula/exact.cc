@@ -19,12 +19,14 @@ struct ExactMachine {
     if (mpfr_nan_p(a.x) != 0 || mpfr_nan_p(b.x) != 0) return mpfr_nan_p(a.x) != 0 && mpfr_nan_p(b.x) == 0;
     return mpfr_greater_p(a.x, b.x) != 0;
   }
+  static int64_t PlaceOf(const Real& x) { return static_cast<int64_t>(x.Rounded()); }
   static Real Store(const Node&, const Real& value) { return value; }
 
   static Real Reduce(const Node& node, const std::vector<const Real*>& terms) {
     Real result = *terms[0];
     for (size_t k = 1; k < terms.size(); ++k) {
-      if (node.kind == Kind::kSum) mpfr_add(result.x, result.x, terms[k]->x, MPFR_RNDN);
+      if (node.kind == Kind::kSum || node.kind == Kind::kScatterAdd)
+        mpfr_add(result.x, result.x, terms[k]->x, MPFR_RNDN);
       if (node.kind == Kind::kProd) mpfr_mul(result.x, result.x, terms[k]->x, MPFR_RNDN);
       if (node.kind == Kind::kMax) mpfr_max(result.x, result.x, terms[k]->x, MPFR_RNDN);
       if (node.kind == Kind::kMin) mpfr_min(result.x, result.x, terms[k]->x, MPFR_RNDN);

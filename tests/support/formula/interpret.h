@@ -73,8 +73,9 @@ typename Machine::Number Selected(Machine& machine, const formula::Graph& graph,
 //   Number Input(int input, double), Constant(double), Map(const Node&, span<const Number* const>),
 //   Reduce(const Node&, const vector<const Number*>&), Step(const Node&, const Number* a, const Number* h, const
 //   Number& b, int64_t t), Store(const Node&, const Number&), bool IsLarger(const Node&, const Number&, const Number&),
-//   of which NaN is the largest; and it may have size_t Rank(const Node&, size_t rank, size_t numbers), which asks for
-//   another rank.
+//   of which NaN is the largest, int64_t PlaceOf(const Number&), which a number is; and it may have size_t Rank(const
+//   Node&, size_t rank, size_t numbers), which asks for another rank, and int64_t Gathered(const Node&, int64_t place),
+//   which asks for another place.
 // The result has the output's elements in its layout.
 template <class Machine>
 std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, const formula::OutputInfo& output,
@@ -132,6 +133,23 @@ std::vector<typename Machine::Number> Interpret(const formula::Graph& graph, con
           index[static_cast<size_t>(node.from_axis)] = from;
           result = from < 0 ? machine.Constant(0) : operand(0);
           index[static_cast<size_t>(node.from_axis)] = kept;
+          break;
+        }
+        case Kind::kGather: {
+          int64_t from = machine.PlaceOf(operand(1));
+          if constexpr (requires { machine.Gathered(node, from); }) from = machine.Gathered(node, from);
+          index[static_cast<size_t>(node.from_axis)] = from;
+          result = operand(0);
+          break;
+        }
+        case Kind::kScatterAdd: {
+          const IndexSpace added(graph, node.reduced);
+          std::vector<const Number*> terms = {&operand(0)};
+          for (int64_t k = 0; k < added.size(); ++k) {
+            added.Unpack(k, index);
+            if (machine.PlaceOf(operand(2)) == index[static_cast<size_t>(node.axis)]) terms.push_back(&operand(1));
+          }
+          result = machine.Reduce(node, terms);
           break;
         }
         case Kind::kTopK:

@@ -60,11 +60,15 @@ class Implementation {
   Implementation(const Contract& contract, const std::vector<DType>& types, uint64_t seed)
       : contract_(contract), types_(types), habits_(seed), f_(contract, habits_.bias, seed), seed_(seed) {}
 
-  Made Input(int input, double value) const { return {f_.unit.Operand(types_[static_cast<size_t>(input)], value)}; }
+  Made Input(int input, double value) const {
+    if (!IsFloat(types_[static_cast<size_t>(input)])) return {value};
+    return {f_.unit.Operand(types_[static_cast<size_t>(input)], value)};
+  }
   Made Constant(double value) const { return {f_.unit.Round(value)}; }
   static bool IsLarger(const Node&, const Made& a, const Made& b) {
     return std::isnan(a.value) ? !std::isnan(b.value) : a.value > b.value;
   }
+  static int64_t PlaceOf(const Made& x) { return static_cast<int64_t>(x.value); }
   Made Store(const Node& node, const Made& x) const { return {RoundTo(FormatOf(node.format), x.value)}; }
 
   Made Map(const Node& node, std::span<const Made* const> x) {

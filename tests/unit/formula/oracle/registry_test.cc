@@ -88,7 +88,7 @@ std::vector<std::vector<double>> ElementsOf(std::span<const Tensor> inputs) {
 }
 
 TEST(FormulaRegistry, OperatorsAreThere) {
-  EXPECT_GE(AllFormulas().size(), 19U);
+  EXPECT_GE(AllFormulas().size(), 21U);
 }
 
 TEST(FormulaRegistry, GoldenValuesAreWithinTheirErrorOfTheExactOnes) {
@@ -152,7 +152,8 @@ TEST(FormulaRegistry, CorrectImplementationsAreAccepted) {
     ForEveryOutput(*op, 8, [&](const FormulaCase& one, const std::vector<DType>& types) {
       const double worst = LargestLegalError(one, types);
       if (op->Selects(one.problem)) return;  // exact
-      const std::string schedule = one.schedule == Algorithm::kDirect ? "" : fmt::format(" {}", AlgorithmName(one.schedule));
+      const std::string schedule =
+          one.schedule == Algorithm::kDirect ? "" : fmt::format(" {}", AlgorithmName(one.schedule));
       fmt::print("{:70} largest legal error / bound {:.3f}\n", one.id + schedule, worst);
       double& of_output = worst_of_all[one.problem.output().name + schedule];
       of_output = std::max(of_output, worst);

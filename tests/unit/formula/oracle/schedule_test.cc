@@ -34,7 +34,8 @@ struct OffsetCase {
   int64_t CountRejected(const char* declaration, const std::vector<double>& y) const {
     const DeclaredBound bound = BoundOf(problem, golden, declaration);
     int64_t rejected = 0;
-    for (int64_t i = 0; i < golden.size(); ++i) rejected += Accepts(bound, golden, i, y[static_cast<size_t>(i)]) ? 0 : 1;
+    for (int64_t i = 0; i < golden.size(); ++i)
+      rejected += Accepts(bound, golden, i, y[static_cast<size_t>(i)]) ? 0 : 1;
     return rejected;
   }
   double LargestShare(const char* declaration, const std::vector<double>& y) const {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/formula_indices.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "harness/data/fill/rng.h"
+#include "ops/formula_operator.h"
+
+namespace assay {
+namespace {
+
+// "3,1" of the element with this number.
+std::string PlaceText(const Shape& shape, int64_t element) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t axis = shape.size(); axis-- > 0; element /= shape[axis]) index[axis] = element % shape[axis];
+  return fmt::format("{}", fmt::join(index, ","));
+}
+
+}  // namespace
+
+void DrawPlaces(int64_t extent, uint64_t seed, uint64_t stream, Tensor& to) {
+  const RandomStream random(seed, stream);
+  std::vector<double> places(static_cast<size_t>(to.size()));
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto drawn = static_cast<double>(random.Below(i, static_cast<uint64_t>(extent)));
+    places[i] = i == 0 ? static_cast<double>(extent - 1) : i == 1 ? 0 : i % 4 == 3 ? places[i - 1] : drawn;
+  }
+  to.SetDoubles(places);
+}
+
+Status FormulaOperator::CheckInputs(const Problem& problem, std::span<const Tensor> inputs) const {
+  const formula::Definition definition = WholeDefinitionOf(problem);
+  const formula::Graph& graph = definition.graph();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const formula::InputInfo& info = graph.inputs[i];
+    if (info.places_along < 0) continue;
+    const int64_t extent = graph.Extent(info.places_along);
+    const std::vector<double> places = inputs[i].ToDoubles();
+    for (size_t k = 0; k < places.size(); ++k) {
+      if (places[k] >= 0 && places[k] < static_cast<double>(extent)) continue;
+      const std::string& axis = graph.axes[static_cast<size_t>(info.places_along)].name;
+      return UsageError(fmt::format(
+          "{}: {}[{}] is {:.0f}, but places along {} are 0 to {} ({}={}); give places that exist, or the whole {}",
+          name_, info.name, PlaceText(inputs[i].shape(), static_cast<int64_t>(k)), places[k], axis, extent - 1, axis,
+          extent, axis));
+    }
+  }
+  return {};
+}
+
+}  // namespace assay
