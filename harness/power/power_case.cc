@@ -10,6 +10,7 @@
 #include <string>
 
 #include "harness/cases/case_data.h"
+#include "harness/power/power_effects.h"
 #include "harness/power/power_envelope.h"
 #include "harness/power/power_groups.h"
 #include "harness/run/device/prepared_plan.h"
@@ -33,17 +34,6 @@ bool CouldNotRun(Verdict verdict) {
 
 bool Rejects(Verdict verdict) {
   return IsFailingResult(verdict) || verdict == Verdict::kCrash || verdict == Verdict::kTimeout;
-}
-
-// The problem with results in double, as the exact forms of the faults are asked for. None lies in an input's place,
-// where there may be too little room.
-Problem ForEffects(const Problem& problem) {
-  Problem exact = problem;
-  for (Operand& output : exact.outputs) {
-    output.dtype = IsComplex(output.dtype) ? DType::kC128 : DType::kF64;
-    output.alias = 0;
-  }
-  return exact;
 }
 
 using OutputValues = std::vector<std::vector<double>>;  // of each output

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/power/power_effects.h"
 #include "tests/faults/corpus_fixture.h"
 
 namespace assay {
@@ -15,13 +16,9 @@ constexpr std::string_view kEffect = ".effect";
 // Classes that round on the way.
 constexpr const char* kNarrow[] = {"mid=", "f16acc", "bf16acc", "tf32"};
 
-// The case with outputs of doubles, which bugs in exact arithmetic write, none of them in an input's place.
 CaseData PrepareEffect(const std::string& case_id) {
   CaseData data = Corpus::Prepare(case_id);
-  for (Operand& output : data.problem.outputs) {
-    output.dtype = IsComplex(output.dtype) ? DType::kC128 : DType::kF64;
-    output.alias = 0;
-  }
+  data.problem = ForEffects(data.problem);
   return data;
 }
 

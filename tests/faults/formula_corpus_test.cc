@@ -10,6 +10,8 @@ namespace {
 
 // Of several outputs each has a last element. What one pass of a variance loses is a rounding on such data.
 const std::vector<std::string> kOfElements = {"fault.last-element-unwritten"};
+// A scale of the whole tensor has no other place.
+const std::vector<std::string> kOfQuantize = {"fault.scale-shifted-by-one"};
 // A NaN that stands last is where an ascending sort has it.
 const std::vector<std::string> kOfSort = {"fault.last-element-unwritten", "fault.selection-1-blind-to-nan",
                                           "fault.selection-2-blind-to-nan"};
@@ -24,6 +26,9 @@ TEST(CorpusFormulas, LegalSchedulesPass) {
   ExpectLegalSchedulesPass("top_k/f32/rows=9,k=7,n=40", {"normal", "special", "ties"}, 9);
   ExpectLegalSchedulesPass("gather/bf16-i32-bf16/v=40,n=9,d=5", {"normal", "special"}, 9);
   ExpectLegalSchedulesPass("scatter_add/f32-i64-f32-f32/rows=5,n=40,d=6", {"normal", "special", "cancel-1e4"}, 9);
+  ExpectLegalSchedulesPass("quantize/f32-f32-i8/rows=7,n=67,per=row,zero=5", {"normal", "outlier"}, 9);
+  ExpectLegalSchedulesPass("quantize/bf16-f32-e4m3/rows=7,n=67,per=column", {"normal", "pow2"}, 9);
+  ExpectLegalSchedulesPass("quantize/f16-f32-e5m2/rows=7,n=67", {"normal"}, 9);
   ExpectLegalSchedulesPass("sort/f64/rows=9,n=40,descending=1", {"normal", "special"}, 9);
 }
 
@@ -51,6 +56,8 @@ TEST(CorpusFormulas, BugsChangeTheExactResult) {
   ExpectBugsHaveEffects("layer_norm/bf16-f32-f32-bf16/rows=9,n=67,stats=1/fill=normal/seed=0", kOfElements, 20);
   ExpectBugsHaveEffects("top_k/f32/rows=9,k=7,n=40/fill=edges/seed=0", kOfElements, 4);
   ExpectBugsHaveEffects("sort/bf16/rows=9,n=40/fill=edges/seed=0", kOfSort, 4);
+  ExpectBugsHaveEffects("quantize/f32-f32-i8/rows=9,n=67,zero=5/fill=normal/seed=0", kOfQuantize, 8);
+  ExpectBugsHaveEffects("quantize/bf16-f32-e4m3/rows=9,n=67,per=row/fill=normal/seed=0", kOfQuantize, 8);
   ExpectBugsHaveEffects("gather/f32-i64-f32/v=40,n=9,d=5/fill=normal/seed=0", {}, 5);
   ExpectBugsHaveEffects("scatter_add/f32-i64-f32-f32/rows=5,n=40,d=6/fill=normal/seed=0", {}, 8);
   ExpectBugsHaveEffects("rope/f32/b=1,l=5,h=3,d=18/fill=normal/seed=0", {}, 4);

@@ -32,7 +32,7 @@ bool TakesEffects(const plugin::OpDesc& op) {
 
 // What follows from the operands or matters to other values of the attributes alone: no entry reads it.
 void NameWhatFollows(const plugin::OpDesc& op) {
-  op.MayIgnore({"shape", "tie", "mask_per_head"});
+  op.MayIgnore({"shape", "tie", "mask_per_head", "result_dtype"});
 }
 
 class CorpusDevice : public plugin::HostDevice {

@@ -101,6 +101,13 @@ struct DenseOutput {
 template <class T>
 void Encode(const plugin::Tensor& tensor, std::span<const int64_t> offsets, const DenseOutput<T>& output,
             std::byte* base) {
+  if (IsFp8(tensor.dtype)) {
+    for (size_t i = 0; i < output.values.size(); ++i) {
+      if (!output.unwritten.empty() && output.unwritten[i]) continue;
+      base[offsets[i]] = std::byte{BitsOfFp8(tensor.dtype, static_cast<double>(output.values[i]))};
+    }
+    return;
+  }
   VisitComponent(tensor.dtype, [&]<class Storage>(std::type_identity<Storage>) {
     const auto components = static_cast<size_t>(ComponentsOf(tensor.dtype));
     for (size_t i = 0; i < output.values.size(); ++i) {

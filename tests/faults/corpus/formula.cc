@@ -52,6 +52,17 @@ bool IsMove(const Graph&, const Node& node) {
 bool IsConstant(const Graph&, const Node& node) {
   return node.kind == Kind::kConst && node.constant != 0;
 }
+// Where results are cut off.
+bool IsLimit(const Graph& graph, const Node& node) {
+  if (node.kind != Kind::kConst) return false;
+  const int at = static_cast<int>(&node - graph.nodes.data());
+  return std::ranges::any_of(graph.nodes, [&](const Node& user) {
+    using assay::formula::Function;
+    const bool cuts =
+        user.kind == Kind::kMap && (user.function == Function::kMinimum || user.function == Function::kMaximum);
+    return cuts && std::ranges::find(user.args, at) != user.args.end();
+  });
+}
 bool IsFunction(const Graph&, const Node& node) {
   if (node.kind != Kind::kMap) return false;
   const auto rounding = assay::formula::Info(node.function).rounding;
@@ -98,6 +109,7 @@ const FaultKind kKinds[] = {
     {"function", "of-12-bits-in-last-slice", IsFunction, BugOf(BugKind::kFewBits, 0, Where::kLastSlice)},
     {"constant", "dropped", IsConstant, Scaled(0), &FormulaFault::constant},
     {"constant", "off-by-a-thousandth", IsConstant, Scaled(1.001), &FormulaFault::constant},
+    {"limit", "beyond-the-type", IsLimit, Scaled(1e3), &FormulaFault::constant},
     {"move", "off-by-one", IsMove, {}, &FormulaFault::shifted_index},
     {"gather", "next-place", IsGather, BugOf(BugKind::kNextPlace)},
     {"gather", "next-place-in-last-slice", IsGather, BugOf(BugKind::kNextPlace, 0, Where::kLastSlice)},

@@ -2,6 +2,7 @@
 #include "tests/faults/corpus/formula_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include "harness/model/contract.h"
@@ -14,12 +15,29 @@ namespace {
 using assay::formula::Graph;
 using assay::formula::OutputInfo;
 
+// Plugins name types of eight bits as DLPack does.
+assay::DType TypeOf(plugin::DType type) {
+  for (int i = 0; i < assay::kDTypeCount; ++i) {
+    const auto candidate = static_cast<assay::DType>(i);
+    const assay::DTypeInfo& info = assay::Info(candidate);
+    if (info.dlpack_code == type.code && info.dlpack_bits == type.bits) return candidate;
+  }
+  throw plugin::Unsupported("there is no formula of {}", plugin::Name(type));
+}
+
 std::vector<assay::DType> InputTypes(Description description) {
   std::vector<assay::DType> types;
   for (const plugin::Tensor& input : description.inputs()) {
-    types.push_back(assay::ParseDTypeList(plugin::Name(input.dtype)).value()[0]);
+    types.push_back(TypeOf(input.dtype));
   }
   return types;
+}
+
+// What saturates does so at the limits of the type of its result, which is none of doubles but in an effect.
+assay::DType ResultType(const assay::FormulaOperator& op, Description description) {
+  const assay::DType type = TypeOf(description.outputs()[0].dtype);
+  const bool is_effect = op.Saturates() && type == assay::DType::kF64;
+  return is_effect ? assay::ParseDType(description.AttrString("result_dtype")).value() : type;
 }
 
 assay::ResolvedAttr AttrOf(const assay::AttrDef& def, Description description) {
@@ -40,6 +58,13 @@ Graph WithFault(Graph graph, const FormulaFault& fault) {
   if (fault.constant >= 0) graph.nodes[static_cast<size_t>(fault.constant)].constant *= fault.factor;
   if (fault.shifted_index >= 0) Rotate(graph.nodes[static_cast<size_t>(fault.shifted_index)].index);
   return graph;
+}
+
+// To integers of eight bits, which wrap: nothing but what the formula says cuts them off.
+void RoundToBytes(std::vector<long double>& values) {
+  for (long double& x : values) {
+    x = std::isfinite(x) ? static_cast<int8_t>(static_cast<uint64_t>(std::llrint(x)) & 0xFF) : 0;
+  }
 }
 
 // Decodes what a plan reads, and encodes what it computes: all operands are read before anything is written, so that an
@@ -70,6 +95,7 @@ class FormulaPlan : public plugin::HostPlan {
     std::vector<DenseOutput<long double>> results(outputs.size());
     for (size_t k = 0; k < outputs.size(); ++k) {
       results[k].values = Compute(k, elements);
+      if (description_.outputs()[k].dtype == plugin::kI8) RoundToBytes(results[k].values);
       if (LeavesLast()) results[k].LeaveUnwritten(std::ssize(results[k].values) - 1);
     }
     for (size_t k = 0; k < outputs.size(); ++k) {
@@ -137,7 +163,7 @@ std::vector<const assay::FormulaOperator*> FormulasOfCorpus() {
   std::vector<const assay::FormulaOperator*> formulas;
   for (const assay::Operator* op : assay::OperatorRegistry::Global().All()) {
     const auto* formula = dynamic_cast<const assay::FormulaOperator*>(op);
-    if (formula != nullptr && !formula->Saturates()) formulas.push_back(formula);
+    if (formula != nullptr) formulas.push_back(formula);
   }
   return formulas;
 }
@@ -147,7 +173,7 @@ assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Descr
   assay::Problem problem;
   problem.spec.op = description.name();
   problem.spec.dtypes = InputTypes(description);
-  problem.spec.dtypes.push_back(assay::ParseDTypeList(plugin::Name(description.outputs()[0].dtype)).value()[0]);
+  problem.spec.dtypes.push_back(ResultType(op, description));
   for (const assay::AttrDef& def : op.schema().attrs) problem.attrs.push_back(AttrOf(def, description));
   return op.WholeDefinitionOf(problem, schedule);
 }
@@ -157,6 +183,10 @@ std::string FormulaContract(Description description) {
 }
 
 std::string ScheduleContract(Description description) {
+  const auto* op =
+      dynamic_cast<const assay::FormulaOperator*>(assay::OperatorRegistry::Global().Find(description.name()));
+  const bool divides_faithfully = op != nullptr && op->Saturates();
+  if (divides_faithfully) return "f32acc;math=1;det=yes";
   return HasDoubleInputs(description) ? "f64;math=2;det=yes" : "f32acc;math=2;det=yes";
 }
 

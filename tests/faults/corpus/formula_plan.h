@@ -13,7 +13,6 @@
 
 namespace corpus {
 
-// The formulas that there are effects of: what saturates asks for the type of its result, which an effect has not.
 std::vector<const assay::FormulaOperator*> FormulasOfCorpus();
 
 // The formula of a description, as that schedule has it. Attributes are read, so that none is unknown.
