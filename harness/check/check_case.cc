@@ -29,15 +29,15 @@ Twin ExactExpectation(const CaseData& data, const CaseOutput& output, const Boun
   return twin;
 }
 
-Record UserRecord(const CheckRequest& request, const UserCase& user, const CheckResult& result) {
+Record UserRecord(const UserCase& user, const CheckResult& result) {
   PlannedCase planned;
   planned.spec = user.data.problem.spec;
-  planned.spec.fill = "user";  // no fill of a suite: such an id names the shape, not the data
+  planned.spec.fill = user.fill;  // "user" is no fill of a suite: such an id names the shape, not the data
   Device column;
   column.backend = "user";
   Record record = MakeCaseRecord(planned, user.data, column);
   record.contract = ToText(user.contract);
-  record.required_contract = request.requirement.empty() ? request.contract : request.requirement;
+  record.required_contract = user.required_text;
   record.output_hash = HashOf(user.got);
   const Decision& decision = result.worst().decision;
   const std::string named = decision.reason.empty() ? "" : NamingOutput(user.data.problem, result.findings.worst);
@@ -59,6 +59,20 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec) 
   if (!contract) return contract;
   if (const Status known = CheckAlgorithm(op, *contract); !known) return tl::unexpected(known.error());
   return contract;
+}
+
+Status SetContracts(const CheckRequest& request, const CaseSpec& spec, UserCase& user) {
+  const auto wrong = [&](const char* option, const Error& error) {
+    return UsageError(OptionName(user.asker, option) + ": " + error.message);
+  };
+  auto contract = JudgingContract(request.contract, spec);
+  if (!contract) return wrong("contract", contract.error());
+  auto required = request.requirement.empty() ? contract : ParseRequirement(request.requirement);
+  if (!required) return wrong("require", required.error());
+  user.contract = *contract, user.required = *required;
+  user.contract_is_default = request.contract.empty();
+  user.required_text = request.requirement.empty() ? request.contract : request.requirement;
+  return {};
 }
 
 namespace {
@@ -83,6 +97,7 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
     evidence.twins.push_back(CheckTwin(exact[0], 0, got));
   }
   evidence.user_data = true;
+  evidence.contract_word = OptionName(user.asker, "contract");
   if (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds()) {
     begin("looking for a weaker arithmetic that explains the errors");
     evidence.lower_class = FindLowerClass(*data.op, problem, user.contract, output.golden, {data.inputs, &got}, {});
@@ -92,18 +107,23 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
   return found;
 }
 
-}  // namespace
-
-Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, const Begin& begin) {
-  CaseData& data = user.data;
-  begin("computing golden values");
-  data.input_hash = HashInputs(data.inputs);
+void ComputeMissingGoldens(const CheckRequest& request, CaseData& data) {
   const Stopwatch golden_time;
   for (CaseOutput& output : data.outputs) {
+    if (output.golden.size() > 0) continue;
     output.golden = data.op->ComputeGolden(output.problem, data.inputs, ChooseTier(request.tier, data.problem));
   }
   data.golden_s = golden_time.Seconds();
   data.golden_hash = GoldenHashOf(data);
+}
+
+}  // namespace
+
+Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, const Begin& told) {
+  const Begin begin = told ? told : [](const char*) {};
+  CaseData& data = user.data;
+  begin("computing golden values");
+  ComputeMissingGoldens(request, data);
   if (request.exact_ulp) {
     if (auto exact = CheckExactData(user); !exact) return tl::unexpected(exact.error());
   }
@@ -112,7 +132,7 @@ Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user, c
     result.findings.outputs.push_back(JudgeUserOutput(request, user, k, begin));
   }
   result.findings.Decide();
-  result.record = UserRecord(request, user, result);
+  result.record = UserRecord(user, result);
   return result;
 }
 

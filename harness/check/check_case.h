@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/cases/case_data.h"
+#include "harness/check/asker.h"
 #include "harness/judge/verdict.h"
 #include "harness/model/record.h"
 #include "harness/run/trial/reproduction.h"
@@ -24,12 +25,18 @@ Result<Contract> JudgingContract(const std::string& text, const CaseSpec& spec);
 inline constexpr double kDefaultMathUlp = 4;
 
 struct UserCase {
-  CaseData data;            // without the golden values
+  Asker asker = Asker::kCommandLine;
+  CaseData data;            // without the golden values, unless somebody has judged by them before
   std::vector<Tensor> got;  // of each output
   Contract contract;
   bool contract_is_default = false;
-  Contract required;  // the same where nothing is required
+  Contract required;          // the same where nothing is required
+  std::string required_text;  // as it goes into the record
+  std::string fill = "user";  // of the case's id: the data's, where a suite has made them
 };
+
+// The contracts that the request states, or their defaults, in the words of user.asker where it is wrong.
+Status SetContracts(const CheckRequest& request, const CaseSpec& spec, UserCase& user);
 
 // Loads the tensors, infers the attributes that their shapes give, binds the operator. Errors name what it takes.
 Result<UserCase> BindUserCase(const CheckRequest& request);
@@ -45,7 +52,7 @@ struct CheckResult {
 // omitted terms that the bound would notice only advise (VERDICT.md 3). Where a tensor of zeros, or any other that has
 // nothing of the result, would pass, the result is inconclusive. With `exact_ulp` the rounded golden value is the only
 // correct one, give or take that many ulp of a final division; data that are not of that kind are a usage error.
-// `begin` is told of each stage.
+// `begin` is told of each stage; empty: nobody is.
 Result<CheckResult> JudgeUserCase(const CheckRequest& request, UserCase& user,
                                   const std::function<void(const char* stage)>& begin);
 

@@ -58,7 +58,7 @@ std::string WorstLines(const Shape& shape, const ErrorMetrics& metrics) {
 }
 
 // Why a result that breaks its contract is no plain mismatch.
-std::string LowerClassLines(const CheckResult& result) {
+std::string LowerClassLines(const CheckResult& result, Asker asker) {
   const std::optional<LowerClass>& lower_class = result.worst().evidence.lower_class;
   if (!lower_class) return "";
   const LowerClass& found = *lower_class;
@@ -71,7 +71,8 @@ std::string LowerClassLines(const CheckResult& result) {
       found.name, found.field, found.bound_margin, statistic(found.stat_margin), result.record.bound_margin.value_or(0),
       statistic(result.record.stat_margin));
   if (!found.stat_margin) text += "              sums that are formed like that give these results\n";
-  return text + fmt::format("              --contract '{}' judges by that class\n", ToText(found.contract));
+  return text +
+         fmt::format("              {} judges by that class\n", OptionWith(asker, "contract", ToText(found.contract)));
 }
 
 // What a pass says nothing of.
@@ -95,12 +96,14 @@ std::string CheckText(const UserCase& user, const CheckResult& result) {
   const Evidence& evidence = result.worst().evidence;
   const ErrorMetrics& metrics = evidence.runs[0];
   const std::string with_class = r.result_class == Name(ResultClass::kNone) ? "" : " (" + r.result_class + ")";
-  const char* origin = user.contract_is_default ? " (the default; --contract states another)" : "";
+  const std::string origin = user.contract_is_default
+                                 ? fmt::format(" (the default; {} states another)", OptionName(user.asker, "contract"))
+                                 : "";
   std::string text = fmt::format("{}{}  {} {} {}, {} elements\ncontract: {}{}\n", r.verdict, with_class, r.op, r.dtype,
                                  r.shape, metrics.elements, r.contract, origin);
   if (!r.reason.empty()) text += "reason: " + r.reason + "\n";
   if (r.reason.find(metrics.where) == std::string::npos) text += "where: " + metrics.where + "\n";
-  text += LowerClassLines(result) + OutputLines(r);
+  text += LowerClassLines(result, user.asker) + OutputLines(r);
   return text + ChannelLines(r) + MetricLines(r) + WorstLines(evidence.shape, metrics) + OpenLine(evidence) +
          MutationPowerLine(evidence);
 }

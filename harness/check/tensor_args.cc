@@ -60,7 +60,9 @@ Result<Tensor> Narrowed(const Tensor& from, DType to) {
       Name(from.dtype()), Name(to), IndexText(from.shape(), differs.in1 - values.begin()), *differs.in1));
 }
 
-Result<Tensor> Converted(Tensor tensor, DType to) {
+}  // namespace
+
+Result<Tensor> ConvertTensor(Tensor tensor, DType to) {
   const DType from = tensor.dtype();
   if (from == to) return tensor;
   const bool components = (from == DType::kF32 && to == DType::kC64) || (from == DType::kF64 && to == DType::kC128);
@@ -74,8 +76,6 @@ Result<Tensor> Converted(Tensor tensor, DType to) {
       "it is stored as {}, which cannot be read as {}; convert it before it is written, as NumPy's astype does",
       Name(from), Name(to)));
 }
-
-}  // namespace
 
 Result<std::map<std::string, std::string>> ParsePairs(const std::vector<std::string>& texts, const std::string& what) {
   std::map<std::string, std::string> pairs;
@@ -108,7 +108,7 @@ Result<Tensor> LoadOperand(const NamedFile& file, const std::string& as) {
   auto tensor = is_npy ? ReadNpy(file.path, dtype) : LoadSafetensors(file);
   if (!tensor) return UsageError(fmt::format("{}: {}", file.name, tensor.error().message));
   if (!dtype) return tensor;
-  auto converted = Converted(std::move(*tensor), *dtype);
+  auto converted = ConvertTensor(std::move(*tensor), *dtype);
   if (!converted) return UsageError(fmt::format("{}: {}: {}", file.name, file.path, converted.error().message));
   return converted;
 }

@@ -78,6 +78,8 @@ void EncodeInt(const double* in, T* out, int64_t n) {
 template <class Storage>
 void Decode(void (*loop)(const Storage*, double*, int64_t), const void* storage, std::span<double> values) {
   const auto* in = static_cast<const Storage*>(storage);
+  // Single values are converted by the thousand: they need no function object.
+  if (std::ssize(values) <= kGrain) return loop(in, values.data(), std::ssize(values));
   ParallelFor(std::ssize(values), kGrain,
               [=](int64_t begin, int64_t end) { loop(in + begin, values.data() + begin, end - begin); });
 }
@@ -85,6 +87,7 @@ void Decode(void (*loop)(const Storage*, double*, int64_t), const void* storage,
 template <class Storage>
 void Encode(void (*loop)(const double*, Storage*, int64_t), std::span<const double> values, void* storage) {
   auto* out = static_cast<Storage*>(storage);
+  if (std::ssize(values) <= kGrain) return loop(values.data(), out, std::ssize(values));
   ParallelFor(std::ssize(values), kGrain,
               [=](int64_t begin, int64_t end) { loop(values.data() + begin, out + begin, end - begin); });
 }

@@ -59,7 +59,8 @@ class Tensor {
   std::unique_ptr<std::byte[], Free> data_;
 };
 
-// A strided window into someone else's bytes. Strides in elements, may be any non-negative value.
+// A strided window into someone else's bytes. Strides in elements, may be any non-negative value; where it is only read
+// from (Gather), negative ones too.
 struct TensorView {
   DType dtype = DType::kF32;
   Shape shape;

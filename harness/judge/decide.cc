@@ -161,10 +161,10 @@ std::string OverflowAdvice(const Evidence& evidence) {
       "{} of {} results may overflow, at the end or in some legal order of their terms on the way, where infinities "
       "and NaN can be right too: {}",
       power.overflowing, power.sampled,
-      evidence.user_data
-          ? "scale the operands down before the dump, or, if the implementation really accumulates in f64, say so with "
-            "--contract acc=f64"
-          : "take a fill of smaller values, or an implementation with an accumulator of wider range");
+      evidence.user_data ? "scale the operands down before the dump, or, if the implementation really accumulates in "
+                           "f64, say so with " +
+                               evidence.contract_word + " acc=f64"
+                         : "take a fill of smaller values, or an implementation with an accumulator of wider range");
 }
 
 // What to do about a user's data that say nothing.
@@ -206,7 +206,7 @@ std::string LowerClassReason(const Evidence& evidence, const std::string& failur
 // Why a result without a fault is not enough: what is declared does not promise what the case asks for.
 std::string DeclaredWeakness(const Evidence& evidence, bool exact) {
   return fmt::format("{}, but {} {}", exact ? "exact here" : "within its own contract",
-                     evidence.user_data ? "--contract" : "the implementation",
+                     evidence.user_data ? evidence.contract_word : "the implementation",
                      Shortfall(evidence.declared, evidence.required));
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/plan/catalog.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/auxv.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -68,6 +70,22 @@ Result<CaseSource> CasesOf(const CaseOptions& options, const OpCatalog& ops) {
   return source;
 }
 
+// What the linker has loaded at that address.
+Dl_info LoadedAt(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) == 0 ? Dl_info{} : info;
+}
+
+// Of the shared library that this code is part of; "": it is part of the program, whose name the linker does not know.
+fs::path OwnLibrary() {
+  const Dl_info own = LoadedAt(reinterpret_cast<const void*>(&OwnPrefix));
+  const Dl_info program = LoadedAt(reinterpret_cast<const void*>(getauxval(AT_PHDR)));
+  if (own.dli_fname == nullptr || own.dli_fbase == program.dli_fbase) return {};
+  std::error_code error;
+  const fs::path path = fs::canonical(own.dli_fname, error);
+  return error ? fs::path() : path;
+}
+
 // The case with another seed, which only its data depend on.
 SharedCase WithSeed(const BoundCase& bound, uint64_t seed) {
   BoundCase other = bound;
@@ -108,8 +126,13 @@ std::vector<std::string> SuiteDirectories() {
   return directories;
 }
 
+fs::path OwnPrefix() {
+  const fs::path library = OwnLibrary();
+  return (library.empty() ? fs::path(ExecutablePath()) : library).parent_path().parent_path();
+}
+
 fs::path ShippedFolder(const char* name, const char* source) {
-  const fs::path prefix = fs::path(ExecutablePath()).parent_path().parent_path();
+  const fs::path prefix = OwnPrefix();
   std::error_code error;
   const bool is_build = fs::equivalent(prefix, ASSAY_BUILD_FOLDER, error);
   return is_build && !error ? fs::path(source) : prefix / "share/assay" / name;
@@ -128,6 +151,10 @@ std::string WhyNoneShipped(const char* name, const char* source) {
 }
 
 Result<PlannedRun> PlanCases(const CaseOptions& options) {
+  return PlanCases(options, [](const char* name) { return std::getenv(name); });
+}
+
+Result<PlannedRun> PlanCases(const CaseOptions& options, const EnvLookup& env) {
   const Span span(Phase::kPlan);
   const OpCatalog ops = Catalog();
   auto source = CasesOf(options, ops);
@@ -145,7 +172,6 @@ Result<PlannedRun> PlanCases(const CaseOptions& options) {
     if (!options.contract.empty()) c.requirement = options.contract;
     c.asked = c.bound->op->RequiredFields(c.bound->problem);
   }
-  const EnvLookup env = [](const char* name) { return std::getenv(name); };
   auto shard = ResolveShard(options.shard.value_or(""), env);
   if (!shard) return tl::unexpected(shard.error());
   if (auto touched = TouchShardStatusFiles(env); !touched) return tl::unexpected(touched.error());

@@ -24,8 +24,12 @@ std::string ExecutablePath();
 // The suite that the options ask for: "default" where they name neither one nor a case; "" for none.
 std::string SuiteName(const CaseOptions& options);
 
-// <prefix>/share/assay/<name> beside the program; `source` when the program runs from its build folder. Elsewhere the
-// source tree counts for nothing, even where it still exists: an installed program is what was installed.
+// The folder that bin/ or lib/ is in: of the program, or of the shared library that this code is part of, whatever
+// program has loaded it.
+std::filesystem::path OwnPrefix();
+
+// <prefix>/share/assay/<name>; `source` when the program or library is that of the build folder. Elsewhere the source
+// tree counts for nothing, even where it still exists: an installed program is what was installed.
 std::filesystem::path ShippedFolder(const char* name, const char* source);
 
 // "" where that folder is there; else, to end a message: ": there is no folder ...; what to do".
@@ -38,6 +42,8 @@ struct PlannedRun {
   Selection selection;
   Plan plan;
 };
-Result<PlannedRun> PlanCases(const CaseOptions& options);
+// `env`: where a shard may be stated; null: nobody has one but the options.
+Result<PlannedRun> PlanCases(const CaseOptions& options, const EnvLookup& env);
+Result<PlannedRun> PlanCases(const CaseOptions& options);  // std::getenv
 
 }  // namespace assay

@@ -27,7 +27,7 @@ foreach(guide IN LISTS guides)
 endforeach()
 install(FILES reports/example.png DESTINATION ${doc_folder}/reports)
 install(DIRECTORY harness/judge/plots DESTINATION ${doc_folder}/harness/judge)
-install(DIRECTORY tests/consumer/vendor DESTINATION ${doc_folder}/tests/consumer)
+install(DIRECTORY tests/consumer/vendor tests/consumer/gate DESTINATION ${doc_folder}/tests/consumer)
 
 # A man page for each verb, from the program's own --help.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)

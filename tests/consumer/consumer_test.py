@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A vendor's way, from the installed package to a judged run: consumer_test.py CMAKE BUILD VENDOR CMAKE_ARGUMENTS...
+"""A vendor's way, from the installed package to a judged run: consumer_test.py CMAKE BUILD VENDOR GATE CMAKE_ARGUMENTS...
 
 Installs BUILD into a temporary prefix, builds the project VENDOR against it, and runs its plugins through the installed
-program: the correct ones pass, the one with a kernel bug is a mismatch.
+program: the correct ones pass, the one with a kernel bug is a mismatch. GATE judges tensors in a program of its own.
 """
 import json
 import os
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-CMAKE, BUILD, VENDOR, *CMAKE_ARGUMENTS = sys.argv[1:]
+CMAKE, BUILD, VENDOR, GATE, *CMAKE_ARGUMENTS = sys.argv[1:]
 CASES = ["matmul/f32/m=5,n=7,k=64/fill=normal/seed=0", "matmul/f32/m=33,n=17,k=129/fill=uniform/seed=1"]
 
 
@@ -81,6 +81,23 @@ class Consumer(unittest.TestCase):
         done = self.do(pathlib.Path(CMAKE).with_name("ctest"), "--test-dir", self.build, "--output-on-failure")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("tests passed", done.stdout)
+
+    def test_a_kernel_is_gated_in_a_program(self):
+        build = self.dir / "gate"
+        self.check(CMAKE, "-S", GATE, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", *CMAKE_ARGUMENTS)
+        self.check(CMAKE, "--build", build)
+        self.check(build / "gate")
+        done = self.do(build / "gate_wrong")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("mismatch  softmax f32 shape=16x100", done.stdout)
+        test = (pathlib.Path(GATE) / "gate_test.cc").read_text()
+        self.assertLess(sum(bool(line.strip()) for line in test.splitlines() if not line.startswith("//")), 40)
+
+    def test_the_library_exports_its_functions_alone(self):
+        symbols = self.check("nm", "-D", "--defined-only", "--format=posix", self.prefix / "lib/libassay.so").stdout
+        exported = {line.split()[0] for line in symbols.splitlines()}
+        header = (self.prefix / "include/assay/assay/assay.h").read_text()
+        self.assertEqual(exported, set(re.findall(r"^ASSAY_API .*?(assay_\w+)\(", header, re.MULTILINE)))
 
     def test_a_plugin_exports_its_entry_point_alone(self):
         for name in ("vendor", "vendor_cxx"):

@@ -20,7 +20,7 @@ MAX_LINES = 499  # the hard cap is below 500
 LAYERS = (("harness/base/",), ("harness/data/",), ("harness/model/",), ("golden/",), ("ops/",),
           ("harness/plan/", "harness/exec/", "harness/judge/", "harness/perf/", "harness/regress/"), ("harness/cases/",),
           ("harness/results/",), ("harness/run/device/",), ("harness/run/timing/",), ("harness/run/trial/",),
-          ("harness/run/",), ("harness/check/", "harness/power/", "harness/explore/"))
+          ("harness/run/",), ("harness/check/", "harness/power/", "harness/explore/"), ("harness/c_api/",))
 
 
 def allowed(path):
@@ -93,7 +93,8 @@ def self_test():
            ("harness/run/device/a.cc", "harness/run/timing/t.h"), ("harness/run/timing/a.cc", "harness/run/trial/t.h"),
            ("harness/run/trial/a.cc", "harness/run/r.h"), ("harness/run/device/a.cc", "harness/run/r.h"),
            ("harness/run/a.cc", "harness/check/k.h"), ("harness/power/a.cc", "harness/check/k.h"),
-           ("harness/explore/a.cc", "harness/check/k.h"),
+           ("harness/explore/a.cc", "harness/check/k.h"), ("harness/check/a.cc", "harness/c_api/a.h"),
+           ("harness/c_api/a.cc", "harness/cli/c.h"), ("harness/c_api/a.cc", "reports/r.h"),
            ("reports/a.cc", "golden/g.h"), ("reports/a.cc", "harness/cli/c.h"), ("harness/other/a.cc", "harness/base/b.h"),
            ("harness/plan/a.cc", "harness/exec/absent.h"), ("golden/a.cc", "<ops/operator.h>")]
     good = [("harness/data/a.cc", "harness/base/b.h"), ("golden/a.cc", "harness/data/d.h"), ("ops/matmul/a.cc", "golden/g.h"),
@@ -103,13 +104,13 @@ def self_test():
             ("harness/judge/a.cc", "ops/matmul/matmul.h"), ("harness/run/a.cc", "harness/exec/e.h"),
             ("harness/run/timing/a.cc", "harness/run/device/d.h"), ("harness/run/trial/a.cc", "harness/run/timing/t.h"),
             ("harness/run/a.cc", "harness/run/trial/t.h"), ("harness/power/a.cc", "harness/run/device/d.h"),
-            ("harness/check/a.cc", "harness/run/r.h"), ("harness/explore/a.cc", "harness/run/r.h"),
+            ("harness/check/a.cc", "harness/run/r.h"), ("harness/c_api/a.cc", "harness/check/k.h"), ("harness/explore/a.cc", "harness/run/r.h"),
             ("reports/html/a.cc", "harness/model/m.h"),
             ("harness/cli/golden/a.cc", "reports/r.h"), ("golden/a.cc", "<string>")]
     headers = ["harness/base/b.h", "harness/data/d.h", "harness/model/m.h", "golden/g.h", "ops/operator.h",
                "ops/matmul/matmul.h", "harness/plan/p.h", "harness/exec/e.h", "harness/run/r.h", "harness/check/k.h",
                "harness/run/device/d.h", "harness/run/timing/t.h", "harness/run/trial/t.h",
-               "harness/cli/c.h", "reports/r.h", "backends/abi/x.h", "backends/common/x.h", "backends/gpu/x.h"]
+               "harness/c_api/a.h", "harness/cli/c.h", "reports/r.h", "backends/abi/x.h", "backends/common/x.h", "backends/gpu/x.h"]
     failures = []
     for cases, expected in ((bad, 1), (good, 0)):
         for path, include in cases:

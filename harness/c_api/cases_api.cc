@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases of suites: their inputs, and outputs judged for them.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/c_api/api_call.h"
+#include "harness/c_api/given_array.h"
+#include "harness/c_api/verdict_object.h"
+#include "harness/plan/catalog.h"
+
+struct assay_cases {
+  std::vector<assay::PlannedCase> cases;
+  std::vector<std::string> ids;
+};
+
+struct assay_case {
+  assay::PlannedCase planned;
+  assay::UserCase user;  // keeps the golden values of the first judgement
+  std::string text;
+};
+
+namespace assay::c_api {
+namespace {
+
+std::vector<std::string> SplitAtCommas(const char* text) {
+  std::vector<std::string> words;
+  std::string rest = TextOr(text);
+  while (!rest.empty()) {
+    const size_t comma = rest.find(',');
+    if (const std::string word = rest.substr(0, comma); !word.empty()) words.push_back(word);
+    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+  }
+  return words;
+}
+
+Result<CaseOptions> OptionsOf(const assay_selection& selection) {
+  CaseOptions options;
+  options.suite = TextOr(selection.suite);
+  options.ops = SplitAtCommas(selection.ops);
+  options.dtypes = SplitAtCommas(selection.dtypes);
+  options.filter = TextOr(selection.filter, "*");
+  if (selection.n_cases > 0 && selection.cases == nullptr) return UsageError("cases is NULL, but n_cases is not 0");
+  for (uint64_t i = 0; i < selection.n_cases; ++i) options.cases.push_back(TextOr(selection.cases[i]));
+  return options;
+}
+
+nlohmann::ordered_json OperandsJson(const std::vector<Operand>& operands) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Operand& o : operands) list.push_back({{"name", o.name}, {"dtype", Name(o.dtype)}, {"shape", o.shape}});
+  return list;
+}
+
+std::string TextOf(const PlannedCase& planned, const CaseData& data) {
+  const CaseSpec& spec = planned.spec;
+  const OpSchema& schema = data.op->schema();
+  const AttrReader reader(spec, schema);
+  nlohmann::ordered_json json = {{"id", spec.Id()},   {"op", spec.op},     {"dtype", DTypeListText(spec.dtypes)},
+                                 {"fill", spec.fill}, {"seed", spec.seed}, {"requirement", RequirementOf(planned)}};
+  json["attrs"] = nlohmann::ordered_json::object();
+  for (const AttrDef& attr : schema.attrs) json["attrs"][attr.key] = reader.Text(attr.key);
+  json["inputs"] = OperandsJson(data.problem.inputs);
+  json["outputs"] = OperandsJson(data.problem.outputs);
+  return json.dump();
+}
+
+// By what outputs of the case are judged: what is stated, else what the suite demands of it, else what `assay check`
+// takes for these types.
+CheckRequest CaseRequest(const PlannedCase& planned, const char* contract) {
+  CheckRequest request;
+  request.op = planned.spec.op;
+  request.contract = contract == nullptr || *contract == '\0' ? planned.requirement : contract;
+  request.requirement = RequirementOf(planned);
+  return request;
+}
+
+Result<std::unique_ptr<assay_case>> Make(const PlannedCase& planned) {
+  auto data = PrepareInputs(*planned.bound);
+  if (!data) return tl::unexpected(data.error());
+  auto made = std::make_unique<assay_case>();
+  made->planned = planned;
+  made->text = TextOf(planned, *data);
+  made->user.asker = Asker::kProgram;
+  made->user.fill = planned.spec.fill;
+  made->user.data = *std::move(data);
+  return made;
+}
+
+Status TakeOutputs(assay_case& one, uint64_t count, const assay_array* const* outputs) {
+  const Problem& problem = one.user.data.problem;
+  const auto given = TakeArrays(one.user.data.op->schema(), outputs, count, true);
+  if (!given) return tl::unexpected(given.error());
+  auto copied = CopyArrays(*given);
+  if (!copied) return tl::unexpected(copied.error());
+  auto got = TakeTensors(problem, problem.outputs, problem.outputs.size(), *std::move(copied), Asker::kProgram);
+  if (!got) return tl::unexpected(got.error());
+  one.user.got = *std::move(got);
+  return {};
+}
+
+Status JudgeCase(assay_case& one, uint64_t count, const assay_array* const* outputs, const char* contract,
+                 assay_verdict** verdict) {
+  if (auto taken = TakeOutputs(one, count, outputs); !taken) return taken;
+  const CheckRequest request = CaseRequest(one.planned, contract);
+  if (auto set = SetContracts(request, one.planned.spec, one.user); !set) return set;
+  one.user.contract_is_default = contract == nullptr || *contract == '\0';
+  auto judged = Judge(request, one.user);
+  one.user.got.clear();
+  if (!judged) return tl::unexpected(judged.error());
+  *verdict = judged->release();
+  return {};
+}
+
+// Whether there is such an object and, of its operands, such an index.
+Status CheckIndex(const assay_case* one, uint64_t index, size_t count, const char* what) {
+  if (one == nullptr) return UsageError("the case is NULL");
+  if (index < count) return {};
+  return UsageError(fmt::format("there is no {} {}; the case has {}", what, index, count));
+}
+
+}  // namespace
+}  // namespace assay::c_api
+
+using assay::Status;
+using assay::UsageError;
+using assay::c_api::Call;
+
+int32_t assay_cases_select(const assay_selection* selection, assay_cases** cases) {
+  if (cases != nullptr) *cases = nullptr;
+  return Call([&]() -> Status {
+    if (cases == nullptr) return UsageError("there is nowhere to put the cases: it is NULL");
+    const auto known = assay::c_api::Known(selection, "selection");
+    if (!known) return tl::unexpected(known.error());
+    const auto options = assay::c_api::OptionsOf(*known);
+    if (!options) return tl::unexpected(options.error());
+    // A scheduler's shard is that of its own tests.
+    auto planned = assay::PlanCases(*options, [](const char*) -> const char* { return nullptr; });
+    if (!planned) return tl::unexpected(planned.error());
+    if (planned->selection.cases.empty()) return UsageError(planned->selection.empty_message);
+    auto found = std::make_unique<assay_cases>();
+    found->cases = std::move(planned->selection.cases);
+    for (const assay::PlannedCase& one : found->cases) found->ids.push_back(one.spec.Id());
+    *cases = found.release();
+    return {};
+  });
+}
+
+void assay_cases_free(assay_cases* cases) {
+  delete cases;
+}
+
+uint64_t assay_cases_count(const assay_cases* cases) {
+  return cases == nullptr ? 0 : cases->ids.size();
+}
+
+const char* assay_cases_id(const assay_cases* cases, uint64_t index) {
+  return index < assay_cases_count(cases) ? cases->ids[index].c_str() : nullptr;
+}
+
+int32_t assay_case_make(const assay_cases* cases, uint64_t index, assay_case** made) {
+  if (made != nullptr) *made = nullptr;
+  return Call([&]() -> Status {
+    if (made == nullptr) return UsageError("there is nowhere to put the case: it is NULL");
+    if (index >= assay_cases_count(cases)) {
+      return UsageError(fmt::format("there is no case {}; {} are selected", index, assay_cases_count(cases)));
+    }
+    auto one = assay::c_api::Make(cases->cases[index]);
+    if (!one) return tl::unexpected(one.error());
+    *made = one->release();
+    return {};
+  });
+}
+
+void assay_case_free(assay_case* one) {
+  delete one;
+}
+
+const char* assay_case_text(const assay_case* one) {
+  return one == nullptr ? "" : one->text.c_str();
+}
+
+uint64_t assay_case_count_inputs(const assay_case* one) {
+  return one == nullptr ? 0 : one->user.data.problem.inputs.size();
+}
+
+uint64_t assay_case_count_outputs(const assay_case* one) {
+  return one == nullptr ? 0 : one->user.data.problem.outputs.size();
+}
+
+int32_t assay_case_input(const assay_case* one, uint64_t index, assay_array* array) {
+  return Call([&]() -> Status {
+    const size_t count = assay_case_count_inputs(one);
+    if (auto there = assay::c_api::CheckIndex(one, index, count, "input"); !there) return there;
+    const assay::Operand& operand = one->user.data.problem.inputs[index];
+    const void* data = one->user.data.inputs[index].data();
+    return assay::c_api::ShowArray(operand.name, operand.dtype, operand.shape, data, array);
+  });
+}
+
+int32_t assay_case_output(const assay_case* one, uint64_t index, assay_array* array) {
+  return Call([&]() -> Status {
+    const size_t count = assay_case_count_outputs(one);
+    if (auto there = assay::c_api::CheckIndex(one, index, count, "output"); !there) return there;
+    const assay::Operand& operand = one->user.data.problem.outputs[index];
+    return assay::c_api::ShowArray(operand.name, operand.dtype, operand.shape, nullptr, array);
+  });
+}
+
+int32_t assay_case_judge(assay_case* one, uint64_t n_outputs, const assay_array* const* outputs, const char* contract,
+                         assay_verdict** verdict) {
+  if (verdict != nullptr) *verdict = nullptr;
+  return Call([&]() -> Status {
+    if (verdict == nullptr) return UsageError("there is nowhere to put the verdict: it is NULL");
+    if (one == nullptr) return UsageError("the case is NULL");
+    return assay::c_api::JudgeCase(*one, n_outputs, outputs, contract, verdict);
+  });
+}

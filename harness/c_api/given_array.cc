@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/c_api/given_array.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "harness/c_api/api_call.h"
+#include "harness/cases/host_memory.h"
+#include "harness/check/tensor_args.h"
+
+namespace assay::c_api {
+namespace {
+
+constexpr int32_t kMaxRank = 64;  // NumPy has 64 as well
+
+std::optional<DType> TypeOf(const assay_array& array) {
+  if (array.type_code == ASSAY_BOOL && array.bits == 8) return DType::kI8;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const DTypeInfo& info = Info(static_cast<DType>(i));
+    if (info.dlpack_code == array.type_code && info.dlpack_bits == array.bits) return info.dtype;
+  }
+  return std::nullopt;
+}
+
+std::string TypeText(const assay_array& array) {
+  const char* codes[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
+  return array.type_code < std::size(codes) ? fmt::format("{}{}", codes[array.type_code], array.bits)
+                                            : fmt::format("DLPack code {} of {} bits", array.type_code, array.bits);
+}
+
+constexpr const char* kKnownTypes = "f64 f32 f16 bf16 e4m3 e5m2 i8 i32 i64 c64 c128 and bool are judged";
+
+struct ReadAs {
+  DType stored;  // as the bytes are read
+  DType wanted;  // as the values are judged
+};
+
+// Unsigned integers are the bits of what `type` says.
+Result<ReadAs> TypesOf(const assay_array& array) {
+  if (array.lanes != 1) return UsageError(fmt::format("it has {} lanes; give one, and an axis more", array.lanes));
+  std::optional<DType> wanted;
+  if (array.type != nullptr) {
+    const auto parsed = ParseDType(array.type);
+    if (!parsed) return tl::unexpected(parsed.error());
+    wanted = *parsed;
+  }
+  if (array.type_code == ASSAY_UINT && (array.bits == 8 || array.bits == 16)) {
+    const char* possible = array.bits == 16 ? "bf16 or f16" : "e4m3, e5m2 or i8";
+    if (wanted && SizeOf(*wanted) * 8 == array.bits) return ReadAs{*wanted, *wanted};
+    return UsageError(fmt::format("elements of type {} have no meaning of their own: say what the bits hold, {}",
+                                  TypeText(array), possible));
+  }
+  const auto stored = TypeOf(array);
+  if (!stored) return UsageError(fmt::format("elements of type {} are not judged; {}", TypeText(array), kKnownTypes));
+  return ReadAs{*stored, wanted.value_or(*stored)};
+}
+
+// Below it nobody is asked whether it fits: that takes longer than the copy.
+constexpr double kAskedBytes = 0x1p24;
+
+// The elements, or an error where they cannot be in this machine's memory.
+Result<Shape> ShapeOf(const assay_array& array, DType stored) {
+  if (array.rank < 0 || array.rank > kMaxRank) {
+    return UsageError(fmt::format("it has {} axes; 0 to {} are possible", array.rank, kMaxRank));
+  }
+  if (array.rank > 0 && array.shape == nullptr) return UsageError("its shape is NULL");
+  Shape shape(array.shape, array.shape + array.rank);
+  double bytes = SizeOf(stored);
+  for (const int64_t extent : shape) {
+    if (extent < 0) return UsageError(fmt::format("its shape has an axis of {} elements", extent));
+    bytes *= static_cast<double>(extent);
+  }
+  if (bytes == 0) {
+    return UsageError(
+        fmt::format("its shape is {}: there is no element to judge; leave empty tensors out", ShapeText(shape)));
+  }
+  if (bytes > kAskedBytes && bytes > AvailableBytes()) {
+    return Fail(ErrorCode::kIo, fmt::format("its {:.3g} bytes do not fit into this host's memory", bytes));
+  }
+  if (array.data == nullptr) return UsageError("its data are NULL");
+  return shape;
+}
+
+Result<Tensor> Copy(const assay_array& array) {
+  const auto types = TypesOf(array);
+  if (!types) return tl::unexpected(types.error());
+  const auto shape = ShapeOf(array, types->stored);
+  if (!shape) return tl::unexpected(shape.error());
+  const Shape strides =
+      array.strides == nullptr ? RowMajorStrides(*shape) : Shape(array.strides, array.strides + array.rank);
+  Tensor tensor(types->stored, *shape);
+  // Gather only reads.
+  auto* data = const_cast<std::byte*>(static_cast<const std::byte*>(array.data));
+  Gather({types->stored, *shape, strides, data}, tensor);
+  return ConvertTensor(std::move(tensor), types->wanted);
+}
+
+// The operands of one side in the operator's order, optional ones included.
+std::vector<std::string> OrderOf(const OpSchema& schema, bool outputs) {
+  if (outputs) return schema.outputs;
+  std::vector<std::string> all;
+  for (const OperandDoc& o : schema.layouts) all.push_back(o.name);
+  if (all.empty()) all = schema.operands;
+  std::erase_if(
+      all, [&](const std::string& name) { return std::ranges::find(schema.outputs, name) != schema.outputs.end(); });
+  return all;
+}
+
+// Names those without one.
+Status NameAll(const OpSchema& schema, bool are_outputs, GivenArrays& given) {
+  const std::vector<std::string> order = OrderOf(schema, are_outputs);
+  auto next = order.begin();
+  for (std::string& name : given.names) {
+    if (!name.empty()) continue;
+    while (next != order.end() && std::ranges::find(given.names, *next) != given.names.end()) ++next;
+    if (next == order.end()) {
+      return UsageError(fmt::format("{} has {} {}, and {} were given: {}", schema.op, order.size(),
+                                    are_outputs ? "outputs" : "inputs", given.names.size(), fmt::join(order, ", ")));
+    }
+    name = *next;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<GivenArrays> TakeArrays(const OpSchema& schema, const assay_array* const* arrays, uint64_t count,
+                               bool are_outputs) {
+  const char* what = are_outputs ? "outputs" : "inputs";
+  if (count > 0 && arrays == nullptr) return UsageError(fmt::format("{} is NULL, but has {} arrays", what, count));
+  GivenArrays given;
+  for (uint64_t i = 0; i < count; ++i) {
+    auto array = Known(arrays[i], fmt::format("{}[{}]", what, i).c_str());
+    if (!array) return tl::unexpected(array.error());
+    given.arrays.push_back(*array);
+    given.names.push_back(TextOr(array->name));
+  }
+  if (auto named = NameAll(schema, are_outputs, given); !named) return tl::unexpected(named.error());
+  return given;
+}
+
+Result<std::vector<NamedTensor>> CopyArrays(const GivenArrays& given) {
+  std::vector<NamedTensor> tensors;
+  for (size_t i = 0; i < given.arrays.size(); ++i) {
+    auto tensor = Copy(given.arrays[i]);
+    if (!tensor) return Fail(tensor.error().code, given.names[i] + ": " + tensor.error().message);
+    tensors.push_back({given.names[i], *std::move(tensor)});
+  }
+  return tensors;
+}
+
+Status ShowArray(const std::string& name, DType dtype, const Shape& shape, const void* data, assay_array* array) {
+  if (auto known = Known<assay_array>(array, "array"); !known) return tl::unexpected(known.error());
+  const DTypeInfo& info = Info(dtype);
+  array->name = name.c_str();
+  array->data = data;
+  array->shape = shape.data();
+  array->strides = nullptr;
+  array->rank = static_cast<int32_t>(shape.size());
+  array->type_code = info.dlpack_code;
+  array->bits = info.dlpack_bits;
+  array->lanes = 1;
+  array->type = nullptr;
+  return {};
+}
+
+}  // namespace assay::c_api

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay_judge and the verdicts.
+#include <fmt/format.h>
+
+#include "harness/c_api/api_call.h"
+#include "harness/c_api/given_array.h"
+#include "harness/c_api/verdict_object.h"
+#include "harness/check/check_text.h"
+
+namespace assay::c_api {
+namespace {
+
+Status CheckTier(const std::string& tier) {
+  if (tier == "auto" || tier == "fast" || tier == "reproducible") return {};
+  return UsageError(fmt::format("tier '{}' is not auto, fast or reproducible", tier));
+}
+
+Result<CheckRequest> RequestOf(const assay_question& question) {
+  CheckRequest request;
+  if (question.op == nullptr) return UsageError("op is NULL; name the operator, such as matmul");
+  request.op = question.op;
+  if (question.n_attrs > 0 && question.attrs == nullptr) return UsageError("attrs is NULL, but n_attrs is not 0");
+  for (uint64_t i = 0; i < question.n_attrs; ++i) {
+    const std::string key = TextOr(question.attrs[2 * i]);
+    if (key.empty()) return UsageError(fmt::format("attribute {} has no name", i));
+    request.attrs.push_back(key + "=" + TextOr(question.attrs[2 * i + 1]));
+  }
+  request.contract = TextOr(question.contract);
+  request.requirement = TextOr(question.require);
+  request.tier = TextOr(question.tier, "auto");
+  if (auto known = CheckTier(request.tier); !known) return tl::unexpected(known.error());
+  return request;
+}
+
+Result<UserCase> Bind(const assay_question& question, const CheckRequest& request) {
+  const auto op = FindOperator(request.op);
+  if (!op) return tl::unexpected(op.error());
+  const OpSchema& schema = (*op)->schema();
+  const auto inputs = TakeArrays(schema, question.inputs, question.n_inputs, false);
+  if (!inputs) return tl::unexpected(inputs.error());
+  const auto outputs = TakeArrays(schema, question.outputs, question.n_outputs, true);
+  if (!outputs) return tl::unexpected(outputs.error());
+  // What is missing is said before anything is copied.
+  if (auto fine = CheckOperandNames(schema, inputs->names, outputs->names, Asker::kProgram); !fine) {
+    return tl::unexpected(fine.error());
+  }
+  TensorSet set;
+  for (const auto& [from, to] : {std::pair(&*inputs, &set.inputs), std::pair(&*outputs, &set.outputs)}) {
+    auto copied = CopyArrays(*from);
+    if (!copied) return Fail(copied.error().code, request.op + ": " + copied.error().message);
+    *to = *std::move(copied);
+  }
+  return BindTensors(request, std::move(set), Asker::kProgram);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<assay_verdict>> Judge(const CheckRequest& request, UserCase& user) {
+  auto judged = JudgeUserCase(request, user, {});
+  if (!judged) return tl::unexpected(judged.error());
+  const Record& record = judged->record;
+  auto verdict = std::make_unique<assay_verdict>();
+  verdict->passed = judged->worst().decision.verdict == Verdict::kPass;
+  verdict->name = record.verdict;
+  verdict->result_class = record.result_class;
+  verdict->reason = record.reason;
+  verdict->record = ToJsonLine(record);
+  verdict->text = CheckText(user, *judged);
+  return verdict;
+}
+
+}  // namespace assay::c_api
+
+using assay::c_api::Call;
+
+int32_t assay_judge(const assay_question* question, assay_verdict** verdict) {
+  if (verdict != nullptr) *verdict = nullptr;
+  return Call([&]() -> assay::Status {
+    if (verdict == nullptr) return assay::UsageError("there is nowhere to put the verdict: it is NULL");
+    const auto known = assay::c_api::Known(question, "question");
+    if (!known) return tl::unexpected(known.error());
+    const auto request = assay::c_api::RequestOf(*known);
+    if (!request) return tl::unexpected(request.error());
+    auto user = assay::c_api::Bind(*known, *request);
+    if (!user) return tl::unexpected(user.error());
+    auto judged = assay::c_api::Judge(*request, *user);
+    if (!judged) return tl::unexpected(judged.error());
+    *verdict = judged->release();
+    return {};
+  });
+}
+
+void assay_verdict_free(assay_verdict* verdict) {
+  delete verdict;
+}
+
+int32_t assay_verdict_passed(const assay_verdict* verdict) {
+  return verdict != nullptr && verdict->passed ? 1 : 0;
+}
+
+const char* assay_verdict_name(const assay_verdict* verdict) {
+  return verdict == nullptr ? "" : verdict->name.c_str();
+}
+
+const char* assay_verdict_class(const assay_verdict* verdict) {
+  return verdict == nullptr ? "" : verdict->result_class.c_str();
+}
+
+const char* assay_verdict_reason(const assay_verdict* verdict) {
+  return verdict == nullptr ? "" : verdict->reason.c_str();
+}
+
+const char* assay_verdict_record(const assay_verdict* verdict) {
+  return verdict == nullptr ? "" : verdict->record.c_str();
+}
+
+const char* assay_verdict_text(const assay_verdict* verdict) {
+  return verdict == nullptr ? "" : verdict->text.c_str();
+}

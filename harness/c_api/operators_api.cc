@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operators take, for those who translate arguments.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/c_api/api_call.h"
+#include "ops/operator.h"
+
+namespace assay::c_api {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+Json AttrJson(const AttrDef& attr) {
+  const char* types[] = {"int", "float", "name", "dims", "axes"};
+  return {{"key", attr.key},
+          {"type", types[static_cast<int>(attr.type)]},
+          {"default", attr.default_value},
+          {"choices", attr.choices},
+          {"doc", attr.doc}};
+}
+
+Json OperatorJson(const OpSchema& schema) {
+  Json json = {{"op", schema.op}, {"doc", schema.doc}};
+  json["inputs"] = Json::array(), json["optional_inputs"] = Json::array();
+  json["outputs"] = schema.outputs;
+  json["layouts"] = Json::object(), json["attrs"] = Json::array();
+  for (const std::string& name : schema.operands) {
+    if (!IsAmong(schema.outputs, name)) json["inputs"].push_back(name);
+  }
+  for (const OperandDoc& o : schema.layouts) {
+    json["layouts"][o.name] = o.layout;
+    if (!IsAmong(schema.operands, o.name) && !IsAmong(schema.outputs, o.name))
+      json["optional_inputs"].push_back(o.name);
+  }
+  for (const AttrDef& attr : schema.attrs) json["attrs"].push_back(AttrJson(attr));
+  return json;
+}
+
+const std::string& AllOperators() {
+  static const std::string text = [] {
+    Json all = Json::array();
+    for (const Operator* op : OperatorRegistry::Global().All()) all.push_back(OperatorJson(op->schema()));
+    return all.dump();
+  }();
+  return text;
+}
+
+}  // namespace
+}  // namespace assay::c_api
+
+int32_t assay_operators(const char** json) {
+  return assay::c_api::Call([&]() -> assay::Status {
+    if (json == nullptr) return assay::UsageError("there is nowhere to put the text: it is NULL");
+    *json = assay::c_api::AllOperators().c_str();
+    return {};
+  });
+}

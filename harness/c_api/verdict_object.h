@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes back of a judgement: texts alone, so that no tensor lives as long as a verdict.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "harness/c_api/assay/assay.h"
+#include "harness/check/check_case.h"
+
+struct assay_verdict {
+  bool passed = false;
+  std::string name, result_class, reason, record, text;
+};
+
+namespace assay::c_api {
+
+// Computes the golden values that are missing, and judges.
+Result<std::unique_ptr<assay_verdict>> Judge(const CheckRequest& request, UserCase& user);
+
+}  // namespace assay::c_api

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/check/tensor_set.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "harness/base/nearest_word.h"
+#include "harness/cases/host_memory.h"
+#include "harness/check/tensor_args.h"
+#include "harness/plan/catalog.h"
+
+namespace assay {
+namespace {
+
+std::string TakesText(const OpSchema& schema) {
+  std::vector<std::string> texts;
+  for (const OperandDoc& o : schema.layouts) {
+    texts.push_back(o.name + o.layout + (o.doc.empty() ? "" : " (" + o.doc + ")"));
+  }
+  if (texts.empty()) texts = schema.operands;
+  const bool several = schema.outputs.size() > 1;
+  return fmt::format("it takes {} ({} {} the output{})", fmt::join(texts, ", "), fmt::join(schema.outputs, ", "),
+                     several ? "are" : "is", several ? "s" : "");
+}
+
+bool IsAmong(std::span<const std::string> names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool MayHave(const OpSchema& schema, const std::string& name) {
+  const bool listed = std::ranges::find(schema.layouts, name, &OperandDoc::name) != schema.layouts.end();
+  // Without layouts optional operands are not listed: Bind decides.
+  return listed || schema.layouts.empty() || IsAmong(schema.operands, name);
+}
+
+Status CheckGiven(const OpSchema& schema, std::span<const std::string> names, bool is_output, Asker asker) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    const char* kind = is_output ? "output" : "input";
+    if (!MayHave(schema, names[i]) || is_output != IsAmong(schema.outputs, names[i])) {
+      return UsageError(fmt::format("{} has no {} '{}'; {}", schema.op, kind, names[i], TakesText(schema)));
+    }
+    if (IsAmong(names.first(i), names[i])) {
+      return UsageError(fmt::format("{} gives '{}' twice; give it once", OptionName(asker, kind), names[i]));
+    }
+  }
+  return {};
+}
+
+Result<AttrList> GivenAttrs(const OpSchema& schema, const CheckRequest& request, Asker asker) {
+  auto given = ParsePairs(request.attrs, OptionName(asker, "attr"));
+  if (!given) return tl::unexpected(given.error());
+  std::vector<std::string> known;
+  for (const AttrDef& attr : schema.attrs) known.push_back(attr.key);
+  for (const auto& [key, value] : *given) {
+    if (schema.Find(key) != nullptr) continue;
+    return UsageError(
+        fmt::format("{} has no attribute '{}'{}; {}", schema.op, key, DidYouMean(key, known), kWhatOperatorsTake));
+  }
+  return AttrList(given->begin(), given->end());
+}
+
+std::vector<Operand> OperandsOf(const TensorSet& set) {
+  std::vector<Operand> operands;
+  for (const auto* tensors : {&set.inputs, &set.outputs}) {
+    for (const auto& [name, tensor] : *tensors) operands.push_back({name, tensor.dtype(), tensor.shape()});
+  }
+  return operands;
+}
+
+// Precondition: CheckOperandNames.
+Result<Problem> BindOperands(const Operator& op, const CheckRequest& request, const std::vector<Operand>& operands,
+                             Asker asker) {
+  auto given = GivenAttrs(op.schema(), request, asker);
+  if (!given) return tl::unexpected(given.error());
+  CaseSpec spec;
+  spec.op = op.schema().op;
+  auto attrs = op.InferAttrs(operands, *std::move(given));
+  if (!attrs) return tl::unexpected(attrs.error());
+  spec.attrs = *std::move(attrs);
+  for (const std::string& name : op.schema().operands) {
+    spec.dtypes.push_back(std::ranges::find(operands, name, &Operand::name)->dtype);
+  }
+  return op.Bind(spec);
+}
+
+// Leading axes of extent 1 do not change which element is where.
+bool SameLayout(const Shape& got, const Shape& expected) {
+  const auto tail = [](const Shape& shape) {
+    return Shape(std::ranges::find_if(shape, [](int64_t extent) { return extent != 1; }), shape.end());
+  };
+  return tail(got) == tail(expected);
+}
+
+const std::vector<OperandDoc>& LayoutsOf(const Problem& problem) {
+  return OperatorRegistry::Global().Find(problem.spec.op)->schema().layouts;
+}
+
+bool MayBroadcast(const Problem& problem, const std::string& name) {
+  return std::ranges::any_of(LayoutsOf(problem), [&](const OperandDoc& o) { return o.name == name && o.broadcasts; });
+}
+
+Status CheckFit(const Problem& problem, const Operand& expected, const Tensor& got, Asker asker) {
+  const std::string& name = expected.name;
+  std::string attrs;
+  for (const auto& [key, value] : problem.spec.attrs) attrs += fmt::format(" {}={}", key, value);
+  if (got.dtype() != expected.dtype) {
+    return UsageError(fmt::format("{}: {} has dtype {}, expected {}; say {} {}={} if its values are of that type",
+                                  problem.spec.op, name, Name(got.dtype()), Name(expected.dtype),
+                                  OptionName(asker, "dtype"), name, Name(expected.dtype)));
+  }
+  if (SameLayout(got.shape(), expected.shape)) return {};
+  if (MayBroadcast(problem, name) && BroadcastsTo(got.shape(), expected.shape)) return {};
+  const std::vector<OperandDoc>& layouts = LayoutsOf(problem);
+  const auto doc = std::ranges::find(layouts, name, &OperandDoc::name);
+  const std::string layout = doc == layouts.end() || doc->layout.find(',') == std::string::npos
+                                 ? ""
+                                 : fmt::format("; {}{}: transpose a tensor of another layout", doc->name, doc->layout);
+  return UsageError(fmt::format("{}: {} has shape {}, expected {} (with{}){}", problem.spec.op, name,
+                                ShapeText(got.shape()), ShapeText(expected.shape), attrs, layout));
+}
+
+}  // namespace
+
+Result<const Operator*> FindOperator(const std::string& name) {
+  const Operator* op = OperatorRegistry::Global().Find(name);
+  if (op == nullptr) return UnknownOperator(name, Catalog());
+  return op;
+}
+
+Status CheckOperandNames(const OpSchema& schema, std::span<const std::string> inputs,
+                         std::span<const std::string> outputs, Asker asker) {
+  if (auto fine = CheckGiven(schema, inputs, false, asker); !fine) return fine;
+  if (auto fine = CheckGiven(schema, outputs, true, asker); !fine) return fine;
+  for (const std::string& name : schema.operands) {
+    if (IsAmong(inputs, name) || IsAmong(outputs, name)) continue;
+    return UsageError(fmt::format("{} needs {}, which is missing; {}", schema.op,
+                                  OperandWord(asker, IsAmong(schema.outputs, name), name), TakesText(schema)));
+  }
+  return {};
+}
+
+Result<std::vector<Tensor>> TakeTensors(const Problem& problem, const std::vector<Operand>& expected, size_t outputs,
+                                        std::vector<NamedTensor> given, Asker asker) {
+  std::vector<Tensor> tensors;
+  std::vector<std::string> names;
+  for (const Operand& operand : expected) {
+    names.push_back(operand.name);
+    const auto got = std::ranges::find(given, operand.name, &NamedTensor::name);
+    if (got == given.end()) {
+      const bool is_output = names.size() > expected.size() - outputs;
+      return UsageError(fmt::format("{} with these attributes also needs {} of {} {}", problem.spec.op,
+                                    OperandWord(asker, is_output, operand.name), Name(operand.dtype),
+                                    ShapeText(operand.shape)));
+    }
+    if (Status status = CheckFit(problem, operand, got->tensor, asker); !status) return tl::unexpected(status.error());
+    const bool complete = SameLayout(got->tensor.shape(), operand.shape);
+    tensors.push_back(complete ? std::move(got->tensor) : BroadcastTo(got->tensor, operand.shape));
+    tensors.back().Reshape(operand.shape);
+  }
+  for (const NamedTensor& got : given) {
+    if (IsAmong(names, got.name)) continue;
+    return UsageError(fmt::format("{} with these attributes takes {}, not '{}'; {}", problem.spec.op,
+                                  fmt::join(names, ", "), got.name, kWhatOperatorsTake));
+  }
+  return tensors;
+}
+
+Result<UserCase> BindTensors(const CheckRequest& request, TensorSet set, Asker asker) {
+  UserCase user;
+  user.asker = asker;
+  auto op = FindOperator(request.op);
+  if (!op) return tl::unexpected(op.error());
+  user.data.op = *op;
+  const std::vector<Operand> operands = OperandsOf(set);
+  std::vector<std::string> names;
+  for (const Operand& operand : operands) names.push_back(operand.name);
+  const auto all = std::span<const std::string>(names);
+  const size_t inputs = set.inputs.size();
+  if (auto fine = CheckOperandNames((*op)->schema(), all.first(inputs), all.subspan(inputs), asker); !fine) {
+    return tl::unexpected(fine.error());
+  }
+  auto problem = BindOperands(**op, request, operands, asker);
+  if (!problem) return tl::unexpected(problem.error());
+
+  std::vector<NamedTensor> given = std::move(set.inputs);
+  given.insert(given.end(), std::make_move_iterator(set.outputs.begin()), std::make_move_iterator(set.outputs.end()));
+  double held = 0;  // of what the case needs, and no longer available
+  for (const NamedTensor& one : given) held += static_cast<double>(one.tensor.bytes());
+  if (auto fits = CheckFitsHost(*problem, [held] { return AvailableBytes() + held; }); !fits) {
+    return UsageError(fits.error().message);
+  }
+  std::vector<Operand> expected = problem->inputs;
+  expected.insert(expected.end(), problem->outputs.begin(), problem->outputs.end());
+  auto tensors = TakeTensors(*problem, expected, problem->outputs.size(), std::move(given), asker);
+  if (!tensors) return tl::unexpected(tensors.error());
+  const std::span<const Tensor> given_inputs(tensors->data(), problem->inputs.size());
+  if (const Status valid = user.data.op->CheckInputs(*problem, given_inputs); !valid) {
+    return tl::unexpected(valid.error());
+  }
+  if (auto fine = SetContracts(request, problem->spec, user); !fine) return tl::unexpected(fine.error());
+
+  const auto first_output = tensors->begin() + std::ssize(problem->inputs);
+  user.got.assign(std::make_move_iterator(first_output), std::make_move_iterator(tensors->end()));
+  tensors->erase(first_output, tensors->end());
+  for (size_t k = 0; k < problem->outputs.size(); ++k) user.data.outputs.push_back({FocusedOn(*problem, k)});
+  user.data.problem = *std::move(problem);
+  user.data.inputs = *std::move(tensors);
+  user.data.input_hash = HashInputs(user.data.inputs);
+  return user;
+}
+
+}  // namespace assay
