@@ -14,6 +14,16 @@ install(FILES ${PROJECT_BINARY_DIR}/assay-config.cmake ${PROJECT_BINARY_DIR}/ass
 install(EXPORT assay-targets NAMESPACE assay:: DESTINATION ${package_folder})
 install(EXPORT assay-plugin_common-targets NAMESPACE assay:: DESTINATION ${package_folder})
 
+# The Python module, which finds the library beside itself: PYTHONPATH=<prefix>/lib/assay/python.
+install(DIRECTORY harness/python/assay DESTINATION lib/assay/python PATTERN __pycache__ EXCLUDE)
+
+# A wheel brings its shared libraries, as a relocatable package does (scripts/package.sh).
+if(ASSAY_BUNDLE_LIBRARIES)
+  install(RUNTIME_DEPENDENCY_SET assay-libraries DESTINATION lib/assay/deps
+    PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|mvec|dl|pthread|rt|resolv|util|gcc_s|stdc\\+\\+)\\.so"
+      "^lib(vulkan|cuda|cudart|cudnn|cublas|cufft|nvrtc|amdhip64|hsa-runtime64)")
+endif()
+
 # The guides, each at its place in the tree, so that they find each other, and what the vendors' guide starts from.
 set(doc_folder share/doc/assay)
 set(guides README.md CONTRIBUTING.md)

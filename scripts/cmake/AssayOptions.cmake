@@ -4,6 +4,7 @@
 include_guard(GLOBAL)
 
 option(ASSAY_BUILD_TESTS "Build tests and benchmarks" ON)
+option(ASSAY_BUNDLE_LIBRARIES "Install the shared libraries that are not the system's own beside the plugins" OFF)
 
 foreach(backend ONEDNN VULKAN CUDA HIP OPENCL)
   set(ASSAY_${backend} AUTO CACHE STRING "Build the ${backend} backend: AUTO, ON or OFF")

@@ -28,6 +28,12 @@ function(assay_find_deps_at target folder)
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
 endfunction()
 
+# For install(TARGETS) of what is always built.
+set(ASSAY_BUNDLED "")
+if(ASSAY_BUNDLE_LIBRARIES)
+  set(ASSAY_BUNDLED RUNTIME_DEPENDENCY_SET assay-libraries)
+endif()
+
 add_library(assay_warnings INTERFACE)
 target_compile_features(assay_warnings INTERFACE cxx_std_20 c_std_11)
 target_compile_options(assay_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
@@ -100,8 +106,10 @@ function(assay_add_plugin)
   endif()
   # A plugin that no run needs is not part of `product`: it is installed when it was built.
   set(optional "")
+  set(bundled ${ASSAY_BUNDLED})
   if(arg_APART OR NOT arg_DIRECTORY STREQUAL ASSAY_PLUGIN_DIR)
     set(optional OPTIONAL)
+    set(bundled "")
   endif()
-  install(TARGETS ${target} LIBRARY DESTINATION ${arg_DIRECTORY} ${optional})
+  install(TARGETS ${target} ${bundled} LIBRARY DESTINATION ${arg_DIRECTORY} ${optional})
 endfunction()

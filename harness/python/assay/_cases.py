@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of suites: the inputs that assay itself tests with, for a kernel that Python can call."""
+from __future__ import annotations
+
+import ctypes
+import json
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence, Union
+
+from . import _library
+from ._arrays import CArrays, GivenArray
+from ._check import Arrays, demand_pass, take_all
+from ._errors import UsageError
+from ._verdict import Verdict, take_verdict
+
+if TYPE_CHECKING:
+    import numpy
+
+Names = Union[None, str, Sequence[str]]
+
+_NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "i8": "int8", "i32": "int32", "i64": "int64",
+          "c64": "complex64", "c128": "complex128"}
+_ML_DTYPES = {"bf16": "bfloat16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
+_BITS = {"bf16": "uint16", "e4m3": "uint8", "e5m2": "uint8"}
+
+
+def _listed(what: str, names: Names) -> Optional[str]:
+    if names is None or isinstance(names, str):
+        return names
+    if not all(isinstance(name, str) for name in names):
+        raise UsageError(f"{what}={names!r} is no text and no sequence of texts")
+    return ",".join(names)
+
+
+def _dtype(name: str) -> tuple[Any, bool]:
+    """NumPy's type, and whether it only holds the bits, as ml_dtypes is not there."""
+    import numpy
+    if name in _NUMPY:
+        return numpy.dtype(_NUMPY[name]), False
+    try:
+        import ml_dtypes
+    except ImportError:
+        return numpy.dtype(_BITS[name]), True
+    return numpy.dtype(getattr(ml_dtypes, _ML_DTYPES[name])), False
+
+
+class Case:
+    """One case: its inputs, and judging what was made of them.
+
+    id, op, dtype: as `assay list cases` has them. attrs: all attributes, as texts. requirement: the contract that the
+    suite demands. outputs: name to (dtype, shape) of what is expected. note: what to know about the inputs; "".
+    """
+
+    def __init__(self, handle: ctypes.c_void_p) -> None:
+        self._handle, self._library = handle, _library.load()
+        text = json.loads(self._library.assay_case_text(handle).decode())
+        self.id: str = text["id"]
+        self.op: str = text["op"]
+        self.dtype: str = text["dtype"]
+        self.attrs: dict[str, str] = text["attrs"]
+        self.requirement: str = text["requirement"]
+        self.outputs = {o["name"]: (o["dtype"], tuple(o["shape"])) for o in text["outputs"]}
+        self.checked = 0  # how often
+        self._operands = text["inputs"]
+        self._inputs: Optional[dict[str, Any]] = None
+        bits = [o["name"] + " as " + o["dtype"] for o in self._operands if _dtype(o["dtype"])[1]]
+        self.note = f"without the package ml_dtypes these hold bits: {', '.join(bits)}" if bits else ""
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self._library.assay_case_free(self._handle)
+
+    def __repr__(self) -> str:
+        return f"<assay.Case {self.id}>"
+
+    @property
+    def inputs(self) -> dict[str, numpy.ndarray]:
+        """Arrays by name, in the operator's order, which are yours to change: judging has its own. bf16 and fp8 are types
+        of ml_dtypes, where that is there, else their bits as uint16 and uint8."""
+        if self._inputs is None:
+            self._inputs = {o["name"]: self._copy(i, o) for i, o in enumerate(self._operands)}
+        return self._inputs
+
+    def _copy(self, index: int, operand: dict[str, Any]) -> numpy.ndarray:
+        import numpy
+        array = _library.Array(ctypes.sizeof(_library.Array))
+        _library.demand(self._library.assay_case_input(self._handle, index, ctypes.byref(array)))
+        size = int(numpy.prod(operand["shape"], dtype=numpy.int64)) * array.bits // 8
+        raw = ctypes.string_at(array.data, size)
+        return numpy.frombuffer(bytearray(raw), _dtype(operand["dtype"])[0]).reshape(operand["shape"])
+
+    def judge(self, outputs: Arrays, contract: Optional[str] = None) -> Verdict:
+        """The verdict on outputs for these inputs: a single array, or several by name. `contract`: the arithmetic to judge
+        by; None: what the suite demands, else that of the types. uint16 and uint8 hold bits of the type expected."""
+        self.checked += 1
+        given = take_all(outputs, list(self.outputs), "output", {})
+        arrays = CArrays([(name, array, self._bits_of(name, array)) for name, array, _ in given])
+        return take_verdict(_library.made(self._library.assay_case_judge, self._handle, arrays.count, arrays.pointers,
+                                          _library.encoded(contract)))
+
+    def _bits_of(self, name: Optional[str], array: GivenArray) -> Optional[str]:
+        expected = self.outputs.get(name or "", ("",))[0]
+        return expected if array.code == 1 and expected in _BITS else None
+
+    def check(self, outputs: Arrays, contract: Optional[str] = None, *, strict: bool = False) -> Verdict:
+        """As ``judge``, and raises Mismatch unless it passed; see ``assert_close``."""
+        __tracebackhide__ = True
+        verdict = self.judge(outputs, contract)
+        demand_pass(verdict, strict, 3)
+        return verdict
+
+
+class Cases(Sequence[Case]):
+    """Selected cases. ``ids`` costs nothing; an index makes the case, with its inputs, anew."""
+
+    def __init__(self, handle: ctypes.c_void_p) -> None:
+        self._handle, self._library = handle, _library.load()
+        count = self._library.assay_cases_count(handle)
+        self.ids: list[str] = [self._library.assay_cases_id(handle, i).decode() for i in range(count)]
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self._library.assay_cases_free(self._handle)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, index: Any) -> Any:
+        position = range(len(self.ids))[index]  # IndexError, and what negative ones mean
+        if isinstance(position, range):
+            return [self[i] for i in position]
+        return Case(_library.made(self._library.assay_case_make, self._handle, position))
+
+    def __iter__(self) -> Iterator[Case]:
+        return (self[i] for i in range(len(self)))
+
+
+def cases(suite: Optional[str] = None, *, op: Names = None, dtype: Names = None, filter: Optional[str] = None,
+          ids: Sequence[str] = ()) -> Cases:
+    """The cases of a suite, by name or path, that match everything given, as `assay list cases` selects them.
+
+    op, dtype: one or several names. filter: globs on ids, "softmax/*:-*fill=special*". ids: cases by their ids, beside or
+    instead of a suite. Without a suite and ids it is the suite "default". Raises UsageError where there is no such case.
+    """
+    if isinstance(ids, str):
+        ids = [ids]
+    selection = _library.Selection(
+        ctypes.sizeof(_library.Selection), _library.encoded(suite), _library.encoded(_listed("op", op)),
+        _library.encoded(_listed("dtype", dtype)), _library.encoded(filter), len(ids), _library.texts(list(ids)))
+    return Cases(_library.made(_library.load().assay_cases_select, ctypes.byref(selection)))

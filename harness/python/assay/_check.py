@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judging one set of tensors."""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Mapping, Optional, Sequence, Union
+
+from . import _library
+from ._arrays import CArrays, GivenArray, take
+from ._errors import InconclusiveWarning, Mismatch, UsageError
+from ._operators import attribute_texts, operand_order
+from ._verdict import Verdict, take_verdict
+
+Arrays = Union[Mapping[str, Any], Sequence[Any], Any]
+Given = list[tuple[Optional[str], GivenArray, Optional[str]]]
+
+
+def take_all(arrays: Arrays, order: Sequence[str], what: str, dtypes: Mapping[str, str]) -> Given:
+    """One array, several in the operator's order (None: one that is left out), or several by name."""
+    if isinstance(arrays, Mapping):
+        named = list(arrays.items())
+    else:
+        several = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+        named = [(order[i] if i < len(order) else None, array) for i, array in enumerate(several)
+                 if array is not None or not isinstance(arrays, (list, tuple))]
+    for name, _ in named:
+        if name is not None and not isinstance(name, str):
+            raise UsageError(f"{what}: {name!r} is no name of an operand; they are {', '.join(order)}")
+    return [(name, take(array, f"{what} {name}" if name else what), dtypes.get(name or "")) for name, array in named]
+
+
+def check(op: str, inputs: Arrays, outputs: Arrays, *, contract: Optional[str] = None, require: Optional[str] = None,
+          tier: Optional[str] = None, dtypes: Optional[Mapping[str, str]] = None, **attrs: Any) -> Verdict:
+    """Judges `outputs` of an operator on `inputs` against golden values and the bounds of a contract.
+
+    op: "matmul", "softmax", ...; ``assay.operators()`` has all, with shapes and attributes.
+    inputs: arrays by name, in the operator's order (None: an optional one that is left out), or a single one.
+    outputs: a single array, or several by name.
+    contract: the arithmetic to judge by, such as "f32acc" or "tf32; ftz=all"; None: that of the types.
+    require: a contract that `contract` has to meet; else the verdict is "below_contract".
+    tier: "auto", "fast" or "reproducible" golden values.
+    dtypes: by name, what uint16 and uint8 arrays hold ("bf16", "e4m3", ...), or the narrower type that the values of a
+        float array are of.
+    attrs: the operator's attributes, by their own names or NumPy's (axis, keepdims, transpose_a); those that follow from
+        the shapes may be left out.
+
+    Arrays may be of NumPy, PyTorch, JAX, CuPy, ...: anything with a buffer, __dlpack__ or __array_interface__, with any
+    strides. What is on a device is copied to the host. Raises UsageError where something cannot be, and Error where the
+    library is not there or memory is short. The call releases the GIL.
+    """
+    if not isinstance(op, str):
+        raise UsageError(f"op {op!r} is no text; name the operator, such as \"matmul\"")
+    dtypes = dtypes or {}
+    given_inputs = take_all(inputs, operand_order(op, False), "input", dtypes)
+    given_outputs = take_all(outputs, operand_order(op, True), "output", dtypes)
+    for name in dtypes:
+        if name not in [n for n, _, _ in given_inputs + given_outputs]:
+            raise UsageError(f"dtypes has {name!r}, but there is no such array")
+    rank = len(given_inputs[0][1].shape) if given_inputs else 0
+    texts = attribute_texts(op, attrs, rank)
+    c_inputs, c_outputs = CArrays(given_inputs), CArrays(given_outputs)
+    question = _library.Question(
+        ctypes.sizeof(_library.Question), _library.encoded(op), len(texts) // 2, _library.texts(texts), c_inputs.count,
+        c_inputs.pointers, c_outputs.count, c_outputs.pointers, _library.encoded(contract), _library.encoded(require),
+        _library.encoded(tier))
+    library = _library.load()
+    return take_verdict(_library.made(library.assay_judge, ctypes.byref(question)))
+
+
+def _advice(verdict: Verdict) -> str:
+    record = verdict.to_dict()
+    arithmetic = verdict.arithmetic
+    if verdict.verdict == "inconclusive":
+        return "larger values, fewer terms or less cancellation, or a tighter contract"
+    if arithmetic is not None:
+        return f"contract={arithmetic.contract!r}, if that arithmetic is what is meant"
+    if record["nonfinite_mismatch"]:
+        return "look for an overflow on the way, a division by zero, or memory that nobody wrote"
+    wrong, elements = record["violations"] or 0, record["elements"] or 1
+    if 2 * wrong > elements:
+        return ("most elements are wrong: compare the attributes (transposition, axis, scale) and the layout of each "
+                "operand; contract= states another arithmetic")
+    return "look at what is special about these places: edges of tiles, the last rows, masked elements"
+
+
+def failure_text(verdict: Verdict) -> str:
+    """Of a result that did not pass."""
+    record, arithmetic = verdict.to_dict(), verdict.arithmetic
+    lines = [f"{verdict.verdict}: {record['op']} {record['dtype']} {record['shape']}, judged by {record['contract']}"]
+    output = f" of {record['worst_output']}" if record["worst_output"] else ""
+    if verdict.verdict == "mismatch" and verdict.worst and not record["nonfinite_mismatch"]:
+        lines.append(f"worst element{output}: {verdict.worst[0]}")
+    else:
+        lines.append(f"reason: {verdict.reason}")
+    if verdict.where:
+        lines.append(f"where: {verdict.where}")
+    if verdict.verdict in ("mismatch", "below_contract"):
+        explained = f"behaves like {arithmetic.name} ({arithmetic.field})" if arithmetic else "no weaker one explains it"
+        lines.append(f"arithmetic: {explained}")
+    lines.append(f"try: {_advice(verdict)}")
+    return "\n  ".join(lines) + "\n" + verdict.explanation
+
+
+def demand_pass(verdict: Verdict, strict: bool, stacklevel: int) -> None:
+    """Raises Mismatch unless it passed; of an inconclusive one it warns, unless `strict`."""
+    __tracebackhide__ = True
+    if verdict.passed:
+        return
+    if verdict.verdict == "inconclusive" and not strict:
+        import warnings
+        warnings.warn(f"{verdict.to_dict()['op']}: {verdict.reason}", InconclusiveWarning, stacklevel=stacklevel)
+        return
+    raise Mismatch(failure_text(verdict), verdict)
+
+
+def assert_close(op: str, inputs: Arrays, output: Arrays, *, contract: Optional[str] = None, strict: bool = False,
+                 **arguments: Any) -> Verdict:
+    """As ``check``, and raises Mismatch, an AssertionError, unless the result is what the contract permits.
+
+    An "inconclusive" result, of data that a tensor of zeros would pass as well, warns (InconclusiveWarning); with
+    `strict` it fails too. Other arguments are those of ``check``. Returns the verdict.
+    """
+    __tracebackhide__ = True
+    verdict = check(op, inputs, output, contract=contract, **arguments)
+    demand_pass(verdict, strict, 3)
+    return verdict

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What judging came to."""
+from __future__ import annotations
+
+from ctypes import c_void_p
+from typing import Any, NamedTuple, Optional
+
+from . import _library
+
+_MARGINS = ("bound", "exact", "exceptional", "stat")
+_METRICS = ("max_abs_err", "max_rel_err", "max_ulp_err", "rms_err", "nmse", "effective_bits", "elements", "violations",
+            "nonfinite_mismatch", "not_judged", "mutation_power")
+
+
+class WorstElement(NamedTuple):
+    """An element of the output. ``tolerance`` is absolute: how far it may lie from ``golden``, the rounding of the
+    output included."""
+    index: tuple[int, ...]
+    got: float
+    golden: float
+    error: float  # got - golden
+    tolerance: float
+    part: str  # "imag" of the imaginary part of a complex element, else ""
+
+    def __str__(self) -> str:
+        place = "[" + ",".join(map(str, self.index)) + "]" + (" " + self.part if self.part else "")
+        return (f"{place} got {self.got:.9g}, golden {self.golden:.9g}, error {self.error:.3g}, "
+                f"tolerance {self.tolerance:.3g}")
+
+
+class Arithmetic(NamedTuple):
+    """A weaker arithmetic that explains a result: its name, the field of a contract that says so, and the contract that
+    judges by it."""
+    name: str
+    field: str
+    contract: str
+
+
+def _worst(record: dict[str, Any]) -> list[WorstElement]:
+    elements = [text.split(":") for text in record["worst_elements"].split(";") if text]
+    errors = [text.rsplit(":", 1) for text in record["worst_errors"].split(";") if text]
+    worst = []
+    for (_, got, golden, tolerance), (place, error) in zip(elements, errors):
+        inside, _, part = place.partition("] ")
+        index = tuple(int(i) for i in inside.strip("[]").split(",") if i)
+        worst.append(WorstElement(index, float(got), float(golden), float(error), float(tolerance), part))
+    return worst
+
+
+class Verdict:
+    """The verdict on one result; true when it passed.
+
+    verdict: "pass", "mismatch", "below_contract" or "inconclusive".
+    class_: "bit_exact", "within_class", "within_lower_class", "suspect" or "none".
+    reason: one line, "" of a plain pass.
+    explanation: what `assay check` prints: contract, channels, errors, worst elements.
+    """
+
+    __slots__ = ("verdict", "class_", "reason", "explanation", "_json", "_record")
+
+    def __init__(self, verdict: str, class_: str, reason: str, explanation: str, record: str) -> None:
+        self.verdict, self.class_, self.reason, self.explanation = verdict, class_, reason, explanation
+        self._json, self._record = record, None
+
+    def __reduce__(self):
+        return Verdict, (self.verdict, self.class_, self.reason, self.explanation, self._json)
+
+    def _fields(self) -> dict[str, Any]:
+        if self._record is None:
+            import json
+            self._record = json.loads(self._json)
+        return self._record
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __str__(self) -> str:
+        return self.explanation
+
+    def __repr__(self) -> str:
+        return f"<assay.Verdict {self.verdict} ({self.class_}){': ' + self.reason if self.reason else ''}>"
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict == "pass"
+
+    @property
+    def margins(self) -> dict[str, Optional[float]]:
+        """The worst value over what is permitted, by channel: bound, exact, exceptional, statistic. Above 1 it fails (the
+        statistic only advises). None: the channel does not apply; infinity: an exact demand is broken."""
+        record = self._fields()
+        return {"statistic" if name == "stat" else name: _number(record, name + "_margin") for name in _MARGINS}
+
+    @property
+    def metrics(self) -> dict[str, Optional[float]]:
+        """Errors of the output, absolute, relative and in ulp of the golden value, and counts of elements."""
+        record = self._fields()
+        return {name: _number(record, name) for name in _METRICS}
+
+    @property
+    def worst(self) -> list[WorstElement]:
+        """Up to eight elements, worst first. Of several outputs, those of the one that decides."""
+        return _worst(self._fields())
+
+    @property
+    def where(self) -> str:
+        """The elements that are wrong, as a place: "1 of 512 elements, [3,5]"; "" when none is."""
+        return self._fields()["where"]
+
+    @property
+    def arithmetic(self) -> Optional[Arithmetic]:
+        """The weaker arithmetic that explains the errors; None: none does, or none was looked for."""
+        record = self._fields()
+        if not record["lower_class"]:
+            return None
+        return Arithmetic(record["lower_class_name"], record["lower_class"], record["lower_class_contract"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole record, a line of results.jsonl; a number that is not finite is None beside <key>_nonfinite."""
+        return dict(self._fields())
+
+
+def _number(record: dict[str, Any], key: str) -> Optional[float]:
+    other = record.get(key + "_nonfinite")
+    return record.get(key) if other is None else float(other)
+
+
+def take_verdict(handle: c_void_p) -> Verdict:
+    """The texts of the library's verdict, which is freed."""
+    library = _library.load()
+    try:
+        texts = [getattr(library, "assay_verdict_" + name)(handle).decode(errors="replace")
+                 for name in ("name", "class", "reason", "text", "record")]
+    finally:
+        library.assay_verdict_free(handle)
+    return Verdict(*texts)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pytest plugin: a test with ``@assay.mark.suite("smoke", op="softmax")`` and the fixture ``assay_case`` runs once for
+each case of the suite, and what it returns, or gives to ``assay_case.check``, is judged."""
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+import pytest
+
+import assay
+
+_MARK = "assay_suite"
+
+
+def pytest_configure(config: Any) -> None:
+    config.addinivalue_line("markers", f"{_MARK}(suite, op, dtype, filter, contract, strict): run the test for each of "
+                                       "these cases; write it as assay.mark.suite")
+
+
+@functools.lru_cache(maxsize=None)
+def _cases(suite: Any, op: Any, dtype: Any, filter: Any) -> assay.Cases:
+    return assay.cases(suite, op=op, dtype=dtype, filter=filter)
+
+
+def _hashable(names: Any) -> Any:
+    return tuple(names) if isinstance(names, list) else names
+
+
+def pytest_generate_tests(metafunc: Any) -> None:
+    mark = metafunc.definition.get_closest_marker(_MARK)
+    if mark is None:
+        return
+    if "assay_case" not in metafunc.fixturenames:
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: assay.mark.suite needs the argument assay_case")
+    words = {key: _hashable(mark.kwargs.get(key)) for key in ("op", "dtype", "filter")}
+    try:
+        found = _cases(*mark.args[:1] or (None,), **words)
+    except (assay.UsageError, assay.Error) as error:
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {error}") from None
+    metafunc.parametrize("assay_case", [(found, i) for i in range(len(found))], ids=found.ids, indirect=True)
+
+
+@pytest.fixture
+def assay_case(request: Any) -> assay.Case:
+    """The case that this test runs for: ``inputs``, ``attrs``, ``check(output)`` and more (assay.Case)."""
+    if not hasattr(request, "param"):
+        raise pytest.UsageError("assay_case is for tests with @assay.mark.suite(...)")
+    found, index = request.param
+    return found[index]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: Any) -> Any:
+    """Calls the test itself, as pytest would warn of what it returns."""
+    mark = pyfuncitem.get_closest_marker(_MARK)
+    if mark is None or inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    __tracebackhide__ = True
+    names = pyfuncitem._fixtureinfo.argnames
+    case = pyfuncitem.funcargs["assay_case"]
+    output = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
+    if output is not None:
+        try:
+            case.check(output, mark.kwargs.get("contract"), strict=mark.kwargs.get("strict", False))
+        except assay.Mismatch as mismatch:
+            pytest.fail(str(mismatch), pytrace=False)
+    elif case.checked == 0:
+        pytest.fail("the test returned nothing and called assay_case.check() never: nothing was judged", pytrace=False)
+    return True

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which arrays are taken, and what is said of others: arrays_test.py [CLASS]."""
+import array
+import ctypes
+import unittest
+
+import numpy as np
+
+import assay
+
+A = np.arange(6, dtype=np.float32).reshape(2, 3)
+B = np.arange(6, 0, -1).astype(np.float32).reshape(3, 2)
+Y = A @ B  # small integers: exact
+
+
+def to_bf16(x):
+    return (x.view(np.uint32) >> 16).astype(np.uint16)
+
+
+class OfDLPack:
+    """A framework's tensor that speaks DLPack alone, on a device of that kind."""
+
+    def __init__(self, values, device=1):
+        self.values, self.device, self.moved = values, device, 0
+
+    def __dlpack_device__(self):
+        return self.device, 0
+
+    def __dlpack__(self, stream=None):
+        if self.device not in (1, 3, 11):
+            raise BufferError("not on the host")
+        return self.values.__dlpack__()
+
+
+class OfDevice(OfDLPack):
+    def cpu(self):
+        self.moved += 1
+        return OfDLPack(self.values)
+
+
+class OfInterface:
+    def __init__(self, values):
+        self.values, self.__array_interface__ = values, values.__array_interface__
+
+
+class Arrays(unittest.TestCase):
+    def passes(self, a=A, b=B, y=Y, **kwargs):
+        verdict = assay.check("matmul", [a, b], y, **kwargs)
+        self.assertEqual((verdict.verdict, verdict.class_), ("pass", "bit_exact"), verdict.explanation)
+
+    def test_strides_of_any_kind(self):
+        self.passes(a=np.asfortranarray(A))
+        self.passes(a=np.repeat(A, 2, axis=1)[:, ::2])
+        self.passes(b=B[:, ::-1], y=Y[:, ::-1])
+        self.passes(a=A[::-1], y=Y[::-1].copy())
+        self.passes(a=A.T.copy().T, y=np.asfortranarray(Y))
+        one = np.broadcast_to(np.float32(2), (2, 3))
+        self.passes(a=one, y=one @ B)
+
+    def test_negative_strides_read_what_they_mean(self):
+        self.assertFalse(assay.check("matmul", [A, B], Y[::-1]))
+
+    def test_read_only_and_unaligned_ones(self):
+        fixed = A.copy()
+        fixed.setflags(write=False)
+        self.passes(a=fixed)
+        raw = np.zeros(A.nbytes + 1, np.uint8)
+        raw[1:] = np.frombuffer(A.tobytes(), np.uint8)
+        self.passes(a=raw[1:].view(np.float32).reshape(A.shape))
+
+    def test_fields_of_records_and_other_byte_orders(self):
+        records = np.zeros((2, 3), [("tag", np.int8), ("value", np.float32)])
+        records["value"] = A
+        self.passes(a=records["value"])
+        self.passes(a=A.astype(">f4"))
+
+    def test_buffers_interfaces_and_dlpack(self):
+        self.passes(a=memoryview(A), b=OfInterface(B), y=OfDLPack(Y))
+        self.passes(a=memoryview(array.array("f", range(6))).cast("B").cast("f", (2, 3)))
+        self.passes(a=(ctypes.c_float * 3 * 2)(*[tuple(map(float, row)) for row in A]))
+        self.passes(a=OfDLPack(np.asfortranarray(A)), y=OfDLPack(Y[:, ::-1]), b=B[:, ::-1])
+
+    def test_what_is_on_a_device_is_brought_to_the_host(self):
+        a = OfDevice(A, 2)
+        self.passes(a=a)
+        self.assertEqual(a.moved, 1)
+
+    def test_scalars_and_one_array_alone(self):
+        self.assertTrue(assay.check("exp", np.zeros(3, np.float32), np.ones(3, np.float32)))
+        self.assertTrue(assay.check("exp", [np.zeros(3, np.float32)], [np.ones(3, np.float32)]))
+
+    def test_bits_of_narrow_types(self):
+        bits = {"a": "bf16", "b": "bf16", "y": "bf16"}
+        self.passes(to_bf16(A), to_bf16(B), to_bf16(Y), dtypes=bits)
+        self.passes(dtypes=bits)  # floats that are all of this type
+        with self.assertRaisesRegex(assay.UsageError, "bf16 does not hold its element .0,1. = 1.001"):
+            assay.check("matmul", [A + np.float32(0.001) * (A == 1), B], Y, dtypes=bits)
+        halves = [x.astype(np.float16) for x in (A, B, Y)]
+        self.passes(*halves)
+        self.passes(*[x.view(np.uint16) for x in halves], dtypes=dict.fromkeys("aby", "f16"))
+
+    def test_types_of_integers_and_complex_numbers(self):
+        x = np.array([[1, 5, 3]], np.float32)
+        self.assertTrue(assay.check("reduce", x, np.array([1]), kind="argmax", axis=1))
+        wave = np.random.default_rng(6).standard_normal((2, 8)).view(np.complex128)
+        self.assertTrue(assay.check("fft", wave, np.fft.fft(wave)))
+        small = A.astype(np.int8), B.astype(np.int8), Y.astype(np.int32)
+        self.assertTrue(assay.check("matmul", small[:2], small[2]))
+
+    def test_the_extension_types_of_ml_dtypes(self):
+        try:
+            import ml_dtypes
+        except ImportError:
+            self.skipTest("ml_dtypes is not installed")
+        for dtype in (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn):
+            one = np.eye(4).astype(dtype)
+            self.passes(one, one, one)
+
+
+class Refused(unittest.TestCase):
+    def refused(self, words, a=A, b=B, y=Y, **kwargs):
+        with self.assertRaisesRegex(assay.UsageError, words):
+            assay.check("matmul", [a, b], y, **kwargs)
+
+    def test_what_is_no_array(self):
+        self.refused("input a: list is no array: its elements have no type", a=A.tolist())
+        self.refused("input a: float is no array", a=1.5)
+        self.refused("output y: str is no array", y="y.npy")
+        self.refused("input a: object is no array that can be read", a=object())
+        self.refused("input a: type is no array", a=np.ndarray)
+
+    def test_types_that_nobody_judges(self):
+        self.refused("input a: elements of type object are not judged; float64 float32", a=A.astype(object))
+        self.refused("elements of type longdouble|float128 are not judged", a=A.astype(np.longdouble))
+        self.refused("elements of type (str|bytes)", a=A.astype("S4"))
+        self.refused("elements of type void", a=np.zeros((2, 3), [("x", np.float32)]))
+        self.refused("elements of type uint16 have no meaning of their own: say what the bits hold, bf16 or f16",
+                     a=A.astype(np.uint16))
+        self.refused("elements of type uint32 are not judged", a=A.astype(np.uint32))
+        self.refused("y: .*bf17", dtypes={"y": "bf17"})
+
+    def test_empty_and_masked_ones(self):
+        self.refused("there is no element to judge", a=np.zeros((0, 3), np.float32), y=np.zeros((0, 2), np.float32))
+        self.refused("masked arrays are not judged", a=np.ma.masked_array(A, A > 3))
+
+    def test_wrong_shapes_and_types(self):
+        self.refused("matmul", a=A[0])
+        self.refused("y has shape 2, expected 2x2", y=Y[0])
+        self.refused("matmul: .*k", a=A.T)
+        self.refused("no product of f32 with output f16; possible are", y=Y.astype(np.float16))
+        self.refused("a is f64 and b is f32, but both must have one type", a=A.astype(np.float64))
+
+    def test_devices_without_a_way_to_the_host(self):
+        self.refused("is on a device, and offers no way to the host's memory", a=OfDLPack(A, 2))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

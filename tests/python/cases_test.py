@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of suites from Python: cases_test.py [CLASS]."""
+import gc
+import unittest
+
+import numpy as np
+
+import assay
+
+
+def softmax(x, axis):
+    e = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True))
+    return (e / e.sum(axis, keepdims=True)).astype(x.dtype)
+
+
+class Cases(unittest.TestCase):
+    def test_they_are_selected_as_on_the_command_line(self):
+        every, some = assay.cases("smoke"), assay.cases("smoke", op=["softmax", "exp"], dtype="f32")
+        self.assertEqual(some.ids, [i for i in every.ids if i.startswith(("softmax/f32/", "exp/f32/"))])
+        self.assertEqual(assay.cases("smoke", filter="softmax/f32/*").ids, [i for i in some.ids if "softmax" in i])
+        self.assertEqual(assay.cases(ids=some.ids[0]).ids, some.ids[:1])
+        self.assertEqual([case.id for case in some[:2]], some.ids[:2])
+        self.assertEqual(some[-1].id, some.ids[-1])
+        with self.assertRaises(IndexError):
+            some[len(some)]
+
+    def test_what_does_not_exist_is_a_usage_error(self):
+        for words, kwargs in (("no suite 'smoky'", {"suite": "smoky"}), ("sofmax", {"suite": "smoke", "op": "sofmax"}),
+                              ("nothing", {"suite": "smoke", "filter": "nothing"}), ("op=", {"suite": "smoke", "op": [1]}),
+                              ("--case|case", {"ids": ["softmax/f32/rows=4"]})):
+            with self.subTest(words), self.assertRaisesRegex(assay.UsageError, words):
+                assay.cases(**kwargs)
+
+    def test_outputs_are_judged_for_the_inputs(self):
+        for case in assay.cases("smoke", op="softmax", dtype="f32"):
+            with self.subTest(case.id):
+                self.assertEqual(case.outputs["y"], ("f32", case.inputs["x"].shape))
+                if case.attrs["log"] == "1" or not np.isfinite(case.inputs["x"]).all():
+                    continue
+                y = softmax(case.inputs["x"], int(case.attrs["axis"]))
+                self.assertTrue(case.check(y), case.id)
+                self.assertEqual(case.judge(y).to_dict()["case_id"], case.id)
+                y.flat[0] *= 1.01
+                self.assertFalse(case.judge(y))
+                with self.assertRaises(assay.Mismatch):
+                    case.check({"y": y})
+
+    def test_inputs_are_copies(self):
+        case = assay.cases(ids=["softmax/f32/shape=4x33/fill=normal/seed=0"])[0]
+        x = case.inputs["x"]
+        y = softmax(x, -1)
+        x[:] = 0
+        self.assertTrue(case.check(y))
+        other = assay.cases(ids=[case.id])[0].inputs["x"]
+        del case
+        gc.collect()
+        self.assertEqual(x.sum(), 0)
+        self.assertTrue(other.any())
+
+    def test_a_contract_below_the_suites_is_below_it(self):
+        case = assay.cases(ids=["softmax/f32/shape=4x33/fill=normal/seed=0"])[0]
+        y = softmax(case.inputs["x"], -1)
+        self.assertEqual(case.judge(y, "bf16acc").verdict, "below_contract")
+        with self.assertRaisesRegex(assay.UsageError, "contract: "):
+            case.judge(y, "acc=f99")
+        with self.assertRaisesRegex(assay.UsageError, "y has shape 33x4, expected 4x33"):
+            case.judge(y.T)
+        with self.assertRaisesRegex(assay.UsageError, "also needs the output 'y'"):
+            case.judge([])
+
+    def test_bf16_comes_as_a_type_or_as_bits(self):
+        case = assay.cases(ids=["exp/bf16/n=64/fill=normal/seed=0"])[0]
+        x = case.inputs["x"]
+        if x.dtype == np.uint16:
+            self.assertEqual(case.note, "without the package ml_dtypes these hold bits: x as bf16")
+            wide = (x.astype(np.uint32) << 16).view(np.float32)
+        else:
+            self.assertEqual((case.note, x.dtype.name), ("", "bfloat16"))
+            wide = x.astype(np.float32)
+        bits = np.exp(wide.astype(np.float64)).astype(np.float32).view(np.uint32)
+        nearest = (bits + 0x7FFF + (bits >> 16 & 1) >> 16).astype(np.uint16)
+        self.assertTrue(case.check(nearest))
+        self.assertFalse(case.judge(nearest + np.uint16(64)))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

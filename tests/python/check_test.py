@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What assay.check and assay.assert_close say: check_test.py [CLASS]."""
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import unittest
+
+import numpy as np
+
+import assay
+
+
+def product(seed=0, m=8, n=6, k=64):
+    rng = np.random.default_rng(seed)
+    a, b = rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32)
+    return a, b, (a.astype(np.float64) @ b).astype(np.float32)
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True))
+    return (e / e.sum(axis, keepdims=True)).astype(x.dtype)
+
+
+class Check(unittest.TestCase):
+    def test_a_right_result_passes(self):
+        a, b, y = product()
+        verdict = assay.check("matmul", {"a": a, "b": b}, {"y": y})
+        self.assertTrue(verdict)
+        self.assertEqual((verdict.verdict, verdict.class_, verdict.reason), ("pass", "bit_exact", ""))
+        self.assertEqual(verdict.margins, {"bound": 0, "exact": None, "exceptional": 0, "statistic": verdict.margins["statistic"]})
+        self.assertEqual(verdict.metrics["elements"], 48)
+        self.assertEqual(verdict.to_dict()["case_id"], "matmul/f32/m=8,n=6,k=64/fill=user/seed=0")
+        self.assertIn("acc=f32; math=4 (the default; contract states another)", verdict.explanation)
+        self.assertIsNone(verdict.arithmetic)
+
+    def test_a_wrong_element_is_located(self):
+        a, b, y = product()
+        y[3, 5] += 0.01
+        verdict = assay.check("matmul", [a, b], y)
+        self.assertFalse(verdict)
+        self.assertEqual(verdict.verdict, "mismatch")
+        worst = verdict.worst[0]
+        self.assertEqual(worst.index, (3, 5))
+        self.assertAlmostEqual(worst.got, float(y[3, 5]), places=5)
+        self.assertAlmostEqual(worst.error, 0.01, places=5)
+        self.assertLess(worst.tolerance, 0.01)
+        self.assertGreater(verdict.margins["bound"], 1)
+        self.assertEqual(verdict.where, "1 of 48 elements, [3,5]")
+        self.assertEqual(verdict.metrics["violations"], 1)
+
+    def test_a_weaker_arithmetic_is_named(self):
+        a, b, _ = product(1, 64, 64, 256)
+        rounded = [(x.view(np.uint32) + 0x8000 & 0xFFFF0000).astype(np.uint32).view(np.float32) for x in (a, b)]
+        y = (rounded[0].astype(np.float64) @ rounded[1]).astype(np.float32)
+        verdict = assay.check("matmul", [a, b], y)
+        self.assertEqual(verdict.verdict, "below_contract")
+        self.assertEqual(verdict.arithmetic.field, "in=bf16")
+        self.assertTrue(assay.check("matmul", [a, b], y, contract=verdict.arithmetic.contract))
+        with self.assertRaises(assay.Mismatch) as raised:
+            assay.assert_close("matmul", [a, b], y)
+        self.assertIn(f"arithmetic: behaves like {verdict.arithmetic.name} (in=bf16)", str(raised.exception))
+        self.assertIn(f"try: contract={verdict.arithmetic.contract!r}", str(raised.exception))
+
+    def test_contracts_and_requirements_judge(self):
+        a, b, y = product()
+        y[0, 0] += 0.01
+        self.assertEqual(assay.check("matmul", [a, b], y).verdict, "mismatch")
+        self.assertNotEqual(assay.check("matmul", [a, b], y, contract="bf16acc").verdict, "mismatch")
+        self.assertEqual(assay.check("matmul", [a, b], product()[2], contract="tf32", require="f32acc").verdict,
+                         "below_contract")
+        self.assertEqual(assay.check("matmul", [a, b], product()[2], tier="reproducible").to_dict()["tier"],
+                         "reproducible")
+
+    def test_several_outputs_are_given_by_name(self):
+        x = np.random.default_rng(2).standard_normal((4, 32), np.float32)
+        gamma, beta = np.ones(32, np.float32), np.zeros(32, np.float32)
+        wide = x.astype(np.float64)
+        mean, rstd = wide.mean(1), 1 / np.sqrt(wide.var(1) + 1e-5)
+        outputs = {"y": (wide - mean[:, None]) * rstd[:, None], "mean": mean, "rstd": rstd}
+        outputs = {name: value.astype(np.float32) for name, value in outputs.items()}
+        verdict = assay.check("layer_norm", [x, gamma, beta], outputs, stats=1)
+        self.assertTrue(verdict, verdict.explanation)
+        outputs["rstd"][2] *= 1.01
+        verdict = assay.check("layer_norm", [x, gamma, beta], outputs, stats=1)
+        self.assertEqual(verdict.to_dict()["worst_output"], "rstd")
+        self.assertEqual(verdict.worst[0].index, (2,))
+
+    def test_an_operand_that_is_left_out_is_none(self):
+        a, b, y = product()
+        bias = np.arange(6, dtype=np.float32)
+        self.assertTrue(assay.check("matmul", [a, b, None, bias], (a.astype(np.float64) @ b + bias).astype(np.float32)))
+
+    def test_threads_may_judge_at_the_same_time(self):
+        verdicts = []
+        def judge(seed):
+            a, b, y = product(seed)
+            y[seed, 0] += 1
+            verdicts.append((seed, assay.check("matmul", [a, b], y).worst[0].index))
+        threads = [threading.Thread(target=judge, args=(seed,)) for seed in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(verdicts), [(seed, (seed, 0)) for seed in range(6)])
+
+    def test_a_child_of_the_process_may_judge(self):
+        a, b, y = product()
+        assay.check("matmul", [a, b], y)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if assay.check("matmul", [a, b], y) else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+
+class Failures(unittest.TestCase):
+    def test_assert_close_says_what_is_wrong(self):
+        a, b, y = product()
+        self.assertTrue(assay.assert_close("matmul", [a, b], y))
+        y[3, 5] += 0.01
+        with self.assertRaises(AssertionError) as raised:
+            assay.assert_close("matmul", [a, b], y)
+        lines = str(raised.exception).splitlines()
+        self.assertEqual(lines[0], "mismatch: matmul f32 m=8,n=6,k=64, judged by acc=f32; math=4")
+        self.assertRegex(lines[1], r"^  worst element: \[3,5\] got \S+, golden \S+, error 0.01, tolerance \S+$")
+        self.assertEqual(lines[2:4], ["  where: 1 of 48 elements, [3,5]", "  arithmetic: no weaker one explains it"])
+        self.assertRegex(lines[4], "^  try: look at what is special about these places")
+        self.assertIsInstance(raised.exception, assay.Mismatch)
+        self.assertEqual(raised.exception.verdict.worst[0].index, (3, 5))
+        again = pickle.loads(pickle.dumps(raised.exception))
+        self.assertEqual((str(again), again.verdict.worst), (str(raised.exception), raised.exception.verdict.worst))
+
+    def test_most_elements_wrong_point_at_attributes(self):
+        a, b, y = product(0, 8, 8, 8)
+        with self.assertRaisesRegex(assay.Mismatch, r"try: most elements are wrong: compare the attributes \(transposition"):
+            assay.assert_close("matmul", [a, b], y, transpose_b=True)
+
+    def test_nan_is_named(self):
+        a, b, y = product()
+        y[1, 1] = np.nan
+        with self.assertRaisesRegex(assay.Mismatch, r"first element \[1,1\] got nan(.|\n)*try: look for an overflow"):
+            assay.assert_close("matmul", [a, b], y)
+
+    def test_inconclusive_warns_and_fails_when_strict(self):
+        rng = np.random.default_rng(4)
+        a, b = rng.standard_normal((4, 4096), np.float32), rng.standard_normal((4096, 4), np.float32)
+        y = a @ b
+        with self.assertWarnsRegex(assay.InconclusiveWarning, "would accept an output of zeros as well") as caught:
+            verdict = assay.assert_close("matmul", [a, b], y, contract="bf16acc")
+        self.assertEqual(caught.filename, __file__)
+        self.assertEqual((verdict.verdict, bool(verdict)), ("inconclusive", False))
+        with self.assertRaisesRegex(assay.Mismatch, "^inconclusive: matmul"):
+            assay.assert_close("matmul", [a, b], y, contract="bf16acc", strict=True)
+
+    def test_usage_errors_say_what_would_do(self):
+        a, b, y = product()
+        for words, call in (
+                ("did you mean 'matmul'", lambda: assay.check("matmull", [a, b], y)),
+                ("op 5 is no text", lambda: assay.check(5, [a, b], y)),
+                ("needs the input 'b', which is missing", lambda: assay.check("matmul", a, y)),
+                ("matmul has no input 'w'", lambda: assay.check("matmul", {"a": a, "w": b}, y)),
+                ("7 is no name of an operand; they are a, b", lambda: assay.check("matmul", {"a": a, 7: b}, y)),
+                ("matmul has 4 inputs, and 5 were given", lambda: assay.check("matmul", [a] * 5, y)),
+                ("needs the output 'y', which is missing", lambda: assay.check("matmul", [a, b], {})),
+                ("y has shape 6x8, expected 8x6", lambda: assay.check("matmul", [a, b], y.T)),
+                ("no product of f32 with output f64; possible are", lambda: assay.check("matmul", [a, b], y.astype(np.float64))),
+                ("did you mean 'transa'", lambda: assay.check("matmul", [a, b], y, trans=1)),
+                ("transpose_a is another name of transa", lambda: assay.check("matmul", [a, b], y, transa=0, transpose_a=0)),
+                ("beta=.* is no number", lambda: assay.check("matmul", [a, b], y, beta=object())),
+                ("contract: ", lambda: assay.check("matmul", [a, b], y, contract="acc=f99")),
+                ("NUL", lambda: assay.check("matmul", [a, b], y, contract="f32\0acc")),
+                ("tier 'best'", lambda: assay.check("matmul", [a, b], y, tier="best")),
+                ("dtypes has 'w'", lambda: assay.check("matmul", [a, b], y, dtypes={"w": "bf16"}))):
+            with self.subTest(words), self.assertRaisesRegex(assay.UsageError, words):
+                call()
+        self.assertTrue(issubclass(assay.UsageError, ValueError))
+
+
+class Attributes(unittest.TestCase):
+    def setUp(self):
+        self.x = np.random.default_rng(5).standard_normal((3, 4, 5), np.float32)
+
+    def reduced(self, op=np.sum, **kwargs):
+        return op(self.x.astype(np.float64), **kwargs).astype(np.float32)
+
+    def test_numpys_axes(self):
+        for axis in (0, -1, (0, 2), [1], None):
+            with self.subTest(axis):
+                where = tuple(axis) if isinstance(axis, list) else axis
+                self.assertTrue(assay.check("reduce", self.x, self.reduced(axis=where), axis=axis))
+                self.assertTrue(assay.check("reduce", self.x, self.reduced(axis=where, keepdims=True), axis=axis,
+                                            keepdims=True))
+        self.assertTrue(assay.check("reduce", self.x, self.reduced(axis=1), axes=np.int64(1)))
+        self.assertTrue(assay.check("reduce", self.x, self.reduced(np.mean, axis=1), dim=1, keepdim=np.bool_(False),
+                                    kind="mean"))
+
+    def test_an_axis_of_softmax(self):
+        for axis in (0, 1, -1):
+            self.assertTrue(assay.check("softmax", self.x, softmax(self.x, axis), axis=axis))
+        self.assertFalse(assay.check("softmax", self.x, softmax(self.x, 0), axis=1))
+        self.assertTrue(assay.check("softmax", self.x, softmax(self.x), axis=None))  # the default
+
+    def test_lists_are_dimensions(self):
+        x, w = np.ones((1, 1, 5, 6), np.float32), np.ones((1, 1, 3, 2), np.float32)
+        y = np.full((1, 1, 2, 5), 6, np.float32)
+        self.assertTrue(assay.check("conv", [x, w], y, stride=(2, 1)))
+        self.assertTrue(assay.check("conv", [x, w], y, stride=[2, 1], padding=0))
+
+    def test_operators_are_described(self):
+        matmul = assay.operators()["matmul"]
+        self.assertEqual((matmul["inputs"], matmul["optional_inputs"], matmul["outputs"]), (["a", "b"], ["c", "bias"], ["y"]))
+        self.assertIn("transa", [attr["key"] for attr in matmul["attrs"]])
+
+
+class Module(unittest.TestCase):
+    def run_python(self, code, **env):
+        return subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, capture_output=True, text=True)
+
+    def test_importing_it_imports_and_loads_nothing(self):
+        done = self.run_python("import sys; before = set(sys.modules); import assay; print(*sorted(set(sys.modules) - before)); "
+                               "print('libassay' in open('/proc/self/maps').read())")
+        self.assertEqual(done.stdout, "assay\nFalse\n", done.stderr)
+
+    def test_frameworks_are_not_imported(self):
+        done = self.run_python("import sys, numpy as np, assay; x = np.eye(2, dtype=np.float32); assay.check('matmul', [x, x], x); "
+                               "print({'torch', 'jax', 'ml_dtypes', 'pytest'} & set(sys.modules))")
+        self.assertEqual(done.stdout, "set()\n", done.stderr)
+
+    def test_an_absent_library_is_an_error_that_says_so(self):
+        done = self.run_python("import assay; assay.operators()", ASSAY_LIBRARY="/nowhere/libassay.so")
+        self.assertIn("assay.Error: ASSAY_LIBRARY=/nowhere/libassay.so: there is no such file", done.stderr)
+        done = self.run_python("import assay; assay.operators()", ASSAY_LIBRARY=__file__)
+        self.assertIn("cannot be loaded", done.stderr)
+
+    def test_names_are_as_documented(self):
+        self.assertEqual(sorted(set(assay.__all__) & set(dir(assay))), assay.__all__)
+        for name in assay.__all__:
+            self.assertTrue(getattr(assay, name).__doc__ or name == "mark", name)
+        self.assertRegex(assay.__version__, r"^\d+\.\d+\.\d+$")
+        with self.assertRaisesRegex(AttributeError, "no attribute 'nothing'"):
+            assay.nothing
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

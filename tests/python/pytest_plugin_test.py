@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pytest plugin in a pytest of its own: pytest_plugin_test.py [CLASS]."""
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+TESTS = '''
+import numpy as np, assay, pytest
+
+def softmax(case):
+    x, axis = case.inputs["x"].astype(np.float64), int(case.attrs["axis"])
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return (e / e.sum(axis, keepdims=True)).astype(np.float32)
+
+@assay.mark.suite(SUITE)
+def test_returned(assay_case):
+    return softmax(assay_case)
+
+@assay.mark.suite(SUITE)
+def test_checked(assay_case):
+    assay_case.check(softmax(assay_case))
+
+@assay.mark.suite(SUITE)
+@pytest.mark.parametrize("factor", [1, 1.01])
+def test_wrong(assay_case, factor, tmp_path):
+    return softmax(assay_case) * np.float32(factor)
+
+@assay.mark.suite(SUITE)
+def test_nothing(assay_case):
+    pass
+
+def test_plain():
+    assert True
+'''
+SUITE = '"smoke", op="softmax", dtype=["f32"], filter="*shape=2x128x128/*:*shape=17x33x5*:-*log=1*"'
+CASES = 2
+
+
+@unittest.skipUnless(importlib.util.find_spec("pytest"), "pytest is not installed (Debian: python3-pytest)")
+class Plugin(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.dir = pathlib.Path(self.folder.name)
+        self.addCleanup(self.folder.cleanup)
+
+    def pytest(self, *arguments, tests=TESTS.replace("SUITE", SUITE)):
+        (self.dir / "test_kernel.py").write_text(tests)
+        return subprocess.run([sys.executable, "-m", "pytest", "-p", "assay.pytest_plugin", "-p", "no:cacheprovider",
+                               "--strict-markers", *arguments, "test_kernel.py"], cwd=self.dir, capture_output=True,
+                              text=True, timeout=240)
+
+    def test_a_test_runs_for_each_case(self):
+        done = self.pytest("-v", "-k", "returned or checked or plain")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("test_kernel.py::test_returned[softmax/f32/shape=2x128x128/fill=normal/seed=0] PASSED", done.stdout)
+        self.assertIn(f"{2 * CASES + 1} passed", done.stdout)
+        self.assertNotIn("warning", done.stdout)
+
+    def test_what_is_wrong_fails_with_assays_words(self):
+        done = self.pytest("-k", "wrong", "--junitxml", "junit.xml")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn(f"{CASES} failed, {CASES} passed", done.stdout)
+        self.assertIn("mismatch: softmax f32 shape=2x128x128", done.stdout)
+        self.assertNotIn("_check.py", done.stdout)  # nobody wants to read assay's own code
+        suite = xml.etree.ElementTree.parse(self.dir / "junit.xml").getroot().find("testsuite")
+        failures = [case.find("failure").get("message") for case in suite if case.find("failure") is not None]
+        self.assertEqual(len(failures), CASES)
+        self.assertIn("mismatch: softmax", failures[0])
+
+    def test_one_case_is_selected_by_k(self):
+        done = self.pytest("-k", "returned and 17x33x5")
+        self.assertIn("1 passed", done.stdout)
+
+    def test_a_test_that_judges_nothing_fails(self):
+        done = self.pytest("-k", "nothing")
+        self.assertIn(f"{CASES} failed", done.stdout)
+        self.assertIn("nothing was judged", done.stdout)
+
+    def test_wrong_use_is_said_at_collection(self):
+        for words, test in (("there is no suite 'smoky'", '@assay.mark.suite("smoky")\ndef test_it(assay_case): pass'),
+                            ("needs the argument assay_case", '@assay.mark.suite("smoke")\ndef test_it(): pass'),
+                            ("is for tests with @assay.mark.suite", "def test_it(assay_case): pass")):
+            done = self.pytest(tests="import assay\n" + test)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(words, done.stdout + done.stderr)
+
+    def test_several_processes_share_the_cases(self):
+        if importlib.util.find_spec("xdist") is None:
+            self.skipTest("pytest-xdist is not installed (Debian: python3-pytest-xdist)")
+        done = self.pytest("-n", "2", "-k", "returned or wrong")
+        self.assertIn(f"{CASES} failed, {2 * CASES} passed", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
