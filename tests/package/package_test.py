@@ -56,7 +56,7 @@ class Package(unittest.TestCase):
         cls.folder.cleanup()
 
     def binaries(self):
-        return [self.tree / "bin/assay", *(self.tree / "lib/assay/plugins").glob("*.so"),
+        return [self.tree / "bin/assay", self.tree / "lib/libassay.so", *(self.tree / "lib/assay/plugins").glob("*.so"),
                 *(self.tree / "lib/assay/deps").iterdir()]
 
     def test_the_name_says_version_and_system(self):
@@ -74,7 +74,9 @@ class Package(unittest.TestCase):
                 self.assertTrue(SYSTEM.match(name) or name in inside, f"{binary.name} needs {name}")
 
     def test_libraries_inside_are_taken_before_the_systems(self):
-        for binary in [self.tree / "bin/assay", *(self.tree / "lib/assay/plugins").glob("*.so")]:
+        for binary in self.binaries():
+            if binary.parent.name == "deps":
+                continue
             for line in run("/usr/bin/ldd", binary).stdout.splitlines():
                 name, _, where = line.strip().partition(" => ")
                 if (self.tree / "lib/assay/deps" / name).exists():
@@ -89,7 +91,9 @@ class Package(unittest.TestCase):
             self.assertNotIn("fftw", name)
 
     def test_paths_in_the_files_are_relative(self):
-        for binary in [self.tree / "bin/assay", *(self.tree / "lib/assay/plugins").glob("*.so")]:
+        for binary in self.binaries():
+            if binary.parent.name == "deps":
+                continue
             dynamic = subprocess.run(["readelf", "-d", binary], capture_output=True, text=True).stdout
             paths = re.findall(r"\((RPATH|RUNPATH)\).*\[(.*)\]", dynamic)
             self.assertEqual([kind for kind, _ in paths], ["RPATH"], binary)
@@ -137,6 +141,12 @@ class Package(unittest.TestCase):
         self.assertGreaterEqual(len(verbs), 9)
         found = {p.name for p in (self.tree / "share/man/man1").iterdir()}
         self.assertLessEqual({"assay.1", *(f"assay-{verb}.1" for verb in verbs)}, found)
+
+    def test_the_python_module_finds_library_and_suites(self):
+        code = ("import assay, numpy as np; case = assay.cases('smoke', op='exp', dtype='f32')[0]; "
+                "print(case.judge(np.exp(case.inputs['x'].astype('f8')).astype('f4')).verdict)")
+        done = run(f"PYTHONPATH={self.tree}/lib/assay/python", "PYTHONDONTWRITEBYTECODE=1", "/usr/bin/python3", "-c", code)
+        self.assertEqual(done.stdout, "pass\n", done.stderr)
 
     def test_what_is_built_with_a_users_own_library_stays_out(self):
         self.assertFalse((self.tree / "lib/assay/plugins/libassay_hip_cpu.so").exists())

@@ -2,6 +2,7 @@
 """Which arrays are taken, and what is said of others: arrays_test.py [CLASS]."""
 import array
 import ctypes
+import importlib.util
 import unittest
 
 import numpy as np
@@ -107,14 +108,66 @@ class Arrays(unittest.TestCase):
         small = A.astype(np.int8), B.astype(np.int8), Y.astype(np.int32)
         self.assertTrue(assay.check("matmul", small[:2], small[2]))
 
-    def test_the_extension_types_of_ml_dtypes(self):
-        try:
-            import ml_dtypes
-        except ImportError:
-            self.skipTest("ml_dtypes is not installed")
-        for dtype in (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn):
+
+@unittest.skipUnless(importlib.util.find_spec("ml_dtypes"), "ml_dtypes is not installed")
+class MlDtypes(unittest.TestCase):
+    def test_its_types_are_taken_by_name(self):
+        import ml_dtypes
+        for dtype, out in ((ml_dtypes.bfloat16, ml_dtypes.bfloat16), (ml_dtypes.float8_e4m3fn, np.float32),
+                           (ml_dtypes.float8_e5m2, np.float32)):
             one = np.eye(4).astype(dtype)
-            self.passes(one, one, one)
+            for strided in (one, one[::-1, ::-1]):
+                verdict = assay.check("matmul", [strided, strided], strided.astype(out))
+                self.assertEqual(verdict.class_, "bit_exact", verdict.explanation)
+        with self.assertRaisesRegex(assay.UsageError, "elements of type int4 are not judged"):
+            assay.check("matmul", [np.eye(4).astype(ml_dtypes.int4), B], Y)
+
+    def test_cases_come_in_them(self):
+        x = assay.cases(ids=["exp/bf16/n=64/fill=normal/seed=0"])[0].inputs["x"]
+        self.assertEqual(x.dtype.name, "bfloat16")
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+class Torch(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        import torch
+        cls.torch = torch
+
+    def passes(self, a, b, y, **kwargs):
+        verdict = assay.check("matmul", [a, b], y, **kwargs)
+        self.assertEqual((verdict.verdict, verdict.class_), ("pass", "bit_exact"), verdict.explanation)
+
+    def test_tensors_as_they_lie(self):
+        a, b, y = map(self.torch.tensor, (A, B, Y))
+        self.passes(a, b, y)
+        self.passes(a.T.contiguous().T, b.flip(1), y.flip(1))
+        self.passes(a[:1].expand(2, 3), b, y[:1].expand(2, 2))
+        self.passes(self.torch.nn.Parameter(a), b.clone().requires_grad_(), y * 1)
+
+    def test_narrow_types(self):
+        torch = self.torch
+        one = torch.eye(4)
+        for dtype in (torch.bfloat16, torch.float16, torch.float8_e4m3fn, torch.float8_e5m2):
+            out = dtype if dtype.itemsize == 2 else torch.float32
+            with self.subTest(dtype):
+                self.passes(one.to(dtype), one.to(dtype), one.to(out))
+        a, b = torch.randn(8, 32).bfloat16(), torch.randn(32, 8).bfloat16()
+        self.assertTrue(assay.check("matmul", [a, b], (a.double() @ b.double()).float().bfloat16()))
+
+    def test_lazily_conjugated_ones(self):
+        x = self.torch.randn(16, dtype=self.torch.complex64)
+        wide = np.fft.fft(x.numpy().astype(np.complex128))
+        y = self.torch.from_numpy(wide.astype(np.complex64))
+        self.assertTrue(assay.check("fft", x, y))
+        self.assertFalse(assay.check("fft", x, y.conj()))
+
+    def test_what_has_no_elements_to_read(self):
+        a, b, y = map(self.torch.tensor, (A, B, Y))
+        for words, one in (("layout torch.sparse_coo", a.to_sparse()), ("device meta", a.to("meta")),
+                           ("elements of type uint32|elements of type quint8", a.to(self.torch.uint32))):
+            with self.subTest(words), self.assertRaisesRegex(assay.UsageError, words):
+                assay.check("matmul", [one, b], y)
 
 
 class Refused(unittest.TestCase):

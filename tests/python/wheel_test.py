@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`pip install .` in an environment of its own: wheel_test.py SOURCE. Skips where there is no index of packages."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv[1])
+TESTS = pathlib.Path(__file__).parent
+
+
+class Wheel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.dir = pathlib.Path(cls.folder.name)
+        cls.env = {k: v for k, v in os.environ.items() if not k.startswith(("ASSAY_", "PYTHON"))}
+        cls.env["ASSAY_GOLDEN_STORE"] = str(cls.dir / "store")
+        cls.bin = cls.dir / "venv/bin"
+        interpreters = [sys.executable, "python3"]  # Debian's own makes environments with python3-venv alone
+        if all(cls.do(python, "-m", "venv", cls.dir / "venv").returncode != 0 for python in interpreters):
+            raise unittest.SkipTest("no interpreter here makes environments (Debian: python3-venv)")
+        got = cls.do(cls.bin / "pip", "install", "-q", "scikit-build-core", "numpy", "ml-dtypes", "pytest", "pytest-xdist")
+        if got.returncode != 0:
+            raise unittest.SkipTest("there is no index of Python packages: " + got.stderr.strip()[-200:])
+        cls.must(cls.bin / "pip", "wheel", SOURCE, "--no-deps", "--no-build-isolation", "-w", cls.dir,
+                 "-C", f"build-dir={cls.dir / 'build'}", timeout=3000)
+        cls.wheel = next(cls.dir.glob("*.whl"))
+        cls.must(cls.bin / "pip", "install", "-q", cls.wheel)
+
+    @classmethod
+    def do(cls, *words, timeout=600, **env):
+        return subprocess.run([str(w) for w in words], cwd=cls.dir, env={**cls.env, **env}, capture_output=True, text=True,
+                              timeout=timeout)
+
+    @classmethod
+    def must(cls, *words, **kwargs):
+        done = cls.do(*words, **kwargs)
+        if done.returncode != 0:
+            raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
+        return done.stdout
+
+    def test_one_tag_serves_every_python(self):
+        self.assertRegex(self.wheel.name, r"^assay-\d+\.\d+\.\d+-py3-none-linux_x86_64\.whl$")
+
+    def test_the_program_has_its_plugins_and_suites(self):
+        self.assertIn("smoke", self.must(self.bin / "assay", "list", "suites").split())
+        self.must(self.bin / "assay", "run", "--case", "exp/f32/n=64/fill=normal/seed=0", "--backend", "cpu", "--no-perf",
+                  "--out", self.dir / "out")
+
+    def test_shared_libraries_are_inside(self):
+        package = next(self.dir.glob("venv/lib/*/site-packages/assay/_prefix"))
+        for file in (package / "bin/assay", package / "lib/libassay.so", package / "lib/assay/plugins/libassay_cpu.so"):
+            found = self.must("ldd", file)
+            fmt = next(line for line in found.splitlines() if "libfmt" in line)
+            self.assertIn(str(package / "lib"), os.path.realpath(fmt.split("=>")[1].split()[0]), file)
+
+    def test_the_modules_own_tests_pass(self):
+        for name in ("check_test.py", "arrays_test.py", "cases_test.py"):
+            with self.subTest(name):
+                done = self.do(self.bin / "python", TESTS / name, PYTHONDONTWRITEBYTECODE="1")
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_pytest_plugin_is_found(self):
+        (self.dir / "test_it.py").write_text("import assay, numpy as np\n@assay.mark.suite('smoke', op='exp', dtype='f32')\n"
+                                             "def test_it(assay_case):\n    return np.exp(assay_case.inputs['x'].astype('f8')).astype('f4')\n")
+        self.assertIn("passed", self.must(self.bin / "pytest", "test_it.py", "-k", "normal"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
