@@ -7,6 +7,7 @@
 #include "harness/c_api/api_call.h"
 #include "harness/c_api/given_array.h"
 #include "harness/c_api/verdict_object.h"
+#include "harness/check/suite_case.h"
 #include "harness/plan/catalog.h"
 
 struct assay_cases {
@@ -15,7 +16,6 @@ struct assay_cases {
 };
 
 struct assay_case {
-  assay::PlannedCase planned;
   assay::UserCase user;  // keeps the golden values of the first judgement
   std::string text;
 };
@@ -45,69 +45,23 @@ Result<CaseOptions> OptionsOf(const assay_selection& selection) {
   return options;
 }
 
-nlohmann::ordered_json OperandsJson(const std::vector<Operand>& operands) {
-  auto list = nlohmann::ordered_json::array();
-  for (const Operand& o : operands) list.push_back({{"name", o.name}, {"dtype", Name(o.dtype)}, {"shape", o.shape}});
-  return list;
-}
-
-std::string TextOf(const PlannedCase& planned, const CaseData& data) {
-  const CaseSpec& spec = planned.spec;
-  const OpSchema& schema = data.op->schema();
-  const AttrReader reader(spec, schema);
-  nlohmann::ordered_json json = {{"id", spec.Id()},   {"op", spec.op},     {"dtype", DTypeListText(spec.dtypes)},
-                                 {"fill", spec.fill}, {"seed", spec.seed}, {"requirement", RequirementOf(planned)}};
-  json["attrs"] = nlohmann::ordered_json::object();
-  for (const AttrDef& attr : schema.attrs) json["attrs"][attr.key] = reader.Text(attr.key);
-  json["inputs"] = OperandsJson(data.problem.inputs);
-  json["outputs"] = OperandsJson(data.problem.outputs);
-  return json.dump();
-}
-
-// By what outputs of the case are judged: what is stated, else what the suite demands of it, else what `assay check`
-// takes for these types.
-CheckRequest CaseRequest(const PlannedCase& planned, const char* contract) {
-  CheckRequest request;
-  request.op = planned.spec.op;
-  request.contract = contract == nullptr || *contract == '\0' ? planned.requirement : contract;
-  request.requirement = RequirementOf(planned);
-  return request;
-}
-
 Result<std::unique_ptr<assay_case>> Make(const PlannedCase& planned) {
-  auto data = PrepareInputs(*planned.bound);
-  if (!data) return tl::unexpected(data.error());
-  auto made = std::make_unique<assay_case>();
-  made->planned = planned;
-  made->text = TextOf(planned, *data);
-  made->user.asker = Asker::kProgram;
-  made->user.fill = planned.spec.fill;
-  made->user.data = *std::move(data);
-  return made;
-}
-
-Status TakeOutputs(assay_case& one, uint64_t count, const assay_array* const* outputs) {
-  const Problem& problem = one.user.data.problem;
-  const auto given = TakeArrays(one.user.data.op->schema(), outputs, count, true);
-  if (!given) return tl::unexpected(given.error());
-  auto copied = CopyArrays(*given);
-  if (!copied) return tl::unexpected(copied.error());
-  auto got = TakeTensors(problem, problem.outputs, problem.outputs.size(), *std::move(copied), Asker::kProgram);
-  if (!got) return tl::unexpected(got.error());
-  one.user.got = *std::move(got);
-  return {};
+  auto user = MakeSuiteCase(planned, Asker::kProgram);
+  if (!user) return tl::unexpected(user.error());
+  std::string text = DescribeSuiteCase(planned, user->data).dump();
+  return std::make_unique<assay_case>(assay_case{*std::move(user), std::move(text)});
 }
 
 Status JudgeCase(assay_case& one, uint64_t count, const assay_array* const* outputs, const char* contract,
                  assay_verdict** verdict) {
-  if (auto taken = TakeOutputs(one, count, outputs); !taken) return taken;
-  const CheckRequest request = CaseRequest(one.planned, contract);
-  if (auto set = SetContracts(request, one.planned.spec, one.user); !set) return set;
-  one.user.contract_is_default = contract == nullptr || *contract == '\0';
-  auto judged = Judge(request, one.user);
-  one.user.got.clear();
+  const auto given = TakeArrays(one.user.data.op->schema(), outputs, count, true);
+  if (!given) return tl::unexpected(given.error());
+  auto copied = CopyArrays(*given);
+  if (!copied) return tl::unexpected(copied.error());
+  auto judged = JudgeOutputs(one.user, *std::move(copied), TextOr(contract));
   if (!judged) return tl::unexpected(judged.error());
-  *verdict = judged->release();
+  *verdict = MakeVerdict(one.user, *judged).release();
+  one.user.got.clear();
   return {};
 }
 

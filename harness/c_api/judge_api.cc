@@ -55,17 +55,15 @@ Result<UserCase> Bind(const assay_question& question, const CheckRequest& reques
 
 }  // namespace
 
-Result<std::unique_ptr<assay_verdict>> Judge(const CheckRequest& request, UserCase& user) {
-  auto judged = JudgeUserCase(request, user, {});
-  if (!judged) return tl::unexpected(judged.error());
-  const Record& record = judged->record;
+std::unique_ptr<assay_verdict> MakeVerdict(const UserCase& user, const CheckResult& judged) {
+  const Record& record = judged.record;
   auto verdict = std::make_unique<assay_verdict>();
-  verdict->passed = judged->worst().decision.verdict == Verdict::kPass;
+  verdict->passed = judged.worst().decision.verdict == Verdict::kPass;
   verdict->name = record.verdict;
   verdict->result_class = record.result_class;
   verdict->reason = record.reason;
   verdict->record = ToJsonLine(record);
-  verdict->text = CheckText(user, *judged);
+  verdict->text = CheckText(user, judged);
   return verdict;
 }
 
@@ -83,9 +81,9 @@ int32_t assay_judge(const assay_question* question, assay_verdict** verdict) {
     if (!request) return tl::unexpected(request.error());
     auto user = assay::c_api::Bind(*known, *request);
     if (!user) return tl::unexpected(user.error());
-    auto judged = assay::c_api::Judge(*request, *user);
+    const auto judged = assay::JudgeUserCase(*request, *user, {});
     if (!judged) return tl::unexpected(judged.error());
-    *verdict = judged->release();
+    *verdict = assay::c_api::MakeVerdict(*user, *judged).release();
     return {};
   });
 }

@@ -15,7 +15,6 @@ struct assay_verdict {
 
 namespace assay::c_api {
 
-// Computes the golden values that are missing, and judges.
-Result<std::unique_ptr<assay_verdict>> Judge(const CheckRequest& request, UserCase& user);
+std::unique_ptr<assay_verdict> MakeVerdict(const UserCase& user, const CheckResult& judged);
 
 }  // namespace assay::c_api

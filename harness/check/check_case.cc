@@ -30,9 +30,8 @@ Twin ExactExpectation(const CaseData& data, const CaseOutput& output, const Boun
 }
 
 Record UserRecord(const UserCase& user, const CheckResult& result) {
-  PlannedCase planned;
-  planned.spec = user.data.problem.spec;
-  planned.spec.fill = user.fill;  // "user" is no fill of a suite: such an id names the shape, not the data
+  PlannedCase planned = user.planned.value_or(PlannedCase{.spec = user.data.problem.spec});
+  if (!user.planned) planned.spec.fill = "user";  // no fill of a suite: such an id names the shape, not the data
   Device column;
   column.backend = "user";
   Record record = MakeCaseRecord(planned, user.data, column);

@@ -11,6 +11,7 @@
 #include "harness/check/asker.h"
 #include "harness/judge/verdict.h"
 #include "harness/model/record.h"
+#include "harness/plan/suite.h"
 #include "harness/run/trial/reproduction.h"
 
 namespace assay {
@@ -30,9 +31,9 @@ struct UserCase {
   std::vector<Tensor> got;  // of each output
   Contract contract;
   bool contract_is_default = false;
-  Contract required;          // the same where nothing is required
-  std::string required_text;  // as it goes into the record
-  std::string fill = "user";  // of the case's id: the data's, where a suite has made them
+  Contract required;                   // the same where nothing is required
+  std::string required_text;           // as it goes into the record
+  std::optional<PlannedCase> planned;  // where a suite has made the inputs
 };
 
 // The contracts that the request states, or their defaults, in the words of user.asker where it is wrong.

@@ -160,6 +160,7 @@ int Main(int argc, char** argv) {
   AddListVerb(app, action);
   AddBackendsVerb(app, action);
   AddCheckVerb(app, action);
+  AddInputsVerb(app, action);
   AddCheckPluginVerb(app, action);
   AddPowerVerb(app, action);
   AddReportVerb(app, action);

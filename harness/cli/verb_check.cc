@@ -14,6 +14,8 @@
 #include "harness/check/check_case.h"
 #include "harness/check/check_text.h"
 #include "harness/check/tensor_args.h"
+#include "harness/cli/check_manifest.h"
+#include "harness/cli/options.h"
 #include "harness/cli/replaced_file.h"
 #include "harness/cli/terminal/stage_progress.h"
 #include "harness/cli/verbs.h"
@@ -29,6 +31,7 @@ struct CheckOptions {
   std::filesystem::path write_golden;
   bool json = false, strict = false;
   std::string progress = "auto";
+  ManifestOptions manifest;
 };
 
 // The golden values as f64 or c128; what exceeds a double of the reproducible tier is left out.
@@ -142,27 +145,64 @@ void AddJudging(CLI::App& verb, CheckOptions& o) {
       ->capture_default_str();
 }
 
+void AddManifest(CLI::App& verb, ManifestOptions& o) {
+  verb.add_option("--manifest", o.manifest,
+                  "instead of single tensors: the folder that assay inputs wrote, with outputs beside; all cases are "
+                  "judged and reported like a run")
+      ->type_name("DIR");
+  verb.add_option("--backend", o.backend, "with --manifest: the name that reports have for what computed the outputs")
+      ->capture_default_str();
+  verb.add_option("--out", o.out, "with --manifest: new or empty folder for records and reports; default: out/<time>")
+      ->type_name("DIR");
+  AddColor(verb, o.color);
+}
+
+// Single tensors, or a manifest.
+void RequireOneKind(const CLI::App& verb) {
+  const bool manifest = verb.count("--manifest") > 0;
+  for (const char* name : {"--op", "--input", "--output"}) {
+    if (!manifest && verb.count(name) == 0) throw CLI::RequiredError(name);
+  }
+  const std::vector<const char*> others =
+      manifest ? std::vector{"--op",      "--attr",      "--input", "--output",       "--dtype",
+                             "--require", "--exact-ulp", "--tier",  "--write-golden", "--json"}
+               : std::vector{"--backend", "--out", "--color"};
+  for (const char* name : others) {
+    if (verb.count(name) == 0) continue;
+    throw CLI::ExcludesError(name, manifest ? "--manifest" : "--op");
+  }
+}
+
+ManifestOptions WholeManifest(const CheckOptions& o) {
+  ManifestOptions options = o.manifest;
+  options.contract = o.request.contract;
+  options.strict = o.strict;
+  options.progress = o.progress;
+  return options;
+}
+
 }  // namespace
 
 void AddCheckVerb(CLI::App& app, Action& action) {
   auto o = std::make_shared<CheckOptions>();
   CLI::App* verb = app.add_subcommand("check", "Judge tensors that any program dumped (.npy or .safetensors)");
-  verb->add_option("--op", o->request.op, "operator; assay list ops --verbose shows operands and attributes")
-      ->required();
+  verb->add_option("--op", o->request.op, "operator; assay list ops --verbose shows operands and attributes");
   verb->add_option("--attr", o->request.attrs, "attribute; those that the shapes give can be left out; may be repeated")
       ->type_name("KEY=VALUE");
   verb->add_option("--input", o->request.inputs,
                    "input operand: NAME=FILE.npy or NAME=FILE.safetensors:TENSOR; may be repeated")
-      ->type_name("NAME=FILE")
-      ->required();
+      ->type_name("NAME=FILE");
   verb->add_option("--output", o->request.outputs,
                    "the result to judge; repeated for each output of an operator with several")
-      ->type_name("NAME=FILE")
-      ->required();
+      ->type_name("NAME=FILE");
   verb->add_option("--dtype", o->request.dtypes, "type of an operand where its file does not say it: x=bf16")
       ->type_name("NAME=TYPE");
   AddJudging(*verb, *o);
-  verb->callback([o, &action] { action = [o] { return Check(*o); }; });
+  AddManifest(*verb, o->manifest);
+  verb->callback([o, verb, &action] {
+    RequireOneKind(*verb);
+    action = [o] { return o->manifest.manifest.empty() ? Check(*o) : CheckManifest(WholeManifest(*o)); };
+  });
 }
 
 }  // namespace assay::cli

@@ -22,6 +22,7 @@ void AddListVerb(CLI::App& app, Action& action);
 void AddRunVerb(CLI::App& app, Action& action);
 void AddExploreVerb(CLI::App& app, Action& action);
 void AddCheckVerb(CLI::App& app, Action& action);
+void AddInputsVerb(CLI::App& app, Action& action);
 void AddCheckPluginVerb(CLI::App& app, Action& action);
 void AddPowerVerb(CLI::App& app, Action& action);
 void AddReportVerb(CLI::App& app, Action& action);

@@ -65,7 +65,7 @@ class Wheel(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_the_pytest_plugin_is_found(self):
-        (self.dir / "test_it.py").write_text("import assay, numpy as np\n@assay.mark.suite('smoke', op='exp', dtype='f32')\n"
+        (self.dir / "test_it.py").write_text("import assay, numpy as np\n@assay.mark.suite('formulas', op='exp', dtype='f32')\n"
                                              "def test_it(assay_case):\n    return np.exp(assay_case.inputs['x'].astype('f8')).astype('f4')\n")
         self.assertIn("passed", self.must(self.bin / "pytest", "test_it.py", "-k", "normal"))
 

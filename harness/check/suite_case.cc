@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/check/suite_case.h"
+
+#include <nlohmann/json.hpp>
+
+namespace assay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json OperandsJson(const std::vector<Operand>& operands) {
+  Json list = Json::array();
+  for (const Operand& o : operands) list.push_back({{"name", o.name}, {"dtype", Name(o.dtype)}, {"shape", o.shape}});
+  return list;
+}
+
+}  // namespace
+
+Result<UserCase> MakeSuiteCase(const PlannedCase& planned, Asker asker) {
+  auto data = PrepareInputs(*planned.bound);
+  if (!data) return tl::unexpected(data.error());
+  UserCase user;
+  user.asker = asker;
+  user.planned = planned;
+  user.data = *std::move(data);
+  return user;
+}
+
+Result<CheckResult> JudgeOutputs(UserCase& user, std::vector<NamedTensor> outputs, const std::string& contract) {
+  const PlannedCase& planned = *user.planned;
+  const Problem& problem = user.data.problem;
+  auto got = TakeTensors(problem, problem.outputs, problem.outputs.size(), std::move(outputs), user.asker);
+  if (!got) return tl::unexpected(got.error());
+  CheckRequest request;
+  request.op = planned.spec.op;
+  request.contract = contract.empty() ? planned.requirement : contract;
+  request.requirement = RequirementOf(planned);
+  if (auto set = SetContracts(request, planned.spec, user); !set) return tl::unexpected(set.error());
+  user.contract_is_default = contract.empty();
+  user.got = *std::move(got);
+  return JudgeUserCase(request, user, {});
+}
+
+Json DescribeSuiteCase(const PlannedCase& planned, const CaseData& data) {
+  const CaseSpec& spec = planned.spec;
+  const OpSchema& schema = data.op->schema();
+  const AttrReader reader(spec, schema);
+  Json json = {{"id", spec.Id()},   {"op", spec.op},     {"dtype", DTypeListText(spec.dtypes)},
+               {"fill", spec.fill}, {"seed", spec.seed}, {"requirement", RequirementOf(planned)}};
+  json["attrs"] = Json::object();
+  for (const AttrDef& attr : schema.attrs) json["attrs"][attr.key] = reader.Text(attr.key);
+  json["inputs"] = OperandsJson(data.problem.inputs);
+  json["outputs"] = OperandsJson(data.problem.outputs);
+  return json;
+}
+
+}  // namespace assay
