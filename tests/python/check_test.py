@@ -70,6 +70,8 @@ class Check(unittest.TestCase):
         self.assertNotEqual(assay.check("matmul", [a, b], y, contract="bf16acc").verdict, "mismatch")
         self.assertEqual(assay.check("matmul", [a, b], product()[2], contract="tf32", require="f32acc").verdict,
                          "below_contract")
+        with self.assertRaisesRegex(assay.Mismatch, "^below_contract: (.|\n)*reason: .*contract declares (.|\n)*try: a contract that meets"):
+            assay.assert_close("matmul", [a, b], product()[2], contract="tf32", require="f32acc")
         self.assertEqual(assay.check("matmul", [a, b], product()[2], tier="reproducible").to_dict()["tier"],
                          "reproducible")
 

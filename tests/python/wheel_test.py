@@ -27,7 +27,7 @@ class Wheel(unittest.TestCase):
         if got.returncode != 0:
             raise unittest.SkipTest("there is no index of Python packages: " + got.stderr.strip()[-200:])
         cls.must(cls.bin / "pip", "wheel", SOURCE, "--no-deps", "--no-build-isolation", "-w", cls.dir,
-                 "-C", f"build-dir={cls.dir / 'build'}", timeout=3000)
+                 "--config-settings", f"build-dir={cls.dir / 'build'}", timeout=3000)
         cls.wheel = next(cls.dir.glob("*.whl"))
         cls.must(cls.bin / "pip", "install", "-q", cls.wheel)
 

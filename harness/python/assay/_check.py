@@ -74,6 +74,8 @@ def _advice(verdict: Verdict) -> str:
         return "larger values, fewer terms or less cancellation, or a tighter contract"
     if arithmetic is not None:
         return f"contract={arithmetic.contract!r}, if that arithmetic is what is meant"
+    if verdict.verdict == "below_contract":
+        return "a contract that meets what is required, if the kernel's arithmetic does"
     if record["nonfinite_mismatch"]:
         return "look for an overflow on the way, a division by zero, or memory that nobody wrote"
     wrong, elements = record["violations"] or 0, record["elements"] or 1
@@ -94,7 +96,7 @@ def failure_text(verdict: Verdict) -> str:
         lines.append(f"reason: {verdict.reason}")
     if verdict.where:
         lines.append(f"where: {verdict.where}")
-    if verdict.verdict in ("mismatch", "below_contract"):
+    if arithmetic or verdict.verdict == "mismatch":
         explained = f"behaves like {arithmetic.name} ({arithmetic.field})" if arithmetic else "no weaker one explains it"
         lines.append(f"arithmetic: {explained}")
     lines.append(f"try: {_advice(verdict)}")

@@ -12,15 +12,23 @@ _METRICS = ("max_abs_err", "max_rel_err", "max_ulp_err", "rms_err", "nmse", "eff
             "nonfinite_mismatch", "not_judged", "mutation_power")
 
 
-class WorstElement(NamedTuple):
-    """An element of the output. ``tolerance`` is absolute: how far it may lie from ``golden``, the rounding of the
-    output included."""
-    index: tuple[int, ...]
-    got: float
-    golden: float
-    error: float  # got - golden
-    tolerance: float
-    part: str  # "imag" of the imaginary part of a complex element, else ""
+class WorstElement:
+    """An element of the output: ``index``, ``got``, ``golden``, ``error`` (got - golden) and ``tolerance``, which is
+    absolute: how far it may lie from ``golden``, the rounding of the output included. ``part`` is "imag" of the imaginary
+    part of a complex element, else ""."""
+
+    __slots__ = ("index", "got", "golden", "error", "tolerance", "part")
+
+    def __init__(self, index: tuple[int, ...], got: float, golden: float, error: float, tolerance: float,
+                 part: str = "") -> None:
+        self.index, self.got, self.golden = index, got, golden
+        self.error, self.tolerance, self.part = error, tolerance, part
+
+    def __repr__(self) -> str:
+        return f"<assay.WorstElement {self}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WorstElement) and all(getattr(self, k) == getattr(other, k) for k in self.__slots__)
 
     def __str__(self) -> str:
         place = "[" + ",".join(map(str, self.index)) + "]" + (" " + self.part if self.part else "")
@@ -60,7 +68,8 @@ class Verdict:
 
     def __init__(self, verdict: str, class_: str, reason: str, explanation: str, record: str) -> None:
         self.verdict, self.class_, self.reason, self.explanation = verdict, class_, reason, explanation
-        self._json, self._record = record, None
+        self._json = record
+        self._record: Optional[dict[str, Any]] = None
 
     def __reduce__(self):
         return Verdict, (self.verdict, self.class_, self.reason, self.explanation, self._json)
@@ -68,7 +77,7 @@ class Verdict:
     def _fields(self) -> dict[str, Any]:
         if self._record is None:
             import json
-            self._record = json.loads(self._json)
+            self._record = dict(json.loads(self._json))
         return self._record
 
     def __bool__(self) -> bool:
