@@ -67,15 +67,6 @@ class Job {
 
 thread_local bool inside_parallel_for = false;
 
-// While it lives, loops that this thread begins run on it alone.
-class Inside {
- public:
-  Inside() { inside_parallel_for = true; }
-  ~Inside() { inside_parallel_for = false; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-};
-
 class Pool {
  public:
   // Fewer threads where the system grants no more.
@@ -180,6 +171,14 @@ void SetThreadCount(int threads) {
   delete pool.exchange(nullptr);
 }
 
+OnThisThread::OnThisThread(bool applies) : before_(inside_parallel_for) {
+  inside_parallel_for = before_ || applies;
+}
+
+OnThisThread::~OnThisThread() {
+  inside_parallel_for = before_;
+}
+
 void ParallelFor(int64_t n, int64_t grain, const Body& body) {
   ASSAY_CHECK(grain >= 1);
   if (n <= 0) return;
@@ -187,7 +186,7 @@ void ParallelFor(int64_t n, int64_t grain, const Body& body) {
   if (n <= grain || threads == 1 || inside_parallel_for) return body(0, n);
   Job job(body, n, grain, threads);
   {
-    const Inside inside;
+    const OnThisThread nested;
     if (!GetPool().TryRun(job)) job.Work();
   }
   job.RethrowWhatWasThrown();

@@ -16,4 +16,17 @@ void SetThreadCount(int threads);  // at least 1; never while a ParallelFor runs
 // others are left out then.
 void ParallelFor(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
 
+// While it lives, loops that this thread begins run on it alone: for work so small that waking other threads, and
+// waiting for them on a busy host, takes longer.
+class OnThisThread {
+ public:
+  explicit OnThisThread(bool applies = true);
+  ~OnThisThread();
+  OnThisThread(const OnThisThread&) = delete;
+  OnThisThread& operator=(const OnThisThread&) = delete;
+
+ private:
+  bool before_;
+};
+
 }  // namespace assay

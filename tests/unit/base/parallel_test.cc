@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <new>
 #include <set>
@@ -75,6 +76,28 @@ TEST(ParallelFor, NestedRunsInline) {
   });
   EXPECT_EQ(sum, 6400);
   EXPECT_TRUE(inline_always);
+}
+
+TEST(ParallelFor, OnThisThreadKeepsLoopsHere) {
+  SetThreadCount(4);
+  const auto threads_of = [] {
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+    ParallelFor(1000, 1, [&](int64_t, int64_t) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      const std::lock_guard lock(mutex);
+      threads.insert(std::this_thread::get_id());
+    });
+    return threads;
+  };
+  {
+    const OnThisThread alone;
+    EXPECT_EQ(threads_of(), std::set{std::this_thread::get_id()});
+    { const OnThisThread not_again(false); }
+    EXPECT_EQ(threads_of().size(), 1U);
+  }
+  const OnThisThread not_at_all(false);
+  EXPECT_GT(threads_of().size(), 1U);
 }
 
 TEST(ParallelFor, CallsFromSeveralThreads) {
