@@ -59,7 +59,7 @@ Result<AttrList> GivenAttrs(const OpSchema& schema, const CheckRequest& request,
   for (const auto& [key, value] : *given) {
     if (schema.Find(key) != nullptr) continue;
     return UsageError(
-        fmt::format("{} has no attribute '{}'{}; {}", schema.op, key, DidYouMean(key, known), kWhatOperatorsTake));
+        fmt::format("{} has no attribute '{}'; {}{}", schema.op, key, kWhatOperatorsTake, DidYouMean(key, known)));
   }
   return AttrList(given->begin(), given->end());
 }
