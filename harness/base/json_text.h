@@ -3,13 +3,17 @@
 // folder.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
 namespace assay {
 
-// What is no JSON becomes a discarded value, which is no object and no array.
+// Arrays and objects within each other. Nothing that assay reads needs more, and who walks a value may recurse.
+inline constexpr size_t kMostNestedJson = 64;
+
+// What is no JSON, or is nested deeper, becomes a discarded value, which is no object and no array.
 nlohmann::json ParseJson(std::string_view text);
 nlohmann::ordered_json ParseOrderedJson(std::string_view text);
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -39,12 +41,31 @@ std::optional<double> ValueIn(const std::filesystem::path& path, std::string_vie
   return std::nullopt;
 }
 
-// What a control group (version 2) may still take; the cache of files that nobody reads now is given up first.
+// The files of a control group, of version 2 and of version 1.
+struct GroupFiles {
+  const char *most, *used, *unread;
+};
+constexpr GroupFiles kGroupFiles[] = {{"memory.max", "memory.current", "inactive_file"},
+                                      {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}};
+
+// What it may still take; the cache of files that nobody reads now is given up first.
 double LeftOf(const std::filesystem::path& cgroup) {
-  double most = 0, used = 0;
-  std::ifstream limit(cgroup / "memory.max"), current(cgroup / "memory.current");
-  if (!(limit >> most) || !(current >> used)) return kUnlimited;  // "max" is no number
-  return std::max(0.0, most - used + ValueIn(cgroup / "memory.stat", "inactive_file").value_or(0));
+  for (const GroupFiles& files : kGroupFiles) {
+    double most = 0, used = 0;
+    std::ifstream limit(cgroup / files.most), current(cgroup / files.used);
+    if (!(limit >> most) || !(current >> used)) continue;  // "max" is no number
+    return std::max(0.0, most - used + ValueIn(cgroup / "memory.stat", files.unread).value_or(0));
+  }
+  return kUnlimited;
+}
+
+// What this process may still map (ulimit -v).
+double AddressSpaceLeft() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
+  double pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return std::max(0.0, static_cast<double>(limit.rlim_cur) - pages * static_cast<double>(::sysconf(_SC_PAGESIZE)));
 }
 
 std::string Gigabytes(double bytes) {
@@ -68,8 +89,31 @@ double AvailableBytesIn(const std::filesystem::path& meminfo, const std::filesys
   return std::min(available, LeftOf(cgroup));
 }
 
+// Each line is "number:controllers:/path"; version 2 names no controllers.
+std::vector<std::filesystem::path> MemoryGroupsIn(std::istream& lines, const std::filesystem::path& mounted) {
+  std::vector<std::filesystem::path> groups = {mounted};
+  for (std::string line; std::getline(lines, line);) {
+    const size_t controllers = line.find(':'), path = line.find(':', controllers + 1);
+    if (controllers == std::string::npos || path == std::string::npos) continue;
+    const std::string names = line.substr(controllers + 1, path - controllers - 1);
+    if (!names.empty() && ("," + names + ",").find(",memory,") == std::string::npos) continue;
+    const std::filesystem::path root = names.empty() ? mounted : mounted / "memory";
+    std::filesystem::path group = root;
+    groups.push_back(group);
+    for (const auto& part : std::filesystem::path(line.substr(path + 1)).relative_path()) {
+      groups.push_back(group /= part);
+    }
+  }
+  return groups;
+}
+
 double AvailableBytes() {
-  return AvailableBytesIn("/proc/meminfo", "/sys/fs/cgroup");
+  std::ifstream own("/proc/self/cgroup");
+  double available = AddressSpaceLeft();
+  for (const std::filesystem::path& group : MemoryGroupsIn(own, "/sys/fs/cgroup")) {
+    available = std::min(available, AvailableBytesIn("/proc/meminfo", group));
+  }
+  return available;
 }
 
 Status CheckFits(const Problem& problem, double available_bytes) {

@@ -7,18 +7,24 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "harness/base/result.h"
 #include "ops/operator.h"
 
 namespace assay {
 
-// Bytes that the kernel could hand out now without swapping, or this control group may still take where that is less;
-// infinity where neither says.
+// Bytes that the kernel could hand out now without swapping, or that this process may still map (ulimit -v), or its
+// control group and those above it may still take, where that is less; infinity where none says.
 double AvailableBytes();
 
-// The same of these files: "MemAvailable" in `meminfo`; memory.max, memory.current and memory.stat in `cgroup`.
+// The folders of the control groups that limit memory, of /proc/self/cgroup: the process's own and all above it.
+std::vector<std::filesystem::path> MemoryGroupsIn(std::istream& lines, const std::filesystem::path& mounted);
+
+// The same of these files: "MemAvailable" in `meminfo`; in `cgroup` memory.max, memory.current and memory.stat, or what
+// version 1 calls them.
 double AvailableBytesIn(const std::filesystem::path& meminfo, const std::filesystem::path& cgroup);
 
 // An error that says how much the case needs when it needs more than `available_bytes`.

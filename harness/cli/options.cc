@@ -60,6 +60,12 @@ void AddBackend(CLI::App& app, BackendOptions& o) {
   AddSandbox(app, o.sandbox);
 }
 
+void AddSetAside(CLI::App& app, RunOptions& o) {
+  AddNumber<int>(app, "--set-aside-after", o.set_aside_after, {0, 1'000'000},
+                 "how many results in a row may crash, time out or lose a device before its further cases are given up "
+                 "as unavailable: of that operator, and after twice as many of several operators all; 0: never");
+}
+
 void AddSandbox(CLI::App& app, SandboxOptions& o) {
   app.add_flag("--sandbox,!--no-sandbox", o.on,
                "seal workers off from golden values, output, other processes and the network, which is the default; "

@@ -10,6 +10,7 @@
 
 #include "harness/base/parallel.h"
 #include "harness/base/whole_file.h"
+#include "harness/cli/resume.h"
 #include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/interrupt.h"
 #include "harness/cli/terminal/output.h"
@@ -33,10 +34,11 @@ int EndWithoutRequired(const RunFolder& folder) {
 }
 
 // What only the whole run tells: environment.json once more, and ceilings.json.
-Status WriteMeasured(const BegunRun& run, bool interrupted) {
+Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
   const std::vector<Device>& devices = run.devices();
   nlohmann::ordered_json environment = run.environment;
-  if (interrupted) environment[kInterruptedKey] = true;
+  if (result.interrupted) environment[kInterruptedKey] = true;
+  if (!result.lost.empty()) environment[kDeviceLostKey] = result.lost;
   environment["backends"] = DescribeDevices(devices);
   if (const std::string unnamed = UnnamedLibrariesText(devices); !unnamed.empty()) {
     environment["unnamed_libraries"] = unnamed;
@@ -77,12 +79,15 @@ int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& 
                     (folder.path() / "report.html").string()));
   if (result.interrupted) {
     std::fflush(stdout);  // so that the note follows the tables where both go to one file
-    Note(plan.suite == kExploring ? "interrupted: the records and reports hold what had run"
-                                  : "interrupted: what had not run yet is listed as missing; the records and reports "
-                                    "hold the rest");
+    Note(plan.suite == kExploring ? std::string("interrupted: the records and reports hold what had run")
+                                  : fmt::format("interrupted: what had not run yet is listed as missing; the records "
+                                                "and reports hold the rest. The same command with --out {} --resume "
+                                                "goes on",
+                                                folder.path().string()));
   }
   ExitFlags flags;
   flags.interrupted = result.interrupted;
+  flags.device_lost = !result.lost.empty();
   flags.strict = options.strict;
   const int code = ExitCodeOfRecords(records, flags);
   if (no_case && code == kExitNothing) return kExitOk;
@@ -94,6 +99,16 @@ int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& 
     Complain(code, "no implementation ran: --impl fits none that the backends offer for these cases");
   }
   return code;
+}
+
+// A new one, or that of the run which goes on.
+Result<Resumption> OpenFolder(const RunOptions& options, const PreparedRun& prepared,
+                              nlohmann::ordered_json& environment) {
+  if (options.resume) return Resume(options, prepared, environment);
+  environment["asked"] = AskedWords(options);
+  auto folder = RunFolder::Create(options.out.value_or(""));
+  if (!folder) return tl::unexpected(folder.error());
+  return Resumption{*std::move(folder), nullptr};
 }
 
 }  // namespace
@@ -114,14 +129,14 @@ tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const
   if (!prepared) return end(Complain(prepared.error().code, prepared.error().message));
 
   WatchForInterrupts();
-  auto folder = RunFolder::Create(options.out.value_or(""));
-  if (!folder) return end(Complain(kExitUsage, folder.error().message));
   nlohmann::ordered_json environment =
       RunEnvironment(options, prepared->devices, prepared->expectations, prepared->absent);
   environment.update(verb_environment);
+  auto opened = OpenFolder(options, *prepared, environment);
+  if (!opened) return end(Complain(kExitUsage, opened.error().message));
   std::unique_ptr<BegunRun> run(
       new BegunRun{*std::move(prepared),
-                   *std::move(folder),
+                   std::move(opened->folder),
                    std::move(environment),
                    {},
                    RunWatch(Progress::ParseMode(options.progress), UseColour(options.color, STDERR_FILENO))});
@@ -129,12 +144,13 @@ tl::expected<std::unique_ptr<BegunRun>, int> BeginRun(RunOptions& options, const
   if (!run->prepared.absent.empty()) return end(EndWithoutRequired(run->folder));
   run->settings = LoopSettingsFor(options, run->prepared.plan, run->prepared.expectations);
   run->settings.observer = &run->watch;
+  run->settings.resumed = opened->run;
   return run;
 }
 
 int EndRun(const RunOptions& options, const BegunRun& run, const LoopResult& result, ProfileOutput* profile,
            const std::function<void()>& say_more) {
-  if (auto status = WriteMeasured(run, result.interrupted); !status) Note(status.error().message);
+  if (auto status = WriteMeasured(run, result); !status) Note(status.error().message);
   const int code = FinishRun(options, run, result, profile);
   say_more();
   // Nobody waits for a golden value that nobody will use.

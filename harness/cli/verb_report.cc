@@ -51,6 +51,7 @@ int Report(const ReportOptions& options) {
   if (!ran) return Complain(kExitRequiredAbsent, run->empty);
   ExitFlags flags;
   flags.interrupted = run->interrupted;
+  flags.device_lost = run->device_lost;
   flags.strict = options.strict || run->strict;
   return ExitCodeOfRecords(run->records, flags);
 }

@@ -118,6 +118,13 @@ void AddRunVerb(CLI::App& app, Action& action) {
   AddCases(*verb, o->selection);
   AddBackend(*verb, o->backend);
   AddImplementations(*verb, o->backend);
+  AddSetAside(*verb, *o);
+  verb->add_flag(
+      "--resume", o->resume,
+      "continue the run in --out, which was killed, interrupted or without room, with the same options: what "
+      "it has stands, and the rest is run");
+  verb->add_flag("--allow-changed", o->allow_changed,
+                 "with --resume: also where drivers, plugins, options or assay are others than when the run began");
   AddOut(*verb, *o);
   verb->add_flag("--perf,!--no-perf", o->perf, "time what passes, which is the default, or time nothing");
   AddNumber<double>(*verb, "--perf-time", o->perf_time_s, kSecondsLimits,

@@ -27,6 +27,8 @@ std::string_view Name(Outcome outcome) {
       return "timeout";
     case Outcome::kProtocol:
       return "protocol";
+    case Outcome::kInterrupted:
+      return "interrupted";
     case Outcome::kHost:
       return "host";
   }

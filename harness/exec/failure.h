@@ -22,6 +22,7 @@ enum class Outcome : uint8_t {
   kCrash,        // the worker ended during the call: signal or exit
   kTimeout,      // it was killed at the deadline
   kProtocol,     // what came back is not a message, or out of bounds
+  kInterrupted,  // the user ended the run, and the call with it: nothing is known of it
   kHost,         // this machine gave assay no process, file or memory for it: the backend was not asked
 };
 

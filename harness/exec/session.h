@@ -152,6 +152,9 @@ class Session {
   // How one of its workers crashed that had given its last answer; "": none did.
   virtual std::string CrashAtEnd() const { return ""; }
 
+  // What calls are waited for no longer once it is true.
+  virtual void EndWhen(std::function<bool()> /*interrupted*/) {}
+
   // By which timeouts count from now on, see SharedTime.
   virtual void ShareTime(std::shared_ptr<SharedTime> time) = 0;
 };

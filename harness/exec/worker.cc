@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -24,6 +25,7 @@ constexpr size_t kStderrTailBytes = 8192;
 constexpr size_t kTailInMessageBytes = 600;
 constexpr double kStopSeconds = 2;  // for an orderly end
 constexpr double kLongestPoll = 1 << 30;
+constexpr int kInterruptPoll = 100;    // milliseconds
 constexpr double kEndedSeconds = 0.5;  // between a closed socket and the end of its process
 constexpr const char* kNotDue =
     "it came late, or something other than the worker's own loop writes to the host's socket";
@@ -130,7 +132,7 @@ Call<Json> Worker::Await(const std::string& call, double timeout_s) {
     pollfd events[] = {{process_.socket(), POLLIN, 0},
                        {process_.pidfd(), POLLIN, 0},
                        {stderr_open_ ? process_.stderr_pipe() : -1, POLLIN, 0}};
-    const int ready = ::poll(events, 3, milliseconds_left());
+    const int ready = ::poll(events, 3, std::min(milliseconds_left(), interrupted_ ? kInterruptPoll : INT_MAX));
     if (ready < 0 && errno != EINTR) return Killed(Outcome::kError, fmt::format("{}: poll failed", call));
     DrainStderr();
     const bool open = ReadSocket();
@@ -138,6 +140,9 @@ Call<Json> Worker::Await(const std::string& call, double timeout_s) {
     if (!message) return Killed(Outcome::kProtocol, fmt::format("{}: {}", call, message.error().message));
     if (message->has_value()) return std::move(**message);
     if (!open || (events[1].revents & POLLIN) != 0) return Ended(call);
+    if (interrupted_ && interrupted_()) {
+      return Killed(Outcome::kInterrupted, fmt::format("{} was cut short by an interrupt", call));
+    }
     if (milliseconds_left() == 0) {
       return Killed(Outcome::kTimeout,
                     fmt::format("{} did not end within {} s; the worker was killed", call, timeout_s));

@@ -4,6 +4,7 @@
 // Start() begins afresh.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,6 +41,7 @@ class Worker {
   Call<Json> Request(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
 
   // By which the deadlines of calls count from now on. Not while one is made.
+  void EndWhen(std::function<bool()> interrupted) { interrupted_ = std::move(interrupted); }
   void ShareTime(std::shared_ptr<SharedTime> time) { time_ = std::move(time); }
 
   // What the running worker, or the last one, gave up: kFullSeal, kNoSeal, "partial: ..."; "" before the first.
@@ -75,6 +77,7 @@ class Worker {
   std::string WithLimit(std::string text, int signal) const;
 
   WorkerOptions options_;
+  std::function<bool()> interrupted_;  // empty: never
   std::shared_ptr<SharedTime> time_ = std::make_shared<SharedTime>();
   ChildProcess process_;
   FrameBuffer buffer_;

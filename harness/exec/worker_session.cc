@@ -60,7 +60,24 @@ Call<Json> WorkerSession::Ask(const std::string& call, Json message, double time
     }
     ++workers_started_;
   }
-  return worker_.Request(call, std::move(message), timeout_s, fds);
+  Call<Json> answer = worker_.Request(call, std::move(message), timeout_s, fds);
+  if (!answer) NoteChange(call, answer.error());
+  return answer;
+}
+
+// What was there when the run began and is not any more has failed: only what was never there is absent. The same holds
+// for a plan that was made and that its plugin then does not support.
+void WorkerSession::NoteChange(const std::string& call, WorkerFailure& failure) {
+  if (failure.outcome == Outcome::kUnavailable && !device_.empty()) {
+    worker_.Stop();
+    failure = {Outcome::kDeviceLost,
+               fmt::format("{} was there when it was opened, and is not any more: {}", device_, failure.message)};
+  } else if (failure.outcome == Outcome::kUnsupported && call == "execute") {
+    failure = {Outcome::kError,
+               fmt::format("the plugin offered this and prepared it, and then says at its execution that it is "
+                           "unsupported: {}; it has to say so when it is asked what it offers",
+                           failure.message)};
+  }
 }
 
 void WorkerSession::Restart() {

@@ -47,6 +47,7 @@ class WorkerSession final : public Session {
   LibraryPaths LoadedLibraries() const override { return libraries_; }
   std::string CrashAtEnd() const override { return worker_.crash_at_end(); }
   uint64_t workers_started() const override { return workers_started_; }
+  void EndWhen(std::function<bool()> interrupted) override { worker_.EndWhen(std::move(interrupted)); }
   void ShareTime(std::shared_ptr<SharedTime> time) override { worker_.ShareTime(std::move(time)); }
 
   // What a worker that does not start is said to be of: "cuda:1 (NVIDIA H200)"; before, its plugin's path says it.
@@ -62,6 +63,7 @@ class WorkerSession final : public Session {
   struct Plan;
   class SpareMemory;
   Call<Json> Ask(const std::string& call, Json message, double timeout_s, std::span<const int> fds = {});
+  void NoteChange(const std::string& call, WorkerFailure& failure);
   Call<Plan*> FindPlan(uint64_t plan);
   Call<void> Bind(Plan& plan, size_t sets);
   struct Operands {

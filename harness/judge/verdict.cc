@@ -66,6 +66,7 @@ int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags) {
   int code = 0;
   if (flags.interrupted) code = Worse(code, 130);
   if (flags.usage_error) code = Worse(code, 2);
+  if (flags.device_lost) code = Worse(code, 3);
   if (flags.required_backend_absent) code = Worse(code, 5);
   if (flags.unexpected_pass || (flags.strict && (flags.suspects || flags.invalid_times))) code = Worse(code, 1);
   for (const Verdict verdict : verdicts) {

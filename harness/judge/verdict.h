@@ -49,6 +49,7 @@ struct ExitFlags {
   bool strict = false;           // inconclusive and suspect fail, and times that cannot be true
   bool suspects = false;         // some result has class suspect
   bool invalid_times = false;    // some time cannot be true
+  bool device_lost = false;      // after the verdicts that it gave, which stand
   bool unexpected_pass = false;  // an expectation of failure did not come true
 };
 

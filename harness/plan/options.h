@@ -45,6 +45,8 @@ struct RunOptions {
   CaseOptions selection;
   BackendOptions backend;
   std::optional<std::filesystem::path> out;  // without: out/<time> below the current directory
+  bool resume = false;         // the run in `out` goes on
+  bool allow_changed = false;  // also where the environment is another one than before
   int jobs = 0;                              // host threads; 0: all cores
   bool perf = true;
   double perf_time_s = 0.02;  // per implementation, case and round
@@ -58,6 +60,7 @@ struct RunOptions {
   std::vector<std::string> launches_us;           // the same; else what is usual
   std::string sweep;                              // KEY=VALUES, see ParseSweep
   int rounds = 1;
+  int set_aside_after = 8;  // results in a row that end with their worker; 0: never
   bool strict = false;
   std::vector<std::string> expectations;  // files; empty: the shipped ones
   std::string relations = "quick";        // all | quick | none

@@ -72,6 +72,11 @@ Result<Plan> ParsePlanJson(std::string_view text) {
               json.at("plan_hash"),
               {},
               {}};
+    if (plan.shard.count < 1 || plan.shard.index < 0 || plan.shard.index >= plan.shard.count) {
+      return UsageError(fmt::format(
+          "plan.json was changed: shard_index {} of shard_count {} is no part of a plan; take it from a copy",
+          plan.shard.index, plan.shard.count));
+    }
     for (const Json& device : json.at("devices")) plan.devices.push_back({device.at("backend"), device.at("device")});
     for (const Json& object : json.at("cases")) {
       plan.entries.push_back({object.at("id"), object.at("requirement"),

@@ -7,10 +7,12 @@
 
 namespace assay {
 
-// Keys of environment.json that say how a run ended: by its user, or before it began, without a backend that it needs.
+// Keys of environment.json that say how a run ended: by its user, before it began, without a backend that it needs, or
+// with a device that went away after it had given its verdicts.
 inline constexpr const char* kInterruptedKey = "interrupted";
 inline constexpr const char* kStrictKey = "strict";
 inline constexpr const char* kRequiredAbsentKey = "required_absent";
+inline constexpr const char* kDeviceLostKey = "device_lost";
 
 nlohmann::ordered_json DescribeEnvironment();
 std::string TimestampUtc();  // 2026-01-31T12:00:00Z

@@ -31,6 +31,7 @@ void ReadEnding(const fs::path& dir, FinishedRun& run) {
   if (!environment.is_object()) return;
   run.interrupted = environment.value(kInterruptedKey, nlohmann::json()) == true;
   run.strict = environment.value(kStrictKey, nlohmann::json()) == true;
+  run.device_lost = environment.contains(kDeviceLostKey);
   const auto absent = environment.find(kRequiredAbsentKey);
   if (absent != environment.end() && absent->is_string()) run.required_absent = *absent;
 }

@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-
 #include "harness/base/atomic_file.h"
 #include "harness/base/json_text.h"
 #include "harness/results/environment.h"
@@ -14,10 +11,12 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kResultsFile = "results.jsonl";
+
 // Whatever stands there belongs to someone: a run neither mixes its files with others nor writes over them.
 Status CheckEmpty(const fs::path& path) {
   std::error_code error;
-  if (fs::exists(path / "results.jsonl", error)) {
+  if (fs::exists(path / kResultsFile, error)) {
     return UsageError(
         fmt::format("{} holds another run (it has results.jsonl): give another --out or remove it", path.string()));
   }
@@ -47,11 +46,34 @@ Result<RunFolder> RunFolder::Create(fs::path path) {
   }
   RunFolder folder;
   folder.path_ = path;
-  folder.results_.reset(std::fopen((path / "results.jsonl").c_str(), "wxe"));
-  if (folder.results_) folder.offers_.reset(std::fopen((path / kOffersFile).c_str(), "wxe"));
-  if (!folder.offers_) {
-    return UsageError(fmt::format("cannot write into the output folder {}: {}; give a writable --out", path.string(),
-                                  std::strerror(errno)));
+  if (auto opened = folder.Open(DurableLines::Mode::kCreate); !opened) {
+    return UsageError(opened.error().message + "; give a writable --out");
+  }
+  return folder;
+}
+
+// The offers are opened first: whoever has them open is the one who writes into the folder.
+Status RunFolder::Open(DurableLines::Mode mode) {
+  auto offers = DurableLines::Open(path_ / kOffersFile, mode);
+  if (!offers) return tl::unexpected(offers.error());
+  auto results = DurableLines::Open(path_ / kResultsFile, mode);
+  if (!results) return tl::unexpected(results.error());
+  offers_ = *std::move(offers);
+  results_ = *std::move(results);
+  return {};
+}
+
+Result<RunFolder> RunFolder::Continue(fs::path path, const std::vector<Record>& records,
+                                      const std::vector<Offer>& offers) {
+  RunFolder folder;
+  folder.path_ = std::move(path);
+  if (auto opened = folder.Open(DurableLines::Mode::kContinue); !opened) {
+    return UsageError(opened.error().message + "; the run cannot be continued");
+  }
+  if (auto status = folder.Rewrite(records); !status) return tl::unexpected(status.error());
+  if (auto status = folder.offers_->Clear(); !status) return tl::unexpected(status.error());
+  for (const Offer& offer : offers) {
+    if (auto status = folder.Append(offer); !status) return tl::unexpected(status.error());
   }
   return folder;
 }
@@ -65,26 +87,34 @@ Status RunFolder::WriteText(const std::string& name, const std::string& content)
 }
 
 Status RunFolder::Append(const Record& record) {
-  return AppendLine(results_, "results.jsonl", ToJsonLine(record) + "\n");
+  return results_->Append(ToJsonLine(record) + "\n");
 }
 
 Status RunFolder::Append(const Offer& offer) {
-  return AppendLine(offers_, kOffersFile, ToJsonLine(offer) + "\n");
+  return offers_->Append(ToJsonLine(offer) + "\n");
+}
+
+void RunFolder::Sync() {
+  results_->Sync();
+  offers_->Sync();
+}
+
+void RunFolder::SetWait(RoomWait wait) {
+  wait_ = std::move(wait);
+  results_->SetWait(wait_);
+  offers_->SetWait(wait_);
 }
 
 Status RunFolder::Rewrite(const std::vector<Record>& records) {
   std::string text;
   for (const Record& record : records) text += ToJsonLine(record) + "\n";
-  const fs::path path = path_ / "results.jsonl";
+  const fs::path path = path_ / kResultsFile;
   if (auto status = WriteFileAtomically(path, {{text.data(), text.size()}}); !status) return status;
-  results_.reset(std::fopen(path.c_str(), "ae"));
-  if (results_) return {};
-  return Fail(ErrorCode::kIo, fmt::format("cannot append to {}: {}", path.string(), std::strerror(errno)));
-}
-
-Status RunFolder::AppendLine(const File& file, const char* name, const std::string& line) const {
-  if (std::fwrite(line.data(), 1, line.size(), file.get()) == line.size() && std::fflush(file.get()) == 0) return {};
-  return Fail(ErrorCode::kIo, fmt::format("cannot append to {}: {}", (path_ / name).string(), std::strerror(errno)));
+  auto results = DurableLines::Open(path, DurableLines::Mode::kContinue);
+  if (!results) return tl::unexpected(results.error());
+  results_ = *std::move(results);
+  results_->SetWait(wait_);
+  return {};
 }
 
 }  // namespace assay

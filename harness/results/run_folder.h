@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output folder of a run (DESIGN: files of a run): results.jsonl is appended to, one flushed line per record, and
+// The output folder of a run (DESIGN: files of a run): results.jsonl is appended to, one line per record, and
 // offers.jsonl, one per case and device before anything of it runs.
 #pragma once
 
@@ -11,6 +11,7 @@
 
 #include "harness/base/result.h"
 #include "harness/model/record.h"
+#include "harness/results/durable_lines.h"
 #include "harness/results/missing.h"
 
 namespace assay {
@@ -20,23 +21,28 @@ class RunFolder {
   // Creates it. An empty path means out/<UTC time>. Errors: it is not empty, it cannot be written.
   static Result<RunFolder> Create(std::filesystem::path path);
 
+  // That of a run which ended before its time: its records become `records`, and its offers `offers`. Errors: another
+  // run writes there, it cannot be written.
+  static Result<RunFolder> Continue(std::filesystem::path path, const std::vector<Record>& records,
+                                    const std::vector<Offer>& offers);
+
   const std::filesystem::path& path() const { return path_; }
   Status WriteJson(const std::string& name, const nlohmann::ordered_json& content) const;
   Status WriteText(const std::string& name, const std::string& content) const;
   Status Append(const Record& record);
   Status Append(const Offer& offer);
+  // What was appended is on the disk when this returns; else it is a second later.
+  void Sync();
+  void SetWait(RoomWait wait);
   // In the place of all records that were appended: the old file is there until the new one is complete.
   Status Rewrite(const std::vector<Record>& records);
 
  private:
-  struct CloseFile {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  using File = std::unique_ptr<std::FILE, CloseFile>;
-  Status AppendLine(const File& file, const char* name, const std::string& line) const;
+  Status Open(DurableLines::Mode mode);
 
   std::filesystem::path path_;
-  File results_, offers_;
+  std::unique_ptr<DurableLines> results_, offers_;
+  RoomWait wait_;
 };
 
 }  // namespace assay

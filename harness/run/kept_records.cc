@@ -20,6 +20,11 @@ bool IsQuiet(const Record& record) {
          (record.outcome == Name(Verdict::kPass) && record.result_class != Name(ResultClass::kSuspect));
 }
 
+bool IsOfABrokenBackend(const Record& record) {
+  const auto verdict = ParseVerdict(record.verdict);
+  return verdict == Verdict::kCrash || verdict == Verdict::kTimeout || verdict == Verdict::kError;
+}
+
 }  // namespace
 
 KeptRecords::KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer,
@@ -29,6 +34,18 @@ KeptRecords::KeptRecords(RunFolder& folder, const std::vector<Expectation>& expe
       observer_(observer),
       failures_(folder.path(), ProgramWord()),
       limits_(limits) {}
+
+void KeptRecords::Restore(const RecordPlace& place, Record record) {
+  const std::lock_guard lock(mutex_);
+  failed_ += FailsRun(record);
+  file_is_current_ = file_is_current_ && (records_.empty() || records_.rbegin()->first < place);
+  records_.emplace(place, std::move(record));
+}
+
+void KeptRecords::Restore(Offer offer) {
+  const std::lock_guard lock(mutex_);
+  offers_.push_back(std::move(offer));
+}
 
 void KeptRecords::Add(Offer offer) {
   const std::lock_guard lock(mutex_);
@@ -104,10 +121,23 @@ void KeptRecords::Change(const RecordPlace& place, Attempt& attempt, const CaseD
   file_is_current_ = false;
 }
 
+std::vector<Record> KeptRecords::InOrder() const {
+  std::vector<Record> records;
+  for (const auto& [place, record] : records_) records.push_back(record);
+  return records;
+}
+
+void KeptRecords::Flush() {
+  const std::lock_guard lock(mutex_);
+  if (file_is_current_) return;
+  const Status written = folder_.Rewrite(InOrder());
+  NoteWriteError(written);
+  file_is_current_ = written.has_value();
+}
+
 std::pair<std::vector<Record>, std::vector<Offer>> KeptRecords::Finish() {
   const std::lock_guard lock(mutex_);
-  std::vector<Record> records;
-  for (auto& [place, record] : records_) records.push_back(std::move(record));
+  std::vector<Record> records = InOrder();
   if (!file_is_current_) NoteWriteError(folder_.Rewrite(records));
   return {std::move(records), std::move(offers_)};
 }
@@ -129,6 +159,7 @@ std::string KeptRecords::write_error() const {
 
 void KeptRecords::Append(const RecordPlace& place, Record record) {
   NoteWriteError(folder_.Append(record));
+  if (IsOfABrokenBackend(record)) folder_.Sync();  // the next case may take the machine with it
   const bool fails = FailsRun(record);
   failed_ += fails;
   if (fails) observer_.Failed(record);

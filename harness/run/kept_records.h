@@ -38,6 +38,10 @@ class KeptRecords {
   KeptRecords(RunFolder& folder, const std::vector<Expectation>& expectations, RunObserver& observer,
               const KeptLimits& limits = {});
 
+  // Of a run that is continued: it stands in the folder already.
+  void Restore(const RecordPlace& place, Record record);
+  void Restore(Offer offer);
+
   // Both from any thread. A failing result waits for EndCase.
   void Add(Offer offer);
   void Add(const RecordPlace& place, Attempt attempt);
@@ -51,6 +55,9 @@ class KeptRecords {
   // Another round of timing changed a record that was added.
   void Change(const RecordPlace& place, Attempt& attempt, const CaseData& data, const CaseRunner& runner);
 
+  // Brings the file up to what Change changed.
+  void Flush();
+
   // Puts the file into the order of the plan, where it is not, and returns what was added.
   std::pair<std::vector<Record>, std::vector<Offer>> Finish();
 
@@ -62,6 +69,7 @@ class KeptRecords {
   void Append(const RecordPlace& place, Record record);
   void KeepOrForgetQuiet(size_t index);
   void WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing);
+  std::vector<Record> InOrder() const;
   void NoteWriteError(const Status& status);
 
   RunFolder& folder_;

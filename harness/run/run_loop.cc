@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <set>
 #include <span>
 #include <tuple>
 
@@ -18,7 +19,9 @@
 #include "harness/cases/cases_ahead.h"
 #include "harness/cases/host_memory.h"
 #include "harness/run/device/device_queues.h"
+#include "harness/run/device/health.h"
 #include "harness/run/kept_records.h"
+#include "harness/run/timing/timing_fields.h"
 #include "harness/run/trial/record_fields.h"
 #include "harness/run/trial/reproduction.h"
 #include "harness/run/trial/second_try.h"
@@ -98,9 +101,16 @@ class Loop {
         source_(source),
         devices_(devices),
         settings_(settings),
+        health_(devices.size(), DeviceHealth(settings.set_aside_after)),
         kept_(folder, settings.expectations, *settings.observer, {settings.most_passes, source != nullptr}),
         queues_(devices, settings.devices_at_once),
         ahead_(cases_, settings.tier, settings.store) {
+    folder.SetWait({.say = [&settings](const std::string& text) { settings.observer->Noted(text); },
+                    .gives_up = settings.runner.interrupted});
+    for (const Device& device : devices) {
+      if (device.session) device.session->EndWhen(settings.runner.interrupted);
+    }
+    if (settings.resumed) Restore(*settings.resumed);
     AddGroups(0);
   }
 
@@ -117,6 +127,7 @@ class Loop {
     LoopResult result;
     std::tie(result.records, result.offers) = kept_.Finish();
     result.forgotten = kept_.forgotten();
+    result.lost = lost_;
     result.write_error = kept_.write_error();
     result.interrupted = settings_.runner.interrupted();
     result.abandoned = ahead_.at_work();
@@ -124,9 +135,41 @@ class Loop {
   }
 
  private:
+  // In the places that they would have, had they been run now.
+  void Restore(const ResumedRun& resumed) {
+    std::map<std::string, size_t> case_index;
+    for (size_t i = 0; i < cases_.size(); ++i) case_index.emplace(cases_[i].spec.Id(), i);
+    std::map<std::pair<std::string, std::string>, size_t> device_index;
+    for (size_t i = 0; i < devices_.size(); ++i) device_index[{devices_[i].backend, devices_[i].device.name}] = i;
+    std::map<std::pair<size_t, size_t>, size_t> implementations;
+    for (const Record& record : resumed.records) {
+      const auto at = case_index.find(record.case_id);
+      const auto on = device_index.find({record.backend, record.device});
+      if (at == case_index.end() || on == device_index.end()) continue;  // the plan has them: see ReadResumedRun
+      const RecordPlace place{at->second, on->second, implementations[{at->second, on->second}]++};
+      kept_.Restore(place, record);
+    }
+    for (const Offer& offer : resumed.offers) kept_.Restore(offer);
+  }
+
+  bool IsDone(size_t index, const Device& device) const {
+    return settings_.resumed && settings_.resumed->Has(cases_[index].spec.Id(), device.backend, device.device.name);
+  }
+
+  bool IsDone(size_t index) const {
+    return settings_.resumed &&
+           std::ranges::all_of(devices_, [&](const Device& device) { return IsDone(index, device); });
+  }
+
   void AddGroups(size_t first) {
-    for (const CaseGroup& group : GroupCases(std::span(cases_).subspan(first))) {
-      groups_.push_back({first + group.begin, first + group.end});
+    for (size_t begin = first; begin < cases_.size();) {
+      size_t end = begin;
+      while (end < cases_.size() && !IsDone(end)) ++end;
+      const std::span<const PlannedCase> pending = std::span(cases_).subspan(begin, end - begin);
+      for (const CaseGroup& group : pending.empty() ? std::vector<CaseGroup>() : GroupCases(pending)) {
+        groups_.push_back({begin + group.begin, begin + group.end});
+      }
+      begin = end + 1;
     }
   }
 
@@ -215,9 +258,14 @@ class Loop {
   // `mutex` guards the case's list of what is to be timed.
   void JudgeOnDevice(CaseAtWork& work, size_t index, std::mutex& mutex) {
     const Device& device = devices_[index];
+    if (IsDone(work.index, device)) return;
     const Problem& problem = work.data.problem;
     RecordPlace place{work.index, index};
+    DeviceHealth& health = health_[index];
+    const std::string& op = problem.spec.op;
     const auto done = [&](Attempt attempt) {
+      if (attempt.interrupted) return;  // it is missing
+      health.Note(op, HowItEnded(attempt));
       if (EndedWithItsWorker(device, attempt)) {
         const std::lock_guard lock(mutex);
         work.ended.push_back({place, std::move(attempt)});
@@ -232,7 +280,7 @@ class Loop {
       if (IsLarge(problem)) ReturnFreedMemory();
     };
     try {
-      work.runner.Judge(device, done, [&](const std::vector<std::string>& names) {
+      work.runner.Judge(AsItIs(device, health.WhySetAside(op)), done, [&](const std::vector<std::string>& names) {
         kept_.Add(Offer{cases_[work.index].spec.Id(), device.backend, device.device.name, names});
       });
     } catch (const std::exception& e) {
@@ -240,12 +288,31 @@ class Loop {
     }
   }
 
+  // How a result ended with its worker or its device; "": it did not.
+  static std::string HowItEnded(const Attempt& attempt) {
+    const bool ended =
+        attempt.verdict == Verdict::kCrash || attempt.verdict == Verdict::kTimeout || attempt.device_lost;
+    return ended ? fmt::format("{}: {}", Name(attempt.verdict), attempt.reason) : "";
+  }
+
+  // A device that is set aside is asked nothing.
+  static Device AsItIs(Device device, const std::string& set_aside) {
+    if (set_aside.empty() || !device.problem.empty()) return device;
+    device.problem = set_aside;
+    device.problem_outcome = Outcome::kUnavailable;
+    return device;
+  }
+
   // Alone, as timing is.
   void TryAgain(CaseAtWork& work) {
+    const std::string& op = work.data.problem.spec.op;
     try {
       for (auto& [place, attempt] : work.ended) {
         if (!ahead_.Await(settings_.runner.interrupted)) return;
+        DeviceHealth& health = health_[place.device];
+        if (!health.WhySetAside(op).empty()) continue;
         TryOnceMore(work.runner, devices_[place.device], attempt, false);
+        if (attempt.verdict == Verdict::kFlaky) health.Note(op, "");
       }
     } catch (const std::exception& e) {
       work.broken = DescribeException(e);
@@ -280,6 +347,7 @@ class Loop {
       TimeGroup(work.runner, group);
       for (size_t i = 0; i < group.size(); ++i) {
         auto& [place, attempt] = untimed.back();
+        if (attempt.interrupted) ClearTiming(attempt.record);  // that it passed stands
         TryAgainTimed(work.runner, devices_[place.device], attempt);
         if (settings_.rounds > 1 && attempt.verdict == Verdict::kPass) {
           timed_.push_back({place, WithoutOutput(attempt)});
@@ -325,6 +393,7 @@ class Loop {
           NoteNoMoreRounds(cases_[order[i]], DescribeException(e));
         }
       }
+      kept_.Flush();  // what ends the process now takes this round from nobody
     }
   }
 
@@ -336,7 +405,9 @@ class Loop {
     const Result<CaseData> data = PrepareCase(*planned.bound, settings_.tier, settings_.store);
     if (!data) return NoteNoMoreRounds(planned, data.error().message);
     CaseRunner runner(planned, *data, settings_.runner);
-    std::erase_if(results, [](const TimedResult* timed) { return timed->attempt.verdict != Verdict::kPass; });
+    std::erase_if(results, [&](const TimedResult* timed) {
+      return timed->attempt.verdict != Verdict::kPass || lost_devices_.contains(timed->place.device);
+    });
     const auto name = [](const TimedResult* timed) { return timed->attempt.implementation; };
     ShuffleSideBySide(results, name, random_);
     while (!results.empty() && !settings_.runner.interrupted()) {
@@ -345,13 +416,33 @@ class Loop {
       for (TimedResult* timed : std::span(results).subspan(begin)) {
         group.push_back({.device = &devices_[timed->place.device], .attempt = &timed->attempt});
       }
+      std::vector<Attempt> before;
+      for (const TimedResult* timed : std::span(results).subspan(begin))
+        before.push_back(WithoutOutput(timed->attempt));
       TimeGroup(runner, group);
-      for (TimedResult* timed : std::span(results).subspan(begin)) {
-        TryAgainTimed(runner, devices_[timed->place.device], timed->attempt);
+      for (size_t i = begin; i < results.size(); ++i) {
+        TimedResult* const timed = results[i];
+        const Device& device = devices_[timed->place.device];
+        TryAgainTimed(runner, device, timed->attempt);
+        if (timed->attempt.interrupted || timed->attempt.device_lost) {
+          if (timed->attempt.device_lost && lost_devices_.insert(timed->place.device).second)
+            NoteLost(planned, device, timed->attempt.reason);
+          timed->attempt = std::move(before[i - begin]);
+          continue;
+        }
         kept_.Change(timed->place, timed->attempt, *data, runner);
       }
       results.resize(begin);
     }
+  }
+
+  // A verdict that stands is not taken back because its device went away afterwards: the run says so instead, and
+  // fails.
+  void NoteLost(const PlannedCase& planned, const Device& device, const std::string& why) {
+    const std::string text =
+        fmt::format("{}: {} was lost in a further round of timing: {}", planned.spec.Id(), device.selector, why);
+    if (lost_.empty()) lost_ = text;
+    settings_.observer->Noted(text);
   }
 
   // A case of the suite that its operator refuses or that is too large: shown with the case, not the end of a run.
@@ -370,11 +461,14 @@ class Loop {
   std::deque<CaseGroup> groups_;    // not yet begun
   const std::vector<Device>& devices_;
   const LoopSettings& settings_;
+  std::vector<DeviceHealth> health_;  // of each device
   KeptRecords kept_;
   DeviceQueues queues_;
   CasesAhead ahead_;
   bool said_unsaved_ = false;
   std::vector<TimedResult> timed_;
+  std::set<size_t> lost_devices_;          // in further rounds
+  std::string lost_;                       // how the first of them was
   std::mt19937_64 random_{DrawEntropy()};  // of orders alone
 };
 

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "harness/results/expected.h"
+#include "harness/results/resumed_run.h"
 #include "harness/results/run_folder.h"
 #include "harness/run/case_source.h"
 #include "harness/run/observer.h"
@@ -22,14 +24,17 @@ struct LoopResult {
   size_t forgotten = 0;  // results that LoopSettings::most_passes left out
   bool interrupted = false;
   std::string write_error;  // why lines are missing from the files; "" when none is
-  bool abandoned = false;   // a thread still prepares a case that will not run: leave without destroying what it uses
+  std::string lost;        // how a device was lost after its verdicts stood, in a further round of timing; "": none was
+  bool abandoned = false;  // a thread still prepares a case that will not run: leave without destroying what it uses
 };
 
 struct LoopSettings {
   RunnerSettings runner;
   std::string tier;
-  int rounds = 1;              // of timing
-  size_t devices_at_once = 1;  // most that are judged at a time, and workers that judge
+  int rounds = 1;                             // of timing
+  std::shared_ptr<const ResumedRun> resumed;  // null: the run begins
+  size_t set_aside_after = 0;                 // see DeviceHealth
+  size_t devices_at_once = 1;                 // most that are judged at a time, and workers that judge
   std::vector<Expectation> expectations;
   size_t most_passes = std::numeric_limits<size_t>::max();  // see KeptRecords
   GoldenStore store{std::filesystem::path()};

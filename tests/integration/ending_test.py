@@ -67,7 +67,7 @@ class Ending(Base):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number):
                 shutil.rmtree(self.dir / "out", ignore_errors=True)
-                process = self.start(*HANGING, "--timeout", "3")
+                process = self.start(*HANGING, "--timeout", "300")
                 self.await_text(self.dir / "out/results.jsonl")
                 workers = children_of(process.pid)
                 self.assertTrue(workers)
@@ -77,9 +77,9 @@ class Ending(Base):
                     process.send_signal(number)
                 stdout, stderr = process.communicate(timeout=60)
                 self.assertEqual(process.returncode, 130, stderr)
-                self.everywhere("incomplete: 1 of 2 planned cases have no record", stdout)
-                self.assertIn("1  misbehaving\n", stdout)
-                self.assertEqual(self.junit(), [(CASE, "misbehaving.hang", "timeout"), (CASE, "misbehaving.ok"),
+                # What hung was cut short: nothing is known of it.
+                self.everywhere("incomplete: 2 of 2 planned cases have no record", stdout)
+                self.assertEqual(self.junit(), [(CASE, "misbehaving.hang", "missing"), (CASE, "misbehaving.ok"),
                                                 (OTHER_CASE, "misbehaving", "missing")])
                 self.assertEqual([pid for pid in workers if is_alive(pid)], [])
                 before = {name: self.text(name) for name in ("summary.md", "junit.xml", "report.html")}

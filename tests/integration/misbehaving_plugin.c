@@ -329,6 +329,12 @@ static void device_close(assay_device* device) {
   (void)device;
 }
 
+/* From the moment on at which somebody makes the file. */
+static int is_gone(void) {
+  const char* file = getenv("ASSAY_GONE_FILE");
+  return misbehaves("goes_away") && file != NULL && access(file, F_OK) == 0;
+}
+
 static int is_matmul_f32(const assay_op_desc* op) {
   return strcmp(op->op, "matmul") == 0 && op->n_inputs == 2 && op->n_outputs == 1 &&
          op->inputs[0]->type_code == ASSAY_TYPE_FLOAT && op->inputs[0]->bits == 32 && op->inputs[0]->ndim == 2;
@@ -341,6 +347,7 @@ static assay_status query(assay_device* device, const assay_op_desc* op, const a
   static assay_implementations list = {sizeof list, kFaultCount, items};
   (void)device;
   *out = &list;
+  if (is_gone()) return fail(error, ASSAY_UNAVAILABLE, "the board does not answer");
   if (misbehaves("huge_query")) list.count = UINT64_C(1) << 60;
   if (!is_matmul_f32(op)) return fail(error, ASSAY_UNSUPPORTED, "only matmul in f32 of two matrices");
   for (uint64_t i = 0; i < kFaultCount; ++i) {
@@ -390,6 +397,7 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
   const assay_tensor_desc* operands[] = {op->inputs[0], op->inputs[1], op->outputs[0]};
   for (int f = 0; f < kFaultCount; ++f) {
     if (strcmp(kFaults[f].name, implementation) != 0) continue;
+    if (is_gone()) return fail(error, ASSAY_UNAVAILABLE, "the board does not answer");
     assay_plan* plan = calloc(1, sizeof *plan);
     plan->fault = &kFaults[f];
     plan->device = device->index;
@@ -411,6 +419,9 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
 }
 static void plan_destroy(assay_plan* plan) {
   if (misbehaves("crash_on_destroy")) abort();
+  if (misbehaves("hang_on_destroy")) {
+    for (;;) pause();
+  }
   free(plan);
 }
 
@@ -423,7 +434,7 @@ static view view_of(const assay_plan* plan, int operand, const assay_tensor_arg*
 static assay_status execute(assay_plan* plan, const assay_args* args, assay_text* error) {
   const view a = view_of(plan, 0, args->inputs[0]), b = view_of(plan, 1, args->inputs[1]);
   const view y = view_of(plan, 2, args->outputs[0]);
-  (void)error;
+  if (misbehaves("late_refusal")) return fail(error, ASSAY_UNSUPPORTED, "not this shape after all");
   if (plan->device == 1 && misbehaves("second_crashes")) raise(SIGSEGV);
   if (plan->device == 1 && misbehaves("second_hangs")) hang(plan, a, b, y);
   if (plan->fault->before != NULL) plan->fault->before(plan, a, b, y);

@@ -10,6 +10,8 @@
 
 #include "harness/base/glob.h"
 #include "harness/base/profile.h"
+#include "harness/base/whole_file.h"
+#include "harness/data/tensor.h"
 #include "harness/exec/seal/lodging.h"
 #include "harness/exec/worker_session.h"
 #include "harness/plan/catalog.h"
@@ -205,6 +207,9 @@ nlohmann::ordered_json DescribeDevice(const Device& c) {
   out["usable"] = c.problem.empty();
   out["plugin"] = c.path;
   out["origin"] = c.origin;
+  if (const auto file = ReadWholeFile(c.path)) {
+    out["plugin_hash"] = fmt::format("{:016x}", HashBytes(file->data(), file->size()));
+  }
   if (!c.problem.empty()) {
     out["outcome"] = Name(c.problem_outcome);
     out["reason"] = c.problem;

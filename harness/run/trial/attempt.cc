@@ -82,8 +82,13 @@ void Attempt::SetVerdictOf(size_t output, Verdict of, ResultClass of_class, cons
 }
 
 void Attempt::SetFailure(const WorkerFailure& failure) {
+  if (failure.outcome == Outcome::kInterrupted) {
+    interrupted = true;
+    return;
+  }
   memory_fault = memory_fault || failure.outcome == Outcome::kMemoryFault;
   harness_failed = harness_failed || failure.outcome == Outcome::kHost;
+  device_lost = device_lost || failure.outcome == Outcome::kDeviceLost;
   SetVerdict(VerdictOf(failure.outcome), ResultClass::kNone, failure.message);
 }
 

@@ -75,6 +75,8 @@ struct Attempt {
   uint64_t prepared_by = 0;           // Session::workers_started() at the first preparation
   bool memory_fault = false;          // it wrote where it may not, or not all that it has to
   bool harness_failed = false;        // not the backend: see SetFault()
+  bool interrupted = false;           // before its end: what stood before stands, if anything did
+  bool device_lost = false;           // it is not there any more
   std::vector<TimingSummary> rounds;  // one per timing
 
   Record record;  // filled last

@@ -19,6 +19,7 @@ bool EndedWithItsWorker(const Device& device, const Attempt& attempt) {
 void TryOnceMore(CaseRunner& runner, const Device& device, Attempt& attempt, bool timed) {
   device.session->Restart();
   Attempt second = runner.JudgeAgain(device, attempt.implementation);
+  if (second.interrupted) return;
   if (timed && second.verdict == Verdict::kPass) runner.Time(device, second);
   if (second.verdict == attempt.verdict) {
     attempt.SetVerdict(attempt.verdict, attempt.result_class,

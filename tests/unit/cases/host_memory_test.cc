@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cases/host_memory.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <sstream>
 #include <vector>
 
 #include "harness/model/case_spec.h"
@@ -16,6 +19,8 @@
 
 namespace assay {
 namespace {
+
+using ::testing::ElementsAre;
 
 Problem Bound(const char* id) {
   const CaseSpec spec = ParseId(id).value();
@@ -83,6 +88,35 @@ TEST_F(AvailableMemory, IsWhatTheControlGroupMayStillTake) {
   EXPECT_EQ(Bytes(), 0);
   Write("memory.max", "9000000\n");
   EXPECT_EQ(Bytes(), 1000 * 1024);
+}
+
+TEST_F(AvailableMemory, IsWhatAControlGroupOfVersion1MayStillTake) {
+  Write("memory.usage_in_bytes", "300000\n");
+  Write("memory.limit_in_bytes", "400000\n");
+  Write("memory.stat", "cache 1\ntotal_inactive_file 60000\n");
+  EXPECT_EQ(Bytes(), 160000);
+}
+
+TEST(MemoryGroups, AreThoseOfTheProcessAndAllAbove) {
+  std::istringstream second("0::/user.slice/job 7\n");
+  EXPECT_THAT(MemoryGroupsIn(second, "/cg"),
+              ElementsAre("/cg", "/cg", "/cg/user.slice", "/cg/user.slice/job 7"));
+  std::istringstream first("3:cpu,cpuacct:/a\n2:hugetlb,memory:/a/b\nnonsense\n");
+  EXPECT_THAT(MemoryGroupsIn(first, "/cg"), ElementsAre("/cg", "/cg/memory", "/cg/memory/a", "/cg/memory/a/b"));
+}
+
+TEST(AvailableBytes, AreNoMoreThanTheAddressSpaceHasLeft) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "shadow memory has most of it";
+#endif
+  const rlimit small{rlim_t{1} << 32, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &small), 0);
+  const double available = AvailableBytes();
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_GT(available, 0);
+  EXPECT_LT(available, 4294967296.0);
 }
 
 TEST(DevicesAtOnce, LargeCasesAreJudgedOneDeviceAfterTheOther) {

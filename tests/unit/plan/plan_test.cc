@@ -76,6 +76,12 @@ TEST(Plan, ChangedForeignOrBrokenJsonIsRefused) {
   auto changed = json;
   changed["cases"].erase(0);
   EXPECT_THAT(error(changed), HasSubstr("was changed"));
+  auto no_part = json;
+  no_part["shard_count"] = 0;
+  EXPECT_THAT(error(no_part), HasSubstr("shard_index 0 of shard_count 0 is no part of a plan"));
+  no_part["shard_count"] = 1;
+  no_part["shard_index"] = 7;
+  EXPECT_THAT(error(no_part), HasSubstr("shard_index 7 of shard_count 1"));
   auto newer = json;
   newer["schema_version"] = 3;
   EXPECT_THAT(error(newer), HasSubstr("schema version 3"));

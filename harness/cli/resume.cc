@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/resume.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/json_text.h"
+#include "harness/base/whole_file.h"
+#include "harness/cli/run_settings.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/results/environment.h"
+
+namespace assay::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Keys of environment.json.
+constexpr const char* kAsked = "asked";
+constexpr const char* kResumed = "resumed";  // when, and what was another one than before
+
+std::string TextOf(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() ? "" : found->is_string() ? found->get<std::string>() : DumpJson(*found);
+}
+
+void NoteChange(const std::string& what, const Json& was, const Json& is, const char* key,
+                std::vector<std::string>& changes) {
+  const std::string before = TextOf(was, key), now = TextOf(is, key);
+  if (before != now) changes.push_back(fmt::format("{}{} was '{}' and is '{}'", what, key, before, now));
+}
+
+// Of one name for both parts.
+std::map<std::string, Json> BackendsOf(const Json& environment) {
+  std::map<std::string, Json> backends;
+  const auto found = environment.find("backends");
+  if (found == environment.end() || !found->is_array()) return backends;
+  for (const Json& device : *found) {
+    if (device.is_object()) backends[TextOf(device, "backend") + " " + TextOf(device, "device")] = device;
+  }
+  return backends;
+}
+
+std::vector<std::string> FindChanges(const Json& was, const Json& is) {
+  std::vector<std::string> changes;
+  for (const char* key : {"tool_version", kAsked, "relations", kStrictKey, "expectations", "variables", "cpu", "kernel"}) {
+    NoteChange("", was, is, key, changes);
+  }
+  const auto before = BackendsOf(was);
+  for (const auto& [name, device] : BackendsOf(is)) {
+    const auto found = before.find(name);
+    if (found == before.end()) continue;  // the plan would differ
+    for (const char* key : {"plugin_hash", "version", "library_version", "driver"}) {
+      NoteChange(name + ": ", found->second, device, key, changes);
+    }
+  }
+  return changes;
+}
+
+}  // namespace
+
+std::vector<std::string> AskedWords(const RunOptions& options) {
+  std::vector<std::string> words = CarriedOptions(options);
+  for (const std::string& name : options.backend.implementations) words.insert(words.end(), {"--impl", name});
+  words.emplace_back(options.perf ? "--perf" : "--no-perf");
+  if (options.perf && options.Cold()) words.emplace_back("--cold");
+  return words;
+}
+
+Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared, Json& environment) {
+  if (!options.out) return UsageError("--resume continues the run in a folder: give it with --out");
+  ResumeTerms terms{.rounds = options.perf ? options.rounds : 1};
+  for (const Device& c : prepared.devices) {
+    if (c.problem.empty()) terms.usable.insert({c.backend, c.device.name});
+  }
+  auto resumed = ReadResumedRun(*options.out, prepared.plan, terms);
+  if (!resumed) return tl::unexpected(resumed.error());
+  environment[kAsked] = AskedWords(options);
+  const Json was = ParseOrderedJson(ReadWholeFile(*options.out / "environment.json").value_or("{}"));
+  const std::vector<std::string> changes = was.is_object() ? FindChanges(was, environment) : std::vector<std::string>();
+  if (!changes.empty() && !options.allow_changed) {
+    return UsageError(
+        fmt::format("{}: the run began in another environment: {}; results of both would stand beside each "
+                    "other. Run as before, or give --allow-changed, which the reports then say",
+                    options.out->string(), fmt::join(changes, "; ")));
+  }
+  Json history = was.is_object() && was.contains(kResumed) ? was[kResumed] : Json::array();
+  history.push_back({{"timestamp", TimestampUtc()}, {"results_before", resumed->records.size()}, {"changes", changes}});
+  environment[kResumed] = std::move(history);
+  for (const std::string& change : changes) Note("changed since the run began: " + change);
+  if (!resumed->torn.empty()) Note(resumed->torn);
+  auto folder = RunFolder::Continue(*options.out, resumed->records, resumed->offers);
+  if (!folder) return tl::unexpected(folder.error());
+  Note(fmt::format("{} results of {} stand; the rest is run now", resumed->records.size(), options.out->string()));
+  return Resumption{*std::move(folder), std::make_shared<const ResumedRun>(*std::move(resumed))};
+}
+
+}  // namespace assay::cli

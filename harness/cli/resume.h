@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay run --resume: a run that was killed, interrupted or without room goes on in its folder.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/base/result.h"
+#include "harness/plan/options.h"
+#include "harness/results/resumed_run.h"
+#include "harness/results/run_folder.h"
+#include "harness/run/prepared_run.h"
+
+namespace assay::cli {
+
+// Options that results depend on, for environment.json: a run is continued with the same ones.
+std::vector<std::string> AskedWords(const RunOptions& options);
+
+struct Resumption {
+  RunFolder folder;
+  std::shared_ptr<const ResumedRun> run;
+};
+
+// Opens the folder again, and adds to `environment`, the one of now, what the folder knew of earlier parts of the run.
+// Errors: there is no such run, it is another one, or results would not be comparable: driver, plugin, tool or options
+// are others than before, unless the user allows that.
+Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared, nlohmann::ordered_json& environment);
+
+}  // namespace assay::cli

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/resumed_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "harness/base/whole_file.h"
+#include "harness/judge/verdict.h"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+// What is known of one case on one device.
+struct Part {
+  std::vector<const Record*> records;
+  std::vector<const Offer*> offers;
+};
+
+std::string DevicesText(const std::vector<PlanDevice>& devices) {
+  std::string text;
+  for (const PlanDevice& c : devices) {
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", c.backend, c.device.empty() ? "" : " (" + c.device + ")");
+  }
+  return text;
+}
+
+Status CheckSamePlan(const fs::path& dir, const Plan& was, const Plan& plan) {
+  const std::string name = (dir / "plan.json").string();
+  if (was.hash != plan.hash) {
+    return UsageError(
+        fmt::format("{}: the run was of other cases (plan {}, suite {}; now {}, suite {}): give the same "
+                    "selection to continue it, or another --out for a new run",
+                    name, was.hash, was.suite, plan.hash, plan.suite));
+  }
+  if (was.shard != plan.shard) {
+    return UsageError(fmt::format("{}: the run was shard {}/{}, not {}/{}: give the same --shard to continue it", name,
+                                  was.shard.index, was.shard.count, plan.shard.index, plan.shard.count));
+  }
+  if (was.devices != plan.devices) {
+    return UsageError(
+        fmt::format("{}: the run was of {}, and there are {} now: give the same --backend, --device and --plugin, and "
+                    "see assay backends for what is not there any more",
+                    name, DevicesText(was.devices), DevicesText(plan.devices)));
+  }
+  return {};
+}
+
+// Commas separate the medians of rounds.
+int RoundsOf(const Record& record) {
+  return static_cast<int>(std::ranges::count(record.round_medians_s, ',')) + 1;
+}
+
+bool Stands(const Record& record, const ResumeTerms& terms) {
+  if (record.verdict == Name(Verdict::kMissing)) return false;
+  if (record.verdict == Name(Verdict::kUnavailable)) return !terms.usable.contains({record.backend, record.device});
+  const bool timed = record.verdict == Name(Verdict::kPass) && !record.round_medians_s.empty();
+  return !timed || RoundsOf(record) >= terms.rounds;
+}
+
+// A device that made no offer has one record, which says why.
+bool IsComplete(const Part& part, const ResumeTerms& terms) {
+  const auto stands = [&](const Record* record) { return Stands(*record, terms); };
+  if (!std::ranges::all_of(part.records, stands)) return false;
+  if (part.offers.empty()) {
+    return std::ranges::any_of(part.records, [](const Record* record) { return record->implementation.empty(); });
+  }
+  return std::ranges::all_of(part.offers.back()->implementations, [&](const std::string& name) {
+    return std::ranges::any_of(part.records, [&](const Record* record) { return record->implementation == name; });
+  });
+}
+
+}  // namespace
+
+Result<ResumedRun> ReadResumedRun(const fs::path& dir, const Plan& plan, const ResumeTerms& terms) {
+  const auto text = ReadWholeFile(dir / "plan.json");
+  if (!text) {
+    return UsageError(fmt::format("{}: there is no run to continue: {}; leave out --resume to begin one", dir.string(),
+                                  text.error().message));
+  }
+  const auto was = ParsePlanJson(*text);
+  if (!was) return UsageError(fmt::format("{}: {}", (dir / "plan.json").string(), was.error().message));
+  if (Status same = CheckSamePlan(dir, *was, plan); !same) return tl::unexpected(same.error());
+  auto file = ReadRecords(dir / "results.jsonl");
+  if (!file) return tl::unexpected(file.error());
+  auto offers = ReadOffers(dir / kOffersFile, file->records);
+  if (!offers) return tl::unexpected(offers.error());
+
+  std::map<ResumedRun::Place, Part> parts;
+  for (const Offer& offer : *offers) parts[{offer.case_id, offer.backend, offer.device}].offers.push_back(&offer);
+  for (const Record& r : file->records) parts[{r.case_id, r.backend, r.device}].records.push_back(&r);
+  ResumedRun run;
+  run.torn = std::move(file->torn);
+  for (const auto& [place, part] : parts) {
+    if (std::get<1>(place) == kHarnessBackend || !IsComplete(part, terms)) continue;
+    run.complete.insert(place);
+    if (!part.offers.empty()) run.offers.push_back(*part.offers.back());
+  }
+  for (Record& r : file->records) {
+    if (run.Has(r.case_id, r.backend, r.device)) run.records.push_back(std::move(r));
+  }
+  return run;
+}
+
+}  // namespace assay

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that are killed at any moment and continued come to the same records as one that nobody disturbs.
+resume_test.py and the arguments of program.py; ASSAY_TEST_KILLS says how often (the default is few)."""
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from program import ASSAY, CASE, Cli, PLUGIN
+
+SELECTION = ("--suite", "smoke", "--op", "matmul,softmax,reduce", "--backend", "cpu", "--no-perf", "--progress", "none")
+KILLS = int(os.environ.get("ASSAY_TEST_KILLS", "4"))
+
+
+def workers_of(pid):
+    """The processes below one, which are its workers."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8") as stat:
+                parent = int(stat.read().rsplit(")", 1)[1].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if parent == pid:
+            found.append(int(entry))
+    return found
+
+
+class Resume(Cli):
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(7)
+
+    def start(self, *args):
+        return subprocess.Popen([ASSAY, "run", "--out", "out", *args], cwd=self.dir, env=self.env, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def records(self, out="out"):
+        """Whole lines alone: a kill may tear the last one."""
+        text = (self.dir / out / "results.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.split("\n")[:-1]]
+
+    def outcomes(self, out="out"):
+        return sorted((r["case_id"], r["backend"], r["implementation"], r["verdict"], r["output_hash"])
+                      for r in self.records(out))
+
+    def undisturbed(self):
+        started = time.monotonic()
+        done = self.assay("run", "--out", "whole", *SELECTION)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.outcomes("whole"), time.monotonic() - started
+
+    def started(self):
+        """Whether there is a run to continue: a kill may come before its folder is."""
+        return (self.dir / "out/plan.json").exists() and (self.dir / "out/offers.jsonl").exists()
+
+    def continue_until_the_end(self):
+        done = self.assay("run", "--out", "out", "--resume", *SELECTION)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done
+
+    def test_kills_of_the_harness_lose_and_double_nothing(self):
+        whole, seconds = self.undisturbed()
+        self.assertGreater(len(whole), 20)
+        kills = 0
+        while kills < KILLS:
+            run = self.start(*(("--resume",) if self.started() else ()), *SELECTION)
+            try:
+                run.communicate(timeout=self.random.uniform(0, seconds))
+                break  # it came to its end
+            except subprocess.TimeoutExpired:
+                run.kill()
+                run.communicate(timeout=60)
+                kills += 1
+            if not self.started() and (self.dir / "out").exists():
+                subprocess.run(["rm", "-r", self.dir / "out"], check=True)
+        if self.started():
+            self.continue_until_the_end()
+            self.assertEqual(self.outcomes(), whole)
+        self.assertEqual(self.assay("report", "out").returncode, 0)
+
+    def test_kills_of_workers_end_in_the_same_verdicts_or_in_flakes(self):
+        whole, seconds = self.undisturbed()
+        run = self.start(*SELECTION)
+        for _ in range(KILLS):
+            time.sleep(self.random.uniform(0, seconds / KILLS))
+            for worker in workers_of(run.pid):
+                try:
+                    os.kill(worker, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        run.communicate(timeout=240)
+        by_place = {r[:3]: r for r in whole}
+        for found in self.outcomes():
+            if found[3] not in ("flaky", "crash"):  # of the case in which the worker was killed
+                self.assertEqual(found, by_place[found[:3]])
+        self.assertLessEqual({r[0] for r in whole}, {r[0] for r in self.outcomes()})
+
+    def test_a_torn_last_line_is_run_again(self):
+        whole, _ = self.undisturbed()
+        self.assertEqual(self.assay("run", "--out", "out", *SELECTION).returncode, 0)
+        path = self.dir / "out/results.jsonl"
+        path.write_text(path.read_text(encoding="utf-8")[:-300], encoding="utf-8")
+        self.assertIn("the last line is torn", self.continue_until_the_end().stderr)
+        self.assertEqual(self.outcomes(), whole)
+
+    def test_an_interrupted_run_says_how_it_goes_on(self):
+        cases = [word for seed in range(600) for word in ("--case", CASE.replace("seed=0", f"seed={seed}"))]
+        run = self.start(*cases, "--backend", "cpu", "--impl", "naive", "--no-perf", "--no-store")
+        self.await_text(self.dir / "out/results.jsonl")
+        run.send_signal(signal.SIGINT)
+        _, stderr = run.communicate(timeout=240)
+        self.assertEqual(run.returncode, 130, stderr)
+        self.assertIn("--out out --resume goes on", stderr)
+        self.assertLess(len(self.records()), 600)
+        done = self.assay("run", "--out", "out", "--resume", *cases, "--backend", "cpu", "--impl", "naive", "--no-perf",
+                          "--no-store")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(r["seed"] for r in self.records()), list(range(600)))
+
+    def test_another_run_is_not_continued(self):
+        self.assertEqual(self.assay("run", "--out", "out", *SELECTION).returncode, 0)
+        before = (self.dir / "out/results.jsonl").read_bytes()
+        self.fails(2, "--resume continues the run in a folder: give it with --out", "run", "--resume", *SELECTION)
+        self.fails(2, "there is no run to continue", "run", "--resume", "--out", "none", *SELECTION)
+        self.fails(2, "the run was of other cases", "run", "--resume", "--out", "out", "--case", CASE, "--backend", "cpu")
+        self.fails(2, "the run was of cpu", "run", "--resume", "--out", "out", *SELECTION, "--backend", "cpu,onednn")
+        self.fails(2, "asked was", "run", "--resume", "--out", "out", *SELECTION, "--relations", "none")
+        self.assertEqual((self.dir / "out/results.jsonl").read_bytes(), before)
+        done = self.assay("run", "--resume", "--out", "out", *SELECTION, "--relations", "none", "--allow-changed")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("changed since the run began: asked was", done.stderr)
+        environment = json.loads((self.dir / "out/environment.json").read_text(encoding="utf-8"))
+        self.assertIn("asked was", environment["resumed"][0]["changes"][0])
+        self.assertEqual((self.dir / "out/results.jsonl").read_bytes(), before)
+
+    def test_two_runs_do_not_write_into_one_folder(self):
+        hanging = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok,hang", "--no-perf")
+        run = self.start(*hanging, "--timeout", "300")
+        self.await_text(self.dir / "out/results.jsonl")
+        self.fails(2, "another run is writing it", "run", "--resume", "--out", "out", *hanging, "--timeout", "300")
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=60)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
