@@ -45,6 +45,7 @@ Table PerformanceTable(const std::vector<Record>& records, size_t limit);
 // empty is left out.
 Table LimitsTable(const std::vector<Record>& records, size_t limit);
 
+// Of durations of zero too, which are no times to be shown.
 int64_t CountInvalidTimes(const std::vector<Record>& records);
 
 // One line for each time that cannot be true, with the reason; beyond the first ones how many more there are, since one

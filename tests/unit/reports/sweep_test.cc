@@ -131,6 +131,14 @@ TEST(Performance, WhatIsFasterThanPossibleIsStruckOutAndNamed) {
   EXPECT_THAT(InvalidTimes({slower}), SizeIs(0));
 }
 
+TEST(Performance, ADurationOfZeroThatCannotBeTrueIsNamedToo) {
+  Record r = Point(1, 0, 0);
+  r.timing_invalid = "0.02 s by the host's clock, and 0 s as the plugin says";
+  EXPECT_FALSE(Timed(r));
+  EXPECT_THAT(InvalidTimes({r}), ElementsAre(HasSubstr("0 s as the plugin says")));
+  EXPECT_EQ(OutcomeLine({r}), "1 pass; 1 time cannot be true");
+}
+
 TEST(Performance, LimitsShowWhatIsKnown) {
   Record r = Point(1, 1e-3, 0.25);
   r.time_cold_median_s = 2e-3, r.time_wall_s = 1.2e-3, r.roofline_fraction = 0.5;
