@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -45,6 +46,7 @@ struct PowerOptions {
   std::string part = "tuned", faults = "*";
   std::optional<size_t> sample;
   uint64_t sample_seed = 1;
+  double max_flops = std::numeric_limits<double>::infinity();
   std::string progress = "auto";
 };
 
@@ -111,10 +113,14 @@ int Power(const PowerOptions& options) {
   WatchForInterrupts();
   const Stopwatch watch;
   run.suite = selection.suite;
-  const std::vector<PlannedCase> cases =
-      SampleCases(selected.cases, options.sample.value_or(selected.cases.size()), options.sample_seed);
+  std::vector<PlannedCase> cases = CasesUpTo(selected.cases, options.max_flops);
+  run.too_large = selected.cases.size() - cases.size();
+  if (cases.empty()) return Complain(kExitNothing, "all selected cases are beyond --max-flops");
+  if (options.sample) {
+    run.sampled_from = cases.size(), run.sample_seed = options.sample_seed;
+    cases = SampleCases(std::move(cases), *options.sample, options.sample_seed);
+  }
   run.cases = cases.size();
-  if (options.sample) run.sampled_from = selected.cases.size(), run.sample_seed = options.sample_seed;
   run.settings = SettingsFor(options);
   auto parts = CorpusParts::Read(run.corpus);
   if (!parts) return Complain(kExitUsage, parts.error().message);
@@ -163,6 +169,9 @@ void AddPowerVerb(CLI::App& app, Action& action) {
   AddNumber<uint64_t>(*verb, "--sample-seed", o->sample_seed, {0, kLastHeldBackSeed},
                       "another seed draws other cases; the same one draws the same everywhere")
       ->type_name("SEED");
+  AddNumber<double>(*verb, "--max-flops", o->max_flops, {1, std::numeric_limits<double>::infinity()},
+                    "leave cases of more operations out")
+      ->default_str("");
   verb->add_option("--faults", o->faults, "only faults whose name fits these globs, as of --filter")
       ->capture_default_str();
   verb->add_option("--corpus", o->corpus,

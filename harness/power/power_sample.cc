@@ -57,4 +57,9 @@ std::vector<PlannedCase> SampleCases(std::vector<PlannedCase> cases, size_t size
   return sample;
 }
 
+std::vector<PlannedCase> CasesUpTo(std::vector<PlannedCase> cases, double most_flops) {
+  std::erase_if(cases, [&](const PlannedCase& one) { return one.bound && one.bound->problem.flops > most_flops; });
+  return cases;
+}
+
 }  // namespace assay

@@ -121,6 +121,7 @@ OrderedJson PowerJson(const PowerTally& tally, const PowerRun& run) {
   out["part"] = Name(run.settings.part);
   out["corpus"] = run.corpus;
   out["cases"] = run.cases;
+  if (run.too_large > 0) out["left_out_as_too_large"] = run.too_large;
   if (run.sampled_from > 0) out["sampled_from"] = run.sampled_from, out["sample_seed"] = run.sample_seed;
   out["complete_cases"] = run.complete;
   out["least_caught_fraction"] = kLeastCaught;
@@ -161,6 +162,7 @@ std::string PowerText(const PowerTally& tally, const PowerRun& run) {
       "effective: the fault moves an element by more than {} times the largest error of any correct schedule there\n",
       run.suite, Name(run.settings.part), run.complete, run.cases, run.settings.seeds, run.settings.fault_seeds,
       tally.held_back.tensors, run.settings.held_back_from, run.seconds, kEffective);
+  if (run.too_large > 0) text += fmt::format("{} cases beyond --max-flops were left out\n", run.too_large);
   if (run.sampled_from > 0) {
     text += fmt::format(
         "these cases are a random sample of {}, of each operator in proportion: --sample {} --sample-seed {}\n",

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "harness/power/power_envelope.h"
@@ -88,6 +89,17 @@ TEST(PowerSample, FollowsFromTheSeedAndASmallerOneIsPartOfALarger) {
   EXPECT_EQ(small, ids(20, 7));
   EXPECT_NE(small, ids(20, 8));
   EXPECT_TRUE(std::includes(large.begin(), large.end(), small.begin(), small.end()));
+}
+
+TEST(PowerSample, LeavesLargeCasesOut) {
+  auto cases = CasesOf({{"conv", 3}});
+  for (const double flops : {1e6, 1e7, 1e8}) {
+    auto bound = std::make_shared<BoundCase>();
+    bound->problem.flops = flops;
+    cases[static_cast<size_t>(std::lround(std::log10(flops))) - 6].bound = std::move(bound);
+  }
+  EXPECT_EQ(CasesUpTo(cases, 1e7).size(), 2u);
+  EXPECT_EQ(CasesUpTo(cases, 1e5).size(), 0u);
 }
 
 Opinions All(Opinion opinion) {
