@@ -133,7 +133,8 @@ void AddOrderedSums(const FftCase& fft, const Golden& golden, const Contract& co
   for (const int64_t n : fft.n) {
     for (const int64_t p : PrimeFactors(n)) terms += p > kLargestButterfly ? static_cast<double>(p) : 0;
   }
-  if (contract.alg != Algorithm::kFft || terms == 0 || norm == nullptr) return;
+  const bool convolves = contract.alg == Algorithm::kFft || contract.alg == Algorithm::kBluestein;
+  if (!convolves || terms == 0 || norm == nullptr) return;
   const double of_sum = kRoundingDeviation * contract.AccUnitRoundoff() * std::sqrt(terms / 3);
   const int64_t parts = complex ? 2 : 1, values = golden.size();
   const auto deviation = std::make_shared<Plane>(values, golden.magnitude.wide());
