@@ -175,6 +175,7 @@ StatisticModel SumStatistic(const Contract& contract, const SumBoundSpec& spec, 
   // An output that is rounded in any way may be cut off every time.
   const bool to_nearest = contract.acc != Accumulator::kTensorCore && contract.out != OutputRounding::kAny;
   if (to_nearest) statistic.lean = kLeastGridBias;
+  statistic.partial_sums = contract.acc != Accumulator::kTensorCore;
   AddTruncation(contract, spec.terms, statistic);
   return statistic;
 }

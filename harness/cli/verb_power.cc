@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "harness/cli/verbs.h"
 #include "harness/plan/catalog.h"
 #include "harness/power/power_loop.h"
+#include "harness/power/power_sample.h"
 #include "harness/power/power_text.h"
 #include "harness/run/device/sandbox.h"
 
@@ -41,7 +43,10 @@ struct PowerOptions {
   SandboxOptions sandbox;
   uint64_t seeds = 20, held_back_from = kFirstHeldBackSeed;
   std::optional<uint64_t> held_back, fault_seeds;
-  std::string part = "tuned";
+  std::string part = "tuned", faults = "*";
+  std::optional<size_t> sample;
+  uint64_t sample_seed = 1;
+  double max_flops = std::numeric_limits<double>::infinity();
   std::string progress = "auto";
 };
 
@@ -70,6 +75,7 @@ PowerSettings SettingsFor(const PowerOptions& o) {
   settings.held_back = o.held_back.value_or(o.full ? 3 : 1);
   settings.held_back_from = o.held_back_from;
   settings.fault_seeds = std::min(o.fault_seeds.value_or(o.full ? 2 : 1), o.seeds);
+  settings.faults = o.faults;
   settings.interrupted = Interrupted;
   for (const CorpusPart part : {CorpusPart::kTuned, CorpusPart::kHeld, CorpusPart::kAll}) {
     if (o.part == Name(part)) settings.part = part;
@@ -107,7 +113,14 @@ int Power(const PowerOptions& options) {
   WatchForInterrupts();
   const Stopwatch watch;
   run.suite = selection.suite;
-  run.cases = selected.cases.size();
+  std::vector<PlannedCase> cases = CasesUpTo(selected.cases, options.max_flops);
+  run.too_large = selected.cases.size() - cases.size();
+  if (cases.empty()) return Complain(kExitNothing, "all selected cases are beyond --max-flops");
+  if (options.sample) {
+    run.sampled_from = cases.size(), run.sample_seed = options.sample_seed;
+    cases = SampleCases(std::move(cases), *options.sample, options.sample_seed);
+  }
+  run.cases = cases.size();
   run.settings = SettingsFor(options);
   auto parts = CorpusParts::Read(run.corpus);
   if (!parts) return Complain(kExitUsage, parts.error().message);
@@ -118,7 +131,7 @@ int Power(const PowerOptions& options) {
     progress.Update(done, alarms, current);
   };
   const MeasuredCases measured =
-      MeasureCases(selected.cases, {run.corpus, options.timeout_s, options.sandbox, jobs}, run.settings, show);
+      MeasureCases(cases, {run.corpus, options.timeout_s, options.sandbox, jobs}, run.settings, show);
   const PowerTally& tally = measured.tally;
   run.complete = measured.complete;
   run.seconds = watch.Seconds();
@@ -151,6 +164,16 @@ void AddPowerVerb(CLI::App& app, Action& action) {
                    "only cases whose id fits these globs, of GoogleTest's form: 'a*:b*:-c*'")
       ->capture_default_str();
   verb->add_option("--shard", o->selection.shard, "I/N: only the I-th of N shards, counted from 0");
+  AddNumber<size_t>(*verb, "--sample", o->sample, {1, 1'000'000},
+                    "measure so many of the cases, drawn at random, of each operator in proportion");
+  AddNumber<uint64_t>(*verb, "--sample-seed", o->sample_seed, {0, kLastHeldBackSeed},
+                      "another seed draws other cases; the same one draws the same everywhere")
+      ->type_name("SEED");
+  AddNumber<double>(*verb, "--max-flops", o->max_flops, {1, std::numeric_limits<double>::infinity()},
+                    "leave cases of more operations out")
+      ->default_str("");
+  verb->add_option("--faults", o->faults, "only faults whose name fits these globs, as of --filter")
+      ->capture_default_str();
   verb->add_option("--corpus", o->corpus,
                    "plugin of correct schedules and kernel bugs; default: lib/assay/corpus beside the program")
       ->type_name("PATH");

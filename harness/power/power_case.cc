@@ -10,9 +10,11 @@
 #include <string>
 
 #include "harness/cases/case_data.h"
+#include "harness/plan/selection.h"
 #include "harness/power/power_effects.h"
 #include "harness/power/power_envelope.h"
 #include "harness/power/power_groups.h"
+#include "harness/power/power_seeds.h"
 #include "harness/run/device/prepared_plan.h"
 #include "harness/run/trial/case_runner.h"
 
@@ -36,7 +38,10 @@ bool Rejects(Verdict verdict) {
   return IsFailingResult(verdict) || verdict == Verdict::kCrash || verdict == Verdict::kTimeout;
 }
 
-using OutputValues = std::vector<std::vector<double>>;  // of each output
+std::string_view WithoutSuffix(std::string_view name) {
+  if (name.ends_with(kEffectSuffix)) name.remove_suffix(kEffectSuffix.size());
+  return name;
+}
 
 std::string MissReason(const Attempt& attempt, const ContractData* judged, double effect) {
   const bool twins = judged != nullptr && !judged->twins.empty();
@@ -59,7 +64,8 @@ class CaseMeasurement {
 
   PowerTally Run() {
     const auto goes_on = [this](uint64_t done, uint64_t all) { return done < all && !settings_.interrupted(); };
-    for (uint64_t seed = 0; goes_on(seed, settings_.seeds); ++seed) Legal(seed, false);
+    Legal(0, false);
+    if (!settings_.interrupted()) LegalOnOtherSeeds();
     for (const uint64_t seed : HeldBackSeeds(settings_)) {
       if (!settings_.interrupted()) Legal(seed, true);
     }
@@ -77,19 +83,25 @@ class CaseMeasurement {
     return std::nullopt;
   }
 
-  std::vector<std::string> Names(const Problem& problem, std::string_view prefix, bool effects) {
+  std::vector<ImplementationInfo> Offered(const Problem& problem, std::string_view prefix, bool effects) {
     auto offered = device_.session->Query(device_.device_index, problem);
-    std::vector<std::string> names;
     if (!offered) {
       const std::string text = fmt::format("{}: {}", planned_.spec.Id(), offered.error().message);
       auto& list = offered.error().outcome == Outcome::kUnsupported ? tally_.unsupported : tally_.could_not_run;
       if (planned_.spec.seed == 0 && prefix == kLegal) list.push_back(text);
-      return names;
+      return {};
     }
-    for (const ImplementationInfo& info : *offered) {
-      if (!info.name.starts_with(prefix) || info.name.ends_with(kEffectSuffix) != effects) continue;
-      if (settings_.parts.Has(settings_.part, planned_.spec.op, info.name)) names.push_back(info.name);
-    }
+    std::erase_if(*offered, [&](const ImplementationInfo& info) {
+      return !info.name.starts_with(prefix) || info.name.ends_with(kEffectSuffix) != effects ||
+             !settings_.parts.Has(settings_.part, planned_.spec.op, info.name) ||
+             (prefix == kFault && !MatchesFilter(settings_.faults, WithoutSuffix(info.name)));
+    });
+    return std::move(*offered);
+  }
+
+  std::vector<std::string> Names(const Problem& problem, std::string_view prefix, bool effects) {
+    std::vector<std::string> names;
+    for (const ImplementationInfo& info : Offered(problem, prefix, effects)) names.push_back(info.name);
     return names;
   }
 
@@ -108,13 +120,17 @@ class CaseMeasurement {
         return;
       }
       const OutputValues got = ResultsOf(data, attempt);
-      Opinions opinions;
-      opinions[kAssayRule] = OpinionOf(!Rejects(attempt.verdict));
-      for (size_t i = 0; i < Peers().size(); ++i) {
-        opinions[i + 1] = OpinionOfAll(Peers()[i], peers, attempt.contract, got);
-      }
+      const Opinions opinions = OpinionsOf(!Rejects(attempt.verdict), peers, attempt.contract, got);
       done(attempt, runner.context().DataOf(attempt), got, opinions);
     });
+  }
+
+  static Opinions OpinionsOf(bool accepted, const std::vector<PeerCase>& peers, const Contract& contract,
+                             const OutputValues& got) {
+    Opinions opinions;
+    opinions[kAssayRule] = OpinionOf(accepted);
+    for (size_t i = 0; i < Peers().size(); ++i) opinions[i + 1] = OpinionOfAll(Peers()[i], peers, contract, got);
+    return opinions;
   }
 
   // One output that is rejected is enough.
@@ -146,16 +162,19 @@ class CaseMeasurement {
   }
 
   // Of the output that shows it most.
-  double EffectOf(const CaseData& data, const OutputValues& exact, const Contract* contract) const {
-    double largest = 0;
+  FaultEffect EffectOf(const CaseData& data, const OutputValues& exact, const Contract* contract) const {
+    FaultEffect largest;
     for (size_t k = 0; k < data.outputs.size(); ++k) {
       const CaseOutput& one = data.outputs[k];
       const double noise = EffectNoise(one.problem.output().dtype);
-      largest = std::max(largest, envelopes_.at(k).Effect(one.golden, exact[k], noise, contract));
+      const FaultEffect effect = envelopes_.at(k).Effect(one.golden, exact[k], noise, contract);
+      largest.of_element = std::max(largest.of_element, effect.of_element);
+      largest.of_tensor = std::max(largest.of_tensor, effect.of_tensor);
     }
     return largest;
   }
 
+  // The whole flow.
   void Legal(uint64_t seed, bool held_back) {
     const auto data = Prepare(seed);
     if (!data) return;
@@ -164,16 +183,42 @@ class CaseMeasurement {
     const auto judged = [&](const Attempt& attempt, const ContractData*, const OutputValues& got,
                             const Opinions& opinions) {
       tally_.legal.Add(opinions);
+      tally_.legal_whole.Add(opinions);
       if (held_back) tally_.held_back.Add(opinions);
-      for (size_t k = 0; k < got.size() && !held_back; ++k) {
-        envelopes_[k].Add(attempt.contract, data->outputs[k].golden, got[k]);
-      }
-      if (opinions[kAssayRule] == Opinion::kRejects) {
-        tally_.false_alarms.push_back({attempt.implementation, planned_.spec.Id(),
-                                       fmt::format("{}: {}", Name(attempt.verdict), attempt.record.reason), held_back});
-      }
+      if (!held_back) AddToEnvelope(*data, attempt.contract, got);
+      if (opinions[kAssayRule] != Opinion::kRejects) return;
+      AddAlarm(attempt.implementation, fmt::format("{}: {}", Name(attempt.verdict), attempt.record.reason), held_back);
     };
     Judge(*data, Names(data->problem, kLegal, false), judged);
+  }
+
+  // One execution of each.
+  void LegalOnOtherSeeds() {
+    std::vector<CaseData> prepared;
+    for (uint64_t seed = 1; seed < settings_.seeds && !settings_.interrupted(); ++seed) {
+      if (auto data = Prepare(seed)) prepared.push_back(std::move(*data));
+    }
+    ManySeeds seeds(std::move(prepared));
+    if (seeds.empty()) return;
+    for (const ImplementationInfo& schedule : Offered(seeds.problem(), kLegal, false)) {
+      if (settings_.interrupted()) return;
+      const auto judged = [&](const SeedResult& result) {
+        planned_.spec.seed = result.data.problem.spec.seed;
+        const Opinions opinions = OpinionsOf(result.problem.empty(), result.peers, result.contract, result.values);
+        tally_.legal.Add(opinions);
+        AddToEnvelope(result.data, result.contract, result.values);
+        if (!result.problem.empty()) AddAlarm(schedule.name, result.problem, false);
+      };
+      if (const auto ran = seeds.Execute(device_, schedule, judged); !ran) Note(schedule.name, ran.error().message);
+    }
+  }
+
+  void AddToEnvelope(const CaseData& data, const Contract& contract, const OutputValues& got) {
+    for (size_t k = 0; k < got.size(); ++k) envelopes_[k].Add(contract, data.outputs[k].golden, got[k]);
+  }
+
+  void AddAlarm(const std::string& schedule, const std::string& reason, bool held_back) {
+    tally_.false_alarms.push_back({schedule, planned_.spec.Id(), reason, held_back});
   }
 
   void Faults(uint64_t seed) {
@@ -190,12 +235,14 @@ class CaseMeasurement {
             fmt::format("{}{} on {}: not offered", attempt.implementation, kEffectSuffix, planned_.spec.Id()));
         return;
       }
-      FaultPair pair{attempt.implementation,
-                     planned_.spec.Id(),
-                     EffectOf(*data, exact->second, nullptr),
-                     EffectOf(*data, exact->second, &attempt.contract),
-                     opinions,
-                     ""};
+      const FaultEffect effect = EffectOf(*data, exact->second, nullptr);
+      FaultPair pair{.fault = attempt.implementation,
+                     .case_id = planned_.spec.Id(),
+                     .effect = effect.of_element,
+                     .class_effect = EffectOf(*data, exact->second, &attempt.contract).of_element,
+                     .opinions = opinions,
+                     .reason = "",
+                     .tensor_effect = effect.of_tensor};
       const bool missed = opinions[kAssayRule] != Opinion::kRejects;
       if (!missed) pair.channels = RejectingChannels(attempt.record);
       pair.reason = missed ? MissReason(attempt, contract, pair.effect) : attempt.record.reason;
@@ -221,7 +268,7 @@ class CaseMeasurement {
         Note(name, execution.error().message);
         continue;
       }
-      OutputValues& values = effects[name.substr(0, name.size() - kEffectSuffix.size())];
+      OutputValues& values = effects[std::string(WithoutSuffix(name))];
       for (size_t k = 0; k < execution->outputs.size(); ++k) {
         values.push_back(CanonicalEffect(data, k, execution->outputs[k]));
       }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "harness/plan/suite.h"
@@ -19,12 +20,13 @@ namespace assay {
 inline constexpr uint64_t kFirstHeldBackSeed = 1000;
 
 struct PowerSettings {
-  uint64_t seeds = 20;     // 0 .. seeds - 1 make the envelope
+  uint64_t seeds = 20;     // 0 .. seeds - 1 make the envelope; seed 0 in the whole flow, the others see power_seeds.h
   uint64_t held_back = 1;  // seeds from held_back_from on, legal schedules alone
   uint64_t held_back_from = kFirstHeldBackSeed;
   uint64_t fault_seeds = 1;  // 0 .. fault_seeds - 1: every fault
   CorpusPart part = CorpusPart::kTuned;
   CorpusParts parts;
+  std::string faults = "*";  // globs on their names, see MatchesFilter()
   std::function<bool()> interrupted = [] { return false; };
 };
 

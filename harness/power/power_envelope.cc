@@ -43,19 +43,22 @@ std::vector<double> Envelope::Of(const Contract* declared, size_t size) const {
   return all;
 }
 
-double Envelope::Effect(const Golden& golden, std::span<const double> faulty, double noise,
-                        const Contract* declared) const {
+FaultEffect Envelope::Effect(const Golden& golden, std::span<const double> faulty, double noise,
+                             const Contract* declared) const {
   const std::vector<double> envelope = Of(declared, faulty.size());
   const int64_t values = golden.size();
-  double largest = 0;
+  FaultEffect largest;
+  double widest = 0, farthest = 0;
   for (size_t i = 0; i < faulty.size(); ++i) {
     const auto at = static_cast<int64_t>(i);
     const double least = PlaneAt(golden.error, at, values) + noise * PlaneAt(golden.magnitude, at, values);
     const double reach = std::max(envelope[i], least), effect = Distance(golden, i, faulty[i]);
     // A legal schedule may overflow here: nothing can be said of this element.
-    if (effect == 0 || std::isinf(reach)) continue;
-    largest = std::max(largest, reach == 0 ? kInf : effect / reach);
+    if (std::isinf(reach)) continue;
+    widest = std::max(widest, reach), farthest = std::max(farthest, effect);
+    if (effect > 0) largest.of_element = std::max(largest.of_element, reach == 0 ? kInf : effect / reach);
   }
+  if (farthest > 0) largest.of_tensor = widest == 0 || std::isinf(farthest) ? kInf : farthest / widest;
   return largest;
 }
 

@@ -4,7 +4,6 @@
 #include <bit>
 #include <map>
 #include <optional>
-#include <utility>
 
 namespace assay {
 namespace {
@@ -17,37 +16,63 @@ bool IsCaught(const FaultPair& pair) {
   return pair.opinions[kAssayRule] == Opinion::kRejects;
 }
 
-void AddFaults(OperatorPower& power, const std::map<std::string, bool>& faults) {
-  for (const auto& [fault, caught] : faults) {
-    ++power.faults;
-    power.faults_caught += caught ? 1 : 0;
-    if (!caught) power.never_caught.push_back(fault);
+// The pairs of one operator, or of all, as they come.
+class PairCounts {
+ public:
+  // A fault is one of an operator.
+  void Add(const FaultPair& pair, const std::string& fault) {
+    if (pair.tensor_effect > kEffective) {
+      ++power_.tensor_pairs;
+      power_.tensor_caught += IsCaught(pair) ? 1 : 0;
+    }
+    if (!IsEffective(pair)) return;
+    DrawnTogether& of_case = cases_[pair.case_id];
+    ++of_case.trials;
+    of_case.events += IsCaught(pair) ? 1 : 0;
+    bool& caught = faults_[fault];
+    caught = caught || IsCaught(pair);
   }
-}
+
+  OperatorPower Power(const std::string& op) const {
+    OperatorPower power = power_;
+    power.op = op;
+    std::vector<DrawnTogether> clusters;
+    for (const auto& [id, cluster] : cases_) {
+      clusters.push_back(cluster);
+      power.pairs += cluster.trials, power.caught += cluster.events;
+    }
+    power.interval = ClusteredInterval(clusters);
+    for (const auto& [fault, caught] : faults_) {
+      ++power.faults;
+      power.faults_caught += caught ? 1 : 0;
+      if (!caught) power.never_caught.push_back(fault);
+    }
+    return power;
+  }
+
+ private:
+  OperatorPower power_;
+  std::map<std::string, DrawnTogether> cases_;
+  std::map<std::string, bool> faults_;
+};
 
 }  // namespace
 
 std::vector<OperatorPower> PowerByOperator(const PowerTally& tally) {
-  std::map<std::string, std::pair<OperatorPower, std::map<std::string, bool>>> groups;
+  std::map<std::string, PairCounts> groups;
+  PairCounts sum;
   for (const FaultPair& pair : tally.pairs) {
-    if (!IsEffective(pair)) continue;
-    auto& [power, faults] = groups[pair.case_id.substr(0, pair.case_id.find('/'))];
-    ++power.pairs;
-    power.caught += IsCaught(pair) ? 1 : 0;
-    bool& caught = faults[pair.fault];
-    caught = caught || IsCaught(pair);
+    if (!(pair.effect > kEffective) && !(pair.tensor_effect > kEffective)) continue;
+    const std::string op = pair.case_id.substr(0, pair.case_id.find('/'));
+    groups[op].Add(pair, pair.fault);
+    sum.Add(pair, op + " " + pair.fault);
   }
   std::vector<OperatorPower> all;
-  OperatorPower sum{.op = "all"};
-  for (auto& [op, group] : groups) {
-    OperatorPower& power = group.first;
-    power.op = op;
-    AddFaults(power, group.second);
-    sum.pairs += power.pairs, sum.caught += power.caught;
-    sum.faults += power.faults, sum.faults_caught += power.faults_caught;
-    all.push_back(std::move(power));
+  for (const auto& [op, counts] : groups) all.push_back(counts.Power(op));
+  if (all.size() > 1) {
+    all.push_back(sum.Power("all"));
+    all.back().never_caught.clear();  // they stand with their operators
   }
-  if (all.size() > 1) all.push_back(std::move(sum));
   return all;
 }
 

@@ -8,13 +8,16 @@
 #include <vector>
 
 #include "harness/model/record.h"
+#include "harness/power/power_interval.h"
 #include "harness/power/power_tally.h"
 
 namespace assay {
 
 struct OperatorPower {
   std::string op;
-  int64_t pairs = 0, caught = 0;  // effective ones
+  int64_t pairs = 0, caught = 0;                // effective ones
+  Interval interval;                            // of their share, over cases that are drawn at random
+  int64_t tensor_pairs = 0, tensor_caught = 0;  // those that move an element by more than the whole tensor's envelope
   // Faults that are effective on some case, and those of them that are caught on some case where they are.
   int64_t faults = 0, faults_caught = 0;
   std::vector<std::string> never_caught;  // the others

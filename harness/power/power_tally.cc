@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/power/power_tally.h"
 
-#include <cmath>
 #include <iterator>
 
 namespace assay {
 namespace {
 
-constexpr double kMiss = 0.05;  // 1 - confidence
-
 double Share(int64_t part, int64_t whole) {
   return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
-// P(X <= events) of a binomial distribution.
-double BinomialCdf(int64_t events, int64_t trials, double rate) {
-  const auto n = static_cast<double>(trials);
-  double log_term = n * std::log1p(-rate), sum = std::exp(log_term);
-  for (int64_t k = 1; k <= events; ++k) {
-    const auto x = static_cast<double>(k);
-    log_term += std::log((n - x + 1) / x) + std::log(rate) - std::log1p(-rate);
-    sum += std::exp(log_term);
-  }
-  return sum;
 }
 
 template <class T>
@@ -55,6 +40,7 @@ void LegalCounts::Add(const LegalCounts& other) {
 void PowerTally::Add(PowerTally other) {
   Append(pairs, std::move(other.pairs));
   legal.Add(other.legal);
+  legal_whole.Add(other.legal_whole);
   held_back.Add(other.held_back);
   Append(false_alarms, std::move(other.false_alarms));
   Append(could_not_run, std::move(other.could_not_run));
@@ -63,6 +49,10 @@ void PowerTally::Add(PowerTally other) {
 
 double RuleSummary::CaughtFraction() const {
   return Share(effective_caught, effective_pairs);
+}
+
+double RuleSummary::TensorCaughtFraction() const {
+  return Share(tensor_caught, tensor_pairs);
 }
 
 double RuleSummary::ClassCaughtFraction() const {
@@ -88,24 +78,16 @@ RuleSummary SummariseRule(const PowerTally& tally, size_t rule) {
     };
     count(out.all_pairs, out.all_caught);
     if (pair.effect > kEffective) count(out.effective_pairs, out.effective_caught);
+    if (pair.tensor_effect > kEffective) count(out.tensor_pairs, out.tensor_caught);
     if (pair.class_effect > kEffective) count(out.class_pairs, out.class_caught);
   }
   out.legal_tensors = tally.legal.judged[rule];
   out.false_alarms = tally.legal.alarms[rule];
   out.not_applicable_tensors = tally.legal.tensors - tally.legal.judged[rule];
+  out.whole_tensors = tally.legal_whole.judged[rule];
   out.held_back_tensors = tally.held_back.judged[rule];
   out.held_back_alarms = tally.held_back.alarms[rule];
   return out;
-}
-
-double UpperLimit(int64_t events, int64_t trials) {
-  if (events >= trials) return 1;
-  double low = 0, high = 1;
-  for (int step = 0; step < 60; ++step) {
-    const double middle = (low + high) / 2;
-    (BinomialCdf(events, trials, middle) > kMiss ? low : high) = middle;
-  }
-  return high;
 }
 
 }  // namespace assay

@@ -32,10 +32,11 @@ inline constexpr double kEffective = 2;
 struct FaultPair {
   std::string fault, case_id;
   double effect = 0;        // max over elements of |effect| / envelope of the whole legal corpus; may be infinite
-  double class_effect = 0;  // the same over the schedules alone that meet the contract which the fault declares
+  double class_effect = 0;  // as `effect`, over the schedules alone that meet the contract which the fault declares
   Opinions opinions{};
-  std::string reason;     // why assay missed it, or by what it caught it
-  uint32_t channels = 0;  // that reject it, see power_groups.h
+  std::string reason;        // why assay missed it, or by what it caught it
+  uint32_t channels = 0;     // that reject it, see power_groups.h
+  double tensor_effect = 0;  // max |effect| / max envelope, at whatever elements
 };
 
 // A correct schedule that assay rejected.
@@ -54,8 +55,9 @@ struct LegalCounts {
 // Of one case, or of all together.
 struct PowerTally {
   std::vector<FaultPair> pairs;
-  LegalCounts legal;      // every legal tensor
-  LegalCounts held_back;  // of them, those of seeds that nothing was tuned on
+  LegalCounts legal;        // every legal tensor
+  LegalCounts legal_whole;  // of them, those that went through the whole flow of `assay run`
+  LegalCounts held_back;    // of these, those of seeds that nothing was tuned on
   std::vector<FalseAlarm> false_alarms;
   std::vector<std::string> could_not_run;  // implementations of the corpus, with the case and the reason
   std::vector<std::string> unsupported;    // cases for which the corpus has nothing
@@ -65,21 +67,20 @@ struct PowerTally {
 
 struct RuleSummary {
   int64_t effective_pairs = 0, effective_caught = 0;  // pairs where the rule has an opinion
-  int64_t class_pairs = 0, class_caught = 0;          // effective by class_effect
+  int64_t tensor_pairs = 0, tensor_caught = 0;        // effective by tensor_effect
+  int64_t class_pairs = 0, class_caught = 0;          // by class_effect
   int64_t all_pairs = 0, all_caught = 0;
   int64_t not_applicable_pairs = 0;
   int64_t legal_tensors = 0, false_alarms = 0, not_applicable_tensors = 0;
+  int64_t whole_tensors = 0;  // in the whole flow
   int64_t held_back_tensors = 0, held_back_alarms = 0;
 
   double CaughtFraction() const;  // 1 when there are no pairs
+  double TensorCaughtFraction() const;
   double ClassCaughtFraction() const;
   double CaughtAllFraction() const;
 };
 
 RuleSummary SummariseRule(const PowerTally& tally, size_t rule);
-
-// Upper 95 % confidence limit of a rate of which `events` of `trials` were seen (Clopper and Pearson 1934, one-sided;
-// about 3 / trials when none was seen). 1 without trials.
-double UpperLimit(int64_t events, int64_t trials);
 
 }  // namespace assay

@@ -32,10 +32,13 @@ OrderedJson RuleJson(const PowerTally& tally, size_t rule) {
   out["caught_all_fraction"] = s.CaughtAllFraction();
   out["all_pairs"] = s.all_pairs;
   out["all_caught"] = s.all_caught;
+  out["tensor_caught_fraction"] = s.TensorCaughtFraction();
+  out["tensor_effective_pairs"] = s.tensor_pairs;
   out["class_caught_fraction"] = s.ClassCaughtFraction();
   out["class_effective_pairs"] = s.class_pairs;
   out["false_alarms"] = s.false_alarms;
   out["legal_tensors"] = s.legal_tensors;
+  out["whole_flow_tensors"] = s.whole_tensors;
   out["false_alarm_upper_95"] = UpperLimit(s.false_alarms, s.legal_tensors);
   out["held_back_false_alarms"] = s.held_back_alarms;
   out["held_back_tensors"] = s.held_back_tensors;
@@ -54,6 +57,10 @@ std::string LimitText(int64_t events, int64_t trials) {
   return trials == 0 ? "-" : fmt::format("{:.2g} %", 100 * UpperLimit(events, trials));
 }
 
+std::string IntervalText(const Interval& interval) {
+  return fmt::format("{:.1f} to {:.1f} %", 100 * interval.low, 100 * interval.high);
+}
+
 std::string RuleLine(const PowerTally& tally, size_t rule) {
   const RuleSummary s = SummariseRule(tally, rule);
   return fmt::format("{:<9} {:>22} {:>22} {:>22} {:>9} {:>20} {:>9} {:>8}\n", RuleName(rule),
@@ -69,6 +76,10 @@ void AddGroups(const PowerTally& tally, OrderedJson& out) {
     out["operators"].push_back({{"op", power.op},
                                 {"effective_pairs", power.pairs},
                                 {"effective_caught", power.caught},
+                                {"caught_low_95", power.interval.low},
+                                {"caught_high_95", power.interval.high},
+                                {"tensor_effective_pairs", power.tensor_pairs},
+                                {"tensor_effective_caught", power.tensor_caught},
                                 {"effective_faults", power.faults},
                                 {"faults_caught", power.faults_caught},
                                 {"never_caught", power.never_caught}});
@@ -82,9 +93,11 @@ void AddGroups(const PowerTally& tally, OrderedJson& out) {
 std::string GroupText(const PowerTally& tally) {
   const std::vector<OperatorPower> operators = PowerByOperator(tally);
   if (operators.empty()) return "";
-  std::string text = fmt::format("\n{:<14} {:>24} {:>24}\n", "operator", "effective pairs", "faults, on some case");
+  std::string text = fmt::format("\n{:<19} {:>24} {:>15} {:>24} {:>24}\n", "operator", "effective pairs",
+                                 "95% interval", "by the tensor's largest", "faults, on some case");
   for (const OperatorPower& power : operators) {
-    text += fmt::format("{:<14} {:>24} {:>24}\n", power.op, Percent(power.caught, power.pairs),
+    text += fmt::format("{:<19} {:>24} {:>15} {:>24} {:>24}\n", power.op, Percent(power.caught, power.pairs),
+                        IntervalText(power.interval), Percent(power.tensor_caught, power.tensor_pairs),
                         Percent(power.faults_caught, power.faults));
   }
   text += fmt::format("\n{:<14} {:>24} {:>24}\n", "channel", "effective pairs caught", "by no other");
@@ -108,6 +121,8 @@ OrderedJson PowerJson(const PowerTally& tally, const PowerRun& run) {
   out["part"] = Name(run.settings.part);
   out["corpus"] = run.corpus;
   out["cases"] = run.cases;
+  if (run.too_large > 0) out["left_out_as_too_large"] = run.too_large;
+  if (run.sampled_from > 0) out["sampled_from"] = run.sampled_from, out["sample_seed"] = run.sample_seed;
   out["complete_cases"] = run.complete;
   out["least_caught_fraction"] = kLeastCaught;
   out["seeds"] = run.settings.seeds;
@@ -147,6 +162,14 @@ std::string PowerText(const PowerTally& tally, const PowerRun& run) {
       "effective: the fault moves an element by more than {} times the largest error of any correct schedule there\n",
       run.suite, Name(run.settings.part), run.complete, run.cases, run.settings.seeds, run.settings.fault_seeds,
       tally.held_back.tensors, run.settings.held_back_from, run.seconds, kEffective);
+  if (run.too_large > 0) text += fmt::format("{} cases beyond --max-flops were left out\n", run.too_large);
+  if (run.sampled_from > 0) {
+    text += fmt::format(
+        "these cases are a random sample of {}, of each operator in proportion: --sample {} --sample-seed {}\n",
+        run.sampled_from, run.cases, run.sample_seed);
+  }
+  text += fmt::format("of the correct tensors {} went through the whole flow, the others were executed once\n",
+                      tally.legal_whole.tensors);
   if (tally.held_back.tensors < kLeastHeldBack) {
     text +=
         fmt::format("a release is judged on {} held-back tensors at least: give more by --held-back\n", kLeastHeldBack);

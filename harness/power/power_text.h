@@ -15,6 +15,9 @@ namespace assay {
 struct PowerRun {
   std::string suite, corpus;
   size_t cases = 0, complete = 0;  // selected, and measured to the end
+  size_t sampled_from = 0;         // so many, of which `cases` are a random sample; 0: it is all of them
+  uint64_t sample_seed = 0;
+  size_t too_large = 0;  // so many more were selected
   PowerSettings settings;
   double seconds = 0;
 };

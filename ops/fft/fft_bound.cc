@@ -4,8 +4,10 @@
 // transform per axis; for alg=direct c ||x||_1.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 
+#include "golden/element.h"
 #include "golden/fft/fft_error.h"
 #include "ops/fft/fft.h"
 
@@ -93,9 +95,9 @@ double Underflows(const FftCase& fft, bool convolution) {
 }
 
 // The variance of a factor's stage in units of a radix-2 stage's. A sum of p terms in order has running sums of up to
-// the whole: 0.425^2 p^2 / 3 against 0.6^2 per bit. Random terms stay far below that, but kernels of primes need not add
-// in order: the outputs 1 and 10 of VkFFT's 11 points err 2.5 times as much as the others, and p / 6 is too little for
-// them. A convolution makes three transforms of the padded length, each sqrt(2) larger.
+// the whole: 0.425^2 p^2 / 3 against 0.6^2 per bit. Random terms stay far below that, but kernels of primes need not
+// add in order: the outputs 1 and 10 of VkFFT's 11 points err 2.5 times as much as the others, and p / 6 is too little
+// for them. A convolution makes three transforms of the padded length, each sqrt(2) larger.
 double SummedVariance(double terms) {
   return std::max(std::log2(terms), terms * terms / 6);
 }
@@ -118,6 +120,33 @@ double SigmaScale(const FftCase& fft, Algorithm algorithm) {
   }
   if (algorithm != Algorithm::kFft && algorithm != Algorithm::kBluestein) variance = SummedVariance(points);
   return std::sqrt(std::max(1.0, variance / std::log2(points)));
+}
+
+// Rader's algorithm, for the primes that are convolutions, sums a line's points one after the other for its first
+// output. Where that is far above the others, as of data around 1, its terms are of one direction and p of them lose
+// 0.425 u |y| sqrt(p / 3) (golden/sigma.md); a convolution's variance is that of outputs which are alike. So it is
+// added where |y|^2 is more than four times the mean, which one output in 50 of random data is.
+void AddOrderedSums(const FftCase& fft, const Golden& golden, const Contract& contract, bool complex,
+                    BoundModel& bound) {
+  const Plane* norm = golden.Extra("norm2");
+  double terms = 0;
+  for (const int64_t n : fft.n) {
+    for (const int64_t p : PrimeFactors(n)) terms += p > kLargestButterfly ? static_cast<double>(p) : 0;
+  }
+  const bool convolves = contract.alg == Algorithm::kFft || contract.alg == Algorithm::kBluestein;
+  if (!convolves || terms == 0 || norm == nullptr) return;
+  const double of_sum = kRoundingDeviation * contract.AccUnitRoundoff() * std::sqrt(terms / 3);
+  const int64_t parts = complex ? 2 : 1, values = golden.size();
+  const auto deviation = std::make_shared<Plane>(values, golden.magnitude.wide());
+  for (int64_t i = 0; i < values; ++i) {
+    const auto first = static_cast<size_t>(i / parts * parts);
+    const double y = complex ? std::hypot(golden.value[first], golden.value[first + 1]) : golden.value[first];
+    const double all = PlaneAt(*norm, i, values);
+    const double excess = y * y - 4 * all * all / static_cast<double>(fft.Points());
+    if (excess > 0 && std::isfinite(excess)) deviation->SetUp(i, of_sum * std::sqrt(excess));
+  }
+  bound.statistic.deviations.push_back({deviation.get(), 1});
+  bound.owned.push_back(deviation);
 }
 
 // Twiddles off by up to m ulp = 2 m u, evenly spread, have a deviation of 2 m u / sqrt(3) where the roundings of a
@@ -185,6 +214,7 @@ BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& co
   }
   const double lambda = contract.ftz != Flush::kNone ? contract.AccMinNormal() : contract.AccMinSubnormal() / 2;
   bound.constant = bound.statistic.constant = Underflows(fft, convolution) * lambda;
+  AddOrderedSums(fft, golden, contract, IsComplex(out), bound);
   return bound;
 }
 

@@ -114,6 +114,21 @@ class Parts(unittest.TestCase):
         for count in ("legal_tensors", "all_pairs"):
             self.assertEqual(sum(s["assay"][count] for s in shards), whole["assay"][count])
 
+    def test_a_sample_of_some_faults(self):
+        runs = [json.loads(run(*self.ARGS, "--seeds", "2", "--sample", "2", "--sample-seed", seed,
+                               "--faults", "fault.*last*").stdout) for seed in ("5", "5", "6")]
+        for data in runs:
+            self.assertEqual(data["cases"], 2)
+            self.assertGreater(data["sampled_from"], 3)
+            self.assertEqual(data["could_not_run"], [])
+            self.assertGreater(data["assay"]["all_pairs"], 0)
+            # Seed 0 goes through the whole flow, the other one through an execution.
+            own = data["assay"]
+            self.assertEqual(own["whole_flow_tensors"] * 2, own["legal_tensors"])
+        self.assertEqual(runs[0]["assay"], runs[1]["assay"])
+        everything = json.loads(run(*self.ARGS, "--seeds", "2").stdout)
+        self.assertLess(runs[0]["assay"]["all_pairs"] * 3, everything["assay"]["all_pairs"])
+
     def test_an_interruption_leaves_the_figures_of_what_is_complete(self):
         # One case after the other: the first line comes when some are complete, and most of the work is to come.
         process = subprocess.Popen([ASSAY, "power", *self.ARGS, "--jobs", "1", "--seeds", "100", "--progress", "lines"],

@@ -69,6 +69,15 @@ void JudgeBias(const ElementJudge& judge, double sum, int64_t finite, StatisticO
                                  bias.lean < 0 ? "toward" : "away from", std::fabs(bias.lean), finite, bias.limit));
 }
 
+// Results that end in too many zeros, however small their errors are. A share of how many may is no measure of errors:
+// it counts where it fails.
+void JudgeGranularity(const ElementJudge& judge, const Tensor& got, StatisticOutcome& outcome) {
+  outcome.granularity = MeasureGranularity(judge, got);
+  if (outcome.granularity.margin <= 1) return;
+  outcome.margin = std::max(outcome.margin, outcome.granularity.margin);
+  AddReason(outcome, outcome.granularity.Text());
+}
+
 void JudgeGroups(const GroupFinding& group, const Tensor& got, StatisticOutcome& outcome) {
   outcome.group = group;
   outcome.margin = std::max(outcome.margin, group.margin);
@@ -105,6 +114,7 @@ StatisticOutcome JudgeStatistic(const ElementJudge& judge, const Tensor& got, co
   outcome.margin = outcome.max_r / kElementThreshold;
   if (outcome.max_r > kOutlierLevel) JudgeOutliers(judge, got, chunks, outcome);
   if (judge.bound().statistic.lean) JudgeBias(judge, sum[kSumBias], total.finite, outcome);
+  if (judge.bound().statistic.partial_sums) JudgeGranularity(judge, got, outcome);
   if (groups != nullptr) JudgeGroups(groups->Worst(), got, outcome);
   if (judge.bound().statistic.shared_row) {
     outcome.shared_row = JudgeSharedRows(judge, got);

@@ -12,6 +12,7 @@
 #include "harness/data/fill/fill.h"
 #include "harness/data/tensor.h"
 #include "harness/judge/kernel/chunk.h"
+#include "harness/judge/statistic/granularity.h"
 #include "harness/judge/statistic/outliers.h"
 #include "harness/judge/statistic/scan.h"
 #include "harness/judge/statistic/shared_rows.h"
@@ -30,7 +31,9 @@ struct StatisticOutcome {
   GroupFinding group;                    // with the largest margin
   std::string group_where;               // "column 5"; "" when no group was tested
   SharedRowFinding shared_row;           // where rows share an error
-  // The largest of max_r / kElementThreshold, bias, cluster, group and shared row; above 1 fails.
+  Granularity granularity;               // where partial sums are no larger than S
+  // The largest of max_r / kElementThreshold, bias, cluster, group and shared row, and granularity where that fails;
+  // above 1 fails.
   double margin = 0;
   std::string reason;  // what fired and where; "" when nothing did
   // The largest error against the implementation's own robust scale, over 1.25 times 8: above 1 is suspect. None

@@ -2,12 +2,17 @@
 // The arithmetic of `assay power`: confidence limits, counts and the envelope of correct results.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "harness/power/power_envelope.h"
 #include "harness/power/power_groups.h"
+#include "harness/power/power_interval.h"
+#include "harness/power/power_sample.h"
 #include "harness/power/power_tally.h"
 #include "harness/power/power_text.h"
 
@@ -26,6 +31,75 @@ TEST(PowerTally, UpperLimit) {
   EXPECT_EQ(UpperLimit(0, 0), 1);
   EXPECT_GT(UpperLimit(50000, 100000), 0.5);
   EXPECT_LT(UpperLimit(50000, 100000), 0.505);
+}
+
+// Two-sided limits of tables: 9 of 10, and none or all.
+TEST(PowerInterval, ClopperAndPearson) {
+  EXPECT_NEAR(ShareInterval(9, 10).low, 0.5550, 1e-4);
+  EXPECT_NEAR(ShareInterval(9, 10).high, 0.9975, 1e-4);
+  EXPECT_NEAR(ShareInterval(20, 20).low, std::pow(0.025, 1.0 / 20), 1e-9);
+  EXPECT_EQ(ShareInterval(20, 20).high, 1);
+  EXPECT_EQ(ShareInterval(0, 20).low, 0);
+  EXPECT_EQ(ShareInterval(0, 0).low, 0);
+}
+
+// 20 cases of 50 pairs each: misses that are spread evenly say as much as 1000 pairs, all in one case far less.
+TEST(PowerInterval, PairsOfOneCaseCountForLessWhereTheyAreMissedTogether) {
+  std::vector<DrawnTogether> even(20, {49, 50}), together(20, {50, 50});
+  together[0] = {30, 50};
+  const Interval alone = ShareInterval(980, 1000), spread = ClusteredInterval(even),
+                 lumped = ClusteredInterval(together);
+  EXPECT_EQ(spread.low, alone.low);
+  EXPECT_EQ(spread.high, alone.high);
+  EXPECT_LT(lumped.low, 0.93);
+  EXPECT_GT(lumped.low, 0.5);
+  EXPECT_GT(lumped.high, alone.high);
+}
+
+std::vector<PlannedCase> CasesOf(const std::map<std::string, int>& counts) {
+  std::vector<PlannedCase> cases;
+  for (const auto& [op, count] : counts) {
+    for (int i = 0; i < count; ++i) {
+      PlannedCase& one = cases.emplace_back();
+      one.spec.op = op, one.spec.dtypes = {DType::kF32}, one.spec.fill = "normal";
+      one.spec.seed = static_cast<uint64_t>(i);
+    }
+  }
+  return cases;
+}
+
+TEST(PowerSample, TakesOfEachOperatorInProportionAndAtLeastOne) {
+  const auto cases = CasesOf({{"conv", 300}, {"fft", 97}, {"matmul", 3}});
+  const auto sample = SampleCases(cases, 40, 1);
+  std::map<std::string, int> counts;
+  for (const PlannedCase& one : sample) ++counts[one.spec.op];
+  EXPECT_EQ(counts, (std::map<std::string, int>{{"conv", 30}, {"fft", 9}, {"matmul", 1}}));
+  EXPECT_EQ(SampleCases(cases, 400, 1).size(), 400u);
+}
+
+TEST(PowerSample, FollowsFromTheSeedAndASmallerOneIsPartOfALarger) {
+  const auto cases = CasesOf({{"conv", 100}, {"fft", 100}});
+  const auto ids = [&](size_t size, uint64_t seed) {
+    std::vector<std::string> all;
+    for (const PlannedCase& one : SampleCases(cases, size, seed)) all.push_back(one.spec.Id());
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const auto small = ids(20, 7), large = ids(60, 7);
+  EXPECT_EQ(small, ids(20, 7));
+  EXPECT_NE(small, ids(20, 8));
+  EXPECT_TRUE(std::includes(large.begin(), large.end(), small.begin(), small.end()));
+}
+
+TEST(PowerSample, LeavesLargeCasesOut) {
+  auto cases = CasesOf({{"conv", 3}});
+  for (const double flops : {1e6, 1e7, 1e8}) {
+    auto bound = std::make_shared<BoundCase>();
+    bound->problem.flops = flops;
+    cases[static_cast<size_t>(std::lround(std::log10(flops))) - 6].bound = std::move(bound);
+  }
+  EXPECT_EQ(CasesUpTo(cases, 1e7).size(), 2u);
+  EXPECT_EQ(CasesUpTo(cases, 1e5).size(), 0u);
 }
 
 Opinions All(Opinion opinion) {
@@ -78,6 +152,7 @@ TEST(PowerGroups, AFaultCountsOnceForItsOperatorWhereSomeCaseCatchesIt) {
   EXPECT_EQ((std::vector{groups[0].pairs, groups[0].caught, groups[0].faults, groups[0].faults_caught}),
             (std::vector<int64_t>{3, 1, 2, 1}));
   EXPECT_EQ(groups[0].never_caught, std::vector<std::string>{"fault.b"});
+  EXPECT_EQ(groups[0].tensor_pairs, 0);
   EXPECT_EQ(groups[2].op, "all");
   EXPECT_EQ((std::vector{groups[2].pairs, groups[2].caught, groups[2].faults, groups[2].faults_caught}),
             (std::vector<int64_t>{4, 2, 3, 2}));
@@ -86,6 +161,17 @@ TEST(PowerGroups, AFaultCountsOnceForItsOperatorWhereSomeCaseCatchesIt) {
   EXPECT_EQ((std::pair{channels[2].caught, channels[2].alone}), (std::pair<int64_t, int64_t>{1, 0}));
   EXPECT_NE(PowerText(tally, {}).find("caught on no case: fault.b of conv"), std::string::npos);
   EXPECT_EQ(PowerJson(tally, {})["operators"][1]["op"], "fft");
+}
+
+TEST(PowerGroups, PairsByTheTensorsLargestErrorAreCountedApart) {
+  PowerTally tally;
+  tally.pairs = {Pair("fault.a", "conv/1", true, 0b1), Pair("fault.b", "conv/1", false, 0),
+                 Pair("fault.c", "conv/1", false, 0)};
+  tally.pairs[0].tensor_effect = 3, tally.pairs[1].tensor_effect = kInf, tally.pairs[2].tensor_effect = 1.5;
+  const auto groups = PowerByOperator(tally);
+  EXPECT_EQ((std::vector{groups[0].pairs, groups[0].tensor_pairs, groups[0].tensor_caught}),
+            (std::vector<int64_t>{3, 2, 1}));
+  EXPECT_EQ(SummariseRule(tally, kAssayRule).TensorCaughtFraction(), 0.5);
 }
 
 TEST(PowerGroups, ChannelsAreThoseWhoseMarginsFail) {
@@ -101,19 +187,22 @@ TEST(PowerEnvelope, LargestErrorOfAnySeedPerElement) {
   envelope.Add(f32, Values({1, 10}), std::vector<double>{1.5, 10});
   envelope.Add(f32, Values({2, 20}), std::vector<double>{1.75, 20.125});
   const Golden golden = Values({3, 30});
-  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{4, 30}, 0, nullptr), 2);    // 1 / 0.5
-  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{4, 30.5}, 0, nullptr), 4);  // 0.5 / 0.125
-  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{3, 30}, 0, nullptr), 0);
-  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{NAN, 30}, 0, nullptr), kInf);  // unwritten
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{4, 30}, 0, nullptr).of_element, 2);    // 1 / 0.5
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{4, 30.5}, 0, nullptr).of_element, 4);  // 0.5 / 0.125
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{4, 30.5}, 0, nullptr).of_tensor, 2);   // 1 / 0.5
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{3, 30.5}, 0, nullptr).of_tensor, 1);   // 0.5 / 0.5
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{3, 30}, 0, nullptr).of_element, 0);
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{3, 30}, 0, nullptr).of_tensor, 0);
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{NAN, 30}, 0, nullptr).of_element, kInf);  // unwritten
 }
 
 TEST(PowerEnvelope, ExactResultsAllowNothingButNoise) {
   Envelope envelope;
   Golden golden = Values({8});
   envelope.Add(ParseDeclaration("f32").value(), golden, std::vector<double>{8});
-  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{9}, 0, nullptr), kInf);
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{9}, 0, nullptr).of_element, kInf);
   golden.magnitude.Set(0, 8);
-  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{8 + 0x1p-39}, 0x1p-40, nullptr), 0.25);
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{8 + 0x1p-39}, 0x1p-40, nullptr).of_element, 0.25);
 }
 
 TEST(PowerEnvelope, WeakerClassesWidenItForAllButNotForAStrongerClass) {
@@ -122,16 +211,16 @@ TEST(PowerEnvelope, WeakerClassesWidenItForAllButNotForAStrongerClass) {
   envelope.Add(f32, Values({1}), std::vector<double>{1.125});
   envelope.Add(f16, Values({1}), std::vector<double>{2});
   const Golden golden = Values({1});
-  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{1.5}, 0, nullptr), 0.5);
-  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{1.5}, 0, &f32), 4);
-  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{1.5}, 0, &f16), 0.5);
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{1.5}, 0, nullptr).of_element, 0.5);
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{1.5}, 0, &f32).of_element, 4);
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{1.5}, 0, &f16).of_element, 0.5);
 }
 
 TEST(PowerEnvelope, NothingIsSaidWhereACorrectResultOverflows) {
   Envelope envelope;
   const Golden golden = Values({1e5, 1});
   envelope.Add(ParseDeclaration("f16acc").value(), golden, std::vector<double>{kInf, 1.5});
-  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{NAN, 1}, 0, nullptr), 0);
+  EXPECT_EQ(envelope.Effect(golden, std::vector<double>{NAN, 1}, 0, nullptr).of_element, 0);
 }
 
 TEST(PowerText, JsonNamesEveryMissedFaultAndHasNoBareInfinity) {
@@ -163,6 +252,16 @@ TEST(PowerText, HeldBackTensorsHaveALimitOfTheirOwn) {
   EXPECT_NE(text.find("2000 held-back tensors at least"), std::string::npos);
   for (int i = 700; i < kLeastHeldBack; ++i) tally.held_back.Add(All(Opinion::kAccepts));
   EXPECT_EQ(PowerText(tally, {}).find("at least"), std::string::npos);
+}
+
+TEST(PowerText, ASampleSaysOfWhatAndHowToHaveItAgain) {
+  PowerRun run;
+  run.cases = 40, run.sampled_from = 2000, run.sample_seed = 7;
+  EXPECT_NE(
+      PowerText({}, run).find("a random sample of 2000, of each operator in proportion: --sample 40 --sample-seed 7"),
+      std::string::npos);
+  EXPECT_EQ(PowerJson({}, run)["sampled_from"], 2000);
+  EXPECT_EQ(PowerText({}, {}).find("sample"), std::string::npos);
 }
 
 TEST(HeldBackSeeds, BeginWhereTheyAreToldTo) {

@@ -41,6 +41,14 @@ int BitsOf(plugin::DType type) {
   return type == plugin::kF32 || type == plugin::kC64 ? 24 : 53;
 }
 
+plugin::DType TypeNamed(std::string_view name, plugin::DType otherwise) {
+  constexpr std::pair<std::string_view, plugin::DType> kNames[] = {{"f16", plugin::kF16}, {"bf16", plugin::kBF16},
+                                                                   {"f32", plugin::kF32}, {"f64", plugin::kF64},
+                                                                   {"c64", plugin::kC64}, {"c128", plugin::kC128}};
+  const auto found = std::ranges::find(kNames, name, [](const auto& pair) { return pair.first; });
+  return found == std::end(kNames) ? otherwise : found->second;
+}
+
 bool IsComplexOrFloat(plugin::DType d) {
   return plugin::IsFloat(d) || d == plugin::kC64 || d == plugin::kC128;
 }
@@ -69,6 +77,15 @@ std::vector<IoBug> BugsOfEveryOperator(std::initializer_list<std::string_view> w
   return bugs;
 }
 
+plugin::DType StruckType(const IoBug& bug, const plugin::Tensor& tensor, Description op) {
+  if (bug.operand != kOutput) return tensor.dtype;
+  try {
+    return TypeNamed(op.AttrString("result_dtype"), tensor.dtype);
+  } catch (const plugin::Error&) {  // it is no effect
+    return tensor.dtype;
+  }
+}
+
 std::string IoBugWhyNot(const IoBug& bug, Description op) {
   if (bug.operand >= std::ssize(op.inputs())) return "this needs one more operand";
   return IoBugWhyNot(bug, TensorOf(bug, op), op);
@@ -76,8 +93,7 @@ std::string IoBugWhyNot(const IoBug& bug, Description op) {
 
 std::string IoBugWhyNot(const IoBug& bug, const plugin::Tensor& tensor, Description op) {
   if (tensor.Rank() < -bug.axis || tensor.Rank() < -bug.and_axis) return "this needs one more axis";
-  // An effect's output is wider than what it stands for.
-  const plugin::DType type = bug.operand == kOutput && tensor.dtype.bits == 64 ? op.inputs()[0].dtype : tensor.dtype;
+  const plugin::DType type = StruckType(bug, tensor, op);
   if (IsOfValues(bug.strike) && !(IsComplexOrFloat(tensor.dtype) && IsComplexOrFloat(type))) {
     return "this is for floating-point values";
   }

@@ -80,6 +80,10 @@ struct AxisOf {
   int64_t IndexOf(int64_t element) const { return element / inner % extent; }
 };
 
+// Of the values that the bug changes. The output of an effect is wider than what it stands for, whose type an attribute
+// says.
+plugin::DType StruckType(const IoBug& bug, const plugin::Tensor& tensor, Description op);
+
 // "" when the bug can change something of such operands.
 std::string IoBugWhyNot(const IoBug& bug, Description op);
 // The same where `tensor` is another view of the operand.
@@ -213,8 +217,8 @@ class Struck : public Base {
   void Apply(const std::vector<T>& former, DenseOutput<T>& x) {
     const std::vector<T> own = bug_.strike == Strike::kStale && runs_ == 0 ? x.values : std::vector<T>{};
     if (this->exact() || IsStruckIn(bug_.when, runs_)) {
-      const plugin::DType type = this->exact() ? this->op().inputs()[0].dtype : TensorOf(bug_, this->op()).dtype;
-      StrikeValues(bug_, TensorOf(bug_, this->op()), this->exact(), first_, former, x, type);
+      const plugin::Tensor& tensor = TensorOf(bug_, this->op());
+      StrikeValues(bug_, tensor, this->exact(), first_, former, x, StruckType(bug_, tensor, this->op()));
     }
     if (!own.empty()) first_ = own;
   }

@@ -22,8 +22,10 @@ struct TypeCase {
 
 void Report(const char* what, const AlarmTally& tally) {
   fmt::print(
-      "{}: {} tensors, statistic on {}, largest margin {:.3f}, bias {:.3f}, largest of its own {:.3f}, suspect {}\n",
-      what, tally.tensors, tally.applicable, tally.largest, tally.largest_bias, tally.largest_self, tally.suspects);
+      "{}: {} tensors, statistic on {}, largest margin {:.3f}, bias {:.3f}, granularity {:.3f}, largest of its own "
+      "{:.3f}, suspect {}\n",
+      what, tally.tensors, tally.applicable, tally.largest, tally.largest_bias, tally.largest_granularity,
+      tally.largest_self, tally.suspects);
 }
 
 TEST(NoFalseAlarm, Matmul) {

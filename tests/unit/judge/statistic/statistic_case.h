@@ -50,7 +50,7 @@ struct StatisticCase {
 // What a test over many legal tensors saw.
 struct AlarmTally {
   int tensors = 0, applicable = 0, suspects = 0;
-  double largest = 0, largest_bias = 0, largest_self = 0;
+  double largest = 0, largest_bias = 0, largest_self = 0, largest_granularity = 0;
 
   // Adds a tensor, which must not fail.
   void Add(const StatisticCase& c, const std::vector<double>& values, const std::string& what) {
@@ -61,6 +61,7 @@ struct AlarmTally {
     suspects += m.statistic.Suspect() ? 1 : 0;
     largest = std::max(largest, m.statistic.margin);
     largest_bias = std::max(largest_bias, m.statistic.bias_margin.value_or(0));
+    largest_granularity = std::max(largest_granularity, m.statistic.granularity.margin);
     largest_self = std::max(largest_self, m.statistic.self_margin.value_or(0));
     EXPECT_TRUE(m.statistic.Holds()) << c.problem.spec.Id() << " " << ToText(c.contract) << " " << what << ": "
                                      << m.statistic.reason;
