@@ -137,6 +137,7 @@ void SetAttentionStatistic(const AttentionCase& op, const Golden& golden, const 
       e.in == 0 && contract.acc != Accumulator::kTensorCore && golden.Extra("shift_weight") != nullptr;
   if (!statistic.applicable) return;
   statistic.shared = true;
+  statistic.sharing = op.dv;
   const auto d = static_cast<double>(op.d), keys = static_cast<double>(op.s);
   const double u = contract.AccUnitRoundoff();
   statistic.stagnates = std::max(d, keys) * u > 0.125;
