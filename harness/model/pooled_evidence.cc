@@ -97,8 +97,10 @@ std::string WhatIsSaid(const PooledAnswer& found, std::string_view question) {
                        100 * found.answer);
   }
   if (question.starts_with(kOperandBitsQuestion)) {
-    return fmt::format("results follow the last {} bits of the inputs {:.2g} times as far as they should",
-                       question.substr(kOperandBitsQuestion.size()), 1 - found.answer);
+    const std::string_view bits = question.substr(kOperandBitsQuestion.size());
+    const size_t name = bits.find('_');
+    return fmt::format("results follow the last {} bits of {} {:.2g} times as far as they should", bits.substr(0, name),
+                       name == bits.npos ? "the inputs" : bits.substr(name + 1), 1 - found.answer);
   }
   if (question.starts_with(kConstantQuestion)) {
     return fmt::format("{} acts as if it were {:.7g} times what it is", question.substr(kConstantQuestion.size()),

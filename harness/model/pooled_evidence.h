@@ -15,7 +15,8 @@
 
 namespace assay {
 
-// Questions about an attribute and about the last bits of operands, with its name or their number behind.
+// Questions about an attribute and about the last bits of operands, with its name, or their number and the operand,
+// behind.
 inline constexpr std::string_view kConstantQuestion = "constant_", kOperandBitsQuestion = "operand_bits_";
 
 // What one result adds to the answer c = agreement / information of a question.

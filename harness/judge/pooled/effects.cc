@@ -57,18 +57,29 @@ bool MultipliesFirst(const Operator& op, const Problem& problem) {
   return kind == PeerForm::Kind::kProduct || kind == PeerForm::Kind::kConvolution || kind == PeerForm::Kind::kAttention;
 }
 
-std::optional<Effect> OperandEffect(const Operator& op, const Problem& problem, std::span<const Tensor> inputs,
-                                    const Golden& golden, int count) {
+bool IsAsked(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, size_t k) {
+  return HasLastBits(inputs[k].dtype()) && op.IsFactor(problem, k);
+}
+
+// Of those of the operands that `chosen` names.
+Effect OperandEffect(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,
+                     std::span<const size_t> chosen, int count) {
   std::vector<Tensor> changed = ClonesOfAll(inputs);
-  bool any = false;
-  for (size_t k = 0; k < changed.size(); ++k) {
-    if (!HasLastBits(inputs[k].dtype()) || !op.IsFactor(problem, k)) continue;
-    CentreLastBits(count, inputs[k].dtype(), changed[k]);
-    any = true;
-  }
-  if (!any) return std::nullopt;
-  return Effect{Effect::Kind::kOperandBits, fmt::format("{}{}", kOperandBitsQuestion, count),
+  for (const size_t k : chosen) CentreLastBits(count, inputs[k].dtype(), changed[k]);
+  const std::string name = chosen.size() == 1 ? "_" + problem.inputs[chosen[0]].name : "";
+  return Effect{Effect::Kind::kOperandBits, fmt::format("{}{}{}", kOperandBitsQuestion, count, name),
                 EffectOf(op.ComputeGolden(problem, changed, golden.tier), golden, 1)};
+}
+
+void AddOperandEffects(const Operator& op, const Problem& problem, std::span<const Tensor> inputs, const Golden& golden,
+                       std::vector<Effect>& effects) {
+  std::vector<size_t> asked;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (IsAsked(op, problem, inputs, k)) asked.push_back(k);
+  }
+  if (asked.empty() || !MultipliesFirst(op, problem)) return;
+  for (const size_t& k : asked) effects.push_back(OperandEffect(op, problem, inputs, golden, std::span(&k, 1), 4));
+  if (asked.size() > 1) effects.push_back(OperandEffect(op, problem, inputs, golden, asked, 2));
 }
 
 // Where golden values follow from the constant: of those that are rounded first there is no derivative.
@@ -91,9 +102,7 @@ std::vector<Effect> MakeEffects(const Operator& op, const Problem& problem, std:
   const auto add = [&](std::optional<Effect> effect) {
     if (effect) effects.push_back(*std::move(effect));
   };
-  if (MultipliesFirst(op, problem)) {
-    for (const int count : {4, 2}) add(OperandEffect(op, problem, inputs, golden, count));
-  }
+  AddOperandEffects(op, problem, inputs, golden, effects);
   for (size_t attr = 0; attr < problem.attrs.size(); ++attr) {
     add(ConstantEffect(op, problem, inputs, golden, attr));
   }

@@ -80,7 +80,7 @@ TEST(PooledPower, OperandsOfTwentyBitsInLongSums) {
   const auto right = [](const PooledCase& c) { return Multiply(c, c.inputs); };
   const std::string form = "matmul/f32/m=24,n=32,k=600";
   ExpectFound(form, "acc=f32", 6, right, [](const PooledCase& c) { return Multiply(c, InputsOfBits(c, 20, true)); },
-              {"operand_bits_4", -0.5, 0.2});
+              {"operand_bits_4_a", -0.5, 0.25});
   ExpectFound(form, "acc=f32", 16, right, [](const PooledCase& c) { return Multiply(c, InputsOfBits(c, 22, false)); },
               {"operand_bits_2", 1, 0.3});
 }
@@ -89,7 +89,17 @@ TEST(PooledPower, OperandsOfTwentyBitsInAttention) {
   ExpectFound(
       "attention/f32/b=1,h=2,l=33,s=65,d=24", "acc=f32;math=2", 4,
       [](const PooledCase& c) { return Attend(c, c.inputs); },
-      [](const PooledCase& c) { return Attend(c, InputsOfBits(c, 20, false)); }, {"operand_bits_4", 1, 0.3});
+      [](const PooledCase& c) { return Attend(c, InputsOfBits(c, 20, false)); }, {"operand_bits_4_v", 1, 0.3});
+}
+
+TEST(PooledPower, OneOperandOfTwentyBitsInAttention) {
+  const auto faulty = [](const PooledCase& c) {
+    std::vector<Tensor> inputs = InputsOfBits(c, 20, true);
+    for (size_t k = 1; k < inputs.size(); ++k) inputs[k] = c.inputs[k].Clone();
+    return Attend(c, inputs);
+  };
+  ExpectFound("attention/f32/b=1,h=2,l=33,s=65,d=24", "acc=f32;math=2", 40,
+              [](const PooledCase& c) { return Attend(c, c.inputs); }, faulty, {"operand_bits_4_q", -0.5, 0.3});
 }
 
 TEST(PooledPower, OutputsOfFewBits) {
