@@ -12,6 +12,7 @@
 #include "reports/elements.h"
 #include "reports/environment.h"
 #include "reports/incomplete.h"
+#include "reports/pooled.h"
 #include "reports/run_notes.h"
 #include "reports/strictness.h"
 #include "reports/summary.h"
@@ -111,6 +112,32 @@ std::string Properties(const Record& first, const EnvironmentRows& environment, 
   return out + "    </properties>\n";
 }
 
+// What fails the run and is no result of its own: a suite with a case for each, as CI counts cases.
+struct PooledSuite {
+  int64_t tests = 0, failures = 0;
+  std::string text;
+
+  PooledSuite(const std::vector<Record>& records, bool strict) {
+    std::string cases;
+    for (const PooledAnswer& found : FindPooled(records)) {
+      const bool fails = found.proves || strict;
+      ++tests;
+      failures += fails ? 1 : 0;
+      cases += fmt::format("    <testcase name=\"{} {} {}\" classname=\"{}.{}\" time=\"0.000000\">", Escaped(found.op),
+                           Escaped(found.dtype), Escaped(found.question), Escaped(found.backend),
+                           Escaped(found.implementation));
+      cases += fails ? fmt::format("<failure type=\"pooled\" message=\"{}\"/>", Escaped(found.Text()))
+                     : fmt::format("<system-out>{}</system-out>", Escaped(found.Text()));
+      cases += "</testcase>\n";
+    }
+    if (tests == 0) return;
+    text = fmt::format(
+        "  <testsuite name=\"pooled evidence\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"0\" "
+        "time=\"0.000000\">\n{}  </testsuite>\n",
+        tests, failures, cases);
+  }
+};
+
 // Of a run that did not begin: a report without a case would be a green one.
 std::string ReportOfAbsent(const std::string& absent, const EnvironmentRows& environment) {
   constexpr const char* kOneError = R"(tests="1" failures="0" errors="1" skipped="0" time="0.000000")";
@@ -138,6 +165,9 @@ std::string JunitReport(const std::vector<Record>& records, const std::string& e
     suites[{r.backend, r.device, r.op}].push_back(&r);
     all.Add(strict, r);
   }
+  const PooledSuite pooled(records, strict);
+  all.tests += pooled.tests;
+  all.by_standing[static_cast<size_t>(Standing::kFailure)] += pooled.failures;
   std::string out =
       fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay\" {}>\n", all.Attributes());
   for (const auto& [key, members] : suites) {
@@ -152,7 +182,7 @@ std::string JunitReport(const std::vector<Record>& records, const std::string& e
     for (const Record* r : members) out += Case(strict, *r);
     out += "  </testsuite>\n";
   }
-  return out + "</testsuites>\n";
+  return out + pooled.text + "</testsuites>\n";
 }
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 
 #include "harness/base/text.h"
 #include "reports/environment.h"
+#include "reports/pooled.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 
@@ -36,7 +37,7 @@ std::string RoundsNote(const std::vector<Record>& records, const std::string& as
 
 std::vector<std::string> RunNotes(const std::vector<Record>& records, const std::string& environment_json) {
   const EnvironmentRows environment = FlattenEnvironment(environment_json);
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = PooledLines(records);
   if (const std::string seed = EnvironmentValue(environment, "seed"); !seed.empty()) {
     notes.push_back(fmt::format("Every case ran with seed {} (--seed {}) in place of the suite's.", seed, seed));
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "reports/pooled.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 
@@ -42,6 +43,10 @@ std::string StrictFailuresText(const std::vector<Record>& records) {
   if (const auto n = count(IsInconclusive); n > 0) parts.push_back(Counted(n, "inconclusive result"));
   if (const auto n = count(IsSuspect); n > 0) parts.push_back(Counted(n, "suspect result"));
   if (const auto n = count(HasInvalidTime); n > 0) parts.push_back(Counted(n, "time") + " that cannot be true");
+  const std::vector<PooledAnswer> pooled = FindPooled(records);
+  if (const auto n = std::ranges::count(pooled, false, &PooledAnswer::proves); n > 0) {
+    parts.push_back(Counted(n, "pooled finding"));
+  }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <tuple>
 
+#include "reports/pooled.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"
 
@@ -126,6 +127,7 @@ std::string OutcomeLine(const std::vector<Record>& records) {
   if (const int64_t invalid = CountInvalidTimes(records); invalid > 0) {
     line += fmt::format("; {} cannot be true", Counted(invalid, "time"));
   }
+  if (const std::string pooled = PooledCountText(FindPooled(records)); !pooled.empty()) line += "; " + pooled;
   return line.empty() ? "no records" : line;
 }
 

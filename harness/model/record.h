@@ -144,6 +144,8 @@ struct Record {
   // speaks that is about one. Not written where there is a single one.
   std::vector<OutputRecord> outputs;
   std::string worst_output;
+  // What this result says to questions about all of a run's together (harness/model/pooled_evidence.h); "": nothing.
+  std::string pooled;
   std::string sandbox;  // how the worker was sealed: "full", "partial" or "off"; environment.json says what was missing
 };
 
@@ -197,7 +199,7 @@ void VisitFields(R& r, F&& f) {
   f("lower_class_stat_margin", r.lower_class_stat_margin);
   f("known_issue", r.known_issue), f("fault", r.fault), f("read_on", r.read_on), f("sandbox", r.sandbox);
   f("worst_output", r.worst_output), f("outputs", r.outputs), f("decided_by", r.decided_by);
-  f("known_reason", r.known_reason), f("known_where", r.known_where);
+  f("known_reason", r.known_reason), f("known_where", r.known_where), f("pooled", r.pooled);
 }
 
 std::string ToJsonLine(const Record& record);  // no newline

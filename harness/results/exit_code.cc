@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/results/exit_code.h"
 
+#include "harness/model/pooled_evidence.h"
+
 namespace assay {
 
 bool IsKnown(const Record& record) {
   return record.outcome == "known_failure" || record.outcome == "known_flake";
 }
 
-int ExitCodeOfRecords(const std::vector<Record>& records, ExitFlags flags) {
+namespace {
+
+// What each record comes to, added to `flags` and to the verdicts.
+std::vector<Verdict> VerdictsOf(const std::vector<Record>& records, ExitFlags& flags) {
   std::vector<Verdict> verdicts;
   for (const Record& r : records) {
     const bool unexpected = r.outcome == "unexpected_pass";
@@ -16,11 +21,24 @@ int ExitCodeOfRecords(const std::vector<Record>& records, ExitFlags flags) {
     flags.invalid_times = flags.invalid_times || !r.timing_invalid.empty();
     verdicts.push_back(IsKnown(r) || unexpected ? Verdict::kPass : ParseVerdict(r.outcome).value_or(Verdict::kError));
   }
+  return verdicts;
+}
+
+}  // namespace
+
+int ExitCodeOfRecords(const std::vector<Record>& records, ExitFlags flags) {
+  std::vector<Verdict> verdicts = VerdictsOf(records, flags);
+  for (const PooledAnswer& found : FindPooled(records)) {
+    if (found.proves) verdicts.push_back(Verdict::kMismatch);
+    flags.suspects = true;
+  }
   return ExitCode(verdicts, flags);
 }
 
 bool FailsRun(const Record& record) {
-  const int code = ExitCodeOfRecords({record}, {});
+  ExitFlags flags;
+  const std::vector<Verdict> verdicts = VerdictsOf({record}, flags);
+  const int code = ExitCode(verdicts, flags);
   return code != kExitOk && code != kExitNothing;
 }
 

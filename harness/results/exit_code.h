@@ -21,7 +21,7 @@ inline constexpr int kExitInterrupted = 130;
 bool IsKnown(const Record& record);
 
 // `flags` say what the records do not: interrupted, strict, required_backend_absent. An outcome that this version does
-// not know is an error.
+// not know is an error. What all of them show together counts too (harness/model/pooled_evidence.h).
 int ExitCodeOfRecords(const std::vector<Record>& records, ExitFlags flags);
 
 // Whether this record alone makes the exit code say that something failed.

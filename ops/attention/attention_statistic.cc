@@ -138,6 +138,7 @@ void SetAttentionStatistic(const AttentionCase& op, const Golden& golden, const 
   if (!statistic.applicable) return;
   statistic.shared = true;
   statistic.partial_sums = e.mid == 0;
+  statistic.sharing = op.dv;
   const auto d = static_cast<double>(op.d), keys = static_cast<double>(op.s);
   const double u = contract.AccUnitRoundoff();
   statistic.stagnates = std::max(d, keys) * u > 0.125;

@@ -193,6 +193,7 @@ BoundModel FftBound(const FftCase& fft, const Golden& golden, const Contract& co
   const FftArithmetic arithmetic = ArithmeticOf(contract);
   const bool convolution = IsConvolution(fft, contract.alg);
   bound.statistic = FftStatistic(fft, contract);
+  if (bound.statistic.independent_rows) bound.statistic.sharing = golden.size() / fft.batch;
   bound.growth = Growth(fft, convolution);
   bound.partial_overflow_at = contract.AccMaxFinite();
   if (contract.mid == Intermediate::kF16) bound.partial_overflow_at = FormatOf(DType::kF16).max_finite;

@@ -84,6 +84,7 @@ StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Golden& golden, con
   StatisticModel statistic;
   statistic.applicable = errors.in == 0 && errors.mid == 0 && contract.acc != Accumulator::kTensorCore;
   statistic.shared = true;
+  if (op.inner == 1) statistic.sharing = op.terms;
   const double functions = errors.eps * (3 + std::log2(static_cast<double>(op.terms)));
   statistic.stagnates = static_cast<double>(op.terms) * errors.u > 0.125;
   statistic.of_value = op.log ? errors.eps : functions;

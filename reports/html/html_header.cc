@@ -9,6 +9,7 @@
 #include "reports/glossary.h"
 #include "reports/html/html_parts.h"
 #include "reports/incomplete.h"
+#include "reports/pooled.h"
 #include "reports/strictness.h"
 #include "reports/text.h"
 #include "reports/verdicts.h"
@@ -33,6 +34,10 @@ std::string Headline(const Page& page) {
   if (std::any_of(records.begin(), records.end(), IsMissing)) {
     return fmt::format("<h1 class=\"broken\"><b aria-hidden=\"true\">?</b> Incomplete: {}, none failed</h1>",
                        Counted(ran, "result"));
+  }
+  if (const std::vector<PooledAnswer> pooled = FindPooled(records); PooledFails(pooled, false)) {
+    return fmt::format("<h1 class=\"bad\"><b aria-hidden=\"true\">✗</b> None of {} failed by itself; {}</h1>",
+                       Counted(ran, "result"), PooledCountText(pooled));
   }
   if (const std::string strictly = StrictFailuresText(records); IsStrict(page.environment) && !strictly.empty()) {
     return fmt::format("<h1 class=\"bad\"><b aria-hidden=\"true\">✗</b> Failed by --strict: {}</h1>", strictly);

@@ -14,6 +14,7 @@
 #include "harness/exec/session.h"
 #include "harness/judge/histogram.h"
 #include "harness/judge/verdict.h"
+#include "harness/model/pooled_evidence.h"
 #include "harness/model/record.h"
 
 namespace assay {
@@ -32,6 +33,7 @@ struct OutputFindings {
   Decision decision;
   MarginHistogram histogram = {};
   std::string agreement;  // with the backend's other implementations
+  std::vector<PooledEvidence> pooled = {};
 };
 struct Findings {
   std::vector<OutputFindings> outputs;

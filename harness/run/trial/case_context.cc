@@ -46,7 +46,8 @@ const ContractData& CaseContext::DataFor(const Contract& contract) {
 
 std::vector<BoundModel> CaseContext::RandomBounds(const Contract& contract) {
   const auto is_integer = [](const Operand& output) { return IsInt(output.dtype); };
-  if (HasPlainData(data_) || !IsCheapToRepeat(problem()) || std::ranges::all_of(problem().outputs, is_integer)) return {};
+  if (HasPlainData(data_) || !IsCheapToRepeat(problem()) || std::ranges::all_of(problem().outputs, is_integer))
+    return {};
   const Result<CaseData>& random = random_set_.Get([this] { return PrepareRandomSet(data_); });
   std::vector<BoundModel> bounds;
   bool says = false;
@@ -80,6 +81,19 @@ const CaseData& CaseContext::KnownSecondSet() const {
 
 const CaseData& CaseContext::RandomSet() const {
   return **random_set_.IfMade();
+}
+
+const std::vector<Effect>& CaseContext::EffectsOf(size_t output) {
+  return effects_.Get([this] {
+    const Span span(Phase::kBounds);
+    std::vector<std::vector<Effect>> effects(data_.outputs.size());
+    const Problem& problem = data_.problem;
+    if (problem.flops > kMostFlopsOfEffects || problem.bytes > kMostBytesOfEffects) return effects;
+    for (size_t k = 0; k < effects.size(); ++k) {
+      effects[k] = MakeEffects(*data_.op, data_.outputs[k].problem, data_.inputs, data_.outputs[k].golden);
+    }
+    return effects;
+  })[output];
 }
 
 OutputProblem CaseContext::FirstProblemOf(const ContractData& by, const Contract& contract,

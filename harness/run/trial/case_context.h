@@ -11,6 +11,7 @@
 #include "harness/base/lazy.h"
 #include "harness/cases/case_data.h"
 #include "harness/judge/ladder/lower_class.h"
+#include "harness/judge/pooled/effects.h"
 #include "harness/plan/suite.h"
 #include "harness/run/device/offers.h"
 #include "harness/run/trial/attempt.h"
@@ -45,6 +46,9 @@ class CaseContext {
   // Normal deviates for a small case without plain data. Precondition: ContractData::random_bounds is not empty.
   const CaseData& RandomSet() const;
 
+  // What the results of an output are asked for beside errors; none of a large case, or of data that are not random.
+  const std::vector<Effect>& EffectsOf(size_t output);
+
   // "" when the outputs of the case's own inputs hold, which are canonical afterwards.
   OutputProblem FirstProblemOf(const ContractData& by, const Contract& contract, std::vector<Tensor>& outputs) const;
 
@@ -67,11 +71,12 @@ class CaseContext {
   std::string required_text_;
   Contract required_;
   Offers offers_;
-  mutable std::mutex contracts_mutex_;                   // guards the map, not what is in it
-  std::map<std::string, Lazy<ContractData>> contracts_;  // by canonical text
+  mutable std::mutex contracts_mutex_;                             // guards the map, not what is in it
+  std::map<std::string, Lazy<ContractData>> contracts_;            // by canonical text
   std::vector<BoundModel> RandomBounds(const Contract& contract);  // as ContractData says
 
   Lazy<Result<CaseData>> second_set_, random_set_;
+  Lazy<std::vector<std::vector<Effect>>> effects_;  // by output
   std::mutex ladder_mutex_;
   std::map<size_t, LadderGoldens> ladders_;  // by output
 };

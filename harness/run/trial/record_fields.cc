@@ -170,6 +170,22 @@ void SetOutputs(Record& record, const Problem& problem, const Findings& findings
   }
 }
 
+namespace {
+
+// Of all outputs, each question under the name of its output where there are several.
+std::string PooledText(const Problem& problem, const Findings& found) {
+  std::vector<PooledEvidence> all;
+  for (size_t k = 0; k < found.outputs.size(); ++k) {
+    for (PooledEvidence evidence : found.outputs[k].pooled) {
+      if (found.outputs.size() > 1) evidence.question = problem.outputs[k].name + "/" + evidence.question;
+      all.push_back(std::move(evidence));
+    }
+  }
+  return ToText(all);
+}
+
+}  // namespace
+
 void SetAttempt(Record& record, const Problem& problem, const Attempt& attempt) {
   record.implementation = attempt.implementation;
   record.contract = attempt.contract_text;
@@ -190,6 +206,7 @@ void SetAttempt(Record& record, const Problem& problem, const Attempt& attempt) 
   record.compare_s = found.compare_s;
   if (found.relations_s) record.relations_s = *found.relations_s;
   record.output_hash = attempt.output_hash;
+  record.pooled = PooledText(problem, found);
   const auto add_agreement = [](std::string& properties, const std::string& agreement) {
     if (!agreement.empty()) properties += (properties.empty() ? "" : ";") + agreement;
   };

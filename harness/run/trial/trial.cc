@@ -9,6 +9,7 @@
 #include "harness/base/stopwatch.h"
 #include "harness/exec/observations.h"
 #include "harness/judge/judge_output.h"
+#include "harness/judge/pooled/gather.h"
 #include "harness/run/device/executions.h"
 
 namespace assay {
@@ -98,8 +99,18 @@ void Trial::JudgeOutputOf(size_t number, Tensor output) {
     return;
   }
   runs.push_back(JudgeOutput({*data_.op, of.problem, data_.inputs, of.golden, bound, attempt_.contract}, output));
-  if (runs.size() == 1) found.histogram = CountMargins(of.golden, bound, attempt_.contract, output);
+  if (runs.size() == 1) {
+    found.histogram = CountMargins(of.golden, bound, attempt_.contract, output);
+    if (HasPlainData(data_) && Holds(runs.back())) found.pooled = PooledEvidenceOf(number, output);
+  }
   if (!Holds(runs.back()) && !failed_[number]) failed_[number] = std::move(output);
+}
+
+std::vector<PooledEvidence> Trial::PooledEvidenceOf(size_t number, const Tensor& output) {
+  const CaseOutput& of = data_.outputs[number];
+  const ElementJudge judge(of.golden, by_.outputs[number].bound, attempt_.contract, output.dtype());
+  if (!StatisticApplies(judge)) return {};
+  return GatherPooled(judge, attempt_.contract, output, context_.EffectsOf(number));
 }
 
 void Trial::JudgeBits() {

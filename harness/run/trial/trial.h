@@ -21,8 +21,8 @@ class Trial {
   Call<void> Run(const PreparedPlan& plan, RelationEffort relations);
 
  private:
-  // Run: the case's own inputs twice, with different prefills; those of its twins; other data where it has no twin; random data where its
-  // own are not that.
+  // Run: the case's own inputs twice, with different prefills; those of its twins; other data where it has no twin;
+  // random data where its own are not that.
   Call<void> RunOwnInputs(const PreparedPlan& plan);
   Call<void> RunTwins(const PreparedPlan& plan);
   Call<void> RunSecondSet(const PreparedPlan& plan);
@@ -32,6 +32,7 @@ class Trial {
   // Judge: what the runs leave in the evidence of each output.
   void JudgeRun(std::vector<Tensor> outputs);
   void JudgeOutputOf(size_t number, Tensor output);
+  std::vector<PooledEvidence> PooledEvidenceOf(size_t number, const Tensor& output);
   void JudgeBits();
   void FindLowerClasses();
   // Keep: for the failure folder.

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/pooled/gather.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "harness/judge/pooled/output_bits.h"
+#include "harness/judge/pooled/values.h"
+#include "harness/judge/statistic/statistic.h"
+
+namespace assay {
+namespace {
+
+// Where the last bits of operands are lost, the answer is 1, or -1/2 where they are rounded off; of a part of the
+// operands that share of it. Roundings of correct products follow the bits by less than a hundredth.
+constexpr double kLeastOfOperandBits = 0.125;
+
+// A constant rounds, so does its product with another one, log2 e say, and that one itself; functions that err by up to
+// their ulp, in proportion to their argument, do as a wrong constant does.
+double LeastOfConstant(const Contract& contract) {
+  const double u = contract.AccUnitRoundoff();
+  return 4 * u + 3 * 2 * u * std::max(contract.math_ulp, 0.5);
+}
+
+// How a question treats what functions and the like may cost always in the same direction.
+enum class Systematic : uint8_t {
+  kGranted,  // all of it, as if it all agreed with the question
+  kChance,   // the question's effect has no sign that it could follow: it is one more deviation
+};
+
+// How many consecutive values err together.
+int64_t BlockOf(const ElementJudge& judge) {
+  const StatisticModel& model = judge.bound().statistic;
+  if (!model.shared) return 1;
+  return model.sharing > 0 ? model.sharing : judge.golden().size();
+}
+
+// The sums of one question over a result.
+class Sums {
+ public:
+  Sums(const std::vector<PooledValue>& values, int64_t block, double lean)
+      : values_(values), block_(block), lean_(lean) {}
+
+  // `effect_of` value i.
+  template <class EffectOf>
+  PooledEvidence Of(const std::string& question, const EffectOf& effect_of, Systematic systematic) const {
+    PooledEvidence sums{.question = question};
+    for (size_t begin = 0; begin < values_.size(); begin += static_cast<size_t>(block_)) {
+      AddBlock(begin, std::min(values_.size(), begin + static_cast<size_t>(block_)), effect_of, systematic, sums);
+    }
+    return sums;
+  }
+
+ private:
+  // Within a block deviations are taken to be all the same; what the outputs' own rounding adds is not.
+  template <class EffectOf>
+  void AddBlock(size_t begin, size_t end, const EffectOf& effect_of, Systematic systematic,
+                PooledEvidence& sums) const {
+    double together = 0, apart = 0, step = 0;
+    for (size_t i = begin; i < end; ++i) {
+      const PooledValue& value = values_[i];
+      if (!value.counts) continue;
+      const double g = effect_of(i), weighted = g / value.Variance();
+      const double permitted = value.systematic + lean_ * value.sigma;
+      const double deviation = systematic == Systematic::kChance ? std::hypot(value.sigma, permitted) : value.sigma;
+      sums.agreement += weighted * value.off;
+      sums.information += weighted * g;
+      if (systematic == Systematic::kGranted) sums.granted += std::fabs(weighted) * permitted;
+      together += std::fabs(weighted) * deviation;
+      apart += weighted * weighted * value.rounding;
+      step = std::max(step, std::fabs(weighted) * value.spacing / 3);
+    }
+    sums.variance += together * together + apart;
+    sums.step = std::max(sums.step, together / std::numbers::pi + step);
+  }
+
+  const std::vector<PooledValue>& values_;
+  const int64_t block_;
+  const double lean_;  // of a deviation, in the mean
+};
+
+// Without what it has in common with the golden values: a relative error of all results is none of the operands' bits.
+std::vector<double> WithoutGolden(const std::vector<PooledValue>& values, const std::vector<double>& effect) {
+  double with = 0, of = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].counts) continue;
+    with += effect[i] * values[i].golden / values[i].Variance();
+    of += values[i].golden * values[i].golden / values[i].Variance();
+  }
+  std::vector<double> rest(values.size());
+  for (size_t i = 0; i < values.size(); ++i) rest[i] = effect[i] - (of > 0 ? with / of * values[i].golden : 0);
+  return rest;
+}
+
+// `fails`: where the model of sums holds, what is found is proof.
+PooledEvidence AnswerTo(const Effect& effect, const std::vector<PooledValue>& values, const Sums& asked,
+                        const Contract& contract, bool fails) {
+  if (effect.kind == Effect::Kind::kConstant) {
+    PooledEvidence one = asked.Of(
+        effect.question, [&](size_t i) { return effect.values[i]; }, Systematic::kGranted);
+    one.granted += LeastOfConstant(contract) * one.information;
+    return one;
+  }
+  const std::vector<double> rest = WithoutGolden(values, effect.values);
+  PooledEvidence one = asked.Of(
+      effect.question, [&](size_t i) { return rest[i]; }, Systematic::kChance);
+  one.granted += kLeastOfOperandBits * one.information;
+  one.proves = fails;
+  return one;
+}
+
+}  // namespace
+
+std::vector<PooledEvidence> GatherPooled(const ElementJudge& judge, const Contract& contract, const Tensor& got,
+                                         std::span<const Effect> effects) {
+  std::vector<PooledEvidence> evidence;
+  const bool nearest = contract.out == OutputRounding::kNearest && std::isfinite(contract.math_ulp);
+  if (!StatisticApplies(judge) || !nearest || judge.golden().exact) return evidence;
+  const bool sums = judge.bound().statistic.lean.has_value();
+  const std::vector<PooledValue> values = ReadPooledValues(judge, got);
+  const Sums asked(values, BlockOf(judge), judge.bound().statistic.lean.value_or(0));
+  const auto add = [&](PooledEvidence one) {
+    if (one.information > 0) evidence.push_back(std::move(one));
+  };
+  if (sums) {
+    add(asked.Of(
+        "factor", [&](size_t i) { return values[i].golden; }, Systematic::kGranted));
+    add(asked.Of(
+        "lean", [&](size_t i) { return std::copysign(values[i].sigma, values[i].golden); }, Systematic::kGranted));
+    for (PooledEvidence& one : evidence) one.proves = true;
+  }
+  if (HasOutputBits(judge)) add(OutputBitsOf(judge, got));
+  for (const Effect& effect : effects) add(AnswerTo(effect, values, asked, contract, sums));
+  return evidence;
+}
+
+}  // namespace assay

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/pooled_evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "harness/base/text.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kProves = "proves", kAdvises = "advises";
+
+std::optional<PooledEvidence> ParseOne(std::string_view text) {
+  const std::vector<std::string_view> parts = Split(text, ',');
+  if (parts.size() != 7 || (parts[1] != kProves && parts[1] != kAdvises)) return std::nullopt;
+  std::array<double, 5> numbers{};
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto number = ParseNumber<double>(parts[i + 2]);
+    if (!number || !std::isfinite(*number)) return std::nullopt;
+    numbers[i] = *number;
+  }
+  return PooledEvidence{
+      std::string(parts[0]), parts[1] == kProves, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
+}
+
+// Results of the same inputs can err alike: their deviations add, not their variances.
+struct SameInputs {
+  double deviation = 0, step = 0;
+};
+
+struct Pool {
+  PooledAnswer answer;
+  double agreement = 0, information = 0, granted = 0;
+  std::map<std::string, SameInputs> by_inputs;
+
+  void Add(const Record& record, const PooledEvidence& evidence) {
+    if (!(evidence.information > 0)) return;
+    ++answer.results;
+    agreement += evidence.agreement;
+    information += evidence.information;
+    granted += evidence.granted;
+    SameInputs& same = by_inputs[record.input_hash];
+    same.deviation += std::sqrt(std::max(0.0, evidence.variance));
+    same.step += evidence.step;
+  }
+
+  // The agreement is a sum of independent parts with the tails of a gamma distribution (sub-gamma), so that it exceeds
+  // sqrt(2 V x) + s x with a chance of exp(-x) at most on either side.
+  PooledAnswer Answer(double questions) const {
+    double variance = 0, step = 0;
+    for (const auto& [hash, same] : by_inputs) {
+      variance += same.deviation * same.deviation;
+      step = std::max(step, same.step);
+    }
+    PooledAnswer result = answer;
+    if (!(information > 0)) return result;
+    const double x = std::log(2 * questions / kPooledDelta);
+    result.answer = agreement / information;
+    result.deviation = std::sqrt(variance) / information;
+    result.granted = granted / information;
+    const double limit = granted + std::sqrt(2 * variance * x) + step * x;
+    result.margin = limit > 0 ? std::fabs(agreement) / limit : 0;
+    return result;
+  }
+};
+
+// What fails by itself is known already, and what did not run says nothing.
+bool Counts(const Record& record) {
+  return !record.pooled.empty() && (record.verdict == "pass" || record.verdict == "inconclusive");
+}
+
+using Implementation = std::tuple<std::string, std::string, std::string>;
+using PoolKey = std::tuple<Implementation, std::string, std::string, std::string>;
+
+Implementation ImplementationOf(const PooledAnswer& answer) {
+  return {answer.backend, answer.device, answer.implementation};
+}
+
+std::string WhatIsSaid(const PooledAnswer& found, std::string_view question) {
+  if (question == "factor") {
+    return fmt::format("results are {:.2g} of themselves too {}", std::fabs(found.answer),
+                       found.answer > 0 ? "large" : "small");
+  }
+  if (question == "lean") {
+    return fmt::format("errors lean {} zero by {:.2g} standard deviations", found.answer > 0 ? "away from" : "toward",
+                       std::fabs(found.answer));
+  }
+  if (question == "output_bits") {
+    return fmt::format("the last three bits are zero in {:.0f} % of the results that need them, by chance 12 %",
+                       100 * found.answer);
+  }
+  if (question.starts_with(kOperandBitsQuestion)) {
+    const std::string_view bits = question.substr(kOperandBitsQuestion.size());
+    const size_t name = bits.find('_');
+    return fmt::format("results follow the last {} bits of {} {:.2g} times as far as they should", bits.substr(0, name),
+                       name == bits.npos ? "the inputs" : bits.substr(name + 1), 1 - found.answer);
+  }
+  if (question.starts_with(kConstantQuestion)) {
+    return fmt::format("{} acts as if it were {:.7g} times what it is", question.substr(kConstantQuestion.size()),
+                       1 + found.answer);
+  }
+  return std::string(question);
+}
+
+}  // namespace
+
+std::string ToText(std::span<const PooledEvidence> evidence) {
+  std::string text;
+  for (const PooledEvidence& e : evidence) {
+    text += fmt::format("{}{},{},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g}", text.empty() ? "" : ";", e.question,
+                        e.proves ? kProves : kAdvises, e.agreement, e.information, e.variance, e.granted, e.step);
+  }
+  return text;
+}
+
+std::vector<PooledEvidence> ParsePooledEvidence(std::string_view text) {
+  std::vector<PooledEvidence> all;
+  for (const std::string_view part : Split(text, ';')) {
+    if (auto evidence = ParseOne(part)) all.push_back(*std::move(evidence));
+  }
+  return all;
+}
+
+std::string PooledAnswer::Text() const {
+  const size_t slash = question.find('/');
+  const std::string of = slash == question.npos ? "" : question.substr(0, slash) + ": ";
+  return fmt::format("{}{} ({:.3g} +- {:.2g}, permitted {:.2g}), over {} result{} together", of,
+                     WhatIsSaid(*this, std::string_view(question).substr(slash == question.npos ? 0 : slash + 1)),
+                     answer, deviation, margin > 0 ? std::fabs(answer) / margin : 0.0, results,
+                     results == 1 ? "" : "s");
+}
+
+std::vector<PooledAnswer> PoolEvidence(const std::vector<Record>& records) {
+  std::map<PoolKey, size_t> places;
+  std::vector<Pool> pools;
+  std::map<Implementation, double> questions;
+  for (const Record& r : records) {
+    if (!Counts(r)) continue;
+    for (const PooledEvidence& evidence : ParsePooledEvidence(r.pooled)) {
+      const Implementation implementation(r.backend, r.device, r.implementation);
+      const auto [it, is_new] =
+          places.try_emplace(PoolKey(implementation, r.op, r.dtype, evidence.question), pools.size());
+      if (is_new) {
+        Pool pool;
+        pool.answer.backend = r.backend, pool.answer.device = r.device;
+        pool.answer.implementation = r.implementation, pool.answer.op = r.op, pool.answer.dtype = r.dtype;
+        pool.answer.question = evidence.question;
+        pool.answer.proves = evidence.proves;
+        pools.push_back(std::move(pool));
+        ++questions[implementation];
+      }
+      Pool& pool = pools[it->second];
+      pool.answer.proves = pool.answer.proves && evidence.proves;
+      pool.Add(r, evidence);
+    }
+  }
+  std::vector<PooledAnswer> answers;
+  for (const Pool& pool : pools) answers.push_back(pool.Answer(questions.at(ImplementationOf(pool.answer))));
+  return answers;
+}
+
+std::vector<PooledAnswer> FindPooled(const std::vector<Record>& records) {
+  std::vector<PooledAnswer> found = PoolEvidence(records);
+  std::erase_if(found, [](const PooledAnswer& answer) { return !answer.IsFinding(); });
+  return found;
+}
+
+}  // namespace assay

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What results say together that each of them is too small to say alone (harness/judge/README.md, "Pooled evidence").
+// A question is a number that correct arithmetic leaves at zero: the relative error that all results have in common,
+// the share of an operand's last bits that has no effect. Each result adds a few sums to its answer; records carry
+// them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/model/record.h"
+
+namespace assay {
+
+// Questions about an attribute and about the last bits of operands, with its name, or their number and the operand,
+// behind.
+inline constexpr std::string_view kConstantQuestion = "constant_", kOperandBitsQuestion = "operand_bits_";
+
+// What one result adds to the answer c = agreement / information of a question.
+struct PooledEvidence {
+  std::string question;    // "factor"; "mean/factor" of one of several outputs
+  bool proves = false;     // the answer fails a run by itself; else with --strict
+  double agreement = 0;    // sum of w g d: how the errors d agree with the effect g that is asked for, weighted
+  double information = 0;  // sum of w g^2
+  double variance = 0;     // of the agreement where errors are what the contract's model says, its slack included
+  double granted = 0;      // how far the contract lets the agreement be off without any chance
+  double step = 0;         // what a single independent part can add to the agreement: its tail's scale
+};
+
+std::string ToText(std::span<const PooledEvidence> evidence);
+// What cannot be read is left out.
+std::vector<PooledEvidence> ParsePooledEvidence(std::string_view text);
+
+// A question about one implementation, over all of a run's results that count: those that pass, or are inconclusive.
+struct PooledAnswer {
+  std::string backend, device, implementation, op, dtype, question;
+  bool proves = false;
+  int64_t results = 0;   // that say something about it
+  double answer = 0;     // c
+  double deviation = 0;  // of c
+  double granted = 0;    // in units of c
+  double margin = 0;     // |c| over what contract and chance permit; above 1 is a finding
+
+  bool IsFinding() const { return margin > 1; }
+  std::string Text() const;  // "results are 3.1e-07 too large, ..."
+};
+
+// How often correct arithmetic has any finding about one implementation of a run.
+inline constexpr double kPooledDelta = 1e-6;
+
+// All answers, by implementation, in the order of the records.
+std::vector<PooledAnswer> PoolEvidence(const std::vector<Record>& records);
+// Those alone that are findings.
+std::vector<PooledAnswer> FindPooled(const std::vector<Record>& records);
+
+}  // namespace assay

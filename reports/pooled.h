@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all results of an implementation show together (harness/model/pooled_evidence.h), as reports say it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/model/pooled_evidence.h"
+
+namespace assay {
+
+// "Pooled: cpu:blocked matmul f32: results are ...: fails the run"; one for each finding.
+std::vector<std::string> PooledLines(const std::vector<Record>& records);
+
+// "1 pooled finding fails the run, 2 with --strict"; "" without one.
+std::string PooledCountText(const std::vector<PooledAnswer>& found);
+
+// Whether some finding fails this run.
+bool PooledFails(const std::vector<PooledAnswer>& found, bool strict);
+
+}  // namespace assay

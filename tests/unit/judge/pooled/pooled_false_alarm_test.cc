@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Correct implementations have no finding, however many of their results are judged together, whatever the order of
+// their sums, and with functions that are as bad as declared, all in one direction.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "ops/attention/attention.h"
+#include "ops/softmax/softmax.h"
+#include "tests/support/simulate/attention.h"
+#include "tests/support/simulate/conv.h"
+#include "tests/support/simulate/softmax.h"
+#include "tests/support/simulate/sums.h"
+#include "tests/unit/judge/pooled/pooled_case.h"
+
+namespace assay::test {
+namespace {
+
+struct PooledType {
+  const char* dtypes;
+  const char* contract;
+};
+
+std::vector<double> RunSums(const PooledCase& c, const Schedule& schedule) {
+  const Arithmetic unit = ArithmeticOf(c.contract);
+  if (c.problem.spec.op == "conv") return RunConv(c.problem, c.inputs, schedule, unit, Padding::kSkipped);
+  return c.problem.spec.op == "matmul" ? RunMatmul(c.problem, c.inputs, schedule, unit)
+                                       : RunReduce(c.problem, c.inputs, schedule, unit);
+}
+
+// Each schedule is an implementation, each type a run of all shapes with many seeds.
+void RunSumsOf(const std::vector<PooledType>& types, const std::vector<std::string>& forms, int seeds,
+               PooledTally& tally) {
+  for (const PooledType& type : types) {
+    PooledRun run;
+    for (const std::string& form : forms) {
+      for (int seed = 0; seed < seeds; ++seed) {
+        const char* fill = seed % 2 == 0 ? "normal" : "uniform";
+        const PooledCase c(fmt::format(fmt::runtime(form + "/fill={}/seed={}"), type.dtypes, fill, seed),
+                           type.contract);
+        const std::vector<Schedule> schedules = AllSchedules(static_cast<uint64_t>(seed));
+        for (size_t k = 0; k < schedules.size(); ++k) run.Add(c, RunSums(c, schedules[k]), fmt::format("{}", k));
+      }
+    }
+    tally.Add(run);
+  }
+}
+
+TEST(PooledFalseAlarm, Sums) {
+  PooledTally matmul, conv, reduce;
+  RunSumsOf({{"f64", "acc=f64"}, {"f32", "acc=f32"}, {"f16", "acc=f32"}, {"bf16", "acc=f32"}, {"f16", "acc=f16"}},
+            {"matmul/{}/m=6,n=6,k=9,batch=2", "matmul/{}/m=16,n=20,k=64", "matmul/{}/m=5,n=7,k=1",
+             "matmul/{}/m=6,n=5,k=33,alpha=0.3,beta=-1.5,bias=1", "matmul/{}/m=9,n=9,k=130"},
+            12, matmul);
+  RunSumsOf({{"f32", "acc=f32"}, {"bf16", "acc=f32"}},
+            {"conv/{}/n=1,c=3,o=4,i=9x8,k=3x3,pad=1", "conv/{}/n=2,c=16,o=2,i=5x5,k=1,bias=1"}, 10, conv);
+  RunSumsOf({{"f32", "acc=f32;math=1"}, {"f16", "acc=f32;math=1"}},
+            {"reduce/{}/shape=20x70,axes=-1", "reduce/{}/shape=3x9x40,axes=0+1,kind=mean",
+             "reduce/{}/shape=20x150,axes=-1,kind=l2", "reduce/{}/shape=12x90,axes=-1,kind=logsumexp"},
+            12, reduce);
+  matmul.Print("matmul"), conv.Print("conv"), reduce.Print("reduce");
+  EXPECT_GE(matmul.results + conv.results + reduce.results, 4000U);
+}
+
+// exp(0) is 1 in every implementation, which the simulated biases of online forms ignore: those run without.
+TEST(PooledFalseAlarm, Attention) {
+  constexpr PooledType kTypes[] = {{"f32", "acc=f32;math=1"},
+                                   {"f32", "acc=f32;math=4"},
+                                   {"f16", "acc=f32;math=2"},
+                                   {"bf16", "acc=f32;math=2;mid=bf16"}};
+  PooledTally tally;
+  for (const PooledType& type : kTypes) {
+    PooledRun run;
+    for (const char* shape :
+         {"b=1,h=2,l=9,s=40,d=8", "b=1,h=1,l=24,d=16,causal=1", "b=1,h=1,l=8,s=33,d=20,softcap=5"}) {
+      for (int seed = 0; seed < 12; ++seed) {
+        const PooledCase c(fmt::format("attention/{}/{}/fill={}/seed={}", type.dtypes, shape,
+                                       seed % 3 == 0 ? "uniform" : "normal", seed),
+                           type.contract);
+        const AttentionCase op(c.problem);
+        const auto forms = AllAttentionForms(static_cast<uint64_t>(seed));
+        for (size_t at = 0; at < forms.size(); at += 2) {
+          if (forms[at].block > 0 && forms[at].bias != Bias::kNone) continue;
+          std::vector<double> got;
+          for (int64_t row = 0; row < op.Rows(); ++row) {
+            for (double y : RunAttentionRow(c.problem, c.inputs, row, c.contract, forms[at])) got.push_back(y);
+          }
+          run.Add(c, got, fmt::format("form {}", at));
+        }
+      }
+    }
+    tally.Add(run);
+  }
+  tally.Print("attention");
+  EXPECT_GE(tally.results, 1000U);
+}
+
+TEST(PooledFalseAlarm, Softmax) {
+  constexpr PooledType kTypes[] = {{"f32", "acc=f32;math=1"}, {"f32", "acc=f32;math=4"}, {"bf16", "acc=f32;math=2"}};
+  PooledTally tally;
+  for (const PooledType& type : kTypes) {
+    PooledRun run;
+    for (const char* shape : {"shape=4x77", "shape=40x3,axis=0,log=1", "shape=6x130,log=1"}) {
+      for (int seed = 0; seed < 12; ++seed) {
+        const PooledCase c(fmt::format("softmax/{}/{}/fill={}/seed={}", type.dtypes, shape,
+                                       seed % 2 == 0 ? "uniform" : "normal", seed),
+                           type.contract);
+        const SoftmaxCase op(c.problem);
+        const std::vector<double> inputs = c.inputs[0].ToDoubles();
+        const auto forms = AllSoftmaxForms(static_cast<uint64_t>(seed));
+        for (size_t at = 0; at < forms.size(); ++at) {
+          if (forms[at].block > 0 && forms[at].bias != Bias::kNone) continue;
+          std::vector<double> got(static_cast<size_t>(c.golden.size())), x(static_cast<size_t>(op.terms));
+          for (int64_t row = 0; row < op.rows; ++row) {
+            for (int64_t k = 0; k < op.terms; ++k) x[k] = inputs[op.Offset(row, k)];
+            const auto y = RunSoftmaxRow(c.problem, x, c.contract, forms[at]);
+            for (int64_t k = 0; k < op.terms; ++k) got[op.Offset(row, k)] = y[k];
+          }
+          run.Add(c, got, fmt::format("form {}", at));
+        }
+      }
+    }
+    tally.Add(run);
+  }
+  tally.Print("softmax");
+  EXPECT_GE(tally.results, 1000U);
+}
+
+}  // namespace
+}  // namespace assay::test
