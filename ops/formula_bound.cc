@@ -28,24 +28,6 @@ constexpr double kBoundUp = 1 + 0x1p-20;
 // Sums of more terms than this times 1/u can stop growing (golden/bound/bound.cc).
 constexpr double kStagnation = 0.125;
 
-std::vector<double> PlaneValues(const Plane& plane) {
-  std::vector<double> values(static_cast<size_t>(plane.size()));
-  for (int64_t i = 0; i < plane.size(); ++i) values[static_cast<size_t>(i)] = plane[i];
-  return values;
-}
-
-std::vector<std::vector<double>> InputsOf(const Golden& golden, size_t count) {
-  std::vector<std::vector<double>> inputs;
-  for (size_t i = 0; i < count; ++i) inputs.push_back(PlaneValues(*golden.Extra(fmt::format("input.{}", i))));
-  return inputs;
-}
-
-std::vector<DType> TypesOf(const Problem& problem) {
-  std::vector<DType> types;
-  for (const Operand& input : problem.inputs) types.push_back(input.dtype);
-  return types;
-}
-
 // The largest number of terms that a sum of the graph has.
 double MostTerms(const Graph& graph) {
   int64_t most = 1;
@@ -73,14 +55,6 @@ bool SharesErrors(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const formula::Node& node) {
     return formula::IsReduction(node.kind) || node.kind == formula::Kind::kRecur;
   });
-}
-
-std::shared_ptr<const Plane> PlaneOf(const std::vector<double>& reach, const Evaluation& evaluation, bool wide) {
-  auto plane = std::make_shared<Plane>(std::ssize(reach), wide);
-  for (size_t i = 0; i < reach.size(); ++i) {
-    plane->SetUp(static_cast<int64_t>(i), HeldReach(reach[i], evaluation.value[i], wide));
-  }
-  return plane;
 }
 
 // Of places of a selection: where other numbers may change sides with it, their places are right too.
@@ -129,7 +103,7 @@ std::vector<double> DistancesFrom(const Golden& golden, const Evaluation& schedu
 // of the evaluation are those of golden values and of deviations.
 void AddSchedule(const Evaluation& evaluation, const Golden& golden, const Contract& contract, bool wide,
                  BoundModel& bound) {
-  bound.owned.push_back(PlaneOf(DistancesFrom(golden, evaluation, evaluation.reach[2]), evaluation, wide));
+  bound.owned.push_back(PlaneOfReach(DistancesFrom(golden, evaluation, evaluation.reach[2]), evaluation, wide));
   bound.terms.push_back({bound.owned.back().get(), 1});
   auto sigma = std::make_shared<Plane>(golden.size(), wide);
   for (int64_t i = 0; i < golden.size(); ++i) {
@@ -149,22 +123,58 @@ double HeldReach(double reach, double y, bool wide) {
   return beyond ? largest / 4 : reach * kBoundUp;
 }
 
+std::shared_ptr<const Plane> PlaneOfReach(const std::vector<double>& reach, const Evaluation& evaluation, bool wide) {
+  std::vector<double> held(reach.size());
+  for (size_t i = 0; i < held.size(); ++i) held[i] = HeldReach(reach[i], evaluation.value[i], wide);
+  auto plane = std::make_shared<Plane>(std::ssize(held), wide);
+  plane->SetRowUp(0, held, 1);
+  return plane;
+}
+
+void KeepInputs(std::span<const Tensor> inputs, Golden& golden) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const DType type = inputs[i].dtype();
+    const std::vector<double> elements = inputs[i].ToDoubles();
+    Plane plane(std::ssize(elements), SizeOf(type) == 8 || type == DType::kI32);
+    for (int64_t k = 0; k < plane.size(); ++k) plane.Set(k, elements[static_cast<size_t>(k)]);
+    golden.extra.emplace_back(fmt::format("input.{}", i), std::move(plane));
+  }
+}
+
+std::vector<std::vector<double>> KeptInputs(const Golden& golden, size_t count) {
+  std::vector<std::vector<double>> inputs(count);
+  for (size_t i = 0; i < count; ++i) {
+    const Plane& plane = *golden.Extra(fmt::format("input.{}", i));
+    inputs[i].resize(static_cast<size_t>(plane.size()));
+    for (int64_t k = 0; k < plane.size(); ++k) inputs[i][static_cast<size_t>(k)] = plane[k];
+  }
+  return inputs;
+}
+
+ErrorRules RulesFor(const Problem& problem, const Contract& contract, bool double_double) {
+  std::vector<DType> types;
+  for (const Operand& input : problem.inputs) types.push_back(input.dtype);
+  ErrorRules rules = formula::ContractRules(contract, types, double_double);
+  const DType out = problem.output().dtype;
+  if (IsFloat(out) && FormatOf(out).max_finite > rules.range) rules.last_range = rules.range;
+  return rules;
+}
+
 BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, const Contract& contract) const {
   const bool is_direct = contract.alg == Algorithm::kDirect;
   const Definition definition = DefinitionOf(problem, contract.alg);
   const Graph& graph = definition.graph();
   const bool dd = golden.tier == Tier::kReproducible, wide = SizeOf(problem.output().dtype) == 8;
-  std::vector<ErrorRules> rules = {formula::ContractRules(contract, TypesOf(problem), dd),
-                                   formula::SystematicRules(contract, dd)};
+  std::vector<ErrorRules> rules = {RulesFor(problem, contract, dd), formula::SystematicRules(contract, dd)};
   if (!is_direct) rules.insert(rules.end(), {formula::GoldenRules(dd), formula::SigmaRules()});
   const DType out = problem.output().dtype;
-  if (IsFloat(out) && FormatOf(out).max_finite > rules[0].range) rules[0].last_range = rules[0].range;
-  const std::vector<std::vector<double>> inputs = InputsOf(golden, graph.inputs.size());
+  const std::vector<std::vector<double>> inputs = KeptInputs(golden, graph.inputs.size());
   const Evaluation evaluation = formula::Evaluate(graph, graph.outputs[0], inputs, dd, rules);
   const bool is_places = graph.At(graph.outputs[0].node).places;
   if (is_places) return PlacesBound(golden, contract, graph, inputs, dd, rules[0], evaluation.reach[0]);
   BoundModel bound = IsFloat(out) ? OutputBound(contract, out) : RoundedIntegerBound(golden, contract);
-  bound.owned = {PlaneOf(evaluation.reach[0], evaluation, wide), PlaneOf(evaluation.reach[1], evaluation, wide)};
+  bound.owned = {PlaneOfReach(evaluation.reach[0], evaluation, wide),
+                 PlaneOfReach(evaluation.reach[1], evaluation, wide)};
   bound.terms.push_back({bound.owned[0].get(), 1});
   StatisticModel& statistic = bound.statistic;
   statistic.applicable = contract.in == InputRounding::kExact && contract.mid == Intermediate::kNone &&

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "harness/data/fill/fill.h"
 #include "ops/binding.h"
@@ -89,20 +90,18 @@ Golden FormulaOperator::ComputeGolden(const Problem& problem, std::span<const Te
   golden.value = std::move(evaluation.value);
   golden.value_lo = std::move(evaluation.value_lo);
   golden.magnitude = golden.sigma = golden.error = Plane(golden.size(), wide);
-  for (int64_t i = 0; i < golden.size(); ++i) {
-    const auto at = static_cast<size_t>(i);
-    const double y = golden.value[at], sigma = evaluation.reach[1][at] / formula::kSigmaUnit;
-    const double size = wide ? std::fabs(y) : std::min(std::fabs(y), FormatOf(DType::kF32).max_finite);
-    golden.magnitude.SetUp(i, std::isfinite(y) ? size : 0);
-    golden.sigma.Set(i, std::isfinite(sigma) && std::isfinite(y) ? sigma : 0);
-    golden.error.SetUp(i, HeldReach(evaluation.reach[0][at], y, wide));
+  const double largest = wide ? std::numeric_limits<double>::max() : FormatOf(DType::kF32).max_finite;
+  std::vector<double> sizes(golden.value.size());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const double y = golden.value[i], sigma = evaluation.reach[1][i] / formula::kSigmaUnit;
+    const bool finite = std::isfinite(y);
+    sizes[i] = finite ? std::min(std::fabs(y), largest) : 0;
+    golden.sigma.Set(static_cast<int64_t>(i), std::isfinite(sigma) && finite ? sigma : 0);
+    evaluation.reach[0][i] = HeldReach(evaluation.reach[0][i], y, wide);
   }
-  for (size_t i = 0; i < elements.size(); ++i) {
-    const DType type = problem.inputs[i].dtype;
-    Plane plane(std::ssize(elements[i]), SizeOf(type) == 8 || type == DType::kI32);
-    for (int64_t k = 0; k < plane.size(); ++k) plane.Set(k, elements[i][static_cast<size_t>(k)]);
-    golden.extra.emplace_back(fmt::format("input.{}", i), std::move(plane));
-  }
+  golden.magnitude.SetRowUp(0, sizes, 1);
+  golden.error.SetRowUp(0, evaluation.reach[0], 1);
+  KeepInputs(inputs, golden);
   return golden;
 }
 

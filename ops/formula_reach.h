@@ -1,11 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far results may be from the values of a formula, as planes hold it.
+// What operators that are formulas share with those of which a formula says a part: how far results may be from its
+// values, and inputs that golden values keep for that.
 #pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "golden/golden.h"
+#include "harness/data/tensor.h"
+#include "ops/formula/evaluate.h"
+#include "ops/operator.h"
 
 namespace assay {
 
 // The reach of an element of value y; `wide`: in a plane of doubles. Of values that are far beyond f32 it is enough
 // that it keeps them there.
 double HeldReach(double reach, double y, bool wide);
+// The same of all elements of an evaluation.
+std::shared_ptr<const Plane> PlaneOfReach(const std::vector<double>& reach, const formula::Evaluation& evaluation,
+                                          bool wide);
+
+// Adds the inputs to a golden value, as planes "input.0", ..., for evaluations under the rules of contracts; and what
+// they hold.
+void KeepInputs(std::span<const Tensor> inputs, Golden& golden);
+std::vector<std::vector<double>> KeptInputs(const Golden& golden, size_t count);
+
+// The contract's rules for this problem's output in focus; `double_double`: as values are evaluated.
+formula::ErrorRules RulesFor(const Problem& problem, const Contract& contract, bool double_double);
 
 }  // namespace assay

@@ -84,6 +84,8 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<Rope>("rope", "direct"),
     RowOf<Quantize<false>>("quantize", "divide"),
     RowOf<Quantize<true>>("quantize", "reciprocal"),
+    RowOf<Dequantize<false>>("dequantize", "difference"),
+    RowOf<Dequantize<true>>("dequantize", "products"),
     RowOf<Selection<false>>("top_k", "sort"),
     RowOf<Selection<true>>("top_k", "heap"),
     RowOf<Selection<false>>("sort", "stable"),
@@ -116,8 +118,9 @@ class CpuDevice : public plugin::HostDevice {
     const std::string features = "strides;permuted;streams";
     std::vector<plugin::Capability> all = plugin::KernelCapabilities({}, features);
     plugin::AddOtherOperators(kRows, features, all);
-    std::erase_if(all,
-                  [](const plugin::Capability& line) { return line.op == "quantize" && line.dtype == plugin::kF64; });
+    std::erase_if(all, [](const plugin::Capability& line) {
+      return (line.op == "quantize" || line.op == "dequantize") && line.dtype == plugin::kF64;
+    });
     for (plugin::Capability& line : all) {
       if (line.op == "softmax" || line.op == "fused_add_rms_norm") line.features += ";in_place";
     }

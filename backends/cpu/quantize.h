@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounding to 8-bit types: by a division for each element, or by a product with the reciprocal of its scale.
+// Rounding to 8-bit types: by a division for each element, or by a product with the reciprocal of its scale. And what
+// such integers stand for.
 #pragma once
 
 #include <algorithm>
@@ -58,6 +59,37 @@ class Quantize {
 
   float zero_, low_ = 0, high_ = 0;
   bool integers_;
+};
+
+// (q - zero) scale, or q scale - zero scale with a product that a kernel would keep for each scale.
+template <bool kDistributed>
+class Dequantize {
+ public:
+  static constexpr int kMath = 0;
+  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
+  static std::vector<int> Leads(const plugin::OpDesc& op, size_t input, int rank) {
+    if (input == 0) return AllLeads(rank);
+    return op.AttrString("per") == "row" ? std::vector<int>{0} : std::vector<int>{};
+  }
+  static bool Takes(const plugin::OpDesc& op) {
+    const plugin::DType out = op.outputs()[0].dtype;
+    return op.inputs()[0].dtype == plugin::kI8 && op.inputs()[1].dtype == plugin::kF32 &&
+           op.inputs()[2].dtype == plugin::kI8 && plugin::IsFloat(out) && !(out == plugin::kF64);
+  }
+  explicit Dequantize(const plugin::OpDesc& op) {
+    const std::string& per = op.AttrString("per");
+    if (per == "tensor" || per == "row" || per == "column") return;
+    throw plugin::Unsupported("dequantize has scales per tensor, row and column, not per {}", per);
+  }
+
+  template <class Acc>
+  void Line(const Lines<Acc>& x, std::span<Acc> y) const {
+    const bool shared = x[1].size() == 1;
+    for (size_t i = 0; i < y.size(); ++i) {
+      const Acc scale = x[1][shared ? 0 : i], zero = x[2][shared ? 0 : i];
+      y[i] = kDistributed ? x[0][i] * scale - zero * scale : (x[0][i] - zero) * scale;
+    }
+  }
 };
 
 }  // namespace cpu

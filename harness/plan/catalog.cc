@@ -5,11 +5,14 @@
 #include <fmt/format.h>
 #include <sys/auxv.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 
 #include "harness/base/profile.h"
+#include "harness/base/text.h"
+#include "harness/base/whole_file.h"
 #include "harness/model/contract.h"
 #include "ops/operator.h"
 
@@ -68,6 +71,22 @@ Result<CaseSource> CasesOf(const CaseOptions& options, const OpCatalog& ops) {
     source.origin += source.origin.empty() ? "--case" : " and --case";
   }
   return source;
+}
+
+// "; suite formulas has cases of top_k": where no case is of the operators that were asked for, but a suite names one.
+std::string WhereElse(const std::vector<PlannedCase>& cases, const std::vector<std::string>& ops) {
+  const auto is_asked = [&](const std::string& op) { return std::ranges::find(ops, op) != ops.end(); };
+  if (std::ranges::any_of(cases, [&](const PlannedCase& planned) { return is_asked(planned.spec.op); })) return "";
+  for (const std::string& name : ListSuites(SuiteDirectories())) {
+    const auto path = FindSuite(name, SuiteDirectories());
+    const auto text = path ? ReadWholeFile(*path) : tl::unexpected(path.error());
+    if (!text) continue;
+    for (const std::string_view line : Split(*text, '\n')) {
+      const std::string op(line.substr(0, line.find(' ')));
+      if (is_asked(op)) return fmt::format("; suite {} has cases of {}", name, op);
+    }
+  }
+  return "";
 }
 
 // What the linker has loaded at that address.
@@ -178,6 +197,7 @@ Result<PlannedRun> PlanCases(const CaseOptions& options, const EnvLookup& env) {
   const SelectionOptions select{options.filter, options.ops, options.dtypes, {}, *shard, source->origin};
   auto selection = Select(source->cases, select, ops);
   if (!selection) return tl::unexpected(selection.error());
+  if (selection->empty == EmptyReason::kNoMatch) selection->empty_message += WhereElse(source->cases, options.ops);
   Plan plan = MakePlan(source->name, select, *selection);
   return PlannedRun{std::move(*selection), std::move(plan)};
 }

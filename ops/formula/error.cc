@@ -23,11 +23,20 @@ bool KeepsInfinities(const Graph& graph, const Node& node) {
   switch (node.function) {
     case Function::kMaximum:
     case Function::kMinimum:
-    case Function::kAdd:
       return std::ranges::any_of(node.args, is_constant);
+    case Function::kAdd:
+      return std::ranges::any_of(node.args, is_constant) ||
+             std::ranges::all_of(node.args, [&](int arg) { return graph.At(arg).non_negative; });
+    case Function::kNegate:
+      return true;
     default:
       return false;
   }
+}
+
+// Whether numbers that no accumulator holds have the same result as infinities: 0 or infinity.
+bool EndsInfinities(const Node& node) {
+  return node.kind == Kind::kMap && node.function == Function::kExp;
 }
 
 NodeError::Symbol& SymbolOf(NodeError& error, const NodeError::Symbol& like, int64_t n) {
@@ -64,7 +73,7 @@ Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules)
     : plan_(&plan), rules_(rules), errors_(plan.graph().nodes.size()), last_(plan.graph().nodes.size(), true) {
   const std::vector<Node>& nodes = plan.graph().nodes;
   for (size_t i = nodes.size(); i-- > 0;) {
-    const bool harmless = last_[i] && KeepsInfinities(plan.graph(), nodes[i]);
+    const bool harmless = EndsInfinities(nodes[i]) || (last_[i] && KeepsInfinities(plan.graph(), nodes[i]));
     for (const int arg : nodes[i].args) last_[static_cast<size_t>(arg)] = last_[static_cast<size_t>(arg)] && harmless;
   }
 }

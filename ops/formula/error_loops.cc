@@ -2,6 +2,7 @@
 #include "ops/formula/error_loops.h"
 
 #include <cmath>
+#include <limits>
 
 #include "harness/base/multiversion.h"
 
@@ -72,17 +73,24 @@ ASSAY_MULTIVERSION bool AllWithin(const double* v, const double* reach, double r
   return beyond == 0;
 }
 
+ASSAY_MULTIVERSION bool AnyNonFinite(const double* x, int64_t n) {
+  int64_t beyond = 0;
+  for (int64_t i = 0; i < n; ++i) beyond += std::fabs(x[i]) <= std::numeric_limits<double>::max() ? 0 : 1;
+  return beyond != 0;
+}
+
 ASSAY_MULTIVERSION void RoundEach(const RoundingTerms& terms, const MapStep& step, const Operands& reach,
                                   const double* linear, double* r) {
   const double relative = terms.relative, absolute = terms.absolute;
   const double *z = step.z, *x = step.x[0], *y = step.x[1], *of_x = reach[0], *of_y = reach[1];
   const int64_t n = step.n;
   if (terms.loose) {
+    // Each by itself: the largest numbers leave no room for a sum.
     for (int64_t i = 0; i < n; ++i) {
-      r[i] += relative * (std::fabs(x[i]) + std::fabs(y[i]) + of_x[i] + of_y[i]) + absolute;
+      r[i] += relative * std::fabs(x[i]) + relative * std::fabs(y[i]) + relative * (of_x[i] + of_y[i]) + absolute;
     }
   } else {
-    for (int64_t i = 0; i < n; ++i) r[i] += relative * (std::fabs(z[i]) + linear[i]) + absolute;
+    for (int64_t i = 0; i < n; ++i) r[i] += relative * std::fabs(z[i]) + relative * linear[i] + absolute;
   }
   if (terms.lambda == 0) return;
   const double lambda = terms.lambda, tiny = terms.tiny, of_zero = terms.vanishes ? 0 : lambda;

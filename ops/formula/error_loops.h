@@ -23,6 +23,8 @@ void JoinParts(bool quadrature, const double* residue, const double* curve, cons
 void JoinSymbol(bool quadrature, const double* g, double* reach, int64_t n);
 void AddSizes(bool quadrature, const double* g, double* to, int64_t n);
 
+bool AnyNonFinite(const double* x, int64_t n);
+
 // Whether all |v| + reach are below the range; `most`: the largest reach then.
 bool AllWithin(const double* v, const double* reach, double range, int64_t n, double& most);
 

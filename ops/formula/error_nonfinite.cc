@@ -6,6 +6,7 @@
 
 #include "harness/data/infinity.h"
 #include "ops/formula/error.h"
+#include "ops/formula/error_loops.h"
 
 namespace assay::formula {
 namespace {
@@ -60,12 +61,6 @@ Doubt DoubtOf(const Element& e) {
   if (e.function == Function::kDiv && MayVanish(e, 1)) return Doubt::kOpen;
   const bool selects = Info(e.function).rounding == Rounding::kNone && e.arity > 1;
   return selects && std::isfinite(e.z) ? Doubt::kOrdinary : Doubt::kCertain;
-}
-
-bool AnyNonFinite(const double* x, int64_t n) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += x[i] * 0;  // NaN where one is not finite
-  return sum != 0;
 }
 
 }  // namespace

@@ -249,6 +249,11 @@ Expr Max(Expr x, const Axes& axes) {
 Expr Min(Expr x, const Axes& axes) {
   return Reduction(Kind::kMin, x, axes);
 }
+Expr BelowMax(Expr x, const Axes& axes) {
+  const Expr distance = Strict(Max(x, axes) - x);
+  distance.graph->nodes[static_cast<size_t>(distance.id)].non_negative = true;
+  return distance;
+}
 Expr Contraction(Expr x, Expr y, const Axes& axes) {
   return Sum(x * y, axes);
 }

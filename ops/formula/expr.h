@@ -83,6 +83,7 @@ Expr Mean(Expr x, const Axes& axes);  // Sum / n
 Expr Prod(Expr x, const Axes& axes);
 Expr Max(Expr x, const Axes& axes);
 Expr Min(Expr x, const Axes& axes);
+Expr BelowMax(Expr x, const Axes& axes);             // Max - x, rounded once: of no implementation negative
 Expr Contraction(Expr x, Expr y, const Axes& axes);  // sum of products
 
 Expr CumSum(Expr x, Axis axis);

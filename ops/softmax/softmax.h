@@ -23,14 +23,14 @@ struct SoftmaxCase {
   int64_t rows = 1, terms = 1, inner = 1;  // inner: elements from one term of a row to the next
 };
 
-// Planes beyond value, magnitude, sigma and error, per element: "distance" |x_j - m|; of its row: "spread"
-// sum p |x - m|, "peak" |m|; and "masked", 1 in rows of nothing but -inf, where there are any. Such rows are NaN, by
-// the formula; what a contract promises for them is its `masked` field. NaN or +inf make their row NaN.
+// Planes beyond value, magnitude, sigma and error: x as "input.0"; and "masked", 1 in rows of nothing but -inf, where
+// there are any. Such rows are NaN, by the formula; what a contract promises for them is its `masked` field. NaN or
+// +inf make their row NaN.
 Golden SoftmaxGolden(const Problem& problem, const Tensor& x, Tier tier);
 
-// The relative error of one probability with the given |x_j - m|, spread and |m| in a row of n terms, n rescalings of a
-// running sum included; infinity where nothing is promised.
-double SoftmaxRelativeError(const Contract& contract, DType in, double n, double distance, double spread, double peak);
+// How far element k of the result for this row of x may be off before it is rounded to the output; infinity where
+// nothing is promised.
+double SoftmaxReach(const Problem& problem, const Contract& contract, const std::vector<double>& row, int64_t k);
 
 BoundModel SoftmaxBound(const Problem& problem, const Golden& golden, const Contract& contract);
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hard bound of softmax (VERDICT.md 2), made rigorous: no term is cut off after first order. It holds for
-// subtract-max, three-pass and online forms in any order and any block size: a term of the running sum then meets up to
-// n rescalings, whose differences telescope to its own |x_j - m|. Division or multiplication by a reciprocal. log: x -
-// m - ln l or x - (m + ln l). An input class that rounds can merge inputs however far apart, and the largest numbers
-// become infinite: where it moves the exponents by too much, nothing is promised to the whole row.
+// The hard bound of softmax is that of its formula, for every order of the sum, rescaled or not
+// (ops/formula/README.md). What it leaves to this file: the contract's policy for rows of -inf, and what the statistic
+// knows of a row's shared errors.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -12,59 +10,85 @@
 #include "harness/base/parallel.h"
 #include "harness/data/infinity.h"
 #include "ops/exp_error.h"
+#include "ops/formula/expr.h"
+#include "ops/formula_reach.h"
 #include "ops/lost_terms.h"
 #include "ops/softmax/softmax.h"
 
 namespace assay {
 namespace {
 
-// Errors of the exponents x_j - m: at most relative * |x_j - m| + absolute.
-struct ExponentError {
-  double relative = 0, absolute = 0;
+using formula::Axis;
+using formula::Expr;
+using formula::Graph;
+
+Graph SoftmaxGraph(bool log, int64_t outer, int64_t terms, int64_t inner) {
+  Graph graph;
+  const Axis o = AddAxis(graph, "outer", outer), n = AddAxis(graph, "terms", terms), i = AddAxis(graph, "inner", inner);
+  const formula::Axes all = o + n + i;
+  const Expr below = BelowMax(AddInput(graph, "x", all), n), e = Exp(-below), total = RescaledSum(e, n);
+  AddOutput(graph, "y", log ? -(below + Max0(Log(total))) : e / total, all);
+  return graph;
+}
+
+// Doubles are more than outputs of 32 bits and less show.
+formula::Evaluation Reaches(const Problem& problem, const Contract& contract, const Graph& graph,
+                            const std::vector<double>& x) {
+  const bool dd = SizeOf(problem.output().dtype) == 8;
+  const formula::ErrorRules rules = RulesFor(problem, contract, dd);
+  return formula::Evaluate(graph, graph.outputs[0], {&x, 1}, dd, {&rules, 1});
+}
+
+// Numbers that the contract's input class makes -inf, far below their row's maximum, weigh nothing before and after:
+// they become -inf. Returns where they are.
+std::vector<int64_t> DropOverflowing(const SoftmaxCase& op, double overflow, std::vector<double>& x) {
+  std::vector<int64_t> dropped;
+  for (int64_t row = 0; row < op.rows && std::isfinite(overflow); ++row) {
+    double max = -kInfinity;
+    for (int64_t k = 0; k < op.terms; ++k) max = std::max(max, x[static_cast<size_t>(op.Offset(row, k))]);
+    for (int64_t k = 0; k < op.terms && max > -overflow / 2; ++k) {
+      double& value = x[static_cast<size_t>(op.Offset(row, k))];
+      if (!std::isfinite(value) || value > -overflow) continue;
+      value = -kInfinity;
+      dropped.push_back(op.Offset(row, k));
+    }
+  }
+  return dropped;
+}
+
+// Of each element, m - x_j and its row's |m|; of a row without a maximum zeros. -inf has no distance worth an error.
+struct Distances {
+  Distances(const SoftmaxCase& op, const std::vector<double>& x, bool wide)
+      : distance(std::ssize(x), wide), peak(std::ssize(x), wide) {
+    ParallelFor(op.rows, std::max<int64_t>(1, 4096 / op.terms), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) Row(op, x, row);
+    });
+  }
+  void Row(const SoftmaxCase& op, const std::vector<double>& x, int64_t row) {
+    double max = -kInfinity;
+    for (int64_t k = 0; k < op.terms; ++k) {
+      const double value = x[static_cast<size_t>(op.Offset(row, k))];
+      if (std::isnan(value)) return;
+      max = std::max(max, value);
+    }
+    if (!std::isfinite(max)) return;
+    for (int64_t k = 0; k < op.terms; ++k) {
+      const int64_t i = op.Offset(row, k);
+      const double value = x[static_cast<size_t>(i)];
+      peak.SetUp(i, std::abs(max));
+      const double size = std::min(max - value, std::numeric_limits<double>::max());
+      distance.SetUp(i, value == -kInfinity ? 0 : size);
+    }
+  }
+  Plane distance, peak;
 };
 
-ExponentError OfExponent(const OperationErrors& op, DType in, double peak) {
-  const double rounded = Join(op.u, op.mid);
-  const double flushed = op.flushes_inputs ? 2 * FormatOf(in).MinNormal() : 0;
-  // |x_j| <= |m| + |x_j - m|.
-  return {Join(rounded, op.in), (2 * op.in * peak + flushed) * (1 + rounded) + 2 * op.lambda};
-}
-
-// |l^ - l| / l
-double SumError(const OperationErrors& op, const ExponentError& exponent, double n, double spread) {
-  return Join(SpreadError(exponent.relative, exponent.absolute, spread, n), RunningSumError(op, n));
-}
-
-double Relative(const OperationErrors& op, DType in, double n, double distance, double spread, double peak) {
-  const ExponentError exponent = OfExponent(op, in, peak);
-  const double sum = SumError(op, exponent, n, spread);
-  if (!(sum < 1)) return kInfinity;
-  const double own = std::expm1(exponent.relative * distance + exponent.absolute);
-  const double rounded = Join(Join(op.eps, op.mid), Join(op.eps, op.u));
-  return (1 + own) * (1 + rounded) / (1 - sum) - 1;
-}
-
-// The same of a probability of zero, absolutely: of x = -inf, whose distance is zero, or of one of at most
-// exp(-distance) that no double holds.
-double Vanished(const OperationErrors& op, DType in, double n, double distance, double spread, double peak) {
-  const ExponentError exponent = OfExponent(op, in, peak);
-  const double others = Relative(op, in, n, 0, spread, peak);
-  if (others == kInfinity || distance == 0) return others == kInfinity ? others : 0;
-  return std::exp(exponent.relative * distance + exponent.absolute - distance) * (1 + others);
-}
-
-// ln l^ - ln l is at most sum / (1 - sum); the rest are roundings of the parts of x - m - ln l or x - (m + ln l).
-double LogError(const OperationErrors& op, DType in, double n, double distance, double spread, double peak,
-                double size) {
-  const ExponentError exponent = OfExponent(op, in, peak);
-  const double sum = SumError(op, exponent, n, spread);
-  if (!(sum < 1)) return kInfinity;
-  const double logarithm = std::max(0.0, size - distance) + size * 0x1p-20;  // ln l; the planes are rounded up
-  const double parts = exponent.relative * distance + exponent.absolute + sum / (1 - sum) + op.eps * logarithm;
-  // Each by itself: f64's largest numbers leave no room for a sum.
-  const double rounded = op.u * peak + 2 * op.u * logarithm + op.u * size;
-  return (parts + rounded) * (1 + 4 * op.u) * (1 + op.mid) + op.mid * logarithm + op.mid * size + 4 * op.lambda +
-         op.mid_abs;
+// What x - (m + ln l) may cost where the formula has (x - m) - ln l: the rounding of m + ln l.
+void AddSumsWithMaximum(const Golden& golden, double u, const Distances& rows, std::vector<double>& reach) {
+  for (int64_t i = 0; i < golden.size(); ++i) {
+    const double size = golden.magnitude[i], logarithm = std::max(0.0, size - rows.distance[i]) + size * 0x1p-20;
+    reach[static_cast<size_t>(i)] += u * (1 + 4 * u) * rows.peak[i] + u * (1 + 4 * u) * logarithm;
+  }
 }
 
 void FollowMaskedPolicy(BoundModel& bound, const Golden& golden, const Contract& contract, bool log) {
@@ -79,8 +103,7 @@ void FollowMaskedPolicy(BoundModel& bound, const Golden& golden, const Contract&
 
 // Errors of one exponential, logarithm or division may lie anywhere within the contract's ulp, and those of the row's
 // sum are the same for the whole row: systematic. Of the rescalings of an online sum, about log2 n meet a new maximum.
-StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Golden& golden, const Contract& contract,
-                                const OperationErrors& errors) {
+StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Contract& contract, const OperationErrors& errors) {
   StatisticModel statistic;
   statistic.applicable = errors.in == 0 && errors.mid == 0 && contract.acc != Accumulator::kTensorCore;
   statistic.shared = true;
@@ -89,8 +112,6 @@ StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Golden& golden, con
   statistic.stagnates = static_cast<double>(op.terms) * errors.u > 0.125;
   statistic.of_value = op.log ? errors.eps : functions;
   statistic.constant = 4 * errors.lambda + (op.log ? functions : 0);
-  // x - (m + ln l) rounds m + ln l.
-  if (op.log) statistic.deviations.push_back({golden.Extra("peak"), kRoundingDeviation * contract.AccUnitRoundoff()});
   return statistic;
 }
 
@@ -98,8 +119,8 @@ StatisticModel SoftmaxStatistic(const SoftmaxCase& op, const Golden& golden, con
 // and a third one where exponentials are kept and rescaled when the maximum is known. x - m and its product with log2 e
 // round by u |x - m| each, log2 e itself is off by less than that; the products round. Logarithms subtract once more.
 // Where numbers are subnormal, an ulp is the smallest one.
-void AddSharedRow(const SoftmaxCase& op, const Golden& golden, const OperationErrors& errors, BoundModel& bound) {
-  const Plane& distance = *golden.Extra("distance");
+void AddSharedRow(const SoftmaxCase& op, const Golden& golden, const OperationErrors& errors, const Plane& distance,
+                  BoundModel& bound) {
   const auto allowance = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
   const double lost = (4 + 2 * errors.eps / errors.u) * errors.lambda;
   ParallelFor(golden.size(), 4096, [&](int64_t begin, int64_t end) {
@@ -139,42 +160,41 @@ void AddLostSums(const SoftmaxCase& op, const Golden& golden, const Contract& co
 
 }  // namespace
 
-double SoftmaxRelativeError(const Contract& contract, DType in, double n, double distance, double spread, double peak) {
-  return Relative(OperationErrors(contract), in, n, distance, spread, peak);
+double SoftmaxReach(const Problem& problem, const Contract& contract, const std::vector<double>& row, int64_t k) {
+  const Graph graph = SoftmaxGraph(SoftmaxCase(problem).log, 1, std::ssize(row), 1);
+  return Reaches(problem, contract, graph, row).reach[0][static_cast<size_t>(k)];
 }
 
 BoundModel SoftmaxBound(const Problem& problem, const Golden& golden, const Contract& contract) {
   const SoftmaxCase op(problem);
-  const DType in = problem.inputs[0].dtype;
-  const OperationErrors errors(contract);
-  const auto n = static_cast<double>(op.terms);
-  const Plane &distance = *golden.Extra("distance"), &spread = *golden.Extra("spread"), &peak = *golden.Extra("peak");
-  const bool masked_any = contract.masked == MaskedRows::kAny && golden.Extra("masked") != nullptr;
-
-  const auto owned = std::make_shared<Plane>(golden.size(), golden.magnitude.wide());
-  ParallelFor(golden.size(), 4096, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const double size = golden.magnitude[i];
-      double a = errors.mid_abs + 4 * errors.lambda;
-      if (op.log) {
-        a = LogError(errors, in, n, distance[i], spread[i], peak[i], size);
-      } else if (golden.value[i] > 0) {
-        a += size * Relative(errors, in, n, distance[i], spread[i], peak[i]);
-      } else if (golden.value[i] == 0) {
-        a += Vanished(errors, in, n, distance[i], spread[i], peak[i]);
-      }
-      if (std::isinf(golden.value[i]) && a < kInfinity) a = 0;  // ln 0, exactly
-      if (masked_any && (*golden.Extra("masked"))[i] >= 1) a = kInfinity;
-      owned->SetUp(i, a * (1 + 0x1p-40));
+  const bool wide = golden.magnitude.wide();
+  std::vector<double> x = std::move(KeptInputs(golden, 1)[0]);
+  const Graph graph = SoftmaxGraph(op.log, op.rows / op.inner, op.terms, op.inner);
+  const std::vector<int64_t> dropped = DropOverflowing(op, OperandOverflow(contract, problem.inputs[0].dtype), x);
+  formula::Evaluation evaluation = Reaches(problem, contract, graph, x);
+  for (const int64_t i : dropped) {
+    if (op.log) evaluation.reach[0][static_cast<size_t>(i)] = kInfinity;
+  }
+  if (contract.masked == MaskedRows::kAny && golden.Extra("masked") != nullptr) {
+    const Plane& masked = *golden.Extra("masked");
+    for (int64_t i = 0; i < golden.size(); ++i) {
+      if (masked[i] >= 1) evaluation.reach[0][static_cast<size_t>(i)] = kInfinity;
     }
-  });
+  }
+  const OperationErrors errors(contract);
+  const auto rows = std::make_shared<Distances>(op, x, wide);
+  if (op.log) AddSumsWithMaximum(golden, errors.u, *rows, evaluation.reach[0]);
   BoundModel bound = OutputBound(contract, problem.output().dtype);
-  bound.terms.push_back({owned.get(), 1});
-  bound.owned.push_back(owned);
-  bound.statistic = SoftmaxStatistic(op, golden, contract, errors);
+  bound.owned.push_back(PlaneOfReach(evaluation.reach[0], evaluation, wide));
+  bound.terms.push_back({bound.owned.back().get(), 1});
+  bound.statistic = SoftmaxStatistic(op, contract, errors);
   if (bound.statistic.applicable) {
     AddLostSums(op, golden, contract, bound);
-    AddSharedRow(op, golden, errors, bound);
+    AddSharedRow(op, golden, errors, rows->distance, bound);
+    // x - (m + ln l) rounds m + ln l.
+    const std::shared_ptr<const Plane> peak(rows, &rows->peak);
+    if (op.log) bound.statistic.deviations.push_back({peak.get(), kRoundingDeviation * contract.AccUnitRoundoff()});
+    if (op.log) bound.owned.push_back(peak);
   }
   FollowMaskedPolicy(bound, golden, contract, op.log);
   return bound;

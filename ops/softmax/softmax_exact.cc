@@ -30,20 +30,15 @@ double OutputRoundoff(const Contract& contract, DType out) {
 }
 
 ShownTerms ShownTermsOf(const SoftmaxCase& op, const Problem& problem, const Contract& contract, int64_t visible) {
-  const DType out = problem.output().dtype;
-  const double u_out = OutputRoundoff(contract, out);
-  const auto n = static_cast<double>(op.terms), v = static_cast<double>(visible);
-  const double relative = SoftmaxRelativeError(contract, problem.inputs[0].dtype, n, 0, 0, 0);
-  if (op.log) {
-    const double logarithm = std::log(v);
-    return {visible,
-            2 * (relative + (std::max(contract.math_ulp, 0.5) + 4) * 2 * contract.AccUnitRoundoff() * logarithm) +
-                u_out * logarithm};
-  }
+  const double u_out = OutputRoundoff(contract, problem.output().dtype), v = static_cast<double>(visible);
+  std::vector<double> row(static_cast<size_t>(op.terms), -kInfinity);
+  std::fill_n(row.begin(), visible, 0.0);
+  const double reach = SoftmaxReach(problem, contract, row, 0);
+  if (op.log) return {visible, reach + u_out * std::log(v)};
   // Below a power of two the output's spacing halves.
-  const bool lost = contract.out == OutputRounding::kNearest && relative < u_out / 2;
+  const bool lost = contract.out == OutputRounding::kNearest && reach * v < u_out / 2;
   const bool faithful = contract.math_ulp <= 1 && v < std::ldexp(1.0, contract.AccExactBits());
-  return {visible, lost || faithful ? 0 : (relative + u_out) / v};
+  return {visible, lost || faithful ? 0 : reach + u_out / v};
 }
 
 // The largest 2^j of which a single missing term can be told.

@@ -14,6 +14,7 @@
 #include "harness/base/parallel.h"
 #include "harness/data/fill/portable_math.h"
 #include "harness/data/infinity.h"
+#include "ops/formula_reach.h"
 #include "ops/softmax/softmax.h"
 
 namespace assay {
@@ -23,13 +24,13 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLowest = -700;          // of the double-double exponential
 constexpr double kExpVariance = 4.0 / 3;  // of an error uniform within 1 ulp = 2 u
 
-// One row: x to y, with what the planes need.
+// One row: x to y, with what its errors need.
 struct RowWork {
   explicit RowWork(int64_t n) : x(n), distance(n), e(n), y(n), y_lo(n), error(n) {}
   std::vector<double> x, distance, e, y, y_lo, error;  // distance = m - x_j >= 0
   // variance: the row's shared part, in u^2, relative. rest: the sum of all exponentials but the largest one, which is
   // 1 exactly: so the logarithm of 1 + rest keeps its digits where the rest is small.
-  double peak = 0, spread = 0, variance = 0, rest = 0;
+  double spread = 0, variance = 0, rest = 0;
   double Share() const { return rest / (1 + rest); }
 };
 
@@ -135,12 +136,13 @@ double Maximum(const std::vector<double>& x) {
 class Builder {
  public:
   Builder(const Problem& problem, const Tensor& x, Tier tier) : op_(problem), x_(x.ToDoubles()), tier_(tier) {
+    KeepInputs({&x, 1}, golden_);
     const bool wide = SizeOf(problem.output().dtype) == 8;
     golden_.shape = problem.output().shape;
     golden_.tier = tier;
     golden_.value.resize(x_.size());
     if (tier == Tier::kReproducible) golden_.value_lo.resize(x_.size());
-    for (Plane* plane : {&golden_.magnitude, &golden_.sigma, &golden_.error, &distance_, &spread_, &peak_}) {
+    for (Plane* plane : {&golden_.magnitude, &golden_.sigma, &golden_.error}) {
       *plane = Plane(x.size(), wide);
     }
     masked_ = Plane(x.size(), false);
@@ -151,9 +153,6 @@ class Builder {
       RowWork work(op_.terms);
       for (int64_t row = begin; row < end; ++row) Row(row, work);
     });
-    golden_.extra.emplace_back("distance", std::move(distance_));
-    golden_.extra.emplace_back("spread", std::move(spread_));
-    golden_.extra.emplace_back("peak", std::move(peak_));
     const auto flags = masked_.f32();
     if (std::ranges::find(flags, 1.0f) != flags.end()) golden_.extra.emplace_back("masked", std::move(masked_));
     return std::move(golden_);
@@ -170,7 +169,6 @@ class Builder {
       }
       return;
     }
-    work.peak = std::abs(max);
     Exponentials(work.x.data(), max, work.distance.data(), work.e.data(), op_.terms);
     DropInfinite(work);
     tier_ == Tier::kFast ? FastRow(op_.log, work) : ReproducibleRow(op_.log, max, work);
@@ -183,9 +181,6 @@ class Builder {
     if (!golden_.value_lo.empty()) golden_.value_lo[i] = work.y_lo[k];
     golden_.magnitude.SetUp(i, size);
     golden_.error.SetUp(i, std::isfinite(y) ? work.error[k] : 0);
-    distance_.SetUp(i, work.distance[k]);
-    spread_.SetUp(i, work.spread * (1 + 0x1p-30));
-    peak_.SetUp(i, work.peak);
     const double own = work.distance[k] * work.distance[k];
     const double relative = op_.log ? own + size * size : size * size * (own + 2 * kExpVariance);
     const double shared = op_.log ? 1 : size * size;
@@ -197,7 +192,7 @@ class Builder {
   const std::vector<double> x_;
   const Tier tier_;
   Golden golden_;
-  Plane distance_, spread_, peak_, masked_;
+  Plane masked_;
 };
 
 }  // namespace

@@ -183,7 +183,9 @@ class BadInput(Cli):
         done = self.fails(4, "none of the ", "list", "cases", "--suite", "smoke", "--op", "matmul", "--dtype", "c64")
         self.assertRegex(done.stderr, r"none of the \d+ cases of suite smoke matches --op 'matmul' --dtype 'c64'; ")
         self.assertNotIn("--filter", done.stderr)
+        self.assertNotIn("has cases of", done.stderr)
         self.fails(4, "the only case of --case does not match --op 'fft'; ", "run", "--case", CASE, "--op", "fft")
+        self.fails(4, "; suite formulas has cases of top_k", "list", "cases", "--suite", "smoke", "--op", "top_k")
         empty = self.dir / "empty.suite"
         empty.write_text("# nothing\n")
         self.fails(4, f"there is no case in suite {empty}: ", "run", "--suite", str(empty), "--filter", "a*")

@@ -18,7 +18,8 @@
 namespace assay::test {
 namespace {
 
-constexpr const char* kSoftmaxFills[] = {"uniform", "normal", "lognormal", "outlier", "subnormal", "special", "pow2"};
+constexpr const char* kSoftmaxFills[] = {"uniform",   "normal",  "lognormal", "outlier",
+                                         "subnormal", "special", "pow2",      "large"};
 
 // |value - exact| of one row against the certified error. The largest term is left out of the sum: of a row like
 // [0, -250] the 400 bits of 1 + exp(-250) do not hold enough of the logarithm.

@@ -162,6 +162,7 @@ TEST(FormulaOracle, BoundsByHandAreHardlyLargerThanOfFormulas) {
       Compare(oracle, "f64", fill, "f64;math=2", ratio);
     }
     fmt::print("{:62} bound by hand / of the formula: {:.3f} to {:.3f}\n", oracle.id, ratio.least, ratio.largest);
+    RecordProperty(fmt::format("by_hand {}", oracle.id), fmt::format("{:.3f} {:.3f}", ratio.least, ratio.largest));
     EXPECT_GE(ratio.least, oracle.least) << oracle.id;
     EXPECT_LE(ratio.largest, oracle.most) << oracle.id;
   }

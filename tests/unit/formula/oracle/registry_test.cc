@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What holds for every operator that is a formula, without a line of its own: golden values against exact arithmetic,
-// bounds against correct implementations, twins against missing terms.
+// bounds against correct implementations, twins against missing terms. scripts/formula_table.py makes tables of the
+// properties that are recorded here.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <map>
 
+#include "harness/base/whole_file.h"
 #include "ops/formula_operator.h"
 #include "ops/relation.h"
 #include "tests/support/formula/exact.h"
@@ -151,9 +153,12 @@ TEST(FormulaRegistry, CorrectImplementationsAreAccepted) {
     std::map<std::string, double> worst_of_all;  // by output
     ForEveryOutput(*op, 8, [&](const FormulaCase& one, const std::vector<DType>& types) {
       const double worst = LargestLegalError(one, types);
-      if (op->Selects(one.problem)) return;  // exact
       const std::string schedule =
           one.schedule == Algorithm::kDirect ? "" : fmt::format(" {}", AlgorithmName(one.schedule));
+      const std::string key =
+          fmt::format("slack {} {}{} {}", op->schema().op, one.problem.output().name, schedule, DTypeListText(types));
+      RecordProperty(key, op->Selects(one.problem) ? "exact" : fmt::format("{:.3f}", worst));
+      if (op->Selects(one.problem)) return;
       fmt::print("{:70} largest legal error / bound {:.3f}\n", one.id + schedule, worst);
       double& of_output = worst_of_all[one.problem.output().name + schedule];
       of_output = std::max(of_output, worst);
@@ -179,6 +184,8 @@ void ExpectThatTheTwinShowsMissingTerms(const FormulaOperator& op, const Problem
   const auto seen = std::ranges::count_if(mutants, [&](const Mutant& mutant) {
     return !Accepts(twin, type, mutant.index, RoundToType(type, mutant.value));
   });
+  testing::Test::RecordProperty(fmt::format("twin {} {} {}", problem.spec.op, problem.output().name, Name(type)),
+                                fmt::format("{} of {}", seen, mutants.size()));
   EXPECT_GE(static_cast<double>(seen), 0.99 * static_cast<double>(mutants.size())) << what;
   EXPECT_GE(mutants.size(), 16U) << what;
 }
@@ -199,6 +206,16 @@ TEST(FormulaRegistry, TwinsShowMissingTerms) {
         ExpectThatTheTwinShowsMissingTerms(*op, FocusedOn(problem, k));
       }
     }
+  }
+}
+
+// The table of the guide is made by a command, which a new operator asks for.
+TEST(FormulaRegistry, TheGuideHasARowForEveryOperator) {
+  const Result<std::string> page = ReadWholeFile(ASSAY_FORMULA_GUIDE);
+  ASSERT_TRUE(page.has_value());
+  for (const FormulaOperator* op : AllFormulas()) {
+    EXPECT_NE(page->find(fmt::format("\n| `{}` ", op->schema().op)), std::string::npos)
+        << op->schema().op << " has no row in " << ASSAY_FORMULA_GUIDE << ": run scripts/formula_table.py";
   }
 }
 

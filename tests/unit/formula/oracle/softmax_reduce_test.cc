@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formulas beside operators whose golden values and bounds are written by hand: values agree within both errors, and
-// the formula's bound is hardly looser.
+// Formulas beside operators whose golden values are written by hand: values agree within both errors, and where the
+// bound is written by hand too, the formula's is hardly looser.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,11 +17,12 @@ namespace {
 struct Pair {
   const char* formula;  // of the examples, [rows, n]
   const char* id;       // "{}": the fill
+  bool bound_by_hand = true;
 };
 
 constexpr Pair kPairs[] = {
-    {"softmax", "softmax/{}/shape=16x{},axis=1/fill={}/seed=3"},
-    {"log_softmax", "softmax/{}/shape=16x{},axis=1,log=1/fill={}/seed=3"},
+    {"softmax", "softmax/{}/shape=16x{},axis=1/fill={}/seed=3", false},
+    {"log_softmax", "softmax/{}/shape=16x{},axis=1,log=1/fill={}/seed=3", false},
     {"logsumexp", "reduce/{}/shape=16x{},axes=1,kind=logsumexp/fill={}/seed=3"},
     {"sum", "reduce/{}/shape=16x{},axes=1/fill={}/seed=3"},
     {"mean", "reduce/{}/shape=16x{},axes=1,kind=mean/fill={}/seed=3"},
@@ -70,7 +71,7 @@ void Compare(const Pair& pair, std::string_view type, int64_t n, std::string_vie
   }
 }
 
-TEST(FormulaOracle, SoftmaxAndReduceAreBoundedAsByHand) {
+TEST(FormulaOracle, ReductionsAreBoundedAsByHand) {
   Ratios all;
   for (const Pair& pair : kPairs) {
     Ratios ratios;
@@ -83,8 +84,12 @@ TEST(FormulaOracle, SoftmaxAndReduceAreBoundedAsByHand) {
         Compare(pair, "f64", n, fill, "f64;math=1", ratios);
       }
     }
+    if (!pair.bound_by_hand) continue;
     fmt::print("{:12} bound / bound by hand: at most {:.3f}, mean {:.3f}\n", pair.formula, ratios.worst,
                std::exp(ratios.logarithms / static_cast<double>(ratios.count)));
+    RecordProperty(
+        fmt::format("ratio {}", pair.formula),
+        fmt::format("{:.3f} {:.3f}", ratios.worst, std::exp(ratios.logarithms / static_cast<double>(ratios.count))));
     all.worst = std::max(all.worst, ratios.worst);
     all.logarithms += ratios.logarithms, all.count += ratios.count;
   }
