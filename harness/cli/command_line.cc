@@ -164,6 +164,7 @@ int Main(int argc, char** argv) {
   AddCheckPluginVerb(app, action);
   AddPowerVerb(app, action);
   AddReportVerb(app, action);
+  AddMergeVerb(app, action);
   AddExpectationsVerb(app, action);
   AddCompareVerb(app, action);
   AddGoldenVerb(app, action);

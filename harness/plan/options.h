@@ -18,7 +18,8 @@ struct CaseOptions {
   std::string filter = "*";
   std::vector<std::string> ops, dtypes;
   std::optional<std::string> shard;
-  std::optional<uint64_t> seed;  // replaces every case's seed
+  std::optional<std::filesystem::path> balance;  // a run by whose costs shards are made equal
+  std::optional<uint64_t> seed;                  // replaces every case's seed
 };
 
 // What workers may do beside what every driver needs.
@@ -63,8 +64,8 @@ struct RunOptions {
   std::string relations = "quick";        // all | quick | none
   std::string tier = "auto";              // auto | fast | reproducible
   bool store = true;
-  std::string progress = "auto";  // auto | bar | lines | none
-  std::string color = "auto";     // auto | always | never
+  std::string progress = "auto";                       // auto | bar | lines | none
+  std::string color = "auto";                          // auto | always | never
   bool profile = false;
   std::optional<std::filesystem::path> trace;
 };
