@@ -166,6 +166,8 @@ int Main(int argc, char** argv) {
   AddReportVerb(app, action);
   AddMergeVerb(app, action);
   AddExpectationsVerb(app, action);
+  AddBundleVerb(app, action);
+  AddVerifyVerb(app, action);
   AddCompareVerb(app, action);
   AddGoldenVerb(app, action);
   AddWorkerVerb(app, action);

@@ -8,12 +8,14 @@
 #include <memory>
 #include <set>
 
+#include "harness/base/whole_file.h"
 #include "harness/cli/merged_report.h"
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
 #include "harness/cli/verbs.h"
 #include "harness/cli/write_reports.h"
+#include "harness/evidence/draw.h"
 #include "harness/results/merge.h"
 #include "harness/results/run_folder.h"
 #include "reports/console.h"
@@ -32,7 +34,7 @@ struct MergeOptions {
 // Of each folder of tensors that the records name, which shards never share.
 Status CopyTensors(const std::vector<fs::path>& dirs, const fs::path& out) {
   for (const fs::path& dir : dirs) {
-    for (const char* name : {"failures"}) {
+    for (const char* name : {"failures", "outputs"}) {
       std::error_code error;
       if (!fs::is_directory(fs::symlink_status(dir / name, error))) continue;
       fs::copy(dir / name, out / name, fs::copy_options::recursive | fs::copy_options::skip_symlinks, error);
@@ -45,6 +47,19 @@ Status CopyTensors(const std::vector<fs::path>& dirs, const fs::path& out) {
   return {};
 }
 
+// Each shard had a draw of its own.
+Status MergeEvidence(const std::vector<fs::path>& dirs, const RunFolder& folder) {
+  std::vector<EvidenceDraw> all;
+  for (const fs::path& dir : dirs) {
+    const auto text = ReadWholeFile(dir / kEvidenceFile);
+    if (!text) continue;
+    auto draws = ParseEvidence(*text);
+    if (!draws) return UsageError(fmt::format("{}: {}", dir.string(), draws.error().message));
+    std::ranges::move(*draws, std::back_inserter(all));
+  }
+  return all.empty() ? Status() : folder.WriteText(kEvidenceFile, EvidenceJson(all));
+}
+
 Status WriteMerged(const MergedRun& merged, const std::vector<fs::path>& dirs, RunFolder& folder) {
   if (auto status = folder.WriteText("plan.json", PlanJson(merged.plan)); !status) return status;
   if (auto status = folder.WriteText("environment.json", merged.environment); !status) return status;
@@ -52,6 +67,7 @@ Status WriteMerged(const MergedRun& merged, const std::vector<fs::path>& dirs, R
     if (auto status = folder.Append(offer); !status) return status;
   }
   if (auto status = folder.Rewrite(merged.records); !status) return status;
+  if (auto status = MergeEvidence(dirs, folder); !status) return status;
   return CopyTensors(dirs, folder.path());
 }
 

@@ -64,6 +64,9 @@ struct RunOptions {
   std::string relations = "quick";        // all | quick | none
   std::string tier = "auto";              // auto | fast | reproducible
   bool store = true;
+  size_t evidence = 0;                                 // --evidence: cases whose outputs are kept; 0: none are
+  std::optional<std::filesystem::path> evidence_seed;  // a file whose hash was handed in before
+  std::string challenge;                               // what whoever gets the evidence adds to the draw
   std::string progress = "auto";                       // auto | bar | lines | none
   std::string color = "auto";                          // auto | always | never
   bool profile = false;

@@ -31,8 +31,7 @@ class BadInput(Cli):
         self.fails(4, "--filter", "run", "--suite", "smoke", "--filter", "zzz*")
         self.fails(2, "shard", "run", "--suite", "smoke", "--shard", "4/4")
         self.fails(2, "--frobnicate", "run", "--frobnicate")
-        for verb in ("explain", "fingerprint", "shrink", "bundle", "verify",
-                     "runn"):
+        for verb in ("explain", "fingerprint", "shrink", "runn"):
             with self.subTest(verb):
                 self.assertEqual(self.fails(2, f"no verb '{verb}'; known: run, explore, list, ", verb).stdout, "")
                 self.fails(2, f"no verb '{verb}'", verb, "out", "--json")
