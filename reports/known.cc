@@ -26,6 +26,13 @@ std::string Implementations(const KnownCause& cause, const std::vector<Column>& 
   return names.size() > kNamed ? fmt::format("{} and {} more", out, names.size() - kNamed) : out;
 }
 
+std::string WaiverOf(const Record& r) {
+  std::string text = r.known_issue;
+  if (!r.known_owner.empty()) text += ", of " + r.known_owner;
+  if (!r.known_expires.empty()) text += ", until " + r.known_expires;
+  return text;
+}
+
 }  // namespace
 
 bool IsKnownFailure(const Record& r) {
@@ -36,7 +43,7 @@ std::vector<KnownCause> KnownCausesOf(const std::vector<Record>& records) {
   std::vector<KnownCause> causes;
   for (size_t i = 0; i < records.size(); ++i) {
     if (!IsKnownFailure(records[i])) continue;
-    KnownCause cause{records[i].known_reason, records[i].known_where, "", {}};
+    KnownCause cause{records[i].known_reason, records[i].known_where, WaiverOf(records[i]), "", {}};
     if (records[i].read_on != cause.where) cause.read_on = records[i].read_on;
     const auto same = [&](const KnownCause& k) { return k.reason == cause.reason && k.where == cause.where; };
     auto at = std::ranges::find_if(causes, same);
@@ -49,15 +56,16 @@ std::vector<KnownCause> KnownCausesOf(const std::vector<Record>& records) {
 Table KnownTable(const std::vector<Record>& records, size_t limit) {
   const std::vector<Column> columns = ColumnsOf(records);
   const std::vector<KnownCause> causes = KnownCausesOf(records);
-  Table table{{"results", "implementations", "reason"}, {Align::kRight}, {}};
+  Table table{{"results", "implementations", "waiver", "reason"}, {Align::kRight}, {}};
   for (size_t i = 0; i < std::min(limit, causes.size()); ++i) {
     const KnownCause& cause = causes[i];
     std::string reason = cause.where.empty() ? cause.reason : fmt::format("{} [{}]", cause.reason, cause.where);
     if (!cause.read_on.empty()) reason += "; read on: " + cause.read_on;
-    table.rows.push_back({std::to_string(cause.members.size()), Implementations(cause, columns), std::move(reason)});
+    table.rows.push_back(
+        {std::to_string(cause.members.size()), Implementations(cause, columns), cause.waiver, std::move(reason)});
   }
   if (causes.size() > limit) {
-    table.rows.push_back({"", "", fmt::format("{} more reasons, see results.jsonl", causes.size() - limit)});
+    table.rows.push_back({"", "", "", fmt::format("{} more reasons, see results.jsonl", causes.size() - limit)});
   }
   return table;
 }

@@ -14,7 +14,8 @@ bool IsKnownFailure(const Record& record);  // or a known flake
 
 struct KnownCause {
   std::string reason;           // as the line has it
-  std::string where;            // "backends/x/known_issues.expect:7"
+  std::string where;            // "backends/x/known_issues.toml:7"
+  std::string waiver;           // "id, of owner, until 2027-03-31": as much of it as the rule says
   std::string read_on;          // where the proof stands, if elsewhere
   std::vector<size_t> members;  // indices of records
 };
@@ -22,7 +23,7 @@ struct KnownCause {
 // In order of appearance.
 std::vector<KnownCause> KnownCausesOf(const std::vector<Record>& records);
 
-// Rows: causes with their number of results, the implementations, the reason and its line. Beyond `limit` how many more
+// Rows: causes with their number of results, the implementations, the rule, the reason and its line. Beyond `limit` how many more
 // there are.
 Table KnownTable(const std::vector<Record>& records, size_t limit = 40);
 

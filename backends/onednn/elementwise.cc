@@ -17,7 +17,7 @@ struct Function {
 
 // Measured on 2.6.3, each 257th float of vector code and each 4099th of reference loops, in ulp of the result: exp 2.7
 // and 0.51, tanh 1.3 and 2.1; vector code makes a number of NaN's exponential, and flushes. Its logarithm is read from
-// a table and is off by 29 ulp away from 1, its error function is good to some 1e-7 of 1: see known_issues.expect for
+// a table and is off by 29 ulp away from 1, its error function is good to some 1e-7 of 1: see known_issues.toml for
 // what that makes of logarithms near 0 and of gelu.
 // Without fused multiply-add what is left of x after its powers of two is rounded: 17 ulp at -18, which grows with x.
 constexpr int kMathOfUnfusedExp = 128;

@@ -11,7 +11,6 @@
 #include "harness/check/tensor_args.h"
 #include "harness/data/npy.h"
 #include "harness/data/safetensors.h"
-#include "harness/plan/catalog.h"
 #include "harness/results/environment.h"
 #include "harness/results/record_case.h"
 #include "harness/run/trial/record_fields.h"
@@ -84,17 +83,11 @@ Result<Json> WriteOneCase(const fs::path& dir, const PlannedCase& planned, Tenso
   return json;
 }
 
-// As the suite had it: what it states of a case, where that is not the default.
-Result<ReturnedCase> PlanAgain(const Json& json, const fs::path& dir) {
-  CaseOptions options;
-  options.cases = {json.at("id").get<std::string>()};
-  auto run = PlanCases(options, [](const char*) -> const char* { return nullptr; });
-  if (!run) return tl::unexpected(run.error());
-  ReturnedCase returned{std::move(run->selection.cases.at(0)), (dir / json.at("folder").get<std::string>()).string(),
-                        json.at("input_hash").get<std::string>()};
-  const auto requirement = json.at("requirement").get<std::string>();
-  if (RequirementOf(returned.planned) != requirement) returned.planned.requirement = requirement;
-  return returned;
+Result<ReturnedCase> ReturnedCaseOf(const Json& json, const fs::path& dir) {
+  auto planned = PlanAgain(json.at("id").get<std::string>(), json.at("requirement").get<std::string>());
+  if (!planned) return tl::unexpected(planned.error());
+  return ReturnedCase{*std::move(planned), (dir / json.at("folder").get<std::string>()).string(),
+                      json.at("input_hash").get<std::string>()};
 }
 
 // The first of the files in which an output may have come.
@@ -169,7 +162,7 @@ Result<Returned> ReadManifest(const fs::path& dir) {
     if (!plan) return bad(plan.error().message);
     Returned returned{*std::move(plan), {}};
     for (const Json& one : json.at("cases")) {
-      auto again = PlanAgain(one, dir);
+      auto again = ReturnedCaseOf(one, dir);
       if (!again) return bad(again.error().message);
       returned.cases.push_back(*std::move(again));
     }

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/plan/catalog.h"
+
 namespace assay {
 namespace {
 
@@ -15,6 +17,16 @@ Json OperandsJson(const std::vector<Operand>& operands) {
 }
 
 }  // namespace
+
+Result<PlannedCase> PlanAgain(const std::string& id, const std::string& requirement) {
+  CaseOptions options;
+  options.cases = {id};
+  auto run = PlanCases(options, [](const char*) -> const char* { return nullptr; });
+  if (!run) return tl::unexpected(run.error());
+  PlannedCase planned = std::move(run->selection.cases.at(0));
+  if (RequirementOf(planned) != requirement) planned.requirement = requirement;
+  return planned;
+}
 
 Result<UserCase> MakeSuiteCase(const PlannedCase& planned, Asker asker) {
   auto data = PrepareInputs(*planned.bound);

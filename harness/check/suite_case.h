@@ -11,6 +11,9 @@
 
 namespace assay {
 
+// The case of that id as a suite had it: what it stated of the case, where that is not the default.
+Result<PlannedCase> PlanAgain(const std::string& id, const std::string& requirement);
+
 // The case with its inputs. Precondition: it is bound.
 Result<UserCase> MakeSuiteCase(const PlannedCase& planned, Asker asker);
 

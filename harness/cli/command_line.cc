@@ -164,6 +164,10 @@ int Main(int argc, char** argv) {
   AddCheckPluginVerb(app, action);
   AddPowerVerb(app, action);
   AddReportVerb(app, action);
+  AddMergeVerb(app, action);
+  AddExpectationsVerb(app, action);
+  AddBundleVerb(app, action);
+  AddVerifyVerb(app, action);
   AddCompareVerb(app, action);
   AddGoldenVerb(app, action);
   AddWorkerVerb(app, action);

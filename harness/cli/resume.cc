@@ -11,6 +11,7 @@
 #include "harness/base/whole_file.h"
 #include "harness/cli/run_settings.h"
 #include "harness/cli/terminal/output.h"
+#include "harness/evidence/draw.h"
 #include "harness/results/environment.h"
 
 namespace assay::cli {
@@ -72,6 +73,12 @@ std::vector<std::string> AskedWords(const RunOptions& options) {
 
 Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared, Json& environment) {
   if (!options.out) return UsageError("--resume continues the run in a folder: give it with --out");
+  // Which outputs are kept was drawn when it began; those of its first part cannot be had again.
+  std::error_code error;
+  if (std::filesystem::exists(*options.out / kEvidenceFile, error) || options.evidence > 0) {
+    return UsageError("a run with --evidence is evidence as a whole and cannot be continued: run it again, with another "
+                      "--out, or continue it without evidence after you have removed evidence.json and outputs/");
+  }
   ResumeTerms terms{.rounds = options.perf ? options.rounds : 1};
   for (const Device& c : prepared.devices) {
     if (c.problem.empty()) terms.usable.insert({c.backend, c.device.name});

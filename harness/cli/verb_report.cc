@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "harness/base/whole_file.h"
+#include "harness/cli/merged_report.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/terminal/output.h"
@@ -16,6 +17,7 @@
 #include "harness/cli/write_reports.h"
 #include "harness/results/exit_code.h"
 #include "harness/results/finished_run.h"
+#include "harness/results/merge.h"
 #include "reports/console.h"
 
 namespace assay::cli {
@@ -23,28 +25,37 @@ namespace fs = std::filesystem;
 namespace {
 
 struct ReportOptions {
-  fs::path dir;
+  std::vector<fs::path> dirs;
   bool strict = false;
   std::string color = "auto";
   size_t rows = 12;
 };
 
+// Of several shards nothing is written: assay merge makes a folder of them.
+int ReportShards(const ReportOptions& options) {
+  const auto merged = MergeRuns(options.dirs);
+  if (!merged) return Complain(kExitUsage, merged.error().message);
+  return PrintMerged(Finish(*merged), merged->environment, "", options.color, options.strict);
+}
+
 int Report(const ReportOptions& options) {
-  auto run = ReadRun(options.dir);
+  if (options.dirs.size() > 1) return ReportShards(options);
+  const fs::path& dir = options.dirs[0];
+  auto run = ReadRun(dir);
   if (!run) return Complain(kExitUsage, run.error().message);
   for (const std::string& note : run->notes) Note(note);
   const bool ran = run->required_absent.empty();
   if (ran && run->records.empty() && !run->empty.empty()) return Complain(kExitOk, run->empty);
   if (ran && run->records.empty()) {
-    return Complain(kExitNothing, fmt::format("{} has no records", (options.dir / "results.jsonl").string()));
+    return Complain(kExitNothing, fmt::format("{} has no records", (dir / "results.jsonl").string()));
   }
-  auto written = WriteReports(options.dir, run->records);
-  const fs::path all = options.dir / (written ? "report.html" : "results.jsonl");
+  auto written = WriteReports(dir, run->records);
+  const fs::path all = dir / (written ? "report.html" : "results.jsonl");
   const ConsoleStyle console{.colour = UseColour(options.color, STDOUT_FILENO),
                              .width = TextWidth(STDOUT_FILENO),
                              .performance_rows = options.rows,
                              .all_file = all.string(),
-                             .environment = ReadStream(options.dir / "environment.json").value_or("")};
+                             .environment = ReadStream(dir / "environment.json").value_or("")};
   if (ran) Print(ConsoleReport(run->records, console));
   if (!written) return Complain(kExitHarness, written.error().message);
   for (const auto& path : *written) Print(fmt::format("report: {}\n", path.string()));
@@ -62,7 +73,8 @@ void AddReportVerb(CLI::App& app, Action& action) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* verb =
       app.add_subcommand("report", "Print and write the reports of a run again; the exit code is that of its verdicts");
-  verb->add_option("DIR", options->dir, "output folder of a run")->required();
+  verb->add_option("DIR", options->dirs, "output folder of a run, or those of its shards, of which no file is written")
+      ->required();
   verb->add_flag("--strict", options->strict,
                  "inconclusive and suspect results and times that cannot be true fail too");
   AddColor(*verb, options->color);

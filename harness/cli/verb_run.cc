@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "harness/cli/evidence_option.h"
 #include "harness/cli/number_option.h"
 #include "harness/cli/options.h"
 #include "harness/cli/profile_output.h"
@@ -96,7 +97,10 @@ int Run(RunOptions options) {
     runner.ceilings = std::make_shared<Ceilings>(run.devices(), options.backend.implementations, runner.interrupted,
                                                  std::move(*sheet));
   }
+  const auto stored = BeginEvidence(options, run);
+  if (!stored) return Complain(kExitUsage, stored.error().message);
   LoopResult result = run.RunAll(run.prepared.selection.cases);
+  if (*stored && !(*stored)->problem().empty()) Note("outputs that are not kept: " + (*stored)->problem());
   if (runner.ceilings && result.write_error.empty()) {
     runner.ceilings->SetFinal(result.records);
     if (auto status = run.folder.Rewrite(result.records); !status) result.write_error = status.error().message;
@@ -155,6 +159,18 @@ void AddRunVerb(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"all", "quick", "none"}))
       ->capture_default_str();
   AddTier(*verb, *o);
+  AddNumber<size_t>(
+      *verb, "--evidence", o->evidence, {0, 1'000'000},
+      "keep the outputs of that many cases, drawn before the run, and of all that fails, for assay bundle");
+  auto* seed =
+      verb->add_option("--evidence-seed", o->evidence_seed,
+                       "file that cases are drawn by, whose SHA-256 can be handed in before; default: a secret "
+                       "of this run")
+          ->type_name("FILE");
+  auto* challenge =
+      verb->add_option("--challenge", o->challenge, "text of whoever gets the evidence, by which cases are drawn too");
+  seed->needs(verb->get_option("--evidence"));
+  challenge->needs(verb->get_option("--evidence"));
   verb->add_flag("--profile", o->profile,
                  "say where the time went, by phase and backend, on standard error and in the reports");
   verb->add_option("--trace", o->trace, "write what ran when, for ui.perfetto.dev or chrome://tracing")

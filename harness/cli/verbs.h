@@ -26,6 +26,10 @@ void AddInputsVerb(CLI::App& app, Action& action);
 void AddCheckPluginVerb(CLI::App& app, Action& action);
 void AddPowerVerb(CLI::App& app, Action& action);
 void AddReportVerb(CLI::App& app, Action& action);
+void AddMergeVerb(CLI::App& app, Action& action);
+void AddExpectationsVerb(CLI::App& app, Action& action);
+void AddBundleVerb(CLI::App& app, Action& action);
+void AddVerifyVerb(CLI::App& app, Action& action);
 void AddCompareVerb(CLI::App& app, Action& action);
 void AddGoldenVerb(CLI::App& app, Action& action);
 void AddWorkerVerb(CLI::App& app, Action& action);  // hidden: what a worker process runs

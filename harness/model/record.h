@@ -114,7 +114,8 @@ struct Record {
   // What decided a failing result where no margin does: "memory", "second input set", "later executions" or "other
   // layout"; "" else.
   std::string decided_by;
-  std::string known_reason, known_where;  // of the rule that explains a failure, and its file and line
+  // Of the rule that explains a failure: also its file and line, whose it is, and the last day on which it holds.
+  std::string known_reason, known_where, known_owner, known_expires;
   // Up to eight elements, worst first: "index:got:golden:tolerance" joined by ';', index row-major.
   std::string worst_elements;
   // Counts of finite elements by margin, comma separated, in the bins
@@ -200,6 +201,7 @@ void VisitFields(R& r, F&& f) {
   f("known_issue", r.known_issue), f("fault", r.fault), f("read_on", r.read_on), f("sandbox", r.sandbox);
   f("worst_output", r.worst_output), f("outputs", r.outputs), f("decided_by", r.decided_by);
   f("known_reason", r.known_reason), f("known_where", r.known_where), f("pooled", r.pooled);
+  f("known_owner", r.known_owner), f("known_expires", r.known_expires);
 }
 
 std::string ToJsonLine(const Record& record);  // no newline

@@ -194,7 +194,12 @@ Result<PlannedRun> PlanCases(const CaseOptions& options, const EnvLookup& env) {
   auto shard = ResolveShard(options.shard.value_or(""), env);
   if (!shard) return tl::unexpected(shard.error());
   if (auto touched = TouchShardStatusFiles(env); !touched) return tl::unexpected(touched.error());
-  const SelectionOptions select{options.filter, options.ops, options.dtypes, {}, *shard, source->origin};
+  SelectionOptions select{options.filter, options.ops, options.dtypes, {}, *shard, {}, source->origin};
+  if (options.balance) {
+    auto costs = ReadCosts(*options.balance);
+    if (!costs) return UsageError("--balance: " + costs.error().message);
+    select.balance = *std::move(costs);
+  }
   auto selection = Select(source->cases, select, ops);
   if (!selection) return tl::unexpected(selection.error());
   if (selection->empty == EmptyReason::kNoMatch) selection->empty_message += WhereElse(source->cases, options.ops);

@@ -84,7 +84,7 @@ bool ElementsShow(const Expectation& rule, const Record& record) {
 
 bool IsAboutCase(const Expectation& rule, const Record& record) {
   const auto same = [&](const OpSchema* schema) { return schema->op == record.op; };
-  return MatchesGlob(rule.case_glob, record.case_id) && (rule.ops.empty() || std::ranges::any_of(rule.ops, same)) &&
+  return MatchesAny(rule.case_globs, record.case_id) && (rule.ops.empty() || std::ranges::any_of(rule.ops, same)) &&
          MatchesAny(rule.dtypes, record.dtype) && MatchesAny(rule.fills, record.fill) && AttrsHold(rule, record);
 }
 
@@ -107,7 +107,7 @@ bool Covers(const Expectation& rule, const Record& record) {
 const Expectation* FindExpectation(const std::vector<Expectation>& rules, const Record& record) {
   const Expectation* first = nullptr;
   for (const Expectation& rule : rules) {
-    if (!IsAbout(rule, record)) continue;
+    if (rule.expired || !IsAbout(rule, record)) continue;
     if (Covers(rule, record)) return &rule;
     if (first == nullptr) first = &rule;
   }

@@ -2,6 +2,9 @@
 #include "harness/plan/expectations.h"
 
 #include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
 
 #include "harness/base/text.h"
 #include "harness/base/whole_file.h"
@@ -10,96 +13,159 @@
 namespace assay {
 namespace {
 
-std::string_view FirstWord(std::string_view line) {
-  return line.substr(0, line.find_first_of(" \t"));
+constexpr std::string_view kFailureTable = "known_failure", kFlakeTable = "known_flake";
+
+// A text of several lines is one in tables and reasons.
+std::string OnOneLine(std::string_view text) {
+  std::string out;
+  for (const char c : Trim(text)) {
+    const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (!space) out += c;
+    if (space && !out.ends_with(' ')) out += ' ';
+  }
+  return out;
 }
 
-// Reads a file line by line; a rule of the long form is complete where the next line at the left edge begins.
-class Parser {
+class ExpectationReader {
  public:
-  Parser(std::string file, const OpCatalog& ops) : file_(std::move(file)), ops_(ops) {}
+  ExpectationReader(const std::string& file, const OpCatalog& ops) : file_(file), ops_(ops) {}
 
-  Status Line(std::string_view line, int number) {
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    const bool indented = line.starts_with(' ') || line.starts_with('\t');
-    line = Trim(line);
-    if (line.empty() || line.front() == '#') return {};
-    const std::string_view word = FirstWord(line), rest = Trim(line.substr(word.size()));
-    if (!(indented && open_)) {
-      if (auto ended = End(); !ended) return ended;
+  Result<ExpectationFile> Read(const toml::table& table) const {
+    ExpectationFile result;
+    for (const auto& [key, value] : table) {
+      Status read;
+      if (key.str() == kFailureTable || key.str() == kFlakeTable) {
+        read = ReadRules(key.str(), value, result.rules);
+      } else if (key.str() == "established") {
+        read = EachWord(key.str(), value, [&](std::string_view word) {
+          result.established.emplace_back(word);
+          return Status();
+        });
+      } else {
+        read = At(key.source(), UsageError(fmt::format("no key '{}'; known: established, and lists of rules, "
+                                                       "[[known_failure]] and [[known_flake]]",
+                                                       key.str())));
+      }
+      if (!read) return tl::unexpected(read.error());
     }
-    where_ = fmt::format("{}:{}", file_, number);
-    if (open_) return At(AddToRule(word, rest));
-    if (line.find('|') != std::string_view::npos) return ShortForm(line);
-    if (word == "established") return At(AddEstablished(rest, result_.established));
-    return At(BeginRule(word, rest));
+    // The first rule that covers a result decides, whichever of the two lists it is in.
+    std::ranges::stable_sort(result.rules, {}, &Expectation::line);
+    if (auto unique = CheckIds(result.rules); !unique) return tl::unexpected(unique.error());
+    return result;
   }
 
-  // Of the rule before, and of the file.
-  Status End() {
-    if (!std::exchange(open_, false)) return {};
-    const Expectation& rule = result_.rules.back();
-    where_ = rule.where;
-    if (const Status complete = CheckComplete(rule); !complete) return At(complete);
-    for (const AttrCondition& condition : rule.attrs) {
-      where_ = condition.where;
-      if (const Status known = CheckCondition(condition, rule); !known) return At(known);
-    }
-    return {};
+  Status At(const toml::source_region& place, const Status& status) const {
+    if (status) return status;
+    return UsageError(fmt::format("{}:{}: {}", file_, place.begin.line, status.error().message));
   }
-
-  ExpectationFile Take() { return std::move(result_); }
 
  private:
-  Status At(const Status& status) const {
-    return status ? status : UsageError(fmt::format("{}: {}", where_, status.error().message));
-  }
-
-  Status AddToRule(std::string_view key, std::string_view rest) {
-    Expectation& rule = result_.rules.back();
-    const size_t before = rule.attrs.size();
-    const Status added = AddLine(key, rest, ops_, rule);
-    for (size_t i = before; i < rule.attrs.size(); ++i) rule.attrs[i].where = where_;
-    return added;
-  }
-
-  Status BeginRule(std::string_view kind, std::string_view name) {
-    auto rule = NewRule(kind, name);
-    if (!rule) return tl::unexpected(rule.error());
-    for (const Expectation& known : result_.rules) {
-      if (known.name == name) return UsageError(fmt::format("the name '{}' is that of {}", name, known.where));
+  Status ReadRules(std::string_view kind, const toml::node& node, std::vector<Expectation>& rules) const {
+    if (!node.is_array_of_tables()) {
+      return At(node.source(), UsageError(fmt::format("'{}' is no list of tables; write [[{}]]", kind, kind)));
     }
-    rule->where = where_;
-    result_.rules.push_back(*std::move(rule));
-    open_ = true;
+    for (const toml::node& table : *node.as_array()) {
+      auto rule = ReadRule(*table.as_table());
+      if (!rule) return tl::unexpected(rule.error());
+      rule->flake = kind == kFlakeTable;
+      rules.push_back(*std::move(rule));
+    }
     return {};
   }
 
-  Status ShortForm(std::string_view line) {
-    auto rule = ParseShortForm(line, ops_);
-    if (!rule) return At(tl::unexpected(rule.error()));
-    rule->where = where_;
-    result_.rules.push_back(*std::move(rule));
+  Result<Expectation> ReadRule(const toml::table& table) const {
+    Expectation rule;
+    rule.line = static_cast<int>(table.source().begin.line);
+    rule.where = fmt::format("{}:{}", file_, rule.line);
+    for (const auto& [key, value] : table) {
+      const auto* shows = key.str() == "shows" ? value.as_table() : nullptr;
+      Status read = shows == nullptr ? ReadKey(std::string(key.str()), key, value, rule) : Status();
+      if (shows != nullptr) {
+        for (const auto& [part, shown] : *shows) {
+          if (read) read = ReadKey(fmt::format("shows.{}", part.str()), part, shown, rule);
+        }
+      }
+      if (!read) return tl::unexpected(read.error());
+    }
+    if (auto complete = At(table.source(), CheckComplete(rule)); !complete) return tl::unexpected(complete.error());
+    for (const AttrCondition& condition : rule.attrs) {
+      if (auto known = CheckCondition(condition, rule); !known) {
+        return UsageError(fmt::format("{}: {}", condition.where, known.error().message));
+      }
+    }
+    return rule;
+  }
+
+  Status ReadKey(const std::string& name, const toml::key& key, const toml::node& value, Expectation& rule) const {
+    if (TakesWords(name)) return ReadWords(name, value, rule);
+    if (name == "expires") return ReadExpiry(value, rule);
+    std::string* const place = TextOf(name, rule);
+    if (place == nullptr) {
+      return At(key.source(), UsageError(fmt::format("no key '{}' in a rule; known: {}", name, KnownKeys())));
+    }
+    const auto text = value.value_exact<std::string>();
+    if (!text) return At(value.source(), UsageError(fmt::format("'{}' takes a text in quotes", name)));
+    *place = OnOneLine(*text);
+    return At(value.source(), CheckText(name, *place));
+  }
+
+  Status ReadWords(const std::string& name, const toml::node& value, Expectation& rule) const {
+    return EachWord(name, value, [&](std::string_view word) {
+      const size_t before = rule.attrs.size();
+      const Status added = AddWord(name, word, ops_, rule);
+      for (size_t i = before; i < rule.attrs.size(); ++i) {
+        rule.attrs[i].where = fmt::format("{}:{}", file_, value.source().begin.line);
+      }
+      return added;
+    });
+  }
+
+  // One text, or a list of texts.
+  template <class F>
+  Status EachWord(std::string_view name, const toml::node& value, const F& add) const {
+    const auto one = [&](const toml::node& node) {
+      const auto text = node.value_exact<std::string>();
+      if (text && !Trim(*text).empty()) return At(node.source(), add(Trim(*text)));
+      return At(node.source(), UsageError(fmt::format("'{}' takes texts in quotes: \"a\" or [\"a\", \"b\"]", name)));
+    };
+    const toml::array* const list = value.as_array();
+    if (list == nullptr) return one(value);
+    if (list->empty()) return At(value.source(), UsageError(fmt::format("'{}' is an empty list", name)));
+    for (const toml::node& node : *list) {
+      if (auto added = one(node); !added) return added;
+    }
     return {};
   }
 
-  const std::string file_;
+  Status ReadExpiry(const toml::node& value, Expectation& rule) const {
+    const auto date = value.value_exact<toml::date>();
+    if (!date) return At(value.source(), UsageError("'expires' takes a date without quotes: expires = 2027-03-31"));
+    rule.expires = fmt::format("{:04}-{:02}-{:02}", date->year, date->month, date->day);
+    return {};
+  }
+
+  static Status CheckIds(const std::vector<Expectation>& rules) {
+    for (const Expectation& rule : rules) {
+      const auto first = std::ranges::find(rules, rule.id, &Expectation::id);
+      if (&*first == &rule) continue;
+      return UsageError(fmt::format("{}: the id '{}' is that of {}", rule.where, rule.id, first->where));
+    }
+    return {};
+  }
+
+  const std::string& file_;
   const OpCatalog& ops_;
-  std::string where_;
-  bool open_ = false;  // the last rule may go on
-  ExpectationFile result_;
 };
 
 }  // namespace
 
 Result<ExpectationFile> ParseExpectations(std::string_view text, const std::string& file, const OpCatalog& ops) {
-  Parser parser(file, ops);
-  int number = 0;
-  for (const std::string_view line : Split(text, '\n')) {
-    if (auto status = parser.Line(line, ++number); !status) return tl::unexpected(status.error());
+  const ExpectationReader reader(file, ops);
+  try {
+    return reader.Read(toml::parse(text, file));
+  } catch (const toml::parse_error& e) {
+    return tl::unexpected(reader.At(e.source(), UsageError(fmt::format("not TOML: {}", e.description()))).error());
   }
-  if (auto status = parser.End(); !status) return tl::unexpected(status.error());
-  return parser.Take();
 }
 
 Result<ExpectationFile> LoadExpectations(const std::string& path, const OpCatalog& ops) {

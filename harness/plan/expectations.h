@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expectation files: which results are known not to pass, by what is wrong with them, and why. A rule begins at the
-// left edge with its kind and its name; its lines are indented:
-//   known_failure int8-sums-in-f32
-//     case      op=matmul|conv dtype=i8-i8-i32 fill=normal c<32 c%2=1 shape.1>64    (attr_condition.h)
-//     backend   onednn library>=2.6 library<3.4 driver=... device=GLOB impl=GLOB
-//     declares  acc=f32               fields of the implementation's contract
-//     requires  acc=i32               fields of what the case demands
-//     fails     below_contract
-//     shows     channel=exceptional golden=nan got=finite|inf
-//     fault     library               or driver, device
-//     read      https://...           where the proof stands; without it, this file
-//     reason    int8 products are summed in f32
-// All of case, backend, declares, requires must hold; words are alternatives where '|' joins them, globs in dtype,
-// fill, device, impl and the backend's name. `fails` names verdicts, joined by commas: mismatch, below_contract,
-// nondeterministic, flaky, crash, timeout, error. `shows` narrows a mismatch by the channels that fail and by what
-// stands where something else should (nan, inf, -inf, finite). backend, fails and reason are needed. The short form,
-// one line, names cases and implementations by globs and knows neither version nor symptom; without verdicts it means
-// the first three:
-//   case glob | backend:implementation glob | known_failure or known_flake, and verdicts | reason
-// A failing result that a known_failure rule covers counts as known_failure; one that passes is an unexpected_pass and
-// fails the run, so that rules do not outlive their reason. A known_flake rule covers failing results and lets passing
-// ones pass. No rule covers a fault of memory. A line "established x86-64-avx2, x86-64-amx" says on which classes of
-// processors (results/processor_class.h) the file's rules were found to be complete. '#' begins a comment line.
+// Expectation files (TOML): which results are known not to pass, by what is wrong with them, and why. A waiver is one
+// of their rules with an owner and a date. A rule is a table:
+//   [[known_failure]]
+//   id = "int8-sums-in-f32"              needed, once in a file
+//   case = "conv/*"                      globs on case ids
+//   op = ["matmul", "conv"]
+//   dtype = "i8-i8-i32"                  globs, as for fill
+//   fill = ["special", "edges"]
+//   attributes = ["c<32", "c%2=1"]       (attr_condition.h); all have to hold
+//   backend = "onednn"                   needed; a glob, as implementation and device are
+//   implementation = "jit*"
+//   device = "NVIDIA H100*"              the name that is printed
+//   library = [">=2.6", "<3.4"]          all have to hold, as of driver; "2.6.3" is "=2.6.3"
+//   driver = ">=535.1"
+//   declares = "acc=f32"                 fields of the implementation's contract; all have to hold
+//   requires = "acc=i32"                 fields of what the case demands; all have to hold
+//   verdicts = ["below_contract"]        needed: mismatch, below_contract, nondeterministic, flaky, crash, timeout,
+//   error shows.channel = "exceptional"        of a mismatch: the channels that fail, and what stands where something
+//   else shows.golden = "nan"                 should (nan, inf, -inf, finite) shows.got = ["finite", "inf"] fault =
+//   "library"                    or driver, device read = "https://..."                 where the proof stands; without
+//   it, this file owner = "kernel team" expires = 2027-03-31                 the last day on which it holds reason =
+//   "int8 products are summed in f32"     needed
+// A result has to fit every key that is there; of several words one has to fit, unless said otherwise. A failing result
+// that a known_failure covers counts as known_failure; one that passes is an unexpected_pass and fails the run, so that
+// rules do not outlive their reason. A rule of [[known_flake]] covers failing results and lets passing ones pass. No
+// rule covers a fault of memory, and a rule that has expired covers nothing. The first that covers a result decides.
+// established = ["x86-64-avx2", "x86-64-amx"], at the file's top, says on which classes of processors
+// (results/processor_class.h) its rules were found to be complete.
 #pragma once
 
 #include <string>
@@ -41,11 +46,13 @@ namespace assay {
 using FieldValue = std::pair<std::string, std::string>;  // {"acc", "f32"}
 
 struct Expectation {
-  std::string name;   // "" of the short form
+  std::string id;
   std::string where;  // file:line
+  int line = 0;
   bool flake = false;
   // Lists are alternatives, and empty ones hold always, but for those of conditions, which all have to hold.
-  std::string case_glob = "*", backend_glob, implementation_glob = "*", device_glob = "*";
+  std::vector<std::string> case_globs;
+  std::string backend_glob, implementation_glob = "*", device_glob = "*";
   std::vector<const OpSchema*> ops;  // of the catalog
   std::vector<std::string> dtypes, fills;
   std::vector<AttrCondition> attrs;
@@ -53,7 +60,9 @@ struct Expectation {
   std::vector<FieldValue> declares, demands;
   std::vector<std::string> verdicts;  // that it covers
   std::vector<std::string> channels, golden, got;
-  std::string fault = "library", read_on, reason;
+  std::string fault = "library", read_on, reason, owner;
+  std::string expires;   // "2027-03-31", or "" for never
+  bool expired = false;  // that day has passed: set where the day is known
 };
 
 struct ExpectationFile {
@@ -75,8 +84,8 @@ bool IsAbout(const Expectation& rule, const Record& record, bool version = true)
 // Whether it covers this failure: the verdict, and of a mismatch what it shows.
 bool Covers(const Expectation& rule, const Record& record);
 
-// The first rule about this record that covers it, or, where none does, the first about it; nullptr where there is
-// none.
+// The first rule about this record that covers it and has not expired, or, where none does, the first about it; nullptr
+// where there is none.
 const Expectation* FindExpectation(const std::vector<Expectation>& rules, const Record& record);
 
 }  // namespace assay

@@ -18,7 +18,8 @@ struct CaseOptions {
   std::string filter = "*";
   std::vector<std::string> ops, dtypes;
   std::optional<std::string> shard;
-  std::optional<uint64_t> seed;  // replaces every case's seed
+  std::optional<std::filesystem::path> balance;  // a run by whose costs shards are made equal
+  std::optional<uint64_t> seed;                  // replaces every case's seed
 };
 
 // What workers may do beside what every driver needs.
@@ -66,8 +67,11 @@ struct RunOptions {
   std::string relations = "quick";        // all | quick | none
   std::string tier = "auto";              // auto | fast | reproducible
   bool store = true;
-  std::string progress = "auto";  // auto | bar | lines | none
-  std::string color = "auto";     // auto | always | never
+  size_t evidence = 0;                                 // --evidence: cases whose outputs are kept; 0: none are
+  std::optional<std::filesystem::path> evidence_seed;  // a file whose hash was handed in before
+  std::string challenge;                               // what whoever gets the evidence adds to the draw
+  std::string progress = "auto";                       // auto | bar | lines | none
+  std::string color = "auto";                          // auto | always | never
   bool profile = false;
   std::optional<std::filesystem::path> trace;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "golden/store/store.h"
 #include "harness/base/json_text.h"
 #include "harness/data/tensor.h"
 
@@ -16,7 +17,29 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kSchemaVersion = 2;  // 1 had no devices
 
+Json EntryJson(const PlanEntry& entry) {
+  Json object = {{"id", entry.id}, {"requirement", entry.requirement}};
+  if (!entry.tags.empty()) object["tags"] = entry.tags;
+  if (!entry.source.empty()) object["source"] = entry.source;
+  if (!entry.where.empty()) object["where"] = entry.where;
+  if (entry.shard >= 0) object["shard"] = entry.shard;
+  return object;
+}
+
 }  // namespace
+
+std::string SuiteHash(const std::vector<PlanEntry>& entries) {
+  std::string text;
+  for (PlanEntry entry : entries) {
+    entry.where.clear();  // a suite may lie elsewhere on another machine
+    text += DumpJson(EntryJson(entry)) + "\n";
+  }
+  return HashHex(HashBytes(text.data(), text.size()));
+}
+
+bool InShard(const PlanEntry& entry, const Shard& shard) {
+  return shard.count <= 1 || (entry.shard < 0 ? InShard(entry.id, shard) : entry.shard == shard.index);
+}
 
 std::string PlanHash(const std::vector<PlanEntry>& entries) {
   std::vector<std::string> lines;
@@ -28,31 +51,36 @@ std::string PlanHash(const std::vector<PlanEntry>& entries) {
 }
 
 Plan MakePlan(std::string suite, const SelectionOptions& options, const Selection& selection) {
-  Plan plan{std::move(suite), options.filter, options.shard, "", {}, {}};
+  Plan plan{.suite = std::move(suite), .filter = options.filter, .shard = options.shard};
   for (const PlannedCase& planned : selection.all) {
-    plan.entries.push_back({planned.spec.Id(), RequirementOf(planned), planned.tags, planned.source, planned.where});
+    const int shard = selection.shards.empty() ? -1 : selection.shards[plan.entries.size()];
+    plan.entries.push_back(
+        {planned.spec.Id(), RequirementOf(planned), planned.tags, planned.source, planned.where, shard});
   }
+  plan.tool_version = ASSAY_VERSION;
+  plan.generator_version = kGeneratorVersion, plan.golden_version = kGoldenVersion;
   plan.hash = PlanHash(plan.entries);
   return plan;
 }
 
 std::string PlanJson(const Plan& plan) {
   Json cases = Json::array();
-  for (const PlanEntry& entry : plan.entries) {
-    Json object = {{"id", entry.id}, {"requirement", entry.requirement}};
-    if (!entry.tags.empty()) object["tags"] = entry.tags;
-    if (!entry.source.empty()) object["source"] = entry.source;
-    if (!entry.where.empty()) object["where"] = entry.where;
-    cases.push_back(std::move(object));
-  }
+  for (const PlanEntry& entry : plan.entries) cases.push_back(EntryJson(entry));
   Json json = {{"schema_version", kSchemaVersion},
                {"plan_hash", plan.hash},
                {"suite", plan.suite},
                {"filter", plan.filter},
                {"shard_index", plan.shard.index},
                {"shard_count", plan.shard.count},
+               {"tool_version", plan.tool_version},
+               {"generator_version", plan.generator_version},
+               {"golden_version", plan.golden_version},
                {"devices", Json::array()}};
-  for (const PlanDevice& c : plan.devices) json["devices"].push_back({{"backend", c.backend}, {"device", c.device}});
+  for (const PlanDevice& c : plan.devices) {
+    Json device = {{"backend", c.backend}, {"device", c.device}};
+    if (c.shard >= 0) device["shard"] = c.shard;
+    json["devices"].push_back(std::move(device));
+  }
   json["cases"] = std::move(cases);
   // A filter comes from a command line and may hold bytes that are not UTF-8.
   return DumpJson(json, 1) + "\n";
@@ -66,22 +94,25 @@ Result<Plan> ParsePlanJson(std::string_view text) {
           fmt::format("plan.json has schema version {}, this program reads {}; use the version that wrote it", version,
                       kSchemaVersion));
     }
-    Plan plan{json.at("suite"),
-              json.at("filter"),
-              {json.at("shard_index"), json.at("shard_count")},
-              json.at("plan_hash"),
-              {},
-              {}};
+    Plan plan{.suite = json.at("suite"),
+              .filter = json.at("filter"),
+              .shard = {json.at("shard_index"), json.at("shard_count")},
+              .hash = json.at("plan_hash"),
+              .tool_version = json.value("tool_version", ""),
+              .generator_version = json.value("generator_version", 0),
+              .golden_version = json.value("golden_version", 0)};
     if (plan.shard.count < 1 || plan.shard.index < 0 || plan.shard.index >= plan.shard.count) {
       return UsageError(fmt::format(
           "plan.json was changed: shard_index {} of shard_count {} is no part of a plan; take it from a copy",
           plan.shard.index, plan.shard.count));
     }
-    for (const Json& device : json.at("devices")) plan.devices.push_back({device.at("backend"), device.at("device")});
+    for (const Json& device : json.at("devices")) {
+      plan.devices.push_back({device.at("backend"), device.at("device"), device.value("shard", -1)});
+    }
     for (const Json& object : json.at("cases")) {
       plan.entries.push_back({object.at("id"), object.at("requirement"),
                               object.value("tags", std::vector<std::string>()), object.value("source", ""),
-                              object.value("where", "")});
+                              object.value("where", ""), object.value("shard", -1)});
     }
     if (PlanHash(plan.entries) != plan.hash) {
       return UsageError(fmt::format("plan.json was changed: its cases hash to {}, not to the {} it states",

@@ -16,12 +16,14 @@ struct PlanEntry {
   std::string requirement;  // RequirementOf: never empty, the default is written out
   std::vector<std::string> tags;
   std::string source, where;
+  int shard = -1;  // that it was given to by --balance, or is of in a merged run; -1: that of its hash
   bool operator==(const PlanEntry&) const = default;
 };
 
 // A device of a backend, or a backend that has none (device "").
 struct PlanDevice {
   std::string backend, device;
+  int shard = -1;  // of a merged run: that only this shard's cases were run on it; -1: all cases
   bool operator==(const PlanDevice&) const = default;
 };
 
@@ -35,11 +37,20 @@ struct Plan {
   std::string hash;  // PlanHash(entries)
   std::vector<PlanEntry> entries;
   std::vector<PlanDevice> devices;  // in order; devices of one name are listed once each
+  // What made inputs and golden values; "" and 0 in plans of versions that did not say.
+  std::string tool_version;
+  int generator_version = 0, golden_version = 0;
   bool operator==(const Plan&) const = default;
 };
 
 // xxh3-64 over the sorted lines "id<TAB>requirement": the order, the tags, the shard and the devices do not count.
 std::string PlanHash(const std::vector<PlanEntry>& entries);
+
+// xxh3-64 over all that is said of all cases: equal in parts of one run, and in none other.
+std::string SuiteHash(const std::vector<PlanEntry>& entries);
+
+// Whether the case is one of the shard: each is of a whole run.
+bool InShard(const PlanEntry& entry, const Shard& shard);
 
 Plan MakePlan(std::string suite, const SelectionOptions& options, const Selection& selection);
 

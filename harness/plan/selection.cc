@@ -113,8 +113,16 @@ Result<Selection> Select(const std::vector<PlannedCase>& suite, const SelectionO
       return tl::unexpected(merged.error());
     }
   }
-  std::ranges::copy_if(selection.all, std::back_inserter(selection.cases),
-                       [&](const PlannedCase& planned) { return InShard(planned.spec.Id(), options.shard); });
+  if (options.balance && options.shard.count > 1) {
+    std::vector<std::string> ids;
+    for (const PlannedCase& planned : selection.all) ids.push_back(planned.spec.Id());
+    selection.shards = BalanceShards(ids, *options.balance, options.shard.count);
+  }
+  for (size_t i = 0; i < selection.all.size(); ++i) {
+    const bool in_shard = selection.shards.empty() ? InShard(selection.all[i].spec.Id(), options.shard)
+                                                   : selection.shards[i] == options.shard.index;
+    if (in_shard) selection.cases.push_back(selection.all[i]);
+  }
   if (selection.all.empty()) {
     selection.empty = EmptyReason::kNoMatch;
     selection.empty_message =

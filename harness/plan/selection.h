@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/plan/balance.h"
 #include "harness/plan/suite.h"
 
 namespace assay {
@@ -48,7 +49,8 @@ struct SelectionOptions {
   std::vector<std::string> dtypes;    // a case's whole list ("bf16-bf16-f32") or any one of its dtypes; empty: all
   std::vector<std::string> backends;  // empty: all
   Shard shard;
-  std::string origin;  // where the cases come from, for messages: "suite smoke"
+  std::optional<CaseCosts> balance;  // shards are made equal by it; else cases go by their hash
+  std::string origin;                // where the cases come from, for messages: "suite smoke"
 };
 
 enum class EmptyReason {
@@ -59,6 +61,7 @@ enum class EmptyReason {
 
 struct Selection {
   std::vector<PlannedCase> all;    // of every shard, in suite order, each case once: what plan.json lists
+  std::vector<int> shards;         // of each of `all`, where they are balanced; else empty
   std::vector<PlannedCase> cases;  // of this shard
   EmptyReason empty = EmptyReason::kNone;
   std::string empty_message;  // what to say then

@@ -13,6 +13,7 @@
 #include "harness/data/tensor.h"
 #include "harness/judge/verdict.h"
 #include "harness/plan/catalog.h"
+#include "harness/results/environment.h"
 #include "harness/results/missing.h"
 
 namespace assay {
@@ -24,7 +25,7 @@ std::vector<std::string> ShippedFiles() {
   std::vector<std::string> files;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".expect") files.push_back(it->path().string());
+    if (it->path().filename() == "known_issues.toml") files.push_back(it->path().string());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -49,11 +50,30 @@ std::string ExpectedText(const Expectation& rule) {
 
 // A rule that would cover the failure in another version: the defect may reach further than was known.
 std::string OtherVersion(const std::vector<Expectation>& rules, const Record& record) {
-  const auto covers = [&](const Expectation& rule) { return IsAbout(rule, record, false) && Covers(rule, record); };
+  const auto covers = [&](const Expectation& rule) {
+    return !rule.expired && IsAbout(rule, record, false) && Covers(rule, record);
+  };
   const auto rule = std::ranges::find_if(rules, covers);
   if (rule == rules.end()) return "";
   return fmt::format(" [as {} of other versions says: {}; this is library '{}', driver '{}']", rule->where,
                      rule->reason, record.library_version, record.driver);
+}
+
+// Whose rule it is, and until when.
+std::string OwnerText(const Expectation& rule) {
+  std::string text;
+  if (!rule.owner.empty()) text += ", of " + rule.owner;
+  if (!rule.expires.empty()) text += ", until " + rule.expires;
+  return text;
+}
+
+// A rule that covered the failure until its day.
+std::string ExpiredRule(const std::vector<Expectation>& rules, const Record& record) {
+  const auto covers = [&](const Expectation& r) { return r.expired && IsAbout(r, record) && Covers(r, record); };
+  const auto rule = std::ranges::find_if(rules, covers);
+  if (rule == rules.end()) return "";
+  return fmt::format(" [{} has expired ({}{}): mend what it waives, or renew it]", rule->where, rule->id,
+                     OwnerText(*rule));
 }
 
 }  // namespace
@@ -70,6 +90,8 @@ Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files)
     auto file = LoadExpectations(path, ops);
     if (!file) return tl::unexpected(file.error());
     for (Expectation& rule : file->rules) {
+      // Days are compared as text, and in UTC, so that a list means the same everywhere.
+      rule.expired = !rule.expires.empty() && rule.expires < TimestampUtc().substr(0, rule.expires.size());
       if (!file->established.empty()) set.established.push_back({rule.backend_glob, file->established});
       set.rules.push_back(std::move(rule));
     }
@@ -85,21 +107,33 @@ void ApplyExpectations(const std::vector<Expectation>& rules, bool memory_fault,
   const bool failed = *verdict != Verdict::kPass && *verdict != Verdict::kInconclusive;
   const Expectation* rule = FindExpectation(rules, record);
   if (rule == nullptr) {
-    if (failed) record.reason += OtherVersion(rules, record);
+    if (failed) {
+      const std::string expired = ExpiredRule(rules, record);
+      record.reason += expired.empty() ? OtherVersion(rules, record) : expired;
+    }
   } else if (failed && (memory_fault || !Covers(*rule, record))) {
     record.reason = fmt::format("{} [{} expects another failure: {}]", record.reason, rule->where, ExpectedText(*rule));
   } else if (failed) {
     record.outcome = rule->flake ? "known_flake" : "known_failure";
-    record.known_issue = rule->name.empty() ? rule->where : rule->name;
+    record.known_issue = rule->id;
     record.fault = rule->fault;
     record.read_on = rule->read_on.empty() ? rule->where : rule->read_on;
     record.known_reason = rule->reason, record.known_where = rule->where;
-    record.reason = fmt::format("{} [known: {}, {}]", record.reason, rule->reason, rule->where);
+    record.known_owner = rule->owner, record.known_expires = rule->expires;
+    record.reason = fmt::format("{} [known: {}, {}{}]", record.reason, rule->reason, rule->where, OwnerText(*rule));
   } else if (!rule->flake && *verdict == Verdict::kPass) {
     record.outcome = "unexpected_pass";
     record.reason =
         fmt::format("it passes although {} says: {}; remove or narrow that rule", rule->where, rule->reason);
   }
+}
+
+std::vector<std::string> FindExpiredRules(const std::vector<Expectation>& rules) {
+  std::vector<std::string> expired;
+  for (const Expectation& rule : rules) {
+    if (rule.expired) expired.push_back(fmt::format("{} ({}{})", rule.where, rule.id, OwnerText(rule)));
+  }
+  return expired;
 }
 
 std::vector<std::string> FindUnusedRules(const std::vector<Expectation>& rules, const std::vector<Record>& records) {

@@ -21,13 +21,17 @@ struct ExpectationSet {
 };
 
 // `files` as given with --expectations ("none": no file at all); without any, those that the backends ship:
-// share/assay/expectations/*.expect beside the program, or backends/*/*.expect of the source tree when it runs from its
+// share/assay/expectations/*/known_issues.toml beside the program, or those in backends/ of the source tree when it runs
+// from its
 // build folder.
 Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files);
 
 // Sets the outcome (and the reason, when a rule decides) of a judged record. `memory_fault`: it overwrote guards,
 // changed inputs or left elements unwritten, which no rule covers.
 void ApplyExpectations(const std::vector<Expectation>& rules, bool memory_fault, Record& record);
+
+// "file:line (id, of owner, until day)" of those whose day has passed.
+std::vector<std::string> FindExpiredRules(const std::vector<Expectation>& rules);
 
 // "file:line" of those that are about none of the records.
 std::vector<std::string> FindUnusedRules(const std::vector<Expectation>& rules, const std::vector<Record>& records);

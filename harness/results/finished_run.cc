@@ -75,7 +75,7 @@ Result<FinishedRun> ReadRun(const fs::path& dir) {
   }
   run.strict = run.strict || IsConformance(SuiteAlone(plan->suite));
   for (Record& missing : MakeMissingRecords(*plan, *offers, run.records)) run.records.push_back(std::move(missing));
-  const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry.id, plan->shard); };
+  const auto in_shard = [&](const PlanEntry& entry) { return InShard(entry, plan->shard); };
   if (std::ranges::none_of(plan->entries, in_shard)) run.empty = EmptyShardText(plan->shard, plan->entries.size());
   return run;
 }

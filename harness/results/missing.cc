@@ -38,9 +38,11 @@ std::map<std::string, CaseCounts> CountByCase(const std::vector<Offer>& offers, 
 }
 
 // How many records each place should have: a device that made no offer has one, which says why.
-PlaceCounts Planned(const std::vector<PlanDevice>& devices, const CaseCounts& counts) {
+PlaceCounts Planned(const std::vector<PlanDevice>& devices, int shard, const CaseCounts& counts) {
   PlaceCounts planned;
-  for (const PlanDevice& device : devices) ++planned[{device.backend, device.device, ""}];
+  for (const PlanDevice& device : devices) {
+    if (device.shard < 0 || device.shard == shard) ++planned[{device.backend, device.device, ""}];
+  }
   for (const Offer* offer : counts.offers) {
     --planned[{offer->backend, offer->device, ""}];
     for (const std::string& name : offer->implementations) ++planned[{offer->backend, offer->device, name}];
@@ -119,11 +121,11 @@ std::vector<Record> MakeMissingRecords(const Plan& plan, const std::vector<Offer
   const CaseCounts none;
   std::vector<Record> missing;
   for (const PlanEntry& entry : plan.entries) {
-    if (!InShard(entry.id, plan.shard)) continue;
+    if (!InShard(entry, plan.shard)) continue;
     const auto it = cases.find(entry.id);
     const CaseCounts& counts = it == cases.end() ? none : it->second;
     if (counts.ran_nowhere) continue;
-    for (const auto& [place, planned] : Planned(plan.devices, counts)) {
+    for (const auto& [place, planned] : Planned(plan.devices, entry.shard, counts)) {
       const auto recorded = counts.recorded.find(place);
       const int64_t have = recorded == counts.recorded.end() ? 0 : recorded->second;
       for (int64_t n = have; n < planned; ++n) missing.push_back(MissingRecord(plan, entry, place));

@@ -2,6 +2,7 @@
 #include "harness/run/prepared_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "harness/cases/host_memory.h"
 #include "harness/results/exit_code.h"
@@ -81,6 +82,10 @@ tl::expected<void, Refusal> AddExpectations(const RunOptions& options, PreparedR
   if (!expectations) return Usage(expectations.error());
   run.expectations = *std::move(expectations);
   if (!run.expectations.note.empty()) notes.push_back(run.expectations.note);
+  if (const auto expired = FindExpiredRules(run.expectations.rules); !expired.empty()) {
+    notes.push_back(
+        fmt::format("waivers that have expired, so that what they cover fails: {}", fmt::join(expired, "; ")));
+  }
   return {};
 }
 

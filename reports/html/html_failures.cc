@@ -104,7 +104,9 @@ std::string KnownSection(const Page& page) {
         "class=\"why\">{}</span></summary>\n<p class=\"quiet\">{}</p><ul>{}</ul></details>\n",
         Chip(first.outcome, fmt::format("{} {}", cause.members.size(), first.outcome)), Escaped(first.backend),
         Escaped(cause.reason),
-        Escaped(cause.read_on.empty() ? cause.where : cause.where + "; read on: " + cause.read_on), links);
+        Escaped(cause.waiver + (cause.waiver.empty() ? "" : "; ") + cause.where +
+                (cause.read_on.empty() ? "" : "; read on: " + cause.read_on)),
+        links);
   }
   if (out.empty()) return out;
   return "<p class=\"note\">Each is a " + Term("known failure") +

@@ -243,9 +243,9 @@ class Profile(Cli):
         self.assertFalse((self.dir / "new.json").exists())
         self.fails(2, "--trace kept.txt: what is there is no trace, and stays; give another name, or remove it", "run",
                    "--case", CASE, "--trace", "kept.txt")
-        (self.dir / "own.expect").write_text("")
-        self.fails(2, "--trace own.expect: a list of expectations is read from this file", "run", "--case", CASE,
-                   "--expectations", "own.expect", "--trace", "own.expect")
+        (self.dir / "own.toml").write_text("")
+        self.fails(2, "--trace own.toml: a list of expectations is read from this file", "run", "--case", CASE,
+                   "--expectations", "own.toml", "--trace", "own.toml")
         (self.dir / "own.suite").write_text("matmul dtypes=f32 m=2 n=2 k=2\n")
         (self.dir / "link").symlink_to("own.suite")
         self.fails(2, "--trace link: the suite is read from this file", "run", "--suite", "own", "--trace", "link",

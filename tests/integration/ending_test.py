@@ -17,6 +17,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
+from own_folder import rule
 from program import ASSAY, CASE, Cli, PLUGIN
 
 OTHER_CASE = "matmul/f32/m=5,n=3,k=7/fill=normal/seed=0"
@@ -152,8 +153,8 @@ class Ending(Base):
         self.assertIn("no plan.json", done.stderr)
 
     def test_a_report_has_the_exit_code_of_its_run(self):
-        rules = self.dir / "rules.expect"
-        rules.write_text("matmul/* | misbehaving:* | known_failure | that is what it is for\n")
+        rules = self.dir / "rules.toml"
+        rules.write_text(rule("misbehaving", case="matmul/*"))
         for name, options, code in (("ok", (), 0), ("drop_last_k", (), 1), ("segfault", (), 3),
                                     ("ok", ("--strict",), 0),
                                     ("drop_last_k", ("--expectations", str(rules)), 0),
@@ -295,8 +296,8 @@ class Output(Base):
 
     def unused_rule(self):
         """A file that gives rise to a message."""
-        (self.dir / "unused.expect").write_text("conv/* | cpu:* | known_failure | of no case of this run\n")
-        return "unused.expect"
+        (self.dir / "unused.toml").write_text(rule("cpu", case="conv/*"))
+        return "unused.toml"
 
     def test_messages_that_cannot_be_shown_are_left_out(self):
         with open("/dev/full", "w") as full:
@@ -362,9 +363,9 @@ class Folder(Base):
 
     def test_the_lines_to_paste_work_where_they_say(self):
         shutil.copy2(PLUGIN, self.dir / "it's a plugin.so")
-        (self.dir / "rules.expect").write_text("fft/* | * | known_failure | another operator\n")
+        (self.dir / "rules.toml").write_text(rule("*", case="fft/*"))
         _, records = self.run_cases("--case", CASE, "--plugin", "bad=it's a plugin.so", "--backend", "bad", "--impl",
-                                    "drop_last_k", "--expectations", "rules.expect", "--no-perf")
+                                    "drop_last_k", "--expectations", "rules.toml", "--no-perf")
         record = records[0]
         lines = self.text("reproduce.txt", f"out/{record['failure_dir']}").splitlines()
         checks = [line for line in lines if " check " in line]

@@ -7,6 +7,7 @@ import sys
 import unittest
 
 from dumped_tensors import ASSAY, Base, PLUGIN, safetensors_header
+from own_folder import rule
 
 
 class FailureFolder(Base):
@@ -98,10 +99,10 @@ class FailureFolder(Base):
         self.assertEqual(again.returncode, 1, again.stderr)
 
     def test_a_known_failure_gets_no_folder(self):
-        (self.dir / "rules.expect").write_text("matmul/* | misbehaving:nan_result | known_failure | it makes NaN\n")
+        (self.dir / "rules.toml").write_text(rule("misbehaving", case="matmul/*", implementation="nan_result"))
         case = "matmul/f32/m=17,n=9,k=64/fill=normal/seed=0"
         done, records = self.run_case(case, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "nan_result",
-                                      "--no-perf", "--expectations", "rules.expect")
+                                      "--no-perf", "--expectations", "rules.toml")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual(records["nan_result"]["failure_dir"], "")
         self.assertFalse((self.dir / "out/failures").exists())

@@ -13,6 +13,7 @@ import sys
 import termios
 import unittest
 
+from own_folder import rule
 from program import ASSAY, CASE, Cli, PLUGIN
 
 
@@ -157,8 +158,8 @@ class Misbehaviour(Cli):
         program = self.dir / "a folder/assay"
         program.parent.mkdir()
         shutil.copy2(ASSAY, program)
-        rules = self.dir / "my rules.expect"
-        rules.write_text("fft/* | * | known_failure | another operator\n")
+        rules = self.dir / "my rules.toml"
+        rules.write_text(rule("*", case="fft/*"))
         for variable in ("ASSAY_PLUGIN_FILES", "ASSAY_ADD_PLUGIN_FILES"):
             with self.subTest(variable):
                 done = subprocess.run([str(program), "run", "--case", CASE, "--backend", "misbehaving", "--impl",
@@ -270,8 +271,8 @@ class Misbehaviour(Cli):
                 self.assertIsNone(once["time_median_s"])
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertIn("1 flaky, 1 pass", done.stdout)
-        rules = self.dir / "rules.expect"
-        rules.write_text("matmul/* | misbehaving:crash_once | known_flake flaky | once\n")
+        rules = self.dir / "rules.toml"
+        rules.write_text(rule("misbehaving", "known_flake", implementation="crash_once", verdicts="flaky"))
         done, records = self.run_cases(*words, "--no-perf", "--expectations", str(rules), out="known",
                                        env={"ASSAY_ONCE_FILE": str(file)})
         outcomes = {r["implementation"]: r["outcome"] for r in records}
@@ -289,32 +290,83 @@ class Misbehaviour(Cli):
 
     def test_a_rule_with_a_slip_is_refused_and_one_about_nothing_is_named(self):
         words = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok", "--no-perf")
-        rules = self.dir / "rules.expect"
-        for text, what in (("matmull/* | misbehaving:ok | known_failure | why\n", "'matmull/*' names no operator"),
-                           ("matmul/* | misbehaving:ok | known_failure mismach | why\n", "'mismach' is not one of"),
-                           ("known_failure a\n  case op=matmul kk=3\n  backend x\n  fails crash\n  reason why\n",
-                            "matmul has no key 'kk'"),
-                           ("known_failure a\n  verdict crash\n", "'verdict' is no line of a rule")):
+        rules = self.dir / "rules.toml"
+        for text, what in ((rule("misbehaving", case="matmull/*"), "'matmull/*' names no operator"),
+                           (rule("misbehaving", verdicts="mismach"), "'mismach' is not one of"),
+                           (rule("x", op="matmul", attributes="kk=3"), "matmul has no key 'kk'"),
+                           (rule("x", verdict="crash"), "no key 'verdict' in a rule"),
+                           (rule("x", reason=""), "'reason' is empty")):
             rules.write_text(text)
             done = self.assay("run", *words, "--expectations", str(rules))
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(f"{rules}:", done.stderr)
             self.assertIn(what, done.stderr)
-        rules.write_text("matmul/f32/* | misbehavng:* | known_flake | why\n")
+        rules.write_text(rule("misbehavng", "known_flake", case="matmul/f32/*"))
         done, _ = self.run_cases(*words, "--expectations", str(rules))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"expectations about no result of this run: {rules}:1", done.stderr)
 
     def test_an_expectation_makes_a_known_failure_and_catches_a_stale_one(self):
-        rules = self.dir / "rules.expect"
-        rules.write_text("matmul/* | misbehaving:drop_last_k | known_failure | it drops the last k\n")
+        rules = self.dir / "rules.toml"
+        rules.write_text(rule("misbehaving", implementation="drop_last_k"))
         done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl",
                                        "drop_last_k", "--expectations", str(rules))
         self.assertEqual((done.returncode, records[0]["verdict"], records[0]["outcome"]), (0, "mismatch", "known_failure"))
-        rules.write_text("matmul/* | misbehaving:ok | known_failure | once it was broken\n")
+        rules.write_text(rule("misbehaving", implementation="ok"))
         done, records = self.run_cases("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok",
                                        "--expectations", str(rules), out="stale")
         self.assertEqual((done.returncode, records[0]["verdict"], records[0]["outcome"]), (1, "pass", "unexpected_pass"))
+
+    def test_a_proposed_list_waives_what_failed_once_somebody_has_stated_why(self):
+        words = ("--case", CASE, "--case", CASE.replace("m=17", "m=18"), "--plugin", PLUGIN, "--backend", "misbehaving",
+                 "--impl", "drop_last_k,ok,segfault", "--no-perf")
+        done, records = self.run_cases(*words)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        proposed = self.assay("expectations", "propose", "out")
+        self.assertEqual(proposed.returncode, 0, proposed.stderr)
+        rules = self.dir / "rules.toml"
+        rules.write_text(proposed.stdout)
+        for words_of_check in (("expectations", "check", str(rules)), ("run", *words, "--expectations", str(rules))):
+            done = self.assay(*words_of_check)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertRegex(done.stderr, r"rules.toml:\d+: '(owner|reason)' is empty")
+        rules.write_text(proposed.stdout.replace('owner = ""', 'owner = "me"').replace('reason = ""', 'reason = "so it is"'))
+        done = self.assay("expectations", "check", str(rules))
+        self.assertEqual((done.returncode, len(done.stdout.splitlines())), (0, 2), done.stdout + done.stderr)
+        done, records = self.run_cases(*words, "--expectations", str(rules), out="waived")
+        outcomes = {(r["implementation"], r["outcome"]) for r in records}
+        self.assertEqual(outcomes, {("ok", "pass"), ("drop_last_k", "known_failure"), ("segfault", "known_failure")})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("expectations about no result", done.stderr)
+        self.fails(4, "nothing failed in waived", "expectations", "propose", "waived")
+        # No rule reaches further than what failed.
+        other = CASE.replace("m=17", "m=19")
+        done, records = self.run_cases("--case", other, *words[4:], "--expectations", str(rules), out="other")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertNotIn("known_failure", {r["outcome"] for r in records})
+
+    def test_a_waiver_is_named_in_every_report_and_fails_once_it_has_expired(self):
+        rules = self.dir / "rules.toml"
+        words = ("--case", CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "drop_last_k", "--no-perf",
+                 "--expectations", str(rules))
+        keys = {"id": "K-17", "owner": "kernel team", "reason": "drops <the> last k", "device": "*"}
+        rules.write_text(rule("misbehaving", expires="2999-12-31", **keys))
+        done, records = self.run_cases(*words, out="valid")
+        self.assertEqual((done.returncode, records[0]["outcome"]), (0, "known_failure"), done.stderr)
+        self.assertEqual((records[0]["known_issue"], records[0]["known_owner"], records[0]["known_expires"]),
+                         ("K-17", "kernel team", "2999-12-31"))
+        texts = [done.stdout, *((self.dir / "valid" / name).read_text()
+                                for name in ("summary.md", "report.html", "junit.xml"))]
+        for text in texts:
+            self.assertIn("of kernel team, until 2999-12-31", text)
+            self.assertIn(f"{rules}:1", text)
+        self.assertIn("K-17", done.stdout)
+        rules.write_text(rule("misbehaving", expires="2020-02-29", **keys))
+        done, records = self.run_cases(*words, out="expired")
+        self.assertEqual((done.returncode, records[0]["outcome"]), (1, "mismatch"), done.stderr)
+        self.assertIn(f"waivers that have expired, so that what they cover fails: {rules}:1 (K-17, of kernel team, until "
+                      "2020-02-29)", done.stderr)
+        self.assertIn("has expired (K-17, of kernel team, until 2020-02-29)", records[0]["reason"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every test that runs the program needs: a folder of its own, and an environment in which nothing that the caller
 has set selects cases or plugins, with an empty golden store and a folder of the plugins in that folder."""
+import json
 import os
 import pathlib
 import tempfile
@@ -21,3 +22,11 @@ class OwnFolder(unittest.TestCase):
 
     def tearDown(self):
         self.folder.cleanup()
+
+
+def rule(backend, kind="known_failure", **keys):
+    """A rule of an expectation file; keys that have to be there and are not given are what a test seldom asks about."""
+    keys = {"id": "a-rule", "backend": backend, "verdicts": ["mismatch", "below_contract", "nondeterministic"],
+            "reason": "why", **keys}
+    lines = [f"{key.replace('_', '.')} = {value if key == 'expires' else json.dumps(value)}" for key, value in keys.items()]
+    return "\n".join([f"[[{kind}]]", *lines, ""])

@@ -153,6 +153,9 @@ void CaseRunner::FillRecord(const Device& device, Attempt& attempt) const {
   attempt.record.reproduce = ReproductionLine(settings_, context_.planned(), device, attempt.implementation);
   SetAttempt(attempt.record, context_.problem(), attempt);
   attempt.findings.reset();
+  if (settings_.keep_outputs && !attempt.outputs.empty()) {
+    settings_.keep_outputs(attempt.record, context_.problem(), attempt.outputs);
+  }
 }
 
 }  // namespace assay

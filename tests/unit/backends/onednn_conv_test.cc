@@ -107,7 +107,7 @@ std::vector<double> WithPixel(const ConvCase& conv, const std::string& implement
   return got;
 }
 
-// The proof of a known issue (backends/onednn/known_issues.expect): the bf16 dot product takes channels in pairs, and
+// The proof of a known issue (backends/onednn/known_issues.toml): the bf16 dot product takes channels in pairs, and
 // where the last is alone its partner is what lies behind it in memory, times a weight of zero. Only an infinity or
 // NaN shows it. oneDNN knows ("one might assume that x_g is neither Inf nor Nan",
 // jit_avx512_core_bf16_conv_kernel.cpp).

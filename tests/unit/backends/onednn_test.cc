@@ -92,7 +92,7 @@ TEST(OneDnn, SumsBf16InF32) {
   if (!reason.empty()) GTEST_SKIP() << reason;
 }
 
-// The proof of a known issue (backends/onednn/known_issues.expect): a NaN begins the maximum anew, in the vector
+// The proof of a known issue (backends/onednn/known_issues.toml): a NaN begins the maximum anew, in the vector
 // kernels that of its lane. Where the largest element stands before it, the result is neither NaN nor the largest of
 // the rest.
 TEST(OneDnn, MaximaForgetAtMostWhatStandsBeforeANaN) {

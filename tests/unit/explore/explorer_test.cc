@@ -150,8 +150,12 @@ TEST_F(Exploring, ACrashIsMadeSmallAndTheRunGoesOn) {
 
 TEST_F(Exploring, WhatAnExpectationExplainsIsNoFailure) {
   session_->behave = Doing({.wrong = true}, [](const FakeCall& call) { return call.what == Asked::kExecute; });
-  loop_.expectations =
-      ParseExpectations("matmul/* | fake:* | known_flake | it is wrong", "rules", Catalog()).value().rules;
+  loop_.expectations = ParseExpectations(
+                           "[[known_flake]]\nid = 'a'\nbackend = 'fake'\nverdicts = ['mismatch', 'below_contract']\n"
+                           "reason = 'it is wrong'",
+                           "rules", Catalog())
+                           .value()
+                           .rules;
   Explore();
   EXPECT_EQ(failures_, 0u);
   EXPECT_EQ(Suite(), "");

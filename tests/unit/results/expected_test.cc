@@ -14,71 +14,85 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Record After(const std::string& how, const std::string& verdict, bool memory_fault = false) {
-  const auto file = ParseExpectations("matmul/* | a:b | " + how + " | it is known\n", "f", Catalog());
+std::vector<Expectation> Rule(const std::string& kind, const std::string& lines) {
+  const std::string head = "[[" + kind + "]]\nid = 'sums'\nbackend = 'a'\nreason = 'it is known'\n";
+  return ParseExpectations(head + lines, "f", Catalog()).value().rules;
+}
+
+Record Judged(const std::string& verdict) {
   Record r;
   r.case_id = "matmul/f32/m=1,n=1,k=1/fill=normal/seed=0", r.op = "matmul";
-  r.backend = "a", r.implementation = "b", r.reason = "why";
+  r.backend = "a", r.implementation = "b", r.reason = "why", r.library_version = "A 2.6.3";
   r.verdict = r.outcome = verdict;
-  ApplyExpectations(file.value().rules, memory_fault, r);
+  return r;
+}
+
+// `covered`: as TOML has it.
+Record After(const std::string& kind, const std::string& covered, const std::string& verdict,
+             bool memory_fault = false) {
+  Record r = Judged(verdict);
+  ApplyExpectations(Rule(kind, "verdicts = " + covered), memory_fault, r);
   return r;
 }
 
 TEST(Expected, OnlyTheVerdictsOfTheRuleAreKnown) {
-  for (const char* verdict : {"mismatch", "below_contract", "nondeterministic"}) {
-    EXPECT_EQ(After("known_failure", verdict).outcome, "known_failure");
+  for (const std::string verdict : {"mismatch", "below_contract", "nondeterministic", "crash", "timeout", "error"}) {
+    EXPECT_EQ(After("known_failure", "'" + verdict + "'", verdict).outcome, "known_failure");
+    const std::string other = verdict == "crash" ? "error" : "crash";
+    EXPECT_EQ(After("known_failure", "'" + other + "'", verdict).outcome, verdict);
   }
-  for (const char* verdict : {"crash", "timeout", "error"}) {
-    EXPECT_EQ(After("known_failure", verdict).outcome, verdict);
-    EXPECT_EQ(After(std::string("known_failure ") + verdict, verdict).outcome, "known_failure");
-  }
-  const Record other = After("known_failure below_contract", "mismatch");
-  EXPECT_EQ(other.outcome, "mismatch");
+  const Record other = After("known_failure", "'below_contract'", "mismatch");
   EXPECT_THAT(other.reason, HasSubstr("f:1 expects another failure: below_contract"));
-  EXPECT_EQ(After("known_failure below_contract", "pass").outcome, "unexpected_pass");
+  EXPECT_EQ(After("known_failure", "'below_contract'", "pass").outcome, "unexpected_pass");
+  EXPECT_EQ(After("known_flake", "'below_contract'", "pass").outcome, "pass");
 }
 
 TEST(Expected, NoRuleCoversAFaultOfMemory) {
-  EXPECT_EQ(After("known_failure mismatch", "mismatch", true).outcome, "mismatch");
-  EXPECT_EQ(After("known_flake", "mismatch", true).outcome, "mismatch");
+  EXPECT_EQ(After("known_failure", "'mismatch'", "mismatch", true).outcome, "mismatch");
+  EXPECT_EQ(After("known_flake", "'mismatch'", "mismatch", true).outcome, "mismatch");
 }
 
 TEST(Expected, NoRuleCoversAFaultOfTheHarness) {
-  const auto file = ParseExpectations("matmul/* | a:b | known_failure error | it is known\n", "f", Catalog());
-  Record r;
-  r.case_id = "matmul/f32/m=1,n=1,k=1/fill=normal/seed=0", r.op = "matmul", r.backend = "a", r.implementation = "b";
-  r.verdict = r.outcome = "error";
-  Record of_the_harness = r;
+  Record of_the_harness = Judged("error");
   of_the_harness.fault = "assay";
-  ApplyExpectations(file.value().rules, false, r);
-  ApplyExpectations(file.value().rules, false, of_the_harness);
-  EXPECT_EQ(r.outcome, "known_failure");
+  ApplyExpectations(Rule("known_failure", "verdicts = 'error'"), false, of_the_harness);
+  EXPECT_EQ(After("known_failure", "'error'", "error").outcome, "known_failure");
   EXPECT_EQ(of_the_harness.outcome, "error");
   EXPECT_EQ(of_the_harness.fault, "assay");
 }
 
-constexpr const char* kVersioned =
-    "known_failure sums\n  case op=matmul\n  backend a library=2.6\n  fails mismatch\n  fault driver\n"
-    "  reason it is known\n  read https://example.org\n";
-
 TEST(Expected, AKnownFailureSaysWhatIsAtFaultAndWhereToReadOn) {
-  const std::vector<Expectation> rules = ParseExpectations(kVersioned, "f", Catalog()).value().rules;
-  Record known;
-  known.op = "matmul", known.backend = "a", known.library_version = "A 2.6.3", known.verdict = "mismatch";
-  Record newer = known;
+  const std::vector<Expectation> rules = Rule(
+      "known_failure", "op = 'matmul'\nlibrary = '2.6'\nverdicts = 'mismatch'\nfault = 'driver'\nread = 'https://a.b'");
+  Record known = Judged("mismatch"), newer = Judged("mismatch");
   newer.library_version = "A 3.0";
   ApplyExpectations(rules, false, known);
   EXPECT_EQ(known.outcome, "known_failure");
-  EXPECT_EQ(known.known_issue + " " + known.fault + " " + known.read_on, "sums driver https://example.org");
-  newer.outcome = "mismatch";
+  EXPECT_EQ(known.known_issue + " " + known.fault + " " + known.read_on, "sums driver https://a.b");
   ApplyExpectations(rules, false, newer);
   EXPECT_EQ(newer.outcome, "mismatch");
   EXPECT_THAT(newer.reason, HasSubstr("as f:1 of other versions says: it is known; this is library 'A 3.0'"));
   EXPECT_THAT(FindUnusedRules(rules, {newer}), ElementsAre("f:1"));
   EXPECT_THAT(FindUnusedRules(rules, {newer, known}), IsEmpty());
-  // Without a name or a place of its proof, the rule itself is named.
-  const Record plain = After("known_failure", "mismatch");
-  EXPECT_EQ(plain.known_issue + " " + plain.fault + " " + plain.read_on, "f:1 library f:1");
+  // Without a place of its proof, the rule itself is named.
+  const Record plain = After("known_failure", "'mismatch'", "mismatch");
+  EXPECT_EQ(plain.known_issue + " " + plain.fault + " " + plain.read_on, "sums library f:1");
+}
+
+TEST(Expected, ARuleThatHasExpiredCoversNothingAndSaysWhoseItWas) {
+  std::vector<Expectation> rules =
+      Rule("known_failure", "verdicts = 'mismatch'\nowner = 'kernel team'\nexpires = 2026-03-31");
+  Record covered = Judged("mismatch"), late = Judged("mismatch"), passing = Judged("pass");
+  ApplyExpectations(rules, false, covered);
+  EXPECT_EQ(covered.outcome, "known_failure");
+  EXPECT_EQ(covered.known_owner + " " + covered.known_expires, "kernel team 2026-03-31");
+  EXPECT_THAT(FindExpiredRules(rules), IsEmpty());
+  rules[0].expired = true;
+  ApplyExpectations(rules, false, late);
+  ApplyExpectations(rules, false, passing);
+  EXPECT_EQ(late.outcome + " " + passing.outcome, "mismatch pass");
+  EXPECT_THAT(late.reason, HasSubstr("[f:1 has expired (sums, of kernel team, until 2026-03-31)"));
+  EXPECT_THAT(FindExpiredRules(rules), ElementsAre("f:1 (sums, of kernel team, until 2026-03-31)"));
 }
 
 TEST(Expected, AProcessorThatNoFileKnowsIsNamed) {

@@ -65,8 +65,12 @@ TEST_F(FurtherRound, AFailureCountsAndHasItsFolderAndNoTime) {
 }
 
 TEST_F(FurtherRound, AKnownFlakeDoesNotCountAndHasNoFolder) {
-  const auto rules =
-      ParseExpectations("reduce/* | cpu:* | known_flake | adds in any order", "rules", Catalog()).value().rules;
+  const auto rules = ParseExpectations(
+                         "[[known_flake]]\nid = 'a'\nbackend = 'cpu'\nverdicts = 'nondeterministic'\n"
+                         "reason = 'adds in any order'",
+                         "rules", Catalog())
+                         .value()
+                         .rules;
   const Record record = Nondeterministic(rules, 0);
   EXPECT_EQ(record.outcome, "known_flake");
   EXPECT_EQ(record.failure_dir, "");

@@ -89,31 +89,4 @@ Status CheckCaseGlob(std::string_view glob, const OpCatalog& ops) {
   return CheckFillIn(glob);
 }
 
-Result<Expectation> ParseShortForm(std::string_view line, const OpCatalog& ops) {
-  const std::vector<std::string_view> parts = Split(line, '|');
-  auto error = [&](std::string_view what) {
-    return UsageError(fmt::format("{}; write: case glob | backend:implementation glob | known_failure | reason", what));
-  };
-  if (parts.size() < 4) return error("a rule has four parts");
-  Expectation rule;
-  rule.case_glob = Trim(parts[0]);
-  const std::string_view column = Trim(parts[1]), how = Trim(parts[2]);
-  if (rule.case_glob.empty() || column.empty()) return error("a glob is empty");
-  const size_t colon = column.find(':');
-  if (colon == std::string_view::npos && !column.ends_with('*')) {
-    return error(fmt::format("'{}' names no implementation: '{}:*' means all", column, column));
-  }
-  rule.backend_glob = column.substr(0, colon);
-  if (colon != std::string_view::npos) rule.implementation_glob = column.substr(colon + 1);
-  const std::string_view kind = how.substr(0, how.find_first_of(" \t"));
-  if (!IsKind(kind)) return error(fmt::format("'{}' is not one of known_failure, known_flake", kind));
-  rule.flake = kind == "known_flake";
-  if (auto verdicts = SetVerdicts(how.substr(kind.size()), rule); !verdicts) return error(verdicts.error().message);
-  // The reason is the rest, whatever stands in it.
-  rule.reason = Trim(line.substr(static_cast<size_t>(parts[3].data() - line.data())));
-  if (rule.reason.empty()) return error("the reason is empty");
-  if (auto known = CheckCaseGlob(rule.case_glob, ops); !known) return error(known.error().message);
-  return rule;
-}
-
 }  // namespace assay

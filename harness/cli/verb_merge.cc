@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay merge A B C --out D: the shards of one run as one run.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "harness/base/whole_file.h"
+#include "harness/cli/merged_report.h"
+#include "harness/cli/options.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/terminal/progress.h"
+#include "harness/cli/verbs.h"
+#include "harness/cli/write_reports.h"
+#include "harness/evidence/draw.h"
+#include "harness/results/merge.h"
+#include "harness/results/run_folder.h"
+#include "reports/console.h"
+
+namespace assay::cli {
+namespace fs = std::filesystem;
+namespace {
+
+struct MergeOptions {
+  std::vector<fs::path> dirs;
+  fs::path out;
+  bool strict = false;
+  std::string color = "auto";
+};
+
+// Of each folder of tensors that the records name, which shards never share.
+Status CopyTensors(const std::vector<fs::path>& dirs, const fs::path& out) {
+  for (const fs::path& dir : dirs) {
+    for (const char* name : {"failures", "outputs"}) {
+      std::error_code error;
+      if (!fs::is_directory(fs::symlink_status(dir / name, error))) continue;
+      fs::copy(dir / name, out / name, fs::copy_options::recursive | fs::copy_options::skip_symlinks, error);
+      if (error) {
+        return Fail(ErrorCode::kIo,
+                    fmt::format("cannot copy {} to {}: {}", (dir / name).string(), out.string(), error.message()));
+      }
+    }
+  }
+  return {};
+}
+
+// Each shard had a draw of its own.
+Status MergeEvidence(const std::vector<fs::path>& dirs, const RunFolder& folder) {
+  std::vector<EvidenceDraw> all;
+  for (const fs::path& dir : dirs) {
+    const auto text = ReadWholeFile(dir / kEvidenceFile);
+    if (!text) continue;
+    auto draws = ParseEvidence(*text);
+    if (!draws) return UsageError(fmt::format("{}: {}", dir.string(), draws.error().message));
+    std::ranges::move(*draws, std::back_inserter(all));
+  }
+  return all.empty() ? Status() : folder.WriteText(kEvidenceFile, EvidenceJson(all));
+}
+
+Status WriteMerged(const MergedRun& merged, const std::vector<fs::path>& dirs, RunFolder& folder) {
+  if (auto status = folder.WriteText("plan.json", PlanJson(merged.plan)); !status) return status;
+  if (auto status = folder.WriteText("environment.json", merged.environment); !status) return status;
+  for (const Offer& offer : merged.offers) {
+    if (auto status = folder.Append(offer); !status) return status;
+  }
+  if (auto status = folder.Rewrite(merged.records); !status) return status;
+  if (auto status = MergeEvidence(dirs, folder); !status) return status;
+  return CopyTensors(dirs, folder.path());
+}
+
+int Merge(const MergeOptions& options) {
+  auto merged = MergeRuns(options.dirs);
+  if (!merged) return Complain(kExitUsage, merged.error().message);
+  auto folder = RunFolder::Create(options.out);
+  if (!folder) return Complain(kExitUsage, folder.error().message);
+  if (auto written = WriteMerged(*merged, options.dirs, *folder); !written) {
+    return Complain(kExitHarness, written.error().message);
+  }
+  const FinishedRun run = Finish(*merged);
+  const auto reports = WriteReports(folder->path(), run.records);
+  if (!reports) return Complain(kExitHarness, reports.error().message);
+  return PrintMerged(run, merged->environment, (folder->path() / "report.html").string(), options.color,
+                     options.strict);
+}
+
+}  // namespace
+
+int PrintMerged(const FinishedRun& run, const std::string& environment, const std::string& all_file,
+                const std::string& color, bool strict) {
+  for (const std::string& note : run.notes) Note(note);
+  Print(ConsoleReport(run.records, {.colour = UseColour(color, STDOUT_FILENO),
+                                    .width = TextWidth(STDOUT_FILENO),
+                                    .all_file = all_file,
+                                    .environment = environment}));
+  ExitFlags flags;
+  flags.interrupted = run.interrupted;
+  flags.strict = strict || run.strict;
+  return ExitCodeOfRecords(run.records, flags);
+}
+
+void AddMergeVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<MergeOptions>();
+  CLI::App* verb = app.add_subcommand(
+      "merge", "Put the shards of a run together as one run, and report it; the exit code is that of its verdicts");
+  verb->add_option("RUNS", o->dirs, "output folders of the shards")->required();
+  verb->add_option("-o,--out", o->out, "folder for the whole run, new or empty")->required()->type_name("DIR");
+  verb->add_flag("--strict", o->strict, "inconclusive and suspect results and times that cannot be true fail too");
+  AddColor(*verb, o->color);
+  verb->callback([o, &action] { action = [o] { return Merge(*o); }; });
+}
+
+}  // namespace assay::cli

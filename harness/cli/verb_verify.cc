@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay verify BUNDLE: whether a bundle is whole, by whom it is signed, and what of it comes out again.
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "harness/cli/options.h"
+#include "harness/cli/signature.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/terminal/progress.h"
+#include "harness/cli/verbs.h"
+#include "harness/evidence/verify.h"
+
+namespace assay::cli {
+namespace fs = std::filesystem;
+namespace {
+
+struct VerifyOptions {
+  fs::path bundle;
+  std::optional<fs::path> allowed;
+  std::string identity, progress = "auto";
+};
+
+// Removed with all that is in it.
+struct Scratch {
+  fs::path path;
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "assay-verify-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) path = name;
+  }
+  ~Scratch() {
+    std::error_code error;
+    if (!path.empty()) fs::remove_all(path, error);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+};
+
+void PrintList(const char* head, const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  Print(fmt::format("{}:\n", head));
+  for (const std::string& line : lines) Print(fmt::format("  {}\n", line));
+}
+
+// False: it is not by whom it must be. Without a signature only where nobody was asked for.
+bool AddSignature(const VerifyOptions& options, Verification& found) {
+  std::error_code error;
+  const fs::path file = SignatureOf(options.bundle);
+  if (!fs::exists(file, error)) {
+    if (options.allowed)
+      found.contradicted.push_back(fmt::format("there is no signature {}", file.string()));
+    else
+      found.open.push_back("who made it: it is not signed");
+    return !options.allowed;
+  }
+  const auto signer = options.allowed ? std::optional(Signer{*options.allowed, options.identity}) : std::nullopt;
+  const auto said = CheckSignature(options.bundle, signer);
+  if (!said) {
+    found.contradicted.push_back("signature: " + said.error().message);
+    return false;
+  }
+  found.confirmed.push_back("signature: " + *said);
+  if (!signer) found.open.push_back("whose key that is: give --allowed-signers and --identity");
+  return true;
+}
+
+int Verify(const VerifyOptions& options) {
+  const auto container = ReadContainer(options.bundle);
+  if (!container) return Complain(kExitUsage, container.error().message);
+  if (!container->damage.empty()) {
+    PrintList("damaged", container->damage);
+    return Complain(kExitFailed, fmt::format("{} is refused: it is not what was bundled", options.bundle.string()));
+  }
+  Verification found;
+  found.confirmed.push_back(
+      fmt::format("integrity: {} files have the SHA-256 of the MANIFEST", container->files.size()));
+  const bool signed_well = AddSignature(options, found);
+  const Scratch scratch;
+  if (scratch.path.empty()) return Complain(kExitHarness, "cannot make a temporary folder; set TMPDIR");
+  Verification computed;
+  if (signed_well) {
+    Progress progress(Progress::ParseMode(options.progress), 0);
+    computed = VerifyBundle(container->files, scratch.path,
+                            [&](const std::string& id, size_t done, size_t /*all*/) { progress.Update(done, 0, id); });
+  }
+  for (auto [from, to] : {std::pair{&computed.confirmed, &found.confirmed}, std::pair{&computed.open, &found.open},
+                          std::pair{&computed.contradicted, &found.contradicted}}) {
+    to->insert(to->end(), from->begin(), from->end());
+  }
+  PrintList("confirmed", found.confirmed);
+  PrintList("not confirmed", found.open);
+  PrintList("contradicted", found.contradicted);
+  if (found.contradicted.empty()) return kExitOk;
+  return Complain(kExitFailed, fmt::format("{} is refused: {} of its statements do not hold", options.bundle.string(),
+                                           found.contradicted.size()));
+}
+
+}  // namespace
+
+void AddVerifyVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<VerifyOptions>();
+  CLI::App* verb = app.add_subcommand(
+      "verify", "Check a bundle without its hardware: whether it is whole, and what of it comes out again");
+  verb->add_option("BUNDLE", o->bundle, "file of assay bundle, with BUNDLE.sig beside it where it is signed")
+      ->required();
+  auto* allowed =
+      verb->add_option("--allowed-signers", o->allowed, "who may sign: lines 'IDENTITY KEY', see ssh-keygen(1)")
+          ->type_name("FILE");
+  auto* identity = verb->add_option("--identity", o->identity, "who must have signed it")->type_name("NAME");
+  allowed->needs(identity);
+  identity->needs(allowed);
+  AddProgress(*verb, o->progress);
+  verb->callback([o, &action] { action = [o] { return Verify(*o); }; });
+}
+
+}  // namespace assay::cli

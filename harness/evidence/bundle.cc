@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/evidence/bundle.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/base/json_text.h"
+#include "harness/base/whole_file.h"
+#include "harness/data/tensor.h"
+#include "harness/evidence/draw.h"
+#include "harness/evidence/sha256.h"
+#include "harness/evidence/statement.h"
+#include "harness/evidence/stored_outputs.h"
+#include "harness/plan/plan.h"
+#include "harness/results/environment.h"
+#include "harness/results/finished_run.h"
+#include "harness/results/missing.h"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+using BundleJson = nlohmann::ordered_json;
+
+std::string SafeName(std::string name) {
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
+    if (!plain) c = '_';
+  }
+  return name;
+}
+
+// The lists that environment.json names as "path xxh3:hash".
+Status AddWaivers(const BundleJson& environment, BundledRun& bundle) {
+  size_t number = 0;
+  for (const BundleJson& entry : environment.value("expectations", BundleJson::array())) {
+    const std::string text = entry.get<std::string>();
+    const size_t space = text.rfind(" xxh3:");
+    const fs::path path = text.substr(0, space);
+    const auto contents = ReadWholeFile(path);
+    if (!contents)
+      return UsageError(fmt::format("{}: the run used it, and it belongs to the bundle", contents.error().message));
+    if (HashHex(HashBytes(contents->data(), contents->size())) != text.substr(space + 6)) {
+      return UsageError(fmt::format("{} was changed since the run: the bundle needs what the run used", path.string()));
+    }
+    bundle.files[fmt::format("{}{}-{}", kWaiverFolder, number++, SafeName(path.filename().string()))] = *contents;
+  }
+  return {};
+}
+
+// Plugins and what their workers had loaded. A plugin that is not what it was before the run made other results.
+Result<BundleJson> FilesOf(const BundleJson& environment) {
+  std::vector<std::string> paths;
+  for (const BundleJson& device : environment.value("backends", BundleJson::array())) {
+    if (device.contains("plugin")) paths.push_back(device["plugin"]);
+    for (const BundleJson& library : device.value("loaded_libraries", BundleJson::array())) paths.push_back(library);
+  }
+  BundleJson now = DescribeFiles(paths);
+  const BundleJson before = environment.value(kHashesKey, BundleJson::object()).value("files", BundleJson::object());
+  for (const auto& [path, hash] : before.items()) {
+    if (now["files"].contains(path) && now["files"][path] != hash) {
+      return UsageError(fmt::format("{} was changed since the run began: bundle a run of what is there now", path));
+    }
+  }
+  return now;
+}
+
+Status AddOutputs(const fs::path& run, const std::vector<Record>& records, BundledRun& bundle) {
+  for (const Record& r : records) {
+    if (r.output_hash.empty()) continue;
+    const std::string name = StoredOutputFile(r);
+    std::error_code error;
+    if (!fs::is_regular_file(fs::symlink_status(run / name, error))) continue;
+    auto contents = ReadWholeFile(run / name);
+    if (!contents) return tl::unexpected(contents.error());
+    bundle.files[name] = *std::move(contents);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<BundledRun> CollectBundle(const fs::path& run) {
+  auto finished = ReadRun(run);
+  if (!finished) return tl::unexpected(finished.error());
+  BundledRun bundle;
+  bundle.notes = finished->notes;
+  for (const char* name : {"results.jsonl", "plan.json", "environment.json", kOffersFile, kEvidenceFile}) {
+    auto text = ReadWholeFile(run / name);
+    const bool optional = std::string_view(name) == kOffersFile || std::string_view(name) == kEvidenceFile;
+    if (!text && !optional) return UsageError(text.error().message + "; give the output folder of a run");
+    if (text) bundle.files[name] = *std::move(text);
+  }
+  if (!bundle.files.contains(kEvidenceFile)) {
+    bundle.notes.emplace_back("the run kept no outputs, so that nobody can judge them again: run with --evidence N");
+  }
+  const BundleJson environment = BundleJson::parse(bundle.files["environment.json"], nullptr, false);
+  if (!environment.is_object()) return UsageError((run / "environment.json").string() + " is damaged");
+  const auto plan = ParsePlanJson(bundle.files["plan.json"]);
+  if (!plan) return tl::unexpected(plan.error());
+  if (auto added = AddWaivers(environment, bundle); !added) return tl::unexpected(added.error());
+  if (auto added = AddOutputs(run, finished->records, bundle); !added) return tl::unexpected(added.error());
+  auto files = FilesOf(environment);
+  if (!files) return tl::unexpected(files.error());
+  const BundleJson statement = {{"format", 1},
+                                {"made", TimestampUtc()},
+                                {"claims", Claims(*plan, finished->records, finished->strict, finished->interrupted)},
+                                {"before_the_run", environment.value(kHashesKey, BundleJson::object())},
+                                {"at_bundling", *std::move(files)}};
+  bundle.files[kStatementFile] = DumpJson(statement, 2) + "\n";
+  return bundle;
+}
+
+}  // namespace assay

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/evidence/draw.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/entropy.h"
+#include "harness/base/json_text.h"
+#include "harness/evidence/sha256.h"
+
+namespace assay {
+namespace {
+
+using DrawJson = nlohmann::ordered_json;
+
+constexpr int kDrawFormat = 1;
+
+// A merged plan says of each case which shard it was in.
+bool IsOfShard(const PlanEntry& entry, const Shard& shard) {
+  return shard.count <= 1 || InShard(entry, shard);
+}
+
+std::vector<std::string> IdsOf(const Plan& plan, const Shard& shard) {
+  std::vector<std::string> ids;
+  for (const PlanEntry& entry : plan.entries) {
+    if (IsOfShard(entry, shard)) ids.push_back(entry.id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+std::string DrawSecret() {
+  std::string secret;
+  for (int i = 0; i < 4; ++i) secret += fmt::format("{:016x}", DrawEntropy());
+  return secret;
+}
+
+std::vector<std::string> DrawCases(const std::vector<std::string>& ids, const EvidenceDraw& draw) {
+  std::vector<std::pair<std::string, std::string>> ranked;
+  for (const std::string& id : ids) {
+    ranked.emplace_back(Sha256Hex(fmt::format("{}\n{}\n{}", draw.secret, draw.challenge, id)), id);
+  }
+  std::ranges::sort(ranked);
+  ranked.resize(std::min(ranked.size(), draw.count));
+  std::vector<std::string> drawn;
+  for (auto& [rank, id] : ranked) drawn.push_back(std::move(id));
+  return drawn;
+}
+
+EvidenceDraw MakeDraw(const Plan& plan, std::string secret, std::string challenge, size_t count) {
+  EvidenceDraw draw{
+      .secret = std::move(secret), .challenge = std::move(challenge), .count = count, .shard = plan.shard};
+  draw.commitment = Sha256Hex(draw.secret);
+  draw.cases = DrawCases(IdsOf(plan, plan.shard), draw);
+  return draw;
+}
+
+std::string WrongWith(const EvidenceDraw& draw, const Plan& plan) {
+  if (Sha256Hex(draw.secret) != draw.commitment) return "the secret is not the one that the commitment is of";
+  if (DrawCases(IdsOf(plan, draw.shard), draw) != draw.cases) {
+    return "other cases follow from secret, challenge and plan than those that it lists";
+  }
+  return "";
+}
+
+std::string EvidenceJson(const std::vector<EvidenceDraw>& draws) {
+  DrawJson list = DrawJson::array();
+  for (const EvidenceDraw& d : draws) {
+    list.push_back({{"commitment", d.commitment},
+                    {"secret", d.secret},
+                    {"challenge", d.challenge},
+                    {"count", d.count},
+                    {"shard_index", d.shard.index},
+                    {"shard_count", d.shard.count},
+                    {"cases", d.cases}});
+  }
+  return DumpJson(DrawJson{{"format", kDrawFormat}, {"draws", std::move(list)}}, 1) + "\n";
+}
+
+Result<std::vector<EvidenceDraw>> ParseEvidence(const std::string& text) try {
+  const DrawJson json = ParseOrderedJson(text);
+  if (json.at("format") != kDrawFormat) return UsageError("evidence.json has a format that this version does not know");
+  std::vector<EvidenceDraw> draws;
+  for (const DrawJson& d : json.at("draws")) {
+    draws.push_back({.commitment = d.at("commitment"),
+                     .secret = d.at("secret"),
+                     .challenge = d.at("challenge"),
+                     .count = d.at("count"),
+                     .shard = {d.at("shard_index"), d.at("shard_count")},
+                     .cases = d.at("cases").get<std::vector<std::string>>()});
+  }
+  return draws;
+} catch (const DrawJson::exception& e) {
+  return UsageError(fmt::format("evidence.json is none that assay wrote: {}", e.what()));
+}
+
+}  // namespace assay

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a bundle says of itself, and of the program and libraries that made its results.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/model/record.h"
+#include "harness/plan/plan.h"
+
+namespace assay {
+
+inline constexpr const char* kHashesKey = "sha256";  // of environment.json: files by path, as they were before the run
+
+// This program (SHA-256, build id, revision of its source) and these files, as they are now. One that cannot be read
+// says why.
+nlohmann::ordered_json DescribeFiles(const std::vector<std::string>& paths);
+
+// SHA-256 over "id<TAB>golden_hash" of every case that has one, sorted.
+std::string HashOfGoldens(const std::vector<Record>& records);
+
+// Of all records, those that are missing included: counts of outcomes and the exit code that follow from them.
+nlohmann::ordered_json Claims(const Plan& plan, const std::vector<Record>& records, bool strict, bool interrupted);
+
+}  // namespace assay

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shards of about equal cost, by what each case cost in an earlier run (--balance). The same run, cases and number of
+// shards give the same shards on every machine; other cases than before move others.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/base/result.h"
+#include "harness/model/record.h"
+
+namespace assay {
+
+using CaseCosts = std::map<std::string, double>;  // seconds by case id
+
+// Everything that was done for each case, on all devices.
+CaseCosts CostsOf(const std::vector<Record>& records);
+// Of a run's folder. Errors: it has no records.
+Result<CaseCosts> ReadCosts(const std::filesystem::path& dir);
+
+// The shard of each case. One without a cost is taken to cost what those of its operator do in the mean, or all do.
+std::vector<int> BalanceShards(const std::vector<std::string>& ids, const CaseCosts& costs, int count);
+
+}  // namespace assay

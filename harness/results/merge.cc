@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/merge.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/base/json_text.h"
+#include "harness/base/whole_file.h"
+#include "harness/results/environment.h"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+using MergeJson = nlohmann::ordered_json;
+
+MergeJson EnvironmentOf(const RunPart& part) {
+  MergeJson json = MergeJson::parse(part.environment, nullptr, false);
+  return json.is_object() ? json : MergeJson::object();
+}
+
+// Of "path xxh3:hash" the hash: the same list may lie elsewhere on another machine.
+std::string ExpectationHashes(const MergeJson& environment) {
+  std::vector<std::string> hashes;
+  for (const MergeJson& file : environment.value("expectations", MergeJson::array())) {
+    const std::string text = file.is_string() ? file.get<std::string>() : "";
+    hashes.push_back(text.substr(text.rfind(' ') + 1));
+  }
+  std::ranges::sort(hashes);
+  return hashes.empty() ? "none" : fmt::format("{}", fmt::join(hashes, ", "));
+}
+
+// What has to be the same in all parts, by name.
+std::vector<std::pair<std::string, std::string>> IdentityOf(const RunPart& part) {
+  const Plan& plan = part.plan;
+  return {{"plan (cases and requirements)", plan.hash},
+          {"suite (tags, sources, balance)", SuiteHash(plan.entries)},
+          {"version of assay", plan.tool_version},
+          {"version of inputs", std::to_string(plan.generator_version)},
+          {"version of golden values", std::to_string(plan.golden_version)},
+          {"number of shards", std::to_string(plan.shard.count)},
+          {"lists of known failures", ExpectationHashes(EnvironmentOf(part))}};
+}
+
+Status CheckSameRun(const RunPart& first, const RunPart& other) {
+  const auto a = IdentityOf(first), b = IdentityOf(other);
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].second == b[i].second) continue;
+    return UsageError(fmt::format("{} and {} are not of one run: the {} differs: {} and {}", first.dir.string(),
+                                  other.dir.string(), a[i].first, a[i].second, b[i].second));
+  }
+  return {};
+}
+
+Status CheckOwnCases(const RunPart& part) {
+  std::map<std::string, const PlanEntry*> entries;
+  for (const PlanEntry& entry : part.plan.entries) entries[entry.id] = &entry;
+  for (const Record& r : part.records) {
+    const auto entry = entries.find(r.case_id);
+    if (entry != entries.end() && InShard(*entry->second, part.plan.shard)) continue;
+    return UsageError(fmt::format(
+        "{} has a record of {}, which is {}", (part.dir / "results.jsonl").string(), r.case_id,
+        entry == entries.end() ? "not in its plan"
+                               : fmt::format("not of its shard {}/{}", part.plan.shard.index, part.plan.shard.count)));
+  }
+  return {};
+}
+
+int ShardOf(const PlanEntry& entry, int count) {
+  for (int index = 0; index < count; ++index) {
+    if (InShard(entry, Shard{index, count})) return index;
+  }
+  return 0;
+}
+
+// A shard that is not there would have run where the others did.
+void AddAbsentShards(const std::vector<RunPart>& parts, MergedRun& merged, int count) {
+  std::set<int> absent;
+  for (int index = 0; index < count; ++index) absent.insert(index);
+  for (const RunPart& part : parts) absent.erase(part.plan.shard.index);
+  if (absent.empty()) return;
+  const auto is_absent = [&](const PlanEntry& entry) { return absent.contains(entry.shard); };
+  merged.notes.push_back(fmt::format("of {} shards these are not there: {}; their {} cases are missing", count,
+                                     fmt::join(absent, ", "), std::ranges::count_if(merged.plan.entries, is_absent)));
+  for (const int index : absent) {
+    for (PlanDevice device : parts[0].plan.devices) {
+      device.shard = index;
+      merged.plan.devices.push_back(device);
+    }
+  }
+}
+
+// Results of one backend by two versions of its library or driver are two results.
+void NoteVersions(const MergedRun& run, std::vector<std::string>& notes) {
+  std::map<std::string, std::set<std::string>> versions;
+  for (const Record& r : run.records) {
+    if (!r.implementation.empty()) versions[r.backend].insert(r.library_version + " on " + r.driver);
+  }
+  for (const auto& [backend, texts] : versions) {
+    if (texts.size() > 1)
+      notes.push_back(fmt::format("{} ran in several versions: {}", backend, fmt::join(texts, "; ")));
+  }
+}
+
+MergeJson MergedEnvironment(const std::vector<RunPart>& parts, MergedRun& merged) {
+  MergeJson environment = EnvironmentOf(parts[0]);
+  MergeJson list = MergeJson::array();
+  for (const RunPart& part : parts) {
+    const MergeJson own = EnvironmentOf(part);
+    merged.strict = merged.strict || own.value(kStrictKey, MergeJson()) == true;
+    merged.interrupted = merged.interrupted || own.value(kInterruptedKey, MergeJson()) == true;
+    MergeJson one = {{"folder", part.dir.filename().string()}, {"shard", part.plan.shard.index}};
+    for (const char* key : {"timestamp", "cpu", "kernel", "os", kInterruptedKey, "backends"}) {
+      if (own.contains(key)) one[key] = own[key];
+    }
+    list.push_back(std::move(one));
+  }
+  if (merged.strict) environment[kStrictKey] = true;
+  if (merged.interrupted) environment[kInterruptedKey] = true;
+  environment["merged"] = std::move(list);
+  return environment;
+}
+
+void SortLikePlan(MergedRun& merged) {
+  std::map<std::string, size_t> place;
+  for (const PlanEntry& entry : merged.plan.entries) place.emplace(entry.id, place.size());
+  std::ranges::stable_sort(merged.records, {}, [&](const Record& r) { return place[r.case_id]; });
+}
+
+}  // namespace
+
+Result<RunPart> ReadPart(const fs::path& dir, std::vector<std::string>& notes) {
+  RunPart part{.dir = dir.has_filename() ? dir : dir.parent_path()};
+  const auto text = ReadWholeFile(dir / "plan.json");
+  if (!text) return UsageError(fmt::format("{}; give output folders of runs", text.error().message));
+  auto plan = ParsePlanJson(*text);
+  if (!plan) return UsageError(fmt::format("{}: {}", (dir / "plan.json").string(), plan.error().message));
+  part.plan = *std::move(plan);
+  auto records = ReadRecords(dir / "results.jsonl");
+  if (!records) return tl::unexpected(records.error());
+  part.records = std::move(records->records);
+  if (!records->torn.empty()) notes.push_back(records->torn);
+  auto offers = ReadOffers(dir / kOffersFile, part.records);
+  if (!offers) return tl::unexpected(offers.error());
+  part.offers = *std::move(offers);
+  part.environment = ReadWholeFile(dir / "environment.json").value_or("{}");
+  return part;
+}
+
+Result<MergedRun> MergeParts(std::vector<RunPart> parts) {
+  std::map<int, const RunPart*> by_shard;
+  for (const RunPart& part : parts) {
+    if (auto same = CheckSameRun(parts[0], part); !same) return tl::unexpected(same.error());
+    const auto [known, is_new] = by_shard.emplace(part.plan.shard.index, &part);
+    if (!is_new) {
+      return UsageError(fmt::format("{} and {} overlap: both are shard {}/{}", known->second->dir.string(),
+                                    part.dir.string(), part.plan.shard.index, part.plan.shard.count));
+    }
+    if (auto own = CheckOwnCases(part); !own) return tl::unexpected(own.error());
+  }
+  MergedRun merged{.plan = parts[0].plan};
+  const int count = merged.plan.shard.count;
+  merged.plan.shard = Shard{};
+  merged.plan.devices.clear();
+  for (PlanEntry& entry : merged.plan.entries) entry.shard = ShardOf(entry, count);
+  for (RunPart& part : parts) {
+    for (PlanDevice device : part.plan.devices) {
+      device.shard = part.plan.shard.index;
+      merged.plan.devices.push_back(std::move(device));
+    }
+    std::ranges::copy(part.records, std::back_inserter(merged.records));
+    std::ranges::copy(part.offers, std::back_inserter(merged.offers));
+  }
+  SortLikePlan(merged);
+  AddAbsentShards(parts, merged, count);
+  NoteVersions(merged, merged.notes);
+  merged.environment = DumpJson(MergedEnvironment(parts, merged), 2) + "\n";
+  return merged;
+}
+
+Result<MergedRun> MergeRuns(const std::vector<fs::path>& dirs) {
+  std::vector<RunPart> parts;
+  std::vector<std::string> notes;
+  for (const fs::path& dir : dirs) {
+    auto part = ReadPart(dir, notes);
+    if (!part) return tl::unexpected(part.error());
+    parts.push_back(*std::move(part));
+  }
+  auto merged = MergeParts(std::move(parts));
+  if (merged) merged->notes.insert(merged->notes.begin(), notes.begin(), notes.end());
+  return merged;
+}
+
+FinishedRun Finish(const MergedRun& merged) {
+  FinishedRun run{.records = merged.records};
+  run.strict = merged.strict || IsConformance(merged.plan.suite);
+  run.interrupted = merged.interrupted;
+  run.notes = merged.notes;
+  for (Record& missing : MakeMissingRecords(merged.plan, merged.offers, merged.records)) {
+    run.records.push_back(std::move(missing));
+  }
+  return run;
+}
+
+}  // namespace assay

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Bundles of runs, and what verifying them finds: evidence_test.py ASSAY MISBEHAVING_PLUGIN NO_ENTRY_PLUGIN
+OTHER_MAJOR_PLUGIN [GROUP...]"""
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import unittest
+
+from own_folder import rule
+from program import Cli, PLUGIN
+
+SUITE = "matmul dtypes=f32|f64 m=3|4|5 n=8|9 k=64 fill=normal\nsoftmax dtypes=f32 shape=4x8|5x9 fill=normal\n"
+DRAWN = 4
+# Of every kind of output, each kept.
+ALL_KINDS = """matmul dtypes=f16|bf16|i8-i8-i32 m=3 n=8 k=64 fill=normal
+fft dtypes=c64|c128 kind=c2c n=12 batch=2 fill=normal
+fft dtypes=f32-c64 kind=r2c n=12 fill=normal
+reduce dtypes=f32-i64 shape=4x9 axes=1 kind=argmax fill=normal
+attention dtypes=bf16 b=1 h=2 l=5 d=8 causal=1 fill=normal
+softmax dtypes=f32 shape=4x8 fill=special
+layer_norm dtypes=f32 rows=3 n=16 stats=1 fill=normal
+"""
+
+
+class Base(Cli):
+    def setUp(self):
+        super().setUp()
+        (self.dir / "mine.suite").write_text(SUITE)
+
+    def run_with_evidence(self, *more, out="out", code=0):
+        done, records = self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf",
+                                       *(more if "--evidence" in more else ("--evidence", str(DRAWN), *more)), out=out)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done, records
+
+    def bundle(self, run="out", name="run.assay.tar.zst", *more):
+        done = self.assay("bundle", run, "-o", name, *more)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return self.dir / name
+
+    def verify(self, name="run.assay.tar.zst", *more, code=0):
+        done = self.assay("verify", str(name), "--progress", "none", *more)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def unpack(self, bundle, to):
+        (self.dir / to).mkdir()
+        subprocess.run(["tar", "--zstd", "-xf", bundle, "-C", self.dir / to], check=True)
+        return self.dir / to
+
+
+class Evidence(Base):
+    def test_a_bundle_is_verified_without_the_plugin(self):
+        done, records = self.run_with_evidence("--challenge", "from the customer")
+        self.assertRegex(done.stderr, f"evidence: the outputs of {DRAWN} drawn cases and of all failures are kept; "
+                                      "commitment [0-9a-f]{64}")
+        draw = json.loads((self.dir / "out/evidence.json").read_text())["draws"][0]
+        self.assertEqual(draw["commitment"], hashlib.sha256(draw["secret"].encode()).hexdigest())
+        stored = [r for r in records if r["case_id"] in draw["cases"]]
+        self.assertEqual(len(list((self.dir / "out/outputs").iterdir())), len(stored))
+        folder = self.unpack(self.bundle(), "unpacked")
+        self.assertEqual(subprocess.run(["sha256sum", "--quiet", "-c", "MANIFEST"], cwd=folder).returncode, 0)
+        statement = json.loads((folder / "statement.json").read_text())
+        self.assertEqual(statement["claims"]["outcomes"], {"pass": len(records)})
+        self.assertEqual(statement["claims"]["exit_code"], 0)
+        for part in ("before_the_run", "at_bundling"):
+            plugins = [p for p in statement[part]["files"] if p.endswith("assay_cpu.so") or "cpu" in os.path.basename(p)]
+            self.assertTrue(plugins, statement[part])
+            self.assertRegex(statement[part]["program"]["sha256"], "^[0-9a-f]{64}$")
+        self.assertEqual(statement["before_the_run"]["program"], statement["at_bundling"]["program"])
+        text = self.verify().stdout
+        self.assertIn(f"sample: {DRAWN} cases follow from commitment, challenge and plan, with {len(stored)} results", text)
+        self.assertIn(f"judgement: {len(stored)} stored outputs have the recorded hashes, and were judged again", text)
+        self.assertIn("who made it: it is not signed", text)
+        self.assertNotIn("contradicted", text)
+
+    def test_outputs_of_every_kind_are_judged_again(self):
+        (self.dir / "mine.suite").write_text(ALL_KINDS)
+        for tier in ("fast", "reproducible"):
+            done, records = self.run_with_evidence("--evidence", "100", "--tier", tier, out=tier)
+            ran = [r for r in records if r["output_hash"]]
+            self.assertGreater(len({r["op"] for r in ran}), 4, records)
+            self.bundle(tier, f"{tier}.zst")
+            self.assertIn(f"judgement: {len(ran)} stored outputs", self.verify(f"{tier}.zst").stdout)
+
+    def test_failures_are_judged_again_and_waivers_held_against_their_list(self):
+        (self.dir / "rules.toml").write_text(rule("misbehaving", id="K-17", implementation="drop_last_k"))
+        done, records = self.run_cases("--suite", "mine.suite", "--op", "matmul", "--dtype", "f32", "--plugin", PLUGIN,
+                                       "--backend", "misbehaving", "--impl", "drop_last_k", "--no-perf", "--evidence", "1",
+                                       "--expectations", "rules.toml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(list((self.dir / "out/outputs").iterdir())), len(records))
+        self.bundle()
+        text = self.verify().stdout
+        self.assertIn(f"waivers: {len(records)} results are waived", text)
+        self.assertIn(f"judgement: {len(records)} stored outputs", text)
+        # A list that was changed since does not say what the run went by.
+        (self.dir / "rules.toml").write_text(rule("misbehaving", id="K-18"))
+        self.fails(2, "rules.toml was changed since the run", "bundle", "out", "-o", "again.zst")
+
+    def test_the_seed_can_be_handed_in_before(self):
+        (self.dir / "seed").write_text("a seed that nobody else knows\n")
+        self.run_with_evidence("--evidence-seed", "seed")
+        draw = json.loads((self.dir / "out/evidence.json").read_text())["draws"][0]
+        self.assertEqual(draw["commitment"], hashlib.sha256((self.dir / "seed").read_bytes()).hexdigest())
+        self.bundle()
+        self.assertIn(draw["commitment"], self.verify().stdout)
+        (self.dir / "short").write_text("x")
+        self.fails(2, "--evidence-seed short: not a text of 16 to 4096 characters", "run", "--suite", "mine.suite",
+                   "--evidence", "3", "--evidence-seed", "short", "--out", "o")
+
+    def test_shards_are_bundled_when_merged(self):
+        for index in range(2):
+            self.run_with_evidence("--shard", f"{index}/2", out=f"part{index}")
+        done = self.assay("merge", "part0", "part1", "-o", "merged")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.bundle("merged")
+        self.assertIn(f"sample: {2 * DRAWN} cases follow", self.verify().stdout)
+
+    def test_a_run_without_outputs_says_what_is_not_confirmed(self):
+        self.run_cases("--suite", "mine.suite", "--backend", "cpu", "--no-perf")
+        done = self.assay("bundle", "out")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("the run kept no outputs", done.stderr)
+        self.assertIn("any output: the run kept none", self.verify().stdout)
+        self.fails(2, "run.assay.tar.zst is there already", "bundle", "out")
+        self.fails(2, "give the output folder of a run", "bundle", ".", "-o", "x")
+
+
+class Forged(Base):
+    """Changes that somebody makes before bundling, whose hashes are therefore right."""
+
+    def refused(self, text, run="out"):
+        (self.dir / "forged.zst").unlink(missing_ok=True)
+        self.bundle(run, "forged.zst")
+        done = self.verify("forged.zst", code=1)
+        self.assertIn("contradicted", done.stdout)
+        self.assertIn(text, done.stdout)
+
+    def change_records(self, change):
+        path = self.dir / "out/results.jsonl"
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        kept = [r for r in records if change(r) is not False]
+        path.write_text("".join(json.dumps(r) + "\n" for r in kept))
+
+    def test_a_failure_recorded_as_pass(self):
+        done, records = self.run_cases("--suite", "mine.suite", "--op", "matmul", "--dtype", "f32", "--plugin", PLUGIN,
+                                       "--backend", "misbehaving", "--impl", "drop_last_k", "--no-perf", "--evidence", "9")
+        self.assertEqual(done.returncode, 1)
+        self.change_records(lambda r: r.update(verdict="pass", outcome="pass", bound_margin=0.5, **{"class": "reordered"}))
+        self.refused("it is recorded as pass and comes out as mismatch")
+
+    def test_a_waiver_that_there_is_not(self):
+        done, records = self.run_cases("--suite", "mine.suite", "--op", "matmul", "--dtype", "f32", "--plugin", PLUGIN,
+                                       "--backend", "misbehaving", "--impl", "drop_last_k", "--no-perf", "--evidence", "1")
+        self.change_records(lambda r: r.update(outcome="known_failure", known_issue="K-1", known_reason="so it is"))
+        self.refused("no list of the bundle has a waiver K-1")
+
+    def test_outputs_records_and_draws_that_were_changed(self):
+        self.run_with_evidence()
+        draw = json.loads((self.dir / "out/evidence.json").read_text())
+        stored = sorted((self.dir / "out/outputs").iterdir())
+        contents = stored[0].read_bytes()
+        stored[0].write_bytes(contents[:-1] + bytes([contents[-1] ^ 1]))
+        self.refused(f"{stored[0].name}): its record is of other outputs")
+        stored[0].unlink()
+        self.refused(f"drawn, and its outputs (outputs/{stored[0].name}) are not there")
+        stored[0].write_bytes(contents)
+        for change, what in ((lambda d: d.update(secret="something else, of some length"), "not the one that the commitment"),
+                             (lambda d: d["cases"].pop(), "other cases follow"),
+                             (lambda d: d.update(challenge="other"), "other cases follow")):
+            forged = json.loads(json.dumps(draw))
+            change(forged["draws"][0])
+            (self.dir / "out/evidence.json").write_text(json.dumps(forged))
+            self.refused(what)
+        (self.dir / "out/evidence.json").write_text(json.dumps(draw))
+        kept = (self.dir / "out/results.jsonl").read_text()
+        drawn = draw["draws"][0]["cases"][0]
+        self.change_records(lambda r: r.update(input_hash="0" * 16) if r["case_id"] == drawn else None)
+        self.refused("its inputs are not those of the case")
+        (self.dir / "out/results.jsonl").write_text(kept)
+        self.change_records(lambda r: r.update(case_id=r["case_id"].replace("m=3", "m=7")))
+        self.refused("is not planned")
+
+
+class Damaged(Base):
+    FLIPS = 40
+
+    def test_every_flipped_bit_is_refused_with_its_file(self):
+        self.run_with_evidence()
+        bundle = self.bundle()
+        names = {line[66:] for line in (self.unpack(bundle, "unpacked") / "MANIFEST").read_text().splitlines()}
+        names |= {"MANIFEST", "the archive's end", "the index at the file's end"}
+        whole = bundle.read_bytes()
+        random.seed(7)
+        named = set()
+        for _ in range(self.FLIPS):
+            bit = random.randrange(8 * len(whole))
+            changed = bytearray(whole)
+            changed[bit // 8] ^= 1 << bit % 8
+            bundle.write_bytes(changed)
+            done = self.verify(code=1)
+            line = done.stdout.splitlines()[1].strip()
+            self.assertIn(line.split(":")[0], names, (bit, done.stdout))
+            named.add(line.split(":")[0])
+        self.assertGreater(len(named), 2, named)
+        bundle.write_bytes(whole[:-100])
+        self.verify(code=1)
+
+    def test_something_else_is_no_bundle(self):
+        (self.dir / "text").write_text("a text")
+        self.assertIn("is no bundle of assay", self.verify("text", code=1).stdout)
+        self.verify("nothing", code=2)
+
+
+class DamagedOften(Damaged):
+    FLIPS = 1000
+
+
+class Signed(Base):
+    def test_a_signature_says_whose_bundle_it_is(self):
+        for who in ("vendor", "other"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", who, "-f", self.dir / who], check=True)
+        public = (self.dir / "vendor.pub").read_text()
+        (self.dir / "allowed").write_text(f"vendor@example.org {public}")
+        (self.dir / "strangers").write_text(f"vendor@example.org {(self.dir / 'other.pub').read_text()}")
+        self.run_with_evidence()
+        bundle = self.bundle("out", "run.assay.tar.zst", "--sign", "vendor")
+        asked = ("--allowed-signers", "allowed", "--identity", "vendor@example.org")
+        self.assertIn("signature: Good", self.verify(bundle, *asked).stdout)
+        self.assertIn("whose key that is", self.verify(bundle).stdout)
+        self.assertIn("signature: ", self.verify(bundle, "--allowed-signers", "strangers", "--identity",
+                                                 "vendor@example.org", code=1).stdout)
+        # Another bundle under the same signature.
+        self.run_with_evidence(out="second")
+        self.bundle("second", "second.zst")
+        (self.dir / "second.zst.sig").write_bytes((self.dir / "run.assay.tar.zst.sig").read_bytes())
+        self.verify("second.zst", *asked, code=1)
+        self.verify("second.zst", code=1)
+        (self.dir / "second.zst.sig").unlink()
+        self.assertIn("there is no signature", self.verify("second.zst", *asked, code=1).stdout)
+        self.fails(2, "cannot sign with nokey", "bundle", "out", "-o", "x.zst", "--sign", "nokey")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:], verbosity=2)
