@@ -47,7 +47,8 @@ std::map<std::string, Json> BackendsOf(const Json& environment) {
 
 std::vector<std::string> FindChanges(const Json& was, const Json& is) {
   std::vector<std::string> changes;
-  for (const char* key : {"tool_version", kAsked, "relations", kStrictKey, "expectations", "variables", "cpu", "kernel"}) {
+  for (const char* key :
+       {"tool_version", kAsked, "relations", kStrictKey, "expectations", "variables", "cpu", "kernel"}) {
     NoteChange("", was, is, key, changes);
   }
   const auto before = BackendsOf(was);
@@ -76,8 +77,9 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   // Which outputs are kept was drawn when it began; those of its first part cannot be had again.
   std::error_code error;
   if (std::filesystem::exists(*options.out / kEvidenceFile, error) || options.evidence > 0) {
-    return UsageError("a run with --evidence is evidence as a whole and cannot be continued: run it again, with another "
-                      "--out, or continue it without evidence after you have removed evidence.json and outputs/");
+    return UsageError(
+        "a run with --evidence is evidence as a whole and cannot be continued: run it again, with another "
+        "--out, or continue it without evidence after you have removed evidence.json and outputs/");
   }
   ResumeTerms terms{.rounds = options.perf ? options.rounds : 1};
   for (const Device& c : prepared.devices) {
