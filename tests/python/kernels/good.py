@@ -13,7 +13,8 @@ def softmax(x, *, axis, log):
 
 
 @assay.kernel("softmax", contract=lambda dtypes, attrs: "f32acc; det=yes" if attrs["log"] is False and dtypes[0] == "f32" else "f32acc",
-              dtypes=["f32"], name="last-axis", supports=lambda case: case.attrs["axis"] in (-1, 1) or "the last axis alone")
+              dtypes=["f32"], name="last-axis", supports=lambda case: (case.attrs["axis"] in (-1, len(case.shapes["x"]) - 1)
+                                                        or "the last axis alone"))
 def last_axis(x, **attrs):
     assert set(attrs) == {"shape", "axis", "log"} and attrs["shape"] == x.shape, attrs
     return softmax(x, axis=-1, log=attrs["log"])
