@@ -55,7 +55,7 @@ class Right(Program):
         [backend] = [b for b in environment["backends"] if b["backend"] == "good"]
         self.assertIn(f"CPython {'.'.join(map(str, sys.version_info[:3]))}", backend["library_version"])
         self.assertIn("numpy", backend["library_version"])
-        self.assertTrue(all(r.get("perf") for r in tried), tried[0])
+        self.assertEqual([r["case_id"] for r in tried if not r["time_median_s"] > 0], [])
 
     def test_what_a_kernel_does_not_take_is_unsupported(self):
         path = self.write("""
