@@ -48,7 +48,12 @@ void AddCases(CLI::App& app, CaseOptions& o) {
 }
 
 void AddBackend(CLI::App& app, BackendOptions& o) {
-  app.add_option("--plugin", o.plugins, "plugin to load beside the installed ones, [name=]PATH; may be repeated")
+  app.add_option("--plugin,--kernels", o.plugins,
+                 "plugin to load beside the installed ones, or Python file (.py) of kernels, [name=]PATH; may be "
+                 "repeated")
+      ->type_name("PATH");
+  app.add_option("--python", o.python,
+                 "interpreter of files of kernels; default: that of $VIRTUAL_ENV, else python3 on the PATH")
       ->type_name("PATH");
   app.add_option("--backend", o.backends, "only these backends, comma separated; NAME:INDEX for one of its devices")
       ->delimiter(',')

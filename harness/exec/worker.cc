@@ -42,6 +42,10 @@ Call<void> Worker::Start() {
     Stop();
     return sealed;
   }
+  if (!options_.words.empty()) {
+    const Call<Json> become = Request("become", {{"words", options_.words}}, options_.startup_timeout_s);
+    if (!become) return tl::unexpected(become.error());
+  }
   if (options_.plugin.empty() || !options_.loads) {
     has_started_ = true;
     return {};

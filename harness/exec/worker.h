@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/exec/child_process.h"
 #include "harness/exec/failure.h"
@@ -24,6 +25,9 @@ struct WorkerOptions {
   double startup_timeout_s = 60;
   SealOptions seal = {};
   bool loads = true;  // Start() loads the plugin; else a request does
+  // The program, with its arguments, that takes the sealed process over and gets its socket's number as the last one;
+  // none: the worker goes on itself.
+  std::vector<std::string> words = {};
 };
 
 class Worker {

@@ -32,7 +32,8 @@ struct SandboxOptions {
 };
 
 struct BackendOptions {
-  std::vector<std::string> plugins;            // --plugin [name=]PATH
+  std::vector<std::string> plugins;            // --plugin, --kernels: [name=]PATH
+  std::string python;                          // --python: of files of kernels; "": that of the environment in use
   std::vector<std::string> backends;           // --backend: NAME, or NAME:INDEX for one device
   std::vector<std::string> devices;            // --device: globs on names of devices
   std::vector<std::string> implementations;    // --impl

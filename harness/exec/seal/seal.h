@@ -15,9 +15,10 @@ namespace assay {
 // What the user and the caller say about it.
 struct SealOptions {
   bool sealed = true;
-  std::vector<std::string> passed;   // variables of the environment, besides those that drivers need
-  std::vector<std::string> granted;  // files and folders that the plugin may read and write
-  std::vector<std::string> hidden;   // that it must not see, wherever they lie: golden store, output
+  std::vector<std::string> passed;         // variables of the environment, besides those that drivers need
+  std::vector<std::string> granted;        // files and folders that the plugin may read and write
+  std::vector<std::string> readable = {};  // files and folders that it may read
+  std::vector<std::string> hidden;         // that it must not see, wherever they lie: golden store, output
   WorkerLimits limits;
 };
 

@@ -70,7 +70,8 @@ Json PluginCalls::Answer(const Json& request, std::vector<UniqueFd> fds) {
 }
 
 Json PluginCalls::Load(const Json& request) {
-  const Result<const assay_backend_api*> api = LoadPlugin(request.at("plugin"));
+  const Result<const assay_backend_api*> api =
+      LoadPlugin(own_plugin_.empty() ? std::string(request.at("plugin")) : own_plugin_);
   if (!api) {
     const ErrorCode code = api.error().code;
     const int64_t status = code == ErrorCode::kUsage         ? kNoPluginStatus

@@ -16,6 +16,8 @@
 
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/abi/assay_backend.h"
@@ -26,7 +28,8 @@ namespace assay {
 
 class PluginCalls {
  public:
-  PluginCalls() = default;
+  // `own_plugin`: what is loaded instead of what the host names; "": nothing.
+  explicit PluginCalls(std::string own_plugin) : own_plugin_(std::move(own_plugin)) {}
   ~PluginCalls();
   PluginCalls(const PluginCalls&) = delete;
   PluginCalls& operator=(const PluginCalls&) = delete;
@@ -43,6 +46,7 @@ class PluginCalls {
   // nullptr: `failure` says why.
   assay_device* Open(uint32_t index, Json& failure);
 
+  std::string own_plugin_;
   const assay_backend_api* api_ = nullptr;
   std::map<uint32_t, assay_device*> devices_;
   std::map<uint64_t, DevicePlan> plans_;

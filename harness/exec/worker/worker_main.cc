@@ -5,9 +5,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 
 #include "harness/base/float_environment.h"
@@ -36,14 +38,31 @@ Json SealWorker(const Json& request) {
   return {{"status", ASSAY_OK}, {"process", ::getpid()}, {"sandbox", ApplySeal(DecodeSeal(request.at("seal")))}};
 }
 
+// Another program takes this process over, with its seal, its number and its socket, and answers what comes next. In
+// return for failure only.
+int Become(std::vector<std::string> words, int fd) {
+  words.push_back(std::to_string(fd));
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::fcntl(fd, F_SETFD, 0);
+  ::execv(pointers[0], pointers.data());
+  std::fprintf(stderr, "assay worker: cannot run %s: %s\n", pointers[0], std::strerror(errno));
+  return 1;
+}
+
 }  // namespace
 
 int WorkerMain(int fd) {
   RunSupervised(fd);
+  return ServeHost(fd, "");
+}
+
+int ServeHost(int fd, const std::string& own_plugin) {
   IsolateProcess(fd);
   if (WorkersSetSpins()) ::setenv(kSpinVariable, kWorkerSpins, 0);
   FrameBuffer buffer;
-  PluginCalls plugin;
+  PluginCalls plugin(own_plugin);
   for (;;) {
     std::vector<UniqueFd> fds;
     const Result<std::optional<Json>> request = ReceiveFrame(fd, buffer, fds);
@@ -53,8 +72,11 @@ int WorkerMain(int fd) {
     }
     if (!request->has_value()) return 0;  // the host is done
     Json reply;
+    const bool becomes = (*request)->at("call") == "become";
     try {
-      reply = (*request)->at("call") == "seal" ? SealWorker(**request) : plugin.Answer(**request, std::move(fds));
+      reply = becomes                            ? Json{{"status", ASSAY_OK}}
+              : (*request)->at("call") == "seal" ? SealWorker(**request)
+                                                 : plugin.Answer(**request, std::move(fds));
     } catch (const std::exception& error) {  // a request that this worker does not understand, or no memory
       reply = {{"status", ASSAY_ERROR}, {"text", std::string("worker: ") + error.what()}};
     }
@@ -63,6 +85,7 @@ int WorkerMain(int fd) {
     const Result<std::string> frame = EncodeFrame(reply);
     constexpr double kLongSeconds = 3600;
     if (!frame || !SendFrame(fd, *frame, {}, After(kLongSeconds))) return 1;
+    if (becomes) return Become((*request)->at("words"), fd);
   }
 }
 

@@ -5,6 +5,7 @@
     assay.assert_close("matmul", [a, b], y)                       # AssertionError that says where, and what explains it
     verdict = assay.check("softmax", x, y, axis=-1)               # the same as an object; true: it passed
     for case in assay.cases("smoke", op="softmax"): ...           # the inputs that assay itself tests with
+    @assay.kernel("softmax", contract="f32acc")                   # a callable as a backend: assay run --kernels FILE.py
 
 Arrays are those of NumPy, PyTorch, JAX, CuPy and whatever else speaks the buffer protocol, DLPack or
 __array_interface__. The guide is harness/python/README.md.
@@ -15,13 +16,14 @@ if TYPE_CHECKING:
     from ._check import assert_close as assert_close, check as check
     from ._errors import (Error as Error, InconclusiveWarning as InconclusiveWarning, Mismatch as Mismatch,
                           UsageError as UsageError)
+    from ._kernels import KernelCase as KernelCase, kernel as kernel
     from ._marks import mark as mark
     from ._operators import operators as operators
     from ._verdict import Arithmetic as Arithmetic, Verdict as Verdict, WorstElement as WorstElement
 
 # Where each name is: importing assay is to cost nothing where no test needs it.
 _HOMES = {"Arithmetic": "_verdict", "Case": "_cases", "Cases": "_cases", "Error": "_errors",
-          "InconclusiveWarning": "_errors", "Mismatch": "_errors", "UsageError": "_errors", "Verdict": "_verdict",
+          "InconclusiveWarning": "_errors", "KernelCase": "_kernels", "kernel": "_kernels", "Mismatch": "_errors", "UsageError": "_errors", "Verdict": "_verdict",
           "WorstElement": "_verdict", "assert_close": "_check", "cases": "_cases", "check": "_check", "mark": "_marks",
           "operators": "_operators"}
 

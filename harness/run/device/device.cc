@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -17,15 +18,22 @@
 #include "harness/plan/catalog.h"
 #include "harness/run/device/backend_names.h"
 #include "harness/run/device/configured_backends.h"
+#include "harness/run/device/interpreter.h"
 #include "harness/run/device/sandbox.h"
 
 namespace assay {
 namespace {
 
-std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, const BackendOptions& backend) {
+// `interpreter`: of a file of kernels; else null.
+std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, const BackendOptions& backend,
+                                           const Interpreter* interpreter) {
   const double timeout_s = backend.timeout_s;
   SessionOptions options;
   options.worker.seal = SealFor(backend.sandbox);
+  if (interpreter != nullptr) {
+    options.worker.words = interpreter->words;
+    options.worker.seal.readable = interpreter->readable;
+  }
   options.worker.executable = ExecutablePath();
   options.worker.plugin = candidate.path.string();
   options.worker.startup_timeout_s = timeout_s;
@@ -70,8 +78,18 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
     devices.push_back(Unusable(candidate, Outcome::kError, candidate.problem));
     return;
   }
+  std::optional<Interpreter> interpreter;
+  if (IsKernelFile(candidate.path)) {
+    Result<Interpreter> found = FindInterpreter(options.python, candidate.path);
+    if (!found) {
+      devices.push_back(Unusable(candidate, Outcome::kError, found.error().message));
+      return;
+    }
+    interpreter = *std::move(found);
+  }
+  const Interpreter* python = interpreter ? &*interpreter : nullptr;
   const SpanContext context("", candidate.name.empty() ? NameOfPluginFile(candidate.path) : candidate.name, "");
-  const auto describing = OpenSession(candidate, options);
+  const auto describing = OpenSession(candidate, options, python);
   const auto description = describing->Describe();
   if (!description) {
     devices.push_back(Unusable(candidate, description.error().outcome, description.error().message));
@@ -95,7 +113,7 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
     }
     device.device_index = static_cast<uint32_t>(i);
     device.selector = listed.size() > 1 ? fmt::format("{}:{}", device.backend, i) : device.backend;
-    const auto session = i == 0 ? describing : OpenSession(candidate, options);
+    const auto session = i == 0 ? describing : OpenSession(candidate, options, python);
     session->NameDevice(fmt::format("{} ({})", device.selector, device.device.name));
     device.session = session;
     devices.push_back(device);

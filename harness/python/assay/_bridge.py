@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the worker calls (backends/python/python_calls.h), and what becomes of exceptions."""
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import traceback
+from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from typing import Any, Callable
+
+from . import _kernels
+from ._description import Description, read
+from ._execution import Execution
+from ._frameworks import Unsupported, WrongResult, framework
+
+OK, UNSUPPORTED, UNAVAILABLE, ERROR, OUT_OF_MEMORY = range(5)
+_HERE = os.path.dirname(os.path.realpath(__file__))
+_MOST_FRAMES = 3
+
+
+def explain(error: BaseException, kernels: str) -> str:
+    """The exception with the last lines of its traceback; those of this module are left out."""
+    if isinstance(error, SystemExit):
+        text = f"it called sys.exit({'' if error.code is None else repr(error.code)})"
+    else:
+        text = "".join(traceback.format_exception_only(type(error), error)).strip()
+    frames = [f for f in traceback.extract_tb(error.__traceback__)
+              if os.path.dirname(os.path.realpath(f.filename)) != _HERE and not f.filename.startswith("<frozen importlib")]
+    places = []
+    for frame in reversed(frames[-_MOST_FRAMES:]):
+        name = os.path.basename(frame.filename) if os.path.realpath(frame.filename) == kernels else frame.filename
+        places.append(f"{name}:{frame.lineno} in {frame.name}" + (f": {frame.line}" if frame.line else ""))
+    return text + "".join(f"; {'at' if i == 0 else 'from'} {place}" for i, place in enumerate(places))
+
+
+class Calls(Structure):
+    _fields_ = [("struct_size", c_uint64),
+                ("describe", CFUNCTYPE(c_int32, c_void_p, c_uint64)),
+                ("query", CFUNCTYPE(c_int32, c_uint32, c_void_p, c_void_p, c_uint64)),
+                ("prepare", CFUNCTYPE(c_int32, c_uint32, c_void_p, c_char_p, POINTER(c_int64), c_void_p, c_uint64)),
+                ("release", CFUNCTYPE(None, c_int64)),
+                ("execute", CFUNCTYPE(c_int32, c_int64, POINTER(c_uint64), POINTER(c_double), POINTER(c_int32), c_void_p,
+                                      c_uint64))]
+
+
+class Bridge:
+    """Offers the kernels that `load` registers, once it was called by the first question."""
+
+    def __init__(self, kernels: str, operators: Any, load: Callable[[], None]) -> None:
+        self._file, self._operators, self._load = kernels, operators, load
+        self._loaded = False
+        self._executions: dict[int, Execution] = {}
+        self._next = 1
+        self.calls = Calls(ctypes.sizeof(Calls), *(kind(getattr(self, name)) for name, kind in Calls._fields_[1:]))
+
+    def _guarded(self, text: int, capacity: int, body: Callable[[], str], what: str = "") -> int:
+        """Runs it; its answer, or why it failed, goes into the caller's memory."""
+        status, answer = OK, ""
+        try:
+            answer = body()
+        except Unsupported as reason:
+            status, answer = UNSUPPORTED, str(reason)
+        except WrongResult as reason:
+            status, answer = ERROR, f"{what}{reason}"
+        except MemoryError as error:
+            status, answer = OUT_OF_MEMORY, what + explain(error, self._file)
+        except BaseException as error:  # SystemExit and KeyboardInterrupt too: nothing passes through the worker
+            status, answer = ERROR, what + explain(error, self._file)
+        finally:
+            self._flush()
+        data = answer.encode(errors="replace").replace(b"\0", b"?")[:capacity - 1] + b"\0"
+        ctypes.memmove(text, data, len(data))
+        return status
+
+    @staticmethod
+    def _flush() -> None:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except Exception:  # closed, or replaced by something else
+            pass
+
+    def describe(self, text: int, capacity: int) -> int:
+        return self._guarded(text, capacity, self._describe, f"{os.path.basename(self._file)}: ")
+
+    def _describe(self) -> str:
+        if not self._loaded:
+            self._load()
+            self._loaded = True
+        kernels = _kernels.registered()
+        if not kernels:
+            raise WrongResult("it registers no kernel; put @assay.kernel(\"softmax\", contract=\"f32acc\") above a function")
+        columns = sorted({k.backend for k in kernels if k.backend})
+        if len(columns) > 1:
+            raise WrongResult(f"its kernels are of several backends, {' and '.join(columns)}; a file is one column")
+        unknown = sorted({k.op for k in kernels} - set(self._operators))
+        if unknown:
+            raise WrongResult(f"there is no operator {unknown[0]}; assay list ops shows all")
+        version = f"CPython {'.'.join(map(str, sys.version_info[:3]))} {sys.executable}"
+        for name in sorted({k.framework for k in kernels} | {"numpy"}):
+            version += f", {name} {getattr(sys.modules.get(name) or __import__(name), '__version__', '?')}"
+        return "\n".join([columns[0] if columns else _kernels.column_of(self._file), version, *self._devices()]) + "\n"
+
+    @staticmethod
+    def _devices() -> list[str]:
+        return sorted({k.device for k in _kernels.registered()}, key=lambda device: (device != "cpu", device))
+
+    def _offered(self, device: int, asked: Description) -> tuple[list[_kernels.Kernel], str]:
+        """The kernels that take the case, and why the others do not."""
+        case, known = asked.case, self._operators.get(asked.case.op, {"operands": [], "attrs": {}})
+        there = [k for k in _kernels.registered() if k.op == case.op and k.device == self._devices()[device]]
+        taken, reasons = [], []
+        for kernel in there:
+            why = kernel.why_not(case, known["operands"], known["attrs"]) or self._type_problem(kernel, asked)
+            if why:
+                reasons.append(f"{kernel.name}: {why}")
+            else:
+                taken.append(kernel)
+        return taken, "; ".join(reasons) or f"{os.path.basename(self._file)} has no kernel of {case.op}"
+
+    @staticmethod
+    def _type_problem(kernel: _kernels.Kernel, asked: Description) -> str:
+        try:
+            for operand in (*asked.inputs, *asked.outputs):
+                try:
+                    framework(kernel.framework, kernel.device).dtype(operand)
+                except KeyError:
+                    return f"operand {operand.name} has a type that no array of Python has"
+        except Unsupported as reason:
+            return str(reason)
+        return ""
+
+    def query(self, device: int, op: int, text: int, capacity: int) -> int:
+        def body() -> str:
+            asked = read(op, self._operators)
+            taken, why = self._offered(device, asked)
+            if not taken:
+                raise Unsupported(why)
+            return "".join(f"{kernel.name}\t{kernel.contract_of(asked.case)}\n" for kernel in taken)
+        return self._guarded(text, capacity, body)
+
+    def prepare(self, device: int, op: int, implementation: bytes, plan: Any, text: int, capacity: int) -> int:
+        def body() -> str:
+            asked = read(op, self._operators)
+            taken, why = self._offered(device, asked)
+            chosen = [kernel for kernel in taken if kernel.name == implementation.decode()]
+            if not chosen:
+                raise Unsupported(why)
+            order = self._operators[asked.case.op]["operands"]
+            self._executions[self._next] = Execution(chosen[0], asked.case, order, asked.inputs, asked.outputs)
+            plan[0] = self._next
+            self._next += 1
+            return ""
+        return self._guarded(text, capacity, body)
+
+    def release(self, plan: int) -> None:
+        self._executions.pop(plan, None)
+
+    def execute(self, plan: int, pointers: Any, seconds: Any, flags: Any, text: int, capacity: int) -> int:
+        execution = self._executions[plan]
+
+        def body() -> str:
+            seconds[0], flags[0] = execution.run(pointers[:execution.operands])
+            return ""
+        return self._guarded(text, capacity, body, f"{execution.name}: ")

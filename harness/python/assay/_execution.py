@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel made ready for one case, and executed."""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from ._frameworks import Memory, Operand, WrongResult, framework
+from ._kernels import Kernel, KernelCase
+
+DEVICE_CLOCK, COPIES = 1, 2  # of python_calls.h
+
+
+class Execution:
+    def __init__(self, kernel: Kernel, case: KernelCase, order: Sequence[str], inputs: Sequence[Operand],
+                 outputs: Sequence[Operand]) -> None:
+        self._kernel, self._order, self._inputs, self._outputs = kernel, order, inputs, outputs
+        self.name, self._attrs = kernel.name, kernel.attributes(case)
+        self.operands = len(inputs) + len(outputs)
+        self._framework = framework(kernel.framework, kernel.device)
+        self._memory = [Memory(operand, self._framework.dtype(operand)) for operand in (*inputs, *outputs)]
+
+    def run(self, pointers: Sequence[int]) -> tuple[float, int]:
+        """The kernel's own seconds, and flags. Raises what the kernel raises."""
+        kernel, tools, count = self._kernel, self._framework, len(self._inputs)
+        given = {operand.name: tools.given(memory.at(pointer, False), operand)
+                 for operand, memory, pointer in zip(self._inputs, self._memory, pointers)}
+        operands = kernel.operands(self._order, given)
+        views = [memory.at(pointer, True) for memory, pointer in zip(self._memory[count:], pointers[count:])]
+        keywords = dict(self._attrs)
+        outputs: list[Any] = []
+        if kernel.takes_out:
+            outputs = [tools.output(view, operand) for view, operand in zip(views, self._outputs)]
+            keywords["out"] = outputs[0] if len(outputs) == 1 else tuple(outputs)
+        result, seconds, by_device = tools.timed(lambda: kernel.function(*operands, **keywords))
+        if kernel.takes_out:
+            for array, view in zip(outputs, views):
+                tools.finish_output(array, view)
+        else:
+            self._store(result, views)
+        return seconds, (DEVICE_CLOCK if by_device else 0) | (COPIES if tools.copies else 0)
+
+    def _store(self, result: Any, views: Sequence[Any]) -> None:
+        names = ", ".join(operand.name for operand in self._outputs)
+        if result is None:
+            raise WrongResult(f"it returned None; return {names}, or take out= and write there")
+        results = [result] if len(views) == 1 and not isinstance(result, tuple) else result
+        if not isinstance(results, (tuple, list)) or len(results) != len(views):
+            count = f" of {len(results)}" if isinstance(results, (tuple, list)) else ""
+            raise WrongResult(f"it returned {type(results).__name__}{count}, where a tuple of {len(views)} is expected: "
+                              f"{names}")
+        for one, view, operand in zip(results, views, self._outputs):
+            self._framework.store(one, view, operand)

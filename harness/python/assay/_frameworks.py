@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operands as arrays of a framework, and results back: views of the host's memory where the framework can look there. A
+framework is imported when a kernel asks for it."""
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any, Callable, NamedTuple, Optional, Sequence
+
+# Names of types by DLPack's code and bits; NumPy's type, and that of the storage where NumPy needs ml_dtypes for it.
+_TYPES = {(2, 64): ("f64", "float64"), (2, 32): ("f32", "float32"), (2, 16): ("f16", "float16"),
+          (4, 16): ("bf16", "bfloat16"), (10, 8): ("e4m3", "float8_e4m3fn"), (12, 8): ("e5m2", "float8_e5m2"),
+          (0, 8): ("i8", "int8"), (0, 32): ("i32", "int32"), (0, 64): ("i64", "int64"), (1, 8): ("u8", "uint8"),
+          (5, 64): ("c64", "complex64"), (5, 128): ("c128", "complex128"), (6, 8): ("bool", "bool")}
+_STORED = {"bfloat16": "int16", "float8_e4m3fn": "int8", "float8_e5m2": "int8"}
+_WIDE = ("float64", "complex128", "int64")
+
+
+def type_name(code: int, bits: int) -> str:
+    return _TYPES.get((code, bits), (f"type-{code}-{bits}", ""))[0]
+
+
+class Unsupported(Exception):
+    pass
+
+
+class WrongResult(Exception):
+    """What a kernel returned is no result."""
+
+
+class Operand(NamedTuple):
+    name: str
+    code: int
+    bits: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # in elements
+
+    @property
+    def type(self) -> str:
+        return _TYPES[self.code, self.bits][1]
+
+
+class Memory:
+    """The memory of an operand as arrays of NumPy; a new one each time, as a kernel may reshape what it gets."""
+
+    def __init__(self, operand: Operand, dtype: Any) -> None:
+        import numpy
+        self._numpy, self._dtype, self._shape = numpy, dtype, operand.shape
+        size = dtype.itemsize
+        self._strides = tuple(stride * size for stride in operand.strides)
+        reach = [(extent - 1) * stride for extent, stride in zip(operand.shape, self._strides)]
+        self._first = sum(step for step in reach if step < 0)
+        self._bytes = 0 if 0 in operand.shape else sum(step for step in reach if step > 0) - self._first + size
+        self._buffers: dict[tuple[int, bool], Any] = {}
+
+    def at(self, pointer: int, writable: bool) -> Any:
+        if self._bytes == 0:
+            return self._numpy.empty(self._shape, self._dtype)
+        buffer = self._buffers.get((pointer, writable))
+        if buffer is None:
+            import ctypes
+            if len(self._buffers) > 256:  # of operands that have gone
+                self._buffers.clear()
+            buffer = memoryview((ctypes.c_char * self._bytes).from_address(pointer + self._first)).cast("B")
+            buffer = buffer if writable else buffer.toreadonly()
+            self._buffers[pointer, writable] = buffer
+        return self._numpy.ndarray(self._shape, self._dtype, buffer, -self._first, self._strides)
+
+
+class Numpy:
+    """Arrays are views, inputs read-only ones."""
+    copies = False
+
+    def __init__(self, device: str) -> None:
+        import numpy
+        self.numpy = numpy
+
+    def dtype(self, operand: Operand) -> Any:
+        if operand.type in _STORED:
+            try:
+                import ml_dtypes
+            except ImportError:
+                raise Unsupported(f"operand {operand.name} is {type_name(operand.code, operand.bits)}, for which NumPy "
+                                  "needs ml_dtypes: install that in the interpreter's environment") from None
+            return self.numpy.dtype(getattr(ml_dtypes, operand.type))
+        return self.numpy.dtype(operand.type)
+
+    def given(self, view: Any, operand: Operand) -> Any:
+        return view
+
+    def output(self, view: Any, operand: Operand) -> Any:
+        return view
+
+    def finish_output(self, array: Any, view: Any) -> None:
+        pass
+
+    def complete(self, result: Any) -> None:
+        pass
+
+    def store(self, result: Any, view: Any, operand: Operand) -> None:
+        if type(result) is not self.numpy.ndarray and not (operand.shape == () and isinstance(result, self.numpy.generic)):
+            raise WrongResult(f"{operand.name}: it returned {_kind(result)}, not a numpy.ndarray")
+        _check(operand, str(result.dtype), view.dtype.name, result.shape)
+        view[...] = result
+
+    def timed(self, call: Callable[[], Any]) -> tuple[Any, float, bool]:
+        begin = time.perf_counter()
+        result = call()
+        self.complete(result)
+        return result, time.perf_counter() - begin, False
+
+
+class Torch(Numpy):
+    """Tensors are views where the device is the host, else copies; durations are of the device's events there."""
+
+    def __init__(self, device: str) -> None:
+        super().__init__(device)
+        import torch
+        self.torch, self.device = torch, torch.device(device)
+        self.copies = self.device.type != "cpu"
+        self.events = getattr(torch, self.device.type, None) if self.copies else None
+
+    def dtype(self, operand: Operand) -> Any:
+        if not hasattr(self.torch, operand.type):
+            raise Unsupported(f"this PyTorch has no type {operand.type}, of operand {operand.name}")
+        return self.numpy.dtype(_STORED.get(operand.type, operand.type))
+
+    def given(self, view: Any, operand: Operand) -> Any:
+        if any(stride < 0 for stride in view.strides):
+            view = self.numpy.ascontiguousarray(view)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that the memory is not writable: who writes there is found out
+            tensor = self.torch.from_numpy(view)
+        if operand.type in _STORED:
+            tensor = tensor.view(getattr(self.torch, operand.type))
+        return tensor.to(self.device) if self.copies else tensor
+
+    def output(self, view: Any, operand: Operand) -> Any:
+        return self.given(view, operand)
+
+    def finish_output(self, array: Any, view: Any) -> None:
+        if self.copies:
+            view[...] = self._bits(array)
+
+    def complete(self, result: Any) -> None:
+        if self.events is not None:
+            self.events.synchronize()
+
+    def _bits(self, tensor: Any) -> Any:
+        tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+        stored = _STORED.get(str(tensor.dtype).partition(".")[2])
+        return (tensor.view(getattr(self.torch, stored)) if stored else tensor).numpy()
+
+    def store(self, result: Any, view: Any, operand: Operand) -> None:
+        if type(result) not in (self.torch.Tensor, self.torch.nn.Parameter):
+            raise WrongResult(f"{operand.name}: it returned {_kind(result)}, not a torch.Tensor")
+        _check(operand, str(result.dtype).partition(".")[2], operand.type, tuple(result.shape))
+        view[...] = self._bits(result)
+
+    def timed(self, call: Callable[[], Any]) -> tuple[Any, float, bool]:
+        if self.events is None or not hasattr(self.events, "Event"):
+            self.complete(None)
+            return super().timed(call)
+        begin, end = (self.events.Event(enable_timing=True) for _ in range(2))
+        self.events.synchronize()
+        begin.record()
+        result = call()
+        end.record()
+        self.events.synchronize()
+        return result, begin.elapsed_time(end) * 1e-3, True
+
+
+class Jax(Numpy):
+    """Arrays are copies, as JAX takes no memory that changes; what is computed later is waited for."""
+    copies = True
+
+    def __init__(self, device: str) -> None:
+        super().__init__(device)
+        import jax
+        self.jax, self.device = jax, jax.devices(device)[0]
+
+    def dtype(self, operand: Operand) -> Any:
+        if operand.type in _WIDE and not self.jax.config.jax_enable_x64:
+            raise Unsupported(f"operand {operand.name} is {type_name(operand.code, operand.bits)}, which JAX has after "
+                              "jax.config.update(\"jax_enable_x64\", True)")
+        return super().dtype(operand)
+
+    def given(self, view: Any, operand: Operand) -> Any:
+        return self.jax.block_until_ready(self.jax.device_put(self.numpy.array(view), self.device))
+
+    def output(self, view: Any, operand: Operand) -> Any:
+        raise Unsupported("JAX writes to no array: return the result instead of taking out=")
+
+    def complete(self, result: Any) -> None:
+        self.jax.block_until_ready(result)
+
+    def store(self, result: Any, view: Any, operand: Operand) -> None:
+        if not isinstance(result, self.jax.Array):
+            raise WrongResult(f"{operand.name}: it returned {_kind(result)}, not a jax.Array")
+        _check(operand, str(result.dtype), view.dtype.name, tuple(result.shape))
+        view[...] = self.numpy.asarray(result)
+
+
+def _kind(value: Any) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _check(operand: Operand, dtype: str, wanted: str, shape: Sequence[int]) -> None:
+    if dtype == wanted and tuple(shape) == operand.shape:
+        return
+    raise WrongResult(f"{operand.name}: it returned {dtype} of shape {tuple(shape)}, where {wanted} of shape "
+                      f"{operand.shape} is expected")
+
+
+_made: dict[tuple[str, str], Numpy] = {}
+
+
+def framework(name: str, device: str) -> Numpy:
+    """Raises ImportError where it is absent."""
+    made: Optional[Numpy] = _made.get((name, device))
+    if made is None:
+        made = _made[name, device] = {"numpy": Numpy, "torch": Torch, "jax": Jax}[name](device)
+    return made

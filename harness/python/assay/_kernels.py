@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Callables that a run judges: the decorator, and which cases a callable takes. Nothing here computes or judges."""
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
+
+from ._errors import UsageError
+
+FRAMEWORKS = ("numpy", "torch", "jax")
+_FLOATS = {"f64", "f32", "f16", "bf16", "e4m3", "e5m2", "c64", "c128"}
+_NAME = re.compile(r"[a-z0-9_.-]+\Z")
+_COLUMN = re.compile(r"[a-z0-9_-]+\Z")
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class KernelCase(NamedTuple):
+    """What is known of a case before it is executed."""
+    op: str
+    dtypes: tuple[str, ...]  # of the inputs, then of the outputs
+    shapes: dict[str, tuple[int, ...]]  # of each operand
+    attrs: dict[str, Any]
+
+
+class Kernel:
+    """A callable with what was declared of it."""
+
+    def __init__(self, function: Callable[..., Any], op: str, contract: Union[str, Callable[..., str]],
+                 dtypes: Optional[Sequence[str]], name: str, framework: str, device: str,
+                 supports: Optional[Callable[[KernelCase], Any]], backend: Optional[str]) -> None:
+        self.function, self.op, self.contract, self.dtypes, self.name = function, op, contract, dtypes, name
+        self.framework, self.device, self.supports, self.backend = framework, device, supports, backend
+        parameters = _parameters(function)
+        self.takes_out = any(p.name == "out" and p.kind is not p.VAR_POSITIONAL for p in parameters)
+        named = [p for p in parameters if p.name != "out"]
+        self.positional = [p.name for p in named if p.kind in _POSITIONAL]
+        self.needed = sum(p.kind in _POSITIONAL and p.default is p.empty for p in named)
+        self.takes_any_operands = any(p.kind is p.VAR_POSITIONAL for p in named)
+        self.keywords = [p.name for p in named if p.kind is p.KEYWORD_ONLY]
+        self.needed_keywords = [p.name for p in named if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+        self.takes_any_attributes = any(p.kind is p.VAR_KEYWORD for p in named)
+
+    def attributes(self, case: KernelCase) -> dict[str, Any]:
+        """Those of the case that the callable takes."""
+        if self.takes_any_attributes:
+            return {key: value for key, value in case.attrs.items() if key not in self.positional}
+        return {key: case.attrs[key] for key in self.keywords if key in case.attrs}
+
+    def operands(self, order: Sequence[str], given: Mapping[str, Any]) -> list[Any]:
+        """What it gets by position: `given` by name, in the operator's order, None for what the case does not have."""
+        values = [given.get(name) for name in order]
+        if not self.takes_any_operands:
+            del values[len(self.positional):]
+        return values
+
+    def why_not(self, case: KernelCase, order: Sequence[str], defaults: Mapping[str, Sequence[str]]) -> str:
+        """The reason why it does not take a case, "" when it does."""
+        if self.dtypes is not None and not any(_fits(text, case.dtypes) for text in self.dtypes):
+            return f"it is declared for {', '.join(self.dtypes)}, not for {'-'.join(case.dtypes if len(set(case.dtypes)) > 1 else case.dtypes[:1])}"
+        return self._operand_problem(case, order) or self._attribute_problem(case, order, defaults) or self._own_reason(case)
+
+    def _operand_problem(self, case: KernelCase, order: Sequence[str]) -> str:
+        if self.takes_any_operands:
+            return ""
+        if self.needed > len(order):
+            return f"it takes {self.needed} operands, and {self.op} has {len(order)}: {', '.join(order)}"
+        beyond = [name for name in order[len(self.positional):] if name in case.shapes]
+        return f"it takes no operand {beyond[0]}" if beyond else ""
+
+    def _attribute_problem(self, case: KernelCase, order: Sequence[str], defaults: Mapping[str, Sequence[str]]) -> str:
+        unknown = [name for name in self.needed_keywords if name not in case.attrs]
+        if unknown:
+            return f"it needs {unknown[0]}=, which {self.op} does not have; it has {', '.join(case.attrs)}"
+        if self.takes_any_attributes:
+            return ""
+        for key, value in case.attrs.items():
+            if key in self.keywords or key in order:  # operands show themselves
+                continue
+            kind, default = defaults.get(key, ("int", ""))
+            if not _is_implied(key, value, kind, default, case):
+                return f"it does not take the attribute {key}, which is {value!r}"
+        return ""
+
+    def _own_reason(self, case: KernelCase) -> str:
+        answer = True if self.supports is None else self.supports(case)
+        if answer is True:
+            return ""
+        return answer if isinstance(answer, str) and answer else "its supports() says no"
+
+    def contract_of(self, case: KernelCase) -> str:
+        text = self.contract(case.dtypes, case.attrs) if callable(self.contract) else self.contract
+        if not isinstance(text, str) or not text or set(text) & set("\n\t\0"):
+            raise UsageError(f"{self.name}: the contract is {text!r}; give a text such as \"f32acc\"")
+        return text
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # of some that are written in C, such as numpy.exp: operands alone
+        return [inspect.Parameter("operands", inspect.Parameter.VAR_POSITIONAL)]
+
+
+def _fits(text: str, dtypes: Sequence[str]) -> bool:
+    """Of one type: all operands of floating point have it. Of a list: all operands, or all but integers, are these."""
+    listed = text.split("-")
+    floats = [dtype for dtype in dtypes if dtype in _FLOATS]
+    if len(listed) == 1:
+        return all(dtype == text for dtype in floats or dtypes)
+    return listed in (list(dtypes), floats)
+
+
+def _is_implied(key: str, value: Any, kind: str, default: str, case: KernelCase) -> bool:
+    """Whether a callable that does not see the attribute computes what is asked for: it is at its default, or follows
+    from the shapes."""
+    if default.startswith("=") or key == "batch" or (default == "" and kind in ("int", "dims")):
+        return True
+    if default == "auto":  # of attention's scale
+        first = next(iter(case.shapes.values()))
+        return bool(first) and value == first[-1] ** -0.5
+    if kind == "name" or default == "":
+        return value == default
+    number = float(default)
+    if kind in ("dims", "axes"):
+        return all(part == number for part in value)
+    rank = len(next(iter(case.shapes.values())))
+    return value == number or (key == "axis" and value == number + rank)
+
+
+_registered: list[Kernel] = []
+
+
+def registered() -> list[Kernel]:
+    return _registered
+
+
+def column_of(path: str) -> str:
+    """What the kernels of a file are called together, where they do not say."""
+    return re.sub(r"[^a-z0-9_-]", "-", os.path.splitext(os.path.basename(path))[0].lower()) or "kernels"
+
+
+def kernel(op: str, *, contract: Union[str, Callable[..., str]], dtypes: Optional[Sequence[str]] = None,
+           name: Optional[str] = None, framework: str = "numpy", device: str = "cpu",
+           supports: Optional[Callable[[KernelCase], Any]] = None,
+           backend: Optional[str] = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Marks a callable as an implementation of an operator, for ``assay run --kernels FILE.py``. It is returned as it is.
+
+    Operands come by position, in the operator's order; attributes as keyword-only arguments, those that it takes; `out`,
+    where it takes one, is the output (several: a tuple) to be written to. `contract`: a text, or a function of types and
+    attributes. `supports`: a function of a KernelCase that returns True, or why it does not take the case."""
+    if framework not in FRAMEWORKS:
+        raise UsageError(f"framework={framework!r} is none of {', '.join(FRAMEWORKS)}")
+    if isinstance(dtypes, str):
+        dtypes = [dtypes]
+    for what, text, form in (("name", name, _NAME), ("backend", backend, _COLUMN)):
+        if text is not None and not form.match(text):
+            raise UsageError(f"{what}={text!r}: lower case letters, digits, '-' and '_' make a name")
+    if framework == "numpy" and device != "cpu":
+        raise UsageError(f"device={device!r}: NumPy computes on the host alone; leave device out")
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        own = name or re.sub(r"[^a-z0-9_.-]", "-", getattr(function, "__name__", "kernel").lower())
+        if any(k.op == op and k.name == own and k.device == device for k in _registered):
+            raise UsageError(f"two kernels of {op} have the name {own}; give one of them another: name=\"...\"")
+        _registered.append(Kernel(function, op, contract, dtypes, own, framework, device, supports, backend))
+        return function
+    return register

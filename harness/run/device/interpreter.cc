@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/device/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "harness/plan/catalog.h"
+#include "ops/operator.h"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::string_view kOldest = "3.10";
+
+// One line, which follows whatever the interpreter's own start prints. Where this script is run from is no place of
+// its.
+constexpr std::string_view kQuestion =
+    "import sys, json; print(); print(json.dumps({\"executable\": sys.executable, \"old\": sys.version_info < (3, 10), "
+    "\"version\": sys.version.split()[0], \"prefixes\": [sys.prefix, sys.base_prefix, sys.exec_prefix], "
+    "\"path\": [p for p in sys.path if p.startswith(\"/\")]}))";
+
+std::string Quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+std::string InUse() {
+  const char* environment = std::getenv("VIRTUAL_ENV");
+  return environment != nullptr && *environment == '/' ? std::string(environment) + "/bin/python3" : "python3";
+}
+
+// All that it prints; nothing where it fails.
+std::optional<std::string> Output(const std::string& command) {
+  std::FILE* pipe = ::popen(command.c_str(), "re");
+  if (pipe == nullptr) return std::nullopt;
+  std::string text;
+  std::array<char, 4096> part;
+  for (size_t got; (got = std::fread(part.data(), 1, part.size(), pipe)) > 0;) text.append(part.data(), got);
+  return ::pclose(pipe) == 0 ? std::optional(text) : std::nullopt;
+}
+
+Result<Json> AskInterpreter(const std::string& python) {
+  const std::optional<std::string> text =
+      Output(fmt::format("{} -c {} 2>/dev/null </dev/null", Quoted(python), Quoted(kQuestion)));
+  Json answer;
+  if (text) {
+    const std::string_view line = std::string_view(*text).substr(0, text->find_last_not_of('\n') + 1);
+    answer = Json::parse(line.substr(line.rfind('\n') + 1), nullptr, /*allow_exceptions=*/false);
+  }
+  if (!answer.is_object() || !answer.contains("executable")) {
+    return UsageError(fmt::format(
+        "the interpreter {} cannot be run; name one of CPython {} or later with --python PATH", python, kOldest));
+  }
+  if (!answer.at("old").get<bool>()) return answer;
+  return UsageError(fmt::format("the interpreter {} is Python {}; kernels need {} or later: --python PATH", python,
+                                answer.at("version").get<std::string>(), kOldest));
+}
+
+// The folder with the module assay, and the worker as a library, beside this program: in an installation and in a build
+// tree, or in a wheel, whose program lies in the module.
+struct Parts {
+  fs::path modules, library;
+};
+Result<Parts> FindParts() {
+  const fs::path folder = fs::path(ExecutablePath()).parent_path();
+  const fs::path library = (folder / "../lib/assay/libassay_worker.so").lexically_normal();
+  std::error_code error;
+  if (!fs::exists(library, error)) {
+    return UsageError(fmt::format("{} is not there, which files of kernels need: build target product, or install it",
+                                  library.string()));
+  }
+  for (const char* place : {"../lib/assay/python", "../../.."}) {
+    const fs::path modules = fs::weakly_canonical(folder / place, error);
+    if (fs::exists(modules / "assay/_worker.py", error)) return Parts{modules, library};
+  }
+  return UsageError(fmt::format("the module assay is neither in {} nor around this program; install both together",
+                                (folder / "../lib/assay/python").lexically_normal().string()));
+}
+
+// What a kernel may leave out is told by what each operator takes.
+Json DescribeOperators() {
+  Json all = Json::object();
+  for (const Operator* op : OperatorRegistry::Global().All()) {
+    const OpSchema& schema = op->schema();
+    Json operands = Json::array(), attrs = Json::object();
+    for (const OperandDoc& operand : schema.layouts) {
+      if (std::ranges::find(schema.outputs, operand.name) == schema.outputs.end()) operands.push_back(operand.name);
+    }
+    if (operands.empty()) operands = schema.operands;
+    constexpr const char* kTypes[] = {"int", "float", "name", "dims", "axes"};
+    for (const AttrDef& attr : schema.attrs) {
+      attrs[attr.key] = {kTypes[static_cast<int>(attr.type)], attr.default_value};
+    }
+    all[schema.op] = {{"operands", std::move(operands)}, {"attrs", std::move(attrs)}};
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& kernels) {
+  Result<Parts> parts = FindParts();
+  if (!parts) return tl::unexpected(parts.error());
+  const Result<Json> answer = AskInterpreter(stated.empty() ? InUse() : stated);
+  if (!answer) return tl::unexpected(answer.error());
+  const std::string executable = answer->at("executable");
+  const Json told = {{"library", parts->library.string()},
+                     {"kernels", fs::weakly_canonical(kernels).string()},
+                     {"path", answer->at("path")},
+                     {"operators", DescribeOperators()}};
+  Interpreter found;
+  found.words = {executable, (parts->modules / "assay/_worker.py").string(), told.dump()};
+  found.readable = {executable, parts->modules.string(), parts->library.parent_path().string()};
+  const char* home = std::getenv("HOME");
+  const std::string whole_home = home == nullptr ? "/" : home;  // not for a path that names it
+  for (const char* key : {"prefixes", "path"}) {
+    for (const std::string folder : answer->at(key)) {
+      if (folder != "/" && folder != whole_home) found.readable.push_back(folder);
+    }
+  }
+  return found;
+}
+
+}  // namespace assay

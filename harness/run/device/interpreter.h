@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's Python, which becomes the worker of a file of kernels (--kernels FILE.py).
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/base/result.h"
+
+namespace assay {
+
+struct Interpreter {
+  std::vector<std::string> words;     // WorkerOptions::words
+  std::vector<std::string> readable;  // where its libraries and modules lie
+};
+
+inline bool IsKernelFile(const std::filesystem::path& path) {
+  return path.extension() == ".py";
+}
+
+// `stated`: of --python; "": that of $VIRTUAL_ENV, else python3 on the PATH. It is asked once, outside of any sandbox
+// and without the kernels, where its modules lie. Errors: it cannot be run, is too old, or this installation has no
+// module assay.
+Result<Interpreter> FindInterpreter(const std::string& stated, const std::filesystem::path& kernels);
+
+}  // namespace assay

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python callables as a backend: kernels_test.py ASSAY [CLASS]."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+ASSAY = sys.argv.pop(1)
+KERNELS = pathlib.Path(__file__).resolve().parent / "kernels"
+CASE = "exp/f32/n=257/fill=normal/seed=0"
+NORM = "layer_norm/f32/rows=4,n=64,stats=1/fill=normal/seed=0"
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.dir = pathlib.Path(folder.name)
+
+    def assay(self, *args, **env):
+        variables = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "ASSAY_LIBRARY")}
+        variables |= {"ASSAY_GOLDEN_STORE": str(self.dir / "store"), **env}
+        return subprocess.run([ASSAY, *args], cwd=self.dir, env=variables, capture_output=True, text=True, timeout=280)
+
+    def write(self, text, name="mine.py"):
+        folder = self.dir / "kernels"
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text("import numpy as np\nimport assay\n" + textwrap.dedent(text))
+        return folder / name
+
+    def run_kernels(self, path, *args, out="out", **env):
+        done = self.assay("run", "--kernels", str(path), "--python", sys.executable, "--backend", pathlib.Path(path).stem,
+                          "--out", out, "--progress", "none", *args, **env)
+        records = self.dir / out / "results.jsonl"
+        return done, [json.loads(line) for line in records.read_text().splitlines()] if records.exists() else []
+
+
+class Right(Program):
+    def test_they_pass_where_they_support_a_case(self):
+        done, records = self.run_kernels(KERNELS / "good.py", "--suite", "smoke", "--op",
+                                         "softmax,matmul,layer_norm,exp", "--dtype", "f32", "--filter", "*fill=normal*",
+                                         "--case", CASE, "--case", NORM, "--case", NORM.replace(",stats=1", ""),
+                                         "--perf-time", "0.001")
+        tried = [r for r in records if r["verdict"] != "unsupported"]
+        self.assertEqual({r["verdict"] for r in tried}, {"pass"}, done.stdout + done.stderr)
+        self.assertEqual({r["implementation"] for r in tried},
+                         {"softmax", "last-axis", "plain", "matmul", "layer_norm", "exp"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({r["backend"] for r in tried}, {"good"})
+        environment = json.loads((self.dir / "out/environment.json").read_text())
+        [backend] = [b for b in environment["backends"] if b["backend"] == "good"]
+        self.assertIn(f"CPython {'.'.join(map(str, sys.version_info[:3]))}", backend["library_version"])
+        self.assertIn("numpy", backend["library_version"])
+        self.assertEqual([r["case_id"] for r in tried if not r["time_median_s"] > 0], [])
+
+    def test_what_a_kernel_does_not_take_is_unsupported(self):
+        path = self.write("""
+            @assay.kernel("softmax", contract="f32acc", dtypes=["f32"])
+            def mine(x, *, axis):
+                return x
+        """)
+        case = "softmax/f32/shape=4x8,log=1/fill=normal/seed=0"
+        _, records = self.run_kernels(path, "--case", case, "--no-perf")
+        self.assertEqual([r["verdict"] for r in records], ["unsupported"])
+        self.assertIn("does not take the attribute log, which is True", records[0]["reason"])
+        _, records = self.run_kernels(path, "--case", case.replace("f32", "f16"), "--no-perf", out="types")
+        self.assertIn("it is declared for f32", records[0]["reason"])
+        _, records = self.run_kernels(path, "--case", CASE, "--no-perf", out="op")
+        self.assertIn("mine.py has no kernel of exp", records[0]["reason"])
+
+    def test_bf16_needs_ml_dtypes(self):
+        path = self.write("""
+            @assay.kernel("exp", contract="f32acc")
+            def mine(x):
+                return np.exp(x.astype(np.float64)).astype(x.dtype)
+        """)
+        _, records = self.run_kernels(path, "--case", CASE.replace("f32", "bf16"), "--no-perf")
+        try:
+            import ml_dtypes  # noqa: F401
+            self.assertEqual([r["verdict"] for r in records], ["pass"])
+        except ImportError:
+            self.assertEqual([r["verdict"] for r in records], ["unsupported"])
+            self.assertIn("needs ml_dtypes: install that", records[0]["reason"])
+
+    def test_rounds_can_be_compared(self):
+        done, _ = self.run_kernels(KERNELS / "good.py", "--case", CASE, "--rounds", "3", "--perf-time", "0.001")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        compared = self.assay("compare", "out", "out")
+        self.assertNotEqual(compared.returncode, 2, compared.stderr)
+
+    def test_modules_beside_the_file_are_found(self):
+        self.write("def right(x):\n    return np.exp(x.astype(np.float64)).astype(x.dtype)\n", "helper.py")
+        path = self.write("""
+            import helper
+            assay.kernel("exp", contract="f32acc", backend="mine")(helper.right)
+        """)
+        _, records = self.run_kernels(path, "--case", CASE, "--no-perf")
+        self.assertEqual([(r["verdict"], r["implementation"]) for r in records], [("pass", "right")])
+
+
+class Faulty(Program):
+    EXPECTED = {
+        "raises": ("error", r"ValueError: the kernel is not done; at faulty.py:\d+ in raises: raise ValueError"),
+        "exits": ("error", r"it called sys.exit\(3\)"),
+        "leaves": ("crash", "exited with code 3"),
+        "kills": ("crash", "SIGKILL"),
+        "segfaults": ("crash", "SIGSEGV"),
+        "hangs": ("timeout", ""),
+        "writes-to-its-input": ("error", "read-only"),
+        "makes-its-input-writable": ("mismatch|error", "input|WRITEABLE"),
+        "writes-behind-its-input": ("mismatch", "input"),
+        "in-another-type": ("error", r"returned float64 of shape \(257,\), where float32 of shape \(257,\) is expected"),
+        "in-another-shape": ("error", r"returned float32 of shape \(256,\)"),
+        "list-of-numbers": ("error", "y: it returned list, not a numpy.ndarray"),
+        "nothing": ("error", "it returned None; return y"),
+        "several": ("error", "returned tuple of 2, where a tuple of 1 is expected: y"),
+        "lazy": ("error", "it returned faulty.Lazy, not a numpy.ndarray"),
+        "subclass": ("error", "it returned faulty.Subclass, not a numpy.ndarray"),
+        "its-input": ("mismatch", ""),
+        "view-of-its-input": ("mismatch", ""),
+        "stale": ("mismatch", ""),
+        "unwritten": ("mismatch", "not written"),
+        "beyond": ("mismatch", "after"),
+        "rounds-otherwise": ("pass", ""),
+        "reshapes-its-view": ("pass", ""),
+        "prints": ("pass", ""),
+    }
+
+    def test_each_fault_has_its_verdict_and_the_run_goes_on(self):
+        done, records = self.run_kernels(KERNELS / "faulty.py", "--case", CASE, "--timeout", "15", "--no-perf",
+                                         "--relations", "none")
+        found = {r["implementation"].replace("_", "-"): r for r in records}
+        self.assertEqual(set(found), {*self.EXPECTED, "forks"}, done.stderr)
+        for name, (verdict, reason) in self.EXPECTED.items():
+            with self.subTest(name):
+                self.assertIn(found[name]["verdict"], verdict.split("|"), found[name]["reason"])
+                self.assertIn("reason", found[name])
+                if reason:
+                    self.assertRegex(found[name]["reason"], reason)
+        self.assertNotEqual(found["forks"]["verdict"], "pass", found["forks"]["reason"])
+
+    def test_files_that_offer_nothing_are_said_to(self):
+        for text, said in (("x = 1\n", "registers no kernel"),
+                           ("raise RuntimeError('not today')\n", "RuntimeError: not today; at mine.py:3"),
+                           ("def f(:\n", "SyntaxError"),
+                           ("import sys; sys.exit(4)\n", "sys.exit(4)"),
+                           ("import nowhere_to_be_found\n", "No module named 'nowhere_to_be_found'"),
+                           ("assay.kernel('exq', contract='f32acc')(lambda x: x)\n", "lower case letters|no operator exq"),
+                           ("assay.kernel('exp', contract='f32acc', framework='tf')\n", "framework='tf' is none of"),
+                           ("assay.kernel('exp', contract='f32acc', backend='a')(print)\n"
+                            "assay.kernel('log', contract='f32acc', backend='b')(abs)\n", "several backends, a and b")):
+            with self.subTest(said):
+                listed = self.assay("backends", "--kernels", str(self.write(text)), "--python", sys.executable)
+                self.assertRegex(listed.stdout + listed.stderr, said.replace("(", r"\(").replace(")", r"\)"))
+
+    def test_interpreters_that_do_not_serve(self):
+        path = self.write("")
+        done = self.assay("backends", "--kernels", str(path), "--python", str(self.dir / "absent"))
+        self.assertIn("absent cannot be run; name one of CPython 3.10", done.stdout + done.stderr)
+
+    def test_a_kernel_sees_neither_golden_values_nor_the_output(self):
+        path = self.write(f"""
+            import os
+            @assay.kernel("exp", contract="f32acc")
+            def mine(x):
+                for folder in ({str(self.dir / 'out')!r}, {str(self.dir / 'store')!r}):
+                    try:
+                        os.listdir(folder)
+                    except PermissionError:
+                        continue
+                    raise AssertionError(folder + " can be read")
+                return np.exp(x.astype(np.float64)).astype(x.dtype)
+        """)
+        _, records = self.run_kernels(path, "--case", CASE, "--no-perf")
+        environment = json.loads((self.dir / "out/environment.json").read_text())
+        if environment.get("sandbox") != "full" and "Landlock" in environment.get("sandbox", ""):
+            self.skipTest("this kernel has no Landlock")
+        self.assertEqual([(r["verdict"], r["reason"]) for r in records if r["verdict"] != "pass"], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
