@@ -109,14 +109,13 @@ class Faulty(Program):
         "leaves": ("crash", "exited with code 3"),
         "kills": ("crash", "SIGKILL"),
         "segfaults": ("crash", "SIGSEGV"),
-        "hangs": ("timeout", ""),
         "writes-to-its-input": ("error", "read-only"),
-        "makes-its-input-writable": ("mismatch|error", "input|WRITEABLE"),
+        "makes-its-input-writable": ("mismatch", "input"),
         "writes-behind-its-input": ("mismatch", "input"),
         "in-another-type": ("error", r"returned float64 of shape \(257,\), where float32 of shape \(257,\) is expected"),
         "in-another-shape": ("error", r"returned float32 of shape \(256,\)"),
         "list-of-numbers": ("error", "y: it returned list, not a numpy.ndarray"),
-        "nothing": ("error", "it returned None; return y"),
+        "nothing": ("error", "it returned nothing; return y"),
         "several": ("error", "returned tuple of 2, where a tuple of 1 is expected: y"),
         "lazy": ("error", "it returned faulty.Lazy, not a numpy.ndarray"),
         "subclass": ("error", "it returned faulty.Subclass, not a numpy.ndarray"),
@@ -131,17 +130,24 @@ class Faulty(Program):
     }
 
     def test_each_fault_has_its_verdict_and_the_run_goes_on(self):
-        done, records = self.run_kernels(KERNELS / "faulty.py", "--case", CASE, "--timeout", "15", "--no-perf",
+        names = [name.replace("-", "_") for name in (*self.EXPECTED, "forks")]
+        done, records = self.run_kernels(KERNELS / "faulty.py", "--case", CASE, "--impl", ",".join(names), "--no-perf",
                                          "--relations", "none")
         found = {r["implementation"].replace("_", "-"): r for r in records}
         self.assertEqual(set(found), {*self.EXPECTED, "forks"}, done.stderr)
         for name, (verdict, reason) in self.EXPECTED.items():
             with self.subTest(name):
-                self.assertIn(found[name]["verdict"], verdict.split("|"), found[name]["reason"])
+                self.assertEqual(found[name]["verdict"], verdict, found[name]["reason"])
                 self.assertIn("reason", found[name])
                 if reason:
                     self.assertRegex(found[name]["reason"], reason)
         self.assertNotEqual(found["forks"]["verdict"], "pass", found["forks"]["reason"])
+
+    def test_one_that_hangs_is_ended(self):  # alone, as its time-out would be short for the others on a busy machine
+        done, records = self.run_kernels(KERNELS / "faulty.py", "--case", CASE, "--impl", "hangs", "--timeout", "10",
+                                         "--no-perf", "--relations", "none")
+        self.assertEqual([r["verdict"] for r in records], ["timeout"], done.stdout + done.stderr)
+        self.assertIn("execute did not end within 10 s", records[0]["reason"])
 
     def test_files_that_offer_nothing_are_said_to(self):
         for text, said in (("x = 1\n", "registers no kernel"),
@@ -149,7 +155,7 @@ class Faulty(Program):
                            ("def f(:\n", "SyntaxError"),
                            ("import sys; sys.exit(4)\n", "sys.exit(4)"),
                            ("import nowhere_to_be_found\n", "No module named 'nowhere_to_be_found'"),
-                           ("assay.kernel('exq', contract='f32acc')(lambda x: x)\n", "lower case letters|no operator exq"),
+                           ("assay.kernel('exq', contract='f32acc')(lambda x: x)\n", "there is no operator exq"),
                            ("assay.kernel('exp', contract='f32acc', framework='tf')\n", "framework='tf' is none of"),
                            ("assay.kernel('exp', contract='f32acc', backend='a')(print)\n"
                             "assay.kernel('log', contract='f32acc', backend='b')(abs)\n", "several backends, a and b")):

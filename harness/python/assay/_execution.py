@@ -42,7 +42,7 @@ class Execution:
     def _store(self, result: Any, views: Sequence[Any]) -> None:
         names = ", ".join(operand.name for operand in self._outputs)
         if result is None:
-            raise WrongResult(f"it returned None; return {names}, or take out= and write there")
+            raise WrongResult(f"it returned nothing; return {names}, or take out= and write there")
         results = [result] if len(views) == 1 and not isinstance(result, tuple) else result
         if not isinstance(results, (tuple, list)) or len(results) != len(views):
             count = f" of {len(results)}" if isinstance(results, (tuple, list)) else ""

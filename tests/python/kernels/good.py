@@ -12,9 +12,15 @@ def softmax(x, *, axis, log):
     return (y if log else np.exp(y)).astype(x.dtype)
 
 
-@assay.kernel("softmax", contract=lambda dtypes, attrs: "f32acc; det=yes" if attrs["log"] is False and dtypes[0] == "f32" else "f32acc",
-              dtypes=["f32"], name="last-axis", supports=lambda case: (case.attrs["axis"] in (-1, len(case.shapes["x"]) - 1)
-                                                        or "the last axis alone"))
+def promise(dtypes, attrs):
+    return "f32acc; det=yes" if attrs["log"] is False and dtypes[0] == "f32" else "f32acc"
+
+
+def is_of_last_axis(case):
+    return case.attrs["axis"] in (-1, len(case.shapes["x"]) - 1) or "the last axis alone"
+
+
+@assay.kernel("softmax", contract=promise, dtypes=["f32"], name="last-axis", supports=is_of_last_axis)
 def last_axis(x, **attrs):
     assert set(attrs) == {"shape", "axis", "log"} and attrs["shape"] == x.shape, attrs
     return softmax(x, axis=-1, log=attrs["log"])
