@@ -100,9 +100,7 @@ FAULT(close_descriptors) {
 FAULT(leave_child) { /* a process of its own that would stay behind */
   UNUSED;
   const pid_t child = fork();
-  if (child == 0) {
-    for (;;) pause();
-  }
+  while (child == 0) pause();
   fprintf(stderr, "child=%d\n", (int)child);
   abort();
 }
@@ -325,14 +323,10 @@ static assay_status device_open(uint32_t index, assay_device** out, assay_text* 
   *out = &devices[index];
   return ASSAY_OK;
 }
-static void device_close(assay_device* device) {
-  (void)device;
-}
+static void device_close(assay_device* device) { (void)device; }
 
-/* From the moment on at which somebody makes the file. */
-static int is_gone(void) {
-  const char* file = getenv("ASSAY_GONE_FILE");
-  return misbehaves("goes_away") && file != NULL && access(file, F_OK) == 0;
+static int is_gone(void) { /* from the moment on at which somebody makes the file */
+  return misbehaves("goes_away") && getenv("ASSAY_GONE_FILE") != NULL && access(getenv("ASSAY_GONE_FILE"), F_OK) == 0;
 }
 
 static int is_matmul_f32(const assay_op_desc* op) {
@@ -419,9 +413,7 @@ static assay_status plan_create(assay_device* device, const assay_op_desc* op, c
 }
 static void plan_destroy(assay_plan* plan) {
   if (misbehaves("crash_on_destroy")) abort();
-  if (misbehaves("hang_on_destroy")) {
-    for (;;) pause();
-  }
+  while (misbehaves("hang_on_destroy")) pause();
   free(plan);
 }
 
@@ -474,9 +466,7 @@ static assay_status execute_batch(assay_plan* plan, assay_batch* batch, assay_te
 
 __attribute__((constructor)) static void on_load(void) {
   if (misbehaves("crash_on_load")) raise(SIGSEGV);
-  if (misbehaves("hang_on_load")) {
-    for (;;) pause();
-  }
+  while (misbehaves("hang_on_load")) pause();
 }
 
 ASSAY_EXPORT const assay_backend_api* assay_backend_v1(const assay_host_info* host) {

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes of ONNX under the names, operands and attributes of the suites. Each takes the execution provider first."""
+from __future__ import annotations
+
+import numpy
+
+from assay.frameworks._masks import visible
+from assay.frameworks.onnxruntime_models import run
+
+
+def _name(x):
+    return x.dtype.name
+
+
+def matmul(p, a, b, c=None, bias=None, *, transa=False, transb=False, alpha=1.0, beta=0.0, **_):
+    """MatMul where it says it all, else Gemm, which has transposition, factors and one addend."""
+    addend = c if c is not None else bias
+    if addend is None and not transa and not transb and alpha == 1:
+        return run(p, "MatMul", [a, b], [_name(a)])
+    return run(p, "Gemm", [a, b, addend], [_name(a)], transA=int(transa), transB=int(transb), alpha=float(alpha),
+               beta=float(beta) if c is not None else 1.0)
+
+
+def int_matmul(p, a, b, **_):
+    return run(p, "MatMulInteger", [a, b], ["int32"])
+
+
+def _dims(value, rank):
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    return values * rank if len(values) == 1 else values
+
+
+def _conv_attrs(x, stride, pad, dilation, groups):
+    rank = x.ndim - 2
+    return {"strides": _dims(stride, rank), "pads": _dims(pad, rank) * 2, "dilations": _dims(dilation, rank),
+            "group": int(groups)}
+
+
+def conv(p, x, w, bias=None, *, stride=1, pad=0, dilation=1, groups=1, **_):
+    return run(p, "Conv", [x, w, bias], [_name(x)], **_conv_attrs(x, stride, pad, dilation, groups))
+
+
+def int_conv(p, x, w, *, stride=1, pad=0, dilation=1, groups=1, **_):
+    return run(p, "ConvInteger", [x, w], ["int32"], **_conv_attrs(x, stride, pad, dilation, groups))
+
+
+def softmax(p, x, *, axis=-1, log=False, **_):
+    return run(p, "LogSoftmax" if log else "Softmax", [x], [_name(x)], axis=int(axis))
+
+
+REDUCTIONS = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin", "prod": "ReduceProd",
+              "l2": "ReduceL2", "logsumexp": "ReduceLogSumExp"}
+
+
+def reduce(p, x, *, axes, kind="sum", keepdims=False, tie="first", nan="propagate", **_):
+    if kind in ("argmax", "argmin"):
+        node = "ArgMax" if kind == "argmax" else "ArgMin"
+        return run(p, node, [x], ["int64"], axis=int(axes[0]), keepdims=int(keepdims))
+    axes = numpy.array(axes, numpy.int64)
+    return run(p, REDUCTIONS[kind], [x, axes], [_name(x)], keepdims=int(keepdims))
+
+
+def attention(p, q, k, v, mask=None, *, causal=False, align="br", window=0, scale=None, softcap=0.0, **_):
+    """Node Attention; what its is_causal does not say is in attn_mask."""
+    l, s = q.shape[2], k.shape[2]
+    flag = bool(causal) and not window and mask is None and l == s
+    seen = None if flag else visible(l, s, bool(causal), align, window)
+    if mask is not None and mask.dtype == numpy.int8:
+        mask = mask.astype(bool) if seen is None else mask.astype(bool) & seen
+    elif mask is not None:
+        mask = mask if seen is None else numpy.where(seen, mask, numpy.array(-numpy.inf, mask.dtype)).astype(mask.dtype)
+    else:
+        mask = seen
+    attrs = {"is_causal": int(flag), "softcap": float(softcap)}
+    if isinstance(scale, (int, float)):
+        attrs["scale"] = float(scale)
+    return run(p, "Attention", [q, k, v] + ([] if mask is None else [mask]), [_name(q)], **attrs)
+
+
+def layer_norm(p, x, gamma, beta, *, eps=1e-5, stats=False, **_):
+    return run(p, "LayerNormalization", [x, gamma, beta], [_name(x)], axis=-1, epsilon=float(eps))
+
+
+def rms_norm(p, x, gamma, *, eps=1e-6, **_):
+    return run(p, "RMSNormalization", [x, gamma], [_name(x)], axis=-1, epsilon=float(eps))
+
+
+def group_norm(p, x, gamma, beta, *, eps=1e-5, **_):
+    b, g, c, n = x.shape
+    y = run(p, "GroupNormalization", [x.reshape(b, g * c, n), gamma.reshape(-1), beta.reshape(-1)], [_name(x)],
+            num_groups=g, epsilon=float(eps))
+    return y.reshape(x.shape)
+
+
+def gelu(p, x, *, approx="none", **_):
+    return run(p, "Gelu", [x], [_name(x)], approximate=approx)
+
+
+def element(node):
+    def call(p, x, **_):
+        return run(p, node, [x], [_name(x)])
+    return call
+
+
+def cumsum(p, x, **_):
+    return run(p, "CumSum", [x, numpy.array(-1, numpy.int64)], [_name(x)])
+
+
+def top_k(p, x, *, k, smallest=False, tie="first", **_):
+    """Of equal elements "the element with lower index will appear first", as TopK's specification says."""
+    return run(p, "TopK", [x, numpy.array([k], numpy.int64)], [_name(x), "int64"], largest=int(not smallest), sorted=1)
+
+
+def sort(p, x, *, descending=False, tie="first", **_):
+    return top_k(p, x, k=x.shape[-1], smallest=not descending)
+
+
+def gather(p, table, indices, **_):
+    return run(p, "Gather", [table, indices], [_name(table)], axis=0)
+
+
+def scatter_add(p, x, indices, updates, **_):
+    return run(p, "ScatterND", [x, indices.astype(numpy.int64)[:, None], updates], [_name(x)], reduction="add")
+
+
+def quantize(p, x, scale, *, per="tensor", zero=0, target="int8", **_):
+    """QuantizeLinear: y = saturate(round(x / scale) + zero), "rounding to nearest ties to even"."""
+    codes = numpy.full(scale.shape, zero).astype(target)
+    return run(p, "QuantizeLinear", [x, scale, codes], [target], axis={"row": 0, "column": 1}.get(per, 1))

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.nn.functional.scaled_dot_product_attention, with each of its backends by itself."""
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from assay.frameworks._masks import visible
+
+BACKENDS = {"sdpa-math": SDPBackend.MATH, "sdpa-flash": SDPBackend.FLASH_ATTENTION,
+            "sdpa-efficient": SDPBackend.EFFICIENT_ATTENTION, "sdpa-cudnn": SDPBackend.CUDNN_ATTENTION}
+
+# Where each of them exists: the CPU has math and flash.
+DEVICES = {"sdpa-math": ("cpu", "cuda", "xpu", "mps"), "sdpa-flash": ("cpu", "cuda", "xpu"),
+           "sdpa-efficient": ("cuda",), "sdpa-cudnn": ("cuda",)}
+
+
+def attention(q, k, v, mask=None, *, causal=False, align="br", window=0, scale=None, **_):
+    """is_causal aligns at the first key (its documentation: "attention masking is a lower triangular matrix"), so that
+    what is aligned at the last one is a mask, as in torch.nn.attention.bias.causal_lower_right."""
+    l, s = q.shape[-2], k.shape[-2]
+    flag = bool(causal) and not window and mask is None and (l == s or align == "tl")
+    seen = None if flag else visible(l, s, bool(causal), align, window)
+    if seen is not None:
+        seen = torch.from_numpy(seen).to(q.device)
+    if mask is not None and mask.dtype == torch.int8:
+        mask = mask.bool()
+        mask = mask if seen is None else mask & seen
+    elif mask is not None:
+        mask = mask if seen is None else mask.masked_fill(~seen, float("-inf"))
+    else:
+        mask = seen
+    factor = scale if isinstance(scale, (int, float)) else None  # None and "auto": 1/sqrt(d)
+    return F.scaled_dot_product_attention(q, k, v, mask, is_causal=flag, scale=factor, enable_gqa=q.shape[1] != k.shape[1])
+
+
+def with_backend(name):
+    """attention with one backend only: PyTorch refuses a call that this one cannot take."""
+    backend = BACKENDS[name]
+
+    def run(q, k, v, mask=None, **attrs):
+        with sdpa_kernel(backend):
+            return attention(q, k, v, mask, **attrs)
+
+    return run

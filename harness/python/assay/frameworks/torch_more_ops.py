@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's functions under the names, operands and attributes of the suites: norms, elements, selection, gradients."""
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+
+def layer_norm(x, gamma, beta, *, eps=1e-5, stats=False, **_):
+    """torch.nn.functional.layer_norm; with stats torch.native_layer_norm, which is behind it."""
+    if not stats:
+        return F.layer_norm(x, (x.shape[-1],), gamma, beta, eps)
+    y, mean, rstd = torch.native_layer_norm(x, (x.shape[-1],), gamma, beta, eps)
+    return y, mean.reshape(x.shape[:-1]), rstd.reshape(x.shape[:-1])
+
+
+def rms_norm(x, gamma, *, eps=1e-6, **_):
+    return F.rms_norm(x, (x.shape[-1],), gamma, eps)
+
+
+def group_norm(x, gamma, beta, *, eps=1e-5, **_):
+    b, g, c, n = x.shape
+    return F.group_norm(x.reshape(b, g * c, n), g, gamma.reshape(-1), beta.reshape(-1), eps).reshape(x.shape)
+
+
+def gelu(x, *, approx="none", **_):
+    return F.gelu(x, approximate=approx)
+
+
+def silu_and_mul(x, **_):
+    """Two calls, as models have it: the result of silu is rounded to the type of x."""
+    gate, up = x.chunk(2, -1)
+    return F.silu(gate) * up
+
+
+def exp(x, **_):
+    return torch.exp(x)
+
+
+def log(x, **_):
+    return torch.log(x)
+
+
+def tanh(x, **_):
+    return torch.tanh(x)
+
+
+def erf(x, **_):
+    return torch.erf(x)
+
+
+def rsqrt(x, **_):
+    return torch.rsqrt(x)
+
+
+def cumsum(x, **_):
+    return torch.cumsum(x, -1)
+
+
+def cumsum_wide(x, **_):
+    return torch.cumsum(x, -1, dtype=torch.float32)
+
+
+def top_k(x, *, k, smallest=False, tie="first", **_):
+    values, indices = torch.topk(x, k, -1, largest=not smallest, sorted=True)
+    return values, indices
+
+
+def sort(x, *, descending=False, tie="first", **_):
+    values, indices = torch.sort(x, dim=-1, descending=descending, stable=tie == "first")
+    return values, indices
+
+
+def gather(table, indices, **_):
+    return torch.index_select(table, 0, indices)
+
+
+def scatter_add(x, indices, updates, **_):
+    return torch.index_add(x, 0, indices, updates)
+
+
+def quantize(x, scale, *, per="tensor", zero=0, **_):
+    """torch.quantize_per_tensor and quantize_per_channel, of which int_repr() has the codes."""
+    if per == "tensor":
+        return torch.quantize_per_tensor(x, scale.item(), zero, torch.qint8).int_repr()
+    axis = 0 if per == "row" else 1
+    zeros = torch.full(scale.shape, zero, dtype=torch.int64, device=x.device)
+    return torch.quantize_per_channel(x, scale, zeros, axis, torch.qint8).int_repr()
+
+
+def softmax_backward(y, dy, **_):
+    return torch._softmax_backward_data(dy, y, -1, y.dtype)
+
+
+def layer_norm_backward(dy, x, mean, rstd, gamma, **_):
+    rows = (x.shape[0], 1)
+    return torch.ops.aten.native_layer_norm_backward(dy, x, (x.shape[-1],), mean.reshape(rows), rstd.reshape(rows), gamma,
+                                                     torch.zeros_like(gamma), [True, True, True])

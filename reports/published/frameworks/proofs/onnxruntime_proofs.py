@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# Needs numpy, onnx and onnxruntime. Each line is a finding: what came out beside what is right.
+import numpy as np
+import onnxruntime
+from onnx import helper
+
+TYPES = {"float32": 1, "float64": 11, "int64": 7}
+
+
+def node(op, *inputs, **attrs):
+    """The result of one node on the CPU, of the type of the first input."""
+    names = [f"x{i}" for i in range(len(inputs))]
+    infos = [helper.make_tensor_value_info(n, TYPES[v.dtype.name], v.shape) for n, v in zip(names, inputs)]
+    result = helper.make_tensor_value_info("y", TYPES[inputs[0].dtype.name], None)
+    graph = helper.make_graph([helper.make_node(op, names, ["y"], **attrs)], "g", infos, [result])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, dict(zip(names, inputs)))[0]
+
+
+def row_with_nan(place, dtype):
+    x = np.zeros((1, 100), dtype)
+    x[0, place] = np.nan
+    return x
+
+
+axes = np.array([1], np.int64)
+for op in ("ReduceMax", "ReduceMin"):
+    for dtype in (np.float32, np.float64):
+        lost = [p for p in range(100) if not np.isnan(node(op, row_with_nan(p, dtype), axes, keepdims=0)[0])]
+        print(f"{op} {dtype.__name__} of a row of 100 with one NaN: no NaN for {len(lost)} of its 100 places")
+y = node("LogSoftmax", row_with_nan(1, np.float64)[:, :4], axis=-1)
+print("LogSoftmax float64 of [0, NaN, 0, 0]:", y[0], "exact: NaN everywhere; float32:",
+      node("LogSoftmax", row_with_nan(1, np.float32)[:, :4], axis=-1)[0])
+
+x = np.arange(1, 2**23, 4099, dtype=np.uint32).view(np.float32)  # subnormal: there tanh(x) rounds to x
+y = node("Tanh", x)
+print("Tanh float32 of subnormal numbers:", (y != x).sum(), "of", x.size, "are wrong, by up to",
+      int(abs(y.view(np.uint32).astype(int) - x.view(np.uint32)).max()), "ulp")
+
+rng = np.random.default_rng(0)
+x = (100 + 0.01 * rng.standard_normal((1, 2, 64))).astype(np.float32)
+one, zero = np.ones(2, np.float32), np.zeros(2, np.float32)
+y = node("GroupNormalization", x, one, zero, num_groups=1, epsilon=1e-5)
+z = x.astype(np.float64)
+exact = (z - z.mean()) / np.sqrt(z.var() + 1e-5)
+print("GroupNormalization float32 of 100 + 0.01 N(0, 1):", y[0, 0, :3], "exact:", exact[0, 0, :3].round(4))

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Needs torch and nothing else. Each line is a finding: what came out beside what is right.
+import torch
+
+torch.manual_seed(0)
+
+
+def ulps(result, exact):
+    """The largest error, in distances between neighbours of the result's type; correct rounding has 0.5 at most."""
+    nearest = exact.to(result.dtype).abs()
+    gap = torch.nextafter(nearest, torch.tensor(float("inf"), dtype=result.dtype)).double() - nearest.double()
+    return f"{((result.double() - exact).abs() / gap).max().item():.2f} ulp"
+
+
+for dtype, step in ((torch.bfloat16, 2**-7), (torch.float16, 2**-10)):
+    x = torch.full((257,), 1 + step, dtype=dtype)
+    print(f"prod {dtype}:", torch.prod(x).item(), "exact:", round(torch.prod(x.double()).item(), 5),
+          "with dtype=float32:", torch.prod(x, dtype=torch.float32).to(dtype).item())
+
+for dtype in (torch.bfloat16, torch.float16):
+    x = torch.randn(64, 100).to(dtype)
+    for name, f in (("logsumexp(x, 1)", lambda t: torch.logsumexp(t, 1)), ("log_softmax(x, 1)", lambda t: torch.log_softmax(t, 1)),
+                    ("log_softmax(x, 0)", lambda t: torch.log_softmax(t, 0)), ("softmax(x, 0)", lambda t: torch.softmax(t, 0)),
+                    ("softmax(x, 1)", lambda t: torch.softmax(t, 1))):
+        print(f"{name} {dtype}:", ulps(f(x), f(x.double())))
+
+x = torch.full((1, 16, 4, 4), 2.0**-130).to(torch.bfloat16)  # subnormal, as below 2^-126
+w = torch.full((16, 16, 1, 1), 2.0**120).to(torch.bfloat16)
+for enabled in (True, False):
+    with torch.backends.mkldnn.flags(enabled=enabled):
+        y = torch.nn.functional.conv2d(x, w)[0, 0, 0, 0].item()
+    print(f"conv2d bfloat16 of subnormal numbers, mkldnn {enabled}:", y, "exact:", 16 * 2.0**-10)
+
+x = torch.full((2049,), 0.55859375, dtype=torch.bfloat16)
+y = torch.rsqrt(x)
+print("rsqrt bfloat16 of 2049 equal numbers:", sorted({v.item() for v in y}), "exact:", round(0.55859375**-0.5, 5),
+      "the last:", y[-1].item())

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Frameworks: what is said of unknown and missing ones, and masks. The functions of a framework that is installed, held
+# against golden values: run this by an interpreter that has it; skipped by name where it is not there.
+import importlib.util
+import os
+import subprocess
+import sys
+import unittest
+
+import numpy
+
+import assay
+from assay.frameworks import FRAMEWORKS, demand
+from assay.frameworks._masks import visible
+
+
+class Names(unittest.TestCase):
+    def test_an_unknown_framework_lists_those_that_there_are(self):
+        with self.assertRaisesRegex(assay.UsageError, "called 'troch'; there are torch, onnxruntime, jax"):
+            demand("troch")
+
+    def test_a_missing_framework_says_what_to_install(self):
+        # -S: an interpreter without packages. The message is made before anything of the framework is imported.
+        script = ("import sys; sys.path.insert(0, sys.argv[1])\n"
+                  "from assay.frameworks import demand\ntry: demand('onnxruntime')\nexcept ValueError as e: print(e)")
+        root = os.path.dirname(os.path.dirname(assay.__file__))
+        done = subprocess.run([sys.executable, "-S", "-E", "-c", script, root], capture_output=True, text=True, timeout=120)
+        self.assertIn("no onnxruntime and no onnx and no ml_dtypes; install with: pip install onnxruntime onnx ml-dtypes",
+                      done.stdout, done.stderr)
+
+
+class Masks(unittest.TestCase):
+    def seen(self, *arguments):
+        return ["".join("x" if v else "." for v in row) for row in visible(*arguments)]
+
+    def test_alignment(self):
+        self.assertEqual(self.seen(2, 4, True, "br", 0), ["xxx.", "xxxx"])
+        self.assertEqual(self.seen(2, 4, True, "tl", 0), ["x...", "xx.."])
+        self.assertEqual(self.seen(3, 2, True, "br", 0), ["..", "x.", "xx"])
+
+    def test_windows(self):
+        self.assertEqual(self.seen(4, 4, True, "br", 2), ["x...", "xx..", ".xx.", "..xx"])
+        self.assertEqual(self.seen(4, 4, False, "br", 2), ["xx..", "xxx.", ".xxx", "..xx"])
+        self.assertIsNone(visible(3, 3, False, "br", 0))
+
+
+def attributes(case):
+    """A case's texts as Python values, as far as the functions under test take them."""
+    flags = {"transa", "transb", "causal", "keepdims", "log", "descending", "smallest", "stats", "mask_per_head"}
+
+    def value(name, text):
+        if name in flags:
+            return text == "1"
+        if name == "axes":
+            return tuple(int(axis) for axis in text.split("+"))
+        if name in ("n", "k", "stride", "pad", "dilation") and "x" in text:
+            return tuple(int(extent) for extent in text.split("x"))
+        for kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                pass
+        return text
+
+    return {name: value(name, text) for name, text in case.attrs.items() if name not in ("mask", "bias")}
+
+
+OPTIONAL = {"matmul": "a b c bias", "attention": "q k v mask", "conv": "x w bias"}
+
+
+def operands(case):
+    names = OPTIONAL[case.op].split() if case.op in OPTIONAL else list(case.inputs)
+    values = [case.inputs.get(name) for name in names]
+    while values and values[-1] is None:
+        values.pop()
+    return values
+
+
+class Functions(unittest.TestCase):
+    """Ordinary data alone: what the columns declare of others is for a run to say."""
+
+    def hold(self, module_of, function_of, convert, suite="smoke", plain="*fill=normal*"):
+        judged = 0
+        for case in assay.cases(suite, filter=plain):
+            function = function_of(case)
+            if function is None or case.dtype != "f32":
+                continue
+            with self.subTest(case=case.id, framework=module_of):
+                result = function(*[convert(v) for v in operands(case)], **attributes(case))
+                if isinstance(result, tuple):
+                    result = dict(zip(case.outputs, result))
+                verdict = case.judge(result, "f32acc;math=20" + (";masked=nan" if case.op == "softmax" else ""))
+                self.assertEqual(verdict.verdict, "pass", verdict.reason)
+                judged += 1
+        return judged
+
+    def names(self, *modules):
+        def find(case):
+            for module in modules:
+                if hasattr(module, case.op):
+                    return getattr(module, case.op)
+            return None
+        return find
+
+    def need(self, name):
+        for module in FRAMEWORKS[name].needs:
+            if importlib.util.find_spec(module) is None:
+                self.skipTest(f"{name} is not installed: pip install {FRAMEWORKS[name].install}")
+
+    def test_torch(self):
+        self.need("torch")
+        import torch
+        from assay.frameworks import torch_attention, torch_more_ops, torch_ops
+        take = self.names(torch_ops, torch_more_ops, torch_attention)
+
+        def smooth(case):
+            return None if case.attrs.get("masked_rows") == "nan" or case.attrs.get("nan") == "ignore" else take(case)
+        for suite in ("smoke", "formulas"):
+            def here(case):
+                return None if case.attrs.get("tie") == "first" and case.op == "top_k" else smooth(case)
+            self.assertGreater(self.hold("torch", here, lambda a: None if a is None else torch.from_numpy(a.copy()), suite), 8)
+
+    def test_onnxruntime(self):
+        self.need("onnxruntime")
+        from assay.frameworks import onnxruntime_ops
+        take = self.names(onnxruntime_ops)
+
+        def mapped(case):
+            function = None if case.attrs.get("masked_rows") == "nan" or case.attrs.get("stats") == "1" else take(case)
+            return function and (lambda *operands, **attrs: function("CPUExecutionProvider", *operands, **attrs))
+        for suite in ("smoke", "formulas"):
+            self.assertGreater(self.hold("onnxruntime", mapped, lambda a: a, suite), 8)
+
+    def test_jax(self):
+        self.need("jax")
+        import jax
+        jax.config.update("jax_enable_x64", True)
+        from assay.frameworks import jax_ops
+        take = self.names(jax_ops)
+
+        def mapped(case):
+            # No bias, no values of another extent, no rows that see no key, and the largest alone.
+            limited = (case.attrs.get("bias") == "1" or case.attrs.get("smallest") == "1" or case.op == "attention" and
+                       ("dv" in case.id or "mask=" in case.id or case.attrs["l"] == "9"))
+            return None if limited else take(case)
+        for suite in ("smoke", "formulas"):
+            self.assertGreater(self.hold("jax", mapped, lambda a: None if a is None else jax.numpy.asarray(a), suite), 5)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""frameworks_venv.py FOLDER: a virtual environment with the frameworks, which pip fetches, and the tests of their functions
+in it. The environment stays for the next time."""
+import os
+import subprocess
+import sys
+
+PACKAGES = ["numpy", "ml-dtypes", "torch", "onnxruntime", "onnx", "jax", "triton", "apache-tvm-ffi"]
+
+
+def run(*command, limit):
+    return subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+
+
+def has_index(python, folder):
+    """One small package answers whether there is a registry at all: what fails after it is a failure."""
+    return run(python, "-m", "pip", "download", "--no-deps", "-q", "-d", os.path.join(folder, "probe"), "packaging",
+               limit=300).returncode == 0
+
+
+def main(folder):
+    python = os.path.join(folder, "bin", "python")
+    if not os.path.exists(python):
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=300)
+    if not has_index(python, folder):
+        print("skipped: pip reaches no index of packages")
+        return 0
+    installed = run(python, "-m", "pip", "install", "-q", *PACKAGES, limit=3000)
+    if installed.returncode != 0:
+        print("pip could not install the frameworks:\n" + installed.stderr[-2000:])
+        return 1
+    here = os.path.dirname(os.path.abspath(__file__))
+    tests = [(os.path.join(here, "frameworks_test.py"), "Functions"), (os.path.join(here, "kernel_examples_test.py"), "")]
+    failed = [path for path, group in tests
+              if subprocess.run([python, path] + [group] * bool(group), check=False, timeout=2400).returncode != 0]
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
