@@ -144,7 +144,7 @@ Status WriteCaseFiles(const fs::path& dir, const Plan& plan, const std::vector<P
   const Json manifest = {{"format", kFormat},
                          {"tool_version", ToolVersion()},
                          {"tensors", files == TensorFiles::kNpy ? "npy" : "safetensors"},
-                         {"plan", Json::parse(PlanJson(plan))},
+                         {"plan", ParseOrderedJson(PlanJson(plan))},
                          {"cases", std::move(list)}};
   const std::string text = DumpJson(manifest, 1) + "\n";
   return WriteFileAtomically(dir / kManifestFile, {{text.data(), text.size()}});
@@ -156,7 +156,8 @@ Result<Returned> ReadManifest(const fs::path& dir) {
   if (!text) return UsageError(text.error().message + "; `assay inputs` writes it");
   const auto bad = [&](const std::string& what) { return UsageError(fmt::format("{}: {}", path.string(), what)); };
   try {
-    const Json json = Json::parse(*text);
+    const Json json = ParseOrderedJson(*text);
+    if (!json.is_object()) return bad("it is no JSON object, or nested too deep; write the inputs anew");
     if (json.at("format") != kFormat) return bad(fmt::format("its format is not {}; write the inputs anew", kFormat));
     auto plan = ParsePlanJson(json.at("plan").dump());
     if (!plan) return bad(plan.error().message);

@@ -36,9 +36,10 @@ void AddCases(CLI::App& app, CaseOptions& o) {
   app.add_option("--shard", o.shard,
                  "I/N: only the I-th of N shards, counted from 0; ASSAY_SHARD, GTEST_* and TEST_* do the same. A shard "
                  "without cases is no failure");
-  app.add_option("--balance", o.balance,
-                 "output folder of an earlier run: shards are of about equal cost by it, instead of by the hash of ids; "
-                 "all shards need the same")
+  app.add_option(
+         "--balance", o.balance,
+         "output folder of an earlier run: shards are of about equal cost by it, instead of by the hash of ids; "
+         "all shards need the same")
       ->type_name("RUN");
   AddNumber<uint64_t>(app, "--seed", o.seed, {0, std::numeric_limits<uint64_t>::max()},
                       "seed that replaces the one of every case; random: one that nobody knows before the run, which "

@@ -96,7 +96,7 @@ Result<BundledRun> CollectBundle(const fs::path& run) {
   if (!bundle.files.contains(kEvidenceFile)) {
     bundle.notes.emplace_back("the run kept no outputs, so that nobody can judge them again: run with --evidence N");
   }
-  const BundleJson environment = BundleJson::parse(bundle.files["environment.json"], nullptr, false);
+  const BundleJson environment = ParseOrderedJson(bundle.files["environment.json"]);
   if (!environment.is_object()) return UsageError((run / "environment.json").string() + " is damaged");
   const auto plan = ParsePlanJson(bundle.files["plan.json"]);
   if (!plan) return tl::unexpected(plan.error());

@@ -53,7 +53,7 @@ class Verifier {
       return false;
     }
     run_ = *std::move(run), plan_ = *std::move(plan);
-    environment_ = VerifyJson::parse(TextOfFile(files_, "environment.json"), nullptr, false);
+    environment_ = ParseOrderedJson(TextOfFile(files_, "environment.json"));
     return true;
   }
 
@@ -77,7 +77,7 @@ class Verifier {
   }
 
   void CheckClaims() {
-    const VerifyJson statement = VerifyJson::parse(TextOfFile(files_, kStatementFile), nullptr, false);
+    const VerifyJson statement = ParseOrderedJson(TextOfFile(files_, kStatementFile));
     const VerifyJson again = Claims(plan_, run_.records, run_.strict, run_.interrupted);
     if (!statement.is_object() || statement.value("claims", VerifyJson()) != again) {
       Contradict("{}: what it claims does not follow from the records: {}", kStatementFile, again.dump());

@@ -21,9 +21,8 @@ struct ExpectationSet {
 };
 
 // `files` as given with --expectations ("none": no file at all); without any, those that the backends ship:
-// share/assay/expectations/*/known_issues.toml beside the program, or those in backends/ of the source tree when it runs
-// from its
-// build folder.
+// share/assay/expectations/*/known_issues.toml beside the program, or those in backends/ of the source tree when it
+// runs from its build folder.
 Result<ExpectationSet> LoadExpectationSet(const std::vector<std::string>& files);
 
 // Sets the outcome (and the reason, when a rule decides) of a judged record. `memory_fault`: it overwrote guards,

@@ -20,7 +20,7 @@ namespace {
 using MergeJson = nlohmann::ordered_json;
 
 MergeJson EnvironmentOf(const RunPart& part) {
-  MergeJson json = MergeJson::parse(part.environment, nullptr, false);
+  MergeJson json = ParseOrderedJson(part.environment);
   return json.is_object() ? json : MergeJson::object();
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string_view>
 
+#include "harness/base/json_text.h"
 #include "harness/plan/catalog.h"
 #include "ops/operator.h"
 
@@ -56,9 +57,9 @@ Result<Json> AskInterpreter(const std::string& python) {
   Json answer;
   if (text) {
     const std::string_view line = std::string_view(*text).substr(0, text->find_last_not_of('\n') + 1);
-    answer = Json::parse(line.substr(line.rfind('\n') + 1), nullptr, /*allow_exceptions=*/false);
+    answer = ParseJson(line.substr(line.rfind('\n') + 1));
   }
-  if (!answer.is_object() || !answer.contains("executable")) {
+  if (!answer.is_object() || !answer.contains("executable") || !answer.at("executable").is_string()) {
     return UsageError(fmt::format(
         "the interpreter {} cannot be run; name one of CPython {} or later with --python PATH", python, kOldest));
   }
