@@ -91,6 +91,14 @@ void AddSumsWithMaximum(const Golden& golden, double u, const Distances& rows, s
   }
 }
 
+// A kernel that flushes its results flushes what they are made of too: the exponential, which libraries make of two
+// factors of which one is below the smallest normal number sooner than their product, and the quotient. The formula has
+// the flush of the output alone where the contract says ftz=out.
+void AddFlushes(const Contract& contract, const OperationErrors& errors, std::vector<double>& reach) {
+  if (contract.ftz != Flush::kOut && contract.ftz != Flush::kAll) return;
+  for (double& r : reach) r += 4 * errors.lambda;
+}
+
 void FollowMaskedPolicy(BoundModel& bound, const Golden& golden, const Contract& contract, bool log) {
   const Plane* masked = golden.Extra("masked");
   if (masked == nullptr || contract.masked == MaskedRows::kNan) return;
@@ -183,6 +191,7 @@ BoundModel SoftmaxBound(const Problem& problem, const Golden& golden, const Cont
   }
   const OperationErrors errors(contract);
   const auto rows = std::make_shared<Distances>(op, x, wide);
+  if (!op.log) AddFlushes(contract, errors, evaluation.reach[0]);
   if (op.log) AddSumsWithMaximum(golden, errors.u, *rows, evaluation.reach[0]);
   BoundModel bound = OutputBound(contract, problem.output().dtype);
   bound.owned.push_back(PlaneOfReach(evaluation.reach[0], evaluation, wide));

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay power` on the real corpus plugin, and what it says to bad input: power_test.py ASSAY CORPUS GROUP."""
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -130,11 +131,12 @@ class Parts(unittest.TestCase):
         self.assertLess(runs[0]["assay"]["all_pairs"] * 3, everything["assay"]["all_pairs"])
 
     def test_an_interruption_leaves_the_figures_of_what_is_complete(self):
-        # One case after the other: the first line comes when some are complete, and most of the work is to come.
-        process = subprocess.Popen([ASSAY, "power", *self.ARGS, "--jobs", "1", "--seeds", "100", "--progress", "lines"],
+        # One case after the other: a line says that some are complete, and most of the work is to come.
+        process = subprocess.Popen([ASSAY, "power", *self.ARGS, "--jobs", "1", "--seeds", "1000", "--progress", "lines"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = process.stderr.readline()
-        self.assertRegex(line, r"[1-9]/\d+ cases")
+        for line in process.stderr:
+            if re.search(r"\b[1-9]\d*/\d+ cases", line):
+                break
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=300)
         self.assertEqual(process.returncode, 130, err)
