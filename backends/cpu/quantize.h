@@ -11,16 +11,26 @@
 
 namespace cpu {
 
-template <bool kReciprocal>
-class Quantize {
- public:
-  // A division is rounded once. A reciprocal and a product with it are rounded each.
-  static constexpr int kMath = kReciprocal ? 1 : 0;
+// Scales of both: one, or one for each row or column.
+struct Scaled {
   static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
   static std::vector<int> Leads(const plugin::OpDesc& op, size_t input, int rank) {
     if (input == 0) return AllLeads(rank);
     return op.AttrString("per") == "row" ? std::vector<int>{0} : std::vector<int>{};
   }
+  explicit Scaled(const plugin::OpDesc& op) {
+    const std::string& per = op.AttrString("per");
+    if (per == "tensor" || per == "row" || per == "column") return;
+    throw plugin::Unsupported("{} has scales per tensor, row and column, not per {}", op.name(), per);
+  }
+};
+
+template <bool kReciprocal>
+class Quantize : Scaled {
+ public:
+  using Scaled::IgnoreShapes, Scaled::Leads;
+  // A division is rounded once. A reciprocal and a product with it are rounded each.
+  static constexpr int kMath = kReciprocal ? 1 : 0;
   static bool Takes(const plugin::OpDesc& op) {
     const plugin::DType out = op.outputs()[0].dtype;
     const auto is_narrow = [](plugin::DType type) { return plugin::IsFloat(type) && !(type == plugin::kF64); };
@@ -28,11 +38,7 @@ class Quantize {
            (out == plugin::kI8 || out == plugin::kE4M3 || out == plugin::kE5M2);
   }
   explicit Quantize(const plugin::OpDesc& op)
-      : zero_(static_cast<float>(op.AttrInt("zero"))), integers_(op.outputs()[0].dtype == plugin::kI8) {
-    const std::string& per = op.AttrString("per");
-    if (per != "tensor" && per != "row" && per != "column") {
-      throw plugin::Unsupported("quantize has scales per tensor, row and column, not per {}", per);
-    }
+      : Scaled(op), zero_(static_cast<float>(op.AttrInt("zero"))), integers_(op.outputs()[0].dtype == plugin::kI8) {
     const plugin::DType out = op.outputs()[0].dtype;
     high_ = integers_ ? 127.0F : out == plugin::kE4M3 ? 448.0F : 57344.0F;
     low_ = integers_ ? -128.0F : -high_;
@@ -63,24 +69,16 @@ class Quantize {
 
 // (q - zero) scale, or q scale - zero scale with a product that a kernel would keep for each scale.
 template <bool kDistributed>
-class Dequantize {
+class Dequantize : Scaled {
  public:
+  using Scaled::IgnoreShapes, Scaled::Leads;
   static constexpr int kMath = 0;
-  static void IgnoreShapes(const plugin::OpDesc& op) { op.MayIgnore({"rows", "n"}); }
-  static std::vector<int> Leads(const plugin::OpDesc& op, size_t input, int rank) {
-    if (input == 0) return AllLeads(rank);
-    return op.AttrString("per") == "row" ? std::vector<int>{0} : std::vector<int>{};
-  }
   static bool Takes(const plugin::OpDesc& op) {
     const plugin::DType out = op.outputs()[0].dtype;
     return op.inputs()[0].dtype == plugin::kI8 && op.inputs()[1].dtype == plugin::kF32 &&
            op.inputs()[2].dtype == plugin::kI8 && plugin::IsFloat(out) && !(out == plugin::kF64);
   }
-  explicit Dequantize(const plugin::OpDesc& op) {
-    const std::string& per = op.AttrString("per");
-    if (per == "tensor" || per == "row" || per == "column") return;
-    throw plugin::Unsupported("dequantize has scales per tensor, row and column, not per {}", per);
-  }
+  explicit Dequantize(const plugin::OpDesc& op) : Scaled(op) {}
 
   template <class Acc>
   void Line(const Lines<Acc>& x, std::span<Acc> y) const {

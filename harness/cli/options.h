@@ -17,8 +17,8 @@ inline constexpr uint64_t kSeeds = 1'000'000'000;
 
 void AddCases(CLI::App& app, CaseOptions& options);
 void AddBackend(CLI::App& app, BackendOptions& options);
-// --no-sandbox and what opens the sandbox by parts.
 void AddSetAside(CLI::App& app, RunOptions& options);
+// --no-sandbox and what opens the sandbox by parts.
 void AddSandbox(CLI::App& app, SandboxOptions& options);
 void AddImplementations(CLI::App& app, BackendOptions& options);
 // --out and --jobs.

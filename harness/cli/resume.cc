@@ -19,9 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Keys of environment.json.
-constexpr const char* kAsked = "asked";
-constexpr const char* kResumed = "resumed";  // when, and what was another one than before
+constexpr const char* kResumed = "resumed";  // of environment.json: when, and what was another one than before
 
 std::string TextOf(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -87,7 +85,6 @@ Result<Resumption> Resume(const RunOptions& options, const PreparedRun& prepared
   }
   auto resumed = ReadResumedRun(*options.out, prepared.plan, terms);
   if (!resumed) return tl::unexpected(resumed.error());
-  environment[kAsked] = AskedWords(options);
   const Json was = ParseOrderedJson(ReadWholeFile(*options.out / "environment.json").value_or("{}"));
   const std::vector<std::string> changes = was.is_object() ? FindChanges(was, environment) : std::vector<std::string>();
   if (!changes.empty() && !options.allow_changed) {

@@ -15,7 +15,8 @@
 
 namespace assay::cli {
 
-// Options that results depend on, for environment.json: a run is continued with the same ones.
+// Options that results depend on, for this key of environment.json: a run is continued with the same ones.
+inline constexpr const char* kAsked = "asked";
 std::vector<std::string> AskedWords(const RunOptions& options);
 
 struct Resumption {

@@ -104,8 +104,8 @@ int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& 
 // A new one, or that of the run which goes on.
 Result<Resumption> OpenFolder(const RunOptions& options, const PreparedRun& prepared,
                               nlohmann::ordered_json& environment) {
+  environment[kAsked] = AskedWords(options);
   if (options.resume) return Resume(options, prepared, environment);
-  environment["asked"] = AskedWords(options);
   auto folder = RunFolder::Create(options.out.value_or(""));
   if (!folder) return tl::unexpected(folder.error());
   return Resumption{*std::move(folder), nullptr};

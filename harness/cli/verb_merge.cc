@@ -95,10 +95,7 @@ int PrintMerged(const FinishedRun& run, const std::string& environment, const st
                                     .width = TextWidth(STDOUT_FILENO),
                                     .all_file = all_file,
                                     .environment = environment}));
-  ExitFlags flags;
-  flags.interrupted = run.interrupted;
-  flags.strict = strict || run.strict;
-  return ExitCodeOfRecords(run.records, flags);
+  return ExitCodeOfRecords(run.records, FlagsOf(run, strict));
 }
 
 void AddMergeVerb(CLI::App& app, Action& action) {

@@ -60,11 +60,7 @@ int Report(const ReportOptions& options) {
   if (!written) return Complain(kExitHarness, written.error().message);
   for (const auto& path : *written) Print(fmt::format("report: {}\n", path.string()));
   if (!ran) return Complain(kExitRequiredAbsent, run->empty);
-  ExitFlags flags;
-  flags.interrupted = run->interrupted;
-  flags.device_lost = run->device_lost;
-  flags.strict = options.strict || run->strict;
-  return ExitCodeOfRecords(run->records, flags);
+  return ExitCodeOfRecords(run->records, FlagsOf(*run, options.strict));
 }
 
 }  // namespace

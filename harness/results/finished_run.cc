@@ -38,6 +38,14 @@ void ReadEnding(const fs::path& dir, FinishedRun& run) {
 
 }  // namespace
 
+ExitFlags FlagsOf(const FinishedRun& run, bool strict) {
+  ExitFlags flags;
+  flags.interrupted = run.interrupted;
+  flags.device_lost = run.device_lost;
+  flags.strict = strict || run.strict;
+  return flags;
+}
+
 Result<FinishedRun> ReadRecordsAlone(const fs::path& jsonl) {
   auto file = ReadRecords(jsonl);
   if (!file) return tl::unexpected(file.error());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/base/result.h"
+#include "harness/judge/verdict.h"
 #include "harness/model/record.h"
 
 namespace assay {
@@ -22,6 +23,9 @@ struct FinishedRun {
   std::string torn;                // that its last line was not written to its end; "": it was. Among the notes too
   std::vector<std::string> notes;  // what is torn or not known, to be told to the user
 };
+
+// What its exit code depends on beside its records; `strict`: asked for now.
+ExitFlags FlagsOf(const FinishedRun& run, bool strict);
 
 // Errors name the file, the line and what to do.
 Result<FinishedRun> ReadRun(const std::filesystem::path& dir);

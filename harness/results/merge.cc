@@ -114,6 +114,10 @@ MergeJson MergedEnvironment(const std::vector<RunPart>& parts, MergedRun& merged
     const MergeJson own = EnvironmentOf(part);
     merged.strict = merged.strict || own.value(kStrictKey, MergeJson()) == true;
     merged.interrupted = merged.interrupted || own.value(kInterruptedKey, MergeJson()) == true;
+    if (own.contains(kDeviceLostKey)) {
+      merged.device_lost = true;
+      environment[kDeviceLostKey] = own[kDeviceLostKey];
+    }
     MergeJson one = {{"folder", part.dir.filename().string()}, {"shard", part.plan.shard.index}};
     for (const char* key : {"timestamp", "cpu", "kernel", "os", kInterruptedKey, "backends"}) {
       if (own.contains(key)) one[key] = own[key];
@@ -200,6 +204,7 @@ FinishedRun Finish(const MergedRun& merged) {
   FinishedRun run{.records = merged.records};
   run.strict = merged.strict || IsConformance(merged.plan.suite);
   run.interrupted = merged.interrupted;
+  run.device_lost = merged.device_lost;
   run.notes = merged.notes;
   for (Record& missing : MakeMissingRecords(merged.plan, merged.offers, merged.records)) {
     run.records.push_back(std::move(missing));

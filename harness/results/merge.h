@@ -27,8 +27,8 @@ struct MergedRun {
   Plan plan;                    // of all shards; its devices say of which each was
   std::vector<Record> records;  // in the plan's order
   std::vector<Offer> offers;
-  std::string environment;  // of the first part, with "merged" for all of them
-  bool strict = false, interrupted = false;
+  std::string environment;                                        // of the first part, with "merged" for all of them
+  bool strict = false, interrupted = false, device_lost = false;  // any part was
   std::vector<std::string> notes;  // shards that are not there, what parts have in different versions
 };
 

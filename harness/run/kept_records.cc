@@ -37,9 +37,7 @@ KeptRecords::KeptRecords(RunFolder& folder, const std::vector<Expectation>& expe
 
 void KeptRecords::Restore(const RecordPlace& place, Record record) {
   const std::lock_guard lock(mutex_);
-  failed_ += FailsRun(record);
-  file_is_current_ = file_is_current_ && (records_.empty() || records_.rbegin()->first < place);
-  records_.emplace(place, std::move(record));
+  Keep(place, std::move(record));
 }
 
 void KeptRecords::Restore(Offer offer) {
@@ -121,23 +119,20 @@ void KeptRecords::Change(const RecordPlace& place, Attempt& attempt, const CaseD
   file_is_current_ = false;
 }
 
-std::vector<Record> KeptRecords::InOrder() const {
-  std::vector<Record> records;
-  for (const auto& [place, record] : records_) records.push_back(record);
-  return records;
-}
-
 void KeptRecords::Flush() {
   const std::lock_guard lock(mutex_);
   if (file_is_current_) return;
-  const Status written = folder_.Rewrite(InOrder());
+  std::vector<Record> records;
+  for (const auto& [place, record] : records_) records.push_back(record);
+  const Status written = folder_.Rewrite(records);
   NoteWriteError(written);
   file_is_current_ = written.has_value();
 }
 
 std::pair<std::vector<Record>, std::vector<Offer>> KeptRecords::Finish() {
   const std::lock_guard lock(mutex_);
-  std::vector<Record> records = InOrder();
+  std::vector<Record> records;
+  for (auto& [place, record] : records_) records.push_back(std::move(record));
   if (!file_is_current_) NoteWriteError(folder_.Rewrite(records));
   return {std::move(records), std::move(offers_)};
 }
@@ -160,9 +155,12 @@ std::string KeptRecords::write_error() const {
 void KeptRecords::Append(const RecordPlace& place, Record record) {
   NoteWriteError(folder_.Append(record));
   if (IsOfABrokenBackend(record)) folder_.Sync();  // the next case may take the machine with it
-  const bool fails = FailsRun(record);
-  failed_ += fails;
-  if (fails) observer_.Failed(record);
+  if (FailsRun(record)) observer_.Failed(record);
+  Keep(place, std::move(record));
+}
+
+void KeptRecords::Keep(const RecordPlace& place, Record record) {
+  failed_ += FailsRun(record);
   file_is_current_ = file_is_current_ && (records_.empty() || records_.rbegin()->first < place);
   records_.emplace(place, std::move(record));
 }

@@ -69,7 +69,7 @@ class KeptRecords {
   void Append(const RecordPlace& place, Record record);
   void KeepOrForgetQuiet(size_t index);
   void WriteFailures(const CaseData& data, const CaseRunner& runner, const std::vector<Attempt*>& failing);
-  std::vector<Record> InOrder() const;
+  void Keep(const RecordPlace& place, Record record);
   void NoteWriteError(const Status& status);
 
   RunFolder& folder_;

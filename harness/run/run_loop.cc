@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <set>
 #include <span>
@@ -21,6 +22,7 @@
 #include "harness/run/device/device_queues.h"
 #include "harness/run/device/health.h"
 #include "harness/run/kept_records.h"
+#include "harness/run/side_by_side.h"
 #include "harness/run/timing/timing_fields.h"
 #include "harness/run/trial/record_fields.h"
 #include "harness/run/trial/reproduction.h"
@@ -69,24 +71,6 @@ Attempt WithoutOutput(const Attempt& attempt) {
   light.fastest_s = attempt.fastest_s;
   light.second_hash = attempt.second_hash;
   return light;
-}
-
-// Random, but results of implementations with one name follow each other: two builds of one plugin are then timed side
-// by side, whichever first, and what the machine does meanwhile meets both.
-template <class T, class NameOf>
-void ShuffleSideBySide(std::vector<T>& results, NameOf name, std::mt19937_64& random) {
-  std::shuffle(results.begin(), results.end(), random);
-  std::map<std::string, uint64_t> at;
-  for (const T& result : results) at.try_emplace(name(result), random());
-  std::ranges::stable_sort(results, {}, [&](const T& result) { return at.at(name(result)); });
-}
-
-// Where the last of them begin that share a name.
-template <class T, class NameOf>
-size_t BeginOfLast(const std::vector<T>& results, NameOf name) {
-  size_t begin = results.size() - 1;
-  while (begin > 0 && name(results[begin - 1]) == name(results.back())) --begin;
-  return begin;
 }
 
 bool MayBeTimed(const Attempt& attempt) {
@@ -280,27 +264,14 @@ class Loop {
       if (IsLarge(problem)) ReturnFreedMemory();
     };
     try {
-      work.runner.Judge(AsItIs(device, health.WhySetAside(op)), done, [&](const std::vector<std::string>& names) {
+      const std::string why_not = health.WhySetAside(op);
+      const std::optional<Device> aside = why_not.empty() ? std::nullopt : std::optional(SetAside(device, why_not));
+      work.runner.Judge(aside ? *aside : device, done, [&](const std::vector<std::string>& names) {
         kept_.Add(Offer{cases_[work.index].spec.Id(), device.backend, device.device.name, names});
       });
     } catch (const std::exception& e) {
       kept_.Add(place, work.runner.Faulted(device, e));
     }
-  }
-
-  // How a result ended with its worker or its device; "": it did not.
-  static std::string HowItEnded(const Attempt& attempt) {
-    const bool ended =
-        attempt.verdict == Verdict::kCrash || attempt.verdict == Verdict::kTimeout || attempt.device_lost;
-    return ended ? fmt::format("{}: {}", Name(attempt.verdict), attempt.reason) : "";
-  }
-
-  // A device that is set aside is asked nothing.
-  static Device AsItIs(Device device, const std::string& set_aside) {
-    if (set_aside.empty() || !device.problem.empty()) return device;
-    device.problem = set_aside;
-    device.problem_outcome = Outcome::kUnavailable;
-    return device;
   }
 
   // Alone, as timing is.

@@ -219,6 +219,13 @@ std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOp
   return devices;
 }
 
+Device SetAside(Device device, const std::string& why) {
+  if (!device.problem.empty()) return device;  // it never was asked
+  device.problem = why;
+  device.problem_outcome = Outcome::kUnavailable;
+  return device;
+}
+
 nlohmann::ordered_json DescribeDevice(const Device& c) {
   nlohmann::ordered_json out;
   out["backend"] = c.backend;

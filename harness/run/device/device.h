@@ -38,6 +38,9 @@ Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vect
 // The devices of one plugin, each with a session of its own. Devices of one name are numbered: "H200 #0", "H200 #1".
 std::vector<Device> OpenPlugin(const PluginCandidate& candidate, const BackendOptions& options);
 
+// The same device, of which nothing is asked any more.
+Device SetAside(Device device, const std::string& why);
+
 // With the libraries that its worker was seen to have loaded so far.
 nlohmann::ordered_json DescribeDevice(const Device& device);
 

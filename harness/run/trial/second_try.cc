@@ -16,6 +16,11 @@ bool EndedWithItsWorker(const Device& device, const Attempt& attempt) {
   return device.problem.empty() && (attempt.verdict == Verdict::kCrash || attempt.verdict == Verdict::kTimeout);
 }
 
+std::string HowItEnded(const Attempt& attempt) {
+  const bool ended = attempt.verdict == Verdict::kCrash || attempt.verdict == Verdict::kTimeout || attempt.device_lost;
+  return ended ? EndOf(attempt) : "";
+}
+
 void TryOnceMore(CaseRunner& runner, const Device& device, Attempt& attempt, bool timed) {
   device.session->Restart();
   Attempt second = runner.JudgeAgain(device, attempt.implementation);

@@ -4,12 +4,17 @@
 // result flaky, which fails as well.
 #pragma once
 
+#include <string>
+
 #include "harness/run/trial/case_runner.h"
 
 namespace assay {
 
 // Whether the attempt through this device ended with its worker.
 bool EndedWithItsWorker(const Device& device, const Attempt& attempt);
+
+// How it ended with its worker, or with its device: "crash: ..."; "" where it did not.
+std::string HowItEnded(const Attempt& attempt);
 
 // Tries once more. The attempt gets what became of that in its reason and, where it ended otherwise, the verdict flaky.
 // `timed`: it ended while it was timed, so the second one is timed too. Nothing else should run meanwhile.
