@@ -59,6 +59,15 @@ class Merge(Cli):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertFalse((self.dir / "part0/summary.md").read_text() == "")
 
+    def test_a_device_that_one_shard_lost_is_lost_for_all(self):
+        for index in range(COUNT):
+            self.shard(index)
+        path = self.dir / "part1/environment.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "device_lost": "it was"}))  # as its run would say
+        for words in (("report", "part1"), ("report", "part0", "part1", "part2"),
+                      ("merge", "part0", "part1", "part2", "-o", "merged"), ("report", "merged")):
+            self.assertEqual(self.assay(*words).returncode, 3, words)
+
     def test_what_is_not_there_is_missing(self):
         self.shard(0)
         self.shard(2)
