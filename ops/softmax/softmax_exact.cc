@@ -13,6 +13,7 @@
 #include "harness/data/fill/rng.h"
 #include "harness/data/infinity.h"
 #include "ops/binding.h"
+#include "ops/exp_error.h"
 #include "ops/softmax/softmax.h"
 
 namespace assay {
@@ -29,16 +30,27 @@ double OutputRoundoff(const Contract& contract, DType out) {
   return FormatOf(out).UnitRoundoff() * (contract.out == OutputRounding::kNearest ? 1 : 2);
 }
 
+// How far a probability of `visible` equal terms may be off, relatively. Each exponential is within eps of 1, which
+// a storage of partial results that is much coarser than eps rounds to 1 itself, so that of all the roundings that the
+// formula has for it, that of the quotient is left.
+double RelativeReach(const Problem& problem, const Contract& contract, const std::vector<double>& row, double visible) {
+  const OperationErrors errors(contract);
+  if (!(errors.eps < errors.mid / 4)) return SoftmaxReach(problem, contract, row, 0) * visible;
+  Contract unstored = contract;
+  unstored.mid = Intermediate::kNone;
+  return Join(SoftmaxReach(problem, unstored, row, 0) * visible, errors.mid);
+}
+
 ShownTerms ShownTermsOf(const SoftmaxCase& op, const Problem& problem, const Contract& contract, int64_t visible) {
   const double u_out = OutputRoundoff(contract, problem.output().dtype), v = static_cast<double>(visible);
   std::vector<double> row(static_cast<size_t>(op.terms), -kInfinity);
   std::fill_n(row.begin(), visible, 0.0);
-  const double reach = SoftmaxReach(problem, contract, row, 0);
-  if (op.log) return {visible, reach + u_out * std::log(v)};
+  if (op.log) return {visible, SoftmaxReach(problem, contract, row, 0) + u_out * std::log(v)};
+  const double relative = RelativeReach(problem, contract, row, v);
   // Below a power of two the output's spacing halves.
-  const bool lost = contract.out == OutputRounding::kNearest && reach * v < u_out / 2;
+  const bool lost = contract.out == OutputRounding::kNearest && relative < u_out / 2;
   const bool faithful = contract.math_ulp <= 1 && v < std::ldexp(1.0, contract.AccExactBits());
-  return {visible, lost || faithful ? 0 : reach + u_out / v};
+  return {visible, lost || faithful ? 0 : (relative + u_out) / v};
 }
 
 // The largest 2^j of which a single missing term can be told.

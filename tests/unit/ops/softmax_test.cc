@@ -233,9 +233,19 @@ TEST(SoftmaxBound, HoldsForEveryFormFillAndType) {
   EXPECT_GT(closest, 0.3);
 }
 
+// Ones are stored exactly: one rounding of the quotient to bf16 and one of the output leave room for 16 terms.
+TEST(SoftmaxTwin, StoredPartialResultsCostItOneRounding) {
+  const Problem problem = Bind("softmax/bf16/shape=2x128/fill=normal/seed=0");
+  const auto twin = Op("softmax").MakeTwin(problem, Declared("acc=f32;mid=bf16;math=4"), 0);
+  ASSERT_TRUE(twin);
+  const std::vector<double> x = twin->inputs[0].ToDoubles();
+  EXPECT_EQ(std::ranges::count(x, 0.0), 2 * 16);
+}
+
 TEST(SoftmaxTwin, LegalFormsPassAndFaultsAreSeen) {
   int made = 0;
-  for (const char* declaration : {"acc=f32", "acc=f32;math=1", "acc=f32;math=4", "acc=f64;math=1", "acc=f16;math=1"}) {
+  for (const char* declaration : {"acc=f32", "acc=f32;math=1", "acc=f32;math=4", "acc=f64;math=1", "acc=f16;math=1",
+                                  "acc=f32;mid=bf16;math=4", "acc=f32;mid=f16;math=4"}) {
     for (const char* dtype : {"f64", "f32", "f16", "bf16"}) {
       for (const char* attrs :
            {"shape=3x1", "shape=3x2", "shape=3x64", "shape=2x100", "shape=2x1000", "shape=2x64,log=1"}) {
