@@ -29,31 +29,49 @@ constexpr double kBlock = 16;
 constexpr double kMerges = 4;
 constexpr double kLog2E = 1.4427;  // scores in units of ln 2 are that much larger
 
+// Whether the scale and its root, by which q and k may be scaled apart, are powers of two.
+bool ScalesExactly(double scale) {
+  int exponent = 0;
+  return std::frexp(scale, &exponent) == 0.5 && exponent % 2 != 0;
+}
+
 class Bounder {
  public:
   Bounder(const AttentionCase& op, const Contract& contract, DType in) : op_(op), e_(contract) {
     masked_any_ = contract.masked == MaskedRows::kAny;
     const auto d = static_cast<double>(op.d), keys = static_cast<double>(op.s);
     const double inputs = Join(e_.in, e_.in);
-    // The dot product with its two factors; stored scores before and after the mask; softcap's division, tanh and
-    // product; log2 e, twice, because a running maximum is scaled apart from the scores.
-    const double operations = std::expm1(8 * std::log1p(e_.u) + 2 * std::log1p(e_.mid));
-    dot_ = Join(Join(Gamma(d + 2, e_.u), inputs), operations);
-    if (op.softcap > 0) dot_ = Join(dot_, e_.eps);
-    added_ = std::expm1(6 * std::log1p(e_.u) + 2 * std::log1p(e_.mid));
-    if (op.mask == MaskKind::kAdd) added_ = Join(added_, e_.in);
+    const bool adds_mask = op.mask == MaskKind::kAdd, caps = op.softcap > 0;
+    // The dot product of d terms, of q and k that were scaled apart. A running maximum m may be multiplied by log2 e
+    // apart from the scores: a rounding of each product, |m| <= dot + |t|, and |score| <= |m| + |t|. Softcap's
+    // division, tanh and product; an added mask's sum and its own product. What scores and maximum have in common is
+    // relative to t alone: the two factors that q and k are scaled by, where neither softcap nor mask comes between,
+    // and log2 e.
+    const double factors = ScalesExactly(op.scale) ? 0 : 2, stored = adds_mask ? 2 : 1;
+    const double of_scores = (caps ? 2 : 0) + (adds_mask ? 2 : 0) + (caps || adds_mask ? factors : 0);
+    const double operations = std::expm1(of_scores * std::log1p(e_.u) + stored * std::log1p(e_.mid));
+    dot_ = Join(Join(Gamma(d + factors, e_.u), inputs), operations);
+    if (caps) dot_ = Join(dot_, e_.eps);
+    scores_ = Join(dot_, Join(e_.u, e_.u)) - dot_;
+    dot_ += scores_;
+    // t = s - m, log2 e, its product with t or what that with m leaves to t; the two factors, or mask and its product.
+    added_ = std::expm1((adds_mask ? 6 : 3 + factors) * std::log1p(e_.u) + stored * std::log1p(e_.mid));
+    if (adds_mask) added_ = Join(added_, e_.in);
     lost_score_ = (2 * d + 4) * e_.lambda * std::max(1.0, std::abs(op.scale)) + e_.mid_abs;
     in_normal_ = e_.flushes_inputs ? FormatOf(in).MinNormal() : 0;
     operand_overflow_ = OperandOverflow(contract, in);
     // Where q or k is scaled instead of the scores, by log2 e too.
     largest_operand_ = contract.AccMaxFinite() / std::max(1.0, std::abs(op.scale) * kLog2E);
 
-    const double rescales = std::ceil(keys / kBlock) + std::min(kMerges, keys - 1);
-    const double steps = std::expm1((keys + 2 * rescales + 2) * std::log1p(e_.u) + (1 + rescales) * std::log1p(e_.eps));
-    const double numerator = Join(Join(steps, e_.mid), inputs);
-    const double denominator = Join(steps, e_.mid);
-    const double ending = Join(e_.eps, e_.u);
-    sums_ = denominator < 1 ? (1 + numerator) * (1 + ending) / (1 - denominator) - 1 : kInfinity;
+    // On the path of a key: its product with v and an addition for each other key, a product and an exponential for
+    // each block after its own and each merge; units that each divide by their own sum do that and take a logarithm
+    // besides.
+    const double rescales = std::ceil(keys / kBlock) - 1 + std::min(kMerges, keys - 1);
+    const double steps = std::expm1((keys + rescales + 2) * std::log1p(e_.u) + (1 + rescales) * std::log1p(e_.eps));
+    numerator_ = Join(Join(steps, e_.mid), inputs);
+    denominator_ = Join(steps, e_.mid);
+    ending_ = Join(e_.eps, e_.u);
+    sums_ = denominator_ < 1 ? (1 + numerator_) * (1 + ending_) / (1 - denominator_) - 1 : kInfinity;
     lost_weight_ = 2 * e_.lambda + e_.mid_abs;
     most_exponent_ = std::log(std::min(contract.AccMaxFinite() / keys, 1 / contract.AccMinNormal()));
   }
@@ -95,8 +113,9 @@ class Bounder {
     if (tame) {
       inflation = std::exp(largest) / (1 - mean);
       const double tail = static_cast<double>(op_.s) * 2 * std::exp(-kTail / 2);
-      const double linear =
-          dot_ * (*golden.Extra("dot_weight"))[i] + added_ * (*golden.Extra("added_weight"))[i] + 2 * lost * range;
+      const double dots = (*golden.Extra("dot_weight"))[i], added = (*golden.Extra("added_weight"))[i];
+      const double scores = std::min(dots, fact(kStored) * (golden.magnitude[i] + y));
+      const double linear = (dot_ - scores_) * dots + scores_ * scores + added_ * added + 2 * lost * range;
       if (inflation < kInfinity) weights = std::min(range, inflation * (linear + tail * range));
       inflation += tail;
     }
@@ -107,10 +126,17 @@ class Bounder {
     // The plane may overflow where the values do not.
     const double values = std::min((*golden.Extra("values"))[i], keys * (y + range));
     const double underflow = lost_weight_ * (values + keys * (y + range)) + e_.lambda * (2 * keys + 4) + 2 * in_normal_;
-    return (weights + sums_ * magnitude + underflow * (1 + std::min(sums_, 1.0))) * (1 + 0x1p-40);
+    return (weights + OfSums(magnitude, std::min(magnitude, y + weights)) + underflow * (1 + std::min(sums_, 1.0))) *
+           (1 + 0x1p-40);
   }
 
  private:
+  // Of the quotient o, at most `size`, of sums with these relative errors: (o + n M) (1 + e) / (1 + d) - o, where n is
+  // relative to M = sum w |v| and the others to o.
+  double OfSums(double magnitude, double size) const {
+    return (numerator_ * (1 + ending_) * magnitude + (denominator_ + ending_) * size) / (1 - denominator_);
+  }
+
   // Exponentials that have nearly vanished, and their products with v, are rounded to twice their size at most, each:
   // up to 4 max |v|. A golden value that is not finite comes from scores or values that are not.
   double OfAnyWeights(const Golden& golden, int64_t i) const {
@@ -124,12 +150,14 @@ class Bounder {
   const OperationErrors e_;
   bool masked_any_ = false;
   double dot_ = 0, added_ = 0;  // a and b
+  double scores_ = 0;           // of a, what is relative to scores
   double lost_score_ = 0, lost_weight_ = 0, in_normal_ = 0;
   double operand_overflow_ = 0, largest_operand_ = 0;
   // With exp2, scores and maximum are multiplied by log2 e apart, and their difference, of the largest score zero, errs
   // by 2 u |score|. From here on sums of exponentials overflow, or all of them vanish.
   double most_exponent_ = 0;
-  double sums_ = 0;  // relative error of numerator, denominator and their quotient
+  // Relative errors of numerator, denominator and their division; of all together, to sum w |v|.
+  double numerator_ = 0, denominator_ = 0, ending_ = 0, sums_ = 0;
 };
 
 }  // namespace
