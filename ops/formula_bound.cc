@@ -160,6 +160,10 @@ ErrorRules RulesFor(const Problem& problem, const Contract& contract, bool doubl
   return rules;
 }
 
+bool FormulaOperator::Sums(const Problem& problem) const {
+  return MostTerms(DefinitionOf(problem).graph()) > 1;
+}
+
 BoundModel FormulaOperator::Bound(const Problem& problem, const Golden& golden, const Contract& contract) const {
   const bool is_direct = contract.alg == Algorithm::kDirect;
   const Definition definition = DefinitionOf(problem, contract.alg);

@@ -23,18 +23,33 @@ struct RankedLine {
   std::vector<double> numbers;
   std::vector<int64_t> golden, got;
 
-  // A place that is there more than once stays, so that one of them is seen to be wrong.
   void Canonicalise() {
-    const std::vector<int64_t> there = got;
     for (size_t rank = 0; rank < got.size(); ++rank) {
-      const int64_t place = there[rank];
-      if (place < 0 || place >= std::ssize(numbers) || std::ranges::count(there, place) > 1) continue;
+      const int64_t place = got[rank];
+      if (place < 0 || place >= std::ssize(numbers)) continue;
       if (formula::AreAlike(numbers[static_cast<size_t>(place)], numbers[static_cast<size_t>(golden[rank])])) {
         got[rank] = golden[rank];
       }
     }
   }
 };
+
+// Each number stands once: a place that was there before becomes -1 - place, which is none, whatever a contract leaves
+// uncertain.
+void MarkRepeated(const PlacesLayout& layout, std::span<int64_t> places) {
+  for (int64_t line = 0; line < layout.lines(std::ssize(places)); ++line) {
+    std::vector<bool> seen(static_cast<size_t>(layout.size()));
+    for (int64_t rank = 0; rank < layout.ranks(); ++rank) {
+      int64_t& place = places[static_cast<size_t>(layout.ElementOf(line, rank))];
+      if (place < 0 || place >= layout.size()) continue;
+      if (seen[static_cast<size_t>(place)]) {
+        place = -1 - place;
+      } else {
+        seen[static_cast<size_t>(place)] = true;
+      }
+    }
+  }
+}
 
 }  // namespace
 
@@ -84,14 +99,16 @@ void FormulaOperator::Canonicalise(const Problem& problem, std::span<const Tenso
   const Graph& graph = definition.graph();
   const OutputInfo& output = graph.outputs[0];
   const Node& node = graph.At(output.node);
-  if (node.kind != formula::Kind::kTopK || !node.places || !node.any_tie) return;
+  if (node.kind != formula::Kind::kTopK || !node.places) return;
 
   const PlacesLayout layout(graph, output);
+  const std::span<int64_t> places = got.As<int64_t>();
+  MarkRepeated(layout, places);
+  if (!node.any_tie) return;
   std::vector<std::vector<double>> elements;
   for (const Tensor& input : inputs) elements.push_back(input.ToDoubles());
   const std::vector<double> golden = formula::Evaluate(graph, output, elements, false, {}).value;
   const std::vector<double> x = formula::Evaluate(graph, layout.numbers(), elements, false, {}).value;
-  const std::span<int64_t> places = got.As<int64_t>();
   for (int64_t line = 0; line < layout.lines(got.size()); ++line) {
     RankedLine one;
     for (int64_t i = 0; i < layout.size(); ++i) one.numbers.push_back(x[static_cast<size_t>(layout.NumberOf(line, i))]);

@@ -32,6 +32,7 @@ class FormulaOperator final : public Operator {
   std::vector<SliceAxes> Slices(const Problem& problem) const override;
   // Of equal numbers any order is right where the formula says so, each number once.
   void Canonicalise(const Problem& problem, std::span<const Tensor> inputs, Tensor& got) const override;
+  bool Sums(const Problem& problem) const override;
   bool Selects(const Problem& problem) const override;
   CaseSpace Space() const override;
   // What quantises divides faithfully, as every processor does by default.

@@ -208,6 +208,8 @@ class Operator {
 
   // nullopt: this problem is no such sum.
   virtual std::optional<SumForm> SumOf(const Problem&) const { return std::nullopt; }
+  // Whether results have terms that are added, for what is advised.
+  virtual bool Sums(const Problem&) const { return true; }
   // Whether results are elements of the input, or their places, so that nothing is rounded whatever the data.
   virtual bool Selects(const Problem&) const { return false; }
   // nullptr: the operator does not show them, or more than their sum goes into an output. `inputs` outlive it.

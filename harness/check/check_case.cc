@@ -97,6 +97,7 @@ OutputFindings JudgeUserOutput(const CheckRequest& request, const UserCase& user
     evidence.twins.push_back(CheckTwin(exact[0], 0, got));
   }
   evidence.user_data = true;
+  evidence.sums = data.op->Sums(problem);
   evidence.contract_word = OptionName(user.asker, "contract");
   if (ValuesFail(evidence) || !evidence.runs[0].statistic.Holds()) {
     begin("looking for a weaker arithmetic that explains the errors");

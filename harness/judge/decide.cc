@@ -158,9 +158,8 @@ std::string OverflowAdvice(const Evidence& evidence) {
   const MutationPower& power = *evidence.power;
   if (2 * power.overflowing <= power.sampled) return "";
   return fmt::format(
-      "{} of {} results may overflow, at the end or in some legal order of their terms on the way, where infinities "
-      "and NaN can be right too: {}",
-      power.overflowing, power.sampled,
+      "{} of {} results may overflow, at the end or {}on the way, where infinities and NaN can be right too: {}",
+      power.overflowing, power.sampled, evidence.sums ? "in some legal order of their terms " : "",
       evidence.user_data ? "scale the operands down before the dump, or, if the implementation really accumulates in "
                            "f64, say so with " +
                                evidence.contract_word + " acc=f64"
@@ -177,6 +176,7 @@ std::string DataAdvice(const Evidence& evidence) {
         "result open: scale the operands down, or leave such rows out",
         unbounded, results);
   }
+  if (!evidence.sums) return "judge by a tighter contract, or dump data that differ by more than this one resolves";
   return "judge by a tighter contract, or dump sums of fewer terms or with less cancellation";
 }
 

@@ -76,6 +76,7 @@ struct Evidence {
   // Tensors of a user's: the statistic makes a result suspect instead of failing it, and what counts of the power is
   // MutationPower::BlindTo alone.
   bool user_data = false;
+  bool sums = true;                          // whether a result has terms that are added; for advice
   std::string contract_word = "--contract";  // how their owner states a contract, for messages
   std::optional<LowerClass> lower_class;     // a weaker arithmetic that explains failing values
   std::vector<PropertyOutcome> properties;   // relations to other executions

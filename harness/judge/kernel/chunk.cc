@@ -28,7 +28,7 @@ void AddOne(const ElementJudge& judge, const TileReader& reader, const JudgeTile
   const double got = reader.Got(i);
   const Judgement judged = judge.Judge(first + i, got, reader.GotLow(i));
   // The sums would count an element that is right for other reasons than the bound's as an error.
-  const bool right_anyway = judge.Open(first + i) && (judge.params().exact || judged.accepted);
+  const bool right_anyway = judge.Open(first + i) && judged.accepted;
   const bool by_bound = judge.params().exact || judged.accepted == judged.Within() || judged.BreaksBound();
   if (judged.finite && !right_anyway && by_bound) {
     JudgeOne(tile, judge.params(), i, lanes);

@@ -8,6 +8,8 @@
 
 #include "harness/data/fill/rng.h"
 #include "harness/data/infinity.h"
+#include "harness/judge/judge_output.h"
+#include "harness/judge/verdict.h"
 #include "ops/formula/evaluate.h"
 #include "ops/formula/expr.h"
 #include "ops/formula/rules.h"
@@ -105,6 +107,64 @@ TEST(Selection, EqualNumbersStandInAnyOrderWhereTheCaseSaysSo) {
   // Lines are looked at by themselves.
   EXPECT_EQ(Canonical("top_k/f32/rows=2,k=1,n=2,tie=any/fill=normal/seed=0", {3, 3, 1, 2}, {1, 0}),
             (std::vector<double>{0, 0}));
+}
+
+std::vector<Tensor> RowAlone(const Problem& problem, const std::vector<double>& x) {
+  std::vector<Tensor> inputs;
+  inputs.push_back(Row(problem, x));
+  return inputs;
+}
+
+// What a user's places are told under a contract that rounds operands.
+Decision DecisionOf(const std::vector<double>& x, const std::vector<double>& places) {
+  const Problem problem = FocusedOn(Bind("top_k/f32/rows=1,k=2,n=4/fill=normal/seed=0"), 1);
+  const Operator& op = Op("top_k");
+  const std::vector<Tensor> inputs = RowAlone(problem, x);
+  const Golden golden = op.ComputeGolden(problem, inputs, Tier::kFast);
+  const Contract contract = Declared("tf32;math=0");
+  const BoundModel bound = op.Bound(problem, golden, contract);
+  Tensor got(DType::kI64, problem.output().shape);
+  got.SetDoubles(places);
+  Evidence evidence;
+  evidence.shape = problem.output().shape;
+  evidence.declared = evidence.required = contract;
+  evidence.runs.push_back(JudgeOutput({op, problem, inputs, golden, bound, contract}, got));
+  return Decide(evidence);
+}
+
+// Numbers that a class may round to one stand in either order, but each of them once.
+TEST(Selection, APlaceStandsOnceWhateverIsUncertain) {
+  const std::vector<double> x = {8, 8 + 0x1p-18, 1, 0};
+  EXPECT_EQ(DecisionOf(x, {1, 0}).verdict, Verdict::kPass);
+  EXPECT_EQ(DecisionOf(x, {0, 1}).verdict, Verdict::kPass);
+  EXPECT_EQ(DecisionOf(x, {0, 0}).verdict, Verdict::kMismatch);
+  EXPECT_EQ(DecisionOf(x, {1, 1}).verdict, Verdict::kMismatch);
+  EXPECT_EQ(Canonical("sort/f32/rows=2,n=3/fill=normal/seed=0", {0, 1, 2, 0, 1, 2}, {0, 1, 0, 0, 1, 2}),
+            (std::vector<double>{0, 1, -1, 0, 1, 2}));
+}
+
+TEST(Selection, APlaceBeyondTheRowIsWrongAsANumber) {
+  const Decision decision = DecisionOf({8, 8 + 0x1p-18, 1, 0}, {1, 40});
+  EXPECT_EQ(decision.verdict, Verdict::kMismatch);
+  EXPECT_NE(decision.reason.find("got 40"), std::string::npos) << decision.reason;
+  EXPECT_EQ(decision.reason.find("non-finite"), std::string::npos) << decision.reason;
+}
+
+// Advice speaks of sums where there are some.
+TEST(Selection, HasNoSums) {
+  EXPECT_FALSE(Op("top_k").Sums(Bind("top_k/f32/rows=1,k=2,n=4/fill=normal/seed=0")));
+  EXPECT_FALSE(Op("exp").Sums(Bind("exp/f32/n=4/fill=normal/seed=0")));
+  EXPECT_TRUE(Op("layer_norm").Sums(Bind("layer_norm/f32/rows=2,n=4/fill=normal/seed=0")));
+  for (const bool sums : {false, true}) {
+    Evidence evidence;
+    evidence.shape = {4};
+    evidence.runs.emplace_back();
+    evidence.user_data = true;
+    evidence.sums = sums;
+    evidence.power = MutationPower{};
+    evidence.power->blank = "zeros";
+    EXPECT_EQ(Decide(evidence).reason.find("sums") != std::string::npos, sums) << Decide(evidence).reason;
+  }
 }
 
 // Numbers of a row that are not known exactly: whatever they are, ranks stay within their reach, and places that are
