@@ -91,12 +91,15 @@ void AddSumsWithMaximum(const Golden& golden, double u, const Distances& rows, s
   }
 }
 
-// A kernel that flushes its results flushes what they are made of too: the exponential, which libraries make of two
-// factors of which one is below the smallest normal number sooner than their product, and the quotient. The formula has
-// the flush of the output alone where the contract says ftz=out.
+// A kernel that flushes its results flushes what they are made of too, which the formula counts where the value itself
+// is below the smallest normal number N. Every probability is a product of factors of at most 1: exponentials (of x -
+// m, of one maximum to the next) and 1 / l, or e / l. Whatever is flushed makes it zero, and it is no more than the
+// partial product that is flushed, below N, or than the exponential of which a factor is: libraries make it of 2^(k -
+// 1) and 2 f, f < 2, so that the largest 2^k does not overflow, and it is below 2 N where 2^(k - 1) is below N. What is
+// lost is the probability itself, 2 N at most.
 void AddFlushes(const Contract& contract, const OperationErrors& errors, std::vector<double>& reach) {
   if (contract.ftz != Flush::kOut && contract.ftz != Flush::kAll) return;
-  for (double& r : reach) r += 4 * errors.lambda;
+  for (double& r : reach) r += 2 * errors.lambda;
 }
 
 void FollowMaskedPolicy(BoundModel& bound, const Golden& golden, const Contract& contract, bool log) {

@@ -36,7 +36,7 @@ std::vector<double> RunSoftmaxRow(const Problem& problem, const std::vector<doub
       const double l = f.Log(total);
       y[i] = form.reciprocal ? f.unit.Add(in[i], -f.unit.Add(max, l)) : f.unit.Add(f.unit.Add(in[i], -max), -l);
     } else {
-      y[i] = form.reciprocal ? f.unit.Mul(e[i], f.Div(1, total)) : f.Div(e[i], total);
+      y[i] = form.reciprocal ? f.unit.Mul(e[i], Narrowed(contract, f.Div(1, total))) : f.Div(e[i], total);
     }
     y[i] = f.unit.Out(type, y[i]);
   }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "ops/binding.h"
 #include "tests/support/mpfr.h"
@@ -231,6 +232,56 @@ TEST(SoftmaxBound, HoldsForEveryFormFillAndType) {
   }
   EXPECT_GT(pushed, 1000);
   EXPECT_GT(closest, 0.3);
+}
+
+// Kernels that flush all results: exponentials as 2^(k - 1) times 2 f, kept and rescaled when the maximum
+// is known, as often as `maxima` says; divided or multiplied by a reciprocal.
+double FlushingSoftmax(const std::vector<double>& x, size_t at, int maxima, bool reciprocal) {
+  const auto flush = [](double value) {
+    const auto rounded = static_cast<double>(static_cast<float>(value));
+    return rounded < FormatOf(DType::kF32).MinNormal() ? 0.0 : rounded;
+  };
+  const auto exponential = [&](double t) {
+    const double k = std::floor(t / std::numbers::ln2);
+    return flush(flush(std::exp2(k - 1)) * 2 * std::exp(t - k * std::numbers::ln2));
+  };
+  const double max = *std::ranges::max_element(x);
+  double total = 0;
+  for (const double value : x) total = flush(total + exponential(value - max));
+  double e = exponential((x[at] - max) / maxima);
+  for (int step = 1; step < maxima; ++step) e = flush(e * exponential((x[at] - max) / maxima));
+  return flush(reciprocal ? e * flush(1 / total) : e / total);
+}
+
+TEST(SoftmaxBound, HoldsForEveryFlushAndNoMore) {
+  const double normal = FormatOf(DType::kF32).MinNormal();
+  const Problem problem = Bind("softmax/f32/shape=1x3/fill=normal/seed=0");
+  double most = 0;
+  int lost = 0, seen = 0;
+  for (int step = 0; step < 400; ++step) {
+    const auto x0 = static_cast<float>(std::log(normal) - 1 + 0.01 * step);
+    std::vector<Tensor> inputs;
+    inputs.emplace_back(problem.inputs[0].dtype, problem.inputs[0].shape);
+    for (const double other : {-100.0, -0.5, 0.0}) {
+      const std::vector<double> x = {x0, 0, other};
+      inputs[0].SetDoubles(x);
+      const Golden golden = Op("softmax").ComputeGolden(problem, inputs, Tier::kReproducible);
+      const DeclaredBound bound = BoundOf(problem, golden, "acc=f32;ftz=out;math=4");
+      for (const int maxima : {1, 2, 3}) {
+        for (const bool reciprocal : {false, true}) {
+          const double got = FlushingSoftmax(x, 0, maxima, reciprocal);
+          ASSERT_TRUE(Accepts(bound, golden, 0, got)) << x0 << " " << other << " " << got << " " << golden.value[0];
+          if (got == 0) most = std::max(most, golden.value[0] / normal), ++lost;
+        }
+      }
+      if (golden.value[0] < 3.5 * normal) continue;
+      EXPECT_FALSE(Accepts(bound, golden, 0, 0)) << golden.value[0] / normal;
+      ++seen;
+    }
+  }
+  EXPECT_GT(most, 1.9);
+  EXPECT_GT(lost, 500);
+  EXPECT_GT(seen, 100);
 }
 
 // Ones are stored exactly: one rounding of the quotient to bf16 and one of the output leave room for 16 terms.

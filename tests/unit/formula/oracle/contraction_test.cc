@@ -113,14 +113,12 @@ struct Oracle {
 };
 
 // Errors of scores are in numerator and denominator of attention, which the bound by hand sees where they cancel. Of
-// two or three keys it takes the largest score for each.
+// two keys it is still larger than the formula's, by what is not known.
 constexpr Oracle kOracles[] = {
     {"matmul/{}/m=7,n=9,k=64/fill={}/seed=3", WriteMatmul},
     {"matmul/{}/m=3,n=5,k=1000/fill={}/seed=3", WriteMatmul},
     {"conv/{}/n=2,c=12,o=3,i=20,k=3,pad=1,stride=2/fill={}/seed=3", WriteConv},
-    {"attention/{}/b=1,h=2,l=5,s=1,d=16/fill={}/seed=3", WriteAttention, 0, 1},
     {"attention/{}/b=1,h=2,l=5,s=2,d=16/fill={}/seed=3", WriteAttention, 0, 1.08},
-    {"attention/{}/b=1,h=2,l=5,s=3,d=1/fill={}/seed=3", WriteAttention, 0, 1.08},
     {"attention/{}/b=1,h=2,l=5,s=7,d=12,scale=0.5625/fill={}/seed=3", WriteAttention, 0, 1},
     {"attention/{}/b=1,h=2,l=5,s=40,d=16/fill={}/seed=3", WriteAttention, 0, 1},
     {"attention/{}/b=1,h=2,l=5,s=40,d=64,scale=0.140625/fill={}/seed=3", WriteAttention, 0, 1},
