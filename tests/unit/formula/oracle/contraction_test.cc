@@ -112,8 +112,8 @@ struct Oracle {
   int64_t components = 1;              // of the output by hand for one of the formula's
 };
 
-// Errors of scores are in numerator and denominator of attention, which the bound by hand sees where they cancel. Of
-// two keys it is still larger than the formula's, by what is not known.
+// Errors of scores are in numerator and denominator of attention, which the bound by hand sees where they cancel. It
+// takes their products with log2 e relative to sum |q| |k| or to the largest score: of few keys that shows.
 constexpr Oracle kOracles[] = {
     {"matmul/{}/m=7,n=9,k=64/fill={}/seed=3", WriteMatmul},
     {"matmul/{}/m=3,n=5,k=1000/fill={}/seed=3", WriteMatmul},
