@@ -15,6 +15,10 @@ struct Interpreter {
   std::vector<std::string> readable;  // where its libraries and modules lie
 };
 
+// What lies between two executions of a kernel in Python at most, on a machine that is not fast: arrays are made of its
+// operands each time. Two to five times as much as was measured.
+inline constexpr double kInterpreterLaunchUs = 100;
+
 inline bool IsKernelFile(const std::filesystem::path& path) {
   return path.extension() == ".py";
 }
