@@ -58,6 +58,12 @@ void AddBackend(CLI::App& app, BackendOptions& o) {
                  "plugin to load beside the installed ones, or Python file (.py) of kernels, [name=]PATH; may be "
                  "repeated")
       ->type_name("PATH");
+  app.add_option(
+         "--framework", o.frameworks,
+         "torch, onnxruntime or jax, comma separated: the functions of a framework that the interpreter has, as a "
+         "backend of that name")
+      ->delimiter(',')
+      ->type_name("NAME");
   AddPython(app, o);
   app.add_option("--backend", o.backends, "only these backends, comma separated; NAME:INDEX for one of its devices")
       ->delimiter(',')

@@ -23,6 +23,9 @@ inline bool IsKernelFile(const std::filesystem::path& path) {
   return path.extension() == ".py";
 }
 
+// The file of kernels of a framework that the module assay knows. Errors: it knows none of that name.
+Result<std::filesystem::path> FrameworkKernels(const std::string& name);
+
 // `stated`: of --python; "": that of $VIRTUAL_ENV, else python3 on the PATH. It is asked once, outside of any sandbox
 // and without the kernels, where its modules lie. Errors: it cannot be run, is too old, or this installation has no
 // module assay.

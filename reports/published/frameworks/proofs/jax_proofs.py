@@ -34,3 +34,10 @@ for dtype in (jnp.bfloat16, jnp.float16):
         ordinary = abs(exact) > 1e-3
         error = (abs(y - exact) / abs(exact))[ordinary].max()
         print(f"jax.{name} {dtype.__name__}: relative error up to {error:.5f}; rounding has {float(jnp.finfo(dtype).eps) / 2:.5f}")
+
+ones = jnp.full((1, 512), 1, jnp.bfloat16)
+positive = jnp.asarray(abs(x), jnp.bfloat16)
+y, exact = (np.asarray(jnp.cumsum(positive, axis=1)).astype(np.float64), np.cumsum(np.asarray(positive).astype(np.float64), 1))
+print(f"jnp.cumsum bfloat16 of positive numbers: relative error up to {(abs(y - exact) / exact).max():.5f}; rounding has 0.00391")
+print("x.at[i].add(y) bfloat16 of 512 ones is", jnp.zeros((1,), jnp.bfloat16).at[jnp.zeros(512, int)].add(ones[0])[0],
+      " exact: 512")
