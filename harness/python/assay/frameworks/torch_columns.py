@@ -15,6 +15,16 @@ INDICES = tuple(f"{dtype}-i64" for dtype in FLOATS)
 _propagates = only(nan="propagate")
 
 
+def _one_addend(case):
+    """torch.addmm and its like have one, and neither they nor linear round before they add."""
+    return "PyTorch's products have one addend" if {"c", "bias"} <= set(case.shapes) else only(epilogue="fused")(case)
+
+
+def _flushes(dtypes, attrs):
+    """oneDNN's products of bf16 take subnormal numbers for zeros: measured (torch_proofs.py), not documented."""
+    return "ftz=all" if dtypes[0] == "bf16" else ""
+
+
 def _is_value(case):
     return _propagates(case) if case.attrs["kind"] not in ("argmax", "argmin") else "one with values is meant"
 
@@ -24,9 +34,9 @@ def _is_index(case):
 
 
 COLUMNS = [
-    Column("matmul", torch_ops.matmul, supports=only(epilogue="fused")),
-    Column("matmul", torch_ops.int_matmul, ("i8-i8-i32",), "int-mm"),
-    Column("conv", torch_ops.conv),
+    Column("matmul", torch_ops.matmul, extra=_flushes, supports=_one_addend),
+    Column("matmul", torch_ops.int_matmul, ("i8-i8-i32",), "int-mm", supports=lambda case: len(case.shapes["a"]) == 2 or "torch._int_mm takes matrices"),
+    Column("conv", torch_ops.conv, extra=_flushes),
     # Of a row of -inf alone it is NaN, as the quotient of zeros is.
     Column("softmax", torch_ops.softmax, extra="masked=nan"),
     Column("reduce", torch_ops.reduce, supports=_is_value),
