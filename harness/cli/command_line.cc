@@ -157,6 +157,7 @@ int Main(int argc, char** argv) {
   Action action;
   AddRunVerb(app, action);
   AddExploreVerb(app, action);
+  AddJudgeVerb(app, action);
   AddListVerb(app, action);
   AddBackendsVerb(app, action);
   AddCheckVerb(app, action);

@@ -20,10 +20,11 @@ std::string DrawSeed(std::string& text) {
 
 }  // namespace
 
-void AddCases(CLI::App& app, CaseOptions& o) {
+void AddCaseChoice(CLI::App& app, CaseOptions& o, const std::string& usual) {
   app.add_option("--suite", o.suite,
                  "name of a suite (assay list suites) or path of a .suite file; without it and "
-                 "without --case: default")
+                 "without --case: " +
+                     usual)
       ->type_name("NAME|PATH");
   app.add_option("--case", o.cases, "id of a case, which runs besides those of a given --suite; may be repeated")
       ->type_name("ID");
@@ -33,6 +34,10 @@ void AddCases(CLI::App& app, CaseOptions& o) {
   app.add_option("--op", o.ops, "only these operators, comma separated")->delimiter(',');
   app.add_option("--dtype", o.dtypes, "only these types or lists of types (bf16-bf16-f32), comma separated")
       ->delimiter(',');
+}
+
+void AddCases(CLI::App& app, CaseOptions& o) {
+  AddCaseChoice(app, o, "default");
   app.add_option("--shard", o.shard,
                  "I/N: only the I-th of N shards, counted from 0; ASSAY_SHARD, GTEST_* and TEST_* do the same. A shard "
                  "without cases is no failure");
@@ -53,9 +58,13 @@ void AddBackend(CLI::App& app, BackendOptions& o) {
                  "plugin to load beside the installed ones, or Python file (.py) of kernels, [name=]PATH; may be "
                  "repeated")
       ->type_name("PATH");
-  app.add_option("--python", o.python,
-                 "interpreter of files of kernels; default: that of $VIRTUAL_ENV, else python3 on the PATH")
-      ->type_name("PATH");
+  app.add_option(
+         "--framework", o.frameworks,
+         "torch, onnxruntime or jax, comma separated: the functions of a framework that the interpreter has, as a "
+         "backend of that name")
+      ->delimiter(',')
+      ->type_name("NAME");
+  AddPython(app, o);
   app.add_option("--backend", o.backends, "only these backends, comma separated; NAME:INDEX for one of its devices")
       ->delimiter(',')
       ->type_name("NAME[:INDEX]");
@@ -64,10 +73,20 @@ void AddBackend(CLI::App& app, BackendOptions& o) {
   app.add_option("--require-backend", o.required_backends, "exit with 5 when one of these is absent or unusable")
       ->delimiter(',')
       ->type_name("NAME[:INDEX]");
+  AddTimeout(app, o);
+  AddSandbox(app, o.sandbox);
+}
+
+void AddPython(CLI::App& app, BackendOptions& o) {
+  app.add_option("--python", o.python,
+                 "interpreter of files of kernels; default: that of $VIRTUAL_ENV, else python3 on the PATH")
+      ->type_name("PATH");
+}
+
+void AddTimeout(CLI::App& app, BackendOptions& o) {
   AddNumber<double>(
       app, "--timeout", o.timeout_s, kSecondsLimits,
       "seconds after which a call of a backend is a timeout; they pass slower while others share the host");
-  AddSandbox(app, o.sandbox);
 }
 
 void AddSetAside(CLI::App& app, RunOptions& o) {

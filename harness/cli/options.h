@@ -15,7 +15,12 @@ namespace assay::cli {
 // Seeds that are drawn lie below: short enough to type.
 inline constexpr uint64_t kSeeds = 1'000'000'000;
 
+// --suite, --case, --contract, --filter, --op and --dtype; `usual`: the suite where neither of the first two is given.
+void AddCaseChoice(CLI::App& app, CaseOptions& options, const std::string& usual);
+// These, with `default` as the usual suite, and --shard, --balance and --seed.
 void AddCases(CLI::App& app, CaseOptions& options);
+void AddPython(CLI::App& app, BackendOptions& options);
+void AddTimeout(CLI::App& app, BackendOptions& options);
 void AddBackend(CLI::App& app, BackendOptions& options);
 void AddSetAside(CLI::App& app, RunOptions& options);
 // --no-sandbox and what opens the sandbox by parts.

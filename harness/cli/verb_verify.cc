@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay verify BUNDLE: whether a bundle is whole, by whom it is signed, and what of it comes out again.
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include <optional>
 
 #include "harness/cli/options.h"
+#include "harness/cli/scratch.h"
 #include "harness/cli/signature.h"
 #include "harness/cli/terminal/output.h"
 #include "harness/cli/terminal/progress.h"
@@ -23,21 +23,6 @@ struct VerifyOptions {
   fs::path bundle;
   std::optional<fs::path> allowed;
   std::string identity, progress = "auto";
-};
-
-// Removed with all that is in it.
-struct Scratch {
-  fs::path path;
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "assay-verify-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path = name;
-  }
-  ~Scratch() {
-    std::error_code error;
-    if (!path.empty()) fs::remove_all(path, error);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
 };
 
 void PrintList(const char* head, const std::vector<std::string>& lines) {
@@ -79,7 +64,7 @@ int Verify(const VerifyOptions& options) {
   found.confirmed.push_back(
       fmt::format("integrity: {} files have the SHA-256 of the MANIFEST", container->files.size()));
   const bool signed_well = AddSignature(options, found);
-  const Scratch scratch;
+  const Scratch scratch("verify");
   if (scratch.path.empty()) return Complain(kExitHarness, "cannot make a temporary folder; set TMPDIR");
   Verification computed;
   if (signed_well) {

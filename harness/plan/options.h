@@ -33,6 +33,7 @@ struct SandboxOptions {
 
 struct BackendOptions {
   std::vector<std::string> plugins;            // --plugin, --kernels: [name=]PATH
+  std::vector<std::string> frameworks;         // --framework: those whose functions the module assay has as kernels
   std::string python;                          // --python: of files of kernels; "": that of the environment in use
   std::vector<std::string> backends;           // --backend: NAME, or NAME:INDEX for one device
   std::vector<std::string> devices;            // --device: globs on names of devices
@@ -47,8 +48,8 @@ struct RunOptions {
   CaseOptions selection;
   BackendOptions backend;
   std::optional<std::filesystem::path> out;  // without: out/<time> below the current directory
-  bool resume = false;         // the run in `out` goes on
-  bool allow_changed = false;  // also where the environment is another one than before
+  bool resume = false;                       // the run in `out` goes on
+  bool allow_changed = false;                // also where the environment is another one than before
   int jobs = 0;                              // host threads; 0: all cores
   bool perf = true;
   double perf_time_s = 0.02;  // per implementation, case and round

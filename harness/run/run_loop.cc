@@ -304,9 +304,12 @@ class Loop {
     TryOnceMore(runner, device, attempt, true);
   }
 
+  // Results with one name take turns.
+  std::string TurnOf(const Attempt& attempt) const { return settings_.all_in_turns ? "" : attempt.implementation; }
+
   void TimeInRandomOrder(CaseAtWork& work) {
     std::vector<Untimed>& untimed = work.untimed;
-    const auto name = [](const Untimed& u) { return u.attempt.implementation; };
+    const auto name = [this](const Untimed& u) { return TurnOf(u.attempt); };
     ShuffleSideBySide(untimed, name, random_);
     // Nothing else may run while timing.
     while (!untimed.empty() && ahead_.Await(settings_.runner.interrupted)) {
@@ -379,7 +382,7 @@ class Loop {
     std::erase_if(results, [&](const TimedResult* timed) {
       return timed->attempt.verdict != Verdict::kPass || lost_devices_.contains(timed->place.device);
     });
-    const auto name = [](const TimedResult* timed) { return timed->attempt.implementation; };
+    const auto name = [this](const TimedResult* timed) { return TurnOf(timed->attempt); };
     ShuffleSideBySide(results, name, random_);
     while (!results.empty() && !settings_.runner.interrupted()) {
       std::vector<CaseRunner::Timed> group;

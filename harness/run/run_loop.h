@@ -32,6 +32,7 @@ struct LoopSettings {
   RunnerSettings runner;
   std::string tier;
   int rounds = 1;                             // of timing
+  bool all_in_turns = false;                  // all results of a case are timed in turns, not only those of one name
   std::shared_ptr<const ResumedRun> resumed;  // null: the run begins
   size_t set_aside_after = 0;                 // see DeviceHealth
   size_t devices_at_once = 1;                 // most that are judged at a time, and workers that judge

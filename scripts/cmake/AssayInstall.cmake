@@ -36,6 +36,8 @@ foreach(guide IN LISTS guides)
   install(FILES ${guide} DESTINATION ${doc_folder}/${folder})
 endforeach()
 install(FILES reports/example.png DESTINATION ${doc_folder}/reports)
+install(DIRECTORY reports/published/frameworks/proofs DESTINATION ${doc_folder}/reports/published/frameworks)
+install(FILES reports/published/frameworks/run/results.jsonl.gz DESTINATION ${doc_folder}/reports/published/frameworks/run)
 install(DIRECTORY harness/judge/plots DESTINATION ${doc_folder}/harness/judge)
 install(DIRECTORY tests/consumer/vendor tests/consumer/gate DESTINATION ${doc_folder}/tests/consumer)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""frameworks_venv.py FOLDER: a virtual environment with the frameworks, which pip fetches, and the tests of their functions
-in it. The environment stays for the next time."""
+"""frameworks_venv.py FOLDER ASSAY: a virtual environment with the frameworks, which pip fetches, the tests of their functions
+in it, and of their columns in runs. The environment stays for the next time."""
 import os
 import subprocess
 import sys
@@ -19,7 +19,7 @@ def has_index(python, folder):
                limit=300).returncode == 0
 
 
-def main(folder):
+def main(folder, program):
     python = os.path.join(folder, "bin", "python")
     if not os.path.exists(python):
         subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=300)
@@ -31,11 +31,12 @@ def main(folder):
         print("pip could not install the frameworks:\n" + installed.stderr[-2000:])
         return 1
     here = os.path.dirname(os.path.abspath(__file__))
-    tests = [(os.path.join(here, "frameworks_test.py"), "Functions"), (os.path.join(here, "kernel_examples_test.py"), "")]
-    failed = [path for path, group in tests
-              if subprocess.run([python, path] + [group] * bool(group), check=False, timeout=2400).returncode != 0]
+    tests = [("frameworks_test.py", "Functions"), ("kernel_examples_test.py",),
+             ("framework_columns_test.py", program, "Frameworks", python)]
+    failed = [name for name, *arguments in tests
+              if subprocess.run([python, os.path.join(here, name), *arguments], check=False, timeout=2400).returncode != 0]
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(os.path.abspath(sys.argv[1]), sys.argv[2]))

@@ -64,6 +64,12 @@ class Wheel(unittest.TestCase):
                 done = self.do(self.bin / "python", TESTS / name, PYTHONDONTWRITEBYTECODE="1")
                 self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_kernels_run_and_are_judged(self):
+        for name, group in (("kernels_test.py", "Right"), ("judge_test.py", "Accepted"), ("framework_columns_test.py", "Columns")):
+            with self.subTest(name):
+                done = self.do(self.bin / "python", TESTS / name, self.bin / "assay", group, PYTHONDONTWRITEBYTECODE="1")
+                self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_the_pytest_plugin_is_found(self):
         (self.dir / "test_it.py").write_text("import assay, numpy as np\n@assay.mark.suite('formulas', op='exp', dtype='f32')\n"
                                              "def test_it(assay_case):\n    return np.exp(assay_case.inputs['x'].astype('f8')).astype('f4')\n")

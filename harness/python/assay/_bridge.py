@@ -97,9 +97,11 @@ class Bridge:
         unknown = sorted({k.op for k in kernels} - set(self._operators))
         if unknown:
             raise WrongResult(f"there is no operator {unknown[0]}; assay list ops shows all")
-        version = f"CPython {'.'.join(map(str, sys.version_info[:3]))} {sys.executable}"
-        for name in sorted({k.framework for k in kernels} | {"numpy"}):
-            version += f", {name} {getattr(sys.modules.get(name) or __import__(name), '__version__', '?')}"
+        used = {k.framework for k in kernels} | {"numpy"} | ({"onnxruntime"} & set(sys.modules))
+        # What computes comes first: bounds on the version of a library are on the first number (expectations).
+        versions = [f"{name} {getattr(sys.modules.get(name) or __import__(name), '__version__', '?')}"
+                    for name in sorted(used, key=lambda name: (name == "numpy", name))]
+        version = ", ".join((*versions, f"CPython {'.'.join(map(str, sys.version_info[:3]))} {sys.executable}"))
         return "\n".join([columns[0] if columns else _kernels.column_of(self._file), version, *self._devices()]) + "\n"
 
     @staticmethod

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ._frameworks import Operand, type_name
 from ._kernels import KernelCase
 
-_NUMBERS = ("window",)  # whose default is 0 as well, but which are no flags
+_NUMBERS = ("window", "zero")  # whose default is 0 as well, but which are no flags
 
 
 class _Attr(Structure):

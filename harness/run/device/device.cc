@@ -283,14 +283,20 @@ std::string DescribeCrashesAtEnd(const std::vector<Device>& devices) {
 
 Result<std::vector<Device>> OpenDevices(const BackendOptions& options, std::vector<std::string>& absent) {
   if (auto sandbox = CheckSandbox(options.sandbox); !sandbox) return tl::unexpected(sandbox.error());
-  if (auto differ = CheckNamesDiffer(options.plugins); !differ) return tl::unexpected(differ.error());
-  const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(options.plugins));
+  std::vector<std::string> plugins = options.plugins;
+  for (const std::string& name : options.frameworks) {
+    const auto file = FrameworkKernels(name);
+    if (!file) return tl::unexpected(file.error());
+    plugins.push_back(name + "=" + file->string());
+  }
+  if (auto differ = CheckNamesDiffer(plugins); !differ) return tl::unexpected(differ.error());
+  const auto candidates = DiscoverPlugins(DiscoveryFromEnvironment(plugins));
   if (auto named = CheckNamedPlugins(candidates); !named) return tl::unexpected(named.error());
   std::vector<Device> devices;
   for (const PluginCandidate& candidate : candidates) AppendDevices(candidate, options, devices);
 
   if (options.refuse_no_plugin) {
-    if (auto plugins = CheckArePlugins(devices); !plugins) return tl::unexpected(plugins.error());
+    if (auto are = CheckArePlugins(devices); !are) return tl::unexpected(are.error());
     if (auto each = CheckOnePluginEach(devices); !each) return tl::unexpected(each.error());
   }
   for (const std::string& name : options.required_backends) {

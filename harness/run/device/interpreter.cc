@@ -2,6 +2,7 @@
 #include "harness/run/device/interpreter.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <string_view>
 
 #include "harness/base/json_text.h"
+#include "harness/base/nearest_word.h"
 #include "harness/plan/catalog.h"
 #include "ops/operator.h"
 
@@ -109,6 +111,24 @@ Json DescribeOperators() {
 }
 
 }  // namespace
+
+Result<fs::path> FrameworkKernels(const std::string& name) {
+  constexpr std::string_view kEnd = "_kernels.py";
+  const Result<Parts> parts = FindParts();
+  if (!parts) return tl::unexpected(parts.error());
+  std::vector<std::string> known;
+  std::error_code error;
+  const fs::path folder = parts->modules / "assay/frameworks/columns";
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string file = entry.path().filename().string();
+    if (!file.ends_with(kEnd)) continue;
+    known.push_back(file.substr(0, file.size() - kEnd.size()));
+    if (known.back() == name) return entry.path();
+  }
+  std::ranges::sort(known);
+  return UsageError(fmt::format("--framework {}: the module assay has no such framework; it has {}{}", name,
+                                fmt::join(known, ", "), DidYouMean(name, known)));
+}
 
 Result<Interpreter> FindInterpreter(const std::string& stated, const fs::path& kernels) {
   Result<Parts> parts = FindParts();

@@ -15,9 +15,16 @@ struct Interpreter {
   std::vector<std::string> readable;  // where its libraries and modules lie
 };
 
+// What lies between two executions of a kernel in Python at most, on a machine that is not fast: arrays are made of its
+// operands each time. Two to five times as much as was measured.
+inline constexpr double kInterpreterLaunchUs = 100;
+
 inline bool IsKernelFile(const std::filesystem::path& path) {
   return path.extension() == ".py";
 }
+
+// The file of kernels of a framework that the module assay knows. Errors: it knows none of that name.
+Result<std::filesystem::path> FrameworkKernels(const std::string& name);
 
 // `stated`: of --python; "": that of $VIRTUAL_ENV, else python3 on the PATH. It is asked once, outside of any sandbox
 // and without the kernels, where its modules lie. Errors: it cannot be run, is too old, or this installation has no

@@ -12,6 +12,7 @@
 #include "harness/perf/machine_state.h"
 #include "harness/perf/stopping.h"
 #include "harness/run/device/executions.h"
+#include "harness/run/device/interpreter.h"
 #include "harness/run/timing/ceilings.h"
 #include "harness/run/timing/timing_fields.h"
 #include "harness/run/timing/timing_run.h"
@@ -144,13 +145,14 @@ Call<void> CaseRunner::Repeat(const Device& device, const PreparedPlan& plan, co
 TimedCase CaseRunner::CaseOf(const Timed& timed) const {
   const CaseData& data = context_.data();
   const Attempt& attempt = *timed.attempt;
+  const double usual_us = IsKernelFile(timed.device->path) ? kInterpreterLaunchUs : 0;
   const std::string& second = attempt.second_set == "same" ? attempt.output_hash : attempt.second_hash;
   return {.op = data.op,
           .problem = &data.problem,
           .contents = timed.contents,
           .known = {attempt.output_hash, second},
           .cache_bytes = CacheBytesOf(*timed.device),
-          .launch_s = 1e-6 * ForBackend(settings_.launches_us, timed.device->backend).value_or(0)};
+          .launch_s = 1e-6 * ForBackend(settings_.launches_us, timed.device->backend).value_or(usual_us)};
 }
 
 void CaseRunner::Time(const Device& device, Attempt& attempt) {

@@ -16,7 +16,7 @@ namespace {
 std::vector<Record> CasesOfSuites() {
   const OpCatalog ops = Catalog();
   std::vector<Record> cases;
-  for (const char* name : {"smoke", "default", "full", "conformance"}) {
+  for (const char* name : {"smoke", "default", "full", "formulas", "conformance"}) {
     const auto path = FindSuite(name, {ASSAY_SOURCE_SUITES});
     if (!path) continue;
     const auto suite = LoadSuite(*path, ops).value();

@@ -6,6 +6,7 @@ order, None for one that is left out, attributes by keyword; several outputs as 
 """
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from typing import NamedTuple
 
@@ -35,3 +36,10 @@ def demand(name: str) -> Framework:
         raise UsageError(f"framework {name}: this interpreter has no {' and no '.join(missing)}; install with: "
                          f"pip install {framework.install}")
     return framework
+
+
+def kernels(name: str) -> None:
+    """Registers the functions of a framework as kernels, as if each had its @assay.kernel: for a file of kernels, and for
+    ``assay run --framework NAME``."""
+    demand(name)
+    importlib.import_module(f"{__name__}.{name}_columns").register_all()

@@ -8,7 +8,8 @@ from jax import lax
 
 from assay.frameworks._masks import visible
 
-HIGHEST = lax.Precision.HIGHEST  # elsewhere than on the CPU, DEFAULT rounds operands to bf16 or TF32
+# Without it, products of f32 may be of operands in bf16 on a TPU, and in TF32 on a GPU (docs.jax.dev, "Matmul precision").
+HIGHEST = lax.Precision.HIGHEST
 
 
 def matmul(a, b, *, transa=False, transb=False, result=None, **_):
@@ -127,7 +128,7 @@ def cumsum(x, **_):
 
 
 def top_k(x, *, k, smallest=False, tie="first", **_):
-    """lax.top_k: "If two elements are equal, the lower-index element appears first"."""
+    """lax.top_k, whose documentation says that of equal elements that with the lower index comes first."""
     values, indices = lax.top_k(x, int(k))
     return values, indices.astype(jnp.int64)
 

@@ -107,7 +107,7 @@ def cumsum(p, x, **_):
 
 
 def top_k(p, x, *, k, smallest=False, tie="first", **_):
-    """Of equal elements "the element with lower index will appear first", as TopK's specification says."""
+    """Of equal elements that with the lower index comes first, as TopK's specification (onnx.ai) says."""
     return run(p, "TopK", [x, numpy.array([k], numpy.int64)], [_name(x), "int64"], largest=int(not smallest), sorted=1)
 
 
@@ -124,6 +124,7 @@ def scatter_add(p, x, indices, updates, **_):
 
 
 def quantize(p, x, scale, *, per="tensor", zero=0, target="int8", **_):
-    """QuantizeLinear: y = saturate(round(x / scale) + zero), "rounding to nearest ties to even"."""
+    """QuantizeLinear: y = saturate(x / scale + zero), where the quotient is rounded to the nearest, ties to even, as its
+    specification (onnx.ai) says."""
     codes = numpy.full(scale.shape, zero).astype(target)
     return run(p, "QuantizeLinear", [x, scale, codes], [target], axis={"row": 0, "column": 1}.get(per, 1))

@@ -2,6 +2,8 @@
 """torch.nn.functional.scaled_dot_product_attention, with each of its backends by itself."""
 from __future__ import annotations
 
+import functools
+
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -17,8 +19,8 @@ DEVICES = {"sdpa-math": ("cpu", "cuda", "xpu", "mps"), "sdpa-flash": ("cpu", "cu
 
 
 def attention(q, k, v, mask=None, *, causal=False, align="br", window=0, scale=None, **_):
-    """is_causal aligns at the first key (its documentation: "attention masking is a lower triangular matrix"), so that
-    what is aligned at the last one is a mask, as in torch.nn.attention.bias.causal_lower_right."""
+    """is_causal aligns at the first key: the documentation has torch.ones(L, S).tril(diagonal=0) as its equivalent. What is
+    aligned at the last one is a mask, as in torch.nn.attention.bias.causal_lower_right."""
     l, s = q.shape[-2], k.shape[-2]
     flag = bool(causal) and not window and mask is None and (l == s or align == "tl")
     seen = None if flag else visible(l, s, bool(causal), align, window)
@@ -39,7 +41,10 @@ def with_backend(name):
     """attention with one backend only: PyTorch refuses a call that this one cannot take."""
     backend = BACKENDS[name]
 
+    @functools.wraps(attention)
     def run(q, k, v, mask=None, **attrs):
+        if name != "sdpa-math":  # the others want elements of a row beside each other, and copy nothing themselves
+            q, k, v = (t if t.stride(-1) == 1 else t.contiguous() for t in (q, k, v))
         with sdpa_kernel(backend):
             return attention(q, k, v, mask, **attrs)
 

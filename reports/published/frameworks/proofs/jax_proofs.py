@@ -34,3 +34,16 @@ for dtype in (jnp.bfloat16, jnp.float16):
         ordinary = abs(exact) > 1e-3
         error = (abs(y - exact) / abs(exact))[ordinary].max()
         print(f"jax.{name} {dtype.__name__}: relative error up to {error:.5f}; rounding has {float(jnp.finfo(dtype).eps) / 2:.5f}")
+
+ones = jnp.full((1, 512), 1, jnp.bfloat16)
+positive = jnp.asarray(abs(x), jnp.bfloat16)
+y, exact = (np.asarray(jnp.cumsum(positive, axis=1)).astype(np.float64), np.cumsum(np.asarray(positive).astype(np.float64), 1))
+print(f"jnp.cumsum bfloat16 of positive numbers: relative error up to {(abs(y - exact) / exact).max():.5f}; rounding has 0.00391")
+print("x.at[i].add(y) bfloat16 of 512 ones is", jnp.zeros((1,), jnp.bfloat16).at[jnp.zeros(512, int)].add(ones[0])[0],
+      " exact: 512")
+
+rows = jnp.asarray(np.random.default_rng(0).standard_normal((32, 4096)), jnp.bfloat16)
+y, exact = np.asarray(jnp.linalg.vector_norm(rows, axis=1)).astype(np.float64), np.linalg.norm(np.asarray(rows).astype(np.float64), axis=1)
+print(f"jnp.linalg.vector_norm bfloat16: relative error up to {(abs(y - exact) / exact).max():.5f}; rounding has 0.00391")
+y, exact = float(jax.nn.logsumexp(jnp.full(100, -4.625, jnp.bfloat16))), -4.625 + math.log(100)
+print("jax.nn.logsumexp bfloat16 of 100 times -4.625:", y, f" exact: {exact:.5f}")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Needs torch and nothing else. Each line is a finding: what came out beside what is right.
+import math
+
 import torch
 
 torch.manual_seed(0)
@@ -35,3 +37,19 @@ x = torch.full((2049,), 0.55859375, dtype=torch.bfloat16)
 y = torch.rsqrt(x)
 print("rsqrt bfloat16 of 2049 equal numbers:", sorted({v.item() for v in y}), "exact:", round(0.55859375**-0.5, 5),
       "the last:", y[-1].item())
+
+for dtype, small in ((torch.bfloat16, 2.0**-100), (torch.bfloat16, 2.0**-20), (torch.float16, 2.0**-20), (torch.float32, 2.0**-20)):
+    x = torch.full((64,), small, dtype=dtype)
+    print(f"erf {dtype} of {small:.3g}:", torch.erf(x)[0].item(), "exact:", f"{math.erf(small):.5g}")
+
+gate, up = (torch.randn(64, 100).to(torch.bfloat16) for _ in range(2))
+print("F.silu(gate) * up torch.bfloat16:", ulps(torch.nn.functional.silu(gate) * up,
+                                               torch.nn.functional.silu(gate.double()) * up.double()))
+
+# A row whose rstd is infinite: (x - mean) rstd is infinite, x rstd - mean rstd is no number.
+dy, x = torch.ones(2, 4), torch.tensor([[1.0, 2, 3, 4], [5, 6, 7, 9]])
+mean, rstd = x.mean(1, keepdim=True), torch.tensor([[float("inf")], [1.0]])
+gamma = torch.ones(4)
+_, dgamma, _ = torch.ops.aten.native_layer_norm_backward(dy, x, (4,), mean, rstd, gamma, gamma, [True, True, True])
+print("native_layer_norm_backward float32, rstd of a row is inf: dgamma", dgamma.tolist(), "exact:",
+      (dy.double() * (x.double() - mean.double()) * rstd.double()).sum(0).tolist())

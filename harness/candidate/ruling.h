@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What became of a candidate, a written kernel that is held against a reference: plain data, which texts and JSON show.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/model/run_comparison.h"
+
+namespace assay {
+
+enum class RulingVerdict : uint8_t {
+  kAccepted,
+  kRejected,
+  kError,  // nothing can be said of the candidate, for a reason that is none of its own
+};
+const char* Name(RulingVerdict verdict);  // "accepted"
+
+// Of the visible cases, or of the hidden ones.
+struct CaseCounts {
+  size_t cases = 0;
+  size_t passed = 0;
+  size_t inconclusive = 0;  // nothing is wrong, but zeros would have passed as well
+  size_t failed = 0;
+  size_t disputed = 0;  // the reference fails too, so that nothing is held against the candidate
+  size_t not_run = 0;
+};
+
+struct CandidateFailure {
+  std::string set;   // "visible" or "hidden"; "": of the file or all results together
+  std::string what;  // a verdict, "unsupported", "timing_invalid", "pooled" or "load"
+  std::string case_id, implementation, reason, where, arithmetic, worst_elements, reproduce;
+};
+
+struct CaseSpeed {
+  std::string case_id, candidate, reference;  // implementations
+  double candidate_s = 0, reference_s = 0;
+  double candidate_wall_s = 0, reference_wall_s = 0;  // by the host's clock around the calls; 0: not known
+  TimeComparison time;                                // ratio: candidate's time over the reference's
+};
+
+struct CandidateSpeed {
+  std::vector<CaseSpeed> cases;
+  TimeComparison all;     // of the typical case; of a single one, of that
+  double wall_ratio = 0;  // by the host's clock, reference over candidate: the median of the cases; 0: not known
+  std::string why;        // there is no ratio; "": there is
+  std::vector<std::string> notes;  // what a reader of the ratio must know
+};
+
+struct Ruling {
+  RulingVerdict verdict = RulingVerdict::kError;
+  std::string reason;       // in one line
+  std::string explanation;  // in words, with what to try
+  CaseCounts visible, hidden;
+  std::vector<CandidateFailure> failures;  // in the order of the cases; the first one explains
+  size_t failures_in_all = 0;
+  size_t suspects = 0;       // results that pass, and whose errors are larger than usual
+  size_t times_invalid = 0;  // of the candidate
+  CandidateSpeed speed;
+};
+
+}  // namespace assay

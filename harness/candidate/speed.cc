@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/candidate/speed.h"
+
+#include <algorithm>
+
+#include "harness/base/statistics.h"
+#include "harness/regress/run_times.h"
+
+namespace assay {
+namespace {
+
+// Beside shorter executions much may be hidden (harness/run/timing/README.md, "Limits").
+constexpr double kShortSeconds = 500e-6;
+
+// The group of all results; where there is one result, or one that can be compared, that.
+TimeComparison OfAll(const RunComparison& comparison) {
+  const auto all = std::ranges::find(comparison.groups, std::string(), &GroupComparison::op);
+  if (all != comparison.groups.end()) return all->time;
+  if (!comparison.groups.empty()) return comparison.groups.front().time;
+  for (const ResultComparison& result : comparison.results) {
+    if (result.time.verdict != TimeVerdict::kNotTimed) return result.time;
+  }
+  return {};
+}
+
+double WallRatio(const std::vector<CaseSpeed>& cases) {
+  std::vector<double> ratios;
+  for (const CaseSpeed& of : cases) {
+    if (of.candidate_wall_s > 0 && of.reference_wall_s > 0) ratios.push_back(of.reference_wall_s / of.candidate_wall_s);
+  }
+  return ratios.empty() ? 0 : Quantile(ratios, 0.5);
+}
+
+}  // namespace
+
+const Record* FastestOf(const std::vector<const Record*>& records) {
+  const Record* fastest = nullptr;
+  for (const Record* r : records) {
+    const bool counts = r->outcome == "pass" && r->timing_invalid.empty() && r->time_median_s.value_or(0) > 0;
+    if (counts && (fastest == nullptr || *r->time_median_s < *fastest->time_median_s)) fastest = r;
+  }
+  return fastest;
+}
+
+CandidateSpeed CompareSpeed(const std::vector<SpeedPair>& pairs) {
+  CandidateSpeed speed;
+  RunTimes times;
+  RunComparison comparison;
+  for (const auto& [candidate, reference] : pairs) {
+    if (candidate == nullptr || reference == nullptr) continue;
+    ResultComparison& result = comparison.results.emplace_back();
+    result.case_id = candidate->case_id, result.op = candidate->op, result.backend = "candidate";
+    times.Add(comparison.results.size() - 1, *reference, *candidate, "");
+    speed.cases.push_back({.case_id = candidate->case_id,
+                           .candidate = candidate->implementation,
+                           .reference = reference->implementation,
+                           .candidate_s = *candidate->time_median_s,
+                           .reference_s = *reference->time_median_s,
+                           .candidate_wall_s = candidate->time_wall_s.value_or(0),
+                           .reference_wall_s = reference->time_wall_s.value_or(0),
+                           .time = {}});
+  }
+  if (speed.cases.empty()) {
+    speed.why = "no case has a time of both that can be believed";
+    return speed;
+  }
+  CompareSettings settings;
+  settings.same_rounds = true;
+  times.Decide(settings, comparison);
+  for (size_t i = 0; i < speed.cases.size(); ++i) speed.cases[i].time = comparison.results[i].time;
+  speed.all = OfAll(comparison);
+  speed.notes = comparison.notes;
+  if (speed.all.verdict == TimeVerdict::kNotTimed || !(speed.all.ratio > 0)) {
+    speed.why = "only suspect results were timed, and those have no speed";
+    return speed;
+  }
+  speed.wall_ratio = WallRatio(speed.cases);
+  if (std::ranges::all_of(speed.cases, [](const CaseSpeed& s) { return s.reference_s < kShortSeconds; })) {
+    speed.notes.push_back(
+        "executions of the reference take less than 0.5 ms, and a candidate may leave 0.1 ms out of what it tells: see "
+        "wall_ratio, or judge by larger cases (--case, --suite)");
+  }
+  return speed;
+}
+
+}  // namespace assay

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay judge: whether a kernel that somebody, or some program, has written is right and fast, beside a reference.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/base/entropy.h"
+#include "harness/base/json_text.h"
+#include "harness/candidate/hidden_cases.h"
+#include "harness/candidate/judge_results.h"
+#include "harness/candidate/ruling_text.h"
+#include "harness/cli/judge_sides.h"
+#include "harness/cli/number_option.h"
+#include "harness/cli/options.h"
+#include "harness/cli/run_flow.h"
+#include "harness/cli/run_settings.h"
+#include "harness/cli/scratch.h"
+#include "harness/cli/terminal/output.h"
+#include "harness/cli/verbs.h"
+#include "harness/evidence/sha256.h"
+#include "harness/plan/catalog.h"
+#include "harness/results/environment.h"
+#include "harness/run/device/sandbox.h"
+#include "harness/run/trial/reproduction.h"
+
+namespace assay::cli {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kUsualSuite = "smoke";
+
+struct JudgeOptions {
+  RunOptions run;
+  fs::path candidate, reference;
+  std::optional<uint64_t> hidden_seed;
+  size_t generated = 24, timed = 6;
+  bool json = false;
+};
+
+struct JudgeCases {
+  std::vector<PlannedCase> visible, hidden;
+  std::string problem;  // "" or why there are none
+};
+
+// The reference says what the task is: cases that it does not take are none.
+Result<JudgeCases> CasesFor(const JudgeOptions& options, const JudgeSide& reference, uint64_t secret) {
+  const auto planned = PlanCases(options.run.selection, [](const char*) { return nullptr; });
+  if (!planned) return tl::unexpected(planned.error());
+  JudgeCases cases;
+  const auto is_taken = [&](const PlannedCase& one) { return Takes(reference, one); };
+  std::ranges::copy_if(planned->selection.cases, std::back_inserter(cases.visible), is_taken);
+  if (cases.visible.empty()) {
+    cases.problem =
+        fmt::format("the reference takes no case of {}; name others with --suite or --case", planned->plan.suite);
+    return cases;
+  }
+  cases.hidden = WithSecretSeeds(cases.visible, secret);
+  TimeLargest(cases.hidden, options.timed);
+  std::set<const Operator*> ops;
+  for (PlannedCase& one : cases.visible) {
+    ops.insert(one.bound->op);
+    one.timed = false;  // its data may be known
+  }
+  GeneratedSettings generated{.secret = secret, .cases = options.generated};
+  for (const Operator* op : OperatorRegistry::Global().All()) {
+    if (ops.contains(op)) generated.ops.push_back(op);
+  }
+  generated.requirement = options.run.selection.contract;
+  generated.dtypes = options.run.selection.dtypes;
+  generated.is_taken = is_taken;
+  for (PlannedCase& one : GenerateCases(generated)) cases.hidden.push_back(std::move(one));
+  return cases;
+}
+
+// The line that judges by the same hidden cases.
+std::string AgainLine(const JudgeOptions& options, uint64_t secret) {
+  const CaseOptions& cases = options.run.selection;
+  std::string line =
+      fmt::format("{} judge {} --against {} --hidden-seed {}", ProgramWord(), Quoted(fs::absolute(options.candidate)),
+                  Quoted(fs::absolute(options.reference)), secret);
+  const auto add = [&](const char* option, const std::string& value, const std::string& usual) {
+    if (value != usual) line += fmt::format(" {} {}", option, Quoted(value));
+  };
+  add("--suite", cases.suite, cases.cases.empty() ? kUsualSuite : "");
+  for (const std::string& id : cases.cases) add("--case", id, "");
+  add("--contract", cases.contract, "");
+  add("--filter", cases.filter, "*");
+  add("--op", fmt::format("{}", fmt::join(cases.ops, ",")), "");
+  add("--dtype", fmt::format("{}", fmt::join(cases.dtypes, ",")), "");
+  add("--hidden", std::to_string(options.generated), std::to_string(JudgeOptions().generated));
+  if (!options.run.perf) line += " --no-perf";
+  for (const std::string& word : CarriedOptions(options.run)) line += " " + Quoted(word);
+  return line;
+}
+
+RulingContext ContextOf(const JudgeOptions& options, uint64_t secret) {
+  RulingContext context;
+  context.candidate_file = fs::absolute(options.candidate), context.reference_file = fs::absolute(options.reference);
+  context.candidate_hash = Sha256OfFile(options.candidate).value_or("");
+  context.reference_hash = Sha256OfFile(options.reference).value_or("");
+  context.hidden_seed = secret, context.drawn = !options.hidden_seed;
+  context.again = AgainLine(options, secret);
+  context.out = options.run.out ? fs::absolute(*options.run.out).string() : "";
+  context.tool_version = ToolVersion();
+  context.rounds = options.run.perf ? options.run.rounds : 0;
+  return context;
+}
+
+int EndJudging(const JudgeOptions& options, const Ruling& ruling, RulingContext context, bool interrupted = false) {
+  context.seconds = context.begun.Seconds();
+  context.exit_code = interrupted                                  ? kExitInterrupted
+                      : ruling.verdict == RulingVerdict::kAccepted ? kExitOk
+                      : ruling.verdict == RulingVerdict::kRejected ? kExitFailed
+                                                                   : kExitHarness;
+  Print(options.json ? DumpJson(RulingJson(ruling, context)) + "\n" : RulingText(ruling, context));
+  return context.exit_code;
+}
+
+std::string WhyBroken(const LoopResult& result) {
+  if (result.interrupted) return "it was interrupted";
+  if (!result.write_error.empty()) return result.write_error;
+  return result.lost;
+}
+
+PrepareFunction PreparedWith(const JudgeSide& candidate, const JudgeSide& reference, const JudgeCases& cases) {
+  return [&](const RunOptions&, std::vector<std::string>&) {
+    PreparedRun prepared;
+    prepared.plan.suite = "judge";
+    for (const JudgeSide* side : {&candidate, &reference}) {
+      prepared.devices.insert(prepared.devices.end(), side->devices.begin(), side->devices.end());
+    }
+    for (const Device& device : prepared.devices) prepared.plan.devices.push_back({device.backend, device.device.name});
+    for (const auto* set : {&cases.visible, &cases.hidden}) {
+      for (const PlannedCase& planned : *set) {
+        prepared.plan.entries.push_back({.id = planned.spec.Id(), .requirement = RequirementOf(planned)});
+      }
+    }
+    prepared.plan.hash = PlanHash(prepared.plan.entries);
+    return tl::expected<PreparedRun, Refusal>(std::move(prepared));
+  };
+}
+
+int RunAndJudge(JudgeOptions& options, const JudgeSide& candidate, const JudgeSide& reference, const JudgeCases& cases,
+                RulingContext context) {
+  auto begun = BeginRun(options.run, PreparedWith(candidate, reference, cases));
+  if (!begun) return begun.error();
+  BegunRun& run = **begun;
+  run.settings.all_in_turns = true;
+  std::vector<PlannedCase> all = cases.visible;
+  all.insert(all.end(), cases.hidden.begin(), cases.hidden.end());
+  const LoopResult result = run.RunAll(all);
+  const Ruling ruling = JudgeCandidate({.visible = cases.visible,
+                                        .hidden = cases.hidden,
+                                        .records = result.records,
+                                        .timed = options.run.perf,
+                                        .broken = WhyBroken(result)});
+  const int code = EndJudging(options, ruling, std::move(context), result.interrupted);
+  if (result.abandoned) std::_Exit(FinishOutput(code));  // nobody waits for a golden value that nobody will use
+  return code;
+}
+
+int Judge(JudgeOptions options) {
+  for (const fs::path& file : {options.candidate, options.reference}) {
+    if (const std::string problem = FindFileProblem(file); !problem.empty()) return Complain(kExitUsage, problem);
+  }
+  if (auto sandbox = CheckSandbox(options.run.backend.sandbox); !sandbox) {
+    return Complain(kExitUsage, sandbox.error().message);
+  }
+  const uint64_t secret =
+      options.hidden_seed ? *options.hidden_seed : DrawEntropy() >> 11;  // every reader of JSON keeps 53 bits
+  RulingContext context = ContextOf(options, secret);
+  const Scratch scratch("judge");
+  if (!options.run.out) options.run.out = scratch.path / "run";
+  const fs::path out = *options.run.out;
+  const JudgeSide reference = OpenSide(options.reference, kReference, options.run.backend, {out});
+  context.reference_version = reference.Version();
+  if (!reference.problem.empty()) {
+    return EndJudging(options, CannotJudge("the file of the reference cannot be used: " + reference.problem), context);
+  }
+  const auto cases = CasesFor(options, reference, secret);
+  if (!cases) return Complain(kExitUsage, cases.error().message);
+  if (!cases->problem.empty()) return EndJudging(options, CannotJudge(cases->problem), context);
+  std::vector<fs::path> hidden = FilesOf(options.reference);
+  hidden.push_back(out);
+  const JudgeSide candidate = OpenSide(options.candidate, kCandidate, options.run.backend, hidden);
+  context.candidate_version = candidate.Version();
+  if (!candidate.problem.empty()) return EndJudging(options, CannotLoadCandidate(candidate.problem), context);
+  context.sandbox = candidate.devices.front().sandbox;
+  return RunAndJudge(options, candidate, reference, *cases, std::move(context));
+}
+
+}  // namespace
+
+void AddJudgeVerb(CLI::App& app, Action& action) {
+  auto o = std::make_shared<JudgeOptions>();
+  RunOptions& run = o->run;
+  run.rounds = 8;  // fewer tell no difference from chance
+  run.set_aside_after = 2;
+  run.store = false;
+  run.cold = false;
+  CLI::App* verb = app.add_subcommand(
+      "judge", "Judge a written kernel beside a reference: right on visible and hidden cases, and how fast");
+  verb->add_option("CANDIDATE", o->candidate, "Python file (.py) of kernels, or plugin, that is judged")->required();
+  verb->add_option("--against", o->reference,
+                   "the same of the reference, which says what the task is: the cases that it takes")
+      ->required()
+      ->type_name("FILE");
+  AddCaseChoice(*verb, run.selection, kUsualSuite);
+  AddNumber<size_t>(*verb, "--hidden", o->generated, {0, 10'000},
+                    "hidden cases of shapes that no suite has, besides the visible ones on other data");
+  AddNumber<uint64_t>(*verb, "--hidden-seed", o->hidden_seed, {0, std::numeric_limits<uint64_t>::max()},
+                      "what the hidden cases follow from; default: a secret, which is told in the end");
+  verb->add_flag("--perf,!--no-perf", run.perf, "time what passes, which is the default, or time nothing");
+  AddNumber<size_t>(*verb, "--timed", o->timed, {1, 10'000}, "how many cases are timed: the largest ones");
+  AddNumber<int>(*verb, "--rounds", run.rounds, {2, 1000}, "how often they are, each time in fresh workers");
+  AddNumber<double>(*verb, "--perf-time", run.perf_time_s, kSecondsLimits,
+                    "seconds that timing an implementation, case and round may take");
+  verb->add_option("--relations", run.relations,
+                   "which relations between executions to check (batches, negation, ...): all, the few that cost "
+                   "little, or none")
+      ->check(CLI::IsMember({"all", "quick", "none"}))
+      ->capture_default_str();
+  AddPython(*verb, run.backend);
+  AddTimeout(*verb, run.backend);
+  AddSandbox(*verb, run.backend.sandbox);
+  AddSetAside(*verb, run);
+  verb->add_option("--out", run.out, "folder for the records, new or empty; default: they are not kept");
+  AddNumber<int>(*verb, "--jobs", run.jobs, kThreadLimits, "threads of the host; default: all cores")->default_str("");
+  AddTier(*verb, run);
+  verb->add_flag("--json", o->json, "print one JSON object instead of text");
+  AddProgress(*verb, run.progress);
+  verb->callback([o, &action] {
+    CaseOptions& cases = o->run.selection;
+    if (cases.suite.empty() && cases.cases.empty()) cases.suite = kUsualSuite;
+    action = [o] { return Judge(*o); };
+  });
+}
+
+}  // namespace assay::cli

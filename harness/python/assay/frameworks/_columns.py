@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of a framework as kernels: what is said of each beside its code, and how it is registered."""
+from __future__ import annotations
+
+import inspect
+from typing import Any, Callable, Iterable, NamedTuple, Optional, Sequence, Union
+
+from .._kernels import KernelCase, kernel
+
+FLOATS = ("f64", "f32", "bf16", "f16")
+Supports = Callable[[KernelCase], Any]
+
+
+def demanded(dtypes: Sequence[str], attrs: Any) -> str:
+    """No framework documents a bound for its results. What the suites demand of everybody is declared of all, so that a
+    run says where it does not hold."""
+    if any(dtype in ("bf16", "f16", "e4m3", "e5m2") for dtype in dtypes):
+        return "f32acc;math=256"
+    if any(dtype in ("f32", "c64") for dtype in dtypes):
+        return "f32acc;math=256"
+    return "f64;math=8" if any(dtype in ("f64", "c128") for dtype in dtypes) else "acc=i32"
+
+
+class Column(NamedTuple):
+    """One function for one operator. extra: fields of the contract beside what is demanded. shown: attributes that it need
+    not be told, as its operands show them. supports: see assay.kernel."""
+    op: str
+    function: Callable[..., Any]
+    dtypes: Iterable[str] = FLOATS
+    name: str = ""
+    extra: Union[str, Callable[[Sequence[str], Any], str]] = ""
+    shown: tuple[str, ...] = ()
+    supports: Optional[Supports] = None
+
+
+def only(**wanted: Any) -> Supports:
+    """Takes cases whose attributes are these; of a tuple, one of these."""
+    def check(case: KernelCase) -> Any:
+        for key, value in wanted.items():
+            allowed = value if isinstance(value, tuple) else (value,)
+            if case.attrs.get(key, allowed[0]) not in allowed:
+                return f"it has no {key}={case.attrs[key]}"
+        return True
+    return check
+
+
+def _contract(column: Column) -> Callable[[Sequence[str], Any], str]:
+    def text(dtypes: Sequence[str], attrs: Any) -> str:
+        extra = column.extra(dtypes, attrs) if callable(column.extra) else column.extra
+        return demanded(dtypes, attrs) + (";" + extra if extra else "")
+    return text
+
+
+def _declared(column: Column) -> Callable[..., Any]:
+    """The function with a signature that names all that it heeds: what it would only swallow makes a case unsupported."""
+    def call(*operands: Any, **attrs: Any) -> Any:
+        return column.function(*operands, **{key: value for key, value in attrs.items() if key not in column.shown})
+    parameters = [p for p in inspect.signature(column.function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    parameters += [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=None) for key in column.shown]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return call
+
+
+def register(columns: Iterable[Column], framework: str, name: str, device: str = "cpu", prefix: str = "") -> None:
+    """`framework`: whose arrays the functions take. `name`: of the implementations that have none of their own."""
+    for column in columns:
+        kernel(column.op, contract=_contract(column), dtypes=list(column.dtypes), name=prefix + (column.name or name),
+               framework=framework, device=device, supports=column.supports)(_declared(column))

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which of JAX's functions are in the column `jax`, for which types, and what is declared of them."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from . import jax_ops
+from ._columns import FLOATS, Column, only, register
+
+COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
+INDICES = tuple(f"{dtype}-i64" for dtype in FLOATS)
+VALUES = ("sum", "mean", "prod", "max", "min", "l2", "logsumexp")
+
+
+def _flushes(dtypes, attrs):
+    """XLA's code for the CPU takes subnormal numbers for zeros: measured (jax_proofs.py), not documented."""
+    return "ftz=all"
+
+
+def _joined(*texts):
+    return ";".join(text for text in texts if text)
+
+
+def _reduces(dtypes, attrs):
+    return _joined(_flushes(dtypes, attrs), "nan=ignore" if attrs["nan"] == "ignore" else "")
+
+
+def _attention(dtypes, attrs):
+    """Probabilities are rounded to the type of the keys before they meet the values: probs = softmax(...).astype(key.dtype) in
+    jax/_src/nn/functions.py of 0.10.2."""
+    return _joined(_flushes(dtypes, attrs), f"mid={dtypes[0]}" if dtypes[0] in ("bf16", "f16") else "")
+
+
+def _values(case):
+    if case.attrs["kind"] not in VALUES:
+        return "one with values is meant"
+    return case.attrs["kind"] in ("max", "min") or only(nan="propagate")(case)
+
+
+def _attends(case):
+    """jax.nn.dot_product_attention has one extent of heads for keys and values, and no say on rows that see no key."""
+    if case.shapes["q"][-1] != case.shapes["v"][-1]:
+        return "values have another extent than keys"
+    sees_all = case.attrs["align"] == "tl" or case.shapes["k"][2] >= case.shapes["q"][2]
+    return sees_all and "mask" not in case.shapes or "a row may see no key"
+
+
+def _forward(case):
+    return (case.attrs["kind"], case.attrs["dir"]) not in (("r2c", "inv"), ("c2r", "fwd")) or "of this sign there is none"
+
+
+ELEMENTS = {"exp": jnp.exp, "log": jnp.log, "tanh": jnp.tanh, "erf": jax.scipy.special.erf, "rsqrt": jax.lax.rsqrt}
+
+COLUMNS = [
+    Column("matmul", jax_ops.matmul, extra=_flushes),
+    Column("matmul", jax_ops.matmul_f32, ("bf16-bf16-f32", "f16-f16-f32"), "preferred-f32", _flushes),
+    Column("matmul", jax_ops.matmul_i32, ("i8-i8-i32",), "preferred-i32"),
+    Column("conv", jax_ops.conv, extra=_flushes),
+    Column("conv", jax_ops.conv_f32, ("bf16-bf16-f32", "f16-f16-f32"), "preferred-f32", _flushes),
+    Column("conv", jax_ops.conv_i32, ("i8-i8-i32",), "preferred-i32"),
+    Column("softmax", jax_ops.softmax, extra=lambda dtypes, attrs: _joined("masked=nan", _flushes(dtypes, attrs))),
+    Column("reduce", jax_ops.reduce, extra=_reduces, supports=_values),
+    Column("reduce", jax_ops.reduce, INDICES, "indices", _flushes,
+           supports=only(kind=("argmax", "argmin"), nan="propagate")),
+    Column("reduce", jax_ops.reduce_f32, ("bf16-f32", "f16-f32"), "dtype-f32", _flushes,
+           supports=only(kind=("sum", "mean", "prod"))),
+    Column("reduce", jax_ops.reduce_i32, ("i8-i32",), "dtype-i32", supports=only(kind=("sum", "prod"))),
+    Column("fft", jax_ops.fft, COMPLEX, extra=_flushes, supports=_forward),
+    Column("attention", jax_ops.attention, extra=_attention, supports=_attends),
+    Column("gelu", jax_ops.gelu, extra=_flushes),
+    Column("silu_and_mul", jax_ops.silu_and_mul, extra=_flushes),
+    *(Column(op, jax_ops.element(function), extra=_flushes) for op, function in ELEMENTS.items()),
+    Column("cumsum", jax_ops.cumsum, extra=_flushes),
+    Column("top_k", jax_ops.top_k, extra=_flushes, supports=only(smallest=False)),
+    Column("sort", jax_ops.sort, extra=_flushes),
+    Column("gather", jax_ops.gather),
+    Column("scatter_add", jax_ops.scatter_add, extra=_flushes),
+]
+
+
+def register_all():
+    """On every platform that this JAX has; f64 and i64 need its 64 bits, which are set for the whole interpreter."""
+    jax.config.update("jax_enable_x64", True)
+    platforms = sorted({device.platform for device in jax.devices()} | {"cpu"}, key=lambda name: (name != "cpu", name))
+    for platform in platforms:
+        register(COLUMNS, "jax", "eager", platform)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which of PyTorch's functions are in the column `torch`, for which types, and what is declared of them."""
+from __future__ import annotations
+
+import torch
+
+from . import torch_attention, torch_more_ops, torch_ops
+from ._columns import FLOATS, Column, only, register
+
+COMPLEX = ("c64", "c128", "f32-c64", "c64-f32", "f64-c128", "c128-f64")
+INDICES = tuple(f"{dtype}-i64" for dtype in FLOATS)
+
+# That torch.amax keeps NaN is measured; its documentation is silent. Of equal elements torch.argmax takes the first, says
+# its documentation (docs.pytorch.org, torch.argmax, note).
+_propagates = only(nan="propagate")
+
+
+def _one_addend(case):
+    """torch.addmm and its like have one, and neither they nor linear round before they add."""
+    return "PyTorch's products have one addend" if {"c", "bias"} <= set(case.shapes) else only(epilogue="fused")(case)
+
+
+def _flushes(dtypes, attrs):
+    """oneDNN's products of bf16 take subnormal numbers for zeros: measured (torch_proofs.py), not documented."""
+    return "ftz=all" if dtypes[0] == "bf16" else ""
+
+
+def _is_value(case):
+    return _propagates(case) if case.attrs["kind"] not in ("argmax", "argmin") else "one with values is meant"
+
+
+def _is_index(case):
+    return _propagates(case) if case.attrs["kind"] in ("argmax", "argmin") else "one with indices is meant"
+
+
+COLUMNS = [
+    Column("matmul", torch_ops.matmul, extra=_flushes, supports=_one_addend),
+    Column("matmul", torch_ops.int_matmul, ("i8-i8-i32",), "int-mm", supports=lambda case: len(case.shapes["a"]) == 2 or "torch._int_mm takes matrices"),
+    Column("conv", torch_ops.conv, extra=_flushes),
+    # Of a row of -inf alone it is NaN, as the quotient of zeros is.
+    Column("softmax", torch_ops.softmax, extra="masked=nan"),
+    Column("reduce", torch_ops.reduce, supports=_is_value),
+    Column("reduce", torch_ops.reduce, INDICES, "indices", supports=_is_index),
+    Column("reduce", torch_ops.reduce_wide, ("bf16-f32", "f16-f32"), "dtype-f32",
+           supports=only(kind=("sum", "mean", "prod", "l2"))),
+    Column("reduce", torch_ops.reduce_int, ("i8-i32",), "dtype-i32", supports=only(kind=("sum", "prod"))),
+    Column("fft", torch_ops.fft, COMPLEX),
+    Column("layer_norm", torch_more_ops.layer_norm, (*FLOATS, "bf16-f32-f32-bf16"), supports=only(stats=False)),
+    Column("layer_norm", torch_more_ops.layer_norm, ("f64", "f32"), "native", supports=only(stats=True)),
+    Column("rms_norm", torch_more_ops.rms_norm),
+    Column("group_norm", torch_more_ops.group_norm),
+    Column("gelu", torch_more_ops.gelu),
+    Column("silu_and_mul", torch_more_ops.silu_and_mul),
+    *(Column(name, getattr(torch_more_ops, name)) for name in ("exp", "log", "tanh", "erf", "rsqrt")),
+    Column("cumsum", torch_more_ops.cumsum),
+    Column("cumsum", torch_more_ops.cumsum_wide, ("bf16-f32", "f16-f32"), "dtype-f32"),
+    # The documentation of torch.topk says nothing of which of equal elements it takes.
+    Column("top_k", torch_more_ops.top_k, supports=only(tie="any")),
+    Column("sort", torch_more_ops.sort),
+    Column("gather", torch_more_ops.gather),
+    Column("scatter_add", torch_more_ops.scatter_add),
+    Column("quantize", torch_more_ops.quantize, ("f32-f32-i8",)),
+    Column("softmax_backward", torch_more_ops.softmax_backward),
+    Column("layer_norm_backward", torch_more_ops.layer_norm_backward),
+]
+
+
+def _one_extent(case):
+    return case.shapes["q"][-1] == case.shapes["v"][-1] or "values have another extent than keys"
+
+
+def _probabilities(dtypes, attrs):
+    """Probabilities are rounded to the type of the operands before they meet the values: measured, not documented."""
+    return f"mid={dtypes[0]}" if dtypes[0] in ("bf16", "f16") else ""
+
+
+def columns(device):
+    """On that type of device: attention by each backend that there is, and by the one that PyTorch takes."""
+    chosen = [Column("attention", torch_attention.attention, name="sdpa", extra=_probabilities, shown=("mask_per_head",))]
+    for name in torch_attention.BACKENDS:
+        if device in torch_attention.DEVICES[name]:
+            chosen.append(Column("attention", torch_attention.with_backend(name), name=name, extra=_probabilities,
+                                 shown=("mask_per_head",), supports=None if name == "sdpa-math" else _one_extent))
+    return COLUMNS + chosen
+
+
+def register_all():
+    """On the host, and on each type of device that this PyTorch reaches."""
+    register(columns("cpu"), "torch", "eager")
+    for device in ("cuda", "xpu", "mps"):
+        backend = getattr(torch, device, None) or getattr(torch.backends, device, None)
+        if backend is not None and getattr(backend, "is_available", lambda: False)():
+            register(columns(device), "torch", "eager", device)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of frameworks as columns of a run: framework_columns_test.py ASSAY CLASS [PYTHON]. Columns: the registration, with
+functions of NumPy in the place of a framework's. Frameworks: PYTHON, which has them, runs suite smoke."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+ASSAY = sys.argv.pop(1)
+PYTHON = sys.argv.pop(2) if len(sys.argv) > 2 else sys.executable
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.dir = pathlib.Path(folder.name)
+
+    def assay(self, *args):
+        variables = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "ASSAY_LIBRARY")}
+        variables["ASSAY_GOLDEN_STORE"] = str(self.dir / "store")
+        return subprocess.run([ASSAY, *args], cwd=self.dir, env=variables, capture_output=True, text=True, timeout=1500)
+
+    def records(self, *args):
+        done = self.assay("run", "--python", PYTHON, "--out", "out", "--progress", "none", "--no-perf", *args)
+        path = self.dir / "out/results.jsonl"
+        return done, [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def of_columns(self, text, *args):
+        folder = self.dir / "kernels"
+        folder.mkdir()
+        begin = "import numpy as np\nfrom assay.frameworks._columns import Column, only, register\n"
+        (folder / "mine.py").write_text(begin + textwrap.dedent(text))
+        return self.records("--kernels", str(folder / "mine.py"), "--backend", "mine", *args)
+
+
+class Columns(Program):
+    SOFTMAX = """
+        def softmax(x, *, axis=-1, {heeded}**_):
+            e = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True))
+            return (e / e.sum(axis, keepdims=True)).astype(x.dtype)
+        register([Column("softmax", softmax, ("f32",), extra="masked=nan"{more})], "numpy", "plain")
+    """
+    PLAIN, LOG = "softmax/f32/shape=4x8/fill=normal/seed=0", "softmax/f32/shape=4x8,log=1/fill=normal/seed=0"
+
+    def test_what_a_function_only_swallows_makes_a_case_unsupported(self):
+        done, records = self.of_columns(self.SOFTMAX.format(heeded="", more=""), "--case", self.PLAIN, "--case", self.LOG)
+        self.assertEqual([r["verdict"] for r in records], ["pass", "unsupported"], done.stderr)
+        self.assertIn("does not take the attribute log", records[1]["reason"])
+        self.assertEqual(records[0]["implementation"], "plain")
+        self.assertEqual(records[0]["contract"], "acc=f32; math=256; masked=nan")
+
+    def test_what_it_does_not_heed_is_found(self):
+        _, records = self.of_columns(self.SOFTMAX.format(heeded="log=False, ", more=""), "--case", self.LOG)
+        self.assertEqual([r["verdict"] for r in records], ["mismatch"])
+
+    def test_supports_says_why_not(self):
+        more = ", supports=only(log=False)"
+        _, records = self.of_columns(self.SOFTMAX.format(heeded="log=False, ", more=more), "--case", self.LOG)
+        self.assertEqual([r["verdict"] for r in records], ["unsupported"])
+        self.assertIn("it has no log=True", records[0]["reason"])
+
+    def test_numbers_whose_default_is_zero_are_numbers(self):
+        done, records = self.of_columns("""
+            def quantize(x, scale, *, zero=0, **_):
+                assert type(zero) is int, zero
+                return np.clip(np.rint(x / scale) + zero, -128, 127).astype(np.int8)
+            register([Column("quantize", quantize, ("f32-f32-i8",))], "numpy", "plain")
+        """, "--case", "quantize/f32-f32-i8/rows=3,n=16,zero=5/fill=normal/seed=0")
+        self.assertEqual([r["verdict"] for r in records], ["pass"], done.stdout)
+
+    def test_frameworks_that_are_not_there(self):
+        done = self.assay("backends", "--framework", "troch")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("it has jax, onnxruntime, torch; did you mean 'torch'?", done.stderr)
+        bare = self.dir / "python"  # an interpreter without packages
+        bare.write_text(f"#!/bin/sh\nexec {sys.executable} -S -E \"$@\"\n")
+        bare.chmod(0o755)
+        done = self.assay("backends", "--framework", "onnxruntime", "--python", str(bare))
+        self.assertRegex(done.stdout + done.stderr, "install|numpy")
+
+
+class Frameworks(Program):
+    def test_suite_smoke_on_each(self):
+        names = ("torch", "onnxruntime", "jax")
+        done, records = self.records("--framework", ",".join(names), "--backend", ",".join(names), "--suite", "smoke")
+        self.assertIn(done.returncode, (0, 1), done.stderr)  # another version may have faults that are not known yet
+        for name, passes in zip(names, (50, 25, 30)):
+            with self.subTest(name):
+                own = [r for r in records if r["backend"] == name]
+                broken = [(r["case_id"], r["implementation"], r["reason"]) for r in own
+                          if r["verdict"] in ("error", "crash", "timeout", "unavailable")]
+                self.assertEqual(broken, [])
+                self.assertGreater(sum(r["verdict"] == "pass" for r in own), passes, done.stdout)
+                self.assertRegex(own[0]["library_version"], rf"^{name} \d+\.\d+.*CPython")
+        attention = {r["implementation"] for r in records if r["backend"] == "torch" and r["op"] == "attention"}
+        self.assertLessEqual({"sdpa", "sdpa-math", "sdpa-flash"}, attention)
+
+    def test_kernels_of_torch_and_jax_in_turns(self):
+        (self.dir / "pair.py").write_text(textwrap.dedent("""
+            import assay
+            import jax
+            import torch
+
+            @assay.kernel("softmax", contract="f32acc; math=256; masked=nan", dtypes=["f32"], framework="torch")
+            def of_torch(x, *, axis, log):
+                return torch.log_softmax(x, axis) if log else torch.softmax(x, axis)
+
+            @assay.kernel("softmax", contract="f32acc; math=256; masked=nan; ftz=all", dtypes=["f32"], framework="jax")
+            def of_jax(x, *, axis, log):
+                return (jax.nn.log_softmax if log else jax.nn.softmax)(x, axis)
+        """))
+        done = self.assay("run", "--python", PYTHON, "--kernels", "pair.py", "--backend", "pair", "--out", "out", "--progress",
+                          "none", "--rounds", "2", "--case", "softmax/f32/shape=64x100/fill=normal/seed=0")
+        records = [json.loads(line) for line in (self.dir / "out/results.jsonl").read_text().splitlines()]
+        self.assertEqual({(r["implementation"], r["verdict"]) for r in records}, {("of_torch", "pass"), ("of_jax", "pass")},
+                         done.stdout + done.stderr)
+        self.assertTrue(all(r["time_median_s"] > 0 for r in records))
+
+
+if __name__ == "__main__":
+    unittest.main()

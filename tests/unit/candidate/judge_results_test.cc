@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/candidate/judge_results.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/candidate/ruling_text.h"
+
+namespace assay {
+namespace {
+
+PlannedCase CaseOf(uint64_t seed) {
+  PlannedCase planned;
+  planned.spec.op = "exp";
+  planned.spec.dtypes = {DType::kF32};
+  planned.spec.fill = "normal";
+  planned.spec.seed = seed;
+  return planned;
+}
+
+Record RecordOf(const PlannedCase& planned, const char* backend, const char* verdict) {
+  Record r;
+  r.case_id = planned.spec.Id(), r.op = "exp", r.dtype = "f32", r.backend = backend, r.implementation = "kernel";
+  r.verdict = r.outcome = verdict;
+  if (r.verdict == "pass") {
+    r.result_class = "within_class";
+    r.time_median_s = backend == std::string(kCandidate) ? 0.001 : 0.002;
+    r.round_medians_s = backend == std::string(kCandidate) ? "0.001,0.001,0.0011,0.001,0.001,0.001,0.001,0.00101"
+                                                           : "0.002,0.002,0.0021,0.002,0.002,0.002,0.002,0.00203";
+    r.time_wall_s = *r.time_median_s * 1.1;
+  }
+  r.reason = r.verdict == "pass" ? "" : "why it " + r.verdict;
+  return r;
+}
+
+class JudgingResults : public testing::Test {
+ protected:
+  Ruling Judge(bool timed = true) {
+    return JudgeCandidate({.visible = std::span(cases_).first(1),
+                           .hidden = std::span(cases_).subspan(1),
+                           .records = records_,
+                           .timed = timed,
+                           .broken = broken_});
+  }
+  void Add(size_t index, const char* candidate, const char* reference) {
+    records_.push_back(RecordOf(cases_[index], kCandidate, candidate));
+    records_.push_back(RecordOf(cases_[index], kReference, reference));
+  }
+
+  std::vector<PlannedCase> cases_ = {CaseOf(0), CaseOf(1), CaseOf(2)};
+  std::vector<Record> records_;
+  std::string broken_;
+};
+
+TEST_F(JudgingResults, AcceptsWhatPassesEverywhereAndSaysHowFast) {
+  for (size_t i = 0; i < 3; ++i) Add(i, "pass", "pass");
+  const Ruling ruling = Judge();
+  EXPECT_EQ(ruling.verdict, RulingVerdict::kAccepted);
+  EXPECT_EQ(ruling.visible.passed, 1u);
+  EXPECT_EQ(ruling.hidden.passed, 2u);
+  EXPECT_NEAR(1 / ruling.speed.all.ratio, 2, 0.05);
+  EXPECT_EQ(ruling.speed.all.verdict, TimeVerdict::kFaster);
+  EXPECT_NEAR(ruling.speed.wall_ratio, 2, 1e-9);
+  const auto json = RulingJson(ruling, {});
+  EXPECT_NEAR(json["speed"]["ratio"].get<double>(), 2, 0.05);
+  EXPECT_LE(json["speed"]["low"].get<double>(), json["speed"]["high"].get<double>());
+  EXPECT_TRUE(json["first_failure"].is_null());
+}
+
+TEST_F(JudgingResults, RejectsByTheFirstFailureInTheOrderOfTheCases) {
+  Add(2, "crash", "pass");
+  Add(1, "mismatch", "pass");
+  Add(0, "pass", "pass");
+  const Ruling ruling = Judge();
+  EXPECT_EQ(ruling.verdict, RulingVerdict::kRejected);
+  ASSERT_EQ(ruling.failures.size(), 2u);
+  EXPECT_EQ(ruling.failures[0].case_id, cases_[1].spec.Id());
+  EXPECT_EQ(ruling.failures[0].set, "hidden");
+  EXPECT_EQ(ruling.hidden.failed, 2u);
+  EXPECT_NE(ruling.explanation.find("Every visible case passes"), std::string::npos) << ruling.explanation;
+}
+
+TEST_F(JudgingResults, RejectsWhatDoesNotTakeACaseOfTheReference) {
+  for (size_t i = 0; i < 3; ++i) Add(i, i == 1 ? "unsupported" : "pass", "pass");
+  const Ruling ruling = Judge();
+  EXPECT_EQ(ruling.verdict, RulingVerdict::kRejected);
+  EXPECT_EQ(ruling.failures[0].what, "unsupported");
+}
+
+TEST_F(JudgingResults, RejectsTimesThatCannotBeTrue) {
+  for (size_t i = 0; i < 3; ++i) Add(i, "pass", "pass");
+  records_[4].timing_invalid = "too short";
+  const Ruling ruling = Judge();
+  EXPECT_EQ(ruling.verdict, RulingVerdict::kRejected);
+  EXPECT_EQ(ruling.failures[0].what, "timing_invalid");
+  EXPECT_EQ(ruling.failures[0].reason, "too short");
+  EXPECT_EQ(ruling.times_invalid, 1u);
+}
+
+TEST_F(JudgingResults, HoldsNothingAgainstItWhereTheReferenceFailsToo) {
+  Add(0, "pass", "pass");
+  Add(1, "mismatch", "mismatch");
+  Add(2, "pass", "pass");
+  const Ruling ruling = Judge();
+  EXPECT_EQ(ruling.verdict, RulingVerdict::kAccepted) << ruling.explanation;
+  EXPECT_EQ(ruling.hidden.disputed, 1u);
+}
+
+TEST_F(JudgingResults, CannotSayAnythingWhereNothingProves) {
+  for (size_t i = 0; i < 3; ++i) Add(i, "inconclusive", "inconclusive");
+  EXPECT_EQ(Judge().verdict, RulingVerdict::kError);
+  records_.resize(4);  // a case that has not run
+  EXPECT_EQ(Judge().verdict, RulingVerdict::kError);
+}
+
+TEST_F(JudgingResults, ARunThatBrokeOffRejectsOnlyByWhatFailed) {
+  for (size_t i = 0; i < 3; ++i) Add(i, "pass", "pass");
+  broken_ = "it was interrupted";
+  EXPECT_EQ(Judge().verdict, RulingVerdict::kError);
+  records_[0].verdict = records_[0].outcome = "mismatch";
+  EXPECT_EQ(Judge().verdict, RulingVerdict::kRejected);
+}
+
+TEST_F(JudgingResults, OfSeveralImplementationsAllHaveToBeRightAndTheFastestCounts) {
+  for (size_t i = 0; i < 3; ++i) Add(i, "pass", "pass");
+  Record slower = RecordOf(cases_[0], kCandidate, "pass");
+  slower.implementation = "slower", slower.time_median_s = 1;
+  records_.push_back(slower);
+  const Ruling ruling = Judge();
+  EXPECT_EQ(ruling.verdict, RulingVerdict::kAccepted);
+  EXPECT_EQ(ruling.speed.cases[0].candidate, "kernel");
+  records_.back().verdict = records_.back().outcome = "mismatch";
+  EXPECT_EQ(Judge().verdict, RulingVerdict::kRejected);
+}
+
+}  // namespace
+}  // namespace assay
