@@ -33,7 +33,7 @@ class BadInput(Cli):
         self.fails(2, "--frobnicate", "run", "--frobnicate")
         for verb in ("explain", "fingerprint", "shrink", "runn"):
             with self.subTest(verb):
-                self.assertEqual(self.fails(2, f"no verb '{verb}'; known: run, explore, list, ", verb).stdout, "")
+                self.assertEqual(self.fails(2, f"no verb '{verb}'; known: run, explore, judge, list, ", verb).stdout, "")
                 self.fails(2, f"no verb '{verb}'", verb, "out", "--json")
         self.fails(2, "subcommand is required; see assay --help")
         self.assertNotIn("worker", self.fails(2, "known", "runn").stderr)
