@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# test.sh [--full] [ctest arguments]: sets everything up and runs the tests, then those of the layers that own memory once
-# more with the address and undefined behaviour sanitizers. --full adds the long ones and the thread sanitizer, installs
-# chromium for those that open reports, and builds the benchmarks and every file by itself with warnings as errors. With
+# test.sh [--full] [ctest arguments]: sets everything up and runs the tests, then those of the layers that read bytes of others
+# once more with the address and undefined behaviour sanitizers. --full adds the long ones, these sanitizers for all layers
+# that own memory and the thread sanitizer, installs chromium for those that open reports, and builds the benchmarks and every file by itself with warnings as errors. With
 # arguments for ctest, the tests that they select run, without sanitizers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -45,8 +45,12 @@ else
   run_tests release all -LE full "$@"
 fi
 if [ $# -eq 0 ]; then
-  run_tests asan tests_sanitized -L sanitized
-  [ $full = 0 ] || run_tests tsan tests_threads -L sanitized
+  if [ $full = 1 ]; then
+    run_tests asan tests_sanitized -L sanitized
+    run_tests tsan tests_threads -L sanitized
+  else
+    run_tests asan tests_bytes -L bytes
+  fi
 fi
 if [ $failed != 0 ]; then  # once more at the end, since a later preset's lines stand between
   printf 'assay: tests failed; run one again with ctest --preset PRESET -R NAME:\n%s' "${failures:-  none ran to its end}" >&2
