@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # test.sh [--full] [ctest arguments]: sets everything up and runs the tests, then those of the layers that read bytes of others
 # once more with the address and undefined behaviour sanitizers. --full adds the long ones, these sanitizers for all layers
-# that own memory and the thread sanitizer, installs chromium for those that open reports, and builds the benchmarks and every file by itself with warnings as errors. With
-# arguments for ctest, the tests that they select run, without sanitizers.
+# that own memory and the thread sanitizer, installs chromium for those that open reports, and builds the benchmarks and
+# every file by itself with warnings as errors. With arguments for ctest, the tests that they select run, without
+# sanitizers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$here")
