@@ -21,4 +21,14 @@ Call<Prepared> Session::Prepare(int64_t device, const Problem& problem, const st
   return Prepare(device, problem, implementation, {});
 }
 
+Call<void> Session::DownloadAll(uint64_t plan, std::span<const size_t> sets, Part part,
+                                std::span<Execution> executions) {
+  for (size_t i = 0; i < sets.size(); ++i) {
+    if (const Call<double> done = Download(plan, sets[i], part, executions[i]); !done) {
+      return tl::unexpected(done.error());
+    }
+  }
+  return {};
+}
+
 }  // namespace assay

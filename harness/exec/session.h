@@ -131,6 +131,10 @@ class Session {
   // Adds what it finds to `execution`: the outputs, or what became of the inputs since they were uploaded, but for
   // those that are overwritten in place.
   virtual Call<double> Download(uint64_t plan, size_t set, Part part, Execution& execution) = 0;
+  // The same of several sets, no set twice, to `executions` in their order; in fewer calls where their operands are
+  // small.
+  virtual Call<void> DownloadAll(uint64_t plan, std::span<const size_t> sets, Part part,
+                                 std::span<Execution> executions);
   virtual Call<Batch> ExecuteBatch(uint64_t plan, const BatchRequest& request) = 0;
   virtual TransferTimes Transfers(uint64_t plan) = 0;  // of whole operands
 

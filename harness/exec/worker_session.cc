@@ -177,7 +177,8 @@ Call<Execution> WorkerSession::Execute(uint64_t plan_number, std::span<const Ten
   const Call<Batch> batch = ExecuteBatch(Phase::kExecute, plan, {.sets = kOnlySet});
   if (!batch) return tl::unexpected(batch.error());
   execution.host_seconds = std::min(batch->call_s, batch->elapsed_s);
-  const Call<double> done = Download(plan, 0, {0, plan.layouts.size()}, execution);
+  const Fetch all[] = {{0, {0, plan.layouts.size()}, &execution}};
+  const Call<double> done = Download(plan, all);
   if (!done) return tl::unexpected(done.error());
   return execution;
 }

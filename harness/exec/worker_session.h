@@ -39,6 +39,8 @@ class WorkerSession final : public Session {
   Call<std::span<std::byte>> Staged(uint64_t plan, size_t set, size_t operand) override;
   Call<double> Upload(uint64_t plan, std::span<const Piece> pieces) override;
   Call<double> Download(uint64_t plan, size_t set, Part part, Execution& execution) override;
+  Call<void> DownloadAll(uint64_t plan, std::span<const size_t> sets, Part part,
+                         std::span<Execution> executions) override;
   Call<Batch> ExecuteBatch(uint64_t plan, const BatchRequest& request) override;
   TransferTimes Transfers(uint64_t plan) override;
   bool AwaitIdle(double most_s) const override;
@@ -71,8 +73,16 @@ class WorkerSession final : public Session {
   };
   Call<double> Upload(Plan& plan, std::span<const Piece> images);  // by their bytes in images
   Call<double> Transfer(Phase phase, Json message, size_t count, std::vector<double>& seconds);
-  // Adds what it finds to `execution`, which says with what its outputs were prefilled.
-  Call<double> Download(Plan& plan, size_t set, Operands which, Execution& execution);
+  // Operands of a set; what is found is added to the execution, which says with what its outputs were prefilled.
+  struct Fetch {
+    size_t set = 0;
+    Operands which = {};
+    Execution* execution = nullptr;
+  };
+  // In one call: precondition is that each has room of its own (Plan::Memory), or that there is one.
+  Call<double> Download(Plan& plan, std::span<const Fetch> fetches);
+  // Adds what came back of them; `seconds` of each operand.
+  static void Observe(Plan& plan, const Fetch& fetch, std::span<const double> seconds);
   // Both the executions that are judged and those that are timed.
   Call<Batch> ExecuteBatch(Phase phase, const Plan& plan, const BatchRequest& request);
   void NoteLibraries(const std::string& of_plan);

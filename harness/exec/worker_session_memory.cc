@@ -21,7 +21,12 @@ std::span<std::byte> WorkerSession::Plan::SentImage(size_t set, size_t operand) 
 }
 
 std::span<std::byte> WorkerSession::Plan::ReturnedImage(size_t set, size_t operand) {
-  return MemoryOf(set).download.bytes().subspan(image_at[operand], layouts[operand].total_bytes);
+  return MemoryOf(set).download.bytes().subspan(ReturnedAt(set) + image_at[operand], layouts[operand].total_bytes);
+}
+
+uint64_t WorkerSession::Plan::ReturnedAt(size_t set) {
+  const Memory& of = MemoryOf(set);
+  return (set - of.first) % of.room * image_bytes;
 }
 
 std::optional<WorkerSession::Plan::Memory> WorkerSession::SpareMemory::Take(uint64_t upload_bytes,

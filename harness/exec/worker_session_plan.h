@@ -16,12 +16,15 @@ std::vector<BufferLayout> LayoutsOf(const Problem& problem, const LayoutVariant&
 
 // Of spare uploads; downloads have as many.
 inline constexpr uint64_t kMostSpareBytes = uint64_t{16} << 20;
+// Of sets whose images come back in one call: what the processor's cache holds beside those that went up.
+inline constexpr uint64_t kMostRoomBytes = uint64_t{1} << 19;
 
 struct WorkerSession::Plan {
-  // Of sets that were bound together: the images of all that go up, and room for those of one that come back.
+  // Of sets that were bound together: the images of all that go up, and room for those that come back, of all sets
+  // where they are small, else of one.
   struct Memory {
     SharedMemory upload, download;
-    size_t first = 0, sets = 0;
+    size_t first = 0, sets = 0, room = 1;
   };
   uint64_t worker_plan = 0;        // its number in the worker
   std::string what;                // operator and implementation
@@ -42,6 +45,7 @@ struct WorkerSession::Plan {
   size_t sets() const { return memory.empty() ? 0 : memory.back().first + memory.back().sets; }
   // Precondition: a set that was bound.
   Memory& MemoryOf(size_t set);
+  uint64_t ReturnedAt(size_t set);  // where in the memory for what comes back its images begin
   std::span<std::byte> SentImage(size_t set, size_t operand);
   std::span<std::byte> ReturnedImage(size_t set, size_t operand);  // of the last one that came back
 };

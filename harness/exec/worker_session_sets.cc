@@ -51,9 +51,11 @@ Call<void> WorkerSession::Bind(Plan& plan, size_t sets) {
   if (sets <= first) return {};
   if (sets > kMostSets) return CallFailed(Outcome::kError, fmt::format("more than {} sets of operands", kMostSets));
   const Span span(Phase::kBind);
-  Result<Plan::Memory> memory = spare_->TakeOrCreate((sets - first) * plan.image_bytes, plan.image_bytes);
+  const size_t added = sets - first;
+  const size_t room = added * plan.image_bytes <= kMostRoomBytes ? added : 1;
+  Result<Plan::Memory> memory = spare_->TakeOrCreate(added * plan.image_bytes, room * plan.image_bytes);
   if (!memory) return CallFailed(Outcome::kHost, memory.error().message);
-  memory->first = first, memory->sets = sets - first;
+  memory->first = first, memory->sets = added, memory->room = room;
   Json images = Json::array();
   for (size_t i = 0; i < plan.layouts.size(); ++i) {
     const BufferLayout& layout = plan.layouts[i];
@@ -64,6 +66,7 @@ Call<void> WorkerSession::Bind(Plan& plan, size_t sets) {
   const Call<Json> bound = Ask("bind",
                                {{"plan", plan.worker_plan},
                                 {"sets", memory->sets},
+                                {"room", memory->room},
                                 {"size", plan.image_bytes},
                                 {"inputs", plan.inputs},
                                 {"images", std::move(images)}},
@@ -128,13 +131,17 @@ Call<double> WorkerSession::Download(uint64_t plan_number, size_t set, Part part
   const Call<Plan*> found = FindPlan(plan_number);
   if (!found) return tl::unexpected(found.error());
   Plan& plan = **found;
-  if (part == Part::kOutputs) return Download(plan, set, {plan.inputs, plan.layouts.size()}, execution);
-  if (plan.KeptAfterRelease()) return Download(plan, set, {0, plan.inputs}, execution);
+  const auto fetch = [&](size_t first, size_t end) {
+    const Fetch one[] = {{set, {first, end}, &execution}};
+    return Download(plan, one);
+  };
+  if (part == Part::kOutputs) return fetch(plan.inputs, plan.layouts.size());
+  if (plan.KeptAfterRelease()) return fetch(0, plan.inputs);
   // Of a large case, one operand after the other takes memory.
   double elapsed_s = 0;
   for (size_t i = 0; i < plan.inputs; ++i) {
     if (plan.IsOverwritten(i)) continue;
-    const Call<double> done = Download(plan, set, {i, i + 1}, execution);
+    const Call<double> done = fetch(i, i + 1);
     if (!done) return done;
     elapsed_s += *done;
     plan.MemoryOf(set).download.Discard(plan.image_at[i], plan.layouts[i].total_bytes);
@@ -142,20 +149,50 @@ Call<double> WorkerSession::Download(uint64_t plan_number, size_t set, Part part
   return elapsed_s;
 }
 
-Call<double> WorkerSession::Download(Plan& plan, size_t set, Operands which, Execution& execution) {
+Call<void> WorkerSession::DownloadAll(uint64_t plan_number, std::span<const size_t> sets, Part part,
+                                      std::span<Execution> executions) {
+  const Call<Plan*> found = FindPlan(plan_number);
+  if (!found) return tl::unexpected(found.error());
+  Plan& plan = **found;
+  const auto has_room = [&](const Plan::Memory& memory) { return memory.room == memory.sets; };
+  if (!std::ranges::all_of(plan.memory, has_room)) return Session::DownloadAll(plan_number, sets, part, executions);
+  const Operands which = part == Part::kInputs ? Operands{0, plan.inputs} : Operands{plan.inputs, plan.layouts.size()};
+  std::vector<Fetch> fetches;
+  for (size_t i = 0; i < sets.size(); ++i) fetches.push_back({sets[i], which, &executions[i]});
+  if (const Call<double> done = Download(plan, fetches); !done) return tl::unexpected(done.error());
+  return {};
+}
+
+Call<double> WorkerSession::Download(Plan& plan, std::span<const Fetch> fetches) {
+  Json pieces = Json::array();
+  size_t operands = 0;
   {
     const Span span(Phase::kImages);
-    for (size_t i = which.first; i < which.end; ++i) {
-      const std::span<std::byte> image = plan.ReturnedImage(set, i);
-      std::memset(image.data(), kUndelivered, image.size());
+    for (const auto& [set, which, execution] : fetches) {
+      for (size_t i = which.first; i < which.end; ++i) {
+        const std::span<std::byte> image = plan.ReturnedImage(set, i);
+        std::memset(image.data(), kUndelivered, image.size());
+      }
+      pieces.push_back({set, which.first, which.end, plan.ReturnedAt(set)});
+      operands += which.end - which.first;
     }
   }
   std::vector<double> seconds;
   const Call<double> done =
-      Transfer(Phase::kDownload, {{"plan", plan.worker_plan}, {"set", set}, {"first", which.first}, {"end", which.end}},
-               which.end - which.first, seconds);
+      Transfer(Phase::kDownload, {{"plan", plan.worker_plan}, {"pieces", std::move(pieces)}}, operands, seconds);
   if (!done) return done;
   const Span span(Phase::kObserve);
+  std::span<const double> left = seconds;
+  for (const Fetch& fetch : fetches) {
+    Observe(plan, fetch, left);
+    left = left.subspan(fetch.which.end - fetch.which.first);
+  }
+  return done;
+}
+
+void WorkerSession::Observe(Plan& plan, const Fetch& fetch, std::span<const double> seconds) {
+  const auto& [set, which, of] = fetch;
+  Execution& execution = *of;
   if (which.end == plan.layouts.size()) execution.outputs.clear(), execution.prefilled = 0;
   for (size_t i = which.first; i < which.end; ++i) {
     plan.download_s[i] = std::min(plan.download_s[i], seconds[i - which.first]);
@@ -181,7 +218,6 @@ Call<double> WorkerSession::Download(Plan& plan, size_t set, Operands which, Exe
       execution.changed_inputs.push_back(ChangedText(plan.names[i], plan.layouts[i].shape, changed));
     }
   }
-  return done;
 }
 
 bool WorkerSession::AwaitIdle(double most_s) const {

@@ -58,17 +58,17 @@ Json OperandSet::Upload(size_t operand, uint64_t at, uint64_t bytes) {
   return status == ASSAY_OK ? Ok() : PluginFailed(status, "buffer_upload", error);
 }
 
-Json OperandSet::Download(size_t first, size_t end) {
-  Json seconds = Json::array();
+Json OperandSet::Download(size_t first, size_t end, uint64_t to, Json& seconds) {
+  std::byte* const images = memory_->download.bytes().subspan(to).data();
   for (const Image& image : std::span(images_).subspan(first, end - first)) {
     ErrorText error;
     const Clock::time_point begin = Clock::now();
-    const assay_status status = api_->buffer_download(
-        device_, image.buffer, 0, memory_->download.bytes().data() + image.at, image.bytes, error.out());
+    const assay_status status =
+        api_->buffer_download(device_, image.buffer, 0, images + image.at, image.bytes, error.out());
     if (status != ASSAY_OK) return PluginFailed(status, "buffer_download", error);
     seconds.push_back(SecondsSince(begin));
   }
-  return {{"status", ASSAY_OK}, {"seconds", std::move(seconds)}};
+  return Ok();
 }
 
 DevicePlan::~DevicePlan() {
@@ -80,16 +80,16 @@ Json DevicePlan::Answer(const std::string& call, const Json& request, std::vecto
   if (call == "bind") return Bind(request, std::move(fds));
   if (call == "execute") return Execute(request);
   if (call == "upload") return Upload(request.at("pieces"));
-  if (call == "download") return sets_.at(request.at("set"))->Download(request.at("first"), request.at("end"));
+  if (call == "download") return Download(request.at("pieces"));
   return Failed(ASSAY_ERROR, "worker: unknown call '" + call + "'");
 }
 
 Json DevicePlan::Bind(const Json& request, std::vector<UniqueFd> fds) {
   if (fds.size() != 2) return Failed(ASSAY_ERROR, "worker: bind came without its two descriptors");
-  const uint64_t sets = request.at("sets"), size = request.at("size");
+  const uint64_t sets = request.at("sets"), room = request.at("room"), size = request.at("size");
   Result<SharedMemory> upload = SharedMemory::Map(std::move(fds[0]), sets * size, Access::kReadOnly);
   if (!upload) return Failed(ASSAY_ERROR, upload.error().message);
-  Result<SharedMemory> download = SharedMemory::Map(std::move(fds[1]), size, Access::kReadWrite);
+  Result<SharedMemory> download = SharedMemory::Map(std::move(fds[1]), room * size, Access::kReadWrite);
   if (!download) return Failed(ASSAY_ERROR, download.error().message);
   auto memory = std::make_shared<SharedImages>();
   memory->upload = std::move(*upload), memory->download = std::move(*download);
@@ -110,6 +110,16 @@ Json DevicePlan::Upload(const Json& pieces) {
     Json reply = sets_.at(piece[0])->Upload(piece[1], piece[2], piece[3]);
     if (reply.at("status") != ASSAY_OK) return reply;
     seconds.push_back(SecondsSince(begin));
+  }
+  return {{"status", ASSAY_OK}, {"seconds", std::move(seconds)}};
+}
+
+// Each: set, its first operand and the one behind its last, and where the set's images begin in what comes back.
+Json DevicePlan::Download(const Json& pieces) {
+  Json seconds = Json::array();
+  for (const Json& piece : pieces) {
+    Json reply = sets_.at(piece[0])->Download(piece[1], piece[2], piece[3], seconds);
+    if (reply.at("status") != ASSAY_OK) return reply;
   }
   return {{"status", ASSAY_OK}, {"seconds", std::move(seconds)}};
 }

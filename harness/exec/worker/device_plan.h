@@ -13,7 +13,8 @@
 
 namespace assay {
 
-// What sets that were bound together share: the images of all that go up, and room for those of one that come back.
+// What sets that were bound together share: the images of all that go up, and room for those of one or of all that come
+// back.
 struct SharedImages {
   SharedMemory upload, download;
 };
@@ -30,8 +31,8 @@ class OperandSet {
   Json Bind(const Json& images, size_t inputs, std::shared_ptr<SharedImages> memory, uint64_t at);
   // Bytes of an operand's image, which it has.
   Json Upload(size_t operand, uint64_t at, uint64_t bytes);
-  // The operands [first, end), as bound; answers with the seconds of each.
-  Json Download(size_t first, size_t end);
+  // The operands [first, end), as bound, to images that begin at `to`; adds the seconds of each.
+  Json Download(size_t first, size_t end, uint64_t to, Json& seconds);
   const assay_args& args() const { return args_; }
 
  private:
@@ -64,6 +65,7 @@ class DevicePlan {
  private:
   Json Bind(const Json& request, std::vector<UniqueFd> fds);
   Json Upload(const Json& pieces);
+  Json Download(const Json& pieces);
   Json Execute(const Json& request);
   Json ExecuteByHostClock(assay_batch& batch);
 

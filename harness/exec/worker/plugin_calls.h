@@ -6,8 +6,9 @@
 //   capabilities{device}                   -> lines: op, code, bits, features of each
 //   prepare{device,problem,implementation} -> plan, seconds, begin_ns; where the plugin tells, workspace_bytes,
 //                                             algorithm, kernel
-//   bind{plan,set,size,images}, 2 fds      allocates one set of operands and maps its upload and download memory
-//   upload, download{plan,set,first,end}   -> seconds of each operand
+//   bind{plan,sets,room,size,images}, 2 fds  allocates sets of operands and maps their upload and download memory, in
+//                                          which `room` of them have images
+//   upload, download{plan,pieces}          -> seconds of each operand of the pieces
 //   execute{plan,sets,cache,processor}     -> seconds, begin_ns, call_s, processor, clock_is_device, cache_was_flushed;
 //                                             `sets` has the number of each execution's set, in their order
 //   release{plan}

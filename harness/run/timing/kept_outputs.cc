@@ -45,10 +45,10 @@ void KeptOutputs::AddForSure(size_t set, Execution execution) {
 }
 
 Call<void> KeptOutputs::AddInputs(Session& session, uint64_t plan, std::span<const size_t> sets) {
-  for (const size_t set : sets) {
-    TimedOutput output{.content = sets_.ContentOf(set), .execution = {}};
-    const Call<double> fetched = session.Download(plan, set, Part::kInputs, output.execution);
-    if (!fetched) return tl::unexpected(fetched.error());
+  std::vector<Execution> executions(sets.size());
+  if (Call<void> done = session.DownloadAll(plan, sets, Part::kInputs, executions); !done) return done;
+  for (size_t i = 0; i < sets.size(); ++i) {
+    TimedOutput output{.content = sets_.ContentOf(sets[i]), .execution = std::move(executions[i])};
     if (!SideEffect(output.execution).empty()) AddFault(std::move(output));
   }
   return {};

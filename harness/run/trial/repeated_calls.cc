@@ -55,23 +55,21 @@ class RepeatedCalls {
     }
     const Call<Batch> batch = session_.ExecuteBatch(plan_, BatchRequest{order, CacheState::kWarm, -1});
     if (!batch) return tl::unexpected(batch.error());
-    for (const size_t set : order) {
-      used_[set] = true;
-      if (Call<void> fetched = Fetch(set); !fetched) return fetched;
-    }
-    return {};
+    for (const size_t set : order) used_[set] = true;
+    return Fetch(order);
   }
 
   // Of many outputs some are judged; of those that seem to lack elements all.
-  Call<void> Fetch(size_t set) {
-    Execution execution;
-    execution.prefill = OperandSets::PrefillOf(set);
-    const Call<double> fetched = session_.Download(plan_, set, Part::kOutputs, execution);
-    if (!fetched) return tl::unexpected(fetched.error());
-    if (execution.prefilled > 0) {
-      kept_.AddForSure(set, std::move(execution));
-    } else {
-      kept_.Add(set, std::move(execution), random_);
+  Call<void> Fetch(const std::vector<size_t>& sets) {
+    std::vector<Execution> executions(sets.size());
+    for (size_t i = 0; i < sets.size(); ++i) executions[i].prefill = OperandSets::PrefillOf(sets[i]);
+    if (Call<void> done = session_.DownloadAll(plan_, sets, Part::kOutputs, executions); !done) return done;
+    for (size_t i = 0; i < sets.size(); ++i) {
+      if (executions[i].prefilled > 0) {
+        kept_.AddForSure(sets[i], std::move(executions[i]));
+      } else {
+        kept_.Add(sets[i], std::move(executions[i]), random_);
+      }
     }
     return {};
   }
