@@ -77,7 +77,7 @@ PowerSettings SettingsFor(const PowerOptions& o) {
   settings.fault_seeds = std::min(o.fault_seeds.value_or(o.full ? 2 : 1), o.seeds);
   settings.faults = o.faults;
   settings.interrupted = Interrupted;
-  for (const CorpusPart part : {CorpusPart::kTuned, CorpusPart::kHeld, CorpusPart::kAll}) {
+  for (const CorpusPart part : {CorpusPart::kTuned, CorpusPart::kHeld, CorpusPart::kFresh, CorpusPart::kAll}) {
     if (o.part == Name(part)) settings.part = part;
   }
   return settings;
@@ -152,8 +152,9 @@ void AddPowerVerb(CLI::App& app, Action& action) {
   verb->add_flag("--full", o->full, "suite power-full, more seeds");
   verb->add_option(
           "--part", o->part,
-          "which part of the corpus: tuned, with which limits were chosen, held, with which nothing was, or all")
-      ->check(CLI::IsMember({"tuned", "held", "all"}))
+          "which part of the corpus: tuned, with which limits were chosen, held and fresh, with which nothing was, or "
+          "all")
+      ->check(CLI::IsMember({"tuned", "held", "fresh", "all"}))
       ->capture_default_str();
   verb->add_flag("--json", o->json, "print JSON instead of a table");
   verb->add_option("--suite", o->selection.suite, "suite name or path of a .suite file; its seeds are replaced");

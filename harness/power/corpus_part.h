@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two parts of the corpus: limits and statistics were chosen with one in view, and are measured with the other.
+// The parts of the corpus: limits and statistics were chosen with the tuned one in view, and are measured with the
+// others.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +16,22 @@ namespace assay {
 
 inline constexpr std::string_view kEffectSuffix = ".effect";  // of the exact form of a fault
 
-enum class CorpusPart : uint8_t { kTuned, kHeld, kAll };
-std::string_view Name(CorpusPart part);  // "tuned", "held", "all"
+enum class CorpusPart : uint8_t { kTuned, kHeld, kFresh, kAll };
+std::string_view Name(CorpusPart part);  // "tuned", "held", "fresh", "all"
 
 class CorpusParts {
  public:
-  // The lines "OPERATOR IMPLEMENTATION" of held_back.txt beside the plugin; one without the file is tuned as a whole.
+  // The lines "OPERATOR IMPLEMENTATION" of held_back.txt and fresh.txt beside the plugin: what no file names is tuned.
   static Result<CorpusParts> Read(const std::filesystem::path& plugin);
 
   // `implementation` may be the exact form of a fault.
   bool Has(CorpusPart part, const std::string& op, std::string_view implementation) const;
 
  private:
-  std::set<std::pair<std::string, std::string>> held_;
+  using Names = std::set<std::pair<std::string, std::string>>;
+  static Result<Names> NamesIn(const std::filesystem::path& list);
+
+  Names held_, fresh_;
 };
 
 }  // namespace assay

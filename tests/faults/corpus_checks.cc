@@ -107,11 +107,12 @@ void ExpectEffect(const std::string& case_id, const std::string& fault, const Ef
       << fault << " changes nothing of " << case_id;
 }
 
-std::set<std::string> HeldFaultsWithEffect(const std::string& case_id, const std::set<std::string>& names) {
+std::set<std::string> FaultsWithEffect(const std::string& case_id, CorpusPart part,
+                                       const std::set<std::string>& names) {
   Corpus corpus;
   const CaseData data = PrepareEffect(case_id);
   std::set<std::string> found;
-  for (const ImplementationInfo& info : corpus.Offered(data.problem, "fault.", CorpusPart::kHeld)) {
+  for (const ImplementationInfo& info : corpus.Offered(data.problem, "fault.", part)) {
     if (!info.name.ends_with(kEffect)) continue;
     const std::string fault = info.name.substr(0, info.name.size() - kEffect.size());
     if (names.contains(fault) && ChangedBy(corpus, data, info.name, {}) > 0) found.insert(fault);

@@ -7,15 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "harness/power/corpus_part.h"
+
 namespace assay {
 
 // Every legal schedule passes in the class that it declares, for each fill and seed (three in the long tests) of
 // `problem` (operator, dtypes and attributes of an id); a case that proves little is not the schedule's fault. At least
 // `schedules` of them.
 void ExpectLegalSchedulesPass(const std::string& problem, const std::vector<const char*>& fills, size_t schedules);
-
-// Of `names`, the faults that change the exact result of the case.
-std::set<std::string> FaultsWithEffect(const std::string& case_id, const std::set<std::string>& names);
 
 // How an effect is told from rounding.
 struct EffectLimits {
@@ -35,7 +34,7 @@ void ExpectLegalSchedulesHaveNone(const std::string& case_id, const EffectLimits
 // The one bug changes the exact result of the case.
 void ExpectEffect(const std::string& case_id, const std::string& fault, const EffectLimits& limits = {});
 
-// Of `names`, the held-back faults that change the exact result of the case.
-std::set<std::string> HeldFaultsWithEffect(const std::string& case_id, const std::set<std::string>& names);
+// Of `names`, the faults of the part that change the exact result of the case.
+std::set<std::string> FaultsWithEffect(const std::string& case_id, CorpusPart part, const std::set<std::string>& names);
 
 }  // namespace assay

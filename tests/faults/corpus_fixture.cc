@@ -25,27 +25,33 @@ T Require(tl::expected<T, E> result, const std::string& what) {
 
 }  // namespace
 
-const std::set<std::string>& HeldBack(const std::string& op) {
-  static const auto all = [] {
-    std::map<std::string, std::set<std::string>> names;
-    std::ifstream file(ASSAY_TEST_HELD_BACK);
-    if (!file) throw std::runtime_error("cannot read " ASSAY_TEST_HELD_BACK);
+const std::set<std::string>& NamesOf(CorpusPart part, const std::string& op) {
+  using Names = std::map<std::string, std::set<std::string>>;
+  const auto read = [](const std::string& path) {
+    Names names;
+    std::ifstream file(path);
+    if (!file) throw std::runtime_error("cannot read " + path);
     for (std::string line; std::getline(file, line);) {
       const size_t space = line.find(' ');
       if (!line.starts_with('#')) names[line.substr(0, space)].insert(line.substr(space + 1));
     }
     return names;
-  }();
+  };
+  static const Names held = read(ASSAY_TEST_PART_LISTS "/held_back.txt"),
+                     fresh = read(ASSAY_TEST_PART_LISTS "/fresh.txt");
   static const std::set<std::string> none;
+  const Names& all = part == CorpusPart::kFresh ? fresh : held;
   const auto place = all.find(op);
   return place == all.end() ? none : place->second;
 }
 
-Corpus::Corpus() {
+Corpus::Corpus() : Corpus(ASSAY_TEST_CORPUS) {}
+
+Corpus::Corpus(const std::string& plugin) {
   SessionOptions options;
-  options.worker = {ASSAY_TEST_WORKER, ASSAY_TEST_CORPUS};
+  options.worker = {ASSAY_TEST_WORKER, plugin};
   column_.backend = "corpus";
-  column_.path = ASSAY_TEST_CORPUS;
+  column_.path = plugin;
   column_.session = std::make_shared<WorkerSession>(options);
   column_.description = Require(column_.session->Describe(), "describe");
   column_.device = column_.description.devices.at(0);
@@ -58,10 +64,14 @@ CaseData Corpus::Prepare(const std::string& case_id) {
 
 std::vector<ImplementationInfo> Corpus::Offered(const Problem& problem, const std::string& prefix, CorpusPart part) {
   auto offered = Require(column_.session->Query(0, problem), "query");
-  const std::set<std::string>& held = HeldBack(problem.spec.op);
+  const std::string& op = problem.spec.op;
   std::erase_if(offered, [&](const ImplementationInfo& info) {
-    const std::string name = info.name.substr(0, info.name.find(".effect"));
-    return !info.name.starts_with(prefix) || held.contains(name) != (part == CorpusPart::kHeld);
+    const std::string name = info.name.substr(0, info.name.find(kEffectSuffix));
+    const bool is_held = NamesOf(CorpusPart::kHeld, op).contains(name);
+    const CorpusPart own = is_held                                          ? CorpusPart::kHeld
+                           : NamesOf(CorpusPart::kFresh, op).contains(name) ? CorpusPart::kFresh
+                                                                            : CorpusPart::kTuned;
+    return !info.name.starts_with(prefix) || (part != CorpusPart::kAll && part != own);
   });
   return offered;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/power/corpus_part.h"
 #include "harness/run/trial/case_runner.h"
 
 namespace assay {
@@ -17,15 +18,13 @@ struct Judged {
   std::string reason;
 };
 
-// The corpus' two parts: the verdicts were chosen with the one, and the other was held back (corpus/held_back.txt).
-enum class CorpusPart { kTuned, kHeld };
-
-// The names of an operator's implementations that are held back.
-const std::set<std::string>& HeldBack(const std::string& op);
+// The names of an operator's implementations in a part that a list beside the plugin names: held-back or fresh.
+const std::set<std::string>& NamesOf(CorpusPart part, const std::string& op);
 
 class Corpus {
  public:
-  Corpus();
+  Corpus();  // the plugin that the test program is built with
+  explicit Corpus(const std::string& plugin);
 
   // What the part of the corpus offers for a case; those whose names begin with `prefix`.
   std::vector<ImplementationInfo> Offered(const Problem& problem, const std::string& prefix,

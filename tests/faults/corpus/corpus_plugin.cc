@@ -16,7 +16,7 @@ const std::vector<Entry>& AllEntries() {
   static const std::vector<Entry> entries = [] {
     std::vector<Entry> all;
     for (const auto& list : {MatmulEntries(), ReduceEntries(), AttentionEntries(), SoftmaxEntries(), ConvEntries(),
-                             FftEntries(), FormulaEntries(), HeldEntries()})
+                             FftEntries(), FormulaEntries(), HeldEntries(), FreshEntries()})
       all.insert(all.end(), list.begin(), list.end());
     return all;
   }();

@@ -6,7 +6,8 @@
 //   fault.<bug>.effect      the same bug in exact arithmetic, to a f64 (complex: c128) output; corpus_plugin.cc makes
 //                           it out of every fault
 // Where a bug strikes follows from the shape; only bugs that are about values (NaN, signs, small numbers) look at them.
-// The folder held/ has the part that nothing is adjusted to, as tables of data; held_back.txt lists it.
+// The folders held/ and fresh/ have the parts that nothing is adjusted to, as tables of data; held_back.txt and
+// fresh.txt list them. The fresh one was written later, and is of bugs that neither of the others has.
 #pragma once
 
 #include <functional>
@@ -43,5 +44,7 @@ std::vector<Entry> FftEntries();
 std::vector<Entry> FormulaEntries();
 // Those that held_back.txt names: nothing is adjusted to them.
 std::vector<Entry> HeldEntries();
+// Those that fresh.txt names.
+std::vector<Entry> FreshEntries();
 
 }  // namespace corpus

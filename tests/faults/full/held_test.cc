@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The held-back part of the corpus: each fault changes the exact result of some case of the suites, and each schedule
-// is right as far as its arithmetic goes. Whether a verdict says so is measured elsewhere, and not adjusted here.
+// The parts of the corpus that nothing is adjusted to, held-back and fresh: each fault changes the exact result of some
+// case of the suites, and each schedule is right as far as its arithmetic goes. Whether a verdict says so is measured
+// elsewhere, and not adjusted here.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "harness/plan/catalog.h"
 #include "harness/plan/suite.h"
@@ -20,22 +22,25 @@ namespace {
 
 constexpr const char* kOperators[] = {"matmul", "reduce", "softmax", "attention", "conv", "fft"};
 
-class HeldBackPart : public testing::TestWithParam<const char*> {};
-
-std::set<std::string> HeldFaultsOf(const std::string& op) {
-  std::set<std::string> faults = HeldBack(op);
-  std::erase_if(faults, [](const std::string& name) { return !name.starts_with("fault."); });
-  return faults;
-}
+class HeldBackPart : public testing::TestWithParam<std::tuple<CorpusPart, const char*>> {
+ protected:
+  static CorpusPart Part() { return std::get<0>(GetParam()); }
+  static std::string Op() { return std::get<1>(GetParam()); }
+  static std::set<std::string> NamesWith(const char* prefix) {
+    std::set<std::string> names = NamesOf(Part(), Op());
+    std::erase_if(names, [&](const std::string& name) { return !name.starts_with(prefix); });
+    return names;
+  }
+};
 
 TEST_P(HeldBackPart, EveryFaultChangesTheExactResultOfACase) {
-  std::set<std::string> left = HeldFaultsOf(GetParam());
+  std::set<std::string> left = NamesWith("fault.");
   ASSERT_FALSE(left.empty());
-  for (const std::string& id : HeldCasesOf(GetParam())) {
+  for (const std::string& id : HeldCasesOf(Op())) {
     if (left.empty()) return;
-    for (const std::string& fault : HeldFaultsWithEffect(id, left)) left.erase(fault);
+    for (const std::string& fault : FaultsWithEffect(id, Part(), left)) left.erase(fault);
   }
-  for (const std::string& fault : left) ADD_FAILURE() << GetParam() << " " << fault << " changes none of the cases";
+  for (const std::string& fault : left) ADD_FAILURE() << Op() << " " << fault << " changes none of the cases";
 }
 
 // A correct schedule whose loop most faults have, and which computes the same bits where nothing is wrong.
@@ -65,16 +70,16 @@ std::vector<Tensor> Reversed(const std::vector<Tensor>& inputs) {
 
 // Not in exact arithmetic alone: some execution of a plan computes other bits than the correct loop.
 TEST_P(HeldBackPart, EveryFaultChangesWhatACaseComputes) {
-  std::set<std::string> left = HeldFaultsOf(GetParam());
+  std::set<std::string> left = NamesWith("fault.");
   Corpus corpus;
-  for (const std::string& id : HeldCasesOf(GetParam())) {
+  for (const std::string& id : HeldCasesOf(Op())) {
     if (left.empty()) return;
     const CaseData data = Corpus::Prepare(id);
-    auto faults = corpus.Offered(data.problem, "fault.", CorpusPart::kHeld);
+    auto faults = corpus.Offered(data.problem, "fault.", Part());
     std::erase_if(faults, [&](const ImplementationInfo& info) { return !left.contains(info.name); });
-    if (faults.empty() || corpus.Offered(data.problem, CleanOf(GetParam())).empty()) continue;
+    if (faults.empty() || corpus.Offered(data.problem, CleanOf(Op())).empty()) continue;
     const std::vector<Tensor> other = Reversed(data.inputs);
-    const auto clean = corpus.RunOften(data, CleanOf(GetParam()), 2, other);
+    const auto clean = corpus.RunOften(data, CleanOf(Op()), 2, other);
     for (const ImplementationInfo& info : faults) {
       const int times = info.name.find("every-17th") != std::string::npos ? 18 : 3;
       const auto outputs = corpus.RunOften(data, info.name, times, other);
@@ -83,7 +88,7 @@ TEST_P(HeldBackPart, EveryFaultChangesWhatACaseComputes) {
       }
     }
   }
-  for (const std::string& fault : left) ADD_FAILURE() << GetParam() << " " << fault << " computes the right bits";
+  for (const std::string& fault : left) ADD_FAILURE() << Op() << " " << fault << " computes the right bits";
 }
 
 // The unit in the last place of 1 of the narrowest type on the way, by what is declared and stored.
@@ -115,20 +120,18 @@ void ExpectRight(Corpus& corpus, const CaseData& data, const ImplementationInfo&
 TEST_P(HeldBackPart, EveryScheduleIsRight) {
   std::set<std::string> seen;
   Corpus corpus;
-  for (const std::string& id : HeldCasesOf(GetParam())) {
+  for (const std::string& id : HeldCasesOf(Op())) {
     const bool has_common_values = id.find("fill=normal") != std::string::npos ||
                                    id.find("fill=uniform") != std::string::npos ||
                                    id.find("fill=near_one") != std::string::npos;
     const CaseData data = Corpus::Prepare(id);
     if (!has_common_values || data.golden().size() > 3000) continue;
-    for (const ImplementationInfo& info : corpus.Offered(data.problem, "legal.", CorpusPart::kHeld)) {
+    for (const ImplementationInfo& info : corpus.Offered(data.problem, "legal.", Part())) {
       ExpectRight(corpus, data, info);
       seen.insert(info.name);
     }
   }
-  std::set<std::string> all = HeldBack(GetParam());
-  std::erase_if(all, [](const std::string& name) { return !name.starts_with("legal."); });
-  EXPECT_EQ(seen, all);
+  EXPECT_EQ(seen, NamesWith("legal."));
 }
 
 TEST_P(HeldBackPart, TheCasesAreOfTheSuites) {
@@ -138,11 +141,15 @@ TEST_P(HeldBackPart, TheCasesAreOfTheSuites) {
     ASSERT_TRUE(cases) << cases.error().message;
     for (const PlannedCase& one : *cases) ids.insert(one.spec.Id());
   }
-  for (const std::string& id : HeldCasesOf(GetParam())) EXPECT_TRUE(ids.contains(id)) << id;
+  for (const std::string& id : HeldCasesOf(Op())) EXPECT_TRUE(ids.contains(id)) << id;
 }
 
-INSTANTIATE_TEST_SUITE_P(Corpus, HeldBackPart, testing::ValuesIn(kOperators),
-                         [](const auto& op) { return std::string(op.param); });
+INSTANTIATE_TEST_SUITE_P(Corpus, HeldBackPart,
+                         testing::Combine(testing::Values(CorpusPart::kHeld),
+                                          testing::ValuesIn(kOperators)),
+                         [](const auto& param) {
+                           return std::string(Name(std::get<0>(param.param))) + "_" + std::get<1>(param.param);
+                         });
 
 }  // namespace
 }  // namespace assay

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/faults/corpus/fresh/fresh.h"
+
+namespace corpus {
+
+std::vector<Entry> FreshEntries() {
+  std::vector<Entry> all;
+  for (const auto& list : {MatmulFreshTerms(), MatmulFreshBits(), MatmulFreshPlaces()}) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return all;
+}
+
+}  // namespace corpus

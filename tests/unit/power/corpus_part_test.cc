@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which part an implementation of the corpus is in follows from the lists beside the plugin.
+#include "harness/power/corpus_part.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace assay {
+namespace {
+
+class PartLists : public testing::Test {
+ protected:
+  PartLists() : folder_(std::filesystem::path(testing::TempDir()) / ("assay-parts-" + std::to_string(getpid()))) {
+    std::filesystem::create_directory(folder_);
+  }
+  ~PartLists() override { std::filesystem::remove_all(folder_); }
+
+  void Write(const char* name, const char* text) const { std::ofstream(folder_ / name) << text; }
+  Result<CorpusParts> Read() const { return CorpusParts::Read(folder_ / "plugin.so"); }
+
+ private:
+  const std::filesystem::path folder_;
+};
+
+TEST_F(PartLists, EveryNameIsInOnePartAndInAll) {
+  Write("held_back.txt", "# a comment\nmatmul fault.a\n");
+  Write("fresh.txt", "matmul fault.b\nreduce legal.c\n");
+  const auto parts = Read();
+  ASSERT_TRUE(parts) << parts.error().message;
+  const auto part_of = [&](const std::string& op, const char* name) {
+    std::string in;
+    for (const CorpusPart part : {CorpusPart::kTuned, CorpusPart::kHeld, CorpusPart::kFresh}) {
+      if (parts->Has(part, op, name)) in += Name(part);
+    }
+    EXPECT_TRUE(parts->Has(CorpusPart::kAll, op, name));
+    return in;
+  };
+  EXPECT_EQ(part_of("matmul", "fault.a"), "held");
+  EXPECT_EQ(part_of("matmul", "fault.a.effect"), "held");
+  EXPECT_EQ(part_of("matmul", "fault.b"), "fresh");
+  EXPECT_EQ(part_of("matmul", "fault.b.effect"), "fresh");
+  EXPECT_EQ(part_of("reduce", "legal.c"), "fresh");
+  EXPECT_EQ(part_of("reduce", "fault.a"), "tuned");
+}
+
+TEST_F(PartLists, WithoutListsAllIsTuned) {
+  const auto parts = Read();
+  ASSERT_TRUE(parts) << parts.error().message;
+  EXPECT_TRUE(parts->Has(CorpusPart::kTuned, "matmul", "fault.a"));
+  EXPECT_FALSE(parts->Has(CorpusPart::kFresh, "matmul", "fault.a"));
+}
+
+TEST_F(PartLists, ALineOfOtherWordsIsAnErrorThatSaysWhere) {
+  Write("fresh.txt", "matmul fault.b\nmatmul\n");
+  const auto parts = Read();
+  ASSERT_FALSE(parts);
+  EXPECT_NE(parts.error().message.find("fresh.txt:2: 'matmul'"), std::string::npos) << parts.error().message;
+}
+
+}  // namespace
+}  // namespace assay
