@@ -5,7 +5,8 @@ namespace corpus {
 
 std::vector<Entry> FreshEntries() {
   std::vector<Entry> all;
-  for (const auto& list : {MatmulFreshTerms(), MatmulFreshBits(), MatmulFreshPlaces()}) {
+  for (const auto& list :
+       {MatmulFreshTerms(), MatmulFreshBits(), MatmulFreshPlaces(), ReduceFreshSums(), ReduceFreshKinds()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;
