@@ -5,8 +5,8 @@ namespace corpus {
 
 std::vector<Entry> FreshEntries() {
   std::vector<Entry> all;
-  for (const auto& list :
-       {MatmulFreshTerms(), MatmulFreshBits(), MatmulFreshPlaces(), ReduceFreshSums(), ReduceFreshKinds()}) {
+  for (const auto& list : {MatmulFreshTerms(), MatmulFreshBits(), MatmulFreshPlaces(), ReduceFreshSums(),
+                           ReduceFreshKinds(), SoftmaxFreshSums(), SoftmaxFreshFunctions()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;
