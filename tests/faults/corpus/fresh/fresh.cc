@@ -6,7 +6,8 @@ namespace corpus {
 std::vector<Entry> FreshEntries() {
   std::vector<Entry> all;
   for (const auto& list : {MatmulFreshTerms(), MatmulFreshBits(), MatmulFreshPlaces(), ReduceFreshSums(),
-                           ReduceFreshKinds(), SoftmaxFreshSums(), SoftmaxFreshFunctions()}) {
+                           ReduceFreshKinds(), SoftmaxFreshSums(), SoftmaxFreshFunctions(), AttentionFreshTiles(),
+                           AttentionFreshIndices(), AttentionFreshScores()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;
