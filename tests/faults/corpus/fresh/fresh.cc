@@ -7,7 +7,7 @@ std::vector<Entry> FreshEntries() {
   std::vector<Entry> all;
   for (const auto& list : {MatmulFreshTerms(), MatmulFreshBits(), MatmulFreshPlaces(), ReduceFreshSums(),
                            ReduceFreshKinds(), SoftmaxFreshSums(), SoftmaxFreshFunctions(), AttentionFreshTiles(),
-                           AttentionFreshIndices(), AttentionFreshScores()}) {
+                           AttentionFreshIndices(), AttentionFreshScores(), ConvFreshReads(), ConvFreshSums()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;
