@@ -5,9 +5,10 @@ namespace corpus {
 
 std::vector<Entry> FreshEntries() {
   std::vector<Entry> all;
-  for (const auto& list : {MatmulFreshTerms(), MatmulFreshBits(), MatmulFreshPlaces(), ReduceFreshSums(),
-                           ReduceFreshKinds(), SoftmaxFreshSums(), SoftmaxFreshFunctions(), AttentionFreshTiles(),
-                           AttentionFreshIndices(), AttentionFreshScores(), ConvFreshReads(), ConvFreshSums()}) {
+  for (const auto& list :
+       {MatmulFreshTerms(), MatmulFreshBits(), MatmulFreshPlaces(), ReduceFreshSums(), ReduceFreshKinds(),
+        SoftmaxFreshSums(), SoftmaxFreshFunctions(), AttentionFreshTiles(), AttentionFreshIndices(),
+        AttentionFreshScores(), ConvFreshReads(), ConvFreshSums(), FftFreshTwiddles(), FftFreshResults()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;
