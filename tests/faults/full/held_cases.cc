@@ -33,6 +33,9 @@ const std::vector<std::string> kMatmul = {
     "matmul/f32/m=128,n=128,k=64,batch=12,transb=1,alpha=0.125/fill=normal/seed=0",
     "matmul/bf16/m=8,n=1792,k=4096,transb=1/fill=normal/seed=0",
     "matmul/f32/m=197,n=768,k=768,bias=1/fill=normal/seed=0",
+    "matmul/f32/m=127,n=5,k=10/fill=normal/seed=0",
+    "matmul/i8-i8-i32/m=19,n=1,k=1,batch=8/fill=extremes/seed=0",
+    "matmul/i8-i8-i32/m=7,n=24,k=1,batch=8,transa=1,epilogue=rounded/fill=edges/seed=0",
 };
 
 const std::vector<std::string> kReduce = {
@@ -64,6 +67,9 @@ const std::vector<std::string> kReduce = {
     "reduce/f32/shape=4x2048x7x7,axes=2+3,kind=mean,keepdims=1/fill=normal/seed=0",
     "reduce/f32/shape=4x64x56x56,axes=0+2+3,kind=mean/fill=normal/seed=0",
     "reduce/f32/shape=2x128256,axes=1,kind=logsumexp/fill=normal/seed=0",
+    "reduce/f16/shape=3x95,axes=0+1,kind=mean/fill=normal/seed=0",
+    "reduce/bf16-i64/shape=2x31x29,axes=1,kind=argmin/fill=extremes/seed=0",
+    "reduce/f32-i64/shape=3x127x9,axes=0+1,kind=argmin/fill=edges/seed=0",
 };
 
 const std::vector<std::string> kSoftmax = {
@@ -99,6 +105,9 @@ const std::vector<std::string> kAttention = {
     "attention/f32/b=1,h=4,l=197,d=64/fill=normal/seed=0",
     "attention/f32/b=1,h=4,hkv=1,l=1,s=4096,d=128,causal=1/fill=normal/seed=0",
     "attention/f32/b=1,h=8,hkv=2,l=256,d=128,causal=1/fill=normal/seed=0",
+    "attention/f32/b=1,h=1,l=1,s=7,d=8/fill=normal/seed=0",
+    "attention/f32/b=3,h=1,l=17,s=19,d=1,scale=1,mask=bool/fill=normal/seed=0",
+    "attention/f32/b=2,h=4,hkv=2,l=17,s=33,d=20,dv=12,causal=1/fill=normal/seed=0",
 };
 
 const std::vector<std::string> kConv = {
@@ -128,6 +137,9 @@ const std::vector<std::string> kConv = {
     "conv/f32/n=1,c=80,o=384,i=300,k=3,pad=1,bias=1/fill=normal/seed=0",
     "conv/f16/n=1,c=2048,o=512,i=7x7,k=1x1/fill=normal/seed=0",
     "conv/bf16/n=1,c=3,o=768,i=224x224,k=16x16,stride=16,bias=1/fill=normal/seed=0",
+    "conv/f32/n=1,c=31,o=17,i=15,k=1/fill=normal/seed=0",
+    "conv/f32/n=1,c=1,o=2,i=1x128,k=7x7,stride=2,pad=3/fill=normal/seed=0",
+    "conv/i8-i8-i32/n=1,c=255,o=1,i=1x1,k=1x3,pad=3,dilation=2/fill=extremes/seed=0",
 };
 
 const std::vector<std::string> kFft = {

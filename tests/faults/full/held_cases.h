@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of suites default and conformance on which the held-back part of the corpus is shown to be what it says.
+// Cases of suites default and conformance on which the held-back and the fresh part of the corpus are shown to be what they say.
 #pragma once
 
 #include <string>

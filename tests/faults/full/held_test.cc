@@ -145,7 +145,7 @@ TEST_P(HeldBackPart, TheCasesAreOfTheSuites) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Corpus, HeldBackPart,
-                         testing::Combine(testing::Values(CorpusPart::kHeld),
+                         testing::Combine(testing::Values(CorpusPart::kHeld, CorpusPart::kFresh),
                                           testing::ValuesIn(kOperators)),
                          [](const auto& param) {
                            return std::string(Name(std::get<0>(param.param))) + "_" + std::get<1>(param.param);

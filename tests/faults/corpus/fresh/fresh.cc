@@ -8,7 +8,8 @@ std::vector<Entry> FreshEntries() {
   for (const auto& list :
        {MatmulFreshTerms(), MatmulFreshBits(), MatmulFreshPlaces(), ReduceFreshSums(), ReduceFreshKinds(),
         SoftmaxFreshSums(), SoftmaxFreshFunctions(), AttentionFreshTiles(), AttentionFreshIndices(),
-        AttentionFreshScores(), ConvFreshReads(), ConvFreshSums(), FftFreshTwiddles(), FftFreshResults()}) {
+        AttentionFreshScores(), ConvFreshReads(), ConvFreshSums(), FftFreshTwiddles(), FftFreshResults(),
+        FreshProducts(), FreshNetworks(), FreshTransforms()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;
