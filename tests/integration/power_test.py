@@ -150,16 +150,16 @@ class Parts(unittest.TestCase):
 class HeldPart(unittest.TestCase):
     ARGS = Parts.ARGS
 
-    def test_the_corpus_is_tuned_and_held(self):
+    def test_the_corpus_is_tuned_held_and_fresh(self):
         parts = {part: json.loads(run(*self.ARGS, "--seeds", "1", "--filter", "*shape=64x300*kind=mean*", "--part", part).stdout)
-                 for part in ("tuned", "held", "all")}
+                 for part in ("tuned", "held", "fresh", "all")}
         for part, data in parts.items():
             self.assertEqual((data["part"], data["could_not_run"]), (part, []))
             self.assertGreater(data["cases"], 0)
         for count in ("legal_tensors", "all_pairs"):
             counts = {part: data["assay"][count] for part, data in parts.items()}
             self.assertGreater(min(counts.values()), 0)
-            self.assertEqual(counts["tuned"] + counts["held"], counts["all"], count)
+            self.assertEqual(counts["tuned"] + counts["held"] + counts["fresh"], counts["all"], count)
 
 
 class Table(unittest.TestCase):
