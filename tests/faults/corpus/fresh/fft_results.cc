@@ -44,7 +44,10 @@ std::vector<Entry> ResultFaults() {
               []<class T>(Line<T>& y) {
                 for (size_t i = (y.size() + 1) / 2; i < y.size(); ++i) y[i] = y[i].Conjugate();
               }),
-      Results("fault.last-result-but-one-lost", IsComplex, []<class T>(Line<T>& y) { y[y.size() - 2] = {}; }),
+      Results("fault.last-result-but-one-lost", IsComplex,
+              []<class T>(Line<T>& y) {
+                if (y.size() > 1) y[y.size() - 2] = {};
+              }),
       Results("fault.first-result-loses-a-share-of-last", IsComplex,
               []<class T>(Line<T>& y) { y[0] = y[0] - y[y.size() - 1] * (T{1} / 8); }),
       Halves("fault.last-bin-repeats-first", IsReal, []<class T>(Line<T>& y, int64_t) { y.back() = y[0]; }),
