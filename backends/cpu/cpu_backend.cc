@@ -85,7 +85,7 @@ constexpr plugin::Row<plugin::HostDevice> kRows[] = {
     RowOf<Quantize<false>>("quantize", "divide"),
     RowOf<Quantize<true>>("quantize", "reciprocal"),
     RowOf<Dequantize<false>>("dequantize", "difference"),
-    RowOf<Dequantize<true>>("dequantize", "products"),
+    RowOf<Dequantize<true>>("dequantize", "table"),
     RowOf<Selection<false>>("top_k", "sort"),
     RowOf<Selection<true>>("top_k", "heap"),
     RowOf<Selection<false>>("sort", "stable"),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -67,25 +68,31 @@ class Quantize : Scaled {
   bool integers_;
 };
 
-// (q - zero) scale, or q scale - zero scale with a product that a kernel would keep for each scale.
-template <bool kDistributed>
+// (q - zero) scale, computed for each element, or once for each code and then looked up.
+template <bool kLookedUp>
 class Dequantize : Scaled {
  public:
   using Scaled::IgnoreShapes, Scaled::Leads;
   static constexpr int kMath = 0;
   static bool Takes(const plugin::OpDesc& op) {
     const plugin::DType out = op.outputs()[0].dtype;
-    return op.inputs()[0].dtype == plugin::kI8 && op.inputs()[1].dtype == plugin::kF32 &&
+    const bool has_table = !kLookedUp || op.AttrString("per") != "column";
+    return has_table && op.inputs()[0].dtype == plugin::kI8 && op.inputs()[1].dtype == plugin::kF32 &&
            op.inputs()[2].dtype == plugin::kI8 && plugin::IsFloat(out) && !(out == plugin::kF64);
   }
   explicit Dequantize(const plugin::OpDesc& op) : Scaled(op) {}
 
   template <class Acc>
   void Line(const Lines<Acc>& x, std::span<Acc> y) const {
-    const bool shared = x[1].size() == 1;
-    for (size_t i = 0; i < y.size(); ++i) {
-      const Acc scale = x[1][shared ? 0 : i], zero = x[2][shared ? 0 : i];
-      y[i] = kDistributed ? x[0][i] * scale - zero * scale : (x[0][i] - zero) * scale;
+    if constexpr (kLookedUp) {
+      std::array<Acc, 256> values;
+      for (int code = 0; code < 256; ++code) values[code] = (static_cast<Acc>(code - 128) - x[2][0]) * x[1][0];
+      for (size_t i = 0; i < y.size(); ++i) y[i] = values[static_cast<size_t>(x[0][i] + 128)];
+    } else {
+      const bool shared = x[1].size() == 1;
+      for (size_t i = 0; i < y.size(); ++i) {
+        y[i] = (x[0][i] - x[2][shared ? 0 : i]) * x[1][shared ? 0 : i];
+      }
     }
   }
 };

@@ -39,14 +39,6 @@ bool EndsInfinities(const Node& node) {
   return node.kind == Kind::kMap && node.function == Function::kExp;
 }
 
-NodeError::Symbol& SymbolOf(NodeError& error, const NodeError::Symbol& like, int64_t n) {
-  for (NodeError::Symbol& symbol : error.symbols) {
-    if (symbol.id == like.id) return symbol;
-  }
-  error.symbols.push_back({like.id, like.axes, std::vector<double>(static_cast<size_t>(n))});
-  return error.symbols.back();
-}
-
 }  // namespace
 
 double ErrorRules::Of(Rounding rounding) const {
@@ -81,11 +73,30 @@ Propagation::Propagation(const BlockPlan& plan, const ErrorRules& rules)
 void Propagation::Begin(int64_t lanes) {
   lanes_ = lanes;
   for (NodeError& error : errors_) {
-    error.symbols.clear();
+    ClearSymbols(error);
     error.r.clear();
     error.reach.clear();
     error.zero = true;
   }
+}
+
+void Propagation::ClearSymbols(NodeError& error) {
+  for (NodeError::Symbol& symbol : error.symbols) spare_.push_back(std::move(symbol.g));
+  error.symbols.clear();
+}
+
+NodeError::Symbol& Propagation::SymbolOf(NodeError& error, const NodeError::Symbol& like, int64_t n) {
+  for (NodeError::Symbol& symbol : error.symbols) {
+    if (symbol.id == like.id) return symbol;
+  }
+  std::vector<double> g;
+  if (!spare_.empty()) {
+    g = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  g.assign(static_cast<size_t>(n), 0);
+  error.symbols.push_back({like.id, like.axes, std::move(g)});
+  return error.symbols.back();
 }
 
 const double* Propagation::Zeros(int64_t n) {
@@ -200,7 +211,7 @@ void Propagation::Finish(int node, std::span<const double> v, NodeError& error) 
     most = *std::ranges::max_element(error.reach);
   }
   error.zero = most == 0;
-  if (error.zero) error.symbols.clear();
+  if (error.zero) ClearSymbols(error);
 }
 
 void Propagation::AddRounding(const Node& node, const MapStep& step, const Operands& reach, NodeError& error) {

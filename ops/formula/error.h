@@ -111,6 +111,8 @@ class Propagation {
  private:
   const Node& NodeAt(int node) const { return plan_->graph().At(node); }
   double LeastOf(const Node& node) const;
+  NodeError::Symbol& SymbolOf(NodeError& error, const NodeError::Symbol& like, int64_t n);  // zeros where it is new
+  void ClearSymbols(NodeError& error);
   const double* Zeros(int64_t n);
   const double* Expanded(const std::vector<double>& array, const Expansion& expansion, int slot, int64_t n);
   void AddRounding(const Node& node, const MapStep& step, const Operands& reach, NodeError& error);
@@ -133,6 +135,7 @@ class Propagation {
   std::vector<bool> last_;  // nodes that nothing is computed from, or nothing but what their overflow leaves alone
   int64_t lanes_ = 1;
   std::vector<double> zeros_;
+  std::vector<std::vector<double>> spare_;  // of symbols that are gone: memory that the kernel need not clear again
   std::vector<double> scratch_[12];
 };
 
