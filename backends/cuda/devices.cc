@@ -23,7 +23,8 @@ gpu::Traits Describe(int index, const cudaDeviceProp& properties) {
   t.cache_bytes = properties.l2CacheSize > 0 ? static_cast<uint64_t>(properties.l2CacheSize) : 0;
   t.units = properties.multiProcessorCount;
   t.SetUnit<gpu::NvidiaLayout>(TensorCoreAccumulator(t.major, 16));
-  t.exp_ulp = 2, t.tanh_ulp = 2;  // CUDA C++ Programming Guide, "Mathematical Functions", without -use_fast_math
+  // CUDA C++ Programming Guide, "Mathematical Functions", without -use_fast_math
+  t.exp_ulp = 2, t.tanh_ulp = 2, t.erf_ulp = 2;
   return t;
 }
 

@@ -5,6 +5,7 @@
 
 #include "backends/gpu/device/attention_params.h"
 #include "backends/gpu/device/conv_params.h"
+#include "backends/gpu/device/elementwise_params.h"
 #include "backends/gpu/device/fft_params.h"
 #include "backends/gpu/device/line_params.h"
 #include "backends/gpu/device/matmul_params.h"
@@ -29,6 +30,8 @@ void LaunchFinishReduce(Tag x, const ReduceParams& params, void* stream);
 void LaunchSoftmax(Tag x, bool online, const SoftmaxParams& params, void* stream);
 
 void LaunchLines(LineKernel kernel, bool wide, const LineParams& params, void* stream);
+
+void LaunchPoints(bool wide, const PointParams& params, void* stream);
 
 void LaunchAttentionScores(Tag q, const AttentionParams& params, void* stream);
 void LaunchAttentionWeights(Tag q, const AttentionParams& params, void* stream);

@@ -23,7 +23,7 @@ struct Traits {
   int waves = 0;                                                 // of a block that makes a product on them
   std::string unit_accumulator = "acc=f32";                      // of them, as a contract says it
   bool device_clock = true;                                      // events tell the device's own time
-  double exp_ulp = 2, tanh_ulp = 2;                              // of exp and log, and of tanh, in the vendor's table
+  double exp_ulp = 2, tanh_ulp = 2, erf_ulp = 2;                 // exp_ulp: of log too; in the vendor's table
 
   int ProductThreads() const { return waves * lanes; }
   // Matrix units whose kernels are compiled with this layout (device/unit_layout.h), which says how they are launched.

@@ -48,8 +48,9 @@ gpu::Traits Describe(int index, const hipDeviceProp_t& properties) {
   t.memory_bytes = properties.totalGlobalMem, t.shared_bytes = properties.sharedMemPerBlock;
   t.cache_bytes = properties.l2CacheSize > 0 ? static_cast<uint64_t>(properties.l2CacheSize) : 0;
   t.units = properties.multiProcessorCount;
-  t.grid_threads = UINT32_MAX;    // of every launch of HIP (hip_runtime_api.h, hipModuleLaunchKernel)
-  t.exp_ulp = 3, t.tanh_ulp = 5;  // ROCm's device libraries keep OpenCL's limits
+  t.grid_threads = UINT32_MAX;  // of every launch of HIP (hip_runtime_api.h, hipModuleLaunchKernel)
+  // ROCm's device libraries keep OpenCL's limits.
+  t.exp_ulp = 3, t.tanh_ulp = 5, t.erf_ulp = 16;
   if (t.architecture == "gfx90a") {
     // CDNA 2 adds pairs to nearest in f32, and flushes subnormals of operands and results.
     t.SetUnit<gpu::CdnaLayout>("acc=f32;ftz=all");

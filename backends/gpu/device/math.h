@@ -26,6 +26,12 @@ GPU_DEVICE float Tanh(float x) {
 GPU_DEVICE double Tanh(double x) {
   return tanh(x);
 }
+GPU_DEVICE float Erf(float x) {
+  return erff(x);
+}
+GPU_DEVICE double Erf(double x) {
+  return erf(x);
+}
 GPU_DEVICE float SquareRoot(float x) {
   return sqrtf(x);
 }

@@ -11,6 +11,7 @@ std::vector<Traits> TheHost() {
   Traits t;
   t.device_type = ASSAY_DEVICE_CPU, t.architecture = t.name = "host", t.driver = "none";
   t.memory_bytes = uint64_t{1} << 32, t.device_clock = false;
+  t.tanh_ulp = 4;  // glibc's
   t.SetUnit<PlainLayout>("acc=f32");
   return {t};
 }
