@@ -91,7 +91,8 @@ class Loop {
         ahead_(cases_, settings.tier, settings.store) {
     folder.SetWait({.say = [&settings](const std::string& text) { settings.observer->Noted(text); },
                     .gives_up = settings.runner.interrupted});
-    for (const Device& device : devices) {
+    for (size_t lane = 0; lane < queues_.lanes(); ++lane) {
+      const Device& device = queues_.DeviceOf(lane);
       if (device.session) device.session->EndWhen(settings.runner.interrupted);
     }
     if (settings.resumed) Restore(*settings.resumed);
@@ -214,13 +215,17 @@ class Loop {
     settings_.observer->Noted(data.unsaved + ", or use --no-store");
   }
 
-  // All devices at once, as far as there are threads and memory. Keeps what is final at once.
+  bool IsTimed(const CaseAtWork& work) const { return settings_.runner.perf_time_s > 0 && cases_[work.index].timed; }
+
+  // All devices at once, as far as there are threads and memory, and of cases that are not timed several on one device
+  // that has the workers. Keeps what is final at once.
   void JudgeAll(std::deque<CaseAtWork>& group) {
-    size_t at_once = devices_.size();
+    const bool beside = std::ranges::none_of(group, [&](const CaseAtWork& work) { return IsTimed(work); });
+    size_t at_once = beside ? queues_.lanes() : devices_.size();
     for (const CaseAtWork& work : group) at_once = std::min(at_once, DevicesAtOnce(work.data.problem, at_once));
     std::mutex mutex;  // guards what is not of one device alone
     std::vector<size_t> left(group.size(), devices_.size());
-    queues_.ForEach(at_once, group.size(), [&](size_t item, size_t device) {
+    const auto judge = [&](size_t item, size_t lane) {
       if (settings_.runner.interrupted()) return;
       CaseAtWork& work = group[item];
       {
@@ -229,19 +234,31 @@ class Loop {
         TellProgress(group[0].index + ended, cases_[work.index].spec.Id());
       }
       try {
-        JudgeOnDevice(work, device, mutex);
+        JudgeOnDevice(work, lane, mutex);
       } catch (const std::exception& e) {
         const std::lock_guard lock(mutex);
         work.broken = DescribeException(e);
       }
       const std::lock_guard lock(mutex);
       --left[item];
-    });
+    };
+    queues_.ForEach(at_once, group.size(), judge, beside);
+    worked_beside_ = worked_beside_ || beside;
   }
 
-  // `mutex` guards the case's list of what is to be timed.
-  void JudgeOnDevice(CaseAtWork& work, size_t index, std::mutex& mutex) {
-    const Device& device = devices_[index];
+  // Threads of workers that are not timed may still wait for work by spinning.
+  void AwaitThoseBeside() {
+    constexpr double kMost = 0.2;
+    for (size_t lane = devices_.size(); worked_beside_ && lane < queues_.lanes(); ++lane) {
+      queues_.DeviceOf(lane).session->AwaitIdle(kMost);
+    }
+    worked_beside_ = false;
+  }
+
+  // `mutex` guards the case's list of what is to be timed, and the health of devices.
+  void JudgeOnDevice(CaseAtWork& work, size_t lane, std::mutex& mutex) {
+    const Device& device = queues_.DeviceOf(lane);
+    const size_t index = queues_.IndexOf(lane);
     if (IsDone(work.index, device)) return;
     const Problem& problem = work.data.problem;
     RecordPlace place{work.index, index};
@@ -249,22 +266,25 @@ class Loop {
     const std::string& op = problem.spec.op;
     const auto done = [&](Attempt attempt) {
       if (attempt.interrupted) return;  // it is missing
+      std::unique_lock lock(mutex);
       health.Note(op, HowItEnded(attempt));
       if (EndedWithItsWorker(device, attempt)) {
-        const std::lock_guard lock(mutex);
         work.ended.push_back({place, std::move(attempt)});
-      } else if (settings_.runner.perf_time_s > 0 && cases_[work.index].timed && MayBeTimed(attempt)) {
+      } else if (IsTimed(work) && MayBeTimed(attempt)) {
         if (IsLarge(problem)) attempt.outputs.clear();  // their hash tells equal bits too
-        const std::lock_guard lock(mutex);
         work.untimed.push_back({place, std::move(attempt)});
       } else {
+        lock.unlock();
         kept_.Add(place, std::move(attempt));
       }
       ++place.implementation;
       if (IsLarge(problem)) ReturnFreedMemory();
     };
     try {
-      const std::string why_not = health.WhySetAside(op);
+      const std::string why_not = [&] {
+        const std::lock_guard lock(mutex);
+        return health.WhySetAside(op);
+      }();
       const std::optional<Device> aside = why_not.empty() ? std::nullopt : std::optional(SetAside(device, why_not));
       work.runner.Judge(aside ? *aside : device, done, [&](const std::vector<std::string>& names) {
         kept_.Add(Offer{cases_[work.index].spec.Id(), device.backend, device.device.name, names});
@@ -311,6 +331,7 @@ class Loop {
     std::vector<Untimed>& untimed = work.untimed;
     const auto name = [this](const Untimed& u) { return TurnOf(u.attempt); };
     ShuffleSideBySide(untimed, name, random_);
+    if (!untimed.empty()) AwaitThoseBeside();
     // Nothing else may run while timing.
     while (!untimed.empty() && ahead_.Await(settings_.runner.interrupted)) {
       std::vector<CaseRunner::Timed> group;
@@ -440,6 +461,7 @@ class Loop {
   DeviceQueues queues_;
   CasesAhead ahead_;
   bool said_unsaved_ = false;
+  bool worked_beside_ = false;  // further workers, since they were last waited for
   std::vector<TimedResult> timed_;
   std::set<size_t> lost_devices_;          // in further rounds
   std::string lost_;                       // how the first of them was

@@ -22,7 +22,7 @@ from program import ASSAY, CASE, Cli, PLUGIN
 
 OTHER_CASE = "matmul/f32/m=5,n=3,k=7/fill=normal/seed=0"
 HANGING = ("--case", CASE, "--case", OTHER_CASE, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok,hang",
-           "--no-perf", "--progress", "none")
+           "--no-perf", "--progress", "none", "--jobs", "1")
 
 
 def is_alive(pid):

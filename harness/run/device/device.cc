@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "harness/base/glob.h"
+#include "harness/base/parallel.h"
 #include "harness/base/profile.h"
 #include "harness/base/whole_file.h"
 #include "harness/data/tensor.h"
@@ -40,6 +41,25 @@ std::shared_ptr<WorkerSession> OpenSession(const PluginCandidate& candidate, con
   options.call_timeout_s = timeout_s;
   options.prepare_timeout_s = 5 * timeout_s;
   return std::make_shared<WorkerSession>(std::move(options));
+}
+
+// Of a device: a core for each beside those of the harness, which judges what they compute.
+size_t FurtherWorkers() {
+  constexpr int kMost = 3;
+  return static_cast<size_t>(std::min(ThreadCount() / 2, kMost));
+}
+
+std::vector<const Session*> SessionsOf(const Device& device) {
+  std::vector<const Session*> all;
+  if (device.session) all.push_back(device.session.get());
+  for (const auto& session : device.beside) all.push_back(session.get());
+  return all;
+}
+
+LibraryPaths LoadedLibrariesOf(const Device& device) {
+  LibraryPaths all;
+  for (const Session* session : SessionsOf(device)) all.merge(session->LoadedLibraries());
+  return all;
 }
 
 std::string PluginArgument(const PluginCandidate& candidate) {
@@ -113,9 +133,15 @@ void AppendDevices(const PluginCandidate& candidate, const BackendOptions& optio
     }
     device.device_index = static_cast<uint32_t>(i);
     device.selector = listed.size() > 1 ? fmt::format("{}:{}", device.backend, i) : device.backend;
-    const auto session = i == 0 ? describing : OpenSession(candidate, options, python);
-    session->NameDevice(fmt::format("{} ({})", device.selector, device.device.name));
-    device.session = session;
+    const auto named = [&](std::shared_ptr<WorkerSession> session) {
+      session->NameDevice(fmt::format("{} ({})", device.selector, device.device.name));
+      return session;
+    };
+    device.session = named(i == 0 ? describing : OpenSession(candidate, options, python));
+    device.beside.clear();
+    while (device.device.IsHost() && python == nullptr && device.beside.size() < FurtherWorkers()) {
+      device.beside.push_back(named(OpenSession(candidate, options, python)));
+    }
     devices.push_back(device);
   }
 }
@@ -251,7 +277,7 @@ nlohmann::ordered_json DescribeDevice(const Device& c) {
   out["memory_bytes"] = c.device.memory_bytes;
   out["properties"] = c.device.properties;
   out["sandbox"] = c.sandbox;
-  if (const LibraryPaths loaded = c.session->LoadedLibraries(); !loaded.empty()) out["loaded_libraries"] = loaded;
+  if (const LibraryPaths loaded = LoadedLibrariesOf(c); !loaded.empty()) out["loaded_libraries"] = loaded;
   return out;
 }
 
@@ -260,7 +286,7 @@ std::string UnnamedLibrariesText(const std::vector<Device>& devices) {
   for (const Device& c : devices) {
     if (!c.session) continue;
     const std::string& named = c.description.library_version;
-    const std::string libraries = UnnamedLibraries(c.session->LoadedLibraries(), named);
+    const std::string libraries = UnnamedLibraries(LoadedLibrariesOf(c), named);
     if (libraries.empty()) continue;
     text += fmt::format("{}The worker of {} has loaded {}, which its library_version ('{}') does not name.",
                         text.empty() ? "" : " ", c.selector, libraries, named);
@@ -271,7 +297,8 @@ std::string UnnamedLibrariesText(const std::vector<Device>& devices) {
 std::string DescribeCrashesAtEnd(const std::vector<Device>& devices) {
   std::string text;
   for (const Device& c : devices) {
-    const std::string how = c.session ? c.session->CrashAtEnd() : "";
+    std::string how;
+    for (const Session* session : SessionsOf(c)) how = how.empty() ? session->CrashAtEnd() : how;
     if (how.empty()) continue;
     text += fmt::format(
         "{}A worker of {} {} when it ended, after its last answer; see what the plugin's libraries do at exit (assay "

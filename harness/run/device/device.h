@@ -27,6 +27,9 @@ struct Device {
   std::string problem;  // why it cannot be used; "" when it can
   Outcome problem_outcome = Outcome::kUnavailable;
   std::shared_ptr<Session> session;  // of this device alone; null when there is a problem
+  // Further workers of it, for what is judged and not timed: the host's processor has room for several, and of another
+  // device nothing is known. Not of files of kernels, whose imports take long and much memory.
+  std::vector<std::shared_ptr<Session>> beside;
 };
 
 // Every plugin candidate and device, usable or not; --backend and --device select. In the order of --backend; without

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "harness/base/profile.h"
@@ -12,20 +13,26 @@
 
 namespace assay {
 
-DeviceQueues::DeviceQueues(const std::vector<Device>& devices, size_t most_at_once) {
-  for (const Device& device : devices) {
-    queues_.push_back({.session = device.session});
-    if (device.session) device.session->ShareTime(time_);
+DeviceQueues::DeviceQueues(const std::vector<Device>& devices, size_t most_at_once) : queues_(devices.size()) {
+  for (size_t i = 0; i < devices.size(); ++i) lanes_.push_back({devices[i], i});
+  for (size_t i = 0; i < devices.size(); ++i) {
+    for (const std::shared_ptr<Session>& session : devices[i].beside) {
+      lanes_.push_back({devices[i], i});
+      lanes_.back().device.session = session;
+    }
   }
-  while (threads_.size() + 1 < std::min(most_at_once, queues_.size())) {
+  for (const Lane& lane : lanes_) {
+    if (lane.device.session) lane.device.session->ShareTime(time_);
+  }
+  while (threads_.size() + 1 < std::min(most_at_once, lanes_.size())) {
     threads_.emplace_back([this, number = threads_.size() + 2] { Help(number); });
   }
 }
 
 DeviceQueues::~DeviceQueues() {
   std::vector<std::thread> ends;  // at once: one that does not end is waited for
-  for (const Queue& queue : queues_) {
-    if (queue.session) ends.emplace_back([&queue] { queue.session->Restart(); });
+  for (const Lane& lane : lanes_) {
+    if (lane.device.session) ends.emplace_back([&lane] { lane.device.session->Restart(); });
   }
   for (std::thread& end : ends) end.join();
   {
@@ -36,18 +43,19 @@ DeviceQueues::~DeviceQueues() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void DeviceQueues::ForEach(size_t at_once, size_t cases, const Work& work) {
+void DeviceQueues::ForEach(size_t at_once, size_t cases, const Work& work, bool beside) {
   std::unique_lock lock(mutex_);
   work_ = &work;
   at_once_ = std::clamp<size_t>(at_once, 1, threads_.size() + 1);
+  used_lanes_ = beside ? lanes_.size() : queues_.size();
   cases_ = cases;
   left_ = cases * queues_.size();
   thrown_ = nullptr;
   for (Queue& queue : queues_) queue.next = 0;
   changed_.notify_all();
   while (left_ > 0 || running_ > 0) {
-    if (Queue* const queue = NextQueue(); queue != nullptr) {
-      Serve(*queue, lock);
+    if (Lane* const lane = NextLane(); lane != nullptr) {
+      Serve(*lane, lock);
     } else {
       const Span span(Phase::kWait);
       changed_.wait(lock);
@@ -60,21 +68,22 @@ void DeviceQueues::Help(size_t number) {
   const ProfiledThread thread(fmt::format("devices {}", number));
   std::unique_lock lock(mutex_);
   for (;;) {
-    Queue* queue = nullptr;
-    changed_.wait(lock, [&] { return stop_ || (queue = NextQueue()) != nullptr; });
+    Lane* lane = nullptr;
+    changed_.wait(lock, [&] { return stop_ || (lane = NextLane()) != nullptr; });
     if (stop_) return;
-    Serve(*queue, lock);
+    Serve(*lane, lock);
   }
 }
 
-// Of the queues that nobody serves, that with most left to do: so they end at about the same time. Null where enough
-// are served.
-DeviceQueues::Queue* DeviceQueues::NextQueue() {
-  Queue* longest = nullptr;
+// Of the lanes that nobody serves, that whose device has most left to do: so they end at about the same time. A
+// device's own worker comes before those beside it. Null where enough are served.
+DeviceQueues::Lane* DeviceQueues::NextLane() {
+  Lane* longest = nullptr;
   if (left_ == 0 || running_ >= at_once_) return longest;
-  for (Queue& queue : queues_) {
-    if (queue.running || queue.next == cases_) continue;
-    if (longest == nullptr || LeftSeconds(queue) > LeftSeconds(*longest)) longest = &queue;
+  for (Lane& lane : std::span(lanes_).first(used_lanes_)) {
+    const Queue& queue = queues_[lane.queue];
+    if (lane.running || queue.next == cases_) continue;
+    if (longest == nullptr || LeftSeconds(queue) > LeftSeconds(queues_[longest->queue])) longest = &lane;
   }
   return longest;
 }
@@ -85,18 +94,19 @@ double DeviceQueues::LeftSeconds(const Queue& queue) const {
   return static_cast<double>(cases_ - queue.next) * queue.busy_s / static_cast<double>(queue.calls);
 }
 
-void DeviceQueues::Serve(Queue& queue, std::unique_lock<std::mutex>& lock) {
-  queue.running = true;
+void DeviceQueues::Serve(Lane& lane, std::unique_lock<std::mutex>& lock) {
+  Queue& queue = queues_[lane.queue];
+  lane.running = true;
   ++running_;
   --left_;
   const size_t item = queue.next++;
-  const auto device = static_cast<size_t>(&queue - queues_.data());
+  const auto number = static_cast<size_t>(&lane - lanes_.data());
   lock.unlock();
   const Stopwatch watch;
   std::exception_ptr thrown;
   try {
     const SharedTime::AtWork at_work(*time_);
-    (*work_)(item, device);
+    (*work_)(item, number);
   } catch (...) {
     thrown = std::current_exception();
   }
@@ -104,7 +114,7 @@ void DeviceQueues::Serve(Queue& queue, std::unique_lock<std::mutex>& lock) {
   queue.busy_s += watch.Seconds();
   ++queue.calls;
   if (thrown && !thrown_) thrown_ = thrown;
-  queue.running = false;
+  lane.running = false;
   --running_;
   changed_.notify_all();
 }

@@ -63,6 +63,44 @@ TEST(DeviceQueues, ADeviceGoesOnToItsNextCaseWhileAnotherIsStillAtWork) {
   EXPECT_THAT(of[1], ElementsAre(0, 1, 2));
 }
 
+// A device with one further worker.
+Device DeviceWithTwoWorkers() {
+  Device device;
+  device.session = std::make_shared<WorkerSession>(SessionOptions());
+  device.beside = {std::make_shared<WorkerSession>(SessionOptions())};
+  return device;
+}
+
+TEST(DeviceQueues, FurtherWorkersTakeCasesOfTheirDevice) {
+  const std::vector<Device> devices = {DeviceWithTwoWorkers()};
+  DeviceQueues queues(devices, 2);
+  ASSERT_EQ(queues.lanes(), 2U);
+  EXPECT_EQ(queues.IndexOf(1), 0U);
+  EXPECT_EQ(queues.DeviceOf(1).session, devices[0].beside[0]);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<size_t> begun, lanes;
+  // Each case ends only when both have begun.
+  queues.ForEach(2, 2, [&](size_t item, size_t lane) {
+    std::unique_lock lock(mutex);
+    begun.push_back(item), lanes.push_back(lane);
+    changed.notify_all();
+    EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return begun.size() == 2; }));
+  });
+  EXPECT_THAT(begun, UnorderedElementsAre(0, 1));
+  EXPECT_THAT(lanes, UnorderedElementsAre(0, 1));
+}
+
+TEST(DeviceQueues, FurtherWorkersAreLeftOutWhereTheyAreNotWanted) {
+  const std::vector<Device> devices = {DeviceWithTwoWorkers()};
+  DeviceQueues queues(devices, 2);
+  std::vector<size_t> lanes;
+  const auto note = [&](size_t, size_t lane) { lanes.push_back(lane); };
+  queues.ForEach(2, 3, note, false);
+  queues.ForEach(1, 2, note);
+  EXPECT_THAT(lanes, ElementsAre(0, 0, 0, 0, 0));
+}
+
 TEST(DeviceQueues, OneAtATimeIsInOrder) {
   const std::vector<Device> devices = ThreeDevices();
   DeviceQueues queues(devices, 2);
