@@ -69,6 +69,10 @@ std::vector<std::string> RunNotes(const std::vector<Record>& records, const std:
   if (EnvironmentValue(environment, "interrupted") == "true") {
     notes.emplace_back("The run was interrupted before its end.");
   }
+  if (const std::string failures = EnvironmentValue(environment, "stopped_at_failures"); !failures.empty()) {
+    notes.push_back(
+        fmt::format("The run was told to stop at {} (--maxfail) and did; what is missing was not run.", failures));
+  }
   if (const std::string absent = EnvironmentValue(environment, "required_absent"); !absent.empty()) {
     notes.push_back(fmt::format("Nothing ran. Required and absent: {}.", absent));
   }

@@ -38,6 +38,10 @@ Status WriteMeasured(const BegunRun& run, const LoopResult& result) {
   const std::vector<Device>& devices = run.devices();
   nlohmann::ordered_json environment = run.environment;
   if (result.interrupted) environment[kInterruptedKey] = true;
+  if (result.stopped) {
+    const size_t most = run.settings.most_failures;
+    environment[kStoppedKey] = fmt::format("{} failure{}", most, most == 1 ? "" : "s");
+  }
   if (!result.lost.empty()) environment[kDeviceLostKey] = result.lost;
   environment["backends"] = DescribeDevices(devices);
   if (const std::string unnamed = UnnamedLibrariesText(devices); !unnamed.empty()) {
@@ -85,8 +89,17 @@ int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& 
                                                 "goes on",
                                                 folder.path().string()));
   }
+  if (result.stopped) {
+    std::fflush(stdout);
+    Note(
+        fmt::format("stopped at {} (--maxfail): what had not run yet is listed as missing. The same command with --out "
+                    "{} --resume goes on",
+                    options.most_failures == 1 ? "a failure" : fmt::format("{} failures", options.most_failures),
+                    folder.path().string()));
+  }
   ExitFlags flags;
   flags.interrupted = result.interrupted;
+  flags.stopped = result.stopped;
   flags.device_lost = !result.lost.empty();
   flags.strict = options.strict;
   const int code = ExitCodeOfRecords(records, flags);

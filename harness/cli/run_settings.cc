@@ -97,6 +97,7 @@ LoopSettings LoopSettingsFor(const RunOptions& options, const Plan& plan, const 
   settings.expectations = expectations.rules;
   settings.tier = options.tier;
   settings.rounds = options.perf ? options.rounds : 1;
+  settings.most_failures = static_cast<size_t>(options.most_failures);
   settings.set_aside_after = static_cast<size_t>(options.set_aside_after);
   // One more than there are threads: one device or another compiles a kernel in one thread, or waits for its hardware.
   settings.devices_at_once = static_cast<size_t>(options.jobs > 0 ? options.jobs : ThreadCount() + 1);

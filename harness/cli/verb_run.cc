@@ -37,7 +37,7 @@ std::string TimingOptionsGiven(const CLI::App& verb, const RunOptions& options) 
 
 // A line that the user wrote and that meant nothing here may be a slip.
 void NoteUnusedRules(const ExpectationSet& expectations, const LoopResult& result) {
-  if (expectations.shipped || result.interrupted) return;
+  if (expectations.shipped || result.interrupted || result.stopped) return;
   const std::vector<std::string> unused = FindUnusedRules(expectations.rules, result.records);
   if (!unused.empty()) Note(fmt::format("expectations about no result of this run: {}", fmt::join(unused, ", ")));
 }
@@ -123,6 +123,10 @@ void AddRunVerb(CLI::App& app, Action& action) {
   AddBackend(*verb, o->backend);
   AddImplementations(*verb, o->backend);
   AddSetAside(*verb, *o);
+  AddNumber<int>(*verb, "--maxfail", o->most_failures, {1, 1'000'000},
+                 "stop the run once so many results have failed; --resume goes on with the rest");
+  verb->add_flag_callback(
+      "--fail-fast", [o] { o->most_failures = 1; }, "--maxfail 1");
   verb->add_flag(
       "--resume", o->resume,
       "continue the run in --out, which was killed, interrupted or without room, with the same options: what "

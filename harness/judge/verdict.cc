@@ -70,6 +70,7 @@ int ExitCode(std::span<const Verdict> verdicts, const ExitFlags& flags) {
   if (flags.required_backend_absent) code = Worse(code, 5);
   if (flags.unexpected_pass || (flags.strict && (flags.suspects || flags.invalid_times))) code = Worse(code, 1);
   for (const Verdict verdict : verdicts) {
+    if (flags.stopped && verdict == Verdict::kMissing) continue;
     code = Worse(code, kVerdicts[static_cast<size_t>(verdict)].exit_code);
     if (flags.strict && verdict == Verdict::kInconclusive) code = Worse(code, 1);
   }

@@ -44,6 +44,7 @@ std::string_view Name(ResultClass result_class);  // "within_class"; "none"
 
 struct ExitFlags {
   bool interrupted = false;
+  bool stopped = false;  // at the first failures, as the user asked: what is missing is no failure of its own
   bool usage_error = false;
   bool required_backend_absent = false;
   bool strict = false;           // inconclusive and suspect fail, and times that cannot be true

@@ -64,6 +64,7 @@ struct RunOptions {
   std::string sweep;                              // KEY=VALUES, see ParseSweep
   int rounds = 1;
   int set_aside_after = 8;  // results in a row that end with their worker; 0: never
+  int most_failures = 0;    // after which the run stops; 0: never
   bool strict = false;
   std::vector<std::string> expectations;  // files; empty: the shipped ones
   std::string relations = "quick";        // all | quick | none

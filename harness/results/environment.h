@@ -7,9 +7,10 @@
 
 namespace assay {
 
-// Keys of environment.json that say how a run ended: by its user, before it began, without a backend that it needs, or
-// with a device that went away after it had given its verdicts.
+// Keys of environment.json that say how a run ended: by its user, at its first failures, before it began, without a
+// backend that it needs, or with a device that went away after it had given its verdicts.
 inline constexpr const char* kInterruptedKey = "interrupted";
+inline constexpr const char* kStoppedKey = "stopped_at_failures";
 inline constexpr const char* kStrictKey = "strict";
 inline constexpr const char* kRequiredAbsentKey = "required_absent";
 inline constexpr const char* kDeviceLostKey = "device_lost";

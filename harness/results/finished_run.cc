@@ -30,6 +30,7 @@ void ReadEnding(const fs::path& dir, FinishedRun& run) {
   const nlohmann::json environment = ParseJson(ReadWholeFile(dir / "environment.json").value_or(""));
   if (!environment.is_object()) return;
   run.interrupted = environment.value(kInterruptedKey, nlohmann::json()) == true;
+  run.stopped = environment.contains(kStoppedKey);
   run.strict = environment.value(kStrictKey, nlohmann::json()) == true;
   run.device_lost = environment.contains(kDeviceLostKey);
   const auto absent = environment.find(kRequiredAbsentKey);
@@ -41,6 +42,7 @@ void ReadEnding(const fs::path& dir, FinishedRun& run) {
 ExitFlags FlagsOf(const FinishedRun& run, bool strict) {
   ExitFlags flags;
   flags.interrupted = run.interrupted;
+  flags.stopped = run.stopped;
   flags.device_lost = run.device_lost;
   flags.strict = strict || run.strict;
   return flags;

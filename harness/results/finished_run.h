@@ -17,6 +17,7 @@ struct FinishedRun {
   std::vector<Record> records;
   std::string empty;               // what to say when there are none: a shard without cases; "" for any other reason
   bool strict = false;             // it was asked to be, or its suite is the conformance suite
+  bool stopped = false;            // at its first failures
   bool device_lost = false;        // after it had given its verdicts
   bool interrupted = false;        // by its user, before its end
   std::string required_absent;     // the backends that it required and did not find, so that nothing ran; "": none

@@ -60,7 +60,8 @@ Record MissingRecord(const Plan& plan, const PlanEntry& entry, const Place& plac
   r.tags = fmt::format("{}", fmt::join(entry.tags, ","));
   r.source = entry.source;
   SetVerdict(r, Verdict::kMissing, ResultClass::kNone,
-             "planned, but there is no record: the run was interrupted or killed, or has not ended yet");
+             "planned, but there is no record: the run was interrupted, killed or stopped at its first "
+             "failures, or has not ended yet");
   return r;
 }
 

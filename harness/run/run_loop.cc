@@ -96,20 +96,22 @@ class Loop {
       if (device.session) device.session->EndWhen(settings.runner.interrupted);
     }
     if (settings.resumed) Restore(*settings.resumed);
+    failed_before_ = kept_.failed();
     AddGroups(0);
   }
 
   LoopResult Run() {
     std::optional<CaseGroup> group = BeginNext();
-    while (group && kept_.write_error().empty() && ahead_.Await(settings_.runner.interrupted)) {
+    while (group && kept_.write_error().empty() && !HasFailedEnough() && ahead_.Await(settings_.runner.interrupted)) {
       const PreparedCases data = ahead_.Take();
       std::optional<CaseGroup> next = BeginNext();
       RunGroup(group->begin, data);
       if (!next) next = BeginNext();  // what the judgement of the last ones led to
       group = next;
     }
-    if (settings_.rounds > 1 && !timed_.empty()) TimeFurtherRounds();
     LoopResult result;
+    result.stopped = group.has_value() && HasFailedEnough();
+    if (settings_.rounds > 1 && !timed_.empty() && !result.stopped) TimeFurtherRounds();
     std::tie(result.records, result.offers) = kept_.Finish();
     result.forgotten = kept_.forgotten();
     result.lost = lost_;
@@ -120,6 +122,10 @@ class Loop {
   }
 
  private:
+  bool HasFailedEnough() const {
+    return settings_.most_failures > 0 && kept_.failed() - failed_before_ >= settings_.most_failures;
+  }
+
   // In the places that they would have, had they been run now.
   void Restore(const ResumedRun& resumed) {
     std::map<std::string, size_t> case_index;
@@ -460,6 +466,7 @@ class Loop {
   KeptRecords kept_;
   DeviceQueues queues_;
   CasesAhead ahead_;
+  size_t failed_before_ = 0;  // results of a run that is continued
   bool said_unsaved_ = false;
   bool worked_beside_ = false;  // further workers, since they were last waited for
   std::vector<TimedResult> timed_;

@@ -23,6 +23,7 @@ struct LoopResult {
   std::vector<Offer> offers;
   size_t forgotten = 0;  // results that LoopSettings::most_passes left out
   bool interrupted = false;
+  bool stopped = false;     // by LoopSettings::most_failures, before all cases had run
   std::string write_error;  // why lines are missing from the files; "" when none is
   std::string lost;        // how a device was lost after its verdicts stood, in a further round of timing; "": none was
   bool abandoned = false;  // a thread still prepares a case that will not run: leave without destroying what it uses
@@ -35,6 +36,7 @@ struct LoopSettings {
   bool all_in_turns = false;                  // all results of a case are timed in turns, not only those of one name
   std::shared_ptr<const ResumedRun> resumed;  // null: the run begins
   size_t set_aside_after = 0;                 // see DeviceHealth
+  size_t most_failures = 0;                   // beside those of a run that is continued, where this one stops; 0: none
   size_t devices_at_once = 1;                 // most that are judged at a time, and workers that judge
   std::vector<Expectation> expectations;
   size_t most_passes = std::numeric_limits<size_t>::max();  // see KeptRecords

@@ -58,7 +58,7 @@ OpSchema MatmulSchema() {
                     {"epilogue",
                      AttrType::kName,
                      "fused",
-                     "rounded: a b is rounded to y's type before alpha, c and bias",
+                     "rounded: a b, before or after alpha, is rounded to y's type, and then c and bias are added",
                      {"fused", "rounded"}}},
           .operands = {"a", "b", "y"},
           .outputs = {"y"},

@@ -102,9 +102,9 @@ void FlagLostInfinities(const MatmulCase& op, const std::vector<double>& a, cons
   }
 }
 
-// epilogue=rounded: alpha ab is rounded to the output's type and may overflow there. To nearest that is an infinity,
-// which keeps what c and bias do not make NaN. A directed rounding stops at the largest finite number, as far from
-// alpha ab as that may be.
+// epilogue=rounded: ab or alpha ab is rounded to the output's type and may overflow there. To nearest that is an
+// infinity, which keeps what c and bias do not make NaN. A directed rounding stops at the largest finite number, as far
+// from alpha ab as that may be.
 void AdmitOverflowOfProduct(const Golden& golden, const Contract& contract, const Plane& reach, double at,
                             BoundModel& bound) {
   const bool nearest = contract.out == OutputRounding::kNearest;
@@ -236,10 +236,11 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   bound.partial_overflow_at *= std::min(1.0, scale);
   if (!op.rounded) return bound;
 
-  // round(ab) = (ab + e)(1 + d): |alpha| (u |ab| + u |e| + lambda), and an infinity where ab itself is too large.
+  // round(ab) = (ab + e)(1 + d), or so of alpha ab: |alpha| (u |ab| + u |e|) + max(1, |alpha|) lambda, and an infinity
+  // where one of the two is too large.
   const BoundModel output = OutputBound(contract, out);
   for (BoundTerm& term : bound.terms) term.coefficient *= 1 + output.u_out;
-  bound.constant = bound.constant * (1 + output.u_out) + scale * output.lambda_out;
+  bound.constant = bound.constant * (1 + output.u_out) + std::max(1.0, scale) * output.lambda_out;
   bound.statistic.constant = bound.constant;
   const Plane* product = golden.Extra("rounded_product");
   // What is rounded may be as large as |alpha ab| + |alpha| A; the bound so far covers the second.
@@ -247,7 +248,8 @@ BoundModel MatmulBound(const MatmulCase& op, const Golden& golden, const Contrac
   for (int64_t i = 0; i < golden.size(); ++i) reach.SetUp(i, (*product)[i] + AccumulatedBound(bound, golden, i));
   bound.terms.push_back({product, output.u_out});
   bound.statistic.systematic.push_back({product, output.u_out});
-  AdmitOverflowOfProduct(golden, contract, reach, scale * output.overflow_at * (1 - 4 * output.u_out), bound);
+  AdmitOverflowOfProduct(golden, contract, reach, std::min(1.0, scale) * output.overflow_at * (1 - 4 * output.u_out),
+                         bound);
   return bound;
 }
 

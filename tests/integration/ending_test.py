@@ -117,6 +117,27 @@ class Ending(Base):
         self.assertIn("| 1 | misbehaving:hang |", self.text("summary.md"))
         self.assertEqual(json.loads(self.text("benchmark.json"))["benchmarks"], [])
 
+    # Groups of eight cases: that of the first failure comes to its end.
+    def test_a_run_that_stops_at_a_failure_goes_on_where_it_stopped(self):
+        wrong = [word for seed in range(24) for word in ("--case", CASE.replace("seed=0", f"seed={seed}"))]
+        args = ("run", *wrong, "--plugin", PLUGIN, "--backend", "misbehaving", "--impl", "ok,drop_last_k", "--no-perf",
+                "--progress", "none", "--out", "out")
+        for option in (("--fail-fast",), ("--maxfail", "3")):
+            done = self.assay(*args, *option)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("(--maxfail): what had not run yet is listed as missing", done.stderr)
+            self.assertEqual(self.text("results.jsonl").count("\n"), 16)
+            self.assertIn("The run was told to stop at", self.text("summary.md"))
+            self.assertEqual(self.assay("report", "out").returncode, 1)
+            more = self.assay(*args, "--resume", *option)
+            self.assertEqual(more.returncode, 1, more.stderr)
+            self.assertEqual(self.text("results.jsonl").count("\n"), 32)
+            rest = self.assay(*args, "--resume")
+            self.assertEqual(rest.returncode, 1, rest.stderr)
+            self.assertNotIn("--maxfail", rest.stderr + self.text("summary.md"))
+            self.assertEqual(self.text("results.jsonl").count("\n"), 48)
+            shutil.rmtree(self.dir / "out")
+
     def test_a_torn_last_line_is_a_missing_result(self):
         self.run_cases("--case", CASE, "--backend", "cpu", "--impl", "naive,blocked", "--no-perf")
         path = self.dir / "out/results.jsonl"

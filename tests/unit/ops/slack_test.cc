@@ -206,5 +206,24 @@ TEST(Slack, RoundedProductMayOverflowThroughItsOwnError) {
   EXPECT_FALSE(Accepts(BoundOf(problem, golden, "f32acc"), golden, 0, HUGE_VAL));
 }
 
+// Kernels round before they multiply by alpha, or afterwards: what is too large for f16 is alpha a b, or a b.
+TEST(Slack, RoundedProductMayOverflowOnEitherSideOfAlpha) {
+  const auto accepts_infinity = [](const char* alpha, double a, double b) {
+    const Problem problem =
+        Bind(fmt::format("matmul/f16/m=1,n=1,k=64,alpha={},beta=1,epilogue=rounded/fill=normal/seed=0", alpha));
+    std::vector<Tensor> inputs;
+    inputs.push_back(Filled(problem.inputs[0], a));
+    inputs.push_back(Filled(problem.inputs[1], b));
+    inputs.push_back(Filled(problem.inputs[2], 60000));
+    const Golden golden = Op("matmul").ComputeGolden(problem, inputs, Tier::kFast);
+    EXPECT_TRUE(Accepts(BoundOf(problem, golden, "f32acc"), golden, 0, golden.value[0]));
+    return Accepts(BoundOf(problem, golden, "f32acc"), golden, 0, -HUGE_VAL);
+  };
+  EXPECT_TRUE(accepts_infinity("-2", 32, 20)) << "-2 * 40,960";
+  EXPECT_FALSE(accepts_infinity("-2", 32, 15)) << "-2 * 30,720";
+  EXPECT_TRUE(accepts_infinity("0.5", -32, 40)) << "-81,920";
+  EXPECT_FALSE(accepts_infinity("0.5", -32, 30)) << "-61,440";
+}
+
 }  // namespace
 }  // namespace assay::test
