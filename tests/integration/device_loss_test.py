@@ -53,8 +53,8 @@ class Loss(Cli):
         for record in lost:
             self.assertIn("was there when it was opened, and is not any more: the board does not answer",
                           record["reason"])
-        # After eight of them nobody asks it any more.
-        self.assertEqual(len(lost), 8)
+        # After eight of them nobody asks it any more; a further worker may be at a case then.
+        self.assertIn(len(lost), range(8, 12))
         aside = [r for r in self.records() if r["verdict"] == "unavailable"]
         self.assertEqual(len(aside) + len(lost) + verdicts.count("pass"), 400)
         self.assertIn("set aside after 8 results in a row", aside[0]["reason"])

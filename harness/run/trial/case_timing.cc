@@ -83,7 +83,7 @@ void NoteOtherBits(const Problem& problem, std::string_view where, const std::ve
   attempt.record.deterministic = false;
   // The record is filled from them.
   if (attempt.findings) attempt.findings->outputs[other].evidence.bits_equal = false;
-  if (!attempt.contract.deterministic) return;
+  if (!attempt.contract.deterministic || attempt.verdict == Verdict::kNondeterministic) return;  // one shows it
   // Large cases, and rounds after the first, have its hash alone.
   const bool has_first = !attempt.outputs.empty();
   if (has_first) attempt.kept.push_back({"run1", KeptOutputSet::kOwn, ClonesOf(attempt.outputs)});
