@@ -62,13 +62,19 @@ class Endings {
   std::vector<Ending> endings_;
 };
 
+// Of x > 0. std::lgamma writes the sign into a variable that all threads share.
+double LogGamma(double x) {
+  int sign = 0;
+  return lgamma_r(x, &sign);
+}
+
 // P(X >= events) of a binomial distribution.
 double UpperTail(int64_t events, int64_t trials, double rate) {
   double sum = 0;
   const auto n = static_cast<double>(trials);
   for (int64_t k = events; k <= trials; ++k) {
     const auto x = static_cast<double>(k);
-    sum += std::exp(std::lgamma(n + 1) - std::lgamma(x + 1) - std::lgamma(n - x + 1) + x * std::log(rate) +
+    sum += std::exp(LogGamma(n + 1) - LogGamma(x + 1) - LogGamma(n - x + 1) + x * std::log(rate) +
                     (n - x) * std::log1p(-rate));
   }
   return sum;
