@@ -103,9 +103,14 @@ std::string Take(AttrList& attrs, std::string_view key) {
 }
 
 void AddTensorSize(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys,
-                   const Extent& elements) {
-  AddMagnitude(space, "elements of " + name, keys, elements,
-               {int64_t{1} << 8, int64_t{1} << 10, int64_t{1} << 12, int64_t{1} << 16, int64_t{1} << 24});
+                   const Extent& elements, bool is_operand) {
+  const std::vector<int64_t> ends = {int64_t{1} << 8, int64_t{1} << 10, int64_t{1} << 12, int64_t{1} << 16,
+                                     int64_t{1} << 24};
+  AddMagnitude(space, "elements of " + name, keys, elements, ends);
+  if (!is_operand) return;
+  std::vector<double>& least = space.dimensions.back().least_elements;
+  least = {1};
+  for (const int64_t end : ends) least.push_back(static_cast<double>(end + 1));
 }
 
 }  // namespace assay

@@ -36,6 +36,8 @@ struct Dimension {
   std::vector<std::string> keys;              // of the knobs that decide it
   std::function<int(const CaseView&)> level;  // index into levels; -1: none of them
   bool in_triples = false;                    // whether `cover triples` combines it in threes, not in pairs alone
+  // How many elements the operands of a case with each level have at least; empty: nobody knows.
+  std::vector<double> least_elements = {};
 };
 
 struct CaseSpace {
@@ -71,8 +73,9 @@ void AddRelation(CaseSpace& space, const std::string& name, const std::vector<st
 void AddComparison(CaseSpace& space, const std::string& one, const std::string& other, bool in_triples = false);
 // Removes a key from the attributes and returns its value; "" where it is not there.
 std::string Take(AttrList& attrs, std::string_view key);
-// Whole tensors, by their elements: the ends are 2^8, 2^10, 2^12, 2^16 and 2^24.
+// Whole tensors, by their elements: the ends are 2^8, 2^10, 2^12, 2^16 and 2^24. `is_operand`: the limits of a case
+// count them.
 void AddTensorSize(CaseSpace& space, const std::string& name, const std::vector<std::string>& keys,
-                   const Extent& elements);
+                   const Extent& elements, bool is_operand = true);
 
 }  // namespace assay

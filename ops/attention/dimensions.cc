@@ -76,8 +76,10 @@ void AddAttentionTensors(CaseSpace& space) {
                 [](const CaseView& view) { return view.Int("b") * view.Int("h") * view.Int("l") * view.Int("d"); });
   AddTensorSize(space, "k", {"b", "h", "s", "d"},
                 [](const CaseView& view) { return view.Int("b") * view.Int("hkv") * view.Int("s") * view.Int("d"); });
-  AddTensorSize(space, "the scores", {"b", "h", "l", "s"},
-                [](const CaseView& view) { return view.Int("b") * view.Int("h") * view.Int("l") * view.Int("s"); });
+  const Extent scores = [](const CaseView& view) {
+    return view.Int("b") * view.Int("h") * view.Int("l") * view.Int("s");
+  };
+  AddTensorSize(space, "the scores", {"b", "h", "l", "s"}, scores, /*is_operand=*/false);
 }
 
 // Queries of one head that see a key which no mask hides as padding, as far as four.

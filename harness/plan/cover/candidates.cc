@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "harness/base/check.h"
+#include "harness/base/text.h"
 
 namespace assay {
 namespace {
@@ -22,14 +24,34 @@ double Elements(const Problem& problem) {
   return elements;
 }
 
+constexpr size_t kLongList = 14;  // of values
+
 int LevelIn(const Dimension& dimension, const CaseSpec& spec, const OpSchema& schema) {
   return dimension.level(CaseView{spec, AttrReader(spec, schema)});
 }
 
 }  // namespace
 
+int64_t LargestSize(const Knob& knob) {
+  if (knob.keys.size() != 1 || knob.values.size() <= kLongList) return 0;
+  int64_t largest = 0;
+  for (const std::vector<std::string>& value : knob.values) {
+    const auto number = ParseNumber<int64_t>(value[0]);
+    if (!number || *number < largest) return 0;
+    largest = *number;
+  }
+  return largest;
+}
+
 Candidates::Candidates(const Operator& op, const CoverLimits& limits)
-    : op_(&op), limits_(limits), space_(op.Space()), dimensions_of_(space_.knobs.size()) {
+    : op_(&op),
+      limits_(limits),
+      too_many_elements_(fmt::format("more than {} elements", limits.elements)),
+      too_many_flops_(fmt::format("more than {} flops", limits.flops)),
+      space_(op.Space()),
+      index_of_(space_.knobs.size()),
+      dimensions_of_(space_.knobs.size()) {
+  for (const Knob& knob : space_.knobs) is_size_.push_back(LargestSize(knob) > 0);
   for (const Knob& knob : space_.knobs) {
     const auto key = std::ranges::find(knob.keys, "dtypes");
     if (key == knob.keys.end()) continue;
@@ -62,9 +84,13 @@ Candidates::Candidates(const Operator& op, const CoverLimits& limits)
 
 int Candidates::Add(size_t knob, const std::string& value) {
   auto& values_of = space_.knobs[knob].values;
-  const auto known = std::ranges::find(values_of, std::vector{value});
-  const int index = static_cast<int>(known - values_of.begin());
-  if (known != values_of.end()) return index;
+  std::map<std::string, int>& known = index_of_[knob];
+  if (known.empty()) {
+    for (int at = 0; at < values(knob); ++at) known.emplace(values_of[static_cast<size_t>(at)][0], at);
+  }
+  const int index = values(knob);
+  const auto [found, is_new] = known.emplace(value, index);
+  if (!is_new) return found->second;
   values_of.push_back({value});
   Choice choice(knobs());
   choice[knob] = index;
@@ -106,8 +132,8 @@ std::string Candidates::Refusal(const CaseSpec& spec) const {
 }
 
 std::string Candidates::Refusal(const Problem& problem) const {
-  if (Elements(problem) > limits_.elements) return fmt::format("more than {} elements", limits_.elements);
-  if (problem.flops > limits_.flops) return fmt::format("more than {} flops", limits_.flops);
+  if (Elements(problem) > limits_.elements) return too_many_elements_;
+  if (problem.flops > limits_.flops) return too_many_flops_;
   return space_.useless ? space_.useless(CaseView{problem.spec, AttrReader(problem.spec, schema())}) : "";
 }
 
@@ -116,6 +142,18 @@ Result<CaseSpec> Candidates::CaseOf(const Choice& choice) const {
   if (!problem) return tl::unexpected(problem.error());
   if (std::string refusal = Refusal(*problem); !refusal.empty()) return UsageError(std::move(refusal));
   return std::move(problem->spec);
+}
+
+CoverLimits Candidates::CostOf(const Choice& choice) const {
+  const Result<Problem> problem = op_->Bind(Write(choice));
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  return problem ? CoverLimits{Elements(*problem), problem->flops} : CoverLimits{kInfinite, kInfinite};
+}
+
+std::string Candidates::WhyTooLarge(const DimensionLevel& part) const {
+  const std::vector<double>& least = space_.dimensions[static_cast<size_t>(part.dimension)].least_elements;
+  const bool is_too_large = !least.empty() && least[static_cast<size_t>(part.level)] > limits_.elements;
+  return is_too_large ? too_many_elements_ : "";
 }
 
 int Candidates::LevelOf(int dimension, const Choice& choice) const {

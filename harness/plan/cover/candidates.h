@@ -2,8 +2,10 @@
 // Cases that an operator's declaration can make: one value of each knob, as a case, with the level of each dimension.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/result.h"
@@ -16,10 +18,13 @@ namespace assay {
 struct CoverLimits {
   double elements = 0x1p16;  // of all operands together
   double flops = 0x1p22;
-  bool operator==(const CoverLimits&) const = default;
+  auto operator<=>(const CoverLimits&) const = default;
 };
 
 using Choice = std::vector<int>;  // of each knob, the index of its value
+
+// The largest number of a long list of ascending numbers, which a size has; 0: the knob is none.
+int64_t LargestSize(const Knob& knob);
 
 class Candidates {
  public:
@@ -32,6 +37,7 @@ class Candidates {
   int values(size_t knob) const { return static_cast<int>(space_.knobs[knob].values.size()); }
   // The index of this value of a knob of one key, which gets it where it is not in its list.
   int Add(size_t knob, const std::string& value);
+  bool IsSize(size_t knob) const { return is_size_[knob]; }
   // The knobs that decide a dimension.
   const std::vector<int>& KnobsOf(int dimension) const { return knobs_of_[static_cast<size_t>(dimension)]; }
   // The dimensions that a knob decides, alone or with others.
@@ -44,6 +50,14 @@ class Candidates {
   // Both at once: a case that neither the operator nor the limits refuse. It is written as the operator's Bind returns
   // it: canonical, as StartProblem makes it.
   Result<CaseSpec> CaseOf(const Choice& choice) const;
+
+  // Infinite where the operator refuses the choice.
+  CoverLimits CostOf(const Choice& choice) const;
+  // Whether a refusal says that a case is too large, as every larger one then is.
+  bool IsLimit(std::string_view refusal) const { return refusal == too_many_elements_ || refusal == too_many_flops_; }
+
+  // Why no case within the limits has this level, where its declaration alone says so; else "".
+  std::string WhyTooLarge(const DimensionLevel& part) const;
 
   Levels LevelsOf(const CaseSpec& spec) const;
   // The same of a choice and the case that it makes, with less work.
@@ -61,7 +75,10 @@ class Candidates {
 
   const Operator* op_;
   CoverLimits limits_;
+  std::string too_many_elements_, too_many_flops_;
   CaseSpace space_;
+  std::vector<bool> is_size_;                         // of each knob
+  std::vector<std::map<std::string, int>> index_of_;  // of the values of each knob, once one was added
   std::vector<std::vector<int>> knobs_of_, dimensions_of_;
   std::vector<std::vector<DType>> dtypes_;  // of each value of the knob that has them
   // Of a dimension that one knob decides: the level for each of its values.

@@ -4,66 +4,48 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <random>
-#include <unordered_map>
 
 #include "harness/base/check.h"
+#include "harness/plan/cover/reach.h"
 
 namespace assay {
 namespace {
 
-constexpr int kMissing = -2;        // no case of the design has it yet
+constexpr int kMissing = -3;        // no case of the design has it yet
+constexpr int kPutOff = -4;         // nor did random draws find one
 constexpr int kSeeds = 3;           // combinations that a case is tried to start from
-constexpr int kReachTries = 300;    // cases tried for one combination before it counts as impossible
-constexpr int kSureTries = 25;      // of them, when one knob decides each level and all were refused for one reason
 constexpr int kSampledValues = 14;  // of a knob that has more, at each turn: a long list of sizes, small ones first
 constexpr int kAcceptTries = 4;     // values that the operator may refuse before a knob stays
-
-// "conv: k=N has N axes, but i=N has N": what an operator says of many cases is one reason. Limits stay.
-std::string WithoutNumbers(const std::string& text) {
-  if (text.starts_with("more than")) return text;
-  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    size_t end = i;
-    while (end < text.size() && is_word(text[end])) ++end;  // "13x11" as well as "f32"
-    const bool is_number = is_digit(text[i]);
-    out += is_number ? "N" : std::string(text.substr(i, std::max<size_t>(end - i, 1)));
-    i = std::max(end, i + 1);
-  }
-  return out;
-}
-
-struct Candidate {
-  Choice choice;
-  CaseSpec spec;
-  Levels levels;
-};
 
 class CoverMaker {
  public:
   CoverMaker(const Operator& op, const CoverOptions& options)
-      : options_(options), candidates_(op, options.limits), random_(options.seed) {}
+      : options_(options),
+        candidates_(op, options.limits),
+        random_(options.seed),
+        reach_(candidates_, random_),
+        unreachable_(space().dimensions.size()) {}
 
+  // What random draws do not find is put off: cases that are found without a walk have most of it by chance.
   Cover Make() {
     std::vector<int> all(space().dimensions.size()), in_triples;
     std::iota(all.begin(), all.end(), 0);
     std::ranges::copy_if(all, std::back_inserter(in_triples),
                          [&](int d) { return space().dimensions[static_cast<size_t>(d)].in_triples; });
-    FindBase();
-    cover_.base = base_;
+    cover_.base = reach_.base();
     FindUnreachableLevels();
     AddSet(2, all);
-    CoverSet(cover_.sets.back());
+    CoverSet(cover_.sets[0]);
     if (options_.strength == 3) {
       AddSet(3, in_triples);
-      ExcludeImpossiblePairs(cover_.sets[0], cover_.sets[1]);
-      CoverSet(cover_.sets.back());
+      ExcludeByPairs(cover_.sets[0], cover_.sets[1]);
+      CoverSet(cover_.sets[1]);
     }
+    CoverWhatWasPutOff();
     return std::move(cover_);
   }
 
@@ -82,46 +64,50 @@ class CoverMaker {
 
   void MarkCovered(const Levels& levels) {
     for (CoveredSet& set : cover_.sets) {
-      set.tuples.Each(levels, [&](int64_t index) { set.reason[static_cast<size_t>(index)] = -1; });
+      set.tuples.Each(levels, [&](int64_t index) { set.reason[static_cast<size_t>(index)] = kCovered; });
     }
   }
 
-  static void Exclude(CoveredSet& set, int64_t index, const std::string& why) {
-    const auto known = std::ranges::find(set.reasons, why);
-    set.reason[static_cast<size_t>(index)] = static_cast<int>(known - set.reasons.begin());
-    if (known == set.reasons.end()) set.reasons.push_back(why);
+  void CoverWhatWasPutOff() {
+    walks_ = true;
+    FindUnreachableLevels();
+    for (CoveredSet& set : cover_.sets) {
+      std::ranges::replace(set.reason, kPutOff, kMissing);
+      if (set.strength == 3) ExcludeByPairs(cover_.sets[0], set);
+      CoverSet(set);
+    }
   }
 
-  // A plain case: small values, which the operator takes.
-  void FindBase() {
-    const std::vector<std::vector<int>> allowed = AllowedValues({});
-    base_.assign(allowed.size(), 0);
-    for (int tried = 0; tried < 1000; ++tried) {
-      Candidate candidate{base_, {}, {}};
-      for (size_t knob = 0; tried > 0 && knob < base_.size(); ++knob) {
-        const int count = std::min(candidates_.values(knob), 4);
-        candidate.choice[knob] = std::min({Below(count), Below(count)});
-      }
-      if (!Complete(candidate).empty()) continue;
-      base_ = std::move(candidate.choice);
+  // A search for what has no case yet: draws first, and walks once these have found what they can.
+  Reached Search(const Tuple& tuple) { return walks_ ? reach_.Walk(tuple) : reach_.AtRandom(tuple); }
+
+  void Exclude(CoveredSet& set, int64_t index, const Reached& none) const {
+    int& reason = set.reason[static_cast<size_t>(index)];
+    if (!none.is_impossible) {
+      reason = walks_ ? kNotFound : kPutOff;
       return;
     }
+    const auto known = std::ranges::find(set.reasons, none.why);
+    reason = static_cast<int>(known - set.reasons.begin());
+    if (known == set.reasons.end()) set.reasons.push_back(none.why);
   }
 
   // One search for a level that no case has, rather than one for each of its combinations.
   void FindUnreachableLevels() {
     for (int d = 0; d < std::ssize(space().dimensions); ++d) {
-      const Dimension& dimension = space().dimensions[static_cast<size_t>(d)];
-      unreachable_.emplace_back(dimension.levels.size());
-      for (int level = 0; level < std::ssize(dimension.levels); ++level) {
-        const Tuple one{{d, level}};
-        std::string why;
-        if (!Reach(one, why)) unreachable_.back()[static_cast<size_t>(level)] = why;
+      std::map<int, Reached>& none = unreachable_[static_cast<size_t>(d)];
+      const auto levels = static_cast<int>(space().dimensions[static_cast<size_t>(d)].levels.size());
+      for (int level = 0; level < levels; ++level) {
+        if (walks_ && !none.contains(level)) continue;  // a draw had it
+        Reached reached = Search({{d, level}});
+        none.erase(level);
+        if (!reached.candidate) none.emplace(level, std::move(reached));
       }
     }
   }
 
-  void ExcludeImpossiblePairs(const CoveredSet& pairs, CoveredSet& triples) {
+  // A pair that no case has is in no triple either.
+  void ExcludeByPairs(const CoveredSet& pairs, CoveredSet& triples) const {
     Levels levels(space().dimensions.size());
     for (int64_t index = 0; index < triples.tuples.size(); ++index) {
       const Tuple tuple = triples.tuples.At(index);
@@ -132,7 +118,10 @@ class CoverMaker {
         }
         pairs.tuples.Each(levels, [&](int64_t pair) {
           const int reason = pairs.reason[static_cast<size_t>(pair)];
-          if (reason >= 0) Exclude(triples, index, pairs.reasons[static_cast<size_t>(reason)]);
+          if (reason == kCovered) return;
+          const bool is_impossible = reason >= 0;
+          Exclude(triples, index,
+                  {std::nullopt, is_impossible ? pairs.reasons[static_cast<size_t>(reason)] : "", is_impossible});
         });
       }
     }
@@ -176,102 +165,16 @@ class CoverMaker {
   // A case with this combination; excludes the combination where there is none.
   std::optional<Candidate> Start(CoveredSet& set, int64_t index) {
     const Tuple tuple = set.tuples.At(index);
-    std::string why;
     for (const auto& [dimension, level] : tuple) {
-      if (why.empty()) why = unreachable_[static_cast<size_t>(dimension)][static_cast<size_t>(level)];
-    }
-    std::optional<Candidate> found = why.empty() ? Reach(tuple, why) : std::nullopt;
-    if (!found) Exclude(set, index, why);
-    return found;
-  }
-
-  // The values of each knob that the dimensions leave which one knob decides; empty: all of them.
-  std::vector<std::vector<int>> AllowedValues(const Tuple& tuple) const {
-    std::vector<std::vector<int>> allowed(candidates_.knobs());
-    for (size_t knob = 0; knob < allowed.size(); ++knob) {
-      allowed[knob].resize(static_cast<size_t>(candidates_.values(knob)));
-      std::iota(allowed[knob].begin(), allowed[knob].end(), 0);
-    }
-    Choice choice(candidates_.knobs());
-    for (const auto& [dimension, level] : tuple) {
-      const std::vector<int>& knobs = candidates_.KnobsOf(dimension);
-      if (knobs.size() > 1) continue;
-      int& value = choice[static_cast<size_t>(knobs[0])];
-      std::erase_if(allowed[static_cast<size_t>(knobs[0])], [&, d = dimension, l = level](int possible) {
-        value = possible;
-        return candidates_.LevelOf(d, choice) != l;
-      });
-    }
-    return allowed;
-  }
-
-  std::optional<Candidate> Reach(const Tuple& tuple, std::string& why) {
-    const std::vector<std::vector<int>> allowed = AllowedValues(tuple);
-    for (size_t knob = 0; knob < allowed.size(); ++knob) {
-      if (!allowed[knob].empty()) continue;
-      why = fmt::format("no {} gives both", space().knobs[knob].keys[0]);
+      const std::map<int, Reached>& none = unreachable_[static_cast<size_t>(dimension)];
+      const auto found = none.find(level);
+      if (found == none.end()) continue;
+      Exclude(set, index, found->second);
       return std::nullopt;
     }
-    std::vector<bool> decides(candidates_.knobs());
-    for (const DimensionLevel& part : tuple) {
-      for (const int knob : candidates_.KnobsOf(part.dimension)) decides[static_cast<size_t>(knob)] = true;
-    }
-    const bool is_plain = std::ranges::all_of(
-        tuple, [&](const DimensionLevel& part) { return candidates_.KnobsOf(part.dimension).size() == 1; });
-    std::unordered_map<std::string, int> refusals;
-    for (int tried = 0; tried < kReachTries; ++tried) {
-      Candidate candidate{Draw(allowed, decides, tried), {}, {}};
-      std::optional<CaseSpec> written;
-      const bool fits = is_plain || std::ranges::all_of(tuple, [&](const DimensionLevel& part) {
-                          return candidates_.LevelOf(part.dimension, candidate.choice, written) == part.level;
-                        });
-      if (!fits) continue;
-      const std::string refusal = Complete(candidate);
-      if (refusal.empty()) return candidate;
-      ++refusals[refusal];
-      if (is_plain && tried >= kSureTries && refusals.size() == 1) break;
-    }
-    why = WhyNone(decides, refusals);
-    return std::nullopt;
-  }
-
-  // The most frequent reason.
-  std::string WhyNone(const std::vector<bool>& decides, const std::unordered_map<std::string, int>& refusals) const {
-    std::string why;
-    int most = 0;
-    for (const auto& [refusal, count] : refusals) {
-      if (count > most || (count == most && refusal < why)) why = refusal, most = count;
-    }
-    if (most > 0) return WithoutNumbers(why);
-    for (size_t knob = 0; knob < decides.size(); ++knob) {
-      if (decides[knob]) why += (why.empty() ? "" : ", ") + space().knobs[knob].keys[0];
-    }
-    return fmt::format("none of {} values of {} gives both", kReachTries, why);
-  }
-
-  // Knobs that do not decide the combination stay as in the plain case at first, and later mostly. Small values come
-  // first: of those that decide it, half of the draws prefer them.
-  Choice Draw(const std::vector<std::vector<int>>& allowed, const std::vector<bool>& decides, int tried) {
-    Choice choice = base_;
-    for (size_t knob = 0; knob < allowed.size(); ++knob) {
-      const int count = static_cast<int>(allowed[knob].size());
-      if (decides[knob]) {
-        const int at = Below(count);
-        choice[knob] = allowed[knob][static_cast<size_t>(tried % 2 == 0 ? std::min(at, Below(count)) : at)];
-      } else if (tried > 0 && Below(3) == 0) {
-        choice[knob] = allowed[knob][static_cast<size_t>(Below(count))];
-      }
-    }
-    return choice;
-  }
-
-  // Binds the choice; "" or why there is no such case.
-  std::string Complete(Candidate& candidate) const {
-    Result<CaseSpec> spec = candidates_.CaseOf(candidate.choice);
-    if (!spec) return std::move(spec.error().message);
-    candidate.spec = *std::move(spec);
-    candidate.levels = candidates_.LevelsOf(candidate.choice, candidate.spec);
-    return "";
+    Reached reached = Search(tuple);
+    if (!reached.candidate) Exclude(set, index, reached);
+    return std::move(reached.candidate);
   }
 
   static int64_t Gain(const CoveredSet& set, const Levels& levels) {
@@ -309,7 +212,7 @@ class CoverMaker {
       if (options[i].value == candidate.choice[knob]) return;
       Candidate turned{candidate.choice, {}, {}};
       turned.choice[knob] = options[i].value;
-      if (!Complete(turned).empty()) continue;
+      if (!reach_.Complete(turned).empty()) continue;
       candidate = std::move(turned);
       return;
     }
@@ -323,7 +226,7 @@ class CoverMaker {
         Candidate smaller{candidate.choice, {}, candidate.levels};
         smaller.choice[knob] = value;
         candidates_.UpdateLevels(smaller.choice, knob, smaller.levels);
-        if (Gain(set, smaller.levels) < gain || !Complete(smaller).empty()) continue;
+        if (Gain(set, smaller.levels) < gain || !reach_.Complete(smaller).empty()) continue;
         candidate = std::move(smaller);
         break;
       }
@@ -364,9 +267,10 @@ class CoverMaker {
   CoverOptions options_;
   Candidates candidates_;
   Cover cover_;
-  Choice base_;                                        // what knobs stay at that nothing turns
-  std::vector<std::vector<std::string>> unreachable_;  // of each level why no case has it; "": one does
   std::mt19937_64 random_;
+  Reach reach_;
+  bool walks_ = false;
+  std::vector<std::map<int, Reached>> unreachable_;  // of each dimension: levels that no case has, and why
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 // A covering design: few cases of an operator in which all pairs of levels of its dimensions occur, or all threes of
 // some of them. Greedy, as AETG (Cohen et al., The AETG System, IEEE TSE 23(7), 1997): each case starts from a
 // combination that is still missing, and every other knob is turned to where most missing ones come in. What the
-// operator or the limits refuse is no case. The same declaration, limits and seed give the same cases, on every
+// operator or the limits refuse is no case. A combination is impossible where all values that decide it were refused. The same declaration, limits and seed give the same cases, on every
 // machine.
 #pragma once
 
@@ -21,11 +21,15 @@ struct CoverOptions {
   bool operator==(const CoverOptions&) const = default;
 };
 
+// What became of a combination, where it is not an index into CoveredSet::reasons.
+inline constexpr int kCovered = -1;   // a case of the design has it
+inline constexpr int kNotFound = -2;  // the search gave up: no case of the design has it, others may
+
 // A set of combinations, with what became of each.
 struct CoveredSet {
   int strength = 2;
   TupleSet tuples;
-  std::vector<int> reason;           // of each tuple: -1: a case of the design has it, else an index into reasons
+  std::vector<int> reason;           // of each tuple; an index into reasons: no case has it
   std::vector<std::string> reasons;  // why no case has it
 };
 

@@ -8,8 +8,6 @@
 namespace assay {
 namespace {
 
-constexpr int kUncovered = -2;
-
 // Limits that hold for all of an operator's lines, and the highest strength.
 std::map<std::string, CoverOptions> OptionsByOperator(const std::vector<PlannedCase>& cases,
                                                       const std::vector<CoverLine>& covers, const OpCatalog& ops) {
@@ -35,18 +33,18 @@ Coverage Compare(const std::string& op, const CoverOptions& options, const CaseS
   Coverage coverage{.op = op, .strength = set.strength, .limits = options.limits, .cases = cases.size()};
   coverage.combinations = set.tuples.size();
   std::vector<int> state = set.reason;
-  std::ranges::replace(state, -1, kUncovered);
+  std::ranges::replace(state, kCovered, kNotFound);
   for (const Levels& levels : cases) {
-    set.tuples.Each(levels, [&](int64_t index) { state[static_cast<size_t>(index)] = -1; });
+    set.tuples.Each(levels, [&](int64_t index) { state[static_cast<size_t>(index)] = kCovered; });
   }
   for (int64_t index = 0; index < set.tuples.size(); ++index) {
     const int at = state[static_cast<size_t>(index)];
-    if (at == -1) {
+    if (at == kCovered) {
       ++coverage.covered;
       continue;
     }
     std::string text = TupleText(space, set.tuples.At(index));
-    (at == kUncovered ? coverage.missing : coverage.impossible[set.reasons[static_cast<size_t>(at)]])
+    (at == kNotFound ? coverage.missing : coverage.impossible[set.reasons[static_cast<size_t>(at)]])
         .push_back(std::move(text));
   }
   return coverage;

@@ -17,7 +17,7 @@ struct Coverage {
   CoverLimits limits;
   size_t cases = 0;
   int64_t combinations = 0, covered = 0;
-  std::vector<std::string> missing;  // that a case could have: "bias=1, k mod 8=-1"
+  std::vector<std::string> missing;  // that a case could have, as far as is known: "bias=1, k mod 8=-1"
   // Why no case of the operator has a combination, within the limits, and which ones.
   std::map<std::string, std::vector<std::string>> impossible;
   int64_t possible() const { return covered + static_cast<int64_t>(missing.size()); }

@@ -9,7 +9,6 @@
 namespace assay {
 namespace {
 
-constexpr size_t kLongList = 14;      // of values: sizes, which other numbers may stand for
 constexpr int kTries = 200;           // of random choices until a case is new and taken by the operator
 constexpr size_t kMostNear = 24;      // cases whose neighbourhood is searched
 constexpr size_t kMostNearAlike = 4;  // of one list of types: else the tightest bound would have them all
@@ -18,23 +17,14 @@ constexpr uint64_t kDataSeeds = 1000000;
 // Of a tuple: a case with it was given, and what came of those that were judged.
 constexpr uint8_t kGiven = 1, kRefused = 2, kTaken = 3;
 
-// The largest number of a list of numbers; 0 where it is none.
-int64_t LargestOf(const Knob& knob) {
-  if (knob.keys.size() != 1 || knob.values.size() <= kLongList) return 0;
-  int64_t largest = 0;
-  for (const std::vector<std::string>& value : knob.values) {
-    const auto number = ParseNumber<int64_t>(value[0]);
-    if (!number) return 0;
-    largest = std::max(largest, *number);
-  }
-  return largest;
-}
-
 }  // namespace
 
 Exploration::Exploration(const Operator& op, const CoverLimits& limits, uint64_t seed)
     : op_(&op), limits_(limits), seed_(seed), candidates_(op, limits), random_(seed) {
-  for (const Knob& knob : candidates_.space().knobs) largest_.push_back(LargestOf(knob));
+  for (const Knob& knob : candidates_.space().knobs) {
+    largest_.push_back(LargestSize(knob));
+    declared_.push_back(static_cast<int>(knob.values.size()));
+  }
   MakeNextDesign();
 }
 
@@ -112,9 +102,9 @@ Choice Exploration::RandomChoice() {
   return choice;
 }
 
-// Of a size, any number: half of them from the list, half with as many of each magnitude.
+// Of a size, any number: half of them from the list that is declared, half with as many of each magnitude.
 int Exploration::RandomValue(size_t knob) {
-  const int listed = candidates_.values(knob);
+  const int listed = declared_[knob];
   if (!IsSize(knob)) return Below(listed);
   if (Below(2) == 0) return std::min(Below(listed), Below(listed));
   int bits = 0;
@@ -174,7 +164,7 @@ std::vector<Explored> Exploration::Coverage() const {
     Explored explored{.strength = set.of.strength};
     for (size_t index = 0; index < set.state.size(); ++index) {
       const uint8_t state = set.state[index];
-      explored.possible += state > 0 || set.of.reason[index] == -1;
+      explored.possible += state > 0 || set.of.reason[index] < 0;
       explored.covered += state == kTaken;
       explored.refused += state == kRefused;
     }

@@ -67,10 +67,34 @@ const Sample& TheSample() {
   return sample;
 }
 
-OpCatalog WithSample() {
+// Three sizes, whose relation hardly a random draw meets, and one that none meets.
+class ThreeSizes : public Sample {
+ public:
+  CaseSpace Space() const override {
+    CaseSpace space;
+    for (const char* key : {"m", "n", "k"}) {
+      std::vector<std::string> values;
+      for (int value = 1; value <= 100; ++value) values.push_back(std::to_string(value));
+      space.AddKnob(key, values);
+    }
+    AddRelation(space, "m and n", {"m", "n"}, {"60", "other"}, [](const CaseView& view) {
+      return view.Int("m") == 60 && view.Int("n") == 60 ? 0 : 1;
+    });
+    AddRelation(space, "all", {"m", "n", "k"}, {"negative", "positive"},
+                [](const CaseView& view) { return view.Int("m") + view.Int("n") + view.Int("k") < 0 ? 0 : 1; });
+    space.Vary("bias", {"0", "1"});
+    return space;
+  }
+};
+
+OpCatalog With(const Operator& op) {
   OpCatalog catalog = TestCatalog();
-  catalog.op = [](std::string_view name) -> const Operator* { return name == "matmul" ? &TheSample() : nullptr; };
+  catalog.op = [&op](std::string_view name) -> const Operator* { return name == "matmul" ? &op : nullptr; };
   return catalog;
+}
+
+OpCatalog WithSample() {
+  return With(TheSample());
 }
 
 // Every case that the knobs can make and the operator takes, by brute force.
@@ -133,6 +157,29 @@ TEST(Cover, SaysWhyACombinationIsImpossible) {
   EXPECT_THAT(cover.sets[0].reasons, Contains("too many rows"));
   EXPECT_THAT(cover.sets[0].reasons, Contains("ramps look alike"));
   EXPECT_THAT(cover.sets[0].reasons, Contains("no m gives both"));  // even, and one more than a multiple of 8
+}
+
+TEST(Cover, FindsWhatOneOfThousandsOfChoicesHasAndIsNotSureOfWhatItDidNotSearchToTheEnd) {
+  const ThreeSizes op;
+  const Cover cover = MakeCover(op, {});
+  const CoveredSet& pairs = cover.sets[0];
+  int found = 0, not_found = 0;
+  for (int64_t index = 0; index < pairs.tuples.size(); ++index) {
+    const std::string text = TupleText(op.Space(), pairs.tuples.At(index));
+    const int reason = pairs.reason[static_cast<size_t>(index)];
+    if (text.find("negative") != std::string::npos) {
+      ++not_found;
+      EXPECT_EQ(reason, kNotFound) << text;
+    } else {
+      found += text.find("=60") != std::string::npos;
+      EXPECT_EQ(reason, kCovered) << text;
+    }
+  }
+  EXPECT_EQ(found, 3);      // with bias=0, with bias=1, and whatever k is
+  EXPECT_EQ(not_found, 4);  // as a million choices are too many
+  const std::vector<CoverLine> lines = {{"matmul", {}}};
+  const auto cases = ParseSuite("cover pairs matmul", "s.suite", With(op)).value();
+  EXPECT_EQ(CoverageOf(cases, lines, With(op))[0].missing.size(), 4u);
 }
 
 TEST(Cover, IsTheSameEachTime) {

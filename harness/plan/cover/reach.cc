@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/cover/reach.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace assay {
+namespace {
+
+constexpr int kDraws = 300;      // cases drawn for one combination
+constexpr int kSureDraws = 25;   // of them, when one knob decides each level and all were refused for one reason
+constexpr int kSmallest = 17;    // of a knob's values: small ones
+constexpr int kMostTurned = 4;   // other knobs at once, at random
+constexpr int kTriesForBase = 1000;
+// Of what is refused in a walk, choices that are tried with other values of the knobs that do not decide. Threes are
+// many, and the pairs in them have been tried already.
+constexpr size_t kTriesOfPair = 4000, kTriesOfThree = 500;
+
+// "conv: k=N has N axes, but i=N has N": what an operator says of many cases is one reason.
+std::string WithoutNumbers(const std::string& text) {
+  const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && is_word(text[end])) ++end;  // "13x11" as well as "f32"
+    const bool is_number = is_digit(text[i]);
+    out += is_number ? "N" : std::string(text.substr(i, std::max<size_t>(end - i, 1)));
+    i = std::max(end, i + 1);
+  }
+  return out;
+}
+
+// The most frequent reason. Limits keep their numbers.
+std::string WhyNone(const Candidates& candidates, const std::vector<bool>& decides,
+                    const std::map<std::string, int>& refusals) {
+  std::string why;
+  int most = 0;
+  for (const auto& [refusal, count] : refusals) {
+    if (count > most) why = refusal, most = count;
+  }
+  if (most > 0) return candidates.IsLimit(why) ? why : WithoutNumbers(why);
+  for (size_t knob = 0; knob < decides.size(); ++knob) {
+    if (decides[knob]) why += (why.empty() ? "" : ", ") + candidates.space().knobs[knob].keys[0];
+  }
+  return fmt::format("no values of {} give both", why);
+}
+
+}  // namespace
+
+Reach::Reach(const Candidates& candidates, std::mt19937_64& random)
+    : candidates_(candidates), random_(random), cheapest_(CheapestChoice(candidates)) {
+  FindBase();
+}
+
+std::string Reach::Complete(Candidate& candidate) const {
+  Result<CaseSpec> spec = candidates_.CaseOf(candidate.choice);
+  if (!spec) return std::move(spec.error().message);
+  candidate.spec = *std::move(spec);
+  candidate.levels = candidates_.LevelsOf(candidate.choice, candidate.spec);
+  return "";
+}
+
+void Reach::FindBase() {
+  base_.assign(candidates_.knobs(), 0);
+  for (int tried = 0; tried < kTriesForBase; ++tried) {
+    Candidate candidate{base_, {}, {}};
+    for (size_t knob = 0; tried > 0 && knob < base_.size(); ++knob) {
+      const int count = std::min(candidates_.values(knob), 4);
+      candidate.choice[knob] = std::min({Below(count), Below(count)});
+    }
+    if (!Complete(candidate).empty()) continue;
+    base_ = std::move(candidate.choice);
+    return;
+  }
+}
+
+// The values of each knob that the dimensions leave which one knob decides.
+AllowedValues Reach::AllowedBy(const Tuple& tuple) const {
+  AllowedValues allowed(candidates_.knobs());
+  for (size_t knob = 0; knob < allowed.size(); ++knob) {
+    allowed[knob].resize(static_cast<size_t>(candidates_.values(knob)));
+    std::iota(allowed[knob].begin(), allowed[knob].end(), 0);
+  }
+  Choice choice(candidates_.knobs());
+  for (const auto& [dimension, level] : tuple) {
+    const std::vector<int>& knobs = candidates_.KnobsOf(dimension);
+    if (knobs.size() > 1) continue;
+    int& value = choice[static_cast<size_t>(knobs[0])];
+    std::erase_if(allowed[static_cast<size_t>(knobs[0])], [&, d = dimension, l = level](int possible) {
+      value = possible;
+      return candidates_.LevelOf(d, choice) != l;
+    });
+  }
+  return allowed;
+}
+
+std::optional<Reached> Reach::NoValueLeft(const AllowedValues& allowed) const {
+  for (size_t knob = 0; knob < allowed.size(); ++knob) {
+    if (!allowed[knob].empty()) continue;
+    return Reached{std::nullopt, fmt::format("no {} gives both", candidates_.space().knobs[knob].keys[0]), true};
+  }
+  return std::nullopt;
+}
+
+Reached Reach::AtRandom(const Tuple& tuple) {
+  const AllowedValues allowed = AllowedBy(tuple);
+  if (auto none = NoValueLeft(allowed)) return *std::move(none);
+  const std::vector<bool> decides = KnobsThatDecide(candidates_, tuple);
+  const bool is_plain = std::ranges::all_of(
+      tuple, [&](const DimensionLevel& part) { return candidates_.KnobsOf(part.dimension).size() == 1; });
+  std::map<std::string, int> refusals;
+  for (int tried = 0; tried < kDraws; ++tried) {
+    Candidate candidate{Draw(allowed, decides, tried), {}, {}};
+    std::optional<CaseSpec> written;
+    const bool fits = is_plain || std::ranges::all_of(tuple, [&](const DimensionLevel& part) {
+                        return candidates_.LevelOf(part.dimension, candidate.choice, written) == part.level;
+                      });
+    if (!fits) continue;
+    const std::string refusal = Complete(candidate);
+    if (refusal.empty()) return {std::move(candidate), "", false};
+    ++refusals[refusal];
+    if (is_plain && tried >= kSureDraws && refusals.size() == 1) break;
+  }
+  return {std::nullopt, WhyNone(candidates_, decides, refusals), false};
+}
+
+// Knobs that do not decide the combination stay as in the plain case at first, and later mostly. Small values come
+// first: of those that decide it, half of the draws prefer them.
+Choice Reach::Draw(const AllowedValues& allowed, const std::vector<bool>& decides, int tried) {
+  Choice choice = base_;
+  for (size_t knob = 0; knob < allowed.size(); ++knob) {
+    const int count = static_cast<int>(allowed[knob].size());
+    if (decides[knob]) {
+      const int at = Below(count);
+      choice[knob] = allowed[knob][static_cast<size_t>(tried % 2 == 0 ? std::min(at, Below(count)) : at)];
+    } else if (tried > 0 && Below(3) == 0) {
+      choice[knob] = allowed[knob][static_cast<size_t>(Below(count))];
+    }
+  }
+  return choice;
+}
+
+Reached Reach::Walk(const Tuple& tuple) {
+  const AllowedValues allowed = AllowedBy(tuple);
+  if (auto none = NoValueLeft(allowed)) return *std::move(none);
+  for (const DimensionLevel& part : tuple) {
+    if (std::string why = candidates_.WhyTooLarge(part); !why.empty()) return {std::nullopt, std::move(why), true};
+  }
+  const std::vector<bool> decides = KnobsThatDecide(candidates_, tuple);
+  WalkEnd walk = WalkSmallToLarge(candidates_, tuple, allowed, cheapest_);
+  Reached reached;
+  if (walk.found) {
+    reached.candidate = Candidate{*std::move(walk.found), {}, {}};
+    Complete(*reached.candidate);
+    return reached;
+  }
+  if (!walk.refused.empty()) {
+    reached.candidate = WithOtherKnobs(decides, walk.refused, tuple.size() < 3 ? kTriesOfPair : kTriesOfThree);
+  }
+  if (reached.candidate) return reached;
+  reached.why = WhyNone(candidates_, decides, walk.refusals);
+  reached.is_impossible = walk.ended;
+  return reached;
+}
+
+// The plain case's values, then one other knob turned, then some of them at random.
+std::optional<Candidate> Reach::WithOtherKnobs(const std::vector<bool>& decides, const std::vector<Choice>& refused,
+                                               size_t tries) {
+  std::vector<size_t> others;
+  std::vector<std::pair<size_t, int>> turns;  // a knob and its value
+  for (size_t knob = 0; knob < decides.size(); ++knob) {
+    if (decides[knob]) continue;
+    others.push_back(knob);
+    const int count = candidates_.values(knob);
+    for (int value = 0; value < (candidates_.IsSize(knob) ? kSmallest : count); ++value) turns.emplace_back(knob, value);
+  }
+  if (others.empty()) return std::nullopt;
+  // Evenly among all that were refused, as often as there are tries.
+  const auto each = [&](auto&& change) -> std::optional<Candidate> {
+    for (size_t i = 0; i < tries; ++i) {
+      Candidate candidate{refused[tries <= refused.size() ? i * refused.size() / tries : i % refused.size()], {}, {}};
+      change(i, candidate.choice);
+      if (Complete(candidate).empty()) return candidate;
+    }
+    return std::nullopt;
+  };
+  const auto as_base = [&](size_t, Choice& choice) {
+    for (const size_t knob : others) choice[knob] = base_[knob];
+  };
+  const auto turn_one = [&](size_t i, Choice& choice) {
+    const auto& [knob, value] = turns[i % turns.size()];
+    choice[knob] = value;
+  };
+  const auto turn_some = [&](size_t i, Choice& choice) {
+    if (i % 2 == 0) as_base(i, choice);
+    for (int turned = 1 + Below(kMostTurned); turned > 0; --turned) {
+      const size_t knob = others[static_cast<size_t>(Below(static_cast<int>(others.size())))];
+      choice[knob] = Below(std::min(candidates_.values(knob), kSmallest));
+    }
+  };
+  if (auto found = each(as_base)) return found;
+  if (auto found = each(turn_one)) return found;
+  return each(turn_some);
+}
+
+}  // namespace assay
