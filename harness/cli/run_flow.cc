@@ -92,10 +92,10 @@ int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& 
   if (result.stopped) {
     std::fflush(stdout);
     Note(
-        fmt::format("stopped at {} (--maxfail): what had not run yet is listed as missing. The same command with --out "
+        fmt::format("stopped at {} ({}): what had not run yet is listed as missing. The same command with --out "
                     "{} --resume goes on",
                     options.most_failures == 1 ? "a failure" : fmt::format("{} failures", options.most_failures),
-                    folder.path().string()));
+                    options.until_fails ? "--until-fails" : "--maxfail", folder.path().string()));
   }
   ExitFlags flags;
   flags.interrupted = result.interrupted;

@@ -14,7 +14,9 @@
 #include "harness/results/run_folder.h"
 #include "harness/run/case_source.h"
 #include "harness/run/observer.h"
+#include "harness/run/repetition.h"
 #include "harness/run/trial/case_runner.h"
+#include "harness/run/trial/retries.h"
 
 namespace assay {
 
@@ -33,6 +35,8 @@ struct LoopSettings {
   RunnerSettings runner;
   std::string tier;
   int rounds = 1;                             // of timing
+  RetrySettings retries;
+  Repetition repetition;
   bool all_in_turns = false;                  // all results of a case are timed in turns, not only those of one name
   std::shared_ptr<const ResumedRun> resumed;  // null: the run begins
   size_t set_aside_after = 0;                 // see DeviceHealth
