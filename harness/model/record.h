@@ -147,6 +147,9 @@ struct Record {
   std::string worst_output;
   // What this result says to questions about all of a run's together (harness/model/pooled_evidence.h); "": nothing.
   std::string pooled;
+  // Operand layouts beside the dense row-major one in which it was executed and judged: "padded;permuted=not offered", or
+  // "skipped: more than 2e8 operations". "": it failed before, or there is no other.
+  std::string layouts;
   // Of a result that was tried more than once: how the tries ended, in their order ("pass*16,mismatch,pass*3"), the
   // share of them that did not pass, and its 95 % interval by Clopper and Pearson.
   std::string tries;
@@ -205,7 +208,7 @@ void VisitFields(R& r, F&& f) {
   f("known_issue", r.known_issue), f("fault", r.fault), f("read_on", r.read_on), f("sandbox", r.sandbox);
   f("worst_output", r.worst_output), f("outputs", r.outputs), f("decided_by", r.decided_by);
   f("known_reason", r.known_reason), f("known_where", r.known_where), f("pooled", r.pooled);
-  f("known_owner", r.known_owner), f("known_expires", r.known_expires), f("tries", r.tries);
+  f("known_owner", r.known_owner), f("known_expires", r.known_expires), f("layouts", r.layouts), f("tries", r.tries);
   f("flake_rate", r.flake_rate), f("flake_rate_low", r.flake_rate_low), f("flake_rate_high", r.flake_rate_high);
 }
 

@@ -24,6 +24,7 @@ Attempt WithoutOutput(const Attempt& attempt) {
   light.contract = attempt.contract;
   light.output_hash = attempt.output_hash;
   light.second_set = attempt.second_set;
+  light.layouts = attempt.layouts;
   light.rounds = attempt.rounds;
   light.fastest_s = attempt.fastest_s;
   light.second_hash = attempt.second_hash;

@@ -245,11 +245,12 @@ class Loop {
     worked_beside_ = worked_beside_ || beside;
   }
 
-  // Threads of workers that are not timed may still wait for work by spinning.
+  // Threads of workers that are not timed may still wait for work by spinning. Some never cease to.
   void AwaitThoseBeside() {
     constexpr double kMost = 0.2;
     for (size_t lane = devices_.size(); worked_beside_ && lane < queues_.lanes(); ++lane) {
-      queues_.DeviceOf(lane).session->AwaitIdle(kMost);
+      const std::shared_ptr<Session>& session = queues_.DeviceOf(lane).session;
+      if (!session->AwaitIdle(kMost)) session->Restart();  // they would spin beside all that is timed
     }
     worked_beside_ = false;
   }

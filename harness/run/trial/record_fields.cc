@@ -197,6 +197,7 @@ void SetAttempt(Record& record, const Problem& problem, const Attempt& attempt) 
   record.algorithm = attempt.plan.algorithm;
   record.kernel = attempt.plan.kernel;
   record.second_set = attempt.second_set;
+  record.layouts = attempt.layouts;
   if (!attempt.findings) return;
   const Findings& found = *attempt.findings;
   SetOutputs(record, problem, found);
