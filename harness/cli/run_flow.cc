@@ -67,7 +67,9 @@ int FinishRun(const RunOptions& options, const BegunRun& run, const LoopResult& 
   std::vector<Record> records = result.records;
   for (Record& missing : MakeMissingRecords(plan, result.offers, records)) records.push_back(std::move(missing));
   Status profiled = profile == nullptr ? Status() : profile->WriteTotals(folder.path());
-  auto written = WriteReports(folder.path(), records);
+  const Status itself = folder.CheckItself();
+  auto written = itself ? WriteReports(folder.path(), records)
+                        : Result<std::vector<std::filesystem::path>>(tl::unexpected(itself.error()));
   if (profiled && profile != nullptr) profiled = profile->Finish(folder.path());
   const std::filesystem::path all = folder.path() / (written ? "report.html" : "results.jsonl");
   Print(ConsoleReport(records, {.colour = UseColour(options.color, STDOUT_FILENO),

@@ -86,13 +86,16 @@ void RepeatedPasses::JudgeOne(CaseRunner& runner, const Device& device, const Ca
     const std::lock_guard lock(mutex_);
     if (lost_devices_.contains(place.device) || !health_[place.device].WhySetAside(op).empty()) return;
   }
+  const auto& reset = settings_.retries.reset;
+  const uint64_t seen = reset ? reset->Resets(device) : 0;
   Attempt attempt = runner.JudgeAgain(device, record.implementation);
   if (attempt.interrupted) return;
   {
     const std::lock_guard lock(mutex_);
     health_[place.device].Note(op, HowItEnded(attempt));
   }
-  if (attempt.device_lost && !IsBack(device, attempt.reason)) {
+  BringBack(settings_.retries, device, attempt, seen);
+  if (attempt.device_lost && (!reset || reset->Resets(device) == seen)) {
     const std::lock_guard lock(mutex_);
     return NoteLost(cases_[place.case_index], place.device, attempt.reason);
   }
@@ -120,14 +123,6 @@ void RepeatedPasses::Keep(Attempt& attempt, const CaseData& data, const CaseRunn
   attempt.SetVerdict(Verdict::kFlaky, ResultClass::kNone, reason);
   tries.Describe(attempt.record);
   kept_.Change(place, attempt, data, runner);
-}
-
-bool RepeatedPasses::IsBack(const Device& device, const std::string& why) {
-  const auto& reset = settings_.retries.reset;
-  if (!reset || !reset->Reset(device, why)) return false;
-  device.session->Restart();
-  reset->SetBack(device);
-  return true;
 }
 
 // A verdict that stands is not taken back because its device went away afterwards: the run says so instead, and fails.

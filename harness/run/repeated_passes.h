@@ -49,7 +49,6 @@ class RepeatedPasses {
   void JudgeCase(const PlannedCase& planned, const Places& places, int64_t pass);
   void JudgeOne(CaseRunner& runner, const Device& device, const CaseData& data, const RecordPlace& place, int64_t pass);
   void Keep(Attempt& attempt, const CaseData& data, const CaseRunner& runner, const RecordPlace& place);
-  bool IsBack(const Device& device, const std::string& why);  // after the user's reset
   void NoteLost(const PlannedCase& planned, size_t device, const std::string& why);
 
   const std::vector<PlannedCase>& cases_;

@@ -100,6 +100,7 @@ class Loop {
     std::tie(result.records, result.offers) = kept_.Finish();
     result.forgotten = kept_.forgotten();
     result.lost = further_rounds_.lost().empty() ? passes_.lost() : further_rounds_.lost();
+    if (result.lost.empty()) result.lost = CloseAll();
     result.write_error = kept_.write_error();
     result.interrupted = settings_.runner.interrupted();
     result.abandoned = ahead_.at_work();
@@ -109,6 +110,22 @@ class Loop {
  private:
   bool HasFailedEnough() const {
     return settings_.most_failures > 0 && kept_.failed() - failed_before_ >= settings_.most_failures;
+  }
+
+  // How the first of the devices failed in it that are not closed without harm; "": none did.
+  std::string CloseAll() {
+    std::string first;
+    for (size_t lane = 0; lane < queues_.lanes() && !settings_.runner.interrupted(); ++lane) {
+      const Device& device = queues_.DeviceOf(lane);
+      if (!device.session) continue;
+      const Call<void> closed = device.session->Close();
+      if (closed || closed.error().outcome == Outcome::kInterrupted) continue;
+      const std::string text = fmt::format("{} did not survive that it was closed, after all cases: {}: {}",
+                                           device.selector, Name(closed.error().outcome), closed.error().message);
+      settings_.observer->Noted(text);
+      if (first.empty()) first = text;
+    }
+    return first;
   }
 
   void Repeat() {
@@ -264,8 +281,10 @@ class Loop {
     RecordPlace place{work.index, index};
     DeviceHealth& health = health_[index];
     const std::string& op = problem.spec.op;
+    const uint64_t seen = settings_.retries.reset ? settings_.retries.reset->Resets(device) : 0;
     const auto done = [&](Attempt attempt) {
       if (attempt.interrupted) return;  // it is missing
+      BringBack(settings_.retries, device, attempt, seen);
       std::unique_lock lock(mutex);
       health.Note(op, HowItEnded(attempt));
       if (IsRetried(device, attempt, settings_.retries)) {

@@ -27,7 +27,7 @@ struct LoopResult {
   bool interrupted = false;
   bool stopped = false;     // by LoopSettings::most_failures, before all cases had run
   std::string write_error;  // why lines are missing from the files; "" when none is
-  std::string lost;        // how a device was lost after its verdicts stood, in a further round of timing; "": none was
+  std::string lost;  // how a device was lost after its verdicts stood, in a further round or when it was closed; "": none
   bool abandoned = false;  // a thread still prepares a case that will not run: leave without destroying what it uses
 };
 

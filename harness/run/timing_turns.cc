@@ -26,6 +26,8 @@ void TimingTurns::Time(CaseRunner& runner, std::vector<CaseRunner::Timed>& group
 
 void TimingTurns::Retry(CaseRunner& runner, const Device& device, Attempt& attempt) const {
   if (settings_.runner.interrupted() || !IsRetried(device, attempt, settings_.retries)) return;
+  // Nothing else lost it meanwhile.
+  if (const auto& reset = settings_.retries.reset) BringBack(settings_.retries, device, attempt, reset->Resets(device));
   TryAgain(runner, device, attempt, settings_.retries, true);
 }
 

@@ -54,12 +54,34 @@ pid_t Start(const std::string& command, std::vector<std::string> variables, int&
 
 }  // namespace
 
-bool ResetHook::Reset(const Device& device, const std::string& why) {
-  const int before = [&] {
-    const std::lock_guard lock(mutex_);
-    return in_a_row_[device.selector]++;
-  }();
-  if (before > 0 && !Wait(std::min(kMostWait, std::exp2(before - 1)))) return false;
+ResetHook::Lost& ResetHook::Of(const Device& device) {
+  const std::lock_guard lock(mutex_);
+  return lost_[device.selector];
+}
+
+uint64_t ResetHook::Resets(const Device& device) {
+  Lost& lost = Of(device);
+  const std::lock_guard lock(lost.mutex);
+  return lost.resets;
+}
+
+bool ResetHook::Reset(const Device& device, const std::string& why, uint64_t seen) {
+  Lost& lost = Of(device);
+  const std::lock_guard lock(lost.mutex);
+  if (lost.resets > seen) return true;
+  if (lost.in_a_row++ > 0 && !Wait(std::min(kMostWait, std::exp2(lost.in_a_row - 2)))) return false;
+  const bool done = Run(device, why);
+  lost.resets += done;
+  return done;
+}
+
+void ResetHook::SetBack(const Device& device) {
+  Lost& lost = Of(device);
+  const std::lock_guard lock(lost.mutex);
+  lost.in_a_row = 0;
+}
+
+bool ResetHook::Run(const Device& device, const std::string& why) {
   int problem = 0;
   const Stopwatch watch;
   const pid_t child = Start(command_,
@@ -84,11 +106,6 @@ bool ResetHook::Reset(const Device& device, const std::string& why) {
   note_(fmt::format("{} was lost; --on-device-lost {} after {:.1f} s", device.selector,
                     failed.empty() ? "ended well" : failed, watch.Seconds()));
   return failed.empty();
-}
-
-void ResetHook::SetBack(const Device& device) {
-  const std::lock_guard lock(mutex_);
-  in_a_row_.erase(device.selector);
 }
 
 bool ResetHook::Wait(double seconds) const {

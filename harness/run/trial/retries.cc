@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "harness/run/trial/tries.h"
 
 namespace assay {
@@ -47,19 +45,22 @@ std::string HowItEnded(const Attempt& attempt) {
   return ended ? EndOf(attempt) : "";
 }
 
+void BringBack(const RetrySettings& settings, const Device& device, const Attempt& attempt, uint64_t seen) {
+  if (!settings.reset || attempt.interrupted) return;
+  if (!attempt.device_lost) return settings.reset->SetBack(device);
+  if (settings.reset->Reset(device, attempt.reason, seen)) device.session->Restart();
+}
+
 void TryAgain(CaseRunner& runner, const Device& device, Attempt& attempt, const RetrySettings& settings, bool timed) {
   Tries tries;
   tries.Add(attempt.verdict);
   std::string other;  // end
-  bool device_lost = attempt.device_lost;
   while (other.empty() && tries.count() <= settings.most) {
-    const bool lost = std::exchange(device_lost, false);
-    if (lost && settings.reset && !settings.reset->Reset(device, attempt.reason)) break;
+    const uint64_t seen = settings.reset ? settings.reset->Resets(device) : 0;
     device.session->Restart();
     Attempt next = runner.JudgeAgain(device, attempt.implementation);
     if (next.interrupted) break;
-    device_lost = next.device_lost;
-    if (lost && settings.reset && !device_lost) settings.reset->SetBack(device);
+    BringBack(settings, device, next, seen);
     if (timed && next.verdict == Verdict::kPass) runner.Time(device, next);
     tries.Add(next.verdict);
     if (next.verdict != attempt.verdict) other = EndOf(next);

@@ -4,6 +4,7 @@
 // result flaky, which fails as well. The user may ask for more tries, and of other ends.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -15,7 +16,7 @@ namespace assay {
 struct RetrySettings {
   int most = 1;
   bool of_answers = false;  // also of errors and changing results, which a worker outlives
-  std::shared_ptr<ResetHook> reset;  // runs before the further try of a result that lost its device; null: none
+  std::shared_ptr<ResetHook> reset;  // runs where a device is lost, before anything else is tried there; null: none
 };
 
 // Whether the attempt through this device is to be tried again.
@@ -26,6 +27,9 @@ std::string HowItEnded(const Attempt& attempt);
 
 // "crash: ...": the verdict, and its reason where it has one.
 std::string EndOf(const Attempt& attempt);
+
+// To be called where an attempt may have lost its device, before another one. `seen`: ResetHook::Resets before it.
+void BringBack(const RetrySettings& settings, const Device& device, const Attempt& attempt, uint64_t seen);
 
 // Tries again until an end is another one. The attempt gets what became of that in its reason, the ends in its record
 // and, where they differ, the verdict flaky. `timed`: it ended while it was timed, so further ones are timed too.

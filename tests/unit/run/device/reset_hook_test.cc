@@ -37,7 +37,7 @@ class ResetHookTest : public testing::Test {
 TEST_F(ResetHookTest, TheCommandIsToldWhichDeviceAndWhy) {
   const std::string file = folder_.Path("told");
   ResetHook hook = HookOf("echo \"$ASSAY_BACKEND|$ASSAY_SELECTOR|$ASSAY_DEVICE|$ASSAY_REASON\" > " + file);
-  EXPECT_TRUE(hook.Reset(device_, "it fell off; `rm` $(x)"));
+  EXPECT_TRUE(hook.Reset(device_, "it fell off; `rm` $(x)", 0));
   std::ifstream in(file);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "lib|lib:1|Board 'two' $HOME|it fell off; `rm` $(x)\n");
   EXPECT_THAT(notes_, ElementsAre(HasSubstr("lib:1 was lost; --on-device-lost ended well after ")));
@@ -47,7 +47,7 @@ TEST_F(ResetHookTest, AnyOtherEndIsTold) {
   for (const auto& [command, end] : {std::pair("exit 3", "exited with 3"), std::pair("kill -9 $$", "killed by signal 9"),
                                      std::pair("no-such-program-here", "exited with 127")}) {
     notes_.clear();
-    EXPECT_FALSE(HookOf(command).Reset(device_, "gone"));
+    EXPECT_FALSE(HookOf(command).Reset(device_, "gone", 0));
     EXPECT_THAT(notes_, ElementsAre(HasSubstr(end))) << command;
   }
 }
@@ -60,9 +60,17 @@ TEST_F(ResetHookTest, AnInterruptEndsTheCommandAndWhatItStarted) {
     interrupted_ = true;
   });
   const Stopwatch watch;
-  EXPECT_FALSE(hook.Reset(device_, "gone"));
+  EXPECT_FALSE(hook.Reset(device_, "gone", 0));
   EXPECT_LT(watch.Seconds(), 50);
   interrupt.join();
+}
+
+TEST_F(ResetHookTest, OneResetIsEnoughForAllThatWereLostBeforeIt) {
+  ResetHook hook = HookOf("true");
+  const uint64_t seen = hook.Resets(device_);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(hook.Reset(device_, "gone", seen));
+  EXPECT_EQ(notes_.size(), 1U);
+  EXPECT_EQ(hook.Resets(device_), seen + 1);
 }
 
 // The second one in a row waits a second, the first one after a success does not.
@@ -70,7 +78,7 @@ TEST_F(ResetHookTest, LossesThatFollowEachOtherWaitLonger) {
   ResetHook hook = HookOf("true");
   const auto seconds = [&] {
     const Stopwatch watch;
-    EXPECT_TRUE(hook.Reset(device_, "gone"));
+    EXPECT_TRUE(hook.Reset(device_, "gone", hook.Resets(device_)));
     return watch.Seconds();
   };
   seconds();
@@ -79,7 +87,7 @@ TEST_F(ResetHookTest, LossesThatFollowEachOtherWaitLonger) {
   Device other = device_;
   other.selector = "lib:0";
   EXPECT_LT(seconds(), 1.0);
-  EXPECT_TRUE(hook.Reset(other, "gone"));
+  EXPECT_TRUE(hook.Reset(other, "gone", 0));
 }
 
 }  // namespace
