@@ -34,7 +34,7 @@ class GoldenStore {
 
   // nullopt: not there. An error describes a damaged or foreign file; the caller recomputes.
   Result<std::optional<Golden>> Load(const GoldenKey& key) const;
-  // Atomic; safe with concurrent writers of the same key.
+  // Atomic; safe with concurrent writers of the same key. What a power cut damages is computed again.
   Status Save(const GoldenKey& key, const Golden& golden) const;
   std::filesystem::path PathOf(const GoldenKey& key) const;
   const std::filesystem::path& root() const { return root_; }
@@ -45,7 +45,8 @@ class GoldenStore {
 
 // One golden value as a file of the store, wherever it lies. Errors of reading: damaged, or not this key's.
 Result<Golden> ReadGolden(const std::filesystem::path& path, const GoldenKey& key);
-Status WriteGolden(const std::filesystem::path& path, const GoldenKey& key, const Golden& golden);
+Status WriteGolden(const std::filesystem::path& path, const GoldenKey& key, const Golden& golden,
+                   Flush flush = Flush::kToDisk);
 bool IsGoldenFile(const std::filesystem::path& path);  // of any case and version
 
 std::string GoldenHash(const Golden& golden);  // xxh3-64 over value and value_lo, 16 hex digits
