@@ -83,7 +83,8 @@ Result<Problem> BindOperands(const Operator& op, const CheckRequest& request, co
   if (!attrs) return tl::unexpected(attrs.error());
   spec.attrs = *std::move(attrs);
   for (const std::string& name : op.schema().operands) {
-    spec.dtypes.push_back(std::ranges::find(operands, name, &Operand::name)->dtype);
+    const auto operand = std::ranges::find(operands, name, &Operand::name);
+    if (operand != operands.end()) spec.dtypes.push_back(operand->dtype);  // else may_lack
   }
   return op.Bind(spec);
 }
@@ -137,7 +138,7 @@ Status CheckOperandNames(const OpSchema& schema, std::span<const std::string> in
   if (auto fine = CheckGiven(schema, inputs, false, asker); !fine) return fine;
   if (auto fine = CheckGiven(schema, outputs, true, asker); !fine) return fine;
   for (const std::string& name : schema.operands) {
-    if (IsAmong(inputs, name) || IsAmong(outputs, name)) continue;
+    if (name == schema.may_lack || IsAmong(inputs, name) || IsAmong(outputs, name)) continue;
     return UsageError(fmt::format("{} needs {}, which is missing; {}", schema.op,
                                   OperandWord(asker, IsAmong(schema.outputs, name), name), TakesText(schema)));
   }
