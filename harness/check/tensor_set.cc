@@ -86,7 +86,12 @@ Result<Problem> BindOperands(const Operator& op, const CheckRequest& request, co
     const auto operand = std::ranges::find(operands, name, &Operand::name);
     if (operand != operands.end()) spec.dtypes.push_back(operand->dtype);  // else may_lack
   }
-  return op.Bind(spec);
+  Result<Problem> problem = op.Bind(spec);
+  const auto u8 = std::ranges::find(operands, DType::kU8, &Operand::dtype);
+  if (problem || u8 == operands.end()) return problem;
+  return Fail(problem.error().code,
+              fmt::format("{}; {} is u8: say {} {}=e4m3 if its bytes are bits of another type", problem.error().message,
+                          u8->name, OptionName(asker, "dtype"), u8->name));
 }
 
 // Leading axes of extent 1 do not change which element is where.

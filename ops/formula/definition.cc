@@ -21,6 +21,7 @@ struct Limits {
 
 Limits LimitsOf(DType type) {
   if (IsFloat(type)) return {-FormatOf(type).max_finite, FormatOf(type).max_finite};
+  if (type == DType::kU8) return {0, 255};
   const double end = std::ldexp(1.0, 8 * SizeOf(type) - 1);
   return {-end, end - 1};
 }
