@@ -25,6 +25,7 @@ enum class Role : uint8_t {
   kTable,     // random fills: within [-1, 1], as sines and cosines are
   kOffset,    // the fill itself, added or subtracted; zero in twins, whose ones it would hide or cancel
   kPlaces,    // integers that are places along an axis (InPlaces): all fills draw them from the whole axis
+  kZero,      // codes of zero, added or subtracted: as the fill makes the type of 8 bits whose codes they are
   kScale,     // what data are divided by: so that quotients fill the output's range and leave it at both ends
 };
 

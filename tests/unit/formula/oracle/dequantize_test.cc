@@ -25,7 +25,7 @@ double Decoded(int code, int mantissa_bits, int bias) {
 double NumberOf(const std::string& type, int code) {
   if (type == "e4m3") return Decoded(code, 3, 7);
   if (type == "e5m2") return Decoded(code, 2, 15);
-  return code < 128 ? code : code - 256;
+  return code < 128 || type == "u8" ? code : code - 256;
 }
 
 // All 256 codes in each of three rows, with a scale each.
@@ -44,7 +44,7 @@ struct AllCodes {
 };
 
 TEST(Dequantize, EveryCodeIsWhatItsTypeSaysTimesTheScale) {
-  for (const std::string type : {"i8", "e4m3", "e5m2"}) {
+  for (const std::string type : {"i8", "u8", "e4m3", "e5m2"}) {
     const AllCodes all(type, "f32");
     ASSERT_EQ(all.problem.inputs.size(), 2U);
     const DeclaredBound bound = BoundOf(all.problem, all.golden, "f32acc;math=0");
@@ -62,6 +62,28 @@ TEST(Dequantize, EveryCodeIsWhatItsTypeSaysTimesTheScale) {
       float off = rounded;
       for (int ulp = 0; ulp < 4; ++ulp) off = std::nextafter(off, std::numeric_limits<float>::infinity());
       EXPECT_FALSE(Accepts(bound, all.golden, i, off)) << type << " element " << i;
+    }
+  }
+}
+
+// Differences of codes have at most 9 bits: with the scale's they are exact in double.
+TEST(Dequantize, ZerosOfTheCodesTypeOrOfI32AreSubtracted) {
+  for (const std::string types : {"i8-f32-i8", "u8-f32-u8", "i8-f32-i32", "u8-f32-i32"}) {
+    const Problem problem = Bind("dequantize/" + types + "-f32/rows=3,n=256,per=row/fill=normal/seed=0");
+    const std::string type = types.substr(0, 2);
+    std::vector<Tensor> inputs = Op("dequantize").MakeInputs(problem);
+    for (int64_t i = 0; i < inputs[0].size(); ++i) inputs[0].data()[i] = static_cast<std::byte>(i % 256);
+    const std::vector<double> scales = inputs[1].ToDoubles(),
+                              zeros = {NumberOf(type, 0), NumberOf(type, 128), NumberOf(type, 255)};
+    inputs[2].SetDoubles(zeros);
+    const Golden golden = Op("dequantize").ComputeGolden(problem, inputs, Tier::kReproducible);
+    const DeclaredBound bound = BoundOf(problem, golden, "f32acc;math=0");
+    for (int64_t i = 0; i < 768; ++i) {
+      const auto row = static_cast<size_t>(i / 256);
+      const double exact = (NumberOf(type, static_cast<int>(i % 256)) - zeros[row]) * scales[row];
+      EXPECT_EQ(golden.value[static_cast<size_t>(i)], exact) << types << " element " << i;
+      EXPECT_TRUE(Accepts(bound, golden, i, static_cast<float>(exact))) << types << " element " << i;
+      EXPECT_FALSE(Accepts(bound, golden, i, static_cast<float>(exact + scales[row]))) << types << " element " << i;
     }
   }
 }
