@@ -52,9 +52,9 @@ bool IsMove(const Graph&, const Node& node) {
 bool IsConstant(const Graph&, const Node& node) {
   return node.kind == Kind::kConst && node.constant != 0;
 }
-// Where results are cut off.
+// Where results are cut off. Zero, where unsigned ones are, is not moved by a factor.
 bool IsLimit(const Graph& graph, const Node& node) {
-  if (node.kind != Kind::kConst) return false;
+  if (!IsConstant(graph, node)) return false;
   const int at = static_cast<int>(&node - graph.nodes.data());
   return std::ranges::any_of(graph.nodes, [&](const Node& user) {
     using assay::formula::Function;
