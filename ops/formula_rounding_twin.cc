@@ -124,10 +124,11 @@ class RoundingTwin {
     return static_cast<size_t>(PlaceOf(graph_, graph_.inputs[input].axes, static_cast<int64_t>(element)));
   }
 
-  // Different codes of the output's type, of which none is 0 at first.
+  // Different codes of the output's type, of which the first is not 0. Even ones: a tie goes the same way whether they
+  // are added before it is rounded or afterwards.
   std::vector<double> ZeroPoints(int64_t count) const {
     std::vector<double> zeros;
-    for (int64_t i = 0; i < count; ++i) zeros.push_back(lowest_ + static_cast<double>((131 + 53 * i) % 256));
+    for (int64_t i = 0; i < count; ++i) zeros.push_back(lowest_ + static_cast<double>((130 + 54 * i) % 256));
     return zeros;
   }
 

@@ -3,8 +3,9 @@
 // saturated: what lies beyond the type's largest finite numbers becomes one of these, as in the saturating conversion
 // of OCP's OFP8 specification. Infinities saturate too. NaN stays NaN in f8e4m3fn and f8e5m2; integers have none, and
 // what NaN becomes in i8 and u8 is not defined: any value is right there. The code of zero is an attribute of the case,
-// or an operand beside the scale. The sum is what is rounded. What rounds the quotient before it adds an odd code, as
-// ONNX's QuantizeLinear does, has another result where the quotient is half way between two integers.
+// or an operand beside the scale. What is rounded is the sum. ONNX's QuantizeLinear and DirectML round the quotient
+// before they add the code: where that is odd, quotients half way between two integers differ. Of an operand either is
+// right, since the bound covers what an addition may round, and twins have even codes.
 #include "ops/formula_operator.h"
 
 namespace assay {

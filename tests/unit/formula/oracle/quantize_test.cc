@@ -144,6 +144,45 @@ TEST(Quantize, CodesOfZeroThatAreMistakenAreSeen) {
   }
 }
 
+// ONNX's order: the quotient is rounded, then the code is added.
+std::vector<double> RoundedBeforeTheCode(const Problem& problem, const std::vector<Tensor>& inputs) {
+  const std::vector<double> x = inputs[0].ToDoubles(), scale = inputs[1].ToDoubles(), zeros = inputs[2].ToDoubles();
+  const auto columns = static_cast<size_t>(problem.Int("n"));
+  std::vector<double> y;
+  for (size_t i = 0; i < x.size(); ++i) {  // per row
+    y.push_back(Saturated(problem.output().dtype, std::nearbyint(x[i] / scale[i / columns]) + zeros[i / columns]));
+  }
+  return y;
+}
+
+TEST(Quantize, CodesThatAreOperandsMayBeAddedAfterTheRounding) {
+  for (const std::string types : kTypesWithZero) {
+    const Problem problem = Bind("quantize/" + types + "/rows=5,n=60,per=row/fill=normal/seed=0");
+    std::vector<Tensor> inputs = Op("quantize").MakeInputs(problem);
+    inputs[1].SetDoubles(std::vector<double>{0.5, 2, 0.25, 4, 1});  // every other quotient of the next line is a tie
+    std::vector<double> halves;
+    for (int i = 0; i < 300; ++i)
+      halves.push_back(inputs[1].ToDoubles()[static_cast<size_t>(i / 60)] * (i % 60 - 30) / 2);
+    inputs[0].SetDoubles(halves);
+    inputs[2].SetDoubles(std::vector<double>{1, 5, 77, 0, 127});
+    const Golden golden = Op("quantize").ComputeGolden(problem, inputs, Tier::kReproducible);
+    const DeclaredBound bound = BoundOf(problem, golden, "f32acc;math=1");
+    const std::vector<double> of_case = RoundedBeforeTheCode(problem, inputs),
+                              right = Converted(problem, inputs, Right);
+    EXPECT_NE(of_case, right) << types;
+    for (size_t i = 0; i < of_case.size(); ++i) {
+      EXPECT_TRUE(Accepts(bound, golden, static_cast<int64_t>(i), of_case[i])) << types << " element " << i;
+      EXPECT_TRUE(Accepts(bound, golden, static_cast<int64_t>(i), right[i])) << types << " element " << i;
+    }
+    for (const Twin& twin : TwinsOf(problem, "f32acc;math=1")) {
+      const std::vector<double> of_twin = RoundedBeforeTheCode(problem, twin.inputs);
+      for (size_t i = 0; i < of_twin.size(); ++i) {
+        EXPECT_TRUE(Accepts(twin, problem.output().dtype, static_cast<int64_t>(i), of_twin[i])) << types << " " << i;
+      }
+    }
+  }
+}
+
 // An operand of equal codes is the attribute.
 TEST(Quantize, ZeroIsTheSameAsOperandAndAsAttribute) {
   const Problem by_attribute = Bind("quantize/f32-f32-u8/rows=5,n=60,per=row,zero=131/fill=normal/seed=0");
