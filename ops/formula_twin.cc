@@ -118,7 +118,8 @@ std::vector<Tensor> WindowInputs(const formula::Definition& definition, const Pr
   for (size_t i = 0; i < problem.inputs.size(); ++i) {
     const std::vector<int>& axes = definition.graph().inputs[i].axes;
     Tensor tensor(problem.inputs[i].dtype, problem.inputs[i].shape);
-    const double other = definition.roles()[i] == Role::kOffset ? 0 : 1;
+    const Role role = definition.roles()[i];
+    const double other = role == Role::kOffset || role == Role::kZero ? 0 : 1;
     std::vector<double> values(static_cast<size_t>(tensor.size()), other);
     if (!shown && definition.roles()[i] == Role::kData && (form.axes & ~formula::SetOf(axes)) == 0) {
       std::vector<bool> along;

@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "ops/formula/README.md"
 TESTS = ("FormulaRegistry.CorrectImplementationsAreAccepted", "FormulaRegistry.TwinsShowMissingTerms",
          "FormulaOracle.ReductionsAreBoundedAsByHand", "FormulaOracle.BoundsByHandAreHardlyLargerThanOfFormulas")
-TYPES = ("f32", "bf16", "f16", "f64", "i8", "e4m3", "e5m2")
+TYPES = ("f32", "bf16", "f16", "f64", "i8", "u8", "e4m3", "e5m2")
 
 
 def measure(build):

@@ -82,6 +82,7 @@ Bytes Pattern(DType dtype, Prefill prefill) {
     case DType::kE5M2:
       return nan ? Bytes{0x7F} : Bytes{0xD5};
     case DType::kI8:
+    case DType::kU8:
     case DType::kI32:
     case DType::kI64:
       break;

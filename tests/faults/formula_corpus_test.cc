@@ -29,6 +29,9 @@ TEST(CorpusFormulas, LegalSchedulesPass) {
   ExpectLegalSchedulesPass("quantize/f32-f32-i8/rows=7,n=67,per=row,zero=5", {"normal", "outlier"}, 9);
   ExpectLegalSchedulesPass("quantize/bf16-f32-e4m3/rows=7,n=67,per=column", {"normal", "pow2"}, 9);
   ExpectLegalSchedulesPass("quantize/f16-f32-e5m2/rows=7,n=67", {"normal"}, 9);
+  ExpectLegalSchedulesPass("quantize/bf16-f32-u8-u8/rows=7,n=67,per=column", {"normal", "extremes"}, 9);
+  ExpectLegalSchedulesPass("dequantize/u8-f32-i32-f32/rows=7,n=67,per=row", {"normal"}, 9);
+  ExpectLegalSchedulesPass("dequantize/e4m3-f32-bf16/rows=7,n=67,per=row", {"normal", "special"}, 9);
   ExpectLegalSchedulesPass("sort/f64/rows=9,n=40,descending=1", {"normal", "special"}, 9);
 }
 
@@ -58,6 +61,8 @@ TEST(CorpusFormulas, BugsChangeTheExactResult) {
   ExpectBugsHaveEffects("sort/bf16/rows=9,n=40/fill=edges/seed=0", kOfSort, 4);
   ExpectBugsHaveEffects("quantize/f32-f32-i8/rows=9,n=67,zero=5/fill=normal/seed=0", kOfQuantize, 8);
   ExpectBugsHaveEffects("quantize/bf16-f32-e4m3/rows=9,n=67,per=row/fill=normal/seed=0", kOfQuantize, 8);
+  ExpectBugsHaveEffects("quantize/f32-f32-u8-u8/rows=9,n=67,per=row/fill=normal/seed=0", kOfQuantize, 8);
+  ExpectBugsHaveEffects("dequantize/e5m2-f32-f32/rows=9,n=67,per=row/fill=normal/seed=0", {}, 3);
   ExpectBugsHaveEffects("gather/f32-i64-f32/v=40,n=9,d=5/fill=normal/seed=0", {}, 5);
   ExpectBugsHaveEffects("scatter_add/f32-i64-f32-f32/rows=5,n=40,d=6/fill=normal/seed=0", {}, 8);
   ExpectBugsHaveEffects("rope/f32/b=1,l=5,h=3,d=18/fill=normal/seed=0", {}, 4);

@@ -52,9 +52,9 @@ bool IsMove(const Graph&, const Node& node) {
 bool IsConstant(const Graph&, const Node& node) {
   return node.kind == Kind::kConst && node.constant != 0;
 }
-// Where results are cut off.
+// Where results are cut off. Zero, where unsigned ones are, is not moved by a factor.
 bool IsLimit(const Graph& graph, const Node& node) {
-  if (node.kind != Kind::kConst) return false;
+  if (!IsConstant(graph, node)) return false;
   const int at = static_cast<int>(&node - graph.nodes.data());
   return std::ranges::any_of(graph.nodes, [&](const Node& user) {
     using assay::formula::Function;
@@ -175,6 +175,25 @@ Entry FixedEntry(const FormulaOperator& op, std::string name, const FormulaFault
                  [&op, fault](Description d, bool exact) { return MakeFaultyFormula(op, d, fault, exact); });
 }
 
+// Of an operand that not every case has.
+Entry ShiftedEntry(const FormulaOperator& op, const std::string& operand) {
+  const auto place = [&op, operand](Description d) {
+    const auto inputs = DefinitionFor(op, d).graph().inputs;
+    const auto found = std::ranges::find(inputs, operand, &assay::formula::InputInfo::name);
+    return found == inputs.end() ? -1 : static_cast<int>(found - inputs.begin());
+  };
+  const auto why_not = [&op, place, operand](Description d) {
+    const std::string refusal = WhyNot(op)(d);
+    return refusal.empty() && place(d) < 0 ? "there is no operand " + operand : refusal;
+  };
+  const auto create = [&op, place](Description d, bool exact) {
+    FormulaFault shifted;
+    shifted.shifted_input = place(d);
+    return MakeFaultyFormula(op, d, shifted, exact);
+  };
+  return EntryOf(op, fmt::format("fault.{}-shifted-by-one", operand), why_not, create);
+}
+
 }  // namespace
 
 std::vector<Entry> FormulaEntries() {
@@ -191,13 +210,9 @@ std::vector<Entry> FormulaEntries() {
     FormulaFault last_unwritten;
     last_unwritten.leaves_last = true;
     entries.push_back(FixedEntry(*op, "fault.last-element-unwritten", last_unwritten));
-    const auto inputs = static_cast<int>(op->schema().operands.size()) - 1;
-    for (int i = 0; i < inputs; ++i) {
-      FormulaFault shifted;
-      shifted.shifted_input = i;
-      entries.push_back(FixedEntry(
-          *op, fmt::format("fault.{}-shifted-by-one", op->schema().operands[static_cast<size_t>(i)]), shifted));
-    }
+    std::vector<std::string> inputs = op->schema().operands;
+    inputs.pop_back();
+    for (const std::string& input : inputs) entries.push_back(ShiftedEntry(*op, input));
   }
   return entries;
 }
