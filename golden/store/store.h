@@ -11,6 +11,7 @@
 #include <string>
 
 #include "golden/golden.h"
+#include "harness/base/atomic_file.h"
 #include "harness/base/result.h"
 
 namespace assay {
