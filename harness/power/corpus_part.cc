@@ -47,10 +47,10 @@ Result<CorpusParts::Names> CorpusParts::NamesIn(const std::filesystem::path& lis
   Names names;
   std::ifstream file(list);
   if (!file) {
-    return UsageError(
-        fmt::format("cannot read {}, which says what of the corpus is in which part: copy it from lib/assay/corpus of a "
-                    "build (./scripts/build.sh release assay_backend_corpus_held puts it there)",
-                    list.string()));
+    return UsageError(fmt::format(
+        "cannot read {}, which says what of the corpus is in which part: copy it from lib/assay/corpus of a "
+        "build (./scripts/build.sh release assay_backend_corpus_held puts it there)",
+        list.string()));
   }
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {

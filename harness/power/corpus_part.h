@@ -22,7 +22,8 @@ std::string_view Name(CorpusPart part);  // "tuned", "held", "fresh", "all"
 class CorpusParts {
  public:
   // The lines "OPERATOR IMPLEMENTATION" of held_back.txt and fresh.txt beside the plugin: what no file names is tuned.
-  // Neither is missed where `part` is all, or is tuned and the plugin has no other one (it is not libassay_corpus_held).
+  // Neither is missed where `part` is all, or is tuned and the plugin has no other one (it is not
+  // libassay_corpus_held).
   static Result<CorpusParts> Read(const std::filesystem::path& plugin, CorpusPart part);
 
   // `implementation` may be the exact form of a fault.

@@ -154,9 +154,9 @@ TEST(PooledFalseAlarm, Transforms) {
     for (const int64_t n : {2, 3, 4, 8, 12, 16, 37, 64, 210}) {
       if (std::string_view(line.name) == "stockham" && !std::has_single_bit(static_cast<uint64_t>(n))) continue;
       for (int seed = 0; seed < 12; ++seed) {
-        const PooledCase c(fmt::format("fft/c64/kind=c2c,n={},batch=8/fill={}/seed={}", n,
-                                       seed % 2 == 0 ? "uniform" : "normal", seed),
-                           fmt::format("f32;alg={}", line.algorithm).c_str());
+        const PooledCase c(
+            fmt::format("fft/c64/kind=c2c,n={},batch=8/fill={}/seed={}", n, seed % 2 == 0 ? "uniform" : "normal", seed),
+            fmt::format("f32;alg={}", line.algorithm).c_str());
         run.Add(c, Transform(c, n, line.run), line.name);
       }
     }
