@@ -132,9 +132,11 @@ struct Record {
   // Of the first exact twin that fails, on whose data: the first wrong elements, up to eight,
   // "place:got:expected:tolerance" joined by ';'.
   std::string twin_elements;
-  // The statistic's parts, each against its limit: the worst element, the worst cluster of outliers, the worst row,
-  // column, slab or tile, and which that is ("column 5"); what fired, in words.
+  // The statistic's parts, each against its limit: the worst element, the bias of all, the worst cluster of outliers,
+  // the worst row, column, slab or tile, and which that is ("column 5"); the worst row beside what its elements share;
+  // results that end in too many zeros, which count in stat_margin above 1 only; what fired, in words.
   Number stat_element_margin, stat_bias_margin, stat_cluster_margin, stat_group_margin;
+  Number stat_row_margin, stat_last_bits_margin;
   std::string stat_group, stat_reason;
   std::string mutation_power_missed;  // the faults that would go unnoticed, where `mutation_power` is below 1
   // The weaker arithmetic that explains a result: "in=bf16", "bf16 operands", the contract that judges by it and the
@@ -207,6 +209,7 @@ void VisitFields(R& r, F&& f) {
   f("lower_class_stat_margin", r.lower_class_stat_margin);
   f("known_issue", r.known_issue), f("fault", r.fault), f("read_on", r.read_on), f("sandbox", r.sandbox);
   f("worst_output", r.worst_output), f("outputs", r.outputs), f("decided_by", r.decided_by);
+  f("stat_row_margin", r.stat_row_margin), f("stat_last_bits_margin", r.stat_last_bits_margin);
   f("known_reason", r.known_reason), f("known_where", r.known_where), f("pooled", r.pooled);
   f("known_owner", r.known_owner), f("known_expires", r.known_expires), f("layouts", r.layouts), f("tries", r.tries);
   f("flake_rate", r.flake_rate), f("flake_rate_low", r.flake_rate_low), f("flake_rate_high", r.flake_rate_high);

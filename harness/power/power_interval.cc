@@ -9,7 +9,11 @@ namespace assay {
 Interval ClusteredInterval(std::span<const DrawnTogether> clusters) {
   int64_t events = 0, trials = 0;
   for (const DrawnTogether& one : clusters) events += one.events, trials += one.trials;
-  if (events == 0 || events == trials || clusters.size() < 2) return ShareInterval(events, trials);
+  if (trials > 0 && (events == 0 || events == trials)) {
+    const auto drawn = std::ranges::count_if(clusters, [](const DrawnTogether& one) { return one.trials > 0; });
+    return ShareInterval(events == 0 ? 0 : drawn, drawn);
+  }
+  if (clusters.size() < 2) return ShareInterval(events, trials);
   const auto n = static_cast<double>(trials), m = static_cast<double>(clusters.size());
   const double share = static_cast<double>(events) / n;
   double squares = 0;

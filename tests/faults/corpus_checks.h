@@ -28,7 +28,8 @@ struct EffectLimits {
 void ExpectBugsHaveEffects(const std::string& case_id, const std::vector<std::string>& of_values, size_t faults,
                            const EffectLimits& limits = {});
 
-// Correct schedules in exact arithmetic, those whose class rounds on the way left out, change nothing.
+// Correct schedules in exact arithmetic, those whose class rounds on the way left out, change nothing; at least one of
+// them is compared.
 void ExpectLegalSchedulesHaveNone(const std::string& case_id, const EffectLimits& limits = {});
 
 // The one bug changes the exact result of the case.

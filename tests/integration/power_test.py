@@ -3,6 +3,7 @@
 """`assay power` on the real corpus plugin, and what it says to bad input: power_test.py ASSAY CORPUS GROUP."""
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +30,13 @@ class BadInput(unittest.TestCase):
 
     def test_missing_corpus_says_what_to_build(self):
         self.says(2, "/no/such/corpus.so", "assay_backend_corpus", "--corpus", args=["--corpus", "/no/such/corpus.so"])
+
+    def test_lists_of_parts_that_are_missed_are_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = shutil.copy(CORPUS, folder + "/libassay_corpus_held.so")
+            for part in ("held", "tuned"):
+                self.says(2, folder + "/held_back.txt", "assay_backend_corpus_held",
+                          args=["--corpus", copy, "--part", part, "--op", "matmul"])
 
     def test_corpus_that_is_no_plugin(self):
         with tempfile.NamedTemporaryFile(suffix=".so") as file:
