@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-constexpr int kTries = 400;           // until an operator counts as one that takes no such case
+constexpr int kTries = 400;            // until an operator counts as one that takes no such case
 constexpr uint64_t kDataSeeds = 1000;  // seeds of data are below
 
 using Value = AttrList::value_type;
@@ -109,9 +109,10 @@ Result<Problem> CaseDrawer::Draw(const AttrList& given, size_t long_axis) {
   }
   std::string with;
   for (const auto& [key, value] : given) with += fmt::format(" {}={}", key, value);
-  return UsageError(fmt::format("{}: none of {} cases that were drawn{}{} is one, the last because: {}. Let the operator "
-                                "refuse less, or state its axes so that most extents are possible",
-                                op_->schema().op, kTries, with.empty() ? "" : " with", with, why));
+  return UsageError(
+      fmt::format("{}: none of {} cases that were drawn{}{} is one, the last because: {}. Let the operator "
+                  "refuse less, or state its axes so that most extents are possible",
+                  op_->schema().op, kTries, with.empty() ? "" : " with", with, why));
 }
 
 DrawnCases CaseDrawer::DrawFew(const std::vector<std::vector<DType>>& types, size_t least) {

@@ -233,7 +233,7 @@ std::optional<Twin> FormulaOperator::MakeTwin(const Problem& problem, const Cont
   Window best;
   int64_t most_seen = 0;
   // Larger terms where ones do not show everything: beside a constant, say, that is added to a mean square.
-  for (const double size : {1.0, 64.0}) {
+  for (const double size : {1.0, 64.0, 4096.0}) {
     for (int64_t visible = 2; visible < form.terms && (size == 1 || most_seen < tried); visible *= 2) {
       const Window window{visible, size};
       const std::vector<Tensor> inputs = WindowInputs(of_one, one, form, window);

@@ -46,7 +46,7 @@ struct SlackKey {
 // The largest error of a correct execution over the bound. Nothing where results are exact by their nature.
 using SlackReport = std::map<SlackKey, std::optional<double>>;
 
-// Of each list of types kExecutions executions of every output and schedule, spread over its cases.
+// Of each list of types kExecutions of every output and schedule, spread over its cases.
 inline constexpr int64_t kExecutions = 1000 * ASSAY_TEST_SEEDS;
 Findings CheckLegalExecutions(const Subject& subject, SlackReport& slack);
 
@@ -54,9 +54,12 @@ Findings CheckLegalExecutions(const Subject& subject, SlackReport& slack);
 inline constexpr double kLeastSlack = 0.05;
 Findings CheckSlack(const SlackReport& slack);
 
-// By output and list of types: omitted terms that change a result, and how many of them are seen.
+// By output and list of types: omitted terms that change a result, and how many of them are seen. Of those kLeastSeen
+// have to be: a step of a recurrence that happens to be like the one before it changes hardly anything.
+inline constexpr double kLeastSeen = 0.99;
 struct TwinCount {
   int64_t seen = 0, all = 0;
+  std::string example = {};  // a case with terms that are not seen
 };
 using TwinReport = std::map<std::pair<std::string, std::string>, TwinCount>;
 Findings CheckTwins(const Subject& subject, TwinReport& twins);
