@@ -65,12 +65,14 @@ CaseDrawer::CaseDrawer(const FormulaOperator& op, DrawLimits limits, uint64_t se
   }
 }
 
-// As many of each magnitude.
+// As many of each magnitude, but for long ones.
 int64_t CaseDrawer::Extent(bool is_long, bool any) {
-  if (is_long && !any) return limits_.long_least + Below(limits_.long_most - limits_.long_least + 1);
-  const auto most = static_cast<double>((any ? limits_.long_most : limits_.others_most) + 1);
-  const double extent = std::floor(std::pow(most, random_.Uniform(drawn_++)));
-  return std::clamp<int64_t>(static_cast<int64_t>(extent), 1, static_cast<int64_t>(most) - 1);
+  const int64_t least = any ? 1 : is_long ? limits_.long_least : limits_.others_least;
+  const int64_t most = any || is_long ? limits_.long_most : limits_.others_most;
+  if (is_long && !any) return least + Below(most - least + 1);
+  const double low = static_cast<double>(least), ratio = static_cast<double>(most + 1) / low;
+  const double extent = std::floor(low * std::pow(ratio, random_.Uniform(drawn_++)));
+  return std::clamp<int64_t>(static_cast<int64_t>(extent), least, most);
 }
 
 CaseSpec CaseDrawer::Write(const AttrList& given, size_t long_axis, bool any_extents) {
@@ -163,7 +165,7 @@ DrawnCases CaseDrawer::DrawFew(const std::vector<std::vector<DType>>& types, siz
 
 // Axes that are long in turn leave a rest beside vectors, mostly.
 std::vector<CaseSpec> FormulaOperator::FewCases() const {
-  const DrawLimits limits{.long_least = 33, .long_most = 80, .others_most = 20, .most_work = 2e4};
+  const DrawLimits limits{.long_least = 33, .long_most = 80, .others_least = 5, .others_most = 20, .most_work = 4e4};
   std::vector<CaseSpec> few;
   for (Problem& problem : CaseDrawer(*this, limits, 0).DrawFew(types_, 3).cases) {
     few.push_back(std::move(problem.spec));

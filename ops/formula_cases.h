@@ -22,7 +22,7 @@ double WorkOf(const formula::Graph& graph);
 
 struct DrawLimits {
   int64_t long_least = 5, long_most = 16;  // extent of one axis
-  int64_t others_most = 6;                 // of the others, from 1
+  int64_t others_least = 1, others_most = 6;
   double most_work = 1500;
   std::vector<std::string> fills = {"normal"};
 };

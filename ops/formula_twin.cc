@@ -210,14 +210,15 @@ std::vector<Mutant> FormulaOperator::OmittedTerms(const Problem& problem, std::s
   return FormulaMutants(definition.graph(), inputs, values, outputs, problem.output().dtype);
 }
 
-// A problem with a single lane, which tells which window is narrow enough.
+// A problem with a single lane, or with as many as the operator cannot do without, which tells which window is narrow
+// enough.
 Problem FormulaOperator::OneLane(const Problem& problem) const {
   Problem one = problem;
   for (const SliceAxes& axes : Slices(problem)) {
     const formula::Definition definition = DefinitionOf(one);
     const int axis = definition.graph().outputs[0].axes[static_cast<size_t>(axes.output)];
     const std::string key = definition.graph().axes[static_cast<size_t>(axis)].name;
-    if (schema_.Find(key) != nullptr) one = Rebind(*this, one, {{key, "1"}});
+    if (schema_.Find(key) != nullptr) one = TryRebind(*this, one, {{key, "1"}}).value_or(one);
   }
   return one;
 }

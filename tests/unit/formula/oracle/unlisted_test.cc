@@ -9,6 +9,7 @@
 
 #include "harness/base/whole_file.h"
 #include "ops/formula_cases.h"
+#include "ops/relation.h"
 #include "tests/unit/formula/oracle/generic_checks.h"
 
 namespace assay::test {
@@ -59,7 +60,7 @@ TEST(UnlistedOperator, IsInNoList) {
   EXPECT_EQ(OperatorRegistry::Global().Find("unlisted"), nullptr);
   const Result<std::string> page = ReadWholeFile(ASSAY_FORMULA_GUIDE);
   ASSERT_TRUE(page.has_value());
-  EXPECT_EQ(page->find("unlisted"), std::string::npos);
+  EXPECT_EQ(page->find("| `unlisted` "), std::string::npos);
 }
 
 TEST(UnlistedOperator, HasCasesOfEveryTypeAndChoiceThoughItRefusesMost) {
@@ -113,6 +114,21 @@ TEST(UnlistedOperator, GetsEveryCheck) {
     EXPECT_GE(count.all, 16) << key.first << " " << key.second;
     EXPECT_EQ(count.seen, count.all) << key.first << " " << key.second;
   }
+}
+
+// Fewer lines than a case has may be none that the operator takes.
+TEST(UnlistedOperator, RelationsLeaveOutWhatIsRefused) {
+  const auto names = [](const char* id) {
+    const Problem problem = UnlistedOperator().Bind(ParseId(id).value()).value();
+    std::set<std::string> all;
+    for (const Relation& relation : UnlistedOperator().Relations(problem)) all.insert(relation.name);
+    return all;
+  };
+  EXPECT_THAT(names("unlisted/f32/kappa=10,omega=5/fill=normal/seed=0"),
+              ::testing::IsSupersetOf({"position", "batch1", "batch_part", "batch7"}));
+  const std::set<std::string> of_eleven = names("unlisted/f32/kappa=11,omega=5/fill=normal/seed=0");
+  EXPECT_THAT(of_eleven, Contains("batch7"));
+  EXPECT_THAT(of_eleven, ::testing::Not(Contains("batch_part")));
 }
 
 TEST(UnlistedOperator, AGoldenValueThatLacksATermIsFound) {
