@@ -32,7 +32,7 @@ struct AttrDef {
   // the operator resolves and that may also be written out.
   std::string default_value;
   std::string doc;
-  std::vector<std::string> choices = {};  // kName only
+  std::vector<std::string> choices = {};  // of kName; of kInt, where there are few: 0 and 1 of a flag
   // kDims: the key whose list has as many entries. One number stands for all of them, and is how equal entries are
   // written where the key has a default; a required key is written out.
   std::string axes_of = {};

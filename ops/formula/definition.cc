@@ -134,6 +134,7 @@ void Definition::Schedule(Algorithm algorithm, const std::function<void()>& stat
 
 Flag Definition::Flag(std::string_view key, std::string_view doc) {
   const int64_t value = Integer(key, "0", doc);
+  attrs_.back().choices = {"0", "1"};
   RefuseIf(value != 0 && value != 1, fmt::format("{}={} must be 0 or 1", key, value));
   return {std::string(key), value == 1};
 }

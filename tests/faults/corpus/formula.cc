@@ -3,6 +3,8 @@
 // named by what it is and its number among its kind, as "reduction-2".
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tests/faults/corpus/formula_plan.h"
 
 namespace corpus {
@@ -15,7 +17,6 @@ using assay::formula::Kind;
 using assay::formula::Node;
 
 constexpr uint64_t kSchedules = 8;
-constexpr int kMostPlaces = 4;  // of a kind
 
 using IsPlace = bool (*)(const Graph&, const Node&);
 
@@ -78,6 +79,12 @@ int PlaceOf(const Graph& graph, IsPlace is_place, int number) {
   return -1;
 }
 
+std::vector<assay::formula::Definition> FewDefinitions(const FormulaOperator& op) {
+  std::vector<assay::formula::Definition> definitions;
+  for (const assay::CaseSpec& spec : op.FewCases()) definitions.push_back(op.WholeDefinitionOf(op.Bind(spec).value()));
+  return definitions;
+}
+
 // A fault without its place in a graph.
 struct FaultKind {
   const char* place;  // "reduction"
@@ -123,6 +130,20 @@ const FaultKind kKinds[] = {
      BugOf(BugKind::kSkipsRank, 0, Where::kLastSlice)},
     {"selection", "blind-to-nan", IsSelection, BugOf(BugKind::kBlindToNan)},
 };
+
+// How many places of that name the graphs of an operator have at most, in cases that have every choice. Extents decide
+// which of them have a tail or are long.
+int MostPlaces(const std::vector<assay::formula::Definition>& cases, std::string_view place) {
+  int64_t most = 0;
+  for (const FaultKind& kind : kKinds) {
+    if (kind.place != place) continue;
+    for (const assay::formula::Definition& one : cases) {
+      const auto is_place = [&](const Node& node) { return kind.is_place(one.graph(), node); };
+      most = std::max<int64_t>(most, std::ranges::count_if(one.graph().nodes, is_place));
+    }
+  }
+  return static_cast<int>(most);
+}
 
 Entry EntryOf(const FormulaOperator& op, std::string name, std::function<std::string(Description)> why_not,
               std::function<std::unique_ptr<plugin::Plan>(Description, bool)> create) {
@@ -204,8 +225,10 @@ std::vector<Entry> FormulaEntries() {
       for (uint64_t seed = 0; seed < kSchedules; ++seed) entries.push_back(LegalEntry(*op, schedule, seed));
       if (schedule != Algorithm::kDirect) entries.push_back(UndeclaredEntry(*op, schedule));
     }
+    const std::vector<assay::formula::Definition> cases = FewDefinitions(*op);
     for (const FaultKind& kind : kKinds) {
-      for (int number = 1; number <= kMostPlaces; ++number) entries.push_back(PlacedEntry(*op, kind, number));
+      const int most = MostPlaces(cases, kind.place);
+      for (int number = 1; number <= most; ++number) entries.push_back(PlacedEntry(*op, kind, number));
     }
     FormulaFault last_unwritten;
     last_unwritten.leaves_last = true;
