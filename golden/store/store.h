@@ -47,7 +47,7 @@ class GoldenStore {
 // One golden value as a file of the store, wherever it lies. Errors of reading: damaged, or not this key's.
 Result<Golden> ReadGolden(const std::filesystem::path& path, const GoldenKey& key);
 Status WriteGolden(const std::filesystem::path& path, const GoldenKey& key, const Golden& golden,
-                   Flush flush = Flush::kToDisk);
+                   Durability durability = Durability::kOnDisk);
 bool IsGoldenFile(const std::filesystem::path& path);  // of any case and version
 
 std::string GoldenHash(const Golden& golden);  // xxh3-64 over value and value_lo, 16 hex digits

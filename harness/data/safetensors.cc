@@ -173,13 +173,13 @@ const Tensor* SafetensorsFile::Find(std::string_view name) const {
 }
 
 Status WriteSafetensors(const std::filesystem::path& path, const std::vector<TensorRef>& tensors,
-                        const std::map<std::string, std::string>& metadata, Flush flush) {
+                        const std::map<std::string, std::string>& metadata, Durability durability) {
   const std::string header = HeaderOf(tensors, metadata);
   std::string length(8, '\0');
   for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(uint64_t{header.size()} >> (8 * i));
   std::vector<FilePart> parts = {{length.data(), length.size()}, {header.data(), header.size()}};
   for (const TensorRef& tensor : tensors) parts.push_back({tensor.data, BytesOf(tensor)});
-  return WriteFileAtomically(path, parts, flush);
+  return WriteFileAtomically(path, parts, durability);
 }
 
 Result<std::map<std::string, std::string>> ReadSafetensorsMetadata(const std::filesystem::path& path) {
