@@ -35,6 +35,14 @@ std::string ValueIn(const Problem& problem, const OpSchema& schema, const std::s
 
 }  // namespace
 
+std::vector<const FormulaOperator*> AllFormulas() {
+  std::vector<const FormulaOperator*> all;
+  for (const Operator* op : OperatorRegistry::Global().All()) {
+    if (const auto* formula = dynamic_cast<const FormulaOperator*>(op)) all.push_back(formula);
+  }
+  return all;
+}
+
 std::vector<std::string> ValuesToTry(const AttrDef& def) {
   if (!def.choices.empty()) return def.choices;
   return {def.default_value, def.type == AttrType::kFloat ? "0.5" : NextInteger(def.default_value)};

@@ -13,6 +13,9 @@
 
 namespace assay {
 
+// Every one that is registered, by name.
+std::vector<const FormulaOperator*> AllFormulas();
+
 // The values of an attribute with a default that are worth trying: all choices, both of a flag, of numbers the default
 // and another one.
 std::vector<std::string> ValuesToTry(const AttrDef& def);

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "harness/base/parallel.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_cases.h"
 #include "tests/bench/targets.h"
 
 namespace assay {
@@ -65,9 +65,7 @@ class FormulaCase {
 // Calls visit(name, case) for every operator that is a formula and maps something, with short lines and long ones.
 template <class Visit>
 void ForEachCase(const Visit& visit) {
-  for (const Operator* op : OperatorRegistry::Global().All()) {
-    const auto* formula = dynamic_cast<const FormulaOperator*>(op);
-    if (formula == nullptr) continue;
+  for (const FormulaOperator* formula : AllFormulas()) {
     std::string known;
     for (const int64_t line : {1024, 65536}) {
       const Result<Problem> problem = BindLines(*formula, line);

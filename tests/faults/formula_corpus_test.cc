@@ -16,14 +16,6 @@
 namespace assay {
 namespace {
 
-std::vector<const FormulaOperator*> Formulas() {
-  std::vector<const FormulaOperator*> all;
-  for (const Operator* op : OperatorRegistry::Global().All()) {
-    if (const auto* formula = dynamic_cast<const FormulaOperator*>(op)) all.push_back(formula);
-  }
-  return all;
-}
-
 // Of every type, choice and fill, with sums that have tails.
 std::vector<Problem> CasesOf(const FormulaOperator& op, std::vector<std::string> fills, uint64_t seed) {
   const DrawLimits limits{
@@ -33,7 +25,7 @@ std::vector<Problem> CasesOf(const FormulaOperator& op, std::vector<std::string>
 
 TEST(CorpusFormulas, LegalSchedulesPass) {
   Corpus corpus;
-  for (const FormulaOperator* op : Formulas()) {
+  for (const FormulaOperator* op : AllFormulas()) {
     const size_t schedules = 1 + 8 * op->Algorithms().size();  // a plain one, and others by seed
     for (uint64_t seed = 0; seed < ASSAY_TEST_SEEDS; ++seed) {
       for (const Problem& problem : CasesOf(*op, {"normal", "outlier"}, seed)) {
@@ -86,7 +78,7 @@ std::vector<std::string> IdleFaults(Corpus& corpus, const FormulaOperator& op) {
 
 TEST(CorpusFormulas, EachBugChangesTheExactResultOfSomeCase) {
   Corpus corpus;
-  for (const FormulaOperator* op : Formulas()) {
+  for (const FormulaOperator* op : AllFormulas()) {
     const std::vector<std::string> idle = IdleFaults(corpus, *op);
     EXPECT_TRUE(idle.empty()) << op->schema().op << ": " << fmt::format("{}", fmt::join(idle, ", "))
                               << " changes nothing of any case";

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ops/formula_cases.h"
 #include "tests/faults/corpus/formula_plan.h"
 
 namespace corpus {
@@ -219,7 +220,7 @@ Entry ShiftedEntry(const FormulaOperator& op, const std::string& operand) {
 
 std::vector<Entry> FormulaEntries() {
   std::vector<Entry> entries;
-  for (const FormulaOperator* op : FormulasOfCorpus()) {
+  for (const FormulaOperator* op : assay::AllFormulas()) {
     entries.push_back(FixedEntry(*op, "legal.plain", {}));
     for (const Algorithm schedule : op->Algorithms()) {
       for (uint64_t seed = 0; seed < kSchedules; ++seed) entries.push_back(LegalEntry(*op, schedule, seed));

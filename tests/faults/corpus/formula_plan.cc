@@ -161,15 +161,6 @@ class LegalPlan final : public FormulaPlan {
 
 }  // namespace
 
-std::vector<const assay::FormulaOperator*> FormulasOfCorpus() {
-  std::vector<const assay::FormulaOperator*> formulas;
-  for (const assay::Operator* op : assay::OperatorRegistry::Global().All()) {
-    const auto* formula = dynamic_cast<const assay::FormulaOperator*>(op);
-    if (formula != nullptr) formulas.push_back(formula);
-  }
-  return formulas;
-}
-
 assay::formula::Definition DefinitionFor(const assay::FormulaOperator& op, Description description,
                                          assay::Algorithm schedule) {
   assay::Problem problem;

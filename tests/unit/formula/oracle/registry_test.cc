@@ -10,21 +10,13 @@
 #include <set>
 
 #include "harness/base/whole_file.h"
-#include "ops/formula_operator.h"
+#include "ops/formula_cases.h"
 #include "ops/relation.h"
 #include "tests/support/operator_cases.h"
 #include "tests/unit/formula/oracle/generic_checks.h"
 
 namespace assay::test {
 namespace {
-
-std::vector<const FormulaOperator*> AllFormulas() {
-  std::vector<const FormulaOperator*> all;
-  for (const Operator* op : OperatorRegistry::Global().All()) {
-    if (const auto* formula = dynamic_cast<const FormulaOperator*>(op)) all.push_back(formula);
-  }
-  return all;
-}
 
 void ExpectNone(const std::vector<std::string>& problems) {
   for (const std::string& problem : problems) ADD_FAILURE() << problem;
