@@ -13,7 +13,7 @@ struct Mistake {
 void State(Definition& d, const Mistake& mistake) {
   d.SetDoc("y = gate(x - mean) / sqrt(variance + floor) weight + shift, mean and variance of each line");
   const Axis kappa = d.Axis("kappa", "lines; no multiple of 3"), omega = d.Axis("omega", "elements of a line; odd");
-  const std::string gate = d.Choice("gate", {"none", "tanh", "sigmoid"}, "what lets differences through");
+  const std::string gate = d.Choice("gate", {"none", "abs", "sigmoid"}, "what lets differences through");
   const double floor = d.Real("floor", "0.001", "what is added to the variance");
   const Flag levels = d.Flag("levels", "1: the level of each line is an output too");
   const int64_t doublings = d.Integer("doublings", "1", "how often the shift is doubled");
@@ -26,7 +26,7 @@ void State(Definition& d, const Mistake& mistake) {
   const Expr weight = d.In("weight", omega, Role::kWeight);
   const Expr shift = d.In("shift", kappa, Role::kOffset);
   const Expr mean = Mean(x, omega), c = mistake.is_too_strict ? Strict(x - mean) : x - mean;
-  const Expr gated = gate == "tanh" ? Tanh(c) : gate == "sigmoid" ? c * Sigmoid(c) : c;
+  const Expr gated = gate == "abs" ? Abs(c) : gate == "sigmoid" ? c * Sigmoid(c) : c;
   const Expr added = static_cast<double>(int64_t{1} << doublings) * shift;
   const auto state_outputs = [&](Expr variance) {
     const Expr scaled = gated * Rsqrt(variance + floor) * weight;

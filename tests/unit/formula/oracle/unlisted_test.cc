@@ -76,7 +76,7 @@ TEST(UnlistedOperator, HasCasesOfEveryTypeAndChoiceThoughItRefusesMost) {
     EXPECT_NE(problem.Int("kappa") % 3, 0);
     EXPECT_NE(problem.Int("omega") % 2, 0);
   }
-  EXPECT_THAT(values["gate"], ::testing::UnorderedElementsAre("none0", "tanh0", "sigmoid0"));
+  EXPECT_THAT(values["gate"], ::testing::UnorderedElementsAre("none0", "abs0", "sigmoid0"));
   EXPECT_EQ(values["levels"].size(), 2U);
   EXPECT_EQ(values["doublings"].size(), 2U);
   EXPECT_EQ(values["fill"].size(), 2U);
