@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "harness/cli/amounts.h"
 #include "harness/cli/number_option.h"
 #include "harness/exec/seal/limits.h"
 
@@ -93,6 +94,15 @@ void AddSetAside(CLI::App& app, RunOptions& o) {
   AddNumber<int>(app, "--set-aside-after", o.set_aside_after, {0, 1'000'000},
                  "how many results in a row may crash, time out or lose a device before its further cases are given up "
                  "as unavailable: of that operator, and after twice as many of several operators all; 0: never");
+}
+
+void AddTime(CLI::App& app, std::optional<std::string>& text, const std::string& doc) {
+  app.add_option("--for", text, doc)
+      ->check([](const std::string& given) {
+        const auto seconds = ParseAge(given);
+        return seconds && *seconds > 0 ? std::string() : fmt::format("'{}' is no time such as 90s, 10m or 8h", given);
+      })
+      ->type_name("TIME");
 }
 
 void AddSandbox(CLI::App& app, SandboxOptions& o) {

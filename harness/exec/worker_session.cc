@@ -85,6 +85,14 @@ void WorkerSession::Restart() {
   plans_.clear();
 }
 
+Call<void> WorkerSession::Close() {
+  if (!worker_.running()) return {};
+  const Call<Json> closed = Ask("close", Json::object(), options_.call_timeout_s);
+  plans_.clear();
+  if (!closed) return tl::unexpected(closed.error());
+  return {};
+}
+
 tl::unexpected<WorkerFailure> WorkerSession::BadAnswer(const std::string& call, const std::string& problem) {
   return CallFailed(Outcome::kError, fmt::format("{}: {}", call, problem));
 }

@@ -46,6 +46,7 @@ class WorkerSession final : public Session {
   bool AwaitIdle(double most_s) const override;
   Call<void> Release(uint64_t plan) override;
   void Restart() override;
+  Call<void> Close() override;
   LibraryPaths LoadedLibraries() const override { return libraries_; }
   std::string CrashAtEnd() const override { return worker_.crash_at_end(); }
   uint64_t workers_started() const override { return workers_started_; }
